@@ -96,10 +96,10 @@ class Candidate {
     Candidate made;
     if (direction == Direction::kForward) spec.epilogue.bias = true;
     Conv2dVariants variants;
-    variants.of(direction) = variant;
-    DTNN_ASSIGN_OR_RETURN(made.conv_, CreateConv2d(context, spec, variants,
-                                                   {.directions = conv::Directions::Only(direction),
-                                                    .keeps_filter = true}));
+    variants[direction] = variant;
+    DTNN_ASSIGN_OR_RETURN(
+        made.conv_, CreateConv2d(context, spec, variants,
+                                 {.directions = conv::Only(direction), .keeps_filter = true}));
     DTNN_ASSIGN_OR_RETURN(std::shared_ptr<Buffer> kept,
                           Buffer::Allocate(Device::Cpu(), made.conv_->kept_bytes()));
     DTNN_RETURN_IF_ERROR(made.conv_->Keep(std::move(kept)));

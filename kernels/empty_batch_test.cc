@@ -90,16 +90,18 @@ TEST_P(EmptyBatchTest, Convolution) {
       }
     }
   }
-  EXPECT_EQ(seen.size(), Conv2dVariantNames().size() - 1) << "all but depthwise";
+  for (const std::string_view variant : {"i2c", "gemm", "direct", "winograd"}) {
+    EXPECT_TRUE(seen.contains(variant)) << variant;
+  }
 }
 
-// By itself, and every other variant once for each group.
+// By itself, and other variants once for each group.
 TEST_P(EmptyBatchTest, DepthwiseConvolution) {
   for (const DType dtype : {DType::kFloat32, DType::kFloat64}) {
     Conv2dSpec spec = Convolution(8, dtype);
     spec.groups = 8;
     for (const std::string_view variant : Conv2dVariantNames()) {
-      Conv2dRunner runner(spec, variant);
+      Conv2dRunner runner(spec, WhereSupported(variant, spec));
       ExpectConvolution(runner, spec, spec.FilterShape());
     }
   }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_format.h"
 #include "kernels/conv/fastest.h"
 #include "layers/base/geometry_cell.h"
 #include "layers/base/input_check.h"
@@ -41,9 +42,8 @@ std::optional<ConvGrouping> ParseConvGrouping(std::string_view name) {
 // What a bound layer will run.
 Conv2dUse UseOf(const BindContext& context) {
   const bool backward = context.training && context.backward;
-  return {.directions = {.forward = true,
-                         .backward_data = backward && context.input_gradient,
-                         .backward_filter = backward && !context.frozen},
+  return {.directions = {true, /*backward data*/ backward && context.input_gradient,
+                         /*backward filter*/ backward && !context.frozen},
           .keeps_filter = !context.training};
 }
 
@@ -57,14 +57,14 @@ absl::StatusOr<Conv2dVariants> ChooseVariants(const BindContext& context, const 
 
 // For the algorithm named, per direction: why it does not compute the direction; empty where it
 // does, or where nobody has named any.
-using Refusals = std::array<std::string, std::size(conv::kDirections)>;
+using Refusals = conv::PerDirection<std::string>;
 
 Refusals RefusalsOf(std::string_view variant, const Conv2dSpec& spec) {
   Refusals refusals;
   if (variant == "auto") return refusals;
-  for (size_t i = 0; i < refusals.size(); ++i) {
-    refusals[i] = Conv2dRefusal(variant, spec, conv::kDirections[i]);
-    if (!refusals[i].empty()) refusals[i] = StrCat(variant, ": ", refusals[i]);
+  for (const conv::Direction direction : conv::kDirections) {
+    const std::string_view refusal = Conv2dRefusal(variant, spec, direction);
+    if (!refusal.empty()) refusals[direction] = StrCat(variant, ": ", refusal);
   }
   return refusals;
 }
@@ -112,11 +112,13 @@ class FoldedLayer {
 
 class Conv2dOp : public LayerOp {
  public:
-  Conv2dOp(std::unique_ptr<Conv2d> conv, const Conv2dSpec& spec, const conv::Directions& directions,
-           Refusals refusals, bool bias, bool frozen, bool adds, std::optional<FoldedLayer> folded)
-      : conv_(std::move(conv)),
+  Conv2dOp(DeviceContext& device, std::unique_ptr<Conv2d> conv, const Conv2dSpec& spec,
+           const Conv2dUse& use, Refusals refusals, bool bias, bool frozen, bool adds,
+           std::optional<FoldedLayer> folded)
+      : device_(&device),
+        conv_(std::move(conv)),
         spec_(spec),
-        directions_(directions),
+        use_(use),
         refusals_(std::move(refusals)),
         filter_(spec.FilterShape()),
         bias_(bias),
@@ -138,10 +140,10 @@ class Conv2dOp : public LayerOp {
   std::string Algorithms() const override {
     std::string text;
     for (const conv::Direction direction : conv::kDirections) {
-      if (!directions_.Has(direction)) continue;
+      if (!use_.directions[direction]) continue;
       StrAppend(&text, text.empty() ? "" : ", ", conv::Name(direction), " ",
                 conv_->variant(direction));
-      const std::string& refusal = refusals_[size_t(direction)];
+      const std::string& refusal = refusals_[direction];
       if (!refusal.empty()) StrAppend(&text, " (", refusal, ")");
     }
     return text;
@@ -151,7 +153,7 @@ class Conv2dOp : public LayerOp {
     std::vector<std::string> lines;
     const std::vector<std::string_view> names = Conv2dVariantNames();
     for (const conv::Direction direction : conv::kDirections) {
-      if (!directions_.Has(direction)) continue;
+      if (!use_.directions[direction]) continue;
       const std::string_view chosen = conv_->variant(direction);
       if (std::ranges::count(names, chosen) == 0) continue;  // a GPU's
       std::string able, unable;
@@ -160,11 +162,11 @@ class Conv2dOp : public LayerOp {
         if (!refusal.empty()) {
           StrAppend(&unable, unable.empty() ? "" : "; ", name, " ", refusal);
         } else if (name != chosen) {
-          StrAppend(&able, able.empty() ? "" : ", ", name);
+          StrAppend(&able, able.empty() ? "" : ", ", WithNeeds(name, direction));
         }
       }
-      lines.push_back(StrCat(conv::Name(direction), ": ", chosen, ", not ", able,
-                             unable.empty() ? "" : "; refused: ", unable));
+      lines.push_back(StrCat(conv::Name(direction), ": ", WithNeeds(chosen, direction), ", not ",
+                             able, unable.empty() ? "" : "; refused: ", unable));
     }
     return lines;
   }
@@ -195,15 +197,31 @@ class Conv2dOp : public LayerOp {
   }
 
  private:
+  // "winograd (3.1 MB, rounds 2x)": a variant that computes a direction, what it would take beside
+  // its operands, and how much more it rounds than a sum in order.
+  std::string WithNeeds(std::string_view name, conv::Direction direction) const {
+    Conv2dVariants variants;
+    variants[direction] = name;
+    const auto conv =
+        CreateConv2d(*device_, spec_, variants,
+                     {.directions = conv::Only(direction), .keeps_filter = use_.keeps_filter});
+    if (!conv.ok()) return StrCat(name, " (", conv.status().message(), ")");
+    const double bytes = double((*conv)->workspace_bytes() + (*conv)->kept_bytes());
+    const double error = Conv2dError(name, spec_, direction);
+    return absl::StrFormat("%s (%.3g MB%s)", name, bytes / 1e6,
+                           error > 1 ? absl::StrFormat(", rounds %.2gx", error) : "");
+  }
+
   // Bytes that the convolution keeps; what is folded in follows them.
   size_t FoldedOffset() const { return RoundUp(conv_->kept_bytes(), Buffer::kAlignment); }
   ParameterView Filter(std::span<const ParameterView> parameters) const {
     return {parameters[0].tensor.Reshaped(filter_), parameters[0].version};
   }
 
+  DeviceContext* device_;
   std::unique_ptr<Conv2d> conv_;
   Conv2dSpec spec_;
-  conv::Directions directions_;
+  Conv2dUse use_;
   Refusals refusals_;
   Shape filter_;  // of the weights as the primitive knows them
   bool bias_, frozen_, adds_;
@@ -308,7 +326,7 @@ absl::StatusOr<std::unique_ptr<LayerOp>> Conv2dLayer::Bind(const BindContext& co
   DTNN_ASSIGN_OR_RETURN(const Conv2dVariants variants, ChooseVariants(context, spec));
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Conv2d> conv,
                         CreateConv2d(*context.device, spec, variants, UseOf(context)));
-  return std::make_unique<Conv2dOp>(std::move(conv), spec, UseOf(context).directions,
+  return std::make_unique<Conv2dOp>(*context.device, std::move(conv), spec, UseOf(context),
                                     RefusalsOf(context.conv_variant, spec), options_.bias,
                                     context.frozen, context.fuse_addition, std::move(folded));
 }

@@ -118,7 +118,7 @@ TEST(HelpTest, AnOptionIsExplainedAtLength) {
   EXPECT_THAT(
       Help("model-sync-alg"),
       HasSubstr("              wavg     the more samples a rank has, the more it counts\n"));
-  EXPECT_THAT(Help("conv-variant"), HasSubstr("winograd  Winograd's minimal filtering"));
+  EXPECT_THAT(Help("conv-variant"), HasSubstr("winograd   Winograd's minimal filtering"));
   EXPECT_THAT(Help("profile"), HasSubstr("--profile[=FILE]\n"));
   EXPECT_THAT(Help("profile"), HasSubstr("  takes     True, False or the name of a file\n"));
   EXPECT_THAT(Help("freeze"), HasSubstr("  example   --freeze='1-40,*BatchNormalization'\n"));

@@ -45,6 +45,11 @@ constexpr std::string_view kLossesAndMetrics = DTNN_LOSSES "," DTNN_METRICS;
 constexpr std::string_view kWatched = kLossesAndMetrics;
 #undef DTNN_METRICS
 #undef DTNN_LOSSES
+constexpr std::string_view kConvVariants = "auto"
+#define DTNN_CONV_VARIANT(name, variant, meaning) "," name
+#include "kernels/conv/variants.inc"
+#undef DTNN_CONV_VARIANT
+    ;
 
 // A row that works.
 constexpr OptionSpec Now(std::string_view name, OptionGroup group, OptionType type,
@@ -339,7 +344,7 @@ constexpr OptionSpec kTable[] = {
 
     Now("conv-variant", kConvolution, kWord, &O::conv_variant,
         "algorithm of convolutions on CPUs; those that it cannot compute get another",
-        "auto,i2c,gemm,direct,winograd")
+        kConvVariants)
         .Means(meanings::kConvVariant),
     Now("best-of-file", kConvolution, kPath, &O::best_of_file,
         "file in which --enable-best-of, and on GPUs --enable-cudnn-auto-conv-alg, keeps its "

@@ -59,10 +59,10 @@ inline constexpr std::string_view kSyntheticPattern =
 
 inline constexpr std::string_view kConvVariant =
     "auto: for each layer and direction, the algorithm that is expected to be fastest\n"
-    "i2c: im2col and a matrix product\n"
-    "gemm: a matrix product that reads the images as it packs them\n"
-    "direct: blocks of outputs in registers, straight from the images\n"
-    "winograd: Winograd's minimal filtering\n";
+#define DTNN_CONV_VARIANT(name, variant, meaning) name ": " meaning "\n"
+#include "kernels/conv/variants.inc"
+#undef DTNN_CONV_VARIANT
+    ;
 
 // The names that begin with convdirect_ are PyDTNN's: an algorithm, an order of axes, and a
 // register tile, which is chosen by the instruction set here.

@@ -60,11 +60,9 @@ TEST(NameListsTest, DataSetsAreThoseOfTheLibrary) {
   EXPECT_THAT(WordsOf("dataset"), ::testing::UnorderedElementsAreArray(DatasetNames()));
 }
 
-// "auto" chooses among them; "depthwise" is no word, since only auto may choose it: it serves
-// depthwise convolutions alone, and networks that have some have others too.
+// "auto" chooses among them.
 TEST(NameListsTest, ConvolutionVariantsAreThoseOfTheLibrary) {
   std::vector<std::string_view> expected = Conv2dVariantNames();
-  EXPECT_EQ(std::erase(expected, "depthwise"), 1u);
   expected.push_back("auto");
   EXPECT_THAT(WordsOf("conv-variant"), ::testing::UnorderedElementsAreArray(expected));
 }

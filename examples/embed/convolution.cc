@@ -4,13 +4,19 @@
 #include <cmath>
 #include <cstdio>
 #include <string>
+#include <string_view>
 
 #include "kernels/conv/conv2d_cpu.h"
+#include "linked_variants.h"
 #include "tensor/buffer.h"
 #include HEADER
 
 int main() {
   const dtnn::conv::Variant& variant = dtnn::conv::VARIANT;
+  for (const std::string_view linked : LinkedVariants()) {
+    if (linked == variant.name) continue;
+    return std::fprintf(stderr, "%s came along\n", std::string(linked).c_str()), 1;
+  }
   dtnn::Conv2dSpec spec;
   spec.batch = 1, spec.height = 4, spec.width = 8;
   spec.channels = spec.filters = spec.groups = 2;

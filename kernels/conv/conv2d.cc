@@ -12,7 +12,7 @@
 namespace dtnn {
 
 namespace conv {
-#define DTNN_CONV_VARIANT(variant) extern const Variant variant;
+#define DTNN_CONV_VARIANT(name, variant, meaning) extern const Variant variant;
 #include "kernels/conv/variants.inc"
 #undef DTNN_CONV_VARIANT
 }  // namespace conv
@@ -27,7 +27,7 @@ struct Entry {
 // Made in a call, since the variants are defined in other files.
 std::span<const Entry> Table() {
   static const Entry table[] = {
-#define DTNN_CONV_VARIANT(variant) {conv::variant.name, &conv::variant},
+#define DTNN_CONV_VARIANT(name, variant, meaning) {name, &conv::variant},
 #include "kernels/conv/variants.inc"
 #undef DTNN_CONV_VARIANT
   };
@@ -51,21 +51,9 @@ absl::StatusOr<const conv::Variant*> Choose(std::string_view name, const Conv2dS
 
 }  // namespace
 
-std::string_view& Conv2dVariants::of(conv::Direction direction) {
-  switch (direction) {
-    case conv::Direction::kForward:
-      return forward;
-    case conv::Direction::kBackwardData:
-      return backward_data;
-    case conv::Direction::kBackwardFilter:
-      break;
-  }
-  return backward_filter;
-}
-
 Conv2dVariants WithFallback(Conv2dVariants variants, const Conv2dSpec& spec) {
   for (const conv::Direction direction : conv::kDirections) {
-    std::string_view& name = variants.of(direction);
+    std::string_view& name = variants[direction];
     const auto variant = Find(name);
     if (variant.ok() && !conv::SupportOf(**variant, spec, direction).ok()) name = "auto";
   }
@@ -96,9 +84,8 @@ absl::StatusOr<std::unique_ptr<Conv2d>> CreateConv2d(DeviceContext& context, con
   DTNN_RETURN_IF_ERROR(CheckFloating("convolution", context.device(), spec.dtype));
   conv::VariantChoice choice = {};
   for (const conv::Direction direction : conv::kDirections) {
-    if (!use.directions.Has(direction)) continue;
-    DTNN_ASSIGN_OR_RETURN(choice[size_t(direction)],
-                          Choose(variants.of(direction), spec, direction));
+    if (!use.directions[direction]) continue;
+    DTNN_ASSIGN_OR_RETURN(choice[direction], Choose(variants[direction], spec, direction));
   }
   return conv::CreateConv2dCpu(spec, choice, use.keeps_filter);
 }

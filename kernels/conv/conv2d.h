@@ -62,7 +62,7 @@ class Conv2d {
 // How a caller runs a primitive, which pays for nothing else: no workspace, and on GPUs no plans.
 struct Conv2dUse {
   // Calls of the others are FailedPrecondition.
-  conv::Directions directions = {};
+  conv::Directions directions = conv::kAllDirections;
   // Whether what is derived from the filter (packed panels, transformed tiles) is kept, and renewed
   // when the filter's version has changed; else it is derived in the workspace of every call. In
   // training the filter is new at every step, so that keeping it only costs memory. On CPUs.
@@ -70,14 +70,10 @@ struct Conv2dUse {
 };
 
 // Names of variants.inc, one per direction; "auto" is the choice of AutomaticVariant.
-struct Conv2dVariants {
-  std::string_view forward = "auto", backward_data = "auto", backward_filter = "auto";
-
-  Conv2dVariants() = default;
-  Conv2dVariants(std::string_view all)  // NOLINT: one name for the three
-      : forward(all), backward_data(all), backward_filter(all) {}
+struct Conv2dVariants : conv::PerDirection<std::string_view> {
+  Conv2dVariants(std::string_view all = "auto")  // NOLINT: one name for the three
+      : PerDirection{all, all, all} {}
   Conv2dVariants(const char* all) : Conv2dVariants(std::string_view(all)) {}  // NOLINT
-  std::string_view& of(conv::Direction direction);
 };
 
 // InvalidArgument for an unknown name, and with the reason for a variant that does not support the

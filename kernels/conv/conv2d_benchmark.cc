@@ -24,7 +24,7 @@ void Run(benchmark::State& state, Conv2dSpec spec, std::string_view variant, Dir
   if (direction == Direction::kForward) spec.epilogue = {.bias = true, .relu = true};
   auto context = *DeviceContext::Create(Device::Cpu());
   Conv2dVariants variants;
-  variants.of(direction) = variant;
+  variants[direction] = variant;
   auto conv = CreateConv2d(*context, spec, variants);
   if (!conv.ok()) {
     state.SkipWithError(std::string(conv.status().message()).c_str());

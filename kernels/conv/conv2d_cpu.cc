@@ -63,13 +63,13 @@ class Conv2dCpu final : public Conv2d {
   Conv2dCpu(const Conv2dSpec& spec, const VariantChoice& choice, bool keeps_filter)
       : spec_(spec), choice_(choice), keeps_filter_(keeps_filter) {
     const auto data_side = [&](Direction direction) -> DataSide<T> {
-      const Variant* const variant = choice[size_t(direction)];
+      const Variant* const variant = choice[direction];
       if (variant == nullptr) return {};
       return {.kernel = MakeData<T>(*variant, spec, direction)};
     };
     forward_ = data_side(Direction::kForward);
     data_ = data_side(Direction::kBackwardData);
-    const Variant* const filter = choice[size_t(Direction::kBackwardFilter)];
+    const Variant* const filter = choice[Direction::kBackwardFilter];
     if (filter != nullptr) filter_ = MakeFilter<T>(*filter, spec);
   }
 
@@ -148,7 +148,7 @@ class Conv2dCpu final : public Conv2d {
     return absl::OkStatus();
   }
   std::string_view variant(Direction direction) const override {
-    const Variant* const chosen = choice_[size_t(direction)];
+    const Variant* const chosen = choice_[direction];
     return chosen == nullptr ? "" : chosen->name;
   }
 
@@ -166,7 +166,7 @@ class Conv2dCpu final : public Conv2d {
   };
 
   absl::Status CheckReady(Direction direction) const {
-    DTNN_RETURN_IF_ERROR(CheckConv2dDirection(choice_[size_t(direction)] != nullptr, direction));
+    DTNN_RETURN_IF_ERROR(CheckConv2dDirection(choice_[direction] != nullptr, direction));
     if (kept_bytes() > 0 && kept_ == nullptr) {
       return absl::FailedPreconditionError("convolution: Keep was not called before it runs");
     }

@@ -4,8 +4,6 @@
 #ifndef DTNN_KERNELS_CONV_CONV2D_CPU_H_
 #define DTNN_KERNELS_CONV_CONV2D_CPU_H_
 
-#include <array>
-#include <iterator>
 #include <memory>
 
 #include "absl/status/statusor.h"
@@ -15,7 +13,7 @@
 namespace dtnn::conv {
 
 // A variant per direction, which supports the spec; null where the direction will not be called.
-using VariantChoice = std::array<const Variant*, std::size(kDirections)>;
+using VariantChoice = PerDirection<const Variant*>;
 
 // Why a variant does not compute a direction of a valid spec, of any format and groups.
 Support SupportOf(const Variant& variant, const Conv2dSpec& spec, Direction direction);

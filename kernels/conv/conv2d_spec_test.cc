@@ -165,7 +165,7 @@ TEST(AutomaticVariantTest, DirectIsForFewChannelsAndFilters) {
 TEST(CreateConv2dTest, ChoosesAVariantPerDirection) {
   auto context = *DeviceContext::Create(Device::Cpu());
   Conv2dVariants variants;
-  variants.backward_data = "gemm";
+  variants[conv::Direction::kBackwardData] = "gemm";
   const auto conv = *CreateConv2d(*context, Small(), variants);
   EXPECT_EQ(conv->variant(conv::Direction::kBackwardData), "gemm");
   EXPECT_EQ(conv->variant(conv::Direction::kForward),

@@ -3,7 +3,9 @@
 #ifndef DTNN_KERNELS_CONV_DIRECTION_H_
 #define DTNN_KERNELS_CONV_DIRECTION_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string_view>
 
 namespace dtnn::conv {
@@ -25,27 +27,23 @@ inline std::string_view Name(Direction direction) {
   return "?";
 }
 
-// Some of the three.
-struct Directions {
-  bool forward = true, backward_data = true, backward_filter = true;
+// A value for each of the three, in their order.
+template <typename T>
+struct PerDirection {
+  T values[std::size(kDirections)] = {};
 
-  static Directions Only(Direction direction) {
-    return {.forward = direction == Direction::kForward,
-            .backward_data = direction == Direction::kBackwardData,
-            .backward_filter = direction == Direction::kBackwardFilter};
-  }
-  bool Has(Direction direction) const {
-    switch (direction) {
-      case Direction::kForward:
-        return forward;
-      case Direction::kBackwardData:
-        return backward_data;
-      case Direction::kBackwardFilter:
-        break;
-    }
-    return backward_filter;
-  }
+  T& operator[](Direction direction) { return values[size_t(direction)]; }
+  const T& operator[](Direction direction) const { return values[size_t(direction)]; }
 };
+
+// Some of the three.
+using Directions = PerDirection<bool>;
+inline constexpr Directions kAllDirections = {true, true, true};
+inline Directions Only(Direction direction) {
+  Directions directions;
+  directions[direction] = true;
+  return directions;
+}
 
 }  // namespace dtnn::conv
 

@@ -103,8 +103,8 @@ absl::StatusOr<BestOfCandidate> MakeCandidate(DeviceContext& context, const Conv
                                               const std::shared_ptr<Workbench>& bench,
                                               AllocateWorkspace allocate) {
   Conv2dVariants variants;
-  variants.of(bench->direction) = name;
-  const Conv2dUse use = {.directions = conv::Directions::Only(bench->direction),
+  variants[bench->direction] = name;
+  const Conv2dUse use = {.directions = conv::Only(bench->direction),
                          .keeps_filter = bench->keeps_filter};
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Conv2d> conv, CreateConv2d(context, spec, variants, use));
   if (conv->kept_bytes() > 0) {
@@ -176,8 +176,8 @@ absl::StatusOr<Conv2dVariants> FastestConv2d(BestOf& best_of, DeviceContext& con
   Conv2dVariants variants;
   if (!context.device().is_cpu()) return variants;
   for (const Direction direction : conv::kDirections) {
-    if (!use.directions.Has(direction)) continue;
-    DTNN_ASSIGN_OR_RETURN(variants.of(direction),
+    if (!use.directions[direction]) continue;
+    DTNN_ASSIGN_OR_RETURN(variants[direction],
                           FastestOf(best_of, context, conv::SpecOf(spec, direction), direction,
                                     use.keeps_filter, allocate));
   }

@@ -65,8 +65,7 @@ TEST_F(FastestConv2dTest, EveryVariantThatComputesADirectionIsACandidate) {
             if (Conv2dRefusal(name, spec, direction).empty()) expected.emplace_back(name);
           }
           EXPECT_THAT(names, ::testing::UnorderedElementsAreArray(expected));
-          Conv2dVariants chosen = *variants;
-          EXPECT_EQ(chosen.of(direction), decision->chosen);
+          EXPECT_EQ((*variants)[direction], decision->chosen);
         }
         EXPECT_THAT(warnings_, IsEmpty());
       }
@@ -76,12 +75,12 @@ TEST_F(FastestConv2dTest, EveryVariantThatComputesADirectionIsACandidate) {
 
 TEST_F(FastestConv2dTest, OnlyTheDirectionsAskedForAreTimed) {
   BestOf best_of(Options());
-  const Conv2dUse forward = {.directions = conv::Directions::Only(Direction::kForward)};
+  const Conv2dUse forward = {.directions = conv::Only(Direction::kForward)};
   const Conv2dVariants variants = *FastestConv2d(best_of, *context_, Spec(), forward);
   EXPECT_EQ(best_of.timed(), 1);
-  EXPECT_NE(variants.forward, "auto");
-  EXPECT_EQ(variants.backward_data, "auto");
-  EXPECT_EQ(variants.backward_filter, "auto");
+  EXPECT_NE(variants[Direction::kForward], "auto");
+  EXPECT_EQ(variants[Direction::kBackwardData], "auto");
+  EXPECT_EQ(variants[Direction::kBackwardFilter], "auto");
 }
 
 TEST_F(FastestConv2dTest, KeysTellApartWhatMattersToADirection) {
@@ -141,8 +140,8 @@ TEST_F(FastestConv2dTest, WithoutAnyMemoryTheChoiceIsAutomatic) {
                                         return absl::ResourceExhaustedError("no memory left");
                                       });
   ASSERT_TRUE(variants.ok()) << variants.status();
-  EXPECT_EQ(variants->forward, "auto");
-  EXPECT_EQ(variants->backward_filter, "auto");
+  EXPECT_EQ((*variants)[Direction::kForward], "auto");
+  EXPECT_EQ((*variants)[Direction::kBackwardFilter], "auto");
   EXPECT_EQ(best_of.timed(), 0);
   EXPECT_THAT(warnings_.back(), HasSubstr("not timed, automatic choice: no memory left"));
 }

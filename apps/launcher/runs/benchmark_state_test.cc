@@ -501,7 +501,7 @@ TEST(BenchmarkStateTest, VerboseDispatchTellsWhatElseCouldRunAndWhatNot) {
   EXPECT_THAT(outcome.text,
               HasSubstr("**** Algorithms of training:\n  layer 1 (Conv2D): forward "));
   EXPECT_THAT(outcome.text,
-              ::testing::ContainsRegex("\n    forward: [a-z0-9]+, not .*; refused: "));
+              ::testing::ContainsRegex("\n    forward: [a-z0-9]+ .* MB.*, not .*; refused: "));
   EXPECT_THAT(outcome.text, HasSubstr("depthwise computes one filter per channel"));
 }
 

@@ -27,10 +27,10 @@ absl::StatusOr<std::unique_ptr<Conv2d>> CreateConv2dGpu(DeviceContext& context,
                                                         const Conv2dSpec& spec,
                                                         const Conv2dVariants& variants,
                                                         const Directions& directions) {
-  const std::string_view name = variants.forward;
-  if (variants.backward_data != name || variants.backward_filter != name) {
-    return InvalidArgument("convolution variants ", name, ", ", variants.backward_data, " and ",
-                           variants.backward_filter, ": on ", context.device().ToString(),
+  const auto& [name, backward_data, backward_filter] = variants.values;
+  if (backward_data != name || backward_filter != name) {
+    return InvalidArgument("convolution variants ", name, ", ", backward_data, " and ",
+                           backward_filter, ": on ", context.device().ToString(),
                            " one variant computes all directions; name one");
   }
   if (name != "auto") {

@@ -329,7 +329,7 @@ TEST_P(Conv2dGpuTest, RefusesWhatDoesNotFit) {
   EXPECT_EQ(unknown.code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(unknown.message()), HasSubstr("winograd"));
   Conv2dVariants mixed("plain");
-  mixed.backward_data = "auto";
+  mixed[conv::Direction::kBackwardData] = "auto";
   const absl::Status several = CreateConv2d(*gpu_, spec, mixed).status();
   EXPECT_EQ(several.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(several.message()), HasSubstr("one variant computes all directions"));
@@ -359,8 +359,7 @@ TEST_P(Conv2dGpuTest, PaysOnlyForTheDirectionsOfItsUse) {
       SCOPED_TRACE(std::string(conv::Name(made_for)) + " " + variant);
       BestOf tuner;
       gpu_->SetTuner(&tuner);
-      const Bench gpu =
-          Make(*gpu_, spec, variant, {.directions = conv::Directions::Only(made_for)});
+      const Bench gpu = Make(*gpu_, spec, variant, {.directions = conv::Only(made_for)});
       gpu_->SetTuner(nullptr);
       // Only cuDNN has plans to choose among.
       for (const auto& [key, uses] : tuner.uses()) {
@@ -387,8 +386,7 @@ TEST_P(Conv2dGpuTest, PaysOnlyForTheDirectionsOfItsUse) {
     }
   }
   // Only the sums of the filter's gradient need memory of a kernel without a library.
-  EXPECT_EQ(Make(*gpu_, spec, "plain", {.directions = {.backward_filter = false}})
-                .conv->workspace_bytes(),
+  EXPECT_EQ(Make(*gpu_, spec, "plain", {.directions = {true, true, false}}).conv->workspace_bytes(),
             0);
 }
 

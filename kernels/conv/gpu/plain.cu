@@ -78,16 +78,16 @@ class PlainConv2d final : public Conv2d {
   }
 
   size_t workspace_bytes() const override {
-    if (!directions_.backward_filter) return 0;
+    if (!directions_[Direction::kBackwardFilter]) return 0;
     return size_t(PartsOf(spec_.batch).threads()) * SizeOf(WideOf(spec_.dtype));
   }
   std::string_view variant(Direction direction) const override {
-    return directions_.Has(direction) ? "plain" : "";
+    return directions_[direction] ? "plain" : "";
   }
 
  private:
   absl::Status CheckDirection(Direction direction) const {
-    return CheckConv2dDirection(directions_.Has(direction), direction);
+    return CheckConv2dDirection(directions_[direction], direction);
   }
   // Enough threads for a GPU where the filter is small, and at most a row of outputs each.
   ChannelParts PartsOf(int64_t images) const {

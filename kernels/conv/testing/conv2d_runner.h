@@ -19,9 +19,15 @@ namespace dtnn::testing {
 inline Conv2dVariants WhereSupported(std::string_view variant, const Conv2dSpec& spec) {
   Conv2dVariants variants(variant);
   for (const conv::Direction direction : conv::kDirections) {
-    if (!Conv2dRefusal(variant, spec, direction).empty()) variants.of(direction) = "gemm";
+    if (!Conv2dRefusal(variant, spec, direction).empty()) variants[direction] = "gemm";
   }
   return variants;
+}
+
+inline bool ComputesAll(std::string_view variant, const Conv2dSpec& spec) {
+  return std::ranges::all_of(conv::kDirections, [&](conv::Direction direction) {
+    return Conv2dRefusal(variant, spec, direction).empty();
+  });
 }
 
 // A primitive with workspace of its own, full of NaN before every call, and memory for what it

@@ -26,7 +26,7 @@ bool StoresGradient(const Conv2dSpec& spec) { return ReordersFilter(spec) || IsH
 std::vector<CallShape> FirstCalls(const Conv2dSpec& spec, const conv::Directions& directions) {
   std::vector<CallShape> calls;
   for (const Direction direction : conv::kDirections) {
-    if (!directions.Has(direction)) continue;
+    if (!directions[direction]) continue;
     CallShape call = DenseCall(spec, direction, spec.batch);
     calls.push_back(call);
     if (direction == Direction::kForward) continue;

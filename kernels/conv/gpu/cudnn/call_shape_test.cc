@@ -21,7 +21,8 @@ Conv2dSpec Spec(TensorFormat format, DType dtype = DType::kFloat32) {
   return spec;
 }
 
-std::vector<std::string> Names(const Conv2dSpec& spec, const Directions& directions = {}) {
+std::vector<std::string> Names(const Conv2dSpec& spec,
+                               const Directions& directions = conv::kAllDirections) {
   std::vector<std::string> names;
   for (const CallShape& call : FirstCalls(spec, directions)) {
     EXPECT_EQ(call.images, spec.batch);
@@ -33,7 +34,7 @@ std::vector<std::string> Names(const Conv2dSpec& spec, const Directions& directi
 // A plan is made, and timed, for each of these calls.
 TEST(CallShapeTest, EvaluationMakesOnePlan) {
   const auto only = [](Direction direction) {
-    return Names(Spec(TensorFormat::kNCHW), Directions::Only(direction));
+    return Names(Spec(TensorFormat::kNCHW), conv::Only(direction));
   };
   EXPECT_THAT(only(Direction::kForward), ElementsAre("forward"));
   EXPECT_THAT(only(Direction::kBackwardData), ElementsAre("backward data", "backward data added"));

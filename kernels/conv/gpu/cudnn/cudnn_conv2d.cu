@@ -159,7 +159,7 @@ class CudnnConv2d final : public Conv2d {
     return std::max(plain_->workspace_bytes(), Divide(nullptr).bytes + size_t(plan_workspace_));
   }
   std::string_view variant(Direction direction) const override {
-    return first_[size_t(direction)] ? "cudnn" : plain_->variant(direction);
+    return first_[direction] ? "cudnn" : plain_->variant(direction);
   }
 
  private:
@@ -223,7 +223,7 @@ class CudnnConv2d final : public Conv2d {
         spec_(spec),
         directions_(directions),
         reorders_(ReordersFilter(spec)),
-        stores_(directions.backward_filter && StoresGradient(spec)),
+        stores_(directions[Direction::kBackwardFilter] && StoresGradient(spec)),
         plain_(std::move(plain)),
         bias_(std::move(bias)) {}
 
@@ -232,7 +232,7 @@ class CudnnConv2d final : public Conv2d {
     DTNN_RETURN_IF_ERROR(context_->MakeCurrent());
     std::string reasons;
     for (const CallShape& call : FirstCalls(spec_, directions_)) {
-      bool& computes = first_[size_t(call.direction)];
+      bool& computes = first_[call.direction];
       if (call.accumulate && !computes) continue;
       const absl::StatusOr<Plan> plan = MakeFirstPlan(call);
       if (absl::IsNotFound(plan.status())) return plan.status();
@@ -360,7 +360,7 @@ class CudnnConv2d final : public Conv2d {
   }
   // Null where there is none; it is then not asked for again.
   absl::StatusOr<const Plan*> PlanFor(const CallShape& call) {
-    if (!first_[size_t(call.direction)]) return nullptr;
+    if (!first_[call.direction]) return nullptr;
     auto found = first_plans_.find(call);
     if (found == first_plans_.end()) {
       found = other_plans_.find(call);
@@ -371,7 +371,7 @@ class CudnnConv2d final : public Conv2d {
     return found->second.has_value() ? &*found->second : nullptr;
   }
   absl::Status CheckDirection(Direction direction) const {
-    return CheckConv2dDirection(directions_.Has(direction), direction);
+    return CheckConv2dDirection(directions_[direction], direction);
   }
   absl::StatusOr<Plans::iterator> AddOther(const CallShape& call) {
     if (other_plans_.size() >= kMostOtherPlans) {
@@ -487,7 +487,7 @@ class CudnnConv2d final : public Conv2d {
   bool reorders_, stores_;  // the filter; its gradient, reordered or converted
   std::unique_ptr<Conv2d> plain_;
   std::unique_ptr<Bias> bias_;
-  bool first_[3] = {};  // whether cuDNN computes a direction
+  conv::Directions first_ = {};  // those that cuDNN computes
   int64_t plan_workspace_ = 0;
   Plans first_plans_, other_plans_;
 };
