@@ -143,6 +143,43 @@ HWY_NOINLINE void RunTile(const RowOfPixels<T>& row, const Panel<T>& panel, int6
   }
 }
 
+// Sums of neighbours: those of `a`, and behind them those of `b`.
+template <class D, class V>
+HWY_INLINE V AddNeighbours(D d, V a, V b) {
+#if HWY_TARGET == HWY_SCALAR
+  return hn::Add(a, b);  // no vector has neighbours
+#else
+  return hn::Add(hn::ConcatEven(d, b, a), hn::ConcatOdd(d, b, a));
+#endif
+}
+
+// The sums of the lanes of each of kN vectors, at most as many as a vector has lanes, in the first
+// lanes of the result. kParts: lanes that a sum is spread over. The order of a sum is always the
+// same.
+template <int kN, int kParts, class D, class V>
+HWY_INLINE V SumsOfLanes(D d, const V* v) {
+  if constexpr (kParts == 1) {
+    return v[0];
+  } else {
+    constexpr int kPairs = (kN + 1) / 2;
+    V pairs[kPairs];
+    DTNN_UNROLL(16)
+    for (int i = 0; i < kPairs; ++i) {
+      pairs[i] = AddNeighbours(d, v[2 * i], v[HWY_MIN(2 * i + 1, kN - 1)]);
+    }
+    return SumsOfLanes<kPairs, kParts / 2>(d, pairs);
+  }
+}
+
+// Writes the sums of the lanes of kN vectors, and room for a vector behind them.
+template <int kN, class D, class V>
+HWY_INLINE void StoreSumsOfLanes(D d, const V* v, hn::TFromD<D>* sums) {
+  constexpr int kLanes = int(hn::MaxLanes(d));
+  constexpr int kFirst = HWY_MIN(kN, kLanes);
+  hn::StoreU(SumsOfLanes<kFirst, kLanes>(d, v), d, sums);
+  if constexpr (kN > kFirst) StoreSumsOfLanes<kN - kFirst>(d, v + kFirst, sums + kFirst);
+}
+
 // Vectors of the depth instead of columns: kR pixels times kColumns columns of sums, whose lanes
 // are added at the end.
 template <typename T, int kR, int kColumns>
@@ -181,18 +218,23 @@ HWY_NOINLINE void RunDots(const RowOfPixels<T>& row, const Panel<T>& panel, int6
           [&](int i) HWY_ATTR { return LoadFirst(d, first, count, in + i * row.in_step + k); });
     }
   }
-  for (int i = 0; i < kR; ++i) {
-    T* const out = row.out + (first_row + i) * row.out_step;
-    const T* const addend =
-        row.addend == nullptr ? nullptr : row.addend + (first_row + i) * row.addend_step;
-    for (int c = 0; c < kColumns; ++c) {
-      T value = hn::GetLane(hn::SumOfLanes(d, sum[i][c]));
-      if (panel.scale != nullptr) value *= panel.scale[c];
-      if (panel.bias != nullptr) value += panel.bias[c];
-      if (addend != nullptr) value += addend[c];
-      out[c] = panel.relu && value < 0 ? T(0) : value;
+  T values[kR * kColumns + hn::MaxLanes(d)];
+  StoreSumsOfLanes<kR * kColumns>(d, &sum[0][0], values);
+  // As in RunTile, each question is asked once.
+  const auto for_each = [&](auto&& change) HWY_ATTR {
+    for (int i = 0; i < kR; ++i) {
+      for (int c = 0; c < kColumns; ++c) change(values[i * kColumns + c], i, c);
     }
+  };
+  if (panel.scale != nullptr) for_each([&](T& value, int, int c) { value *= panel.scale[c]; });
+  if (panel.bias != nullptr) for_each([&](T& value, int, int c) { value += panel.bias[c]; });
+  if (row.addend != nullptr) {
+    const T* const addend = row.addend + first_row * row.addend_step;
+    for_each([&](T& value, int i, int c) { value += addend[i * row.addend_step + c]; });
   }
+  if (panel.relu) for_each([](T& value, int, int) { value = value < 0 ? T(0) : value; });
+  T* const out = row.out + first_row * row.out_step;
+  for_each([&](T& value, int i, int c) { out[i * row.out_step + c] = value; });
 }
 
 template <typename T, int kColumns>
