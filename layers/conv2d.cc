@@ -41,10 +41,12 @@ std::optional<ConvGrouping> ParseConvGrouping(std::string_view name) {
 
 // What a bound layer will run.
 Conv2dUse UseOf(const BindContext& context) {
+  using enum conv::Direction;
   const bool backward = context.training && context.backward;
-  return {.directions = {true, /*backward data*/ backward && context.input_gradient,
-                         /*backward filter*/ backward && !context.frozen},
-          .keeps_filter = !context.training};
+  Conv2dUse use = {.directions = conv::Only(kForward), .keeps_filter = !context.training};
+  use.directions[kBackwardData] = backward && context.input_gradient;
+  use.directions[kBackwardFilter] = backward && !context.frozen;
+  return use;
 }
 
 // The variants named, or the fastest.

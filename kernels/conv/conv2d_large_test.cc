@@ -186,6 +186,16 @@ TEST(Conv2dLargeTest, DepthwiseTilesOfRowsAndColumns) {
   }
 }
 
+// Whose gradient has several parts, each of several strips of pixels of several images.
+TEST(Conv2dLargeTest, SinglePixelsInStrips) {
+  for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+    Conv2dSpec spec;
+    spec.batch = 8, spec.height = 14, spec.width = 13, spec.channels = 259, spec.filters = 66;
+    spec.kernel = 1, spec.format = format;
+    ExpectExact(spec, "gemm");
+  }
+}
+
 // Of a filter that is too large for partial sums, the only sum is the gradient itself (NHWC, whole
 // vectors of filters), or is copied there. More pixels than a block has, and an odd number.
 TEST(Conv2dLargeTest, GradientsOfLargeFilters) {

@@ -90,6 +90,22 @@ TEST_F(Conv2dThreadsTest, ChunksOfNchwImagesOfGroups) {
   ExpectSameBits(spec);
 }
 
+// Gradients of 1x1 filters in several parts of several strips of pixels, with x copied and without;
+// few pixels for a large filter.
+TEST_F(Conv2dThreadsTest, SinglePixels) {
+  for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+    Conv2dSpec spec;
+    spec.batch = 8, spec.height = spec.width = 14, spec.channels = 259, spec.filters = 66;
+    spec.kernel = 1, spec.format = format;
+    spec.epilogue = {.bias = true, .add = true, .relu = true};
+    ExpectSameBits(spec);
+    spec.batch = 3, spec.height = 45, spec.channels = 31, spec.filters = 17;
+    ExpectSameBits(spec);
+    spec.batch = 1, spec.height = spec.width = 3, spec.channels = 40, spec.filters = 150;
+    ExpectSameBits(spec);
+  }
+}
+
 TEST_F(Conv2dThreadsTest, SlicesOfConcatenations) {
   for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
     for (const DType dtype : {DType::kFloat32, DType::kFloat64}) {

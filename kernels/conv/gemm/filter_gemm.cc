@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kStripBytes = 256 << 10;
 constexpr int64_t kFewestPixels = 128;
 constexpr int64_t kMostPixels = 256;
-// Copying dy pays for as many blocks of channels for each element of a vector.
+// A copy of dy pays where each of its vectors is used this many times as often as it has elements.
 constexpr int64_t kUsesOfCopy = 2;
 
 // A kernel of one tap on every pixel: each pixel is as good as an image.

@@ -4,7 +4,8 @@
 // images themselves: the results that a tap gives something to are a rectangle of every image, so
 // that pixels whose tap falls into the padding are left out, not multiplied by zero. What would be
 // read many times in short pieces far apart is copied first, a strip of pixels at a time: dy where
-// it has more filters than a block, x where it has more channels and the kernel has a single tap.
+// many blocks read it or its filters are not whole vectors, x where it has many channels and the
+// kernel has a single tap.
 
 #ifndef DTNN_KERNELS_CONV_GEMM_FILTER_GEMM_H_
 #define DTNN_KERNELS_CONV_GEMM_FILTER_GEMM_H_

@@ -78,8 +78,11 @@ typename GatherGemm<T>::Cut GatherGemm<T>::CutPhases(const Phase& vertical,
   if (across_images_) return cut;
   const int64_t fit = BlockPixels();
   if (flat_) {
-    // Blocks of equal size, as many for each thread.
-    cut.column_blocks = CeilDiv(horizontal.count, std::max(kTileRows, fit));
+    // Blocks of equal size, as many for each thread. Few panels do not divide the work, so that
+    // there must be more blocks.
+    const int64_t tiles = CeilDiv(horizontal.count, kTileRows);
+    cut.column_blocks = std::max(CeilDiv(horizontal.count, std::max(kTileRows, fit)),
+                                 std::min(tiles, CeilDiv(2 * int64_t{threads_}, panels())));
     if (!large_filter_ && cut.column_blocks > threads_) {
       cut.column_blocks = RoundUp(cut.column_blocks, int64_t{threads_});
     }
@@ -206,6 +209,7 @@ void GatherGemm<T>::Run(const Call& call) const {
   int64_t blocks = 0;  // of one group
   for (const Cut& cut : cuts_) blocks += cut.blocks();
   const int64_t items = groups * blocks;
+  if (items == 0) return;
   // Few blocks, or few pixels for a large filter: divide the panels among threads too.
   const int64_t least = items >= 2 * threads ? 1 : CeilDiv(2 * threads, items);
   const int64_t shares =

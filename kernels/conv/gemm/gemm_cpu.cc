@@ -362,6 +362,7 @@ void MultiplyFew(const RowOfPixels<T>& row, const Panel<T>& panel) {
 template <typename T>
 HWY_INLINE void MergePixels(FilterBlock<T>& block, int64_t& count, int64_t x_step,
                             int64_t dy_step) {
+  if (count == 0) return;
   if (block.pixels == 1) {
     block.x_pixel = x_step, block.dy_pixel = dy_step;
   } else if (x_step != block.pixels * block.x_pixel || dy_step != block.pixels * block.dy_pixel) {
