@@ -176,10 +176,11 @@ TEST_F(FederationProgramsTest, ProcessesThatAreKilledComeBack) {
   std::vector<std::unique_ptr<Process>> clients;
   for (int k = 1; k <= 4; ++k) clients.push_back(Client(k, masked, 640));
   std::mt19937_64 random(20261123);
-  for (const int round : {2, 3, 4, 6}) {
-    ASSERT_TRUE(aggregator->ReadUntil("**** Round " + std::to_string(round) + ": "));
-    usleep(useconds_t(random() % 300'000));
-    if (round == 3) {
+  // Which round an aggregator begins with that was killed, nobody knows.
+  for (const std::string round : {"2: ", "3: ", "", ""}) {
+    ASSERT_TRUE(aggregator->ReadUntil("**** Round " + round));
+    usleep(useconds_t(random() % 100'000));
+    if (round == "3: ") {
       aggregator->Signal(SIGKILL);
       aggregator->Wait();
       aggregator = Aggregator(options);
