@@ -1,8 +1,8 @@
 #include <cmath>
 
+#include "kernels/device/philox_gpu.h"
 #include "kernels/dropout/check.h"
 #include "kernels/dropout/dropout_gpu.h"
-#include "kernels/dropout/philox_gpu.h"
 #include "kernels/elementwise/grid_gpu.h"
 #include "kernels/gpu_runner.h"
 #include "tensor/status_macros.h"

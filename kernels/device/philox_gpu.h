@@ -1,8 +1,8 @@
 // dtnn::Philox (tensor/philox.h) for device code: the same numbers from the same seed, stream and
 // counter. The rounds are those of Philox4x32-10 (Salmon et al., SC 2011, section 4.3).
 
-#ifndef DTNN_KERNELS_DROPOUT_PHILOX_GPU_H_
-#define DTNN_KERNELS_DROPOUT_PHILOX_GPU_H_
+#ifndef DTNN_KERNELS_DEVICE_PHILOX_GPU_H_
+#define DTNN_KERNELS_DEVICE_PHILOX_GPU_H_
 
 #include <cstdint>
 
@@ -31,4 +31,4 @@ DTNN_HOST_DEVICE inline PhiloxBlock PhiloxAt(uint64_t seed, uint64_t stream, uin
 
 }  // namespace dtnn
 
-#endif  // DTNN_KERNELS_DROPOUT_PHILOX_GPU_H_
+#endif  // DTNN_KERNELS_DEVICE_PHILOX_GPU_H_

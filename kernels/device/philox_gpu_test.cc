@@ -1,4 +1,4 @@
-#include "kernels/dropout/philox_gpu.h"
+#include "kernels/device/philox_gpu.h"
 
 #include "gtest/gtest.h"
 #include "tensor/philox.h"
