@@ -11,7 +11,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "tensor/errors.h"
-#include "tensor/files/atomic_file.h"
 #include "tensor/files/private_file.h"
 
 namespace dtnn {
@@ -92,8 +91,7 @@ absl::Status Protect(const GetVariable& text, Transport transport, JobEnvironmen
 }  // namespace
 
 absl::StatusOr<std::string> ReadSecretText(const std::string& path) {
-  DTNN_RETURN_IF_ERROR(CheckPrivateFile(path));
-  DTNN_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, ReadFile(path, kMostSecretBytes));
+  DTNN_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, ReadPrivateFile(path, kMostSecretBytes));
   std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   explicit_bzero(bytes.data(), bytes.size());
   text.resize(std::min(text.size(), text.find_first_of("\r\n")));

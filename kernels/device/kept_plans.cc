@@ -1,10 +1,9 @@
 #include "kernels/device/kept_plans.h"
 
-#include <algorithm>
+#include <sys/stat.h>
+
+#include <cerrno>
 #include <cstddef>
-#include <filesystem>
-#include <span>
-#include <system_error>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -16,21 +15,24 @@
 namespace dtnn {
 namespace {
 
-// Of a file: this and the key, on a line.
-constexpr std::string_view kTitle = "# plan of ";
 // Of a name, which file systems end at 255 bytes.
 constexpr size_t kMostName = 240;
 
-std::string HeaderOf(std::string_view key) { return StrCat(kTitle, key, "\n"); }
+// The first line of a file.
+std::string HeaderOf(std::string_view key, int revision) {
+  return StrCat("# plan ", revision, " of ", key, "\n");
+}
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<KeptPlans>> KeptPlans::Open(
     std::string_view folder, std::function<void(std::string_view)> warn) {
   std::unique_ptr<KeptPlans> plans(new KeptPlans(folder, std::move(warn)));
-  std::error_code error;
-  std::filesystem::create_directory(plans->folder_, error);
-  if (error) return InvalidArgument(folder, ": cannot be made: ", error.message());
+  // Whatever the umask.
+  if (mkdir(plans->folder_.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
+    return absl::ErrnoToStatus(errno, StrCat(folder, ": cannot be made"));
+  }
+  DTNN_RETURN_IF_ERROR(CheckPrivateFolder(folder));
   // It vanishes again.
   DTNN_RETURN_IF_ERROR(AtomicFile::CreatePrivate(StrCat(folder, "/probe")).status());
   return plans;
@@ -48,19 +50,20 @@ absl::StatusOr<std::string> KeptPlans::PathOf(std::string_view key) const {
   return StrCat(folder_, "/", name, ".plan");
 }
 
-absl::StatusOr<std::string> KeptPlans::Load(std::string_view key) const {
+absl::StatusOr<std::string> KeptPlans::Load(std::string_view key, int revision) const {
   DTNN_ASSIGN_OR_RETURN(const std::string path, PathOf(key));
-  DTNN_RETURN_IF_ERROR(CheckPrivateFile(path));
-  DTNN_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, ReadFile(path, kMostBytes));
+  DTNN_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, ReadPrivateFile(path, kMostBytes));
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  const std::string header = HeaderOf(key);
-  if (!text.starts_with(header)) return InvalidArgument(path, ": is no plan of ", key);
+  const std::string header = HeaderOf(key, revision);
+  if (!text.starts_with(header)) {
+    return InvalidArgument(path, ": is no plan ", revision, " of ", key);
+  }
   return std::string(text.substr(header.size()));
 }
 
-absl::Status KeptPlans::Save(std::string_view key, std::string_view text) const {
+absl::Status KeptPlans::Save(std::string_view key, int revision, std::string_view text) const {
   DTNN_ASSIGN_OR_RETURN(const std::string path, PathOf(key));
-  const std::string file = StrCat(HeaderOf(key), text);
+  const std::string file = StrCat(HeaderOf(key, revision), text);
   if (int64_t(file.size()) > kMostBytes) {
     return InvalidArgument(path, ": a plan of ", text.size(), " bytes, expected at most ",
                            kMostBytes);

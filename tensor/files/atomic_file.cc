@@ -213,6 +213,11 @@ absl::Status WriteFileAtomically(std::string_view path, std::span<const std::byt
 
 absl::StatusOr<std::vector<std::byte>> ReadFile(std::string_view path, int64_t max_bytes) {
   DTNN_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
+  return ReadFile(file, max_bytes);
+}
+
+absl::StatusOr<std::vector<std::byte>> ReadFile(const InputFile& file, int64_t max_bytes) {
+  const std::string& path = file.path();
   if (file.size() > max_bytes) return TooLarge(path, max_bytes);
   try {
     DTNN_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, ReadUpTo(file, size_t(max_bytes) + 1));

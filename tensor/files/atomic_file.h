@@ -23,6 +23,8 @@
 
 namespace dtnn {
 
+class InputFile;
+
 class AtomicFile {
  public:
   static absl::StatusOr<AtomicFile> Create(std::string_view path);
@@ -67,6 +69,8 @@ absl::Status WriteFileAtomically(std::string_view path, std::span<const std::byt
 // The bytes of a regular file (input_file.h) of at most `max_bytes`; memory is taken only for what
 // is really there. FailedPrecondition for a larger file.
 absl::StatusOr<std::vector<std::byte>> ReadFile(std::string_view path, int64_t max_bytes);
+// The same of one that is open already.
+absl::StatusOr<std::vector<std::byte>> ReadFile(const InputFile& file, int64_t max_bytes);
 
 namespace internal {
 

@@ -48,6 +48,41 @@ TEST(PrivateFileTest, AnotherUsersFileIsRefused) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("foreign: belongs to another user"));
 }
 
+TEST(PrivateFileTest, OnlyWhatIsPrivateIsRead) {
+  const auto bytes = ReadPrivateFile(FileOfMode("mine", 0600), 3);
+  ASSERT_EQ(bytes.status(), absl::OkStatus());
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size()), "old");
+  const auto code = [](const std::string& path, int64_t most) {
+    return ReadPrivateFile(path, most).status().code();
+  };
+  EXPECT_EQ(code(FileOfMode("open", 0640), 3), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(code(FileOfMode("long", 0600), 2), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(code(::testing::TempDir(), 3), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(code(::testing::TempDir() + "/none", 3), absl::StatusCode::kNotFound);
+}
+
+TEST(PrivateFileTest, OnlyItsOwnerMayWriteToAFolder) {
+  const std::string path = ::testing::TempDir() + "/folder";
+  mkdir(path.c_str(), 0700);
+  for (const mode_t mode : {0700, 0755, 0711, 0500}) {
+    chmod(path.c_str(), mode);
+    EXPECT_EQ(CheckPrivateFolder(path), absl::OkStatus()) << std::oct << mode;
+  }
+  for (const mode_t mode : {0720, 0702, 0775, 01777}) {
+    chmod(path.c_str(), mode);
+    const absl::Status status = CheckPrivateFolder(path);
+    EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied) << std::oct << mode;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("folder: other users may change"));
+  }
+  EXPECT_EQ(CheckPrivateFolder(FileOfMode("file", 0600)).code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(CheckPrivateFolder(path + "/none").code(), absl::StatusCode::kNotFound);
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
+  chmod(path.c_str(), 0700);
+  ASSERT_EQ(chown(path.c_str(), 12345, gid_t(-1)), 0);
+  EXPECT_THAT(std::string(CheckPrivateFolder(path).message()), HasSubstr("another user"));
+}
+
 TEST(PrivateFileTest, AFileThatOthersCouldReadIsReplacedByAPrivateOne) {
   const std::string path = FileOfMode("replaced", 0666);
   EXPECT_EQ(WritePrivateFile(path, "new"), absl::OkStatus());
