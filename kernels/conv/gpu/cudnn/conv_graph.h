@@ -20,6 +20,10 @@ enum Operand : int64_t { kX = 1, kFilter, kY, kScale, kBias, kAddend, kFirstVirt
 // Whether tensor cores compute what the spec asks for.
 bool MayUseTensorCores(const Conv2dSpec& spec);
 
+// How the graphs below are made: raised with every change of that, so that no plan that a file
+// keeps for an older graph is taken (kernels/device/kept_plans.h).
+inline constexpr int kGraphRevision = 1;
+
 // Finalized; for a handle's device, or with null for one that is only described.
 absl::StatusOr<Descriptor> MakeConvGraph(const Conv2dSpec& spec, const CallShape& call,
                                          cudnnHandle_t handle);

@@ -306,7 +306,7 @@ class CudnnConv2d final : public Conv2d {
     const KeptPlans* const kept = context_->kept_plans();
     if (kept == nullptr) return make();
     const std::string file_key = FileKey(key, name);
-    const absl::StatusOr<std::string> text = kept->Load(file_key);
+    const absl::StatusOr<std::string> text = kept->Load(file_key, kGraphRevision);
     if (text.ok()) {
       absl::StatusOr<Plan> plan = RestorePlan(request, *text);
       if (plan.ok() && (name.empty() || plan->name == name)) return plan;
@@ -323,7 +323,8 @@ class CudnnConv2d final : public Conv2d {
     const KeptPlans* const kept = context_->kept_plans();
     if (kept == nullptr) return;
     const absl::StatusOr<std::string> text = TextOfPlan(plan);
-    const absl::Status saved = text.ok() ? kept->Save(file_key, *text) : text.status();
+    const absl::Status saved =
+        text.ok() ? kept->Save(file_key, kGraphRevision, *text) : text.status();
     if (!saved.ok()) WarnOf(*kept, file_key, "not kept", saved);
   }
   static void WarnOf(const KeptPlans& kept, const std::string& file_key, std::string_view what,
