@@ -9,12 +9,7 @@
 namespace dtnn {
 namespace {
 
-struct Variant {
-  std::string_view name;
-  absl::StatusOr<std::unique_ptr<Gemm>> (*create)(DeviceContext&, const GemmSpec&);
-};
-
-constexpr Variant kVariants[] = {
+constexpr GemmVariant kVariants[] = {
 #define DTNN_GEMM_VARIANT(name, create) {name, create},
 #include "kernels/gemm/variants.inc"
 #undef DTNN_GEMM_VARIANT
@@ -99,21 +94,28 @@ absl::Status CheckCpu(std::string_view variant, const DeviceContext& context,
   return CheckFloating("gemm", context.device(), spec.dtype);
 }
 
-absl::StatusOr<std::unique_ptr<Gemm>> CreateGemm(DeviceContext& context, const GemmSpec& spec) {
-  DTNN_RETURN_IF_ERROR(Validate(spec));
+absl::StatusOr<std::unique_ptr<Gemm>> CreateFirst(std::span<const GemmVariant> variants,
+                                                  DeviceContext& context, const GemmSpec& spec) {
   std::string reasons;
-  for (const Variant& variant : kVariants) {
+  for (const GemmVariant& variant : variants) {
     auto gemm = variant.create(context, spec);
-    if (gemm.ok()) return gemm;
+    const bool refused =
+        absl::IsInvalidArgument(gemm.status()) || absl::IsUnimplemented(gemm.status());
+    if (!refused) return gemm;
     StrAppend(&reasons, "; ", variant.name, ": ", gemm.status().message());
   }
   return InvalidArgument("gemm: no variant for ", spec.ToString(), reasons);
 }
 
+absl::StatusOr<std::unique_ptr<Gemm>> CreateGemm(DeviceContext& context, const GemmSpec& spec) {
+  DTNN_RETURN_IF_ERROR(Validate(spec));
+  return CreateFirst(kVariants, context, spec);
+}
+
 absl::StatusOr<std::unique_ptr<Gemm>> CreateGemm(DeviceContext& context, const GemmSpec& spec,
                                                  std::string_view variant) {
   DTNN_RETURN_IF_ERROR(Validate(spec));
-  DTNN_ASSIGN_OR_RETURN(const Variant* found, FindNamed(kVariants, "gemm variant", variant));
+  DTNN_ASSIGN_OR_RETURN(const GemmVariant* found, FindNamed(kVariants, "gemm variant", variant));
   return found->create(context, spec);
 }
 

@@ -51,9 +51,11 @@ class Gemm {
   virtual std::string_view variant() const = 0;
 };
 
-// The fastest variant for the spec on this device, in the order of variants.inc.
+// The fastest variant for the spec on this device, in the order of variants.inc. InvalidArgument
+// where there is none; FailedPrecondition where the library of one is not as the program needs it.
 absl::StatusOr<std::unique_ptr<Gemm>> CreateGemm(DeviceContext& context, const GemmSpec& spec);
-// One variant by name; InvalidArgument with the names where there is none or it refuses the spec.
+// One variant by name; NotFound with the names where there is none, InvalidArgument or
+// Unimplemented where it refuses the spec.
 absl::StatusOr<std::unique_ptr<Gemm>> CreateGemm(DeviceContext& context, const GemmSpec& spec,
                                                  std::string_view variant);
 // All names, in the order of variants.inc.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "kernels/gemm/gemm_variants.h"
 #include "kernels/gemm/reference.h"
 #include "tensor/threads/parallel_for.h"
 #include "tools/testing/count_allocations.h"
@@ -225,6 +226,34 @@ TEST_P(GemmTest, MismatchedShapesAreNamed) {
 TEST(GemmCreateTest, PrefersTheFirstVariantThatApplies) {
   const auto context = *DeviceContext::Create(Device::Cpu());
   EXPECT_EQ((*CreateGemm(*context, {.m = 1, .n = 1, .k = 1}))->variant(), "tile");
+}
+
+absl::StatusOr<std::unique_ptr<Gemm>> Invalid(DeviceContext&, const GemmSpec&) {
+  return absl::InvalidArgumentError("another epilogue");
+}
+absl::StatusOr<std::unique_ptr<Gemm>> Unimplemented(DeviceContext&, const GemmSpec&) {
+  return absl::UnimplementedError("no algorithm");
+}
+absl::StatusOr<std::unique_ptr<Gemm>> OldLibrary(DeviceContext&, const GemmSpec&) {
+  return absl::FailedPreconditionError("an old library");
+}
+
+TEST(GemmCreateTest, OnlyRefusalsLeadToTheNextVariant) {
+  const auto context = *DeviceContext::Create(Device::Cpu());
+  const auto create = [&](const std::vector<GemmVariant>& variants) {
+    return CreateFirst(variants, *context, {.m = 1, .n = 1, .k = 1});
+  };
+  const GemmVariant tile = {"tile", CreateTileGemm};
+  const auto made = create({{"a", Invalid}, {"b", Unimplemented}, tile});
+  ASSERT_EQ(made.status(), absl::OkStatus());
+  EXPECT_EQ((*made)->variant(), "tile");
+  EXPECT_EQ(create({{"a", Invalid}, {"b", OldLibrary}, tile}).status(),
+            absl::FailedPreconditionError("an old library"));
+  const absl::Status none = create({{"a", Invalid}, {"b", Unimplemented}}).status();
+  EXPECT_EQ(none.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(std::string(none.message()).find("; a: another epilogue; b: no algorithm"),
+            std::string::npos)
+      << none;
 }
 
 TEST(GemmCreateTest, RefusesWhatNobodyCanDo) {

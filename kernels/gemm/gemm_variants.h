@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -17,6 +19,16 @@ namespace dtnn {
   absl::StatusOr<std::unique_ptr<Gemm>> create(DeviceContext& context, const GemmSpec& spec);
 #include "kernels/gemm/variants.inc"
 #undef DTNN_GEMM_VARIANT
+
+struct GemmVariant {
+  std::string_view name;
+  absl::StatusOr<std::unique_ptr<Gemm>> (*create)(DeviceContext&, const GemmSpec&);
+};
+
+// The first one that does not refuse the spec by InvalidArgument or Unimplemented. Any other error
+// is the answer: with a library that cannot be used, a slower variant would hide it.
+absl::StatusOr<std::unique_ptr<Gemm>> CreateFirst(std::span<const GemmVariant> variants,
+                                                  DeviceContext& context, const GemmSpec& spec);
 
 struct GemmSizes {
   int64_t m, n, k;
