@@ -17,7 +17,7 @@ namespace dtnn {
 
 // Algorithms that divide k want memory for their sums; more than this brings nothing.
 constexpr size_t kMostWorkspace = size_t{32} << 20;
-// Of calls with other sizes, pitches or alignments.
+// The first, and those of calls with other sizes, pitches or alignments.
 constexpr size_t kMostPlans = 64;
 
 class LtGemm final : public Gemm {
@@ -32,12 +32,12 @@ class LtGemm final : public Gemm {
 
   // Of dense, aligned operands of the spec's sizes.
   absl::Status MakeFirstPlan() {
-    LtProblem problem = ProblemOf({spec_.m, spec_.n, spec_.k});
-    problem.lda = spec_.transpose_b ? spec_.k : spec_.n;
-    problem.ldb = spec_.transpose_a ? spec_.m : spec_.k;
-    DTNN_ASSIGN_OR_RETURN(LtPlan plan, library_->Choose(problem, kMostWorkspace));
+    first_ = ProblemOf({spec_.m, spec_.n, spec_.k});
+    first_.lda = spec_.transpose_b ? spec_.k : spec_.n;
+    first_.ldb = spec_.transpose_a ? spec_.m : spec_.k;
+    DTNN_ASSIGN_OR_RETURN(LtPlan plan, library_->Choose(first_, kMostWorkspace));
     most_workspace_ = plan.workspace_bytes;
-    plans_.emplace(problem, std::move(plan));
+    plans_.emplace(first_, std::move(plan));
     return absl::OkStatus();
   }
 
@@ -103,13 +103,18 @@ class LtGemm final : public Gemm {
   absl::StatusOr<const LtPlan*> PlanFor(const LtProblem& problem) {
     auto found = plans_.find(problem);
     if (found == plans_.end()) {
-      if (plans_.size() >= kMostPlans) plans_.clear();
+      if (plans_.size() >= kMostPlans) ForgetOthers();
       absl::StatusOr<LtPlan> plan = library_->Choose(problem, most_workspace_);
       if (!plan.ok() && !absl::IsUnimplemented(plan.status())) return plan.status();
       found = plans_.emplace(problem, std::nullopt).first;
       if (plan.ok()) found->second = *std::move(plan);
     }
     return found->second.has_value() ? &*found->second : nullptr;
+  }
+  void ForgetOthers() {
+    auto first = plans_.extract(first_);
+    plans_.clear();
+    plans_.insert(std::move(first));
   }
   // The bias has the result's type for the library.
   bool rounds() const { return IsHalf(spec_.result_dtype()); }
@@ -127,6 +132,7 @@ class LtGemm final : public Gemm {
   std::string_view name_;
   std::unique_ptr<LtLibrary> library_;
   std::unique_ptr<Gemm> other_;
+  LtProblem first_;
   size_t most_workspace_ = 0;
   std::map<LtProblem, std::optional<LtPlan>> plans_;
 };
@@ -144,10 +150,7 @@ absl::StatusOr<std::unique_ptr<Gemm>> MakeLtGemm(DeviceContext& context, const G
   }
   auto gemm = std::make_unique<LtGemm>(GpuRunner(context), spec, name, std::move(library),
                                        std::move(other));
-  const absl::Status made = gemm->MakeFirstPlan();
-  // So that the next variant is asked.
-  if (absl::IsUnimplemented(made)) return absl::InvalidArgumentError(made.message());
-  DTNN_RETURN_IF_ERROR(made);
+  DTNN_RETURN_IF_ERROR(gemm->MakeFirstPlan());
   return gemm;
 }
 

@@ -1,6 +1,6 @@
-// Gemm with a bias in the write-back, over an LtLibrary: one kernel, and results of 16 bits are
-// rounded once, from a bias that is rounded to 16 bits first. Any other epilogue is refused: that
-// of cuBLASLt for relu is max(x, 0), of which nobody says that a NaN stays one.
+// Gemm with a bias in the write-back, over an LtLibrary: one kernel. Results of 16 bits are rounded
+// once, from a bias that is rounded to 16 bits first, by a small kernel before. Any other epilogue
+// is refused: that of cuBLASLt for relu is max(x, 0), of which nobody says that a NaN stays one.
 
 #ifndef DTNN_KERNELS_GEMM_LT_LT_GEMM_H_
 #define DTNN_KERNELS_GEMM_LT_LT_GEMM_H_
@@ -15,7 +15,8 @@
 namespace dtnn {
 
 // `name`: of the variant. `other`: for calls that the library has no algorithm for, of the same
-// spec. InvalidArgument, with the reason, for specs that are not for the library.
+// spec. InvalidArgument, with the reason, for specs that are not for the library; Unimplemented
+// where it has no algorithm for dense, aligned operands of the spec's sizes.
 absl::StatusOr<std::unique_ptr<Gemm>> MakeLtGemm(DeviceContext& context, const GemmSpec& spec,
                                                  std::string_view name,
                                                  std::unique_ptr<LtLibrary> library,

@@ -98,6 +98,87 @@ TEST_F(LtGemmTest, OperandsThatAreLessAligned) {
             Product(spec, TensorOf(spec.dtype, {kM, kK}, Values(shifted(wide))), b, bias));
 }
 
+// Counts what it is asked, and has no algorithm at all where it `refuses`.
+class CountingLt final : public LtLibrary {
+ public:
+  CountingLt(std::unique_ptr<LtLibrary> library, int* asked, bool refuses = false)
+      : library_(std::move(library)), asked_(asked), refuses_(refuses) {}
+  absl::StatusOr<LtPlan> Choose(const LtProblem& problem, size_t most_workspace) override {
+    ++*asked_;
+    if (refuses_) return absl::UnimplementedError("no algorithm");
+    return library_->Choose(problem, most_workspace);
+  }
+  absl::Status Multiply(const LtProblem& problem, const LtPlan& plan,
+                        const LtOperands& operands) override {
+    return library_->Multiply(problem, plan, operands);
+  }
+
+ private:
+  std::unique_ptr<LtLibrary> library_;
+  int* asked_;
+  bool refuses_;
+};
+
+class LtPlansTest : public LtGemmTest {
+ protected:
+  absl::StatusOr<std::unique_ptr<Gemm>> Make(const GemmSpec& spec, bool refuses = false) {
+    return MakeLtGemm(*gpu_, spec, "counted",
+                      std::make_unique<CountingLt>(MakeSimulatedLt(*gpu_), &asked_, refuses),
+                      *CreateGemm(*gpu_, spec, "plain"));
+  }
+
+  int asked_ = 0;
+};
+
+TEST_F(LtPlansTest, WithoutAnAlgorithmAnotherVariantIsAsked) {
+  EXPECT_EQ(Make(Spec(DType::kFloat32), /*refuses=*/true).status().code(),
+            absl::StatusCode::kUnimplemented);
+}
+
+// Of 16 bits each, so that the second one is at no multiple of 4.
+TEST_F(LtPlansTest, AnotherVariantComputesWhatTheLibraryCannot) {
+  const GemmSpec spec = Spec(DType::kFloat16);
+  const auto gemm = *Make(spec);
+  const Tensor wide = testing::IntegerTensor(spec.dtype, {kM, kK + 1}, 1, 2);
+  const Tensor a = wide.Channels(1, kK, TensorFormat::kNHWC);
+  const Tensor b = testing::IntegerTensor(spec.dtype, {kK, kN}, 2, 2);
+  const Tensor bias = testing::IntegerTensor(DType::kFloat32, {kN}, 3, 2);
+  const std::vector<double> expected =
+      Product(spec, TensorOf(spec.dtype, {kM, kK}, Values(a)), b, bias);
+  const Tensor device_a = Put(*gpu_, wide).Channels(1, kK, TensorFormat::kNHWC);
+  ASSERT_EQ(asked_, 1);
+  for (int run = 0; run < 2; ++run) {
+    const Tensor c = Put(*gpu_, ZeroTensor(spec.dtype, {kM, kN}));
+    ASSERT_EQ(
+        gemm->Run(device_a, Put(*gpu_, b), c, {Put(*gpu_, bias)}, Memory(gemm->workspace_bytes())),
+        absl::OkStatus());
+    EXPECT_EQ(Values(Get(*gpu_, c)), expected);
+    // The answer is remembered.
+    EXPECT_EQ(asked_, 2);
+  }
+}
+
+TEST_F(LtPlansTest, ManySizesTakeThePlacesOfEachOtherButNotOfTheFirst) {
+  GemmSpec spec = Spec(DType::kFloat32);
+  spec.m = 150, spec.k = 2;
+  const auto gemm = *Make(spec);
+  const Tensor b = Put(*gpu_, ZeroTensor(spec.dtype, {spec.k, kN}));
+  const Tensor bias = Put(*gpu_, ZeroTensor(spec.dtype, {kN}));
+  const auto multiply = [&](int64_t m) {
+    const Tensor a = Put(*gpu_, ZeroTensor(spec.dtype, {m, spec.k}));
+    const Tensor c = Put(*gpu_, ZeroTensor(spec.dtype, {m, kN}));
+    EXPECT_EQ(gemm->Run(a, b, c, {bias}, Memory(gemm->workspace_bytes())), absl::OkStatus());
+  };
+  EXPECT_EQ(asked_, 1);
+  for (int64_t m = 1; m < spec.m; ++m) multiply(m);
+  EXPECT_EQ(asked_, spec.m);
+  multiply(spec.m - 1);
+  multiply(spec.m);
+  EXPECT_EQ(asked_, spec.m);
+  multiply(1);
+  EXPECT_EQ(asked_, spec.m + 1);
+}
+
 TEST_F(LtGemmTest, NeedsItsWorkspace) {
   const GemmSpec spec = Spec(DType::kFloat32);
   const auto gemm = *CreateGemm(*gpu_, spec);

@@ -53,6 +53,8 @@ namespace {
 
 constexpr size_t kWorkspace = 4096;
 constexpr int64_t kDividedTerms = 32;
+// Operands are loaded by words, as those of 16 bits are for tensor cores.
+constexpr int64_t kLeastAlignment = 4;
 
 absl::Status Invalid(std::string_view what) {
   return absl::InvalidArgumentError(
@@ -88,6 +90,9 @@ class SimulatedLt final : public LtLibrary {
   // As if the terms of long sums were divided among blocks.
   absl::StatusOr<LtPlan> Choose(const LtProblem& problem, size_t most_workspace) override {
     DTNN_RETURN_IF_ERROR(CheckProblem(problem));
+    if (problem.alignment < kLeastAlignment) {
+      return absl::UnimplementedError("the simulated library has no algorithm for odd addresses");
+    }
     return LtPlan{
         .workspace_bytes = problem.k >= kDividedTerms ? std::min(kWorkspace, most_workspace) : 0,
         .algorithm = std::make_shared<const LtProblem>(problem)};

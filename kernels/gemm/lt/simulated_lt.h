@@ -9,7 +9,8 @@
 namespace dtnn {
 
 // What stands in for cuBLASLt on a simulated GPU. InvalidArgument, with the rule, for a call that
-// breaks one of cuBLASLt's.
+// breaks one of cuBLASLt's. It has no algorithm for operands that are aligned to less than 4 bytes,
+// as cuBLASLt may have none.
 std::unique_ptr<LtLibrary> MakeSimulatedLt(DeviceContext& context);
 
 }  // namespace dtnn
