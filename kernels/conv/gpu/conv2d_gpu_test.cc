@@ -357,14 +357,7 @@ TEST_P(Conv2dGpuTest, PaysOnlyForTheDirectionsOfItsUse) {
   for (const char* const variant : Variants()) {
     for (const conv::Direction made_for : conv::kDirections) {
       SCOPED_TRACE(std::string(conv::Name(made_for)) + " " + variant);
-      BestOf tuner;
-      gpu_->SetTuner(&tuner);
       const Bench gpu = Make(*gpu_, spec, variant, {.directions = conv::Only(made_for)});
-      gpu_->SetTuner(nullptr);
-      // Only cuDNN has plans to choose among.
-      for (const auto& [key, uses] : tuner.uses()) {
-        EXPECT_EQ(key.direction, FastestConv2dKey(spec, made_for, false).direction);
-      }
       EXPECT_LE(gpu.conv->workspace_bytes(), all);
       for (const conv::Direction direction : conv::kDirections) {
         const bool made = direction == made_for;
@@ -388,6 +381,23 @@ TEST_P(Conv2dGpuTest, PaysOnlyForTheDirectionsOfItsUse) {
   // Only the sums of the filter's gradient need memory of a kernel without a library.
   EXPECT_EQ(Make(*gpu_, spec, "plain", {.directions = {true, true, false}}).conv->workspace_bytes(),
             0);
+}
+
+TEST_P(Conv2dGpuTest, TunesOnlyTheDirectionsOfItsUse) {
+  if (gpu_->device() == Device::Simulated(0)) {
+    GTEST_SKIP() << "a simulated GPU has no plans to choose among";
+  }
+  const Conv2dSpec spec = With(Specs()[2]);
+  for (const conv::Direction made_for : conv::kDirections) {
+    BestOf tuner;
+    gpu_->SetTuner(&tuner);
+    Make(*gpu_, spec, "auto", {.directions = conv::Only(made_for)});
+    gpu_->SetTuner(nullptr);
+    EXPECT_FALSE(tuner.uses().empty());
+    for (const auto& [key, uses] : tuner.uses()) {
+      EXPECT_EQ(key.direction, FastestConv2dKey(spec, made_for, false).direction);
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(
