@@ -350,7 +350,7 @@ constexpr OptionSpec kTable[] = {
         "file in which --enable-best-of, and on GPUs --enable-cudnn-auto-conv-alg, keeps its "
         "decisions: read if it exists, then written; by rank 0 only")
         .Example("tuned.txt")
-        .Needs("enable-best-of|enable-gpu"),
+        .Needs("enable-best-of|enable-gpu gpu-device=cuda|!enable-gpu"),
     Listed(Action::kListDirectMethods,
            Now("conv-direct-method", kConvolution, kWord, &O::conv_direct_method,
                "what --conv-variant=direct runs; --conv-direct-method=list explains them",
@@ -602,7 +602,7 @@ constexpr OptionSpec kTable[] = {
         "folder in which cuDNN's plans are kept from run to run, for each kind of GPU and version; "
         "made if it is missing")
         .Example("plans")
-        .Needs("enable-gpu"),
+        .Needs("enable-gpu gpu-device=cuda"),
 
     Now("encryption", kEncryption, kWord, &O::encryption,
         "how clients of a federation protect what they send from the aggregator",

@@ -72,6 +72,11 @@ constexpr Case kCases[] = {
      "--enable-cudnn-auto-conv-alg has no effect without --enable-gpu"},
     {4, "--enable-cudnn-auto-conv-alg=False --enable-gpu --gpu-device=simulated", kDone,
      "**** Done"},
+    {4, "--cudnn-plans=plans", kDone, "--cudnn-plans has no effect without --enable-gpu"},
+    {4, "--cudnn-plans=plans --enable-gpu --gpu-device=simulated", kDone,
+     "--cudnn-plans has no effect with --gpu-device=simulated"},
+    {4, "--best-of-file=tuned.txt --enable-gpu --gpu-device=simulated", kDone,
+     "--best-of-file has no effect with --gpu-device=simulated"},
     {4, "--enable-nccl --parallel=data", kDone, "--enable-nccl has no effect without --enable-gpu"},
     {4, "--enable-nccl --parallel=data --enable-gpu --gpu-device=simulated", kDone, "**** Done"},
 

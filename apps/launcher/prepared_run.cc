@@ -1,6 +1,7 @@
 #include "apps/launcher/prepared_run.h"
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -68,9 +69,10 @@ RankPlace PlaceOf(const PreparedRun& run) {
   return run.communicator == nullptr ? RankPlace{} : run.communicator->place();
 }
 
-// In the folder of --cudnn-plans.
-absl::Status KeepPlans(PreparedRun& run, RunVoice& voice) {
-  if (run.options.cudnn_plans.empty() || !run.options.enable_gpu) return absl::OkStatus();
+// The folder of --cudnn-plans; null without it.
+absl::StatusOr<std::shared_ptr<const KeptPlans>> OpenPlans(const PreparedRun& run,
+                                                           RunVoice& voice) {
+  if (run.options.cudnn_plans.empty() || !MakesPlans(run.options)) return nullptr;
   constexpr std::string_view kOption = "--cudnn-plans";
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<KeptPlans> plans,
                         WithContext(KeptPlans::Open(run.options.cudnn_plans,
@@ -78,8 +80,7 @@ absl::Status KeepPlans(PreparedRun& run, RunVoice& voice) {
                                                       voice.Warn(StrCat(kOption, ": ", line));
                                                     }),
                                     kOption));
-  run.context->KeepPlans(std::move(plans));
-  return absl::OkStatus();
+  return plans;
 }
 
 absl::Status LoadData(PreparedRun& run, RunVoice& voice) {
@@ -87,8 +88,9 @@ absl::Status LoadData(PreparedRun& run, RunVoice& voice) {
     return UsageError("--model-sync-min-avail=", run.options.model_sync_min_avail,
                       ": must be at most the number of ranks, ", run.ranks);
   }
+  DTNN_ASSIGN_OR_RETURN(std::shared_ptr<const KeptPlans> plans, OpenPlans(run, voice));
   DTNN_ASSIGN_OR_RETURN(run.context, MakeDevice(run.options, PlaceOf(run)));
-  DTNN_RETURN_IF_ERROR(KeepPlans(run, voice));
+  run.context->KeepPlans(std::move(plans));
   DTNN_ASSIGN_OR_RETURN(run.optimizer, MakeOptimizer(run.options));
   if (run.options.parallel == "federated") {
     run.proximal = std::make_shared<ProximalOptimizer>(run.optimizer);

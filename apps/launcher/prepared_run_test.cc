@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <sstream>
 #include <string>
 
@@ -88,7 +89,6 @@ TEST(PreparedRunTest, FilesThatCannotBeReadShowBeforeTheDataAreRead) {
   tuned.best_of_file = "/none/tuned.txt";
   Options kept = Small();
   kept.enable_gpu = true;
-  kept.gpu_device = "simulated";
   kept.cudnn_plans = "/none/plans";
   for (const auto& [options, reason] : {std::pair(client, "-file: /none/key"),
                                         {tuned, "-file: /none/tuned.txt"},
@@ -99,6 +99,17 @@ TEST(PreparedRunTest, FilesThatCannotBeReadShowBeforeTheDataAreRead) {
     EXPECT_EQ(prepared.run.dataset, nullptr);
     EXPECT_EQ(prepared.out.str(), "");
   }
+}
+
+TEST(PreparedRunTest, NoPlansAreKeptWhereNoneAreMade) {
+  Options options = Small();
+  options.enable_gpu = true;
+  options.gpu_device = "simulated";
+  options.cudnn_plans = ::testing::TempDir() + "plans";
+  std::filesystem::remove(options.cudnn_plans);
+  Prepared prepared(options, nullptr);
+  EXPECT_TRUE(prepared.status.ok()) << prepared.status;
+  EXPECT_FALSE(std::filesystem::exists(options.cudnn_plans));
 }
 
 TEST(PreparedRunTest, AllRanksEndWhereOneFails) {

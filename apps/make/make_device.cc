@@ -49,6 +49,8 @@ absl::StatusOr<std::unique_ptr<DeviceContext>> MakeDevice(const Options& options
   return context;
 }
 
+bool MakesPlans(const Options& options) { return options.enable_gpu && !Simulated(options); }
+
 absl::StatusOr<std::unique_ptr<DeviceCollectives>> MakeCollectives(const Options& options,
                                                                    Communicator* communicator,
                                                                    DeviceContext& context) {

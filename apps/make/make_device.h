@@ -19,6 +19,9 @@ namespace dtnn {
 absl::StatusOr<std::unique_ptr<DeviceContext>> MakeDevice(const Options& options,
                                                           const RankPlace& place);
 
+// Whether the libraries of that device make plans, which --cudnn-plans keeps.
+bool MakesPlans(const Options& options);
+
 // With --enable-nccl, what sums the gradients of ranks on their GPUs; null where ranks exchange
 // them in the memory of hosts. All ranks call it together, and agree on the outcome afterwards; the
 // context and the communicator, null for one process alone, outlive it. A usage error where the
