@@ -1,3 +1,7 @@
+// What stands in for cuBLASLt on a simulated GPU. InvalidArgument, with the rule, for a call that
+// breaks one of cuBLASLt's. It has no algorithm for operands that are aligned to less than 4 bytes,
+// as cuBLASLt may have none.
+
 #ifndef DTNN_KERNELS_GEMM_LT_SIMULATED_LT_H_
 #define DTNN_KERNELS_GEMM_LT_SIMULATED_LT_H_
 
@@ -8,9 +12,6 @@
 
 namespace dtnn {
 
-// What stands in for cuBLASLt on a simulated GPU. InvalidArgument, with the rule, for a call that
-// breaks one of cuBLASLt's. It has no algorithm for operands that are aligned to less than 4 bytes,
-// as cuBLASLt may have none.
 std::unique_ptr<LtLibrary> MakeSimulatedLt(DeviceContext& context);
 
 }  // namespace dtnn
