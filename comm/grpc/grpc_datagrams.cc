@@ -85,12 +85,12 @@ class GrpcDatagrams : public Datagrams {
     absl::StatusOr<Socket> listener =
         options_.listener >= 0 ? AdoptListener(options_.listener) : Listen(options_.address);
     DTNN_RETURN_IF_ERROR(listener.status());
-    DTNN_ASSIGN_OR_RETURN(
-        board_,
-        Switchboard::Start(*std::move(listener), ServerSide(pems_), secret_, me,
-                           {.size = options_.size, .only_with_rank_0 = options_.only_with_rank_0},
-                           std::move(ears)));
-    return absl::OkStatus();
+    // Those that call at once are answered by Send while this still listens.
+    board_ = std::make_unique<Switchboard>(
+        *std::move(listener), secret_, me,
+        SwitchboardOptions{.size = options_.size, .only_with_rank_0 = options_.only_with_rank_0},
+        std::move(ears));
+    return board_->Listen(ServerSide(pems_));
   }
   void Send(int to, std::string bytes) override {
     if (board_ != nullptr) return board_->Send(to, std::move(bytes));

@@ -1,10 +1,17 @@
 #include "comm/grpc/grpc_datagrams.h"
 
+#include <dlfcn.h>
+#include <pthread.h>
+
 #include <chrono>
 #include <condition_variable>
+#include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <vector>
 
 #include "comm/tcp/socket.h"
@@ -17,16 +24,37 @@ namespace {
 
 using ::testing::ElementsAre;
 
+// Run by a thread that has started another one, before it goes on.
+thread_local std::function<void()> after_thread_start;
+
+}  // namespace
+}  // namespace dtnn
+
+// Stands in for the C library's in this program.
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
+                              void* (*run)(void*), void* argument) {
+  static const auto create =
+      reinterpret_cast<decltype(&pthread_create)>(dlsym(RTLD_NEXT, "pthread_create"));
+  const int error = create(thread, attributes, run, argument);
+  if (dtnn::after_thread_start) dtnn::after_thread_start();
+  return error;
+}
+
+namespace dtnn {
+namespace {
+
 // One rank, and what it has heard.
 class Rank {
  public:
-  Rank(const GrpcOptions& options, int rank)
+  Rank(const GrpcOptions& options, int rank,
+       std::function<void(Datagrams&, std::string_view)> heard = {})
       : datagrams_(Must(MakeGrpcDatagrams(options, Must(JobSecret::Of(std::string(40, 's')))))) {
     CommunicatorOptions patience;
     patience.timeout = std::chrono::minutes(1);
     Must(datagrams_->Open({.rank = rank, .number = uint64_t(rank) + 1},
                           {.heard =
-                               [this](std::string_view bytes) {
+                               [this, heard](std::string_view bytes) {
+                                 if (heard) heard(*datagrams_, bytes);
                                  const std::lock_guard lock(mutex_);
                                  heard_.emplace_back(bytes);
                                  changed_.notify_all();
@@ -78,6 +106,29 @@ TEST(GrpcDatagramsTest, WhereTheyNeedNotTheyDoNot) {
   const auto [zero, two] = Heard(true);
   EXPECT_THAT(zero, ElementsAre("to 0"));
   EXPECT_THAT(two, ElementsAre("end"));
+}
+
+// Also while Open goes on: here it does only when the answer is on its way, or after 0.2 s.
+TEST(GrpcDatagramsTest, RankZeroAnswersAtOnce) {
+  Socket listener = Must(Listen({.host = "127.0.0.1", .port = 0}));
+  const Endpoint address = Must(listener.Local());
+  std::vector<std::string> heard;
+  std::thread calling([&] {
+    Rank one({.size = 2, .address = address}, 1);
+    one.Send(0, "answer");
+    heard = one.HearUntil("at once");
+  });
+  std::promise<void> answer;
+  const std::shared_future<void> answered = answer.get_future().share();
+  after_thread_start = [&] { answered.wait_for(std::chrono::milliseconds(200)); };
+  const Rank zero({.size = 2, .address = address, .listener = listener.Release()}, 0,
+                  [&](Datagrams& datagrams, std::string_view) {
+                    datagrams.Send(1, "at once");
+                    answer.set_value();
+                  });
+  after_thread_start = nullptr;
+  calling.join();
+  EXPECT_THAT(heard, ElementsAre("at once"));
 }
 
 }  // namespace

@@ -126,15 +126,6 @@ class Switchboard::Service : public proto::Switchboard::CallbackService {
   dtnn::Switchboard& board_;
 };
 
-absl::StatusOr<std::unique_ptr<Switchboard>> Switchboard::Start(
-    Socket listener, std::shared_ptr<grpc::ServerCredentials> credentials, const JobSecret& secret,
-    const Instance& me, const SwitchboardOptions& options, Datagrams::Ears ears) {
-  std::unique_ptr<Switchboard> board(
-      new Switchboard(std::move(listener), secret, me, options, std::move(ears)));
-  DTNN_RETURN_IF_ERROR(board->Listen(std::move(credentials)));
-  return board;
-}
-
 Switchboard::Switchboard(Socket listener, const JobSecret& secret, const Instance& me,
                          const SwitchboardOptions& options, Datagrams::Ears ears)
     : listener_(std::move(listener)),

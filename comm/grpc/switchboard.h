@@ -19,7 +19,6 @@
 #include <thread>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "comm/crypto/job_secret.h"
 #include "comm/grpc/switchboard.grpc.pb.h"
 #include "comm/relay/datagrams.h"
@@ -34,14 +33,15 @@ struct SwitchboardOptions {
 
 class Switchboard {
  public:
-  // Of rank 0. Listens from then on.
-  static absl::StatusOr<std::unique_ptr<Switchboard>> Start(
-      Socket listener, std::shared_ptr<grpc::ServerCredentials> credentials,
-      const JobSecret& secret, const Instance& me, const SwitchboardOptions& options,
-      Datagrams::Ears ears);
+  // Of rank 0.
+  Switchboard(Socket listener, const JobSecret& secret, const Instance& me,
+              const SwitchboardOptions& options, Datagrams::Ears ears);
   ~Switchboard();
   Switchboard(const Switchboard&) = delete;
   Switchboard& operator=(const Switchboard&) = delete;
+
+  // Once. From within it on, other threads call the ears, which may Send.
+  absl::Status Listen(std::shared_ptr<grpc::ServerCredentials> credentials);
 
   // From rank 0.
   void Send(int to, std::string packet);
@@ -56,10 +56,6 @@ class Switchboard {
     Instance instance;
   };
 
-  Switchboard(Socket listener, const JobSecret& secret, const Instance& me,
-              const SwitchboardOptions& options, Datagrams::Ears ears);
-
-  absl::Status Listen(std::shared_ptr<grpc::ServerCredentials> credentials);
   void AcceptAll();
   std::shared_ptr<Line> Admit(grpc::CallbackServerContext* context);
   absl::Status Join(const std::shared_ptr<Line>& line, const Instance& who);
