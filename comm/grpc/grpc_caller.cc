@@ -23,7 +23,10 @@ GrpcCaller::GrpcCaller(std::shared_ptr<grpc::Channel> channel, std::string serve
       ears_(std::move(ears)),
       stub_(proto::Switchboard::NewStub(channel_)),
       queue_([this](const proto::Letter& letter) { StartWrite(&letter); },
-             [this] { StartWritesDone(); }) {}
+             [this] {
+               StartWritesDone();
+               RemoveHold();
+             }) {}
 
 GrpcCaller::~GrpcCaller() {
   context_.TryCancel();
@@ -35,7 +38,7 @@ void GrpcCaller::Begin() {
   begun_ = true;
   stub_->async()->Join(&context_, this);
   StartRead(&in_);
-  AddHold();  // for the writes of Send
+  AddHold();  // until the last write of Send has begun and ended, whatever is read meanwhile
   StartCall();
 }
 
@@ -90,7 +93,6 @@ void GrpcCaller::OnReadDone(bool ok) {
   if (ok && Hear().ok()) return StartRead(&in_);
   if (ok) context_.TryCancel();
   queue_.Finish();
-  RemoveHold();
 }
 
 void GrpcCaller::OnDone(const grpc::Status& status) {

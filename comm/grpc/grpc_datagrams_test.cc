@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "comm/tcp/socket.h"
@@ -24,19 +25,27 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// Run by a thread that has started another one, before it goes on.
+// Run by a thread that has started another one, or, once, has given back a mutex, before it goes on.
 thread_local std::function<void()> after_thread_start;
+thread_local std::function<void()>* after_unlock = nullptr;
 
 }  // namespace
 }  // namespace dtnn
 
-// Stands in for the C library's in this program.
+// Stand in for the C library's in this program.
 extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
                               void* (*run)(void*), void* argument) {
   static const auto create =
       reinterpret_cast<decltype(&pthread_create)>(dlsym(RTLD_NEXT, "pthread_create"));
   const int error = create(thread, attributes, run, argument);
   if (dtnn::after_thread_start) dtnn::after_thread_start();
+  return error;
+}
+extern "C" int pthread_mutex_unlock(pthread_mutex_t* mutex) {
+  static const auto unlock =
+      reinterpret_cast<decltype(&pthread_mutex_unlock)>(dlsym(RTLD_NEXT, "pthread_mutex_unlock"));
+  const int error = unlock(mutex);
+  if (auto* const then = std::exchange(dtnn::after_unlock, nullptr)) (*then)();
   return error;
 }
 
@@ -47,7 +56,8 @@ namespace {
 class Rank {
  public:
   Rank(const GrpcOptions& options, int rank,
-       std::function<void(Datagrams&, std::string_view)> heard = {})
+       std::function<void(Datagrams&, std::string_view)> heard = {},
+       std::function<void(const absl::Status&)> cut = [](const absl::Status&) {})
       : datagrams_(Must(MakeGrpcDatagrams(options, Must(JobSecret::Of(std::string(40, 's')))))) {
     CommunicatorOptions patience;
     patience.timeout = std::chrono::minutes(1);
@@ -60,10 +70,11 @@ class Rank {
                                  changed_.notify_all();
                                },
                            .left = [](const Instance&) {},
-                           .cut = [](const absl::Status&) {}},
+                           .cut = std::move(cut)},
                           patience));
   }
   void Send(int to, const std::string& bytes) { datagrams_->Send(to, bytes); }
+  void Flush() { datagrams_->Flush(std::chrono::steady_clock::now() + std::chrono::minutes(1)); }
   // All up to that one.
   std::vector<std::string> HearUntil(const std::string& last) {
     std::unique_lock lock(mutex_);
@@ -129,6 +140,28 @@ TEST(GrpcDatagramsTest, RankZeroAnswersAtOnce) {
   after_thread_start = nullptr;
   calling.join();
   EXPECT_THAT(heard, ElementsAre("at once"));
+}
+
+// Here it goes in the middle of Send, which would use a call that is over.
+TEST(GrpcDatagramsTest, WhoSendsWhileTheServerGoesIsNotCutOffBefore) {
+  Socket listener = Must(Listen({.host = "127.0.0.1", .port = 0}));
+  const Endpoint address = Must(listener.Local());
+  auto zero = std::make_unique<Rank>(
+      GrpcOptions{.size = 2, .address = address, .listener = listener.Release()}, 0);
+  std::promise<void> cut;
+  std::future<void> is_cut = cut.get_future();
+  Rank one({.size = 2, .address = address}, 1, {}, [&](const absl::Status&) { cut.set_value(); });
+  bool early = false;
+  std::function<void()> lose_server = [&] {
+    zero = nullptr;
+    early = is_cut.wait_for(std::chrono::milliseconds(200)) == std::future_status::ready;
+  };
+  one.Flush();
+  after_unlock = &lose_server;
+  one.Send(0, "late");
+  EXPECT_EQ(zero, nullptr);
+  EXPECT_FALSE(early);
+  is_cut.wait();
 }
 
 }  // namespace

@@ -183,14 +183,14 @@ void Switchboard::AcceptAll() {
 
 std::shared_ptr<Switchboard::Line> Switchboard::Admit(grpc::CallbackServerContext* context) {
   auto line = std::make_shared<Line>(*this, context);
-  std::shared_ptr<Line> oldest;
-  {
-    const std::lock_guard lock(mutex_);
-    strangers_.push_back(line);
-    if (strangers_.size() > kMostStrangers) oldest = strangers_.front();
-    if (oldest != nullptr) strangers_.pop_front();
+  const std::lock_guard lock(mutex_);
+  strangers_.push_back(line);
+  if (strangers_.size() > kMostStrangers) {
+    // With the lock: the call of who is in the list cannot end before Lose has had it. It runs no
+    // callbacks, since this is one.
+    strangers_.front()->Drop();
+    strangers_.pop_front();
   }
-  if (oldest != nullptr) oldest->Drop();
   return line;
 }
 
