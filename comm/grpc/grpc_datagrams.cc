@@ -15,7 +15,6 @@
 #include "comm/patience.h"
 #include "tensor/errors.h"
 #include "tensor/files/atomic_file.h"
-#include "tensor/files/private_file.h"
 
 namespace dtnn {
 namespace {
@@ -29,17 +28,16 @@ constexpr milliseconds kPauseFirst(10), kPauseLast(250);
 
 absl::StatusOr<std::string> ReadPem(const std::string& path) {
   DTNN_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, ReadFile(path, kMostPemBytes));
-  std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (text.find("-----BEGIN ") != text.npos) return text;
-  return InvalidArgument(path, ": is not in PEM form");
+  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
 struct Pems {
   std::string certificate, key, authority;
 };
 
-absl::StatusOr<Pems> ReadPems(const GrpcCertificates& files) {
-  DTNN_RETURN_IF_ERROR(CheckPrivateFile(files.key));
+absl::StatusOr<Pems> ReadPems(const TlsFiles& files) {
+  // gRPC would not say what is wrong with them.
+  DTNN_RETURN_IF_ERROR(TlsStreams(files).status());
   Pems pems;
   DTNN_ASSIGN_OR_RETURN(pems.certificate, ReadPem(files.certificate));
   DTNN_ASSIGN_OR_RETURN(pems.key, ReadPem(files.key));

@@ -11,13 +11,9 @@
 #include "comm/crypto/job_secret.h"
 #include "comm/relay/datagrams.h"
 #include "comm/tcp/socket.h"
+#include "comm/tls/tls_stream.h"
 
 namespace dtnn {
-
-// Names of files in PEM form: this host's, and the authority's, of which all ranks have one.
-struct GrpcCertificates {
-  std::string certificate, key, authority;
-};
 
 struct GrpcOptions {
   int size = 1;
@@ -26,7 +22,7 @@ struct GrpcOptions {
   bool only_with_rank_0 = false;
   Endpoint address;   // of rank 0
   int listener = -1;  // of rank 0: a socket that listens there already, which it takes over
-  std::optional<GrpcCertificates> tls = {};  // nothing: not encrypted but for what relay.h does
+  std::optional<TlsFiles> tls = {};  // nothing: not encrypted but for what relay.h does
 };
 
 // The errors of files name them.

@@ -15,7 +15,9 @@
 #include <utility>
 #include <vector>
 
+#include "comm/crypto/job_secret.h"
 #include "comm/tcp/socket.h"
+#include "comm/tls/testing/host_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/must.h"
@@ -24,8 +26,9 @@ namespace dtnn {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
-// Run by a thread that has started another one, or, once, has given back a mutex, before it goes on.
+// Run by a thread before it goes on when it has started another one, or, once, given back a mutex.
 thread_local std::function<void()> after_thread_start;
 thread_local std::function<void()>* after_unlock = nullptr;
 
@@ -55,9 +58,12 @@ namespace {
 // One rank, and what it has heard.
 class Rank {
  public:
-  Rank(const GrpcOptions& options, int rank,
-       std::function<void(Datagrams&, std::string_view)> heard = {},
-       std::function<void(const absl::Status&)> cut = [](const absl::Status&) {})
+  using Heard = std::function<void(Datagrams&, std::string_view)>;
+  using Cut = std::function<void(const absl::Status&)>;
+
+  Rank(
+      const GrpcOptions& options, int rank, const Heard& heard = {},
+      Cut cut = [](const absl::Status&) {})
       : datagrams_(Must(MakeGrpcDatagrams(options, Must(JobSecret::Of(std::string(40, 's')))))) {
     CommunicatorOptions patience;
     patience.timeout = std::chrono::minutes(1);
@@ -140,6 +146,17 @@ TEST(GrpcDatagramsTest, RankZeroAnswersAtOnce) {
   after_thread_start = nullptr;
   calling.join();
   EXPECT_THAT(heard, ElementsAre("at once"));
+}
+
+TEST(GrpcDatagramsTest, AKeyOfAnotherCertificateIsNamedAtOnce) {
+  const std::string folder = ::testing::TempDir() + "/", key = folder + "other.key";
+  const TlsFiles mine = testing::WriteHostFiles(folder, "mine");
+  testing::WriteHostFiles(folder, "other");
+  GrpcOptions options;
+  options.tls = {.certificate = mine.certificate, .key = key, .authority = mine.authority};
+  const absl::Status status =
+      MakeGrpcDatagrams(options, Must(JobSecret::Of(std::string(40, 's')))).status();
+  EXPECT_THAT(std::string(status.message()), HasSubstr(key + ": is no private key"));
 }
 
 // Here it goes in the middle of Send, which would use a call that is over.

@@ -83,6 +83,19 @@ TEST(MqttFaultTest, WhereTlsFailsItIsAskedFor) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("with TLS 1.3 and a certificate for"));
 }
 
+TEST(MqttFaultTest, AKeyOfAnotherCertificateIsNamedAtOnce) {
+  const std::string folder = ::testing::TempDir() + "/", key = folder + "other.key";
+  const TlsFiles mine = testing::WriteHostFiles(folder, "mine");
+  testing::WriteHostFiles(folder, "other");
+  const MqttOptions options = {
+      .broker = {.host = "127.0.0.1", .port = 1},
+      .tls = BrokerCertificates{
+          .authority = mine.authority, .certificate = mine.certificate, .key = key}};
+  const absl::Status status =
+      MakeMqttDatagrams(options, Must(JobSecret::Of(std::string(40, 's')))).status();
+  EXPECT_THAT(std::string(status.message()), HasSubstr(key + ": is no private key"));
+}
+
 TEST(MqttFaultTest, ABrokerThatKnowsNobodySaysSo) {
   testing::TestBroker broker("", "allow_anonymous false\n");
   const MqttOptions options = {.broker = {.host = "127.0.0.1", .port = broker.port()},
