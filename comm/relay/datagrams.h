@@ -29,7 +29,8 @@ class Datagrams {
   // Of one.
   static constexpr size_t kMostBytes = (256 << 10) + 1024;
 
-  // Called by threads of the transport, one call at a time; must not wait, nor destroy it.
+  // Called by threads of the transport, perhaps several at once, but in order for what comes from
+  // one process; from within Open on. Must not wait, nor destroy it.
   struct Ears {
     std::function<void(std::string_view bytes)> heard;      // whoever sent it
     std::function<void(const Instance& who)> left;          // a process has ended

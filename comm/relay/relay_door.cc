@@ -157,7 +157,8 @@ std::shared_ptr<RelayLink> RelayDoor::Shared::Admit(const Packet& call) {
       [this] { Wake(); });
   std::shared_ptr<RelayLink> oldest;
   const std::lock_guard lock(mutex_);
-  links_[rank] = link;
+  const auto [place, is_new] = links_.try_emplace(rank, link);
+  if (!is_new) return place->second;  // somebody else with that number has just called, too
   strangers_.push_back({.rank = rank, .link = link, .end = Clock::now() + kStrangersTime});
   if (strangers_.size() > kMostStrangers) {
     oldest = std::move(strangers_.front().link);
