@@ -26,7 +26,8 @@ says() {
 cat >"$base/client" <<'END'
 # FOLDER HOST PART: on that host.
 cd "$(dirname "$0")"
-export DTNN_JOB_SECRET_FILE=secret PYMPI_PROTO=$PROTO PYMPI_SSL=yes PYMPI_SSL_CA=$1/authority.pem
+[ "$PROTO" = tcp ] || export PYMPI_PROTO=$PROTO PYMPI_SSL=yes
+export DTNN_JOB_SECRET_FILE=secret PYMPI_SSL_CA=$1/authority.pem
 export PYMPI_SSL_CERT=$1/10.77.0.$2.pem PYMPI_SSL_KEY=$1/10.77.0.$2.key OMP_NUM_THREADS=1
 exec "$benchmark" --parallel=federated --server=10.77.0.1:61643 --encryption=openfhe \
   --client-name="host$2" --model=simplecnn8 --dataset=synthetic --synthetic-pattern=classes \
@@ -37,8 +38,8 @@ END
 cat >"$base/all" <<'END'
 # On the first host. DTNN_SSH says how to reach the others.
 cd "$(dirname "$0")"
-export DTNN_JOB_SECRET_FILE=secret PYMPI_PROTO=$PROTO PYMPI_SSL=yes
-export PYMPI_SSL_CA=certificates/authority.pem OMP_NUM_THREADS=1
+[ "$PROTO" = tcp ] || export PYMPI_PROTO=$PROTO PYMPI_SSL=yes
+export DTNN_JOB_SECRET_FILE=secret PYMPI_SSL_CA=certificates/authority.pem OMP_NUM_THREADS=1
 export PYMPI_SSL_CERT=certificates/10.77.0.1.pem PYMPI_SSL_KEY=certificates/10.77.0.1.key
 "$aggregator" --address=10.77.0.1:61643 --model=simplecnn8 --dataset=mnist --rounds=2 \
   --min-clients=2 --encryption=openfhe --comm-timeout=60 >output1 2>&1 &
@@ -61,5 +62,8 @@ for PROTO in tcp grpc; do
   timeout --kill-after=10 150 "$netns_run" --hosts=3 --alone -- bash "$base/all" \
     >"$base/output" 2>&1 || fail "$PROTO ended with $?"
   says output1 "**** Round 2: 2 of 2 clients"
-  for host in 2 3; do says output$host "**** The federation has ended after 2 rounds"; done
+  for host in 2 3; do
+    says output$host "**** The federation has ended after 2 rounds"
+    if grep -q "warning: environment" "$base/output$host"; then fail "host $host is warned"; fi
+  done
 done

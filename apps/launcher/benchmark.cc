@@ -77,7 +77,9 @@ absl::Status Answer(const CommandLine& command_line, const LaunchPlace& place) {
   if (PrintList(command_line.action, std::cout)) return absl::OkStatus();
   if (place.rank == 0) {
     Warn(command_line.warnings);
-    Warn(EnvironmentWarnings(environ, place.transport));
+    // Clients of a federation use MPI never.
+    const bool federated = command_line.options.parallel == "federated";
+    Warn(EnvironmentWarnings(environ, federated ? Transport::kTcp : place.transport));
   }
   return Train(command_line.options, place);
 }
