@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <iostream>
 #include <map>
 #include <random>
 #include <string>
@@ -290,6 +291,9 @@ TEST_F(FederationTest, ClientsThatComeAndGoAtRandomMoments) {
   JoinAll();
   EXPECT_EQ(records_.size(), 25u);
   EXPECT_GT(deaths, 5);
+  uint64_t attempts = 0;
+  for (const RoundRecord& record : records_) attempts += record.attempts;
+  std::cout << deaths << " clients died, " << attempts << " attempts at 25 rounds\n";
 }
 
 TEST_F(FederationTest, OptionsThatMakeNoSenseAreRefused) {
