@@ -138,9 +138,12 @@ absl::Status GrpcDatagrams::Join(const Instance& me, const Ears& ears,
         return Unavailable(text, " when it received the signal to end");
       case Patience::Verdict::kTimedOut:
         return absl::DeadlineExceededError(
-            StrCat(text,
-                   "; is it running, with the same address, port and PYMPI_SSL, and does no "
-                   "firewall stop it?"));
+            StrCat(text, "; is it running, with the same address and port, ",
+                   // Why a connection with TLS fails gRPC hardly says.
+                   pems_ ? "with TLS and a certificate of the same authority that is valid now and "
+                           "for that name, "
+                         : "without TLS (else set PYMPI_SSL=yes), ",
+                   "and does no firewall stop it?"));
     }
     return absl::OkStatus();
   };

@@ -159,6 +159,19 @@ TEST(GrpcDatagramsTest, AKeyOfAnotherCertificateIsNamedAtOnce) {
   EXPECT_THAT(std::string(status.message()), HasSubstr(key + ": is no private key"));
 }
 
+TEST(GrpcDatagramsTest, WhereTlsFailsItIsAskedFor) {
+  Socket listener = Must(Listen({.host = "127.0.0.1", .port = 0}));
+  const Endpoint address = Must(listener.Local());
+  const Rank plain({.size = 2, .address = address, .listener = listener.Release()}, 0);
+  GrpcOptions options = {.size = 2, .address = address};
+  options.tls = testing::WriteHostFiles(::testing::TempDir(), "caller");
+  const auto caller = Must(MakeGrpcDatagrams(options, Must(JobSecret::Of(std::string(40, 's')))));
+  const absl::Status status =
+      caller->Open({.rank = 1, .number = 2}, {}, {.timeout = std::chrono::milliseconds(500)});
+  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("with TLS and a certificate of the same"));
+}
+
 // Here it goes in the middle of Send, which would use a call that is over.
 TEST(GrpcDatagramsTest, WhoSendsWhileTheServerGoesIsNotCutOffBefore) {
   Socket listener = Must(Listen({.host = "127.0.0.1", .port = 0}));

@@ -159,8 +159,8 @@ absl::Status Relay::Meet(const CommunicatorOptions& options) {
       case Patience::Verdict::kInterrupted:
         return absl::UnavailableError(StrCat(text(), " when it received the signal to end"));
       case Patience::Verdict::kTimedOut:
-        return absl::DeadlineExceededError(
-            StrCat(text(), "; are they running, with the same address, port and secret?"));
+        return absl::DeadlineExceededError(StrCat(
+            text(), "; are they running, with the same address, port, secret and PYMPI_SSL?"));
     }
   }
 }
