@@ -1,12 +1,14 @@
 #include "comm/grpc/grpc_datagrams.h"
 
 #include <dlfcn.h>
+#include <grpcpp/grpcpp.h>
 #include <pthread.h>
 
 #include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <future>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -16,6 +18,7 @@
 #include <vector>
 
 #include "comm/crypto/job_secret.h"
+#include "comm/grpc/switchboard.grpc.pb.h"
 #include "comm/tcp/socket.h"
 #include "comm/tls/testing/host_files.h"
 #include "gmock/gmock.h"
@@ -146,6 +149,40 @@ TEST(GrpcDatagramsTest, RankZeroAnswersAtOnce) {
   after_thread_start = nullptr;
   calling.join();
   EXPECT_THAT(heard, ElementsAre("at once"));
+}
+
+// Of 129 calls that prove nothing the oldest is ended; those of the job get through all the same.
+TEST(GrpcDatagramsTest, TheOldestOfTooManyStrangersMakesRoom) {
+  Socket listener = Must(Listen({.host = "127.0.0.1", .port = 0}));
+  const Endpoint address = Must(listener.Local());
+  Rank zero({.size = 2, .address = address, .listener = listener.Release()}, 0);
+  struct Stranger {
+    std::unique_ptr<proto::Switchboard::Stub> stub;
+    grpc::ClientContext context;
+    std::unique_ptr<grpc::ClientReaderWriter<proto::Letter, proto::Letter>> call;
+  };
+  std::list<Stranger> strangers;
+  proto::Letter letter;
+  grpc::ChannelArguments own_connection;
+  own_connection.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  for (int i = 0; i < 129; ++i) {
+    Stranger& stranger = strangers.emplace_back();
+    stranger.stub = proto::Switchboard::NewStub(grpc::CreateCustomChannel(
+        address.ToString(), grpc::InsecureChannelCredentials(), own_connection));
+    stranger.call = stranger.stub->Join(&stranger.context);
+    EXPECT_TRUE(stranger.call->Read(&letter));
+    EXPECT_TRUE(letter.has_nonce());
+  }
+  EXPECT_FALSE(strangers.front().call->Read(&letter));
+  EXPECT_EQ(strangers.front().call->Finish().error_code(), grpc::StatusCode::CANCELLED);
+  strangers.pop_front();
+  Rank one({.size = 2, .address = address}, 1);
+  one.Send(0, "here");
+  EXPECT_THAT(zero.HearUntil("here"), ElementsAre("here"));
+  for (Stranger& stranger : strangers) {
+    stranger.context.TryCancel();
+    EXPECT_EQ(stranger.call->Finish().error_code(), grpc::StatusCode::CANCELLED);
+  }
 }
 
 TEST(GrpcDatagramsTest, AKeyOfAnotherCertificateIsNamedAtOnce) {
