@@ -25,9 +25,12 @@ absl::Status CheckRead(const Dataset& dataset, Split split, std::span<const int6
                        TensorFormat format, const Tensor& x, const Tensor& targets) {
   const int64_t count = int64_t(indices.size());
   const Shape expected = SampleShape(dataset.sample(), format).Prepend(count);
-  if (x.empty() || !IsFloating(x.dtype()) || x.shape() != expected) {
+  const bool takes_bytes = dataset.byte_format() == format;
+  const bool bytes = takes_bytes && !x.empty() && x.dtype() == DType::kUint8;
+  if (x.empty() || !(bytes || IsFloating(x.dtype())) || x.shape() != expected) {
     return InvalidArgument(
-        Called(dataset, split), ": ", count, " samples need a float32 or float64 tensor of shape ",
+        Called(dataset, split), ": ", count, " samples need a float32",
+        takes_bytes ? ", float64 or uint8" : " or float64", " tensor of shape ",
         expected.ToString(), ", not ",
         x.empty() ? "an empty one" : StrCat(Name(x.dtype()), " ", x.shape().ToString()));
   }
@@ -36,7 +39,10 @@ absl::Status CheckRead(const Dataset& dataset, Split split, std::span<const int6
                            ": samples can be read into dense host memory only");
   }
   const Shape target_shape = TargetShape(dataset, count);
-  const DType target_dtype = TargetDType(dataset, x.dtype());
+  const bool any_type = bytes && !targets.empty() && IsFloating(targets.dtype());
+  const DType target_dtype = TargetDType(dataset, any_type ? targets.dtype()
+                                                  : bytes  ? DType::kFloat32
+                                                           : x.dtype());
   if (targets.empty() || targets.shape() != target_shape || targets.dtype() != target_dtype ||
       !targets.dense() || !targets.buffer()->host_accessible()) {
     return InvalidArgument(Called(dataset, split), ": ", count, " samples need targets of shape ",

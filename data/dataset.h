@@ -14,6 +14,7 @@
 #define DTNN_DATA_DATASET_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -63,6 +64,9 @@ class Dataset {
   // How Read converts images to values, for files of models; loaders may do more after it. By
   // default images are neither cropped nor resized.
   virtual Preprocessing preprocessing() const { return {.geometry = ImageGeometry{}}; }
+  // Where Read gives the bytes of samples too: their format, in which it costs nothing. The value
+  // of a byte is then byte / 255. nullopt: samples are no bytes, or Read computes with them.
+  virtual std::optional<TensorFormat> byte_format() const { return std::nullopt; }
   // Warnings about the files, a line each, such as files that were skipped.
   virtual std::vector<std::string> warnings() const { return {}; }
   // Whether Read takes long, as decoding images does, so that several threads should read ahead.
@@ -70,9 +74,11 @@ class Dataset {
 
   // Sample indices[i] becomes row i of `x` and what is to be predicted of it row i of `targets`. x
   // is dense, on the host, float32 or float64, (indices.size(), sample in `format`); pixels become
-  // byte / 255. targets: int32 (indices.size(),) or x's dtype (indices.size(), outputs()), by
-  // target_kind(). Indices may repeat. OutOfRange for an index outside the split, InvalidArgument
-  // for tensors of another shape. Data that are in memory are read without allocating.
+  // byte / 255, or stay bytes where x is uint8 and `format` is byte_format(). targets: int32
+  // (indices.size(),) or (indices.size(), outputs()) of x's dtype, beside bytes float32 or float64,
+  // by target_kind(). Indices may repeat. OutOfRange for an index outside the split,
+  // InvalidArgument for tensors of another shape. Data that are in memory are read without
+  // allocating.
   virtual absl::Status Read(Split split, std::span<const int64_t> indices, TensorFormat format,
                             const Tensor& x, const Tensor& targets) const = 0;
 };

@@ -6,9 +6,7 @@
 #include <utility>
 
 #include "data/images/image_bytes.h"
-#include "tensor/dtype.h"
 #include "tensor/errors.h"
-#include "tensor/shape.h"
 
 namespace dtnn {
 namespace {
@@ -61,7 +59,6 @@ absl::StatusOr<Image> ImageDataset::ReadImage(Split split, int64_t index) const 
 absl::Status ImageDataset::Read(Split split, std::span<const int64_t> indices, TensorFormat format,
                                 const Tensor& x, const Tensor& targets) const {
   DTNN_RETURN_IF_ERROR(CheckRead(*this, split, indices, format, x, targets));
-  const int64_t elements = SampleShape(sample_, format).NumElements();
   for (int64_t row = 0; row < int64_t(indices.size()); ++row) {
     const int64_t index = indices[size_t(row)];
     DTNN_ASSIGN_OR_RETURN(const Image image, ReadImage(split, index));
@@ -71,11 +68,7 @@ absl::Status ImageDataset::Read(Split split, std::span<const int64_t> indices, T
                              " pixels, but the first image, ", FileName(first, 0), ", has ",
                              Sides(sample_), "; images of different sizes need Geometry::resize");
     }
-    DispatchFloating(x.dtype(), [&](auto zero) {
-      using T = decltype(zero);
-      ConvertImage(image.pixels, TensorFormat::kNHWC, image.extents, format,
-                   std::span(x.data<T>() + row * elements, size_t(elements)));
-    });
+    PutImage(image.pixels, TensorFormat::kNHWC, image.extents, format, x, row);
     WriteTarget(split, index, row, targets);
   }
   return absl::OkStatus();

@@ -13,6 +13,7 @@
 #define DTNN_DATA_DATASETS_IMAGE_DATASET_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,6 +34,7 @@ class ImageDataset : public Dataset {
 
   ImageExtents sample() const override { return sample_; }
   bool decodes() const override { return true; }
+  std::optional<TensorFormat> byte_format() const override { return TensorFormat::kNHWC; }
   Preprocessing preprocessing() const override {
     return {.geometry = ImageGeometry{geometry_, /*of_values=*/false}};
   }

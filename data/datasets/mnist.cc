@@ -11,8 +11,7 @@
 #include "data/files/file_bytes.h"
 #include "data/files/folder_listing.h"
 #include "data/formats/idx.h"
-#include "kernels/convert/convert.h"
-#include "tensor/dtype.h"
+#include "data/images/image_bytes.h"
 #include "tensor/errors.h"
 #include "tensor/shape.h"
 #include "tensor/threads/parallel_for.h"
@@ -108,6 +107,9 @@ absl::StatusOr<Samples> Pair(const File& images, const File& labels) {
 
 class Mnist : public Dataset {
  public:
+  // With one channel both formats are the same bytes.
+  static constexpr TensorFormat kFormat = TensorFormat::kNHWC;
+
   Mnist(Samples train, Samples test, ImageExtents sample)
       : train_(std::move(train)), test_(std::move(test)), sample_(sample) {}
 
@@ -115,8 +117,8 @@ class Mnist : public Dataset {
   ImageExtents sample() const override { return sample_; }
   int64_t outputs() const override { return kClasses; }
   int64_t size(Split split) const override { return samples(split).size(); }
+  std::optional<TensorFormat> byte_format() const override { return kFormat; }
 
-  // With one channel both formats are the same bytes.
   absl::Status Read(Split split, std::span<const int64_t> indices, TensorFormat format,
                     const Tensor& x, const Tensor& targets) const override {
     DTNN_RETURN_IF_ERROR(CheckRead(*this, split, indices, format, x, targets));
@@ -124,16 +126,12 @@ class Mnist : public Dataset {
     const size_t pixels = size_t(sample_.height * sample_.width);
     const uint8_t* images = samples(split).images.data();
     const uint8_t* classes = samples(split).labels.data();
-    DispatchFloating(x.dtype(), [&](auto zero) {
-      using T = decltype(zero);
-      T* to = x.data<T>();
-      for (int64_t index : indices) {
-        ConvertBytes({images + size_t(index) * pixels, pixels}, T(1) / 255, {to, pixels});
-        to += pixels;
-      }
-    });
     int32_t* labels = targets.data<int32_t>();
-    for (size_t i = 0; i < indices.size(); ++i) labels[i] = classes[indices[i]];
+    for (size_t i = 0; i < indices.size(); ++i) {
+      PutImage({images + size_t(indices[i]) * pixels, pixels}, kFormat, sample_, format, x,
+               int64_t(i));
+      labels[i] = classes[indices[i]];
+    }
     return samples(split).images.Check();
   }
 

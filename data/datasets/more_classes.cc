@@ -22,6 +22,7 @@ class MoreClasses : public Dataset {
   int64_t size(Split split) const override { return dataset_->size(split); }
   SampleGroups groups(Split split) const override { return dataset_->groups(split); }
   bool decodes() const override { return dataset_->decodes(); }
+  std::optional<TensorFormat> byte_format() const override { return dataset_->byte_format(); }
   absl::Status Read(Split split, std::span<const int64_t> indices, TensorFormat format,
                     const Tensor& x, const Tensor& targets) const override {
     return dataset_->Read(split, indices, format, x, targets);

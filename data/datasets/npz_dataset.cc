@@ -219,6 +219,10 @@ class NpzDataset : public Dataset {
                                                 : Preprocessing::Input::kValues,
             .geometry = ImageGeometry{}};
   }
+  std::optional<TensorFormat> byte_format() const override {
+    if (preprocessing().input != Preprocessing::Input::kBytes) return std::nullopt;
+    return TensorFormat::kNCHW;
+  }
   int64_t size(Split split) const override {
     const Tensor& x = split == Split::kTrain ? x_train_ : x_test_;
     return x.empty() ? 0 : x.shape()[0];
@@ -230,28 +234,28 @@ class NpzDataset : public Dataset {
     const Tensor& source = split == Split::kTrain ? x_train_ : x_test_;
     const Targets& known = split == Split::kTrain ? train_ : test_;
     const int64_t elements = ByteCount(sample_);
-    DispatchFloating(x.dtype(), [&](auto zero) {
-      using T = decltype(zero);
-      for (size_t i = 0; i < indices.size(); ++i) {
-        const int64_t index = indices[i];
-        T* to = x.data<T>() + int64_t(i) * elements;
-        if (source.dtype() == DType::kUint8) {
-          const uint8_t* from = source.data<uint8_t>() + index * elements;
-          ConvertImage({from, size_t(elements)}, TensorFormat::kNCHW, sample_, format,
-                       std::span(to, size_t(elements)));
-        } else {
-          DispatchFloating(source.dtype(), [&](auto from) {
-            CopyImage(source.data<decltype(from)>() + index * elements, sample_, format, to);
+    for (int64_t i = 0; i < int64_t(indices.size()); ++i) {
+      const int64_t index = indices[size_t(i)];
+      if (source.dtype() == DType::kUint8) {
+        const uint8_t* from = source.data<uint8_t>() + index * elements;
+        PutImage({from, size_t(elements)}, TensorFormat::kNCHW, sample_, format, x, i);
+      } else {
+        DispatchFloating(x.dtype(), [&]<typename T>(T) {
+          DispatchFloating(source.dtype(), [&]<typename From>(From) {
+            CopyImage(source.data<From>() + index * elements, sample_, format,
+                      x.data<T>() + i * elements);
           });
-        }
-        if (kind_ == TargetKind::kClass) {
-          targets.data<int32_t>()[i] = known.classes[size_t(index)];
-        } else {
-          std::copy_n(known.values.data() + index * outputs_, outputs_,
-                      targets.data<T>() + int64_t(i) * outputs_);
-        }
+        });
       }
-    });
+      if (kind_ == TargetKind::kClass) {
+        targets.data<int32_t>()[i] = known.classes[size_t(index)];
+        continue;
+      }
+      DispatchFloating(targets.dtype(), [&]<typename T>(T) {
+        std::copy_n(known.values.data() + index * outputs_, outputs_,
+                    targets.data<T>() + i * outputs_);
+      });
+    }
     return absl::OkStatus();
   }
 

@@ -36,6 +36,8 @@ struct Records {
 
 class RecordDataset : public Dataset {
  public:
+  static constexpr TensorFormat kFormat = TensorFormat::kNCHW;
+
   RecordDataset(const RecordFormat& format, int64_t label_bytes, Records train, Records test)
       : format_(format),
         label_bytes_(label_bytes),
@@ -48,27 +50,22 @@ class RecordDataset : public Dataset {
   TargetKind target_kind() const override { return format_.kind; }
   std::vector<std::string> class_names() const override { return format_.class_names; }
   int64_t size(Split split) const override { return records(split).size(); }
+  std::optional<TensorFormat> byte_format() const override { return kFormat; }
 
   absl::Status Read(Split split, std::span<const int64_t> indices, TensorFormat format,
                     const Tensor& x, const Tensor& targets) const override {
     DTNN_RETURN_IF_ERROR(CheckRead(*this, split, indices, format, x, targets));
     const size_t pixels = size_t(ByteCount(format_.sample));
-    DispatchFloating(x.dtype(), [&](auto zero) {
-      using T = decltype(zero);
-      T* to = x.data<T>();
-      for (size_t i = 0; i < indices.size(); ++i) {
-        const uint8_t* record = Record(records(split), indices[i]);
-        ConvertImage({record + label_bytes_, pixels}, TensorFormat::kNCHW, format_.sample, format,
-                     {to, pixels});
-        to += pixels;
-        const float label = records(split).labels[size_t(indices[i])];
-        if (format_.kind == TargetKind::kValues) {
-          targets.data<T>()[i] = T(label);
-        } else {
-          targets.data<int32_t>()[i] = int32_t(label);
-        }
+    for (size_t i = 0; i < indices.size(); ++i) {
+      const uint8_t* record = Record(records(split), indices[i]);
+      PutImage({record + label_bytes_, pixels}, kFormat, format_.sample, format, x, int64_t(i));
+      const float label = records(split).labels[size_t(indices[i])];
+      if (format_.kind == TargetKind::kClass) {
+        targets.data<int32_t>()[i] = int32_t(label);
+        continue;
       }
-    });
+      DispatchFloating(targets.dtype(), [&]<typename T>(T) { targets.data<T>()[i] = T(label); });
+    }
     return records(split).Check();
   }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "kernels/convert/convert.h"
+#include "tensor/dtype.h"
 
 namespace dtnn {
 namespace {
@@ -82,6 +83,19 @@ void ConvertImage(std::span<const uint8_t> from, TensorFormat from_format,
                   const ImageExtents& extents, TensorFormat format, std::span<double> to,
                   double scale) {
   Convert(from, from_format, extents, format, to, scale);
+}
+
+void PutImage(std::span<const uint8_t> from, TensorFormat from_format, const ImageExtents& extents,
+              TensorFormat format, const Tensor& x, int64_t row) {
+  const size_t size = from.size(), begin = size_t(row) * size;
+  if (x.dtype() == DType::kUint8) {
+    assert(format == from_format || extents.channels == 1);
+    std::copy_n(from.data(), size, x.data<uint8_t>() + begin);
+    return;
+  }
+  DispatchFloating(x.dtype(), [&]<typename T>(T) {
+    ConvertImage(from, from_format, extents, format, std::span(x.data<T>() + begin, size));
+  });
 }
 
 }  // namespace dtnn

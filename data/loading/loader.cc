@@ -5,11 +5,13 @@
 #include <condition_variable>
 #include <mutex>
 #include <span>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "data/loading/byte_batches.h"
 #include "data/loading/sample_reader.h"
 #include "data/loading/sampler.h"
 #include "data/transforms/mixup.h"
@@ -25,9 +27,9 @@ namespace dtnn {
 class Loader::Impl {
  public:
   Impl(std::shared_ptr<const Dataset> dataset, Split split, Sampler sampler,
-       const LoaderOptions& options)
+       const LoaderOptions& options, std::shared_ptr<const ByteImagesSpec> bytes)
       : options_(options),
-        reader_(std::move(dataset), split, options),
+        reader_(std::move(dataset), split, options, std::move(bytes)),
         sampler_(std::move(sampler)) {}
 
   ~Impl() {
@@ -199,7 +201,11 @@ absl::StatusOr<const Batch*> Loader::Impl::Next() {
 Batch Loader::Impl::Rows(const Batch& batch, int64_t begin, int64_t count) const {
   Batch rows = {.x = batch.x.Samples(begin, count, options_.format),
                 .targets = batch.targets.Samples(begin, count, options_.format),
-                .count = count};
+                .count = count,
+                .bytes = batch.bytes};
+  if (!batch.changes.empty()) {
+    rows.changes = batch.changes.Samples(begin, count, options_.format);
+  }
   if (options_.mixup > 0) {
     rows.mixed_targets = batch.mixed_targets.Samples(begin, count, options_.format);
   }
@@ -324,6 +330,14 @@ absl::StatusOr<std::unique_ptr<Loader>> Loader::Create(std::shared_ptr<const Dat
                            " has values");
   }
   DTNN_RETURN_IF_ERROR(CheckNormalization(options.normalization, dataset->sample().channels));
+  std::shared_ptr<const ByteImagesSpec> bytes;
+  if (options.bytes) {
+    const std::string reason = WhyNoBytes(*dataset, options.transforms, options.mixup);
+    if (!reason.empty()) return InvalidArgument("batches of bytes: ", reason);
+    DTNN_ASSIGN_OR_RETURN(bytes,
+                          ValuesOfBytes(*dataset, options.transforms.size(), options.normalization,
+                                        options.format, options.dtype));
+  }
   const int64_t size = dataset->size(split);
   for (int64_t index : indices) {
     if (index < 0 || index >= size) {
@@ -342,7 +356,8 @@ absl::StatusOr<std::unique_ptr<Loader>> Loader::Create(std::shared_ptr<const Dat
                                            .steps_per_epoch = options.steps_per_epoch,
                                            .groups = std::move(groups.begins),
                                            .groups_at_once = groups.at_once}));
-  auto impl = std::make_unique<Impl>(std::move(dataset), split, std::move(sampler), options);
+  auto impl = std::make_unique<Impl>(std::move(dataset), split, std::move(sampler), options,
+                                     std::move(bytes));
   DTNN_RETURN_IF_ERROR(impl->Init());
   return std::unique_ptr<Loader>(new Loader(std::move(impl)));
 }

@@ -23,6 +23,9 @@
 //   5. mixup                      LoaderOptions::mixup, for training only, with the sample after it
 //                                 in the epoch's order, of whatever batch and rank (mixup.h)
 //
+// Where a GPU does 3 and 4, batches hold bytes instead: as the data set has them, with what 3 has
+// drawn for each sample and what 4 makes of each byte (LoaderOptions::bytes; byte_batches.h).
+//
 // A batch is read in pieces, which the threads share, so that all of them decode the images of the
 // batch that is needed next. Results do not depend on the number of threads nor on timing, nor does
 // the error that is seen when several samples have one.
@@ -41,6 +44,7 @@
 #include "data/dataset.h"
 #include "data/normalize.h"
 #include "data/transforms/transform.h"
+#include "kernels/byte_images/byte_images.h"
 #include "tensor/dtype.h"
 #include "tensor/format.h"
 #include "tensor/tensor.h"
@@ -61,16 +65,22 @@ struct LoaderOptions {
   TransformList transforms = {};
   Normalization normalization = {};
   double mixup = 0;  // alpha; 0: off. Only where there is one class per sample
+  // Batches of bytes, where nothing stands against it (WhyNoBytes of byte_batches.h).
+  bool bytes = false;
 };
 
 struct Batch {
-  Tensor x;        // (count, sample in the format asked), the dtype asked, host, dense
+  Tensor x;        // (count, sample in the format asked), the dtype asked, host, dense; or bytes
   Tensor targets;  // (count,) int32 or (count, outputs), as in dataset.h
   // With mixup, what a loss compares with: (count, outputs) probabilities, of x's dtype. Metrics go
   // by `targets`, the class that has the larger share. Else empty.
   Tensor mixed_targets = {};
   int64_t count = 0;         // samples of this rank in this step, at least 1
   int64_t global_count = 0;  // samples of all ranks in this step: what a mean divides by
+  // Of a batch of bytes, else null: what makes values of x, which is uint8 of its bytes_shape, and
+  // of the changes to each sample, int32 of its changes_shape, empty where there are none.
+  std::shared_ptr<const ByteImagesSpec> bytes = {};
+  Tensor changes = {};
 };
 
 class Loader {

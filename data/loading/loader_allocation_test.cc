@@ -2,11 +2,15 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
+#include "data/formats/record_file.h"
 #include "data/loading/loader.h"
 #include "data/loading/split.h"
 #include "data/testing/counting_dataset.h"
 #include "data/testing/every_transform.h"
+#include "data/transforms/flip.h"
+#include "data/transforms/pad_crop.h"
 #include "gtest/gtest.h"
 #include "tools/testing/count_allocations.h"
 
@@ -33,6 +37,22 @@ TEST(LoaderAllocationTest, EpochsAllocateNothing) {
     }
     EXPECT_EQ(counter.count(), 0) << "prefetch " << prefetch;
   }
+}
+
+TEST(LoaderAllocationTest, EpochsOfBytesAllocateNothing) {
+  const RecordFormat format = {.name = "records", .sample = {7, 9, 3}, .outputs = 256};
+  const std::shared_ptr<const Dataset> records =
+      MakeRecordDataset(format, {{"records", std::vector<uint8_t>(100 * 190)}}, {}).value();
+  auto loader = Loader::Create(records, Split::kTrain, AllIndices(100),
+                               {.batch = 7,
+                                .threads = 2,
+                                .transforms = {Flip(), PadCrop({.padding = 2})},
+                                .bytes = true})
+                    .value();
+  const testing::AllocationCounter counter;
+  loader->StartEpoch(0);
+  while (loader->Next().value() != nullptr) continue;
+  EXPECT_EQ(counter.count(), 0);
 }
 
 TEST(LoaderAllocationTest, TheCounterCounts) {

@@ -11,14 +11,17 @@
 namespace dtnn {
 
 SampleReader::SampleReader(std::shared_ptr<const Dataset> dataset, Split split,
-                           const LoaderOptions& options)
+                           const LoaderOptions& options,
+                           std::shared_ptr<const ByteImagesSpec> bytes)
     : dataset_(std::move(dataset)),
       split_(split),
       options_(options),
-      input_(dataset_->preprocessing().input) {}
+      input_(dataset_->preprocessing().input),
+      bytes_(std::move(bytes)) {}
 
 absl::StatusOr<SampleReader::Scratch> SampleReader::NewScratch() const {
   Scratch scratch;
+  if (bytes_ != nullptr) return scratch;
   if (!options_.transforms.empty()) {
     DTNN_ASSIGN_OR_RETURN(scratch.sample,
                           Tensor::Allocate(Device::Cpu(), options_.dtype,
@@ -33,11 +36,13 @@ absl::StatusOr<SampleReader::Scratch> SampleReader::NewScratch() const {
 }
 
 absl::StatusOr<Batch> SampleReader::NewBatch(int64_t rows) const {
-  const Shape sample = SampleShape(dataset_->sample(), options_.format);
+  const TensorFormat format = bytes_ == nullptr ? options_.format : bytes_->from;
+  const Shape sample = SampleShape(dataset_->sample(), format);
   std::vector<int64_t> extents = {rows};
   extents.insert(extents.end(), sample.extents().begin(), sample.extents().end());
   DTNN_ASSIGN_OR_RETURN(const Shape shape, Shape::Make(extents));
-  absl::StatusOr<Tensor> x = Tensor::Allocate(Device::Cpu(), options_.dtype, shape);
+  const DType dtype = bytes_ == nullptr ? options_.dtype : DType::kUint8;
+  absl::StatusOr<Tensor> x = Tensor::Allocate(Device::Cpu(), dtype, shape);
   if (!x.ok()) {
     return absl::Status(x.status().code(), StrCat("batches of shape ", shape.ToString(), ": ",
                                                   x.status().message(), "; use a smaller batch"));
@@ -47,6 +52,11 @@ absl::StatusOr<Batch> SampleReader::NewBatch(int64_t rows) const {
   DTNN_ASSIGN_OR_RETURN(batch.targets,
                         Tensor::Allocate(Device::Cpu(), TargetDType(*dataset_, options_.dtype),
                                          TargetShape(*dataset_, rows)));
+  if (bytes_ != nullptr && bytes_->changes > 0) {
+    DTNN_ASSIGN_OR_RETURN(
+        batch.changes, Tensor::Allocate(Device::Cpu(), DType::kInt32, bytes_->changes_shape(rows)));
+  }
+  batch.bytes = bytes_;
   if (options_.mixup > 0) {
     DTNN_ASSIGN_OR_RETURN(batch.mixed_targets, Tensor::Allocate(Device::Cpu(), options_.dtype,
                                                                 Shape{rows, dataset_->outputs()}));
@@ -58,6 +68,7 @@ absl::Status SampleReader::Read(const Sampler& sampler, int64_t epoch, const Sam
                                 std::span<int64_t> indices, const Scratch& scratch,
                                 const Batch& to) const {
   sampler.Indices(slice, indices);
+  if (bytes_ != nullptr) return ReadBytes(epoch, slice.begin, indices, to);
   DTNN_RETURN_IF_ERROR(dataset_->Read(split_, indices, options_.format, to.x, to.targets));
   Change(to.x, epoch, slice.begin, scratch);
   if (options_.mixup == 0) return absl::OkStatus();
@@ -66,6 +77,20 @@ absl::Status SampleReader::Read(const Sampler& sampler, int64_t epoch, const Sam
   return DispatchFloating(options_.dtype, [&](auto zero) {
     return MixSamples<decltype(zero)>(epoch, slice.begin, scratch, to);
   });
+}
+
+// The bytes of samples, the first of which is at `place` of the epoch's order, and what transforms
+// would do to them.
+absl::Status SampleReader::ReadBytes(int64_t epoch, int64_t place, std::span<const int64_t> indices,
+                                     const Batch& to) const {
+  DTNN_RETURN_IF_ERROR(dataset_->Read(split_, indices, bytes_->from, to.x, to.targets));
+  if (to.changes.empty()) return absl::OkStatus();
+  auto* changes = reinterpret_cast<PixelChange*>(to.changes.data<int32_t>());
+  for (size_t i = 0; i < indices.size(); ++i, changes += bytes_->changes) {
+    DrawChanges(options_.transforms, options_.seed, epoch, place + int64_t(i), bytes_->sample,
+                changes);
+  }
+  return absl::OkStatus();
 }
 
 // Transforms and normalises samples, the first of which is at `place` of the epoch's order.

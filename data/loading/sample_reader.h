@@ -27,12 +27,14 @@ class SampleReader {
     Tensor next, next_target;  // for mixup: the sample after those that are read
   };
 
-  SampleReader(std::shared_ptr<const Dataset> dataset, Split split, const LoaderOptions& options);
+  // `bytes`: null for batches of values.
+  SampleReader(std::shared_ptr<const Dataset> dataset, Split split, const LoaderOptions& options,
+               std::shared_ptr<const ByteImagesSpec> bytes);
 
   // ResourceExhausted without the memory.
   absl::StatusOr<Scratch> NewScratch() const;
-  // A batch of `rows` samples; with mixup, it has mixed targets too. ResourceExhausted without the
-  // memory.
+  // A batch of `rows` samples; with mixup, it has mixed targets too, and of bytes what makes values
+  // of them. ResourceExhausted without the memory.
   absl::StatusOr<Batch> NewBatch(int64_t rows) const;
 
   // Reads the samples at the places of `slice` in the order of `epoch`, which `sampler` has begun,
@@ -41,6 +43,8 @@ class SampleReader {
                     std::span<int64_t> indices, const Scratch& scratch, const Batch& to) const;
 
  private:
+  absl::Status ReadBytes(int64_t epoch, int64_t place, std::span<const int64_t> indices,
+                         const Batch& to) const;
   void Change(const Tensor& x, int64_t epoch, int64_t place, const Scratch& scratch) const;
   template <typename T>
   void ChangeValues(const Tensor& x, int64_t epoch, int64_t place, const Scratch& scratch) const;
@@ -54,6 +58,7 @@ class SampleReader {
   const Split split_;
   const LoaderOptions options_;
   const Preprocessing::Input input_;
+  const std::shared_ptr<const ByteImagesSpec> bytes_;
 };
 
 }  // namespace dtnn

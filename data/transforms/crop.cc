@@ -33,19 +33,32 @@ class CropTransform final : public TransformOf<CropTransform> {
                            extents.width);
   }
 
-  template <typename T>
-  void Run(const SampleImage<T>& image, const SampleRandom& random) const {
-    if (!(random.Uniform(1) < options_.probability)) return;
+  bool moves_pixels() const override { return true; }
+  PixelChange Change(const ImageExtents& extents, const SampleRandom& random) const override {
+    if (!(random.Uniform(1) < options_.probability)) return {};
     // Uniform over the places at which a window fits.
     const auto draw = [&](int i, int64_t side) {
-      return random.Below(i, side - options_.size + 1);
+      return int32_t(random.Below(i, side - options_.size + 1));
     };
-    const ImageExtents& extents = image.extents;
+    const int32_t to_top = draw(6, extents.height), to_left = draw(7, extents.width);
+    return {.kind = PixelChange::kMove,
+            .top = to_top,
+            .left = to_left,
+            .bottom = to_top + int32_t(options_.size),
+            .right = to_left + int32_t(options_.size),
+            .down = draw(4, extents.height) - to_top,
+            .across = draw(5, extents.width) - to_left};
+  }
+
+  template <typename T>
+  void Run(const SampleImage<T>& image, const SampleRandom& random) const {
+    const PixelChange change = Change(image.extents, random);
+    if (change.kind == PixelChange::kNone) return;
     MoveWindow({.size = options_.size,
-                .top = draw(4, extents.height),
-                .left = draw(5, extents.width),
-                .to_top = draw(6, extents.height),
-                .to_left = draw(7, extents.width)},
+                .top = change.top + change.down,
+                .left = change.left + change.across,
+                .to_top = change.top,
+                .to_left = change.left},
                image);
   }
 

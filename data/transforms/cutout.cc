@@ -28,19 +28,28 @@ class CutoutTransform final : public TransformOf<CutoutTransform> {
       : TransformOf(CutoutKind(), {double(options.size), double(options.fill)}),
         options_(options) {}
 
-  template <typename T>
-  void Run(const SampleImage<T>& image, const SampleRandom& random) const {
-    const int64_t height = image.extents.height, width = image.extents.width;
+  // A mean is none of the bytes.
+  bool moves_pixels() const override { return options_.fill == CutoutFill::kZero; }
+  PixelChange Change(const ImageExtents& extents, const SampleRandom& random) const override {
+    const int64_t height = extents.height, width = extents.width;
     const int64_t top = random.Below(0, height) - options_.size / 2;
     const int64_t left = random.Below(1, width) - options_.size / 2;
-    const int64_t bottom = std::min(top + options_.size, height);
-    const int64_t right = std::min(left + options_.size, width);
+    return {.kind = PixelChange::kHide,
+            .top = int32_t(std::max<int64_t>(top, 0)),
+            .left = int32_t(std::max<int64_t>(left, 0)),
+            .bottom = int32_t(std::min(top + options_.size, height)),
+            .right = int32_t(std::min(left + options_.size, width))};
+  }
+
+  template <typename T>
+  void Run(const SampleImage<T>& image, const SampleRandom& random) const {
+    const PixelChange hole = Change(image.extents, random);
     const ImageStrides strides(image.extents, image.format);
     for (int64_t c = 0; c < image.extents.channels; ++c) {
       const T fill = options_.fill == CutoutFill::kMean ? T(ChannelMean(image, c)) : T(0);
-      for (int64_t y = std::max<int64_t>(top, 0); y < bottom; ++y) {
+      for (int64_t y = hole.top; y < hole.bottom; ++y) {
         T* row = image.values + c * strides.channel + y * strides.row;
-        for (int64_t x = std::max<int64_t>(left, 0); x < right; ++x) row[x * strides.column] = fill;
+        for (int64_t x = hole.left; x < hole.right; ++x) row[x * strides.column] = fill;
       }
     }
   }

@@ -20,9 +20,15 @@ class FlipTransform final : public TransformOf<FlipTransform> {
       : TransformOf(options.vertical ? VerticalFlipKind() : FlipKind(), {options.probability}),
         options_(options) {}
 
+  bool moves_pixels() const override { return true; }
+  PixelChange Change(const ImageExtents&, const SampleRandom& random) const override {
+    if (!(random.Uniform(0) < options_.probability)) return {};
+    return {.kind = options_.vertical ? PixelChange::kFlipRows : PixelChange::kFlipColumns};
+  }
+
   template <typename T>
   void Run(const SampleImage<T>& image, const SampleRandom& random) const {
-    if (!(random.Uniform(0) < options_.probability)) return;
+    if (Change(image.extents, random).kind == PixelChange::kNone) return;
     options_.vertical ? FlipTopBottom(image) : FlipLeftRight(image);
   }
 

@@ -35,12 +35,23 @@ class PadCropTransform final : public TransformOf<PadCropTransform> {
                            extents.width);
   }
 
+  bool moves_pixels() const override { return true; }
+  PixelChange Change(const ImageExtents& extents, const SampleRandom& random) const override {
+    const auto draw = [&](int i) {
+      return int32_t(random.Below(i, 2 * options_.padding + 1) - options_.padding);
+    };
+    return {
+        .kind = options_.fill == PadFill::kZero ? PixelChange::kMove : PixelChange::kMoveReflected,
+        .bottom = int32_t(extents.height),
+        .right = int32_t(extents.width),
+        .down = draw(0),
+        .across = draw(1)};
+  }
+
   template <typename T>
   void Run(const SampleImage<T>& image, const SampleRandom& random) const {
-    const auto draw = [&](int i) {
-      return random.Below(i, 2 * options_.padding + 1) - options_.padding;
-    };
-    Shift(draw(0), draw(1), options_.fill, image);
+    const PixelChange change = Change(image.extents, random);
+    Shift(change.down, change.across, options_.fill, image);
   }
 
  private:

@@ -1,5 +1,6 @@
 #include "data/transforms/transform.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
@@ -30,12 +31,17 @@ uint8_t RepeatOf(const TransformList& transforms, size_t i) {
   return repeat;
 }
 
+// Of transform `i`.
+SampleRandom RandomOf(const TransformList& transforms, size_t i, uint64_t seed, int64_t epoch,
+                      int64_t place) {
+  return SampleRandom(seed, epoch, place, transforms[i]->kind().stream, RepeatOf(transforms, i));
+}
+
 template <typename T>
 void ApplyAll(const TransformList& transforms, uint64_t seed, int64_t epoch, int64_t place,
               const SampleImage<T>& image) {
   for (size_t i = 0; i < transforms.size(); ++i) {
-    transforms[i]->Apply(image, SampleRandom(seed, epoch, place, transforms[i]->kind().stream,
-                                             RepeatOf(transforms, i)));
+    transforms[i]->Apply(image, RandomOf(transforms, i, seed, epoch, place));
   }
 }
 
@@ -92,11 +98,23 @@ absl::Status CheckTransforms(const TransformList& transforms, const ImageExtents
     return InvalidArgument("a list of ", transforms.size(), " transforms is too long; up to ",
                            kMost, " are possible");
   }
+  constexpr int64_t kLongestSide = int64_t{1} << 30;  // places are 32 bits
+  if (!transforms.empty() && std::max(extents.height, extents.width) > kLongestSide) {
+    return InvalidArgument("samples of ", ToString(extents),
+                           " are too large for transforms; sides of up to 2^30 are possible");
+  }
   for (const auto& transform : transforms) {
     DTNN_RETURN_IF_ERROR(CheckParameters(transform->kind(), transform->values()));
     DTNN_RETURN_IF_ERROR(transform->Fits(extents, data));
   }
   return absl::OkStatus();
+}
+
+void DrawChanges(const TransformList& transforms, uint64_t seed, int64_t epoch, int64_t place,
+                 const ImageExtents& extents, PixelChange* changes) {
+  for (size_t i = 0; i < transforms.size(); ++i) {
+    changes[i] = transforms[i]->Change(extents, RandomOf(transforms, i, seed, epoch, place));
+  }
 }
 
 void ApplyTransforms(const TransformList& transforms, uint64_t seed, int64_t epoch, int64_t place,

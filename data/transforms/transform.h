@@ -23,6 +23,7 @@
 
 #include "absl/status/status.h"
 #include "data/preprocessing.h"
+#include "kernels/byte_images/pixel_change.h"
 #include "tensor/format.h"
 #include "tensor/philox.h"
 
@@ -101,6 +102,13 @@ class Transform {
     static_cast<void>(extents), static_cast<void>(data);
     return absl::OkStatus();
   }
+  // Whether all that it does to a sample is Change, at which byte 0 stands for 0: then it can be
+  // done to bytes, and on a GPU (kernels/byte_images).
+  virtual bool moves_pixels() const { return false; }
+  virtual PixelChange Change(const ImageExtents& extents, const SampleRandom& random) const {
+    static_cast<void>(extents), static_cast<void>(random);
+    return {};
+  }
   // Must not allocate.
   virtual void Apply(const SampleImage<float>& image, const SampleRandom& random) const = 0;
   virtual void Apply(const SampleImage<double>& image, const SampleRandom& random) const = 0;
@@ -137,7 +145,11 @@ absl::Status CheckParameters(const TransformKind& kind, std::span<const double> 
 absl::Status CheckTransforms(const TransformList& transforms, const ImageExtents& extents,
                              const Preprocessing& data);
 
-// All of them, one after the other, to the sample at `place` of the order of `epoch`.
+// What each of them, all of which move pixels, does to the sample at `place` of the order of
+// `epoch`, into as many `changes`.
+void DrawChanges(const TransformList& transforms, uint64_t seed, int64_t epoch, int64_t place,
+                 const ImageExtents& extents, PixelChange* changes);
+// All of them, one after the other, to that sample.
 void ApplyTransforms(const TransformList& transforms, uint64_t seed, int64_t epoch, int64_t place,
                      const SampleImage<float>& image);
 void ApplyTransforms(const TransformList& transforms, uint64_t seed, int64_t epoch, int64_t place,

@@ -1,0 +1,18 @@
+// The samples of a batch as values on the host, whatever it holds: for those who show them.
+
+#ifndef DTNN_DATA_LOADING_BATCH_VALUES_H_
+#define DTNN_DATA_LOADING_BATCH_VALUES_H_
+
+#include "absl/status/statusor.h"
+#include "data/loading/loader.h"
+#include "tensor/tensor.h"
+
+namespace dtnn {
+
+// `x` of a batch of values; of a batch of bytes, what a device makes of it, which takes memory and
+// time.
+absl::StatusOr<Tensor> ValuesOf(const Batch& batch);
+
+}  // namespace dtnn
+
+#endif  // DTNN_DATA_LOADING_BATCH_VALUES_H_
