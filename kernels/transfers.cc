@@ -70,6 +70,10 @@ absl::StatusOr<Tensor> DeviceTwin::Put(const Tensor& host) const {
   return device;
 }
 
+Tensor DeviceTwin::Place(int64_t samples) const {
+  return twin_.empty() ? Tensor() : twin_.Samples(0, samples, TensorFormat::kNHWC);
+}
+
 absl::StatusOr<HostTwin> HostTwin::Create(DeviceContext& context, DType dtype,
                                           const Shape& largest) {
   HostTwin twin;

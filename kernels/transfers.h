@@ -41,6 +41,9 @@ class DeviceTwin {
   // The same values for the device, of at most as many samples; the host tensor is dense. On a GPU
   // it has been read when the call returns. Not in a capture.
   absl::StatusOr<Tensor> Put(const Tensor& host) const;
+  // The place for so many samples, at most as many, for who writes there what the host has brought
+  // otherwise. Empty on a CPU.
+  Tensor Place(int64_t samples) const;
 
  private:
   DeviceContext* context_ = nullptr;

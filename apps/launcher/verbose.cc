@@ -37,8 +37,12 @@ std::string DescribeLoaders(const Dataset& dataset, const Loaders& loaders) {
   const LoaderOptions& options = any->options();
   StrAppend(&text, "**** Loaders: ", Counted(options.threads, "thread"), ", ",
             Counted(options.prefetch, "batch", "batches"), " ahead, of ",
-            Counted(options.batch, "sample"), "\n");
-  return text;
+            Counted(options.batch, "sample"));
+  if (options.bytes) StrAppend(&text, ", as bytes, which the GPU prepares");
+  if (!loaders.why_values.empty()) {
+    StrAppend(&text, ", prepared by the CPU, as ", loaders.why_values);
+  }
+  return text + "\n";
 }
 
 std::string DescribeKernels(const Graph& graph, const Options& options, Device device) {

@@ -8,6 +8,7 @@
 #include "apps/flags/value.h"
 #include "apps/make/standardization.h"
 #include "comm/job/exit_code.h"
+#include "data/loading/byte_batches.h"
 #include "data/loading/part.h"
 #include "data/loading/split.h"
 #include "data/transforms/crop.h"
@@ -76,6 +77,12 @@ class LoaderMaker {
     evaluation_.steps_per_epoch = 0;
     training_.transforms = std::move(transforms_);
     training_.mixup = options_.mixup;
+
+    // One way for all of a run's samples.
+    if (options_.enable_gpu) {
+      loaders.why_values = WhyNoBytes(*dataset_, training_.transforms, training_.mixup);
+      training_.bytes = evaluation_.bytes = loaders.why_values.empty();
+    }
 
     loaders.preprocessing = dataset_->preprocessing();
     AddNormalization(training_.normalization, loaders.preprocessing);

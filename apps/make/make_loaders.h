@@ -25,6 +25,8 @@ struct Loaders {
   Preprocessing preprocessing = {};
   // Of --standardize: of the samples that are trained on, each once.
   std::optional<ChannelStatistics> statistics = {};
+  // With a GPU, why the CPU prepares the values of batches; empty where they hold bytes instead.
+  std::string why_values = {};
 };
 
 // Makes only what the run needs: no training data for --evaluate-only, no test without evaluation.

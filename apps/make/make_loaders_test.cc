@@ -11,6 +11,7 @@
 #include "apps/make/make_dataset.h"
 #include "comm/local.h"
 #include "data/testing/counting_dataset.h"
+#include "data/testing/idx_files.h"
 #include "data/transforms/transform.h"
 #include "gtest/gtest.h"
 
@@ -65,6 +66,34 @@ TEST_F(LoadersTest, APercentageThatLeavesNothingIsNamed) {
   options_.dataset_percentage = 0.001;
   EXPECT_EQ(std::string(MakeLoaders(options_, *MakeDataset(options_)).status().message()),
             "--dataset-percentage=0.001: a share of 0.001 leaves none of 40 samples");
+}
+
+TEST_F(LoadersTest, AGpuGetsBytesOfAllSamplesOrOfNone) {
+  const auto all = [&](bool bytes, const std::string& why) {
+    const std::string folder = testing::NewFolder("mnist");
+    for (const std::string part : {"train", "t10k"}) {
+      testing::WriteFile(folder, part + "-images-idx3-ubyte",
+                         testing::IdxBytes({50, 6, 5}, testing::Elements(50 * 30)));
+      testing::WriteFile(folder, part + "-labels-idx1-ubyte",
+                         testing::IdxBytes({50}, std::vector<uint8_t>(50)));
+    }
+    options_.dataset_path = folder;
+    const Loaders loaders = Make();
+    for (const auto* loader : {&loaders.training, &loaders.validation, &loaders.test}) {
+      EXPECT_EQ((*loader)->options().bytes, bytes);
+    }
+    EXPECT_EQ(loaders.why_values, why);
+  };
+  options_.dataset = "mnist";
+  options_.augment = "flip,pad_crop:2";
+  all(false, "");
+  options_.enable_gpu = true;
+  all(true, "");
+  options_.augment = "flip,rotate:10";
+  all(false, "rotate:10 computes values");
+  options_.augment = "";
+  options_.mixup = 0.2;
+  all(false, "mixup mixes values");
 }
 
 TEST_F(LoadersTest, AnotherNumberOfOffsetsThanOfChannelsIsRefused) {

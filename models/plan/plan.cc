@@ -161,14 +161,14 @@ absl::Status Plan::FetchResults(bool with_losses) {
   return context_->Synchronize();
 }
 
-absl::Status Plan::Forward(const Tensor& x) {
+absl::Status Plan::Forward(const PlanInput& x) {
   DTNN_RETURN_IF_ERROR(BindBatch(x, 0));
   DTNN_RETURN_IF_ERROR(RunForward(1, steps_.size()));
   DTNN_RETURN_IF_ERROR(WidenPredictions());
   return FetchResults(/*with_losses=*/false);
 }
 
-absl::Status Plan::Evaluate(const Tensor& x, const Tensor& targets) {
+absl::Status Plan::Evaluate(const PlanInput& x, const Tensor& targets) {
   if (loss_ == nullptr) return absl::FailedPreconditionError("this plan was made without a loss");
   DTNN_RETURN_IF_ERROR(BindBatch(x, 0));
   DTNN_RETURN_IF_ERROR(RunForward(1, steps_.size() - (loss_takes_logits_ ? 1 : 0)));
@@ -177,14 +177,14 @@ absl::Status Plan::Evaluate(const Tensor& x, const Tensor& targets) {
   return FetchResults();
 }
 
-absl::Status Plan::ForwardBackward(const Tensor& x, const Tensor& targets, double gradient_scale,
+absl::Status Plan::ForwardBackward(const PlanInput& x, const Tensor& targets, double gradient_scale,
                                    int64_t step, const GradientsReady& ready) {
   DTNN_RETURN_IF_ERROR(BringBatch(x, targets, step));
   DTNN_RETURN_IF_ERROR(RunForwardBackward(gradient_scale, ready));
   return FetchResults();
 }
 
-absl::Status Plan::BringBatch(const Tensor& x, const Tensor& targets, int64_t step) {
+absl::Status Plan::BringBatch(const PlanInput& x, const Tensor& targets, int64_t step) {
   if (!training_ || !store_->has_gradients()) {
     return absl::FailedPreconditionError("this plan or its parameters were not made for training");
   }

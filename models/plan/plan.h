@@ -18,10 +18,13 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "kernels/byte_images/byte_images.h"
+#include "kernels/byte_images/byte_twin.h"
 #include "kernels/cast/cast.h"
 #include "kernels/context.h"
 #include "kernels/device/device_numbers.h"
@@ -52,6 +55,19 @@ struct PlanOptions {
   RankExchange* ranks = nullptr;
 };
 
+// The samples of a batch, dense, on the host.
+struct PlanInput {
+  PlanInput(Tensor values) : x(std::move(values)) {}  // NOLINT: values are an input
+  PlanInput(Tensor bytes, Tensor changes, std::shared_ptr<const ByteImagesSpec> spec)
+      : x(std::move(bytes)), changes(std::move(changes)), spec(std::move(spec)) {}
+
+  Tensor x;  // (n, sample shape) in the type of the parameters; or, of images, the bytes
+  // With bytes: what the device makes of them, in the format of the graph
+  // (kernels/byte_images/byte_images.h). Not on a CPU. Null: x are values.
+  Tensor changes = {};
+  std::shared_ptr<const ByteImagesSpec> spec = {};
+};
+
 class Plan {
  public:
   static absl::StatusOr<std::unique_ptr<Plan>> Compile(const Graph& graph, ParameterStore& store,
@@ -61,13 +77,12 @@ class Plan {
   static absl::StatusOr<PlanMemory> Measure(const Graph& graph, DType dtype, DeviceContext& context,
                                             const PlanOptions& options);
 
-  // `x` is a dense host tensor (n, sample shape) and must live until the call returns; `targets`
-  // are classes or values as the loss takes them (optim/losses/loss.h). InvalidArgument for another
-  // shape or type and for a class that is none. Predictions only; a training plan applies dropout
-  // here too, and renews running statistics:
-  absl::Status Forward(const Tensor& x);
+  // `x` must live until the call returns; `targets` are classes or values as the loss takes them
+  // (optim/losses/loss.h). InvalidArgument for another shape or type and for a class that is none.
+  // Predictions only; a training plan applies dropout here too, and renews running statistics:
+  absl::Status Forward(const PlanInput& x);
   // Predictions and losses:
-  absl::Status Evaluate(const Tensor& x, const Tensor& targets);
+  absl::Status Evaluate(const PlanInput& x, const Tensor& targets);
   // Told, in the middle of a backward pass, that all elements of ParameterStore::gradients() from
   // `from` on are final (on a GPU: will be, by what is queued). `from` falls from call to call, to
   // 0 in the last.
@@ -75,12 +90,12 @@ class Plan {
   // Predictions, losses and the gradients of all parameters, of gradient_scale * sum of losses; in
   // float16 times ParameterStore::loss_scale().
   // `step` counts the training steps done before: it advances the random streams of dropout.
-  absl::Status ForwardBackward(const Tensor& x, const Tensor& targets, double gradient_scale,
+  absl::Status ForwardBackward(const PlanInput& x, const Tensor& targets, double gradient_scale,
                                int64_t step, const GradientsReady& ready = nullptr);
 
   // ForwardBackward in its parts, for callers that look at results later, or capture the middle
   // part (kernels/device/captured_work.h). What the host brings; not in a capture:
-  absl::Status BringBatch(const Tensor& x, const Tensor& targets, int64_t step);
+  absl::Status BringBatch(const PlanInput& x, const Tensor& targets, int64_t step);
   // What the device does with it. A replay does the same with what was brought since, if that has
   // as many samples and the same type of targets.
   absl::Status RunForwardBackward(double gradient_scale, const GradientsReady& ready = nullptr);
@@ -94,7 +109,8 @@ class Plan {
   // first NaN or infinity stands: "layer 5 (Conv2D): nan in weights", "layer 6 (Tanh): output of
   // sample 3 holds inf". Empty where all is finite. For a step that went wrong, with its arguments;
   // several times slower than it, and running statistics move once more.
-  absl::StatusOr<std::string> FirstNonFinite(const Tensor& x, const Tensor& targets, int64_t step);
+  absl::StatusOr<std::string> FirstNonFinite(const PlanInput& x, const Tensor& targets,
+                                             int64_t step);
 
   // Of the last call, on the host.
   const Tensor& predictions() const { return predictions_; }
@@ -143,7 +159,10 @@ class Plan {
   bool IsStatistic(int node, const ParameterSpec& parameter) const;
   void BindParameters();
   void RenewVersions(Step& step) const;
-  absl::Status BindBatch(const Tensor& x, int64_t step);
+  absl::Status BindBatch(const PlanInput& x, int64_t step);
+  absl::Status BringValues(const Tensor& x);
+  absl::Status BringBytes(const PlanInput& input);
+  absl::Status CheckBatch(const Tensor& x, DType dtype, const Shape& sample) const;
   void BindViews(int64_t n);
   absl::Status BringTargets(const Tensor& targets);
   absl::Status RunForward(size_t begin, size_t end);
@@ -182,6 +201,7 @@ class Plan {
   Tensor x_, targets_;
   int64_t step_number_ = 0;
   DeviceTwin device_x_, device_classes_, device_rows_;  // those of targets that the loss takes
+  std::unique_ptr<ByteTwin> device_bytes_;              // null until there are any
   DeviceNumbers device_step_;
   // Where values have 16 bits: the batch and what is no softmax at the end, converted.
   std::unique_ptr<Cast> cast_in_, cast_out_;

@@ -277,23 +277,54 @@ Tensor Plan::Activation(int node, int64_t n) const {
   return x_.Reshaped(graph_.nodes()[size_t(node)].output.Prepend(n));
 }
 
-absl::Status Plan::BindBatch(const Tensor& x, int64_t step_number) {
-  const Shape& sample = graph_.input_shape();
-  if (x.shape().rank() != sample.rank() + 1 || x.shape().DropFirst() != sample ||
-      x.shape()[0] < 1 || x.shape()[0] > batch_ || x.dtype() != dtype_ || !x.dense()) {
-    return InvalidArgument(x.dense() ? "a batch of shape " : "a pitched batch of shape ",
-                           x.shape().ToString(), " and type ", Name(x.dtype()),
-                           " does not fit a plan for up to ", batch_, " samples of shape ",
-                           sample.ToString(), " and type ", Name(dtype_));
+absl::Status Plan::CheckBatch(const Tensor& x, DType dtype, const Shape& sample) const {
+  if (x.shape().rank() == sample.rank() + 1 && x.shape().DropFirst() == sample &&
+      x.shape()[0] >= 1 && x.shape()[0] <= batch_ && x.dtype() == dtype && x.dense()) {
+    return absl::OkStatus();
   }
-  const int64_t n = x.shape()[0];
+  return InvalidArgument(x.dense() ? "a batch of shape " : "a pitched batch of shape ",
+                         x.shape().ToString(), " and type ", Name(x.dtype()),
+                         " does not fit a plan for up to ", batch_, " samples of shape ",
+                         sample.ToString(), " and type ", Name(dtype));
+}
+
+// To where the ops read it, in their type.
+absl::Status Plan::BringValues(const Tensor& x) {
+  DTNN_RETURN_IF_ERROR(CheckBatch(x, dtype_, graph_.input_shape()));
   DTNN_ASSIGN_OR_RETURN(x_, device_x_.Put(x));
+  if (cast_in_ == nullptr) return absl::OkStatus();
+  const Tensor half = half_x_.Samples(0, x.shape()[0], TensorFormat::kNHWC);
+  return cast_in_->Run(std::exchange(x_, half), half);
+}
+
+// To the same place: a captured step reads what was brought, in whichever way.
+absl::Status Plan::BringBytes(const PlanInput& input) {
+  const ByteImagesSpec& spec = *input.spec;
+  if (TraitsOf(context_->device()).in_host_memory) {
+    return absl::InvalidArgumentError("a plan for the CPU takes values, not the bytes of images");
+  }
+  if (SampleShape(spec.sample, spec.to) != graph_.input_shape()) {
+    return InvalidArgument("bytes that become samples of shape ",
+                           SampleShape(spec.sample, spec.to).ToString(),
+                           " do not fit a network for shape ", graph_.input_shape().ToString());
+  }
+  DTNN_RETURN_IF_ERROR(CheckBatch(input.x, DType::kUint8, SampleShape(spec.sample, spec.from)));
+  if (device_bytes_ == nullptr || device_bytes_->spec() != input.spec) {
+    device_bytes_.reset();
+    auto twin = ByteTwin::Create(*context_, input.spec, value_dtypes_[0], batch_);
+    if (!twin.ok()) return Oversized(twin.status());
+    device_bytes_ = *std::move(twin);
+  }
+  const int64_t n = input.x.shape()[0];
+  x_ = cast_in_ == nullptr ? device_x_.Place(n) : half_x_.Samples(0, n, TensorFormat::kNHWC);
+  return device_bytes_->Put(input.x, input.changes, x_);
+}
+
+absl::Status Plan::BindBatch(const PlanInput& input, int64_t step_number) {
+  DTNN_RETURN_IF_ERROR(input.spec == nullptr ? BringValues(input.x) : BringBytes(input));
+  const int64_t n = x_.shape()[0];
   step_number_ = step_number;
   if (training_) DTNN_RETURN_IF_ERROR(device_step_.Set<int64_t>({{step_number}}));
-  if (cast_in_ != nullptr) {
-    const Tensor half = half_x_.Samples(0, n, TensorFormat::kNHWC);
-    DTNN_RETURN_IF_ERROR(cast_in_->Run(std::exchange(x_, half), half));
-  }
   if (n != n_) {
     BindViews(n);
     return absl::OkStatus();

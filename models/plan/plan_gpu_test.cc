@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "kernels/byte_images/byte_images.h"
 #include "kernels/gpu_testing.h"
 #include "models/graph/builder.h"
 #include "models/parameters/parameter_store.h"
@@ -241,6 +242,57 @@ TEST_P(PlanGpuTest, PredictionsOfANetworkWithoutSoftmax) {
   }
   EXPECT_TRUE(Close(predictions[1], predictions[0], 8 * 0x1p-8));
   EXPECT_NE(predictions[1], predictions[0]);
+}
+
+// One place for both: steps that were captured read what came last, in whichever way.
+TEST_P(PlanGpuTest, TakesValuesAndBytesInTurn) {
+  GraphBuilder b("small", format_);
+  b.Input({4, 5, 2}).Conv2d(3, {}).Flatten().Fc(3).Softmax();
+  const Graph graph = *b.Build();
+  const auto spec = [&](uint64_t seed) {
+    return std::make_shared<ByteImagesSpec>(
+        ByteImagesSpec{.sample = {4, 5, 2},
+                       .from = TensorFormat::kNHWC,
+                       .to = format_,
+                       .values = RandomTensor(DType::kFloat32, {2, 256}, seed)});
+  };
+  const auto bytes = [&](int64_t n) {
+    const Tensor x = *Tensor::Zeros(DType::kUint8, Shape{n, 4, 5, 2});
+    for (int64_t i = 0; i < x.num_elements(); ++i) x.data<uint8_t>()[i] = uint8_t(7 * i);
+    return x;
+  };
+  // What the CPU makes of them.
+  const auto values = [&](const ByteImagesSpec& of, int64_t n) {
+    const Tensor y = testing::ZeroTensor(DType::kFloat32, of.values_shape(n));
+    EXPECT_EQ((*CreateByteImages(*cpu_, of, DType::kFloat32))->Run(bytes(n), {}, y),
+              absl::OkStatus());
+    return y;
+  };
+  auto store = *ParameterStore::Create(graph, *gpu_, DType::kFloat32, 3);
+  const auto plan = *Plan::Compile(graph, *store, *gpu_, {.batch = 4});
+  const auto first = spec(1), second = spec(2);
+  for (const auto& of : {first, second, first}) {
+    for (const int64_t n : {4, 1, 3}) {
+      ASSERT_EQ(plan->Forward(values(*of, n)), absl::OkStatus());
+      const std::vector<double> expected = Values(plan->predictions());
+      ASSERT_EQ(plan->Forward({bytes(n), Tensor(), of}), absl::OkStatus());
+      EXPECT_EQ(Values(plan->predictions()), expected);
+    }
+  }
+  const auto refused = [](Plan& by, const PlanInput& input) {
+    EXPECT_EQ(by.Forward(input).code(), absl::StatusCode::kInvalidArgument);
+  };
+  refused(*plan, {bytes(5), Tensor(), first});
+  refused(*plan, {values(*first, 2), Tensor(), first});
+  refused(*plan, bytes(2));
+  auto other = *first;
+  other.sample = {4, 6, 2};
+  refused(*plan, {bytes(2), Tensor(), std::make_shared<ByteImagesSpec>(other)});
+  auto changing = *first;
+  changing.changes = 1;
+  refused(*plan, {bytes(2), Tensor(), std::make_shared<ByteImagesSpec>(changing)});
+  auto on_cpu = *ParameterStore::Create(graph, *cpu_, DType::kFloat32, 3);
+  refused(**Plan::Compile(graph, *on_cpu, *cpu_, {.batch = 4}), {bytes(2), Tensor(), first});
 }
 
 // The diagnosis of a diverged network looks into the device's memory.

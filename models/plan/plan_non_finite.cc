@@ -57,7 +57,7 @@ absl::StatusOr<std::string> Plan::FirstNonFiniteSample(const Tensor& value) cons
   return StrCat("sample ", found->index / sample_size, " contains ", found->value);
 }
 
-absl::StatusOr<std::string> Plan::FirstNonFinite(const Tensor& x, const Tensor& targets,
+absl::StatusOr<std::string> Plan::FirstNonFinite(const PlanInput& x, const Tensor& targets,
                                                  int64_t step_number) {
   DTNN_RETURN_IF_ERROR(BindBatch(x, step_number));
   DTNN_ASSIGN_OR_RETURN(const std::string in_batch, FirstNonFiniteSample(x_));

@@ -5,6 +5,7 @@
 
 #include "data/images/encode_png.h"
 #include "data/images/thumbnail.h"
+#include "data/loading/batch_values.h"
 #include "kernels/transfers.h"
 #include "models/tensorboard/graph_def.h"
 #include "models/tensorboard/histogram.h"
@@ -137,7 +138,9 @@ absl::Status TensorboardWriter::OnPassBegin(const Pass& pass) {
 
 absl::Status TensorboardWriter::OnBatchEnd(const Pass& pass) {
   if (pass.kind != Pass::Kind::kValidation || pass.batch == nullptr) return absl::OkStatus();
-  if (!std::exchange(has_images_, true)) images_ = ImagesOf(pass.batch->x, graph_.format());
+  if (std::exchange(has_images_, true)) return absl::OkStatus();
+  DTNN_ASSIGN_OR_RETURN(const Tensor x, ValuesOf(*pass.batch));
+  images_ = ImagesOf(x, graph_.format());
   return absl::OkStatus();
 }
 

@@ -20,6 +20,8 @@ const Tensor& LossTargets(const Batch& batch) {
   return batch.mixed_targets.empty() ? batch.targets : batch.mixed_targets;
 }
 
+PlanInput InputOf(const Batch& batch) { return {batch.x, batch.changes, batch.bytes}; }
+
 std::string ReasonNotToCapture(const DeviceContext& context, const TrainerOptions& options) {
   if (!options.graphs) return "they are switched off";
   if (!TraitsOf(context.device()).replays_work) return "the device runs every call at once";
@@ -228,7 +230,7 @@ absl::Status StepEngine::RunStep(const Batch& batch, bool watched, bool last) {
          .gradient_scale = scales ? double(first_samples_) / double(samples) : 1}));
   }
   if (batch.count > 0) {
-    DTNN_RETURN_IF_ERROR(training_plan_->BringBatch(batch.x, targets, first_batch_ + step_));
+    DTNN_RETURN_IF_ERROR(training_plan_->BringBatch(InputOf(batch), targets, first_batch_ + step_));
   }
   const auto work = [&] { return RunOnDevice(batch, kind, ready); };
   pending_samples_ = samples;
@@ -355,7 +357,7 @@ absl::Status StepEngine::Combine(MetricAverages& averages) const {
 std::string StepEngine::WhereNotFinite(const Batch& batch) {
   if (exchange_) exchange_->Leave();  // the others may not look for anything
   const absl::StatusOr<std::string> where =
-      training_plan_->FirstNonFinite(batch.x, LossTargets(batch), first_batch_ + step_);
+      training_plan_->FirstNonFinite(InputOf(batch), LossTargets(batch), first_batch_ + step_);
   if (!where.ok()) return std::string(where.status().message());
   return where->empty() ? "all values before the loss are finite" : *where;
 }
@@ -415,7 +417,7 @@ absl::Status StepEngine::Evaluate(const Batch& batch, std::string_view data,
         "StepEngine::Evaluate was called before PrepareForEvaluation");
   }
   const Span span({.activity = Activity::kEvaluate, .samples = batch.count});
-  DTNN_RETURN_IF_ERROR(evaluation_plan_->Evaluate(batch.x, batch.targets));
+  DTNN_RETURN_IF_ERROR(evaluation_plan_->Evaluate(InputOf(batch), batch.targets));
   const double loss = evaluation_plan_->LossSum();
   if (!std::isfinite(loss)) {
     return absl::OutOfRangeError(StrCat(

@@ -10,6 +10,7 @@
 
 #include "apps/testing/mpi_job.h"
 #include "apps/testing/process.h"
+#include "apps/testing/texts.h"
 #include "comm/job/exit_code.h"
 #include "data/testing/idx_files.h"
 #include "data/testing/image_files.h"
@@ -98,6 +99,49 @@ TEST(BenchmarkDataTest, RanksThatAllLoseAFileStillLeaveACheckpoint) {
       std::vector<int>({testing::RankExitCode(outcome, 0), testing::RankExitCode(outcome, 1)}),
       ::testing::Contains(kExitFailed))
       << outcome.text;
+}
+
+// A rotation by no degrees changes nothing, but the CPU has to prepare samples for it.
+TEST(BenchmarkDataTest, AGpuThatGetsBytesLearnsWhatItWouldOfValues) {
+  const std::string data = NewFolder("noise");
+  for (const std::string part : {"train", "t10k"}) {
+    Bytes labels;
+    for (int i = 0; i < 40; ++i) labels.push_back(uint8_t(i % 10));
+    WriteFile(data, part + "-images-idx3-ubyte",
+              testing::IdxBytes({40, 28, 28}, testing::Elements(40 * 28 * 28)));
+    WriteFile(data, part + "-labels-idx1-ubyte", testing::IdxBytes({40}, labels));
+  }
+  const auto pictures = [](const std::string& page) {
+    std::string found;
+    const std::string begin = "data:image/png;base64,";
+    for (size_t at = 0; (at = page.find(begin, at)) != page.npos; ++at) {
+      found += page.substr(at, page.find('"', at) - at);
+    }
+    return found;
+  };
+  struct Run {
+    std::string text, history, pictures;
+  };
+  const auto run = [&](const std::string& augment) {
+    const std::string folder = NewFolder("bytes" + std::to_string(augment.size()));
+    const Outcome outcome = testing::Launch(
+        kProgram, RunOf(data) +
+                      "--num-epochs=2 --verbose --standardize --schedulers= --enable-gpu "
+                      "--gpu-device=simulated --history-file=" +
+                      folder + "/h.csv --report=" + folder + "/r.html --tensorboard-dir=" + folder +
+                      "/board --augment=" + augment);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+    return Run{outcome.text, testing::Contents(folder + "/h.csv"),
+               pictures(testing::Contents(folder + "/r.html"))};
+  };
+  const Run bytes = run("flip,pad_crop:3"), values = run("flip,pad_crop:3,rotate:0");
+  EXPECT_THAT(bytes.text, HasSubstr("ahead, of 16 samples, as bytes, which the GPU prepares\n"));
+  EXPECT_THAT(
+      values.text,
+      HasSubstr("ahead, of 16 samples, prepared by the CPU, as rotate:0 computes values\n"));
+  EXPECT_EQ(bytes.history, values.history);
+  EXPECT_EQ(bytes.pictures, values.pictures);
+  EXPECT_THAT(bytes.pictures, HasSubstr("base64")) << "of images that were taken for others";
 }
 
 TEST(BenchmarkDataTest, AFewSamplesAreEnough) {
