@@ -17,6 +17,12 @@ Tensor FirstOf(const Tensor& twin, const Tensor& like) {
   return twin.Samples(0, like.shape()[0], TensorFormat::kNHWC);
 }
 
+// Of what fits into `twin`.
+absl::StatusOr<std::shared_ptr<gpu::Arrivals>> NewArrivals(DeviceContext& context,
+                                                           const Tensor& twin) {
+  return gpu::Arrivals::Create(static_cast<GpuContext&>(context).copies(), BytesOf(twin));
+}
+
 }  // namespace
 
 absl::StatusOr<Tensor> ToHost(DeviceContext& context, const Tensor& tensor) {
@@ -54,14 +60,15 @@ absl::StatusOr<DeviceTwin> DeviceTwin::Create(DeviceContext& context, DType dtyp
   twin.context_ = &context;
   if (context.device().is_cpu()) return twin;
   DTNN_ASSIGN_OR_RETURN(twin.twin_, Tensor::Allocate(context.device(), dtype, largest));
-  DTNN_ASSIGN_OR_RETURN(
-      twin.arrivals_,
-      gpu::Arrivals::Create(static_cast<GpuContext&>(context).copies(), BytesOf(twin.twin_)));
+  DTNN_ASSIGN_OR_RETURN(twin.arrivals_, NewArrivals(context, twin.twin_));
   return twin;
 }
 
-absl::StatusOr<Tensor> DeviceTwin::Put(const Tensor& host) const {
+absl::StatusOr<Tensor> DeviceTwin::Put(const Tensor& host) {
   if (twin_.empty()) return host;
+  if (arrivals_ == nullptr) {
+    DTNN_ASSIGN_OR_RETURN(arrivals_, NewArrivals(*context_, twin_));
+  }
   const Tensor device = FirstOf(twin_, host);
   DTNN_RETURN_IF_ERROR(CheckOperand("bringing", "the batch", host, Device::Cpu(), twin_.dtype(),
                                     device.shape(), Pitch::kNone));

@@ -40,10 +40,12 @@ class DeviceTwin {
 
   // The same values for the device, of at most as many samples; the host tensor is dense. On a GPU
   // it has been read when the call returns. Not in a capture.
-  absl::StatusOr<Tensor> Put(const Tensor& host) const;
+  absl::StatusOr<Tensor> Put(const Tensor& host);
   // The place for so many samples, at most as many, for who writes there what the host has brought
-  // otherwise. Empty on a CPU.
+  // in another way. Empty on a CPU.
   Tensor Place(int64_t samples) const;
+  // Gives back the memory that Put crosses through, until it is called again. Waits for the device.
+  void GiveBack() { arrivals_.reset(); }
 
  private:
   DeviceContext* context_ = nullptr;

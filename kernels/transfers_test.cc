@@ -13,7 +13,7 @@ using testing::IntegerTensor;
 TEST(TransfersTest, TheCpuHasOneMemory) {
   const auto cpu = *DeviceContext::Create(Device::Cpu());
   const Tensor tensor = IntegerTensor(DType::kFloat32, {3, 4}, 1);
-  const auto twin = *DeviceTwin::Create(*cpu, DType::kInt32, {3});
+  auto twin = *DeviceTwin::Create(*cpu, DType::kInt32, {3});
   const auto host = *HostTwin::Create(*cpu, DType::kInt32, {3});
   for (const Tensor& same :
        {*ToHost(*cpu, tensor), *ToDevice(*cpu, tensor), *twin.Put(tensor), *host.Get(tensor)}) {
@@ -52,15 +52,18 @@ TEST(TransfersTest, TheHostChangesWhatTheDeviceHolds) {
 
 TEST(TransfersTest, TwinsTakeFewerSamples) {
   const auto gpu = *DeviceContext::Create(Device::Simulated(0));
-  const auto twin = *DeviceTwin::Create(*gpu, DType::kFloat32, {5, 2, 2, 3});
+  auto twin = *DeviceTwin::Create(*gpu, DType::kFloat32, {5, 2, 2, 3});
   const auto host = *HostTwin::Create(*gpu, DType::kFloat32, {5, 2, 2, 3});
-  for (const int64_t samples : {5, 2}) {
+  for (const int64_t samples : {5, 2, 5}) {
     const Tensor tensor = IntegerTensor(DType::kFloat32, {samples, 2, 2, 3}, uint64_t(samples));
     const Tensor device = *twin.Put(tensor);
     EXPECT_EQ(device.device(), gpu->device());
+    EXPECT_EQ(device.raw_data(), twin.Place(samples).raw_data());
+    EXPECT_EQ(device.shape(), twin.Place(samples).shape());
     const Tensor back = *host.Get(device);
     ASSERT_EQ(gpu->Synchronize(), absl::OkStatus());
     EXPECT_TRUE(Close(back, tensor, 0));
+    if (samples == 2) twin.GiveBack();
   }
   const Tensor more = IntegerTensor(DType::kFloat64, {5, 2, 2, 3}, 1);
   EXPECT_EQ(twin.Put(more).status().code(), absl::StatusCode::kInvalidArgument);

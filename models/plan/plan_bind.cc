@@ -310,7 +310,9 @@ absl::Status Plan::BringBytes(const PlanInput& input) {
   }
   DTNN_RETURN_IF_ERROR(CheckBatch(input.x, DType::kUint8, SampleShape(spec.sample, spec.from)));
   if (device_bytes_ == nullptr || device_bytes_->spec() != input.spec) {
+    // What was reserved for values to cross through is more than bytes need.
     device_bytes_.reset();
+    device_x_.GiveBack();
     auto twin = ByteTwin::Create(*context_, input.spec, value_dtypes_[0], batch_);
     if (!twin.ok()) return Oversized(twin.status());
     device_bytes_ = *std::move(twin);

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -11,6 +12,7 @@
 
 #include "gtest/gtest.h"
 #include "kernels/byte_images/byte_images.h"
+#include "kernels/device/free_memory.h"
 #include "kernels/gpu_testing.h"
 #include "models/graph/builder.h"
 #include "models/parameters/parameter_store.h"
@@ -293,6 +295,27 @@ TEST_P(PlanGpuTest, TakesValuesAndBytesInTurn) {
   refused(*plan, {bytes(2), Tensor(), std::make_shared<ByteImagesSpec>(changing)});
   auto on_cpu = *ParameterStore::Create(graph, *cpu_, DType::kFloat32, 3);
   refused(**Plan::Compile(graph, *on_cpu, *cpu_, {.batch = 4}), {bytes(2), Tensor(), first});
+}
+
+// What was compiled has room for both.
+TEST_P(PlanGpuTest, BytesTakeNoMoreMemoryThanValues) {
+  GraphBuilder b("small", format_);
+  b.Input({32, 32, 3}).Flatten().Fc(3).Softmax();
+  const Graph graph = *b.Build();
+  const auto spec = std::make_shared<ByteImagesSpec>(
+      ByteImagesSpec{.sample = {32, 32, 3},
+                     .from = TensorFormat::kNHWC,
+                     .to = format_,
+                     .changes = 3,
+                     .values = testing::ZeroTensor(DType::kFloat32, {3, 256})});
+  auto store = *ParameterStore::Create(graph, *gpu_, DType::kFloat32, 3);
+  const auto plan = *Plan::Compile(graph, *store, *gpu_, {.batch = 64});
+  const std::optional<size_t> before = FreeMemory(*gpu_);
+  ASSERT_TRUE(before.has_value());
+  const Tensor bytes = *Tensor::Zeros(DType::kUint8, spec->bytes_shape(64));
+  const Tensor changes = *Tensor::Zeros(DType::kInt32, spec->changes_shape(64));
+  ASSERT_EQ(plan->Forward({bytes, changes, spec}), absl::OkStatus());
+  EXPECT_GE(*FreeMemory(*gpu_), *before);
 }
 
 // The diagnosis of a diverged network looks into the device's memory.
