@@ -5,6 +5,9 @@
 //
 //   BM_Loader/<prefetch>/<threads>/<changes>/<mapped> as fast as it goes, from memory or a file
 //   BM_LoaderWait/<threads>/<changes>/<consumed>      beside a step; consumed: samples/s
+//   BM_LoaderForGpu/<bytes>                           padded crop, flip and standardisation:
+//   values,
+//                                                     or bytes and what was drawn
 //   changes: 0 none, 1 flip and crop, 2 flip, crop and standardisation, 3 padded crop, flip, cutout
 //   and standardisation
 
@@ -95,6 +98,29 @@ BENCHMARK(BM_Loader)
     ->Args({2, 1, 2, 0})
     ->Args({2, 2, 2, 0})
     ->Args({2, 2, 2, 1})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+
+void BM_LoaderForGpu(benchmark::State& state) {
+  const LoaderOptions options = {.batch = kBatch,
+                                 .prefetch = 0,
+                                 .transforms = {PadCrop(), Flip()},
+                                 .normalization = {{-0.49, -0.48, -0.45}, {4.05, 4.11, 3.82}},
+                                 .bytes = state.range(0) != 0};
+  auto loader = Loader::Create(Images(false), Split::kTrain, AllIndices(kSamples), options).value();
+  int64_t epoch = 0;
+  for (auto _ : state) {
+    loader->StartEpoch(epoch++);
+    while (const Batch* batch = loader->Next().value()) {
+      benchmark::DoNotOptimize(*batch->x.raw_data());
+    }
+  }
+  state.SetItemsProcessed(state.iterations() * kSamples);
+}
+BENCHMARK(BM_LoaderForGpu)
+    ->ArgNames({"bytes"})
+    ->Arg(0)
+    ->Arg(1)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 
