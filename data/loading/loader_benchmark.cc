@@ -5,9 +5,8 @@
 //
 //   BM_Loader/<prefetch>/<threads>/<changes>/<mapped> as fast as it goes, from memory or a file
 //   BM_LoaderWait/<threads>/<changes>/<consumed>      beside a step; consumed: samples/s
-//   BM_LoaderForGpu/<bytes>                           padded crop, flip and standardisation:
-//   values,
-//                                                     or bytes and what was drawn
+//   BM_LoaderForGpu/<bytes>                           padded crop, flip, standardisation; values
+//                                                     for 0, else bytes and what was drawn
 //   changes: 0 none, 1 flip and crop, 2 flip, crop and standardisation, 3 padded crop, flip, cutout
 //   and standardisation
 
