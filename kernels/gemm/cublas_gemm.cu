@@ -1,12 +1,11 @@
 #include "kernels/cuda_context.h"
 #include "kernels/cuda_status.h"
+#include "kernels/gemm/cublas_types.h"
 #include "kernels/gemm/gemm_gpu.h"
 
 namespace dtnn {
 namespace {
 
-// Sums are float32 or float64; float32 is multiplied in full, without TF32, unless the spec allows
-// it.
 class Cublas : public GpuRunner {
  public:
   static constexpr std::string_view kName = "cublas";
@@ -20,22 +19,14 @@ class Cublas : public GpuRunner {
     const Wide<R> alpha = 1;
     DTNN_RETURN_IF_ERROR(context_->MakeCurrent());
     return CublasStatus(
-        "gemm", cublasGemmEx_64(context_->blas(), Op(transpose_a), Op(transpose_b), m, n, k, &alpha,
-                                a, TypeOf(T{}), lda, b, TypeOf(T{}), ldb, &beta, c, TypeOf(R{}),
-                                ldc, ComputeTypeOf(alpha, tf32), CUBLAS_GEMM_DEFAULT));
+        "gemm", cublasGemmEx_64(context_->blas(), CublasOperationOf(transpose_a),
+                                CublasOperationOf(transpose_b), m, n, k, &alpha, a,
+                                CublasTypeOf(DTypeOf<T>()), lda, b, CublasTypeOf(DTypeOf<T>()), ldb,
+                                &beta, c, CublasTypeOf(DTypeOf<R>()), ldc,
+                                CublasComputeTypeOf(DTypeOf<T>(), tf32), CUBLAS_GEMM_DEFAULT));
   }
 
  private:
-  static cublasOperation_t Op(bool transpose) { return transpose ? CUBLAS_OP_T : CUBLAS_OP_N; }
-  static cudaDataType_t TypeOf(float) { return CUDA_R_32F; }
-  static cudaDataType_t TypeOf(double) { return CUDA_R_64F; }
-  static cudaDataType_t TypeOf(Float16) { return CUDA_R_16F; }
-  static cudaDataType_t TypeOf(Bfloat16) { return CUDA_R_16BF; }
-  static cublasComputeType_t ComputeTypeOf(double, bool) { return CUBLAS_COMPUTE_64F; }
-  static cublasComputeType_t ComputeTypeOf(float, bool tf32) {
-    return tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
-  }
-
   CudaContext* context_;
 };
 

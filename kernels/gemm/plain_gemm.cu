@@ -2,37 +2,27 @@
 // of cuBLAS in tests.
 
 #include "kernels/elementwise/operands.h"
-#include "kernels/factor_gpu.h"
 #include "kernels/gemm/gemm_gpu.h"
+#include "kernels/gemm/product_body.h"
 
 namespace dtnn {
 
 template <typename T, typename R>
-struct ProductBody {
-  using W = Wide<R>;
-  bool tf32, transpose_a, transpose_b;
-  int64_t m, n, k;
-  const T* a;
-  int64_t lda;
-  const T* b;
-  int64_t ldb;
+struct PlainProductBody {
+  using W = Wide<T>;
+  Product<T> product;
   W beta;
   R* c;
   int64_t ldc;
 
   void Declare(int64_t, gpu::Accesses& accesses) {
-    accesses.Reads(a, transpose_a ? m : k, transpose_a ? k : m, lda);
-    accesses.Reads(b, transpose_b ? k : n, transpose_b ? n : k, ldb);
-    accesses.Writes(c, n, m, ldc);
+    product.Declare(accesses);
+    accesses.Writes(c, product.n, product.m, ldc);
   }
   DTNN_HOST_DEVICE void operator()(int64_t element) const {
-    const int64_t i = element % m, j = element / m;
-    W sum = beta == 0 ? W(0) : beta * W(c[j * ldc + i]);
-    for (int64_t p = 0; p < k; ++p) {
-      sum += FactorOf(a[transpose_a ? i * lda + p : p * lda + i], tf32) *
-             FactorOf(b[transpose_b ? p * ldb + j : j * ldb + p], tf32);
-    }
-    c[j * ldc + i] = R(sum);
+    const int64_t i = element % product.m, j = element / product.m;
+    R& to = c[j * ldc + i];
+    to = R(product.AddTo(beta == 0 ? W(0) : beta * W(to), i, j));
   }
 };
 
@@ -46,9 +36,9 @@ class PlainBlas : public GpuRunner {
   absl::Status Multiply(bool tf32, bool transpose_a, bool transpose_b, int64_t m, int64_t n,
                         int64_t k, const T* a, int64_t lda, const T* b, int64_t ldb, Wide<R> beta,
                         R* c, int64_t ldc) const {
-    return ForEach(
-        kName, m * n,
-        ProductBody<T, R>{tf32, transpose_a, transpose_b, m, n, k, a, lda, b, ldb, beta, c, ldc});
+    return ForEach(kName, m * n,
+                   PlainProductBody<T, R>{
+                       {tf32, transpose_a, transpose_b, m, n, k, a, lda, b, ldb}, beta, c, ldc});
   }
 };
 

@@ -9,6 +9,7 @@
 #include "kernels/cuda_context.h"
 #include "kernels/cuda_status.h"
 #include "kernels/device/library_version.h"
+#include "kernels/gemm/cublas_types.h"
 #include "kernels/gemm/gemm_variants.h"
 #include "kernels/gemm/lt/lt_gemm.h"
 #include "tensor/status_macros.h"
@@ -20,23 +21,6 @@ absl::Status CheckVersion() {
   return CheckLibraryVersion("cuBLASLt",
                              LibraryVersion::Of(int64_t(cublasLtGetVersion()), 10000, 100),
                              {CUBLAS_VER_MAJOR, CUBLAS_VER_MINOR, CUBLAS_VER_PATCH});
-}
-
-cudaDataType_t TypeOf(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat64:
-      return CUDA_R_64F;
-    case DType::kFloat16:
-      return CUDA_R_16F;
-    case DType::kBfloat16:
-      return CUDA_R_16BF;
-    case DType::kFloat32:
-    case DType::kUint8:
-    case DType::kInt32:
-    case DType::kInt64:
-      break;
-  }
-  return CUDA_R_32F;
 }
 
 // Of one of cuBLASLt's descriptors: made, its attributes set, destroyed. The first error stays.
@@ -77,14 +61,14 @@ struct Call {
   // For a problem whose bias is at this address, or at one that is as well aligned.
   Call(const LtProblem& problem, const void* bias)
       : operation([&](auto* made) {
-          return cublasLtMatmulDescCreate(made, ComputeTypeOf(problem),
-                                          TypeOf(WideOf(problem.dtype)));
+          return cublasLtMatmulDescCreate(made, CublasComputeTypeOf(problem.dtype, problem.tf32),
+                                          CublasTypeOf(WideOf(problem.dtype)));
         }),
         a(LayoutOf(problem.dtype, problem.transpose_a, problem.m, problem.k, problem.lda)),
         b(LayoutOf(problem.dtype, problem.transpose_b, problem.k, problem.n, problem.ldb)),
         d(LayoutOf(problem.result_dtype, false, problem.m, problem.n, problem.ldd)) {
-    operation.Set(CUBLASLT_MATMUL_DESC_TRANSA, OperationOf(problem.transpose_a));
-    operation.Set(CUBLASLT_MATMUL_DESC_TRANSB, OperationOf(problem.transpose_b));
+    operation.Set(CUBLASLT_MATMUL_DESC_TRANSA, CublasOperationOf(problem.transpose_a));
+    operation.Set(CUBLASLT_MATMUL_DESC_TRANSB, CublasOperationOf(problem.transpose_b));
     operation.Set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
     operation.Set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
   }
@@ -96,18 +80,12 @@ struct Call {
     return absl::OkStatus();
   }
 
-  static cublasOperation_t OperationOf(bool transpose) {
-    return transpose ? CUBLAS_OP_T : CUBLAS_OP_N;
-  }
-  static cublasComputeType_t ComputeTypeOf(const LtProblem& problem) {
-    if (problem.dtype == DType::kFloat64) return CUBLAS_COMPUTE_64F;
-    return problem.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
-  }
   // Of a matrix whose transpose, where that is asked for, is rows x columns.
   static Layout LayoutOf(DType dtype, bool transpose, int64_t rows, int64_t columns, int64_t ld) {
     if (transpose) std::swap(rows, columns);
     return Layout([&](auto* made) {
-      return cublasLtMatrixLayoutCreate(made, TypeOf(dtype), uint64_t(rows), uint64_t(columns), ld);
+      return cublasLtMatrixLayoutCreate(made, CublasTypeOf(dtype), uint64_t(rows),
+                                        uint64_t(columns), ld);
     });
   }
 

@@ -6,10 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/elementwise/operands.h"
-#include "kernels/factor_gpu.h"
 #include "kernels/gemm/gemm_variants.h"
 #include "kernels/gemm/lt/lt_gemm.h"
 #include "kernels/gemm/lt/simulated_lt.h"
+#include "kernels/gemm/product_body.h"
 #include "kernels/gpu_runner.h"
 #include "tensor/status_macros.h"
 
@@ -17,13 +17,8 @@ namespace dtnn {
 
 template <typename T, typename R>
 struct LtProductBody {
-  using W = Wide<R>;
-  bool tf32, transpose_a, transpose_b;
-  int64_t m, n, k;
-  const T* a;
-  int64_t lda;
-  const T* b;
-  int64_t ldb;
+  using W = Wide<T>;
+  Product<T> product;
   const R* bias;
   R* d;
   int64_t ldd;
@@ -31,20 +26,14 @@ struct LtProductBody {
   int64_t workspace_bytes;
 
   void Declare(int64_t, gpu::Accesses& accesses) {
-    accesses.Reads(a, transpose_a ? m : k, transpose_a ? k : m, lda);
-    accesses.Reads(b, transpose_b ? k : n, transpose_b ? n : k, ldb);
-    accesses.Reads(bias, m);
-    accesses.Writes(d, n, m, ldd);
+    product.Declare(accesses);
+    accesses.Reads(bias, product.m);
+    accesses.Writes(d, product.n, product.m, ldd);
     accesses.Writes(workspace, workspace_bytes);
   }
   DTNN_HOST_DEVICE void operator()(int64_t element) const {
-    const int64_t i = element % m, j = element / m;
-    W sum = 0;
-    for (int64_t p = 0; p < k; ++p) {
-      sum += FactorOf(a[transpose_a ? i * lda + p : p * lda + i], tf32) *
-             FactorOf(b[transpose_b ? p * ldb + j : j * ldb + p], tf32);
-    }
-    d[j * ldd + i] = R(sum + W(bias[i]));
+    const int64_t i = element % product.m, j = element / product.m;
+    d[j * ldd + i] = R(product.AddTo(W(0), i, j) + W(bias[i]));
     if (element < workspace_bytes) workspace[element] = std::byte{0xff};
   }
 };
@@ -126,13 +115,15 @@ class SimulatedLt final : public LtLibrary {
   template <typename T, typename R>
   absl::Status Run(T, R, const LtProblem& p, const LtPlan& plan, const LtOperands& operands) const {
     const int64_t touched = std::min<int64_t>(int64_t(plan.workspace_bytes), p.m * p.n);
-    return runner_.ForEach(
-        "product with a bias", p.m * p.n,
-        LtProductBody<T, R>{p.tf32, p.transpose_a, p.transpose_b, p.m, p.n, p.k,
-                            static_cast<const T*>(operands.a), p.lda,
-                            static_cast<const T*>(operands.b), p.ldb,
-                            static_cast<const R*>(operands.bias), static_cast<R*>(operands.d),
-                            p.ldd, static_cast<std::byte*>(operands.workspace), touched});
+    return runner_.ForEach("product with a bias", p.m * p.n,
+                           LtProductBody<T, R>{{p.tf32, p.transpose_a, p.transpose_b, p.m, p.n, p.k,
+                                                static_cast<const T*>(operands.a), p.lda,
+                                                static_cast<const T*>(operands.b), p.ldb},
+                                               static_cast<const R*>(operands.bias),
+                                               static_cast<R*>(operands.d),
+                                               p.ldd,
+                                               static_cast<std::byte*>(operands.workspace),
+                                               touched});
   }
 
   GpuRunner runner_;
