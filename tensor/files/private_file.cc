@@ -13,23 +13,34 @@
 namespace dtnn {
 namespace {
 
-absl::Status CheckPrivate(const InputFile& file) {
-  const std::string& path = file.path();
-  struct stat info = {};
-  if (fstat(file.descriptor(), &info) != 0) {
-    return absl::ErrnoToStatus(errno, StrCat(path, ": cannot be examined"));
-  }
+// What nobody else may do, and what to do where somebody may.
+struct Privacy {
+  mode_t rights;
+  std::string_view may, if_foreign, if_open;
+};
+constexpr Privacy kFile = {S_IRWXG | S_IRWXO, "read or change it",
+                           "make a copy of your own, or chown it", "chmod 600 makes it private"};
+constexpr Privacy kFolder = {S_IWGRP | S_IWOTH, "change what is in it", "name a folder of your own",
+                             "chmod go-w ends that"};
+
+absl::Status Check(std::string_view path, const struct stat& info, const Privacy& privacy) {
   if (info.st_uid != geteuid()) {
     return absl::PermissionDeniedError(
-        StrCat(path,
-               ": belongs to another user, who may read or change it; make a copy of your "
-               "own, or chown it"));
+        StrCat(path, ": belongs to another user, who may ", privacy.may, "; ", privacy.if_foreign));
   }
-  if ((info.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+  if ((info.st_mode & privacy.rights) != 0) {
     return absl::PermissionDeniedError(
-        StrCat(path, ": other users may read or change it; chmod 600 makes it private"));
+        StrCat(path, ": other users may ", privacy.may, "; ", privacy.if_open));
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckPrivate(const InputFile& file) {
+  struct stat info = {};
+  if (fstat(file.descriptor(), &info) != 0) {
+    return absl::ErrnoToStatus(errno, StrCat(file.path(), ": cannot be examined"));
+  }
+  return Check(file.path(), info, kFile);
 }
 
 }  // namespace
@@ -51,17 +62,7 @@ absl::Status CheckPrivateFolder(std::string_view path) {
     return absl::ErrnoToStatus(errno, StrCat(path, ": cannot be examined"));
   }
   if (!S_ISDIR(info.st_mode)) return FailedPrecondition(path, ": is not a folder");
-  if (info.st_uid != geteuid()) {
-    return absl::PermissionDeniedError(
-        StrCat(path,
-               ": belongs to another user, who may change what is in it; name a folder of "
-               "your own"));
-  }
-  if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    return absl::PermissionDeniedError(
-        StrCat(path, ": other users may change what is in it; chmod go-w ends that"));
-  }
-  return absl::OkStatus();
+  return Check(path, info, kFolder);
 }
 
 absl::Status WritePrivateFile(std::string_view path, std::string_view text) {
