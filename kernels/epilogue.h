@@ -23,6 +23,7 @@ struct Epilogue {
 struct EpilogueOperands {
   Tensor bias = {}, scale = {};  // (channels,)
   Tensor addend = {};            // shape and pitch rules of the output
+  Tensor column_sums = {};       // written, by products that are made for it (gemm.h)
 };
 
 }  // namespace dtnn

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "kernels/bias/bias.h"
 #include "kernels/gemm/gemm.h"
 #include "layers/base/input_check.h"
 #include "tensor/errors.h"
@@ -45,11 +44,9 @@ class FcOp : public LayerOp {
                     .dtype = context.dtype,
                     .wide_result = true,
                     .tf32 = context.tf32,
-                    .epilogue = {}};
+                    .epilogue = {},
+                    .column_sums = with_bias};
     DTNN_ASSIGN_OR_RETURN(op->backward_filter_, CreateGemm(*context.device, filter));
-    DTNN_ASSIGN_OR_RETURN(
-        op->bias_, CreateBias(*context.device,
-                              {.channels = out, .format = context.format, .dtype = context.dtype}));
     return op;
   }
 
@@ -70,9 +67,10 @@ class FcOp : public LayerOp {
 
   absl::Status Backward(const BackwardArgs& args) override {
     if (!frozen_) {
-      DTNN_RETURN_IF_ERROR(
-          backward_filter_->Run(args.inputs[0], args.dy, args.gradients[0], {}, args.workspace));
-      if (with_bias_) DTNN_RETURN_IF_ERROR(bias_->Backward(args.dy, args.gradients[1], false));
+      EpilogueOperands operands;
+      if (with_bias_) operands.column_sums = args.gradients[1];
+      DTNN_RETURN_IF_ERROR(backward_filter_->Run(args.inputs[0], args.dy, args.gradients[0],
+                                                 operands, args.workspace));
     }
     if (args.dx[0].empty()) return absl::OkStatus();
     Gemm& data = args.accumulate[0] ? *accumulate_data_ : *backward_data_;
@@ -82,7 +80,6 @@ class FcOp : public LayerOp {
  private:
   bool with_bias_ = true, frozen_ = false;
   std::unique_ptr<Gemm> forward_, backward_filter_, backward_data_, accumulate_data_;
-  std::unique_ptr<Bias> bias_;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "kernels/cuda_context.h"
 #include "kernels/cuda_status.h"
+#include "kernels/gemm/column_sums.h"
 #include "kernels/gemm/cublas_types.h"
 #include "kernels/gemm/gemm_gpu.h"
 
@@ -38,7 +39,9 @@ absl::StatusOr<std::unique_ptr<Gemm>> CreateCublasGemm(DeviceContext& context,
     return absl::InvalidArgumentError("cublas runs on NVIDIA's GPUs, not on " +
                                       context.device().ToString());
   }
-  return std::make_unique<GemmGpu<Cublas>>(Cublas(static_cast<CudaContext&>(context)), spec);
+  return WithColumnSums(
+      context, spec,
+      std::make_unique<GemmGpu<Cublas>>(Cublas(static_cast<CudaContext&>(context)), spec));
 }
 
 }  // namespace dtnn

@@ -31,6 +31,10 @@ absl::Status Validate(const GemmSpec& spec) {
     return InvalidArgument("gemm: ", spec.ToString(),
                            " has both accumulate and an epilogue; choose one");
   }
+  if (spec.column_sums && (spec.accumulate || spec.transpose_b)) {
+    return InvalidArgument("gemm: ", spec.ToString(),
+                           " sums columns; B cannot be transposed then, nor C be added to");
+  }
   return absl::OkStatus();
 }
 
@@ -50,7 +54,8 @@ std::string GemmSpec::ToString() const {
   return StrCat("m", m, "n", n, "k", k, "_", transpose_a ? "t" : "n", transpose_b ? "t" : "n", "_",
                 tf32 ? "t" : "", ShortName(dtype), wide_result ? "w" : "", accumulate ? "_acc" : "",
                 epilogue.scale ? "_scale" : "", epilogue.bias ? "_bias" : "",
-                epilogue.add ? "_add" : "", epilogue.relu ? "_relu" : "");
+                epilogue.add ? "_add" : "", epilogue.relu ? "_relu" : "",
+                column_sums ? "_sums" : "");
 }
 
 absl::Status CheckGemmCall(const GemmSpec& spec, Device device, const Tensor& a, const Tensor& b,
@@ -82,6 +87,8 @@ absl::Status CheckGemmCall(const GemmSpec& spec, Device device, const Tensor& a,
       check(epilogue.scale, "the epilogue's scale", operands.scale, columns, wide, Pitch::kNone));
   DTNN_RETURN_IF_ERROR(
       check(epilogue.bias, "the epilogue's bias", operands.bias, columns, wide, Pitch::kNone));
+  DTNN_RETURN_IF_ERROR(check(spec.column_sums, "the sums of columns", operands.column_sums, columns,
+                             wide, Pitch::kNone));
   return check(epilogue.add, "the epilogue's addend", operands.addend, c.shape(),
                spec.result_dtype(), Pitch::kAllowed);
 }

@@ -36,6 +36,9 @@ struct GemmSpec {
   bool wide_result = false;  // C is WideOf(dtype)
   bool tf32 = false;         // a GPU may round the operands of float32 products to TF32
   Epilogue epilogue = {};    // bias and scale have n elements; addend is m x n
+  // Also writes the sums of B's columns, n of WideOf(dtype): what the gradient of weights is made
+  // of gives that of a bias. Of a B that is not transposed, and of a C that is overwritten.
+  bool column_sums = false;
 
   // One token: "m64n128k1568_nt_f32_bias_relu".
   std::string ToString() const;

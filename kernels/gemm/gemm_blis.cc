@@ -8,6 +8,7 @@
 
 #include "kernels/gemm/blis_gemm.h"
 #include "kernels/gemm/blis_setup.h"
+#include "kernels/gemm/column_sums.h"
 #include "kernels/gemm/gemm_variants.h"
 #include "tensor/rounding.h"
 #include "tensor/status_macros.h"
@@ -82,7 +83,7 @@ class BlisGemmVariant : public Gemm {
 absl::StatusOr<std::unique_ptr<Gemm>> CreateBlisGemm(DeviceContext& context, const GemmSpec& spec) {
   DTNN_RETURN_IF_ERROR(CheckCpu("blis", context, spec));
   InitBlis();
-  return std::make_unique<BlisGemmVariant>(context.device(), spec);
+  return WithColumnSums(context, spec, std::make_unique<BlisGemmVariant>(context.device(), spec));
 }
 
 }  // namespace dtnn

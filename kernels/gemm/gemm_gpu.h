@@ -1,7 +1,7 @@
 // Gemm on a GPU, over the product of a BLAS. BLAS is column-major, in which a row-major matrix is
 // its own transpose: the call computes C' = op(B)' op(A)', with the operands in exchanged places
-// and nothing copied. An epilogue is a second pass over C, so results of 16 bits are rounded twice;
-// a bias alone is lt/lt_gemm.h's.
+// and nothing copied. An epilogue is a second pass over C, so results of 16 bits are rounded twice,
+// and sums of columns are a pass over B; a bias alone, and the sums alone, are lt/lt_gemm.h's.
 
 #ifndef DTNN_KERNELS_GEMM_GEMM_GPU_H_
 #define DTNN_KERNELS_GEMM_GEMM_GPU_H_

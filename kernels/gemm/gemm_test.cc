@@ -169,6 +169,33 @@ TEST_P(GemmTest, SmallerBatchRunsOnTheSamePrimitive) {
   }
 }
 
+TEST_P(GemmTest, SumsColumnsBesideTheProduct) {
+  for (const DType dtype : {DType::kFloat32, DType::kFloat64}) {
+    for (const auto& [m, n, k] : {std::tuple(1, 1, 1), {7, 1, 2}, {1, 33, 5}, {65, 70, 129}}) {
+      GemmSpec spec = {.m = m, .n = n, .k = k, .transpose_a = true, .dtype = dtype};
+      spec.column_sums = true;
+      SCOPED_TRACE(spec.ToString());
+      const auto gemm = Make(spec);
+      EXPECT_EQ(gemm->variant(), GetParam());
+      for (const int64_t batch : {k, 0}) {
+        spec.k = batch;
+        Problem x = MakeProblem(spec, /*integers=*/true, /*pitched=*/true);
+        x.operands.column_sums = IntegerTensor(dtype, {n}, 7);
+        const std::vector<double> expected = Expected(spec, x), b = Values(x.b);
+        std::vector<double> sums(size_t(n), 0);
+        for (size_t i = 0; i < b.size(); ++i) sums[i % size_t(n)] += b[i];
+        ASSERT_EQ(Multiply(*gemm, x.a, x.b, x.c, x.operands), absl::OkStatus());
+        EXPECT_EQ(Values(x.c), expected);
+        EXPECT_EQ(Values(x.operands.column_sums), sums);
+      }
+      const Problem x = MakeProblem(spec, true, false);
+      const absl::Status without = Multiply(*gemm, x.a, x.b, x.c, x.operands);
+      EXPECT_EQ(without.code(), absl::StatusCode::kInvalidArgument);
+      EXPECT_NE(std::string(without.message()).find("the sums of columns"), std::string::npos);
+    }
+  }
+}
+
 TEST_P(GemmTest, EmptySumIsZeroOrWhatIsThere) {
   GemmSpec spec = {.m = 3, .n = 5, .k = 0};
   Problem x = MakeProblem(spec, true, false);
@@ -266,6 +293,10 @@ TEST(GemmCreateTest, RefusesWhatNobodyCanDo) {
             absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(code({.m = 1, .n = 1, .k = 1, .accumulate = true, .epilogue = {.relu = true}}),
             absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code({.m = 1, .n = 1, .k = 1, .transpose_b = true, .column_sums = true}),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code({.m = 1, .n = 1, .k = 1, .accumulate = true, .column_sums = true}),
+            absl::StatusCode::kInvalidArgument);
   const absl::Status unknown = CreateGemm(*context, {.m = 1, .n = 1, .k = 1}, "tyle").status();
   EXPECT_NE(std::string(unknown.message()).find("tile, blis"), std::string::npos) << unknown;
 }
@@ -311,6 +342,8 @@ TEST(GemmSpecTest, TokenTellsWhatIsNotDefault) {
                       .dtype = DType::kFloat64})
                 .ToString(),
             "m1n2k3_tn_f64_acc");
+  EXPECT_EQ((GemmSpec{.m = 1, .n = 2, .k = 3, .column_sums = true}).ToString(),
+            "m1n2k3_nn_f32_sums");
 }
 
 }  // namespace

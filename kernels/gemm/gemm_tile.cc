@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/gemm/column_sums.h"
 #include "kernels/gemm/gemm_variants.h"
 #include "kernels/gemm/serial_gemm.h"
 #include "tensor/errors.h"
@@ -112,7 +113,7 @@ class TileGemm : public Gemm {
 
 absl::StatusOr<std::unique_ptr<Gemm>> CreateTileGemm(DeviceContext& context, const GemmSpec& spec) {
   DTNN_RETURN_IF_ERROR(CheckCpu("tile", context, spec));
-  return std::make_unique<TileGemm>(context.device(), spec);
+  return WithColumnSums(context, spec, std::make_unique<TileGemm>(context.device(), spec));
 }
 
 }  // namespace dtnn

@@ -2,6 +2,7 @@
 // of cuBLAS in tests.
 
 #include "kernels/elementwise/operands.h"
+#include "kernels/gemm/column_sums.h"
 #include "kernels/gemm/gemm_gpu.h"
 #include "kernels/gemm/product_body.h"
 
@@ -45,7 +46,8 @@ class PlainBlas : public GpuRunner {
 absl::StatusOr<std::unique_ptr<Gemm>> CreatePlainGemm(DeviceContext& context,
                                                       const GemmSpec& spec) {
   if (context.device().is_cpu()) return NoKernelFor("gemm variant plain", context.device());
-  return std::make_unique<GemmGpu<PlainBlas>>(PlainBlas(context), spec);
+  return WithColumnSums(context, spec,
+                        std::make_unique<GemmGpu<PlainBlas>>(PlainBlas(context), spec));
 }
 
 }  // namespace dtnn

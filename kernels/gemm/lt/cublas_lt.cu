@@ -58,8 +58,8 @@ using Preference =
 
 // A problem in cuBLASLt's descriptors.
 struct Call {
-  // For a problem whose bias is at this address, or at one that is as well aligned.
-  Call(const LtProblem& problem, const void* bias)
+  // For a problem whose bias or sums are at this address, or at one that is as well aligned.
+  Call(const LtProblem& problem, const void* vector)
       : operation([&](auto* made) {
           return cublasLtMatmulDescCreate(made, CublasComputeTypeOf(problem.dtype, problem.tf32),
                                           CublasTypeOf(WideOf(problem.dtype)));
@@ -69,17 +69,26 @@ struct Call {
         d(LayoutOf(problem.result_dtype, false, problem.m, problem.n, problem.ldd)) {
     operation.Set(CUBLASLT_MATMUL_DESC_TRANSA, CublasOperationOf(problem.transpose_a));
     operation.Set(CUBLASLT_MATMUL_DESC_TRANSB, CublasOperationOf(problem.transpose_b));
-    operation.Set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
-    operation.Set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+    operation.Set(CUBLASLT_MATMUL_DESC_EPILOGUE, EpilogueOf(problem.epilogue));
+    operation.Set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
   }
 
   absl::Status status() const {
     for (const cublasStatus_t each : {operation.status(), a.status(), b.status(), d.status()}) {
-      DTNN_RETURN_IF_ERROR(CublasStatus("describing a product with a bias", each));
+      DTNN_RETURN_IF_ERROR(CublasStatus("describing a product", each));
     }
     return absl::OkStatus();
   }
 
+  static cublasLtEpilogue_t EpilogueOf(LtEpilogue epilogue) {
+    switch (epilogue) {
+      case LtEpilogue::kRowSumsOfA:
+        return CUBLASLT_EPILOGUE_BGRADA;
+      case LtEpilogue::kBias:
+        break;
+    }
+    return CUBLASLT_EPILOGUE_BIAS;
+  }
   // Of a matrix whose transpose, where that is asked for, is rows x columns.
   static Layout LayoutOf(DType dtype, bool transpose, int64_t rows, int64_t columns, int64_t ld) {
     if (transpose) std::swap(rows, columns);
@@ -112,7 +121,7 @@ class CublasLt final : public LtLibrary {
           CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
       preference.Set(attribute, alignment);
     }
-    DTNN_RETURN_IF_ERROR(CublasStatus("describing a product with a bias", preference.status()));
+    DTNN_RETURN_IF_ERROR(CublasStatus("describing a product", preference.status()));
     DTNN_RETURN_IF_ERROR(context_->MakeCurrent());
     auto found = std::make_shared<cublasLtMatmulHeuristicResult_t>();
     int count = 0;
@@ -122,14 +131,14 @@ class CublasLt final : public LtLibrary {
     if (status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_SUCCESS && count == 0)) {
       return absl::UnimplementedError("cuBLASLt has no algorithm");
     }
-    DTNN_RETURN_IF_ERROR(CublasStatus("choosing an algorithm of a product with a bias", status));
+    DTNN_RETURN_IF_ERROR(CublasStatus("choosing an algorithm of a product", status));
     const size_t bytes = found->workspaceSize;
     return LtPlan{.workspace_bytes = bytes, .algorithm = std::move(found)};
   }
 
   absl::Status Multiply(const LtProblem& problem, const LtPlan& plan,
                         const LtOperands& operands) override {
-    const Call call(problem, operands.bias);
+    const Call call(problem, operands.vector);
     DTNN_RETURN_IF_ERROR(call.status());
     DTNN_RETURN_IF_ERROR(context_->MakeCurrent());
     const double doubles[] = {1, 0};
@@ -139,7 +148,7 @@ class CublasLt final : public LtLibrary {
     const void* const beta = wide ? static_cast<const void*>(&doubles[1]) : &floats[1];
     const auto& found = *static_cast<const cublasLtMatmulHeuristicResult_t*>(plan.algorithm.get());
     return CublasStatus(
-        "product with a bias",
+        "product with an epilogue",
         cublasLtMatmul(handle(), call.operation.get(), alpha, operands.a, call.a.get(), operands.b,
                        call.b.get(), beta, operands.d, call.d.get(), operands.d, call.d.get(),
                        &found.algo, operands.workspace, plan.workspace_bytes,

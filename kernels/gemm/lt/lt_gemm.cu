@@ -51,14 +51,16 @@ class LtGemm final : public Gemm {
                                                      " bytes, needs ", workspace_bytes()));
     }
     const auto [m, n, k] = sizes;
-    if (m == 0 || n == 0) return absl::OkStatus();
-    // cuBLASLt knows no empty sum; and older ones forgot the bias of a single column with a pitch.
-    if (k == 0 || c.RowPitch() != n) return other_->Run(a, b, c, operands, workspace);
+    // cuBLASLt knows no empty products; and older ones forgot the bias of a single column with a
+    // pitch.
+    if (m == 0 || n == 0 || k == 0 || c.RowPitch() != n) {
+      return other_->Run(a, b, c, operands, workspace);
+    }
     ScratchDivider divider(workspace.data());
     std::byte* const rounded = divider.Take<std::byte>(RoundedBytes());
     LtOperands pointers = {.a = b.raw_data(),
                            .b = a.raw_data(),
-                           .bias = rounds() ? rounded : operands.bias.raw_data(),
+                           .vector = rounds() ? rounded : VectorOf(operands).raw_data(),
                            .d = c.raw_data(),
                            .workspace = workspace.data() + divider.bytes(),
                            .workspace_bytes = workspace.size() - divider.bytes()};
@@ -82,7 +84,8 @@ class LtGemm final : public Gemm {
  private:
   // Row-major operands are their own transposes, in exchanged places (gemm_gpu.h).
   LtProblem ProblemOf(const GemmSizes& sizes) const {
-    return {.dtype = spec_.dtype,
+    return {.epilogue = spec_.column_sums ? LtEpilogue::kRowSumsOfA : LtEpilogue::kBias,
+            .dtype = spec_.dtype,
             .result_dtype = spec_.result_dtype(),
             .tf32 = spec_.tf32,
             .transpose_a = spec_.transpose_b,
@@ -94,7 +97,8 @@ class LtGemm final : public Gemm {
   }
   static int64_t AlignmentOf(const LtOperands& operands) {
     uintptr_t bits = 16;
-    for (const void* pointer : {operands.a, operands.b, operands.bias, (const void*)operands.d}) {
+    for (const void* pointer :
+         {operands.a, operands.b, (const void*)operands.vector, (const void*)operands.d}) {
       bits |= reinterpret_cast<uintptr_t>(pointer);
     }
     return int64_t{1} << std::countr_zero(bits);
@@ -116,8 +120,11 @@ class LtGemm final : public Gemm {
     plans_.clear();
     plans_.insert(std::move(first));
   }
+  const Tensor& VectorOf(const EpilogueOperands& operands) const {
+    return spec_.column_sums ? operands.column_sums : operands.bias;
+  }
   // The bias has the result's type for the library.
-  bool rounds() const { return IsHalf(spec_.result_dtype()); }
+  bool rounds() const { return spec_.epilogue.bias && IsHalf(spec_.result_dtype()); }
   int64_t RoundedBytes() const { return rounds() ? spec_.n * int64_t(SizeOf(spec_.dtype)) : 0; }
   absl::Status Round(const Tensor& bias, std::byte* rounded) const {
     return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
@@ -141,9 +148,12 @@ absl::StatusOr<std::unique_ptr<Gemm>> MakeLtGemm(DeviceContext& context, const G
                                                  std::string_view name,
                                                  std::unique_ptr<LtLibrary> library,
                                                  std::unique_ptr<Gemm> other) {
-  if (spec.epilogue != Epilogue{.bias = true}) {
+  if (spec.epilogue != Epilogue{.bias = !spec.column_sums} || spec.accumulate) {
     return absl::InvalidArgumentError(
-        "only a bias, and nothing else, is added as the result is written");
+        "a bias is added as the result is written, or columns are summed, and nothing else");
+  }
+  if (spec.column_sums && spec.result_dtype() != WideOf(spec.dtype)) {
+    return absl::InvalidArgumentError("sums of columns have the type of the result, not 16 bits");
   }
   if (spec.m == 0 || spec.n == 0 || spec.k == 0) {
     return absl::InvalidArgumentError("there is nothing to multiply");

@@ -1,6 +1,10 @@
-// Gemm with a bias in the write-back, over an LtLibrary: one kernel. Results of 16 bits are rounded
-// once, from a bias that is rounded to 16 bits first, by a small kernel before. Any other epilogue
-// is refused: that of cuBLASLt for relu is max(x, 0), of which nobody says that a NaN stays one.
+// Gemm over an LtLibrary, one kernel each: with a bias in the write-back, or with the sums of B's
+// columns beside the product, which multiplies B anyway.
+//
+// Results of 16 bits that get a bias are rounded once, from a bias that is rounded to 16 bits
+// first, by a small kernel before. Any other epilogue is refused. That of cuBLASLt for relu is
+// max(x, 0), whose users report that it makes 0 of a NaN: a network that has diverged would not
+// show it.
 
 #ifndef DTNN_KERNELS_GEMM_LT_LT_GEMM_H_
 #define DTNN_KERNELS_GEMM_LT_LT_GEMM_H_

@@ -1,17 +1,22 @@
-// Products with a bias through the library of simulated GPUs. That they equal the reference:
-// gemm_gpu_test.
+// Products with a bias, or with sums of columns, through the library of simulated GPUs. That they
+// equal the reference: gemm_gpu_test.
 
 #include "kernels/gemm/lt/lt_gemm.h"
 
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "kernels/device/captured_work.h"
 #include "kernels/gemm/lt/simulated_lt.h"
 #include "kernels/gpu_testing.h"
 #include "tensor/buffer.h"
+#include "tensor/text/str_cat.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {
@@ -32,6 +37,16 @@ class LtGemmTest : public ::testing::Test {
   static GemmSpec Spec(DType dtype) {
     return {.m = kM, .n = kN, .k = kK, .dtype = dtype, .epilogue = {.bias = true}};
   }
+  // Of weights, kM x kN, and of a bias.
+  static GemmSpec Gradient(DType dtype) {
+    return {.m = kM,
+            .n = kN,
+            .k = kK,
+            .transpose_a = true,
+            .dtype = dtype,
+            .wide_result = true,
+            .column_sums = true};
+  }
   Workspace Memory(size_t bytes) {
     memory_.push_back(*Buffer::Allocate(gpu_->device(), bytes + 1));
     return {memory_.back()->data(), bytes};
@@ -50,9 +65,17 @@ class LtGemmTest : public ::testing::Test {
   std::vector<std::shared_ptr<Buffer>> memory_;
 };
 
-TEST_F(LtGemmTest, ComputesWhereOnlyABiasIsAdded) {
+TEST_F(LtGemmTest, ComputesWhereOnlyABiasIsAddedOrOnlyColumnsAreSummed) {
   GemmSpec spec = Spec(DType::kFloat32);
   EXPECT_EQ((*CreateGemm(*gpu_, spec))->variant(), "simulated_lt");
+  spec.column_sums = true;
+  EXPECT_EQ((*CreateGemm(*gpu_, spec))->variant(), "plain");
+  spec.epilogue = {};
+  EXPECT_EQ((*CreateGemm(*gpu_, spec))->variant(), "simulated_lt");
+  spec.dtype = DType::kFloat16;
+  EXPECT_EQ((*CreateGemm(*gpu_, spec))->variant(), "plain");
+  EXPECT_THAT(CreateGemm(*gpu_, spec, "simulated_lt").status().message(), HasSubstr("not 16 bits"));
+  spec = Spec(DType::kFloat32);
   for (const Epilogue& epilogue : {Epilogue{},
                                    {.bias = true, .relu = true},
                                    {.bias = true, .scale = true},
@@ -60,7 +83,7 @@ TEST_F(LtGemmTest, ComputesWhereOnlyABiasIsAdded) {
     spec.epilogue = epilogue;
     EXPECT_EQ((*CreateGemm(*gpu_, spec))->variant(), "plain") << spec.ToString();
     EXPECT_THAT(CreateGemm(*gpu_, spec, "simulated_lt").status().message(),
-                HasSubstr("only a bias"));
+                HasSubstr("a bias is added"));
   }
 }
 
@@ -80,6 +103,109 @@ TEST_F(LtGemmTest, SixteenBitsAreRoundedOnce) {
     GemmSpec into_float = Spec(half);
     into_float.wide_result = true;
     EXPECT_EQ(Product(into_float, a, b, wide(bias)), exact);
+  }
+}
+
+constexpr DType kTypes[] = {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBfloat16};
+
+// Small integers, whose sums are exact in every type and order.
+class LtGradientTest : public LtGemmTest {
+ protected:
+  // For `batch` samples, both gradients by the GPU's and by the CPU's primitive of this spec.
+  void ExpectTheCpus(const GemmSpec& spec, Gemm& gemm, int64_t batch) {
+    const auto cpu = *DeviceContext::Create(Device::Cpu());
+    GemmSpec exact = spec;
+    exact.dtype = WideOf(spec.dtype), exact.tf32 = false;
+    const Tensor x = testing::IntegerTensor(exact.dtype, {batch, spec.m}, 1),
+                 dy = testing::IntegerTensor(exact.dtype, {batch, spec.n}, 2);
+    // What must not stay.
+    const Tensor dw = testing::OnesTensor(exact.dtype, {spec.m, spec.n}),
+                 db = testing::OnesTensor(exact.dtype, {spec.n});
+    const Tensor gpu_dw = Put(*gpu_, dw), gpu_db = Put(*gpu_, db);
+    const auto expected = *CreateGemm(*cpu, exact);
+    const auto memory = *Buffer::Allocate(Device::Cpu(), expected->workspace_bytes() + 1);
+    ASSERT_EQ(expected->Run(x, dy, dw, {.column_sums = db}, {memory->data(), memory->size()}),
+              absl::OkStatus());
+    const auto narrow = [&](const Tensor& tensor) {
+      return Put(*gpu_, TensorOf(spec.dtype, tensor.shape(), Values(tensor)));
+    };
+    ASSERT_EQ(gemm.Run(narrow(x), narrow(dy), gpu_dw, {.column_sums = gpu_db},
+                       Memory(gemm.workspace_bytes())),
+              absl::OkStatus());
+    EXPECT_EQ(Values(Get(*gpu_, gpu_dw)), Values(dw));
+    EXPECT_EQ(Values(Get(*gpu_, gpu_db)), Values(db));
+  }
+};
+
+TEST_F(LtGradientTest, WeightsAndBiasEqualTheCpus) {
+  for (const DType dtype : kTypes) {
+    for (const bool tf32 : {false, true}) {
+      if (tf32 && dtype != DType::kFloat32) continue;
+      for (const auto& [m, n, k] : {std::tuple(1, 1, 1), std::tuple(1, 9, 5), std::tuple(33, 1, 7),
+                                    std::tuple(5, 7, 1), std::tuple(17, 35, 129)}) {
+        GemmSpec spec = Gradient(dtype);
+        spec.m = m, spec.n = n, spec.k = k, spec.tf32 = tf32;
+        const auto gemm = *CreateGemm(*gpu_, spec);
+        ASSERT_EQ(gemm->variant(), "simulated_lt") << spec.ToString();
+        // The last, smaller batch, and none at all.
+        for (const int batch : {k, (k + 1) / 2, 0}) {
+          SCOPED_TRACE(StrCat(spec.ToString(), " of ", batch));
+          ExpectTheCpus(spec, *gemm, batch);
+        }
+      }
+    }
+  }
+}
+
+TEST_F(LtGemmTest, ANaNComesOutOfTheSums) {
+  const GemmSpec spec = Gradient(DType::kFloat32);
+  const Tensor x = RandomTensor(spec.dtype, {kK, kM}, 1),
+               dy = RandomTensor(spec.dtype, {kK, kN}, 2);
+  dy.data<float>()[3 * kN + 2] = std::numeric_limits<float>::quiet_NaN();
+  const Tensor dw = Put(*gpu_, ZeroTensor(spec.dtype, {kM, kN}));
+  const Tensor db = Put(*gpu_, ZeroTensor(spec.dtype, {kN}));
+  const auto gemm = *CreateGemm(*gpu_, spec);
+  ASSERT_EQ(gemm->Run(Put(*gpu_, x), Put(*gpu_, dy), dw, {.column_sums = db},
+                      Memory(gemm->workspace_bytes())),
+            absl::OkStatus());
+  const std::vector<double> sums = Values(Get(*gpu_, db));
+  for (size_t j = 0; j < sums.size(); ++j) EXPECT_EQ(std::isnan(sums[j]), j == 2) << j;
+}
+
+TEST_F(LtGemmTest, ACapturedCallHasTheBitsOfTheCall) {
+  for (const DType dtype : kTypes) {
+    for (GemmSpec spec : {Spec(dtype), Gradient(dtype)}) {
+      SCOPED_TRACE(spec.ToString());
+      const auto gemm = *CreateGemm(*gpu_, spec);
+      ASSERT_EQ(gemm->variant(), "simulated_lt");
+      const DType wide = WideOf(dtype);
+      const auto random = [&](DType type, const Shape& shape, uint64_t seed) {
+        return Put(*gpu_, TensorOf(type, shape, Values(RandomTensor(wide, shape, seed))));
+      };
+      const Tensor a = random(dtype, spec.transpose_a ? Shape{kK, kM} : Shape{kM, kK}, 1);
+      const Tensor b = random(dtype, {kK, kN}, 2), vector = random(wide, {kN}, 3);
+      const Tensor c = random(spec.result_dtype(), {kM, kN}, 4);
+      const Workspace workspace = Memory(gemm->workspace_bytes());
+      const auto run = [&] {
+        return gemm->Run(a, b, c,
+                         spec.column_sums ? EpilogueOperands{.column_sums = vector}
+                                          : EpilogueOperands{.bias = vector},
+                         workspace);
+      };
+      ASSERT_EQ(run(), absl::OkStatus());
+      const std::vector<double> product = Values(Get(*gpu_, c)), sums = Values(Get(*gpu_, vector));
+      const auto captured = CapturedWork::Capture(*gpu_, run);
+      ASSERT_EQ(captured.status(), absl::OkStatus());
+      ASSERT_EQ(gpu_->Copy(ZeroTensor(c.dtype(), c.shape()), c), absl::OkStatus());
+      if (spec.column_sums) {
+        ASSERT_EQ(gpu_->Copy(ZeroTensor(wide, {kN}), vector), absl::OkStatus());
+      }
+      for (int replay = 0; replay < 2; ++replay) {
+        ASSERT_EQ((*captured)->Replay(), absl::OkStatus());
+        EXPECT_EQ(Values(Get(*gpu_, c)), product);
+        EXPECT_EQ(Values(Get(*gpu_, vector)), sums);
+      }
+    }
   }
 }
 
@@ -131,8 +257,9 @@ class LtPlansTest : public LtGemmTest {
 };
 
 TEST_F(LtPlansTest, WithoutAnAlgorithmAnotherVariantIsAsked) {
-  EXPECT_EQ(Make(Spec(DType::kFloat32), /*refuses=*/true).status().code(),
-            absl::StatusCode::kUnimplemented);
+  for (const GemmSpec& spec : {Spec(DType::kFloat32), Gradient(DType::kFloat64)}) {
+    EXPECT_EQ(Make(spec, /*refuses=*/true).status().code(), absl::StatusCode::kUnimplemented);
+  }
 }
 
 // Of 16 bits each, so that the second one is at no multiple of 4.
@@ -202,7 +329,7 @@ class SimulatedLtTest : public LtGemmTest {
     const Workspace workspace = Memory(4096);
     return {.a = Memory(4 * kN * kK).data(),
             .b = Memory(4 * kK * kM).data(),
-            .bias = Memory(4 * kN).data(),
+            .vector = Memory(4 * kN).data(),
             .d = Memory(4 * kN * kM).data(),
             .workspace = workspace.data(),
             .workspace_bytes = workspace.size()};
@@ -232,6 +359,16 @@ TEST_F(SimulatedLtTest, RefusesProblemsThatAreNone) {
   expect([](LtProblem& p) { p.result_dtype = DType::kFloat16; }, "types");
 }
 
+TEST_F(SimulatedLtTest, SumsNoTransposedA) {
+  LtProblem problem = Problem();
+  problem.epilogue = LtEpilogue::kRowSumsOfA;
+  EXPECT_TRUE(library_->Choose(problem, 1 << 20).ok());
+  problem.transpose_a = true, problem.lda = kK;
+  const absl::Status status = library_->Choose(problem, 1 << 20).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("NOT_SUPPORTED"));
+}
+
 TEST_F(SimulatedLtTest, RefusesCallsThatDoNotFitTheAlgorithm) {
   const LtPlan plan = *library_->Choose(Problem(), 1 << 20);
   ASSERT_GT(plan.workspace_bytes, 0);
@@ -248,7 +385,7 @@ TEST_F(SimulatedLtTest, RefusesCallsThatDoNotFitTheAlgorithm) {
   };
   expect([&](LtProblem&, LtOperands& o) { shift(o.a); }, "less aligned");
   expect([&](LtProblem&, LtOperands& o) { shift(o.d); }, "less aligned");
-  expect([&](LtProblem&, LtOperands& o) { o.bias = nullptr; }, "missing");
+  expect([&](LtProblem&, LtOperands& o) { o.vector = nullptr; }, "missing");
   expect([&](LtProblem&, LtOperands& o) { shift(o.workspace); }, "workspace");
   expect([&](LtProblem&, LtOperands& o) { --o.workspace_bytes; }, "workspace");
   expect([&](LtProblem& p, LtOperands&) { p.n = kM - 1; }, "another problem");

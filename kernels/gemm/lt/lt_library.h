@@ -1,6 +1,6 @@
-// A library of products with the bias in the write-back, as cuBLASLt is one: D = op(A) op(B) +
-// bias, column-major. What cuBLASLt asks of a call stands here; the library of simulated GPUs
-// checks it.
+// A library of products that do more than multiply, as cuBLASLt is one: D = op(A) op(B),
+// column-major, and what an epilogue makes of it. What cuBLASLt asks of a call stands here; the
+// library of simulated GPUs checks it.
 
 #ifndef DTNN_KERNELS_GEMM_LT_LT_LIBRARY_H_
 #define DTNN_KERNELS_GEMM_LT_LT_LIBRARY_H_
@@ -16,12 +16,18 @@
 
 namespace dtnn {
 
-// What an algorithm depends on. op(A) is m x k, op(B) is k x n, the bias has m elements of the
-// result's type; all sizes are at least 1.
+enum class LtEpilogue {
+  kBias,       // D = op(A) op(B) + bias
+  kRowSumsOfA  // sums = the sums of A's rows over k, beside D = op(A) op(B): a bias's gradient
+};
+
+// What an algorithm depends on. op(A) is m x k, op(B) is k x n; the bias, or the sums, are m
+// elements of the result's type; all sizes are at least 1.
 struct LtProblem {
+  LtEpilogue epilogue = LtEpilogue::kBias;
   DType dtype = DType::kFloat32, result_dtype = DType::kFloat32;
   bool tf32 = false;
-  bool transpose_a = false, transpose_b = false;
+  bool transpose_a = false, transpose_b = false;  // A not, where its rows are summed
   int64_t m = 0, n = 0, k = 0;
   int64_t lda = 0, ldb = 0, ldd = 0;  // from column to column, elements
   int64_t alignment = 16;             // of all four operands, bytes; a power of two
@@ -35,7 +41,9 @@ struct LtPlan {
 };
 
 struct LtOperands {
-  const void *a = nullptr, *b = nullptr, *bias = nullptr;
+  const void *a = nullptr, *b = nullptr;
+  // Read as the bias, or written as the sums.
+  void* vector = nullptr;
   void* d = nullptr;
   // At least the plan's bytes, at an address that is a multiple of 16.
   void* workspace = nullptr;

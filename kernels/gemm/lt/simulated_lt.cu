@@ -20,6 +20,7 @@ struct LtProductBody {
   using W = Wide<T>;
   Product<T> product;
   const R* bias;
+  R* sums;  // of one of both is null
   R* d;
   int64_t ldd;
   std::byte* workspace;
@@ -28,13 +29,22 @@ struct LtProductBody {
   void Declare(int64_t, gpu::Accesses& accesses) {
     product.Declare(accesses);
     accesses.Reads(bias, product.m);
+    accesses.Writes(sums, product.m);
     accesses.Writes(d, product.n, product.m, ldd);
     accesses.Writes(workspace, workspace_bytes);
   }
   DTNN_HOST_DEVICE void operator()(int64_t element) const {
     const int64_t i = element % product.m, j = element / product.m;
-    d[j * ldd + i] = R(product.AddTo(W(0), i, j) + W(bias[i]));
+    const W sum = product.AddTo(W(0), i, j);
+    d[j * ldd + i] = R(bias == nullptr ? sum : sum + W(bias[i]));
+    if (sums != nullptr && j == 0) sums[i] = R(SumOfRow(i));
     if (element < workspace_bytes) workspace[element] = std::byte{0xff};
+  }
+  // Of A, which is not transposed.
+  DTNN_HOST_DEVICE W SumOfRow(int64_t i) const {
+    W sum = 0;
+    for (int64_t p = 0; p < product.k; ++p) sum += W(product.a[p * product.lda + i]);
+    return sum;
   }
 };
 
@@ -47,7 +57,7 @@ constexpr int64_t kLeastAlignment = 4;
 
 absl::Status Invalid(std::string_view what) {
   return absl::InvalidArgumentError(
-      absl::StrCat("product with a bias: CUBLAS_STATUS_INVALID_VALUE: ", std::string(what)));
+      absl::StrCat("product with an epilogue: CUBLAS_STATUS_INVALID_VALUE: ", std::string(what)));
 }
 
 bool IsAligned(const void* pointer, int64_t alignment) {
@@ -66,6 +76,10 @@ absl::Status CheckProblem(const LtProblem& p) {
   if (p.tf32 && p.dtype != DType::kFloat32) return Invalid("TF32 of another type than float32");
   if (p.result_dtype != p.dtype && !(IsHalf(p.dtype) && p.result_dtype == DType::kFloat32)) {
     return Invalid("types that do not go together");
+  }
+  if (p.epilogue == LtEpilogue::kRowSumsOfA && p.transpose_a) {
+    return absl::UnimplementedError(
+        "product with an epilogue: CUBLAS_STATUS_NOT_SUPPORTED: sums of an A that is transposed");
   }
   return absl::OkStatus();
 }
@@ -95,8 +109,8 @@ class SimulatedLt final : public LtLibrary {
     if (planned == nullptr || (*planned <=> problem) != 0) {
       return Invalid("an algorithm of another problem");
     }
-    for (const void* pointer :
-         {operands.a, operands.b, operands.bias, static_cast<const void*>(operands.d)}) {
+    for (const void* pointer : {operands.a, operands.b, static_cast<const void*>(operands.vector),
+                                static_cast<const void*>(operands.d)}) {
       if (pointer == nullptr || !IsAligned(pointer, problem.alignment)) {
         return Invalid("an operand is missing, or less aligned than the algorithm relies on");
       }
@@ -115,11 +129,14 @@ class SimulatedLt final : public LtLibrary {
   template <typename T, typename R>
   absl::Status Run(T, R, const LtProblem& p, const LtPlan& plan, const LtOperands& operands) const {
     const int64_t touched = std::min<int64_t>(int64_t(plan.workspace_bytes), p.m * p.n);
-    return runner_.ForEach("product with a bias", p.m * p.n,
+    const bool sums = p.epilogue == LtEpilogue::kRowSumsOfA;
+    auto* const vector = static_cast<R*>(operands.vector);
+    return runner_.ForEach("product with an epilogue", p.m * p.n,
                            LtProductBody<T, R>{{p.tf32, p.transpose_a, p.transpose_b, p.m, p.n, p.k,
                                                 static_cast<const T*>(operands.a), p.lda,
                                                 static_cast<const T*>(operands.b), p.ldb},
-                                               static_cast<const R*>(operands.bias),
+                                               sums ? nullptr : vector,
+                                               sums ? vector : nullptr,
                                                static_cast<R*>(operands.d),
                                                p.ldd,
                                                static_cast<std::byte*>(operands.workspace),
