@@ -350,7 +350,8 @@ constexpr OptionSpec kTable[] = {
         "file in which --enable-best-of, and on GPUs --enable-cudnn-auto-conv-alg, keeps its "
         "decisions: read if it exists, then written; by rank 0 only")
         .Example("tuned.txt")
-        .Needs("enable-best-of|enable-gpu gpu-device=cuda|!enable-gpu"),
+        .Needs("enable-best-of|enable-gpu gpu-device=cuda|!enable-gpu "
+               "enable-cudnn-auto-conv-alg|!enable-gpu"),
     Listed(Action::kListDirectMethods,
            Now("conv-direct-method", kConvolution, kWord, &O::conv_direct_method,
                "what --conv-variant=direct runs; --conv-direct-method=list explains them",
