@@ -1,0 +1,98 @@
+// The plans of cuDNN for the calls of one convolution.
+//
+// Those for whole, dense, aligned batches, with and without accumulation, are made first, and stay:
+// the fastest of several where the context has a tuner (kernels/best_of), which its folder of plans
+// keeps (kernels/device/kept_plans.h). Those for other calls are made when such a call first comes:
+// cuDNN's own choice, within the first ones' workspace, and forgotten when there are many.
+
+#ifndef DTNN_KERNELS_CONV_GPU_CUDNN_CONV_PLANS_H_
+#define DTNN_KERNELS_CONV_GPU_CUDNN_CONV_PLANS_H_
+
+#include <cudnn.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/best_of/best_of.h"
+#include "kernels/conv/gpu/cudnn/call_shape.h"
+#include "kernels/conv/gpu/cudnn/conv_graph.h"
+#include "kernels/conv/gpu/cudnn/plan.h"
+#include "kernels/cuda_context.h"
+#include "kernels/device/kept_plans.h"
+#include "tensor/tensor.h"
+
+namespace dtnn::cudnn {
+
+// The operands of a call by their names in the graph.
+class Pack {
+ public:
+  void Add(int64_t name, void* data) {
+    names_.push_back(name);
+    pointers_.push_back(data);
+  }
+  void Add(int64_t name, const Tensor& tensor) { Add(name, tensor.raw_data()); }
+  const std::vector<int64_t>& names() const { return names_; }
+  const std::vector<void*>& pointers() const { return pointers_; }
+
+ private:
+  std::vector<int64_t> names_;
+  std::vector<void*> pointers_;
+};
+
+class ConvPlans {
+ public:
+  // Of a handle on the context's stream.
+  ConvPlans(CudaContext& context, cudnnHandle_t handle, const Conv2dSpec& spec)
+      : context_(&context), handle_(handle), spec_(spec) {}
+
+  // The first ones. InvalidArgument, with the reasons, where cuDNN computes none of the directions;
+  // NotFound for a decision from elsewhere that cuDNN has no plan for.
+  absl::Status MakeFirst(const conv::Directions& directions);
+  // Whether cuDNN does.
+  bool Computes(conv::Direction direction) const { return computes_[direction]; }
+  // Null where there is none; it is then not asked for again.
+  absl::StatusOr<const Plan*> For(const CallShape& call);
+  // Of every plan.
+  int64_t workspace_bytes() const { return workspace_bytes_; }
+  // Queues a call.
+  absl::Status Execute(const Plan& plan, const Pack& call, void* workspace) const;
+
+ private:
+  using Plans = std::map<CallShape, std::optional<Plan>>;
+
+  PlanRequest RequestOf(const Descriptor& graph, int64_t most_workspace) const;
+  // As the tuner of the context has decided, or decides now.
+  absl::StatusOr<Plan> MakeFirstPlan(const CallShape& call) const;
+  // Calls on random operands of their own, in the order of `plans`; without those that fail.
+  absl::StatusOr<std::vector<BestOfCandidate>> MakeCandidates(const std::vector<Plan>& plans,
+                                                              const CallShape& call,
+                                                              const BestOfKey& key,
+                                                              const BestOf& tuner) const;
+  // The plan that an earlier run has kept; else what `make` makes, which is kept then. `name`: of
+  // the plan that was decided for; empty: cuDNN's own choice.
+  absl::StatusOr<Plan> FromFileOr(const PlanRequest& request, const BestOfKey& key,
+                                  std::string_view name,
+                                  absl::FunctionRef<absl::StatusOr<Plan>()> make) const;
+  // The run goes on without where it cannot be kept.
+  void IntoFile(const Plan& plan, const std::string& file_key) const;
+  absl::StatusOr<Plan> MakeOtherPlan(const CallShape& call) const;
+  absl::StatusOr<Plans::iterator> AddOther(const CallShape& call);
+
+  CudaContext* context_;
+  cudnnHandle_t handle_;
+  Conv2dSpec spec_;
+  conv::Directions computes_ = {};
+  int64_t workspace_bytes_ = 0;
+  Plans first_, others_;
+};
+
+}  // namespace dtnn::cudnn
+
+#endif  // DTNN_KERNELS_CONV_GPU_CUDNN_CONV_PLANS_H_
