@@ -15,6 +15,7 @@
 
 #include "absl/strings/str_format.h"
 #include "apps/federation/train_federated.h"
+#include "apps/launcher/generation.h"
 #include "apps/launcher/initial_weights.h"
 #include "apps/launcher/kept_models.h"
 #include "apps/launcher/model_file.h"
@@ -71,12 +72,22 @@ class BenchmarkRun {
         voice_(run_.options, run_.rank, run_.ranks, out, err),
         progress_({.display = run_.rank == 0 ? DisplayOf(options) : Display{},
                    .epochs = options.progress != "none"},
-                  voice_.out()) {}
+                  voice_.out()) {
+    if (lasting == nullptr) return;
+    generation_.emplace(Generation::Options{
+        .lasting = *lasting,
+        .run = run_,
+        .voice = voice_,
+        .last_metrics = last_metrics_,
+        .parts = [this] { return Parts(); },
+        .history = [this] { return history_ ? history_->text() : ""; },
+        .save = [this](std::string& text) { return checkpointer_ && SaveAlone(text); }});
+  }
 
   absl::Status Run() {
     absl::Status status = GetReady();
     if (!status.ok()) {
-      return lasting_ != nullptr && JoinNextAfter(status) ? absl::OkStatus() : status;
+      return generation_ && generation_->JoinNextAfter(status) ? absl::OkStatus() : status;
     }
     if (lasting_ != nullptr) lasting_->kept.reset();  // what the store holds from now on
     status = Work();
@@ -121,96 +132,6 @@ class BenchmarkRun {
     return absl::OkStatus();
   }
 
-  // Ranks come and go.
-
-  // Whether it is others that are lost, and not this rank that has failed. Who cannot begin (Agree)
-  // with a run that others have begun leaves it to them.
-  bool Missed(const absl::Status& status) const {
-    if (absl::IsAborted(status)) return run_.goes_on;
-    // The others may have given up this one, which was frozen.
-    const std::vector<int> lost = run_.communicator->lost();
-    return IsLossOfPeer(status) || (!lost.empty() && std::ranges::count(lost, run_.rank) == 0);
-  }
-
-  // Waits for the next generation of ranks. Whether the run goes on, or has ended well; otherwise
-  // `status` says why it does not.
-  bool JoinNextAfter(absl::Status& status) {
-    if (!Missed(status)) return false;
-    const std::vector<int> lost = run_.communicator->lost();
-    if (run_.rank == LowestRankLeft(*run_.communicator)) {
-      voice_.WarnOfOwn(StrCat(status.message(), "; the others go on without"));
-    }
-    run_.communicator->Abort(status);  // who waits for this rank need not
-    const absl::StatusOr<bool> joined = JoinNext(lost);
-    if (joined.ok()) return true;
-    lasting_->over = true;
-    status = absl::Status(status.code(), StrCat(status.message(), "; ", joined.status().message()));
-    return false;
-  }
-
-  // This rank's place in the next generation; false: the run has ended without it.
-  absl::StatusOr<bool> JoinNext(const std::vector<int>& lost) {
-    RankFacts facts = {.lost = lost};
-    if (lasting_->kept) {
-      facts.holds_state = true;
-      const int64_t left = lasting_->kept->samples_left();
-      facts.may_grow = left == 0 || left >= lasting_->rank->range().max;
-    }
-    DTNN_ASSIGN_OR_RETURN(const bool joined, lasting_->rank->Join(facts));
-    if (!lasting_->rank->keeps_state()) lasting_->kept.reset();
-    return joined;
-  }
-
-  absl::Status Keep() {
-    lasting_->last_metrics = last_metrics_.values();
-    DTNN_ASSIGN_OR_RETURN(lasting_->kept,
-                          KeepRun(Parts(), *epoch_ends_, history_ ? history_->text() : ""));
-    return absl::OkStatus();
-  }
-
-  // With what the others, or this rank, have kept.
-  absl::Status TakeOver() {
-    DTNN_RETURN_IF_ERROR(trainer_->PrepareForTraining(run_.loaders.training->max_batch()));
-    const absl::StatusOr<HandedOver> handed = HandOver(*run_.communicator, lasting_->kept, Parts());
-    if (!handed.ok()) {  // the others are in the middle of it
-      run_.communicator->Abort(handed.status());
-      return handed.status();
-    }
-    last_metrics_.Begin(lasting_->last_metrics);
-    if (lasting_->over) return absl::OkStatus();  // only to be saved
-    voice_.Warn(StrCat("generation ", lasting_->rank->generation(),
-                       " of the ranks: ", Counted(run_.ranks, "rank"), ", after ",
-                       Counted(trainer_->steps_done(), "step")));
-    if (run_.options.history_file.empty()) return absl::OkStatus();
-    DTNN_ASSIGN_OR_RETURN(history_,
-                          History::Continue(run_.options.history_file, *trainer_, handed->history,
-                                            trainer_->epochs_done(), run_.Writes(),
-                                            [this](std::string_view line) { voice_.Warn(line); }));
-    return absl::OkStatus();
-  }
-
-  // More ranks wait, and the next generation goes on after this step.
-  absl::Status JoinNextAfterPause() {
-    DTNN_RETURN_IF_ERROR(Keep());
-    absl::Status status = JoinNext({}).status();
-    if (status.ok()) return status;
-    lasting_->kept.reset();
-    std::string text(status.message());  // nobody is lost, but nobody can go on either
-    const bool saved = run_.WritesCheckpoints() && checkpointer_ && SaveAlone(text);
-    return WithExitCode(absl::Status(status.code(), text), saved ? kExitPeerLost : kExitFailed);
-  }
-
-  // Whether this is a step after which the run could go on with more ranks: each needs a sample of
-  // what is left of the epoch.
-  bool MayPause() const {
-    if (!lasting_->rank->newcomers_wait()) return false;
-    const Pass& pass = *epoch_ends_->pass();
-    if (pass.step + 1 == pass.steps) return true;
-    const int64_t next =
-        run_.options.accumulate_steps * run_.ranks * (run_.loaders.training->max_batch() + 1);
-    return pass.samples - pass.done - next >= lasting_->rank->range().max;
-  }
-
   void FinishTrace(bool together) {
     trace_.Finish(run_.graph, *store_, trainer_->engine(),
                   {.together = together, .watts = writers_.watts(), .power = &writers_.power()},
@@ -225,15 +146,7 @@ class BenchmarkRun {
     // Files of data that are gone may be gone for all ranks, so that none is left to save.
     if (absl::IsDataLoss(status) && run_.WritesCheckpoints()) status = SaveThen(status);
     if (run_.communicator == nullptr) return status;
-    if (lasting_ != nullptr && !trainer_->diverged() && Missed(status)) {
-      // Nothing before training, which then begins anew.
-      const absl::Status kept = store_->has_gradients() ? Keep() : absl::OkStatus();
-      if (!kept.ok()) voice_.WarnOfOwn(StrCat(kept.message()));
-      if (JoinNextAfter(status)) return absl::OkStatus();
-      // Fewer than there must be, or nobody to call: as if ranks could not come and go.
-      lasting_->kept.reset();
-      lasting_->over = false;
-    }
+    if (generation_ && generation_->JoinNextAfterLoss(status)) return absl::OkStatus();
     run_.communicator->Abort(status);  // where it was not the communicator that failed
     return SaveWhatIsLeft(std::move(status));
   }
@@ -267,7 +180,7 @@ class BenchmarkRun {
     const bool schedules = !run_.options.evaluate_only && run_.proximal == nullptr;
     if (schedules) DTNN_RETURN_IF_ERROR(MakeSchedule());
     if (!run_.options.checkpoint_dir.empty()) MakeCheckpointer();
-    if (lasting_ != nullptr && schedules) epoch_ends_.emplace(*trainer_);
+    if (generation_ && schedules) generation_->Watch(*trainer_);
     return absl::OkStatus();
   }
 
@@ -288,7 +201,7 @@ class BenchmarkRun {
 
   // From a checkpoint, which all ranks choose together, from a file, or from nothing.
   absl::Status Begin() {
-    if (run_.goes_on) return TakeOver();
+    if (run_.goes_on) return GoOn();
     DTNN_RETURN_IF_ERROR(run_.options.resume ? Resume()
                                              : LoadInitialWeights(run_, *store_, voice_));
     const bool keeps = run_.Writes() || lasting_ != nullptr;  // any rank may have to write one day
@@ -300,6 +213,17 @@ class BenchmarkRun {
                                   run_.loaders.validation != nullptr, trainer_->epochs_done(),
                                   [this](std::string_view line) { voice_.Warn(line); }));
     history_->set_writes(run_.Writes());
+    return absl::OkStatus();
+  }
+
+  // With what ranks have kept.
+  absl::Status GoOn() {
+    DTNN_ASSIGN_OR_RETURN(const std::string history, generation_->TakeOver());
+    if (lasting_->over || run_.options.history_file.empty()) return absl::OkStatus();
+    DTNN_ASSIGN_OR_RETURN(
+        history_,
+        History::Continue(run_.options.history_file, *trainer_, history, trainer_->epochs_done(),
+                          run_.Writes(), [this](std::string_view line) { voice_.Warn(line); }));
     return absl::OkStatus();
   }
 
@@ -341,7 +265,7 @@ class BenchmarkRun {
         .store = store_.get(),
         .context = run_.context.get(),
         .trainer = trainer_.get(),
-        .schedule = &*schedule_,
+        .schedule = schedule_ ? &*schedule_ : nullptr,
         .optimizer = run_.options.optimizer,
         .settings = RunSettings{.data = run_.train_data,
                                 .optimizer = run_.optimizer->constants(),
@@ -500,7 +424,8 @@ class BenchmarkRun {
 
   absl::Status Train() {
     std::vector<Callback*> callbacks;
-    if (epoch_ends_) callbacks.push_back(&*epoch_ends_);
+    EpochEnds* const epoch_ends = generation_ ? generation_->ends() : nullptr;
+    if (epoch_ends != nullptr) callbacks.push_back(epoch_ends);
     callbacks.insert(callbacks.end(), {&performance_, &progress_, &last_metrics_});
     if (history_ != nullptr) callbacks.push_back(history_.get());
     DTNN_RETURN_IF_ERROR(Agree(run_.communicator, MakeWriters()));
@@ -514,7 +439,7 @@ class BenchmarkRun {
     const Interrupt& interrupt = *held;
     StopOnSignal stop(
         interrupt, *trainer_, checkpointer, run_.communicator, StepsBetweenMeetings(run_.options),
-        lasting_ == nullptr ? nullptr : std::function<bool()>([this] { return MayPause(); }));
+        generation_ ? std::function<bool()>([this] { return generation_->MayPause(); }) : nullptr);
     callbacks.push_back(&stop);
     DTNN_RETURN_IF_ERROR(TellOfPlan());
     if (run_.options.resume && !run_.goes_on) DTNN_RETURN_IF_ERROR(checkpointer->SetAsideNewer());
@@ -533,8 +458,8 @@ class BenchmarkRun {
                                            callbacks));
     }
     TellOfGraphs();
-    if (epoch_ends_) epoch_ends_->Finish();
-    if (stop.paused()) return JoinNextAfterPause();
+    if (epoch_ends != nullptr) epoch_ends->Finish();
+    if (stop.paused()) return generation_->JoinNextAfterPause();
     DTNN_RETURN_IF_ERROR(stop.Finish());
     if (const int signal = stop.signal()) {
       return WithExitCode(
@@ -608,7 +533,7 @@ class BenchmarkRun {
   bool told_of_graphs_ = false;
   std::optional<Schedule> schedule_;
   std::optional<Checkpointer> checkpointer_;
-  std::optional<EpochEnds> epoch_ends_;  // where ranks come and go
+  std::optional<Generation> generation_;  // where ranks come and go
   std::unique_ptr<History> history_;
   RunWriters writers_;
 };
