@@ -66,8 +66,8 @@ class Run {
     DTNN_RETURN_IF_ERROR(MakeNetwork());
     DTNN_ASSIGN_OR_RETURN(const federation::ModelFacts model, ModelFactsOf(*graph_, *store_));
     DTNN_RETURN_IF_ERROR(CheckProtection(flags_.training, model));
-    DTNN_ASSIGN_OR_RETURN(Meeting meeting,
-                          FindMeeting(flags_.address, "--address", options.transport));
+    DTNN_ASSIGN_OR_RETURN(Meeting meeting, FindMeeting(flags_.address, "--address",
+                                                       options.transport, kAggregatorName));
     if (!meeting.warning.empty()) Warn(meeting.warning);
     DTNN_ASSIGN_OR_RETURN(
         const federation::Protector protector,

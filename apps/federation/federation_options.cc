@@ -102,7 +102,7 @@ absl::StatusOr<ModelFacts> ModelFactsOf(const Graph& graph, const ParameterStore
 }
 
 absl::StatusOr<Meeting> FindMeeting(std::string_view text, std::string_view flag,
-                                    std::string_view transport) {
+                                    std::string_view transport, std::string_view self) {
   DTNN_ASSIGN_OR_RETURN(const Endpoint endpoint, OfFlag(ParseEndpoint(text), flag));
   setenv(kAddressVariable, endpoint.host.c_str(), 1);
   setenv(kPortVariable, std::to_string(endpoint.port).c_str(), 1);
@@ -117,7 +117,11 @@ absl::StatusOr<Meeting> FindMeeting(std::string_view text, std::string_view flag
       .place = {.address = endpoint}, .secret = job->secret, .warning = std::move(job->warning)};
   const std::optional<JobCertificates> tls = job->tls;
   if (here.transport == Transport::kGrpc) {
-    GrpcOptions options = {.size = kRanksOfDoor, .only_with_rank_0 = true, .address = endpoint};
+    GrpcOptions options = {.size = kRanksOfDoor,
+                           .only_with_rank_0 = true,
+                           .address = endpoint,
+                           .self = std::string(self),
+                           .server = kAggregatorName};
     if (tls) {
       options.tls = {.certificate = tls->certificate, .key = tls->key, .authority = tls->authority};
     }
@@ -125,8 +129,10 @@ absl::StatusOr<Meeting> FindMeeting(std::string_view text, std::string_view flag
       return MakeGrpcDatagrams(options, secret);
     };
   } else if (here.transport == Transport::kMqtt) {
-    MqttOptions options = {
-        .broker = endpoint, .user = job->broker_user, .password = job->broker_password};
+    MqttOptions options = {.broker = endpoint,
+                           .user = job->broker_user,
+                           .password = job->broker_password,
+                           .self = std::string(self)};
     if (tls) {
       options.tls = {.authority = tls->authority, .certificate = tls->certificate, .key = tls->key};
     }
@@ -150,8 +156,8 @@ absl::StatusOr<Meeting> FindMeeting(std::string_view text, std::string_view flag
 absl::StatusOr<ClientPlace> FindClientPlace(const Options& options) {
   DTNN_ASSIGN_OR_RETURN(std::string name, ClientNameOf(options));
   DTNN_ASSIGN_OR_RETURN(std::optional<Secret> key, ReadClientKey(options));
-  DTNN_ASSIGN_OR_RETURN(Meeting meeting,
-                        FindMeeting(options.server, "--server", options.transport));
+  DTNN_ASSIGN_OR_RETURN(Meeting meeting, FindMeeting(options.server, "--server", options.transport,
+                                                     StrCat("client ", name)));
   return ClientPlace{.meeting = std::move(meeting), .name = std::move(name), .key = std::move(key)};
 }
 

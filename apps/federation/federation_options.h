@@ -36,10 +36,11 @@ struct Meeting {
   JobSecret secret;
   std::string warning;  // empty: none
 };
-// `text`: of the option `flag`; `transport`: of --transport. Usage errors. To be called once,
-// before other threads.
+inline constexpr char kAggregatorName[] = "the aggregator";
+// `text`: of the option `flag`; `transport`: of --transport; `self`: what messages call this
+// process. Usage errors. To be called once, before other threads.
 absl::StatusOr<Meeting> FindMeeting(std::string_view text, std::string_view flag,
-                                    std::string_view transport);
+                                    std::string_view transport, std::string_view self);
 
 // What a client brings besides its data, which are read later: all that options, files and
 // environment can have wrong.

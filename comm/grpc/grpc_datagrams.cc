@@ -122,12 +122,15 @@ class GrpcDatagrams : public Datagrams {
 absl::Status GrpcDatagrams::Join(const Instance& me, const Ears& ears,
                                  const CommunicatorOptions& options) {
   Patience patience(options, options.timeout, Clock::now());
+  const std::string self = options_.self.empty() ? StrCat("rank ", me.rank) : options_.self;
+  const std::string server = StrCat(options_.server.empty() ? "rank 0" : options_.server, " at ",
+                                    options_.address.ToString());
   std::string refused;
   const auto ask = [&]() -> absl::Status {
     const Clock::time_point now = Clock::now();
-    const std::string text = StrCat(
-        "rank ", me.rank, " has waited ", ToString(patience.Waited(now)), " for rank 0 at ",
-        options_.address.ToString(), " to answer", refused.empty() ? "" : "; refused: ", refused);
+    const std::string text =
+        StrCat(self, " has waited ", ToString(patience.Waited(now)), " for ", server, " to answer",
+               refused.empty() ? "" : "; refused: ", refused);
     switch (patience.Ask(now)) {
       case Patience::Verdict::kGoOn:
         break;
@@ -159,8 +162,7 @@ absl::Status GrpcDatagrams::Join(const Instance& me, const Ears& ears,
     }
     if (joined->ok()) return absl::OkStatus();
     if (!absl::IsUnavailable(*joined) && !absl::IsCancelled(*joined)) {
-      return WithContext(*joined, "rank ", me.rank, " cannot join rank 0 at ",
-                         options_.address.ToString());
+      return WithContext(*joined, self, " cannot join ", server);
     }
     refused = std::string(joined->message());
     caller_ = nullptr;

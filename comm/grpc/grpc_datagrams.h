@@ -23,6 +23,9 @@ struct GrpcOptions {
   Endpoint address;   // of rank 0
   int listener = -1;  // of rank 0: a socket that listens there already, which it takes over
   std::optional<TlsFiles> tls = {};  // nothing: not encrypted but for what relay.h does
+  // What messages call this process and rank 0, where a rank says nothing to people; empty: "rank
+  // 3" and "rank 0".
+  std::string self = {}, server = {};
 };
 
 // The errors of files name them.

@@ -28,8 +28,11 @@
 namespace dtnn {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 // Run by a thread before it goes on when it has started another one, or, once, given back a mutex.
 thread_local std::function<void()> after_thread_start;
@@ -126,6 +129,30 @@ TEST(GrpcDatagramsTest, WhereTheyNeedNotTheyDoNot) {
   const auto [zero, two] = Heard(true);
   EXPECT_THAT(zero, ElementsAre("to 0"));
   EXPECT_THAT(two, ElementsAre("end"));
+}
+
+// A rank that was drawn says nothing to people: in a federation messages name the client.
+TEST(GrpcDatagramsTest, MessagesCallEachEndAsTheyAreTold) {
+  const auto timed_out = [](const std::string& self, const std::string& server) {
+    GrpcOptions options;
+    options.self = self, options.server = server;
+    // Free now; who does not answer there refuses the connection.
+    options.address = Must(Must(Listen({.host = "127.0.0.1", .port = 0})).Local());
+    options.size = 9;
+    const auto datagrams =
+        Must(MakeGrpcDatagrams(options, Must(JobSecret::Of(std::string(40, 's')))));
+    CommunicatorOptions patience;
+    patience.timeout = std::chrono::milliseconds(1);
+    const absl::Status status = datagrams->Open({.rank = 7, .number = 1}, {}, patience);
+    EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
+    return std::string(status.message());
+  };
+  EXPECT_THAT(timed_out("", ""),
+              AllOf(StartsWith("rank 7 has waited "), HasSubstr(" for rank 0 at ")));
+  const std::string told = timed_out("client north", "the aggregator");
+  EXPECT_THAT(told, StartsWith("client north has waited "));
+  EXPECT_THAT(told, HasSubstr(" for the aggregator at 127.0.0.1:"));
+  EXPECT_THAT(told, Not(HasSubstr("rank ")));
 }
 
 // Also while Open goes on: here it does only when the answer is on its way, or after 0.2 s.

@@ -220,6 +220,7 @@ absl::Status MqttDatagrams::Open(const Instance& me, Ears ears,
   mosquitto_reconnect_delay_set(client_, 1, 1, false);
   SetCallbacks();
   Patience patience(options, options.timeout, Clock::now());
+  const std::string self = options_.self.empty() ? StrCat("rank ", me.rank) : options_.self;
   bool connecting = false;
   for (milliseconds pause = kPauseFirst;; pause = std::min(2 * pause, kPauseLast)) {
     if (!connecting) {
@@ -238,12 +239,12 @@ absl::Status MqttDatagrams::Open(const Instance& me, Ears ears,
     if (ready_) return absl::OkStatus();
     const std::string where = options_.broker.ToString();
     if (!refused_.ok()) {
-      return WithContext(refused_, "rank ", me.rank, " cannot use MQTT at ", where);
+      return WithContext(refused_, self, " cannot use MQTT at ", where);
     }
     const Clock::time_point now = Clock::now();
     const std::string text =
-        StrCat("rank ", me.rank, " has waited ", ToString(patience.Waited(now)),
-               " for the MQTT broker at ", where, last_.empty() ? "" : ": ", last_);
+        StrCat(self, " has waited ", ToString(patience.Waited(now)), " for the MQTT broker at ",
+               where, last_.empty() ? "" : ": ", last_);
     switch (patience.Ask(now)) {
       case Patience::Verdict::kGoOn:
         break;

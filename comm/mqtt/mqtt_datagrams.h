@@ -29,6 +29,8 @@ struct MqttOptions {
   Endpoint broker;
   std::string user = {}, password = {};        // empty: none
   std::optional<BrokerCertificates> tls = {};  // nothing: without TLS
+  // What messages call this process, where its rank says nothing to people; empty: "rank 3".
+  std::string self = {};
 };
 
 // The errors of files name them.

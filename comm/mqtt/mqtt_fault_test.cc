@@ -62,12 +62,17 @@ TEST(MqttFaultTest, WhenTheBrokerGoesAllAreTold) {
 
 TEST(MqttFaultTest, ABrokerThatIsNotThereIsWaitedFor) {
   testing::TestBroker broker;
-  const MqttOptions options = {.broker = {.host = "127.0.0.1", .port = broker.port()}};
+  MqttOptions options = {.broker = {.host = "127.0.0.1", .port = broker.port()}};
   broker.Kill();
   const absl::Status status = Meet(options, 0, 2, std::chrono::milliseconds(500)).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("rank 0 has waited "));
   EXPECT_THAT(std::string(status.message()), HasSubstr("for the MQTT broker at 127.0.0.1:"));
   EXPECT_THAT(std::string(status.message()), HasSubstr("refused"));
+  // A rank that was drawn says nothing to people.
+  options.self = "client north";
+  EXPECT_THAT(std::string(Meet(options, 0, 2, std::chrono::milliseconds(500)).status().message()),
+              HasSubstr("client north has waited "));
 }
 
 TEST(MqttFaultTest, WhereTlsFailsItIsAskedFor) {
