@@ -16,13 +16,19 @@ absl::StatusOr<std::unique_ptr<Stream>> MakeStream(const StreamMaker& maker, Soc
   return maker ? maker(std::move(socket), host) : PlainStream(std::move(socket));
 }
 
+absl::Status Greeting::Break(const absl::Status& why) {
+  broken = true;
+  return why;
+}
+
 absl::Status Greeting::Flush() {
   out += handshake.TakeOutput();
   while (!out.empty()) {
     const std::span<const std::byte> range = std::as_bytes(std::span(out));
-    DTNN_ASSIGN_OR_RETURN(const size_t n, stream->Write({&range, 1}));
-    if (n == 0) break;
-    out.erase(0, n);
+    const absl::StatusOr<size_t> n = stream->Write({&range, 1});
+    if (!n.ok()) return Break(n.status());
+    if (*n == 0) break;
+    out.erase(0, *n);
   }
   return absl::OkStatus();
 }
@@ -32,10 +38,11 @@ absl::Status Greeting::Advance() {
   while (handshake.wanted() > 0) {
     std::array<std::byte, 128> buffer;
     const size_t missing = handshake.wanted() - in.size();
-    DTNN_ASSIGN_OR_RETURN(const size_t n,
-                          stream->Read(std::span(buffer).first(std::min(missing, buffer.size()))));
-    if (n == 0) break;
-    in.append(reinterpret_cast<const char*>(buffer.data()), n);
+    const absl::StatusOr<size_t> n =
+        stream->Read(std::span(buffer).first(std::min(missing, buffer.size())));
+    if (!n.ok()) return Break(n.status());
+    if (*n == 0) break;
+    in.append(reinterpret_cast<const char*>(buffer.data()), *n);
     if (in.size() < handshake.wanted()) continue;
     const absl::Status taken = handshake.Take(std::exchange(in, ""));
     DTNN_RETURN_IF_ERROR(Flush());

@@ -33,6 +33,9 @@ struct Greeting {
   Handshake handshake;
   std::chrono::steady_clock::time_point end;  // it may take so long
   std::string in = {}, out = {};
+  // Whether an error is of the stream, which says what happened; that of the handshake says what is
+  // wrong with the other side: "does not know this job's secret".
+  bool broken = false;
 
   bool done() const { return handshake.done() && out.empty(); }
   short events() const {
@@ -44,6 +47,7 @@ struct Greeting {
 
  private:
   absl::Status Flush();
+  absl::Status Break(const absl::Status& why);
 };
 
 }  // namespace dtnn

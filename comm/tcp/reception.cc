@@ -71,9 +71,8 @@ bool Reception::Expects(int rank) const {
 }
 
 void Reception::Refuse(Stranger& stranger, const absl::Status& why) {
-  // What TLS says is a sentence.
-  const bool sentence = std::string(why.message()).starts_with("TLS: ");
-  refused_ = StrCat(stranger.greeting.address, sentence ? ": " : ", which ", why.message());
+  refused_ = StrCat(stranger.greeting.address, stranger.greeting.broken ? ": " : ", which ",
+                    why.message());
   stranger.refused = true;
   stranger.greeting.end = Clock::now() + kRefusedTime;
   shutdown(stranger.greeting.stream->descriptor(), SHUT_WR);

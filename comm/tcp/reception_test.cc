@@ -14,11 +14,14 @@
 #include <vector>
 
 #include "comm/tcp/plain_stream.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/must.h"
 
 namespace dtnn {
 namespace {
+
+using ::testing::MatchesRegex;
 
 constexpr size_t kPlaces = 128, kPerTurn = 8;
 
@@ -122,6 +125,23 @@ TEST_F(ReceptionTest, ATurnHearsAFewAndAllHaveTheirTurn) {
       (void)!send(stranger.descriptor(), "D", 1, MSG_NOSIGNAL);
     }
   }
+}
+
+TEST_F(ReceptionTest, TellsWhatHappenedToAConnectionAndWhatIsWrongWithACaller) {
+  {
+    const Socket gone = Connect();
+    while (Turn() < 1) {
+    }
+  }
+  while (reception_->refused().empty()) Turn();
+  EXPECT_THAT(reception_->refused(),
+              MatchesRegex("127\\.0\\.0\\.1:[0-9]+: closed by the other side"));
+  const std::string before = reception_->refused();
+  const Socket wrong = Connect();
+  const std::string text(200, 'G');
+  ASSERT_EQ(send(wrong.descriptor(), text.data(), text.size(), MSG_NOSIGNAL), ssize_t(text.size()));
+  while (reception_->refused() == before) Turn();
+  EXPECT_THAT(reception_->refused(), MatchesRegex("127\\.0\\.0\\.1:[0-9]+, which .*"));
 }
 
 TEST_F(ReceptionTest, ManyOfOneAddressDoNotPushOutAnother) {
