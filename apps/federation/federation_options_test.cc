@@ -1,0 +1,42 @@
+#include "apps/federation/federation_options.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <string>
+
+#include "comm/tcp/socket.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tensor/must.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+// Packets call it by a number that it draws, which says nothing to people.
+TEST(FederationOptionsTest, AClientThatWaitsInVainIsNamed) {
+  for (const char* const transport : {"grpc", "mqtt"}) {
+    setenv("DTNN_JOB_SECRET", std::string(40, 'q').c_str(), 1);  // who reads it overwrites it
+    Options options;
+    // Free now; who does not answer there refuses the connection.
+    options.server = Must(Must(Listen({.host = "127.0.0.1", .port = 0})).Local()).ToString();
+    options.transport = transport;
+    options.client_name = "north";
+    const ClientPlace place = Must(FindClientPlace(options));
+    EXPECT_EQ(place.name, "north");
+    const auto datagrams = Must(place.meeting.place.datagrams(place.meeting.secret));
+    CommunicatorOptions patience;
+    patience.timeout = std::chrono::milliseconds(1);
+    const absl::Status status = datagrams->Open({.rank = 965326943, .number = 1}, {}, patience);
+    EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded) << status;
+    EXPECT_THAT(std::string(status.message()), StartsWith("client north has waited "));
+    EXPECT_THAT(std::string(status.message()), HasSubstr(options.server));
+    EXPECT_THAT(std::string(status.message()), Not(HasSubstr("rank ")));
+  }
+}
+
+}  // namespace
+}  // namespace dtnn
