@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -14,8 +15,10 @@
 #include "gtest/gtest.h"
 #include "kernels/device/captured_work.h"
 #include "kernels/gemm/lt/simulated_lt.h"
+#include "kernels/gpu_runner.h"
 #include "kernels/gpu_testing.h"
 #include "tensor/buffer.h"
+#include "tensor/gpu/simulated/simulated_driver.h"
 #include "tensor/text/str_cat.h"
 #include "tools/testing/tensors.h"
 
@@ -155,6 +158,24 @@ TEST_F(LtGradientTest, WeightsAndBiasEqualTheCpus) {
       }
     }
   }
+}
+
+TEST_F(LtGemmTest, BothGradientsAreOneLaunch) {
+  const GemmSpec spec = Gradient(DType::kFloat16);
+  const Tensor x = Put(*gpu_, ZeroTensor(spec.dtype, {kK, kM}));
+  const Tensor dy = Put(*gpu_, ZeroTensor(spec.dtype, {kK, kN}));
+  const Tensor dw = Put(*gpu_, ZeroTensor(DType::kFloat32, {kM, kN}));
+  const Tensor db = Put(*gpu_, ZeroTensor(DType::kFloat32, {kN}));
+  const auto launches = [&](std::string_view variant) {
+    const auto gemm = *CreateGemm(*gpu_, spec, variant);
+    const Workspace workspace = Memory(gemm->workspace_bytes());
+    const gpu::Gpu& gpu = GpuRunner(*gpu_).context().stream().gpu();
+    const int64_t before = gpu::CallsOf(gpu).launches;
+    EXPECT_EQ(gemm->Run(x, dy, dw, {.column_sums = db}, workspace), absl::OkStatus());
+    return gpu::CallsOf(gpu).launches - before;
+  };
+  EXPECT_EQ(launches("simulated_lt"), 1);
+  EXPECT_EQ(launches("plain"), 3);
 }
 
 TEST_F(LtGemmTest, ANaNComesOutOfTheSums) {
