@@ -1,0 +1,52 @@
+// An encrypted sum between threads, and the all-reduce of the same numbers without encryption. All
+// ranks share the processors, so the time is that of all their encrypting, adding and decrypting.
+
+#include <memory>
+#include <string>
+
+#include "benchmark/benchmark.h"
+#include "comm/codec/encrypted_all_reduce.h"
+#include "comm/local.h"
+#include "tensor/errors.h"
+
+namespace dtnn {
+namespace {
+
+void BM_EncryptedAllReduce(benchmark::State& state) {
+  const int ranks = int(state.range(0));
+  const int64_t elements = state.range(1);
+  const bool encrypted = state.range(2) != 0;
+  const absl::Status status = RunRanks(ranks, [&](Communicator& c) -> absl::Status {
+    DTNN_ASSIGN_OR_RETURN(const Tensor numbers, Tensor::Zeros(DType::kFloat32, {elements}));
+    DTNN_ASSIGN_OR_RETURN(const Tensor more, Tensor::Zeros(DType::kUint8, {1}));
+    DTNN_ASSIGN_OR_RETURN(const auto sum, EncryptedAllReduce::Create(c, {}, Secret()));
+    // Rank 0 owns the clock and tells the others whether there is another round.
+    const auto round = [&](bool go_on) -> absl::StatusOr<bool> {
+      *more.data<uint8_t>() = go_on;
+      DTNN_RETURN_IF_ERROR(c.Broadcast(more, 0));
+      if (*more.data<uint8_t>() == 0) return false;
+      DTNN_RETURN_IF_ERROR(encrypted ? sum->Sum(numbers) : c.AllReduce(numbers));
+      return true;
+    };
+    absl::StatusOr<bool> go_on = true;
+    if (c.rank() == 0) {
+      for (auto _ : state) {
+        if (go_on = round(true); !go_on.ok()) return go_on.status();
+      }
+      return round(false).status();
+    }
+    while (go_on.ok() && *go_on) go_on = round(true);
+    return go_on.status();
+  });
+  if (!status.ok()) state.SkipWithError(std::string(status.message()).c_str());
+  state.SetItemsProcessed(state.iterations() * elements);
+}
+
+BENCHMARK(BM_EncryptedAllReduce)
+    ->ArgNames({"ranks", "numbers", "encrypted"})
+    ->ArgsProduct({{2, 4}, {1'000'000}, {0, 1}})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+}  // namespace
+}  // namespace dtnn
