@@ -86,7 +86,7 @@ SyncDecision DecideSync(const ModelSyncOptions& options, int64_t batch,
 void Scale(double factor, const Tensor& x) { ScaleInto(factor, x, x); }
 
 absl::Status WeightedSum(Communicator& communicator, double weight, const Tensor& tensor,
-                         const Tensor& sum) {
+                         const Tensor& sum, const SumOverRanks& by) {
   if (!CanScale(tensor) || !CanScale(sum) || sum.dtype() != tensor.dtype() ||
       sum.num_elements() != tensor.num_elements()) {
     absl::Status status = absl::InvalidArgumentError(
@@ -95,7 +95,7 @@ absl::Status WeightedSum(Communicator& communicator, double weight, const Tensor
     return status;
   }
   ScaleInto(weight, tensor, sum);
-  return communicator.AllReduce(sum);
+  return by ? by(sum) : communicator.AllReduce(sum);
 }
 
 }  // namespace dtnn

@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "comm/communicator.h"
+#include "comm/sum_over_ranks.h"
 #include "tensor/tensor.h"
 
 namespace dtnn {
@@ -64,9 +65,9 @@ void Scale(double factor, const Tensor& x);
 // `sum` becomes the sum over the ranks of weight * tensor, with the same bits on all; `weight` is
 // this rank's. A rank of weight 0 adds nothing, whatever its tensor holds. Dense float32 or float64
 // on the host, of one size; `sum` may be the tensor itself, which is else left alone: an exchange
-// that fails then spoils nothing. Cost: one all-reduce.
+// that fails then spoils nothing. Cost: one all-reduce, or `by`, the way to sum, where it is given.
 absl::Status WeightedSum(Communicator& communicator, double weight, const Tensor& tensor,
-                         const Tensor& sum);
+                         const Tensor& sum, const SumOverRanks& by = {});
 
 }  // namespace dtnn
 

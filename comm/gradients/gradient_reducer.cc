@@ -10,6 +10,14 @@
 #include "tensor/stopwatch.h"
 
 namespace dtnn {
+namespace {
+
+GradientReducerOptions Settle(GradientReducerOptions options) {
+  options.blocking |= bool(options.sum);
+  return options;
+}
+
+}  // namespace
 
 std::vector<GradientReducer::Bucket> GradientReducer::Cut(DType dtype, int64_t elements,
                                                           int64_t bucket_bytes) {
@@ -38,7 +46,7 @@ GradientReducer::GradientReducer(Communicator& communicator, DType dtype, int64_
     : communicator_(communicator),
       dtype_(dtype),
       elements_(elements),
-      options_(options),
+      options_(Settle(options)),
       buckets_(Cut(dtype, elements, options.bucket_bytes)),
       works_(buckets_.size()),
       on_device_(buckets_.size()),
@@ -100,6 +108,7 @@ absl::Status GradientReducer::Start(size_t bucket) {
   Observer* const observer = CurrentObserver();
   if (observer != nullptr) flows_[bucket] = NewFlow();
   const Span span(observer, EventOf(Activity::kExchange, bucket));
+  if (options_.sum) return options_.sum(part);
   if (options_.wire) {
     DTNN_RETURN_IF_ERROR(halves_[bucket]->Begin(part));
     return bucket == 0 ? absl::OkStatus() : halves_[bucket - 1]->Add();
@@ -137,7 +146,7 @@ absl::Status GradientReducer::AwaitSum(size_t bucket) {
     }
     if (options_.wire) {
       DTNN_RETURN_IF_ERROR(halves_[bucket]->Finish());
-    } else {
+    } else if (works_[bucket] != nullptr) {  // else options_.sum has done it
       DTNN_RETURN_IF_ERROR(works_[bucket]->Wait());
       works_[bucket].reset();
     }

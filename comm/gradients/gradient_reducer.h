@@ -35,6 +35,7 @@
 #include "absl/status/statusor.h"
 #include "comm/communicator.h"
 #include "comm/gradients/half_all_reduce.h"
+#include "comm/sum_over_ranks.h"
 #include "comm/wire/half.h"
 #include "kernels/collective/device_collectives.h"
 #include "kernels/device/exchange_twin.h"
@@ -49,6 +50,9 @@ struct GradientReducerOptions {
   bool blocking = true;
   // What numbers are on the wire; nothing: the gradients' own. Not with collectives.
   std::optional<HalfType> wire = {};
+  // Sums each bucket instead of the communicator, in Finish, so it is always blocking; with neither
+  // of the others.
+  SumOverRanks sum = {};
   // Sums the gradients where they are, on their device, instead of the communicator, which then
   // only hears of failures. Must outlive the reducer.
   DeviceCollectives* collectives = nullptr;

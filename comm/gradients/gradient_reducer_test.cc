@@ -1,8 +1,10 @@
 #include "comm/gradients/gradient_reducer.h"
 
 #include <cstring>
+#include <numeric>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "comm/local.h"
 #include "comm/testing/probe_communicator.h"
@@ -156,6 +158,41 @@ TEST_P(ReducerModesTest, HalvesOnTheWireGiveTheSameBitsWhateverTheBuckets) {
       }
     }
   }
+}
+
+TEST_P(ReducerModesTest, AnotherWayToSumReplacesTheAllReduces) {
+  const absl::Status status = RunRanks(2, [](Communicator& c) -> absl::Status {
+    testing::ProbeCommunicator probe(c);
+    std::vector<int64_t> sizes;
+    absl::Status answer;
+    GradientReducer reducer(
+        probe, DType::kFloat32, 1000,
+        {.bucket_bytes = 400 * 4, .blocking = GetParam(), .sum = [&](const Tensor& tensor) {
+           sizes.push_back(tensor.num_elements());
+           return answer.ok() ? c.AllReduce(tensor) : answer;
+         }});
+    const Tensor gradients = RandomTensor(DType::kFloat32, {1000}, 3);
+    const std::vector<double> before = Values(gradients);
+    DTNN_RETURN_IF_ERROR(reducer.Begin(gradients));
+    reducer.Ready(500);
+    EXPECT_TRUE(sizes.empty()) << "it would not overlap with the pass";
+    size_t reduced = 0;
+    DTNN_RETURN_IF_ERROR(reducer.Finish([&](size_t bucket) {
+      EXPECT_EQ(sizes.size(), bucket + 1);
+      EXPECT_EQ(bucket, reduced++);
+      return absl::OkStatus();
+    }));
+    EXPECT_EQ(reduced, reducer.buckets().size());
+    EXPECT_EQ(std::accumulate(sizes.begin(), sizes.end(), int64_t{0}), 1000);
+    EXPECT_TRUE(probe.sizes().empty());
+    const std::vector<double> after = Values(gradients);
+    for (size_t i = 0; i < after.size(); ++i) EXPECT_EQ(after[i], 2 * before[i]);
+    answer = absl::DataLossError("no sum");
+    DTNN_RETURN_IF_ERROR(reducer.Begin(gradients));
+    EXPECT_EQ(reducer.Finish([](size_t) { return absl::OkStatus(); }), answer);
+    return absl::OkStatus();
+  });
+  EXPECT_TRUE(status.ok()) << status;
 }
 
 TEST(GradientReducerTest, ABucketStartsAsSoonAsItIsFinal) {

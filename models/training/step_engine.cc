@@ -53,7 +53,8 @@ StepEngine::StepEngine(const Graph& graph, ParameterStore& store, DeviceContext&
             {.models = options.model_sync,
              .at_start = options.initial_model_sync,
              .at_end = options.final_model_sync,
-             .common_statistics = options.sync_batch_norm}),
+             .common_statistics = options.sync_batch_norm,
+             .sum = options.reducer.sum}),
       late_(TraitsOf(context.device()).replays_work && !options.common_metrics),
       graphs_(context, ReasonNotToCapture(context, options)) {
   if (options.sync_batch_norm && options.communicator != nullptr) {

@@ -147,7 +147,7 @@ Record TrainOn(int ranks, const Variant& setup, int64_t epochs) {
   return runs[0];
 }
 
-constexpr GradientReducerOptions kModes[] = {
+const GradientReducerOptions kModes[] = {
     {.bucket_bytes = 1 << 20, .blocking = true},
     {.bucket_bytes = 1 << 20, .blocking = false},
     {.bucket_bytes = 640, .blocking = true},

@@ -43,7 +43,8 @@ struct TrainerOptions {
   // each rank trains and evaluates on data of its own, in as many steps as the rank with the most.
   ModelSyncOptions model_sync = {};
   bool initial_model_sync = true, final_model_sync = true;
-  GradientReducerOptions reducer = {};  // how gradients are exchanged
+  // How gradients are exchanged; models and running statistics too where it has a `sum`.
+  GradientReducerOptions reducer = {};
   // In buckets of a size that is measured, where the communicator exchanges them.
   bool choose_buckets = false;
   // Where a device allows it, the work of a step is captured and replayed as one operation

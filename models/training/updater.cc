@@ -51,7 +51,8 @@ absl::StatusOr<std::unique_ptr<Updater>> Updater::Create(ParameterStore& store,
     DTNN_RETURN_IF_ERROR(updater->AddPart(0, elements));
   } else if (options.communicator == nullptr) {
     DTNN_RETURN_IF_ERROR(updater->AddPart(0, elements));
-  } else if (options.choose_buckets && options.reducer.collectives == nullptr) {
+  } else if (options.choose_buckets && options.reducer.collectives == nullptr &&
+             !options.reducer.sum) {
     DTNN_RETURN_IF_ERROR(updater->Cut(BucketChoice::kFirstBytes));
     updater->choice_.emplace(store.dtype(), elements, options.reducer.blocking,
                              options.reducer.wire);

@@ -25,7 +25,9 @@ absl::Status Synchronization::Check() const {
 absl::Status Synchronization::BeginTraining(ParameterStore& store) {
   if (communicator_ == nullptr || !options_.at_start) return absl::OkStatus();
   DTNN_RETURN_IF_ERROR(ChangeOnHost(*context_, store.all_values(), [&](const Tensor& values) {
-    return communicator_->Broadcast(values, /*root=*/0);
+    if (!options_.sum) return communicator_->Broadcast(values, /*root=*/0);
+    Scale(communicator_->rank() == 0 ? 1 : 0, values);
+    return options_.sum(values);
   }));
   store.MarkChanged();
   return absl::OkStatus();
@@ -79,7 +81,7 @@ absl::Status Synchronization::Average(ParameterStore& store, const Tensor& part,
   }
   const Tensor sum = sums_.Samples(0, part.num_elements(), TensorFormat::kNHWC);
   DTNN_ASSIGN_OR_RETURN(const Tensor mine, ToHost(*context_, part));
-  DTNN_RETURN_IF_ERROR(WeightedSum(*communicator_, weight, mine, sum));
+  DTNN_RETURN_IF_ERROR(WeightedSum(*communicator_, weight, mine, sum, options_.sum));
   DTNN_RETURN_IF_ERROR(context_->Copy(sum, part));
   DTNN_RETURN_IF_ERROR(context_->Synchronize());
   store.MarkChanged();

@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "comm/communicator.h"
 #include "comm/model_sync.h"
+#include "comm/sum_over_ranks.h"
 #include "kernels/context.h"
 #include "models/parameters/parameter_store.h"
 #include "models/training/ranks/rank_shares.h"
@@ -31,6 +32,8 @@ struct SynchronizationOptions {
   bool at_end = true;
   // Running statistics are the same on all ranks already.
   bool common_statistics = false;
+  // Another way to sum than the communicator's; rank 0's parameters at the start are a sum then.
+  SumOverRanks sum = {};
 };
 
 class Synchronization {

@@ -77,6 +77,32 @@ TEST(SynchronizationTest, ModelsThatAreAlikeExchangeStatisticsOnly) {
   EXPECT_TRUE(status.ok()) << status;
 }
 
+TEST(SynchronizationTest, AnotherWayToSumCarriesAllOfTheModel) {
+  const absl::Status status = RunRanks(2, [](Communicator& ranks) {
+    ProbeCommunicator probe(ranks);
+    std::vector<int64_t> sums;
+    Synchronization sync(&probe, Cpu(),
+                         {.models = {.frequency = 1}, .sum = [&](const Tensor& tensor) {
+                            sums.push_back(tensor.num_elements());
+                            return ranks.AllReduce(tensor);
+                          }});
+    const auto store = MakeStore();
+    Fill(store->all_values(), 3 + ranks.rank());
+    DTNN_RETURN_IF_ERROR(sync.BeginTraining(*store));
+    EXPECT_TRUE(AllAre(store->all_values(), 3)) << "rank 0's";
+    EXPECT_EQ(sums, std::vector<int64_t>{store->all_values().num_elements()});
+    sync.set_shares(SharesOf({10, 10}, ranks));
+    sync.BeginUpdate(0, 0);
+    Fill(store->all_values(), 1 + 2 * ranks.rank());
+    DTNN_RETURN_IF_ERROR(sync.EndUpdate(*store));
+    EXPECT_TRUE(AllAre(store->unfrozen(), 2));
+    EXPECT_EQ(sums.size(), 2u);
+    EXPECT_TRUE(probe.sizes().empty());
+    return absl::OkStatus();
+  });
+  EXPECT_TRUE(status.ok()) << status;
+}
+
 TEST(SynchronizationTest, CommonStatisticsAreLeftAlone) {
   const absl::Status status = RunRanks(2, [](Communicator& ranks) {
     ProbeCommunicator probe(ranks);
