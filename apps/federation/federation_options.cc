@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "apps/make/make_encryption.h"
 #include "comm/crypto/hash.h"
 #include "comm/grpc/grpc_datagrams.h"
 #include "comm/job/exit_code.h"
@@ -29,9 +30,8 @@ namespace {
 // Nothing without --encryption=tenseal.
 absl::StatusOr<std::optional<Secret>> ReadClientKey(const Options& options) {
   if (options.encryption != "tenseal") return std::nullopt;
-  absl::StatusOr<JobSecret> key = ReadSecretFile(options.encryption_key_file);
-  if (!key.ok()) return UsageError("--encryption-key-file: ", key.status().message());
-  DTNN_ASSIGN_OR_RETURN(Secret secret, key->Derive("DTNN federation: key of the clients"));
+  DTNN_ASSIGN_OR_RETURN(Secret secret,
+                        ReadEncryptionKey(options, "DTNN federation: key of the clients"));
   return secret;
 }
 

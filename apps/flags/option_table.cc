@@ -554,7 +554,7 @@ constexpr OptionSpec kTable[] = {
         .Needs("parallel=data"),
     Now("use-blocking-mpi", kParallel, kBool, &O::use_blocking_mpi,
         "exchange gradients after the backward pass; False: during it, which is faster")
-        .Needs("parallel=data"),
+        .Needs("parallel=data !encryption=tenseal"),
     Now("use-mpi-buffers", kParallel, kWord, &O::use_mpi_buffers,
         "let MPI add the gradients; False: each rank adds them itself, in the order of ranks",
         "False,True")
@@ -606,10 +606,11 @@ constexpr OptionSpec kTable[] = {
         .Needs("enable-gpu gpu-device=cuda"),
 
     Now("encryption", kEncryption, kWord, &O::encryption,
-        "how clients of a federation protect what they send from the aggregator",
+        "how clients of a federation protect what they send from the aggregator; or, tenseal only, "
+        "ranks their gradients and models from who carries them",
         "masked,tenseal,openfhe")
         .Means(meanings::kEncryption)
-        .Needs("parallel=federated"),
+        .Needs("parallel=data,federated"),
     Now("encryption-poly-degree", kEncryption, kInt, &O::encryption_poly_degree,
         "base-2 logarithm of the ring dimension", kLogarithm)
         .Unit("log2", "14")
@@ -625,8 +626,8 @@ constexpr OptionSpec kTable[] = {
         .Means(meanings::kSecurityLevel)
         .Needs("encryption=tenseal,openfhe"),
     Now("encryption-key-file", kEncryption, kPath, &O::encryption_key_file,
-        "file with the key that all clients share and the aggregator must not have: at least 32 "
-        "random characters, readable by its owner only")
+        "file with the key that all clients share and the aggregator must not have, or that all "
+        "ranks share: at least 32 random characters, readable by its owner only")
         .Example("clients.key")
         .Needs("encryption=tenseal"),
     Now("dp-clip", kEncryption, kReal, &O::dp_clip,

@@ -189,21 +189,58 @@ absl::Status CheckTracing(const Options& options) {
   return absl::OkStatus();
 }
 
+absl::Status CheckKeyFile(const Options& options, std::string_view who) {
+  if (options.encryption != "tenseal" || !options.encryption_key_file.empty()) {
+    return absl::OkStatus();
+  }
+  return UsageError("--encryption-key-file: missing; --encryption=tenseal needs the key that all ",
+                    who, " share (`openssl rand -hex 32` makes one)");
+}
+
+// Of ranks, which sum ciphertexts on CPUs.
+absl::Status CheckEncryptedSums(const Options& options) {
+  if (options.parallel != "data" || options.encryption.empty()) return absl::OkStatus();
+  const auto exclude = [&](std::string_view other, std::string_view why) {
+    return UsageError("--encryption=", options.encryption, " and --", other,
+                      ": cannot be used together; ", why);
+  };
+  if (options.encryption != "tenseal") {
+    return exclude("parallel=data",
+                   "it protects clients from each other in rounds of an aggregator, which ranks do "
+                   "not have; use --parallel=federated, or --encryption=tenseal");
+  }
+  if (options.use_mpi_buffers == "True") {
+    return exclude("use-mpi-buffers=True", "MPI cannot add ciphertexts; leave that option out");
+  }
+  constexpr std::string_view kOnCpus = "ciphertexts are added on CPUs, from the hosts' memory";
+  if (options.enable_nccl) return exclude("enable-nccl", kOnCpus);
+  if (options.enable_gpu) return exclude("enable-gpu", kOnCpus);
+  if (options.dtype != "float32") {
+    return exclude(StrCat("dtype=", options.dtype), "what is encrypted is float32");
+  }
+  if (options.gradient_compression != "none") {
+    return exclude(StrCat("gradient-compression=", options.gradient_compression),
+                   "ciphertexts are as long whatever they hold");
+  }
+  if (options.optimizer == "oktopk") {
+    return exclude("optimizer=oktopk", "which gradients are the largest would be sent as it is");
+  }
+  if (options.sync_batch_norm) {
+    return exclude("sync-batch-norm", "statistics of samples would be sent as they are");
+  }
+  if (!options.elastic.empty()) {
+    return exclude("elastic", "ranks that come are given the model as it is");
+  }
+  return CheckKeyFile(options, "ranks");
+}
+
 absl::Status CheckFederation(const Options& options) {
   const bool federated = options.parallel == "federated";
   const auto exclude = [](std::string_view one, std::string_view other, std::string_view why) {
     return UsageError("--", one, " and --", other, ": cannot be used together; ", why);
   };
-  if (options.parallel == "data" && !options.encryption.empty()) {
-    return exclude(StrCat("encryption=", options.encryption), "parallel=data",
-                   "only clients of a federation (--parallel=federated) encrypt what they send");
-  }
   if (!federated) return absl::OkStatus();
-  if (options.encryption == "tenseal" && options.encryption_key_file.empty()) {
-    return UsageError(
-        "--encryption-key-file: missing; --encryption=tenseal needs the key that all clients share "
-        "(`openssl rand -hex 32` makes one)");
-  }
+  DTNN_RETURN_IF_ERROR(CheckKeyFile(options, "clients"));
   constexpr std::string_view kParallel = "parallel=federated";
   if (options.enable_gpu) {
     return exclude(kParallel, "enable-gpu", "clients train on CPUs in this version");
@@ -356,6 +393,7 @@ absl::Status CheckTogether(const Options& options) {
     }
   }
   DTNN_RETURN_IF_ERROR(CheckFederation(options));
+  DTNN_RETURN_IF_ERROR(CheckEncryptedSums(options));
   DTNN_RETURN_IF_ERROR(CheckExchange(options));
   DTNN_RETURN_IF_ERROR(CheckMathMode(options));
   DTNN_RETURN_IF_ERROR(CheckElastic(options));

@@ -181,7 +181,8 @@ inline constexpr std::string_view kCommBucket =
 
 inline constexpr std::string_view kEncryption =
     "masked: masks that cancel in the sum; clients may drop out\n"
-    "tenseal: CKKS with one key that clients share; the aggregator cannot read sums either\n"
+    "tenseal: CKKS with one key that clients share; the aggregator cannot read sums either. The "
+    "only one with --parallel=data, where ranks share the key\n"
     "openfhe: CKKS with threshold keys, which no client has alone; all clients of a round must "
     "stay to its end\n";
 

@@ -176,6 +176,7 @@ class BenchmarkRun {
         MakeTrainerOptions(run_.options, run_.metric_set, run_.optimizer, run_.communicator);
     if (run_.best_of) trainer.best_of = &*run_.best_of;
     trainer.reducer.collectives = run_.collectives.get();
+    trainer.reducer.sum = run_.encrypted_sum;
     DTNN_ASSIGN_OR_RETURN(trainer_, Trainer::Create(run_.graph, *store_, *run_.context, trainer));
     const bool schedules = !run_.options.evaluate_only && run_.proximal == nullptr;
     if (schedules) DTNN_RETURN_IF_ERROR(MakeSchedule());

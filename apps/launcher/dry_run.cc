@@ -9,6 +9,7 @@
 #include "apps/launcher/model_file.h"
 #include "apps/launcher/run_memory.h"
 #include "apps/make/make_dataset.h"
+#include "apps/make/make_encryption.h"
 #include "apps/make/make_model.h"
 #include "apps/make/make_trainer_options.h"
 #include "apps/make/make_training.h"
@@ -46,6 +47,11 @@ std::string DescribeRanks(const Options& options, int ranks, int64_t batch, cons
                       "**** Gradients, every step: about %s per rank, in a sparse sum after the "
                       "backward pass\n",
                       bytes);
+  }
+  if (EncryptsSums(options)) {
+    return text +
+           absl::StrFormat("**** Gradients, %s: %s per rank, encrypted, after the backward pass\n",
+                           often, bytes);
   }
   absl::StrAppendFormat(&text, "**** Gradients, %s: %s per rank, in %s %s the backward pass\n",
                         often, bytes, pieces, reducer.blocking ? "after" : "during");

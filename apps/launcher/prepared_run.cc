@@ -13,6 +13,7 @@
 #include "apps/make/best_of_file.h"
 #include "apps/make/make_dataset.h"
 #include "apps/make/make_device.h"
+#include "apps/make/make_encryption.h"
 #include "apps/make/make_model.h"
 #include "apps/make/make_schedulers.h"
 #include "apps/make/make_trainer_options.h"
@@ -97,6 +98,11 @@ absl::Status LoadData(PreparedRun& run, RunVoice& voice) {
     run.optimizer = run.proximal;
     DTNN_ASSIGN_OR_RETURN(run.client, FindClientPlace(run.options));
     if (!run.client->meeting.warning.empty()) voice.Warn(run.client->meeting.warning);
+  }
+  if (EncryptsSums(run.options) && run.ranks == 1) {
+    voice.Warn("--encryption has no effect with one rank, which sends nothing");
+  } else if (EncryptsSums(run.options)) {
+    DTNN_ASSIGN_OR_RETURN(run.encryption_key, ReadKeyOfRanks(run.options));
   }
   DTNN_RETURN_IF_ERROR(PrepareOutput(run, voice));
   if (!run.options.weights_and_bias_filename.empty()) {  // before the data are read
@@ -281,6 +287,11 @@ absl::Status PreparedRun::Prepare(RunVoice& voice) {
   DTNN_RETURN_IF_ERROR(Agree(communicator, CompareWithRankZero(*this)));
   DTNN_RETURN_IF_ERROR(Agree(communicator, MakeNetwork(*this, voice)));
   DTNN_RETURN_IF_ERROR(Agree(communicator, PrepareLoaders(*this, voice)));
+  if (encryption_key) {
+    auto sum = MakeEncryptedSum(options, *encryption_key, *communicator);
+    DTNN_RETURN_IF_ERROR(Agree(communicator, sum.status()));
+    encrypted_sum = *std::move(sum);
+  }
   auto joined = MakeCollectives(options, communicator, *context);
   DTNN_RETURN_IF_ERROR(Agree(communicator, joined.status()));
   collectives = *std::move(joined);

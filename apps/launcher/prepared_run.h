@@ -16,6 +16,8 @@
 #include "apps/launcher/run_voice.h"
 #include "apps/make/make_loaders.h"
 #include "comm/communicator.h"
+#include "comm/crypto/wiped.h"
+#include "comm/sum_over_ranks.h"
 #include "data/dataset.h"
 #include "data/loading/fingerprint.h"
 #include "kernels/best_of/best_of.h"
@@ -50,6 +52,8 @@ struct PreparedRun {
   std::optional<ClientPlace> client;            // likewise
   std::unique_ptr<DeviceContext> context;
   std::unique_ptr<DeviceCollectives> collectives;  // with --enable-nccl
+  std::optional<Secret> encryption_key;            // where ranks encrypt what they sum
+  SumOverRanks encrypted_sum;                      // likewise
   CheckpointFolder checkpoint_folder;
   std::optional<SavedModel> initial_model;  // where its file says which network it is
   std::shared_ptr<const Dataset> dataset;   // given before Prepare, or read by it

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "apps/make/make_encryption.h"
+
 namespace dtnn {
 namespace {
 
@@ -34,6 +36,9 @@ double ExchangedBytes(const Options& options, double elements) {
   // Of a place and a number: what each rank has found goes to one other, and what was made of it
   // to all.
   if (options.optimizer == "oktopk") return elements * 3 * options.optimizer_density * 4;
+  // Each number of a fresh ciphertext has as many bits as the modulus, of a sum twice as many; an
+  // all-reduce sends two plain ones.
+  if (EncryptsSums(options)) return elements * CkksParametersOf(options).modulus_bits() * 3 / 16;
   const bool halves = options.gradient_compression != "none";
   return elements * double(halves ? 2 : SizeOf(ElementTypeOf(options)));
 }

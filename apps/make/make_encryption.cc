@@ -1,0 +1,49 @@
+#include "apps/make/make_encryption.h"
+
+#include <cstdlib>
+#include <memory>
+#include <utility>
+
+#include "comm/codec/encrypted_all_reduce.h"
+#include "comm/crypto/job_secret.h"
+#include "comm/job/exit_code.h"
+#include "comm/tcp/job_environment.h"
+
+namespace dtnn {
+
+absl::StatusOr<Secret> ReadEncryptionKey(const Options& options, std::string_view purpose) {
+  KeepFromDumps();
+  DTNN_ASSIGN_OR_RETURN(const JobSecret key, OfFlag(ReadSecretFile(options.encryption_key_file),
+                                                    "--encryption-key-file"));
+  return key.Derive(purpose);
+}
+
+bool EncryptsSums(const Options& options) {
+  return options.parallel == "data" && options.encryption == "tenseal";
+}
+
+absl::StatusOr<Secret> ReadKeyOfRanks(const Options& options) {
+  return ReadEncryptionKey(options, "DTNN ranks: key of encrypted sums");
+}
+
+ckks::CkksParameters CkksParametersOf(const Options& options) {
+  return {.log2_degree = int(options.encryption_poly_degree),
+          .log2_scale = int(options.encryption_global_scale),
+          .security = std::atoi(options.encryption_security_level.c_str())};
+}
+
+absl::StatusOr<SumOverRanks> MakeEncryptedSum(const Options& options, const Secret& key,
+                                              Communicator& communicator) {
+  absl::StatusOr<std::shared_ptr<EncryptedAllReduce>> sum =
+      EncryptedAllReduce::Create(communicator, CkksParametersOf(options), key);
+  if (absl::IsInvalidArgument(sum.status())) {
+    return UsageError(
+        "--encryption=tenseal with --encryption-key-file, --encryption-poly-degree, "
+        "--encryption-global-scale and --encryption-security-level: ",
+        sum.status().message());
+  }
+  DTNN_RETURN_IF_ERROR(sum.status());
+  return [sum = *std::move(sum)](const Tensor& tensor) { return sum->Sum(tensor); };
+}
+
+}  // namespace dtnn
