@@ -3,15 +3,17 @@
 #ifndef DTNN_DATA_LOADING_BATCH_VALUES_H_
 #define DTNN_DATA_LOADING_BATCH_VALUES_H_
 
+#include <cstdint>
+
 #include "absl/status/statusor.h"
 #include "data/loading/loader.h"
 #include "tensor/tensor.h"
 
 namespace dtnn {
 
-// `x` of a batch of values; of a batch of bytes, what a device makes of it, which takes memory and
-// time.
-absl::StatusOr<Tensor> ValuesOf(const Batch& batch);
+// Of samples [first, first + count): `x` of a batch of values; of a batch of bytes, what a device
+// makes of it, which takes memory and time.
+absl::StatusOr<Tensor> ValuesOf(const Batch& batch, int64_t first, int64_t count);
 
 }  // namespace dtnn
 

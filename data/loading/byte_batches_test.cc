@@ -102,7 +102,7 @@ std::vector<std::string> Epochs(const std::shared_ptr<const Dataset>& dataset,
       EXPECT_EQ(batch->bytes != nullptr, options.bytes);
       EXPECT_EQ(batch->x.dtype(), options.bytes ? DType::kUint8 : options.dtype);
       EXPECT_EQ(batch->changes.empty(), !options.bytes || options.transforms.empty());
-      const Tensor values = *ValuesOf(*batch);
+      const Tensor values = *ValuesOf(*batch, 0, batch->count);
       EXPECT_EQ(values.dtype(), options.dtype);
       EXPECT_EQ(values.shape(),
                 SampleShape(dataset->sample(), options.format).Prepend(batch->count));

@@ -3,7 +3,6 @@
 #include <span>
 #include <utility>
 
-#include "data/loading/batch_values.h"
 #include "tensor/files/atomic_file.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/str_cat.h"
@@ -49,8 +48,7 @@ absl::Status ReportWriter::OnBatchEnd(const Pass& pass) {
     }
   }
   if (pass.kind == Pass::Kind::kValidation && pass.batch != nullptr) {
-    DTNN_ASSIGN_OR_RETURN(const Tensor x, ValuesOf(*pass.batch));
-    wrong_images_.Add(x, *pass.predictions, pass.batch->targets);
+    DTNN_RETURN_IF_ERROR(wrong_images_.Add(*pass.batch, *pass.predictions));
   }
   return options_.confusion == nullptr ? counter_.OnBatchEnd(pass) : absl::OkStatus();
 }

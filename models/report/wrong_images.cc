@@ -6,8 +6,11 @@
 #include "absl/strings/str_format.h"
 #include "data/images/encode_png.h"
 #include "data/images/thumbnail.h"
+#include "data/loading/batch_values.h"
 #include "models/report/charts/html.h"
 #include "models/report/confusion.h"
+#include "tensor/dtype.h"
+#include "tensor/status_macros.h"
 #include "tensor/text/str_cat.h"
 
 namespace dtnn {
@@ -27,27 +30,29 @@ std::string Figure(const WrongImage& wrong, std::span<const std::string> names) 
 
 }  // namespace
 
-void WrongImages::Add(const Tensor& x, const Tensor& predictions, const Tensor& targets) {
-  if (targets.dtype() != DType::kInt32 || !HoldsImages(x)) return;
+absl::Status WrongImages::Add(const Batch& batch, const Tensor& predictions) {
+  const bool images = batch.bytes != nullptr || HoldsImages(batch.x);
+  if (batch.targets.dtype() != DType::kInt32 || !images) return absl::OkStatus();
   const int64_t classes = predictions.shape()[1];
-  if (classes < 2) return;
-  DispatchFloating(x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    for (int64_t i = 0; i < x.shape()[0]; ++i) {
+  if (classes < 2) return absl::OkStatus();
+  return DispatchFloating(predictions.dtype(), [&]<typename T>(T) -> absl::Status {
+    for (int64_t i = 0; i < batch.x.shape()[0]; ++i) {
       const T* p = predictions.data<T>() + i * predictions.RowPitch();
       const int64_t predicted = std::max_element(p, p + classes) - p;
-      const int64_t truth = targets.data<int32_t>()[i];
+      const int64_t truth = batch.targets.data<int32_t>()[i];
       const double certainty = double(p[predicted]);
       if (predicted == truth || !(certainty >= 0 && certainty <= 1 + 1e-6)) continue;
       if (images_.size() == most_ && certainty <= images_.back().certainty) continue;
+      DTNN_ASSIGN_OR_RETURN(const Tensor x, ValuesOf(batch, i, 1));
       if (images_.size() == most_) images_.pop_back();
       const auto place =
           std::ranges::upper_bound(images_, certainty, std::greater(), &WrongImage::certainty);
       images_.insert(place, {.truth = truth,
                              .predicted = predicted,
                              .certainty = certainty,
-                             .image = Thumbnail(x, i, format_, kMostPixels)});
+                             .image = Thumbnail(x, 0, format_, kMostPixels)});
     }
+    return absl::OkStatus();
   });
 }
 

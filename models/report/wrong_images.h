@@ -13,7 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "data/images/image.h"
+#include "data/loading/loader.h"
 #include "tensor/format.h"
 #include "tensor/tensor.h"
 
@@ -32,9 +34,9 @@ class WrongImages {
   explicit WrongImages(TensorFormat format, size_t most = 12) : format_(format), most_(most) {}
 
   void Clear() { images_.clear(); }
-  // `x`: samples that are images; does nothing for other samples, for targets that are not classes
-  // and for predictions that are no probabilities.
-  void Add(const Tensor& x, const Tensor& predictions, const Tensor& targets);
+  // Of samples that are images; does nothing for other samples, for targets that are not classes
+  // and for predictions that are no probabilities. ResourceExhausted without memory for an image.
+  absl::Status Add(const Batch& batch, const Tensor& predictions);
   // The most certain first.
   const std::vector<WrongImage>& images() const { return images_; }
 

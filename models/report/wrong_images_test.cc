@@ -25,6 +25,11 @@ Tensor Classes(std::vector<double> values) {
   return TensorOf(DType::kInt32, shape, values);
 }
 
+void Add(WrongImages& wrong, const Tensor& x, const Tensor& predictions, const Tensor& targets) {
+  EXPECT_EQ(wrong.Add({.x = x, .targets = targets, .count = x.shape()[0]}, predictions),
+            absl::OkStatus());
+}
+
 TEST(ConfusionTest, CountsTrueAndPredictedClasses) {
   const Tensor p = TensorOf(DType::kFloat32, Shape{4, 3},
                             {.1, .2, .7, .5, .3, .2, .1, .8, .1, .4, .4, .2});  // 2, 0, 1, tie: 0
@@ -73,7 +78,7 @@ TEST(WrongImagesTest, TheMostCertainOnesStayAndLookAsTheyWere) {
   for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
     const Shape shape = format == TensorFormat::kNHWC ? Shape{4, 1, 2, 3} : Shape{4, 3, 1, 2};
     WrongImages wrong(format, 2);
-    wrong.Add(TensorOf(DType::kFloat32, shape, values), p, truth);
+    Add(wrong, TensorOf(DType::kFloat32, shape, values), p, truth);
     ASSERT_EQ(wrong.images().size(), 2u);
     EXPECT_NEAR(wrong.images()[0].certainty, .9, 1e-6);
     EXPECT_NEAR(wrong.images()[1].certainty, .7, 1e-6);
@@ -101,7 +106,7 @@ TEST(WrongImagesTest, LargeImagesBecomeSmall) {
   const Tensor x =
       TensorOf(DType::kFloat64, Shape{1, 200, 130, 5}, std::vector<double>(200 * 130 * 5, 3.0));
   WrongImages wrong(TensorFormat::kNHWC);
-  wrong.Add(x, TensorOf(DType::kFloat64, Shape{1, 2}, {.1, .9}), Classes({0}));
+  Add(wrong, x, TensorOf(DType::kFloat64, Shape{1, 2}, {.1, .9}), Classes({0}));
   ASSERT_EQ(wrong.images().size(), 1u);
   EXPECT_EQ(wrong.images()[0].image.extents, (ImageExtents{50, 33, 1}));
 }
@@ -109,11 +114,11 @@ TEST(WrongImagesTest, LargeImagesBecomeSmall) {
 TEST(WrongImagesTest, WhatIsNoImageOrNoProbabilityIsLeftOut) {
   WrongImages wrong(TensorFormat::kNHWC);
   const Tensor p = TensorOf(DType::kFloat32, Shape{1, 2}, {.1, .9});
-  wrong.Add(TensorOf(DType::kFloat32, Shape{1, 4}, {1, 2, 3, 4}), p, Classes({0}));
+  Add(wrong, TensorOf(DType::kFloat32, Shape{1, 4}, {1, 2, 3, 4}), p, Classes({0}));
   const Tensor x = TensorOf(DType::kFloat32, Shape{1, 1, 2, 1}, {1, 2});
-  wrong.Add(x, TensorOf(DType::kFloat32, Shape{1, 2}, {.1, 9}), Classes({0}));
-  wrong.Add(x, p, TensorOf(DType::kFloat32, Shape{1, 2}, {1, 0}));
-  wrong.Add(x, p, Classes({1}));
+  Add(wrong, x, TensorOf(DType::kFloat32, Shape{1, 2}, {.1, 9}), Classes({0}));
+  Add(wrong, x, p, TensorOf(DType::kFloat32, Shape{1, 2}, {1, 0}));
+  Add(wrong, x, p, Classes({1}));
   EXPECT_TRUE(wrong.images().empty());
 }
 

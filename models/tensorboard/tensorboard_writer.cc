@@ -139,7 +139,7 @@ absl::Status TensorboardWriter::OnPassBegin(const Pass& pass) {
 absl::Status TensorboardWriter::OnBatchEnd(const Pass& pass) {
   if (pass.kind != Pass::Kind::kValidation || pass.batch == nullptr) return absl::OkStatus();
   if (std::exchange(has_images_, true)) return absl::OkStatus();
-  DTNN_ASSIGN_OR_RETURN(const Tensor x, ValuesOf(*pass.batch));
+  DTNN_ASSIGN_OR_RETURN(const Tensor x, ValuesOf(*pass.batch, 0, pass.batch->count));
   images_ = ImagesOf(x, graph_.format());
   return absl::OkStatus();
 }
