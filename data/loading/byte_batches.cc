@@ -12,8 +12,19 @@
 
 namespace dtnn {
 
+namespace {
+
+// A table has 256 values of each channel.
+constexpr int64_t kMostByteChannels = 16;
+
+}  // namespace
+
 std::string WhyNoBytes(const Dataset& dataset, const TransformList& transforms, double mixup) {
   if (!dataset.byte_format()) return StrCat(dataset.name(), " gives values, not bytes");
+  if (const int64_t channels = dataset.sample().channels; channels > kMostByteChannels) {
+    return StrCat(dataset.name(), " has samples of ", channels, " channels, not of ",
+                  kMostByteChannels, " at most");
+  }
   if (mixup > 0) return "mixup mixes values";
   for (const auto& transform : transforms) {
     if (!transform->moves_pixels()) return StrCat(ToString(*transform), " computes values");

@@ -314,7 +314,9 @@ absl::Status Plan::BringBytes(const PlanInput& input) {
     device_bytes_.reset();
     device_x_.GiveBack();
     auto twin = ByteTwin::Create(*context_, input.spec, value_dtypes_[0], batch_);
-    if (!twin.ok()) return Oversized(twin.status());
+    if (!twin.ok()) {
+      return absl::IsResourceExhausted(twin.status()) ? Oversized(twin.status()) : twin.status();
+    }
     device_bytes_ = *std::move(twin);
   }
   const int64_t n = input.x.shape()[0];
