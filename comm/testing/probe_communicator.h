@@ -1,5 +1,5 @@
-// A communicator that passes everything on to another, notes the all-reduces, and fails when told:
-// for tests of what stands on top of a communicator.
+// A communicator that passes everything on to another, notes sums and broadcasts, and fails when
+// told: for tests of what stands on top of a communicator.
 
 #ifndef DTNN_COMM_TESTING_PROBE_COMMUNICATOR_H_
 #define DTNN_COMM_TESTING_PROBE_COMMUNICATOR_H_
@@ -34,6 +34,8 @@ class ProbeCommunicator : public Communicator {
 
   // Elements of every all-reduce so far.
   const std::vector<int64_t>& sizes() const { return sizes_; }
+  // Elements of every broadcast so far.
+  const std::vector<int64_t>& broadcasts() const { return broadcasts_; }
   // All-reduces that nobody has waited for yet.
   int outstanding() const { return outstanding_; }
 
@@ -50,6 +52,7 @@ class ProbeCommunicator : public Communicator {
       case CollectiveKind::kBarrier:
         return std::make_unique<Done>(inner_.Barrier(call.timeout));
       case CollectiveKind::kBroadcast:
+        broadcasts_.push_back(call.output.num_elements());
         return inner_.BroadcastAsync(call.output, call.root, call.timeout);
       case CollectiveKind::kAllGather:
         return inner_.AllGatherAsync(call.input, call.output, call.timeout);
@@ -112,7 +115,7 @@ class ProbeCommunicator : public Communicator {
   Communicator& inner_;
   int64_t left_ = std::numeric_limits<int64_t>::max();
   bool when_done_ = false;
-  std::vector<int64_t> sizes_;
+  std::vector<int64_t> sizes_, broadcasts_;
   int outstanding_ = 0;
 };
 

@@ -82,6 +82,13 @@ absl::StatusOr<std::unique_ptr<StepEngine>> StepEngine::Create(const Graph& grap
         "synchronised batch normalisation needs all ranks in every step, but with periodic model "
         "averages ranks take steps on their own");
   }
+  const GradientReducerOptions& reducer = options.reducer;
+  if (reducer.sum && (reducer.wire || reducer.collectives != nullptr || options.sync_batch_norm)) {
+    return absl::InvalidArgumentError(
+        "another sum over the ranks takes gradients as they are, on the host, and no statistics of "
+        "single batches: not with 16 bits on the wire, sums on devices or synchronised batch "
+        "normalisation");
+  }
   if (options.optimizer != nullptr && options.optimizer->sparse_sum() &&
       options.model_sync.frequency != 0) {
     return InvalidArgument("optimizer ", options.optimizer->name(),

@@ -458,5 +458,36 @@ TEST(TrainerExchangeTest, TornParametersAreNoState) {
   });
 }
 
+// With a sum of their own, ranks tell each other nothing of gradients, models and statistics beside
+// it: at the start, in every step, and at the end.
+TEST(TrainerExchangeTest, AnotherSumIsTheOnlyWayOfWhatWasLearnt) {
+  for (const int64_t frequency : {0, 2}) {
+    const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
+      ProbeCommunicator probe(communicator);
+      std::vector<int64_t> summed;
+      const Variant setup = {.normalized = true,
+                             .reducer = {.sum =
+                                             [&](const Tensor& tensor) {
+                                               summed.push_back(tensor.num_elements());
+                                               return communicator.AllReduce(tensor);
+                                             }},
+                             .model_sync = {.frequency = frequency}};
+      Rank rank(setup, &probe);
+      const absl::Status trained = rank.trainer->Train(*rank.loader, nullptr, 2, {});
+      const auto sums = [&](const Tensor& of) {
+        return std::ranges::count(summed, of.num_elements());
+      };
+      EXPECT_GE(sums(rank.store->values()) + sums(rank.store->all_values()), 1) << "at the start";
+      EXPECT_GE(summed.size(), 6u) << "gradients, or models";
+      EXPECT_EQ(sums(rank.store->statistics()) > 0, frequency == 0);
+      // Losses and metrics.
+      for (const int64_t elements : probe.sizes()) EXPECT_LE(elements, 4);
+      for (const int64_t elements : probe.broadcasts()) EXPECT_LE(elements, 4);
+      return trained;
+    });
+    EXPECT_TRUE(status.ok()) << status;
+  }
+}
+
 }  // namespace
 }  // namespace dtnn
