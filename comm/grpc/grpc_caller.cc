@@ -105,7 +105,7 @@ void GrpcCaller::OnDone(const grpc::Status& status) {
   }
   if (joined) {
     ears_.left(server);
-    ears_.cut(Unavailable("rank 0's server at ", server_, " ended the connection"));
+    ears_.cut(Unavailable(server_, " ended the connection"));
   }
   const std::lock_guard lock(mutex_);
   status_ = absl::Status(absl::StatusCode(status.error_code()), status.error_message());

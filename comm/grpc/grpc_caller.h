@@ -23,7 +23,8 @@ namespace dtnn {
 
 class GrpcCaller : public grpc::ClientBidiReactor<proto::Letter, proto::Letter> {
  public:
-  // `server`: for messages. The ears hear until the destructor returns, but only after Join.
+  // `server`: for messages, "rank 0 at 10.0.0.1:61642". The ears hear until the destructor returns,
+  // but only after Join.
   GrpcCaller(std::shared_ptr<grpc::Channel> channel, std::string server, const JobSecret& secret,
              const Instance& me, Datagrams::Ears ears);
   // Ends the call, and waits for gRPC to let go of it.

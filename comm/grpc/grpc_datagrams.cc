@@ -151,8 +151,7 @@ absl::Status GrpcDatagrams::Join(const Instance& me, const Ears& ears,
     return absl::OkStatus();
   };
   for (milliseconds pause = kPauseFirst;; pause = std::min(2 * pause, kPauseLast)) {
-    caller_ =
-        std::make_unique<GrpcCaller>(MakeChannel(), options_.address.ToString(), secret_, me, ears);
+    caller_ = std::make_unique<GrpcCaller>(MakeChannel(), server, secret_, me, ears);
     caller_->Begin();
     std::optional<absl::Status> joined;
     while (!joined) {
