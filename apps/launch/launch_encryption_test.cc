@@ -1,5 +1,6 @@
 // Training with ranks that encrypt what they sum.
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -74,6 +75,15 @@ TEST_F(LaunchEncryptionTest, TheSameIsLearntAsWithout) {
       }
     }
   }
+}
+
+TEST_F(LaunchEncryptionTest, TheServerOfRankZeroCarriesIt) {
+  setenv("PYMPI_PROTO", "grpc", 1);
+  const std::vector<double> plain = History(3, kRun);
+  const std::vector<double> encrypted = History(3, With(kRun, Encrypted(folder_ + "/key.0")));
+  unsetenv("PYMPI_PROTO");
+  ASSERT_EQ(encrypted.size(), plain.size());
+  for (size_t i = 0; i < plain.size(); ++i) EXPECT_NEAR(encrypted[i], plain[i], 1e-4) << i;
 }
 
 TEST_F(LaunchEncryptionTest, ARunIsResumed) {

@@ -77,7 +77,7 @@ absl::Status Answer(const CommandLine& command_line, const LaunchPlace& place) {
   if (PrintList(command_line.action, std::cout)) return absl::OkStatus();
   if (place.rank == 0) {
     Warn(command_line.warnings);
-    // Clients of a federation use MPI never.
+    // Clients of a federation never use MPI.
     const bool federated = command_line.options.parallel == "federated";
     Warn(EnvironmentWarnings(environ, federated ? Transport::kTcp : place.transport));
   }

@@ -201,9 +201,9 @@ absl::Status EncryptedAllReduce::SumGroup(std::span<float> numbers, size_t first
     return Put(message, own_.At(SlotOf(i)));
   });
   if (absl::IsInvalidArgument(encoded)) {
-    return Fail(
-        absl::OutOfRangeError(StrCat("encrypted sum: rank ", me_, " ", encoded.message(),
-                                     ": training has diverged; a lower learning rate may help")));
+    return Fail(absl::OutOfRangeError(
+        StrCat("encrypted sum: rank ", me_, " ", encoded.message(),
+               "; if training has diverged, a lower learning rate may help")));
   }
   DTNN_RETURN_IF_ERROR(Fail(encoded));
   DTNN_RETURN_IF_ERROR(SendToAdders(count));
