@@ -276,6 +276,14 @@ absl::Status Run(const std::vector<std::string>& arguments) {
       {"fwd", Direction::kForward},
       {"bwd_data", Direction::kBackwardData},
       {"bwd_filter", Direction::kBackwardFilter}};
+  const std::vector<std::string_view> variants = Conv2dVariantNames();
+  for (const std::string_view name : SplitList(options.variants)) {
+    if (name == "auto" || std::ranges::count(variants, name) > 0) continue;
+    std::string known = "auto";
+    for (const std::string_view variant : variants) (known += ", ") += variant;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--variants: \"", std::string(name), "\" is not one of ", known));
+  }
   for (const NamedConvolution& shape : shapes) {
     if (!shape.name.starts_with(options.names)) continue;
     if (options.list) {
