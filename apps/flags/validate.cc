@@ -383,7 +383,9 @@ absl::Status CheckTogether(const Options& options) {
         "could read; leave it out, or let the GPUs sum them with --enable-nccl");
   }
   if (options.conv_variant != "auto" && options.enable_gpu) {
-    return exclude("conv-variant", "enable-gpu");
+    return UsageError(
+        "--conv-variant and --enable-gpu: cannot be used together; the variants are "
+        "algorithms of the CPU, on GPUs cuDNN has its own");
   }
   for (const std::string& path :
        {options.dataset_path, options.dataset_train_path, options.dataset_test_path}) {
@@ -437,6 +439,11 @@ void Warn(const Options& options, std::vector<std::string>& warnings) {
     warnings.push_back(
         "--schedulers: stop_at_loss without --stop-at-loss-threshold ends a run that watches an "
         "accuracy after its first epoch");
+  }
+  if (options.encryption_security_level == "0" && !options.encryption.empty()) {
+    warnings.push_back(
+        "--encryption-security-level=0: nobody checks that --encryption-poly-degree and "
+        "--encryption-global-scale protect anything; for experiments only");
   }
   const bool smaller = BetterOf(options.early_stopping_metric) == Better::kSmaller;
   if (Contains(options.schedulers, "early_stopping") &&

@@ -85,6 +85,11 @@ TEST(ValidateTest, SettingsWithoutEffectAreWarnedOf) {
   EXPECT_EQ(Parse({"--non-blocking-mpi", "--parallel=sequential"})->warnings,
             Arguments{"--use-blocking-mpi has no effect with --parallel=sequential"});
   EXPECT_EQ(Parse({"--evaluate-only"})->warnings.size(), 1u);
+  const Arguments encrypted = {"--parallel=data", "--encryption=tenseal", "--encryption-key-file=k",
+                               "--encryption-security-level=0"};
+  ASSERT_EQ(Parse(encrypted)->warnings.size(), 1u);
+  EXPECT_THAT(Parse(encrypted)->warnings[0],
+              ::testing::HasSubstr("--encryption-security-level=0: nobody checks"));
   EXPECT_EQ(Parse({"--evaluate-only", "--num-epochs=3"})->warnings.size(), 2u);
 }
 

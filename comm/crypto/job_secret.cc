@@ -22,7 +22,7 @@ void KeepFromDumps() {
 
 absl::StatusOr<JobSecret> JobSecret::Of(std::string_view text) {
   if (text.size() < kLeast) {
-    return InvalidArgument("the job's secret has ", text.size(), " characters, expected at least ",
+    return InvalidArgument("the secret has ", text.size(), " characters, expected at least ",
                            kLeast, "; `openssl rand -hex 32` makes one");
   }
   DTNN_ASSIGN_OR_RETURN(const Hash key, Sha256({AsBytes("DTNN job's secret"), AsBytes(text)}));

@@ -70,7 +70,7 @@ TEST(JobEnvironmentTest, WithoutASecretTheErrorSaysHowToGetOne) {
   EXPECT_THAT(ErrorOf({}), HasSubstr("neither DTNN_JOB_SECRET nor DTNN_JOB_SECRET_FILE is set"));
   EXPECT_THAT(ErrorOf({}), HasSubstr("openssl rand -hex 32"));
   const std::string error = ErrorOf({{"DTNN_JOB_SECRET", "swordfish"}});
-  EXPECT_THAT(error, HasSubstr("DTNN_JOB_SECRET: the job's secret has 9 characters"));
+  EXPECT_THAT(error, HasSubstr("DTNN_JOB_SECRET: the secret has 9 characters"));
   EXPECT_EQ(error.find("swordfish"), error.npos);
 }
 
@@ -96,8 +96,7 @@ TEST(JobEnvironmentTest, ASecretMayBeInAFileOfItsOwner) {
   EXPECT_THAT(ErrorOf({{"DTNN_JOB_SECRET_FILE", open}}),
               HasSubstr(open + ": other users may read"));
   const std::string brief = SecretFile("brief", "swordfish\n", kPrivate);
-  EXPECT_THAT(ErrorOf({{"DTNN_JOB_SECRET_FILE", brief}}),
-              HasSubstr(brief + ": the job's secret has 9"));
+  EXPECT_THAT(ErrorOf({{"DTNN_JOB_SECRET_FILE", brief}}), HasSubstr(brief + ": the secret has 9"));
   EXPECT_THAT(ErrorOf({{"DTNN_JOB_SECRET_FILE", path + "x"}}), HasSubstr(path + "x"));
   EXPECT_THAT(ErrorOf({{"DTNN_JOB_SECRET_FILE", path}, {"DTNN_JOB_SECRET", kSecret}}),
               HasSubstr("are both set"));
