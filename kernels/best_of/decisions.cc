@@ -75,7 +75,9 @@ absl::StatusOr<CandidateTime> ParseCandidate(std::string_view text) {
 absl::StatusOr<std::pair<BestOfKey, Decision>> ParseLine(std::string_view line) {
   const std::vector<std::string_view> parts = Split(line, ' ');
   if (parts.size() < 3) {
-    return InvalidArgument("is ", Quoted(line), ", expected KEY CHOICE NAME=MICROSECONDS ...");
+    return InvalidArgument("is ", Quoted(line),
+                           ", expected KEY CHOICE NAME=MICROSECONDS ...; delete the line, or "
+                           "the file, and it is timed again");
   }
   std::pair<BestOfKey, Decision> parsed;
   DTNN_ASSIGN_OR_RETURN(parsed.first, ParseKey(parts[0]));
