@@ -20,7 +20,8 @@ constexpr int64_t kMostByteChannels = 16;
 }  // namespace
 
 std::string WhyNoBytes(const Dataset& dataset, const TransformList& transforms, double mixup) {
-  if (!dataset.byte_format()) return StrCat(dataset.name(), " gives values, not bytes");
+  if (!dataset.byte_format())
+    return StrCat(dataset.name(), ", as it is read here, gives values, not bytes");
   if (const int64_t channels = dataset.sample().channels; channels > kMostByteChannels) {
     return StrCat(dataset.name(), " has samples of ", channels, " channels, not of ",
                   kMostByteChannels, " at most");

@@ -191,7 +191,8 @@ TEST(ByteBatchesTest, SayWhatStandsAgainstThem) {
   for (const char* const computing : {"resized_crop", "rotate", "color_jitter"}) {
     EXPECT_THAT(WhyNoBytes(*mnist, *ParseTransforms(computing), 0), HasSubstr(" computes values"));
   }
-  EXPECT_EQ(WhyNoBytes(testing::CountingDataset(3), {}, 0), "counting gives values, not bytes");
+  EXPECT_EQ(WhyNoBytes(testing::CountingDataset(3), {}, 0),
+            "counting, as it is read here, gives values, not bytes");
   EXPECT_NE(WhyNoBytes(*Npz(DType::kFloat32), {}, 0), "");
   EXPECT_NE(WhyNoBytes(**Transform(mnist, {.resize = 4}), {}, 0), "") << "values are resized";
 
