@@ -4,11 +4,11 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "comm/local.h"
+#include "comm/testing/passing_communicator.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/status_macros.h"
@@ -45,32 +45,20 @@ std::vector<absl::Status> Ends(int ranks, absl::FunctionRef<absl::Status(Communi
 }
 
 // Passes everything on to another; changes a byte of one of the messages between two ranks.
-class TamperingCommunicator : public Communicator {
+class TamperingCommunicator : public testing::PassingCommunicator {
  public:
   TamperingCommunicator(Communicator& inner, int message)
-      : Communicator(inner.rank(), inner.size(), {}), inner_(inner), left_(message) {}
-  void Abort(const absl::Status& why) override { inner_.Abort(why); }
-  std::vector<int> lost() const override { return inner_.lost(); }
-  std::optional<int32_t> AwaitDeparture(int rank, Timeout timeout) override {
-    return inner_.AwaitDeparture(rank, timeout);
-  }
-  void set_farewell(int32_t word) override { inner_.set_farewell(word); }
+      : PassingCommunicator(inner), left_(message) {}
 
  protected:
   std::unique_ptr<Work> Start(const Collective& call) override {
-    if (call.kind == CollectiveKind::kAllGather) {
-      return inner_.AllGatherAsync(call.input, call.output, call.timeout);
+    if (call.kind == CollectiveKind::kSend && left_-- == 0) {
+      call.input.data<uint8_t>()[call.input.num_elements() / 2] ^= 1;
     }
-    if (call.kind == CollectiveKind::kReceive) {
-      return inner_.ReceiveAsync(call.output, call.root, call.timeout);
-    }
-    EXPECT_EQ(call.kind, CollectiveKind::kSend);
-    if (left_-- == 0) call.input.data<uint8_t>()[call.input.num_elements() / 2] ^= 1;
-    return inner_.SendAsync(call.input, call.root, call.timeout);
+    return PassingCommunicator::Start(call);
   }
 
  private:
-  Communicator& inner_;
   int left_;
 };
 

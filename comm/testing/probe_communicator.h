@@ -7,21 +7,20 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "comm/communicator.h"
+#include "comm/testing/passing_communicator.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn::testing {
 
-class ProbeCommunicator : public Communicator {
+class ProbeCommunicator : public PassingCommunicator {
  public:
   // `inner` must outlive the probe.
-  explicit ProbeCommunicator(Communicator& inner)
-      : Communicator(inner.rank(), inner.size(), {}), inner_(inner) {}
+  explicit ProbeCommunicator(Communicator& inner) : PassingCommunicator(inner) {}
 
   // All-reduce number `count` from now, from 0, fails instead of being passed on, and breaks the
   // group.
@@ -39,30 +38,12 @@ class ProbeCommunicator : public Communicator {
   // All-reduces that nobody has waited for yet.
   int outstanding() const { return outstanding_; }
 
-  void Abort(const absl::Status& why) override { inner_.Abort(why); }
-  std::vector<int> lost() const override { return inner_.lost(); }
-  std::optional<int32_t> AwaitDeparture(int rank, Timeout timeout) override {
-    return inner_.AwaitDeparture(rank, timeout);
-  }
-  void set_farewell(int32_t word) override { inner_.set_farewell(word); }
-
  protected:
   std::unique_ptr<Work> Start(const Collective& call) override {
-    switch (call.kind) {
-      case CollectiveKind::kBarrier:
-        return std::make_unique<Done>(inner_.Barrier(call.timeout));
-      case CollectiveKind::kBroadcast:
-        broadcasts_.push_back(call.output.num_elements());
-        return inner_.BroadcastAsync(call.output, call.root, call.timeout);
-      case CollectiveKind::kAllGather:
-        return inner_.AllGatherAsync(call.input, call.output, call.timeout);
-      case CollectiveKind::kSend:
-        return inner_.SendAsync(call.input, call.root, call.timeout);
-      case CollectiveKind::kReceive:
-        return inner_.ReceiveAsync(call.output, call.root, call.timeout);
-      case CollectiveKind::kAllReduce:
-        break;
+    if (call.kind == CollectiveKind::kBroadcast) {
+      broadcasts_.push_back(call.output.num_elements());
     }
+    if (call.kind != CollectiveKind::kAllReduce) return PassingCommunicator::Start(call);
     sizes_.push_back(call.input.num_elements());
     if (left_-- == 0) {
       absl::Status status = absl::UnavailableError("the probe was told to fail");
@@ -79,11 +60,6 @@ class ProbeCommunicator : public Communicator {
   }
 
  private:
-  struct Done : Work {
-    explicit Done(absl::Status s) : status(std::move(s)) {}
-    absl::Status Wait() override { return status; }
-    absl::Status status;
-  };
   struct Failing : Work {
     Failing(std::unique_ptr<Work> w, Communicator& g, absl::Status s)
         : work(std::move(w)), group(g), status(std::move(s)) {}
@@ -112,7 +88,6 @@ class ProbeCommunicator : public Communicator {
     bool waited = false;
   };
 
-  Communicator& inner_;
   int64_t left_ = std::numeric_limits<int64_t>::max();
   bool when_done_ = false;
   std::vector<int64_t> sizes_, broadcasts_;
