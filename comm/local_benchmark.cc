@@ -5,6 +5,7 @@
 
 #include "benchmark/benchmark.h"
 #include "comm/local.h"
+#include "comm/testing/rounds.h"
 
 namespace dtnn {
 namespace {
@@ -15,27 +16,12 @@ void BM_LocalAllReduce(benchmark::State& state) {
   constexpr int kInner = 4;  // collectives per round: the threads' start is not what is measured
   const absl::Status status = RunRanks(ranks, [&](Communicator& c) -> absl::Status {
     const absl::StatusOr<Tensor> x = Tensor::Zeros(DType::kFloat32, {bytes / 4});
-    const absl::StatusOr<Tensor> more = Tensor::Zeros(DType::kUint8, {1});
-    if (!x.ok() || !more.ok()) return absl::ResourceExhaustedError("no memory");
-    // Rank 0 owns the clock and tells the others whether there is another round.
-    const auto round = [&](bool go_on) -> absl::StatusOr<bool> {
-      *more->data<uint8_t>() = go_on;
-      if (absl::Status s = c.Broadcast(*more, 0); !s.ok()) return s;
-      if (*more->data<uint8_t>() == 0) return false;
-      for (int i = 0; i < kInner; ++i) {
-        if (absl::Status s = c.AllReduce(*x); !s.ok()) return s;
-      }
-      return true;
-    };
-    absl::StatusOr<bool> go_on = true;
-    if (c.rank() == 0) {
-      for (auto _ : state) {
-        if (go_on = round(true); !go_on.ok()) return go_on.status();
-      }
-      return round(false).status();
-    }
-    while (go_on.ok() && *go_on) go_on = round(true);
-    return go_on.status();
+    if (!x.ok()) return x.status();
+    return testing::RunRounds(state, c, [&] {
+      absl::Status s;
+      for (int i = 0; i < kInner && s.ok(); ++i) s = c.AllReduce(*x);
+      return s;
+    });
   });
   if (!status.ok()) state.SkipWithError(std::string(status.message()).c_str());
   const double total = double(bytes) * kInner * double(state.iterations());

@@ -7,6 +7,7 @@
 #include "benchmark/benchmark.h"
 #include "comm/codec/encrypted_all_reduce.h"
 #include "comm/local.h"
+#include "comm/testing/rounds.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
@@ -18,25 +19,9 @@ void BM_EncryptedAllReduce(benchmark::State& state) {
   const bool encrypted = state.range(2) != 0;
   const absl::Status status = RunRanks(ranks, [&](Communicator& c) -> absl::Status {
     DTNN_ASSIGN_OR_RETURN(const Tensor numbers, Tensor::Zeros(DType::kFloat32, {elements}));
-    DTNN_ASSIGN_OR_RETURN(const Tensor more, Tensor::Zeros(DType::kUint8, {1}));
     DTNN_ASSIGN_OR_RETURN(const auto sum, EncryptedAllReduce::Create(c, {}, Secret()));
-    // Rank 0 owns the clock and tells the others whether there is another round.
-    const auto round = [&](bool go_on) -> absl::StatusOr<bool> {
-      *more.data<uint8_t>() = go_on;
-      DTNN_RETURN_IF_ERROR(c.Broadcast(more, 0));
-      if (*more.data<uint8_t>() == 0) return false;
-      DTNN_RETURN_IF_ERROR(encrypted ? sum->Sum(numbers) : c.AllReduce(numbers));
-      return true;
-    };
-    absl::StatusOr<bool> go_on = true;
-    if (c.rank() == 0) {
-      for (auto _ : state) {
-        if (go_on = round(true); !go_on.ok()) return go_on.status();
-      }
-      return round(false).status();
-    }
-    while (go_on.ok() && *go_on) go_on = round(true);
-    return go_on.status();
+    return testing::RunRounds(state, c,
+                              [&] { return encrypted ? sum->Sum(numbers) : c.AllReduce(numbers); });
   });
   if (!status.ok()) state.SkipWithError(std::string(status.message()).c_str());
   state.SetItemsProcessed(state.iterations() * elements);

@@ -7,6 +7,7 @@
 #include "benchmark/benchmark.h"
 #include "comm/gradients/gradient_reducer.h"
 #include "comm/local.h"
+#include "comm/testing/rounds.h"
 
 namespace dtnn {
 namespace {
@@ -28,34 +29,22 @@ void BM_GradientReducer(benchmark::State& state) {
   const absl::Status status = RunRanks(ranks, [&](Communicator& c) -> absl::Status {
     const absl::StatusOr<Tensor> gradients = Tensor::Zeros(DType::kFloat32, {elements});
     const absl::StatusOr<Tensor> parameters = Tensor::Zeros(DType::kFloat32, {elements});
-    const absl::StatusOr<Tensor> more = Tensor::Zeros(DType::kUint8, {1});
-    if (!gradients.ok() || !parameters.ok() || !more.ok()) {
+    if (!gradients.ok() || !parameters.ok()) {
       return absl::ResourceExhaustedError("no memory");
     }
     GradientReducer reducer(c, DType::kFloat32, elements, options);
-    // Rank 0 owns the clock and tells the others whether there is another round.
-    const auto round = [&](bool go_on) -> absl::StatusOr<bool> {
-      *more->data<uint8_t>() = go_on;
-      if (absl::Status s = c.Broadcast(*more, 0); !s.ok()) return s;
-      if (*more->data<uint8_t>() == 0) return false;
-      if (absl::Status s = reducer.Begin(*gradients); !s.ok()) return s;
-      const absl::Status s = reducer.Finish([&](size_t bucket) {
-        Follow(*parameters, *gradients, reducer.buckets()[bucket]);
-        return absl::OkStatus();
-      });
-      if (!s.ok()) return s;
-      return true;
-    };
-    absl::StatusOr<bool> go_on = true;
-    if (c.rank() == 0) {
-      for (auto _ : state) {
-        if (go_on = round(true); !go_on.ok()) return go_on.status();
+    const absl::Status done = testing::RunRounds(state, c, [&] {
+      absl::Status s = reducer.Begin(*gradients);
+      if (s.ok()) {
+        s = reducer.Finish([&](size_t bucket) {
+          Follow(*parameters, *gradients, reducer.buckets()[bucket]);
+          return absl::OkStatus();
+        });
       }
-      exposed = reducer.exposed_seconds() / double(reducer.steps());
-      return round(false).status();
-    }
-    while (go_on.ok() && *go_on) go_on = round(true);
-    return go_on.status();
+      return s;
+    });
+    if (c.rank() == 0) exposed = reducer.exposed_seconds() / double(reducer.steps());
+    return done;
   });
   if (!status.ok()) state.SkipWithError(std::string(status.message()).c_str());
   state.counters["GB/s"] = benchmark::Counter(double(elements) * 4e-9 * double(state.iterations()),
