@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <utility>
 
 #include "apps/make/make_encryption.h"
@@ -57,15 +56,16 @@ ProtectionOptions ProtectionOf(const Options& options) {
                           : options.encryption == "tenseal" ? Protection::kSharedKey
                           : options.encryption == "openfhe" ? Protection::kThreshold
                                                             : Protection::kNone;
-  protection.log2_degree = int(options.encryption_poly_degree);
+  const ckks::CkksParameters given = CkksParametersOf(options);
+  protection.log2_degree = given.log2_degree;
+  protection.security = given.security;
   // With threshold keys the default is another one.
   if (protection.protection == Protection::kSharedKey ||
       options.given.contains("encryption-global-scale")) {
-    protection.log2_scale = int(options.encryption_global_scale);
+    protection.log2_scale = given.log2_scale;
   }
   protection.privacy = {
       .clip = options.dp_clip, .noise = options.dp_noise, .delta = options.dp_delta};
-  protection.security = std::atoi(options.encryption_security_level.c_str());
   return protection;
 }
 
