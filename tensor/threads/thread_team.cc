@@ -19,26 +19,25 @@ void Pause() {
 }
 
 // Waits until `word` is no longer `old`; returns what it is then.
-uint32_t WaitWhile(const std::atomic<uint32_t>& word, uint32_t old) {
+uint32_t WaitWhile(WaitableWord& word, uint32_t old) {
   constexpr int kLooks = 16;  // between two looks at the clock
   const auto end = std::chrono::steady_clock::now() + kSpin;
   do {
     for (int i = 0; i < kLooks; ++i) {
-      const uint32_t now = word.load(std::memory_order_acquire);
+      const uint32_t now = word.Load(std::memory_order_acquire);
       if (now != old) return now;
       Pause();
     }
   } while (std::chrono::steady_clock::now() < end);
-  word.wait(old, std::memory_order_acquire);
-  return word.load(std::memory_order_acquire);
+  return word.SleepWhile(old);
 }
 
 }  // namespace
 
 ThreadTeam::~ThreadTeam() {
   over_.store(true, std::memory_order_relaxed);
-  jobs_.fetch_add(1, std::memory_order_release);
-  jobs_.notify_all();
+  jobs_.FetchAdd(1);
+  jobs_.Wake();
   for (std::thread& worker : workers_) worker.join();
 }
 
@@ -63,11 +62,11 @@ void ThreadTeam::Run(int threads, int chunks, absl::FunctionRef<void(int, int, i
   }
   StartWorkers(threads - 1);
   job_ = {threads, chunks, &body};
-  gate_.store(kOpen, std::memory_order_release);
-  jobs_.fetch_add(1, std::memory_order_release);
-  jobs_.notify_all();
+  gate_.Store(kOpen, std::memory_order_release);
+  jobs_.FetchAdd(1);
+  jobs_.Wake();
   TakeChunks(0);
-  uint32_t inside = gate_.fetch_and(~kOpen, std::memory_order_acq_rel) & ~kOpen;
+  uint32_t inside = gate_.FetchAnd(~kOpen) & ~kOpen;
   while (inside != 0) inside = WaitWhile(gate_, inside);
 }
 
@@ -82,17 +81,17 @@ void ThreadTeam::RunWorker(int thread) {
 }
 
 bool ThreadTeam::Enter(int thread) {
-  uint32_t gate = gate_.load(std::memory_order_relaxed);
+  uint32_t gate = gate_.Load(std::memory_order_relaxed);
   do {
     if ((gate & kOpen) == 0) return false;
-  } while (!gate_.compare_exchange_weak(gate, gate + 1, std::memory_order_acq_rel));
+  } while (!gate_.CompareExchange(gate, gate + 1));
   if (thread < job_.threads) return true;
   Leave();
   return false;
 }
 
 void ThreadTeam::Leave() {
-  if (gate_.fetch_sub(1, std::memory_order_acq_rel) == 1) gate_.notify_one();
+  if (gate_.FetchAdd(~uint32_t{0}) == 1) gate_.Wake();
 }
 
 void ThreadTeam::TakeChunks(int thread) {

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "tensor/threads/waitable_word.h"
 
 namespace dtnn {
 
@@ -61,10 +62,10 @@ class ThreadTeam {
   int capacity_ = 0;  // shares
   Job job_;           // written while nobody is inside
   // Announces a job. Changes once more when the team ends.
-  alignas(64) std::atomic<uint32_t> jobs_{0};
+  alignas(64) WaitableWord jobs_;
   std::atomic<bool> over_{false};
   // kOpen while workers may join, plus the number of those inside.
-  alignas(64) std::atomic<uint32_t> gate_{0};
+  alignas(64) WaitableWord gate_;
 };
 
 }  // namespace dtnn
