@@ -56,6 +56,8 @@ class Handshake {
   // What is to be sent now, once.
   std::string TakeOutput();
   bool done() const { return state_ == State::kDone; }
+  // Of the accepting side: the caller has been challenged, and its proof comes next.
+  bool challenged() const { return state_ == State::kProof; }
 
   // Of the accepting side, when done:
   int peer() const { return peer_; }

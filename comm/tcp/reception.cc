@@ -7,12 +7,13 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
-#include <map>
+#include <iterator>
 #include <memory>
 #include <optional>
-#include <string_view>
+#include <tuple>
 #include <utility>
 
+#include "comm/make_room.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
@@ -70,17 +71,17 @@ bool Reception::Expects(int rank) const {
          });
 }
 
-void Reception::Refuse(Stranger& stranger, const absl::Status& why) {
+void Reception::Refuse(Stranger& stranger, const absl::Status& why, Clock::time_point now) {
   refused_ = StrCat(stranger.greeting.address, stranger.greeting.broken ? ": " : ", which ",
                     why.message());
   stranger.refused = true;
-  stranger.greeting.end = Clock::now() + kRefusedTime;
+  stranger.greeting.end = now + kRefusedTime;
   shutdown(stranger.greeting.stream->descriptor(), SHUT_WR);
 }
 
-bool Reception::Hear(Stranger& stranger, std::vector<Greeting>& arrived) {
+bool Reception::Hear(Stranger& stranger, Clock::time_point now, std::vector<Greeting>& arrived) {
   Greeting& greeting = stranger.greeting;
-  const bool over = Clock::now() >= greeting.end;
+  const bool over = now >= greeting.end;
   stranger.turn = turn_;
   if (!stranger.refused) {
     absl::Status status = greeting.Advance();
@@ -90,40 +91,41 @@ bool Reception::Hear(Stranger& stranger, std::vector<Greeting>& arrived) {
       return true;
     }
     if (status.ok() && over) status = Unavailable("said too little");
-    if (!status.ok()) Refuse(stranger, status);
+    if (!status.ok()) Refuse(stranger, status, now);
   }
   return over || (stranger.refused && Discard(*greeting.stream));
 }
 
-absl::StatusOr<std::vector<Greeting>> Reception::Advance(std::span<const pollfd> polled) {
+absl::StatusOr<std::vector<Greeting>> Reception::Advance(std::span<const pollfd> polled,
+                                                         Clock::time_point now) {
   using Place = std::list<Stranger>::iterator;
-  const Clock::time_point now = Clock::now();
   std::vector<Place> due;
   size_t at = 1;
   for (Place stranger = strangers_.begin(); stranger != strangers_.end(); ++stranger, ++at) {
+    if (polled[at].revents != 0) stranger->news = now;
     if (polled[at].revents != 0 || now >= stranger->greeting.end) due.push_back(stranger);
   }
-  // Who was heard long ago comes first: nobody has all turns for himself.
-  std::ranges::stable_sort(due, {}, [](Place stranger) { return stranger->turn; });
+  std::ranges::stable_sort(due, {}, [](Place stranger) {
+    return std::tuple(!stranger->greeting.handshake.challenged(), stranger->turn);
+  });
   due.resize(std::min(due.size(), kMostPerTurn));
   ++turn_;
   std::vector<Greeting> arrived;
   for (const Place stranger : due) {
-    if (Hear(*stranger, arrived)) strangers_.erase(stranger);
+    if (Hear(*stranger, now, arrived)) strangers_.erase(stranger);
   }
-  if (polled[0].revents != 0) DTNN_RETURN_IF_ERROR(AcceptSome());
+  if (polled[0].revents != 0) DTNN_RETURN_IF_ERROR(AcceptSome(now));
   return arrived;
 }
 
-void Reception::MakeRoom() {
-  std::map<std::string_view, size_t> places;
-  size_t most = 0;
-  for (const Stranger& stranger : strangers_) most = std::max(most, ++places[stranger.host]);
-  strangers_.erase(std::ranges::find_if(
-      strangers_, [&](const Stranger& stranger) { return places[stranger.host] == most; }));
+void Reception::MakeRoom(Clock::time_point now) {
+  std::vector<WaitingCaller> callers;
+  for (const Stranger& stranger : strangers_) callers.push_back({stranger.host, stranger.news});
+  const size_t drop = CallerToDrop(callers, now, random_());
+  strangers_.erase(std::next(strangers_.begin(), ptrdiff_t(drop)));
 }
 
-absl::Status Reception::AcceptSome() {
+absl::Status Reception::AcceptSome(Clock::time_point now) {
   for (size_t i = 0; i < kMostPerTurn; ++i) {
     DTNN_ASSIGN_OR_RETURN(std::optional<Socket> socket, Accept(listener_));
     if (!socket) break;
@@ -134,9 +136,10 @@ absl::Status Reception::AcceptSome() {
                          .address = from->ToString(),
                          .handshake = Handshake::Accepting(
                              secret_, rank_, size_, [this](int rank) { return Expects(rank); }),
-                         .end = Clock::now() + kStrangersTime};
-    strangers_.push_back({.greeting = std::move(greeting), .host = from->host});
-    if (strangers_.size() > kMostStrangers) MakeRoom();
+                         .end = now + kStrangersTime};
+    strangers_.push_back(
+        {.greeting = std::move(greeting), .host = from->host, .turn = turn_, .news = now});
+    if (strangers_.size() > kMostStrangers) MakeRoom(now);
   }
   return absl::OkStatus();
 }

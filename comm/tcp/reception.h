@@ -1,11 +1,13 @@
-// The door of a rank: who connects to its listener, until he has proved to be a rank that is
-// awaited, or has been told why he cannot join.
+// The door of a rank: the processes that connect to its listener, until each has proved to be a
+// rank that is awaited, or has been told why it cannot join.
 //
-// Strangers get a few seconds and one of 128 places, and each turn looks only at a few of those
-// from whom there is news. Where all places are taken, the oldest of the address that has most
-// makes room: whoever calls from a single address cannot push out those of others, who calls from a
-// hundred can. Of memory each gets less than 300 bytes here; with TLS also what a handshake takes,
-// which is at most 200 KiB (comm/tls/tls_stream.h).
+// A caller gets a few seconds and one of 128 places. Where all places are taken, make_room.h says
+// which caller loses its own: those that call from a single address cannot push out those of
+// others, those that call from a hundred can. A turn hears only a few of the callers from which
+// something has come: first those whose proof is all that is missing, then those that have not been
+// heard for longest, so that no caller waits for those that came after it. Each gets less than 300
+// bytes of memory here; with TLS also what a handshake takes, which is at most 200 KiB
+// (comm/tls/tls_stream.h).
 //
 // Rank 0's stays open as long as the job: a process that comes when all ranks are there is refused
 // at once.
@@ -18,6 +20,7 @@
 #include <chrono>
 #include <cstdint>
 #include <list>
+#include <random>
 #include <set>
 #include <span>
 #include <string>
@@ -51,8 +54,9 @@ class Reception : public Door {
   absl::Status Turn(std::span<const pollfd> polled) override { return Advance(polled).status(); }
 
   // The same, with the awaited ranks that have arrived. What it leaves for later poll reports
-  // again. An error is of the listener.
-  absl::StatusOr<std::vector<Greeting>> Advance(std::span<const pollfd> polled);
+  // again. An error is of the listener. `now` never goes back.
+  absl::StatusOr<std::vector<Greeting>> Advance(std::span<const pollfd> polled,
+                                                Clock::time_point now = Clock::now());
 
   // The last one that was refused, and why; empty: nobody was.
   const std::string& refused() const { return refused_; }
@@ -60,19 +64,20 @@ class Reception : public Door {
  private:
   struct Stranger {
     Greeting greeting;
-    std::string host;   // from which he calls
-    uint64_t turn = 0;  // in which he was heard last
+    std::string host;        // from which it calls
+    uint64_t turn = 0;       // in which it was heard last, or came
+    Clock::time_point news;  // when poll last reported something of it, or it came
     // Only what he still sends is read: a connection that is closed with bytes unread may take the
     // reason of the refusal with it.
     bool refused = false;
   };
 
   bool Expects(int rank) const;
-  void Refuse(Stranger& stranger, const absl::Status& why);
-  // Whether his connection is to be closed, or has been taken over as that of a rank.
-  bool Hear(Stranger& stranger, std::vector<Greeting>& arrived);
-  absl::Status AcceptSome();
-  void MakeRoom();
+  void Refuse(Stranger& stranger, const absl::Status& why, Clock::time_point now);
+  // Whether its connection is to be closed, or has been taken over as that of a rank.
+  bool Hear(Stranger& stranger, Clock::time_point now, std::vector<Greeting>& arrived);
+  absl::Status AcceptSome(Clock::time_point now);
+  void MakeRoom(Clock::time_point now);
 
   const JobSecret secret_;
   const int rank_, size_;
@@ -82,6 +87,7 @@ class Reception : public Door {
   bool admits_all_ = false;
   std::list<Stranger> strangers_;  // the oldest first
   uint64_t turn_ = 0;
+  std::mt19937_64 random_{std::random_device()()};
   std::string refused_;
 };
 

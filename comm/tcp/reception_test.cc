@@ -1,18 +1,24 @@
 #include "comm/tcp/reception.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <functional>
+#include <list>
 #include <memory>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "comm/make_room.h"
+#include "comm/tcp/handshake.h"
 #include "comm/tcp/plain_stream.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -46,17 +52,26 @@ class WatchedStream : public Stream {
   const std::function<void(int)> heard_;
 };
 
+using Clock = Reception::Clock;
+using std::chrono::milliseconds;
+
+const JobSecret kSecret = Must(JobSecret::Of(std::string(40, 'a')));
+
 class ReceptionTest : public ::testing::Test {
  protected:
-  ReceptionTest() {
+  ReceptionTest() { Await(2); }
+
+  // Of rank 0 of so many, where all others are awaited.
+  void Await(int size) {
     Socket listener = Must(Listen({"127.0.0.1", 0}));
     address_ = Must(listener.Local());
+    std::set<int> others;
+    for (int rank = 1; rank < size; ++rank) others.insert(rank);
     const StreamMaker maker = [this](Socket socket, const std::string&) -> std::unique_ptr<Stream> {
       return std::make_unique<WatchedStream>(std::move(socket),
                                              [this](int descriptor) { heard_.insert(descriptor); });
     };
-    reception_ = std::make_unique<Reception>(Must(JobSecret::Of(std::string(40, 'a'))), 0, 2, maker,
-                                             std::move(listener), std::set<int>{1});
+    reception_ = std::make_unique<Reception>(kSecret, 0, size, maker, std::move(listener), others);
   }
 
   // From that address of this host.
@@ -70,22 +85,25 @@ class ReceptionTest : public ::testing::Test {
     address.sin_port = htons(address_.port);
     EXPECT_EQ(connect(caller.descriptor(), reinterpret_cast<sockaddr*>(&address), sizeof(address)),
               0);
+    fcntl(caller.descriptor(), F_SETFL, O_NONBLOCK);
     return caller;
   }
 
-  // What poll reports now, then one turn. Returns how many places are taken after it.
-  size_t Turn() {
+  // What poll reports now, then one turn, at a time that this test counts. Returns how many places
+  // are taken after it.
+  size_t Turn(milliseconds later = milliseconds(1)) {
+    now_ += later;
     std::vector<pollfd> descriptors;
     reception_->AddTo(descriptors);
     poll(descriptors.data(), descriptors.size(), 0);
-    EXPECT_TRUE(reception_->Advance(descriptors).ok());
+    EXPECT_TRUE(reception_->Advance(descriptors, now_).ok());
     descriptors.clear();
     reception_->AddTo(descriptors);
     return descriptors.size() - 1;
   }
   void FillAllPlaces() {
     while (strangers_.size() < kPlaces) strangers_.push_back(Connect());
-    while (Turn() < kPlaces) {
+    while (Turn(milliseconds(0)) < kPlaces) {
     }
     heard_.clear();
   }
@@ -94,6 +112,7 @@ class ReceptionTest : public ::testing::Test {
     return recv(socket.descriptor(), &byte, 1, MSG_DONTWAIT) == 0 || errno == ECONNRESET;
   }
 
+  Clock::time_point now_ = Clock::time_point() + std::chrono::hours(1);
   Endpoint address_;
   std::set<int> heard_;  // descriptors
   std::unique_ptr<Reception> reception_;
@@ -150,12 +169,120 @@ TEST_F(ReceptionTest, ManyOfOneAddressDoNotPushOutAnother) {
   }
   for (size_t i = 0; i < kPlaces + 20; ++i) {
     strangers_.push_back(Connect());
-    Turn();
+    Turn(i + 1 == kPlaces ? kSilence : milliseconds(1));
   }
-  while (!IsClosed(strangers_[20])) Turn();
-  EXPECT_FALSE(IsClosed(strangers_[21])) << "the oldest make room";
+  for (int turn = 0; turn < 1000 && std::ranges::count_if(strangers_, IsClosed) < 21; ++turn)
+    Turn();
+  EXPECT_EQ(std::ranges::count_if(strangers_, IsClosed), 21);
   EXPECT_FALSE(IsClosed(first));
   EXPECT_EQ(Turn(), kPlaces);
+}
+
+TEST_F(ReceptionTest, NewcomersDoNotPushOutThoseThatHaveJustCome) {
+  FillAllPlaces();
+  const Socket late = Connect();
+  for (int turn = 0; turn < 1000 && !IsClosed(late); ++turn) Turn(milliseconds(0));
+  EXPECT_TRUE(IsClosed(late));
+  EXPECT_EQ(Turn(), kPlaces);
+  for (const Socket& stranger : strangers_) EXPECT_FALSE(IsClosed(stranger));
+}
+
+Greeting Greet(Socket socket, const JobSecret& secret, int rank, int size) {
+  return {.stream = PlainStream(std::move(socket)),
+          .address = "",
+          .handshake = Must(Handshake::Connecting(secret, rank, 0, size, {})),
+          .end = {}};
+}
+
+// A rank that calls again and again until it is taken in. Each of its messages needs a round trip.
+class Caller {
+ public:
+  static constexpr milliseconds kRoundTrip{20}, kPause{100};
+
+  Caller(int rank, int size, std::function<Socket()> connect)
+      : rank_(rank), size_(size), connect_(std::move(connect)) {}
+
+  bool done() const { return greeting_ && greeting_->done(); }
+  void Turn(Clock::time_point now) {
+    if (done() || now < next_) return;
+    next_ = now + kRoundTrip;
+    if (!greeting_) {
+      greeting_ = std::make_unique<Greeting>(Greet(connect_(), kSecret, rank_, size_));
+    }
+    if (greeting_->Advance().ok()) return;
+    greeting_ = nullptr;
+    next_ = now + kPause;
+  }
+
+ private:
+  const int rank_, size_;
+  const std::function<Socket()> connect_;
+  Clock::time_point next_{};
+  std::unique_ptr<Greeting> greeting_;
+};
+
+// As many as a turn hears come before each turn.
+TEST_F(ReceptionTest, WhoIsHalfwayIsHeardBeforeThoseThatCome) {
+  const JobSecret other = Must(JobSecret::Of(std::string(40, 'x')));
+  Greeting rank = Greet(Connect(), kSecret, 1, 2);
+  std::list<Greeting> hostile;
+  for (size_t turn = 0; turn < kPlaces / kPerTurn - 2; ++turn) {
+    for (size_t i = 0; i < kPerTurn; ++i) {
+      ASSERT_TRUE(hostile.emplace_back(Greet(Connect(), other, 1, 2)).Advance().ok());
+    }
+    ASSERT_TRUE(rank.Advance().ok());
+    Turn();
+  }
+  EXPECT_TRUE(reception_->awaited().empty());
+}
+
+// Eight hellos in each millisecond, which need no secret, from the address of one of the ranks.
+TEST_F(ReceptionTest, HellosWithoutEndKeepNoRankOut) {
+  constexpr int kSize = 3;
+  Await(kSize);
+  const std::string hello =
+      Must(Handshake::Connecting(Must(JobSecret::Of(std::string(40, 'x'))), 1, 0, kSize, {}))
+          .TakeOutput();
+  Caller near(1, kSize, [this] { return Connect("127.0.0.1"); });
+  Caller far(2, kSize, [this] { return Connect("127.0.0.2"); });
+  std::list<Socket> hostile;
+  const Clock::time_point begin = now_;
+  const auto attack = [&] {
+    for (size_t i = 0; i < kPerTurn; ++i) {
+      hostile.push_back(Connect());
+      (void)!send(hostile.back().descriptor(), hello.data(), hello.size(), MSG_NOSIGNAL);
+    }
+    Turn();
+    hostile.remove_if(IsClosed);
+  };
+  for (int i = 0; i < 500; ++i) attack();  // before any rank calls
+  while (!far.done() && now_ < begin + std::chrono::seconds(5)) {
+    far.Turn(now_);
+    attack();
+  }
+  EXPECT_TRUE(far.done());
+  while (!near.done() && now_ < begin + std::chrono::seconds(60)) {
+    near.Turn(now_);
+    attack();
+  }
+  EXPECT_TRUE(near.done());
+  EXPECT_TRUE(reception_->awaited().empty());
+}
+
+// More than have a place, all at once.
+TEST_F(ReceptionTest, ManyRanksDoNotKeepEachOtherOut) {
+  constexpr int kSize = 1 + 3 * int(kPlaces);
+  Await(kSize);
+  std::list<Caller> callers;
+  for (int rank = 1; rank < kSize; ++rank) {
+    callers.emplace_back(rank, kSize, [this] { return Connect(); });
+  }
+  const Clock::time_point begin = now_;
+  while (!reception_->awaited().empty() && now_ < begin + std::chrono::seconds(10)) {
+    for (Caller& caller : callers) caller.Turn(now_);
+    Turn();
+  }
+  EXPECT_TRUE(reception_->awaited().empty()) << reception_->awaited().size() << " are missing";
 }
 
 }  // namespace
