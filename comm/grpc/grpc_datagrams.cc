@@ -1,9 +1,11 @@
 #include "comm/grpc/grpc_datagrams.h"
 
+#include <grpc/grpc.h>
 #include <grpc/support/log.h>
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <thread>
@@ -72,6 +74,27 @@ void KeepGrpcQuiet() {
   (void)done;
 }
 
+// Of each user of gRPC; the last one that goes waits until gRPC has ended. It closes connections on
+// threads of its own, even when all objects that were made of it are gone: a process that leaves
+// main meanwhile takes OpenSSL and static objects from under them, and crashes now and then.
+class GrpcUse {
+ public:
+  GrpcUse() { ++users; }
+  ~GrpcUse() {
+    if (--users > 0) return;
+    const Clock::time_point end = Clock::now() + kLongest;
+    while (users == 0 && grpc_is_initialized() != 0 && Clock::now() < end) {
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+  }
+  GrpcUse(const GrpcUse&) = delete;
+  GrpcUse& operator=(const GrpcUse&) = delete;
+
+ private:
+  static constexpr std::chrono::seconds kLongest{5};
+  static inline std::atomic<int> users = 0;
+};
+
 class GrpcDatagrams : public Datagrams {
  public:
   GrpcDatagrams(const GrpcOptions& options, const JobSecret& secret, std::optional<Pems> pems)
@@ -112,6 +135,7 @@ class GrpcDatagrams : public Datagrams {
   }
   absl::Status Join(const Instance& me, const Ears& ears, const CommunicatorOptions& options);
 
+  const GrpcUse use_;  // the last to go
   const GrpcOptions options_;
   const JobSecret secret_;
   const std::optional<Pems> pems_;

@@ -1,8 +1,12 @@
 #include "comm/grpc/switchboard.h"
 
+#include <fcntl.h>
 #include <grpcpp/grpcpp.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,13 +15,17 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_replace.h"
 #include "comm/crypto/random_secret.h"
 #include "comm/grpc/grpc_secret.h"
 #include "comm/grpc/letter_queue.h"
+#include "comm/make_room.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 constexpr size_t kMostStrangers = 128;
 constexpr std::chrono::seconds kHandshake(10);
@@ -32,6 +40,24 @@ proto::Letter LetterOf(std::string packet) {
 void Set(const Instance& instance, proto::RankInstance* to) {
   to->set_rank(instance.rank);
   to->set_number(instance.number);
+}
+
+// Of an address, without the interface that one of a link names, and in gRPC's spelling or ours:
+// "ipv6:%5Bfe80::1%252%5D:61642" and "[fe80::1%eth0]:61642" are "[fe80::1]:61642".
+std::string Unscoped(const std::string& address) {
+  std::string text =
+      absl::StrReplaceAll(address, {{"ipv4:", ""}, {"ipv6:", ""}, {"%5B", "["}, {"%5D", "]"}});
+  const size_t scope = text.find('%');
+  if (scope != text.npos) text.erase(scope, text.find(']') - scope);
+  return text;
+}
+
+// When something came on that connection last.
+Clock::time_point LastNews(const Socket& socket, Clock::time_point now) {
+  tcp_info info = {};
+  socklen_t size = sizeof(info);
+  if (getsockopt(socket.descriptor(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return now;
+  return now - std::chrono::milliseconds(info.tcpi_last_data_recv);
 }
 
 grpc::Status ToGrpc(const absl::Status& status) {
@@ -61,7 +87,7 @@ class Switchboard::Line : public grpc::ServerBidiReactor<proto::Letter, proto::L
   }
   void Push(proto::Letter letter) { queue_.Push(std::move(letter)); }
   void AwaitEmpty(std::chrono::steady_clock::time_point end) { queue_.AwaitEmpty(end); }
-  void Drop() { context_->TryCancel(); }
+  std::string peer() const { return context_->peer(); }
 
   void OnReadDone(bool ok) override {
     if (!ok) return End(absl::OkStatus());
@@ -117,7 +143,7 @@ class Switchboard::Service : public proto::Switchboard::CallbackService {
 
   grpc::ServerBidiReactor<proto::Letter, proto::Letter>* Join(
       grpc::CallbackServerContext* context) override {
-    const std::shared_ptr<Line> line = board_.Admit(context);
+    const auto line = std::make_shared<Line>(board_, context);
     line->Begin(line);
     return line.get();
   }
@@ -165,33 +191,76 @@ Switchboard::~Switchboard() {
 
 void Switchboard::AcceptAll() {
   while (true) {
-    std::array<pollfd, 2> descriptors = {{{stop_, POLLIN, 0}, {listener_.descriptor(), POLLIN, 0}}};
-    poll(descriptors.data(), descriptors.size(), -1);
-    if (descriptors[0].revents != 0) return;
-    absl::StatusOr<std::optional<Socket>> socket = Accept(listener_);
-    if (!socket.ok() || !*socket) {
-      // Without files, until some are free again.
-      if (!socket.ok()) poll(descriptors.data(), 1, 100);
-      continue;
-    }
-    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
-    connection.listener_fd = listener_.descriptor();
-    connection.fd = (*socket)->Release();
-    acceptor_->HandleNewConnection(&connection);
+    std::vector<pollfd> polled = {{stop_, POLLIN, 0}, {listener_.descriptor(), POLLIN, 0}};
+    const Clock::time_point late = AddTo(polled);
+    const auto pause = std::chrono::ceil<std::chrono::milliseconds>(late - Clock::now()).count();
+    poll(polled.data(), polled.size(), int(std::clamp<int64_t>(pause, 0, 60'000)));
+    if (polled[0].revents != 0) return;
+    CloseSome(std::span(polled).subspan(2));
+    if (polled[1].revents != 0) AcceptOne();
   }
 }
 
-std::shared_ptr<Switchboard::Line> Switchboard::Admit(grpc::CallbackServerContext* context) {
-  auto line = std::make_shared<Line>(*this, context);
+Clock::time_point Switchboard::AddTo(std::vector<pollfd>& descriptors) {
   const std::lock_guard lock(mutex_);
-  strangers_.push_back(line);
-  if (strangers_.size() > kMostStrangers) {
-    // With the lock: the call of who is in the list cannot end before Lose has had it. It runs no
-    // callbacks, since this is one.
-    strangers_.front()->Drop();
-    strangers_.pop_front();
+  Clock::time_point late = Clock::time_point::max();
+  for (const Connection& connection : connections_) {
+    descriptors.push_back({connection.copy.descriptor(), 0, 0});
+    if (!connection.proved) late = std::min(late, connection.end);
   }
-  return line;
+  return late;
+}
+
+void Switchboard::CloseSome(std::span<const pollfd> polled) {
+  const std::lock_guard lock(mutex_);
+  const Clock::time_point now = Clock::now();
+  size_t at = 0;
+  std::erase_if(connections_, [&](const Connection& connection) {
+    const bool late = !connection.proved && now >= connection.end;
+    if (late) shutdown(connection.copy.descriptor(), SHUT_RDWR);
+    return polled[at++].revents != 0 || late;
+  });
+}
+
+void Switchboard::AcceptOne() {
+  absl::StatusOr<std::optional<Socket>> socket = Accept(listener_);
+  if (!socket.ok() || !*socket) {
+    // Without files, until some are free again.
+    pollfd stop = {stop_, POLLIN, 0};
+    if (!socket.ok()) poll(&stop, 1, 100);
+    return;
+  }
+  Socket copy(fcntl((*socket)->descriptor(), F_DUPFD_CLOEXEC, 0));
+  const absl::StatusOr<Endpoint> from = (*socket)->Peer();
+  if (copy.descriptor() < 0 || !from.ok()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    connections_.push_back({.copy = std::move(copy),
+                            .host = from->host,
+                            .caller = Unscoped(from->ToString()),
+                            .end = Clock::now() + kHandshake});
+    if (!MakeRoom()) return;
+  }
+  grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+  connection.listener_fd = listener_.descriptor();
+  connection.fd = (*socket)->Release();
+  acceptor_->HandleNewConnection(&connection);
+}
+
+bool Switchboard::MakeRoom() {
+  const Clock::time_point now = Clock::now();
+  std::vector<WaitingCaller> callers;
+  std::vector<std::list<Connection>::iterator> places;
+  for (auto connection = connections_.begin(); connection != connections_.end(); ++connection) {
+    if (connection->proved) continue;
+    callers.push_back({connection->host, LastNews(connection->copy, now)});
+    places.push_back(connection);
+  }
+  if (callers.size() <= kMostStrangers) return true;
+  const size_t drop = CallerToDrop(callers, now, random_());
+  shutdown(places[drop]->copy.descriptor(), SHUT_RDWR);
+  connections_.erase(places[drop]);
+  return drop + 1 < callers.size();
 }
 
 absl::Status Switchboard::Join(const std::shared_ptr<Line>& line, const Instance& who) {
@@ -206,7 +275,10 @@ absl::Status Switchboard::Join(const std::shared_ptr<Line>& line, const Instance
     return InvalidArgument("another process has joined it as rank ", who.rank,
                            "; each process needs a rank of its own");
   }
-  std::erase(strangers_, line);
+  const auto connection =
+      std::ranges::find(connections_, Unscoped(line->peer()), &Connection::caller);
+  if (connection == connections_.end()) return Unavailable("its connection made room for another");
+  connection->proved = true;
   line->Push(std::move(joined));
   ranks_[who.rank] = {.line = line, .instance = who};
   return absl::OkStatus();
@@ -241,7 +313,6 @@ void Switchboard::Lose(const std::shared_ptr<Line>& line) {
   std::vector<std::shared_ptr<Line>> others;
   {
     const std::lock_guard lock(mutex_);
-    std::erase(strangers_, line);
     for (const auto& [rank, place] : ranks_) {
       if (place.line == line) {
         who = place.instance;

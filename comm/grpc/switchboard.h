@@ -1,22 +1,27 @@
 // Rank 0's server, through which all ranks reach each other. Rank 0 itself uses it without a
 // connection.
 //
-// Who calls has to prove that it knows the job's secret before anything of it is passed on; of
-// those that have not yet, 128 have a place, and the oldest makes room. A rank's call that ends,
-// whatever the reason, is told to all others.
+// A caller has to prove that it knows the job's secret before anything of it is passed on. A
+// connection on which no caller has proved it yet gets ten seconds and one of 128 places, whether
+// there is a call on it or not; comm/make_room.h says which one loses its place to another. A
+// rank's call that ends, whatever the reason, is told to all others.
 
 #ifndef DTNN_COMM_GRPC_SWITCHBOARD_H_
 #define DTNN_COMM_GRPC_SWITCHBOARD_H_
 
 #include <grpcpp/grpcpp.h>
+#include <poll.h>
 
 #include <chrono>
 #include <list>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <random>
+#include <span>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "comm/crypto/job_secret.h"
@@ -56,8 +61,22 @@ class Switchboard {
     Instance instance;
   };
 
+  // gRPC has the socket; shutting down this copy of it ends the connection all the same.
+  struct Connection {
+    Socket copy;
+    std::string host, caller;  // the address that it comes from, without and with the port
+    std::chrono::steady_clock::time_point end;  // where nothing is proved on it until then
+    bool proved = false;
+  };
+
   void AcceptAll();
-  std::shared_ptr<Line> Admit(grpc::CallbackServerContext* context);
+  void AcceptOne();
+  // False where the newest one is closed itself.
+  bool MakeRoom();
+  // All connections, for poll to report when they are over, and when one of them will be late.
+  std::chrono::steady_clock::time_point AddTo(std::vector<pollfd>& descriptors);
+  // Those that are over, or late. `polled`: as AddTo has added them.
+  void CloseSome(std::span<const pollfd> polled);
   absl::Status Join(const std::shared_ptr<Line>& line, const Instance& who);
   void Hear(int to, std::string packet);  // from another rank
   void Lose(const std::shared_ptr<Line>& line);
@@ -70,7 +89,8 @@ class Switchboard {
   const Datagrams::Ears ears_;
   std::mutex mutex_;
   std::map<int, Place> ranks_;
-  std::list<std::shared_ptr<Line>> strangers_;  // the oldest first
+  std::list<Connection> connections_;  // the oldest first; only the thread adds and removes
+  std::mt19937_64 random_{std::random_device()()};  // of the thread
   std::unique_ptr<Service> service_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;

@@ -12,10 +12,12 @@ TlsFiles HostFiles(const std::string& folder, const std::string& name) {
   return {folder + "/" + name + ".pem", folder + "/" + name + ".key", folder + "/authority.pem"};
 }
 
-TlsFiles WriteHostFiles(const std::string& folder, const std::string& name) {
+TlsFiles WriteHostFiles(const std::string& folder, const std::string& name,
+                        const std::vector<std::string>& hosts) {
   const TlsFiles files = HostFiles(folder, name);
   const Certificate authority = Must(MakeAuthority("test"));
-  const Certificate host = Must(MakeHostCertificate(authority, {"localhost", "127.0.0.1"}));
+  const Certificate host = Must(MakeHostCertificate(authority, hosts));
+  std::filesystem::remove(files.key);  // which only its owner may read, and nobody may change
   std::ofstream(files.authority) << authority.certificate;
   std::ofstream(files.certificate) << host.certificate;
   std::ofstream(files.key) << host.key;

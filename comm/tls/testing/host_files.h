@@ -4,6 +4,7 @@
 #define DTNN_COMM_TLS_TESTING_HOST_FILES_H_
 
 #include <string>
+#include <vector>
 
 #include "comm/tls/tls_stream.h"
 
@@ -12,8 +13,9 @@ namespace dtnn::testing {
 // NAME.pem, NAME.key and authority.pem of a folder.
 TlsFiles HostFiles(const std::string& folder, const std::string& name = "host");
 
-// Writes them into a folder that exists: for localhost and 127.0.0.1, from an authority of its own.
-TlsFiles WriteHostFiles(const std::string& folder, const std::string& name = "host");
+// Writes them into a folder that exists: for a host of these names, from an authority of its own.
+TlsFiles WriteHostFiles(const std::string& folder, const std::string& name = "host",
+                        const std::vector<std::string>& hosts = {"localhost", "127.0.0.1"});
 
 }  // namespace dtnn::testing
 
