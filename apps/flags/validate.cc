@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_join.h"
@@ -16,6 +17,7 @@
 #include "models/trace/trace_form.h"
 #include "optim/losses/better.h"
 #include "optim/metrics/metrics.h"
+#include "optim/optimizers/optimizers.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/str_cat.h"
 
@@ -104,26 +106,21 @@ Better BetterOf(std::string_view watched) {
   return metric.ok() ? (*metric)->better() : Better::kSmaller;  // a loss
 }
 
-// Schedulers watch the loss unless told otherwise, that of the validation split where there is one.
-void FollowLoss(Options& options) {
-  const GivenOptions& given = options.given;
-  const bool validates = options.test_as_validation || options.validation_split > 0;
-  const std::string loss = StrCat(validates ? "val_" : "", options.loss_func);
-  if (!given.contains("early-stopping-metric")) options.early_stopping_metric = loss;
-  if (!given.contains("reduce-lr-on-plateau-metric")) options.reduce_lr_on_plateau_metric = loss;
-  if (!given.contains("model-checkpoint-metric")) options.model_checkpoint_metric = loss;
-  if (!validates && !given.contains("stop-at-loss-metric")) {
-    options.stop_at_loss_metric = "categorical_accuracy";
-  }
-  if (!given.contains("early-stopping-minimize")) {
-    options.early_stopping_minimize = BetterOf(options.early_stopping_metric) == Better::kSmaller;
-  }
-  // Only who asks for files gets them.
-  if (!options.model_dir.empty()) return;
-  if (!given.contains("schedulers")) {
-    std::erase(options.schedulers, "model_checkpoint");
-  } else if (Contains(options.schedulers, "model_checkpoint")) {
-    options.model_dir = ".";
+// Constants that are not given are the optimizer's own, so that the list of options says what a run
+// does. Those that it does not have stay as they are.
+void FollowOptimizer(Options& options) {
+  const auto optimizer = MakeOptimizer(options.optimizer);
+  if (!optimizer.ok()) return;  // refused where it is made
+  const auto constants = (*optimizer)->constants();
+  for (const auto& [flag, name, member] :
+       {std::tuple("optimizer-momentum", "momentum", &Options::optimizer_momentum),
+        std::tuple("optimizer-decay", "decay", &Options::optimizer_decay),
+        std::tuple("optimizer-beta1", "beta1", &Options::optimizer_beta1),
+        std::tuple("optimizer-beta2", "beta2", &Options::optimizer_beta2),
+        std::tuple("optimizer-epsilon", "epsilon", &Options::optimizer_epsilon),
+        std::tuple("optimizer-rho", "rho", &Options::optimizer_rho)}) {
+    const auto own = constants.find(name);
+    if (own != constants.end() && !options.given.contains(flag)) options.*member = own->second;
   }
 }
 
@@ -457,9 +454,32 @@ void Warn(const Options& options, std::vector<std::string>& warnings) {
 
 }  // namespace
 
+void FollowLoss(Options& options) {
+  const GivenOptions& given = options.given;
+  const bool validates = options.test_as_validation || options.validation_split > 0;
+  const std::string loss = StrCat(validates ? "val_" : "", options.loss_func);
+  if (!given.contains("early-stopping-metric")) options.early_stopping_metric = loss;
+  if (!given.contains("reduce-lr-on-plateau-metric")) options.reduce_lr_on_plateau_metric = loss;
+  if (!given.contains("model-checkpoint-metric")) options.model_checkpoint_metric = loss;
+  if (!validates && !given.contains("stop-at-loss-metric")) {
+    options.stop_at_loss_metric = "categorical_accuracy";
+  }
+  if (!given.contains("early-stopping-minimize")) {
+    options.early_stopping_minimize = BetterOf(options.early_stopping_metric) == Better::kSmaller;
+  }
+  // Only who asks for files gets them.
+  if (!options.model_dir.empty()) return;
+  if (!given.contains("schedulers")) {
+    std::erase(options.schedulers, "model_checkpoint");
+  } else if (Contains(options.schedulers, "model_checkpoint")) {
+    options.model_dir = ".";
+  }
+}
+
 absl::Status ValidateOptions(Options& options, std::vector<std::string>& warnings) {
   DTNN_RETURN_IF_ERROR(SplitLossFunction(options));
   FollowLoss(options);
+  FollowOptimizer(options);
   DTNN_RETURN_IF_ERROR(CheckSizes(options));
   DTNN_RETURN_IF_ERROR(CheckTogether(options));
   DTNN_RETURN_IF_ERROR(CheckRequired(options));

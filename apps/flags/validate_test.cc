@@ -4,6 +4,7 @@
 #include "comm/job/exit_code.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "optim/optimizers/optimizers.h"
 
 namespace dtnn {
 namespace {
@@ -104,6 +105,42 @@ TEST(ValidateTest, SchedulersWatchTheLossUnlessToldOtherwise) {
   EXPECT_EQ(
       Parse({"--loss-func=mse", "--early-stopping-metric=val_mae"})->options.early_stopping_metric,
       "val_mae");
+}
+
+TEST(ValidateTest, WithoutValidationSchedulersWatchTraining) {
+  const Options options = Parse({"--validation-split=0"})->options;
+  EXPECT_EQ(options.early_stopping_metric, "categorical_cross_entropy");
+  EXPECT_EQ(options.stop_at_loss_metric, "categorical_accuracy");
+  EXPECT_EQ(Parse({})->options.stop_at_loss_metric, "val_categorical_accuracy");
+  const Options given =
+      Parse({"--validation-split=0", "--stop-at-loss-metric=categorical_hinge"})->options;
+  EXPECT_EQ(given.stop_at_loss_metric, "categorical_hinge");
+}
+
+TEST(ValidateTest, ConstantsThatAreNotGivenAreTheOptimizersOwn) {
+  for (const std::string_view name : OptimizerNames()) {
+    const Options options = Parse({"--optimizer=" + std::string(name)})->options;
+    const auto own = (*MakeOptimizer(name))->constants();
+    const auto expect = [&, &name = name](const char* constant, double value) {
+      if (const auto found = own.find(constant); found != own.end()) {
+        EXPECT_EQ(value, found->second) << name << " " << constant;
+      }
+    };
+    expect("momentum", options.optimizer_momentum);
+    expect("nesterov", options.optimizer_nesterov);
+    expect("decay", options.optimizer_decay);
+    expect("decay of vectors", options.optimizer_decay_all);
+    expect("beta1", options.optimizer_beta1);
+    expect("beta2", options.optimizer_beta2);
+    expect("epsilon", options.optimizer_epsilon);
+    expect("rho", options.optimizer_rho);
+    expect("density", options.optimizer_density);
+    expect("tau", double(options.optimizer_tau));
+    expect("tau'", double(options.optimizer_tau_prime));
+  }
+  const Options given = Parse({"--optimizer=adamw", "--optimizer-decay=0.5"})->options;
+  EXPECT_EQ(given.optimizer_decay, 0.5);
+  EXPECT_EQ(given.optimizer_beta1, 0.9);
 }
 
 TEST(ValidateTest, OnlyWhoAsksForFilesGetsThem) {

@@ -90,7 +90,8 @@ inline constexpr std::string_view kOptimizer =
     "rmsprop: steps divided by a running root mean square of the gradient\n"
     "adam: running means of the gradient and of its square\n"
     "nadam: adam with Nesterov's momentum\n"
-    "adamw: adam with decoupled weight decay, in the form its authors published\n"
+    "adamw: adam with decoupled weight decay, in the form and with the constants that its authors "
+    "published: beta1 0.9, epsilon 1e-8, weight decay 0.01\n"
     "oktopk: sgd with what is largest in the gradients of all ranks (--optimizer-density); the "
     "rest "
     "is kept for later steps\n";

@@ -188,6 +188,7 @@ class BenchmarkRun {
   // What files of the model say besides its parameters, after so many epochs.
   SavedModel Saved(int64_t epochs) const {
     ModelDescription description = DescribeModel(run_.options, *run_.dataset);
+    description.training.constants = run_.optimizer->constants();
     description.training.epochs = epochs;
     description.training.metrics = last_metrics_.values();
     if (run_.options.evaluate_only) {  // what others trained

@@ -77,7 +77,7 @@ absl::Status DryRun(const Options& given, int ranks, std::ostream& out) {
   std::optional<SavedModel> initial_model;
   if (options.model.empty()) {
     DTNN_ASSIGN_OR_RETURN(initial_model, ReadModelToRun(options.weights_and_bias_filename));
-    FollowModel(*initial_model, options);
+    DTNN_RETURN_IF_ERROR(FollowModel(*initial_model, options));
   }
   const DType dtype = ElementTypeOf(options);
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<DeviceContext> context,

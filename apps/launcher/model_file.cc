@@ -6,9 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "apps/flags/validate.h"
 #include "apps/make/make_trainer_options.h"
 #include "comm/job/exit_code.h"
 #include "data/preprocessing.h"
+#include "optim/losses/losses.h"
 #include "tensor/errors.h"
 #include "tensor/files/array_file.h"
 #include "tensor/files/atomic_file.h"
@@ -45,24 +47,33 @@ absl::StatusOr<SavedModel> ReadModelToRun(const std::string& path) {
                     "(--model=list shows all)");
 }
 
-void FollowModel(const SavedModel& model, Options& options) {
+absl::Status FollowModel(const SavedModel& model, Options& options) {
   const auto given = [&](std::string_view name) { return options.given.contains(name); };
   options.model = model.graph.name();
   if (!given("dtype")) options.dtype = std::string(Name(model.dtype));
   if (!given("tensor-format")) options.tensor_format = std::string(Name(model.graph.format()));
-  if (options.evaluate_only && !given("loss-func") && !model.description.loss.empty()) {
-    options.loss_func = model.description.loss;
+  const std::string& loss = model.description.loss;
+  if (!given("loss-func") && !loss.empty()) {
+    if (!MakeLoss(loss).ok()) {
+      return UsageError("--loss-func: missing, and ", options.weights_and_bias_filename,
+                        " was trained with ", Quoted(loss), ", which is not one of its losses");
+    }
+    options.loss_func = loss;
+    FollowLoss(options);
   }
-  if (given("transform-crop") || given("transform-resize") || !model.preprocessing.geometry) return;
+  if (given("transform-crop") || given("transform-resize") || !model.preprocessing.geometry) {
+    return absl::OkStatus();
+  }
   const Geometry& geometry = model.preprocessing.geometry->geometry;
   const ImageExtents sample = ExtentsOf(model.graph.input_shape(), model.graph.format());
   // Images that are larger than the samples are of a data set that cuts its own.
   const bool own = geometry.resize > 0 && geometry.resize != std::max(sample.height, sample.width);
-  if (own) return;
+  if (own) return absl::OkStatus();
   options.transform_crop = geometry.crop < 1;
   if (options.transform_crop) options.transform_crop_perc = geometry.crop;
   options.transform_resize = geometry.resize > 0;
   if (options.transform_resize) options.transform_resize_size = geometry.resize;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Graph> NetworkFor(const SavedModel& model, const Options& options,

@@ -27,9 +27,9 @@ ModelDescription DescribeModel(const Options& options, const Dataset& dataset);
 // The model in the file of --weights-and-bias-filename, for a run without --model. A usage error
 // where the file holds parameters only.
 absl::StatusOr<SavedModel> ReadModelToRun(const std::string& path);
-// Options that were not given get the model's values: geometry, format and element type, and, in
-// runs that only evaluate, the loss.
-void FollowModel(const SavedModel& model, Options& options);
+// Options that were not given get the model's values: geometry, format, element type and loss,
+// which its outputs are made for. A usage error where its loss is not one of --loss-func.
+absl::Status FollowModel(const SavedModel& model, Options& options);
 // Its network, in the run's format. InvalidArgument that names the file and both sizes where the
 // samples or outputs of `data` are others; nullopt: they are not known.
 absl::StatusOr<Graph> NetworkFor(const SavedModel& model, const Options& options,

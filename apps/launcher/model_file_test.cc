@@ -31,7 +31,7 @@ SavedModel Trained() {
 TEST(ModelFileTest, OptionsFollowTheModelUnlessTheyAreGiven) {
   Options options;
   options.evaluate_only = true;
-  FollowModel(Trained(), options);
+  ASSERT_TRUE(FollowModel(Trained(), options).ok());
   EXPECT_EQ(options.model, "simplemlp");
   EXPECT_EQ(options.dtype, "float64");
   EXPECT_EQ(options.tensor_format, "NCHW");
@@ -42,8 +42,24 @@ TEST(ModelFileTest, OptionsFollowTheModelUnlessTheyAreGiven) {
   EXPECT_EQ(options.transform_resize_size, 8);
 
   Options trains;
-  FollowModel(Trained(), trains);
-  EXPECT_EQ(trains.loss_func, Options().loss_func) << "training minimises what it is told to";
+  ASSERT_TRUE(FollowModel(Trained(), trains).ok());
+  EXPECT_EQ(trains.loss_func, "mse") << "its outputs are made for that loss";
+  EXPECT_EQ(trains.early_stopping_metric, "val_mse") << "schedulers watch the loss";
+}
+
+TEST(ModelFileTest, ALossThatIsNotKnownMustBeReplaced) {
+  SavedModel model = Trained();
+  model.description.loss = "focal";
+  Options options;
+  options.weights_and_bias_filename = "a.npz";
+  const absl::Status status = FollowModel(model, options);
+  EXPECT_EQ(ExitCodeOf(status), kExitUsage);
+  EXPECT_EQ(status.message(),
+            "--loss-func: missing, and a.npz was trained with \"focal\", which is not one of its "
+            "losses");
+  options.loss_func = "mse";
+  options.given = {"loss-func"};
+  EXPECT_TRUE(FollowModel(model, options).ok());
 }
 
 TEST(ModelFileTest, OptionsThatAreGivenStayEvenWithTheirDefaults) {
@@ -51,11 +67,11 @@ TEST(ModelFileTest, OptionsThatAreGivenStayEvenWithTheirDefaults) {
   expected.evaluate_only = true;
   expected.given = {"dtype", "tensor-format", "loss-func", "transform-crop"};
   Options options = expected;
-  FollowModel(Trained(), options);
+  ASSERT_TRUE(FollowModel(Trained(), options).ok());
   expected.model = "simplemlp";
   EXPECT_EQ(options, expected);
   options.given = {"transform-resize"};
-  FollowModel(Trained(), options);
+  ASSERT_TRUE(FollowModel(Trained(), options).ok());
   EXPECT_FALSE(options.transform_crop || options.transform_resize);
 }
 
@@ -64,7 +80,7 @@ TEST(ModelFileTest, ADataSetThatCutsItsOwnImagesIsLeftAlone) {
   SavedModel model = Trained();
   model.preprocessing.geometry = ImageGeometry{{.resize = 11}};
   Options options;
-  FollowModel(model, options);
+  ASSERT_TRUE(FollowModel(model, options).ok());
   EXPECT_FALSE(options.transform_resize);
 }
 

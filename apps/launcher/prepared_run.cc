@@ -28,6 +28,7 @@
 #include "comm/gather_values.h"
 #include "comm/job/exit_code.h"
 #include "comm/job/ranks.h"
+#include "data/datasets/more_classes.h"
 #include "data/preprocessing.h"
 #include "kernels/device/kept_plans.h"
 #include "kernels/device_traits.h"
@@ -40,6 +41,7 @@
 #include "tensor/files/array_file.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/counted.h"
+#include "tensor/text/one_line.h"
 #include "tensor/text/str_cat.h"
 #include "tensor/threads/parallel_for.h"
 
@@ -84,6 +86,33 @@ absl::StatusOr<std::shared_ptr<const KeptPlans>> OpenPlans(const PreparedRun& ru
   return plans;
 }
 
+// The outputs of a network that was trained before have their meaning: the data's labels follow the
+// names of its classes. A network of --model that trains on learns another meaning, with a warning.
+absl::Status FollowClasses(PreparedRun& run, RunVoice& voice) {
+  const std::string& path = run.options.weights_and_bias_filename;
+  if (path.empty()) return absl::OkStatus();
+  DTNN_ASSIGN_OR_RETURN(ArrayFileReader file, ArrayFileReader::Open(path));
+  DTNN_ASSIGN_OR_RETURN(const std::optional<ModelDescription> trained, FindDescription(file));
+  if (!trained) return absl::OkStatus();
+  const bool of_file = run.initial_model.has_value();
+  if (!of_file && !trained->loss.empty() && trained->loss != run.options.loss_func) {
+    voice.Warn(StrCat(path, ": was trained with loss ", OneLine(trained->loss, 80),
+                      "; this run has --loss-func=", run.options.loss_func));
+  }
+  const bool learns = !of_file && !run.options.evaluate_only;
+  // A network of another size takes other parameters for its outputs.
+  if (learns && int64_t(trained->class_names.size()) != run.dataset->outputs()) {
+    return absl::OkStatus();
+  }
+  auto named = WithContext(WithClassNames(run.dataset, trained->class_names), path);
+  if (!named.ok() && learns) {
+    voice.Warn(StrCat(named.status().message(), "; its outputs get another meaning"));
+    return absl::OkStatus();
+  }
+  DTNN_ASSIGN_OR_RETURN(run.dataset, std::move(named));
+  return absl::OkStatus();
+}
+
 absl::Status LoadData(PreparedRun& run, RunVoice& voice) {
   if (run.options.model_sync_min_avail > run.ranks) {
     return UsageError("--model-sync-min-avail=", run.options.model_sync_min_avail,
@@ -110,12 +139,13 @@ absl::Status LoadData(PreparedRun& run, RunVoice& voice) {
   }
   if (run.options.model.empty()) {
     DTNN_ASSIGN_OR_RETURN(run.initial_model, ReadModelToRun(run.options.weights_and_bias_filename));
-    FollowModel(*run.initial_model, run.options);
+    DTNN_RETURN_IF_ERROR(FollowModel(*run.initial_model, run.options));
   }
   if (run.dataset == nullptr) {
     voice.Tell(StrCat("**** Loading ", run.options.dataset, " dataset...\n"));
     DTNN_ASSIGN_OR_RETURN(run.dataset, MakeDataset(run.options));
     for (const std::string& warning : run.dataset->warnings()) voice.Warn(warning);
+    DTNN_RETURN_IF_ERROR(FollowClasses(run, voice));
   }
   const bool shared = run.communicator != nullptr && run.options.shared_storage;
   if (!shared && run.options.checkpoint_dir.empty()) return absl::OkStatus();

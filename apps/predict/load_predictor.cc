@@ -18,6 +18,7 @@
 #include "tensor/errors.h"
 #include "tensor/files/array_file.h"
 #include "tensor/text/counted.h"
+#include "tensor/text/one_line.h"
 
 namespace dtnn {
 namespace {
@@ -42,12 +43,6 @@ absl::StatusOr<Normalization> MakeNormalization(const PredictOptions& options, i
     return UsageError("--mean, --std or --normalize: ", status.message());
   }
   return result;
-}
-
-// Whether flags say of which network the parameters are, so that the file need not.
-bool NamesNetwork(const PredictOptions& options) {
-  return !options.model.empty() || !options.dataset.empty() || !options.input_shape.empty() ||
-         !options.loss_func.empty();
 }
 
 class PredictorLoader {
@@ -80,27 +75,74 @@ class PredictorLoader {
   }
 
  private:
-  // The file's model, or the one that flags name; where both speak, flags count.
+  // The file's model, which flags may repeat but not change; or the one that they name.
   absl::StatusOr<SavedModel> MakeModel(ArrayFileReader& file) {
     SavedModel model;
     DTNN_ASSIGN_OR_RETURN(const bool holds_model, HoldsModel(file));
-    const bool from_file = holds_model && !NamesNetwork(options_);
-    if (from_file) {
+    if (holds_model) {
       DTNN_ASSIGN_OR_RETURN(model, ReadModel(file));
+      DTNN_RETURN_IF_ERROR(CheckFlags(model));
     } else {
       DTNN_RETURN_IF_ERROR(NameNetwork(file, model));
     }
-    if (from_file && !options_.class_names.empty()) {
-      DTNN_ASSIGN_OR_RETURN(model.description.class_names, ReadClassNames(options_.class_names));
-      const int64_t names = int64_t(model.description.class_names.size());
-      const int64_t outputs = model.graph.output_shape().NumElements();
-      if (names != outputs) {
-        return UsageError("--class-names: ", options_.class_names, " names ",
-                          Counted(names, "class", "classes"), ", but the network has ", outputs);
-      }
+    if (holds_model && !options_.class_names.empty()) {
+      DTNN_RETURN_IF_ERROR(NameClasses(model));
     }
     DTNN_ASSIGN_OR_RETURN(model.preprocessing, MakePreprocessing(file, model.graph));
     return model;
+  }
+
+  // Flags that name another network than the file holds would give its parameters another meaning.
+  absl::Status CheckFlags(const SavedModel& model) const {
+    const auto differs = [&](std::string_view flag, std::string_view given, const auto&... what) {
+      return UsageError("--", flag, "=", given, ": ", path_, what...,
+                        "; leave the option out, the file says it");
+    };
+    const std::string& name = model.graph.name();
+    if (!options_.model.empty() && options_.model != name) {
+      return differs("model", options_.model, " holds network ", Quoted(name));
+    }
+    const std::string& loss = model.description.loss;
+    if (!options_.loss_func.empty() && !loss.empty() && options_.loss_func != loss) {
+      return differs("loss-func", options_.loss_func, " was trained with loss ", Quoted(loss));
+    }
+    const ImageExtents sample = ExtentsOf(model.graph.input_shape(), model.graph.format());
+    const std::vector<int64_t>& shape = options_.input_shape;
+    const std::vector<int64_t> own = {sample.channels, sample.height, sample.width};
+    if (!shape.empty() && shape != own) {
+      return differs("input-shape", absl::StrJoin(shape, ","), " takes images of ",
+                     absl::StrJoin(own, ","));
+    }
+    if (options_.dataset.empty()) return absl::OkStatus();
+    Options data;
+    data.model = name;
+    data.dataset = options_.dataset;
+    const std::optional<DatasetSize> size = KnownSize(data);
+    const int64_t outputs = model.graph.output_shape().NumElements();
+    if (!size || (size->sample == sample && size->outputs == outputs)) return absl::OkStatus();
+    return differs("dataset", options_.dataset, " takes samples of ", ToString(sample), " and has ",
+                   Counted(outputs, "output"), ", not ", ToString(size->sample), " and ",
+                   size->outputs);
+  }
+
+  // For a file without names. One with names has them in the order of its outputs.
+  absl::Status NameClasses(SavedModel& model) const {
+    DTNN_ASSIGN_OR_RETURN(std::vector<std::string> names, ReadClassNames(options_.class_names));
+    const int64_t outputs = model.graph.output_shape().NumElements();
+    if (int64_t(names.size()) != outputs) {
+      return UsageError("--class-names: ", options_.class_names, " names ",
+                        Counted(int64_t(names.size()), "class", "classes"),
+                        ", but the network has ", outputs);
+    }
+    std::vector<std::string>& known = model.description.class_names;
+    if (!known.empty() && known != names) {
+      return UsageError("--class-names: ", options_.class_names, " names ",
+                        OneLine(absl::StrJoin(names, ", "), 500), ", but the classes of ", path_,
+                        " are ", OneLine(absl::StrJoin(known, ", "), 500),
+                        "; leave the option out, the file says it");
+    }
+    known = std::move(names);
+    return absl::OkStatus();
   }
 
   absl::StatusOr<std::unique_ptr<Predictor>> Create(SavedModel model, ArrayFileReader& file,

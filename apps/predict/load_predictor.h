@@ -1,5 +1,5 @@
-// The network that answers: the one of a file, with what training did with its images, or the one
-// that flags name; where both speak, flags count.
+// The network that answers: the one of a file, with what training did with its images; or, for a
+// file of parameters alone, the one that flags name. Flags may not contradict the file's network.
 
 #ifndef DTNN_APPS_PREDICT_LOAD_PREDICTOR_H_
 #define DTNN_APPS_PREDICT_LOAD_PREDICTOR_H_

@@ -47,17 +47,21 @@ std::vector<OptionSpec> Flags(PredictOptions& options) {
                "network; decides the last activation; if not given, categorical_cross_entropy",
        .words = LossWords(),
        .field = &options.loss_func},
-      LikeLauncher("dataset", &options.dataset,
-                   "data set that the network was trained on: its image size and classes"),
+      LikeLauncher(
+          "dataset", &options.dataset,
+          "data set that the network was trained on, for a file that does not contain its network: "
+          "image size and classes"),
       {.name = "input-shape",
        .type = kInts,
-       .help = "size of the network's input",
+       .help = "size of the network's input, for a file that does not contain its network",
        .unit = "channels,height,width",
        .range = kSideRange,
        .field = &options.input_shape},
       {.name = "class-names",
        .type = kPath,
-       .help = "file with a class name per line, or the folder of --dataset=folder",
+       .help =
+           "file with a class name per line, or the folder of --dataset=folder, for a file that "
+           "does not name its classes",
        .field = &options.class_names},
       {.name = "crop",
        .type = kReal,

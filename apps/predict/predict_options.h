@@ -11,8 +11,8 @@ namespace dtnn {
 
 struct PredictOptions {
   std::string model_file = {};  // says all: network, parameters, preprocessing, classes
-  // Instead: a file of parameters, such as a checkpoint. Where it holds a network too, and none of
-  // `model`, `loss_func`, `dataset` and `input_shape` names one, that is the network.
+  // Instead: a file of parameters, such as a checkpoint. Where it holds a network too, that is the
+  // network, and `model`, `loss_func`, `dataset`, `input_shape` and `class_names` may only agree.
   std::string weights = {};
   std::string model = {};  // empty: as the file says
   std::string weights_format = "auto";

@@ -81,6 +81,19 @@ class PredictTest : public ::testing::Test {
   static inline std::string root_, weights_, model_;
 };
 
+// The same parameters in a file with these texts.
+std::string WithTags(const std::string& weights, const std::string& path, const NamedTexts& tags) {
+  const auto context = DeviceContext::Create(Device::Cpu()).value();
+  const Graph graph =
+      BuildModel("simplemlp",
+                 {.format = TensorFormat::kNHWC, .sample = ImageExtents{8, 8, 3}, .classes = 2})
+          .value();
+  const auto store = ParameterStore::Create(graph, *context, DType::kFloat32, 0).value();
+  EXPECT_TRUE(LoadWeights(weights, graph, *store, *context).ok());
+  EXPECT_TRUE(SaveWeights(path, graph, *store, *context, {}, tags).ok());
+  return path;
+}
+
 TEST_F(PredictTest, TellsTheClassesOfAFolder) {
   const Outcome outcome = Ask(Options(), {root_ + "/test"});
   ASSERT_TRUE(outcome.status.ok()) << outcome.status;
@@ -113,11 +126,48 @@ TEST_F(PredictTest, AModelsFileSaysAll) {
   EXPECT_THAT(program.text, HasSubstr("/test/dark/3: dark "));
 }
 
+// They may agree with it.
+TEST_F(PredictTest, FlagsDoNotChangeTheNetworkOfAFile) {
+  const std::vector<std::string> files = {root_ + "/test/dark/3"};
+  const std::string expected = Ask({.model_file = model_}, files).out;
+  const PredictOptions same = {.model_file = model_,
+                               .model = "simplemlp",
+                               .loss_func = "categorical_cross_entropy",
+                               .dataset = "folder",
+                               .input_shape = {3, 8, 8},
+                               .class_names = root_};
+  EXPECT_EQ(Ask(same, files).out, expected);
+  const auto refused = [&](PredictOptions options) {
+    for (std::string PredictOptions::*file :
+         {&PredictOptions::model_file, &PredictOptions::weights}) {
+      options.model_file = options.weights = "";
+      options.*file = file == &PredictOptions::model_file ? model_ : weights_;
+      const absl::Status status = Ask(options, files).status;
+      EXPECT_EQ(ExitCodeOf(status), kExitUsage) << status;
+      EXPECT_THAT(std::string(status.message()), HasSubstr(options.*file));
+    }
+    options.model_file = model_;
+    options.weights = "";
+    return std::string(Ask(options, files).status.message());
+  };
+  EXPECT_EQ(refused({.model = "simplecnn"}),
+            "--model=simplecnn: " + model_ +
+                " holds network \"simplemlp\"; leave the option out, the file says it");
+  EXPECT_EQ(refused({.loss_func = "binary_cross_entropy"}),
+            "--loss-func=binary_cross_entropy: " + model_ +
+                " was trained with loss \"categorical_cross_entropy\"; leave the option out, the "
+                "file says it");
+  EXPECT_THAT(refused({.input_shape = {3, 16, 16}}), HasSubstr(" takes images of 3,8,8;"));
+  EXPECT_THAT(refused({.dataset = "mnist"}), HasSubstr(" takes samples of 8x8x3 and has 2 outputs, "
+                                                       "not 28x28x1 and 10;"));
+  const std::string names = WriteFile(root_, "names", Text("dark\nbright\n"));
+  EXPECT_EQ(refused({.class_names = names}),
+            "--class-names: " + names + " names dark, bright, but the classes of " + model_ +
+                " are bright, dark; leave the option out, the file says it");
+}
+
 TEST_F(PredictTest, FlagsAddToAModelsFile) {
   const std::vector<std::string> files = {root_ + "/test/dark/3"};
-  const std::string names = WriteFile(root_, "names", Text("shining\ndull\n"));
-  const Outcome renamed = Ask({.model_file = model_, .class_names = names}, files);
-  EXPECT_THAT(renamed.out, HasSubstr("/test/dark/3: dull "));
   const std::string three = WriteFile(root_, "three", Text("a\nb\nc\n"));
   const Outcome wrong = Ask({.model_file = model_, .class_names = three}, files);
   EXPECT_EQ(ExitCodeOf(wrong.status), kExitUsage);
@@ -127,16 +177,6 @@ TEST_F(PredictTest, FlagsAddToAModelsFile) {
   EXPECT_THAT(other.errors,
               HasSubstr(model_ + ": was trained on images preprocessed as byte / 255, offset"));
   EXPECT_EQ(ExitCodeOf(Ask({.model_file = model_, .weights = weights_}, files).status), kExitUsage);
-}
-
-// Which has other samples and classes than the network of the model file.
-TEST_F(PredictTest, ALossThatIsGivenAsksForTheNetworkOfTheZooWhicheverLossItIs) {
-  const auto error = [](const std::string& loss) {
-    return Ask({.model_file = model_, .loss_func = loss}, {root_ + "/test/dark/3"}).status;
-  };
-  EXPECT_TRUE(error("").ok());
-  EXPECT_FALSE(error("categorical_cross_entropy").ok());
-  EXPECT_EQ(error("categorical_cross_entropy"), error("binary_cross_entropy"));
 }
 
 TEST_F(PredictTest, AFileOfParametersAloneNeedsTheirNetwork) {
@@ -185,19 +225,6 @@ TEST_F(PredictTest, TheFileSaysHowImagesWereNormalised) {
                                       "and --std change this to byte / 255, offset -0.5, scale 1"));
 }
 
-// The same parameters in a file with these texts.
-std::string WithTags(const std::string& weights, const std::string& path, const NamedTexts& tags) {
-  const auto context = DeviceContext::Create(Device::Cpu()).value();
-  const Graph graph =
-      BuildModel("simplemlp",
-                 {.format = TensorFormat::kNHWC, .sample = ImageExtents{8, 8, 3}, .classes = 2})
-          .value();
-  const auto store = ParameterStore::Create(graph, *context, DType::kFloat32, 0).value();
-  EXPECT_TRUE(LoadWeights(weights, graph, *store, *context).ok());
-  EXPECT_TRUE(SaveWeights(path, graph, *store, *context, {}, tags).ok());
-  return path;
-}
-
 TEST_F(PredictTest, WhereTheFileDoesNotSayAWarningDoes) {
   PredictOptions options = Options();
   options.weights = WithTags(weights_, root_ + "/untold.npz", {});
@@ -236,12 +263,14 @@ TEST_F(PredictTest, ImagesAreShownInTheOrderOfTraining) {
 
 TEST_F(PredictTest, ClassesThatNobodyNamedAreAskedFor) {
   PredictOptions options = Options();
+  options.weights = WithTags(weights_, root_ + "/unnamed.npz", {});
   options.class_names = "";
   const Outcome outcome = Ask(options, {root_ + "/test/dark/3"});
   EXPECT_EQ(ExitCodeOf(outcome.status), kExitFailed);
-  EXPECT_THAT(std::string(outcome.status.message()),
-              HasSubstr(weights_ + ": does not fit model simplemlp with 10 classes; a network that "
-                                   "was trained on your own data needs --class-names"));
+  EXPECT_THAT(
+      std::string(outcome.status.message()),
+      HasSubstr(options.weights + ": does not fit model simplemlp with 10 classes; a network that "
+                                  "was trained on your own data needs --class-names"));
 }
 
 TEST_F(PredictTest, NaNInAFileIsNotBlamedOnMissingNames) {
@@ -320,6 +349,7 @@ TEST_F(PredictTest, CsvQuotesNamesThatHoldItsOwnCharacters) {
   WriteFile(folder, "names", Text("bright, even \"very\"\ndark\n"));
   PredictOptions options = Options();
   options.format = "csv";
+  options.weights = WithTags(weights_, folder + "/w.npz", {});
   options.class_names = folder + "/names";
   EXPECT_THAT(Ask(options, {file}).out,
               HasSubstr("\n\"" + folder + "/a, \"\"b\"\".jpg\",1,\"bright, even \"\"very\"\"\","));
@@ -351,6 +381,7 @@ TEST_F(PredictTest, OnlyTheMiddleIsSeenWhereThatIsAsked) {
 TEST_F(PredictTest, TheLossOfTrainingSaysWhatNumbersMean) {
   const std::vector<std::string> files = {root_ + "/test/bright/1"};
   PredictOptions options = Options();
+  options.weights = WithTags(weights_, root_ + "/without_network.npz", {});
   options.top = 2;
   options.format = "csv";
   const auto sum = [&] {

@@ -38,5 +38,55 @@ TEST(MoreClassesTest, NeitherFewerNorOfValues) {
             "counting: has 7 values per sample, which cannot become 8 classes");
 }
 
+class Named : public CountingDataset {
+ public:
+  explicit Named(std::vector<std::string> names, TargetKind kind = TargetKind::kClass)
+      : CountingDataset(int64_t(names.size())), names_(std::move(names)), kind_(kind) {}
+  std::vector<std::string> class_names() const override { return names_; }
+  TargetKind target_kind() const override { return kind_; }
+
+ private:
+  const std::vector<std::string> names_;
+  const TargetKind kind_;
+};
+
+TEST(MoreClassesTest, LabelsFollowTheNames) {
+  const std::vector<std::string> names = {"red", "green", "blue", "grey"};
+  const auto dataset = std::make_shared<Named>(std::vector<std::string>{"blue", "green", "red"});
+  const auto same = *WithClassNames(dataset, names);
+  EXPECT_EQ(same->outputs(), 4);
+  EXPECT_EQ(same->class_names(), names);
+  const Tensor x = *Tensor::Zeros(DType::kFloat32, Shape{3, 2, 3, 1});
+  const Tensor targets = *Tensor::Zeros(DType::kInt32, Shape{3});
+  const int64_t indices[] = {2, 0, 1};
+  ASSERT_TRUE(same->Read(Split::kTrain, indices, TensorFormat::kNHWC, x, targets).ok());
+  const int32_t* labels = targets.data<int32_t>();
+  EXPECT_EQ(std::vector<int32_t>(labels, labels + 3), (std::vector<int32_t>{0, 2, 1}));
+  EXPECT_EQ(x.data<float>()[0], 2) << "samples stay as they are";
+
+  EXPECT_EQ(*WithClassNames(dataset, dataset->class_names()), dataset);
+  EXPECT_EQ(*WithClassNames(dataset, {}), dataset) << "nobody knows the names";
+  const auto unnamed = std::make_shared<CountingDataset>(3);
+  EXPECT_EQ(*WithClassNames(unnamed, names), unnamed);
+}
+
+TEST(MoreClassesTest, OtherNamesAreRefusedWithBothLists) {
+  const auto error = [](const std::shared_ptr<const Dataset>& dataset,
+                        const std::vector<std::string>& names) {
+    return std::string(WithClassNames(dataset, names).status().message());
+  };
+  EXPECT_EQ(
+      error(std::make_shared<Named>(std::vector<std::string>{"green", "red", "z_blue"}),
+            {"blue", "green", "red"}),
+      "data set counting has the classes 3 (\"green\", \"red\", \"z_blue\"), which do not fit "
+      "3 (\"blue\", \"green\", \"red\")");
+  // Which of two of one name is meant nobody knows, and columns of values have their places.
+  EXPECT_NE(error(std::make_shared<Named>(std::vector<std::string>{"a", "b"}), {"a", "b", "b"}),
+            "");
+  EXPECT_NE(error(std::make_shared<Named>(std::vector<std::string>{"a", "b"}, TargetKind::kValues),
+                  {"b", "a"}),
+            "");
+}
+
 }  // namespace
 }  // namespace dtnn

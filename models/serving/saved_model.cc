@@ -34,8 +34,12 @@ proto::ModelDescription ToProto(const ModelDescription& description) {
   proto::TrainingRecord& training = *message.mutable_training();
   training.set_dataset(record.dataset);
   training.set_epochs(record.epochs);
+  training.set_run_epochs(record.run_epochs);
   training.set_optimizer(record.optimizer);
   training.set_learning_rate(record.learning_rate);
+  for (const auto& [name, value] : record.constants) {
+    (*training.mutable_optimizer_constant())[name] = value;
+  }
   for (const auto& [name, value] : record.metrics) {
     proto::Metric& metric = *training.add_metric();
     metric.set_name(name);
@@ -65,7 +69,10 @@ absl::StatusOr<ModelDescription> FromProto(const proto::ModelDescription& messag
   TrainingRecord& record = description.training;
   record.dataset = message.training().dataset();
   record.epochs = message.training().epochs();
+  record.run_epochs = message.training().run_epochs();
   record.optimizer = message.training().optimizer();
+  record.constants = {message.training().optimizer_constant().begin(),
+                      message.training().optimizer_constant().end()};
   record.learning_rate = message.training().learning_rate();
   for (const proto::Metric& metric : message.training().metric()) {
     record.metrics.emplace_back(metric.name(), metric.value());
@@ -86,11 +93,15 @@ absl::StatusOr<std::string> TextOf(ArrayFileReader& file, std::string_view tag) 
                             "\": it contains parameters only, so their network must be named");
 }
 
-absl::StatusOr<ModelDescription> ReadDescription(ArrayFileReader& file, int64_t outputs) {
-  DTNN_ASSIGN_OR_RETURN(const std::string text, TextOf(file, kDescriptionTag));
+absl::StatusOr<ModelDescription> ParseDescription(const std::string& text) {
   proto::ModelDescription message;
   DTNN_RETURN_IF_ERROR(ParseProtoText(text, message));
-  DTNN_ASSIGN_OR_RETURN(ModelDescription description, FromProto(message));
+  return FromProto(message);
+}
+
+absl::StatusOr<ModelDescription> ReadDescription(ArrayFileReader& file, int64_t outputs) {
+  DTNN_ASSIGN_OR_RETURN(const std::string text, TextOf(file, kDescriptionTag));
+  DTNN_ASSIGN_OR_RETURN(ModelDescription description, ParseDescription(text));
   const size_t names = description.class_names.size();
   if (names > 0 && int64_t(names) != outputs) {
     return InvalidArgument("names ", names, " classes, but the network has ", outputs, " outputs");
@@ -114,6 +125,12 @@ absl::Status SaveModel(std::string_view path, const SavedModel& model, const Par
 absl::StatusOr<bool> HoldsModel(ArrayFileReader& file) {
   DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> network, file.Text(kNetworkTag));
   return network.has_value();
+}
+
+absl::StatusOr<std::optional<ModelDescription>> FindDescription(ArrayFileReader& file) {
+  DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> text, file.Text(kDescriptionTag));
+  if (!text) return std::nullopt;
+  return InText(file, kDescriptionTag, ParseDescription(*text));
 }
 
 absl::StatusOr<SavedModel> ReadModel(ArrayFileReader& file, const LayerTable& table) {

@@ -12,6 +12,9 @@
 #define DTNN_MODELS_SERVING_SAVED_MODEL_H_
 
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,10 +40,12 @@ inline constexpr std::string_view kDescriptionTag = "__description__";
 
 struct TrainingRecord {
   std::string dataset = {};
-  int64_t epochs = 0;
+  int64_t epochs = 0;      // after which the run had these parameters
+  int64_t run_epochs = 0;  // that the run had, where it brought back earlier parameters; else 0
   std::string optimizer = {};
-  double learning_rate = 0;                                  // that it began with
-  std::vector<std::pair<std::string, double>> metrics = {};  // of the last epoch, by name
+  std::map<std::string, double, std::less<>> constants = {};  // Optimizer::constants
+  double learning_rate = 0;                                   // that it began with
+  std::vector<std::pair<std::string, double>> metrics = {};   // of the last of `epochs`, by name
   friend bool operator==(const TrainingRecord&, const TrainingRecord&) = default;
 };
 
@@ -71,6 +76,10 @@ absl::Status SaveModel(std::string_view path, const SavedModel& model, const Par
 
 // Whether the file says of which network it is. Errors are those of a damaged file.
 absl::StatusOr<bool> HoldsModel(ArrayFileReader& file);
+
+// What a file of a model or a checkpoint says of its training, whatever network reads it; nullopt:
+// it has parameters only.
+absl::StatusOr<std::optional<ModelDescription>> FindDescription(ArrayFileReader& file);
 
 // All but the parameters. FailedPrecondition for a file without a network, InvalidArgument for
 // invalid texts. `table`: the layers that the network may have.

@@ -1,6 +1,7 @@
 #include "models/session/session.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "data/loading/channel_statistics.h"
@@ -18,7 +19,41 @@ namespace dtnn {
 namespace {
 
 absl::StatusOr<std::shared_ptr<const Loss>> LossOf(const SessionOptions& options) {
-  return options.loss.Resolve([](const std::string& name) { return MakeLoss(name); });
+  return options.loss.value_or("categorical_cross_entropy").Resolve([](const std::string& name) {
+    return MakeLoss(name);
+  });
+}
+
+absl::StatusOr<std::shared_ptr<const Optimizer>> OptimizerOf(const SessionOptions& options) {
+  return options.optimizer.value_or("adam").Resolve(
+      [](const std::string& name) { return MakeOptimizer(name); });
+}
+
+// What is not set is as the file says.
+absl::Status FollowFile(std::string_view path, const ModelDescription& file,
+                        SessionOptions& options) {
+  const TrainingRecord& training = file.training;
+  if (!options.loss && !file.loss.empty()) {
+    DTNN_ASSIGN_OR_RETURN(options.loss, WithContext(MakeLoss(file.loss), path,
+                                                    ": was trained with a loss of its own; set "
+                                                    "SessionOptions::loss"));
+  }
+  if (!options.optimizer && !training.optimizer.empty()) {
+    DTNN_ASSIGN_OR_RETURN(const OptimizerConstants constants,
+                          WithContext(ConstantsFrom(training.constants), path));
+    DTNN_ASSIGN_OR_RETURN(options.optimizer,
+                          WithContext(MakeOptimizer(training.optimizer, constants), path,
+                                      ": was trained with an optimizer of its own; set "
+                                      "SessionOptions::optimizer"));
+  }
+  const double rate = training.learning_rate;
+  if (!options.learning_rate && rate != 0) {
+    if (!(rate > 0 && std::isfinite(rate))) {
+      return InvalidArgument(path, ": has the learning rate ", rate, ", expected more than 0");
+    }
+    options.learning_rate = rate;
+  }
+  return absl::OkStatus();
 }
 
 // A loader keeps what it reads of alive; a session's loaders end before its callers' data do.
@@ -54,6 +89,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Load(std::string_view path,
   DTNN_ASSIGN_OR_RETURN(SavedModel model, ReadModel(file));
   options.format = model.graph.format();
   options.dtype = model.dtype;
+  DTNN_RETURN_IF_ERROR(FollowFile(path, model.description, options));
   std::unique_ptr<Session> session(new Session(options, std::move(model)));
   DTNN_RETURN_IF_ERROR(session->Init());
   DTNN_ASSIGN_OR_RETURN(
@@ -61,6 +97,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Load(std::string_view path,
       StagedWeights::Read(file, session->graph(), *session->store_, *session->context_, {}));
   DTNN_RETURN_IF_ERROR(weights.Apply(*session->store_, *session->context_));
   session->fitted_ = true;
+  session->epochs_before_ = session->model_.description.training.epochs;
   return session;
 }
 
@@ -72,22 +109,21 @@ absl::Status Session::Init() {
                           metric.Resolve([](const std::string& name) { return MakeMetric(name); }));
     metric_set.metrics.push_back(std::move(made));
   }
-  DTNN_ASSIGN_OR_RETURN(
-      const std::shared_ptr<const Optimizer> optimizer,
-      options_.optimizer.Resolve([](const std::string& name) { return MakeOptimizer(name); }));
+  DTNN_ASSIGN_OR_RETURN(const std::shared_ptr<const Optimizer> optimizer, OptimizerOf(options_));
   DTNN_ASSIGN_OR_RETURN(context_, DeviceContext::Create(Device::Cpu()));
   DTNN_ASSIGN_OR_RETURN(
       store_, ParameterStore::Create(model_.graph, *context_, options_.dtype, options_.seed));
   const TrainerOptions training = {.metric_set = metric_set,
                                    .optimizer = optimizer,
-                                   .learning_rate = options_.learning_rate,
+                                   .learning_rate = options_.learning_rate.value_or(0.001),
                                    .random_seed = options_.seed,
                                    .communicator = options_.communicator};
   model_.description.loss = std::string(metric_set.loss->name());
   model_.description.conv_variant = training.conv_variant;
   model_.description.fusions = training.fusions;
   model_.description.training.optimizer = std::string(optimizer->name());
-  model_.description.training.learning_rate = options_.learning_rate;
+  model_.description.training.constants = optimizer->constants();
+  model_.description.training.learning_rate = training.learning_rate;
   DTNN_ASSIGN_OR_RETURN(trainer_, Trainer::Create(model_.graph, *store_, *context_, training));
   return absl::OkStatus();
 }
@@ -171,7 +207,7 @@ absl::Status Session::Fit(const Dataset& data, const FitOptions& options) {
       trainer_->Train(*training, validation.get(), options.epochs, callbacks);
   TrainingRecord& record = model_.description.training;
   record.dataset = std::string(data.name());
-  record.epochs = trainer_->epochs_done();
+  record.epochs = epochs_before_ + trainer_->epochs_done();
   record.metrics = last_metrics.values();
   return status;
 }

@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -47,10 +48,11 @@
 namespace dtnn {
 
 struct SessionOptions {
-  // By name (optim/losses/losses.h, ...) or as an object.
-  Choice<Loss> loss = "categorical_cross_entropy";
-  Choice<Optimizer> optimizer = "adam";
-  double learning_rate = 0.001;
+  // By name (optim/losses/losses.h, ...) or as an object. Not set: a new session takes
+  // categorical_cross_entropy, adam and 0.001, a loaded one what the file says.
+  std::optional<Choice<Loss>> loss = {};
+  std::optional<Choice<Optimizer>> optimizer = {};
+  std::optional<double> learning_rate = {};
   std::vector<Choice<Metric>> metrics = {"categorical_accuracy"};
   // Of initial values, the order of samples, dropout and random transforms.
   uint64_t seed = 0;
@@ -100,8 +102,10 @@ class Session {
   // NotFound for an unknown name; errors of the network name its layer.
   static absl::StatusOr<std::unique_ptr<Session>> Create(const Network& network,
                                                          const SessionOptions& options = {});
-  // Continues with a saved model: its network, parameters, preprocessing and class names. Format
-  // and dtype are the file's; the optimizer starts with a new state.
+  // Continues with a saved model: its network, parameters, preprocessing, class names, format and
+  // dtype; and its loss, optimizer and learning rate unless `options` sets them. The optimizer
+  // starts with a new state. InvalidArgument for a loss or optimizer that is known by no name here
+  // and is not set.
   static absl::StatusOr<std::unique_ptr<Session>> Load(std::string_view path,
                                                        SessionOptions options = {});
 
@@ -131,6 +135,7 @@ class Session {
 
   const SessionOptions options_;
   SavedModel model_;
+  int64_t epochs_before_ = 0;    // of the file that it was loaded from
   bool fitted_ = false;          // or loaded: the preprocessing is decided
   Normalization normalization_;  // after the data set's own
   std::unique_ptr<DeviceContext> context_;

@@ -129,6 +129,40 @@ TEST(SessionTest, ASavedModelIsWholeAndGoesOn) {
   EXPECT_EQ(predictor->model().preprocessing.normalization.offset.size(), 1);
 }
 
+TEST(SessionTest, ALoadedModelTrainsOnAsItWasTrained) {
+  const auto data = Patterns();
+  Network net("labels");
+  net.Input(*data).Flatten().Fc(data->outputs()).Softmax();
+  const auto session =
+      Must(Session::Create(net, {.loss = "binary_cross_entropy",
+                                 .optimizer = Sgd({.momentum = 0.5, .decay = 0.25}),
+                                 .learning_rate = 0.25,
+                                 .metrics = {}}));
+  const std::string path = File("as_trained.npz"), again = File("as_trained_again.npz");
+  Must(session->Save(path));
+  Must(Must(Session::Load(path, {.metrics = {}}))->Save(again));
+  const auto description = [](const std::string& file) {
+    return Must(Predictor::Load(file))->model().description;
+  };
+  EXPECT_EQ(description(again), description(path));
+  EXPECT_EQ(description(again).loss, "binary_cross_entropy");
+  EXPECT_EQ(description(again).training.optimizer, "sgd");
+  EXPECT_EQ(description(again).training.constants.at("momentum"), 0.5);
+  EXPECT_EQ(description(again).training.learning_rate, 0.25);
+
+  const auto others = Must(Session::Load(
+      path, {.loss = "categorical_cross_entropy", .optimizer = "rmsprop", .learning_rate = 0.125}));
+  Must(others->Fit(*data, {.epochs = 2}));
+  Must(others->Save(again));
+  EXPECT_EQ(description(again).loss, "categorical_cross_entropy");
+  EXPECT_EQ(description(again).training.optimizer, "rmsprop");
+  EXPECT_EQ(description(again).training.learning_rate, 0.125);
+  const auto longer = Must(Session::Load(again));
+  Must(longer->Fit(*data, {.epochs = 1}));
+  Must(longer->Save(again));
+  EXPECT_EQ(description(again).training.epochs, 3) << "of both calls of Fit";
+}
+
 TEST(SessionTest, AModelKnowsTheGeometryOfItsImages) {
   const auto whole = Patterns(), resized = Patterns(12, 1, {.resize = 8});
   const auto session = Must(Session::Create(Small(*whole)));

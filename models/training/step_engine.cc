@@ -10,6 +10,7 @@
 #include "comm/model_sync.h"
 #include "kernels/device_traits.h"
 #include "kernels/transfers.h"
+#include "models/training/check_outputs.h"
 #include "tensor/errors.h"
 #include "tensor/trace/observer.h"
 
@@ -69,6 +70,7 @@ absl::StatusOr<std::unique_ptr<StepEngine>> StepEngine::Create(const Graph& grap
   if (options.metric_set.loss == nullptr) {
     return absl::InvalidArgumentError("a trainer needs a loss");
   }
+  DTNN_RETURN_IF_ERROR(CheckOutputs(graph, *options.metric_set.loss));
   if (options.accumulate_steps < 1 || !(options.clip_norm >= 0)) {
     return InvalidArgument(
         "a trainer accumulates over 1 batch or more, not ", options.accumulate_steps,

@@ -6,6 +6,7 @@
 #include "optim/optimizers/oktopk.h"
 #include "optim/optimizers/rmsprop.h"
 #include "optim/optimizers/sgd.h"
+#include "tensor/errors.h"
 #include "tensor/named_table.h"
 
 namespace dtnn {
@@ -56,6 +57,34 @@ absl::StatusOr<std::shared_ptr<const Optimizer>> MakeOptimizer(
     std::string_view name, const OptimizerConstants& constants) {
   DTNN_ASSIGN_OR_RETURN(const auto* entry, FindNamed(kOptimizers, "optimizer", name));
   return entry->make(constants);
+}
+
+absl::StatusOr<OptimizerConstants> ConstantsFrom(
+    const std::map<std::string, double, std::less<>>& constants) {
+  constexpr double kMostSteps = 1ll << 40;
+  OptimizerConstants result;
+  for (const auto& constant : constants) {
+    const std::string& name = constant.first;
+    const double value = constant.second;
+    const auto is = [&](std::string_view known, auto& field) {
+      if (name == known) field = value;
+      return name == known;
+    };
+    if (name.starts_with("tau") && !(value >= 1 && value <= kMostSteps)) {
+      return InvalidArgument(name, " is ", value, ", expected 1 or more steps");
+    }
+    if (name == "density" && !(value > 0 && value <= 1)) {
+      return InvalidArgument("density is ", value, ", expected 0 < density <= 1");
+    }
+    if (!is("momentum", result.momentum) && !is("nesterov", result.nesterov) &&
+        !is("beta1", result.beta1) && !is("beta2", result.beta2) && !is("rho", result.rho) &&
+        !is("epsilon", result.epsilon) && !is("decay", result.decay) &&
+        !is("decay of vectors", result.decay_vectors) && !is("density", result.density) &&
+        !is("tau", result.tau) && !is("tau'", result.tau_prime)) {
+      return InvalidArgument(Quoted(name), " is not a constant of an optimizer");
+    }
+  }
+  return result;
 }
 
 }  // namespace dtnn

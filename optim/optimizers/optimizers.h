@@ -4,8 +4,11 @@
 #define DTNN_OPTIM_OPTIMIZERS_OPTIMIZERS_H_
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -28,6 +31,12 @@ std::vector<std::string_view> OptimizerNames();
 // NotFound, listing the names, for another one.
 absl::StatusOr<std::shared_ptr<const Optimizer>> MakeOptimizer(
     std::string_view name, const OptimizerConstants& constants = {});
+// Those that constants() of an optimizer gave, perhaps in a file, so that it can be made again.
+// What is not among them keeps the optimizer's own default. InvalidArgument for a name that no
+// optimizer has, and for values that are out of range and that binding the optimizer does not
+// check.
+absl::StatusOr<OptimizerConstants> ConstantsFrom(
+    const std::map<std::string, double, std::less<>>& constants);
 
 }  // namespace dtnn
 

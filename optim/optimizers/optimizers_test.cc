@@ -29,6 +29,33 @@ TEST(OptimizersTest, WhatIsNotGivenKeepsTheOptimizersOwnDefault) {
   EXPECT_EQ((*MakeOptimizer("rmsprop", {.rho = 0.25}))->constants().at("rho"), 0.25);
 }
 
+TEST(OptimizersTest, ConstantsMakeTheSameOptimizerAgain) {
+  const OptimizerConstants others = {.momentum = 0.5,
+                                     .beta1 = 0.5,
+                                     .beta2 = 0.25,
+                                     .rho = 0.5,
+                                     .epsilon = 0.25,
+                                     .decay = 0.5,
+                                     .density = 0.5,
+                                     .tau = 3,
+                                     .tau_prime = 2,
+                                     .nesterov = true,
+                                     .decay_vectors = false};
+  for (std::string_view name : OptimizerNames()) {
+    const auto constants = (*MakeOptimizer(name, others))->constants();
+    EXPECT_NE(constants, (*MakeOptimizer(name))->constants()) << name;
+    const auto again = ConstantsFrom(constants);
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_EQ((*MakeOptimizer(name, *again))->constants(), constants) << name;
+  }
+  for (const auto& [name, value] : {std::pair("speed", 1.0), std::pair("tau", 0.5),
+                                    std::pair("tau'", 1e300), std::pair("density", 2.0)}) {
+    const absl::Status status = ConstantsFrom({{name, value}}).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << name;
+    EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr(name));
+  }
+}
+
 TEST(OptimizersTest, AnotherNameIsAnsweredWithTheNames) {
   EXPECT_THAT(std::string(MakeOptimizer("lion").status().message()),
               ::testing::AllOf(::testing::HasSubstr("lion"), ::testing::HasSubstr("sgd, rmsprop")));

@@ -108,6 +108,31 @@ TEST_F(FinetuneTest, LayersOfANetworkThatAFileNamesAreFrozenToo) {
   ExpectOnlyTheHeadTrained("named");
 }
 
+// Its outputs are made for that loss.
+TEST_F(FinetuneTest, ASavedModelTrainsOnWithItsLoss) {
+  const std::string file = folder_ + "/labels.safetensors";
+  ASSERT_EQ(Run(3, {"--loss-func=binary_cross_entropy", "--save-model=" + file}).exit_code, 0);
+  const auto tune = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments = Arguments(3, {"--weights-and-bias-filename=" + file});
+    arguments.erase(arguments.begin());  // --model
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return testing::Process(kProgram, arguments).Wait();
+  };
+  const Outcome on = tune({});
+  EXPECT_EQ(on.exit_code, 0) << on.text;
+  EXPECT_THAT(on.text, AllOf(HasSubstr("val_bce: "), Not(HasSubstr("cce: "))));
+  const Outcome other = tune({"--loss-func=categorical_cross_entropy"});
+  EXPECT_EQ(other.exit_code, 1);
+  EXPECT_THAT(other.text, HasSubstr("ends in Sigmoid, but loss categorical_cross_entropy needs "
+                                    "probabilities of classes"));
+  // A network that is named has an end of its own for the same parameters.
+  const Outcome named = Run(3, {"--weights-and-bias-filename=" + file});
+  EXPECT_THAT(named.text, HasSubstr("warning: " + file +
+                                    ": was trained with loss "
+                                    "binary_cross_entropy; this run has "
+                                    "--loss-func=categorical_cross_entropy\n"));
+}
+
 TEST_F(FinetuneTest, SeveralRanksTrainTheHeadAsOneDoes) {
   const Outcome alone = Run(4, Tuning("alone", {"--weights-partial", kHead}));
   ASSERT_EQ(alone.exit_code, 0) << alone.text;

@@ -369,6 +369,49 @@ TEST(BenchmarkStateTest, AnEpochGoesOnWithTheSameDataOnly) {
               HasSubstr("benchmark: warning: resumed run: the checksum of the samples was "));
 }
 
+TEST(BenchmarkStateTest, LabelsFollowTheClassNamesOfASavedModel) {
+  const std::string folder = NewFolder("class_names"), model = folder + "/m.safetensors";
+  const auto data = [&](const std::string& name, const std::map<std::string, int>& classes) {
+    for (const char* split : {"/train/", "/test/"}) {
+      for (const auto& [name_of_class, grey] : classes) {
+        const std::string images = folder + "/" + name + split + name_of_class;
+        std::filesystem::create_directories(images);
+        for (int i = 0; i < 8; ++i) {
+          testing::WriteFile(images, std::to_string(i),
+                             testing::EncodePng(4, 4, testing::Bytes(48, uint8_t(grey + i))));
+        }
+      }
+    }
+  };
+  data("all", {{"blue", 20}, {"green", 120}, {"red", 220}});
+  data("fewer", {{"green", 120}, {"red", 220}});
+  data("others", {{"green", 120}, {"red", 220}, {"z_blue", 20}});
+  const auto run = [&](const std::string& data, const std::string& more) {
+    return Launch("--dataset=folder --dataset-path=" + folder + "/" + data +
+                  " --batch-size=8 --schedulers= " + more);
+  };
+  const Outcome trained =
+      run("all", "--model=simplemlp --num-epochs=40 --evaluate --save-model=" + model);
+  ASSERT_EQ(trained.exit_code, 0) << trained.text;
+  EXPECT_THAT(trained.text, HasSubstr("test_acc: 100.00%"));
+  const std::string load = " --weights-and-bias-filename=" + model;
+  const Outcome fewer = run("fewer", "--evaluate-only" + load);
+  EXPECT_EQ(fewer.exit_code, 0) << fewer.text;
+  EXPECT_THAT(fewer.text, HasSubstr("test_acc: 100.00%"));
+  for (const char* more :
+       {"--evaluate-only", "--num-epochs=1", "--evaluate-only --model=simplemlp"}) {
+    const Outcome refused = run("others", more + load);
+    EXPECT_EQ(refused.exit_code, 1) << more;
+    EXPECT_THAT(refused.text,
+                HasSubstr(model + ": data set folder has the classes 3 (\"green\", "
+                                  "\"red\", \"z_blue\"), which do not fit 3 (\"blue\", "
+                                  "\"green\", \"red\")\n"));
+  }
+  const Outcome learns = run("others", "--model=simplemlp --num-epochs=1" + load);
+  EXPECT_EQ(learns.exit_code, 0) << learns.text;
+  EXPECT_THAT(learns.text, HasSubstr("warning: " + model + ": data set folder has the classes 3"));
+}
+
 TEST(BenchmarkStateTest, AResumedRunFollowsTheLearningRateItIsGiven) {
   const std::string folder = NewFolder("rate");
   const std::string run =

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -48,6 +49,47 @@ absl::Status Compare(const DataFingerprint& theirs, const DataFingerprint& mine,
                          difference->now, ", on rank 0 ", difference->was, "; ", advice);
 }
 
+// The names of every rank's classes. All ranks call it together.
+absl::StatusOr<std::vector<std::vector<std::string>>> GatherNames(
+    Communicator& communicator, const std::vector<std::string>& mine) {
+  std::string text;
+  for (const std::string& name : mine) text.append(name).push_back('\0');
+  DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> sizes,
+                        GatherValues(communicator, int64_t(text.size())));
+  const size_t longest = size_t(std::ranges::max(sizes));
+  std::vector<std::vector<std::string>> names(sizes.size());
+  if (longest == 0) return names;
+  std::vector<uint8_t> bytes(text.begin(), text.end());
+  bytes.resize(longest);
+  DTNN_ASSIGN_OR_RETURN(const std::vector<uint8_t> all, GatherValues<uint8_t>(communicator, bytes));
+  for (size_t rank = 0; rank < sizes.size(); ++rank) {
+    const auto begin = all.begin() + ptrdiff_t(rank * longest);
+    std::string name;
+    for (const uint8_t byte : std::span(begin, size_t(sizes[rank]))) {
+      if (byte != 0) {
+        name.push_back(char(byte));
+      } else {
+        names[rank].push_back(std::exchange(name, {}));
+      }
+    }
+  }
+  return names;
+}
+
+// What was found by name: a rank may lack classes that another has.
+absl::StatusOr<std::shared_ptr<const Dataset>> AgreeOnNames(
+    Communicator& communicator, std::shared_ptr<const Dataset> dataset) {
+  DTNN_ASSIGN_OR_RETURN(const std::vector<std::vector<std::string>> names,
+                        GatherNames(communicator, dataset->class_names()));
+  const auto most = std::ranges::max_element(
+      names, [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  absl::StatusOr<std::shared_ptr<const Dataset>> named = WithClassNames(dataset, *most);
+  if (named.ok()) return named;
+  return InvalidArgument("has other classes than rank ", most - names.begin(), ": ",
+                         named.status().message(),
+                         "; every rank needs classes of the same names, and may lack some");
+}
+
 }  // namespace
 
 absl::Status CompareData(Communicator& communicator, const std::vector<DataFingerprint>& mine) {
@@ -66,12 +108,16 @@ absl::Status CompareData(Communicator& communicator, const std::vector<DataFinge
 }
 
 absl::StatusOr<std::shared_ptr<const Dataset>> AgreeOnClasses(
-    Communicator& communicator, std::shared_ptr<const Dataset> dataset) {
+    Communicator& communicator, std::shared_ptr<const Dataset> given) {
+  absl::StatusOr<std::shared_ptr<const Dataset>> named = AgreeOnNames(communicator, given);
+  // Ranks that have found a mistake still do what the others do.
+  std::shared_ptr<const Dataset> dataset = named.ok() ? *named : given;
   DataFingerprint form = FormOf(*dataset);
   std::vector<int64_t> numbers = NumbersOf(form);
   numbers.push_back(dataset->counts_classes());
   DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> all,
                         GatherValues<int64_t>(communicator, numbers));
+  DTNN_RETURN_IF_ERROR(named.status());
   bool counted = true;
   int64_t classes = 0;
   for (size_t rank = 0; rank < size_t(communicator.size()); ++rank) {

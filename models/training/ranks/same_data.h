@@ -19,8 +19,10 @@ namespace dtnn {
 absl::Status CompareData(Communicator& communicator, const std::vector<DataFingerprint>& mine);
 
 // For ranks with their own data: the data set with as many classes as on the rank that has the
-// most, if classes were counted from labels. InvalidArgument on the ranks whose samples or targets
-// have another form than those of rank 0. All ranks call it together.
+// most, if classes were counted from labels; with the classes of the rank that has the most,
+// matched by name, if they have names. InvalidArgument on the ranks whose samples or targets have
+// another form than those of rank 0, or that have a class which that rank has not. All ranks call
+// it together.
 absl::StatusOr<std::shared_ptr<const Dataset>> AgreeOnClasses(
     Communicator& communicator, std::shared_ptr<const Dataset> dataset);
 

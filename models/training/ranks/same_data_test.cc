@@ -52,37 +52,56 @@ TEST(SameDataTest, TheRankThatDiffersNamesWhatDoes) {
 
 class Labelled : public testing::CountingDataset {
  public:
-  Labelled(int64_t classes, bool counted, ImageExtents sample)
-      : CountingDataset(classes, sample), counted_(counted) {}
+  Labelled(int64_t classes, bool counted, ImageExtents sample, std::vector<std::string> names)
+      : CountingDataset(classes, sample), counted_(counted), names_(std::move(names)) {}
   bool counts_classes() const override { return counted_; }
+  std::vector<std::string> class_names() const override { return names_; }
 
  private:
   const bool counted_;
+  const std::vector<std::string> names_;
 };
 
 struct Form {
   int64_t classes = 0;
   bool counted = true;
   ImageExtents sample = {2, 3, 1};
+  std::vector<std::string> names = {};
 };
 
 // The number of classes that each rank then has, or what it says.
 std::vector<std::string> Agreed(const std::vector<Form>& forms) {
   std::vector<std::string> answers(forms.size());
-  EXPECT_EQ(
-      absl::OkStatus(), RunRanks(int(forms.size()), [&](Communicator& communicator) {
-        const Form& form = forms[size_t(communicator.rank())];
-        const auto agreed = AgreeOnClasses(
-            communicator, std::make_shared<Labelled>(form.classes, form.counted, form.sample));
-        answers[size_t(communicator.rank())] = agreed.ok() ? std::to_string((*agreed)->outputs())
-                                                           : std::string(agreed.status().message());
-        return absl::OkStatus();
-      }));
+  EXPECT_EQ(absl::OkStatus(), RunRanks(int(forms.size()), [&](Communicator& communicator) {
+              const Form& form = forms[size_t(communicator.rank())];
+              const auto agreed = AgreeOnClasses(
+                  communicator,
+                  std::make_shared<Labelled>(form.classes, form.counted, form.sample, form.names));
+              answers[size_t(communicator.rank())] = agreed.ok()
+                                                         ? std::to_string((*agreed)->outputs())
+                                                         : std::string(agreed.status().message());
+              return absl::OkStatus();
+            }));
   return answers;
 }
 
 TEST(SameDataTest, RanksWithLabelsOfTheirOwnAgreeOnTheNumberOfClasses) {
   EXPECT_EQ(Agreed({{7}, {10}, {9}}), (std::vector<std::string>{"10", "10", "10"}));
+}
+
+TEST(SameDataTest, ClassesAreMatchedByName) {
+  const auto of = [](std::vector<std::string> names) {
+    const int64_t classes = int64_t(names.size());
+    return Form{.classes = classes, .counted = false, .names = std::move(names)};
+  };
+  EXPECT_EQ(Agreed({of({"blue", "red"}), of({"blue", "green", "red"}), of({"red"})}),
+            (std::vector<std::string>{"3", "3", "3"}));
+  const std::vector<std::string> others =
+      Agreed({of({"blue", "green", "red"}), of({"green", "red", "z_blue"})});
+  EXPECT_EQ(others[0], "3");
+  EXPECT_THAT(others[1], HasSubstr("has other classes than rank 0: "));
+  EXPECT_THAT(others[1], HasSubstr("(\"green\", \"red\", \"z_blue\")"));
+  EXPECT_THAT(others[1], HasSubstr("(\"blue\", \"green\", \"red\")"));
 }
 
 TEST(SameDataTest, OtherFormsOfDataAreRefused) {
