@@ -447,8 +447,10 @@ TEST_F(PredictTest, FlagsHaveTheirValuesOnly) {
 
 TEST_F(PredictTest, WrongUseIsSaid) {
   EXPECT_EQ(ExitCodeOf(Ask(Options(), {}).status), kExitUsage);
-  const auto refused = [](void (*change)(PredictOptions&)) {
+  const std::string alone = WithTags(weights_, root_ + "/parameters_alone.npz", {});
+  const auto refused = [&](void (*change)(PredictOptions&)) {
     PredictOptions options = Options();
+    options.weights = alone;
     change(options);
     return ExitCodeOf(Ask(options, {root_ + "/test"}).status);
   };
