@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "kernels/amx/amx.h"
 #include "tensor/errors.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -26,7 +27,10 @@ namespace dtnn {
 
 HWY_EXPORT(TargetName);
 
-std::string SimdTarget() { return HWY_DYNAMIC_DISPATCH(TargetName)(); }
+std::string SimdTarget() {
+  const std::string target = HWY_DYNAMIC_DISPATCH(TargetName)();
+  return target == "AVX512" && UsesAmx().ok() ? "AVX512+AMX" : target;
+}
 
 namespace {
 
@@ -34,9 +38,9 @@ struct Restriction {
   std::string_view name;
   int64_t target;
 };
+constexpr std::string_view kAmx = "amx";  // and AVX-512
 constexpr Restriction kRestrictions[] = {
-    {"avx512", HWY_AVX3},
-    {"avx2", HWY_AVX2},
+    {kAmx, HWY_AVX3},       {"avx512", HWY_AVX3}, {"avx2", HWY_AVX2},
 #ifdef HWY_SSE2  // Highway 1.0.3 has no such target
     {"sse2", HWY_SSE2},
 #endif
@@ -61,12 +65,17 @@ std::string BuiltNames() {
 
 absl::Status RestrictSimd(const char* name) {
   hwy::DisableTargets(0);
+  RestrictAmx(false);
   if (name == nullptr || *name == '\0') return absl::OkStatus();
   for (const Restriction& restriction : kRestrictions) {
     if (restriction.name != name || !IsBuilt(restriction)) continue;
     if (restriction.target < HWY_EMU128 && (hwy::SupportedTargets() & restriction.target) == 0) {
       return InvalidArgument("DTNN_SIMD=", name, ": this CPU has at most ", SimdTarget());
     }
+    if (name == kAmx && !UsesAmx().ok()) {
+      return InvalidArgument("DTNN_SIMD=", name, ": ", UsesAmx().message());
+    }
+    RestrictAmx(name != kAmx);
     hwy::DisableTargets(restriction.target - 1);  // better targets have lower bits
     return absl::OkStatus();
   }

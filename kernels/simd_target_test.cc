@@ -5,6 +5,7 @@
 
 #include "gtest/gtest.h"
 #include "hwy/highway.h"
+#include "kernels/amx/amx.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
@@ -36,12 +37,24 @@ TEST(SimdTargetTest, IsRestrictedByName) {
   }
   ASSERT_TRUE(RestrictSimd(nullptr).ok());
   EXPECT_EQ(SimdTarget(), best);
-  if (!(hwy::SupportedTargets() & HWY_AVX3)) {
+  if (hwy::SupportedTargets() & HWY_AVX3) {
+    ASSERT_TRUE(RestrictSimd("avx512").ok());
+    EXPECT_EQ(SimdTarget(), "AVX512");
+    EXPECT_FALSE(UsesAmx().ok());
+    ASSERT_TRUE(RestrictSimd("").ok());
+    if (AmxStatus().ok()) {
+      ASSERT_TRUE(RestrictSimd("amx").ok());
+      EXPECT_EQ(SimdTarget(), "AVX512+AMX");
+    } else {
+      EXPECT_EQ(RestrictSimd("amx"), InvalidArgument("DTNN_SIMD=amx: ", AmxStatus().message()));
+    }
+  } else {
     EXPECT_EQ(RestrictSimd("avx512"),
               absl::InvalidArgumentError("DTNN_SIMD=avx512: this CPU has at most " + best));
   }
-  EXPECT_EQ(RestrictSimd("avx"),
-            InvalidArgument("DTNN_SIMD=\"avx\": must be one of: avx512, avx2, ", kSse2, "scalar"));
+  EXPECT_EQ(
+      RestrictSimd("avx"),
+      InvalidArgument("DTNN_SIMD=\"avx\": must be one of: amx, avx512, avx2, ", kSse2, "scalar"));
 }
 
 }  // namespace

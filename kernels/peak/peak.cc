@@ -7,6 +7,8 @@
 #include <cstring>
 #include <vector>
 
+#include "kernels/amx/amx.h"
+#include "kernels/amx/tiles.h"
 #include "kernels/unroll.h"
 #include "tensor/threads/parallel_for.h"
 
@@ -83,22 +85,60 @@ double Together(int threads, F&& work) {
   return *std::max_element(seconds.begin(), seconds.end());
 }
 
+// The best rate of several runs of work(thread, steps), which returns its flops.
+template <typename F>
+double BestGflops(int threads, F&& work) {
+  double flops = 0;
+  int64_t steps = 1 << 12;
+  while (Together(1, [&](int) { flops = work(0, steps); }) < 0.01) steps *= 2;
+  double best = 0;
+  for (int round = 0; round < 5; ++round) {
+    const double seconds = Together(threads, [&](int thread) { work(thread, steps); });
+    best = std::max(best, flops * threads / seconds * 1e-9);
+  }
+  return best;
+}
+
+#ifdef DTNN_HAS_TILES
+// `steps` products of two tiles with two others.
+double TileProducts(int64_t steps) {
+  alignas(64) std::byte operands[4][kTileRows][kTileBytes] = {};
+  HardwareTiles tiles;
+  tiles.Configure(ProductShapes(32));
+  for (int64_t step = 0; step < steps; ++step) {
+    tiles.Load<4>(operands[0], kTileBytes);
+    tiles.Load<6>(operands[1], kTileBytes);
+    tiles.Load<7>(operands[2], kTileBytes);
+    tiles.Load<5>(operands[3], kTileBytes);
+    tiles.Multiply<0, 4, 6>();
+    tiles.Multiply<1, 4, 7>();
+    tiles.Multiply<2, 5, 6>();
+    tiles.Multiply<3, 5, 7>();
+  }
+  tiles.Release();
+  return double(steps) * 4 * 2 * 16 * 16 * 32;
+}
+#endif
+
 }  // namespace
 
 double MeasureFmaPeakGflops(int threads, DType dtype) {
   threads = std::clamp(threads, 1, NumThreads());
   std::vector<double> sinks(size_t(threads) * 8);  // a cache line each
-  double flops = 0;
-  int64_t steps = 1 << 16;
-  while (Together(1, [&](int) { flops = Fma(dtype, steps, sinks.data()); }) < 0.01) steps *= 2;
+  return BestGflops(threads, [&](int thread, int64_t steps) {
+    return Fma(dtype, steps, &sinks[size_t(thread) * 8]);
+  });
+}
 
-  double best = 0;
-  for (int round = 0; round < 5; ++round) {
-    const double seconds =
-        Together(threads, [&](int thread) { Fma(dtype, steps, &sinks[size_t(thread) * 8]); });
-    best = std::max(best, flops * threads / seconds * 1e-9);
+double MeasureTilePeakGflops(int threads) {
+#ifdef DTNN_HAS_TILES
+  if (UsesAmx().ok()) {
+    return BestGflops(std::clamp(threads, 1, NumThreads()),
+                      [](int, int64_t steps) { return TileProducts(steps); });
   }
-  return best;
+#endif
+  static_cast<void>(threads);
+  return 0;
 }
 
 double MeasureCopyBandwidth(int threads) {

@@ -14,6 +14,10 @@ namespace dtnn {
 // several runs of about 20 ms each.
 double MeasureFmaPeakGflops(int threads, DType dtype);
 
+// The same of products of bfloat16 in tiles, with their loads from the first cache: what a kernel
+// of many tiles can reach. 0 where UsesAmx (kernels/amx) says no.
+double MeasureTilePeakGflops(int threads);
+
 // 1e9 bytes per second, read and written counted once each, when `threads` threads copy 64 MiB each
 // between buffers of their own; the best of several runs.
 double MeasureCopyBandwidth(int threads);

@@ -1,6 +1,7 @@
 #include "kernels/peak/peak.h"
 
 #include "gtest/gtest.h"
+#include "kernels/amx/amx.h"
 
 namespace dtnn {
 namespace {
@@ -19,6 +20,11 @@ TEST(PeakTest, Float64IsAboutHalfOfFloat32) {
 TEST(PeakTest, MoreThreadsThanCoresAreCappedNotRefused) {
   EXPECT_GT(MeasureFmaPeakGflops(100000, DType::kFloat32), 0);
   EXPECT_GT(MeasureFmaPeakGflops(0, DType::kFloat32), 0);
+}
+
+TEST(PeakTest, TilesMultiplyWhereThereAreTiles) {
+  EXPECT_EQ(MeasureTilePeakGflops(1) > 0, UsesAmx().ok());
+  EXPECT_EQ(MeasureTilePeakGflops(100000) > 0, UsesAmx().ok());
 }
 
 TEST(PeakTest, CopyMovesBytes) { EXPECT_GT(MeasureCopyBandwidth(1), 0.01); }

@@ -10,6 +10,7 @@
 // As in the kernels: what they are not compiled for is not run.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
 #include "hwy/highway.h"
+#include "kernels/amx/amx.h"
 
 namespace {
 
@@ -20,6 +21,7 @@ class TargetOfEachIteration : public ::testing::EmptyTestEventListener {
   void OnTestIterationStart(const ::testing::UnitTest&, int iteration) override {
     const int64_t target = targets_[size_t(iteration) % targets_.size()];
     hwy::GetChosenTarget().Update(target);
+    dtnn::RestrictAmx(target > HWY_AVX3);  // with the best alone; better ones have lower bits
     std::printf("Instruction set: %s\n", hwy::TargetName(target));
     std::fflush(stdout);
   }

@@ -1,0 +1,82 @@
+#include "kernels/amx/amx.h"
+
+#include <atomic>
+
+#include "kernels/amx/tiles.h"
+
+#ifdef DTNN_HAS_TILES
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+
+#include "tensor/errors.h"
+#endif
+
+namespace dtnn {
+namespace {
+
+std::atomic<bool> restricted = false;
+
+#ifdef DTNN_HAS_TILES
+// Intel's manual, volume 2, CPUID; volume 1, 13.3: which states the system saves.
+constexpr uint32_t kBf16 = 1u << 22, kTile = 1u << 24;  // leaf 7, edx
+constexpr uint32_t kAvx512Bf16 = 1u << 5;               // leaf 7.1, eax
+constexpr uint32_t kOsxsave = 1u << 27;                 // leaf 1, ecx
+constexpr uint64_t kTileStates = 3u << 17;              // XCR0: configuration and data
+
+constexpr long kRequestPermission = 0x1023, kTileData = 18;  // linux/arch/x86: prctl.h, fpu/types.h
+
+uint64_t Xcr0() {
+  uint32_t low, high;
+  asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return uint64_t{high} << 32 | low;
+}
+
+absl::Status Ask() {
+  uint32_t a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & kTile) == 0 || (d & kBf16) == 0) {
+    return absl::UnavailableError("this CPU has no tiles of bfloat16 (AMX)");
+  }
+  // Sums become bfloat16 with its instructions; every CPU with tiles has them.
+  if (__get_cpuid_count(7, 1, &a, &b, &c, &d) == 0 || (a & kAvx512Bf16) == 0) {
+    return absl::UnavailableError("this CPU has tiles (AMX), but not AVX512-BF16");
+  }
+  __get_cpuid(1, &a, &b, &c, &d);
+  if ((c & kOsxsave) == 0 || (Xcr0() & kTileStates) != kTileStates) {
+    return absl::UnavailableError(
+        "the operating system does not save the tiles (AMX) of this CPU; Linux does from 5.16 on");
+  }
+  if (syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0) return absl::OkStatus();
+  const int error = errno;
+  return Unavailable("the operating system refuses the tiles (AMX) of this CPU: arch_prctl: ",
+                     std::strerror(error),
+                     error == ENOSPC ? "; an alternative signal stack is too small for them" : "");
+}
+#else
+absl::Status Ask() {
+  return absl::UnavailableError(
+      "this build has no tile instructions (AMX): they need x86-64, Linux and GCC");
+}
+#endif
+
+}  // namespace
+
+absl::Status AmxStatus() {
+  static const absl::Status* const status = new absl::Status(Ask());
+  return *status;
+}
+
+absl::Status UsesAmx() {
+  if (restricted.load(std::memory_order_relaxed)) {
+    return absl::UnavailableError("tiles (AMX) are switched off by DTNN_SIMD");
+  }
+  return AmxStatus();
+}
+
+void RestrictAmx(bool on) { restricted.store(on, std::memory_order_relaxed); }
+
+}  // namespace dtnn

@@ -1,0 +1,86 @@
+#include "kernels/amx/amx.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "kernels/amx/tiles.h"
+
+namespace dtnn {
+namespace {
+
+using absl::StatusCode;
+
+// First, since the permission is for good.
+TEST(AmxTest, ASignalStackThatIsTooSmallIsNamedAsTheReason) {
+  constexpr int kRefused = 0, kNotThere = 2;
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    static std::array<char, 2048> small;  // the least that Linux takes without tiles
+    stack_t stack = {};
+    stack.ss_sp = small.data();
+    stack.ss_size = small.size();
+    if (sigaltstack(&stack, nullptr) != 0) _exit(kNotThere);
+    const std::string message(AmxStatus().message());
+    if (message.find("signal stack") != std::string::npos) _exit(kRefused);
+    _exit(message.find("this CPU has") != std::string::npos ||
+                  message.find("this build has") != std::string::npos
+              ? kNotThere
+              : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == kNotThere) GTEST_SKIP() << "no tiles to refuse: " << AmxStatus();
+  EXPECT_EQ(WEXITSTATUS(status), kRefused);
+}
+
+TEST(AmxTest, IsThereOrSaysWhyNot) {
+  const absl::Status status = AmxStatus();
+  EXPECT_EQ(AmxStatus(), status);
+  if (status.ok()) return;
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable);
+  EXPECT_NE(std::string(status.message()).find("AMX"), std::string::npos) << status;
+}
+
+TEST(AmxTest, IsRestrictedAndBack) {
+  RestrictAmx(true);
+  EXPECT_EQ(UsesAmx().code(), StatusCode::kUnavailable);
+  RestrictAmx(false);
+  EXPECT_EQ(UsesAmx(), AmxStatus());
+}
+
+#ifdef DTNN_HAS_TILES
+void UseTiles(int) {
+  HardwareTiles tiles;
+  tiles.Configure(ProductShapes(4));
+  tiles.Zero<0>();
+  tiles.Release();
+}
+
+TEST(AmxTest, TilesSurviveASignalWhoseHandlerUsesThemToo) {
+  if (!AmxStatus().ok()) GTEST_SKIP() << AmxStatus();
+  struct sigaction action = {}, before = {};
+  action.sa_handler = &UseTiles;
+  ASSERT_EQ(sigaction(SIGUSR1, &action, &before), 0);
+  std::array<float, 256> sums;
+  for (size_t i = 0; i < sums.size(); ++i) sums[i] = float(i);
+  HardwareTiles tiles;
+  tiles.Configure(ProductShapes(32));
+  tiles.Load<0>(sums.data(), 64);
+  ASSERT_EQ(raise(SIGUSR1), 0);
+  std::array<float, 256> after = {};
+  tiles.Store<0>(after.data(), 64);
+  tiles.Release();
+  EXPECT_EQ(after, sums);
+  sigaction(SIGUSR1, &before, nullptr);
+}
+#endif
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,182 @@
+#include "kernels/amx/tiles.h"
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "kernels/amx/amx.h"
+#include "tensor/philox.h"
+
+namespace dtnn {
+namespace {
+
+using Halves = std::array<Bfloat16, kTileRows * kTileBytes / 2>;  // rows of 32
+using Sums = std::array<float, kTileRows * kTileBytes / 4>;       // rows of 16
+
+// a: `rows` of `depth`; b: depth / 2 rows of 16 pairs.
+template <typename Tiles>
+Sums Multiply(int rows, int depth, const Halves& a, const Halves& b, Sums sums) {
+  Tiles tiles;
+  TileShapes shapes = ProductShapes(depth);
+  shapes.Set(0, rows, kTileBytes);
+  shapes.Set(4, rows, 2 * depth);
+  tiles.Configure(shapes);
+  tiles.template Load<0>(sums.data(), kTileBytes);
+  tiles.template Load<4>(a.data(), kTileBytes);
+  tiles.template Load<6>(b.data(), kTileBytes);
+  tiles.template Multiply<0, 4, 6>();
+  tiles.template Store<0>(sums.data(), kTileBytes);
+  tiles.Release();
+  return sums;
+}
+
+// Numbers whose products hurt in different ways.
+float Number(int kind, const Philox& random, uint64_t i) {
+  const float uniform = float(2 * random.Uniform(2 * i) - 1);
+  const int power = int(random.Below(2 * i + 1, 12)) - 6;
+  switch (kind) {
+    case 0:
+      return uniform;
+    case 1:  // products near the smallest normal number
+      return std::ldexp(uniform, power - 63);
+    case 2:  // near the largest
+      return std::ldexp(uniform, power + 63);
+    case 3:  // far apart, so that most of a sum is rounded away
+      return std::ldexp(uniform, 5 * power);
+    default: {  // any bits: denormal, infinite, NaN
+      float value;
+      const uint32_t bits = random.Below(2 * i, 1u << 16) << 16;
+      std::memcpy(&value, &bits, sizeof(value));
+      return value;
+    }
+  }
+}
+constexpr int kKinds = 5;
+
+Halves RandomHalves(int kind, uint64_t seed) {
+  const Philox random(seed, StreamId(RandomPurpose::kTest));
+  Halves halves;
+  for (size_t i = 0; i < halves.size(); ++i) halves[i] = Bfloat16(Number(kind, random, i));
+  return halves;
+}
+
+// Sums of the size of the products; with the bits of a float's lower half too.
+Sums RandomSums(int kind, uint64_t seed) {
+  const Philox random(seed, StreamId(RandomPurpose::kTest));
+  Sums sums;
+  for (size_t i = 0; i < sums.size(); ++i) {
+    const float number = Number(kind, random, i);
+    sums[i] = kind == 4 ? number : number * number * float(1 + random.Uniform(3 * i));
+  }
+  return sums;
+}
+
+TEST(EmulatedTilesTest, ProductOfIntegersIsTheProductOfTheMatrices) {
+  const Philox random(1, StreamId(RandomPurpose::kTest));
+  Halves a, b;
+  Sums sums;
+  for (size_t i = 0; i < a.size(); ++i) {
+    a[i] = Bfloat16(int(random.Below(3 * i, 9)) - 4);
+    b[i] = Bfloat16(int(random.Below(3 * i + 1, 9)) - 4);
+  }
+  for (size_t i = 0; i < sums.size(); ++i) sums[i] = float(random.Below(3 * i + 2, 100));
+  const Sums product = Multiply<EmulatedTiles>(16, 32, a, b, sums);
+  for (int i = 0; i < 16; ++i) {
+    for (int j = 0; j < 16; ++j) {
+      float expected = sums[i * 16 + j];
+      for (int k = 0; k < 32; ++k) {
+        expected += float(a[i * 32 + k]) * float(b[k / 2 * 32 + 2 * j + k % 2]);
+      }
+      EXPECT_EQ(product[i * 16 + j], expected) << i << ", " << j;
+    }
+  }
+}
+
+TEST(EmulatedTilesTest, DenormalNumbersCountAsZeroAndNaNStays) {
+  Halves a = {}, b = {};
+  Sums sums = {};
+  a[0] = Bfloat16(1e-39);  // denormal
+  b[0] = Bfloat16(1e38);
+  a[32] = Bfloat16(1e-20);  // a product that is denormal
+  b[2] = Bfloat16(1e-20);
+  a[64] = Bfloat16(std::numeric_limits<double>::infinity());
+  b[4] = Bfloat16(0);
+  sums[3 * 16] = 1e-40f;
+  const Sums product = Multiply<EmulatedTiles>(16, 32, a, b, sums);
+  EXPECT_EQ(product[0], 0);
+  EXPECT_EQ(product[16 + 1], 0);
+  EXPECT_TRUE(std::isnan(product[2 * 16 + 2]));
+  EXPECT_EQ(product[3 * 16], 0);
+}
+
+TEST(EmulatedTilesTest, LoadsAndStoresTouchNothingBeyondTheShape) {
+  EmulatedTiles tiles;
+  TileShapes shapes;
+  shapes.Set(2, 3, 8);
+  tiles.Configure(shapes);
+  const std::vector<uint8_t> from(2 * 100 + 8, 7);  // exactly three rows, 100 bytes apart
+  tiles.Load<2>(from.data(), 100);
+  std::vector<uint8_t> to(4 * 10, 1);
+  tiles.Store<2>(to.data(), 10);
+  for (size_t i = 0; i < to.size(); ++i) {
+    EXPECT_EQ(to[i], i < 30 && i % 10 < 8 ? 7 : 1) << i;
+  }
+}
+
+#ifdef DTNN_HAS_TILES
+// A NaN is a NaN; which of its bits survive is not part of the contract.
+uint32_t Bits(float value) {
+  if (std::isnan(value)) value = std::numeric_limits<float>::quiet_NaN();
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return bits;
+}
+
+TEST(HardwareTilesTest, EmulationGivesTheSameBits) {
+  if (!UsesAmx().ok()) GTEST_SKIP() << UsesAmx();
+  uint64_t seed = 0;
+  for (int kind = 0; kind < kKinds; ++kind) {
+    for (const int rows : {1, 7, 16}) {
+      for (const int depth : {2, 4, 6, 14, 16, 18, 30, 32}) {
+        for (int round = 0; round < 8; ++round) {
+          const Halves a = RandomHalves(kind, ++seed), b = RandomHalves(kind, ++seed);
+          const Sums sums = RandomSums(kind, ++seed);
+          const Sums hardware = Multiply<HardwareTiles>(rows, depth, a, b, sums);
+          const Sums emulated = Multiply<EmulatedTiles>(rows, depth, a, b, sums);
+          for (size_t i = 0; i < sums.size(); ++i) {
+            ASSERT_EQ(Bits(hardware[i]), Bits(emulated[i]))
+                << hardware[i] << " and " << emulated[i] << ": kind " << kind << ", " << rows
+                << " rows, depth " << depth << ", element " << i << ", seed " << seed;
+          }
+        }
+      }
+    }
+  }
+}
+
+// Sums that round to the smallest normal number from below, with and without a limit of exponents.
+TEST(HardwareTilesTest, EmulationKnowsWhichSumsAreDenormal) {
+  if (!UsesAmx().ok()) GTEST_SKIP() << UsesAmx();
+  int flushed = 0, kept = 0;
+  for (int step = 1; step <= 64; ++step) {
+    Halves a = {}, b = {};
+    a[0] = Bfloat16(0x1p-63f), b[0] = Bfloat16(0x1p-63f);
+    a[2] = Bfloat16(-0x1p-75f), b[2 * 16] = Bfloat16(float(step) * 0x1p-79f);
+    for (int i = 2; i < 16; ++i) b[size_t(i) * 32] = a[size_t(2 * i)] = Bfloat16(0);
+    const Sums hardware = Multiply<HardwareTiles>(16, 32, a, b, {});
+    const Sums emulated = Multiply<EmulatedTiles>(16, 32, a, b, {});
+    EXPECT_EQ(Bits(hardware[0]), Bits(emulated[0])) << step;
+    (hardware[0] == 0 ? flushed : kept)++;
+  }
+  EXPECT_GT(flushed, 0);
+  EXPECT_GT(kept, 0);
+}
+#endif
+
+}  // namespace
+}  // namespace dtnn
