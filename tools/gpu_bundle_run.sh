@@ -72,6 +72,10 @@ program() {
     tests=$(grep -c '"result": ' "$results/$name.json")
     skipped=$(grep -c '"result": "SKIPPED"' "$results/$name.json")
     failures=$(grep -c '"failures": \[' "$results/$name.json")
+    if ((code == 0 && tests == 0)); then
+      echo "run.sh: no test ran" >>"$results/$name.log"
+      code=1
+    fi
   fi
   ((code == 0)) || failed=$((failed + 1))
   entries+=("$(printf '{"name": %s, "exit_code": %d, "seconds": %s, "tests": %d, "skipped": %d, "failed": %d}' \
@@ -108,8 +112,9 @@ if [ -n "$gpus" ]; then
   done
   if sanitizer=$(command -v compute-sanitizer || ls "${CUDA_HOME:-/usr/local/cuda}/bin/compute-sanitizer" 2>/dev/null); then
     for name in models.plan.plan_gpu_test models.training.step_engine_gpu_test; do
+      rm -f "$results/sanitizer.$name.json"
       program "sanitizer.$name" "$sanitizer" --error-exitcode=9 "$here/bin/$name" \
-        '--gtest_filter=*Cuda*'
+        '--gtest_filter=*Cuda*' "--gtest_output=json:$results/sanitizer.$name.json"
     done
   fi
 else

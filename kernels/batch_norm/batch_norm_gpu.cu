@@ -127,7 +127,7 @@ class BatchNormGpu : public BatchNorm {
     size_t bytes;
   };
   Division Divide(std::byte* memory) const {
-    ScratchDivider divider(memory);
+    ScratchDivider divider(memory, kGpuScratchAlignment);
     Division division;
     division.sums = divider.Take<double>(2 * ChannelParts::kMost * spec_.channels);
     division.coefficients = divider.Take<std::byte>(

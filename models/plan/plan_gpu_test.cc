@@ -357,7 +357,11 @@ TEST(PlanOfASimulatedGpuTest, WithoutMemoryTheBatchThatFitsIsTold) {
 INSTANTIATE_TEST_SUITE_P(
     , PlanGpuTest,
     ::testing::Combine(::testing::Values(Device::Simulated(0), Device::Cuda(0)),
-                       ::testing::Values(TensorFormat::kNHWC, TensorFormat::kNCHW)));
+                       ::testing::Values(TensorFormat::kNHWC, TensorFormat::kNCHW)),
+    [](const auto& info) {
+      return std::string(std::get<0>(info.param).type == DeviceType::kCuda ? "Cuda" : "Simulated") +
+             (std::get<1>(info.param) == TensorFormat::kNHWC ? "Nhwc" : "Nchw");
+    });
 
 }  // namespace
 }  // namespace dtnn

@@ -24,12 +24,12 @@ absl::Status StepGraphs::Run(const Kind& kind, absl::FunctionRef<absl::Status()>
   }
   if (found->second == nullptr) {
     absl::StatusOr<std::unique_ptr<CapturedWork>> captured = CapturedWork::Capture(*context_, work);
-    if (absl::IsFailedPrecondition(captured.status())) {
+    // A step has run call by call: if that still works, it was the capture that failed.
+    if (!captured.ok()) {
       reason_ = std::string(captured.status().message());
       Clear();
       return work();
     }
-    DTNN_RETURN_IF_ERROR(captured.status());
     found->second = *std::move(captured);
     ++captured_;
   }

@@ -73,6 +73,29 @@ TEST_F(StepGraphsTest, WhatCannotBeCapturedGoesOnCallByCall) {
   EXPECT_NE(graphs.reason().find("cudaErrorStreamCapture"), std::string::npos) << graphs.reason();
 }
 
+// Whatever kind of error stops a capture: a device without memory for a graph, for example.
+TEST_F(StepGraphsTest, AnErrorOfTheCaptureAloneEndsNoRun) {
+  StepGraphs graphs(*gpu_, "");
+  for (int step = 0; step < 4; ++step) {
+    ASSERT_EQ(graphs.Run({},
+                         [&] {
+                           if (++calls_ == 2) return absl::ResourceExhaustedError("no graph");
+                           return add_->Run({&one_, 1}, sum_, /*accumulate=*/true);
+                         }),
+              absl::OkStatus());
+  }
+  EXPECT_EQ(Sum(), 4);
+  EXPECT_EQ(calls_, 5) << "the step whose capture failed runs again";
+  EXPECT_EQ(graphs.reason(), "no graph");
+}
+
+TEST_F(StepGraphsTest, AnErrorOfTheWorkItselfIsReturned) {
+  StepGraphs graphs(*gpu_, "");
+  ASSERT_EQ(Run(graphs, 8), absl::OkStatus());
+  EXPECT_EQ(graphs.Run({.samples = 8}, [] { return absl::InternalError("lost"); }),
+            absl::InternalError("lost"));
+}
+
 TEST_F(StepGraphsTest, KindsThatNeverRepeatAreNotKept) {
   StepGraphs graphs(*gpu_, "");
   for (int64_t samples = 1; samples <= 40; ++samples) {

@@ -56,7 +56,7 @@ class LtGemm final : public Gemm {
     if (m == 0 || n == 0 || k == 0 || c.RowPitch() != n) {
       return other_->Run(a, b, c, operands, workspace);
     }
-    ScratchDivider divider(workspace.data());
+    ScratchDivider divider(workspace.data(), kGpuScratchAlignment);
     std::byte* const rounded = divider.Take<std::byte>(RoundedBytes());
     LtOperands pointers = {.a = b.raw_data(),
                            .b = a.raw_data(),
@@ -75,7 +75,7 @@ class LtGemm final : public Gemm {
   }
 
   size_t workspace_bytes() const override {
-    ScratchDivider divider(nullptr);
+    ScratchDivider divider(nullptr, kGpuScratchAlignment);
     divider.Take<std::byte>(RoundedBytes());
     return std::max(divider.bytes() + most_workspace_, other_->workspace_bytes());
   }

@@ -45,7 +45,7 @@ struct LtOperands {
   // Read as the bias, or written as the sums.
   void* vector = nullptr;
   void* d = nullptr;
-  // At least the plan's bytes, at an address that is a multiple of 16.
+  // At least the plan's bytes, at an address that is a multiple of kGpuScratchAlignment.
   void* workspace = nullptr;
   size_t workspace_bytes = 0;
 };

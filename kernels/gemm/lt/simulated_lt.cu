@@ -11,6 +11,7 @@
 #include "kernels/gemm/lt/simulated_lt.h"
 #include "kernels/gemm/product_body.h"
 #include "kernels/gpu_runner.h"
+#include "kernels/scratch.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -60,8 +61,8 @@ absl::Status Invalid(std::string_view what) {
       absl::StrCat("product with an epilogue: CUBLAS_STATUS_INVALID_VALUE: ", std::string(what)));
 }
 
-bool IsAligned(const void* pointer, int64_t alignment) {
-  return reinterpret_cast<uintptr_t>(pointer) % uintptr_t(alignment) == 0;
+bool IsAligned(const void* pointer, size_t alignment) {
+  return reinterpret_cast<uintptr_t>(pointer) % alignment == 0;
 }
 
 // As cuBLASLt's layouts and descriptor do.
@@ -111,13 +112,13 @@ class SimulatedLt final : public LtLibrary {
     }
     for (const void* pointer : {operands.a, operands.b, static_cast<const void*>(operands.vector),
                                 static_cast<const void*>(operands.d)}) {
-      if (pointer == nullptr || !IsAligned(pointer, problem.alignment)) {
+      if (pointer == nullptr || !IsAligned(pointer, size_t(problem.alignment))) {
         return Invalid("an operand is missing, or less aligned than the algorithm relies on");
       }
     }
     if (plan.workspace_bytes > operands.workspace_bytes ||
-        (plan.workspace_bytes > 0 && !IsAligned(operands.workspace, 16))) {
-      return Invalid("the workspace is too small, or its address no multiple of 16");
+        (plan.workspace_bytes > 0 && !IsAligned(operands.workspace, kGpuScratchAlignment))) {
+      return Invalid("the workspace is too small, or its address is not a multiple of 256");
     }
     return DispatchGpuFloating(problem.dtype, [&]<typename T>(T zero) {
       if (problem.result_dtype == problem.dtype) return Run(zero, zero, problem, plan, operands);

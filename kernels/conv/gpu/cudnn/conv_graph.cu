@@ -216,6 +216,8 @@ bool MayUseTensorCores(const Conv2dSpec& spec) {
   return spec.dtype != DType::kFloat32 || spec.tf32;
 }
 
+bool MayUseTransforms(const Conv2dSpec& spec) { return IsHalf(spec.dtype) || spec.tf32; }
+
 absl::StatusOr<Descriptor> MakeConvGraph(const Conv2dSpec& spec, const CallShape& call,
                                          cudnnHandle_t handle) {
   return Builder(spec, call).Build(handle);

@@ -19,6 +19,9 @@ enum Operand : int64_t { kX = 1, kFilter, kY, kScale, kBias, kAddend, kFirstVirt
 
 // Whether tensor cores compute what the spec asks for.
 bool MayUseTensorCores(const Conv2dSpec& spec);
+// Whether Winograd's or FFT's transforms of the operands may: not exact float32 and float64, whose
+// results are those of sums of products.
+bool MayUseTransforms(const Conv2dSpec& spec);
 
 // How the graphs below are made: raised with every change of that, so that no plan that a file
 // keeps for an older graph is taken (kernels/device/kept_plans.h).

@@ -73,6 +73,7 @@ absl::Status ConvPlans::MakeFirst(const conv::Directions& directions) {
     if (call.accumulate && !computes) continue;
     const absl::StatusOr<Plan> plan = MakeFirstPlan(call);
     if (absl::IsNotFound(plan.status())) return plan.status();
+    if (!plan.ok() && !absl::IsUnimplemented(plan.status())) return Failure(call, plan.status());
     if (plan.ok() || call.accumulate) {
       std::optional<Plan>& kept = first_[call];
       if (plan.ok()) {
@@ -93,7 +94,14 @@ PlanRequest ConvPlans::RequestOf(const Descriptor& graph, int64_t most_workspace
   return {.graph = &graph,
           .target = {.handle = handle_},
           .tensor_cores = MayUseTensorCores(spec_),
+          .transforms = MayUseTransforms(spec_),
           .most_workspace = most_workspace};
+}
+
+absl::Status ConvPlans::Failure(const CallShape& call, const absl::Status& why) const {
+  return absl::Status(why.code(), absl::StrCat("convolution ", spec_.ToString(), ", ",
+                                               std::string(conv::Name(call.direction)),
+                                               ", making a plan: ", std::string(why.message())));
 }
 
 absl::StatusOr<Plan> ConvPlans::MakeFirstPlan(const CallShape& call) const {
@@ -207,7 +215,12 @@ absl::StatusOr<ConvPlans::Plans::iterator> ConvPlans::AddOther(const CallShape& 
   }
   DTNN_RETURN_IF_ERROR(context_->MakeCurrent());
   std::optional<Plan> plan;
-  if (absl::StatusOr<Plan> made = MakeOtherPlan(call); made.ok()) plan = *made;
+  absl::StatusOr<Plan> made = MakeOtherPlan(call);
+  if (made.ok()) {
+    plan = *std::move(made);
+  } else if (!absl::IsUnimplemented(made.status())) {
+    return Failure(call, made.status());
+  }
   return others_.emplace(call, std::move(plan)).first;
 }
 

@@ -52,8 +52,9 @@ class ConvPlans {
   ConvPlans(CudaContext& context, cudnnHandle_t handle, const Conv2dSpec& spec)
       : context_(&context), handle_(handle), spec_(spec) {}
 
-  // The first ones. InvalidArgument, with the reasons, where cuDNN computes none of the directions;
-  // NotFound for a decision from elsewhere that cuDNN has no plan for.
+  // The first ones. InvalidArgument, with the reasons, where cuDNN supports none of the directions;
+  // NotFound for a decision from elsewhere that cuDNN has no plan for; what else fails is an error
+  // too, not a reason to compute without cuDNN.
   absl::Status MakeFirst(const conv::Directions& directions);
   // Whether cuDNN does.
   bool Computes(conv::Direction direction) const { return computes_[direction]; }
@@ -67,6 +68,8 @@ class ConvPlans {
  private:
   using Plans = std::map<CallShape, std::optional<Plan>>;
 
+  // `why` with the call that it is about.
+  absl::Status Failure(const CallShape& call, const absl::Status& why) const;
   PlanRequest RequestOf(const Descriptor& graph, int64_t most_workspace) const;
   // As the tuner of the context has decided, or decides now.
   absl::StatusOr<Plan> MakeFirstPlan(const CallShape& call) const;

@@ -187,7 +187,7 @@ class CudnnConv2d final : public Conv2d {
     const auto vector = [&](bool wanted) {
       return IsHalf(spec_.dtype) && wanted ? spec_.filters : 0;
     };
-    ScratchDivider divider(memory);
+    ScratchDivider divider(memory, kGpuScratchAlignment);
     Division division = {};
     division.filter = divider.Take<std::byte>(
         reorders_ || stores_ ? spec_.FilterShape().NumElements() * size : 0);

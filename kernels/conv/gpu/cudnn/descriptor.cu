@@ -11,9 +11,12 @@ absl::Status StatusOf(std::string_view what, cudnnStatus_t status) {
   if (status == CUDNN_STATUS_SUCCESS) return absl::OkStatus();
   char words[1024] = "";
   cudnnGetLastErrorString(words, sizeof(words));
-  return absl::InternalError(absl::StrCat(std::string(what), ": cuDNN ", cudnnGetVersion(),
-                                          " says ", cudnnGetErrorString(status),
-                                          words[0] == '\0' ? "" : ": ", words));
+  // Each kind of error has codes of its own from its first one on.
+  const bool unsupported = CUDNN_STATUS_CATEGORY(status) == CUDNN_STATUS_NOT_SUPPORTED;
+  return absl::Status(
+      unsupported ? absl::StatusCode::kUnimplemented : absl::StatusCode::kInternal,
+      absl::StrCat(std::string(what), ": cuDNN ", cudnnGetVersion(), " says ",
+                   cudnnGetErrorString(status), words[0] == '\0' ? "" : ": ", words));
 }
 
 Descriptor::Descriptor(cudnnBackendDescriptorType_t type) {

@@ -57,7 +57,8 @@ class Device final : public DescribedDevice {
   PlanRequest RequestOf(const Descriptor& graph, const Conv2dSpec& spec) const {
     return {.graph = &graph,
             .target = {.device = &properties_},
-            .tensor_cores = MayUseTensorCores(spec)};
+            .tensor_cores = MayUseTensorCores(spec),
+            .transforms = MayUseTransforms(spec)};
   }
 
   Descriptor properties_;

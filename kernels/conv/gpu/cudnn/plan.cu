@@ -26,16 +26,24 @@ absl::StatusOr<std::vector<Descriptor>> Candidates(const Descriptor& graph,
 }
 
 std::string_view ReasonAgainst(std::span<const cudnnBackendNumericalNote_t> notes,
-                               bool tensor_cores) {
+                               const PlanRequest& request) {
   for (const cudnnBackendNumericalNote_t note : notes) {
     switch (note) {
       case CUDNN_NUMERICAL_NOTE_TENSOR_CORE:
-        if (tensor_cores) break;
+        if (request.tensor_cores) break;
         return "computes with tensor cores, in less than float32";
       case CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS:
         return "rounds its inputs";
       case CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION:
         return "adds in less than the type of its operands";
+      case CUDNN_NUMERICAL_NOTE_FFT:
+      case CUDNN_NUMERICAL_NOTE_WINOGRAD:
+      case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4:
+      case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6:
+      case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13:
+        if (request.transforms) break;
+        return "multiplies transforms of its operands, which rounds more than their sums of "
+               "products";
       case CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC:
         return "gives other bits in every run";
       default:
@@ -46,7 +54,7 @@ std::string_view ReasonAgainst(std::span<const cudnnBackendNumericalNote_t> note
 }
 
 // Reads the engine's number; Unimplemented where it breaks a promise.
-absl::StatusOr<int64_t> CheckEngine(const Descriptor& config, bool tensor_cores) {
+absl::StatusOr<int64_t> CheckEngine(const Descriptor& config, const PlanRequest& request) {
   DTNN_ASSIGN_OR_RETURN(
       const std::vector<Descriptor> engines,
       config.GetAll(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR));
@@ -57,7 +65,7 @@ absl::StatusOr<int64_t> CheckEngine(const Descriptor& config, bool tensor_cores)
                         engines[0].Get(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
                                        CUDNN_NUMERICAL_NOTE_TYPE_COUNT, notes));
   const std::string_view reason =
-      ReasonAgainst({notes, size_t(std::max<int64_t>(count, 0))}, tensor_cores);
+      ReasonAgainst({notes, size_t(std::max<int64_t>(count, 0))}, request);
   if (reason.empty()) return engine;
   return absl::UnimplementedError(absl::StrCat("engine ", engine, " ", std::string(reason)));
 }
@@ -95,7 +103,7 @@ absl::StatusOr<Plan> WithinWorkspace(Plan plan, const PlanRequest& request) {
 
 absl::StatusOr<Plan> MakePlan(const Descriptor& config, const PlanRequest& request,
                               std::string_view name) {
-  DTNN_ASSIGN_OR_RETURN(const int64_t engine, CheckEngine(config, request.tensor_cores));
+  DTNN_ASSIGN_OR_RETURN(const int64_t engine, CheckEngine(config, request));
   DTNN_ASSIGN_OR_RETURN(std::string own_name, NameOf(config, engine));
   if (!name.empty() && own_name != name) {
     return absl::NotFoundError(absl::StrCat("the last is ", own_name));
@@ -121,19 +129,24 @@ absl::StatusOr<Plan> MakePlan(const Descriptor& config, const PlanRequest& reque
 absl::StatusOr<std::vector<Plan>> FindPlans(const PlanRequest& request, size_t most,
                                             std::string_view name) {
   std::vector<Plan> found;
-  std::string reason = "cuDNN knows no engine";
+  absl::Status reason = absl::UnimplementedError("cuDNN knows no engine");
+  absl::Status failure;  // the first that says more than that something is not supported
+  const auto note = [&](const absl::Status& status) {
+    reason = status;
+    if (!absl::IsUnimplemented(status) && !absl::IsNotFound(status)) failure.Update(status);
+  };
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
     const absl::StatusOr<std::vector<Descriptor>> configs =
         Candidates(*request.graph, request.target, mode);
     if (!configs.ok()) {
-      reason = std::string(configs.status().message());
+      note(configs.status());
       continue;
     }
     for (const Descriptor& config : *configs) {
       if (found.size() == most) return found;
       absl::StatusOr<Plan> plan = MakePlan(config, request, name);
       if (!plan.ok()) {
-        reason = std::string(plan.status().message());
+        note(plan.status());
         continue;
       }
       // The fallback proposes some again.
@@ -142,8 +155,9 @@ absl::StatusOr<std::vector<Plan>> FindPlans(const PlanRequest& request, size_t m
       if (!again) found.push_back(*std::move(plan));
     }
   }
-  if (found.empty()) return absl::UnimplementedError(reason);
-  return found;
+  if (!found.empty()) return found;
+  if (!failure.ok()) return failure;
+  return absl::UnimplementedError(reason.message());
 }
 
 }  // namespace
@@ -184,7 +198,7 @@ absl::StatusOr<Plan> RestorePlan(const PlanRequest& request, std::string_view te
                                           CUDNN_BACKEND_ENGINECFG_DESCRIPTOR));
   if (configs.empty()) return absl::InternalError("cuDNN: a plan without a configuration");
   Plan plan = {.plan = descriptor, .name = ""};
-  DTNN_ASSIGN_OR_RETURN(plan.engine, CheckEngine(configs[0], request.tensor_cores));
+  DTNN_ASSIGN_OR_RETURN(plan.engine, CheckEngine(configs[0], request));
   DTNN_ASSIGN_OR_RETURN(plan.name, NameOf(configs[0], plan.engine));
   DTNN_ASSIGN_OR_RETURN(plan.workspace_bytes,
                         descriptor.GetInt(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE));

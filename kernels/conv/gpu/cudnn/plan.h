@@ -1,8 +1,9 @@
 // Execution plans of cuDNN for an operation graph: engines in the order of its heuristics, of which
 // only those are taken that keep this project's promises. float32 is computed in full precision (no
-// TF32 unless that is allowed, no conversion of inputs), sums have one order and are not rounded to
-// less than float32, and the workspace stays below a limit. Tensor cores compute float64 and
-// products of 16 bits in full, and are taken for them. For .cu files.
+// TF32 unless that is allowed, no conversion of inputs, no Winograd or FFT, whose transforms round
+// more than the sums of products do), sums have one order and are not rounded to less than float32,
+// and the workspace stays below a limit. Tensor cores compute float64 and products of 16 bits in
+// full, and are taken for them. For .cu files.
 
 #ifndef DTNN_KERNELS_CONV_GPU_CUDNN_PLAN_H_
 #define DTNN_KERNELS_CONV_GPU_CUDNN_PLAN_H_
@@ -42,11 +43,13 @@ struct PlanRequest {
   const Descriptor* graph = nullptr;
   PlanTarget target;
   bool tensor_cores = false;  // whether they may compute it
+  bool transforms = false;    // whether Winograd's or FFT's may
   int64_t most_workspace = kMostWorkspace;
 };
 
-// The first `most` plans, at least one. Unimplemented, with the reason of the last engine, where no
-// engine will do.
+// The first `most` plans, at least one. Unimplemented, with the reason against the last engine,
+// where no engine will do; where one of them failed in another way than that cuDNN does not support
+// it, that error.
 absl::StatusOr<std::vector<Plan>> ListPlans(const PlanRequest& request, size_t most);
 // The first of them.
 absl::StatusOr<Plan> ChoosePlan(const PlanRequest& request);
