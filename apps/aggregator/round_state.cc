@@ -30,7 +30,7 @@ constexpr char kCounts[] = "federation", kFirst[] = "federation-first",
 constexpr char kModelPrivacy[] = "federation-privacy-model",
                kAggregatorPrivacy[] = "federation-privacy-aggregator";
 constexpr char kSum[] = "sum";
-// The texts of both files.
+// The texts of all files.
 constexpr char kStrategy[] = "__strategy__", kProtection[] = "__protection__";
 // The texts of the file of an encrypted sum.
 constexpr char kRounds[] = "__rounds__", kAttempts[] = "__attempts__", kAttempt[] = "__attempt__",
@@ -87,12 +87,6 @@ absl::StatusOr<Tensor> TensorOf(const federation::RenyiAccountant& accountant) {
   return tensor;
 }
 
-absl::Status RestorePrivacy(const std::string& file, std::vector<double> spent,
-                            federation::RenyiAccountant& accountant) {
-  if (accountant.Restore(std::move(spent))) return absl::OkStatus();
-  return DataLoss(file, ": holds no account of differential privacy; is it damaged?");
-}
-
 }  // namespace
 
 std::span<float> RoundState::Exchanged() const {
@@ -102,31 +96,35 @@ std::span<float> RoundState::Exchanged() const {
 
 absl::StatusOr<FederationState> RoundState::Begin(bool resume, std::vector<std::string>& warnings) {
   FederationState state;
-  const auto begin = [&] {
+  if (!folder_name_.empty()) {
+    DTNN_ASSIGN_OR_RETURN(warnings, folder_.Prepare(resume));
+    std::error_code error;
+    for (const std::string& path : {EncryptedPath(), LedgerPath()}) {
+      if (resume || !std::filesystem::exists(path, error)) continue;
+      return FailedPrecondition(path,
+                                ": is of another federation; --resume goes on with it, or give "
+                                "another folder");
+    }
+    if (resume) {
+      DTNN_ASSIGN_OR_RETURN(state, std::filesystem::exists(EncryptedPath(), error)
+                                       ? LoadEncrypted()
+                                       : LoadCheckpoint(warnings));
+      DTNN_RETURN_IF_ERROR(LoadLedger(state));
+    }
+  }
+  if (!state.from.encrypted) {
     const std::span<const float> values = Exchanged();
     state.parameters.assign(values.begin(), values.end());
-  };
-  if (folder_name_.empty()) {
-    begin();
-    return state;
   }
-  DTNN_ASSIGN_OR_RETURN(warnings, folder_.Prepare(resume));
-  std::error_code error;
-  if (std::filesystem::exists(EncryptedPath(), error)) {
-    if (resume) return LoadEncrypted();
-    return FailedPrecondition(EncryptedPath(),
-                              ": is the state of another federation; --resume goes on with it, or "
-                              "give another folder");
-  }
-  if (!resume) {
-    begin();
-    return state;
-  }
+  return state;
+}
+
+absl::StatusOr<FederationState> RoundState::LoadCheckpoint(std::vector<std::string>& warnings) {
+  FederationState state;
   absl::StatusOr<CheckpointFolder::Latest> latest =
       folder_.Newest(graph_, store_, context_, kOptimizer);
   if (absl::IsNotFound(latest.status())) {
     warnings.push_back(StrCat(folder_name_, ": contains no round; a new federation begins"));
-    begin();
     return state;
   }
   DTNN_RETURN_IF_ERROR(latest.status());
@@ -149,32 +147,63 @@ absl::StatusOr<FederationState> RoundState::Begin(bool resume, std::vector<std::
     if (kept == run.kept.end()) continue;
     moment->assign(kept->second.data<float>(), kept->second.data<float>() + trainable);
   }
-  for (const auto& [owner, accountant] :
-       {std::pair(kModelPrivacy, &state.privacy.model()),
-        std::pair(kAggregatorPrivacy, &state.privacy.aggregator())}) {
-    const auto spent = run.training.schedulers.find(owner);
-    if (spent == run.training.schedulers.end()) return DataLoss(latest->path, ": lacks ", owner);
-    DTNN_RETURN_IF_ERROR(RestorePrivacy(latest->path, spent->second, *accountant));
-  }
   DTNN_ASSIGN_OR_RETURN(const std::vector<std::string> aside, folder_.SetAsideAfter(latest->steps));
   warnings.insert(warnings.end(), aside.begin(), aside.end());
-  begin();
   return state;
+}
+
+absl::Status RoundState::SaveLedger(const FederationState& state) const {
+  if (folder_name_.empty()) return absl::OkStatus();
+  NamedTexts texts = TextsOf(settings_);
+  texts.emplace_back(kAttempts, StrCat(state.attempts));
+  DTNN_ASSIGN_OR_RETURN(const Tensor model, TensorOf(state.privacy.model()));
+  DTNN_ASSIGN_OR_RETURN(const Tensor aggregator, TensorOf(state.privacy.aggregator()));
+  return WriteArrayFile(LedgerPath(), {{kModelPrivacy, model}, {kAggregatorPrivacy, aggregator}},
+                        texts);
+}
+
+// It is never older than the state, and counts what was begun since.
+absl::Status RoundState::LoadLedger(FederationState& state) const {
+  if (!settings_.is_private) return absl::OkStatus();
+  std::error_code error;
+  if (!std::filesystem::exists(LedgerPath(), error)) {
+    if (state.rounds_done == 0) return absl::OkStatus();
+    return FailedPrecondition(LedgerPath(), ": is missing. It says what ", state.rounds_done,
+                              " rounds with differential privacy have told of clients; without it "
+                              "epsilon would be too small. Begin a new federation in another "
+                              "folder");
+  }
+  DTNN_ASSIGN_OR_RETURN(ArrayFileReader file, ArrayFileReader::Open(LedgerPath()));
+  DTNN_RETURN_IF_ERROR(CheckSettings(file, settings_));
+  DTNN_ASSIGN_OR_RETURN(const uint64_t attempts, ReadNumber<uint64_t>(file, kAttempts));
+  state.attempts = std::max(state.attempts, attempts);
+  for (const auto& [name, accountant] :
+       {std::pair(kModelPrivacy, &state.privacy.model()),
+        std::pair(kAggregatorPrivacy, &state.privacy.aggregator())}) {
+    DTNN_ASSIGN_OR_RETURN(const Tensor spent, file.Read(name));
+    if (spent.dtype() == DType::kFloat64 &&
+        accountant->Restore({spent.data<double>(), spent.data<double>() + spent.num_elements()})) {
+      continue;
+    }
+    return DataLoss(file.file(), ": holds no account of differential privacy; is it damaged?");
+  }
+  return absl::OkStatus();
 }
 
 absl::Status RoundState::Save(const FederationState& state) {
   if (state.from.encrypted) {
-    return folder_name_.empty() ? absl::OkStatus() : SaveEncrypted(state);
+    if (folder_name_.empty()) return absl::OkStatus();
+    if (settings_.is_private) DTNN_RETURN_IF_ERROR(SaveLedger(state));
+    return SaveEncrypted(state);
   }
   std::ranges::copy(state.parameters, Exchanged().begin());
   store_.MarkChanged();
   if (folder_name_.empty()) return absl::OkStatus();
+  if (settings_.is_private) DTNN_RETURN_IF_ERROR(SaveLedger(state));
   RunState run = {.optimizer = kOptimizer, .tags = TextsOf(settings_)};
   run.training.epoch = run.training.steps_done = state.rounds_done;
   run.training.random_seed = seed_;
   run.training.schedulers[kCounts] = {double(state.attempts), double(state.moments.updates)};
-  run.training.schedulers[kModelPrivacy] = state.privacy.model().spent();
-  run.training.schedulers[kAggregatorPrivacy] = state.privacy.aggregator().spent();
   for (const auto& [owner, moment] :
        {std::pair(kFirst, &state.moments.first), std::pair(kSecond, &state.moments.second)}) {
     if (moment->empty()) continue;
@@ -204,8 +233,7 @@ absl::Status RoundState::SaveEncrypted(const FederationState& state) const {
                              {kKey, HexOf(state.key)},
                              {kClients, StrCat(state.from.clients)},
                              {kDivisor, absl::StrFormat("%.17g", state.from.divisor)}});
-  DTNN_ASSIGN_OR_RETURN(const Tensor privacy, TensorOf(state.privacy.model()));
-  return WriteArrayFile(EncryptedPath(), {{kSum, sum}, {kModelPrivacy, privacy}}, texts);
+  return WriteArrayFile(EncryptedPath(), {{kSum, sum}}, texts);
 }
 
 absl::StatusOr<FederationState> RoundState::LoadEncrypted() const {
@@ -220,11 +248,6 @@ absl::StatusOr<FederationState> RoundState::LoadEncrypted() const {
   DTNN_ASSIGN_OR_RETURN(state.from.divisor, ReadNumber<double>(file, kDivisor));
   DTNN_ASSIGN_OR_RETURN(state.from.nonce, ReadHex<sizeof(federation::RunNonce)>(file, kNonce));
   DTNN_ASSIGN_OR_RETURN(state.key, ReadHex<sizeof(federation::KeyName)>(file, kKey));
-  DTNN_ASSIGN_OR_RETURN(const Tensor privacy, file.Read(kModelPrivacy));
-  if (privacy.dtype() != DType::kFloat64) return DataLoss(file.file(), ": is it damaged?");
-  DTNN_RETURN_IF_ERROR(RestorePrivacy(
-      file.file(), {privacy.data<double>(), privacy.data<double>() + privacy.num_elements()},
-      state.privacy.model()));
   DTNN_ASSIGN_OR_RETURN(const Tensor sum, file.Read(kSum));
   if (sum.dtype() != DType::kUint8 || sum.shape().rank() != 2 || state.rounds_done < 1) {
     return DataLoss(file.file(), ": holds no encrypted sum; is it damaged?");

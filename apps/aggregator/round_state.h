@@ -3,6 +3,10 @@
 // can be loaded like any others. Where only clients can read sums, the newest encrypted one is in a
 // file of its own, encrypted-state.npz, and the checkpoints hold the parameters that the run began
 // with.
+//
+// With differential privacy the account of what was told of clients is in privacy-ledger.npz, which
+// is written before each attempt at a round too: a killed attempt counts. It is never older than
+// the rest.
 
 #ifndef DTNN_APPS_AGGREGATOR_ROUND_STATE_H_
 #define DTNN_APPS_AGGREGATOR_ROUND_STATE_H_
@@ -26,6 +30,7 @@ namespace dtnn {
 // What must stay the same when a run goes on, in words.
 struct RoundSettings {
   std::string strategy, protection;
+  bool is_private = false;  // with differential privacy
 };
 
 class RoundState {
@@ -47,10 +52,15 @@ class RoundState {
                                                     std::vector<std::string>& warnings);
   // All of it or nothing. The store gets the parameters where they can be read.
   absl::Status Save(const federation::FederationState& state);
+  // What AggregatorOptions::charged is for.
+  absl::Status SaveLedger(const federation::FederationState& state) const;
 
  private:
   std::span<float> Exchanged() const;
   std::string EncryptedPath() const { return folder_name_ + "/encrypted-state.npz"; }
+  std::string LedgerPath() const { return folder_name_ + "/privacy-ledger.npz"; }
+  absl::StatusOr<federation::FederationState> LoadCheckpoint(std::vector<std::string>& warnings);
+  absl::Status LoadLedger(federation::FederationState& state) const;
   absl::Status SaveEncrypted(const federation::FederationState& state) const;
   absl::StatusOr<federation::FederationState> LoadEncrypted() const;
 

@@ -73,8 +73,10 @@ class Run {
         const federation::Protector protector,
         federation::Protector::Create(ProtectionOf(options), size_t(model.values)));
     RoundState files(options.checkpoint_dir,
-                     {.strategy = flags_.strategy, .protection = protector.ToString()}, *graph_,
-                     *store_, *context_, uint64_t(options.random_seed));
+                     {.strategy = flags_.strategy,
+                      .protection = protector.ToString(),
+                      .is_private = protector.privacy().on()},
+                     *graph_, *store_, *context_, uint64_t(options.random_seed));
     std::vector<std::string> warnings;
     DTNN_ASSIGN_OR_RETURN(FederationState state, files.Begin(options.resume, warnings));
     for (const std::string& warning : warnings) Warn(warning);
@@ -93,6 +95,7 @@ class Run {
     AggregatorOptions aggregator = OptionsOf(std::move(meeting), model);
     federation::FederationState* const current = &state;
     const bool none_to_do = state.rounds_done >= flags_.rounds;
+    aggregator.charged = [&](const FederationState& charged) { return files.SaveLedger(charged); };
     aggregator.round_done = [&](const RoundRecord& record, const FederationState&) {
       // In this order: resumed, these files drop a round that was not saved.
       DTNN_RETURN_IF_ERROR(numbers.Add(record));
@@ -168,7 +171,6 @@ class Run {
             .deadline = Milliseconds(flags_.deadline),
             .timeout = Milliseconds(options.comm_timeout),
             .max_update_norm = flags_.max_update_norm,
-            .seed = uint64_t(options.random_seed),
             .say = [this](std::string_view line) { out_ << "**** " << line << "\n"
                                                         << std::flush; },
             .warn = [this](std::string_view line) { Warn(line); },

@@ -17,6 +17,7 @@ constexpr double kLargest = 1e38, kSmallest = 1e-30;
 constexpr Range kAnyReal = {.low = -kLargest, .high = kLargest};
 constexpr Range kNotZero = {.low = -kLargest, .high = kLargest, .hole = kSmallest};
 constexpr Range kAtLeast0 = {.low = 0, .high = kLargest};
+constexpr Range kAtLeast1Client = {.low = 1, .high = 64};
 constexpr Range kPositive = {.low = 0, .high = kLargest, .low_open = true};
 constexpr Range kDivisor = {.low = kSmallest, .high = kLargest};
 constexpr Range kFactor = {.low = 0, .high = 1, .low_open = true};
@@ -630,6 +631,12 @@ constexpr OptionSpec kTable[] = {
         "ranks share: at least 32 random characters, readable by its owner only")
         .Example("clients.key")
         .Needs("encryption=tenseal"),
+    Now("least-clients", kEncryption, kReal, &O::least_clients,
+        "send an update only where the weights of the clients of a round hide it in the sum at "
+        "least as well as so many equal ones: (sum of weights)^2 / sum of their squares",
+        kAtLeast1Client)
+        .Unit("clients", "3")
+        .Needs("encryption=masked,openfhe parallel=federated"),
     Now("dp-clip", kEncryption, kReal, &O::dp_clip,
         "differential privacy: longest update of a client, as Euclidean norm; longer ones are "
         "shortened to it. 0: none",

@@ -21,6 +21,9 @@ inline constexpr std::string_view kTagPurpose = "DTNN federation: tags";
 // Numbers of a chunk of plain parameters.
 inline constexpr size_t kParameterChunk = size_t{1} << 16;
 
+// Sums hold so many updates at most.
+inline constexpr int kMostParticipants = 64;
+
 }  // namespace dtnn::federation
 
 #endif  // DTNN_COMM_FEDERATION_AGREED_H_

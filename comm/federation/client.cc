@@ -10,6 +10,7 @@
 #include "comm/codec/plain_codec.h"
 #include "comm/crypto/hash.h"
 #include "comm/federation/agreed.h"
+#include "comm/federation/factors.h"
 #include "comm/patience.h"
 #include "tensor/errors.h"
 
@@ -37,6 +38,10 @@ absl::StatusOr<std::unique_ptr<FederationClient>> FederationClient::Create(
   DTNN_RETURN_IF_ERROR(CheckClientName(options.name));
   if (options.samples < 1) return absl::InvalidArgumentError("a client needs samples to train on");
   if (options.timeout.count() < 1) return absl::InvalidArgumentError("a client needs a timeout");
+  if (!(options.least_clients >= 1 && options.least_clients <= kMostParticipants)) {
+    return InvalidArgument("sums of at least ", options.least_clients, " clients: expected 1 to ",
+                           kMostParticipants);
+  }
   if ((options.protection.protection == Protection::kSharedKey) != options.key.has_value()) {
     return absl::InvalidArgumentError("clients need the key exactly where they share one");
   }
@@ -258,6 +263,21 @@ absl::Status FederationClient::BeginRound(const Frame& frame) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<Company> FederationClient::CompanyOf(const RoundStart& start) const {
+  if (start.samples[start.position] != options_.samples) {
+    return FailedPrecondition("the aggregator says that this client has ",
+                              start.samples[start.position], " samples; it has ", options_.samples);
+  }
+  Company company = {.factors = ClientFactors(start.weighting, start.samples),
+                     .quorum = int(start.quorum),
+                     .least_clients = options_.least_clients};
+  // Else it is the aggregator that reads every update, or clients that trust each other.
+  if (protector_.hides_in_sums()) {
+    DTNN_RETURN_IF_ERROR(CheckHidden(company.factors, company.least_clients));
+  }
+  return company;
+}
+
 // All parameters are there.
 absl::Status FederationClient::SetUp() {
   Round& round = *round_;
@@ -265,14 +285,16 @@ absl::Status FederationClient::SetUp() {
     round.ready = true;
     return absl::OkStatus();
   }
+  DTNN_ASSIGN_OR_RETURN(const Company company, CompanyOf(round.start));
+  round.factor = company.factors[round.start.position];
   DTNN_ASSIGN_OR_RETURN(
       round.protocol,
       MakeClientProtocol(protector_,
                          {.attempt = round.attempt,
                           .nonce = welcome_.nonce,
-                          .participants = int(round.start.participants),
+                          .participants = int(round.start.samples.size()),
                           .chunks = protector_.chunks(size_t(options_.model.values))},
-                         int(round.start.position), options_.key));
+                         int(round.start.position), options_.key, company));
   if (round.protocol->setup_notes() > 0) {
     DTNN_ASSIGN_OR_RETURN(Bytes first, round.protocol->FirstReply());
     channel_->Send(FrameKind::kReply, round.attempt, round.replies++, std::move(first));
@@ -417,17 +439,17 @@ absl::StatusOr<std::vector<float>> FederationClient::PrivateOf(std::span<const f
                                       : ChaCha20Stream::Random());
   }
   const RoundStart& start = round_->start;
-  const int together = protector_.together(int(start.quorum), int(start.participants));
+  const int together = protector_.together(int(start.quorum), int(start.samples.size()));
   std::vector<float> update(parameters.begin(), parameters.end());
   DTNN_RETURN_IF_ERROR(MakePrivate(round_->begin, privacy.clip,
-                                   NoiseOfClient(privacy, start.factor, together), *noise_,
+                                   NoiseOfClient(privacy, round_->factor, together), *noise_,
                                    update));
   return update;
 }
 
 double FederationClient::Epsilon() const {
   RenyiAccountant accountant;
-  accountant.Add(1, protector_.privacy().noise, attempts_);
+  accountant.Add(1, protector_.privacy().noise, std::max(attempts_, private_updates_));
   return accountant.Epsilon(protector_.privacy().delta);
 }
 
@@ -450,6 +472,7 @@ absl::Status FederationClient::Submit(std::span<const float> parameters, const R
       return Survive(Flush());
     }
     noisy = *std::move(made);
+    ++private_updates_;
     parameters = noisy;
     told.metrics.clear();
   }
@@ -459,7 +482,7 @@ absl::Status FederationClient::Submit(std::span<const float> parameters, const R
     const std::span<const float> part =
         parameters.subspan(at, std::min(most, parameters.size() - at));
     scaled.assign(part.begin(), part.end());
-    for (float& x : scaled) x = float(x * round_->start.factor);
+    for (float& x : scaled) x = float(x * round_->factor);
     const auto chunk = uint32_t(at / most);
     absl::StatusOr<Bytes> message = round_->codec->Encode({attempt, chunk}, scaled);
     if (!message.ok()) {

@@ -39,6 +39,9 @@
 
 namespace dtnn::federation {
 
+// Of two clients, the larger one may have 3.7 times the samples of the other.
+inline constexpr double kLeastClients = 1.5;
+
 struct ClientOptions {
   MeetingPlace place;
   std::string name;  // the same when it comes again
@@ -46,6 +49,10 @@ struct ClientOptions {
   int64_t samples = 0;  // that it trains on in a round
   ProtectionOptions protection = {};
   std::optional<Secret> key = {};  // that clients share, for Protection::kSharedKey
+  // Where only a sum hides updates (Protector::hides_in_sums): it sends none where the weights of
+  // those that are asked hide it no better than so many equal ones would (factors.h). 1: any sum
+  // will do.
+  double least_clients = kLeastClients;
   // Of the noise of differential privacy; nothing: new ones from the system, which is what
   // protects.
   std::optional<Secret> noise_seed = {};
@@ -80,7 +87,8 @@ class FederationClient {
   absl::Status Decline(std::string_view why);
 
   // With differential privacy: what all attempts at rounds up to the last one that this client was
-  // asked for can have told of it, to whoever sees most of it (privacy.h).
+  // asked for can have told of it, to whoever sees most of it (privacy.h). At least what it has
+  // sent: an aggregator that gives one number to several attempts makes it no smaller.
   double Epsilon() const;
 
   uint64_t bytes_sent() const { return sent_ + (channel_ ? channel_->bytes_sent() : 0); }
@@ -95,6 +103,7 @@ class FederationClient {
   struct Round {
     uint64_t attempt = 0;
     RoundStart start;
+    double factor = 1;              // of this client's parameters
     std::vector<Bytes> parameters;  // chunks, as they came
     std::vector<float> begin;       // what they say, with differential privacy
     std::unique_ptr<ClientProtocol> protocol;
@@ -120,6 +129,8 @@ class FederationClient {
   absl::Status TakeFrame(Frame frame);
   absl::Status BeginRound(const Frame& frame);
   absl::Status SetUp();
+  // What this client insists on in the round that was begun.
+  absl::StatusOr<Company> CompanyOf(const RoundStart& start) const;
   absl::Status TakeNote(const Frame& frame);
   absl::Status TakeVerdict(const Frame& frame);
   absl::Status Flush();
@@ -146,7 +157,8 @@ class FederationClient {
   Clock::time_point heard_{};  // a sign of the aggregator
   std::optional<Round> round_;
   std::optional<ChaCha20Stream> noise_;
-  uint64_t attempts_ = 0;  // up to the last one that it was asked for
+  uint64_t attempts_ = 0;         // up to the last one that it was asked for
+  uint64_t private_updates_ = 0;  // that were made to be sent
   uint64_t sent_ = 0, received_ = 0;
 };
 

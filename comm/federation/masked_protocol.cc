@@ -132,8 +132,9 @@ class Server : public ServerProtocol {
 
 class Client : public ClientProtocol {
  public:
-  Client(const codec::MaskedCodecOptions& options, masked::MaskedClient client)
-      : options_(options), client_(std::move(client)) {}
+  Client(const codec::MaskedCodecOptions& options, masked::MaskedClient client,
+         const Company& company)
+      : options_(options), client_(std::move(client)), company_(company) {}
 
   int setup_notes() const override { return 2; }
 
@@ -160,6 +161,7 @@ class Client : public ClientProtocol {
     for (size_t i = 0; i < body.size(); i += 4) {
       survivors.push_back(int(LoadLittleEndian<uint32_t>(&body[i])));
     }
+    DTNN_RETURN_IF_ERROR(company_.Check({survivors.begin(), survivors.end()}));
     DTNN_ASSIGN_OR_RETURN(const masked::Reveal reveal, client_.RevealShares(survivors));
     return ToBytes(reveal);
   }
@@ -173,6 +175,7 @@ class Client : public ClientProtocol {
  private:
   const codec::MaskedCodecOptions options_;
   masked::MaskedClient client_;
+  const Company company_;
 };
 
 }  // namespace
@@ -186,12 +189,12 @@ absl::StatusOr<std::unique_ptr<ServerProtocol>> MakeMaskedServer(size_t chunk_va
 }
 
 absl::StatusOr<std::unique_ptr<ClientProtocol>> MakeMaskedClient(size_t chunk_values,
-                                                                 const SumFacts& sum,
-                                                                 int position) {
+                                                                 const SumFacts& sum, int position,
+                                                                 const Company& company) {
   const codec::MaskedCodecOptions options = CodecOptions(chunk_values, sum);
   DTNN_ASSIGN_OR_RETURN(masked::MaskedClient client,
                         masked::MaskedClient::Create(options.parameters, position));
-  return std::make_unique<Client>(options, std::move(client));
+  return std::make_unique<Client>(options, std::move(client), company);
 }
 
 }  // namespace dtnn::federation

@@ -13,7 +13,8 @@ namespace dtnn::federation {
 absl::StatusOr<std::unique_ptr<ServerProtocol>> MakeMaskedServer(size_t chunk_values,
                                                                  const SumFacts& sum);
 absl::StatusOr<std::unique_ptr<ClientProtocol>> MakeMaskedClient(size_t chunk_values,
-                                                                 const SumFacts& sum, int position);
+                                                                 const SumFacts& sum, int position,
+                                                                 const Company& company);
 
 }  // namespace dtnn::federation
 

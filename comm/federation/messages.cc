@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "comm/federation/agreed.h"
 #include "comm/wire/wire.h"
 #include "tensor/errors.h"
 
@@ -114,9 +115,10 @@ Bytes ToBytes(const RoundStart& message) {
   writer.Number(uint64_t(message.round));
   writer.Number(uint64_t(message.rounds));
   writer.Number(message.position);
-  writer.Number(message.participants);
+  writer.Number(uint32_t(message.samples.size()));
+  for (const int64_t samples : message.samples) writer.Number(uint64_t(samples));
+  writer.Number(uint8_t(message.weighting));
   writer.Number(message.quorum);
-  PutReal(writer, message.factor);
   PutReal(writer, message.proximal);
   PutReal(writer, message.deadline);
   writer.Number(uint8_t(message.parameters.encrypted));
@@ -133,9 +135,19 @@ absl::StatusOr<RoundStart> RoundStartFromBytes(std::span<const uint8_t> bytes) {
   const uint8_t over = reader.Number<uint8_t>();
   const uint64_t round = reader.Number<uint64_t>(), rounds = reader.Number<uint64_t>();
   message.position = reader.Number<uint32_t>();
-  message.participants = reader.Number<uint32_t>();
+  const uint32_t participants = reader.Number<uint32_t>();
+  if (participants > uint32_t(kMostParticipants)) {
+    return DataLoss("round: ", participants, " clients, at most ", kMostParticipants,
+                    " are allowed");
+  }
+  bool good = true;
+  for (uint32_t i = 0; i < participants; ++i) {
+    const uint64_t samples = reader.Number<uint64_t>();
+    good = good && samples >= 1 && samples <= uint64_t(kMostSamples);
+    message.samples.push_back(int64_t(samples));
+  }
+  const uint8_t weighting = reader.Number<uint8_t>();
   message.quorum = reader.Number<uint32_t>();
-  message.factor = Real(reader);
   message.proximal = Real(reader);
   message.deadline = Real(reader);
   const uint8_t encrypted = reader.Number<uint8_t>();
@@ -146,16 +158,15 @@ absl::StatusOr<RoundStart> RoundStartFromBytes(std::span<const uint8_t> bytes) {
   DTNN_RETURN_IF_ERROR(reader.Done());
   constexpr uint64_t kMostRounds = uint64_t{1} << 40;
   constexpr uint32_t kMostClients = 1 << 16;
-  const bool good =
-      over <= 1 && encrypted <= 1 && rounds <= kMostRounds && round <= rounds &&
-      message.participants <= kMostClients &&
-      (over == 1 || message.position < message.participants) &&
-      (over == 1 || (message.quorum >= 1 && message.quorum <= message.participants)) &&
-      In(message.factor, 0, 1) && message.factor > 0 && In(message.proximal, 0, 1e38) &&
-      In(message.deadline, 0, 1e12) && message.parameters.clients <= kMostClients &&
-      In(message.parameters.divisor, 1e-9, 1e9);
+  good = good && over <= 1 && encrypted <= 1 && rounds <= kMostRounds && round <= rounds &&
+         weighting <= uint8_t(RankWeighting::kInverseSamples) &&
+         (over == 1 || message.position < participants) &&
+         (over == 1 || (message.quorum >= 1 && message.quorum <= participants)) &&
+         In(message.proximal, 0, 1e38) && In(message.deadline, 0, 1e12) &&
+         message.parameters.clients <= kMostClients && In(message.parameters.divisor, 1e-9, 1e9);
   if (!good) return DataLoss("round: numbers that no aggregator sends");
   message.over = over == 1;
+  message.weighting = RankWeighting(weighting);
   message.round = int64_t(round);
   message.rounds = int64_t(rounds);
   message.parameters.encrypted = encrypted == 1;

@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "comm/crypto/hash.h"
 #include "comm/federation/frame.h"
+#include "comm/model_sync.h"
 
 namespace dtnn::federation {
 
@@ -62,14 +63,15 @@ struct ParametersFrom {
 };
 
 struct RoundStart {
-  bool over = false;              // no round: these are the final parameters
-  int64_t round = 0, rounds = 0;  // from 1
-  uint32_t position = 0, participants = 0;
-  uint32_t quorum = 0;  // updates that are enough
-  double factor = 1;    // of this client's parameters: ClientFactors
-  double proximal = 0;  // mu of fedprox; 0: none
-  double deadline = 0;  // seconds
-  ParametersFrom parameters;
+  bool over = false;                  // no round: these are the final parameters
+  int64_t round = 0, rounds = 0;      // from 1
+  uint32_t position = 0;              // of this client among
+  std::vector<int64_t> samples = {};  // those of all clients that are asked, by position
+  RankWeighting weighting = RankWeighting::kEqual;  // of these samples: ClientFactors
+  uint32_t quorum = 0;                              // updates that are enough
+  double proximal = 0;                              // mu of fedprox; 0: none
+  double deadline = 0;                              // seconds
+  ParametersFrom parameters = {};
 };
 
 struct Report {

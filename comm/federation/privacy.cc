@@ -15,6 +15,11 @@ namespace {
 // Steps of the numbers that are sent in one deviation of the noise.
 constexpr double kSteps = 1 << 20;
 
+// Over the clip.
+double NoiseOfSum(const PrivacyOptions& options, int accepted, int together) {
+  return options.noise * std::sqrt(double(accepted) / together);
+}
+
 }  // namespace
 
 absl::Status Validate(const PrivacyOptions& options) {
@@ -66,11 +71,13 @@ absl::Status MakePrivate(std::span<const float> begin, double clip, double devia
   return absl::OkStatus();
 }
 
-void PrivacyLedger::AddSum(const PrivacyOptions& options, int accepted, int together,
-                           double sampling, bool read) {
-  const double noise = options.noise * std::sqrt(double(accepted) / together);
-  model_.Add(sampling, noise);
-  if (read) aggregator_.Add(1, noise);
+void PrivacyLedger::AddRead(const PrivacyOptions& options, int accepted, int together) {
+  aggregator_.Add(1, NoiseOfSum(options, accepted, together));
+}
+
+void PrivacyLedger::AddModel(const PrivacyOptions& options, int accepted, int together,
+                             double sampling) {
+  model_.Add(sampling, NoiseOfSum(options, accepted, together));
 }
 
 }  // namespace dtnn::federation

@@ -52,10 +52,10 @@ class PrivacyLedger {
  public:
   // The aggregator has read updates, one by one.
   void AddUpdates(const PrivacyOptions& options) { aggregator_.Add(1, options.noise); }
-  // A sum of `accepted` updates, each with the noise for `together`, of clients that were asked
-  // with probability `sampling`. `read`: by the aggregator too, and not its summands.
-  void AddSum(const PrivacyOptions& options, int accepted, int together, double sampling,
-              bool read);
+  // It could read a sum of `accepted` updates, each with the noise for `together`.
+  void AddRead(const PrivacyOptions& options, int accepted, int together);
+  // Such a sum, of clients that were asked with probability `sampling`, became the model.
+  void AddModel(const PrivacyOptions& options, int accepted, int together, double sampling);
 
   // To those who see the model after each round, and not whom the aggregator asked.
   const RenyiAccountant& model() const { return model_; }

@@ -80,6 +80,22 @@ TEST(PrivacyTest, NoiseIsNewEachTimeAndOfTheStreamAlone) {
   EXPECT_EQ(first, again);
 }
 
+// Steps of 2^-20 deviations are coarse where the deviation is large. The same noise on a long
+// update and on none at all; numbers below 2^24 steps, of which a step is 1, are exact.
+TEST(PrivacyTest, RoundingLengthensNoUpdateBeyondTheClip) {
+  constexpr size_t kCount = 1000;
+  const std::vector<float> begin(kCount);
+  const double clip = 10.6 * std::sqrt(double(kCount));  // each number would be rounded to 11
+  std::vector<float> update(kCount, 1e6f), none = begin;
+  ChaCha20Stream random = Known(5), same = Known(5);
+  ASSERT_EQ(MakePrivate(begin, clip, 1 << 20, random, update), absl::OkStatus());
+  ASSERT_EQ(MakePrivate(begin, clip, 1 << 20, same, none), absl::OkStatus());
+  double squares = 0;
+  for (size_t i = 0; i < kCount; ++i) squares += std::pow(double(update[i]) - none[i], 2);
+  EXPECT_LE(std::sqrt(squares), clip);
+  EXPECT_GT(std::sqrt(squares), 0.9 * clip);
+}
+
 TEST(PrivacyTest, WhatIsNotFiniteIsNotSent) {
   const std::vector<float> begin(10, 1);
   std::vector<float> update = begin;
@@ -103,8 +119,9 @@ TEST(PrivacyTest, WhoReadsUpdatesIsToldMoreThanWhoReadsSums) {
   PrivacyLedger plain, masked;
   for (int round = 0; round < 10; ++round) {
     plain.AddUpdates(options);
-    plain.AddSum(options, 9, 1, 0.5, /*read=*/false);
-    masked.AddSum(options, 4, 4, 0.5, /*read=*/true);
+    plain.AddModel(options, 9, 1, 0.5);
+    masked.AddRead(options, 4, 4);
+    masked.AddModel(options, 4, 4, 0.5);
   }
   RenyiAccountant updates, sums;
   for (int round = 0; round < 10; ++round) {

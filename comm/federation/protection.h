@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "comm/ckks/context.h"
 #include "comm/ckks/parameters.h"
+#include "comm/federation/agreed.h"
 #include "comm/federation/privacy.h"
 
 namespace dtnn::federation {
@@ -33,9 +34,6 @@ struct ProtectionOptions {
   PrivacyOptions privacy = {};
 };
 
-// Sums hold so many updates at most.
-inline constexpr int kMostParticipants = 64;
-
 class Protector {
  public:
   // InvalidArgument for parameters that are not secure, and for a scale that is too small for
@@ -47,6 +45,10 @@ class Protector {
   const std::shared_ptr<const ckks::CkksContext>& context() const { return context_; }
   // Whether the aggregator learns sums.
   bool readable() const { return protection_ != Protection::kSharedKey; }
+  // Whether all that hides an update from those who read a sum is the other updates.
+  bool hides_in_sums() const {
+    return protection_ == Protection::kMasked || protection_ == Protection::kThreshold;
+  }
   // Of an update of so many numbers.
   size_t chunk_values() const;
   size_t chunks(size_t values) const { return (values + chunk_values() - 1) / chunk_values(); }

@@ -4,6 +4,7 @@
 
 #include "comm/codec/encrypted_codec.h"
 #include "comm/codec/plain_codec.h"
+#include "comm/federation/factors.h"
 #include "comm/federation/masked_protocol.h"
 #include "comm/federation/threshold_protocol.h"
 #include "tensor/errors.h"
@@ -77,14 +78,28 @@ absl::StatusOr<std::unique_ptr<ServerProtocol>> MakeServerProtocol(const Protect
   return std::make_unique<PlainServerProtocol>(protector.chunk_values());
 }
 
-absl::StatusOr<std::unique_ptr<ClientProtocol>> MakeClientProtocol(
-    const Protector& protector, const SumFacts& sum, int position,
-    const std::optional<Secret>& key) {
+absl::Status Company::Check(const std::set<int>& positions) const {
+  if (int64_t(positions.size()) < quorum) {
+    return FailedPrecondition("a sum of ", positions.size(), " updates, where the aggregator had ",
+                              "promised ", quorum, " or more");
+  }
+  std::vector<double> of_these;
+  for (const int position : positions) {
+    if (size_t(position) < factors.size()) of_these.push_back(factors[size_t(position)]);
+  }
+  return CheckHidden(of_these, least_clients);
+}
+
+absl::StatusOr<std::unique_ptr<ClientProtocol>> MakeClientProtocol(const Protector& protector,
+                                                                   const SumFacts& sum,
+                                                                   int position,
+                                                                   const std::optional<Secret>& key,
+                                                                   const Company& company) {
   switch (protector.protection()) {
     case Protection::kNone:
       break;
     case Protection::kMasked:
-      return MakeMaskedClient(protector.chunk_values(), sum, position);
+      return MakeMaskedClient(protector.chunk_values(), sum, position, company);
     case Protection::kSharedKey:
       if (!key) return absl::FailedPreconditionError("the key that clients share is missing");
       return std::make_unique<SharedKeyClient>(protector.context(), sum.participants, *key);

@@ -43,6 +43,16 @@ struct SumFacts {
   size_t chunks = 0;
 };
 
+// What a client wants of the updates that its own is added to, whatever the aggregator says.
+struct Company {
+  std::vector<double> factors = {};  // ClientFactors of all positions
+  int quorum = 1;                    // so many at least, as the aggregator has said
+  double least_clients = 0;          // CheckHidden
+
+  // FailedPrecondition where the updates at these positions are not enough.
+  absl::Status Check(const std::set<int>& positions) const;
+};
+
 using SharedBytes = std::shared_ptr<const Bytes>;
 
 class ServerProtocol {
@@ -98,9 +108,11 @@ absl::StatusOr<std::unique_ptr<ServerProtocol>> MakeServerProtocol(const Protect
                                                                    const SumFacts& sum);
 
 // `key`: that clients share; only for Protection::kSharedKey. The protector outlives it.
-absl::StatusOr<std::unique_ptr<ClientProtocol>> MakeClientProtocol(
-    const Protector& protector, const SumFacts& sum, int position,
-    const std::optional<Secret>& key);
+absl::StatusOr<std::unique_ptr<ClientProtocol>> MakeClientProtocol(const Protector& protector,
+                                                                   const SumFacts& sum,
+                                                                   int position,
+                                                                   const std::optional<Secret>& key,
+                                                                   const Company& company = {});
 
 }  // namespace dtnn::federation
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -16,6 +17,7 @@
 #include "comm/federation/aggregator/choice.h"
 #include "comm/federation/aggregator/roster.h"
 #include "comm/federation/agreed.h"
+#include "comm/federation/factors.h"
 #include "comm/patience.h"
 #include "tensor/errors.h"
 
@@ -56,6 +58,8 @@ class Aggregator {
   absl::StatusOr<std::shared_ptr<Attempt>> BeginAttempt(const std::vector<int>& chosen);
   absl::StatusOr<std::shared_ptr<Attempt>> RunAttempt(const std::vector<int>& chosen);
   void CountLosses(const Attempt& attempt);
+  // What an attempt that asks so many can tell of one of them, before it does.
+  absl::Status Charge(int asked);
   void Account(const Attempt& attempt);
   void TellVerdicts(const Attempt& attempt, bool good);
   absl::Status TakeSum(const Attempt& attempt);
@@ -70,16 +74,22 @@ class Aggregator {
   const Protector protector_;
   FederationState& state_;
   RunNonce nonce_{};
+  std::optional<Secret> choice_seed_;
   Roster roster_;
   std::set<std::string> excluded_;     // names, from this round
   std::map<std::string, int> losses_;  // by name, in this round
   KeyName round_key_{};
-  double sampling_ = 1;  // of those who were there, the share that was asked
+  double sampling_ = 1;    // of those who were there, the share that was asked
+  PrivacyLedger settled_;  // of the attempts that are over
   uint64_t attempts_before_ = 0;
 };
 
 absl::Status Aggregator::Open() {
   DTNN_RETURN_IF_ERROR(FillRandom(nonce_));
+  choice_seed_ = options_.choice_seed;
+  if (!choice_seed_) {
+    DTNN_ASSIGN_OR_RETURN(choice_seed_, RandomSecret());
+  }
   return roster_.Open(secret_);
 }
 
@@ -125,9 +135,11 @@ void Aggregator::SendParameters(Member& member, const RoundStart& start,
 
 absl::StatusOr<std::shared_ptr<Attempt>> Aggregator::BeginAttempt(const std::vector<int>& chosen) {
   ++state_.attempts;
+  DTNN_RETURN_IF_ERROR(Charge(int(chosen.size())));
   std::vector<int64_t> samples;
   for (const int id : chosen) samples.push_back(roster_.members().at(id).samples);
-  const std::vector<double> factors = ClientFactors(options_.strategy.strategy, samples);
+  const RankWeighting weighting = WeightingOf(options_.strategy.strategy);
+  const std::vector<double> factors = ClientFactors(weighting, samples);
   std::vector<Asked> asked;
   for (size_t i = 0; i < chosen.size(); ++i) {
     asked.push_back({.name = roster_.members().at(chosen[i]).name,
@@ -158,9 +170,9 @@ absl::StatusOr<std::shared_ptr<Attempt>> Aggregator::BeginAttempt(const std::vec
                    {.round = state_.rounds_done + 1,
                     .rounds = options_.rounds,
                     .position = uint32_t(i),
-                    .participants = uint32_t(chosen.size()),
+                    .samples = samples,
+                    .weighting = weighting,
                     .quorum = uint32_t(options_.min_clients),
-                    .factor = factors[i],
                     .proximal = proximal ? options_.strategy.proximal : 0,
                     .deadline = std::chrono::duration<double>(options_.deadline).count(),
                     .parameters = state_.from},
@@ -209,18 +221,34 @@ void Aggregator::TellVerdicts(const Attempt& attempt, bool good) {
   }
 }
 
-// What an attempt has told of a client, whether it came to an end or not.
+// At most: a sum of the fewest updates of which there is one, of which each is read where that can
+// be.
+absl::Status Aggregator::Charge(int asked) {
+  const PrivacyOptions& privacy = protector_.privacy();
+  if (!privacy.on()) return absl::OkStatus();
+  settled_ = state_.privacy;
+  const bool reads_updates = protector_.protection() == Protection::kNone;
+  const int together = protector_.together(options_.min_clients, asked);
+  const int fewest = std::max(together, options_.min_clients);
+  if (reads_updates) state_.privacy.AddUpdates(privacy);
+  if (protector_.readable() && !reads_updates) state_.privacy.AddRead(privacy, fewest, together);
+  state_.privacy.AddModel(privacy, fewest, together, sampling_);
+  return options_.charged ? options_.charged(state_) : absl::OkStatus();
+}
+
+// What the attempt has told of a client, whether it came to an end or not.
 void Aggregator::Account(const Attempt& attempt) {
   const PrivacyOptions& privacy = protector_.privacy();
   if (!privacy.on()) return;
-  const bool reads_updates = protector_.protection() == Protection::kNone;
-  if (reads_updates) state_.privacy.AddUpdates(privacy);
-  if (!attempt.failure().ok()) return;
+  state_.privacy = settled_;
+  if (protector_.protection() == Protection::kNone) state_.privacy.AddUpdates(privacy);
   const int asked = int(attempt.asked().size());
+  const int together = protector_.together(options_.min_clients, asked);
+  if (attempt.opened() > 0) state_.privacy.AddRead(privacy, attempt.opened(), together);
+  if (!attempt.failure().ok()) return;
   const int accepted =
       int(std::ranges::count(attempt.asked(), Asked::State::kAccepted, &Asked::state));
-  state_.privacy.AddSum(privacy, accepted, protector_.together(options_.min_clients, asked),
-                        sampling_, protector_.readable() && !reads_updates);
+  state_.privacy.AddModel(privacy, accepted, together, sampling_);
 }
 
 absl::Status Aggregator::TakeSum(const Attempt& attempt) {
@@ -266,10 +294,11 @@ absl::StatusOr<std::vector<int>> Aggregator::AwaitClients() {
   bool warned = false;
   while (true) {
     const std::vector<Candidate> there = Candidates();
-    const Choice choice = ChooseClients(there, {.min_clients = size_t(options_.min_clients),
+    DTNN_ASSIGN_OR_RETURN(const Choice choice,
+                          ChooseClients(there, {.min_clients = size_t(options_.min_clients),
                                                 .fraction = options_.client_fraction,
-                                                .seed = options_.seed,
-                                                .attempt = state_.attempts});
+                                                .seed = *choice_seed_,
+                                                .attempt = state_.attempts}));
     if (!choice.ids.empty()) {
       sampling_ = choice.sampling;
       return choice.ids;

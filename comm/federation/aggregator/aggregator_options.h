@@ -6,9 +6,11 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "comm/crypto/wiped.h"
 #include "comm/federation/aggregator/federation_state.h"
 #include "comm/federation/aggregator/round_record.h"
 #include "comm/federation/aggregator/strategy.h"
@@ -30,9 +32,14 @@ struct AggregatorOptions {
   // So long it waits for min_clients; clients hear of it four times as often.
   std::chrono::milliseconds timeout{};
   double max_update_norm = 0;
-  uint64_t seed = 0;  // of the choice of clients
+  // Of the choice of clients; nothing: a new one from the system, which nobody knows. None is kept
+  // in a file: it would say who was asked.
+  std::optional<Secret> choice_seed = {};
   std::function<void(std::string_view line)> say = {}, warn = {};
   std::function<bool()> interrupted = {};
+  // With differential privacy, before any client is asked: the account of the state counts what
+  // this attempt can tell of one at most, so that kept here it holds whatever happens then.
+  std::function<absl::Status(const FederationState&)> charged = {};
   std::function<absl::Status(const RoundRecord&, const FederationState&)> round_done = {};
 
   void Say(std::string_view line) const {

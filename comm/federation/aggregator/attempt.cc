@@ -352,6 +352,7 @@ absl::Status Attempt::EndUpdates(Clock::time_point now) {
   }
   DTNN_ASSIGN_OR_RETURN(const SharedBytes note, protocol_->AskSurvivors(survivors_));
   if (note == nullptr) return AddUp(now);
+  opened_ = true;
   for (const int position : survivors_) send_(position, FrameKind::kNote, uint32_t(note_), note);
   Enter(Phase::kReplies, now, options_.deadline / 4);
   return absl::OkStatus();
@@ -413,6 +414,7 @@ absl::Status Attempt::AddUp(Clock::time_point now) {
     sums_.push_back(std::move(sum));
   }
   if (codec_->asks()) {
+    opened_ = true;
     for (size_t chunk = 0; chunk < chunks(); ++chunk) {
       DTNN_ASSIGN_OR_RETURN(Bytes question, sums_[chunk].Question());
       const SharedBytes body = std::make_shared<const Bytes>(std::move(question));

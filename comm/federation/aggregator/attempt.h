@@ -87,6 +87,9 @@ class Attempt {
   // and thrown away.
   bool answered(int position) const { return places_[size_t(position)].reported; }
   const std::vector<Asked>& asked() const { return asked_; }
+  // The updates of the sum that the aggregator was given the means to read, whether it could or
+  // not; 0 where it was not. Updates that need no means are not counted.
+  int opened() const { return opened_ ? int(survivors_.size()) : 0; }
 
   // Of an attempt that has a sum: of the accepted clients' factors, and their parameters times
   // these.
@@ -158,6 +161,7 @@ class Attempt {
   bool begun_ = false;
   int note_ = 0;  // whose replies are awaited
   std::set<int> survivors_;
+  bool opened_ = false;
   std::map<int, std::set<int>> accusers_;  // of a position
   std::vector<codec::UpdateSum> sums_;
   Clock::time_point until_{};

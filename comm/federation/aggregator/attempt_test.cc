@@ -197,6 +197,7 @@ TEST_F(AttemptTest, TheMeanOfAllWhoAnswer) {
     Begin(protection, 4, 2);
     SendUpdates(0, 4);
     ExpectMeanOf({0, 1, 2, 3});
+    EXPECT_EQ(attempt_->opened(), protection == Protection::kNone ? 0 : 4);
     EXPECT_THAT(attempt_->asked(), Each(Field(&Asked::why, IsEmpty())));
   }
 }
@@ -307,6 +308,7 @@ TEST_F(AttemptTest, WithNoSharesToSpareAWrongOneFailsTheAttempt) {
   EXPECT_THAT(std::string(attempt_->failure().message()),
               HasSubstr("wrong shares of client 0: among 3 shares no 3 were found that are right; "
                         "who lies cannot be told"));
+  EXPECT_EQ(attempt_->opened(), 3);
   EXPECT_TRUE(attempt_->average().empty());
 }
 
@@ -318,6 +320,7 @@ TEST_F(AttemptTest, WithThresholdKeysAWrongPartFailsTheAttempt) {
   ASSERT_TRUE(attempt_->over());
   EXPECT_THAT(std::string(attempt_->failure().message()),
               HasSubstr("a part of the decryption, is a wrong one"));
+  EXPECT_EQ(attempt_->opened(), 3) << "the aggregator may read more than it says";
   for (const Asked& asked : attempt_->asked()) {
     EXPECT_TRUE(asked.disputed);
     EXPECT_FALSE(asked.at_fault);
@@ -335,6 +338,7 @@ TEST_F(AttemptTest, WithThresholdKeysALossFailsTheAttemptAndIsNamed) {
     ASSERT_TRUE(attempt_->over());
     EXPECT_THAT(std::string(attempt_->failure().message()),
                 HasSubstr("client client-2 is missing (it is gone), and threshold keys need all"));
+    EXPECT_EQ(attempt_->opened(), 0) << "nobody was asked to decrypt";
     EXPECT_EQ(asked(2).state, Asked::State::kLeftOut);
     EXPECT_FALSE(asked(2).at_fault);
   }

@@ -8,6 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "comm/crypto/wiped.h"
+
 namespace dtnn::federation {
 
 struct Candidate {
@@ -18,9 +21,11 @@ struct Candidate {
 
 struct ChoiceOptions {
   size_t min_clients = 1;
-  double fraction = 1;   // of those that are there
-  uint64_t seed = 0;     // the choice is a function of this, and of who is there
-  uint64_t attempt = 0;  // and of this
+  double fraction = 1;  // of those that are there
+  // The choice is a function of these two, and of who is there. Where less is told of a client
+  // because it may not have been asked (renyi.h), nobody may know the seed.
+  Secret seed = {};
+  uint64_t attempt = 0;
 };
 
 struct Choice {
@@ -29,7 +34,7 @@ struct Choice {
 };
 
 // One that was lost again and again is asked only where there are too few others.
-Choice ChooseClients(std::vector<Candidate> there, const ChoiceOptions& options);
+absl::StatusOr<Choice> ChooseClients(std::vector<Candidate> there, const ChoiceOptions& options);
 
 }  // namespace dtnn::federation
 

@@ -82,6 +82,11 @@ absl::Status Roster::Welcome(std::vector<Link> arrived) {
 void Roster::Hear(int id) {
   Member& member = members_.at(id);
   absl::Status status = TakeFrames(id, member);
+  // Its program has another version of frames: told in one of ours, it says so, too.
+  if (absl::IsFailedPrecondition(status) && member.name.empty() && !member.ending) {
+    Refuse(member, std::string(status.message()));
+    status = absl::OkStatus();
+  }
   if (status.ok()) status = member.channel.Write();
   if (status.ok() && member.ending && member.channel.flushed()) {
     status = absl::OutOfRangeError("it was refused");

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <utility>
 
-#include "comm/model_sync.h"
 #include "tensor/errors.h"
 
 namespace dtnn::federation {
@@ -18,11 +17,6 @@ constexpr std::array<std::pair<std::string_view, Strategy>, 6> kNames = {
      {"fedprox", Strategy::kFedprox},
      {"fedavgm", Strategy::kFedavgm},
      {"fedadam", Strategy::kFedadam}}};
-
-RankWeighting WeightingOf(Strategy strategy) {
-  if (strategy == Strategy::kAvg) return RankWeighting::kEqual;
-  return strategy == Strategy::kInvwavg ? RankWeighting::kInverseSamples : RankWeighting::kSamples;
-}
 
 // g = w - average; v = beta v + g; w = w - rate v.
 void FollowMomentum(const StrategyOptions& options, std::span<const float> average,
@@ -81,12 +75,9 @@ absl::Status Validate(const StrategyOptions& options) {
   return absl::OkStatus();
 }
 
-std::vector<double> ClientFactors(Strategy strategy, std::span<const int64_t> samples) {
-  std::vector<double> factors =
-      RankWeights(WeightingOf(strategy), samples, std::vector<bool>(samples.size(), true));
-  const double most = factors.empty() ? 1 : *std::ranges::max_element(factors);
-  for (double& factor : factors) factor /= most;
-  return factors;
+RankWeighting WeightingOf(Strategy strategy) {
+  if (strategy == Strategy::kAvg) return RankWeighting::kEqual;
+  return strategy == Strategy::kInvwavg ? RankWeighting::kInverseSamples : RankWeighting::kSamples;
 }
 
 void Follow(const StrategyOptions& options, std::span<const float> average, size_t trainable,

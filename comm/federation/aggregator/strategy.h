@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "comm/model_sync.h"
 
 namespace dtnn::federation {
 
@@ -53,10 +54,8 @@ struct StrategyOptions {
 // InvalidArgument for numbers out of range.
 absl::Status Validate(const StrategyOptions& options);
 
-// What each client multiplies its parameters by before it sends them: its weight over the largest
-// one, so at most 1. The average is the sum of what was sent over the sum of these factors, of the
-// clients that have answered. `samples`: of the clients that were asked, each at least 1.
-std::vector<double> ClientFactors(Strategy strategy, std::span<const int64_t> samples);
+// By which clients' parameters are averaged: ClientFactors (comm/federation/factors.h).
+RankWeighting WeightingOf(Strategy strategy);
 
 // What the aggregator keeps from round to round beside the parameters; empty where it is not used.
 struct Moments {

@@ -10,7 +10,6 @@
 namespace dtnn::federation {
 namespace {
 
-using ::testing::DoubleEq;
 using ::testing::ElementsAre;
 
 std::vector<float> After(const StrategyOptions& options, const std::vector<float>& average,
@@ -28,17 +27,13 @@ TEST(StrategyTest, NamesAreReadAndWritten) {
   EXPECT_FALSE(ParseStrategy("").has_value());
 }
 
-TEST(StrategyTest, FactorsAreWeightsOverTheLargest) {
-  const std::vector<int64_t> samples = {100, 300, 200};
-  EXPECT_THAT(ClientFactors(Strategy::kAvg, samples), ElementsAre(1, 1, 1));
+TEST(StrategyTest, WeighsBySamplesButWhereTheNameSaysOtherwise) {
+  EXPECT_EQ(WeightingOf(Strategy::kAvg), RankWeighting::kEqual);
+  EXPECT_EQ(WeightingOf(Strategy::kInvwavg), RankWeighting::kInverseSamples);
   for (const Strategy strategy :
        {Strategy::kWavg, Strategy::kFedprox, Strategy::kFedavgm, Strategy::kFedadam}) {
-    EXPECT_THAT(ClientFactors(strategy, samples),
-                ElementsAre(DoubleEq(100.0 / 300), 1, DoubleEq(200.0 / 300)));
+    EXPECT_EQ(WeightingOf(strategy), RankWeighting::kSamples) << Name(strategy);
   }
-  EXPECT_THAT(ClientFactors(Strategy::kInvwavg, samples),
-              ElementsAre(1, DoubleEq(100.0 / 300), DoubleEq(200.0 / 300)));
-  EXPECT_THAT(ClientFactors(Strategy::kWavg, std::vector<int64_t>{7}), ElementsAre(1));
 }
 
 TEST(StrategyTest, AveragesBecomeTheParameters) {

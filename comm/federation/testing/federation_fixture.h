@@ -14,9 +14,11 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "comm/codec/plain_codec.h"
@@ -215,8 +217,27 @@ class RawClient {
   }
   void SendHello(const Hello& hello) { Send(FrameKind::kHello, 0, 0, ToBytes(hello)); }
 
-  // The next frame of that kind; nothing where the connection ends before it.
+  // The next frame of that kind; nothing where the connection, or the run, ends before it.
   std::optional<Frame> Await(FrameKind kind) {
+    while (std::optional<Frame> frame = Next()) {
+      if (frame->header.kind == kind) return frame;
+    }
+    return std::nullopt;
+  }
+  // The same; nothing also where another round begins before it, which the next Await gives.
+  std::optional<Frame> AwaitInRound(FrameKind kind) {
+    while (std::optional<Frame> frame = Next()) {
+      if (frame->header.kind == kind) return frame;
+      if (frame->header.kind != FrameKind::kRound) continue;
+      held_ = std::move(frame);
+      break;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::optional<Frame> Next() {
+    if (held_) return std::exchange(held_, std::nullopt);
     while (true) {
       const auto any = [](const FrameHeader&) { return std::optional<size_t>(1 << 24); };
       absl::StatusOr<std::optional<Frame>> frame = channel_->Receive(any);
@@ -225,14 +246,13 @@ class RawClient {
           Must(RoundStartFromBytes((**frame).body)).over) {
         return std::nullopt;
       }
-      if (*frame && (**frame).header.kind == kind) return *std::move(frame);
-      if (*frame) continue;
+      if (*frame) return *std::move(frame);
       pollfd descriptor = {channel_->descriptor(), POLLIN, 0};
       poll(&descriptor, 1, 100);
     }
   }
 
- private:
+  std::optional<Frame> held_;
   Stream* stream_ = nullptr;  // of the channel
   std::unique_ptr<Channel> channel_;
 };

@@ -105,6 +105,90 @@ TEST_P(ProtectionTest, DifferentialPrivacyIsWhatIsTold) {
   EXPECT_DOUBLE_EQ(epsilons.model, (plain ? all : one).Epsilon(1e-5));
 }
 
+// Both of two are asked, then two of four.
+TEST_F(FederationTest, EachRoundIsAccountedForWithItsOwnShareOfTheClients) {
+  options_.protection.privacy = {.clip = 5, .noise = 1};
+  options_.rounds = 2;
+  options_.min_clients = 2;
+  options_.client_fraction = 0.5;
+  const Train train = [&](const RoundTask& task, int client) {
+    if (task.round == 1) {
+      Note("round 1 trains");
+      for (const int other : {2, 3}) AwaitSaid("client-" + std::to_string(other) + " is there");
+    }
+    return Trained(task.parameters, client);
+  };
+  for (int client = 0; client < 4; ++client)
+    Start(client, train, client < 2 ? "" : "round 1 trains");
+  ASSERT_EQ(Run(), absl::OkStatus()) << said();
+  JoinAll();
+  ASSERT_EQ(records_.size(), 2u);
+  for (const RoundRecord& record : records_) EXPECT_EQ(record.clients.size(), 2u);
+  // By the formulas of renyi.h in other code, of one and two releases.
+  EXPECT_NEAR(records_[0].epsilons->model, 3.19035, 1e-4);
+  EXPECT_NEAR(records_[1].epsilons->model, 4.03933, 1e-4);
+  EXPECT_NEAR(records_[1].epsilons->aggregator, 7.08786, 1e-4);
+}
+
+// The aggregator may have read the updates of the first attempt before client 1 died in it.
+TEST_F(FederationTest, AnAttemptThatFailsIsAccountedFor) {
+  options_.protection.privacy = {.clip = 5, .noise = 2};
+  options_.rounds = 1;
+  options_.min_clients = 2;
+  Start(0);
+  threads_.emplace_back([&] {
+    auto self = Must(FederationClient::Create(OptionsOf(1), Job()));
+    Must(self->Next());
+  });
+  Start(1, nullptr, "client-1 has left");
+  ASSERT_EQ(Run(), absl::OkStatus()) << said();
+  ASSERT_EQ(records_.size(), 1u);
+  EXPECT_EQ(records_[0].attempts, 2u);
+  RenyiAccountant read, model;
+  read.Add(1, 2, 2);
+  model.Add(1, 2 * std::sqrt(2));
+  EXPECT_DOUBLE_EQ(records_[0].epsilons->aggregator, read.Epsilon(1e-5));
+  EXPECT_DOUBLE_EQ(records_[0].epsilons->model, model.Epsilon(1e-5));
+}
+
+// An aggregator that is killed has written down what it was told.
+TEST_P(ProtectionTest, WhatAnAttemptCanTellIsKeptBeforeItBegins) {
+  options_.protection = {.protection = GetParam(), .privacy = {.clip = 5, .noise = 1}};
+  options_.rounds = 2;
+  std::atomic<int> kept = 0;
+  std::vector<FederationState> charged;
+  options_.charged = [&](const FederationState& state) {
+    charged.push_back(state);
+    ++kept;
+    return absl::OkStatus();
+  };
+  const Train train = [&](const RoundTask& task, int client) {
+    EXPECT_EQ(kept, task.round);
+    return Trained(task.parameters, client);
+  };
+  for (int client = 0; client < 3; ++client) Start(client, train);
+  ASSERT_EQ(Run(), absl::OkStatus()) << said();
+  ASSERT_EQ(charged.size(), 2u);
+  for (size_t round = 0; round < 2; ++round) {
+    EXPECT_EQ(charged[round].attempts, round + 1);
+    const RoundRecord::Epsilons after = records_[round].epsilons.value();
+    EXPECT_DOUBLE_EQ(charged[round].privacy.model().Epsilon(1e-5), after.model);
+    EXPECT_DOUBLE_EQ(charged[round].privacy.aggregator().Epsilon(1e-5), after.aggregator);
+  }
+}
+
+TEST_F(FederationTest, WhereTheAccountCannotBeKeptNobodyIsAsked) {
+  options_.protection.privacy = {.clip = 5, .noise = 1};
+  options_.min_clients = 1;
+  options_.charged = [](const FederationState&) { return absl::DataLossError("a full disk"); };
+  threads_.emplace_back([&] {
+    RawClient raw(place_);
+    raw.SendHello(GoodHello("client-0", options_.protection));
+    EXPECT_FALSE(raw.Await(FrameKind::kRound));
+  });
+  EXPECT_EQ(Run(), absl::DataLossError("a full disk"));
+}
+
 TEST_F(FederationTest, ClientsWithoutTheAgreedNoiseAreRefused) {
   options_.rounds = 1;
   options_.min_clients = 1;
@@ -180,46 +264,46 @@ TEST_P(ProtectionTest, AnotherAggregatorGoesOnFromTheState) {
   EXPECT_THAT(said(), HasSubstr("lost the aggregator"));
 }
 
-// Client 1 is slower than the deadline of every second round; what it sends then counts nowhere.
+// The first time that client 1 is asked, whenever that is, it sends its update after the deadline;
+// it counts nowhere. Client 0 ends the last round when the late update has come. On a busy machine
+// client 0 may be late as well: then an attempt fails, and nothing else.
 TEST_F(FederationTest, LateUpdatesAreDroppedWithALine) {
   options_.rounds = 3;
   options_.min_clients = 1;
-  options_.deadline = milliseconds(2000);
-  std::atomic<bool> there = false, dropped = false;
-  options_.warn = [&](std::string_view line) {
-    Note(line);
-    if (line.find("came after its round was over") != line.npos) dropped = true;
-  };
-  options_.say = [&](std::string_view line) {
-    Note(line);
-    if (line.find("client-1 is there") != line.npos) there = true;
-  };
-  Start(0, [&](const RoundTask& task, int client) {
-    if (task.round == 1) {
-      while (!there) std::this_thread::sleep_for(milliseconds(1));
+  options_.deadline = milliseconds(1000);
+  options_.round_done = [&](const RoundRecord& record, const FederationState& state) {
+    double sum = 0, factors = 0;
+    int64_t samples = 0;
+    for (const Asked& asked : record.clients) {
+      if (asked.state != Asked::State::kAccepted) continue;
+      const int client = asked.name.back() - '0';
+      sum += asked.factor * (client + 1);
+      factors += asked.factor;
+      samples += SamplesOf(client);
     }
-    if (task.round == 3) {
-      while (!dropped) std::this_thread::sleep_for(milliseconds(1));
-    }
-    return Trained(task.parameters, client);
+    EXPECT_NEAR(state.parameters[3], sum / factors, 1e-5) << "round " << record.round;
+    EXPECT_EQ(record.samples, samples);
+    return absl::OkStatus();
+  };
+  const std::string dropped = "client client-1: its update came after its round was over";
+  Start(0, [&](const RoundTask& task, int) {
+    if (task.round == 3) AwaitSaid(dropped);
+    return std::vector<float>(kValues, 1);
   });
-  Start(1, [&](const RoundTask& task, int client) {
-    if (task.round == 2) {
-      AwaitSaid("round 2: client client-1 is left out: it had no update at the deadline");
-    }
-    return Trained(task.parameters, client);
+  Start(1, [&](const RoundTask&, int) {
+    AwaitSaid("client client-1 is left out: it had no update at the deadline");
+    return std::vector<float>(kValues, 2);
   });
   ASSERT_EQ(Run(), absl::OkStatus()) << said();
   JoinAll();
-  EXPECT_TRUE(dropped);
-  ASSERT_EQ(records_.size(), 3u);
-  EXPECT_EQ(records_[1].samples, SamplesOf(0)) << "of client 0 alone";
+  EXPECT_THAT(said(), HasSubstr(dropped));
 }
 
 TEST_F(FederationTest, AFractionOfTheClientsIsAskedAndAllInTime) {
   options_.rounds = 12;
   options_.min_clients = 2;
   options_.client_fraction = 0.5;
+  options_.choice_seed = Secret();
   std::atomic<int> there = 0;
   options_.say = [&](std::string_view line) {
     Note(line);

@@ -1,0 +1,34 @@
+// What the clients of a round multiply their parameters by before these are added, and how well
+// such a sum hides one of them. The aggregator tells every client the samples of all; each client
+// computes its own factor, so that nobody can be talked into drowning in the update of another.
+//
+// A sum of one update with factor 1 and of others with factors near 0 is that one update, however
+// many take part. The effective number (sum f)^2 / sum f^2 (Kish, "Survey sampling", 1965) is the
+// number of clients with equal factors that hide each other as well: n where all are equal, near 1
+// where one counts for all.
+
+#ifndef DTNN_COMM_FEDERATION_FACTORS_H_
+#define DTNN_COMM_FEDERATION_FACTORS_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "comm/model_sync.h"
+
+namespace dtnn::federation {
+
+// The weight of each client over the largest one, so at most 1 and above 0. The average is the sum
+// of what was sent over the sum of these factors, of the clients that have answered. `samples`: of
+// the clients that were asked, each at least 1.
+std::vector<double> ClientFactors(RankWeighting weighting, std::span<const int64_t> samples);
+
+double EffectiveNumber(std::span<const double> factors);
+
+// FailedPrecondition where the effective number of these factors is below `least`.
+absl::Status CheckHidden(std::span<const double> factors, double least);
+
+}  // namespace dtnn::federation
+
+#endif  // DTNN_COMM_FEDERATION_FACTORS_H_

@@ -1,0 +1,46 @@
+#include "comm/federation/factors.h"
+
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace dtnn::federation {
+namespace {
+
+using ::testing::DoubleEq;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(FactorsTest, AreWeightsOverTheLargest) {
+  const std::vector<int64_t> samples = {100, 300, 200};
+  EXPECT_THAT(ClientFactors(RankWeighting::kEqual, samples), ElementsAre(1, 1, 1));
+  EXPECT_THAT(ClientFactors(RankWeighting::kSamples, samples),
+              ElementsAre(DoubleEq(100.0 / 300), 1, DoubleEq(200.0 / 300)));
+  EXPECT_THAT(ClientFactors(RankWeighting::kInverseSamples, samples),
+              ElementsAre(1, DoubleEq(100.0 / 300), DoubleEq(200.0 / 300)));
+  EXPECT_THAT(ClientFactors(RankWeighting::kSamples, std::vector<int64_t>{7}), ElementsAre(1));
+}
+
+TEST(FactorsTest, OneThatCountsForAllIsEffectivelyAlone) {
+  EXPECT_DOUBLE_EQ(EffectiveNumber(std::vector<double>(5, 0.25)), 5);
+  EXPECT_DOUBLE_EQ(EffectiveNumber(std::vector<double>{1, 0.5}), 1.8);
+  EXPECT_NEAR(EffectiveNumber(std::vector<double>{1, 1e-12, 1e-12}), 1, 1e-9);
+  EXPECT_EQ(EffectiveNumber({}), 0);
+}
+
+TEST(FactorsTest, TheLeastIsIncluded) {
+  for (const int clients : {1, 2, 3, 7, 64}) {
+    const std::vector<double> equal(size_t(clients), 1.0 / 3);
+    EXPECT_EQ(CheckHidden(equal, clients), absl::OkStatus()) << clients;
+    EXPECT_TRUE(absl::IsFailedPrecondition(CheckHidden(equal, clients + 0.001))) << clients;
+  }
+  const absl::Status status = CheckHidden(std::vector<double>{1, 0.1}, 1.5);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("the 2 clients of this sum hide one update no better than 1.2 equal ones"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("wants 1.5 (least_clients)"));
+}
+
+}  // namespace
+}  // namespace dtnn::federation
