@@ -18,6 +18,8 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "comm/crypto/random_secret.h"
+#include "comm/crypto/wiped.h"
 #include "comm/mqtt/mqtt_will.h"
 #include "comm/patience.h"
 #include "comm/tls/tls_stream.h"
@@ -52,9 +54,13 @@ class MqttDatagrams : public Datagrams {
     mosquitto_destroy(client_);
   }
 
+  absl::StatusOr<uint64_t> DrawNumber() override {
+    DTNN_ASSIGN_OR_RETURN(token_, RandomSecret());
+    return NumberOf(secret_, token_);
+  }
   absl::Status Open(const Instance& me, Ears ears, const CommunicatorOptions& patience) override;
   void Send(int to, std::string bytes) override {
-    const std::string topic = StrCat(topic_, "/", to);
+    const std::string topic = TopicOfRank(topic_, to);
     {
       const std::lock_guard lock(mutex_);
       ++on_their_way_;
@@ -91,6 +97,7 @@ class MqttDatagrams : public Datagrams {
   const MqttOptions options_;
   const JobSecret secret_;
   const std::string topic_;
+  Secret token_;
   Instance me_;
   Ears ears_;
   mosquitto* client_ = nullptr;
@@ -163,7 +170,7 @@ void MqttDatagrams::Connected(int code) {
       return;
     }
   }
-  std::string own = StrCat(topic_, "/", me_.rank), left = topic_ + "/left";
+  std::string own = TopicOfRank(topic_, me_.rank), left = topic_ + "/left";
   char* topics[] = {own.data(), left.data()};
   mosquitto_subscribe_multiple(client_, nullptr, 2, topics, kQuality, 0, nullptr);
 }
@@ -207,12 +214,14 @@ absl::Status MqttDatagrams::Open(const Instance& me, Ears ears,
   (void)initialised;
   me_ = me;
   ears_ = std::move(ears);
-  // Another name than that of any other client.
+  // A name that nobody else knows: a broker ends the connection of a client whose name comes again.
+  uint64_t name = 0;
+  DTNN_RETURN_IF_ERROR(FillRandom({reinterpret_cast<uint8_t*>(&name), sizeof(name)}));
   client_ =
-      mosquitto_new(absl::StrFormat("dtnn-%016x", me.number).c_str(), /*clean_session=*/true, this);
+      mosquitto_new(absl::StrFormat("dtnn-%016x", name).c_str(), /*clean_session=*/true, this);
   if (client_ == nullptr) return ResourceExhausted("MQTT: no memory for a client");
   DTNN_RETURN_IF_ERROR(Protect());
-  DTNN_ASSIGN_OR_RETURN(const std::vector<uint8_t> will, MakeWill(secret_, me));
+  const std::vector<uint8_t> will = MakeWill(me.rank, token_);
   mosquitto_will_set(client_, (topic_ + "/left").c_str(), int(will.size()), will.data(), kQuality,
                      /*retain=*/false);
   mosquitto_int_option(client_, MOSQ_OPT_TCP_NODELAY, 1);

@@ -1,9 +1,11 @@
 // Messages between ranks through an MQTT broker, that anybody may run.
 //
-// The topics begin with "dtnn/" and a number that follows from the job's secret: ".../3" is what
-// rank 3 is sent, ".../left" what the broker says of a rank whose connection broke (its will). The
-// broker need not be trusted: what it carries is sealed (comm/relay). It must let clients publish
-// and subscribe there, and carry messages of 257 KiB.
+// The topics begin with "dtnn/" and a number that follows from the job's secret: ".../0" is what
+// rank 0 is sent, ".../others/3" what rank 3 is, ".../left" what the broker says of a rank whose
+// connection broke (its will). The broker need not be trusted: what it carries is sealed
+// (comm/relay). It must let clients publish and subscribe there, and carry messages of 257 KiB. One
+// that lets only rank 0 read its topic, and write to those of others, keeps processes that know the
+// secret from answering in its place (docs/security.md).
 
 #ifndef DTNN_COMM_MQTT_MQTT_DATAGRAMS_H_
 #define DTNN_COMM_MQTT_MQTT_DATAGRAMS_H_

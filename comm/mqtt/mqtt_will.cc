@@ -1,6 +1,6 @@
 #include "comm/mqtt/mqtt_will.h"
 
-#include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -13,10 +13,6 @@ namespace {
 
 constexpr size_t kTopicBytes = 16;
 
-absl::StatusOr<Proof> Prove(const JobSecret& secret, std::span<const uint8_t> who) {
-  return secret.Prove({AsBytes("a rank's will"), who});
-}
-
 }  // namespace
 
 absl::StatusOr<std::string> JobTopic(const JobSecret& secret) {
@@ -25,27 +21,32 @@ absl::StatusOr<std::string> JobTopic(const JobSecret& secret) {
   return "dtnn/" + absl::BytesToHexString(bytes);
 }
 
-absl::StatusOr<std::vector<uint8_t>> MakeWill(const JobSecret& secret, const Instance& who) {
+std::string TopicOfRank(const std::string& job_topic, int rank) {
+  return StrCat(job_topic, rank == 0 ? "/" : "/others/", rank);
+}
+
+absl::StatusOr<uint64_t> NumberOf(const JobSecret& secret, const Secret& token) {
+  DTNN_ASSIGN_OR_RETURN(const Proof proof, secret.Prove({AsBytes("a rank's will"), token.bytes()}));
+  uint64_t number = 0;
+  std::memcpy(&number, proof.data(), sizeof(number));
+  return number;
+}
+
+std::vector<uint8_t> MakeWill(int rank, const Secret& token) {
   WireWriter writer;
-  writer.Number(uint32_t(who.rank));
-  writer.Number(who.number);
-  DTNN_ASSIGN_OR_RETURN(const Proof proof, Prove(secret, writer.bytes()));
-  writer.Bytes(proof);
+  writer.Number(uint32_t(rank));
+  writer.Bytes(token.bytes());
   return std::move(writer).Take();
 }
 
 std::optional<Instance> ReadWill(const JobSecret& secret, std::span<const uint8_t> bytes) {
   WireReader reader(bytes, "will");
   const uint32_t rank = reader.Number<uint32_t>();
-  const uint64_t number = reader.Number<uint64_t>();
-  Proof proof = {};
-  const std::span<const uint8_t> given = reader.Bytes(proof.size());
+  const std::span<const uint8_t> token = reader.Bytes(Secret::kSize);
   if (!reader.Done().ok()) return std::nullopt;
-  std::ranges::copy(given, proof.begin());
-  const absl::StatusOr<bool> proves =
-      secret.Proves(proof, {AsBytes("a rank's will"), bytes.first(bytes.size() - proof.size())});
-  if (!proves.ok() || !*proves) return std::nullopt;
-  return Instance{int(rank), number};
+  const absl::StatusOr<uint64_t> number = NumberOf(secret, Secret(token.first<Secret::kSize>()));
+  if (!number.ok()) return std::nullopt;
+  return Instance{.rank = int(rank), .number = *number};
 }
 
 }  // namespace dtnn

@@ -1,8 +1,11 @@
-// What a broker publishes for a rank whose connection breaks.
+// What a broker publishes for a rank whose connection breaks: a token, from which the number of its
+// instance follows by a hash. Before that only the rank and its broker know the token; so nobody
+// else can write the will of a rank that is there, whoever knows the job's secret.
 
 #ifndef DTNN_COMM_MQTT_MQTT_WILL_H_
 #define DTNN_COMM_MQTT_MQTT_WILL_H_
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,15 +13,20 @@
 
 #include "absl/status/statusor.h"
 #include "comm/crypto/job_secret.h"
+#include "comm/crypto/wiped.h"
 #include "comm/relay/datagrams.h"
 
 namespace dtnn {
 
 // What all topics of a job begin with: "dtnn/0f3c...".
 absl::StatusOr<std::string> JobTopic(const JobSecret& secret);
+// What a rank is sent: ".../0", and for all others ".../others/3", so that a broker's access list
+// can tell them apart.
+std::string TopicOfRank(const std::string& job_topic, int rank);
 
-absl::StatusOr<std::vector<uint8_t>> MakeWill(const JobSecret& secret, const Instance& who);
-// Nothing for what no rank of the job has written.
+absl::StatusOr<uint64_t> NumberOf(const JobSecret& secret, const Secret& token);
+std::vector<uint8_t> MakeWill(int rank, const Secret& token);
+// Of which process that is the will, if there is such a process; nothing for what is no will.
 std::optional<Instance> ReadWill(const JobSecret& secret, std::span<const uint8_t> bytes);
 
 }  // namespace dtnn

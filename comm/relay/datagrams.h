@@ -13,11 +13,12 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "comm/communicator.h"
 
 namespace dtnn {
 
-// One process: a rank, and a random number that no other process of that rank has.
+// One process: a rank, and a number that no other process of that rank has.
 struct Instance {
   int rank = 0;
   uint64_t number = 0;
@@ -39,6 +40,10 @@ class Datagrams {
 
   // Leaves the third party.
   virtual ~Datagrams() = default;
+
+  // For the instance that opens these: before that, and once. A random one where the third party
+  // does not need to know where it comes from.
+  virtual absl::StatusOr<uint64_t> DrawNumber();
 
   // Once, before anything else: reaches the third party, waiting as the options say.
   // DeadlineExceeded or Unavailable where it does not answer; InvalidArgument, PermissionDenied

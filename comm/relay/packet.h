@@ -1,9 +1,10 @@
 // What two ranks say to each other through somebody else: a header of fixed size, and a payload
 // that is encrypted and bound to the header (comm/crypto/sealed_message.h). Who carries it can read
-// who sends how much to whom, and can drop it, and no more.
+// who sends how much to whom, and can drop it, and no more. Calls and answers can be read by all
+// that know the job's secret, what follows by the two ends only.
 //
-//   call     who calls, and a nonce; sent until it is answered
-//   answer   who answers, and another nonce: from both follow the keys of what comes then
+//   call     who calls, and a new public key; sent until it is answered
+//   answer   who answers, and another: from both follows the key of what comes then
 //   taken    to a call: another process has joined as that rank
 //   size     to a call: the ranks do not agree how many they are
 //   ready    the first of each side; as large as any, to show that there is room for it

@@ -7,15 +7,18 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <list>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <random>
 #include <span>
 #include <string_view>
 #include <utility>
 
 #include "comm/crypto/random_secret.h"
+#include "comm/make_room.h"
 #include "comm/network_space.h"
 #include "comm/patience.h"
 #include "comm/relay/carrier.h"
@@ -33,10 +36,6 @@ constexpr size_t kMostStrangers = 128;
 constexpr std::chrono::seconds kStrangersTime(10);
 // Between two calls that nobody answers.
 constexpr milliseconds kPauseFirst(10), kPauseLast(250);
-
-absl::Status FillNumber(uint64_t& number) {
-  return FillRandom({reinterpret_cast<uint8_t*>(&number), sizeof(number)});
-}
 
 // A stream, and what it needs.
 class KeptStream : public Stream {
@@ -67,14 +66,13 @@ class KeptStream : public Stream {
 
 class RelayDoor::Shared : public std::enable_shared_from_this<RelayDoor::Shared> {
  public:
-  Shared(std::unique_ptr<Datagrams> datagrams, const JobSecret& secret)
+  Shared(std::unique_ptr<Datagrams> datagrams, uint64_t number, const JobSecret& secret)
       : secret_(secret),
+        card_{.instance = {.rank = 0, .number = number}, .network_space = NetworkSpace()},
         wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         carrier_(std::move(datagrams)) {}
 
   absl::Status Open(const CommunicatorOptions& patience) {
-    DTNN_RETURN_IF_ERROR(FillNumber(card_.instance.number));
-    card_.network_space = NetworkSpace();
     return carrier_.Open(card_.instance,
                          {.heard = [this](std::string_view bytes) { Hear(bytes); },
                           .left = [this](const Instance& who) { Leave(who); },
@@ -121,13 +119,14 @@ class RelayDoor::Shared : public std::enable_shared_from_this<RelayDoor::Shared>
   }
 
   const JobSecret secret_;
-  RelayLink::Card card_;
+  const RelayLink::Card card_;
   const int wake_;
   // The last to go.
   const std::shared_ptr<void> close_wake_{nullptr, [wake = wake_](void*) { close(wake); }};
   mutable std::mutex mutex_;
   std::map<int, std::shared_ptr<RelayLink>> links_;  // by rank
   std::list<Stranger> strangers_;                    // the oldest first
+  std::mt19937_64 random_{std::random_device()()};
   std::string refused_;
   absl::Status cut_;
   Carrier carrier_;  // the first to go: its threads use the others
@@ -155,17 +154,24 @@ std::shared_ptr<RelayLink> RelayDoor::Shared::Admit(const Packet& call) {
           .peer = rank, .size = kRanksOfDoor, .card = card_, .window = carrier_.window()},
       secret_, [this, rank](std::string bytes) { carrier_.Send(rank, std::move(bytes)); },
       [this] { Wake(); });
-  std::shared_ptr<RelayLink> oldest;
+  std::shared_ptr<RelayLink> dropped;  // goes without the lock
   const std::lock_guard lock(mutex_);
   const auto [place, is_new] = links_.try_emplace(rank, link);
   if (!is_new) return place->second;  // somebody else with that number has just called, too
-  strangers_.push_back({.rank = rank, .link = link, .end = Clock::now() + kStrangersTime});
+  const Clock::time_point now = Clock::now();
+  strangers_.push_back({.rank = rank, .link = link, .end = now + kStrangersTime});
   if (strangers_.size() > kMostStrangers) {
-    oldest = std::move(strangers_.front().link);
-    links_.erase(strangers_.front().rank);
-    strangers_.pop_front();
+    // Where they call from nobody knows; what they are to say next they have not said.
+    std::vector<WaitingCaller> callers;
+    for (const Stranger& stranger : strangers_)
+      callers.push_back({"", stranger.end - kStrangersTime});
+    const auto drop =
+        std::next(strangers_.begin(), ptrdiff_t(CallerToDrop(callers, now, random_())));
+    dropped = std::move(drop->link);
+    links_.erase(drop->rank);
+    strangers_.erase(drop);
   }
-  return link;
+  return dropped == link ? nullptr : link;
 }
 
 void RelayDoor::Shared::Hear(std::string_view bytes) {
@@ -222,7 +228,8 @@ absl::StatusOr<std::vector<Link>> RelayDoor::Shared::Advance() {
 absl::StatusOr<std::unique_ptr<RelayDoor>> RelayDoor::Open(std::unique_ptr<Datagrams> datagrams,
                                                            const JobSecret& secret,
                                                            const CommunicatorOptions& patience) {
-  auto shared = std::make_shared<Shared>(std::move(datagrams), secret);
+  DTNN_ASSIGN_OR_RETURN(const uint64_t number, datagrams->DrawNumber());
+  auto shared = std::make_shared<Shared>(std::move(datagrams), number, secret);
   DTNN_RETURN_IF_ERROR(shared->Open(patience));
   return std::unique_ptr<RelayDoor>(new RelayDoor(std::move(shared)));
 }
@@ -237,8 +244,8 @@ namespace {
 // What a caller has: the datagrams, and one link.
 class Caller {
  public:
-  Caller(std::unique_ptr<Datagrams> datagrams, const JobSecret& secret)
-      : secret_(secret), carrier_(std::move(datagrams)) {}
+  Caller(std::unique_ptr<Datagrams> datagrams, uint64_t number, const JobSecret& secret)
+      : secret_(secret), number_(number), carrier_(std::move(datagrams)) {}
 
   absl::Status Call(const CommunicatorOptions& options);
   std::shared_ptr<RelayLink> link() const { return link_; }
@@ -255,6 +262,7 @@ class Caller {
   }
 
   const JobSecret secret_;
+  const uint64_t number_;
   int rank_ = 0;
   std::shared_ptr<RelayLink> link_;
   std::mutex mutex_;
@@ -264,10 +272,10 @@ class Caller {
 };
 
 absl::Status Caller::Call(const CommunicatorOptions& options) {
-  RelayLink::Card card = {.instance = {}, .network_space = NetworkSpace()};
+  RelayLink::Card card = {.instance = {.rank = 0, .number = number_},
+                          .network_space = NetworkSpace()};
   uint64_t drawn = 0;
-  DTNN_RETURN_IF_ERROR(FillNumber(card.instance.number));
-  DTNN_RETURN_IF_ERROR(FillNumber(drawn));
+  DTNN_RETURN_IF_ERROR(FillRandom({reinterpret_cast<uint8_t*>(&drawn), sizeof(drawn)}));
   rank_ = card.instance.rank = 1 + int(drawn % (kRanksOfDoor - 2));
   link_ = std::make_shared<RelayLink>(
       RelayLink::Options{
@@ -323,7 +331,8 @@ absl::Status Caller::Call(const CommunicatorOptions& options) {
 absl::StatusOr<std::unique_ptr<Stream>> CallThrough(std::unique_ptr<Datagrams> datagrams,
                                                     const JobSecret& secret,
                                                     const CommunicatorOptions& patience) {
-  const auto caller = std::make_shared<Caller>(std::move(datagrams), secret);
+  DTNN_ASSIGN_OR_RETURN(const uint64_t number, datagrams->DrawNumber());
+  const auto caller = std::make_shared<Caller>(std::move(datagrams), number, secret);
   DTNN_RETURN_IF_ERROR(caller->Call(patience));
   // The stream keeps the caller, which is what its link needs.
   return std::make_unique<KeptStream>(caller->link(), [caller] {});

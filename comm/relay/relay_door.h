@@ -3,7 +3,7 @@
 //
 // Who serves is rank 0; each caller draws a number of its own for every call, and that is its rank.
 // Of those who have called but not proved yet that they read the answer, 128 have a place, for ten
-// seconds; the oldest makes room.
+// seconds; comm/make_room.h says which one makes room.
 
 #ifndef DTNN_COMM_RELAY_RELAY_DOOR_H_
 #define DTNN_COMM_RELAY_RELAY_DOOR_H_

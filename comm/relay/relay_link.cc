@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "comm/crypto/hash.h"
 #include "comm/crypto/random_secret.h"
 #include "comm/crypto/sealed_message.h"
 #include "comm/wire/wire.h"
@@ -19,17 +20,15 @@ namespace {
 // A smaller piece of what is to be written waits for more room.
 constexpr size_t kLeastWrite = 32 << 10;
 
-using Nonce = std::array<uint8_t, 16>;
-
 // What calls and answers say.
 struct Introduction {
-  Nonce nonce = {};
+  X25519PublicKey key = {};
   RelayLink::Card card;
 };
 
 std::vector<uint8_t> BytesOf(const Introduction& introduction) {
   WireWriter writer;
-  writer.Bytes(introduction.nonce);
+  writer.Bytes(introduction.key);
   writer.Number(uint32_t(introduction.card.instance.rank));
   writer.Number(introduction.card.instance.number);
   writer.Number(introduction.card.network_space);
@@ -39,13 +38,13 @@ std::vector<uint8_t> BytesOf(const Introduction& introduction) {
 absl::StatusOr<Introduction> ReadIntroduction(std::span<const uint8_t> bytes, int rank) {
   WireReader reader(bytes, "introduction");
   Introduction introduction;
-  const std::span<const uint8_t> nonce = reader.Bytes(introduction.nonce.size());
+  const std::span<const uint8_t> key = reader.Bytes(introduction.key.size());
   introduction.card.instance.rank = int(reader.Number<uint32_t>());
   introduction.card.instance.number = reader.Number<uint64_t>();
   introduction.card.network_space = reader.Number<uint64_t>();
   DTNN_RETURN_IF_ERROR(reader.Done());
   if (introduction.card.instance.rank != rank) return InvalidArgument("shows another's card");
-  std::ranges::copy(nonce, introduction.nonce.begin());
+  std::ranges::copy(key, introduction.key.begin());
   return introduction;
 }
 
@@ -75,8 +74,7 @@ RelayLink::RelayLink(const Options& options, const JobSecret& secret,
       send_(std::move(send)),
       changed_(std::move(changed)),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  const absl::Status random = FillRandom(own_nonce_);
-  if (!random.ok()) error_ = random;
+  error_ = MakeKeys();
 }
 
 RelayLink::~RelayLink() { close(wake_); }
@@ -114,14 +112,24 @@ absl::StatusOr<Secret> RelayLink::CallKey(const JobSecret& secret) {
   return secret.Derive("a call through a relay");
 }
 
-absl::StatusOr<Secret> RelayLink::AnswerKey(const Nonce& called) const {
+absl::Status RelayLink::MakeKeys() {
+  DTNN_ASSIGN_OR_RETURN(private_key_, RandomSecret());
+  DTNN_ASSIGN_OR_RETURN(own_, X25519PublicKeyOf(private_key_));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Secret> RelayLink::AnswerKey(const X25519PublicKey& called) const {
   return secret_.Derive("an answer through a relay", called);
 }
 
-absl::StatusOr<Secret> RelayLink::StreamKey(const Nonce& called, const Nonce& answered) const {
-  std::vector<uint8_t> nonces(called.begin(), called.end());
-  nonces.insert(nonces.end(), answered.begin(), answered.end());
-  return secret_.Derive("a stream through a relay", nonces);
+absl::StatusOr<Secret> RelayLink::StreamKey(const X25519PublicKey& peer) const {
+  const bool calls = options_.peer < options_.card.instance.rank;
+  const X25519PublicKey &called = calls ? own_ : peer, &answered = calls ? peer : own_;
+  std::vector<uint8_t> both(called.begin(), called.end());
+  both.insert(both.end(), answered.begin(), answered.end());
+  DTNN_ASSIGN_OR_RETURN(const Secret agreed, X25519Agree(private_key_, peer));
+  DTNN_ASSIGN_OR_RETURN(const Secret of_job, secret_.Derive("a stream through a relay", both));
+  return DeriveSecret(agreed, "a stream through a relay", of_job.bytes());
 }
 
 void RelayLink::Send(Kind kind, const Secret& key, int64_t number,
@@ -159,7 +167,7 @@ void RelayLink::Call() {
   if (state_ != State::kApart || !error_.ok()) return;
   const absl::StatusOr<Secret> key = CallKey(secret_);
   if (!key.ok()) return Fail(key.status());
-  Send(Kind::kCall, *key, 0, BytesOf({own_nonce_, options_.card}));
+  Send(Kind::kCall, *key, 0, BytesOf({own_, options_.card}));
 }
 
 absl::Status RelayLink::TakeCall(const Packet& packet) {
@@ -167,21 +175,21 @@ absl::Status RelayLink::TakeCall(const Packet& packet) {
   DTNN_ASSIGN_OR_RETURN(const Secret call_key, CallKey(secret_));
   DTNN_ASSIGN_OR_RETURN(const WipedVector<uint8_t> payload, OpenPacket(call_key, packet));
   DTNN_ASSIGN_OR_RETURN(const Introduction caller, ReadIntroduction(payload, options_.peer));
-  DTNN_ASSIGN_OR_RETURN(const Secret answer_key, AnswerKey(caller.nonce));
+  DTNN_ASSIGN_OR_RETURN(const Secret answer_key, AnswerKey(caller.key));
   if (packet.header.size != options_.size) {
     Send(Kind::kSize, answer_key, 0, {});
     return InvalidArgument("counts ", packet.header.size, " ranks instead of ", options_.size);
   }
   if (state_ == State::kTogether) {
-    if (caller.nonce != peer_nonce_) Send(Kind::kTaken, answer_key, 0, {});
+    if (caller.key != peers_) Send(Kind::kTaken, answer_key, 0, {});
     return absl::OkStatus();
   }
-  DTNN_ASSIGN_OR_RETURN(key_, StreamKey(caller.nonce, own_nonce_));
-  peer_nonce_ = caller.nonce;
+  DTNN_ASSIGN_OR_RETURN(key_, StreamKey(caller.key));
+  peers_ = caller.key;
   card_ = caller.card;
   state_ = State::kAnswered;
   sent_ = taken_ = 0;
-  Send(Kind::kAnswer, answer_key, 0, BytesOf({own_nonce_, options_.card}));
+  Send(Kind::kAnswer, answer_key, 0, BytesOf({own_, options_.card}));
   return absl::OkStatus();
 }
 
@@ -189,7 +197,7 @@ absl::Status RelayLink::TakeAnswer(const Packet& packet) {
   if (state_ != State::kApart || options_.peer > options_.card.instance.rank) {
     return absl::OkStatus();  // to a call that was repeated
   }
-  DTNN_ASSIGN_OR_RETURN(const Secret key, AnswerKey(own_nonce_));
+  DTNN_ASSIGN_OR_RETURN(const Secret key, AnswerKey(own_));
   DTNN_ASSIGN_OR_RETURN(const WipedVector<uint8_t> payload, OpenPacket(key, packet));
   if (packet.header.kind == Kind::kTaken) {
     Fail(InvalidArgument("another process has joined it as rank ", options_.card.instance.rank,
@@ -201,9 +209,9 @@ absl::Status RelayLink::TakeAnswer(const Packet& packet) {
     return absl::OkStatus();
   }
   DTNN_ASSIGN_OR_RETURN(const Introduction answered, ReadIntroduction(payload, options_.peer));
-  peer_nonce_ = answered.nonce;
+  DTNN_ASSIGN_OR_RETURN(key_, StreamKey(answered.key));
+  peers_ = answered.key;
   card_ = answered.card;
-  DTNN_ASSIGN_OR_RETURN(key_, StreamKey(own_nonce_, peer_nonce_));
   state_ = State::kAnswered;
   SendReady();
   return absl::OkStatus();

@@ -1,17 +1,18 @@
 // The two ends of a stream between two ranks whose bytes somebody else carries: this rank's.
 //
-// The higher rank calls, the lower one answers; both then know keys that only who knows the job's
-// secret can compute, and that are new for every connection: packets of earlier ones, of other
-// ranks, of the other direction, or twice the same, are none. A packet that is missing breaks the
-// connection. Each side may send `window` of what the other has not read yet, where a packet counts
-// as its bytes and kPacketCost: so neither the carrier nor the reader is ever flooded.
+// The higher rank calls, the lower one answers, each with a new public key of X25519. The key of
+// the stream follows from what the two agree on and from the job's secret: only these two ends can
+// read it or write it, not even other processes that know the secret. Packets of earlier
+// connections, of other ranks, of the other direction, or twice the same, are none. Which process
+// answers, the secret alone does not say: any that knows it can. A packet that is missing breaks
+// the connection. Each side may send `window` of what the other has not read yet, where a packet
+// counts as its bytes and kPacketCost: so neither the carrier nor the reader is ever flooded.
 //
 // Threads: Read, Write and CloseWriting by one, the carrier's Take and Leave by another.
 
 #ifndef DTNN_COMM_RELAY_RELAY_LINK_H_
 #define DTNN_COMM_RELAY_RELAY_LINK_H_
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -26,6 +27,7 @@
 #include "absl/status/statusor.h"
 #include "comm/crypto/job_secret.h"
 #include "comm/crypto/wiped.h"
+#include "comm/crypto/x25519.h"
 #include "comm/exchange/stream.h"
 #include "comm/relay/datagrams.h"
 #include "comm/relay/packet.h"
@@ -78,15 +80,16 @@ class RelayLink {
 
  private:
   friend class RelayStream;
-  using Nonce = std::array<uint8_t, 16>;
   using Kind = PacketHeader::Kind;
   enum class State : uint8_t { kApart, kAnswered, kTogether };
 
+  absl::Status MakeKeys();
   // All with the lock.
   void Send(Kind kind, const Secret& key, int64_t number, std::span<const uint8_t> payload);
   void SendInStream(Kind kind, std::span<const uint8_t> payload);
-  absl::StatusOr<Secret> AnswerKey(const Nonce& called) const;
-  absl::StatusOr<Secret> StreamKey(const Nonce& called, const Nonce& answered) const;
+  absl::StatusOr<Secret> AnswerKey(const X25519PublicKey& called) const;
+  // With that public key of the peer's.
+  absl::StatusOr<Secret> StreamKey(const X25519PublicKey& peer) const;
   absl::Status TakeCall(const Packet& packet);
   absl::Status TakeAnswer(const Packet& packet);
   absl::Status TakeInStream(const Packet& packet);
@@ -107,7 +110,8 @@ class RelayLink {
 
   mutable std::mutex mutex_;
   State state_ = State::kApart;
-  Nonce own_nonce_ = {}, peer_nonce_ = {};
+  Secret private_key_;
+  X25519PublicKey own_ = {}, peers_ = {};  // public keys
   std::optional<Secret> key_;
   Card card_;
   std::string refused_;

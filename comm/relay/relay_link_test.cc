@@ -222,6 +222,35 @@ TEST_F(RelayLinkTest, NoOtherTextIsCarriedThanTheSealedOne) {
   EXPECT_THAT(caller_.out.front(), ::testing::Not(HasSubstr("secret")));
 }
 
+// Any process of a job may hear what is carried, and all know the secret.
+TEST_F(RelayLinkTest, WhatIsCarriedAndTheSecretOpenNothing) {
+  const JobSecret secret = Known('s');
+  const auto public_key = [](const Secret& key, const std::string& bytes, int to) {
+    const WipedVector<uint8_t> introduction = Must(OpenPacket(key, *ReadPacket(bytes, to)));
+    return std::vector<uint8_t>(introduction.begin(), introduction.begin() + 32);
+  };
+  caller_.link.Call();
+  const std::string call = caller_.out.front();
+  called_.Hear(call);
+  const std::string answer = called_.out.front();
+  Carry(caller_, called_);
+  std::vector<uint8_t> heard = public_key(Must(RelayLink::CallKey(secret)), call, 0);
+  const std::vector<uint8_t> answered =
+      public_key(Must(secret.Derive("an answer through a relay", heard)), answer, 1);
+  heard.insert(heard.end(), answered.begin(), answered.end());
+
+  ASSERT_TRUE(caller_.link.established());
+  caller_.Write("a secret that nobody may read");
+  const std::string packet = caller_.out.front();
+  const Secret guess = Must(secret.Derive("a stream through a relay", heard));
+  EXPECT_FALSE(OpenPacket(guess, *ReadPacket(packet, 0)).ok());
+  // Nor does a process that has answered the same call read what its answer was not the first to.
+  End other(0, secret);
+  other.Hear(call);
+  other.Hear(packet);
+  EXPECT_EQ(other.Read(), "");
+}
+
 TEST_F(RelayLinkTest, PacketsOfAnEarlierConnectionAreNone) {
   Establish();
   std::vector<std::string> recorded;

@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "comm/crypto/random_secret.h"
 #include "comm/network_space.h"
 #include "comm/patience.h"
 #include "comm/relay/carrier.h"
@@ -193,8 +192,7 @@ absl::StatusOr<Mesh> MeetThrough(std::unique_ptr<Datagrams> datagrams, int rank,
   std::vector<uint64_t> spaces(size_t(size), NetworkSpace());
   if (size > 1) {
     RelayLink::Card card = {.instance = {.rank = rank}, .network_space = NetworkSpace()};
-    DTNN_RETURN_IF_ERROR(FillRandom(
-        {reinterpret_cast<uint8_t*>(&card.instance.number), sizeof(card.instance.number)}));
+    DTNN_ASSIGN_OR_RETURN(card.instance.number, datagrams->DrawNumber());
     const auto relay = std::make_shared<Relay>(std::move(datagrams), card, size, secret);
     DTNN_RETURN_IF_ERROR(relay->Open(card.instance, patience));
     DTNN_RETURN_IF_ERROR(relay->Meet(patience));
