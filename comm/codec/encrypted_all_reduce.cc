@@ -1,7 +1,9 @@
 #include "comm/codec/encrypted_all_reduce.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -25,38 +27,75 @@ using codec::UpdateServer;
 // Chunks under way, where there are fewer ranks: enough for all threads, and for long messages.
 constexpr size_t kGroup = 8;
 
-// Every rank shows `mine`, of one length; gets those of all. An error that names the first rank
-// whose first `same` bytes are not rank 0's.
-absl::StatusOr<std::vector<uint8_t>> Compare(Communicator& communicator,
-                                             std::span<const uint8_t> mine, size_t same,
-                                             std::string_view what) {
-  DTNN_ASSIGN_OR_RETURN(std::vector<uint8_t> all, GatherValues<uint8_t>(communicator, mine));
-  for (int rank = 1; rank < communicator.size(); ++rank) {
-    if (std::equal(all.begin(), all.begin() + int64_t(same),
-                   all.begin() + int64_t(mine.size()) * rank)) {
-      continue;
+// What each rank sends before what it shows: whether it can go on, and why not.
+constexpr size_t kReasonBytes = 255, kVerdictBytes = 1 + kReasonBytes;
+
+// Every rank shows its status and `mine`, of one length; gets the bytes of all, one rank's after
+// another's. An error of any rank is one on all of them, which names the first such rank.
+absl::StatusOr<std::vector<uint8_t>> Show(Communicator& communicator, const absl::Status& status,
+                                          std::span<const uint8_t> mine) {
+  std::vector<uint8_t> shown(kVerdictBytes);
+  shown[0] = uint8_t(status.code());
+  const absl::string_view reason = status.message().substr(0, kReasonBytes);
+  std::ranges::copy(reason, shown.begin() + 1);
+  shown.insert(shown.end(), mine.begin(), mine.end());
+  DTNN_ASSIGN_OR_RETURN(const std::vector<uint8_t> all, GatherValues<uint8_t>(communicator, shown));
+  std::vector<uint8_t> bytes;
+  for (int rank = 0; rank < communicator.size(); ++rank) {
+    const auto theirs = std::span(all).subspan(shown.size() * size_t(rank), shown.size());
+    const auto text = theirs.subspan(1, kReasonBytes);
+    if (theirs[0] != 0) {
+      const std::string why(text.begin(), std::ranges::find(text, 0));
+      return absl::Status(absl::StatusCode(theirs[0]),
+                          StrCat("encrypted sums of ranks: rank ", rank, ": ", why));
     }
+    bytes.insert(bytes.end(), theirs.begin() + kVerdictBytes, theirs.end());
+  }
+  return bytes;
+}
+
+// An error that names the first rank whose first `same` bytes, of `each`, are not rank 0's.
+absl::Status CheckAlike(std::span<const uint8_t> all, size_t each, size_t same,
+                        std::string_view what) {
+  for (size_t rank = 1; rank < all.size() / each; ++rank) {
+    if (std::ranges::equal(all.first(same), all.subspan(rank * each, same))) continue;
     return InvalidArgument("encrypted sums of ranks: rank ", rank, " has ", what,
                            " than rank 0; all ranks need the same");
   }
-  return all;
+  return absl::OkStatus();
+}
+
+// What a rank has made before it needs the others.
+struct Prepared {
+  codec::CkksContextPointer context;
+  std::unique_ptr<codec::ServerCodec> adder;
+  // The fingerprint of the parameters, and random numbers.
+  std::array<uint8_t, sizeof(CodecDescription::fingerprint) + Secret::kSize> hello = {};
+};
+
+absl::Status Prepare(const ckks::CkksParameters& parameters, int ranks, Prepared& prepared) {
+  if (parameters.packing != ckks::Packing::kCoefficients) {
+    return InvalidArgument("numbers must be packed as coefficients, whose errors have a bound");
+  }
+  DTNN_ASSIGN_OR_RETURN(prepared.context, ckks::CkksContext::Create(parameters));
+  DTNN_ASSIGN_OR_RETURN(prepared.adder, codec::CkksServer(prepared.context, ranks));
+  std::ranges::copy(prepared.adder->description().fingerprint, prepared.hello.begin());
+  return FillRandom(std::span(prepared.hello).last(Secret::kSize));
 }
 
 // A secret of this run only, which follows from the key and from numbers that all ranks draw: what
 // was recorded in other runs fits nothing.
-absl::StatusOr<Secret> SecretOfRun(Communicator& communicator, const CodecDescription& description,
-                                   const Secret& key) {
-  const auto& fingerprint = description.fingerprint;
-  std::vector<uint8_t> hello(fingerprint.begin(), fingerprint.end());
-  hello.resize(hello.size() + Secret::kSize);
-  DTNN_RETURN_IF_ERROR(FillRandom(std::span(hello).subspan(fingerprint.size())));
+absl::StatusOr<Secret> SecretOfRun(Communicator& communicator, const absl::Status& prepared,
+                                   std::span<const uint8_t> hello, const Secret& key) {
+  DTNN_ASSIGN_OR_RETURN(const std::vector<uint8_t> hellos, Show(communicator, prepared, hello));
+  DTNN_RETURN_IF_ERROR(CheckAlike(hellos, hello.size(), hello.size() - Secret::kSize,
+                                  "other parameters of encryption"));
+  const absl::StatusOr<Secret> run = DeriveSecret(key, "DTNN encrypted sums of a run", hellos);
+  const absl::StatusOr<Secret> proof = run.ok() ? DeriveSecret(*run, "DTNN proof of the key") : run;
   DTNN_ASSIGN_OR_RETURN(
-      const std::vector<uint8_t> hellos,
-      Compare(communicator, hello, fingerprint.size(), "other parameters of encryption"));
-  DTNN_ASSIGN_OR_RETURN(const Secret run,
-                        DeriveSecret(key, "DTNN encrypted sums of a run", hellos));
-  DTNN_ASSIGN_OR_RETURN(const Secret proof, DeriveSecret(run, "DTNN proof of the key"));
-  DTNN_RETURN_IF_ERROR(Compare(communicator, proof.bytes(), Secret::kSize, "another key").status());
+      const std::vector<uint8_t> proofs,
+      Show(communicator, proof.status(), proof.ok() ? proof->bytes() : Secret().bytes()));
+  DTNN_RETURN_IF_ERROR(CheckAlike(proofs, Secret::kSize, Secret::kSize, "another key"));
   return run;
 }
 
@@ -96,35 +135,40 @@ EncryptedAllReduce::EncryptedAllReduce(Communicator& communicator, double scale,
 absl::StatusOr<std::unique_ptr<EncryptedAllReduce>> EncryptedAllReduce::Create(
     Communicator& communicator, const ckks::CkksParameters& parameters, const Secret& key) {
   const int ranks = communicator.size();
-  if (parameters.packing != ckks::Packing::kCoefficients) {
-    return InvalidArgument(
-        "encrypted sums of ranks: numbers must be packed as coefficients, "
-        "whose errors have a bound");
-  }
-  DTNN_ASSIGN_OR_RETURN(const codec::CkksContextPointer context,
-                        ckks::CkksContext::Create(parameters));
-  DTNN_ASSIGN_OR_RETURN(std::unique_ptr<codec::ServerCodec> adder,
-                        codec::CkksServer(context, ranks));
-  DTNN_ASSIGN_OR_RETURN(const Secret run, SecretOfRun(communicator, adder->description(), key));
-  DTNN_ASSIGN_OR_RETURN(const Secret seed, DeriveSecret(run, "DTNN encryption"));
-  DTNN_ASSIGN_OR_RETURN(const Secret tags, DeriveSecret(run, "DTNN tags"));
-  DTNN_ASSIGN_OR_RETURN(const Secret own, codec::ClientTagKey(tags, communicator.rank()));
-  DTNN_ASSIGN_OR_RETURN(const Secret of_sums, codec::ServerTagKey(tags));
-  DTNN_ASSIGN_OR_RETURN(std::unique_ptr<codec::ClientCodec> codec,
-                        codec::CkksClient(context, ranks, seed));
-  std::unique_ptr<EncryptedAllReduce> sum(new EncryptedAllReduce(
-      communicator, parameters.scale(),
-      std::make_unique<UpdateClient>(std::move(codec), communicator.rank(), own, of_sums),
-      std::make_unique<UpdateServer>(std::move(adder), tags)));
-  sum->sums_.bytes = MostMessageBytes(sum->server_->description());
-  sum->own_.bytes = sum->received_.bytes =
-      sum->sums_.bytes - MessageBytes(*context, ckks::MessageKind::kCiphertext) +
-      MessageBytes(*context, ckks::MessageKind::kSeededCiphertext);
-  for (Slots* slots : {&sum->own_, &sum->received_, &sum->sums_}) {
-    const int64_t bytes = int64_t(sum->ranks_ * sum->per_rank_ * slots->bytes);
+  Prepared prepared;
+  const absl::Status status = Prepare(parameters, ranks, prepared);
+  DTNN_ASSIGN_OR_RETURN(const Secret run, SecretOfRun(communicator, status, prepared.hello, key));
+  const auto make = [&]() -> absl::StatusOr<std::unique_ptr<EncryptedAllReduce>> {
+    DTNN_ASSIGN_OR_RETURN(const Secret seed, DeriveSecret(run, "DTNN encryption"));
+    DTNN_ASSIGN_OR_RETURN(const Secret tags, DeriveSecret(run, "DTNN tags"));
+    DTNN_ASSIGN_OR_RETURN(const Secret own, codec::ClientTagKey(tags, communicator.rank()));
+    DTNN_ASSIGN_OR_RETURN(const Secret of_sums, codec::ServerTagKey(tags));
+    DTNN_ASSIGN_OR_RETURN(std::unique_ptr<codec::ClientCodec> codec,
+                          codec::CkksClient(prepared.context, ranks, seed));
+    std::unique_ptr<EncryptedAllReduce> sum(new EncryptedAllReduce(
+        communicator, parameters.scale(),
+        std::make_unique<UpdateClient>(std::move(codec), communicator.rank(), own, of_sums),
+        std::make_unique<UpdateServer>(std::move(prepared.adder), tags)));
+    const size_t sum_bytes = MostMessageBytes(sum->server_->description());
+    const size_t own_bytes = sum_bytes -
+                             MessageBytes(*prepared.context, ckks::MessageKind::kCiphertext) +
+                             MessageBytes(*prepared.context, ckks::MessageKind::kSeededCiphertext);
+    DTNN_RETURN_IF_ERROR(sum->AllocateSlots(own_bytes, sum_bytes));
+    return sum;
+  };
+  absl::StatusOr<std::unique_ptr<EncryptedAllReduce>> sum = make();
+  DTNN_RETURN_IF_ERROR(Show(communicator, sum.status(), {}).status());
+  return sum;
+}
+
+absl::Status EncryptedAllReduce::AllocateSlots(size_t own_bytes, size_t sum_bytes) {
+  own_.bytes = received_.bytes = own_bytes;
+  sums_.bytes = sum_bytes;
+  for (Slots* slots : {&own_, &received_, &sums_}) {
+    const int64_t bytes = int64_t(ranks_ * per_rank_ * slots->bytes);
     DTNN_ASSIGN_OR_RETURN(slots->all, Tensor::Zeros(DType::kUint8, Shape{bytes}));
   }
-  return sum;
+  return absl::OkStatus();
 }
 
 // Tells the others, who wait for this rank.

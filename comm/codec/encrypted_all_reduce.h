@@ -38,9 +38,9 @@ namespace dtnn {
 
 class EncryptedAllReduce {
  public:
-  // All ranks call it together; the communicator must outlive it. InvalidArgument for parameters
-  // that are refused, and on all ranks, naming the first one, where ranks have different parameters
-  // or keys.
+  // All ranks call it together; the communicator must outlive it. All ranks get the same error,
+  // which names the first rank that cannot go on, or has other parameters or another key than rank
+  // 0: InvalidArgument for parameters and keys.
   static absl::StatusOr<std::unique_ptr<EncryptedAllReduce>> Create(
       Communicator& communicator, const ckks::CkksParameters& parameters, const Secret& key);
 
@@ -63,6 +63,8 @@ class EncryptedAllReduce {
                      std::unique_ptr<codec::UpdateClient> client,
                      std::unique_ptr<codec::UpdateServer> server);
 
+  // Of messages of so many bytes.
+  absl::Status AllocateSlots(size_t own_bytes, size_t sum_bytes);
   // Chunks [first, first + count) of the numbers.
   absl::Status SumGroup(std::span<float> numbers, size_t first, size_t count);
   absl::Status SendToAdders(size_t count);
