@@ -35,12 +35,13 @@ absl::StatusOr<std::string> ReadPem(const std::string& path) {
 
 struct Pems {
   std::string certificate, key, authority;
+  std::string server;  // what its certificate must be for
 };
 
-absl::StatusOr<Pems> ReadPems(const TlsFiles& files) {
-  // gRPC would not say what is wrong with them.
-  DTNN_RETURN_IF_ERROR(TlsStreams(files).status());
+absl::StatusOr<Pems> ReadPems(const TlsFiles& files, const std::string& server) {
   Pems pems;
+  // gRPC would not say what is wrong with them.
+  DTNN_ASSIGN_OR_RETURN(pems.server, ExpectedName(files, server));
   DTNN_ASSIGN_OR_RETURN(pems.certificate, ReadPem(files.certificate));
   DTNN_ASSIGN_OR_RETURN(pems.key, ReadPem(files.key));
   DTNN_ASSIGN_OR_RETURN(pems.authority, ReadPem(files.authority));
@@ -131,6 +132,9 @@ class GrpcDatagrams : public Datagrams {
     arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
     // Each attempt is a connection of its own.
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    if (pems_ && pems_->server != options_.address.host) {
+      arguments.SetSslTargetNameOverride(pems_->server);
+    }
     return grpc::CreateCustomChannel(options_.address.ToString(), CallersSide(pems_), arguments);
   }
   absl::Status Join(const Instance& me, const Ears& ears, const CommunicatorOptions& options);
@@ -200,7 +204,7 @@ absl::StatusOr<std::unique_ptr<Datagrams>> MakeGrpcDatagrams(const GrpcOptions& 
                                                              const JobSecret& secret) {
   std::optional<Pems> pems;
   if (options.tls) {
-    DTNN_ASSIGN_OR_RETURN(pems, ReadPems(*options.tls));
+    DTNN_ASSIGN_OR_RETURN(pems, ReadPems(*options.tls, options.address.host));
   }
   return std::make_unique<GrpcDatagrams>(options, secret, std::move(pems));
 }

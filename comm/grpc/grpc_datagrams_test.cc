@@ -242,7 +242,7 @@ TEST(GrpcDatagramsTest, ConnectionsThatProveNothingKeepNobodyOut) {
   Rank one({.size = 2, .address = address}, 1);
   one.Send(0, "here");
   EXPECT_THAT(zero.HearUntil("here"), ElementsAre("here"));
-  EXPECT_LE(std::ranges::count_if(silent, IsOpen), ptrdiff_t(kPlaces));
+  while (std::ranges::count_if(silent, IsOpen) > ptrdiff_t(kPlaces)) std::this_thread::yield();
 }
 
 // Also of IPv6, and of IPv4 where rank 0 listens at all addresses: a rank is known by the address
@@ -302,6 +302,16 @@ TEST(GrpcDatagramsTest, CallersWithoutACertificateOfTheAuthorityAreRefused) {
   EXPECT_FALSE(Caller(address, Tls(ours, nullptr)).IsHeard());
   EXPECT_FALSE(Caller(address, Tls(ours, &foreign)).IsHeard());
   EXPECT_FALSE(Caller(address, grpc::InsecureChannelCredentials()).IsHeard());
+}
+
+TEST(GrpcDatagramsTest, WithinOneHostACertificateForLocalhostIsEnough) {
+  const TlsFiles local = testing::WriteHostFiles(Folder("local"), "host", {"localhost"});
+  Socket listener = Must(Listen({.host = "127.0.0.1", .port = 0}));
+  const Endpoint address = Must(listener.Local());
+  Rank zero({.size = 2, .address = address, .listener = listener.Release(), .tls = local}, 0);
+  Rank one({.size = 2, .address = address, .tls = local}, 1);
+  one.Send(0, "here");
+  EXPECT_THAT(zero.HearUntil("here"), ElementsAre("here"));
 }
 
 TEST(GrpcDatagramsTest, AServerWithoutACertificateOfTheAuthorityForItsNameIsRefused) {

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "comm/tcp/handshake.h"
+#include "comm/tcp/socket.h"
 #include "comm/tls/tls_error.h"
 #include "tensor/errors.h"
 #include "tensor/files/private_file.h"
@@ -182,6 +183,15 @@ bool IsNumeric(const std::string& host) {
   return address != nullptr;
 }
 
+std::string NameAt(const std::string& host, X509* own) {
+  constexpr char kLocal[] = "localhost";
+  if (!IsNumeric(host) || !IsLoopback(host) || own == nullptr) return host;
+  const bool for_address = X509_check_ip_asc(own, host.c_str(), 0) == 1;
+  const bool for_host =
+      X509_check_host(own, kLocal, 0, X509_CHECK_FLAG_NEVER_CHECK_SUBJECT, nullptr) == 1;
+  return !for_address && for_host ? kLocal : host;
+}
+
 // What the other end's certificate must be for.
 bool ExpectName(SSL* ssl, const std::string& host) {
   if (IsNumeric(host)) {
@@ -205,6 +215,7 @@ absl::StatusOr<std::unique_ptr<Stream>> Make(const Context& context, Socket sock
   } else {
     SSL_set_connect_state(ssl.get());
   }
+  name = NameAt(name, SSL_CTX_get0_certificate(context.get()));
   // Without a name none would be checked.
   if (name.empty() || !ExpectName(ssl.get(), name)) {
     return InvalidArgument("TLS: ", Quoted(name), " cannot be the name of a host");
@@ -220,6 +231,11 @@ absl::StatusOr<StreamMaker> TlsStreams(const TlsFiles& files) {
   return StreamMaker([context](Socket socket, const std::string& host) {
     return Make(context, std::move(socket), host);
   });
+}
+
+absl::StatusOr<std::string> ExpectedName(const TlsFiles& files, const std::string& host) {
+  DTNN_ASSIGN_OR_RETURN(const Context context, MakeContext(files));
+  return NameAt(host, SSL_CTX_get0_certificate(context.get()));
 }
 
 }  // namespace dtnn

@@ -1,9 +1,10 @@
 // Connections of ranks by TLS 1.3: encrypted, and both ends show a certificate.
 //
 // Both certificates must be of the job's authority, valid today, and for the host at the other end:
-// who calls checks the name or address that he called, who is called the address that calls. So the
-// certificate of a host names its addresses (make_certificates writes them). There are no tickets,
-// no early data, no older versions of TLS. The job's secret is proved inside
+// the caller checks the name or address that it called, the called end the address that calls. So
+// the certificate of a host names its addresses (make_certificates writes them); within one host
+// "localhost" is enough. A name counts as subjectAltName only, not as common name. There are no
+// tickets, no early data, no older versions of TLS. The job's secret is proved inside
 // (comm/tcp/handshake.h).
 //
 // Before it has shown its certificate the other end can make this one keep no more than the largest
@@ -33,6 +34,11 @@ struct TlsFiles {
 // SIGPIPE is ignored from then on where nobody handles it. InvalidArgument or PermissionDenied,
 // naming the file, where one is missing, unreadable, not private, or does not fit the others.
 absl::StatusOr<StreamMaker> TlsStreams(const TlsFiles& files);
+
+// What the certificate at the other end must be for: `host`; but "localhost" where that is an
+// address of this host alone for which the certificate of `files`, which serves both ends then, is
+// not, and it is for "localhost". The errors of TlsStreams.
+absl::StatusOr<std::string> ExpectedName(const TlsFiles& files, const std::string& host);
 
 }  // namespace dtnn
 

@@ -1,6 +1,10 @@
 #include "comm/tls/tls_stream.h"
 
+#include <openssl/bio.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -16,6 +20,7 @@
 #include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "comm/crypto/job_secret.h"
 #include "comm/tcp/greeting.h"
@@ -205,6 +210,48 @@ TEST(TlsStreamTest, OtherAuthoritiesAreRefused) {
             absl::StatusCode::kInvalidArgument);
 }
 
+TEST(TlsStreamTest, WithinOneHostItsNameIsEnough) {
+  const TlsFiles files = Files("local", {"localhost"});
+  const Ends ends = Talk(files, files, "127.0.0.1");
+  EXPECT_EQ(ends.caller, absl::OkStatus());
+  EXPECT_EQ(ends.called, absl::OkStatus());
+  EXPECT_EQ(*ExpectedName(files, "127.0.0.1"), "localhost");
+  EXPECT_EQ(*ExpectedName(files, "::1"), "localhost");
+  EXPECT_EQ(*ExpectedName(files, "10.0.0.1"), "10.0.0.1");
+  EXPECT_EQ(*ExpectedName(Good(), "127.0.0.1"), "127.0.0.1");
+  EXPECT_EQ(*ExpectedName(Files("node", {"node2.example"}), "127.0.0.1"), "127.0.0.1");
+}
+
+// With the names of a host as its common name alone.
+TlsFiles WithoutAlternativeNames(const std::string& id, const std::string& name) {
+  using Bio = std::unique_ptr<BIO, decltype(&BIO_free)>;
+  const auto reads = [](const std::string& text) {
+    return Bio(BIO_new_mem_buf(text.data(), int(text.size())), BIO_free);
+  };
+  const Certificate host = Must(MakeHostCertificate(TestAuthority(), {name}));
+  const std::unique_ptr<X509, decltype(&X509_free)> certificate(
+      PEM_read_bio_X509(reads(host.certificate).get(), nullptr, nullptr, nullptr), X509_free);
+  const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(
+      PEM_read_bio_PrivateKey(reads(TestAuthority().key).get(), nullptr, nullptr, nullptr),
+      EVP_PKEY_free);
+  X509_EXTENSION_free(X509_delete_ext(
+      certificate.get(), X509_get_ext_by_NID(certificate.get(), NID_subject_alt_name, -1)));
+  EXPECT_GT(X509_sign(certificate.get(), key.get(), EVP_sha256()), 0);
+  const Bio text(BIO_new(BIO_s_mem()), BIO_free);
+  EXPECT_EQ(PEM_write_bio_X509(text.get(), certificate.get()), 1);
+  char* bytes = nullptr;
+  const long size = BIO_get_mem_data(text.get(), &bytes);
+  return {.certificate = WriteText(id + ".pem", std::string(bytes, size_t(size))),
+          .key = WriteText(id + ".key", host.key, /*is_private=*/true),
+          .authority = WriteText(id + ".authority", TestAuthority().certificate)};
+}
+
+TEST(TlsStreamTest, CommonNamesDoNotCount) {
+  const TlsFiles common = WithoutAlternativeNames("common", "localhost");
+  ExpectRefused(Talk(Good(), common).caller, "is not for localhost");
+  ExpectRefused(Talk(common, common, "127.0.0.1").caller, "is not for 127.0.0.1");
+}
+
 // An end of OpenSSL's that does as it is told, on a thread, until the other has closed.
 void RunPeer(Socket socket, bool server, const std::function<void(SSL_CTX*)>& configure) {
   std::thread([socket = std::make_shared<Socket>(std::move(socket)), server, configure] {
@@ -255,6 +302,24 @@ TEST(TlsStreamTest, OlderVersionsAreRefused) {
     ExpectRefused(Fate(called, [&](Socket socket) { RunPeer(std::move(socket), !called, old); }),
                   "speaks only older versions than TLS 1.3");
   }
+}
+
+TEST(TlsStreamTest, NobodyGetsATicket) {
+  static int tickets;
+  tickets = 0;
+  const absl::Status fate = Fate(true, [](Socket socket) {
+    RunPeer(std::move(socket), false, [](SSL_CTX* context) {
+      SSL_CTX_use_certificate_chain_file(context, Good().certificate.c_str());
+      SSL_CTX_use_PrivateKey_file(context, Good().key.c_str(), SSL_FILETYPE_PEM);
+      SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_CLIENT);
+      SSL_CTX_sess_set_new_cb(context, [](SSL*, SSL_SESSION*) {
+        ++tickets;
+        return 0;
+      });
+    });
+  });
+  EXPECT_EQ(fate, absl::OkStatus());
+  EXPECT_EQ(tickets, 0);
 }
 
 TEST(TlsStreamTest, WhoShowsNoCertificateIsRefused) {
