@@ -46,6 +46,12 @@ absl::Status AdoptJobFlags(std::span<const std::string> arguments) {
   if (const std::optional<std::string> elastic = ValueOf("elastic", arguments);
       elastic && ElasticRange::Parse(*elastic).ok() &&
       FindLaunchPlace().transport == Transport::kTcp) {
+    // Nobody would answer where they call the one that forms generations.
+    if (std::getenv(kRankVariable) != nullptr && std::getenv(kElasticVariable) == nullptr) {
+      return UsageError("--elastic=", *elastic, ": these ranks were started together without it (",
+                        kRankVariable, " is set); give it to launch: launch --elastic=", *elastic,
+                        " ...");
+    }
     setenv(kElasticVariable, elastic->c_str(), 1);
   }
   const std::optional<std::string> rendezvous = ValueOf("rendezvous", arguments);

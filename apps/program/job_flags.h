@@ -14,9 +14,9 @@
 namespace dtnn {
 
 // Of a command line that may be wrong elsewhere: --transport, --rendezvous and --elastic outrank
-// PYMPI_PROTO, PYMPI_ADDR, PYMPI_PORT and DTNN_JOB_ELASTIC, which it sets. Usage error for an
-// address that is none; a word that is no transport is left to the parser. Call it before any
-// thread is started.
+// PYMPI_PROTO, PYMPI_ADDR, PYMPI_PORT and DTNN_JOB_ELASTIC, which it sets. Usage error for
+// --elastic where ranks were started together without it, and for an address that is none; a word
+// that is no transport is left to the parser. Call it before any thread is started.
 absl::Status AdoptJobFlags(std::span<const std::string> arguments);
 
 // The other way round: --elastic, where the launcher has set DTNN_JOB_ELASTIC, since other flags

@@ -15,7 +15,7 @@ namespace {
 class JobFlagsTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    for (const char* name : {kTransportVariable, kAddressVariable, kPortVariable}) unsetenv(name);
+    for (const char* name : kJobVariables) unsetenv(name);
   }
   static std::string Variable(const char* name) {
     const char* const value = std::getenv(name);
@@ -50,6 +50,19 @@ TEST_F(JobFlagsTest, AreUnderstoodAsTheParserDoes) {
                   .ok());
   EXPECT_EQ(Variable(kTransportVariable), "tcp");
   EXPECT_EQ(Variable(kAddressVariable), "node1");
+}
+
+TEST_F(JobFlagsTest, ElasticRanksAreNotThoseThatWereStartedTogetherWithoutIt) {
+  setenv(kTransportVariable, "tcp", 1);
+  EXPECT_TRUE(Adopt({"--elastic=1:4"}).ok());
+  EXPECT_EQ(Variable(kElasticVariable), "1:4");
+  setenv(kRankVariable, "0", 1);
+  EXPECT_TRUE(Adopt({"--elastic=1:4"}).ok()) << "as of a launch that has it too";
+  unsetenv(kElasticVariable);
+  const absl::Status status = Adopt({"--elastic=1:4"});
+  EXPECT_EQ(ExitCodeOf(status), kExitUsage);
+  EXPECT_NE(status.message().find("give it to launch: launch --elastic=1:4"), status.message().npos)
+      << status;
 }
 
 TEST_F(JobFlagsTest, WhatIsNoAddressIsAUsageError) {

@@ -18,7 +18,8 @@ namespace {
 
 constexpr int64_t kMostSecretBytes = 4096;
 
-absl::StatusOr<JobSecret> FindSecret(const char* secret, const char* file) {
+// `launcher`: another one than ours has numbered the processes.
+absl::StatusOr<JobSecret> FindSecret(const char* secret, const char* file, bool launcher) {
   if (secret != nullptr && file != nullptr) {
     return InvalidArgument("environment: ", kSecretVariable, " and ", kSecretFileVariable,
                            " are both set; set one of them");
@@ -28,6 +29,14 @@ absl::StatusOr<JobSecret> FindSecret(const char* secret, const char* file) {
   }
   if (file != nullptr)
     return WithContext(ReadSecretFile(file), "environment: ", kSecretFileVariable);
+  if (launcher) {
+    return InvalidArgument("environment: neither ", kSecretVariable, " nor ", kSecretFileVariable,
+                           " is set, and mpirun and srun give ranks no secret by which they "
+                           "recognise each other without MPI: start them with launch, which does, "
+                           "or set ",
+                           kSecretFileVariable,
+                           " to a file with the same random text for all (openssl rand -hex 32)");
+  }
   return InvalidArgument("environment: neither ", kSecretVariable, " nor ", kSecretFileVariable,
                          " is set: ranks without MPI, and the clients of a federation, recognise "
                          "each other by a secret. Set one of them, to the same random text for "
@@ -147,7 +156,8 @@ absl::StatusOr<JobEnvironment> FindJob(const LaunchPlace& place, const GetVariab
     return InvalidArgument("environment: ", kAddressVariable,
                            " is empty: expected where rank 0 listens, or that it is not set");
   }
-  absl::StatusOr<JobSecret> known = FindSecret(text(kSecretVariable), text(kSecretFileVariable));
+  absl::StatusOr<JobSecret> known =
+      FindSecret(text(kSecretVariable), text(kSecretFileVariable), place.launched && !one);
   DTNN_RETURN_IF_ERROR(known.status());
   const auto broker = [&](const char* name) {
     const char* const value = text(name);

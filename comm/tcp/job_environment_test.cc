@@ -42,6 +42,13 @@ TEST(JobEnvironmentTest, RanksMeetOnThisHostUnlessTold) {
   EXPECT_EQ(job->rendezvous.listener, -1);
 }
 
+TEST(JobEnvironmentTest, WhoStartsRanksWithASecretIsSaidToThoseOfOtherLaunchers) {
+  EXPECT_THAT(ErrorOf({}), HasSubstr("start them with launch"));
+  const Environment own = {{"PYMPI_RANK", "1"}, {"PYMPI_SIZE", "2"}};
+  EXPECT_THAT(ErrorOf(own), ::testing::Not(HasSubstr("mpirun")));
+  EXPECT_THAT(ErrorOf(own), HasSubstr("neither DTNN_JOB_SECRET nor DTNN_JOB_SECRET_FILE is set"));
+}
+
 TEST(JobEnvironmentTest, TheRankMayBeSetWithoutALauncher) {
   Environment environment = {
       {"DTNN_JOB_SECRET", kSecret}, {"PYMPI_RANK", "4"}, {"PYMPI_SIZE", "7"}};
