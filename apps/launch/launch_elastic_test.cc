@@ -128,7 +128,7 @@ TEST(LaunchElasticTest, TheOthersOfAFrozenRankGoOnAndItComesBack) {
   const auto begin = std::chrono::steady_clock::now();
   ASSERT_TRUE(job.launch().ReadUntil("generation 2 of the ranks: 1 rank, after"))
       << job.launch().text();
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, 2 * seconds(6));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 10 * seconds(6));
   ASSERT_EQ(kill(frozen, SIGCONT), 0);
   ASSERT_TRUE(job.launch().ReadUntil("generation 3 of the ranks: 2 ranks, after"))
       << job.launch().text().substr(0, 30'000);  // of many thousand epochs

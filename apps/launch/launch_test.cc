@@ -127,20 +127,30 @@ TEST(LaunchTest, AFailureOfOneEndsTheOthers) {
   EXPECT_THAT(outcome.text, HasSubstr("launch: sends SIGTERM to ranks 0, 1, 3\n"));
 }
 
+// Of a script: rank 1 kills itself once so many others say that they are ready.
+std::string KilledWhenReady(const std::string& folder, int others) {
+  return "cd " + folder +
+         "; [ $PYMPI_RANK != 1 ] || { while [ \"$(ls | wc -l)\" != " + std::to_string(others) +
+         " ]; do sleep 0.05; done; kill -9 $$; }; ";
+}
+constexpr char kReady[] = "touch ready$PYMPI_RANK; ";
+
 TEST(LaunchTest, WhoDoesNotListenIsKilled) {
-  const Outcome outcome =
-      RunRanks(2, "[ $PYMPI_RANK != 1 ] || kill -9 $$; trap '' TERM; while :; do sleep 0.1; done",
-               {"--grace=0.1"});
+  const Outcome outcome = RunRanks(2,
+                                   KilledWhenReady(NewFolder("deaf"), 1) + "trap '' TERM; " +
+                                       kReady + "while :; do sleep 0.1; done",
+                                   {"--grace=0.1"});
   EXPECT_EQ(outcome.exit_code, 128 + SIGKILL) << outcome.text;
   EXPECT_THAT(outcome.text, HasSubstr("launch: rank 1 was ended by signal 9"));
   EXPECT_THAT(outcome.text, HasSubstr("launch: kills rank 0\n"));
 }
 
 TEST(LaunchTest, ThatTheRunCanBeResumedIsKept) {
-  const Outcome outcome = RunRanks(3,
-                                   "[ $PYMPI_RANK != 1 ] || kill -9 $$; trap 'exit 75' TERM; "
-                                   "while :; do sleep 0.05; done",
-                                   {"--grace=0.1"});
+  const Outcome outcome =
+      RunRanks(3,
+               KilledWhenReady(NewFolder("resumed"), 2) + "trap 'exit 75' TERM; " + kReady +
+                   "while :; do sleep 0.05; done",
+               {"--grace=2"});
   EXPECT_EQ(outcome.exit_code, 75) << outcome.text;
 }
 

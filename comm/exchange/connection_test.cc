@@ -144,6 +144,18 @@ TEST_F(ConnectionTest, GrantsWithoutEndEndIt) {
   EXPECT_THAT(error, HasSubstr("grants more than it can use"));
 }
 
+// Of the reducer's buckets many are under way at once, and each is a piece between any two ranks.
+TEST_F(ConnectionTest, GrantsOfARankThatIsAheadAreTaken) {
+  constexpr uint32_t kRanks = 64;
+  constexpr int64_t kBuckets = 33;
+  for (int64_t number = 0; number < kBuckets; ++number) {
+    for (uint32_t tag = 0; tag < kRanks; ++tag) {
+      Say({.kind = Kind::kGrant, .piece = {.group = 1, .tag = tag, .number = number}, .bytes = 1});
+    }
+  }
+  EXPECT_EQ(Error(), "OK");
+}
+
 TEST_F(ConnectionTest, AMessageThatIsNoneEndsIt) {
   Say({.kind = Kind::kControl, .payload = 5}, "hello");
   EXPECT_THAT(Error(), HasSubstr("a message that is none"));
