@@ -384,12 +384,8 @@ TEST_F(Tf32Test, ConvolutionInAllDirections) {
 TEST(HalfTest, TheCpuRefuses16BitsAndSaysWhy) {
   const auto cpu = *DeviceContext::Create(Device::Cpu());
   for (const DType half : {DType::kFloat16, DType::kBfloat16}) {
-    Conv2dSpec conv;
-    conv.batch = conv.height = conv.width = conv.channels = conv.filters = 3;
-    conv.dtype = half;
     for (const absl::Status& status :
-         {CreateConv2d(*cpu, conv).status(),
-          CreateGemm(*cpu, {.m = 1, .n = 1, .k = 1, .dtype = half}).status(),
+         {CreateGemm(*cpu, {.m = 1, .n = 1, .k = 1, .dtype = half}).status(),
           CreateActivation(*cpu, {.dtype = half}).status(),
           CreateAdd(*cpu, {.dtype = half}).status(),
           CreateBias(*cpu, {.channels = 1, .dtype = half}).status(),

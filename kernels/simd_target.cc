@@ -29,7 +29,7 @@ HWY_EXPORT(TargetName);
 
 std::string SimdTarget() {
   const std::string target = HWY_DYNAMIC_DISPATCH(TargetName)();
-  return target == "AVX512" && UsesAmx().ok() ? "AVX512+AMX" : target;
+  return target == "AVX512" && AmxRefusal().empty() ? "AVX512+AMX" : target;
 }
 
 namespace {
@@ -72,8 +72,8 @@ absl::Status RestrictSimd(const char* name) {
     if (restriction.target < HWY_EMU128 && (hwy::SupportedTargets() & restriction.target) == 0) {
       return InvalidArgument("DTNN_SIMD=", name, ": this CPU has at most ", SimdTarget());
     }
-    if (name == kAmx && !UsesAmx().ok()) {
-      return InvalidArgument("DTNN_SIMD=", name, ": ", UsesAmx().message());
+    if (name == kAmx && !AmxRefusal().empty()) {
+      return InvalidArgument("DTNN_SIMD=", name, ": ", AmxRefusal());
     }
     RestrictAmx(name != kAmx);
     hwy::DisableTargets(restriction.target - 1);  // better targets have lower bits

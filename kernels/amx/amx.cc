@@ -1,6 +1,7 @@
 #include "kernels/amx/amx.h"
 
 #include <atomic>
+#include <string>
 
 #include "kernels/amx/tiles.h"
 
@@ -36,45 +37,40 @@ uint64_t Xcr0() {
   return uint64_t{high} << 32 | low;
 }
 
-absl::Status Ask() {
+std::string Ask() {
   uint32_t a = 0, b = 0, c = 0, d = 0;
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & kTile) == 0 || (d & kBf16) == 0) {
-    return absl::UnavailableError("this CPU has no tiles of bfloat16 (AMX)");
+    return "this CPU has no tiles of bfloat16 (AMX)";
   }
   // Sums become bfloat16 with its instructions; every CPU with tiles has them.
   if (__get_cpuid_count(7, 1, &a, &b, &c, &d) == 0 || (a & kAvx512Bf16) == 0) {
-    return absl::UnavailableError("this CPU has tiles (AMX), but not AVX512-BF16");
+    return "this CPU has tiles (AMX), but not AVX512-BF16";
   }
   __get_cpuid(1, &a, &b, &c, &d);
   if ((c & kOsxsave) == 0 || (Xcr0() & kTileStates) != kTileStates) {
-    return absl::UnavailableError(
-        "the operating system does not save the tiles (AMX) of this CPU; Linux does from 5.16 on");
+    return "the operating system does not save the tiles (AMX) of this CPU; Linux does from 5.16 "
+           "on";
   }
-  if (syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0) return absl::OkStatus();
+  if (syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0) return "";
   const int error = errno;
-  return Unavailable("the operating system refuses the tiles (AMX) of this CPU: arch_prctl: ",
-                     std::strerror(error),
-                     error == ENOSPC ? "; an alternative signal stack is too small for them" : "");
+  return StrCat("the operating system refuses the tiles (AMX) of this CPU: arch_prctl: ",
+                std::strerror(error),
+                error == ENOSPC ? "; an alternative signal stack is too small for them" : "");
 }
 #else
-absl::Status Ask() {
-  return absl::UnavailableError(
-      "this build has no tile instructions (AMX): they need x86-64, Linux and GCC");
+std::string Ask() {
+  return "this build has no tile instructions (AMX): they need x86-64, Linux and GCC";
 }
 #endif
 
 }  // namespace
 
-absl::Status AmxStatus() {
-  static const absl::Status* const status = new absl::Status(Ask());
-  return *status;
-}
-
-absl::Status UsesAmx() {
+std::string_view AmxRefusal() {
+  static const std::string* const refusal = new std::string(Ask());
   if (restricted.load(std::memory_order_relaxed)) {
-    return absl::UnavailableError("tiles (AMX) are switched off by DTNN_SIMD");
+    return "tiles (AMX) are switched off by DTNN_SIMD";
   }
-  return AmxStatus();
+  return *refusal;
 }
 
 void RestrictAmx(bool on) { restricted.store(on, std::memory_order_relaxed); }

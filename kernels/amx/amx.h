@@ -5,17 +5,15 @@
 #ifndef DTNN_KERNELS_AMX_AMX_H_
 #define DTNN_KERNELS_AMX_AMX_H_
 
-#include "absl/status/status.h"
+#include <string_view>
 
 namespace dtnn {
 
-// Ok where products of bfloat16 in tiles may run; else Unavailable with the reason. The first call
-// asks for the permission, for all threads of the process and for good. Linux refuses it where a
-// thread has an alternative signal stack that is too small for the tiles.
-absl::Status AmxStatus();
-
-// Ok from AmxStatus, and not restricted: whether kernels use tiles.
-absl::Status UsesAmx();
+// Why kernels may not multiply bfloat16 in tiles; empty where they may. The first call asks the
+// system for the permission, for all threads of the process and for good. Linux refuses it where a
+// thread has an alternative signal stack that is too small for the tiles. Allocates nothing after
+// the first call.
+std::string_view AmxRefusal();
 
 // Keeps the kernels of this process from using tiles, or lets them again. Not while kernels run.
 void RestrictAmx(bool restricted);

@@ -64,7 +64,7 @@ inline TileShapes ProductShapes(int depth) {
 }
 
 #ifdef DTNN_HAS_TILES
-// UsesAmx() must have said yes. The instructions are known to every assembler that is recent
+// AmxRefusal() must be empty. The instructions are known to every assembler that is recent
 // enough, so that functions with them need no flags of their own.
 class HardwareTiles {
  public:

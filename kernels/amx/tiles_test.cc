@@ -138,7 +138,7 @@ uint32_t Bits(float value) {
 }
 
 TEST(HardwareTilesTest, EmulationGivesTheSameBits) {
-  if (!UsesAmx().ok()) GTEST_SKIP() << UsesAmx();
+  if (!AmxRefusal().empty()) GTEST_SKIP() << AmxRefusal();
   uint64_t seed = 0;
   for (int kind = 0; kind < kKinds; ++kind) {
     for (const int rows : {1, 7, 16}) {
@@ -161,7 +161,7 @@ TEST(HardwareTilesTest, EmulationGivesTheSameBits) {
 
 // Sums that round to the smallest normal number from below, with and without a limit of exponents.
 TEST(HardwareTilesTest, EmulationKnowsWhichSumsAreDenormal) {
-  if (!UsesAmx().ok()) GTEST_SKIP() << UsesAmx();
+  if (!AmxRefusal().empty()) GTEST_SKIP() << AmxRefusal();
   int flushed = 0, kept = 0;
   for (int step = 1; step <= 64; ++step) {
     Halves a = {}, b = {};

@@ -81,7 +81,9 @@ absl::StatusOr<std::unique_ptr<Conv2d>> CreateConv2d(DeviceContext& context, con
   if (!context.device().is_cpu()) {
     return conv::CreateConv2dGpu(context, spec, variants, use.directions);
   }
-  DTNN_RETURN_IF_ERROR(CheckFloating("convolution", context.device(), spec.dtype));
+  if (spec.dtype != DType::kBfloat16) {
+    DTNN_RETURN_IF_ERROR(CheckFloating("convolution", context.device(), spec.dtype));
+  }
   conv::VariantChoice choice = {};
   for (const conv::Direction direction : conv::kDirections) {
     if (!use.directions[direction]) continue;

@@ -1,6 +1,7 @@
 #include "kernels/conv/conv2d_cpu.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "kernels/conv/check.h"
@@ -14,6 +15,14 @@
 namespace dtnn::conv {
 namespace {
 
+// Whether a variant has kernels for images of bfloat16; else float32's compute.
+bool HasBfloat16(const Variant& variant) { return variant.bf16.data != nullptr; }
+
+Conv2dSpec Float32Spec(Conv2dSpec spec) {
+  spec.dtype = DType::kFloat32;
+  return spec;
+}
+
 // Calls make(spec) with the spec that a variant's own kernels know, and wraps what it makes.
 template <typename T>
 std::unique_ptr<DataKernel<T>> MakeData(const Variant& variant, const Conv2dSpec& spec,
@@ -21,8 +30,14 @@ std::unique_ptr<DataKernel<T>> MakeData(const Variant& variant, const Conv2dSpec
   if (spec.groups > 1 && !variant.grouped) {
     return ForEachGroup<T>(spec, direction, MakeData<T>(variant, GroupSpec(spec), direction));
   }
+  if constexpr (std::is_same_v<T, Bfloat16>) {
+    if (!HasBfloat16(variant)) {
+      return WithNhwcCopies<T, float>(
+          spec, direction, MakeData<float>(variant, Float32Spec(NhwcSpec(spec)), direction));
+    }
+  }
   if (spec.format == TensorFormat::kNCHW && !variant.any_format) {
-    return WithNhwcCopies<T>(spec, direction, MakeData<T>(variant, NhwcSpec(spec), direction));
+    return WithNhwcCopies<T, T>(spec, direction, MakeData<T>(variant, NhwcSpec(spec), direction));
   }
   return variant.makers<T>().data(spec, direction);
 }
@@ -32,8 +47,14 @@ std::unique_ptr<FilterKernel<T>> MakeFilter(const Variant& variant, const Conv2d
   if (spec.groups > 1 && !variant.grouped) {
     return ForEachGroup<T>(spec, MakeFilter<T>(variant, GroupSpec(spec)));
   }
+  if constexpr (std::is_same_v<T, Bfloat16>) {
+    if (!HasBfloat16(variant)) {
+      return WithNhwcCopies<T, float>(spec,
+                                      MakeFilter<float>(variant, Float32Spec(NhwcSpec(spec))));
+    }
+  }
   if (spec.format == TensorFormat::kNCHW && !variant.any_format) {
-    return WithNhwcCopies<T>(spec, MakeFilter<T>(variant, NhwcSpec(spec)));
+    return WithNhwcCopies<T, T>(spec, MakeFilter<T>(variant, NhwcSpec(spec)));
   }
   return variant.makers<T>().filter(spec);
 }
@@ -120,8 +141,8 @@ class Conv2dCpu final : public Conv2d {
     DTNN_RETURN_IF_ERROR(CheckConv2dBackwardFilter(spec_, Device::Cpu(), x, dy, dfilter, dbias));
     DTNN_RETURN_IF_ERROR(CheckConv2dWorkspace(workspace, workspace_bytes()));
     const typename FilterKernel<T>::Gradient gradient = {
-        .dfilter = Filter<T>::Of(dfilter, spec_),
-        .dbias = dbias.empty() ? nullptr : dbias.data<T>(),
+        .dfilter = Filter<Wide<T>>::Of(dfilter, spec_),
+        .dbias = dbias.empty() ? nullptr : dbias.data<Wide<T>>(),
         .accumulate = accumulate};
     filter_->Sum(Images<const T>::Of(x, spec_.format), Images<const T>::Of(dy, spec_.format),
                  x.shape()[0], /*first=*/true, gradient, workspace.data());
@@ -154,7 +175,7 @@ class Conv2dCpu final : public Conv2d {
 
  private:
   struct Memory {
-    T *scale, *bias;
+    Wide<T>*scale, *bias;
     T* derived;  // a filter that is not kept
     std::byte* kernel;
     size_t bytes;
@@ -176,8 +197,8 @@ class Conv2dCpu final : public Conv2d {
   Memory Divide(std::byte* workspace) const {
     ScratchDivider divider(workspace);
     Memory memory;
-    memory.scale = divider.Take<T>(PaddedFilters());
-    memory.bias = divider.Take<T>(PaddedFilters());
+    memory.scale = divider.Take<Wide<T>>(PaddedFilters());
+    memory.bias = divider.Take<Wide<T>>(PaddedFilters());
     memory.derived = divider.Take<T>(
         keeps_filter_ ? 0 : std::max(forward_.derived_elements(), data_.derived_elements()));
     memory.kernel = divider.Take<std::byte>(
@@ -196,9 +217,9 @@ class Conv2dCpu final : public Conv2d {
   }
 
   int64_t PaddedFilters() const { return RoundUp(spec_.filters, kVectorPadding); }
-  const T* Pad(const Tensor& values, T* padded) const {
-    std::copy_n(values.data<T>(), spec_.filters, padded);
-    std::fill(padded + spec_.filters, padded + PaddedFilters(), T(0));
+  const Wide<T>* Pad(const Tensor& values, Wide<T>* padded) const {
+    std::copy_n(values.data<Wide<T>>(), spec_.filters, padded);
+    std::fill(padded + spec_.filters, padded + PaddedFilters(), Wide<T>(0));
     return padded;
   }
 
@@ -219,12 +240,18 @@ Support SupportOf(const Variant& variant, const Conv2dSpec& spec, Direction dire
   if (spec.format == TensorFormat::kNCHW && !variant.any_format) {
     return SupportOf(variant, NhwcSpec(spec), direction);
   }
+  if (spec.dtype == DType::kBfloat16 && !HasBfloat16(variant)) {
+    return variant.support(Float32Spec(spec), direction);
+  }
   return variant.support(spec, direction);
 }
 
 absl::StatusOr<std::unique_ptr<Conv2d>> CreateConv2dCpu(const Conv2dSpec& spec,
                                                         const VariantChoice& choice,
                                                         bool keeps_filter) {
+  if (spec.dtype == DType::kBfloat16) {
+    return std::make_unique<Conv2dCpu<Bfloat16>>(spec, choice, keeps_filter);
+  }
   return DispatchFloating(spec.dtype, [&](auto zero) -> std::unique_ptr<Conv2d> {
     return std::make_unique<Conv2dCpu<decltype(zero)>>(spec, choice, keeps_filter);
   });

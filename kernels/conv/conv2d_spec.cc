@@ -107,7 +107,8 @@ absl::Status Conv2dSpec::Validate() const {
                            ") and the filters (", filters, ")");
   }
   if (!IsFloating(dtype) && !IsHalf(dtype)) {
-    return InvalidArgument("convolution: dtype is ", Name(dtype), ", must be float32 or float64");
+    return InvalidArgument("convolution: dtype is ", Name(dtype),
+                           ", must be float32, float64, bfloat16 or float16");
   }
   if (tf32 && dtype != DType::kFloat32) {
     return InvalidArgument("convolution: TF32 is for float32, not for ", Name(dtype));

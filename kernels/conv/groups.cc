@@ -38,8 +38,8 @@ class DataGroups final : public DataKernel<T> {
   }
   size_t workspace_bytes() const override { return VectorBytes() * 2 + kernel_->workspace_bytes(); }
   void Run(const Call& call) const override {
-    T* const scale = reinterpret_cast<T*>(call.workspace);
-    T* const bias = reinterpret_cast<T*>(call.workspace + VectorBytes());
+    auto* const scale = reinterpret_cast<Wide<T>*>(call.workspace);
+    auto* const bias = reinterpret_cast<Wide<T>*>(call.workspace + VectorBytes());
     for (int64_t g = 0; g < groups_; ++g) {
       Call inner = call;
       inner.in = call.in.From(0, g * in_channels_);
@@ -56,11 +56,11 @@ class DataGroups final : public DataKernel<T> {
 
  private:
   int64_t PaddedChannels() const { return RoundUp(out_channels_, kVectorPadding); }
-  size_t VectorBytes() const { return RoundUpToLine(size_t(PaddedChannels()) * sizeof(T)); }
-  const T* PadOfGroup(const T* values, int64_t group, T* memory) const {
+  size_t VectorBytes() const { return RoundUpToLine(size_t(PaddedChannels()) * sizeof(Wide<T>)); }
+  const Wide<T>* PadOfGroup(const Wide<T>* values, int64_t group, Wide<T>* memory) const {
     if (values == nullptr) return nullptr;
     std::copy_n(values + group * out_channels_, out_channels_, memory);
-    std::fill(memory + out_channels_, memory + PaddedChannels(), T(0));
+    std::fill(memory + out_channels_, memory + PaddedChannels(), Wide<T>(0));
     return memory;
   }
 
@@ -107,7 +107,7 @@ class FilterGroups final : public FilterKernel<T> {
   static_assert(sizeof(Note) <= kNoteBytes && std::is_trivially_destructible_v<Note>);
 
   Gradient Of(const Gradient& gradient, int64_t group) const {
-    T* const dbias = gradient.dbias == nullptr ? nullptr : gradient.dbias + group * filters_;
+    Wide<T>* const dbias = gradient.dbias == nullptr ? nullptr : gradient.dbias + group * filters_;
     return {gradient.dfilter.From(group * filters_), dbias, gradient.accumulate};
   }
 
@@ -140,9 +140,14 @@ template std::unique_ptr<DataKernel<float>> ForEachGroup(const Conv2dSpec&, Dire
                                                          std::unique_ptr<DataKernel<float>>);
 template std::unique_ptr<DataKernel<double>> ForEachGroup(const Conv2dSpec&, Direction,
                                                           std::unique_ptr<DataKernel<double>>);
+template std::unique_ptr<DataKernel<Bfloat16>> ForEachGroup(const Conv2dSpec&, Direction,
+                                                            std::unique_ptr<DataKernel<Bfloat16>>);
 template std::unique_ptr<FilterKernel<float>> ForEachGroup(const Conv2dSpec&,
                                                            std::unique_ptr<FilterKernel<float>>);
 template std::unique_ptr<FilterKernel<double>> ForEachGroup(const Conv2dSpec&,
                                                             std::unique_ptr<FilterKernel<double>>);
+
+template std::unique_ptr<FilterKernel<Bfloat16>> ForEachGroup(
+    const Conv2dSpec&, std::unique_ptr<FilterKernel<Bfloat16>>);
 
 }  // namespace dtnn::conv

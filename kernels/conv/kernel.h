@@ -13,10 +13,12 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <type_traits>
 
 #include "kernels/conv/conv2d_spec.h"
 #include "kernels/conv/direction.h"
 #include "kernels/conv/images.h"
+#include "tensor/float16.h"
 
 namespace dtnn::conv {
 
@@ -24,11 +26,12 @@ namespace dtnn::conv {
 // kernels may read whole vectors.
 inline constexpr int64_t kVectorPadding = 64;
 
-// What happens to the sums; see kernels/epilogue.h.
+// What happens to the sums; see kernels/epilogue.h. Where images have 16 bits, the result is
+// rounded once, at the end.
 template <typename T>
 struct WriteBack {
-  const T* scale = nullptr;
-  const T* bias = nullptr;
+  const Wide<T>* scale = nullptr;
+  const Wide<T>* bias = nullptr;
   Images<const T> addend = {};  // data may be null; may be the output itself
   bool relu = false;
 };
@@ -61,8 +64,8 @@ class FilterKernel {
   // What the sums become: dfilter = (accumulate ? dfilter : 0) + sum, and dbias likewise unless
   // null.
   struct Gradient {
-    Filter<T> dfilter;
-    T* dbias = nullptr;
+    Filter<Wide<T>> dfilter;
+    Wide<T>* dbias = nullptr;
     bool accumulate = false;
   };
 
@@ -92,7 +95,8 @@ struct KernelMakers {
   std::unique_ptr<FilterKernel<T>> (*filter)(const Conv2dSpec&) = nullptr;
 };
 
-// One algorithm. Specs that reach `support` and the makers are valid; they are NHWC and have one
+// One algorithm. Images of bfloat16 are brought into float32 for a variant without makers for them,
+// and back. Specs that reach `support` and the makers are valid; they are NHWC and have one
 // group unless the variant says that it takes others. `support` allocates
 // nothing, the makers nothing but small tables.
 struct Variant {
@@ -102,11 +106,14 @@ struct Variant {
   Support (*support)(const Conv2dSpec& spec, Direction direction) = nullptr;
   KernelMakers<float> f32 = {};
   KernelMakers<double> f64 = {};
+  KernelMakers<Bfloat16> bf16 = {};
 
   template <typename T>
   const KernelMakers<T>& makers() const {
-    if constexpr (sizeof(T) == sizeof(float)) {
+    if constexpr (std::is_same_v<T, float>) {
       return f32;
+    } else if constexpr (std::is_same_v<T, Bfloat16>) {
+      return bf16;
     } else {
       return f64;
     }

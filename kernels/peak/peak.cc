@@ -132,7 +132,7 @@ double MeasureFmaPeakGflops(int threads, DType dtype) {
 
 double MeasureTilePeakGflops(int threads) {
 #ifdef DTNN_HAS_TILES
-  if (UsesAmx().ok()) {
+  if (AmxRefusal().empty()) {
     return BestGflops(std::clamp(threads, 1, NumThreads()),
                       [](int, int64_t steps) { return TileProducts(steps); });
   }

@@ -15,7 +15,7 @@ namespace dtnn {
 double MeasureFmaPeakGflops(int threads, DType dtype);
 
 // The same of products of bfloat16 in tiles, with their loads from the first cache: what a kernel
-// of many tiles can reach. 0 where UsesAmx (kernels/amx) says no.
+// of many tiles can reach. 0 where there is an AmxRefusal (kernels/amx).
 double MeasureTilePeakGflops(int threads);
 
 // 1e9 bytes per second, read and written counted once each, when `threads` threads copy 64 MiB each
