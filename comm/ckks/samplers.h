@@ -32,6 +32,10 @@ void SampleError(ChaCha20Stream& stream, std::span<int64_t> small);
 // sum.
 void SampleGaussian(ChaCha20Stream& stream, double deviation, std::span<int64_t> integers);
 
+// The length of a pair of normally distributed numbers that a random word gives. All of its 64 bits
+// count: they decide how far the tail goes.
+double GaussianRadius(uint64_t word);
+
 }  // namespace dtnn::ckks
 
 #endif  // DTNN_COMM_CKKS_SAMPLERS_H_

@@ -125,6 +125,19 @@ TEST(SamplersTest, GaussianOnesHaveTheirDeviation) {
   }
 }
 
+// Words of which there is one in 2^64 and one in 2^32: numbers beyond 9 and 6 deviations. The
+// security of what is flooded with such noise is that of a tail without an end.
+TEST(SamplersTest, ExtremeWordsGiveExtremeNumbers) {
+  EXPECT_NEAR(GaussianRadius(0), 9.4926, 1e-3);
+  EXPECT_NEAR(GaussianRadius(uint64_t{1} << 32), 6.6604, 1e-3);
+  EXPECT_NEAR(GaussianRadius(uint64_t{1} << 63), 1.17741, 1e-5);
+  EXPECT_EQ(GaussianRadius(~uint64_t{0}), 0);
+  for (uint64_t word = 1; word < 64; word *= 2) {
+    EXPECT_GT(GaussianRadius(word), GaussianRadius(2 * word)) << "the last bits count";
+    EXPECT_GT(GaussianRadius(word), 8.5);
+  }
+}
+
 TEST(SamplersTest, TheSameStreamGivesTheSame) {
   for (const auto sample : {SampleTernary, SampleError}) {
     ChaCha20Stream a = Stream(5), b = Stream(5), c = Stream(6);

@@ -2,6 +2,9 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <cstdio>
+
 #include "absl/strings/escaping.h"
 #include "comm/crypto/random_secret.h"
 #include "tensor/errors.h"
@@ -14,9 +17,13 @@ constexpr size_t kLeast = 32;
 }  // namespace
 
 void KeepFromDumps() {
+  if (std::FILE* const filter = std::fopen("/proc/self/coredump_filter", "we")) {
+    std::fputs("0", filter);
+    std::fclose(filter);
+  }
   rlimit limit = {};
   if (getrlimit(RLIMIT_CORE, &limit) != 0) return;
-  limit.rlim_cur = 0;
+  limit.rlim_cur = std::min<rlim_t>(1, limit.rlim_max);
   setrlimit(RLIMIT_CORE, &limit);
 }
 

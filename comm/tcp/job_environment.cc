@@ -75,7 +75,18 @@ absl::Status Protect(const GetVariable& text, Transport transport, JobEnvironmen
                          "=yes: whoever reaches the network between "
                          "the hosts can read and change what ranks exchange");
   }
-  if (plain == true || !(tls.value_or(other_hosts))) return absl::OkStatus();
+  if (plain == true || !(tls.value_or(other_hosts))) {
+    // Messages are sealed; what the broker knows this user by is not.
+    if (transport == Transport::kMqtt && !job.broker_password.empty() &&
+        !IsLoopback(job.rendezvous.address.host)) {
+      job.warning = StrCat("environment: ", kBrokerPasswordVariable, " is set, and the broker at ",
+                           job.rendezvous.address.host,
+                           " is called without TLS: anyone who watches the "
+                           "network can read the password. Set ",
+                           kTlsVariable, "=yes");
+    }
+    return absl::OkStatus();
+  }
   const char* const certificate = text(kCertificateVariable);
   const char* const key = text(kKeyVariable);
   const char* const authority = text(kAuthorityVariable);
