@@ -26,12 +26,23 @@ using federation::ProtectionOptions;
 
 namespace {
 
-// Nothing without --encryption=tenseal.
+constexpr char kKeyPurpose[] = "DTNN federation: key of the clients";
+
+// Nothing where none is given.
 absl::StatusOr<std::optional<Secret>> ReadClientKey(const Options& options) {
-  if (options.encryption != "tenseal") return std::nullopt;
-  DTNN_ASSIGN_OR_RETURN(Secret secret,
-                        ReadEncryptionKey(options, "DTNN federation: key of the clients"));
+  if (options.encryption.empty() || options.encryption_key_file.empty()) return std::nullopt;
+  DTNN_ASSIGN_OR_RETURN(Secret secret, ReadEncryptionKey(options, kKeyPurpose));
   return secret;
+}
+
+// The aggregator knows the job's secret.
+absl::Status CheckKeyIsNotOfJob(const std::optional<Secret>& key, const JobSecret& job) {
+  if (!key) return absl::OkStatus();
+  DTNN_ASSIGN_OR_RETURN(const Secret of_job, job.Derive(kKeyPurpose));
+  if (!key->Equals(of_job)) return absl::OkStatus();
+  return UsageError(
+      "--encryption-key-file: holds the job's secret, which the aggregator knows too; make another "
+      "one for the clients (`openssl rand -hex 32`)");
 }
 
 absl::StatusOr<std::string> ClientNameOf(const Options& options) {
@@ -158,6 +169,14 @@ absl::StatusOr<ClientPlace> FindClientPlace(const Options& options) {
   DTNN_ASSIGN_OR_RETURN(std::optional<Secret> key, ReadClientKey(options));
   DTNN_ASSIGN_OR_RETURN(Meeting meeting, FindMeeting(options.server, "--server", options.transport,
                                                      StrCat("client ", name)));
+  DTNN_RETURN_IF_ERROR(CheckKeyIsNotOfJob(key, meeting.secret));
+  const bool hidden = options.encryption == "masked" || options.encryption == "openfhe";
+  if (hidden && !key) {
+    StrAppend(&meeting.warning, meeting.warning.empty() ? "" : "; ",
+              "--encryption=", options.encryption,
+              " without --encryption-key-file: protects this client's updates only from an "
+              "aggregator that follows the protocol (docs/security.md)");
+  }
   return ClientPlace{.meeting = std::move(meeting), .name = std::move(name), .key = std::move(key)};
 }
 

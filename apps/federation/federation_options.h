@@ -47,7 +47,7 @@ absl::StatusOr<Meeting> FindMeeting(std::string_view text, std::string_view flag
 struct ClientPlace {
   Meeting meeting;                 // at --server
   std::string name;                // --client-name, or of the host's name and --dataset-part
-  std::optional<Secret> key = {};  // of --encryption-key-file, with --encryption=tenseal
+  std::optional<Secret> key = {};  // of --encryption-key-file
 };
 // Usage errors. As FindMeeting.
 absl::StatusOr<ClientPlace> FindClientPlace(const Options& options);

@@ -7,6 +7,7 @@
 #include "comm/tcp/socket.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tensor/files/private_file.h"
 #include "tensor/must.h"
 
 namespace dtnn {
@@ -36,6 +37,37 @@ TEST(FederationOptionsTest, AClientThatWaitsInVainIsNamed) {
     EXPECT_THAT(std::string(status.message()), HasSubstr(options.server));
     EXPECT_THAT(std::string(status.message()), Not(HasSubstr("rank ")));
   }
+}
+
+// The aggregator knows it, so it would protect from nobody that matters.
+TEST(FederationOptionsTest, TheJobsSecretIsNoKeyOfTheClients) {
+  const std::string folder = std::string(std::getenv("TEST_TMPDIR"));
+  const std::string secret(40, 'q');
+  Must(WritePrivateFile(folder + "/secret", secret + "\n"));
+  Must(WritePrivateFile(folder + "/other", std::string(40, 'r') + "\n"));
+  for (const char* const encryption : {"masked", "tenseal", "openfhe"}) {
+    Options options;
+    options.encryption = encryption;
+    options.encryption_key_file = folder + "/secret";
+    setenv("DTNN_JOB_SECRET", secret.c_str(), 1);
+    const absl::Status status = FindClientPlace(options).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("--encryption-key-file: holds the job's secret"));
+    options.encryption_key_file = folder + "/other";
+    setenv("DTNN_JOB_SECRET", secret.c_str(), 1);
+    const ClientPlace place = Must(FindClientPlace(options));
+    EXPECT_TRUE(place.key.has_value());
+    EXPECT_EQ(place.meeting.warning, "");
+  }
+}
+
+TEST(FederationOptionsTest, HiddenUpdatesWithoutAKeyAreWarnedOf) {
+  Options options;
+  options.encryption = "openfhe";
+  setenv("DTNN_JOB_SECRET", std::string(40, 'q').c_str(), 1);
+  EXPECT_THAT(Must(FindClientPlace(options)).meeting.warning,
+              HasSubstr("--encryption=openfhe without --encryption-key-file"));
 }
 
 }  // namespace

@@ -58,6 +58,7 @@ class Training {
              .samples = t_.loaders.training->samples(),
              .protection = ProtectionOf(t_.options),
              .key = t_.place.key,
+             .plain_metrics = t_.options.plain_metrics,
              .least_clients = t_.options.least_clients,
              .timeout = std::chrono::milliseconds(int64_t(1000 * t_.options.comm_timeout)),
              .say = [this](std::string_view line) { t_.tell(StrCat("**** This ", line, "\n")); },

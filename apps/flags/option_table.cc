@@ -628,9 +628,14 @@ constexpr OptionSpec kTable[] = {
         .Needs("encryption=tenseal,openfhe"),
     Now("encryption-key-file", kEncryption, kPath, &O::encryption_key_file,
         "file with the key that all clients share and the aggregator must not have, or that all "
-        "ranks share: at least 32 random characters, readable by its owner only")
+        "ranks share: at least 32 random characters, readable by its owner only; masked, openfhe: "
+        "an aggregator without it cannot pose as the other clients")
         .Example("clients.key")
-        .Needs("encryption=tenseal"),
+        .Needs("encryption=masked,tenseal,openfhe"),
+    Now("plain-metrics", kEncryption, kBool, &O::plain_metrics,
+        "send this client's metrics to the aggregator in plain, which tell it of a model that it "
+        "cannot read; False: not at all. With masked and openfhe it reads the clients' mean only")
+        .Needs("encryption=tenseal parallel=federated"),
     Now("least-clients", kEncryption, kReal, &O::least_clients,
         "send an update only where the weights of the clients of a round hide it in the sum at "
         "least as well as so many equal ones: (sum of weights)^2 / sum of their squares",

@@ -179,6 +179,7 @@ struct Options {
   int64_t encryption_global_scale = 40;  // of openfhe 61, unless it is given
   std::string encryption_security_level = "128";
   std::string encryption_key_file;  // that clients share, with tenseal
+  bool plain_metrics = false;       // tenseal: the aggregator reads the clients' metrics
   double least_clients = 1.5;       // of equal weight, that hide a client's update in a sum
   double dp_clip = 0;               // longest update of a client; 0: no differential privacy
   double dp_noise = 0;              // deviation, times that

@@ -20,11 +20,11 @@
 // privacy", 2022). The noise makes scales of 2^40 useless here; ValidateThreshold tells.
 //
 // Assumes that all follow the protocol. A client that lies about its share or part makes the result
-// garbage, which is noticed; whose fault it is cannot be told. Clients do not look at what they are
-// asked to decrypt: an aggregator that asks for one client's ciphertext instead of the sum learns
-// that update, and one that asks with c1 = Q / 4 gets Q / 4 s_i + noise, which is s_i, from every
-// client. One deviation, never found out, opens all that was and will be encrypted with the joint
-// key; one answer per chunk and round is no help.
+// garbage, which is noticed; whose fault it is cannot be told. Decrypt does not look at what it is
+// given: an aggregator that asks for one client's ciphertext instead of the sum learns that update,
+// and one that asks with c1 = Q / 4 gets Q / 4 s_i + noise, which is s_i, from every client. One
+// deviation opens all that was and will be encrypted with the joint key; one answer per chunk and
+// round is no help. So callers look first, at tags that the aggregator cannot make (linear_tag.h).
 
 #ifndef DTNN_COMM_CKKS_THRESHOLD_H_
 #define DTNN_COMM_CKKS_THRESHOLD_H_
@@ -73,6 +73,7 @@ class ThresholdClient {
                                                 const ThresholdParameters& threshold, int client,
                                                 const Seed& seed);
 
+  int client() const { return client_; }
   const Hash& commitment() const { return commitment_; }
   const std::vector<uint8_t>& share() const { return share_; }
 

@@ -141,6 +141,13 @@ TEST(ThresholdTest, PartsAreFlooded) {
   EXPECT_NEAR(Deviation(decrypted[0], decrypted[1]), predicted, 0.1 * predicted);
 }
 
+// sqrt(12 t) 2^(s/2) E by hand: E^2 = n (2 e + 2 n 10.5 (2/3) 4), where e = 10.5 + 1/12 is the
+// variance of an encryption's own error and its rounding, n = 8192, t = 10, s = 30.
+TEST(ThresholdTest, TheNoiseIsThatOfTheProof) {
+  const ThresholdParameters threshold = {.clients = 2, .decryptions = 10, .flooding_bits = 30};
+  EXPECT_NEAR(FloodingDeviation(DefaultThresholdCkks(), threshold), 2.20057e10, 1e-5 * 2.2e10);
+}
+
 TEST(ThresholdTest, AChunkIsDecryptedOnce) {
   const auto context = Context(DefaultThresholdCkks());
   const ThresholdParameters threshold{.clients = 2, .decryptions = 3};

@@ -67,7 +67,8 @@ std::unique_ptr<Sides> Threshold() {
   }
   Finish(*sides,
          Must(ThresholdCodecClient(context, kClients, std::move(members[0]),
-                                   Must(JoinKeyShares(*context, seed, commitments, shares)))),
+                                   Must(JoinKeyShares(*context, seed, commitments, shares)),
+                                   Secret())),
          Must(ThresholdCodecServer(context, kClients)));
   return sides;
 }

@@ -91,9 +91,9 @@ std::unique_ptr<Sides> Threshold(const Secret& job) {
   }
   std::vector<std::unique_ptr<ClientCodec>> codecs;
   for (int i = 0; i < kClients; ++i) {
-    codecs.push_back(
-        Must(ThresholdCodecClient(context, kClients, std::move(members[size_t(i)]),
-                                  Must(JoinKeyShares(*context, seed, commitments, shares)))));
+    codecs.push_back(Must(
+        ThresholdCodecClient(context, kClients, std::move(members[size_t(i)]),
+                             Must(JoinKeyShares(*context, seed, commitments, shares)), Secret())));
   }
   sides->Finish(job, std::move(codecs), Must(ThresholdCodecServer(context, kClients)));
   sides->tolerance = kClients * threshold.tolerance;
@@ -323,11 +323,12 @@ TEST(EncryptedCodecTest, AClientTooManyIsRefused) {
     const std::unique_ptr<Sides> sides = make(Must(RandomSecret()));
     const ChunkId id{kRound, 0};
     const auto sum = Must(sides->server_codec->NewSum(id, 10));
+    std::vector<Bytes> bodies;
     for (int i = 0; i < kClients; ++i) {
-      Must(sum->Add(i, Must(sides->client_codecs[size_t(i)]->Encode(id, Random(10, 1)))));
+      bodies.push_back(Must(sides->client_codecs[size_t(i)]->Encode(id, Random(10, 1))));
+      Must(sum->Add(i, bodies.back()));
     }
-    const Bytes fourth = Must(sides->client_codecs[0]->Encode(id, Random(10, 1)));
-    const absl::Status status = sum->Add(kClients, fourth);
+    const absl::Status status = sum->Add(kClients, bodies[0]);
     EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_THAT(std::string(status.message()),
                 HasSubstr("client 3: chunk 0 of round 9: a sum of 4 updates"));

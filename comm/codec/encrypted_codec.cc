@@ -4,8 +4,10 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 
 #include "comm/ckks/cipher.h"
+#include "comm/ckks/linear_tag.h"
 #include "comm/ckks/message.h"
 #include "comm/wire/wire.h"
 
@@ -16,11 +18,13 @@ using ckks::Ciphertext;
 using ckks::CkksContext;
 using ckks::MessageKind;
 
+// `more`: bytes of a body beside a ciphertext.
 absl::StatusOr<CodecDescription> DescribeEncrypted(std::string_view name,
-                                                   const CkksContext& context, int clients) {
+                                                   const CkksContext& context, int clients,
+                                                   size_t more = 0) {
   if (clients < 1) return InvalidArgument("codec ", name, ": sums of ", clients, " clients");
   const ckks::CkksParameters& p = context.parameters();
-  return Describe(name, p.values(), MessageBytes(context, MessageKind::kCiphertext),
+  return Describe(name, p.values(), MessageBytes(context, MessageKind::kCiphertext) + more,
                   StrCat(p.ToString(), ", sum bits ", p.sum_bits, ", clients ", clients));
 }
 
@@ -121,27 +125,67 @@ class CkksServerCodec : public ServerCodec {
   const CodecDescription description_;
 };
 
+// A ciphertext and a tag after it.
+struct Tagged {
+  Ciphertext ciphertext;
+  ckks::LinearTag tag;
+};
+
+Bytes ToBytes(const CkksContext& context, const Tagged& tagged) {
+  Bytes bytes = ckks::ToBytes(context, tagged.ciphertext);
+  const Bytes tag = ckks::ToBytes(tagged.tag);
+  bytes.insert(bytes.end(), tag.begin(), tag.end());
+  return bytes;
+}
+
+absl::StatusOr<Tagged> TaggedFromBytes(const CkksContext& context, std::span<const uint8_t> bytes) {
+  const size_t tag_bytes = LinearTagBytes(context);
+  if (bytes.size() < tag_bytes) {
+    return DataLoss("a ciphertext of ", bytes.size(), " bytes has no tag");
+  }
+  Tagged tagged;
+  DTNN_ASSIGN_OR_RETURN(tagged.tag, LinearTagFromBytes(context, bytes.last(tag_bytes)));
+  DTNN_ASSIGN_OR_RETURN(tagged.ciphertext,
+                        CiphertextFromBytes(context, bytes.first(bytes.size() - tag_bytes)));
+  return tagged;
+}
+
 class ThresholdClientCodec : public ClientCodec {
  public:
   ThresholdClientCodec(CkksContextPointer context, int clients, ckks::ThresholdClient self,
-                       ckks::PublicKey key, const CodecDescription& description)
+                       ckks::PublicKey key, ckks::LinearTagger tagger,
+                       const CodecDescription& description)
       : context_(std::move(context)),
+        clients_(clients),
         limit_(LimitOf(*context_, clients)),
+        tagger_(std::move(tagger)),
         self_(std::move(self)),
         key_(std::move(key)),
         description_(description) {}
 
   const CodecDescription& description() const override { return description_; }
 
-  absl::StatusOr<Bytes> Encode(ChunkId, std::span<const float> values) override {
-    DTNN_ASSIGN_OR_RETURN(const Ciphertext x, Encrypt(*context_, key_, values, limit_));
-    return ToBytes(*context_, x);
+  // Each chunk once: two ciphertexts with one tag's pad would show what the tags are made with.
+  absl::StatusOr<Bytes> Encode(ChunkId id, std::span<const float> values) override {
+    Tagged tagged;
+    DTNN_ASSIGN_OR_RETURN(tagged.ciphertext, Encrypt(*context_, key_, values, limit_));
+    {
+      const std::lock_guard lock(mutex_);
+      if (!tagged_.insert(id.chunk).second) {
+        return FailedPrecondition("codec threshold: chunk ", id.chunk, " of round ", id.round,
+                                  " was encrypted before; send that one again");
+      }
+    }
+    DTNN_ASSIGN_OR_RETURN(tagged.tag,
+                          tagger_.TagOf(tagged.ciphertext.c1, self_.client(), id.chunk));
+    return ToBytes(*context_, tagged);
   }
 
   absl::StatusOr<Bytes> Answer(ChunkId id, std::span<const uint8_t> question) override {
-    DTNN_ASSIGN_OR_RETURN(const Ciphertext sum, CiphertextFromBytes(*context_, question));
+    DTNN_ASSIGN_OR_RETURN(const Tagged sum, TaggedFromBytes(*context_, question));
+    DTNN_RETURN_IF_ERROR(tagger_.CheckSum(sum.ciphertext.c1, clients_, id.chunk, sum.tag));
     const std::lock_guard lock(mutex_);
-    return self_.Decrypt(sum, id);
+    return self_.Decrypt(sum.ciphertext, id);
   }
 
   absl::Status Decode(ChunkId id, std::span<const uint8_t> result,
@@ -158,9 +202,12 @@ class ThresholdClientCodec : public ClientCodec {
 
  private:
   const CkksContextPointer context_;
+  const int clients_;
   const double limit_;
+  const ckks::LinearTagger tagger_;
   std::mutex mutex_;
-  ckks::ThresholdClient self_;  // under mutex_
+  std::set<uint32_t> tagged_;   // chunks; under mutex_
+  ckks::ThresholdClient self_;  // under mutex_, but for its number
   const ckks::PublicKey key_;
   const CodecDescription description_;
 };
@@ -172,18 +219,25 @@ class ThresholdSum : public CiphertextSum {
 
   absl::Status Add(int client, std::span<const uint8_t> body) override {
     if (asked_) return FailedPrecondition("client ", client, " is too late for this sum");
-    DTNN_ASSIGN_OR_RETURN(const Ciphertext x,
-                          WithContext(CiphertextFromBytes(*context_, body), "client ", client));
-    if (x.summands != 1) {
-      return InvalidArgument("client ", client, " sends a sum of ", x.summands, " updates");
+    DTNN_ASSIGN_OR_RETURN(const Tagged x,
+                          WithContext(TaggedFromBytes(*context_, body), "client ", client));
+    if (x.ciphertext.summands != 1) {
+      return InvalidArgument("client ", client, " sends a sum of ", x.ciphertext.summands,
+                             " updates");
     }
-    return WithContext(AddCiphertext(x), "client ", client);
+    DTNN_RETURN_IF_ERROR(WithContext(AddCiphertext(x.ciphertext), "client ", client));
+    if (tag_.empty()) {
+      tag_ = x.tag;
+    } else {
+      AddTo(*context_, tag_, x.tag);
+    }
+    return absl::OkStatus();
   }
 
   absl::StatusOr<Bytes> Question() override {
     DTNN_RETURN_IF_ERROR(CheckNotEmpty());
     asked_ = true;
-    return SumAsBytes();
+    return ToBytes(*context_, Tagged{.ciphertext = *sum_, .tag = tag_});
   }
 
   absl::Status AddAnswer(int client, std::span<const uint8_t> answer) override {
@@ -226,6 +280,7 @@ class ThresholdSum : public CiphertextSum {
  private:
   const size_t values_;
   bool asked_ = false;
+  ckks::LinearTag tag_;  // of the sum
   std::vector<Bytes> parts_;
 };
 
@@ -267,17 +322,21 @@ absl::StatusOr<std::unique_ptr<ServerCodec>> CkksServer(CkksContextPointer conte
 absl::StatusOr<std::unique_ptr<ClientCodec>> ThresholdCodecClient(CkksContextPointer context,
                                                                   int clients,
                                                                   ckks::ThresholdClient self,
-                                                                  ckks::PublicKey key) {
-  DTNN_ASSIGN_OR_RETURN(const CodecDescription description,
-                        DescribeEncrypted("threshold", *context, clients));
+                                                                  ckks::PublicKey key,
+                                                                  const Secret& tags) {
+  DTNN_ASSIGN_OR_RETURN(
+      const CodecDescription description,
+      DescribeEncrypted("threshold", *context, clients, LinearTagBytes(*context)));
+  DTNN_ASSIGN_OR_RETURN(ckks::LinearTagger tagger, ckks::LinearTagger::Create(*context, tags));
   return std::make_unique<ThresholdClientCodec>(std::move(context), clients, std::move(self),
-                                                std::move(key), description);
+                                                std::move(key), std::move(tagger), description);
 }
 
 absl::StatusOr<std::unique_ptr<ServerCodec>> ThresholdCodecServer(CkksContextPointer context,
                                                                   int clients) {
-  DTNN_ASSIGN_OR_RETURN(const CodecDescription description,
-                        DescribeEncrypted("threshold", *context, clients));
+  DTNN_ASSIGN_OR_RETURN(
+      const CodecDescription description,
+      DescribeEncrypted("threshold", *context, clients, LinearTagBytes(*context)));
   return std::make_unique<ThresholdServerCodec>(std::move(context), clients, description);
 }
 

@@ -24,12 +24,15 @@ absl::StatusOr<std::unique_ptr<ClientCodec>> CkksClient(CkksContextPointer conte
                                                         const Secret& seed);
 absl::StatusOr<std::unique_ptr<ServerCodec>> CkksServer(CkksContextPointer context, int clients);
 
-// Codec "threshold". `self` has joined `key` with all others. The server asks all clients, also
-// those that added nothing, for their part of the decryption, and learns the sum.
+// Codec "threshold". `self` has joined `key` with all others. The server asks all clients for their
+// part of the decryption, and learns the sum. With each update goes a tag (comm/ckks/linear_tag.h),
+// made with `tags`, which is new for every sum and which all clients have: by the tags' sum a
+// client knows that it is the sum of all updates that it is asked to decrypt; Unauthenticated else.
 absl::StatusOr<std::unique_ptr<ClientCodec>> ThresholdCodecClient(CkksContextPointer context,
                                                                   int clients,
                                                                   ckks::ThresholdClient self,
-                                                                  ckks::PublicKey key);
+                                                                  ckks::PublicKey key,
+                                                                  const Secret& tags);
 absl::StatusOr<std::unique_ptr<ServerCodec>> ThresholdCodecServer(CkksContextPointer context,
                                                                   int clients);
 

@@ -98,9 +98,9 @@ class ThresholdSum {
     commitment_ = commitments[kLiar];
     std::vector<std::unique_ptr<ClientCodec>> codecs;
     for (int i = 0; i < kClients; ++i) {
-      codecs.push_back(
-          Must(ThresholdCodecClient(context_, kClients, std::move(members[size_t(i)]),
-                                    Must(JoinKeyShares(*context_, seed_, commitments, shares)))));
+      codecs.push_back(Must(ThresholdCodecClient(
+          context_, kClients, std::move(members[size_t(i)]),
+          Must(JoinKeyShares(*context_, seed_, commitments, shares)), Secret())));
       bodies_.push_back(Must(codecs.back()->Encode(kChunk, NumbersOf(i))));
     }
     const Bytes question = Must(NewSum()->Question());

@@ -21,6 +21,9 @@ inline constexpr std::string_view kTagPurpose = "DTNN federation: tags";
 // Numbers of a chunk of plain parameters.
 inline constexpr size_t kParameterChunk = size_t{1} << 16;
 
+// Of one client.
+inline constexpr size_t kMostMetrics = 32;
+
 // Sums hold so many updates at most.
 inline constexpr int kMostParticipants = 64;
 

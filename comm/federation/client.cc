@@ -11,6 +11,7 @@
 #include "comm/crypto/hash.h"
 #include "comm/federation/agreed.h"
 #include "comm/federation/factors.h"
+#include "comm/federation/hidden_metrics.h"
 #include "comm/patience.h"
 #include "tensor/errors.h"
 
@@ -42,8 +43,10 @@ absl::StatusOr<std::unique_ptr<FederationClient>> FederationClient::Create(
     return InvalidArgument("sums of at least ", options.least_clients, " clients: expected 1 to ",
                            kMostParticipants);
   }
-  if ((options.protection.protection == Protection::kSharedKey) != options.key.has_value()) {
-    return absl::InvalidArgumentError("clients need the key exactly where they share one");
+  const Protection protection = options.protection.protection;
+  if (options.key ? protection == Protection::kNone : protection == Protection::kSharedKey) {
+    return absl::InvalidArgumentError(
+        "clients need a key where they encrypt with it, and have none without encryption");
   }
   DTNN_ASSIGN_OR_RETURN(Protector protector,
                         Protector::Create(options.protection, size_t(options.model.values)));
@@ -287,14 +290,21 @@ absl::Status FederationClient::SetUp() {
   }
   DTNN_ASSIGN_OR_RETURN(const Company company, CompanyOf(round.start));
   round.factor = company.factors[round.start.position];
+  Hash facts{};
+  if (protector_.hides_in_sums()) {
+    DTNN_ASSIGN_OR_RETURN(
+        facts, HashOfRound(round.start, welcome_.nonce, round.attempt, round.parameters));
+  }
   DTNN_ASSIGN_OR_RETURN(
       round.protocol,
-      MakeClientProtocol(protector_,
-                         {.attempt = round.attempt,
-                          .nonce = welcome_.nonce,
-                          .participants = int(round.start.samples.size()),
-                          .chunks = protector_.chunks(size_t(options_.model.values))},
-                         int(round.start.position), options_.key, company));
+      MakeClientProtocol(
+          protector_,
+          {.attempt = round.attempt,
+           .nonce = welcome_.nonce,
+           .participants = int(round.start.samples.size()),
+           .chunks = protector_.chunks(protector_.sum_values(size_t(options_.model.values))),
+           .facts = facts},
+          int(round.start.position), options_.key, company));
   if (round.protocol->setup_notes() > 0) {
     DTNN_ASSIGN_OR_RETURN(Bytes first, round.protocol->FirstReply());
     channel_->Send(FrameKind::kReply, round.attempt, round.replies++, std::move(first));
@@ -474,15 +484,24 @@ absl::Status FederationClient::Submit(std::span<const float> parameters, const R
     noisy = *std::move(made);
     ++private_updates_;
     parameters = noisy;
+  }
+  const bool plain = protector_.protection() == Protection::kNone || options_.plain_metrics;
+  const size_t sum_values = protector_.sum_values(parameters.size());
+  std::vector<float> hidden;  // after the parameters
+  if (sum_values > parameters.size()) {
+    hidden = HideMetrics(told.metrics);
+  } else if (!plain || protector_.privacy().on()) {
     told.metrics.clear();
   }
   const size_t most = protector_.chunk_values();
   std::vector<float> scaled;
-  for (size_t at = 0; at < parameters.size() && Wanted(attempt); at += most) {
-    const std::span<const float> part =
-        parameters.subspan(at, std::min(most, parameters.size() - at));
-    scaled.assign(part.begin(), part.end());
-    for (float& x : scaled) x = float(x * round_->factor);
+  for (size_t at = 0; at < sum_values && Wanted(attempt); at += most) {
+    scaled.resize(std::min(most, sum_values - at));
+    for (size_t i = 0; i < scaled.size(); ++i) {
+      const size_t of = at + i;
+      const float x = of < parameters.size() ? parameters[of] : hidden[of - parameters.size()];
+      scaled[i] = float(x * round_->factor);
+    }
     const auto chunk = uint32_t(at / most);
     absl::StatusOr<Bytes> message = round_->codec->Encode({attempt, chunk}, scaled);
     if (!message.ok()) {

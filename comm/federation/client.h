@@ -48,7 +48,12 @@ struct ClientOptions {
   ModelFacts model;
   int64_t samples = 0;  // that it trains on in a round
   ProtectionOptions protection = {};
-  std::optional<Secret> key = {};  // that clients share, for Protection::kSharedKey
+  // That clients share and the aggregator does not have: needed for Protection::kSharedKey; with
+  // masks and threshold keys it keeps the aggregator from playing the other clients.
+  std::optional<Secret> key = {};
+  // Protection::kSharedKey: sends metrics as they are. They tell the aggregator of a model that it
+  // cannot read, and of the client's data.
+  bool plain_metrics = false;
   // Where only a sum hides updates (Protector::hides_in_sums): it sends none where the weights of
   // those that are asked hide it no better than so many equal ones would (factors.h). 1: any sum
   // will do.
@@ -81,7 +86,8 @@ class FederationClient {
   absl::StatusOr<RoundTask> Next();
   // What it has trained in the round that Next() began. OK also where the aggregator does not want
   // it any more, or is gone: Next() goes on. With differential privacy without the metrics, which
-  // would tell of the data.
+  // would tell of the data; without the aggregator's reading those of each client where it reads
+  // sums only (hidden_metrics.h).
   absl::Status Submit(std::span<const float> parameters, const Report& report);
   // Instead of Submit.
   absl::Status Decline(std::string_view why);

@@ -47,7 +47,7 @@ enum DeclineReason : uint32_t { kOwnFault = 0, kSetUpFailed = 1, kAccuses = 2 };
 std::string_view Name(FrameKind kind);
 
 inline constexpr size_t kFrameHeaderBytes = 20;
-inline constexpr uint8_t kFrameVersion = 2;
+inline constexpr uint8_t kFrameVersion = 5;
 
 struct FrameHeader {
   FrameKind kind = FrameKind::kAlive;

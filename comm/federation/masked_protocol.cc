@@ -190,10 +190,12 @@ absl::StatusOr<std::unique_ptr<ServerProtocol>> MakeMaskedServer(size_t chunk_va
 
 absl::StatusOr<std::unique_ptr<ClientProtocol>> MakeMaskedClient(size_t chunk_values,
                                                                  const SumFacts& sum, int position,
+                                                                 const Secret& key,
                                                                  const Company& company) {
   const codec::MaskedCodecOptions options = CodecOptions(chunk_values, sum);
-  DTNN_ASSIGN_OR_RETURN(masked::MaskedClient client,
-                        masked::MaskedClient::Create(options.parameters, position));
+  DTNN_ASSIGN_OR_RETURN(
+      masked::MaskedClient client,
+      masked::MaskedClient::Create(options.parameters, position, {.facts = sum.facts, .key = key}));
   return std::make_unique<Client>(options, std::move(client), company);
 }
 

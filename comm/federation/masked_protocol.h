@@ -14,6 +14,7 @@ absl::StatusOr<std::unique_ptr<ServerProtocol>> MakeMaskedServer(size_t chunk_va
                                                                  const SumFacts& sum);
 absl::StatusOr<std::unique_ptr<ClientProtocol>> MakeMaskedClient(size_t chunk_values,
                                                                  const SumFacts& sum, int position,
+                                                                 const Secret& key,
                                                                  const Company& company);
 
 }  // namespace dtnn::federation

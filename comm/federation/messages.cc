@@ -6,7 +6,6 @@
 #include <set>
 #include <utility>
 
-#include "comm/federation/agreed.h"
 #include "comm/wire/wire.h"
 #include "tensor/errors.h"
 
@@ -171,6 +170,21 @@ absl::StatusOr<RoundStart> RoundStartFromBytes(std::span<const uint8_t> bytes) {
   message.rounds = int64_t(rounds);
   message.parameters.encrypted = encrypted == 1;
   return message;
+}
+
+absl::StatusOr<Hash> HashOfRound(RoundStart start, const RunNonce& nonce, uint64_t attempt,
+                                 std::span<const Bytes> parameters) {
+  start.position = 0;
+  WireWriter writer;
+  writer.Bytes(AsBytes("DTNN federation: a round"));
+  writer.Bytes(nonce);
+  writer.Number(attempt);
+  writer.Bytes(ToBytes(start));
+  DTNN_ASSIGN_OR_RETURN(Hash hash, Sha256({writer.bytes()}));
+  for (const Bytes& chunk : parameters) {
+    DTNN_ASSIGN_OR_RETURN(hash, Sha256({hash, chunk}));
+  }
+  return hash;
 }
 
 Bytes ToBytes(const Report& message) {

@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "comm/crypto/hash.h"
+#include "comm/federation/agreed.h"
 #include "comm/federation/frame.h"
 #include "comm/model_sync.h"
 
@@ -22,7 +23,6 @@ namespace dtnn::federation {
 
 inline constexpr size_t kMostNameBytes = 64;
 inline constexpr size_t kMostTextBytes = 512;
-inline constexpr size_t kMostMetrics = 32;
 // More samples than these no client has.
 inline constexpr int64_t kMostSamples = int64_t{1} << 40;
 
@@ -84,6 +84,11 @@ struct Verdict {
   bool accepted = false;
   std::string text;
 };
+
+// Of all that the clients of an attempt at a round are told alike, the chunks of the parameters
+// too: where those of the others give no updates, their sum is one client's.
+absl::StatusOr<Hash> HashOfRound(RoundStart start, const RunNonce& nonce, uint64_t attempt,
+                                 std::span<const Bytes> parameters);
 
 Bytes ToBytes(const Hello& message);
 Bytes ToBytes(const Welcome& message);

@@ -32,7 +32,8 @@ absl::StatusOr<Protector> Protector::Create(const ProtectionOptions& options, si
   if (threshold) {
     DTNN_RETURN_IF_ERROR(ValidateThreshold(
         ckks, {.clients = kMostParticipants,
-               .decryptions = std::max<int64_t>(1, int64_t(protector.chunks(values)))}));
+               .decryptions =
+                   std::max<int64_t>(1, int64_t(protector.chunks(protector.sum_values(values))))}));
   }
   return protector;
 }

@@ -49,6 +49,11 @@ class Protector {
   bool hides_in_sums() const {
     return protection_ == Protection::kMasked || protection_ == Protection::kThreshold;
   }
+  // Numbers that a client sends: of its model, and, where the aggregator reads sums only, of its
+  // metrics (hidden_metrics.h). With noise there are none of these.
+  size_t sum_values(size_t values) const {
+    return values + (hides_in_sums() && !privacy_.on() ? 2 * kMostMetrics : 0);
+  }
   // Of an update of so many numbers.
   size_t chunk_values() const;
   size_t chunks(size_t values) const { return (values + chunk_values() - 1) / chunk_values(); }

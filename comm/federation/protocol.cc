@@ -95,16 +95,25 @@ absl::StatusOr<std::unique_ptr<ClientProtocol>> MakeClientProtocol(const Protect
                                                                    int position,
                                                                    const std::optional<Secret>& key,
                                                                    const Company& company) {
+  // Zeros where they have none.
+  const auto key_for = [&key](std::string_view purpose) -> absl::StatusOr<Secret> {
+    if (!key) return Secret();
+    return DeriveSecret(*key, purpose);
+  };
   switch (protector.protection()) {
     case Protection::kNone:
       break;
-    case Protection::kMasked:
-      return MakeMaskedClient(protector.chunk_values(), sum, position, company);
+    case Protection::kMasked: {
+      DTNN_ASSIGN_OR_RETURN(const Secret own, key_for("DTNN federation: shares of masks"));
+      return MakeMaskedClient(protector.chunk_values(), sum, position, own, company);
+    }
     case Protection::kSharedKey:
       if (!key) return absl::FailedPreconditionError("the key that clients share is missing");
       return std::make_unique<SharedKeyClient>(protector.context(), sum.participants, *key);
-    case Protection::kThreshold:
-      return MakeThresholdClient(protector.context(), sum, position);
+    case Protection::kThreshold: {
+      DTNN_ASSIGN_OR_RETURN(const Secret own, key_for("DTNN federation: shares of joint keys"));
+      return MakeThresholdClient(protector.context(), sum, position, own);
+    }
   }
   return std::make_unique<PlainClientProtocol>(protector.chunk_values());
 }

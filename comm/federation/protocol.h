@@ -28,6 +28,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "comm/codec/codec.h"
+#include "comm/crypto/hash.h"
 #include "comm/crypto/wiped.h"
 #include "comm/federation/frame.h"
 #include "comm/federation/messages.h"
@@ -41,6 +42,9 @@ struct SumFacts {
   RunNonce nonce{};
   int participants = 0;
   size_t chunks = 0;
+  // Of what all clients were told alike, for clients: those that were told different things make no
+  // sum together.
+  Hash facts{};
 };
 
 // What a client wants of the updates that its own is added to, whatever the aggregator says.
@@ -107,7 +111,9 @@ class ClientProtocol {
 absl::StatusOr<std::unique_ptr<ServerProtocol>> MakeServerProtocol(const Protector& protector,
                                                                    const SumFacts& sum);
 
-// `key`: that clients share; only for Protection::kSharedKey. The protector outlives it.
+// `key`: that clients share, and the aggregator does not have. Protection::kSharedKey needs one;
+// with masks and threshold keys it is what an aggregator cannot play the other clients without. The
+// protector outlives it.
 absl::StatusOr<std::unique_ptr<ClientProtocol>> MakeClientProtocol(const Protector& protector,
                                                                    const SumFacts& sum,
                                                                    int position,

@@ -22,6 +22,18 @@ std::vector<uint8_t> Bound(const MaskedParameters& parameters, int from, int to)
   return std::move(writer).Take();
 }
 
+absl::StatusOr<Hash> HashOfAgreed(const MaskedParameters& parameters, const Bond& bond,
+                                  const std::map<int, Advertisement>& advertised) {
+  WireWriter writer;
+  writer.Bytes(AsBytes("DTNN masked sum"));
+  writer.Number(parameters.round);
+  writer.Number(uint32_t(parameters.clients));
+  writer.Number(uint32_t(parameters.least()));
+  writer.Bytes(bond.facts);
+  for (const auto& [client, advertisement] : advertised) writer.Bytes(ToBytes(advertisement));
+  return Sha256({writer.bytes()});
+}
+
 absl::Status CheckAdvertised(const MaskedParameters& parameters, const Advertisement& own,
                              std::span<const Advertisement> advertised) {
   std::set<int> clients;
@@ -48,6 +60,14 @@ absl::Status CheckAdvertised(const MaskedParameters& parameters, const Advertise
 
 }  // namespace
 
+absl::StatusOr<Secret> MaskedClient::SealKey(const Advertisement& peer) const {
+  DTNN_ASSIGN_OR_RETURN(const Secret pair,
+                        PairSecret(parameters_, kSealPurpose, advertisement_.client,
+                                   secrets_->sealing, peer.client, peer.sealing));
+  DTNN_ASSIGN_OR_RETURN(const Hash both, Sha256({pair.bytes(), bond_.key.bytes()}));
+  return DeriveSecret(Secret(both), kSealPurpose, agreed_);
+}
+
 absl::Status MaskedClient::Expect(Stage stage) const {
   static constexpr std::string_view kNext[] = {"Share", "Receive", "Mask or RevealShares",
                                                "nothing more"};
@@ -57,21 +77,23 @@ absl::Status MaskedClient::Expect(Stage stage) const {
                             " now; one client object makes one sum");
 }
 
-absl::StatusOr<MaskedClient> MaskedClient::Create(const MaskedParameters& parameters, int client) {
+absl::StatusOr<MaskedClient> MaskedClient::Create(const MaskedParameters& parameters, int client,
+                                                  const Bond& bond) {
   DTNN_RETURN_IF_ERROR(Validate(parameters));
   if (client < 0 || client >= parameters.clients) {
     return InvalidArgument("masked sum: there is no client ", client, " among ",
                            parameters.clients);
   }
-  MaskedClient result(parameters);
-  DTNN_ASSIGN_OR_RETURN(result.sealing_, RandomSecret());
-  DTNN_ASSIGN_OR_RETURN(result.masking_, RandomSecret());
-  DTNN_ASSIGN_OR_RETURN(result.own_mask_, RandomSecret());
+  MaskedClient result(parameters, bond);
+  Secrets& secrets = result.secrets_.emplace();
+  DTNN_ASSIGN_OR_RETURN(secrets.sealing, RandomSecret());
+  DTNN_ASSIGN_OR_RETURN(secrets.masking, RandomSecret());
+  DTNN_ASSIGN_OR_RETURN(secrets.own_mask, RandomSecret());
   Advertisement& a = result.advertisement_;
   a.client = client;
-  DTNN_ASSIGN_OR_RETURN(a.sealing, X25519PublicKeyOf(result.sealing_));
-  DTNN_ASSIGN_OR_RETURN(a.masking, X25519PublicKeyOf(result.masking_));
-  DTNN_ASSIGN_OR_RETURN(a.own_mask, HashOfOwnMask(parameters, client, result.own_mask_));
+  DTNN_ASSIGN_OR_RETURN(a.sealing, X25519PublicKeyOf(secrets.sealing));
+  DTNN_ASSIGN_OR_RETURN(a.masking, X25519PublicKeyOf(secrets.masking));
+  DTNN_ASSIGN_OR_RETURN(a.own_mask, HashOfOwnMask(parameters, client, secrets.own_mask));
   return result;
 }
 
@@ -82,21 +104,19 @@ absl::StatusOr<std::vector<SealedShares>> MaskedClient::Share(
   stage_ = Stage::kShared;
   const int self = advertisement_.client;
   DTNN_ASSIGN_OR_RETURN(const std::vector<SecretShare> own,
-                        SplitSecret(own_mask_, parameters_.least(), parameters_.clients));
+                        SplitSecret(secrets_->own_mask, parameters_.least(), parameters_.clients));
   DTNN_ASSIGN_OR_RETURN(const std::vector<SecretShare> masking,
-                        SplitSecret(masking_, parameters_.least(), parameters_.clients));
+                        SplitSecret(secrets_->masking, parameters_.least(), parameters_.clients));
+  for (const Advertisement& peer : advertised) advertised_.emplace(peer.client, peer);
+  DTNN_ASSIGN_OR_RETURN(agreed_, HashOfAgreed(parameters_, bond_, advertised_));
   std::vector<SealedShares> messages;
-  for (const Advertisement& peer : advertised) {
-    const int to = peer.client;
-    advertised_.emplace(to, peer);
+  for (const auto& [to, peer] : advertised_) {
     const Shares shares{own[size_t(to)].value, masking[size_t(to)].value};
     if (to == self) {
-      shares_.emplace(self, shares);
+      secrets_->shares.emplace(self, shares);
       continue;
     }
-    DTNN_ASSIGN_OR_RETURN(const Secret key, WithContext(PairSecret(parameters_, kSealPurpose, self,
-                                                                   sealing_, to, peer.sealing),
-                                                        "client ", to));
+    DTNN_ASSIGN_OR_RETURN(const Secret key, WithContext(SealKey(peer), "client ", to));
     WipedVector<uint8_t> message(shares.own_mask.bytes().begin(), shares.own_mask.bytes().end());
     message.insert(message.end(), shares.masking.bytes().begin(), shares.masking.bytes().end());
     SealedShares sealed{self, to, {}};
@@ -112,13 +132,12 @@ absl::Status MaskedClient::Receive(std::span<const SealedShares> shares) {
   for (const SealedShares& message : shares) {
     const auto peer = advertised_.find(message.from);
     if (message.to != self || message.from == self || peer == advertised_.end() ||
-        shares_.contains(message.from)) {
+        secrets_->shares.contains(message.from)) {
       return InvalidArgument("masked sum: shares from client ", message.from, " to client ",
                              message.to, " are not for client ", self, " or come twice");
     }
     culprit_ = message.from;
-    DTNN_ASSIGN_OR_RETURN(const Secret key, PairSecret(parameters_, kSealPurpose, self, sealing_,
-                                                       message.from, peer->second.sealing));
+    DTNN_ASSIGN_OR_RETURN(const Secret key, SealKey(peer->second));
     DTNN_ASSIGN_OR_RETURN(
         const WipedVector<uint8_t> opened,
         WithContext(Open(key, Bound(parameters_, message.from, self), message.sealed),
@@ -127,16 +146,17 @@ absl::Status MaskedClient::Receive(std::span<const SealedShares> shares) {
       return DataLoss("shares of client ", message.from, ": have ", opened.size(), " bytes");
     }
     const std::span<const uint8_t> bytes(opened);
-    shares_.emplace(message.from, Shares{Secret(bytes.first<Secret::kSize>()),
-                                         Secret(bytes.last<Secret::kSize>())});
-    DTNN_ASSIGN_OR_RETURN(Secret mask, PairSecret(parameters_, kMaskPurpose, self, masking_,
-                                                  message.from, peer->second.masking));
-    pair_masks_.emplace(message.from, mask);
+    secrets_->shares.emplace(message.from, Shares{Secret(bytes.first<Secret::kSize>()),
+                                                  Secret(bytes.last<Secret::kSize>())});
+    DTNN_ASSIGN_OR_RETURN(
+        Secret mask, PairSecret(parameters_, kMaskPurpose, self, secrets_->masking, message.from,
+                                peer->second.masking));
+    secrets_->pair_masks.emplace(message.from, mask);
     culprit_.reset();
   }
-  if (int(shares_.size()) < parameters_.least()) {
-    return InvalidArgument("masked sum: only ", shares_.size(), " clients sent shares, needs ",
-                           parameters_.least());
+  if (int(secrets_->shares.size()) < parameters_.least()) {
+    return InvalidArgument("masked sum: only ", secrets_->shares.size(),
+                           " clients sent shares, needs ", parameters_.least());
   }
   stage_ = Stage::kReceived;
   return absl::OkStatus();
@@ -153,8 +173,8 @@ absl::Status MaskedClient::Mask(uint64_t chunk, std::span<Word> words) {
                                 " before; a mask hides one message, send that one again");
     }
   }
-  DTNN_RETURN_IF_ERROR(AddMask(own_mask_, chunk, Sign::kPlus, words));
-  for (const auto& [peer, seed] : pair_masks_) {
+  DTNN_RETURN_IF_ERROR(AddMask(secrets_->own_mask, chunk, Sign::kPlus, words));
+  for (const auto& [peer, seed] : secrets_->pair_masks) {
     DTNN_RETURN_IF_ERROR(AddMask(seed, chunk, SignOf(advertisement_.client, peer), words));
   }
   return absl::OkStatus();
@@ -167,7 +187,7 @@ absl::StatusOr<Reveal> MaskedClient::RevealShares(std::span<const int> survivors
   DTNN_RETURN_IF_ERROR(Expect(Stage::kReceived));
   const std::set<int> survived(survivors.begin(), survivors.end());
   for (const int client : survived) {
-    if (!shares_.contains(client)) {
+    if (!secrets_->shares.contains(client)) {
       return InvalidArgument("masked sum: client ", client, " cannot survive, it never shared");
     }
   }
@@ -179,12 +199,11 @@ absl::StatusOr<Reveal> MaskedClient::RevealShares(std::span<const int> survivors
   stage_ = Stage::kRevealed;
   Reveal reveal;
   reveal.client = advertisement_.client;
-  for (const auto& [client, shares] : shares_) {
+  for (const auto& [client, shares] : secrets_->shares) {
     const bool there = survived.contains(client);
     reveal.entries.push_back({client, there, there ? shares.own_mask : shares.masking});
   }
-  shares_.clear();
-  pair_masks_.clear();
+  secrets_.reset();
   return reveal;
 }
 

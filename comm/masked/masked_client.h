@@ -21,10 +21,21 @@
 
 namespace dtnn::masked {
 
+// What the clients of a sum have in common. Shares are sealed with keys that follow from all of it
+// and from all advertisements, so that a client opens those of another one only where both have the
+// same key, were told the same, and saw the same list of keys, with its own new ones among them.
+struct Bond {
+  Hash facts{};  // of what all were told alike
+  // That only clients have. Zeros: none; then a server that gives each client keys of its own
+  // making for those of the others can play all of them.
+  Secret key = {};
+};
+
 class MaskedClient {
  public:
   // Draws its secrets. `client` is its number.
-  static absl::StatusOr<MaskedClient> Create(const MaskedParameters& parameters, int client);
+  static absl::StatusOr<MaskedClient> Create(const MaskedParameters& parameters, int client,
+                                             const Bond& bond = {});
 
   const Advertisement& advertisement() const { return advertisement_; }
 
@@ -49,6 +60,8 @@ class MaskedClient {
   // Refuses fewer than the threshold, itself not among them, and a second call: it never reveals
   // both shares of a client.
   absl::StatusOr<Reveal> RevealShares(std::span<const int> survivors);
+  // Not after RevealShares.
+  bool holds_secrets() const { return secrets_.has_value(); }
 
  private:
   struct Shares {
@@ -56,17 +69,26 @@ class MaskedClient {
   };
   enum class Stage { kAdvertised, kShared, kReceived, kRevealed };
 
-  explicit MaskedClient(const MaskedParameters& parameters) : parameters_(parameters) {}
+  struct Secrets {
+    Secret sealing, masking, own_mask;
+    std::map<int, Shares> shares;      // of the participants, itself included
+    std::map<int, Secret> pair_masks;  // with the other participants
+  };
+
+  MaskedClient(const MaskedParameters& parameters, const Bond& bond)
+      : parameters_(parameters), bond_(bond) {}
   absl::Status Expect(Stage stage) const;
+  // With which it and that client seal shares for each other.
+  absl::StatusOr<Secret> SealKey(const Advertisement& peer) const;
 
   MaskedParameters parameters_;
   Stage stage_ = Stage::kAdvertised;
   std::optional<int> culprit_;
   Advertisement advertisement_;
-  Secret sealing_, masking_, own_mask_;
+  Bond bond_;
   std::map<int, Advertisement> advertised_;  // by client, itself included
-  std::map<int, Shares> shares_;             // of the participants, itself included
-  std::map<int, Secret> pair_masks_;         // with the other participants
+  Hash agreed_{};                            // of these, and of what the bond says all were told
+  std::optional<Secrets> secrets_;
   // Chunks whose masks were used, between threads.
   struct Used {
     std::mutex mutex;

@@ -19,7 +19,8 @@
 //                                  Unmask                the sum of the survivors
 //
 // Protects each client's numbers, beyond what the sum says, from the server and from fewer than
-// `threshold` clients, as long as the server follows the protocol: docs/security.md.
+// `threshold` clients, as long as the server follows the protocol; where clients have a key that
+// the server does not have (Bond), also from one that does not: docs/security.md.
 
 #ifndef DTNN_COMM_MASKED_MASKED_PARAMETERS_H_
 #define DTNN_COMM_MASKED_MASKED_PARAMETERS_H_

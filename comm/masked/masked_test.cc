@@ -194,7 +194,9 @@ TEST(MaskedTest, AClientRevealsOnceAndOnlyForEnoughSurvivors) {
   for (const std::vector<int>& bad : {std::vector<int>{0, 1}, {1, 2, 3}, {0, 1, 1}, {0, 1, 7}}) {
     EXPECT_EQ(client.RevealShares(bad).status().code(), absl::StatusCode::kInvalidArgument);
   }
+  EXPECT_TRUE(client.holds_secrets());
   const Reveal reveal = Must(client.RevealShares(survivors));
+  EXPECT_FALSE(client.holds_secrets()) << "which memory may still show one day";
   ASSERT_EQ(reveal.entries.size(), 4u);
   for (const Reveal::Entry& entry : reveal.entries) EXPECT_EQ(entry.survived, entry.client != 3);
   survivors = {0, 1, 3};

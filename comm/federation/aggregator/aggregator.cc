@@ -286,6 +286,7 @@ RoundRecord Aggregator::RecordOf(const Attempt& attempt, Clock::time_point begin
                        .aggregator = state_.privacy.aggregator().Epsilon(delta)};
   }
   SumReports(record);
+  if (!attempt.metrics().empty()) record.metrics = attempt.metrics();
   return record;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "comm/federation/hidden_metrics.h"
 #include "tensor/errors.h"
 
 namespace dtnn::federation {
@@ -49,7 +50,7 @@ absl::StatusOr<std::unique_ptr<Attempt>> Attempt::Create(const AttemptOptions& o
 
 size_t Attempt::ChunkSize(size_t chunk) const {
   const size_t most = protector_->chunk_values();
-  return std::min(most, values_ - chunk * most);
+  return std::min(most, sum_values_ - chunk * most);
 }
 
 std::span<float> Attempt::ChunkOf(std::vector<float>& values, size_t chunk) const {
@@ -433,8 +434,25 @@ absl::Status Attempt::AddUp(Clock::time_point now) {
   return absl::OkStatus();
 }
 
-absl::Status Attempt::ReadSums() {
+// From the last numbers of the mean. Clients that name other metrics than the first one have made
+// numbers whose mean nobody can read.
+void Attempt::TakeMetrics() {
+  const std::span<const float> mean = std::span(average_).subspan(values_);
+  const Metrics* names = nullptr;
+  bool alike = true;
+  for (const int position : survivors_) {
+    const Metrics& own = asked_[size_t(position)].report.metrics;
+    if (names == nullptr) names = &own;
+    alike = alike && std::ranges::equal(own, *names, {}, &Metrics::value_type::first,
+                                        &Metrics::value_type::first);
+  }
+  if (names != nullptr && alike && !mean.empty()) metrics_ = MetricsOfMean(*names, mean);
+  for (Asked& asked : asked_) asked.report.metrics.clear();
   average_.resize(values_);
+}
+
+absl::Status Attempt::ReadSums() {
+  average_.resize(sum_values_);
   for (size_t chunk = 0; chunk < chunks(); ++chunk) {
     const absl::Status read = sums_[chunk].Read(ChunkOf(average_, chunk));
     // Of parts of a decryption none can be told from the others: who is among them again and again
@@ -444,6 +462,7 @@ absl::Status Attempt::ReadSums() {
   }
   const double divisor = this->divisor();
   for (float& x : average_) x = float(x / divisor);
+  TakeMetrics();
   if (AreNumbersOfNetworks(average_, 1)) return absl::OkStatus();
   return absl::DataLossError("the mean is not that of a network");
 }

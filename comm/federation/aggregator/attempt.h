@@ -96,6 +96,8 @@ class Attempt {
   double divisor() const;
   // Empty where only clients can read it.
   const std::vector<float>& average() const { return average_; }
+  // Where the clients' own were hidden in the sum: their means. Reports have none then.
+  const Metrics& metrics() const { return metrics_; }
   // By chunk, then: messages for clients.
   const std::vector<Bytes>& encrypted() const { return encrypted_; }
   // The sum is no longer needed.
@@ -118,12 +120,13 @@ class Attempt {
       : options_(options),
         protector_(&protector),
         values_(values),
+        sum_values_(protector.sum_values(values)),
         parameters_(parameters),
         send_(std::move(send)),
         asked_(std::move(asked)),
         places_(asked_.size()) {}
 
-  size_t chunks() const { return protector_->chunks(values_); }
+  size_t chunks() const { return protector_->chunks(sum_values_); }
   std::span<float> ChunkOf(std::vector<float>& values, size_t chunk) const;
   size_t ChunkSize(size_t chunk) const;
   ChunkId IdOf(size_t chunk) const { return {options_.number, uint32_t(chunk)}; }
@@ -147,10 +150,11 @@ class Attempt {
   absl::Status AddUp(Clock::time_point now);
   absl::Status AverageOfPlain();
   absl::Status ReadSums();
+  void TakeMetrics();
 
   const AttemptOptions options_;
   const Protector* protector_;
-  const size_t values_;
+  const size_t values_, sum_values_;  // of a model, and of what is summed
   const std::span<const float> parameters_;
   const Send send_;
   std::vector<Asked> asked_;
@@ -167,6 +171,7 @@ class Attempt {
   Clock::time_point until_{};
   absl::Status failure_;
   std::vector<float> average_;
+  Metrics metrics_;
   std::vector<Bytes> encrypted_;
 };
 

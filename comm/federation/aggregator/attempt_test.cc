@@ -13,7 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "comm/ckks/message.h"
 #include "comm/crypto/random_secret.h"
+#include "comm/federation/hidden_metrics.h"
 #include "comm/masked/masked_parameters.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -35,17 +37,22 @@ constexpr uint64_t kNumber = 3;
 // What the client at a position contributes, times its factor of 1.
 float NumberOf(int position) { return float(1 << position); }
 
-// Its part of a decryption is good, but of a ciphertext of its own.
+// Its part of a decryption is well formed, but one number of it is another one.
 class LiesAboutSums : public codec::ClientCodec {
  public:
-  explicit LiesAboutSums(std::unique_ptr<codec::ClientCodec> codec) : codec_(std::move(codec)) {}
+  LiesAboutSums(std::unique_ptr<codec::ClientCodec> codec, const ckks::CkksContext& context)
+      : codec_(std::move(codec)), context_(context) {}
   const codec::CodecDescription& description() const override { return codec_->description(); }
   absl::StatusOr<Bytes> Encode(ChunkId id, std::span<const float> values) override {
     return codec_->Encode(id, values);
   }
-  absl::StatusOr<Bytes> Answer(ChunkId id, std::span<const uint8_t>) override {
-    const std::vector<float> other(kValues);
-    return codec_->Answer(id, Must(codec_->Encode(id, other)));
+  absl::StatusOr<Bytes> Answer(ChunkId id, std::span<const uint8_t> question) override {
+    ckks::Message part = Must(ckks::MessageFromBytes(
+        context_, ckks::MessageKind::kPartialDecryption, Must(codec_->Answer(id, question))));
+    uint64_t& number = part.polynomials[0][5];
+    number = number == 0 ? 1 : number - 1;
+    return ckks::MessageToBytes(context_, ckks::MessageKind::kPartialDecryption, part.number, {},
+                                {part.polynomials[0]});
   }
   absl::Status Decode(ChunkId id, std::span<const uint8_t> result,
                       std::span<float> values) override {
@@ -54,6 +61,7 @@ class LiesAboutSums : public codec::ClientCodec {
 
  private:
   const std::unique_ptr<codec::ClientCodec> codec_;
+  const ckks::CkksContext& context_;
 };
 
 // An attempt, and clients that follow the protocol but where a test has them send something else.
@@ -67,8 +75,9 @@ class AttemptTest : public ::testing::Test {
     updates_.clear();
     replies_.assign(size_t(clients), 0);
     for (int i = 0; i < clients; ++i) asked.push_back({.name = StrCat("client-", i), .samples = 1});
-    const SumFacts sum = {
-        .attempt = kNumber, .participants = clients, .chunks = protector_->chunks(values)};
+    const SumFacts sum = {.attempt = kNumber,
+                          .participants = clients,
+                          .chunks = protector_->chunks(protector_->sum_values(values))};
     for (int i = 0; i < clients; ++i) {
       clients_.push_back(Must(MakeClientProtocol(*protector_, sum, i, std::nullopt)));
     }
@@ -121,15 +130,22 @@ class AttemptTest : public ::testing::Test {
     }
   }
 
-  void SendUpdate(int position, const Report& report = {.samples = 1}) {
+  void SendUpdate(int position, Report report = {.samples = 1}) {
     std::unique_ptr<codec::ClientCodec> codec = Must(clients_[size_t(position)]->MakeCodec());
-    if (position == liar_) codec = std::make_unique<LiesAboutSums>(std::move(codec));
+    if (position == liar_)
+      codec = std::make_unique<LiesAboutSums>(std::move(codec), *protector_->context());
     auto client = std::make_unique<codec::UpdateClient>(std::move(codec), position,
                                                         Must(codec::ClientTagKey(job_, position)),
                                                         Must(codec::ServerTagKey(job_)));
     const size_t most = protector_->chunk_values();
-    for (size_t at = 0; at < values_; at += most) {
-      const std::vector<float> values(std::min(most, values_ - at), NumberOf(position));
+    const size_t all = protector_->sum_values(values_);
+    std::vector<float> numbers(values_, NumberOf(position));
+    if (all > values_) {
+      const std::vector<float> hidden = HideMetrics(report.metrics);
+      numbers.insert(numbers.end(), hidden.begin(), hidden.end());
+    }
+    for (size_t at = 0; at < all; at += most) {
+      const auto values = std::span(numbers).subspan(at, std::min(most, all - at));
       const auto chunk = uint32_t(at / most);
       Send(position, FrameKind::kUpdate, chunk, Must(client->Encode({kNumber, chunk}, values)));
     }
@@ -251,6 +267,33 @@ TEST_F(AttemptTest, AReportWithAMetricTwiceIsLeftOut) {
   SendUpdates(1, 3);
   ExpectMeanOf({1, 2});
   EXPECT_EQ(asked(0).why, "report: loss comes twice");
+}
+
+// Each of them is a number that the aggregator does not read.
+TEST_F(AttemptTest, OfHiddenMetricsThereIsTheMean) {
+  for (const Protection protection : {Protection::kMasked, Protection::kThreshold}) {
+    Begin(protection, 3, 2);
+    for (int i = 0; i < 3; ++i) {
+      SendUpdate(i, {.samples = 1, .metrics = {{"loss", double(i)}, {"acc", 0.5}}});
+    }
+    Deliver();
+    ExpectMeanOf({0, 1, 2});
+    ASSERT_EQ(attempt_->metrics().size(), 2u);
+    EXPECT_EQ(attempt_->metrics()[0].first, "loss");
+    EXPECT_NEAR(attempt_->metrics()[0].second, 1, 1e-4);
+    EXPECT_NEAR(attempt_->metrics()[1].second, 0.5, 1e-4);
+    for (const Asked& asked : attempt_->asked()) EXPECT_THAT(asked.report.metrics, IsEmpty());
+  }
+}
+
+TEST_F(AttemptTest, HiddenMetricsOfDifferentNamesHaveNoMean) {
+  Begin(Protection::kMasked, 3, 2);
+  for (int i = 0; i < 3; ++i) {
+    SendUpdate(i, {.samples = 1, .metrics = {{i == 1 ? "acc" : "loss", 1}}});
+  }
+  Deliver();
+  ExpectMeanOf({0, 1, 2});
+  EXPECT_THAT(attempt_->metrics(), IsEmpty());
 }
 
 // The sum holds its update, and does without its reply.

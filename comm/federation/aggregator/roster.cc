@@ -169,8 +169,7 @@ absl::Status Roster::TakeHello(int id, Member& member, const Frame& frame) {
                                 " numbers, the aggregator's ", options_.model.values));
     return absl::OkStatus();
   }
-  const bool shared = protector_.protection() == Protection::kSharedKey;
-  member.key = shared ? hello->key : KeyName{};
+  member.key = protector_.protection() == Protection::kNone ? KeyName{} : hello->key;
   if (state_.from.encrypted && member.key != state_.key) {
     Refuse(member, "it has another key than this federation's clients");
     return absl::OkStatus();

@@ -141,10 +141,11 @@ class FederationTest : public ::testing::Test {
         }
         const std::vector<float> trained =
             train ? train(*task, client) : Trained(task->parameters, client);
-        const Report report = {
-            .samples = SamplesOf(client),
-            .seconds = 0.25,
-            .metrics = {{"loss", double(client)}, {"own-" + OptionsOf(client).name, 1}}};
+        Report report = {
+            .samples = SamplesOf(client), .seconds = 0.25, .metrics = {{"loss", double(client)}}};
+        if (options_.protection.protection == Protection::kNone) {
+          report.metrics.emplace_back("own-" + OptionsOf(client).name, 1);
+        }
         ASSERT_EQ(self->Submit(trained, report), absl::OkStatus());
       }
     });

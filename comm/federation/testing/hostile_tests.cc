@@ -36,15 +36,35 @@ struct BadRound {
   RoundStart start;
   RunNonce nonce{};
   Secret job;
+  Hash hash{};  // of what all clients are told
 
   SumFacts facts(const Protector& protector) const {
     return {.attempt = attempt,
             .nonce = nonce,
             .participants = int(start.samples.size()),
-            .chunks = protector.chunks(kValues)};
+            .chunks = protector.chunks(protector.sum_values(kValues)),
+            .facts = hash};
   }
   int position() const { return int(start.position); }
 };
+
+// The next round that this client is asked for; nothing where there is none.
+std::optional<BadRound> AwaitRound(RawClient& raw, const Welcome& welcome) {
+  const std::optional<Frame> begin = raw.Await(FrameKind::kRound);
+  if (!begin) return std::nullopt;
+  BadRound round = {.attempt = begin->header.attempt,
+                    .start = Must(RoundStartFromBytes(begin->body)),
+                    .nonce = welcome.nonce,
+                    .job = Must(Job().Derive(kTagPurpose, welcome.nonce))};
+  std::vector<Bytes> parameters;
+  for (size_t at = 0; at < kValues; at += kParameterChunk) {
+    std::optional<Frame> chunk = raw.Await(FrameKind::kParameters);
+    if (!chunk) return std::nullopt;
+    parameters.push_back(std::move(chunk->body));
+  }
+  round.hash = Must(HashOfRound(round.start, round.nonce, round.attempt, parameters));
+  return round;
+}
 
 class HostileTest : public FederationTest {
  protected:
@@ -66,11 +86,7 @@ class HostileTest : public FederationTest {
       RawClient raw(place_);
       raw.SendHello(GoodHello("bad-one", options_.protection));
       const Welcome welcome = Must(WelcomeFromBytes(raw.Await(FrameKind::kWelcome)->body));
-      const Frame begin = *raw.Await(FrameKind::kRound);
-      bad(raw, {.attempt = begin.header.attempt,
-                .start = Must(RoundStartFromBytes(begin.body)),
-                .nonce = welcome.nonce,
-                .job = Must(Job().Derive(kTagPurpose, welcome.nonce))});
+      bad(raw, *AwaitRound(raw, welcome));
       raw.Await(FrameKind::kHello);  // which does not come: until all is over
     });
     options_.say = [this](std::string_view line) { Note(line); };
@@ -167,7 +183,7 @@ TEST_F(HostileTest, AShareOfTheJointKeyThatWasNotAnnouncedIsLeftOutAndNamed) {
                  raw.Send(FrameKind::kReply, round.attempt, 0, Must(client->FirstReply()));
                  const Bytes note = raw.Await(FrameKind::kNote)->body;
                  Bytes share = *Must(client->TakeNote(0, note));
-                 share.back() ^= 1;
+                 share[share.size() - sizeof(Hash) - 1] ^= 1;  // before its tag
                  raw.Send(FrameKind::kReply, round.attempt, 1, share);
                });
   EXPECT_THAT(said(), HasSubstr("is not the one that it committed to"));
@@ -401,8 +417,9 @@ struct Participant {
         Must(codec::ServerTagKey(round.job)));
     const size_t most = protector.chunk_values();
     const std::vector<float> ones(most, 1);
-    for (uint32_t chunk = 0; chunk < protector.chunks(kValues); ++chunk) {
-      const size_t count = std::min(most, kValues - chunk * most);
+    const size_t values = protector.sum_values(kValues);
+    for (uint32_t chunk = 0; chunk < protector.chunks(values); ++chunk) {
+      const size_t count = std::min(most, values - chunk * most);
       raw.Send(FrameKind::kUpdate, round.attempt, chunk,
                Must(self.codec->Encode({round.attempt, chunk}, std::span(ones).first(count))));
     }
@@ -410,16 +427,6 @@ struct Participant {
     return self;
   }
 };
-
-// The next round that this client is asked for; nothing where there is none.
-std::optional<BadRound> AwaitRound(RawClient& raw, const Welcome& welcome) {
-  const std::optional<Frame> begin = raw.Await(FrameKind::kRound);
-  if (!begin) return std::nullopt;
-  return BadRound{.attempt = begin->header.attempt,
-                  .start = Must(RoundStartFromBytes(begin->body)),
-                  .nonce = welcome.nonce,
-                  .job = Must(Job().Derive(kTagPurpose, welcome.nonce))};
-}
 
 // Its answer comes when the round is over without it. It stays, and is asked in the next one.
 TEST_F(FederationTest, WhoAnswersTheLastNoteTooLateStays) {

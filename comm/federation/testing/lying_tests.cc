@@ -78,15 +78,17 @@ class RawAggregator {
 class LyingTest : public FederationTest {
  protected:
   // Client 0, which has 100 samples, and trains whenever it is asked, until it is over.
-  void StartClient(double least_clients = kLeastClients) {
+  void StartClient(double least_clients = kLeastClients, bool plain_metrics = false) {
     ClientOptions options = OptionsOf(0);
     options.least_clients = least_clients;
+    options.plain_metrics = plain_metrics;
     threads_.emplace_back([this, options] {
       const auto self = Must(FederationClient::Create(options, Job()));
       while (true) {
         const RoundTask task = Must(self->Next());
         if (task.over) break;
-        EXPECT_EQ(self->Submit(task.parameters, {.samples = 100}), absl::OkStatus());
+        EXPECT_EQ(self->Submit(task.parameters, {.samples = 100, .metrics = {{"loss", 3}}}),
+                  absl::OkStatus());
         epsilon_ = options.protection.privacy.on() ? self->Epsilon() : 0;
       }
     });
@@ -157,6 +159,24 @@ TEST_F(LyingTest, WithoutEncryptionWeightsHideNothing) {
   aggregator.BeginRound(1, StartOf({100, 1, 1}, RankWeighting::kSamples));
   EXPECT_EQ(aggregator.Await(FrameKind::kReport).header.kind, FrameKind::kReport);
   End(aggregator);
+}
+
+// An aggregator that may not read models reads nothing that comes of them.
+TEST_F(LyingTest, MetricsOfAnEncryptedModelAreSentOnlyWhereTheClientSaysSo) {
+  options_.protection.protection = Protection::kSharedKey;
+  for (const bool plain_metrics : {false, true}) {
+    StartClient(kLeastClients, plain_metrics);
+    {
+      RawAggregator aggregator(options_.place);
+      aggregator.BeginRound(1, StartOf({100, 100}, RankWeighting::kSamples));
+      const Report report = Must(ReportFromBytes(aggregator.Await(FrameKind::kReport).body));
+      EXPECT_EQ(report.metrics.size(), plain_metrics ? 1u : 0u);
+      aggregator.BeginRound(0, {.over = true, .round = 9, .rounds = 9});
+      JoinAll();
+    }
+    if (place_.datagrams) break;
+    options_.place.listener = Must(Listen(place_.address)).Release();
+  }
 }
 
 // Three updates, of attempts that have one number.

@@ -1,0 +1,38 @@
+#include "comm/federation/hidden_metrics.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dtnn::federation {
+namespace {
+
+// Sums of models hold numbers up to 64 (masked_protocol.cc).
+constexpr double kLargest = 60;
+// Of the share of the clients that have a metric: sums of integers and ciphertexts round.
+constexpr double kRounding = 1e-3;
+
+}  // namespace
+
+std::vector<float> HideMetrics(Metrics& metrics) {
+  std::vector<float> numbers(kMetricNumbers);
+  for (size_t i = 0; i < std::min(metrics.size(), kMostMetrics); ++i) {
+    double& value = metrics[i].second;
+    if (std::abs(value) <= kLargest) {  // not of NaN
+      numbers[2 * i] = float(value);
+      numbers[2 * i + 1] = 1;
+    }
+    value = 0;
+  }
+  return numbers;
+}
+
+Metrics MetricsOfMean(const Metrics& names, std::span<const float> mean) {
+  Metrics metrics;
+  for (size_t i = 0; i < std::min(names.size(), kMostMetrics); ++i) {
+    if (std::abs(mean[2 * i + 1] - 1) > kRounding) continue;
+    metrics.emplace_back(names[i].first, double(mean[2 * i]));
+  }
+  return metrics;
+}
+
+}  // namespace dtnn::federation

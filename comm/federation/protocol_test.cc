@@ -1,0 +1,211 @@
+// Sums whose aggregator gives each client what it likes, and clients that were told different
+// things.
+
+#include "comm/federation/protocol.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "comm/crypto/random_secret.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tensor/must.h"
+
+namespace dtnn::federation {
+namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+constexpr int kClients = 3;
+
+class ProtocolTest : public ::testing::TestWithParam<Protection> {
+ protected:
+  SumFacts Facts() const {
+    return {.attempt = 4, .participants = kClients, .chunks = protector_.chunks(10)};
+  }
+
+  std::unique_ptr<ClientProtocol> Client(int position, const std::optional<Secret>& key,
+                                         const SumFacts& facts) const {
+    return Must(MakeClientProtocol(protector_, facts, position, key));
+  }
+  std::vector<std::unique_ptr<ClientProtocol>> Clients(const std::optional<Secret>& key) const {
+    std::vector<std::unique_ptr<ClientProtocol>> clients;
+    for (int i = 0; i < kClients; ++i) clients.push_back(Client(i, key, Facts()));
+    return clients;
+  }
+
+  // What the aggregator does with what a client has said, and with what it tells a client.
+  std::function<void(int note, int position, Bytes& reply)> replace_reply_;
+  std::function<void(int note, int position, Bytes& body)> replace_note_;
+
+  // The set-up of a sum of these clients; what each of them says in the end, or where it stops.
+  std::vector<absl::Status> SetUp(const std::vector<std::unique_ptr<ClientProtocol>>& clients) {
+    const auto server = Must(MakeServerProtocol(protector_, Facts()));
+    std::vector<absl::Status> ends(kClients);
+    std::vector<Bytes> replies;
+    for (const auto& client : clients) replies.push_back(Must(client->FirstReply()));
+    for (int note = 0; note < server->setup_notes(); ++note) {
+      for (int i = 0; i < kClients; ++i) {
+        if (replace_reply_) replace_reply_(note, i, replies[size_t(i)]);
+        // Of a client that has stopped there is none.
+        if (!server->TakeReply(note, i, replies[size_t(i)]).ok()) return ends;
+      }
+      for (const auto& [position, body] : Must(server->Note(note))) {
+        Bytes told = *body;
+        if (replace_note_) replace_note_(note, position, told);
+        absl::StatusOr<std::optional<Bytes>> reply =
+            clients[size_t(position)]->TakeNote(note, told);
+        ends[size_t(position)].Update(reply.status());
+        if (reply.ok() && *reply) replies[size_t(position)] = **std::move(reply);
+      }
+    }
+    return ends;
+  }
+
+  const Protector protector_ = Must(Protector::Create({.protection = GetParam()}, 10));
+  const Secret key_ = Must(RandomSecret());
+};
+
+INSTANTIATE_TEST_SUITE_P(All, ProtocolTest,
+                         ::testing::Values(Protection::kMasked, Protection::kThreshold),
+                         [](const auto& info) {
+                           return info.param == Protection::kMasked ? "masked" : "openfhe";
+                         });
+
+TEST_P(ProtocolTest, ClientsThatWereToldTheSameAgreeWithAndWithoutAKey) {
+  EXPECT_THAT(SetUp(Clients(std::nullopt)), Each(absl::OkStatus()));
+  EXPECT_THAT(SetUp(Clients(key_)), Each(absl::OkStatus()));
+}
+
+// All keys and shares that client 0 gets are the aggregator's own.
+TEST_P(ProtocolTest, WhoHasNotTheKeyCannotPlayTheOtherClients) {
+  auto clients = Clients(std::nullopt);
+  clients[0] = Client(0, key_, Facts());
+  EXPECT_TRUE(absl::IsUnauthenticated(SetUp(clients)[0]));
+  EXPECT_TRUE(clients[0]->culprit().has_value());
+}
+
+// Other weights or other parameters, for instance, of which an update of nothing would come.
+TEST_P(ProtocolTest, ClientsThatWereToldDifferentThingsMakeNoSum) {
+  for (const bool with_key : {false, true}) {
+    const std::optional<Secret> key = with_key ? std::optional(key_) : std::nullopt;
+    auto clients = Clients(key);
+    SumFacts facts = Facts();
+    facts.facts[31] ^= 1;
+    clients[1] = Client(1, key, facts);
+    const std::vector<absl::Status> ends = SetUp(clients);
+    for (const absl::Status& end : ends) EXPECT_TRUE(absl::IsUnauthenticated(end)) << end;
+  }
+}
+
+// What client 1 said in an earlier sum that was told the same is no answer to new keys.
+TEST_P(ProtocolTest, WhatAClientSaidBeforeIsNotTakenAgain) {
+  std::vector<Bytes> recorded;
+  replace_reply_ = [&](int, int position, Bytes& reply) {
+    if (position == 1) recorded.push_back(reply);
+  };
+  EXPECT_THAT(SetUp(Clients(key_)), Each(absl::OkStatus()));
+  ASSERT_EQ(recorded.size(), 2u);
+  replace_reply_ = [&](int note, int position, Bytes& reply) {
+    if (position == 1) reply = recorded[size_t(note)];
+  };
+  const std::vector<absl::Status> ends = SetUp(Clients(key_));
+  EXPECT_TRUE(absl::IsUnauthenticated(ends[0])) << ends[0];
+  EXPECT_TRUE(absl::IsUnauthenticated(ends[2])) << ends[2];
+}
+
+class ThresholdProtocolTest : public ProtocolTest {};
+INSTANTIATE_TEST_SUITE_P(Threshold, ThresholdProtocolTest,
+                         ::testing::Values(Protection::kThreshold));
+
+// In either note client 2 finds, in place of its own entry, client 1's.
+TEST_P(ThresholdProtocolTest, AClientFindsItsOwnShareInWhatAllAreTold) {
+  for (const int in : {0, 1}) {
+    replace_note_ = [in](int note, int position, Bytes& body) {
+      if (note != in || position != 2) return;
+      std::vector<Bytes> list = Must(ListFromBytes(body, kClients));
+      list[2] = list[1];
+      body = ListToBytes(list);
+    };
+    const std::vector<absl::Status> ends = SetUp(Clients(key_));
+    EXPECT_TRUE(absl::IsUnauthenticated(ends[2])) << ends[2];
+    EXPECT_THAT(std::string(ends[2].message()), HasSubstr("another share of the joint key"));
+  }
+}
+
+// One client's ciphertext shows its update; c1 made up by the aggregator shows the key.
+TEST_P(ThresholdProtocolTest, AClientDecryptsTheSumAndNothingElse) {
+  const auto clients = Clients(key_);
+  EXPECT_THAT(SetUp(clients), Each(absl::OkStatus()));
+  const auto server = Must(Must(MakeServerProtocol(protector_, Facts()))->MakeCodec());
+  const auto sum = Must(server->NewSum({4, 0}, 10));
+  std::vector<std::unique_ptr<codec::ClientCodec>> codecs;
+  std::vector<Bytes> bodies;
+  const std::vector<float> numbers(10, 0.5f);
+  for (int i = 0; i < kClients; ++i) {
+    codecs.push_back(Must(clients[size_t(i)]->MakeCodec()));
+    bodies.push_back(Must(codecs.back()->Encode({4, 0}, numbers)));
+    Must(sum->Add(i, bodies.back()));
+  }
+  const auto two = Must(server->NewSum({4, 0}, 10));
+  Must(two->Add(0, bodies[0]));
+  Must(two->Add(1, bodies[1]));
+  for (const Bytes& question : {bodies[0], bodies[1], Must(two->Question())}) {
+    EXPECT_TRUE(absl::IsUnauthenticated(codecs[0]->Answer({4, 0}, question).status()));
+  }
+  const Bytes question = Must(sum->Question());
+  Bytes changed = question;
+  changed[changed.size() / 2 + 1000] ^= 1;  // in c1
+  EXPECT_FALSE(codecs[0]->Answer({4, 0}, changed).ok());
+  for (int i = 0; i < kClients; ++i) {
+    Must(sum->AddAnswer(i, Must(codecs[size_t(i)]->Answer({4, 0}, question))));
+  }
+  std::vector<float> read(10);
+  Must(sum->Read(read));
+  EXPECT_THAT(read, Each(::testing::FloatNear(1.5f, 1e-3f)));
+}
+
+class MaskedProtocolTest : public ProtocolTest {};
+INSTANTIATE_TEST_SUITE_P(Masked, MaskedProtocolTest, ::testing::Values(Protection::kMasked));
+
+Bytes Survivors(const std::vector<uint8_t>& positions) {
+  Bytes note;
+  for (const uint8_t position : positions) note.insert(note.end(), {position, 0, 0, 0});
+  return note;
+}
+
+// Three of four, of which one counts for all, or which are fewer than was promised.
+TEST_P(MaskedProtocolTest, AClientUncoversNoSumThatHidesLessThanItWants) {
+  const SumFacts facts = {.attempt = 4, .participants = 4};
+  const auto after_set_up = [&](const Company& company) {
+    std::vector<std::unique_ptr<ClientProtocol>> clients;
+    const auto server = Must(MakeServerProtocol(protector_, facts));
+    for (int i = 0; i < 4; ++i) {
+      clients.push_back(Must(MakeClientProtocol(protector_, facts, i, key_, company)));
+      Must(server->TakeReply(0, i, Must(clients.back()->FirstReply())));
+    }
+    const auto first = Must(server->Note(0));
+    for (int i = 0; i < 4; ++i) {
+      Must(server->TakeReply(1, i, *Must(clients[size_t(i)]->TakeNote(0, *first.at(i)))));
+    }
+    Must(clients[0]->TakeNote(1, *Must(server->Note(1)).at(0)));
+    return std::move(clients[0]);
+  };
+  const std::vector<double> factors = {1, 0.1, 0.1, 1};
+  const Bytes all = Survivors({0, 1, 2, 3}), three = Survivors({0, 1, 2});
+  const Company company = {.factors = factors, .quorum = 3, .least_clients = 1.5};
+  EXPECT_TRUE(after_set_up(company)->TakeNote(2, all).ok());
+  const absl::Status status = after_set_up(company)->TakeNote(2, three).status();
+  EXPECT_THAT(std::string(status.message()), HasSubstr("no better than 1.41 equal ones would"));
+  const Company promised = {.factors = factors, .quorum = 4, .least_clients = 1};
+  EXPECT_THAT(std::string(after_set_up(promised)->TakeNote(2, three).status().message()),
+              HasSubstr("a sum of 3 updates, where the aggregator had promised 4"));
+  EXPECT_TRUE(after_set_up(promised)->TakeNote(2, all).ok());
+}
+
+}  // namespace
+}  // namespace dtnn::federation
