@@ -1,8 +1,11 @@
 #include "models/parameters/parameter_store.h"
 
+#include <optional>
 #include <string_view>
+#include <vector>
 
 #include "kernels/transfers.h"
+#include "models/parameters/weights_layout.h"
 #include "tensor/errors.h"
 #include "tensor/philox.h"
 #include "tensor/rounding.h"
@@ -34,6 +37,33 @@ absl::StatusOr<Tensor> ZeroArena(DeviceContext& context, DType dtype, int64_t si
       WithContext(Tensor::Allocate(context.device(), dtype, Shape{size}), what, " (", size, ")"));
   DTNN_RETURN_IF_ERROR(context.FillZero(arena));
   return arena;
+}
+
+// Draws a value for each logical index (of a filter: in, kh, kw, out), in the order of NHWC, so
+// that both formats begin with the same network. Where a layer takes features of several orders at
+// once there is no other order than the graph's.
+absl::Status Initialize(const Graph& graph, size_t node, const ParameterSpec& spec,
+                        const std::vector<std::optional<ImageExtents>>& origins,
+                        const Tensor& value, const Philox& random) {
+  constexpr WeightsLayout kOrder = WeightsLayout::kNHWC;
+  const Node& layer = graph.nodes()[node];
+  std::optional<ImageExtents> origin;
+  if (!layer.inputs.empty()) {
+    const bool image = layer.input_shapes[0].rank() == 3;
+    origin =
+        image ? ExtentsOf(layer.input_shapes[0], graph.format()) : origins[size_t(layer.inputs[0])];
+  }
+  const bool unknown = NeedsFeatureOrigin(spec, graph.format(), kOrder) && !origin;
+  if (graph.format() == TensorFormat::kNHWC || unknown) {
+    spec.initializer.Fill(value, random);
+    return absl::OkStatus();
+  }
+  DTNN_ASSIGN_OR_RETURN(
+      const Tensor drawn,
+      Tensor::Allocate(Device::Cpu(), value.dtype(), ShapeInFile(spec, graph.format(), kOrder)));
+  spec.initializer.Fill(drawn, random);
+  ConvertParameter(spec, drawn, kOrder, value, graph.format(), origin.value_or(ImageExtents()));
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -74,6 +104,7 @@ absl::StatusOr<std::unique_ptr<ParameterStore>> ParameterStore::Create(const Gra
   store->dtype_ = dtype;
   store->PlaceParameters(graph);
   const std::vector<Node>& nodes = graph.nodes();
+  const std::vector<std::optional<ImageExtents>> origins = FeatureOrigins(graph);
   // Initial values are drawn on the host: the same for every device.
   DTNN_ASSIGN_OR_RETURN(store->values_,
                         WithContext(Tensor::Zeros(dtype, Shape{store->size_}),
@@ -82,7 +113,8 @@ absl::StatusOr<std::unique_ptr<ParameterStore>> ParameterStore::Create(const Gra
     for (size_t p = 0; p < nodes[n].parameters.size(); ++p) {
       const Philox random(seed,
                           StreamId(RandomPurpose::kInitialize, uint64_t(nodes[n].id) * 16 + p));
-      nodes[n].parameters[p].initializer.Fill(store->Value(int(n), int(p)), random);
+      DTNN_RETURN_IF_ERROR(Initialize(graph, n, nodes[n].parameters[p], origins,
+                                      store->Value(int(n), int(p)), random));
     }
   }
   DTNN_ASSIGN_OR_RETURN(store->values_,

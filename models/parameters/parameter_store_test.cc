@@ -1,6 +1,8 @@
 #include "models/parameters/parameter_store.h"
 
+#include <array>
 #include <cmath>
+#include <tuple>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -57,6 +59,52 @@ TEST_F(ParameterStoreTest, TheSeedDecidesTheValues) {
   int equal = 0;
   for (size_t i = 0; i < 50; ++i) equal += std::abs(conv[i] - fc[i]) < 1e-5;
   EXPECT_LE(equal, 1);
+}
+
+// By logical index: in, kh, kw, out of filters; height, width, channel of features.
+TEST_F(ParameterStoreTest, BothFormatsBeginWithTheSameNetwork) {
+  const auto network = [](TensorFormat format) {
+    GraphBuilder b("both", format);
+    b.Input({4, 5, 3}).Conv2d(2, {.kernel = 3, .padding = 1}).BatchNorm();
+    b.Conv2d(6, {.kernel = 1}).Flatten().Fc(7).Fc(4);
+    return *b.Build();
+  };
+  const Graph nhwc = network(TensorFormat::kNHWC), nchw = network(TensorFormat::kNCHW);
+  auto first = *ParameterStore::Create(nhwc, *device_, DType::kFloat64, 3);
+  auto second = *ParameterStore::Create(nchw, *device_, DType::kFloat64, 3);
+  const auto compare = [&](int node, auto index_in_nhwc, auto index_in_nchw,
+                           const std::array<int64_t, 4>& extents) {
+    const double* a = first->Value(node, 0).data<double>();
+    const double* b = second->Value(node, 0).data<double>();
+    const auto [d0, d1, d2, d3] = extents;
+    ASSERT_EQ(first->Value(node, 0).num_elements(), d0 * d1 * d2 * d3) << node;
+    for (int64_t i = 0; i < d0; ++i) {
+      for (int64_t j = 0; j < d1; ++j) {
+        for (int64_t k = 0; k < d2; ++k) {
+          for (int64_t l = 0; l < d3; ++l) {
+            ASSERT_EQ(a[index_in_nhwc(i, j, k, l)], b[index_in_nchw(i, j, k, l)]) << node;
+          }
+        }
+      }
+    }
+  };
+  for (const auto& [node, in, side, out] : {std::tuple(1, int64_t{3}, int64_t{3}, int64_t{2}),
+                                            std::tuple(3, int64_t{2}, int64_t{1}, int64_t{6})}) {
+    compare(
+        node,
+        [&, s = side, o = out](int64_t i, int64_t h, int64_t w, int64_t k) {
+          return ((i * s + h) * s + w) * o + k;
+        },
+        [&, s = side, n = in](int64_t i, int64_t h, int64_t w, int64_t k) {
+          return ((k * n + i) * s + h) * s + w;
+        },
+        {in, side, side, out});
+  }
+  compare(
+      5, [](int64_t h, int64_t w, int64_t c, int64_t k) { return ((h * 5 + w) * 6 + c) * 7 + k; },
+      [](int64_t h, int64_t w, int64_t c, int64_t k) { return ((c * 4 + h) * 5 + w) * 7 + k; },
+      {4, 5, 6, 7});
+  EXPECT_EQ(Values(first->Value(6, 0)), Values(second->Value(6, 0)));
 }
 
 TEST_F(ParameterStoreTest, TrainingArenasBeginAtZero) {

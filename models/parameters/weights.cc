@@ -149,6 +149,19 @@ absl::StatusOr<StagedWeights> StagedWeights::Read(ArrayFileReader& file, const G
                                                   const ParameterStore& store,
                                                   DeviceContext& context,
                                                   const LoadWeightsOptions& options) {
+  DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> model, file.Text(kModelTag));
+  absl::StatusOr<StagedWeights> staged = ReadArrays(file, graph, store, context, options);
+  const bool other = model.has_value() && *model != graph.name();
+  if (!other || staged.ok()) return staged;
+  return absl::Status(staged.status().code(),
+                      StrCat(staged.status().message(),
+                             "; its tag says that it is a file of model ", Quoted(*model)));
+}
+
+absl::StatusOr<StagedWeights> StagedWeights::ReadArrays(ArrayFileReader& file, const Graph& graph,
+                                                        const ParameterStore& store,
+                                                        DeviceContext& context,
+                                                        const LoadWeightsOptions& options) {
   StagedWeights staged;
   LoadedWeights& loaded = staged.loaded_;
   DTNN_ASSIGN_OR_RETURN(std::vector<ParameterArray> items,

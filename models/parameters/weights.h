@@ -76,6 +76,11 @@ class StagedWeights {
   const LoadedWeights& loaded() const { return loaded_; }
 
  private:
+  static absl::StatusOr<StagedWeights> ReadArrays(ArrayFileReader& file, const Graph& graph,
+                                                  const ParameterStore& store,
+                                                  DeviceContext& context,
+                                                  const LoadWeightsOptions& options);
+
   Tensor values_;  // on the host, laid out as ParameterStore::all_values
   LoadedWeights loaded_;
 };

@@ -341,6 +341,23 @@ TEST_F(WeightsTest, MissingKeysAreAnErrorUnlessAPartialLoadIsAskedFor) {
   EXPECT_THAT(ErrorOf(graph, {.partial = true}), HasSubstr("none of the model's parameters"));
 }
 
+TEST_F(WeightsTest, AFileOfAnotherModelSaysWhichOne) {
+  const Graph graph = SimpleCnn8(TensorFormat::kNHWC);
+  NamedTensors arrays = Arrays(graph, *Store(graph, 1));
+  arrays.resize(4);
+  ASSERT_TRUE(WriteNpz(npz_, arrays, {}, {{"__model__", "vgg16"}}).ok());
+  EXPECT_THAT(ErrorOf(graph), AllOf(HasSubstr("model simplecnn8 needs"),
+                                    HasSubstr("; its tag says that it is a file of model "
+                                              "\"vgg16\"")));
+  arrays = Arrays(graph, *Store(graph, 1));
+  arrays[0].second = RandomTensor(DType::kFloat32, {2, 2}, 1);
+  ASSERT_TRUE(WriteNpz(npz_, arrays, {}, {{"__model__", "vgg16"}}).ok());
+  EXPECT_THAT(ErrorOf(graph), HasSubstr("(2, 2)"));
+  EXPECT_THAT(ErrorOf(graph), HasSubstr("file of model \"vgg16\""));
+  ASSERT_TRUE(WriteNpz(npz_, arrays, {}, {{"__model__", "simplecnn8"}}).ok());
+  EXPECT_THAT(ErrorOf(graph), ::testing::Not(HasSubstr("its tag says")));
+}
+
 TEST_F(WeightsTest, ExtraKeysAndTheTagOfAnotherModelAreTold) {
   const Graph graph = SimpleCnn8(TensorFormat::kNHWC);
   auto store = Store(graph, 1);
