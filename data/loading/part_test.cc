@@ -1,6 +1,7 @@
 #include "data/loading/part.h"
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "data/loading/split.h"
@@ -32,6 +33,21 @@ TEST(PartOfSamplesTest, EachPartIsSpreadOverTheWholeRange) {
   std::vector<int> tenths(10);
   for (const int64_t index : PartOfSamples(60000, 2, 4)) ++tenths[size_t(index / 6000)];
   for (const int count : tenths) EXPECT_NEAR(count, 1500, 200);  // standard deviation 34
+}
+
+// At seed 0 too, a part says nothing of what is held out of it or of a share that is taken: of one
+// stream, all of these would be the beginning of the same order.
+TEST(PartOfSamplesTest, PartsDoNotFollowOtherChoices) {
+  constexpr int64_t kSamples = 60000;
+  const std::vector<int64_t> part = PartOfSamples(kSamples, 1, 10);
+  const auto common = [&](const std::vector<int64_t>& others) {
+    std::vector<int64_t> both;
+    std::ranges::set_intersection(part, others, std::back_inserter(both));
+    return both.size();
+  };
+  // 600 of 6000 by chance, with a standard deviation of 22.
+  EXPECT_NEAR(common(SplitIndices(kSamples, 0.1, /*seed=*/0)->validation), 600, 150);
+  EXPECT_NEAR(common(*TakeFraction(AllIndices(kSamples), 0.1, /*seed=*/0)), 600, 150);
 }
 
 }  // namespace

@@ -30,6 +30,10 @@ std::string ReasonNotToCapture(const DeviceContext& context, const TrainerOption
   return "";
 }
 
+// For what ranks draw each for itself. Seeds of neighbouring runs do not meet: those of ranks are
+// far apart (2^64 over the golden ratio, an odd number). Rank 0's is that of the run.
+uint64_t SeedOfRank(uint64_t seed, int rank) { return seed + 0x9e3779b97f4a7c15 * uint64_t(rank); }
+
 // In memory of its own, which is kept.
 absl::Status CopyTargets(const Tensor& from, Tensor& to) {
   const size_t bytes = size_t(from.num_elements()) * SizeOf(from.dtype());
@@ -110,7 +114,7 @@ absl::StatusOr<std::unique_ptr<Plan>> StepEngine::Compile(int64_t batch, bool tr
                         .loss = options_.metric_set.loss.get(),
                         .conv_variant = options_.conv_variant,
                         .best_of = options_.best_of,
-                        .random_seed = options_.random_seed + uint64_t(rank),
+                        .random_seed = SeedOfRank(options_.random_seed, rank),
                         .fusions = options_.fusions,
                         .ranks = training && exchange_ ? &*exchange_ : nullptr});
 }
@@ -430,9 +434,16 @@ absl::Status StepEngine::Evaluate(const Batch& batch, std::string_view data,
   DTNN_RETURN_IF_ERROR(evaluation_plan_->Evaluate(InputOf(batch), batch.targets));
   const double loss = evaluation_plan_->LossSum();
   if (!std::isfinite(loss)) {
+    const absl::StatusOr<std::string> where =
+        evaluation_plan_->FirstNonFinite(InputOf(batch), batch.targets, /*step=*/0);
+    const std::string text =
+        StrCat("the loss is ", loss, " in ", data, " after ", steps_done_, " steps");
+    if (where.ok() && where->starts_with("the batch: ")) {  // no other rate would mend the data
+      return absl::DataLossError(
+          StrCat(text, ": ", *where, "; its samples must be finite: mend the data set"));
+    }
     return absl::OutOfRangeError(StrCat(
-        "the loss is ", loss, " in ", data, " after ", steps_done_,
-        " steps: the parameters are unusable; lower the learning rate, now ", learning_rate_));
+        text, ": the parameters are unusable; lower the learning rate, now ", learning_rate_));
   }
   return averages.Add(loss, evaluation_plan_->predictions(), batch.targets);
 }

@@ -32,7 +32,7 @@ struct TrainerOptions {
   // Chooses the variants of convolutions by timing; null: a rule does. Must outlive what is made
   // with it. Ranks that are to choose alike share its decisions first (share_decisions.h).
   BestOf* best_of = nullptr;
-  uint64_t random_seed = 57005;          // dropout uses random_seed + rank
+  uint64_t random_seed = 57005;          // dropout of each rank has its own of it
   Fusions fusions = {};                  // of evaluation
   Communicator* communicator = nullptr;  // null: one rank; must outlive what is made with it
   // Batch normalisation sees the samples of all ranks in a training step; else each rank normalises

@@ -2,6 +2,9 @@
 
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -197,6 +200,40 @@ TEST(TrainerTest, ClippingShortensLongGradients) {
   EXPECT_NEAR(std::sqrt(norm), 0.05 * 0.5, 1e-12);
   EXPECT_NEAR(dot, std::sqrt(norm * free_norm), 1e-12) << "the direction stays";
   EXPECT_TRUE(Close(AfterAnEpoch(9, 6, 0.5), clipped, 1e-12)) << "of the accumulated gradient";
+}
+
+// One value of every batch is NaN.
+class Spoilt : public Dataset {
+ public:
+  explicit Spoilt(std::shared_ptr<const Dataset> whole) : whole_(std::move(whole)) {}
+  std::string_view name() const override { return whole_->name(); }
+  ImageExtents sample() const override { return whole_->sample(); }
+  int64_t outputs() const override { return whole_->outputs(); }
+  int64_t size(Split split) const override { return whole_->size(split); }
+  absl::Status Read(Split split, std::span<const int64_t> indices, TensorFormat format,
+                    const Tensor& x, const Tensor& targets) const override {
+    const absl::Status status = whole_->Read(split, indices, format, x, targets);
+    x.data<float>()[x.num_elements() - 1] = std::numeric_limits<float>::quiet_NaN();
+    return status;
+  }
+
+ private:
+  const std::shared_ptr<const Dataset> whole_;
+};
+
+TEST(TrainerTest, NaNInSamplesIsNotBlamedOnTraining) {
+  TrainingSession session(PatternMlp());
+  const auto loader = *Loader::Create(std::make_shared<Spoilt>(Patterns(12)), Split::kTrain,
+                                      AllIndices(12), {.batch = 5});
+  const absl::Status status = session.trainer->Train(*session.training, loader.get(), 1, {});
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
+  const std::string text(status.message());
+  EXPECT_NE(text.find("the batch: sample 4 contains nan; its samples must be finite"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("learning rate"), std::string::npos) << text;
+  EXPECT_FALSE(session.trainer->diverged());
+  EXPECT_TRUE(session.trainer->StateAlone().ok()) << "what training has done can be saved";
 }
 
 TEST(TrainerTest, ALossThatIsNaNInAnEvaluationIsAnError) {
