@@ -24,6 +24,29 @@ TEST(MakeTrainerOptionsTest, OneRankLearnsAtTheRateAsGiven) {
   EXPECT_TRUE(made.choose_buckets);
 }
 
+// Per rank and step, of 1000 gradients.
+TEST(MakeTrainerOptionsTest, WhatRanksExchangeInBytes) {
+  Options options;
+  options.parallel = "data";
+  EXPECT_EQ(ExchangedBytes(options, 1000), 4000);
+  options.gradient_compression = "bf16";
+  EXPECT_EQ(ExchangedBytes(options, 1000), 2000);
+  options.gradient_compression = "none";
+  options.dtype = "float64";
+  EXPECT_EQ(ExchangedBytes(options, 1000), 8000);
+  options.dtype = "float32";
+  // Of 10 gradients place and number go to one rank, and the sum's number to all: 4 bytes each.
+  options.optimizer = "oktopk";
+  options.optimizer_density = 0.01;
+  EXPECT_DOUBLE_EQ(ExchangedBytes(options, 1000), 120);
+  // Numbers of 60 bits, of sums twice as many; an all-reduce of plain ones sends two of each.
+  options.optimizer = "sgd";
+  options.encryption = "tenseal";
+  EXPECT_EQ(ExchangedBytes(options, 1000), 11250);
+  options.encryption_global_scale = 61;  // two primes of 41 bits
+  EXPECT_EQ(ExchangedBytes(options, 1000), 15375);
+}
+
 // As --conv-direct-method=list says.
 TEST(MakeTrainerOptionsTest, MethodsOfDirectMeanTheVariantsThatTheirListNames) {
   constexpr std::string_view kHere = "; here --conv-variant=";
