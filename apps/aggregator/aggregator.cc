@@ -128,7 +128,8 @@ std::vector<OptionSpec> Flags(AggregatorFlags& flags) {
       LikeLauncher("checkpoint-dir", &training.checkpoint_dir,
                    "save the state after each round in this folder, for --resume"),
       LikeLauncher("resume", &training.resume,
-                   "continue after the last round in --checkpoint-dir, if there is one"),
+                   "continue after the last round in --checkpoint-dir; if-there: begin a new "
+                   "federation if there is none"),
       LikeLauncher("history-file", &training.history_file,
                    "write what the clients measure, weighted with their samples, and bytes and "
                    "seconds of every round to this file: .csv"),
@@ -150,7 +151,7 @@ absl::Status CheckFlags(const AggregatorFlags& flags) {
   if (training.model.empty()) {
     return UsageError("--model: missing; name a network, such as --model=simplecnn8");
   }
-  if (training.resume && training.checkpoint_dir.empty()) {
+  if (Resumes(training) && training.checkpoint_dir.empty()) {
     return UsageError("--resume: needs --checkpoint-dir, the folder of the rounds");
   }
   if (!training.report.empty() && !IsReportName(training.report)) {

@@ -169,7 +169,7 @@ TEST_F(FederationProgramsTest, ProcessesThatAreKilledComeBack) {
   const std::vector<std::string> options = {
       "--rounds=16",        "--min-clients=2",
       "--deadline=20",      "--checkpoint-dir=" + folder_ + "/state",
-      "--resume",           "--strategy=fedadam",
+      "--resume=if-there",  "--strategy=fedadam",
       "--encryption=masked"};
   const std::vector<std::string> masked = {"--encryption=masked"};
   auto aggregator = Aggregator(options);
@@ -210,8 +210,9 @@ TEST_F(FederationProgramsTest, ResumedWithOtherSettingsIsRefused) {
     if (!encryption.empty()) of_all = {"--encryption=" + encryption};
     of_clients = of_all;
     if (encryption == "tenseal") of_clients.push_back("--encryption-key-file=" + folder_ + "/key");
-    more.insert(more.end(), {"--resume", "--min-clients=2", "--rounds=" + std::to_string(rounds),
-                             "--checkpoint-dir=" + folder_ + "/" + state});
+    more.insert(more.end(),
+                {"--resume=if-there", "--min-clients=2", "--rounds=" + std::to_string(rounds),
+                 "--checkpoint-dir=" + folder_ + "/" + state});
     more.insert(more.end(), of_all.begin(), of_all.end());
     const auto aggregator = Aggregator(more);
     if (rounds > 1) return aggregator->Wait();
@@ -253,7 +254,7 @@ TEST_F(FederationProgramsTest, AFullDiskEndsTheAggregatorAndSpoilsNothing) {
       mount("small", small.c_str(), "tmpfs", 0, "size=2m") != 0) {
     GTEST_SKIP() << "cannot mount a small disk here";
   }
-  const std::vector<std::string> options = {"--rounds=4", "--min-clients=2", "--resume",
+  const std::vector<std::string> options = {"--rounds=4", "--min-clients=2", "--resume=if-there",
                                             "--checkpoint-dir=" + small};
   {
     const auto aggregator = Aggregator(options);
@@ -274,6 +275,16 @@ TEST_F(FederationProgramsTest, AFullDiskEndsTheAggregatorAndSpoilsNothing) {
   umount(small.c_str());
 }
 
+TEST_F(FederationProgramsTest, AFolderWithoutRoundsIsNotContinued) {
+  const Outcome outcome = Aggregator({"--resume", "--rounds=1", "--min-clients=1",
+                                      "--checkpoint-dir=" + folder_ + "/x"})
+                              ->Wait();
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.text, HasSubstr("--resume: " + folder_ +
+                                      "/x contains no round; "
+                                      "--resume=if-there begins a new federation then"));
+}
+
 // Epsilon grows from round to round, also where another process goes on.
 TEST_F(FederationProgramsTest, DifferentialPrivacyIsAccountedFor) {
   const std::vector<std::string> privacy = {"--dp-clip=1", "--dp-noise=2"};
@@ -281,7 +292,7 @@ TEST_F(FederationProgramsTest, DifferentialPrivacyIsAccountedFor) {
   for (const int rounds : {2, 3}) {
     std::vector<std::string> options = privacy;
     options.insert(options.end(), {"--rounds=" + std::to_string(rounds), "--min-clients=2",
-                                   "--resume", "--checkpoint-dir=" + folder_ + "/state",
+                                   "--resume=if-there", "--checkpoint-dir=" + folder_ + "/state",
                                    "--history-file=" + folder_ + "/history.csv"});
     const auto aggregator = Aggregator(options);
     const auto one = Client(1, privacy), two = Client(2, privacy);

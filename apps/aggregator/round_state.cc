@@ -94,7 +94,9 @@ std::span<float> RoundState::Exchanged() const {
   return {unfrozen.data<float>(), size_t(unfrozen.num_elements())};
 }
 
-absl::StatusOr<FederationState> RoundState::Begin(bool resume, std::vector<std::string>& warnings) {
+absl::StatusOr<FederationState> RoundState::Begin(Resumption resumption,
+                                                  std::vector<std::string>& warnings) {
+  const bool resume = resumption != Resumption::kNo;
   FederationState state;
   if (!folder_name_.empty()) {
     DTNN_ASSIGN_OR_RETURN(warnings, folder_.Prepare(resume));
@@ -108,7 +110,7 @@ absl::StatusOr<FederationState> RoundState::Begin(bool resume, std::vector<std::
     if (resume) {
       DTNN_ASSIGN_OR_RETURN(state, std::filesystem::exists(EncryptedPath(), error)
                                        ? LoadEncrypted()
-                                       : LoadCheckpoint(warnings));
+                                       : LoadCheckpoint(resumption, warnings));
       DTNN_RETURN_IF_ERROR(LoadLedger(state));
     }
   }
@@ -119,11 +121,18 @@ absl::StatusOr<FederationState> RoundState::Begin(bool resume, std::vector<std::
   return state;
 }
 
-absl::StatusOr<FederationState> RoundState::LoadCheckpoint(std::vector<std::string>& warnings) {
+absl::StatusOr<FederationState> RoundState::LoadCheckpoint(Resumption resumption,
+                                                           std::vector<std::string>& warnings) {
   FederationState state;
   absl::StatusOr<CheckpointFolder::Latest> latest =
       folder_.Newest(graph_, store_, context_, kOptimizer);
   if (absl::IsNotFound(latest.status())) {
+    std::error_code error;  // of a federation that has begun its first round
+    if (resumption == Resumption::kMust && !std::filesystem::exists(LedgerPath(), error)) {
+      return FailedPrecondition(
+          "--resume: ", folder_name_,
+          " contains no round; --resume=if-there begins a new federation then");
+    }
     warnings.push_back(StrCat(folder_name_, ": contains no round; a new federation begins"));
     return state;
   }

@@ -33,6 +33,9 @@ struct RoundSettings {
   bool is_private = false;  // with differential privacy
 };
 
+// Whether a federation continues: no, yes, or if there is one.
+enum class Resumption : uint8_t { kNo, kMust, kIfThere };
+
 class RoundState {
  public:
   // An empty folder: nothing is written. The others outlive it.
@@ -46,9 +49,10 @@ class RoundState {
         context_(context),
         seed_(seed) {}
 
-  // Locks the folder; with `resume` the state that it holds, where it holds one: FailedPrecondition
-  // where that has other settings. Warnings about files go to `warnings`.
-  absl::StatusOr<federation::FederationState> Begin(bool resume,
+  // Locks the folder; where the federation continues, the state that it holds: FailedPrecondition
+  // for other settings, and for none where there must be one. Warnings about files go to
+  // `warnings`.
+  absl::StatusOr<federation::FederationState> Begin(Resumption resumption,
                                                     std::vector<std::string>& warnings);
   // All of it or nothing. The store gets the parameters where they can be read.
   absl::Status Save(const federation::FederationState& state);
@@ -59,7 +63,8 @@ class RoundState {
   std::span<float> Exchanged() const;
   std::string EncryptedPath() const { return folder_name_ + "/encrypted-state.npz"; }
   std::string LedgerPath() const { return folder_name_ + "/privacy-ledger.npz"; }
-  absl::StatusOr<federation::FederationState> LoadCheckpoint(std::vector<std::string>& warnings);
+  absl::StatusOr<federation::FederationState> LoadCheckpoint(Resumption resumption,
+                                                             std::vector<std::string>& warnings);
   absl::Status LoadLedger(federation::FederationState& state) const;
   absl::Status SaveEncrypted(const federation::FederationState& state) const;
   absl::StatusOr<federation::FederationState> LoadEncrypted() const;

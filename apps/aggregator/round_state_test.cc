@@ -40,7 +40,7 @@ class RoundStateTest : public ::testing::Test {
                    RoundSettings{.strategy = "wavg", .protection = "none", .is_private = true},
                    graph_, *store_, *context_, 1);
     warnings_.clear();
-    return files_->Begin(resume, warnings_);
+    return files_->Begin(resume ? Resumption::kMust : Resumption::kNo, warnings_);
   }
 
   // What the aggregator does before it asks anybody.

@@ -37,6 +37,11 @@ std::chrono::milliseconds Milliseconds(double seconds) {
   return std::chrono::milliseconds(int64_t(1000 * seconds));
 }
 
+Resumption ResumptionOf(const std::string& word) {
+  if (word == "if-there") return Resumption::kIfThere;
+  return word == "True" ? Resumption::kMust : Resumption::kNo;
+}
+
 std::string Describe(const RoundRecord& record) {
   int64_t accepted = 0;
   for (const federation::Asked& asked : record.clients) {
@@ -78,7 +83,8 @@ class Run {
                       .is_private = protector.privacy().on()},
                      *graph_, *store_, *context_, uint64_t(options.random_seed));
     std::vector<std::string> warnings;
-    DTNN_ASSIGN_OR_RETURN(FederationState state, files.Begin(options.resume, warnings));
+    DTNN_ASSIGN_OR_RETURN(FederationState state,
+                          files.Begin(ResumptionOf(options.resume), warnings));
     for (const std::string& warning : warnings) Warn(warning);
     DTNN_ASSIGN_OR_RETURN(
         RoundFiles numbers,

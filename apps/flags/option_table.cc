@@ -164,8 +164,9 @@ constexpr OptionSpec kTable[] = {
         "within an epoch, batches from one checkpoint to the next; 0: none", kCountFrom0)
         .Unit("batches", "500")
         .Needs("checkpoint-dir"),
-    Now("resume", kModel, kBool, &O::resume,
-        "continue from the newest checkpoint in --checkpoint-dir, if there is one"),
+    Now("resume", kModel, kWord, &O::resume,
+        "continue from the newest checkpoint in --checkpoint-dir", "False,True,if-there")
+        .Means(meanings::kResume),
     Now("tensor-format", kModel, kWord, &O::tensor_format, "order of image axes in memory",
         "NHWC,NCHW,AUTO")
         .Means(meanings::kTensorFormat),

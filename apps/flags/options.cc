@@ -56,6 +56,8 @@ std::string TrainPath(const Options& options) {
 
 std::string TestPath(const Options& options) { return PathOf(options, options.dataset_test_path); }
 
+bool Resumes(const Options& options) { return options.resume != "False"; }
+
 bool ReadsTraining(const Options& options) {
   return !options.evaluate_only ||
          options.standardize;  // whose mean and deviation are of the training split

@@ -48,7 +48,7 @@ struct Options {
   std::string checkpoint_dir;          // where the state of the run is saved; empty: nowhere
   int64_t checkpoint_freq = 1;         // epochs
   int64_t checkpoint_steps = 0;        // batches; 0: at ends of epochs only
-  bool resume = false;                 // continue from the newest checkpoint
+  std::string resume = "False";        // True or if-there: continue from the newest checkpoint
   std::string tensor_format = "NHWC";  // or NCHW or AUTO; see FormatOf
   int64_t random_seed = 57005;
 
@@ -234,6 +234,8 @@ double InitialLearningRate(const Options& options, int64_t ranks);
 // Debian installs it.
 std::string TrainPath(const Options& options);
 std::string TestPath(const Options& options);
+// Whether the run continues from a checkpoint, where there is one.
+bool Resumes(const Options& options);
 // Whether the run reads the part at all.
 bool ReadsTraining(const Options& options);
 bool ReadsTest(const Options& options);

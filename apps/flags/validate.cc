@@ -396,10 +396,10 @@ absl::Status CheckTogether(const Options& options) {
   DTNN_RETURN_IF_ERROR(CheckExchange(options));
   DTNN_RETURN_IF_ERROR(CheckMathMode(options));
   DTNN_RETURN_IF_ERROR(CheckElastic(options));
-  if (options.resume && options.checkpoint_dir.empty()) {
+  if (Resumes(options) && options.checkpoint_dir.empty()) {
     return UsageError("--resume: needs --checkpoint-dir, the folder of the checkpoints");
   }
-  if (options.resume && !options.weights_and_bias_filename.empty()) {
+  if (Resumes(options) && !options.weights_and_bias_filename.empty()) {
     return exclude("resume", "weights-and-bias-filename");
   }
   if (!options.checkpoint_dir.empty() && options.evaluate_only) {

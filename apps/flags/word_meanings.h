@@ -80,6 +80,11 @@ inline constexpr std::string_view kDirectMethod =
     "convdirect_block_shalom_nhwc_7x12_npa_u4: the same; here --conv-variant=gemm\n"
     "convdirect_tzemeng_nhwc_7x12_u4: the same; here --conv-variant=gemm\n";
 
+inline constexpr std::string_view kResume =
+    "False: start a new run; a folder with checkpoints is refused\n"
+    "True: continue; a folder without checkpoints is refused\n"
+    "if-there: continue, or start a new run if the folder has no checkpoint\n";
+
 inline constexpr std::string_view kVerbose =
     "False: what a run usually prints\n"
     "True: also samples, memory, and the algorithm of each convolution\n"

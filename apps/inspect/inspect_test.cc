@@ -108,6 +108,7 @@ TEST(InspectTest, ModelsSayWhatTheyAre) {
                        .loss = "categorical_cross_entropy",
                        .training = {.dataset = "folder",
                                     .epochs = 3,
+                                    .run_epochs = 5,
                                     .optimizer = "adam",
                                     .learning_rate = 0.25,
                                     .metrics = {{"val_categorical_accuracy", 0.5}}}};
@@ -119,17 +120,20 @@ TEST(InspectTest, ModelsSayWhatTheyAre) {
   for (const char* line :
        {"  |   1   |        FlattenCPU        |",
         "  preprocessing: byte / 255, offset -0.5, scale 2\n", "  classes: bright, dark\n",
-        "  training: 3 epochs on folder, loss categorical_cross_entropy, optimizer adam, learning "
+        "  training: 3 epochs (the best of 5) on folder, loss categorical_cross_entropy, optimizer "
+        "adam, learning "
         "rate 0.25\n  val_categorical_accuracy: 0.5\n"}) {
     EXPECT_THAT(text.out, HasSubstr(line));
   }
   EXPECT_THAT(text.out, Not(HasSubstr("node {")));
   const Outcome json = Inspect({path}, "json");
-  EXPECT_THAT(json.out,
-              HasSubstr("\"classes\": [\"bright\", \"dark\"], \"loss\": "
-                        "\"categorical_cross_entropy\", \"training\": {\"dataset\": \"folder\", "
-                        "\"epochs\": 3, \"optimizer\": \"adam\", \"learning_rate\": 0.25, "
-                        "\"metrics\": {\"val_categorical_accuracy\": 0.5}}}"));
+  EXPECT_THAT(
+      json.out,
+      HasSubstr(
+          "\"classes\": [\"bright\", \"dark\"], \"loss\": "
+          "\"categorical_cross_entropy\", \"training\": {\"dataset\": \"folder\", "
+          "\"epochs\": 3, \"run_epochs\": 5, \"optimizer\": \"adam\", \"learning_rate\": 0.25, "
+          "\"metrics\": {\"val_categorical_accuracy\": 0.5}}}"));
 }
 
 TEST(InspectTest, BrokenFilesAreNamedAndTheOthersShown) {

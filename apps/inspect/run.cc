@@ -133,10 +133,12 @@ std::string ModelText(const SavedModel& model) {
   }
   const TrainingRecord& training = description.training;
   if (training == TrainingRecord()) return text + "  loss: " + OneLine(description.loss) + "\n";
-  StrAppend(&text, "  training: ", Counted(training.epochs, "epoch"), " on ",
-            OneLine(training.dataset), ", loss ", OneLine(description.loss), ", optimizer ",
-            OneLine(training.optimizer), ", learning rate ", JsonNumber(training.learning_rate),
-            "\n");
+  StrAppend(
+      &text, "  training: ", Counted(training.epochs, "epoch"),
+      training.run_epochs > training.epochs ? StrCat(" (the best of ", training.run_epochs, ")")
+                                            : std::string(),
+      " on ", OneLine(training.dataset), ", loss ", OneLine(description.loss), ", optimizer ",
+      OneLine(training.optimizer), ", learning rate ", JsonNumber(training.learning_rate), "\n");
   for (const auto& [name, value] : training.metrics) {
     StrAppend(&text, "  ", OneLine(name), ": ", JsonNumber(value), "\n");
   }
@@ -154,7 +156,8 @@ std::string ModelJson(const SavedModel& model) {
                 ", \"parameters\": ", model.graph.num_parameters(), ", \"classes\": [",
                 absl::StrJoin(classes, ", "), "], \"loss\": ", JsonText(description.loss),
                 ", \"training\": {\"dataset\": ", JsonText(description.training.dataset),
-                ", \"epochs\": ", description.training.epochs,
+                ", \"epochs\": ", description.training.epochs, ", \"run_epochs\": ",
+                std::max(description.training.epochs, description.training.run_epochs),
                 ", \"optimizer\": ", JsonText(description.training.optimizer),
                 ", \"learning_rate\": ", JsonNumber(description.training.learning_rate),
                 ", \"metrics\": {", absl::StrJoin(metrics, ", "), "}}}");

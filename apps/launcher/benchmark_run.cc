@@ -25,6 +25,7 @@
 #include "apps/make/make_schedulers.h"
 #include "apps/make/make_trainer_options.h"
 #include "apps/make/rank_options.h"
+#include "apps/make/run_choices.h"
 #include "apps/printing/memory_table.h"
 #include "apps/printing/performance_counter.h"
 #include "apps/printing/progress.h"
@@ -185,12 +186,18 @@ class BenchmarkRun {
     return absl::OkStatus();
   }
 
-  // What files of the model say besides its parameters, after so many epochs.
-  SavedModel Saved(int64_t epochs) const {
+  // What files of the model say besides its parameters, which are those after that epoch.
+  SavedModel Saved(const EpochRecord& epoch) const {
     ModelDescription description = DescribeModel(run_.options, *run_.dataset);
+    if (description.class_names.empty() && run_.initial_model) {  // which data without names keep
+      description.class_names = run_.initial_model->description.class_names;
+    }
+    description.training.learning_rate = InitialLearningRate(run_.options, run_.ranks);
     description.training.constants = run_.optimizer->constants();
-    description.training.epochs = epochs;
-    description.training.metrics = last_metrics_.values();
+    description.training.epochs = epoch.epoch;
+    description.training.metrics = epoch.metrics;
+    const int64_t done = trainer_->epochs_done();
+    if (epoch.epoch < done) description.training.run_epochs = done;
     if (run_.options.evaluate_only) {  // what others trained
       description.training =
           run_.initial_model ? run_.initial_model->description.training : TrainingRecord();
@@ -201,11 +208,17 @@ class BenchmarkRun {
             .description = std::move(description)};
   }
 
+  // The epoch whose parameters the run has.
+  EpochRecord Now() const {
+    if (schedule_ && schedule_->restored()) return *schedule_->restored();
+    return {.epoch = trainer_->epochs_done(), .metrics = last_metrics_.values()};
+  }
+
   // From a checkpoint, which all ranks choose together, from a file, or from nothing.
   absl::Status Begin() {
     if (run_.goes_on) return GoOn();
-    DTNN_RETURN_IF_ERROR(run_.options.resume ? Resume()
-                                             : LoadInitialWeights(run_, *store_, voice_));
+    DTNN_RETURN_IF_ERROR(Resumes(run_.options) ? Resume()
+                                               : LoadInitialWeights(run_, *store_, voice_));
     const bool keeps = run_.Writes() || lasting_ != nullptr;  // any rank may have to write one day
     if (run_.options.history_file.empty() || run_.options.evaluate_only || !keeps) {
       return absl::OkStatus();
@@ -231,7 +244,7 @@ class BenchmarkRun {
 
   // Whether the epoch that a checkpoint left can be gone on with.
   absl::Status CheckPlace() {
-    if (!run_.options.resume && !run_.goes_on) return absl::OkStatus();
+    if (!Resumes(run_.options) && !run_.goes_on) return absl::OkStatus();
     if (!run_.goes_on && trainer_->epochs_done() >= run_.options.num_epochs) {
       voice_.Warn(StrCat("--resume: all epochs of --num-epochs=", run_.options.num_epochs,
                          " are already done; to continue, give a larger number"));
@@ -249,14 +262,14 @@ class BenchmarkRun {
         ScheduleOptions{.schedulers = std::move(schedulers),
                         .say = [this](std::string_view line) { voice_.out() << line << "\n"; },
                         .save =
-                            [this](std::string_view, int64_t epoch, const Tensor& values,
+                            [this](std::string_view, const EpochRecord& epoch, const Tensor& values,
                                    const std::string& previous) {
                               const KeptModels kept = {.folder = run_.options.model_dir,
                                                        .date = run_.date,
                                                        .writes = run_.Writes(),
                                                        .tags = ModelTags(Saved(epoch))};
-                              return KeepModel(kept, epoch, run_.graph, *store_, *run_.context,
-                                               values, previous);
+                              return KeepModel(kept, epoch.epoch, run_.graph, *store_,
+                                               *run_.context, values, previous);
                             }});
     return absl::OkStatus();
   }
@@ -269,12 +282,15 @@ class BenchmarkRun {
         .trainer = trainer_.get(),
         .schedule = schedule_ ? &*schedule_ : nullptr,
         .optimizer = run_.options.optimizer,
-        .settings = RunSettings{.data = run_.train_data,
-                                .optimizer = run_.optimizer->constants(),
-                                .clip_norm = run_.options.clip_norm,
-                                .label_smoothing = run_.options.label_smoothing},
+        .settings =
+            RunSettings{.data = run_.train_data,
+                        .optimizer = run_.optimizer->constants(),
+                        .clip_norm = run_.options.clip_norm,
+                        .label_smoothing = run_.options.label_smoothing,
+                        .choices = MakeRunChoices(run_.options, *run_.dataset, run_.loaders),
+                        .epochs = run_.options.num_epochs},
         .first_rate = [this](int64_t ranks) { return InitialLearningRate(run_.options, ranks); },
-        .tags = [this] { return ModelTags(Saved(trainer_->epochs_done())); }};
+        .tags = [this] { return ModelTags(Saved(Now())); }};
   }
 
   void MakeCheckpointer() {
@@ -290,9 +306,13 @@ class BenchmarkRun {
   absl::Status Resume() {
     DTNN_RETURN_IF_ERROR(trainer_->PrepareForTraining(run_.loaders.training->max_batch()));
     DTNN_ASSIGN_OR_RETURN(const std::string path, checkpointer_->Resume());
+    if (path.empty() && run_.options.resume != "if-there") {
+      return UsageError("--resume: ", run_.options.checkpoint_dir,
+                        " contains no checkpoint; --resume=if-there starts a new run then");
+    }
     if (path.empty()) {
-      voice_.Warn(StrCat("--resume: ", run_.options.checkpoint_dir,
-                         " contains no checkpoint; starting a new run"));
+      voice_.Tell(StrCat("**** ", run_.options.checkpoint_dir,
+                         " contains no checkpoint; starting a new run\n"));
     } else {
       if (const absl::Status status = TakeLastMetrics(path); !status.ok()) {
         voice_.Warn(
@@ -304,13 +324,18 @@ class BenchmarkRun {
     return absl::OkStatus();
   }
 
-  // Of the last epoch before the checkpoint, for a run that does not end another.
+  // Of the epoch before the checkpoint, for a run that does not end another: its last, or the
+  // earlier one whose parameters it ended with.
   absl::Status TakeLastMetrics(const std::string& checkpoint) {
     DTNN_ASSIGN_OR_RETURN(ArrayFileReader file, ArrayFileReader::Open(checkpoint));
     DTNN_ASSIGN_OR_RETURN(const bool holds_model, HoldsModel(file));
     if (!holds_model) return absl::OkStatus();
     DTNN_ASSIGN_OR_RETURN(SavedModel model, ReadModel(file));
-    last_metrics_.Begin(std::move(model.description.training.metrics));
+    TrainingRecord& record = model.description.training;
+    if (record.run_epochs > record.epochs) {
+      schedule_->set_restored(EpochRecord{.epoch = record.epochs, .metrics = record.metrics});
+    }
+    last_metrics_.Begin(std::move(record.metrics));
     return absl::OkStatus();
   }
 
@@ -373,8 +398,7 @@ class BenchmarkRun {
 
   absl::Status SaveTrained() {
     if (run_.options.save_model.empty() || !run_.Writes()) return absl::OkStatus();
-    const int64_t epochs = trainer_->epochs_done();
-    DTNN_RETURN_IF_ERROR(SaveModel(run_.options.save_model, Saved(epochs), *store_, *run_.context));
+    DTNN_RETURN_IF_ERROR(SaveModel(run_.options.save_model, Saved(Now()), *store_, *run_.context));
     voice_.Tell(StrCat("**** Saved the model as ", run_.options.save_model, "\n"));
     return absl::OkStatus();
   }
@@ -443,8 +467,10 @@ class BenchmarkRun {
         interrupt, *trainer_, checkpointer, run_.communicator, StepsBetweenMeetings(run_.options),
         generation_ ? std::function<bool()>([this] { return generation_->MayPause(); }) : nullptr);
     callbacks.push_back(&stop);
+    std::optional<EndOfRun> end;  // after what saves and what stops
+    if (schedule_) callbacks.push_back(&end.emplace(*trainer_, *schedule_));
     DTNN_RETURN_IF_ERROR(TellOfPlan());
-    if (run_.options.resume && !run_.goes_on) DTNN_RETURN_IF_ERROR(checkpointer->SetAsideNewer());
+    if (Resumes(run_.options) && !run_.goes_on) DTNN_RETURN_IF_ERROR(checkpointer->SetAsideNewer());
     if (!run_.goes_on && !run_.options.report.empty()) {
       voice_.Tell(StrCat("**** Look at ", run_.options.report, ", which each epoch renews\n"));
     }
@@ -458,6 +484,11 @@ class BenchmarkRun {
       DTNN_RETURN_IF_ERROR(trainer_->Train(*run_.loaders.training, run_.loaders.validation.get(),
                                            std::max<int64_t>(0, run_.options.num_epochs - before),
                                            callbacks));
+    }
+    // A run that a checkpoint had brought to its end ends as it did.
+    const bool nothing_left = trainer_->epochs_done() == before && before > 0;
+    if (schedule_ && nothing_left && !trainer_->stopped()) {
+      DTNN_RETURN_IF_ERROR(schedule_->EndRun(before));
     }
     TellOfGraphs();
     if (epoch_ends != nullptr) epoch_ends->Finish();

@@ -33,9 +33,7 @@ ModelDescription DescribeModel(const Options& options, const Dataset& dataset) {
           .loss = options.loss_func,
           .conv_variant = std::string(ConvVariantOf(options)),
           .fusions = MakeFusions(options),
-          .training = {.dataset = std::string(dataset.name()),
-                       .optimizer = options.optimizer,
-                       .learning_rate = options.learning_rate}};
+          .training = {.dataset = std::string(dataset.name()), .optimizer = options.optimizer}};
 }
 
 absl::StatusOr<SavedModel> ReadModelToRun(const std::string& path) {

@@ -21,7 +21,8 @@ namespace dtnn {
 // --save-model: its name's ending, and whether it can be written.
 absl::Status CheckModelFile(const std::string& path);
 
-// All that does not change while the run trains: the caller adds the epochs and the metrics.
+// All that options and data say: the caller adds what the run came to, and the rate and constants
+// that it has.
 ModelDescription DescribeModel(const Options& options, const Dataset& dataset);
 
 // The model in the file of --weights-and-bias-filename, for a run without --model. A usage error

@@ -63,7 +63,7 @@ absl::Status PrepareOutput(PreparedRun& run, RunVoice& voice) {
   if (run.options.checkpoint_dir.empty() || !run.WritesCheckpoints()) return absl::OkStatus();
   DTNN_ASSIGN_OR_RETURN(
       const std::vector<std::string> warnings,
-      run.checkpoint_folder.Prepare(run.options.resume || run.goes_on, run.goes_on));
+      run.checkpoint_folder.Prepare(Resumes(run.options) || run.goes_on, run.goes_on));
   for (const std::string& warning : warnings) voice.WarnOfCheckpoint(warning);
   return absl::OkStatus();
 }

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_join.h"
 #include "comm/communicator.h"
 #include "comm/gather_values.h"
 #include "tensor/errors.h"
@@ -91,28 +93,57 @@ absl::StatusOr<CheckpointFolder::Latest> Checkpointer::NewestOfAll() {
   }
 }
 
-absl::Status Checkpointer::CompareSettings(const std::string& path, const RunState& saved) const {
-  if (!run_.settings) return absl::OkStatus();
+absl::StatusOr<ForgetfulSchedulers> Checkpointer::CompareSettings(const std::string& path,
+                                                                  const RunState& saved) const {
+  ForgetfulSchedulers forgetful;
+  if (!run_.settings) return forgetful;
   const bool in_epoch = saved.training.in_epoch();
-  if (!saved.settings) {
-    if (in_epoch) {
-      Say({StrCat(path,
-                  ": was written by an older version, which did not save what data and "
-                  "settings the run had; they are not compared with this run's")});
-    }
-    return absl::OkStatus();
+  const bool all_saved =
+      saved.settings && (!saved.settings->choices.empty() || run_.settings->choices.empty());
+  if (!all_saved && in_epoch) {
+    Say({StrCat(path, ": was written by an older version, which did not save ",
+                saved.settings ? "all" : "what data and",
+                " settings the run had; they are not compared with this run's")});
   }
-  for (const Difference& d : Differences(*saved.settings, *run_.settings)) {
+  if (!saved.settings) return forgetful;
+  for (const SettingChange& change : Changes(*saved.settings, *run_.settings)) {
+    const Difference& d = change.difference;
     const std::string text = StrCat("the ", d.what, " was ", d.was, " and is now ", d.now);
-    if (in_epoch) {
+    if (change.may_change == MayChange::kNever) {
+      return InvalidArgument(path, ": the run cannot be continued: ", text,
+                             "; start a new run from its parameters (LoadWeights)");
+    }
+    if (in_epoch && change.may_change != MayChange::kYes) {
       return InvalidArgument(
           path, ": epoch ", saved.training.epoch + 1,
           " was interrupted and cannot be continued: ", text,
           "; use the old value, or resume from a checkpoint of the end of an epoch");
     }
     Say({StrCat("resumed run: ", text)});
+    forgetful.all |= change.other_metrics && change.of_scheduler.empty();
+    if (change.other_metrics) forgetful.owners.insert(change.of_scheduler);
   }
-  return absl::OkStatus();
+  return forgetful;
+}
+
+// A schedule over the whole run has another rate where the run has another length.
+void Checkpointer::CompareLength(const RunState& saved) const {
+  const int64_t was = saved.settings ? saved.settings->epochs : 0;
+  const int64_t now = run_.settings ? run_.settings->epochs : 0;
+  if (was == 0 || now == 0 || was == now || saved.training.epoch >= now) return;
+  const SamplerSettings& sampler = saved.training.sampler;
+  const int64_t steps = std::max<int64_t>(1, sampler.samples / std::max<int64_t>(1, sampler.batch));
+  const auto factor = [&](int64_t epochs) {
+    return run_.schedule->FactorIn(
+        {.step = saved.training.epoch * steps + std::min(saved.training.step_in_epoch, steps),
+         .steps_per_epoch = steps,
+         .total_steps = epochs * steps});
+  };
+  const double before = factor(was), after = factor(now);
+  if (std::abs(before - after) <= 1e-6) return;
+  Say({StrCat("resumed run: the number of epochs was ", was, " and is now ", now,
+              ": schedules over the whole run continue with ", after,
+              " of the learning rate instead of ", before)});
 }
 
 // The run may have begun on another number of ranks, whose rate it keeps.
@@ -138,12 +169,19 @@ absl::StatusOr<std::string> Checkpointer::Resume() {
   // All that may refuse comes before the first change.
   const std::string& path = latest->path;
   DTNN_RETURN_IF_ERROR(WithContext(run_.trainer->CheckState(state.training), path));
-  DTNN_RETURN_IF_ERROR(CompareSettings(path, state));
+  DTNN_ASSIGN_OR_RETURN(const ForgetfulSchedulers forgetful, CompareSettings(path, state));
   DTNN_RETURN_IF_ERROR(WithContext(run_.trainer->RestoreExchange(state.exchange), path));
-  DTNN_RETURN_IF_ERROR(WithContext(run_.schedule->Restore(state.training, state.kept), path));
+  DTNN_ASSIGN_OR_RETURN(
+      const std::vector<std::string> forgotten,
+      WithContext(run_.schedule->Restore(state.training, state.kept, forgetful), path));
   DTNN_RETURN_IF_ERROR(WithContext(run_.trainer->Restore(state.training), path));
   DTNN_RETURN_IF_ERROR(latest->checkpoint.Apply(*run_.store, *run_.context));
   FollowFirstRate(state);
+  CompareLength(state);
+  if (!forgotten.empty()) {
+    Say({StrCat("resumed run: metrics are not those of before, so the best values of ",
+                absl::StrJoin(forgotten, ", "), " are forgotten")});
+  }
   resumed_steps_ = latest->steps;
   return newest_ = path;
 }

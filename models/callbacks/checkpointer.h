@@ -58,10 +58,11 @@ class Checkpointer : public Callback {
   // Resumes from the newest checkpoint and returns its path, or "" if there is none yet. The
   // trainer must be prepared for training. If the checkpoint does not fit, nothing changes: an
   // interrupted epoch continues only with the same data and settings. Between epochs they may
-  // change, with a warning. The learning rate may always change: reductions by schedules are then
-  // applied to the new first rate. All ranks call it together and resume from the same checkpoint.
-  // If each has its own folder, that is the newest one that all have, because one rank may have
-  // ended while another was saving. FailedPrecondition if some ranks have none.
+  // change, with a warning (run_settings.h); where the metrics before and after cannot be compared,
+  // schedulers forget their best values. The learning rate may always change: reductions by
+  // schedules are then applied to the new first rate. All ranks call it together and resume from
+  // the same checkpoint. If each has its own folder, that is the newest one that all have, because
+  // one rank may have ended while another was saving. FailedPrecondition if some ranks have none.
   absl::StatusOr<std::string> Resume();
   // After Resume and before the first Save; as late as possible, so that a run that is refused
   // leaves the folder as it was. The rank that writes renames the checkpoints that are newer than
@@ -86,7 +87,9 @@ class Checkpointer : public Callback {
   absl::StatusOr<CheckpointFolder::Latest> NewestHere(int64_t most_steps);
   absl::StatusOr<CheckpointFolder::Latest> NewestOfAll();
   void Say(const std::vector<std::string>& warnings) const;
-  absl::Status CompareSettings(const std::string& path, const RunState& saved) const;
+  absl::StatusOr<ForgetfulSchedulers> CompareSettings(const std::string& path,
+                                                      const RunState& saved) const;
+  void CompareLength(const RunState& saved) const;
   void FollowFirstRate(const RunState& saved);
   absl::Status Write(TrainingState training, std::optional<ExchangeState> exchange);
 

@@ -14,6 +14,7 @@
 #include "optim/losses/categorical_cross_entropy.h"
 #include "optim/metrics/categorical_accuracy.h"
 #include "optim/optimizers/adam.h"
+#include "optim/schedulers/cosine.h"
 #include "optim/schedulers/early_stopping.h"
 #include "optim/schedulers/warm_up.h"
 #include "tools/testing/tensors.h"
@@ -116,6 +117,10 @@ struct Process {
     absl::StatusOr<std::string> path = Resume();
     const absl::Status given_up = path.ok() ? checkpointer->SetAsideNewer() : path.status();
     return given_up.ok() ? path : given_up;
+  }
+
+  RunParts Parts(const RunSettings& settings) {
+    return {&graph, store.get(), device.get(), trainer.get(), schedule.get(), "adam", settings};
   }
 
   Graph graph;
@@ -313,7 +318,83 @@ TEST(CheckpointerTest, TheNextEpochMayHaveOtherDataAndSettings) {
       second.said,
       ElementsAre("resumed run: the checksum of the samples was 0000000000000001 and is now "
                   "0000000000000002",
-                  "resumed run: the label smoothing was 0 and is now 0.5"));
+                  "resumed run: the label smoothing was 0 and is now 0.5",
+                  "resumed run: metrics are not those of before, so the best values of "
+                  "early_stopping are forgotten"));
+}
+
+// Early stopping would compare the next losses with those of another kind, and end with parameters
+// of that kind.
+TEST(CheckpointerTest, BestValuesOfOtherMetricsAreForgotten) {
+  const std::string folder = Folder("forgets");
+  RunSettings settings = Settings();
+  settings.choices = {{"loss", "mse"}, {"patience", "3"}, {"classes", "a, b"}};
+  Process first(folder, 0, "adam", true, true, settings);
+  ASSERT_TRUE(first.checkpointer->Begin().ok());
+  ASSERT_TRUE(first.Train(13).ok());
+  first.checkpointer = nullptr;  // leaves the folder to others
+  const auto resumed = [&](const RunSettings& now) {
+    auto second = std::make_unique<Process>(folder, 0, "adam", true, true, now);
+    const absl::Status status = second->Resume().status();
+    if (!status.ok()) second->said.emplace_back(status.message());
+    TrainingState state;
+    second->schedule->AddTo(state);
+    const bool knows = state.schedulers["early_stopping"][1] > 0;
+    EXPECT_EQ(second->schedule->kept().size(), knows ? 1u : 0u);
+    second->checkpointer = nullptr;
+    return std::pair(second->said, knows);
+  };
+  EXPECT_EQ(resumed(settings), std::pair(std::vector<std::string>(), true));
+  RunSettings patient = settings;
+  patient.choices[1].value = "5";
+  EXPECT_EQ(
+      resumed(patient),
+      std::pair(std::vector<std::string>{"resumed run: the patience was 3 and is now 5"}, true));
+  RunSettings loss = settings;
+  loss.choices[0] = {.what = "loss", .value = "mae", .other_metrics = true};
+  EXPECT_FALSE(resumed(loss).second);
+  EXPECT_THAT(resumed(loss).first,
+              ElementsAre("resumed run: the loss was mse and is now mae", HasSubstr("forgotten")));
+  loss.choices[0].of_scheduler = "reduce_lr_on_plateau";  // which this run has not
+  EXPECT_TRUE(resumed(loss).second);
+  RunSettings classes = settings;
+  classes.choices[2] = {.what = "classes", .value = "b, c", .may_change = MayChange::kNever};
+  EXPECT_THAT(resumed(classes).first,
+              ElementsAre(HasSubstr("the run cannot be continued: the classes was a, b and is now "
+                                    "b, c; start a new run")));
+}
+
+// A cosine that has come down would be nearly up again.
+TEST(CheckpointerTest, AScheduleOverTheWholeRunThatBecomesLongerIsToldOf) {
+  const std::string folder = Folder("longer");
+  const auto process = [&](int64_t epochs, std::shared_ptr<Scheduler> scheduler) {
+    RunSettings settings = Settings();
+    settings.epochs = epochs;
+    auto made = std::make_unique<Process>(folder, 0, "adam", true, true, settings);
+    made->schedule = std::make_unique<Schedule>(
+        *made->trainer, *made->store, *made->device,
+        ScheduleOptions{.schedulers = {std::move(scheduler)}, .say = nullptr, .save = nullptr});
+    made->checkpointer = std::make_unique<Checkpointer>(
+        made->Parts(settings),
+        CheckpointerOptions{
+            .folder = CheckpointFolder(folder),
+            .say = [said = &made->said](std::string_view line) { said->emplace_back(line); }});
+    return made;
+  };
+  auto first = process(4, std::make_shared<Cosine>());
+  ASSERT_TRUE(first->checkpointer->Begin().ok());
+  ASSERT_TRUE(first->Train(13).ok());  // two epochs
+  first = nullptr;
+  auto same = process(4, std::make_shared<Cosine>());
+  ASSERT_TRUE(same->Resume().ok());
+  EXPECT_TRUE(same->said.empty());
+  same = nullptr;
+  auto longer = process(8, std::make_shared<Cosine>());
+  ASSERT_TRUE(longer->Resume().ok());
+  EXPECT_THAT(
+      longer->said,
+      ElementsAre("resumed run: the number of epochs was 4 and is now 8: schedules over the "
+                  "whole run continue with 0.853553 of the learning rate instead of 0.5"));
 }
 
 TEST(CheckpointerTest, ACheckpointOfAnOlderVersionIsTakenWithAWarning) {

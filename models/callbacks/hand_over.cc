@@ -55,7 +55,7 @@ class Exchange {
     DTNN_RETURN_IF_ERROR(ShareKept(info.kept));
     run_.store->MarkChanged();
     DTNN_RETURN_IF_ERROR(run_.trainer->CheckState(info.training));
-    DTNN_RETURN_IF_ERROR(run_.schedule->Restore(info.training, kept_));
+    DTNN_RETURN_IF_ERROR(run_.schedule->Restore(info.training, kept_).status());
     DTNN_RETURN_IF_ERROR(run_.trainer->Restore(info.training));
     DTNN_RETURN_IF_ERROR(CompareDigests(state));
     return std::move(result_);

@@ -23,16 +23,22 @@ absl::Status Schedule::OnBatchBegin(const Pass& pass) {
   const ScheduleStep step = {.step = pass.epoch * pass.steps + pass.step,
                              .steps_per_epoch = pass.steps,
                              .total_steps = pass.epochs * pass.steps};
+  trainer_->set_learning_rate_factor(FactorIn(step));
+  return absl::OkStatus();
+}
+
+double Schedule::FactorIn(const ScheduleStep& step) const {
   double factor = 1;
   for (const auto& scheduler : options_.schedulers) factor *= scheduler->Factor(step);
-  trainer_->set_learning_rate_factor(factor);
-  return absl::OkStatus();
+  return factor;
 }
 
 absl::Status Schedule::OnEpochEnd(const Pass& training, const Pass* validation) {
   EpochMetrics metrics{.epoch = training.epoch + 1};
-  for (auto& [name, value] : MetricsOf(training, validation)) metrics.values[name] = value;
+  now_ = {.epoch = metrics.epoch, .metrics = MetricsOf(training, validation)};
+  for (const auto& [name, value] : now_.metrics) metrics.values[name] = value;
   restoring_.clear();
+  restored_.reset();
   ends_ = metrics.epoch == training.epochs;
   for (size_t i = 0; i < owners_.size(); ++i) {
     acting_ = owners_[i];
@@ -45,15 +51,26 @@ absl::Status Schedule::OnEpochEnd(const Pass& training, const Pass* validation) 
   return restoring_.empty() ? absl::OkStatus() : BringBack(restoring_);
 }
 
+absl::Status Schedule::EndRun(int64_t epochs) {
+  restoring_.clear();
+  for (size_t i = 0; i < owners_.size(); ++i) {
+    acting_ = owners_[i];
+    DTNN_RETURN_IF_ERROR(options_.schedulers[i]->OnRunEnd(epochs, *this));
+  }
+  return restoring_.empty() ? absl::OkStatus() : BringBack(restoring_);
+}
+
 void Schedule::AddTo(TrainingState& state) const {
   for (size_t i = 0; i < owners_.size(); ++i) {
     state.schedulers[owners_[i]] = options_.schedulers[i]->State();
   }
   state.files = files_;
+  state.kept_epochs = kept_epochs_;
 }
 
-absl::Status Schedule::Restore(const TrainingState& state,
-                               const std::map<std::string, Tensor, std::less<>>& kept) {
+absl::StatusOr<std::vector<std::string>> Schedule::Restore(
+    const TrainingState& state, const std::map<std::string, Tensor, std::less<>>& kept,
+    const ForgetfulSchedulers& forgetful) {
   const auto names = [](const auto& list, auto name) {
     std::string text;
     for (const auto& item : list) StrAppend(&text, text.empty() ? "" : ",", name(item));
@@ -74,6 +91,16 @@ absl::Status Schedule::Restore(const TrainingState& state,
                            values.shape().ToString(), ", expected ",
                            store_->all_values().shape().ToString());
   }
+  std::vector<std::string> forgotten;
+  for (size_t i = 0; i < owners_.size(); ++i) {
+    const bool watches = !options_.schedulers[i]->watched().empty();
+    if (watches && (forgetful.all || forgetful.owners.contains(owners_[i]))) {
+      forgotten.push_back(owners_[i]);
+    }
+  }
+  const auto forgets = [&](const std::string& owner) {
+    return std::ranges::count(forgotten, owner) > 0;
+  };
   TrainingState before;
   AddTo(before);
   const auto restore = [&](size_t i, const TrainingState& from) {
@@ -81,6 +108,7 @@ absl::Status Schedule::Restore(const TrainingState& state,
   };
   for (size_t i = 0; i < owners_.size(); ++i) {
     const absl::Status status = restore(i, state);
+    if (status.ok() && forgets(owners_[i])) restore(i, before).IgnoreError();
     if (status.ok()) continue;
     // A state that a scheduler has given is one that it takes.
     for (size_t back = 0; back <= i; ++back) restore(back, before).IgnoreError();
@@ -88,7 +116,13 @@ absl::Status Schedule::Restore(const TrainingState& state,
   }
   kept_ = kept;
   files_ = state.files;
-  return absl::OkStatus();
+  kept_epochs_ = state.kept_epochs;
+  for (const std::string& owner : forgotten) {
+    kept_.erase(owner);
+    files_.erase(owner);  // the file stays: nothing is known to be better
+    kept_epochs_.erase(owner);
+  }
+  return forgotten;
 }
 
 void Schedule::Stop() {
@@ -110,15 +144,25 @@ absl::Status Schedule::KeepParameters() {
                     ": not enough memory for the best parameters"));
     found = kept_.emplace(acting_, std::move(copy)).first;
   }
+  kept_epochs_[acting_] = now_;
   return context_->Copy(values, found->second);
 }
 
-absl::Status Schedule::RestoreParameters() {
+absl::Status Schedule::RestoreParameters(int64_t epoch) {
   if (!kept_.contains(acting_)) {
     return FailedPrecondition(acting_, " has kept no parameters to restore");
   }
-  if (restoring_.empty()) restoring_ = acting_;
+  if (!restoring_.empty()) return absl::OkStatus();
+  restoring_ = acting_;
+  restored_ = KeptEpoch(epoch);
   return absl::OkStatus();
+}
+
+// The acting scheduler's. Of a state of an older version nothing but the number is known.
+EpochRecord Schedule::KeptEpoch(int64_t epoch) const {
+  const auto found = kept_epochs_.find(acting_);
+  const bool known = found != kept_epochs_.end() && found->second.epoch == epoch;
+  return known ? found->second : EpochRecord{.epoch = epoch};
 }
 
 absl::Status Schedule::BringBack(const std::string& owner) {
@@ -136,8 +180,8 @@ absl::StatusOr<std::string> Schedule::SaveParameters(int64_t epoch) {
   std::string& mine = files_[acting_];
   const bool shared = std::ranges::any_of(
       files_, [&](const auto& file) { return file.first != acting_ && file.second == mine; });
-  DTNN_ASSIGN_OR_RETURN(const std::string file,
-                        options_.save(acting_, epoch, found->second, shared ? "" : mine));
+  DTNN_ASSIGN_OR_RETURN(const std::string file, options_.save(acting_, KeptEpoch(epoch),
+                                                              found->second, shared ? "" : mine));
   mine = std::filesystem::path(file).filename().string();
   return file;
 }

@@ -12,8 +12,11 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -34,9 +37,15 @@ struct ScheduleOptions {
   // Writes `values` (as ParameterStore::all_values) of the end of `epoch`, which `owner` kept, and
   // returns the file's name; then deletes `previous`, the name without its folder of what the owner
   // had written before, if anything that nobody else needs. Needed by schedulers that save.
-  std::function<absl::StatusOr<std::string>(std::string_view owner, int64_t epoch,
+  std::function<absl::StatusOr<std::string>(std::string_view owner, const EpochRecord& epoch,
                                             const Tensor& values, const std::string& previous)>
       save = {};
+};
+
+// Schedulers whose best values are of other metrics than those that come now.
+struct ForgetfulSchedulers {
+  bool all = false;                                // that watch a metric
+  std::set<std::string, std::less<>> owners = {};  // or those
 };
 
 class Schedule : public Callback, private SchedulerHost {
@@ -48,12 +57,25 @@ class Schedule : public Callback, private SchedulerHost {
   absl::Status OnBatchBegin(const Pass& pass) override;
   absl::Status OnEpochEnd(const Pass& training, const Pass* validation) override;
 
+  // At the end of a run that reached its last epoch, `epochs`, and was not stopped: see
+  // Scheduler::OnRunEnd.
+  absl::Status EndRun(int64_t epochs);
+  // The earlier epoch whose parameters the run ended with; nullopt: it ended with its last.
+  const std::optional<EpochRecord>& restored() const { return restored_; }
+  // That of a run that ended before, for one that finds nothing left to train.
+  void set_restored(std::optional<EpochRecord> epoch) { restored_ = std::move(epoch); }
+
+  // What the schedulers make of the learning rate in that step.
+  double FactorIn(const ScheduleStep& step) const;
+
   // The state of the schedulers, for a checkpoint: numbers, and the parameters that they keep.
   void AddTo(TrainingState& state) const;
   const std::map<std::string, Tensor, std::less<>>& kept() const { return kept_; }
-  // Restores both. InvalidArgument, before anything changes, for the state of other schedulers.
-  absl::Status Restore(const TrainingState& state,
-                       const std::map<std::string, Tensor, std::less<>>& kept);
+  // Restores both, but nothing of `forgetful` schedulers, whose names it returns.
+  // InvalidArgument, before anything changes, for the state of other schedulers.
+  absl::StatusOr<std::vector<std::string>> Restore(
+      const TrainingState& state, const std::map<std::string, Tensor, std::less<>>& kept,
+      const ForgetfulSchedulers& forgetful = {});
 
  private:
   double learning_rate() const override { return trainer_->learning_rate(); }
@@ -61,10 +83,11 @@ class Schedule : public Callback, private SchedulerHost {
   void Stop() override;
   void Say(std::string_view line) override;
   absl::Status KeepParameters() override;
-  absl::Status RestoreParameters() override;
+  absl::Status RestoreParameters(int64_t epoch) override;
   absl::StatusOr<std::string> SaveParameters(int64_t epoch) override;
 
   absl::Status BringBack(const std::string& owner);
+  EpochRecord KeptEpoch(int64_t epoch) const;
 
   Trainer* trainer_;
   ParameterStore* store_;
@@ -73,9 +96,27 @@ class Schedule : public Callback, private SchedulerHost {
   std::vector<std::string> owners_;  // what each scheduler goes by
   std::string acting_;               // of the one whose turn it is
   bool ends_ = false;                // the run, with this epoch, unless it is only interrupted
+  EpochRecord now_;                  // the epoch that schedulers are shown
   std::string restoring_;            // whose parameters the epoch ends with; empty: its own
-  std::map<std::string, Tensor, std::less<>> kept_;        // by owner
+  std::optional<EpochRecord> restored_;
+  std::map<std::string, Tensor, std::less<>> kept_;  // by owner
+  std::map<std::string, EpochRecord, std::less<>> kept_epochs_;
   std::map<std::string, std::string, std::less<>> files_;  // written last, by owner
+};
+
+// Ends the schedule's run after a training that reached its last epoch. Must come after what saves
+// the epoch among the callbacks.
+class EndOfRun : public Callback {
+ public:
+  EndOfRun(const Trainer& trainer, Schedule& schedule) : trainer_(trainer), schedule_(schedule) {}
+  absl::Status OnEpochEnd(const Pass& training, const Pass* /*validation*/) override {
+    const bool last = training.epoch + 1 == training.epochs && !trainer_.stopped();
+    return last ? schedule_.EndRun(training.epochs) : absl::OkStatus();
+  }
+
+ private:
+  const Trainer& trainer_;
+  Schedule& schedule_;
 };
 
 }  // namespace dtnn

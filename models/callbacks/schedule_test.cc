@@ -115,23 +115,27 @@ TEST_F(ScheduleTest, EarlyStoppingBringsBackTheBestParameters) {
   ASSERT_TRUE(Train(schedule, 9).ok());
   EXPECT_EQ(trainer_->epochs_done(), 3);
   EXPECT_EQ(Values(store_->all_values()), first);
-  ASSERT_EQ(said_.size(), 1u);
+  ASSERT_EQ(said_.size(), 2u);
   EXPECT_EQ(said_[0],
             "LRScheduler EarlyStopping: metric val_categorical_cross_entropy did not improve for 2 "
             "epochs, stop training!");
+  EXPECT_EQ(said_[1],
+            "LRScheduler EarlyStopping: restored the parameters of epoch 1, which has the best "
+            "val_categorical_cross_entropy");
 }
 
 TEST_F(ScheduleTest, SavesWhatWasKept) {
   std::vector<int64_t> epochs;
   std::vector<double> saved;
   std::vector<std::string> previous_files;
-  const auto save = [&](std::string_view owner, int64_t epoch, const Tensor& values,
+  const auto save = [&](std::string_view owner, const EpochRecord& epoch, const Tensor& values,
                         const std::string& previous) {
     EXPECT_EQ(owner, "model_checkpoint");
-    epochs.push_back(epoch);
+    EXPECT_FALSE(epoch.metrics.empty());
+    epochs.push_back(epoch.epoch);
     saved = Values(values);
     previous_files.push_back(previous);
-    return absl::StrCat("file", epoch);
+    return absl::StrCat("file", epoch.epoch);
   };
   Schedule schedule(
       *trainer_, *store_, *device_,
@@ -180,10 +184,10 @@ TEST_F(ScheduleTest, ParametersAreBroughtBackWhenAllSchedulersHaveSeenTheEpoch) 
   Schedule schedule(*trainer_, *store_, *device_,
                     {.schedulers = schedulers,
                      .say = say_,
-                     .save = [&](std::string_view, int64_t epoch, const Tensor& values,
+                     .save = [&](std::string_view, const EpochRecord& epoch, const Tensor& values,
                                  const std::string&) -> absl::StatusOr<std::string> {
-                       saved[epoch] = Values(values);
-                       return absl::StrCat("file", epoch);
+                       saved[epoch.epoch] = Values(values);
+                       return absl::StrCat("file", epoch.epoch);
                      }});
   EpochParameters parameters(*store_);
   Callback* const callbacks[] = {&parameters, &schedule};
@@ -193,6 +197,94 @@ TEST_F(ScheduleTest, ParametersAreBroughtBackWhenAllSchedulersHaveSeenTheEpoch) 
   for (size_t epoch = 1; epoch <= 3; ++epoch) {
     EXPECT_EQ(saved.at(int64_t(epoch)), parameters.of_epoch[epoch - 1]) << "epoch " << epoch;
   }
+}
+
+// Keeps what every epoch came to.
+class EpochMetricsOf : public Callback {
+ public:
+  absl::Status OnEpochEnd(const Pass& training, const Pass* validation) override {
+    of_epoch.push_back({.epoch = training.epoch + 1, .metrics = MetricsOf(training, validation)});
+    return absl::OkStatus();
+  }
+  std::vector<EpochRecord> of_epoch;
+};
+
+// Which epoch the parameters are of is known with its metrics, here and where the run is resumed.
+TEST_F(ScheduleTest, TheEpochThatIsRestoredIsKnown) {
+  const auto make = [&] {
+    return Schedule(*trainer_, *store_, *device_,
+                    {.schedulers = {std::make_shared<EarlyStopping>(
+                         EarlyStoppingOptions{.better = Better::kLarger, .patience = 3})},
+                     .say = say_,
+                     .save = nullptr});
+  };
+  Schedule first = make();
+  EpochMetricsOf metrics;
+  Callback* const callbacks[] = {&metrics, &first};
+  ASSERT_TRUE(trainer_->Train(*loader_, loader_.get(), 2, callbacks).ok());
+  EXPECT_FALSE(first.restored().has_value());
+  TrainingState state;
+  first.AddTo(state);
+  Schedule second = make();
+  ASSERT_TRUE(second.Restore(state, first.kept()).ok());
+  ASSERT_TRUE(Train(second, 20).ok());
+  EXPECT_EQ(trainer_->epochs_done(), 4);
+  ASSERT_TRUE(second.restored().has_value());
+  EXPECT_EQ(*second.restored(), metrics.of_epoch[0]);
+}
+
+// Checkpoints keep what the last epoch came to: the run may have more epochs one day.
+TEST_F(ScheduleTest, ARunThatIsNotStoppedEndsWithTheBestAfterItsLastEpoch) {
+  Schedule schedule(*trainer_, *store_, *device_,
+                    {.schedulers = {std::make_shared<EarlyStopping>(
+                         EarlyStoppingOptions{.better = Better::kLarger, .patience = 9})},
+                     .say = say_,
+                     .save = nullptr});
+  EpochParameters at_schedule(*store_);
+  EndOfRun end(*trainer_, schedule);
+  EpochMetricsOf metrics;
+  Callback* const callbacks[] = {&metrics, &schedule, &at_schedule, &end};
+  ASSERT_TRUE(trainer_->Train(*loader_, loader_.get(), 3, callbacks).ok());
+  ASSERT_EQ(at_schedule.of_epoch.size(), 3u);
+  EXPECT_NE(at_schedule.of_epoch[2], at_schedule.of_epoch[0]) << "what checkpoints save";
+  EXPECT_EQ(Values(store_->all_values()), at_schedule.of_epoch[0]);
+  ASSERT_TRUE(schedule.restored().has_value());
+  EXPECT_EQ(*schedule.restored(), metrics.of_epoch[0]);
+}
+
+TEST_F(ScheduleTest, ForgetfulSchedulersBeginAnew) {
+  const auto make = [&] {
+    return Schedule(
+        *trainer_, *store_, *device_,
+        {.schedulers = {std::make_shared<WarmUp>(WarmUpOptions{.batches = 3}),
+                        std::make_shared<EarlyStopping>(EarlyStoppingOptions{}),
+                        std::make_shared<ModelCheckpoint>(ModelCheckpointOptions{.save_freq = 1})},
+         .say = say_,
+         .save = [&](std::string_view, const EpochRecord&, const Tensor&,
+                     const std::string&) -> absl::StatusOr<std::string> { return "file"; }});
+  };
+  Schedule first = make(), fresh = make();
+  ASSERT_TRUE(Train(first, 1).ok());
+  TrainingState state, new_state;
+  first.AddTo(state);
+  fresh.AddTo(new_state);
+  ASSERT_NE(state.schedulers, new_state.schedulers);
+  const auto after = [&](const ForgetfulSchedulers& forgetful,
+                         const std::vector<std::string>& forgotten) {
+    Schedule second = make();
+    EXPECT_EQ(*second.Restore(state, first.kept(), forgetful), forgotten);
+    TrainingState restored;
+    second.AddTo(restored);
+    EXPECT_EQ(second.kept().size(), 2 - forgotten.size());
+    return restored;
+  };
+  TrainingState expected = state;
+  EXPECT_EQ(after({}, {}), expected);
+  expected.schedulers["early_stopping"] = new_state.schedulers["early_stopping"];
+  expected.kept_epochs.erase("early_stopping");
+  EXPECT_EQ(after({.owners = {"early_stopping", "warm_up"}}, {"early_stopping"}), expected);
+  expected.schedulers["model_checkpoint"] = new_state.schedulers["model_checkpoint"];
+  EXPECT_EQ(after({.all = true}, {"early_stopping", "model_checkpoint"}), new_state);
 }
 
 // One keeps the best epoch, the other the worst.
@@ -212,10 +304,10 @@ TEST_F(ScheduleTest, TwoSchedulersOfAKindAreKeptApart) {
     return Schedule(*trainer_, *store_, *device_,
                     {.schedulers = {checkpoint(Better::kLarger), checkpoint(Better::kSmaller)},
                      .say = say_,
-                     .save = [&](std::string_view owner, int64_t epoch, const Tensor&,
+                     .save = [&](std::string_view owner, const EpochRecord& epoch, const Tensor&,
                                  const std::string& previous) -> absl::StatusOr<std::string> {
-                       files.push_back({std::string(owner), epoch, previous});
-                       return absl::StrCat("file", epoch);
+                       files.push_back({std::string(owner), epoch.epoch, previous});
+                       return absl::StrCat("file", epoch.epoch);
                      }});
   };
   Schedule first = make();
@@ -264,7 +356,7 @@ TEST_F(ScheduleTest, StateGoesOverToAnotherSchedule) {
   ASSERT_TRUE(Train(second, 20).ok());
   EXPECT_EQ(trainer_->epochs_done(), 4);
   Schedule other(*trainer_, *store_, *device_, {});
-  const absl::Status status = other.Restore(state, {});
+  const absl::Status status = other.Restore(state, {}).status();
   EXPECT_EQ(status.message(), "the run was started with the schedulers early_stopping, not none");
 }
 

@@ -58,6 +58,12 @@ void ToProto(const RunSettings& settings, proto::RunSettings* message) {
     (*message->mutable_optimizer())[name] = value;
   message->set_clip_norm(settings.clip_norm);
   message->set_label_smoothing(settings.label_smoothing);
+  for (const RunChoice& choice : settings.choices) {
+    proto::RunChoice* const added = message->add_choices();
+    added->set_what(choice.what);
+    added->set_value(choice.value);
+  }
+  message->set_epochs(settings.epochs);
 }
 
 RunSettings FromProto(const proto::RunSettings& message) {
@@ -75,6 +81,10 @@ RunSettings FromProto(const proto::RunSettings& message) {
       .clip_norm = message.clip_norm(),
       .label_smoothing = message.label_smoothing()};
   for (const auto& [name, value] : message.optimizer()) settings.optimizer[name] = value;
+  for (const proto::RunChoice& choice : message.choices()) {
+    settings.choices.push_back({.what = choice.what(), .value = choice.value()});
+  }
+  settings.epochs = message.epochs();
   return settings;
 }
 
@@ -93,6 +103,14 @@ void ToProto(const TrainingState& state, proto::TrainingState* message) {
     for (double value : values) scheduler.add_values(value);
   }
   for (const auto& [name, file] : state.files) (*message->mutable_files())[name] = file;
+  for (const auto& [name, record] : state.kept_epochs) {
+    proto::EpochRecord& kept = (*message->mutable_kept_epochs())[name];
+    kept.set_epoch(record.epoch);
+    for (const auto& [metric, value] : record.metrics) {
+      kept.add_metric(metric);
+      kept.add_value(value);
+    }
+  }
   proto::SamplerSettings* sampler = message->mutable_sampler();
   sampler->set_batch(state.sampler.batch);
   sampler->set_ranks(state.sampler.ranks);
@@ -119,6 +137,13 @@ TrainingState FromProto(const proto::TrainingState& message) {
     state.schedulers[name].assign(scheduler.values().begin(), scheduler.values().end());
   }
   for (const auto& [name, file] : message.files()) state.files[name] = file;
+  for (const auto& [name, kept] : message.kept_epochs()) {
+    EpochRecord& record = state.kept_epochs[name];
+    record.epoch = kept.epoch();
+    for (int i = 0; i < std::min(kept.metric_size(), kept.value_size()); ++i) {
+      record.metrics.emplace_back(kept.metric(i), kept.value(i));
+    }
+  }
   const proto::SamplerSettings& sampler = message.sampler();
   state.sampler = {.batch = sampler.batch(),
                    .ranks = sampler.ranks(),

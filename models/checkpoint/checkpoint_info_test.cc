@@ -32,6 +32,7 @@ CheckpointInfo Some() {
   info.training.schedulers["warm_up"] = {};
   info.training.schedulers["early_stopping"] = {0.25, std::numeric_limits<double>::infinity()};
   info.training.files["model_checkpoint"] = "model-vgg16-epoch-2.npz";
+  info.training.kept_epochs["early_stopping"] = {.epoch = 2, .metrics = {{"mse", 0.5}, {"mae", 1}}};
   info.training.sampler = {
       .batch = 64,
       .ranks = 4,
@@ -52,7 +53,9 @@ CheckpointInfo Some() {
                    .learning_rate = 0.5,
                    .optimizer = {{"beta1", 0.9}, {"decay", 0}},
                    .clip_norm = 2,
-                   .label_smoothing = 0.1};
+                   .label_smoothing = 0.1,
+                   .choices = {{.what = "--loss-func", .value = "mse"}, {.what = "x", .value = ""}},
+                   .epochs = 12};
   info.loss_scale = {.scale = 1024, .good_steps = 7, .skipped_steps = 3};
   return info;
 }

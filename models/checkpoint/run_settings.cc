@@ -1,9 +1,11 @@
 #include "models/checkpoint/run_settings.h"
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "tensor/text/one_line.h"
 #include "tensor/text/str_cat.h"
 
 namespace dtnn {
@@ -17,10 +19,15 @@ std::string ValueOf(const std::map<std::string, double, std::less<>>& constants,
 
 }  // namespace
 
-std::vector<Difference> Differences(const RunSettings& was, const RunSettings& now) {
-  std::vector<Difference> differences;
+std::vector<SettingChange> Changes(const RunSettings& was, const RunSettings& now) {
+  std::vector<SettingChange> changes;
+  const auto add = [&](Difference difference, bool other_metrics = false) {
+    changes.push_back({.difference = std::move(difference),
+                       .may_change = MayChange::kAfterAnEpoch,
+                       .other_metrics = other_metrics});
+  };
   if (const std::optional<Difference> data = FirstDifference(was.data, now.data)) {
-    differences.push_back(*data);
+    add(*data, /*other_metrics=*/true);
   }
   std::set<std::string> names;
   for (const auto* constants : {&was.optimizer, &now.optimizer}) {
@@ -32,16 +39,26 @@ std::vector<Difference> Differences(const RunSettings& was, const RunSettings& n
         before->second == after->second) {
       continue;
     }
-    differences.push_back({StrCat(name, " of the optimizer"), ValueOf(was.optimizer, name),
-                           ValueOf(now.optimizer, name)});
+    add({StrCat(name, " of the optimizer"), ValueOf(was.optimizer, name),
+         ValueOf(now.optimizer, name)});
   }
-  for (const auto& [what, member] :
-       {std::pair("norm that gradients are clipped to", &RunSettings::clip_norm),
-        std::pair("label smoothing", &RunSettings::label_smoothing)}) {
-    if (was.*member == now.*member) continue;
-    differences.push_back({what, StrCat(was.*member), StrCat(now.*member)});
+  if (was.clip_norm != now.clip_norm) {
+    add({"norm that gradients are clipped to", StrCat(was.clip_norm), StrCat(now.clip_norm)});
   }
-  return differences;
+  if (was.label_smoothing != now.label_smoothing) {
+    add({"label smoothing", StrCat(was.label_smoothing), StrCat(now.label_smoothing)},
+        /*other_metrics=*/true);
+  }
+  for (const RunChoice& choice : now.choices) {
+    const auto before = std::ranges::find(was.choices, choice.what, &RunChoice::what);
+    if (before == was.choices.end() || before->value == choice.value) continue;
+    changes.push_back(
+        {.difference = {choice.what, OneLine(before->value, 500), OneLine(choice.value, 500)},
+         .may_change = choice.may_change,
+         .other_metrics = choice.other_metrics,
+         .of_scheduler = choice.of_scheduler});
+  }
+  return changes;
 }
 
 }  // namespace dtnn

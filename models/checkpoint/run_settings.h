@@ -1,10 +1,11 @@
-// The data of a run, and the constants of its optimizer and loss: what defines it besides network,
-// parameters and progress. A checkpoint contains it, so that a run that resumes with something else
-// is refused or warns.
+// What defines a run besides network, parameters and progress: its data, the constants of its
+// optimizer and loss, and whatever else decides what it computes. A checkpoint contains it, so that
+// a run that resumes with something else is refused or warns.
 
 #ifndef DTNN_MODELS_CHECKPOINT_RUN_SETTINGS_H_
 #define DTNN_MODELS_CHECKPOINT_RUN_SETTINGS_H_
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -14,18 +15,48 @@
 
 namespace dtnn {
 
+// Whether a setting may change where a run resumes.
+enum class MayChange : uint8_t {
+  kYes,           // with a warning
+  kAfterAnEpoch,  // likewise, but not within one: its samples or its steps would not be of one kind
+  kNever,
+};
+
+// One more setting, in words: "validation" of "0.2 of the training samples". The rules are those of
+// the run that resumes; files have only the words.
+struct RunChoice {
+  std::string what, value;
+  MayChange may_change = MayChange::kYes;
+  // Metrics before and after cannot be compared, so that schedulers forget their best values: all
+  // of them, or the one of this name.
+  bool other_metrics = false;
+  std::string of_scheduler = {};
+
+  friend bool operator==(const RunChoice&, const RunChoice&) = default;
+};
+
 struct RunSettings {
   DataFingerprint data = {};                                  // of the training split
   double learning_rate = 0;                                   // the first one, before schedules
   std::map<std::string, double, std::less<>> optimizer = {};  // its constants by name
   double clip_norm = 0;
   double label_smoothing = 0;
+  std::vector<RunChoice> choices = {};
+  int64_t epochs = 0;  // that the run is to have; 0: not known. A resumed run may have more
 
   friend bool operator==(const RunSettings&, const RunSettings&) = default;
 };
 
-// What may change between epochs, but not within one: all differences except for the learning rate.
-std::vector<Difference> Differences(const RunSettings& was, const RunSettings& now);
+struct SettingChange {
+  Difference difference;
+  MayChange may_change = MayChange::kYes;
+  bool other_metrics = false;
+  std::string of_scheduler = {};
+};
+
+// All that differ but the learning rate and the number of epochs. A choice that one of the two does
+// not have is not compared: an older version did not know it.
+std::vector<SettingChange> Changes(const RunSettings& was, const RunSettings& now);
 
 }  // namespace dtnn
 

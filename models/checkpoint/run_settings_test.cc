@@ -9,6 +9,12 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
+std::vector<Difference> Differences(const RunSettings& was, const RunSettings& now) {
+  std::vector<Difference> differences;
+  for (const SettingChange& change : Changes(was, now)) differences.push_back(change.difference);
+  return differences;
+}
+
 TEST(RunSettingsTest, EveryDifferenceIsNamedWithBothValues) {
   const RunSettings was = {.data = {.dataset = "mnist", .samples = 60000, .contents = 1},
                            .learning_rate = 0.1,
@@ -34,6 +40,35 @@ TEST(RunSettingsTest, EveryDifferenceIsNamedWithBothValues) {
   EXPECT_THAT(Differences(was, now),
               ElementsAre(Difference{"decay of the optimizer", "0", "none"},
                           Difference{"rho of the optimizer", "none", "0.5"}));
+}
+
+TEST(RunSettingsTest, DataAndTheLossMakeMetricsOthers) {
+  const RunSettings was = {.data = {.contents = 1}};
+  RunSettings data = was, smoothed = was, clipped = was;
+  data.data.contents = 2;
+  smoothed.label_smoothing = 0.5;
+  clipped.clip_norm = 1;
+  EXPECT_TRUE(Changes(was, data).at(0).other_metrics);
+  EXPECT_TRUE(Changes(was, smoothed).at(0).other_metrics);
+  EXPECT_FALSE(Changes(was, clipped).at(0).other_metrics);
+  EXPECT_EQ(Changes(was, clipped).at(0).may_change, MayChange::kAfterAnEpoch);
+}
+
+TEST(RunSettingsTest, ChoicesAreComparedByTheRulesOfTheRunThatResumes) {
+  const RunSettings was = {.choices = {{"loss", "mse"}, {"old", "1"}, {"same", "x"}}};
+  const RunSettings now = {.choices = {{.what = "loss",
+                                        .value = "mae",
+                                        .may_change = MayChange::kNever,
+                                        .other_metrics = true,
+                                        .of_scheduler = "early_stopping"},
+                                       {"new", "2"},
+                                       {"same", "x"}}};
+  const std::vector<SettingChange> changes = Changes(was, now);
+  ASSERT_EQ(changes.size(), 1u) << "what only one of them knows is not compared";
+  EXPECT_EQ(changes[0].difference, (Difference{"loss", "mse", "mae"}));
+  EXPECT_EQ(changes[0].may_change, MayChange::kNever);
+  EXPECT_TRUE(changes[0].other_metrics);
+  EXPECT_EQ(changes[0].of_scheduler, "early_stopping");
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "data/normalize.h"
@@ -56,6 +57,14 @@ struct MetricSums {
   friend bool operator==(const MetricSums&, const MetricSums&) = default;
 };
 
+// What an epoch came to, by name.
+struct EpochRecord {
+  int64_t epoch = 0;  // finished epochs, from 1
+  std::vector<std::pair<std::string, double>> metrics = {};
+
+  friend bool operator==(const EpochRecord&, const EpochRecord&) = default;
+};
+
 struct TrainingState {
   int64_t epoch = 0;          // in progress or next, from 0
   int64_t step_in_epoch = 0;  // steps of that epoch that are done, after `sampler.first` samples
@@ -72,6 +81,9 @@ struct TrainingState {
   // By scheduler, the name without its folder of the file that it wrote last, for the next one to
   // take its place.
   std::map<std::string, std::string, std::less<>> files = {};
+
+  // By scheduler, the epoch whose parameters it keeps. None in files of older versions.
+  std::map<std::string, EpochRecord, std::less<>> kept_epochs = {};
 
   SamplerSettings sampler = {};
 

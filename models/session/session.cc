@@ -201,14 +201,20 @@ absl::Status Session::Fit(const Dataset& data, const FitOptions& options) {
   Schedule schedule(*trainer_, *store_, *context_, {.schedulers = options.schedulers});
   LastMetrics last_metrics;
   std::vector<Callback*> callbacks = options.callbacks;
+  EndOfRun end(*trainer_, schedule);
   callbacks.push_back(&schedule);
   callbacks.push_back(&last_metrics);
+  callbacks.push_back(&end);
   const absl::Status status =
       trainer_->Train(*training, validation.get(), options.epochs, callbacks);
   TrainingRecord& record = model_.description.training;
   record.dataset = std::string(data.name());
-  record.epochs = epochs_before_ + trainer_->epochs_done();
-  record.metrics = last_metrics.values();
+  const int64_t done = trainer_->epochs_done();
+  const EpochRecord epoch =
+      schedule.restored().value_or(EpochRecord{.epoch = done, .metrics = last_metrics.values()});
+  record.epochs = epochs_before_ + epoch.epoch;
+  record.run_epochs = epoch.epoch < done ? epochs_before_ + done : 0;
+  record.metrics = epoch.metrics;
   return status;
 }
 

@@ -189,6 +189,27 @@ TEST(SessionTest, SchedulersWatchTheValidation) {
   EXPECT_LT(session->trainer().epochs_done(), 50);
 }
 
+TEST(SessionTest, ASavedModelIsTheBestOfARunThatEndedBeforeItsPatience) {
+  const auto data = Patterns();
+  const auto session = Must(Session::Create(Small(*data), {.learning_rate = 0.05}));
+  // The first epoch has the largest loss.
+  Must(session->Fit(*data,
+                    {.epochs = 3,
+                     .validation_split = 0.25,
+                     .schedulers = {std::make_shared<EarlyStopping>(EarlyStoppingOptions{
+                         .metric = "categorical_cross_entropy", .better = Better::kLarger})}}));
+  const std::string path = File("best.npz");
+  Must(session->Save(path));
+  const TrainingRecord record = Must(Predictor::Load(path))->model().description.training;
+  EXPECT_EQ(record.epochs, 1);
+  EXPECT_EQ(record.run_epochs, 3);
+  const auto first = Must(Session::Create(Small(*data), {.learning_rate = 0.05}));
+  Must(first->Fit(*data, {.epochs = 1, .validation_split = 0.25}));
+  Must(first->Save(path));
+  EXPECT_EQ(record.metrics, Must(Predictor::Load(path))->model().description.training.metrics);
+  EXPECT_EQ(Must(session->Evaluate(*data)).all(), Must(first->Evaluate(*data)).all());
+}
+
 TEST(SessionTest, RanksLearnTogether) {
   const auto data = Patterns();
   const auto loss_with = [&](Communicator* communicator, int64_t batch) {

@@ -16,10 +16,21 @@ absl::Status EarlyStopping::OnEpochEnd(const EpochMetrics& metrics, SchedulerHos
   }
   const int64_t waited = metrics.epoch - best_epoch_;
   if (waited < options_.patience) return absl::OkStatus();
-  if (best_epoch_ > 0) DTNN_RETURN_IF_ERROR(host.RestoreParameters());
   host.Say(StrCat("LRScheduler EarlyStopping: metric ", options_.metric, " did not improve for ",
                   waited, " epochs, stop training!"));
   host.Stop();
+  return best_epoch_ > 0 ? RestoreBest(host) : absl::OkStatus();
+}
+
+absl::Status EarlyStopping::OnRunEnd(int64_t epochs, SchedulerHost& host) {
+  const bool earlier = best_epoch_ > 0 && best_epoch_ < epochs;
+  return earlier ? RestoreBest(host) : absl::OkStatus();
+}
+
+absl::Status EarlyStopping::RestoreBest(SchedulerHost& host) const {
+  DTNN_RETURN_IF_ERROR(host.RestoreParameters(best_epoch_));
+  host.Say(StrCat("LRScheduler EarlyStopping: restored the parameters of epoch ", best_epoch_,
+                  ", which has the best ", options_.metric));
   return absl::OkStatus();
 }
 

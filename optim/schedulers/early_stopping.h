@@ -1,5 +1,5 @@
-// Ends training when a metric has not improved for `patience` epochs, and restores the
-// parameters of its best epoch.
+// Ends training when a metric has not improved for `patience` epochs, and restores the parameters
+// of its best epoch; it does so too at the end of a run that ends before.
 
 #ifndef DTNN_OPTIM_SCHEDULERS_EARLY_STOPPING_H_
 #define DTNN_OPTIM_SCHEDULERS_EARLY_STOPPING_H_
@@ -24,10 +24,13 @@ class EarlyStopping : public Scheduler {
   std::string_view name() const override { return "early_stopping"; }
   std::string_view watched() const override { return options_.metric; }
   absl::Status OnEpochEnd(const EpochMetrics& metrics, SchedulerHost& host) override;
+  absl::Status OnRunEnd(int64_t epochs, SchedulerHost& host) override;
   std::vector<double> State() const override;
   absl::Status Restore(std::span<const double> state) override;
 
  private:
+  absl::Status RestoreBest(SchedulerHost& host) const;
+
   EarlyStoppingOptions options_;
   BestValue best_;
   int64_t best_epoch_ = 0;  // 0: none yet

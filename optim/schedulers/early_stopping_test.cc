@@ -27,10 +27,38 @@ TEST(EarlyStoppingTest, StopsAfterPatienceAndBringsBackTheBest) {
   // An equal value is no improvement.
   EXPECT_EQ(EpochsOf(scheduler, host, {.5, .4, .45, .4, .41, .1, .1}), 5);
   EXPECT_EQ(host.restored, 2);
-  ASSERT_EQ(host.lines.size(), 1u);
+  ASSERT_EQ(host.lines.size(), 2u);
   EXPECT_EQ(host.lines[0],
             "LRScheduler EarlyStopping: metric val_mse did not improve for 3 epochs, stop "
             "training!");
+  EXPECT_EQ(host.lines[1],
+            "LRScheduler EarlyStopping: restored the parameters of epoch 2, which has the best "
+            "val_mse");
+}
+
+TEST(EarlyStoppingTest, ARunThatEndsBeforeItsPatienceEndsWithTheBestToo) {
+  RecordingHost host;
+  EarlyStopping scheduler({.metric = "val_mse", .patience = 3});
+  EXPECT_EQ(EpochsOf(scheduler, host, {.5, .4, .45}), 3);
+  EXPECT_EQ(host.restored, 0) << "the run may have more epochs one day";
+  ASSERT_EQ(scheduler.OnRunEnd(3, host), absl::OkStatus());
+  EXPECT_EQ(host.restored, 2);
+  EXPECT_FALSE(host.stopped);
+  ASSERT_EQ(host.lines.size(), 1u);
+  EXPECT_EQ(host.lines[0],
+            "LRScheduler EarlyStopping: restored the parameters of epoch 2, which has the best "
+            "val_mse");
+}
+
+TEST(EarlyStoppingTest, TheLastEpochIsNotRestoredWhereItIsTheBest) {
+  for (const auto& values : {std::vector<double>{.5, .4}, {kNan}, {}}) {
+    RecordingHost host;
+    EarlyStopping scheduler({.metric = "val_mse", .patience = 3});
+    const int64_t epochs = EpochsOf(scheduler, host, values);
+    ASSERT_EQ(scheduler.OnRunEnd(epochs, host), absl::OkStatus());
+    EXPECT_EQ(host.restored, 0);
+    EXPECT_TRUE(host.lines.empty());
+  }
 }
 
 TEST(EarlyStoppingTest, AnImprovementInTheLastMomentGoesOn) {

@@ -60,9 +60,10 @@ class SchedulerHost {
   // state of a run: who resumes a scheduler brings back the set that it kept.
   // Keeps the current parameters, in place of the set before.
   virtual absl::Status KeepParameters() = 0;
-  // Makes the kept set the current parameters as soon as all schedulers have seen the epoch, since
-  // others still look at what it came to. Of several that ask, the first gets its own.
-  virtual absl::Status RestoreParameters() = 0;
+  // Makes the kept set, which is that of `epoch`, the current parameters as soon as all schedulers
+  // have seen the epoch, since others still look at what it came to. Of several that ask, the first
+  // gets its own.
+  virtual absl::Status RestoreParameters(int64_t epoch) = 0;
   // Writes the kept set, which is that of `epoch`, to a file, then deletes the one that the
   // scheduler had written before. Returns the file's name.
   virtual absl::StatusOr<std::string> SaveParameters(int64_t epoch) = 0;
@@ -85,6 +86,13 @@ class Scheduler {
 
   // After the last epoch's OnEpochEnd of all schedulers: what still has to be done, is.
   virtual absl::Status OnTrainEnd(SchedulerHost& /*host*/) { return absl::OkStatus(); }
+
+  // After a run that reached its last epoch, `epochs`, and was not stopped. Checkpoints are written
+  // by then, so that a run with more epochs continues with what the last one came to. Only to
+  // restore parameters.
+  virtual absl::Status OnRunEnd(int64_t /*epochs*/, SchedulerHost& /*host*/) {
+    return absl::OkStatus();
+  }
 
   // All that it remembers from epoch to epoch, for checkpoints: after Restore it continues bit for
   // bit. InvalidArgument for a state of another length than its own.

@@ -81,6 +81,16 @@ TEST_P(BenchmarkRanksTest, RankZeroSpeaksForAll) {
   EXPECT_THAT(outcome.text, HasSubstr("mpi_processes                  : " + std::to_string(ranks)));
 }
 
+// It has one meaning: the rate that training began with, of all ranks.
+TEST(BenchmarkRanksTest, AModelSaysTheRateThatRanksBeganWith) {
+  const std::string model = NewFolder("first_rate") + "/m.safetensors";
+  const Outcome outcome =
+      RunJob(2, With(kSmallRun, {"--parallel=data", "--learning-rate-scaling=multiply",
+                                 "--learning-rate=0.25", "--save-model=" + model}));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.text;
+  EXPECT_EQ(FractionBehind("learning_rate: ", Contents(model)), 0.5);
+}
+
 // The metrics of every epoch, in full precision, of a network without dropout.
 std::string History(int ranks, const std::vector<std::string>& more) {
   const std::string file = NewFolder("history") + "/h.csv";
@@ -323,14 +333,13 @@ TEST(BenchmarkRanksTest, ARefusedResumeIsToldOnceAndChangesNothing) {
 }
 
 TEST(BenchmarkRanksTest, WarningsComeOnce) {
-  const Outcome outcome =
-      RunJob(3, With(kSmallRun, {"--parallel=data", "--quiet", "--batch-size=25", "--resume",
-                                 "--checkpoint-dir=" + NewFolder("warnings")}));
+  const Outcome outcome = RunJob(
+      3, With(kSmallRun, {"--parallel=data", "--quiet", "--batch-size=25", "--optimizer-rho=0.5"}));
   EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
   EXPECT_EQ(Count(outcome.text, "warning: "), 2) << outcome.text;
   EXPECT_THAT(outcome.text, HasSubstr("benchmark: warning: --batch-size=25: is more than a rank's "
                                       "share of the 71 samples to train on, 24: "));
-  EXPECT_THAT(outcome.text, HasSubstr(" contains no checkpoint; starting a new run\n"));
+  EXPECT_THAT(outcome.text, HasSubstr("--optimizer-rho has no effect with --optimizer=sgd\n"));
 }
 
 TEST(BenchmarkRanksTest, AFileThatOneRankLacksEndsAll) {
@@ -490,7 +499,7 @@ TEST(BenchmarkRanksTest, EachRankWarnsOfCheckpointsOfItsOwn) {
 TEST(BenchmarkRanksTest, ASignalToMpirunSavesTheRun) {
   const std::string folder = NewFolder("signal");
   const std::vector<std::string> run =
-      With(kSmallRun, {"--parallel=data", "--batch-size=4",
+      With(kSmallRun, {"--parallel=data", "--batch-size=4", "--learning-rate=0.001",
                        "--schedulers=", "--checkpoint-dir=" + folder, "--checkpoint-freq=10000"});
   MpiJob job(kProgram, With(run, {"--num-epochs=10000"}), {.ranks = 3});
   ASSERT_TRUE(job.ReadUntil(" 3/10000"));

@@ -182,7 +182,7 @@ TEST_F(StoppedRunTest, AFolderForCheckpointsIsOfOneRunAtATime) {
   std::vector<std::string> arguments = Arguments(folder);
   Process first(kProgram, arguments);
   ASSERT_TRUE(first.ReadUntil("**** Training..."));
-  arguments.push_back("--resume");
+  arguments.push_back("--resume=if-there");
   const Outcome second = Run(arguments);
   EXPECT_EQ(second.exit_code, 1);
   EXPECT_THAT(second.text,
@@ -310,9 +310,8 @@ TEST(BenchmarkStateTest, WhatIsProbablyAMistakeIsWarnedOf) {
   const auto errors = [](const std::string& options) {
     return Launch(std::string(kSmallRun) + options + " 2>&1 >/dev/null").text;
   };
-  const std::string fresh = "--resume --checkpoint-dir=" + folder;
-  EXPECT_EQ(errors(fresh + "/a --quiet"), "benchmark: warning: --resume: " + folder +
-                                              "/a contains no checkpoint; starting a new run\n");
+  const std::string fresh = "--resume=if-there --checkpoint-dir=" + folder;
+  EXPECT_EQ(errors(fresh + "/a --quiet"), "");
   EXPECT_EQ(errors(fresh + "/a --num-epochs=2"), "");
   EXPECT_EQ(errors(fresh + "/a --num-epochs=2 --quiet"),
             "benchmark: warning: --resume: all epochs of --num-epochs=2 are already done; to "

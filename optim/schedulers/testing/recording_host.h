@@ -24,7 +24,8 @@ class RecordingHost : public SchedulerHost {
     kept = epoch;
     return absl::OkStatus();
   }
-  absl::Status RestoreParameters() override {
+  absl::Status RestoreParameters(int64_t of_epoch) override {
+    if (of_epoch != kept) return absl::InvalidArgumentError("another epoch is kept");
     restored = kept;
     return absl::OkStatus();
   }
