@@ -117,8 +117,9 @@ absl::Status Conv2dSpec::Validate() const {
                                    padding.vertical, dilation.vertical));
   DTNN_RETURN_IF_ERROR(CheckOutput("width", width, out_width(), kernel.horizontal,
                                    padding.horizontal, dilation.horizontal));
-  DTNN_RETURN_IF_ERROR(CheckTaps("height", height, kernel.vertical));
-  DTNN_RETURN_IF_ERROR(CheckTaps("width", width, kernel.horizontal));
+  DTNN_RETURN_IF_ERROR(CheckTaps("padded height", height + 2 * padding.vertical, kernel.vertical));
+  DTNN_RETURN_IF_ERROR(
+      CheckTaps("padded width", width + 2 * padding.horizontal, kernel.horizontal));
   DTNN_RETURN_IF_ERROR(CheckTaps("output height", out_height(), kernel.vertical));
   DTNN_RETURN_IF_ERROR(CheckTaps("output width", out_width(), kernel.horizontal));
   DTNN_RETURN_IF_ERROR(CheckCount("input", {batch, height, width, channels}));

@@ -61,7 +61,8 @@ TEST(Conv2dSpecTest, NamesTheFieldThatIsWrong) {
   expect([](auto& s) { s.kernel = Pair(1, 12); }, "output width");
   expect([](auto& s) { s.channels = s.filters = 1 << 20; },
          "the filter exceeds 1099511627776 bytes");
-  expect([](auto& s) { s.width = 1 << 22; }, "width is 4194304, expected at most 1398101");
+  expect([](auto& s) { s.width = 1 << 22; },
+         "padded width is 4194306, expected at most 1398101 with a kernel of 3");
   EXPECT_TRUE(Small().Validate().ok());
 }
 
@@ -81,6 +82,29 @@ TEST(CreateConv2dTest, PaddingThatMakesTheOutputHugeIsAStatus) {
               std::string::npos)
         << spec.Validate();
   }
+}
+
+// Nor for a padding that a large stride, or a large dilation, makes up for.
+TEST(CreateConv2dTest, PaddingBeyondTheTablesIsAStatus) {
+  const auto context = *DeviceContext::Create(Device::Cpu());
+  const auto expect_refused = [&](auto change) {
+    Conv2dSpec spec;
+    spec.batch = spec.channels = spec.filters = 1;
+    spec.height = spec.width = spec.kernel.vertical = spec.kernel.horizontal = 2;
+    change(spec);
+    for (const std::string_view variant : Conv2dVariantNames()) {
+      const absl::Status status = CreateConv2d(*context, spec, variant).status();
+      EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+      EXPECT_NE(std::string(status.message()).find("padded "), std::string::npos) << status;
+    }
+  };
+  expect_refused([](auto& s) { s.stride = 1 << 28, s.padding = (1 << 30) - 1; });
+  expect_refused([](auto& s) {
+    s.kernel = Pair(2, 4), s.stride = Pair(1 << 20, 2501);
+    s.padding = Pair((1 << 30) - 2, 1 << 30);
+  });
+  expect_refused([](auto& s) { s.padding = 1 << 29, s.dilation = 1 << 30; });
+  expect_refused([](auto& s) { s.padding = Pair(1 << 21, 0), s.stride = Pair(1 << 20, 1); });
 }
 
 TEST(CreateConv2dTest, NamesTheVariantsAndTheReason) {
@@ -160,6 +184,91 @@ TEST(AutomaticVariantTest, DirectIsForFewChannelsAndFilters) {
   EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.channels = spec.filters = 64; }), "---");
   EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.kernel = 1, spec.padding = 0; }), "-d-");
   EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.stride = 2; }), "---");
+}
+
+// The automatic choice on both sides of each of its limits; a wrong one would only cost time.
+TEST(AutomaticVariantTest, AtItsLimits) {
+  struct Case {
+    const char* chosen;  // i2c, gemm, direct, winograd, depthwise (p): forward, data, filter
+    int64_t batch, height, width, channels, filters;
+    Pair kernel, padding;
+    Pair dilation = 1;
+    int64_t groups = 1;
+  };
+  const Case cases[] = {
+      // winograd: 4 channels and filters, 144 of their products,
+      {"www", 64, 16, 16, 4, 36, 3, 1},
+      {"ggg", 64, 16, 16, 4, 35, 3, 1},
+      {"ggg", 64, 16, 16, 3, 64, 3, 1},
+      {"www", 64, 16, 16, 36, 4, 3, 1},
+      {"ggg", 64, 16, 16, 64, 3, 3, 1},
+      {"www", 64, 16, 16, 12, 12, 3, 1},
+      // one and a half times as few products,
+      {"www", 64, 3, 16, 64, 64, 3, 1},
+      {"ggg", 64, 2, 16, 64, 64, 3, 1},
+      {"www", 64, 4, 4, 64, 64, 3, 1},
+      {"ggg", 64, 3, 3, 64, 64, 3, 1},
+      // 16 tiles for the gradient of the input, and for that of the filter more the less they save.
+      {"www", 1, 16, 16, 64, 64, 3, 1},
+      {"wgw", 1, 12, 20, 64, 64, 3, 1},
+      {"wgg", 1, 12, 16, 64, 64, 3, 1},
+      {"wgw", 1, 12, 12, 64, 64, 5, 2},
+      {"wgg", 1, 8, 16, 64, 64, 5, 2},
+      // direct: fewer than 16 results of a pixel, from at most 32,
+      {"ddg", 64, 28, 28, 3, 15, 3, 1},
+      {"gdg", 64, 28, 28, 3, 16, 3, 1},
+      {"gdg", 64, 28, 28, 3, 32, 3, 1},
+      {"ggg", 64, 28, 28, 3, 33, 3, 1},
+      // for the filter 8 filters and 4 channels,
+      {"ddd", 64, 28, 28, 4, 8, 3, 1},
+      {"ddg", 64, 28, 28, 5, 8, 3, 1},
+      {"ddg", 64, 28, 28, 4, 9, 3, 1},
+      // 4 results where there is one tap,
+      {"ddg", 64, 28, 28, 3, 4, 1, 0},
+      {"gdg", 64, 28, 28, 3, 5, 1, 0},
+      {"dgg", 64, 28, 28, 5, 4, 1, 0},
+      // maps of 8 columns, twice as wide as the kernel reaches,
+      {"ddd", 64, 28, 8, 3, 8, 3, 1},
+      {"ggg", 64, 28, 7, 3, 8, 3, 1},
+      {"ddd", 64, 28, 12, 3, 8, Pair(1, 7), Pair(0, 3)},
+      {"ggg", 64, 28, 11, 3, 8, Pair(1, 7), Pair(0, 3)},
+      // 64 rows from the first tap to the last, and 4096 terms of a sum.
+      {"ddd", 1, 200, 28, 3, 8, 3, Pair(32, 1), Pair(32, 1)},
+      {"ggg", 1, 200, 28, 3, 8, 3, Pair(33, 1), Pair(33, 1)},
+      {"dgg", 1, 28, 28, 32, 8, 11, 5},
+      {"ggg", 1, 29, 29, 32, 8, 12, 6},
+      // depthwise: more than one channel.
+      {"ppp", 1, 28, 28, 2, 2, 3, 1, 1, 2},
+      {"ddd", 1, 28, 28, 1, 1, 3, 1, 1, 1},
+  };
+  for (const Case& c : cases) {
+    Conv2dSpec spec;
+    spec.batch = c.batch, spec.height = c.height, spec.width = c.width;
+    spec.channels = c.channels, spec.filters = c.filters, spec.groups = c.groups;
+    spec.kernel = c.kernel, spec.padding = c.padding, spec.dilation = c.dilation;
+    ASSERT_EQ(spec.Validate(), absl::OkStatus());
+    std::string chosen;
+    for (const conv::Direction direction : conv::kDirections) {
+      const std::string_view name = AutomaticVariant(spec, direction);
+      chosen += name == "depthwise" ? 'p' : name[0];
+    }
+    EXPECT_EQ(chosen, c.chosen) << spec.ToString();
+  }
+}
+
+// Above 3 MB of transformed elements a filter is not kept, since it would come from memory.
+TEST(WinogradTest, KeepsFiltersUpToALimit) {
+  const auto context = *DeviceContext::Create(Device::Cpu());
+  const auto kept = [&](int64_t filters) {
+    Conv2dSpec spec = Small();
+    spec.height = spec.width = 16, spec.channels = 128, spec.filters = filters;
+    return (*CreateConv2d(
+                *context, spec, "winograd",
+                {.directions = conv::Only(conv::Direction::kForward), .keeps_filter = true}))
+        ->kept_bytes();
+  };
+  EXPECT_GT(kept(170), 128u * 170 * 36 * sizeof(float) - 1);  // 3 133 440 bytes of 3 145 728
+  EXPECT_EQ(kept(171), 0u);
 }
 
 TEST(CreateConv2dTest, ChoosesAVariantPerDirection) {

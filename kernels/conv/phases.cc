@@ -34,15 +34,34 @@ std::vector<Phase> Phases(Direction direction, int64_t x, int64_t y, int64_t ker
       const int64_t strided = first + padding - k * dilation;
       if (strided % stride == 0) taps.push_back({k, strided / stride});
     }
+    if (taps.empty()) continue;
     Phase phase;
     phase.first = first, phase.step = stride, phase.inputs = y;
     phase.count = CeilDiv(x - first, stride);
     phases.push_back(WithTaps(phase, std::move(taps)));
   }
+  if (phases.empty()) {
+    Phase phase;
+    phase.step = stride, phase.inputs = y;
+    phase.count = CeilDiv(x, stride);
+    phases.push_back(phase);
+  }
   return phases;
 }
 
 }  // namespace
+
+int64_t Phase::EndOfStretch(int64_t result, int64_t end) const {
+  for (const Tap& tap : taps) {
+    // The first result that reads an input at or after the first one, and after the last one.
+    const int64_t begins = CeilDiv(std::max<int64_t>(0, -tap.offset), in_step);
+    const int64_t ends = CeilDiv(std::max<int64_t>(0, inputs - tap.offset), in_step);
+    for (const int64_t edge : {begins, ends}) {
+      if (edge > result) end = std::min(end, edge);
+    }
+  }
+  return end;
+}
 
 std::vector<Phase> VerticalPhases(const Conv2dSpec& s, Direction direction) {
   return Phases(direction, s.height, s.out_height(), s.kernel.vertical, s.stride.vertical,
@@ -52,6 +71,14 @@ std::vector<Phase> VerticalPhases(const Conv2dSpec& s, Direction direction) {
 std::vector<Phase> HorizontalPhases(const Conv2dSpec& s, Direction direction) {
   return Phases(direction, s.width, s.out_width(), s.kernel.horizontal, s.stride.horizontal,
                 s.padding.horizontal, s.dilation.horizontal);
+}
+
+int64_t VerticalResults(const Conv2dSpec& s, Direction direction) {
+  return direction == Direction::kBackwardData ? s.height : s.out_height();
+}
+
+int64_t HorizontalResults(const Conv2dSpec& s, Direction direction) {
+  return direction == Direction::kBackwardData ? s.width : s.out_width();
 }
 
 }  // namespace dtnn::conv

@@ -3,7 +3,8 @@
 // A result of y sums x at o * stride - padding + k * dilation. Read backwards, a result of dx sums
 // dy at (i + padding - k * dilation) / stride for the taps k that make it whole: the results fall
 // into `stride` phases, each with taps of its own. Within a phase the inputs of neighbouring
-// results lie a constant step apart, so each phase is a convolution without strides or holes.
+// results lie a constant step apart, so each phase is a convolution without strides. With a stride
+// larger than the kernel most phases have no taps: these are not listed (untapped.h).
 
 #ifndef DTNN_KERNELS_CONV_PHASES_H_
 #define DTNN_KERNELS_CONV_PHASES_H_
@@ -32,11 +33,24 @@ struct Phase {
   int64_t Reach(int64_t results) const { return (results - 1) * in_step + high - low + 1; }
   // Whether no result touches the padding.
   bool inside() const { return low >= 0 && (count - 1) * in_step + high < inputs; }
+  // Whether there are inputs between those of a result, or between the results', that none reads.
+  bool has_holes() const {
+    return !taps.empty() &&
+           (int64_t(taps.size()) < high - low + 1 || (count > 1 && in_step > high - low + 1));
+  }
+  // The end of the results from number `result` on, at most `end`, that read the same taps inside
+  // of the inputs.
+  int64_t EndOfStretch(int64_t result, int64_t end) const;
 };
 
-// The phases of an axis that have results: one, or the stride's number for kBackwardData.
+// The phases of an axis that have taps, of which the first has the most results; where none has
+// any, one without. Forward there is one, for kBackwardData at most as many as the stride or the
+// kernel.
 std::vector<Phase> VerticalPhases(const Conv2dSpec& spec, Direction direction);
 std::vector<Phase> HorizontalPhases(const Conv2dSpec& spec, Direction direction);
+// All results of an axis, also those in no phase.
+int64_t VerticalResults(const Conv2dSpec& spec, Direction direction);
+int64_t HorizontalResults(const Conv2dSpec& spec, Direction direction);
 
 }  // namespace dtnn::conv
 

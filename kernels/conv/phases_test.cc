@@ -43,7 +43,10 @@ TEST(PhasesTest, HaveEveryProductOnce) {
               SCOPED_TRACE(spec.ToString());
               Products products;
               std::set<int64_t> results;
-              for (const Phase& phase : VerticalPhases(spec, direction)) {
+              const std::vector<Phase> phases = VerticalPhases(spec, direction);
+              for (const Phase& phase : phases) {
+                EXPECT_TRUE(phases.size() == 1 || !phase.taps.empty());
+                EXPECT_LE(phase.count, phases.front().count);
                 bool inside = true;
                 for (int64_t i = 0; i < phase.count; ++i) {
                   EXPECT_TRUE(results.insert(phase.first + i * phase.step).second);
@@ -60,8 +63,43 @@ TEST(PhasesTest, HaveEveryProductOnce) {
                 }
               }
               EXPECT_EQ(products, Expected(spec, direction));
-              EXPECT_EQ(int64_t(results.size()),
-                        direction == Direction::kForward ? spec.out_height() : spec.height);
+              if (direction == Direction::kForward) {
+                EXPECT_EQ(int64_t(results.size()), spec.out_height());
+              }
+              EXPECT_LT(*results.rbegin(), VerticalResults(spec, direction));
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+// A stretch ends where the taps inside change, and nowhere else.
+TEST(PhasesTest, StretchesHaveTheSameTapsInside) {
+  Conv2dSpec spec;
+  spec.batch = spec.width = spec.channels = spec.filters = 1;
+  for (const int64_t height : {1, 9, 24}) {
+    for (const int64_t stride : {1, 2, 5}) {
+      for (const int64_t dilation : {1, 4, 11}) {
+        spec.height = height, spec.stride = Pair(stride, 1), spec.dilation = Pair(dilation, 1);
+        spec.kernel = Pair(3, 1), spec.padding = Pair(dilation, 0);
+        for (const Direction direction : {Direction::kForward, Direction::kBackwardData}) {
+          SCOPED_TRACE(spec.ToString());
+          for (const Phase& phase : VerticalPhases(spec, direction)) {
+            const auto inside = [&](int64_t i) {
+              std::vector<bool> taps;
+              for (const Phase::Tap& tap : phase.taps) {
+                const int64_t input = i * phase.in_step + tap.offset;
+                taps.push_back(input >= 0 && input < phase.inputs);
+              }
+              return taps;
+            };
+            for (int64_t i = 0; i < phase.count; ++i) {
+              int64_t end = i + 1;
+              while (end < phase.count && inside(end) == inside(i)) ++end;
+              EXPECT_EQ(phase.EndOfStretch(i, phase.count), end) << i;
+              EXPECT_EQ(phase.EndOfStretch(i, i + 1), i + 1);
             }
           }
         }

@@ -23,10 +23,10 @@ std::vector<Stretch> Stretches(const Phase& phase) {
   return stretches;
 }
 
-Axis::Axis(std::vector<Phase> phases) : phases_(std::move(phases)) {
+Axis::Axis(std::vector<Phase> phases, int64_t results)
+    : phases_(std::move(phases)), results_(results) {
   bool any = false;
   for (Phase& phase : phases_) {
-    results_ += phase.count;
     const int64_t reach = (phase.count - 1) * phase.in_step;
     std::erase_if(phase.taps, [&](const Phase::Tap& tap) {
       return tap.offset + reach < 0 || tap.offset >= phase.inputs;
@@ -44,10 +44,6 @@ Range Axis::Inputs(Range steps) const {
   return {reach_.begin + steps.begin * in_step(), reach_.end + (steps.end - 1) * in_step()};
 }
 
-Range Axis::Results(Range steps) const {
-  return {steps.begin * out_step(), std::min(steps.end * out_step(), results_)};
-}
-
 std::optional<Sliding> SlidingOf(const Axis& axis) {
   const std::vector<Phase>& phases = axis.phases();
   const auto is = [](const Phase& phase, std::vector<Phase::Tap> taps) {
@@ -55,15 +51,16 @@ std::optional<Sliding> SlidingOf(const Axis& axis) {
       return a.tap == b.tap && a.offset == b.offset;
     });
   };
-  if (phases.size() == 2 && axis.in_step() == 1 && is(phases[0], {{1, 0}}) &&
-      (is(phases[1], {{0, 1}, {2, 0}}) || is(phases[1], {{2, 0}}))) {
+  if (phases.size() == 2 && axis.out_step() == 2 && axis.in_step() == 1 &&
+      is(phases[0], {{1, 0}}) && (is(phases[1], {{0, 1}, {2, 0}}) || is(phases[1], {{2, 0}}))) {
     return Sliding{.window = kSpread};
   }
   const Phase& phase = phases.front();
   const auto taps = int64_t(phase.taps.size());
   const Phase::Tap step = TapStep(phase);
-  if (phases.size() != 1 || phase.in_step > 2 || (taps != kTaps && taps != kMoreTaps) ||
-      std::abs(step.offset) != 1 || phase.low < -(taps / 2) ||
+  if (phases.size() != 1 || phase.step != 1 || phase.in_step > 2 ||
+      (taps != kTaps && taps != kMoreTaps) || std::abs(step.offset) != 1 ||
+      phase.low < -(taps / 2) ||
       (phase.count - 1) * phase.in_step + phase.high >= phase.inputs + taps / 2) {
     return std::nullopt;
   }

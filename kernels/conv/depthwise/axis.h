@@ -28,7 +28,8 @@ std::vector<Stretch> Stretches(const Phase& phase);
 
 class Axis {
  public:
-  explicit Axis(std::vector<Phase> phases);
+  // `results`: also those that are in no phase.
+  Axis(std::vector<Phase> phases, int64_t results);
 
   // Without the taps that meet nothing but padding; the distances between taps are constant.
   const std::vector<Phase>& phases() const { return phases_; }
@@ -38,13 +39,12 @@ class Axis {
   // From one step to the next.
   int64_t in_step() const { return phases_.front().in_step; }
   int64_t out_step() const { return phases_.front().step; }
-  // The inputs that some steps read, which may lie outside of the axis, and their results.
+  // The inputs that some steps read, which may lie outside of the axis.
   Range Inputs(Range steps) const;
-  Range Results(Range steps) const;
 
  private:
   std::vector<Phase> phases_;
-  int64_t results_ = 0;
+  int64_t results_;
   Range reach_ = {};  // of step 0
 };
 

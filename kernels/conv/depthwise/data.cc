@@ -18,13 +18,14 @@ constexpr int64_t kNearBytes = 1 << 20;
 template <typename T>
 DepthwiseData<T>::DepthwiseData(const Conv2dSpec& spec, Direction direction)
     : kernels_(CpuKernels<T>()),
-      rows_(VerticalPhases(spec, direction)),
-      columns_(HorizontalPhases(spec, direction)),
+      rows_(VerticalPhases(spec, direction), VerticalResults(spec, direction)),
+      columns_(HorizontalPhases(spec, direction), HorizontalResults(spec, direction)),
       sliding_(SlidingOf(columns_)),
       channels_(spec.channels),
       padded_channels_(RoundUp(channels_, kBlock<T>)),
       taps_(spec.kernel.vertical * spec.kernel.horizontal),
       kernel_width_(spec.kernel.horizontal),
+      untapped_(spec, direction),
       far_rows_((spec.height * spec.width + spec.out_height() * spec.out_width()) * channels_ *
                     int64_t(sizeof(T)) >
                 kNearBytes) {
@@ -59,6 +60,7 @@ void DepthwiseData<T>::Run(const Call& call) const {
       for (const Rows& rows : phases_) RunRow(call, rows, index / steps, index % steps);
     }
   });
+  untapped_.Write<T>(call, channels_);
 }
 
 template <typename T>

@@ -15,6 +15,7 @@
 #include "kernels/conv/depthwise/axis.h"
 #include "kernels/conv/depthwise/depthwise_cpu.h"
 #include "kernels/conv/kernel.h"
+#include "kernels/conv/untapped.h"
 
 namespace dtnn::conv::depthwise {
 
@@ -49,6 +50,7 @@ class DepthwiseData final : public DataKernel<T> {
   Axis rows_, columns_;
   std::optional<Sliding> sliding_;
   int64_t channels_, padded_channels_, taps_, kernel_width_;
+  Untapped untapped_;
   bool far_rows_;  // calls the next ones
   std::vector<Rows> phases_;
 };

@@ -48,8 +48,8 @@ Range Common(Range a, Range b) {
 template <typename T>
 DepthwiseFilter<T>::DepthwiseFilter(const Conv2dSpec& spec)
     : kernels_(CpuKernels<T>()),
-      rows_(VerticalPhases(spec, Direction::kBackwardFilter)),
-      columns_(HorizontalPhases(spec, Direction::kBackwardFilter)),
+      rows_(VerticalPhases(spec, Direction::kBackwardFilter), spec.out_height()),
+      columns_(HorizontalPhases(spec, Direction::kBackwardFilter), spec.out_width()),
       row_stretches_(Stretches(rows_.phases().front())),
       column_stretches_(Stretches(columns_.phases().front())),
       channels_(spec.channels),

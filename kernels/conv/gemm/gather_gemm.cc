@@ -26,9 +26,17 @@ constexpr int64_t kFewestImages = 4;
 constexpr int64_t kConflict = 2048;
 constexpr int64_t kLine = 64;
 constexpr int64_t kTileRows = 14;
+// Images that are copied together are smaller than this, all of them.
+constexpr int64_t kMostCopyBytes = 8 << 20;
 
 // Whether the pixels of a tile, a number of bytes apart, would push each other out of the cache.
 bool Conflicts(int64_t bytes) { return bytes % kConflict == 0; }
+
+// The first input that exists of those that results from `column` on read.
+int64_t FirstInput(const Phase& horizontal, int64_t column) {
+  const int64_t first = column * horizontal.in_step + horizontal.low;
+  return std::min(std::max<int64_t>(0, first), horizontal.inputs);
+}
 
 }  // namespace
 
@@ -48,16 +56,23 @@ GatherGemm<T>::GatherGemm(const Conv2dSpec& spec, Direction direction)
       across_images_(!flat_ && spec.batch >= kFewestImages &&
                      horizontal_.front().count <= kSmallWidth &&
                      vertical_.front().count <= 2 * kSmallWidth),
+      sparse_(!across_images_ && (std::ranges::any_of(vertical_, &Phase::has_holes) ||
+                                  std::ranges::any_of(horizontal_, &Phase::has_holes))),
       large_filter_(spec.kernel.vertical * spec.kernel.horizontal * columns_ >
                     spec.batch * vertical_.front().inputs * horizontal_.front().inputs),
-      threads_(NumThreads()) {
+      threads_(NumThreads()),
+      untapped_(spec, direction) {
   if (flat_) {
     // One row of all pixels of the batch; a call may bring fewer.
     vertical_.front().count = vertical_.front().inputs = 1;
     horizontal_.front().count = horizontal_.front().inputs = spec.batch * spec.height * spec.width;
   }
   for (const Phase& vertical : vertical_) {
-    for (const Phase& horizontal : horizontal_) cuts_.push_back(CutPhases(vertical, horizontal));
+    for (const Phase& horizontal : horizontal_) {
+      cuts_.push_back(CutPhases(vertical, horizontal));
+      cuts_.back().first = blocks_;
+      blocks_ += cuts_.back().blocks();
+    }
   }
 }
 
@@ -69,6 +84,17 @@ int64_t GatherGemm<T>::BlockPixels() const {
     return std::max(kTileRows, pixels / kTileRows * kTileRows);
   }
   return kBlockBytes / (depth_ * int64_t(sizeof(T)));
+}
+
+template <typename T>
+int64_t GatherGemm<T>::LineOf(const Phase& horizontal, int64_t results) const {
+  const int64_t reach = horizontal.Reach(results);
+  return sparse_ ? std::min(reach, horizontal.inputs) : reach;
+}
+
+template <typename T>
+int64_t GatherGemm<T>::LinesOf(const Phase& vertical, int64_t rows) const {
+  return sparse_ ? rows * int64_t(vertical.taps.size()) : vertical.Reach(rows);
 }
 
 template <typename T>
@@ -91,13 +117,15 @@ typename GatherGemm<T>::Cut GatherGemm<T>::CutPhases(const Phase& vertical,
     return cut;
   }
   // Whole rows where some of them fit, else parts of a row, in whole tiles.
-  const int64_t line = horizontal.Reach(horizontal.count);
-  if (line * vertical.Reach(1) > fit && !vertical.taps.empty()) {
-    const int64_t pixels = fit / vertical.Reach(1) / horizontal.in_step;
-    cut.columns = std::clamp<int64_t>(pixels / kTileRows * kTileRows, kTileRows, cut.columns);
+  const int64_t line = LineOf(horizontal, horizontal.count);
+  if (line * LinesOf(vertical, 1) > fit && !vertical.taps.empty()) {
+    const int64_t pixels = fit / LinesOf(vertical, 1) / horizontal.in_step;
+    cut.columns = std::min(cut.columns, std::max(kTileRows, pixels / kTileRows * kTileRows));
     cut.rows = 1;
   } else {
-    while (cut.rows > 1 && line * vertical.Reach(cut.rows) > fit) cut.rows = CeilDiv(cut.rows, 2);
+    while (cut.rows > 1 && line * LinesOf(vertical, cut.rows) > fit) {
+      cut.rows = CeilDiv(cut.rows, 2);
+    }
   }
   // Enough blocks to share, where one image is all there is.
   while (batch_ * CeilDiv(vertical.count, cut.rows) * CeilDiv(horizontal.count, cut.columns) <
@@ -178,10 +206,12 @@ int64_t GatherGemm<T>::CopyPitch(int64_t in_step) const {
 template <typename T>
 int64_t GatherGemm<T>::CopyElements(const Block& block) const {
   if (across_images_) {
-    return block.vertical->inputs * block.horizontal->inputs * kImagesTogether * CopyPitch(1);
+    const int64_t elements =
+        block.vertical->inputs * block.horizontal->inputs * kImagesTogether * CopyPitch(1);
+    return elements <= kMostCopyBytes / int64_t(sizeof(T)) ? elements : 0;
   }
-  return block.vertical->Reach(block.row_end - block.row) *
-         block.horizontal->Reach(block.column_end - block.column) *
+  return LinesOf(*block.vertical, block.row_end - block.row) *
+         LineOf(*block.horizontal, block.column_end - block.column) *
          CopyPitch(block.horizontal->in_step);
 }
 
@@ -206,9 +236,7 @@ void GatherGemm<T>::Run(const Call& call) const {
   const int64_t groups = across_images_ ? CeilDiv(call.images, kImagesTogether)
                          : flat_        ? 1
                                         : call.images;
-  int64_t blocks = 0;  // of one group
-  for (const Cut& cut : cuts_) blocks += cut.blocks();
-  const int64_t items = groups * blocks;
+  const int64_t items = groups * blocks_;
   if (items == 0) return;
   // Few blocks, or few pixels for a large filter: divide the panels among threads too.
   const int64_t least = items >= 2 * threads ? 1 : CeilDiv(2 * threads, items);
@@ -222,17 +250,16 @@ void GatherGemm<T>::Run(const Call& call) const {
                panels() * (share + 1) / shares, mine);
     }
   });
+  untapped_.Write<T>(call, columns_);
 }
 
 // Block `index` of all blocks of a call with `images` images; it may have no results.
 template <typename T>
 typename GatherGemm<T>::Block GatherGemm<T>::BlockAt(int64_t index, int64_t images) const {
-  int64_t blocks = 0;
-  for (const Cut& cut : cuts_) blocks += cut.blocks();
-  const int64_t group = index / blocks;
-  int64_t at = index % blocks;
-  const Cut* cut = cuts_.data();
-  for (; at >= cut->blocks(); ++cut) at -= cut->blocks();
+  const int64_t group = index / blocks_;
+  int64_t at = index % blocks_;
+  const auto cut = std::ranges::upper_bound(cuts_, at, {}, &Cut::first) - 1;
+  at -= cut->first;
   Block block{cut->vertical, cut->horizontal, group, 1, 0, 0, 0, 0};
   if (across_images_) {
     block.image = group * kImagesTogether;
@@ -251,8 +278,8 @@ template <typename T>
 bool GatherGemm<T>::ReadsInPlace(const Block& block, const Images<const T>& in) const {
   if (block.vertical->taps.empty() || block.horizontal->taps.empty()) return true;
   const int64_t step = across_images_ ? in.image : block.horizontal->in_step * in.pixel;
-  if (Conflicts(step * int64_t(sizeof(T)))) return false;
-  return across_images_ || (block.vertical->inside() && block.horizontal->inside());
+  if (Conflicts(step * int64_t(sizeof(T)))) return CopyElements(block) == 0;
+  return clips() || (block.vertical->inside() && block.horizontal->inside());
 }
 
 // The inputs of a block, of which the first is that of its first result at the lowest offsets.
@@ -287,6 +314,32 @@ Images<const T> GatherGemm<T>::Copy(const Block& block, const Images<const T>& i
   return {copy, 0, columns * pitch, pitch, 1};
 }
 
+// For each row of results the rows of its taps, of the columns that the block reads.
+template <typename T>
+Images<const T> GatherGemm<T>::CopyTapRows(const Block& block, const Images<const T>& in,
+                                           T* copy) const {
+  const Phase &vertical = *block.vertical, &horizontal = *block.horizontal;
+  const int64_t pitch = CopyPitch(horizontal.in_step);
+  const int64_t first = FirstInput(horizontal, block.column);
+  const int64_t last = (block.column_end - 1) * horizontal.in_step + horizontal.high;
+  const int64_t columns = std::min(horizontal.inputs, last + 1) - first;
+  const int64_t row = LineOf(horizontal, block.column_end - block.column) * pitch;
+  T* to = copy;
+  for (int64_t i = block.row; i < block.row_end; ++i) {
+    for (const Phase::Tap& tap : vertical.taps) {
+      const int64_t h = i * vertical.in_step + tap.offset;
+      if (h >= 0 && h < vertical.inputs) {
+        const T* const from = in.At(block.image, h) + first * in.pixel;
+        for (int64_t w = 0; w < columns; ++w) {
+          std::memcpy(to + w * pitch, from + w * in.pixel, size_t(depth_) * sizeof(T));
+        }
+      }
+      to += row;
+    }
+  }
+  return {copy, 0, row, pitch, 1};
+}
+
 // All pixels of the block's images, each pixel's images side by side.
 template <typename T>
 Images<const T> GatherGemm<T>::CopyAcrossImages(const Block& block, const Images<const T>& in,
@@ -313,6 +366,9 @@ void GatherGemm<T>::RunBlock(const Call& call, const Block& block, int64_t first
   if (across_images_) {
     in = ReadsInPlace(block, call.in) ? call.in.From(block.image, 0)
                                       : CopyAcrossImages(block, call.in, scratch.copy);
+  } else if (sparse_) {
+    in = ReadsInPlace(block, call.in) ? call.in.From(block.image, 0)
+                                      : CopyTapRows(block, call.in, scratch.copy);
   } else if (ReadsInPlace(block, call.in)) {
     in = call.in;
     in.data = call.in.At(block.image, block.row * block.vertical->in_step + block.vertical->low) +
@@ -328,22 +384,29 @@ void GatherGemm<T>::RunBlock(const Call& call, const Block& block, int64_t first
 // Lists the taps of a result that lie inside the input, or, where the padding was copied, all.
 template <typename T>
 int64_t GatherGemm<T>::ListTaps(const Block& block, const Images<const T>& in, int64_t row,
-                                int64_t column, TapOffset* taps) const {
+                                int64_t column, const Scratch& scratch) const {
   const Phase &vertical = *block.vertical, &horizontal = *block.horizontal;
+  const bool copied_rows = sparse_ && in.data == scratch.copy;  // as CopyTapRows leaves them
+  const int64_t left = copied_rows ? FirstInput(horizontal, block.column) : 0;
+  int64_t copied = (row - block.row) * int64_t(vertical.taps.size());
   int64_t count = 0;
   for (const Phase::Tap& a : vertical.taps) {
     int64_t h = a.offset - vertical.low;
-    if (across_images_) {
+    if (clips()) {
       h = row * vertical.in_step + a.offset;
-      if (h < 0 || h >= vertical.inputs) continue;
+      const bool inside = h >= 0 && h < vertical.inputs;
+      if (copied_rows) h = copied++;
+      if (!inside) continue;
     }
     for (const Phase::Tap& b : horizontal.taps) {
       int64_t w = b.offset - horizontal.low;
-      if (across_images_) {
+      if (clips()) {
         w = column * horizontal.in_step + b.offset;
         if (w < 0 || w >= horizontal.inputs) continue;
+        w -= left;
       }
-      taps[count++] = {h * in.row + w * in.pixel, (a.tap * kernel_width_ + b.tap) * padded_depth_};
+      scratch.taps[count++] = {h * in.row + w * in.pixel,
+                               (a.tap * kernel_width_ + b.tap) * padded_depth_};
     }
   }
   return count;
@@ -374,7 +437,7 @@ void GatherGemm<T>::RunPanel(const Call& call, const Block& block, const Images<
   RowOfPixels<T> row;
   row.taps = scratch.taps;
   row.prefetch = panel.column == 0 && ReadsInPlace(block, call.in);
-  if (!across_images_) row.tap_count = ListTaps(block, in, 0, 0, scratch.taps);
+  if (!clips()) row.tap_count = ListTaps(block, in, 0, 0, scratch);
   for (int64_t i = block.row; i < block.row_end; ++i) {
     const int64_t h = vertical.first + i * vertical.step;
     if (across_images_) {
@@ -385,22 +448,30 @@ void GatherGemm<T>::RunPanel(const Call& call, const Block& block, const Images<
       row.addend_step = addend.image;
       for (int64_t j = block.column; j < block.column_end; ++j) {
         const int64_t w = horizontal.first + j * horizontal.step;
-        row.tap_count = ListTaps(block, in, i, j, scratch.taps);
+        row.tap_count = ListTaps(block, in, i, j, scratch);
         row.out = call.out.At(block.image, h) + w * call.out.pixel;
         if (addend.data != nullptr) row.addend = addend.At(block.image, h) + w * addend.pixel;
         multiply(row, panel);
       }
       continue;
     }
-    const int64_t w = horizontal.first + block.column * horizontal.step;
-    row.in = in.data + (i - block.row) * vertical.in_step * in.row;
-    row.count = block.column_end - block.column;
     row.in_step = horizontal.in_step * in.pixel;
-    row.out = call.out.At(block.image, h) + w * call.out.pixel;
     row.out_step = horizontal.step * call.out.pixel;
-    if (addend.data != nullptr) row.addend = addend.At(block.image, h) + w * addend.pixel;
     row.addend_step = horizontal.step * addend.pixel;
-    multiply(row, panel);
+    for (int64_t j = block.column; j < block.column_end; j += row.count) {
+      row.in = in.data;
+      row.count = block.column_end - j;
+      if (sparse_) {
+        row.count = horizontal.EndOfStretch(j, block.column_end) - j;
+        row.tap_count = ListTaps(block, in, i, j, scratch);
+      } else {
+        row.in += (i - block.row) * vertical.in_step * in.row;
+      }
+      const int64_t w = horizontal.first + j * horizontal.step;
+      row.out = call.out.At(block.image, h) + w * call.out.pixel;
+      if (addend.data != nullptr) row.addend = addend.At(block.image, h) + w * addend.pixel;
+      multiply(row, panel);
+    }
   }
 }
 

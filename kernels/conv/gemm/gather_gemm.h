@@ -5,7 +5,9 @@
 // one image, or on small maps the same pixel of several images. Where such a block touches the
 // padding, or where its inputs would fall into the same few sets of the first cache, it is copied,
 // once for all taps, with zeros around it and a better distance; else it is read where it is. On
-// small maps taps in the padding are left out: a 3x3 kernel on a 2x2 map needs 4 of 9. With a
+// small maps taps in the padding are left out: a 3x3 kernel on a 2x2 map needs 4 of 9. So they are
+// where inputs lie between the taps that no tap reads, of a dilation: what is copied then are the
+// rows of each tap, and neighbours that have the same taps are computed together. With a
 // stride, dx is computed phase by phase (phases.h), so that nothing is multiplied by the zeros
 // between the strides. Results of a few columns are computed in vectors of the depth.
 
@@ -20,6 +22,7 @@
 #include "kernels/conv/gemm/gemm_cpu.h"
 #include "kernels/conv/kernel.h"
 #include "kernels/conv/phases.h"
+#include "kernels/conv/untapped.h"
 #include "tensor/rounding.h"
 
 namespace dtnn::conv::gemm {
@@ -51,6 +54,7 @@ class GatherGemm final : public DataKernel<T> {
     const Phase *vertical, *horizontal;
     int64_t rows, columns;  // of a block
     int64_t row_blocks, column_blocks;
+    int64_t first = 0;  // number of its first block, in those of all cuts
     int64_t blocks() const { return row_blocks * column_blocks; }
   };
   struct Scratch {  // one thread's
@@ -67,15 +71,21 @@ class GatherGemm final : public DataKernel<T> {
   size_t thread_bytes() const { return Divide(nullptr).bytes; }
   int64_t CopyPitch(int64_t in_step) const;
   int64_t CopyElements(const Block& block) const;
+  // Pixels of a row of a copy for some results, and its rows for some rows of them.
+  int64_t LineOf(const Phase& horizontal, int64_t results) const;
+  int64_t LinesOf(const Phase& vertical, int64_t rows) const;
+  // Whether a list of taps has only those inside, and belongs to a pixel or a few neighbours.
+  bool clips() const { return across_images_ || sparse_; }
   bool ReadsInPlace(const Block& block, const Images<const T>& in) const;
   Images<const T> Copy(const Block& block, const Images<const T>& in, T* copy) const;
+  Images<const T> CopyTapRows(const Block& block, const Images<const T>& in, T* copy) const;
   Images<const T> CopyAcrossImages(const Block& block, const Images<const T>& in, T* copy) const;
   void RunBlock(const Call& call, const Block& block, int64_t first_panel, int64_t last_panel,
                 const Scratch& scratch) const;
   void RunPanel(const Call& call, const Block& block, const Images<const T>& in,
                 const Panel<T>& panel, const Scratch& scratch) const;
   int64_t ListTaps(const Block& block, const Images<const T>& in, int64_t row, int64_t column,
-                   TapOffset* taps) const;
+                   const Scratch& scratch) const;
   Panel<T> PanelAt(const Call& call, int64_t index) const;
 
   int64_t patch() const { return kernel_height_ * kernel_width_ * depth_; }
@@ -98,9 +108,12 @@ class GatherGemm final : public DataKernel<T> {
   std::vector<Phase> vertical_, horizontal_;
   bool flat_;           // a product of all pixels of all images, as one row
   bool across_images_;  // a row of results is one pixel of several images
+  bool sparse_;         // no tap reads some of the inputs between the taps
   bool large_filter_;   // larger than the inputs: each thread should read a part of it
   int threads_;
+  Untapped untapped_;
   std::vector<Cut> cuts_;  // of one image, or of a group of images
+  int64_t blocks_ = 0;     // of all cuts
 };
 
 }  // namespace dtnn::conv::gemm

@@ -215,8 +215,13 @@ class RowPatchesFilter final : public FilterKernel<T> {
 
 }  // namespace
 
+// With a padding or a stride beyond the kernel, the padded rows would be much larger than the
+// images.
 bool SuitsRowPatches(const Conv2dSpec& spec) {
-  return spec.channels < kFewChannels && spec.kernel.vertical > 1 && spec.kernel.horizontal > 1 &&
+  const Pair &kernel = spec.kernel, &stride = spec.stride, &padding = spec.padding;
+  return spec.channels < kFewChannels && kernel.vertical > 1 && kernel.horizontal > 1 &&
+         stride.vertical <= kernel.vertical && stride.horizontal <= kernel.horizontal &&
+         padding.vertical < kernel.vertical && padding.horizontal < kernel.horizontal &&
          spec.dilation == Pair(1);
 }
 

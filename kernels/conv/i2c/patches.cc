@@ -4,11 +4,8 @@
 
 namespace dtnn::conv {
 
-TapMap::TapMap(const std::vector<Phase>& phases, int64_t taps)
-    : inputs_(phases.front().inputs), taps_(taps) {
-  int64_t outputs = 0;
-  for (const Phase& phase : phases) outputs += phase.count;
-  index_.assign(size_t(outputs * taps), -1);
+TapMap::TapMap(const std::vector<Phase>& phases, int64_t outputs, int64_t taps)
+    : inputs_(phases.front().inputs), taps_(taps), index_(size_t(outputs * taps), -1) {
   for (const Phase& phase : phases) {
     for (int64_t i = 0; i < phase.count; ++i) {
       int32_t* const index = index_.data() + (phase.first + i * phase.step) * taps;
@@ -22,8 +19,10 @@ TapMap::TapMap(const std::vector<Phase>& phases, int64_t taps)
 
 Gather Gather::Of(const Conv2dSpec& spec, Direction direction) {
   const bool backward = direction == Direction::kBackwardData;
-  return {.vertical = TapMap(VerticalPhases(spec, direction), spec.kernel.vertical),
-          .horizontal = TapMap(HorizontalPhases(spec, direction), spec.kernel.horizontal),
+  return {.vertical = TapMap(VerticalPhases(spec, direction), VerticalResults(spec, direction),
+                             spec.kernel.vertical),
+          .horizontal = TapMap(HorizontalPhases(spec, direction),
+                               HorizontalResults(spec, direction), spec.kernel.horizontal),
           .depth = backward ? spec.filters : spec.channels,
           .columns = backward ? spec.channels : spec.filters};
 }

@@ -21,7 +21,7 @@ namespace dtnn::conv {
 // where the tap meets no input.
 class TapMap {
  public:
-  TapMap(const std::vector<Phase>& phases, int64_t taps);
+  TapMap(const std::vector<Phase>& phases, int64_t outputs, int64_t taps);
 
   int64_t inputs() const { return inputs_; }
   int64_t outputs() const { return int64_t(index_.size()) / taps_; }

@@ -59,6 +59,10 @@ inline std::vector<Conv2dSpec> HardConv2dSpecs() {
       spec(5, 11, 13, 17, 2, 3, 3, 0, 1),
       spec(2, 13, 12, 5, 8, 3, 1, 2, 2),  // dilation
       spec(1, 13, 13, 33, 9, 3, 2, 3, 3),
+      spec(1, 15, 17, 18, 33, 3, 1, 6, 6),  // of a few neighbours that have the same taps
+      spec(2, 9, 20, 5, 6, 3, 1, 7, 7),
+      spec(2, 11, 10, 9, 17, Pair(2, 5), Pair(3, 1), Pair(4, 6), Pair(5, 3)),
+      spec(1, 9, 10, 5, 7, 2, 5, 1, 1),  // phases without taps
       spec(2, 7, 13, 2, 3, Pair(3, 2), Pair(1, 2), Pair(2, 1), Pair(2, 3)),
       spec(1, 12, 12, 8, 8, 2, 3, 0, 2),
       spec(1, 1, 13, 33, 33, Pair(1, 3), 1, Pair(0, 1), 1),
@@ -94,6 +98,9 @@ inline std::vector<Conv2dSpec> HardConv2dSpecs() {
       depthwise(1, 20, 11, 3, Pair(7, 1), Pair(1, 3), Pair(3, 0)),
       depthwise(2, 13, 14, 5, 3, 1, 2, 2),
       depthwise(1, 13, 23, 3, 3, 2, 4, 4),  // dilation against stride
+      depthwise(2, 11, 12, 17, 3, 2, 2, 2),
+      depthwise(2, 13, 14, 17, 3, 4, 2, 2),
+      depthwise(2, 9, 11, 5, 2, 5, 1),
       depthwise(1, 14, 25, 2, Pair(4, 3), Pair(6, 4), Pair(3, 5), Pair(4, 6)),
   };
 }
