@@ -152,7 +152,7 @@ def compare(options, peer):
     records, machine = [], {"cpu": cpu_name(), "time": options.time, "peak": 0}
     for shape in listed:
         rounds = [measure(shape, options, peer, machine) for _ in range(options.rounds)]
-        name = shape.split()[-1]
+        name = shape.split()[13]
         for direction in options.directions.split(","):
             if not all(direction in ours and direction in theirs for ours, theirs, _ in rounds):
                 print(f"{name} {direction}: not measured", file=sys.stderr)

@@ -7,8 +7,8 @@
 // samples are spread over the whole measurement of a shape, in turns, so that a slow moment meets
 // all of them. bench/compare_convolutions.py compares the lines with another library's.
 //
-// A shape is a line of 14 words, '#' begins a comment:
-//   batch channels height width filters kh kw sh sw ph pw groups repeat name
+// A shape is a line of 14 words, or 16 with a dilation, '#' begins a comment:
+//   batch channels height width filters kh kw sh sw ph pw groups repeat name [dh dw]
 // --random=N makes N plausible shapes of its own, the same for the same --seed; --list prints the
 // shapes instead of timing them.
 
@@ -65,11 +65,14 @@ absl::StatusOr<std::vector<NamedConvolution>> ReadShapes(const std::string& path
     words >> s.batch >> s.channels >> s.height >> s.width >> s.filters >> s.kernel.vertical >>
         s.kernel.horizontal >> s.stride.vertical >> s.stride.horizontal >> s.padding.vertical >>
         s.padding.horizontal >> s.groups >> shape.repeat >> shape.name;
-    if (!words) {
+    const bool dilated = words && !(words >> std::ws).eof();
+    if (dilated) words >> s.dilation.vertical >> s.dilation.horizontal;
+    if (shape.name.empty() || (dilated && !words)) {
       return absl::InvalidArgumentError(
           absl::StrCat(path, ":", number,
                        ": expected 13 numbers and a name: batch channels height "
-                       "width filters kh kw sh sw ph pw groups repeat name"));
+                       "width filters kh kw sh sw ph pw groups repeat name, and where there is a "
+                       "dilation two more numbers, dh dw"));
     }
     if (const absl::Status valid = s.Validate(); !valid.ok()) {
       return absl::InvalidArgumentError(
@@ -85,7 +88,10 @@ std::string ShapeLine(const NamedConvolution& shape) {
   return absl::StrCat(s.batch, " ", s.channels, " ", s.height, " ", s.width, " ", s.filters, " ",
                       s.kernel.vertical, " ", s.kernel.horizontal, " ", s.stride.vertical, " ",
                       s.stride.horizontal, " ", s.padding.vertical, " ", s.padding.horizontal, " ",
-                      s.groups, " ", shape.repeat, " ", shape.name);
+                      s.groups, " ", shape.repeat, " ", shape.name,
+                      s.dilation == Pair(1)
+                          ? ""
+                          : absl::StrCat(" ", s.dilation.vertical, " ", s.dilation.horizontal));
 }
 
 // One variant of one direction of a shape, with operands of its own.

@@ -56,7 +56,9 @@ class Generator {
           s.stride = Of({1, 1, 1, 2});
           Channels(s);
       }
-      s.padding = Pair(s.kernel.vertical / 2, s.kernel.horizontal / 2);
+      if (s.stride == Pair(1) && Below(12) == 0) s.dilation = Of({2, 2, 4, 6, 12, 18});
+      s.padding = Pair(s.kernel.vertical / 2 * s.dilation.vertical,
+                       s.kernel.horizontal / 2 * s.dilation.horizontal);
       if (Below(8) == 0) s.padding = 0;
     } while (!s.Validate().ok() || s.Flops() > kMostFlops ||
              s.InputShape().NumElements() > kMostElements ||

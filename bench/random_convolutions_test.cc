@@ -12,7 +12,7 @@ TEST(RandomConvolutionsTest, AreValidAndVariedAndFollowTheSeed) {
   const auto shapes = RandomConvolutions(300, 1), again = RandomConvolutions(300, 1);
   ASSERT_EQ(shapes.size(), 300u);
   std::set<std::string> names;
-  int64_t depthwise = 0, strided = 0, single = 0, first = 0, pointwise = 0;
+  int64_t depthwise = 0, strided = 0, single = 0, first = 0, pointwise = 0, dilated = 0;
   for (size_t i = 0; i < shapes.size(); ++i) {
     const Conv2dSpec& spec = shapes[i].spec;
     EXPECT_TRUE(spec.Validate().ok()) << spec.ToString();
@@ -23,9 +23,12 @@ TEST(RandomConvolutionsTest, AreValidAndVariedAndFollowTheSeed) {
     single += spec.batch == 1;
     first += spec.channels <= 4;
     pointwise += spec.kernel == Pair(1);
+    dilated += spec.kernel != Pair(1) && spec.dilation != Pair(1);
   }
   EXPECT_GT(names.size(), 280u);
-  for (const int64_t kind : {depthwise, strided, single, first, pointwise}) EXPECT_GT(kind, 10);
+  for (const int64_t kind : {depthwise, strided, single, first, pointwise, dilated}) {
+    EXPECT_GT(kind, 10);
+  }
   EXPECT_NE(RandomConvolutions(1, 2)[0].name.substr(8), shapes[0].name.substr(8));
 }
 

@@ -4,7 +4,7 @@
 //                       [DIRECTIONS=fwd,bwd_data,bwd_filter] [SECONDS=0.2]
 //
 // SHAPES has one convolution per line, '#' starts a comment:
-//   mb ic ih iw oc kh kw sh sw ph pw groups repeat name
+//   mb ic ih iw oc kh kw sh sw ph pw groups repeat name [dh dw]
 // Directions: forward with bias, backward data, backward filter without bias gradient.  Layouts:
 //   any         the library chooses the activations' formats (input-output, in "format")
 //   nhwc, nchw  both activation tensors are in it
@@ -47,11 +47,11 @@ using Tag = memory::format_tag;
 constexpr auto kFloat = memory::data_type::f32;
 
 struct Shape {
-  int64_t mb, ic, ih, iw, oc, kh, kw, sh, sw, ph, pw, groups, repeat;
+  int64_t mb, ic, ih, iw, oc, kh, kw, sh, sw, ph, pw, groups, repeat, dh = 1, dw = 1;
   std::string name;
 
-  int64_t oh() const { return (ih + 2 * ph - kh) / sh + 1; }
-  int64_t ow() const { return (iw + 2 * pw - kw) / sw + 1; }
+  int64_t oh() const { return (ih + 2 * ph - dh * (kh - 1) - 1) / sh + 1; }
+  int64_t ow() const { return (iw + 2 * pw - dw * (kw - 1) - 1) / sw + 1; }
   memory::dims src() const { return {mb, ic, ih, iw}; }
   memory::dims dst() const { return {mb, oc, oh(), ow()}; }
   memory::dims filter() const {
@@ -60,13 +60,17 @@ struct Shape {
   }
   double FlopsPerTap() const { return 2.0 * mb * oc * (ic / groups); }
   int64_t Taps() const { return oh() * kh * ow() * kw; }
-  int64_t ValidTaps() const { return Valid(ih, oh(), kh, sh, ph) * Valid(iw, ow(), kw, sw, pw); }
+  int64_t ValidTaps() const {
+    return Valid(ih, oh(), kh, sh, ph, dh) * Valid(iw, ow(), kw, sw, pw, dw);
+  }
 
   // Pairs of output position and filter tap, along one axis, that meet the image.
-  static int64_t Valid(int64_t in, int64_t out, int64_t k, int64_t stride, int64_t pad) {
+  static int64_t Valid(int64_t in, int64_t out, int64_t k, int64_t stride, int64_t pad,
+                       int64_t dilation) {
     int64_t n = 0;
     for (int64_t o = 0; o < out; ++o)
-      for (int64_t i = o * stride - pad; i < o * stride - pad + k; ++i) n += i >= 0 && i < in;
+      for (int64_t i = o * stride - pad, tap = 0; tap < k; ++tap, i += dilation)
+        n += i >= 0 && i < in;
     return n;
   }
 };
@@ -83,6 +87,7 @@ std::vector<Shape> ReadShapes(const std::string& path, const std::string& prefix
                            &s.pw, &s.groups, &s.repeat})
       in >> *field;
     if (!(in >> s.name)) throw std::runtime_error(path + ": not 13 numbers and a name: " + line);
+    if (!(in >> s.dh >> s.dw)) s.dh = s.dw = 1;
     if (s.name.compare(0, prefix.size(), prefix) == 0) shapes.push_back(s);
   }
   return shapes;
@@ -131,9 +136,9 @@ Problem MakeProblem(const Shape& s, const std::string& direction, Tag tag, algor
                     const dnnl::engine& engine) {
   const memory::desc src(s.src(), kFloat, tag), filter(s.filter(), kFloat, Tag::any),
       bias({s.oc}, kFloat, Tag::x), dst(s.dst(), kFloat, tag);
-  const memory::dims stride{s.sh, s.sw}, pad{s.ph, s.pw};
+  const memory::dims stride{s.sh, s.sw}, dilation{s.dh - 1, s.dw - 1}, pad{s.ph, s.pw};
   const auto fwd = FORWARD_DESC(dnnl::prop_kind::forward_training, alg, src, filter, bias, dst,
-                                stride, pad, pad);
+                                stride, dilation, pad, pad);
   if (direction == "fwd")
     return {fwd,
             s,
@@ -143,7 +148,7 @@ Problem MakeProblem(const Shape& s, const std::string& direction, Tag tag, algor
              {DNNL_ARG_BIAS, fwd.bias_desc()},
              {DNNL_ARG_DST, fwd.dst_desc()}}};
   if (direction == "bwd_data") {
-    const auto pd = BACKWARD_DESC(BackwardData, alg, src, filter, dst, stride, pad, pad);
+    const auto pd = BACKWARD_DESC(BackwardData, alg, src, filter, dst, stride, dilation, pad, pad);
     return {pd,
             s,
             engine,
@@ -152,7 +157,7 @@ Problem MakeProblem(const Shape& s, const std::string& direction, Tag tag, algor
              {DNNL_ARG_DIFF_DST, pd.diff_dst_desc()}}};
   }
   if (direction != "bwd_filter") throw std::runtime_error("unknown direction: " + direction);
-  const auto pd = BACKWARD_DESC(BackwardFilter, alg, src, filter, dst, stride, pad, pad);
+  const auto pd = BACKWARD_DESC(BackwardFilter, alg, src, filter, dst, stride, dilation, pad, pad);
   return {pd,
           s,
           engine,
