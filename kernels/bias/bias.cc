@@ -228,7 +228,7 @@ int64_t GrainOf(int64_t elements) { return std::max<int64_t>(1, kCopyGrain / ele
 // them become one wide row. Returns how many.
 int64_t RowsPerWideRow(const BiasRows& pass, int64_t width) {
   const bool dense = pass.x.pitch == pass.channels && pass.y.pitch == pass.channels;
-  return dense ? std::clamp<int64_t>(width / pass.channels, 1, pass.rows) : 1;
+  return dense ? std::max<int64_t>(1, std::min(width / pass.channels, pass.rows)) : 1;
 }
 
 template <typename T>
@@ -260,6 +260,20 @@ void AddTo(T* dbias, const T* sums, int64_t columns, int64_t channels) {
   for (int64_t j = 0; j < columns; ++j) dbias[j % channels] += sums[j];
 }
 
+// sums[j] += the sum of column j over all rows, a few hundred of them at a time: a chain over all
+// pixels of a batch would round too much.
+template <typename T>
+void AddColumns(const BiasRows& pass, int64_t first, int64_t rows, int64_t column, int64_t columns,
+                T* sums) {
+  constexpr int64_t kTogether = 256;
+  T part[kPattern];
+  for (int64_t end = first + rows; first < end; first += kTogether) {
+    SumColumns(pass.x.At<const T>(first, column), std::min(kTogether, end - first), columns,
+               pass.x.pitch, part);
+    AddTo(sums, part, columns, columns);
+  }
+}
+
 // Each of kBlocks blocks of rows is summed by one thread; then the blocks are added in order.
 template <typename T>
 void BackwardNarrow(const BiasRows& pass, T* dbias) {
@@ -267,13 +281,13 @@ void BackwardNarrow(const BiasRows& pass, T* dbias) {
   BiasRows wide = pass;
   Widen<T>(wide, together);
   const int64_t rest = pass.rows - wide.rows * together;
-  T sums[kBlocks][kPattern];
+  T sums[kBlocks][kPattern] = {};
   const int64_t per_block = CeilDiv(wide.rows, kBlocks);
   ParallelFor(0, kBlocks, GrainOf(per_block * wide.channels), [&](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block) {
       const int64_t first = std::min(wide.rows, block * per_block);
       const int64_t count = std::min(per_block, wide.rows - first);
-      SumColumns(wide.x.At<const T>(first, 0), count, wide.channels, wide.x.pitch, sums[block]);
+      AddColumns(wide, first, count, 0, wide.channels, sums[block]);
     }
   });
   for (const T* block : sums) AddTo(dbias, block, wide.channels, pass.channels);
@@ -289,9 +303,7 @@ void BackwardWide(const BiasRows& pass, T* dbias) {
   ParallelFor(0, stripes, GrainOf(kStripe * pass.rows), [&](int64_t begin, int64_t end) {
     for (int64_t stripe = begin; stripe < end; ++stripe) {
       const int64_t first = stripe * kStripe, count = std::min(kStripe, pass.channels - first);
-      T sums[kStripe];
-      SumColumns(pass.x.At<const T>(0, first), pass.rows, count, pass.x.pitch, sums);
-      AddTo(dbias + first, sums, count, count);
+      AddColumns(pass, 0, pass.rows, first, count, dbias + first);
     }
   });
 }

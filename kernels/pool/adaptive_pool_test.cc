@@ -1,5 +1,6 @@
 #include "kernels/pool/adaptive_pool.h"
 
+#include <cmath>
 #include <limits>
 #include <string>
 #include <tuple>
@@ -186,6 +187,22 @@ TEST(AdaptivePoolSpecTest, TokenAndErrors) {
   EXPECT_EQ(pool->Forward(Tensor(), x).message(), "adaptive pool: x is missing");
   const Tensor many = ZeroTensor(spec.dtype, {3, 4, 4, 3});
   EXPECT_EQ(pool->Forward(many, x).message(), "adaptive pool: x has 3 images, made for at most 2");
+}
+
+// One chain of float32 additions over 50 176 pixels would round by more than 1e-5.
+TEST(AdaptivePoolRoundingTest, MeanOfALargeImageIsSummedInTwoLevels) {
+  const auto context = *DeviceContext::Create(Device::Cpu());
+  for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+    AdaptivePoolSpec spec = Spec({1, 224, 224, 1}, 1, 1);
+    spec.format = format;
+    Doubles pixels = Values(RandomTensor(spec.dtype, spec.InputShape(), 1));
+    double sum = 0;
+    for (double& pixel : pixels) sum += pixel = std::abs(pixel);
+    const Tensor x = TensorOf(spec.dtype, spec.InputShape(), pixels);
+    const Tensor y = ZeroTensor(spec.dtype, spec.OutputShape());
+    ASSERT_EQ((*CreateAdaptivePool(*context, spec))->Forward(x, y), absl::OkStatus());
+    EXPECT_NEAR(Values(y)[0] / (sum / double(pixels.size())), 1, 1.5e-6) << int(format);
+  }
 }
 
 }  // namespace

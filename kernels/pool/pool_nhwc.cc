@@ -111,8 +111,19 @@ struct Mean {
   HWY_INLINE void operator()(const PixelWindow<kTaps>& window, const Access& in, const Access& out,
                              const T* x, T* y, int64_t /*at*/) const {
     auto sum = hn::Zero(in.d);
-    ForEachTap(window,
-               [&](int64_t tap, int64_t) HWY_ATTR { sum = hn::Add(sum, in.Load(x + tap)); });
+    if constexpr (kTaps > 0) {
+      ForEachTap(window,
+                 [&](int64_t tap, int64_t) HWY_ATTR { sum = hn::Add(sum, in.Load(x + tap)); });
+    } else {
+      for (int64_t kh = 0; kh < window.height(); ++kh) {
+        const T* from = x + kh * window.row.down;
+        auto row = hn::Zero(in.d);  // by itself: a chain over a whole image would round too much
+        for (int64_t kw = window.width(); kw > 0; --kw, from += window.row.right) {
+          row = hn::Add(row, in.Load(from));
+        }
+        sum = hn::Add(sum, row);
+      }
+    }
     out.Store(hn::Div(sum, hn::Set(in.d, T(window.height() * window.width()))), y);
   }
 };

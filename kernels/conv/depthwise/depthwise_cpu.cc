@@ -292,7 +292,7 @@ HWY_INLINE void CorrelateVector(const Correlation<T>& c, int64_t lane, const Acc
     return c.sums + i / kC * c.sums_taps.row + i % kC * c.sums_taps.column + lane;
   };
   V sums[kR * kC];
-  Unroll<kR * kC>([&](auto i) HWY_ATTR { sums[i] = hn::LoadU(d, sums_at(i)); });
+  Unroll<kR * kC>([&](auto i) HWY_ATTR { sums[i] = hn::Zero(d); });
   ForEachRow(c.results, [&](int64_t image, int64_t row) HWY_ATTR {
     const T* in[kR];
     Unroll<kR>([&](auto r) { in[r] = c.in.At(image, row) + r * c.in_taps.row + lane; });
@@ -308,7 +308,9 @@ HWY_INLINE void CorrelateVector(const Correlation<T>& c, int64_t lane, const Acc
       });
     }
   });
-  Unroll<kR * kC>([&](auto i) HWY_ATTR { hn::StoreU(sums[i], d, sums_at(i)); });
+  Unroll<kR * kC>([&](auto i) HWY_ATTR {
+    hn::StoreU(hn::Add(hn::LoadU(d, sums_at(i)), sums[i]), d, sums_at(i));
+  });
 }
 
 // One vector of channels. Of up to 4 results of a row, each input is read once: dy and the sums
@@ -324,9 +326,7 @@ HWY_INLINE void SlideVector(const SlidingCorrelation<T>& job, int64_t lane) {
   DTNN_UNROLL(8)
   for (int r = 0; r < kR; ++r) {
     DTNN_UNROLL(8)
-    for (int k = 0; k < W::kTaps; ++k) {
-      sums[r][k] = hn::LoadU(d, to + r * c.sums_taps.row + k * c.sums_taps.column);
-    }
+    for (int k = 0; k < W::kTaps; ++k) sums[r][k] = hn::Zero(d);
   }
   for (int64_t image = 0; image < c.results.images; ++image) {
     for (int64_t row = 0; row < c.results.rows; ++row) {
@@ -371,7 +371,8 @@ HWY_INLINE void SlideVector(const SlidingCorrelation<T>& job, int64_t lane) {
   for (int r = 0; r < kR; ++r) {
     DTNN_UNROLL(8)
     for (int k = 0; k < W::kTaps; ++k) {
-      hn::StoreU(sums[r][k], d, to + r * c.sums_taps.row + k * c.sums_taps.column);
+      T* const at = to + r * c.sums_taps.row + k * c.sums_taps.column;
+      hn::StoreU(hn::Add(hn::LoadU(d, at), sums[r][k]), d, at);
     }
   }
 }

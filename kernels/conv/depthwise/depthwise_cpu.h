@@ -62,7 +62,7 @@ struct RowSums {
   int64_t first = 0, width = 0;  // the column that the first tap of the first result reads
 };
 
-// sums[tap] += sum over results of in[tap] * dy.
+// sums[tap] += (the sum over results of in[tap] * dy).
 template <typename T>
 struct Correlation {
   Counts results;

@@ -260,10 +260,7 @@ HWY_NOINLINE void RunFilterBlock(const FilterBlock<T>& block) {
   DTNN_UNROLL(32)
   for (int i = 0; i < kC; ++i) {
     DTNN_UNROLL(32)
-    for (int v = 0; v < kVectors; ++v) {
-      sum[i][v] =
-          block.accumulate ? hn::LoadU(d, block.out + i * block.pitch + v * lanes) : hn::Zero(d);
-    }
+    for (int v = 0; v < kVectors; ++v) sum[i][v] = hn::Zero(d);
   }
   for (int64_t n = 0; n < block.images; ++n) {
     for (int64_t r = 0; r < block.rows; ++r) {
@@ -291,7 +288,8 @@ HWY_NOINLINE void RunFilterBlock(const FilterBlock<T>& block) {
   for (int i = 0; i < kC; ++i) {
     DTNN_UNROLL(32)
     for (int v = 0; v < kVectors; ++v) {
-      hn::StoreU(sum[i][v], d, block.out + i * block.pitch + v * lanes);
+      T* const to = block.out + i * block.pitch + v * lanes;
+      hn::StoreU(block.accumulate ? hn::Add(hn::LoadU(d, to), sum[i][v]) : sum[i][v], d, to);
     }
   }
 }
@@ -395,23 +393,26 @@ void AddRows(const T* x, int64_t rows, int64_t columns, int64_t pitch, T* sums) 
     for (; j + kV * lanes <= columns; j += kV * lanes) {
       hn::Vec<decltype(d)> sum[kV];
       DTNN_UNROLL(8)
-      for (int v = 0; v < kV; ++v) sum[v] = hn::LoadU(d, sums + j + v * lanes);
+      for (int v = 0; v < kV; ++v) sum[v] = hn::Zero(d);
       const T* from = x + j;
       for (int64_t p = rows; p > 0; --p, from += pitch) {
         DTNN_UNROLL(8)
         for (int v = 0; v < kV; ++v) sum[v] = hn::Add(sum[v], hn::LoadU(d, from + v * lanes));
       }
       DTNN_UNROLL(8)
-      for (int v = 0; v < kV; ++v) hn::StoreU(sum[v], d, sums + j + v * lanes);
+      for (int v = 0; v < kV; ++v) {
+        T* const to = sums + j + v * lanes;
+        hn::StoreU(hn::Add(hn::LoadU(d, to), sum[v]), d, to);
+      }
     }
   };
   add(std::integral_constant<int, 8>());
   add(std::integral_constant<int, 2>());
   add(std::integral_constant<int, 1>());
   for (; j < columns; ++j) {
-    T sum = sums[j];
+    T sum = 0;
     for (int64_t p = 0; p < rows; ++p) sum += x[p * pitch + j];
-    sums[j] = sum;
+    sums[j] += sum;
   }
 }
 

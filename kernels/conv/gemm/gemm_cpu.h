@@ -50,7 +50,8 @@ struct Panel {
 };
 
 // A block of the filter's gradient: out[i][j] (+)= sum over the pixels p of a rectangle of some
-// images of x[p][i] * dy[p][j] for i < channels and j < width.
+// images of x[p][i] * dy[p][j] for i < channels and j < width. The sum begins at zero: a chain over
+// all pixels would round too much.
 template <typename T>
 struct FilterBlock {
   int64_t images = 0, rows = 0, pixels = 0;  // of the rectangle
@@ -92,7 +93,7 @@ struct Kernels {
   // its filter is in blocks of a vector of the depth, padded with zeros, one for each column.
   void (*multiply_few)(const RowOfPixels<T>& row, const Panel<T>& panel);
   void (*filter_block)(const FilterBlock<T>& block);
-  // sums[j] += x[p * pitch + j] for p < rows in order.
+  // sums[j] += (the sum of x[p * pitch + j] for p < rows in order).
   void (*add_rows)(const T* x, int64_t rows, int64_t columns, int64_t pitch, T* sums);
   void (*copy_panels)(const PixelCopy<T>& job);
 };

@@ -19,6 +19,20 @@ constexpr int64_t kBlockBytes = 256 << 10;
 constexpr int64_t kFewestRows = 16;
 constexpr int64_t kMostRows = 512;
 
+// sums[j] += (the sum of x[i * pitch + j] for i < rows).
+template <typename T>
+void AddRows(const T* x, int64_t pitch, int64_t rows, int64_t columns, T* sums) {
+  constexpr int64_t kTogether = 16;
+  for (int64_t first = 0; first < columns; first += kTogether) {
+    const int64_t count = std::min(kTogether, columns - first);
+    T sum[kTogether] = {};
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t j = 0; j < count; ++j) sum[j] += x[i * pitch + first + j];
+    }
+    for (int64_t j = 0; j < count; ++j) sums[first + j] += sum[j];
+  }
+}
+
 // Blocks of rows of the patch matrix: a row is the patch of an output pixel.
 template <typename T>
 class PatchRows {
@@ -179,9 +193,7 @@ class I2cFilter final : public FilterKernel<T> {
           const T* const dy_rows = from.data + begin * from.pitch;
           SerialGemm<T>(true, false, patch, filters, rows, matrix.data, matrix.pitch, dy_rows,
                         from.pitch, true, sums, filters, memory.product);
-          for (int64_t p = 0; gradient.dbias != nullptr && p < rows; ++p) {
-            for (int64_t f = 0; f < filters; ++f) bias[f] += dy_rows[p * from.pitch + f];
-          }
+          if (gradient.dbias != nullptr) AddRows(dy_rows, from.pitch, rows, filters, bias);
         }
       }
     });

@@ -127,13 +127,13 @@ void GradientToTiles(const ToTiles<T>& job) {
   const int64_t step = job.tiles.element;
   ForWindows<kOutputs>(job, [&](const auto& read, T* tile, int64_t c) HWY_ATTR {
     if (job.sums != nullptr) {
-      auto sum = hn::LoadU(d, job.sums + c);
+      auto sum = hn::Zero(d);
       DTNN_UNROLL(8)
       for (int i = 0; i < kOutputs; ++i) {
         DTNN_UNROLL(8)
         for (int j = 0; j < kOutputs; ++j) sum = hn::Add(sum, read(i, j));
       }
-      hn::StoreU(sum, d, job.sums + c);
+      hn::StoreU(hn::Add(hn::LoadU(d, job.sums + c), sum), d, job.sums + c);
     }
     Evaluate<kPoints, kOutputs>(d, read, [&](int i, int j, auto v) HWY_ATTR {
       hn::Store(v, d, tile + (i * kPoints + j) * step);
