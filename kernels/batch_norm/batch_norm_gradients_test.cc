@@ -1,6 +1,7 @@
 // The backward pass, and the room between the steps for an exchange between ranks.
 
 #include <cmath>
+#include <limits>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -115,6 +116,27 @@ TEST_P(BatchNormTest, BackwardOfInferEqualsReferenceDensePitchedAndInPlace) {
   }
 }
 
+// The gradient of Infer has no term of x: an infinite one leaves it finite.
+TEST_P(BatchNormTest, AnInfiniteInputStaysOutOfTheGradientOfInference) {
+  for (const Case& c : Cases()) {
+    BatchNormBench bench = Make(c);
+    bench.running.mean.tensor = RandomTensor(GetParam(), {c.channels}, 13);
+    const Tensor dy = RandomTensor(GetParam(), c.shape, 2);
+    const auto backward = [&](const Tensor& x) {
+      const Tensor dx = ZeroTensor(GetParam(), c.shape);
+      EXPECT_TRUE(
+          bench.primitive
+              ->BackwardInfer(x, dy, bench.parameters, bench.running, dx, false, bench.workspace)
+              .ok());
+      return Values(dx);
+    };
+    const Tensor x = Input(c);
+    Doubles values = Values(x);
+    values[values.size() / 2] = std::numeric_limits<double>::infinity();
+    EXPECT_EQ(backward(TensorOf(GetParam(), c.shape, values)), backward(x)) << c.shape.ToString();
+  }
+}
+
 // The mask of a relu must be that of the forward pass, to the bit, wherever an element stands in a
 // vector: with beta = 0 half of the outputs are near 0.
 TEST_P(BatchNormTest, ReluMaskOfBackwardIsThatOfForward) {
@@ -125,7 +147,7 @@ TEST_P(BatchNormTest, ReluMaskOfBackwardIsThatOfForward) {
         TensorOf(GetParam(), {c.channels}, Doubles(size_t(c.channels), 1));
     const Tensor x = IntegerTensor(GetParam(), c.shape, 3, 1), y = ZeroTensor(GetParam(), c.shape);
     bench.Forward(x, y);
-    // Only one element of dy is not 0: if it counts, dbeta shows it.
+    // Every element of dy is 1, so that dbeta is the number of those that count.
     const Doubles outputs = Values(y);
     double positive = 0;
     for (const double output : outputs) positive += output > 0;

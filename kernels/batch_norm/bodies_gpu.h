@@ -293,8 +293,10 @@ struct NormDataBody {
     const auto line = coefficients.line(channel);
     const W value = W(x[outer * x_pitch + rest]);
     const W gradient = CutGradient(relu, line.At(value), W(dy[outer * dy_pitch + rest]));
-    const W slope = coefficients.slope(channel) * (value - line.mean);
-    const W result = line.scale * gradient + (slope + coefficients.offset(channel));
+    // A slope of 0 is that of inference, where an infinite x has no part in the gradient.
+    const W slope = coefficients.slope(channel);
+    const W sloped = slope != W(0) ? slope * (value - line.mean) : W(0);
+    const W result = line.scale * gradient + (sloped + coefficients.offset(channel));
     T& to = dx[outer * dx_pitch + rest];
     to = T(accumulate ? W(to) + result : result);
   }

@@ -151,7 +151,9 @@ struct Data {
   HWY_INLINE void Write(const A& access, const C& c, const T* x, const T* dy, T* out) const {
     const auto d = hn::Sub(access.Load(x), c.line.mean);
     const auto g = CutGradient<kRelu>(access.d, c.line, d, access.Load(dy));
-    auto dx = hn::MulAdd(c.line.scale, g, hn::MulAdd(c.slope, d, c.offset));
+    // A slope of 0 is that of inference, where an infinite x has no part in the gradient.
+    const auto slopes = hn::IfThenElseZero(hn::Ne(c.slope, hn::Zero(access.d)), d);
+    auto dx = hn::MulAdd(c.line.scale, g, hn::MulAdd(c.slope, slopes, c.offset));
     if constexpr (kAccumulate) dx = hn::Add(access.Load(out), dx);
     access.Store(dx, out);
   }

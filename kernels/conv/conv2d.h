@@ -9,6 +9,11 @@
 //             With groups, filter f reads the channels / groups channels of its group alone.
 //   cost      2 * n * ho * wo * filters * channels / groups * kh * kw flops per direction
 //
+// A NaN or an infinity of x or dy comes out where the definition has it, and leaves other results
+// as they are. But winograd makes NaN of the tiles that read it, of up to 6x6 results, and of all
+// taps of its channel; and padding may be multiplied as zeros, which is NaN with an infinite filter
+// or dy.
+//
 // The batch of the spec is the largest a call will bring: a slice of it, or the last partial batch,
 // runs on the same primitive.
 

@@ -1,3 +1,6 @@
+// The kind of what is found is that of the layer's output: a winograd convolution makes NaN of an
+// infinity, in all of the tiles that read it (kernels/conv/conv2d.h).
+
 #include <cmath>
 #include <optional>
 #include <string>

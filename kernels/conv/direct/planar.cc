@@ -12,7 +12,6 @@ namespace dtnn::conv::direct {
 namespace {
 
 constexpr int64_t kStripBytes = 48 << 10;  // of the planes of both sides: about the first cache
-constexpr int64_t kParts = 16;             // partial sums of the filter's gradient
 // With this many columns a vector of them is full, and the gemm variant is better.
 constexpr int64_t kManyColumns = 16;
 constexpr int64_t kMostDepth = 32;
@@ -167,13 +166,13 @@ void PlanarData<T>::Run(const Call& call) const {
 }
 
 template <typename T>
-size_t PlanarFilter<T>::SharedBytes() const {
-  return size_t(kParts * (FilterSums() + BiasSums())) * sizeof(T);
+size_t PlanarFilter<T>::OwnBytes() const {
+  return size_t(PartSums()) * sizeof(T) + this->thread_bytes();
 }
 
 template <typename T>
 size_t PlanarFilter<T>::workspace_bytes() const {
-  return SharedBytes() + size_t(this->threads_) * this->thread_bytes();
+  return SharedBytes() + size_t(this->threads_) * OwnBytes();
 }
 
 template <typename T>
@@ -206,13 +205,38 @@ void PlanarFilter<T>::SumStrip(const Images<const T>& x, const Images<const T>& 
   this->kernels_.correlate(job);
 }
 
+// The filter's sums of a strip by their definition, into the first lane of each.
+template <typename T>
+void PlanarFilter<T>::SumStripInPlace(const Images<const T>& x, const Images<const T>& dy,
+                                      int64_t image, int64_t strip, T* sums) const {
+  const int64_t first = strip * this->strip_;
+  const int64_t end = std::min(this->out_height_, first + this->strip_);
+  for (int64_t k = 0; k < this->terms(); ++k) {
+    const int64_t offset = this->offsets_[size_t(k)], in_plane = offset % this->plane_;
+    const int64_t down = in_plane / this->pitch_ - this->origin_vertical_;
+    const int64_t right = in_plane % this->pitch_ - this->origin_horizontal_;
+    const int64_t begin = std::max<int64_t>(0, -right);
+    const int64_t columns = std::min(this->out_width_, this->in_width_ - right);
+    const Images<const T> channel = x.From(image, offset / this->plane_);
+    for (int64_t row = first; row < end; ++row) {
+      if (row + down < 0 || row + down >= this->in_height_) continue;
+      const T* const in = channel.At(0, row + down) + right * x.pixel;
+      for (int64_t f = 0; f < this->columns_; ++f) {
+        const T* const gradient = dy.At(image, row) + f * dy.channel;
+        T sum = 0;
+        for (int64_t w = begin; w < columns; ++w) sum += in[w * x.pixel] * gradient[w * dy.pixel];
+        sums[(k * this->padded_columns_ + f) * this->kernels_.lanes] += sum;
+      }
+    }
+  }
+}
+
 // to = (accumulate ? to : 0) + the lanes of element `at` of all parts, in order.
 template <typename T>
-void PlanarFilter<T>::Reduce(const T* sums, int64_t at, int64_t size, bool accumulate,
-                             T* to) const {
+void PlanarFilter<T>::Reduce(const T* sums, int64_t at, bool accumulate, T* to) const {
   T total = accumulate ? *to : T(0);
   for (int64_t part = 0; part < kParts; ++part) {
-    const T* lanes = sums + part * size + at * this->kernels_.lanes;
+    const T* lanes = sums + part * PartSums() + at * this->kernels_.lanes;
     for (int64_t j = 0; j < this->kernels_.lanes; ++j) total += lanes[j];
   }
   *to = total;
@@ -222,24 +246,31 @@ template <typename T>
 void PlanarFilter<T>::Sum(const Images<const T>& x, const Images<const T>& dy, int64_t images,
                           bool first, const Gradient& gradient, std::byte* workspace) const {
   const int64_t strips = this->strips(), items = images * strips;
-  T* const sums = reinterpret_cast<T*>(workspace);
-  T* const bias_sums = sums + kParts * FilterSums();
   ParallelForWithScratch(kParts, 1, this->threads_, [&](int thread, int64_t begin, int64_t end) {
-    const Scratch mine =
-        this->Divide(workspace + SharedBytes() + size_t(thread) * this->thread_bytes());
+    std::byte* const own = workspace + SharedBytes() + size_t(thread) * OwnBytes();
+    T* const added = reinterpret_cast<T*>(own);
+    const Scratch mine = this->Divide(own + size_t(PartSums()) * sizeof(T));
     Zero(mine.in, mine.in_size);
     Zero(mine.out, this->padded_columns_ * this->out_plane_);
     for (int64_t part = begin; part < end; ++part) {
-      T* const part_sums = sums + part * FilterSums();
-      T* const part_bias = bias_sums + part * BiasSums();
-      if (first) {
-        Zero(part_sums, FilterSums());
-        Zero(part_bias, BiasSums());
+      const auto for_strips = [&](const auto& sum) {
+        for (int64_t item = items * part / kParts; item < items * (part + 1) / kParts; ++item) {
+          sum(item / strips, item % strips);
+        }
+      };
+      T* const all = reinterpret_cast<T*>(workspace) + part * PartSums();
+      T* const sums = first ? all : added;
+      Zero(sums, PartSums());
+      for_strips([&](int64_t image, int64_t strip) {
+        SumStrip(x, dy, image, strip, mine, sums,
+                 gradient.dbias != nullptr ? sums + FilterSums() : nullptr);
+      });
+      if (this->kernels_.has_nan(sums, FilterSums())) {
+        Zero(sums, FilterSums());
+        for_strips(
+            [&](int64_t image, int64_t strip) { SumStripInPlace(x, dy, image, strip, sums); });
       }
-      for (int64_t item = items * part / kParts; item < items * (part + 1) / kParts; ++item) {
-        SumStrip(x, dy, item / strips, item % strips, mine, part_sums,
-                 gradient.dbias != nullptr ? part_bias : nullptr);
-      }
+      for (int64_t i = 0; !first && i < PartSums(); ++i) all[i] += sums[i];
     }
   });
 }
@@ -248,16 +279,14 @@ template <typename T>
 void PlanarFilter<T>::Write(const Gradient& gradient, std::byte* workspace) const {
   const Filter<T>& dfilter = gradient.dfilter;
   const T* const sums = reinterpret_cast<const T*>(workspace);
-  const T* const bias_sums = sums + kParts * FilterSums();
   for (int64_t k = 0; k < this->terms(); ++k) {
     T* to = dfilter.data + k / this->depth_ * dfilter.tap + k % this->depth_ * dfilter.channel;
     for (int64_t f = 0; f < this->columns_; ++f) {
-      Reduce(sums, k * this->padded_columns_ + f, FilterSums(), gradient.accumulate,
-             to + f * dfilter.filter);
+      Reduce(sums, k * this->padded_columns_ + f, gradient.accumulate, to + f * dfilter.filter);
     }
   }
   for (int64_t f = 0; gradient.dbias != nullptr && f < this->columns_; ++f) {
-    Reduce(bias_sums, f, BiasSums(), gradient.accumulate, gradient.dbias + f);
+    Reduce(sums + FilterSums(), f, gradient.accumulate, gradient.dbias + f);
   }
 }
 

@@ -73,6 +73,8 @@ class PlanarData final : public DataKernel<T>, private Planes<T> {
   bool backward_;
 };
 
+// Planes are correlated as a whole, with zeros between the rows of dy. Where such a zero meets an
+// infinity the part of the sums is NaN, and is summed again without planes, slowly.
 template <typename T>
 class PlanarFilter final : public FilterKernel<T>, private Planes<T> {
  public:
@@ -87,12 +89,18 @@ class PlanarFilter final : public FilterKernel<T>, private Planes<T> {
 
  private:
   using typename Planes<T>::Scratch;
+  static constexpr int64_t kParts = 16;  // partial sums
   int64_t FilterSums() const { return this->terms() * BiasSums(); }
   int64_t BiasSums() const { return this->padded_columns_ * this->kernels_.lanes; }
-  size_t SharedBytes() const;
+  int64_t PartSums() const { return FilterSums() + BiasSums(); }  // those of the filter first
+  size_t SharedBytes() const { return size_t(kParts * PartSums()) * sizeof(T); }
+  // A thread's planes, and before them the sums of a part of images that others preceded.
+  size_t OwnBytes() const;
   void SumStrip(const Images<const T>& x, const Images<const T>& dy, int64_t image, int64_t strip,
                 const Scratch& scratch, T* sums, T* dy_sums) const;
-  void Reduce(const T* sums, int64_t at, int64_t size, bool accumulate, T* to) const;
+  void SumStripInPlace(const Images<const T>& x, const Images<const T>& dy, int64_t image,
+                       int64_t strip, T* sums) const;
+  void Reduce(const T* sums, int64_t at, bool accumulate, T* to) const;
 };
 
 }  // namespace dtnn::conv::direct

@@ -149,12 +149,23 @@ void Correlate(const PlanarSums<T>& s) {
   }
   if (s.dy_sums == nullptr) return;
   for (f = 0; f < s.filters; ++f) {
-    auto sum = hn::Load(d, s.dy_sums + f * lanes);
+    auto sum = hn::Zero(d);
     for (int64_t q = 0; q < s.count; q += lanes) {
       sum = hn::Add(sum, hn::Load(d, s.dy + f * s.dy_pitch + q));
     }
-    hn::Store(sum, d, s.dy_sums + f * lanes);
+    T* const to = s.dy_sums + f * lanes;
+    hn::Store(hn::Add(hn::Load(d, to), sum), d, to);
   }
+}
+
+template <typename T>
+bool HasNaN(const T* values, int64_t count) {
+  const hn::ScalableTag<T> d;
+  auto any = hn::IsNaN(hn::Zero(d));
+  for (int64_t i = 0; i < count; i += int64_t(hn::Lanes(d))) {
+    any = hn::Or(any, hn::IsNaN(hn::Load(d, values + i)));
+  }
+  return !hn::AllFalse(d, any);
 }
 
 // The scalar target has no vectors to transpose.
@@ -273,6 +284,7 @@ const PlanarKernels<T>* PlanarTable() {
                                          kRows,
                                          &Multiply<T>,
                                          &Correlate<T>,
+                                         &HasNaN<T>,
                                          &ToPlanes<T>,
                                          &FromPlanes<T>};
   return &table;

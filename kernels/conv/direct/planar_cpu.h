@@ -52,6 +52,8 @@ struct PlanarKernels {
   int max_rows;  // 8 or 4
   void (*multiply)(const PlanarProduct<T>& product);
   void (*correlate)(const PlanarSums<T>& sums);
+  // Whether there is a NaN in `count` elements, whole vectors.
+  bool (*has_nan)(const T* values, int64_t count);
   // planes[c * plane + p] = row[p][c].
   void (*to_planes)(PixelRow<const T> row, int64_t pixels, int64_t channels, T* planes,
                     int64_t plane);
