@@ -1,5 +1,7 @@
 // What a call of Conv2d does beside computing.
 
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -107,6 +109,67 @@ TEST(Conv2dCallTest, KeepsAPackedFilterOfTheSameVersion) {
   EXPECT_TRUE(Close(Values(y), expected, 0));
 }
 
+TEST(Conv2dCallTest, VersionZeroIsKeptByNoCall) {
+  for (const std::string_view variant : {"gemm", "i2c", "direct", "winograd"}) {
+    const Conv2dSpec spec = SmallFor(variant);
+    const Tensor ones = testing::OnesTensor(spec.dtype, spec.FilterShape());
+    const Tensor zeros = ZeroTensor(spec.dtype, spec.FilterShape());
+    const Tensor x = testing::OnesTensor(spec.dtype, spec.InputShape());
+    const Tensor y = testing::OnesTensor(spec.dtype, spec.OutputShape());
+    Conv2dRunner runner(spec, WhereSupported(variant, spec));
+    for (const Tensor& filter : {ones, zeros}) {
+      const bool any = filter.data<float>()[0] != 0;
+      runner.Forward(x, filter, y, {}, 0);
+      EXPECT_EQ(Values(y)[0] != 0, any) << variant;
+      const Tensor dy = testing::OnesTensor(spec.dtype, spec.OutputShape());
+      const Tensor dx = testing::OnesTensor(spec.dtype, spec.InputShape());
+      runner.BackwardData(dy, filter, dx, false, 0);
+      EXPECT_EQ(Values(dx)[0] != 0, any) << variant;
+    }
+  }
+}
+
+// Other memory has nothing of what the first had, whatever the version.
+TEST(Conv2dCallTest, KeepsInNewMemoryWhatIsDerivedAnew) {
+  const Conv2dSpec spec = Small();
+  Conv2dRunner runner(spec, "gemm");
+  const Tensor x = IntegerTensor(spec.dtype, spec.InputShape(), 1);
+  const Tensor w = IntegerTensor(spec.dtype, spec.FilterShape(), 2);
+  const Tensor y = ZeroTensor(spec.dtype, spec.OutputShape());
+  const Tensor dx = ZeroTensor(spec.dtype, spec.InputShape());
+  const auto run = [&] {
+    runner.Forward(x, w, y, {}, 5);
+    runner.BackwardData(y, w, dx, false, 5);
+    std::vector<double> results = Values(y);
+    for (const double value : Values(dx)) results.push_back(value);
+    return results;
+  };
+  const std::vector<double> expected = run();
+  std::shared_ptr<Buffer> kept = *Buffer::Allocate(Device::Cpu(), runner.conv().kept_bytes());
+  std::fill_n(kept->data(), kept->size(), std::byte{0xff});
+  ASSERT_EQ(runner.conv().Keep(kept), absl::OkStatus());
+  EXPECT_EQ(run(), expected);
+}
+
+TEST(Conv2dCallTest, RefusesAWorkspaceThatIsAByteShortInEveryDirection) {
+  const Conv2dSpec spec = Small();
+  const Tensor x = ZeroTensor(spec.dtype, spec.InputShape());
+  const Tensor y = ZeroTensor(spec.dtype, spec.OutputShape());
+  const Tensor w = ZeroTensor(spec.dtype, spec.FilterShape());
+  Conv2dRunner runner(spec, "gemm");
+  const Workspace all = runner.Dirty();
+  for (const Workspace workspace : {all.first(all.size() - 1), Workspace()}) {
+    for (const absl::Status& status :
+         {runner.conv().Forward(x, {w, 0}, y, {}, workspace),
+          runner.conv().BackwardData(y, {w, 0}, x, false, workspace),
+          runner.conv().BackwardFilter(x, y, w, Tensor(), false, workspace)}) {
+      EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+      EXPECT_NE(std::string(status.message()).find("the workspace has "), std::string::npos)
+          << status;
+    }
+  }
+}
+
 // The last batch of an epoch may have fewer pixels than there are partial sums.
 TEST(Conv2dCallTest, GradientOfFewPixelsOfAPrimitiveForMany) {
   for (const std::string_view variant : Conv2dVariantNames()) {
@@ -186,6 +249,72 @@ TEST(Conv2dCallTest, RefusesOperandsThatDoNotFit) {
       *Buffer::Allocate(Device::Cpu(), runner.conv().workspace_bytes() + 16);
   const Workspace unaligned = {memory->data() + 16, runner.conv().workspace_bytes()};
   EXPECT_NE(message(x, w, y, unaligned).find("must be a multiple of 64"), std::string::npos);
+}
+
+// Each operand of each direction: one that is missing, of another shape, of another type.
+TEST(Conv2dCallTest, RefusesEachOperandThatDoesNotFit) {
+  Conv2dSpec spec = Small();
+  spec.epilogue = {.bias = true, .scale = true, .add = true};
+  struct Operands {
+    Tensor images[2], filter, scale, bias, addend;
+  };
+  const auto good = [&] {
+    const auto zeros = [](const Shape& shape) { return ZeroTensor(DType::kFloat32, shape); };
+    return Operands{{zeros(spec.InputShape()), zeros(spec.OutputShape())},
+                    zeros(spec.FilterShape()),
+                    zeros({spec.filters}),
+                    zeros({spec.filters}),
+                    zeros(spec.OutputShape())};
+  };
+  const auto forward = [&](const Operands& o) {
+    EpilogueOperands operands;
+    operands.scale = o.scale, operands.bias = o.bias, operands.addend = o.addend;
+    return CheckConv2dForward(spec, Device::Cpu(), o.images[0], o.filter, o.images[1], operands);
+  };
+  const auto data = [&](const Operands& o) {
+    return CheckConv2dBackwardData(spec, Device::Cpu(), o.images[1], o.filter, o.images[0]);
+  };
+  const auto filter = [&](const Operands& o) {
+    return CheckConv2dBackwardFilter(spec, Device::Cpu(), o.images[0], o.images[1], o.filter,
+                                     o.bias);
+  };
+  const auto expect_refused = [&](const auto& check, const auto& operand, const char* name,
+                                  bool may_be_missing = false) {
+    Operands operands = good();
+    EXPECT_EQ(check(operands), absl::OkStatus());
+    Tensor& tensor = operand(operands);
+    std::vector<Tensor> others = {
+        ZeroTensor(DType::kFloat64, tensor.shape()),
+        ZeroTensor(DType::kFloat32, tensor.shape().DropFirst().Prepend(tensor.shape()[0] - 1)),
+        ZeroTensor(DType::kFloat32, tensor.shape().Prepend(1))};
+    if (!may_be_missing) others.push_back(Tensor());
+    for (const Tensor& other : others) {
+      tensor = other;
+      const absl::Status status = check(operands);
+      EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << name;
+      EXPECT_NE(std::string(status.message()).find(name), std::string::npos) << status;
+    }
+  };
+  const auto input = [](Operands& o) -> Tensor& { return o.images[0]; };
+  const auto output = [](Operands& o) -> Tensor& { return o.images[1]; };
+  const auto weights = [](Operands& o) -> Tensor& { return o.filter; };
+  const auto scale = [](Operands& o) -> Tensor& { return o.scale; };
+  const auto bias = [](Operands& o) -> Tensor& { return o.bias; };
+  const auto addend = [](Operands& o) -> Tensor& { return o.addend; };
+  expect_refused(forward, output, "y");
+  expect_refused(forward, weights, "the filter");
+  expect_refused(forward, scale, "the epilogue's scale");
+  expect_refused(forward, bias, "the epilogue's bias");
+  expect_refused(forward, addend, "the epilogue's addend");
+  expect_refused(data, output, "dy");
+  expect_refused(data, weights, "the filter");
+  expect_refused(filter, output, "dy");
+  expect_refused(filter, weights, "dfilter");
+  expect_refused(filter, bias, "dbias", /*may_be_missing=*/true);
+  // A batch may be smaller, but is as large on both sides.
+  expect_refused(forward, input, "");
+  expect_refused(data, input, "");
+  expect_refused(filter, input, "");
 }
 
 TEST(Conv2dCallTest, PaysForTheDirectionsOfItsUseAlone) {
