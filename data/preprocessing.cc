@@ -126,6 +126,7 @@ std::string ToJson(const Preprocessing& preprocessing) {
 }
 
 absl::StatusOr<Preprocessing> ParsePreprocessing(std::string_view text, int64_t channels) {
+  if (text.find('\0') != text.npos) return Unknown(text);  // where the parser would stop
   const json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!object.is_object()) return Unknown(text);
   for (const Words& words : kWords) {

@@ -62,10 +62,10 @@ TEST(PreprocessingTest, WhatIsNotUnderstoodIsRefused) {
     EXPECT_EQ(ParsePreprocessing(text, 3).status().code(), absl::StatusCode::kInvalidArgument)
         << text;
   }
-  EXPECT_TRUE(
-      ParsePreprocessing(
-          R"({"x":"byte / 255","channels":"BGR","offset":[1],"scale":[2],"more":"of later"})", 3)
-          .ok());
+  const std::string text =
+      R"({"x":"byte / 255","channels":"BGR","offset":[1],"scale":[2],"more":"of later"})";
+  EXPECT_TRUE(ParsePreprocessing(text, 3).ok());
+  EXPECT_FALSE(ParsePreprocessing(text + std::string("\0}", 2), 3).ok());
 }
 
 TEST(PreprocessingTest, IsTheSameButForRounding) {

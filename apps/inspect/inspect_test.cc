@@ -14,6 +14,9 @@
 #include "models/serving/saved_model.h"
 #include "models/zoo/zoo.h"
 #include "tensor/files/array_file.h"
+#include "tensor/files/npy_header.h"
+#include "tensor/files/npz.h"
+#include "tensor/files/safetensors.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {
@@ -150,6 +153,62 @@ TEST(InspectTest, BrokenFilesAreNamedAndTheOthersShown) {
     EXPECT_THAT(outcome.errors, HasSubstr("inspect: " + name));
   }
   EXPECT_TRUE(outcome.out.starts_with(good + "\n")) << outcome.out;
+}
+
+// The file keeps its other arrays, whatever type one of them has.
+TEST(InspectTest, ArraysThatTensorsCannotHoldAreListedBesideTheOthers) {
+  const Tensor x = TensorOf(DType::kFloat32, Shape{1}, {1.5});
+  const std::string npz = Path("types.npz"), safetensors = Path("types.safetensors");
+  const auto npy = [](const char* descr, size_t bytes) {
+    return NpyHeaderBytes(descr, Shape{1}) + std::string(bytes, '\1');
+  };
+  ASSERT_TRUE(WriteNpz(npz, {{"x", x}}, NpzCompression::kStored, {},
+                       {{"complex", npy("<c8", 8)},
+                        {"objects", npy("|O", 8)},
+                        {"words", npy("<U2", 8)},
+                        {"yes", npy("|b1", 1)}})
+                  .ok());
+  ASSERT_TRUE(WriteSafetensors(safetensors, {{"x", x}}).ok());
+  {  // one more tensor, by hand
+    const std::string json = R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
+                             R"("f8":{"dtype":"F8_E4M3","shape":[2],"data_offsets":[4,6]},)"
+                             R"("next":{"dtype":"F99","shape":[2],"data_offsets":[6,7]}})";
+    const uint64_t length = json.size();
+    std::ofstream(safetensors, std::ios::binary)
+        << std::string(reinterpret_cast<const char*>(&length), 8) << json
+        << std::string("\0\0\xc0\x3f\1\2\3", 7);
+  }
+  const Outcome text = Inspect({npz, safetensors});
+  EXPECT_TRUE(text.status.ok()) << text.errors;
+  for (const char* line :
+       {"  x        float32  (1,)", "  complex  not read: ", "types.npz/complex: dtype \"<c8\"",
+        "types.npz/objects: contains Python objects", "types.npz/words: dtype \"<U2\" (text)",
+        "  yes      int32    (1,)                             1", "types.safetensors/\"f8\": dtype",
+        "types.safetensors/\"next\": dtype \"F99\"",
+        "  x      float32  (1,)                           1.5"}) {
+    EXPECT_THAT(text.out, HasSubstr(line));
+  }
+  const Outcome json = Inspect({npz}, "json");
+  EXPECT_THAT(json.out, HasSubstr("{\"key\": \"complex\", \"not_read\": \""));
+  EXPECT_THAT(json.out, HasSubstr("\"min\": 1.5"));
+}
+
+TEST(InspectTest, ADamagedArrayIsAnErrorBesideTheOthers) {
+  const std::string path = Path("damaged.npz");
+  ASSERT_TRUE(WriteArrayFile(path,
+                             {{"a", TensorOf(DType::kFloat32, Shape{1}, {1.5})},
+                              {"b", TensorOf(DType::kFloat32, Shape{1}, {2.5})}},
+                             {})
+                  .ok());
+  std::ostringstream bytes;
+  bytes << std::ifstream(path).rdbuf();
+  std::string text = bytes.str();
+  text[30 + 5 + 128] ^= 1;  // behind the local header and that of numpy
+  std::ofstream(path) << text;
+  const Outcome outcome = Inspect({path});
+  EXPECT_EQ(outcome.status.message(), "1 of 1 file cannot be read");
+  EXPECT_THAT(outcome.errors, HasSubstr("damaged.npz/a: CRC error"));
+  EXPECT_THAT(outcome.out, HasSubstr("  b      float32  (1,)                           2.5"));
 }
 
 TEST(InspectTest, WrongUseIsSaid) {

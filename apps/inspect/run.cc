@@ -26,9 +26,10 @@ namespace dtnn {
 namespace {
 
 struct Array {
-  std::string key, dtype, shape;
+  std::string key, dtype = {}, shape = {};
   int64_t elements = 0, not_finite = 0;
   double least = NAN, most = NAN, mean = NAN;  // of the finite values
+  absl::Status unread = {};                    // why none of these is known but the key
 };
 
 struct Contents {
@@ -113,8 +114,9 @@ absl::StatusOr<Contents> Read(const std::string& path) {
   }
   for (const std::string& key : file.names()) {
     if (key == "__state__" || std::ranges::count(kTags, key) > 0) continue;
-    DTNN_ASSIGN_OR_RETURN(const Tensor tensor, file.Read(key));
-    contents.arrays.push_back(Describe(key, tensor));
+    const absl::StatusOr<Tensor> tensor = file.Read(key);
+    contents.arrays.push_back(tensor.ok() ? Describe(key, *tensor)
+                                          : Array{.key = key, .unread = tensor.status()});
   }
   return contents;
 }
@@ -188,6 +190,11 @@ std::string Text(const Contents& contents) {
   absl::StrAppendFormat(&text, "  %-*s  %-8s %-20s %13s %13s %13s %10s\n", int(width), "array",
                         "dtype", "shape", "min", "max", "mean", "not finite");
   for (const Array& array : contents.arrays) {
+    if (!array.unread.ok()) {
+      absl::StrAppendFormat(&text, "  %-*s  not read: %s\n", int(width), OneLine(array.key),
+                            OneLine(std::string(array.unread.message())));
+      continue;
+    }
     absl::StrAppendFormat(&text, "  %-*s  %-8s %-20s %13.6g %13.6g %13.6g %10d\n", int(width),
                           OneLine(array.key), array.dtype, array.shape, array.least, array.most,
                           array.mean, array.not_finite);
@@ -201,6 +208,11 @@ std::string Json(const std::string& path, const Contents& contents) {
     tags.push_back(StrCat(JsonText(tag), ": ", JsonText(value)));
   }
   for (const Array& array : contents.arrays) {
+    if (!array.unread.ok()) {
+      arrays.push_back(StrCat("{\"key\": ", JsonText(array.key),
+                              ", \"not_read\": ", JsonText(std::string(array.unread.message())), "}"));
+      continue;
+    }
     arrays.push_back(StrCat(
         "{\"key\": ", JsonText(array.key), ", \"dtype\": \"", array.dtype, "\", \"shape\": \"",
         array.shape, "\", \"elements\": ", array.elements, ", \"min\": ", JsonNumber(array.least),
@@ -246,11 +258,16 @@ absl::Status InspectFiles(std::span<const std::string> files, const std::string&
     if (!contents.ok()) {
       ++broken;
       ReportStatus(contents.status(), "inspect", errors);
-    } else if (format == "json") {
-      out << Json(path, *contents);
-    } else {
-      out << path << "\n" << Text(*contents);
+      continue;
     }
+    out << (format == "json" ? Json(path, *contents) : StrCat(path, "\n", Text(*contents)));
+    // An array of a type that tensors do not have is no fault of the file.
+    const auto damaged = std::ranges::find_if(contents->arrays, [](const Array& array) {
+      return !array.unread.ok() && !absl::IsUnimplemented(array.unread);
+    });
+    if (damaged == contents->arrays.end()) continue;
+    ++broken;
+    ReportStatus(damaged->unread, "inspect", errors);
   }
   if (broken == 0) return absl::OkStatus();
   return DataLoss(broken, " of ", Counted(int64_t(files.size()), "file"), " cannot be read");

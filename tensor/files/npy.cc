@@ -1,5 +1,6 @@
 #include "tensor/files/npy.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cassert>
@@ -57,23 +58,45 @@ void Rearrange(const NpyHeader& header, const std::byte* file, To* out, Convert 
   }
 }
 
+// The bits of T as they are, or converted to To.
+template <typename Bits, typename T, typename To>
+void Widen(const NpyHeader& header, const std::byte* file, const Tensor& tensor) {
+  Rearrange<Bits>(header, file, tensor.data<To>(),
+                  [](Bits bits) { return To(std::bit_cast<T>(bits)); });
+}
+
 void Convert(const NpyHeader& header, const std::byte* file, const Tensor& tensor) {
   std::byte* out = tensor.raw_data();
   const auto same = [](auto value) { return value; };
+  const bool is_signed = header.kind == 'i';
   switch (header.item_size) {
     case 1:
+      if (header.kind == 'b') {
+        return Rearrange<uint8_t>(header, file, tensor.data<int32_t>(),
+                                  [](uint8_t value) { return int32_t(value != 0); });
+      }
+      if (is_signed) return Widen<uint8_t, int8_t, int32_t>(header, file, tensor);
       return Rearrange<uint8_t>(header, file, reinterpret_cast<uint8_t*>(out), same);
     case 2:
-      if (header.dtype == DType::kInt32) {
-        return Rearrange<int16_t>(header, file, tensor.data<int32_t>(), same);
-      }
-      return Rearrange<uint16_t>(header, file, tensor.data<float>(),
-                                 [](uint16_t bits) { return float(std::bit_cast<Float16>(bits)); });
+      if (header.kind == 'f') return Widen<uint16_t, Float16, float>(header, file, tensor);
+      if (is_signed) return Widen<uint16_t, int16_t, int32_t>(header, file, tensor);
+      return Widen<uint16_t, uint16_t, int32_t>(header, file, tensor);
     case 4:  // bits, whether of a float or an integer
+      if (header.kind == 'u') return Widen<uint32_t, uint32_t, int64_t>(header, file, tensor);
       return Rearrange<uint32_t>(header, file, reinterpret_cast<uint32_t*>(out), same);
     default:
       return Rearrange<uint64_t>(header, file, reinterpret_cast<uint64_t*>(out), same);
   }
+}
+
+// An int64 that is negative here was a uint64 from 2^63 on in the file.
+absl::Status CheckUnsigned(const NpyHeader& header, const Tensor& tensor) {
+  if (header.kind != 'u' || header.item_size != 8) return absl::OkStatus();
+  const std::span values(tensor.data<int64_t>(), size_t(tensor.num_elements()));
+  const auto bad = std::ranges::find_if(values, [](int64_t value) { return value < 0; });
+  if (bad == values.end()) return absl::OkStatus();
+  return InvalidArgument("element ", bad - values.begin(), " is ", uint64_t(*bad),
+                         "; unsigned integers are read up to 2^63 - 1");
 }
 
 // True where the file holds the tensor's bytes as they are.
@@ -103,6 +126,7 @@ absl::StatusOr<Tensor> ParseNpyFrom(NpySource read, int64_t size, std::string_vi
   if (absl::IsResourceExhausted(tensor.status())) {
     return ResourceExhausted(name, ": ", tensor.status().message());
   }
+  if (tensor.ok()) DTNN_RETURN_IF_ERROR(WithContext(CheckUnsigned(header, *tensor), name));
   return tensor;
 }
 

@@ -1,7 +1,9 @@
 // numpy's .npy files, one array each: read into a dense row-major tensor on the host, and written.
 //
-// Read: versions 1.0, 2.0 and 3.0; row-major and Fortran order; float32, float64, uint8, int32,
-// int64, and int16 (which becomes int32), of either byte order; up to six dimensions.
+// Read: versions 1.0, 2.0 and 3.0; row-major and Fortran order; float32, float64, uint8, int32 and
+// int64, of either byte order; up to six dimensions. What tensors do not have becomes the next type
+// that holds it: float16 float32; bool (0 or 1), int8, int16 and uint16 int32; uint32 and uint64
+// int64. A uint64 from 2^63 on is InvalidArgument.
 // Arrays of Python objects are refused: unpickling them could run any program.
 // Written: version 1.0, little-endian, row-major; numpy.load reads it.
 // Errors begin with the name of the file or member. InvalidArgument for broken contents,

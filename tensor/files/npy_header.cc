@@ -135,15 +135,16 @@ absl::Status SetType(std::string_view descr, std::string_view name, NpyElements 
     DType dtype;
     size_t size;
   };
-  static constexpr Known kKnown[] = {{"f2", DType::kFloat32, 2}, {"f4", DType::kFloat32, 4},
-                                     {"f8", DType::kFloat64, 8}, {"u1", DType::kUint8, 1},
-                                     {"i2", DType::kInt32, 2},   {"i4", DType::kInt32, 4},
-                                     {"i8", DType::kInt64, 8}};
+  static constexpr Known kKnown[] = {
+      {"f2", DType::kFloat32, 2}, {"f4", DType::kFloat32, 4}, {"f8", DType::kFloat64, 8},
+      {"b1", DType::kInt32, 1},   {"u1", DType::kUint8, 1},   {"u2", DType::kInt32, 2},
+      {"u4", DType::kInt64, 4},   {"u8", DType::kInt64, 8},   {"i1", DType::kInt32, 1},
+      {"i2", DType::kInt32, 2},   {"i4", DType::kInt32, 4},   {"i8", DType::kInt64, 8}};
   const char order = descr.empty() ? '\0' : descr[0];
   const bool ordered = order == '<' || order == '>' || order == '|' || order == '=';
   const std::string_view code = ordered ? descr.substr(1) : descr;
   if (code.substr(0, 1) == "O") {
-    return InvalidArgument(
+    return Unimplemented(
         name, ": contains Python objects (dtype ", Quote(descr),
         "); pickled objects are never loaded, because loading them can run any program. "
         "Save plain arrays of numbers instead");
@@ -152,14 +153,15 @@ absl::Status SetType(std::string_view descr, std::string_view name, NpyElements 
   for (const Known& known : kKnown) {
     if (code != known.code || (known.size == 1 ? !ordered : order != '<' && order != '>')) continue;
     header->dtype = known.dtype;
+    header->kind = code[0];
     header->item_size = known.size;
     header->big_endian = order == '>';
     return absl::OkStatus();
   }
   const bool text = code.substr(0, 1) == "U" || code.substr(0, 1) == "S";
-  return Unimplemented(
-      name, ": dtype ", Quote(descr), text ? " (text)" : "",
-      " has no tensor here; float16, float32, float64, uint8, int16, int32 and int64 have");
+  return Unimplemented(name, ": dtype ", Quote(descr), text ? " (text)" : "",
+                       " has no tensor here; float16, float32, float64, bool, and integers of 8, "
+                       "16, 32 and 64 bits have");
 }
 
 std::string_view DescrOf(DType dtype) {

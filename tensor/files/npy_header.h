@@ -28,7 +28,8 @@ namespace dtnn {
 enum class NpyElements : uint8_t { kNumbers, kText };
 
 struct NpyHeader {
-  DType dtype = DType::kFloat32;  // of a tensor of numbers; int16 elements become int32
+  DType dtype = DType::kFloat32;  // of a tensor of numbers; see npy.h for what becomes of others
+  char kind = 'f';                // of the elements in the file: f, i, u, or b for bool
   size_t item_size = 4;           // bytes of one element in the file
   bool utf32 = false;             // of text: '<U5' (UTF-32) rather than '|S5' (bytes)
   bool big_endian = false;

@@ -1,5 +1,6 @@
 #include "tensor/files/npy.h"
 
+#include <array>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -91,6 +92,34 @@ TEST(NpyTest, FortranOrderIsTransposedInEveryType) {
     }
     EXPECT_EQ(testing::Values(*ParseNpy(bytes, "x")), (std::vector<double>{1, 3, 5, 2, 4, 6}))
         << descr;
+  }
+}
+
+TEST(NpyTest, TypesThatTensorsDoNotHaveBecomeTheNextThatHoldsThem) {
+  const auto read = [](const std::string& descr, std::span<const uint8_t> data, int count) {
+    std::vector<std::byte> bytes =
+        Bytes("{'descr': '" + descr + "', 'fortran_order': False, 'shape': (" +
+                  std::to_string(count) + ",)}",
+              data.size());
+    std::memcpy(bytes.data() + bytes.size() - data.size(), data.data(), data.size());
+    return ParseNpy(bytes, "x.npy");
+  };
+  using testing::Values;
+  using V = std::vector<double>;
+  EXPECT_EQ(Values(*read("|b1", std::array<uint8_t, 3>{0, 1, 255}, 3)), (V{0, 1, 1}));
+  EXPECT_EQ(Values(*read("|i1", std::array<uint8_t, 3>{0x7f, 0x80, 0xff}, 3)), (V{127, -128, -1}));
+  EXPECT_EQ(Values(*read("<u2", std::array<uint8_t, 4>{0xff, 0xff, 1, 0}, 2)), (V{65535, 1}));
+  EXPECT_EQ(Values(*read(">u2", std::array<uint8_t, 4>{0xff, 0xfe, 1, 0}, 2)), (V{65534, 256}));
+  EXPECT_EQ(Values(*read("<i2", std::array<uint8_t, 4>{0xff, 0xff, 1, 0}, 2)), (V{-1, 1}));
+  EXPECT_EQ(Values(*read("<u4", std::array<uint8_t, 4>{0xff, 0xff, 0xff, 0xff}, 1)),
+            V{4294967295.0});
+  EXPECT_EQ(Values(*read(">u4", std::array<uint8_t, 4>{0x80, 0, 0, 1}, 1)), V{2147483649.0});
+  EXPECT_EQ(Values(*read("<u8", std::array<uint8_t, 8>{5}, 1)), V{5});
+  for (const char* descr : {"<u8", ">u8"}) {
+    const absl::Status status =
+        read(descr, std::array<uint8_t, 8>{0x80, 0, 0, 0, 0, 0, 0, 0x80}, 1).status();
+    EXPECT_EQ(status.message(),
+              "x.npy: element 0 is 9223372036854775936; unsigned integers are read up to 2^63 - 1");
   }
 }
 

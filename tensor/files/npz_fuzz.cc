@@ -17,6 +17,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (text.ok() && (tensor.ok() || text->size() > size_t{kMaxBytes})) std::abort();
   }
   // int16 elements double when they become int32.
-  if (total > 2 * kMaxBytes) std::abort();
+  if (total > 4 * kMaxBytes) std::abort();
   return 0;
 }

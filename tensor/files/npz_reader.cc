@@ -1,9 +1,12 @@
 #include <zip.h>
 
 #include <algorithm>
+#include <array>
 
 #include "tensor/errors.h"
+#include "tensor/files/in_pieces.h"
 #include "tensor/files/input_file.h"
+#include "tensor/files/known_contents.h"
 #include "tensor/files/npy.h"
 #include "tensor/files/npy_text.h"
 #include "tensor/files/npz.h"
@@ -33,7 +36,12 @@ absl::Status ZipError(std::string_view file, zip_error_t* error) {
   }
 }
 
-absl::Status OpenError(std::string_view file, int code) {
+// `start`: the file's first bytes, which say what it is where it is not a zip archive.
+absl::Status OpenError(std::string_view file, int code, std::span<const std::byte> start) {
+  const std::string_view contents = KnownContents(start);
+  if (code == ZIP_ER_NOZIP && !contents.empty() && !contents.starts_with("a zip")) {
+    return InvalidArgument(file, ": is ", contents, "; expected an .npz file, a zip archive");
+  }
   zip_error_t error;
   zip_error_init_with_code(&error, code);
   const absl::Status status = ZipError(file, &error);
@@ -71,7 +79,11 @@ absl::StatusOr<NpzReader> NpzReader::Open(std::string_view path, int64_t max_byt
   if (file.size() == 0) return InvalidArgument(path, ": is empty, not an .npz file");
   int code = 0;
   zip_t* archive = zip_fdopen(file.descriptor(), ZIP_CHECKCONS, &code);
-  if (archive == nullptr) return OpenError(path, code);
+  if (archive == nullptr) {
+    std::array<std::byte, kKnownContentsBytes> start;
+    DTNN_ASSIGN_OR_RETURN(const size_t count, file.ReadUpTo(0, start));
+    return OpenError(path, code, std::span(start).first(count));
+  }
   file.Release();
   return Check(NpzReader(path, Archive(archive)), file.size(), max_bytes);
 }
@@ -85,7 +97,8 @@ absl::StatusOr<NpzReader> NpzReader::Parse(std::span<const std::byte> bytes, std
   zip_t* archive = source == nullptr
                        ? nullptr
                        : zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, &error);
-  const absl::Status status = archive == nullptr ? ZipError(name, &error) : absl::OkStatus();
+  const absl::Status status =
+      archive == nullptr ? OpenError(name, zip_error_code_zip(&error), bytes) : absl::OkStatus();
   if (archive == nullptr && source != nullptr) zip_source_free(source);
   zip_error_fini(&error);
   DTNN_RETURN_IF_ERROR(status);
@@ -146,12 +159,11 @@ absl::Status NpzReader::ReadMember(std::string_view name, Extent extent, ParseMe
 
   // True when `to` was filled; the checksum is verified by the read that meets the end.
   const auto read = [&](std::span<std::byte> to) -> absl::Status {
-    while (!to.empty()) {
-      const zip_int64_t got = zip_fread(member.get(), to.data(), to.size());
-      if (got < 0) return ZipError(where, zip_file_get_error(member.get()));
-      if (got == 0) return InvalidArgument(where, ": ends before its size; is the file complete?");
-      to = to.subspan(size_t(got));
-    }
+    const int64_t got = FillInPieces(to, [&](std::span<std::byte> piece) -> int64_t {
+      return zip_fread(member.get(), piece.data(), piece.size());
+    });
+    if (got < 0) return ZipError(where, zip_file_get_error(member.get()));
+    if (got == 0) return InvalidArgument(where, ": ends before its size; is the file complete?");
     return absl::OkStatus();
   };
   DTNN_RETURN_IF_ERROR(parse(read, found->second.bytes, where));

@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string Golden(std::string_view file) { return "tensor/files/testdata/" + std::string(file); }
 std::string Seed(std::string_view file) {
@@ -179,7 +180,8 @@ TEST_F(NpzTest, MemoryReadsLikeAFile) {
 TEST_F(NpzTest, HostileArchivesAreRefusedForTheRightReason) {
   const std::map<std::string, std::string> kReasons = {
       {"no_bytes", "is empty"},
-      {"not_a_zip", "Not a zip archive"},
+      {"not_a_zip", "is a .npy file"},
+      {"truncated_end", "Not a zip archive; is the .npz file complete?"},
       {"duplicate", "has two members"},
       {"path_traversal", "member \"../../etc/w.npy\" has a folder"},
       {"absolute_path", "has a folder"},
@@ -201,6 +203,22 @@ TEST_F(NpzTest, HostileArchivesAreRefusedForTheRightReason) {
   for (const auto& [seed, reason] : kReasons) {
     const std::string error = ErrorOf(Seed(seed));
     EXPECT_THAT(error, AllOf(HasSubstr(seed), HasSubstr(reason)));
+  }
+}
+
+TEST_F(NpzTest, AFileOfAnotherKindIsNamedByItsContents) {
+  const std::pair<std::string, std::string> kFiles[] = {
+      {"\x93NUMPY\x01", "x.npz: is a .npy file, which holds one array (numpy.savez makes an .npz)"},
+      {"\x80\x04\x95more", "x.npz: is a Python pickle, which is never loaded"},
+      {"\x1f\x8b\x08more", "x.npz: is a gzip file (gunzip unpacks it)"},
+      {"version https://git-lfs.github.com/spec/v1\n", "x.npz: is a pointer of Git LFS"},
+      {"<!DOCTYPE html><html>", "x.npz: is an HTML page"}};
+  for (const auto& [bytes, error] : kFiles) {
+    ASSERT_TRUE(WriteFileAtomically(path_, std::as_bytes(std::span(bytes))).ok());
+    EXPECT_THAT(ErrorOf(path_), AllOf(HasSubstr(error), Not(HasSubstr("complete?"))));
+    EXPECT_THAT(
+        std::string(NpzReader::Parse(std::as_bytes(std::span(bytes)), "x.npz").status().message()),
+        HasSubstr(error));
   }
 }
 

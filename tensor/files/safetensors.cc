@@ -1,6 +1,7 @@
 #include "tensor/files/safetensors.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <memory>
@@ -9,6 +10,7 @@
 #include "tensor/errors.h"
 #include "tensor/files/atomic_file.h"
 #include "tensor/files/input_file.h"
+#include "tensor/files/known_contents.h"
 #include "tensor/files/npy.h"
 #include "tensor/text/utf8.h"
 
@@ -20,27 +22,44 @@ static_assert(std::endian::native == std::endian::little, "elements are copied a
 constexpr int64_t kLengthBytes = 8;
 constexpr int64_t kMaxHeader = 100'000'000;  // as the format's own library
 
-// Widens `from` (16 bits each) in the second half of a tensor of 32 bits each to fill all of it.
-template <typename To, typename F>
-void Widen(const Tensor& tensor, F&& convert) {
+// Widens elements of `From` at the end of a tensor's memory to fill all of it.
+template <typename From, typename To, To (*convert)(From)>
+void Widen(const Tensor& tensor) {
   To* out = tensor.data<To>();
-  const std::byte* from = tensor.raw_data() + tensor.num_elements() * 2;
-  for (int64_t i = 0; i < tensor.num_elements(); ++i) {
-    uint16_t bits;
-    std::memcpy(&bits, from + 2 * i, sizeof(bits));
-    out[i] = convert(bits);
+  const int64_t count = tensor.num_elements();
+  const std::byte* from = tensor.raw_data() + count * int64_t(sizeof(To) - sizeof(From));
+  for (int64_t i = 0; i < count; ++i) {
+    From value;
+    std::memcpy(&value, from + i * int64_t(sizeof(From)), sizeof(value));
+    out[i] = convert(value);
   }
 }
 
+template <typename From, typename To>
+To As(From value) {
+  return To(value);
+}
+int32_t FromBool(uint8_t value) { return value != 0; }
+
 struct Type {
   std::string_view name;
-  DType dtype;  // of the tensor
-  bool same;    // bytes in file and tensor
+  DType dtype;    // of the tensor
+  int64_t bytes;  // of an element in the file
+  void (*widen)(const Tensor& tensor) = nullptr;
 };
-constexpr Type kTypes[] = {{"F32", DType::kFloat32, true},  {"F64", DType::kFloat64, true},
-                           {"U8", DType::kUint8, true},     {"I32", DType::kInt32, true},
-                           {"I64", DType::kInt64, true},    {"I16", DType::kInt32, false},
-                           {"F16", DType::kFloat32, false}, {"BF16", DType::kFloat32, false}};
+constexpr Type kTypes[] = {{"F32", DType::kFloat32, 4},
+                           {"F64", DType::kFloat64, 8},
+                           {"U8", DType::kUint8, 1},
+                           {"I32", DType::kInt32, 4},
+                           {"I64", DType::kInt64, 8},
+                           {"U64", DType::kInt64, 8},
+                           {"BOOL", DType::kInt32, 1, Widen<uint8_t, int32_t, FromBool>},
+                           {"I8", DType::kInt32, 1, Widen<int8_t, int32_t, As>},
+                           {"I16", DType::kInt32, 2, Widen<int16_t, int32_t, As>},
+                           {"U16", DType::kInt32, 2, Widen<uint16_t, int32_t, As>},
+                           {"U32", DType::kInt64, 4, Widen<uint32_t, int64_t, As>},
+                           {"F16", DType::kFloat32, 2, Widen<Float16, float, As>},
+                           {"BF16", DType::kFloat32, 2, Widen<Bfloat16, float, As>}};
 
 std::string_view TypeName(DType dtype) {
   if (dtype == DType::kFloat16) return "F16";
@@ -69,7 +88,14 @@ absl::StatusOr<SafetensorsReader> SafetensorsReader::Parse(std::span<const std::
 }
 
 absl::StatusOr<SafetensorsReader> SafetensorsReader::Check(SafetensorsReader reader, int64_t size) {
+  std::array<std::byte, kKnownContentsBytes> begin;
+  const std::span start = std::span(begin).first(size_t(std::min<int64_t>(size, begin.size())));
+  DTNN_RETURN_IF_ERROR(reader.source_(0, start));
+  const std::string_view contents = KnownContents(start);
   const auto refused = [&](const auto&... what) {
+    if (!contents.empty()) {
+      return InvalidArgument(reader.file_, ": is ", contents, "; expected a .safetensors file");
+    }
     return InvalidArgument(reader.file_, ": ", what..., "; is the .safetensors file complete?");
   };
   if (size < kLengthBytes) return refused("has only ", size, " bytes");
@@ -118,22 +144,24 @@ absl::StatusOr<Tensor> SafetensorsReader::Read(std::string_view name) const {
   const std::string where = StrCat(file_, "/", Quoted(name));
   const Type* type = std::ranges::find(kTypes, std::string_view(entry.dtype), &Type::name);
   if (type == std::end(kTypes)) {
-    return Unimplemented(where, ": dtype ", entry.dtype,
-                         " has no tensor here; F64, F32, F16, BF16, U8, "
-                         "I16, I32 and I64 have");
+    return Unimplemented(where, ": dtype ", Quoted(entry.dtype),
+                         " has no tensor here; F64, F32, F16, BF16, BOOL, and integers of 8 to 64 "
+                         "bits have");
   }
   DTNN_ASSIGN_OR_RETURN(const Shape shape, ReadShape(name));
   DTNN_ASSIGN_OR_RETURN(Tensor tensor,
                         WithContext(Tensor::Allocate(Device::Cpu(), type->dtype, shape), where));
   const size_t bytes = size_t(entry.end - entry.begin);
-  std::byte* to = tensor.raw_data() + (type->same ? 0 : bytes);
-  DTNN_RETURN_IF_ERROR(source_(data_begin_ + entry.begin, {to, bytes}));
-  if (entry.dtype == "I16") Widen<int32_t>(tensor, [](uint16_t bits) { return int16_t(bits); });
-  if (entry.dtype == "F16") {
-    Widen<float>(tensor, [](uint16_t bits) { return float(std::bit_cast<Float16>(bits)); });
-  }
-  if (entry.dtype == "BF16") {
-    Widen<float>(tensor, [](uint16_t bits) { return float(std::bit_cast<Bfloat16>(bits)); });
+  const size_t room = size_t(tensor.num_elements()) * SizeOf(tensor.dtype());
+  DTNN_RETURN_IF_ERROR(
+      source_(data_begin_ + entry.begin, {tensor.raw_data() + (room - bytes), bytes}));
+  if (type->widen != nullptr) type->widen(tensor);
+  if (entry.dtype == "U64") {
+    for (int64_t i = 0; i < tensor.num_elements(); ++i) {
+      if (tensor.data<int64_t>()[i] >= 0) continue;
+      return InvalidArgument(where, ": element ", i, " is ", uint64_t(tensor.data<int64_t>()[i]),
+                             "; unsigned integers are read up to 2^63 - 1");
+    }
   }
   return tensor;
 }

@@ -3,12 +3,12 @@
 //
 // A file is a length (uint64, little-endian), a JSON header of that length (safetensors_header.h)
 // and the elements, row-major and little-endian.
-// Read: float64, float32, uint8, int32, int64; int16 becomes int32, and float16 and bfloat16 become
-// float32, without loss. Other element types are refused (Unimplemented) when they are read.
-// Written: all of the file or nothing (atomic_file.h); wide elements first, so that all are
-// aligned. Everything that the header promises is checked against the file's size before memory is
-// taken. Errors begin with the file's name: InvalidArgument for broken contents, NotFound for a
-// missing file or tensor.
+// Read: float64, float32, uint8, int32, int64; as in npy.h, bool, int8, int16 and uint16 become
+// int32, uint32 and uint64 int64, and float16 and bfloat16 float32, without loss. Other element
+// types are refused (Unimplemented) when they are read. Written: all of the file or nothing
+// (atomic_file.h); wide elements first, so that all are aligned. Everything that the header
+// promises is checked against the file's size before memory is taken. Errors begin with the file's
+// name: InvalidArgument for broken contents, NotFound for a missing file or tensor.
 
 #ifndef DTNN_TENSOR_FILES_SAFETENSORS_H_
 #define DTNN_TENSOR_FILES_SAFETENSORS_H_

@@ -1,6 +1,7 @@
 #include "tensor/files/safetensors_header.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -18,6 +19,7 @@ constexpr std::string_view kMetadata = "__metadata__";
 class HeaderBuilder : public nlohmann::json_sax<nlohmann::json> {
  public:
   bool start_object(std::size_t) override {
+    if (Ignored()) return ++ignored_depth_ > 0;
     if (depth_ == 0) return Enter();
     if (depth_ > 1 || array_ != nullptr) return Fail("an object where none belongs");
     if (key_ == kMetadata) {
@@ -31,6 +33,7 @@ class HeaderBuilder : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool end_object() override {
+    if (ignored_depth_ > 0) return --ignored_depth_ >= 0;
     --depth_;
     if (depth_ != 1 || std::exchange(in_metadata_, false)) return true;
     SafetensorsEntry& entry = header.entries.back();
@@ -46,6 +49,11 @@ class HeaderBuilder : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool key(std::string& name) override {
+    if (ignored_depth_ > 0) return true;
+    if (depth_ == 2 && !in_metadata_ && !IsField(name)) {
+      key_ = std::move(name);
+      return true;
+    }
     std::set<std::string, std::less<>>& seen = depth_ == 1    ? names_
                                                : in_metadata_ ? metadata_keys_
                                                               : fields_;
@@ -55,6 +63,7 @@ class HeaderBuilder : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool string(std::string& text) override {
+    if (Ignored()) return true;
     if (depth_ == 2 && in_metadata_) {
       header.metadata.emplace_back(key_, std::move(text));
       return true;
@@ -65,6 +74,7 @@ class HeaderBuilder : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool start_array(std::size_t) override {
+    if (Ignored()) return ++ignored_depth_ > 0;
     const bool known = key_ == "shape" || key_ == "data_offsets";
     if (depth_ != 2 || in_metadata_ || array_ != nullptr || !known) return Misplaced("a list");
     array_ = key_ == "shape" ? &header.entries.back().shape : &offsets_;
@@ -72,22 +82,24 @@ class HeaderBuilder : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool end_array() override {
+    if (ignored_depth_ > 0) return --ignored_depth_ >= 0;
     array_ = nullptr;
     return true;
   }
 
   bool number_unsigned(uint64_t value) override {
+    if (Ignored()) return true;
     if (array_ == nullptr) return Misplaced("a number");
     if (value > uint64_t{INT64_MAX}) return Fail("a number beyond 63 bits");
     array_->push_back(int64_t(value));
     return true;
   }
 
-  bool null() override { return Misplaced("null"); }
-  bool boolean(bool) override { return Misplaced("true or false"); }
-  bool number_integer(int64_t) override { return Misplaced("a negative number"); }
+  bool null() override { return (depth_ == 1 && key_ == kMetadata) || IgnoredOr("null"); }
+  bool boolean(bool) override { return IgnoredOr("true or false"); }
+  bool number_integer(int64_t) override { return IgnoredOr("a negative number"); }
   bool number_float(double, const std::string&) override {
-    return Misplaced("a number that is not whole or too large");
+    return IgnoredOr("a number that is not whole or too large");
   }
   bool binary(nlohmann::json::binary_t&) override { return Misplaced("binary data"); }
   bool parse_error(std::size_t position, const std::string&,
@@ -107,12 +119,19 @@ class HeaderBuilder : public nlohmann::json_sax<nlohmann::json> {
     if (error.empty()) error = std::move(what);
     return false;
   }
+  static bool IsField(std::string_view name) {
+    return name == "dtype" || name == "shape" || name == "data_offsets";
+  }
+  // Inside the value of a field of a tensor that is not known.
+  bool Ignored() const { return depth_ == 2 && !in_metadata_ && !IsField(key_); }
+  bool IgnoredOr(std::string_view what) { return Ignored() || Misplaced(what); }
   bool Misplaced(std::string_view what) {
     return Fail(StrCat(what, " where it does not belong",
                        key_.empty() ? "" : ", after the key " + Quoted(key_)));
   }
 
   int depth_ = 0;
+  int64_t ignored_depth_ = 0;
   bool in_metadata_ = false;
   std::string key_;
   std::vector<int64_t>* array_ = nullptr;  // the list that is being read
@@ -120,16 +139,18 @@ class HeaderBuilder : public nlohmann::json_sax<nlohmann::json> {
   std::set<std::string, std::less<>> names_, metadata_keys_, fields_;
 };
 
-// Bytes of one element; 0 for an unknown type.
-int64_t ElementSize(std::string_view dtype) {
-  static constexpr std::pair<std::string_view, int64_t> kSizes[] = {
-      {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E5M2", 1}, {"F8_E4M3", 1},
-      {"I16", 2},  {"U16", 2}, {"F16", 2}, {"BF16", 2},    {"I32", 4},
-      {"U32", 4},  {"F32", 4}, {"I64", 8}, {"U64", 8},     {"F64", 8}};
-  for (const auto& [name, size] : kSizes) {
-    if (name == dtype) return size;
+// Bits of one element; nullopt for an unknown type.
+std::optional<int64_t> ElementBits(std::string_view dtype) {
+  static constexpr std::pair<std::string_view, int64_t> kBits[] = {
+      {"F4", 4},          {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"BOOL", 8},    {"U8", 8},
+      {"I8", 8},          {"F8_E5M2", 8}, {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"F8_E4M3FNUZ", 8},
+      {"F8_E5M2FNUZ", 8}, {"I16", 16},    {"U16", 16},    {"F16", 16},    {"BF16", 16},
+      {"I32", 32},        {"U32", 32},    {"F32", 32},    {"I64", 64},    {"U64", 64},
+      {"F64", 64},        {"C64", 64}};
+  for (const auto& [name, bits] : kBits) {
+    if (name == dtype) return bits;
   }
-  return 0;
+  return std::nullopt;
 }
 
 absl::Status CheckEntry(const SafetensorsEntry& entry, int64_t data_bytes, std::string_view file) {
@@ -140,13 +161,16 @@ absl::Status CheckEntry(const SafetensorsEntry& entry, int64_t data_bytes, std::
     return refused("is in bytes ", entry.begin, " to ", entry.end, " of ", data_bytes,
                    "; is the file complete?");
   }
-  int64_t bytes = ElementSize(entry.dtype);
-  if (bytes == 0) return refused("is of the unknown dtype ", Quoted(entry.dtype));
+  const std::optional<int64_t> bits = ElementBits(entry.dtype);
+  if (!bits) return absl::OkStatus();  // is refused when it is read; the others need not suffer
+  int64_t bytes = *bits;
   for (int64_t extent : entry.shape) {
     if (__builtin_mul_overflow(bytes, extent, &bytes)) {
-      return refused("has a shape of more bytes than 63 bits can count");
+      return refused("has a shape of more bits than 63 bits can count");
     }
   }
+  if (bytes % 8 != 0) return refused("of dtype ", entry.dtype, " does not fill its last byte");
+  bytes /= 8;
   if (bytes != entry.end - entry.begin) {
     return refused("of ", bytes, " bytes by its shape and dtype (", entry.dtype, ") has ",
                    entry.end - entry.begin, " in the file");
@@ -169,6 +193,8 @@ absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(std::string_view json, 
                            ", so it is not a .safetensors file");
   };
   if (!json.starts_with('{')) return refused("no JSON object");
+  // Where the parser would stop.
+  if (const size_t at = json.find('\0'); at != json.npos) return refused("a NUL at byte ", at);
   HeaderBuilder builder;
   if (!nlohmann::json::sax_parse(json.begin(), json.end(), &builder)) return refused(builder.error);
   SafetensorsHeader header = std::move(builder.header);

@@ -4,9 +4,10 @@
 //   {"__metadata__": {"format": "NHWC"},
 //    "w": {"dtype": "F32", "shape": [3, 4], "data_offsets": [0, 48]}}
 //
-// The parser trusts nothing: it refuses what is deeper or other than this, keys that stand twice,
-// offsets and products beyond 63 bits, a size that is not shape times type, elements that overlap,
-// and bytes that belong to nobody.
+// The parser trusts nothing: it refuses other values than these, keys that stand twice, offsets and
+// products beyond 63 bits, a size that is not shape times type, elements that overlap, and bytes
+// that belong to nobody. As the format's own library, it takes null for no metadata and ignores
+// fields of a tensor that it does not know.
 // Format: the documentation of Hugging Face's safetensors. `safetensors.h` reads and writes files.
 
 #ifndef DTNN_TENSOR_FILES_SAFETENSORS_HEADER_H_
@@ -24,7 +25,7 @@ namespace dtnn {
 
 struct SafetensorsEntry {
   std::string name;
-  std::string dtype;  // "F32": one of those that the format knows
+  std::string dtype;  // "F32"; of one that is not known here, the size is not checked
   std::vector<int64_t> shape;
   int64_t begin = 0, end = 0;  // bytes behind the header
 };

@@ -85,9 +85,12 @@ TEST(SafetensorsHeaderTest, OtherJsonIsRefusedForTheRightReason) {
       {R"({"__metadata__":{"shape":[1]}})", "a list where"},
       {R"({"__metadata__":{},"__metadata__":{}})", "the key \"__metadata__\" twice"},
       {R"({"w":{"dtype":"F32","dtype":"F32"}})", "the key \"dtype\" twice"},
-      {R"({"w":{"other":"F32"}})", "a text where"},
-      {R"({"w":{"other":[1]}})", "a list where"},
-      {With("\"F32\"", "[2],\"more\":[1]", "[0,8]"), "a list where"},
+      {R"({"w":{"other":"F32"}})", "no dtype, shape and data_offsets for tensor \"w\""},
+      {R"({"w":{"other":[{"dtype":"F32","shape":[2],"data_offsets":[0,8]}]}})",
+       "no dtype, shape and data_offsets for tensor \"w\""},
+      {std::string("{}\0", 3), "a NUL at byte 2"},
+      {std::string("{}\0{\"w\"", 7), "a NUL at byte 2"},
+      {std::string("{\"a\0\":{}}", 9), "a NUL at byte 3"},
       {With("3", "[2]", "[0,8]"), "a number where"},
       {With("\"F32\"", "[-2]", "[0,8]"), "a negative number"},
       {With("\"F32\"", "[2.0]", "[0,8]"), "not whole"},
@@ -105,11 +108,27 @@ TEST(SafetensorsHeaderTest, OtherJsonIsRefusedForTheRightReason) {
   }
 }
 
+TEST(SafetensorsHeaderTest, TakesWhatTheFormatsOwnLibraryTakes) {
+  const absl::StatusOr<SafetensorsHeader> header = Parse(
+      R"({"__metadata__":null,
+          "w":{"a":null,"dtype":"F32","b":[1,[-2,{"shape":[3]}],2.5,true],"shape":[2],
+               "c":{"dtype":{"dtype":"U8"},"d":[]},"data_offsets":[0,8],"e":"x","e":-1}})",
+      8);
+  ASSERT_TRUE(header.ok()) << header.status();
+  ASSERT_EQ(header->entries.size(), 1u);
+  EXPECT_EQ(header->entries[0].dtype, "F32");
+  EXPECT_THAT(header->entries[0].shape, ElementsAre(2));
+  EXPECT_TRUE(header->metadata.empty());
+}
+
 TEST(SafetensorsHeaderTest, DepthCostsNothing) {
+  std::string ignored = "{\"w\":{\"x\":";
+  for (int i = 0; i < 100000; ++i) ignored += "[{\"a\":";
+  EXPECT_THAT(ErrorOf(ignored, 8), HasSubstr("no valid JSON at byte"));
   EXPECT_FALSE(Parse("{\"a\":" + std::string(1000000, '['), 8).ok());
   std::string deep;
   for (int i = 0; i < 100000; ++i) deep += "{\"a\":";
-  EXPECT_THAT(ErrorOf(deep, 8), HasSubstr("an object where none belongs"));
+  EXPECT_THAT(ErrorOf(deep, 8), HasSubstr("no valid JSON at byte"));
 }
 
 TEST(SafetensorsHeaderTest, ATensorsBytesAreThoseOfItsShapeInsideTheFile) {
@@ -117,7 +136,13 @@ TEST(SafetensorsHeaderTest, ATensorsBytesAreThoseOfItsShapeInsideTheFile) {
   const auto error = [](const char* dtype, const char* shape, const char* offsets) {
     return ErrorOf(With(dtype, shape, offsets), 8);
   };
-  EXPECT_THAT(error("\"F99\"", "[2]", "[0,8]"), HasSubstr("unknown dtype \"F99\""));
+  EXPECT_TRUE(Parse(With("\"C64\"", "[1]", "[0,8]"), 8).ok());
+  EXPECT_TRUE(Parse(With("\"F4\"", "[2,8]", "[0,8]"), 8).ok());
+  EXPECT_THAT(error("\"F4\"", "[15]", "[0,8]"), HasSubstr("does not fill its last byte"));
+  EXPECT_THAT(error("\"F8_E8M0\"", "[7]", "[0,8]"), HasSubstr("of 7 bytes"));
+  // A type that is not known here must be inside the file and overlap none, as all others.
+  EXPECT_TRUE(Parse(With("\"F99\"", "[2]", "[0,8]"), 8).ok());
+  EXPECT_THAT(error("\"F99\"", "[2]", "[0,9]"), HasSubstr("bytes 0 to 9 of 8"));
   EXPECT_THAT(error("\"F32\"", "[3]", "[0,8]"),
               HasSubstr("tensor \"w\" of 12 bytes by its shape and dtype (F32) has 8"));
   EXPECT_THAT(error("\"F32\"", "[3]", "[0,12]"), HasSubstr("bytes 0 to 12 of 8"));

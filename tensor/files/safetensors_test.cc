@@ -70,9 +70,7 @@ TEST_F(SafetensorsTest, ReadsWhatTheFormatsOwnLibraryWrites) {
   EXPECT_EQ(reader->Read("scalar")->shape(), Shape{});
   EXPECT_THAT(testing::Values(*reader->Read("scalar")), ElementsAre(7));
   EXPECT_EQ(reader->Read("none")->shape(), (Shape{0, 3}));
-  EXPECT_EQ(reader->Read("bool").status().code(), absl::StatusCode::kUnimplemented);
-  EXPECT_THAT(ErrorOf(reader->Read("bool").status()),
-              HasSubstr("numpy.safetensors/\"bool\": dtype BOOL"));
+  EXPECT_EQ(reader->Read("bool")->dtype(), DType::kInt32);
   EXPECT_EQ(reader->Read("missing").status().code(), absl::StatusCode::kNotFound);
 
   const SafetensorsReader torch = *SafetensorsReader::Open(Golden("torch.safetensors"));
@@ -134,6 +132,27 @@ TEST_F(SafetensorsTest, EverythingComesBackAndWideElementsStandFirst) {
   EXPECT_EQ(fs::file_size(path_), 8 + size_t(bytes[0]) + 256 * size_t(bytes[1]) + 3 + 48 + 40 + 4);
 }
 
+TEST_F(SafetensorsTest, TypesThatTensorsDoNotHaveBecomeTheNextThatHoldsThem) {
+  const auto read = [](const std::string& dtype, int64_t count, const std::string& data) {
+    const std::string json = FormatSafetensorsHeader(
+        {.entries = {{"w", dtype, {count}, 0, int64_t(data.size())}}, .metadata = {}});
+    std::string file(8, '\0');
+    file[0] = char(json.size());
+    file += json + data;
+    return SafetensorsReader::Parse(std::as_bytes(std::span(file)), "x")->Read("w");
+  };
+  const std::string ones(8, '\xff');
+  EXPECT_THAT(testing::Values(*read("BOOL", 3, std::string("\0\1\7", 3))), ElementsAre(0, 1, 1));
+  EXPECT_THAT(testing::Values(*read("I8", 3, "\x7f\x80\xff")), ElementsAre(127, -128, -1));
+  EXPECT_THAT(testing::Values(*read("U16", 2, "\xff\xff\1\2")), ElementsAre(65535, 513));
+  EXPECT_THAT(testing::Values(*read("U32", 2, ones)), ElementsAre(4294967295.0, 4294967295.0));
+  EXPECT_THAT(testing::Values(*read("U64", 1, ones.substr(1) + '\x7f')), ElementsAre(0x1p63));
+  EXPECT_EQ(
+      ErrorOf(read("U64", 1, ones).status()),
+      "x/\"w\": element 0 is 18446744073709551615; unsigned integers are read up to 2^63 - 1");
+  EXPECT_EQ(read("C64", 1, ones).status().code(), absl::StatusCode::kUnimplemented);
+}
+
 TEST_F(SafetensorsTest, AFileWithoutTensorsIsFine) {
   ASSERT_TRUE(WriteSafetensors(path_, {}).ok());
   EXPECT_TRUE(SafetensorsReader::Open(path_)->names().empty());
@@ -150,7 +169,8 @@ TEST_F(SafetensorsTest, HostileFilesAreRefusedForTheRightReason) {
       {"truncated_data", "is the file complete?"},
       {"trailing_data", "1 bytes follow the last tensor"},
       {"deep_lists", "a list where"},
-      {"deep_objects", "an object where none belongs"},
+      {"deep_objects", "no valid JSON at byte"},
+      {"nul_behind_object", "a NUL at byte"},
       {"shape_terabytes", "of 4398046511104 bytes"},
       {"twice_same_name", "the key \"w\" twice"},
   };
@@ -159,8 +179,9 @@ TEST_F(SafetensorsTest, HostileFilesAreRefusedForTheRightReason) {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << seed;
     EXPECT_THAT(ErrorOf(status), AllOf(HasSubstr(seed), HasSubstr(reason)));
   }
-  for (const char* seed : {"good", "good_torch", "descending", "metadata_last", "padded",
-                           "path_as_name", "shape_zero_and_huge", "shape_seven_axes"}) {
+  for (const char* seed :
+       {"good", "good_torch", "metadata_null", "unknown_fields", "descending", "metadata_last",
+        "padded", "path_as_name", "shape_zero_and_huge", "shape_seven_axes"}) {
     EXPECT_TRUE(SafetensorsReader::Open(Seed(seed)).ok()) << seed;
   }
   EXPECT_EQ(SafetensorsReader::Open(Seed("shape_seven_axes"))->Read("w").status().code(),
