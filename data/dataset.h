@@ -60,6 +60,8 @@ class Dataset {
   virtual std::vector<std::string> class_names() const { return {}; }
   // Samples of a split.
   virtual int64_t size(Split split) const = 0;
+  // The class of every sample of a split, where that is known without reading samples; else empty.
+  virtual std::vector<int32_t> labels(Split) const { return {}; }
   virtual SampleGroups groups(Split) const { return {}; }
   // How Read converts images to values, for files of models; loaders may do more after it. By
   // default images are neither cropped nor resized.

@@ -126,7 +126,7 @@ absl::Status Predict(const PredictOptions& options, std::span<const std::string>
   DTNN_RETURN_IF_ERROR(predictor.status());
   SkippedFiles skipped;
   DTNN_ASSIGN_OR_RETURN(const std::vector<std::string> files, ExpandImagePaths(paths, skipped));
-  if (skipped.count > 0) Warn(errors, skipped.Describe());
+  if (skipped.count() > 0) Warn(errors, skipped.Describe());
   if (files.empty()) return absl::NotFoundError("the folders contain no JPEG or PNG images");
   Answerer answerer(options, **predictor, out, errors);
   DTNN_ASSIGN_OR_RETURN(const int64_t broken, answerer.Answer(files));

@@ -2,10 +2,11 @@
 //
 //   <path>/train/<class>/.../<file>     <path>/test/<class>/.../<file>
 //
-// The classes are the names of the folders in train (in test where there is no train), in byte
-// order. Below a class all images count, at any depth, but for names that begin with a dot; what is
-// no image is skipped with one warning (image_files.h). Files are JPEG or PNG by content; their
-// order is that of class and name. Samples are RGB.
+// Where there is no folder test, val (or valid, or validation) holds the test split, with a
+// warning. The classes are the names of the folders in train (in test where there is no train), in
+// byte order. Below a class all images count, at any depth, but for hidden names
+// (folder_listing.h); other files are skipped with one warning (image_files.h). Files are JPEG or
+// PNG by content; their order is that of class and name. Samples are RGB.
 //
 // Only names are kept in memory (about 50 bytes per file): the images are read in Read, see
 // image_dataset.h.
@@ -28,9 +29,13 @@ struct FolderOptions {
   Geometry geometry = {};
 };
 
+// Where a split is below `path`: the first of the names above that exists, else train or test.
+absl::StatusOr<std::string> FolderOfSplit(const std::string& path, Split split);
+
 // Lists the files. NotFound without such folders or images in them; InvalidArgument for a class of
-// the test split that the training split does not have. Images are decoded when they are read: one
-// that is damaged, or of other extents where nothing is resized, is an error then, and named.
+// the test split that the training split does not have, and for a file that counts in two classes
+// of a split, through a link. Images are decoded when they are read: one that is damaged, or of
+// other extents where nothing is resized, is an error then, and named.
 absl::StatusOr<std::unique_ptr<Dataset>> OpenFolder(const FolderOptions& options);
 
 }  // namespace dtnn

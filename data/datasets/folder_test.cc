@@ -162,8 +162,8 @@ TEST(FolderTest, WhatIsNoImageIsSkippedWithOneWarning) {
   Put(root + "/test/dog/list.txt", {'x'});
   const auto folder = OpenFolder({.train = root, .test = root}).value();
   EXPECT_EQ(folder->warnings(),
-            (std::vector<std::string>{root + "/train/cat/Thumbs.db and 2 other files are not JPEG "
-                                             "or PNG images and are skipped"}));
+            (std::vector<std::string>{"3 files are not JPEG or PNG images and are skipped: " +
+                                      root + "/train/cat/Thumbs.db and 2 more"}));
   EXPECT_EQ(folder->size(Split::kTrain), 4);
   EXPECT_EQ(folder->size(Split::kTest), 1);
   const Sample got = ReadOne(*folder, Split::kTrain, {0, 1, 2, 3});
@@ -175,6 +175,56 @@ TEST(FolderTest, ALinkThatLeadsBackEnds) {
   const std::string root = Root();
   std::filesystem::create_directory_symlink(root + "/train/cat", root + "/train/cat/more/again");
   EXPECT_EQ(OpenFolder({.train = root, .test = ""}).value()->size(Split::kTrain), 4);
+}
+
+// A picture would be taught as two classes.
+TEST(FolderTest, AFileInTwoClassesIsRefused) {
+  const auto link = [](const std::string& to, const std::string& from) {
+    const std::string root = Root();
+    std::filesystem::create_symlink(to, root + "/train/" + from);
+    return Error({.train = root, .test = ""});
+  };
+  EXPECT_THAT(link("..", "cat/loop"),
+              HasSubstr("/train: Bird/x and cat/loop/Bird/x are one file, which counts in two "
+                        "classes, Bird and cat; remove the link"));
+  EXPECT_THAT(link("../cat/1.png", "dog/same.png"),
+              HasSubstr("cat/1.png and dog/same.png are one file"));
+  EXPECT_THAT(link("cat", "fish"), HasSubstr("counts in two classes, cat and fish"));
+
+  const std::string root = Root();
+  std::filesystem::create_symlink("1.png", root + "/train/cat/same.png");  // one class
+  std::filesystem::create_symlink(root + "/test/dog/t.png", root + "/train/dog/t.png");
+  EXPECT_EQ(OpenFolder({.train = root, .test = root}).value()->size(Split::kTrain), 6);
+}
+
+TEST(FolderTest, LabelsAreKnownWithoutReading) {
+  const std::string root = Root();
+  const auto folder = OpenFolder({.train = root, .test = root}).value();
+  EXPECT_EQ(folder->labels(Split::kTrain), (std::vector<int32_t>{0, 1, 1, 2}));
+  EXPECT_EQ(folder->labels(Split::kTest), std::vector<int32_t>{2});
+}
+
+TEST(FolderTest, ClassesWithoutImagesAreWarnedOf) {
+  const std::string root = Root();
+  std::filesystem::create_directories(root + "/train/empty");
+  std::filesystem::create_directories(root + "/train/__MACOSX");
+  const auto folder = OpenFolder({.train = root, .test = root}).value();
+  EXPECT_EQ(folder->outputs(), 4);
+  EXPECT_EQ(folder->warnings(),
+            std::vector<std::string>{"folder: 1 of 4 classes has no training samples: empty"});
+}
+
+TEST(FolderTest, ValIsTheTestSplitWhereThereIsNoTest) {
+  const std::string root = Root();
+  std::filesystem::rename(root + "/test", root + "/val");
+  const auto folder = OpenFolder({.train = root, .test = root}).value();
+  EXPECT_EQ(folder->size(Split::kTest), 1);
+  EXPECT_EQ(folder->warnings(), std::vector<std::string>{root + ": has no folder test; " + root +
+                                                         "/val is taken as the test split"});
+  EXPECT_EQ(*FolderOfSplit(root, Split::kTest), root + "/val");
+  EXPECT_EQ(*FolderOfSplit(root, Split::kTrain), root + "/train");
+  std::filesystem::rename(root + "/val", root + "/eval");
+  EXPECT_THAT(Error({.train = root, .test = root}), HasSubstr(root + "/test: no such folder"));
 }
 
 TEST(FolderTest, PartsMayBeLeftOut) {

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_join.h"
+#include "data/class_warnings.h"
 #include "data/files/file_bytes.h"
 #include "data/files/folder_listing.h"
 #include "data/formats/idx.h"
@@ -117,6 +118,10 @@ class Mnist : public Dataset {
   ImageExtents sample() const override { return sample_; }
   int64_t outputs() const override { return kClasses; }
   int64_t size(Split split) const override { return samples(split).size(); }
+  std::vector<int32_t> labels(Split split) const override {
+    return {samples(split).labels.begin(), samples(split).labels.end()};
+  }
+  std::vector<std::string> warnings() const override { return ClassWarnings(*this); }
   std::optional<TensorFormat> byte_format() const override { return kFormat; }
 
   absl::Status Read(Split split, std::span<const int64_t> indices, TensorFormat format,

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
+#include <limits>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "data/class_warnings.h"
 #include "data/images/image_bytes.h"
 #include "tensor/dtype.h"
 #include "tensor/errors.h"
@@ -51,15 +54,24 @@ void Visit(const Tensor& array, F f) {
 }
 
 absl::Status CheckFinite(const std::string& name, const Tensor& array) {
-  int64_t bad = array.num_elements();
   if (!IsFloating(array.dtype())) return absl::OkStatus();
+  // Beyond float32 a value would become infinite in a batch.
+  const double most = std::numeric_limits<float>::max();
+  int64_t bad = array.num_elements();
   Visit(array, [&](const auto* values) {
-    bad = std::find_if(values, values + bad, [](auto v) { return !std::isfinite(double(v)); }) -
-          values;
+    bad =
+        std::find_if(values, values + bad, [&](auto v) { return !(std::abs(double(v)) <= most); }) -
+        values;
   });
   if (bad == array.num_elements()) return absl::OkStatus();
-  return InvalidArgument(name, ": sample ", bad / (array.num_elements() / array.shape()[0]),
-                         " contains NaN or an infinite value");
+  double value = 0;
+  Visit(array, [&](const auto* values) { value = double(values[bad]); });
+  const int64_t sample = bad / (array.num_elements() / array.shape()[0]);
+  if (!std::isfinite(value)) {
+    return InvalidArgument(name, ": sample ", sample, " contains NaN or an infinite value");
+  }
+  return InvalidArgument(name, ": sample ", sample, " contains the value ", value,
+                         ", which is more than float32 holds; scale the data");
 }
 
 absl::StatusOr<Arrays> ReadPart(NpzReader& reader, std::string_view file, Split split) {
@@ -75,7 +87,7 @@ absl::StatusOr<Arrays> ReadPart(NpzReader& reader, std::string_view file, Split 
     return InvalidArgument(
         Described(arrays.x_name, x),
         "; expected (samples, channels, height, width) or (samples, height, width, "
-        "channels) of float64, float32 or uint8");
+        "channels) of float64, float32, float16 or uint8; convert others to float32");
   }
   const Shape& y = arrays.y.shape();
   if (y.rank() < 1 || y.rank() > 2 || y[0] != arrays.size() || arrays.y.num_elements() == 0) {
@@ -152,6 +164,30 @@ absl::StatusOr<Targets> FromLabels(const Arrays& arrays, int64_t limit) {
                          "; expected 0 to ", limit - 1);
 }
 
+// Numbers that happen to be integers, such as identifiers, would make a layer of millions of
+// outputs.
+absl::Status CheckClasses(const Arrays& arrays, int64_t classes,
+                          std::initializer_list<const Targets*> splits) {
+  constexpr int64_t kAlwaysFine = 4096, kLeastShare = 16;
+  if (classes <= kAlwaysFine) return absl::OkStatus();
+  std::vector<int32_t> used;
+  for (const Targets* targets : splits) {
+    used.insert(used.end(), targets->classes.begin(), targets->classes.end());
+  }
+  std::ranges::sort(used);
+  used.erase(std::unique(used.begin(), used.end()), used.end());
+  if (int64_t(used.size()) >= classes / kLeastShare) return absl::OkStatus();
+  std::string some;
+  for (size_t i = 0; i < std::min<size_t>(used.size(), 4); ++i) {
+    StrAppend(&some, i == 0 ? "" : ", ", used[i]);
+  }
+  return InvalidArgument(arrays.y_name, ": its labels (", some, used.size() > 4 ? ", ..." : "",
+                         ") would make ", classes, " classes, of which ", used.size(),
+                         used.size() == 1 ? " has" : " have",
+                         " samples; number the classes from 0 without gaps (numpy.unique(y, "
+                         "return_inverse=True)), or save measured values as float32");
+}
+
 // How x is laid out; InvalidArgument where its shape could mean both.
 absl::StatusOr<TensorFormat> FormatOf(const Arrays& arrays) {
   const auto like_channels = [](int64_t n) { return n == 1 || n == 3 || n == 4; };
@@ -213,6 +249,10 @@ class NpzDataset : public Dataset {
   int64_t outputs() const override { return outputs_; }
   TargetKind target_kind() const override { return kind_; }
   bool counts_classes() const override { return counted_; }
+  std::vector<int32_t> labels(Split split) const override {
+    return split == Split::kTrain ? train_.classes : test_.classes;
+  }
+  std::vector<std::string> warnings() const override { return ClassWarnings(*this); }
   Preprocessing preprocessing() const override {
     const Tensor& x = x_train_.empty() ? x_test_ : x_train_;
     return {.input = x.dtype() == DType::kUint8 ? Preprocessing::Input::kBytes
@@ -319,6 +359,7 @@ absl::StatusOr<std::unique_ptr<Dataset>> Make(Arrays train, Arrays test,
     for (const Targets* targets : {&of_train, &of_test}) {
       for (int32_t label : targets->classes) outputs = std::max<int64_t>(outputs, label + 1);
     }
+    if (counted) DTNN_RETURN_IF_ERROR(CheckClasses(any, outputs, {&of_train, &of_test}));
   } else if (IsOneHot(train.y) && IsOneHot(test.y)) {
     of_train = FromOneHot(train.y);
     of_test = FromOneHot(test.y);

@@ -2,8 +2,8 @@
 // supports. `numpy.savez(file, x_train=..., y_train=..., x_test=..., y_test=...)` makes one.
 //
 //   x_train, x_test   (n, channels, height, width), or (n, height, width, channels) as Keras has
-//                     them, float64, float32 or uint8 (then byte / 255)
-//   y_train, y_test   (n,) or (n, 1) integers: classes, from 0
+//                     them, float64, float32, float16 or uint8 (then byte / 255)
+//   y_train, y_test   (n,) or (n, 1) integers or bools: classes, from 0
 //                     (n, outputs): where every row of both splits is 1 at one place and 0 at all
 //                     others, classes; else values. (n,) or (n, 1) reals: one value each
 //
@@ -40,7 +40,8 @@ struct NpzPaths {
 
 struct NpzOptions {
   // With integers as targets, how many classes there are; 0: one more than the largest of the file.
-  // A file that holds a share of the data should not decide that.
+  // A file that holds a share of the data should not decide that. InvalidArgument for more than
+  // 4096 classes of which fewer than one in 16 has a sample: such numbers are no classes.
   int64_t classes = 0;
   int64_t max_bytes = kMaxNpzBytes;
   std::optional<TensorFormat> format = {};  // of x in the file; nullopt: as its shape says

@@ -12,6 +12,7 @@
 #include "data/testing/idx_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tensor/files/npy_header.h"
 
 namespace dtnn {
 namespace {
@@ -157,6 +158,72 @@ TEST(NpzDatasetTest, RealsAreValuesAndIntegersAreClasses) {
   EXPECT_THAT(
       Error({{"x_train", Images<float>(2)}, {"y_train", Array<int32_t>(Shape{2}, {0, -1})}}),
       HasSubstr("y_train: the label of sample 1 is -1"));
+}
+
+// What numpy.savez writes of labels of that type.
+std::string WriteLabels(const char* descr, const Shape& shape, const std::string& bytes) {
+  const std::string path = testing::NewFolder("npz_labels") + "/data.npz";
+  EXPECT_EQ(WriteNpz(path, {{"x_train", Images<float>(3)}}, NpzCompression::kStored, {},
+                     {{"y_train", NpyHeaderBytes(descr, shape) + bytes}}),
+            absl::OkStatus());
+  return path;
+}
+
+TEST(NpzDatasetTest, LabelsMayHaveAnyTypeOfIntegers) {
+  for (const std::string descr :
+       {"|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", ">u2", ">u8"}) {
+    const size_t size = size_t(descr[2] - '0');
+    for (const bool one_hot : {false, true}) {
+      std::string bytes;
+      for (const char value : one_hot ? std::string("\1\0\0\1\0\1", 6) : std::string("\0\1\1", 3)) {
+        std::string number(size, '\0');
+        number[descr[0] == '>' ? size - 1 : 0] = value;
+        bytes += number;
+      }
+      const std::string path = WriteLabels(descr.c_str(), one_hot ? Shape{3, 2} : Shape{3}, bytes);
+      const auto data = LoadNpzDataset({path, ""});
+      ASSERT_TRUE(data.ok()) << data.status();
+      EXPECT_EQ((*data)->target_kind(), TargetKind::kClass) << descr;
+      EXPECT_EQ((*data)->outputs(), 2) << descr;
+      EXPECT_THAT((*data)->labels(Split::kTrain), ElementsAre(0, 1, 1)) << descr;
+    }
+  }
+  const std::string negative = WriteLabels("|i1", Shape{3}, std::string("\0\1\xff", 3));
+  EXPECT_THAT(std::string(LoadNpzDataset({negative, ""}).status().message()),
+              HasSubstr("y_train: the label of sample 2 is -1"));
+}
+
+TEST(NpzDatasetTest, ClassesWithoutSamplesAreWarnedOf) {
+  const NamedTensors from_one = {{"x_train", Images<float>(3)},
+                                 {"y_train", Array<int64_t>(Shape{3}, {1, 2, 3})},
+                                 {"x_test", Images<float>(2)},
+                                 {"y_test", Array<int64_t>(Shape{2}, {1, 5})}};
+  EXPECT_THAT(Load(from_one).value()->warnings(),
+              ElementsAre("archive: 3 of 6 classes have no training samples: 0, 4, 5",
+                          "archive: 1 of 2 test samples is of classes without training samples: "
+                          "5"));
+}
+
+TEST(NpzDatasetTest, NumbersThatAreNoClassesAreRefused) {
+  const NamedTensors sparse = {{"x_train", Images<float>(3)},
+                               {"y_train", Array<int64_t>(Shape{3}, {5, 100005, 200005})}};
+  EXPECT_THAT(Error(sparse),
+              HasSubstr("y_train: its labels (5, 100005, 200005) would make 200006 classes, of "
+                        "which 3 have samples; number the classes from 0 without gaps"));
+  EXPECT_EQ(Load(sparse, {.classes = 300000}).value()->outputs(), 300000);  // as told
+  const NamedTensors few = {{"x_train", Images<float>(3)},
+                            {"y_train", Array<int64_t>(Shape{3}, {5, 7, 4095})}};
+  EXPECT_EQ(Load(few).value()->outputs(), 4096);  // a share of larger data
+}
+
+TEST(NpzDatasetTest, ValuesBeyondFloat32AreRefused) {
+  Tensor x = Images<double>(3);
+  x.data<double>()[13] = -1e39;
+  EXPECT_THAT(
+      Error({{"x_train", x}, {"y_train", Array<int64_t>(Shape{3}, {0, 1, 0})}}),
+      HasSubstr("x_train: sample 1 contains the value -1e+39, which is more than float32 holds"));
+  x.data<double>()[13] = 3.4e38;
+  EXPECT_TRUE(Load({{"x_train", x}, {"y_train", Array<int64_t>(Shape{3}, {0, 1, 0})}}).ok());
 }
 
 TEST(NpzDatasetTest, AColumnOfIntegersIsClasses) {

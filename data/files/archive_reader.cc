@@ -13,6 +13,7 @@
 #include "data/files/byte_source.h"
 #include "data/files/file_range.h"
 #include "tensor/errors.h"
+#include "tensor/files/known_contents.h"
 
 namespace dtnn {
 namespace {
@@ -60,6 +61,10 @@ class ArchiveReader::Impl {
   absl::Status OpenTar(std::unique_ptr<ByteSource> source, FileRange* plain, uint64_t begin);
   absl::Status OpenZipFile(const std::string& path);
   absl::Status OpenZip(std::span<const uint8_t> bytes);
+  // For the message about what turns out not to be an archive.
+  void LookAtStart(std::span<const uint8_t> start) {
+    if (KindOf(start) == Kind::kTar) contents_ = KnownContents(std::as_bytes(start));
+  }
 
   absl::StatusOr<bool> Next() {
     if (!status_.ok()) return status_;
@@ -105,6 +110,7 @@ class ArchiveReader::Impl {
   FileRange* plain_ = nullptr;          // source_, where it is a file that is not packed
   uint64_t begin_ = 0;                  // of the archive in that file
   std::vector<uint8_t> chunk_;
+  std::string_view contents_;   // what its first bytes say it is, if anything
   absl::Status supply_status_;  // why Supply failed
   std::unique_ptr<archive, FreeArchive> handle_;
 
@@ -193,6 +199,9 @@ absl::Status ArchiveReader::Impl::Broken() const {
   if (source_ != nullptr && source_->truncated()) {
     return DataLoss(Where(), ": the archive is truncated (", what,
                     "); is the download complete? Download it again");
+  }
+  if (members_ == 0 && !contents_.empty()) {
+    return InvalidArgument(name_, ": is ", contents_, "; expected a .tar, .tar.gz or .zip archive");
   }
   return DataLoss(Where(), ": cannot be read as .tar, .tar.gz or .zip (", what,
                   "); is the download complete?");
@@ -314,13 +323,14 @@ absl::StatusOr<ArchiveReader> ArchiveReader::Open(const std::string& path,
 
 absl::StatusOr<ArchiveReader> ArchiveReader::OpenRange(const std::string& path, uint64_t offset,
                                                        uint64_t size, const ArchiveLimits& limits) {
-  std::array<uint8_t, 4> start = {};
+  std::array<uint8_t, kKnownContentsBytes> start = {};
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<FileRange> file,
                         FileRange::Open(path, offset, sizeof(start)));
   DTNN_ASSIGN_OR_RETURN(const size_t count, file->Read(start));
   const Kind kind = KindOf(std::span(start).first(count));
   DTNN_ASSIGN_OR_RETURN(file, FileRange::Open(path, offset, size));
   auto impl = std::make_unique<Impl>(path, limits);
+  impl->LookAtStart(std::span(start).first(count));
   if (kind == Kind::kPackedTar) {
     DTNN_ASSIGN_OR_RETURN(std::unique_ptr<ByteSource> unpacked, Unpacked(std::move(file)));
     DTNN_RETURN_IF_ERROR(impl->OpenTar(std::move(unpacked), nullptr, 0));
@@ -337,6 +347,7 @@ absl::StatusOr<ArchiveReader> ArchiveReader::Parse(std::span<const uint8_t> byte
                                                    std::string_view name,
                                                    const ArchiveLimits& limits) {
   auto impl = std::make_unique<Impl>(std::string(name), limits);
+  impl->LookAtStart(bytes);
   if (KindOf(bytes) == Kind::kZip) {
     DTNN_RETURN_IF_ERROR(impl->OpenZip(bytes));
   } else {

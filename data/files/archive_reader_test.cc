@@ -200,5 +200,15 @@ TEST(ArchiveReaderTest, WhatIsNoArchiveIsRefused) {
             absl::StatusCode::kFailedPrecondition);
 }
 
+TEST(ArchiveReaderTest, AFileOfAnotherKindIsNamed) {
+  const std::string page = "<!DOCTYPE html><title>Sign in</title>" + std::string(2000, ' ');
+  const Bytes bytes(page.begin(), page.end());
+  const std::string expected =
+      ": is an HTML page (does the download need a login or another address?); expected a .tar, "
+      ".tar.gz or .zip archive";
+  EXPECT_EQ(Parse(bytes).status().message(), "input" + expected);
+  EXPECT_THAT(std::string(Open(bytes).status().message()), HasSubstr(expected));
+}
+
 }  // namespace
 }  // namespace dtnn

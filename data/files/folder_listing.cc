@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 
 struct Entries {
   std::vector<std::string> folders, files;
+  bool links = false;  // among them
 };
 
 absl::StatusOr<Entries> List(const std::string& folder) {
@@ -26,8 +27,9 @@ absl::StatusOr<Entries> List(const std::string& folder) {
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     std::string name = at->path().filename().string();
-    if (name.starts_with('.')) continue;
+    if (IsHiddenName(name)) continue;
     std::error_code ignored;  // what cannot be looked at is no folder: reading it will say why
+    entries.links = entries.links || at->is_symlink(ignored);
     (at->is_directory(ignored) ? entries.folders : entries.files).push_back(std::move(name));
   }
   if (error) {
@@ -47,6 +49,7 @@ class Walk {
     }
     if (!walked_.emplace(info.st_dev, info.st_ino).second) return absl::OkStatus();
     DTNN_ASSIGN_OR_RETURN(const Entries entries, List(folder));
+    links_ = links_ || entries.links;
     for (const std::string& name : entries.files) files_.push_back(prefix + name);
     for (const std::string& name : entries.folders) {
       DTNN_RETURN_IF_ERROR(Into(StrCat(folder, "/", name), StrCat(prefix, name, "/")));
@@ -54,6 +57,7 @@ class Walk {
     return absl::OkStatus();
   }
 
+  bool links() const { return links_; }
   std::vector<std::string> TakeFiles() {
     std::ranges::sort(files_);
     return std::move(files_);
@@ -62,9 +66,12 @@ class Walk {
  private:
   std::set<std::pair<dev_t, ino_t>> walked_;
   std::vector<std::string> files_;
+  bool links_ = false;
 };
 
 }  // namespace
+
+bool IsHiddenName(std::string_view name) { return name.starts_with('.') || name == "__MACOSX"; }
 
 absl::StatusOr<PathKind> LookAt(const std::string& path) {
   std::error_code error;
@@ -95,9 +102,11 @@ absl::StatusOr<std::vector<std::string>> FilesIn(const std::string& folder) {
   return std::move(entries.files);
 }
 
-absl::StatusOr<std::vector<std::string>> FilesBelow(const std::string& folder) {
+absl::StatusOr<std::vector<std::string>> FilesBelow(const std::string& folder, bool* links) {
   Walk walk;
   DTNN_RETURN_IF_ERROR(walk.Into(folder, ""));
+  std::error_code ignored;
+  if (links != nullptr && (walk.links() || fs::is_symlink(folder, ignored))) *links = true;
   return walk.TakeFiles();
 }
 

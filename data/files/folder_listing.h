@@ -1,5 +1,5 @@
-// Lists folders: the only code that looks at paths and lists folders for data sets. Names that
-// begin with a dot are never listed; lists are sorted by byte. Links are followed.
+// Lists folders: the only code that looks at paths and lists folders for data sets. Hidden names
+// are never listed; lists are sorted by byte. Links are followed.
 //
 // A path that does not exist is NotFound; a path that cannot be accessed is PermissionDenied (or
 // what else the system says). Errors begin with the path.
@@ -9,12 +9,17 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 namespace dtnn {
+
+// Names that systems leave beside the user's own: those that begin with a dot, such as the "._x"
+// that macOS adds to every file x of an archive, and "__MACOSX", the folder of these.
+bool IsHiddenName(std::string_view name);
 
 enum class PathKind : uint8_t { kNothing, kFile, kFolder };
 
@@ -29,7 +34,10 @@ absl::StatusOr<std::vector<std::string>> FilesIn(const std::string& folder);
 
 // Everything but folders, at any depth below a folder, as paths relative to it. Every folder counts
 // once, however many links lead to it, so links that lead back end.
-absl::StatusOr<std::vector<std::string>> FilesBelow(const std::string& folder);
+// `links`: set to true where a link was met, so that other folders may hold the same files; else as
+// it is.
+absl::StatusOr<std::vector<std::string>> FilesBelow(const std::string& folder,
+                                                    bool* links = nullptr);
 
 }  // namespace dtnn
 

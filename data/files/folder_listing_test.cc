@@ -46,6 +46,31 @@ TEST(FolderListingTest, LinksAreFollowedButNotRoundAndRound) {
             (Names{"again/2", "again/deep/1", "again/up/B", "again/up/self", "again/up/z"}));
 }
 
+TEST(FolderListingTest, LinksAreReported) {
+  const std::string root = Tree();
+  fs::create_directory_symlink(root + "/a", root + "/b/again");
+  fs::create_directory_symlink(root + "/a", root + "/link");
+  fs::create_symlink(root + "/z", root + "/a/deep/z");
+  for (const auto& [folder, expected] :
+       {std::pair("/b", true), {"/a", true}, {"/link", true}, {"/a/deep", true}}) {
+    bool links = false;
+    EXPECT_TRUE(FilesBelow(root + folder, &links).ok());
+    EXPECT_EQ(links, expected) << folder;
+  }
+  fs::remove(root + "/a/deep/z");
+  bool links = false;
+  EXPECT_TRUE(FilesBelow(root + "/a", &links).ok());
+  EXPECT_FALSE(links);
+}
+
+TEST(FolderListingTest, NamesOfSystemsAreHidden) {
+  const std::string root = Tree();
+  fs::create_directories(root + "/__MACOSX");
+  EXPECT_EQ(*FoldersIn(root), (Names{"a", "b"}));
+  for (const char* name : {".", "._x.jpg", ".git", "__MACOSX"}) EXPECT_TRUE(IsHiddenName(name));
+  for (const char* name : {"a.b", "_", "MACOSX", "__MACOSX2", ""}) EXPECT_FALSE(IsHiddenName(name));
+}
+
 TEST(FolderListingTest, NothingAndNoFolderAreToldApart) {
   const std::string root = Tree();
   EXPECT_EQ(*LookAt(root + "/none"), PathKind::kNothing);
@@ -75,9 +100,10 @@ TEST(FolderListingTest, WhatMayNotBeLookedAtIsNotCalledMissing) {
     const absl::Status status = LookAt(root + "/a/deep").status();
     EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
     EXPECT_THAT(std::string(status.message()), HasSubstr("/a/deep: cannot be accessed: Permi"));
-    for (const auto& list : {FoldersIn, FilesIn, FilesBelow}) {
+    for (const auto& list : {FoldersIn, FilesIn}) {
       EXPECT_EQ(list(root + "/a").status().code(), absl::StatusCode::kPermissionDenied);
     }
+    EXPECT_EQ(FilesBelow(root + "/a").status().code(), absl::StatusCode::kPermissionDenied);
     EXPECT_EQ(FilesBelow(root).status().code(), absl::StatusCode::kPermissionDenied);
   }
   ASSERT_EQ(chmod((root + "/a").c_str(), 0700), 0);

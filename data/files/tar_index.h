@@ -24,12 +24,12 @@ struct TarMember {
 
 using VisitTarMember = absl::FunctionRef<absl::Status(const TarMember& member)>;
 
-// Calls `visit` for every file in the archive, in order, until it answers with an error.
+// Calls `visit` for every file in the archive, in order, until it answers with an error; not for
+// those with a hidden name or in a hidden folder (folder_listing.h).
 absl::Status IndexTar(const std::string& path, VisitTarMember visit);
 
-// The same for an archive that is a member of another: the `size` bytes from `offset` on.
-absl::Status IndexTarRange(const std::string& path, uint64_t offset, uint64_t size,
-                           VisitTarMember visit);
+// The same for an archive that is a member of another.
+absl::Status IndexTarMember(const std::string& path, const TarMember& member, VisitTarMember visit);
 
 }  // namespace dtnn
 

@@ -31,7 +31,7 @@ TEST(TarIndexTest, MembersAreReadInPlace) {
   ASSERT_TRUE(IndexTar(path, [&](const TarMember& member) {
                 files.Add(outer, member.name, member.offset, member.size);
                 if (member.name != "folder/b.tar") return absl::OkStatus();
-                return IndexTarRange(path, member.offset, member.size, [&](const TarMember& inner) {
+                return IndexTarMember(path, member, [&](const TarMember& inner) {
                   files.Add(outer, inner.name, inner.offset, inner.size);
                   return absl::OkStatus();
                 });
@@ -63,6 +63,36 @@ TEST(TarIndexTest, CompressedArchivesAreRefused) {
   const absl::Status status = IndexTar(path, [](const TarMember&) { return absl::OkStatus(); });
   EXPECT_THAT(std::string(status.message()), HasSubstr(path + ": is compressed"));
   EXPECT_THAT(std::string(status.message()), HasSubstr("gunzip"));
+}
+
+// What is to be unpacked is the member, not the archive around it, which is plain.
+TEST(TarIndexTest, ACompressedMemberIsRefusedByItsName) {
+  const std::string path =
+      testing::WriteFile(testing::NewFolder("tar_index"), "outer.tar",
+                         TarBytes({{"n01.tar", testing::Gzip(TarBytes({{"a", {1}}}))}}));
+  const absl::Status status = IndexTar(path, [&](const TarMember& member) {
+    return IndexTarMember(path, member, [](const TarMember&) { return absl::OkStatus(); });
+  });
+  EXPECT_EQ(status.message(),
+            path + ": n01.tar: is compressed, so it does not support random access; unpack " +
+                path +
+                ", decompress the archives in it, and pack them again (`tar cf`, without z)");
+}
+
+TEST(TarIndexTest, HiddenNamesAreSkipped) {
+  const std::string path = testing::WriteFile(testing::NewFolder("tar_index"), "outer.tar",
+                                              TarBytes({{"./a", {1}},
+                                                        {"._a", {2}},
+                                                        {"b/.c", {3}},
+                                                        {".d/e", {4}},
+                                                        {"__MACOSX/f", {5}},
+                                                        {"g/h.i", {6}}}));
+  std::vector<std::string> names;
+  ASSERT_TRUE(IndexTar(path, [&](const TarMember& member) {
+                names.push_back(member.name);
+                return absl::OkStatus();
+              }).ok());
+  EXPECT_THAT(names, ::testing::ElementsAre("a", "g/h.i"));
 }
 
 TEST(FileListTest, FilesInFoldersAndTruncatedArchives) {

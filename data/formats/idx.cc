@@ -1,5 +1,6 @@
 #include "data/formats/idx.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <span>
@@ -9,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
 #include "tensor/errors.h"
+#include "tensor/files/known_contents.h"
 
 namespace dtnn {
 namespace {
@@ -59,6 +61,12 @@ absl::StatusOr<Header> ReadHeader(ByteSource& source, uint64_t max_bytes) {
   }
   DTNN_RETURN_IF_ERROR(ReadHeaderBytes(source, magic));
   if (magic[0] != 0 || magic[1] != 0) {
+    std::array<uint8_t, kKnownContentsBytes> start = {};
+    std::ranges::copy(magic, start.begin());
+    DTNN_ASSIGN_OR_RETURN(const size_t more, source.Read(std::span(start).subspan(magic.size())));
+    const std::string_view contents =
+        KnownContents(std::as_bytes(std::span(start).first(magic.size() + more)));
+    if (!contents.empty()) return InvalidArgument("is ", contents, "; expected an IDX file");
     return absl::InvalidArgumentError(
         absl::StrFormat("is not an IDX file: it starts with bytes %02x %02x %02x %02x, expected 00 "
                         "00 08 and the rank",

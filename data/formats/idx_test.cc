@@ -84,6 +84,16 @@ TEST(IdxTest, MessageTellsWhatIsThere) {
   EXPECT_THAT(Error({}), HasSubstr("is empty"));
 }
 
+TEST(IdxTest, AFileOfAnotherKindIsNamed) {
+  for (const auto& [text, name] :
+       {std::pair<std::string, std::string>("<!DOCTYPE html><title>Sign in</title>",
+                                            "an HTML page"),
+        {"version https://git-lfs.github.com/spec/v1", "a pointer of Git LFS"},
+        {"PK\3\4 and so on", "a zip archive"}}) {
+    EXPECT_THAT(Error(Bytes(text.begin(), text.end())), HasSubstr("images: is " + name));
+  }
+}
+
 TEST(IdxTest, SurplusIsRefused) {
   const Bytes plain = IdxBytes({3, 4}, Elements(13));
   EXPECT_THAT(Error(plain), HasSubstr("promises 3 rows of 4 (12 bytes) but the file contains 13;"));

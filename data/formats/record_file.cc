@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "data/class_warnings.h"
 #include "data/images/image_bytes.h"
 #include "tensor/dtype.h"
 #include "tensor/errors.h"
@@ -50,6 +51,11 @@ class RecordDataset : public Dataset {
   TargetKind target_kind() const override { return format_.kind; }
   std::vector<std::string> class_names() const override { return format_.class_names; }
   int64_t size(Split split) const override { return records(split).size(); }
+  std::vector<int32_t> labels(Split split) const override {
+    if (format_.kind != TargetKind::kClass) return {};
+    return {records(split).labels.begin(), records(split).labels.end()};
+  }
+  std::vector<std::string> warnings() const override { return ClassWarnings(*this); }
   std::optional<TensorFormat> byte_format() const override { return kFormat; }
 
   absl::Status Read(Split split, std::span<const int64_t> indices, TensorFormat format,

@@ -1,18 +1,25 @@
 #include "data/images/image.h"
 
+#include <new>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
 #include "data/images/jpeg.h"
+#include "data/images/orientation.h"
 #include "data/images/png.h"
 #include "tensor/errors.h"
+#include "tensor/files/known_contents.h"
 
 namespace dtnn {
 namespace {
 
 absl::Status Unknown(std::span<const uint8_t> bytes) {
   if (bytes.empty()) return absl::DataLossError("is empty; is the download complete?");
+  if (const std::string_view contents = KnownContents(std::as_bytes(bytes)); !contents.empty()) {
+    return InvalidArgument("is ", contents, "; images must be JPEG or PNG files");
+  }
   std::string start;
   for (const uint8_t byte : bytes.first(bytes.size() < 4 ? bytes.size() : 4)) {
     absl::StrAppendFormat(&start, " %02x", byte);
@@ -20,15 +27,35 @@ absl::Status Unknown(std::span<const uint8_t> bytes) {
   return InvalidArgument("is neither a JPEG nor a PNG image: it starts with", start);
 }
 
+// One of the two kinds of files.
+struct Format {
+  bool (*is)(std::span<const uint8_t> bytes);
+  absl::StatusOr<Image> (*decode)(std::span<const uint8_t> bytes, const ImageOptions& options);
+  absl::StatusOr<ImageExtents> (*extents)(std::span<const uint8_t> bytes, int64_t max_pixels);
+  int (*orientation)(std::span<const uint8_t> bytes);
+};
+constexpr Format kFormats[] = {{LooksLikeJpeg, DecodeJpeg, ReadJpegExtents, JpegOrientation},
+                               {LooksLikePng, DecodePng, ReadPngExtents, PngOrientation}};
+
 absl::StatusOr<Image> Decode(std::span<const uint8_t> bytes, const ImageOptions& options) {
-  if (LooksLikeJpeg(bytes)) return DecodeJpeg(bytes, options);
-  if (LooksLikePng(bytes)) return DecodePng(bytes, options);
+  for (const Format& format : kFormats) {
+    if (!format.is(bytes)) continue;
+    DTNN_ASSIGN_OR_RETURN(Image image, format.decode(bytes, options));
+    try {
+      return Oriented(std::move(image), format.orientation(bytes));
+    } catch (const std::bad_alloc&) {
+      return absl::ResourceExhaustedError("not enough memory to turn it");
+    }
+  }
   return Unknown(bytes);
 }
 
 absl::StatusOr<ImageExtents> Extents(std::span<const uint8_t> bytes, int64_t max_pixels) {
-  if (LooksLikeJpeg(bytes)) return ReadJpegExtents(bytes, max_pixels);
-  if (LooksLikePng(bytes)) return ReadPngExtents(bytes, max_pixels);
+  for (const Format& format : kFormats) {
+    if (!format.is(bytes)) continue;
+    DTNN_ASSIGN_OR_RETURN(const ImageExtents extents, format.extents(bytes, max_pixels));
+    return Oriented(extents, format.orientation(bytes));
+  }
   return Unknown(bytes);
 }
 

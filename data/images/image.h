@@ -3,11 +3,13 @@
 // What comes out has 8 bits per value and one channel (grey) or three (red, green, blue), whatever
 // the file holds: CMYK and YCCK are converted without a profile, palettes are looked up, 16 bits
 // become 8 by rounding, alpha is dropped, colour becomes grey as Y = 0.299 R + 0.587 G + 0.114 B
-// (ITU-R BT.601). Neither a colour profile nor an orientation in the metadata is applied.
+// (ITU-R BT.601). Rows and columns are those that a viewer shows: an orientation in the EXIF
+// metadata is applied (orientation.h). Colour profiles are not.
 //
 // Files are not trusted: their extents are compared with a limit, and with what so many bytes can
 // hold at most, before memory is taken. A file that ends too early or whose data are damaged is
-// refused, not filled up with grey.
+// refused, not filled up with grey. A PNG whose end alone is missing, behind all of its data, is
+// whole.
 
 #ifndef DTNN_DATA_IMAGES_IMAGE_H_
 #define DTNN_DATA_IMAGES_IMAGE_H_
@@ -48,7 +50,8 @@ struct Image {
 absl::StatusOr<Image> DecodeImage(std::span<const uint8_t> bytes, std::string_view name,
                                   const ImageOptions& options = {});
 
-// Only the extents of the file, from its header; channels are 1 for grey and 3 for all others.
+// Only the extents of the image, from the file's header; channels are 1 for grey and 3 for all
+// others.
 absl::StatusOr<ImageExtents> ReadImageExtents(std::span<const uint8_t> bytes, std::string_view name,
                                               int64_t max_pixels = kMaxImagePixels);
 

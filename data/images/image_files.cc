@@ -10,9 +10,9 @@
 
 #include "absl/strings/match.h"
 #include "data/files/folder_listing.h"
-#include "data/images/image.h"
 #include "tensor/errors.h"
 #include "tensor/files/input_file.h"
+#include "tensor/files/known_contents.h"
 #include "tensor/text/counted.h"
 #include "tensor/threads/parallel_for.h"
 
@@ -25,24 +25,33 @@ bool IsImageByName(const std::string& name) {
   });
 }
 
-bool IsImageByContent(const std::string& path) {
+// "a PNG image"; empty for what cannot be read.
+std::string_view ContentsOf(const std::string& path) {
   const absl::StatusOr<InputFile> file = InputFile::Open(path);
-  if (!file.ok()) return false;
-  std::array<uint8_t, 8> start = {};
-  const absl::StatusOr<size_t> count = file->ReadUpTo(0, std::as_writable_bytes(std::span(start)));
-  return count.ok() && LooksLikeImage(std::span(start).first(*count));
+  if (!file.ok()) return "";
+  std::array<std::byte, kKnownContentsBytes> start = {};
+  const absl::StatusOr<size_t> count = file->ReadUpTo(0, start);
+  return count.ok() ? KnownContents(std::span(start).first(*count)) : "";
+}
+
+bool IsImage(std::string_view contents) {
+  return contents == "a JPEG image" || contents == "a PNG image";
 }
 
 }  // namespace
 
-absl::StatusOr<ImageFiles> ImageFilesBelow(const std::string& folder) {
-  DTNN_ASSIGN_OR_RETURN(std::vector<std::string> files, FilesBelow(folder));
+absl::StatusOr<ImageFiles> ImageFilesBelow(const std::string& folder, bool* links) {
+  DTNN_ASSIGN_OR_RETURN(std::vector<std::string> files, FilesBelow(folder, links));
   std::vector<uint8_t> image(files.size());
+  std::vector<std::string_view> contents(files.size());
   std::atomic<bool> no_memory = false;
   ParallelFor(0, int64_t(files.size()), 1, [&](int64_t begin, int64_t end) {
     for (size_t i = size_t(begin); i < size_t(end); ++i) {
       try {
-        image[i] = IsImageByName(files[i]) || IsImageByContent(StrCat(folder, "/", files[i]));
+        image[i] = IsImageByName(files[i]);
+        if (image[i] != 0) continue;
+        contents[i] = ContentsOf(StrCat(folder, "/", files[i]));
+        image[i] = IsImage(contents[i]);
       } catch (const std::bad_alloc&) {
         no_memory = true;
       }
@@ -53,21 +62,43 @@ absl::StatusOr<ImageFiles> ImageFilesBelow(const std::string& folder) {
   }
   ImageFiles found;
   for (size_t i = 0; i < files.size(); ++i) {
-    (image[i] != 0 ? found.images : found.others).push_back(std::move(files[i]));
+    if (image[i] != 0) {
+      found.images.push_back(std::move(files[i]));
+    } else {
+      found.others.push_back({std::move(files[i]), contents[i]});
+    }
   }
   return found;
 }
 
+int64_t SkippedFiles::count() const {
+  int64_t count = 0;
+  for (const auto& [contents, alike] : by_contents) count += alike.count;
+  return count;
+}
+
 void SkippedFiles::Add(const std::string& folder, const ImageFiles& files) {
-  if (count == 0 && !files.others.empty()) first = StrCat(folder, "/", files.others[0]);
-  count += int64_t(files.others.size());
+  for (const ImageFiles::Other& other : files.others) {
+    Alike& alike = by_contents[other.contents];
+    if (alike.count++ == 0) alike.first = StrCat(folder, "/", other.path);
+  }
 }
 
 std::string SkippedFiles::Describe() const {
-  if (count == 0) return "";
-  if (count == 1) return StrCat(first, ": is not a JPEG or PNG image and is skipped");
-  return StrCat(first, " and ", Counted(count - 1, "other file"),
-                " are not JPEG or PNG images and are skipped");
+  const int64_t all = count();
+  if (all == 0) return "";
+  std::string text;
+  for (auto at = by_contents.rbegin(); at != by_contents.rend(); ++at) {  // those of no name last
+    const auto& [contents, alike] = *at;
+    StrAppend(&text, text.empty() ? "" : ", ", alike.first);
+    if (!contents.empty()) StrAppend(&text, " (", contents.substr(0, contents.find(" (")), ")");
+    if (alike.count == 1) continue;
+    StrAppend(&text, " and ", alike.count - 1, contents.empty() ? " more" : " more such");
+  }
+  return StrCat(Counted(all, "file"),
+                all == 1 ? " is not a JPEG or PNG image and is skipped: "
+                         : " are not JPEG or PNG images and are skipped: ",
+                text);
 }
 
 }  // namespace dtnn

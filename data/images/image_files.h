@@ -7,7 +7,9 @@
 #define DTNN_DATA_IMAGES_IMAGE_FILES_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -16,20 +18,30 @@ namespace dtnn {
 
 // Paths relative to the folder, sorted.
 struct ImageFiles {
-  std::vector<std::string> images, others;
+  struct Other {
+    std::string path;
+    std::string_view contents;  // "a WebP image" (known_contents.h); empty: unknown
+  };
+  std::vector<std::string> images;
+  std::vector<Other> others;
 };
 
-// At any depth, as FilesBelow lists them. Opens every file whose name does not tell, with all
-// threads. Errors of folder_listing.h.
-absl::StatusOr<ImageFiles> ImageFilesBelow(const std::string& folder);
+// At any depth, as FilesBelow lists them; `links` as there. Opens every file whose name does not
+// tell, with all threads. Errors of folder_listing.h.
+absl::StatusOr<ImageFiles> ImageFilesBelow(const std::string& folder, bool* links = nullptr);
 
 // Files that are skipped, for one warning.
 struct SkippedFiles {
-  int64_t count = 0;
-  std::string first;  // path
+  struct Alike {
+    int64_t count = 0;
+    std::string first;  // path
+  };
+  std::map<std::string_view, Alike> by_contents;
 
+  int64_t count() const;
   void Add(const std::string& folder, const ImageFiles& files);
-  // "a/Thumbs.db and 2 other files are not JPEG or PNG images and are skipped"; empty without any.
+  // "14 files are not JPEG or PNG images and are skipped: a/1.webp (a WebP image) and 11 more such,
+  // Thumbs.db and 1 more"; empty without any.
   std::string Describe() const;
 };
 

@@ -9,12 +9,16 @@
 
 #include "absl/status/status.h"
 #include "data/images/image_limits.h"
+#include "data/images/png_chunks.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
 
 constexpr uint8_t kSignature[8] = {0x89, 'P', 'N', 'G', 0x0d, 0x0a, 0x1a, 0x0a};
+
+// The chunk that ends a file, with its checksum.
+constexpr uint8_t kEnd[12] = {0, 0, 0, 0, 'I', 'E', 'N', 'D', 0xae, 0x42, 0x60, 0x82};
 
 // The library reports errors by calling a function that must not return. It jumps back into one of
 // the functions below that call setjmp; these hold no objects with destructors.
@@ -23,6 +27,7 @@ struct Decoder {
   png_infop info = nullptr;
   const uint8_t* next = nullptr;
   size_t left = 0;
+  bool end_is_missing = false;  // and is to be added to what is left
   bool cut_short = false;
   jmp_buf jump = {};
   char message[160] = {};
@@ -38,6 +43,11 @@ void Ignore(png_structp, png_const_charp) {}
 
 void ReadBytes(png_structp png, png_bytep to, size_t count) {
   Decoder* decoder = static_cast<Decoder*>(png_get_io_ptr(png));
+  if (decoder->left == 0 && decoder->end_is_missing) {
+    decoder->end_is_missing = false;
+    decoder->next = kEnd;
+    decoder->left = sizeof kEnd;
+  }
   if (count > decoder->left) {
     decoder->cut_short = true;
     png_error(png, "the file is truncated");
@@ -91,8 +101,10 @@ bool ReadRows(Decoder& decoder, int passes, uint32_t height, uint8_t* to, size_t
 class Png {
  public:
   explicit Png(std::span<const uint8_t> bytes) {
+    const uint64_t unmarked_end = LookAtPngChunks(bytes).unmarked_end;
     decoder_.next = bytes.data();
-    decoder_.left = bytes.size();
+    decoder_.left = unmarked_end > 0 ? unmarked_end : bytes.size();
+    decoder_.end_is_missing = unmarked_end > 0;
   }
   ~Png() { png_destroy_read_struct(&decoder_.png, &decoder_.info, nullptr); }
   Png(const Png&) = delete;

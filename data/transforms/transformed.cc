@@ -31,6 +31,7 @@ class Transformed : public Dataset {
     preprocessing.geometry = {geometry_, /*of_values=*/true};
     return preprocessing;
   }
+  std::vector<int32_t> labels(Split split) const override { return dataset_->labels(split); }
   std::vector<std::string> warnings() const override { return dataset_->warnings(); }
   bool decodes() const override { return true; }
 

@@ -60,12 +60,11 @@ absl::Status IndexTraining(const std::string& folder, ImagenetArchives& archives
     if (at == archives.names.end() || *at != name) {
       return InvalidArgument(path, ": class ", name, " is not listed in the development kit");
     }
-    DTNN_RETURN_IF_ERROR(
-        IndexTarRange(path, of_class.offset, of_class.size, [&](const TarMember& image) {
-          archives.train.files.Add(container, StrCat(of_class.name, "/", image.name), image.offset,
-                                   image.size);
-          return absl::OkStatus();
-        }));
+    DTNN_RETURN_IF_ERROR(IndexTarMember(path, of_class, [&](const TarMember& image) {
+      archives.train.files.Add(container, StrCat(of_class.name, "/", image.name), image.offset,
+                               image.size);
+      return absl::OkStatus();
+    }));
     archives.train.labels.resize(size_t(archives.train.files.size()),
                                  int32_t(at - archives.names.begin()));
   }

@@ -21,6 +21,7 @@ class ImagenetTar : public ImageDataset {
   int64_t outputs() const override { return int64_t(archives_.names.size()); }
   std::vector<std::string> class_names() const override { return archives_.words; }
   int64_t size(Split split) const override { return of(split).files.size(); }
+  std::vector<int32_t> labels(Split split) const override { return of(split).labels; }
 
  protected:
   absl::Status ReadEncoded(Split split, int64_t index, std::vector<uint8_t>& bytes) const override {
