@@ -69,7 +69,9 @@ class LoaderMaker {
     Loaders loaders;
     if (options_.standardize) {  // whatever became of the samples: other ranks wait for this one
       DTNN_ASSIGN_OR_RETURN(loaders.statistics, Statistics(chosen));
-      training_.normalization = Standardization(*loaders.statistics);
+      DTNN_ASSIGN_OR_RETURN(
+          training_.normalization,
+          WithContext(Standardization(*loaders.statistics), "--standardize: ", dataset_->name()));
     }
     DTNN_RETURN_IF_ERROR(chosen);
     evaluation_ = training_;
@@ -143,14 +145,19 @@ class LoaderMaker {
   // Of --dataset-part, where it is given, which no longer comes in groups.
   absl::StatusOr<TrainValidation> Divide(double held_out) const {
     const int64_t samples = dataset_->size(Split::kTrain);
+    const std::vector<int32_t> labels = dataset_->labels(Split::kTrain);
     DTNN_ASSIGN_OR_RETURN(const DatasetPart part, DatasetPartOf(options_));
     if (part.parts == 1) {
-      return SplitIndices(samples, held_out, training_.seed,
-                          dataset_->groups(Split::kTrain).begins);
+      return SplitIndices(samples, held_out, training_.seed, dataset_->groups(Split::kTrain).begins,
+                          labels);
     }
     const std::vector<int64_t> mine = PartOfSamples(samples, part.part, part.parts);
-    DTNN_ASSIGN_OR_RETURN(TrainValidation divided,
-                          SplitIndices(int64_t(mine.size()), held_out, training_.seed));
+    std::vector<int32_t> mine_labels;
+    for (const int64_t index : mine) {
+      if (!labels.empty()) mine_labels.push_back(labels[size_t(index)]);
+    }
+    DTNN_ASSIGN_OR_RETURN(TrainValidation divided, SplitIndices(int64_t(mine.size()), held_out,
+                                                                training_.seed, {}, mine_labels));
     for (std::vector<int64_t>* list : {&divided.train, &divided.validation}) {
       for (int64_t& index : *list) index = mine[size_t(index)];
     }

@@ -196,6 +196,14 @@ TEST(ByteBatchesTest, SayWhatStandsAgainstThem) {
   EXPECT_NE(WhyNoBytes(*Npz(DType::kFloat32), {}, 0), "");
   EXPECT_NE(WhyNoBytes(**Transform(mnist, {.resize = 4}), {}, 0), "") << "values are resized";
 
+  const auto of_channels = [](int64_t channels) {
+    const RecordFormat format = {.name = "records", .sample = {1, 2, channels}, .outputs = 256};
+    const size_t bytes = size_t(kSamples * (1 + 2 * channels));
+    return WhyNoBytes(**MakeRecordDataset(format, {{"records", Elements(bytes)}}, {}), {}, 0);
+  };
+  EXPECT_EQ(of_channels(16), "");
+  EXPECT_EQ(of_channels(17), "records has samples of 17 channels, not of 16 at most");
+
   const auto refused =
       Loader::Create(mnist, Split::kTrain, AllIndices(3), {.mixup = 0.2, .bytes = true});
   EXPECT_EQ(refused.status(), absl::InvalidArgumentError("batches of bytes: mixup mixes values"));

@@ -4,10 +4,11 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 
+#include "tensor/errors.h"
 #include "tensor/rounding.h"
 #include "tensor/shape.h"
-#include "tensor/status_macros.h"
 #include "tensor/tensor.h"
 #include "tensor/threads/parallel_for.h"
 
@@ -116,13 +117,17 @@ absl::StatusOr<ChannelStatistics> ComputeChannelStatistics(const Dataset& datase
   return StatisticsOf(moments, dataset.sample().channels);
 }
 
-Normalization Standardization(const ChannelStatistics& statistics) {
-  constexpr double kRounding = 1e-12;
+absl::StatusOr<Normalization> Standardization(const ChannelStatistics& statistics) {
+  constexpr double kRounding = 1e-12, kLeast = std::numeric_limits<float>::min();
   Normalization normalization;
   for (size_t c = 0; c < statistics.mean.size(); ++c) {
     const double deviation = statistics.deviation[c];
     normalization.offset.push_back(-statistics.mean[c]);
     const bool constant = deviation <= kRounding * std::abs(statistics.mean[c]);
+    if (!constant && deviation < kLeast) {
+      return InvalidArgument("channel ", c, " of the samples has the standard deviation ",
+                             deviation, ", too small for float32; scale the data up");
+    }
     normalization.scale.push_back(constant ? 1 : 1 / deviation);
   }
   return normalization;

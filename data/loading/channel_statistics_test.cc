@@ -65,12 +65,21 @@ TEST(ChannelStatisticsTest, PassErrorsOn) {
             absl::StatusCode::kInvalidArgument);
 }
 
+// 1 / deviation would be infinite, and the first loss NaN.
+TEST(ChannelStatisticsTest, ADeviationBeyondFloat32IsRefused) {
+  EXPECT_EQ(Standardization({{0, 0}, {1, 1e-40}}).status().message(),
+            "channel 1 of the samples has the standard deviation 1e-40, too small for float32; "
+            "scale the data up");
+  EXPECT_TRUE(Standardization({{0}, {1e-37}}).ok());
+  EXPECT_THAT(Standardization({{0}, {0}})->scale, ElementsAre(1));
+}
+
 TEST(ChannelStatisticsTest, StandardizationGivesMean0AndDeviation1) {
-  const Normalization by = Standardization({{4, 7}, {2, 0}});
+  const Normalization by = *Standardization({{4, 7}, {2, 0}});
   EXPECT_THAT(by.offset, ElementsAre(-4, -7));
   EXPECT_THAT(by.scale, ElementsAre(0.5, 1)) << "a constant channel keeps its scale";
   // What rounding leaves of a constant is no deviation.
-  EXPECT_THAT(Standardization({{0.3}, {1e-17}}).scale, ElementsAre(1));
+  EXPECT_THAT(Standardization({{0.3}, {1e-17}})->scale, ElementsAre(1));
 }
 
 // As ranks do.

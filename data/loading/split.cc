@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "data/loading/shuffle.h"
@@ -40,6 +41,34 @@ double Share(int64_t n, double fraction) {
   return std::floor(double(n) * fraction * kRounding);
 }
 
+// How many samples of each class are held out of `held_out`.
+std::vector<int64_t> Quotas(std::span<const int32_t> labels, int64_t held_out) {
+  std::vector<int64_t> quotas(size_t(*std::ranges::max_element(labels)) + 1);
+  for (const int32_t label : labels) ++quotas[size_t(label)];
+  const uint64_t n = labels.size();
+  std::vector<std::pair<uint64_t, size_t>> remainders;
+  int64_t left = held_out;
+  for (size_t i = 0; i < quotas.size(); ++i) {
+    const uint64_t share = uint64_t(quotas[i]) * uint64_t(held_out);  // n is 2^32 at most
+    quotas[i] = int64_t(share / n);
+    left -= quotas[i];
+    remainders.emplace_back(n - share % n, i);
+  }
+  std::ranges::sort(remainders);
+  for (size_t i = 0; i < size_t(left); ++i) ++quotas[remainders[i].second];
+  return quotas;
+}
+
+// Moves the first samples of each class, as many as are held out, to the front.
+void Stratify(std::span<const int32_t> labels, int64_t held_out, std::vector<int64_t>& order) {
+  std::vector<int64_t> quotas = Quotas(labels, held_out), first, rest;
+  for (const int64_t i : order) {
+    (quotas[size_t(labels[size_t(i)])]-- > 0 ? first : rest).push_back(i);
+  }
+  order = std::move(first);
+  order.insert(order.end(), rest.begin(), rest.end());
+}
+
 // Where in the list each group begins.
 std::vector<int64_t> PlacesOf(std::span<const int64_t> groups,
                               const std::vector<int64_t>& indices) {
@@ -54,7 +83,8 @@ std::vector<int64_t> PlacesOf(std::span<const int64_t> groups,
 }  // namespace
 
 absl::StatusOr<TrainValidation> SplitIndices(int64_t n, double fraction, uint64_t seed,
-                                             std::span<const int64_t> groups) {
+                                             std::span<const int64_t> groups,
+                                             std::span<const int32_t> labels) {
   if (n < 0 || n > int64_t{1} << 32) {
     return InvalidArgument("a data set of ", n, " samples cannot be split: expected 0 to 2^32");
   }
@@ -68,9 +98,14 @@ absl::StatusOr<TrainValidation> SplitIndices(int64_t n, double fraction, uint64_
       (groups.front() != 0 || groups.back() > n || !std::is_sorted(groups.begin(), groups.end()))) {
     return absl::InvalidArgumentError("the first samples of the groups must ascend from 0");
   }
+  const bool fits = int64_t(labels.size()) == n && groups.empty();
+  if (!labels.empty() && (!fits || std::ranges::any_of(labels, [](int32_t i) { return i < 0; }))) {
+    return absl::InvalidArgumentError("the labels must be one class per sample, without groups");
+  }
   const Philox random(seed, StreamId(RandomPurpose::kSplit));
   std::vector<int64_t> order = groups.empty() ? AllIndices(n) : ShuffledGroups(n, groups, random);
   if (held_out > 0 && groups.empty()) Shuffle(random, order);
+  if (held_out > 0 && !labels.empty()) Stratify(labels, held_out, order);
   TrainValidation divided;
   divided.validation.assign(order.begin(), order.begin() + held_out);
   divided.train.assign(order.begin() + held_out, order.end());

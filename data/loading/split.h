@@ -1,7 +1,9 @@
 // Which samples of the training split are held out for validation (`--validation-split`).
 //
 // The subset is random (data sets are often sorted), fixed for a seed (the same in every epoch, on
-// every rank and after a restart) and disjoint from what remains for training.
+// every rank and after a restart) and disjoint from what remains for training. Where the classes
+// are known it is stratified: a rare class is validated too, and does not lose its training samples
+// to chance.
 
 #ifndef DTNN_DATA_LOADING_SPLIT_H_
 #define DTNN_DATA_LOADING_SPLIT_H_
@@ -23,9 +25,12 @@ struct TrainValidation {
 // keeps below an integer counts as that integer (100 * 0.29 is 29). InvalidArgument unless
 // 0 <= fraction < 1 and 0 <= n <= 2^32. Where samples come in groups that are cheap to read
 // together (`groups`: the first sample of each, ascending from 0; see dataset.h), validation gets
-// whole groups, in random order, and of the last one the first samples.
+// whole groups, in random order, and of the last one the first samples. With `labels`, the class of
+// each of the n samples, validation gets the same fraction of every class, rounded so that the sum
+// is as above (largest remainders first); not together with groups. Cost: n steps.
 absl::StatusOr<TrainValidation> SplitIndices(int64_t n, double fraction, uint64_t seed,
-                                             std::span<const int64_t> groups = {});
+                                             std::span<const int64_t> groups = {},
+                                             std::span<const int32_t> labels = {});
 
 // The samples of a list that are used (`--dataset-percentage`): floor(n * fraction) of them, with
 // the same rounding. Below 1 they are a random subset, fixed for a seed; above, the whole list

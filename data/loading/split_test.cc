@@ -55,7 +55,58 @@ TEST(SplitIndicesTest, IsSpreadOverTheWholeRange) {
   for (int count : tenths) EXPECT_NEAR(count, 1200, 200);  // standard deviation 29
 }
 
+std::vector<int64_t> PerClass(const std::vector<int64_t>& indices,
+                              const std::vector<int32_t>& labels, size_t classes) {
+  std::vector<int64_t> counts(classes);
+  for (const int64_t i : indices) ++counts[size_t(labels[size_t(i)])];
+  return counts;
+}
+
+TEST(SplitIndicesTest, EveryClassGivesItsShare) {
+  // 280 of one class and 20 of another, which by chance alone would give 0 to 5.
+  std::vector<int32_t> labels(300);
+  for (size_t i = 0; i < 20; ++i) labels[13 * i + 7] = 1;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    const TrainValidation divided = *SplitIndices(300, 0.1, seed, {}, labels);
+    EXPECT_EQ(PerClass(divided.validation, labels, 2), (std::vector<int64_t>{28, 2}));
+    EXPECT_EQ(divided.train.size(), 270u);
+    EXPECT_TRUE(std::is_sorted(divided.validation.begin(), divided.validation.end()));
+    std::vector<int64_t> all = divided.train;
+    all.insert(all.end(), divided.validation.begin(), divided.validation.end());
+    std::sort(all.begin(), all.end());
+    EXPECT_EQ(all, AllIndices(300));
+  }
+  EXPECT_NE(SplitIndices(300, 0.1, 1, {}, labels)->validation,
+            SplitIndices(300, 0.1, 2, {}, labels)->validation);
+}
+
+TEST(SplitIndicesTest, TheLargestRemaindersAreRoundedUp) {
+  // 7 of 20 held out: 5, 7 and 8 samples have the shares 1.75, 2.45 and 2.8; one class has none.
+  std::vector<int32_t> labels(5, 0);
+  labels.insert(labels.end(), 7, 1);
+  labels.insert(labels.end(), 8, 3);
+  const TrainValidation divided = *SplitIndices(20, 0.35, 5, {}, labels);
+  EXPECT_EQ(PerClass(divided.validation, labels, 4), (std::vector<int64_t>{2, 2, 0, 3}));
+}
+
+// Runs on balanced data change as little as can be.
+TEST(SplitIndicesTest, StratifiedIsTheRandomSplitWithFewSamplesChanged) {
+  std::vector<int32_t> labels(6000);
+  for (size_t i = 0; i < labels.size(); ++i) labels[i] = int32_t(i % 10);
+  const std::vector<int64_t> random = SplitIndices(6000, 0.1, 0)->validation;
+  const std::vector<int64_t> stratified = SplitIndices(6000, 0.1, 0, {}, labels)->validation;
+  EXPECT_EQ(PerClass(stratified, labels, 10), std::vector<int64_t>(10, 60));
+  std::vector<int64_t> same;
+  std::ranges::set_intersection(random, stratified, std::back_inserter(same));
+  EXPECT_GT(same.size(), 540u);
+}
+
 TEST(SplitIndicesTest, RefusesNonsense) {
+  const std::vector<int32_t> labels = {0, 1, -1};
+  const std::vector<int64_t> groups = {0};
+  EXPECT_FALSE(SplitIndices(3, 0.5, 0, {}, labels).ok());
+  EXPECT_FALSE(SplitIndices(2, 0.5, 0, {}, labels).ok());
+  EXPECT_FALSE(SplitIndices(2, 0.5, 0, groups, std::span(labels).first(2)).ok());
   for (double fraction : {-0.1, 1.0, 1.5, std::nan(""), std::numeric_limits<double>::infinity()}) {
     EXPECT_FALSE(SplitIndices(10, fraction, 0).ok()) << fraction;
   }

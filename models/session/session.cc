@@ -162,7 +162,7 @@ absl::Status Session::Preprocess(const Dataset& data, const std::vector<int64_t>
     if (standardized != nullptr) {
       DTNN_ASSIGN_OR_RETURN(const ChannelStatistics statistics,
                             ComputeChannelStatistics(data, Split::kTrain, *standardized));
-      normalization_ = Standardization(statistics);
+      DTNN_ASSIGN_OR_RETURN(normalization_, WithContext(Standardization(statistics), data.name()));
     }
     AddNormalization(normalization_, now);
     model_.preprocessing = now;
@@ -182,9 +182,10 @@ absl::Status Session::Fit(const Dataset& data, const FitOptions& options) {
   if (options.epochs < 0) {
     return InvalidArgument("FitOptions::epochs is ", options.epochs, ", expected 0 or more");
   }
-  DTNN_ASSIGN_OR_RETURN(const TrainValidation divided,
-                        SplitIndices(data.size(Split::kTrain), options.validation_split,
-                                     options_.seed, data.groups(Split::kTrain).begins));
+  DTNN_ASSIGN_OR_RETURN(
+      const TrainValidation divided,
+      SplitIndices(data.size(Split::kTrain), options.validation_split, options_.seed,
+                   data.groups(Split::kTrain).begins, data.labels(Split::kTrain)));
   DTNN_RETURN_IF_ERROR(Preprocess(data, options.standardize ? &divided.train : nullptr));
   fitted_ = true;
   DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<Loader> training,

@@ -66,7 +66,7 @@ TEST_P(Cifar10TrainingTest, TheLossFalls) {
       {.batch = batch_size,
        .seed = 1,
        .steps_per_epoch = steps,
-       .normalization = Standardization(*ComputeChannelStatistics(*data, Split::kTrain, indices))});
+       .normalization = *Standardization(*ComputeChannelStatistics(*data, Split::kTrain, indices))});
   ASSERT_TRUE(engine->PrepareForTraining(loader->max_batch()).ok());
   std::vector<double> losses;
   loader->StartEpoch(0);
