@@ -123,9 +123,9 @@ inline constexpr std::string_view kLearningRateScaling =
   "binary_accuracy: percentage of labels that are predicted right, each by itself\n"         \
   "binary_confusion_matrix: true and false positives and negatives of every label\n"         \
   "multiclass_confusion_matrix: how often each class was predicted as each other\n"          \
-  "precision: TP / (TP + FP), averaged over the labels\n"                                    \
-  "recall: TP / (TP + FN), averaged over the labels\n"                                       \
-  "f1_score: harmonic mean of precision and recall, averaged over the labels\n"              \
+  "precision: TP / (TP + FP), averaged over the labels that are true or predicted\n"         \
+  "recall: TP / (TP + FN), averaged over the labels that are true or predicted\n"            \
+  "f1_score: harmonic mean of precision and recall, averaged over these labels\n"            \
   "per_class_report: table of precision, recall and F1 score of every class\n"
 inline constexpr std::string_view kMetrics = DTNN_METRIC_MEANINGS;
 inline constexpr std::string_view kLosses = DTNN_LOSS_MEANINGS;

@@ -214,6 +214,8 @@ absl::Status Introduce(const PreparedRun& run, RunVoice& voice) {
 absl::Status MakeNetwork(PreparedRun& run, RunVoice& voice) {
   FollowTargets(*run.dataset, run.options);
   DTNN_ASSIGN_OR_RETURN(run.metric_set, MakeMetricSet(run.options));
+  run.metric_set.class_names =
+      std::make_shared<const std::vector<std::string>>(run.dataset->class_names());
   DTNN_RETURN_IF_ERROR(CheckMetrics(run.metric_set, *run.dataset));
   if (run.dataset->outputs() == 1 && run.dataset->target_kind() == TargetKind::kClass) {
     return UsageError("--dataset: the samples of ", run.dataset->name(),

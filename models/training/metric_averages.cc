@@ -90,8 +90,10 @@ std::string MetricAverages::Format(std::string_view prefix) const {
 
 std::string MetricAverages::Report(std::string_view prefix) const {
   std::string text;
+  std::span<const std::string> names;
+  if (metric_set_.class_names != nullptr) names = *metric_set_.class_names;
   for (size_t i = 0; i < metric_set_.metrics.size(); ++i) {
-    text += metric_set_.metrics[i]->Report(prefix, SumsOf(i));
+    text += metric_set_.metrics[i]->Report(prefix, SumsOf(i), names);
   }
   return text;
 }

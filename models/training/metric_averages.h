@@ -25,6 +25,7 @@ namespace dtnn {
 struct MetricSet {
   std::shared_ptr<const Loss> loss;
   std::vector<std::shared_ptr<const Metric>> metrics;
+  std::shared_ptr<const std::vector<std::string>> class_names = {};  // for reports; null: unknown
 
   // In that order.
   std::vector<std::string> Names() const;

@@ -63,5 +63,22 @@ TEST(AveragesTest, MetricsSayWhichValuesAreBetter) {
   EXPECT_EQ(metric_set.FindBetter("val_val_mse"), std::nullopt);
 }
 
+TEST(AveragesTest, ReportsCallClassesByTheirNames) {
+  MetricSet metric_set = {std::make_shared<CategoricalCrossEntropy>(),
+                          {*MakeMetric("per_class_report")}};
+  const Tensor p = testing::TensorOf(DType::kFloat32, Shape{1, 2}, {0, 1});
+  const Tensor classes = testing::TensorOf(DType::kInt32, Shape{1}, {1});
+  for (const bool named : {false, true}) {
+    if (named) {
+      metric_set.class_names =
+          std::make_shared<const std::vector<std::string>>(std::vector<std::string>{"cat", "dog"});
+    }
+    MetricAverages averages(metric_set, 2);
+    ASSERT_TRUE(averages.Add(0, p, classes).ok());
+    EXPECT_EQ(averages.Report("").find("\n  dog     1.0000") != std::string::npos, named);
+    EXPECT_EQ(averages.Report("").find("\n    1     1.0000") != std::string::npos, !named);
+  }
+}
+
 }  // namespace
 }  // namespace dtnn

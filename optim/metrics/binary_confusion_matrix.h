@@ -1,5 +1,5 @@
-// One 2x2 matrix per label, [[TP FN] [FP TN]]; see label_counts.h. As a number: the share of all
-// decisions that are right.
+// One 2x2 matrix per label, by name where that is known, [[TP FN] [FP TN]]; see label_counts.h. As
+// a number: the share of all decisions that are right.
 
 #ifndef DTNN_OPTIM_METRICS_BINARY_CONFUSION_MATRIX_H_
 #define DTNN_OPTIM_METRICS_BINARY_CONFUSION_MATRIX_H_
@@ -11,7 +11,8 @@ namespace dtnn {
 class BinaryConfusionMatrix : public LabelMetric {
  public:
   BinaryConfusionMatrix() : LabelMetric("binary_confusion_matrix", "") {}
-  std::string Report(std::string_view prefix, std::span<const double> sums) const override;
+  std::string Report(std::string_view prefix, std::span<const double> sums,
+                     std::span<const std::string> class_names) const override;
 };
 
 }  // namespace dtnn

@@ -52,10 +52,14 @@ std::string LabelMetric::Format(std::string_view prefix, double value) const {
 }
 
 double LabelMetric::Macro(std::span<const double> sums, Quotient quotient) {
-  const int64_t labels = Labels(sums);
-  double sum = 0;
-  for (int64_t label = 0; label < labels; ++label) sum += (Of(sums, label).*quotient)();
-  return sum / double(labels);
+  double sum = 0, occur = 0;
+  for (int64_t label = 0; label < Labels(sums); ++label) {
+    const LabelCounts counts = Of(sums, label);
+    if (!counts.Occurs()) continue;
+    sum += (counts.*quotient)();
+    occur += 1;
+  }
+  return occur == 0 ? 0 : sum / occur;
 }
 
 }  // namespace dtnn

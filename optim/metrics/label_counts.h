@@ -3,7 +3,8 @@
 //
 // Where targets are values, a label is true, or predicted, from 0.5 on, each by itself. Where they
 // are classes, the largest prediction is the one predicted label (the first of equal ones).
-// A quotient without a denominator is 0.
+// A quotient without a denominator is 0. Labels that are neither true nor predicted of any sample
+// say nothing and are left out of means, as scikit-learn and torchmetrics do with classes.
 
 #ifndef DTNN_OPTIM_METRICS_LABEL_COUNTS_H_
 #define DTNN_OPTIM_METRICS_LABEL_COUNTS_H_
@@ -25,6 +26,8 @@ struct LabelCounts {
   }
   // Samples that have the label.
   double Count() const { return true_positives + false_negatives; }
+  // Whether it is true or predicted of any.
+  bool Occurs() const { return Count() + false_positives > 0; }
 
  private:
   static double Quotient(double numerator, double denominator) {
@@ -32,8 +35,9 @@ struct LabelCounts {
   }
 };
 
-// A metric whose sums are four counts per label. Its value is the mean over the labels of one of
-// the quotients above; without one, the share of all decisions that are right.
+// A metric whose sums are four counts per label. Its value is the mean of one of the quotients
+// above over the labels that occur (0 where none does); without one, the share of all decisions
+// that are right.
 class LabelMetric : public Metric {
  public:
   std::string_view name() const override { return name_; }

@@ -68,13 +68,37 @@ TEST(LabelCountsTest, BatchesAddUp) {
   EXPECT_EQ(sums, kCounts);
 }
 
-TEST(LabelCountsTest, MacroAveragesTakeAnEmptyDenominatorAsZero) {
-  EXPECT_NEAR(Precision().Value(kCounts, 4), (1 + 2.0 / 3 + 0) / 3, 1e-15);
-  EXPECT_NEAR(Recall().Value(kCounts, 4), (2.0 / 3 + 2.0 / 3 + 0) / 3, 1e-15);
-  EXPECT_NEAR(F1Score().Value(kCounts, 4), (0.8 + 2.0 / 3 + 0) / 3, 1e-15);
+TEST(LabelCountsTest, MeansAreOfTheLabelsThatOccur) {
+  EXPECT_NEAR(Precision().Value(kCounts, 4), (1 + 2.0 / 3) / 2, 1e-15);
+  EXPECT_NEAR(Recall().Value(kCounts, 4), (2.0 / 3 + 2.0 / 3) / 2, 1e-15);
+  EXPECT_NEAR(F1Score().Value(kCounts, 4), (0.8 + 2.0 / 3) / 2, 1e-15);
   EXPECT_NEAR(BinaryConfusionMatrix().Value(kCounts, 4), 9.0 / 12, 1e-15);
   EXPECT_NEAR(BinaryAccuracy().Value(kCounts, 4), 75, 1e-13);
   EXPECT_EQ(PerClassReport().Value(kCounts, 4), F1Score().Value(kCounts, 4));
+}
+
+// A label that is only true, or only predicted, occurs; what has no denominator then is 0.
+TEST(LabelCountsTest, AnEmptyDenominatorIsZeroWhereTheLabelOccurs) {
+  const Sums only_true = {4, 0, 0, 2, 0, 2, 0, 4}, only_predicted = {4, 0, 0, 2, 0, 0, 2, 4};
+  EXPECT_EQ(Precision().Value(only_true, 6), 0.5);
+  EXPECT_EQ(Recall().Value(only_predicted, 6), 0.5);
+  EXPECT_EQ(F1Score().Value(only_true, 6), 0.5);
+  EXPECT_EQ(F1Score().Value(only_predicted, 6), 0.5);
+  EXPECT_EQ(F1Score().Value(Sums{0, 0, 0, 6}, 6), 0) << "no label occurs";
+}
+
+// All predictions are right: so is each mean, whatever classes the network knows besides.
+TEST(LabelCountsTest, ClassesThatNeverOccurCostNothing) {
+  const Tensor p = TensorOf(DType::kFloat32, Shape{2, 4}, {0, 1, 0, 0, 0, 0, 0, 1});
+  const Tensor classes = TensorOf(DType::kInt32, Shape{2}, {1, 3});
+  const Precision precision;
+  const Recall recall;
+  const F1Score f1;
+  const PerClassReport report;
+  for (const LabelMetric* metric :
+       std::initializer_list<const LabelMetric*>{&precision, &recall, &f1, &report}) {
+    EXPECT_EQ(metric->Value(SumsOf(*metric, p, classes), 2), 1) << metric->name();
+  }
 }
 
 TEST(LabelCountsTest, PrintedForms) {
@@ -87,19 +111,32 @@ TEST(LabelCountsTest, PrintedForms) {
 }
 
 TEST(LabelCountsTest, Reports) {
-  EXPECT_EQ(Precision().Report("", kCounts), "");
-  EXPECT_EQ(BinaryConfusionMatrix().Report("val_", kCounts),
+  EXPECT_EQ(Precision().Report("", kCounts, {}), "");
+  EXPECT_EQ(BinaryConfusionMatrix().Report("val_", kCounts, {}),
             "val_binary_confusion_matrix:\n"
             "    0: [[2 1] [0 1]]\n"
             "    1: [[2 1] [1 0]]\n"
             "    2: [[0 0] [0 4]]\n");
-  EXPECT_EQ(PerClassReport().Report("", kCounts),
+  EXPECT_EQ(PerClassReport().Report("", kCounts, {}),
             "per_class_report:\n"
             "class  precision  recall      f1    count\n"
             "    0     1.0000  0.6667  0.8000        3\n"
             "    1     0.6667  0.6667  0.6667        3\n"
-            "    2     0.0000  0.0000  0.0000        0\n"
-            " mean     0.5556  0.4444  0.4889        6\n");
+            "    2          -       -       -        0\n"
+            " mean     0.8333  0.6667  0.7333        6\n");
+  const std::vector<std::string> names = {"Bär", "elephant", "cat"};
+  EXPECT_EQ(PerClassReport().Report("", kCounts, names),
+            "per_class_report:\n"
+            "   class  precision  recall      f1    count\n"
+            "     Bär     1.0000  0.6667  0.8000        3\n"
+            "elephant     0.6667  0.6667  0.6667        3\n"
+            "     cat          -       -       -        0\n"
+            "    mean     0.8333  0.6667  0.7333        6\n");
+  EXPECT_EQ(BinaryConfusionMatrix().Report("", kCounts, names),
+            "binary_confusion_matrix:\n"
+            "     Bär: [[2 1] [0 1]]\n"
+            "elephant: [[2 1] [1 0]]\n"
+            "     cat: [[0 0] [0 4]]\n");
 }
 
 }  // namespace

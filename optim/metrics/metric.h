@@ -37,7 +37,9 @@ class Metric {
   // Empty for metrics that are more than a number.
   virtual std::string Format(std::string_view prefix, double value) const = 0;
   // What is printed below an epoch, lines with their ends; empty for metrics that are a number.
-  virtual std::string Report(std::string_view /*prefix*/, std::span<const double> /*sums*/) const {
+  // `class_names`: of the outputs; empty where they are not known, and numbers stand for them.
+  virtual std::string Report(std::string_view /*prefix*/, std::span<const double> /*sums*/,
+                             std::span<const std::string> /*class_names*/) const {
     return "";
   }
 };

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "optim/metrics/label_names.h"
 
 namespace dtnn {
 namespace {
@@ -13,7 +14,10 @@ int64_t ClassesOf(std::span<const double> sums) {
   return int64_t(std::llround(std::sqrt(double(sums.size()))));
 }
 
-std::string Matrix(std::span<const double> sums, int64_t classes) {
+std::string Matrix(std::span<const double> sums, int64_t classes,
+                   std::span<const std::string> class_names) {
+  const bool named = int64_t(class_names.size()) == classes;
+  const std::vector<std::string> names = LabelNames(classes, class_names);
   const double most = *std::ranges::max_element(sums);
   const int width = int(absl::StrFormat("%.0f", most).size());
   std::string text;
@@ -23,12 +27,15 @@ std::string Matrix(std::span<const double> sums, int64_t classes) {
       absl::StrAppendFormat(&text, column == 0 ? "%*.0f" : " %*.0f", width,
                             sums[size_t(row * classes + column)]);
     }
-    text += row == classes - 1 ? "]]\n" : "]\n";
+    text += row == classes - 1 ? "]]" : "]";
+    if (named) text += (row == classes - 1 ? "  " : "   ") + names[size_t(row)];
+    text += "\n";
   }
   return text;
 }
 
-std::string LargestConfusions(std::span<const double> sums, int64_t classes) {
+std::string LargestConfusions(std::span<const double> sums, int64_t classes,
+                              std::span<const std::string> class_names) {
   std::vector<int64_t> cells;
   for (int64_t cell = 0; cell < classes * classes; ++cell) {
     if (cell / classes != cell % classes && sums[size_t(cell)] > 0) cells.push_back(cell);
@@ -39,9 +46,17 @@ std::string LargestConfusions(std::span<const double> sums, int64_t classes) {
                       const double count_a = sums[size_t(a)], count_b = sums[size_t(b)];
                       return count_a != count_b ? count_a > count_b : a < b;
                     });
-  std::string text = " true  predicted  count\n";
+  const std::vector<std::string> names = LabelNames(classes, class_names);
+  std::vector<std::string> is = {"true"}, predicted = {"predicted"};
   for (size_t i = 0; i < shown; ++i) {
-    absl::StrAppendFormat(&text, "%5d  %9d  %5.0f\n", cells[i] / classes, cells[i] % classes,
+    is.push_back(names[size_t(cells[i] / classes)]);
+    predicted.push_back(names[size_t(cells[i] % classes)]);
+  }
+  AlignRight(is, 5);
+  AlignRight(predicted, 9);
+  std::string text = absl::StrFormat("%s  %s  count\n", is[0], predicted[0]);
+  for (size_t i = 0; i < shown; ++i) {
+    absl::StrAppendFormat(&text, "%s  %s  %5.0f\n", is[i + 1], predicted[i + 1],
                           sums[size_t(cells[i])]);
   }
   return text;
@@ -69,11 +84,12 @@ double MulticlassConfusionMatrix::Value(std::span<const double> sums, int64_t sa
   return right / double(samples);
 }
 
-std::string MulticlassConfusionMatrix::Report(std::string_view prefix,
-                                              std::span<const double> sums) const {
+std::string MulticlassConfusionMatrix::Report(std::string_view prefix, std::span<const double> sums,
+                                              std::span<const std::string> class_names) const {
   const int64_t classes = ClassesOf(sums);
   return absl::StrFormat("%s%s:\n", std::string(prefix), std::string(name())) +
-         (classes <= 30 ? Matrix(sums, classes) : LargestConfusions(sums, classes));
+         (classes <= 30 ? Matrix(sums, classes, class_names)
+                        : LargestConfusions(sums, classes, class_names));
 }
 
 }  // namespace dtnn

@@ -1,7 +1,8 @@
 // How often each true class (rows) was predicted as each class (columns); the largest prediction
 // counts, the first of equal ones. As a number: the share of samples on the diagonal.
 //
-// The report is the matrix for up to 30 classes; beyond, the 20 most frequent confusions.
+// The report is the matrix for up to 30 classes, the name of each, where it is known, after its
+// row; beyond, the 20 most frequent confusions.
 
 #ifndef DTNN_OPTIM_METRICS_MULTICLASS_CONFUSION_MATRIX_H_
 #define DTNN_OPTIM_METRICS_MULTICLASS_CONFUSION_MATRIX_H_
@@ -20,7 +21,8 @@ class MulticlassConfusionMatrix : public Metric {
   void Add(const Tensor& predictions, const Tensor& targets, std::span<double> sums) const override;
   double Value(std::span<const double> sums, int64_t samples) const override;
   std::string Format(std::string_view, double) const override { return ""; }
-  std::string Report(std::string_view prefix, std::span<const double> sums) const override;
+  std::string Report(std::string_view prefix, std::span<const double> sums,
+                     std::span<const std::string> class_names) const override;
 };
 
 }  // namespace dtnn

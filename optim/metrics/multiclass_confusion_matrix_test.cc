@@ -27,12 +27,18 @@ TEST(MulticlassConfusionMatrixTest, RowsAreTrueColumnsPredicted) {
 }
 
 TEST(MulticlassConfusionMatrixTest, ReportsAnAlignedMatrix) {
-  EXPECT_EQ(kMatrix.Report("val_", Sums{5, 0, 1, 0, 120, 0, 1, 0, 9}),
+  EXPECT_EQ(kMatrix.Report("val_", Sums{5, 0, 1, 0, 120, 0, 1, 0, 9}, {}),
             "val_multiclass_confusion_matrix:\n"
             "[[  5   0   1]\n"
             " [  0 120   0]\n"
             " [  1   0   9]]\n");
   EXPECT_EQ(kMatrix.Format("", 1), "");
+  const std::vector<std::string> names = {"cat", "dog", "eel"};
+  EXPECT_EQ(kMatrix.Report("", Sums{5, 0, 1, 0, 120, 0, 1, 0, 9}, names),
+            "multiclass_confusion_matrix:\n"
+            "[[  5   0   1]   cat\n"
+            " [  0 120   0]   dog\n"
+            " [  1   0   9]]  eel\n");
 }
 
 TEST(MulticlassConfusionMatrixTest, OfManyClassesTheWorstConfusionsAreReported) {
@@ -42,12 +48,19 @@ TEST(MulticlassConfusionMatrixTest, OfManyClassesTheWorstConfusionsAreReported) 
   sums[3 * kClasses + 7] = 5;
   sums[30 * kClasses + 0] = 12;
   sums[2 * kClasses + 1] = 5;
-  EXPECT_EQ(kMatrix.Report("", sums),
+  EXPECT_EQ(kMatrix.Report("", sums, {}),
             "multiclass_confusion_matrix:\n"
             " true  predicted  count\n"
             "   30          0     12\n"
             "    2          1      5\n"
             "    3          7      5\n");
+  std::vector<std::string> names(kClasses, "x");
+  names[0] = "zebra fish";
+  names[30] = "carp";
+  EXPECT_TRUE(kMatrix.Report("", sums, names)
+                  .starts_with("multiclass_confusion_matrix:\n"
+                               " true   predicted  count\n"
+                               " carp  zebra fish     12\n"));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// A table with precision, recall, F1 score and number of samples of every class (or label), classes
-// by number; see label_counts.h. As a number: the macro average of the F1 scores.
+// A table with precision, recall, F1 score and number of samples of every class (or label), by name
+// where that is known; see label_counts.h. One that does not occur has no values and counts in no
+// mean. As a number: the macro average of the F1 scores.
 
 #ifndef DTNN_OPTIM_METRICS_PER_CLASS_REPORT_H_
 #define DTNN_OPTIM_METRICS_PER_CLASS_REPORT_H_
@@ -11,7 +12,8 @@ namespace dtnn {
 class PerClassReport : public LabelMetric {
  public:
   PerClassReport() : LabelMetric("per_class_report", "", &LabelCounts::F1) {}
-  std::string Report(std::string_view prefix, std::span<const double> sums) const override;
+  std::string Report(std::string_view prefix, std::span<const double> sums,
+                     std::span<const std::string> class_names) const override;
 };
 
 }  // namespace dtnn

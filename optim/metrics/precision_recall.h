@@ -1,5 +1,5 @@
 // Precision TP / (TP + FP), recall TP / (TP + FN) and F1 score, their harmonic mean, each averaged
-// over the labels (macro average); see label_counts.h.
+// over the labels that occur (macro average); see label_counts.h.
 
 #ifndef DTNN_OPTIM_METRICS_PRECISION_RECALL_H_
 #define DTNN_OPTIM_METRICS_PRECISION_RECALL_H_
