@@ -59,8 +59,12 @@ TEST(CheckDatasetTest, OtherFilesInTheFormOfMnistAreFine) {
   EXPECT_THAT(outcome.text,
               HasSubstr("train-images-idx3-ubyte          found: unknown file of 28 bytes, MD5 "));
   EXPECT_THAT(outcome.text, HasSubstr("t10k-images.idx3-ubyte.gz        found"));
-  EXPECT_THAT(outcome.text, HasSubstr("train split: 3 samples of 1 x 2 x 2 (channels, height, "
-                                      "width), 10 classes\n  all of them can be read\n"));
+  EXPECT_THAT(outcome.text,
+              HasSubstr("train split: 3 samples of 1 x 2 x 2 (channels, height, "
+                        "width), 10 classes\n  samples per class: 0 3, 1 0, 2 0, 3 "
+                        "0, 4 0, 5 0, 6 0, 7 0, 8 0, 9 0\n  all of them can be read\n"));
+  EXPECT_THAT(outcome.text, HasSubstr("warning: mnist: 9 of 10 classes have no training samples: "
+                                      "1, 2, 3, 4, 5, 6, 7, 8 and 1 more\n"));
 }
 
 TEST(CheckDatasetTest, MissingFilesAreNamedWithWhereToGetThem) {
@@ -136,7 +140,8 @@ TEST(CheckDatasetTest, EveryBadSampleIsNamed) {
   const Outcome good = Check("folder", root, true);
   EXPECT_TRUE(good.status.ok()) << good.text;
   EXPECT_THAT(good.text,
-              HasSubstr("train split: 30 samples, images of 3 channels, 1 class\n  their sizes "
+              HasSubstr("train split: 30 samples, images of 3 channels, 1 class\n  samples per "
+                        "class: a 30\n  their sizes "
                         "differ, from 4 x 4 to 33 x 4 (height x width): --transform-resize resizes "
                         "them to one size\n  all of them can be read\n"));
   for (int i = 3; i < 28; ++i) {
@@ -159,13 +164,39 @@ TEST(CheckDatasetTest, OfFoldersTheRealSizesAndEmptyClassesAreNamed) {
     }
   }
   const std::string facts = Check("folder", root).text, all = Check("folder", root, true).text;
-  EXPECT_THAT(facts,
-              HasSubstr("train split: 4 samples, images of 3 channels, 3 classes\n  class none has "
-                        "no images\n  the first is 12 x 30 (height x width); --read checks all of "
-                        "them\ntest split: 2 samples, images of 3 channels, 3 classes\n  class b "
-                        "has no images\n  class none has no images\n"));
+  EXPECT_THAT(
+      facts,
+      HasSubstr(
+          "train split: 4 samples, images of 3 channels, 3 classes\n  samples per "
+          "class: a 2, b 2, none 0\n  the first is 12 x 30 (height x width); --read checks all of "
+          "them\ntest split: 2 samples, images of 3 channels, 3 classes\n  samples per class: "
+          "a 2, b 0, none 0\n"));
+  EXPECT_THAT(facts, HasSubstr("warning: folder: 1 of 3 classes has no training samples: none\n"));
   EXPECT_THAT(all, HasSubstr("  all are 12 x 30 (height x width)\n  all of them can be read\n"));
   EXPECT_TRUE(Check("folder", root, true).status.ok()) << "all of this is information";
+}
+
+TEST(CheckDatasetTest, OfManyClassesTheExtremesAreCounted) {
+  const std::string path = testing::NewFolder("check_many") + "/data.npz";
+  const Tensor x = Tensor::Zeros(DType::kUint8, Shape{4, 1, 3, 3}).value();
+  const Tensor y = Tensor::Zeros(DType::kInt32, Shape{4}).value();
+  for (int i = 0; i < 4; ++i) y.data<int32_t>()[i] = i == 3 ? 29 : 7;
+  ASSERT_TRUE(WriteNpz(path, {{"x_train", x}, {"y_train", y}}).ok());
+  EXPECT_THAT(Check("archive", path).text,
+              HasSubstr("  samples per class: from 0 (0) to 3 (7); 28 classes have none\n"));
+}
+
+TEST(CheckDatasetTest, TheFoldersOfValidationAreFound) {
+  const std::string root = testing::NewFolder("check_val");
+  for (const char* place : {"/train/a", "/val/a"}) {
+    std::filesystem::create_directories(root + place);
+    WriteFile(root + place, "1", testing::FlatJpeg(12, 30, {1, 2, 3}));
+  }
+  const std::string text = Check("folder", root).text;
+  EXPECT_THAT(text, HasSubstr("warning: " + root + ": has no folder test; " + root +
+                              "/val is taken as the test split\n"));
+  EXPECT_THAT(text, HasSubstr("test split: 1 sample, images of 3 channels, 1 class\n  samples per "
+                              "class: a 1\n  the first is 12 x 30"));
 }
 
 TEST(CheckDatasetTest, FilesThatAreNoImagesAreWarnedOfOnce) {
@@ -177,9 +208,9 @@ TEST(CheckDatasetTest, FilesThatAreNoImagesAreWarnedOfOnce) {
   }
   const Outcome outcome = Check("folder", root, true);
   EXPECT_TRUE(outcome.status.ok()) << outcome.text;
-  EXPECT_THAT(outcome.text, HasSubstr("warning: " + root +
-                                      "/train/a/Thumbs.db and 1 other file are "
-                                      "not JPEG or PNG images and are skipped\ntrain split: 1 "));
+  EXPECT_THAT(outcome.text,
+              HasSubstr("warning: 2 files are not JPEG or PNG images and are skipped: " + root +
+                        "/train/a/Thumbs.db and 1 more\ntrain split: 1 "));
 }
 
 // Images as //apps:convert_imagenet writes them, under names that say nothing.

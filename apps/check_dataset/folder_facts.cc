@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <filesystem>
 #include <optional>
-#include <system_error>
+#include <span>
 #include <vector>
 
 #include "apps/program/image_paths.h"
-#include "comm/job/exit_code.h"
 #include "data/files/read_bytes.h"
 #include "data/images/image.h"
 #include "tensor/status_macros.h"
@@ -51,26 +49,15 @@ std::string DescribeExtents(std::span<const std::string> files) {
 
 }  // namespace
 
-absl::StatusOr<std::string> DescribeFolder(const std::string& folder,
-                                           std::span<const std::string> classes, bool all) {
-  std::string text;
-  std::vector<std::string> files;
+absl::StatusOr<std::string> DescribeFolder(const std::string& folder, bool all) {
   SkippedFiles skipped;  // the data set warns of them
-  for (const std::string& name : classes) {
-    const std::string path = (std::filesystem::path(folder) / name).string();
-    std::vector<std::string> of_class;
-    std::error_code ignored;
-    if (std::filesystem::is_directory(path, ignored)) {
-      DTNN_ASSIGN_OR_RETURN(of_class, ExpandImagePaths({&path, 1}, skipped));
-    }
-    if (of_class.empty()) StrAppend(&text, "  class ", OneLine(name), " has no images\n");
-    files.insert(files.end(), of_class.begin(), of_class.end());
-  }
-  if (all) return StrCat(text, DescribeExtents(files));
+  DTNN_ASSIGN_OR_RETURN(const std::vector<std::string> files,
+                        ExpandImagePaths({&folder, 1}, skipped));
+  if (all) return DescribeExtents(files);
   const std::optional<ImageExtents> first =
       files.empty() ? std::nullopt : ExtentsOfFile(files.front());
-  if (!first) return text;
-  return StrCat(text, "  the first is ", Text(first->height, first->width),
+  if (!first) return "";
+  return StrCat("  the first is ", Text(first->height, first->width),
                 " (height x width); --read checks all of them\n");
 }
 

@@ -4,18 +4,15 @@
 #ifndef DTNN_APPS_CHECK_DATASET_FOLDER_FACTS_H_
 #define DTNN_APPS_CHECK_DATASET_FOLDER_FACTS_H_
 
-#include <span>
 #include <string>
 
 #include "absl/status/statusor.h"
 
 namespace dtnn {
 
-// Of the part in `folder` (<path>/train): which of the classes have no images, and the extents of
-// the first image or, with `all`, of all of them, which reads every file. Lines that begin with two
-// blanks. Files that are no images are passed over.
-absl::StatusOr<std::string> DescribeFolder(const std::string& folder,
-                                           std::span<const std::string> classes, bool all);
+// The extents of the first image of the split in `folder` (<path>/train) or, with `all`, of all of
+// them, which reads every file. Lines that begin with two blanks. Other files are passed over.
+absl::StatusOr<std::string> DescribeFolder(const std::string& folder, bool all);
 
 }  // namespace dtnn
 

@@ -18,7 +18,9 @@
 #include "apps/flags/value.h"
 #include "apps/make/make_dataset.h"
 #include "comm/job/exit_code.h"
+#include "data/class_warnings.h"
 #include "data/dataset.h"
+#include "data/datasets/folder.h"
 #include "tensor/errors.h"
 #include "tensor/text/counted.h"
 #include "tensor/text/nearest.h"
@@ -121,6 +123,26 @@ std::string Describe(const Opened& opened) {
                          sample.height, sample.width);
 }
 
+// How many samples each class has, where that is known without reading them.
+std::string DescribeClasses(const Dataset& dataset, Split split) {
+  constexpr size_t kMostListed = 20;
+  const std::vector<int64_t> counts = SamplesPerClass(dataset, split);
+  if (counts.empty()) return "";
+  const std::vector<std::string> names = dataset.class_names();
+  const auto name = [&](size_t i) { return i < names.size() ? OneLine(names[i]) : StrCat(i); };
+  if (counts.size() <= kMostListed) {
+    std::vector<std::string> all;
+    for (size_t i = 0; i < counts.size(); ++i) all.push_back(StrCat(name(i), " ", counts[i]));
+    return StrCat("  samples per class: ", absl::StrJoin(all, ", "), "\n");
+  }
+  const auto [least, most] = std::ranges::minmax_element(counts);
+  const int64_t none = std::ranges::count(counts, 0);
+  return StrCat("  samples per class: from ", *least, " (", name(size_t(least - counts.begin())),
+                ") to ", *most, " (", name(size_t(most - counts.begin())), ")",
+                none > 0 ? StrCat("; ", Counted(none, "class has", "classes have"), " none") : "",
+                "\n");
+}
+
 absl::Status CheckSamples(const CheckOptions& options, std::ostream& out) {
   DTNN_ASSIGN_OR_RETURN(const Opened opened, Open(options));
   const std::shared_ptr<const Dataset>& dataset = opened.dataset;
@@ -137,10 +159,10 @@ absl::Status CheckSamples(const CheckOptions& options, std::ostream& out) {
                   : Counted(dataset->outputs(), "value"));
     }
     out << "\n";
+    out << DescribeClasses(*dataset, split);
     if (options.dataset == "folder") {
-      DTNN_ASSIGN_OR_RETURN(const std::string facts,
-                            DescribeFolder(options.path + "/" + std::string(Name(split)),
-                                           dataset->class_names(), options.read));
+      DTNN_ASSIGN_OR_RETURN(const std::string folder, FolderOfSplit(options.path, split));
+      DTNN_ASSIGN_OR_RETURN(const std::string facts, DescribeFolder(folder, options.read));
       out << facts;
     }
     if (!options.read) continue;

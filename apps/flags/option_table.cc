@@ -254,7 +254,9 @@ constexpr OptionSpec kTable[] = {
         .Means(meanings::kSyntheticPattern)
         .Needs("dataset=synthetic|use-synthetic-data"),
     Now("dataset-percentage", kDataset, kReal, &O::dataset_percentage,
-        "share of the data to use; 0.1: a tenth; 2: all data twice; 0: all data once", kRepeats)
+        "share of the samples to use, of training, validation and test data each; 0.1: a tenth; 2: "
+        "all data twice; 0: all data once",
+        kRepeats)
         .Unit("share", "0.1"),
     Now("dataset-part", kDataset, kText, &O::dataset_part,
         "train on one of several equal parts of the training samples: 2/4 is the second of four; "
@@ -264,7 +266,8 @@ constexpr OptionSpec kTable[] = {
     Now("test-as-validation", kDataset, kBool, &O::test_as_validation,
         "validate on the test split, and train on all training data"),
     Now("validation-split", kDataset, kReal, &O::validation_split,
-        "share of the training data that is held out for validation", kBelow1)
+        "share of the training data, and of every class in it, that is held out for validation",
+        kBelow1)
         .Unit("share", "0.1")
         .Needs("!evaluate-only !test-as-validation"),
     Now("augment-shuffle", kDataset, kBool, &O::augment_shuffle,

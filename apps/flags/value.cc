@@ -4,6 +4,7 @@
 #include <cassert>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <system_error>
 #include <type_traits>
 #include <utility>
@@ -22,6 +23,14 @@ namespace {
 
 constexpr std::string_view kTrueWords[] = {"true", "1", "yes", "y", "t", "on"};
 constexpr std::string_view kFalseWords[] = {"false", "0", "no", "n", "f", "off"};
+
+// Most shells leave the ~ of --name=~/data as it is.
+std::string FromHome(std::string_view path) {
+  const char* home = std::getenv("HOME");
+  const bool at_home = path == "~" || path.starts_with("~/");
+  if (!at_home || home == nullptr || *home == '\0') return std::string(path);
+  return StrCat(home, path.substr(1));
+}
 
 bool EqualsIgnoreCase(std::string_view a, std::string_view b) {
   return absl::EqualsIgnoreCase(absl::string_view(a.data(), a.size()),
@@ -229,7 +238,7 @@ absl::StatusOr<Value> ParseValue(const OptionSpec& spec, std::string_view text) 
       if (const auto truth = ParseBool(text); truth && spec.is_switch()) {
         return Value(std::string(*truth ? "True" : "False"));
       }
-      return Value(std::string(text));
+      return Value(FromHome(text));
     case OptionType::kWord:
     case OptionType::kMetric: {
       DTNN_ASSIGN_OR_RETURN(std::string word, ParseWord(spec, text));

@@ -147,6 +147,23 @@ TEST(ValueTest, APathIsNotEmpty) {
   EXPECT_EQ(Canonical("model", ""), "None");
 }
 
+TEST(ValueTest, ATildeAtTheBeginningOfAPathIsTheHome) {
+  setenv("HOME", "/home/ann", 1);
+  for (const char* name : {"dataset-path", "save-model", "tracer-output"}) {
+    const OptionSpec& spec = *FindOption(name);
+    const auto value = [&](const char* text) {
+      return std::get<std::string>(ParseValue(spec, text).value());
+    };
+    EXPECT_EQ(value("~/data/x"), "/home/ann/data/x");
+    EXPECT_EQ(value("~"), "/home/ann");
+    EXPECT_EQ(value("./~/x"), "./~/x");
+    EXPECT_EQ(value("~ann/x"), "~ann/x");
+    EXPECT_EQ(value("a~/x"), "a~/x");
+  }
+  unsetenv("HOME");
+  EXPECT_EQ(std::get<std::string>(ParseValue(*FindOption("save-model"), "~/x").value()), "~/x");
+}
+
 TEST(ValueTest, TextsHoldNoZeroByte) {
   EXPECT_TRUE(Fails("dataset-path", std::string_view("a\0b", 3)));
 }

@@ -156,20 +156,19 @@ int TerminalColumns(int terminal) {
 }
 
 Display DetectDisplay(int file_descriptor, bool relayed) {
-  Display display;
+  Display display = {.unicode = LocaleIsUtf8()};
   const char* term = std::getenv("TERM");
   if (!isatty(file_descriptor) || !term || std::string_view(term) == "dumb") return display;
   display.terminal = relayed ? OpenTerminalOfParent() : file_descriptor;
   if (display.terminal < 0) return display;
   display.live = true;
-  display.unicode = LocaleIsUtf8();
   return display;
 }
 
 Display ChooseDisplay(std::string_view choice, const Display& found) {
-  if (choice == "line") return Display{};
+  if (choice == "line") return {.unicode = found.unicode};
   if (choice != "bar" || found.live) return found;
-  return {.live = true, .columns = kUsualLine, .unicode = LocaleIsUtf8()};
+  return {.live = true, .columns = kUsualLine, .unicode = found.unicode};
 }
 
 void AppendProgress(const ProgressState& state, const Display& display, bool cut,

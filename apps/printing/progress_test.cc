@@ -311,6 +311,25 @@ TEST(DisplayTest, TerminalsThatDoNotKnowTheirSizeHaveTheCommonOne) {
   EXPECT_EQ(TerminalColumns(terminal.file()), 1);
 }
 
+// A log that is read in another locale would show three strange characters per block.
+TEST(DisplayTest, FilesHaveBarsThatTheirLocaleShows) {
+  std::FILE* file = std::tmpfile();
+  ASSERT_NE(file, nullptr);
+  for (const auto& [locale, unicode] : {std::pair("C", false),
+                                        {"POSIX", false},
+                                        {"de_DE.ISO-8859-1", false},
+                                        {"C.UTF-8", true},
+                                        {"en_US.utf8", true}}) {
+    setenv("LC_ALL", locale, 1);
+    const Display found = DetectDisplay(fileno(file));
+    EXPECT_EQ(found.unicode, unicode) << locale;
+    for (const char* choice : {"auto", "line", "bar"}) {
+      EXPECT_EQ(ChooseDisplay(choice, found).unicode, unicode) << locale << " " << choice;
+    }
+  }
+  std::fclose(file);
+}
+
 TEST(DisplayTest, FilesAreNotLive) {
   std::FILE* file = std::tmpfile();
   ASSERT_NE(file, nullptr);

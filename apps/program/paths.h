@@ -16,7 +16,7 @@ namespace dtnn {
 // nothing happens. Call it first in main, before any file is opened and any thread started.
 absl::Status EnterUserDirectory();
 
-// `$rank` and `${rank}` become the number; "$ranks" and everything else stays. `~` is the shell's.
+// `$rank` and `${rank}` become the number; "$ranks" and everything else stays.
 std::string ExpandRank(std::string_view path, int64_t rank);
 
 }  // namespace dtnn
