@@ -132,7 +132,7 @@ std::string DescribeClasses(const Dataset& dataset, Split split) {
   const auto name = [&](size_t i) { return i < names.size() ? OneLine(names[i]) : StrCat(i); };
   if (counts.size() <= kMostListed) {
     std::vector<std::string> all;
-    for (size_t i = 0; i < counts.size(); ++i) all.push_back(StrCat(name(i), " ", counts[i]));
+    for (size_t i = 0; i < counts.size(); ++i) all.push_back(StrCat(name(i), ": ", counts[i]));
     return StrCat("  samples per class: ", absl::StrJoin(all, ", "), "\n");
   }
   const auto [least, most] = std::ranges::minmax_element(counts);
