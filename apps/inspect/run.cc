@@ -209,8 +209,8 @@ std::string Json(const std::string& path, const Contents& contents) {
   }
   for (const Array& array : contents.arrays) {
     if (!array.unread.ok()) {
-      arrays.push_back(StrCat("{\"key\": ", JsonText(array.key),
-                              ", \"not_read\": ", JsonText(std::string(array.unread.message())), "}"));
+      arrays.push_back(StrCat("{\"key\": ", JsonText(array.key), ", \"not_read\": ",
+                              JsonText(std::string(array.unread.message())), "}"));
       continue;
     }
     arrays.push_back(StrCat(

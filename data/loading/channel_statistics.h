@@ -48,8 +48,8 @@ ChannelStatistics StatisticsOf(std::span<const Moments> moments, int64_t channel
 absl::StatusOr<ChannelStatistics> ComputeChannelStatistics(const Dataset& dataset, Split split,
                                                            std::span<const int64_t> indices);
 
-// Offset -mean, scale 1 / deviation; a channel that is constant keeps its scale. InvalidArgument for
-// a deviation so small that float32 does not hold the samples in full precision, nor the scale.
+// Offset -mean, scale 1 / deviation; a channel that is constant keeps its scale. InvalidArgument
+// for a deviation so small that float32 does not hold the samples in full precision, nor the scale.
 absl::StatusOr<Normalization> Standardization(const ChannelStatistics& statistics);
 
 }  // namespace dtnn

@@ -61,12 +61,12 @@ TEST_P(Cifar10TrainingTest, TheLossFalls) {
   auto engine = *StepEngine::Create(graph, *store, *device, options);
   const std::vector<int64_t> indices =
       AllIndices(std::min<int64_t>(1000, data->size(Split::kTrain)));
-  auto loader = *Loader::Create(
-      data, Split::kTrain, indices,
-      {.batch = batch_size,
-       .seed = 1,
-       .steps_per_epoch = steps,
-       .normalization = *Standardization(*ComputeChannelStatistics(*data, Split::kTrain, indices))});
+  auto loader = *Loader::Create(data, Split::kTrain, indices,
+                                {.batch = batch_size,
+                                 .seed = 1,
+                                 .steps_per_epoch = steps,
+                                 .normalization = *Standardization(
+                                     *ComputeChannelStatistics(*data, Split::kTrain, indices))});
   ASSERT_TRUE(engine->PrepareForTraining(loader->max_batch()).ok());
   std::vector<double> losses;
   loader->StartEpoch(0);
