@@ -13,7 +13,7 @@
 #include "data/files/byte_source.h"
 #include "data/files/file_range.h"
 #include "tensor/errors.h"
-#include "tensor/files/known_contents.h"
+#include "tensor/files/bytes/known_contents.h"
 
 namespace dtnn {
 namespace {

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
 #include "tensor/errors.h"
-#include "tensor/files/known_contents.h"
+#include "tensor/files/bytes/known_contents.h"
 
 namespace dtnn {
 namespace {

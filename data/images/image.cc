@@ -10,7 +10,7 @@
 #include "data/images/orientation.h"
 #include "data/images/png.h"
 #include "tensor/errors.h"
-#include "tensor/files/known_contents.h"
+#include "tensor/files/bytes/known_contents.h"
 
 namespace dtnn {
 namespace {

@@ -11,8 +11,8 @@
 #include "absl/strings/match.h"
 #include "data/files/folder_listing.h"
 #include "tensor/errors.h"
+#include "tensor/files/bytes/known_contents.h"
 #include "tensor/files/input_file.h"
-#include "tensor/files/known_contents.h"
 #include "tensor/text/counted.h"
 #include "tensor/threads/parallel_for.h"
 

@@ -4,9 +4,9 @@
 #include <array>
 
 #include "tensor/errors.h"
-#include "tensor/files/in_pieces.h"
+#include "tensor/files/bytes/in_pieces.h"
+#include "tensor/files/bytes/known_contents.h"
 #include "tensor/files/input_file.h"
-#include "tensor/files/known_contents.h"
 #include "tensor/files/npy.h"
 #include "tensor/files/npy_text.h"
 #include "tensor/files/npz.h"

@@ -9,8 +9,8 @@
 
 #include "tensor/errors.h"
 #include "tensor/files/atomic_file.h"
+#include "tensor/files/bytes/known_contents.h"
 #include "tensor/files/input_file.h"
-#include "tensor/files/known_contents.h"
 #include "tensor/files/npy.h"
 #include "tensor/text/utf8.h"
 

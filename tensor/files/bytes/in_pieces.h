@@ -1,8 +1,8 @@
 // Fills memory by calls that count in 32 bits, or, as libzip 1.7 for compressed members, go wrong
 // beyond: each call is asked for 1 GiB at most.
 
-#ifndef DTNN_TENSOR_FILES_IN_PIECES_H_
-#define DTNN_TENSOR_FILES_IN_PIECES_H_
+#ifndef DTNN_TENSOR_FILES_BYTES_IN_PIECES_H_
+#define DTNN_TENSOR_FILES_BYTES_IN_PIECES_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -27,4 +27,4 @@ int64_t FillInPieces(std::span<std::byte> to, F read) {
 
 }  // namespace dtnn
 
-#endif  // DTNN_TENSOR_FILES_IN_PIECES_H_
+#endif  // DTNN_TENSOR_FILES_BYTES_IN_PIECES_H_

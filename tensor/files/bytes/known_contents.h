@@ -1,8 +1,8 @@
 // What a file is by its first bytes, for messages about one that is not what it should be: a page
 // of a download site was saved, a pointer of Git LFS, or a file of another format was renamed.
 
-#ifndef DTNN_TENSOR_FILES_KNOWN_CONTENTS_H_
-#define DTNN_TENSOR_FILES_KNOWN_CONTENTS_H_
+#ifndef DTNN_TENSOR_FILES_BYTES_KNOWN_CONTENTS_H_
+#define DTNN_TENSOR_FILES_BYTES_KNOWN_CONTENTS_H_
 
 #include <cstddef>
 #include <span>
@@ -19,4 +19,4 @@ std::string_view KnownContents(std::span<const std::byte> start);
 
 }  // namespace dtnn
 
-#endif  // DTNN_TENSOR_FILES_KNOWN_CONTENTS_H_
+#endif  // DTNN_TENSOR_FILES_BYTES_KNOWN_CONTENTS_H_

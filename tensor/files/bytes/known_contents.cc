@@ -1,4 +1,4 @@
-#include "tensor/files/known_contents.h"
+#include "tensor/files/bytes/known_contents.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "tensor/files/in_pieces.h"
+#include "tensor/files/bytes/in_pieces.h"
 
 #include <sys/mman.h>
 
