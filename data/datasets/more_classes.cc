@@ -27,7 +27,12 @@ class MoreClasses : public Dataset {
   int64_t outputs() const override { return classes_; }
   bool counts_classes() const override { return dataset_->counts_classes(); }
   Preprocessing preprocessing() const override { return dataset_->preprocessing(); }
-  std::vector<int32_t> labels(Split split) const override { return dataset_->labels(split); }
+  std::vector<int32_t> labels(Split split) const override {
+    std::vector<int32_t> labels = dataset_->labels(split);
+    if (numbers_.empty()) return labels;
+    for (int32_t& label : labels) label = numbers_[size_t(label)];
+    return labels;
+  }
   std::vector<std::string> warnings() const override { return dataset_->warnings(); }
   std::vector<std::string> class_names() const override { return names_; }
   int64_t size(Split split) const override { return dataset_->size(split); }

@@ -1,5 +1,7 @@
 #include "data/datasets/more_classes.h"
 
+#include <numeric>
+
 #include "data/testing/counting_dataset.h"
 #include "gtest/gtest.h"
 #include "tensor/tensor.h"
@@ -44,6 +46,11 @@ class Named : public CountingDataset {
       : CountingDataset(int64_t(names.size())), names_(std::move(names)), kind_(kind) {}
   std::vector<std::string> class_names() const override { return names_; }
   TargetKind target_kind() const override { return kind_; }
+  std::vector<int32_t> labels(Split) const override {  // as CountingDataset reads them
+    std::vector<int32_t> labels(names_.size());
+    std::iota(labels.begin(), labels.end(), 0);
+    return labels;
+  }
 
  private:
   const std::vector<std::string> names_;
@@ -63,6 +70,8 @@ TEST(MoreClassesTest, LabelsFollowTheNames) {
   const int32_t* labels = targets.data<int32_t>();
   EXPECT_EQ(std::vector<int32_t>(labels, labels + 3), (std::vector<int32_t>{0, 2, 1}));
   EXPECT_EQ(x.data<float>()[0], 2) << "samples stay as they are";
+  EXPECT_EQ(same->labels(Split::kTrain), (std::vector<int32_t>{2, 1, 0}));
+  EXPECT_EQ((*WithClasses(dataset, 5))->labels(Split::kTrain), (std::vector<int32_t>{0, 1, 2}));
 
   EXPECT_EQ(*WithClassNames(dataset, dataset->class_names()), dataset);
   EXPECT_EQ(*WithClassNames(dataset, {}), dataset) << "nobody knows the names";
