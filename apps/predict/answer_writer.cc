@@ -19,13 +19,16 @@ std::string CsvText(const std::string& text) {
 
 }  // namespace
 
-AnswerWriter::AnswerWriter(std::string_view format, bool probabilities, std::ostream& out)
+AnswerWriter::AnswerWriter(std::string_view format, OutputKind kind, std::ostream& out)
     : format_(format == "csv"    ? Format::kCsv
               : format == "json" ? Format::kJson
                                  : Format::kText),
-      probabilities_(probabilities),
+      kind_(kind),
       out_(out) {
-  if (format_ == Format::kCsv) out_ << "file,rank,class,probability\n";
+  if (format_ == Format::kCsv) {
+    out_ << (kind_ == OutputKind::kValues ? "file,output,name,value\n"
+                                          : "file,rank,class,probability\n");
+  }
   if (format_ == Format::kJson) out_ << "[";
 }
 
@@ -54,17 +57,20 @@ void AnswerWriter::WriteText(const std::string& file, std::span<const Prediction
   std::string line;
   for (const Prediction& prediction : best) {
     if (!line.empty()) line += ", ";
-    line += probabilities_ ? absl::StrFormat("%s %.2f %%", prediction.name, 100 * prediction.value)
-                           : absl::StrFormat("%s %.6g", prediction.name, prediction.value);
+    line += kind_ == OutputKind::kValues
+                ? absl::StrFormat("%s %.6g", prediction.name, prediction.value)
+                : absl::StrFormat("%s %.2f %%", prediction.name, 100 * prediction.value);
   }
+  if (line.empty()) line = "no label";
   out_ << OneLine(file) << ": " << OneLine(line) << "\n";
 }
 
 void AnswerWriter::WriteCsv(const std::string& file, std::span<const Prediction> best) {
-  int rank = 0;
+  int64_t rank = 0;
   for (const Prediction& prediction : best) {
-    out_ << CsvText(file) << "," << ++rank << "," << CsvText(prediction.name) << ","
-         << JsonNumber(prediction.value) << "\n";
+    ++rank;
+    out_ << CsvText(file) << "," << (kind_ == OutputKind::kValues ? prediction.index : rank) << ","
+         << CsvText(prediction.name) << "," << JsonNumber(prediction.value) << "\n";
   }
 }
 
@@ -73,9 +79,10 @@ void AnswerWriter::WriteJson(const std::string& file, std::span<const Prediction
   out_ << "\"predictions\": [";
   const char* separator = "";
   for (const Prediction& prediction : best) {
-    out_ << separator << "{\"class\": " << JsonText(prediction.name)
-         << ", \"index\": " << prediction.index
-         << ", \"probability\": " << JsonNumber(prediction.value) << "}";
+    out_ << separator << (kind_ == OutputKind::kValues ? "{\"name\": " : "{\"class\": ")
+         << JsonText(prediction.name) << ", \"index\": " << prediction.index
+         << (kind_ == OutputKind::kValues ? ", \"value\": " : ", \"probability\": ")
+         << JsonNumber(prediction.value) << "}";
     separator = ", ";
   }
   out_ << "]}";

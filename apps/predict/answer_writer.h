@@ -1,4 +1,5 @@
-// The answers of a network as lines of text, CSV or one JSON array.
+// The answers of a network as lines of text, CSV or one JSON array. Probabilities of classes or
+// labels are called so, and the text shows them in per cent; quantities are values.
 
 #ifndef DTNN_APPS_PREDICT_ANSWER_WRITER_H_
 #define DTNN_APPS_PREDICT_ANSWER_WRITER_H_
@@ -9,21 +10,22 @@
 #include <string>
 #include <string_view>
 
+#include "models/serving/predictor.h"
+
 namespace dtnn {
 
 struct Prediction {
-  int64_t index = 0;  // of the class
-  std::string name;   // of the class
-  double value = 0;   // a probability, or what else the network's last layer gives
+  int64_t index = 0;  // of the output
+  std::string name;   // of its class or label
+  double value = 0;   // a probability, or a quantity
 };
 
 class AnswerWriter {
  public:
-  // `format`: text, csv or json. `probabilities`: whether the values are some, which the text shows
-  // in per cent. Writes what comes before the first answer.
-  AnswerWriter(std::string_view format, bool probabilities, std::ostream& out);
+  // `format`: text, csv or json. Writes what comes before the first answer.
+  AnswerWriter(std::string_view format, OutputKind kind, std::ostream& out);
 
-  // The classes of a file, the best first.
+  // What a file has, in the order of the text; empty: none of the labels.
   void Write(const std::string& file, std::span<const Prediction> best);
   // A file without an answer; only JSON has a place for it.
   void WriteError(const std::string& file, std::string_view error);
@@ -38,7 +40,7 @@ class AnswerWriter {
 
   enum class Format : uint8_t { kText, kCsv, kJson };
   Format format_;
-  bool probabilities_;
+  OutputKind kind_;
   bool empty_ = true;  // no JSON item yet
   std::ostream& out_;
 };

@@ -19,7 +19,10 @@ namespace {
 constexpr char kSummary[] =
     "predict --model-file=FILE IMAGE_OR_FOLDER...\n"
     "predict --weights-and-bias-filename=FILE [--model=NAME] IMAGE_OR_FOLDER...\n\n"
-    "Predicts the class of image files (JPEG, PNG), with its probability. A file that training\n"
+    "Predicts the class of image files (JPEG, PNG), with its probability; with a network of "
+    "labels\n"
+    "that may occur together those above 50 %, with one of values the values. A file that "
+    "training\n"
     "saved (--save-model, --model-dir, --checkpoint-dir) holds all that is needed. For files of\n"
     "weights alone, such as those of older versions, options state the rest. Exit code 1 when a\n"
     "file cannot be read or its answer is NaN or infinite.";
@@ -92,9 +95,11 @@ std::vector<OptionSpec> Flags(PredictOptions& options) {
        .field = &options.format},
       {.name = "top",
        .type = kInt,
-       .help = "most probable classes that are printed per file",
+       .help =
+           "most probable classes or labels that are printed per file; 0: one class, or all labels "
+           "above 50 %",
        .unit = "classes",
-       .range = kCountFrom1,
+       .range = kCountFrom0,
        .field = &options.top},
       LikeLauncher("batch-size", &options.batch,
                    "images per batch; larger batches are faster and need more memory"),

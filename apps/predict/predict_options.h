@@ -31,7 +31,7 @@ struct PredictOptions {
   std::vector<double> normalize_offset = {-0.45}, normalize_scale = {3.75};
   std::vector<double> mean = {}, std = {};  // of the training data
   std::string format = "text";              // or csv, json
-  int64_t top = 1;                          // classes per file
+  int64_t top = 0;  // classes or labels per file; 0: the best class, or all labels above 50 %
   int64_t batch = 32;
 };
 

@@ -20,8 +20,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kernels/context.h"
+#include "models/graph/builder.h"
 #include "models/parameters/parameter_store.h"
 #include "models/parameters/weights.h"
+#include "models/serving/saved_model.h"
 #include "models/zoo/zoo.h"
 #include "tensor/files/array_file.h"
 
@@ -396,9 +398,49 @@ TEST_F(PredictTest, TheLossOfTrainingSaysWhatNumbersMean) {
   options.format = "text";
   EXPECT_THAT(Ask(options, files).out, HasSubstr(" %"));
   options.loss_func = "mse";
-  EXPECT_THAT(Ask(options, files).out, Not(HasSubstr("%")));
+  const Outcome values = Ask(options, files);
+  EXPECT_THAT(values.out, HasSubstr("/test/bright/1: bright "));
+  EXPECT_THAT(values.out, HasSubstr(", dark "));
+  EXPECT_THAT(values.out, Not(HasSubstr("%")));
+  EXPECT_THAT(values.errors, HasSubstr("--top has no effect: the network predicts values"));
+  options.top = 0;
+  options.format = "json";
+  const Outcome json = Ask(options, files);
+  EXPECT_THAT(json.out, HasSubstr("{\"name\": \"dark\", \"index\": 1, \"value\": "));
+  EXPECT_THAT(json.out, Not(HasSubstr("probability")));
+  EXPECT_THAT(json.errors, Not(HasSubstr("--top")));
+  options.format = "csv";
+  EXPECT_TRUE(
+      Ask(options, files).out.starts_with("file,output,name,value\n" + files[0] + ",0,bright,"));
   options.loss_func = "none";
   EXPECT_EQ(ExitCodeOf(Ask(options, files).status), kExitUsage);
+}
+
+// Both labels, one and none, by the biases of the last layer alone.
+TEST_F(PredictTest, AllLabelsAboveHalfArePrinted) {
+  const auto context = DeviceContext::Create(Device::Cpu()).value();
+  GraphBuilder b("labels", TensorFormat::kNHWC);
+  b.Input({8, 8, 3}).Flatten().Fc(2).Sigmoid();
+  const Graph graph = b.Build().value();
+  const auto store = ParameterStore::Create(graph, *context, DType::kFloat32, 0).value();
+  const std::vector<std::string> files = {root_ + "/test/bright/1"};
+  const auto answer = [&](float warm, float wet, int64_t top = 0) {
+    std::ranges::fill_n(store->values().data<float>(), store->values().num_elements(), 0.0f);
+    const Tensor biases = store->Value(int(graph.nodes().size()) - 2, 1);
+    biases.data<float>()[0] = warm;
+    biases.data<float>()[1] = wet;
+    const std::string path = root_ + "/labels.safetensors";
+    SavedModel model = {.graph = graph};
+    model.description.class_names = {"warm", "wet"};
+    EXPECT_TRUE(SaveModel(path, model, *store, *context).ok());
+    const Outcome outcome = Ask({.model_file = path, .top = top}, files);
+    EXPECT_TRUE(outcome.status.ok()) << outcome.status;
+    return outcome.out.substr(files[0].size());
+  };
+  EXPECT_EQ(answer(1, 2), ": wet 88.08 %, warm 73.11 %\n");
+  EXPECT_EQ(answer(1, -2), ": warm 73.11 %\n");
+  EXPECT_EQ(answer(-1, -2), ": no label\n");
+  EXPECT_EQ(answer(-1, -2, 1), ": warm 26.89 %\n");
 }
 
 TEST_F(PredictTest, TheBatchChangesNothing) {

@@ -31,7 +31,7 @@ class Answerer {
            std::ostream& errors)
       : options_(options),
         predictor_(predictor),
-        writer_(options.format, predictor.gives_probabilities(), out),
+        writer_(options.format, predictor.output_kind(), out),
         errors_(errors) {}
 
   // How many of the files could not be read, or have no finite answer.
@@ -93,11 +93,22 @@ class Answerer {
         "--std or --normalize, those of its training?");
   }
 
+  // The likeliest class; all labels that are more likely than not; all values, in their order. With
+  // --top so many of the likeliest classes or labels.
   std::vector<Prediction> Best(std::span<const double> row) const {
     std::vector<size_t> order(row.size());
     std::iota(order.begin(), order.end(), 0);
-    std::ranges::stable_sort(order, [&](size_t a, size_t b) { return row[a] > row[b]; });
-    order.resize(std::min(order.size(), size_t(options_.top)));
+    const OutputKind kind = predictor_.output_kind();
+    if (kind != OutputKind::kValues) {
+      std::ranges::stable_sort(order, [&](size_t a, size_t b) { return row[a] > row[b]; });
+      size_t count = size_t(options_.top);
+      if (count == 0 && kind == OutputKind::kLabels) {
+        count = size_t(std::ranges::count_if(row, [](double p) { return p > 0.5; }));
+      } else if (count == 0) {
+        count = 1;
+      }
+      order.resize(std::min(order.size(), count));
+    }
     std::vector<Prediction> best;
     for (const size_t index : order) {
       best.push_back({int64_t(index), predictor_.ClassName(int64_t(index)), row[index]});
@@ -124,6 +135,9 @@ absl::Status Predict(const PredictOptions& options, std::span<const std::string>
   auto predictor = LoadPredictor(options, warnings);
   for (const std::string& warning : warnings) Warn(errors, NameFlags(warning));
   DTNN_RETURN_IF_ERROR(predictor.status());
+  if (options.top > 0 && (*predictor)->output_kind() == OutputKind::kValues) {
+    Warn(errors, "--top has no effect: the network predicts values, and all of them are printed");
+  }
   SkippedFiles skipped;
   DTNN_ASSIGN_OR_RETURN(const std::vector<std::string> files, ExpandImagePaths(paths, skipped));
   if (skipped.count() > 0) Warn(errors, skipped.Describe());

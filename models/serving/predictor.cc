@@ -100,9 +100,10 @@ absl::Status Predictor::CheckMemory(ArrayFileReader& file, const PlanOptions& op
                            " has ", int64_t(double(available.bytes) / 1e6), " MB left");
 }
 
-bool Predictor::gives_probabilities() const {
+OutputKind Predictor::output_kind() const {
   const std::string_view last = model_.graph.nodes().back().layer->type_name();
-  return last == "Softmax" || last == "Sigmoid";
+  if (last == "Softmax") return OutputKind::kClasses;
+  return last == "Sigmoid" ? OutputKind::kLabels : OutputKind::kValues;
 }
 
 std::string Predictor::ClassName(int64_t index) const {
@@ -134,6 +135,7 @@ absl::StatusOr<Tensor> Predictor::Predict(const Tensor& x) {
                                                          graph.output_shape().Prepend(n)));
   for (int64_t begin = 0; begin < n; begin += batch_) {
     const int64_t count = std::min(batch_, n - begin);
+    const std::lock_guard lock(plan_mutex_);
     DTNN_RETURN_IF_ERROR(plan_->Forward(x.Samples(begin, count, graph.format())));
     std::memcpy(outputs.raw_data() + size_t(begin) * bytes, plan_->predictions().raw_data(),
                 size_t(count) * bytes);

@@ -2,17 +2,22 @@
 //
 //   auto predictor = Predictor::Load("mine.safetensors");
 //   auto answers = (*predictor)->Classify({"shoe.png"});
-//   (*answers)[0].name, (*answers)[0].probability
+//   (*answers)[0].name, (*answers)[0].probability  // of a network of classes
 //
 // Results are those of the evaluation in training, bit for bit: the same network, parameters,
 // element type, preprocessing and kernels. The sizes in a file are compared with its contents and
-// with the free memory before memory is allocated. CPU only; not for two threads at once.
+// with the free memory before memory is allocated. CPU only.
+//
+// Threads may share a predictor: each reads its own images, and then one batch at a time is
+// computed, by all threads that the caller's loops have (tensor/threads/parallel_for.h). For
+// batches side by side, load one predictor per thread.
 
 #ifndef DTNN_MODELS_SERVING_PREDICTOR_H_
 #define DTNN_MODELS_SERVING_PREDICTOR_H_
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,12 +41,19 @@ struct PredictorOptions {
   WeightsFormat weights_format = WeightsFormat::kAuto;  // of a file that does not tell
 };
 
+// What the outputs of a network are.
+enum class OutputKind : uint8_t {
+  kClasses,  // probabilities of classes, of which a sample has one: the last layer is a softmax
+  kLabels,   // probabilities of labels, each true or false by itself: a sigmoid
+  kValues,   // quantities, such as those of a regression: another layer, or none
+};
+
 struct Classification {
   std::string file = {};
-  int64_t index = 0;                 // of the likeliest class
+  int64_t index = 0;                 // of the largest output: the likeliest class
   std::string name = {};             // its name; its index if it has none
-  double probability = 0;            // or what else the network's last layer gives
-  std::vector<double> outputs = {};  // of all classes
+  double probability = 0;            // that output; with OutputKind::kValues not a probability
+  std::vector<double> outputs = {};  // all; with kLabels each above 0.5 is a label of the image
 };
 
 class Predictor {
@@ -57,8 +69,7 @@ class Predictor {
   const SavedModel& model() const { return model_; }
   // Warnings about the file, a line each, naming it.
   const std::vector<std::string>& warnings() const { return warnings_; }
-  // Whether outputs are probabilities: the last layer is a softmax or a sigmoid.
-  bool gives_probabilities() const;
+  OutputKind output_kind() const;
   // The name of class `index`; its number if it has none.
   std::string ClassName(int64_t index) const;
 
@@ -87,6 +98,7 @@ class Predictor {
   absl::StatusOr<ImageInput> images_ = absl::FailedPreconditionError("not prepared");
   std::unique_ptr<DeviceContext> context_;
   std::unique_ptr<ParameterStore> store_;
+  std::mutex plan_mutex_;  // held while plan_ runs and its predictions are copied
   std::unique_ptr<Plan> plan_;
   int64_t batch_ = 0;
 };

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "data/testing/idx_files.h"
@@ -11,6 +12,7 @@
 #include "models/graph/builder.h"
 #include "optim/losses/binary_cross_entropy.h"
 #include "optim/losses/categorical_cross_entropy.h"
+#include "tensor/threads/parallel_for.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {
@@ -71,7 +73,8 @@ TEST_F(PredictorTest, GivesWhatTrainingsEvaluationGives) {
         const absl::StatusOr<Tensor> outputs = (*predictor)->Predict(x);
         ASSERT_TRUE(outputs.ok()) << outputs.status();
         EXPECT_EQ(Values(*outputs), Values(plan->predictions()));
-        EXPECT_TRUE((*predictor)->gives_probabilities());
+        EXPECT_EQ((*predictor)->output_kind(),
+                  ends_in_softmax ? OutputKind::kClasses : OutputKind::kLabels);
       }
     }
   }
@@ -115,6 +118,40 @@ TEST_F(PredictorTest, ClassifiesFiles) {
   EXPECT_TRUE(predictor->Classify({})->empty());
   const absl::Status missing = predictor->Classify({files[0], folder_ + "/none"}).status();
   EXPECT_EQ(missing.message().find(folder_ + "/none: "), 0) << missing;
+}
+
+// With another number of threads each than the one that loaded it.
+TEST_F(PredictorTest, ThreadsMayShareIt) {
+  const SavedModel model = {.graph = Net(TensorFormat::kNHWC)};
+  const auto predictor = *Predictor::Load(Saved(model, "shared.safetensors"), {.batch = 3});
+  constexpr size_t kThreads = 4;
+  std::vector<Tensor> samples;
+  std::vector<std::vector<double>> expected, wrong(kThreads);
+  for (size_t i = 0; i < kThreads; ++i) {
+    const int64_t n = 4 + int64_t(i);
+    samples.push_back(
+        testing::RandomTensor(DType::kFloat32, model.graph.input_shape().Prepend(n), int(i)));
+    expected.push_back(Values(*predictor->Predict(samples[i])));
+  }
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&, i] {
+      SetNumThreads(int(i) + 1);
+      for (int call = 0; call < 200 && wrong[i].empty(); ++call) {
+        const absl::StatusOr<Tensor> outputs = predictor->Predict(samples[i]);
+        if (!outputs.ok() || Values(*outputs) != expected[i]) wrong[i] = {double(call)};
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::vector<double>& calls : wrong) EXPECT_EQ(calls, std::vector<double>());
+}
+
+TEST_F(PredictorTest, SaysWhatItsOutputsAre) {
+  GraphBuilder b("line", TensorFormat::kNHWC);
+  b.Input({6, 6, 3}).Flatten().Fc(1);
+  const auto values = *Predictor::Load(Saved({.graph = *b.Build()}, "line.safetensors"));
+  EXPECT_EQ(values->output_kind(), OutputKind::kValues);
 }
 
 TEST_F(PredictorTest, ClassNamesAreAsManyAsOutputs) {
