@@ -74,10 +74,15 @@ class Names {
         return UsageError("--", name, ": cannot be set; ", computed.advice);
       }
     }
+    const auto other = std::ranges::find(syntax_.others, name, &OtherName::other);
+    if (other != syntax_.others.end()) return Unknown(name, other->name);
     std::vector<std::string_view> known = {"help"};
     for (const OptionSpec& spec : syntax_.options) known.push_back(spec.name);
     for (const OptionAlias& alias : syntax_.aliases) known.push_back(alias.old_name);
-    const std::optional<std::string_view> nearest = NearestName(name, known);
+    return Unknown(name, NearestName(name, known));
+  }
+
+  static absl::Status Unknown(const std::string& name, std::optional<std::string_view> nearest) {
     return UsageError("--", OneLine(name, kShownBytes), ": no such option",
                       nearest ? StrCat("; did you mean --", *nearest, "?") : std::string(),
                       " (--help=all lists them)");

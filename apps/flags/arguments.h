@@ -31,6 +31,7 @@ struct Syntax {
   std::span<const OptionSpec> options;
   std::span<const OptionAlias> aliases = {};
   std::span<const ComputedValue> computed = {};
+  std::span<const OtherName> others = {};
   bool takes_others = false;  // such as files to work on
 };
 

@@ -27,7 +27,10 @@ constexpr std::string_view kMainOptions[] = {"model",          "dataset",   "num
                                              "checkpoint-dir", "parallel"};
 
 Syntax LauncherSyntax() {
-  return {.options = OptionTable(), .aliases = AliasTable(), .computed = ComputedValueTable()};
+  return {.options = OptionTable(),
+          .aliases = AliasTable(),
+          .computed = ComputedValueTable(),
+          .others = OtherNameTable()};
 }
 
 // Appends the words of `text` to `out`, which stands at column `column` of a line; further lines
@@ -321,6 +324,8 @@ absl::StatusOr<const OptionSpec*> FindHelp(std::string_view word, const Syntax& 
     return UsageError(shown, "cannot be set; ", computed->advice);
   }
   std::vector<std::string_view> known(topics.begin(), topics.end());
+  const auto other = std::ranges::find(syntax.others, name, &OtherName::other);
+  if (other != syntax.others.end()) name = other->name;
   for (const OptionSpec& spec : syntax.options) known.push_back(spec.name);
   for (const OptionAlias& alias : syntax.aliases) known.push_back(alias.old_name);
   return UsageError(shown, "no such ", topics.empty() ? "" : "topic or ", "option",

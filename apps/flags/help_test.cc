@@ -174,6 +174,8 @@ TEST(HelpTest, OtherWordsAreUsageErrorsThatNameThoseLikeThem) {
             "all options)");
   EXPECT_THAT(Error("warm"), HasSubstr("did you mean warm-up-batches or warm-up-epochs?"));
   EXPECT_THAT(Error("momentun"), HasSubstr("did you mean momentum?"));
+  EXPECT_THAT(Error("--workers"), HasSubstr("--help=--workers: no such topic or option; did you "
+                                            "mean loader-threads?"));
   EXPECT_THAT(Error("xyzzy"), HasSubstr("no such topic or option (--help=all"));
   EXPECT_EQ(Error("threads_per_process"),
             "--help=threads_per_process: cannot be set; set the environment variable "

@@ -1,4 +1,4 @@
-// The part of option_table.h that is about earlier releases.
+// The part of option_table.h that is about names of earlier releases and of other programs.
 
 #include <algorithm>
 #include <iterator>
@@ -47,6 +47,43 @@ constexpr ComputedValue kComputedValues[] = {
     {"mpi-port", "use --rendezvous, or set the environment variable PYMPI_PORT"},
 };
 
+// Of programs for PyTorch and Keras.
+constexpr OtherName kOtherNames[] = {
+    {"accum-iter", "accumulate-steps"},
+    {"amp", "math-mode"},
+    {"arch", "model"},
+    {"backend", "transport"},
+    {"clip-grad", "clip-norm"},
+    {"clipnorm", "clip-norm"},
+    {"cuda", "enable-gpu"},
+    {"data", "dataset-path"},
+    {"data-dir", "dataset-path"},
+    {"data-path", "dataset-path"},
+    {"device", "enable-gpu"},
+    {"epochs", "num-epochs"},
+    {"eval", "evaluate-only"},
+    {"gpu", "enable-gpu"},
+    {"gradient-accumulation-steps", "accumulate-steps"},
+    {"log-dir", "tensorboard-dir"},
+    {"logdir", "tensorboard-dir"},
+    {"lr", "learning-rate"},
+    {"lr-scheduler", "schedulers"},
+    {"mixed-precision", "math-mode"},
+    {"num-workers", "loader-threads"},
+    {"opt", "optimizer"},
+    {"output-dir", "checkpoint-dir"},
+    {"patience", "early-stopping-patience"},
+    {"pretrained", "weights-and-bias-filename"},
+    {"seed", "random-seed"},
+    {"sync-bn", "sync-batch-norm"},
+    {"val-split", "validation-split"},
+    {"warmup-epochs", "warm-up-epochs"},
+    {"wd", "optimizer-decay"},
+    {"weight-decay", "optimizer-decay"},
+    {"weights", "weights-and-bias-filename"},
+    {"workers", "loader-threads"},
+};
+
 }  // namespace
 
 std::span<const OptionAlias> AliasTable() { return kAliases; }
@@ -59,5 +96,7 @@ const OptionAlias* FindAlias(std::string_view old_name) {
 std::span<const WordAlias> WordAliasTable() { return kWordAliases; }
 
 std::span<const ComputedValue> ComputedValueTable() { return kComputedValues; }
+
+std::span<const OtherName> OtherNameTable() { return kOtherNames; }
 
 }  // namespace dtnn

@@ -130,6 +130,12 @@ struct OptionAlias {
   std::string_view value = {};  // of kWhenTrue
 };
 
+// What other frameworks' programs call an option: suggested, not accepted.
+struct OtherName {
+  std::string_view other;
+  std::string_view name;
+};
+
 // Values that earlier releases printed with the options but that cannot be set: name and what to do
 // instead.
 struct ComputedValue {

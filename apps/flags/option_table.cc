@@ -395,7 +395,10 @@ constexpr OptionSpec kTable[] = {
         "sgd, oktopk: Nesterov's form of momentum")
         .Needs("optimizer=sgd,oktopk"),
     Now("optimizer-beta1", kOptimizer, kReal, &O::optimizer_beta1,
-        "adam, nadam, adamw: decay rate of the running mean of gradients", kBelow1)
+        "adam, nadam, adamw: decay rate of the running mean of gradients; the usual 0.9 often "
+        "learns "
+        "better than the 0.99 of adam and nadam",
+        kBelow1)
         .Unit("share", "0.9")
         .Needs("optimizer=adam,nadam,adamw"),
     Now("optimizer-beta2", kOptimizer, kReal, &O::optimizer_beta2,
@@ -448,7 +451,8 @@ constexpr OptionSpec kTable[] = {
         .Example("categorical_accuracy,f1_score"),
 
     Now("schedulers", kSchedulers, kWords, &O::schedulers,
-        "what changes the learning rate, ends the run or saves, in this order; any of:",
+        "what changes the learning rate, ends the run or saves, in this order; if not given, "
+        "model_checkpoint only with --model-dir; --schedulers= is none; any of:",
         "warm_up,early_stopping,reduce_lr_on_plateau,reduce_lr_every_nepochs,model_checkpoint,"
         "stop_at_loss,cosine,one_cycle")
         .Means(meanings::kSchedulers)
@@ -586,7 +590,7 @@ constexpr OptionSpec kTable[] = {
         "cuda,simulated")
         .Means(meanings::kGpuDevice)
         .Needs("enable-gpu"),
-    Now("math-mode", kParallel, kWord, &O::math_mode, "in what --enable-gpu computes",
+    Now("math-mode", kParallel, kWord, &O::math_mode, "number types that a GPU computes with",
         "fp32,tf32,bf16,fp16")
         .Means(meanings::kMathMode),
     Now("enable-gpudirect", kParallel, kBool, &O::enable_gpudirect,
@@ -611,8 +615,9 @@ constexpr OptionSpec kTable[] = {
         .Needs("enable-gpu gpu-device=cuda"),
 
     Now("encryption", kEncryption, kWord, &O::encryption,
-        "how clients of a federation protect what they send from the aggregator; or, tenseal only, "
-        "ranks their gradients and models from who carries them",
+        "how clients of a federation hide their updates from the aggregator; tenseal also hides "
+        "the "
+        "gradients and models of ranks from the server or broker that carries them",
         "masked,tenseal,openfhe")
         .Means(meanings::kEncryption)
         .Needs("parallel=data,federated"),
@@ -668,7 +673,8 @@ constexpr OptionSpec kTable[] = {
         .Needs("tracer-output"),
     Now("tracer-output", kTracing, kText, &O::tracer_output,
         "file of the trace: .json for ui.perfetto.dev and chrome://tracing or .prv for Paraver, "
-        "with all that each rank did; .csv, .txt or no ending for calls, total and median time of "
+        "with all that each rank did; .csv, .txt, .trc or no ending for calls, total and median "
+        "time of "
         "each layer, on rank 0, or, with {rank} in the name, in a file for each rank")
         .Unit("file")
         .Example("trace.json"),

@@ -30,6 +30,7 @@ struct WordAlias {
 std::span<const WordAlias> WordAliasTable();
 
 std::span<const ComputedValue> ComputedValueTable();
+std::span<const OtherName> OtherNameTable();
 
 // Comma list of the losses.
 std::string_view LossWords();

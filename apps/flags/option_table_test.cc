@@ -191,5 +191,13 @@ TEST(OptionTableTest, AliasesLeadToOptions) {
   EXPECT_EQ(FindOption("momentum"), nullptr);
 }
 
+TEST(OptionTableTest, OtherNamesLeadToOptionsAndAreNone) {
+  for (const OtherName& other : OtherNameTable()) {
+    EXPECT_NE(FindOption(other.name), nullptr) << other.other;
+    EXPECT_EQ(FindOption(other.other), nullptr) << other.other;
+    EXPECT_EQ(FindAlias(other.other), nullptr) << other.other;
+  }
+}
+
 }  // namespace
 }  // namespace dtnn

@@ -17,7 +17,8 @@ absl::StatusOr<CommandLine> ParseFlags(std::span<const std::string> arguments) {
   DTNN_ASSIGN_OR_RETURN(Arguments parsed,
                         ParseArguments(arguments, {.options = OptionTable(),
                                                    .aliases = AliasTable(),
-                                                   .computed = ComputedValueTable()}));
+                                                   .computed = ComputedValueTable(),
+                                                   .others = OtherNameTable()}));
   CommandLine command_line = {.action = parsed.action, .help_topic = std::move(parsed.help_topic)};
   if (parsed.action != Action::kRun) return command_line;
   Options& options = command_line.options;

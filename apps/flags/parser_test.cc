@@ -96,6 +96,21 @@ TEST(ParserTest, UnknownOptionNamesTheNearest) {
   EXPECT_EQ(Error({"--xyzzy"}), "--xyzzy: no such option (--help=all lists them)");
 }
 
+TEST(ParserTest, NamesOfOtherProgramsAreSuggested) {
+  const auto suggested = [](const std::string& name) {
+    const std::string error = Error({"--" + name + "=1"});
+    const std::string start = "--" + name + ": no such option; did you mean --";
+    EXPECT_TRUE(error.starts_with(start)) << error;
+    return error.substr(start.size(), error.find('?') - start.size());
+  };
+  EXPECT_EQ(suggested("weight-decay"), "optimizer-decay");
+  EXPECT_EQ(suggested("workers"), "loader-threads");
+  EXPECT_EQ(suggested("amp"), "math-mode");
+  EXPECT_EQ(suggested("data"), "dataset-path");
+  EXPECT_EQ(suggested("lr"), "learning-rate");
+  EXPECT_EQ(suggested("epochs"), "num-epochs");
+}
+
 TEST(ParserTest, AbbreviationsAreSuggestedButNotAccepted) {
   EXPECT_EQ(Error({"--num=3"}),
             "--num: no such option; did you mean --num-epochs? (--help=all lists them)");

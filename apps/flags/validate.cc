@@ -172,7 +172,7 @@ absl::Status CheckTracing(const Options& options) {
     return UsageError(
         "--tracer-output=", OneLine(output, 80),
         ": unknown ending; must be .json for ui.perfetto.dev and chrome://tracing, .prv for "
-        "Paraver, or .csv, .txt or none for a table of sums");
+        "Paraver, or .csv, .txt, .trc or none for a table of sums");
   }
   if (NamesRank(output) && TraceFormOf(output) != TraceForm::kSimple) {
     return UsageError("--tracer-output=", OneLine(output, 80),

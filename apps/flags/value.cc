@@ -21,6 +21,9 @@
 namespace dtnn {
 namespace {
 
+// It takes metrics after the loss, as earlier releases did, but offers losses only.
+constexpr std::string_view kLossOption = "loss-func";
+
 constexpr std::string_view kTrueWords[] = {"true", "1", "yes", "y", "t", "on"};
 constexpr std::string_view kFalseWords[] = {"false", "0", "no", "n", "f", "off"};
 
@@ -111,8 +114,12 @@ absl::StatusOr<std::string> ParseWord(const OptionSpec& spec, std::string_view t
   for (const std::string_view known : words) {
     if (EqualsIgnoreCase(word, known)) return StrCat(prefixed ? "val_" : "", known);
   }
+  // What is off by an empty list, and not by a word.
+  const bool off = EqualsIgnoreCase(word, "none") || EqualsIgnoreCase(word, "off");
   return UsageError("unknown word \"", OneLine(word, 80), "\"; must be ", DescribeAllowed(spec),
-                    DidYouMean(word, words));
+                    off && spec.type == OptionType::kWords && spec.name != kLossOption
+                        ? StrCat("; for none of them write --", spec.name, "=")
+                        : DidYouMean(word, words));
 }
 
 absl::StatusOr<Value> ParseWordList(const OptionSpec& spec, std::string_view text) {
@@ -258,7 +265,7 @@ std::string FormatValue(const Value& value) { return std::visit(Formatter(), val
 
 std::string DescribeAllowed(const OptionSpec& spec) {
   const auto words = [&] {
-    return absl::StrJoin(SplitList(spec.words), ", ",
+    return absl::StrJoin(SplitList(spec.name == kLossOption ? LossWords() : spec.words), ", ",
                          [](auto* out, auto word) { out->append(word); });
   };
   const auto bounds = [&] {
@@ -290,7 +297,7 @@ std::string DescribeAllowed(const OptionSpec& spec) {
     case OptionType::kPath:
       return StrCat("the name of a file or folder", TakesNone(spec) ? ", or None" : "");
     case OptionType::kWords:
-      return "a comma list of: " + words();
+      return (spec.name == kLossOption ? "one of: " : "a comma list of: ") + words();
     case OptionType::kMetric:
       return "one of these, with or without val_: " + words();
     case OptionType::kWord:

@@ -106,6 +106,21 @@ TEST(ValueTest, WordsTakeTheirCanonicalSpelling) {
             "\"float32\"?");
 }
 
+TEST(ValueTest, AWrongLossIsOfferedLosses) {
+  EXPECT_EQ(Canonical("loss-func", "hinge"),
+            "error: unknown word \"hinge\"; must be one of: categorical_cross_entropy, "
+            "binary_cross_entropy, mse, mae");
+  EXPECT_EQ(Canonical("loss-func", "mse,regression_mae"), "mse,regression_mae");
+}
+
+TEST(ValueTest, AListIsOffWhereItIsEmpty) {
+  for (const char* word : {"none", "Off"}) {
+    const std::string error = Canonical("schedulers", word);
+    EXPECT_TRUE(error.ends_with("; for none of them write --schedulers=")) << error;
+  }
+  EXPECT_EQ(Canonical("schedulers", ""), "");
+}
+
 TEST(ValueTest, ASwitchMayTakeWordsToo) {
   EXPECT_EQ(Canonical("learning-rate-scaling", "yes"), "True");
   EXPECT_EQ(Canonical("learning-rate-scaling", "0"), "False");

@@ -202,6 +202,9 @@ absl::Status Introduce(const PreparedRun& run, RunVoice& voice) {
   }
   if (run.ranks > 1) voice.Tell(StrCat(" on each of ", run.ranks, " ranks"));
   voice.Tell("\n");
+  if (run.ranks == 1 && run.options.parallel == "data") {
+    voice.Tell("**** One rank: trains alone. mpirun -n 2 or launch -n 2 starts two\n");
+  }
   if (run.ranks > 1 && run.options.learning_rate_scaling != "False") {
     voice.Tell(StrCat("**** Learning rate of ", run.ranks,
                       " ranks: ", InitialLearningRate(run.options, run.ranks), "\n"));

@@ -21,6 +21,13 @@ void AppendLine(std::string name, std::string_view value, std::string& out) {
   StrAppend(&out, "  ", name, ": ", OneLine(value), "\n");
 }
 
+// What readers should know of a value.
+std::string_view Remark(const OptionSpec& spec, const Options& options) {
+  const bool adam = options.optimizer == "adam" || options.optimizer == "nadam";
+  const bool beta1 = spec.name == "optimizer-beta1" && !options.given.contains("optimizer-beta1");
+  return adam && beta1 ? "  (usual: 0.9)" : "";
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> FormatParameterList(const Options& options, const RunFacts& facts) {
@@ -32,7 +39,8 @@ absl::StatusOr<std::string> FormatParameterList(const Options& options, const Ru
   std::string out = "**** Parameters:\n";
   for (const OptionSpec& spec : OptionTable()) {
     if (!spec.available()) continue;
-    AppendLine(std::string(spec.name), FormatValue(Load(&used, spec)), out);
+    AppendLine(std::string(spec.name),
+               StrCat(FormatValue(Load(&used, spec)), Remark(spec, options)), out);
     if (spec.name == "parallel") {
       AppendLine("mpi-processes", StrCat(facts.mpi_processes), out);
       AppendLine("threads-per-process", StrCat(facts.threads_per_process), out);

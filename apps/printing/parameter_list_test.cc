@@ -55,6 +55,19 @@ TEST(ParameterListTest, ShowsTheValuesInForce) {
   EXPECT_EQ(ExitCodeOf(FormatParameterList(options, {.mpi_processes = 5}).status()), kExitUsage);
 }
 
+TEST(ParameterListTest, SaysWhereAValueIsNotTheUsualOne) {
+  const auto beta1 = [](const Options& options, const std::string& value) {
+    const std::string list = FormatParameterList(options, {}).value();
+    return HasLine(list, "  optimizer_beta1                : " + value);
+  };
+  Options options;
+  EXPECT_TRUE(beta1(options, "0.99")) << "sgd has none";
+  options.optimizer = "adam";
+  EXPECT_TRUE(beta1(options, "0.99  (usual: 0.9)"));
+  options.given = {"optimizer-beta1"};
+  EXPECT_TRUE(beta1(options, "0.99"));
+}
+
 TEST(ParameterListTest, ValuesStayOnTheirLine) {
   Options options;
   options.dataset_path = "a\nb";

@@ -26,7 +26,8 @@ std::optional<TraceForm> TraceFormOf(std::string_view path) {
   const std::string ending = LowerEnding(path);
   if (ending == ".json") return TraceForm::kChrome;
   if (ending == ".prv") return TraceForm::kParaver;
-  if (ending.empty() || ending == ".csv" || ending == ".txt") return TraceForm::kSimple;
+  if (ending.empty() || ending == ".csv" || ending == ".txt" || ending == ".trc")
+    return TraceForm::kSimple;
   return std::nullopt;
 }
 

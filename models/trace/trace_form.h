@@ -16,8 +16,8 @@ enum class TraceForm : uint8_t {
   kSimple,   // simple_trace.h
 };
 
-// .json, in any case, is kChrome, .prv kParaver; .csv, .txt and none are kSimple. nullopt for other
-// endings.
+// .json, in any case, is kChrome, .prv kParaver; .csv, .txt, .trc and none are kSimple. nullopt for
+// other endings.
 std::optional<TraceForm> TraceFormOf(std::string_view path);
 
 enum class ProfileForm : uint8_t { kJson, kCsv };

@@ -9,7 +9,7 @@ TEST(TraceFormTest, TheEndingDecides) {
   EXPECT_EQ(TraceFormOf("a/trace.json"), TraceForm::kChrome);
   EXPECT_EQ(TraceFormOf("TRACE.JSON"), TraceForm::kChrome);
   EXPECT_EQ(TraceFormOf("t.prv"), TraceForm::kParaver);
-  for (const char* path : {"trace", "a.b/trace", ".hidden", "t.csv", "t.TXT"}) {
+  for (const char* path : {"trace", "a.b/trace", ".hidden", "t.csv", "t.TXT", "prueba.trc"}) {
     EXPECT_EQ(TraceFormOf(path), TraceForm::kSimple) << path;
   }
   for (const char* path : {"t.jsn", "t.", "t.json.gz"}) {
