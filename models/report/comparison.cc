@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "absl/strings/str_format.h"
 #include "models/report/charts/html.h"
@@ -47,17 +48,6 @@ HtmlTable TableOfRuns(const std::string& metric, const std::vector<ComparedRun>&
   return table;
 }
 
-// The names of the settings of all runs, in the order in which they are first seen.
-std::vector<std::string> SettingsOfRuns(const std::vector<ComparedRun>& runs) {
-  std::vector<std::string> names;
-  for (const ComparedRun& run : runs) {
-    for (const auto& [name, value] : run.settings) {
-      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
-    }
-  }
-  return names;
-}
-
 std::string SettingOf(const ComparedRun& run, std::string_view setting) {
   for (const auto& [name, value] : run.settings) {
     if (name == setting && !value.empty()) return OneLine(value, 200);
@@ -65,11 +55,39 @@ std::string SettingOf(const ComparedRun& run, std::string_view setting) {
   return "-";
 }
 
-// A row per setting, so that what differs stands beside each other. Empty where nothing is known.
-std::string TableOfSettings(const std::vector<ComparedRun>& runs) {
-  HtmlTable table = {.caption = "Settings", .columns = {"setting"}};
+// The names of settings, each list in the order in which they are first seen.
+struct SettingNames {
+  std::vector<std::string> different = {};  // all where fewer than two runs say theirs
+  std::vector<std::string> equal = {};      // of all runs that say any
+};
+
+SettingNames SettingsOfRuns(const std::vector<ComparedRun>& runs) {
+  SettingNames names;
+  std::vector<const ComparedRun*> known;
+  for (const ComparedRun& run : runs) {
+    if (!run.settings.empty()) known.push_back(&run);
+  }
+  std::set<std::string_view> seen;
+  for (const ComparedRun* const run : known) {
+    for (const auto& [name, value] : run->settings) {
+      if (!seen.insert(name).second) continue;
+      const std::string first = SettingOf(*known[0], name);
+      const bool equal =
+          known.size() > 1 && std::ranges::all_of(known, [&](const ComparedRun* const other) {
+            return SettingOf(*other, name) == first;
+          });
+      (equal ? names.equal : names.different).push_back(name);
+    }
+  }
+  return names;
+}
+
+// A row per setting, so that what differs stands beside each other. Empty where there is none.
+std::string TableOfSettings(const std::vector<std::string>& settings, std::string_view caption,
+                            const std::vector<ComparedRun>& runs) {
+  HtmlTable table = {.caption = std::string(caption), .columns = {"setting"}};
   for (const ComparedRun& run : runs) table.columns.push_back(run.name);
-  for (const std::string& setting : SettingsOfRuns(runs)) {
+  for (const std::string& setting : settings) {
     std::vector<std::string>& row = table.rows.emplace_back();
     row.push_back(HtmlText(setting));
     for (const ComparedRun& run : runs) row.push_back(HtmlText(SettingOf(run, setting)));
@@ -117,7 +135,12 @@ std::string FormatComparison(const std::vector<ComparedRun>& runs) {
   pictures.push_back(DrawRuns("rates", kLearningRate, runs));
   html += PageSection("curves", "Curves", PictureGrid(pictures));
   html += PageSection("results", "Results", tables);
-  html += PageSection("settings", "How they were trained", TableOfSettings(runs));
+  const SettingNames settings = SettingsOfRuns(runs);
+  html += PageSection(
+      "settings", "How they were trained",
+      StrCat(TableOfSettings(settings.different,
+                             settings.equal.empty() ? "Settings" : "Settings that differ", runs),
+             TableOfSettings(settings.equal, "Settings that are equal", runs)));
   for (size_t i = 0; i < runs.size(); ++i) {
     html += FoldedTable(StrCat("All epochs of ", runs[i].name), TableOfEpochs(runs[i].epochs));
   }
@@ -137,11 +160,18 @@ std::string FormatComparisonText(const std::vector<ComparedRun>& runs) {
                             result.best_epoch == 0 ? "-" : StrCat(result.best_epoch));
     }
   }
-  for (const std::string& setting : SettingsOfRuns(runs)) {
+  const SettingNames settings = SettingsOfRuns(runs);
+  for (const std::string& setting : settings.different) {
     for (const ComparedRun& run : runs) {
       absl::StrAppendFormat(&text, "%-*s  %-32s %s\n", int(width), OneLine(run.name), setting,
                             SettingOf(run, setting));
     }
+  }
+  for (const std::string& setting : settings.equal) {
+    const auto known =
+        std::ranges::find_if(runs, [](const ComparedRun& run) { return !run.settings.empty(); });
+    absl::StrAppendFormat(&text, "%-*s  %-32s %s\n", int(width), "all", setting,
+                          SettingOf(*known, setting));
   }
   return text;
 }

@@ -30,7 +30,7 @@ SvgPicture DrawRuns(std::string_view id, std::string_view metric,
 // A page (page.h).
 std::string FormatComparison(const std::vector<ComparedRun>& runs);
 // Lines for a terminal: run, metric, last value, best value and its epoch; then run, setting,
-// value.
+// value, or "all" where a setting is equal in all runs that state theirs.
 std::string FormatComparisonText(const std::vector<ComparedRun>& runs);
 
 }  // namespace dtnn

@@ -108,6 +108,28 @@ TEST(ComparisonTest, TerminalsGetATable) {
             "other.csv  val_categorical_accuracy                    -            -         -\n");
 }
 
+TEST(ComparisonTest, SettingsThatAreEqualStandOnce) {
+  std::vector<ComparedRun> runs = TwoRuns();
+  runs[0].settings = {{"batch", "64"}, {"loss", "mse"}, {"optimizer", "adam"}};
+  runs[1].settings = {{"batch", "64"}, {"loss", "mse"}, {"optimizer", "sgd"}};
+  runs.push_back({.name = "a history"});
+  const std::string text = FormatComparisonText(runs);
+  EXPECT_THAT(text, ::testing::EndsWith("a<b>.csv   optimizer                        adam\n"
+                                        "other.csv  optimizer                        sgd\n"
+                                        "a history  optimizer                        -\n"
+                                        "all        batch                            64\n"
+                                        "all        loss                             mse\n"));
+  const CheckedPage page = CheckPage(FormatComparison(runs));
+  EXPECT_THAT(page.problems, IsEmpty());
+  EXPECT_THAT(page.root.text, HasSubstr("Settings that differ"));
+  EXPECT_THAT(page.root.text, HasSubstr("Settings that are equal"));
+  runs[1].settings.clear();
+  EXPECT_THAT(FormatComparisonText(runs),
+              HasSubstr("a<b>.csv   batch                            64\n"
+                        "other.csv  batch                            -\n"))
+      << "only one run states its settings";
+}
+
 TEST(MetricTitleTest, KnowsUnitsAndWhatIsBetter) {
   EXPECT_EQ(MetricTitle("val_categorical_accuracy"), "val categorical accuracy, %");
   EXPECT_EQ(MetricTitle("categorical_cross_entropy"), "categorical cross entropy");

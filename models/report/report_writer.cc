@@ -1,5 +1,6 @@
 #include "models/report/report_writer.h"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -19,6 +20,7 @@ ReportWriter::ReportWriter(ReportWriterOptions options, const Trainer& trainer, 
   report_.facts = options_.facts;
   report_.parameter_bytes = options_.parameter_bytes;
   report_.epochs = options_.earlier;
+  for (ReportEpoch& epoch : report_.epochs) epoch.metrics = Curves(std::move(epoch.metrics));
   const MetricSet& metrics = trainer.engine().options().metric_set;
   for (const std::string& name : metrics.Names()) {
     const std::optional<Better> better = metrics.FindBetter(name);
@@ -26,6 +28,18 @@ ReportWriter::ReportWriter(ReportWriterOptions options, const Trainer& trainer, 
     report_.better.emplace_back(name, *better);
     report_.better.emplace_back("val_" + name, *better);
   }
+}
+
+NamedMetrics ReportWriter::Curves(NamedMetrics metrics) const {
+  std::erase_if(metrics, [this](const auto& named) {
+    std::string_view name = named.first;
+    if (name.starts_with("val_")) name.remove_prefix(4);
+    return std::ranges::any_of(trainer_.engine().options().metric_set.metrics,
+                               [&](const auto& metric) {
+                                 return metric->name() == name && metric->Format("", 0).empty();
+                               });
+  });
+  return metrics;
 }
 
 absl::Status ReportWriter::OnPassBegin(const Pass& pass) {
@@ -84,7 +98,9 @@ void ReportWriter::AddMemory() {
 }
 
 absl::Status ReportWriter::OnEpochEnd(const Pass& training, const Pass* validation) {
-  epoch_.metrics = MetricsOf(training, validation);
+  epoch_.metrics = Curves(MetricsOf(training, validation));
+  report_.tables =
+      validation != nullptr ? validation->averages->Report("val_") : training.averages->Report("");
   epoch_.learning_rate = trainer_.engine().learning_rate();
   const auto joules = options_.joules ? options_.joules() : std::nullopt;
   if (joules && speed_.samples() > 0) {

@@ -63,6 +63,8 @@ class ReportWriter : public Callback {
   const RunReport& report() const { return report_; }
 
  private:
+  // Those that are a number, and so have a curve.
+  NamedMetrics Curves(NamedMetrics metrics) const;
   void Write();
   void AddProfile();
   void AddMemory();

@@ -14,6 +14,7 @@
 #include "models/report/report_name.h"
 #include "models/report/testing/page_checker.h"
 #include "models/testing/training_session.h"
+#include "optim/metrics/per_class_report.h"
 #include "tensor/files/atomic_file.h"
 #include "tensor/trace/observer.h"
 
@@ -28,6 +29,7 @@ using ::dtnn::testing::SessionOptions;
 using ::dtnn::testing::TrainingSession;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
@@ -154,6 +156,29 @@ TEST(ReportWriterTest, EveryValidationSampleIsCountedOnce) {
   EXPECT_DOUBLE_EQ(100.0 * double(report.confusion.right()) / 12, accuracy);
   const int64_t wrong = 12 - report.confusion.right();
   EXPECT_EQ(int64_t(report.wrong_images.size()), wrong);
+}
+
+// Its mean is that of f1_score, so a curve would say nothing.
+TEST(ReportWriterTest, AMetricThatIsATableIsShownAsOne) {
+  SessionOptions options;
+  options.training.metric_set.metrics.push_back(std::make_shared<PerClassReport>());
+  for (const double validation_split : {0.2, 0.0}) {
+    options.validation_split = validation_split;
+    Reported run(Path("table.html"), options);
+    ASSERT_TRUE(run.Train(1).ok());
+    const CheckedPage page = CheckPage(Read(Path("table.html")));
+    EXPECT_THAT(page.problems, IsEmpty());
+    const std::vector<const Element*> tables = page.root.All("pre");
+    ASSERT_THAT(tables, SizeIs(1));
+    EXPECT_THAT(tables[0]->text, HasSubstr("precision"));
+    EXPECT_THAT(page.root.text, Not(HasSubstr("per class report")));
+    EXPECT_EQ(run.writer.report().epochs[0].metrics.size(), validation_split > 0 ? 4u : 2u);
+  }
+  ReportEpoch earlier = {.epoch = 7, .metrics = {{"val_per_class_report", 0.5}, {"x", 1}}};
+  Reported run(Path("unused.html"), options);
+  const ReportWriter writer({.path = Path("goes_on.html"), .earlier = {earlier}},
+                            *run.session.trainer, run.graph, *run.session.store);
+  EXPECT_EQ(writer.report().epochs[0].metrics.size(), 1u);
 }
 
 TEST(ReportWriterTest, TimesMemoryAndNormsAreThere) {

@@ -92,8 +92,12 @@ std::string FormatRunReport(const RunReport& report) {
                         StrCat(PictureGrid(DrawEpochs(report.epochs)),
                                FoldedTable("All epochs as a table", TableOfEpochs(report.epochs))));
   }
+  if (!report.tables.empty()) {
+    html += PageSection("tables", "Metrics that are tables, in the last epoch",
+                        StrCat("<pre>", Lines(report.tables), "</pre>\n"));
+  }
   if (report.confusion.classes > 0) {
-    html += PageSection("confusion", "What is taken for what, in the last validation",
+    html += PageSection("confusion", "Confusion matrix of the last validation",
                         FormatConfusion(report.confusion, report.facts.class_names));
   }
   if (!report.wrong_images.empty()) {

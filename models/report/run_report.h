@@ -53,6 +53,9 @@ struct RunReport {
   int moments = 0;
   PlanMemory memory = {};
   double parameter_bytes = 0;  // with gradients and optimizer state
+  // What metrics that are more than a number print, of the last validation, or of the training
+  // where there is none; lines with their ends.
+  std::string tables = {};
   // Of the last validation; images of the samples of this rank.
   Confusion confusion = {};
   std::vector<WrongImage> wrong_images = {};

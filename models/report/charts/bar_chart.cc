@@ -9,19 +9,19 @@
 namespace dtnn {
 namespace {
 
-constexpr double kWidth = 400, kNames = 130, kLabels = 130, kRow = 22, kBar = 14, kLegendLine = 18;
-constexpr size_t kMostNameBytes = 20;
+constexpr double kWidth = 430, kNames = 160, kLabels = 130, kRow = 22, kBar = 14, kLegendLine = 18;
+constexpr size_t kMostNameBytes = 24;  // "123_BatchNormalization" fits
 
 double Sum(const std::vector<double>& values) {
   return std::reduce(values.begin(), values.end(), 0.0);
 }
 
-// The end of a name says most of it: "block3/conv2".
+// The beginning of a name tells it from others: "12_BatchNormalization".
 std::string Shortened(const std::string& name) {
   if (name.size() <= kMostNameBytes) return name;
-  size_t begin = name.size() - kMostNameBytes;
-  while (begin < name.size() && (name[begin] & 0xc0) == 0x80) ++begin;
-  return "\u2026" + name.substr(begin);
+  size_t end = kMostNameBytes;
+  while (end > 0 && (name[end] & 0xc0) == 0x80) --end;
+  return name.substr(0, end) + "\u2026";
 }
 
 }  // namespace

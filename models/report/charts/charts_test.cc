@@ -180,6 +180,17 @@ TEST(BarChartTest, LengthsAreInTheRatioOfValues) {
       IsEmpty());
 }
 
+TEST(BarChartTest, NamesAreCutAtTheirEnd) {
+  const CheckedPage page =
+      CheckFragment(FormatSvg(DrawBars({.id = "a",
+                                        .title = "t",
+                                        .pieces = {"p"},
+                                        .rows = {{"123_BatchNormalization", {1}, "1"},
+                                                 {"7_TransposedSeparableConv2D", {1}, "1"}}})));
+  EXPECT_EQ(page.root.All("text")[0]->text, "123_BatchNormalization");
+  EXPECT_EQ(page.root.All("text")[2]->text, "7_TransposedSeparableConv\u2026");
+}
+
 TEST(SvgTest, FilesOfTheirOwnHaveTheStyle) {
   const SvgPicture picture = DrawLines({.id = "a", .title = "t", .series = {{"s", {1}, {2}}}});
   const std::string file = FormatSvgFile(picture);
