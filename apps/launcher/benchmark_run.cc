@@ -387,6 +387,7 @@ class BenchmarkRun {
     Callback* const callbacks[] = {&performance_, &progress_};
     DTNN_ASSIGN_OR_RETURN(const MetricAverages averages,
                           trainer_->Evaluate(*run_.loaders.test, callbacks));
+    writers_.SetTest(averages);  // before training there are none yet
     const double seconds = watch.seconds();
     if (run_.options.evaluate_only) {
       voice_.out() << absl::StrFormat(

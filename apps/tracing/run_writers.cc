@@ -104,6 +104,10 @@ std::vector<Callback*> RunWriters::callbacks() {
   return callbacks;
 }
 
+void RunWriters::SetTest(const MetricAverages& averages) {
+  if (report_) report_->SetTest(averages.Values());
+}
+
 void RunWriters::Finish(const absl::Status& status) {
   if (report_) report_->Finish(status);
 }

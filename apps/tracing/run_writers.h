@@ -21,6 +21,7 @@
 #include "models/tensorboard/tensorboard_writer.h"
 #include "models/trace/profile.h"
 #include "models/training/callback.h"
+#include "models/training/metric_averages.h"
 #include "models/training/trainer.h"
 
 namespace dtnn {
@@ -42,6 +43,8 @@ class RunWriters {
   std::optional<double> watts() const { return energy_ ? energy_->watts() : std::nullopt; }
   // What a power meter has measured; empty where nobody asked for it.
   const PowerLog& power() const { return power_; }
+  // The results on the test data, after training.
+  void SetTest(const MetricAverages& averages);
   // How the run has ended.
   void Finish(const absl::Status& status);
 

@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "models/graph/graph.h"
@@ -57,6 +58,8 @@ class ReportWriter : public Callback {
   absl::Status OnBatchEnd(const Pass& pass) override;
   absl::Status OnPassEnd(const Pass& pass) override;
   absl::Status OnEpochEnd(const Pass& training, const Pass* validation) override;
+  // What an evaluation on the test data has given, after training; for Finish.
+  void SetTest(NamedMetrics metrics) { report_.test = Curves(std::move(metrics)); }
   // Writes the page once more, with how it ended.
   void Finish(const absl::Status& status);
 

@@ -181,6 +181,18 @@ TEST(ReportWriterTest, AMetricThatIsATableIsShownAsOne) {
   EXPECT_EQ(writer.report().epochs[0].metrics.size(), 1u);
 }
 
+TEST(ReportWriterTest, ResultsOfTheTestStandOnThePage) {
+  Reported run(Path("test.html"));
+  ASSERT_TRUE(run.Train(1).ok());
+  EXPECT_THAT(Read(Path("test.html")), Not(HasSubstr("On the test data")));
+  run.writer.SetTest({{"categorical_accuracy", 87.5}});
+  run.writer.Finish(absl::OkStatus());
+  const CheckedPage page = CheckPage(Read(Path("test.html")));
+  EXPECT_THAT(page.problems, IsEmpty());
+  EXPECT_THAT(page.root.text, HasSubstr("On the test data, after training"));
+  EXPECT_THAT(page.root.text, HasSubstr("87.5"));
+}
+
 TEST(ReportWriterTest, TimesMemoryAndNormsAreThere) {
   SessionOptions options;
   options.training.clip_norm = 1e9;

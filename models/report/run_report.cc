@@ -4,6 +4,7 @@
 #include "models/graph/table.h"
 #include "models/report/charts/html.h"
 #include "models/report/charts/page.h"
+#include "models/report/metric_title.h"
 #include "tensor/text/counted.h"
 #include "tensor/text/str_cat.h"
 
@@ -74,6 +75,14 @@ std::string Memory(const RunReport& report) {
                             LargestBuffers(report.buffers, kLargestBuffers)));
 }
 
+HtmlTable TableOfTest(const NamedMetrics& metrics) {
+  HtmlTable table = {.columns = {"metric", "value"}};
+  for (const auto& [name, value] : metrics) {
+    table.rows.push_back({HtmlText(MetricTitle(name)), HtmlNumber(value)});
+  }
+  return table;
+}
+
 // Above what is not of all ranks, unlike metrics.
 std::string OneRankOnly(const RunReport& report, std::string_view what) {
   if (report.ranks.size() < 2) return "";
@@ -91,6 +100,10 @@ std::string FormatRunReport(const RunReport& report) {
     html += PageSection("curves", "Curves",
                         StrCat(PictureGrid(DrawEpochs(report.epochs)),
                                FoldedTable("All epochs as a table", TableOfEpochs(report.epochs))));
+  }
+  if (!report.test.empty()) {
+    html += PageSection("test", "On the test data, after training",
+                        FormatHtmlTable(TableOfTest(report.test)));
   }
   if (!report.tables.empty()) {
     html += PageSection("tables", "Metrics that are tables, in the last epoch",

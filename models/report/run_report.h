@@ -23,6 +23,7 @@
 #include "models/report/time_section.h"
 #include "models/report/wrong_images.h"
 #include "models/trace/profile_report.h"
+#include "models/training/metric_averages.h"
 
 namespace dtnn {
 
@@ -44,6 +45,7 @@ struct RunReport {
   int64_t epochs_wanted = 0;
   std::vector<ReportEpoch> epochs = {};
   BetterOfMetrics better = {};
+  NamedMetrics test = {};  // on the test data, after training
   // Of a profile.
   std::optional<ProfileReport> profile = {};
   ActivitySeconds activities = {}, last_epoch = {};

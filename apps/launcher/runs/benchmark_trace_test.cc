@@ -86,14 +86,16 @@ TEST(BenchmarkTraceTest, AProfileIsPrintedAfterTheRun) {
 }
 
 TEST(BenchmarkTraceTest, TheOriginalsCommandWritesItsFile) {
-  const auto run = Train("--tracing=True --tracer-output=" + Path("simple"));
+  const auto run = Train("--tracing=True --tracer-output=" + Path("simple.trc"));
   EXPECT_EQ(run.exit_code, 0) << run.text;
-  EXPECT_THAT(run.text, HasSubstr("Writing simple tracer output to '" + Path("simple") + "'..."));
-  EXPECT_THAT(Read(Path("simple")), HasSubstr("\nModel;6;1_Conv2D_forward;"));
+  EXPECT_THAT(run.text,
+              HasSubstr("Writing simple tracer output to '" + Path("simple.trc") + "'..."));
+  EXPECT_THAT(Read(Path("simple.trc")), HasSubstr("\nModel;6;1_Conv2D_forward;"));
 }
 
 TEST(BenchmarkTraceTest, APageIsWrittenThatSaysHowToRepeatTheRun) {
-  const auto run = Train("--num-epochs=2 --optimizer-decay=0.001 --report=" + Path("run.html"));
+  const auto run =
+      Train("--num-epochs=2 --optimizer-decay=0.001 --evaluate --report=" + Path("run.html"));
   EXPECT_EQ(run.exit_code, 0) << run.text;
   EXPECT_THAT(run.text, Not(HasSubstr("warning")));
   EXPECT_THAT(run.text,
@@ -106,7 +108,8 @@ TEST(BenchmarkTraceTest, APageIsWrittenThatSaysHowToRepeatTheRun) {
   const std::string command = page.root.All("code").at(0)->text;
   EXPECT_THAT(command, StartsWith("benchmark \\\n  --model=simplecnn \\\n"));
   EXPECT_THAT(command, HasSubstr("--optimizer-decay=0.001"));
-  EXPECT_EQ(page.root.All("section").size(), 5u) << "nothing was wrong: there is one class";
+  EXPECT_THAT(page.root.text, HasSubstr("On the test data, after training"));
+  EXPECT_EQ(page.root.All("section").size(), 6u) << "nothing was wrong: there is one class";
 }
 
 TEST(BenchmarkTraceTest, ThePageOfSeveralRanksCountsTheValidationOfAll) {
@@ -284,7 +287,7 @@ TEST(BenchmarkTraceTest, WhatCannotBeWrittenIsAnErrorBeforeTheRun) {
   EXPECT_EQ(ending.exit_code, 2);
   EXPECT_THAT(ending.text, StartsWith("benchmark: --tracer-output=x.jsn: unknown ending; must be "
                                       ".json for ui.perfetto.dev"));
-  EXPECT_THAT(ending.text, HasSubstr(".prv for Paraver, or .csv, .txt or none"));
+  EXPECT_THAT(ending.text, HasSubstr(".prv for Paraver, or .csv, .txt, .trc or none"));
   EXPECT_THAT(Train("--report=x.pdf").text,
               StartsWith("benchmark: --report=x.pdf: unknown ending; must be .html or .htm"));
   EXPECT_EQ(Train("--tracing").exit_code, 2);
