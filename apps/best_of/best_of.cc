@@ -38,6 +38,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
       LikeLauncher("enable-fused-conv-relu", &options.enable_fused_conv_relu),
       LikeLauncher("enable-fused-conv-bn", &options.enable_fused_conv_bn),
       LikeLauncher("enable-fused-conv-bn-relu", &options.enable_fused_conv_bn_relu),
+      LikeLauncher("conv-direct-methods-for-best-of", &options.conv_direct_methods_for_best_of),
       LikeLauncher("best-of-file", &options.best_of_file,
                    "file of decisions: what it contains is not timed again; the others are added"),
   };

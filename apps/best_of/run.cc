@@ -30,7 +30,9 @@ absl::Status RunBestOf(const Options& options, std::ostream& out, std::ostream& 
   DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<DeviceContext> context,
                         DeviceContext::Create(Device::Cpu()));
   DTNN_ASSIGN_OR_RETURN(Decisions known, LoadDecisions(options));
-  BestOf best_of({.known = std::move(known), .warn = [&err](std::string_view line) {
+  BestOf best_of({.known = std::move(known),
+                  .names = BestOfNames(options),
+                  .warn = [&err](std::string_view line) {
                     err << StrCat("best_of: warning: ", line, "\n") << std::flush;
                   }});
   out << "**** " << graph.name() << ", " << Counted(batch, "sample") << " of "

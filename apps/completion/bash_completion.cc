@@ -68,7 +68,6 @@ std::string BashCompletion(std::string_view program, std::span<const OptionSpec>
   std::map<std::string, std::vector<std::string>> by_action;  // options that take the same
   std::vector<std::string> written = {"--help"}, negations, help(topics.begin(), topics.end());
   for (const OptionSpec& spec : options) {
-    if (!spec.available()) continue;
     const OptionValues values = ValuesOf(spec, names);
     std::string action = StrCat("kind=", KindOf(values));
     if (!values.words.empty()) StrAppend(&action, " words=", Quoted(values.words));

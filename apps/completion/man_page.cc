@@ -75,7 +75,7 @@ std::string ManPage(std::string_view program, std::span<const OptionSpec> option
     const OptionGroup group = OptionGroup(g);
     bool first = true;
     for (const OptionSpec& spec : options) {
-      if (spec.group != group || !spec.available()) continue;
+      if (spec.group != group) continue;
       if (std::exchange(first, false)) StrAppend(&page, ".SS ", ManText(Title(group)), "\n");
       AppendOption(spec, page);
     }

@@ -39,7 +39,6 @@ std::string ZshCompletion(std::string_view program, std::span<const OptionSpec> 
   std::vector<std::string> help(topics.begin(), topics.end());
   std::string lines;
   for (const OptionSpec& spec : options) {
-    if (!spec.available()) continue;
     help.emplace_back(spec.name);
     const OptionValues values = ValuesOf(spec, names);
     // A value that may lack has two colons, and "=-" stands for one in the same word.

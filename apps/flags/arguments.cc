@@ -95,7 +95,7 @@ class Names {
 absl::StatusOr<std::optional<Value>> Interpret(const Spelling& spelling, std::string_view text) {
   const OptionAlias* alias = spelling.alias;
   if (alias && alias->kind == AliasKind::kWhenTrue) {
-    const OptionSpec boolean = {.type = OptionType::kBool, .documented_default = "False"};
+    const OptionSpec boolean = {.type = OptionType::kBool, .by_default = "False"};
     DTNN_ASSIGN_OR_RETURN(const Value says, ParseValue(boolean, text));
     if (!std::get<bool>(says)) return std::optional<Value>();
     text = alias->value;
@@ -188,11 +188,6 @@ class Parser {
     absl::StatusOr<std::optional<Value>> value = Interpret(spelling, text);
     if (!value.ok()) {
       return UsageError(shown, ": ", value.status().message());
-    }
-    if (!spec.available() && *value && !IsDefault(spec, **value)) {
-      const std::string only = DefaultText(spec);
-      return UsageError(shown, ": not available in this build yet; the only value accepted is ",
-                        only.empty() ? "an empty value" : only);
     }
     Assignment assignment{spelling.name, std::move(shown), &spec, *std::move(value)};
     const auto it = std::ranges::find(assignments_, spelling.name, &Assignment::name);

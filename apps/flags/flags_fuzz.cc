@@ -49,7 +49,6 @@ void RequireOneLine(const absl::Status& status) {
 std::vector<std::string> Spell(const Options& options) {
   std::vector<std::string> arguments;
   for (const OptionSpec& spec : OptionTable()) {
-    if (!spec.available()) continue;
     arguments.push_back("--" + std::string(spec.name) + "=" + FormatValue(Load(&options, spec)));
   }
   return arguments;

@@ -85,26 +85,13 @@ void AppendOption(const OptionSpec& spec, bool shortened, std::string& out) {
 void AppendGroup(OptionGroup group, std::string& out) {
   bool first = true;
   for (const OptionSpec& spec : OptionTable()) {
-    if (spec.group != group || !spec.available()) continue;
+    if (spec.group != group) continue;
     if (first) {
       StrAppend(&out, out.empty() ? "" : "\n", Title(group), " (", Name(group), ")\n");
     }
     first = false;
     AppendOption(spec, /*shortened=*/false, out);
   }
-}
-
-void AppendMissing(std::optional<OptionGroup> only, std::string& out) {
-  std::vector<std::string> names;
-  for (const OptionSpec& spec : OptionTable()) {
-    if (!spec.available() && (!only || spec.group == *only)) {
-      names.push_back("--" + std::string(spec.name));
-    }
-  }
-  if (names.empty()) return;
-  StrAppend(&out, out.empty() ? "" : "\n",
-            "Not available in this build yet; only their default values are accepted:\n  ");
-  Wrap(absl::StrJoin(names, " "), 2, 2, out);
 }
 
 // One line of an option at length.
@@ -197,10 +184,7 @@ std::string Page(std::string_view program) {
   std::vector<std::string_view> topics;
   for (int g = 0; g < kOptionGroups; ++g) {
     const OptionGroup group = static_cast<OptionGroup>(g);
-    const auto works = [&](const OptionSpec& spec) {
-      return spec.group == group && spec.available();
-    };
-    if (std::ranges::any_of(OptionTable(), works)) topics.push_back(Name(group));
+    topics.push_back(Name(group));
   }
   std::string more = "--help=OPTION explains it, --help=all lists all, --help=TOPIC those of: ";
   StrAppend(&more,
@@ -217,7 +201,6 @@ std::string Everything() {
       "OMP_NUM_THREADS sets the number of threads, DTNN_SIMD the instruction set (amx, avx512,\n"
       "avx2, scalar).\n";
   for (int g = 0; g < kOptionGroups; ++g) AppendGroup(static_cast<OptionGroup>(g), out);
-  AppendMissing(std::nullopt, out);
   out += "\n--help=OPTION explains an option.\n";
   return out;
 }
@@ -305,9 +288,7 @@ std::string DescribeOption(const OptionSpec& option, const Syntax& syntax) {
   if (const std::string old = OldSpellings(option, syntax); !old.empty()) {
     AppendFact("also", old, out);
   }
-  if (!option.available()) {
-    AppendFact("", "not available in this build yet; only the default is accepted", out);
-  } else if (const std::string example = Example(option); !example.empty()) {
+  if (const std::string example = Example(option); !example.empty()) {
     AppendFact("example", example, out);
   }
   return out;
@@ -350,7 +331,6 @@ absl::StatusOr<std::string> HelpText(std::string_view program, std::string_view 
   }
   if (group) {
     AppendGroup(*group, out);
-    AppendMissing(group, out);
     out += "\n--help=OPTION explains an option.\n";
   }
   return out;

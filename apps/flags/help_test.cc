@@ -66,16 +66,6 @@ TEST(HelpTest, StaysWithin100ColumnsWithoutTrailingBlanks) {
   EXPECT_GT(count, 1000);
 }
 
-TEST(HelpTest, OptionsThatWorkStandBeforeThoseThatDoNot) {
-  const std::string help = Help("all");
-  const size_t missing = help.find("Not available in this build yet");
-  ASSERT_NE(missing, help.npos);
-  for (const OptionSpec& spec : OptionTable()) {
-    const size_t line = help.find("\n  --" + std::string(spec.name));
-    EXPECT_EQ(spec.available(), line < missing) << spec.name;
-  }
-}
-
 TEST(HelpTest, TopicShowsItsGroupOnly) {
   const std::string help = Help("schedulers");
   EXPECT_THAT(help, HasSubstr("  --warm-up-epochs=EPOCHS "));
@@ -126,8 +116,6 @@ TEST(HelpTest, AnOptionIsExplainedAtLength) {
   EXPECT_THAT(Help("warm-up-epochs"), HasSubstr("  needs     warm_up in --schedulers; "));
   EXPECT_THAT(Help("early-stopping-patience"),
               HasSubstr("  needs     early_stopping in --schedulers (the default); "));
-  EXPECT_THAT(Help("conv-direct-methods-for-best-of"),
-              HasSubstr("not available in this build yet; only the default is accepted"));
 }
 
 TEST(HelpTest, AnySpellingOfAnOptionIsExplained) {
@@ -143,10 +131,8 @@ TEST(HelpTest, EveryNumberHasItsUnitAndEveryOptionAnExample) {
     if (TakesNumbers(spec)) {
       EXPECT_FALSE(spec.unit.empty()) << spec.name;
     }
-    if (spec.available()) {
-      EXPECT_THAT(Help("--" + std::string(spec.name)),
-                  ::testing::ContainsRegex("example   --(no)?" + std::string(spec.name)));
-    }
+    EXPECT_THAT(Help("--" + std::string(spec.name)),
+                ::testing::ContainsRegex("example   --(no)?" + std::string(spec.name)));
     if (spec.example.empty()) continue;
     const absl::StatusOr<Value> value = ParseValue(spec, spec.example);
     ASSERT_TRUE(value.ok()) << spec.name << ": " << value.status();

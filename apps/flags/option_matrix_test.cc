@@ -125,10 +125,7 @@ TEST_P(OptionTest, DefaultChangesNothing) {
     EXPECT_EQ(ExitCodeOf(parsed.status()), kExitUsage);
   } else {
     ASSERT_TRUE(parsed.ok()) << parsed.status();
-    EXPECT_TRUE(spec.available() || parsed->warnings.empty());
-    if (spec.available()) {
-      EXPECT_EQ(FormatValue(Load(&parsed->options, spec)), DefaultText(spec));
-    }
+    EXPECT_EQ(FormatValue(Load(&parsed->options, spec)), DefaultText(spec));
     Options untouched = Parse("--noevaluate", spec.name).value().options;
     untouched.given = parsed->options.given;
     // Who names model_checkpoint asks for its files.
@@ -140,22 +137,18 @@ TEST_P(OptionTest, DefaultChangesNothing) {
   }
 }
 
-TEST_P(OptionTest, GoodValueIsStoredOrAnsweredAsMissing) {
+TEST_P(OptionTest, GoodValueIsStored) {
   const OptionSpec& spec = GetParam();
   const std::string good = GoodValue(spec);
   ASSERT_TRUE(good != DefaultText(spec) || SplitList(spec.words).size() == 1) << good;
   const absl::StatusOr<CommandLine> parsed = Parse(Assign(spec.name, good), spec.name);
   if (spec.name == "enable-memory-cache") {  // known, and refused with the reason
     EXPECT_EQ(ExitCodeOf(parsed.status()), kExitUsage);
-  } else if (spec.available()) {
+  } else {
     ASSERT_TRUE(parsed.ok()) << parsed.status();
     if (spec.name != "loss-func") {
       EXPECT_EQ(FormatValue(Load(&parsed->options, spec)), good);
     }
-  } else {
-    EXPECT_EQ(ExitCodeOf(parsed.status()), kExitUsage);
-    const std::string start = Assign(spec.name, good) + ": not available in this build yet";
-    EXPECT_EQ(parsed.status().message().substr(0, start.size()), start);
   }
 }
 

@@ -4,8 +4,7 @@
 //
 // An option is bound to a member of Options (the launcher's, option_table.h) or to a variable (a
 // small tool's, tool_flags.h), and its default is what stands there. One that is bound to nothing
-// is known (misspellings are corrected, values are checked) but not available in this build: it
-// takes its documented default and nothing else.
+// only describes values.
 
 #ifndef DTNN_APPS_FLAGS_OPTION_SPEC_H_
 #define DTNN_APPS_FLAGS_OPTION_SPEC_H_
@@ -88,11 +87,11 @@ struct OptionSpec {
   Range range = {};
   std::string_view words = {};  // comma list
   OptionField field = {};
-  std::string_view documented_default = {};  // only where `field` is empty
-  Action on_list = Action::kRun;             // what --name=list asks for
-  std::string_view meanings = {};            // of all those words: a line "word: meaning" each
-  std::string_view needs = {};               // what it has no effect without (option_needs.h)
-  std::string_view example = {};             // a value for --help=NAME; switches, words: may lack
+  std::string_view by_default = {};  // only where `field` is empty
+  Action on_list = Action::kRun;     // what --name=list asks for
+  std::string_view meanings = {};    // of all those words: a line "word: meaning" each
+  std::string_view needs = {};       // what it has no effect without (option_needs.h)
+  std::string_view example = {};     // a value for --help=NAME; switches, words: may lack
 
   // The same option with one thing more, for rows of tables.
   constexpr OptionSpec Unit(std::string_view unit, std::string_view example = {}) const {
@@ -111,7 +110,6 @@ struct OptionSpec {
     return spec;
   }
 
-  bool available() const { return !std::holds_alternative<std::monostate>(field); }
   // --flag alone means True, --noflag False.
   bool is_switch() const { return type == OptionType::kBool || words.starts_with("False,True"); }
 };

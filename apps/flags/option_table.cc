@@ -52,7 +52,13 @@ constexpr std::string_view kConvVariants = "auto"
 #undef DTNN_CONV_VARIANT
     ;
 
-// A row that works.
+constexpr std::string_view kDirectMethods =
+    "planar,convdirect_original_nhwc_default,convdirect_im2row_nhwc_default,"
+    "convdirect_conv_gemm_nhwc_default,convdirect_block_blis_nhwc_blis,"
+    "convdirect_block_blis_nhwc_8x12,convdirect_block_blis_nhwc_4x20,"
+    "convdirect_block_shalom_nhwc_7x12_npa_u4,convdirect_tzemeng_nhwc_7x12_u4";
+
+// A row.
 constexpr OptionSpec Now(std::string_view name, OptionGroup group, OptionType type,
                          OptionField field, std::string_view help) {
   return {.name = name, .group = group, .type = type, .help = help, .field = field};
@@ -77,32 +83,6 @@ constexpr OptionSpec Now(std::string_view name, OptionGroup group, OptionType ty
 // A row whose values can be listed.
 constexpr OptionSpec Listed(Action action, OptionSpec spec) {
   spec.on_list = action;
-  return spec;
-}
-
-// A row that does not work yet.
-constexpr OptionSpec Later(std::string_view name, OptionGroup group, OptionType type,
-                           std::string_view documented_default, std::string_view help) {
-  return {.name = name,
-          .group = group,
-          .type = type,
-          .help = help,
-          .documented_default = documented_default};
-}
-
-constexpr OptionSpec Later(std::string_view name, OptionGroup group, OptionType type,
-                           std::string_view documented_default, std::string_view help,
-                           const Range& range) {
-  OptionSpec spec = Later(name, group, type, documented_default, help);
-  spec.range = range;
-  return spec;
-}
-
-constexpr OptionSpec Later(std::string_view name, OptionGroup group, OptionType type,
-                           std::string_view documented_default, std::string_view help,
-                           std::string_view words) {
-  OptionSpec spec = Later(name, group, type, documented_default, help);
-  spec.words = words;
   return spec;
 }
 
@@ -360,14 +340,17 @@ constexpr OptionSpec kTable[] = {
     Listed(Action::kListDirectMethods,
            Now("conv-direct-method", kConvolution, kWord, &O::conv_direct_method,
                "what --conv-variant=direct runs; --conv-direct-method=list explains them",
-               "planar,convdirect_original_nhwc_default,convdirect_im2row_nhwc_default,"
-               "convdirect_conv_gemm_nhwc_default,convdirect_block_blis_nhwc_blis,"
-               "convdirect_block_blis_nhwc_8x12,convdirect_block_blis_nhwc_4x20,"
-               "convdirect_block_shalom_nhwc_7x12_npa_u4,convdirect_tzemeng_nhwc_7x12_u4")
+               kDirectMethods)
                .Means(meanings::kDirectMethod)
                .Needs("conv-variant=direct")),
-    Later("conv-direct-methods-for-best-of", kConvolution, kText, "",
-          "direct kernels that --enable-best-of also tries"),
+    Now("conv-direct-methods-for-best-of", kConvolution, kWords,
+        &O::conv_direct_methods_for_best_of,
+        "methods of --conv-direct-method by whose names --enable-best-of reports and saves the "
+        "algorithms that compute them, the first where several mean one; it times them in any case",
+        kDirectMethods)
+        .Means(meanings::kDirectMethod)
+        .Example("planar,convdirect_conv_gemm_nhwc_default")
+        .Needs("enable-best-of"),
 
     Now("optimizer", kOptimizer, kWord, &O::optimizer, "rule that updates the parameters",
         "sgd,rmsprop,adam,nadam,adamw,oktopk")

@@ -1,6 +1,5 @@
-// The one table of the launcher's options (option_spec.h). A row bound to a member of Options works
-// in this build. The tools take rows from here too, where an option means the same
-// (tool_flags.h).
+// The one table of the launcher's options (option_spec.h). The tools take rows from here too, where
+// an option means the same (tool_flags.h).
 
 #ifndef DTNN_APPS_FLAGS_OPTION_TABLE_H_
 #define DTNN_APPS_FLAGS_OPTION_TABLE_H_

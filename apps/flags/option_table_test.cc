@@ -112,9 +112,7 @@ TEST(OptionTableTest, DefaultsAreValidValues) {
   for (const OptionSpec& spec : OptionTable()) {
     const absl::StatusOr<Value> value = ParseValue(spec, DefaultText(spec));
     ASSERT_TRUE(value.ok()) << spec.name << ": " << value.status();
-    if (spec.available()) {
-      EXPECT_EQ(FormatValue(*value), DefaultText(spec)) << spec.name;
-    }
+    EXPECT_EQ(FormatValue(*value), DefaultText(spec)) << spec.name;
   }
 }
 
@@ -141,11 +139,10 @@ TEST(OptionTableTest, WordsAreGivenExactlyWhereTheyAreNeeded) {
 TEST(OptionTableTest, FieldsBelongToOneOptionAndFitItsType) {
   for (const OptionSpec& spec : OptionTable()) {
     for (const OptionSpec& other : OptionTable()) {
-      if (spec.available() && &spec != &other) {
+      if (&spec != &other) {
         EXPECT_FALSE(spec.field == other.field) << spec.name << " and " << other.name;
       }
     }
-    if (!spec.available()) continue;
     Options options;
     const Value value = ParseValue(spec, DefaultText(spec)).value();
     Store(value, spec, &options);

@@ -107,6 +107,7 @@ struct Options {
   std::string conv_variant = "auto";
   std::string conv_direct_method;
   bool enable_best_of = false;
+  std::vector<std::string> conv_direct_methods_for_best_of;
   std::string best_of_file;
 
   // Optimizer.

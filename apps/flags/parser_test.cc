@@ -183,14 +183,7 @@ TEST(ParserTest, MappedAliases) {
       "--blocking-mpi=true and --non-blocking-mpi=1: contradict each other; give one of them");
 }
 
-TEST(ParserTest, OptionsThatComeLaterTakeTheirDocumentedDefaults) {
-  Options options = Parsed({"--conv-direct-methods-for-best-of="});
-  const Options bare = Parsed({});
-  options.given = bare.given;
-  EXPECT_EQ(options, bare);
-  EXPECT_EQ(Error({"--conv-direct-methods-for-best-of=x"}),
-            "--conv-direct-methods-for-best-of=x: not available in this build yet; the only value "
-            "accepted is an empty value");
+TEST(ParserTest, NumbersHaveRanges) {
   EXPECT_EQ(Error({"--encryption-poly-degree=0"}),
             "--encryption-poly-degree=0: must be a whole number >= 1 and <= 62");
 }

@@ -99,7 +99,7 @@ std::vector<OptionSpec> Numbers() {
     const bool number = spec.type == OptionType::kInt || spec.type == OptionType::kReal ||
                         spec.type == OptionType::kReals;
     const bool bounded = std::isfinite(spec.range.low);
-    if (spec.available() && number && bounded && !IsASize(spec.name)) numbers.push_back(spec);
+    if (number && bounded && !IsASize(spec.name)) numbers.push_back(spec);
   }
   return numbers;
 }

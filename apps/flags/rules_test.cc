@@ -14,7 +14,6 @@ namespace dtnn {
 namespace {
 
 constexpr int kDone = 0, kFailed = 1, kUsage = 2;
-constexpr char kNotYet[] = "not available in this build yet";
 
 struct Case {
   int rule;
@@ -142,7 +141,13 @@ constexpr Case kCases[] = {
     {10, "--model=vgg16_cifar10 --synthetic-input-shape=3,32,32", kFailed,
      "10 classes, but the data set has 32x32x3 and 3"},
     {11, "--conv-variant=winograd", kDone, "**** Done"},
-    {11, "--conv-direct-methods-for-best-of=x", kUsage, kNotYet},
+    {11, "--conv-direct-methods-for-best-of=x", kUsage, "unknown word \"x\""},
+    {11, "--conv-direct-methods-for-best-of=planar", kDone,
+     "has no effect without --enable-best-of"},
+    {11,
+     "--enable-best-of --model=simplecnn --evaluate-only "
+     "--conv-direct-methods-for-best-of=convdirect_tzemeng_nhwc_7x12_u4",
+     kDone, " convdirect_tzemeng_nhwc_7x12_u4 "},
     {11, "--enable-best-of", kDone, "**** BestOf: 0 decisions"},
     {11, "--enable-best-of --model=simplecnn", kDone, "**** BestOf: conv2d backward_data"},
     {11, "--enable-best-of --model=simplecnn --evaluate-only", kDone,

@@ -307,7 +307,7 @@ std::string DescribeAllowed(const OptionSpec& spec) {
 }
 
 std::string DefaultText(const OptionSpec& spec) {
-  if (!spec.available()) return std::string(spec.documented_default);
+  if (std::holds_alternative<std::monostate>(spec.field)) return std::string(spec.by_default);
   static const Options& defaults = *new Options();
   return FormatValue(Load(&defaults, spec));
 }

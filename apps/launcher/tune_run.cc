@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "apps/launcher/run_memory.h"
 #include "apps/make/best_of_file.h"
+#include "apps/make/make_trainer_options.h"
 #include "apps/printing/best_of_table.h"
 #include "comm/job/ranks.h"
 #include "kernels/device_traits.h"
@@ -62,6 +63,7 @@ absl::Status TuneRun(PreparedRun& run, RunVoice& voice) {
   DTNN_RETURN_IF_ERROR(Agree(run.communicator, known.status()));
   run.best_of.emplace(BestOf::Options{
       .known = *std::move(known),
+      .names = BestOfNames(run.options),
       .warn = [&voice, option = TunesLibraries(run) ? "--enable-cudnn-auto-conv-alg: "
                                                     : "--enable-best-of: "](std::string_view line) {
         voice.Warn(StrCat(option, line));

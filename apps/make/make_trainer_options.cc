@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "apps/make/make_encryption.h"
+#include "kernels/conv/direct_methods.h"
 
 namespace dtnn {
 namespace {
@@ -44,11 +45,18 @@ double ExchangedBytes(const Options& options, double elements) {
 }
 
 std::string_view ConvVariantOf(const Options& options) {
-  const std::string_view method = options.conv_direct_method;
-  const bool planar =
-      method.empty() || method == "planar" || method == "convdirect_original_nhwc_default";
-  if (options.conv_variant != "direct" || planar) return options.conv_variant;
-  return method == "convdirect_im2row_nhwc_default" ? "i2c" : "gemm";
+  if (options.conv_variant != "direct" || options.conv_direct_method.empty()) {
+    return options.conv_variant;
+  }
+  return VariantOfDirectMethod(options.conv_direct_method);
+}
+
+std::map<std::string, std::string, std::less<>> BestOfNames(const Options& options) {
+  std::map<std::string, std::string, std::less<>> names;
+  for (const std::string& method : options.conv_direct_methods_for_best_of) {
+    names.emplace(VariantOfDirectMethod(method), method);  // the first of several
+  }
+  return names;
 }
 
 Fusions MakeFusions(const Options& options) {

@@ -3,7 +3,10 @@
 #ifndef DTNN_APPS_MAKE_MAKE_TRAINER_OPTIONS_H_
 #define DTNN_APPS_MAKE_MAKE_TRAINER_OPTIONS_H_
 
+#include <functional>
+#include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "apps/flags/options.h"
@@ -18,6 +21,8 @@ namespace dtnn {
 
 // --conv-variant, or what a method of direct's (--conv-direct-method=list) means by another name.
 std::string_view ConvVariantOf(const Options& options);
+// BestOf::Options::names: the variants that --conv-direct-methods-for-best-of lists by a method.
+std::map<std::string, std::string, std::less<>> BestOfNames(const Options& options);
 Fusions MakeFusions(const Options& options);
 
 // Where the size of buckets is measured it is the first.

@@ -7,6 +7,7 @@
 #include "apps/flags/option_table.h"
 #include "apps/flags/value.h"
 #include "comm/local.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace dtnn {
@@ -64,6 +65,11 @@ TEST(MakeTrainerOptionsTest, MethodsOfDirectMeanTheVariantsThatTheirListNames) {
         << line;
   }
   EXPECT_EQ(others, 7);
+  options.conv_direct_methods_for_best_of = {"convdirect_block_blis_nhwc_blis", "planar",
+                                             "convdirect_block_blis_nhwc_8x12"};
+  EXPECT_THAT(BestOfNames(options),
+              ::testing::ElementsAre(::testing::Pair("direct", "planar"),
+                                     ::testing::Pair("gemm", "convdirect_block_blis_nhwc_blis")));
   options.conv_variant = "winograd";
   EXPECT_EQ(ConvVariantOf(options), "winograd");
   EXPECT_EQ(MakeTrainerOptions(options, {}, nullptr, nullptr).conv_variant, "winograd");

@@ -50,10 +50,13 @@ struct Times {
   }
 };
 
+// `titles`: of the columns of `cells`, which are as wide at least.
 std::string Line(int width, std::string_view first, std::string_view count,
-                 const std::vector<std::string>& cells) {
+                 const std::vector<std::string>& titles, const std::vector<std::string>& cells) {
   std::string line = absl::StrFormat("  %-*s %8s", width, std::string(first), std::string(count));
-  for (const std::string& cell : cells) absl::StrAppendFormat(&line, " %*s", kColumn, cell);
+  for (size_t i = 0; i < cells.size(); ++i) {
+    absl::StrAppendFormat(&line, " %*s", std::max(kColumn, int(titles[i].size())), cells[i]);
+  }
   return line + "\n";
 }
 
@@ -64,17 +67,17 @@ std::string Table(const std::vector<Row>& rows) {
     width = std::max(width, row.key->problem.size());
     for (const CandidateTime& candidate : row.decision->candidates) names.insert(candidate.name);
   }
-  std::vector<std::string> cells(names.begin(), names.end());
-  cells.push_back("speed-up");
-  std::string text = Line(int(width), "size", "layers", cells);
+  std::vector<std::string> titles(names.begin(), names.end());
+  titles.push_back("speed-up");
+  std::string text = Line(int(width), "size", "layers", titles, titles);
   Times all = {.before = 0, .after = 0};
   int64_t layers = 0;
   for (const Row& row : rows) {
-    cells.clear();
+    std::vector<std::string> cells;
     for (const std::string& name : names) cells.push_back(Cell(*row.decision, name));
     const Times times = Times::Of(*row.decision);
     cells.push_back(times.SpeedUp());
-    text += Line(int(width), row.key->problem, StrCat(row.uses), cells);
+    text += Line(int(width), row.key->problem, StrCat(row.uses), titles, cells);
     layers += row.uses;
     const auto add = [&](std::optional<double>& sum, const std::optional<double>& time) {
       sum = sum && time ? std::optional(*sum + double(row.uses) * *time) : std::nullopt;
@@ -82,9 +85,9 @@ std::string Table(const std::vector<Row>& rows) {
     add(all.before, times.before);
     add(all.after, times.after);
   }
-  cells.assign(names.size(), "");
+  std::vector<std::string> cells(names.size());
   cells.push_back(all.SpeedUp());
-  return text + Line(int(width), "all", StrCat(layers), cells);
+  return text + Line(int(width), "all", StrCat(layers), titles, cells);
 }
 
 }  // namespace

@@ -46,5 +46,20 @@ TEST(BestOfTableTest, ATablePerGroup) {
             "  all           3                                                2.59\n");
 }
 
+TEST(BestOfTableTest, LongNamesHaveWideColumns) {
+  BestOf::Options options;
+  options.known.Add(
+      Key("forward", "n1"),
+      {.chosen = "i2c", .candidates = {{"convdirect_tzemeng_nhwc_7x12_u4", 5}, {"i2c", 4}}});
+  BestOf best_of(options);
+  ASSERT_TRUE(
+      best_of.Choose(Key("forward", "n1"), [] { return absl::InternalError("timed"); }).ok());
+  const std::string text = FormatBestOf(best_of);
+  EXPECT_EQ(text.substr(text.find('\n') + 1),
+            "  size   layers convdirect_tzemeng_nhwc_7x12_u4          i2c     speed-up\n"
+            "  n1          1                             5.0         *4.0         1.25\n"
+            "  all         1                                                      1.25\n");
+}
+
 }  // namespace
 }  // namespace dtnn

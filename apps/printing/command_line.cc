@@ -33,7 +33,7 @@ std::string CommandLineOf(const Options& options, int ranks, std::string_view se
                                       : StrCat("mpirun -np ", ranks, " benchmark");
   }
   for (const OptionSpec& spec : OptionTable()) {
-    if (!spec.available() || !options.given.contains(spec.name)) continue;
+    if (!options.given.contains(spec.name)) continue;
     StrAppend(&line, separator, "--", spec.name, "=", ShellWord(FormatValue(Load(&options, spec))));
   }
   return line;

@@ -38,7 +38,6 @@ absl::StatusOr<std::string> FormatParameterList(const Options& options, const Ru
 
   std::string out = "**** Parameters:\n";
   for (const OptionSpec& spec : OptionTable()) {
-    if (!spec.available()) continue;
     AppendLine(std::string(spec.name),
                StrCat(FormatValue(Load(&used, spec)), Remark(spec, options)), out);
     if (spec.name == "parallel") {

@@ -34,7 +34,6 @@ std::string Text(const RunSubject& run) {
                             ".\n\n    ", OneLine(CommandLineOf(run.given, run.ranks)),
                             "\n\n| option | value |\n| --- | --- |\n");
   for (const OptionSpec& spec : OptionTable()) {
-    if (!spec.available()) continue;
     StrAppend(&text, "| ", spec.name, " | ", Cell(FormatValue(Load(&run.options, spec))), " |\n");
   }
   return text;
@@ -56,7 +55,7 @@ TensorboardOptions MakeTensorboardOptions(const RunSubject& run) {
   for (const OptionSpec& spec : OptionTable()) {
     const bool always = std::ranges::find(kAlways, spec.name) != std::end(kAlways);
     const bool file = spec.type == OptionType::kPath || spec.unit == "file";
-    if (!spec.available() || file || (!always && !run.given.given.contains(spec.name))) continue;
+    if (file || (!always && !run.given.given.contains(spec.name))) continue;
     board.hyperparameters.emplace_back(spec.name, ToHyperparameter(Load(&options, spec)));
   }
   return board;

@@ -86,6 +86,11 @@ absl::StatusOr<std::string> BestOf::Choose(const BestOfKey& key, MakeCandidates 
   return decision->chosen;
 }
 
+std::string BestOf::NameOf(std::string_view candidate) const {
+  const auto named = options_.names.find(candidate);
+  return named == options_.names.end() ? std::string(candidate) : named->second;
+}
+
 void BestOf::Adopt(const Decisions& others) {
   Decisions adopted;
   for (const auto& [key, decision] : others.all()) {

@@ -49,6 +49,9 @@ class BestOf {
   struct Options {
     Decisions known = {};  // of an earlier run
     BestOfClock clock = SteadySeconds;
+    // What to call candidates, in decisions and lines, by the names that an operation gives them.
+    // Those that are not here keep theirs.
+    std::map<std::string, std::string, std::less<>> names = {};
     // Told, as a line, what was left out of a comparison and why.
     std::function<void(std::string_view)> warn = [](std::string_view) {};
   };
@@ -62,6 +65,7 @@ class BestOf {
   // nothing.
   absl::StatusOr<std::string> Choose(const BestOfKey& key, MakeCandidates make);
   void Warn(std::string_view line) const { options_.warn(line); }
+  std::string NameOf(std::string_view candidate) const;
 
   const Decisions& decisions() const { return options_.known; }
   // Takes over all decisions of another process, those of processors as if they had been made here,

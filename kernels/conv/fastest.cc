@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/conv/direct_methods.h"
 #include "tensor/errors.h"
 #include "tensor/philox.h"
 
@@ -99,11 +100,11 @@ std::vector<std::string_view> Computing(const Conv2dSpec& spec, Direction direct
 // A variant with memory of its own for what it keeps, and room for it on the bench.
 // ResourceExhausted where there is no memory.
 absl::StatusOr<BestOfCandidate> MakeCandidate(DeviceContext& context, const Conv2dSpec& spec,
-                                              std::string_view name,
+                                              std::string_view variant, std::string name,
                                               const std::shared_ptr<Workbench>& bench,
                                               AllocateWorkspace allocate) {
   Conv2dVariants variants;
-  variants[bench->direction] = name;
+  variants[bench->direction] = variant;
   const Conv2dUse use = {.directions = conv::Only(bench->direction),
                          .keeps_filter = bench->keeps_filter};
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Conv2d> conv, CreateConv2d(context, spec, variants, use));
@@ -114,17 +115,19 @@ absl::StatusOr<BestOfCandidate> MakeCandidate(DeviceContext& context, const Conv
   if (bench->workspace == nullptr || bench->workspace->size() < conv->workspace_bytes()) {
     DTNN_ASSIGN_OR_RETURN(bench->workspace, allocate(conv->workspace_bytes()));
   }
-  return BestOfCandidate{
-      std::string(name),
-      [bench, conv = std::shared_ptr<Conv2d>(std::move(conv))] { return bench->Run(*conv); }};
+  return BestOfCandidate{std::move(name), [bench, conv = std::shared_ptr<Conv2d>(std::move(conv))] {
+                           return bench->Run(*conv);
+                         }};
 }
 
-// The name in the list of variants that a decision means.
+// The name in the list of variants that a decision means, which may be that of a direct method.
 absl::StatusOr<std::string_view> Decided(std::string_view chosen, const BestOfKey& key,
                                          const Conv2dSpec& spec, Direction direction) {
-  const std::string_view refusal = Conv2dRefusal(chosen, spec, direction);
+  const std::string_view method = VariantOfDirectMethod(chosen);
+  const std::string_view variant = method.empty() ? chosen : method;
+  const std::string_view refusal = Conv2dRefusal(variant, spec, direction);
   for (const std::string_view name : Conv2dVariantNames()) {
-    if (name == chosen && refusal.empty()) return name;
+    if (name == variant && refusal.empty()) return name;
   }
   return InvalidArgument("the decision for ", key.ToString(), " is ", Quoted(chosen), ": ", refusal,
                          "; delete its line, and it is decided anew");
@@ -140,9 +143,10 @@ absl::StatusOr<std::string_view> FastestOf(BestOf& best_of, DeviceContext& conte
                               Workbench::Create(spec, direction, keeps_filter));
         std::vector<BestOfCandidate> candidates;
         absl::Status exhausted;
-        for (const std::string_view name : Computing(spec, direction)) {
+        for (const std::string_view variant : Computing(spec, direction)) {
+          const std::string name = best_of.NameOf(variant);
           absl::StatusOr<BestOfCandidate> candidate =
-              MakeCandidate(context, spec, name, bench, allocate);
+              MakeCandidate(context, spec, variant, name, bench, allocate);
           if (candidate.ok()) {
             candidates.push_back(*std::move(candidate));
           } else if (absl::IsResourceExhausted(candidate.status())) {

@@ -105,6 +105,28 @@ TEST_F(FastestConv2dTest, KeysTellApartWhatMattersToADirection) {
               HasSubstr("conv2d/forward/n2h6w6c5_k7r3s3p1x1_nhwc_f32_bias_kept/t"));
 }
 
+// And a decision of one run is understood by another, whatever names that has.
+TEST_F(FastestConv2dTest, CandidatesMayHaveNamesOfDirectMethods) {
+  const std::string method = "convdirect_tzemeng_nhwc_7x12_u4";
+  const std::string rule(AutomaticVariant(Spec(), Direction::kForward));
+  ASSERT_EQ(rule, "gemm");
+  const Conv2dUse forward = {.directions = conv::Only(Direction::kForward)};
+  BestOf::Options options = Options();
+  options.names = {{"gemm", method}};
+  BestOf best_of(std::move(options));
+  EXPECT_EQ((*FastestConv2d(best_of, *context_, Spec(), forward))[Direction::kForward], "gemm");
+  const Decision* decision =
+      best_of.decisions().Find(FastestConv2dKey(Spec(), Direction::kForward, false));
+  ASSERT_NE(decision, nullptr);
+  EXPECT_EQ(decision->chosen, method);
+  EXPECT_EQ(std::ranges::count(decision->candidates, method, &CandidateTime::name), 1);
+  EXPECT_EQ(std::ranges::count(decision->candidates, "gemm", &CandidateTime::name), 0);
+  EXPECT_EQ(std::ranges::count(decision->candidates, "i2c", &CandidateTime::name), 1);
+  BestOf later({.known = best_of.decisions()});
+  EXPECT_EQ((*FastestConv2d(later, *context_, Spec(), forward))[Direction::kForward], "gemm");
+  EXPECT_EQ(later.timed(), 0);
+}
+
 // All parts of a write-back reach the calls.
 TEST_F(FastestConv2dTest, AnyWriteBackCanBeTimed) {
   Conv2dSpec spec = Spec();
