@@ -42,7 +42,7 @@ std::vector<OptionSpec> Flags(AggregatorFlags& flags) {
        .example = "node1:61643"},
       {.name = "transport",
        .type = kWord,
-       .help = "what carries the messages of clients",
+       .help = "transport of the messages between clients and aggregator",
        .words = "auto,tcp,grpc,mqtt",
        .field = &training.transport,
        .meanings = "auto: as the variable PYMPI_PROTO says, or tcp\n"

@@ -294,11 +294,11 @@ constexpr OptionSpec kTable[] = {
     Now("normalize", kDataset, kBool, &O::normalize,
         "replace every value x of a sample by (x + --normalize-offset) * --normalize-scale"),
     Now("normalize-offset", kDataset, kReals, &O::normalize_offset,
-        "what --normalize adds: one number, or one per channel; pixels are 0 to 1", kAnyReal)
+        "number that --normalize adds, or one per channel; pixels are 0 to 1", kAnyReal)
         .Unit("value,...", "-0.5")
         .Needs("normalize"),
     Now("normalize-scale", kDataset, kReals, &O::normalize_scale,
-        "what --normalize then multiplies by: one number, or one per channel", kNotZero)
+        "number that --normalize then multiplies by, or one per channel", kNotZero)
         .Unit("factor,...", "2")
         .Needs("normalize"),
     Now("standardize", kDataset, kBool, &O::standardize,
@@ -339,7 +339,7 @@ constexpr OptionSpec kTable[] = {
                "enable-cudnn-auto-conv-alg|!enable-gpu"),
     Listed(Action::kListDirectMethods,
            Now("conv-direct-method", kConvolution, kWord, &O::conv_direct_method,
-               "what --conv-variant=direct runs; --conv-direct-method=list explains them",
+               "kernel that --conv-variant=direct runs; --conv-direct-method=list explains them",
                kDirectMethods)
                .Means(meanings::kDirectMethod)
                .Needs("conv-variant=direct")),
@@ -434,7 +434,8 @@ constexpr OptionSpec kTable[] = {
         .Example("categorical_accuracy,f1_score"),
 
     Now("schedulers", kSchedulers, kWords, &O::schedulers,
-        "what changes the learning rate, ends the run or saves, in this order; if not given, "
+        "rules that change the learning rate, end the run or save, applied in this order; if not "
+        "given, "
         "model_checkpoint only with --model-dir; --schedulers= is none; any of:",
         "warm_up,early_stopping,reduce_lr_on_plateau,reduce_lr_every_nepochs,model_checkpoint,"
         "stop_at_loss,cosine,one_cycle")
@@ -531,7 +532,8 @@ constexpr OptionSpec kTable[] = {
         .Unit("NAME", "hospital-1")
         .Needs("parallel=federated"),
     Now("transport", kParallel, kWord, &O::transport,
-        "what carries the messages of ranks, or of a client", "auto,mpi,tcp,grpc,mqtt")
+        "transport of the messages between ranks, or between a client and the aggregator",
+        "auto,mpi,tcp,grpc,mqtt")
         .Means(meanings::kTransport)
         .Needs("parallel=data,federated"),
     Now("rendezvous", kParallel, kText, &O::rendezvous,
@@ -647,7 +649,7 @@ constexpr OptionSpec kTable[] = {
         .Unit("factor", "0.8")
         .Needs("dp-clip"),
     Now("dp-delta", kEncryption, kReal, &O::dp_delta,
-        "differential privacy: the delta for which epsilon is told", kInside01)
+        "differential privacy: the delta for which epsilon is reported", kInside01)
         .Unit("probability", "1e-6")
         .Needs("dp-clip"),
 

@@ -76,6 +76,7 @@ constexpr Case kCases[] = {
      "--cudnn-plans has no effect with --gpu-device=simulated"},
     {4, "--best-of-file=tuned.txt --enable-gpu --gpu-device=simulated", kDone,
      "--best-of-file has no effect with --gpu-device=simulated"},
+    {4, "--parallel=data", kDone, "**** One rank: trains alone"},
     {4, "--enable-nccl --parallel=data", kDone, "--enable-nccl has no effect without --enable-gpu"},
     {4, "--enable-nccl --parallel=data --enable-gpu --gpu-device=simulated", kDone, "**** Done"},
 

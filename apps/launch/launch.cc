@@ -64,8 +64,9 @@ absl::Status Run(const std::vector<std::string>& arguments) {
        .unit = "hosts",
        .field = &options.hosts,
        .example = "node1,node2"},
-      LikeLauncher("transport", &transport,
-                   "what carries the messages of ranks; if not given, as PYMPI_PROTO says, or tcp"),
+      LikeLauncher(
+          "transport", &transport,
+          "transport of the messages between ranks; if not given, as PYMPI_PROTO says, or tcp"),
       LikeLauncher(
           "rendezvous", &options.rendezvous,
           "where rank 0 listens for the others; if not given, a free port of this host, or "

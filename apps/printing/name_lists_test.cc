@@ -35,6 +35,8 @@ TEST(NameListsTest, EveryNetworkHasALineWithItsSize) {
     EXPECT_TRUE(line.starts_with(std::string(ZooModels()[i].name) + " ")) << line;
     EXPECT_TRUE(line.ends_with(ZooModels()[i].note)) << line;
   }
+  EXPECT_THAT(lines[4], HasSubstr("simplecnn_v1"));
+  EXPECT_THAT(lines[4], ::testing::AllOf(HasSubstr(" 149210 "), HasSubstr("a README of PyDTNN")));
   EXPECT_THAT(lines[1], HasSubstr(" (28, 28, 1) "));
   EXPECT_THAT(lines[1], HasSubstr(" 932362 ")) << "784, three times 512, 10";
 }

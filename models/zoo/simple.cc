@@ -34,7 +34,7 @@ std::vector<ModelInfo> SimpleModels() {
       Adapting("simplecnn", kMnistData, AppendSimpleCnn, "no activations after its convolutions"),
       Adapting("simplecnn8", kMnistData, AppendSimpleCnn8, "with activations, 4 and 8 filters"),
       Adapting("simplecnn_v1", kMnistData, AppendSimpleCnnV1,
-               "without padding and dropout; the 149210 parameters of a README of PyDTNN"),
+               "without padding and dropout, as in a README of PyDTNN"),
   };
 }
 
