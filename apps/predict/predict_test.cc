@@ -431,6 +431,7 @@ TEST_F(PredictTest, AllLabelsAboveHalfArePrinted) {
     biases.data<float>()[1] = wet;
     const std::string path = root_ + "/labels.safetensors";
     SavedModel model = {.graph = graph};
+    model.preprocessing.geometry = ImageGeometry{.geometry = {.resize = 8}};
     model.description.class_names = {"warm", "wet"};
     EXPECT_TRUE(SaveModel(path, model, *store, *context).ok());
     const Outcome outcome = Ask({.model_file = path, .top = top}, files);
