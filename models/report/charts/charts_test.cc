@@ -188,7 +188,7 @@ TEST(BarChartTest, NamesAreCutAtTheirEnd) {
                                         .rows = {{"123_BatchNormalization", {1}, "1"},
                                                  {"7_TransposedSeparableConv2D", {1}, "1"}}})));
   EXPECT_EQ(page.root.All("text")[0]->text, "123_BatchNormalization");
-  EXPECT_EQ(page.root.All("text")[2]->text, "7_TransposedSeparableConv\u2026");
+  EXPECT_EQ(page.root.All("text")[2]->text, "7_TransposedSeparableCon\u2026");
 }
 
 TEST(SvgTest, FilesOfTheirOwnHaveTheStyle) {
