@@ -23,6 +23,7 @@ std::string GoodValue(const OptionSpec& spec) {
   if (spec.name == "augment") return "flip:0.25,cutout:4:zero";
   if (spec.name == "profile") return "some/profile.json";
   if (spec.name == "report") return "some/run.html";
+  if (spec.name == "least-clients") return "2.5";
   if (spec.name == "dataset-part") return "2/4";
   if (spec.name == "elastic") return "2:4";
   switch (spec.type) {

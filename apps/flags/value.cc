@@ -21,8 +21,13 @@
 namespace dtnn {
 namespace {
 
-// It takes metrics after the loss, as earlier releases did, but offers losses only.
+// It takes metrics after the loss, as earlier releases did.
 constexpr std::string_view kLossOption = "loss-func";
+
+// The words that messages offer.
+std::string_view Offered(const OptionSpec& spec) {
+  return spec.name == kLossOption ? LossWords() : spec.words;
+}
 
 constexpr std::string_view kTrueWords[] = {"true", "1", "yes", "y", "t", "on"};
 constexpr std::string_view kFalseWords[] = {"false", "0", "no", "n", "f", "off"};
@@ -119,7 +124,7 @@ absl::StatusOr<std::string> ParseWord(const OptionSpec& spec, std::string_view t
   return UsageError("unknown word \"", OneLine(word, 80), "\"; must be ", DescribeAllowed(spec),
                     off && spec.type == OptionType::kWords && spec.name != kLossOption
                         ? StrCat("; for none of them write --", spec.name, "=")
-                        : DidYouMean(word, words));
+                        : DidYouMean(word, SplitList(Offered(spec))));
 }
 
 absl::StatusOr<Value> ParseWordList(const OptionSpec& spec, std::string_view text) {
@@ -265,7 +270,7 @@ std::string FormatValue(const Value& value) { return std::visit(Formatter(), val
 
 std::string DescribeAllowed(const OptionSpec& spec) {
   const auto words = [&] {
-    return absl::StrJoin(SplitList(spec.name == kLossOption ? LossWords() : spec.words), ", ",
+    return absl::StrJoin(SplitList(Offered(spec)), ", ",
                          [](auto* out, auto word) { out->append(word); });
   };
   const auto bounds = [&] {
