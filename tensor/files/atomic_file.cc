@@ -1,16 +1,17 @@
 #include "tensor/files/atomic_file.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
-#include <cstdlib>
-#include <memory>
 #include <new>
 #include <optional>
 #include <utility>
@@ -35,11 +36,31 @@ absl::Status Error(std::string_view path, std::string_view step, int error) {
   return absl::ErrnoToStatus(error, StrCat(path, ": ", step));
 }
 
-// Where `path` leads to when it is a link; else `path` itself.
-std::string Resolve(const std::string& path) {
-  const std::unique_ptr<char, decltype(&std::free)> real(realpath(path.c_str(), nullptr),
-                                                         std::free);
-  return real == nullptr ? path : std::string(real.get());
+std::string FolderOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, std::max<size_t>(slash, 1));
+}
+
+// Where `path` leads through links, whether or not there is a file. The links of /proc to what a
+// process has open (/dev/stdout is one) are refused: a new file would take the name of the open
+// one, and what the process writes afterwards would be lost with the old file.
+absl::StatusOr<std::string> Resolve(const std::string& path) {
+  constexpr int kMostLinks = 40;  // the kernel's limit
+  std::string at = path;
+  for (int link = 0; link < kMostLinks; ++link) {
+    char text[PATH_MAX];
+    const ssize_t size = readlink(at.c_str(), text, sizeof(text));
+    if (size < 0) return at;  // not a link: a file, a folder, or nothing yet
+    const std::string folder = FolderOf(at);
+    struct statfs system;
+    if (statfs(folder.c_str(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC) {
+      return FailedPrecondition(path, ": cannot be written: it leads to ", at,
+                                ", which a process has open; name the file itself");
+    }
+    const std::string to(text, size_t(size));
+    at = to.starts_with('/') ? to : StrCat(folder, "/", to);
+  }
+  return Error(path, "cannot be written", ELOOP);
 }
 
 // Creates a file of an unused name beside `target` with at most these permission bits.
@@ -57,11 +78,11 @@ int OpenTemporary(const std::string& target, mode_t mode, std::string* name) {
   return -1;
 }
 
-// The permission bits of the file to be replaced; nullopt when there is none yet.
-absl::StatusOr<std::optional<mode_t>> ModeOfExisting(const std::string& path,
-                                                     const std::string& target) {
+// The permission bits of the file to be replaced; nullopt when there is none yet. `path`: with its
+// links, of which the kernel follows only those that it trusts (fs.protected_symlinks).
+absl::StatusOr<std::optional<mode_t>> ModeOfExisting(const std::string& path) {
   struct stat info;
-  if (stat(target.c_str(), &info) != 0) {
+  if (stat(path.c_str(), &info) != 0) {
     if (errno == ENOENT) return std::nullopt;
     return Error(path, "cannot be written", errno);
   }
@@ -71,7 +92,7 @@ absl::StatusOr<std::optional<mode_t>> ModeOfExisting(const std::string& path,
                               ", not a regular file");
   }
   // The rename would replace a write-protected file without asking.
-  if (faccessat(AT_FDCWD, target.c_str(), W_OK, AT_EACCESS) != 0) {
+  if (faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) {
     return Error(path, "cannot be written", errno);
   }
   return info.st_mode & 0777;
@@ -128,13 +149,11 @@ absl::StatusOr<AtomicFile> AtomicFile::Make(std::string_view path, bool only_own
   AtomicFile result;
   result.path_ = path;
   if (path.empty()) return absl::InvalidArgumentError("the name of the file to write is empty");
-  result.target_ = Resolve(result.path_);
-  DTNN_ASSIGN_OR_RETURN(std::optional<mode_t> mode, ModeOfExisting(result.path_, result.target_));
+  DTNN_ASSIGN_OR_RETURN(result.target_, Resolve(result.path_));
+  DTNN_ASSIGN_OR_RETURN(std::optional<mode_t> mode, ModeOfExisting(result.path_));
   if (only_owner) mode = S_IRUSR | S_IWUSR;
 
-  const size_t slash = result.target_.rfind('/');
-  const std::string folder =
-      slash == std::string::npos ? "." : result.target_.substr(0, std::max<size_t>(slash, 1));
+  const std::string folder = FolderOf(result.target_);
   result.folder_ = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (result.folder_ < 0) {
     return Error(path, StrCat("cannot be written: folder ", folder), errno);
@@ -185,6 +204,12 @@ absl::Status AtomicFile::Commit() {
   if (Fault("fsync") || fsync(file_) != 0) return Fail("writing to the disk", errno);
   // Network file systems report a full disk here.
   if (Fault("close") || close(std::exchange(file_, -1)) != 0) return Fail("closing", errno);
+  struct stat info;  // of what has taken the place since Create()
+  if (lstat(target_.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
+    status_ = FailedPrecondition(path_, ": is not replaced: it has become a ",
+                                 S_ISLNK(info.st_mode) ? "link" : "folder, device or pipe");
+    return status_;
+  }
   if (Fault("rename") || rename(temporary_.c_str(), target_.c_str()) != 0) {
     return Fail("renaming the temporary file", errno);
   }

@@ -3,10 +3,11 @@
 //
 // The bytes go to a temporary file in the same folder; Commit() syncs it to the disk, renames it
 // over `path` and syncs the folder. A file that is not committed vanishes with the object. An
-// existing file keeps its permission bits, and a link keeps pointing at the file that is replaced;
-// a new file gets 0666 less the umask. Anything but a regular file at `path` is refused.
-// After a failed step every further one answers with the same error, which names the file, the step
-// and the system's reason. Durability costs two fsyncs: milliseconds on most disks.
+// existing file keeps its permission bits; a new file gets 0666 less the umask. A link stays, and
+// the file that it leads to is replaced, or made where it is missing. Folders, devices, pipes, and
+// links to what a process has open (/dev/stdout) are refused, and never renamed over. After a
+// failed step every further one answers with the same error, which names the file, the step and the
+// system's reason. Durability costs two fsyncs: milliseconds on most disks.
 
 #ifndef DTNN_TENSOR_FILES_ATOMIC_FILE_H_
 #define DTNN_TENSOR_FILES_ATOMIC_FILE_H_

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -140,6 +141,65 @@ TEST_F(AtomicFileTest, ALinkStaysALink) {
   EXPECT_TRUE(Write(path_, "new").ok());
   EXPECT_TRUE(fs::is_symlink(path_));
   EXPECT_EQ(Contents(folder_ / "elsewhere" / "target"), "new");
+}
+
+TEST_F(AtomicFileTest, ALinkToNothingIsWrittenThrough) {
+  fs::create_directory(folder_ / "elsewhere");
+  fs::create_symlink("elsewhere/second", path_);
+  fs::create_symlink("target", folder_ / "elsewhere" / "second");
+  EXPECT_TRUE(Write(path_, "new").ok());
+  EXPECT_TRUE(fs::is_symlink(path_));
+  EXPECT_TRUE(fs::is_symlink(folder_ / "elsewhere" / "second"));
+  EXPECT_EQ(Contents(folder_ / "elsewhere" / "target"), "new");
+}
+
+TEST_F(AtomicFileTest, LinksThatLeadNowhereAreRefused) {
+  fs::create_symlink("missing/target", path_);
+  EXPECT_EQ(Write(path_, "x").code(), absl::StatusCode::kNotFound);
+  fs::create_symlink("circle", folder_ / "circle");
+  EXPECT_THAT(std::string(Write(folder_ / "circle", "x").message()),
+              HasSubstr("Too many levels of symbolic links"));
+  EXPECT_TRUE(fs::is_symlink(path_));
+  EXPECT_TRUE(fs::is_symlink(folder_ / "circle"));
+}
+
+// As /dev/stdout is one: the file would get another's name, and what is written to the open one
+// would be lost.
+TEST_F(AtomicFileTest, LinksToWhatAProcessHasOpenAreRefused) {
+  std::FILE* const open = std::fopen((folder_ / "open").c_str(), "w");
+  ASSERT_NE(open, nullptr);
+  std::fputs("log", open);
+  const std::string descriptor = "/proc/self/fd/" + std::to_string(fileno(open));
+  fs::create_symlink(descriptor, path_);
+  fs::create_symlink("/proc/self/fd", folder_ / "descriptors");
+  const auto refused = [&] {
+    for (const fs::path& path :
+         {path_, fs::path(descriptor), folder_ / "descriptors" / std::to_string(fileno(open))}) {
+      const absl::Status status = Write(path, "x");
+      EXPECT_TRUE(absl::IsFailedPrecondition(status)) << path << ": " << status;
+      EXPECT_THAT(std::string(status.message()),
+                  AllOf(HasSubstr(path.string()), HasSubstr("which a process has open")));
+    }
+  };
+  refused();
+  fs::remove(folder_ / "open");  // now the link leads to a name that there is not
+  refused();
+  std::fclose(open);
+  EXPECT_TRUE(fs::is_symlink(path_));
+}
+
+TEST_F(AtomicFileTest, WhatHasBecomeALinkOrAPipeMeanwhileStays) {
+  Put(folder_ / "target", "old");
+  for (const bool link : {true, false}) {
+    AtomicFile file = *AtomicFile::Create(path_.string());
+    EXPECT_TRUE(file.Append("new").ok());
+    link ? fs::create_symlink("target", path_) : void(mkfifo(path_.c_str(), 0600));
+    EXPECT_THAT(std::string(file.Commit().message()),
+                AllOf(HasSubstr(path_.string()), HasSubstr("is not replaced")));
+    EXPECT_FALSE(fs::is_regular_file(fs::symlink_status(path_)));
+    fs::remove(path_);
+  }
+  EXPECT_EQ(Contents(folder_ / "target"), "old");
 }
 
 TEST_F(AtomicFileTest, NamesWithoutFolderAndOfFullLengthWork) {
