@@ -8,7 +8,6 @@
 
 #include "apps/flags/options.h"
 #include "apps/make/rank_options.h"
-#include "apps/program/argument_flags.h"
 #include "comm/job/exit_code.h"
 #include "tensor/text/str_cat.h"
 
@@ -36,15 +35,14 @@ class RunVoice {
   }
   bool tells_more() const { return options_.verbose != "False"; }
   void Warn(std::string_view line) {
-    err_ << StrCat("benchmark: warning: ", OneLine(NameFlags(line)), "\n") << std::flush;
+    err_ << StrCat("benchmark: warning: ", OneLine(line), "\n") << std::flush;
   }
   // Of common checkpoints rank 0 tells.
   void WarnOfCheckpoint(std::string_view line) { of_checkpoints_ ? WarnOfOwn(line) : Warn(line); }
   // Of a file of this rank's own, of which no other rank knows.
   void WarnOfOwn(std::string_view line) {
     if (ranks_ == 1) return Warn(line);
-    own_err_ << StrCat("benchmark: warning: rank ", rank_, ": ", OneLine(NameFlags(line)), "\n")
-             << std::flush;
+    own_err_ << StrCat("benchmark: warning: rank ", rank_, ": ", OneLine(line), "\n") << std::flush;
   }
   // Whether what the run is has been told already.
   void set_hushed(bool hushed) { hushed_ = hushed; }

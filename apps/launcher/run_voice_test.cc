@@ -59,12 +59,5 @@ TEST(RunVoiceTest, QuietAndVerboseDecideWhatIsTold) {
   EXPECT_EQ(Say(verbose, 0).out, "result\ntold\nmore\n");
 }
 
-TEST(RunVoiceTest, WarningsNameFlags) {
-  std::ostringstream out, err;
-  const Options options;
-  RunVoice(options, 0, 1, out, err).Warn("LoadWeightsOptions::format is ignored");
-  EXPECT_EQ(err.str(), "benchmark: warning: --weights-format is ignored\n");
-}
-
 }  // namespace
 }  // namespace dtnn

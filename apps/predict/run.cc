@@ -11,7 +11,6 @@
 #include "apps/predict/answer_writer.h"
 #include "apps/predict/load_predictor.h"
 #include "apps/printing/name_lists.h"
-#include "apps/program/argument_flags.h"
 #include "apps/program/image_paths.h"
 #include "comm/job/exit_code.h"
 #include "data/images/image_files.h"
@@ -133,7 +132,7 @@ absl::Status Predict(const PredictOptions& options, std::span<const std::string>
   if (paths.empty()) return UsageError("no images given; name image files or folders (see --help)");
   std::vector<std::string> warnings;
   auto predictor = LoadPredictor(options, warnings);
-  for (const std::string& warning : warnings) Warn(errors, NameFlags(warning));
+  for (const std::string& warning : warnings) Warn(errors, warning);
   DTNN_RETURN_IF_ERROR(predictor.status());
   if (options.top > 0 && (*predictor)->output_kind() == OutputKind::kValues) {
     Warn(errors, "--top has no effect: the network predicts values, and all of them are printed");

@@ -1,6 +1,12 @@
 #include "apps/program/argument_flags.h"
 
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <string>
+
 #include "absl/strings/cord.h"
+#include "tensor/named_argument.h"
 
 namespace dtnn {
 namespace {
@@ -9,8 +15,7 @@ constexpr ArgumentFlag kArgumentFlags[] = {
     {"AgreeOnClasses", "--shared-storage=False"},
     {"Checkpointer::Resume", "--resume"},
     {"Geometry::resize", "--transform-resize"},
-    {"LoadWeightsOptions::format", "--weights-format"},
-    {"LoadWeights", "--weights-and-bias-filename"},  // after those that begin so
+    {"LoadWeights", "--weights-and-bias-filename"},
     {"LoaderOptions::steps_per_epoch", "--steps-per-epoch"},
     {"NpzOptions::format", "--archive-format"},
 };
@@ -19,24 +24,17 @@ constexpr ArgumentFlag kArgumentFlags[] = {
 
 std::span<const ArgumentFlag> ArgumentFlags() { return kArgumentFlags; }
 
-std::string NameFlags(std::string_view message) {
-  std::string named(message);
-  for (const auto& [argument, flag] : kArgumentFlags) {
-    for (size_t at = named.find(argument); at != named.npos;
-         at = named.find(argument, at + flag.size())) {
-      named.replace(at, argument.size(), flag);
-    }
-  }
-  return named;
-}
-
 absl::Status NameFlags(const absl::Status& status) {
-  if (status.ok()) return status;
-  const absl::string_view message = status.message();
-  absl::Status named(status.code(), NameFlags(std::string_view(message.data(), message.size())));
+  const std::optional<NamedArgument> named = FindNamedArgument(status);
+  if (!named) return status;
+  const auto flag = std::ranges::find(kArgumentFlags, named->argument, &ArgumentFlag::argument);
+  if (flag == std::end(kArgumentFlags)) return status;
+  std::string message(status.message());
+  message.replace(named->place, flag->argument.size(), flag->flag);
+  absl::Status told(status.code(), message);
   status.ForEachPayload(
-      [&](absl::string_view url, const absl::Cord& payload) { named.SetPayload(url, payload); });
-  return named;
+      [&](absl::string_view url, const absl::Cord& payload) { told.SetPayload(url, payload); });
+  return told;
 }
 
 }  // namespace dtnn

@@ -1,11 +1,10 @@
-// The flags of arguments that messages of libraries name. A library knows no flags, so it advises
-// "Geometry::resize"; the programs print "--transform-resize".
+// The flags of arguments that errors of libraries name (tensor/named_argument.h). A library knows
+// no flags, so it advises "Geometry::resize"; the programs print "--transform-resize".
 
 #ifndef DTNN_APPS_PROGRAM_ARGUMENT_FLAGS_H_
 #define DTNN_APPS_PROGRAM_ARGUMENT_FLAGS_H_
 
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -18,9 +17,7 @@ struct ArgumentFlag {
 };
 std::span<const ArgumentFlag> ArgumentFlags();
 
-// `message` with flags in the places of arguments.
-std::string NameFlags(std::string_view message);
-// The same error, payloads included, with such a message.
+// The same error, payloads included, with the flag in the place of the argument.
 absl::Status NameFlags(const absl::Status& status);
 
 }  // namespace dtnn

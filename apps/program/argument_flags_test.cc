@@ -3,22 +3,39 @@
 #include "apps/flags/option_table.h"
 #include "comm/job/exit_code.h"
 #include "gtest/gtest.h"
+#include "tensor/errors.h"
+#include "tensor/named_argument.h"
 
 namespace dtnn {
 namespace {
 
-TEST(ArgumentFlagsTest, MessagesNameFlags) {
-  EXPECT_EQ(NameFlags("a.png: needs Geometry::resize; Geometry::resize cuts it"),
-            "a.png: needs --transform-resize; --transform-resize cuts it");
-  EXPECT_EQ(NameFlags("a.png: is empty"), "a.png: is empty");
-  EXPECT_EQ(NameFlags("LoadWeights, with LoadWeightsOptions::format"),
-            "--weights-and-bias-filename, with --weights-format");
+absl::Status Naming(std::string_view argument, const std::string& message) {
+  return NamingArgument(absl::NotFoundError(message), argument);
+}
+
+TEST(ArgumentFlagsTest, EachArgumentBecomesItsFlag) {
+  for (const auto& [argument, flag] : ArgumentFlags()) {
+    const std::string before = "a.png: needs ", after = ", to be read";
+    EXPECT_EQ(NameFlags(Naming(argument, StrCat(before, argument, after))).message(),
+              StrCat(before, flag, after));
+  }
+}
+
+TEST(ArgumentFlagsTest, WordsOfUsersStay) {
+  const absl::Status missing = absl::NotFoundError("runs/LoadWeights-old.npz: is missing");
+  EXPECT_EQ(NameFlags(missing), missing);
+  EXPECT_EQ(
+      NameFlags(Naming("LoadWeights", "LoadWeights.npz: load it (LoadWeights) again")).message(),
+      "LoadWeights.npz: load it (--weights-and-bias-filename) again");
+  EXPECT_EQ(
+      NameFlags(WithContext(Naming("LoadWeights", "use LoadWeights"), "LoadWeights")).message(),
+      "LoadWeights: use --weights-and-bias-filename");
 }
 
 TEST(ArgumentFlagsTest, ErrorsStayThemselves) {
   EXPECT_TRUE(NameFlags(absl::OkStatus()).ok());
-  const absl::Status named =
-      NameFlags(WithExitCode(absl::NotFoundError("choose NpzOptions::format"), kExitPeerLost));
+  const absl::Status named = NameFlags(
+      WithExitCode(Naming("NpzOptions::format", "choose NpzOptions::format"), kExitPeerLost));
   EXPECT_EQ(named.code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(named.message(), "choose --archive-format");
   EXPECT_EQ(ExitCodeOf(named), kExitPeerLost);

@@ -7,6 +7,7 @@
 
 #include "data/images/image_bytes.h"
 #include "tensor/errors.h"
+#include "tensor/named_argument.h"
 
 namespace dtnn {
 namespace {
@@ -64,9 +65,11 @@ absl::Status ImageDataset::Read(Split split, std::span<const int64_t> indices, T
     DTNN_ASSIGN_OR_RETURN(const Image image, ReadImage(split, index));
     if (image.extents != sample_) {
       const Split first = size(Split::kTrain) > 0 ? Split::kTrain : Split::kTest;
-      return InvalidArgument(FileName(split, index), ": has ", Sides(image.extents),
-                             " pixels, but the first image, ", FileName(first, 0), ", has ",
-                             Sides(sample_), "; images of different sizes need Geometry::resize");
+      return NamingArgument(
+          InvalidArgument(FileName(split, index), ": has ", Sides(image.extents),
+                          " pixels, but the first image, ", FileName(first, 0), ", has ",
+                          Sides(sample_), "; images of different sizes need Geometry::resize"),
+          "Geometry::resize");
     }
     PutImage(image.pixels, TensorFormat::kNHWC, image.extents, format, x, row);
     WriteTarget(split, index, row, targets);

@@ -13,6 +13,7 @@
 #include "data/images/image_bytes.h"
 #include "tensor/dtype.h"
 #include "tensor/errors.h"
+#include "tensor/named_argument.h"
 #include "tensor/shape.h"
 #include "tensor/text/counted.h"
 
@@ -195,10 +196,11 @@ absl::StatusOr<TensorFormat> FormatOf(const Arrays& arrays) {
   const bool first = like_channels(x[1]), last = like_channels(x[3]);
   if (!last || x[1] == 1 || (first && (x[2] == 1 || x[3] == 1))) return TensorFormat::kNCHW;
   if (!first && x[1] == x[2]) return TensorFormat::kNHWC;
-  return InvalidArgument(Described(arrays.x_name, arrays.x), ", which could be ", x[1],
-                         " channels of ", x[2], " x ", x[3], " or images of ", x[1], " x ", x[2],
-                         " with ", Counted(x[3], "channel"),
-                         "; choose NCHW or NHWC by NpzOptions::format");
+  return NamingArgument(InvalidArgument(Described(arrays.x_name, arrays.x), ", which could be ",
+                                        x[1], " channels of ", x[2], " x ", x[3], " or images of ",
+                                        x[1], " x ", x[2], " with ", Counted(x[3], "channel"),
+                                        "; choose NCHW or NHWC by NpzOptions::format"),
+                        "NpzOptions::format");
 }
 
 // Images of (height, width, channels) become (channels, height, width), where they are.

@@ -10,6 +10,7 @@
 #include "tensor/dtype.h"
 #include "tensor/errors.h"
 #include "tensor/format.h"
+#include "tensor/named_argument.h"
 
 namespace dtnn {
 namespace {
@@ -48,11 +49,13 @@ absl::Status CheckSameFrozen(const std::string& file, const CheckpointInfo& info
   for (const Node& node : graph.nodes()) {
     const bool was = std::ranges::count(info.frozen, node.id) > 0;
     if (was == node.frozen) continue;
-    return FailedPrecondition(
-        file, ": is a checkpoint of a run in which layer ", node.name,
-        was ? " was frozen; in this one it trains" : " trained; in this one it is frozen",
-        ". Freeze the same layers to resume it, or load only its parameters (LoadWeights) to start "
-        "a new run");
+    return NamingArgument(
+        FailedPrecondition(
+            file, ": is a checkpoint of a run in which layer ", node.name,
+            was ? " was frozen; in this one it trains" : " trained; in this one it is frozen",
+            ". Freeze the same layers to resume it, or load only its parameters (LoadWeights) to "
+            "start a new run"),
+        "LoadWeights");
   }
   return absl::OkStatus();
 }
@@ -156,9 +159,10 @@ bool IsCheckpoint(const ArrayFileReader& file) { return file.Contains(kStateKey)
 
 absl::StatusOr<CheckpointInfo> ReadCheckpointInfo(ArrayFileReader& file) {
   if (!IsCheckpoint(file)) {
-    return InvalidArgument(file.file(), ": has no ", kStateKey,
-                           ", so it is not a checkpoint; if it contains plain "
-                           "weights, load them (LoadWeights) to start a new run");
+    return NamingArgument(InvalidArgument(file.file(), ": has no ", kStateKey,
+                                          ", so it is not a checkpoint; if it contains plain "
+                                          "weights, load them (LoadWeights) to start a new run"),
+                          "LoadWeights");
   }
   const std::string name = StrCat(file.file(), "/", kStateKey);
   if (file.Bytes(kStateKey) > int64_t(kMaxStateBytes)) {

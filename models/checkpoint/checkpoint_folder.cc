@@ -11,6 +11,7 @@
 #include "tensor/errors.h"
 #include "tensor/files/array_file.h"
 #include "tensor/files/atomic_file.h"
+#include "tensor/named_argument.h"
 #include "tensor/text/number.h"
 
 namespace dtnn {
@@ -104,9 +105,10 @@ absl::StatusOr<std::vector<std::string>> CheckpointFolder::Prepare(bool resume, 
   DTNN_ASSIGN_OR_RETURN(std::vector<std::string> warnings, Lock(goes_on));
   DTNN_ASSIGN_OR_RETURN(const std::vector<File> files, List());
   if (!resume && !files.empty()) {
-    return FailedPrecondition(files[0].path,
-                              ": is a checkpoint of an earlier run; continue it "
-                              "(Checkpointer::Resume), or choose another folder");
+    return NamingArgument(FailedPrecondition(files[0].path,
+                                             ": is a checkpoint of an earlier run; continue it "
+                                             "(Checkpointer::Resume), or choose another folder"),
+                          "Checkpointer::Resume");
   }
   DTNN_RETURN_IF_ERROR(ForEachName(folder_, [&](const std::string& name) {
     const fs::path path = fs::path(folder_) / name;

@@ -399,7 +399,7 @@ TEST_F(WeightsTest, WrongShapesNameFileKeyLayerAndBothShapes) {
   EXPECT_THAT(ErrorOf(nchw), HasSubstr("\"10_FC_biases\" of layer 10 (FC) has shape (4,)"));
   EXPECT_THAT(
       ErrorOf(nchw, {.format = WeightsFormat::kNCHW}),
-      AllOf(HasSubstr("\"1_Conv2D_weights\""), HasSubstr("LoadWeightsOptions::format says")));
+      AllOf(HasSubstr("\"1_Conv2D_weights\""), HasSubstr("as the layout that was given says")));
   with("1_Conv2D_biases", {1, 4, 1, 1});
   EXPECT_TRUE(Load(graph, *store).ok());
   with("1_Conv2D_biases", {4, 1, 1, 1});

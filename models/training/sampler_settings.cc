@@ -11,6 +11,7 @@
 #include "data/loading/fingerprint.h"
 #include "data/transforms/transform.h"
 #include "tensor/errors.h"
+#include "tensor/named_argument.h"
 #include "tensor/text/counted.h"
 
 namespace dtnn {
@@ -99,10 +100,12 @@ absl::Status CheckSettings(const SamplerSettings& was, const SamplerSettings& no
   const std::optional<Difference> difference = OrderDifference(was, now);
   if (!difference) return absl::OkStatus();
   if (was.steps_per_epoch > 0 && was.steps_per_epoch == now.steps_per_epoch && !same_steps) {
-    return Refused(
-        "with LoaderOptions::steps_per_epoch, the batch size decides which samples the epoch has",
-        StrCat("use batches of ", Counted(DivisionOf(was, 0).step_samples(), "sample"),
-               " over all ranks"));
+    return NamingArgument(
+        Refused("with LoaderOptions::steps_per_epoch, the batch size decides which samples the "
+                "epoch has",
+                StrCat("use batches of ", Counted(DivisionOf(was, 0).step_samples(), "sample"),
+                       " over all ranks")),
+        "LoaderOptions::steps_per_epoch");
   }
   return Refused(
       StrCat("the ", difference->what, " was ", difference->was, " and is now ", difference->now,

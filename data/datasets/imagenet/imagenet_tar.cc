@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "data/datasets/image_dataset.h"
 #include "data/datasets/imagenet/imagenet_archives.h"
+#include "tensor/named_argument.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -49,9 +50,11 @@ absl::StatusOr<std::unique_ptr<Dataset>> OpenImagenetTar(const ImagenetTarOption
     return absl::InvalidArgumentError("imagenet: no path was given");
   }
   if (options.geometry.resize == 0) {
-    return absl::InvalidArgumentError(
-        "imagenet: the images in its archives differ in size: set Geometry::resize "
-        "(224 for most networks)");
+    return NamingArgument(
+        absl::InvalidArgumentError(
+            "imagenet: the images in its archives differ in size: set Geometry::resize "
+            "(224 for most networks)"),
+        "Geometry::resize");
   }
   DTNN_ASSIGN_OR_RETURN(ImagenetArchives archives, IndexImagenet(options.train, options.test));
   auto imagenet = std::make_unique<ImagenetTar>(std::move(archives), options.geometry);

@@ -11,6 +11,7 @@
 #include "comm/gather_values.h"
 #include "data/datasets/more_classes.h"
 #include "tensor/errors.h"
+#include "tensor/named_argument.h"
 
 namespace dtnn {
 namespace {
@@ -100,9 +101,10 @@ absl::Status CompareData(Communicator& communicator, const std::vector<DataFinge
   DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> all,
                         GatherValues<int64_t>(communicator, numbers));
   for (size_t i = 0; i < mine.size(); ++i) {
-    DTNN_RETURN_IF_ERROR(
+    const absl::Status status =
         Compare(FingerprintOf(mine[i].dataset, all.data() + i * kNumbers), mine[i],
-                "all ranks need the same data; if each has its own, use AgreeOnClasses"));
+                "all ranks need the same data; if each has its own, use AgreeOnClasses");
+    if (!status.ok()) return NamingArgument(status, "AgreeOnClasses");
   }
   return absl::OkStatus();
 }
