@@ -5,10 +5,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
+
+#include "tensor/control_groups.h"
 
 namespace dtnn {
 
-int ProcessorsOf(pid_t process) {
+namespace {
+
+// By the processors that the process is bound to.
+int CountProcessors(pid_t process) {
   constexpr int kMost = 1 << 20;
   // The system refuses sets that are smaller than its own.
   for (int size = 1024; size <= kMost; size *= 2) {
@@ -23,6 +29,18 @@ int ProcessorsOf(pid_t process) {
     if (!too_small) return std::max(1, count);
   }
   return 1;
+}
+
+}  // namespace
+
+int WithinQuota(int processors, std::optional<double> quota) {
+  if (!quota || *quota >= processors) return processors;
+  return std::max(1, int(std::lround(*quota)));
+}
+
+int ProcessorsOf(pid_t process) {
+  static const std::optional<double> quota = ProcessorQuota();
+  return WithinQuota(CountProcessors(process), quota);
 }
 
 int ProcessorsOfLauncher() { return std::max(ProcessorsOf(0), ProcessorsOf(getppid())); }

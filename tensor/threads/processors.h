@@ -8,10 +8,17 @@
 
 #include <sys/types.h>
 
+#include <optional>
+
 namespace dtnn {
 
-// At least 1, also where the system does not tell. `process` 0: this one.
+// At least 1, also where the system does not tell. `process` 0: this one. Not more than the quota
+// of this process's control groups (tensor/control_groups.h): more threads than it lets run at a
+// time are stopped together, in the middle of their work.
 int ProcessorsOf(pid_t process);
+
+// `processors`, or what a quota of so many leaves of them: rounded, at least 1.
+int WithinQuota(int processors, std::optional<double> quota);
 
 // Those of the parent process, if it has more than this one, else this one's.
 int ProcessorsOfLauncher();

@@ -17,6 +17,16 @@ TEST(ProcessorsTest, ThereIsAtLeastOne) {
 
 TEST(ProcessorsTest, AProcessThatIsNotThereCountsAsOne) { EXPECT_EQ(ProcessorsOf(-1), 1); }
 
+TEST(ProcessorsTest, AQuotaLeavesFewer) {
+  EXPECT_EQ(WithinQuota(8, std::nullopt), 8);
+  EXPECT_EQ(WithinQuota(8, 64.0), 8);
+  EXPECT_EQ(WithinQuota(8, 8.0), 8);
+  EXPECT_EQ(WithinQuota(8, 3.4), 3);
+  EXPECT_EQ(WithinQuota(8, 1.6), 2);
+  EXPECT_EQ(WithinQuota(2, 0.5), 1);
+  EXPECT_EQ(WithinQuota(2, 0.001), 1);
+}
+
 TEST(ProcessorsTest, AChildThatIsBoundKnowsWhatItsParentHas) {
   const int mine = ProcessorsOf(0);
   const pid_t child = fork();
