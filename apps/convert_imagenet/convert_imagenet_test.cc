@@ -101,11 +101,25 @@ TEST(ConvertImagenetTest, GoesOnWhereItWasStopped) {
   const std::string input = Input(), output = Output();
   Converted({.input = input, .output = output, .stored = true});
   std::filesystem::remove(output + "/train-00000-of-00002.npz");
-  WriteFile(output, "train-00001-of-00002.npz", Bytes{'P', 'K'});  // not one that we wrote
   EXPECT_THAT(
       Converted({.input = input, .output = output}),
-      HasSubstr("2 files with 3 images written to " + output + ", 1 file was there already\n"));
+      HasSubstr("1 file with 2 images written to " + output + ", 2 files were there already\n"));
   EXPECT_THAT(Labels(output, Split::kTrain), ElementsAre(7, 100, 30));
+}
+
+TEST(ConvertImagenetTest, FilesOfOthersAreRefusedBeforeAnyIsWritten) {
+  const std::string input = Input();
+  for (const auto& [name, why] :
+       {std::pair("train-00001-of-00002.npz", ": is not a file of ImageNet's images"),
+        std::pair("train-00005-of-01024.npz", ": is of another conversion"),
+        std::pair("validation-9.npz", ": is of another conversion")}) {
+    const std::string output = Output();
+    std::filesystem::create_directories(output);
+    const std::string path = WriteFile(output, name, Bytes{'P', 'K'});
+    EXPECT_THAT(Error({.input = input, .output = output}), HasSubstr(path + why));
+    EXPECT_FALSE(std::filesystem::exists(output + "/train-00000-of-00002.npz"));
+    EXPECT_EQ(std::filesystem::file_size(path), 2u);
+  }
 }
 
 TEST(ConvertImagenetTest, PartsAreChosen) {
@@ -153,6 +167,12 @@ TEST(ConvertImagenetTest, ArchivesAreShuffledAndDivided) {
   EXPECT_THAT(labels, UnorderedElementsAre(1, 1, 1, 2, 2, 2, 2));
   EXPECT_FALSE(std::is_sorted(labels.begin(), labels.end()));
   EXPECT_THAT(Labels(output, Split::kTest, 60), ElementsAre(2, 2));
+  // Then from archives with other images.
+  WriteFile(input, "ILSVRC2012_img_train.tar",
+            TarBytes({{"n02.tar", images(2, 4)}, {"n01.tar", images(1, 5)}}));
+  EXPECT_THAT(
+      Error({.input = input, .output = output, .train_files = 2, .validation_files = 1}),
+      HasSubstr("train-00000-of-00002.npz: has 3 images, but gets 4 now; it is of another "));
 }
 
 TEST(ConvertImagenetTest, WrongUseIsSaid) {

@@ -6,7 +6,10 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <numeric>
+#include <set>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -20,6 +23,7 @@
 #include "data/formats/tf_record.h"
 #include "data/loading/shuffle.h"
 #include "tensor/errors.h"
+#include "tensor/files/output_file.h"
 #include "tensor/philox.h"
 #include "tensor/text/counted.h"
 #include "tensor/threads/parallel_for.h"
@@ -33,6 +37,7 @@ namespace fs = std::filesystem;
 struct Job {
   std::string output;
   int64_t expected_images = 1251;
+  bool exact = false;  // so many, and no others
   std::function<absl::Status(ImagenetShard&)> fill;
 };
 
@@ -64,7 +69,7 @@ absl::StatusOr<std::vector<Job>> RecordJobs(const ConvertOptions& options,
     for (const std::string& name : names) {
       if (!IsRecordFile(name, part)) continue;
       const std::string input = (folder / name).string();
-      jobs.push_back({(fs::path(options.output) / (name + ".npz")).string(), 1251,
+      jobs.push_back({(fs::path(options.output) / (name + ".npz")).string(), 1251, false,
                       [input](ImagenetShard& shard) { return AddRecords(input, shard); }});
     }
   }
@@ -85,7 +90,7 @@ std::vector<Job> ArchiveJobs(const ConvertOptions& options, const std::string& p
   for (int64_t i = 0; i < count; ++i) {
     const int64_t begin = images * i / count, end = images * (i + 1) / count;
     const std::string name = absl::StrFormat("%s-%05d-of-%05d.npz", part, i, count);
-    jobs.push_back({(fs::path(options.output) / name).string(), end - begin,
+    jobs.push_back({(fs::path(options.output) / name).string(), end - begin, true,
                     [&files, order, begin, end](ImagenetShard& shard) {
                       std::vector<uint8_t> bytes;
                       for (int64_t at = begin; at < end; ++at) {
@@ -106,6 +111,8 @@ class Conversion {
 
   absl::Status Run(const std::vector<Job>& jobs) {
     total_ = int64_t(jobs.size());
+    for (const Job& job : jobs) DTNN_RETURN_IF_ERROR(LookAtOutput(job));
+    DTNN_RETURN_IF_ERROR(CheckOthers(jobs));
     std::atomic<size_t> next = 0;  // whoever is free takes the next one
     ParallelThreads(NumThreads(), [&](int) {
       for (size_t i = next++; i < jobs.size() && !failed_; i = next++) Convert(jobs[i]);
@@ -119,14 +126,54 @@ class Conversion {
   }
 
  private:
+  // What is there already is of this conversion, or stays.
+  absl::Status LookAtOutput(const Job& job) {
+    absl::StatusOr<int64_t> images = 0;
+    DTNN_RETURN_IF_ERROR(
+        CheckOutputFile(job.output, "a file of ImageNet's images", [&](std::string_view) {
+          images = CountImagenetShard(job.output);
+          if (images.ok()) present_.insert(job.output);
+          return images.ok();
+        }));
+    if (!job.exact || !present_.contains(job.output) || *images == job.expected_images) {
+      return absl::OkStatus();
+    }
+    return FailedPrecondition(job.output, ": has ", Counted(*images, "image"), ", but gets ",
+                              job.expected_images,
+                              " now; it is of another conversion: delete it, or choose another "
+                              "folder");
+  }
+
+  // Files of another conversion would be read beside the new ones.
+  absl::Status CheckOthers(const std::vector<Job>& jobs) const {
+    std::set<std::string> outputs;
+    for (const Job& job : jobs) outputs.insert(job.output);
+    DTNN_ASSIGN_OR_RETURN(const std::vector<std::string> names, FilesIn(options_.output));
+    for (const char* const part : {"train-", "validation-"}) {
+      if (options_.part != "all" && !StrCat(part).starts_with(options_.part)) continue;
+      for (const std::string& name : names) {
+        const std::string path = (fs::path(options_.output) / name).string();
+        if (!name.starts_with(part) || !name.ends_with(".npz") || outputs.contains(path)) continue;
+        return FailedPrecondition(path,
+                                  ": is of another conversion, and would be read beside the "
+                                  "files of this one; delete it, or choose another folder");
+      }
+    }
+    return absl::OkStatus();
+  }
+
   void Convert(const Job& job) {
-    std::error_code error;
-    if (fs::exists(job.output, error) && CountImagenetShard(job.output).ok()) {
+    if (present_.contains(job.output)) {
       std::lock_guard<std::mutex> lock(mutex_);
       ++kept_;
       return;
     }
-    const absl::StatusOr<int64_t> images = Write(job);
+    absl::StatusOr<int64_t> images =
+        absl::ResourceExhaustedError(StrCat(job.output, ": not enough memory for its images"));
+    try {
+      images = Write(job);
+    } catch (const std::bad_alloc&) {  // which would end the program from this thread
+    }
     std::lock_guard<std::mutex> lock(mutex_);
     if (!images.ok()) {
       if (status_.ok()) status_ = images.status();
@@ -150,6 +197,7 @@ class Conversion {
 
   const ConvertOptions& options_;
   std::ostream& out_;
+  std::set<std::string> present_;  // outputs that are there
   std::mutex mutex_;
   std::atomic<bool> failed_ = false;
   int64_t total_ = 0, written_ = 0, kept_ = 0, images_ = 0;

@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "data/datasets/imagenet/shard_cache.h"
+#include "data/datasets/imagenet/shard_names.h"
 #include "data/files/folder_listing.h"
 #include "tensor/dtype.h"
 #include "tensor/errors.h"
@@ -126,6 +127,7 @@ class Shards {
         }) {}
 
   absl::Status Open(std::vector<std::string> files) {
+    DTNN_RETURN_IF_ERROR(CheckShardNames(files));
     files_ = std::move(files);
     std::vector<absl::StatusOr<std::vector<int16_t>>> labels(files_.size(), std::vector<int16_t>());
     ParallelFor(0, int64_t(files_.size()), 1, [&](int64_t begin, int64_t end) {

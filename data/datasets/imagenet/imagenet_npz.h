@@ -6,7 +6,8 @@
 // Files may differ in n. For a path P, the training split is all of P/train/*.npz, else of
 // P/train-*.npz, else of P/*.npz; the test split all of P/test/*.npz, P/validation/*.npz,
 // P/val/*.npz, else of P/test-*.npz, P/validation-*.npz, else of P/*.npz that is not named train-*;
-// sorted by name. A file that would be of both splits is refused.
+// sorted by name. A file that would be of both splits is refused, and so are files whose names say
+// that others are missing, or that they are of two conversions (shard_names.h).
 //
 // Samples are rows and columns 1 to 224 (or all 227) in the order blue, green, red, with the
 // means 103.939, 116.779, 123.68 subtracted, not divided by 255: what networks that were trained in
