@@ -96,10 +96,8 @@ class LoaderMaker {
   }
 
  private:
-  // Decoding takes as long as training; converting bytes does not.
   int Threads() const {
-    if (options_.loader_threads > 0) return int(options_.loader_threads);
-    return dataset_->decodes() ? NumThreads() : 1;
+    return options_.loader_threads > 0 ? int(options_.loader_threads) : LoaderThreads(*dataset_);
   }
 
   // Which samples of the training split are trained on and validated with, and how they are read.

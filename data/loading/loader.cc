@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
+#include <new>
 #include <span>
 #include <string>
 #include <system_error>
@@ -16,6 +18,7 @@
 #include "data/loading/sampler.h"
 #include "data/transforms/mixup.h"
 #include "tensor/errors.h"
+#include "tensor/threads/parallel_for.h"
 #include "tensor/trace/observer.h"
 
 namespace dtnn {
@@ -228,9 +231,17 @@ absl::Status Loader::Impl::Read(Slot& slot, int64_t piece,
   const int64_t begin = slot.batch.count * piece / slot.pieces;
   const int64_t count = slot.batch.count * (piece + 1) / slot.pieces - begin;
   const Span span({.activity = Activity::kReadData, .samples = count});
-  return reader_.Read(sampler_, epoch_, {slot.begin + begin, count, slot.batch.global_count},
-                      std::span(slot.indices).subspan(size_t(begin), size_t(count)), scratch,
-                      Rows(slot.batch, begin, count));
+  try {
+    return reader_.Read(sampler_, epoch_, {slot.begin + begin, count, slot.batch.global_count},
+                        std::span(slot.indices).subspan(size_t(begin), size_t(count)), scratch,
+                        Rows(slot.batch, begin, count));
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError("not enough memory to read samples");
+  } catch (const std::exception& error) {  // of a data set or transform that is not ours
+    return absl::UnknownError(StrCat("reading samples has thrown an exception: ", error.what()));
+  } catch (...) {
+    return absl::UnknownError("reading samples has thrown an exception");
+  }
 }
 
 absl::Status Loader::Impl::ReadAll(int64_t step) {
@@ -306,6 +317,8 @@ void Loader::Impl::Work(const SampleReader::Scratch& scratch) {
     if (--busy_ == 0 && !running_) news_.notify_one();
   }
 }
+
+int LoaderThreads(const Dataset& dataset) { return dataset.decodes() ? NumThreads() : 1; }
 
 absl::StatusOr<std::unique_ptr<Loader>> Loader::Create(std::shared_ptr<const Dataset> dataset,
                                                        Split split, std::vector<int64_t> indices,

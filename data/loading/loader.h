@@ -69,6 +69,10 @@ struct LoaderOptions {
   bool bytes = false;
 };
 
+// The threads that prepare batches without keeping training waiting, unless a user knows better:
+// decoding images takes as long as training, converting bytes does not.
+int LoaderThreads(const Dataset& dataset);
+
 struct Batch {
   Tensor x;        // (count, sample in the format asked), the dtype asked, host, dense; or bytes
   Tensor targets;  // (count,) int32 or (count, outputs), as in dataset.h
@@ -107,7 +111,8 @@ class Loader {
   void StartEpoch(int64_t epoch, int64_t first_step = 0);
 
   // The next batch, valid until the next call of Next or StartEpoch; nullptr at the end of the
-  // epoch. An error of the data set ends the epoch: the same error comes until StartEpoch.
+  // epoch. An error of the data set, or an exception of one, ends the epoch: the same error comes
+  // until StartEpoch.
   absl::StatusOr<const Batch*> Next();
 
   // How long calls of Next have waited for data since Create, all of them together. Of a run's time

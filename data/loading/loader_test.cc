@@ -19,6 +19,7 @@
 #include "data/transforms/flip.h"
 #include "data/transforms/mixup.h"
 #include "gtest/gtest.h"
+#include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
 namespace {
@@ -407,6 +408,56 @@ TEST(LoaderTest, OfSeveralErrorsTheFirstSamplesIsSeen) {
       EXPECT_EQ(loader->Next().status(), absl::DataLossError("sample 40"));
     }
   }
+}
+
+// Throws at every sample from 40 on, as a data set of a user's may.
+class Throwing : public CountingDataset {
+ public:
+  explicit Throwing(int kind) : CountingDataset(100), kind_(kind) {}
+  absl::Status Read(Split split, std::span<const int64_t> indices, TensorFormat format,
+                    const Tensor& x, const Tensor& targets) const override {
+    if (indices.back() >= 40 && kind_ == 0) throw std::runtime_error("no such page");
+    if (indices.back() >= 40 && kind_ == 1) throw std::bad_alloc();
+    if (indices.back() >= 40) throw 5;
+    return CountingDataset::Read(split, indices, format, x, targets);
+  }
+
+ private:
+  const int kind_;
+};
+
+TEST(LoaderTest, AnExceptionIsAnErrorWhicheverThreadReads) {
+  const absl::Status expected[] = {
+      absl::UnknownError("reading samples has thrown an exception: no such page"),
+      absl::ResourceExhaustedError("not enough memory to read samples"),
+      absl::UnknownError("reading samples has thrown an exception")};
+  for (const int kind : {0, 1, 2}) {
+    for (const int threads : {0, 1, 3}) {
+      auto loader = Loader::Create(std::make_shared<Throwing>(kind), Split::kTrain, AllIndices(100),
+                                   {.batch = 32,
+                                    .shuffle = false,
+                                    .prefetch = threads == 0 ? 0 : 2,
+                                    .threads = std::max(1, threads)})
+                        .value();
+      for (int64_t epoch = 0; epoch < 3; ++epoch) {
+        loader->StartEpoch(epoch);
+        ASSERT_TRUE(loader->Next().ok());
+        EXPECT_EQ(loader->Next().status(), expected[kind]);
+      }
+    }
+  }
+}
+
+class Decoding : public CountingDataset {
+ public:
+  Decoding() : CountingDataset(8) {}
+  bool decodes() const override { return true; }
+};
+
+TEST(LoaderTest, DecodingTakesAllThreads) {
+  SetNumThreads(3);
+  EXPECT_EQ(LoaderThreads(Decoding()), 3);
+  EXPECT_EQ(LoaderThreads(CountingDataset(8)), 1);
 }
 
 // Every Read waits until another one is under way.
