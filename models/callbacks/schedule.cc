@@ -20,9 +20,10 @@ Schedule::Schedule(Trainer& trainer, ParameterStore& store, DeviceContext& conte
 
 absl::Status Schedule::OnBatchBegin(const Pass& pass) {
   if (pass.kind != Pass::Kind::kTraining) return absl::OkStatus();
-  const ScheduleStep step = {.step = pass.epoch * pass.steps + pass.step,
+  const int64_t first = options_.first_epoch;
+  const ScheduleStep step = {.step = (pass.epoch - first) * pass.steps + pass.step,
                              .steps_per_epoch = pass.steps,
-                             .total_steps = pass.epochs * pass.steps};
+                             .total_steps = (pass.epochs - first) * pass.steps};
   trainer_->set_learning_rate_factor(FactorIn(step));
   return absl::OkStatus();
 }

@@ -32,6 +32,9 @@ namespace dtnn {
 
 struct ScheduleOptions {
   std::vector<std::shared_ptr<Scheduler>> schedulers;  // in this order
+  // Epochs that a trainer had done before they began: their factors count steps from there. A run
+  // that is resumed has done its own.
+  int64_t first_epoch = 0;
   // A line for the user; null: it is dropped.
   std::function<void(std::string_view line)> say = {};
   // Writes `values` (as ParameterStore::all_values) of the end of `epoch`, which `owner` kept, and

@@ -103,6 +103,23 @@ TEST_F(ScheduleTest, FactorsKnowTheLengthOfTheRun) {
   EXPECT_GT(rates.steps[7], 0);
 }
 
+// As of a session that is fitted twice: what one ends with, the other does not begin with.
+TEST_F(ScheduleTest, FactorsCountFromWhereTheyBegin) {
+  std::vector<std::vector<double>> rates;
+  for (int round = 0; round < 2; ++round) {
+    Schedule schedule(*trainer_, *store_, *device_,
+                      {.schedulers = {std::make_shared<Cosine>()},
+                       .first_epoch = trainer_->epochs_done(),
+                       .say = say_,
+                       .save = nullptr});
+    Rates seen(*trainer_);
+    ASSERT_TRUE(Train(schedule, trainer_->epochs_done() + 2, &seen).ok());
+    rates.push_back(seen.steps);
+  }
+  EXPECT_EQ(rates[0], rates[1]);
+  EXPECT_EQ(rates[0][0], 0.08);
+}
+
 TEST_F(ScheduleTest, EarlyStoppingBringsBackTheBestParameters) {
   // "larger is better" of a loss that falls: the first epoch stays the best.
   Schedule schedule(*trainer_, *store_, *device_,

@@ -151,6 +151,7 @@ absl::StatusOr<std::unique_ptr<Loader>> Session::MakeLoader(const Dataset& data,
   options.format = options_.format;
   options.dtype = options_.dtype;
   options.normalization = normalization_;
+  options.threads = LoaderThreads(data);
   return Loader::Create(Borrow(data), split, std::move(indices), options);
 }
 
@@ -199,7 +200,8 @@ absl::Status Session::Fit(const Dataset& data, const FitOptions& options) {
     DTNN_ASSIGN_OR_RETURN(validation, MakeLoader(data, Split::kTrain, divided.validation,
                                                  {.batch = options.batch, .shuffle = false}));
   }
-  Schedule schedule(*trainer_, *store_, *context_, {.schedulers = options.schedulers});
+  Schedule schedule(*trainer_, *store_, *context_,
+                    {.schedulers = options.schedulers, .first_epoch = trainer_->epochs_done()});
   LastMetrics last_metrics;
   std::vector<Callback*> callbacks = options.callbacks;
   EndOfRun end(*trainer_, schedule);

@@ -1,7 +1,12 @@
 #include "models/session/session.h"
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <condition_variable>
 #include <filesystem>
+#include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 
@@ -14,8 +19,10 @@
 #include "optim/losses/categorical_cross_entropy.h"
 #include "optim/optimizers/adam.h"
 #include "optim/optimizers/sgd.h"
+#include "optim/schedulers/cosine.h"
 #include "optim/schedulers/early_stopping.h"
 #include "tensor/must.h"
+#include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
 namespace {
@@ -208,6 +215,73 @@ TEST(SessionTest, ASavedModelIsTheBestOfARunThatEndedBeforeItsPatience) {
   Must(first->Save(path));
   EXPECT_EQ(record.metrics, Must(Predictor::Load(path))->model().description.training.metrics);
   EXPECT_EQ(Must(session->Evaluate(*data)).all(), Must(first->Evaluate(*data)).all());
+}
+
+// The rates of all steps.
+class Rates : public Callback {
+ public:
+  absl::Status OnBatchEnd(const Pass& pass) override {
+    if (pass.kind == Pass::Kind::kTraining) seen.push_back(trainer->engine().learning_rate());
+    return absl::OkStatus();
+  }
+  const Trainer* trainer = nullptr;
+  std::vector<double> seen;
+};
+
+TEST(SessionTest, EachFitHasAScheduleOfItsOwn) {
+  const auto data = Patterns();
+  const auto session = Must(Session::Create(Small(*data), {.learning_rate = 0.01}));
+  std::vector<std::vector<double>> rates;
+  for (int fit = 0; fit < 2; ++fit) {
+    Rates of_steps;
+    of_steps.trainer = &session->trainer();
+    Must(session->Fit(
+        *data,
+        {.epochs = 2, .schedulers = {std::make_shared<Cosine>()}, .callbacks = {&of_steps}}));
+    rates.push_back(of_steps.seen);
+  }
+  EXPECT_EQ(rates[0], rates[1]);
+  EXPECT_EQ(rates[1][0], 0.01);
+}
+
+// Images, of which every Read waits until another one is under way.
+class Decoded : public Dataset {
+ public:
+  std::string_view name() const override { return "decoded"; }
+  ImageExtents sample() const override { return {8, 8, 1}; }
+  int64_t outputs() const override { return 4; }
+  int64_t size(Split) const override { return 16; }
+  bool decodes() const override { return true; }
+  absl::Status Read(Split, std::span<const int64_t> indices, TensorFormat, const Tensor& x,
+                    const Tensor& targets) const override {
+    {
+      std::unique_lock<std::mutex> lock(mutex_);
+      met_ |= ++inside_ > 1;
+      news_.notify_all();
+      if (!news_.wait_for(lock, std::chrono::minutes(1), [this] { return met_; })) {
+        return absl::DeadlineExceededError("nobody else reads");
+      }
+    }
+    std::fill_n(x.data<float>(), x.num_elements(), 0.f);
+    for (size_t i = 0; i < indices.size(); ++i)
+      targets.data<int32_t>()[i] = int32_t(indices[i] % 4);
+    std::unique_lock<std::mutex> lock(mutex_);
+    --inside_;
+    return absl::OkStatus();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::condition_variable news_;
+  mutable int inside_ = 0;
+  mutable bool met_ = false;
+};
+
+TEST(SessionTest, ImagesAreDecodedBySeveralThreads) {
+  SetNumThreads(2);
+  const Decoded data;
+  const auto session = Must(Session::Create(Small(data)));
+  EXPECT_EQ(session->Fit(data, {.batch = 16}), absl::OkStatus());
 }
 
 TEST(SessionTest, RanksLearnTogether) {
