@@ -139,8 +139,9 @@ absl::Status TensorboardWriter::OnPassBegin(const Pass& pass) {
 absl::Status TensorboardWriter::OnBatchEnd(const Pass& pass) {
   if (pass.kind != Pass::Kind::kValidation || pass.batch == nullptr) return absl::OkStatus();
   if (std::exchange(has_images_, true)) return absl::OkStatus();
-  DTNN_ASSIGN_OR_RETURN(const Tensor x, ValuesOf(*pass.batch, 0, pass.batch->count));
-  images_ = ImagesOf(x, graph_.format());
+  const absl::StatusOr<Tensor> x = ValuesOf(*pass.batch, 0, pass.batch->count);
+  if (!x.ok()) return Warn("TensorBoard's files miss the images", x.status());
+  images_ = ImagesOf(*x, graph_.format());
   return absl::OkStatus();
 }
 
@@ -200,9 +201,13 @@ absl::Status TensorboardWriter::WriteEpoch(const Pass& training, const Pass* val
 
 absl::Status TensorboardWriter::OnEpochEnd(const Pass& training, const Pass* validation) {
   const absl::Status status = WriteEpoch(training, validation);
-  if (status.ok() || std::exchange(warned_, true) || !options_.warn) return absl::OkStatus();
-  options_.warn(
-      StrCat("TensorBoard's files miss an epoch: ", status.message(), "; training goes on"));
+  return status.ok() ? status : Warn("TensorBoard's files miss an epoch", status);
+}
+
+// What is only looked at does not end a run.
+absl::Status TensorboardWriter::Warn(std::string_view what, const absl::Status& status) {
+  if (std::exchange(warned_, true) || !options_.warn) return absl::OkStatus();
+  options_.warn(StrCat(what, ": ", status.message(), "; training continues"));
   return absl::OkStatus();
 }
 

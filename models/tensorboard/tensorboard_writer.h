@@ -75,6 +75,7 @@ class TensorboardWriter : public Callback {
   absl::Status Open();
   absl::Status WriteRun();
   absl::Status WriteEpoch(const Pass& training, const Pass* validation);
+  absl::Status Warn(std::string_view what, const absl::Status& status);
   absl::Status AddHistograms(tensorboard::Summary& summary);
   absl::Status AddHistogram(std::string_view tag, const Tensor& values,
                             tensorboard::Summary& summary);

@@ -234,6 +234,18 @@ TEST(TensorboardWriterTest, AFullDiskIsOneWarningAndTheFilesStayReadable) {
   EXPECT_THAT(losses, ElementsAre(Key(1), Key(4)));
 }
 
+// A batch of bytes without a table of what becomes of them.
+TEST(TensorboardWriterTest, ImagesThatCannotBeShownAreOneWarning) {
+  Watched run(Folder("no_images"));
+  const Batch batch = {.x = *Tensor::Zeros(DType::kUint8, Shape{1, 2, 2, 1}),
+                       .count = 1,
+                       .bytes = std::make_shared<ByteImagesSpec>()};
+  const Pass pass = {.kind = Pass::Kind::kValidation, .batch = &batch};
+  EXPECT_EQ(run.writer->OnBatchEnd(pass), absl::OkStatus());
+  ASSERT_THAT(run.warnings, SizeIs(1));
+  EXPECT_THAT(run.warnings[0], StartsWith("TensorBoard's files miss the images: "));
+}
+
 TEST(TensorboardWriterTest, TheNetworkAndTheOptionsAreThere) {
   const std::string folder = Folder("graph");
   Watched run(folder, /*validates=*/false);
