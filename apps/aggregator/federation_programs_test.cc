@@ -358,6 +358,28 @@ TEST_F(FederationProgramsTest, TheAggregatorNeverHoldsTheClientsKey) {
   EXPECT_TRUE(Holds(aggregator->pid(), "simplecnn8"));
 }
 
+// Before it waits for clients, whose rounds would be lost.
+TEST_F(FederationProgramsTest, WhatCannotBeWrittenIsRefusedAtOnce) {
+  const auto refused = [&](const std::string& option, const std::string& file,
+                           const std::string& why) {
+    const Outcome outcome = Aggregator({"--rounds=1", "--min-clients=1", option + file})->Wait();
+    EXPECT_EQ(outcome.exit_code, kExitFailed) << outcome.text;
+    EXPECT_THAT(outcome.text, HasSubstr(file)) << outcome.text;
+    EXPECT_THAT(outcome.text, HasSubstr(why)) << outcome.text;
+    EXPECT_EQ(outcome.text.find("waits for clients"), std::string::npos) << outcome.text;
+  };
+  for (const auto& [option, name] :
+       {std::pair("--save-model=", "x.npz"), std::pair("--save-model=", "x.safetensors"),
+        std::pair("--history-file=", "x.csv"), std::pair("--clients-file=", "x.csv"),
+        std::pair("--report=", "x.html"), std::pair("--checkpoint-dir=", "x")}) {
+    refused(option, std::string("/proc/self/missing/") + name, "/proc/self/missing");
+    if (option == std::string("--checkpoint-dir=")) continue;
+    const std::string foreign = folder_ + "/" + name;
+    std::ofstream(foreign) << "epoch,accuracy,loss\n1,.5,.7\n";
+    refused(option, foreign, "would be overwritten");
+  }
+}
+
 TEST_F(FederationProgramsTest, WhatDoesNotFitIsAUsageError) {
   const auto usage = [](const Outcome& outcome) {
     EXPECT_EQ(outcome.exit_code, kExitUsage) << outcome.text;

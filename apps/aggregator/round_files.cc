@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "tensor/errors.h"
 #include "tensor/files/atomic_file.h"
+#include "tensor/files/output_file.h"
 #include "tensor/text/number.h"
 
 namespace dtnn {
@@ -55,25 +56,21 @@ std::string_view NameOf(const federation::Asked& asked) {
 }  // namespace
 
 absl::StatusOr<RoundFile> RoundFile::Open(const std::string& path, std::string_view first,
-                                          int64_t rounds_done) {
+                                          std::string_view columns, int64_t rounds_done) {
   RoundFile file;
   file.path_ = path;
   if (path.empty()) return file;
   if (!path.ends_with(".csv")) return InvalidArgument(path, ": the name must end in .csv");
+  DTNN_RETURN_IF_ERROR(CheckOutputFile(path, "a file of rounds", [&](std::string_view start) {
+    const std::string_view line = start.substr(0, start.find('\n'));
+    return line.starts_with(StrCat(first, ",")) && line.find(columns) != line.npos;
+  }));
   std::error_code error;
-  if (!std::filesystem::exists(path, error)) {
-    // A run of hours must not find out after its first round.
-    DTNN_RETURN_IF_ERROR(AtomicFile::Create(path).status());
-    return file;
-  }
+  if (rounds_done == 0 || !std::filesystem::exists(path, error)) return file;
   DTNN_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, ReadFile(path, kMostBytes));
   const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   std::vector<std::string> lines = absl::StrSplit(text, '\n', absl::SkipEmpty());
-  if (lines.empty() || !lines[0].starts_with(StrCat(first, ","))) {
-    return FailedPrecondition(path, ": is no file of rounds, whose first column is ", first,
-                              "; give another name");
-  }
-  if (rounds_done == 0) return file;  // a new run replaces it
+  if (lines.empty()) return file;
   file.columns_ = absl::StrSplit(lines[0], ',');
   file.text_ = lines[0] + "\n";
   for (size_t i = 1; i < lines.size(); ++i) {
@@ -99,8 +96,12 @@ absl::Status RoundFile::Add(const std::vector<std::vector<std::string>>& lines) 
 
 absl::StatusOr<RoundFiles> RoundFiles::Open(const std::string& history, const std::string& clients,
                                             int64_t rounds_done) {
-  DTNN_ASSIGN_OR_RETURN(RoundFile of_rounds, RoundFile::Open(history, "epoch", rounds_done));
-  DTNN_ASSIGN_OR_RETURN(RoundFile of_clients, RoundFile::Open(clients, "round", rounds_done));
+  DTNN_ASSIGN_OR_RETURN(
+      RoundFile of_rounds,
+      RoundFile::Open(history, "epoch", absl::StrJoin(kOfRound, ","), rounds_done));
+  DTNN_ASSIGN_OR_RETURN(
+      RoundFile of_clients,
+      RoundFile::Open(clients, kOfClient[0], absl::StrJoin(kOfClient, ","), rounds_done));
   return RoundFiles(std::move(of_rounds), std::move(of_clients));
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -20,9 +21,10 @@ class RoundFile {
  public:
   // An empty path: nothing is written. Of an existing file the lines of the first `rounds_done`
   // rounds are kept. InvalidArgument for a path that does not end in .csv; FailedPrecondition for a
-  // file that is not one of these, whose first column is `first`.
+  // file that is not one of these, whose first column is `first` and that has `columns`, separated
+  // by commas.
   static absl::StatusOr<RoundFile> Open(const std::string& path, std::string_view first,
-                                        int64_t rounds_done);
+                                        std::string_view columns, int64_t rounds_done);
 
   // Empty before the first line is written.
   const std::vector<std::string>& columns() const { return columns_; }

@@ -3,9 +3,11 @@
 #include <span>
 #include <utility>
 
+#include "models/report/charts/page.h"
 #include "models/report/read_history.h"
 #include "tensor/errors.h"
 #include "tensor/files/atomic_file.h"
+#include "tensor/files/output_file.h"
 
 namespace dtnn {
 
@@ -17,7 +19,7 @@ RoundPage::RoundPage(std::string path, ReportFacts facts, BetterOfMetrics better
 
 absl::Status RoundPage::Check() const {
   if (path_.empty()) return absl::OkStatus();
-  return WithContext(AtomicFile::Create(path_).status(), "--report");
+  return WithContext(CheckOutputFile(path_, "a report", IsPage), "--report");
 }
 
 void RoundPage::Add(std::string_view history) {

@@ -23,7 +23,6 @@
 #include "models/parameters/weights.h"
 #include "models/report/run_report.h"
 #include "tensor/errors.h"
-#include "tensor/files/array_file.h"
 #include "tensor/text/counted.h"
 
 namespace dtnn {
@@ -89,7 +88,9 @@ class Run {
     DTNN_ASSIGN_OR_RETURN(
         RoundFiles numbers,
         RoundFiles::Open(options.history_file, flags_.clients_file, state.rounds_done));
-    if (!options.save_model.empty()) DTNN_RETURN_IF_ERROR(CheckArrayFileName(options.save_model));
+    if (!options.save_model.empty()) {
+      DTNN_RETURN_IF_ERROR(WithContext(CheckWeightsOutput(options.save_model), "--save-model"));
+    }
     RoundPage page(options.report, PageFacts(model), better_, flags_.rounds,
                    [this](std::string_view line) { Warn(line); });
     DTNN_RETURN_IF_ERROR(page.Check());

@@ -8,10 +8,12 @@
 #include "apps/testing/process.h"
 #include "apps/testing/texts.h"
 #include "comm/job/exit_code.h"
+#include "comm/tls/authority.h"
 #include "comm/tls/tls_stream.h"
 #include "data/testing/idx_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tensor/must.h"
 
 namespace dtnn {
 namespace {
@@ -67,12 +69,31 @@ TEST(MakeCertificatesTest, TheAuthorityStaysTheSame) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("authority.key: is missing"));
 }
 
-TEST(MakeCertificatesTest, NewKeysArePrivateWhereFilesOfOthersWereBefore) {
+TEST(MakeCertificatesTest, FilesOfOtherAuthoritiesAreNotWrittenOver) {
+  const std::string folder = NewFolder("foreign");
+  std::ostringstream out;
+  const Certificate other = Must(MakeAuthority("another authority"));
+  const auto put = [&](const std::string& name, const std::string& text) {
+    std::ofstream(folder + name) << text;
+    const absl::Status status =
+        MakeCertificates({.folder = folder, .hosts = {"node0", "node1"}}, out);
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("would be overwritten"));
+    EXPECT_EQ(Contents(folder + name), text);
+    EXPECT_FALSE(fs::exists(folder + "/node0.pem"));
+  };
+  put("/node1.key", other.key);  // alone
+  put("/node1.pem", other.certificate);
+  fs::remove(folder + "/node1.key");
+  put("/node1.pem", "no certificate");
+}
+
+TEST(MakeCertificatesTest, NewKeysArePrivateWhereOldOnesWereNot) {
   const std::string folder = NewFolder("modes");
   constexpr fs::perms kOpen = fs::perms(0644), kPrivate = fs::perms(0600);
-  std::ofstream(folder + "/node1.key") << "old";
-  fs::permissions(folder + "/node1.key", kOpen);
   std::ostringstream out;
+  ASSERT_EQ(MakeCertificates({.folder = folder, .hosts = {"node1"}}, out), absl::OkStatus());
+  fs::permissions(folder + "/node1.key", kOpen);
   ASSERT_EQ(MakeCertificates({.folder = folder, .hosts = {"node1"}}, out), absl::OkStatus());
   EXPECT_EQ(fs::status(folder + "/node1.key").permissions(), kPrivate);
   EXPECT_EQ(fs::status(folder + "/authority.key").permissions(), kPrivate);

@@ -14,6 +14,7 @@
 #include "comm/tls/authority.h"
 #include "tensor/errors.h"
 #include "tensor/files/atomic_file.h"
+#include "tensor/files/output_file.h"
 #include "tensor/files/private_file.h"
 
 namespace dtnn {
@@ -22,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kMostBytes = 64 << 10;
-constexpr char kAuthorityStem[] = "authority";
+constexpr char kAuthorityStem[] = "authority", kAuthorityName[] = "DTNN authority";
 
 absl::StatusOr<std::string> ReadText(const std::string& path) {
   DTNN_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, ReadFile(path, kMostBytes));
@@ -56,7 +57,7 @@ absl::StatusOr<Authority> FindAuthority(const std::string& stem, const Validity&
                               " is there; put it back, or remove the other for a new authority");
   }
   if (!certificate) {
-    DTNN_ASSIGN_OR_RETURN(Certificate authority, MakeAuthority("DTNN authority", validity));
+    DTNN_ASSIGN_OR_RETURN(Certificate authority, MakeAuthority(kAuthorityName, validity));
     return Authority{.certificate = std::move(authority), .is_new = true};
   }
   // Who else knows the key can make certificates of this job's hosts.
@@ -82,6 +83,18 @@ absl::StatusOr<Certificate> MakeForHost(const Certificate& authority, const std:
   return certificate;
 }
 
+// A host's files may be renewed, but those of another authority are not written over.
+absl::Status CheckOutputs(const std::string& stem) {
+  const absl::StatusOr<std::string> there = ReadText(stem + ".pem");
+  const bool ours = there.ok() && IssuerOf(*there) == kAuthorityName;
+  DTNN_RETURN_IF_ERROR(
+      CheckOutputFile(stem + ".pem", "a certificate", [ours](std::string_view) { return ours; }));
+  return CheckOutputFile(stem + ".key", "the key of such a certificate",
+                         [ours](std::string_view start) {
+                           return ours && start.starts_with("-----BEGIN PRIVATE KEY-----");
+                         });
+}
+
 }  // namespace
 
 absl::Status MakeCertificates(const CertificateOptions& options, std::ostream& out) {
@@ -105,6 +118,9 @@ absl::Status MakeCertificates(const CertificateOptions& options, std::ostream& o
   fs::create_directories(options.folder, error);
   if (error) {
     return FailedPrecondition(options.folder, ": cannot be made: ", error.message());
+  }
+  for (const auto& [stem, certificate] : certificates) {
+    DTNN_RETURN_IF_ERROR(CheckOutputs(folder + stem));
   }
   for (const auto& [stem, certificate] : certificates) {
     DTNN_RETURN_IF_ERROR(Write(certificate, folder + stem, out));

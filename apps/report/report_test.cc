@@ -50,6 +50,22 @@ TEST(ReportTest, PrintsATable) {
   EXPECT_THAT(outcome.text, HasSubstr("/other.jsonl"));
 }
 
+TEST(ReportTest, OnlyItsOwnFilesAreWrittenOver) {
+  for (const char* const name : {"again.html", "again.svg"}) {
+    const std::string to = OneRun() + " --output=" + Path(name);
+    EXPECT_EQ(Report(to).exit_code, 0) << name;
+    EXPECT_EQ(Report(to).exit_code, 0) << name;
+    for (const char* const foreign :
+         {"<!DOCTYPE html>\n<p>thesis", "<svg xmlns=\"a\"><g/></svg>"}) {
+      Write(name, foreign);
+      const auto outcome = Report(to);
+      EXPECT_EQ(outcome.exit_code, 1) << outcome.text;
+      EXPECT_THAT(outcome.text, HasSubstr("report: --output: " + Path(name)));
+      EXPECT_EQ(Read(Path(name)), foreign);
+    }
+  }
+}
+
 TEST(ReportTest, WritesAPageOrAPicture) {
   const auto page = Report(OneRun() + " " + OtherRun() + " --output=" + Path("runs.html"));
   EXPECT_EQ(page.exit_code, 0) << page.text;

@@ -5,16 +5,20 @@
 
 #include "absl/strings/str_join.h"
 #include "comm/job/exit_code.h"
+#include "models/report/charts/page.h"
+#include "models/report/charts/svg.h"
 #include "models/report/comparison.h"
 #include "models/report/read_run.h"
 #include "models/report/report_name.h"
+#include "tensor/errors.h"
 #include "tensor/files/atomic_file.h"
-#include "tensor/status_macros.h"
+#include "tensor/files/output_file.h"
 #include "tensor/text/counted.h"
-#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
+
+bool IsPicture(const ReportOptions& options) { return options.output.ends_with(".svg"); }
 
 absl::Status CheckOptions(const ReportOptions& options) {
   if (options.files.empty()) {
@@ -22,7 +26,7 @@ absl::Status CheckOptions(const ReportOptions& options) {
         "no runs: name their histories (.csv or .jsonl, of benchmark --history-file) or their "
         "checkpoints (files or folders, of --checkpoint-dir)");
   }
-  const bool picture = options.output.ends_with(".svg");
+  const bool picture = IsPicture(options);
   if (!options.output.empty() && !picture && !IsReportName(options.output)) {
     return UsageError("--output=", options.output,
                       ": unknown ending; must be .html for a page or .svg for a picture");
@@ -30,7 +34,10 @@ absl::Status CheckOptions(const ReportOptions& options) {
   if (!options.metric.empty() && !picture) {
     return UsageError("--metric: needs --output=FILE.svg; a page shows all metrics");
   }
-  return absl::OkStatus();
+  if (options.output.empty()) return absl::OkStatus();
+  return WithContext(CheckOutputFile(options.output, picture ? "a picture" : "a report",
+                                     picture ? IsSvgFile : IsPage),
+                     "--output");
 }
 
 absl::StatusOr<std::string> MetricToDraw(const std::string& asked,
@@ -60,7 +67,7 @@ absl::Status ReportRuns(const ReportOptions& options, std::ostream& out) {
     return absl::OkStatus();
   }
   std::string text;
-  if (options.output.ends_with(".svg")) {
+  if (IsPicture(options)) {
     DTNN_ASSIGN_OR_RETURN(const std::string metric, MetricToDraw(options.metric, runs));
     text = FormatSvgFile(DrawRuns("runs", metric, runs));
   } else {

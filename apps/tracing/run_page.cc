@@ -2,14 +2,15 @@
 
 #include "apps/printing/command_line.h"
 #include "apps/printing/memory_table.h"
+#include "models/report/charts/page.h"
 #include "tensor/errors.h"
-#include "tensor/files/atomic_file.h"
+#include "tensor/files/output_file.h"
 #include "tensor/text/str_cat.h"
 
 namespace dtnn {
 absl::Status CheckReportFile(const Options& options) {
   if (options.report.empty() || options.evaluate_only) return absl::OkStatus();
-  return WithContext(AtomicFile::Create(options.report).status(), "--report");
+  return WithContext(CheckOutputFile(options.report, "a report", IsPage), "--report");
 }
 
 ReportWriterOptions MakeReportOptions(const RunSubject& run) {

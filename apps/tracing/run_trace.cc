@@ -12,6 +12,7 @@
 #include "models/trace/gather_events.h"
 #include "models/trace/paraver.h"
 #include "models/trace/trace_form.h"
+#include "models/trace/trace_output.h"
 #include "tensor/errors.h"
 #include "tensor/files/atomic_file.h"
 #include "tensor/text/counted.h"
@@ -48,10 +49,11 @@ absl::Status CheckTraceFiles(const Options& options, int rank) {
   const std::string& output = options.tracer_output;
   if (!output.empty() && (rank == 0 || NamesRank(output))) {
     DTNN_RETURN_IF_ERROR(
-        WithContext(AtomicFile::Create(NumberedFile(output, rank)).status(), "--tracer-output"));
+        WithContext(CheckTraceOutput(NumberedFile(output, rank), TracesPower(options) && rank == 0),
+                    "--tracer-output"));
   }
   if (rank != 0 || !IsFile(options.profile)) return absl::OkStatus();
-  return WithContext(AtomicFile::Create(options.profile).status(), "--profile");
+  return WithContext(CheckProfileOutput(options.profile), "--profile");
 }
 
 RunTrace::RunTrace(const Options& options, Communicator* communicator)
@@ -112,6 +114,7 @@ absl::Status RunTrace::WriteEvents(std::span<const LayerFacts> layers, bool toge
   const bool alone = communicator_ != nullptr && others == nullptr;
   const std::string path =
       alone ? FileOfRank(options_.tracer_output, rank_) : options_.tracer_output;
+  if (alone) DTNN_RETURN_IF_ERROR(CheckTraceOutput(path));  // a name that was not asked for
   if (others != nullptr) DTNN_RETURN_IF_ERROR(clock_.Measure(*others, TraceClock));
   const bool for_paraver = TraceFormOf(path) == TraceForm::kParaver;
   std::optional<ChromeTraceWriter> chrome;

@@ -90,6 +90,18 @@ absl::StatusOr<std::string> AlternativeName(const std::string& name) {
 
 }  // namespace
 
+std::string IssuerOf(const std::string& certificate) {
+  const X509Pointer parsed(PEM_read_bio_X509(ToRead(certificate).get(), nullptr, nullptr, nullptr),
+                           X509_free);
+  char name[256] = "";
+  if (parsed != nullptr) {
+    X509_NAME_get_text_by_NID(X509_get_issuer_name(parsed.get()), NID_commonName, name,
+                              sizeof(name));
+  }
+  ERR_clear_error();
+  return name;
+}
+
 absl::StatusOr<Certificate> MakeAuthority(std::string_view name, const Validity& validity) {
   const Key key(EVP_EC_gen("P-256"), EVP_PKEY_free);
   const X509Pointer certificate(X509_new(), X509_free);

@@ -36,6 +36,9 @@ absl::StatusOr<Certificate> MakeHostCertificate(const Certificate& authority,
                                                 const std::vector<std::string>& names,
                                                 const Validity& validity = {});
 
+// The name of the authority that has signed a certificate in PEM form; empty where it is none.
+std::string IssuerOf(const std::string& certificate);
+
 }  // namespace dtnn
 
 #endif  // DTNN_COMM_TLS_AUTHORITY_H_

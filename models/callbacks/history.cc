@@ -1,5 +1,6 @@
 #include "models/callbacks/history.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
@@ -11,9 +12,10 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "optim/losses/losses.h"
 #include "tensor/errors.h"
 #include "tensor/files/atomic_file.h"
-#include "tensor/files/input_file.h"
+#include "tensor/files/output_file.h"
 #include "tensor/text/counted.h"
 #include "tensor/text/number.h"
 
@@ -21,7 +23,6 @@ namespace dtnn {
 namespace {
 
 constexpr int64_t kMostBytes = int64_t{1} << 30;
-constexpr size_t kMostOfALine = size_t{1} << 16;
 
 std::string TextLine(int64_t epoch, std::span<const double> values) {
   std::string line = absl::StrFormat("%3d", epoch);
@@ -83,36 +84,30 @@ absl::StatusOr<HistoryForm> FormOf(std::string_view path) {
 
 }  // namespace
 
-// Whether `line` is the first of a history.
-bool History::BeginsHistory(HistoryForm form, std::string_view line) {
+// Whether `line` is the first of a history. Other programs' logs have columns of epochs and rates
+// too, but not that of a loss of this library after them.
+bool History::BeginsHistory(HistoryForm form, std::string_view line, std::string_view loss) {
+  std::vector<std::string> columns;
   switch (form) {
     case HistoryForm::kText:
       return IsTextLine(line, 0);
     case HistoryForm::kCsv:
-      return line.starts_with("epoch,");
+      columns = SplitAt(line, ",");
+      break;
     case HistoryForm::kJsonLines:
-      return line.starts_with("{\"epoch\": 1, ");
+      if (!line.starts_with("{\"epoch\": 1, ")) return false;
+      columns = KeysOf(line);
+      break;
   }
-  return false;
+  return columns.size() >= 3 && columns[0] == "epoch" && columns[1] == "learning_rate" &&
+         (columns[2] == loss || std::ranges::count(LossNames(), columns[2]) > 0);
 }
 
-absl::Status History::Check(std::string_view path) {
+absl::Status History::Check(std::string_view path, std::string_view loss) {
   DTNN_ASSIGN_OR_RETURN(const HistoryForm form, FormOf(path));
-  DTNN_RETURN_IF_ERROR(AtomicFile::Create(path).status());
-  const absl::StatusOr<InputFile> file = InputFile::Open(path);
-  if (absl::IsNotFound(file.status())) return absl::OkStatus();
-  DTNN_RETURN_IF_ERROR(file.status());
-  std::string start(kMostOfALine, '\0');
-  DTNN_ASSIGN_OR_RETURN(const size_t count,
-                        file->ReadUpTo(0, std::as_writable_bytes(std::span(start))));
-  start.resize(count);
-  if (start.empty() || BeginsHistory(form, start.substr(0, start.find('\n')))) {
-    return absl::OkStatus();
-  }
-  return FailedPrecondition(
-      path,
-      ": is not a history file, and would be overwritten; choose another name for "
-      "the history, or delete the file");
+  return CheckOutputFile(path, "a history", [&](std::string_view start) {
+    return BeginsHistory(form, start.substr(0, start.find('\n')), loss);
+  });
 }
 
 absl::StatusOr<std::unique_ptr<History>> History::Create(std::string_view path,
@@ -120,7 +115,7 @@ absl::StatusOr<std::unique_ptr<History>> History::Create(std::string_view path,
                                                          const MetricSet& metric_set,
                                                          bool validates, int64_t epochs_done,
                                                          Warn warn) {
-  DTNN_RETURN_IF_ERROR(Check(path));
+  DTNN_RETURN_IF_ERROR(Check(path, metric_set.Names().front()));
   DTNN_ASSIGN_OR_RETURN(const HistoryForm form, FormOf(path));
   std::unique_ptr<History> history(new History(path, form, trainer));
   history->warn_ = std::move(warn);

@@ -32,8 +32,9 @@ namespace dtnn {
 class History : public Callback {
  public:
   // Checks that a history can be written to this path: the folder is writable, and the file does
-  // not exist or is a history of any run. For a run to call before it loads data.
-  static absl::Status Check(std::string_view path);
+  // not exist or is a history of any run. For a run to call before it loads data. `loss`: the name
+  // of a loss that is not one of this library's.
+  static absl::Status Check(std::string_view path, std::string_view loss = {});
 
   // For a run with these metrics; with `validates`, also those of the validation. A new file is
   // written after the first epoch. Of an existing file, the lines of the first `epochs_done` epochs
@@ -66,7 +67,7 @@ class History : public Callback {
   absl::Status OnEpochEnd(const Pass& training, const Pass* validation) override;
 
  private:
-  static bool BeginsHistory(HistoryForm form, std::string_view line);
+  static bool BeginsHistory(HistoryForm form, std::string_view line, std::string_view loss);
   absl::Status CheckColumns(const std::vector<std::string>& expected) const;
 
   History(std::string_view path, HistoryForm form, const Trainer& trainer)

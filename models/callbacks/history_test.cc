@@ -204,7 +204,13 @@ TEST_F(HistoryTest, OverwritesHistoriesAndNothingElse) {
       {"table.csv", "epoch,learning_rate,mse\n1,0.1,2\n", true},
       {"table.csv", "name,place\n", false},
       {"table.csv", "  0" + column + "\n", false},
-      {"lines.jsonl", "{\"epoch\": 1, \"mse\": 0.5}\n", true},
+      // Logs of Keras and of Lightning.
+      {"table.csv", "epoch,accuracy,loss\n1,.5,.7\n", false},
+      {"table.csv", "epoch,learning_rate,loss,val_loss\n0,0.1,2,2\n", false},
+      {"table.csv", "epoch,learning_rate\n1,0.1\n", false},
+      {"table.csv", "epoch,step,train_loss\n", false},
+      {"lines.jsonl", "{\"epoch\": 1, \"learning_rate\": 0.1, \"mse\": 0.5}\n", true},
+      {"lines.jsonl", "{\"epoch\": 1, \"learning_rate\": 0.1, \"loss\": 0.5}\n", false},
       {"lines.jsonl", "{\"prompt\": \"a\"}\n", false},
       {"lines.jsonl", "\n", false},
   };

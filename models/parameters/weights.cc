@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "models/parameters/parameter_arrays.h"
 #include "tensor/errors.h"
+#include "tensor/files/output_file.h"
 
 namespace dtnn {
 namespace {
@@ -124,13 +125,13 @@ absl::StatusOr<Decision> Decide(ArrayFileReader& file, const Graph& graph,
     if (option != WeightsFormat::kAuto && option != said) {
       loaded->warnings.push_back(
           StrCat(file.file(), ": is tagged as ", *tag,
-                 "; LoadWeightsOptions::format is for files without tags and is ignored"));
+                 "; the layout that was given is for files without tags and is ignored"));
     }
     return Decision{LayoutOf(*format), "as its tag says"};
   }
   return Decision{
       ByShapes(graph, items, Candidates(graph, items, option)),
-      option == WeightsFormat::kAuto ? "as its shapes say" : "as LoadWeightsOptions::format says"};
+      option == WeightsFormat::kAuto ? "as its shapes say" : "as the layout that was given says"};
 }
 
 }  // namespace
@@ -223,6 +224,16 @@ absl::Status SaveWeights(std::string_view path, const Graph& graph, const Parame
   const Tensor& arena = values.empty() ? store.all_values() : values;
   DTNN_ASSIGN_OR_RETURN(const NamedTensors tensors, NameArena(graph, store, context, arena, {}));
   return WriteArrayFile(path, tensors, WeightTags(graph, store, tags));
+}
+
+absl::Status CheckWeightsOutput(std::string_view path) {
+  DTNN_RETURN_IF_ERROR(CheckArrayFileName(path));
+  return CheckOutputFile(path, "a model", [path](std::string_view) {
+    absl::StatusOr<ArrayFileReader> file = ArrayFileReader::Open(path);
+    if (!file.ok()) return false;
+    const absl::StatusOr<std::optional<std::string>> tag = file->Text(kModelTag);
+    return tag.ok() && tag->has_value();
+  });
 }
 
 }  // namespace dtnn

@@ -65,6 +65,10 @@ absl::Status SaveWeights(std::string_view path, const Graph& graph, const Parame
                          DeviceContext& context, const Tensor& values = {},
                          const NamedTexts& tags = {});
 
+// Whether SaveWeights can write there, and over what is there (tensor/files/output_file.h):
+// nothing, or weights, a model or a checkpoint of this library.
+absl::Status CheckWeightsOutput(std::string_view path);
+
 // The same in two steps, for files that contain more than weights: the contents of a file, checked
 // and converted, to be applied when all other checks have passed too.
 class StagedWeights {

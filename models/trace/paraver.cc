@@ -81,11 +81,15 @@ int64_t TypeOf(Activity activity) {
   }
 }
 
-std::string ReplaceEnding(const std::string& path, std::string_view ending) {
-  return StrCat(path.substr(0, path.size() - 4), ending);
+}  // namespace
+
+std::string ParaverWriter::LegendOf(std::string_view path) {
+  return StrCat(path.substr(0, path.size() - 4), ".pcf");
 }
 
-}  // namespace
+std::string ParaverWriter::RowsOf(std::string_view path) {
+  return StrCat(path.substr(0, path.size() - 4), ".row");
+}
 
 ParaverWriter::ParaverWriter(std::string_view path, int64_t origin,
                              std::span<const LayerFacts> layers)
@@ -323,8 +327,8 @@ std::string ParaverWriter::Rows() const {
 absl::Status ParaverWriter::Finish(std::time_t date) {
   AddCommunications();
   std::ranges::stable_sort(records_, {}, &Record::time);
-  DTNN_ASSIGN_OR_RETURN(AtomicFile legend, AtomicFile::Create(ReplaceEnding(path_, ".pcf")));
-  DTNN_ASSIGN_OR_RETURN(AtomicFile rows, AtomicFile::Create(ReplaceEnding(path_, ".row")));
+  DTNN_ASSIGN_OR_RETURN(AtomicFile legend, AtomicFile::Create(LegendOf(path_)));
+  DTNN_ASSIGN_OR_RETURN(AtomicFile rows, AtomicFile::Create(RowsOf(path_)));
   DTNN_ASSIGN_OR_RETURN(AtomicFile records, AtomicFile::Create(path_));
   DTNN_RETURN_IF_ERROR(legend.Append(Legend()));
   DTNN_RETURN_IF_ERROR(rows.Append(Rows()));

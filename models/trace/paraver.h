@@ -37,6 +37,10 @@ class ParaverWriter {
   // Writes the files; all of them, or none where the disk is full. `date`: of the header.
   absl::Status Finish(std::time_t date);
 
+  // The files beside a trace: the names of its events, and of its rows.
+  static std::string LegendOf(std::string_view path);
+  static std::string RowsOf(std::string_view path);
+
  private:
   struct Record {
     enum class Kind : uint8_t { kState = 1, kEvent = 2, kCommunication = 3 };

@@ -34,6 +34,8 @@ constexpr std::string_view kPolicy =
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action "
     "'none'";
 
+constexpr std::string_view kGenerator = "<meta name=\"generator\" content=\"DTNN\"/>\n";
+
 }  // namespace
 
 std::string FormatPage(std::string_view title, std::string_view contents, int reload_seconds) {
@@ -42,7 +44,8 @@ std::string FormatPage(std::string_view title, std::string_view contents, int re
       "<meta http-equiv=\"Content-Security-Policy\" content=\"",
       HtmlText(kPolicy),
       "\"/>\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
-      "<meta name=\"color-scheme\" content=\"light dark\"/>\n");
+      "<meta name=\"color-scheme\" content=\"light dark\"/>\n",
+      kGenerator);
   if (reload_seconds > 0) {
     StrAppend(&page, "<meta http-equiv=\"refresh\" content=\"", reload_seconds, "\"/>\n");
   }
@@ -50,6 +53,8 @@ std::string FormatPage(std::string_view title, std::string_view contents, int re
             "</style>\n</head>\n<body>\n<main>\n", contents, "</main>\n</body>\n</html>\n");
   return page;
 }
+
+bool IsPage(std::string_view start) { return start.find(kGenerator) != start.npos; }
 
 std::string PageSection(std::string_view id, std::string_view heading, std::string_view contents) {
   if (contents.empty()) return "";

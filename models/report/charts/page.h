@@ -15,6 +15,9 @@ namespace dtnn {
 // `contents`: HTML. A browser reads the file again every `reload_seconds`; 0: never.
 std::string FormatPage(std::string_view title, std::string_view contents, int reload_seconds = 0);
 
+// Whether a file that begins with `start` is such a page.
+bool IsPage(std::string_view start);
+
 // A part with a heading; `id` as of a picture. Empty contents make an empty text.
 std::string PageSection(std::string_view id, std::string_view heading, std::string_view contents);
 

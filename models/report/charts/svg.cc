@@ -9,6 +9,8 @@
 namespace dtnn {
 namespace {
 
+constexpr std::string_view kGenerator = " data-generator=\"DTNN\"";
+
 std::string Format(const SvgPicture& picture, std::string_view attributes) {
   return StrCat("<svg", attributes, " role=\"img\" viewBox=\"0 0 ", SvgNumber(picture.width), " ",
                 SvgNumber(picture.height), "\" aria-labelledby=\"", picture.id, "-title ",
@@ -46,6 +48,10 @@ std::string SvgNumber(double value) {
   return text == "-0" ? "0" : text;
 }
 
+bool IsSvgFile(std::string_view start) {
+  return start.substr(0, start.find('>')).find(kGenerator) != start.npos;
+}
+
 std::string FormatSvg(const SvgPicture& picture) { return Format(picture, ""); }
 
 std::string FormatSvgFile(const SvgPicture& picture) {
@@ -57,8 +63,8 @@ std::string FormatSvgFile(const SvgPicture& picture) {
                            "<g transform=\"translate(0 ", SvgNumber(kTitle), ")\">\n",
                            picture.contents, "</g>\n");
   return Format(titled,
-                StrCat(" xmlns=\"http://www.w3.org/2000/svg\" width=\"", SvgNumber(titled.width),
-                       "\" height=\"", SvgNumber(titled.height), "\""));
+                StrCat(kGenerator, " xmlns=\"http://www.w3.org/2000/svg\" width=\"",
+                       SvgNumber(titled.width), "\" height=\"", SvgNumber(titled.height), "\""));
 }
 
 std::string SvgText(double x, double y, std::string_view anchor, std::string_view text) {

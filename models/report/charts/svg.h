@@ -27,6 +27,8 @@ struct SvgPicture {
 std::string FormatSvg(const SvgPicture& picture);
 // A file of its own, with the style, and with the title above it.
 std::string FormatSvgFile(const SvgPicture& picture);
+// Whether a file that begins with `start` is such a file.
+bool IsSvgFile(std::string_view start);
 
 // A text at a place; `anchor`: start, middle or end.
 std::string SvgText(double x, double y, std::string_view anchor, std::string_view text);
