@@ -38,7 +38,8 @@ bool ReaderHasExited() {
 int RunProgram(std::string_view name, int argc, char** argv, std::string_view advice,
                absl::FunctionRef<absl::Status(const std::vector<std::string>&)> run) {
   TakeStandardStreams();
-  std::signal(SIGPIPE, SIG_IGN);
+  // A write fails instead, and says which file it was.
+  for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
   absl::Status status = WithExitCode(RestrictSimdByEnvironment(), kExitUsage);
   try {
     if (status.ok()) status = run({argv + std::min(argc, 1), argv + argc});
