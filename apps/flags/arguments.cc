@@ -134,23 +134,19 @@ class Parser {
   }
 
   absl::Status Take(const std::string& argument) {
-    if (argument == "-h") {
-      result_.action = Action::kHelp;
-      return absl::OkStatus();
-    }
     if (takes_others_ && (argument == "-" || !argument.starts_with('-'))) {
       result_.others.push_back(argument);
       return absl::OkStatus();
     }
-    if (!argument.starts_with("--")) return NotAnOption(argument);
+    if (!argument.starts_with("--") && argument != "-h") return NotAnOption(argument);
     const size_t equals = argument.find('=');
     std::string name = argument.substr(2, equals == argument.npos ? equals : equals - 2);
     std::ranges::replace(name, '_', '-');
     std::optional<std::string_view> text;
     if (equals != argument.npos) text = std::string_view(argument).substr(equals + 1);
-    if (name == "help") {
+    if (name == "help" || argument == "-h") {
       result_.action = Action::kHelp;
-      result_.help_topic = text.value_or("");
+      result_.help_topic = text ? *text : IsTopicNext() ? Next() : "";
       return absl::OkStatus();
     }
     DTNN_ASSIGN_OR_RETURN(const Spelling spelling, names_.Resolve(name));
@@ -177,6 +173,12 @@ class Parser {
   }
 
   std::string_view Next() { return arguments_[next_++]; }
+
+  // `--help learning-rate`: not an argument of the program's own, such as a file.
+  bool IsTopicNext() const {
+    if (next_ == arguments_.size() || arguments_[next_].starts_with('-')) return false;
+    return !takes_others_ || names_.Resolve(arguments_[next_]).ok();
+  }
 
   absl::Status Assign(const Spelling& spelling, std::string_view text) {
     const OptionSpec& spec = *spelling.spec;

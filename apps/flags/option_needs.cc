@@ -30,6 +30,14 @@ std::vector<std::string_view> Parts(std::string_view text, char separator) {
   return parts;
 }
 
+// Those of its group first.
+std::vector<std::string_view> ConditionsOf(const OptionSpec& spec) {
+  std::vector<std::string_view> conditions;
+  if (spec.needs_of_group) conditions = Parts(NeedsOf(spec.group), ' ');
+  for (const std::string_view condition : Parts(spec.needs, ' ')) conditions.push_back(condition);
+  return conditions;
+}
+
 std::vector<Setting> Alternatives(std::string_view condition) {
   std::vector<Setting> settings;
   for (std::string_view text : Parts(condition, '|')) {
@@ -89,7 +97,7 @@ std::string Describe(const Setting& setting) {
 
 std::vector<std::string> UnmetNeeds(const OptionSpec& spec, const Options& options) {
   std::vector<std::string> reasons;
-  for (const std::string_view condition : Parts(spec.needs, ' ')) {
+  for (const std::string_view condition : ConditionsOf(spec)) {
     const std::vector<Setting> settings = Alternatives(condition);
     const auto met = [&](const Setting& setting) { return IsMet(setting, options); };
     if (std::ranges::none_of(settings, met)) reasons.push_back(WhyUnmet(settings[0], options));
@@ -97,9 +105,16 @@ std::vector<std::string> UnmetNeeds(const OptionSpec& spec, const Options& optio
   return reasons;
 }
 
+bool IsOffAnyway(const OptionSpec& spec, const Options& options) {
+  const Value value = Load(&options, spec);
+  const std::string text = FormatValue(value);
+  const bool off = !IsSet(value) || (spec.is_switch() && text == "False");
+  return off && text == DefaultText(spec);
+}
+
 std::string DescribeNeeds(const OptionSpec& spec) {
   std::string text;
-  for (const std::string_view condition : Parts(spec.needs, ' ')) {
+  for (const std::string_view condition : ConditionsOf(spec)) {
     std::string alternatives;
     for (const Setting& setting : Alternatives(condition)) {
       StrAppend(&alternatives, alternatives.empty() ? "" : " or ", Describe(setting));
@@ -110,7 +125,7 @@ std::string DescribeNeeds(const OptionSpec& spec) {
 }
 
 bool NeedsOption(const OptionSpec& spec, std::string_view option) {
-  for (const std::string_view condition : Parts(spec.needs, ' ')) {
+  for (const std::string_view condition : ConditionsOf(spec)) {
     for (const Setting& setting : Alternatives(condition)) {
       if (setting.option == option && !setting.negated) return true;
     }

@@ -1,8 +1,8 @@
 // Which settings an option needs: without them it changes nothing, and whoever gives it is warned.
 // Also what --help=NAME says of options that belong together.
 //
-// OptionSpec::needs holds conditions separated by blanks; all must be met. A condition is one or
-// more alternatives separated by '|':
+// OptionSpec::needs, and NeedsOf its group, hold conditions separated by blanks; all must be met. A
+// condition is one or more alternatives separated by '|':
 //
 //   augment-flip            that option is true, or not 0, or not None
 //   optimizer=adam,nadam    that option is one of these words, or its list holds one of them
@@ -23,6 +23,10 @@ namespace dtnn {
 // Per condition that `options` does not meet, why the option has no effect: "with --optimizer=sgd",
 // "without --augment-flip", "without warm_up in --schedulers".
 std::vector<std::string> UnmetNeeds(const OptionSpec& spec, const Options& options);
+
+// Whether an option is set to off, as it would be without being given: that it has no effect is no
+// news.
+bool IsOffAnyway(const OptionSpec& spec, const Options& options);
 
 // "--optimizer=adam or nadam", "--augment-flip", "no --evaluate-only", "warm_up in --schedulers";
 // empty where nothing is needed.

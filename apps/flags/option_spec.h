@@ -91,6 +91,7 @@ struct OptionSpec {
   Action on_list = Action::kRun;     // what --name=list asks for
   std::string_view meanings = {};    // of all those words: a line "word: meaning" each
   std::string_view needs = {};       // what it has no effect without (option_needs.h)
+  bool needs_of_group = true;        // also what its group needs
   std::string_view example = {};     // a value for --help=NAME; switches, words: may lack
 
   // The same option with one thing more, for rows of tables.
@@ -101,6 +102,12 @@ struct OptionSpec {
     return With(&OptionSpec::meanings, text);
   }
   constexpr OptionSpec Needs(std::string_view text) const { return With(&OptionSpec::needs, text); }
+  // Has an effect even where the others of its group have none.
+  constexpr OptionSpec Always() const {
+    OptionSpec spec = *this;
+    spec.needs_of_group = false;
+    return spec;
+  }
   constexpr OptionSpec Example(std::string_view text) const {
     return With(&OptionSpec::example, text);
   }

@@ -132,7 +132,8 @@ constexpr OptionSpec kTable[] = {
     Now("history-file", kModel, kPath, &O::history_file,
         "write loss and metrics of every epoch to this file (a new run replaces it): text, .csv or "
         ".jsonl")
-        .Example("history.csv"),
+        .Example("history.csv")
+        .Needs("!evaluate-only"),
     Now("checkpoint-dir", kModel, kPath, &O::checkpoint_dir,
         "save the state of the run in this folder, for --resume")
         .Example("run1"),
@@ -157,7 +158,8 @@ constexpr OptionSpec kTable[] = {
     Now("shared-storage", kSynchronisation, kBool, &O::shared_storage,
         "ranks share one data set, and rank 0 writes files; False: each rank has its own data and "
         "files")
-        .Needs("parallel=data"),
+        .Needs("parallel=data")
+        .Always(),
     Now("model-sync-freq", kSynchronisation, kInt, &O::model_sync_freq,
         "batches between averages of the ranks' models; 0: sum gradients in every batch; negative: "
         "never average",
@@ -244,14 +246,16 @@ constexpr OptionSpec kTable[] = {
         .Unit("K/N", "2/4")
         .Needs("!evaluate-only"),
     Now("test-as-validation", kDataset, kBool, &O::test_as_validation,
-        "validate on the test split, and train on all training data"),
+        "validate on the test split, and train on all training data")
+        .Needs("!evaluate-only"),
     Now("validation-split", kDataset, kReal, &O::validation_split,
         "share of the training data, and of every class in it, that is held out for validation",
         kBelow1)
         .Unit("share", "0.1")
         .Needs("!evaluate-only !test-as-validation"),
     Now("augment-shuffle", kDataset, kBool, &O::augment_shuffle,
-        "shuffle the training data in every epoch"),
+        "shuffle the training data in every epoch")
+        .Needs("!evaluate-only"),
     Listed(Action::kListTransforms,
            Now("augment", kDataset, kText, &O::augment,
                "random changes to training images, in this order; --augment=list explains them")
@@ -264,13 +268,15 @@ constexpr OptionSpec kTable[] = {
         .Unit("alpha", "0.2")
         .Needs("!evaluate-only"),
     Now("augment-flip", kDataset, kBool, &O::augment_flip,
-        "mirror training images left to right, at random"),
+        "mirror training images left to right, at random")
+        .Needs("!evaluate-only"),
     Now("augment-flip-prob", kDataset, kReal, &O::augment_flip_prob,
         "probability with which --augment-flip mirrors an image", kFactor)
         .Unit("probability", "0.25")
         .Needs("augment-flip"),
     Now("augment-crop", kDataset, kBool, &O::augment_crop,
-        "keep a random window of training images, moved to a random place"),
+        "keep a random window of training images, moved to a random place")
+        .Needs("!evaluate-only"),
     Now("augment-crop-size", kDataset, kInt, &O::augment_crop_size,
         "side of the window that --augment-crop keeps", kSideRange)
         .Unit("pixels", "24")
@@ -422,16 +428,19 @@ constexpr OptionSpec kTable[] = {
         "may be listed after it",
         kLossesAndMetrics)
         .Means(meanings::kLossesAndMetrics)
-        .Example("binary_cross_entropy"),
+        .Example("binary_cross_entropy")
+        .Always(),
     Now("label-smoothing", kOptimizer, kReal, &O::label_smoothing,
         "share of the target that categorical_cross_entropy spreads over all classes", kBelow1)
         .Unit("share", "0.1")
-        .Needs("loss-func=categorical_cross_entropy"),
+        .Needs("loss-func=categorical_cross_entropy")
+        .Always(),
     Now("metrics", kOptimizer, kWords, &O::metrics,
         "metrics to compute besides the loss; if not given, those that suit the data; any of:",
         kMetrics)
         .Means(meanings::kMetrics)
-        .Example("categorical_accuracy,f1_score"),
+        .Example("categorical_accuracy,f1_score")
+        .Always(),
 
     Now("schedulers", kSchedulers, kWords, &O::schedulers,
         "rules that change the learning rate, end the run or save, applied in this order; if not "
@@ -548,7 +557,7 @@ constexpr OptionSpec kTable[] = {
         .Needs("parallel=data"),
     Now("use-blocking-mpi", kParallel, kBool, &O::use_blocking_mpi,
         "exchange gradients after the backward pass; False: during it, which is faster")
-        .Needs("parallel=data !encryption=tenseal"),
+        .Needs("parallel=data !encryption=tenseal !evaluate-only"),
     Now("use-mpi-buffers", kParallel, kWord, &O::use_mpi_buffers,
         "let MPI add the gradients; False: each rank adds them itself, in the order of ranks",
         "False,True")
@@ -557,14 +566,14 @@ constexpr OptionSpec kTable[] = {
     Now("gradient-compression", kParallel, kWord, &O::gradient_compression,
         "numbers that gradients are exchanged in; they are added up in float32", "none,fp16,bf16")
         .Means(meanings::kGradientCompression)
-        .Needs("parallel=data"),
+        .Needs("parallel=data !evaluate-only"),
     Now("comm-bucket-mb", kParallel, kText, &O::comm_bucket_mb,
         "size of the buckets in which gradients are exchanged; auto: chosen by timing the first "
         "steps")
         .Unit("MiB")
         .Means(meanings::kCommBucket)
         .Example("16")
-        .Needs("parallel=data"),
+        .Needs("parallel=data !evaluate-only"),
     Now("comm-timeout", kParallel, kReal, &O::comm_timeout,
         "how long a rank waits for the others, or a client for the aggregator, before it gives up",
         kSeconds)
@@ -738,16 +747,17 @@ constexpr OptionSpec kTable[] = {
 };
 
 struct GroupText {
-  std::string_view name, title;
+  std::string_view name, title, needs = {};
 };
+constexpr std::string_view kTraining = "!evaluate-only";
 constexpr GroupText kGroups[kOptionGroups] = {
     {"model", "Model and run"},
-    {"synchronisation", "Synchronisation of ranks"},
+    {"synchronisation", "Synchronisation of ranks", kTraining},
     {"dataset", "Data set"},
     {"optimisation", "Optimisation"},
     {"convolution", "Convolution"},
-    {"optimizer", "Optimizer, loss and metrics"},
-    {"schedulers", "Learning-rate schedulers"},
+    {"optimizer", "Optimizer, loss and metrics", kTraining},
+    {"schedulers", "Learning-rate schedulers", kTraining},
     {"parallel", "Parallel and devices"},
     {"encryption", "Encryption"},
     {"tracing", "Tracing and profiling"},
@@ -758,6 +768,7 @@ constexpr GroupText kGroups[kOptionGroups] = {
 
 std::string_view Name(OptionGroup group) { return kGroups[static_cast<int>(group)].name; }
 std::string_view Title(OptionGroup group) { return kGroups[static_cast<int>(group)].title; }
+std::string_view NeedsOf(OptionGroup group) { return kGroups[static_cast<int>(group)].needs; }
 
 std::span<const OptionSpec> OptionTable() { return kTable; }
 

@@ -14,6 +14,8 @@ namespace dtnn {
 // The word of `--help=WORD`, and the heading above the group's options.
 std::string_view Name(OptionGroup group);
 std::string_view Title(OptionGroup group);
+// What its options have no effect without, except those that say otherwise (OptionSpec::Always).
+std::string_view NeedsOf(OptionGroup group);
 
 std::span<const OptionSpec> OptionTable();
 const OptionSpec* FindOption(std::string_view name);

@@ -159,7 +159,12 @@ TEST(ParserTest, HelpAndListsNeedNothingElse) {
   EXPECT_EQ(action({"--dataset", "list"}), Action::kListDatasets);
   EXPECT_EQ(action({"--augment=list"}), Action::kListTransforms);
   EXPECT_EQ(action({"--conv-direct-method=list"}), Action::kListDirectMethods);
-  EXPECT_EQ(ParseFlags(Arguments{"--help=optimizer"})->help_topic, "optimizer");
+  for (const Arguments& arguments :
+       {Arguments{"--help=optimizer"}, Arguments{"--help", "optimizer"},
+        Arguments{"-h", "optimizer"}}) {
+    EXPECT_EQ(ParseFlags(arguments)->help_topic, "optimizer");
+  }
+  EXPECT_EQ(ParseFlags(Arguments{"--help", "--model=vgg16"})->help_topic, "");
   EXPECT_FALSE(ParseFlags(Arguments{"--bad", "--help"}).ok());
 }
 

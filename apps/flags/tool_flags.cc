@@ -15,6 +15,7 @@ OptionSpec LikeLauncher(std::string_view name, OptionField field, std::string_vi
   OptionSpec spec = *FindOption(name);
   spec.field = field;
   spec.needs = {};
+  spec.needs_of_group = false;
   if (!help.empty()) spec.help = help;
   return spec;
 }

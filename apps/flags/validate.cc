@@ -413,6 +413,26 @@ absl::Status CheckTogether(const Options& options) {
   return absl::OkStatus();
 }
 
+// The options that have none, by reason.
+std::vector<std::string> WithoutEffect(const Options& options) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
+  for (const OptionSpec& spec : OptionTable()) {
+    if (!options.given.contains(spec.name) || IsOffAnyway(spec, options)) continue;
+    for (const std::string& reason : UnmetNeeds(spec, options)) {
+      auto known =
+          std::ranges::find(reasons, reason, [](const auto& entry) { return entry.first; });
+      if (known == reasons.end()) known = reasons.insert(known, {reason, {}});
+      known->second.push_back(StrCat("--", spec.name));
+    }
+  }
+  std::vector<std::string> lines;
+  for (const auto& [reason, names] : reasons) {
+    lines.push_back(StrCat(absl::StrJoin(names, ", "), names.size() == 1 ? " has" : " have",
+                           " no effect ", reason));
+  }
+  return lines;
+}
+
 void Warn(const Options& options, std::vector<std::string>& warnings) {
   const GivenOptions& given = options.given;
   if (options.evaluate_only && options.weights_and_bias_filename.empty()) {
@@ -420,12 +440,7 @@ void Warn(const Options& options, std::vector<std::string>& warnings) {
         "--evaluate-only: tests a network with random weights; load trained ones with "
         "--weights-and-bias-filename");
   }
-  for (const OptionSpec& spec : OptionTable()) {
-    if (!given.contains(spec.name)) continue;
-    for (const std::string& reason : UnmetNeeds(spec, options)) {
-      warnings.push_back(StrCat("--", spec.name, " has no effect ", reason));
-    }
-  }
+  for (std::string& warning : WithoutEffect(options)) warnings.push_back(std::move(warning));
   if (options.dataset_percentage >= 5) {  // who wants all data so often gives more epochs
     const std::string share = FormatValue(options.dataset_percentage);
     warnings.push_back(StrCat("--dataset-percentage=", share,

@@ -1,5 +1,11 @@
 #include "apps/flags/validate.h"
 
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "apps/flags/option_needs.h"
+#include "apps/flags/option_table.h"
 #include "apps/flags/parser.h"
 #include "comm/job/exit_code.h"
 #include "gmock/gmock.h"
@@ -91,7 +97,128 @@ TEST(ValidateTest, SettingsWithoutEffectAreWarnedOf) {
   ASSERT_EQ(Parse(encrypted)->warnings.size(), 1u);
   EXPECT_THAT(Parse(encrypted)->warnings[0],
               ::testing::HasSubstr("--encryption-security-level=0: nobody checks"));
-  EXPECT_EQ(Parse({"--evaluate-only", "--num-epochs=3"})->warnings.size(), 2u);
+}
+
+TEST(ValidateTest, WhatHasNoEffectForOneReasonIsOneLine) {
+  const Arguments warnings =
+      Parse({"--evaluate-only", "--optimizer=adam", "--learning-rate=0.1", "--history-file=h.csv"})
+          ->warnings;
+  ASSERT_EQ(warnings.size(), 2u);
+  EXPECT_EQ(warnings[1],
+            "--history-file, --optimizer, --learning-rate have no effect with --evaluate-only");
+}
+
+// Old scripts give every option that there is.
+TEST(ValidateTest, WhatIsOffAnywayIsNotWarnedOf) {
+  EXPECT_EQ(Parse({"--tracing=False", "--encryption=None", "--profile=False", "--dp-noise=0",
+                   "--use-mpi-buffers=None", "--enable-nccl=False", "--optimizer-nesterov=False"})
+                ->warnings,
+            Arguments{});
+  // On by default, so that off would be a change.
+  EXPECT_EQ(Parse({"--shared-storage=False"})->warnings,
+            Arguments{"--shared-storage has no effect with --parallel=sequential"});
+  EXPECT_EQ(Parse({"--use-mpi-buffers=False"})->warnings,
+            Arguments{"--use-mpi-buffers has no effect with --parallel=sequential"});
+}
+
+// Each option either counts in a run that only tests, and stands here, or is warned of.
+TEST(ValidateTest, OptionsOfTrainingAreWarnedOfWhereARunOnlyTests) {
+  const std::set<std::string_view> counts = {"model",
+                                             "batch-size",
+                                             "global-batch-size",
+                                             "dtype",
+                                             "evaluate",
+                                             "evaluate-only",
+                                             "weights-and-bias-filename",
+                                             "weights-format",
+                                             "weights-partial",
+                                             "save-model",
+                                             "checkpoint-dir",  // refused
+                                             "checkpoint-freq",
+                                             "checkpoint-steps",
+                                             "dp-clip",
+                                             "dp-noise",
+                                             "dp-delta",
+                                             "resume",  // refused
+                                             "tensor-format",
+                                             "random-seed",
+                                             "shared-storage",
+                                             "dataset",
+                                             "dataset-path",
+                                             "dataset-train-path",
+                                             "dataset-test-path",
+                                             "archive-format",
+                                             "dataset-lang",
+                                             "dataset-lang2",
+                                             "synthetic-train-samples",
+                                             "synthetic-test-samples",
+                                             "synthetic-input-shape",
+                                             "synthetic-output-shape",
+                                             "synthetic-pattern",
+                                             "dataset-percentage",
+                                             "transform-crop",
+                                             "transform-crop-perc",
+                                             "transform-resize",
+                                             "transform-resize-size",
+                                             "normalize",
+                                             "normalize-offset",
+                                             "normalize-scale",
+                                             "standardize",
+                                             "use-synthetic-data",
+                                             "loader-threads",
+                                             "enable-best-of",
+                                             "enable-memory-cache",
+                                             "enable-fused-bn-relu",
+                                             "enable-fused-conv-relu",
+                                             "enable-fused-conv-bn",
+                                             "enable-fused-conv-bn-relu",
+                                             "conv-variant",
+                                             "best-of-file",
+                                             "conv-direct-method",
+                                             "conv-direct-methods-for-best-of",
+                                             "loss-func",
+                                             "label-smoothing",
+                                             "metrics",
+                                             "parallel",
+                                             "server",
+                                             "client-name",
+                                             "transport",
+                                             "rendezvous",
+                                             "elastic",
+                                             "use-mpi-buffers",
+                                             "comm-timeout",
+                                             "enable-gpu",
+                                             "gpu-device",
+                                             "math-mode",
+                                             "enable-gpudirect",
+                                             "enable-nccl",
+                                             "enable-cuda-graphs",
+                                             "enable-cudnn-auto-conv-alg",
+                                             "cudnn-plans",
+                                             "encryption",
+                                             "encryption-poly-degree",
+                                             "encryption-global-scale",
+                                             "encryption-security-level",
+                                             "encryption-key-file",
+                                             "tracing",
+                                             "tracer-output",
+                                             "dry-run",
+                                             "force",
+                                             "quiet",
+                                             "progress",
+                                             "verbose"};
+  Options options;
+  options.evaluate_only = true;
+  for (const OptionSpec& spec : OptionTable()) {
+    const std::vector<std::string> reasons = UnmetNeeds(spec, options);
+    const bool warned = std::ranges::count(reasons, "with --evaluate-only") > 0;
+    // Or an option that needs another one which is warned of.
+    const bool through = std::ranges::any_of(OptionTable(), [&](const OptionSpec& other) {
+      return (NeedsOption(spec, other.name) || spec.needs.find(other.name) != spec.needs.npos) &&
+             std::ranges::count(UnmetNeeds(other, options), "with --evaluate-only") > 0;
+    });
+    EXPECT_EQ(warned || through, !counts.contains(spec.name)) << spec.name;
+  }
 }
 
 TEST(ValidateTest, SchedulersWatchTheLossUnlessToldOtherwise) {
