@@ -4,6 +4,7 @@
 
 #include "apps/flags/option_table.h"
 #include "apps/flags/value.h"
+#include "comm/launch_place.h"
 #include "tensor/text/str_cat.h"
 
 namespace dtnn {
@@ -26,14 +27,34 @@ std::string ShellWord(std::string_view text) {
   return word + "'";
 }
 
-std::string CommandLineOf(const Options& options, int ranks, std::string_view separator) {
-  std::string line = "benchmark";
-  if (ranks > 1) {
-    line = options.transport == "tcp" ? StrCat("launch -n ", ranks, " -- benchmark")
-                                      : StrCat("mpirun -np ", ranks, " benchmark");
+namespace {
+
+// The ranks of a job find each other by what starts them, and not by their own options.
+constexpr std::string_view kLaunchers[] = {"transport", "rendezvous", "elastic"};
+
+std::string Launcher(const Options& options, int ranks) {
+  if (ranks == 1) return "";
+  const Transport transport = TransportOf(options.transport);
+  if (options.transport == "auto" || transport == Transport::kMpi) {
+    return StrCat("mpirun -np ", ranks, " ");
   }
+  std::string line = StrCat("launch -n ", ranks, " ");
+  if (transport != Transport::kTcp) StrAppend(&line, "--transport=", Name(transport), " ");
+  if (options.given.contains("rendezvous")) {
+    StrAppend(&line, "--rendezvous=", ShellWord(options.rendezvous), " ");
+  }
+  if (!options.elastic.empty()) StrAppend(&line, "--elastic=", options.elastic, " ");
+  return line + "-- ";
+}
+
+}  // namespace
+
+std::string CommandLineOf(const Options& options, int ranks, std::string_view separator) {
+  const bool of_job = options.parallel == "data";
+  std::string line = StrCat(of_job ? Launcher(options, ranks) : "", "benchmark");
   for (const OptionSpec& spec : OptionTable()) {
     if (!options.given.contains(spec.name)) continue;
+    if (of_job && std::ranges::count(kLaunchers, spec.name) > 0) continue;
     StrAppend(&line, separator, "--", spec.name, "=", ShellWord(FormatValue(Load(&options, spec))));
   }
   return line;

@@ -13,9 +13,9 @@ namespace dtnn {
 // `text` as one word of a shell's command, in quotes where it needs them.
 std::string ShellWord(std::string_view text);
 
-// "mpirun -np 2 benchmark --model=simplecnn ...", with TCP "launch -n 2 -- benchmark ...": the
-// options that were given, in the order of the table, under their newest names, `separator` before
-// each. One rank needs no launcher.
+// "mpirun -np 2 benchmark --model=simplecnn ...", without MPI "launch -n 2 --transport=grpc --
+// benchmark ...": the options that were given, in the order of the table, under their newest names,
+// `separator` before each. One rank needs no launcher, and neither does a client of a federation.
 std::string CommandLineOf(const Options& options, int ranks, std::string_view separator = " ");
 
 }  // namespace dtnn

@@ -16,10 +16,32 @@ TEST(CommandLineTest, SaysWhatWasGivenUnderNewNames) {
             "benchmark --model=simplecnn --evaluate=False --dataset=mnist "
             "--dataset-path='/my data/it'\\''s' --optimizer-momentum=0.8 "
             "--metrics=categorical_accuracy,categorical_mse");
-  EXPECT_EQ(CommandLineOf(parsed->options, 4), "mpirun -np 4 " + line);
-  Options tcp = parsed->options;
-  tcp.transport = "tcp";
-  EXPECT_EQ(CommandLineOf(tcp, 4), "launch -n 4 -- " + line);
+}
+
+TEST(CommandLineTest, SaysWhatStartsTheRanks) {
+  const auto parsed = ParseFlags(
+      std::vector<std::string>{"--model=simplecnn", "--dataset=mnist", "--parallel=data",
+                               "--transport=tcp", "--rendezvous=node1:61642", "--elastic=2:4"});
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  const std::string line = "benchmark --model=simplecnn --dataset=mnist --parallel=data";
+  Options options = parsed->options;
+  EXPECT_EQ(CommandLineOf(options, 1), line);
+  EXPECT_EQ(CommandLineOf(options, 4),
+            "launch -n 4 --rendezvous=node1:61642 --elastic=2:4 -- " + line);
+  options.given.erase("rendezvous");
+  options.elastic.clear();
+  for (const auto& [transport, launcher] :
+       {std::pair("auto", "mpirun -np 4 "), std::pair("mpi", "mpirun -np 4 "),
+        std::pair("tcp", "launch -n 4 -- "), std::pair("grpc", "launch -n 4 --transport=grpc -- "),
+        std::pair("mqtt", "launch -n 4 --transport=mqtt -- ")}) {
+    options.transport = transport;
+    EXPECT_EQ(CommandLineOf(options, 4), launcher + line);
+  }
+  options.parallel = "federated";
+  options.transport = "grpc";
+  options.given.erase("elastic");
+  EXPECT_EQ(CommandLineOf(options, 1),
+            "benchmark --model=simplecnn --dataset=mnist --parallel=federated --transport=grpc");
 }
 
 TEST(CommandLineTest, WordsForTheShellAreQuotedWhereNeeded) {

@@ -1,8 +1,5 @@
 #include "apps/printing/memory_table.h"
 
-#include <utility>
-#include <vector>
-
 #include "absl/strings/str_format.h"
 #include "models/graph/table.h"
 #include "tensor/text/str_cat.h"
@@ -10,9 +7,7 @@
 namespace dtnn {
 namespace {
 
-using Rows = std::vector<std::pair<std::string, double>>;
-
-std::string Format(const Rows& rows) {
+std::string Format(const NamedBytes& rows) {
   std::string text;
   for (const auto& [name, bytes] : rows) {
     absl::StrAppendFormat(&text, "  %-29s: %s\n", name, FormatBytes(bytes));
@@ -36,7 +31,7 @@ std::string FormatMemory(const Graph& graph, DType dtype, const PlanMemory& plan
   const double trainable =
       optimizer == nullptr ? 0 : double(graph.num_trainable_parameters()) * element;
   const double slots = optimizer == nullptr ? 0 : trainable * optimizer->slots();
-  Rows rows = {
+  NamedBytes rows = {
       {"parameters", values},
       {"gradients of the parameters", trainable},
       {"optimizer", slots},
@@ -57,6 +52,12 @@ std::string FormatPlanMemory(const PlanMemory& plan) {
                  {"workspace", double(plan.workspace)},
                  {"kept by layers", double(plan.kept)},
                  {"all", double(plan.total())}});
+}
+
+std::string FormatOtherMemory(const NamedBytes& others, double all) {
+  NamedBytes rows = others;
+  rows.emplace_back("all of the run", all);
+  return Format(rows);
 }
 
 }  // namespace dtnn

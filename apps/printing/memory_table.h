@@ -5,6 +5,8 @@
 #define DTNN_APPS_PRINTING_MEMORY_TABLE_H_
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "models/graph/graph.h"
 #include "models/plan/plan_layout.h"
@@ -12,6 +14,9 @@
 #include "tensor/dtype.h"
 
 namespace dtnn {
+
+// What takes how much.
+using NamedBytes = std::vector<std::pair<std::string, double>>;
 
 // Of the parameters, their gradients, and what the optimizer keeps for them. `optimizer`: null for
 // a run that only tests, which has the parameters alone.
@@ -23,6 +28,9 @@ std::string FormatMemory(const Graph& graph, DType dtype, const PlanMemory& plan
 
 // Only what a plan for testing takes, beside a training plan that shares the parameters.
 std::string FormatPlanMemory(const PlanMemory& plan);
+
+// What a run holds besides, and `all`, of this and all that is above.
+std::string FormatOtherMemory(const NamedBytes& others, double all);
 
 }  // namespace dtnn
 

@@ -68,7 +68,8 @@ absl::Status PerformanceCounter::OnBatchBegin(const Pass& /*pass*/) {
 absl::Status PerformanceCounter::OnBatchEnd(const Pass& pass) {
   Totals* const totals = TotalsOf(pass);
   if (totals == nullptr) return absl::OkStatus();
-  seconds_.push_back(meters_.seconds() - begin_);
+  end_ = meters_.seconds();
+  seconds_.push_back(end_ - begin_);
   const double memory = meters_.mebibytes();
   ++totals->batches;
   totals->seconds += seconds_.back();
@@ -83,6 +84,10 @@ absl::Status PerformanceCounter::OnPassEnd(const Pass& pass) {
   if (totals == nullptr) return absl::OkStatus();
   ++totals->passes;
   totals->estimate += EstimateFromLastHalf(seconds_);
+  if (pass.kind != Pass::Kind::kTest || seconds_.empty()) return absl::OkStatus();
+  const double waited = meters_.seconds() - end_;
+  totals->seconds += waited;
+  totals->estimate += waited;
   return absl::OkStatus();
 }
 

@@ -2,7 +2,9 @@
 //
 // The time is that of the steps alone, without waiting for data. An estimate leaves out what only
 // the first batches of an epoch pay for: the time of the second half of its batches, times all
-// batches over those of the half. Batches of validation count neither as training nor as testing.
+// batches over those of the half. Ranks do not wait for each other in the steps of a test; so that
+// the samples of all of them count, its time is that until the last one is done. Batches of
+// validation count neither as training nor as testing.
 
 #ifndef DTNN_APPS_PRINTING_PERFORMANCE_COUNTER_H_
 #define DTNN_APPS_PRINTING_PERFORMANCE_COUNTER_H_
@@ -49,7 +51,7 @@ class PerformanceCounter : public Callback {
   const Meters meters_;
   Totals training_, testing_;
   std::vector<double> seconds_;  // of each batch of the pass that is under way
-  double begin_ = 0;             // of its batch
+  double begin_ = 0, end_ = 0;   // of its batch
   int64_t done_ = 0;             // of its samples
 };
 

@@ -8,7 +8,8 @@ namespace {
 class PerformanceCounterTest : public ::testing::Test {
  protected:
   // Batches of 10 samples that take so many seconds each, and one to wait for each.
-  void RunPass(Pass::Kind kind, const std::vector<double>& seconds, int64_t done_before = 0) {
+  void RunPass(Pass::Kind kind, const std::vector<double>& seconds, int64_t done_before = 0,
+               double others = 0) {
     Pass pass{.kind = kind, .steps = int64_t(seconds.size()), .done = done_before};
     ASSERT_TRUE(counter_.OnPassBegin(pass).ok());
     for (const double batch : seconds) {
@@ -20,6 +21,7 @@ class PerformanceCounterTest : public ::testing::Test {
       pass.done += 10;
       ASSERT_TRUE(counter_.OnBatchEnd(pass).ok());
     }
+    now_ += others;  // until the last rank is done
     ASSERT_TRUE(counter_.OnPassEnd(pass).ok());
   }
 
@@ -66,6 +68,18 @@ TEST_F(PerformanceCounterTest, SamplesOfAnEpochThatWasBegunBeforeDoNotCount) {
   EXPECT_NE(counter_.Report().find("Training throughput (from model): 10.0000 samples/s"),
             std::string::npos)
       << counter_.Report();
+}
+
+TEST_F(PerformanceCounterTest, ATestTakesAsLongAsTheLastRank) {
+  RunPass(Pass::Kind::kTest, {1, 1}, 0, /*others=*/6);
+  RunPass(Pass::Kind::kTraining, {1, 1}, 0, /*others=*/6);  // whose steps wait for each other
+  const std::string report = counter_.Report();
+  for (const char* const line : {"Testing throughput (from model): 2.5000 samples/s",
+                                 "Testing throughput (estimated from the last half of each epoch): "
+                                 "2.5000 samples/s",
+                                 "Training throughput (from model): 10.0000 samples/s"}) {
+    EXPECT_NE(report.find(line), std::string::npos) << report;
+  }
 }
 
 TEST_F(PerformanceCounterTest, NothingIsSaidOfNothing) {

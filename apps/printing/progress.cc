@@ -88,7 +88,8 @@ void AppendNumbers(const ProgressState& state, const Parts& parts, std::string& 
   }
   if (parts.percentage) out += '[';
   const size_t begin = out.size();
-  const double rate = state.done > 0 && state.elapsed > 0 ? state.done / state.elapsed : 0;
+  const int64_t done = state.done - state.done_before;
+  const double rate = done > 0 && state.elapsed > 0 ? double(done) / state.elapsed : 0;
   if (parts.times) {
     AppendDuration(state.elapsed, out);
     out += '<';
@@ -210,12 +211,14 @@ std::string EpochDescription(int64_t epoch, int64_t epochs) {
 }
 
 ProgressBar::ProgressBar(std::string description, int64_t total, const Display& display,
-                         std::ostream& out, Clock clock)
+                         std::ostream& out, Clock clock, int64_t done_before)
     : description_(std::move(description)),
       display_(display),
       out_(out),
       clock_(clock ? std::move(clock) : [watch = Stopwatch()] { return watch.seconds(); }),
-      total_(total) {
+      total_(total),
+      done_before_(done_before),
+      done_(done_before) {
   metrics_.reserve(512);
   line_.reserve(1024);
   start_ = advanced_ = drawn_ = clock_();
@@ -252,7 +255,8 @@ void ProgressBar::Draw(Metrics metrics, bool final) {
                   .total = total_,
                   .elapsed = advanced_ - start_,
                   .metrics = metrics_,
-                  .run_left = final ? -1 : run_left_},
+                  .run_left = final ? -1 : run_left_,
+                  .done_before = done_before_},
                  display_, /*cut=*/!final, line_);
   if (display_.live) line_ += "\x1b[K";  // what a longer line left there
   out_ << line_ << std::flush;

@@ -50,6 +50,7 @@ struct ProgressState {
   double elapsed = 0;             // seconds
   std::string_view metrics = {};  // "cce: 0.9134411, acc: 74.20%"
   double run_left = -1;           // seconds; negative: not known
+  int64_t done_before = 0;        // of `done`, by a run that this one continues: not in `elapsed`
 };
 
 // The line, without line end: 110 columns, or as many as its text and ten columns of bar need. On a
@@ -69,8 +70,9 @@ class ProgressBar {
   using Clock = std::function<double()>;                  // seconds, never backwards
   using Metrics = absl::FunctionRef<void(std::string&)>;  // appends the text of the metrics
 
+  // `done_before`: samples of `total` that were done before, which do not count for the rate.
   ProgressBar(std::string description, int64_t total, const Display& display, std::ostream& out,
-              Clock clock = nullptr);
+              Clock clock = nullptr, int64_t done_before = 0);
   ~ProgressBar();  // leaves the cursor on a fresh line
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
@@ -90,7 +92,8 @@ class ProgressBar {
   std::ostream& out_;
   const Clock clock_;
   const int64_t total_;
-  int64_t done_ = 0;
+  const int64_t done_before_;
+  int64_t done_;
   double start_ = 0, advanced_ = 0, drawn_ = 0, run_left_ = -1;
   bool finished_ = false;
   std::string metrics_, line_;

@@ -47,8 +47,8 @@ absl::Status ProgressCallback::OnPassBegin(const Pass& pass) {
   }
   bar_.emplace(
       pass.kind == Pass::Kind::kTest ? "Testing" : EpochDescription(pass.epoch + 1, pass.epochs),
-      pass.samples, options_.display, out_, options_.clock);
-  shown_ = 0;
+      pass.samples, options_.display, out_, options_.clock, pass.done);
+  shown_ = pass.done;
   return absl::OkStatus();
 }
 
@@ -66,6 +66,8 @@ absl::Status ProgressCallback::OnBatchEnd(const Pass& pass) {
 
 absl::Status ProgressCallback::OnPassEnd(const Pass& pass) {
   if (pass.kind != Pass::Kind::kTest) return absl::OkStatus();
+  // Other ranks, which no step of a test waits for, are done only now.
+  bar_->Advance(0, [](std::string&) {});
   bar_->Finish([&](std::string& line) { line += pass.averages->Format("test_"); });
   bar_.reset();
   out_ << pass.averages->Report("test_") << std::flush;

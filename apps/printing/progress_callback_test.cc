@@ -47,6 +47,21 @@ TEST_F(ProgressCallbackTest, MatricesStandBelowTheirEpoch) {
   EXPECT_NE(text.find("\nval_multiclass_confusion_matrix", matrix), text.npos) << text;
 }
 
+// Rank 0 is done with its share after a second, the last rank after four.
+TEST_F(ProgressCallbackTest, ATestTakesAsLongAsTheLastRank) {
+  double now = 5;
+  ProgressCallback progress({.clock = [&] { return now; }}, out_);
+  const MetricAverages averages = Some({});
+  Pass pass{.kind = Pass::Kind::kTest, .samples = 100, .averages = &averages};
+  ASSERT_TRUE(progress.OnPassBegin(pass).ok());
+  now += 1;
+  pass.done = 100;
+  ASSERT_TRUE(progress.OnBatchEnd(pass).ok());
+  now += 3;
+  ASSERT_TRUE(progress.OnPassEnd(pass).ok());
+  EXPECT_THAT(out_.str(), HasSubstr("100/100 [00:04<00:00, 25.00 samples/s, "));
+}
+
 // Epochs of 100 samples that take 10 seconds and 2 for what comes after.
 TEST_F(ProgressCallbackTest, TheBarSaysWhatTheRunWillTakeYet) {
   double now = 5;
@@ -70,7 +85,7 @@ TEST_F(ProgressCallbackTest, TheBarSaysWhatTheRunWillTakeYet) {
     EXPECT_TRUE(found) << text << "\n" << out_.str();
   };
   epoch(0, 50);                                    // interrupted before
-  drawn("75/100 [00:02<00:01, run 00:23 left, ");  // 25 + 2 * 100 samples of 0.1 s each
+  drawn("75/100 [00:02<00:03, run 00:23 left, ");  // 25 + 2 * 100 samples of 0.1 s each
   out_.str("");
   epoch(1, 0);
   drawn(

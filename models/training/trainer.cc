@@ -131,10 +131,9 @@ absl::Status Trainer::RunPass(Loader& loader, Pass& pass, MetricAverages& averag
   pass.step = before + step;
   pass.done = shares.SamplesBefore(step);
   if (training) {
-    totals_.training_samples = pass.samples;
+    totals_.epoch_samples = pass.samples;
     engine_->BeginPass(shares, step, pass.epoch * pass.steps + before);
   }
-  if (pass.kind == Pass::Kind::kValidation) totals_.validation_samples = pass.samples;
   for (Callback* callback : callbacks) DTNN_RETURN_IF_ERROR(callback->OnPassBegin(pass));
   loader.StartEpoch(pass.epoch, step);
   while (pass.step < pass.steps) {
@@ -142,7 +141,9 @@ absl::Status Trainer::RunPass(Loader& loader, Pass& pass, MetricAverages& averag
     for (Callback* callback : callbacks) DTNN_RETURN_IF_ERROR(callback->OnBatchBegin(pass));
     DTNN_RETURN_IF_ERROR(RunBatch(batch, pass, averages));
     ++pass.step;
-    pass.done = shares.SamplesBefore(++step);
+    const int64_t done = std::exchange(pass.done, shares.SamplesBefore(++step));
+    if (training) totals_.training_samples += pass.done - done;
+    if (pass.kind == Pass::Kind::kValidation) totals_.validation_samples += pass.done - done;
     if (!training && batch != nullptr) {
       pass.batch = batch;
       pass.predictions = &engine_->predictions();

@@ -29,8 +29,9 @@ namespace dtnn {
 
 // Totals over the passes of Train.
 struct PassTotals {
-  // Samples of an epoch, over all ranks; as of the last passes.
-  int64_t training_samples = 0, validation_samples = 0;
+  // Samples done in these passes, over all ranks: of an epoch that an interrupted run had begun,
+  // only those since. And those of a whole epoch of training, as of the last one.
+  int64_t training_samples = 0, validation_samples = 0, epoch_samples = 0;
   // The time of training passes so far, including callbacks during a pass, but neither validation
   // nor what happens between passes; and the part of it in which this rank only waited for others
   // (Communicator::waited_seconds).

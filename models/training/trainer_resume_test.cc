@@ -71,6 +71,10 @@ TEST(TrainerResumeTest, ARunThatIsStoppedAndRestoredGivesTheSameBits) {
       EXPECT_EQ(losses, whole.record.losses) << "stopped in epoch " << epoch << ", step " << step;
       EXPECT_EQ(Values(second.store->all_values()), Values(whole.store->all_values()));
       EXPECT_EQ(second.trainer->steps_done(), whole.trainer->steps_done());
+      EXPECT_EQ(
+          first.trainer->totals().training_samples + second.trainer->totals().training_samples,
+          whole.trainer->totals().training_samples)
+          << "each sample counts where it was done";
     }
   }
 }

@@ -362,8 +362,9 @@ TEST(TrainerSyncTest, RunningStatisticsAndMetricsAreThoseOfAllRanks) {
       DTNN_RETURN_IF_ERROR(trainer->Train(*training, validation.get(), 2, callbacks));
       statistics[size_t(rank)] = watch.epochs;
       values[size_t(rank)] = Values(store->all_values());
-      EXPECT_EQ(trainer->totals().training_samples, 36) << "all ranks'";
-      EXPECT_EQ(trainer->totals().validation_samples, 36) << "all ranks'";
+      EXPECT_EQ(trainer->totals().training_samples, 2 * 36) << "all ranks', of two epochs";
+      EXPECT_EQ(trainer->totals().validation_samples, 2 * 36) << "all ranks', of two epochs";
+      EXPECT_EQ(trainer->totals().epoch_samples, 36);
       DTNN_ASSIGN_OR_RETURN(const MetricAverages averages, trainer->Evaluate(*validation, {}));
       EXPECT_EQ(averages.samples(), 36);
       metric_set[size_t(rank)] = averages.ToDoubles();
