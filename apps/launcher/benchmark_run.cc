@@ -30,6 +30,7 @@
 #include "apps/printing/performance_counter.h"
 #include "apps/printing/progress.h"
 #include "apps/printing/progress_callback.h"
+#include "apps/printing/run_speed.h"
 #include "apps/tracing/run_subject.h"
 #include "apps/tracing/run_trace.h"
 #include "apps/tracing/run_writers.h"
@@ -507,7 +508,7 @@ class BenchmarkRun {
       voice_.Tell("**** A scheduler ended this run: there is nothing left to train\n");
     }
     const double seconds = watch.seconds();
-    Report(seconds, trainer_->epochs_done() - before);
+    voice_.out() << FormatRunSpeed(seconds, trainer_->totals()) << writers_.EnergyReport();
     if (run_.communicator != nullptr) {
       DTNN_ASSIGN_OR_RETURN(const std::string exposure,
                             DescribeExposure(*run_.communicator, trainer_->totals().waited_seconds,
@@ -538,20 +539,6 @@ class BenchmarkRun {
                             "; the federation goes on, and takes this client in again when it is "
                             "started again")),
                         ExitCodeOfSignal(signal));
-  }
-
-  void Report(double seconds, int64_t epochs) {
-    // The original's measure: validation samples count as well.
-    const PassTotals& totals = trainer_->totals();
-    const int64_t epoch_samples = totals.training_samples + totals.validation_samples;
-    const double rate = double(epoch_samples * epochs) / seconds;
-    voice_.out() << absl::StrFormat("**** Done...\nTime: %.2f s\nThroughput: %.2f samples/s%s\n",
-                                    seconds, rate,
-                                    totals.validation_samples > 0 ? ", validation included" : "");
-    if (epochs > 0) {
-      voice_.out() << absl::StrFormat("Time per epoch: %5.4f s\n", seconds / double(epochs));
-    }
-    voice_.out() << writers_.EnergyReport();
   }
 
   const Options& given_;

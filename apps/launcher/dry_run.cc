@@ -64,7 +64,9 @@ absl::StatusOr<Graph> MakeGraph(const Options& options,
                                 const std::optional<SavedModel>& initial_model,
                                 const std::optional<DatasetSize>& data, const Loss& loss) {
   if (initial_model) {
-    DTNN_ASSIGN_OR_RETURN(Graph graph, NetworkFor(*initial_model, options, data));
+    const bool known = data && data->outputs > 0;
+    DTNN_ASSIGN_OR_RETURN(Graph graph,
+                          NetworkFor(*initial_model, options, known ? data : std::nullopt));
     return FreezeLayers(options, std::move(graph));
   }
   return MakeModel(options, data, loss);
@@ -85,20 +87,27 @@ absl::Status DryRun(const Options& given, int ranks, std::ostream& out) {
   DTNN_ASSIGN_OR_RETURN(const MetricSet metric_set, MakeMetricSet(options));
   DTNN_ASSIGN_OR_RETURN(const std::shared_ptr<const Optimizer> optimizer, MakeOptimizer(options));
   DTNN_ASSIGN_OR_RETURN(const int64_t batch, BatchSizePerRank(options, ranks));
-  const std::optional<DatasetSize> data = KnownSize(options);
+  const std::optional<DatasetSize> data = KnownSize(options, SampleOf(initial_model));
   DTNN_ASSIGN_OR_RETURN(const Graph graph,
                         MakeGraph(options, initial_model, data, *metric_set.loss));
   const bool trains = !options.evaluate_only;
   const bool tests =
       !trains || options.evaluate || options.test_as_validation || options.validation_split > 0;
+  const bool validates = trains && (options.test_as_validation || options.validation_split > 0);
+  const int loaders = int(trains) + int(validates) + int(!trains || options.evaluate);
   DTNN_ASSIGN_OR_RETURN(
       const RunMemory memory,
       MeasureMemory(options, graph, *metric_set.loss, trains ? optimizer.get() : nullptr, *context,
-                    {.training = trains ? batch : 0, .testing = tests ? batch : 0}));
+                    {.training = trains ? batch : 0,
+                     .testing = tests ? batch : 0,
+                     .ahead = SamplesAhead(batch) * loaders},
+                    ranks));
   out << "**** " << graph.name() << " model...\n" << FormatTable(graph, dtype, Device::Cpu());
-  if (!options.dataset.empty() && !data) {
-    out << "**** The size of the samples of --dataset=" << options.dataset
-        << " depends on its files; these are the network's own sizes\n";
+  if (!options.dataset.empty() && (!data || data->outputs == 0)) {
+    out << "**** The " << (data ? "number of classes" : "size of the samples")
+        << " of --dataset=" << options.dataset << " depends on its files; "
+        << (data ? "this is" : "these are") << " the network's own " << (data ? "number" : "sizes")
+        << "\n";
   }
   out << absl::StrFormat("**** One sample: %d multiply-adds forward\n", graph.multiply_adds());
   if (ranks > 1) out << DescribeRanks(options, ranks, batch, graph);
@@ -111,6 +120,8 @@ absl::Status DryRun(const Options& given, int ranks, std::ostream& out) {
     out << "**** In addition, for testing or validating on such batches:\n"
         << FormatPlanMemory(*memory.testing);
   }
+  out << "**** Besides, apart from the data themselves:\n"
+      << FormatOtherMemory(memory.others, memory.all());
   return absl::OkStatus();
 }
 

@@ -10,10 +10,10 @@
 #include "apps/make/make_trainer_options.h"
 #include "comm/job/exit_code.h"
 #include "data/preprocessing.h"
+#include "models/parameters/weights.h"
 #include "optim/losses/losses.h"
 #include "tensor/errors.h"
 #include "tensor/files/array_file.h"
-#include "tensor/files/atomic_file.h"
 #include "tensor/format.h"
 
 namespace dtnn {
@@ -22,7 +22,7 @@ absl::Status CheckModelFile(const std::string& path) {
   if (path.empty()) return absl::OkStatus();
   const absl::Status named = CheckArrayFileName(path);
   if (!named.ok()) return UsageError("--save-model=", named.message());
-  return WithContext(AtomicFile::Create(path).status(), "--save-model");
+  return WithContext(CheckWeightsOutput(path), "--save-model");
 }
 
 ModelDescription DescribeModel(const Options& options, const Dataset& dataset) {
@@ -43,6 +43,11 @@ absl::StatusOr<SavedModel> ReadModelToRun(const std::string& path) {
   return UsageError("--model: missing, and ", path,
                     " contains parameters only: name their network, such as --model=simplecnn "
                     "(--model=list shows all)");
+}
+
+std::optional<ImageExtents> SampleOf(const std::optional<SavedModel>& model) {
+  if (!model) return std::nullopt;
+  return ExtentsOf(model->graph.input_shape(), model->graph.format());
 }
 
 absl::Status FollowModel(const SavedModel& model, Options& options) {

@@ -28,6 +28,8 @@ ModelDescription DescribeModel(const Options& options, const Dataset& dataset);
 // The model in the file of --weights-and-bias-filename, for a run without --model. A usage error
 // where the file holds parameters only.
 absl::StatusOr<SavedModel> ReadModelToRun(const std::string& path);
+// What its network takes; nothing without a model.
+std::optional<ImageExtents> SampleOf(const std::optional<SavedModel>& model);
 // Options that were not given get the model's values: geometry, format, element type and loss,
 // which its outputs are made for. A usage error where its loss is not one of --loss-func.
 absl::Status FollowModel(const SavedModel& model, Options& options);

@@ -143,7 +143,7 @@ absl::Status LoadData(PreparedRun& run, RunVoice& voice) {
   }
   if (run.dataset == nullptr) {
     voice.Tell(StrCat("**** Loading ", run.options.dataset, " dataset...\n"));
-    DTNN_ASSIGN_OR_RETURN(run.dataset, MakeDataset(run.options));
+    DTNN_ASSIGN_OR_RETURN(run.dataset, MakeDataset(run.options, SampleOf(run.initial_model)));
     for (const std::string& warning : run.dataset->warnings()) voice.Warn(warning);
     DTNN_RETURN_IF_ERROR(FollowClasses(run, voice));
   }
@@ -264,11 +264,14 @@ absl::Status CheckMemoryOfRun(PreparedRun& run) {
     if (*loader == nullptr) continue;
     batches.testing = std::max(batches.testing, (*loader)->max_batch());
   }
+  for (const auto* loader : {&run.loaders.training, &run.loaders.validation, &run.loaders.test}) {
+    if (*loader != nullptr) batches.ahead += SamplesAhead((*loader)->max_batch());
+  }
   DTNN_ASSIGN_OR_RETURN(
       const RunMemory memory,
       MeasureMemory(run.options, run.graph, *run.metric_set.loss,
                     run.options.evaluate_only ? nullptr : run.optimizer.get(), *run.context,
-                    batches, run.best_of ? &*run.best_of : nullptr));
+                    batches, run.ranks, run.best_of ? &*run.best_of : nullptr));
   return CheckMemory(memory, FindAvailableMemory(), PlaceOf(run).node_size);
 }
 

@@ -1,9 +1,12 @@
 #include "apps/launcher/run_memory.h"
 
+#include <algorithm>
 #include <string>
 
+#include "apps/make/make_encryption.h"
 #include "apps/make/make_trainer_options.h"
 #include "apps/printing/memory_table.h"
+#include "data/loading/loader.h"
 #include "models/graph/table.h"
 #include "models/plan/plan.h"
 #include "tensor/status_macros.h"
@@ -12,15 +15,57 @@
 
 namespace dtnn {
 
+namespace {
+
+// What training holds besides its plan, by the options that ask for it.
+NamedBytes OthersOfTraining(const Options& options, const Graph& graph, double element, int ranks) {
+  const double values = double(graph.num_parameters()) * element;
+  const double trainable = double(graph.num_trainable_parameters()) * element;
+  NamedBytes others;
+  // Schedulers hold the best parameters, each its own.
+  for (const char* const keeper : {"early_stopping", "model_checkpoint"}) {
+    const bool keeps = std::ranges::count(options.schedulers, keeper) > 0;
+    if (keeps && options.parallel != "federated") {
+      others.emplace_back(StrCat("best parameters (", keeper, ")"), values);
+    }
+  }
+  if (options.accumulate_steps > 1) others.emplace_back("accumulated gradients", trainable);
+  const bool whole_steps = !options.checkpoint_dir.empty() || !options.elastic.empty();
+  if (whole_steps && values > trainable) {
+    others.emplace_back("statistics of the last step", values - trainable);
+  }
+  if (ranks == 1) return others;
+  if (options.gradient_compression != "none") {  // own halves and those of the others
+    others.emplace_back("gradients as they are exchanged", trainable / element * 2 * 2);
+  } else if (EncryptsSums(options)) {
+    others.emplace_back("gradients as they are exchanged",
+                        2 * ExchangedBytes(options, trainable / element));
+  }
+  if (options.model_sync_freq != 0 || !options.shared_storage) {
+    others.emplace_back("sums of models", trainable);
+  }
+  return others;
+}
+
+}  // namespace
+
+double RunMemory::all_others() const {
+  double bytes = 0;
+  for (const auto& other : others) bytes += other.second;
+  return bytes;
+}
+
 double RunMemory::all() const {
   return parameters + double(training ? training->total() : 0) +
-         double(testing ? testing->total() : 0);
+         double(testing ? testing->total() : 0) + all_others();
 }
+
+int64_t SamplesAhead(int64_t batch) { return batch * (LoaderOptions().prefetch + 1); }
 
 absl::StatusOr<RunMemory> MeasureMemory(const Options& options, const Graph& graph,
                                         const Loss& loss, const Optimizer* optimizer,
                                         DeviceContext& context, const RunBatches& batches,
-                                        BestOf* best_of) {
+                                        int ranks, BestOf* best_of) {
   const DType dtype = ElementTypeOf(options);
   const std::string variant(ConvVariantOf(options));
   RunMemory memory = {.batches = batches, .parameters = ParameterBytes(graph, dtype, optimizer)};
@@ -39,6 +84,13 @@ absl::StatusOr<RunMemory> MeasureMemory(const Options& options, const Graph& gra
                                                          .conv_variant = variant,
                                                          .best_of = best_of,
                                                          .fusions = MakeFusions(options)}));
+  }
+  const double element = double(SizeOf(dtype));
+  if (batches.training > 0) memory.others = OthersOfTraining(options, graph, element, ranks);
+  if (batches.ahead > 0) {
+    memory.others.emplace_back(
+        "batches read ahead",
+        double(batches.ahead) * double(graph.input_shape().NumElements()) * element);
   }
   return memory;
 }
@@ -59,6 +111,9 @@ absl::Status CheckMemory(const RunMemory& memory, const AvailableMemory& availab
   if (memory.testing) {
     StrAppend(&text, trains ? ", the same for testing " : ", activations and workspace ",
               FormatBytes(double(memory.testing->total())));
+  }
+  if (memory.all_others() > 0) {
+    StrAppend(&text, ", copies and buffers ", FormatBytes(memory.all_others()));
   }
   text += ")";
   if (ranks > 1) {

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "apps/flags/options.h"
+#include "apps/printing/memory_table.h"
 #include "kernels/best_of/best_of.h"
 #include "kernels/context.h"
 #include "models/graph/graph.h"
@@ -23,22 +24,30 @@ namespace dtnn {
 // Samples per step; 0: the run does not train or test.
 struct RunBatches {
   int64_t training = 0, testing = 0;
+  int64_t ahead =
+      0;  // samples in the batches of all loaders, which are read before they are needed
 };
 
 struct RunMemory {
   RunBatches batches = {};
   double parameters = 0;  // and their gradients and the optimizer's state
   std::optional<PlanMemory> training = {}, testing = {};  // plans, which share the parameters
+  NamedBytes others = {};                                 // what else the run holds
+
+  double all_others() const;
 
   double all() const;
 };
 
-// `optimizer`: null for a run that only tests. `best_of`: decides for every convolution that it
-// does not know yet, as the plans will; null: they do without.
+// What each of `ranks` ranks takes. `optimizer`: null for a run that only tests. `best_of`: decides
+// for every convolution that it does not know yet, as the plans will; null: they do without.
 absl::StatusOr<RunMemory> MeasureMemory(const Options& options, const Graph& graph,
                                         const Loss& loss, const Optimizer* optimizer,
                                         DeviceContext& context, const RunBatches& batches,
-                                        BestOf* best_of = nullptr);
+                                        int ranks = 1, BestOf* best_of = nullptr);
+
+// Samples that a loader holds whose steps have at most `batch`.
+int64_t SamplesAhead(int64_t batch);
 
 // ResourceExhausted if the `ranks` of this host, each of which needs this much, do not fit; the
 // message says what needs how much, and what to do.

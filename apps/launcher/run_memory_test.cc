@@ -44,6 +44,45 @@ TEST_F(RunMemoryTest, IsThatOfParametersAndPlans) {
   EXPECT_GT(larger.all(), both.all() + 0.5 * double(both.training->total()));
 }
 
+double Bytes(const RunMemory& memory, const std::string& name) {
+  for (const auto& [other, bytes] : memory.others) {
+    if (other == name) return bytes;
+  }
+  return 0;
+}
+
+// Literals: of simplecnn's 101 958 numbers, all trainable, of 784-number samples.
+TEST_F(RunMemoryTest, WhatIsHeldBesidesCounts) {
+  Options options;
+  options.schedulers = {};
+  const auto measure = [&](const RunBatches& batches, int ranks = 1) {
+    return *MeasureMemory(options, graph_, CategoricalCrossEntropy(), &adam_, *context_, batches,
+                          ranks);
+  };
+  const double values = 4 * 101958;
+  EXPECT_EQ(measure({.training = 8}).all_others(), 0);
+  EXPECT_EQ(measure({.training = 8, .ahead = 24}).all_others(), 24 * 784 * 4);
+  options.schedulers = {"warm_up", "early_stopping", "model_checkpoint"};
+  options.accumulate_steps = 3;
+  RunMemory memory = measure({.training = 8});
+  EXPECT_EQ(Bytes(memory, "best parameters (early_stopping)"), values);
+  EXPECT_EQ(Bytes(memory, "best parameters (model_checkpoint)"), values);
+  EXPECT_EQ(Bytes(memory, "accumulated gradients"), values);
+  EXPECT_EQ(memory.all_others(), 3 * values);
+  EXPECT_EQ(memory.all(), memory.parameters + double(memory.training->total()) + 3 * values);
+  EXPECT_EQ(measure({.testing = 8}).all_others(), 0) << "a run that only tests keeps nothing";
+
+  options.schedulers = {};
+  options.accumulate_steps = 1;
+  options.parallel = "data";
+  options.gradient_compression = "fp16";
+  options.model_sync_freq = 10;
+  memory = measure({.training = 8}, 4);
+  EXPECT_EQ(Bytes(memory, "gradients as they are exchanged"), values);  // twice two bytes
+  EXPECT_EQ(Bytes(memory, "sums of models"), values);
+  EXPECT_EQ(measure({.training = 8}, 1).all_others(), 0);
+}
+
 TEST(CheckMemoryTest, WhatFitsPasses) {
   RunMemory memory{.parameters = 3.0 * kMega};
   memory.training = PlanMemory{.arena = 4 * kMega, .workspace = 1 * kMega};
@@ -59,12 +98,15 @@ TEST(CheckMemoryTest, ARefusalSaysWhatTakesHowMuchAndWhatToDo) {
   RunMemory memory{.batches = {.training = 512, .testing = 100}, .parameters = 3.0 * kMega};
   memory.training = PlanMemory{.arena = 4 * kMega, .workspace = 1 * kMega};
   memory.testing = PlanMemory{.arena = 2 * kMega};
+  memory.others = {{"best parameters", 1.0 * kMega}, {"batches read ahead", 1.0 * kMega}};
   EXPECT_EQ(std::string(CheckMemory(memory, {.bytes = 5 * kMega}, 1).message()),
-            "training on batches of 512 samples takes 10.0 MBytes of memory (parameters, gradients "
+            "training on batches of 512 samples takes 12.0 MBytes of memory (parameters, gradients "
             "and optimizer 3.0 MBytes, activations and workspace 5.0 MBytes, the same for testing "
-            "2.0 MBytes), but this machine has 5.0 MBytes left; a smaller --batch-size takes less "
+            "2.0 MBytes, copies and buffers 2.0 MBytes), but this machine has 5.0 MBytes left; a "
+            "smaller --batch-size takes less "
             "(--accumulate-steps makes up for it), --dry-run shows more, --force runs anyway");
   memory.training.reset();
+  memory.others.clear();
   EXPECT_EQ(
       std::string(
           CheckMemory(memory, {.bytes = 5 * kMega, .of = "the control group /g"}, 2).message()),

@@ -31,7 +31,7 @@ absl::Status Decide(PreparedRun& run) {
   const auto decide = [&](const RunBatches& batches) {
     return MeasureMemory(run.options, run.graph, *run.metric_set.loss,
                          run.options.evaluate_only ? nullptr : run.optimizer.get(), *run.context,
-                         batches, &*run.best_of)
+                         batches, run.ranks, &*run.best_of)
         .status();
   };
   const Loaders& loaders = run.loaders;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "comm/job/exit_code.h"
+#include "models/zoo/zoo.h"
 #include "tensor/format.h"
 
 namespace dtnn {
@@ -13,7 +14,16 @@ namespace {
 
 constexpr std::string_view kSynthetic = "synthetic";
 
-OpenDatasetOptions OpenOptions(const Options& options) {
+// Whether a network takes all of ImageNet's 227 x 227 pixels, as few do.
+bool TakesWholeImages(const Options& options, const std::optional<ImageExtents>& network) {
+  constexpr int64_t kWhole = 227;
+  if (network) return network->height == kWhole;
+  const auto& models = ZooModels();
+  const auto model = std::ranges::find(models, options.model, &ModelInfo::name);
+  return model != models.end() && model->data.sample.height == kWhole;
+}
+
+OpenDatasetOptions OpenOptions(const Options& options, const std::optional<ImageExtents>& network) {
   const std::vector<int64_t>& input = options.synthetic_input_shape;
   return {
       .train_path = TrainPath(options),
@@ -22,7 +32,7 @@ OpenDatasetOptions OpenOptions(const Options& options) {
       .test = ReadsTest(options),
       .geometry = {.crop = options.transform_crop ? options.transform_crop_perc : 1,
                    .resize = options.transform_resize ? options.transform_resize_size : 0},
-      .imagenet_whole = options.model.find("alexnet") != std::string::npos,
+      .imagenet_whole = TakesWholeImages(options, network),
       .archive_format = ParseTensorFormat(options.archive_format),  // nullopt for auto
       .synthetic = {.train_samples = options.synthetic_train_samples,
                     .test_samples = options.synthetic_test_samples,
@@ -35,12 +45,14 @@ OpenDatasetOptions OpenOptions(const Options& options) {
 
 }  // namespace
 
-std::optional<DatasetSize> KnownSize(const Options& options) {
-  return KnownSize(options.dataset, OpenOptions(options));
+std::optional<DatasetSize> KnownSize(const Options& options,
+                                     const std::optional<ImageExtents>& network) {
+  return KnownSize(options.dataset, OpenOptions(options, network));
 }
 
-absl::StatusOr<std::shared_ptr<const Dataset>> MakeDataset(const Options& options) {
-  OpenDatasetOptions open = OpenOptions(options);
+absl::StatusOr<std::shared_ptr<const Dataset>> MakeDataset(
+    const Options& options, const std::optional<ImageExtents>& network) {
+  OpenDatasetOptions open = OpenOptions(options, network);
   if (std::ranges::count(DatasetNames(), options.dataset) == 0) {
     return UsageError("--dataset: unknown data set ", options.dataset);
   }
@@ -49,7 +61,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> MakeDataset(const Options& option
   OpenDatasetOptions own = open;
   own.geometry = {};
   const std::optional<DatasetSize> size = KnownSize(options.dataset, own);
-  if (!size) {
+  if (!size || size->train == 0) {
     return UsageError("--use-synthetic-data: the sizes of --dataset=", options.dataset,
                       " depend on its files; use --dataset=synthetic");
   }

@@ -13,12 +13,15 @@
 
 namespace dtnn {
 
-// After cropping and resizing; nullopt where the files decide.
-std::optional<DatasetSize> KnownSize(const Options& options);
+// After cropping and resizing; nullopt where the files decide. `network`: what the network takes,
+// where that is known already; else as --model says.
+std::optional<DatasetSize> KnownSize(const Options& options,
+                                     const std::optional<ImageExtents>& network = {});
 
 // Reads what the run needs: no training data for --evaluate-only, no test data without evaluation.
 // Images are cropped and resized as the options say.
-absl::StatusOr<std::shared_ptr<const Dataset>> MakeDataset(const Options& options);
+absl::StatusOr<std::shared_ptr<const Dataset>> MakeDataset(
+    const Options& options, const std::optional<ImageExtents>& network = {});
 
 }  // namespace dtnn
 

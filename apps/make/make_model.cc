@@ -37,7 +37,7 @@ absl::StatusOr<Graph> MakeModel(const Options& options, const std::optional<Data
   ModelOptions model{.format = FormatOf(options), .final_activation = loss.final_activation()};
   if (data) {
     model.sample = data->sample;
-    model.classes = data->outputs;
+    if (data->outputs > 0) model.classes = data->outputs;
   }
   return MakeModel(options, model);
 }

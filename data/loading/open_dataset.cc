@@ -28,7 +28,8 @@ struct Paths {
 
 struct Row {
   std::string_view name;
-  // No samples: it depends on the files. No extents: those of the images.
+  // No samples: it depends on the files. No extents: those of the images, whose channels are known
+  // where it has a geometry.
   DatasetSize size;
   // Crops and resizes every image itself, as images of any extents must be.
   bool has_geometry;
@@ -73,7 +74,7 @@ constexpr Row kRows[] = {
                              {.format = options.archive_format});
      }},
     {"folder",
-     {},
+     {0, 0, {0, 0, 3}, 0},
      true,
      [](const OpenDatasetOptions& options, const Paths& paths) -> Opened {
        return OpenFolder({.train = paths.train, .test = paths.test, .geometry = options.geometry});
@@ -120,7 +121,11 @@ std::optional<DatasetSize> KnownSize(std::string_view name, const OpenDatasetOpt
   const auto* row = std::ranges::find(kRows, name, &Row::name);
   if (row == std::end(kRows)) return std::nullopt;
   std::optional<DatasetSize> size = OwnSize(*row, options);
-  if (size) size->sample = ExtentsAfter(options.geometry, size->sample);
+  if (size) {
+    size->sample = ExtentsAfter(options.geometry, size->sample);
+  } else if (row->has_geometry && options.geometry.resize > 0) {  // whatever the files hold
+    size = DatasetSize{.sample = ExtentsAfter(options.geometry, row->size.sample)};
+  }
   return size;
 }
 

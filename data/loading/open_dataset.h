@@ -34,7 +34,7 @@ struct OpenDatasetOptions {
 };
 
 // What is known of a data set without its files: how many samples, of which extents, and what a
-// network for them gives.
+// network for them gives. 0: the files decide.
 struct DatasetSize {
   int64_t train = 0, test = 0;
   ImageExtents sample = {};
@@ -43,7 +43,7 @@ struct DatasetSize {
 
 // In the order in which they are documented.
 std::vector<std::string_view> DatasetNames();
-// After crop and resize; nullopt where the files decide, and for an unknown name.
+// After crop and resize; nullopt where the files decide the extents, and for an unknown name.
 std::optional<DatasetSize> KnownSize(std::string_view name, const OpenDatasetOptions& options = {});
 // NotFound, listing the names, for an unknown one; else errors as in the data set's own header.
 absl::StatusOr<std::shared_ptr<const Dataset>> OpenDataset(std::string_view name,

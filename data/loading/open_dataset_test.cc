@@ -56,6 +56,12 @@ TEST(OpenDatasetTest, SizesAreKnownWithoutFiles) {
   EXPECT_EQ(KnownSize("imagenet")->sample.height, 224);
   EXPECT_EQ(KnownSize("imagenet", {.imagenet_whole = true})->sample.height, 227);
   EXPECT_FALSE(KnownSize("folder").has_value());
+  const auto resized = KnownSize("folder", {.geometry = {.crop = 0.5, .resize = 224}});
+  ASSERT_TRUE(resized.has_value());
+  EXPECT_EQ(resized->sample, (ImageExtents{224, 224, 3}));
+  EXPECT_EQ(resized->outputs, 0);
+  // The channels of its images are not known.
+  EXPECT_FALSE(KnownSize("archive", {.geometry = {.resize = 224}}).has_value());
   const OpenDatasetOptions options = {.synthetic = {.train_samples = 7, .classes = 3}};
   EXPECT_EQ(KnownSize("synthetic", options)->train, 7);
   const auto synthetic = *OpenDataset("synthetic", options);

@@ -19,6 +19,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/available_memory.h"
+#include "tensor/files/npz.h"
+#include "tensor/must.h"
+#include "tensor/tensor.h"
 
 namespace dtnn {
 namespace {
@@ -293,7 +296,7 @@ TEST(BenchmarkStateTest, WhatCannotBeWrittenIsRefusedBeforeDataAreLoaded) {
       {"--model-dir=/proc/self", "--model-dir=/proc/self: cannot write models there: "},
       {"--history-file=/proc/self/h.csv", "--history-file: /proc/self/h.csv: "},
       {"--history-file=" + picture,
-       "--history-file: " + picture + ": is not a history file, and would be overwritten"},
+       "--history-file: " + picture + ": is not a history written by DTNN, and would be "},
   };
   for (const auto& c : cases) {
     const Outcome outcome = Launch(std::string(kSmallRun) + c.option);
@@ -302,6 +305,104 @@ TEST(BenchmarkStateTest, WhatCannotBeWrittenIsRefusedBeforeDataAreLoaded) {
     EXPECT_EQ(Lines(outcome.text).size(), 1u) << outcome.text;
   }
   EXPECT_EQ(Contents(picture), before);
+}
+
+// Every option that names a file to write. What there is already may be an output of the same
+// option, which a second run replaces; anything else stays as it is, whatever its name ends in.
+TEST(BenchmarkStateTest, OnlyItsOwnFilesAreWrittenOver) {
+  const std::string folder = NewFolder("outputs");
+  const std::vector<std::pair<std::string, std::string>> outputs = {
+      {"save-model", "m.npz"},      {"save-model", "m.safetensors"}, {"history-file", "h.csv"},
+      {"history-file", "h.jsonl"},  {"history-file", "h.txt"},       {"report", "r.html"},
+      {"tracer-output", "t.json"},  {"tracer-output", "t.prv"},      {"tracer-output", "t.csv"},
+      {"tracer-output", "t{rank}"}, {"profile", "p.json"},           {"profile", "p.csv"},
+      {"best-of-file", "b.txt"},
+  };
+  for (const auto& [option, name] : outputs) {
+    SCOPED_TRACE(option + " " + name);
+    std::string file = folder + "/" + name;
+    std::string run = std::string(kSmallRun) + "--num-epochs=1 --quiet --" + option + "=" + file;
+    if (option == "best-of-file") run += " --enable-best-of";
+    file = file.substr(0, file.find("{rank}")) + (name == "t{rank}" ? "0" : "");
+    for (const char* const time : {"first", "second"}) {
+      const Outcome outcome = Launch(run);
+      EXPECT_EQ(outcome.exit_code, 0) << time << ": " << outcome.text;
+    }
+    const std::string own = Contents(file);
+    EXPECT_FALSE(own.empty());
+    for (const std::string foreign :
+         {"epoch,accuracy,loss\n1,.5,.7\n", "{\"traceEvents\":[]}", "<!DOCTYPE html>\n<p>thesis",
+          "#Paraver (01/01/26 at 10:00):5:1(1):1:1(1:1)\n", "PK\x03\x04 other arrays", "notes\n"}) {
+      std::ofstream(file) << foreign;
+      const Outcome outcome = Launch(run);
+      EXPECT_EQ(outcome.exit_code, 1) << foreign;
+      EXPECT_EQ(outcome.text.find("benchmark: --" + option + ": " + file), 0u) << outcome.text;
+      EXPECT_EQ(Contents(file), foreign);
+    }
+  }
+}
+
+// Each of Paraver's three files may be a user's own.
+TEST(BenchmarkStateTest, FilesBesideATraceAreNotWrittenOverEither) {
+  const std::string folder = NewFolder("beside");
+  const std::string run =
+      std::string(kSmallRun) + "--num-epochs=1 --quiet --tracer-output=" + folder + "/t.prv";
+  for (const char* const name : {"/t.pcf", "/t.row"}) {
+    std::ofstream(folder + name) << "notes";
+    const Outcome outcome = Launch(run);
+    EXPECT_EQ(outcome.exit_code, 1) << outcome.text;
+    EXPECT_EQ(Contents(folder + name), "notes");
+    std::filesystem::remove(folder + name);
+  }
+}
+
+TEST(BenchmarkStateTest, AnArrayFileThatIsNoModelIsNotWrittenOver) {
+  const std::string folder = NewFolder("data_npz");
+  const std::string data = folder + "/data.npz";
+  const Tensor x = Must(Tensor::Zeros(DType::kUint8, Shape{2, 3}));
+  Must(WriteNpz(data, {{"x_train", x}}));
+  const std::string before = Contents(data);
+  const Outcome outcome = Launch(std::string(kSmallRun) + "--save-model=" + data);
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.text;
+  EXPECT_EQ(Contents(data), before);
+}
+
+// The history must not take the place of the log, as what the log's writer has open, nor that of
+// the link; a link to a file that is not there yet leads to the file that is made.
+TEST(BenchmarkStateTest, LinksAreNotWrittenOver) {
+  const std::string folder = NewFolder("links");
+  std::filesystem::create_symlink("/proc/self/fd/1", folder + "/stdout");
+  for (const char* const option : {"history-file", "report", "tracer-output", "profile"}) {
+    std::string link = folder + "/stdout";
+    if (option == std::string("report")) link += ".html";
+    if (option == std::string("profile")) link += ".json";
+    if (!std::filesystem::is_symlink(link)) {
+      std::filesystem::create_symlink("/proc/self/fd/1", link);
+    }
+    const Outcome outcome = Launch(std::string(kSmallRun) + "--num-epochs=3 --quiet --" + option +
+                                   "=" + link + " 2>&1 >" + folder + "/log");
+    EXPECT_EQ(outcome.exit_code, 1) << option;
+    EXPECT_THAT(outcome.text, HasSubstr("which a process has open")) << option;
+    EXPECT_TRUE(std::filesystem::is_symlink(link)) << option;
+  }
+  std::filesystem::create_symlink("later.csv", folder + "/h.csv");
+  const Outcome outcome = Launch(
+      std::string(kSmallRun) + "--num-epochs=3 --schedulers= --history-file=" + folder + "/h.csv");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+  EXPECT_TRUE(std::filesystem::is_symlink(folder + "/h.csv"));
+  EXPECT_EQ(Lines(Contents(folder + "/later.csv")).size(), 4u);
+}
+
+// As `ulimit -f` and some file systems have one: the run says which file did not fit, and keeps
+// what it wrote before.
+TEST(BenchmarkStateTest, AFileBeyondTheLimitOfSizeIsAnErrorThatNamesIt) {
+  const std::string folder = NewFolder("limit");
+  const Outcome outcome =
+      testing::Launch("ulimit -f 8; " + std::string(kProgram),
+                      std::string(kSmallRun) + "--num-epochs=2 --quiet --checkpoint-dir=" + folder);
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr(folder + "/checkpoint-"));
+  EXPECT_THAT(outcome.text, HasSubstr("File too large"));
 }
 
 // On the standard error, whether quiet or not.
@@ -502,6 +603,66 @@ TEST(BenchmarkStateTest, DryRunsCountATestingPlanWhereThereIsOne) {
   EXPECT_THAT(Launch(run).text, Not(HasSubstr("In addition, for testing")));
   EXPECT_THAT(Launch(run + "--evaluate-only").text, Not(HasSubstr("In addition, for testing")));
   EXPECT_THAT(Launch(run + "--evaluate").text, HasSubstr("In addition, for testing"));
+}
+
+// The bytes that a dry run tells.
+double AllOfTheRun(const std::string& text) {
+  const size_t at = text.rfind("all of the run");
+  if (at == std::string::npos) return 0;
+  std::istringstream line(text.substr(text.find(':', at) + 1));
+  double number = 0;
+  std::string unit;
+  line >> number >> unit;
+  const std::string units[] = {"Bytes", "KBytes", "MBytes", "GBytes"};
+  for (const std::string& larger : units) {
+    if (unit == larger) return number;
+    number *= 1024;
+  }
+  return 0;
+}
+
+// Within a tenth, beside what any process takes: copies of the best parameters, which take most of
+// what this run takes besides its parameters, are made after the first epoch.
+TEST(BenchmarkStateTest, ADryRunSaysWhatTheRunTakes) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers take memory of their own";
+#endif
+  const auto arguments = [](const std::string& schedulers) {
+    return std::vector<std::string>{"--model=vgg16_cifar10",
+                                    "--dataset=synthetic",
+                                    "--synthetic-input-shape=3,32,32",
+                                    "--synthetic-train-samples=8",
+                                    "--validation-split=0.5",
+                                    "--batch-size=4",
+                                    "--num-epochs=1",
+                                    "--schedulers=" + schedulers,
+                                    "--model-dir=" + NewFolder("takes")};
+  };
+  const auto seen = [&](const std::string& schedulers) {
+    Process run(kProgram, arguments(schedulers));
+    const Outcome outcome = run.Wait();
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+    return double(outcome.peak_bytes);
+  };
+  const auto told = [&](const std::string& schedulers) {
+    std::vector<std::string> dry = arguments(schedulers);
+    dry.push_back("--dry-run");
+    return AllOfTheRun(Process(kProgram, dry).Wait().text);
+  };
+  const double fewer = told("None"), more = told("early_stopping,model_checkpoint");
+  EXPECT_GT(more - fewer, 50e6);
+  const double measured = seen("early_stopping,model_checkpoint") - seen("None");
+  EXPECT_NEAR(measured, more - fewer, 0.1 * (more - fewer));
+}
+
+TEST(BenchmarkStateTest, DryRunsKnowTheSizeOfResizedImages) {
+  const std::string run = "--model=simplecnn8 --dataset=folder --dry-run --transform-resize ";
+  const Outcome resized = Launch(run + "--transform-resize-size=64");
+  EXPECT_EQ(resized.exit_code, 0) << resized.text;
+  EXPECT_THAT(resized.text, HasSubstr("(64, 64, 3)"));
+  EXPECT_THAT(resized.text, HasSubstr("The number of classes of --dataset=folder depends"));
+  EXPECT_GT(AllOfTheRun(Launch(run + "--transform-resize-size=128").text),
+            3 * AllOfTheRun(resized.text));
 }
 
 TEST(BenchmarkStateTest, DryRunsSayWhereTheSamplesAreTheNetworksOwn) {
