@@ -177,7 +177,7 @@ class PredictorLoader {
                  ": does not say how training normalised its images; they are used as byte / "
                  "255. If training did something else, give --normalize, or --mean and --std"));
     }
-    if (options_.crop != 1) {
+    if (options_.crop > 0) {
       if (!result.geometry) result.geometry = ImageGeometry{};
       result.geometry->geometry.crop = options_.crop;
     }

@@ -29,7 +29,7 @@ constexpr char kSummary[] =
 
 std::vector<OptionSpec> Flags(PredictOptions& options) {
   using enum OptionType;
-  constexpr Range kFraction = {.low = 0, .high = 1, .low_open = true};
+  constexpr Range kShare = {.low = 0, .high = 1};
   constexpr Range kNumber = {.low = -1e30, .high = 1e30};
   constexpr Range kDeviation = {.low = 1e-30, .high = 1e30};
   return {
@@ -68,9 +68,11 @@ std::vector<OptionSpec> Flags(PredictOptions& options) {
        .field = &options.class_names},
       {.name = "crop",
        .type = kReal,
-       .help = "share of each side that is kept, in the middle of the image; 1: as in training",
+       .help =
+           "share of each side that is kept, in the middle of the image; 1: all of it; 0: as in "
+           "training",
        .unit = "share",
-       .range = kFraction,
+       .range = kShare,
        .field = &options.crop},
       LikeLauncher("normalize", &options.normalize,
                    "(x + --normalize-offset) * --normalize-scale for every value x of an image"),

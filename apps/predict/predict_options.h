@@ -25,7 +25,7 @@ struct PredictOptions {
   std::vector<int64_t> input_shape = {};
   std::string class_names = {};  // a file of a name per line, or the folder of a data set
   // Of each side, this fraction in the middle is kept; 1: as much as in training.
-  double crop = 1;
+  double crop = 0;  // share of each side; 0: as in training
   bool normalize = false;
   // One number, or one per channel.
   std::vector<double> normalize_offset = {-0.45}, normalize_scale = {3.75};

@@ -377,6 +377,17 @@ TEST_F(PredictTest, OnlyTheMiddleIsSeenWhereThatIsAsked) {
   EXPECT_EQ(answer(one, 0.5), answer(other, 1));
   EXPECT_EQ(answer(other, 0.5), answer(other, 1));
   EXPECT_NE(answer(one, 1), answer(other, 1));
+  // A model that was trained on the middle of images: 0 is as it was trained, 1 is all of an image.
+  options = {.model_file = folder + "/cropped.npz", .format = "csv"};
+  const testing::Outcome trained =
+      testing::Launch("apps/benchmark",
+                      "--model=simplemlp --dataset=folder --dataset-path=" + root_ +
+                          " --transform-resize --transform-resize-size=8 --transform-crop "
+                          "--transform-crop-perc=0.5 --batch-size=4 --num-epochs=5 --save-model=" +
+                          options.model_file);
+  ASSERT_EQ(trained.exit_code, 0) << trained.text;
+  EXPECT_EQ(answer(one, 0), answer(other, 0));
+  EXPECT_NE(answer(one, 1), answer(other, 1));
 }
 
 // The same weights before another last layer.
@@ -481,7 +492,7 @@ TEST_F(PredictTest, FlagsHaveTheirValuesOnly) {
     EXPECT_TRUE(outcome.text.starts_with("predict: " + argument + ": " + message)) << outcome.text;
   };
   refused("--format=xml", "unknown word \"xml\"; must be one of: text, csv, json");
-  refused("--crop=0", "must be a real number > 0 and <= 1");
+  refused("--crop=2", "must be a real number >= 0 and <= 1");
   refused("--std=0", "must be a comma list of real numbers >= 1e-30");
   refused("--normalize-scale=1,0", "must be a comma list of real numbers");
   refused("--loss-func=hinge", "unknown word");
