@@ -114,6 +114,7 @@ TEST_F(BashTest, ListsGoOnAfterACommaAndPathsAreFiles) {
 // A user who presses tabs.
 TEST_F(BashTest, AtATerminalTabsCompleteWords) {
   Terminal bash("/bin/bash", {"--norc", "--noprofile", "-i"});
+  if (!bash.why_not().empty()) GTEST_SKIP() << bash.why_not();
   bash.Type("source " + script_ +
             "; benchmark() { printf '<%s>' \"$@\"; echo; }; echo so''urced\n");
   ASSERT_TRUE(bash.ReadUntil("sourced\r\n")) << bash.text();
@@ -126,6 +127,7 @@ TEST(ZshTest, AtATerminalTabsCompleteWords) {
   const std::string script = Script("zsh");
   if (Missing("/usr/bin/zsh")) GTEST_SKIP() << "no zsh; apt-get install zsh to run this test";
   Terminal zsh("/usr/bin/zsh", {"-f", "-i"});
+  if (!zsh.why_not().empty()) GTEST_SKIP() << zsh.why_not();
   zsh.Type(
       "unsetopt zle_bracketed_paste; TERM=dumb; autoload -U compinit; compinit -D -u; source " +
       script + "; benchmark() { printf '<%s>' \"$@\"; echo; }; echo so''urced\n");

@@ -4,7 +4,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
+#include <cstring>
 
 namespace dtnn::testing {
 
@@ -19,6 +21,9 @@ Terminal::Terminal(const std::string& program, const std::vector<std::string>& a
   if (pid_ == 0) {
     execv(program.c_str(), argv.data());
     _exit(127);
+  }
+  if (pid_ < 0) {
+    why_not_ = std::string("no pseudo-terminal can be had here: ") + std::strerror(errno);
   }
 }
 

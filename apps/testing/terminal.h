@@ -19,6 +19,10 @@ class Terminal {
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
+  // Empty where the program runs; else why there is no terminal here: in a chroot without /dev/pts
+  // there are none, and a test says so and is skipped.
+  const std::string& why_not() const { return why_not_; }
+
   void Type(std::string_view keys);
   // Reads what appears, echoes too, until that holds `text` after where the last call ended; false
   // where the program ends without.
@@ -28,7 +32,7 @@ class Terminal {
  private:
   pid_t pid_ = -1;
   int terminal_ = -1;
-  std::string text_;
+  std::string text_, why_not_;
   size_t seen_ = 0;
 };
 
