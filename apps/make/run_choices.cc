@@ -66,7 +66,7 @@ std::vector<RunChoice> MakeRunChoices(const Options& options, const Dataset& dat
   for (const std::string& scheduler : options.schedulers) {
     const std::string prefix = PrefixOf(scheduler);
     for (const OptionSpec& spec : OptionTable()) {
-      if (!spec.available() || !spec.name.starts_with(prefix)) continue;
+      if (!spec.name.starts_with(prefix)) continue;
       choices.push_back({.what = StrCat("--", spec.name),
                          .value = ValueOf(options, spec),
                          .other_metrics = spec.name == prefix + "metric",
