@@ -7,6 +7,8 @@
 #include <map>
 #include <optional>
 
+#include "tools/class_names.h"
+
 namespace dtnn::layering {
 namespace {
 
@@ -143,10 +145,14 @@ std::string_view TrimLeft(std::string_view text) {
   return start == std::string_view::npos ? std::string_view() : text.substr(start);
 }
 
-bool IsTestSource(std::string_view path) {
+// The source of a test, benchmark or fuzzer, each of which is a program of its own.
+bool IsProgramOfTests(std::string_view path) {
   const std::string_view stem = path.substr(0, path.rfind('.'));
-  return stem.ends_with("_test") || stem.ends_with("_benchmark") || stem.ends_with("_fuzz") ||
-         path.find("/testing/") != std::string_view::npos;
+  return stem.ends_with("_test") || stem.ends_with("_benchmark") || stem.ends_with("_fuzz");
+}
+
+bool IsTestSource(std::string_view path) {
+  return IsProgramOfTests(path) || path.find("/testing/") != std::string_view::npos;
 }
 
 // Why `user` may not use `used`, or nothing when it may.  `in_test`: the edge serves a test only.
@@ -315,8 +321,9 @@ void CheckRulesBelow(const fs::path& root, const fs::directory_entry& entry,
   for (const auto& below : fs::recursive_directory_iterator(entry.path())) check(below);
 }
 
+// `texts` receives the sources.
 void CheckFolder(const fs::path& root, const fs::path& folder, int& files_read,
-                 std::vector<std::string>& findings) {
+                 std::vector<std::string>& findings, std::map<std::string, std::string>& texts) {
   const bool known = Find(folder.filename().string()) != nullptr;
   std::map<std::string, int> sources;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
@@ -334,6 +341,7 @@ void CheckFolder(const fs::path& root, const fs::path& folder, int& files_read,
       Append(CheckFlags(path, text), findings);
       Append(CheckDevices(path, text), findings);
       ++sources[std::string(ParentFolder(path))];
+      texts[path] = text;
     }
     ++files_read;
   }
@@ -469,8 +477,36 @@ std::vector<std::string> CheckRules(std::string_view path, std::string_view text
   return findings;
 }
 
+std::vector<std::string> CheckClasses(const std::map<std::string, std::string>& sources) {
+  struct Place {
+    std::string_view path;
+    int line;
+  };
+  std::map<std::string, std::vector<Place>> places;
+  for (const auto& [path, text] : sources) {
+    for (const ClassName& found : ClassesIn(text)) places[found.name].push_back({path, found.line});
+  }
+  std::vector<std::string> findings;
+  for (const auto& [name, of_name] : places) {
+    // Against the first library's, if there is one.
+    const Place* first = &of_name[0];
+    for (const Place& place : of_name) {
+      if (IsProgramOfTests(first->path) && !IsProgramOfTests(place.path)) first = &place;
+    }
+    for (const Place& place : of_name) {
+      if (place.path == first->path || IsProgramOfTests(first->path)) continue;
+      findings.push_back(At(place.path, place.line) + "defines " + name + ", as " +
+                         At(first->path, first->line) +
+                         "the linker keeps one of their functions; rename one, or hide it in a "
+                         "namespace without a name");
+    }
+  }
+  return findings;
+}
+
 std::vector<std::string> CheckTree(const fs::path& root, int* files_read) {
   std::vector<std::string> findings;
+  std::map<std::string, std::string> texts;
   int count = 0;
   for (const auto& entry : fs::directory_iterator(root)) {
     const std::string name = entry.path().filename().string();
@@ -478,8 +514,9 @@ std::vector<std::string> CheckTree(const fs::path& root, int* files_read) {
     if (entry.is_symlink() || name.starts_with('.')) continue;
     CheckRulesBelow(root, entry, findings);
     if (!entry.is_directory() || std::ranges::find(kOutside, name) != std::end(kOutside)) continue;
-    CheckFolder(root, entry.path(), count, findings);
+    CheckFolder(root, entry.path(), count, findings, texts);
   }
+  Append(CheckClasses(texts), findings);
   if (files_read != nullptr) *files_read = count;
   std::ranges::sort(findings);
   return findings;

@@ -24,11 +24,15 @@
 //
 // The fifth: above kernels nobody asks which device something is on; kernels/device_traits.h says
 // what a device can do. Only what makes the device of a run's options names devices.
+//
+// The sixth: no two files define classes of one qualified name (class_names.h), except for test
+// programs, of which no two are linked together.
 
 #ifndef DTNN_TOOLS_LAYERING_H_
 #define DTNN_TOOLS_LAYERING_H_
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,6 +55,9 @@ std::vector<std::string> RoomNames();
 
 // Bazel's own rules, and rules loaded from elsewhere, in a BUILD file.
 std::vector<std::string> CheckRules(std::string_view path, std::string_view text);
+
+// Classes that two of the files define; by path, the texts.
+std::vector<std::string> CheckClasses(const std::map<std::string, std::string>& sources);
 
 // Checks every source and BUILD file below `root`, and that no top-level folder with sources exists
 // that the first rule does not know. `files_read` (may be null) receives the number of files that

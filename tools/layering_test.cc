@@ -199,6 +199,20 @@ TEST(LayeringTest, RulesComeFromOneFile) {
   EXPECT_EQ(CheckRules("examples/library/BUILD.bazel", "cc_binary(name = \"a\")\n").size(), 1);
 }
 
+TEST(LayeringTest, NoTwoFilesDefineOneClass) {
+  const std::string carrier = "namespace dtnn {\nclass Carrier {};\n}\n";
+  EXPECT_THAT(CheckClasses({{"comm/mpi/carrier.h", carrier}, {"comm/relay/carrier.h", carrier}}),
+              ElementsAre(StartsWith(
+                  "comm/relay/carrier.h:2: defines dtnn::Carrier, as comm/mpi/carrier.h:2: ")));
+  // A test is linked with a library, not with another test.
+  EXPECT_THAT(CheckClasses({{"comm/a_test.cc", carrier}, {"comm/b.h", carrier}}),
+              ElementsAre(StartsWith("comm/a_test.cc:2: ")));
+  EXPECT_THAT(CheckClasses({{"comm/a_test.cc", carrier}, {"comm/b_test.cc", carrier}}), IsEmpty());
+  EXPECT_THAT(CheckClasses({{"comm/a.cc", "namespace dtnn { namespace { class Carrier {}; } }"},
+                            {"comm/b.h", carrier + "namespace other {" + carrier + "}"}}),
+              IsEmpty());
+}
+
 TEST(LayeringTest, ATreeIsWalkedAndUnknownFoldersAreNamed) {
   const fs::path root = fs::path(::testing::TempDir()) / "layering_tree";
   fs::remove_all(root);
@@ -211,7 +225,8 @@ TEST(LayeringTest, ATreeIsWalkedAndUnknownFoldersAreNamed) {
   write("utils/a.cc", "");
   write("docs/README.md", "#include \"apps/a.h\"\n");
   write(".git/a.cc", "");
-  write("optim/a.cc", "device.is_cpu();\n");
+  write("optim/a.cc", "device.is_cpu();\nclass A {};\n");
+  write("data/a.h", "class A {};\n");
   write("BUILD.bazel", "sh_test(name = \"a\")\n");
   write("examples/a/b/BUILD.bazel", "cc_binary(name = \"a\")\n");
   write("third_party/BUILD.bazel", "cc_library(name = \"a\")\n");
@@ -225,9 +240,10 @@ TEST(LayeringTest, ATreeIsWalkedAndUnknownFoldersAreNamed) {
                           StartsWith("comm: has 41 sources, more than 40"),
                           StartsWith("examples/a/b/BUILD.bazel:1: uses cc_binary"),
                           StartsWith("kernels/BUILD.bazel:1:"), StartsWith("optim/a.cc:1: says"),
+                          StartsWith("optim/a.cc:2: defines A, as data/a.h:1: "),
                           StartsWith("tensor/deep/er/a.h:1:"),
                           StartsWith("utils/a.cc: no floor of the house")));
-  EXPECT_EQ(files_read, 3 + 2 * 41);
+  EXPECT_EQ(files_read, 4 + 2 * 41);
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ absl::StatusOr<std::shared_ptr<Group>> Engine::CreateGroup(const CommunicatorOpt
 void Engine::Carry(const std::shared_ptr<Group>& group, std::shared_ptr<Operation> operation) {
   thread_.Post([this, group, operation = std::move(operation)] {
     for (Carried& carried : carried_) {
-      if (&carried.carrier.group() == group.get()) carried.carrier.Start(operation);
+      if (&carried.transfers.group() == group.get()) carried.transfers.Start(operation);
     }
   });
 }
@@ -61,7 +61,7 @@ void Engine::Carry(const std::shared_ptr<Group>& group, std::shared_ptr<Operatio
 void Engine::Release(const std::shared_ptr<Group>& group) {
   thread_.Post([this, group] {
     for (Carried& carried : carried_) {
-      carried.leaves |= &carried.carrier.group() == group.get();
+      carried.leaves |= &carried.transfers.group() == group.get();
     }
     FreeIdle();
   });
@@ -71,8 +71,8 @@ void Engine::Flush() { channel_.Flush(Clock::now() + kFlush); }
 
 void Engine::FreeIdle() {
   std::erase_if(carried_, [](Carried& carried) {
-    if (!carried.leaves || !carried.carrier.idle()) return false;
-    if (!carried.carrier.group().is_broken()) carried.carrier.Free();
+    if (!carried.leaves || !carried.transfers.idle()) return false;
+    if (!carried.transfers.group().is_broken()) carried.transfers.Free();
     return true;
   });
 }
@@ -94,7 +94,7 @@ bool Engine::Create() {
   Creation& creation = creations_.front();
   const absl::StatusOr<bool> made = MakeNext(creation);
   if (made.ok() && creation.step < creation.steps.size()) return *made;
-  if (made.ok()) carried_.push_back({Carrier(creation.group, creation.comms, creation.mpi)});
+  if (made.ok()) carried_.push_back({GroupTransfers(creation.group, creation.comms, creation.mpi)});
   creation.failed = !made.ok();
   Finish(*all(), creation.operation, made.status(), Tensor());
   if (made.ok()) creations_.pop_front();
@@ -108,11 +108,11 @@ MpiThread::Progress Engine::Progress() {
     moved |= Create();
   }
   for (Carried& carried : carried_) {
-    if (!carried.carrier.in_flight()) continue;
+    if (!carried.transfers.in_flight()) continue;
     in_flight = true;
-    moved |= carried.carrier.Progress([&](const std::shared_ptr<Operation>& operation,
-                                          const absl::Status& status, Tensor gathered) {
-      Finish(carried.carrier.group(), operation, status, std::move(gathered));
+    moved |= carried.transfers.Progress([&](const std::shared_ptr<Operation>& operation,
+                                            const absl::Status& status, Tensor gathered) {
+      Finish(carried.transfers.group(), operation, status, std::move(gathered));
     });
   }
   FreeIdle();

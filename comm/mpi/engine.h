@@ -1,5 +1,6 @@
 // The communicators of an MPI process: a GroupEngine whose calls MPI's thread (mpi_thread.h)
-// carries out (carrier.h), while the channel's thread (control_channel.h) answers the other ranks.
+// carries out (group_transfers.h), while the channel's thread (control_channel.h) answers the other
+// ranks.
 
 #ifndef DTNN_COMM_MPI_ENGINE_H_
 #define DTNN_COMM_MPI_ENGINE_H_
@@ -16,8 +17,8 @@
 #include "comm/group/control_message.h"
 #include "comm/group/group.h"
 #include "comm/group/group_engine.h"
-#include "comm/mpi/carrier.h"
 #include "comm/mpi/control/control_channel.h"
+#include "comm/mpi/group_transfers.h"
 #include "comm/mpi/mpi_options.h"
 #include "comm/mpi/mpi_thread.h"
 #include "comm/mpi/mpi_world.h"
@@ -52,14 +53,14 @@ class Engine : public GroupEngine {
     std::shared_ptr<Group> group;
     std::shared_ptr<Operation> operation;  // of the world
     MpiOptions mpi;
-    Carrier::Comms comms = {};
+    GroupTransfers::Comms comms = {};
     std::vector<std::pair<MPI_Comm, MPI_Comm*>> steps = {};  // from which; to where
     size_t step = 0;
     MPI_Request request = MPI_REQUEST_NULL;
     bool failed = false;  // stays: MPI may still write to it
   };
   struct Carried {
-    Carrier carrier;
+    GroupTransfers transfers;
     bool leaves = false;  // as soon as it is idle
   };
 

@@ -21,9 +21,9 @@
 #include "comm/make_room.h"
 #include "comm/network_space.h"
 #include "comm/patience.h"
-#include "comm/relay/carrier.h"
 #include "comm/relay/packet.h"
 #include "comm/relay/relay_link.h"
+#include "comm/relay/shared_datagrams.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
@@ -70,14 +70,14 @@ class RelayDoor::Shared : public std::enable_shared_from_this<RelayDoor::Shared>
       : secret_(secret),
         card_{.instance = {.rank = 0, .number = number}, .network_space = NetworkSpace()},
         wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-        carrier_(std::move(datagrams)) {}
+        datagrams_(std::move(datagrams)) {}
 
   absl::Status Open(const CommunicatorOptions& patience) {
-    return carrier_.Open(card_.instance,
-                         {.heard = [this](std::string_view bytes) { Hear(bytes); },
-                          .left = [this](const Instance& who) { Leave(who); },
-                          .cut = [this](const absl::Status& why) { Cut(why); }},
-                         patience);
+    return datagrams_.Open(card_.instance,
+                           {.heard = [this](std::string_view bytes) { Hear(bytes); },
+                            .left = [this](const Instance& who) { Leave(who); },
+                            .cut = [this](const absl::Status& why) { Cut(why); }},
+                           patience);
   }
   int descriptor() const { return wake_; }
   Clock::time_point next() const {
@@ -129,7 +129,7 @@ class RelayDoor::Shared : public std::enable_shared_from_this<RelayDoor::Shared>
   std::mt19937_64 random_{std::random_device()()};
   std::string refused_;
   absl::Status cut_;
-  Carrier carrier_;  // the first to go: its threads use the others
+  SharedDatagrams datagrams_;  // the first to go: its threads use the others
 };
 
 // Whoever knows the secret, or has recorded who did, gets a link.
@@ -138,21 +138,21 @@ std::shared_ptr<RelayLink> RelayDoor::Shared::Admit(const Packet& call) {
   const absl::StatusOr<Secret> key = RelayLink::CallKey(secret_);
   if (!key.ok() || !OpenPacket(*key, call).ok()) {
     // It only helps who looks for the reason of a silence.
-    carrier_.Send(rank, BarePacket({.version = kPacketVersion,
-                                    .kind = PacketHeader::Kind::kWrong,
-                                    .from = 0,
-                                    .to = rank,
-                                    .size = kRanksOfDoor}));
+    datagrams_.Send(rank, BarePacket({.version = kPacketVersion,
+                                      .kind = PacketHeader::Kind::kWrong,
+                                      .from = 0,
+                                      .to = rank,
+                                      .size = kRanksOfDoor}));
     const std::lock_guard lock(mutex_);
-    refused_ =
-        StrCat("caller ", rank, " by ", carrier_.name(), ", which does not know this job's secret");
+    refused_ = StrCat("caller ", rank, " by ", datagrams_.name(),
+                      ", which does not know this job's secret");
     Wake();
     return nullptr;
   }
   auto link = std::make_shared<RelayLink>(
       RelayLink::Options{
-          .peer = rank, .size = kRanksOfDoor, .card = card_, .window = carrier_.window()},
-      secret_, [this, rank](std::string bytes) { carrier_.Send(rank, std::move(bytes)); },
+          .peer = rank, .size = kRanksOfDoor, .card = card_, .window = datagrams_.window()},
+      secret_, [this, rank](std::string bytes) { datagrams_.Send(rank, std::move(bytes)); },
       [this] { Wake(); });
   std::shared_ptr<RelayLink> dropped;  // goes without the lock
   const std::lock_guard lock(mutex_);
@@ -212,9 +212,9 @@ absl::StatusOr<std::vector<Link>> RelayDoor::Shared::Advance() {
       arrived.push_back(
           {std::make_unique<KeptStream>(stranger->link,
                                         [self = shared_from_this(), rank] { self->Forget(rank); }),
-           StrCat("caller ", rank, " by ", carrier_.name())});
+           StrCat("caller ", rank, " by ", datagrams_.name())});
     } else {
-      refused_ = StrCat("caller ", stranger->rank, " by ", carrier_.name(), ", which ",
+      refused_ = StrCat("caller ", stranger->rank, " by ", datagrams_.name(), ", which ",
                         error.ok() ? "said too little" : error.message());
       links_.erase(stranger->rank);
     }
@@ -245,7 +245,7 @@ namespace {
 class Caller {
  public:
   Caller(std::unique_ptr<Datagrams> datagrams, uint64_t number, const JobSecret& secret)
-      : secret_(secret), number_(number), carrier_(std::move(datagrams)) {}
+      : secret_(secret), number_(number), datagrams_(std::move(datagrams)) {}
 
   absl::Status Call(const CommunicatorOptions& options);
   std::shared_ptr<RelayLink> link() const { return link_; }
@@ -268,7 +268,7 @@ class Caller {
   std::mutex mutex_;
   std::condition_variable changed_;
   int64_t news_ = 0;
-  Carrier carrier_;  // the first to go: its threads use the others
+  SharedDatagrams datagrams_;  // the first to go: its threads use the others
 };
 
 absl::Status Caller::Call(const CommunicatorOptions& options) {
@@ -279,15 +279,16 @@ absl::Status Caller::Call(const CommunicatorOptions& options) {
   rank_ = card.instance.rank = 1 + int(drawn % (kRanksOfDoor - 2));
   link_ = std::make_shared<RelayLink>(
       RelayLink::Options{
-          .peer = 0, .size = kRanksOfDoor, .card = card, .window = carrier_.window()},
-      secret_, [this](std::string bytes) { carrier_.Send(0, std::move(bytes)); },
+          .peer = 0, .size = kRanksOfDoor, .card = card, .window = datagrams_.window()},
+      secret_, [this](std::string bytes) { datagrams_.Send(0, std::move(bytes)); },
       [this] { Notify(); });
   const Clock::time_point begin = Clock::now();
-  DTNN_RETURN_IF_ERROR(carrier_.Open(card.instance,
-                                     {.heard = [this](std::string_view bytes) { Hear(bytes); },
-                                      .left = [this](const Instance& who) { link_->Leave(who); },
-                                      .cut = [this](const absl::Status& why) { link_->Cut(why); }},
-                                     options));
+  DTNN_RETURN_IF_ERROR(
+      datagrams_.Open(card.instance,
+                      {.heard = [this](std::string_view bytes) { Hear(bytes); },
+                       .left = [this](const Instance& who) { link_->Leave(who); },
+                       .cut = [this](const absl::Status& why) { link_->Cut(why); }},
+                      options));
   Patience patience(options, options.timeout, begin);
   Clock::time_point call_at = Clock::now();
   for (milliseconds pause = kPauseFirst;;) {
@@ -310,7 +311,7 @@ absl::Status Caller::Call(const CommunicatorOptions& options) {
                           [&] { return news_ != seen; });
     }
     const std::string refused = link_->refused();
-    const std::string text = StrCat("nobody answers by ", carrier_.name(),
+    const std::string text = StrCat("nobody answers by ", datagrams_.name(),
                                     refused.empty() ? "" : StrCat(", but for one who ", refused));
     switch (patience.Ask(Clock::now())) {
       case Patience::Verdict::kGoOn:

@@ -13,9 +13,9 @@
 
 #include "comm/network_space.h"
 #include "comm/patience.h"
-#include "comm/relay/carrier.h"
 #include "comm/relay/packet.h"
 #include "comm/relay/relay_link.h"
+#include "comm/relay/shared_datagrams.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
@@ -31,33 +31,33 @@ class Relay {
  public:
   Relay(std::unique_ptr<Datagrams> datagrams, const RelayLink::Card& card, int size,
         const JobSecret& secret)
-      : secret_(secret), rank_(card.instance.rank), carrier_(std::move(datagrams)) {
+      : secret_(secret), rank_(card.instance.rank), datagrams_(std::move(datagrams)) {
     for (int peer = 0; peer < size; ++peer) {
       links_.push_back(
           peer == rank_
               ? nullptr
               : std::make_unique<RelayLink>(
                     RelayLink::Options{
-                        .peer = peer, .size = size, .card = card, .window = carrier_.window()},
+                        .peer = peer, .size = size, .card = card, .window = datagrams_.window()},
                     secret_,
-                    [this, peer](std::string bytes) { carrier_.Send(peer, std::move(bytes)); },
+                    [this, peer](std::string bytes) { datagrams_.Send(peer, std::move(bytes)); },
                     [this] { Notify(); }));
     }
   }
 
   absl::Status Open(const Instance& me, const CommunicatorOptions& patience) {
-    return carrier_.Open(me,
-                         {.heard = [this](std::string_view bytes) { Hear(bytes); },
-                          .left =
-                              [this](const Instance& who) {
-                                if (RelayLink* const link = LinkTo(who.rank)) link->Leave(who);
-                              },
-                          .cut = [this](const absl::Status& why) { Cut(why); }},
-                         patience);
+    return datagrams_.Open(me,
+                           {.heard = [this](std::string_view bytes) { Hear(bytes); },
+                            .left =
+                                [this](const Instance& who) {
+                                  if (RelayLink* const link = LinkTo(who.rank)) link->Leave(who);
+                                },
+                            .cut = [this](const absl::Status& why) { Cut(why); }},
+                           patience);
   }
   absl::Status Meet(const CommunicatorOptions& patience);
   RelayLink& link(int peer) { return *links_[size_t(peer)]; }
-  std::string name() const { return carrier_.name(); }
+  std::string name() const { return datagrams_.name(); }
   int size() const { return int(links_.size()); }
 
  private:
@@ -89,7 +89,7 @@ class Relay {
   std::mutex mutex_;
   std::condition_variable changed_;
   int64_t news_ = 0;
-  Carrier carrier_;  // the first to go: its threads use the others
+  SharedDatagrams datagrams_;  // the first to go: its threads use the others
 };
 
 absl::StatusOr<std::vector<int>> Relay::Missing() const {
@@ -124,7 +124,7 @@ absl::Status Relay::Meet(const CommunicatorOptions& options) {
     DTNN_ASSIGN_OR_RETURN(const std::vector<int> missing, Missing());
     if (missing.empty()) {
       // Whoever is frozen from now on has not kept the others from meeting.
-      carrier_.Flush(Clock::now() + options.timeout);
+      datagrams_.Flush(Clock::now() + options.timeout);
       return absl::OkStatus();
     }
     int64_t seen = 0;

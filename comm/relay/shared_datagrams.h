@@ -1,7 +1,8 @@
-// Datagrams whose ears send, too: until they go, while their threads may still hear something.
+// Datagrams that their own threads use too, to answer what they hear: until they go, while their
+// threads may still hear something.
 
-#ifndef DTNN_COMM_RELAY_CARRIER_H_
-#define DTNN_COMM_RELAY_CARRIER_H_
+#ifndef DTNN_COMM_RELAY_SHARED_DATAGRAMS_H_
+#define DTNN_COMM_RELAY_SHARED_DATAGRAMS_H_
 
 #include <chrono>
 #include <memory>
@@ -15,15 +16,15 @@
 
 namespace dtnn {
 
-class Carrier {
+class SharedDatagrams {
  public:
   // For messages that are on their way when it goes.
   static constexpr std::chrono::milliseconds kLastMoment{500};
 
-  explicit Carrier(std::unique_ptr<Datagrams> datagrams)
+  explicit SharedDatagrams(std::unique_ptr<Datagrams> datagrams)
       : window_(datagrams->window()), datagrams_(std::move(datagrams)) {}
   // After it no ear hears.
-  ~Carrier() {
+  ~SharedDatagrams() {
     datagrams_->Flush(std::chrono::steady_clock::now() + kLastMoment);
     const std::unique_lock lock(mutex_);
     going_ = true;
@@ -50,4 +51,4 @@ class Carrier {
 
 }  // namespace dtnn
 
-#endif  // DTNN_COMM_RELAY_CARRIER_H_
+#endif  // DTNN_COMM_RELAY_SHARED_DATAGRAMS_H_

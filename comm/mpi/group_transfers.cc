@@ -1,4 +1,4 @@
-#include "comm/mpi/carrier.h"
+#include "comm/mpi/group_transfers.h"
 
 #include <utility>
 
@@ -13,16 +13,17 @@ constexpr int kSenderTag = 3, kReceiverTag = 4;
 
 }  // namespace
 
-Carrier::Carrier(std::shared_ptr<Group> group, const Comms& comms, const MpiOptions& mpi)
+GroupTransfers::GroupTransfers(std::shared_ptr<Group> group, const Comms& comms,
+                               const MpiOptions& mpi)
     : group_(std::move(group)), comms_(comms), mpi_(mpi) {
   if (comms.stages[0] != MPI_COMM_NULL) hierarchy_.emplace(comms.stages);
 }
 
-bool Carrier::gathers(const Transfer& transfer) const {
+bool GroupTransfers::gathers(const Transfer& transfer) const {
   return !mpi_.buffers && transfer.call().kind == CollectiveKind::kAllReduce;
 }
 
-bool Carrier::staged(const Transfer& transfer) const {
+bool GroupTransfers::staged(const Transfer& transfer) const {
   const Collective& call = transfer.call();
   if (!hierarchy_ || gathers(transfer) || call.kind != CollectiveKind::kAllReduce) return false;
   const int64_t elements = call.input.num_elements();
@@ -30,12 +31,12 @@ bool Carrier::staged(const Transfer& transfer) const {
          elements * int64_t(SizeOf(call.input.dtype())) >= mpi_.staged_bytes;
 }
 
-void Carrier::Start(std::shared_ptr<Operation> operation) {
+void GroupTransfers::Start(std::shared_ptr<Operation> operation) {
   transfers_.push_back(
       {.operation = std::move(operation), .step = checked() ? Step::kSignature : Step::kTurn});
 }
 
-absl::Status Carrier::BeginSignatures(Transfer& transfer) {
+absl::Status GroupTransfers::BeginSignatures(Transfer& transfer) {
   const CallSignature mine = transfer.call().signature();
   constexpr int kBytes = sizeof(CallSignature);
   if (!transfer.call().between_two()) {
@@ -60,7 +61,7 @@ absl::Status Carrier::BeginSignatures(Transfer& transfer) {
                    "MPI_Irecv");
 }
 
-absl::Status Carrier::CompareSignatures(const Transfer& transfer) const {
+absl::Status GroupTransfers::CompareSignatures(const Transfer& transfer) const {
   const std::vector<CallSignature>& all = transfer.signatures;
   for (size_t i = 1; i < all.size(); ++i) {
     if (all[0].Fits(all[i])) continue;
@@ -71,7 +72,7 @@ absl::Status Carrier::CompareSignatures(const Transfer& transfer) const {
   return absl::OkStatus();
 }
 
-absl::Status Carrier::Begin(Transfer& transfer) {
+absl::Status GroupTransfers::Begin(Transfer& transfer) {
   const int rank = group_->rank();
   if (staged(transfer)) return BeginStage(transfer);
   if (!gathers(transfer)) {
@@ -86,7 +87,7 @@ absl::Status Carrier::Begin(Transfer& transfer) {
   return BeginTransfer(all, rank, comms_.data, mpi_.max_count, transfer.requests);
 }
 
-bool Carrier::HasTurn(const Transfer& transfer) const {
+bool GroupTransfers::HasTurn(const Transfer& transfer) const {
   for (const Transfer& earlier : transfers_) {
     if (&earlier == &transfer) return true;
     if (earlier.step < Step::kTransfer && earlier.key().from == transfer.key().from &&
@@ -97,7 +98,7 @@ bool Carrier::HasTurn(const Transfer& transfer) const {
   return true;
 }
 
-bool Carrier::HasTurnOfStage(const Transfer& transfer) const {
+bool GroupTransfers::HasTurnOfStage(const Transfer& transfer) const {
   for (const Transfer& earlier : transfers_) {
     if (&earlier == &transfer) return true;
     if (staged(earlier) && earlier.stage <= transfer.stage) return false;
@@ -105,14 +106,14 @@ bool Carrier::HasTurnOfStage(const Transfer& transfer) const {
   return true;
 }
 
-absl::Status Carrier::BeginStage(Transfer& transfer) {
+absl::Status GroupTransfers::BeginStage(Transfer& transfer) {
   transfer.requests.clear();
   ++transfer.stage;
   return hierarchy_->Begin(Hierarchy::Stage(transfer.stage), transfer.call(), transfer.slices,
                            transfer.requests);
 }
 
-absl::Status Carrier::Advance(Transfer& transfer, bool& moved) {
+absl::Status GroupTransfers::Advance(Transfer& transfer, bool& moved) {
   bool complete = false;
   if (transfer.step == Step::kSignature) {
     if (transfer.signatures.empty()) DTNN_RETURN_IF_ERROR(BeginSignatures(transfer));
@@ -141,7 +142,7 @@ absl::Status Carrier::Advance(Transfer& transfer, bool& moved) {
   return absl::OkStatus();
 }
 
-bool Carrier::Progress(Finished finished) {
+bool GroupTransfers::Progress(Finished finished) {
   bool moved = false;
   for (auto transfer = transfers_.begin(); transfer != transfers_.end() && in_flight();) {
     if (const absl::Status status = Advance(*transfer, moved); !status.ok()) {
@@ -160,7 +161,7 @@ bool Carrier::Progress(Finished finished) {
   return moved;
 }
 
-void Carrier::Free() {
+void GroupTransfers::Free() {
   MPI_Comm_free(&comms_.data);
   if (checked()) MPI_Comm_free(&comms_.signatures);
   if (hierarchy_) hierarchy_->Free();

@@ -1,4 +1,4 @@
-// Carries the calls of one group out by MPI: the group's communicators, and its calls on their way.
+// The calls of one group that MPI carries out, and the communicators of the group.
 //
 // A state machine on MPI's thread that never blocks. A call passes through
 //   kSignature  (checked calls) all ranks' signatures are exchanged and compared,
@@ -8,8 +8,8 @@
 // and is handed back. Calls of a group that broke stay here, with their tensors: nobody can take
 // them from MPI, which may still write to them.
 
-#ifndef DTNN_COMM_MPI_CARRIER_H_
-#define DTNN_COMM_MPI_CARRIER_H_
+#ifndef DTNN_COMM_MPI_GROUP_TRANSFERS_H_
+#define DTNN_COMM_MPI_GROUP_TRANSFERS_H_
 
 #include <array>
 #include <list>
@@ -28,7 +28,7 @@
 
 namespace dtnn {
 
-class Carrier {
+class GroupTransfers {
  public:
   // The group's alone.
   struct Comms {
@@ -41,7 +41,7 @@ class Carrier {
   using Finished = absl::FunctionRef<void(const std::shared_ptr<Operation>&, const absl::Status&,
                                           Tensor gathered)>;
 
-  Carrier(std::shared_ptr<Group> group, const Comms& comms, const MpiOptions& mpi);
+  GroupTransfers(std::shared_ptr<Group> group, const Comms& comms, const MpiOptions& mpi);
 
   Group& group() const { return *group_; }
   bool idle() const { return transfers_.empty(); }
@@ -95,4 +95,4 @@ class Carrier {
 
 }  // namespace dtnn
 
-#endif  // DTNN_COMM_MPI_CARRIER_H_
+#endif  // DTNN_COMM_MPI_GROUP_TRANSFERS_H_
