@@ -27,6 +27,9 @@ void Run(F* blis_gemm, bool transpose_a, bool transpose_b, int64_t m, int64_t n,
     return;
   }
   rntm_t runtime = OneThread();
+  // With AVX2, BLIS 0.9's kernels for small float32 matrices read behind A (its issue 821), B and
+  // C.
+  if (sizeof(T) == sizeof(float)) bli_rntm_disable_l3_sup(&runtime);
   T one = 1, beta = accumulate ? 1 : 0;
   blis_gemm(Trans(transpose_a), Trans(transpose_b), m, n, k, &one, const_cast<T*>(a), lda, 1,
             const_cast<T*>(b), ldb, 1, &beta, c, ldc, 1, nullptr, &runtime);

@@ -15,6 +15,11 @@ constexpr GemmVariant kVariants[] = {
 #undef DTNN_GEMM_VARIANT
 };
 
+std::vector<GemmVariant>& AllVariants() {
+  static auto* const variants = new std::vector(std::begin(kVariants), std::end(kVariants));
+  return *variants;
+}
+
 absl::Status Validate(const GemmSpec& spec) {
   if (spec.m < 0 || spec.n < 0 || spec.k < 0) {
     return InvalidArgument("gemm: negative size in m = ", spec.m, ", n = ", spec.n,
@@ -49,6 +54,10 @@ bool IsMatrix(const Tensor& x, DType dtype, Device device) {
 }
 
 }  // namespace
+
+LinkedGemmVariant::LinkedGemmVariant(const GemmVariant& variant) {
+  AllVariants().push_back(variant);
+}
 
 std::string GemmSpec::ToString() const {
   return StrCat("m", m, "n", n, "k", k, "_", transpose_a ? "t" : "n", transpose_b ? "t" : "n", "_",
@@ -122,10 +131,11 @@ absl::StatusOr<std::unique_ptr<Gemm>> CreateGemm(DeviceContext& context, const G
 absl::StatusOr<std::unique_ptr<Gemm>> CreateGemm(DeviceContext& context, const GemmSpec& spec,
                                                  std::string_view variant) {
   DTNN_RETURN_IF_ERROR(Validate(spec));
-  DTNN_ASSIGN_OR_RETURN(const GemmVariant* found, FindNamed(kVariants, "gemm variant", variant));
+  DTNN_ASSIGN_OR_RETURN(const GemmVariant* found,
+                        FindNamed(AllVariants(), "gemm variant", variant));
   return found->create(context, spec);
 }
 
-std::vector<std::string_view> GemmVariants() { return NamesIn(kVariants); }
+std::vector<std::string_view> GemmVariants() { return NamesIn(AllVariants()); }
 
 }  // namespace dtnn

@@ -61,7 +61,7 @@ absl::StatusOr<std::unique_ptr<Gemm>> CreateGemm(DeviceContext& context, const G
 // Unimplemented where it refuses the spec.
 absl::StatusOr<std::unique_ptr<Gemm>> CreateGemm(DeviceContext& context, const GemmSpec& spec,
                                                  std::string_view variant);
-// All names, in the order of variants.inc.
+// All names, in the order of variants.inc, and "blis" in programs that link :blis.
 std::vector<std::string_view> GemmVariants();
 
 }  // namespace dtnn

@@ -1,4 +1,5 @@
-// Variant "blis": calls of BLIS on parts of C, the epilogue as a second pass over each part.
+// Variant "blis": calls of BLIS on parts of C, the epilogue as a second pass over each part. Any
+// spec on a CPU.
 //
 // BLIS's own threads wait for each other in busy loops, many times per product, and stand still
 // when another program takes a core; parts that do not depend on each other do not. Which of BLIS's
@@ -78,12 +79,13 @@ class BlisGemmVariant : public Gemm {
   const GemmSpec spec_;
 };
 
-}  // namespace
-
 absl::StatusOr<std::unique_ptr<Gemm>> CreateBlisGemm(DeviceContext& context, const GemmSpec& spec) {
   DTNN_RETURN_IF_ERROR(CheckCpu("blis", context, spec));
   InitBlis();
   return WithColumnSums(context, spec, std::make_unique<BlisGemmVariant>(context.device(), spec));
 }
 
+const LinkedGemmVariant blis({"blis", CreateBlisGemm});
+
+}  // namespace
 }  // namespace dtnn

@@ -25,6 +25,13 @@ struct GemmVariant {
   absl::StatusOr<std::unique_ptr<Gemm>> (*create)(DeviceContext&, const GemmSpec&);
 };
 
+// A variant whose library few programs want: by name, in programs that link it. For objects with
+// static storage alone.
+class LinkedGemmVariant {
+ public:
+  explicit LinkedGemmVariant(const GemmVariant& variant);
+};
+
 // The first one that does not refuse the spec by InvalidArgument or Unimplemented. Any other error
 // is the answer: with a library that cannot be used, a slower variant would hide it.
 absl::StatusOr<std::unique_ptr<Gemm>> CreateFirst(std::span<const GemmVariant> variants,
