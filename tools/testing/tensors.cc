@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -71,7 +72,11 @@ void ForEach(const Tensor& tensor, TensorFormat format, F&& f) {
 
 }  // namespace
 
-Tensor ZeroTensor(DType dtype, const Shape& shape) { return *Tensor::Zeros(dtype, shape); }
+Tensor ZeroTensor(DType dtype, const Shape& shape) {
+  Tensor tensor = FencedTensor(dtype, shape);
+  std::memset(tensor.raw_data(), 0, size_t(tensor.num_elements()) * SizeOf(dtype));
+  return tensor;
+}
 
 Tensor IntegerTensor(DType dtype, const Shape& shape, uint64_t seed, int range) {
   Tensor tensor = ZeroTensor(dtype, shape);
@@ -111,18 +116,8 @@ Tensor NaNTensor(DType dtype, const Shape& shape) {
   return tensor;
 }
 
-Tensor Pitched(const Tensor& dense, TensorFormat format) {
-  const Shape& shape = dense.shape();
-  const bool innermost = shape.rank() == 2 || format == TensorFormat::kNHWC;
-  const int axis = innermost ? shape.rank() - 1 : 1;
-  const int64_t before = 3, after = 2, channels = shape[axis];
-  std::vector<int64_t> wide(shape.extents().begin(), shape.extents().end());
-  wide[axis] += before + after;
-  Tensor around = ZeroTensor(dense.dtype(), *Shape::Make(wide));
-  for (int64_t i = 0; i < around.num_elements(); ++i) {
-    Set(around, i, std::numeric_limits<double>::quiet_NaN());
-  }
-  Tensor view = around.Channels(before, channels, format);
+Tensor Pitched(const Tensor& dense, TensorFormat format, Fence fence) {
+  Tensor view = FencedPitched(dense.dtype(), dense.shape(), format, fence);
   ForEach(view, format, [&](int64_t at, int64_t i) { Set(view, at, Get(dense, i)); });
   return view;
 }

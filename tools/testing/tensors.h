@@ -1,5 +1,6 @@
 // Tensors for tests: filled reproducibly, and compared with a message that lets the reader repeat
-// and understand a failure (worst element, its index, the tolerance).
+// and understand a failure (worst element, its index, the tolerance). All lie in memory that shows
+// every access outside of them (fenced.h).
 
 #ifndef DTNN_TOOLS_TESTING_TENSORS_H_
 #define DTNN_TOOLS_TESTING_TENSORS_H_
@@ -9,6 +10,7 @@
 
 #include "gtest/gtest.h"
 #include "tensor/tensor.h"
+#include "tools/testing/fenced.h"
 
 namespace dtnn::testing {
 
@@ -24,9 +26,9 @@ Tensor OnesTensor(DType dtype, const Shape& shape);
 // Ones, but for the first, the middle and the last element, which are NaN.
 Tensor NaNTensor(DType dtype, const Shape& shape);
 
-// A pitched image tensor or matrix: the middle channels of a wider one, whose other channels hold
-// NaN, so that reading or writing outside the view shows.
-Tensor Pitched(const Tensor& dense, TensorFormat format);
+// A pitched image tensor or matrix of the same elements: the middle channels of a wider one, whose
+// other channels are NaN and may not be written (fenced.h).
+Tensor Pitched(const Tensor& dense, TensorFormat format, Fence fence = Fence::kBehind);
 
 // The elements in row-major order of the shape, whatever the pitch.
 std::vector<double> Values(const Tensor& tensor, TensorFormat format = TensorFormat::kNHWC);
