@@ -44,10 +44,7 @@ class EmptyBatchTest : public ::testing::TestWithParam<TensorFormat> {
     return ZeroTensor(dtype, SampleShape({4, width, channels}, format()).Prepend(0));
   }
   static void Ok(const absl::Status& status) { EXPECT_TRUE(status.ok()) << status; }
-  Workspace Memory(size_t bytes) {
-    memory_ = *Buffer::Allocate(Device::Cpu(), bytes);
-    return {memory_->data(), bytes};
-  }
+  static testing::FencedWorkspace Memory(size_t bytes) { return testing::FencedWorkspace(bytes); }
   Conv2dSpec Convolution(int64_t filters, DType dtype) const {
     Conv2dSpec spec;
     spec.batch = 3, spec.height = 4, spec.width = 8, spec.channels = 8, spec.filters = filters;
@@ -72,7 +69,6 @@ class EmptyBatchTest : public ::testing::TestWithParam<TensorFormat> {
   }
 
   std::unique_ptr<DeviceContext> context_ = *DeviceContext::Create(Device::Cpu());
-  std::shared_ptr<Buffer> memory_;
 };
 
 TEST_P(EmptyBatchTest, Convolution) {
@@ -139,7 +135,7 @@ TEST_P(EmptyBatchTest, BatchNormalisation) {
   const BatchNormSpec spec = {
       .batch = 2, .positions = 16, .channels = 3, .format = format(), .relu = true};
   const auto norm = *CreateBatchNorm(*context_, spec);
-  const Workspace memory = Memory(norm->workspace_bytes());
+  const testing::FencedWorkspace memory = Memory(norm->workspace_bytes());
   const Tensor x = Images(3), double_ones = OnesTensor(DType::kFloat64, {3});
   const BatchStatistics statistics = {double_ones, double_ones};
   const BatchNormParameters parameters = {{Ones({3}), 1}, {Ones({3}), 1}};

@@ -147,7 +147,7 @@ TEST_P(BatchNormTest, ReluMaskOfBackwardIsThatOfForward) {
         TensorOf(GetParam(), {c.channels}, Doubles(size_t(c.channels), 1));
     const Tensor x = IntegerTensor(GetParam(), c.shape, 3, 1), y = ZeroTensor(GetParam(), c.shape);
     bench.Forward(x, y);
-    // Every element of dy is 1, so that dbeta is the number of those that count.
+    // dy is 1 everywhere: dbeta counts the elements that take part.
     const Doubles outputs = Values(y);
     double positive = 0;
     for (const double output : outputs) positive += output > 0;

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "tools/testing/fenced.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn::testing {
@@ -22,21 +24,14 @@ struct Bench {
   std::vector<Tensor> inputs, dx, gradients;
   std::vector<ParameterView> parameters;
   Tensor output, dy, state;
-  std::vector<std::byte> workspace;
-
-  Workspace AlignedWorkspace() {
-    void* start = workspace.data();
-    size_t room = workspace.size();
-    std::align(Buffer::kAlignment, op->traits().workspace_bytes, start, room);
-    return {static_cast<std::byte*>(start), op->traits().workspace_bytes};
-  }
+  std::optional<FencedWorkspace> workspace;
 
   void Forward() {
     const LayerOpTraits traits = op->traits();
     if (traits.is_view) output = inputs[0].Reshaped(output.shape());
     for (ParameterView& parameter : parameters) ++parameter.version;
     const absl::Status status =
-        op->Forward({inputs, output, parameters, state, AlignedWorkspace(), /*step=*/1});
+        op->Forward({inputs, output, parameters, state, workspace->Dirty(), /*step=*/1});
     EXPECT_TRUE(status.ok()) << status;
   }
 
@@ -57,7 +52,7 @@ struct Bench {
                                               .parameters = parameters,
                                               .gradients = gradients,
                                               .state = state,
-                                              .workspace = AlignedWorkspace(),
+                                              .workspace = workspace->Dirty(),
                                               .step = 1});
     EXPECT_TRUE(status.ok()) << status;
   }
@@ -110,16 +105,18 @@ absl::StatusOr<Bench> MakeBench(const Layer& layer, const std::vector<Shape>& in
     bench.parameters.push_back({Separated(dtype, spec.shape, seed++), 1});
     if (spec.trainable && !frozen) bench.gradients.push_back(ZeroTensor(dtype, spec.shape));
   }
-  bench.output = ZeroTensor(dtype, output->Prepend(batch));
+  bench.output = FencedTensor(dtype, output->Prepend(batch));
   bench.dy = Separated(dtype, output->Prepend(batch), seed++);
   if (traits.state_shape.rank() > 0) {
-    bench.state = ZeroTensor(traits.state_dtype, traits.state_shape.Prepend(batch));
+    bench.state = FencedTensor(traits.state_dtype, traits.state_shape.Prepend(batch));
   }
   if (traits.kept_bytes > 0) {
-    const absl::Status kept = bench.op->Keep(*Buffer::Allocate(Device::Cpu(), traits.kept_bytes));
-    if (!kept.ok()) return kept;
+    const std::shared_ptr<Buffer> kept = *Buffer::Allocate(Device::Cpu(), traits.kept_bytes);
+    std::fill_n(kept->data(), kept->size(), std::byte{0xff});  // contents are undefined
+    const absl::Status status = bench.op->Keep(kept);
+    if (!status.ok()) return status;
   }
-  bench.workspace.resize(traits.workspace_bytes + Buffer::kAlignment);
+  bench.workspace.emplace(traits.workspace_bytes);
   return bench;
 }
 

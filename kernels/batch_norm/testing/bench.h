@@ -73,8 +73,7 @@ struct BatchNormBench {
                    {RandomTensor(dtype, {c.channels}, 12), 1}},
         running{{ZeroTensor(dtype, {c.channels}), 1}, {ZeroTensor(dtype, {c.channels}), 1}},
         gradients{ZeroTensor(dtype, {c.channels}), ZeroTensor(dtype, {c.channels})},
-        workspace_memory(ZeroTensor(DType::kUint8, {int64_t(primitive->workspace_bytes())})),
-        workspace(workspace_memory.raw_data(), primitive->workspace_bytes()),
+        workspace(primitive->workspace_bytes()),
         reference{c.outer,
                   c.channels,
                   c.inner,
@@ -104,8 +103,7 @@ struct BatchNormBench {
   BatchNormParameters parameters;
   RunningStatistics running;
   BatchNormGradients gradients;
-  Tensor workspace_memory;
-  Workspace workspace;
+  FencedWorkspace workspace;
   dtnn::reference::BatchNorm reference;
 };
 

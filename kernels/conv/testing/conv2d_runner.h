@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "gtest/gtest.h"
 #include "kernels/conv/conv2d.h"
+#include "tools/testing/fenced.h"
 
 namespace dtnn::testing {
 
@@ -31,7 +33,7 @@ inline bool ComputesAll(std::string_view variant, const Conv2dSpec& spec) {
 }
 
 // A primitive with workspace of its own, full of NaN before every call, and memory for what it
-// keeps, full of NaN before the first.
+// keeps, full of NaN before the first; writing behind either fails.
 class Conv2dRunner {
  public:
   using Create = absl::FunctionRef<absl::StatusOr<std::unique_ptr<Conv2d>>(DeviceContext&)>;
@@ -41,11 +43,18 @@ class Conv2dRunner {
     auto conv = create(*context_);
     EXPECT_TRUE(conv.ok()) << conv.status();
     conv_ = *std::move(conv);
-    buffer_ = *Buffer::Allocate(Device::Cpu(), std::max<size_t>(conv_->workspace_bytes(), 1));
+    workspace_.emplace(conv_->workspace_bytes());
     if (conv_->kept_bytes() == 0) return;
-    std::shared_ptr<Buffer> kept = *Buffer::Allocate(Device::Cpu(), conv_->kept_bytes());
-    std::fill_n(kept->data(), kept->size(), std::byte{0xff});
-    Check(conv_->Keep(std::move(kept)));
+    kept_ = *Buffer::Allocate(Device::Cpu(), conv_->kept_bytes() + kMargin);
+    std::fill_n(kept_->data(), kept_->size(), kFiller);
+    Check(conv_->Keep(kept_));
+  }
+  ~Conv2dRunner() {
+    if (kept_ == nullptr) return;
+    EXPECT_EQ(
+        std::count(kept_->data() + conv_->kept_bytes(), kept_->data() + kept_->size(), kFiller),
+        kMargin)
+        << "written behind what is kept of the filter";
   }
 
   Conv2dRunner(const Conv2dSpec& spec, Conv2dVariants variants,
@@ -66,17 +75,18 @@ class Conv2dRunner {
     Check(conv_->BackwardFilter(x, dy, dw, dbias, accumulate, Dirty()));
   }
   Conv2d& conv() { return *conv_; }
-  Workspace Dirty() {
-    std::fill_n(buffer_->data(), conv_->workspace_bytes(), std::byte{0xff});
-    return {buffer_->data(), conv_->workspace_bytes()};
-  }
+  Workspace Dirty() { return workspace_->Dirty(); }
 
  private:
+  static constexpr size_t kMargin = 256;
+  static constexpr std::byte kFiller{0xff};
+
   static void Check(const absl::Status& status) { EXPECT_TRUE(status.ok()) << status; }
 
   std::unique_ptr<DeviceContext> context_;
   std::unique_ptr<Conv2d> conv_;
-  std::shared_ptr<Buffer> buffer_;
+  std::optional<FencedWorkspace> workspace_;
+  std::shared_ptr<Buffer> kept_;
 };
 
 }  // namespace dtnn::testing
