@@ -40,26 +40,24 @@ uint64_t Xcr0() {
 std::string Ask() {
   uint32_t a = 0, b = 0, c = 0, d = 0;
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & kTile) == 0 || (d & kBf16) == 0) {
-    return "this CPU has no tiles of bfloat16 (AMX)";
+    return "needs AMX, which this CPU does not have";
   }
   // Sums become bfloat16 with its instructions; every CPU with tiles has them.
   if (__get_cpuid_count(7, 1, &a, &b, &c, &d) == 0 || (a & kAvx512Bf16) == 0) {
-    return "this CPU has tiles (AMX), but not AVX512-BF16";
+    return "needs AVX512-BF16 beside AMX, which this CPU does not have";
   }
   __get_cpuid(1, &a, &b, &c, &d);
   if ((c & kOsxsave) == 0 || (Xcr0() & kTileStates) != kTileStates) {
-    return "the operating system does not save the tiles (AMX) of this CPU; Linux does from 5.16 "
-           "on";
+    return "needs AMX, which the operating system does not support; Linux does from 5.16 on";
   }
   if (syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0) return "";
   const int error = errno;
-  return StrCat("the operating system refuses the tiles (AMX) of this CPU: arch_prctl: ",
-                std::strerror(error),
+  return StrCat("needs AMX, which the operating system refuses: arch_prctl: ", std::strerror(error),
                 error == ENOSPC ? "; an alternative signal stack is too small for them" : "");
 }
 #else
 std::string Ask() {
-  return "this build has no tile instructions (AMX): they need x86-64, Linux and GCC";
+  return "needs AMX, which this build does not have: only those of GCC for x86-64 and Linux do";
 }
 #endif
 
@@ -68,7 +66,7 @@ std::string Ask() {
 std::string_view AmxRefusal() {
   static const std::string* const refusal = new std::string(Ask());
   if (restricted.load(std::memory_order_relaxed)) {
-    return "tiles (AMX) are switched off by DTNN_SIMD";
+    return "needs AMX, which DTNN_SIMD switches off";
   }
   return *refusal;
 }

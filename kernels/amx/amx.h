@@ -9,10 +9,10 @@
 
 namespace dtnn {
 
-// Why kernels may not multiply bfloat16 in tiles; empty where they may. The first call asks the
-// system for the permission, for all threads of the process and for good. Linux refuses it where a
-// thread has an alternative signal stack that is too small for the tiles. Allocates nothing after
-// the first call.
+// Why kernels may not multiply bfloat16 in tiles, as the rest of a sentence: "needs AMX, which this
+// CPU does not have"; empty where they may. The first call asks the system for the permission, for
+// all threads of the process and for good. Linux refuses it where a thread has an alternative
+// signal stack that is too small for the tiles. Allocates nothing after the first call.
 std::string_view AmxRefusal();
 
 // Keeps the kernels of this process from using tiles, or lets them again. Not while kernels run.

@@ -41,12 +41,19 @@ bool DirectPays(const Conv2dSpec& spec, conv::Direction direction) {
   return spec.kernel != Pair(1) || (backward ? spec.channels : spec.filters) <= 4;
 }
 
+// Tiles are 16 channels by 16 filters and up to 32 deep: of small groups they are mostly empty.
+bool TilesPay(const Conv2dSpec& spec) {
+  return std::min(spec.channels, spec.filters) / spec.groups >= 3 &&
+         std::max(spec.channels, spec.filters) / spec.groups >= 8;
+}
+
 }  // namespace
 
 std::string_view AutomaticVariant(const Conv2dSpec& spec, conv::Direction direction) {
   const auto computes = [&](std::string_view name) {
     return Conv2dRefusal(name, spec, direction).empty();
   };
+  if (computes("amx") && TilesPay(spec)) return "amx";
   // A single channel has no neighbours to fill a vector with.
   if (spec.channels > 1 && computes("depthwise")) return "depthwise";
   if (computes("winograd") && WinogradPays(spec, direction)) return "winograd";

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "kernels/amx/amx.h"
 #include "kernels/conv/conv2d.h"
 #include "kernels/conv/reference.h"
 #include "kernels/conv/testing/conv2d_runner.h"
@@ -294,6 +295,19 @@ std::vector<Parameter> Parameters() {
 
 INSTANTIATE_TEST_SUITE_P(Hard, Conv2dBfloat16Test, ::testing::ValuesIn(Parameters()), NameOf);
 
+TEST(Conv2dBfloat16CoverageTest, TilesComputeEveryHardSize) {
+  if (!AmxRefusal().empty()) GTEST_SKIP() << "amx " << AmxRefusal();
+  for (Conv2dSpec spec : HardConv2dSpecs()) {
+    spec.dtype = kHalf;
+    EXPECT_EQ(Conv2dRefusal("amx", spec, Direction::kForward), "");
+    EXPECT_EQ(Conv2dRefusal("amx", spec, Direction::kBackwardData), "");
+    EXPECT_EQ(Conv2dRefusal("amx", spec, Direction::kBackwardFilter),
+              "computes forward and backward data only");
+    spec.dtype = kFloat;
+    EXPECT_EQ(Conv2dRefusal("amx", spec, Direction::kForward), "computes bfloat16 only");
+  }
+}
+
 // Images in several chunks of the copies, the last of them smaller.
 TEST(Conv2dBfloat16ChunksTest, GradientOfTheFilterAddsAllOfThem) {
   Conv2dSpec spec;
@@ -308,6 +322,22 @@ TEST(Conv2dBfloat16ChunksTest, GradientOfTheFilterAddsAllOfThem) {
     const Tensor dw = ZeroTensor(kFloat, spec.FilterShape());
     runner.BackwardFilter(x, dy, dw, Tensor());
     EXPECT_TRUE(Close(Values(dw), reference::Conv2dBackwardFilter(spec, Values(x), Values(dy)), 0));
+    if (!AmxRefusal().empty()) continue;
+    // Several blocks of each image, in the same bits: these sums are exact.
+    const Tensor w = IntegerTensor(kHalf, spec.FilterShape(), 3, 1);
+    const Tensor y = ZeroTensor(kHalf, spec.OutputShape()),
+                 dx = ZeroTensor(kHalf, spec.InputShape());
+    const Tensor y_tiles = ZeroTensor(kHalf, spec.OutputShape());
+    const Tensor dx_tiles = ZeroTensor(kHalf, spec.InputShape());
+    runner.Forward(x, w, y);
+    runner.BackwardData(dy, w, dx);
+    Conv2dVariants tiles("amx");
+    tiles[Direction::kBackwardFilter] = "gemm";
+    Conv2dRunner in_tiles(spec, tiles);
+    in_tiles.Forward(x, w, y_tiles);
+    in_tiles.BackwardData(dy, w, dx_tiles);
+    EXPECT_EQ(Values(y_tiles), Values(y));
+    EXPECT_EQ(Values(dx_tiles), Values(dx));
   }
 }
 

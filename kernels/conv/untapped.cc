@@ -66,5 +66,6 @@ void Untapped::Write(const typename DataKernel<T>::Call& call, int64_t channels)
 
 template void Untapped::Write<float>(const DataKernel<float>::Call&, int64_t) const;
 template void Untapped::Write<double>(const DataKernel<double>::Call&, int64_t) const;
+template void Untapped::Write<Bfloat16>(const DataKernel<Bfloat16>::Call&, int64_t) const;
 
 }  // namespace dtnn::conv

@@ -1,0 +1,147 @@
+// The kernels with emulated tiles, which any machine and the sanitizers can run: every hard size
+// against the reference. Where there is AMX, the same bits from both. How they behave within a
+// Conv2d is tested with all variants (conv2d_bfloat16_test.cc).
+
+#include "kernels/amx/amx.h"
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "kernels/conv/amx/depth.h"
+#include "kernels/conv/amx/tile_data.h"
+#include "kernels/conv/conv2d_cpu.h"
+#include "kernels/conv/reference.h"
+#include "kernels/conv/testing/conv2d_runner.h"
+#include "kernels/conv/testing/hard_specs.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+using conv::Direction;
+using testing::Close;
+using testing::Conv2dRunner;
+using testing::IntegerTensor;
+using testing::Pitched;
+using testing::RandomTensor;
+using testing::Values;
+using testing::ZeroTensor;
+
+constexpr DType kHalf = DType::kBfloat16;
+
+template <auto kMakeData>
+Conv2dRunner Runner(const Conv2dSpec& spec) {
+  static constexpr conv::Variant kVariant = {
+      .name = "tiles",
+      .support = [](const Conv2dSpec&, Direction) { return conv::Support(); },
+      .bf16 = {.data = kMakeData}};
+  return Conv2dRunner([&](DeviceContext&) {
+    return conv::CreateConv2dCpu(spec, {{&kVariant, &kVariant, nullptr}});
+  });
+}
+constexpr auto Emulated = &Runner<&conv::amx::MakeEmulatedTileData>;
+constexpr auto Hardware = &Runner<&conv::amx::MakeTileData>;
+
+std::vector<double> Rounded(std::vector<double> values) {
+  for (double& value : values) value = double(Bfloat16(float(value)));
+  return values;
+}
+
+// Sizes of tiles beside those that hurt any kernel: whole, one more, and as few as there can be.
+std::vector<Conv2dSpec> Specs() {
+  std::vector<Conv2dSpec> specs = testing::HardConv2dSpecs();
+  const auto add = [&](int64_t n, int64_t h, int64_t w, int64_t c, int64_t f, Pair kernel,
+                       Pair stride, Pair padding) {
+    Conv2dSpec s;
+    s.batch = n, s.height = h, s.width = w, s.channels = c, s.filters = f;
+    s.kernel = kernel, s.stride = stride, s.padding = padding;
+    specs.push_back(s);
+  };
+  add(1, 4, 8, 32, 32, 1, 1, 0);   // a pair of whole tiles
+  add(1, 3, 11, 32, 33, 1, 1, 0);  // one row and one column more
+  add(3, 5, 7, 48, 64, 1, 1, 0);   // where they are, in two steps of 24
+  add(1, 6, 9, 16, 16, 3, 1, 1);   // taps side by side in a step
+  add(1, 6, 9, 3, 20, Pair(5, 7), 2, Pair(2, 3));
+  add(17, 3, 3, 34, 48, 3, 1, 1);  // across images, more than a tile of them
+  add(33, 2, 3, 32, 16, 3, 2, 1);
+  add(1, 70, 40, 4, 4, 3, 1, 1);  // several blocks of one image
+  for (Conv2dSpec& spec : specs) spec.dtype = kHalf;
+  return specs;
+}
+
+class TilesTest : public ::testing::TestWithParam<Conv2dSpec> {
+ protected:
+  Conv2dSpec spec_ = GetParam();
+};
+
+TEST_P(TilesTest, EmulatedResultsAreExactOnIntegersButForOneRounding) {
+  const Tensor x = Pitched(IntegerTensor(kHalf, spec_.InputShape(), 1, 3), spec_.format);
+  const Tensor dy = Pitched(IntegerTensor(kHalf, spec_.OutputShape(), 2, 3), spec_.format);
+  const Tensor w = IntegerTensor(kHalf, spec_.FilterShape(), 3, 3);
+  EpilogueOperands operands;
+  operands.bias = IntegerTensor(DType::kFloat32, {spec_.filters}, 4, 3);
+  operands.scale = IntegerTensor(DType::kFloat32, {spec_.filters}, 5, 3);
+  operands.addend = IntegerTensor(kHalf, spec_.OutputShape(), 6, 3);
+  const auto y_sums = reference::Conv2dForward(spec_, Values(x), Values(w));
+  for (const bool all : {false, true}) {
+    spec_.epilogue = {.bias = all, .scale = all, .add = all, .relu = all};
+    const Tensor y = Pitched(ZeroTensor(kHalf, spec_.OutputShape()), spec_.format);
+    Emulated(spec_).Forward(x, w, y, operands);
+    EXPECT_TRUE(
+        Close(Values(y),
+              Rounded(reference::ApplyEpilogue(spec_, y_sums, Values(operands.bias),
+                                               Values(operands.scale), Values(operands.addend))),
+              0));
+  }
+  const Tensor dx = Pitched(IntegerTensor(kHalf, spec_.InputShape(), 7, 3), spec_.format);
+  std::vector<double> expected = reference::Conv2dBackwardData(spec_, Values(dy), Values(w));
+  const std::vector<double> before = Values(dx);
+  for (size_t i = 0; i < expected.size(); ++i) expected[i] += before[i];
+  Emulated(spec_).BackwardData(dy, w, dx, /*accumulate=*/true);
+  EXPECT_TRUE(Close(Values(dx), Rounded(expected), 0));
+}
+
+TEST_P(TilesTest, HardwareGivesTheSameBits) {
+  if (!AmxRefusal().empty()) GTEST_SKIP() << AmxRefusal();
+  spec_.epilogue = {.bias = true, .scale = true, .add = true, .relu = true};
+  const Tensor x = RandomTensor(kHalf, spec_.InputShape(), 1);
+  const Tensor dy = RandomTensor(kHalf, spec_.OutputShape(), 2);
+  const Tensor w = RandomTensor(kHalf, spec_.FilterShape(), 3);
+  EpilogueOperands operands;
+  operands.bias = RandomTensor(DType::kFloat32, {spec_.filters}, 4);
+  operands.scale = RandomTensor(DType::kFloat32, {spec_.filters}, 5);
+  operands.addend = RandomTensor(kHalf, spec_.OutputShape(), 6);
+  const auto run = [&](Conv2dRunner runner) {
+    const Tensor y = ZeroTensor(kHalf, spec_.OutputShape());
+    const Tensor dx = ZeroTensor(kHalf, spec_.InputShape());
+    runner.Forward(x, w, y, operands);
+    runner.BackwardData(dy, w, dx);
+    return std::pair(Values(y), Values(dx));
+  };
+  EXPECT_EQ(run(Hardware(spec_)), run(Emulated(spec_)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Hard, TilesTest, ::testing::ValuesIn(Specs()),
+                         [](const auto& info) { return info.param.ToString(); });
+
+TEST(DepthTest, DividesARunIntoAsFewEqualStepsAsPossible) {
+  for (int64_t pixels = 1; pixels <= 7; ++pixels) {
+    for (int64_t channels = 1; channels <= 200; ++channels) {
+      const conv::amx::Depth depth = conv::amx::Depth::Of(channels, pixels);
+      EXPECT_GE(depth.channels, channels);
+      EXPECT_EQ(depth.channels % 2, 0);
+      EXPECT_EQ(depth.step % 2, 0);
+      EXPECT_LE(depth.step, 32);
+      EXPECT_EQ(depth.step * depth.steps, depth.channels * pixels);
+      // No more steps than rounding the channels up to whole tiles would need.
+      EXPECT_LE(depth.steps, pixels * ((channels + 31) / 32)) << channels << ", " << pixels;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dtnn
