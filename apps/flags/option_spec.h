@@ -76,7 +76,8 @@ using OptionField =
                  std::optional<int64_t> Options::*, std::string Options::*,
                  std::vector<std::string> Options::*, std::vector<int64_t> Options::*,
                  std::vector<double> Options::*, bool*, int64_t*, double*, std::optional<int64_t>*,
-                 std::string*, std::vector<int64_t>*, std::vector<double>*>;
+                 std::string*, std::vector<std::string>*, std::vector<int64_t>*,
+                 std::vector<double>*>;
 
 struct OptionSpec {
   std::string_view name = {};  // with dashes
