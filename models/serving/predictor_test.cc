@@ -137,7 +137,7 @@ TEST_F(PredictorTest, ThreadsMayShareIt) {
   for (size_t i = 0; i < kThreads; ++i) {
     threads.emplace_back([&, i] {
       SetNumThreads(int(i) + 1);
-      for (int call = 0; call < 200 && wrong[i].empty(); ++call) {
+      for (int call = 0; call < 2000 && wrong[i].empty(); ++call) {
         const absl::StatusOr<Tensor> outputs = predictor->Predict(samples[i]);
         if (!outputs.ok() || Values(*outputs) != expected[i]) wrong[i] = {double(call)};
       }
