@@ -13,6 +13,13 @@
 namespace dtnn {
 namespace {
 
+// The elements of an arena from `first` on, wherever in its buffer the arena itself begins.
+Tensor Elements(const Tensor& arena, int64_t first, const Shape& shape) {
+  const size_t begin = size_t(arena.raw_data() - arena.buffer()->data());
+  return Tensor::View(arena.buffer(), begin + size_t(first) * SizeOf(arena.dtype()), arena.dtype(),
+                      shape);
+}
+
 // In the order of the arenas.
 enum class Kind : uint8_t { kTrainable, kStatistic, kFrozen };
 
@@ -161,12 +168,11 @@ absl::Status ParameterStore::RenewCopies(bool anyway) {
 
 Tensor ParameterStore::Slice(const Tensor& arena, int node, int index) const {
   const Place& place = places_[size_t(node)][size_t(index)];
-  return Tensor::View(arena.buffer(), size_t(place.offset) * SizeOf(arena.dtype()), arena.dtype(),
-                      place.shape);
+  return Elements(arena, place.offset, place.shape);
 }
 
 Tensor ParameterStore::Trainable(const Tensor& arena) const {
-  return Tensor::View(arena.buffer(), 0, dtype_, Shape{trainable_size_});
+  return Elements(arena, 0, Shape{trainable_size_});
 }
 
 Tensor ParameterStore::statistics() const {

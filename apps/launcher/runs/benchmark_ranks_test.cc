@@ -144,7 +144,8 @@ TEST(BenchmarkRanksTest, OptionsOfGpusAreTakenByAnyNumberOfRanks) {
           ranks,
           With(kSmallRun, {"--parallel=data", "--enable-gpu=True", "--enable-gpudirect=False",
                            "--enable-nccl=False", "--tensor-format=NCHW", "--num-epochs=1",
-                           std::string("--enable-cudnn-auto-conv-alg=") + timed,
+                           // A warning, which another process writes, could stand in a line.
+                           "--batch-size=16", std::string("--enable-cudnn-auto-conv-alg=") + timed,
                            "--gpu-device=simulated", "--evaluate=True"}));
       EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
       EXPECT_EQ(Count(outcome.text, "**** Done..."), 1) << outcome.text;
