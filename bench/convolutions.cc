@@ -3,9 +3,11 @@
 //                                   [--variants=auto,...] [--format=NHWC] [--seconds=0.1]
 //
 // Times convolutions by themselves, and prints one JSON object per line: name, direction, variant,
-// the median and the smallest time of a call, GFLOP/s and the machine's FMA peak. Each variant's
-// samples are spread over the whole measurement of a shape, in turns, so that a slow moment meets
-// all of them. bench/compare_convolutions.py compares the lines with another library's.
+// the median and the smallest time of a call, GFLOP/s and the machine's peaks: of FMAs of float32
+// and, where there is AMX, of tiles of bfloat16. A variant computes float32, or, as
+// "auto/bfloat16", images and filters of that type. Each variant's samples are spread over the
+// whole measurement of a shape, in turns, so that a slow moment meets all of them.
+// bench/compare_convolutions.py compares the lines with another library's.
 //
 // A shape is a line of 14 words, or 16 with a dilation, '#' begins a comment:
 //   batch channels height width filters kh kw sh sw ph pw groups repeat name [dh dw]
@@ -23,6 +25,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -94,6 +97,16 @@ std::string ShapeLine(const NamedConvolution& shape) {
                           : absl::StrCat(" ", s.dilation.vertical, " ", s.dilation.horizontal));
 }
 
+// A variant as --variants names it: "gemm", "auto/bfloat16".
+struct VariantName {
+  std::string_view name;
+  DType dtype = DType::kFloat32;
+
+  explicit VariantName(std::string_view word) : name(word.substr(0, word.find('/'))) {
+    if (word != name) dtype = DType::kBfloat16;
+  }
+};
+
 // One variant of one direction of a shape, with operands of its own.
 class Candidate {
  public:
@@ -111,10 +124,12 @@ class Candidate {
     DTNN_RETURN_IF_ERROR(made.conv_->Keep(std::move(kept)));
     made.direction_ = direction;
     made.variant_ = made.conv_->variant(direction);
-    made.x_ = *RandomTensor(spec.InputShape(), 1);
-    made.y_ = *RandomTensor(spec.OutputShape(), 2);
-    made.w_ = *RandomTensor(spec.FilterShape(), 3);
-    made.bias_ = *RandomTensor({spec.filters}, 4);
+    made.dtype_ = spec.dtype;
+    made.x_ = *RandomTensor(spec.dtype, spec.InputShape(), 1);
+    made.y_ = *RandomTensor(spec.dtype, spec.OutputShape(), 2);
+    made.w_ = *RandomTensor(spec.dtype, spec.FilterShape(), 3);
+    made.dw_ = *RandomTensor(DType::kFloat32, spec.FilterShape(), 3);
+    made.bias_ = *RandomTensor(DType::kFloat32, {spec.filters}, 4);
     DTNN_ASSIGN_OR_RETURN(
         made.workspace_,
         Buffer::Allocate(Device::Cpu(), std::max<size_t>(1, made.conv_->workspace_bytes())));
@@ -122,6 +137,7 @@ class Candidate {
   }
 
   std::string_view variant() const { return variant_; }
+  DType dtype() const { return dtype_; }
 
   // The filter keeps its version: what is derived from it is derived once.
   absl::Status Run() {
@@ -134,7 +150,7 @@ class Candidate {
       case Direction::kBackwardFilter:
         break;
     }
-    return conv_->BackwardFilter(x_, y_, w_, Tensor(), false, workspace);
+    return conv_->BackwardFilter(x_, y_, dw_, Tensor(), false, workspace);
   }
 
   // Appends the seconds of a call, over as many as take a millisecond.
@@ -157,18 +173,27 @@ class Candidate {
   }
 
  private:
-  static absl::StatusOr<Tensor> RandomTensor(const Shape& shape, unsigned seed) {
-    DTNN_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Zeros(DType::kFloat32, shape));
+  static absl::StatusOr<Tensor> RandomTensor(DType dtype, const Shape& shape, unsigned seed) {
+    DTNN_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Zeros(dtype, shape));
     std::minstd_rand random(seed);
-    float* data = tensor.data<float>();
-    for (int64_t i = 0; i < tensor.num_elements(); ++i) data[i] = float(random() % 2001) / 1000 - 1;
+    const auto fill = [&](auto* data) {
+      for (int64_t i = 0; i < tensor.num_elements(); ++i) {
+        data[i] = std::remove_pointer_t<decltype(data)>(float(random() % 2001) / 1000 - 1);
+      }
+    };
+    if (dtype == DType::kBfloat16) {
+      fill(tensor.data<Bfloat16>());
+    } else {
+      fill(tensor.data<float>());
+    }
     return tensor;
   }
 
   Direction direction_ = Direction::kForward;
   std::string_view variant_;
   std::unique_ptr<Conv2d> conv_;
-  Tensor x_, y_, w_, bias_;
+  DType dtype_ = DType::kFloat32;
+  Tensor x_, y_, w_, dw_, bias_;
   std::shared_ptr<Buffer> workspace_;
   int64_t calls_ = 1;
   std::vector<double> seconds_;
@@ -179,13 +204,16 @@ absl::Status Measure(DeviceContext& context, const Options& options, const Named
   Conv2dSpec spec = shape.spec;
   spec.format = *ParseTensorFormat(options.format);
   std::vector<Candidate> candidates;
-  for (const std::string_view variant : SplitList(options.variants)) {
+  for (const std::string_view word : SplitList(options.variants)) {
+    const auto [variant, dtype] = VariantName(word);
+    spec.dtype = dtype;
     if (variant != "auto" && !Conv2dRefusal(variant, spec, direction).empty()) continue;
     DTNN_ASSIGN_OR_RETURN(Candidate candidate,
                           Candidate::Create(context, spec, variant, direction));
     candidates.push_back(std::move(candidate));
   }
   const double before = MeasureFmaPeakGflops(NumThreads(), DType::kFloat32);
+  const double tiles_before = MeasureTilePeakGflops(NumThreads());
   for (Candidate& candidate : candidates) DTNN_RETURN_IF_ERROR(candidate.Run());
   const auto start = Clock::now();
   for (int round = 0; round < 5 || std::chrono::duration<double>(Clock::now() - start).count() <
@@ -194,17 +222,18 @@ absl::Status Measure(DeviceContext& context, const Options& options, const Named
     for (Candidate& candidate : candidates) DTNN_RETURN_IF_ERROR(candidate.Sample());
   }
   const double peak = std::min(before, MeasureFmaPeakGflops(NumThreads(), DType::kFloat32));
+  const double tile_peak = std::min(tiles_before, MeasureTilePeakGflops(NumThreads()));
   for (const Candidate& candidate : candidates) {
     const std::vector<double> seconds = candidate.seconds();
     const double median = seconds[seconds.size() / 2];
     std::printf(
         "{\"library\":\"DTNN\",\"simd\":\"%s\",\"threads\":%d,\"name\":\"%s\",\"repeat\":%d,"
-        "\"direction\":\"%s\",\"layout\":\"%s\",\"variant\":\"%s\",\"ms\":%.5f,\"ms_min\":%.5f,"
-        "\"gflops\":%.5g,\"fma_peak\":%.1f}\n",
+        "\"direction\":\"%s\",\"layout\":\"%s\",\"variant\":\"%s\",\"dtype\":\"%s\",\"ms\":%.5f,"
+        "\"ms_min\":%.5f,\"gflops\":%.5g,\"fma_peak\":%.1f,\"tile_peak\":%.1f}\n",
         SimdTarget().c_str(), NumThreads(), shape.name.c_str(), int(shape.repeat),
         std::string(direction_name).c_str(), options.format.c_str(),
-        std::string(candidate.variant()).c_str(), median * 1e3, seconds[0] * 1e3,
-        spec.Flops() / median * 1e-9, peak);
+        std::string(candidate.variant()).c_str(), std::string(Name(candidate.dtype())).c_str(),
+        median * 1e3, seconds[0] * 1e3, spec.Flops() / median * 1e-9, peak, tile_peak);
   }
   std::fflush(stdout);
   return absl::OkStatus();
@@ -239,7 +268,8 @@ absl::Status Run(const std::vector<std::string>& arguments) {
        .field = &options.directions},
       {.name = "variants",
        .type = kText,
-       .help = "variants to time where they compute a shape, or auto, separated by commas",
+       .help = "variants to time where they compute a shape, or auto, separated by commas; with "
+               "/bfloat16 for images of that type",
        .field = &options.variants},
       {.name = "format",
        .type = kWord,
@@ -283,12 +313,15 @@ absl::Status Run(const std::vector<std::string>& arguments) {
       {"bwd_data", Direction::kBackwardData},
       {"bwd_filter", Direction::kBackwardFilter}};
   const std::vector<std::string_view> variants = Conv2dVariantNames();
-  for (const std::string_view name : SplitList(options.variants)) {
-    if (name == "auto" || std::ranges::count(variants, name) > 0) continue;
+  for (const std::string_view word : SplitList(options.variants)) {
+    const std::string_view name = VariantName(word).name;
+    const bool typed = word == name || word.substr(name.size()) == "/bfloat16";
+    if (typed && (name == "auto" || std::ranges::count(variants, name) > 0)) continue;
     std::string known = "auto";
     for (const std::string_view variant : variants) (known += ", ") += variant;
-    return absl::InvalidArgumentError(
-        absl::StrCat("--variants: \"", std::string(name), "\" is not one of ", known));
+    return absl::InvalidArgumentError(absl::StrCat("--variants: \"", std::string(word),
+                                                   "\" is not one of ", known,
+                                                   ", nor one of them with /bfloat16"));
   }
   for (const NamedConvolution& shape : shapes) {
     if (!shape.name.starts_with(options.names)) continue;
