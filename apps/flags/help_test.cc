@@ -93,13 +93,15 @@ TEST(HelpTest, ListsTheWordsOfLists) {
 }
 
 TEST(HelpTest, AnOptionIsExplainedAtLength) {
-  EXPECT_EQ(Help("optimizer-beta1"),
-            "--optimizer-beta1=SHARE\n  adam, nadam, adamw: decay rate of the running mean of "
-            "gradients; the usual 0.9 often learns better\n  than the 0.99 of adam and nadam\n\n  "
-            "takes     a real number >= 0 and < 1\n  default   "
-            "0.99\n  needs     --optimizer=adam, nadam or adamw; otherwise this option has no "
-            "effect\n  also      --beta1\n  example   --optimizer-beta1=0.9\n  topic     "
-            "optimizer; --help=optimizer lists its options\n");
+  EXPECT_EQ(
+      Help("optimizer-beta1"),
+      "--optimizer-beta1=SHARE\n  adam, nadam, adamw: decay rate of the running mean of "
+      "gradients; the usual 0.9 often learns better\n  than the 0.99 of adam and nadam\n\n  "
+      "takes     a real number >= 0 and < 1\n  default   "
+      "0.99\n  needs     --optimizer=adam, nadam or adamw; no --evaluate-only; otherwise this "
+      "option has no\n            effect\n  also      --beta1\n  example   --optimizer-beta1=0.9\n "
+      " topic     "
+      "optimizer; --help=optimizer lists its options\n");
   const std::string crop = Help("augment-crop");
   EXPECT_THAT(crop, HasSubstr("  with it   --augment-crop-size, --augment-crop-prob\n"));
   EXPECT_THAT(crop, HasSubstr("  also      --crop-images\n"));

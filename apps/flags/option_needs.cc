@@ -30,11 +30,13 @@ std::vector<std::string_view> Parts(std::string_view text, char separator) {
   return parts;
 }
 
-// Those of its group first.
+// Its own, then those of its group.
 std::vector<std::string_view> ConditionsOf(const OptionSpec& spec) {
-  std::vector<std::string_view> conditions;
-  if (spec.needs_of_group) conditions = Parts(NeedsOf(spec.group), ' ');
-  for (const std::string_view condition : Parts(spec.needs, ' ')) conditions.push_back(condition);
+  std::vector<std::string_view> conditions = Parts(spec.needs, ' ');
+  if (!spec.needs_of_group) return conditions;
+  for (const std::string_view condition : Parts(NeedsOf(spec.group), ' ')) {
+    conditions.push_back(condition);
+  }
   return conditions;
 }
 

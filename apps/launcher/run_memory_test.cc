@@ -34,8 +34,8 @@ TEST_F(RunMemoryTest, IsThatOfParametersAndPlans) {
   EXPECT_EQ(both.parameters, 4 * values);  // with gradients and Adam's two
   ASSERT_TRUE(both.training && both.testing);
   EXPECT_GT(both.training->total(), 0u);
-  EXPECT_EQ(both.all(),
-            both.parameters + double(both.training->total()) + double(both.testing->total()));
+  EXPECT_EQ(both.all(), both.parameters + double(both.training->total()) +
+                            double(both.testing->total()) + both.all_others());
   const RunMemory testing = Measure({.testing = 100}, nullptr);
   EXPECT_EQ(testing.parameters, values);
   EXPECT_FALSE(testing.training);

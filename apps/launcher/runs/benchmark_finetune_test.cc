@@ -167,8 +167,9 @@ TEST_F(FinetuneTest, LayersThatAreNotThereAreWrongUsage) {
   EXPECT_THAT(unknown.text,
               HasSubstr("benchmark: --freeze: \"6_FC\" matches no layer with parameters of model "
                         "simplecnn; it has 4, \"1_Conv2D\" to \"8_FC\"; did you mean \"5_FC\"?"));
-  EXPECT_THAT(Run(3, {"--evaluate-only", kHead}).text,
-              HasSubstr("warning: --freeze has no effect with --evaluate-only\n"));
+  EXPECT_THAT(
+      Run(3, {"--evaluate-only", kHead}).text,
+      HasSubstr("warning: --freeze, --optimizer-decay have no effect with --evaluate-only\n"));
 }
 
 TEST_F(FinetuneTest, ADryRunShowsTheMemoryThatFreezingSaves) {
