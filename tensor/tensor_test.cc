@@ -84,7 +84,8 @@ TEST(TensorTest, AViewKeepsTheMemoryAlive) {
 }
 
 TEST(TensorTest, ViewOfABufferStartsAtTheOffset) {
-  const Tensor all = Matrix();
+  const Tensor all = *Tensor::Zeros(DType::kFloat64, {20});
+  for (int i = 0; i < 20; ++i) all.data<double>()[i] = i;
   const Tensor view = Tensor::View(all.buffer(), 8 * 8, DType::kFloat64, {2, 2});
   EXPECT_EQ(testing::Values(view), (std::vector<double>{8, 9, 10, 11}));
 }

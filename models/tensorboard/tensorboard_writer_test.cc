@@ -237,9 +237,10 @@ TEST(TensorboardWriterTest, AFullDiskIsOneWarningAndTheFilesStayReadable) {
 // A batch of bytes without a table of what becomes of them.
 TEST(TensorboardWriterTest, ImagesThatCannotBeShownAreOneWarning) {
   Watched run(Folder("no_images"));
-  const Batch batch = {.x = *Tensor::Zeros(DType::kUint8, Shape{1, 2, 2, 1}),
-                       .count = 1,
-                       .bytes = std::make_shared<ByteImagesSpec>()};
+  Batch batch;
+  batch.x = *Tensor::Zeros(DType::kUint8, Shape{1, 2, 2, 1});
+  batch.count = 1;
+  batch.bytes = std::make_shared<ByteImagesSpec>();
   const Pass pass = {.kind = Pass::Kind::kValidation, .batch = &batch};
   EXPECT_EQ(run.writer->OnBatchEnd(pass), absl::OkStatus());
   ASSERT_THAT(run.warnings, SizeIs(1));
