@@ -368,8 +368,7 @@ class BenchmarkRun {
   // Whether there is something to go on from, and a disk that takes more; `text` says so.
   bool SaveAlone(std::string& text) {
     if (lasting_ != nullptr && history_ != nullptr) {  // who wrote it may be gone
-      history_->set_writes(true);
-      const absl::Status written = history_->Write();
+      const absl::Status written = history_->WriteWhatIsMissing();
       if (!written.ok()) StrAppend(&text, "; the history is not written: ", written.message());
     }
     const absl::Status saved = checkpointer_->SaveAlone();

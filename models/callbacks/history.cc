@@ -233,6 +233,16 @@ absl::Status History::OnEpochEnd(const Pass& training, const Pass* validation) {
   return Write();
 }
 
+absl::Status History::WriteWhatIsMissing() {
+  set_writes(true);
+  const absl::StatusOr<std::vector<std::byte>> bytes = ReadFile(path_, kMostBytes);
+  if (bytes.ok()) {
+    const std::string_view there(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+    if (there.starts_with(text_)) return absl::OkStatus();
+  }
+  return Write();
+}
+
 absl::Status History::Write() {
   if (!writes_) return absl::OkStatus();
   const absl::Status status = WriteFileAtomically(path_, std::as_bytes(std::span(text_)));

@@ -63,6 +63,9 @@ class History : public Callback {
   void set_writes(bool writes) { writes_ = writes; }
   // Writes the file, where it `writes`.
   absl::Status Write();
+  // Writes it in another rank's place, unless the file goes further: that rank may have ended an
+  // epoch, and saved a checkpoint of it, before this one knew that it had ended.
+  absl::Status WriteWhatIsMissing();
 
   absl::Status OnEpochEnd(const Pass& training, const Pass* validation) override;
 

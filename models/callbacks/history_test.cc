@@ -97,6 +97,24 @@ TEST_F(HistoryTest, JsonLinesHoldAnObjectEach) {
             "\"categorical_cross_entropy\": null, \"categorical_accuracy\": 25}\n");
 }
 
+TEST_F(HistoryTest, InAnothersPlaceNothingThatItHasWrittenIsLost) {
+  const std::string path = Path("place.csv");
+  const auto first = *History::Create(path, *trainer_, metric_set_, true, 0);
+  const auto second = *History::Create(path, *trainer_, metric_set_, true, 0);
+  second->set_writes(false);
+  for (History* const history : {&*first, &*second}) ASSERT_TRUE(End(*history, 0, 1.5, 50).ok());
+  ASSERT_TRUE(End(*first, 1, 0.5, 75).ok());
+  const std::string two = Content(path);
+  ASSERT_TRUE(second->WriteWhatIsMissing().ok());
+  EXPECT_EQ(Content(path), two) << "an epoch that the second has not ended yet";
+  ASSERT_TRUE(End(*second, 1, 0.5, 75).ok());
+  ASSERT_TRUE(End(*second, 2, 0.25, 100).ok());
+  EXPECT_GT(Content(path).size(), two.size());
+  std::filesystem::remove(path);
+  ASSERT_TRUE(second->WriteWhatIsMissing().ok());
+  EXPECT_TRUE(Content(path).starts_with(two));
+}
+
 TEST_F(HistoryTest, AResumedRunKeepsTheEpochsThatAreDone) {
   for (const char* name : {"resumed", "resumed.csv", "resumed.jsonl"}) {
     const std::string whole = Path(std::string("whole_") + name), path = Path(name);
