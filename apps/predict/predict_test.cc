@@ -300,7 +300,7 @@ TEST_F(PredictTest, OfAFolderOnlyImagesAreAnswered) {
   EXPECT_TRUE(outcome.status.ok()) << outcome.status;
   EXPECT_EQ(std::ranges::count(outcome.out, '\n'), 1);
   EXPECT_EQ(outcome.errors,
-            "predict: warning: " + other + ": is not a JPEG or PNG image and is skipped\n");
+            "predict: warning: 1 file is not a JPEG or PNG image and is skipped: " + other + "\n");
   EXPECT_FALSE(Ask(Options(), {other}).status.ok()) << "who names it wants it";
 }
 
