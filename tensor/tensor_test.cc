@@ -90,6 +90,15 @@ TEST(TensorTest, ViewOfABufferStartsAtTheOffset) {
   EXPECT_EQ(testing::Values(view), (std::vector<double>{8, 9, 10, 11}));
 }
 
+TEST(TensorDeathTest, AViewBeyondItsTensorEndsWhatRunsUnderASanitizer) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  const Tensor matrix = Matrix();
+  EXPECT_DEATH(matrix.Samples(2, 3, TensorFormat::kNHWC), "Assertion");
+#else
+  GTEST_SKIP() << "assertions hold where sanitizers run";
+#endif
+}
+
 TEST(TensorTest, SamplesOfDenseImages) {
   for (TensorFormat format : kFormats) {
     const Tensor view = Images(format).Samples(1, 2, format);

@@ -31,6 +31,7 @@ constexpr Folder kRooms[] = {
     {"tensor/text", 0},
     {"tensor/trace", 0},
     {"tensor", 1},
+    {"tensor/machine", 1},
     {"tensor/gpu", 1},
     {"tensor/threads", 2},
     {"tensor/files", 3},

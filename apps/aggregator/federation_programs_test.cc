@@ -25,8 +25,8 @@
 #include "data/testing/idx_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tensor/files/access/private_file.h"
 #include "tensor/files/array_file.h"
-#include "tensor/files/private_file.h"
 #include "tensor/must.h"
 
 namespace dtnn {

@@ -7,7 +7,7 @@
 #include "comm/tcp/socket.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tensor/files/private_file.h"
+#include "tensor/files/access/private_file.h"
 #include "tensor/must.h"
 
 namespace dtnn {

@@ -17,7 +17,7 @@
 #include "models/plan/plan_layout.h"
 #include "optim/losses/loss.h"
 #include "optim/optimizers/optimizer.h"
-#include "tensor/available_memory.h"
+#include "tensor/machine/available_memory.h"
 
 namespace dtnn {
 

@@ -9,7 +9,7 @@
 #include "comm/local.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tensor/files/private_file.h"
+#include "tensor/files/access/private_file.h"
 #include "tensor/must.h"
 #include "tools/testing/tensors.h"
 

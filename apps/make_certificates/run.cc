@@ -13,9 +13,9 @@
 #include "comm/job/exit_code.h"
 #include "comm/tls/authority.h"
 #include "tensor/errors.h"
+#include "tensor/files/access/private_file.h"
 #include "tensor/files/atomic_file.h"
 #include "tensor/files/output_file.h"
-#include "tensor/files/private_file.h"
 
 namespace dtnn {
 namespace {

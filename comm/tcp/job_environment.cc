@@ -11,7 +11,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "tensor/errors.h"
-#include "tensor/files/private_file.h"
+#include "tensor/files/access/private_file.h"
 
 namespace dtnn {
 namespace {

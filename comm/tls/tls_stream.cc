@@ -19,7 +19,7 @@
 #include "comm/tcp/socket.h"
 #include "comm/tls/tls_error.h"
 #include "tensor/errors.h"
-#include "tensor/files/private_file.h"
+#include "tensor/files/access/private_file.h"
 
 namespace dtnn {
 namespace {

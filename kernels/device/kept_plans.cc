@@ -8,8 +8,8 @@
 
 #include "absl/strings/ascii.h"
 #include "tensor/errors.h"
+#include "tensor/files/access/private_file.h"
 #include "tensor/files/atomic_file.h"
-#include "tensor/files/private_file.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

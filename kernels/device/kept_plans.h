@@ -5,7 +5,7 @@
 //
 // Plans are programs of a GPU in the end, so nobody else may have written them: the folder and its
 // files must belong to this user, who alone may write to the folder and read the files
-// (tensor/files/private_file.h). Several processes may share a folder.
+// (tensor/files/access/private_file.h). Several processes may share a folder.
 
 #ifndef DTNN_KERNELS_DEVICE_KEPT_PLANS_H_
 #define DTNN_KERNELS_DEVICE_KEPT_PLANS_H_

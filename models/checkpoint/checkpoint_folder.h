@@ -21,7 +21,7 @@
 #include "models/checkpoint/checkpoint.h"
 #include "models/graph/graph.h"
 #include "models/parameters/parameter_store.h"
-#include "tensor/files/folder_lock.h"
+#include "tensor/files/access/folder_lock.h"
 
 namespace dtnn {
 

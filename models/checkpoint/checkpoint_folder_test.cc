@@ -14,8 +14,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "models/graph/builder.h"
+#include "tensor/files/access/folder_lock.h"
 #include "tensor/files/atomic_file.h"
-#include "tensor/files/folder_lock.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "models/parameters/parameter_arrays.h"
-#include "tensor/available_memory.h"
 #include "tensor/dtype.h"
 #include "tensor/errors.h"
+#include "tensor/machine/available_memory.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn {

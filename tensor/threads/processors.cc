@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tensor/control_groups.h"
+#include "tensor/machine/control_groups.h"
 
 namespace dtnn {
 

@@ -13,8 +13,8 @@
 namespace dtnn {
 
 // At least 1, also where the system does not tell. `process` 0: this one. Not more than the quota
-// of this process's control groups (tensor/control_groups.h): more threads than it lets run at a
-// time are stopped together, in the middle of their work.
+// of this process's control groups (tensor/machine/control_groups.h): more threads than it lets run
+// at a time are stopped together, in the middle of their work.
 int ProcessorsOf(pid_t process);
 
 // `processors`, or what a quota of so many leaves of them: rounded, at least 1.

@@ -18,8 +18,8 @@
 #include "data/testing/image_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tensor/available_memory.h"
 #include "tensor/files/npz.h"
+#include "tensor/machine/available_memory.h"
 #include "tensor/must.h"
 #include "tensor/tensor.h"
 

@@ -1,4 +1,4 @@
-#include "tensor/available_memory.h"
+#include "tensor/machine/available_memory.h"
 
 #include <filesystem>
 #include <fstream>

@@ -1,8 +1,8 @@
 // The control groups whose limits hold for this process: those of a container, a batch job, a
 // service. Of version 1, where each controller may have a hierarchy of its own, and of version 2.
 
-#ifndef DTNN_TENSOR_CONTROL_GROUPS_H_
-#define DTNN_TENSOR_CONTROL_GROUPS_H_
+#ifndef DTNN_TENSOR_MACHINE_CONTROL_GROUPS_H_
+#define DTNN_TENSOR_MACHINE_CONTROL_GROUPS_H_
 
 #include <cstdint>
 #include <optional>
@@ -29,4 +29,4 @@ std::optional<double> ProcessorQuota(const std::string& root = "");
 
 }  // namespace dtnn
 
-#endif  // DTNN_TENSOR_CONTROL_GROUPS_H_
+#endif  // DTNN_TENSOR_MACHINE_CONTROL_GROUPS_H_

@@ -1,7 +1,7 @@
 // How much more memory a process may take before the system ends it.
 
-#ifndef DTNN_TENSOR_AVAILABLE_MEMORY_H_
-#define DTNN_TENSOR_AVAILABLE_MEMORY_H_
+#ifndef DTNN_TENSOR_MACHINE_AVAILABLE_MEMORY_H_
+#define DTNN_TENSOR_MACHINE_AVAILABLE_MEMORY_H_
 
 #include <cstdint>
 #include <limits>
@@ -23,4 +23,4 @@ AvailableMemory FindAvailableMemory(const std::string& root = "");
 
 }  // namespace dtnn
 
-#endif  // DTNN_TENSOR_AVAILABLE_MEMORY_H_
+#endif  // DTNN_TENSOR_MACHINE_AVAILABLE_MEMORY_H_

@@ -1,4 +1,4 @@
-#include "tensor/files/folder_lock.h"
+#include "tensor/files/access/folder_lock.h"
 
 #include <fcntl.h>
 #include <limits.h>

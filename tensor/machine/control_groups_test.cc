@@ -1,4 +1,4 @@
-#include "tensor/control_groups.h"
+#include "tensor/machine/control_groups.h"
 
 #include <filesystem>
 #include <fstream>

@@ -1,4 +1,4 @@
-#include "tensor/available_memory.h"
+#include "tensor/machine/available_memory.h"
 
 #include <algorithm>
 #include <fstream>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_split.h"
-#include "tensor/control_groups.h"
+#include "tensor/machine/control_groups.h"
 #include "tensor/text/number.h"
 
 namespace dtnn {

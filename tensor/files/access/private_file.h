@@ -1,8 +1,8 @@
 // Files that hold a secret (a private key, or what the ranks of a job recognise each other by), or
 // what nobody else may have written (a program).
 
-#ifndef DTNN_TENSOR_FILES_PRIVATE_FILE_H_
-#define DTNN_TENSOR_FILES_PRIVATE_FILE_H_
+#ifndef DTNN_TENSOR_FILES_ACCESS_PRIVATE_FILE_H_
+#define DTNN_TENSOR_FILES_ACCESS_PRIVATE_FILE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -33,4 +33,4 @@ absl::Status WritePrivateFile(std::string_view path, std::string_view text);
 
 }  // namespace dtnn
 
-#endif  // DTNN_TENSOR_FILES_PRIVATE_FILE_H_
+#endif  // DTNN_TENSOR_FILES_ACCESS_PRIVATE_FILE_H_

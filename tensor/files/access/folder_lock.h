@@ -5,8 +5,8 @@
 // The lock is flock's: on network file systems it is kept by the server and holds between hosts.
 // The server may keep that of a host which is gone; whoever knows that it is deletes the file.
 
-#ifndef DTNN_TENSOR_FILES_FOLDER_LOCK_H_
-#define DTNN_TENSOR_FILES_FOLDER_LOCK_H_
+#ifndef DTNN_TENSOR_FILES_ACCESS_FOLDER_LOCK_H_
+#define DTNN_TENSOR_FILES_ACCESS_FOLDER_LOCK_H_
 
 #include <string_view>
 
@@ -38,4 +38,4 @@ void SetLockFaultForTesting(int error);
 }  // namespace internal
 }  // namespace dtnn
 
-#endif  // DTNN_TENSOR_FILES_FOLDER_LOCK_H_
+#endif  // DTNN_TENSOR_FILES_ACCESS_FOLDER_LOCK_H_

@@ -1,4 +1,4 @@
-#include "tensor/files/private_file.h"
+#include "tensor/files/access/private_file.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
