@@ -69,7 +69,8 @@ struct Conv2dUse {
   // Calls of the others are FailedPrecondition.
   conv::Directions directions = conv::kAllDirections;
   // Whether what is derived from the filter (packed panels, transformed tiles) is kept, and renewed
-  // when the filter's version has changed; else it is derived in the workspace of every call. In
+  // when the filter's version has changed; else it is derived in the workspace of every call. Tiles
+  // of a large filter are not kept: to transform them again is faster than to read them. In
   // training the filter is new at every step, so that keeping it only costs memory. On CPUs.
   bool keeps_filter = false;
 };

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "kernels/gemm/column_sums.h"
+#include "kernels/gemm/gemm_grid.h"
 #include "kernels/gemm/gemm_variants.h"
 #include "kernels/gemm/serial_gemm.h"
 #include "tensor/errors.h"
-#include "tensor/rounding.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
@@ -14,34 +14,6 @@ namespace {
 
 // Below this, starting threads costs more than it saves.
 constexpr double kSerialFlops = 1e6;
-
-struct Grid {
-  int64_t row_parts = 1, column_parts = 1;
-  int64_t rows = 0, columns = 0;  // of a part
-};
-
-int64_t PartOf(int64_t size, int64_t parts, int64_t grain) {
-  return RoundUp(CeilDiv(size, parts), grain);
-}
-
-// The grid whose largest part takes least: its area, and along its edges the lines of A and B that
-// each part reads (and may pack) for itself. Any grid gives the same bits.
-Grid ChooseGrid(int64_t m, int64_t n, int64_t threads) {
-  constexpr int64_t kRowGrain = 2, kColumnGrain = 32, kEdge = 4;
-  Grid best = {1, 1, m, n};
-  int64_t best_cost = m * n + kEdge * (m + n);
-  for (int64_t row_parts = 1; row_parts <= threads; ++row_parts) {
-    Grid grid = {row_parts, threads / row_parts, 0, 0};
-    grid.rows = PartOf(m, grid.row_parts, kRowGrain);
-    grid.columns = PartOf(n, grid.column_parts, kColumnGrain);
-    const int64_t cost = grid.rows * grid.columns + kEdge * (grid.rows + grid.columns);
-    if (cost < best_cost) {
-      best = grid;
-      best_cost = cost;
-    }
-  }
-  return best;
-}
 
 class TileGemm : public Gemm {
  public:
@@ -73,7 +45,7 @@ class TileGemm : public Gemm {
                 const EpilogueOperands& operands, Workspace workspace) const {
     const double flops = 2.0 * double(sizes.m) * double(sizes.n) * double(sizes.k);
     const int64_t threads = flops < kSerialFlops ? 1 : std::min(threads_, NumThreads());
-    const Grid grid = ChooseGrid(sizes.m, sizes.n, threads);
+    const GemmGrid grid = ChooseGemmGrid(sizes.m, sizes.n, threads);
     ParallelFor(0, grid.row_parts * grid.column_parts, 1, [&](int64_t begin, int64_t end) {
       for (int64_t part = begin; part < end; ++part) {
         const int64_t row = part / grid.column_parts * grid.rows;

@@ -1,7 +1,7 @@
 // What the implementations of Pool and AdaptivePool share: a pass over images whose windows are
 // given axis by axis, its check, and the CPU's loops. No two threads write one element, and every
-// element is summed in the order of the windows: results are the same bits on any number of
-// threads.
+// element is summed in an order that the geometry alone decides: results are the same bits on any
+// number of threads.
 
 #ifndef DTNN_KERNELS_POOL_POOL_PASS_H_
 #define DTNN_KERNELS_POOL_POOL_PASS_H_

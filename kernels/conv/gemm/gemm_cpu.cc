@@ -239,7 +239,9 @@ HWY_NOINLINE void RunDots(const RowOfPixels<T>& row, const Panel<T>& panel, int6
 
 template <typename T, int kColumns>
 void MultiplyFewColumns(const RowOfPixels<T>& row, const Panel<T>& panel) {
-  constexpr int kMost = HWY_TARGET <= HWY_AVX3 || kColumns <= 2 ? 8 : 4;
+  // Sums, the filter's vectors and one of the input fill the registers.
+  constexpr int kRegisters = HWY_TARGET <= HWY_AVX3 ? 32 : 16;
+  constexpr int kMost = HWY_MIN(8, (kRegisters - 1) / kColumns - 1);
   int64_t i = 0;
   for (; i + kMost <= row.count; i += kMost) RunDots<T, kMost, kColumns>(row, panel, i);
   if (kMost > 4 && i + 4 <= row.count) {
