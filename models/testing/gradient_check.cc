@@ -104,7 +104,7 @@ void MoveOffInitialValues(ParameterStore& store) {
 absl::StatusOr<::testing::AssertionResult> CheckElement(Run& run, const Checked& parameter,
                                                         int64_t element, double tolerance) {
   double slope = 0;
-  for (double step : {1e-6, 1e-5, 1e-7}) {
+  for (double step : {1e-6, 1e-5, 1e-7, 1e-9}) {
     DTNN_ASSIGN_OR_RETURN(slope, run.Slope(parameter.value.data<double>()[element], step));
     if (std::abs(slope - parameter.gradient[size_t(element)]) <= tolerance) {
       return ::testing::AssertionSuccess();

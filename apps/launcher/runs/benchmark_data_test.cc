@@ -278,9 +278,10 @@ TEST(BenchmarkDataTest, FilesInFoldersThatAreNoImagesAreWarnedOfOnce) {
   const Outcome outcome =
       testing::Launch(kProgram, "--model=simplemlp --dataset=folder --dataset-path=" + root);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
-  EXPECT_THAT(outcome.text, HasSubstr("benchmark: warning: " + root +
-                                      "/train/a/Thumbs.db and 1 other file are not JPEG or PNG "
-                                      "images and are skipped\n"));
+  EXPECT_THAT(outcome.text,
+              HasSubstr("benchmark: warning: 2 files are not JPEG or PNG images and are "
+                        "skipped: " +
+                        root + "/train/a/Thumbs.db and 1 more\n"));
 }
 
 }  // namespace
