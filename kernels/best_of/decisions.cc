@@ -132,7 +132,8 @@ absl::StatusOr<Decisions> Decisions::Parse(std::string_view text, std::string_vi
   for (std::string_view line : Split(text, '\n')) {
     ++number;
     if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line.empty() || line.starts_with('#')) continue;
+    // "#Paraver" begins a file of another kind, which must not be taken for an empty one of this.
+    if (line.empty() || line == "#" || line.starts_with("# ")) continue;
     absl::StatusOr<std::pair<BestOfKey, Decision>> parsed = ParseLine(line);
     if (parsed.ok() && decisions.Find(parsed->first) != nullptr) {
       parsed = InvalidArgument("the key ", parsed->first.ToString(), " is there twice");

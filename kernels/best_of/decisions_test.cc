@@ -104,6 +104,7 @@ std::string Refusal(const std::string& text) {
 }
 
 TEST(DecisionsTest, DamagedLinesAreNamed) {
+  EXPECT_THAT(Refusal("#Paraver (01/01/26 at 10:00):5\n"), HasSubstr("line 1"));
   EXPECT_THAT(Refusal(absl::StrCat("# t\n", kLine, "x\n")),
               HasSubstr("best.txt: line 3: is \"x\", expected KEY CHOICE"));
   EXPECT_THAT(Refusal(absl::StrCat(kLine, kLine)), HasSubstr("best.txt: line 2: the key conv2d/"));
