@@ -24,10 +24,10 @@ absl::Status RoundPage::Check() const {
 
 void RoundPage::Add(std::string_view history) {
   if (path_.empty()) return;
-  absl::StatusOr<std::vector<ReportEpoch>> rounds =
+  absl::StatusOr<RunHistory> rounds =
       ParseHistory(history, HistoryForm::kCsv, "the history of the rounds");
   if (!rounds.ok()) return Warn(rounds.status());
-  report_.epochs = *std::move(rounds);
+  report_.epochs = std::move(rounds->epochs);
   Write();
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
@@ -156,11 +157,14 @@ class BenchmarkRun {
   absl::Status Work() {
     // What a client of a federation begins with, others say.
     const bool first = run_.options.evaluate && run_.proximal == nullptr && !run_.goes_on;
-    if (first || run_.options.evaluate_only) DTNN_RETURN_IF_ERROR(Evaluate());
+    if (first || run_.options.evaluate_only) DTNN_RETURN_IF_ERROR(Evaluate().status());
     if (!run_.options.evaluate_only) DTNN_RETURN_IF_ERROR(Train());
     if (lasting_ != nullptr && lasting_->rank->has_next()) return absl::OkStatus();
     DTNN_RETURN_IF_ERROR(SaveTrained());
-    if (run_.options.evaluate && !run_.options.evaluate_only) DTNN_RETURN_IF_ERROR(Evaluate());
+    if (run_.options.evaluate && !run_.options.evaluate_only) {
+      DTNN_ASSIGN_OR_RETURN(const MetricAverages results, Evaluate());
+      DTNN_RETURN_IF_ERROR(KeepTest(results));
+    }
     // Nobody leaves before all have done this much: who is lost now may have been the one that
     // writes.
     if (lasting_ != nullptr) DTNN_RETURN_IF_ERROR(run_.communicator->Barrier());
@@ -381,25 +385,40 @@ class BenchmarkRun {
     return there && (saved.ok() || absl::IsFailedPrecondition(saved));
   }
 
-  absl::Status Evaluate() {
+  absl::StatusOr<MetricAverages> Evaluate() {
     voice_.Tell("**** Evaluating on test dataset...\n");
     const Stopwatch watch;
     Callback* const callbacks[] = {&performance_, &progress_};
-    DTNN_ASSIGN_OR_RETURN(const MetricAverages averages,
+    DTNN_ASSIGN_OR_RETURN(MetricAverages averages,
                           trainer_->Evaluate(*run_.loaders.test, callbacks));
-    writers_.SetTest(averages);  // before training there are none yet
     const double seconds = watch.seconds();
     if (run_.options.evaluate_only) {
       voice_.out() << absl::StrFormat(
           "Testing time: %5.4f s\nTesting throughput: %5.4f samples/s\n", seconds,
           double(averages.samples()) / seconds);
     }
-    return absl::OkStatus();
+    return averages;
   }
 
+  // The results after training, in all files that say how the run went.
+  absl::Status KeepTest(const MetricAverages& results) {
+    DTNN_RETURN_IF_ERROR(writers_.SetTest(results));
+    if (history_ != nullptr) DTNN_RETURN_IF_ERROR(history_->AddTest(results.Values("test_")));
+    return SavesTrained() ? SaveTrainedWith(results.Values("test_")) : absl::OkStatus();
+  }
+
+  bool SavesTrained() const { return !run_.options.save_model.empty() && run_.Writes(); }
+
+  absl::Status SaveTrainedWith(const NamedMetrics& test) {
+    SavedModel model = Saved(Now());
+    std::ranges::copy(test, std::back_inserter(model.description.training.metrics));
+    return SaveModel(run_.options.save_model, model, *store_, *run_.context);
+  }
+
+  // Before the test, so that nothing that happens during it takes the model away.
   absl::Status SaveTrained() {
-    if (run_.options.save_model.empty() || !run_.Writes()) return absl::OkStatus();
-    DTNN_RETURN_IF_ERROR(SaveModel(run_.options.save_model, Saved(Now()), *store_, *run_.context));
+    if (!SavesTrained()) return absl::OkStatus();
+    DTNN_RETURN_IF_ERROR(SaveTrainedWith({}));
     voice_.Tell(StrCat("**** Saved the model as ", run_.options.save_model, "\n"));
     return absl::OkStatus();
   }

@@ -31,13 +31,13 @@ std::vector<ReportEpoch> EarlierEpochs(const Options& options, int64_t epochs_do
                                        const std::function<void(std::string_view line)>& warn) {
   const std::string& path = options.history_file;
   if (epochs_done == 0 || path.empty() || HistoryFormOf(path) == HistoryForm::kText) return {};
-  absl::StatusOr<std::vector<ReportEpoch>> epochs = ReadHistory(path);
-  if (!epochs.ok()) {
-    warn(StrCat("--report: begins with epoch ", epochs_done + 1, ": ", epochs.status().message()));
+  absl::StatusOr<RunHistory> run = ReadHistory(path);
+  if (!run.ok()) {
+    warn(StrCat("--report: begins with epoch ", epochs_done + 1, ": ", run.status().message()));
     return {};
   }
-  std::erase_if(*epochs, [&](const ReportEpoch& epoch) { return epoch.epoch > epochs_done; });
-  return *std::move(epochs);
+  std::erase_if(run->epochs, [&](const ReportEpoch& epoch) { return epoch.epoch > epochs_done; });
+  return std::move(run->epochs);
 }
 
 }  // namespace
@@ -104,8 +104,9 @@ std::vector<Callback*> RunWriters::callbacks() {
   return callbacks;
 }
 
-void RunWriters::SetTest(const MetricAverages& averages) {
+absl::Status RunWriters::SetTest(const MetricAverages& averages) {
   if (report_) report_->SetTest(averages.Values());
+  return board_ == nullptr ? absl::OkStatus() : board_->AddTest(averages.Values("test_"));
 }
 
 void RunWriters::Finish(const absl::Status& status) {

@@ -44,7 +44,7 @@ class RunWriters {
   // What a power meter has measured; empty where nobody asked for it.
   const PowerLog& power() const { return power_; }
   // The results on the test data, after training.
-  void SetTest(const MetricAverages& averages);
+  absl::Status SetTest(const MetricAverages& averages);
   // How the run has ended.
   void Finish(const absl::Status& status);
 

@@ -1,8 +1,6 @@
 #include "models/callbacks/history.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -12,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "models/callbacks/test_columns.h"
 #include "optim/losses/losses.h"
 #include "tensor/errors.h"
 #include "tensor/files/atomic_file.h"
@@ -70,12 +69,6 @@ std::vector<std::string> KeysOf(std::string_view object) {
   return keys;
 }
 
-// The shortest text that reads back as the same number.
-std::string Exact(double value) {
-  char text[32];
-  return std::string(text, std::to_chars(text, text + sizeof(text), value).ptr);
-}
-
 absl::StatusOr<HistoryForm> FormOf(std::string_view path) {
   if (const std::optional<HistoryForm> form = HistoryFormOf(path)) return *form;
   return InvalidArgument(
@@ -127,12 +120,13 @@ absl::StatusOr<std::unique_ptr<History>> History::Create(std::string_view path,
                     "continues, or none");
   }
   DTNN_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, ReadFile(path, kMostBytes));
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::string text =
+      WithoutTest({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, form);
   const int64_t wanted = epochs_done + (form == HistoryForm::kCsv ? 1 : 0);
   size_t end = 0;
   for (int64_t line = 0; line < wanted; ++line) {
     end = text.find('\n', end);
-    if (end == text.npos) {
+    if (end == std::string::npos) {
       return DataLoss(path, ": has ", Counted(line, "line"), ", but ", wanted,
                       " were expected for the epochs that are done; name the history file of the "
                       "run that this one continues, or none");
@@ -191,12 +185,12 @@ std::string History::Line(const Pass& training, const Pass* validation) const {
         line += "\n";
       }
       StrAppend(&line, training.epoch + 1);
-      for (const auto& [name, value] : columns) StrAppend(&line, ",", Exact(value));
+      for (const auto& [name, value] : columns) StrAppend(&line, ",", HistoryNumber(form_, value));
       break;
     case HistoryForm::kJsonLines:
       line = StrCat("{\"epoch\": ", training.epoch + 1);
       for (const auto& [name, value] : columns) {
-        StrAppend(&line, ", \"", name, "\": ", std::isfinite(value) ? Exact(value) : "null");
+        StrAppend(&line, ", \"", name, "\": ", HistoryNumber(form_, value));
       }
       line += "}";
       break;
@@ -230,6 +224,11 @@ absl::StatusOr<std::unique_ptr<History>> History::Continue(std::string_view path
 
 absl::Status History::OnEpochEnd(const Pass& training, const Pass* validation) {
   text_ += Line(training, validation);
+  return Write();
+}
+
+absl::Status History::AddTest(const NamedMetrics& metrics) {
+  text_ = WithTest(text_, form_, metrics);
   return Write();
 }
 

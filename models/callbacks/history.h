@@ -8,8 +8,10 @@
 //   .jsonl   an object per line: {"epoch": 1, "learning_rate": 0.01, "loss": ..., "val_loss": ...}
 //
 // .csv and .jsonl have full names as keys (epoch, from 1; learning_rate; the loss's name; ...) and
-// values in full precision; NaN and infinity are null in .jsonl. A file that is not a history of
-// this format is never overwritten.
+// values in full precision; NaN and infinity are null in .jsonl. Results on the test data, after
+// training, are columns and keys of the last epoch only ("test_" before their names; empty fields
+// in other lines of a .csv), in columns of text a last line that begins with "#". A file that is
+// not a history of this format is never overwritten.
 
 #ifndef DTNN_MODELS_CALLBACKS_HISTORY_H_
 #define DTNN_MODELS_CALLBACKS_HISTORY_H_
@@ -68,6 +70,8 @@ class History : public Callback {
   absl::Status WriteWhatIsMissing();
 
   absl::Status OnEpochEnd(const Pass& training, const Pass* validation) override;
+  // Adds results on the test data, named with "test_", after the last epoch; nothing without one.
+  absl::Status AddTest(const NamedMetrics& metrics);
 
  private:
   static bool BeginsHistory(HistoryForm form, std::string_view line, std::string_view loss);

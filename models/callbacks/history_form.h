@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace dtnn {
@@ -15,6 +16,10 @@ enum class HistoryForm : uint8_t { kText, kCsv, kJsonLines };
 // which begins with a letter ("run1.5" has none). nullopt for other endings: a user who writes
 // .json expects another format.
 std::optional<HistoryForm> HistoryFormOf(std::string_view path);
+
+// As .csv and .jsonl write it: the shortest text that reads back as the same number; null for NaN
+// and infinity in .jsonl.
+std::string HistoryNumber(HistoryForm form, double value);
 
 }  // namespace dtnn
 

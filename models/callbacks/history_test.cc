@@ -56,6 +56,10 @@ class HistoryTest : public ::testing::Test {
     return history.OnEpochEnd(pass, validated ? &second : nullptr);
   }
 
+  static NamedMetrics Test(double value) {
+    return {{"test_categorical_cross_entropy", value}, {"test_categorical_accuracy", 50}};
+  }
+
   const Graph graph_ = *BuildModel("simplemlp", {.sample = ImageExtents{4, 4, 1}, .classes = 4});
   std::unique_ptr<DeviceContext> device_ = *DeviceContext::Create(Device::Cpu());
   std::unique_ptr<ParameterStore> store_ =
@@ -124,9 +128,21 @@ TEST_F(HistoryTest, AResumedRunKeepsTheEpochsThatAreDone) {
     for (int epoch = 0; epoch < 2; ++epoch) ASSERT_TRUE(End(*first, epoch, epoch, epoch).ok());
     // The third line belongs to a run that was killed behind its last checkpoint.
     ASSERT_TRUE(End(*first, 2, 99, 99).ok());
+    ASSERT_TRUE(first->AddTest(Test(9)).ok()) << "or that had ended";
     auto second = *History::Create(path, *trainer_, metric_set_, true, 2);
     ASSERT_TRUE(End(*second, 2, 2, 2).ok());
     EXPECT_EQ(Content(path), Content(whole));
+    // With nothing left to train, the results on the test data are there once.
+    ASSERT_TRUE(all->AddTest(Test(3)).ok());
+    for (const double value : {1, 3}) {
+      auto last = *History::Create(path, *trainer_, metric_set_, true, 3);
+      ASSERT_TRUE(last->AddTest(Test(value)).ok());
+    }
+    EXPECT_EQ(Content(path), Content(whole));
+    EXPECT_THAT(Content(path), HasSubstr("test_categorical_accuracy"));
+    EXPECT_TRUE(History::Check(path).ok());
+    const absl::Status status = History::Create(path, *trainer_, metric_set_, true, 4).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
   }
 }
 

@@ -48,6 +48,35 @@ HtmlTable TableOfRuns(const std::string& metric, const std::vector<ComparedRun>&
   return table;
 }
 
+// The metrics that any run has on the test data, in the order in which they are first seen.
+std::vector<std::string> TestMetricsOfRuns(const std::vector<ComparedRun>& runs) {
+  std::vector<std::string> names;
+  for (const ComparedRun& run : runs) {
+    for (const auto& [name, value] : run.test) {
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    }
+  }
+  return names;
+}
+
+double TestOf(const ComparedRun& run, std::string_view metric) {
+  return MetricOf(ReportEpoch{.metrics = run.test}, metric);
+}
+
+// A row per run; empty where no run has results.
+std::string TableOfTests(const std::vector<ComparedRun>& runs) {
+  const std::vector<std::string> metrics = TestMetricsOfRuns(runs);
+  if (metrics.empty()) return "";
+  HtmlTable table = {.caption = "On the test data, after training", .columns = {"run"}};
+  for (const std::string& metric : metrics) table.columns.push_back(MetricTitle(metric));
+  for (const ComparedRun& run : runs) {
+    std::vector<std::string>& row = table.rows.emplace_back();
+    row.push_back(HtmlText(run.name));
+    for (const std::string& metric : metrics) row.push_back(HtmlNumber(TestOf(run, metric)));
+  }
+  return FormatHtmlTable(table);
+}
+
 std::string SettingOf(const ComparedRun& run, std::string_view setting) {
   for (const auto& [name, value] : run.settings) {
     if (name == setting && !value.empty()) return OneLine(value, 200);
@@ -134,7 +163,7 @@ std::string FormatComparison(const std::vector<ComparedRun>& runs) {
   }
   pictures.push_back(DrawRuns("rates", kLearningRate, runs));
   html += PageSection("curves", "Curves", PictureGrid(pictures));
-  html += PageSection("results", "Results", tables);
+  html += PageSection("results", "Results", tables + TableOfTests(runs));
   const SettingNames settings = SettingsOfRuns(runs);
   html += PageSection(
       "settings", "How they were trained",
@@ -158,6 +187,12 @@ std::string FormatComparisonText(const std::vector<ComparedRun>& runs) {
       absl::StrAppendFormat(&text, "%-*s  %-32s %12s %12s %9s\n", int(width), OneLine(run.name),
                             metric, RoundNumber(result.last), RoundNumber(result.best),
                             result.best_epoch == 0 ? "-" : StrCat(result.best_epoch));
+    }
+  }
+  for (const std::string& metric : TestMetricsOfRuns(runs)) {
+    for (const ComparedRun& run : runs) {
+      absl::StrAppendFormat(&text, "%-*s  %-32s %12s %12s %9s\n", int(width), OneLine(run.name),
+                            StrCat("test_", metric), RoundNumber(TestOf(run, metric)), "-", "-");
     }
   }
   const SettingNames settings = SettingsOfRuns(runs);

@@ -17,6 +17,7 @@ namespace dtnn {
 struct ComparedRun {
   std::string name = {};
   std::vector<ReportEpoch> epochs = {};
+  NamedMetrics test = {};    // on the test data, after training; empty: not known
   NamedTexts settings = {};  // for people, each name once
 };
 
@@ -29,8 +30,9 @@ SvgPicture DrawRuns(std::string_view id, std::string_view metric,
 
 // A page (page.h).
 std::string FormatComparison(const std::vector<ComparedRun>& runs);
-// Lines for a terminal: run, metric, last value, best value and its epoch; then run, setting,
-// value, or "all" where a setting is equal in all runs that state theirs.
+// Lines for a terminal: run, metric, last value, best value and its epoch; results on the test data
+// as metrics "test_X" without a best; then run, setting, value, or "all" where a setting is equal
+// in all runs that state theirs.
 std::string FormatComparisonText(const std::vector<ComparedRun>& runs);
 
 }  // namespace dtnn

@@ -20,9 +20,9 @@ using ::testing::Pair;
 using ::testing::StartsWith;
 
 std::vector<ReportEpoch> Parsed(std::string_view text, HistoryForm form) {
-  auto epochs = ParseHistory(text, form, "run");
-  EXPECT_TRUE(epochs.ok()) << epochs.status();
-  return epochs.ok() ? *epochs : std::vector<ReportEpoch>();
+  auto run = ParseHistory(text, form, "run");
+  EXPECT_TRUE(run.ok()) << run.status();
+  return run.ok() ? run->epochs : std::vector<ReportEpoch>();
 }
 
 TEST(ReadHistoryTest, BothFormatsHoldTheSame) {
@@ -106,6 +106,45 @@ TEST(ComparisonTest, TerminalsGetATable) {
             "other.csv  mse                                         4            4         2\n"
             "a<b>.csv   val_categorical_accuracy                   60           70         2\n"
             "other.csv  val_categorical_accuracy                    -            -         -\n");
+}
+
+TEST(ReadHistoryTest, ResultsOnTheTestDataAreNotThoseOfAnEpoch) {
+  for (const auto& [form, text] :
+       {std::pair(HistoryForm::kCsv, "epoch,mse,mae,test_mse,test_mae\n1,3,5,,\n2,1,4,0.5,2\n"),
+        {HistoryForm::kJsonLines,
+         "{\"epoch\": 1, \"mse\": 3, \"mae\": 5}\n"
+         "{\"epoch\": 2, \"mse\": 1, \"mae\": 4, \"test_mse\": 0.5, \"test_mae\": 2}\n"}}) {
+    const auto run = ParseHistory(text, form, "run");
+    ASSERT_TRUE(run.ok()) << run.status();
+    EXPECT_THAT(run->test, ElementsAre(Pair("mse", 0.5), Pair("mae", 2)));
+    for (const ReportEpoch& epoch : run->epochs) {
+      EXPECT_THAT(epoch.metrics, ElementsAre(Pair("mse", ::testing::_), Pair("mae", ::testing::_)));
+    }
+  }
+  // The name of a loss of a program's own.
+  const auto run = ParseHistory("epoch,test_loss\n1,3\n", HistoryForm::kCsv, "run");
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_THAT(run->epochs[0].metrics, ElementsAre(Pair("test_loss", 3)));
+}
+
+TEST(ComparisonTest, ResultsOnTheTestDataStandBesideEachOther) {
+  std::vector<ComparedRun> runs = TwoRuns();
+  runs[1].test = {{"mse", 0.25}, {"categorical_accuracy", 97.5}};
+  const CheckedPage page = CheckPage(FormatComparison(runs));
+  EXPECT_THAT(page.problems, IsEmpty());
+  EXPECT_THAT(page.root.text, HasSubstr("On the test data, after training"));
+  const auto test = NumbersOf(*page.root.All("table")[2]);
+  ASSERT_EQ(test.size(), 2u);
+  EXPECT_EQ(test[1][1], 0.25);
+  EXPECT_EQ(test[1][2], 97.5);
+  EXPECT_EQ(page.root.All("svg").size(), 3u) << "one value makes no curve";
+  EXPECT_THAT(
+      FormatComparisonText(runs),
+      ::testing::EndsWith(
+          "a<b>.csv   test_mse                                    -            -         -\n"
+          "other.csv  test_mse                                 0.25            -         -\n"
+          "a<b>.csv   test_categorical_accuracy                   -            -         -\n"
+          "other.csv  test_categorical_accuracy                97.5            -         -\n"));
 }
 
 TEST(ComparisonTest, SettingsThatAreEqualStandOnce) {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -64,7 +66,7 @@ class Reader {
  public:
   Reader(HistoryForm form, std::string_view name) : form_(form), name_(name) {}
 
-  absl::StatusOr<std::vector<ReportEpoch>> Run(std::string_view text) {
+  absl::StatusOr<RunHistory> Run(std::string_view text) {
     while (!text.empty()) {
       const size_t end = std::min(text.find('\n'), text.size());
       ++line_;
@@ -75,8 +77,10 @@ class Reader {
       DTNN_RETURN_IF_ERROR(Take(Trim(text.substr(0, end))));
       text.remove_prefix(std::min(end + 1, text.size()));
     }
-    if (epochs_.empty()) return InvalidArgument(name_, ": holds no epochs; is it a history file?");
-    return std::move(epochs_);
+    if (run_.epochs.empty()) {
+      return InvalidArgument(name_, ": holds no epochs; is it a history file?");
+    }
+    return std::move(run_);
   }
 
  private:
@@ -121,10 +125,11 @@ class Reader {
       }
     }
     if (epoch.epoch == 0) return Wrong("no epoch");
-    if (!epochs_.empty() && epoch.epoch <= epochs_.back().epoch) {
+    if (!run_.epochs.empty() && epoch.epoch <= run_.epochs.back().epoch) {
       return Wrong("an epoch that is not after the one before");
     }
-    epochs_.push_back(std::move(epoch));
+    run_.test = TakeTestMetrics(epoch.metrics);
+    run_.epochs.push_back(std::move(epoch));
     return absl::OkStatus();
   }
 
@@ -132,13 +137,29 @@ class Reader {
   const std::string name_;
   int64_t line_ = 0;
   std::vector<std::string> columns_;  // of a .csv file
-  std::vector<ReportEpoch> epochs_;
+  RunHistory run_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::vector<ReportEpoch>> ParseHistory(std::string_view text, HistoryForm form,
-                                                      std::string_view name) {
+NamedMetrics TakeTestMetrics(NamedMetrics& metrics) {
+  constexpr std::string_view kPrefix = "test_";
+  std::set<std::string, std::less<>> names;
+  for (const auto& [name, value] : metrics) names.insert(name);
+  NamedMetrics test;
+  std::erase_if(metrics, [&](const auto& metric) {
+    std::string_view name = metric.first;
+    if (!name.starts_with(kPrefix)) return false;
+    name.remove_prefix(kPrefix.size());
+    if (!names.contains(name)) return false;
+    test.emplace_back(name, metric.second);
+    return true;
+  });
+  return test;
+}
+
+absl::StatusOr<RunHistory> ParseHistory(std::string_view text, HistoryForm form,
+                                        std::string_view name) {
   if (form == HistoryForm::kText) {
     return InvalidArgument(name,
                            ": columns of text have no names; write histories that are to be "
@@ -147,7 +168,7 @@ absl::StatusOr<std::vector<ReportEpoch>> ParseHistory(std::string_view text, His
   return Reader(form, name).Run(text);
 }
 
-absl::StatusOr<std::vector<ReportEpoch>> ReadHistory(std::string_view path) {
+absl::StatusOr<RunHistory> ReadHistory(std::string_view path) {
   const std::optional<HistoryForm> form = HistoryFormOf(path);
   if (!form)
     return InvalidArgument(path, ": unknown ending for a history; expected .csv or .jsonl");

@@ -12,14 +12,23 @@
 
 namespace dtnn {
 
+struct RunHistory {
+  std::vector<ReportEpoch> epochs = {};
+  NamedMetrics test = {};  // on the test data, after the last epoch; empty: not known
+};
+
 // Of a .csv or .jsonl file. InvalidArgument for columns of text, which have no names, and, with the
 // line, for what is no history: other keys, missing values, numbers that are none, epochs that do
 // not grow.
-absl::StatusOr<std::vector<ReportEpoch>> ReadHistory(std::string_view path);
+absl::StatusOr<RunHistory> ReadHistory(std::string_view path);
 
 // Of a text; `name` stands for the path in messages.
-absl::StatusOr<std::vector<ReportEpoch>> ParseHistory(std::string_view text, HistoryForm form,
-                                                      std::string_view name);
+absl::StatusOr<RunHistory> ParseHistory(std::string_view text, HistoryForm form,
+                                        std::string_view name);
+
+// Removes results on the test data from `metrics`, "test_X" beside "X", and returns them without
+// "test_".
+NamedMetrics TakeTestMetrics(NamedMetrics& metrics);
 
 }  // namespace dtnn
 

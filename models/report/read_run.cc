@@ -67,6 +67,13 @@ NamedTexts SettingsOf(const SavedModel& model) {
           {"done", Counted(training.epochs, "epoch")}};
 }
 
+absl::Status AddHistory(const std::string& path, ComparedRun& run) {
+  DTNN_ASSIGN_OR_RETURN(RunHistory history, ReadHistory(path));
+  run.epochs = std::move(history.epochs);
+  run.test = std::move(history.test);
+  return absl::OkStatus();
+}
+
 // What a checkpoint or a saved model says of its run.
 absl::Status AddArrayFile(const std::string& path, ComparedRun& run) {
   DTNN_ASSIGN_OR_RETURN(ArrayFileReader file, ArrayFileReader::Open(path));
@@ -87,6 +94,7 @@ absl::Status AddArrayFile(const std::string& path, ComparedRun& run) {
   const TrainingRecord& training = model.description.training;
   if (run.epochs.empty() && training.epochs > 0 && !training.metrics.empty()) {
     run.epochs.push_back({.epoch = training.epochs, .metrics = training.metrics});
+    run.test = TakeTestMetrics(run.epochs[0].metrics);
   }
   return absl::OkStatus();
 }
@@ -106,7 +114,7 @@ absl::Status AddFolder(const std::string& path, ComparedRun& run) {
                            histories[0], " and ", histories[1], " among them; name one of them");
   }
   if (!histories.empty()) {
-    DTNN_ASSIGN_OR_RETURN(run.epochs, ReadHistory(histories[0]));
+    DTNN_RETURN_IF_ERROR(AddHistory(histories[0], run));
   }
   DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> checkpoint,
                         CheckpointFolder(path).NewestPath());
@@ -128,7 +136,7 @@ absl::StatusOr<ComparedRun> ReadRun(const std::string& path) {
   } else if (path.ends_with(".npz") || path.ends_with(".safetensors")) {
     DTNN_RETURN_IF_ERROR(AddArrayFile(path, run));
   } else {
-    DTNN_ASSIGN_OR_RETURN(run.epochs, ReadHistory(path));
+    DTNN_RETURN_IF_ERROR(AddHistory(path, run));
   }
   return run;
 }

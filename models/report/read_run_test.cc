@@ -118,6 +118,22 @@ TEST_F(ReadRunTest, ASavedModelSaysHowItWasTrained) {
   ASSERT_TRUE(run.ok()) << run.status();
   EXPECT_EQ(run->epochs.at(0).epoch, 3);
   EXPECT_THAT(run->settings, Contains(Pair("data set", "mnist")));
+  EXPECT_THAT(run->test, IsEmpty());
+}
+
+TEST_F(ReadRunTest, HistoriesAndModelsHaveResultsOnTheTestData) {
+  const auto history =
+      ReadRun(Write("h.csv", "epoch,learning_rate,mse,test_mse\n1,0.1,3,\n2,0.1,1,2\n"));
+  ASSERT_TRUE(history.ok()) << history.status();
+  EXPECT_THAT(history->test, ElementsAre(Pair("mse", 2)));
+  Checkpoint(3);
+  model_.description.training.metrics.emplace_back("test_mse", 0.75);
+  const std::string path = folder_ + "/model.safetensors";
+  ASSERT_TRUE(SaveModel(path, model_, *store_, *context_).ok());
+  const auto model = ReadRun(path);
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_THAT(model->test, ElementsAre(Pair("mse", 0.75)));
+  EXPECT_THAT(model->epochs.at(0).metrics, ElementsAre(Pair("mse", 0.5), Pair("val_mse", 3)));
 }
 
 TEST_F(ReadRunTest, WhatIsNoRunIsNamed) {

@@ -45,7 +45,8 @@ struct TrainingRecord {
   std::string optimizer = {};
   std::map<std::string, double, std::less<>> constants = {};  // Optimizer::constants
   double learning_rate = 0;                                   // that it began with
-  std::vector<std::pair<std::string, double>> metrics = {};   // of the last of `epochs`, by name
+  std::vector<std::pair<std::string, double>> metrics = {};   // of the last of `epochs`, by name;
+                                                              // on the test data after "test_"
   friend bool operator==(const TrainingRecord&, const TrainingRecord&) = default;
 };
 

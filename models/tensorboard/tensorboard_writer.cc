@@ -204,6 +204,13 @@ absl::Status TensorboardWriter::OnEpochEnd(const Pass& training, const Pass* val
   return status.ok() ? status : Warn("TensorBoard's files miss an epoch", status);
 }
 
+absl::Status TensorboardWriter::AddTest(const NamedMetrics& metrics) {
+  Summary tested;
+  for (const auto& [name, value] : metrics) AddScalar(name, value, tested);
+  const absl::Status status = training_->Add(EventOf(std::move(tested), trainer_.epochs_done()));
+  return status.ok() ? status : Warn("TensorBoard's files miss the results of the test", status);
+}
+
 // What is only looked at does not end a run.
 absl::Status TensorboardWriter::Warn(std::string_view what, const absl::Status& status) {
   if (std::exchange(warned_, true) || !options_.warn) return absl::OkStatus();

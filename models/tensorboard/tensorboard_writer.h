@@ -62,6 +62,8 @@ class TensorboardWriter : public Callback {
   absl::Status OnBatchEnd(const Pass& pass) override;
   absl::Status OnPassEnd(const Pass& pass) override;
   absl::Status OnEpochEnd(const Pass& training, const Pass* validation) override;
+  // Results on the test data, named with "test_", after the last epoch: in the run of the training.
+  absl::Status AddTest(const NamedMetrics& metrics);
 
  private:
   TensorboardWriter(TensorboardOptions options, const Trainer& trainer, const Graph& graph,

@@ -150,6 +150,18 @@ TEST(TensorboardWriterTest, ScalarsAreThoseOfTheRun) {
   EXPECT_THAT(validation.scalars, Not(Contains(Key("learning_rate"))));
 }
 
+TEST(TensorboardWriterTest, ResultsOnTheTestDataStandAtTheLastEpoch) {
+  const std::string folder = Folder("tested");
+  Watched run(folder);
+  ASSERT_TRUE(run.session.Train(2, {run.writer.get()}).ok());
+  ASSERT_TRUE(run.writer->AddTest({{"test_loss", 0.5}, {"test_accuracy", 75}}).ok());
+  EXPECT_THAT(run.warnings, IsEmpty());
+  const Shown train(folder + "/train");
+  EXPECT_THAT(train.scalars.at("test_loss"), ElementsAre(std::pair(2, 0.5)));
+  EXPECT_THAT(train.scalars.at("test_accuracy"), ElementsAre(std::pair(2, 75)));
+  EXPECT_EQ(train.plugins.at("test_loss"), "scalars");
+}
+
 TEST(TensorboardWriterTest, EnergyIsThereWhereItIsKnown) {
   for (const bool known : {false, true}) {
     const std::string folder = Folder("energy");

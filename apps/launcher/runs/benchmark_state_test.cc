@@ -433,6 +433,35 @@ TEST(BenchmarkStateTest, AResumedRunWithNothingLeftSavesTheModelThatItWouldHaveS
   EXPECT_EQ(Contents(folder + "/later.safetensors"), first);
 }
 
+TEST(BenchmarkStateTest, ResultsOnTheTestDataAreInEachFileOfTheRun) {
+  const std::string folder = NewFolder("tested");
+  const std::string run = std::string(kSmallRun) + "--evaluate --checkpoint-dir=" + folder +
+                          " --history-file=" + folder + "/h.csv --save-model=" + folder +
+                          "/m.safetensors --tensorboard-dir=" + folder +
+                          "/board --report=" + folder + "/run.html --num-epochs=";
+  for (const char* epochs : {"1", "2 --resume", "2 --resume"}) {  // the last has nothing to train
+    const Outcome outcome = Launch(run + epochs);
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.text;
+    const std::vector<std::string> lines = Lines(Contents(folder + "/h.csv"));
+    ASSERT_EQ(lines.size(), size_t(1 + (epochs[0] - '0')));
+    EXPECT_THAT(lines[0], ::testing::EndsWith("val_categorical_accuracy,test_categorical_cross_"
+                                              "entropy,test_categorical_accuracy"));
+    EXPECT_EQ(std::ranges::count(lines[0], ','), 7);
+    for (size_t i = 1; i < lines.size(); ++i) {
+      EXPECT_EQ(std::ranges::count(lines[i], ','), 7) << lines[i];
+      EXPECT_EQ(lines[i].ends_with(",,"), i + 1 < lines.size()) << lines[i];
+    }
+    const std::string accuracy = lines.back().substr(lines.back().rfind(',') + 1);
+    EXPECT_THAT(Contents(folder + "/m.safetensors"),
+                HasSubstr("\\\"test_categorical_accuracy\\\""));
+    EXPECT_THAT(Contents(folder + "/run.html"), HasSubstr("On the test data, after training"));
+    std::string events;
+    for (const auto& [name, bytes] : Files(folder + "/board/train")) events += bytes;
+    EXPECT_THAT(events, HasSubstr("test_categorical_accuracy"));
+    ASSERT_FALSE(accuracy.empty());
+  }
+}
+
 // An epoch that was begun on one data set does not go on with another of the same form.
 TEST(BenchmarkStateTest, AnEpochGoesOnWithTheSameDataOnly) {
   const std::string folder = NewFolder("other_data");
