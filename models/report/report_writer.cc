@@ -10,14 +10,26 @@
 
 namespace dtnn {
 
+namespace {
+
+// Whether targets that are values are labels.
+bool HasLabels(const Trainer& trainer) {
+  return trainer.engine().options().metric_set.loss->final_activation() ==
+         FinalActivation::kSigmoid;
+}
+
+}  // namespace
+
 ReportWriter::ReportWriter(ReportWriterOptions options, const Trainer& trainer, const Graph& graph,
                            const ParameterStore& store)
     : options_(std::move(options)),
       trainer_(trainer),
       graph_(graph),
       store_(store),
-      wrong_images_(graph.format()) {
+      wrong_images_(graph.format()),
+      wrong_values_(graph.format(), HasLabels(trainer)) {
   report_.facts = options_.facts;
+  report_.labels = HasLabels(trainer);
   report_.parameter_bytes = options_.parameter_bytes;
   report_.epochs = options_.earlier;
   for (ReportEpoch& epoch : report_.epochs) epoch.metrics = Curves(std::move(epoch.metrics));
@@ -50,7 +62,10 @@ absl::Status ReportWriter::OnPassBegin(const Pass& pass) {
     steps_ = 0;
     speed_.Begin(pass);
   }
-  if (pass.kind == Pass::Kind::kValidation) wrong_images_.Clear();
+  if (pass.kind == Pass::Kind::kValidation) {
+    wrong_images_.Clear();
+    wrong_values_.Clear();
+  }
   return counter_.OnPassBegin(pass);
 }
 
@@ -63,6 +78,8 @@ absl::Status ReportWriter::OnBatchEnd(const Pass& pass) {
   }
   if (pass.kind == Pass::Kind::kValidation && pass.batch != nullptr) {
     DTNN_RETURN_IF_ERROR(wrong_images_.Add(*pass.batch, *pass.predictions));
+    DTNN_RETURN_IF_ERROR(wrong_values_.Add(*pass.batch, *pass.predictions));
+    report_.outputs = pass.predictions->shape()[1];
   }
   return options_.confusion == nullptr ? counter_.OnBatchEnd(pass) : absl::OkStatus();
 }
@@ -116,6 +133,7 @@ absl::Status ReportWriter::OnEpochEnd(const Pass& training, const Pass* validati
   report_.epochs.push_back(epoch_);
   report_.confusion = (options_.confusion == nullptr ? counter_ : *options_.confusion).confusion();
   report_.wrong_images = wrong_images_.images();
+  report_.wrong_values = wrong_values_.samples();
   if (options_.ranks != nullptr) report_.ranks = options_.ranks->ranks();
   AddProfile();
   AddMemory();

@@ -26,6 +26,7 @@
 #include "models/report/epochs.h"
 #include "models/report/run_report.h"
 #include "models/report/wrong_images.h"
+#include "models/report/wrong_values.h"
 #include "models/trace/profile.h"
 #include "models/training/callback.h"
 #include "models/training/pass_speed.h"
@@ -79,6 +80,7 @@ class ReportWriter : public Callback {
   RunReport report_;
   ConfusionCounter counter_{nullptr};
   WrongImages wrong_images_;
+  WrongValuesFinder wrong_values_;
   PassSpeed speed_;    // of the training
   ReportEpoch epoch_;  // in progress
   double norms_ = 0;   // of the gradients of its steps

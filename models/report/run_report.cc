@@ -118,6 +118,14 @@ std::string FormatRunReport(const RunReport& report) {
                         OneRankOnly(report, "Images") +
                             FormatWrongImages(report.wrong_images, report.facts.class_names));
   }
+  if (!report.wrong_values.empty()) {
+    html += PageSection("wrong",
+                        report.labels ? "Most wrong labels, in the last validation"
+                                      : "Largest deviations, in the last validation",
+                        OneRankOnly(report, "Samples") +
+                            FormatWrongValues(report.wrong_values, report.labels, report.outputs,
+                                              report.facts.class_names));
+  }
   if (report.profile) {
     html += PageSection("times", "Where the time goes",
                         OneRankOnly(report, "Times") +

@@ -22,6 +22,7 @@
 #include "models/report/rank_waits.h"
 #include "models/report/time_section.h"
 #include "models/report/wrong_images.h"
+#include "models/report/wrong_values.h"
 #include "models/trace/profile_report.h"
 #include "models/training/metric_averages.h"
 
@@ -61,6 +62,10 @@ struct RunReport {
   // Of the last validation; images of the samples of this rank.
   Confusion confusion = {};
   std::vector<WrongImage> wrong_images = {};
+  // Where targets are values, so many outputs that are labels or quantities.
+  std::vector<WrongValues> wrong_values = {};
+  bool labels = false;
+  int64_t outputs = 0;
 };
 
 std::string FormatRunReport(const RunReport& report);

@@ -16,16 +16,10 @@
 namespace dtnn {
 namespace {
 
-std::string Figure(const WrongImage& wrong, std::span<const std::string> names) {
-  const auto png = EncodePng(wrong.image);
-  if (!png.ok()) return "";
-  const std::string bytes(png->begin(), png->end());
-  const std::string words = HtmlText(StrCat(
-      "Looks like ", ClassLabel(wrong.predicted, names), " with ",
-      absl::StrFormat("%.1f %%", 100 * wrong.certainty), ", is ", ClassLabel(wrong.truth, names)));
-  return StrCat("<figure><img width=\"96\" height=\"96\" src=\"data:image/png;base64,",
-                absl::Base64Escape(bytes), "\" alt=\"", words, "\"/><figcaption>", words,
-                "</figcaption></figure>\n");
+std::string Words(const WrongImage& wrong, std::span<const std::string> names) {
+  return StrCat("Looks like ", ClassLabel(wrong.predicted, names), " with ",
+                absl::StrFormat("%.1f %%", 100 * wrong.certainty), ", is ",
+                ClassLabel(wrong.truth, names));
 }
 
 }  // namespace
@@ -56,10 +50,23 @@ absl::Status WrongImages::Add(const Batch& batch, const Tensor& predictions) {
   });
 }
 
+std::string FormatFigure(const Image& image, std::string_view words) {
+  const std::string text = HtmlText(words);
+  std::string html = "<figure>";
+  if (const auto png = EncodePng(image); !image.pixels.empty() && png.ok()) {
+    const std::string bytes(png->begin(), png->end());
+    StrAppend(&html, "<img width=\"96\" height=\"96\" src=\"data:image/png;base64,",
+              absl::Base64Escape(bytes), "\" alt=\"", text, "\"/>");
+  }
+  return StrCat(html, "<figcaption>", text, "</figcaption></figure>\n");
+}
+
 std::string FormatWrongImages(std::span<const WrongImage> images,
                               std::span<const std::string> class_names) {
   std::string html = "<div class=\"images\">\n";
-  for (const WrongImage& image : images) html += Figure(image, class_names);
+  for (const WrongImage& image : images) {
+    html += FormatFigure(image.image, Words(image, class_names));
+  }
   return html + "</div>\n";
 }
 

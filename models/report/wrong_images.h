@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -46,7 +47,10 @@ class WrongImages {
   std::vector<WrongImage> images_;
 };
 
-// A row of pictures with words below. Pictures that cannot be encoded are left out.
+// A picture with words below, without its frame; only the words where there is no picture.
+std::string FormatFigure(const Image& image, std::string_view words);
+
+// A row of pictures with words below.
 std::string FormatWrongImages(std::span<const WrongImage> images,
                               std::span<const std::string> class_names);
 

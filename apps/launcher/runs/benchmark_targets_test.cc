@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -134,6 +135,29 @@ std::string WriteLabels() {
   const std::string path = NewFolder("labels") + "/labels.npz";
   EXPECT_TRUE(WriteNpz(path, {{"x_train", x}, {"y_train", y}, {"x_test", x}, {"y_test", y}}).ok());
   return path;
+}
+
+// The page of a run of one epoch, which makes mistakes.
+std::string PageOf(const std::string& data) {
+  const std::string page = NewFolder("page") + "/run.html";
+  const Outcome outcome = testing::Launch(
+      "apps/benchmark",
+      "--model=simplemlp --batch-size=8 --validation-split=0.25 --report=" + page + " " + data);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+  std::ifstream file(page);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+TEST(BenchmarkTargetsTest, ThePageShowsMistakesOfEachKind) {
+  const std::string quantities = PageOf("--dataset=tsunamis --dataset-path=" + WriteTsunamis() +
+                                        " --loss-func=mse --learning-rate=1e-6");
+  EXPECT_THAT(quantities, HasSubstr("Largest deviations, in the last validation"));
+  EXPECT_THAT(quantities, ::testing::ContainsRegex("predicted [^,]*, is [^(]* .off by "));
+  EXPECT_THAT(quantities, HasSubstr("src=\"data:image/png;base64,"));
+  const std::string labels = PageOf("--dataset=archive --dataset-path=" + WriteLabels() +
+                                    " --loss-func=binary_cross_entropy --learning-rate=1e-6");
+  EXPECT_THAT(labels, HasSubstr("Most wrong labels, in the last validation"));
+  EXPECT_THAT(labels, HasSubstr(" of 4 labels wrong: "));
 }
 
 TEST(BenchmarkTargetsTest, LearnsLabelsThatDoNotExcludeEachOther) {
