@@ -9,6 +9,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_join.h"
 #include "data/class_warnings.h"
+#include "data/datasets/class_list.h"
+#include "data/files/crc32c.h"
 #include "data/files/file_bytes.h"
 #include "data/files/folder_listing.h"
 #include "data/formats/idx.h"
@@ -111,12 +113,16 @@ class Mnist : public Dataset {
   // With one channel both formats are the same bytes.
   static constexpr TensorFormat kFormat = TensorFormat::kNHWC;
 
-  Mnist(Samples train, Samples test, ImageExtents sample)
-      : train_(std::move(train)), test_(std::move(test)), sample_(sample) {}
+  Mnist(Samples train, Samples test, ImageExtents sample, std::vector<std::string> names)
+      : train_(std::move(train)),
+        test_(std::move(test)),
+        sample_(sample),
+        names_(std::move(names)) {}
 
   std::string_view name() const override { return "mnist"; }
   ImageExtents sample() const override { return sample_; }
   int64_t outputs() const override { return kClasses; }
+  std::vector<std::string> class_names() const override { return names_; }
   int64_t size(Split split) const override { return samples(split).size(); }
   std::vector<int32_t> labels(Split split) const override {
     return {samples(split).labels.begin(), samples(split).labels.end()};
@@ -145,7 +151,34 @@ class Mnist : public Dataset {
 
   const Samples train_, test_;
   const ImageExtents sample_;
+  const std::vector<std::string> names_;
 };
+
+// Whether the labels of a split are those of Fashion-MNIST.
+bool IsFashion(const Samples& samples, Split split) {
+  return split == Split::kTrain ? samples.size() == 60000 && Crc32c(samples.labels) == 0x0047f202
+                                : samples.size() == 10000 && Crc32c(samples.labels) == 0xe898e67e;
+}
+
+absl::StatusOr<std::vector<std::string>> ClassNames(const MnistPaths& paths, const Samples& train,
+                                                    const Samples& test) {
+  std::vector<std::string> names;
+  for (const std::string& folder : {paths.train, paths.test}) {
+    if (folder.empty()) continue;
+    DTNN_ASSIGN_OR_RETURN(std::vector<std::string> found, ReadClassList(folder, kClasses));
+    if (!names.empty() && !found.empty() && names != found) {
+      return InvalidArgument(paths.train, " and ", paths.test,
+                             ": have different lists of classes in classes.txt");
+    }
+    if (names.empty()) names = std::move(found);
+  }
+  if (!names.empty()) return names;
+  const bool fashion = (paths.train.empty() || IsFashion(train, Split::kTrain)) &&
+                       (paths.test.empty() || IsFashion(test, Split::kTest));
+  if (!fashion) return names;
+  return std::vector<std::string>{"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat",
+                                  "Sandal",      "Shirt",   "Sneaker",  "Bag",   "Ankle boot"};
+}
 
 }  // namespace
 
@@ -176,9 +209,10 @@ absl::StatusOr<std::unique_ptr<Dataset>> LoadMnist(const MnistPaths& paths) {
                            other.array->shape.DropFirst().ToString(), " but ", files[0].path,
                            " of ", shape.DropFirst().ToString());
   }
-  return std::make_unique<Mnist>(
-      std::move(train), std::move(test),
-      ImageExtents{.height = shape[1], .width = shape[2], .channels = 1});
+  DTNN_ASSIGN_OR_RETURN(std::vector<std::string> names, ClassNames(paths, train, test));
+  return std::make_unique<Mnist>(std::move(train), std::move(test),
+                                 ImageExtents{.height = shape[1], .width = shape[2], .channels = 1},
+                                 std::move(names));
 }
 
 }  // namespace dtnn

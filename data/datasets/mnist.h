@@ -5,7 +5,9 @@
 //   t10k-labels-idx1-ubyte
 //
 // also spelt with a dot before "idx". Where several of these names exist, plain comes before gzip.
-// The extents of the images are those of the files (28 x 28 in all of the above).
+// The extents of the images are those of the files (28 x 28 in all of the above). The files hold no
+// names of classes: those of classes.txt beside them count (class_list.h), and Fashion-MNIST, known
+// by its labels, has its own.
 
 #ifndef DTNN_DATA_DATASETS_MNIST_H_
 #define DTNN_DATA_DATASETS_MNIST_H_

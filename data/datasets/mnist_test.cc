@@ -211,6 +211,51 @@ TEST(MnistTest, RankAndEmptinessAreChecked) {
   EXPECT_THAT(Error(folder), HasSubstr("train-images-idx3-ubyte: is empty"));
 }
 
+TEST(MnistTest, ClassesHaveTheNamesThatStandBesideTheFiles) {
+  const std::string folder = Folder();
+  EXPECT_THAT(LoadMnist({folder, folder}).value()->class_names(), ::testing::IsEmpty());
+  const std::string text = "zero\none\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n";
+  WriteFile(folder, "classes.txt", Bytes(text.begin(), text.end()));
+  for (const MnistPaths& paths :
+       {MnistPaths{folder, folder}, MnistPaths{folder, ""}, MnistPaths{"", folder}}) {
+    const std::vector<std::string> names = LoadMnist(paths).value()->class_names();
+    ASSERT_EQ(names.size(), 10u);
+    EXPECT_EQ(names[9], "nine");
+  }
+  const std::string other = testing::NewFolder("mnist_other");
+  for (const char* split : {"train", "t10k"}) {
+    WriteFile(other, std::string(split) + "-images-idx3-ubyte", Images(kTest));
+    WriteFile(other, std::string(split) + "-labels-idx1-ubyte", Labels(kTest));
+  }
+  EXPECT_EQ(LoadMnist({other, folder}).value()->class_names()[9], "nine");
+  WriteFile(other, "classes.txt", Bytes(text.rbegin() + 1, text.rend()));
+  EXPECT_THAT(Error({other, folder}), HasSubstr("have different lists of classes"));
+  WriteFile(other, "classes.txt", Bytes(text.begin(), text.begin() + 9));
+  EXPECT_THAT(Error(other), HasSubstr("classes.txt: has fewer names"));
+}
+
+// Its files hold no names; its labels are those of no other data set.
+TEST(MnistTest, FashionMnistIsKnownByItsLabels) {
+  const std::string folder = "/usr/share/datasets/fashion-mnist";
+  if (!std::filesystem::exists(folder)) {
+    GTEST_SKIP() << folder << " is missing: sudo apt-get install dataset-fashion-mnist";
+  }
+  const std::string copy = testing::NewFolder("fashion");
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    std::filesystem::create_symlink(entry.path(), copy + "/" + entry.path().filename().string());
+  }
+  for (const MnistPaths& paths :
+       {MnistPaths{copy, copy}, MnistPaths{copy, ""}, MnistPaths{"", copy}}) {
+    const std::vector<std::string> names = LoadMnist(paths).value()->class_names();
+    ASSERT_EQ(names.size(), 10u);
+    EXPECT_EQ(names[0], "T-shirt/top");
+    EXPECT_EQ(names[9], "Ankle boot");
+  }
+  std::filesystem::remove(copy + "/t10k-labels-idx1-ubyte.gz");
+  WriteFile(copy, "t10k-labels-idx1-ubyte", Labels(10000));
+  EXPECT_THAT(LoadMnist({copy, copy}).value()->class_names(), ::testing::IsEmpty());
+}
+
 TEST(MnistTest, RealFashionMnist) {
   const std::string folder = "/usr/share/datasets/fashion-mnist";
   if (!std::filesystem::exists(folder)) {
