@@ -1,5 +1,5 @@
-// The names of classes that a user has written beside the files of a data set whose format has none:
-// classes.txt, one name per line in the order of the labels.
+// The names of classes that a user has written beside the files of a data set whose format has
+// none: classes.txt, one name per line in the order of the labels.
 
 #ifndef DTNN_DATA_DATASETS_CLASS_LIST_H_
 #define DTNN_DATA_DATASETS_CLASS_LIST_H_
