@@ -66,10 +66,12 @@ absl::StatusOr<Shape> DropoutLayer::OutputShape(std::span<const Shape> inputs,
 
 absl::StatusOr<std::unique_ptr<LayerOp>> DropoutLayer::Bind(const BindContext& context) const {
   if (!context.training) return std::make_unique<EvaluationOp>();
-  DTNN_ASSIGN_OR_RETURN(
-      std::unique_ptr<Dropout> dropout,
-      CreateDropout(*context.device,
-                    {.rate = rate_, .format = context.format, .dtype = context.dtype}));
+  DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Dropout> dropout,
+                        CreateDropout(*context.device, {.rate = rate_,
+                                                        .format = context.format,
+                                                        .dtype = context.dtype,
+                                                        .pixels = context.features_of.height *
+                                                                  context.features_of.width}));
   const uint64_t elements = uint64_t(context.batch * context.output.NumElements());
   // Offsets are multiples of four: a Philox block.
   return std::make_unique<TrainingOp>(std::move(dropout), context.random, (elements + 3) / 4 * 4);

@@ -7,6 +7,7 @@
 #include "kernels/dropout/dropout_gpu.h"
 #include "kernels/elementwise/operands.h"
 #include "tensor/errors.h"
+#include "tensor/status_macros.h"
 #include "tensor/threads/parallel_for.h"
 
 // Everything up to HWY_ONCE is compiled once per instruction set.
@@ -24,10 +25,14 @@ namespace dtnn {
 // Random numbers that are made at once, on the stack.
 inline constexpr int64_t kNumbers = 1024;
 inline constexpr int64_t kVectorPadding = 16;  // a whole vector may be read at the end
+// Channels and elements of a block of planes whose numbers are transposed, on the stack too.
+inline constexpr int64_t kBlockChannels = 128;
+inline constexpr int64_t kBlock = 4096;
 
 struct DropoutPass {
   DType dtype;
   RowGrid grid;
+  DropoutPlanes planes;
   Operand x, y;
   bool accumulate;
   const Philox* stream;
@@ -139,9 +144,51 @@ void DropoutTyped(const DropoutPass& pass, int64_t begin, int64_t end) {
   }
 }
 
+// Pixels [begin, end) of all samples, whose numbers are in the order (sample, pixel, channel), but
+// whose memory is in that of (sample, channel, pixel).
+template <typename T>
+void PlanesTyped(const DropoutPass& pass, int64_t begin, int64_t end) {
+  // Numbers begin in the middle of a block of four, and end in the middle of a vector of blocks.
+  HWY_ALIGN uint32_t numbers[kBlock + 4 + 4 * hn::MaxLanes(hn::ScalableTag<uint64_t>())];
+  HWY_ALIGN uint32_t turned[kBlock + kVectorPadding];
+  const int64_t channels = pass.planes.channels, pixels = pass.planes.pixels;
+  const int64_t most_rows = std::min(channels, kBlockChannels);
+  for (int64_t first = begin, count; first < end; first += count) {
+    const int64_t sample = first / pixels, pixel = first % pixels;
+    count = std::min({kBlock / most_rows, end - first, pixels - pixel});
+    const int64_t place = sample * channels * pixels;
+    const int64_t grid_row = place / pass.grid.columns, column = place % pass.grid.columns + pixel;
+    for (int64_t c = 0; c < channels; c += most_rows) {
+      const int64_t rows = std::min(most_rows, channels - c);
+      // Those of all channels of several pixels follow each other.
+      const int64_t at_once = rows == channels ? count : 1;
+      for (int64_t p = 0; p < count; p += at_once) {
+        const uint64_t number = pass.offset + uint64_t((first + p) * channels + c);
+        const auto lead = int64_t(number % 4);
+        FillNumbers(*pass.stream, number / 4, (lead + at_once * rows + 3) / 4, numbers);
+        for (int64_t row = 0; row < rows; ++row) {
+          const uint32_t* const from = numbers + lead + row;
+          uint32_t* const to = turned + row * count + p;
+          for (int64_t i = 0; i < at_once; ++i) to[i] = from[i * channels];
+        }
+      }
+      for (int64_t row = 0; row < rows; ++row) {
+        const int64_t at = column + (c + row) * pixels;
+        Apply<T>(pass, turned + row * count, count, pass.x.At<const T>(grid_row, at),
+                 pass.y.At<T>(grid_row, at));
+      }
+    }
+  }
+}
+
 void DropoutRange(const DropoutPass& pass, int64_t begin, int64_t end) {
   pass.dtype == DType::kFloat32 ? DropoutTyped<float>(pass, begin, end)
                                 : DropoutTyped<double>(pass, begin, end);
+}
+
+void PlanesRange(const DropoutPass& pass, int64_t begin, int64_t end) {
+  pass.dtype == DType::kFloat32 ? PlanesTyped<float>(pass, begin, end)
+                                : PlanesTyped<double>(pass, begin, end);
 }
 
 }  // namespace
@@ -154,6 +201,7 @@ namespace dtnn {
 namespace {
 
 HWY_EXPORT(DropoutRange);
+HWY_EXPORT(PlanesRange);
 
 class DropoutCpu : public Dropout {
  public:
@@ -164,10 +212,12 @@ class DropoutCpu : public Dropout {
     DTNN_RETURN_IF_ERROR(CheckOperands("dropout", Device::Cpu(), spec_.dtype, {&x, &y}));
     DTNN_RETURN_IF_ERROR(CheckOffset(Device::Cpu(), offset));
     const uint64_t step = offset.step.empty() ? 0 : uint64_t(*offset.step.data<int64_t>());
+    DTNN_ASSIGN_OR_RETURN(const DropoutPlanes planes, PlanesOf(spec_, x.shape()));
     const RowGrid grid = GridOf(spec_.format, {&x, &y});
     const DropoutPass pass = {
         .dtype = spec_.dtype,
         .grid = grid,
+        .planes = planes,
         .x = OperandIn(grid, x, spec_.format),
         .y = OperandIn(grid, y, spec_.format),
         .accumulate = accumulate,
@@ -176,9 +226,16 @@ class DropoutCpu : public Dropout {
         .threshold = std::ceil(spec_.rate * 0x1p24),
         .scale = spec_.rate < 1 ? 1 / (1 - spec_.rate) : 0,
     };
-    ParallelFor(0, grid.size(), kMathGrain, [&](int64_t begin, int64_t end) {
-      HWY_DYNAMIC_DISPATCH(DropoutRange)(pass, begin, end);
-    });
+    if (planes.in_order()) {
+      ParallelFor(0, grid.size(), kMathGrain, [&](int64_t begin, int64_t end) {
+        HWY_DYNAMIC_DISPATCH(DropoutRange)(pass, begin, end);
+      });
+      return absl::OkStatus();
+    }
+    ParallelFor(
+        0, grid.size() / planes.channels, std::max<int64_t>(1, kMathGrain / planes.channels),
+        [&](int64_t begin, int64_t end) { HWY_DYNAMIC_DISPATCH(PlanesRange)
+                                          (pass, begin, end); });
     return absl::OkStatus();
   }
 

@@ -4,7 +4,8 @@
 //
 // No mask is stored: element i of the call draws Philox number `offset + i` of the stream, so the
 // backward pass draws the same again, on any number of threads. Elements are numbered densely in
-// the tensor's order. rate 1 yields zeros.
+// the order of NHWC, whatever the format: the same elements are dropped in both. rate 1 yields
+// zeros.
 
 #ifndef DTNN_KERNELS_DROPOUT_DROPOUT_H_
 #define DTNN_KERNELS_DROPOUT_DROPOUT_H_
@@ -26,6 +27,8 @@ struct DropoutSpec {
   double rate = 0.5;  // 0 <= rate <= 1
   TensorFormat format = TensorFormat::kNHWC;
   DType dtype = DType::kFloat32;
+  // Of tensors of rank 2 in NCHW: the pixels of the image, (c, h, w), whose elements a row holds.
+  int64_t pixels = 1;
 };
 
 // Where a call's numbers begin in the stream: first + per_step * step, each a multiple of 4 (but

@@ -1,5 +1,5 @@
 // The GPU's implementation of Dropout: one thread per four elements, which share one block of
-// random numbers. It drops exactly the elements that the CPU drops.
+// random numbers, or two. It drops exactly the elements that the CPU drops.
 
 #ifndef DTNN_KERNELS_DROPOUT_DROPOUT_GPU_H_
 #define DTNN_KERNELS_DROPOUT_DROPOUT_GPU_H_

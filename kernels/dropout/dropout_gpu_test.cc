@@ -35,6 +35,21 @@ void ExpectSameAsCpu(DeviceContext& context, Dropout& dropout, const DropoutSpec
   }
 }
 
+// Rows that are images of planes, and planes of more channels than a block has numbers.
+void ExpectSamePlanesAsCpu(DeviceContext& context, DropoutSpec spec) {
+  const std::unique_ptr<DeviceContext> cpu = *DeviceContext::Create(Device::Cpu());
+  for (const int64_t channels : {2, 3, 4, 5, 133}) {
+    spec.pixels = 6;
+    const Tensor x = RandomTensor(spec.dtype, {3, channels * spec.pixels}, 1);
+    const Tensor y = RandomTensor(spec.dtype, x.shape(), 2), device_y = Put(context, y);
+    ASSERT_EQ((*CreateDropout(*cpu, spec))->Run(x, Philox(1, 2), 8, y, true), absl::OkStatus());
+    ASSERT_EQ(
+        (*CreateDropout(context, spec))->Run(Put(context, x), Philox(1, 2), 8, device_y, true),
+        absl::OkStatus());
+    EXPECT_TRUE(testing::Close(Get(context, device_y), y, 0)) << channels << " channels";
+  }
+}
+
 // The step is read when the work runs, from where it then stands.
 void ExpectToFollowTheStep(DeviceContext& context, const DropoutSpec& spec) {
   const auto dropout = *CreateDropout(context, spec);
@@ -62,6 +77,7 @@ class DropoutGpuTest : public ::testing::TestWithParam<std::tuple<double, Tensor
 TEST_P(DropoutGpuTest, SameAsCpuOnASimulatedGpu) {
   const std::unique_ptr<DeviceContext> gpu = *DeviceContext::Create(Device::Simulated(0));
   ExpectSameAsCpu(*gpu, **CreateDropout(*gpu, spec()), spec());
+  ExpectSamePlanesAsCpu(*gpu, spec());
 }
 
 TEST_P(DropoutGpuTest, FollowsTheStepThatStandsInMemory) {
@@ -75,6 +91,7 @@ TEST_P(DropoutGpuTest, SameAsCpuOnAGpu) {
   const auto dropout = CreateDropout(*gpu, spec());
   ASSERT_EQ(dropout.status(), absl::OkStatus());
   ExpectSameAsCpu(*gpu, **dropout, spec());
+  ExpectSamePlanesAsCpu(*gpu, spec());
 }
 
 INSTANTIATE_TEST_SUITE_P(, DropoutGpuTest,

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -63,13 +64,57 @@ TEST_P(DropoutTest, PitchedViewsDrawTheNumbersOfDenseOnes) {
   for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
     const Tensor x = IntegerTensor(GetParam(), {3, 7, 9, 11}, 1);
     Doubles expected(size_t(x.num_elements()));
-    reference::Dropout(.5, kStream, 12, Values(x), expected, false);
+    const bool planes = format == TensorFormat::kNCHW;
+    reference::Dropout(.5, kStream, 12, Values(x), expected, false, planes ? 7 : 1,
+                       planes ? 9 * 11 : 1);
     const Tensor y = Pitched(ZeroTensor(GetParam(), x.shape()), format);
     ASSERT_TRUE(Create(.5, format)->Run(Pitched(x, format), kStream, 12, y, false).ok());
     EXPECT_EQ(Values(y, format), expected);
     ASSERT_TRUE(Create(.5, format)->Run(x, kStream, 12, x, false).ok());
     EXPECT_EQ(Values(x), expected) << "in place";
   }
+}
+
+// Planes larger than what is transposed at once, and channels in several blocks; the rows of a
+// matrix may be such samples too.
+TEST_P(DropoutTest, PlanesDrawTheNumbersOfTheSameElementsInNHWC) {
+  for (const auto& [channels, pixels] : {std::pair(1, 5),
+                                         {2, 1},
+                                         {2, 2},
+                                         {3, 5},
+                                         {5, 4099},
+                                         {4, 33},
+                                         {127, 40},
+                                         {128, 33},
+                                         {129, 65},
+                                         {515, 7},
+                                         {1030, 2}}) {
+    for (const bool accumulate : {false, true}) {
+      const Tensor x = IntegerTensor(GetParam(), {3, channels, pixels, 1}, 1);
+      const Tensor y = IntegerTensor(GetParam(), {3, channels, pixels, 1}, 2);
+      Doubles expected = Values(y);
+      reference::Dropout(.25, kStream, 8, Values(x), expected, accumulate, size_t(channels),
+                         size_t(pixels));
+      ASSERT_TRUE(Create(.25, TensorFormat::kNCHW)->Run(x, kStream, 8, y, accumulate).ok());
+      EXPECT_TRUE(Close(Values(y), expected, 4 * tolerance(), tolerance()))
+          << channels << " x " << pixels;
+      const Tensor rows = IntegerTensor(GetParam(), {3, channels * pixels}, 1);
+      const Tensor results = IntegerTensor(GetParam(), {3, channels * pixels}, 2);
+      const auto dropout = *CreateDropout(
+          *context_,
+          {.rate = .25, .format = TensorFormat::kNCHW, .dtype = GetParam(), .pixels = pixels});
+      ASSERT_TRUE(dropout->Run(rows, kStream, 8, results, accumulate).ok());
+      EXPECT_EQ(Values(results), Values(y)) << channels << " x " << pixels;
+    }
+  }
+}
+
+TEST_P(DropoutTest, RefusesRowsThatAreNotWholeImages) {
+  const auto dropout =
+      *CreateDropout(*context_, {.format = TensorFormat::kNCHW, .dtype = GetParam(), .pixels = 3});
+  const Tensor x = ZeroTensor(GetParam(), {2, 7});
+  EXPECT_EQ(dropout->Run(x, kStream, 0, x, false).message(),
+            "dropout: rows of 7 elements cannot be those of images of 3 pixels");
 }
 
 TEST_P(DropoutTest, KeepsTheExpectedShareAndMean) {
@@ -101,14 +146,16 @@ TEST_P(DropoutTest, RateZeroKeepsAllAndRateOneNone) {
 }
 
 TEST_P(DropoutTest, SameBitsOnAnyNumberOfThreads) {
-  const Tensor x = IntegerTensor(GetParam(), {100003}, 1);
-  Doubles first;
-  for (const int threads : {1, 2, 4}) {
-    SetNumThreads(threads);
-    const Tensor y = ZeroTensor(GetParam(), x.shape());
-    ASSERT_TRUE(Create(.3)->Run(x, kStream, 400, y, false).ok());
-    if (first.empty()) first = Values(y);
-    EXPECT_EQ(Values(y), first) << threads << " threads";
+  for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+    const Tensor x = IntegerTensor(GetParam(), {3, 13, 51, 51}, 1);
+    Doubles first;
+    for (const int threads : {1, 2, 4}) {
+      SetNumThreads(threads);
+      const Tensor y = ZeroTensor(GetParam(), x.shape());
+      ASSERT_TRUE(Create(.3, format)->Run(x, kStream, 400, y, false).ok());
+      if (first.empty()) first = Values(y);
+      EXPECT_EQ(Values(y), first) << threads << " threads";
+    }
   }
 }
 

@@ -236,7 +236,9 @@ TEST_F(RandomTest, DropoutsEqualTheirReference) {
     if (spec.rate == 1) {
       for (double& value : expected) value = accumulate ? value : 0;
     } else {
-      reference::Dropout(spec.rate, stream, offset, before, expected, accumulate);
+      const bool planes = spec.format == TensorFormat::kNCHW && shape.rank() == 4;
+      reference::Dropout(spec.rate, stream, offset, before, expected, accumulate,
+                         planes ? size_t(shape[1]) : 1, planes ? size_t(shape[2] * shape[3]) : 1);
     }
     ASSERT_EQ((*CreateDropout(*context_, spec))->Run(x, stream, offset, y, accumulate),
               absl::OkStatus());

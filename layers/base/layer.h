@@ -71,6 +71,8 @@ struct BindContext {
   bool input_gradient = true;  // false: nor asked for the gradient of any input
   std::vector<Shape> inputs;   // per sample
   Shape output;
+  // Of an output that is a vector: the image whose elements it has, in the order of the format.
+  ImageExtents features_of = {1, 1, 1};
   // Of convolutions that it computes; "auto" and the others choose for themselves.
   std::string_view conv_variant = "auto";
   // Chooses for "auto" by timing (kernels/best_of); null: by rule.

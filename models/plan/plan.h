@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -149,7 +150,8 @@ class Plan {
 
   absl::Status Bind(const PlanOptions& options);
   absl::Status BindNode(int index, const Fusion& fusion, bool after_relu,
-                        const std::vector<uint8_t>& needs_gradient, const PlanOptions& options);
+                        const std::vector<uint8_t>& needs_gradient,
+                        const std::optional<ImageExtents>& origin, const PlanOptions& options);
   absl::Status BindLoss(const Loss& loss);
   absl::Status Allocate();
   absl::Status ChooseTypes();

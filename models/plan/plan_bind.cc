@@ -7,6 +7,7 @@
 #include "kernels/device_traits.h"
 #include "layers/activation.h"
 #include "layers/softmax.h"
+#include "models/parameters/weights_layout.h"
 #include "models/plan/plan.h"
 #include "tensor/errors.h"
 
@@ -73,11 +74,13 @@ absl::Status Plan::Bind(const PlanOptions& options) {
     }
   }
   const std::vector<uint8_t> needs_gradient = NeedsGradient(graph_);
+  const std::vector<std::optional<ImageExtents>> origins = FeatureOrigins(graph_);
   std::vector<LayerOpTraits> traits;
   for (size_t i = 0; i < nodes.size(); ++i) {
     const Node& node = nodes[i];
     const bool after_relu = !node.inputs.empty() && left_to_next[size_t(node.inputs[0])];
-    DTNN_RETURN_IF_ERROR(BindNode(int(i), fusions[i], after_relu, needs_gradient, options));
+    DTNN_RETURN_IF_ERROR(
+        BindNode(int(i), fusions[i], after_relu, needs_gradient, origins[i], options));
     Step& step = steps_.back();
     changes_statistics_ |= step.traits.changes_statistics;
     step.runs_forward = i > 0 && absorber[i] < 0 && !step.traits.is_view;
@@ -109,7 +112,7 @@ absl::Status Plan::Bind(const PlanOptions& options) {
 // Appends the step of a node, bound.
 absl::Status Plan::BindNode(int index, const Fusion& fusion, bool after_relu,
                             const std::vector<uint8_t>& needs_gradient,
-                            const PlanOptions& options) {
+                            const std::optional<ImageExtents>& origin, const PlanOptions& options) {
   const Node& node = graph_.nodes()[size_t(index)];
   Step step;
   step.node = index;
@@ -134,6 +137,7 @@ absl::Status Plan::BindNode(int index, const Fusion& fusion, bool after_relu,
        .input_gradient = training_ && std::ranges::any_of(node.inputs, differentiates),
        .inputs = node.input_shapes,
        .output = node.output,
+       .features_of = origin.value_or(BindContext().features_of),
        .conv_variant = options.conv_variant,
        .best_of = options.best_of,
        .fuse_addition = fusion.addition >= 0,

@@ -49,6 +49,44 @@ Graph TangledGraph(TensorFormat format, double dropout = 0) {
   return *b.Build();
 }
 
+// The losses of the same images in two steps of training that change no parameter.
+std::vector<double> LossesIn(TensorFormat format, const GraphBuilder::Path& layers) {
+  const ImageExtents extents = {5, 4, 3};
+  const int64_t n = 3, pixels = extents.height * extents.width;
+  GraphBuilder b("formats", format);
+  b.Input({extents.height, extents.width, extents.channels});
+  layers(b);
+  PlanSession run(*b.Fc(4).Softmax().Build(), n);
+  std::vector<double> images = Values(RandomTensor(DType::kFloat64, {n, pixels, 3}, 8));
+  if (format == TensorFormat::kNCHW) {
+    const std::vector<double> nhwc = images;
+    for (int64_t i = 0; i < n * pixels * 3; ++i) {
+      const int64_t sample = i / (3 * pixels), pixel = i / 3 % pixels, channel = i % 3;
+      images[size_t((sample * 3 + channel) * pixels + pixel)] = nhwc[size_t(i)];
+    }
+  }
+  const Tensor x = TensorOf(DType::kFloat64, SampleShape(extents, format).Prepend(n), images);
+  std::vector<double> losses;
+  for (const int64_t step : {0, 1}) {
+    EXPECT_EQ(run.plan->ForwardBackward(x, Labels(n), 1, step), absl::OkStatus());
+    for (const double loss : Values(run.plan->device_losses())) losses.push_back(loss);
+  }
+  return losses;
+}
+
+// Wherever it stands: after a convolution, on the elements of an image, on plain features.
+TEST(PlanFormatsTest, DropoutDropsTheSameInBothFormats) {
+  const GraphBuilder::Path networks[] = {
+      [](GraphBuilder& b) { b.Conv2d(6, {.padding = 1}).Relu().Dropout(.5).Flatten(); },
+      [](GraphBuilder& b) { b.Conv2d(5, {.padding = 1}).Flatten().Tanh().Dropout(.5); },
+      [](GraphBuilder& b) { b.Dropout(.3).Conv2d(2).Flatten().Fc(7).Dropout(.5); },
+  };
+  for (const GraphBuilder::Path& layers : networks) {
+    const std::vector<double> nhwc = LossesIn(TensorFormat::kNHWC, layers);
+    EXPECT_TRUE(Close(LossesIn(TensorFormat::kNCHW, layers), nhwc, 1e-12)) << &layers - networks;
+  }
+}
+
 class PlanTest : public ::testing::TestWithParam<TensorFormat> {
  protected:
   Tensor Batch(int64_t n, DType dtype = DType::kFloat64, uint64_t seed = 5) const {
