@@ -271,6 +271,35 @@ TEST(MaskedTest, SharesForSomebodyElseOrAnotherRoundAreRefused) {
                    .Equals(Must(PairSecret(later, kMaskPurpose, 0, key, 1, peer))));
 }
 
+// Else a client that advertised would be left without its share, and the rest below the threshold.
+TEST(MaskedTest, AServerRefusesSharesThatAreNotOnePerOtherClient) {
+  const MaskedParameters p{.clients = 3};
+  MaskedServer server = Must(MaskedServer::Create(p));
+  std::vector<MaskedClient> clients;
+  for (int i = 0; i < 3; ++i) {
+    clients.push_back(Must(MaskedClient::Create(p, i)));
+    Must(server.AddAdvertisement(clients.back().advertisement()));
+  }
+  const std::vector<SealedShares> good = Must(clients[0].Share(server.advertised()));
+  ASSERT_EQ(good.size(), 2u);
+  std::vector<std::vector<SealedShares>> bad(6, good);
+  bad[0].pop_back();            // one too few
+  bad[1].clear();               // none
+  bad[2][1].to = good[0].to;    // one twice
+  bad[3][0].to = 0;             // to itself
+  bad[4][0].to = 3;             // no such client
+  bad[5][0].from = good[1].to;  // of another
+  for (size_t i = 0; i < bad.size(); ++i) {
+    EXPECT_EQ(server.AddShares(0, bad[i]).code(), absl::StatusCode::kInvalidArgument) << i;
+  }
+  EXPECT_FALSE(server.AddShares(3, {}).ok()) << "of a client that does not exist";
+  Must(server.AddShares(0, good));
+  EXPECT_FALSE(server.AddShares(0, good).ok()) << "twice";
+  EXPECT_TRUE(server.SharesFor(0).empty());
+  EXPECT_EQ(server.FixParticipants(), std::set<int>{0});
+  EXPECT_FALSE(server.AddShares(1, Must(clients[1].Share(server.advertised()))).ok()) << "too late";
+}
+
 TEST(MaskedTest, AWrongShareIsFoundOutByTheServer) {
   const MaskedParameters p{.clients = 3, .threshold = 2};
   MaskedServer server = Must(MaskedServer::Create(p));
