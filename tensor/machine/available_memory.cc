@@ -1,33 +1,21 @@
 #include "tensor/machine/available_memory.h"
 
 #include <algorithm>
-#include <fstream>
 #include <initializer_list>
 #include <optional>
 #include <string_view>
 #include <vector>
 
-#include "absl/strings/str_split.h"
 #include "tensor/machine/control_groups.h"
+#include "tensor/machine/system_file.h"
 #include "tensor/text/number.h"
 
 namespace dtnn {
 namespace {
 
-std::vector<std::string> Lines(const std::string& path) {
-  std::vector<std::string> lines;
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) lines.push_back(line);
-  return lines;
-}
-
-std::vector<std::string> Words(const std::string& line) {
-  return absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty());
-}
-
 // A file of one number; nothing for "max", and where there is no such file.
 std::optional<int64_t> Number(const std::string& path) {
-  const std::vector<std::string> lines = Lines(path);
+  const std::vector<std::string> lines = LinesOf(path);
   const std::optional<int64_t> number = lines.empty() ? std::nullopt : NumberIn<int64_t>(lines[0]);
   return number && *number >= 0 ? number : std::nullopt;
 }
@@ -35,8 +23,8 @@ std::optional<int64_t> Number(const std::string& path) {
 // The sum of what a file of lines "name number ..." says of these names; 0 where it says nothing.
 int64_t SumOf(const std::string& path, std::initializer_list<std::string_view> names) {
   int64_t sum = 0;
-  for (const std::string& line : Lines(path)) {
-    const std::vector<std::string> words = Words(line);
+  for (const std::string& line : LinesOf(path)) {
+    const std::vector<std::string> words = WordsOf(line);
     if (words.size() >= 2 && std::ranges::count(names, std::string_view(words[0])) > 0) {
       sum += NumberIn<int64_t>(words[1]).value_or(0);
     }

@@ -1,24 +1,13 @@
 #include "tensor/machine/control_groups.h"
 
 #include <algorithm>
-#include <fstream>
 
 #include "absl/strings/str_split.h"
+#include "tensor/machine/system_file.h"
 #include "tensor/text/number.h"
 
 namespace dtnn {
 namespace {
-
-std::vector<std::string> Lines(const std::string& path) {
-  std::vector<std::string> lines;
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) lines.push_back(line);
-  return lines;
-}
-
-std::vector<std::string> Words(const std::string& line) {
-  return absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty());
-}
 
 bool Lists(const std::string& controllers, std::string_view controller) {
   const std::vector<std::string> names = absl::StrSplit(controllers, ',');
@@ -34,8 +23,8 @@ struct Hierarchy {
 // Lines of mountinfo: "36 35 98:0 ROOT MOUNT options [more] - TYPE source OPTIONS".
 std::vector<Hierarchy> FindHierarchies(std::string_view controller, const std::string& root) {
   std::vector<Hierarchy> found;
-  for (const std::string& line : Lines(root + "/proc/self/mountinfo")) {
-    const std::vector<std::string> words = Words(line);
+  for (const std::string& line : LinesOf(root + "/proc/self/mountinfo")) {
+    const std::vector<std::string> words = WordsOf(line);
     const auto dash = std::ranges::find(words, "-");
     if (words.size() < 5 || words.end() - dash < 4) continue;
     const bool second = dash[1] == "cgroup2";
@@ -49,7 +38,7 @@ std::vector<Hierarchy> FindHierarchies(std::string_view controller, const std::s
 // The group of this process: lines "number:controllers:group", without controllers for version 2.
 std::optional<std::string> GroupIn(const Hierarchy& hierarchy, std::string_view controller,
                                    const std::string& root) {
-  for (const std::string& line : Lines(root + "/proc/self/cgroup")) {
+  for (const std::string& line : LinesOf(root + "/proc/self/cgroup")) {
     const std::vector<std::string> parts = absl::StrSplit(line, absl::MaxSplits(':', 2));
     if (parts.size() < 3) continue;
     const bool fits =
@@ -77,9 +66,9 @@ std::optional<double> QuotaOf(const ControlGroup& group, const std::string& root
   std::vector<std::string> words;
   for (const char* const file : {group.second ? "/cpu.max" : "/cpu.cfs_quota_us",
                                  group.second ? "" : "/cpu.cfs_period_us"}) {
-    const std::vector<std::string> lines = Lines(folder + file);
+    const std::vector<std::string> lines = LinesOf(folder + file);
     if (lines.empty()) continue;
-    for (std::string& word : Words(lines[0])) words.push_back(std::move(word));
+    for (std::string& word : WordsOf(lines[0])) words.push_back(std::move(word));
   }
   if (words.size() != 2) return std::nullopt;
   const double quota = double(NumberIn<int64_t>(words[0]).value_or(0));
