@@ -3,9 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
+#include <map>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "kernels/amx/amx.h"
 #include "kernels/conv/conv2d.h"
 #include "kernels/conv/reference.h"
+#include "kernels/conv/testing/conv2d_cases.h"
 #include "kernels/conv/testing/conv2d_runner.h"
 #include "kernels/conv/testing/hard_specs.h"
 #include "tensor/threads/parallel_for.h"
@@ -23,50 +23,30 @@ namespace {
 
 using conv::Direction;
 using testing::Close;
+using testing::Conv2dCase;
 using testing::Conv2dRunner;
+using testing::HardConv2dCases;
 using testing::HardConv2dSpecs;
-using testing::HasNaN;
 using testing::IntegerTensor;
-using testing::KeepsNaN;
-using testing::NaNTensor;
 using testing::OnesTensor;
 using testing::Pitched;
 using testing::RandomTensor;
-using testing::SumTolerance;
 using testing::Values;
-using testing::WhereSupported;
 using testing::ZeroTensor;
 
 constexpr DType kHalf = DType::kBfloat16, kFloat = DType::kFloat32;
-
-using Parameter = std::tuple<std::string_view, Conv2dSpec, TensorFormat>;
-
-Conv2dSpec SpecOf(const Parameter& parameter) {
-  Conv2dSpec spec = std::get<1>(parameter);
-  spec.format = std::get<2>(parameter);
-  spec.dtype = kHalf;
-  return spec;
-}
 
 std::vector<double> Rounded(std::vector<double> values) {
   for (double& value : values) value = double(Bfloat16(float(value)));
   return values;
 }
 
-class Conv2dBfloat16Test : public ::testing::TestWithParam<Parameter> {
+class Conv2dBfloat16Test : public testing::Conv2dCaseTest {
  protected:
-  Conv2dSpec spec_ = SpecOf(GetParam());
-  Conv2dVariants variants_ = WhereSupported(std::get<0>(GetParam()), spec_);
-
-  std::vector<double> Of(const Tensor& tensor) const { return Values(tensor, spec_.format); }
-  double ErrorOf(Direction direction) const {
-    return std::max(1.0, Conv2dError(variants_[direction], spec_, direction));
-  }
-  // Of a float32 sum of products of numbers up to `size`, as in conv2d_test.cc. A sum in pairs, as
-  // tiles add, rounds no more than one in order.
+  // Of a float32 sum of products of numbers up to `size`. A sum in pairs, as tiles add, rounds no
+  // more than one in order.
   double SumError(int64_t terms, Direction direction, double size = 1) const {
-    return size * size * SumTolerance(kFloat, terms) * (1 + 0.4 * std::sqrt(double(terms))) *
-           ErrorOf(direction);
+    return size * size * WalkTolerance(kFloat, terms) * std::max(1.0, ErrorOf(direction));
   }
   // What was rounded to bfloat16 once: half of the last of 8 bits, and as much more where the error
   // of the sum decides a tie.
@@ -74,15 +54,8 @@ class Conv2dBfloat16Test : public ::testing::TestWithParam<Parameter> {
                                           double sum_error) const {
     return Close(Of(actual), expected, sum_error * (1 + 0x1p-7), 0x1p-8 * (1 + 0x1p-7));
   }
-  int64_t Taps() const { return spec_.kernel.vertical * spec_.kernel.horizontal; }
-  int64_t Patch() const { return spec_.channels / spec_.groups * Taps(); }
-  int64_t BackwardPatch() const { return spec_.filters / spec_.groups * Taps(); }
-  int64_t Pixels() const { return spec_.batch * spec_.out_height() * spec_.out_width(); }
   // Whether sums of small integers are exact.
   bool Exact(Direction direction) const { return ErrorOf(direction) <= 1; }
-  Tensor Integers(const Shape& shape, uint64_t seed) const {
-    return IntegerTensor(kHalf, shape, seed, 3);
-  }
 };
 
 TEST_P(Conv2dBfloat16Test, ExactOnIntegersButForOneRounding) {
@@ -269,31 +242,19 @@ TEST_P(Conv2dBfloat16Test, RunsASmallerBatchAndRenewsAFilterWithItsVersion) {
   }
 }
 
-std::string NameOf(const ::testing::TestParamInfo<Parameter>& info) {
-  return std::string(std::get<0>(info.param)) + "_" + SpecOf(info.param).ToString();
-}
-
 // The variant of most specs, and those with kernels for bfloat16, on all specs in both formats. The
 // others compute with float32 within the same copies as gemm: enough that it reaches them.
-std::vector<Parameter> Parameters() {
-  std::vector<Parameter> parameters;
-  for (const std::string_view variant : Conv2dVariantNames()) {
-    int met = 0;
-    for (const Conv2dSpec& spec : HardConv2dSpecs()) {
-      for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
-        const Parameter parameter(variant, spec, format);
-        const bool computes = std::ranges::any_of(conv::kDirections, [&](Direction direction) {
-          return Conv2dRefusal(variant, SpecOf(parameter), direction).empty();
-        });
-        const bool all = variant == "gemm" || variant == "amx";
-        if (computes && (all || ++met % 8 == 1)) parameters.push_back(parameter);
-      }
-    }
-  }
-  return parameters;
+std::vector<Conv2dCase> Cases() {
+  std::vector<Conv2dCase> cases = HardConv2dCases({kHalf});
+  std::map<std::string_view, int> met;
+  std::erase_if(cases, [&](const Conv2dCase& each) {
+    const std::string_view variant = each.first;
+    return variant != "gemm" && variant != "amx" && met[variant]++ % 8 != 0;
+  });
+  return cases;
 }
 
-INSTANTIATE_TEST_SUITE_P(Hard, Conv2dBfloat16Test, ::testing::ValuesIn(Parameters()), NameOf);
+INSTANTIATE_TEST_SUITE_P(Hard, Conv2dBfloat16Test, ::testing::ValuesIn(Cases()), testing::NameOf);
 
 TEST(Conv2dBfloat16CoverageTest, TilesComputeEveryHardSize) {
   if (!AmxRefusal().empty()) GTEST_SKIP() << "amx " << AmxRefusal();

@@ -8,6 +8,7 @@
 
 #include "gtest/gtest.h"
 #include "kernels/conv/reference.h"
+#include "kernels/conv/testing/conv2d_cases.h"
 #include "kernels/conv/testing/conv2d_runner.h"
 #include "kernels/conv/testing/hard_specs.h"
 #include "tensor/threads/parallel_for.h"
@@ -19,46 +20,18 @@ namespace {
 using conv::Direction;
 using testing::Close;
 using testing::Conv2dRunner;
+using testing::HardConv2dCases;
 using testing::HardConv2dSpecs;
 using testing::HasNaN;
-using testing::IntegerTensor;
 using testing::KeepsNaN;
 using testing::NaNTensor;
 using testing::OnesTensor;
 using testing::Pitched;
-using testing::RandomTensor;
 using testing::SumTolerance;
-using testing::Values;
-using testing::WhereSupported;
-using testing::ZeroTensor;
 
-using Parameter = std::tuple<std::string_view, Conv2dSpec, TensorFormat, DType>;
-
-Conv2dSpec SpecOf(const Parameter& parameter) {
-  Conv2dSpec spec = std::get<1>(parameter);
-  spec.format = std::get<2>(parameter);
-  spec.dtype = std::get<3>(parameter);
-  return spec;
-}
-
-class Conv2dTest : public ::testing::TestWithParam<Parameter> {
+class Conv2dTest : public testing::Conv2dCaseTest {
  protected:
-  Conv2dSpec spec_ = SpecOf(GetParam());
-  Conv2dVariants variants_ = WhereSupported(std::get<0>(GetParam()), spec_);
-
-  Tensor Zeros(const Shape& shape) const { return ZeroTensor(spec_.dtype, shape); }
-  Tensor Integers(const Shape& shape, uint64_t seed) const {
-    return IntegerTensor(spec_.dtype, shape, seed, 3);
-  }
-  Tensor Random(const Shape& shape, uint64_t seed) const {
-    return RandomTensor(spec_.dtype, shape, seed);
-  }
-  std::vector<double> Of(const Tensor& tensor) const { return Values(tensor, spec_.format); }
-  // Of a sum of `terms` values in [-1, 1]: its partial sums grow with the square root of their
-  // number, so the walk of their roundings grows linearly; this is about six standard deviations.
-  double Tolerance(int64_t terms) const {
-    return SumTolerance(spec_.dtype, terms) * (1 + 0.4 * std::sqrt(double(terms)));
-  }
+  double Tolerance(int64_t terms) const { return WalkTolerance(spec_.dtype, terms); }
   // The same for a variant that rounds more than a sum in order.
   double Tolerance(int64_t terms, Direction direction) {
     return Tolerance(terms) * std::max(1.0, ErrorOf(direction));
@@ -72,18 +45,12 @@ class Conv2dTest : public ::testing::TestWithParam<Parameter> {
       case Direction::kForward:
         return IntegerTolerance(Patch(), direction);
       case Direction::kBackwardData:
-        return IntegerTolerance(spec_.filters / spec_.groups * Taps(), direction);
+        return IntegerTolerance(BackwardPatch(), direction);
       case Direction::kBackwardFilter:
         break;
     }
     return IntegerTolerance(Pixels(), direction);
   }
-  double ErrorOf(Direction direction) {
-    return Conv2dError(variants_[direction], spec_, direction);
-  }
-  int64_t Taps() const { return spec_.kernel.vertical * spec_.kernel.horizontal; }
-  int64_t Patch() const { return spec_.channels / spec_.groups * Taps(); }
-  int64_t Pixels() const { return spec_.batch * spec_.out_height() * spec_.out_width(); }
 };
 
 TEST_P(Conv2dTest, ExactOnIntegers) {
@@ -333,30 +300,6 @@ TEST_P(Conv2dTest, RenewsACachedFilterOnlyWithItsVersion) {
   expect(old_w);
 }
 
-std::string NameOf(const ::testing::TestParamInfo<Parameter>& info) {
-  return std::string(std::get<0>(info.param)) + "_" + SpecOf(info.param).ToString();
-}
-
-// Every variant with the specs of which it computes a direction.
-std::vector<Parameter> Parameters() {
-  std::vector<Parameter> parameters;
-  for (const std::string_view variant : Conv2dVariantNames()) {
-    for (const Conv2dSpec& spec : HardConv2dSpecs()) {
-      for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
-        for (const DType dtype : {DType::kFloat32, DType::kFloat64}) {
-          const Parameter parameter(variant, spec, format, dtype);
-          const bool computes =
-              std::ranges::any_of(conv::kDirections, [&](const Direction direction) {
-                return Conv2dRefusal(variant, SpecOf(parameter), direction).empty();
-              });
-          if (computes) parameters.push_back(parameter);
-        }
-      }
-    }
-  }
-  return parameters;
-}
-
 // Every kind of hard size meets every variant in every direction, unless the variant refuses the
 // kind: so a change of what a variant computes cannot leave it without a test.
 TEST(Conv2dCoverageTest, EveryKindOfSizeMeetsEveryVariantThatComputesIt) {
@@ -402,7 +345,9 @@ TEST(Conv2dCoverageTest, EveryKindOfSizeMeetsEveryVariantThatComputesIt) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Nasty, Conv2dTest, ::testing::ValuesIn(Parameters()), NameOf);
+INSTANTIATE_TEST_SUITE_P(Nasty, Conv2dTest,
+                         ::testing::ValuesIn(HardConv2dCases({DType::kFloat32, DType::kFloat64})),
+                         testing::NameOf);
 
 }  // namespace
 }  // namespace dtnn

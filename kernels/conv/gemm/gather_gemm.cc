@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/conv/cache_sets.h"
 #include "kernels/conv/transpose.h"
 #include "kernels/scratch.h"
 #include "tensor/rounding.h"
@@ -21,16 +22,9 @@ constexpr int64_t kShortSum = 512;
 constexpr int64_t kSmallWidth = 6;
 constexpr int64_t kImagesTogether = 14;
 constexpr int64_t kFewestImages = 4;
-// In a cache of 32 KB with 8 ways, lines 4 KB apart fall into the same set: of the pixels of a
-// tile, half or all where they are a multiple of this many bytes apart.
-constexpr int64_t kConflict = 2048;
-constexpr int64_t kLine = 64;
 constexpr int64_t kTileRows = 14;
 // Images that are copied together are smaller than this, all of them.
 constexpr int64_t kMostCopyBytes = 8 << 20;
-
-// Whether the pixels of a tile, a number of bytes apart, would push each other out of the cache.
-bool Conflicts(int64_t bytes) { return bytes % kConflict == 0; }
 
 // The first input that exists of those that results from `column` on read.
 int64_t FirstInput(const Phase& horizontal, int64_t column) {
@@ -199,8 +193,7 @@ void GatherGemm<T>::DeriveFilter(const Filter<const T>& filter, T* derived) cons
 // Pitch of a copied pixel, whose neighbours of a tile are `in_step` pixels apart.
 template <typename T>
 int64_t GatherGemm<T>::CopyPitch(int64_t in_step) const {
-  return depth_ +
-         (Conflicts(in_step * depth_ * int64_t(sizeof(T))) ? kLine / int64_t(sizeof(T)) : 0);
+  return depth_ + (ShareSets(in_step * depth_ * int64_t(sizeof(T))) ? kLineElements<T> : 0);
 }
 
 template <typename T>
@@ -278,7 +271,7 @@ template <typename T>
 bool GatherGemm<T>::ReadsInPlace(const Block& block, const Images<const T>& in) const {
   if (block.vertical->taps.empty() || block.horizontal->taps.empty()) return true;
   const int64_t step = across_images_ ? in.image : block.horizontal->in_step * in.pixel;
-  if (Conflicts(step * int64_t(sizeof(T)))) return CopyElements(block) == 0;
+  if (ShareSets(step * int64_t(sizeof(T)))) return CopyElements(block) == 0;
   return clips() || (block.vertical->inside() && block.horizontal->inside());
 }
 

@@ -1,0 +1,80 @@
+#include "kernels/conv/amx/copy_inputs.h"
+
+#include <algorithm>
+
+#include "kernels/conv/amx/products.h"
+
+namespace dtnn::conv::amx {
+namespace {
+
+// `count` pixels, `step` elements apart, to every `to_step` elements, with zeros up to the channels
+// of the copy.
+void CopyPixels(const TilePlan& plan, const TilePlan::Part& part, const Bfloat16* from,
+                int64_t step, int64_t count, Bfloat16* to, int64_t to_step) {
+  const int64_t zeros = part.depth.channels - plan.depth();
+  if (zeros == 0 && step == plan.depth() && to_step == plan.depth()) {
+    std::copy_n(from, count * plan.depth(), to);
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    std::copy_n(from + i * step, plan.depth(), to + i * to_step);
+    std::fill_n(to + i * to_step + plan.depth(), zeros, Bfloat16(0));
+  }
+}
+
+void CopyBlock(const TilePlan& plan, const TilePlan::Block& block, const Images<const Bfloat16>& in,
+               Bfloat16* copy) {
+  const TilePlan::Part& part = *block.part;
+  const Phase &vertical = *part.vertical, &horizontal = *part.horizontal;
+  const TilePlan::Layout layout = plan.LayoutOf(block);
+  const int64_t rows = layout.plane / layout.pitch;
+  // With one tap, only the inputs that it reads.
+  const int64_t step = part.column_span == 0 ? horizontal.in_step : 1;
+  const int64_t first = block.column * horizontal.in_step + part.low_column;
+  // Pixels of a row of the copy before, and up to the end of, those inside of the image.
+  const int64_t before =
+      std::clamp<int64_t>(CeilDiv(std::max<int64_t>(-first, 0), step), 0, layout.reach);
+  const int64_t end = std::clamp<int64_t>(
+      CeilDiv(std::max<int64_t>(horizontal.inputs - first, 0), step), before, layout.reach);
+  for (int64_t plane = 0; plane < part.planes; ++plane) {
+    for (int64_t i = 0; i < rows; ++i) {
+      Bfloat16* const to = copy + (plane * layout.plane + i * layout.pitch) * part.pitch;
+      const int64_t h = (block.row + i) * vertical.in_step + part.low_row + plane;
+      const bool inside = h >= 0 && h < vertical.inputs && end > before;
+      const int64_t zeros = inside ? before : layout.reach;
+      std::fill_n(to, zeros * part.pitch, Bfloat16(0));
+      if (!inside) continue;
+      CopyPixels(plan, part, in.At(block.image, h) + (first + before * step) * in.pixel,
+                 step * in.pixel, end - before, to + before * part.pitch, part.pitch);
+      std::fill_n(to + end * part.pitch, (layout.reach - end) * part.pitch, Bfloat16(0));
+    }
+  }
+}
+
+// In the order [pixel][image], so that a tile's rows lie side by side.
+void CopyAcrossImages(const TilePlan& plan, const TilePlan::Block& block,
+                      const Images<const Bfloat16>& in, Bfloat16* copy) {
+  const TilePlan::Part& part = *block.part;
+  const int64_t width = part.horizontal->inputs;
+  const int64_t together = RoundUp(plan.group_images(), int64_t{kTileRows});
+  for (int64_t n = 0; n < block.images; ++n) {
+    for (int64_t h = 0; h < part.vertical->inputs; ++h) {
+      CopyPixels(plan, part, in.At(block.image + n, h), in.pixel, width,
+                 copy + (h * width * together + n) * part.pitch, together * part.pitch);
+    }
+  }
+}
+
+}  // namespace
+
+void CopyInputs(const TilePlan& plan, const TilePlan::Block& block,
+                const Images<const Bfloat16>& in, Bfloat16* copy) {
+  if (plan.flat() || block.part->runs.empty()) return;
+  if (plan.group_images() > 1) {
+    CopyAcrossImages(plan, block, in, copy);
+  } else {
+    CopyBlock(plan, block, in, copy);
+  }
+}
+
+}  // namespace dtnn::conv::amx
