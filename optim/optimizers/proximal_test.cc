@@ -1,6 +1,7 @@
 #include "optim/optimizers/proximal.h"
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -16,8 +17,8 @@ Tensor Of(const std::vector<float>& values) {
   return x;
 }
 
-// w after one step from there, with the gradient scaled by `scale`.
-std::vector<float> Step(double mu, double scale) {
+// w after one step from there, with the gradient scaled by `scale`, and clipped by `factor`.
+std::vector<float> Step(double mu, double scale, std::optional<double> factor = std::nullopt) {
   const auto context = Must(DeviceContext::Create(Device::Cpu()));
   ProximalOptimizer optimizer(std::make_shared<Sgd>(SgdOptions{.momentum = 0}));
   const auto update = Must(optimizer.Bind(*context, DType::kFloat32, {}));
@@ -25,8 +26,13 @@ std::vector<float> Step(double mu, double scale) {
   const Tensor w = Of({1, 2, -3}), gradient = Of({0.5, 0, 4}), first = Of({0, 2, 1});
   EXPECT_EQ(optimizer.slots(), 1);
   const std::vector<Tensor> slots = {first};
-  Must(
-      update->Run(w, gradient, slots, {.learning_rate = 0.25, .step = 1, .gradient_scale = scale}));
+  Must(update->SetStep({.learning_rate = 0.25, .step = 1, .gradient_scale = scale}));
+  UpdateGates gates;
+  if (factor) {
+    gates.factor = Must(Tensor::Zeros(DType::kFloat64, Shape{1}));
+    *gates.factor.data<double>() = *factor;
+  }
+  Must(update->Run(w, gradient, slots, gates));
   return {w.data<float>(), w.data<float>() + 3};
 }
 
@@ -38,6 +44,11 @@ TEST(ProximalTest, AddsMuTimesTheDistance) {
 TEST(ProximalTest, TheScaleOfGradientsIsNotThatOfTheTerm) {
   // 0.5 g + 0.5 (w - w0) = {0.25 + 0.5, 0, 2 - 2}
   EXPECT_EQ(Step(0.5, 0.5), (std::vector<float>{0.8125f, 2, -3}));
+}
+
+TEST(ProximalTest, ClippingShortensTheGradientAlone) {
+  // 0.5 * 0.25 g + 0.5 (w - w0) = {0.0625 + 0.5, 0, 0.5 - 2}
+  EXPECT_EQ(Step(0.5, 0.5, 0.25), (std::vector<float>{0.859375f, 2, -2.625f}));
 }
 
 TEST(ProximalTest, WithoutMuItIsTheOptimizer) {

@@ -50,6 +50,18 @@ TEST(EarlyStoppingTest, ARunThatEndsBeforeItsPatienceEndsWithTheBestToo) {
             "val_mse");
 }
 
+TEST(EarlyStoppingTest, TheFirstEpochIsRestoredWhereItIsTheBest) {
+  RecordingHost host;
+  EarlyStopping ends({.metric = "val_mse", .patience = 3}), stops({.patience = 1});
+  EXPECT_EQ(EpochsOf(ends, host, {.4, .5}), 2);
+  ASSERT_EQ(ends.OnRunEnd(2, host), absl::OkStatus());
+  EXPECT_EQ(host.restored, 1);
+  RecordingHost other;
+  EXPECT_EQ(EpochsOf(stops, other, {.4, .5}), 2);
+  EXPECT_TRUE(other.stopped);
+  EXPECT_EQ(other.restored, 1);
+}
+
 TEST(EarlyStoppingTest, TheLastEpochIsNotRestoredWhereItIsTheBest) {
   for (const auto& values : {std::vector<double>{.5, .4}, {kNan}, {}}) {
     RecordingHost host;
