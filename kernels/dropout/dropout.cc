@@ -232,10 +232,12 @@ class DropoutCpu : public Dropout {
       });
       return absl::OkStatus();
     }
-    ParallelFor(
-        0, grid.size() / planes.channels, std::max<int64_t>(1, kMathGrain / planes.channels),
-        [&](int64_t begin, int64_t end) { HWY_DYNAMIC_DISPATCH(PlanesRange)
-                                          (pass, begin, end); });
+    ParallelFor(0, grid.size() / planes.channels,
+                std::max<int64_t>(1, kMathGrain / planes.channels),
+                [&](int64_t begin, int64_t end) {
+                  HWY_DYNAMIC_DISPATCH(PlanesRange)
+                  (pass, begin, end);
+                });
     return absl::OkStatus();
   }
 
