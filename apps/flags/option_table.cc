@@ -435,6 +435,11 @@ constexpr OptionSpec kTable[] = {
         .Unit("share", "0.1")
         .Needs("loss-func=categorical_cross_entropy")
         .Always(),
+    Now("class-weights", kOptimizer, kText, &O::class_weights,
+        "how much a sample of each class counts in training with categorical_cross_entropy: "
+        "balanced (each class as a whole as much as the others), or a number for each class, from "
+        "the first on")
+        .Unit("balanced|w,...", "balanced"),
     Now("metrics", kOptimizer, kWords, &O::metrics,
         "metrics to compute besides the loss; if not given, those that suit the data; any of:",
         kMetrics)

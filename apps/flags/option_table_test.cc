@@ -79,7 +79,8 @@ constexpr std::string_view kNewerDefaults =
     "checkpoint-steps=0 resume=False sync-batch-norm=False synthetic-pattern=zeros "
     "augment=None mixup=0 standardize=False loader-threads=0 optimizer-decay-all=True clip-norm=0 "
     "accumulate-steps=1 "
-    "label-smoothing=0 model-dir=None cosine-min-lr=0 comm-timeout=300 force=False quiet=False "
+    "label-smoothing=0 class-weights=None model-dir=None cosine-min-lr=0 comm-timeout=300 "
+    "force=False quiet=False "
     "verbose=False best-of-file=None report=None progress=auto tensorboard-dir=None "
     "energy=False gpu-device=cuda math-mode=fp32 enable-cuda-graphs=True cudnn-plans=None "
     "server=127.0.0.1:61643 "
@@ -105,7 +106,7 @@ int64_t CheckDefaults(std::string_view list) {
 
 TEST(OptionTableTest, HoldsEveryDocumentedOptionWithItsDefault) {
   EXPECT_EQ(CheckDefaults(kDocumentedDefaults), 110);
-  EXPECT_EQ(CheckDefaults(kNewerDefaults), 42);
+  EXPECT_EQ(CheckDefaults(kNewerDefaults), 43);
 }
 
 TEST(OptionTableTest, DefaultsAreValidValues) {

@@ -128,6 +128,7 @@ struct Options {
   double clip_norm = 0;              // 0: gradients are not clipped
   int64_t accumulate_steps = 1;      // batches per update
   double label_smoothing = 0;
+  std::string class_weights;  // "balanced", or a list; empty: all 1
   std::string loss_func = "categorical_cross_entropy";
   std::vector<std::string> metrics = {"categorical_accuracy"};
 

@@ -180,6 +180,7 @@ class BenchmarkRun {
                                        uint64_t(run_.options.random_seed)));
     TrainerOptions trainer =
         MakeTrainerOptions(run_.options, run_.metric_set, run_.optimizer, run_.communicator);
+    trainer.training_loss = run_.training_loss;
     if (run_.best_of) trainer.best_of = &*run_.best_of;
     trainer.reducer.collectives = run_.collectives.get();
     trainer.reducer.sum = run_.encrypted_sum;

@@ -11,6 +11,7 @@
 #include "apps/launcher/tune_run.h"
 #include "apps/launcher/verbose.h"
 #include "apps/make/best_of_file.h"
+#include "apps/make/class_weights.h"
 #include "apps/make/make_dataset.h"
 #include "apps/make/make_device.h"
 #include "apps/make/make_encryption.h"
@@ -240,6 +241,15 @@ absl::Status MakeNetwork(PreparedRun& run, RunVoice& voice) {
   return Introduce(run, voice);
 }
 
+absl::Status WeighClasses(PreparedRun& run, RunVoice& voice) {
+  if (run.options.class_weights.empty() || run.options.evaluate_only) return absl::OkStatus();
+  DTNN_ASSIGN_OR_RETURN(const std::vector<double> weights,
+                        MakeClassWeights(run.options, *run.dataset, run.communicator));
+  DTNN_ASSIGN_OR_RETURN(run.training_loss, MakeWeightedLoss(run.options, weights));
+  voice.Tell(DescribeClassWeights(*run.dataset, weights));
+  return absl::OkStatus();
+}
+
 // Where there are too few samples for validation, schedulers watch what there is.
 void FollowSamples(PreparedRun& run, RunVoice& voice) {
   if (run.loaders.training == nullptr || run.loaders.validation != nullptr ||
@@ -324,6 +334,7 @@ absl::Status PreparedRun::Prepare(RunVoice& voice) {
   DTNN_RETURN_IF_ERROR(Agree(communicator, LoadData(*this, voice)));
   DTNN_RETURN_IF_ERROR(Agree(communicator, CompareWithRankZero(*this)));
   DTNN_RETURN_IF_ERROR(Agree(communicator, MakeNetwork(*this, voice)));
+  DTNN_RETURN_IF_ERROR(Agree(communicator, WeighClasses(*this, voice)));
   DTNN_RETURN_IF_ERROR(Agree(communicator, PrepareLoaders(*this, voice)));
   if (encryption_key) {
     auto sum = MakeEncryptedSum(options, *encryption_key, *communicator);

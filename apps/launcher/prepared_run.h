@@ -27,6 +27,7 @@
 #include "models/graph/graph.h"
 #include "models/serving/saved_model.h"
 #include "models/training/metric_averages.h"
+#include "optim/losses/loss.h"
 #include "optim/optimizers/optimizer.h"
 #include "optim/optimizers/proximal.h"
 
@@ -60,6 +61,7 @@ struct PreparedRun {
   DataFingerprint train_data, test_data;    // where somebody compares them
   int64_t date = Today();                   // in names of files: rank 0's
   MetricSet metric_set;
+  std::shared_ptr<const Loss> training_loss;  // with --class-weights; null: that of metric_set
   Graph graph;
   Loaders loaders;
   std::optional<BestOf> best_of;  // of a run that is tuned: has decided for every convolution

@@ -1,9 +1,12 @@
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "kernels/elementwise/grid_gpu.h"
 #include "kernels/gpu_runner.h"
 #include "kernels/operand.h"
 #include "kernels/row_loss/row_loss_gpu.h"
+#include "kernels/transfers.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
@@ -35,7 +38,8 @@ struct RowLossArguments {
   using W = Wide<T>;
   int64_t columns;
   double gradient_scale, smoothing;
-  const float* loss_scale;  // null: 1
+  const float* loss_scale;      // null: 1
+  const double* class_weights;  // null: all 1
   RowTargets<W> targets;
   GridView<const T> x;
   W* losses;
@@ -49,6 +53,17 @@ struct RowLossArguments {
     probabilities.Declare({rows, columns}, accesses);
     dx.Declare({rows, columns}, accesses);
     accesses.Reads(loss_scale, 1);
+    accesses.Reads(class_weights, columns);
+  }
+  DTNN_HOST_DEVICE double WeightOf(int64_t column) const {
+    return class_weights == nullptr ? 1 : class_weights[column];
+  }
+  // The parts of a target of kCategorical.
+  DTNN_HOST_DEVICE double Share(int64_t row, int64_t column) const {
+    return (1 - smoothing) * targets.At(row, column) * WeightOf(column);
+  }
+  DTNN_HOST_DEVICE double Everywhere(int64_t column) const {
+    return smoothing / double(columns) * WeightOf(column);
   }
   DTNN_HOST_DEVICE double X(int64_t row, int64_t column) const {
     return double(W(x[{row, column}]));
@@ -125,8 +140,7 @@ struct CategoricalBody {
   DTNN_HOST_DEVICE void operator()(int64_t row, Group group) const {
     double sum = 0;
     for (int64_t j = group.lane(); j < arguments.columns; j += group.size()) {
-      const double target = (1 - arguments.smoothing) * arguments.targets.At(row, j) +
-                            arguments.smoothing / double(arguments.columns);
+      const double target = arguments.Share(row, j) + arguments.Everywhere(j);
       const double p = Clamp(arguments.X(row, j), kLeastProbability, 1 - kLeastProbability);
       if (target != 0) sum -= target * std::log(p);
       arguments.PutGradient(row, j, target == 0 ? 0 : -target / p);
@@ -156,17 +170,24 @@ struct CategoricalLogitsBody {
     }
     // All lanes have read x[0] by now: results may overwrite x, each lane its own columns.
     const double log_sum = largest + std::log(group.Sum(exponentials));
-    const double everywhere = arguments.smoothing / double(columns);
+    double total = 1;  // of the target
+    if (arguments.class_weights != nullptr) {
+      double weights = 0;
+      for (int64_t j = group.lane(); j < columns; j += group.size()) {
+        weights += arguments.Share(row, j) + arguments.Everywhere(j);
+      }
+      total = group.Sum(weights);
+    }
     double sum = 0;
     for (int64_t j = group.lane(); j < columns; j += group.size()) {
       const double log_p = arguments.X(row, j) - log_sum, p = std::exp(log_p);
-      const double share = (1 - arguments.smoothing) * arguments.targets.At(row, j);
+      const double share = arguments.Share(row, j), everywhere = arguments.Everywhere(j);
       if (share > 0) {
         sum -= share * Clamp(log_p, std::log(kLeastProbability), std::log1p(-kLeastProbability));
       }
       if (everywhere != 0) sum -= everywhere * log_p;
       arguments.probabilities[{row, j}] = W(p);
-      arguments.PutGradient(row, j, p - share - everywhere);
+      arguments.PutGradient(row, j, total * p - share - everywhere);
     }
     arguments.PutLoss(row, sum, group);
   }
@@ -174,7 +195,8 @@ struct CategoricalLogitsBody {
 
 class RowLossGpu : public RowLoss {
  public:
-  RowLossGpu(const GpuRunner& runner, const RowLossSpec& spec) : runner_(runner), spec_(spec) {}
+  RowLossGpu(const GpuRunner& runner, const RowLossSpec& spec, Tensor class_weights)
+      : runner_(runner), spec_(spec), class_weights_(std::move(class_weights)) {}
 
   absl::Status Run(const Tensor& x, const Tensor& targets, const Tensor& probabilities,
                    const Tensor& losses, const Tensor& dx, const GradientScale& scale) override {
@@ -221,6 +243,7 @@ class RowLossGpu : public RowLoss {
             scale.factor,
             spec_.label_smoothing,
             scale.on_device.empty() ? nullptr : scale.on_device.data<float>(),
+            class_weights_.empty() ? nullptr : class_weights_.data<double>(),
             {classes ? targets.data<int32_t>() : nullptr,
              classes ? GridView<const W>{nullptr, 0} : Rows<const W>(targets)},
             Rows<const T>(x),
@@ -255,6 +278,7 @@ class RowLossGpu : public RowLoss {
 
   GpuRunner runner_;
   RowLossSpec spec_;
+  Tensor class_weights_;  // float64, on the device; empty where there are none
 };
 
 absl::StatusOr<std::unique_ptr<RowLoss>> CreateRowLossGpu(DeviceContext& context,
@@ -269,7 +293,18 @@ absl::StatusOr<std::unique_ptr<RowLoss>> CreateRowLossGpu(DeviceContext& context
                            ", expected at least one and 0 <= s < 1, and logits of cross entropies "
                            "only");
   }
-  return std::make_unique<RowLossGpu>(GpuRunner(context), spec);
+  Tensor weights;
+  if (const int64_t count = int64_t(spec.class_weights.size()); count > 0) {
+    if (count != spec.columns || spec.kind != RowLossKind::kCategorical) {
+      return InvalidArgument("row loss: ", count, " class weights for ", spec.columns,
+                             " columns, expected one for each, of the categorical one only");
+    }
+    DTNN_ASSIGN_OR_RETURN(const Tensor host,
+                          Tensor::Allocate(Device::Cpu(), DType::kFloat64, Shape{count}));
+    std::ranges::copy(spec.class_weights, host.data<double>());
+    DTNN_ASSIGN_OR_RETURN(weights, ToDevice(context, host));
+  }
+  return std::make_unique<RowLossGpu>(GpuRunner(context), spec, std::move(weights));
 }
 
 }  // namespace dtnn

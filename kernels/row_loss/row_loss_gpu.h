@@ -4,7 +4,8 @@
 //   kSquared      mean (x - t)^2
 //   kAbsolute     mean |x - t|; where they are equal the gradient is 0
 //   kBinary       sum of the cross entropies of the columns, with a clip at 1e-8
-//   kCategorical  cross entropy of the row with (1 - smoothing) t + smoothing / columns, likewise
+//   kCategorical  cross entropy of the row with (1 - smoothing) t + smoothing / columns, likewise;
+//                 each column's term times the weight of its class
 //
 // Targets are one class per row (int32), which is a one among zeros, or a row of values. From
 // logits, x goes through a sigmoid (kBinary) or a softmax (kCategorical) first.
@@ -14,6 +15,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -29,8 +31,9 @@ struct RowLossSpec {
   RowLossKind kind = RowLossKind::kSquared;
   int64_t columns = 0;
   DType dtype = DType::kFloat32;
-  bool from_logits = false;    // of the cross entropies
-  double label_smoothing = 0;  // [0, 1); of kCategorical
+  bool from_logits = false;                // of the cross entropies
+  double label_smoothing = 0;              // [0, 1); of kCategorical
+  std::vector<double> class_weights = {};  // of kCategorical, one per column; none: all 1
 };
 
 class RowLoss {

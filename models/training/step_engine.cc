@@ -108,15 +108,17 @@ absl::StatusOr<std::unique_ptr<StepEngine>> StepEngine::Create(const Graph& grap
 
 absl::StatusOr<std::unique_ptr<Plan>> StepEngine::Compile(int64_t batch, bool training) {
   const int rank = options_.communicator == nullptr ? 0 : options_.communicator->rank();
-  return Plan::Compile(graph_, *store_, *context_,
-                       {.batch = batch,
-                        .training = training,
-                        .loss = options_.metric_set.loss.get(),
-                        .conv_variant = options_.conv_variant,
-                        .best_of = options_.best_of,
-                        .random_seed = SeedOfRank(options_.random_seed, rank),
-                        .fusions = options_.fusions,
-                        .ranks = training && exchange_ ? &*exchange_ : nullptr});
+  return Plan::Compile(
+      graph_, *store_, *context_,
+      {.batch = batch,
+       .training = training,
+       .loss = training && options_.training_loss != nullptr ? options_.training_loss.get()
+                                                             : options_.metric_set.loss.get(),
+       .conv_variant = options_.conv_variant,
+       .best_of = options_.best_of,
+       .random_seed = SeedOfRank(options_.random_seed, rank),
+       .fusions = options_.fusions,
+       .ranks = training && exchange_ ? &*exchange_ : nullptr});
 }
 
 // Everything but the plan, which depends on the batch.

@@ -21,6 +21,7 @@ class BestOf;
 
 struct TrainerOptions {
   MetricSet metric_set;                             // the loss is required
+  std::shared_ptr<const Loss> training_loss = {};   // in its place in training; null: the same
   std::shared_ptr<const Optimizer> optimizer = {};  // required to train
   double learning_rate = 0.01;
   // Batches whose gradients make one update: the gradient is the mean over the samples of all. An

@@ -14,6 +14,7 @@
 #include "models/graph/builder.h"
 #include "models/parameters/parameter_store.h"
 #include "models/testing/training_session.h"
+#include "optim/losses/categorical_cross_entropy.h"
 #include "optim/optimizers/sgd.h"
 #include "tensor/threads/parallel_for.h"
 #include "tools/testing/tensors.h"
@@ -70,6 +71,30 @@ TEST(TrainerTest, LearnsPatterns) {
   EXPECT_GT(result.record.accuracies.back(), 95);
   EXPECT_EQ(result.record.samples, std::vector<int64_t>(8, 104));
   EXPECT_LT(result.record.validation_losses.back(), 0.3);
+}
+
+// All weights 2 and half the rate: the same parameters, from losses that are twice as large.
+TEST(TrainerTest, TheLossOfTrainingIsNotThatOfValidation) {
+  TrainerOptions options = PatternTraining();
+  options.learning_rate = 0.04;
+  const Result plain = *Train(PatternMlp(), 16, 2, nullptr, options);
+  options.learning_rate = 0.02;
+  options.training_loss = std::make_shared<CategoricalCrossEntropy>(
+      CategoricalCrossEntropyOptions{.class_weights = {2, 2, 2, 2}});
+  for (const int ranks : {1, 2}) {
+    const absl::Status status = RunRanks(ranks, [&](Communicator& communicator) -> absl::Status {
+      SetNumThreads(1);
+      const absl::StatusOr<Result> twice = Train(PatternMlp(), 16, 2, &communicator, options);
+      if (!twice.ok()) return twice.status();
+      for (size_t epoch = 0; epoch < 2; ++epoch) {
+        EXPECT_NEAR(twice->record.losses[epoch], 2 * plain.record.losses[epoch], 1e-9);
+      }
+      EXPECT_TRUE(Close(twice->record.validation_losses, plain.record.validation_losses, 1e-9));
+      EXPECT_TRUE(Close(twice->parameters, plain.parameters, 1e-9));
+      return absl::OkStatus();
+    });
+    EXPECT_TRUE(status.ok()) << status;
+  }
 }
 
 TEST(TrainerTest, AnyNumberOfRanksLearnsTheSame) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -40,19 +41,40 @@ struct Distributions {
   }
 };
 
+// The parts of a target, t = (1 - s) * row + s / K, times the weights of their classes.
+class WeightedTargets {
+ public:
+  WeightedTargets(const CategoricalCrossEntropyOptions& options, int64_t classes)
+      : smoothing_(options.label_smoothing),
+        everywhere_(options.label_smoothing / double(classes)),
+        weights_(options.class_weights) {}
+
+  // What the row gives to a class.
+  double Share(double row, int64_t j) const { return (1 - smoothing_) * row * Weight(j); }
+  // What each class has.
+  double Everywhere(int64_t j) const { return everywhere_ * Weight(j); }
+
+ private:
+  double Weight(int64_t j) const { return weights_.empty() ? 1 : weights_[size_t(j)]; }
+
+  const double smoothing_, everywhere_;
+  const std::span<const double> weights_;
+};
+
 class LogitsOp : public LossOp {
  public:
-  // `rows`: for targets that are rows, where the device computes them; null: the host.
+  // `fused`: for targets that are classes; null: as for rows. `rows`: for targets that are rows,
+  // where the device computes them; null: the host.
   LogitsOp(std::unique_ptr<SoftmaxCrossEntropy> fused, std::unique_ptr<LossOp> rows,
-           double smoothing)
-      : fused_(std::move(fused)), rows_(std::move(rows)), smoothing_(smoothing) {}
+           const CategoricalCrossEntropyOptions& options)
+      : fused_(std::move(fused)), rows_(std::move(rows)), options_(options) {}
 
   absl::Status CheckTargets(const Tensor& targets) const override {
     return Distributions::Of(targets);
   }
   absl::Status Run(const Tensor& x, const Tensor& targets, const Tensor& probabilities,
                    const Tensor& losses, const Tensor& dx, const GradientScale& scale) override {
-    if (targets.dtype() == DType::kInt32) {
+    if (targets.dtype() == DType::kInt32 && fused_ != nullptr) {
       return fused_->Run(x, targets, probabilities, losses, dx, scale);
     }
     if (rows_ != nullptr) return rows_->Run(x, targets, probabilities, losses, dx, scale);
@@ -69,8 +91,8 @@ class LogitsOp : public LossOp {
                                 const Tensor& losses, const Tensor& dx, double gradient_scale) {
     const TargetRows<T> rows(targets);
     const int64_t classes = x.shape()[1];
+    const WeightedTargets weighted(options_, classes);
     logits_.resize(size_t(classes));
-    const double everywhere = smoothing_ / double(classes);
     for (int64_t i = 0; i < x.shape()[0]; ++i) {
       const T* row = x.data<T>() + i * x.RowPitch();
       std::copy_n(row, classes, logits_.begin());  // results may overwrite them
@@ -78,17 +100,22 @@ class LogitsOp : public LossOp {
       double sum = 0;
       for (const double logit : logits_) sum += std::exp(logit - largest);
       const double log_sum = largest + std::log(sum);
+      double total = options_.class_weights.empty() ? 1 : 0;  // of the target
+      for (int64_t j = 0; j < classes && !options_.class_weights.empty(); ++j) {
+        total += weighted.Share(rows.At(i, j), j) + weighted.Everywhere(j);
+      }
       double loss = 0;
       for (int64_t j = 0; j < classes; ++j) {
         const double log_p = logits_[size_t(j)] - log_sum, p = std::exp(log_p);
-        const double share = (1 - smoothing_) * rows.At(i, j);
+        const double share = weighted.Share(rows.At(i, j), j);
+        const double everywhere = weighted.Everywhere(j);
         if (share > 0) {
           loss -= share * std::clamp(log_p, std::log(kLeast), std::log(kMost));
         }
         loss -= everywhere == 0 ? 0 : everywhere * log_p;
         probabilities.data<T>()[i * probabilities.RowPitch() + j] = T(p);
         if (dx.empty()) continue;
-        dx.data<T>()[i * dx.RowPitch() + j] = T((p - share - everywhere) * gradient_scale);
+        dx.data<T>()[i * dx.RowPitch() + j] = T((total * p - share - everywhere) * gradient_scale);
       }
       losses.data<T>()[i] = T(loss);
     }
@@ -97,14 +124,14 @@ class LogitsOp : public LossOp {
 
   std::unique_ptr<SoftmaxCrossEntropy> fused_;
   std::unique_ptr<LossOp> rows_;
-  const double smoothing_;
+  const CategoricalCrossEntropyOptions options_;
   std::vector<double> logits_;  // of a row; empty until targets are rows
 };
 
 // For networks that end in something else than a softmax: a handful of values per sample.
 class ProbabilitiesOp : public LossOp {
  public:
-  explicit ProbabilitiesOp(double smoothing) : smoothing_(smoothing) {}
+  explicit ProbabilitiesOp(const CategoricalCrossEntropyOptions& options) : options_(options) {}
 
   absl::Status CheckTargets(const Tensor& targets) const override {
     return Distributions::Of(targets);
@@ -115,13 +142,14 @@ class ProbabilitiesOp : public LossOp {
       using T = decltype(zero);
       const TargetRows<T> rows(targets);
       const int64_t classes = x.shape()[1];
-      const double everywhere = smoothing_ / double(classes), gradient_scale = scale.OnHost();
+      const WeightedTargets weighted(options_, classes);
+      const double gradient_scale = scale.OnHost();
       for (int64_t i = 0; i < x.shape()[0]; ++i) {
         const T* row = x.data<T>() + i * x.RowPitch();
         T* gradients = dx.empty() ? nullptr : dx.data<T>() + i * dx.RowPitch();
         double sum = 0;
         for (int64_t j = 0; j < classes; ++j) {
-          const double target = (1 - smoothing_) * rows.At(i, j) + everywhere;
+          const double target = weighted.Share(rows.At(i, j), j) + weighted.Everywhere(j);
           const T p = std::clamp(row[j], T(kLeast), T(kMost));
           if (target != 0) sum -= target * double(std::log(p));
           if (gradients == nullptr) continue;
@@ -134,8 +162,21 @@ class ProbabilitiesOp : public LossOp {
   }
 
  private:
-  double smoothing_;
+  const CategoricalCrossEntropyOptions options_;
 };
+
+absl::Status CheckWeights(std::span<const double> weights, int64_t classes) {
+  if (weights.empty()) return absl::OkStatus();
+  if (int64_t(weights.size()) != classes) {
+    return InvalidArgument("there are ", weights.size(), " class weights for ", classes,
+                           " classes; expected one for each");
+  }
+  for (const double weight : weights) {
+    if (weight >= 0 && std::isfinite(weight)) continue;
+    return InvalidArgument("a class weight is ", weight, ", expected at least 0");
+  }
+  return absl::OkStatus();
+}
 
 }  // namespace
 
@@ -145,24 +186,28 @@ absl::StatusOr<std::unique_ptr<LossOp>> CategoricalCrossEntropy::Bind(
   if (!(smoothing >= 0 && smoothing < 1)) {
     return InvalidArgument("label smoothing is ", smoothing, ", expected 0 <= s < 1");
   }
+  DTNN_RETURN_IF_ERROR(CheckWeights(options_.class_weights, context.outputs));
+  const auto on_device = [&] {
+    return DeviceLossOp<Distributions>::Create(context, RowLossKind::kCategorical, smoothing,
+                                               options_.class_weights);
+  };
   if (context.from_logits) {
-    DTNN_ASSIGN_OR_RETURN(
-        std::unique_ptr<SoftmaxCrossEntropy> fused,
-        CreateSoftmaxCrossEntropy(*context.device, {.rows = context.batch,
-                                                    .columns = context.outputs,
-                                                    .dtype = context.dtype,
-                                                    .label_smoothing = smoothing}));
+    std::unique_ptr<SoftmaxCrossEntropy> fused;
+    if (options_.class_weights.empty()) {
+      DTNN_ASSIGN_OR_RETURN(
+          fused, CreateSoftmaxCrossEntropy(*context.device, {.rows = context.batch,
+                                                             .columns = context.outputs,
+                                                             .dtype = context.dtype,
+                                                             .label_smoothing = smoothing}));
+    }
     std::unique_ptr<LossOp> rows;
     if (!OnTheHost(context)) {
-      DTNN_ASSIGN_OR_RETURN(
-          rows, DeviceLossOp<Distributions>::Create(context, RowLossKind::kCategorical, smoothing));
+      DTNN_ASSIGN_OR_RETURN(rows, on_device());
     }
-    return std::make_unique<LogitsOp>(std::move(fused), std::move(rows), smoothing);
+    return std::make_unique<LogitsOp>(std::move(fused), std::move(rows), options_);
   }
-  if (!OnTheHost(context)) {
-    return DeviceLossOp<Distributions>::Create(context, RowLossKind::kCategorical, smoothing);
-  }
-  return std::make_unique<ProbabilitiesOp>(smoothing);
+  if (!OnTheHost(context)) return on_device();
+  return std::make_unique<ProbabilitiesOp>(options_);
 }
 
 }  // namespace dtnn

@@ -6,6 +6,11 @@
 // t = (1 - s) * onehot + s / K: loss = -sum(t log p), gradients p - t and -t / p. The share s / K
 // of all classes is clipped only where probabilities are given.
 //
+// With class weights w, each class's term counts w times, as in torch.nn.CrossEntropyLoss(weight=w,
+// reduction='sum'): loss = -sum(w t log p), gradients sum(w t) p - w t and -w t / p. A mean divides
+// by samples, not by weights, so that a sample of class c has w[c] times the loss, as with Keras'
+// class_weight; with weights whose mean over the samples is 1 both are the same.
+//
 // Targets may also be rows of probabilities q, of the dtype of the predictions, that sum to 1
 // (mixup): loss = -sum(q log p), linear in q, with q in place of onehot above. Rows that are no
 // probabilities are InvalidArgument.
@@ -13,12 +18,16 @@
 #ifndef DTNN_OPTIM_LOSSES_CATEGORICAL_CROSS_ENTROPY_H_
 #define DTNN_OPTIM_LOSSES_CATEGORICAL_CROSS_ENTROPY_H_
 
+#include <vector>
+
 #include "optim/losses/loss.h"
 
 namespace dtnn {
 
 struct CategoricalCrossEntropyOptions {
   double label_smoothing = 0;  // [0, 1)
+  // One per class, at least 0; none: all 1. Bind gives InvalidArgument for another number of them.
+  std::vector<double> class_weights = {};
 };
 
 class CategoricalCrossEntropy : public Loss {

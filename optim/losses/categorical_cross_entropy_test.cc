@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -132,6 +133,84 @@ TEST(CategoricalCrossEntropyTest, GradientOfMixedTargetsIsTheDerivative) {
       EXPECT_TRUE(CheckLossGradient(
           CategoricalCrossEntropy({.label_smoothing = smoothing}), Predictions(from_logits),
           Rows(4, {0, 0.3, 0.7, 0, 0.25, 0.25, 0.25, 0.25, 0, 0, 0, 1}), from_logits));
+    }
+  }
+}
+
+// The formulas of PyTorch's CrossEntropyLoss with weights and label smoothing, as plain loops.
+LossResult Reference(const Tensor& x, const Tensor& rows, bool from_logits, double smoothing,
+                     const std::vector<double>& weights, double scale) {
+  LossResult result;
+  const int64_t n = x.shape()[0], classes = x.shape()[1];
+  for (int64_t i = 0; i < n; ++i) {
+    const double* row = x.data<double>() + i * classes;
+    double sum = 0, loss = 0, total = 0;
+    for (int64_t j = 0; j < classes; ++j) sum += std::exp(row[j]);
+    std::vector<double> t, p;
+    for (int64_t j = 0; j < classes; ++j) {
+      p.push_back(from_logits ? std::exp(row[j]) / sum : row[j]);
+      t.push_back(weights[size_t(j)] * ((1 - smoothing) * rows.data<double>()[i * classes + j] +
+                                        smoothing / double(classes)));
+      loss -= t.back() * std::log(p.back());
+      total += t.back();
+    }
+    result.losses.push_back(loss);
+    for (size_t j = 0; j < t.size(); ++j) {
+      result.gradient.push_back(scale * (from_logits ? total * p[j] - t[j] : -t[j] / p[j]));
+    }
+  }
+  return result;
+}
+
+TEST(CategoricalCrossEntropyTest, ClassWeightsCountAsInTheReference) {
+  const std::vector<double> weights = {0.5, 3, 0, 1.25};
+  const Tensor mixed = Rows(4, {0, 0.3, 0.7, 0, 0.5, 0, 0, 0.5, 0, 0, 0, 1});
+  const Tensor one_hot = Rows(4, {0, 0, 1, 0, 1, 0, 0, 0, 0, 1, 0, 0});
+  for (const bool from_logits : {false, true}) {
+    for (const double smoothing : {0.0, 0.2}) {
+      const CategoricalCrossEntropy loss({.label_smoothing = smoothing, .class_weights = weights});
+      const Tensor x = Predictions(from_logits);
+      for (const auto& [targets, rows] :
+           {std::pair(Classes({2, 0, 1}), one_hot), {one_hot, one_hot}, {mixed, mixed}}) {
+        const LossResult result = RunLoss(loss, x, targets, from_logits, 0.25);
+        ASSERT_TRUE(result.status.ok()) << result.status;
+        const LossResult expected = Reference(x, rows, from_logits, smoothing, weights, 0.25);
+        EXPECT_TRUE(Close(result.losses, expected.losses, 1e-7));
+        EXPECT_TRUE(Close(result.gradient, expected.gradient, 1e-12));
+        EXPECT_TRUE(CheckLossGradient(loss, x, targets, from_logits));
+      }
+    }
+  }
+}
+
+// Of one class with weight w: w times the loss, the gradient and nothing else.
+TEST(CategoricalCrossEntropyTest, AWeightScalesTheSamplesOfItsClass) {
+  for (const bool from_logits : {false, true}) {
+    const Tensor x = Predictions(from_logits);
+    const LossResult plain =
+        RunLoss(CategoricalCrossEntropy(), x, Classes({2, 0, 1}), from_logits, 1);
+    const LossResult weighted = RunLoss(CategoricalCrossEntropy({.class_weights = {1, 1, 4, 1}}), x,
+                                        Classes({2, 0, 1}), from_logits, 1);
+    for (size_t i = 0; i < 3; ++i) {
+      const double factor = i == 0 ? 4 : 1;
+      EXPECT_NEAR(weighted.losses[i], factor * plain.losses[i], 1e-7);
+      for (size_t j = 4 * i; j < 4 * i + 4; ++j) {
+        EXPECT_NEAR(weighted.gradient[j], factor * plain.gradient[j], 1e-12);
+      }
+    }
+    EXPECT_TRUE(Close(weighted.probabilities, plain.probabilities, 1e-12));
+  }
+}
+
+TEST(CategoricalCrossEntropyTest, RefusesWeightsThatDoNotFit) {
+  const auto device = *DeviceContext::Create(Device::Cpu());
+  for (const std::vector<double>& weights :
+       {std::vector<double>{1}, {1, 1, 1}, {1, -0.5}, {1, std::nan("")}, {1, INFINITY}}) {
+    const CategoricalCrossEntropy loss({.class_weights = weights});
+    for (const bool from_logits : {false, true}) {
+      EXPECT_FALSE(
+          loss.Bind({.device = device.get(), .batch = 1, .outputs = 2, .from_logits = from_logits})
+              .ok());
     }
   }
 }

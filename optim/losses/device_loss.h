@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "kernels/device_traits.h"
 #include "kernels/row_loss/row_loss_gpu.h"
@@ -23,13 +24,16 @@ class DeviceLossOp : public LossOp {
  public:
   static absl::StatusOr<std::unique_ptr<LossOp>> Create(const LossContext& context,
                                                         RowLossKind kind,
-                                                        double label_smoothing = 0) {
-    DTNN_ASSIGN_OR_RETURN(std::unique_ptr<RowLoss> loss,
-                          CreateRowLossGpu(*context.device, {.kind = kind,
-                                                             .columns = context.outputs,
-                                                             .dtype = context.dtype,
-                                                             .from_logits = context.from_logits,
-                                                             .label_smoothing = label_smoothing}));
+                                                        double label_smoothing = 0,
+                                                        std::vector<double> class_weights = {}) {
+    DTNN_ASSIGN_OR_RETURN(
+        std::unique_ptr<RowLoss> loss,
+        CreateRowLossGpu(*context.device, {.kind = kind,
+                                           .columns = context.outputs,
+                                           .dtype = context.dtype,
+                                           .from_logits = context.from_logits,
+                                           .label_smoothing = label_smoothing,
+                                           .class_weights = std::move(class_weights)}));
     return std::unique_ptr<LossOp>(new DeviceLossOp(std::move(loss)));
   }
 

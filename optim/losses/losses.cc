@@ -22,8 +22,8 @@ std::shared_ptr<const Loss> Make(const LossOptions&) {
 constexpr Entry kLosses[] = {
     {"categorical_cross_entropy",
      [](const LossOptions& options) -> std::shared_ptr<const Loss> {
-       return std::make_shared<CategoricalCrossEntropy>(
-           CategoricalCrossEntropyOptions{.label_smoothing = options.label_smoothing});
+       return std::make_shared<CategoricalCrossEntropy>(CategoricalCrossEntropyOptions{
+           .label_smoothing = options.label_smoothing, .class_weights = options.class_weights});
      }},
     {"binary_cross_entropy", Make<BinaryCrossEntropy>},
     {"mse", Make<MeanSquaredError>},

@@ -13,7 +13,9 @@
 namespace dtnn {
 
 struct LossOptions {
-  double label_smoothing = 0;  // [0, 1); of categorical_cross_entropy, others have none
+  // Of categorical_cross_entropy; others have none.
+  double label_smoothing = 0;  // [0, 1)
+  std::vector<double> class_weights = {};
 };
 
 // In the order in which they are documented.

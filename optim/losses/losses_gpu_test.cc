@@ -99,6 +99,27 @@ TEST_P(LossesGpuTest, SameAsOnTheCpu) {
   }
 }
 
+TEST_P(LossesGpuTest, ClassWeightsCountAsOnTheCpu) {
+  const DType dtype = std::get<1>(GetParam());
+  for (const int64_t columns : {4, 37}) {
+    std::vector<double> weights, shares;
+    for (int64_t j = 0; j < columns; ++j) weights.push_back(j == 2 ? 0 : 0.25 * double(j % 7));
+    for (int64_t i = 0; i < 5 * columns; ++i) {
+      shares.push_back(i % columns == 1 ? 0.75 : (i % columns == 3 ? 0.25 : 0));
+    }
+    const Tensor classes = TensorOf(DType::kInt32, Shape{5}, {0, 3, 1, 2, 3});
+    const Tensor rows = TensorOf(dtype, Shape{5, columns}, shares);
+    for (const double smoothing : {0.0, 0.2}) {
+      const auto loss = *MakeLoss("categorical_cross_entropy",
+                                  {.label_smoothing = smoothing, .class_weights = weights});
+      for (const bool from_logits : {false, true}) {
+        ExpectSameAsCpu(*loss, from_logits, classes, columns);
+        ExpectSameAsCpu(*loss, from_logits, rows, columns);
+      }
+    }
+  }
+}
+
 TEST_P(LossesGpuTest, ANaNShows) {
   const DType dtype = std::get<1>(GetParam());
   for (const std::string_view name : LossNames()) {

@@ -117,6 +117,16 @@ TEST(BenchmarkTargetsTest, LearnsTwoClasses) {
   EXPECT_THAT(text, HasSubstr("test_acc: 100.00%"));
 }
 
+TEST(BenchmarkTargetsTest, RareClassesCanCountAsMuchAsOthers) {
+  const std::string data = "--dataset=cyclone --dataset-path=" + WriteCyclone();
+  EXPECT_THAT(Learn(data + " --class-weights=balanced"),
+              HasSubstr("**** Class weights: 0.75 (class "));
+  const Outcome refused =
+      testing::Launch("apps/benchmark", "--model=simplemlp --class-weights=1 " + data);
+  EXPECT_EQ(refused.exit_code, 2) << refused.text;
+  EXPECT_THAT(refused.text, HasSubstr("--class-weights: has 1 weight, but cyclone has 2 classes"));
+}
+
 // A label for each quarter of the image that is bright.
 std::string WriteLabels() {
   constexpr int64_t kSamples = 96, kSide = 8;

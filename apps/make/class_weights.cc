@@ -1,0 +1,114 @@
+#include "apps/make/class_weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "comm/gather_values.h"
+#include "comm/job/exit_code.h"
+#include "data/class_warnings.h"
+#include "optim/losses/losses.h"
+#include "tensor/status_macros.h"
+#include "tensor/text/counted.h"
+#include "tensor/text/number.h"
+#include "tensor/text/str_cat.h"
+
+namespace dtnn {
+namespace {
+
+constexpr std::string_view kBalanced = "balanced";
+constexpr std::string_view kLoss = "categorical_cross_entropy";
+
+absl::Status CheckFits(const Options& options, const Dataset& dataset) {
+  if (dataset.target_kind() != TargetKind::kClass) {
+    return UsageError("--class-weights=", options.class_weights,
+                      ": needs one class per sample, but ", dataset.name(), " has values");
+  }
+  if (options.loss_func == kLoss) return absl::OkStatus();
+  return UsageError("--class-weights=", options.class_weights, ": needs --loss-func=", kLoss,
+                    ", not ", options.loss_func);
+}
+
+absl::StatusOr<std::vector<double>> ParseWeights(const Options& options, const Dataset& dataset) {
+  std::vector<double> weights;
+  const std::string& text = options.class_weights;
+  for (const absl::string_view word : absl::StrSplit(absl::string_view(text), ',')) {
+    const std::optional<double> weight = NumberIn<double>({word.data(), word.size()});
+    if (!weight || !std::isfinite(*weight) || *weight < 0) {
+      return UsageError("--class-weights: \"", std::string(word),
+                        "\" is not a weight; expected balanced, or a number from 0 on for each "
+                        "class, such as 1,2.5,1");
+    }
+    weights.push_back(*weight);
+  }
+  if (int64_t(weights.size()) != dataset.outputs()) {
+    return UsageError("--class-weights: has ", Counted(int64_t(weights.size()), "weight"), ", but ",
+                      dataset.name(), " has ", dataset.outputs(), " classes");
+  }
+  if (std::ranges::max(weights) == 0) {
+    return UsageError("--class-weights: all are 0, so there is nothing to learn");
+  }
+  return weights;
+}
+
+absl::StatusOr<std::vector<double>> Balance(const Options& options, const Dataset& dataset,
+                                            Communicator* communicator) {
+  const size_t classes = size_t(dataset.outputs());
+  std::vector<int64_t> counts = SamplesPerClass(dataset, Split::kTrain);
+  const bool known = counts.size() == classes;
+  counts.resize(classes);
+  if (communicator != nullptr) {
+    DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> all,
+                          GatherValues<int64_t>(*communicator, counts));
+    counts.assign(classes, 0);
+    for (size_t i = 0; i < all.size(); ++i) counts[i % classes] += all[i];
+  }
+  if (!known) {
+    return UsageError("--class-weights=", options.class_weights, ": the classes of the samples of ",
+                      dataset.name(),
+                      " are not known before they are read; give a weight for each class");
+  }
+  double samples = 0, present = 0;
+  for (const int64_t count : counts) {
+    samples += double(count);
+    present += count > 0 ? 1 : 0;
+  }
+  std::vector<double> weights;
+  for (const int64_t count : counts) {
+    weights.push_back(count > 0 ? samples / (present * double(count)) : 1);
+  }
+  return weights;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<double>> MakeClassWeights(const Options& options, const Dataset& dataset,
+                                                     Communicator* communicator) {
+  if (options.class_weights.empty()) return std::vector<double>();
+  DTNN_RETURN_IF_ERROR(CheckFits(options, dataset));
+  if (options.class_weights == kBalanced) return Balance(options, dataset, communicator);
+  return ParseWeights(options, dataset);
+}
+
+absl::StatusOr<std::shared_ptr<const Loss>> MakeWeightedLoss(const Options& options,
+                                                             const std::vector<double>& weights) {
+  return MakeLoss(options.loss_func,
+                  {.label_smoothing = options.label_smoothing, .class_weights = weights});
+}
+
+std::string DescribeClassWeights(const Dataset& dataset, const std::vector<double>& weights) {
+  const std::vector<std::string> names = dataset.class_names();
+  const auto name = [&](auto weight) {
+    const size_t index = size_t(weight - weights.begin());
+    return absl::StrFormat("%.4g (class %s)", *weight,
+                           index < names.size() ? names[index] : StrCat(index));
+  };
+  const auto [least, most] = std::ranges::minmax_element(weights);
+  if (*least == *most) return absl::StrFormat("**** Class weights: all %.4g\n", *least);
+  return StrCat("**** Class weights: ", name(least), " to ", name(most), "\n");
+}
+
+}  // namespace dtnn
