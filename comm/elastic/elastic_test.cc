@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -17,6 +18,7 @@
 
 #include "comm/elastic/coordinator.h"
 #include "comm/elastic/membership.h"
+#include "comm/elastic/messages.h"
 #include "comm/exchange/exchange_process.h"
 #include "comm/gather_values.h"
 #include "comm/tcp/rendezvous.h"
@@ -453,6 +455,76 @@ class Stranger {
  private:
   std::unique_ptr<Stream> stream_;
 };
+
+// A coordinator that speaks for itself, to one member.
+class LoneCoordinator {
+ public:
+  LoneCoordinator() : listener_(Must(Listen({.host = "127.0.0.1", .port = 0}))) {
+    address_ = Must(listener_.Local());
+  }
+  const Endpoint& address() const { return address_; }
+  void Meet() {
+    Mesh mesh = Must(dtnn::Meet({.rank = kCoordinatorRank,
+                                 .size = kHandshakeSize,
+                                 .address = address_,
+                                 .listener = listener_.Release()},
+                                Must(SecretOf().For(kElasticPurpose)), {.timeout = kTimeout}));
+    stream_ = std::move(mesh.links[kCallersRank].stream);
+  }
+  void Say(const ElasticNotice& notice) {
+    const std::span<const std::byte> range = std::as_bytes(std::span(BytesOfMessage(notice)));
+    EXPECT_EQ(stream_->Write({&range, 1}).value_or(0), sizeof(notice));
+  }
+  ElasticWord Hear() {
+    std::string bytes;
+    ElasticWord word;
+    const Clock::time_point end = Clock::now() + kTimeout;
+    while (bytes.size() < sizeof(word) && Clock::now() < end) {
+      std::byte next;
+      const size_t n = Must(stream_->Read({&next, 1}));
+      if (n > 0) bytes.push_back(char(next));
+    }
+    EXPECT_TRUE(ReadMessage(bytes, word));
+    return word;
+  }
+
+ private:
+  Socket listener_;
+  Endpoint address_;
+  std::unique_ptr<Stream> stream_;
+};
+
+// What a rank has been told of its state holds, also where the generation is never complete: a
+// state that does not count must not be the run's in the next one.
+TEST(ElasticTest, AStateThatDoesNotCountDoesNotComeBackWithTheNextAttempt) {
+  for (const bool keeps_state : {false, true}) {
+    LoneCoordinator coordinator;
+    const CommunicatorOptions patience = {.timeout = kTimeout};
+    Membership member({.coordinator = coordinator.address()}, SecretOf(), patience);
+    auto formed = std::async(std::launch::async, [&] {
+      return member.Form({.holds_state = true, .may_grow = true, .lost = {1}});
+    });
+    coordinator.Meet();
+    const ElasticWord first = coordinator.Hear();
+    EXPECT_EQ(first.holds_state, 1);
+    EXPECT_EQ(first.lost[0], 2u);
+    ElasticNotice notice = {.kind = ElasticNotice::kFormed,
+                            .generation = 5,
+                            .rank = 0,
+                            .size = 2,
+                            .keeps_state = keeps_state,
+                            .goes_on = 1};
+    std::string_view("127.0.0.1").copy(notice.host, sizeof(notice.host) - 1);
+    notice.port = first.port;
+    coordinator.Say(notice);
+    coordinator.Say({.kind = ElasticNotice::kBroken, .generation = 5});
+    const ElasticWord second = coordinator.Hear();
+    EXPECT_EQ(second.holds_state, keeps_state);
+    EXPECT_EQ(second.lost[0], 0u) << "that was of another generation";
+    coordinator.Say({.kind = ElasticNotice::kEnded});
+    EXPECT_FALSE(Must(formed.get()).has_value());
+  }
+}
 
 TEST(ElasticTest, WhoDiesOnItsWayIntoAGenerationDelaysNobodyForLong) {
   const Job job({.range = {.min = 1, .max = 3}, .first = 3});
