@@ -45,7 +45,7 @@ TEST(ResizedCropTest, WindowsHaveTheSharesAndRatiosAskedFor) {
   const ResizedCropOptions options = {
       .area_low = 0.25, .area_high = 0.5, .ratio_low = 0.5, .ratio_high = 2};
   const ImageExtents extents = {400, 300, 3};
-  double areas = 0, ratios = 0, tops = 0, lefts = 0;
+  double areas = 0, ratios = 0, tops = 0, lefts = 0, both = 0;
   for (int64_t place = 0; place < kSamples; ++place) {
     const WarpWindow window =
         DrawWindow(options, extents, SampleRandom(3, 4, place, ResizedCropKind().stream));
@@ -62,6 +62,10 @@ TEST(ResizedCropTest, WindowsHaveTheSharesAndRatiosAskedFor) {
     areas += area;
     ratios += std::log(ratio);
     if (window.height < 400) tops += double(window.top) / double(400 - window.height);
+    if (window.height < 400 && window.width < 300) {
+      both += (double(window.top) / double(400 - window.height) - 0.5) *
+              (double(window.left) / double(300 - window.width) - 0.5);
+    }
     if (window.width < 300) lefts += double(window.left) / double(300 - window.width);
   }
   // Wide parts that do not fit are drawn again, so ratios lean to the tall side.
@@ -69,6 +73,7 @@ TEST(ResizedCropTest, WindowsHaveTheSharesAndRatiosAskedFor) {
   EXPECT_NEAR(ratios / kSamples, 0, 0.2);
   EXPECT_NEAR(tops / kSamples, 0.5, 0.03);
   EXPECT_NEAR(lefts / kSamples, 0.5, 0.03);
+  EXPECT_NEAR(both / kSamples, 0, 0.01) << "a twelfth where one place follows from the other";
 }
 
 TEST(ResizedCropTest, APartThatNeverFitsIsTheLargestCentralOne) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "data/testing/numbered_image.h"
@@ -51,6 +52,50 @@ TEST(TransformTest, NumbersAreAFunctionOfAllThatTheyAreDrawnFor) {
     }
   }
   EXPECT_GT(int(seen.size()), count - 5) << "of 24 bits, hardly two are equal";
+}
+
+// How a place across follows from the one down, over many samples: about 0 where it does not.
+template <typename Place>
+double Correlation(const Place& place) {
+  constexpr int kSamples = 4000;
+  double down = 0, across = 0, downs = 0, acrosses = 0, both = 0;
+  for (int i = 0; i < kSamples; ++i) {
+    const auto [y, x] = place(i);
+    down += y, across += x, downs += y * y, acrosses += x * x, both += y * x;
+  }
+  const double y = down / kSamples, x = across / kSamples;
+  return (both / kSamples - y * x) /
+         std::sqrt((downs / kSamples - y * y) * (acrosses / kSamples - x * x));
+}
+
+TEST(TransformTest, PlacesAcrossDoNotFollowFromThoseDown) {
+  const ImageExtents extents = {64, 64, 1};
+  const auto change = [&](const std::shared_ptr<const Transform>& transform, int i) {
+    return transform->Change(extents, SampleRandom(1, 2, i, 3));
+  };
+  const auto padded = PadCrop({.padding = 20});
+  EXPECT_NEAR(Correlation([&](int i) {
+                const PixelChange moved = change(padded, i);
+                return std::pair<double, double>(moved.down, moved.across);
+              }),
+              0, 0.08);
+  const auto hole = Cutout({.size = 1, .fill = CutoutFill::kZero});
+  EXPECT_NEAR(Correlation([&](int i) {
+                const PixelChange hidden = change(hole, i);
+                return std::pair<double, double>(hidden.top, hidden.left);
+              }),
+              0, 0.08);
+  const auto cropped = Crop({.size = 8, .probability = 1});
+  EXPECT_NEAR(Correlation([&](int i) {
+                const PixelChange kept = change(cropped, i);
+                return std::pair<double, double>(kept.top, kept.left);
+              }),
+              0, 0.08);
+  EXPECT_NEAR(Correlation([&](int i) {
+                const PixelChange kept = change(cropped, i);
+                return std::pair<double, double>(kept.down, kept.across);
+              }),
+              0, 0.08);
 }
 
 TEST(TransformTest, NumbersAreUniform) {
