@@ -2,6 +2,7 @@
 
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,6 +12,7 @@
 #include <fstream>
 #include <sstream>
 #include <utility>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -22,6 +24,15 @@ namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+
+// What was brought to the disk, in order: a folder or the file, and whether it had its name by
+// then.
+struct Synced {
+  bool folder, named;
+  friend bool operator==(const Synced&, const Synced&) = default;
+};
+std::vector<Synced> synced;
+fs::path synced_path;
 
 std::string_view fault_step;
 int fault_errno;
@@ -231,6 +242,15 @@ TEST_F(AtomicFileTest, EveryFailingStepNamesFileAndReasonAndLeavesTheOldFile) {
   EXPECT_TRUE(Write(path_, "new").ok());
 }
 
+// A machine may lose its power between any two of these.
+TEST_F(AtomicFileTest, TheFileIsOnTheDiskBeforeItHasItsNameAndTheFolderAfter) {
+  synced_path = path_;
+  synced.clear();
+  ASSERT_TRUE(Write(path_, "x").ok());
+  EXPECT_THAT(synced, ElementsAre(Synced{.folder = false, .named = false},
+                                  Synced{.folder = true, .named = true}));
+}
+
 TEST_F(AtomicFileTest, AFolderThatCannotBeSyncedIsReportedThoughTheFileIsThere) {
   internal::SetFileFaultHookForTesting(FailOnce);
   fault_step = "fsync folder";
@@ -337,3 +357,11 @@ TEST_F(ReadFileTest, ErrorsNameTheFileAndTheReason) {
 
 }  // namespace
 }  // namespace dtnn
+
+// In place of the C library's, for all of this program.
+extern "C" int fsync(int file) {
+  struct stat info;
+  if (fstat(file, &info) != 0) return -1;
+  dtnn::synced.push_back({S_ISDIR(info.st_mode), dtnn::fs::exists(dtnn::synced_path)});
+  return int(syscall(SYS_fsync, file));
+}
