@@ -244,6 +244,33 @@ TEST(SessionTest, EachFitHasAScheduleOfItsOwn) {
   EXPECT_EQ(rates[1][0], 0.01);
 }
 
+// Training samples are of class 0, those for tests of class 1; all look alike.
+class Marked : public Dataset {
+ public:
+  std::string_view name() const override { return "marked"; }
+  ImageExtents sample() const override { return {8, 8, 1}; }
+  int64_t outputs() const override { return 2; }
+  int64_t size(Split split) const override { return split == Split::kTrain ? 6 : 4; }
+  absl::Status Read(Split split, std::span<const int64_t> indices, TensorFormat, const Tensor& x,
+                    const Tensor& targets) const override {
+    std::fill_n(x.data<float>(), x.num_elements(), 1.f);
+    std::fill_n(targets.data<int32_t>(), indices.size(), split == Split::kTrain ? 0 : 1);
+    return absl::OkStatus();
+  }
+};
+
+TEST(SessionTest, EvaluatesTheSplitThatIsAskedFor) {
+  const Marked data;
+  const auto session = Must(Session::Create(Small(data), {}));
+  const auto accuracy = [&](const EvaluateOptions& options) {
+    return Must(session->Evaluate(data, options))["categorical_accuracy"];
+  };
+  const double of_test = accuracy({}), of_train = accuracy({.split = Split::kTrain});
+  EXPECT_EQ(of_test + of_train, 100);
+  EXPECT_NE(of_test, of_train);
+  EXPECT_EQ(accuracy({.split = Split::kTest}), of_test);
+}
+
 // Images, of which every Read waits until another one is under way.
 class Decoded : public Dataset {
  public:
