@@ -147,6 +147,22 @@ TEST(JobDescriptionTest, OnThisHostTheUsersOwnCertificatesServe) {
   EXPECT_EQ(VariablesOf(with_folder->ranks[1])["PYMPI_SSL_CERT"], "folder/localhost.pem");
 }
 
+// Whose files may be others, or none: the ranks there decide by their own environment.
+TEST(JobDescriptionTest, TheUsersOwnCertificatesAreNotThoseOfOtherHosts) {
+  setenv("PYMPI_SSL", "yes", 1);
+  setenv("PYMPI_SSL_KEY", "key.pem", 1);
+  setenv("PYMPI_SSL_CERT", "cert.pem", 1);
+  setenv("PYMPI_SSL_CA", "authority.pem", 1);
+  const auto job =
+      DescribeJob({.ranks = 2, .hosts = "two,localhost", .transport = Transport::kGrpc});
+  for (const char* name : {"PYMPI_SSL", "PYMPI_SSL_KEY", "PYMPI_SSL_CERT", "PYMPI_SSL_CA"}) {
+    unsetenv(name);
+    ASSERT_TRUE(job.ok()) << job.status();
+    EXPECT_FALSE(VariablesOf(job->ranks[0]).contains(name)) << name;
+    EXPECT_TRUE(VariablesOf(job->ranks[1]).contains(name)) << name;
+  }
+}
+
 TEST(JobDescriptionTest, WhatMakesNoSenseIsNamed) {
   const auto error = [](const LaunchOptions& options) {
     const absl::Status status = DescribeJob(options).status();
