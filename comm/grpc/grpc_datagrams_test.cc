@@ -142,6 +142,30 @@ TEST(GrpcDatagramsTest, WhereTheyNeedNotTheyDoNot) {
   EXPECT_THAT(two, ElementsAre("end"));
 }
 
+// Also with the job's secret, and while the first one lives.
+TEST(GrpcDatagramsTest, APlaceIsTakenOnceAndOnlyOneThatThereIs) {
+  Socket listener = Must(Listen({.host = "127.0.0.1", .port = 0}));
+  const Endpoint address = Must(listener.Local());
+  Rank zero({.size = 3, .address = address, .listener = listener.Release()}, 0);
+  Rank one({.size = 3, .address = address}, 1);
+  for (const auto& [rank, why] : {std::pair(1, "another process has joined it as rank 1"),
+                                  std::pair(3, "there are 3 ranks")}) {
+    const auto second = Must(MakeGrpcDatagrams({.size = 9, .address = address},
+                                               Must(JobSecret::Of(std::string(40, 's')))));
+    CommunicatorOptions patience;
+    patience.timeout = std::chrono::minutes(1);
+    const absl::Status status = second->Open({.rank = rank, .number = 99},
+                                             {.heard = [](std::string_view) {},
+                                              .left = [](const Instance&) {},
+                                              .cut = [](const absl::Status&) {}},
+                                             patience);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(why));
+  }
+  zero.Send(1, "still you");
+  EXPECT_THAT(one.HearUntil("still you"), ElementsAre("still you"));
+}
+
 // A rank that was drawn says nothing to people: in a federation messages name the client.
 TEST(GrpcDatagramsTest, MessagesCallEachEndAsTheyAreTold) {
   const auto timed_out = [](const std::string& self, const std::string& server) {
