@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "kernels/context.h"
+#include "kernels/conv/conv2d.h"
 #include "models/graph/network.h"
 #include "models/graph/table.h"
 #include "models/parameters/parameter_store.h"
@@ -27,9 +28,11 @@ bool Fails(const absl::Status& status) {
   return !status.ok();
 }
 
-void RunPlan(const Graph& graph, DeviceContext& context, bool training) {
+void RunPlan(const Graph& graph, DeviceContext& context, bool training, std::string_view variant) {
   const MeanSquaredError loss;
-  const PlanOptions options = {.training = training, .loss = training ? &loss : nullptr};
+  const PlanOptions options = {.training = training,
+                               .loss = training ? &loss : nullptr,
+                               .conv_variant = std::string(variant)};
   const auto memory = Plan::Measure(graph, DType::kFloat32, context, options);
   if (Fails(memory.status())) return;
   const ParameterMemory parameters = ParameterStore::Measure(graph, DType::kFloat32);
@@ -65,6 +68,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   if (graph->num_trainable_parameters() > graph->num_parameters()) std::abort();
   const auto context = dtnn::Must(dtnn::DeviceContext::Create(dtnn::Device::Cpu()));
-  for (const bool training : {false, true}) dtnn::RunPlan(*graph, *context, training);
+  for (const bool training : {false, true}) {
+    dtnn::RunPlan(*graph, *context, training, "auto");
+    // Whatever "auto" would choose: a user may name any of them.
+    for (const std::string_view variant : dtnn::Conv2dVariantNames()) {
+      dtnn::RunPlan(*graph, *context, training, variant);
+    }
+  }
   return 0;
 }

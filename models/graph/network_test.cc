@@ -28,6 +28,31 @@ TEST(NetworkTest, ComesBackFromItsText) {
             FormatTable(graph, DType::kFloat32, Device::Cpu()));
 }
 
+// A file may ask for any geometry: it is refused before anything is bound, up to the very limit of
+// 2^22 padded rows times rows of the kernel.
+TEST(NetworkTest, GeometryBeyondTheLimitOfAConvolutionIsRefused) {
+  const auto with_padding = [](int64_t vertical, int64_t horizontal) {
+    proto::Network network = ToProto(Small());
+    for (proto::Attribute& attribute : *network.mutable_node(1)->mutable_attribute()) {
+      if (attribute.name() != "padding") continue;
+      attribute.set_integers(0, vertical);
+      attribute.set_integers(1, horizontal);
+    }
+    return GraphFromProto(network).status();
+  };
+  // 4194304 / 3 = 1398101 = 6 + 2 * 699047 + 1
+  EXPECT_EQ(with_padding(1, 1), absl::OkStatus());
+  EXPECT_EQ(with_padding(699048, 1).message(),
+            "network \"small\", node \"1_Conv2D\": convolution: padded height is 1398102, expected "
+            "at most 1398101 with a kernel of 3");
+  EXPECT_EQ(
+      with_padding(1, int64_t{1} << 29).message(),
+      "network \"small\", node \"1_Conv2D\": convolution: padded width is 1073741830, expected "
+      "at most 1398101 with a kernel of 3");
+  // Within it here; another layer says what does not fit the other path of the sum.
+  EXPECT_EQ(std::string(with_padding(699047, 1).message()).find("padded"), std::string::npos);
+}
+
 // One change to the message, and what is said of it.
 TEST(NetworkTest, WhatIsWrongIsNamed) {
   const auto mistake = [](void (*change)(proto::Network&)) {
