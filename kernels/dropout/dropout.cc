@@ -166,10 +166,9 @@ void PlanesTyped(const DropoutPass& pass, int64_t begin, int64_t end) {
         const uint64_t number = pass.offset + uint64_t((first + p) * channels + c);
         const auto lead = int64_t(number % 4);
         FillNumbers(*pass.stream, number / 4, (lead + at_once * rows + 3) / 4, numbers);
-        for (int64_t row = 0; row < rows; ++row) {
-          const uint32_t* const from = numbers + lead + row;
-          uint32_t* const to = turned + row * count + p;
-          for (int64_t i = 0; i < at_once; ++i) to[i] = from[i * channels];
+        const uint32_t* from = numbers + lead;
+        for (uint32_t* to = turned + p; to < turned + p + at_once; ++to) {
+          for (int64_t row = 0; row < rows; ++row) to[row * count] = *from++;
         }
       }
       for (int64_t row = 0; row < rows; ++row) {
