@@ -208,16 +208,17 @@ absl::StatusOr<std::unique_ptr<History>> History::Continue(std::string_view path
   history->warn_ = std::move(warn);
   history->writes_ = writes;
   if (epochs_done == 0) return history;
+  const std::string epochs = WithoutTest(text, form);
   size_t end = 0;
   for (int64_t line = 0; line < epochs_done + (form == HistoryForm::kCsv ? 1 : 0); ++line) {
-    end = text.find('\n', end);
-    if (end == text.npos) {
+    end = epochs.find('\n', end);
+    if (end == std::string::npos) {
       return FailedPrecondition("the history of ", epochs_done, " epochs has ",
                                 Counted(line, "line"));
     }
     ++end;
   }
-  history->text_ = text.substr(0, end);
+  history->text_ = epochs.substr(0, end);
   DTNN_RETURN_IF_ERROR(history->Write());
   return history;
 }

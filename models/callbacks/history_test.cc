@@ -166,6 +166,12 @@ TEST_F(HistoryTest, WhoHasItInMemoryWritesItWholeWhenItIsHisTurn) {
   auto next = History::Continue(path, *trainer_, other->text(), 2, /*writes=*/true);
   ASSERT_TRUE(next.ok()) << next.status();
   EXPECT_EQ(Content(path), other->text());
+  // A rank was lost after the test, whose results are those of a run that has not ended.
+  const std::string text = other->text();
+  ASSERT_TRUE(other->AddTest(Test(3)).ok());
+  next = History::Continue(path, *trainer_, other->text(), 2, /*writes=*/true);
+  ASSERT_TRUE(next.ok()) << next.status();
+  EXPECT_EQ(Content(path), text);
   // Epochs that are to be ended again are left out.
   next = History::Continue(path, *trainer_, other->text(), 1, /*writes=*/true);
   EXPECT_EQ(Content(path), first);
