@@ -34,11 +34,12 @@ class RoundStateTest : public ::testing::Test {
   }
 
   // The next process, whose predecessor has ended.
-  absl::StatusOr<FederationState> Begin(bool resume) {
+  absl::StatusOr<FederationState> Begin(bool resume,
+                                        const RoundSettings& settings = {.strategy = "wavg",
+                                                                         .protection = "none",
+                                                                         .is_private = true}) {
     files_.reset();
-    files_.emplace(folder_,
-                   RoundSettings{.strategy = "wavg", .protection = "none", .is_private = true},
-                   graph_, *store_, *context_, 1);
+    files_.emplace(folder_, settings, graph_, *store_, *context_, 1);
     warnings_.clear();
     return files_->Begin(resume ? Resumption::kMust : Resumption::kNo, warnings_);
   }
@@ -101,6 +102,30 @@ TEST_F(RoundStateTest, AnEncryptedSumComesWithItsLedger) {
   EXPECT_THAT(resumed.parameters, IsEmpty());
   EXPECT_EQ(resumed.attempts, 2u);
   EXPECT_EQ(ToAggregator(resumed), After(2));
+}
+
+// Clients have been promised one protection, and state is that of one strategy.
+TEST_F(RoundStateTest, AFederationContinuesWithTheSettingsThatItBeganWith) {
+  for (const bool encrypted : {false, true}) {
+    FederationState state = Must(Begin(/*resume=*/encrypted));
+    ASSERT_EQ(Charge(state), absl::OkStatus());
+    ++state.rounds_done;
+    if (encrypted) {
+      state.from = {.encrypted = true, .attempt = 2, .clients = 3, .divisor = 2};
+      state.encrypted = {{1, 2, 3}};
+    }
+    ASSERT_EQ(files_->Save(state), absl::OkStatus());
+    const auto message = [&](const RoundSettings& settings) {
+      const absl::Status status = Begin(/*resume=*/true, settings).status();
+      EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+      return std::string(status.message());
+    };
+    EXPECT_THAT(message({.strategy = "wavg", .protection = "masked", .is_private = true}),
+                HasSubstr("clients whose updates have \"none\"; this one has \"masked\""));
+    EXPECT_THAT(message({.strategy = "avg", .protection = "none", .is_private = true}),
+                HasSubstr("the strategy \"wavg\"; this one has \"avg\""));
+    EXPECT_EQ(Begin(/*resume=*/true).status(), absl::OkStatus());
+  }
 }
 
 TEST_F(RoundStateTest, ALedgerThatIsGoneOrDamagedEndsTheRun) {

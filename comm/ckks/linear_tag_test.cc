@@ -102,6 +102,17 @@ TEST_F(LinearTagTest, BytesThatAreNoTagAreRefused) {
   EXPECT_FALSE(LinearTagFromBytes(*context_, bytes).ok());
   bytes.assign(LinearTagBytes(*context_), 0xff);
   EXPECT_FALSE(LinearTagFromBytes(*context_, bytes).ok());
+  // Each number is below its own prime.
+  for (size_t i = 0; i < tag_.size(); ++i) {
+    LinearTag tag = tag_;
+    const uint64_t prime = context_->prime(i / (tag_.size() / context_->primes())).value();
+    tag[i] = prime - 1;
+    EXPECT_TRUE(LinearTagFromBytes(*context_, ToBytes(tag)).ok()) << i;
+    tag[i] = prime;
+    EXPECT_EQ(LinearTagFromBytes(*context_, ToBytes(tag)).status().code(),
+              absl::StatusCode::kDataLoss)
+        << i;
+  }
 }
 
 }  // namespace

@@ -1,8 +1,11 @@
+#include "comm/federation/frame.h"
+
 #include <poll.h>
 #include <sys/socket.h>
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -83,6 +86,18 @@ TEST_F(FrameTest, WhatNobodyAskedForIsRefused) {
 TEST_F(FrameTest, BytesThatAreNoFrameAreRefused) {
   SendBytes(Bytes(kFrameHeaderBytes, 0xa5));
   EXPECT_EQ(Receive().status().code(), absl::StatusCode::kDataLoss);
+}
+
+TEST_F(FrameTest, OtherVersionsAreRefusedOlderOnesToo) {
+  constexpr size_t kVersionAt = 1;
+  for (const int version : {0, kFrameVersion - 1, kFrameVersion + 1, 255}) {
+    Bytes bytes = FrameOf(FrameKind::kUpdate, 0, {});
+    ASSERT_EQ(bytes[kVersionAt], kFrameVersion);
+    bytes[kVersionAt] = uint8_t(version);
+    const std::span<const uint8_t, kFrameHeaderBytes> header(bytes.data(), kFrameHeaderBytes);
+    EXPECT_EQ(ParseFrameHeader(header).status().code(), absl::StatusCode::kFailedPrecondition)
+        << version;
+  }
 }
 
 TEST_F(FrameTest, AnEndInTheMiddleOfAFrameIsAnEnd) {

@@ -159,7 +159,7 @@ TEST(GrpcDatagramsTest, APlaceIsTakenOnceAndOnlyOneThatThereIs) {
                                               .left = [](const Instance&) {},
                                               .cut = [](const absl::Status&) {}},
                                              patience);
-    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    ASSERT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
     EXPECT_THAT(std::string(status.message()), HasSubstr(why));
   }
   zero.Send(1, "still you");
