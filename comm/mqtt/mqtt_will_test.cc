@@ -27,6 +27,9 @@ TEST(MqttWillTest, OnlyTheRankItselfHasWritten) {
     EXPECT_NE(ReadWill(secret, changed), who) << at;
     EXPECT_EQ(ReadWill(secret, std::span(will).first(at)), std::nullopt) << at;
   }
+  std::vector<uint8_t> longer = will;
+  longer.push_back(0);
+  EXPECT_EQ(ReadWill(secret, longer), std::nullopt);
 }
 
 // What other processes know of a rank: the secret, and the number of its instance.
