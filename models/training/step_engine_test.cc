@@ -1,9 +1,11 @@
 #include "models/training/step_engine.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -223,23 +225,36 @@ class VersionLayer : public Layer {
   uint64_t* seed_;
 };
 
-TEST(StepEngineTest, RanksDrawFromStreamsOfTheirOwn) {
-  uint64_t seeds[2] = {0, 0};
-  const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
+// Of each rank's layers in a run with that seed.
+std::vector<uint64_t> SeedsOfRanks(int ranks, uint64_t seed) {
+  std::vector<uint64_t> seeds(size_t(ranks), 0);
+  const absl::Status status = RunRanks(ranks, [&](Communicator& communicator) {
     SetNumThreads(1);
     std::vector<uint64_t> versions;
     GraphBuilder b("streams", TensorFormat::kNHWC);
     b.Input(kPatternSample).Flatten();
-    b.Append(std::make_shared<VersionLayer>(&versions, &seeds[communicator.rank()]));
+    b.Append(std::make_shared<VersionLayer>(&versions, &seeds[size_t(communicator.rank())]));
     const Graph graph = *b.Fc(4).Softmax().Build();
     auto device = *DeviceContext::Create(Device::Cpu());
     auto store = *ParameterStore::Create(graph, *device, DType::kFloat64, 1);
     TrainerOptions options = PatternTraining();
     options.communicator = &communicator;
+    options.random_seed = seed;
     return (*StepEngine::Create(graph, *store, *device, options))->PrepareForTraining(2);
   });
   EXPECT_TRUE(status.ok()) << status;
-  EXPECT_NE(seeds[0], seeds[1]);
+  return seeds;
+}
+
+// Rank 1 of a run repeats neither rank 0 nor any rank of the runs with the next seeds.
+TEST(StepEngineTest, RanksDrawFromStreamsOfTheirOwn) {
+  std::set<uint64_t> distinct;
+  for (const uint64_t seed : {57005, 57006, 57007}) {
+    const std::vector<uint64_t> seeds = SeedsOfRanks(3, seed);
+    EXPECT_EQ(seeds[0], seed) << "a run of one rank has the seed that was given";
+    distinct.insert(seeds.begin(), seeds.end());
+  }
+  EXPECT_EQ(distinct.size(), 9u);
 }
 
 // Adam's first steps have the length of the learning rate whatever the gradient, as long as the
