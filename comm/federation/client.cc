@@ -21,16 +21,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kLongestSleep(100);
-// Between two attempts to reach the aggregator.
-constexpr milliseconds kPauseFirst(50), kPauseLast(2000);
-// For an answer to one attempt.
-constexpr std::chrono::seconds kAttempt(10);
 // Notes list what all participants have said.
 constexpr size_t kMostNote = 64 << 20, kMostSmall = 4 << 10;
-
-bool IsOfConnection(const absl::Status& status) {
-  return absl::IsOutOfRange(status) || absl::IsUnavailable(status);
-}
 
 }  // namespace
 
@@ -54,20 +46,15 @@ absl::StatusOr<std::unique_ptr<FederationClient>> FederationClient::Create(
       new FederationClient(options, secret, std::move(protector)));
 }
 
-absl::Status FederationClient::CheckInterrupt() const {
-  if (!options_.interrupted || !options_.interrupted()) return absl::OkStatus();
-  return absl::CancelledError("interrupted");
-}
-
 absl::Status FederationClient::Wait(Clock::time_point until) {
-  DTNN_RETURN_IF_ERROR(CheckInterrupt());
+  DTNN_RETURN_IF_ERROR(call_.CheckInterrupt());
   const Clock::time_point now = Clock::now();
   const auto sleep = std::min<Clock::duration>(until - now, kLongestSleep);
   const auto pause = std::chrono::ceil<milliseconds>(sleep).count();
   pollfd descriptor = {channel_ ? channel_->descriptor() : -1,
                        channel_ ? channel_->events() : short(0), 0};
   poll(&descriptor, 1, int(std::max<int64_t>(0, pause)));
-  return CheckInterrupt();
+  return call_.CheckInterrupt();
 }
 
 // Until it is welcome, or refused.
@@ -78,14 +65,16 @@ absl::Status FederationClient::AwaitWelcome() {
                           DeriveSecret(*options_.key, "DTNN federation: name of the key"));
     std::copy_n(id.bytes().begin(), key_id.size(), key_id.begin());
   }
+  DTNN_ASSIGN_OR_RETURN(const Hash class_names, HashOfNames(options_.class_names));
   welcomed_ = false;
   channel_->Send(FrameKind::kHello, 0, 0,
                  ToBytes(Hello{.name = options_.name,
                                .model = options_.model,
                                .samples = options_.samples,
                                .protection = protector_.ToString(),
-                               .key = key_id}));
-  const Clock::time_point end = Clock::now() + kAttempt;
+                               .key = key_id,
+                               .class_names = class_names}));
+  const Clock::time_point end = Clock::now() + kAnswerTime;
   while (!welcomed_) {
     if (Clock::now() > end) return Unavailable("it does not answer");
     DTNN_RETURN_IF_ERROR(channel_->Write());
@@ -95,47 +84,28 @@ absl::Status FederationClient::AwaitWelcome() {
   return absl::OkStatus();
 }
 
-absl::Status FederationClient::Connect() {
-  const Clock::time_point begin = Clock::now();
-  bool warned = false;
-  for (milliseconds pause = kPauseFirst;; pause = std::min(2 * pause, kPauseLast)) {
-    absl::StatusOr<Link> link =
-        CallAggregator(options_.place, secret_, Clock::now() + kAttempt, options_.interrupted);
-    absl::Status status = link.status();
-    if (status.ok()) {
-      channel_ = std::make_unique<Channel>(std::move(link->stream), link->address);
-      heard_ = Clock::now();
-      status = AwaitWelcome();
-      if (status.ok()) return absl::OkStatus();
-    }
-    if (channel_ != nullptr) {
-      sent_ += channel_->bytes_sent();
-      received_ += channel_->bytes_received();
-      channel_.reset();
-    }
-    const std::string where = StrCat("the aggregator at ", options_.place.address.ToString());
-    if (!IsOfConnection(status)) return WithContext(status, where);
-    const auto waited = std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
-    if (waited > options_.timeout) {
-      return Unavailable(where, " is not to be reached for ", ToString(options_.timeout), ": ",
-                         status.message());
-    }
-    if (!warned && waited > options_.timeout / 5 && options_.warn) {
-      warned = true;
-      options_.warn(StrCat(where, " is not to be reached: ", status.message(), "; gives up in ",
-                           ToString(options_.timeout - waited)));
-    }
-    for (const Clock::time_point end = Clock::now() + pause; Clock::now() < end;) {
-      DTNN_RETURN_IF_ERROR(Wait(end));
-    }
-  }
+absl::Status FederationClient::Introduce(Link link) {
+  channel_ = std::make_unique<Channel>(std::move(link.stream), link.address);
+  heard_ = Clock::now();
+  const absl::Status status = AwaitWelcome();
+  if (!status.ok()) Close();
+  return status;
 }
 
-void FederationClient::Disconnect(const absl::Status& why) {
+absl::Status FederationClient::Connect() {
+  return CallUntilDone(call_, secret_, [this](Link link) { return Introduce(std::move(link)); });
+}
+
+void FederationClient::Close() {
   if (channel_ == nullptr) return;
   sent_ += channel_->bytes_sent();
   received_ += channel_->bytes_received();
   channel_.reset();
+}
+
+void FederationClient::Disconnect(const absl::Status& why) {
+  if (channel_ == nullptr) return;
+  Close();
   round_.reset();
   welcomed_ = false;
   if (options_.warn) {

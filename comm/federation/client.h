@@ -31,6 +31,7 @@
 #include "comm/crypto/chacha20_stream.h"
 #include "comm/crypto/job_secret.h"
 #include "comm/crypto/wiped.h"
+#include "comm/federation/call.h"
 #include "comm/federation/channel.h"
 #include "comm/federation/meeting.h"
 #include "comm/federation/messages.h"
@@ -47,6 +48,9 @@ struct ClientOptions {
   std::string name;  // the same when it comes again
   ModelFacts model;
   int64_t samples = 0;  // that it trains on in a round
+  // Of the outputs, in their order; empty: not known. The aggregator gets a hash of them, and
+  // refuses a client whose classes have other names than those of another.
+  std::vector<std::string> class_names = {};
   ProtectionOptions protection = {};
   // That clients share and the aggregator does not have: needed for Protection::kSharedKey; with
   // masks and threshold keys it keeps the aggregator from playing the other clients.
@@ -122,9 +126,17 @@ class FederationClient {
   };
 
   FederationClient(const ClientOptions& options, const JobSecret& secret, Protector protector)
-      : options_(options), secret_(secret), protector_(std::move(protector)) {}
+      : options_(options),
+        call_({.place = options.place,
+               .timeout = options.timeout,
+               .warn = options.warn,
+               .interrupted = options.interrupted}),
+        secret_(secret),
+        protector_(std::move(protector)) {}
 
   absl::Status Connect();
+  absl::Status Introduce(Link link);
+  void Close();
   void Disconnect(const absl::Status& why);
   absl::Status AwaitWelcome();
   // Until something comes or may be sent.
@@ -147,7 +159,6 @@ class FederationClient {
   absl::StatusOr<std::vector<float>> DecodeParameters();
   absl::StatusOr<std::vector<float>> PrivateOf(std::span<const float> parameters);
   size_t ParameterChunks(const RoundStart& start) const;
-  absl::Status CheckInterrupt() const;
   // What the connection has lost is not an error of the run.
   absl::Status Survive(const absl::Status& status);
   void Say(std::string_view line) const {
@@ -155,6 +166,7 @@ class FederationClient {
   }
 
   const ClientOptions options_;
+  const CallOptions call_;
   const JobSecret secret_;
   const Protector protector_;
   std::unique_ptr<Channel> channel_;

@@ -21,6 +21,8 @@ std::string_view Name(FrameKind kind) {
       return "decline";
     case FrameKind::kAnswer:
       return "answer";
+    case FrameKind::kAsk:
+      return "ask";
     case FrameKind::kWelcome:
       return "welcome";
     case FrameKind::kRefusal:
@@ -37,6 +39,8 @@ std::string_view Name(FrameKind kind) {
       return "verdict";
     case FrameKind::kAlive:
       return "alive";
+    case FrameKind::kClasses:
+      return "classes";
   }
   return "";
 }

@@ -28,6 +28,7 @@ enum class FrameKind : uint8_t {
   kReport,     // all chunks are sent: samples, metrics
   kDecline,    // no update of this round, and why; its index: DeclineReason
   kAnswer,     // to a question, by its index
+  kAsk,        // in place of a hello: which classes the network has
   // aggregator -> client
   kWelcome = 64,
   kRefusal,     // why not; then the connection ends
@@ -37,6 +38,7 @@ enum class FrameKind : uint8_t {
   kQuestion,    // about chunk `index` of the sum
   kVerdict,     // what became of an update
   kAlive,       // nothing new
+  kClasses,     // what was asked for; then the connection ends
 };
 
 // The index of a kDecline: what stops the client. From kAccuses on: what the client at position
@@ -47,7 +49,7 @@ enum DeclineReason : uint32_t { kOwnFault = 0, kSetUpFailed = 1, kAccuses = 2 };
 std::string_view Name(FrameKind kind);
 
 inline constexpr size_t kFrameHeaderBytes = 20;
-inline constexpr uint8_t kFrameVersion = 5;
+inline constexpr uint8_t kFrameVersion = 6;
 
 struct FrameHeader {
   FrameKind kind = FrameKind::kAlive;

@@ -53,7 +53,41 @@ bool IsName(std::string_view name) {
   return !name.empty() && name.size() <= kMostNameBytes && std::ranges::all_of(name, IsNamePart);
 }
 
+bool IsControl(char c) { return (c >= 0 && c < ' ') || c == 127; }
+
 }  // namespace
+
+absl::Status CheckClasses(const Classes& classes) {
+  if (classes.outputs > kMostClasses) {
+    return InvalidArgument("a network with ", classes.outputs, " outputs; a federation takes ",
+                           kMostClasses, " at most");
+  }
+  if (!classes.names.empty() && classes.names.size() != classes.outputs) {
+    return InvalidArgument(classes.names.size(), " names of classes for ", classes.outputs,
+                           " outputs");
+  }
+  size_t bytes = 8;
+  for (const std::string& name : classes.names) {
+    bytes += 2 + name.size();
+    if (name.empty() || name.size() > kMostClassNameBytes || std::ranges::any_of(name, IsControl)) {
+      return InvalidArgument("a class called ", Quoted(name, 80), "; expected 1 to ",
+                             kMostClassNameBytes, " bytes without control characters");
+    }
+  }
+  if (bytes <= kMostClassesBytes) return absl::OkStatus();
+  return InvalidArgument("the names of ", classes.outputs, " classes have ", bytes,
+                         " bytes; a federation takes ", kMostClassesBytes, " at most");
+}
+
+absl::StatusOr<Hash> HashOfNames(std::span<const std::string> names) {
+  if (names.empty()) return Hash{};
+  WireWriter writer;
+  for (const std::string& name : names) {
+    writer.Number(uint64_t(name.size()));
+    writer.Bytes(AsBytes(name));
+  }
+  return Sha256({AsBytes("DTNN federation: names of classes"), writer.bytes()});
+}
 
 absl::Status CheckClientName(std::string_view name) {
   if (IsName(name)) return absl::OkStatus();
@@ -70,6 +104,7 @@ Bytes ToBytes(const Hello& message) {
   writer.Number(uint64_t(message.samples));
   PutText(writer, message.protection, kMostTextBytes);
   writer.Bytes(message.key);
+  writer.Bytes(message.class_names);
   return std::move(writer).Take();
 }
 
@@ -83,12 +118,36 @@ absl::StatusOr<Hello> HelloFromBytes(std::span<const uint8_t> bytes) {
   const uint64_t samples = reader.Number<uint64_t>();
   message.protection = Readable(Text(reader));
   message.key = Array<8>(reader);
+  message.class_names = Array<sizeof(Hash)>(reader);
   DTNN_RETURN_IF_ERROR(reader.Done());
   DTNN_RETURN_IF_ERROR(CheckClientName(message.name));
   if (samples < 1 || samples > uint64_t(kMostSamples)) {
     return InvalidArgument("hello: ", samples, " samples; expected 1 to ", kMostSamples);
   }
   message.samples = int64_t(samples);
+  return message;
+}
+
+Bytes ToBytes(const Classes& message) {
+  WireWriter writer;
+  writer.Number(message.outputs);
+  writer.Number(uint32_t(message.names.size()));
+  for (const std::string& name : message.names) PutText(writer, name, kMostClassNameBytes);
+  return std::move(writer).Take();
+}
+
+absl::StatusOr<Classes> ClassesFromBytes(std::span<const uint8_t> bytes) {
+  WireReader reader(bytes, "classes");
+  Classes message;
+  message.outputs = reader.Number<uint32_t>();
+  const uint32_t count = reader.Number<uint32_t>();
+  if (count > kMostClasses || 2 * size_t{count} > bytes.size()) {
+    return DataLoss("classes: ", count, " names in ", bytes.size(), " bytes, at most ",
+                    kMostClasses, " are allowed");
+  }
+  for (uint32_t i = 0; i < count; ++i) message.names.push_back(Text(reader));
+  DTNN_RETURN_IF_ERROR(reader.Done());
+  DTNN_RETURN_IF_ERROR(WithContext(CheckClasses(message), "classes"));
   return message;
 }
 

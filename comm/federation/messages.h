@@ -23,6 +23,9 @@ namespace dtnn::federation {
 
 inline constexpr size_t kMostNameBytes = 64;
 inline constexpr size_t kMostTextBytes = 512;
+// Of the outputs of a network, and of the name of one.
+inline constexpr size_t kMostClasses = 1 << 16, kMostClassNameBytes = 255;
+inline constexpr size_t kMostClassesBytes = 1 << 22;
 // More samples than these no client has.
 inline constexpr int64_t kMostSamples = int64_t{1} << 40;
 
@@ -39,12 +42,25 @@ struct ModelFacts {
   friend bool operator==(const ModelFacts&, const ModelFacts&) = default;
 };
 
+// What the outputs of the aggregator's network mean: clients match the classes of their data by
+// name.
+struct Classes {
+  uint32_t outputs = 0;                 // 0: not known
+  std::vector<std::string> names = {};  // one per output; empty: not known
+};
+// InvalidArgument for more than an aggregator can send, another number of names, and names that are
+// not text.
+absl::Status CheckClasses(const Classes& classes);
+// By which others with the same names in the same order are known; zeros for none.
+absl::StatusOr<Hash> HashOfNames(std::span<const std::string> names);
+
 struct Hello {
   std::string name;
   ModelFacts model;
   int64_t samples = 0;
   std::string protection;  // how it protects its updates, in words with all parameters
   KeyName key{};
+  Hash class_names{};  // HashOfNames of the classes of its data
 };
 
 struct Welcome {
@@ -91,6 +107,7 @@ absl::StatusOr<Hash> HashOfRound(RoundStart start, const RunNonce& nonce, uint64
                                  std::span<const Bytes> parameters);
 
 Bytes ToBytes(const Hello& message);
+Bytes ToBytes(const Classes& message);
 Bytes ToBytes(const Welcome& message);
 Bytes ToBytes(const RoundStart& message);
 Bytes ToBytes(const Report& message);
@@ -99,6 +116,7 @@ Bytes ToBytes(const Verdict& message);
 Bytes TextToBytes(std::string_view text);
 
 absl::StatusOr<Hello> HelloFromBytes(std::span<const uint8_t> bytes);
+absl::StatusOr<Classes> ClassesFromBytes(std::span<const uint8_t> bytes);
 absl::StatusOr<Welcome> WelcomeFromBytes(std::span<const uint8_t> bytes);
 absl::StatusOr<RoundStart> RoundStartFromBytes(std::span<const uint8_t> bytes);
 absl::StatusOr<Report> ReportFromBytes(std::span<const uint8_t> bytes);

@@ -32,7 +32,7 @@ void Again(const absl::StatusOr<Message>& message,
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const std::span<const uint8_t> bytes(data + 1, size - 1);
-  switch (data[0] % 8) {
+  switch (data[0] % 9) {
     case 0:
       Again(HelloFromBytes(bytes), HelloFromBytes);
       break;
@@ -64,6 +64,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
           Check(std::ranges::equal(ToBytes(*header), bytes.first(kFrameHeaderBytes)));
         }
       }
+      break;
+    case 8:
+      Again(ClassesFromBytes(bytes), ClassesFromBytes);
       break;
   }
   return 0;

@@ -25,6 +25,7 @@ absl::Status Validate(const AggregatorOptions& options, const FederationState& s
       options.model.trainable > options.model.values) {
     return absl::InvalidArgumentError("an aggregator needs a deadline, a timeout and a model");
   }
+  DTNN_RETURN_IF_ERROR(CheckClasses(options.classes));
   if (options.protection.protection == Protection::kSharedKey && options.strategy.reads_average()) {
     return InvalidArgument("strategy ", Name(options.strategy.strategy),
                            " needs the average, which only clients can read where they share a "

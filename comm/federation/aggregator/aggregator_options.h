@@ -23,6 +23,7 @@ namespace dtnn::federation {
 struct AggregatorOptions {
   MeetingPlace place;
   ModelFacts model;
+  Classes classes = {};  // of its outputs, for clients that ask
   ProtectionOptions protection = {};
   StrategyOptions strategy = {};
   int64_t rounds = 1;

@@ -37,6 +37,25 @@ TEST(AggregatorOptionsTest, WhatMakesNoSenseIsRefused) {
        },
        "expected 2 to 64"},
       {[](auto& o, auto&) { o.client_fraction = 0; }, "a fraction of 0"},
+      {[](auto& o, auto&) { o.classes.outputs = 65537; },
+       "65537 outputs; a federation takes 65536"},
+      {[](auto& o, auto&) {
+         o.classes = {.outputs = 3, .names = {"a", "b"}};
+       },
+       "2 names of classes for 3 outputs"},
+      {[](auto& o, auto&) {
+         o.classes = {.outputs = 2, .names = {"a", ""}};
+       },
+       "called \"\""},
+      {[](auto& o, auto&) { o.classes = {.outputs = 1, .names = {"\x1b[2J"}}; },
+       "without control characters"},
+      {[](auto& o, auto&) { o.classes = {.outputs = 1, .names = {std::string(256, 'n')}}; },
+       "expected 1 to 255 bytes"},
+      {[](auto& o, auto&) {
+         o.classes = {.outputs = 20000,
+                      .names = std::vector<std::string>(20000, std::string(255, 'n'))};
+       },
+       "at most"},
       {[](auto& o, auto&) { o.client_fraction = 1.5; }, "a fraction of 1.5"},
       {[](auto& o, auto&) { o.deadline = std::chrono::seconds(0); }, "needs a deadline"},
       {[](auto& o, auto&) { o.model.trainable = 4; }, "a model"},

@@ -103,6 +103,7 @@ absl::Status Roster::TakeFrames(int id, Member& member) {
     if (member.ending) return std::nullopt;
     if (member.name.empty()) {
       if (header.kind == FrameKind::kHello) return kMostHello;
+      if (header.kind == FrameKind::kAsk) return 0;
       return std::nullopt;
     }
     if (member.attempt != nullptr) {
@@ -116,6 +117,10 @@ absl::Status Roster::TakeFrames(int id, Member& member) {
     if (member.ending) return absl::OkStatus();
     DTNN_ASSIGN_OR_RETURN(std::optional<Frame> frame, member.channel.Receive(allowed));
     if (!frame) return absl::OkStatus();
+    if (frame->header.kind == FrameKind::kAsk) {
+      Answer(member);
+      continue;
+    }
     if (member.name.empty()) {
       DTNN_RETURN_IF_ERROR(TakeHello(id, member, *frame));
       continue;
@@ -149,6 +154,28 @@ void Roster::End(Member& member, const std::string& why) {
   member.since = Clock::now();
 }
 
+// To one that builds its network with it, and then comes by another connection.
+void Roster::Answer(Member& member) {
+  member.channel.Send(FrameKind::kClasses, 0, 0, ToBytes(options_.classes));
+  member.ending = true;
+  member.since = Clock::now();
+}
+
+absl::StatusOr<std::string> Roster::FindOtherNames(const Hello& hello) const {
+  const Hash unknown{};
+  const auto differs = [&](const Hash& names) {
+    return hello.class_names != unknown && names != unknown && names != hello.class_names;
+  };
+  DTNN_ASSIGN_OR_RETURN(const Hash own, HashOfNames(options_.classes.names));
+  if (differs(own)) return "the aggregator";
+  for (const auto& [id, member] : members_) {
+    if (!member.name.empty() && member.name != hello.name && differs(member.class_names)) {
+      return StrCat("client ", member.name);
+    }
+  }
+  return "";
+}
+
 absl::Status Roster::TakeHello(int id, Member& member, const Frame& frame) {
   absl::StatusOr<Hello> hello = HelloFromBytes(frame.body);
   if (!hello.ok()) {
@@ -169,6 +196,13 @@ absl::Status Roster::TakeHello(int id, Member& member, const Frame& frame) {
                                 " numbers, the aggregator's ", options_.model.values));
     return absl::OkStatus();
   }
+  DTNN_ASSIGN_OR_RETURN(const std::string other, FindOtherNames(*hello));
+  if (!other.empty()) {
+    Refuse(member, StrCat("the classes of its data have other names, or another order, than those ",
+                          "of ", other, "; an aggregator that knows the names gives them to all"));
+    return absl::OkStatus();
+  }
+  member.class_names = hello->class_names;
   member.key = protector_.protection() == Protection::kNone ? KeyName{} : hello->key;
   if (state_.from.encrypted && member.key != state_.key) {
     Refuse(member, "it has another key than this federation's clients");

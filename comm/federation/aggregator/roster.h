@@ -15,6 +15,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "comm/crypto/hash.h"
 #include "comm/crypto/job_secret.h"
 #include "comm/federation/aggregator/aggregator_options.h"
 #include "comm/federation/aggregator/attempt.h"
@@ -38,6 +40,7 @@ struct Member {
   std::string name;  // empty before its hello
   int64_t samples = 0;
   KeyName key{};
+  Hash class_names{};                // of its data; zeros: not known
   std::shared_ptr<Attempt> attempt;  // that it was asked in and has not answered
   // The last one that it has answered: what still comes for it is none of the other's.
   std::shared_ptr<Attempt> past;
@@ -80,6 +83,9 @@ class Roster {
   void Hear(int id);
   absl::Status TakeFrames(int id, Member& member);
   absl::Status TakeHello(int id, Member& member, const Frame& frame);
+  void Answer(Member& member);
+  // The end whose classes have other names than those of this client, for a message; empty: none.
+  absl::StatusOr<std::string> FindOtherNames(const Hello& hello) const;
   void Remove(int id, const std::string& why);
   void Refuse(Member& member, const std::string& why);
   void End(Member& member, const std::string& why);

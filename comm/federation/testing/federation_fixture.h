@@ -236,7 +236,6 @@ class RawClient {
     return std::nullopt;
   }
 
- private:
   std::optional<Frame> Next() {
     if (held_) return std::exchange(held_, std::nullopt);
     while (true) {
@@ -253,6 +252,7 @@ class RawClient {
     }
   }
 
+ private:
   std::optional<Frame> held_;
   Stream* stream_ = nullptr;  // of the channel
   std::unique_ptr<Channel> channel_;

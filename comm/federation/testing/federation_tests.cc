@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "comm/federation/ask_classes.h"
 #include "comm/federation/testing/federation_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -163,6 +164,79 @@ TEST_F(FederationTest, EachRoundIsAccountedForWithItsOwnShareOfTheClients) {
   EXPECT_NEAR(records_[1].epsilons->aggregator, 7.08786, 1e-4);
   EXPECT_NEAR(records_[2].epsilons->model, 5.32534, 1e-4);
   EXPECT_NEAR(records_[2].epsilons->aggregator, 9.00996, 1e-4);
+}
+
+// Before it can build the network, so without a hello; whether or not the names are known.
+TEST_F(FederationTest, AClientIsToldTheClassesBeforeItComes) {
+  options_.rounds = 1;
+  options_.min_clients = 1;
+  options_.classes = {.outputs = 3, .names = {"blue", "gr\xc3\xbcn", "red"}};
+  const CallOptions call = {.place = place_, .timeout = std::chrono::seconds(60)};
+  threads_.emplace_back([&] {
+    for (int i = 0; i < 3; ++i) {
+      const Classes classes = Must(AskClasses(call, Job()));
+      EXPECT_EQ(classes.outputs, 3u);
+      EXPECT_EQ(classes.names, options_.classes.names);
+    }
+    Note("all asked");
+  });
+  Start(0, nullptr, "all asked");
+  ASSERT_EQ(Run(), absl::OkStatus()) << said();
+  JoinAll();
+  EXPECT_EQ(said().find("refused"), std::string::npos) << said();
+}
+
+TEST_F(FederationTest, AQuestionForTheClassesGivesUp) {
+  CallOptions call = {.place = place_, .timeout = std::chrono::seconds(60)};
+  if (listener_ >= 0) close(listener_);
+  call.interrupted = [] { return true; };
+  EXPECT_TRUE(absl::IsCancelled(AskClasses(call, Job()).status()));
+  if (place_.datagrams) return;  // these carriers take longer to know that nobody is there
+  call.interrupted = nullptr;
+  call.timeout = milliseconds(1);
+  EXPECT_TRUE(absl::IsUnavailable(AskClasses(call, Job()).status()));
+}
+
+// By number they would learn each other's classes: output 0 is "a" for one and "b" for the other.
+class ClassNamesTest : public FederationTest, public ::testing::WithParamInterface<bool> {};
+INSTANTIATE_TEST_SUITE_P(All, ClassNamesTest, ::testing::Bool());
+
+TEST_P(ClassNamesTest, OtherNamesAreRefused) {
+  options_.rounds = 1;
+  options_.min_clients = 1;
+  options_.classes.outputs = 2;
+  const bool aggregator_knows = GetParam();
+  if (aggregator_knows) options_.classes.names = {"a", "b"};
+  std::atomic<bool> tried = false;
+  threads_.emplace_back([&] {
+    const auto answer = [&](const std::string& name, const std::vector<std::string>& names) {
+      Hello hello = GoodHello(name);
+      hello.class_names = Must(HashOfNames(names));
+      RawClient raw(place_);
+      raw.SendHello(hello);
+      const std::optional<Frame> frame = raw.Next();
+      if (!frame || frame->header.kind != FrameKind::kRefusal) return std::string("welcome");
+      return TextFromBytes(frame->body);
+    };
+    AwaitSaid("client-0 trains");
+    EXPECT_THAT(answer("client-1", {"b", "a"}),
+                HasSubstr(std::string("other names, or another order, than those of ") +
+                          (aggregator_knows ? "the aggregator;" : "client client-0;")));
+    EXPECT_EQ(answer("client-2", {"a", "b"}), "welcome");
+    EXPECT_EQ(answer("client-3", {}), "welcome") << "it has numbers only";
+    tried = true;
+  });
+  threads_.emplace_back([&] {
+    ClientOptions of_client = OptionsOf(0);
+    of_client.class_names = {"a", "b"};
+    const auto self = Must(FederationClient::Create(of_client, Job()));
+    const RoundTask task = Must(self->Next());
+    Note("client-0 trains");
+    while (!tried) std::this_thread::sleep_for(milliseconds(1));
+    EXPECT_TRUE(self->Submit(Trained(task.parameters, 0), {.samples = 1, .seconds = 1}).ok());
+    EXPECT_TRUE(Must(self->Next()).over);
+  });
+  ASSERT_EQ(Run(), absl::OkStatus()) << said();
 }
 
 // The aggregator may have read the updates of the first attempt before client 1 died in it.

@@ -1,0 +1,20 @@
+// What a client asks before it builds its network: which classes the aggregator's has. A client
+// whose own data lack some of them could not build the same one.
+
+#ifndef DTNN_COMM_FEDERATION_ASK_CLASSES_H_
+#define DTNN_COMM_FEDERATION_ASK_CLASSES_H_
+
+#include "absl/status/statusor.h"
+#include "comm/crypto/job_secret.h"
+#include "comm/federation/call.h"
+#include "comm/federation/messages.h"
+
+namespace dtnn::federation {
+
+// Over a connection of its own, which then ends. Unavailable where the aggregator is not to be
+// reached, FailedPrecondition where it has another version, Cancelled where this was interrupted.
+absl::StatusOr<Classes> AskClasses(const CallOptions& options, const JobSecret& secret);
+
+}  // namespace dtnn::federation
+
+#endif  // DTNN_COMM_FEDERATION_ASK_CLASSES_H_

@@ -1,0 +1,40 @@
+// How a client gets through to its aggregator, which may be away for a while.
+
+#ifndef DTNN_COMM_FEDERATION_CALL_H_
+#define DTNN_COMM_FEDERATION_CALL_H_
+
+#include <chrono>
+#include <functional>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "comm/crypto/job_secret.h"
+#include "comm/exchange/mesh.h"
+#include "comm/federation/meeting.h"
+
+namespace dtnn::federation {
+
+// For an answer on one connection.
+inline constexpr std::chrono::seconds kAnswerTime(10);
+
+struct CallOptions {
+  MeetingPlace place;
+  std::chrono::milliseconds timeout{};  // so long it calls again
+  std::function<void(std::string_view line)> warn = {};
+  std::function<bool()> interrupted = {};
+
+  // Cancelled where it was interrupted.
+  absl::Status CheckInterrupt() const;
+};
+
+// Whether it is the connection that failed.
+bool IsOfConnection(const absl::Status& status);
+
+// `talk` with the aggregator over new connections, until it returns OK or an error that is not of
+// the connection, which is returned. Unavailable where the aggregator is not to be reached.
+absl::Status CallUntilDone(const CallOptions& options, const JobSecret& secret,
+                           const std::function<absl::Status(Link link)>& talk);
+
+}  // namespace dtnn::federation
+
+#endif  // DTNN_COMM_FEDERATION_CALL_H_
