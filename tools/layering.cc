@@ -96,6 +96,7 @@ constexpr Folder kRooms[] = {
     {"apps/make", 3},
     {"apps/tracing", 4},
     {"apps/federation", 4},
+    {"apps/model_file", 4},
     {"apps", 6},
 };
 constexpr int kUnnamedRoom = 5;

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "apps/aggregator/run.h"
+#include "apps/flags/option_table.h"
 #include "apps/flags/tool_flags.h"
 #include "apps/printing/name_lists.h"
 #include "apps/program/paths.h"
@@ -26,6 +27,7 @@ constexpr char kSummary[] =
 
 constexpr Range kRounds = {.low = 1, .high = 1e9}, kClients = {.low = 1, .high = 64};
 constexpr Range kShare = {.low = 0, .high = 1, .low_open = true};
+constexpr Range kClasses = {.low = 0, .high = 65536};
 constexpr Range kNumber = {.low = 0, .high = 1e38};
 constexpr Range kBelow1 = {.low = 0, .high = 1, .high_open = true};
 constexpr Range kSeconds = {.low = 0.5, .high = 1e9};
@@ -49,9 +51,31 @@ std::vector<OptionSpec> Flags(AggregatorFlags& flags) {
                    "tcp: connections of clients to the aggregator\n"
                    "grpc: the same, by gRPC\n"
                    "mqtt: a broker, of which the aggregator is one more client\n"},
-      LikeLauncher("model", &training.model),
+      LikeLauncher("model", &training.model,
+                   "network; if not given, as the file of --weights-and-bias-filename says; "
+                   "--model=list shows all"),
       LikeLauncher("dataset", &training.dataset,
-                   "data set whose shape the clients' samples have; if not given, the model's own"),
+                   "data set whose shape and classes the clients' samples have; if not given, the "
+                   "model's own"),
+      {.name = "input-shape",
+       .type = kInts,
+       .help = "size of the clients' samples, where --dataset does not say it",
+       .unit = "channels,height,width",
+       .range = kSideRange,
+       .field = &flags.input_shape},
+      {.name = "num-classes",
+       .type = kInt,
+       .help = "classes of the clients' data, or values per sample, where --dataset does not say "
+               "it; 0: not given",
+       .unit = "classes",
+       .range = kClasses,
+       .field = &flags.num_classes},
+      {.name = "class-names",
+       .type = kPath,
+       .help = "file with a class name per line, or the folder of --dataset=folder: clients match "
+               "their classes by name, and may lack some; if not given, as the file of "
+               "--weights-and-bias-filename says",
+       .field = &flags.class_names},
       LikeLauncher("loss-func", &training.loss_func),
       LikeLauncher("tensor-format", &training.tensor_format),
       LikeLauncher("freeze", &training.freeze),
@@ -148,8 +172,10 @@ std::vector<OptionSpec> Flags(AggregatorFlags& flags) {
 // What one flag means for another.
 absl::Status CheckFlags(const AggregatorFlags& flags) {
   const Options& training = flags.training;
-  if (training.model.empty()) {
-    return UsageError("--model: missing; name a network, such as --model=simplecnn8");
+  if (training.model.empty() && training.weights_and_bias_filename.empty()) {
+    return UsageError(
+        "--model: missing; name a network, such as --model=simplecnn8, or a saved model with "
+        "--weights-and-bias-filename=FILE");
   }
   if (Resumes(training) && training.checkpoint_dir.empty()) {
     return UsageError("--resume: needs --checkpoint-dir, the folder of the rounds");
@@ -184,7 +210,9 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   }
   if (PrintList(request.action, std::cout)) return absl::OkStatus();
   DTNN_RETURN_IF_ERROR(CheckFlags(flags));
-  DTNN_RETURN_IF_ERROR(CheckModelName(flags.training.model));
+  if (!flags.training.model.empty()) {
+    DTNN_RETURN_IF_ERROR(CheckModelName(flags.training.model));
+  }
   flags.training.given = request.given;
   return RunAggregator(flags, std::cout, std::cerr);
 }

@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -23,15 +25,19 @@
 #include "comm/job/exit_code.h"
 #include "comm/tcp/socket.h"
 #include "data/testing/idx_files.h"
+#include "data/testing/image_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "models/serving/saved_model.h"
 #include "tensor/files/access/private_file.h"
 #include "tensor/files/array_file.h"
+#include "tensor/files/npz.h"
 #include "tensor/must.h"
 
 namespace dtnn {
 namespace {
 
+using testing::FlatJpeg;
 using ::testing::HasSubstr;
 using testing::NewFolder;
 using testing::Outcome;
@@ -40,6 +46,36 @@ using testing::Process;
 constexpr char kAggregator[] = "apps/aggregator/aggregator";
 constexpr char kClient[] = "apps/benchmark";
 const std::string kKeyText = "the key that only clients have: 0123456789abcdef";
+
+// A folder of `classes`, whose images are of one colour each.
+void MakeFolder(const std::string& path, const std::vector<std::string>& classes) {
+  const std::string all = "abc";
+  for (const std::string split : {"train", "test"}) {
+    for (const std::string& name : classes) {
+      const std::string folder = path + "/" + split + "/" + name;
+      std::filesystem::create_directories(folder);
+      for (int i = 0; i < 12; ++i) {
+        std::array<uint8_t, 3> rgb = {uint8_t(5 * i), uint8_t(60 - 5 * i), 30};
+        const size_t number = all.find(name);
+        rgb[number == std::string::npos ? 0 : number] = 250;
+        const std::vector<uint8_t> bytes = FlatJpeg(16, 16, rgb);
+        std::ofstream(folder + "/" + std::to_string(i) + ".jpg", std::ios::binary)
+            .write(reinterpret_cast<const char*>(bytes.data()), std::streamsize(bytes.size()));
+      }
+    }
+  }
+}
+
+// Numbers of classes below `classes`, in a .npz file.
+void MakeArchive(const std::string& path, int64_t classes) {
+  const Tensor x = Must(Tensor::Zeros(DType::kFloat32, Shape{24, 3, 16, 16}));
+  const Tensor y = Must(Tensor::Zeros(DType::kInt32, Shape{24}));
+  for (int64_t i = 0; i < 24; ++i) {
+    y.data<int32_t>()[i] = int32_t(i % classes);
+    x.data<float>()[i * 3 * 256 + (i % classes) * 256] = 1;
+  }
+  Must(WriteNpz(path, {{"x_train", x}, {"y_train", y}, {"x_test", x}, {"y_test", y}}));
+}
 
 class FederationProgramsTest : public ::testing::Test {
  protected:
@@ -81,6 +117,27 @@ class FederationProgramsTest : public ::testing::Test {
         "--save-model=" + folder_ + "/client-" + std::to_string(k) + ".npz"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return std::make_unique<Process>(kClient, arguments);
+  }
+
+  // A client with a folder or an archive of its own.
+  std::unique_ptr<Process> OwnClient(const std::string& name, const std::string& dataset,
+                                     const std::string& path, const std::string& rate = "0.05") {
+    const std::vector<std::string> arguments = {
+        "--model=simplecnn8",      "--dataset=" + dataset,
+        "--dataset-path=" + path,  "--validation-split=0",
+        "--batch-size=8",          "--num-epochs=2",
+        "--learning-rate=" + rate, "--comm-timeout=60",
+        "--parallel=federated",    "--server=" + address_,
+        "--client-name=" + name,   "--save-model=" + folder_ + "/" + name + ".safetensors"};
+    return std::make_unique<Process>(kClient, arguments);
+  }
+  std::unique_ptr<Process> OwnAggregator(std::vector<std::string> more) {
+    more.insert(more.end(), {"--address=" + address_, "--deadline=120", "--comm-timeout=60"});
+    return std::make_unique<Process>(kAggregator, more);
+  }
+  std::vector<std::string> ClassesOf(const std::string& name) {
+    ArrayFileReader file = Must(ArrayFileReader::Open(folder_ + "/" + name));
+    return Must(ReadModel(file)).description.class_names;
   }
 
   // All parameters of a file, in its order.
@@ -358,6 +415,68 @@ TEST_F(FederationProgramsTest, TheAggregatorNeverHoldsTheClientsKey) {
   EXPECT_TRUE(Holds(aggregator->pid(), "simplecnn8"));
 }
 
+// No client has all of the classes, and by their own numbers b would be 1 for one and 0 for the
+// other.
+TEST_F(FederationProgramsTest, ClientsWithSomeOfTheClassesLearnAll) {
+  MakeFolder(folder_ + "/ab", {"a", "b"});
+  MakeFolder(folder_ + "/bc", {"b", "c"});
+  MakeFolder(folder_ + "/bx", {"b", "x"});
+  MakeFolder(folder_ + "/abc", {"a", "b", "c"});
+  std::ofstream(folder_ + "/names") << "a\nb\nc\n";
+  const std::vector<std::string> all = {"a", "b", "c"};
+  {
+    const auto aggregator =
+        OwnAggregator({"--model=simplecnn8", "--dataset=folder", "--input-shape=3,16,16",
+                       "--class-names=" + folder_ + "/names", "--min-clients=2", "--rounds=10"});
+    const Outcome other = OwnClient("bx", "folder", folder_ + "/bx")->Wait();
+    EXPECT_EQ(other.exit_code, kExitFailed);
+    EXPECT_THAT(other.text, HasSubstr("the classes 2 (\"b\", \"x\"), which do not fit 3 (\"a\", "
+                                      "\"b\", \"c\"), the aggregator's"));
+    const auto one = OwnClient("ab", "folder", folder_ + "/ab");
+    const auto two = OwnClient("bc", "folder", folder_ + "/bc");
+    const Outcome outcome = aggregator->Wait();
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+    EXPECT_THAT(outcome.text, HasSubstr("simplecnn8, samples of 16x16x3, 3 outputs, "));
+    for (const auto& client : {&one, &two}) {
+      const Outcome ended = (*client)->Wait();
+      EXPECT_EQ(ended.exit_code, 0) << ended.text;
+    }
+  }
+  EXPECT_EQ(ClassesOf("ab.safetensors"), all);
+  EXPECT_EQ(Parameters("ab.safetensors"), Parameters("bc.safetensors"));
+  // The model tells all three apart, and another federation begins with its file alone.
+  const std::string model = "--weights-and-bias-filename=" + folder_ + "/ab.safetensors";
+  const Outcome tested = Process(kClient, {"--evaluate-only", model, "--dataset=folder",
+                                           "--dataset-path=" + folder_ + "/abc"})
+                             .Wait();
+  EXPECT_THAT(tested.text, HasSubstr("acc: 100.00%")) << tested.text;
+  const auto aggregator = OwnAggregator({model, "--rounds=1", "--min-clients=1"});
+  const Outcome outcome = OwnClient("bc", "folder", folder_ + "/bc", "1e-9")->Wait();
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+  EXPECT_LT(Distance(Parameters("bc.safetensors"), Parameters("ab.safetensors")), 1e-5);
+  EXPECT_EQ(ClassesOf("bc.safetensors"), all);
+  EXPECT_EQ(aggregator->Wait().exit_code, 0);
+}
+
+TEST_F(FederationProgramsTest, ClassesThatAreCountedBecomeAsManyAsTheAggregators) {
+  MakeArchive(folder_ + "/two.npz", 2);
+  MakeArchive(folder_ + "/three.npz", 3);
+  MakeFolder(folder_ + "/ab", {"a", "b"});
+  const auto aggregator =
+      OwnAggregator({"--model=simplecnn8", "--dataset=archive", "--input-shape=3,16,16",
+                     "--num-classes=3", "--min-clients=2", "--rounds=2"});
+  const Outcome nameless = OwnClient("ab", "folder", folder_ + "/ab")->Wait();
+  EXPECT_EQ(nameless.exit_code, kExitFailed);
+  EXPECT_THAT(nameless.text, HasSubstr("start it with --class-names=FILE"));
+  const auto one = OwnClient("one", "archive", folder_ + "/two.npz");
+  const auto two = OwnClient("two", "archive", folder_ + "/three.npz");
+  const Outcome outcome = aggregator->Wait();
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+  EXPECT_EQ(one->Wait().exit_code, 0);
+  EXPECT_EQ(two->Wait().exit_code, 0);
+  EXPECT_EQ(Parameters("one.safetensors"), Parameters("two.safetensors"));
+}
+
 // Before it waits for clients, whose rounds would be lost.
 TEST_F(FederationProgramsTest, WhatCannotBeWrittenIsRefusedAtOnce) {
   const auto refused = [&](const std::string& option, const std::string& file,
@@ -393,6 +512,24 @@ TEST_F(FederationProgramsTest, WhatDoesNotFitIsAUsageError) {
               HasSubstr("--encryption=openfhe with "));
   EXPECT_THAT(usage(Aggregator({"--encryption=masked", "--min-clients=1"})->Wait()),
               HasSubstr("--min-clients=1: --encryption=masked needs 2 or more"));
+  for (const char* dataset : {"archive", "folder"}) {
+    const std::string own = std::string("--dataset=") + dataset;
+    EXPECT_THAT(usage(Aggregator({own})->Wait()),
+                HasSubstr(own + ": the files of clients decide its samples (--input-shape="
+                                "CHANNELS,HEIGHT,WIDTH) and classes (--num-classes=N or "
+                                "--class-names=FILE), which the aggregator does not see; "));
+    EXPECT_THAT(usage(Aggregator({own, "--num-classes=3"})->Wait()),
+                HasSubstr("decide its samples (--input-shape=CHANNELS,HEIGHT,WIDTH), which"));
+    EXPECT_THAT(usage(Aggregator({own, "--input-shape=3,9,9"})->Wait()),
+                HasSubstr("decide its classes (--num-classes=N or --class-names=FILE), which"));
+  }
+  EXPECT_THAT(usage(Aggregator({"--input-shape=3,9"})->Wait()),
+              HasSubstr("--input-shape=3,9: must be three whole numbers"));
+  std::ofstream(folder_ + "/names") << "a\nb\n";
+  EXPECT_THAT(usage(Aggregator({"--num-classes=3", "--class-names=" + folder_ + "/names"})->Wait()),
+              HasSubstr("/names names 2 classes"));
+  EXPECT_THAT(usage(Process(kAggregator, {"--rounds=1"}).Wait()),
+              HasSubstr("--model: missing; name a network"));
   EXPECT_THAT(usage(Aggregator({"--report=run.pdf"})->Wait()), HasSubstr("--report=run.pdf: "));
   EXPECT_THAT(usage(Aggregator({"--address=nowhere"})->Wait()), HasSubstr("--address: "));
   EXPECT_THAT(usage(Client(1, {"--client-name=a b"})->Wait()), HasSubstr("--client-name: "));

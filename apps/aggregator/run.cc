@@ -8,13 +8,11 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "apps/aggregator/network.h"
 #include "apps/aggregator/round_files.h"
 #include "apps/aggregator/round_page.h"
 #include "apps/aggregator/round_state.h"
 #include "apps/federation/federation_options.h"
-#include "apps/make/make_dataset.h"
-#include "apps/make/make_model.h"
-#include "apps/make/make_training.h"
 #include "comm/federation/aggregator/aggregator.h"
 #include "comm/federation/aggregator/strategy.h"
 #include "comm/job/exit_code.h"
@@ -23,6 +21,7 @@
 #include "models/parameters/weights.h"
 #include "models/report/run_report.h"
 #include "tensor/errors.h"
+#include "tensor/format.h"
 #include "tensor/text/counted.h"
 
 namespace dtnn {
@@ -94,7 +93,10 @@ class Run {
     RoundPage page(options.report, PageFacts(model), better_, flags_.rounds,
                    [this](std::string_view line) { Warn(line); });
     DTNN_RETURN_IF_ERROR(page.Check());
-    out_ << "**** " << graph_->name() << ", " << Counted(int64_t(model.values), "number") << ", "
+    out_ << "**** " << graph_->name() << ", samples of "
+         << ToString(ExtentsOf(graph_->input_shape(), graph_->format())) << ", "
+         << Counted(int64_t{classes_.outputs}, "output") << ", "
+         << Counted(int64_t(model.values), "number") << ", "
          << Counted(flags_.rounds - state.rounds_done, "round") << " to do; waits for clients at "
          << meeting.place.address.ToString() << "\n"
          << std::flush;
@@ -131,15 +133,15 @@ class Run {
 
   absl::Status MakeNetwork() {
     const Options& options = flags_.training;
-    DTNN_ASSIGN_OR_RETURN(const MetricSet metric_set, MakeMetricSet(options));
-    for (const std::string& name : metric_set.Names()) {
-      const std::optional<Better> better = metric_set.FindBetter(name);
+    DTNN_ASSIGN_OR_RETURN(AveragedNetwork network, MakeAveragedNetwork(flags_));
+    for (const std::string& name : network.metric_set.Names()) {
+      const std::optional<Better> better = network.metric_set.FindBetter(name);
       if (!better) continue;
       better_.emplace_back(name, *better);
       better_.emplace_back("val_" + name, *better);
     }
-    DTNN_ASSIGN_OR_RETURN(Graph graph, MakeModel(options, KnownSize(options), *metric_set.loss));
-    graph_.emplace(std::move(graph));
+    graph_.emplace(std::move(network.graph));
+    classes_ = std::move(network.classes);
     DTNN_ASSIGN_OR_RETURN(context_, DeviceContext::Create(Device::Cpu()));
     DTNN_ASSIGN_OR_RETURN(store_, ParameterStore::Create(*graph_, *context_, DType::kFloat32,
                                                          uint64_t(options.random_seed)));
@@ -167,6 +169,7 @@ class Run {
     const Options& options = flags_.training;
     return {.place = std::move(meeting.place),
             .model = model,
+            .classes = classes_,
             .protection = ProtectionOf(options),
             .strategy = {.strategy = *federation::ParseStrategy(flags_.strategy),
                          .proximal = flags_.proximal_mu,
@@ -204,9 +207,10 @@ class Run {
     return absl::OkStatus();
   }
 
-  const AggregatorFlags& flags_;
+  AggregatorFlags flags_;  // with what follows from a saved model
   std::ostream &out_, &err_;
   std::optional<Graph> graph_;
+  federation::Classes classes_;
   std::unique_ptr<DeviceContext> context_;
   std::unique_ptr<ParameterStore> store_;
   std::optional<JobSecret> secret_;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "apps/flags/options.h"
@@ -15,6 +16,10 @@ namespace dtnn {
 
 struct AggregatorFlags {
   Options training;  // network, encryption, files, time-out: those that the launcher has too
+  // Of the network's samples and outputs; empty or 0: as the data set or the network says.
+  std::vector<int64_t> input_shape = {};  // channels, height, width
+  int64_t num_classes = 0;
+  std::string class_names = {};  // a file of a name per line, or the folder of a data set
   std::string address = "127.0.0.1:61643";
   int64_t rounds = 10;
   int64_t min_clients = 2;

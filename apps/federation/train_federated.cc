@@ -56,6 +56,7 @@ class Training {
              .name = t_.place.name,
              .model = model,
              .samples = t_.loaders.training->samples(),
+             .class_names = {t_.class_names.begin(), t_.class_names.end()},
              .protection = ProtectionOf(t_.options),
              .key = t_.place.key,
              .plain_metrics = t_.options.plain_metrics,

@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -36,6 +37,7 @@ struct FederatedTraining {
   Loaders& loaders;
   const LastMetrics& metrics;  // one of the callbacks
   std::span<Callback* const> callbacks;
+  std::span<const std::string> class_names;          // of the outputs; empty: not known
   std::function<void(std::string_view)> tell, warn;  // the second of a line
 };
 

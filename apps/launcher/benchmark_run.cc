@@ -19,7 +19,6 @@
 #include "apps/launcher/generation.h"
 #include "apps/launcher/initial_weights.h"
 #include "apps/launcher/kept_models.h"
-#include "apps/launcher/model_file.h"
 #include "apps/launcher/prepared_run.h"
 #include "apps/launcher/run_voice.h"
 #include "apps/launcher/verbose.h"
@@ -27,6 +26,7 @@
 #include "apps/make/make_trainer_options.h"
 #include "apps/make/rank_options.h"
 #include "apps/make/run_choices.h"
+#include "apps/model_file/model_file.h"
 #include "apps/printing/memory_table.h"
 #include "apps/printing/performance_counter.h"
 #include "apps/printing/progress.h"
@@ -549,6 +549,7 @@ class BenchmarkRun {
                         .loaders = run_.loaders,
                         .metrics = last_metrics_,
                         .callbacks = callbacks,
+                        .class_names = *run_.metric_set.class_names,
                         .tell = [this](std::string_view text) { voice_.Tell(text); },
                         .warn = [this](std::string_view line) { voice_.Warn(line); }});
     const int signal = interrupt.signal();

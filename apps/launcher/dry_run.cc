@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "apps/launcher/model_file.h"
 #include "apps/launcher/run_memory.h"
 #include "apps/make/make_dataset.h"
 #include "apps/make/make_encryption.h"
 #include "apps/make/make_model.h"
 #include "apps/make/make_trainer_options.h"
 #include "apps/make/make_training.h"
+#include "apps/model_file/model_file.h"
 #include "apps/printing/memory_table.h"
 #include "comm/gradients/gradient_reducer.h"
 #include "kernels/context.h"

@@ -1,12 +1,13 @@
 #include "apps/launcher/prepared_run.h"
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "apps/launcher/model_file.h"
+#include "apps/federation/fit_classes.h"
 #include "apps/launcher/run_memory.h"
 #include "apps/launcher/tune_run.h"
 #include "apps/launcher/verbose.h"
@@ -21,13 +22,16 @@
 #include "apps/make/make_training.h"
 #include "apps/make/rank_options.h"
 #include "apps/make/standardization.h"
+#include "apps/model_file/model_file.h"
 #include "apps/printing/parameter_list.h"
 #include "apps/tracing/run_board.h"
 #include "apps/tracing/run_page.h"
 #include "apps/tracing/run_trace.h"
 #include "comm/elastic/elastic_range.h"
+#include "comm/federation/ask_classes.h"
 #include "comm/gather_values.h"
 #include "comm/job/exit_code.h"
+#include "comm/job/interrupt.h"
 #include "comm/job/ranks.h"
 #include "data/datasets/more_classes.h"
 #include "data/preprocessing.h"
@@ -155,9 +159,24 @@ absl::Status LoadData(PreparedRun& run, RunVoice& voice) {
   return absl::OkStatus();
 }
 
+// A client of a federation: its own data may lack classes that the network has.
+absl::Status FollowAggregator(PreparedRun& run, RunVoice& voice) {
+  DTNN_ASSIGN_OR_RETURN(
+      const federation::Classes classes,
+      federation::AskClasses(
+          {.place = run.client->meeting.place,
+           .timeout = std::chrono::milliseconds(int64_t(1000 * run.options.comm_timeout)),
+           .warn = [&voice](std::string_view line) { voice.Warn(line); },
+           .interrupted = [] { return Interrupt::Last() != 0; }},
+          run.client->meeting.secret));
+  DTNN_ASSIGN_OR_RETURN(run.dataset, FitClasses(run.dataset, classes));
+  return absl::OkStatus();
+}
+
 // Ranks that share files must have found the same data, and name what they write alike; those
 // with data of their own must have found the same classes.
-absl::Status CompareWithRankZero(PreparedRun& run) {
+absl::Status CompareWithOthers(PreparedRun& run, RunVoice& voice) {
+  if (run.client) return FollowAggregator(run, voice);
   if (run.communicator == nullptr) return absl::OkStatus();
   if (!run.options.shared_storage) {
     DTNN_ASSIGN_OR_RETURN(run.dataset, AgreeOnClasses(*run.communicator, run.dataset));
@@ -332,7 +351,7 @@ bool PreparedRun::WritesCheckpoints() const { return rank == 0 || OwnCheckpoints
 
 absl::Status PreparedRun::Prepare(RunVoice& voice) {
   DTNN_RETURN_IF_ERROR(Agree(communicator, LoadData(*this, voice)));
-  DTNN_RETURN_IF_ERROR(Agree(communicator, CompareWithRankZero(*this)));
+  DTNN_RETURN_IF_ERROR(Agree(communicator, CompareWithOthers(*this, voice)));
   DTNN_RETURN_IF_ERROR(Agree(communicator, MakeNetwork(*this, voice)));
   DTNN_RETURN_IF_ERROR(Agree(communicator, WeighClasses(*this, voice)));
   DTNN_RETURN_IF_ERROR(Agree(communicator, PrepareLoaders(*this, voice)));

@@ -1,8 +1,8 @@
 // The description of a run's model in the files that it writes, and what a run takes from a model
 // file that it starts from (models/serving/saved_model.h).
 
-#ifndef DTNN_APPS_LAUNCHER_MODEL_FILE_H_
-#define DTNN_APPS_LAUNCHER_MODEL_FILE_H_
+#ifndef DTNN_APPS_MODEL_FILE_MODEL_FILE_H_
+#define DTNN_APPS_MODEL_FILE_MODEL_FILE_H_
 
 #include <optional>
 #include <string>
@@ -44,4 +44,4 @@ std::optional<Normalization> NormalizationFor(const SavedModel& model, const Opt
 
 }  // namespace dtnn
 
-#endif  // DTNN_APPS_LAUNCHER_MODEL_FILE_H_
+#endif  // DTNN_APPS_MODEL_FILE_MODEL_FILE_H_

@@ -1,4 +1,4 @@
-#include "apps/launcher/model_file.h"
+#include "apps/model_file/model_file.h"
 
 #include <memory>
 #include <string>

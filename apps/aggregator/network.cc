@@ -1,0 +1,121 @@
+#include "apps/aggregator/network.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_join.h"
+#include "apps/make/make_dataset.h"
+#include "apps/make/make_model.h"
+#include "apps/make/make_training.h"
+#include "apps/model_file/model_file.h"
+#include "apps/program/image_paths.h"
+#include "comm/job/exit_code.h"
+#include "tensor/errors.h"
+#include "tensor/format.h"
+#include "tensor/text/counted.h"
+
+namespace dtnn {
+namespace {
+
+// What the options say of the classes.
+struct GivenClasses {
+  int64_t count = 0;  // 0: they do not say
+  std::vector<std::string> names = {};
+};
+
+absl::StatusOr<GivenClasses> ReadGivenClasses(const AggregatorFlags& flags) {
+  GivenClasses given = {.count = flags.num_classes};
+  if (flags.class_names.empty()) return given;
+  DTNN_ASSIGN_OR_RETURN(given.names, OfFlag(ReadClassNames(flags.class_names), "--class-names"));
+  const auto named = int64_t(given.names.size());
+  if (given.count > 0 && given.count != named) {
+    return UsageError("--num-classes=", given.count, ": --class-names=", flags.class_names,
+                      " names ", Counted(named, "class", "classes"));
+  }
+  given.count = named;
+  return given;
+}
+
+// The network of a saved model. Options may only agree with it.
+absl::StatusOr<Graph> NetworkOfFile(const SavedModel& model, const AggregatorFlags& flags,
+                                    const GivenClasses& given) {
+  const Options& options = flags.training;
+  std::optional<DatasetSize> data = KnownSize(options, SampleOf(model));
+  if (data && data->outputs == 0) data.reset();
+  DTNN_ASSIGN_OR_RETURN(Graph graph, NetworkFor(model, options, data));
+  const std::string& file = options.weights_and_bias_filename;
+  const ImageExtents sample = ExtentsOf(graph.input_shape(), graph.format());
+  const std::vector<int64_t> shape = {sample.channels, sample.height, sample.width};
+  if (!flags.input_shape.empty() && flags.input_shape != shape) {
+    return UsageError("--input-shape=", absl::StrJoin(flags.input_shape, ","), ": the network in ",
+                      file, " takes samples of ", absl::StrJoin(shape, ","));
+  }
+  const int64_t outputs = graph.output_shape().NumElements();
+  if (given.count > 0 && given.count != outputs) {
+    return UsageError(flags.class_names.empty() ? "--num-classes=" : "--class-names: ", given.count,
+                      flags.class_names.empty() ? "" : " names", ": the network in ", file, " has ",
+                      Counted(outputs, "output"));
+  }
+  const std::vector<std::string>& names = model.description.class_names;
+  if (!given.names.empty() && !names.empty() && given.names != names) {
+    return UsageError("--class-names=", flags.class_names, ": ", file,
+                      " has other names, or another order; leave --class-names away");
+  }
+  return FreezeLayers(options, std::move(graph));
+}
+
+// --model, for samples and classes as the options say.
+absl::StatusOr<Graph> NetworkOfOptions(const AggregatorFlags& flags, const GivenClasses& given,
+                                       const Loss& loss) {
+  const Options& options = flags.training;
+  const std::optional<DatasetSize> data = KnownSize(options);
+  ModelOptions model = {.format = FormatOf(options), .final_activation = loss.final_activation()};
+  if (data) model.sample = data->sample;
+  if (data && data->outputs > 0) model.classes = data->outputs;
+  if (const std::vector<int64_t>& shape = flags.input_shape; !shape.empty()) {
+    model.sample = {.height = shape[1], .width = shape[2], .channels = shape[0]};
+  }
+  if (given.count > 0) model.classes = given.count;
+  if (!options.dataset.empty() && !(model.sample && model.classes)) {
+    return UsageError(
+        "--dataset=", options.dataset, ": the files of clients decide its ",
+        model.sample ? "" : "samples (--input-shape=CHANNELS,HEIGHT,WIDTH)",
+        model.sample || model.classes ? "" : " and ",
+        model.classes ? "" : "classes (--num-classes=N or --class-names=FILE)",
+        ", which the aggregator does not see; give those options, or a saved model by "
+        "--weights-and-bias-filename without --model");
+  }
+  return MakeModel(options, model);
+}
+
+}  // namespace
+
+absl::StatusOr<AveragedNetwork> MakeAveragedNetwork(AggregatorFlags& flags) {
+  Options& options = flags.training;
+  if (!flags.input_shape.empty() && flags.input_shape.size() != 3) {
+    return UsageError("--input-shape=", absl::StrJoin(flags.input_shape, ","),
+                      ": must be three whole numbers: channels,height,width");
+  }
+  DTNN_ASSIGN_OR_RETURN(GivenClasses given, ReadGivenClasses(flags));
+  std::optional<SavedModel> saved;
+  if (options.model.empty()) {
+    DTNN_ASSIGN_OR_RETURN(saved, ReadModelToRun(options.weights_and_bias_filename));
+    DTNN_RETURN_IF_ERROR(FollowModel(*saved, options));
+  }
+  AveragedNetwork network;
+  DTNN_ASSIGN_OR_RETURN(network.metric_set, MakeMetricSet(options));
+  DTNN_ASSIGN_OR_RETURN(network.graph,
+                        saved ? NetworkOfFile(*saved, flags, given)
+                              : NetworkOfOptions(flags, given, *network.metric_set.loss));
+  if (saved && given.names.empty()) given.names = saved->description.class_names;
+  network.classes = {.outputs = uint32_t(network.graph.output_shape().NumElements()),
+                     .names = std::move(given.names)};
+  const absl::Status good = federation::CheckClasses(network.classes);
+  if (!good.ok()) return UsageError("--num-classes, --class-names: ", good.message());
+  return network;
+}
+
+}  // namespace dtnn

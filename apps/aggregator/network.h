@@ -1,0 +1,28 @@
+// The network that an aggregator averages. It has no data, so that options say which samples and
+// classes there are, or the file of a saved model.
+
+#ifndef DTNN_APPS_AGGREGATOR_NETWORK_H_
+#define DTNN_APPS_AGGREGATOR_NETWORK_H_
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "apps/aggregator/run.h"
+#include "comm/federation/messages.h"
+#include "models/graph/graph.h"
+#include "models/training/metric_averages.h"
+
+namespace dtnn {
+
+struct AveragedNetwork {
+  Graph graph;
+  federation::Classes classes;  // of its outputs
+  MetricSet metric_set;
+};
+
+// Options that a saved model decides, and that were not given, are set in `flags`. Usage errors for
+// options that contradict each other or the file, and where the form of the clients' data is open.
+absl::StatusOr<AveragedNetwork> MakeAveragedNetwork(AggregatorFlags& flags);
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_AGGREGATOR_NETWORK_H_
