@@ -146,7 +146,7 @@ TEST(BenchmarkResumeTest, ARunThatEarlyStoppingEndsSavesTheEpochItRestores) {
   EXPECT_THAT(first, AllOf(HasSubstr(" epochs: 1\\n"), HasSubstr(" run_epochs: 4\\n")));
   // Where nothing is left to train, the file is the same.
   ASSERT_EQ(Launch(std::string(kFirstIsBest) +
-                   "--num-epochs=9 --early-stopping-patience=3 --resume "
+                   "--evaluate --num-epochs=9 --early-stopping-patience=3 --resume "
                    "--save-model=" +
                    model + " --checkpoint-dir=" + folder + "/c")
                 .exit_code,
