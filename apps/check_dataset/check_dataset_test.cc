@@ -150,8 +150,11 @@ TEST(CheckDatasetTest, EveryBadSampleIsNamed) {
   }
   EXPECT_TRUE(Check("folder", root).status.ok());
   const Outcome outcome = Check("folder", root, true);
-  EXPECT_THAT(outcome.text, HasSubstr("/train/a/103.jpg: is neither a JPEG nor a PNG"));
-  EXPECT_THAT(outcome.text, HasSubstr("  and 5 more\n"));
+  for (int i = 3; i < 28; ++i) {
+    EXPECT_THAT(outcome.text,
+                HasSubstr(StrCat("/train/a/", 100 + i,
+                                 ".jpg: is neither a JPEG nor a PNG image: it starts with 01\n")));
+  }
   EXPECT_THAT(outcome.text, HasSubstr("folder: 25 samples cannot be read"));
 }
 

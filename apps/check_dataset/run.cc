@@ -1,10 +1,10 @@
 #include "apps/check_dataset/run.h"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -22,6 +22,7 @@
 #include "data/dataset.h"
 #include "data/datasets/folder.h"
 #include "tensor/errors.h"
+#include "tensor/named_argument.h"
 #include "tensor/text/counted.h"
 #include "tensor/text/nearest.h"
 #include "tensor/threads/parallel_for.h"
@@ -81,18 +82,21 @@ int64_t PrintFiles(const FilesReport& report, std::ostream& out) {
   return wrong;
 }
 
-// The number of samples that cannot be read; prints the first of them in the data set's order,
-// whichever thread finds them first.
+// Without the advice to those who train with it.
+std::string_view WhatIsWrong(const absl::Status& status) {
+  const std::string_view message(status.message().data(), status.message().size());
+  const std::optional<NamedArgument> advice = FindNamedArgument(status);
+  return advice ? message.substr(0, message.rfind("; ", advice->place)) : message;
+}
+
+// The number of samples that cannot be read; prints them in the data set's order, whichever thread
+// finds them first.
 int64_t ReadAll(const Dataset& dataset, Split split, std::ostream& out) {
-  constexpr int64_t kShown = 20;
   std::mutex mutex;
-  int64_t bad = 0;
-  std::map<int64_t, std::string> first;
+  std::map<int64_t, std::string> bad;
   const auto report = [&](int64_t sample, const absl::Status& status) {
     std::lock_guard<std::mutex> lock(mutex);
-    ++bad;
-    first.emplace(sample, status.message());
-    if (int64_t(first.size()) > kShown) first.erase(std::prev(first.end()));
+    bad.emplace(sample, WhatIsWrong(status));
   };
   const auto read = [&](int64_t begin, int64_t end) -> absl::Status {
     const Shape sample = SampleShape(dataset.sample(), TensorFormat::kNHWC);
@@ -111,9 +115,8 @@ int64_t ReadAll(const Dataset& dataset, Split split, std::ostream& out) {
   ParallelFor(0, dataset.size(split), 1, [&](int64_t begin, int64_t end) {
     if (const absl::Status status = read(begin, end); !status.ok()) report(begin, status);
   });
-  for (const auto& [sample, message] : first) out << "  " << OneLine(message) << "\n";
-  if (bad > kShown) out << "  and " << bad - kShown << " more\n";
-  return bad;
+  for (const auto& [sample, message] : bad) out << "  " << OneLine(message) << "\n";
+  return int64_t(bad.size());
 }
 
 std::string Describe(const Opened& opened) {

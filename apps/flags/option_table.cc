@@ -205,6 +205,10 @@ constexpr OptionSpec kTable[] = {
         "folder or archive of the test split, if it is not that of --dataset-path")
         .Example("/data/test")
         .Needs("!dataset=synthetic"),
+    Now("skip-damaged-images", kDataset, kBool, &O::skip_damaged_images,
+        "leave out images that are damaged, instead of ending the run at the first of them; the "
+        "start then takes as long as reading and decoding all images once")
+        .Needs("dataset=folder,chestxray,imagenet"),
     Now("archive-format", kDataset, kWord, &O::archive_format,
         "order of the image axes in --dataset=archive", "auto,NCHW,NHWC")
         .Means(meanings::kArchiveFormat)

@@ -85,7 +85,7 @@ constexpr std::string_view kNewerDefaults =
     "energy=False gpu-device=cuda math-mode=fp32 enable-cuda-graphs=True cudnn-plans=None "
     "server=127.0.0.1:61643 "
     "client-name=None "
-    "dataset-part=None "
+    "dataset-part=None skip-damaged-images=False "
     "encryption-key-file=None dp-clip=0 dp-noise=0 dp-delta=1e-05 gradient-compression=none "
     "elastic=None ";
 

@@ -67,6 +67,7 @@ struct Options {
   std::string dataset_path;  // see TrainPath and TestPath
   std::string dataset_train_path;
   std::string dataset_test_path;
+  bool skip_damaged_images = false;
   std::string archive_format = "auto";  // of an archive's images: or NCHW or NHWC
   std::string dataset_lang = "en";
   std::string dataset_lang2 = "de";

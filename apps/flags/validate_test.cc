@@ -147,6 +147,7 @@ TEST(ValidateTest, OptionsOfTrainingAreWarnedOfWhereARunOnlyTests) {
                                              "dataset-path",
                                              "dataset-train-path",
                                              "dataset-test-path",
+                                             "skip-damaged-images",
                                              "archive-format",
                                              "dataset-lang",
                                              "dataset-lang2",

@@ -32,6 +32,7 @@ OpenDatasetOptions OpenOptions(const Options& options, const std::optional<Image
       .test = ReadsTest(options),
       .geometry = {.crop = options.transform_crop ? options.transform_crop_perc : 1,
                    .resize = options.transform_resize ? options.transform_resize_size : 0},
+      .skip_damaged_images = options.skip_damaged_images,
       .imagenet_whole = TakesWholeImages(options, network),
       .archive_format = ParseTensorFormat(options.archive_format),  // nullopt for auto
       .synthetic = {.train_samples = options.synthetic_train_samples,

@@ -18,6 +18,7 @@ constexpr ArgumentFlag kArgumentFlags[] = {
     {"LoadWeights", "--weights-and-bias-filename"},
     {"LoaderOptions::steps_per_epoch", "--steps-per-epoch"},
     {"NpzOptions::format", "--archive-format"},
+    {"OpenDatasetOptions::skip_damaged_images", "--skip-damaged-images"},
 };
 
 }  // namespace

@@ -209,7 +209,7 @@ class ChestXray : public ImageDataset {
     if (!options.test.empty()) {
       DTNN_ASSIGN_OR_RETURN(test_, OpenPart(options.test, "test_list.txt"));
     }
-    return Init();
+    return Init(options.skip_damaged);
   }
 
   std::string_view name() const override { return "chestxray"; }
@@ -218,9 +218,9 @@ class ChestXray : public ImageDataset {
   std::vector<std::string> class_names() const override {
     return {kFindings.begin(), kFindings.end()};
   }
-  int64_t size(Split split) const override { return int64_t(samples(split).places.size()); }
 
  protected:
+  int64_t listed(Split split) const override { return int64_t(samples(split).places.size()); }
   absl::Status ReadEncoded(Split split, int64_t index, std::vector<uint8_t>& bytes) const override {
     return samples(split).images.files.Read(samples(split).places[size_t(index)], bytes);
   }

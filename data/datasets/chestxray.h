@@ -30,6 +30,7 @@ struct ChestXrayOptions {
   // P of each split, usually the same. A split with an empty name is not read.
   std::string train = {}, test = {};
   Geometry geometry = {};
+  bool skip_damaged = false;  // image_dataset.h
 };
 
 // NotFound lists what is missing: the table, a list, images of the list. InvalidArgument names the

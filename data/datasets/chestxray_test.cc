@@ -124,6 +124,19 @@ TEST(ChestXrayTest, PlainArchivesAreReadInPlace) {
   ExpectSamples(*OpenChestXray({.train = root}).value());
 }
 
+TEST(ChestXrayTest, DamagedImagesAreLeftOutWithTheirFindings) {
+  const std::string root = Root();
+  WriteText(root, "train_val_list.txt", "4.png\n1.png\n3.png\n2.png");
+  Bytes cut = Picture(4);
+  cut.resize(cut.size() / 2);
+  WriteFile(root + "/images", "4.png", cut);
+  EXPECT_FALSE(OpenChestXray({.train = root}).ok());
+  const auto dataset = OpenChestXray({.train = root, .skip_damaged = true}).value();
+  EXPECT_EQ(dataset->size(Split::kTrain), 3);
+  ExpectSamples(*dataset);
+  EXPECT_EQ(dataset->warnings().size(), 1u);
+}
+
 TEST(ChestXrayTest, PackedArchivesAreToBeUnpacked) {
   const std::string root = Root(false);
   WriteFile(root, "images_01.tar.gz",

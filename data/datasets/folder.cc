@@ -52,16 +52,17 @@ class Folder : public ImageDataset {
   std::string_view name() const override { return "folder"; }
   int64_t outputs() const override { return int64_t(classes_.size()); }
   std::vector<std::string> class_names() const override { return classes_; }
-  int64_t size(Split split) const override { return samples(split).names.size(); }
-  std::vector<int32_t> labels(Split split) const override { return samples(split).labels; }
   std::vector<std::string> warnings() const override {
     std::vector<std::string> warnings = ClassWarnings(*this);
     if (!renamed_.empty()) warnings.insert(warnings.begin(), renamed_);
     if (skipped_.count() > 0) warnings.push_back(skipped_.Describe());
+    for (std::string& damaged : ImageDataset::warnings()) warnings.push_back(std::move(damaged));
     return warnings;
   }
 
  protected:
+  int64_t listed(Split split) const override { return samples(split).names.size(); }
+  std::vector<int32_t> ListedLabels(Split split) const override { return samples(split).labels; }
   absl::Status ReadEncoded(Split split, int64_t index, std::vector<uint8_t>& bytes) const override {
     return ReadBytes(FileName(split, index), bytes);
   }
@@ -151,7 +152,7 @@ absl::Status Folder::Open(const FolderOptions& options) {
   DTNN_ASSIGN_OR_RETURN(classes_, ClassesIn(by_test ? test : train));
   if (!options.train.empty()) DTNN_RETURN_IF_ERROR(List(train, train_));
   if (!options.test.empty()) DTNN_RETURN_IF_ERROR(List(test, test_));
-  return Init();
+  return Init(options.skip_damaged);
 }
 
 }  // namespace

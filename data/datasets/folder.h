@@ -27,6 +27,7 @@ struct FolderOptions {
   // Folders that hold train and test, usually the same one. A split with an empty name is not read.
   std::string train = {}, test = {};
   Geometry geometry = {};
+  bool skip_damaged = false;  // image_dataset.h
 };
 
 // Where a split is below `path`: the first of the names above that exists, else train or test.
@@ -35,7 +36,8 @@ absl::StatusOr<std::string> FolderOfSplit(const std::string& path, Split split);
 // Lists the files. NotFound without such folders or images in them; InvalidArgument for a class of
 // the test split that the training split does not have, and for a file that counts in two classes
 // of a split, through a link. Images are decoded when they are read: one that is damaged, or of
-// other extents where nothing is resized, is an error then, and named.
+// other extents where nothing is resized, is an error then, and named. With skip_damaged, opening
+// decodes all of them, and damaged ones are left out with a warning.
 absl::StatusOr<std::unique_ptr<Dataset>> OpenFolder(const FolderOptions& options);
 
 }  // namespace dtnn

@@ -1,6 +1,8 @@
 #include "data/datasets/folder.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -9,6 +11,7 @@
 #include "data/testing/image_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tensor/named_argument.h"
 
 namespace dtnn {
 namespace {
@@ -152,6 +155,71 @@ TEST(FolderTest, BadFileIsNamedWhenItIsRead) {
   EXPECT_EQ(ReadOne(*folder, Split::kTrain, {1}).status.code(), absl::StatusCode::kNotFound);
   Put(root + "/train/Bird/a.jpg", {});
   EXPECT_THAT(Error({.train = root, .test = root}), HasSubstr("/train/Bird/a.jpg: is empty"));
+}
+
+// A PNG that ends in its pixels, as a broken download does.
+Bytes Truncated(int seed) {
+  Bytes bytes = Picture(seed, 40, 40);
+  bytes.resize(bytes.size() * 2 / 3);
+  return bytes;
+}
+
+// The same samples, labels and bytes as if the damaged files were not there.
+TEST(FolderTest, DamagedImagesAreLeftOutWhereThatIsAskedFor) {
+  const std::string root = Root(), damaged = testing::NewFolder("folder_damaged");
+  std::filesystem::copy(root, damaged, std::filesystem::copy_options::recursive);
+  Put(damaged + "/train/Bird/a.png", Truncated(1));  // the first image, whose extents would count
+  Put(damaged + "/train/cat/0.jpg", {});
+  std::filesystem::create_symlink("/nowhere", damaged + "/train/cat/gone.png");
+  Bytes jpeg = testing::FlatJpeg(kHeight, kWidth, {200, 10, 10});
+  jpeg.resize(jpeg.size() - 8);
+  Put(damaged + "/train/dog/z.jpg", jpeg);
+  Put(damaged + "/test/dog/a.png", {'h', 'e', 'l', 'l', 'o'});
+  const auto whole = OpenFolder({.train = root, .test = root}).value();
+  const auto opened = OpenFolder({.train = damaged, .test = damaged, .skip_damaged = true}).value();
+  EXPECT_EQ(opened->size(Split::kTrain), 4);
+  EXPECT_EQ(opened->size(Split::kTest), 1);
+  EXPECT_EQ(opened->labels(Split::kTrain), whole->labels(Split::kTrain));
+  for (const auto& [split, indices] :
+       {std::pair(Split::kTrain, std::vector<int64_t>{0, 1, 2, 3}), {Split::kTest, {0}}}) {
+    const Sample got = ReadOne(*opened, split, indices), wanted = ReadOne(*whole, split, indices);
+    ASSERT_TRUE(got.status.ok()) << got.status;
+    EXPECT_TRUE(std::ranges::equal(std::span(got.x.data<float>(), got.x.num_elements()),
+                                   std::span(wanted.x.data<float>(), wanted.x.num_elements())));
+    EXPECT_TRUE(std::ranges::equal(
+        std::span(got.targets.data<int32_t>(), got.targets.num_elements()),
+        std::span(wanted.targets.data<int32_t>(), wanted.targets.num_elements())));
+  }
+  const std::vector<std::string> warnings = opened->warnings();
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0], "5 images are damaged and skipped: " + damaged + "/train/Bird/a.png, " +
+                             damaged + "/train/cat/0.jpg, " + damaged +
+                             "/train/cat/gone.png and 2 more");
+}
+
+TEST(FolderTest, DamagedImagesAreErrorsThatNameTheOptionElse) {
+  const std::string root = Root();
+  Put(root + "/train/cat/1.png", Truncated(1));
+  const auto folder = OpenFolder({.train = root}).value();
+  EXPECT_EQ(folder->size(Split::kTrain), 4);
+  EXPECT_TRUE(folder->warnings().empty());
+  const absl::Status status = ReadOne(*folder, Split::kTrain, {1}).status;
+  EXPECT_THAT(std::string(status.message()), ::testing::StartsWith(root + "/train/cat/1.png: "));
+  EXPECT_THAT(
+      std::string(status.message()),
+      ::testing::EndsWith("; OpenDatasetOptions::skip_damaged_images leaves damaged images out"));
+  EXPECT_EQ(FindNamedArgument(status)->argument, "OpenDatasetOptions::skip_damaged_images");
+}
+
+TEST(FolderTest, ASplitOfDamagedImagesOnlyIsRefused) {
+  const std::string root = Root();
+  Put(root + "/test/dog/t.png", Truncated(1));
+  const absl::Status status =
+      OpenFolder({.train = root, .test = root, .skip_damaged = true}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(
+      std::string(status.message()),
+      HasSubstr("folder: all images of the test split are damaged: " + root + "/test/dog/t.png: "));
 }
 
 TEST(FolderTest, WhatIsNoImageIsSkippedWithOneWarning) {

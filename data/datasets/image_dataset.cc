@@ -1,16 +1,25 @@
 #include "data/datasets/image_dataset.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <map>
+#include <mutex>
 #include <new>
 #include <utility>
 
+#include "absl/strings/str_join.h"
 #include "data/images/image_bytes.h"
 #include "tensor/errors.h"
 #include "tensor/named_argument.h"
+#include "tensor/text/counted.h"
+#include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
 namespace {
+
+// As the header of data sets by name calls it.
+constexpr std::string_view kSkipDamagedImages = "OpenDatasetOptions::skip_damaged_images";
 
 std::string Sides(const ImageExtents& extents) {
   return StrCat(extents.width, " x ", extents.height);
@@ -32,43 +41,122 @@ Image Transformed(Image image, const Geometry& geometry) {
 ImageDataset::ImageDataset(const Geometry& geometry, int channels, int64_t max_pixels)
     : geometry_(geometry), decoding_{.channels = channels, .max_pixels = max_pixels} {}
 
-absl::Status ImageDataset::Init() {
+int64_t ImageDataset::size(Split split) const {
+  return kept_ ? int64_t((*kept_)[size_t(split)].size()) : listed(split);
+}
+
+int64_t ImageDataset::Listed(Split split, int64_t sample) const {
+  return kept_ ? (*kept_)[size_t(split)][size_t(sample)] : sample;
+}
+
+std::vector<int32_t> ImageDataset::labels(Split split) const {
+  std::vector<int32_t> all = ListedLabels(split);
+  if (!kept_ || all.empty()) return all;
+  std::vector<int32_t> labels;
+  for (const int64_t index : (*kept_)[size_t(split)]) labels.push_back(all[size_t(index)]);
+  return labels;
+}
+
+std::vector<std::string> ImageDataset::warnings() const {
+  constexpr size_t kNamed = 3;
+  if (damaged_.empty()) return {};
+  const std::span<const std::string> named(damaged_.data(), std::min(kNamed, damaged_.size()));
+  const size_t others = damaged_.size() - named.size();
+  return {StrCat(Counted(int64_t(damaged_.size()), "image"),
+                 damaged_.size() == 1 ? " is damaged and skipped: " : " are damaged and skipped: ",
+                 absl::StrJoin(named, ", "), others > 0 ? StrCat(" and ", others, " more") : "")};
+}
+
+absl::Status ImageDataset::Init(bool skip_damaged) {
   DTNN_RETURN_IF_ERROR(CheckGeometry(geometry_));
+  if (skip_damaged) {
+    kept_.emplace();
+    for (const Split split : {Split::kTrain, Split::kTest}) {
+      DTNN_RETURN_IF_ERROR(FindDamaged(split));
+    }
+  }
   if (geometry_.resize > 0) {
     decoding_.shortest_side = ShortestSide(geometry_, geometry_.resize);
     sample_ = {geometry_.resize, geometry_.resize, decoding_.channels};
     return absl::OkStatus();
   }
   const Split split = size(Split::kTrain) > 0 ? Split::kTrain : Split::kTest;
-  DTNN_ASSIGN_OR_RETURN(const Image first, ReadImage(split, 0));
+  DTNN_ASSIGN_OR_RETURN(const Image first, ReadImage(split, Listed(split, 0)));
   sample_ = first.extents;
   return absl::OkStatus();
 }
 
-absl::StatusOr<Image> ImageDataset::ReadImage(Split split, int64_t index) const {
+absl::Status ImageDataset::FindDamaged(Split split) {
+  ImageOptions smallest = decoding_;
+  smallest.shortest_side = 1;
+  std::mutex mutex;
+  std::map<int64_t, absl::Status> errors;
+  ParallelFor(0, listed(split), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const absl::Status status = Decode(split, i, smallest).status();
+      if (status.ok()) continue;
+      std::lock_guard<std::mutex> lock(mutex);
+      errors.emplace(i, status);
+    }
+  });
+  std::vector<int64_t>& kept = (*kept_)[size_t(split)];
+  for (int64_t i = 0; i < listed(split); ++i) {
+    const auto error = errors.find(i);
+    if (error == errors.end()) {
+      kept.push_back(i);
+    } else if (absl::IsResourceExhausted(error->second)) {
+      return error->second;  // nothing is known of that file
+    } else {
+      damaged_.push_back(FileName(split, i));
+    }
+  }
+  if (!kept.empty() || errors.empty()) return absl::OkStatus();
+  return FailedPrecondition(name(), ": all images of the ", Name(split),
+                            " split are damaged: ", errors.begin()->second.message());
+}
+
+absl::StatusOr<Image> ImageDataset::Decode(Split split, int64_t index,
+                                           const ImageOptions& decoding) const {
   const std::string name = FileName(split, index);
   try {
     std::vector<uint8_t> bytes;
     DTNN_RETURN_IF_ERROR(ReadEncoded(split, index, bytes));
-    DTNN_ASSIGN_OR_RETURN(Image image, DecodeImage(bytes, name, decoding_));
-    return Transformed(std::move(image), geometry_);
+    return DecodeImage(bytes, name, decoding);
   } catch (const std::bad_alloc&) {
     return ResourceExhausted(name, ": not enough memory to read it");
   }
+}
+
+// With the crop and the resize.
+absl::StatusOr<Image> ImageDataset::ReadImage(Split split, int64_t index) const {
+  absl::StatusOr<Image> image = Decode(split, index, decoding_);
+  if (image.ok()) {
+    try {
+      return Transformed(*std::move(image), geometry_);
+    } catch (const std::bad_alloc&) {
+      return ResourceExhausted(FileName(split, index), ": not enough memory to resize it");
+    }
+  }
+  if (kept_ || absl::IsResourceExhausted(image.status())) return image;
+  return NamingArgument(
+      absl::Status(image.status().code(), StrCat(image.status().message(), "; ", kSkipDamagedImages,
+                                                 " leaves damaged images out")),
+      kSkipDamagedImages);
 }
 
 absl::Status ImageDataset::Read(Split split, std::span<const int64_t> indices, TensorFormat format,
                                 const Tensor& x, const Tensor& targets) const {
   DTNN_RETURN_IF_ERROR(CheckRead(*this, split, indices, format, x, targets));
   for (int64_t row = 0; row < int64_t(indices.size()); ++row) {
-    const int64_t index = indices[size_t(row)];
+    const int64_t index = Listed(split, indices[size_t(row)]);
     DTNN_ASSIGN_OR_RETURN(const Image image, ReadImage(split, index));
     if (image.extents != sample_) {
       const Split first = size(Split::kTrain) > 0 ? Split::kTrain : Split::kTest;
       return NamingArgument(
           InvalidArgument(FileName(split, index), ": has ", Sides(image.extents),
-                          " pixels, but the first image, ", FileName(first, 0), ", has ",
-                          Sides(sample_), "; images of different sizes need Geometry::resize"),
+                          " pixels, but the first image, ", FileName(first, Listed(first, 0)),
+                          ", has ", Sides(sample_),
+                          "; images of different sizes need Geometry::resize"),
           "Geometry::resize");
     }
     PutImage(image.pixels, TensorFormat::kNHWC, image.extents, format, x, row);

@@ -8,10 +8,16 @@
 // All samples have the same extents. With a resize they are those asked for. Without, they are
 // those of the first image (after the crop), and the first other one that is read is an error that
 // names it: opening looks at one file only.
+//
+// Damaged files are errors when they are read, or, where that is asked for, are found at opening,
+// which then reads and decodes all files (JPEG at an eighth of its extents), and are no samples.
+// Which samples there are depends on the files alone, so all ranks, and a resumed run, have the
+// same.
 
 #ifndef DTNN_DATA_DATASETS_IMAGE_DATASET_H_
 #define DTNN_DATA_DATASETS_IMAGE_DATASET_H_
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -32,6 +38,10 @@ class ImageDataset : public Dataset {
   // against files that would take all memory.
   ImageDataset(const Geometry& geometry, int channels, int64_t max_pixels = kMaxImagePixels);
 
+  int64_t size(Split split) const final;
+  std::vector<int32_t> labels(Split split) const final;
+  // Of damaged files that are skipped, if any.
+  std::vector<std::string> warnings() const override;
   ImageExtents sample() const override { return sample_; }
   bool decodes() const override { return true; }
   std::optional<TensorFormat> byte_format() const override { return TensorFormat::kNHWC; }
@@ -44,26 +54,36 @@ class ImageDataset : public Dataset {
                     const Tensor& x, const Tensor& targets) const override;
 
  protected:
-  // To be called once all else is ready: checks the geometry and, where nothing is resized, reads
-  // the first image.
-  absl::Status Init();
+  // To be called once all else is ready: checks the geometry, finds damaged files where they are to
+  // be skipped and, where nothing is resized, reads the first image. FailedPrecondition where all
+  // images of a split are damaged.
+  absl::Status Init(bool skip_damaged);
 
-  // The bytes of sample `index`, which is within size(split), into `bytes`; the message of an error
-  // names the file.
+  // The images of a split, damaged ones too; `index` below counts them.
+  virtual int64_t listed(Split split) const = 0;
+  // The class of each; empty where targets are values.
+  virtual std::vector<int32_t> ListedLabels(Split) const { return {}; }
+  // The bytes of image `index` into `bytes`; the message of an error names the file.
   virtual absl::Status ReadEncoded(Split split, int64_t index,
                                    std::vector<uint8_t>& bytes) const = 0;
   // For messages.
   virtual std::string FileName(Split split, int64_t index) const = 0;
-  // Writes what is to be predicted of sample `index` to row `row` of `targets`.
+  // Writes what is to be predicted of image `index` to row `row` of `targets`.
   virtual void WriteTarget(Split split, int64_t index, int64_t row,
                            const Tensor& targets) const = 0;
 
  private:
+  int64_t Listed(Split split, int64_t sample) const;
+  absl::StatusOr<Image> Decode(Split split, int64_t index, const ImageOptions& decoding) const;
   absl::StatusOr<Image> ReadImage(Split split, int64_t index) const;
+  absl::Status FindDamaged(Split split);
 
   const Geometry geometry_;
   ImageOptions decoding_;
   ImageExtents sample_;
+  // Of each split, where damaged files are skipped: the images that are samples.
+  std::optional<std::array<std::vector<int64_t>, 2>> kept_;
+  std::vector<std::string> damaged_;  // their names
 };
 
 }  // namespace dtnn

@@ -57,14 +57,17 @@ constexpr Row kRows[] = {
                             .test = paths.test,
                             .one_place = paths.one_place,
                             .geometry = options.geometry,
+                            .skip_damaged = options.skip_damaged_images,
                             .whole = options.imagenet_whole});
      }},
     {"chestxray",
      {86524, 25596, {1024, 1024, 1}, 15},
      true,
      [](const OpenDatasetOptions& options, const Paths& paths) -> Opened {
-       return OpenChestXray(
-           {.train = paths.train, .test = paths.test, .geometry = options.geometry});
+       return OpenChestXray({.train = paths.train,
+                             .test = paths.test,
+                             .geometry = options.geometry,
+                             .skip_damaged = options.skip_damaged_images});
      }},
     {"archive",
      {},
@@ -77,7 +80,10 @@ constexpr Row kRows[] = {
      {0, 0, {0, 0, 3}, 0},
      true,
      [](const OpenDatasetOptions& options, const Paths& paths) -> Opened {
-       return OpenFolder({.train = paths.train, .test = paths.test, .geometry = options.geometry});
+       return OpenFolder({.train = paths.train,
+                          .test = paths.test,
+                          .geometry = options.geometry,
+                          .skip_damaged = options.skip_damaged_images});
      }},
     {"cyclone",
      {50000, 10000, {40, 40, 5}, 2},

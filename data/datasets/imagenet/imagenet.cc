@@ -24,8 +24,10 @@ bool HoldsArchives(const std::string& folder) {
 
 absl::StatusOr<std::shared_ptr<const Dataset>> OpenImagenet(const ImagenetOptions& options) {
   if (HoldsArchives(options.train) || HoldsArchives(options.test)) {
-    return OpenImagenetTar(
-        {.train = options.train, .test = options.test, .geometry = options.geometry});
+    return OpenImagenetTar({.train = options.train,
+                            .test = options.test,
+                            .geometry = options.geometry,
+                            .skip_damaged = options.skip_damaged});
   }
   DTNN_ASSIGN_OR_RETURN(std::shared_ptr<const Dataset> shards,
                         OpenImagenetNpz({.train = options.train,

@@ -21,10 +21,10 @@ class ImagenetTar : public ImageDataset {
   std::string_view name() const override { return "imagenet"; }
   int64_t outputs() const override { return int64_t(archives_.names.size()); }
   std::vector<std::string> class_names() const override { return archives_.words; }
-  int64_t size(Split split) const override { return of(split).files.size(); }
-  std::vector<int32_t> labels(Split split) const override { return of(split).labels; }
 
  protected:
+  int64_t listed(Split split) const override { return of(split).files.size(); }
+  std::vector<int32_t> ListedLabels(Split split) const override { return of(split).labels; }
   absl::Status ReadEncoded(Split split, int64_t index, std::vector<uint8_t>& bytes) const override {
     return of(split).files.Read(index, bytes);
   }
@@ -58,7 +58,7 @@ absl::StatusOr<std::unique_ptr<Dataset>> OpenImagenetTar(const ImagenetTarOption
   }
   DTNN_ASSIGN_OR_RETURN(ImagenetArchives archives, IndexImagenet(options.train, options.test));
   auto imagenet = std::make_unique<ImagenetTar>(std::move(archives), options.geometry);
-  DTNN_RETURN_IF_ERROR(imagenet->Init());
+  DTNN_RETURN_IF_ERROR(imagenet->Init(options.skip_damaged));
   return imagenet;
 }
 

@@ -28,6 +28,7 @@ namespace dtnn {
 struct ImagenetTarOptions {
   std::string train = {}, test = {};  // P above; a split with an empty name is not read
   Geometry geometry = {};             // with a resize
+  bool skip_damaged = false;          // image_dataset.h
 };
 
 // NotFound for missing archives, with where to get them; InvalidArgument without a resize, for

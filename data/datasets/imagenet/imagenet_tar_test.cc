@@ -1,5 +1,6 @@
 #include "data/datasets/imagenet/imagenet_tar.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -145,10 +146,34 @@ TEST(ImagenetTarTest, BadImageIsNamedByArchiveAndMember) {
   const Tensor targets = Tensor::Zeros(DType::kInt32, Shape{1}).value();
   const absl::Status status =
       imagenet->Read(Split::kTest, std::vector<int64_t>{0}, TensorFormat::kNHWC, x, targets);
-  EXPECT_EQ(std::string(status.message()),
-            root +
-                "/ILSVRC2012_img_val.tar: ILSVRC2012_val_00000001.JPEG: is neither a JPEG nor a "
-                "PNG image: it starts with 01 02 03 04");
+  EXPECT_EQ(
+      std::string(status.message()),
+      root +
+          "/ILSVRC2012_img_val.tar: ILSVRC2012_val_00000001.JPEG: is neither a JPEG nor a "
+          "PNG image: it starts with 01 02 03 04; OpenDatasetOptions::skip_damaged_images leaves "
+          "damaged images out");
+}
+
+TEST(ImagenetTarTest, DamagedImagesAreLeftOutWhereThatIsAskedFor) {
+  const std::string root = Root();
+  std::vector<uint8_t> cut = FlatJpeg(9, 8, {20, 0, 0});
+  cut.resize(cut.size() - 4);
+  WriteFile(root, kImagenetTrainTar,
+            TarBytes({{"n03.tar", TarBytes({{"n03_1.JPEG", cut},
+                                            {"n03_7.JPEG", FlatJpeg(20, 5, {30, 0, 0})}})},
+                      {"n01.tar", TarBytes({{"n01_4.JPEG", FlatJpeg(8, 8, {10, 0, 0})}})}}));
+  const auto imagenet =
+      OpenImagenetTar({.train = root, .geometry = kResize, .skip_damaged = true}).value();
+  EXPECT_EQ(imagenet->labels(Split::kTrain).size(), 2u);
+  const std::vector<std::string> warnings = imagenet->warnings();
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0], "1 image is damaged and skipped: " + root +
+                             "/ILSVRC2012_img_train.tar: n03.tar/n03_1.JPEG");
+  const auto whole = OpenImagenetTar({.train = Root(), .geometry = kResize}).value();
+  std::vector<int32_t> labels = whole->labels(Split::kTrain);
+  EXPECT_EQ(labels.size(), 3u);
+  labels.erase(std::ranges::find(labels, labels.back()));  // the first of n03
+  EXPECT_EQ(imagenet->labels(Split::kTrain), labels);
 }
 
 TEST(ImagenetSynsetsTest, NumbersMustBeComplete) {
