@@ -143,13 +143,9 @@ TEST_P(OptionTest, GoodValueIsStored) {
   const std::string good = GoodValue(spec);
   ASSERT_TRUE(good != DefaultText(spec) || SplitList(spec.words).size() == 1) << good;
   const absl::StatusOr<CommandLine> parsed = Parse(Assign(spec.name, good), spec.name);
-  if (spec.name == "enable-memory-cache") {  // known, and refused with the reason
-    EXPECT_EQ(ExitCodeOf(parsed.status()), kExitUsage);
-  } else {
-    ASSERT_TRUE(parsed.ok()) << parsed.status();
-    if (spec.name != "loss-func") {
-      EXPECT_EQ(FormatValue(Load(&parsed->options, spec)), good);
-    }
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  if (spec.name != "loss-func") {
+    EXPECT_EQ(FormatValue(Load(&parsed->options, spec)), good);
   }
 }
 

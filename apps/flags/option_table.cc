@@ -325,7 +325,9 @@ constexpr OptionSpec kTable[] = {
         "time the algorithms of every convolution before the first step, and run the fastest")
         .Needs("!enable-gpu"),
     Now("enable-memory-cache", kOptimisation, kBool, &O::enable_memory_cache,
-        "keep scratch memory between steps, which is part of a run's plan; False is refused"),
+        "keep the layers' scratch memory between steps; False: allocate it in each call, to show "
+        "what that costs")
+        .Needs("!enable-gpu"),
     Now("enable-fused-bn-relu", kOptimisation, kBool, &O::enable_fused_bn_relu,
         "in evaluation, compute batch normalisation and relu in one pass"),
     Now("enable-fused-conv-relu", kOptimisation, kBool, &O::enable_fused_conv_relu,

@@ -364,11 +364,6 @@ absl::Status CheckTogether(const Options& options) {
         "--schedulers: cosine and one_cycle both set the rate of the whole run; give one of "
         "them");
   }
-  if (!options.enable_memory_cache) {
-    return UsageError(
-        "--enable-memory-cache=False: scratch memory is part of the plan of a run, which takes all "
-        "memory before the first step, so that no step fails for lack of it; leave the option out");
-  }
   if (options.enable_best_of && options.conv_variant != "auto") {
     return UsageError("--conv-variant=", options.conv_variant,
                       " and --enable-best-of: cannot be used together; name the algorithm, or let "

@@ -49,7 +49,9 @@
 #include "models/callbacks/schedule.h"
 #include "models/callbacks/stop_on_signal.h"
 #include "models/checkpoint/run_settings.h"
+#include "models/graph/table.h"
 #include "models/parameters/parameter_store.h"
+#include "models/plan/plan.h"
 #include "models/serving/saved_model.h"
 #include "models/training/metric_averages.h"
 #include "models/training/trainer.h"
@@ -169,6 +171,10 @@ class BenchmarkRun {
     // writes.
     if (lasting_ != nullptr) DTNN_RETURN_IF_ERROR(run_.communicator->Barrier());
     voice_.Tell(performance_.Report());
+    if (const WorkspaceUse& use = trainer_->engine().workspace_use(); use.allocations > 0) {
+      voice_.Tell(StrCat("Workspaces: allocated ", use.allocations, " times, ",
+                         FormatBytes(double(use.bytes)), " in all\n"));
+    }
     voice_.Tell(run_.best_of_table);
     return absl::OkStatus();
   }

@@ -86,6 +86,7 @@ TrainerOptions MakeTrainerOptions(const Options& options, const MetricSet& metri
           .reducer = ReducerOptionsOf(options),
           .choose_buckets = BucketBytes(options).value_or(0) == 0,
           .graphs = options.enable_cuda_graphs,
+          .keep_workspaces = options.enable_memory_cache || options.enable_gpu,
           .whole_steps = !options.checkpoint_dir.empty() || !options.elastic.empty(),
           .common_metrics = !options.elastic.empty()};
 }

@@ -33,10 +33,20 @@ absl::StatusOr<PlanMemory> Plan::Measure(const Graph& graph, DType dtype, Device
   return plan.memory_;
 }
 
+// `own` holds what is allocated for one call.
+absl::StatusOr<Workspace> Plan::WorkspaceOf(const Step& step, std::shared_ptr<Buffer>& own) {
+  if (workspaces_ == nullptr) return Workspace(workspace_->data(), memory_.workspace);
+  const size_t bytes = step.traits.workspace_bytes;
+  if (bytes == 0) return Workspace();
+  DTNN_ASSIGN_OR_RETURN(own, Buffer::Allocate(context_->device(), bytes));
+  ++workspaces_->allocations;
+  workspaces_->bytes += int64_t(bytes);
+  return Workspace(own->data(), bytes);
+}
+
 absl::Status Plan::RunForward(size_t begin, size_t end) {
   // A pass of training may be captured, and replayed after updates: whatever is known now.
   DTNN_RETURN_IF_ERROR(store_->RenewCopies(/*anyway=*/training_));
-  const Workspace workspace(workspace_->data(), memory_.workspace);
   Observer* const observer = CurrentObserver();
   const Activity activity = training_ ? Activity::kForward : Activity::kInference;
   for (size_t i = begin; i < end; ++i) {
@@ -44,6 +54,8 @@ absl::Status Plan::RunForward(size_t begin, size_t end) {
     RenewVersions(step);
     if (!step.runs_forward) continue;
     const Span span(observer, {.activity = activity, .layer = IdOf(step), .samples = n_});
+    std::shared_ptr<Buffer> own;
+    DTNN_ASSIGN_OR_RETURN(const Workspace workspace, WorkspaceOf(step, own));
     absl::Status status = step.op->Forward({.inputs = step.inputs,
                                             .output = step.output,
                                             .parameters = step.parameters,
@@ -110,7 +122,6 @@ absl::Status Plan::RunLoss(const Tensor& dx, double gradient_scale) {
 }
 
 absl::Status Plan::RunBackward(const GradientsReady& ready) {
-  const Workspace workspace(workspace_->data(), memory_.workspace);
   const size_t end = steps_.size() - (loss_takes_logits_ ? 1 : 0);
   Observer* const observer = CurrentObserver();
   for (size_t i = end; i-- > 1;) {
@@ -124,6 +135,8 @@ absl::Status Plan::RunBackward(const GradientsReady& ready) {
     {
       const Span span(observer,
                       {.activity = Activity::kBackward, .layer = IdOf(step), .samples = n_});
+      std::shared_ptr<Buffer> own;
+      DTNN_ASSIGN_OR_RETURN(const Workspace workspace, WorkspaceOf(step, own));
       status = step.op->Backward({.inputs = step.inputs,
                                   .output = step.output,
                                   .dy = step.dy,

@@ -1,5 +1,6 @@
 // A graph compiled for one device, batch size and phase: primitives made, small fusions applied,
-// every buffer placed in one arena. Running it allocates nothing.
+// every buffer placed in one arena. Running it allocates nothing, unless its workspaces are to be
+// allocated anew (PlanOptions::workspaces).
 //
 // Plans share the ParameterStore, so a training plan and an evaluation plan see the same
 // parameters. A batch may have any number of samples from 1 to the plan's: the last, smaller batch
@@ -41,6 +42,11 @@
 
 namespace dtnn {
 
+// Workspaces that were allocated for single calls.
+struct WorkspaceUse {
+  int64_t allocations = 0, bytes = 0;
+};
+
 struct PlanOptions {
   int64_t batch = 1;
   bool training = false;
@@ -54,6 +60,10 @@ struct PlanOptions {
   // In training, normalises batches with the statistics of these ranks' samples too; null: with
   // those of its own. Must outlive the plan, and fits memory on the host only.
   RankExchange* ranks = nullptr;
+  // Null: the plan keeps one workspace, which all layers share. Else each call of a layer that
+  // needs one allocates and frees its own, counted here: to measure what keeping it saves. On the
+  // CPU; must outlive the plan.
+  WorkspaceUse* workspaces = nullptr;
 };
 
 // The samples of a batch, dense, on the host.
@@ -167,6 +177,7 @@ class Plan {
   absl::Status CheckBatch(const Tensor& x, DType dtype, const Shape& sample) const;
   void BindViews(int64_t n);
   absl::Status BringTargets(const Tensor& targets);
+  absl::StatusOr<Workspace> WorkspaceOf(const Step& step, std::shared_ptr<Buffer>& own);
   absl::Status RunForward(size_t begin, size_t end);
   absl::StatusOr<std::string> FirstNonFiniteParameter(const Step& step) const;
   absl::StatusOr<std::string> FirstNonFiniteSample(const Tensor& value) const;
@@ -199,6 +210,7 @@ class Plan {
   std::vector<size_t> batch_readers_;  // steps whose views point into the batch
   std::unique_ptr<LossOp> loss_;
   std::shared_ptr<Buffer> arena_, workspace_;
+  WorkspaceUse* workspaces_ = nullptr;  // null: workspace_ serves all calls
   // The batch, its targets and the number of its step as the ops see them.
   Tensor x_, targets_;
   int64_t step_number_ = 0;

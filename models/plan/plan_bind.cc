@@ -57,6 +57,7 @@ absl::Status Plan::Bind(const PlanOptions& options) {
   }
   batch_ = options.batch;
   training_ = options.training;
+  workspaces_ = options.workspaces;
   DTNN_RETURN_IF_ERROR(ChooseTypes());
   const std::vector<Node>& nodes = graph_.nodes();
   const bool may_fold = !training_ && TraitsOf(context_->device()).folds_normalizations;
@@ -177,7 +178,8 @@ absl::Status Plan::BindLoss(const Loss& loss) {
 absl::Status Plan::Allocate() {
   const Device device = context_->device();
   for (const auto& [buffer, bytes] :
-       {std::pair(&arena_, memory_.arena), std::pair(&workspace_, memory_.workspace)}) {
+       {std::pair(&arena_, memory_.arena),
+        std::pair(&workspace_, workspaces_ == nullptr ? memory_.workspace : 0)}) {
     absl::StatusOr<std::shared_ptr<Buffer>> memory = Buffer::Allocate(device, bytes);
     if (!memory.ok()) return Oversized(memory.status());
     *buffer = *std::move(memory);

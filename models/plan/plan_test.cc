@@ -1,5 +1,6 @@
 #include "models/plan/plan.h"
 
+#include <array>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -299,6 +300,36 @@ TEST_P(PlanTest, StepsAllocateNothing) {
   }
   EXPECT_EQ(counter.count(), 0);
   EXPECT_TRUE(status.ok()) << status;
+}
+
+// With the same results, bit for bit; every step allocates as often.
+TEST_P(PlanTest, WorkspacesMayBeAllocatedForEachCall) {
+  const Graph graph = TangledGraph(GetParam(), 0.3);
+  const Tensor x = Batch(8, DType::kFloat32), labels = Labels(8);
+  PlanSession kept(graph, 8, DType::kFloat32), anew(graph, 8, DType::kFloat32);
+  WorkspaceUse use;
+  anew.plan =
+      *Plan::Compile(graph, *anew.store, *anew.device,
+                     {.batch = 8, .training = true, .loss = &anew.loss, .workspaces = &use});
+  EXPECT_EQ(anew.plan->memory().total(), kept.plan->memory().total());
+  int64_t bytes = 0;
+  for (const LayerMemory& layer : kept.plan->MemoryByLayer()) bytes += int64_t(layer.workspace);
+  std::array<int64_t, 3> allocations;
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(kept.plan->ForwardBackward(x, labels, 1, i).ok());
+    const WorkspaceUse before = use;
+    const dtnn::testing::AllocationCounter counter;
+    const absl::Status status = anew.plan->ForwardBackward(x, labels, 1, i);
+    ASSERT_TRUE(status.ok()) << status;
+    allocations[size_t(i)] = use.allocations - before.allocations;
+    EXPECT_GE(counter.count(), allocations[size_t(i)]);
+    EXPECT_GE(use.bytes - before.bytes, bytes);
+    EXPECT_EQ(Values(anew.plan->predictions()), Values(kept.plan->predictions()));
+    EXPECT_EQ(Values(anew.store->gradients()), Values(kept.store->gradients()));
+  }
+  EXPECT_GT(allocations[0], 0);
+  EXPECT_EQ(allocations[1], allocations[0]);
+  EXPECT_EQ(allocations[2], allocations[0]);
 }
 
 TEST_P(PlanTest, RefusesBatchesThatDoNotFit) {

@@ -118,7 +118,8 @@ absl::StatusOr<std::unique_ptr<Plan>> StepEngine::Compile(int64_t batch, bool tr
        .best_of = options_.best_of,
        .random_seed = SeedOfRank(options_.random_seed, rank),
        .fusions = options_.fusions,
-       .ranks = training && exchange_ ? &*exchange_ : nullptr});
+       .ranks = training && exchange_ ? &*exchange_ : nullptr,
+       .workspaces = options_.keep_workspaces ? nullptr : &workspace_use_});
 }
 
 // Everything but the plan, which depends on the batch.

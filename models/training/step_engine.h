@@ -134,6 +134,8 @@ class StepEngine {
   std::optional<double> gradient_norm() const { return gradient_norm_; }
   // That, or, where nobody clips, what reading all gradients of the last update gives (updater.h).
   absl::StatusOr<std::optional<double>> MeasureGradientNorm() const;
+  // Of training and of evaluation, without keep_workspaces.
+  const WorkspaceUse& workspace_use() const { return workspace_use_; }
   // Steps that are captured, or why they are not (step_graphs.h).
   const StepGraphs& graphs() const { return graphs_; }
 
@@ -176,6 +178,7 @@ class StepEngine {
   MetricAverages update_averages_;                // with common_metrics: of the batches that wait
   Synchronization sync_;
   std::unique_ptr<Updater> updater_;
+  WorkspaceUse workspace_use_;
   std::unique_ptr<Plan> training_plan_, evaluation_plan_;
   std::optional<double> gradient_norm_;
   // On devices whose results are read later. What the host knows of the steps that wait, oldest

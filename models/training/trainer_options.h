@@ -51,6 +51,8 @@ struct TrainerOptions {
   // Where a device allows it, the work of a step is captured and replayed as one operation
   // (step_graphs.h): the same bits, fewer calls.
   bool graphs = true;
+  // False: workspaces are allocated for each call of a layer (PlanOptions::workspaces).
+  bool keep_workspaces = true;
   // A step that fails leaves everything as it was after the update before: parameters, running
   // statistics, metrics, counts. It can then be saved, for instance when a rank was lost. Updates
   // do not begin before the exchange has ended.
