@@ -87,8 +87,10 @@ inline constexpr std::string_view kResume =
 
 inline constexpr std::string_view kVerbose =
     "False: what a run usually prints\n"
-    "True: also samples, memory, and the algorithm of each convolution\n"
-    "dispatch: also what else could compute each convolution, and what could not and why not\n";
+    "True: also every parameter, the table of layers, memory, and the algorithm of each "
+    "convolution\n"
+    "dispatch: that, and what else could compute each convolution, and what could not and why "
+    "not\n";
 
 inline constexpr std::string_view kOptimizer =
     "sgd: gradient descent with momentum (--optimizer-momentum)\n"

@@ -17,7 +17,8 @@ std::vector<std::string> MainJobArguments() {
 std::string MainJobNotice(std::string_view program) {
   return StrCat("No flags given, so this trains simplecnn on Fashion-MNIST, as if by\n  ", program,
                 " ", absl::StrJoin(MainJobArguments(), " "),
-                "\nCopy that line and change any flag; --help=all lists them.\n");
+                "\nCopy that line and change any flag; --help=all lists them.\n"
+                "docs/first-lesson.md explains every line below.\n");
 }
 
 absl::Status CheckPackagedData(const Options& options) {

@@ -202,17 +202,20 @@ void TellFusions(const PreparedRun& run, RunVoice& voice) {
   }
 }
 
-// The table of layers, the parameters of the run, and what it runs on.
+// The network, the parameters of the run, and what it runs on.
 absl::Status Introduce(const PreparedRun& run, RunVoice& voice) {
   const Device device = run.context->device();
+  const DType dtype = ElementTypeOf(run.options);
+  const bool all = voice.tells_more();
   DTNN_ASSIGN_OR_RETURN(
       const std::string parameters,
-      FormatParameterList(run.options, {.mpi_processes = run.ranks,
-                                        .threads_per_process = NumThreads(),
-                                        .gpus_per_node = GpusPerHost(run.options, PlaceOf(run))}));
+      (all ? FormatParameterList : FormatShortParameterList)(
+          run.options, {.mpi_processes = run.ranks,
+                        .threads_per_process = NumThreads(),
+                        .gpus_per_node = GpusPerHost(run.options, PlaceOf(run))}));
   voice.Tell(StrCat("**** ", run.graph.name(), " model...\n",
-                    FormatTable(run.graph, ElementTypeOf(run.options), device), parameters,
-                    "**** Running on ", device.ToString()));
+                    all ? FormatTable(run.graph, dtype, device) : FormatSummary(run.graph, dtype),
+                    parameters, "**** Running on ", device.ToString()));
   if (const MathMode mode = run.context->math_mode(); mode != MathMode::kFp32) {
     voice.Tell(StrCat(" in ", Name(mode)));
   }
@@ -328,7 +331,8 @@ absl::Status PrepareLoaders(PreparedRun& run, RunVoice& voice) {
     voice.Tell(StrCat("**** Standardising: ", Describe(*run.loaders.statistics), "\n"));
   }
   FollowSamples(run, voice);
-  voice.TellMore(DescribeLoaders(*run.dataset, run.loaders));
+  voice.Tell(DescribeSamples(*run.dataset, run.loaders));
+  voice.TellMore(DescribeLoaders(run.loaders));
   DTNN_RETURN_IF_ERROR(CheckSamplesOfRanks(run));
   const std::string odd = DescribeLargeBatch(run.options, run.loaders);
   if (!odd.empty()) voice.Warn(odd);

@@ -14,30 +14,30 @@
 
 namespace dtnn {
 
-std::string DescribeLoaders(const Dataset& dataset, const Loaders& loaders) {
+std::string DescribeSamples(const Dataset& dataset, const Loaders& loaders) {
   std::vector<std::string> parts;
-  const Loader* any = nullptr;
   if (loaders.training != nullptr) {
-    any = loaders.training.get();
-    parts.push_back(StrCat(any->samples(), " to train on in ", Counted(any->steps(), "step")));
+    parts.push_back(StrCat(loaders.training->samples(), " to train on in ",
+                           Counted(loaders.training->steps(), "step")));
   }
   if (loaders.validation != nullptr) {
     parts.push_back(StrCat(loaders.validation->samples(), " to validate on"));
   }
-  if (loaders.test != nullptr) {
-    any = loaders.test.get();
-    parts.push_back(StrCat(any->samples(), " to test"));
-  }
-  std::string text = StrCat(
+  if (loaders.test != nullptr) parts.push_back(StrCat(loaders.test->samples(), " to test"));
+  return StrCat(
       "**** Samples of ", ToString(dataset.sample()), ": ", absl::StrJoin(parts, ", "), "; ",
       dataset.target_kind() == TargetKind::kClass ? Counted(dataset.outputs(), "class", "classes")
                                                   : Counted(dataset.outputs(), "value") + " each",
       "\n");
-  if (any == nullptr) return text;
+}
+
+std::string DescribeLoaders(const Loaders& loaders) {
+  const Loader* any = loaders.test != nullptr ? loaders.test.get() : loaders.training.get();
+  if (any == nullptr) return "";
   const LoaderOptions& options = any->options();
-  StrAppend(&text, "**** Loaders: ", Counted(options.threads, "thread"), ", ",
-            Counted(options.prefetch, "batch", "batches"), " ahead, of ",
-            Counted(options.batch, "sample"));
+  std::string text = StrCat("**** Loaders: ", Counted(options.threads, "thread"), ", ",
+                            Counted(options.prefetch, "batch", "batches"), " ahead, of ",
+                            Counted(options.batch, "sample"));
   if (options.bytes) StrAppend(&text, ", as bytes, which the GPU prepares");
   if (!loaders.why_values.empty()) {
     StrAppend(&text, ", prepared by the CPU, as ", loaders.why_values);

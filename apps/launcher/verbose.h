@@ -1,4 +1,4 @@
-// What --verbose adds to the output of a run, as whole lines.
+// How a run's data and computation are described, as whole lines; most of it with --verbose only.
 
 #ifndef DTNN_APPS_LAUNCHER_VERBOSE_H_
 #define DTNN_APPS_LAUNCHER_VERBOSE_H_
@@ -13,8 +13,10 @@
 
 namespace dtnn {
 
-// How many samples go where, and who reads them.
-std::string DescribeLoaders(const Dataset& dataset, const Loaders& loaders);
+// How many samples go where.
+std::string DescribeSamples(const Dataset& dataset, const Loaders& loaders);
+// How they are read.
+std::string DescribeLoaders(const Loaders& loaders);
 // By which algorithms the network is computed.
 std::string DescribeKernels(const Graph& graph, const Options& options, Device device);
 // How much of `seconds` training and validation waited for data.

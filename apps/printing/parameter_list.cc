@@ -1,8 +1,10 @@
 #include "apps/printing/parameter_list.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 
+#include "apps/flags/option_needs.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/value.h"
 #include "comm/job/exit_code.h"
@@ -28,14 +30,23 @@ std::string_view Remark(const OptionSpec& spec, const Options& options) {
   return adam && beta1 ? "  (usual: 0.9)" : "";
 }
 
-}  // namespace
-
-absl::StatusOr<std::string> FormatParameterList(const Options& options, const RunFacts& facts) {
+absl::StatusOr<Options> InForce(const Options& options, const RunFacts& facts) {
   Options used = options;
   DTNN_ASSIGN_OR_RETURN(used.batch_size, BatchSizePerRank(options, facts.mpi_processes));
   used.tensor_format = Name(FormatOf(options));
   if (used.dataset_path.empty()) used.dataset_path = TrainPath(options);
+  return used;
+}
 
+// What describes every run, also with its defaults.
+constexpr std::string_view kEssential[] = {
+    "model",     "batch-size",    "num-epochs", "dataset", "dataset-path", "validation-split",
+    "optimizer", "learning-rate", "loss-func",  "metrics", "schedulers"};
+
+}  // namespace
+
+absl::StatusOr<std::string> FormatParameterList(const Options& options, const RunFacts& facts) {
+  DTNN_ASSIGN_OR_RETURN(Options used, InForce(options, facts));
   std::string out = "**** Parameters:\n";
   for (const OptionSpec& spec : OptionTable()) {
     AppendLine(std::string(spec.name),
@@ -44,6 +55,23 @@ absl::StatusOr<std::string> FormatParameterList(const Options& options, const Ru
       AppendLine("mpi-processes", StrCat(facts.mpi_processes), out);
       AppendLine("threads-per-process", StrCat(facts.threads_per_process), out);
       AppendLine("gpus-per-node", StrCat(facts.gpus_per_node), out);
+    }
+  }
+  return out;
+}
+
+absl::StatusOr<std::string> FormatShortParameterList(const Options& options,
+                                                     const RunFacts& facts) {
+  DTNN_ASSIGN_OR_RETURN(Options used, InForce(options, facts));
+  Options defaults;
+  std::string out = "**** Parameters (the others have their defaults; --verbose lists all):\n";
+  for (const OptionSpec& spec : OptionTable()) {
+    const std::string value = FormatValue(Load(&used, spec));
+    const std::string_view remark = Remark(spec, options);
+    const bool essential = std::ranges::find(kEssential, spec.name) != std::end(kEssential);
+    const bool differs = value != FormatValue(Load(&defaults, spec));
+    if ((essential || differs || !remark.empty()) && UnmetNeeds(spec, options).empty()) {
+      AppendLine(std::string(spec.name), StrCat(value, remark), out);
     }
   }
   return out;

@@ -1,8 +1,11 @@
-// The block that a run prints before it starts: every option with the value in force.
+// The block that a run prints before it starts: options with the values in force.
 //
 //   **** Parameters:
 //     model                          : simplecnn
 //     batch_size                     : 64
+//
+// All of them, or, under a title that says so, the few that describe every run (network, data,
+// batch, optimizer) and those that differ from their defaults, where they have an effect.
 //
 // Names are the flags' with underscores, in the order of the option table; values that follow from
 // others (the batch size of a rank, the format that AUTO chose) are printed as they will be used.
@@ -25,8 +28,9 @@ struct RunFacts {
   int64_t gpus_per_node = 0;
 };
 
-// Ends in a line end. An error only where BatchSizePerRank is one.
+// End in a line end. An error only where BatchSizePerRank is one.
 absl::StatusOr<std::string> FormatParameterList(const Options& options, const RunFacts& facts);
+absl::StatusOr<std::string> FormatShortParameterList(const Options& options, const RunFacts& facts);
 
 }  // namespace dtnn
 

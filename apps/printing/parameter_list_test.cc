@@ -66,6 +66,56 @@ TEST(ParameterListTest, SaysWhereAValueIsNotTheUsualOne) {
   EXPECT_TRUE(beta1(options, "0.99"));
 }
 
+TEST(ParameterListTest, TheShortFormHasWhatEveryRunHasAndWhatDiffersFromDefaults) {
+  Options options;
+  options.model = "simplecnn";
+  options.dataset = "mnist";
+  options.augment_flip = true;
+  options.given = {"augment-flip"};
+  options.transport = "tcp";  // has no effect with one rank
+  const RunFacts facts = {.mpi_processes = 1, .threads_per_process = 4};
+  EXPECT_EQ(FormatShortParameterList(options, facts).value(),
+            "**** Parameters (the others have their defaults; --verbose lists all):\n"
+            "  model                          : simplecnn\n"
+            "  batch_size                     : 64\n"
+            "  num_epochs                     : 1\n"
+            "  dataset                        : mnist\n"
+            "  dataset_path                   : " +
+                std::string(kFashionMnistPath) +
+                "\n"
+                "  validation_split               : 0.2\n"
+                "  augment_flip                   : True\n"
+                "  optimizer                      : sgd\n"
+                "  learning_rate                  : 0.01\n"
+                "  loss_func                      : categorical_cross_entropy\n"
+                "  metrics                        : categorical_accuracy\n"
+                "  schedulers                     : early_stopping,reduce_lr_on_plateau,"
+                "model_checkpoint\n");
+  options.optimizer = "adam";
+  options.optimizer_beta1 = 0.9;
+  options.given.insert("optimizer-beta1");
+  EXPECT_TRUE(HasLine(FormatShortParameterList(options, facts).value(),
+                      "  optimizer_beta1                : 0.9"));
+  options.evaluate_only = true;
+  const std::string testing = FormatShortParameterList(options, facts).value();
+  EXPECT_TRUE(HasLine(testing, "  evaluate_only                  : True")) << testing;
+  for (const char* training : {"num_epochs", "augment_flip", "optimizer"}) {
+    EXPECT_EQ(testing.find(training), testing.npos) << testing;
+  }
+}
+
+TEST(ParameterListTest, TheShortFormIsPartOfTheLongOne) {
+  Options options;
+  options.optimizer = "adam";
+  const std::string all = FormatParameterList(options, {}).value();
+  std::istringstream lines(FormatShortParameterList(options, {}).value());
+  std::string line;
+  std::getline(lines, line);
+  while (std::getline(lines, line)) EXPECT_TRUE(HasLine(all, line)) << line;
+  EXPECT_TRUE(HasLine(FormatShortParameterList(options, {}).value(),
+                      "  optimizer_beta1                : 0.99  (usual: 0.9)"));
+}
+
 TEST(ParameterListTest, ValuesStayOnTheirLine) {
   Options options;
   options.dataset_path = "a\nb";

@@ -102,12 +102,13 @@ std::string PerformanceCounter::Report() const {
               absl::StrFormat("%s time (from model): %5.4f s\n", what, totals.seconds),
               absl::StrFormat("%s time per epoch (from model): %5.4f s\n", what,
                               totals.seconds / double(totals.passes)),
-              absl::StrFormat("%s throughput (from model): %5.4f samples/s\n", what,
+              absl::StrFormat("%s throughput (from model): %5.4f samples/s, steps only\n", what,
                               Rate(totals.samples, totals.seconds)),
               absl::StrFormat("%s time (estimated from the last half of each epoch): %5.4f s\n",
                               what, totals.estimate),
               absl::StrFormat(
-                  "%s throughput (estimated from the last half of each epoch): %5.4f samples/s\n",
+                  "%s throughput (estimated from the last half of each epoch): %5.4f samples/s, "
+                  "warmed up\n",
                   what, Rate(totals.samples, totals.estimate)),
               absl::StrFormat("%s maximum memory: %.2f MiB\n", what, totals.most_memory),
               absl::StrFormat("%s mean memory: %.2f MiB\n", what,

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "kernels/device_traits.h"
+#include "tensor/text/counted.h"
 #include "tensor/text/str_cat.h"
 
 namespace dtnn {
@@ -105,6 +109,26 @@ std::string FormatTable(const Graph& graph, DType dtype, Device device) {
     text += Total("Trainable parameters", graph.num_trainable_parameters(), dtype, "* frozen");
   }
   return text + Separator();
+}
+
+std::string FormatSummary(const Graph& graph, DType dtype) {
+  std::vector<std::pair<std::string, int>> types;
+  for (const Node& node : std::span(graph.nodes()).subspan(1)) {  // without the input
+    const std::string type(node.layer->type_name());
+    const auto at = std::ranges::find(types, type, &std::pair<std::string, int>::first);
+    at == types.end() ? types.emplace_back(type, 1).second : ++at->second;
+  }
+  std::vector<std::string> counts;
+  for (const auto& [type, count] : types) {
+    counts.push_back(count == 1 ? type : StrCat(count, " ", type));
+  }
+  const int64_t parameters = graph.num_parameters(), trainable = graph.num_trainable_parameters();
+  return StrCat("  ", Counted(int64_t(graph.nodes().size()) - 1, "layer"), ": ",
+                absl::StrJoin(counts, ", "), "\n  input ", graph.input_shape().ToString(),
+                ", output ", graph.output_shape().ToString(), ", ",
+                Counted(parameters, "parameter"), " (",
+                FormatBytes(double(parameters) * double(SizeOf(dtype))), ")",
+                trainable < parameters ? StrCat(", ", trainable, " of them trainable") : "", "\n");
 }
 
 }  // namespace dtnn

@@ -1,5 +1,7 @@
 #include "models/graph/table.h"
 
+#include <algorithm>
+
 #include "gtest/gtest.h"
 #include "models/zoo/zoo.h"
 
@@ -63,6 +65,8 @@ TEST(TableTest, FrozenLayersCarryAStar) {
   EXPECT_TRUE(has("|  5 *  |          FCCPU           | 100480  |"));
   EXPECT_TRUE(has("|             Total parameters       101958    398.27 KBytes  "));
   EXPECT_TRUE(has("|           Trainable parameters      1438      5.62 KBytes        * frozen  "));
+  EXPECT_TRUE(FormatSummary(graph, DType::kFloat32)
+                  .ends_with("101958 parameters (398.27 KBytes), 1438 of them trainable\n"));
 }
 
 TEST(TableTest, BlocksListTheirPaths) {
@@ -125,6 +129,14 @@ TEST(TableTest, BytesInTheLargestUnit) {
   EXPECT_EQ(FormatBytes(1536), "1.5 KBytes");
   EXPECT_EQ(FormatBytes(2048), "2.0 KBytes");
   EXPECT_EQ(FormatBytes(512), "512.0 Bytes");
+}
+
+TEST(TableTest, TheSummaryCountsTypesInTheirOrder) {
+  EXPECT_EQ(FormatSummary(*BuildModel("simplecnn", {}), DType::kFloat32),
+            "  9 layers: 2 Conv2D, MaxPool2D, Flatten, 2 FC, Relu, Dropout, Softmax\n"
+            "  input (28, 28, 1), output (10,), 101958 parameters (398.27 KBytes)\n");
+  const std::string deep = FormatSummary(*BuildModel("resnet20_cifar10", {}), DType::kFloat32);
+  EXPECT_EQ(std::ranges::count(deep, '\n'), 2) << deep;
 }
 
 }  // namespace

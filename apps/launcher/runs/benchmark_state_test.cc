@@ -711,10 +711,19 @@ TEST(BenchmarkStateTest, QuietAndVerboseRunsAreLessAndMore) {
     EXPECT_EQ(outcome->exit_code, 0) << outcome->text;
     EXPECT_THAT(outcome->text, HasSubstr("Throughput: "));
   }
-  EXPECT_THAT(quiet.text, Not(HasSubstr("**** Parameters:")));
-  EXPECT_THAT(usual.text, HasSubstr("**** Parameters:"));
-  const char* const details[] = {
+  const char* const summary[] = {
+      "  9 layers: 2 Conv2D, MaxPool2D, Flatten, 2 FC, Relu, Dropout, Softmax\n",
+      "**** Parameters (the others have their defaults; --verbose lists all):\n",
       "**** Samples of 8x8x1: 40 to train on in 5 steps, 10 to validate on, 20 to test",
+  };
+  for (const char* line : summary) {
+    EXPECT_THAT(quiet.text, Not(HasSubstr(line)));
+    EXPECT_THAT(usual.text, HasSubstr(line));
+  }
+  const char* const details[] = {
+      "|             Total parameters ",
+      "**** Parameters:\n",
+      "\n  mpi_processes                  : 1\n",
       "**** Loaders: 1 thread, 2 batches ahead",
       "**** Memory of training:",
       "**** Algorithms of training:\n  layer 1 (Conv2D): forward ",

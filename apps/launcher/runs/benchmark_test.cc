@@ -95,8 +95,10 @@ TEST(BenchmarkTest, TrainsAndEvaluates) {
     size_t at = 0;
     for (const char* text : {"**** Loading synthetic dataset...",
                              "**** simplecnn model...",
-                             "Total parameters",
-                             "**** Parameters:",
+                             " parameters (",
+                             "**** Parameters (",
+                             "**** Running on cpu",
+                             "**** Samples of 8x8x1: 40 to train on in ",
                              "**** Evaluating on test dataset...",
                              "20/20",
                              "test_acc: ",
