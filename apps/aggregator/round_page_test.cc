@@ -51,7 +51,8 @@ TEST_F(RoundPageTest, ShowsAllRoundsWhileTheyGoOn) {
   for (int round = 1; round <= 2; ++round) {
     Must(files.Add(Round(round, 0.5 / round)));
     page.Add(files.history());
-    EXPECT_THAT(Contents(path), HasSubstr("Training goes on: " + std::to_string(round) + " of 3"));
+    EXPECT_THAT(Contents(path),
+                HasSubstr("Training continues: " + std::to_string(round) + " of 3"));
   }
   EXPECT_THAT(Contents(path), AllOf(HasSubstr("It &lt;is&gt; averaged."), HasSubstr("0.25"),
                                     HasSubstr("bytes received"), Not(HasSubstr("NaN"))));

@@ -104,7 +104,7 @@ absl::StatusOr<FederationState> RoundState::Begin(Resumption resumption,
     for (const std::string& path : {EncryptedPath(), LedgerPath()}) {
       if (resume || !std::filesystem::exists(path, error)) continue;
       return FailedPrecondition(path,
-                                ": is of another federation; --resume goes on with it, or give "
+                                ": is of another federation; continue it with --resume, or give "
                                 "another folder");
     }
     if (resume) {
@@ -178,7 +178,7 @@ absl::Status RoundState::LoadLedger(FederationState& state) const {
   if (!std::filesystem::exists(LedgerPath(), error)) {
     if (state.rounds_done == 0) return absl::OkStatus();
     return FailedPrecondition(LedgerPath(), ": is missing. It says what ", state.rounds_done,
-                              " rounds with differential privacy have told of clients; without it "
+                              " rounds with differential privacy have cost clients; without it "
                               "epsilon would be too small. Begin a new federation in another "
                               "folder");
   }

@@ -456,7 +456,7 @@ constexpr OptionSpec kTable[] = {
     Now("schedulers", kSchedulers, kWords, &O::schedulers,
         "rules that change the learning rate, end the run or save, applied in this order; if not "
         "given, "
-        "model_checkpoint only with --model-dir; --schedulers= is none; any of:",
+        "model_checkpoint only with --model-dir; --schedulers= turns all off; any of:",
         "warm_up,early_stopping,reduce_lr_on_plateau,reduce_lr_every_nepochs,model_checkpoint,"
         "stop_at_loss,cosine,one_cycle")
         .Means(meanings::kSchedulers)
@@ -562,7 +562,8 @@ constexpr OptionSpec kTable[] = {
         .Unit("HOST:PORT", "node1:61642")
         .Needs("parallel=data"),
     Now("elastic", kParallel, kText, &O::elastic,
-        "go on without ranks that are lost and take in new ones, as long as there are from MIN to "
+        "continue without ranks that are lost and take in new ones, as long as there are from MIN "
+        "to "
         "MAX; with --transport=tcp")
         .Unit("MIN:MAX", "2:4")
         .Needs("parallel=data"),
@@ -607,7 +608,7 @@ constexpr OptionSpec kTable[] = {
         .Needs("parallel=data enable-gpu"),
     Now("enable-cuda-graphs", kParallel, kBool, &O::enable_cuda_graphs,
         "capture the work of a training step and replay it as one operation; where that cannot be, "
-        "the run says so and goes on without")
+        "the run says so and continues without")
         .Needs("enable-gpu"),
     Now("enable-cudnn-auto-conv-alg", kParallel, kBool, &O::enable_cudnn_auto_conv_alg,
         "time cuDNN's algorithms for every convolution before the first step, and run the fastest; "

@@ -311,7 +311,7 @@ absl::Status CheckElasticTransport(Transport transport) {
           : "the server or broker of the others knows the ranks of the start, and takes no others";
   return UsageError("--elastic: needs --transport=tcp, not ", Name(transport), ": ", why,
                     ". Without --elastic, and with --checkpoint-dir, the ranks that are left save "
-                    "a checkpoint and end with exit code 75, from which --resume goes on");
+                    "a checkpoint and end with exit code 75, from which --resume continues");
 }
 
 namespace {

@@ -261,7 +261,7 @@ absl::Status InspectFiles(std::span<const std::string> files, const std::string&
       continue;
     }
     out << (format == "json" ? Json(path, *contents) : StrCat(path, "\n", Text(*contents)));
-    // An array of a type that tensors do not have is no fault of the file.
+    // An array of a type that tensors do not have does not make the file invalid.
     const auto damaged = std::ranges::find_if(contents->arrays, [](const Array& array) {
       return !array.unread.ok() && !absl::IsUnimplemented(array.unread);
     });

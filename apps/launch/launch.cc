@@ -92,9 +92,10 @@ absl::Status Run(const std::vector<std::string>& arguments) {
        .type = kBool,
        .help = "write the number of the rank before each line",
        .field = &options.prefix},
-      LikeLauncher("elastic", &options.elastic,
-                   "go on without ranks that are lost, as long as MIN are left, and take in others "
-                   "up to MAX"),
+      LikeLauncher(
+          "elastic", &options.elastic,
+          "continue without ranks that are lost, as long as MIN are left, and take in others "
+          "up to MAX"),
       {.name = "restarts",
        .type = kInt,
        .help = "with --elastic, how many ranks to start in all, each for one that was killed",
@@ -103,8 +104,9 @@ absl::Status Run(const std::vector<std::string>& arguments) {
        .field = &options.restarts},
       {.name = "grace",
        .type = kReal,
-       .help = "how long the others may go on after one rank has failed, before they get SIGTERM, "
-               "and again before they are killed",
+       .help =
+           "how long the others may continue after one rank has failed, before they get SIGTERM, "
+           "and again before they are killed",
        .unit = "seconds",
        .range = kGrace,
        .field = &options.grace},

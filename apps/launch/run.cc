@@ -223,7 +223,8 @@ class Launch {
   }
   static bool WasKilled(int code) { return code > 128 && code < 128 + NSIG; }
 
-  // Where ranks come and go: the others go on without it, or, when it has done its work, end too.
+  // Where ranks come and go: the others continue without it, or, when it has done its work, end
+  // too.
   void Replace(std::unique_ptr<RankChild>& child) {
     const int code = child->exit_code();
     if (code == kExitDone) return BeginToEnd();

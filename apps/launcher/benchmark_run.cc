@@ -562,7 +562,7 @@ class BenchmarkRun {
     if (signal == 0) return status;
     return WithExitCode(absl::CancelledError(StrCat(
                             "stopped by ", SignalName(signal),
-                            "; the federation goes on, and takes this client in again when it is "
+                            "; the federation continues, and takes this client in again when it is "
                             "started again")),
                         ExitCodeOfSignal(signal));
   }

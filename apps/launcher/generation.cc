@@ -28,7 +28,7 @@ bool Generation::JoinNextAfter(absl::Status& status) {
   Communicator& communicator = *o_.run.communicator;
   const std::vector<int> lost = communicator.lost();
   if (o_.run.rank == LowestRankLeft(communicator)) {
-    o_.voice.WarnOfOwn(StrCat(status.message(), "; the others go on without"));
+    o_.voice.WarnOfOwn(StrCat(status.message(), "; the others continue without"));
   }
   communicator.Abort(status);  // who waits for this rank need not
   const absl::StatusOr<bool> joined = JoinNext(lost);

@@ -16,8 +16,8 @@ namespace dtnn {
 // `name`'s (exit_code.h), as wrong usage where DTNN_SIMD is no instruction set of this CPU
 // (kernels/simd_target.h), before `run`; so is running out of memory, with `advice` on what needs
 // less of it, and a standard output that did not take everything: a full disk, no output at all.
-// Where that is a pipe whose reader has exited, `run` goes on to its end (SIGPIPE is ignored), and
-// the exit code alone, SIGPIPE's, says so. SIGXFSZ (`ulimit -f`) is ignored too: writing a file
+// Where that is a pipe whose reader has exited, `run` continues to its end (SIGPIPE is ignored),
+// and the exit code alone, SIGPIPE's, says so. SIGXFSZ (`ulimit -f`) is ignored too: writing a file
 // beyond the limit is an error that names the file.
 int RunProgram(std::string_view name, int argc, char** argv, std::string_view advice,
                absl::FunctionRef<absl::Status(const std::vector<std::string>&)> run);

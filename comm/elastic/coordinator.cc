@@ -267,7 +267,7 @@ void Coordinator::Form(std::vector<Peer*> ranks, size_t most) {
     if (peer.member()) peer.word.reset();
   }
   Say(StrCat("generation ", generation_, ": ", ranks.size(), ranks.size() == 1 ? " rank" : " ranks",
-             notice.goes_on ? ", which go on from the last whole step" : ""));
+             notice.goes_on ? ", which continue from the last whole step" : ""));
 }
 
 void Coordinator::End(ElasticNotice::Kind how) {

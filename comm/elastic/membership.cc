@@ -32,7 +32,7 @@ absl::Status Told(const ElasticNotice& notice) {
                                 ")");
     case ElasticNotice::kStateLost:
       return FailedPrecondition(
-          "all ranks are gone that had the state of the run, so nobody can go on with it");
+          "all ranks are gone that had the state of the run, so it cannot be continued");
     case ElasticNotice::kNoRoom:
       return FailedPrecondition("the run has the ", range.max,
                                 " ranks that it may have at most, and too many processes wait for "

@@ -248,7 +248,7 @@ absl::Status History::Write() {
   const absl::Status status = WriteFileAtomically(path_, std::as_bytes(std::span(text_)));
   if (status.ok() || !warn_) return status;
   if (!std::exchange(warned_, true)) {
-    warn_(StrCat("the history is not written: ", status.message(), "; training goes on"));
+    warn_(StrCat("the history is not written: ", status.message(), "; training continues"));
   }
   return absl::OkStatus();
 }

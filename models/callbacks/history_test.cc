@@ -198,7 +198,7 @@ TEST_F(HistoryTest, AFullDiskIsOneWarningAndLaterEpochsAreWrittenAgain) {
   EXPECT_EQ(std::ranges::count(whole, '\n'), 1 + 4) << whole;
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_THAT(warnings[0], ::testing::StartsWith("the history is not written: " + path));
-  EXPECT_THAT(warnings[0], HasSubstr("; training goes on"));
+  EXPECT_THAT(warnings[0], HasSubstr("; training continues"));
 }
 
 TEST_F(HistoryTest, WithoutAnyoneToWarnAFullDiskIsAnError) {

@@ -82,7 +82,7 @@ absl::StatusOr<std::vector<std::string>> CheckpointFolder::Lock(bool goes_on) {
   if (absl::IsFailedPrecondition(lock.status()) && goes_on) {
     return std::vector<std::string>{
         StrCat(lock.status().message(),
-               ", perhaps one that is frozen; this run goes on without it "
+               ", perhaps one that is frozen; this run continues without it "
                "and saves there all the same")};
   }
   if (absl::IsFailedPrecondition(lock.status())) {

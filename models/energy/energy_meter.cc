@@ -56,7 +56,7 @@ std::optional<double> EnergyMeter::Read() {
   if (joules.ok()) return *joules;
   if (options_.warn) {
     options_.warn(StrCat("energy is not measured any more: ", joules.status().message(),
-                         "; training goes on"));
+                         "; training continues"));
   }
   options_.source.reset();
   return std::nullopt;

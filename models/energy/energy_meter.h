@@ -4,7 +4,7 @@
 // A callback: it reads the counters when an epoch begins and ends, and now and then in between. At
 // the end of an epoch ranks tell each other what they have read; all of them call the meter
 // together, and have the same sums. When counters cannot be read any more, that is one warning;
-// training goes on, with the energy of the other machines, or with none.
+// training continues, with the energy of the other machines, or with none.
 
 #ifndef DTNN_MODELS_ENERGY_ENERGY_METER_H_
 #define DTNN_MODELS_ENERGY_ENERGY_METER_H_

@@ -173,7 +173,8 @@ TEST(EnergyMeterTest, CountersThatFailAreOneWarning) {
   EXPECT_EQ(meter.epoch_joules(), std::nullopt);
   RunEpoch(meter, now, 1);
   ASSERT_THAT(warnings, SizeIs(1));
-  EXPECT_EQ(warnings[0], "energy is not measured any more: the counter is gone; training goes on");
+  EXPECT_EQ(warnings[0],
+            "energy is not measured any more: the counter is gone; training continues");
   EXPECT_EQ(meter.Report(), "**** Energy: 4 J in 1 epoch, 0.04 J per training sample\n");
 }
 

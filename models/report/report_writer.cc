@@ -146,7 +146,7 @@ void ReportWriter::Write() {
   const absl::Status status =
       WriteFileAtomically(options_.path, std::as_bytes(std::span(std::string_view(page))));
   if (status.ok() || std::exchange(warned_, true) || !options_.warn) return;
-  options_.warn(StrCat("the report is not written: ", status.message(), "; training goes on"));
+  options_.warn(StrCat("the report is not written: ", status.message(), "; training continues"));
 }
 
 void ReportWriter::Finish(const absl::Status& status) {

@@ -5,7 +5,7 @@
 //   trainer->Train(training, &validation, epochs, {&report});
 //   report.Finish(status);
 //
-// A page that cannot be written (a full disk) is one warning; training goes on, the page of the
+// A page that cannot be written (a full disk) is one warning; training continues, the page of the
 // epoch before stays, and the next epoch tries again. For one rank: images are among its samples,
 // and counts of the validation are of them unless `confusion` has those of all. Costs what a look
 // at each validation prediction costs, and some milliseconds per epoch.

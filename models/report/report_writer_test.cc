@@ -97,7 +97,7 @@ TEST(ReportWriterTest, ThePageGrowsWithEveryEpoch) {
     const CheckedPage page = CheckPage(reader.pages[i]);
     EXPECT_THAT(page.problems, IsEmpty());
     EXPECT_EQ(NumbersOf(*TableOf(page, "epoch")).size(), i + 1);
-    EXPECT_THAT(page.root.text, HasSubstr("Training goes on"));
+    EXPECT_THAT(page.root.text, HasSubstr("Training continues"));
   }
   run.writer.Finish(absl::OkStatus());
   EXPECT_THAT(Read(Path("grows.html")), HasSubstr("Training has ended: 3 of 3 epochs done."));

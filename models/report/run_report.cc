@@ -19,7 +19,7 @@ std::string DescribeState(const RunReport& report) {
   const std::string epochs = StrCat(done, " of ", Counted(report.epochs_wanted, "epoch"));
   switch (report.state) {
     case ReportState::kRunning:
-      return StrCat("<p role=\"status\"><strong>Training goes on: ", epochs,
+      return StrCat("<p role=\"status\"><strong>Training continues: ", epochs,
                     " done.</strong> This page is renewed after each epoch, and loads itself again "
                     "every ",
                     kReloadSeconds, " seconds until then.</p>\n");

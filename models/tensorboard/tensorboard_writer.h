@@ -8,7 +8,7 @@
 // The folder gets two runs, train and validation, whose curves TensorBoard draws into one chart;
 // steps are epochs, from 1. A run that continues writes new files there, and TensorBoard forgets
 // what the old ones say of the epochs from there on. Files that cannot be written are one warning,
-// and training goes on.
+// and training continues.
 
 #ifndef DTNN_MODELS_TENSORBOARD_TENSORBOARD_WRITER_H_
 #define DTNN_MODELS_TENSORBOARD_TENSORBOARD_WRITER_H_
