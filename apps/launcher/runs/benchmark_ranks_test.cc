@@ -147,7 +147,7 @@ TEST(BenchmarkRanksTest, OptionsOfGpusAreTakenByAnyNumberOfRanks) {
                            "--enable-nccl=False", "--tensor-format=NCHW", "--num-epochs=1",
                            // A warning, which another process writes, could stand in a line.
                            "--batch-size=16", std::string("--enable-cudnn-auto-conv-alg=") + timed,
-                           "--gpu-device=simulated", "--evaluate=True"}));
+                           "--gpu-device=simulated", "--evaluate=True", "--verbose"}));
       EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
       EXPECT_EQ(Count(outcome.text, "**** Done..."), 1) << outcome.text;
       EXPECT_EQ(Count(outcome.text, "has no effect"), 0) << outcome.text;
