@@ -34,10 +34,9 @@ absl::StatusOr<std::unique_ptr<DeviceContext>> DeviceContext::Create(Device devi
 }
 
 absl::Status DeviceContext::SetMathMode(MathMode mode) {
-  if (device_.is_cpu() && mode != MathMode::kFp32) {
-    return InvalidArgument(
-        "math mode ", Name(mode), ": ", device_.ToString(),
-        " computes in the type of the parameters (fp32); other modes need a GPU");
+  if (device_.is_cpu() && mode != MathMode::kFp32 && mode != MathMode::kBf16) {
+    return InvalidArgument("math mode ", Name(mode), ": ", device_.ToString(),
+                           " computes with fp32 or bf16; other modes need a GPU");
   }
   math_mode_ = mode;
   return absl::OkStatus();

@@ -1,5 +1,5 @@
-// In what a GPU computes (`--math-mode`). Sums, normalisation, losses, parameters and optimizers
-// are float32 in all modes.
+// In what a device computes (`--math-mode`): a GPU in any of them, a CPU with fp32 or bf16. Sums,
+// normalisation, losses, parameters and optimizers are float32 in all modes.
 
 #ifndef DTNN_KERNELS_MATH_MODE_H_
 #define DTNN_KERNELS_MATH_MODE_H_

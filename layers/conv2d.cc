@@ -323,7 +323,7 @@ absl::StatusOr<std::unique_ptr<LayerOp>> Conv2dLayer::Bind(const BindContext& co
   spec.epilogue.relu = context.fuse_relu;
   std::optional<FoldedLayer> folded;
   if (context.fuse_normalization != nullptr) {
-    folded.emplace(*context.fuse_normalization, spec.dtype, spec.filters);
+    folded.emplace(*context.fuse_normalization, WideOf(spec.dtype), spec.filters);
     spec.epilogue.scale = spec.epilogue.bias = true;
   }
   DTNN_ASSIGN_OR_RETURN(const Conv2dVariants variants, ChooseVariants(context, spec));

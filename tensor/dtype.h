@@ -1,6 +1,6 @@
-// Element types of tensors. Values and gradients are float32 or float64 (`--dtype`); on GPUs,
-// activations and copies of weights may be float16 or bfloat16 (`--math-mode`). The integer types
-// hold bytes of images and class labels before they become values.
+// Element types of tensors. Values and gradients are float32 or float64 (`--dtype`);
+// activations and copies of weights may be bfloat16, on GPUs also float16 (`--math-mode`). The
+// integer types hold bytes of images and class labels before they become values.
 
 #ifndef DTNN_TENSOR_DTYPE_H_
 #define DTNN_TENSOR_DTYPE_H_
@@ -47,7 +47,8 @@ constexpr size_t SizeOf(DType dtype) {
 constexpr bool IsFloating(DType dtype) {
   return dtype == DType::kFloat32 || dtype == DType::kFloat64;
 }
-// The types that only GPUs take, and compute with in float32.
+// The types of 16 bits, which are stored, and computed with in float32: on GPUs both, on CPUs
+// bfloat16.
 constexpr bool IsHalf(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBfloat16; }
 
 // Wide<T> (float16.h) as a DType: of sums, parameters and their gradients where activations have
@@ -84,6 +85,13 @@ decltype(auto) DispatchFloating(DType dtype, F&& f) {
   assert(IsFloating(dtype));
   if (dtype == DType::kFloat64) return f(double{});
   return f(float{});
+}
+
+// The same for what CPUs compute with: the floating types and bfloat16.
+template <typename F>
+decltype(auto) DispatchCpuFloating(DType dtype, F&& f) {
+  if (dtype == DType::kBfloat16) return f(Bfloat16{});
+  return DispatchFloating(dtype, f);
 }
 
 // The same for what GPUs compute with: the floating types and those of 16 bits.

@@ -596,8 +596,8 @@ constexpr OptionSpec kTable[] = {
         "cuda,simulated")
         .Means(meanings::kGpuDevice)
         .Needs("enable-gpu"),
-    Now("math-mode", kParallel, kWord, &O::math_mode, "number types that a GPU computes with",
-        "fp32,tf32,bf16,fp16")
+    Now("math-mode", kParallel, kWord, &O::math_mode,
+        "number types to compute with; CPUs have fp32 and bf16", "fp32,tf32,bf16,fp16")
         .Means(meanings::kMathMode),
     Now("enable-gpudirect", kParallel, kBool, &O::enable_gpudirect,
         "let MPI read and write GPU memory; refused, since gradients go to MPI through pinned "

@@ -81,7 +81,10 @@ constexpr Case kCases[] = {
 
     {4, "--math-mode=fp8", kUsage, "--math-mode=fp8: "},
     {4, "--math-mode=fp32", kDone, "**** Done"},
-    {4, "--math-mode=bf16", kUsage, "--math-mode=bf16: CPUs compute in the type of --dtype"},
+    {4, "--math-mode=bf16", kDone, "**** Done"},
+    {4, "--math-mode=bf16 --dtype=float64", kUsage,
+     "--math-mode=bf16 and --dtype=float64: cannot be used together"},
+    {4, "--math-mode=fp16", kUsage, "--math-mode=fp16: CPUs compute with fp32 or bf16"},
     {4, "--math-mode=tf32 --enable-gpu --gpu-device=simulated --dtype=float64", kUsage,
      "--math-mode=tf32 and --dtype=float64: cannot be used together"},
     {4, "--math-mode=fp16 --enable-gpu --gpu-device=simulated", kDone, "**** Done"},

@@ -292,9 +292,9 @@ absl::Status CheckExchange(const Options& options) {
 absl::Status CheckMathMode(const Options& options) {
   const std::string_view mode = options.math_mode;
   if (mode == "fp32") return absl::OkStatus();
-  if (!options.enable_gpu) {
+  if (!options.enable_gpu && mode != "bf16") {
     return UsageError("--math-mode=", mode,
-                      ": CPUs compute in the type of --dtype; other modes need --enable-gpu");
+                      ": CPUs compute with fp32 or bf16; other modes need --enable-gpu");
   }
   if (options.dtype == "float32") return absl::OkStatus();
   return UsageError("--math-mode=", mode, " and --dtype=", options.dtype,

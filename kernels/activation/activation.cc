@@ -189,13 +189,13 @@ void BackwardTyped(const ActivationPass& pass, int64_t begin, int64_t end) {
 }
 
 void ForwardRange(const ActivationPass& pass, int64_t begin, int64_t end) {
-  pass.dtype == DType::kFloat32 ? ForwardTyped<float>(pass, begin, end)
-                                : ForwardTyped<double>(pass, begin, end);
+  DispatchCpuFloating(pass.dtype,
+                      [&](auto zero) HWY_ATTR { ForwardTyped<decltype(zero)>(pass, begin, end); });
 }
 
 void BackwardRange(const ActivationPass& pass, int64_t begin, int64_t end) {
-  pass.dtype == DType::kFloat32 ? BackwardTyped<float>(pass, begin, end)
-                                : BackwardTyped<double>(pass, begin, end);
+  DispatchCpuFloating(pass.dtype,
+                      [&](auto zero) HWY_ATTR { BackwardTyped<decltype(zero)>(pass, begin, end); });
 }
 
 }  // namespace

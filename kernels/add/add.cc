@@ -1,7 +1,6 @@
 #include "kernels/add/add.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "kernels/add/add_gpu.h"
 #include "kernels/elementwise/operands.h"
@@ -56,7 +55,7 @@ struct Sum {
 template <typename T>
 void SumOfMany(const AddPass& pass, int64_t begin, int64_t end) {
   constexpr int64_t kChunk = 1024;
-  HWY_ALIGN T sums[kChunk];
+  HWY_ALIGN Wide<T> sums[kChunk];
   for (int64_t first = begin; first < end; first += kChunk) {
     const int64_t last = std::min(end, first + kChunk);
     // The chunk of the sum as a row of its own grid: element i is at sums[i - first].
@@ -65,9 +64,9 @@ void SumOfMany(const AddPass& pass, int64_t begin, int64_t end) {
         const int64_t row = i / pass.grid.columns, column = i % pass.grid.columns;
         const int64_t count = std::min(pass.grid.columns - column, last - i);
         const T* from = x.At<const T>(row, column);
-        T* sum = sums + (i - first);
+        Wide<T>* sum = sums + (i - first);
         initial ? Transform(Copied(), count, sum, from)
-                : Transform(Sum(), count, sum, static_cast<const T*>(sum), from);
+                : Transform(Sum(), count, sum, static_cast<const Wide<T>*>(sum), from);
         i += count;
       }
     };
@@ -80,7 +79,8 @@ void SumOfMany(const AddPass& pass, int64_t begin, int64_t end) {
     for (int64_t i = first; i < last;) {
       const int64_t row = i / pass.grid.columns, column = i % pass.grid.columns;
       const int64_t count = std::min(pass.grid.columns - column, last - i);
-      std::memcpy(pass.y.At<T>(row, column), sums + (i - first), size_t(count) * sizeof(T));
+      Transform(Copied(), count, pass.y.At<T>(row, column),
+                static_cast<const Wide<T>*>(sums + (i - first)));
       i += count;
     }
   }
@@ -103,8 +103,8 @@ void AddTyped(const AddPass& pass, int64_t begin, int64_t end) {
 }
 
 void AddRange(const AddPass& pass, int64_t begin, int64_t end) {
-  pass.dtype == DType::kFloat32 ? AddTyped<float>(pass, begin, end)
-                                : AddTyped<double>(pass, begin, end);
+  DispatchCpuFloating(pass.dtype,
+                      [&](auto zero) HWY_ATTR { AddTyped<decltype(zero)>(pass, begin, end); });
 }
 
 }  // namespace

@@ -67,22 +67,17 @@ HWY_INLINE V InverseDeviation(D d, V variance, double epsilon) {
 template <typename T>
 void SetPivotOf(const Pass& pass, const Channels& c, double* sums) {
   constexpr int64_t kSamples = 16;
-  T* pivot = c.At<T>(Pass::kMean);
+  Wide<T>* const pivot = c.At<Wide<T>>(Pass::kMean);
   const int64_t positions = pass.planes ? pass.columns : 1, count = pass.rows * positions;
   const int64_t samples = count < kSamples ? 1 : kSamples;
   std::fill_n(sums, c.channels, 0.0);
   for (int64_t i = 0; i < samples; ++i) {
     const int64_t at = count * (2 * i + 1) / (2 * samples);
     const T* x = pass.x.At<const T>(at / positions, at % positions);
-    if (pass.planes) {
-      for (int64_t k = 0; k < c.channels; ++k) sums[k] += double(x[k * positions]);
-      continue;
-    }
-    ForEachVector<double>(c.channels, [&](const auto& access, int64_t k) HWY_ATTR {
-      access.Store(hn::Add(access.Load(sums + k), Load(access, x + k)), sums + k);
-    });
+    const int64_t step = pass.planes ? positions : 1;
+    for (int64_t k = 0; k < c.channels; ++k) sums[k] += double(x[k * step]);
   }
-  for (int64_t k = 0; k < c.channels; ++k) pivot[k] = T(sums[k] / double(samples));
+  for (int64_t k = 0; k < c.channels; ++k) pivot[k] = Wide<T>(sums[k] / double(samples));
 }
 
 template <typename T>
@@ -159,7 +154,8 @@ void SetSlopesOf(const Channels& c, double count, const BatchStatistics& statist
 }
 
 void SetPivot(const Pass& pass, const Channels& c, double* sums) {
-  c.dtype == DType::kFloat32 ? SetPivotOf<float>(pass, c, sums) : SetPivotOf<double>(pass, c, sums);
+  DispatchCpuFloating(pass.dtype,
+                      [&](auto zero) HWY_ATTR { SetPivotOf<decltype(zero)>(pass, c, sums); });
 }
 void FinishMoments(const Channels& c, double count, const BatchStatistics& statistics) {
   c.dtype == DType::kFloat32 ? FinishMomentsOf<float>(c, count, statistics)

@@ -49,8 +49,8 @@ class BatchNormCpu : public BatchNorm {
   absl::Status Track(const BatchStatistics& statistics, const RunningStatistics& running) override {
     const Tensor &mean = running.mean.tensor, &variance = running.variance.tensor;
     DTNN_RETURN_IF_ERROR(CheckChannels(DType::kFloat64, {&statistics.mean, &statistics.variance}));
-    DTNN_RETURN_IF_ERROR(CheckChannels(spec_.dtype, {&mean, &variance}));
-    DispatchFloating(spec_.dtype, [&](auto zero) {
+    DTNN_RETURN_IF_ERROR(CheckChannels(WideOf(spec_.dtype), {&mean, &variance}));
+    DispatchFloating(WideOf(spec_.dtype), [&](auto zero) {
       using T = decltype(zero);
       const auto track = [&](T& value, double batch) {
         value = T(spec_.momentum * double(value) + (1 - spec_.momentum) * batch);
@@ -80,7 +80,7 @@ class BatchNormCpu : public BatchNorm {
                          Workspace workspace) override {
     DTNN_RETURN_IF_ERROR(Check({&x, &dy}, workspace));
     DTNN_RETURN_IF_ERROR(CheckInputs(statistics, parameters));
-    DTNN_RETURN_IF_ERROR(CheckChannels(spec_.dtype, {&gradients.gamma, &gradients.beta}));
+    DTNN_RETURN_IF_ERROR(CheckChannels(WideOf(spec_.dtype), {&gradients.gamma, &gradients.beta}));
     Pass pass = MakePass(BatchNormStep::kGradients, x, dy, Tensor());
     const BatchNormChannels channels = ChannelsIn(workspace, pass);
     BatchNormSetLines(channels, statistics.mean, statistics.variance, parameters);
@@ -97,7 +97,7 @@ class BatchNormCpu : public BatchNorm {
                             bool accumulate, Workspace workspace) override {
     DTNN_RETURN_IF_ERROR(Check({&x, &dy, &dx}, workspace));
     DTNN_RETURN_IF_ERROR(CheckInputs(statistics, parameters));
-    DTNN_RETURN_IF_ERROR(CheckChannels(spec_.dtype, {&gradients.gamma, &gradients.beta}));
+    DTNN_RETURN_IF_ERROR(CheckChannels(WideOf(spec_.dtype), {&gradients.gamma, &gradients.beta}));
     Pass pass = MakePass(BatchNormStep::kData, x, dy, dx);
     pass.accumulate = accumulate;
     const BatchNormChannels channels = ChannelsIn(workspace, pass);
@@ -135,8 +135,8 @@ class BatchNormCpu : public BatchNorm {
     ScratchDivider divider(memory);
     Division division;
     division.sums = divider.Take<double>(2 * pitch_);
-    division.coefficients =
-        divider.Take<std::byte>(Pass::kCoefficients * pitch_ * int64_t(SizeOf(spec_.dtype)));
+    division.coefficients = divider.Take<std::byte>(Pass::kCoefficients * pitch_ *
+                                                    int64_t(SizeOf(WideOf(spec_.dtype))));
     division.scratch = divider.Take<std::byte>(int64_t(BatchNormScratchBytes(spec_)));
     division.bytes = divider.bytes();
     return division;
@@ -144,7 +144,7 @@ class BatchNormCpu : public BatchNorm {
   std::byte* ScratchIn(Workspace workspace) const { return Divide(workspace.data()).scratch; }
 
   BatchNormChannels ChannelsAt(std::byte* coefficients) const {
-    return {spec_.dtype, spec_.channels, spec_.epsilon, coefficients, pitch_};
+    return {WideOf(spec_.dtype), spec_.channels, spec_.epsilon, coefficients, pitch_};
   }
   // Where the pass will find them.
   BatchNormChannels ChannelsIn(Workspace workspace, Pass& pass) const {
@@ -225,8 +225,9 @@ absl::StatusOr<std::unique_ptr<BatchNorm>> CreateBatchNorm(DeviceContext& contex
   DTNN_RETURN_IF_ERROR(Validate(spec));
   if (!context.device().is_cpu()) return CreateBatchNormGpu(context, spec);
   // All coefficients have a place; inference sets three, and slopes and offsets stay 0.
-  DTNN_ASSIGN_OR_RETURN(Tensor line, Tensor::Zeros(spec.dtype, Shape{Pass::kCoefficients,
-                                                                     RoundUp(spec.channels, 16)}));
+  DTNN_ASSIGN_OR_RETURN(
+      Tensor line,
+      Tensor::Zeros(WideOf(spec.dtype), Shape{Pass::kCoefficients, RoundUp(spec.channels, 16)}));
   return std::make_unique<BatchNormCpu>(spec, std::move(line));
 }
 

@@ -30,8 +30,8 @@ struct BatchNormPass {
   int64_t channels = 0;
   int64_t rows = 0, columns = 0;      // rows and their channels; or images and elements of a plane
   Operand x = {}, dy = {}, out = {};  // the pitch is from row to row or from image to image
-  // An array of the dtype per coefficient: one element per column of a row, or per channel of
-  // planes.
+  // An array of WideOf the dtype per coefficient: one element per column of a row, or per channel
+  // of planes.
   enum Coefficient : uint8_t { kMean, kScale, kShift, kSlope, kOffset, kCoefficients };
   const std::byte* coefficients = nullptr;
   int64_t coefficient_pitch = 0;  // elements from one array to the next
@@ -68,7 +68,7 @@ void BatchNormMapPlanes(const BatchNormPass& pass, int64_t begin, int64_t end);
 // The coefficients of all channels, while they are made. Statistics are those of a batch; gamma,
 // beta and their gradients are of the dtype.
 struct BatchNormChannels {
-  DType dtype = DType::kFloat32;
+  DType dtype = DType::kFloat32;  // of the coefficients and parameters: WideOf the spec's
   int64_t channels = 0;
   double epsilon = 0;
   std::byte* coefficients = nullptr;

@@ -59,12 +59,11 @@ Pass Widened(const Pass& pass, int64_t together, std::byte* scratch) {
   wide.rows /= together;
   wide.columns *= together;
   for (Operand* operand : {&wide.x, &wide.dy, &wide.out}) operand->pitch *= together;
-  const size_t bytes = size_t(pass.columns) * SizeOf(pass.dtype);
+  const size_t element = SizeOf(WideOf(pass.dtype)), bytes = size_t(pass.columns) * element;
   wide.coefficient_pitch = Rounded(wide.columns);
   for (int k = 0; k < Pass::kCoefficients; ++k) {
-    const std::byte* from =
-        pass.coefficients + size_t(k * pass.coefficient_pitch) * SizeOf(pass.dtype);
-    std::byte* to = scratch + size_t(k * wide.coefficient_pitch) * SizeOf(pass.dtype);
+    const std::byte* from = pass.coefficients + size_t(k * pass.coefficient_pitch) * element;
+    std::byte* to = scratch + size_t(k * wide.coefficient_pitch) * element;
     for (int64_t row = 0; row < together; ++row, to += bytes) std::memcpy(to, from, bytes);
   }
   wide.coefficients = scratch;
@@ -133,8 +132,8 @@ void SumAllPlanes(const Pass& pass, int64_t parts, const PartSums& sums) {
   });
 }
 
-size_t CoefficientBytes(const BatchNormSpec& spec) {
-  return size_t(Pass::kCoefficients * kBatchNormStripe) * SizeOf(spec.dtype);
+size_t CoefficientBytes(DType dtype) {
+  return size_t(Pass::kCoefficients * kBatchNormStripe) * SizeOf(WideOf(dtype));
 }
 
 }  // namespace
@@ -142,14 +141,14 @@ size_t CoefficientBytes(const BatchNormSpec& spec) {
 size_t BatchNormScratchBytes(const BatchNormSpec& spec) {
   const int64_t parts = std::max(RowParts(spec.batch * spec.positions, spec.channels),
                                  ImageParts(spec.batch, spec.channels));
-  return CoefficientBytes(spec) + size_t(2 * parts * Rounded(spec.channels)) * sizeof(double);
+  return CoefficientBytes(spec.dtype) + size_t(2 * parts * Rounded(spec.channels)) * sizeof(double);
 }
 
 void BatchNormSum(const Pass& pass, std::byte* scratch, double* sum1, double* sum2) {
   const int64_t parts =
       pass.planes ? ImageParts(pass.rows, pass.channels) : RowParts(pass.rows, pass.channels);
-  const size_t reserved = size_t(Pass::kCoefficients * kBatchNormStripe) * SizeOf(pass.dtype);
-  const PartSums sums = {reinterpret_cast<double*>(scratch + reserved), Rounded(pass.channels)};
+  const PartSums sums = {reinterpret_cast<double*>(scratch + CoefficientBytes(pass.dtype)),
+                         Rounded(pass.channels)};
   std::memset(sums.base, 0, size_t(2 * parts * sums.pitch) * sizeof(double));
   if (pass.planes) {
     SumAllPlanes(pass, parts, sums);

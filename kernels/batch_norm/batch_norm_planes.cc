@@ -19,15 +19,15 @@ namespace dtnn {
 namespace HWY_NAMESPACE {
 namespace {
 
-// Elements that are summed in the pass's dtype before double takes over: 64 floats in each lane of
-// each vector of sums, since every addition may round.
+// Elements that are summed in WideOf the pass's dtype before double takes over: 64 floats in each
+// lane of each vector of sums, since every addition may round.
 constexpr int64_t kChunk = 64 * 4 * int64_t(hn::MaxLanes(hn::ScalableTag<float>()));
 
 // Adds `count` consecutive elements.
 template <typename T, class Step, class Coefficients>
 HWY_INLINE void SumRun(const Step& step, const Coefficients& c, const T* x, const T* dy,
-                       int64_t count, T* sum1, T* sum2) {
-  const hn::ScalableTag<T> d;
+                       int64_t count, Wide<T>* sum1, Wide<T>* sum2) {
+  const hn::ScalableTag<Wide<T>> d;
   const Whole<decltype(d)> whole{d};
   auto a1 = hn::Load(d, sum1), b1 = hn::Zero(d), c1 = b1, d1 = b1;
   auto a2 = hn::Load(d, sum2), b2 = b1, c2 = b1, d2 = b1;
@@ -63,12 +63,12 @@ template <typename T>
 void SumPlanesOf(const BatchNormPass& pass, int64_t first, int64_t channels, int64_t begin,
                  int64_t end, double* total1, double* total2) {
   batch_norm::WithSum<T>(pass, [&](const auto& step) HWY_ATTR {
-    const hn::ScalableTag<T> d;
-    HWY_ALIGN T sums[2][kBatchNormTogether][HWY_MAX_BYTES / sizeof(T)];
+    const hn::ScalableTag<Wide<T>> d;
+    HWY_ALIGN Wide<T> sums[2][kBatchNormTogether][HWY_MAX_BYTES / sizeof(Wide<T>)];
     for (int64_t at = 0; at < pass.columns; at += kChunk) {
       const int64_t count = std::min(kChunk, pass.columns - at), images = kChunk / count;
       for (int64_t next = begin; next < end; next += images) {
-        std::fill_n(**sums, sizeof(sums) / sizeof(T), T(0));
+        std::fill_n(**sums, sizeof(sums) / sizeof(***sums), Wide<T>(0));
         for (int64_t image = next; image < std::min(end, next + images); ++image) {
           const T* x = pass.x.At<const T>(image, first * pass.columns + at);
           const T* dy = pass.dy.At<const T>(image, first * pass.columns + at);
@@ -89,7 +89,7 @@ void SumPlanesOf(const BatchNormPass& pass, int64_t first, int64_t channels, int
 template <typename T>
 void MapPlanesOf(const BatchNormPass& pass, int64_t begin, int64_t end) {
   batch_norm::WithMap<T>(pass, [&](const auto& step) HWY_ATTR {
-    const hn::ScalableTag<T> d;
+    const hn::ScalableTag<Wide<T>> d;
     int64_t image = begin / pass.channels, channel = begin % pass.channels;
     for (int64_t plane = begin; plane < end; ++plane) {
       const auto c = step.Load(batch_norm::Same<decltype(d)>{d}, channel);
@@ -110,19 +110,14 @@ void MapPlanesOf(const BatchNormPass& pass, int64_t begin, int64_t end) {
 
 void SumPlanes(const BatchNormPass& pass, int64_t first, int64_t channels, int64_t begin,
                int64_t end, double* sum1, double* sum2) {
-  if (pass.dtype == DType::kFloat32) {
-    SumPlanesOf<float>(pass, first, channels, begin, end, sum1, sum2);
-  } else {
-    SumPlanesOf<double>(pass, first, channels, begin, end, sum1, sum2);
-  }
+  DispatchCpuFloating(pass.dtype, [&](auto zero) HWY_ATTR {
+    SumPlanesOf<decltype(zero)>(pass, first, channels, begin, end, sum1, sum2);
+  });
 }
 
 void MapPlanes(const BatchNormPass& pass, int64_t begin, int64_t end) {
-  if (pass.dtype == DType::kFloat32) {
-    MapPlanesOf<float>(pass, begin, end);
-  } else {
-    MapPlanesOf<double>(pass, begin, end);
-  }
+  DispatchCpuFloating(pass.dtype,
+                      [&](auto zero) HWY_ATTR { MapPlanesOf<decltype(zero)>(pass, begin, end); });
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ namespace HWY_NAMESPACE {
 namespace {
 
 constexpr int64_t kSumTile = 4;
-// Rows that are summed in the pass's dtype before double takes over.
+// Rows that are summed in WideOf the pass's dtype before double takes over.
 constexpr int64_t kChunk = 128;
 
 // Rows with gaps between them, of a part of a wider tensor, are no streams that a processor
@@ -64,7 +64,7 @@ void AddInDouble(const T* from, int64_t count, double* to) {
 // columns.
 template <bool kTile, typename T, class Step>
 HWY_INLINE void SumTile(const BatchNormPass& pass, const Step& step, int64_t row, int64_t first,
-                        int64_t count, T* sum1, T* sum2) {
+                        int64_t count, Wide<T>* sum1, Wide<T>* sum2) {
   const T* x = pass.x.At<const T>(row, first);
   const T* dy = pass.dy.At<const T>(row, first);
   const int64_t x_pitch = pass.x.pitch, dy_pitch = pass.dy.pitch;
@@ -90,22 +90,22 @@ template <typename T>
 void SumRowsOf(const BatchNormPass& pass, int64_t begin, int64_t end, int64_t first, int64_t count,
                double* total1, double* total2) {
   batch_norm::WithSum<T>(pass, [&](const auto& step) HWY_ATTR {
-    HWY_ALIGN T sum1[kBatchNormStripe], sum2[kBatchNormStripe];
+    HWY_ALIGN Wide<T> sum1[kBatchNormStripe], sum2[kBatchNormStripe];
     const bool reads_dy = pass.step == BatchNormStep::kGradients;
     const int64_t ahead = RowsToForesee<T>(pass), far = ahead > 0 ? end : 0;
     for (int64_t chunk = begin; chunk < end; chunk += kChunk) {
       const int64_t chunk_end = std::min(end, chunk + kChunk);
-      std::fill_n(sum1, kBatchNormStripe, T(0));
-      std::fill_n(sum2, kBatchNormStripe, T(0));
+      std::fill_n(sum1, kBatchNormStripe, Wide<T>(0));
+      std::fill_n(sum2, kBatchNormStripe, Wide<T>(0));
       int64_t row = chunk;
       for (; row + kSumTile <= chunk_end; row += kSumTile) {
         for (int64_t next = row + ahead; next < std::min(far, row + ahead + kSumTile); ++next) {
           Foresee<T>(pass.x, next, first, count);
           if (reads_dy) Foresee<T>(pass.dy, next, first, count);
         }
-        SumTile<true>(pass, step, row, first, count, sum1, sum2);
+        SumTile<true, T>(pass, step, row, first, count, sum1, sum2);
       }
-      for (; row < chunk_end; ++row) SumTile<false>(pass, step, row, first, count, sum1, sum2);
+      for (; row < chunk_end; ++row) SumTile<false, T>(pass, step, row, first, count, sum1, sum2);
       AddInDouble(sum1, count, total1);
       AddInDouble(sum2, count, total2);
     }
@@ -137,19 +137,14 @@ void MapRowsOf(const BatchNormPass& pass, int64_t begin, int64_t end) {
 
 void SumRows(const BatchNormPass& pass, int64_t begin, int64_t end, int64_t first, int64_t count,
              double* sum1, double* sum2) {
-  if (pass.dtype == DType::kFloat32) {
-    SumRowsOf<float>(pass, begin, end, first, count, sum1, sum2);
-  } else {
-    SumRowsOf<double>(pass, begin, end, first, count, sum1, sum2);
-  }
+  DispatchCpuFloating(pass.dtype, [&](auto zero) HWY_ATTR {
+    SumRowsOf<decltype(zero)>(pass, begin, end, first, count, sum1, sum2);
+  });
 }
 
 void MapRows(const BatchNormPass& pass, int64_t begin, int64_t end) {
-  if (pass.dtype == DType::kFloat32) {
-    MapRowsOf<float>(pass, begin, end);
-  } else {
-    MapRowsOf<double>(pass, begin, end);
-  }
+  DispatchCpuFloating(pass.dtype,
+                      [&](auto zero) HWY_ATTR { MapRowsOf<decltype(zero)>(pass, begin, end); });
 }
 
 }  // namespace

@@ -42,8 +42,8 @@ HWY_INLINE hn::Vec<D> Keep(const Part<D>& part, hn::Vec<D> v) {
 // x, dy and out point at the first element of the vector.
 template <typename T>
 struct Moments {
-  const T* mean;
-  explicit Moments(const BatchNormPass& pass) : mean(pass.At<T>(BatchNormPass::kMean)) {}
+  const Wide<T>* mean;
+  explicit Moments(const BatchNormPass& pass) : mean(pass.At<Wide<T>>(BatchNormPass::kMean)) {}
 
   template <class A>
   HWY_INLINE auto Load(const A& access, int64_t at) const {
@@ -65,11 +65,11 @@ struct Line {
 
 template <typename T>
 struct LineOf {
-  const T *mean, *scale, *shift;
+  const Wide<T>*mean, *scale, *shift;
   explicit LineOf(const BatchNormPass& pass)
-      : mean(pass.At<T>(BatchNormPass::kMean)),
-        scale(pass.At<T>(BatchNormPass::kScale)),
-        shift(pass.At<T>(BatchNormPass::kShift)) {}
+      : mean(pass.At<Wide<T>>(BatchNormPass::kMean)),
+        scale(pass.At<Wide<T>>(BatchNormPass::kScale)),
+        shift(pass.At<Wide<T>>(BatchNormPass::kShift)) {}
 
   template <class A>
   HWY_INLINE auto Load(const A& access, int64_t at) const {
@@ -131,11 +131,11 @@ struct Gradients {
 template <typename T, bool kRelu, bool kAccumulate>
 struct Data {
   LineOf<T> line;
-  const T *slope, *offset;
+  const Wide<T>*slope, *offset;
   explicit Data(const BatchNormPass& pass)
       : line(pass),
-        slope(pass.At<T>(BatchNormPass::kSlope)),
-        offset(pass.At<T>(BatchNormPass::kOffset)) {}
+        slope(pass.At<Wide<T>>(BatchNormPass::kSlope)),
+        offset(pass.At<Wide<T>>(BatchNormPass::kOffset)) {}
 
   template <class V>
   struct Plane {

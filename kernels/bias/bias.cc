@@ -1,7 +1,6 @@
 #include "kernels/bias/bias.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "kernels/bias/bias_gpu.h"
 #include "kernels/bias/check.h"
@@ -66,32 +65,33 @@ struct SumWith {
 };
 
 template <typename T>
-void AddToRows(const BiasRows& pass, const T* bias, int64_t begin, int64_t end) {
+void AddToRows(const BiasRows& pass, const Wide<T>* bias, int64_t begin, int64_t end) {
   for (int64_t row = begin; row < end; ++row) {
     Transform(Sum(), pass.channels, pass.y.At<T>(row, 0), pass.x.At<const T>(row, 0), bias);
   }
 }
 
 template <typename T>
-void AddToPlanes(const BiasPlanes& pass, const T* bias, int64_t begin, int64_t end) {
+void AddToPlanes(const BiasPlanes& pass, const Wide<T>* bias, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; ++i) {
     const int64_t image = i / pass.channels, channel = i % pass.channels;
-    Transform(SumWith<T>{bias[channel]}, pass.plane, pass.y.At<T>(image, channel * pass.plane),
+    Transform(SumWith<Wide<T>>{bias[channel]}, pass.plane,
+              pass.y.At<T>(image, channel * pass.plane),
               pass.x.At<const T>(image, channel * pass.plane));
   }
 }
 
 // sums[0 .. 4*lanes) = the sums of four vectors of columns over all rows.
 template <typename T>
-HWY_INLINE void SumFourVectors(const T* x, int64_t rows, int64_t pitch, T* sums) {
-  const hn::ScalableTag<T> d;
+HWY_INLINE void SumFourVectors(const T* x, int64_t rows, int64_t pitch, Wide<T>* sums) {
+  const hn::ScalableTag<Wide<T>> d;
   const size_t lanes = hn::Lanes(d);
   auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
   for (int64_t row = 0; row < rows; ++row, x += pitch) {
-    s0 = hn::Add(s0, hn::LoadU(d, x));
-    s1 = hn::Add(s1, hn::LoadU(d, x + lanes));
-    s2 = hn::Add(s2, hn::LoadU(d, x + 2 * lanes));
-    s3 = hn::Add(s3, hn::LoadU(d, x + 3 * lanes));
+    s0 = hn::Add(s0, LoadAll(d, x));
+    s1 = hn::Add(s1, LoadAll(d, x + lanes));
+    s2 = hn::Add(s2, LoadAll(d, x + 2 * lanes));
+    s3 = hn::Add(s3, LoadAll(d, x + 3 * lanes));
   }
   hn::StoreU(s0, d, sums);
   hn::StoreU(s1, d, sums + lanes);
@@ -101,8 +101,8 @@ HWY_INLINE void SumFourVectors(const T* x, int64_t rows, int64_t pitch, T* sums)
 
 // The same for the first `count` <= lanes columns, four rows at a time.
 template <typename T>
-HWY_INLINE void SumOneVector(const T* x, int64_t rows, int64_t pitch, size_t count, T* sums) {
-  const hn::ScalableTag<T> d;
+HWY_INLINE void SumOneVector(const T* x, int64_t rows, int64_t pitch, size_t count, Wide<T>* sums) {
+  const hn::ScalableTag<Wide<T>> d;
   auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
   int64_t row = 0;
   for (; row + 4 <= rows; row += 4, x += 4 * pitch) {
@@ -117,8 +117,8 @@ HWY_INLINE void SumOneVector(const T* x, int64_t rows, int64_t pitch, size_t cou
 
 // sums[j] = the sum of column j over all rows.
 template <typename T>
-void SumColumns(const T* x, int64_t rows, int64_t columns, int64_t pitch, T* sums) {
-  const int64_t lanes = int64_t(hn::Lanes(hn::ScalableTag<T>()));
+void SumColumns(const T* x, int64_t rows, int64_t columns, int64_t pitch, Wide<T>* sums) {
+  const int64_t lanes = int64_t(hn::Lanes(hn::ScalableTag<Wide<T>>()));
   int64_t j = 0;
   for (; j + 4 * lanes <= columns; j += 4 * lanes) SumFourVectors(x + j, rows, pitch, sums + j);
   for (; j < columns; j += lanes) {
@@ -128,10 +128,10 @@ void SumColumns(const T* x, int64_t rows, int64_t columns, int64_t pitch, T* sum
 
 // The sum of `count` elements.
 template <typename T>
-HWY_INLINE T SumElements(const T* x, int64_t count) {
-  const hn::ScalableTag<T> d;
+HWY_INLINE Wide<T> SumElements(const T* x, int64_t count) {
+  const hn::ScalableTag<Wide<T>> d;
   const int64_t lanes = int64_t(hn::Lanes(d));
-  HWY_ALIGN T sums[4 * HWY_MAX_BYTES / sizeof(T)];
+  HWY_ALIGN Wide<T> sums[4 * HWY_MAX_BYTES / sizeof(Wide<T>)];
   SumFourVectors(x, count / (4 * lanes), 4 * lanes, sums);
   auto s = hn::Add(hn::Add(hn::Load(d, sums), hn::Load(d, sums + lanes)),
                    hn::Add(hn::Load(d, sums + 2 * lanes), hn::Load(d, sums + 3 * lanes)));
@@ -142,9 +142,9 @@ HWY_INLINE T SumElements(const T* x, int64_t count) {
 }
 
 template <typename T>
-void SumPlanes(const BiasPlanes& pass, T* dbias, bool accumulate, int64_t begin, int64_t end) {
+void SumPlanes(const BiasPlanes& pass, Wide<T>* dbias, int64_t begin, int64_t end) {
   for (int64_t channel = begin; channel < end; ++channel) {
-    T sum = accumulate ? dbias[channel] : T(0);
+    Wide<T> sum = dbias[channel];
     for (int64_t image = 0; image < pass.images; ++image) {
       sum += SumElements(pass.x.At<const T>(image, channel * pass.plane), pass.plane);
     }
@@ -152,31 +152,32 @@ void SumPlanes(const BiasPlanes& pass, T* dbias, bool accumulate, int64_t begin,
   }
 }
 
-void AddToRowsF32(const BiasRows& pass, const float* bias, int64_t begin, int64_t end) {
-  AddToRows(pass, bias, begin, end);
+// The vectors are WideOf the dtype.
+void AddToRowsOf(DType dtype, const BiasRows& pass, const void* bias, int64_t begin, int64_t end) {
+  DispatchCpuFloating(dtype, [&](auto zero) HWY_ATTR {
+    using T = decltype(zero);
+    AddToRows<T>(pass, static_cast<const Wide<T>*>(bias), begin, end);
+  });
 }
-void AddToRowsF64(const BiasRows& pass, const double* bias, int64_t begin, int64_t end) {
-  AddToRows(pass, bias, begin, end);
+void AddToPlanesOf(DType dtype, const BiasPlanes& pass, const void* bias, int64_t begin,
+                   int64_t end) {
+  DispatchCpuFloating(dtype, [&](auto zero) HWY_ATTR {
+    using T = decltype(zero);
+    AddToPlanes<T>(pass, static_cast<const Wide<T>*>(bias), begin, end);
+  });
 }
-void AddToPlanesF32(const BiasPlanes& pass, const float* bias, int64_t begin, int64_t end) {
-  AddToPlanes(pass, bias, begin, end);
+void SumColumnsOf(DType dtype, const void* x, int64_t rows, int64_t columns, int64_t pitch,
+                  void* sums) {
+  DispatchCpuFloating(dtype, [&](auto zero) HWY_ATTR {
+    using T = decltype(zero);
+    SumColumns(static_cast<const T*>(x), rows, columns, pitch, static_cast<Wide<T>*>(sums));
+  });
 }
-void AddToPlanesF64(const BiasPlanes& pass, const double* bias, int64_t begin, int64_t end) {
-  AddToPlanes(pass, bias, begin, end);
-}
-void SumColumnsF32(const float* x, int64_t rows, int64_t columns, int64_t pitch, float* sums) {
-  SumColumns(x, rows, columns, pitch, sums);
-}
-void SumColumnsF64(const double* x, int64_t rows, int64_t columns, int64_t pitch, double* sums) {
-  SumColumns(x, rows, columns, pitch, sums);
-}
-void SumPlanesF32(const BiasPlanes& pass, float* dbias, bool accumulate, int64_t begin,
-                  int64_t end) {
-  SumPlanes(pass, dbias, accumulate, begin, end);
-}
-void SumPlanesF64(const BiasPlanes& pass, double* dbias, bool accumulate, int64_t begin,
-                  int64_t end) {
-  SumPlanes(pass, dbias, accumulate, begin, end);
+void SumPlanesOf(DType dtype, const BiasPlanes& pass, void* dbias, int64_t begin, int64_t end) {
+  DispatchCpuFloating(dtype, [&](auto zero) HWY_ATTR {
+    using T = decltype(zero);
+    SumPlanes<T>(pass, static_cast<Wide<T>*>(dbias), begin, end);
+  });
 }
 
 }  // namespace
@@ -188,38 +189,27 @@ HWY_AFTER_NAMESPACE();
 namespace dtnn {
 namespace {
 
-HWY_EXPORT(AddToRowsF32);
-HWY_EXPORT(AddToRowsF64);
-HWY_EXPORT(AddToPlanesF32);
-HWY_EXPORT(AddToPlanesF64);
-HWY_EXPORT(SumColumnsF32);
-HWY_EXPORT(SumColumnsF64);
-HWY_EXPORT(SumPlanesF32);
-HWY_EXPORT(SumPlanesF64);
+HWY_EXPORT(AddToRowsOf);
+HWY_EXPORT(AddToPlanesOf);
+HWY_EXPORT(SumColumnsOf);
+HWY_EXPORT(SumPlanesOf);
 
-void AddToRows(const BiasRows& pass, const float* bias, int64_t begin, int64_t end) {
-  HWY_DYNAMIC_DISPATCH(AddToRowsF32)(pass, bias, begin, end);
+template <typename T>
+void AddToRows(const BiasRows& pass, const Wide<T>* bias, int64_t begin, int64_t end) {
+  HWY_DYNAMIC_DISPATCH(AddToRowsOf)(DTypeOf<T>(), pass, bias, begin, end);
 }
-void AddToRows(const BiasRows& pass, const double* bias, int64_t begin, int64_t end) {
-  HWY_DYNAMIC_DISPATCH(AddToRowsF64)(pass, bias, begin, end);
+template <typename T>
+void AddToPlanes(const BiasPlanes& pass, const Wide<T>* bias, int64_t begin, int64_t end) {
+  HWY_DYNAMIC_DISPATCH(AddToPlanesOf)(DTypeOf<T>(), pass, bias, begin, end);
 }
-void AddToPlanes(const BiasPlanes& pass, const float* bias, int64_t begin, int64_t end) {
-  HWY_DYNAMIC_DISPATCH(AddToPlanesF32)(pass, bias, begin, end);
+template <typename T>
+void SumColumns(const T* x, int64_t rows, int64_t columns, int64_t pitch, Wide<T>* sums) {
+  HWY_DYNAMIC_DISPATCH(SumColumnsOf)(DTypeOf<T>(), x, rows, columns, pitch, sums);
 }
-void AddToPlanes(const BiasPlanes& pass, const double* bias, int64_t begin, int64_t end) {
-  HWY_DYNAMIC_DISPATCH(AddToPlanesF64)(pass, bias, begin, end);
-}
-void SumColumns(const float* x, int64_t rows, int64_t columns, int64_t pitch, float* sums) {
-  HWY_DYNAMIC_DISPATCH(SumColumnsF32)(x, rows, columns, pitch, sums);
-}
-void SumColumns(const double* x, int64_t rows, int64_t columns, int64_t pitch, double* sums) {
-  HWY_DYNAMIC_DISPATCH(SumColumnsF64)(x, rows, columns, pitch, sums);
-}
-void SumPlanes(const BiasPlanes& pass, float* dbias, bool accumulate, int64_t begin, int64_t end) {
-  HWY_DYNAMIC_DISPATCH(SumPlanesF32)(pass, dbias, accumulate, begin, end);
-}
-void SumPlanes(const BiasPlanes& pass, double* dbias, bool accumulate, int64_t begin, int64_t end) {
-  HWY_DYNAMIC_DISPATCH(SumPlanesF64)(pass, dbias, accumulate, begin, end);
+// Adds to dbias.
+template <typename T>
+void SumPlanes(const BiasPlanes& pass, Wide<T>* dbias, int64_t begin, int64_t end) {
+  HWY_DYNAMIC_DISPATCH(SumPlanesOf)(DTypeOf<T>(), pass, dbias, begin, end);
 }
 
 int64_t GrainOf(int64_t elements) { return std::max<int64_t>(1, kCopyGrain / elements); }
@@ -231,8 +221,8 @@ int64_t RowsPerWideRow(const BiasRows& pass, int64_t width) {
   return dense ? std::max<int64_t>(1, std::min(width / pass.channels, pass.rows)) : 1;
 }
 
-template <typename T>
-void Widen(BiasRows& pass, int64_t together) {
+// Rows `together` times as wide.
+void Join(BiasRows& pass, int64_t together) {
   pass.rows /= together;
   pass.channels *= together;
   pass.x.pitch *= together;
@@ -240,19 +230,19 @@ void Widen(BiasRows& pass, int64_t together) {
 }
 
 template <typename T>
-void ForwardRows(const BiasRows& pass, const T* bias) {
+void ForwardRows(const BiasRows& pass, const Wide<T>* bias) {
   const int64_t together = RowsPerWideRow(pass, kPattern);
-  T pattern[kPattern];
-  const T* added = bias;
+  Wide<T> pattern[kPattern];
+  const Wide<T>* added = bias;
   BiasRows wide = pass;
   if (together > 1) {
-    Widen<T>(wide, together);
+    Join(wide, together);
     for (int64_t i = 0; i < wide.channels; ++i) pattern[i] = bias[i % pass.channels];
     added = pattern;
   }
   ParallelFor(0, wide.rows, GrainOf(wide.channels),
-              [&](int64_t begin, int64_t end) { AddToRows(wide, added, begin, end); });
-  AddToRows(pass, bias, wide.rows * together, pass.rows);
+              [&](int64_t begin, int64_t end) { AddToRows<T>(wide, added, begin, end); });
+  AddToRows<T>(pass, bias, wide.rows * together, pass.rows);
 }
 
 template <typename T>
@@ -264,9 +254,9 @@ void AddTo(T* dbias, const T* sums, int64_t columns, int64_t channels) {
 // pixels of a batch would round too much.
 template <typename T>
 void AddColumns(const BiasRows& pass, int64_t first, int64_t rows, int64_t column, int64_t columns,
-                T* sums) {
+                Wide<T>* sums) {
   constexpr int64_t kTogether = 256;
-  T part[kPattern];
+  Wide<T> part[kPattern];
   for (int64_t end = first + rows; first < end; first += kTogether) {
     SumColumns(pass.x.At<const T>(first, column), std::min(kTogether, end - first), columns,
                pass.x.pitch, part);
@@ -276,34 +266,34 @@ void AddColumns(const BiasRows& pass, int64_t first, int64_t rows, int64_t colum
 
 // Each of kBlocks blocks of rows is summed by one thread; then the blocks are added in order.
 template <typename T>
-void BackwardNarrow(const BiasRows& pass, T* dbias) {
-  const int64_t together = RowsPerWideRow(pass, 4 * 64 / int64_t(sizeof(T)));
+void BackwardNarrow(const BiasRows& pass, Wide<T>* dbias) {
+  const int64_t together = RowsPerWideRow(pass, 4 * 64 / int64_t(sizeof(Wide<T>)));
   BiasRows wide = pass;
-  Widen<T>(wide, together);
+  Join(wide, together);
   const int64_t rest = pass.rows - wide.rows * together;
-  T sums[kBlocks][kPattern] = {};
+  Wide<T> sums[kBlocks][kPattern] = {};
   const int64_t per_block = CeilDiv(wide.rows, kBlocks);
   ParallelFor(0, kBlocks, GrainOf(per_block * wide.channels), [&](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block) {
       const int64_t first = std::min(wide.rows, block * per_block);
       const int64_t count = std::min(per_block, wide.rows - first);
-      AddColumns(wide, first, count, 0, wide.channels, sums[block]);
+      AddColumns<T>(wide, first, count, 0, wide.channels, sums[block]);
     }
   });
-  for (const T* block : sums) AddTo(dbias, block, wide.channels, pass.channels);
+  for (const Wide<T>* block : sums) AddTo(dbias, block, wide.channels, pass.channels);
   SumColumns(pass.x.At<const T>(pass.rows - rest, 0), rest, pass.channels, pass.x.pitch, sums[0]);
   AddTo(dbias, sums[0], pass.channels, pass.channels);
 }
 
 // Many channels: each thread sums a range of them over all rows.
 template <typename T>
-void BackwardWide(const BiasRows& pass, T* dbias) {
+void BackwardWide(const BiasRows& pass, Wide<T>* dbias) {
   constexpr int64_t kStripe = 64;
   const int64_t stripes = CeilDiv(pass.channels, kStripe);
   ParallelFor(0, stripes, GrainOf(kStripe * pass.rows), [&](int64_t begin, int64_t end) {
     for (int64_t stripe = begin; stripe < end; ++stripe) {
       const int64_t first = stripe * kStripe, count = std::min(kStripe, pass.channels - first);
-      AddColumns(pass, 0, pass.rows, first, count, dbias + first);
+      AddColumns<T>(pass, 0, pass.rows, first, count, dbias + first);
     }
   });
 }
@@ -315,15 +305,16 @@ class BiasCpu : public Bias {
   absl::Status Forward(const Tensor& x, const Tensor& bias, const Tensor& y) override {
     DTNN_RETURN_IF_ERROR(CheckBias(spec_, Device::Cpu(), x, bias, y));
     if (x.num_elements() == 0) return absl::OkStatus();
-    DispatchFloating(spec_.dtype, [&](auto zero) {
+    DispatchCpuFloating(spec_.dtype, [&](auto zero) {
       using T = decltype(zero);
       if (Planes(x)) {
         const BiasPlanes pass = PlanesOf(x, y);
-        ParallelFor(
-            0, pass.images * pass.channels, GrainOf(pass.plane),
-            [&](int64_t begin, int64_t end) { AddToPlanes(pass, bias.data<T>(), begin, end); });
+        ParallelFor(0, pass.images * pass.channels, GrainOf(pass.plane),
+                    [&](int64_t begin, int64_t end) {
+                      AddToPlanes<T>(pass, bias.data<Wide<T>>(), begin, end);
+                    });
       } else {
-        ForwardRows(RowsIn(x, y), static_cast<const T*>(bias.data<T>()));
+        ForwardRows<T>(RowsIn(x, y), bias.data<Wide<T>>());
       }
     });
     return absl::OkStatus();
@@ -331,19 +322,19 @@ class BiasCpu : public Bias {
 
   absl::Status Backward(const Tensor& dy, const Tensor& dbias, bool accumulate) override {
     DTNN_RETURN_IF_ERROR(CheckBias(spec_, Device::Cpu(), dy, dbias, dy));
-    DispatchFloating(spec_.dtype, [&](auto zero) {
+    DispatchCpuFloating(spec_.dtype, [&](auto zero) {
       using T = decltype(zero);
-      T* sums = dbias.data<T>();
-      if (!accumulate) std::memset(sums, 0, size_t(spec_.channels) * sizeof(T));
+      auto* const sums = dbias.data<Wide<T>>();
+      if (!accumulate) std::fill_n(sums, spec_.channels, Wide<T>(0));
       if (dy.num_elements() == 0) return;
       if (Planes(dy)) {
         const BiasPlanes pass = PlanesOf(dy, dy);
         ParallelFor(0, pass.channels, GrainOf(pass.images * pass.plane),
-                    [&](int64_t begin, int64_t end) { SumPlanes(pass, sums, true, begin, end); });
+                    [&](int64_t begin, int64_t end) { SumPlanes<T>(pass, sums, begin, end); });
       } else if (spec_.channels <= kPattern) {
-        BackwardNarrow(RowsIn(dy, dy), sums);
+        BackwardNarrow<T>(RowsIn(dy, dy), sums);
       } else {
-        BackwardWide(RowsIn(dy, dy), sums);
+        BackwardWide<T>(RowsIn(dy, dy), sums);
       }
     });
     return absl::OkStatus();

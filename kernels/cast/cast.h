@@ -1,5 +1,5 @@
 // A dense tensor in another type: from float32 to one of 16 bits, rounded to the nearest, and back,
-// which is exact. On GPUs only; nothing else computes with 16 bits.
+// which is exact. On CPUs, which do not compute with float16, bfloat16 only.
 
 #ifndef DTNN_KERNELS_CAST_CAST_H_
 #define DTNN_KERNELS_CAST_CAST_H_
@@ -20,8 +20,8 @@ class Cast {
   virtual absl::Status Run(const Tensor& x, const Tensor& y) = 0;
 };
 
-// Unimplemented on a CPU; InvalidArgument unless one of the types is float32 and the other has 16
-// bits.
+// InvalidArgument unless one of the types is float32 and the other has 16 bits, and the device
+// computes with it.
 absl::StatusOr<std::unique_ptr<Cast>> CreateCast(DeviceContext& context, DType from, DType to);
 
 }  // namespace dtnn

@@ -60,8 +60,8 @@ void MoveTyped(const RowMove& move, int64_t begin, int64_t end) {
 }
 
 void MoveRows(const RowMove& move, int64_t begin, int64_t end) {
-  move.dtype == DType::kFloat32 ? MoveTyped<float>(move, begin, end)
-                                : MoveTyped<double>(move, begin, end);
+  DispatchCpuFloating(move.dtype,
+                      [&](auto zero) HWY_ATTR { MoveTyped<decltype(zero)>(move, begin, end); });
 }
 
 }  // namespace

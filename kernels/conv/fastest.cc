@@ -29,7 +29,7 @@ std::array<T, 4093> MakePattern() {
 }
 
 void Fill(const Tensor& tensor) {
-  DispatchFloating(tensor.dtype(), [&](auto zero) {
+  DispatchCpuFloating(tensor.dtype(), [&](auto zero) {
     using T = decltype(zero);
     static const std::array<T, 4093> pattern = MakePattern<T>();
     T* const values = tensor.data<T>();

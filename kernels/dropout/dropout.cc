@@ -117,10 +117,10 @@ void Apply(const DropoutPass& pass, const uint32_t* numbers, int64_t count, cons
     const hn::Rebind<uint32_t, decltype(d)> unsigned_integers;
     const auto bits = hn::ShiftRight<8>(hn::LoadU(unsigned_integers, numbers + i));
     const auto keep =
-        hn::Ge(FromIntegers(d, hn::BitCast(integers, bits)), hn::Set(d, T(pass.threshold)));
+        hn::Ge(FromIntegers(d, hn::BitCast(integers, bits)), hn::Set(d, Wide<T>(pass.threshold)));
     const auto in = access.Load(x + i);
-    auto value =
-        hn::IfThenElseZero(hn::Or(keep, hn::IsNaN(in)), hn::Mul(in, hn::Set(d, T(pass.scale))));
+    auto value = hn::IfThenElseZero(hn::Or(keep, hn::IsNaN(in)),
+                                    hn::Mul(in, hn::Set(d, Wide<T>(pass.scale))));
     if (pass.accumulate) value = hn::Add(access.Load(y + i), value);
     access.Store(value, y + i);
   });
@@ -181,8 +181,8 @@ void PlanesTyped(const DropoutPass& pass, int64_t begin, int64_t end) {
 }
 
 void DropoutRange(const DropoutPass& pass, int64_t begin, int64_t end) {
-  pass.dtype == DType::kFloat32 ? DropoutTyped<float>(pass, begin, end)
-                                : DropoutTyped<double>(pass, begin, end);
+  DispatchCpuFloating(pass.dtype,
+                      [&](auto zero) HWY_ATTR { DropoutTyped<decltype(zero)>(pass, begin, end); });
 }
 
 void PlanesRange(const DropoutPass& pass, int64_t begin, int64_t end) {

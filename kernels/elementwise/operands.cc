@@ -39,9 +39,9 @@ absl::Status CheckFloating(std::string_view operation, DType dtype) {
 
 absl::Status CheckFloating(std::string_view operation, Device device, DType dtype) {
   if (!IsHalf(dtype)) return CheckFloating(operation, dtype);
-  if (!device.is_cpu()) return absl::OkStatus();
+  if (!device.is_cpu() || dtype == DType::kBfloat16) return absl::OkStatus();
   return InvalidArgument(operation, ": dtype ", Name(dtype),
-                         ", expected float32 or float64; only GPUs compute with 16 bits");
+                         ", expected float32, float64 or bfloat16; only GPUs compute with float16");
 }
 
 absl::Status NoKernelFor(std::string_view operation, Device device) {

@@ -44,7 +44,7 @@ absl::Status CheckOperands(std::string_view operation, Device device, DType dtyp
                            std::initializer_list<const Tensor*> tensors);
 // InvalidArgument for a spec whose dtype is no floating type.
 absl::Status CheckFloating(std::string_view operation, DType dtype);
-// The same for activations, which may have 16 bits on a GPU.
+// The same for activations, which may be bfloat16, and on a GPU float16.
 absl::Status CheckFloating(std::string_view operation, Device device, DType dtype);
 // What a Create function answers for a device that it has no implementation for.
 absl::Status NoKernelFor(std::string_view operation, Device device);

@@ -1,7 +1,8 @@
 // Elementwise loops for Highway kernels: include after hwy/highway.h, once per target (no
-// dependency on the element type or the operation). Tails are handled by masks, so an element's
-// result does not depend on where in a vector it lies, and nothing outside the operands is read or
-// written.
+// dependency on the element type or the operation; elements of bfloat16 are widened to float32 when
+// they are loaded, and rounded once when they are stored). Tails are handled by masks, so an
+// element's result does not depend on where in a vector it lies, and nothing outside the operands
+// is read or written.
 //
 //   struct Relu {
 //     template <class D, class V>
@@ -23,6 +24,7 @@
 #include <cstdint>
 
 #include "hwy/highway.h"
+#include "kernels/elementwise/bfloat16-inl.h"
 #include "kernels/elementwise/operands.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -61,14 +63,61 @@ HWY_INLINE void StoreFirst(hn::Vec<D> v, D d, hn::TFromD<D>* to, size_t count) {
 #endif
 }
 
+// The same of bfloat16, which is computed with as float32.
+template <class D>
+HWY_INLINE hn::Vec<D> LoadFirst(D d, const Bfloat16* from, size_t count) {
+  const Halves<D> halves;
+#if !HWY_MEM_OPS_MIGHT_FAULT
+  return Widen(d, hn::MaskedLoad(hn::FirstN(halves, count), halves, Bits(from)));
+#else
+  HWY_ALIGN uint16_t lanes[HWY_MAX_BYTES / sizeof(uint16_t)] = {};
+  for (size_t i = 0; i < count; ++i) lanes[i] = from[i].bits;
+  return Widen(d, hn::Load(halves, lanes));
+#endif
+}
+template <class D>
+HWY_INLINE void StoreFirst(hn::Vec<D> v, D d, Bfloat16* to, size_t count) {
+  const Halves<D> halves;
+#if !HWY_MEM_OPS_MIGHT_FAULT
+  hn::BlendedStore(Round(d, v), hn::FirstN(halves, count), halves, Bits(to));
+#else
+  HWY_ALIGN uint16_t lanes[HWY_MAX_BYTES / sizeof(uint16_t)];
+  hn::Store(Round(d, v), halves, lanes);
+  for (size_t i = 0; i < count; ++i) to[i].bits = lanes[i];
+#endif
+}
+
+// All lanes of a vector.
+template <class D>
+HWY_INLINE hn::Vec<D> LoadAll(D d, const hn::TFromD<D>* from) {
+  return hn::LoadU(d, from);
+}
+template <class D>
+HWY_INLINE hn::Vec<D> LoadAll(D d, const Bfloat16* from) {
+  return Widen(d, hn::LoadU(Halves<D>(), Bits(from)));
+}
+template <class D>
+HWY_INLINE void StoreAll(hn::Vec<D> v, D d, hn::TFromD<D>* to) {
+  hn::StoreU(v, d, to);
+}
+template <class D>
+HWY_INLINE void StoreAll(hn::Vec<D> v, D d, Bfloat16* to) {
+  hn::StoreU(Round(d, v), Halves<D>(), Bits(to));
+}
+
 // How a loop body reaches the elements of its vector: all lanes, or the first few at the end of a
 // row.
 template <class D>
 struct Whole {
   D d;
-  using T = hn::TFromD<D>;
-  HWY_INLINE hn::Vec<D> Load(const T* from) const { return hn::LoadU(d, from); }
-  HWY_INLINE void Store(hn::Vec<D> v, T* to) const { hn::StoreU(v, d, to); }
+  template <typename T>
+  HWY_INLINE hn::Vec<D> Load(const T* from) const {
+    return LoadAll(d, from);
+  }
+  template <typename T>
+  HWY_INLINE void Store(hn::Vec<D> v, T* to) const {
+    StoreAll(v, d, to);
+  }
   HWY_INLINE size_t count() const { return hn::Lanes(d); }
 };
 
@@ -76,9 +125,14 @@ template <class D>
 struct Part {
   D d;
   size_t lanes;
-  using T = hn::TFromD<D>;
-  HWY_INLINE hn::Vec<D> Load(const T* from) const { return LoadFirst(d, from, lanes); }
-  HWY_INLINE void Store(hn::Vec<D> v, T* to) const { StoreFirst(v, d, to, lanes); }
+  template <typename T>
+  HWY_INLINE hn::Vec<D> Load(const T* from) const {
+    return LoadFirst(d, from, lanes);
+  }
+  template <typename T>
+  HWY_INLINE void Store(hn::Vec<D> v, T* to) const {
+    StoreFirst(v, d, to, lanes);
+  }
   HWY_INLINE size_t count() const { return lanes; }
 };
 
@@ -92,7 +146,7 @@ HWY_INLINE void ForEachVectorOf(D d, int64_t count, const Body& body) {
 }
 template <typename T, class Body>
 HWY_INLINE void ForEachVector(int64_t count, const Body& body) {
-  ForEachVectorOf(hn::ScalableTag<T>(), count, body);
+  ForEachVectorOf(hn::ScalableTag<Wide<T>>(), count, body);
 }
 
 // One int32 per lane of a floating vector, and the exact conversions between the two.
@@ -120,10 +174,10 @@ HWY_INLINE hn::Vec<D> FromIntegers(D d, Integers<D> v) {
 // y[i] = op(d, x[i]...) for i < count; y may be any x.
 template <typename T, class Op, class... In>
 HWY_INLINE void Transform(const Op& op, int64_t count, T* y, const In*... x) {
-  const hn::ScalableTag<T> d;
+  const hn::ScalableTag<Wide<T>> d;
   const int64_t lanes = int64_t(hn::Lanes(d));
   int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) hn::StoreU(op(d, hn::LoadU(d, x + i)...), d, y + i);
+  for (; i + lanes <= count; i += lanes) StoreAll(op(d, LoadAll(d, x + i)...), d, y + i);
   if (const size_t rest = size_t(count - i); rest > 0) {
     StoreFirst(op(d, LoadFirst(d, x + i, rest)...), d, y + i, rest);
   }

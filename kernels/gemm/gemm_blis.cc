@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "kernels/elementwise/operands.h"
 #include "kernels/gemm/blis_gemm.h"
 #include "kernels/gemm/blis_setup.h"
 #include "kernels/gemm/column_sums.h"
@@ -81,6 +82,7 @@ class BlisGemmVariant : public Gemm {
 
 absl::StatusOr<std::unique_ptr<Gemm>> CreateBlisGemm(DeviceContext& context, const GemmSpec& spec) {
   DTNN_RETURN_IF_ERROR(CheckCpu("blis", context, spec));
+  DTNN_RETURN_IF_ERROR(CheckFloating("gemm variant blis", spec.dtype));
   InitBlis();
   return WithColumnSums(context, spec, std::make_unique<BlisGemmVariant>(context.device(), spec));
 }

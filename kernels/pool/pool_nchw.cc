@@ -5,6 +5,8 @@
 #include <array>
 #include <cassert>
 #include <limits>
+#include <type_traits>
+#include <vector>
 
 #include "kernels/pool/pool_pass.h"
 
@@ -59,24 +61,26 @@ using dtnn::HWY_NAMESPACE::ForEachVector;
 
 // row[at + lane * stride] in the lanes in which that lies in [0, width), `fill` in the others.
 // Reads nothing outside the row. kStride 0: any.
-template <int64_t kStride, class D, typename T = hn::TFromD<D>>
+template <int64_t kStride, class D, typename T>
 HWY_INLINE hn::Vec<D> LoadTap(D d, const T* row, int64_t at, int64_t stride, int64_t width,
-                              T fill) {
+                              Wide<T> fill) {
   const int64_t lanes = int64_t(hn::Lanes(d));
 #if DTNN_MASKED_MEMORY && HWY_TARGET != HWY_SCALAR
-  const auto load = [&](int64_t from) HWY_ATTR {
-    const hn::RebindToUnsigned<D> positions;  // those before the row are very large
-    using U = hn::TFromD<decltype(positions)>;
-    const auto inside = hn::Lt(hn::Iota(positions, U(from)), hn::Set(positions, U(width)));
-    const auto mask = hn::RebindMask(d, inside);
-    return hn::IfThenElse(mask, hn::MaskedLoad(mask, d, row + from), hn::Set(d, fill));
-  };
-  if constexpr (kStride == 1) return load(at);
-  if constexpr (kStride == 2) return hn::ConcatEven(d, load(at + lanes), load(at));
+  if constexpr (std::is_same_v<T, hn::TFromD<D>>) {
+    const auto load = [&](int64_t from) HWY_ATTR {
+      const hn::RebindToUnsigned<D> positions;  // those before the row are very large
+      using U = hn::TFromD<decltype(positions)>;
+      const auto inside = hn::Lt(hn::Iota(positions, U(from)), hn::Set(positions, U(width)));
+      const auto mask = hn::RebindMask(d, inside);
+      return hn::IfThenElse(mask, hn::MaskedLoad(mask, d, row + from), hn::Set(d, fill));
+    };
+    if constexpr (kStride == 1) return load(at);
+    if constexpr (kStride == 2) return hn::ConcatEven(d, load(at + lanes), load(at));
+  }
 #endif
-  HWY_ALIGN T values[hn::MaxLanes(d)];
+  HWY_ALIGN Wide<T> values[hn::MaxLanes(d)];
   for (int64_t lane = 0; lane < lanes; ++lane, at += stride) {
-    values[lane] = at >= 0 && at < width ? row[at] : fill;
+    values[lane] = at >= 0 && at < width ? Wide<T>(row[at]) : fill;
   }
   return hn::Load(d, values);
 }
@@ -110,9 +114,9 @@ struct LaneWindows {
 
 // Calls tap(vector, number) for the taps in some rows of the windows, in order; taps outside the
 // image are `fill`. kTaps: of a row; 0: any.
-template <int64_t kTaps, int64_t kStride, class D, class Tap, typename T = hn::TFromD<D>>
+template <int64_t kTaps, int64_t kStride, class D, class Tap, typename T>
 HWY_INLINE void ForEachTap(D d, const Geometry& g, const Window& rows, const LaneWindows<D>& lanes,
-                           const T* plane, T fill, const Tap& tap) {
+                           const T* plane, Wide<T> fill, const Tap& tap) {
   const int64_t begin = kTaps > 0 ? 0 : lanes.begin, end = kTaps > 0 ? kTaps : lanes.end;
   const int64_t stride = g.columns.stride, width = g.columns.extent;
   for (int64_t kh = 0; kh < rows.count; ++kh) {
@@ -136,13 +140,14 @@ void ForwardPlane(const Geometry& g, const Plane<T, W>& plane) {
     for (const Window& rows : g.rows.windows) {
       if (g.average) {
         auto sum = hn::Zero(d);
-        ForEachTap<kTaps, kStride>(d, g, rows, lanes, plane.in, T(0),
+        ForEachTap<kTaps, kStride>(d, g, rows, lanes, static_cast<const T*>(plane.in), Wide<T>(0),
                                    [&](auto v, int64_t) HWY_ATTR { sum = hn::Add(sum, v); });
-        const auto count = hn::Mul(lanes.count, hn::Set(d, T(rows.count)));
+        const auto count = hn::Mul(lanes.count, hn::Set(d, Wide<T>(rows.count)));
         access.Store(hn::Div(sum, count), plane.out + output);
       } else {
         Leader best(d, hn::Add(lanes.tap, NumberVector(d, rows.tap * g.columns.taps)));
-        ForEachTap<kTaps, kStride>(d, g, rows, lanes, plane.in, -std::numeric_limits<T>::infinity(),
+        ForEachTap<kTaps, kStride>(d, g, rows, lanes, static_cast<const T*>(plane.in),
+                                   -std::numeric_limits<Wide<T>>::infinity(),
                                    [&](auto v, int64_t number)
                                        HWY_ATTR { best.Consider(d, v, number); });
         access.Store(best.value, plane.out + output);
@@ -196,24 +201,25 @@ template <typename T>
 void MeanPlane(const Geometry& g, const T* x, T* y) {
   for (const Window& rows : g.rows.windows) {
     for (const Window& columns : g.columns.windows) {
-      T sum = 0;
+      Wide<T> sum = 0;
       for (int64_t kh = 0; kh < rows.count; ++kh) {
         const T* const from =
             x + (rows.first + kh * g.rows.dilation) * g.columns.extent + columns.first;
-        T row = 0;  // summed by itself: a chain over a whole plane would round too much
-        for (int64_t kw = 0; kw < columns.count; ++kw) row += from[kw * g.columns.dilation];
+        Wide<T> row = 0;  // summed by itself: a chain over a whole plane would round too much
+        for (int64_t kw = 0; kw < columns.count; ++kw)
+          row += Wide<T>(from[kw * g.columns.dilation]);
         sum += row;
       }
-      *y++ = sum / T(rows.count * columns.count);
+      *y++ = T(sum / Wide<T>(rows.count * columns.count));
     }
   }
 }
 
 template <typename T>
-void MeanGradient(const Geometry& g, const T* dy, T* dx) {
+void MeanGradient(const Geometry& g, const T* dy, Wide<T>* dx) {
   for (const Window& rows : g.rows.windows) {
     for (const Window& columns : g.columns.windows) {
-      const T share = *dy++ / T(rows.count * columns.count);
+      const Wide<T> share = Wide<T>(*dy++) / Wide<T>(rows.count * columns.count);
       ForEachElement(g, rows, columns, [&](int64_t at) { dx[at] += share; });
     }
   }
@@ -243,12 +249,12 @@ class TapOffsets {
 
 template <typename T, typename W>
 void MaximumGradient(const Geometry& g, const TapOffsets& offsets, const T* dy, const W* winners,
-                     T* dx) {
+                     Wide<T>* dx) {
   const int64_t left = g.columns.OriginOf(g.columns.windows.front());
   for (const Window& rows : g.rows.windows) {
     int64_t origin = g.rows.OriginOf(rows) * g.columns.extent + left;
     for (int64_t i = g.columns.outputs(); i > 0; --i, origin += g.columns.stride) {
-      dx[origin + offsets.At(*winners++)] += *dy++;
+      dx[origin + offsets.At(*winners++)] += Wide<T>(*dy++);
     }
   }
 }
@@ -269,20 +275,24 @@ void ForwardNchw(const Pass& pass, int64_t begin, int64_t end) {
 void BackwardNchw(const Pass& pass, int64_t begin, int64_t end) {
   const Geometry& g = pass.geometry;
   WithTypes(pass, [&]<typename T, typename W>() {
-    // A plane fits the cache, so that zeroing it is not another pass over memory.
-    const auto zero = [&](T* plane) {
-      if (!pass.accumulate) std::fill_n(plane, g.rows.extent * g.columns.extent, T(0));
-    };
-    if (g.average) {
-      return ForEachPlane<T, W>(pass, begin, end, [&](const auto& p) {
-        zero(p.in);
-        MeanGradient<T>(g, p.out, p.in);
-      });
-    }
     const TapOffsets offsets(g);
-    ForEachPlane<T, W>(pass, begin, end, [&](const auto& p) {
-      zero(p.in);
-      MaximumGradient<T, W>(g, offsets, p.out, p.winners, p.in);
+    const int64_t size = g.rows.extent * g.columns.extent;
+    ForEachPlane<T, W>(pass, begin, end, [&](const Plane<T, W>& p) {
+      const auto add_to = [&](Wide<T>* dx) {
+        g.average ? MeanGradient<T>(g, p.out, dx)
+                  : MaximumGradient<T, W>(g, offsets, p.out, p.winners, dx);
+      };
+      if constexpr (std::is_same_v<T, Wide<T>>) {
+        // A plane fits the cache, so that zeroing it is not another pass over memory.
+        if (!pass.accumulate) std::fill_n(p.in, size, T(0));
+        add_to(p.in);
+      } else {
+        std::vector<Wide<T>>& sums = ThreadSums<T>(size);
+        add_to(sums.data());
+        for (int64_t i = 0; i < size; ++i) {
+          p.in[i] = T(sums[size_t(i)] + (pass.accumulate ? Wide<T>(p.in[i]) : 0));
+        }
+      }
     });
   });
 }

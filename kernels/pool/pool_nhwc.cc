@@ -14,6 +14,7 @@
 #define HWY_TARGET_INCLUDE "kernels/pool/pool_nhwc.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "kernels/elementwise/transform-inl.h"
 #include "kernels/pool/winners-inl.h"
 #include "kernels/unroll.h"
 #include "tensor/rounding.h"
@@ -68,6 +69,9 @@ HWY_BEFORE_NAMESPACE();
 namespace dtnn::pool {
 namespace HWY_NAMESPACE {
 namespace {
+
+using dtnn::HWY_NAMESPACE::LoadAll;
+using dtnn::HWY_NAMESPACE::StoreAll;
 
 // Calls tap(elements from the first one, number) for the taps of the window, in order.
 template <int64_t kTaps, class Tap>
@@ -124,7 +128,7 @@ struct Mean {
         sum = hn::Add(sum, row);
       }
     }
-    out.Store(hn::Div(sum, hn::Set(in.d, T(window.height() * window.width()))), y);
+    out.Store(hn::Div(sum, hn::Set(in.d, Wide<T>(window.height() * window.width()))), y);
   }
 };
 
@@ -139,9 +143,9 @@ struct MaximumGradient {
   const W* winners;
   bool add;
 
-  template <int64_t kTaps, class Access, typename T>
+  template <int64_t kTaps, class Access, typename S, typename T>
   HWY_INLINE void operator()(const PixelWindow<kTaps>& window, const Access& in, const Access& out,
-                             T* dx, const T* dy, int64_t at) const {
+                             S* dx, const T* dy, int64_t at) const {
     const auto d = in.d;
     const auto gradient = out.Load(dy);
     const auto winner = LoadWinners(d, winners + at);
@@ -155,10 +159,10 @@ struct MaximumGradient {
 struct MeanGradient {
   bool add;
 
-  template <int64_t kTaps, class Access, typename T>
+  template <int64_t kTaps, class Access, typename S, typename T>
   HWY_INLINE void operator()(const PixelWindow<kTaps>& window, const Access& in, const Access& out,
-                             T* dx, const T* dy, int64_t /*at*/) const {
-    const T share = 1 / T(window.height() * window.width());
+                             S* dx, const T* dy, int64_t /*at*/) const {
+    const Wide<T> share = 1 / Wide<T>(window.height() * window.width());
     const auto gradient = hn::Mul(out.Load(dy), hn::Set(in.d, share));
     ForEachTap(window, [&](int64_t tap, int64_t) HWY_ATTR { Put(in, add, gradient, dx + tap); });
   }
@@ -166,49 +170,45 @@ struct MeanGradient {
 
 // Where the lanes of a vector lie: some channels of a pixel ...
 template <class D>
-struct OnePixel {
-  D d;
-  using T = hn::TFromD<D>;
-  HWY_INLINE hn::Vec<D> Load(const T* from) const { return hn::LoadU(d, from); }
-  HWY_INLINE void Store(hn::Vec<D> v, T* to) const { hn::StoreU(v, d, to); }
-};
+using OnePixel = dtnn::HWY_NAMESPACE::Whole<D>;
 #if HWY_TARGET != HWY_SCALAR
 // ... or all channels, half as many as lanes, of two pixels that are `apart` elements apart.
 template <class D>
 struct TwoPixels {
   D d;
   int64_t apart;
-  using T = hn::TFromD<D>;
   static constexpr hn::Half<D> kHalf = {};
+  template <typename T>
   HWY_INLINE hn::Vec<D> Load(const T* from) const {
-    return hn::Combine(d, hn::LoadU(kHalf, from + apart), hn::LoadU(kHalf, from));
+    return hn::Combine(d, LoadAll(kHalf, from + apart), LoadAll(kHalf, from));
   }
+  template <typename T>
   HWY_INLINE void Store(hn::Vec<D> v, T* to) const {
-    hn::StoreU(hn::LowerHalf(kHalf, v), kHalf, to);
-    hn::StoreU(hn::UpperHalf(kHalf, v), kHalf, to + apart);
+    StoreAll(hn::LowerHalf(kHalf, v), kHalf, to);
+    StoreAll(hn::UpperHalf(kHalf, v), kHalf, to + apart);
   }
 };
 #endif
 
 // Runs op on channels [begin, end) of one output: on large vectors, then on smaller ones.
-template <class D, int64_t kTaps, class Op, typename T = hn::TFromD<D>>
+template <typename In, typename Out, class D, int64_t kTaps, class Op>
 HWY_INLINE void RunOne(D d, const Pass& pass, const PixelWindow<kTaps>& window, int64_t begin,
                        int64_t end, const Op& op) {
   const OnePixel<D> access = {d};
   const int64_t output = window.row.out + window.column, lanes = int64_t(hn::Lanes(d));
-  T* in = pass.in.At<T>(window.row.in + window.row.columns(window.column).first, 0);
-  T* out = pass.out.At<T>(output, 0);
+  In* in = pass.in.At<In>(window.row.in + window.row.columns(window.column).first, 0);
+  Out* out = pass.out.At<Out>(output, 0);
   for (; begin + lanes <= end; begin += lanes) {
     op(window, access, access, in + begin, out + begin, output * pass.geometry.channels + begin);
   }
   if constexpr (hn::MaxLanes(d) > 1) {
-    if (begin < end) RunOne(hn::Half<D>(), pass, window, begin, end, op);
+    if (begin < end) RunOne<In, Out>(hn::Half<D>(), pass, window, begin, end, op);
   }
 }
 
 // Runs op on `count` outputs from a window on that have few channels, two at a time. Says on how
 // many it did.
-template <class D, int64_t kTaps, class Op, typename T = hn::TFromD<D>>
+template <typename In, typename Out, class D, int64_t kTaps, class Op>
 HWY_INLINE int64_t RunPairs([[maybe_unused]] D d, [[maybe_unused]] const Pass& pass,
                             [[maybe_unused]] const PixelWindow<kTaps>& window,
                             [[maybe_unused]] int64_t count, [[maybe_unused]] const Op& op) {
@@ -216,7 +216,7 @@ HWY_INLINE int64_t RunPairs([[maybe_unused]] D d, [[maybe_unused]] const Pass& p
   if constexpr (hn::MaxLanes(d) > 1) {
     const int64_t channels = pass.geometry.channels, stride = pass.geometry.columns.stride;
     if (2 * channels < int64_t(hn::Lanes(d))) {
-      return RunPairs(hn::Half<D>(), pass, window, count, op);
+      return RunPairs<In, Out>(hn::Half<D>(), pass, window, count, op);
     }
     if (2 * channels > int64_t(hn::Lanes(d)) || stride == 0) return 0;
     const TwoPixels<D> in = {d, stride * pass.in.pitch}, out = {d, pass.out.pitch};
@@ -224,7 +224,7 @@ HWY_INLINE int64_t RunPairs([[maybe_unused]] D d, [[maybe_unused]] const Pass& p
     const int64_t input = window.row.in + window.row.columns(window.column).first;
     int64_t i = 0;
     for (; i + 2 <= count; i += 2) {
-      op(window, in, out, pass.in.At<T>(input + i * stride, 0), pass.out.At<T>(output + i, 0),
+      op(window, in, out, pass.in.At<In>(input + i * stride, 0), pass.out.At<Out>(output + i, 0),
          (output + i) * channels);
     }
     return i;
@@ -234,28 +234,28 @@ HWY_INLINE int64_t RunPairs([[maybe_unused]] D d, [[maybe_unused]] const Pass& p
 }
 
 // Runs op on channels [begin, end) of a row of outputs.
-template <typename T, int64_t kTaps, class Op>
+template <typename In, typename Out, int64_t kTaps, class Op>
 void RunRow(const Pass& pass, const WindowRow& row, int64_t begin, int64_t end, const Op& op) {
-  const hn::ScalableTag<T> d;
+  const hn::ScalableTag<Wide<Out>> d;
   const int64_t columns = pass.geometry.columns.outputs();
   for (int64_t i = 0; i < columns; ++i) {
     const int64_t whole_end = i + row.WholeFrom(i);
-    if (kTaps > 0) i += RunPairs(d, pass, PixelWindow<kTaps>{row, i}, whole_end - i, op);
-    for (; i < whole_end; ++i) RunOne(d, pass, PixelWindow<kTaps>{row, i}, begin, end, op);
-    if (i < columns) RunOne(d, pass, PixelWindow<0>{row, i}, begin, end, op);
+    if (kTaps > 0) i += RunPairs<In, Out>(d, pass, PixelWindow<kTaps>{row, i}, whole_end - i, op);
+    for (; i < whole_end; ++i) RunOne<In, Out>(d, pass, PixelWindow<kTaps>{row, i}, begin, end, op);
+    if (i < columns) RunOne<In, Out>(d, pass, PixelWindow<0>{row, i}, begin, end, op);
   }
 }
-template <typename T, typename W, class Op>
+template <typename In, typename Out, typename W, class Op>
 void RunRow(const Pass& pass, int64_t image, int64_t row, int64_t begin, int64_t end,
             const Op& op) {
   const WindowRow windows(pass, image, row);
   if constexpr (std::is_same_v<W, uint8_t>) {  // the others are large
     const Geometry& g = pass.geometry;
     const int64_t taps = g.rows.taps == g.columns.taps ? g.rows.taps : 0;
-    if (taps == 2) return RunRow<T, 2>(pass, windows, begin, end, op);
-    if (taps == 3) return RunRow<T, 3>(pass, windows, begin, end, op);
+    if (taps == 2) return RunRow<In, Out, 2>(pass, windows, begin, end, op);
+    if (taps == 3) return RunRow<In, Out, 3>(pass, windows, begin, end, op);
   }
-  RunRow<T, 0>(pass, windows, begin, end, op);
+  RunRow<In, Out, 0>(pass, windows, begin, end, op);
 }
 
 template <typename T, typename W>
@@ -264,10 +264,10 @@ void ForwardRows(const Pass& pass, int64_t begin, int64_t end) {
   for (int64_t row = begin; row < end; ++row) {
     const int64_t image = row / rows;
     if (pass.geometry.average) {
-      RunRow<T, W>(pass, image, row % rows, 0, channels, Mean());
+      RunRow<T, T, W>(pass, image, row % rows, 0, channels, Mean());
     } else {
       const Maximum<W> maximum = {static_cast<W*>(pass.winners)};
-      RunRow<T, W>(pass, image, row % rows, 0, channels, maximum);
+      RunRow<T, T, W>(pass, image, row % rows, 0, channels, maximum);
     }
   }
 }
@@ -286,27 +286,62 @@ void ZeroRows(const Pass& pass, int64_t from, int64_t to, int64_t begin, int64_t
 
 // Channels [begin, end) of an image. Rows are zeroed just before the first window that holds them,
 // so that they are in cache then.
-template <typename T, typename W>
+template <typename In, typename Out, typename W>
 void BackwardImage(const Pass& pass, int64_t image, int64_t begin, int64_t end) {
   const Axis& rows = pass.geometry.rows;
   const bool add = pass.accumulate || !pass.tiled;
   int64_t zeroed = add && !pass.accumulate ? 0 : rows.extent;
   const auto zero_up_to = [&](int64_t row) {
     if (row <= zeroed) return;
-    ZeroRows<T>(pass, image * rows.extent + zeroed, image * rows.extent + row, begin, end);
+    ZeroRows<In>(pass, image * rows.extent + zeroed, image * rows.extent + row, begin, end);
     zeroed = row;
   };
   for (int64_t row = 0; row < rows.outputs(); ++row) {
     const Window& window = rows.windows[size_t(row)];
     zero_up_to(window.first + (window.count - 1) * rows.dilation + 1);
     if (pass.geometry.average) {
-      RunRow<T, W>(pass, image, row, begin, end, MeanGradient{add});
+      RunRow<In, Out, W>(pass, image, row, begin, end, MeanGradient{add});
     } else {
       const MaximumGradient<W> gradient = {static_cast<const W*>(pass.winners), add};
-      RunRow<T, W>(pass, image, row, begin, end, gradient);
+      RunRow<In, Out, W>(pass, image, row, begin, end, gradient);
     }
   }
   zero_up_to(rows.extent);
+}
+
+struct Copied {
+  template <class D, class V>
+  HWY_INLINE V operator()(D, V x) const {
+    return x;
+  }
+};
+struct Sum {
+  template <class D, class V>
+  HWY_INLINE V operator()(D, V a, V b) const {
+    return hn::Add(a, b);
+  }
+};
+
+// The same where several windows may hold an element, and adding in its type would round each time.
+template <typename T, typename W>
+void BackwardImageInSums(const Pass& pass, int64_t image, int64_t begin, int64_t end) {
+  using dtnn::HWY_NAMESPACE::Transform;
+  const Geometry& g = pass.geometry;
+  const int64_t pixels = g.rows.extent * g.columns.extent;
+  const int64_t outputs = image * g.rows.outputs() * g.columns.outputs();
+  std::vector<Wide<T>>& sums = ThreadSums<T>(pixels * end);
+  Pass summed = pass;  // of this image alone
+  summed.in = {sums.data(), end};
+  summed.out.data = pass.out.At<T>(outputs, 0);
+  if (!g.average) summed.winners = static_cast<W*>(pass.winners) + outputs * g.channels;
+  summed.accumulate = true;
+  BackwardImage<Wide<T>, T, W>(summed, 0, begin, end);
+  for (int64_t i = 0; i < pixels; ++i) {
+    T* const dx = pass.in.At<T>(image * pixels + i, begin);
+    const Wide<T>* const sum = sums.data() + i * end + begin;
+    pass.accumulate ? Transform(Sum(), end - begin, dx, static_cast<const T*>(dx), sum)
+                    : Transform(Copied(), end - begin, dx, sum);
+  }
 }
 
 template <typename T, typename W>
@@ -314,8 +349,12 @@ void BackwardBlocks(const Pass& pass, int64_t begin, int64_t end) {
   const int64_t channels = pass.geometry.channels;
   const int64_t blocks = CeilDiv(channels, pass.block);
   for (int64_t unit = begin; unit < end; ++unit) {
-    const int64_t first = unit % blocks * pass.block;
-    BackwardImage<T, W>(pass, unit / blocks, first, std::min(channels, first + pass.block));
+    const int64_t first = unit % blocks * pass.block, last = std::min(channels, first + pass.block);
+    if (sizeof(T) < sizeof(Wide<T>) && !pass.tiled) {
+      BackwardImageInSums<T, W>(pass, unit / blocks, first, last);
+    } else {
+      BackwardImage<T, T, W>(pass, unit / blocks, first, last);
+    }
   }
 }
 

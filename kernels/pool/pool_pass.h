@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "kernels/elementwise/operands.h"
@@ -60,11 +61,19 @@ absl::Status CheckWinners(std::string_view operation, const Geometry& geometry, 
 template <class Run>
 void WithTypes(const Pass& pass, const Run& run) {
   const bool bytes = pass.geometry.winner_dtype == DType::kUint8;
-  if (pass.geometry.dtype == DType::kFloat32) {
-    bytes ? run.template operator()<float, uint8_t>() : run.template operator()<float, int32_t>();
-  } else {
-    bytes ? run.template operator()<double, uint8_t>() : run.template operator()<double, int32_t>();
-  }
+  DispatchCpuFloating(pass.geometry.dtype, [&]<typename T>(T) {
+    bytes ? run.template operator()<T, uint8_t>() : run.template operator()<T, int32_t>();
+  });
+}
+
+// Gradients of `count` elements that several windows add to, while they are added up: where those
+// are of 16 bits, floats of the calling thread, zeroed, which are rounded once. Until the next
+// call.
+template <typename T>
+std::vector<Wide<T>>& ThreadSums(int64_t count) {
+  thread_local std::vector<Wide<T>> sums;
+  sums.assign(size_t(count), Wide<T>(0));
+  return sums;
 }
 
 // Of checked operands. `winners` may be empty, except for the gradient of a maximum.

@@ -44,13 +44,13 @@ namespace HWY_NAMESPACE {
 namespace {
 
 template <typename T>
-T MaximumOf(const T* x, int64_t count) {
-  const hn::ScalableTag<T> d;
+Wide<T> MaximumOf(const T* x, int64_t count) {
+  const hn::ScalableTag<Wide<T>> d;
   const int64_t lanes = int64_t(hn::Lanes(d));
-  const auto lowest = hn::Set(d, -std::numeric_limits<T>::infinity());
+  const auto lowest = hn::Set(d, -std::numeric_limits<Wide<T>>::infinity());
   auto max = lowest;
   int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) max = hn::Max(max, hn::LoadU(d, x + i));
+  for (; i + lanes <= count; i += lanes) max = hn::Max(max, LoadAll(d, x + i));
   if (const size_t rest = size_t(count - i); rest > 0) {
     max = hn::Max(max, hn::IfThenElse(hn::FirstN(d, rest), LoadFirst(d, x + i, rest), lowest));
   }
@@ -59,15 +59,15 @@ T MaximumOf(const T* x, int64_t count) {
 
 // y = e^(x - max); returns the sum of y.
 template <typename T>
-T ExpAndSum(const T* x, T max, int64_t count, T* y) {
-  const hn::ScalableTag<T> d;
+Wide<T> ExpAndSum(const T* x, Wide<T> max, int64_t count, Wide<T>* y) {
+  const hn::ScalableTag<Wide<T>> d;
   const int64_t lanes = int64_t(hn::Lanes(d));
   const auto shift = hn::Set(d, max);
   auto sum = hn::Zero(d);
   int64_t i = 0;
   for (; i + lanes <= count; i += lanes) {
-    const auto e = ExpOfNonPositive(d, hn::Sub(hn::LoadU(d, x + i), shift));
-    hn::StoreU(e, d, y + i);
+    const auto e = ExpOfNonPositive(d, hn::Sub(LoadAll(d, x + i), shift));
+    StoreAll(e, d, y + i);
     sum = hn::Add(sum, e);
   }
   if (const size_t rest = size_t(count - i); rest > 0) {
@@ -79,13 +79,13 @@ T ExpAndSum(const T* x, T max, int64_t count, T* y) {
 }
 
 template <typename T>
-T DotOf(const T* x, const T* y, int64_t count) {
-  const hn::ScalableTag<T> d;
+Wide<T> DotOf(const T* x, const T* y, int64_t count) {
+  const hn::ScalableTag<Wide<T>> d;
   const int64_t lanes = int64_t(hn::Lanes(d));
   auto sum = hn::Zero(d);
   int64_t i = 0;
   for (; i + lanes <= count; i += lanes) {
-    sum = hn::MulAdd(hn::LoadU(d, x + i), hn::LoadU(d, y + i), sum);
+    sum = hn::MulAdd(LoadAll(d, x + i), LoadAll(d, y + i), sum);
   }
   if (const size_t rest = size_t(count - i); rest > 0) {
     sum = hn::MulAdd(LoadFirst(d, x + i, rest), LoadFirst(d, y + i, rest), sum);
@@ -95,13 +95,13 @@ T DotOf(const T* x, const T* y, int64_t count) {
 
 // The sum of max - x.
 template <typename T>
-T DistancesOf(const T* x, T max, int64_t count) {
-  const hn::ScalableTag<T> d;
+Wide<T> DistancesOf(const T* x, Wide<T> max, int64_t count) {
+  const hn::ScalableTag<Wide<T>> d;
   const int64_t lanes = int64_t(hn::Lanes(d));
   const auto top = hn::Set(d, max);
   auto sum = hn::Zero(d);
   int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) sum = hn::Add(sum, hn::Sub(top, hn::LoadU(d, x + i)));
+  for (; i + lanes <= count; i += lanes) sum = hn::Add(sum, hn::Sub(top, LoadAll(d, x + i)));
   if (const size_t rest = size_t(count - i); rest > 0) {
     const auto distance = hn::Sub(top, LoadFirst(d, x + i, rest));
     sum = hn::Add(sum, hn::IfThenElseZero(hn::FirstN(d, rest), distance));
@@ -139,22 +139,24 @@ struct SoftmaxGradient {
 
 template <typename T>
 void ForwardTyped(const SoftmaxPass& pass, int64_t begin, int64_t end) {
+  using W = Wide<T>;
   for (int64_t row = begin; row < end; ++row) {
     const T* x = pass.x.At<const T>(row, 0);
-    T* y = pass.y.At<T>(row, 0);
-    const T sum = ExpAndSum(x, MaximumOf(x, pass.columns), pass.columns, y);
-    Transform(ScaledBy<T>{1 / sum}, pass.columns, y, y);
+    W* y = pass.y.At<W>(row, 0);
+    const W sum = ExpAndSum(x, MaximumOf(x, pass.columns), pass.columns, y);
+    Transform(ScaledBy<W>{1 / sum}, pass.columns, y, y);
   }
 }
 
 template <typename T>
 void BackwardTyped(const SoftmaxPass& pass, int64_t begin, int64_t end) {
+  using W = Wide<T>;
   for (int64_t row = begin; row < end; ++row) {
-    const T *y = pass.y.At<const T>(row, 0), *dy = pass.dy.At<const T>(row, 0);
+    const W *y = pass.y.At<const W>(row, 0), *dy = pass.dy.At<const W>(row, 0);
     T* dx = pass.dx.At<T>(row, 0);
-    const SoftmaxGradient<T> gradient = {DotOf(y, dy, pass.columns)};
+    const SoftmaxGradient<W> gradient = {DotOf(y, dy, pass.columns)};
     if (pass.accumulate) {
-      Transform(Accumulated<SoftmaxGradient<T>>{gradient}, pass.columns, dx, y, dy,
+      Transform(Accumulated<SoftmaxGradient<W>>{gradient}, pass.columns, dx, y, dy,
                 static_cast<const T*>(dx));
     } else {
       Transform(gradient, pass.columns, dx, y, dy);
@@ -164,53 +166,54 @@ void BackwardTyped(const SoftmaxPass& pass, int64_t begin, int64_t end) {
 
 template <typename T>
 void CrossEntropyTyped(const SoftmaxPass& pass, int64_t begin, int64_t end) {
+  using W = Wide<T>;
   // The clip of the probability, as bounds of the loss; a NaN passes.
   const double least = -std::log1p(-1e-8), most = -std::log(1e-8);
   const double smoothing = pass.label_smoothing;
-  const T scale = T(pass.gradient_scale), everywhere = T(smoothing / double(pass.columns));
+  const W scale = W(pass.gradient_scale), everywhere = W(smoothing / double(pass.columns));
   for (int64_t row = begin; row < end; ++row) {
     const T* x = pass.x.At<const T>(row, 0);
-    T* y = pass.y.At<T>(row, 0);
+    W* y = pass.y.At<W>(row, 0);
     const int64_t label = pass.labels[row];
-    const T max = MaximumOf(x, pass.columns);
+    const W max = MaximumOf(x, pass.columns);
     // Before y or dx overwrite x.
     const double distance = double(max) - double(x[label]);
-    const T distances = smoothing == 0 ? T(0) : DistancesOf(x, max, pass.columns);
-    const T sum = ExpAndSum(x, max, pass.columns, y);
+    const W distances = smoothing == 0 ? W(0) : DistancesOf(x, max, pass.columns);
+    const W sum = ExpAndSum(x, max, pass.columns, y);
     const double log_sum = std::log(double(sum));
     double loss = std::clamp(log_sum + distance, least, most);
     if (smoothing != 0) {
       const double all = log_sum + double(distances) / double(pass.columns);
       loss = (1 - smoothing) * loss + smoothing * all;
     }
-    static_cast<T*>(pass.losses)[row] = T(loss);
-    Transform(ScaledBy<T>{1 / sum}, pass.columns, y, y);
+    static_cast<W*>(pass.losses)[row] = W(loss);
+    Transform(ScaledBy<W>{1 / sum}, pass.columns, y, y);
     if (pass.dx.data == nullptr) continue;
     T* dx = pass.dx.At<T>(row, 0);
     if (smoothing == 0) {
-      Transform(ScaledBy<T>{scale}, pass.columns, dx, static_cast<const T*>(y));
-      dx[label] = (y[label] - 1) * scale;
+      Transform(ScaledBy<W>{scale}, pass.columns, dx, static_cast<const W*>(y));
+      dx[label] = T((y[label] - 1) * scale);
     } else {
-      Transform(ReducedAndScaledBy<T>{everywhere, scale}, pass.columns, dx,
-                static_cast<const T*>(y));
-      dx[label] = (y[label] - T(1 - smoothing) - everywhere) * scale;
+      Transform(ReducedAndScaledBy<W>{everywhere, scale}, pass.columns, dx,
+                static_cast<const W*>(y));
+      dx[label] = T((y[label] - W(1 - smoothing) - everywhere) * scale);
     }
   }
 }
 
 void ForwardRows(const SoftmaxPass& pass, int64_t begin, int64_t end) {
-  pass.dtype == DType::kFloat32 ? ForwardTyped<float>(pass, begin, end)
-                                : ForwardTyped<double>(pass, begin, end);
+  DispatchCpuFloating(pass.dtype,
+                      [&](auto zero) HWY_ATTR { ForwardTyped<decltype(zero)>(pass, begin, end); });
 }
 
 void BackwardRows(const SoftmaxPass& pass, int64_t begin, int64_t end) {
-  pass.dtype == DType::kFloat32 ? BackwardTyped<float>(pass, begin, end)
-                                : BackwardTyped<double>(pass, begin, end);
+  DispatchCpuFloating(pass.dtype,
+                      [&](auto zero) HWY_ATTR { BackwardTyped<decltype(zero)>(pass, begin, end); });
 }
 
 void CrossEntropyRows(const SoftmaxPass& pass, int64_t begin, int64_t end) {
-  pass.dtype == DType::kFloat32 ? CrossEntropyTyped<float>(pass, begin, end)
-                                : CrossEntropyTyped<double>(pass, begin, end);
+  DispatchCpuFloating(
+      pass.dtype, [&](auto zero) HWY_ATTR { CrossEntropyTyped<decltype(zero)>(pass, begin, end); });
 }
 
 }  // namespace

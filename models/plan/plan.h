@@ -7,7 +7,7 @@
 // of an epoch is nothing special. Store and context must outlive the plan. Not for several threads
 // at once.
 //
-// On a GPU that computes with 16 bits (DeviceContext::math_mode), every value has its own type:
+// On a device that computes with 16 bits (DeviceContext::math_mode), every value has its own type:
 // activations and their gradients have 16 bits, and so have copies of the weights; the
 // probabilities of a softmax at the end, losses, vectors of parameters and all their gradients stay
 // float32.

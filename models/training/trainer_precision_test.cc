@@ -1,6 +1,6 @@
-// Training on a GPU in each math mode, on a simulated GPU and on a real one, which is skipped where
-// there is none: losses near those of float32, runs that stop and go on, several ranks, and
-// gradients that leave the range of float16.
+// Training in each math mode that a device has, on the CPU, a simulated GPU and a real one, which
+// is skipped where there is none: losses near those of float32, runs that stop and resume, several
+// ranks, and gradients that leave the range of float16.
 
 #include <cmath>
 #include <filesystem>
@@ -121,11 +121,16 @@ Graph Small(TensorFormat format) {
 
 class PrecisionTest : public ::testing::TestWithParam<Device> {
  protected:
-  void SetUp() override { DTNN_GPU_OR_SKIP_AT(gpu, GetParam()); }
-  std::unique_ptr<DeviceContext> Gpu(MathMode mode) const {
-    auto gpu = *DeviceContext::Create(GetParam());
-    EXPECT_EQ(gpu->SetMathMode(mode), absl::OkStatus());
-    return gpu;
+  void SetUp() override { DTNN_GPU_OR_SKIP_AT(device, GetParam()); }
+  std::unique_ptr<DeviceContext> In(MathMode mode) const {
+    auto device = *DeviceContext::Create(GetParam());
+    EXPECT_EQ(device->SetMathMode(mode), absl::OkStatus());
+    return device;
+  }
+  // But fp32.
+  static std::vector<MathMode> Modes() {
+    if (GetParam().is_cpu()) return {MathMode::kBf16};
+    return {MathMode::kTf32, MathMode::kBf16, MathMode::kFp16};
   }
   static std::vector<double> Losses(DeviceContext& device, const RunOptions& run) {
     Session session(device, run);
@@ -149,15 +154,15 @@ class PrecisionTest : public ::testing::TestWithParam<Device> {
     doubles.dtype = DType::kFloat64;
     const std::vector<double> exact =
         Losses(*DeviceContext::Create(Device::Cpu()).value(), doubles);
-    const std::vector<double> single = Losses(*Gpu(MathMode::kFp32), run);
+    const std::vector<double> single = Losses(*In(MathMode::kFp32), run);
     ASSERT_EQ(single.size(), exact.size());
     double error = RoundingOf(MathMode::kFp32);
     for (size_t i = 0; i < exact.size(); ++i)
       error = std::max(error, std::abs(single[i] - exact[i]));
     const double growth = error / RoundingOf(MathMode::kFp32);
-    for (const MathMode mode : {MathMode::kTf32, MathMode::kBf16, MathMode::kFp16}) {
+    for (const MathMode mode : Modes()) {
       SCOPED_TRACE(Name(mode));
-      const std::vector<double> losses = Losses(*Gpu(mode), run);
+      const std::vector<double> losses = Losses(*In(mode), run);
       ASSERT_EQ(losses.size(), exact.size());
       EXPECT_NE(losses, single) << "nothing was rounded";
       for (size_t i = 0; i < exact.size(); ++i) {
@@ -170,6 +175,9 @@ class PrecisionTest : public ::testing::TestWithParam<Device> {
     return *BuildModel(model, {.format = TensorFormat::kNCHW, .sample = sample, .classes = 10});
   }
 };
+
+// What only GPUs compute with.
+class Float16Test : public PrecisionTest {};
 
 TEST_P(PrecisionTest, SmallNetworksInBothFormats) {
   for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
@@ -212,29 +220,29 @@ TEST_P(PrecisionTest, ARunGoesOnFromACheckpointWithTheSameBits) {
                           .epochs = 3,
                           .optimizer = std::make_shared<Adam>(),
                           .clip_norm = 0.5};
-  for (const MathMode mode : {MathMode::kTf32, MathMode::kBf16, MathMode::kFp16}) {
-    const auto gpu = Gpu(mode);
+  for (const MathMode mode : Modes()) {
+    const auto device = In(mode);
     const auto prepare = [&](Session& session) {
       ASSERT_EQ(session.trainer->PrepareForTraining(run.batch), absl::OkStatus());
       if (mode != MathMode::kFp16) return;
       ASSERT_EQ(session.store->loss_scale()->Write({.scale = 0x1p24f}), absl::OkStatus());
     };
-    Session whole(*gpu, run), first(*gpu, run), second(*gpu, run);
+    Session whole(*device, run), first(*device, run), second(*device, run);
     prepare(whole), prepare(first);
     ASSERT_EQ(whole.Train(run.epochs), absl::OkStatus());
     first.recorder.stop_at = 4;  // of 9, in the middle of the second epoch
     ASSERT_EQ(first.Train(run.epochs), absl::OkStatus());
     RunState state = {.optimizer = "adam", .training = *first.trainer->State()};
-    ASSERT_EQ(SaveCheckpoint(path, run.graph, *first.store, *gpu, state), absl::OkStatus());
+    ASSERT_EQ(SaveCheckpoint(path, run.graph, *first.store, *device, state), absl::OkStatus());
 
     ASSERT_EQ(second.trainer->PrepareForTraining(run.batch), absl::OkStatus());
-    const auto checkpoint = StagedCheckpoint::Open(path, run.graph, *second.store, *gpu, "adam");
+    const auto checkpoint = StagedCheckpoint::Open(path, run.graph, *second.store, *device, "adam");
     ASSERT_TRUE(checkpoint.ok()) << checkpoint.status();
-    ASSERT_EQ(checkpoint->Apply(*second.store, *gpu), absl::OkStatus());
+    ASSERT_EQ(checkpoint->Apply(*second.store, *device), absl::OkStatus());
     ASSERT_EQ(second.trainer->Restore(checkpoint->run().training), absl::OkStatus());
     ASSERT_EQ(second.Train(run.epochs - second.trainer->epochs_done()), absl::OkStatus());
-    EXPECT_EQ(Values(*ToHost(*gpu, second.store->all_values())),
-              Values(*ToHost(*gpu, whole.store->all_values())))
+    EXPECT_EQ(Values(*ToHost(*device, second.store->all_values())),
+              Values(*ToHost(*device, whole.store->all_values())))
         << Name(mode);
     if (mode != MathMode::kFp16) continue;
     const LossScaleState end = *whole.store->loss_scale()->Read();
@@ -248,13 +256,13 @@ TEST_P(PrecisionTest, ARunGoesOnFromACheckpointWithTheSameBits) {
 // Gradients cross as float32 and are scaled by all samples, so ranks get what one rank gets, but
 // for the order of sums; and all have the same scale.
 TEST_P(PrecisionTest, TwoRanksAsOne) {
-  for (const MathMode mode : {MathMode::kTf32, MathMode::kBf16, MathMode::kFp16}) {
+  for (const MathMode mode : Modes()) {
     std::vector<std::vector<double>> ends[3] = {{}, {{}}, {{}, {}}};  // by ranks and rank
     for (const int ranks : {1, 2}) {
       const absl::Status status = RunRanks(ranks, [&](Communicator& communicator) -> absl::Status {
-        const auto gpu = Gpu(mode);
+        const auto device = In(mode);
         Session session(
-            *gpu,
+            *device,
             {.graph = Small(TensorFormat::kNCHW), .samples = 28, .communicator = &communicator});
         DTNN_RETURN_IF_ERROR(session.trainer->PrepareForTraining(8 / ranks));
         if (mode == MathMode::kFp16) {
@@ -266,7 +274,7 @@ TEST_P(PrecisionTest, TwoRanksAsOne) {
           EXPECT_GT(scale.skipped_steps, 0);
           EXPECT_LT(scale.skipped_steps, 8);
         }
-        DTNN_ASSIGN_OR_RETURN(const Tensor host, ToHost(*gpu, session.store->all_values()));
+        DTNN_ASSIGN_OR_RETURN(const Tensor host, ToHost(*device, session.store->all_values()));
         ends[ranks][size_t(communicator.rank())] = Values(host);
         return absl::OkStatus();
       });
@@ -278,33 +286,34 @@ TEST_P(PrecisionTest, TwoRanksAsOne) {
   }
 }
 
-TEST_P(PrecisionTest, GradientsBeyondFloat16AreSkippedUntilTheyFit) {
-  const auto gpu = Gpu(MathMode::kFp16);
-  Session session(*gpu, {.graph = Small(TensorFormat::kNCHW)});
+TEST_P(Float16Test, GradientsBeyondFloat16AreSkippedUntilTheyFit) {
+  const auto device = In(MathMode::kFp16);
+  Session session(*device, {.graph = Small(TensorFormat::kNCHW)});
   ASSERT_EQ(session.trainer->PrepareForTraining(8), absl::OkStatus());
   ASSERT_EQ(session.store->loss_scale()->Write({.scale = LossScaleState::kMost}), absl::OkStatus());
-  const std::vector<double> before = Values(*ToHost(*gpu, session.store->all_values()));
+  const std::vector<double> before = Values(*ToHost(*device, session.store->all_values()));
   session.recorder.stop_at = 1;
   ASSERT_EQ(session.Train(1), absl::OkStatus());
-  EXPECT_EQ(Values(*ToHost(*gpu, session.store->all_values())), before);
+  EXPECT_EQ(Values(*ToHost(*device, session.store->all_values())), before);
   EXPECT_EQ(session.store->loss_scale()->Read()->scale, LossScaleState::kMost / 2);
   ASSERT_EQ(session.Train(8), absl::OkStatus());
-  EXPECT_NE(Values(*ToHost(*gpu, session.store->all_values())), before);
+  EXPECT_NE(Values(*ToHost(*device, session.store->all_values())), before);
   const LossScaleState end = *session.store->loss_scale()->Read();
   EXPECT_GT(end.good_steps, 0);
   EXPECT_EQ(end.scale, LossScaleState::kMost * float(std::exp2(-double(end.skipped_steps))));
 }
 
 TEST_P(PrecisionTest, DivergenceIsTold) {
-  for (const MathMode mode : {MathMode::kBf16, MathMode::kFp16}) {
-    const auto gpu = Gpu(mode);
-    Session session(*gpu, {.graph = Small(TensorFormat::kNCHW)});
+  for (const MathMode mode : Modes()) {
+    if (mode == MathMode::kTf32) continue;
+    const auto device = In(mode);
+    Session session(*device, {.graph = Small(TensorFormat::kNCHW)});
     ASSERT_EQ(session.trainer->PrepareForTraining(8), absl::OkStatus());
     // The first layer's bias is beyond float16, and a number for bfloat16.
     const Tensor bias = session.store->Value(1, 1);
     const Tensor large = testing::TensorOf(DType::kFloat32, bias.shape(), {1e5, 1e5, 1e5, 1e5});
-    ASSERT_EQ(gpu->Copy(large, bias), absl::OkStatus());
-    ASSERT_EQ(gpu->Synchronize(), absl::OkStatus());
+    ASSERT_EQ(device->Copy(large, bias), absl::OkStatus());
+    ASSERT_EQ(device->Synchronize(), absl::OkStatus());
     session.store->MarkChanged();
     session.recorder.stop_at = 2;
     const absl::Status status = session.Train(1);
@@ -319,9 +328,9 @@ TEST_P(PrecisionTest, DivergenceIsTold) {
   }
 }
 
-TEST_P(PrecisionTest, AScaleThatNeverFitsIsTold) {
-  const auto gpu = Gpu(MathMode::kFp16);
-  Session session(*gpu, {.graph = Small(TensorFormat::kNCHW)});
+TEST_P(Float16Test, AScaleThatNeverFitsIsTold) {
+  const auto device = In(MathMode::kFp16);
+  Session session(*device, {.graph = Small(TensorFormat::kNCHW)});
   ASSERT_EQ(session.trainer->PrepareForTraining(8), absl::OkStatus());
   // Where 30 steps that are not finite have led to.
   ASSERT_EQ(session.store->loss_scale()->Write({.scale = 0x1p-14f, .skipped_steps = 30}),
@@ -331,10 +340,15 @@ TEST_P(PrecisionTest, AScaleThatNeverFitsIsTold) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("at every scale of the loss down to"));
 }
 
-INSTANTIATE_TEST_SUITE_P(, PrecisionTest, ::testing::Values(Device::Simulated(0), Device::Cuda(0)),
-                         [](const auto& info) {
-                           return info.param.type == DeviceType::kCuda ? "Cuda" : "Simulated";
-                         });
+std::string NameOf(const ::testing::TestParamInfo<Device>& info) {
+  if (info.param.is_cpu()) return "Cpu";
+  return info.param.type == DeviceType::kCuda ? "Cuda" : "Simulated";
+}
+INSTANTIATE_TEST_SUITE_P(, PrecisionTest,
+                         ::testing::Values(Device::Cpu(), Device::Simulated(0), Device::Cuda(0)),
+                         NameOf);
+INSTANTIATE_TEST_SUITE_P(, Float16Test, ::testing::Values(Device::Simulated(0), Device::Cuda(0)),
+                         NameOf);
 
 }  // namespace
 }  // namespace dtnn

@@ -81,9 +81,9 @@ class BinaryCrossEntropyOp : public LossOp {
       sigmoid = probabilities_.Samples(0, x.shape()[0], TensorFormat::kNHWC);
       DTNN_RETURN_IF_ERROR(sigmoid_->Forward(x, sigmoid));
     }
-    DispatchFloating(x.dtype(), [&](auto zero) {
+    DispatchCpuFloating(x.dtype(), [&](auto zero) {
       using T = decltype(zero);
-      const TargetRows<T> rows(targets);
+      const TargetRows<Wide<T>> rows(targets);
       for (int64_t i = 0; i < x.shape()[0]; ++i) {
         const T* row = x.data<T>() + i * x.RowPitch();
         T* gradients = dx.empty() ? nullptr : dx.data<T>() + i * dx.RowPitch();
@@ -94,7 +94,7 @@ class BinaryCrossEntropyOp : public LossOp {
           sum += label.loss;
           if (gradients != nullptr) gradients[j] = T(gradient_scale * label.gradient);
         }
-        losses.data<T>()[i] = T(sum);
+        losses.data<Wide<T>>()[i] = Wide<T>(sum);
         if (!kFromLogits) continue;
         std::copy_n(sigmoid.data<T>() + i * x.shape()[1], x.shape()[1],
                     probabilities.data<T>() + i * probabilities.RowPitch());

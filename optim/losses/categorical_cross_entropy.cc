@@ -78,7 +78,7 @@ class LogitsOp : public LossOp {
       return fused_->Run(x, targets, probabilities, losses, dx, scale);
     }
     if (rows_ != nullptr) return rows_->Run(x, targets, probabilities, losses, dx, scale);
-    return DispatchFloating(x.dtype(), [&](auto zero) {
+    return DispatchCpuFloating(x.dtype(), [&](auto zero) {
       return RunDistributions<decltype(zero)>(x, targets, probabilities, losses, dx,
                                               scale.OnHost());
     });
@@ -89,13 +89,14 @@ class LogitsOp : public LossOp {
   template <typename T>
   absl::Status RunDistributions(const Tensor& x, const Tensor& targets, const Tensor& probabilities,
                                 const Tensor& losses, const Tensor& dx, double gradient_scale) {
-    const TargetRows<T> rows(targets);
+    using W = Wide<T>;
+    const TargetRows<W> rows(targets);
     const int64_t classes = x.shape()[1];
     const WeightedTargets weighted(options_, classes);
     logits_.resize(size_t(classes));
     for (int64_t i = 0; i < x.shape()[0]; ++i) {
       const T* row = x.data<T>() + i * x.RowPitch();
-      std::copy_n(row, classes, logits_.begin());  // results may overwrite them
+      for (int64_t j = 0; j < classes; ++j) logits_[size_t(j)] = double(row[j]);  // before results
       const double largest = *std::ranges::max_element(logits_);
       double sum = 0;
       for (const double logit : logits_) sum += std::exp(logit - largest);
@@ -113,11 +114,11 @@ class LogitsOp : public LossOp {
           loss -= share * std::clamp(log_p, std::log(kLeast), std::log(kMost));
         }
         loss -= everywhere == 0 ? 0 : everywhere * log_p;
-        probabilities.data<T>()[i * probabilities.RowPitch() + j] = T(p);
+        probabilities.data<W>()[i * probabilities.RowPitch() + j] = W(p);
         if (dx.empty()) continue;
         dx.data<T>()[i * dx.RowPitch() + j] = T((total * p - share - everywhere) * gradient_scale);
       }
-      losses.data<T>()[i] = T(loss);
+      losses.data<W>()[i] = W(loss);
     }
     return absl::OkStatus();
   }
@@ -138,9 +139,10 @@ class ProbabilitiesOp : public LossOp {
   }
   absl::Status Run(const Tensor& x, const Tensor& targets, const Tensor& /*probabilities*/,
                    const Tensor& losses, const Tensor& dx, const GradientScale& scale) override {
-    return DispatchFloating(x.dtype(), [&](auto zero) -> absl::Status {
+    return DispatchCpuFloating(x.dtype(), [&](auto zero) -> absl::Status {
       using T = decltype(zero);
-      const TargetRows<T> rows(targets);
+      using W = Wide<T>;
+      const TargetRows<W> rows(targets);
       const int64_t classes = x.shape()[1];
       const WeightedTargets weighted(options_, classes);
       const double gradient_scale = scale.OnHost();
@@ -150,12 +152,12 @@ class ProbabilitiesOp : public LossOp {
         double sum = 0;
         for (int64_t j = 0; j < classes; ++j) {
           const double target = weighted.Share(rows.At(i, j), j) + weighted.Everywhere(j);
-          const T p = std::clamp(row[j], T(kLeast), T(kMost));
+          const W p = std::clamp(W(row[j]), W(kLeast), W(kMost));
           if (target != 0) sum -= target * double(std::log(p));
           if (gradients == nullptr) continue;
           gradients[j] = target == 0 ? T(0) : T(-gradient_scale * target / double(p));
         }
-        losses.data<T>()[i] = T(sum);
+        losses.data<W>()[i] = W(sum);
       }
       return absl::OkStatus();
     });

@@ -18,10 +18,10 @@ class RegressionOp : public LossOp {
   absl::Status Run(const Tensor& x, const Tensor& targets, const Tensor& /*probabilities*/,
                    const Tensor& losses, const Tensor& dx, const GradientScale& scale) override {
     const double gradient_scale = scale.OnHost();
-    DispatchFloating(x.dtype(), [&](auto zero) {
+    DispatchCpuFloating(x.dtype(), [&](auto zero) {
       using T = decltype(zero);
       const int64_t outputs = x.shape()[1];
-      const TargetRows<T> rows(targets);
+      const TargetRows<Wide<T>> rows(targets);
       for (int64_t i = 0; i < x.shape()[0]; ++i) {
         const T* row = x.data<T>() + i * x.RowPitch();
         T* gradients = dx.empty() ? nullptr : dx.data<T>() + i * dx.RowPitch();
@@ -32,7 +32,7 @@ class RegressionOp : public LossOp {
           if (gradients == nullptr) continue;
           gradients[j] = T(gradient_scale * Term::Slope(error) / double(outputs));
         }
-        losses.data<T>()[i] = T(sum / double(outputs));
+        losses.data<Wide<T>>()[i] = Wide<T>(sum / double(outputs));
       }
     });
     return absl::OkStatus();
