@@ -78,6 +78,7 @@ absl::StatusOr<ModelSpeed> MeasureModel(const ModelSpeedOptions& options) {
   DTNN_ASSIGN_OR_RETURN(const Graph graph, BuildModel(options.model, {.format = options.format}));
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<DeviceContext> device,
                         DeviceContext::Create(Device::Cpu()));
+  DTNN_RETURN_IF_ERROR(device->SetMathMode(options.math_mode));
   DTNN_ASSIGN_OR_RETURN(const Batch batch, RandomBatch(graph, options.batch));
   ResetPeakMemory();
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<ParameterStore> store,

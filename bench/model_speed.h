@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "kernels/math_mode.h"
 #include "tensor/format.h"
 
 namespace dtnn {
@@ -16,6 +17,7 @@ struct ModelSpeedOptions {
   std::string model;
   int64_t batch = 64;
   TensorFormat format = TensorFormat::kNHWC;
+  MathMode math_mode = MathMode::kFp32;
   double seconds = 3;  // per phase, after two steps to warm up
 };
 

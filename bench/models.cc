@@ -1,5 +1,5 @@
 // bazel run //bench:models -- [--models=a,b] [--batch=64] [--seconds=3] [--format=NCHW]
-//                             [--json=FILE]
+//                             [--math-mode=bf16] [--json=FILE]
 //
 // Trains and evaluates whole networks on random data and prints, per network, samples/s, GFLOP/s
 // and the share of this machine's FMA peak, measured just before and after. With --json, the same
@@ -21,6 +21,7 @@
 #include "apps/printing/name_lists.h"
 #include "apps/program/run_program.h"
 #include "bench/model_speed.h"
+#include "kernels/math_mode.h"
 #include "kernels/peak/peak.h"
 #include "kernels/simd_target.h"
 #include "tensor/dtype.h"
@@ -37,20 +38,22 @@ struct ModelsOptions {
   std::string models = "simplemlp,simplecnn,simplecnn8,vgg16_cifar10";
   int64_t batch = 64;
   double seconds = 3;
-  std::string format = "NHWC", json;
+  std::string format = "NHWC", math_mode = "fp32", json;
 };
 
 absl::Status AppendJson(const ModelsOptions& options, const std::string& model,
                         const ModelSpeed& speed, double peak_before, double peak_after) {
   std::ofstream json(options.json, std::ios::app);
   json << absl::StrFormat(
-      R"({"model":"%s","batch":%d,"format":"%s","threads":%d,"cpu":"%s","simd":"%s",)"
+      R"({"model":"%s","batch":%d,"format":"%s","math_mode":"%s","threads":%d,"cpu":"%s",)"
+      R"("simd":"%s",)"
       R"("peak_gflops_before":%.1f,"peak_gflops_after":%.1f,"train":%.1f,"infer":%.1f,)"
       R"("train_gflops":%.1f,"infer_gflops":%.1f,"memory_peak_bytes":%.0f,)"
       R"("memory_planned_bytes":%.0f})",
-      model, options.batch, options.format, NumThreads(), ProcessorName(), SimdTarget(),
-      peak_before, peak_after, speed.train_samples_per_second, speed.infer_samples_per_second,
-      speed.train_gflops, speed.infer_gflops, speed.memory_peak_bytes, speed.memory_planned_bytes);
+      model, options.batch, options.format, options.math_mode, NumThreads(), ProcessorName(),
+      SimdTarget(), peak_before, peak_after, speed.train_samples_per_second,
+      speed.infer_samples_per_second, speed.train_gflops, speed.infer_gflops,
+      speed.memory_peak_bytes, speed.memory_planned_bytes);
   json << "\n";
   if (json.flush()) return absl::OkStatus();
   return absl::PermissionDeniedError(StrCat(options.json, ": cannot be written"));
@@ -63,6 +66,7 @@ absl::Status Measure(const ModelsOptions& options, const std::string& model) {
                         MeasureModel({.model = model,
                                       .batch = options.batch,
                                       .format = *ParseTensorFormat(options.format),
+                                      .math_mode = *ParseMathMode(options.math_mode),
                                       .seconds = options.seconds}));
   const double after = MeasureFmaPeakGflops(threads, DType::kFloat32);
   const double peak = std::max(before, after);
@@ -99,6 +103,11 @@ absl::Status Run(const std::vector<std::string>& arguments) {
        .help = "order of image axes",
        .words = "NHWC,NCHW",
        .field = &options.format},
+      {.name = "math-mode",
+       .type = kWord,
+       .help = "number types to compute with",
+       .words = "fp32,bf16",
+       .field = &options.math_mode},
       {.name = "json",
        .type = kPath,
        .help = "append a JSON line per network to this file",

@@ -5,6 +5,7 @@
 #define DTNN_KERNELS_MATH_MODE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -27,6 +28,13 @@ inline constexpr std::pair<MathMode, std::string_view> kMathModes[] = {
 };
 
 constexpr std::string_view Name(MathMode mode) { return kMathModes[size_t(mode)].second; }
+// Nothing for another word.
+constexpr std::optional<MathMode> ParseMathMode(std::string_view word) {
+  for (const auto& [mode, name] : kMathModes) {
+    if (name == word) return mode;
+  }
+  return std::nullopt;
+}
 
 // The type of activations where parameters are `dtype`.
 constexpr DType ActivationType(MathMode mode, DType dtype) {

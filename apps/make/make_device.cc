@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -31,21 +32,16 @@ absl::StatusOr<std::unique_ptr<DeviceContext>> MakeGpu(const Options& options,
                     "; --gpu-device=simulated needs no GPU");
 }
 
-absl::StatusOr<MathMode> MathModeOf(const Options& options) {
-  for (const auto& [mode, name] : kMathModes) {
-    if (options.math_mode == name) return mode;
-  }
-  return UsageError("--math-mode=", options.math_mode, ": unknown");
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<DeviceContext>> MakeDevice(const Options& options,
                                                           const RankPlace& place) {
-  if (!options.enable_gpu) return DeviceContext::Create(Device::Cpu());
-  DTNN_ASSIGN_OR_RETURN(std::unique_ptr<DeviceContext> context, MakeGpu(options, place));
-  DTNN_ASSIGN_OR_RETURN(const MathMode mode, MathModeOf(options));
-  DTNN_RETURN_IF_ERROR(context->SetMathMode(mode));
+  DTNN_ASSIGN_OR_RETURN(
+      std::unique_ptr<DeviceContext> context,
+      options.enable_gpu ? MakeGpu(options, place) : DeviceContext::Create(Device::Cpu()));
+  const std::optional<MathMode> mode = ParseMathMode(options.math_mode);
+  if (!mode.has_value()) return UsageError("--math-mode=", options.math_mode, ": unknown");
+  DTNN_RETURN_IF_ERROR(context->SetMathMode(*mode));
   return context;
 }
 
