@@ -2,14 +2,13 @@
 
 #include "kernels/amx/amx.h"
 #include "kernels/conv/amx/tile_data.h"
+#include "kernels/conv/amx/tile_filter.h"
 
 namespace dtnn::conv {
 namespace {
 
-Support SupportOf(const Conv2dSpec& spec, Direction direction) {
+Support SupportOf(const Conv2dSpec& spec, Direction) {
   if (spec.dtype != DType::kBfloat16) return {.refusal = "computes bfloat16 only"};
-  if (direction == Direction::kBackwardFilter)
-    return {.refusal = "computes forward and backward data only"};
   return {.refusal = AmxRefusal()};
 }
 
@@ -18,7 +17,7 @@ Support SupportOf(const Conv2dSpec& spec, Direction direction) {
 constexpr Variant kAmx = {
     .name = "amx",
     .support = &SupportOf,
-    .bf16 = {.data = &amx::MakeTileData},
+    .bf16 = {.data = &amx::MakeTileData, .filter = &amx::MakeTileFilter},
 };
 
 }  // namespace dtnn::conv

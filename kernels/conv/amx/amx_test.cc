@@ -6,13 +6,15 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include "kernels/conv/amx/depth.h"
 #include "kernels/conv/amx/tile_data.h"
+#include "kernels/conv/amx/tile_filter.h"
 #include "kernels/conv/conv2d_cpu.h"
 #include "kernels/conv/reference.h"
 #include "kernels/conv/testing/conv2d_runner.h"
@@ -33,18 +35,19 @@ using testing::ZeroTensor;
 
 constexpr DType kHalf = DType::kBfloat16;
 
-template <auto kMakeData>
+template <auto kMakeData, auto kMakeFilter>
 Conv2dRunner Runner(const Conv2dSpec& spec) {
   static constexpr conv::Variant kVariant = {
       .name = "tiles",
       .support = [](const Conv2dSpec&, Direction) { return conv::Support(); },
-      .bf16 = {.data = kMakeData}};
+      .bf16 = {.data = kMakeData, .filter = kMakeFilter}};
   return Conv2dRunner([&](DeviceContext&) {
-    return conv::CreateConv2dCpu(spec, {{&kVariant, &kVariant, nullptr}});
+    return conv::CreateConv2dCpu(spec, {{&kVariant, &kVariant, &kVariant}});
   });
 }
-constexpr auto Emulated = &Runner<&conv::amx::MakeEmulatedTileData>;
-constexpr auto Hardware = &Runner<&conv::amx::MakeTileData>;
+constexpr auto Emulated =
+    &Runner<&conv::amx::MakeEmulatedTileData, &conv::amx::MakeEmulatedTileFilter>;
+constexpr auto Hardware = &Runner<&conv::amx::MakeTileData, &conv::amx::MakeTileFilter>;
 
 std::vector<double> Rounded(std::vector<double> values) {
   for (double& value : values) value = double(Bfloat16(float(value)));
@@ -105,6 +108,32 @@ TEST_P(TilesTest, EmulatedResultsAreExactOnIntegersButForOneRounding) {
   EXPECT_TRUE(Close(Values(dx), Rounded(expected), 0));
 }
 
+TEST_P(TilesTest, EmulatedGradientsOfTheFilterAreExactOnIntegers) {
+  const Tensor x = Pitched(IntegerTensor(kHalf, spec_.InputShape(), 1, 3), spec_.format);
+  const Tensor dy = Pitched(IntegerTensor(kHalf, spec_.OutputShape(), 2, 3), spec_.format);
+  const Tensor dw = IntegerTensor(DType::kFloat32, spec_.FilterShape(), 3, 3);
+  const Tensor dbias = IntegerTensor(DType::kFloat32, {spec_.filters}, 4, 3);
+  std::vector<double> expected = reference::Conv2dBackwardFilter(spec_, Values(x), Values(dy));
+  std::vector<double> expected_bias = reference::Conv2dBackwardBias(spec_, Values(dy));
+  const auto add = [](std::vector<double>& to, const std::vector<double>& more) {
+    for (size_t i = 0; i < to.size(); ++i) to[i] += more[i];
+  };
+  add(expected, Values(dw)), add(expected_bias, Values(dbias));
+  Emulated(spec_).BackwardFilter(x, dy, dw, dbias, /*accumulate=*/true);
+  EXPECT_TRUE(Close(Values(dw), expected, 0));
+  EXPECT_TRUE(Close(Values(dbias), expected_bias, 0));
+}
+
+// An infinity beside the padding meets zeros in the copies alone, and none in the definition.
+TEST_P(TilesTest, AnInfinityReachesOnlyTheTapsThatReadIt) {
+  const Tensor x = IntegerTensor(kHalf, spec_.InputShape(), 1, 3);
+  const Tensor dy = testing::OnesTensor(kHalf, spec_.OutputShape());
+  x.data<Bfloat16>()[0] = Bfloat16(std::numeric_limits<float>::infinity());
+  const Tensor dw = ZeroTensor(DType::kFloat32, spec_.FilterShape());
+  Emulated(spec_).BackwardFilter(x, dy, dw, Tensor());
+  EXPECT_EQ(Values(dw), reference::Conv2dBackwardFilter(spec_, Values(x), Values(dy)));
+}
+
 TEST_P(TilesTest, HardwareGivesTheSameBits) {
   if (!AmxRefusal().empty()) GTEST_SKIP() << AmxRefusal();
   spec_.epilogue = {.bias = true, .scale = true, .add = true, .relu = true};
@@ -120,7 +149,10 @@ TEST_P(TilesTest, HardwareGivesTheSameBits) {
     const Tensor dx = ZeroTensor(kHalf, spec_.InputShape());
     runner.Forward(x, w, y, operands);
     runner.BackwardData(dy, w, dx);
-    return std::pair(Values(y), Values(dx));
+    const Tensor dw = ZeroTensor(DType::kFloat32, spec_.FilterShape());
+    const Tensor dbias = ZeroTensor(DType::kFloat32, {spec_.filters});
+    runner.BackwardFilter(x, dy, dw, dbias);
+    return std::tuple(Values(y), Values(dx), Values(dw), Values(dbias));
   };
   EXPECT_EQ(run(Hardware(spec_)), run(Emulated(spec_)));
 }

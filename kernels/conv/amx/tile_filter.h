@@ -1,0 +1,128 @@
+// The gradient of the filter in tiles of bfloat16: of each tap, a product of all channels of x and
+// all filters of dy, over the pixels.
+//
+// A strip, some rows of an image or some images, is packed twice: x so that the pixels of a channel
+// lie side by side, row after row with the padding between them, and dy in pairs of pixels, with
+// zeros in the places of that padding. A tap is then an offset in x, and every tap reads the same
+// copies. With a stride, inputs whose places are the same modulo the stride lie in a plane of their
+// own. What x holds between two rows is multiplied by zeros; where an infinity there has made a NaN
+// of it, the sums of that block are computed by their definition.
+
+#ifndef DTNN_KERNELS_CONV_AMX_TILE_FILTER_H_
+#define DTNN_KERNELS_CONV_AMX_TILE_FILTER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "kernels/conv/amx/products.h"
+#include "kernels/conv/kernel.h"
+#include "kernels/conv/phases.h"
+#include "tensor/rounding.h"
+
+namespace dtnn::conv::amx {
+
+// Tiles: HardwareTiles or EmulatedTiles.
+template <class Tiles>
+class TileFilter final : public FilterKernel<Bfloat16> {
+ public:
+  explicit TileFilter(const Conv2dSpec& spec);
+
+  size_t workspace_bytes() const override { return Divide(nullptr).bytes; }
+  void Sum(const Images<const Bfloat16>& x, const Images<const Bfloat16>& dy, int64_t images,
+           bool first, const Gradient& gradient, std::byte* workspace) const override;
+  void Write(const Gradient& gradient, std::byte* workspace) const override;
+
+ private:
+  // Along an axis, in results: the taps that meet the images, from the first to the last.
+  struct Axis {
+    Phase phase;
+    int64_t low = 0, span = 0;
+    int64_t shared = 0;             // zeros after the last input that are those before the first
+    std::vector<int64_t> residues;  // of the offsets of taps, modulo the step: one plane each
+
+    static Axis Of(const Phase& phase);
+    // The input that place `at` of a plane holds.
+    int64_t Input(int64_t at, size_t plane) const {
+      return at * phase.in_step + low + residues[plane];
+    }
+  };
+  struct Tap {
+    int64_t tap;                   // its index in the kernel
+    int64_t vertical, horizontal;  // offsets
+    int64_t plane, shift;          // where it begins in the copy of x
+  };
+  // Rows [row, row + rows) of images [image, image + images).
+  struct Strip {
+    int64_t image, images, row, rows;
+  };
+  struct Memory {
+    float *sums, *bias;  // of each split
+    Bfloat16 *x, *dy;
+    Step* steps;
+    float* block;  // of each thread
+    size_t bytes;
+  };
+  struct Job {
+    const Images<const Bfloat16>&x, &dy;
+    int64_t images;  // of the call
+    bool with_bias;
+    Memory memory;
+  };
+  // A pair of tiles of channels times one of filters, of a tap, over steps [begin, end).
+  struct Block {
+    const Tap* tap;
+    int64_t sums;               // where they begin
+    int64_t channel, channels;  // whole tiles
+    int64_t filter, filters;
+    int64_t begin, end;
+  };
+
+  Memory Divide(std::byte* memory) const;
+  int64_t padded_channels() const { return RoundUp(channels_, 16); }
+  int64_t padded_filters() const { return RoundUp(filters_, 16); }
+  int64_t sums_elements() const {
+    return int64_t(taps_.size()) * padded_channels() * padded_filters();
+  }
+  int64_t blocks() const {
+    return int64_t(taps_.size()) * CeilDiv(channels_, int64_t{32}) * CeilDiv(filters_, int64_t{32});
+  }
+  int64_t planes() const {
+    return int64_t(vertical_.residues.size() * horizontal_.residues.size());
+  }
+  int64_t panel() const { return pixels_ * 16; }  // elements of 16 filters of the copy of dy
+  // Results of a row; fewer in the last one of a call whose pixels are one row.
+  int64_t ColumnsOf(int64_t row, int64_t images) const;
+  int64_t RowsOf(int64_t images) const;
+  int64_t UsedPixels(const Strip& strip) const;
+  void SumStrip(const Job& job, const Strip& strip) const;
+  void Pack(const Job& job, const Strip& strip) const;
+  void PackRow(const Job& job, const Strip& strip, int64_t image, int64_t row) const;
+  Block BlockAt(int64_t index, int64_t steps) const;
+  void SumBlock(Tiles& tiles, const Job& job, const Strip& strip, const Block& block,
+                float* scratch) const;
+  void SumByDefinition(const Job& job, const Strip& strip, const Block& block, float* to) const;
+  void SumBias(const Job& job, int64_t index, int64_t steps) const;
+
+  int64_t channels_, filters_, batch_;
+  int64_t flat_pixels_;  // of an image whose rows are no matter, since one tap reads every pixel; 0
+  Axis vertical_, horizontal_;
+  std::vector<Tap> taps_;
+  std::vector<int64_t> place_;  // of each tap of the kernel among them; -1: its gradient is 0
+  int64_t rows_, columns_;      // of an image, or of all, which is cut into rows of any length
+  int64_t pitch_;               // from row to row of the copies
+  int64_t strip_rows_, strip_images_;
+  int64_t image_rows_;        // from image to image of the copies
+  int64_t pixels_, x_pitch_;  // of the copies: of dy, and of a channel of x
+  int64_t splits_ = 1;        // of a strip, with sums of their own, where there are few blocks
+  int threads_;
+};
+
+std::unique_ptr<FilterKernel<Bfloat16>> MakeTileFilter(const Conv2dSpec& spec);
+// For tests: the same with EmulatedTiles.
+std::unique_ptr<FilterKernel<Bfloat16>> MakeEmulatedTileFilter(const Conv2dSpec& spec);
+
+}  // namespace dtnn::conv::amx
+
+#endif  // DTNN_KERNELS_CONV_AMX_TILE_FILTER_H_
