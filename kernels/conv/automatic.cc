@@ -41,8 +41,13 @@ bool DirectPays(const Conv2dSpec& spec, conv::Direction direction) {
   return spec.kernel != Pair(1) || (backward ? spec.channels : spec.filters) <= 4;
 }
 
-// Tiles are 16 channels by 16 filters and up to 32 deep: of small groups they are mostly empty.
-bool TilesPay(const Conv2dSpec& spec) {
+// Tiles are 16 channels by 16 filters and up to 32 deep: of small groups they are mostly empty. The
+// gradient of a filter is 32 pixels deep, and over few of them its sums cost more than the products.
+bool TilesPay(const Conv2dSpec& spec, conv::Direction direction) {
+  if (direction == conv::Direction::kBackwardFilter &&
+      spec.batch * spec.out_height() * spec.out_width() < 1024) {
+    return false;
+  }
   return std::min(spec.channels, spec.filters) / spec.groups >= 3 &&
          std::max(spec.channels, spec.filters) / spec.groups >= 8;
 }
@@ -53,7 +58,7 @@ std::string_view AutomaticVariant(const Conv2dSpec& spec, conv::Direction direct
   const auto computes = [&](std::string_view name) {
     return Conv2dRefusal(name, spec, direction).empty();
   };
-  if (computes("amx") && TilesPay(spec)) return "amx";
+  if (computes("amx") && TilesPay(spec, direction)) return "amx";
   // A single channel has no neighbours to fill a vector with.
   if (spec.channels > 1 && computes("depthwise")) return "depthwise";
   if (computes("winograd") && WinogradPays(spec, direction)) return "winograd";

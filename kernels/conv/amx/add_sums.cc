@@ -24,9 +24,12 @@ bool HasNaNPlainly(const BlockSums& sums) {
                      [](float value) { return std::isnan(value); });
 }
 
-void AddBlockPlainly(const BlockSums& sums, float* to, int64_t pitch) {
+void AddBlockPlainly(const BlockSums& sums, bool add, float* to, int64_t pitch) {
   for (int64_t i = 0; i < sums.rows; ++i) {
-    for (int64_t j = 0; j < sums.columns; ++j) to[i * pitch + j] += sums.data[i * sums.columns + j];
+    for (int64_t j = 0; j < sums.columns; ++j) {
+      float& at = to[i * pitch + j];
+      at = (add ? at : 0.0f) + sums.data[i * sums.columns + j];
+    }
   }
 }
 
@@ -56,12 +59,13 @@ DTNN_TARGET bool HasNaNInVectors(const BlockSums& sums) {
   return nan != 0;
 }
 
-DTNN_TARGET void AddBlockInVectors(const BlockSums& sums, float* to, int64_t pitch) {
+DTNN_TARGET void AddBlockInVectors(const BlockSums& sums, bool add, float* to, int64_t pitch) {
   for (int64_t i = 0; i < sums.rows; ++i) {
     for (int64_t j = 0; j < sums.columns; j += 16) {
       float* const at = to + i * pitch + j;
       const __m512 sum = _mm512_loadu_ps(sums.data + i * sums.columns + j);
-      _mm512_storeu_ps(at, _mm512_add_ps(_mm512_loadu_ps(at), sum));
+      const __m512 before = add ? _mm512_loadu_ps(at) : _mm512_setzero_ps();
+      _mm512_storeu_ps(at, _mm512_add_ps(before, sum));
     }
   }
 }
@@ -81,8 +85,8 @@ DTNN_TARGET void AddPairsInVectors(const Bfloat16* pairs, int64_t count, float* 
 }
 #else
 bool HasNaNInVectors(const BlockSums& sums) { return HasNaNPlainly(sums); }
-void AddBlockInVectors(const BlockSums& sums, float* to, int64_t pitch) {
-  AddBlockPlainly(sums, to, pitch);
+void AddBlockInVectors(const BlockSums& sums, bool add, float* to, int64_t pitch) {
+  AddBlockPlainly(sums, add, to, pitch);
 }
 void AddPairsInVectors(const Bfloat16* pairs, int64_t count, float* to) {
   AddPairsPlainly(pairs, count, to);

@@ -17,9 +17,9 @@ struct BlockSums {
 
 bool HasNaNPlainly(const BlockSums& sums);
 bool HasNaNInVectors(const BlockSums& sums);
-// to[row * pitch + column] += the sum.
-void AddBlockPlainly(const BlockSums& sums, float* to, int64_t pitch);
-void AddBlockInVectors(const BlockSums& sums, float* to, int64_t pitch);
+// to[row * pitch + column] = (add ? what it was : 0) + the sum.
+void AddBlockPlainly(const BlockSums& sums, bool add, float* to, int64_t pitch);
+void AddBlockInVectors(const BlockSums& sums, bool add, float* to, int64_t pitch);
 
 // to[channel] += the pairs[i][channel][0 and 1], of a panel of 16 channels (packing.h): the first
 // and the second ones apart, a few hundred at a time.

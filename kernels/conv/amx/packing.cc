@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/amx/tiles.h"
+#include "tensor/rounding.h"
 
 #ifdef DTNN_HAS_TILES
 #include <immintrin.h>
@@ -13,20 +14,20 @@
 
 namespace dtnn::conv::amx {
 
-void PackPairsPlainly(const Pixels& from, Bfloat16* to) {
-  for (int64_t i = 0; i < from.pixels; i += 2) {
-    for (int c = 0; c < 16; ++c) {
-      for (int64_t k = i; k < i + 2; ++k) {
-        const bool there = c < from.channels && k < from.pixels;
-        *to++ = there ? from.data[k * from.step + c] : Bfloat16(0);
-      }
+void PackPairsPlainly(const Pixels& from, Bfloat16* to, int64_t panel) {
+  for (int64_t c = 0; c < RoundUp(from.channels, 16); ++c) {
+    Bfloat16* const out = to + c / 16 * panel + c % 16 * 2;
+    for (int64_t i = 0; i < from.count; ++i) {
+      out[i / 2 * 32 + i % 2] = c < from.channels ? from.at[i][c] : Bfloat16(0);
     }
   }
 }
 
 void TransposePlainly(const Pixels& from, Bfloat16* to, int64_t to_step) {
-  for (int c = 0; c < from.channels; ++c) {
-    for (int64_t i = 0; i < from.pixels; ++i) to[c * to_step + i] = from.data[i * from.step + c];
+  for (int64_t c = 0; c < RoundUp(from.channels, 16); ++c) {
+    for (int64_t i = 0; i < from.count; ++i) {
+      to[c * to_step + i] = c < from.channels ? from.at[i][c] : Bfloat16(0);
+    }
   }
 }
 
@@ -35,15 +36,16 @@ void TransposePlainly(const Pixels& from, Bfloat16* to, int64_t to_step) {
 
 namespace {
 
-// The channels of two pixels, side by side in pairs; without the second where it is null.
+// Channels of two pixels, side by side in pairs.
 DTNN_TARGET inline __m512i Pair(const Bfloat16* first, const Bfloat16* second, __mmask16 channels) {
   const __m512i low = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(channels, first));
-  if (second == nullptr) return low;
   const __m512i high = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(channels, second));
   return _mm512_or_si512(low, _mm512_slli_epi32(high, 16));
 }
 
-__mmask16 MaskOf(int channels) { return __mmask16((1u << channels) - 1); }
+__mmask16 MaskOf(int64_t channels) {
+  return __mmask16(channels >= 16 ? 0xffff : (1u << channels) - 1);
+}
 
 // rows[i][j] becomes rows[j][i], of 16 x 16 elements of 32 bits.
 DTNN_TARGET inline void Transpose16(__m512i* rows) {
@@ -73,37 +75,32 @@ DTNN_TARGET inline void Transpose16(__m512i* rows) {
 
 }  // namespace
 
-DTNN_TARGET void PackPairsInVectors(const Pixels& from, Bfloat16* to) {
-  const __mmask16 channels = MaskOf(from.channels);
-  const Bfloat16* at = from.data;
-  for (int64_t i = 0; i < from.pixels; i += 2, at += 2 * from.step, to += 32) {
-    const bool two = i + 1 < from.pixels;
-    _mm512_storeu_si512(to, Pair(at, two ? at + from.step : nullptr, channels));
+DTNN_TARGET void PackPairsInVectors(const Pixels& from, Bfloat16* to, int64_t panel) {
+  for (int64_t c = 0; c < from.channels; c += 16, to += panel) {
+    const __mmask16 channels = MaskOf(from.channels - c);
+    for (int64_t i = 0; i < from.count; i += 2) {
+      _mm512_storeu_si512(to + i * 16, Pair(from.at[i] + c, from.at[i + 1] + c, channels));
+    }
   }
 }
 
 DTNN_TARGET void TransposeInVectors(const Pixels& from, Bfloat16* to, int64_t to_step) {
-  const __mmask16 channels = MaskOf(from.channels);
-  for (int64_t i = 0; i < from.pixels; i += 32) {
-    const int64_t count = std::min<int64_t>(32, from.pixels - i);
-    const Bfloat16* at = from.data + i * from.step;
-    __m512i rows[16];
-    for (int k = 0; k < 16; ++k, at += 2 * from.step) {
-      if (2 * k >= count) {
-        rows[k] = _mm512_setzero_si512();
-      } else {
-        rows[k] = Pair(at, 2 * k + 1 < count ? at + from.step : nullptr, channels);
+  for (int64_t c = 0; c < from.channels; c += 16, to += 16 * to_step) {
+    const __mmask16 channels = MaskOf(from.channels - c);
+    for (int64_t i = 0; i < from.count; i += 32) {
+      __m512i rows[16];
+      for (int k = 0; k < 16; ++k) {
+        rows[k] = Pair(from.at[i + 2 * k] + c, from.at[i + 2 * k + 1] + c, channels);
       }
-    }
-    Transpose16(rows);
-    const auto pixels = __mmask32(~uint64_t{0} >> (64 - count));
-    for (int c = 0; c < from.channels; ++c) {
-      _mm512_mask_storeu_epi16(to + c * to_step + i, pixels, rows[c]);
+      Transpose16(rows);
+      for (int k = 0; k < 16; ++k) _mm512_storeu_si512(to + k * to_step + i, rows[k]);
     }
   }
 }
 #else
-void PackPairsInVectors(const Pixels& from, Bfloat16* to) { PackPairsPlainly(from, to); }
+void PackPairsInVectors(const Pixels& from, Bfloat16* to, int64_t panel) {
+  PackPairsPlainly(from, to, panel);
+}
 void TransposeInVectors(const Pixels& from, Bfloat16* to, int64_t to_step) {
   TransposePlainly(from, to, to_step);
 }

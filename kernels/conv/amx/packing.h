@@ -10,20 +10,18 @@
 
 namespace dtnn::conv::amx {
 
-// `pixels` pixels, `step` elements apart, of at most 16 channels that lie side by side.
+// Where `count` pixels are, a multiple of 32; their channels lie side by side.
 struct Pixels {
-  const Bfloat16* data = nullptr;
-  int64_t step = 0;
-  int64_t pixels = 0;
-  int channels = 0;
+  const Bfloat16* const* at = nullptr;
+  int64_t count = 0, channels = 0;
 };
 
-// to[i / 2][channel][i % 2] = pixel i, 32 elements a pair: a panel of 16 channels. Channels that
-// are missing, and the second pixel of the last pair, are zero.
-void PackPairsPlainly(const Pixels& from, Bfloat16* to);
-void PackPairsInVectors(const Pixels& from, Bfloat16* to);
+// to[(channel / 16) * panel + (i / 2) * 32 + (channel % 16) * 2 + i % 2] = pixel i; channels that
+// the last panel misses are zero.
+void PackPairsPlainly(const Pixels& from, Bfloat16* to, int64_t panel);
+void PackPairsInVectors(const Pixels& from, Bfloat16* to, int64_t panel);
 
-// to[channel * to_step + i] = pixel i. Rows of channels that are missing are not written.
+// to[channel * to_step + i] = pixel i, likewise.
 void TransposePlainly(const Pixels& from, Bfloat16* to, int64_t to_step);
 void TransposeInVectors(const Pixels& from, Bfloat16* to, int64_t to_step);
 

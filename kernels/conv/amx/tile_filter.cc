@@ -13,25 +13,17 @@ namespace dtnn::conv::amx {
 namespace {
 
 // Of both copies of a strip: they stay in the second cache while every block is summed over them.
-constexpr int64_t kStripBytes = 1 << 20;
+constexpr int64_t kStripBytes = 2 << 20;
 // Pixels of a row where rows are no matter.
 constexpr int64_t kFlatRow = 512;
-constexpr int64_t kDepth = 32;  // pixels of a step
+constexpr int64_t kDepth = 32;    // pixels of a step
+constexpr int64_t kPlaces = 128;  // that are packed at a time
 constexpr int64_t kBlockSums = 32 * 32;
 // Enough items for the threads of a large machine, if each has this many steps.
 constexpr int64_t kItems = 32, kFewestSteps = 8;
 
 template <int kValue>
 constexpr std::integral_constant<int, kValue> kInt;
-
-template <class Tiles>
-void PackPairs(const Pixels& from, Bfloat16* to) {
-  Tiles::kHardware ? PackPairsInVectors(from, to) : PackPairsPlainly(from, to);
-}
-template <class Tiles>
-void Transpose(const Pixels& from, Bfloat16* to, int64_t to_step) {
-  Tiles::kHardware ? TransposeInVectors(from, to, to_step) : TransposePlainly(from, to, to_step);
-}
 
 }  // namespace
 
@@ -126,6 +118,7 @@ typename TileFilter<Tiles>::Memory TileFilter<Tiles>::Divide(std::byte* workspac
   memory.bias = divider.Take<float>(splits_ * padded_filters());
   memory.x = divider.Take<Bfloat16>(planes() * padded_channels() * x_pitch_);
   memory.dy = divider.Take<Bfloat16>(padded_filters() / 16 * panel());
+  memory.zeros = divider.Take<Bfloat16>(std::max(channels_, filters_));
   memory.steps = divider.Take<Step>(pixels_ / kDepth);
   memory.block = divider.Take<float>(threads_ * kBlockSums);
   memory.bytes = divider.bytes();
@@ -151,14 +144,12 @@ template <class Tiles>
 void TileFilter<Tiles>::Sum(const Images<const Bfloat16>& x, const Images<const Bfloat16>& dy,
                             int64_t images, bool first, const Gradient& gradient,
                             std::byte* workspace) const {
-  const Job job = {x, dy, images, gradient.dbias != nullptr, Divide(workspace)};
+  Job job = {x, dy, images, gradient.dbias != nullptr, first, Divide(workspace)};
   const Memory& memory = job.memory;
   if (first) {
-    std::fill_n(memory.sums, splits_ * sums_elements(), 0.0f);
+    if (images == 0) std::fill_n(memory.sums, splits_ * sums_elements(), 0.0f);
     std::fill_n(memory.bias, splits_ * padded_filters(), 0.0f);
-    // What no strip writes is padding.
-    std::fill_n(memory.x, planes() * padded_channels() * x_pitch_, Bfloat16(0));
-    std::fill_n(memory.dy, padded_filters() / 16 * panel(), Bfloat16(0));
+    std::fill_n(memory.zeros, std::max(channels_, filters_), Bfloat16(0));
     for (int64_t k = 0; k < pixels_ / kDepth; ++k) memory.steps[k] = {k * kDepth, k * kDepth * 16};
   }
   if (images == 0) return;
@@ -169,6 +160,7 @@ void TileFilter<Tiles>::Sum(const Images<const Bfloat16>& x, const Images<const 
     const int64_t count = flat_pixels_ > 0 ? 1 : std::min(strip_images_, images - image);
     for (int64_t row = 0; row < rows; row += strip_rows_) {
       SumStrip(job, {image, count, row, std::min(strip_rows_, rows - row)});
+      job.start = false;
     }
   }
 }
@@ -197,68 +189,93 @@ void TileFilter<Tiles>::SumStrip(const Job& job, const Strip& strip) const {
 
 template <class Tiles>
 void TileFilter<Tiles>::Pack(const Job& job, const Strip& strip) const {
-  // Rows of the copies: with those that only taps below the last row of results read.
-  const bool whole = strip_rows_ == rows_ && flat_pixels_ == 0;
-  const int64_t rows = whole ? image_rows_ : strip.rows + vertical_.span;
-  const int64_t grain = 1 + 4096 / (pitch_ * (channels_ + filters_));
-  ParallelFor(0, strip.images * rows, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t item = begin; item < end; ++item) PackRow(job, strip, item / rows, item % rows);
+  const int64_t of_x = CeilDiv(x_pitch_, kPlaces), of_dy = CeilDiv(pixels_, kPlaces);
+  ParallelFor(0, planes() * of_x + of_dy, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t item = begin; item < end; ++item) {
+      if (item < of_dy) {
+        PackDy(job, strip, item * kPlaces);
+      } else {
+        PackX(job, strip, (item - of_dy) / of_x, (item - of_dy) % of_x * kPlaces);
+      }
+    }
   });
-  // Up to the end of the last step, where a strip before may have had more.
-  const int64_t last = strip.row + strip.rows - 1;
-  const int64_t used =
-      UsedPixels(strip) - pitch_ + RoundUp(ColumnsOf(last, job.images), int64_t{2});
-  const int64_t end = RoundUp(UsedPixels(strip), kDepth);
-  for (int64_t p = 0; p < padded_filters() / 16; ++p) {
-    std::fill_n(job.memory.dy + p * panel() + used * 16, (end - used) * 16, Bfloat16(0));
+}
+
+// Calls place(index, image of the strip, row, column) for places [first, first + count) of a copy.
+template <class Tiles>
+template <class Place>
+void TileFilter<Tiles>::ForEachPlace(int64_t first, int64_t count, const Place& place) const {
+  int64_t column = first % pitch_, row = first / pitch_ % image_rows_;
+  int64_t image = first / pitch_ / image_rows_;
+  for (int64_t i = 0; i < count; ++i) {
+    place(i, image, row, column);
+    if (++column < pitch_) continue;
+    column = 0;
+    if (++row < image_rows_) continue;
+    row = 0;
+    ++image;
   }
 }
 
-// Row `row` of image `image` of the copies.
 template <class Tiles>
-void TileFilter<Tiles>::PackRow(const Job& job, const Strip& strip, int64_t image,
-                                int64_t row) const {
-  const int64_t at = (image * image_rows_ + row) * pitch_;
-  const int64_t n = strip.image + image, line = strip.row + row;
-  if (row < strip.rows) {
-    const Bfloat16* const from =
-        flat_pixels_ > 0 ? job.dy.data + line * columns_ * job.dy.pixel : job.dy.At(n, line);
-    for (int64_t f = 0; f < filters_; f += 16) {
-      PackPairs<Tiles>({from + f, job.dy.pixel, ColumnsOf(line, job.images),
-                        int(std::min<int64_t>(16, filters_ - f))},
-                       job.memory.dy + f / 16 * panel() + at * 16);
-    }
+void TileFilter<Tiles>::PackDy(const Job& job, const Strip& strip, int64_t first) const {
+  const Bfloat16* at[kPlaces];
+  const int64_t count = std::min(kPlaces, pixels_ - first);
+  ForEachPlace(first, count, [&](int64_t i, int64_t image, int64_t row, int64_t column) {
+    const Bfloat16* const pixel = DyAt(job, strip, image, row, column);
+    at[i] = pixel == nullptr ? job.memory.zeros : pixel;
+  });
+  const Pixels pixels = {at, count, filters_};
+  Bfloat16* const to = job.memory.dy + first * 16;
+  Tiles::kHardware ? PackPairsInVectors(pixels, to, panel())
+                   : PackPairsPlainly(pixels, to, panel());
+}
+
+template <class Tiles>
+void TileFilter<Tiles>::PackX(const Job& job, const Strip& strip, int64_t plane,
+                              int64_t first) const {
+  const auto width = int64_t(horizontal_.residues.size());
+  const int64_t down = vertical_.low + vertical_.residues[size_t(plane / width)];
+  const int64_t right = horizontal_.low + horizontal_.residues[size_t(plane % width)];
+  const Bfloat16* at[kPlaces];
+  const int64_t count = std::min(kPlaces, x_pitch_ - first);
+  ForEachPlace(first, count, [&](int64_t i, int64_t image, int64_t row, int64_t column) {
+    const Bfloat16* const pixel = XAt(job, strip, image, row, column, down, right);
+    at[i] = pixel == nullptr ? job.memory.zeros : pixel;
+  });
+  const Pixels pixels = {at, count, channels_};
+  Bfloat16* const to = job.memory.x + plane * padded_channels() * x_pitch_ + first;
+  Tiles::kHardware ? TransposeInVectors(pixels, to, x_pitch_)
+                   : TransposePlainly(pixels, to, x_pitch_);
+}
+
+// The pixel of dy at a place of its copy, and that of x at the same place of a copy whose first
+// input is (down, right); null where there is none.
+template <class Tiles>
+const Bfloat16* TileFilter<Tiles>::DyAt(const Job& job, const Strip& strip, int64_t image,
+                                        int64_t row, int64_t column) const {
+  const int64_t line = strip.row + row;
+  if (image >= strip.images || row >= strip.rows || column >= ColumnsOf(line, job.images)) {
+    return nullptr;
   }
-  const int64_t places = columns_ + horizontal_.span;
-  for (size_t v = 0; v < vertical_.residues.size(); ++v) {
-    const int64_t h = vertical_.Input(line, v);
-    const bool inside = flat_pixels_ > 0 || (h >= 0 && h < vertical_.phase.inputs);
-    for (size_t k = 0; k < horizontal_.residues.size(); ++k) {
-      const auto plane = int64_t(v * horizontal_.residues.size() + k);
-      Bfloat16* const to = job.memory.x + plane * padded_channels() * x_pitch_ + at;
-      const int64_t step = horizontal_.phase.in_step, low = horizontal_.Input(0, k);
-      // Of a row, the first place with an input and the one after the last.
-      int64_t begin = std::min(places, CeilDiv(std::max<int64_t>(-low, 0), step));
-      int64_t end = std::clamp<int64_t>(
-          CeilDiv(std::max<int64_t>(horizontal_.phase.inputs - low, 0), step), begin, places);
-      if (flat_pixels_ > 0) begin = 0, end = ColumnsOf(line, job.images);
-      for (int64_t c = 0; c < channels_; c += 16) {
-        const auto channels = int(std::min<int64_t>(16, channels_ - c));
-        if (!inside) {
-          // Rows of a strip may be inputs in another one.
-          for (int i = 0; i < channels && strip_rows_ < rows_; ++i) {
-            std::fill_n(to + (c + i) * x_pitch_ + begin, end - begin, Bfloat16(0));
-          }
-          continue;
-        }
-        const Bfloat16* const from =
-            (flat_pixels_ > 0 ? job.x.data + line * columns_ * job.x.pixel : job.x.At(n, h)) +
-            (low + begin * step) * job.x.pixel + c;
-        Transpose<Tiles>({from, step * job.x.pixel, end - begin, channels},
-                         to + c * x_pitch_ + begin, x_pitch_);
-      }
-    }
+  if (flat_pixels_ > 0) return job.dy.data + (line * columns_ + column) * job.dy.pixel;
+  return job.dy.At(strip.image + image, line) + column * job.dy.pixel;
+}
+template <class Tiles>
+const Bfloat16* TileFilter<Tiles>::XAt(const Job& job, const Strip& strip, int64_t image,
+                                       int64_t row, int64_t column, int64_t down,
+                                       int64_t right) const {
+  if (flat_pixels_ > 0) {
+    if (DyAt(job, strip, image, row, column) == nullptr) return nullptr;
+    return job.x.data + ((strip.row + row) * columns_ + column) * job.x.pixel;
   }
+  const int64_t h = (strip.row + row) * vertical_.phase.in_step + down;
+  const int64_t w = column * horizontal_.phase.in_step + right;
+  if (image >= strip.images || h < 0 || h >= vertical_.phase.inputs || w < 0 ||
+      w >= horizontal_.phase.inputs) {
+    return nullptr;
+  }
+  return job.x.At(strip.image + image, h) + w * job.x.pixel;
 }
 
 // Taps are innermost: they read the same parts of both copies.
@@ -286,7 +303,6 @@ typename TileFilter<Tiles>::Block TileFilter<Tiles>::BlockAt(int64_t index, int6
 template <class Tiles>
 void TileFilter<Tiles>::SumBlock(Tiles& tiles, const Job& job, const Strip& strip,
                                  const Block& block, float* scratch) const {
-  if (block.begin == block.end) return;
   const Memory& memory = job.memory;
   const Bfloat16* const a = memory.x +
                             (block.tap->plane * padded_channels() + block.channel) * x_pitch_ +
@@ -305,8 +321,8 @@ void TileFilter<Tiles>::SumBlock(Tiles& tiles, const Job& job, const Strip& stri
   const bool nan = Tiles::kHardware ? HasNaNInVectors(sums) : HasNaNPlainly(sums);
   if (nan) SumByDefinition(job, strip, block, scratch);
   float* const to = memory.sums + block.sums;
-  Tiles::kHardware ? AddBlockInVectors(sums, to, padded_filters())
-                   : AddBlockPlainly(sums, to, padded_filters());
+  Tiles::kHardware ? AddBlockInVectors(sums, !job.start, to, padded_filters())
+                   : AddBlockPlainly(sums, !job.start, to, padded_filters());
 }
 
 template <class Tiles>
@@ -315,29 +331,19 @@ void TileFilter<Tiles>::SumByDefinition(const Job& job, const Strip& strip, cons
   std::fill_n(to, block.channels * block.filters, 0.0f);
   const int64_t channels = std::min(block.channels, channels_ - block.channel);
   const int64_t filters = std::min(block.filters, filters_ - block.filter);
-  for (int64_t q = block.begin * kDepth; q < block.end * kDepth; ++q) {
-    const int64_t image = q / (image_rows_ * pitch_), row = q / pitch_ % image_rows_;
-    const int64_t line = strip.row + row, column = q % pitch_;
-    if (image >= strip.images || row >= strip.rows || column >= ColumnsOf(line, job.images)) {
-      continue;
-    }
-    const Bfloat16 *x, *dy;
-    if (flat_pixels_ > 0) {
-      x = job.x.data + (line * columns_ + column) * job.x.pixel;
-      dy = job.dy.data + (line * columns_ + column) * job.dy.pixel;
-    } else {
-      const int64_t h = line * vertical_.phase.in_step + block.tap->vertical;
-      const int64_t w = column * horizontal_.phase.in_step + block.tap->horizontal;
-      if (h < 0 || h >= vertical_.phase.inputs || w < 0 || w >= horizontal_.phase.inputs) continue;
-      x = job.x.At(strip.image + image, h) + w * job.x.pixel;
-      dy = job.dy.At(strip.image + image, line) + column * job.dy.pixel;
-    }
-    for (int64_t c = 0; c < channels; ++c) {
-      for (int64_t f = 0; f < filters; ++f) {
-        to[c * block.filters + f] += float(x[block.channel + c]) * float(dy[block.filter + f]);
-      }
-    }
-  }
+  ForEachPlace(block.begin * kDepth, (block.end - block.begin) * kDepth,
+               [&](int64_t, int64_t image, int64_t row, int64_t column) {
+                 const Bfloat16* const dy = DyAt(job, strip, image, row, column);
+                 const Bfloat16* const x = XAt(job, strip, image, row, column, block.tap->vertical,
+                                               block.tap->horizontal);
+                 if (dy == nullptr || x == nullptr) return;
+                 for (int64_t c = 0; c < channels; ++c) {
+                   for (int64_t f = 0; f < filters; ++f) {
+                     to[c * block.filters + f] +=
+                         float(x[block.channel + c]) * float(dy[block.filter + f]);
+                   }
+                 }
+               });
 }
 
 // Of 16 filters, over the steps of a split.
@@ -360,6 +366,10 @@ void TileFilter<Tiles>::Write(const Gradient& gradient, std::byte* workspace) co
         for (int64_t item = begin; item < end; ++item) {
           const int64_t tap = item / channels_, c = item % channels_, at = place_[size_t(tap)];
           float* const to = dfilter.data + tap * dfilter.tap + c * dfilter.channel;
+      if (at >= 0 && splits_ == 1 && dfilter.filter == 1 && !gradient.accumulate) {
+        std::copy_n(memory.sums + (at * padded_channels() + c) * padded_filters(), filters_, to);
+        continue;
+      }
           for (int64_t f = 0; f < filters_; ++f) {
             float& out = to[f * dfilter.filter];
             float sum = gradient.accumulate ? out : 0.0f;

@@ -43,10 +43,6 @@ class TileFilter final : public FilterKernel<Bfloat16> {
     std::vector<int64_t> residues;  // of the offsets of taps, modulo the step: one plane each
 
     static Axis Of(const Phase& phase);
-    // The input that place `at` of a plane holds.
-    int64_t Input(int64_t at, size_t plane) const {
-      return at * phase.in_step + low + residues[plane];
-    }
   };
   struct Tap {
     int64_t tap;                   // its index in the kernel
@@ -58,8 +54,8 @@ class TileFilter final : public FilterKernel<Bfloat16> {
     int64_t image, images, row, rows;
   };
   struct Memory {
-    float *sums, *bias;  // of each split
-    Bfloat16 *x, *dy;
+    float *sums, *bias;        // of each split
+    Bfloat16 *x, *dy, *zeros;  // a pixel of zeros
     Step* steps;
     float* block;  // of each thread
     size_t bytes;
@@ -68,6 +64,7 @@ class TileFilter final : public FilterKernel<Bfloat16> {
     const Images<const Bfloat16>&x, &dy;
     int64_t images;  // of the call
     bool with_bias;
+    bool start;  // the sums are written, not added to
     Memory memory;
   };
   // A pair of tiles of channels times one of filters, of a tap, over steps [begin, end).
@@ -98,7 +95,14 @@ class TileFilter final : public FilterKernel<Bfloat16> {
   int64_t UsedPixels(const Strip& strip) const;
   void SumStrip(const Job& job, const Strip& strip) const;
   void Pack(const Job& job, const Strip& strip) const;
-  void PackRow(const Job& job, const Strip& strip, int64_t image, int64_t row) const;
+  template <class Place>
+  void ForEachPlace(int64_t first, int64_t count, const Place& place) const;
+  void PackDy(const Job& job, const Strip& strip, int64_t first) const;
+  void PackX(const Job& job, const Strip& strip, int64_t plane, int64_t first) const;
+  const Bfloat16* DyAt(const Job& job, const Strip& strip, int64_t image, int64_t row,
+                       int64_t column) const;
+  const Bfloat16* XAt(const Job& job, const Strip& strip, int64_t image, int64_t row,
+                      int64_t column, int64_t down, int64_t right) const;
   Block BlockAt(int64_t index, int64_t steps) const;
   void SumBlock(Tiles& tiles, const Job& job, const Strip& strip, const Block& block,
                 float* scratch) const;
