@@ -260,10 +260,9 @@ TEST(Conv2dBfloat16CoverageTest, TilesComputeEveryHardSize) {
   if (!AmxRefusal().empty()) GTEST_SKIP() << "amx " << AmxRefusal();
   for (Conv2dSpec spec : HardConv2dSpecs()) {
     spec.dtype = kHalf;
-    EXPECT_EQ(Conv2dRefusal("amx", spec, Direction::kForward), "");
-    EXPECT_EQ(Conv2dRefusal("amx", spec, Direction::kBackwardData), "");
-    EXPECT_EQ(Conv2dRefusal("amx", spec, Direction::kBackwardFilter),
-              "computes forward and backward data only");
+    for (const Direction direction : conv::kDirections) {
+      EXPECT_EQ(Conv2dRefusal("amx", spec, direction), "");
+    }
     spec.dtype = kFloat;
     EXPECT_EQ(Conv2dRefusal("amx", spec, Direction::kForward), "computes bfloat16 only");
   }
@@ -292,9 +291,10 @@ TEST(Conv2dBfloat16ChunksTest, GradientOfTheFilterAddsAllOfThem) {
     const Tensor dx_tiles = ZeroTensor(kHalf, spec.InputShape());
     runner.Forward(x, w, y);
     runner.BackwardData(dy, w, dx);
-    Conv2dVariants tiles("amx");
-    tiles[Direction::kBackwardFilter] = "gemm";
-    Conv2dRunner in_tiles(spec, tiles);
+    Conv2dRunner in_tiles(spec, "amx");
+    const Tensor dw_tiles = ZeroTensor(kFloat, spec.FilterShape());
+    in_tiles.BackwardFilter(x, dy, dw_tiles, Tensor());
+    EXPECT_EQ(Values(dw_tiles), Values(dw));
     in_tiles.Forward(x, w, y_tiles);
     in_tiles.BackwardData(dy, w, dx_tiles);
     EXPECT_EQ(Values(y_tiles), Values(y));
