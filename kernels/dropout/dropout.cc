@@ -186,8 +186,8 @@ void DropoutRange(const DropoutPass& pass, int64_t begin, int64_t end) {
 }
 
 void PlanesRange(const DropoutPass& pass, int64_t begin, int64_t end) {
-  pass.dtype == DType::kFloat32 ? PlanesTyped<float>(pass, begin, end)
-                                : PlanesTyped<double>(pass, begin, end);
+  DispatchCpuFloating(pass.dtype,
+                      [&](auto zero) HWY_ATTR { PlanesTyped<decltype(zero)>(pass, begin, end); });
 }
 
 }  // namespace

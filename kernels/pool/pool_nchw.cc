@@ -229,7 +229,7 @@ void MeanGradient(const Geometry& g, const T* dy, Wide<T>* dx) {
 class TapOffsets {
  public:
   explicit TapOffsets(const Geometry& geometry) : geometry_(geometry) {
-    if (geometry.winner_dtype != DType::kUint8) return;
+    if (geometry.average || geometry.winner_dtype != DType::kUint8) return;  // no table
     const int64_t taps = geometry.rows.taps * geometry.columns.taps;
     assert(taps <= kMostByteTaps);
     for (int64_t i = 0; i < taps; ++i) table_[size_t(i)] = Of(i);
