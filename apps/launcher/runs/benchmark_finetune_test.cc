@@ -93,7 +93,7 @@ TEST_F(FinetuneTest, ANewHeadIsTrainedOnLayersThatAreFrozenOrNot) {
                                 Not(HasSubstr("frozen"))));
   EXPECT_NE(ValuesIn("whole", "1_Conv2D_weights"), ValuesIn("base", "1_Conv2D_weights"));
 
-  const Outcome head = Run(4, Tuning("head", {"--weights-partial", kHead}));
+  const Outcome head = Run(4, Tuning("head", {"--weights-partial", kHead, "--verbose"}));
   ASSERT_EQ(head.exit_code, 0) << head.text;
   EXPECT_THAT(head.text, AllOf(HasSubstr("|  5 *  |"), HasSubstr("|   8   |"),
                                HasSubstr("Trainable parameters       516 ")));
