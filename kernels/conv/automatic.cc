@@ -42,7 +42,8 @@ bool DirectPays(const Conv2dSpec& spec, conv::Direction direction) {
 }
 
 // Tiles are 16 channels by 16 filters and up to 32 deep: of small groups they are mostly empty. The
-// gradient of a filter is 32 pixels deep, and over few of them its sums cost more than the products.
+// gradient of a filter is 32 pixels deep, and over few of them its sums cost more than the
+// products.
 bool TilesPay(const Conv2dSpec& spec, conv::Direction direction) {
   if (direction == conv::Direction::kBackwardFilter &&
       spec.batch * spec.out_height() * spec.out_width() < 1024) {

@@ -223,7 +223,7 @@ TEST_P(PlanGpuTest, MathModesHaveTheirLimits) {
   GraphBuilder b("softmax before other layers", format_);
   b.Input({4, 4, 1}).Flatten().Fc(3).Softmax().Fc(2);
   EXPECT_EQ(compile(*b.Build(), DType::kFloat32).code(), absl::StatusCode::kUnimplemented);
-  EXPECT_EQ(cpu_->SetMathMode(MathMode::kBf16).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(cpu_->SetMathMode(MathMode::kFp16).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(cpu_->SetMathMode(MathMode::kFp32), absl::OkStatus());
 }
 

@@ -366,10 +366,11 @@ void TileFilter<Tiles>::Write(const Gradient& gradient, std::byte* workspace) co
         for (int64_t item = begin; item < end; ++item) {
           const int64_t tap = item / channels_, c = item % channels_, at = place_[size_t(tap)];
           float* const to = dfilter.data + tap * dfilter.tap + c * dfilter.channel;
-      if (at >= 0 && splits_ == 1 && dfilter.filter == 1 && !gradient.accumulate) {
-        std::copy_n(memory.sums + (at * padded_channels() + c) * padded_filters(), filters_, to);
-        continue;
-      }
+          if (at >= 0 && splits_ == 1 && dfilter.filter == 1 && !gradient.accumulate) {
+            std::copy_n(memory.sums + (at * padded_channels() + c) * padded_filters(), filters_,
+                        to);
+            continue;
+          }
           for (int64_t f = 0; f < filters_; ++f) {
             float& out = to[f * dfilter.filter];
             float sum = gradient.accumulate ? out : 0.0f;
