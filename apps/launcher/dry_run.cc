@@ -16,6 +16,7 @@
 #include "apps/printing/memory_table.h"
 #include "comm/gradients/gradient_reducer.h"
 #include "kernels/context.h"
+#include "kernels/math_mode.h"
 #include "models/graph/table.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/counted.h"
@@ -84,6 +85,11 @@ absl::Status DryRun(const Options& given, int ranks, std::ostream& out) {
   const DType dtype = ElementTypeOf(options);
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<DeviceContext> context,
                         DeviceContext::Create(Device::Cpu()));
+  // All types of 16 bits take as much memory.
+  const std::optional<MathMode> mode = ParseMathMode(options.math_mode);
+  if (mode.has_value() && IsHalf(ActivationType(*mode, DType::kFloat32))) {
+    DTNN_RETURN_IF_ERROR(context->SetMathMode(MathMode::kBf16));
+  }
   DTNN_ASSIGN_OR_RETURN(const MetricSet metric_set, MakeMetricSet(options));
   DTNN_ASSIGN_OR_RETURN(const std::shared_ptr<const Optimizer> optimizer, MakeOptimizer(options));
   DTNN_ASSIGN_OR_RETURN(const int64_t batch, BatchSizePerRank(options, ranks));

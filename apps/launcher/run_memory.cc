@@ -87,6 +87,14 @@ absl::StatusOr<RunMemory> MeasureMemory(const Options& options, const Graph& gra
   }
   const double element = double(SizeOf(dtype));
   if (batches.training > 0) memory.others = OthersOfTraining(options, graph, element, ranks);
+  if (IsHalf(ActivationType(context.math_mode(), dtype))) {
+    constexpr double kHalf = 2;
+    memory.others.emplace_back("copies of the weights in 16 bits",
+                               kHalf * double(graph.num_parameters()));
+    const auto batch = double(std::max(batches.training, batches.testing));
+    memory.others.emplace_back("the batch in 16 bits",
+                               kHalf * batch * double(graph.input_shape().NumElements()));
+  }
   if (batches.ahead > 0) {
     memory.others.emplace_back(
         "batches read ahead",

@@ -51,7 +51,9 @@ std::string DescribeKernels(const Graph& graph, const Options& options, Device d
   std::vector<std::string> counts;
   for (const auto& [type, count] : layers) counts.push_back(StrCat(count, " ", type));
   const DeviceTraits traits = TraitsOf(device);
-  std::string text = StrCat("**** Kernels: ", options.dtype, ", ", Name(graph.format()));
+  std::string text =
+      StrCat("**** Kernels: ", options.math_mode == "fp32" ? options.dtype : options.math_mode,
+             ", ", Name(graph.format()));
   if (!traits.instructions.empty()) StrAppend(&text, ", ", traits.instructions);
   if (traits.chooses_convolutions) {
     StrAppend(&text, ", convolutions by ",

@@ -38,20 +38,6 @@ namespace dtnn {
 namespace HWY_NAMESPACE {
 namespace {
 
-struct Copied {
-  template <class D, class V>
-  HWY_INLINE V operator()(D, V x) const {
-    return x;
-  }
-};
-
-struct Sum {
-  template <class D, class V>
-  HWY_INLINE V operator()(D, V a, V b) const {
-    return hn::Add(a, b);
-  }
-};
-
 template <typename T>
 void SumOfMany(const AddPass& pass, int64_t begin, int64_t end) {
   constexpr int64_t kChunk = 1024;

@@ -48,13 +48,6 @@ namespace dtnn {
 namespace HWY_NAMESPACE {
 namespace {
 
-struct Sum {
-  template <class D, class V>
-  HWY_INLINE V operator()(D, V x, V bias) const {
-    return hn::Add(x, bias);
-  }
-};
-
 template <typename T>
 struct SumWith {
   T bias;

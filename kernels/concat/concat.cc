@@ -36,19 +36,6 @@ namespace dtnn {
 namespace HWY_NAMESPACE {
 namespace {
 
-struct Sum {
-  template <class D, class V>
-  HWY_INLINE V operator()(D, V a, V b) const {
-    return hn::Add(a, b);
-  }
-};
-struct Copied {
-  template <class D, class V>
-  HWY_INLINE V operator()(D, V x) const {
-    return x;
-  }
-};
-
 template <typename T>
 void MoveTyped(const RowMove& move, int64_t begin, int64_t end) {
   for (int64_t row = begin; row < end; ++row) {

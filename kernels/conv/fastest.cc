@@ -53,17 +53,20 @@ struct Workbench {
     auto bench = std::make_shared<Workbench>();
     bench->direction = direction;
     bench->keeps_filter = keeps_filter;
-    const auto fill = [&](Tensor& tensor, const Shape& shape) -> absl::Status {
-      DTNN_ASSIGN_OR_RETURN(tensor, Filled(spec.dtype, shape));
+    const auto fill = [&](Tensor& tensor, DType dtype, const Shape& shape) -> absl::Status {
+      DTNN_ASSIGN_OR_RETURN(tensor, Filled(dtype, shape));
       return absl::OkStatus();
     };
-    DTNN_RETURN_IF_ERROR(fill(bench->x, spec.InputShape()));
-    DTNN_RETURN_IF_ERROR(fill(bench->y, spec.OutputShape()));
-    DTNN_RETURN_IF_ERROR(fill(bench->filter, spec.FilterShape()));
+    const DType dtype = spec.dtype, wide = WideOf(dtype);
+    const bool gradient = direction == Direction::kBackwardFilter;
+    DTNN_RETURN_IF_ERROR(fill(bench->x, dtype, spec.InputShape()));
+    DTNN_RETURN_IF_ERROR(fill(bench->y, dtype, spec.OutputShape()));
+    DTNN_RETURN_IF_ERROR(fill(bench->filter, gradient ? wide : dtype, spec.FilterShape()));
+    EpilogueOperands& operands = bench->operands;
     const Epilogue& epilogue = spec.epilogue;
-    if (epilogue.bias) DTNN_RETURN_IF_ERROR(fill(bench->operands.bias, {spec.filters}));
-    if (epilogue.scale) DTNN_RETURN_IF_ERROR(fill(bench->operands.scale, {spec.filters}));
-    if (epilogue.add) DTNN_RETURN_IF_ERROR(fill(bench->operands.addend, spec.OutputShape()));
+    if (epilogue.bias) DTNN_RETURN_IF_ERROR(fill(operands.bias, wide, {spec.filters}));
+    if (epilogue.scale) DTNN_RETURN_IF_ERROR(fill(operands.scale, wide, {spec.filters}));
+    if (epilogue.add) DTNN_RETURN_IF_ERROR(fill(operands.addend, dtype, spec.OutputShape()));
     return bench;
   }
 
@@ -83,7 +86,7 @@ struct Workbench {
 
   Direction direction = Direction::kForward;
   bool keeps_filter = false;
-  Tensor x, y, filter;
+  Tensor x, y, filter;  // or its gradient
   EpilogueOperands operands;
   std::shared_ptr<Buffer> workspace;  // of the one that needs the most
 };

@@ -43,7 +43,7 @@ class FastestConv2dTest : public ::testing::Test {
 
 TEST_F(FastestConv2dTest, EveryVariantThatComputesADirectionIsACandidate) {
   for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
-    for (const DType dtype : {DType::kFloat32, DType::kFloat64}) {
+    for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kBfloat16}) {
       for (const int64_t groups : {1, 5}) {
         Conv2dSpec spec = Spec();
         spec.format = format;

@@ -197,6 +197,19 @@ HWY_INLINE void TransformRange(const RowGrid& grid, int64_t begin, int64_t end, 
   }
 }
 
+struct Copied {
+  template <class D, class V>
+  HWY_INLINE V operator()(D, V x) const {
+    return x;
+  }
+};
+struct Sum {
+  template <class D, class V>
+  HWY_INLINE V operator()(D, V a, V b) const {
+    return hn::Add(a, b);
+  }
+};
+
 // `op` followed by the addition to what the destination held: its last operand is the destination.
 template <class Op>
 struct Accumulated {

@@ -309,38 +309,28 @@ void BackwardImage(const Pass& pass, int64_t image, int64_t begin, int64_t end) 
   zero_up_to(rows.extent);
 }
 
-struct Copied {
-  template <class D, class V>
-  HWY_INLINE V operator()(D, V x) const {
-    return x;
-  }
-};
-struct Sum {
-  template <class D, class V>
-  HWY_INLINE V operator()(D, V a, V b) const {
-    return hn::Add(a, b);
-  }
-};
-
 // The same where several windows may hold an element, and adding in its type would round each time.
 template <typename T, typename W>
 void BackwardImageInSums(const Pass& pass, int64_t image, int64_t begin, int64_t end) {
+  using dtnn::HWY_NAMESPACE::Copied;
+  using dtnn::HWY_NAMESPACE::Sum;
   using dtnn::HWY_NAMESPACE::Transform;
   const Geometry& g = pass.geometry;
   const int64_t pixels = g.rows.extent * g.columns.extent;
   const int64_t outputs = image * g.rows.outputs() * g.columns.outputs();
-  std::vector<Wide<T>>& sums = ThreadSums<T>(pixels * end);
-  Pass summed = pass;  // of this image alone
-  summed.in = {sums.data(), end};
-  summed.out.data = pass.out.At<T>(outputs, 0);
-  if (!g.average) summed.winners = static_cast<W*>(pass.winners) + outputs * g.channels;
+  const int64_t channels = end - begin;
+  std::vector<Wide<T>>& sums = ThreadSums<T>(pixels * channels);
+  Pass summed = pass;  // of these channels of this image
+  summed.in = {sums.data(), channels};
+  summed.out.data = pass.out.At<T>(outputs, begin);
+  if (!g.average) summed.winners = static_cast<W*>(pass.winners) + outputs * g.channels + begin;
   summed.accumulate = true;
-  BackwardImage<Wide<T>, T, W>(summed, 0, begin, end);
+  BackwardImage<Wide<T>, T, W>(summed, 0, 0, channels);
   for (int64_t i = 0; i < pixels; ++i) {
     T* const dx = pass.in.At<T>(image * pixels + i, begin);
-    const Wide<T>* const sum = sums.data() + i * end + begin;
-    pass.accumulate ? Transform(Sum(), end - begin, dx, static_cast<const T*>(dx), sum)
-                    : Transform(Copied(), end - begin, dx, sum);
+    const Wide<T>* const sum = sums.data() + i * channels;
+    pass.accumulate ? Transform(Sum(), channels, dx, static_cast<const T*>(dx), sum)
+                    : Transform(Copied(), channels, dx, sum);
   }
 }
 

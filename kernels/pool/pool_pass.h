@@ -67,7 +67,7 @@ void WithTypes(const Pass& pass, const Run& run) {
 }
 
 // Gradients of `count` elements that several windows add to, while they are added up: where those
-// are of 16 bits, floats of the calling thread, zeroed, which are rounded once. Until the next
+// are of 16 bits, in floats that each thread keeps, which are rounded once. Zero, until the next
 // call.
 template <typename T>
 std::vector<Wide<T>>& ThreadSums(int64_t count) {

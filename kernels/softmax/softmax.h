@@ -34,9 +34,10 @@ struct SoftmaxSpec {
 class Softmax {
  public:
   virtual ~Softmax() = default;
-  // Rank-2 tensors; y may be x.
+  // Rank-2 tensors; y may be x if they have one type.
   virtual absl::Status Forward(const Tensor& x, const Tensor& y) = 0;
-  // dx = (accumulate ? dx : 0) + gradient; dx may be dy unless accumulating.
+  // dx = (accumulate ? dx : 0) + gradient; dx may be dy unless accumulating,
+  // if they have one type.
   virtual absl::Status Backward(const Tensor& y, const Tensor& dy, const Tensor& dx,
                                 bool accumulate) = 0;
 };

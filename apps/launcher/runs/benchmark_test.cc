@@ -122,6 +122,29 @@ TEST(BenchmarkTest, TrainsAndEvaluates) {
   }
 }
 
+TEST(BenchmarkTest, ACpuComputesIn16Bits) {
+  const std::string run =
+      "--model=simplecnn --dataset=synthetic --synthetic-input-shape=1,8,8 "
+      "--synthetic-pattern=classes --synthetic-output-shape=3 --synthetic-train-samples=60 "
+      "--synthetic-test-samples=20 --batch-size=20 --num-epochs=2 --optimizer=adam "
+      "--optimizer-beta1=0.9 --evaluate --math-mode=bf16 ";
+  for (const char* more : {"", "--tensor-format=NCHW", "--enable-best-of", "--accumulate-steps=2",
+                           "--evaluate-only"}) {
+    const Outcome outcome = Launch(run + more);
+    EXPECT_EQ(outcome.exit_code, 0) << more << ": " << outcome.text;
+    EXPECT_NE(outcome.text.find("**** Running on cpu in bf16"), std::string::npos) << outcome.text;
+    EXPECT_NE(outcome.text.find("test_acc: "), std::string::npos) << outcome.text;
+    EXPECT_EQ(outcome.text.find("nan"), std::string::npos) << outcome.text;
+  }
+  // The float32 activations of a dry run take twice as much.
+  const auto activations = [&](const std::string& mode) {
+    const Outcome outcome = Launch("--model=vgg16_cifar10 --dataset=cifar10 --dry-run" + mode);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+    return outcome.text.substr(outcome.text.find("activations"));
+  };
+  EXPECT_NE(activations(" --math-mode=bf16"), activations(""));
+}
+
 TEST(BenchmarkTest, StepsPerEpochLimitTrainingOnly) {
   const Outcome outcome = Launch(std::string(kSmallRun) +
                                  "--num-epochs=1 --batch-size=8 --steps-per-epoch=2 --evaluate");
