@@ -304,6 +304,21 @@ TEST_F(PredictTest, OfAFolderOnlyImagesAreAnswered) {
   EXPECT_FALSE(Ask(Options(), {other}).status.ok()) << "who names it wants it";
 }
 
+// As classes.txt beside the files of a data set is read.
+TEST_F(PredictTest, AFileOfNamesIsReadAsDataSetsReadTheirs) {
+  const auto ask = [&](const std::string& text) {
+    PredictOptions options = Options();
+    options.class_names = WriteFile(root_, "names", testing::Bytes(text.begin(), text.end()));
+    return Ask(options, {root_ + "/test/dark/3"});
+  };
+  const Outcome named = ask(" bright \r\ndark\t\n\n");
+  EXPECT_TRUE(named.status.ok()) << named.status;
+  EXPECT_THAT(std::string(ask("bright\n\ndark\n").status.message()),
+              HasSubstr("/names: line 2: expected the name of class 1"));
+  EXPECT_THAT(std::string(ask("dark\ndark\n").status.message()),
+              HasSubstr("/names: line 2: dark appears twice"));
+}
+
 TEST_F(PredictTest, APipeIsNoListOfNames) {
   PredictOptions options = Options();
   options.class_names = testing::NewFolder("predict_pipe") + "/names";

@@ -18,8 +18,8 @@ namespace dtnn {
 absl::StatusOr<std::vector<std::string>> ExpandImagePaths(std::span<const std::string> paths,
                                                           SkippedFiles& skipped);
 
-// The names of classes: the lines of a file, or the folders in `path`/train or else in `path`,
-// sorted, as data sets of folders number them.
+// The names of classes: the lines of a file (data/datasets/class_list.h), or the folders in
+// `path`/train or else in `path`, sorted, as data sets of folders number them.
 absl::StatusOr<std::vector<std::string>> ReadClassNames(const std::string& path);
 
 }  // namespace dtnn

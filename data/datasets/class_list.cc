@@ -1,8 +1,8 @@
 #include "data/datasets/class_list.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -10,40 +10,42 @@
 #include "data/files/folder_listing.h"
 #include "tensor/errors.h"
 #include "tensor/files/atomic_file.h"
+#include "tensor/text/class_name.h"
 
 namespace dtnn {
 namespace {
 
-constexpr int64_t kMostBytes = int64_t{1} << 20;
-constexpr size_t kLongestName = 200;
+constexpr int64_t kMostBytes = int64_t{1} << 24;
 
 }  // namespace
 
-absl::StatusOr<std::vector<std::string>> ReadClassList(std::string_view folder, int64_t classes) {
-  const std::string path = (std::filesystem::path(folder) / "classes.txt").string();
-  std::vector<std::string> names;
-  DTNN_ASSIGN_OR_RETURN(const PathKind kind, LookAt(path));
-  if (kind == PathKind::kNothing) return names;
+absl::StatusOr<std::vector<std::string>> ReadClassFile(const std::string& path) {
   DTNN_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, ReadFile(path, kMostBytes));
   absl::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   text = absl::StripTrailingAsciiWhitespace(text);
+  std::vector<std::string> names;
+  std::set<std::string> distinct;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     std::string name(absl::StripAsciiWhitespace(line));
     const size_t number = names.size() + 1;
-    const bool control = std::ranges::any_of(
-        name, [](char c) { return absl::ascii_iscntrl(static_cast<unsigned char>(c)); });
-    if (name.empty() || control || name.size() > kLongestName) {
-      return InvalidArgument(path, ": line ", number,
-                             " is empty, long or has control characters; expected the name of "
-                             "class ",
-                             names.size());
+    if (!IsClassName(name)) {
+      return InvalidArgument(path, ": line ", number, ": expected the name of class ", names.size(),
+                             ", UTF-8 text of 1 to ", kMostClassNameBytes,
+                             " bytes without control characters, not ", Quoted(name, 80));
     }
-    if (std::ranges::find(names, name) != names.end()) {
-      return InvalidArgument(path, ": line ", number, ": ", name, " is there twice");
+    if (!distinct.insert(name).second) {
+      return InvalidArgument(path, ": line ", number, ": ", name, " appears twice");
     }
     names.push_back(std::move(name));
-    if (int64_t(names.size()) > classes) break;
   }
+  return names;
+}
+
+absl::StatusOr<std::vector<std::string>> ReadClassList(std::string_view folder, int64_t classes) {
+  const std::string path = (std::filesystem::path(folder) / "classes.txt").string();
+  DTNN_ASSIGN_OR_RETURN(const PathKind kind, LookAt(path));
+  if (kind == PathKind::kNothing) return std::vector<std::string>();
+  DTNN_ASSIGN_OR_RETURN(std::vector<std::string> names, ReadClassFile(path));
   if (int64_t(names.size()) != classes) {
     return InvalidArgument(path, ": has ", int64_t(names.size()) > classes ? "more" : "fewer",
                            " names than there are classes; expected ", classes, ", one per line");

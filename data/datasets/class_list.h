@@ -1,5 +1,6 @@
-// The names of classes that a user has written beside the files of a data set whose format has
-// none: classes.txt, one name per line in the order of the labels.
+// The names of classes that a user has written in a file, one name per line in the order of the
+// labels. White space around a name does not belong to it; empty lines are allowed at the end only,
+// since a name is skipped nowhere.
 
 #ifndef DTNN_DATA_DATASETS_CLASS_LIST_H_
 #define DTNN_DATA_DATASETS_CLASS_LIST_H_
@@ -13,9 +14,12 @@
 
 namespace dtnn {
 
-// Those of `folder`; none where it has no such file. InvalidArgument for another number of names
-// than `classes`, for names that are empty, twice there or longer than 200 bytes, and for control
-// characters.
+// InvalidArgument, with the line, for a name that is not a class name (tensor/text/class_name.h) or
+// appears twice.
+absl::StatusOr<std::vector<std::string>> ReadClassFile(const std::string& path);
+
+// The names in classes.txt in `folder`, beside a data set whose format has none; none where there
+// is no such file. InvalidArgument as above, and for another number of names than `classes`.
 absl::StatusOr<std::vector<std::string>> ReadClassList(std::string_view folder, int64_t classes);
 
 }  // namespace dtnn

@@ -37,20 +37,21 @@ TEST(ClassListTest, WithoutTheFileThereAreNoNames) {
 }
 
 TEST(ClassListTest, WhatIsWrongIsNamed) {
-  const std::string longest(200, 'x');
+  const std::string longest(255, 'x');
   EXPECT_TRUE(ReadClassList(FolderWith(longest), 1).ok());
   const struct {
     std::string text;
     const char* error;
   } cases[] = {
-      {"", "line 1 is empty"},
-      {"a\n\nc\n", "line 2 is empty"},
+      {"", "line 1: expected the name of class 0, "},
+      {"a\n\nc\n", "line 2: expected the name of class 1, "},
       {"a\nb\n", "classes.txt: has fewer names than there are classes; expected 3"},
       {"a\nb\nc\nd\n", "has more names"},
-      {"a\nb\na\n", "line 3: a is there twice"},
-      {"a\n\x1b[2Jb\nc\n", "line 2 is empty, long or has control characters"},
-      {std::string("a\0b\nc\nd\n", 8), "line 1 is"},
-      {longest + "x\nb\nc\n", "line 1 is"},
+      {"a\nb\na\n", "line 3: a appears twice"},
+      {"a\n\x1b[2Jb\nc\n", "line 2: expected"},
+      {"a\ngr\xfcn\nc\n", "line 2: expected"},
+      {std::string("a\0b\nc\nd\n", 8), "line 1: expected"},
+      {longest + "x\nb\nc\n", "line 1: expected"},
   };
   for (const auto& c : cases) {
     const auto names = ReadClassList(FolderWith(c.text), 3);
