@@ -1,4 +1,4 @@
-// What a client asks before it builds its network: which classes the aggregator's has. A client
+// A client asks for the classes of the aggregator's network before it builds its own. A client
 // whose own data lack some of them could not build the same one.
 
 #ifndef DTNN_COMM_FEDERATION_ASK_CLASSES_H_
@@ -11,7 +11,7 @@
 
 namespace dtnn::federation {
 
-// Over a connection of its own, which then ends. Unavailable where the aggregator is not to be
+// Over a connection of its own, which then ends. Unavailable where the aggregator could not be
 // reached, FailedPrecondition where it has another version, Cancelled where this was interrupted.
 absl::StatusOr<Classes> AskClasses(const CallOptions& options, const JobSecret& secret);
 

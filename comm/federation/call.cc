@@ -43,12 +43,12 @@ absl::Status CallUntilDone(const CallOptions& options, const JobSecret& secret,
     if (!IsOfConnection(status)) return WithContext(status, where);
     const auto waited = std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
     if (waited > options.timeout) {
-      return Unavailable(where, " is not to be reached for ", ToString(options.timeout), ": ",
+      return Unavailable(where, " could not be reached for ", ToString(options.timeout), ": ",
                          status.message());
     }
     if (!warned && waited > options.timeout / 5 && options.warn) {
       warned = true;
-      options.warn(StrCat(where, " is not to be reached: ", status.message(), "; gives up in ",
+      options.warn(StrCat(where, " could not be reached: ", status.message(), "; gives up in ",
                           ToString(options.timeout - waited)));
     }
     const Clock::time_point end = Clock::now() + pause;

@@ -31,7 +31,7 @@ struct CallOptions {
 bool IsOfConnection(const absl::Status& status);
 
 // `talk` with the aggregator over new connections, until it returns OK or an error that is not of
-// the connection, which is returned. Unavailable where the aggregator is not to be reached.
+// the connection, which is returned. Unavailable where the aggregator could not be reached.
 absl::Status CallUntilDone(const CallOptions& options, const JobSecret& secret,
                            const std::function<absl::Status(Link link)>& talk);
 

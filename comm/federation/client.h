@@ -10,7 +10,7 @@
 //     DTNN_RETURN_IF_ERROR(client->Submit(parameters, report));
 //   }
 //
-// Of one thread; nothing is read while the client trains.
+// Used by one thread; nothing is read while the client trains.
 
 #ifndef DTNN_COMM_FEDERATION_CLIENT_H_
 #define DTNN_COMM_FEDERATION_CLIENT_H_
@@ -40,7 +40,7 @@
 
 namespace dtnn::federation {
 
-// Of two clients, the larger one may have 3.7 times the samples of the other.
+// The larger one of two clients may have 3.7 times the samples of the other.
 inline constexpr double kLeastClients = 1.5;
 
 struct ClientOptions {
@@ -48,7 +48,7 @@ struct ClientOptions {
   std::string name;  // the same when it comes again
   ModelFacts model;
   int64_t samples = 0;  // that it trains on in a round
-  // Of the outputs, in their order; empty: not known. The aggregator gets a hash of them, and
+  // Names of the outputs, in their order; empty: not known. The aggregator gets a hash of them, and
   // refuses a client whose classes have other names than those of another.
   std::vector<std::string> class_names = {};
   ProtectionOptions protection = {};
@@ -62,8 +62,8 @@ struct ClientOptions {
   // those that are asked hide it no better than so many equal ones would (factors.h). 1: any sum
   // will do.
   double least_clients = kLeastClients;
-  // Of the noise of differential privacy; nothing: new ones from the system, which is what
-  // protects.
+  // Makes the noise of differential privacy repeatable; nothing: seeds from the system, which is
+  // what protects.
   std::optional<Secret> noise_seed = {};
   // So long it tries to reach the aggregator, and waits for a sign of it.
   std::chrono::milliseconds timeout{};
@@ -85,13 +85,13 @@ class FederationClient {
                                                                   const JobSecret& secret);
 
   // Waits for the next round in which this client takes part, or the end. Unavailable where the
-  // aggregator is not to be reached, FailedPrecondition where it refuses this client, Cancelled
+  // aggregator could not be reached, FailedPrecondition where it refuses this client, Cancelled
   // where this was interrupted.
   absl::StatusOr<RoundTask> Next();
-  // What it has trained in the round that Next() began. OK also where the aggregator does not want
-  // it any more, or is gone: Next() goes on. With differential privacy without the metrics, which
-  // would tell of the data; without the aggregator's reading those of each client where it reads
-  // sums only (hidden_metrics.h).
+  // Sends the parameters that it has trained in the round that Next() began. OK also where the
+  // aggregator does not want them any more, or is gone: Next() continues. With differential privacy
+  // it sends no metrics, which would tell of the data; where the aggregator reads only sums, it
+  // reads only the sums of metrics too (hidden_metrics.h).
   absl::Status Submit(std::span<const float> parameters, const Report& report);
   // Instead of Submit.
   absl::Status Decline(std::string_view why);
@@ -147,7 +147,7 @@ class FederationClient {
   absl::Status TakeFrame(Frame frame);
   absl::Status BeginRound(const Frame& frame);
   absl::Status SetUp();
-  // What this client insists on in the round that was begun.
+  // The requirements of this client in the round that was begun.
   absl::StatusOr<Company> CompanyOf(const RoundStart& start) const;
   absl::Status TakeNote(const Frame& frame);
   absl::Status TakeVerdict(const Frame& frame);
@@ -159,7 +159,7 @@ class FederationClient {
   absl::StatusOr<std::vector<float>> DecodeParameters();
   absl::StatusOr<std::vector<float>> PrivateOf(std::span<const float> parameters);
   size_t ParameterChunks(const RoundStart& start) const;
-  // What the connection has lost is not an error of the run.
+  // A lost connection is not an error of the run.
   absl::Status Survive(const absl::Status& status);
   void Say(std::string_view line) const {
     if (options_.say) options_.say(line);

@@ -8,6 +8,7 @@
 
 #include "comm/wire/wire.h"
 #include "tensor/errors.h"
+#include "tensor/text/class_name.h"
 
 namespace dtnn::federation {
 namespace {
@@ -53,8 +54,6 @@ bool IsName(std::string_view name) {
   return !name.empty() && name.size() <= kMostNameBytes && std::ranges::all_of(name, IsNamePart);
 }
 
-bool IsControl(char c) { return (c >= 0 && c < ' ') || c == 127; }
-
 }  // namespace
 
 absl::Status CheckClasses(const Classes& classes) {
@@ -67,11 +66,15 @@ absl::Status CheckClasses(const Classes& classes) {
                            " outputs");
   }
   size_t bytes = 8;
+  std::set<std::string_view> distinct;
   for (const std::string& name : classes.names) {
     bytes += 2 + name.size();
-    if (name.empty() || name.size() > kMostClassNameBytes || std::ranges::any_of(name, IsControl)) {
-      return InvalidArgument("a class called ", Quoted(name, 80), "; expected 1 to ",
+    if (!IsClassName(name)) {
+      return InvalidArgument("a class called ", Quoted(name, 80), "; expected UTF-8 text of 1 to ",
                              kMostClassNameBytes, " bytes without control characters");
+    }
+    if (!distinct.insert(name).second) {
+      return InvalidArgument("the class name ", Quoted(name, 80), " appears twice");
     }
   }
   if (bytes <= kMostClassesBytes) return absl::OkStatus();

@@ -23,8 +23,8 @@ namespace dtnn::federation {
 
 inline constexpr size_t kMostNameBytes = 64;
 inline constexpr size_t kMostTextBytes = 512;
-// Of the outputs of a network, and of the name of one.
-inline constexpr size_t kMostClasses = 1 << 16, kMostClassNameBytes = 255;
+// The most outputs of a network, and bytes of their names (kMostClassNameBytes each).
+inline constexpr size_t kMostClasses = 1 << 16;
 inline constexpr size_t kMostClassesBytes = 1 << 22;
 // More samples than these no client has.
 inline constexpr int64_t kMostSamples = int64_t{1} << 40;
@@ -34,7 +34,7 @@ using RunNonce = std::array<uint8_t, 16>;
 // Says which key clients share, and nothing about it; zeros where they share none.
 using KeyName = std::array<uint8_t, 8>;
 
-// What must be the same on both sides for sums to make sense.
+// These facts must be the same on both sides for sums to make sense.
 struct ModelFacts {
   Hash network{};          // of the network: layers, shapes, their order in memory
   uint64_t values = 0;     // numbers that are exchanged
@@ -42,14 +42,14 @@ struct ModelFacts {
   friend bool operator==(const ModelFacts&, const ModelFacts&) = default;
 };
 
-// What the outputs of the aggregator's network mean: clients match the classes of their data by
-// name.
+// The meaning of the outputs of the aggregator's network: clients match the classes of their data
+// by name.
 struct Classes {
   uint32_t outputs = 0;                 // 0: not known
   std::vector<std::string> names = {};  // one per output; empty: not known
 };
-// InvalidArgument for more than an aggregator can send, another number of names, and names that are
-// not text.
+// InvalidArgument for more than an aggregator can send, another number of names, and names that
+// appear twice or are not class names (tensor/text/class_name.h).
 absl::Status CheckClasses(const Classes& classes);
 // By which others with the same names in the same order are known; zeros for none.
 absl::StatusOr<Hash> HashOfNames(std::span<const std::string> names);
@@ -101,8 +101,8 @@ struct Verdict {
   std::string text;
 };
 
-// Of all that the clients of an attempt at a round are told alike, the chunks of the parameters
-// too: where those of the others give no updates, their sum is one client's.
+// Covers all that an attempt at a round sends to each of its clients alike, with the chunks of the
+// parameters: where those of the others give no updates, their sum is one client's.
 absl::StatusOr<Hash> HashOfRound(RoundStart start, const RunNonce& nonce, uint64_t attempt,
                                  std::span<const Bytes> parameters);
 
@@ -112,7 +112,7 @@ Bytes ToBytes(const Welcome& message);
 Bytes ToBytes(const RoundStart& message);
 Bytes ToBytes(const Report& message);
 Bytes ToBytes(const Verdict& message);
-// Of kRefusal and kDecline: cut where it is too long.
+// The body of kRefusal and kDecline: cut where it is too long.
 Bytes TextToBytes(std::string_view text);
 
 absl::StatusOr<Hello> HelloFromBytes(std::span<const uint8_t> bytes);
