@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "apps/aggregator/aggregator_flags.h"
 #include "apps/aggregator/run.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/tool_flags.h"
@@ -169,7 +170,7 @@ std::vector<OptionSpec> Flags(AggregatorFlags& flags) {
   };
 }
 
-// What one flag means for another.
+// Checks flags against each other.
 absl::Status CheckFlags(const AggregatorFlags& flags) {
   const Options& training = flags.training;
   if (training.model.empty() && training.weights_and_bias_filename.empty()) {

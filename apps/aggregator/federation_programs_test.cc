@@ -456,6 +456,23 @@ TEST_F(FederationProgramsTest, ClientsWithSomeOfTheClassesLearnAll) {
   EXPECT_LT(Distance(Parameters("bc.safetensors"), Parameters("ab.safetensors")), 1e-5);
   EXPECT_EQ(ClassesOf("bc.safetensors"), all);
   EXPECT_EQ(aggregator->Wait().exit_code, 0);
+  // With --model too, its classes are those of the file.
+  const std::vector<std::string> again = {
+      "--model=simplecnn8", "--dataset=folder", "--input-shape=3,16,16", model,
+      "--rounds=1",         "--min-clients=1"};
+  const auto named = OwnAggregator(again);
+  const Outcome third = OwnClient("ab2", "folder", folder_ + "/ab")->Wait();
+  EXPECT_EQ(third.exit_code, 0) << third.text;
+  EXPECT_EQ(ClassesOf("ab2.safetensors"), all);
+  EXPECT_EQ(named->Wait().exit_code, 0);
+  std::ofstream(folder_ + "/cab") << "c\na\nb\n";
+  std::vector<std::string> other = again;
+  other.push_back("--class-names=" + folder_ + "/cab");
+  EXPECT_THAT(OwnAggregator(other)->Wait().text,
+              HasSubstr("ab.safetensors has other names, or another order; omit --class-names"));
+  other.back() = "--num-classes=4";
+  EXPECT_THAT(OwnAggregator(other)->Wait().text,
+              HasSubstr("--num-classes=4: " + folder_ + "/ab.safetensors names 3 classes"));
 }
 
 TEST_F(FederationProgramsTest, ClassesThatAreCountedBecomeAsManyAsTheAggregators) {

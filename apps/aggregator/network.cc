@@ -13,27 +13,49 @@
 #include "apps/model_file/model_file.h"
 #include "apps/program/image_paths.h"
 #include "comm/job/exit_code.h"
+#include "models/serving/saved_model.h"
 #include "tensor/errors.h"
+#include "tensor/files/array_file.h"
 #include "tensor/format.h"
 #include "tensor/text/counted.h"
 
 namespace dtnn {
 namespace {
 
-// What the options say of the classes.
+// The classes as the options or a saved model say.
 struct GivenClasses {
-  int64_t count = 0;  // 0: they do not say
+  int64_t count = 0;  // 0: not known
   std::vector<std::string> names = {};
+  std::string source = {};  // of the names
 };
 
+// Names of the classes in the file of --weights-and-bias-filename, in the order of its outputs.
+absl::StatusOr<std::vector<std::string>> NamesInFile(const std::string& path) {
+  if (path.empty()) return std::vector<std::string>();
+  DTNN_ASSIGN_OR_RETURN(ArrayFileReader file, ArrayFileReader::Open(path));
+  DTNN_ASSIGN_OR_RETURN(std::optional<ModelDescription> description, FindDescription(file));
+  return description ? std::move(description->class_names) : std::vector<std::string>();
+}
+
 absl::StatusOr<GivenClasses> ReadGivenClasses(const AggregatorFlags& flags) {
-  GivenClasses given = {.count = flags.num_classes};
-  if (flags.class_names.empty()) return given;
-  DTNN_ASSIGN_OR_RETURN(given.names, OfFlag(ReadClassNames(flags.class_names), "--class-names"));
+  const std::string& file = flags.training.weights_and_bias_filename;
+  GivenClasses given = {.count = flags.num_classes, .source = file};
+  DTNN_ASSIGN_OR_RETURN(given.names, NamesInFile(file));
+  if (!flags.class_names.empty()) {
+    given.source = StrCat("--class-names=", flags.class_names);
+    DTNN_ASSIGN_OR_RETURN(std::vector<std::string> names,
+                          OfFlag(ReadClassNames(flags.class_names), "--class-names"));
+    if (!given.names.empty() && given.names != names) {
+      return UsageError(given.source, ": ", file,
+                        " has other names, or another order; omit --class-names");
+    }
+    given.names = std::move(names);
+  }
+  if (given.names.empty()) return given;
   const auto named = int64_t(given.names.size());
   if (given.count > 0 && given.count != named) {
-    return UsageError("--num-classes=", given.count, ": --class-names=", flags.class_names,
-                      " names ", Counted(named, "class", "classes"));
+    return UsageError("--num-classes=", given.count, ": ", given.source, " names ",
+                      Counted(named, "class", "classes"));
   }
   given.count = named;
   return given;
@@ -58,11 +80,6 @@ absl::StatusOr<Graph> NetworkOfFile(const SavedModel& model, const AggregatorFla
     return UsageError(flags.class_names.empty() ? "--num-classes=" : "--class-names: ", given.count,
                       flags.class_names.empty() ? "" : " names", ": the network in ", file, " has ",
                       Counted(outputs, "output"));
-  }
-  const std::vector<std::string>& names = model.description.class_names;
-  if (!given.names.empty() && !names.empty() && given.names != names) {
-    return UsageError("--class-names=", flags.class_names, ": ", file,
-                      " has other names, or another order; leave --class-names away");
   }
   return FreezeLayers(options, std::move(graph));
 }
@@ -110,11 +127,13 @@ absl::StatusOr<AveragedNetwork> MakeAveragedNetwork(AggregatorFlags& flags) {
   DTNN_ASSIGN_OR_RETURN(network.graph,
                         saved ? NetworkOfFile(*saved, flags, given)
                               : NetworkOfOptions(flags, given, *network.metric_set.loss));
-  if (saved && given.names.empty()) given.names = saved->description.class_names;
   network.classes = {.outputs = uint32_t(network.graph.output_shape().NumElements()),
                      .names = std::move(given.names)};
   const absl::Status good = federation::CheckClasses(network.classes);
-  if (!good.ok()) return UsageError("--num-classes, --class-names: ", good.message());
+  if (!good.ok()) {
+    return UsageError(network.classes.names.empty() ? "--num-classes" : given.source, ": ",
+                      good.message());
+  }
   return network;
 }
 

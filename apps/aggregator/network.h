@@ -1,12 +1,11 @@
-// The network that an aggregator averages. It has no data, so that options say which samples and
-// classes there are, or the file of a saved model.
+// The network that an aggregator averages. The aggregator has no data: its options, or the file of
+// a saved model, say which samples and classes there are.
 
 #ifndef DTNN_APPS_AGGREGATOR_NETWORK_H_
 #define DTNN_APPS_AGGREGATOR_NETWORK_H_
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "apps/aggregator/run.h"
+#include "apps/aggregator/aggregator_flags.h"
 #include "comm/federation/messages.h"
 #include "models/graph/graph.h"
 #include "models/training/metric_averages.h"

@@ -25,7 +25,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> FitClasses(std::shared_ptr<const 
   if (own < outputs && of_classes && !dataset->class_names().empty()) {
     return InvalidArgument("data set ", dataset->name(), " has ", own, " of the aggregator's ",
                            outputs, " classes, and the aggregator does not know their names, so ",
-                           "that it is open which: start it with --class-names=FILE");
+                           "it cannot match them: start it with --class-names=FILE");
   }
   return InvalidArgument("data set ", dataset->name(), " has ", own,
                          of_classes ? " classes" : " values per sample",

@@ -71,7 +71,7 @@ TEST(FitClassesTest, WhatDoesNotFitIsRefused) {
             "\"c\"), the aggregator's; a client may lack some of these, but has no others");
   EXPECT_THAT(Error(Make(2, {.names = {"b", "c"}}), {.outputs = 3}),
               HasSubstr("2 of the aggregator's 3 classes, and the aggregator does not know their "
-                        "names, so that it is open which: start it with --class-names=FILE"));
+                        "names, so it cannot match them: start it with --class-names=FILE"));
   // All of its classes are known: another number is another data set.
   EXPECT_THAT(Error(Make(10), {.outputs = 100}), HasSubstr("has 10 classes, the aggregator's "));
   EXPECT_THAT(Error(Make(4, {.counted = true}), {.outputs = 3}), HasSubstr("--num-classes=4"));

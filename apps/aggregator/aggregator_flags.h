@@ -1,0 +1,35 @@
+// The options of the aggregator, read from the command line (aggregator.cc) for the run (run.h).
+
+#ifndef DTNN_APPS_AGGREGATOR_AGGREGATOR_FLAGS_H_
+#define DTNN_APPS_AGGREGATOR_AGGREGATOR_FLAGS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "apps/flags/options.h"
+
+namespace dtnn {
+
+struct AggregatorFlags {
+  Options training;  // network, encryption, files, time-out: those that the launcher has too
+  // Samples and outputs of the network; empty or 0: as the data set or the network says.
+  std::vector<int64_t> input_shape = {};  // channels, height, width
+  int64_t num_classes = 0;
+  std::string class_names = {};  // a file of a name per line, or the folder of a data set
+  std::string address = "127.0.0.1:61643";
+  int64_t rounds = 10;
+  int64_t min_clients = 2;
+  double client_fraction = 1;
+  double deadline = 600;  // seconds
+  std::string strategy = "wavg";
+  double proximal_mu = 0.01;
+  double server_learning_rate = 0;  // 0: the strategy's own
+  double server_momentum = 0.9;
+  double max_update_norm = 0;  // 0: any
+  std::string clients_file;    // what each client did in each round; empty: none
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_AGGREGATOR_AGGREGATOR_FLAGS_H_
