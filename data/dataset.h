@@ -58,6 +58,9 @@ class Dataset {
   virtual bool counts_classes() const { return false; }
   // The meaning of the outputs, one name each; empty if not known.
   virtual std::vector<std::string> class_names() const { return {}; }
+  // Whether the names decide which class has which number, as those of folders do. False where the
+  // files number the classes and the names are only displayed: they may change between two runs.
+  virtual bool names_number_classes() const { return true; }
   // Samples of a split.
   virtual int64_t size(Split split) const = 0;
   // The class of every sample of a split, where that is known without reading samples; else empty.

@@ -29,8 +29,8 @@ absl::Status FileList::Read(int64_t index, std::vector<uint8_t>& bytes) const {
   const Place& place = places_[size_t(index)];
   if (!place.archived) return ReadBytes(Name(index), bytes);
   if (place.size > kMaxImageFileBytes) {
-    return ResourceExhausted(Name(index), ": has ", place.size, " bytes, more than the ",
-                             kMaxImageFileBytes, " that are allowed");
+    return InvalidArgument(Name(index), ": has ", place.size, " bytes, more than the ",
+                           kMaxImageFileBytes, " that are allowed");
   }
   bytes.resize(place.size);
   return ReadBytesAt(containers_[size_t(place.container)], place.offset, bytes);

@@ -27,7 +27,7 @@ class FileList {
   int64_t size() const { return names_.size(); }
   // For messages: the path, or "<archive>: <member>".
   std::string Name(int64_t index) const;
-  // All bytes; errors name the file. ResourceExhausted for more than read_bytes.h's limit.
+  // All bytes; errors name the file. InvalidArgument for more than read_bytes.h's limit.
   absl::Status Read(int64_t index, std::vector<uint8_t>& bytes) const;
 
  private:

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "data/files/read_bytes.h"
 #include "data/testing/idx_files.h"
 #include "data/testing/image_files.h"
 #include "gmock/gmock.h"
@@ -170,7 +171,8 @@ TEST(FolderTest, DamagedImagesAreLeftOutWhereThatIsAskedFor) {
   std::filesystem::copy(root, damaged, std::filesystem::copy_options::recursive);
   Put(damaged + "/train/Bird/a.png", Truncated(1));  // the first image, whose extents would count
   Put(damaged + "/train/cat/0.jpg", {});
-  std::filesystem::create_symlink("/nowhere", damaged + "/train/cat/gone.png");
+  Put(damaged + "/train/cat/huge.png", {});
+  std::filesystem::resize_file(damaged + "/train/cat/huge.png", kMaxImageFileBytes + 1);
   Bytes jpeg = testing::FlatJpeg(kHeight, kWidth, {200, 10, 10});
   jpeg.resize(jpeg.size() - 8);
   Put(damaged + "/train/dog/z.jpg", jpeg);
@@ -194,7 +196,20 @@ TEST(FolderTest, DamagedImagesAreLeftOutWhereThatIsAskedFor) {
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_EQ(warnings[0], "5 images are damaged and skipped: " + damaged + "/train/Bird/a.png, " +
                              damaged + "/train/cat/0.jpg, " + damaged +
-                             "/train/cat/gone.png and 2 more");
+                             "/train/cat/huge.png and 2 more");
+}
+
+// Another rank, or the next run, may be able to read it.
+TEST(FolderTest, AFileThatCannotBeReadIsNotADamagedOne) {
+  const std::string root = Root();
+  std::filesystem::create_symlink("/nowhere", root + "/train/cat/gone.png");
+  const auto open = [&] { return OpenFolder({.train = root, .skip_damaged = true}).status(); };
+  EXPECT_EQ(open().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(open().message()), HasSubstr(root + "/train/cat/gone.png: "));
+  const absl::Status status =
+      ReadOne(*OpenFolder({.train = root}).value(), Split::kTrain, {2}).status;
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_FALSE(FindNamedArgument(status).has_value()) << status << ": that option would not help";
 }
 
 TEST(FolderTest, DamagedImagesAreErrorsThatNameTheOptionElse) {

@@ -25,6 +25,12 @@ std::string Sides(const ImageExtents& extents) {
   return StrCat(extents.width, " x ", extents.height);
 }
 
+// Whether the bytes of a file are what is wrong, whenever it is read and on every host.
+bool IsDamage(const absl::Status& decoded) {
+  return absl::IsDataLoss(decoded) || absl::IsInvalidArgument(decoded) ||
+         absl::IsUnimplemented(decoded);  // a kind of JPEG that is not supported
+}
+
 Image Transformed(Image image, const Geometry& geometry) {
   if (geometry.crop == 1 && geometry.resize == 0) return image;
   Image result = {ExtentsAfter(geometry, image.extents), {}};
@@ -90,13 +96,14 @@ absl::Status ImageDataset::FindDamaged(Split split) {
   ImageOptions smallest = decoding_;
   smallest.shortest_side = 1;
   std::mutex mutex;
-  std::map<int64_t, absl::Status> errors;
+  std::map<int64_t, std::pair<absl::Status, bool>> errors;
   ParallelFor(0, listed(split), 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const absl::Status status = Decode(split, i, smallest).status();
+      bool damaged = false;
+      const absl::Status status = Decode(split, i, smallest, &damaged).status();
       if (status.ok()) continue;
       std::lock_guard<std::mutex> lock(mutex);
-      errors.emplace(i, status);
+      errors.emplace(i, std::pair(status, damaged));
     }
   });
   std::vector<int64_t>& kept = (*kept_)[size_t(split)];
@@ -104,32 +111,38 @@ absl::Status ImageDataset::FindDamaged(Split split) {
     const auto error = errors.find(i);
     if (error == errors.end()) {
       kept.push_back(i);
-    } else if (absl::IsResourceExhausted(error->second)) {
-      return error->second;  // nothing is known of that file
-    } else {
+    } else if (const auto& [status, damaged] = error->second; damaged) {
       damaged_.push_back(FileName(split, i));
+    } else {
+      return status;  // another rank, or the next run, may be able to read that file
     }
   }
   if (!kept.empty() || errors.empty()) return absl::OkStatus();
   return FailedPrecondition(name(), ": all images of the ", Name(split),
-                            " split are damaged: ", errors.begin()->second.message());
+                            " split are damaged: ", errors.begin()->second.first.message());
 }
 
-absl::StatusOr<Image> ImageDataset::Decode(Split split, int64_t index,
-                                           const ImageOptions& decoding) const {
+absl::StatusOr<Image> ImageDataset::Decode(Split split, int64_t index, const ImageOptions& decoding,
+                                           bool* damaged) const {
   const std::string name = FileName(split, index);
   try {
     std::vector<uint8_t> bytes;
-    DTNN_RETURN_IF_ERROR(ReadEncoded(split, index, bytes));
-    return DecodeImage(bytes, name, decoding);
+    if (const absl::Status read = ReadEncoded(split, index, bytes); !read.ok()) {
+      *damaged = absl::IsInvalidArgument(read);
+      return read;
+    }
+    absl::StatusOr<Image> image = DecodeImage(bytes, name, decoding);
+    *damaged = IsDamage(image.status());
+    return image;
   } catch (const std::bad_alloc&) {
     return ResourceExhausted(name, ": not enough memory to read it");
   }
 }
 
-// With the crop and the resize.
+// The image after the crop and the resize.
 absl::StatusOr<Image> ImageDataset::ReadImage(Split split, int64_t index) const {
-  absl::StatusOr<Image> image = Decode(split, index, decoding_);
+  bool damaged = false;
+  absl::StatusOr<Image> image = Decode(split, index, decoding_, &damaged);
   if (image.ok()) {
     try {
       return Transformed(*std::move(image), geometry_);
@@ -137,7 +150,7 @@ absl::StatusOr<Image> ImageDataset::ReadImage(Split split, int64_t index) const 
       return ResourceExhausted(FileName(split, index), ": not enough memory to resize it");
     }
   }
-  if (kept_ || absl::IsResourceExhausted(image.status())) return image;
+  if (kept_ || !damaged) return image;
   return NamingArgument(
       absl::Status(image.status().code(), StrCat(image.status().message(), "; ", kSkipDamagedImages,
                                                  " leaves damaged images out")),

@@ -9,10 +9,11 @@
 // those of the first image (after the crop), and the first other one that is read is an error that
 // names it: opening looks at one file only.
 //
-// Damaged files are errors when they are read, or, where that is asked for, are found at opening,
-// which then reads and decodes all files (JPEG at an eighth of its extents), and are no samples.
-// Which samples there are depends on the files alone, so all ranks, and a resumed run, have the
-// same.
+// Damaged files, those that cannot be decoded or are too large (read_bytes.h), are errors when they
+// are read, or, where that is asked for, are found at opening, which then reads and decodes all
+// files (JPEG at an eighth of its extents), and are skipped. A file that cannot be read is an error
+// in any case: which samples there are depends on the bytes of the files alone, so all ranks, and a
+// resumed run, have the same.
 
 #ifndef DTNN_DATA_DATASETS_IMAGE_DATASET_H_
 #define DTNN_DATA_DATASETS_IMAGE_DATASET_H_
@@ -40,7 +41,7 @@ class ImageDataset : public Dataset {
 
   int64_t size(Split split) const final;
   std::vector<int32_t> labels(Split split) const final;
-  // Of damaged files that are skipped, if any.
+  // One line that names damaged files that are skipped, if any.
   std::vector<std::string> warnings() const override;
   ImageExtents sample() const override { return sample_; }
   bool decodes() const override { return true; }
@@ -64,6 +65,7 @@ class ImageDataset : public Dataset {
   // The class of each; empty where targets are values.
   virtual std::vector<int32_t> ListedLabels(Split) const { return {}; }
   // The bytes of image `index` into `bytes`; the message of an error names the file.
+  // InvalidArgument for a file that is larger than read_bytes.h's limit, and for nothing else.
   virtual absl::Status ReadEncoded(Split split, int64_t index,
                                    std::vector<uint8_t>& bytes) const = 0;
   // For messages.
@@ -74,14 +76,16 @@ class ImageDataset : public Dataset {
 
  private:
   int64_t Listed(Split split, int64_t sample) const;
-  absl::StatusOr<Image> Decode(Split split, int64_t index, const ImageOptions& decoding) const;
+  // `damaged` becomes true where the file's own bytes are the reason of an error.
+  absl::StatusOr<Image> Decode(Split split, int64_t index, const ImageOptions& decoding,
+                               bool* damaged) const;
   absl::StatusOr<Image> ReadImage(Split split, int64_t index) const;
   absl::Status FindDamaged(Split split);
 
   const Geometry geometry_;
   ImageOptions decoding_;
   ImageExtents sample_;
-  // Of each split, where damaged files are skipped: the images that are samples.
+  // The images that are samples, by split, where damaged files are skipped.
   std::optional<std::array<std::vector<int64_t>, 2>> kept_;
   std::vector<std::string> damaged_;  // their names
 };

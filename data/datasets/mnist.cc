@@ -123,6 +123,7 @@ class Mnist : public Dataset {
   ImageExtents sample() const override { return sample_; }
   int64_t outputs() const override { return kClasses; }
   std::vector<std::string> class_names() const override { return names_; }
+  bool names_number_classes() const override { return false; }
   int64_t size(Split split) const override { return samples(split).size(); }
   std::vector<int32_t> labels(Split split) const override {
     return {samples(split).labels.begin(), samples(split).labels.end()};

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "data/loading/fingerprint.h"
 #include "data/loading/split.h"
 #include "data/testing/idx_files.h"
 #include "gmock/gmock.h"
@@ -214,6 +215,8 @@ TEST(MnistTest, RankAndEmptinessAreChecked) {
 TEST(MnistTest, ClassesHaveTheNamesThatStandBesideTheFiles) {
   const std::string folder = Folder();
   EXPECT_THAT(LoadMnist({folder, folder}).value()->class_names(), ::testing::IsEmpty());
+  const DataFingerprint nameless =
+      *Fingerprint(*LoadMnist({folder, folder}).value(), Split::kTrain);
   const std::string text = "zero\none\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n";
   WriteFile(folder, "classes.txt", Bytes(text.begin(), text.end()));
   for (const MnistPaths& paths :
@@ -222,6 +225,7 @@ TEST(MnistTest, ClassesHaveTheNamesThatStandBesideTheFiles) {
     ASSERT_EQ(names.size(), 10u);
     EXPECT_EQ(names[9], "nine");
   }
+  EXPECT_EQ(*Fingerprint(*LoadMnist({folder, folder}).value(), Split::kTrain), nameless);
   const std::string other = testing::NewFolder("mnist_other");
   for (const char* split : {"train", "t10k"}) {
     WriteFile(other, std::string(split) + "-images-idx3-ubyte", Images(kTest));

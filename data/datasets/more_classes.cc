@@ -35,6 +35,9 @@ class MoreClasses : public Dataset {
   }
   std::vector<std::string> warnings() const override { return dataset_->warnings(); }
   std::vector<std::string> class_names() const override { return names_; }
+  bool names_number_classes() const override {
+    return !numbers_.empty() || dataset_->names_number_classes();
+  }
   int64_t size(Split split) const override { return dataset_->size(split); }
   SampleGroups groups(Split split) const override { return dataset_->groups(split); }
   bool decodes() const override { return dataset_->decodes(); }

@@ -8,8 +8,8 @@ namespace dtnn {
 absl::Status ReadBytes(const std::string& path, std::vector<uint8_t>& bytes, uint64_t max_bytes) {
   DTNN_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
   if (uint64_t(file.size()) > max_bytes) {
-    return ResourceExhausted(path, ": has ", file.size(), " bytes, more than the ", max_bytes,
-                             " that are allowed");
+    return InvalidArgument(path, ": has ", file.size(), " bytes, more than the ", max_bytes,
+                           " that are allowed");
   }
   bytes.resize(size_t(file.size()));
   return file.Read(0, std::as_writable_bytes(std::span(bytes)));

@@ -16,7 +16,7 @@ namespace dtnn {
 // Compressed images are far smaller.
 inline constexpr uint64_t kMaxImageFileBytes = uint64_t{1} << 30;
 
-// The whole file, or errors as of input_file.h; ResourceExhausted for one larger than the limit.
+// The whole file, or errors as of input_file.h; InvalidArgument for one larger than the limit.
 absl::Status ReadBytes(const std::string& path, std::vector<uint8_t>& bytes,
                        uint64_t max_bytes = kMaxImageFileBytes);
 

@@ -91,6 +91,7 @@ absl::StatusOr<uint64_t> Contents(const Dataset& dataset, Split split) {
     if (!chunk.ok()) return chunk.status();
     hash = Mix(hash, *chunk);
   }
+  if (!dataset.names_number_classes()) return hash;
   for (const std::string& name : dataset.class_names()) {
     hash = Mix(hash, HashOf(name.data(), name.size()));
   }

@@ -25,8 +25,10 @@ struct DataFingerprint {
   ImageExtents sample = {};
   int64_t outputs = 0;
   TargetKind targets = TargetKind::kClass;
-  int64_t samples = 0;    // of the split
-  uint64_t contents = 0;  // a hash of samples, with what is to be predicted, and of classes' names
+  int64_t samples = 0;  // of the split
+  // A hash of samples, with what is to be predicted, and of the names of classes where these number
+  // them.
+  uint64_t contents = 0;
 
   friend bool operator==(const DataFingerprint&, const DataFingerprint&) = default;
 };

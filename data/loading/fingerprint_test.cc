@@ -3,6 +3,7 @@
 #include <functional>
 #include <new>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -123,6 +124,26 @@ TEST(FingerprintTest, TheFieldThatDiffersIsNamed) {
     c.change(now);
     EXPECT_EQ(FirstDifference(was, now), c.difference);
   }
+}
+
+class Named : public CountingDataset {
+ public:
+  Named(std::vector<std::string> names, bool number)
+      : CountingDataset(3), names_(std::move(names)), number_(number) {}
+  std::vector<std::string> class_names() const override { return names_; }
+  bool names_number_classes() const override { return number_; }
+
+ private:
+  const std::vector<std::string> names_;
+  const bool number_;
+};
+
+TEST(FingerprintTest, NamesCountWhereTheyNumberTheClasses) {
+  const auto of = [](std::vector<std::string> names, bool number) {
+    return *Fingerprint(Named(std::move(names), number), Split::kTrain);
+  };
+  EXPECT_NE(of({"a", "b", "c"}, true), of({"a", "b", "d"}, true));
+  EXPECT_EQ(of({"a", "b", "c"}, false), of({}, false)) << "they are only displayed";
 }
 
 TEST(FingerprintTest, AnEmptySplitHasOneAndErrorsComeBack) {

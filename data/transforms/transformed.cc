@@ -24,6 +24,7 @@ class Transformed : public Dataset {
   TargetKind target_kind() const override { return dataset_->target_kind(); }
   bool counts_classes() const override { return dataset_->counts_classes(); }
   std::vector<std::string> class_names() const override { return dataset_->class_names(); }
+  bool names_number_classes() const override { return dataset_->names_number_classes(); }
   int64_t size(Split split) const override { return dataset_->size(split); }
   SampleGroups groups(Split split) const override { return dataset_->groups(split); }
   Preprocessing preprocessing() const override {

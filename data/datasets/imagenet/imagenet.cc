@@ -1,6 +1,8 @@
 #include "data/datasets/imagenet/imagenet.h"
 
 #include <filesystem>
+#include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -8,6 +10,8 @@
 #include "data/datasets/imagenet/imagenet_npz.h"
 #include "data/datasets/imagenet/imagenet_tar.h"
 #include "data/transforms/transformed.h"
+#include "tensor/errors.h"
+#include "tensor/named_argument.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -35,6 +39,14 @@ absl::StatusOr<std::shared_ptr<const Dataset>> OpenImagenet(const ImagenetOption
                                          .one_place = options.one_place,
                                          .whole = options.whole,
                                          .cache_bytes = options.cache_bytes}));
+  if (options.skip_damaged) {
+    constexpr std::string_view kOption = "OpenDatasetOptions::skip_damaged_images";
+    const std::string& folder = options.train.empty() ? options.test : options.train;
+    return NamingArgument(
+        InvalidArgument(folder, ": contains .npz files, whose images are not skipped; ", kOption,
+                        " is for ImageNet's archives; leave it out"),
+        kOption);
+  }
   return Transform(std::move(shards), options.geometry);
 }
 

@@ -19,7 +19,7 @@ struct ImagenetOptions {
   std::string train = {}, test = {};  // folders; a split with an empty name is not read
   bool one_place = false;  // both splits lie in one folder, also where only one of them is opened
   Geometry geometry = {};  // the archives need a resize
-  bool skip_damaged = false;  // of archives (image_dataset.h)
+  bool skip_damaged = false;  // in archives (image_dataset.h); InvalidArgument with .npz files
   bool whole = false;         // of .npz files: 227 x 227 instead of the middle 224 x 224
   int64_t cache_bytes = int64_t{1} << 30;  // for .npz files
 };

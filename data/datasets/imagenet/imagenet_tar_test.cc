@@ -15,6 +15,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/files/npz.h"
+#include "tensor/named_argument.h"
 
 namespace dtnn {
 namespace {
@@ -198,6 +199,10 @@ TEST(ImagenetTest, FilesOfPreprocessedImagesAreUsedElse) {
   const auto small = OpenImagenet({.train = root, .geometry = {.resize = 32}}).value();
   EXPECT_EQ(small->sample(), (ImageExtents{32, 32, 3}));
   EXPECT_EQ(small->groups(Split::kTrain).begins, std::vector<int64_t>{0});
+  const absl::Status skips = OpenImagenet({.train = root, .skip_damaged = true}).status();
+  EXPECT_EQ(skips.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(skips.message()), HasSubstr(root + ": contains .npz files, whose"));
+  EXPECT_EQ(FindNamedArgument(skips)->argument, "OpenDatasetOptions::skip_damaged_images");
 }
 
 }  // namespace
