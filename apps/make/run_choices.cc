@@ -23,7 +23,7 @@ constexpr struct {
 } kCompared[] = {
     {"loss-func", MayChange::kYes, true},
     {"metrics", MayChange::kYes, false},
-    {"class-weights", MayChange::kYes, false},
+    {"class-weights", MayChange::kYes, true},
     {"validation-split", MayChange::kAfterAnEpoch, true},
     {"test-as-validation", MayChange::kAfterAnEpoch, true},
     {"dataset-percentage", MayChange::kAfterAnEpoch, true},

@@ -76,6 +76,9 @@ TEST(RunChoicesTest, WhatMayChangeWithinAnEpochAndWhatMakesMetricsOthers) {
     EXPECT_TRUE(change(argument).other_metrics);
     EXPECT_EQ(change(argument).of_scheduler, "");
   }
+  // The training loss, which schedulers watch where there is no validation, is weighted by them.
+  EXPECT_TRUE(change("--class-weights=balanced").other_metrics);
+  EXPECT_EQ(change("--class-weights=balanced").may_change, MayChange::kYes);
   const SettingChange patience = change("--early-stopping-patience=2");
   EXPECT_EQ(patience.may_change, MayChange::kYes);
   EXPECT_FALSE(patience.other_metrics);
