@@ -26,6 +26,7 @@ std::string GoodValue(const OptionSpec& spec) {
   if (spec.name == "least-clients") return "2.5";
   if (spec.name == "dataset-part") return "2/4";
   if (spec.name == "elastic") return "2:4";
+  if (spec.name == "class-weights") return "1,0.5";
   switch (spec.type) {
     case OptionType::kBool:
       return DefaultText(spec) == "True" ? "False" : "True";
@@ -56,6 +57,7 @@ std::vector<std::string> BadValues(const OptionSpec& spec) {
   if (spec.name == "report") return {"", "run.pdf", "html"};
   if (spec.name == "dataset-part") return {"0/4", "5/4", "2", "2/", "/4", "1/0", "a/b", "1/4/4"};
   if (spec.name == "elastic") return {"2", "4:2", "0:4", ":4", "2:", "1:1025", "a:b"};
+  if (spec.name == "class-weights") return {"equal", "1,,2", "1,-2", "1,nan", "inf,1", "0,0", "1,"};
   if (spec.name == "tracer-output") return {"trace.jsn", "x.pcf"};
   std::vector<std::string> bad;
   switch (spec.type) {

@@ -1,9 +1,11 @@
 #include "apps/flags/options.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
 #include "comm/job/exit_code.h"
 #include "tensor/text/number.h"
 
@@ -65,6 +67,27 @@ bool ReadsTraining(const Options& options) {
 
 bool ReadsTest(const Options& options) {
   return options.evaluate || options.evaluate_only || options.test_as_validation;
+}
+
+absl::StatusOr<std::vector<double>> ClassWeightsOf(const Options& options) {
+  std::vector<double> weights;
+  const std::string& text = options.class_weights;
+  if (text.empty() || text == "balanced") return weights;
+  for (const absl::string_view word : absl::StrSplit(absl::string_view(text), ',')) {
+    const std::optional<double> weight = NumberIn<double>({word.data(), word.size()});
+    if (!weight || !std::isfinite(*weight) || *weight < 0) {
+      return UsageError("--class-weights=", OneLine(text, 80), ": \"",
+                        OneLine(std::string(word), 80),
+                        "\" is not a weight; expected balanced, or a number from 0 on for each "
+                        "class, such as 1,2.5,1");
+    }
+    weights.push_back(*weight);
+  }
+  if (std::ranges::max(weights) == 0) {
+    return UsageError("--class-weights=", OneLine(text, 80),
+                      ": all are 0, so there is nothing to learn");
+  }
+  return weights;
 }
 
 absl::StatusOr<DatasetPart> DatasetPartOf(const Options& options) {

@@ -230,6 +230,9 @@ struct DatasetPart {
 };
 absl::StatusOr<DatasetPart> DatasetPartOf(const Options& options);
 
+// --class-weights where it is a list; empty for "balanced" and without it.
+absl::StatusOr<std::vector<double>> ClassWeightsOf(const Options& options);
+
 // The rate that training begins with, before any scheduler.
 double InitialLearningRate(const Options& options, int64_t ranks);
 

@@ -63,6 +63,7 @@ absl::Status CheckSizes(const Options& options) {
   DTNN_RETURN_IF_ERROR(BatchSizePerRank(options).status());
   DTNN_RETURN_IF_ERROR(BucketBytes(options).status());
   DTNN_RETURN_IF_ERROR(DatasetPartOf(options).status());
+  DTNN_RETURN_IF_ERROR(ClassWeightsOf(options).status());
   if (options.synthetic_input_shape.size() != 3) {
     return UsageError("--synthetic-input-shape=", absl::StrJoin(options.synthetic_input_shape, ","),
                       ": must be three whole numbers: channels,height,width");

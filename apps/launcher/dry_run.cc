@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_format.h"
 #include "apps/launcher/run_memory.h"
+#include "apps/make/class_weights.h"
 #include "apps/make/make_dataset.h"
 #include "apps/make/make_encryption.h"
 #include "apps/make/make_model.h"
@@ -94,6 +95,9 @@ absl::Status DryRun(const Options& given, int ranks, std::ostream& out) {
   DTNN_ASSIGN_OR_RETURN(const std::shared_ptr<const Optimizer> optimizer, MakeOptimizer(options));
   DTNN_ASSIGN_OR_RETURN(const int64_t batch, BatchSizePerRank(options, ranks));
   const std::optional<DatasetSize> data = KnownSize(options, SampleOf(initial_model));
+  if (!options.evaluate_only) {
+    DTNN_RETURN_IF_ERROR(CheckClassWeights(options, options.dataset, data ? data->outputs : 0));
+  }
   DTNN_ASSIGN_OR_RETURN(const Graph graph,
                         MakeGraph(options, initial_model, data, *metric_set.loss));
   const bool trains = !options.evaluate_only;

@@ -1,19 +1,15 @@
 #include "apps/make/class_weights.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <optional>
 
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
 #include "comm/gather_values.h"
 #include "comm/job/exit_code.h"
 #include "data/class_warnings.h"
 #include "optim/losses/losses.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/counted.h"
-#include "tensor/text/number.h"
 #include "tensor/text/str_cat.h"
 
 namespace dtnn {
@@ -21,38 +17,6 @@ namespace {
 
 constexpr std::string_view kBalanced = "balanced";
 constexpr std::string_view kLoss = "categorical_cross_entropy";
-
-absl::Status CheckFits(const Options& options, const Dataset& dataset) {
-  if (dataset.target_kind() != TargetKind::kClass) {
-    return UsageError("--class-weights=", options.class_weights,
-                      ": needs one class per sample, but ", dataset.name(), " has values");
-  }
-  if (options.loss_func == kLoss) return absl::OkStatus();
-  return UsageError("--class-weights=", options.class_weights, ": needs --loss-func=", kLoss,
-                    ", not ", options.loss_func);
-}
-
-absl::StatusOr<std::vector<double>> ParseWeights(const Options& options, const Dataset& dataset) {
-  std::vector<double> weights;
-  const std::string& text = options.class_weights;
-  for (const absl::string_view word : absl::StrSplit(absl::string_view(text), ',')) {
-    const std::optional<double> weight = NumberIn<double>({word.data(), word.size()});
-    if (!weight || !std::isfinite(*weight) || *weight < 0) {
-      return UsageError("--class-weights: \"", std::string(word),
-                        "\" is not a weight; expected balanced, or a number from 0 on for each "
-                        "class, such as 1,2.5,1");
-    }
-    weights.push_back(*weight);
-  }
-  if (int64_t(weights.size()) != dataset.outputs()) {
-    return UsageError("--class-weights: has ", Counted(int64_t(weights.size()), "weight"), ", but ",
-                      dataset.name(), " has ", dataset.outputs(), " classes");
-  }
-  if (std::ranges::max(weights) == 0) {
-    return UsageError("--class-weights: all are 0, so there is nothing to learn");
-  }
-  return weights;
-}
 
 absl::StatusOr<std::vector<double>> Balance(const Options& options, const Dataset& dataset,
                                             Communicator* communicator) {
@@ -85,12 +49,30 @@ absl::StatusOr<std::vector<double>> Balance(const Options& options, const Datase
 
 }  // namespace
 
+absl::Status CheckClassWeights(const Options& options, std::string_view dataset, int64_t classes) {
+  if (options.class_weights.empty()) return absl::OkStatus();
+  if (options.loss_func != kLoss) {
+    return UsageError("--class-weights=", options.class_weights, ": needs --loss-func=", kLoss,
+                      ", not ", options.loss_func);
+  }
+  DTNN_ASSIGN_OR_RETURN(const std::vector<double> weights, ClassWeightsOf(options));
+  if (weights.empty() || classes == 0 || int64_t(weights.size()) == classes) {
+    return absl::OkStatus();
+  }
+  return UsageError("--class-weights: has ", Counted(int64_t(weights.size()), "weight"), ", but ",
+                    dataset, " has ", classes, " classes");
+}
+
 absl::StatusOr<std::vector<double>> MakeClassWeights(const Options& options, const Dataset& dataset,
                                                      Communicator* communicator) {
   if (options.class_weights.empty()) return std::vector<double>();
-  DTNN_RETURN_IF_ERROR(CheckFits(options, dataset));
+  if (dataset.target_kind() != TargetKind::kClass) {
+    return UsageError("--class-weights=", options.class_weights,
+                      ": needs one class per sample, but ", dataset.name(), " has values");
+  }
+  DTNN_RETURN_IF_ERROR(CheckClassWeights(options, dataset.name(), dataset.outputs()));
   if (options.class_weights == kBalanced) return Balance(options, dataset, communicator);
-  return ParseWeights(options, dataset);
+  return ClassWeightsOf(options);
 }
 
 absl::StatusOr<std::shared_ptr<const Loss>> MakeWeightedLoss(const Options& options,

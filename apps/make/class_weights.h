@@ -3,10 +3,13 @@
 #ifndef DTNN_APPS_MAKE_CLASS_WEIGHTS_H_
 #define DTNN_APPS_MAKE_CLASS_WEIGHTS_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "apps/flags/options.h"
 #include "comm/communicator.h"
@@ -15,12 +18,15 @@
 
 namespace dtnn {
 
+// What is known of the option before the data are read: a usage error for another loss than
+// categorical_cross_entropy, for a word that is not a weight, and for another number of weights
+// than `classes` (0: not known) of `dataset`.
+absl::Status CheckClassWeights(const Options& options, std::string_view dataset, int64_t classes);
+
 // One weight per class; none without the option. "balanced": samples / (classes * samples of the
 // class), as scikit-learn's class_weight="balanced", so that the mean over the samples is 1; of the
 // training split of all ranks, which call it together. Classes without samples do not count, and
-// have 1. A usage error for targets that are not classes, for another loss than
-// categorical_cross_entropy, for what is not a weight, and for another number of weights than there
-// are classes.
+// have 1. Usage errors of CheckClassWeights, and one for targets that are not classes.
 absl::StatusOr<std::vector<double>> MakeClassWeights(const Options& options, const Dataset& dataset,
                                                      Communicator* communicator);
 
