@@ -15,7 +15,14 @@
 namespace dtnn::conv::amx {
 namespace {
 
-constexpr int64_t kTogether = 256;  // pairs
+constexpr int64_t kChains = 32;
+
+// Those of even numbers, then those of odd ones.
+float Add(const float* chains) {
+  float sum = 0;
+  for (int64_t i = 0; i < kChains; ++i) sum += chains[i];
+  return sum;
+}
 
 }  // namespace
 
@@ -33,18 +40,13 @@ void AddBlockPlainly(const BlockSums& sums, bool add, float* to, int64_t pitch) 
   }
 }
 
-void AddPairsPlainly(const Bfloat16* pairs, int64_t count, float* to) {
-  for (int64_t first = 0; first < count; first += kTogether) {
-    const int64_t last = std::min(count, first + kTogether);
-    for (int c = 0; c < 16; ++c) {
-      float even = 0, odd = 0;
-      for (int64_t i = first; i < last; ++i) {
-        even += float(pairs[i * 32 + 2 * c]);
-        odd += float(pairs[i * 32 + 2 * c + 1]);
-      }
-      to[c] += even + odd;
-    }
+float SumPlainly(const Bfloat16* numbers, int64_t count) {
+  float chains[kChains] = {};
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t lane = i % kChains / 2;
+    chains[i % 2 * (kChains / 2) + lane] += float(numbers[i]);
   }
+  return Add(chains);
 }
 
 #ifdef DTNN_HAS_TILES
@@ -70,27 +72,25 @@ DTNN_TARGET void AddBlockInVectors(const BlockSums& sums, bool add, float* to, i
   }
 }
 
-DTNN_TARGET void AddPairsInVectors(const Bfloat16* pairs, int64_t count, float* to) {
+DTNN_TARGET float SumInVectors(const Bfloat16* numbers, int64_t count) {
   const __m512i upper = _mm512_set1_epi32(int(0xffff0000));
-  for (int64_t first = 0; first < count; first += kTogether) {
-    const int64_t last = std::min(count, first + kTogether);
-    __m512 even = _mm512_setzero_ps(), odd = even;
-    for (int64_t i = first; i < last; ++i) {
-      const __m512i pair = _mm512_loadu_si512(pairs + i * 32);
-      even = _mm512_add_ps(even, _mm512_castsi512_ps(_mm512_slli_epi32(pair, 16)));
-      odd = _mm512_add_ps(odd, _mm512_castsi512_ps(_mm512_and_si512(pair, upper)));
-    }
-    _mm512_storeu_ps(to, _mm512_add_ps(_mm512_loadu_ps(to), _mm512_add_ps(even, odd)));
+  __m512 even = _mm512_setzero_ps(), odd = even;
+  for (int64_t i = 0; i < count; i += kChains) {
+    const __m512i pairs = _mm512_loadu_si512(numbers + i);
+    even = _mm512_add_ps(even, _mm512_castsi512_ps(_mm512_slli_epi32(pairs, 16)));
+    odd = _mm512_add_ps(odd, _mm512_castsi512_ps(_mm512_and_si512(pairs, upper)));
   }
+  float chains[kChains];
+  _mm512_storeu_ps(chains, even);
+  _mm512_storeu_ps(chains + 16, odd);
+  return Add(chains);
 }
 #else
 bool HasNaNInVectors(const BlockSums& sums) { return HasNaNPlainly(sums); }
 void AddBlockInVectors(const BlockSums& sums, bool add, float* to, int64_t pitch) {
   AddBlockPlainly(sums, add, to, pitch);
 }
-void AddPairsInVectors(const Bfloat16* pairs, int64_t count, float* to) {
-  AddPairsPlainly(pairs, count, to);
-}
+float SumInVectors(const Bfloat16* numbers, int64_t count) { return SumPlainly(numbers, count); }
 #endif
 
 }  // namespace dtnn::conv::amx

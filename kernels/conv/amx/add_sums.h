@@ -1,4 +1,4 @@
-// Sums of blocks and of pairs of pixels, added to those of the gradient of a filter.
+// Sums of blocks, added to those of the gradient of a filter, and sums of the pixels of dy.
 
 #ifndef DTNN_KERNELS_CONV_AMX_ADD_SUMS_H_
 #define DTNN_KERNELS_CONV_AMX_ADD_SUMS_H_
@@ -21,10 +21,9 @@ bool HasNaNInVectors(const BlockSums& sums);
 void AddBlockPlainly(const BlockSums& sums, bool add, float* to, int64_t pitch);
 void AddBlockInVectors(const BlockSums& sums, bool add, float* to, int64_t pitch);
 
-// to[channel] += the pairs[i][channel][0 and 1], of a panel of 16 channels (packing.h): the first
-// and the second ones apart, a few hundred at a time.
-void AddPairsPlainly(const Bfloat16* pairs, int64_t count, float* to);
-void AddPairsInVectors(const Bfloat16* pairs, int64_t count, float* to);
+// The sum of `count` numbers, a multiple of 32, in 32 chains that are then added in order.
+float SumPlainly(const Bfloat16* numbers, int64_t count);
+float SumInVectors(const Bfloat16* numbers, int64_t count);
 
 }  // namespace dtnn::conv::amx
 

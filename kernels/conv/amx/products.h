@@ -4,6 +4,7 @@
 #define DTNN_KERNELS_CONV_AMX_PRODUCTS_H_
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/amx/tiles.h"
 #include "tensor/float16.h"
@@ -16,18 +17,42 @@ struct Step {
   int64_t rows, columns;
 };
 
+// Calls use(tile, element of the sums) for the tiles of a block's sums, a type each, whose rows lie
+// side by side.
+template <int kRows, int kColumns, class Use>
+inline __attribute__((always_inline)) void ForEachSum(const Use& use) {
+  constexpr int kTileFloats = kTileRows * 16 * kColumns;
+  use(std::integral_constant<int, 0>(), 0);
+  if constexpr (kColumns == 2) {
+    use(std::integral_constant<int, 1>(), 16);
+    if constexpr (kRows == 2) {
+      use(std::integral_constant<int, 2>(), kTileFloats);
+      use(std::integral_constant<int, 3>(), kTileFloats + 16);
+    }
+  } else {
+    if constexpr (kRows > 1) use(std::integral_constant<int, 1>(), kTileFloats);
+    if constexpr (kRows > 2) use(std::integral_constant<int, 2>(), 2 * kTileFloats);
+    if constexpr (kRows > 3) use(std::integral_constant<int, 3>(), 3 * kTileFloats);
+  }
+}
+
 // Tiles as ProductShapes(depth) has them. `a`: rows, `a_pitch` bytes apart; `b`: panels of 16
-// columns, `b_pitch` elements apart. Writes 16 * kRows rows of 16 * kColumns sums side by side.
-template <int kRows, int kColumns, class Tiles>
+// columns, `b_pitch` elements apart. Writes 16 * kRows rows of 16 * kColumns sums side by side;
+// with kAdd, it adds to those that are there.
+template <int kRows, int kColumns, bool kAdd = false, class Tiles>
 inline __attribute__((always_inline)) void MultiplyBlock(Tiles& tiles, const Bfloat16* a,
                                                          int64_t a_pitch, const Bfloat16* b,
                                                          int64_t b_pitch, const Step* steps,
                                                          int64_t count, float* sums) {
   static_assert(kRows * kColumns <= 4 && kColumns <= 2);
-  tiles.template Zero<0>();
-  tiles.template Zero<1>();
-  tiles.template Zero<2>();
-  tiles.template Zero<3>();
+  constexpr int64_t kPitch = kColumns * 16 * sizeof(float);
+  ForEachSum<kRows, kColumns>([&](auto tile, int at) __attribute__((always_inline)) {
+    if constexpr (kAdd) {
+      tiles.template Load<tile>(sums + at, kPitch);
+    } else {
+      tiles.template Zero<tile>();
+    }
+  });
   const int64_t a_tile = kTileRows * a_pitch / int64_t(sizeof(Bfloat16));
   for (const Step* step = steps; step != steps + count; ++step) {
     const Bfloat16* const rows = a + step->rows;
@@ -58,20 +83,9 @@ inline __attribute__((always_inline)) void MultiplyBlock(Tiles& tiles, const Bfl
       }
     }
   }
-  constexpr int64_t kPitch = kColumns * 16 * sizeof(float);
-  constexpr int kTileFloats = kTileRows * 16 * kColumns;
-  tiles.template Store<0>(sums, kPitch);
-  if constexpr (kColumns == 2) {
-    tiles.template Store<1>(sums + 16, kPitch);
-    if constexpr (kRows == 2) {
-      tiles.template Store<2>(sums + kTileFloats, kPitch);
-      tiles.template Store<3>(sums + kTileFloats + 16, kPitch);
-    }
-  } else {
-    if constexpr (kRows > 1) tiles.template Store<1>(sums + kTileFloats, kPitch);
-    if constexpr (kRows > 2) tiles.template Store<2>(sums + 2 * kTileFloats, kPitch);
-    if constexpr (kRows > 3) tiles.template Store<3>(sums + 3 * kTileFloats, kPitch);
-  }
+  ForEachSum<kRows, kColumns>([&](auto tile, int at) __attribute__((always_inline)) {
+    tiles.template Store<tile>(sums + at, kPitch);
+  });
 }
 
 }  // namespace dtnn::conv::amx

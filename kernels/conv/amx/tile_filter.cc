@@ -17,13 +17,11 @@ constexpr int64_t kStripBytes = 2 << 20;
 // Pixels of a row where rows are no matter.
 constexpr int64_t kFlatRow = 512;
 constexpr int64_t kDepth = 32;    // pixels of a step
+constexpr int64_t kChunk = 10;    // steps
 constexpr int64_t kPlaces = 128;  // that are packed at a time
 constexpr int64_t kBlockSums = 32 * 32;
-// Enough items for the threads of a large machine, if each has this many steps.
-constexpr int64_t kItems = 32, kFewestSteps = 8;
-
-template <int kValue>
-constexpr std::integral_constant<int, kValue> kInt;
+// Items for the threads of a call, if each has this many steps.
+constexpr int64_t kItems = 8, kFewestSteps = 8;
 
 }  // namespace
 
@@ -71,7 +69,7 @@ TileFilter<Tiles>::TileFilter(const Conv2dSpec& spec)
   }
   pitch_ = RoundUp(columns_ + horizontal_.span - horizontal_.shared, int64_t{2});
   const int64_t row_bytes =
-      pitch_ * int64_t(sizeof(Bfloat16)) * (planes() * padded_channels() + padded_filters());
+      pitch_ * int64_t(sizeof(Bfloat16)) * (2 * planes() * padded_channels() + padded_filters());
   const int64_t fit = std::max<int64_t>(1, kStripBytes / row_bytes);
   image_rows_ = rows_ + vertical_.span - vertical_.shared;
   strip_rows_ = rows_, strip_images_ = 1;
@@ -102,8 +100,10 @@ TileFilter<Tiles>::TileFilter(const Conv2dSpec& spec)
   const int64_t used = (strip_images_ - 1) * image_rows_ * pitch_ +
                        (strip_images_ > 1 ? image_rows_ : strip_rows_) * pitch_;
   pixels_ = RoundUp(used, kDepth);
-  x_pitch_ = RoundUp(pixels_ + vertical_.span * pitch_ + horizontal_.span + kDepth, kDepth);
-  if (ShareSets(x_pitch_ * int64_t(sizeof(Bfloat16)))) x_pitch_ += kLineElements<Bfloat16>;
+  dy_pitch_ = pixels_;
+  if (ShareSets(dy_pitch_ * int64_t(sizeof(Bfloat16)))) dy_pitch_ += kLineElements<Bfloat16>;
+  x_pixels_ = RoundUp(pixels_ + vertical_.span * pitch_ + horizontal_.span + 1, kDepth);
+  copies_ = std::ranges::any_of(taps_, [](const Tap& tap) { return tap.shift % 2 != 0; }) ? 2 : 1;
   if (!taps_.empty()) {
     splits_ = std::clamp<int64_t>(
         std::min(CeilDiv(kItems, blocks()), pixels_ / (kDepth * kFewestSteps)), 1, kItems);
@@ -116,11 +116,11 @@ typename TileFilter<Tiles>::Memory TileFilter<Tiles>::Divide(std::byte* workspac
   Memory memory;
   memory.sums = divider.Take<float>(splits_ * sums_elements());
   memory.bias = divider.Take<float>(splits_ * padded_filters());
-  memory.x = divider.Take<Bfloat16>(planes() * padded_channels() * x_pitch_);
-  memory.dy = divider.Take<Bfloat16>(padded_filters() / 16 * panel());
+  memory.x = divider.Take<Bfloat16>(planes() * copies_ * padded_channels() * x_pixels_);
+  memory.dy = divider.Take<Bfloat16>(padded_filters() * dy_pitch_);
   memory.zeros = divider.Take<Bfloat16>(std::max(channels_, filters_));
   memory.steps = divider.Take<Step>(pixels_ / kDepth);
-  memory.block = divider.Take<float>(threads_ * kBlockSums);
+  memory.block = divider.Take<float>(threads_ * int64_t(taps_.size()) * kBlockSums);
   memory.bytes = divider.bytes();
   return memory;
 }
@@ -171,25 +171,25 @@ void TileFilter<Tiles>::SumStrip(const Job& job, const Strip& strip) const {
   const int64_t steps = CeilDiv(UsedPixels(strip), kDepth);
   const int64_t products = splits_ * blocks();
   const int64_t sums_of_dy = job.with_bias ? splits_ * (padded_filters() / 16) : 0;
-  ParallelForWithScratch(products + sums_of_dy, 1, threads_,
-                         [&](int thread, int64_t begin, int64_t end) {
-                           Tiles tiles;
-                           tiles.Configure(ProductShapes(int(kDepth)));
-                           for (int64_t item = begin; item < end; ++item) {
-                             if (item >= products) {
-                               SumBias(job, item - products, steps);
-                             } else {
-                               SumBlock(tiles, job, strip, BlockAt(item, steps),
-                                        job.memory.block + thread * kBlockSums);
-                             }
-                           }
-                           tiles.Release();
-                         });
+  ParallelForWithScratch(
+      products + sums_of_dy, 1, threads_, [&](int thread, int64_t begin, int64_t end) {
+        Tiles tiles;
+        tiles.Configure(ProductShapes(int(kDepth)));
+        for (int64_t item = begin; item < end; ++item) {
+          if (item >= products) {
+            SumBias(job, item - products, steps);
+          } else {
+            SumBlock(tiles, job, strip, BlockAt(item, steps),
+                     job.memory.block + thread * int64_t(taps_.size()) * kBlockSums);
+          }
+        }
+        tiles.Release();
+      });
 }
 
 template <class Tiles>
 void TileFilter<Tiles>::Pack(const Job& job, const Strip& strip) const {
-  const int64_t of_x = CeilDiv(x_pitch_, kPlaces), of_dy = CeilDiv(pixels_, kPlaces);
+  const int64_t of_x = CeilDiv(x_pixels_, kPlaces), of_dy = CeilDiv(pixels_, kPlaces);
   ParallelFor(0, planes() * of_x + of_dy, 1, [&](int64_t begin, int64_t end) {
     for (int64_t item = begin; item < end; ++item) {
       if (item < of_dy) {
@@ -226,9 +226,9 @@ void TileFilter<Tiles>::PackDy(const Job& job, const Strip& strip, int64_t first
     at[i] = pixel == nullptr ? job.memory.zeros : pixel;
   });
   const Pixels pixels = {at, count, filters_};
-  Bfloat16* const to = job.memory.dy + first * 16;
-  Tiles::kHardware ? PackPairsInVectors(pixels, to, panel())
-                   : PackPairsPlainly(pixels, to, panel());
+  Bfloat16* const to = job.memory.dy + first;
+  Tiles::kHardware ? TransposeInVectors(pixels, to, dy_pitch_)
+                   : TransposePlainly(pixels, to, dy_pitch_);
 }
 
 template <class Tiles>
@@ -237,16 +237,18 @@ void TileFilter<Tiles>::PackX(const Job& job, const Strip& strip, int64_t plane,
   const auto width = int64_t(horizontal_.residues.size());
   const int64_t down = vertical_.low + vertical_.residues[size_t(plane / width)];
   const int64_t right = horizontal_.low + horizontal_.residues[size_t(plane % width)];
-  const Bfloat16* at[kPlaces];
-  const int64_t count = std::min(kPlaces, x_pitch_ - first);
-  ForEachPlace(first, count, [&](int64_t i, int64_t image, int64_t row, int64_t column) {
+  const Bfloat16* at[kPlaces + 1];
+  const int64_t count = std::min(kPlaces, x_pixels_ - first);
+  ForEachPlace(first, count + 1, [&](int64_t i, int64_t image, int64_t row, int64_t column) {
     const Bfloat16* const pixel = XAt(job, strip, image, row, column, down, right);
     at[i] = pixel == nullptr ? job.memory.zeros : pixel;
   });
-  const Pixels pixels = {at, count, channels_};
-  Bfloat16* const to = job.memory.x + plane * padded_channels() * x_pitch_ + first;
-  Tiles::kHardware ? TransposeInVectors(pixels, to, x_pitch_)
-                   : TransposePlainly(pixels, to, x_pitch_);
+  for (int64_t copy = 0; copy < copies_; ++copy) {
+    const Pixels pixels = {at + copy, count, channels_};
+    Bfloat16* const to = XCopy(job.memory, plane, copy) + first * 16;
+    Tiles::kHardware ? PackPairsInVectors(pixels, to, panel())
+                     : PackPairsPlainly(pixels, to, panel());
+  }
 }
 
 // The pixel of dy at a place of its copy, and that of x at the same place of a copy whose first
@@ -278,20 +280,14 @@ const Bfloat16* TileFilter<Tiles>::XAt(const Job& job, const Strip& strip, int64
   return job.x.At(strip.image + image, h) + w * job.x.pixel;
 }
 
-// Taps are innermost: they read the same parts of both copies.
 template <class Tiles>
 typename TileFilter<Tiles>::Block TileFilter<Tiles>::BlockAt(int64_t index, int64_t steps) const {
-  const auto taps = int64_t(taps_.size());
   const int64_t channel_pairs = CeilDiv(channels_, int64_t{32});
   const int64_t filter_pairs = CeilDiv(filters_, int64_t{32});
-  const int64_t tap = index % taps;
-  index /= taps;
   const int64_t channel = index % channel_pairs * 32;
   index /= channel_pairs;
   const int64_t filter = index % filter_pairs * 32, split = index / filter_pairs;
-  return {.tap = &taps_[size_t(tap)],
-          .sums = split * sums_elements() + (tap * padded_channels() + channel) * padded_filters() +
-                  filter,
+  return {.sums = split * sums_elements() + filter * padded_channels() + channel,
           .channel = channel,
           .channels = std::min<int64_t>(32, padded_channels() - channel),
           .filter = filter,
@@ -300,94 +296,126 @@ typename TileFilter<Tiles>::Block TileFilter<Tiles>::BlockAt(int64_t index, int6
           .end = steps * (split + 1) / splits_};
 }
 
+// A chunk of the steps at a time for all taps, whose operands stay in the first cache.
+template <class Tiles>
+template <int kRows, int kColumns>
+void TileFilter<Tiles>::Multiply(Tiles& tiles, const Job& job, const Block& block,
+                                 float* sums) const {
+  const Memory& memory = job.memory;
+  const Bfloat16* const a = memory.dy + block.filter * dy_pitch_;
+  const int64_t pitch = dy_pitch_ * int64_t(sizeof(Bfloat16));
+  int64_t begin = block.begin;
+  do {
+    const int64_t count = std::min(kChunk, block.end - begin);
+    float* to = sums;
+    for (const Tap& tap : taps_) {
+      const Bfloat16* const b = XCopy(memory, tap.plane, tap.shift % 2) +
+                                block.channel / 16 * panel() + tap.shift / 2 * 32;
+      const Step* const steps = memory.steps + begin;
+      if (begin == block.begin) {
+        MultiplyBlock<kRows, kColumns>(tiles, a, pitch, b, panel(), steps, count, to);
+      } else {
+        MultiplyBlock<kRows, kColumns, true>(tiles, a, pitch, b, panel(), steps, count, to);
+      }
+      to += kBlockSums;
+    }
+    begin += count;
+  } while (begin < block.end);
+}
+
 template <class Tiles>
 void TileFilter<Tiles>::SumBlock(Tiles& tiles, const Job& job, const Strip& strip,
                                  const Block& block, float* scratch) const {
-  const Memory& memory = job.memory;
-  const Bfloat16* const a = memory.x +
-                            (block.tap->plane * padded_channels() + block.channel) * x_pitch_ +
-                            block.tap->shift;
-  const Bfloat16* const b = memory.dy + block.filter / 16 * panel();
-  const auto multiply = [&](auto height, auto width) {
-    MultiplyBlock<height, width>(tiles, a, x_pitch_ * int64_t(sizeof(Bfloat16)), b, panel(),
-                                 memory.steps + block.begin, block.end - block.begin, scratch);
-  };
-  if (block.channels > 16) {
-    block.filters > 16 ? multiply(kInt<2>, kInt<2>) : multiply(kInt<2>, kInt<1>);
+  if (block.filters > 16) {
+    block.channels > 16 ? Multiply<2, 2>(tiles, job, block, scratch)
+                        : Multiply<2, 1>(tiles, job, block, scratch);
   } else {
-    block.filters > 16 ? multiply(kInt<1>, kInt<2>) : multiply(kInt<1>, kInt<1>);
+    block.channels > 16 ? Multiply<1, 2>(tiles, job, block, scratch)
+                        : Multiply<1, 1>(tiles, job, block, scratch);
   }
-  const BlockSums sums = {scratch, block.channels, block.filters};
-  const bool nan = Tiles::kHardware ? HasNaNInVectors(sums) : HasNaNPlainly(sums);
-  if (nan) SumByDefinition(job, strip, block, scratch);
-  float* const to = memory.sums + block.sums;
-  Tiles::kHardware ? AddBlockInVectors(sums, !job.start, to, padded_filters())
-                   : AddBlockPlainly(sums, !job.start, to, padded_filters());
+  float* to = job.memory.sums + block.sums;
+  for (const Tap& tap : taps_) {
+    const BlockSums sums = {scratch, block.filters, block.channels};
+    const bool nan = Tiles::kHardware ? HasNaNInVectors(sums) : HasNaNPlainly(sums);
+    if (nan) SumByDefinition(job, strip, block, tap, scratch);
+    Tiles::kHardware ? AddBlockInVectors(sums, !job.start, to, padded_channels())
+                     : AddBlockPlainly(sums, !job.start, to, padded_channels());
+    scratch += kBlockSums;
+    to += padded_channels() * padded_filters();
+  }
 }
 
 template <class Tiles>
 void TileFilter<Tiles>::SumByDefinition(const Job& job, const Strip& strip, const Block& block,
-                                        float* to) const {
+                                        const Tap& tap, float* to) const {
   std::fill_n(to, block.channels * block.filters, 0.0f);
   const int64_t channels = std::min(block.channels, channels_ - block.channel);
   const int64_t filters = std::min(block.filters, filters_ - block.filter);
-  ForEachPlace(block.begin * kDepth, (block.end - block.begin) * kDepth,
-               [&](int64_t, int64_t image, int64_t row, int64_t column) {
-                 const Bfloat16* const dy = DyAt(job, strip, image, row, column);
-                 const Bfloat16* const x = XAt(job, strip, image, row, column, block.tap->vertical,
-                                               block.tap->horizontal);
-                 if (dy == nullptr || x == nullptr) return;
-                 for (int64_t c = 0; c < channels; ++c) {
-                   for (int64_t f = 0; f < filters; ++f) {
-                     to[c * block.filters + f] +=
-                         float(x[block.channel + c]) * float(dy[block.filter + f]);
-                   }
-                 }
-               });
+  ForEachPlace(
+      block.begin * kDepth, (block.end - block.begin) * kDepth,
+      [&](int64_t, int64_t image, int64_t row, int64_t column) {
+        const Bfloat16* const dy = DyAt(job, strip, image, row, column);
+        const Bfloat16* const x = XAt(job, strip, image, row, column, tap.vertical, tap.horizontal);
+        if (dy == nullptr || x == nullptr) return;
+        for (int64_t f = 0; f < filters; ++f) {
+          for (int64_t c = 0; c < channels; ++c) {
+            to[f * block.channels + c] += float(x[block.channel + c]) * float(dy[block.filter + f]);
+          }
+        }
+      });
 }
 
-// Of 16 filters, over the steps of a split.
+// The sums of dy of 16 filters, over the steps of a split.
 template <class Tiles>
 void TileFilter<Tiles>::SumBias(const Job& job, int64_t index, int64_t steps) const {
-  const int64_t panels = padded_filters() / 16, split = index / panels, p = index % panels;
+  const int64_t panels = padded_filters() / 16, split = index / panels;
   const int64_t begin = steps * split / splits_, end = steps * (split + 1) / splits_;
-  const Bfloat16* const pairs = job.memory.dy + p * panel() + begin * kDepth * 16;
-  float* const sums = job.memory.bias + split * padded_filters() + p * 16;
-  Tiles::kHardware ? AddPairsInVectors(pairs, (end - begin) * kDepth / 2, sums)
-                   : AddPairsPlainly(pairs, (end - begin) * kDepth / 2, sums);
+  const int64_t first = index % panels * 16;
+  for (int64_t f = first; f < std::min(first + 16, filters_); ++f) {
+    const Bfloat16* const row = job.memory.dy + f * dy_pitch_ + begin * kDepth;
+    const int64_t count = (end - begin) * kDepth;
+    job.memory.bias[split * padded_filters() + f] +=
+        Tiles::kHardware ? SumInVectors(row, count) : SumPlainly(row, count);
+  }
 }
 
 template <class Tiles>
 void TileFilter<Tiles>::Write(const Gradient& gradient, std::byte* workspace) const {
   const Memory memory = Divide(workspace);
-  const Filter<float>& dfilter = gradient.dfilter;
-  ParallelFor(
-      0, int64_t(place_.size()) * channels_, 1 + 8192 / filters_, [&](int64_t begin, int64_t end) {
-        for (int64_t item = begin; item < end; ++item) {
-          const int64_t tap = item / channels_, c = item % channels_, at = place_[size_t(tap)];
-          float* const to = dfilter.data + tap * dfilter.tap + c * dfilter.channel;
-          if (at >= 0 && splits_ == 1 && dfilter.filter == 1 && !gradient.accumulate) {
-            std::copy_n(memory.sums + (at * padded_channels() + c) * padded_filters(), filters_,
-                        to);
-            continue;
-          }
-          for (int64_t f = 0; f < filters_; ++f) {
-            float& out = to[f * dfilter.filter];
-            float sum = gradient.accumulate ? out : 0.0f;
-            for (int64_t split = 0; split < splits_ && at >= 0; ++split) {
-              sum += memory.sums[split * sums_elements() +
-                                 (at * padded_channels() + c) * padded_filters() + f];
-            }
-            out = sum;
-          }
-        }
-      });
+  const int64_t blocks = CeilDiv(channels_, int64_t{16});
+  // Blocks of 16 by 16, whose lines are used up in either order.
+  ParallelFor(0, int64_t(place_.size()) * blocks, 1 + 512 / filters_,
+              [&](int64_t begin, int64_t end) {
+                for (int64_t item = begin; item < end; ++item) {
+                  for (int64_t f = 0; f < filters_; f += 16) {
+                    WriteBlock(gradient, memory, item / blocks, item % blocks * 16, f);
+                  }
+                }
+              });
   for (int64_t f = 0; gradient.dbias != nullptr && f < filters_; ++f) {
     float sum = gradient.accumulate ? gradient.dbias[f] : 0.0f;
     for (int64_t split = 0; split < splits_; ++split) {
       sum += memory.bias[split * padded_filters() + f];
     }
     gradient.dbias[f] = sum;
+  }
+}
+
+template <class Tiles>
+void TileFilter<Tiles>::WriteBlock(const Gradient& gradient, const Memory& memory, int64_t tap,
+                                   int64_t channel, int64_t filter) const {
+  const Filter<float>& dfilter = gradient.dfilter;
+  const int64_t place = place_[size_t(tap)];
+  for (int64_t c = channel; c < std::min(channel + 16, channels_); ++c) {
+    float* const to = dfilter.data + tap * dfilter.tap + c * dfilter.channel;
+    for (int64_t f = filter; f < std::min(filter + 16, filters_); ++f) {
+      float sum = gradient.accumulate ? to[f * dfilter.filter] : 0.0f;
+      for (int64_t split = 0; split < splits_ && place >= 0; ++split) {
+        sum += memory.sums[split * sums_elements() +
+                           (place * padded_filters() + f) * padded_channels() + c];
+      }
+      to[f * dfilter.filter] = sum;
+    }
   }
 }
 

@@ -1,12 +1,13 @@
 // The gradient of the filter in tiles of bfloat16: of each tap, a product of all channels of x and
 // all filters of dy, over the pixels.
 //
-// A strip, some rows of an image or some images, is packed twice: x so that the pixels of a channel
-// lie side by side, row after row with the padding between them, and dy in pairs of pixels, with
-// zeros in the places of that padding. A tap is then an offset in x, and every tap reads the same
-// copies. With a stride, inputs whose places are the same modulo the stride lie in a plane of their
-// own. What x holds between two rows is multiplied by zeros; where an infinity there has made a NaN
-// of it, the sums of that block are computed by their definition.
+// A strip, some rows of an image or some images, is packed: dy so that the pixels of a filter lie
+// side by side, row after row, with zeros in the places of the padding between the rows of x, and x
+// in pairs of pixels. A tap is then an offset in x, and every tap reads the same copies; for odd
+// offsets there is a second copy, whose pairs begin a pixel later. With a stride, inputs whose
+// places are the same modulo the stride lie in a plane of their own. What x holds between two rows
+// is multiplied by zeros; where an infinity there has made a NaN of it, the sums of that block are
+// computed by their definition.
 
 #ifndef DTNN_KERNELS_CONV_AMX_TILE_FILTER_H_
 #define DTNN_KERNELS_CONV_AMX_TILE_FILTER_H_
@@ -67,10 +68,9 @@ class TileFilter final : public FilterKernel<Bfloat16> {
     bool start;  // the sums are written, not added to
     Memory memory;
   };
-  // A pair of tiles of channels times one of filters, of a tap, over steps [begin, end).
+  // A pair of tiles of filters times one of channels, of all taps, over steps [begin, end).
   struct Block {
-    const Tap* tap;
-    int64_t sums;               // where they begin
+    int64_t sums;               // where those of the first tap begin
     int64_t channel, channels;  // whole tiles
     int64_t filter, filters;
     int64_t begin, end;
@@ -83,12 +83,15 @@ class TileFilter final : public FilterKernel<Bfloat16> {
     return int64_t(taps_.size()) * padded_channels() * padded_filters();
   }
   int64_t blocks() const {
-    return int64_t(taps_.size()) * CeilDiv(channels_, int64_t{32}) * CeilDiv(filters_, int64_t{32});
+    return taps_.empty() ? 0 : CeilDiv(channels_, int64_t{32}) * CeilDiv(filters_, int64_t{32});
   }
   int64_t planes() const {
     return int64_t(vertical_.residues.size() * horizontal_.residues.size());
   }
-  int64_t panel() const { return pixels_ * 16; }  // elements of 16 filters of the copy of dy
+  int64_t panel() const { return x_pixels_ * 16; }  // elements of 16 channels of a copy of x
+  Bfloat16* XCopy(const Memory& memory, int64_t plane, int64_t copy) const {
+    return memory.x + (plane * copies_ + copy) * padded_channels() * x_pixels_;
+  }
   // Results of a row; fewer in the last one of a call whose pixels are one row.
   int64_t ColumnsOf(int64_t row, int64_t images) const;
   int64_t RowsOf(int64_t images) const;
@@ -106,8 +109,13 @@ class TileFilter final : public FilterKernel<Bfloat16> {
   Block BlockAt(int64_t index, int64_t steps) const;
   void SumBlock(Tiles& tiles, const Job& job, const Strip& strip, const Block& block,
                 float* scratch) const;
-  void SumByDefinition(const Job& job, const Strip& strip, const Block& block, float* to) const;
+  template <int kRows, int kColumns>
+  void Multiply(Tiles& tiles, const Job& job, const Block& block, float* sums) const;
+  void SumByDefinition(const Job& job, const Strip& strip, const Block& block, const Tap& tap,
+                       float* to) const;
   void SumBias(const Job& job, int64_t index, int64_t steps) const;
+  void WriteBlock(const Gradient& gradient, const Memory& memory, int64_t tap, int64_t channel,
+                  int64_t filter) const;
 
   int64_t channels_, filters_, batch_;
   int64_t flat_pixels_;  // of an image whose rows are no matter, since one tap reads every pixel; 0
@@ -117,9 +125,10 @@ class TileFilter final : public FilterKernel<Bfloat16> {
   int64_t rows_, columns_;      // of an image, or of all, which is cut into rows of any length
   int64_t pitch_;               // from row to row of the copies
   int64_t strip_rows_, strip_images_;
-  int64_t image_rows_;        // from image to image of the copies
-  int64_t pixels_, x_pitch_;  // of the copies: of dy, and of a channel of x
-  int64_t splits_ = 1;        // of a strip, with sums of their own, where there are few blocks
+  int64_t image_rows_;         // from image to image of the copies
+  int64_t pixels_, dy_pitch_;  // of the copy of dy, and from a filter to the next
+  int64_t x_pixels_, copies_;  // of a copy of x, and how many there are
+  int64_t splits_ = 1;         // of a strip, with sums of their own, where there are few blocks
   int threads_;
 };
 
