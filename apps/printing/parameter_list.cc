@@ -38,7 +38,7 @@ absl::StatusOr<Options> InForce(const Options& options, const RunFacts& facts) {
   return used;
 }
 
-// What describes every run, also with its defaults.
+// The options that describe every run, also with their defaults.
 constexpr std::string_view kEssential[] = {
     "model",     "batch-size",    "num-epochs", "dataset", "dataset-path", "validation-split",
     "optimizer", "learning-rate", "loss-func",  "metrics", "schedulers"};

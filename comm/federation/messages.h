@@ -51,7 +51,7 @@ struct Classes {
 // InvalidArgument for more than an aggregator can send, another number of names, and names that
 // appear twice or are not class names (tensor/text/class_name.h).
 absl::Status CheckClasses(const Classes& classes);
-// By which others with the same names in the same order are known; zeros for none.
+// Lists with the same names in the same order have the same hash; zeros for none.
 absl::StatusOr<Hash> HashOfNames(std::span<const std::string> names);
 
 struct Hello {

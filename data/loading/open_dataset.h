@@ -26,12 +26,13 @@ struct OpenDatasetOptions {
   bool train = true, test = true;               // which splits are read
   // Central crop and resize. Images of different sizes need a resize.
   Geometry geometry = {};
-  // Of folder, chestxray and imagenet's archives: images that are damaged are no samples, and are
-  // warned of. Opening reads and decodes every image (datasets/image_dataset.h).
+  // Damaged images of folder, chestxray and imagenet's archives are skipped with a warning. Opening
+  // reads and decodes every image (datasets/image_dataset.h). InvalidArgument for imagenet's .npz
+  // files.
   bool skip_damaged_images = false;
-  // Of imagenet's .npz files: 227 x 227 instead of the middle 224 x 224.
+  // Samples of imagenet's .npz files are 227 x 227 instead of the middle 224 x 224.
   bool imagenet_whole = false;
-  // Of archive: the order of the axes; nullopt: found from their extents.
+  // The order of archive's axes; nullopt: found from their extents.
   std::optional<TensorFormat> archive_format = {};
   SyntheticOptions synthetic = {};  // of synthetic
 };

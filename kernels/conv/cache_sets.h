@@ -11,7 +11,7 @@ namespace dtnn::conv {
 // Whether half or all of the pixels of a tile, so many bytes apart, share a set.
 inline bool ShareSets(int64_t bytes) { return bytes % 2048 == 0; }
 
-// What their distance grows by where they do: a line.
+// The distance grows by one line where they share a set.
 template <typename T>
 inline constexpr int64_t kLineElements = 64 / int64_t(sizeof(T));
 

@@ -27,7 +27,8 @@ struct DropoutSpec {
   double rate = 0.5;  // 0 <= rate <= 1
   TensorFormat format = TensorFormat::kNHWC;
   DType dtype = DType::kFloat32;
-  // Of tensors of rank 2 in NCHW: the pixels of the image, (c, h, w), whose elements a row holds.
+  // How many pixels the image, (c, h, w), has whose elements a row of a tensor of rank 2 in NCHW
+  // holds.
   int64_t pixels = 1;
 };
 

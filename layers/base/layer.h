@@ -71,9 +71,9 @@ struct BindContext {
   bool input_gradient = true;  // false: nor asked for the gradient of any input
   std::vector<Shape> inputs;   // per sample
   Shape output;
-  // Of an output that is a vector: the image whose elements it has, in the order of the format.
+  // The image whose elements an output that is a vector has, in the order of the format.
   ImageExtents features_of = {1, 1, 1};
-  // Of convolutions that it computes; "auto" and the others choose for themselves.
+  // The variant of its convolutions; "auto" and the others choose for themselves.
   std::string_view conv_variant = "auto";
   // Chooses for "auto" by timing (kernels/best_of); null: by rule.
   BestOf* best_of = nullptr;

@@ -134,7 +134,7 @@ class StepEngine {
   std::optional<double> gradient_norm() const { return gradient_norm_; }
   // That, or, where nobody clips, what reading all gradients of the last update gives (updater.h).
   absl::StatusOr<std::optional<double>> MeasureGradientNorm() const;
-  // Of training and of evaluation, without keep_workspaces.
+  // The use of workspaces by training and evaluation, without keep_workspaces.
   const WorkspaceUse& workspace_use() const { return workspace_use_; }
   // Steps that are captured, or why they are not (step_graphs.h).
   const StepGraphs& graphs() const { return graphs_; }

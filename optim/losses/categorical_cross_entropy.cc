@@ -49,9 +49,9 @@ class WeightedTargets {
         everywhere_(options.label_smoothing / double(classes)),
         weights_(options.class_weights) {}
 
-  // What the row gives to a class.
+  // The part of class j that comes from the row.
   double Share(double row, int64_t j) const { return (1 - smoothing_) * row * Weight(j); }
-  // What each class has.
+  // The part of class j that every row has.
   double Everywhere(int64_t j) const { return everywhere_ * Weight(j); }
 
  private:

@@ -13,7 +13,7 @@
 namespace dtnn {
 
 struct LossOptions {
-  // Of categorical_cross_entropy; others have none.
+  // Both are for categorical_cross_entropy; other losses ignore them.
   double label_smoothing = 0;  // [0, 1)
   std::vector<double> class_weights = {};
 };

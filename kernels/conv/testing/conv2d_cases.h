@@ -1,5 +1,5 @@
-// What the tests of all variants of convolutions have in common: the cases, and of one of them its
-// spec, its operands and how much its sums may round.
+// The cases that the tests of all variants of convolutions share; a case has its spec, its operands
+// and how much its sums may round.
 
 #ifndef DTNN_KERNELS_CONV_TESTING_CONV2D_CASES_H_
 #define DTNN_KERNELS_CONV_TESTING_CONV2D_CASES_H_
@@ -60,8 +60,9 @@ class Conv2dCaseTest : public ::testing::TestWithParam<Conv2dCase> {
     return RandomTensor(spec_.dtype, shape, seed);
   }
   std::vector<double> Of(const Tensor& tensor) const { return Values(tensor, spec_.format); }
-  // Of a sum of `terms` values in [-1, 1]: its partial sums grow with the square root of their
-  // number, so the walk of their roundings grows linearly; this is about six standard deviations.
+  // The tolerance of a sum of `terms` values in [-1, 1]. Its partial sums grow with the square root
+  // of their number, so the walk of their roundings grows linearly; this is about six standard
+  // deviations.
   static double WalkTolerance(DType dtype, int64_t terms) {
     return SumTolerance(dtype, terms) * (1 + 0.4 * std::sqrt(double(terms)));
   }
