@@ -462,7 +462,7 @@ TEST_F(FederationProgramsTest, ClientsWithSomeOfTheClassesLearnAll) {
       "--rounds=1",         "--min-clients=1"};
   const auto named = OwnAggregator(again);
   const Outcome third = OwnClient("ab2", "folder", folder_ + "/ab")->Wait();
-  EXPECT_EQ(third.exit_code, 0) << third.text;
+  ASSERT_EQ(third.exit_code, 0) << third.text;
   EXPECT_EQ(ClassesOf("ab2.safetensors"), all);
   EXPECT_EQ(named->Wait().exit_code, 0);
   std::ofstream(folder_ + "/cab") << "c\na\nb\n";
