@@ -50,10 +50,13 @@ TEST(AggregatorOptionsTest, WhatMakesNoSenseIsRefused) {
       {[](auto& o, auto&) { o.classes = {.outputs = 1, .names = {"\x1b[2J"}}; },
        "without control characters"},
       {[](auto& o, auto&) { o.classes = {.outputs = 1, .names = {std::string(256, 'n')}}; },
-       "expected 1 to 255 bytes"},
+       "expected UTF-8 text of 1 to 255 bytes"},
       {[](auto& o, auto&) {
-         o.classes = {.outputs = 20000,
-                      .names = std::vector<std::string>(20000, std::string(255, 'n'))};
+         o.classes.outputs = 20000;
+         for (int i = 0; i < 20000; ++i) {
+           const std::string number = std::to_string(i);
+           o.classes.names.push_back(number + std::string(255 - number.size(), 'n'));
+         }
        },
        "at most"},
       {[](auto& o, auto&) { o.client_fraction = 1.5; }, "a fraction of 1.5"},
