@@ -149,7 +149,7 @@ constexpr OptionSpec kTable[] = {
         "continue from the newest checkpoint in --checkpoint-dir", "False,True,if-there")
         .Means(meanings::kResume),
     Now("tensor-format", kModel, kWord, &O::tensor_format, "order of image axes in memory",
-        "NHWC,NCHW,AUTO")
+        "AUTO,NHWC,NCHW")
         .Means(meanings::kTensorFormat),
     Now("random-seed", kModel, kInt, &O::random_seed,
         "seed of all random numbers; the same seed gives the same run", kAny)

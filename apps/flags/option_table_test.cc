@@ -32,12 +32,13 @@ TEST(OptionTableTest, GroupsStandTogetherInTheOrderOfTheParameterList) {
 
 // Every option of the user documentation with its default, but for some: warm-up-batches has 5
 // there, beside a warm-up-epochs of 5 that would then never count; stop-at-loss-metric is spelt by
-// its alias; cpu-speed and memory-bw have numbers there, where the machine is measured here.
+// its alias; cpu-speed and memory-bw have numbers there, where the machine is measured here;
+// tensor-format has NHWC there, which is what AUTO is wherever that is the fastest.
 constexpr std::string_view kDocumentedDefaults =
     "model=None batch-size=None global-batch-size=None dtype=float32 num-epochs=1 "
     "steps-per-epoch=0 "
     "evaluate=False evaluate-only=False weights-and-bias-filename=None history-file=None "
-    "tensor-format=NHWC random-seed=57005 shared-storage=True model-sync-freq=0 model-sync-alg=avg "
+    "tensor-format=AUTO random-seed=57005 shared-storage=True model-sync-freq=0 model-sync-alg=avg "
     "model-sync-participation=all model-sync-min-avail=0 initial-model-sync=True "
     "final-model-sync=True dataset=None dataset-path=None "
     "dataset-train-path=None "

@@ -7,6 +7,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "comm/job/exit_code.h"
+#include "kernels/fastest_format.h"
+#include "kernels/math_mode.h"
 #include "tensor/text/number.h"
 
 namespace dtnn {
@@ -31,7 +33,8 @@ DType ElementTypeOf(const Options& options) {
 
 TensorFormat FormatOf(const Options& options) {
   if (options.tensor_format == "AUTO") {
-    return options.enable_gpu ? TensorFormat::kNCHW : TensorFormat::kNHWC;
+    return FastestFormat(options.enable_gpu,
+                         ParseMathMode(options.math_mode).value_or(MathMode::kFp32));
   }
   return options.tensor_format == "NCHW" ? TensorFormat::kNCHW : TensorFormat::kNHWC;
 }

@@ -49,7 +49,7 @@ struct Options {
   int64_t checkpoint_freq = 1;         // epochs
   int64_t checkpoint_steps = 0;        // batches; 0: at ends of epochs only
   std::string resume = "False";        // True or if-there: continue from the newest checkpoint
-  std::string tensor_format = "NHWC";  // or NCHW or AUTO; see FormatOf
+  std::string tensor_format = "AUTO";  // or NHWC or NCHW; see FormatOf
   int64_t random_seed = 57005;
 
   // Synchronisation of ranks.
@@ -214,7 +214,7 @@ struct Options {
 };
 
 DType ElementTypeOf(const Options& options);
-// AUTO is NCHW on a GPU and NHWC elsewhere.
+// AUTO is the format that the device computes fastest with (kernels/fastest_format.h).
 TensorFormat FormatOf(const Options& options);
 
 // Samples of one rank's step: 64 unless a size was given; a global size is shared out evenly, and

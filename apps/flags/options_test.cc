@@ -22,17 +22,30 @@ TEST(OptionsTest, GlobalBatchSizeIsSharedOutEvenlyOrRefused) {
   EXPECT_EQ(ExitCodeOf(BatchSizePerRank(options, 24).status()), kExitUsage);
 }
 
-TEST(OptionsTest, AutomaticFormatFollowsTheDevice) {
-  Options options;
-  EXPECT_EQ(FormatOf(options), TensorFormat::kNHWC);
-  options.tensor_format = "AUTO";
-  EXPECT_EQ(FormatOf(options), TensorFormat::kNHWC);
-  options.enable_gpu = true;
-  EXPECT_EQ(FormatOf(options), TensorFormat::kNCHW);
-  options.tensor_format = "NHWC";
-  EXPECT_EQ(FormatOf(options), TensorFormat::kNHWC);
-  options.tensor_format = "NCHW";
-  EXPECT_EQ(FormatOf(options), TensorFormat::kNCHW);
+TEST(OptionsTest, TheFormatIsTheFastestUnlessItIsNamed) {
+  struct Case {
+    bool gpu;
+    std::string_view math_mode, dtype;
+    TensorFormat fastest;
+  };
+  for (const auto& [gpu, math_mode, dtype, fastest] :
+       {Case{false, "fp32", "float32", TensorFormat::kNHWC},
+        Case{false, "bf16", "float32", TensorFormat::kNHWC},
+        Case{true, "fp32", "float32", TensorFormat::kNCHW},
+        Case{true, "fp32", "float64", TensorFormat::kNCHW},
+        Case{true, "tf32", "float32", TensorFormat::kNHWC},
+        Case{true, "bf16", "float32", TensorFormat::kNHWC},
+        Case{true, "fp16", "float32", TensorFormat::kNHWC}}) {
+    Options options;
+    options.enable_gpu = gpu, options.math_mode = math_mode, options.dtype = dtype;
+    EXPECT_EQ(FormatOf(options), fastest) << gpu << math_mode << dtype << ", not given";
+    options.tensor_format = "AUTO";
+    EXPECT_EQ(FormatOf(options), fastest) << gpu << math_mode << dtype << ", AUTO";
+    options.tensor_format = "NHWC";
+    EXPECT_EQ(FormatOf(options), TensorFormat::kNHWC) << gpu << math_mode;
+    options.tensor_format = "NCHW";
+    EXPECT_EQ(FormatOf(options), TensorFormat::kNCHW) << gpu << math_mode;
+  }
 }
 
 TEST(OptionsTest, ElementTypeFollowsDtype) {

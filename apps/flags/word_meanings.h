@@ -24,9 +24,9 @@ inline constexpr std::string_view kProgress =
     "none: no lines of epochs; results of tests are printed\n";
 
 inline constexpr std::string_view kTensorFormat =
+    "AUTO: the fastest: NCHW on a GPU with --math-mode=fp32, NHWC otherwise\n"
     "NHWC: channels last\n"
-    "NCHW: channels first\n"
-    "AUTO: NCHW on a GPU, NHWC on a CPU\n";
+    "NCHW: channels first\n";
 
 inline constexpr std::string_view kModelSyncAlg =
     "avg: all ranks count equally\n"

@@ -63,7 +63,7 @@ absl::StatusOr<std::string> FormatParameterList(const Options& options, const Ru
 absl::StatusOr<std::string> FormatShortParameterList(const Options& options,
                                                      const RunFacts& facts) {
   DTNN_ASSIGN_OR_RETURN(Options used, InForce(options, facts));
-  Options defaults;
+  DTNN_ASSIGN_OR_RETURN(Options defaults, InForce(Options(), facts));
   std::string out = "**** Parameters (the others have their defaults; --verbose lists all):\n";
   for (const OptionSpec& spec : OptionTable()) {
     const std::string value = FormatValue(Load(&used, spec));

@@ -104,6 +104,20 @@ TEST(ParameterListTest, TheShortFormHasWhatEveryRunHasAndWhatDiffersFromDefaults
   }
 }
 
+TEST(ParameterListTest, TheShortFormHasTheFormatWhereItIsNotTheUsualOne) {
+  const auto listed = [](const Options& options) {
+    const std::string list = FormatShortParameterList(options, {}).value();
+    const size_t at = list.find("tensor_format");
+    return at == list.npos ? "" : list.substr(list.find(": ", at) + 2, 4);
+  };
+  Options options;
+  EXPECT_EQ(listed(options), "");
+  options.enable_gpu = true;
+  EXPECT_EQ(listed(options), "NCHW");
+  options.math_mode = "bf16";
+  EXPECT_EQ(listed(options), "");
+}
+
 TEST(ParameterListTest, TheShortFormIsPartOfTheLongOne) {
   Options options;
   options.optimizer = "adam";
