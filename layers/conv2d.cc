@@ -115,7 +115,7 @@ class FoldedLayer {
 class Conv2dOp : public LayerOp {
  public:
   Conv2dOp(DeviceContext& device, std::unique_ptr<Conv2d> conv, const Conv2dSpec& spec,
-           const Conv2dUse& use, Refusals refusals, bool bias, bool frozen, bool adds,
+           const Conv2dUse& use, Refusals refusals, bool bias, const BindContext& context,
            std::optional<FoldedLayer> folded)
       : device_(&device),
         conv_(std::move(conv)),
@@ -124,8 +124,9 @@ class Conv2dOp : public LayerOp {
         refusals_(std::move(refusals)),
         filter_(spec.FilterShape()),
         bias_(bias),
-        frozen_(frozen),
-        adds_(adds),
+        bias_gradient_(bias && context.bias_gradient),
+        frozen_(context.frozen),
+        adds_(context.fuse_addition),
         folded_(std::move(folded)) {}
 
   LayerOpTraits traits() const override {
@@ -192,7 +193,7 @@ class Conv2dOp : public LayerOp {
     if (!frozen_) {
       DTNN_RETURN_IF_ERROR(conv_->BackwardFilter(
           args.inputs[0], args.dy, args.gradients[0].Reshaped(filter_),
-          bias_ ? args.gradients[1] : Tensor(), /*accumulate=*/false, args.workspace));
+          bias_gradient_ ? args.gradients[1] : Tensor(), /*accumulate=*/false, args.workspace));
     }
     if (args.dx[0].empty()) return absl::OkStatus();
     return conv_->BackwardData(args.dy, Filter(args.parameters), args.dx[0], args.accumulate[0],
@@ -227,7 +228,7 @@ class Conv2dOp : public LayerOp {
   Conv2dUse use_;
   Refusals refusals_;
   Shape filter_;  // of the weights as the primitive knows them
-  bool bias_, frozen_, adds_;
+  bool bias_, bias_gradient_, frozen_, adds_;
   std::optional<FoldedLayer> folded_;
 };
 
@@ -330,8 +331,8 @@ absl::StatusOr<std::unique_ptr<LayerOp>> Conv2dLayer::Bind(const BindContext& co
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Conv2d> conv,
                         CreateConv2d(*context.device, spec, variants, UseOf(context)));
   return std::make_unique<Conv2dOp>(*context.device, std::move(conv), spec, UseOf(context),
-                                    RefusalsOf(context.conv_variant, spec), options_.bias,
-                                    context.frozen, context.fuse_addition, std::move(folded));
+                                    RefusalsOf(context.conv_variant, spec), options_.bias, context,
+                                    std::move(folded));
 }
 
 int64_t Conv2dLayer::MultiplyAdds(std::span<const Shape> inputs, TensorFormat format) const {

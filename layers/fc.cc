@@ -16,6 +16,7 @@ class FcOp : public LayerOp {
     const int64_t batch = context.batch, in = context.inputs[0][0], out = context.output[0];
     auto op = std::make_unique<FcOp>();
     op->with_bias_ = with_bias;
+    op->bias_gradient_ = with_bias && context.bias_gradient;
     op->frozen_ = context.frozen;
     GemmSpec forward{.m = batch,
                      .n = out,
@@ -45,7 +46,7 @@ class FcOp : public LayerOp {
                     .wide_result = true,
                     .tf32 = context.tf32,
                     .epilogue = {},
-                    .column_sums = with_bias};
+                    .column_sums = op->bias_gradient_};
     DTNN_ASSIGN_OR_RETURN(op->backward_filter_, CreateGemm(*context.device, filter));
     return op;
   }
@@ -68,7 +69,7 @@ class FcOp : public LayerOp {
   absl::Status Backward(const BackwardArgs& args) override {
     if (!frozen_) {
       EpilogueOperands operands;
-      if (with_bias_) operands.column_sums = args.gradients[1];
+      if (bias_gradient_) operands.column_sums = args.gradients[1];
       DTNN_RETURN_IF_ERROR(backward_filter_->Run(args.inputs[0], args.dy, args.gradients[0],
                                                  operands, args.workspace));
     }
@@ -78,7 +79,7 @@ class FcOp : public LayerOp {
   }
 
  private:
-  bool with_bias_ = true, frozen_ = false;
+  bool with_bias_ = true, bias_gradient_ = true, frozen_ = false;
   std::unique_ptr<Gemm> forward_, backward_filter_, backward_data_, accumulate_data_;
 };
 

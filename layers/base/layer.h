@@ -69,7 +69,10 @@ struct BindContext {
   bool frozen = false;
   bool backward = true;        // false: Backward is never called, although this is training
   bool input_gradient = true;  // false: nor asked for the gradient of any input
-  std::vector<Shape> inputs;   // per sample
+  // False: the gradient of a bias, which is the same for all elements of a channel, is known to be
+  // 0 and stands in its memory already: Backward leaves that alone.
+  bool bias_gradient = true;
+  std::vector<Shape> inputs;  // per sample
   Shape output;
   // The image whose elements an output that is a vector has, in the order of the format.
   ImageExtents features_of = {1, 1, 1};
@@ -137,7 +140,8 @@ struct BackwardArgs {
   std::span<const Tensor> dx;
   std::span<const bool> accumulate;  // one per input: add to dx instead of overwriting it
   std::span<const ParameterView> parameters;
-  std::span<const Tensor> gradients;  // one per trainable parameter, overwritten; frozen: none
+  // One per trainable parameter, overwritten but for BindContext::bias_gradient; frozen: none.
+  std::span<const Tensor> gradients;
   Tensor state;
   Workspace workspace;
   int64_t step = 0;

@@ -87,6 +87,15 @@ std::vector<Fusion> FindFusions(const Graph& graph, const Fusions& wanted, bool 
   return Finder(graph, wanted, additions).Find();
 }
 
+std::vector<uint8_t> LosesConstants(const Graph& graph) {
+  std::vector<uint8_t> loses;
+  for (const std::vector<int>& readers : ConsumersOf(graph)) {
+    const Node* reader = readers.size() == 1 ? &graph.nodes()[size_t(readers[0])] : nullptr;
+    loses.push_back(reader != nullptr && reader->layer->absorbable().scale && !reader->frozen);
+  }
+  return loses;
+}
+
 std::vector<std::string> DescribeFusions(const Graph& graph, const Fusions& wanted) {
   std::vector<std::string> lines;
   for (const Fusion& fusion : FindFusions(graph, wanted, /*additions=*/true)) {

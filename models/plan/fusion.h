@@ -10,6 +10,7 @@
 #ifndef DTNN_MODELS_PLAN_FUSION_H_
 #define DTNN_MODELS_PLAN_FUSION_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,11 @@ std::vector<Fusion> FindFusions(const Graph& graph, const Fusions& wanted, bool 
 // The requested ones, for the start of an evaluation on the CPU: "001_Conv2DCPU +
 // 002_BatchNormalizationCPU + 003_ReluCPU".
 std::vector<std::string> DescribeFusions(const Graph& graph, const Fusions& wanted);
+
+// Per node: whether the layer after it, its only reader, takes away again what is the same for all
+// elements of a channel: a normalisation with the statistics of the batch, as in training where it
+// is not frozen. The gradient of such a term, a bias, is 0 but for rounding.
+std::vector<uint8_t> LosesConstants(const Graph& graph);
 
 }  // namespace dtnn
 

@@ -60,6 +60,11 @@ struct PlanOptions {
   // In training, normalises batches with the statistics of these ranks' samples too; null: with
   // those of its own. Must outlive the plan, and fits memory on the host only.
   RankExchange* ranks = nullptr;
+  // In training, leaves alone the gradients of biases before a normalisation: they are 0 in
+  // ParameterStore::gradients(), and would be 0 but for rounding. False where a later step may find
+  // anything else there, as after sums over ranks that are not exact. Does nothing with `ranks`,
+  // where these gradients are 0 only in the sum.
+  bool skips_zero_gradients = true;
   // Null: the plan keeps one workspace, which all layers share. Else each call of a layer that
   // needs one allocates and frees its own, counted here: to measure what keeping it saves. On the
   // CPU; must outlive the plan.
@@ -159,7 +164,7 @@ class Plan {
       : graph_(graph), context_(&context), dtype_(dtype) {}
 
   absl::Status Bind(const PlanOptions& options);
-  absl::Status BindNode(int index, const Fusion& fusion, bool after_relu,
+  absl::Status BindNode(int index, const Fusion& fusion, bool after_relu, bool bias_gradient,
                         const std::vector<uint8_t>& needs_gradient,
                         const std::optional<ImageExtents>& origin, const PlanOptions& options);
   absl::Status BindLoss(const Loss& loss);

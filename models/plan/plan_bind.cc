@@ -76,12 +76,16 @@ absl::Status Plan::Bind(const PlanOptions& options) {
   }
   const std::vector<uint8_t> needs_gradient = NeedsGradient(graph_);
   const std::vector<std::optional<ImageExtents>> origins = FeatureOrigins(graph_);
+  std::vector<uint8_t> no_bias_gradient(nodes.size(), 0);
+  if (training_ && options.skips_zero_gradients && options.ranks == nullptr) {
+    no_bias_gradient = LosesConstants(graph_);
+  }
   std::vector<LayerOpTraits> traits;
   for (size_t i = 0; i < nodes.size(); ++i) {
     const Node& node = nodes[i];
     const bool after_relu = !node.inputs.empty() && left_to_next[size_t(node.inputs[0])];
-    DTNN_RETURN_IF_ERROR(
-        BindNode(int(i), fusions[i], after_relu, needs_gradient, origins[i], options));
+    DTNN_RETURN_IF_ERROR(BindNode(int(i), fusions[i], after_relu, !no_bias_gradient[i],
+                                  needs_gradient, origins[i], options));
     Step& step = steps_.back();
     changes_statistics_ |= step.traits.changes_statistics;
     step.runs_forward = i > 0 && absorber[i] < 0 && !step.traits.is_view;
@@ -111,7 +115,7 @@ absl::Status Plan::Bind(const PlanOptions& options) {
 }
 
 // Appends the step of a node, bound.
-absl::Status Plan::BindNode(int index, const Fusion& fusion, bool after_relu,
+absl::Status Plan::BindNode(int index, const Fusion& fusion, bool after_relu, bool bias_gradient,
                             const std::vector<uint8_t>& needs_gradient,
                             const std::optional<ImageExtents>& origin, const PlanOptions& options) {
   const Node& node = graph_.nodes()[size_t(index)];
@@ -136,6 +140,7 @@ absl::Status Plan::BindNode(int index, const Fusion& fusion, bool after_relu,
        .frozen = training_ && node.frozen,
        .backward = training_ && differentiates(index),
        .input_gradient = training_ && std::ranges::any_of(node.inputs, differentiates),
+       .bias_gradient = bias_gradient,
        .inputs = node.input_shapes,
        .output = node.output,
        .features_of = origin.value_or(BindContext().features_of),

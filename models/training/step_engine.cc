@@ -119,6 +119,7 @@ absl::StatusOr<std::unique_ptr<Plan>> StepEngine::Compile(int64_t batch, bool tr
        .random_seed = SeedOfRank(options_.random_seed, rank),
        .fusions = options_.fusions,
        .ranks = training && exchange_ ? &*exchange_ : nullptr,
+       .skips_zero_gradients = !options_.reducer.sum,
        .workspaces = options_.keep_workspaces ? nullptr : &workspace_use_});
 }
 

@@ -141,6 +141,27 @@ TEST(StepEngineTest, GradientsThatWaitAreNotOfARunThatGoesOn) {
   EXPECT_EQ(interrupted.engine->steps_done(), 1);
 }
 
+// A sum that is not exact, as an encrypted one is not, leaves something in every gradient: also in
+// that of the convolution's bias, which is 0 before the normalisation. It must not add up.
+TEST(StepEngineTest, WhatAnInexactSumLeavesBehindIsGoneInTheNextStep) {
+  const Graph graph = Engine::Network();
+  auto device = *DeviceContext::Create(Device::Cpu());
+  auto store = *ParameterStore::Create(graph, *device, DType::kFloat64, 1);
+  auto ranks = *LocalGroup::Create(1);
+  TrainerOptions options = PatternTraining();
+  options.communicator = ranks[0].get();
+  options.reducer.sum = [](const Tensor& tensor) {
+    for (int64_t i = 0; i < tensor.num_elements(); ++i) tensor.data<double>()[i] += 1e-3;
+    return absl::OkStatus();
+  };
+  auto engine = *StepEngine::Create(graph, *store, *device, options);
+  ASSERT_EQ(engine->PrepareForTraining(6), absl::OkStatus());
+  for (uint64_t step = 0; step < 3; ++step) {
+    ASSERT_EQ(engine->Step(RandomBatch(step), nullptr), absl::OkStatus());
+    for (const double gradient : Values(store->Gradient(1, 1))) EXPECT_NEAR(gradient, 1e-3, 1e-12);
+  }
+}
+
 TEST(StepEngineTest, AnEvaluationThatIsNaNSaysOfWhat) {
   Engine run(1);
   ASSERT_TRUE(run.engine->PrepareForEvaluation(6).ok());

@@ -24,9 +24,11 @@ using ::dtnn::testing::SessionOptions;
 using ::dtnn::testing::TrainingSession;
 using ::dtnn::testing::Values;
 
+// Convolutions without the biases that a normalisation would take away: all parameters train.
 Graph Net(TensorFormat format = TensorFormat::kNHWC) {
   GraphBuilder b("net", format);
-  b.Input(kPatternSample).Conv2d(4).BatchNorm().Relu().Conv2d(4).BatchNorm().Tanh();
+  b.Input(kPatternSample).Conv2d(4, {.bias = false}).BatchNorm().Relu();
+  b.Conv2d(4, {.bias = false}).BatchNorm().Tanh();
   b.Flatten().Dropout(0.2).Fc(8).Relu().Fc(4).Softmax();
   return *b.Build();
 }
