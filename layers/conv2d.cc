@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_format.h"
 #include "kernels/conv/fastest.h"
+#include "kernels/conv/filter_copies/filter_copies.h"
 #include "layers/base/geometry_cell.h"
 #include "layers/base/input_check.h"
 #include "tensor/rounding.h"
@@ -46,6 +47,9 @@ Conv2dUse UseOf(const BindContext& context) {
   Conv2dUse use = {.directions = conv::Only(kForward), .keeps_filter = !context.training};
   use.directions[kBackwardData] = backward && context.input_gradient;
   use.directions[kBackwardFilter] = backward && !context.frozen;
+  // The copies of a store of parameters.
+  use.channels_last_filter =
+      IsHalf(context.dtype) && CopiesFiltersChannelsLast(context.device->device(), context.format);
   return use;
 }
 
@@ -123,6 +127,7 @@ class Conv2dOp : public LayerOp {
         use_(use),
         refusals_(std::move(refusals)),
         filter_(spec.FilterShape()),
+        used_filter_(use.FilterShape(spec)),
         bias_(bias),
         bias_gradient_(bias && context.bias_gradient),
         frozen_(context.frozen),
@@ -219,7 +224,7 @@ class Conv2dOp : public LayerOp {
   // Bytes that the convolution keeps; what is folded in follows them.
   size_t FoldedOffset() const { return RoundUp(conv_->kept_bytes(), Buffer::kAlignment); }
   ParameterView Filter(std::span<const ParameterView> parameters) const {
-    return {parameters[0].tensor.Reshaped(filter_), parameters[0].version};
+    return {parameters[0].tensor.Reshaped(used_filter_), parameters[0].version};
   }
 
   DeviceContext* device_;
@@ -227,7 +232,7 @@ class Conv2dOp : public LayerOp {
   Conv2dSpec spec_;
   Conv2dUse use_;
   Refusals refusals_;
-  Shape filter_;  // of the weights as the primitive knows them
+  Shape filter_, used_filter_;  // the weights as the primitive knows them, and what it reads
   bool bias_, bias_gradient_, frozen_, adds_;
   std::optional<FoldedLayer> folded_;
 };

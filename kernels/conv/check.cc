@@ -29,6 +29,12 @@ absl::Status CheckBothImages(const Conv2dSpec& s, Device device, const char* x_n
   return CheckImages(s, device, y_name, y, s.OutputShape(), count);
 }
 
+absl::Status CheckFilter(const Conv2dSpec& s, Device device, const Tensor& filter,
+                         const Conv2dUse& use) {
+  return CheckOperand(kName, "the filter", filter, device, s.dtype, use.FilterShape(s),
+                      Pitch::kNone);
+}
+
 absl::Status CheckVector(const Conv2dSpec& s, Device device, const char* name,
                          const Tensor& vector) {
   return CheckOperand(kName, name, vector, device, WideOf(s.dtype), Shape{s.filters}, Pitch::kNone);
@@ -38,10 +44,9 @@ absl::Status CheckVector(const Conv2dSpec& s, Device device, const char* name,
 
 absl::Status CheckConv2dForward(const Conv2dSpec& s, Device device, const Tensor& x,
                                 const Tensor& filter, const Tensor& y,
-                                const EpilogueOperands& operands) {
+                                const EpilogueOperands& operands, const Conv2dUse& use) {
   DTNN_RETURN_IF_ERROR(CheckBothImages(s, device, "x", x, "y", y));
-  DTNN_RETURN_IF_ERROR(
-      CheckOperand(kName, "the filter", filter, device, s.dtype, s.FilterShape(), Pitch::kNone));
+  DTNN_RETURN_IF_ERROR(CheckFilter(s, device, filter, use));
   if (s.epilogue.scale) {
     DTNN_RETURN_IF_ERROR(CheckVector(s, device, "the epilogue's scale", operands.scale));
   }
@@ -54,9 +59,9 @@ absl::Status CheckConv2dForward(const Conv2dSpec& s, Device device, const Tensor
 }
 
 absl::Status CheckConv2dBackwardData(const Conv2dSpec& s, Device device, const Tensor& dy,
-                                     const Tensor& filter, const Tensor& dx) {
+                                     const Tensor& filter, const Tensor& dx, const Conv2dUse& use) {
   DTNN_RETURN_IF_ERROR(CheckBothImages(s, device, "dx", dx, "dy", dy));
-  return CheckOperand(kName, "the filter", filter, device, s.dtype, s.FilterShape(), Pitch::kNone);
+  return CheckFilter(s, device, filter, use);
 }
 
 absl::Status CheckConv2dBackwardFilter(const Conv2dSpec& s, Device device, const Tensor& x,

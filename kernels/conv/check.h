@@ -12,9 +12,10 @@ namespace dtnn {
 
 absl::Status CheckConv2dForward(const Conv2dSpec& spec, Device device, const Tensor& x,
                                 const Tensor& filter, const Tensor& y,
-                                const EpilogueOperands& operands);
+                                const EpilogueOperands& operands, const Conv2dUse& use = {});
 absl::Status CheckConv2dBackwardData(const Conv2dSpec& spec, Device device, const Tensor& dy,
-                                     const Tensor& filter, const Tensor& dx);
+                                     const Tensor& filter, const Tensor& dx,
+                                     const Conv2dUse& use = {});
 // `dbias` may be empty.
 absl::Status CheckConv2dBackwardFilter(const Conv2dSpec& spec, Device device, const Tensor& x,
                                        const Tensor& dy, const Tensor& dfilter,

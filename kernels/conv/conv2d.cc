@@ -3,6 +3,7 @@
 #include <span>
 
 #include "kernels/conv/conv2d_cpu.h"
+#include "kernels/conv/filter_copies/filter_copies.h"
 #include "kernels/conv/gpu/conv2d_gpu.h"
 #include "kernels/conv/kernel.h"
 #include "kernels/elementwise/operands.h"
@@ -78,9 +79,11 @@ absl::StatusOr<std::unique_ptr<Conv2d>> CreateConv2d(DeviceContext& context, con
                                                      Conv2dVariants variants,
                                                      const Conv2dUse& use) {
   DTNN_RETURN_IF_ERROR(spec.Validate());
-  if (!context.device().is_cpu()) {
-    return conv::CreateConv2dGpu(context, spec, variants, use.directions);
+  if (use.channels_last_filter && !CopiesFiltersChannelsLast(context.device(), spec.format)) {
+    return InvalidArgument("convolution ", spec.ToString(), " on ", context.device().ToString(),
+                           ": its filter is channels last, which is for NHWC images on GPUs");
   }
+  if (!context.device().is_cpu()) return conv::CreateConv2dGpu(context, spec, variants, use);
   if (spec.dtype != DType::kBfloat16) {
     DTNN_RETURN_IF_ERROR(CheckFloating("convolution", context.device(), spec.dtype));
   }

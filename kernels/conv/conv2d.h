@@ -5,7 +5,8 @@
 //   w[c,kh,kw,f])
 //
 //   x, y      activations in `format`, pitch allowed
-//   filter    NHWC: (channels, kh, kw, filters); NCHW: (filters, channels, kh, kw); dense.
+//   filter    NHWC: (channels, kh, kw, filters); NCHW: (filters, channels, kh, kw); dense. Or a
+//             copy that is channels last, see Conv2dUse.
 //             With groups, filter f reads the channels / groups channels of its group alone.
 //   cost      2 * n * ho * wo * filters * channels / groups * kh * kw flops per direction
 //
@@ -73,6 +74,17 @@ struct Conv2dUse {
   // of a large filter are not kept: to transform them again is faster than to read them. In
   // training the filter is new at every step, so that keeping it only costs memory. On CPUs.
   bool keeps_filter = false;
+  // Forward and BackwardData read a copy of the filter that is (filters, kh, kw, channels), as
+  // filter_copies/ makes them; its gradient is in the filter's order all the same. Of NHWC images,
+  // on GPUs.
+  bool channels_last_filter = false;
+
+  // Of the filter that Forward and BackwardData read.
+  Shape FilterShape(const Conv2dSpec& spec) const {
+    const Pair& kernel = spec.kernel;
+    if (!channels_last_filter) return spec.FilterShape();
+    return {spec.filters, kernel.vertical, kernel.horizontal, spec.channels / spec.groups};
+  }
 };
 
 // Names of variants.inc, one per direction; "auto" is the choice of AutomaticVariant.

@@ -2,8 +2,10 @@
 
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "kernels/conv/filter_copies/filter_copies.h"
 #include "kernels/transfers.h"
 #include "models/parameters/weights_layout.h"
 #include "tensor/errors.h"
@@ -77,6 +79,7 @@ absl::Status Initialize(const Graph& graph, size_t node, const ParameterSpec& sp
 
 void ParameterStore::PlaceParameters(const Graph& graph) {
   const std::vector<Node>& nodes = graph.nodes();
+  format_ = graph.format();
   places_.resize(nodes.size());
   const int64_t align = int64_t(Buffer::kAlignment / SizeOf(dtype_));
   for (const Kind kind : {Kind::kTrainable, Kind::kStatistic, Kind::kFrozen}) {
@@ -85,7 +88,7 @@ void ParameterStore::PlaceParameters(const Graph& graph) {
       for (size_t p = 0; p < nodes[n].parameters.size(); ++p) {
         const ParameterSpec& spec = nodes[n].parameters[p];
         if (KindOf(nodes[n], spec) != kind) continue;
-        places_[n][p] = {size_, spec.shape};
+        places_[n][p] = {size_, spec.shape, spec.layout == ParameterLayout::kFilter};
         const int64_t begin = size_;
         size_ += RoundUp(spec.shape.NumElements(), align);
         if (spec.trainable && spec.shape.rank() == 1) AppendRange({begin, size_}, vectors_);
@@ -154,7 +157,18 @@ absl::Status ParameterStore::KeepCopies(DeviceContext& context, DType dtype) {
     return InvalidArgument("copies of the parameters in ", Name(dtype), ": they are kept in ",
                            Name(copies_.dtype()), "; compile all plans with one math mode");
   }
-  DTNN_ASSIGN_OR_RETURN(cast_, CreateCast(context, dtype_, dtype));
+  channels_last_copies_ = CopiesFiltersChannelsLast(context.device(), format_);
+  std::vector<FilterPlace> filters;
+  for (const std::vector<Place>& node : places_) {
+    for (const Place& place : node) {
+      if (!channels_last_copies_ || !place.filter) continue;
+      const Shape& shape = place.shape;  // (in, kh, kw, out) or (in, out)
+      const int64_t in = shape[0], out = shape[shape.rank() - 1];
+      filters.push_back({place.offset, in, shape.NumElements() / in / out, out});
+    }
+  }
+  DTNN_ASSIGN_OR_RETURN(cast_,
+                        CreateFilterCopies(context, dtype_, dtype, size_, std::move(filters)));
   DTNN_ASSIGN_OR_RETURN(copies_, ZeroArena(context, dtype, size_, "copies of the parameters"));
   return absl::OkStatus();
 }
@@ -164,6 +178,14 @@ absl::Status ParameterStore::RenewCopies(bool anyway) {
   DTNN_RETURN_IF_ERROR(cast_->Run(values_, copies_));
   copied_version_ = version_;
   return absl::OkStatus();
+}
+
+Tensor ParameterStore::Copy(int node, int index) const {
+  const Tensor copy = Slice(copies_, node, index);
+  if (!channels_last_copies_ || !places_[size_t(node)][size_t(index)].filter) return copy;
+  std::vector<int64_t> extents(copy.shape().extents().begin(), copy.shape().extents().end());
+  std::swap(extents.front(), extents.back());
+  return copy.Reshaped(*Shape::Make(extents));
 }
 
 Tensor ParameterStore::Slice(const Tensor& arena, int node, int index) const {

@@ -19,6 +19,7 @@
 #include "kernels/update/loss_scale.h"
 #include "kernels/update/update.h"
 #include "models/graph/graph.h"
+#include "tensor/format.h"
 #include "tensor/tensor.h"
 
 namespace dtnn {
@@ -59,7 +60,9 @@ class ParameterStore {
   // running statistics have changed since, or `anyway`. Queued on `context`.
   absl::Status KeepCopies(DeviceContext& context, DType dtype);
   absl::Status RenewCopies(bool anyway = false);
-  Tensor Copy(int node, int index) const { return Slice(copies_, node, index); }
+  // On a GPU, of a filter in NHWC: (out, kh, kw, in), where the value is (in, kh, kw, out)
+  // (kernels/conv/filter_copies). Files, and all other readers of parameters, see values only.
+  Tensor Copy(int node, int index) const;
 
   // The trainable part of the arenas, rank 1, gaps included.
   Tensor values() const { return values_.empty() ? Tensor() : Trainable(values_); }
@@ -93,6 +96,7 @@ class ParameterStore {
   struct Place {
     int64_t offset;  // elements
     Shape shape;
+    bool filter;  // of a convolution
   };
 
   void PlaceParameters(const Graph& graph);
@@ -100,10 +104,12 @@ class ParameterStore {
 
   std::vector<std::vector<Place>> places_;  // per node, per parameter
   std::vector<ArenaRange> vectors_;
+  TensorFormat format_ = TensorFormat::kNHWC;
   DType dtype_ = DType::kFloat32;
   int64_t trainable_size_ = 0, unfrozen_size_ = 0, size_ = 0;  // elements
   Tensor values_, gradients_;
-  Tensor copies_;  // empty until they are asked for
+  Tensor copies_;                      // empty until they are asked for
+  bool channels_last_copies_ = false;  // filters
   std::unique_ptr<Cast> cast_;
   uint64_t copied_version_ = 0;
   std::vector<Tensor> slots_;

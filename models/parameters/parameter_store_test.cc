@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "kernels/transfers.h"
 #include "models/graph/builder.h"
 #include "tools/testing/tensors.h"
 
@@ -136,6 +137,49 @@ TEST_F(ParameterStoreTest, VectorsAreTheBiasesWithTheirGaps) {
   EXPECT_EQ(store->vectors(),
             (std::vector<ArenaRange>{{conv, conv + 16}, {conv + 16 + fc, conv + 32 + fc}}));
   EXPECT_EQ(store->vectors().back().end, store->values().num_elements());
+}
+
+// On a GPU, the copies of NHWC filters are (out, kh, kw, in); all others are as the values.
+TEST_F(ParameterStoreTest, CopiesHaveTheOrderThatTheDeviceComputesWith) {
+  for (const Device device : {Device::Cpu(), Device::Simulated(0)}) {
+    const auto context = *DeviceContext::Create(device);
+    for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+      GraphBuilder b("kinds", format);
+      b.Input({8, 8, 3}).Conv2d(5).Conv2d(0, {.grouping = ConvGrouping::kDepthwise});
+      b.Conv2d(70, {.grouping = ConvGrouping::kPointwise}).BatchNorm();
+      b.Flatten().Fc(7);
+      const Graph graph = *b.Build();
+      auto store = *ParameterStore::Create(graph, *context, DType::kFloat32, 1);
+      ASSERT_EQ(store->KeepCopies(*context, DType::kBfloat16), absl::OkStatus());
+      ASSERT_EQ(store->RenewCopies(), absl::OkStatus());
+      int reordered = 0;
+      for (int n = 0; n < int(graph.nodes().size()); ++n) {
+        for (int p = 0; p < int(graph.nodes()[size_t(n)].parameters.size()); ++p) {
+          const ParameterSpec& spec = graph.nodes()[size_t(n)].parameters[size_t(p)];
+          std::vector<double> expected = Values(*ToHost(*context, store->Value(n, p)));
+          for (double& value : expected) value = double(float(Bfloat16(float(value))));
+          Shape shape = spec.shape;
+          if (!device.is_cpu() && format == TensorFormat::kNHWC &&
+              spec.layout == ParameterLayout::kFilter) {
+            ++reordered;
+            const int64_t in = shape[0], out = shape[shape.rank() - 1];
+            const int64_t taps = shape.NumElements() / in / out;
+            shape = shape.rank() == 2 ? Shape{out, in} : Shape{out, shape[1], shape[2], in};
+            const std::vector<double> values = expected;
+            for (int64_t i = 0; i < in; ++i)
+              for (int64_t t = 0; t < taps; ++t)
+                for (int64_t o = 0; o < out; ++o) {
+                  expected[size_t((o * taps + t) * in + i)] =
+                      values[size_t((i * taps + t) * out + o)];
+                }
+          }
+          EXPECT_EQ(store->Copy(n, p).shape(), shape);
+          EXPECT_EQ(Values(*ToHost(*context, store->Copy(n, p))), expected) << n << " " << p;
+        }
+      }
+      EXPECT_EQ(reordered, !device.is_cpu() && format == TensorFormat::kNHWC ? 2 : 0);
+    }
+  }
 }
 
 TEST_F(ParameterStoreTest, WhatIsFrozenComesLastAndHasNoGradients) {

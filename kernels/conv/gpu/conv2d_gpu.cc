@@ -12,7 +12,7 @@ namespace {
 struct GpuVariant {
   std::string_view name;
   absl::StatusOr<std::unique_ptr<Conv2d>> (*create)(DeviceContext&, const Conv2dSpec&,
-                                                    const Directions&);
+                                                    const Conv2dUse&);
 };
 
 constexpr GpuVariant kVariants[] = {
@@ -26,7 +26,7 @@ constexpr GpuVariant kVariants[] = {
 absl::StatusOr<std::unique_ptr<Conv2d>> CreateConv2dGpu(DeviceContext& context,
                                                         const Conv2dSpec& spec,
                                                         const Conv2dVariants& variants,
-                                                        const Directions& directions) {
+                                                        const Conv2dUse& use) {
   const auto& [name, backward_data, backward_filter] = variants.values;
   if (backward_data != name || backward_filter != name) {
     return InvalidArgument("convolution variants ", name, ", ", backward_data, " and ",
@@ -36,11 +36,11 @@ absl::StatusOr<std::unique_ptr<Conv2d>> CreateConv2dGpu(DeviceContext& context,
   if (name != "auto") {
     DTNN_ASSIGN_OR_RETURN(const GpuVariant* found,
                           FindNamed(kVariants, "convolution variant of GPUs", name));
-    return found->create(context, spec, directions);
+    return found->create(context, spec, use);
   }
   std::string reasons;
   for (const GpuVariant& variant : kVariants) {
-    auto conv = variant.create(context, spec, directions);
+    auto conv = variant.create(context, spec, use);
     if (conv.ok() || conv.status().code() != absl::StatusCode::kInvalidArgument) return conv;
     StrAppend(&reasons, "; ", variant.name, ": ", conv.status().message());
   }

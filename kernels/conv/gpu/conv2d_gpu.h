@@ -11,13 +11,13 @@
 
 namespace dtnn::conv {
 
-// Of a spec that has been checked; for these directions. NotFound for an unknown name;
+// Of a spec and a use that have been checked. NotFound for an unknown name;
 // InvalidArgument for different names, and with the reason for a variant that does not take the
 // device or the spec.
 absl::StatusOr<std::unique_ptr<Conv2d>> CreateConv2dGpu(DeviceContext& context,
                                                         const Conv2dSpec& spec,
                                                         const Conv2dVariants& variants,
-                                                        const Directions& directions);
+                                                        const Conv2dUse& use);
 
 }  // namespace dtnn::conv
 

@@ -2,6 +2,7 @@
 // equal whatever the order of sums.
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <tuple>
@@ -203,6 +204,72 @@ TEST_P(Conv2dGpuTest, SmallerBatchesSameAsCpu) {
         SCOPED_TRACE(images);
         ExpectSameForward(spec, variant, images);
         ExpectSameBackward(spec, variant, images);
+      }
+    }
+  }
+}
+
+// The same filter as (filters, kh, kw, channels).
+Tensor ChannelsLast(const Tensor& stored, const Conv2dSpec& s) {
+  const int64_t channels = s.channels / s.groups, kh = s.kernel.vertical, kw = s.kernel.horizontal;
+  const Tensor last = *Tensor::Zeros(stored.dtype(), {s.filters, kh, kw, channels});
+  const bool filters_last = s.filter_format.value_or(s.format) == TensorFormat::kNHWC;
+  const int64_t taps = kh * kw;
+  const size_t size = SizeOf(stored.dtype());
+  for (int64_t f = 0; f < s.filters; ++f)
+    for (int64_t c = 0; c < channels; ++c)
+      for (int64_t t = 0; t < taps; ++t) {
+        const int64_t from =
+            filters_last ? (c * taps + t) * s.filters + f : (f * channels + c) * taps + t;
+        std::memcpy(last.raw_data() + size_t((f * taps + t) * channels + c) * size,
+                    stored.raw_data() + size_t(from) * size, size);
+      }
+  return last;
+}
+
+TEST_P(Conv2dGpuTest, AChannelsLastFilterGivesTheSameBits) {
+  if (std::get<1>(GetParam()) != TensorFormat::kNHWC) {
+    EXPECT_THAT(
+        std::string(CreateConv2d(*gpu_, With(Specs()[2]), "auto", {.channels_last_filter = true})
+                        .status()
+                        .message()),
+        HasSubstr("its filter is channels last, which is for NHWC images on GPUs"));
+    return;
+  }
+  std::vector<DType> dtypes = {dtype_};
+  if (dtype_ == DType::kFloat32) dtypes.push_back(DType::kBfloat16);
+  std::vector<Conv2dSpec> specs = Specs();
+  specs.push_back(specs.back());
+  specs.back().kernel = 1, specs.back().padding = 0, specs.back().channels = 70;
+  for (const DType dtype : dtypes) {
+    for (Conv2dSpec spec : specs) {
+      spec = With(spec);
+      spec.dtype = dtype;
+      spec.epilogue = {.bias = true, .relu = true};
+      const Tensor x = Put(*gpu_, RandomTensor(dtype, spec.InputShape(), 1));
+      const Tensor dy = Put(*gpu_, RandomTensor(dtype, spec.OutputShape(), 2));
+      const Tensor filter = RandomTensor(dtype, spec.FilterShape(), 3);
+      const Tensor bias = Put(*gpu_, RandomTensor(WideOf(dtype), {spec.filters}, 4));
+      const Tensor gradient = RandomTensor(WideOf(dtype), spec.FilterShape(), 5);
+      for (const char* const variant : {"auto", "plain"}) {
+        std::vector<std::vector<double>> results[2];
+        for (const bool last : {false, true}) {
+          const Bench bench = Make(*gpu_, spec, variant, {.channels_last_filter = last});
+          const Tensor w = Put(*gpu_, last ? ChannelsLast(filter, spec) : filter);
+          const Tensor y = Put(*gpu_, RandomTensor(dtype, spec.OutputShape(), 6));
+          const Tensor dx = Put(*gpu_, RandomTensor(dtype, spec.InputShape(), 7));
+          const Tensor dw = Put(*gpu_, gradient);
+          ASSERT_EQ(bench.conv->Forward(x, {w, 0}, y, {.bias = bias}, bench.workspace),
+                    absl::OkStatus());
+          ASSERT_EQ(bench.conv->BackwardData(dy, {w, 0}, dx, true, bench.workspace),
+                    absl::OkStatus());
+          ASSERT_EQ(bench.conv->BackwardFilter(x, dy, dw, Tensor(), true, bench.workspace),
+                    absl::OkStatus());
+          for (const Tensor& each : {y, dx, dw}) {
+            results[last].push_back(Values(Get(*gpu_, each)));
+          }
+        }
+        EXPECT_EQ(results[0], results[1]) << variant << " " << spec.ToString();
       }
     }
   }

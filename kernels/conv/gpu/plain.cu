@@ -15,15 +15,15 @@ namespace dtnn::conv {
 
 class PlainConv2d final : public Conv2d {
  public:
-  PlainConv2d(const GpuRunner& runner, const Conv2dSpec& spec, const Directions& directions,
+  PlainConv2d(const GpuRunner& runner, const Conv2dSpec& spec, const Conv2dUse& use,
               std::unique_ptr<Bias> bias)
-      : runner_(runner), spec_(spec), directions_(directions), bias_(std::move(bias)) {}
+      : runner_(runner), spec_(spec), use_(use), bias_(std::move(bias)) {}
 
   absl::Status Forward(const Tensor& x, const ParameterView& filter, const Tensor& y,
                        const EpilogueOperands& operands, Workspace) override {
     DTNN_RETURN_IF_ERROR(CheckDirection(Direction::kForward));
     DTNN_RETURN_IF_ERROR(
-        CheckConv2dForward(spec_, runner_.device(), x, filter.tensor, y, operands));
+        CheckConv2dForward(spec_, runner_.device(), x, filter.tensor, y, operands, use_));
     const Epilogue& epilogue = spec_.epilogue;
     const PlainGeometry geometry = PlainGeometry::Of(spec_, x.shape()[0]);
     return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
@@ -31,7 +31,7 @@ class PlainConv2d final : public Conv2d {
       return runner_.ForEach(
           "convolution", geometry.out.size(),
           PlainForwardBody<T>{geometry, spec_.tf32, ImageView<const T>::Of(x, spec_.format),
-                              FilterView<const T>::Of(filter.tensor, spec_),
+                              FilterView<const T>::Of(filter.tensor, spec_, use_),
                               ImageView<T>::Of(y, spec_.format),
                               epilogue.scale ? operands.scale.data<W>() : nullptr,
                               epilogue.bias ? operands.bias.data<W>() : nullptr,
@@ -44,13 +44,14 @@ class PlainConv2d final : public Conv2d {
   absl::Status BackwardData(const Tensor& dy, const ParameterView& filter, const Tensor& dx,
                             bool accumulate, Workspace) override {
     DTNN_RETURN_IF_ERROR(CheckDirection(Direction::kBackwardData));
-    DTNN_RETURN_IF_ERROR(CheckConv2dBackwardData(spec_, runner_.device(), dy, filter.tensor, dx));
+    DTNN_RETURN_IF_ERROR(
+        CheckConv2dBackwardData(spec_, runner_.device(), dy, filter.tensor, dx, use_));
     const PlainGeometry geometry = PlainGeometry::Of(spec_, dy.shape()[0]);
     return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
       return runner_.ForEach("convolution backward data", geometry.in.size(),
                              PlainDataBody<T>{geometry, spec_.tf32, accumulate,
                                               ImageView<const T>::Of(dy, spec_.format),
-                                              FilterView<const T>::Of(filter.tensor, spec_),
+                                              FilterView<const T>::Of(filter.tensor, spec_, use_),
                                               ImageView<T>::Of(dx, spec_.format)});
     });
   }
@@ -64,7 +65,7 @@ class PlainConv2d final : public Conv2d {
     const ChannelParts parts = PartsOf(x.shape()[0]);
     DTNN_RETURN_IF_ERROR(DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
       using W = Wide<T>;
-      FilterView<const W> shape = FilterView<const W>::Of(dfilter, spec_);
+      FilterView<const W> shape = FilterView<const W>::Stored(dfilter, spec_);
       shape.data = nullptr;
       W* const sums = reinterpret_cast<W*>(workspace.data());
       DTNN_RETURN_IF_ERROR(runner_.ForEach(
@@ -78,16 +79,16 @@ class PlainConv2d final : public Conv2d {
   }
 
   size_t workspace_bytes() const override {
-    if (!directions_[Direction::kBackwardFilter]) return 0;
+    if (!use_.directions[Direction::kBackwardFilter]) return 0;
     return size_t(PartsOf(spec_.batch).threads()) * SizeOf(WideOf(spec_.dtype));
   }
   std::string_view variant(Direction direction) const override {
-    return directions_[direction] ? "plain" : "";
+    return use_.directions[direction] ? "plain" : "";
   }
 
  private:
   absl::Status CheckDirection(Direction direction) const {
-    return CheckConv2dDirection(directions_[direction], direction);
+    return CheckConv2dDirection(use_.directions[direction], direction);
   }
   // Enough threads for a GPU where the filter is small, and at most a row of outputs each.
   ChannelParts PartsOf(int64_t images) const {
@@ -100,20 +101,20 @@ class PlainConv2d final : public Conv2d {
 
   GpuRunner runner_;
   Conv2dSpec spec_;
-  Directions directions_;
+  Conv2dUse use_;
   std::unique_ptr<Bias> bias_;
 };
 
 absl::StatusOr<std::unique_ptr<Conv2d>> CreatePlainConv2d(DeviceContext& context,
                                                           const Conv2dSpec& spec,
-                                                          const Directions& directions) {
+                                                          const Conv2dUse& use) {
   if (context.device().is_cpu()) {
     return NoKernelFor("convolution variant plain", context.device());
   }
   DTNN_ASSIGN_OR_RETURN(
       std::unique_ptr<Bias> bias,
       CreateBias(context, {.channels = spec.filters, .format = spec.format, .dtype = spec.dtype}));
-  return std::make_unique<PlainConv2d>(GpuRunner(context), spec, directions, std::move(bias));
+  return std::make_unique<PlainConv2d>(GpuRunner(context), spec, use, std::move(bias));
 }
 
 }  // namespace dtnn::conv

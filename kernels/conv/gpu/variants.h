@@ -12,7 +12,7 @@ namespace dtnn::conv {
 
 #define DTNN_CONV_GPU_VARIANT(name, create)                                                      \
   absl::StatusOr<std::unique_ptr<Conv2d>> create(DeviceContext& context, const Conv2dSpec& spec, \
-                                                 const Directions& directions);
+                                                 const Conv2dUse& use);
 #include "kernels/conv/gpu/variants.inc"
 #undef DTNN_CONV_GPU_VARIANT
 

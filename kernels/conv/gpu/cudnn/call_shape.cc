@@ -17,11 +17,7 @@ CallShape DenseCall(const Conv2dSpec& spec, Direction direction, int64_t images)
           .addend_pitch = direction == Direction::kForward && spec.epilogue.add ? y_pitch : 0};
 }
 
-bool ReordersFilter(const Conv2dSpec& spec) {
-  return IsReordered(conv::FilterView<float>::Of(static_cast<float*>(nullptr), spec), spec);
-}
-
-bool StoresGradient(const Conv2dSpec& spec) { return ReordersFilter(spec) || IsHalf(spec.dtype); }
+bool StoresGradient(const Conv2dSpec& spec) { return IsReordered(spec) || IsHalf(spec.dtype); }
 
 std::vector<CallShape> FirstCalls(const Conv2dSpec& spec, const conv::Directions& directions) {
   std::vector<CallShape> calls;

@@ -26,8 +26,6 @@ struct CallShape {
 // The call of dense, aligned operands.
 CallShape DenseCall(const Conv2dSpec& spec, conv::Direction direction, int64_t images);
 
-// Whether filters are stored in another order of axes than cuDNN's.
-bool ReordersFilter(const Conv2dSpec& spec);
 // Whether a gradient of the filter is computed in the workspace, and stored or added from there:
 // in cuDNN's order of axes, or in 16 bits.
 bool StoresGradient(const Conv2dSpec& spec);

@@ -54,16 +54,16 @@ class CudnnConv2d final : public Conv2d {
  public:
   static absl::StatusOr<std::unique_ptr<Conv2d>> Create(CudaContext& context,
                                                         const Conv2dSpec& spec,
-                                                        const conv::Directions& directions) {
+                                                        const Conv2dUse& use) {
     DTNN_ASSIGN_OR_RETURN(const cudnnHandle_t handle, HandleOf(context));
     DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Conv2d> plain,
-                          conv::CreatePlainConv2d(context, spec, directions));
+                          conv::CreatePlainConv2d(context, spec, use));
     DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Bias> bias, CreateBias(context, {.channels = spec.filters,
                                                                            .format = spec.format,
                                                                            .dtype = spec.dtype}));
     std::unique_ptr<CudnnConv2d> conv(
-        new CudnnConv2d(context, handle, spec, directions, std::move(plain), std::move(bias)));
-    DTNN_RETURN_IF_ERROR(conv->plans_.MakeFirst(directions));
+        new CudnnConv2d(context, handle, spec, use, std::move(plain), std::move(bias)));
+    DTNN_RETURN_IF_ERROR(conv->plans_.MakeFirst(use.directions));
     return conv;
   }
 
@@ -71,7 +71,7 @@ class CudnnConv2d final : public Conv2d {
                        const EpilogueOperands& operands, Workspace workspace) override {
     DTNN_RETURN_IF_ERROR(CheckDirection(Direction::kForward));
     DTNN_RETURN_IF_ERROR(
-        CheckConv2dForward(spec_, runner_.device(), x, filter.tensor, y, operands));
+        CheckConv2dForward(spec_, runner_.device(), x, filter.tensor, y, operands, use_));
     DTNN_RETURN_IF_ERROR(CheckConv2dWorkspace(workspace, workspace_bytes()));
     if (x.shape()[0] == 0) return absl::OkStatus();
     const Epilogue& epilogue = spec_.epilogue;
@@ -89,7 +89,7 @@ class CudnnConv2d final : public Conv2d {
     DTNN_ASSIGN_OR_RETURN(
         const Plan* const plan,
         plans_.For(CallOf(Direction::kForward, x, y, epilogue.add ? operands.addend : Tensor(),
-                          false, pack, filter.tensor)));
+                          false, pack, reorders_ ? Tensor() : filter.tensor)));
     if (plan == nullptr) return plain_->Forward(x, filter, y, operands, workspace);
     DTNN_ASSIGN_OR_RETURN(std::byte* const weights, Used(filter.tensor, workspace));
     pack.Add(kFilter, weights);
@@ -99,7 +99,8 @@ class CudnnConv2d final : public Conv2d {
   absl::Status BackwardData(const Tensor& dy, const ParameterView& filter, const Tensor& dx,
                             bool accumulate, Workspace workspace) override {
     DTNN_RETURN_IF_ERROR(CheckDirection(Direction::kBackwardData));
-    DTNN_RETURN_IF_ERROR(CheckConv2dBackwardData(spec_, runner_.device(), dy, filter.tensor, dx));
+    DTNN_RETURN_IF_ERROR(
+        CheckConv2dBackwardData(spec_, runner_.device(), dy, filter.tensor, dx, use_));
     DTNN_RETURN_IF_ERROR(CheckConv2dWorkspace(workspace, workspace_bytes()));
     if (dy.shape()[0] == 0) return absl::OkStatus();
     Pack pack;
@@ -107,7 +108,7 @@ class CudnnConv2d final : public Conv2d {
     pack.Add(kY, dy);
     DTNN_ASSIGN_OR_RETURN(const Plan* const plan,
                           plans_.For(CallOf(Direction::kBackwardData, dx, dy, Tensor(), accumulate,
-                                            pack, filter.tensor)));
+                                            pack, reorders_ ? Tensor() : filter.tensor)));
     if (plan == nullptr) return plain_->BackwardData(dy, filter, dx, accumulate, workspace);
     DTNN_ASSIGN_OR_RETURN(std::byte* const weights, Used(filter.tensor, workspace));
     pack.Add(kFilter, weights);
@@ -124,8 +125,9 @@ class CudnnConv2d final : public Conv2d {
     pack.Add(kY, dy);
     const Plan* plan = nullptr;
     if (x.shape()[0] > 0) {
-      DTNN_ASSIGN_OR_RETURN(plan, plans_.For(CallOf(Direction::kBackwardFilter, x, dy, Tensor(),
-                                                    accumulate && !stores_, pack, dfilter)));
+      DTNN_ASSIGN_OR_RETURN(
+          plan, plans_.For(CallOf(Direction::kBackwardFilter, x, dy, Tensor(),
+                                  accumulate && !stores_, pack, stores_ ? Tensor() : dfilter)));
     }
     if (plan == nullptr) {
       return plain_->BackwardFilter(x, dy, dfilter, dbias, accumulate, workspace);
@@ -147,20 +149,20 @@ class CudnnConv2d final : public Conv2d {
 
  private:
   CudnnConv2d(CudaContext& context, cudnnHandle_t handle, const Conv2dSpec& spec,
-              const conv::Directions& directions, std::unique_ptr<Conv2d> plain,
-              std::unique_ptr<Bias> bias)
+              const Conv2dUse& use, std::unique_ptr<Conv2d> plain, std::unique_ptr<Bias> bias)
       : runner_(context),
         spec_(spec),
-        directions_(directions),
-        reorders_(ReordersFilter(spec)),
-        stores_(directions[Direction::kBackwardFilter] && StoresGradient(spec)),
+        use_(use),
+        reorders_(!use.channels_last_filter && IsReordered(spec)),
+        stores_(use.directions[Direction::kBackwardFilter] && StoresGradient(spec)),
         plain_(std::move(plain)),
         bias_(std::move(bias)),
         plans_(context, handle, spec) {}
 
   absl::Status CheckDirection(Direction direction) const {
-    return CheckConv2dDirection(directions_[direction], direction);
+    return CheckConv2dDirection(use_.directions[direction], direction);
   }
+  // `filter`: empty where it lies in the workspace.
   CallShape CallOf(Direction direction, const Tensor& x, const Tensor& y, const Tensor& addend,
                    bool accumulate, const Pack& pack, const Tensor& filter) const {
     CallShape call = {.direction = direction, .images = x.shape()[0], .accumulate = accumulate};
@@ -172,7 +174,7 @@ class CudnnConv2d final : public Conv2d {
     if (!addend.empty()) call.addend_pitch = pitch(addend);
     uintptr_t bits = 16;
     for (const void* pointer : pack.pointers()) bits |= reinterpret_cast<uintptr_t>(pointer);
-    if (!reorders_) bits |= reinterpret_cast<uintptr_t>(filter.raw_data());
+    if (!filter.empty()) bits |= reinterpret_cast<uintptr_t>(filter.raw_data());
     call.alignment = int64_t{1} << std::countr_zero(bits);
     return call;
   }
@@ -201,23 +203,23 @@ class CudnnConv2d final : public Conv2d {
     if (!reorders_) return filter.raw_data();
     std::byte* const used = Divide(workspace.data()).filter;
     DTNN_RETURN_IF_ERROR(DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
-      const auto stored = conv::FilterView<const T>::Of(filter, spec_);
-      return runner_.ForEach(
-          "filter for cuDNN", stored.size(),
-          ReorderFilterBody<T, T>{false, Extents(stored), stored,
-                                  UsedFilter(reinterpret_cast<T*>(used), spec_)});
+      return conv::Transpose(runner_, "filter for cuDNN", ToUsed(spec_), /*accumulate=*/false,
+                             static_cast<const T*>(filter.data<T>()), reinterpret_cast<T*>(used));
     }));
     return used;
   }
+  // The gradient in the workspace, in the order of the filter and in float32.
   absl::Status Store(std::byte* gradient, const Tensor& dfilter, bool accumulate) const {
     return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
       using W = Wide<T>;
-      const auto stored = conv::FilterView<W>::Of(dfilter, spec_);
-      const auto extents = Extents(conv::FilterView<const W>::Of(dfilter, spec_));
-      return runner_.ForEach(
-          "filter from cuDNN", stored.size(),
-          ReorderFilterBody<T, W>{accumulate, extents,
-                                  UsedFilter(reinterpret_cast<const T*>(gradient), spec_), stored});
+      const T* const from = reinterpret_cast<const T*>(gradient);
+      W* const to = dfilter.data<W>();
+      if (IsReordered(spec_)) {
+        return conv::Transpose(runner_, "filter from cuDNN", ToUsed(spec_).Inverse(), accumulate,
+                               from, to);
+      }
+      return runner_.ForEach("filter from cuDNN", dfilter.num_elements(),
+                             StoreFilterBody<T, W>{accumulate, from, to});
     });
   }
   // A vector of the epilogue; rounded to `rounded` where images have 16 bits.
@@ -233,11 +235,6 @@ class CudnnConv2d final : public Conv2d {
           CastBody<Wide<T>, T>{vector.data<Wide<T>>(), reinterpret_cast<T*>(rounded)});
     });
   }
-  template <typename View>
-  static View Extents(View view) {
-    view.data = nullptr;
-    return view;
-  }
 
   absl::Status Execute(const Plan& plan, const Pack& call, Workspace workspace) const {
     return plans_.Execute(plan, call, workspace.data() + Divide(nullptr).bytes);
@@ -245,7 +242,7 @@ class CudnnConv2d final : public Conv2d {
 
   GpuRunner runner_;
   Conv2dSpec spec_;
-  conv::Directions directions_;
+  Conv2dUse use_;
   bool reorders_, stores_;  // the filter; its gradient, reordered or converted
   std::unique_ptr<Conv2d> plain_;
   std::unique_ptr<Bias> bias_;
@@ -259,12 +256,12 @@ namespace dtnn::conv {
 
 absl::StatusOr<std::unique_ptr<Conv2d>> CreateCudnnConv2d(DeviceContext& context,
                                                           const Conv2dSpec& spec,
-                                                          const Directions& directions) {
+                                                          const Conv2dUse& use) {
   if (context.device().type != DeviceType::kCuda) {
     return absl::InvalidArgumentError("cuDNN runs on NVIDIA's GPUs, not on " +
                                       context.device().ToString());
   }
-  return cudnn::CudnnConv2d::Create(static_cast<CudaContext&>(context), spec, directions);
+  return cudnn::CudnnConv2d::Create(static_cast<CudaContext&>(context), spec, use);
 }
 
 }  // namespace dtnn::conv

@@ -65,15 +65,20 @@ TEST(FilterOrderTest, ThereAndBack) {
   const GpuRunner runner(*gpu);
   int reordered = 0;
   for (const Conv2dSpec& spec : Specs()) {
+    const FilterView<double> view = UsedFilter<double>(nullptr, spec);
+    for (int64_t f = 0; f < spec.filters; ++f)
+      for (int64_t c = 0; c < spec.channels / spec.groups; ++c)
+        for (int64_t a = 0; a < spec.kernel.vertical; ++a)
+          for (int64_t b = 0; b < spec.kernel.horizontal; ++b) {
+            ASSERT_EQ(view.At(a, b, c, f) - view.data, UsedAt(spec, f, c, a, b));
+          }
+    if (!IsReordered(spec)) continue;
+    ++reordered;
     const Tensor host = IntegerTensor(DType::kFloat64, spec.FilterShape(), 1, 100);
     const Tensor stored = Put(*gpu, host), used = Put(*gpu, host);
-    const auto stored_view = FilterView<const double>::Of(stored, spec);
-    FilterView<const double> counted = stored_view;
-    counted.data = nullptr;
     ASSERT_EQ(
-        runner.ForEach("there", counted.size(),
-                       ReorderFilterBody<double, double>{false, counted, stored_view,
-                                                         UsedFilter(used.data<double>(), spec)}),
+        conv::Transpose(runner, "there", ToUsed(spec), /*accumulate=*/false,
+                        static_cast<const double*>(stored.data<double>()), used.data<double>()),
         absl::OkStatus());
     const std::vector<double> before = Values(host), after = Values(Get(*gpu, used));
     for (int64_t f = 0; f < spec.filters; ++f)
@@ -84,18 +89,10 @@ TEST(FilterOrderTest, ThereAndBack) {
                       before[size_t(StoredAt(spec, f, c, a, b))])
                 << spec.ToString();
           }
-    // A filter that need not be reordered is not changed by it.
-    if (!IsReordered(stored_view, spec)) {
-      EXPECT_EQ(after, before) << spec.ToString();
-    } else {
-      ++reordered;
-    }
     // And back, added to what is there.
-    const double* const from = used.data<double>();
     ASSERT_EQ(
-        runner.ForEach("back", counted.size(),
-                       ReorderFilterBody<double, double>{true, counted, UsedFilter(from, spec),
-                                                         FilterView<double>::Of(stored, spec)}),
+        conv::Transpose(runner, "back", ToUsed(spec).Inverse(), /*accumulate=*/true,
+                        static_cast<const double*>(used.data<double>()), stored.data<double>()),
         absl::OkStatus());
     std::vector<double> doubled = before;
     for (double& value : doubled) value *= 2;
@@ -104,32 +101,40 @@ TEST(FilterOrderTest, ThereAndBack) {
   EXPECT_GT(reordered, 8);
 }
 
-// A gradient of 16 bits is added in float32, and a vector is rounded.
-TEST(FilterOrderTest, Types) {
+// What need not be reordered lies where cuDNN has it.
+TEST(FilterOrderTest, OnlyOtherOrdersAreReordered) {
+  for (const Conv2dSpec& spec : Specs()) {
+    bool same = true;
+    for (int64_t f = 0; f < spec.filters; ++f)
+      for (int64_t c = 0; c < spec.channels / spec.groups; ++c)
+        for (int64_t a = 0; a < spec.kernel.vertical; ++a)
+          for (int64_t b = 0; b < spec.kernel.horizontal; ++b) {
+            same = same && StoredAt(spec, f, c, a, b) == UsedAt(spec, f, c, a, b);
+          }
+    EXPECT_EQ(IsReordered(spec), !same) << spec.ToString();
+  }
+}
+
+// A gradient of 16 bits is added in float32.
+TEST(FilterOrderTest, GradientsInTheSameOrderAreStored) {
   const auto gpu = *DeviceContext::Create(Device::Simulated(0));
   const GpuRunner runner(*gpu);
-  Conv2dSpec spec = Specs()[0];
-  spec.dtype = DType::kBfloat16;
-  const Tensor gradient = Put(*gpu, testing::RandomTensor(spec.dtype, spec.FilterShape(), 1));
-  const Tensor sum = Put(*gpu, testing::RandomTensor(DType::kFloat32, spec.FilterShape(), 2));
-  const auto to = FilterView<float>::Of(sum, spec);
-  auto counted = FilterView<const float>::Of(sum, spec);
-  counted.data = nullptr;
-  std::vector<double> expected = Values(Get(*gpu, sum));
-  const std::vector<double> added = Values(Get(*gpu, gradient));
-  const Bfloat16* const from = gradient.data<Bfloat16>();
-  for (int64_t f = 0; f < spec.filters; ++f)
-    for (int64_t c = 0; c < spec.channels / spec.groups; ++c)
-      for (int64_t a = 0; a < spec.kernel.vertical; ++a)
-        for (int64_t b = 0; b < spec.kernel.horizontal; ++b) {
-          double& value = expected[size_t(StoredAt(spec, f, c, a, b))];
-          value = double(float(value) + float(added[size_t(UsedAt(spec, f, c, a, b))]));
-        }
-  ASSERT_EQ(
-      runner.ForEach("back", counted.size(),
-                     ReorderFilterBody<Bfloat16, float>{true, counted, UsedFilter(from, spec), to}),
-      absl::OkStatus());
-  EXPECT_EQ(Values(Get(*gpu, sum)), expected);
+  for (const bool accumulate : {false, true}) {
+    const Tensor host = testing::RandomTensor(DType::kBfloat16, {77}, 1);
+    const Tensor before = testing::RandomTensor(DType::kFloat32, {77}, 2);
+    const Tensor from = Put(*gpu, host), to = Put(*gpu, before);
+    ASSERT_EQ(runner.ForEach("store", 77,
+                             StoreFilterBody<Bfloat16, float>{accumulate, from.data<Bfloat16>(),
+                                                              to.data<float>()}),
+              absl::OkStatus());
+    std::vector<double> expected = Values(host);
+    if (accumulate) {
+      for (size_t i = 0; i < 77; ++i) {
+        expected[i] = double(before.data<float>()[i] + float(expected[i]));
+      }
+    }
+    EXPECT_EQ(Values(Get(*gpu, to)), expected);
+  }
 }
 
 }  // namespace
