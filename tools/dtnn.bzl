@@ -13,12 +13,15 @@
     dtnn_cuda_library                 .cu files compiled by nvcc, only with --config=cuda
     dtnn_gpu_library                  .cu files compiled by nvcc with it, and for simulated GPUs without
     dtnn_cuda_objects                 the same, as sources of another library
+    dtnn_link_only                    the code of a library without its headers
     if_cuda                           a list that is empty without --config=cuda
 """
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
 load("//tools:link_only.bzl", "link_only")
 load("//tools/pch:precompiled_header.bzl", "precompiled_header")
+
+dtnn_link_only = link_only
 
 _STANDARD_COPTS = ["-std=c++20"]
 
