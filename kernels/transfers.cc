@@ -66,6 +66,11 @@ absl::StatusOr<DeviceTwin> DeviceTwin::Create(DeviceContext& context, DType dtyp
 
 absl::StatusOr<Tensor> DeviceTwin::Put(const Tensor& host) {
   if (twin_.empty()) return host;
+  if (!host.empty() && host.device() == twin_.device()) {
+    const Tensor device = FirstOf(twin_, host);
+    DTNN_RETURN_IF_ERROR(context_->Copy(host, device));
+    return device;
+  }
   if (arrivals_ == nullptr) {
     DTNN_ASSIGN_OR_RETURN(arrivals_, NewArrivals(*context_, twin_));
   }

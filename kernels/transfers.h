@@ -39,7 +39,8 @@ class DeviceTwin {
                                            const Shape& largest);
 
   // The same values for the device, of at most as many samples; the host tensor is dense. On a GPU
-  // it has been read when the call returns. Not in a capture.
+  // it has been read when the call returns. Not in a capture. A tensor that is on the device
+  // already is copied there, in stream order.
   absl::StatusOr<Tensor> Put(const Tensor& host);
   // The place for so many samples, at most as many, for who writes there what the host has brought
   // in another way. Empty on a CPU.

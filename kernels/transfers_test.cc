@@ -65,6 +65,11 @@ TEST(TransfersTest, TwinsTakeFewerSamples) {
     EXPECT_TRUE(Close(back, tensor, 0));
     if (samples == 2) twin.GiveBack();
   }
+  const Tensor resident = *ToDevice(*gpu, IntegerTensor(DType::kFloat32, {3, 2, 2, 3}, 9));
+  const Tensor copied = *twin.Put(resident);
+  EXPECT_EQ(copied.raw_data(), twin.Place(3).raw_data());
+  EXPECT_TRUE(Close(*ToHost(*gpu, copied), IntegerTensor(DType::kFloat32, {3, 2, 2, 3}, 9), 0));
+  EXPECT_FALSE(twin.Put(*ToDevice(*gpu, IntegerTensor(DType::kFloat64, {3, 2, 2, 3}, 9))).ok());
   const Tensor more = IntegerTensor(DType::kFloat64, {5, 2, 2, 3}, 1);
   EXPECT_EQ(twin.Put(more).status().code(), absl::StatusCode::kInvalidArgument);
 }

@@ -175,10 +175,14 @@ absl::Status Plan::FetchResults(bool with_losses) {
 }
 
 absl::Status Plan::Forward(const PlanInput& x) {
-  DTNN_RETURN_IF_ERROR(BindBatch(x, 0));
-  DTNN_RETURN_IF_ERROR(RunForward(1, steps_.size()));
-  DTNN_RETURN_IF_ERROR(WidenPredictions());
+  DTNN_RETURN_IF_ERROR(BringSamples(x));
+  DTNN_RETURN_IF_ERROR(RunForward());
   return FetchResults(/*with_losses=*/false);
+}
+
+absl::Status Plan::RunForward() {
+  DTNN_RETURN_IF_ERROR(RunForward(1, steps_.size()));
+  return WidenPredictions();
 }
 
 absl::Status Plan::Evaluate(const PlanInput& x, const Tensor& targets) {

@@ -71,7 +71,7 @@ struct PlanOptions {
   WorkspaceUse* workspaces = nullptr;
 };
 
-// The samples of a batch, dense, on the host.
+// The samples of a batch, dense, on the host; values may be on the device of the plan already.
 struct PlanInput {
   PlanInput(Tensor values) : x(std::move(values)) {}  // NOLINT: values are an input
   PlanInput(Tensor bytes, Tensor changes, std::shared_ptr<const ByteImagesSpec> spec)
@@ -115,6 +115,9 @@ class Plan {
   // What the device does with it. A replay does the same with what was brought since, if that has
   // as many samples and the same type of targets.
   absl::Status RunForwardBackward(double gradient_scale, const GradientsReady& ready = nullptr);
+  // Likewise Forward's parts.
+  absl::Status BringSamples(const PlanInput& x) { return BindBatch(x, 0); }
+  absl::Status RunForward();
   // The results, on the device; predictions in the type of the parameters.
   const Tensor& device_losses() const { return losses_; }
   Tensor device_predictions() const;
