@@ -1,6 +1,7 @@
 // Primitives of GPUs with 16 bits: each result is that of the same call in float32, with the same
-// inputs, rounded once. Both run on a simulated GPU, whose sums have one order, so the bits are
-// equal; what float32 computes is tested elsewhere. Also products and convolutions in TF32.
+// inputs, rounded once. Both run on the same GPU, simulated or real. Our own kernels sum in one
+// order in all types, so the bits are equal; the libraries of real GPUs do not. What float32
+// computes is tested elsewhere. Also products and convolutions in TF32.
 
 #include <cmath>
 #include <functional>
@@ -65,10 +66,18 @@ class Call {
   std::vector<std::shared_ptr<Buffer>> memory_;
 };
 
-class HalfGpuTest : public ::testing::TestWithParam<std::tuple<DType, TensorFormat>> {
+bool HasLibraries(const DeviceContext& gpu) { return gpu.device().type == DeviceType::kCuda; }
+
+class HalfGpuTest : public ::testing::TestWithParam<std::tuple<Device, DType, TensorFormat>> {
  protected:
-  // `run` answers with the results of its calls.
-  void ExpectRounded(const std::function<std::vector<Tensor>(Call&)>& run) {
+  void SetUp() override {
+    DTNN_GPU_OR_SKIP_AT(gpu, std::get<0>(GetParam()));
+    gpu_ = std::move(gpu);
+  }
+  // `run` answers with the results of its calls. Where a library computes them, they are sums of up
+  // to `terms` products of numbers below 1, in an order that depends on the type, and rounded once
+  // more before an epilogue.
+  void ExpectRounded(const std::function<std::vector<Tensor>(Call&)>& run, double terms = 0) {
     Call wide(*gpu_, half_, true), narrow(*gpu_, half_, false);
     const std::vector<Tensor> expected = run(wide), results = run(narrow);
     ASSERT_EQ(results.size(), expected.size());
@@ -77,6 +86,13 @@ class HalfGpuTest : public ::testing::TestWithParam<std::tuple<DType, TensorForm
       const std::vector<double> values = Values(testing::Get(*gpu_, expected[i]));
       const DType dtype = results[i].dtype();
       rounded += dtype == half_;
+      if (terms > 0 && HasLibraries(*gpu_)) {
+        const double unit = dtype == half_ ? Unit() : 0x1p-20;
+        EXPECT_TRUE(
+            testing::Close(Values(testing::Get(*gpu_, results[i])), values, terms * unit, unit))
+            << "result " << i << " of " << Name(dtype);
+        continue;
+      }
       EXPECT_EQ(Values(testing::Get(*gpu_, results[i])),
                 Values(TensorOf(dtype, results[i].shape(), values)))
           << "result " << i << " of " << Name(dtype);
@@ -87,58 +103,64 @@ class HalfGpuTest : public ::testing::TestWithParam<std::tuple<DType, TensorForm
     return SampleShape({extent, extent + 1, channels}, format_).Prepend(3);
   }
 
-  const DType half_ = std::get<0>(GetParam());
-  const TensorFormat format_ = std::get<1>(GetParam());
-  const std::unique_ptr<DeviceContext> gpu_ = *DeviceContext::Create(Device::Simulated(0));
+  double Unit() const { return half_ == DType::kFloat16 ? 0x1p-11 : 0x1p-8; }
+
+  const DType half_ = std::get<1>(GetParam());
+  const TensorFormat format_ = std::get<2>(GetParam());
+  std::unique_ptr<DeviceContext> gpu_;
 };
 
 TEST_P(HalfGpuTest, Convolution) {
   for (const int64_t groups : {1, 2}) {
-    ExpectRounded([&](Call& call) -> std::vector<Tensor> {
-      Conv2dSpec spec;
-      spec.batch = 3, spec.height = 6, spec.width = 7, spec.channels = 4, spec.filters = 6;
-      spec.padding = 1, spec.groups = groups, spec.format = format_, spec.dtype = call.dtype();
-      spec.epilogue = {.bias = true, .scale = true, .add = true, .relu = true};
-      const auto conv = *CreateConv2d(call.gpu(), spec);
-      const Workspace workspace = call.Memory(conv->workspace_bytes());
-      const Tensor x = call.In(spec.InputShape(), 1), w = call.In(spec.FilterShape(), 2);
-      const Tensor y = call.In(spec.OutputShape(), 3), dx = call.In(spec.InputShape(), 4);
-      const Tensor dw = call.Float(spec.FilterShape(), 5), dbias = call.Float({6}, 6);
-      EXPECT_EQ(
-          conv->Forward(x, {w, 0}, y,
-                        {call.Float({6}, 7), call.Float({6}, 8), call.In(y.shape(), 9)}, workspace),
-          absl::OkStatus());
-      const Tensor dy = call.In(y.shape(), 10);
-      EXPECT_EQ(conv->BackwardData(dy, {w, 0}, dx, /*accumulate=*/true, workspace),
-                absl::OkStatus());
-      EXPECT_EQ(conv->BackwardFilter(x, dy, dw, dbias, /*accumulate=*/true, workspace),
-                absl::OkStatus());
-      EXPECT_EQ(dw.dtype(), DType::kFloat32);
-      return {y, dx, dw, dbias};
-    });
+    ExpectRounded(
+        [&](Call& call) -> std::vector<Tensor> {
+          Conv2dSpec spec;
+          spec.batch = 3, spec.height = 6, spec.width = 7, spec.channels = 4, spec.filters = 6;
+          spec.padding = 1, spec.groups = groups, spec.format = format_, spec.dtype = call.dtype();
+          spec.epilogue = {.bias = true, .scale = true, .add = true, .relu = true};
+          const auto conv = *CreateConv2d(call.gpu(), spec);
+          const Workspace workspace = call.Memory(conv->workspace_bytes());
+          const Tensor x = call.In(spec.InputShape(), 1), w = call.In(spec.FilterShape(), 2);
+          const Tensor y = call.In(spec.OutputShape(), 3), dx = call.In(spec.InputShape(), 4);
+          const Tensor dw = call.Float(spec.FilterShape(), 5), dbias = call.Float({6}, 6);
+          EXPECT_EQ(conv->Forward(x, {w, 0}, y,
+                                  {call.Float({6}, 7), call.Float({6}, 8), call.In(y.shape(), 9)},
+                                  workspace),
+                    absl::OkStatus());
+          const Tensor dy = call.In(y.shape(), 10);
+          EXPECT_EQ(conv->BackwardData(dy, {w, 0}, dx, /*accumulate=*/true, workspace),
+                    absl::OkStatus());
+          EXPECT_EQ(conv->BackwardFilter(x, dy, dw, dbias, /*accumulate=*/true, workspace),
+                    absl::OkStatus());
+          EXPECT_EQ(dw.dtype(), DType::kFloat32);
+          return {y, dx, dw, dbias};
+        },
+        /*terms=*/3 * 6 * 7);
   }
 }
 
 TEST_P(HalfGpuTest, Product) {
-  ExpectRounded([&](Call& call) -> std::vector<Tensor> {
-    std::vector<Tensor> results;
-    for (const bool wide : {false, true}) {
-      for (const bool accumulate : {false, true}) {
-        const GemmSpec spec = {.m = 5,
-                               .n = 7,
-                               .k = 33,
-                               .transpose_b = true,
-                               .accumulate = accumulate,
-                               .dtype = call.dtype(),
-                               .wide_result = wide};
-        const auto gemm = *CreateGemm(call.gpu(), spec);
-        results.push_back(wide ? call.Float({5, 7}, 3) : call.In({5, 7}, 3));
-        EXPECT_EQ(gemm->Run(call.In({5, 33}, 1), call.In({7, 33}, 2), results.back(), {}, {}),
-                  absl::OkStatus());
-      }
-    }
-    return results;
-  });
+  ExpectRounded(
+      [&](Call& call) -> std::vector<Tensor> {
+        std::vector<Tensor> results;
+        for (const bool wide : {false, true}) {
+          for (const bool accumulate : {false, true}) {
+            const GemmSpec spec = {.m = 5,
+                                   .n = 7,
+                                   .k = 33,
+                                   .transpose_b = true,
+                                   .accumulate = accumulate,
+                                   .dtype = call.dtype(),
+                                   .wide_result = wide};
+            const auto gemm = *CreateGemm(call.gpu(), spec);
+            results.push_back(wide ? call.Float({5, 7}, 3) : call.In({5, 7}, 3));
+            EXPECT_EQ(gemm->Run(call.In({5, 33}, 1), call.In({7, 33}, 2), results.back(), {}, {}),
+                      absl::OkStatus());
+          }
+        }
+        return results;
+      },
+      /*terms=*/33);
 }
 
 // The product is stored in 16 bits before an epilogue of more than a bias: rounded twice.
@@ -154,8 +176,7 @@ TEST_P(HalfGpuTest, ProductWithEpilogue) {
               absl::OkStatus());
     return testing::Get(*gpu_, c);
   };
-  const double unit = half_ == DType::kFloat16 ? 0x1p-11 : 0x1p-8;
-  EXPECT_TRUE(testing::Close(run(false), run(true), 33 * unit, unit));
+  EXPECT_TRUE(testing::Close(run(false), run(true), 33 * Unit(), Unit()));
 }
 
 TEST_P(HalfGpuTest, Activations) {
@@ -294,14 +315,17 @@ TEST_P(HalfGpuTest, SoftmaxAndItsLoss) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(All, HalfGpuTest,
-                         ::testing::Combine(::testing::Values(DType::kFloat16, DType::kBfloat16),
-                                            ::testing::Values(TensorFormat::kNHWC,
-                                                              TensorFormat::kNCHW)));
+INSTANTIATE_TEST_SUITE_P(
+    All, HalfGpuTest,
+    ::testing::Combine(::testing::Values(Device::Simulated(0), Device::Cuda(0)),
+                       ::testing::Values(DType::kFloat16, DType::kBfloat16),
+                       ::testing::Values(TensorFormat::kNHWC, TensorFormat::kNCHW)));
 
 // The scale that only the device knows multiplies the gradient, and nothing else.
-TEST(LossScaleTest, MultipliesTheGradientOfLogits) {
-  const auto gpu = *DeviceContext::Create(Device::Simulated(0));
+class LossScaleTest : public ::testing::TestWithParam<Device> {};
+
+TEST_P(LossScaleTest, MultipliesTheGradientOfLogits) {
+  DTNN_GPU_OR_SKIP_AT(gpu, GetParam());
   const auto fused = *CreateSoftmaxCrossEntropy(*gpu, {.rows = 2, .columns = 3});
   const Tensor x = testing::Put(*gpu, RandomTensor(DType::kFloat32, {2, 3}, 1));
   const Tensor labels = testing::Put(*gpu, TensorOf(DType::kInt32, {2}, {0, 2}));
@@ -320,10 +344,18 @@ TEST(LossScaleTest, MultipliesTheGradientOfLogits) {
   EXPECT_EQ(losses[0], losses[1]);
 }
 
+INSTANTIATE_TEST_SUITE_P(All, LossScaleTest,
+                         ::testing::Values(Device::Simulated(0), Device::Cuda(0)));
+
 // Results of TF32 are those of operands that were rounded before; not those of the operands as they
-// are, but close to them: an operand changes by at most 2^-11 of itself.
-class Tf32Test : public ::testing::Test {
+// are, but close to them: an operand changes by at most 2^-11 of itself. A library may cut operands
+// off instead, which changes them by up to 2^-10, or compute exactly.
+class Tf32Test : public ::testing::TestWithParam<Device> {
  protected:
+  void SetUp() override {
+    DTNN_GPU_OR_SKIP_AT(gpu, GetParam());
+    gpu_ = std::move(gpu);
+  }
   static Tensor Rounded(const Tensor& tensor) {
     std::vector<double> values = Values(tensor);
     for (double& value : values) value = double(RoundToTf32(float(value)));
@@ -335,15 +367,21 @@ class Tf32Test : public ::testing::Test {
       const std::function<Tensor(bool tf32, const std::function<Tensor(Tensor)>&)>& run) {
     const auto same = [](const Tensor& tensor) { return tensor; };
     const std::vector<double> tf32 = Values(run(true, same)), exact = Values(run(false, same));
+    if (HasLibraries(*gpu_)) {
+      EXPECT_TRUE(testing::Close(tf32, exact, most * 0x1p-9 * 1.01, 0));
+      return;
+    }
     EXPECT_EQ(tf32, Values(run(false, Rounded)));
     EXPECT_NE(tf32, exact);
     EXPECT_TRUE(testing::Close(tf32, exact, most * 0x1p-10 * 1.01, 0));
   }
 
-  const std::unique_ptr<DeviceContext> gpu_ = *DeviceContext::Create(Device::Simulated(0));
+  std::unique_ptr<DeviceContext> gpu_;
 };
 
-TEST_F(Tf32Test, Product) {
+INSTANTIATE_TEST_SUITE_P(All, Tf32Test, ::testing::Values(Device::Simulated(0), Device::Cuda(0)));
+
+TEST_P(Tf32Test, Product) {
   ExpectRoundedOperands(40, [&](bool tf32, const auto& operand) {
     const auto gemm = *CreateGemm(*gpu_, {.m = 5, .n = 7, .k = 40, .tf32 = tf32});
     const Tensor c = testing::Put(*gpu_, ZeroTensor(DType::kFloat32, {5, 7}));
@@ -355,7 +393,7 @@ TEST_F(Tf32Test, Product) {
   });
 }
 
-TEST_F(Tf32Test, ConvolutionInAllDirections) {
+TEST_P(Tf32Test, ConvolutionInAllDirections) {
   Conv2dSpec spec;
   spec.batch = 2, spec.height = 5, spec.width = 6, spec.channels = 3, spec.filters = 4;
   spec.padding = 1;
