@@ -1,22 +1,36 @@
 #!/usr/bin/env bash
 # Runs what tools/gpu_bundle.sh packed, and writes what came out as JSON.
 #
-# usage: run.sh [--only=WORD] [--results=FOLDER]
+# usage: run.sh [--quick | --speed | --profile] [--no-peers] [--only=WORD] [--results=FOLDER]
 #
 # FOLDER (default: results, beside this file) gets summary.json, and of each program NAME.log and,
 # of tests, NAME.json in GoogleTest's format, which has the reasons of skipped ones. Without a GPU
 # all tests that need one are skipped with the reason, and the others run on simulated ones.
-# Exit code 0 only if nothing failed.
+#
+# These three need a GPU, and Python:
+#   --quick    the tests on the real GPU alone, eight programs at a time, a minute for each at most;
+#              ends with a table and the first words of every failure. A program of whose tests none
+#              used the GPU has failed.
+#   --speed    eight settings of //bench:models, then the same with PyTorch: speed.jsonl, peers.jsonl,
+#              and a table of both, speed.md. Programs that fail are named, and the others go on.
+#              --no-peers: without PyTorch.
+#   --profile  the kernels of a training step of resnet50_imagenet, batch 128, bf16: profile.txt
+# WORD chooses programs, and settings, whose names hold it. Exit code 0 only if nothing failed.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 only=
+what=all
+peers=1
 results=$here/results
 for argument in "$@"; do
   case $argument in
+    --quick | --speed | --profile) what=${argument#--} ;;
+    --no-peers) peers=0 ;;
     --only=*) only=${argument#*=} ;;
     --results=*) results=${argument#*=} ;;
     *)
-      echo "usage: run.sh [--only=WORD] [--results=FOLDER]" >&2
+      echo "usage: run.sh [--quick | --speed | --profile] [--no-peers] [--only=WORD]" \
+        "[--results=FOLDER]" >&2
       exit 2
       ;;
   esac
@@ -57,13 +71,90 @@ fi
 quote() { printf '"%s"' "$(tr -d '\000-\037' <<<"$1" | sed 's/\\/\\\\/g; s/"/\\"/g')"; }
 gpus=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | paste -sd';')
 
+cd "$results" || exit 1
+if [ "$what" != all ] && [ -z "$gpus" ]; then
+  echo "run.sh: --$what needs a GPU, and nvidia-smi names none here" >&2
+  exit 1
+fi
+chosen() { [[ -z $only || $1 == *"$only"* ]]; }
+
+quick() {
+  local names=() name
+  while read -r name; do chosen "$name" && names+=("$name"); done <"$here/gpu_tests.txt"
+  if [ ${#names[@]} -eq 0 ]; then
+    echo "run.sh: no test program has $only in its name" >&2
+    return 1
+  fi
+  export here DTNN_TEST_DEVICE=cuda
+  printf '%s\n' "${names[@]}" | xargs -P 8 -I{} bash -c '
+    rm -f "{}".{json,log,status}
+    started=$(date +%s.%N)
+    timeout 60 "$here/bin/{}" "--gtest_output=json:{}.json" "--gtest_filter=-*Simulated*" >"{}.log" 2>&1 </dev/null
+    awk -v code=$? -v a="$started" -v b="$(date +%s.%N)" "BEGIN { printf \"%d %.2f\n\", code, b - a }" >"{}.status"'
+  python3 "$here/gpu_bundle_table.py" "$results" "${names[@]}"
+}
+
+# MODEL:BATCH:MATH_MODE:PHASES
+settings=(
+  resnet50_imagenet:128:bf16:train,infer
+  resnet50_imagenet:256:bf16:train
+  resnet50_imagenet:128:tf32:train
+  resnet20_cifar10:128:bf16:train,infer
+  resnet20_cifar10:1024:bf16:train,infer
+  vgg16_cifar10:128:bf16:train,infer
+  vgg16_cifar10:1024:bf16:train,infer
+  resnet20_cifar10:128:fp32:train
+)
+speed() {
+  local setting model batch mode phases format code bad=0 mine=()
+  rm -f speed.jsonl peers.jsonl
+  touch speed.jsonl peers.jsonl
+  for setting in "${settings[@]}"; do
+    chosen "$setting" || continue
+    mine+=("$setting")
+    IFS=: read -r model batch mode phases <<<"$setting"
+    format=NHWC
+    [ "$mode" = fp32 ] && format=NCHW
+    timeout 30 "$here/bin/bench.models" --device=cuda "--models=$model" "--batch=$batch" \
+      "--math-mode=$mode" "--format=$format" "--phases=$phases" --seconds=0.8 --json=speed.jsonl \
+      >"speed.$setting.log" 2>&1
+    code=$?
+    ((code == 0)) && continue
+    bad=$((bad + 1))
+    echo "FAILED $setting: exit code $code: $(tail -2 "speed.$setting.log" | paste -sd/ | tail -c 600)"
+  done
+  if ((peers)); then
+    timeout 130 python3 "$here/torch_gpu.py" --seconds=0.5 --limit=20 "${mine[@]}" \
+      >>peers.jsonl 2>peers.log || echo "PyTorch ended with exit code $?: $(tail -1 peers.log)"
+    if chosen resnet50_imagenet:128:bf16; then
+      timeout 120 python3 "$here/torch_gpu.py" --seconds=1 --limit=100 --variants=compile \
+        resnet50_imagenet:128:bf16:train >>peers.jsonl 2>>peers.log ||
+        echo "torch.compile ended with exit code $?: $(tail -1 peers.log)"
+    fi
+  fi
+  python3 "$here/compare_gpu.py" speed.jsonl peers.jsonl | tee speed.md
+  return $((bad > 0))
+}
+
+profile() {
+  rm -f profile.jsonl
+  timeout 60 "$here/bin/bench.models" --device=cuda --models=resnet50_imagenet --batch=128 --math-mode=bf16 \
+    --format=NHWC --profile-kernels --json=profile.jsonl 2>&1 | tee profile.txt
+  return "${PIPESTATUS[0]}"
+}
+
+if [ "$what" != all ]; then
+  "$what"
+  exit
+fi
+
 failed=0
 entries=()
 # program NAME COMMAND...: one run; its entry of the summary.
 program() {
   local name=$1 code started seconds tests=0 skipped=0 failures=0
   shift
-  [[ -z $only || $name == *"$only"* ]] || return 0
+  chosen "$name" || return 0
   started=$(date +%s.%N)
   timeout 1800 "$@" >"$results/$name.log" 2>&1 </dev/null
   code=$?
@@ -75,6 +166,10 @@ program() {
     if ((code == 0 && tests == 0)); then
       echo "run.sh: no test ran" >>"$results/$name.log"
       code=1
+    elif ((code == 0)) && [ -n "$gpus" ] && grep -qxF "${name#sanitizer.}" "$here/gpu_tests.txt" &&
+      ! grep -q '"gpu": "cuda' "$results/$name.json"; then
+      echo "run.sh: no test used the GPU" >>"$results/$name.log"
+      code=1
     fi
   fi
   ((code == 0)) || failed=$((failed + 1))
@@ -83,7 +178,6 @@ program() {
   printf '%-60s exit %d, %s s, %d tests, %d skipped\n' "$name" "$code" "$seconds" "$tests" "$skipped"
 }
 
-cd "$results" || exit 1
 while read -r name; do
   rm -f "$results/$name.json"
   program "$name" "$here/bin/$name" "--gtest_output=json:$results/$name.json"
@@ -113,8 +207,8 @@ if [ -n "$gpus" ]; then
   if sanitizer=$(command -v compute-sanitizer || ls "${CUDA_HOME:-/usr/local/cuda}/bin/compute-sanitizer" 2>/dev/null); then
     for name in models.plan.plan_gpu_test models.training.step_engine_gpu_test; do
       rm -f "$results/sanitizer.$name.json"
-      program "sanitizer.$name" "$sanitizer" --error-exitcode=9 "$here/bin/$name" \
-        '--gtest_filter=*Cuda*' "--gtest_output=json:$results/sanitizer.$name.json"
+      DTNN_TEST_DEVICE=cuda program "sanitizer.$name" "$sanitizer" --error-exitcode=9 \
+        "$here/bin/$name" '--gtest_filter=-*Simulated*' "--gtest_output=json:$results/sanitizer.$name.json"
     done
   fi
 else
