@@ -1,12 +1,12 @@
-// Passes over the channels of an activation on a GPU: where the elements of a channel lie, and how
-// their sum is divided among threads so that it does not depend on scheduling.
+// Passes over the channels of an activation on a GPU: where the elements of a channel lie.
 
 #ifndef DTNN_KERNELS_CHANNELS_GPU_H_
 #define DTNN_KERNELS_CHANNELS_GPU_H_
 
 #include <cstdint>
+#include <type_traits>
 
-#include "tensor/gpu/kernel.h"
+#include "tensor/gpu/vectors.h"
 #include "tensor/rounding.h"
 #include "tensor/tensor.h"
 
@@ -28,65 +28,41 @@ struct ChannelLayout {
   // Elements from one outer row of x to the next.
   int64_t PitchOf(const Tensor& x) const { return x.dense() ? row() : x.RowPitch(); }
 
-  DTNN_HOST_DEVICE int64_t row() const { return channels * inner; }
-  DTNN_HOST_DEVICE int64_t positions() const { return outer * inner; }
-  DTNN_HOST_DEVICE int64_t size() const { return outer * channels * inner; }
-  // Where position p of channel c lies in a tensor whose outer rows are `pitch` apart.
-  DTNN_HOST_DEVICE int64_t At(int64_t p, int64_t c, int64_t pitch) const {
-    if (inner == 1) return p * pitch + c;
-    return p / inner * pitch + c * inner + p % inner;
+  int64_t row() const { return channels * inner; }
+  int64_t positions() const { return outer * inner; }  // elements of a channel
+  bool planes() const { return inner != 1; }
+  gpu::VectorExtents extents() const {
+    return planes() ? gpu::VectorExtents::Planes(outer, channels, inner)
+                    : gpu::VectorExtents::Rows(outer, channels);
   }
-  DTNN_HOST_DEVICE int64_t ChannelAt(int64_t in_row) const {
-    return inner == 1 ? in_row : in_row / inner;
-  }
-};
-
-// The sums of all channels in parts: thread (channel, part) takes the positions part, part + parts,
-// ... of its channel, and writes to [part * channels + channel]. The parts are added in order.
-struct ChannelParts {
-  static constexpr int64_t kMost = 128;
-
-  int64_t channels, parts;
-  bool rows;  // neighbouring threads have neighbouring channels; else neighbouring positions
-
-  // A part has at least 16 positions; the number of parts depends on nothing but the shape.
-  static ChannelParts Of(const ChannelLayout& layout) {
-    const int64_t wanted = CeilDiv(layout.positions(), 16);
-    return {layout.channels, wanted < kMost ? wanted : kMost, layout.inner == 1};
-  }
-
-  DTNN_HOST_DEVICE int64_t threads() const { return channels * parts; }
-  DTNN_HOST_DEVICE int64_t ChannelOf(int64_t thread) const {
-    return rows ? thread % channels : thread / parts;
-  }
-  DTNN_HOST_DEVICE int64_t PartOf(int64_t thread) const {
-    return rows ? thread / channels : thread % parts;
-  }
-  DTNN_HOST_DEVICE int64_t CountOf(int64_t part, int64_t positions) const {
-    return (positions - part + parts - 1) / parts;
-  }
-  DTNN_HOST_DEVICE int64_t At(int64_t part, int64_t channel) const {
-    return part * channels + channel;
+  // Of a tensor whose outer rows are `pitch` apart.
+  template <typename T, int kLanes>
+  gpu::VectorView<T, kLanes> ViewOf(const Tensor& x) const {
+    return {x.data<std::remove_const_t<T>>(), PitchOf(x), planes() ? inner : 0};
   }
 };
 
-// to = (accumulate ? to : 0) + the sum of its parts, for each channel.
-template <typename T>
-struct AddPartsBody {
-  ChannelParts parts;
-  bool accumulate;
-  const T* sums;
-  T* to;
+// use.template operator()<kLanes>(), for a pass over activations of one shape.
+template <typename T, class Use>
+absl::Status WithChannelVectors(const ChannelLayout& layout,
+                                std::initializer_list<const Tensor*> tensors, const Use& use) {
+  bool full = layout.extents().columns % gpu::kFullVector<T> == 0;
+  for (const Tensor* tensor : tensors) {
+    full = full && gpu::AllowsFullVectors<T>(tensor->raw_data(), layout.outer, layout.PitchOf(*tensor));
+  }
+  return full ? use.template operator()<gpu::kFullVector<T>>() : use.template operator()<1>();
+}
 
-  void Declare(int64_t channels, gpu::Accesses& accesses) {
-    accesses.Reads(sums, parts.threads());
-    accesses.Writes(to, channels);
-  }
-  DTNN_HOST_DEVICE void operator()(int64_t channel) const {
-    T sum = accumulate ? to[channel] : T(0);
-    for (int64_t part = 0; part < parts.parts; ++part) sum += sums[parts.At(part, channel)];
-    to[channel] = sum;
-  }
+// The channels of a vector: neighbours in rows, one in planes.
+template <int kLanes>
+struct VectorChannels {
+  int64_t first;
+  bool same;
+
+  VectorChannels() = default;
+  DTNN_HOST_DEVICE VectorChannels(bool planes, const gpu::VectorCell& cell)
+      : first(planes ? cell.group : int64_t(cell.column) * kLanes), same(planes) {}
+  DTNN_HOST_DEVICE int64_t At(int lane) const { return same ? first : first + lane; }
 };
 
 }  // namespace dtnn

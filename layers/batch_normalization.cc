@@ -45,11 +45,12 @@ class BatchNormalizationOp : public LayerOp {
     const BatchNormParameters parameters = Norm::LineOf(args.parameters);
     const RunningStatistics running = Norm::RunningOf(args.parameters);
     if (!of_batch_) return norm_->Infer(x, parameters, running, args.output, args.workspace);
-    DTNN_RETURN_IF_ERROR(norm_->Statistics(x, statistics_, args.workspace));
-    if (shared_ != nullptr) {
-      const int64_t count = x.num_elements() / statistics_.mean.num_elements();
-      DTNN_RETURN_IF_ERROR(shared_->Combine(count, statistics_));
+    if (shared_ == nullptr) {
+      return norm_->Normalize(x, statistics_, parameters, running, args.output, args.workspace);
     }
+    DTNN_RETURN_IF_ERROR(norm_->Statistics(x, statistics_, args.workspace));
+    const int64_t count = x.num_elements() / statistics_.mean.num_elements();
+    DTNN_RETURN_IF_ERROR(shared_->Combine(count, statistics_));
     DTNN_RETURN_IF_ERROR(norm_->Track(statistics_, running));
     return norm_->Apply(x, statistics_, parameters, args.output, args.workspace);
   }
@@ -64,18 +65,17 @@ class BatchNormalizationOp : public LayerOp {
     }
     const BatchNormGradients gradients = {.gamma = args.gradients[Norm::kGamma],
                                           .beta = args.gradients[Norm::kBeta]};
+    if (shared_ == nullptr && !args.dx[0].empty()) {
+      return norm_->Backward(x, args.dy, statistics_, parameters, gradients, args.dx[0],
+                             args.accumulate[0], args.workspace);
+    }
     DTNN_RETURN_IF_ERROR(
         norm_->Gradients(x, args.dy, statistics_, parameters, gradients, args.workspace));
     if (args.dx[0].empty()) return absl::OkStatus();
-    int64_t count = x.num_elements() / gradients.gamma.num_elements();
     // What the parameters' gradients are is summed over the ranks later, with all others.
-    BatchNormGradients sums = gradients;
-    if (shared_ != nullptr) {
-      DTNN_ASSIGN_OR_RETURN(sums, shared_->Sum(gradients));
-      count = shared_->count();
-    }
-    return norm_->BackwardData(x, args.dy, statistics_, parameters, sums, count, args.dx[0],
-                               args.accumulate[0], args.workspace);
+    DTNN_ASSIGN_OR_RETURN(const BatchNormGradients sums, shared_->Sum(gradients));
+    return norm_->BackwardData(x, args.dy, statistics_, parameters, sums, shared_->count(),
+                               args.dx[0], args.accumulate[0], args.workspace);
   }
 
  private:

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <initializer_list>
 
 #include "kernels/activation/activation_gpu.h"
 #include "kernels/elementwise/grid_gpu.h"
@@ -7,17 +8,20 @@
 
 namespace dtnn {
 
-template <typename T>
+template <typename T, int kVector>
 struct ActivationForwardBody {
   using W = Wide<T>;
+  static constexpr int kLanes = kVector, kAhead = 4;
   ActivationKind kind;
-  GridIndex index;
-  GridView<const T> x;
-  GridView<T> y;
+  gpu::VectorView<const T, kLanes> x;
+  gpu::VectorView<T, kLanes> y;
 
-  void Declare(int64_t, gpu::Accesses& accesses) {
-    x.Declare(index, accesses);
-    y.Declare(index, accesses);
+  using Kept = gpu::NothingKept;
+  using Loaded = gpu::Vector<T, kLanes>;
+
+  void Declare(const gpu::VectorGrid& grid, gpu::Accesses& accesses) {
+    x.Declare(grid, accesses);
+    y.Declare(grid, accesses);
   }
   DTNN_HOST_DEVICE W Result(W value) const {
     switch (kind) {
@@ -38,25 +42,34 @@ struct ActivationForwardBody {
     }
     return 0;
   }
-  DTNN_HOST_DEVICE void operator()(int64_t i) const {
-    const GridCell cell = index(i);
-    y[cell] = T(Result(W(x[cell])));
+  DTNN_HOST_DEVICE Kept Keep(const gpu::VectorCell&) const { return {}; }
+  DTNN_HOST_DEVICE Loaded Load(const gpu::VectorCell& cell) const { return x.Load(cell); }
+  DTNN_HOST_DEVICE void Store(const gpu::VectorCell& cell, const Loaded& loaded,
+                              const Kept&) const {
+    gpu::Vector<T, kLanes> result;
+    for (int i = 0; i < kLanes; ++i) result.lane[i] = T(Result(W(loaded.lane[i])));
+    y.Store(cell, result);
   }
 };
 
-template <typename T>
+template <typename T, int kVector>
 struct ActivationBackwardBody {
   using W = Wide<T>;
+  static constexpr int kLanes = kVector, kAhead = 2;
   ActivationKind kind;
   bool accumulate;
-  GridIndex index;
-  GridView<const T> y, dy;
-  GridView<T> dx;
+  gpu::VectorView<const T, kLanes> y, dy;
+  gpu::VectorView<T, kLanes> dx;
 
-  void Declare(int64_t, gpu::Accesses& accesses) {
-    y.Declare(index, accesses);
-    dy.Declare(index, accesses);
-    dx.Declare(index, accesses);
+  using Kept = gpu::NothingKept;
+  struct Loaded {
+    gpu::Vector<T, kLanes> y, dy, dx;
+  };
+
+  void Declare(const gpu::VectorGrid& grid, gpu::Accesses& accesses) {
+    y.Declare(grid, accesses);
+    dy.Declare(grid, accesses);
+    dx.Declare(grid, accesses);
   }
   DTNN_HOST_DEVICE W Gradient(W value, W dvalue) const {
     if (std::isnan(value)) return value;
@@ -80,10 +93,20 @@ struct ActivationBackwardBody {
     }
     return 0;
   }
-  DTNN_HOST_DEVICE void operator()(int64_t i) const {
-    const GridCell cell = index(i);
-    const W gradient = Gradient(W(y[cell]), W(dy[cell]));
-    dx[cell] = T(accumulate ? W(dx[cell]) + gradient : gradient);
+  DTNN_HOST_DEVICE Kept Keep(const gpu::VectorCell&) const { return {}; }
+  DTNN_HOST_DEVICE Loaded Load(const gpu::VectorCell& cell) const {
+    Loaded loaded = {y.Load(cell), dy.Load(cell), {}};
+    if (accumulate) loaded.dx = gpu::LoadVector<kLanes, T>(dx.At(cell));
+    return loaded;
+  }
+  DTNN_HOST_DEVICE void Store(const gpu::VectorCell& cell, const Loaded& loaded,
+                              const Kept&) const {
+    gpu::Vector<T, kLanes> result;
+    for (int i = 0; i < kLanes; ++i) {
+      const W gradient = Gradient(W(loaded.y.lane[i]), W(loaded.dy.lane[i]));
+      result.lane[i] = T(accumulate ? W(loaded.dx.lane[i]) + gradient : gradient);
+    }
+    dx.Store(cell, result);
   }
 };
 
@@ -96,10 +119,13 @@ class ActivationGpu : public Activation {
     DTNN_RETURN_IF_ERROR(CheckOperands(kName, runner_.device(), spec_.dtype, {&x, &y}));
     const RowGrid grid = GridOf(spec_.format, {&x, &y});
     return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
-      return runner_.ForEach(kName, grid.size(),
-                             ActivationForwardBody<T>{spec_.kind, IndexOf(grid),
-                                                      ViewIn<const T>(grid, x, spec_.format),
-                                                      ViewIn<T>(grid, y, spec_.format)});
+      return WithGridVectors<T>(grid, spec_.format, Tensors{&x, &y}, [&]<int kLanes>() {
+        return runner_.ForEachVector(
+            kName, ExtentsOf(grid),
+            ActivationForwardBody<T, kLanes>{spec_.kind,
+                                             VectorsIn<const T, kLanes>(grid, x, spec_.format),
+                                             VectorsIn<T, kLanes>(grid, y, spec_.format)});
+      });
     });
   }
 
@@ -108,16 +134,20 @@ class ActivationGpu : public Activation {
     DTNN_RETURN_IF_ERROR(CheckOperands(kName, runner_.device(), spec_.dtype, {&y, &dy, &dx}));
     const RowGrid grid = GridOf(spec_.format, {&y, &dy, &dx});
     return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
-      return runner_.ForEach(kName, grid.size(),
-                             ActivationBackwardBody<T>{spec_.kind, accumulate, IndexOf(grid),
-                                                       ViewIn<const T>(grid, y, spec_.format),
-                                                       ViewIn<const T>(grid, dy, spec_.format),
-                                                       ViewIn<T>(grid, dx, spec_.format)});
+      return WithGridVectors<T>(grid, spec_.format, Tensors{&y, &dy, &dx}, [&]<int kLanes>() {
+        return runner_.ForEachVector(
+            kName, ExtentsOf(grid),
+            ActivationBackwardBody<T, kLanes>{spec_.kind, accumulate,
+                                              VectorsIn<const T, kLanes>(grid, y, spec_.format),
+                                              VectorsIn<const T, kLanes>(grid, dy, spec_.format),
+                                              VectorsIn<T, kLanes>(grid, dx, spec_.format)});
+      });
     });
   }
 
  private:
   static constexpr std::string_view kName = "activation";
+  using Tensors = std::initializer_list<const Tensor*>;
 
   GpuRunner runner_;
   ActivationSpec spec_;

@@ -76,6 +76,13 @@ class BatchNorm {
   virtual absl::Status Track(const BatchStatistics& statistics,
                              const RunningStatistics& running) = 0;
 
+  // Statistics, Track and Apply of a batch that no other rank has a part of. On a GPU in fewer
+  // launches.
+  virtual absl::Status Normalize(const Tensor& x, const BatchStatistics& statistics,
+                                 const BatchNormParameters& parameters,
+                                 const RunningStatistics& running, const Tensor& y,
+                                 Workspace workspace);
+
   // What follows from the parameters is kept until the version of one of them changes.
   virtual absl::Status Infer(const Tensor& x, const BatchNormParameters& parameters,
                              const RunningStatistics& running, const Tensor& y,
@@ -93,6 +100,13 @@ class BatchNorm {
                                     const BatchNormParameters& parameters,
                                     const BatchNormGradients& gradients, int64_t count,
                                     const Tensor& dx, bool accumulate, Workspace workspace) = 0;
+
+  // Gradients and BackwardData of the batch that the last call of Normalize brought.
+  virtual absl::Status Backward(const Tensor& x, const Tensor& dy,
+                                const BatchStatistics& statistics,
+                                const BatchNormParameters& parameters,
+                                const BatchNormGradients& gradients, const Tensor& dx,
+                                bool accumulate, Workspace workspace);
 
   // dx = (accumulate ? dx : 0) + gradient of Infer, whose statistics do not follow from x.
   virtual absl::Status BackwardInfer(const Tensor& x, const Tensor& dy,

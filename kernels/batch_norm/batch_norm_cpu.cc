@@ -7,6 +7,7 @@
 #include "kernels/batch_norm/batch_norm_gpu.h"
 #include "kernels/batch_norm/check.h"
 #include "kernels/scratch.h"
+#include "tensor/status_macros.h"
 #include "tensor/errors.h"
 #include "tensor/rounding.h"
 
@@ -218,6 +219,26 @@ absl::Status Validate(const BatchNormSpec& spec) {
 }
 
 }  // namespace
+
+absl::Status BatchNorm::Normalize(const Tensor& x, const BatchStatistics& statistics,
+                                  const BatchNormParameters& parameters,
+                                  const RunningStatistics& running, const Tensor& y,
+                                  Workspace workspace) {
+  DTNN_RETURN_IF_ERROR(Statistics(x, statistics, workspace));
+  DTNN_RETURN_IF_ERROR(Track(statistics, running));
+  return Apply(x, statistics, parameters, y, workspace);
+}
+
+absl::Status BatchNorm::Backward(const Tensor& x, const Tensor& dy,
+                                 const BatchStatistics& statistics,
+                                 const BatchNormParameters& parameters,
+                                 const BatchNormGradients& gradients, const Tensor& dx,
+                                 bool accumulate, Workspace workspace) {
+  DTNN_RETURN_IF_ERROR(Gradients(x, dy, statistics, parameters, gradients, workspace));
+  const int64_t channels = gradients.gamma.num_elements();
+  return BackwardData(x, dy, statistics, parameters, gradients, x.num_elements() / channels, dx,
+                      accumulate, workspace);
+}
 
 absl::StatusOr<std::unique_ptr<BatchNorm>> CreateBatchNorm(DeviceContext& context,
                                                            const BatchNormSpec& spec) {

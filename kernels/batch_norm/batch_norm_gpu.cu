@@ -11,27 +11,15 @@ namespace dtnn {
 
 class BatchNormGpu : public BatchNorm {
  public:
-  BatchNormGpu(const GpuRunner& runner, const BatchNormSpec& spec, Tensor line)
-      : runner_(runner), spec_(spec), line_(std::move(line)) {}
+  BatchNormGpu(const GpuRunner& runner, const BatchNormSpec& spec, Tensor line, Tensor batch_line)
+      : runner_(runner),
+        spec_(spec),
+        line_(std::move(line)),
+        batch_line_(std::move(batch_line)) {}
 
   absl::Status Statistics(const Tensor& x, const BatchStatistics& statistics,
                           Workspace workspace) override {
-    DTNN_RETURN_IF_ERROR(Check({&x}, workspace));
-    DTNN_RETURN_IF_ERROR(CheckChannels(DType::kFloat64, {&statistics.mean, &statistics.variance}));
-    if (x.num_elements() == 0) return NothingToMeasure();
-    const ChannelLayout layout = LayoutOf(x);
-    const ChannelParts parts = ChannelParts::Of(layout);
-    const Division memory = Divide(workspace.data());
-    DTNN_RETURN_IF_ERROR(DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
-      return runner_.ForEach(
-          "batch statistics", parts.threads(),
-          MomentsBody<T>{
-              layout, parts, x.data<T>(), layout.PitchOf(x), {memory.sums, parts.threads()}});
-    }));
-    return runner_.ForEach(
-        "batch statistics", spec_.channels,
-        MomentsTotalBody{layout, parts, memory.sums, statistics.mean.data<double>(),
-                         statistics.variance.data<double>()});
+    return Measure(x, statistics, workspace, nullptr, nullptr);
   }
 
   absl::Status Apply(const Tensor& x, const BatchStatistics& statistics,
@@ -45,15 +33,26 @@ class BatchNormGpu : public BatchNorm {
   }
 
   absl::Status Track(const BatchStatistics& statistics, const RunningStatistics& running) override {
-    const Tensor &mean = running.mean.tensor, &variance = running.variance.tensor;
     DTNN_RETURN_IF_ERROR(CheckChannels(DType::kFloat64, {&statistics.mean, &statistics.variance}));
-    DTNN_RETURN_IF_ERROR(CheckChannels(WideOf(spec_.dtype), {&mean, &variance}));
-    return DispatchFloating(WideOf(spec_.dtype), [&]<typename T>(T) {
+    DTNN_RETURN_IF_ERROR(
+        CheckChannels(WideOf(spec_.dtype), {&running.mean.tensor, &running.variance.tensor}));
+    return DispatchFloating(WideOf(spec_.dtype), [&]<typename W>(W) {
       return runner_.ForEach(
           "running statistics", spec_.channels,
-          NormTrackBody<T>{spec_.momentum, statistics.mean.data<double>(),
-                           statistics.variance.data<double>(), mean.data<T>(), variance.data<T>()});
+          NormTrackBody<W>{statistics.mean.data<double>(), statistics.variance.data<double>(),
+                           TrackedIn<W>(running)});
     });
+  }
+
+  absl::Status Normalize(const Tensor& x, const BatchStatistics& statistics,
+                         const BatchNormParameters& parameters, const RunningStatistics& running,
+                         const Tensor& y, Workspace workspace) override {
+    DTNN_RETURN_IF_ERROR(Check({&x, &y}, workspace));
+    DTNN_RETURN_IF_ERROR(CheckInputs(statistics, parameters));
+    DTNN_RETURN_IF_ERROR(
+        CheckChannels(WideOf(spec_.dtype), {&running.mean.tensor, &running.variance.tensor}));
+    DTNN_RETURN_IF_ERROR(Measure(x, statistics, workspace, &running, &parameters));
+    return Write(x, batch_line_.raw_data(), y);
   }
 
   absl::Status Infer(const Tensor& x, const BatchNormParameters& parameters,
@@ -70,30 +69,9 @@ class BatchNormGpu : public BatchNorm {
                          Workspace workspace) override {
     DTNN_RETURN_IF_ERROR(Check({&x, &dy}, workspace));
     DTNN_RETURN_IF_ERROR(CheckInputs(statistics, parameters));
-    DTNN_RETURN_IF_ERROR(CheckChannels(WideOf(spec_.dtype), {&gradients.gamma, &gradients.beta}));
-    const ChannelLayout layout = LayoutOf(x);
-    const ChannelParts parts = ChannelParts::Of(layout);
     const Division memory = Divide(workspace.data());
     DTNN_RETURN_IF_ERROR(SetLine(statistics, parameters, memory.coefficients));
-    return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
-      using W = Wide<T>;
-      const ReadNormCoefficients<W> coefficients = CoefficientsAt<W>(memory.coefficients);
-      DTNN_RETURN_IF_ERROR(runner_.ForEach("normalisation gradients", parts.threads(),
-                                           NormGradientsBody<T>{spec_.relu,
-                                                                layout,
-                                                                parts,
-                                                                coefficients,
-                                                                x.data<T>(),
-                                                                layout.PitchOf(x),
-                                                                dy.data<T>(),
-                                                                layout.PitchOf(dy),
-                                                                {memory.sums, parts.threads()}}));
-      return runner_.ForEach("normalisation gradients", spec_.channels,
-                             NormGradientsTotalBody<W>{
-                                 spec_.epsilon, parts, memory.sums, statistics.mean.data<double>(),
-                                 statistics.variance.data<double>(), coefficients,
-                                 gradients.gamma.data<W>(), gradients.beta.data<W>()});
-    });
+    return SumGradients(x, dy, statistics, gradients, memory.coefficients, memory.sums, nullptr);
   }
 
   absl::Status BackwardData(const Tensor& x, const Tensor& dy, const BatchStatistics& statistics,
@@ -106,6 +84,16 @@ class BatchNormGpu : public BatchNorm {
     std::byte* const coefficients = Divide(workspace.data()).coefficients;
     DTNN_RETURN_IF_ERROR(SetLine(statistics, parameters, coefficients, gradients, count));
     return WriteGradient(x, dy, coefficients, dx, accumulate);
+  }
+
+  absl::Status Backward(const Tensor& x, const Tensor& dy, const BatchStatistics& statistics,
+                        const BatchNormParameters& parameters, const BatchNormGradients& gradients,
+                        const Tensor& dx, bool accumulate, Workspace workspace) override {
+    DTNN_RETURN_IF_ERROR(Check({&x, &dy, &dx}, workspace));
+    DTNN_RETURN_IF_ERROR(CheckInputs(statistics, parameters));
+    DTNN_RETURN_IF_ERROR(SumGradients(x, dy, statistics, gradients, batch_line_.raw_data(),
+                                      Divide(workspace.data()).sums, &parameters));
+    return WriteGradient(x, dy, batch_line_.raw_data(), dx, accumulate);
   }
 
   absl::Status BackwardInfer(const Tensor& x, const Tensor& dy,
@@ -127,71 +115,143 @@ class BatchNormGpu : public BatchNorm {
     size_t bytes;
   };
   Division Divide(std::byte* memory) const {
+    const ChannelLayout most =
+        spec_.format == TensorFormat::kNCHW
+            ? ChannelLayout{spec_.batch, spec_.channels, spec_.positions}
+            : ChannelLayout{spec_.batch * spec_.positions, spec_.channels, 1};
     ScratchDivider divider(memory, kGpuScratchAlignment);
     Division division;
-    division.sums = divider.Take<double>(2 * ChannelParts::kMost * spec_.channels);
+    division.sums = divider.Take<double>(gpu::ReducedParts::MostDoubles(
+        most.extents(), 2, int(gpu::kVectorBytes / SizeOf(spec_.dtype))));
     division.coefficients = divider.Take<std::byte>(
         NormCoefficients<double>::kArrays * spec_.channels * int64_t(SizeOf(WideOf(spec_.dtype))));
     division.bytes = divider.bytes();
     return division;
   }
 
+  // With `running`, tracks; with `parameters`, sets the line of the batch.
+  absl::Status Measure(const Tensor& x, const BatchStatistics& statistics, Workspace workspace,
+                       const RunningStatistics* running, const BatchNormParameters* parameters) {
+    DTNN_RETURN_IF_ERROR(Check({&x}, workspace));
+    DTNN_RETURN_IF_ERROR(CheckChannels(DType::kFloat64, {&statistics.mean, &statistics.variance}));
+    if (x.num_elements() == 0) return NothingToMeasure();
+    const ChannelLayout layout = LayoutOf(x);
+    double* const sums = Divide(workspace.data()).sums;
+    return WithVectors({&x}, [&]<typename T, int kLanes>() {
+      using W = Wide<T>;
+      const MomentsBody<T, kLanes> body = {layout.planes(), layout.ViewOf<const T, kLanes>(x),
+                                           layout.outer / 2, layout.inner / 2};
+      return runner_.ReduceChannels(
+          "batch statistics", "sums of statistics", layout.extents(), body, sums,
+          MomentsFinish<T, kLanes>{
+              double(layout.positions()), body, layout.outer, layout.PitchOf(x),
+              statistics.mean.data<double>(), statistics.variance.data<double>(),
+              running == nullptr ? TrackedStatistics<W>() : TrackedIn<W>(*running),
+              parameters == nullptr ? NormLineMaker<W>()
+                                    : LineMaker<W>(*parameters, batch_line_.raw_data(), 1)});
+    });
+  }
+  // With `parameters`, sets the slopes of the batch's line too.
+  absl::Status SumGradients(const Tensor& x, const Tensor& dy, const BatchStatistics& statistics,
+                            const BatchNormGradients& gradients, const std::byte* coefficients,
+                            double* sums, const BatchNormParameters* parameters) {
+    DTNN_RETURN_IF_ERROR(CheckChannels(WideOf(spec_.dtype), {&gradients.gamma, &gradients.beta}));
+    const ChannelLayout layout = LayoutOf(x);
+    return WithVectors({&x, &dy}, [&]<typename T, int kLanes>() {
+      using W = Wide<T>;
+      return runner_.ReduceChannels(
+          "normalisation gradients", "sums of gradients", layout.extents(),
+          NormGradientsBody<T, kLanes>{spec_.relu, layout.planes(), CoefficientsAt<W>(coefficients),
+                                       layout.ViewOf<const T, kLanes>(x),
+                                       layout.ViewOf<const T, kLanes>(dy)},
+          sums,
+          NormGradientsFinish<W>{spec_.epsilon, statistics.mean.data<double>(),
+                                 statistics.variance.data<double>(), gradients.gamma.data<W>(),
+                                 gradients.beta.data<W>(),
+                                 parameters == nullptr
+                                     ? NormLineMaker<W>()
+                                     : LineMaker<W>(*parameters, batch_line_.raw_data(),
+                                                    layout.positions())});
+    });
+  }
+
+  template <typename W>
+  TrackedStatistics<W> TrackedIn(const RunningStatistics& running) const {
+    return {spec_.momentum, running.mean.tensor.data<W>(), running.variance.tensor.data<W>()};
+  }
+  template <typename W>
+  NormLineMaker<W> LineMaker(const BatchNormParameters& parameters, std::byte* to,
+                             int64_t count) const {
+    return {spec_.epsilon,
+            double(count),
+            parameters.gamma.tensor.data<W>(),
+            parameters.beta.tensor.data<W>(),
+            {spec_.channels, reinterpret_cast<W*>(to)}};
+  }
   absl::Status RenewLine(const BatchNormParameters& parameters, const RunningStatistics& running) {
     return line_versions_.Renew(parameters, running, [&] {
-      return DispatchFloating(WideOf(spec_.dtype), [&]<typename T>(T) {
-        return SetLine<T, T>(running.mean.tensor, running.variance.tensor, parameters,
+      return DispatchFloating(WideOf(spec_.dtype), [&]<typename W>(W) {
+        return SetLine<W, W>(running.mean.tensor, running.variance.tensor, parameters,
                              line_.raw_data(), BatchNormGradients(), 1);
       });
     });
   }
   absl::Status SetLine(const BatchStatistics& statistics, const BatchNormParameters& parameters,
                        std::byte* to, const BatchNormGradients& gradients = {}, int64_t count = 1) {
-    return DispatchFloating(WideOf(spec_.dtype), [&]<typename T>(T) {
-      return SetLine<T, double>(statistics.mean, statistics.variance, parameters, to, gradients,
+    return DispatchFloating(WideOf(spec_.dtype), [&]<typename W>(W) {
+      return SetLine<W, double>(statistics.mean, statistics.variance, parameters, to, gradients,
                                 count);
     });
   }
-  template <typename T, typename S>
+  template <typename W, typename S>
   absl::Status SetLine(const Tensor& mean, const Tensor& variance,
                        const BatchNormParameters& parameters, std::byte* to,
                        const BatchNormGradients& gradients, int64_t count) {
     const bool slopes = !gradients.gamma.empty();
-    return runner_.ForEach("normalisation line", spec_.channels,
-                           NormLineBody<T, S>{spec_.epsilon,
-                                              double(count),
-                                              mean.data<S>(),
-                                              variance.data<S>(),
-                                              parameters.gamma.tensor.data<T>(),
-                                              parameters.beta.tensor.data<T>(),
-                                              slopes ? gradients.gamma.data<T>() : nullptr,
-                                              slopes ? gradients.beta.data<T>() : nullptr,
-                                              {spec_.channels, reinterpret_cast<T*>(to)}});
+    return runner_.ForEach(
+        "normalisation line", spec_.channels,
+        NormLineBody<W, S>{mean.data<S>(), variance.data<S>(),
+                           slopes ? gradients.gamma.data<W>() : nullptr,
+                           slopes ? gradients.beta.data<W>() : nullptr,
+                           LineMaker<W>(parameters, to, count)});
   }
 
-  absl::Status Write(const Tensor& x, std::byte* coefficients, const Tensor& y) {
+  absl::Status Write(const Tensor& x, const std::byte* coefficients, const Tensor& y) {
     const ChannelLayout layout = LayoutOf(x);
-    return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
-      return runner_.ForEach(
-          "normalisation", x.num_elements(),
-          NormApplyBody<T>{spec_.relu, layout, CoefficientsAt<Wide<T>>(coefficients), x.data<T>(),
-                           layout.PitchOf(x), y.data<T>(), layout.PitchOf(y)});
+    return WithVectors({&x, &y}, [&]<typename T, int kLanes>() {
+      return runner_.ForEachVector(
+          "normalisation", layout.extents(),
+          NormApplyBody<T, kLanes>{spec_.relu, layout.planes(),
+                                   CoefficientsAt<Wide<T>>(coefficients),
+                                   layout.ViewOf<const T, kLanes>(x), layout.ViewOf<T, kLanes>(y)});
     });
   }
-  absl::Status WriteGradient(const Tensor& x, const Tensor& dy, std::byte* coefficients,
+  absl::Status WriteGradient(const Tensor& x, const Tensor& dy, const std::byte* coefficients,
                              const Tensor& dx, bool accumulate) {
     const ChannelLayout layout = LayoutOf(x);
-    return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
-      return runner_.ForEach(
-          "normalisation gradient", x.num_elements(),
-          NormDataBody<T>{spec_.relu, accumulate, layout, CoefficientsAt<Wide<T>>(coefficients),
-                          x.data<T>(), layout.PitchOf(x), dy.data<T>(), layout.PitchOf(dy),
-                          dx.data<T>(), layout.PitchOf(dx)});
+    return WithVectors({&x, &dy, &dx}, [&]<typename T, int kLanes>() {
+      return runner_.ForEachVector(
+          "normalisation gradient", layout.extents(),
+          NormDataBody<T, kLanes>{spec_.relu, accumulate, layout.planes(),
+                                  CoefficientsAt<Wide<T>>(coefficients),
+                                  layout.ViewOf<const T, kLanes>(x),
+                                  layout.ViewOf<const T, kLanes>(dy),
+                                  layout.ViewOf<T, kLanes>(dx)});
     });
   }
 
-  template <typename T>
-  ReadNormCoefficients<T> CoefficientsAt(const std::byte* coefficients) const {
-    return {spec_.channels, reinterpret_cast<const T*>(coefficients)};
+  // use.template operator()<T, kLanes>() for what all tensors allow.
+  template <class Use>
+  absl::Status WithVectors(std::initializer_list<const Tensor*> tensors, const Use& use) const {
+    return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
+      return WithChannelVectors<T>(
+          ChannelLayout::Of(**tensors.begin(), spec_.channels, spec_.format), tensors,
+          [&]<int kLanes>() { return use.template operator()<T, kLanes>(); });
+    });
+  }
+  template <typename W>
+  ReadNormCoefficients<W> CoefficientsAt(const std::byte* coefficients) const {
+    return {spec_.channels, reinterpret_cast<const W*>(coefficients)};
   }
   ChannelLayout LayoutOf(const Tensor& x) const {
     return ChannelLayout::Of(x, spec_.channels, spec_.format);
@@ -212,14 +272,19 @@ class BatchNormGpu : public BatchNorm {
   BatchNormSpec spec_;
   Tensor line_;  // coefficients of the parameters and running statistics of `line_versions_`
   LineVersions line_versions_;
+  Tensor batch_line_;  // those of the last Normalize, and of the Backward after it
 };
 
 absl::StatusOr<std::unique_ptr<BatchNorm>> CreateBatchNormGpu(DeviceContext& context,
                                                               const BatchNormSpec& spec) {
-  DTNN_ASSIGN_OR_RETURN(Tensor line,
-                        Tensor::Allocate(context.device(), WideOf(spec.dtype),
-                                         Shape{NormCoefficients<double>::kArrays, spec.channels}));
-  return std::make_unique<BatchNormGpu>(GpuRunner(context), spec, std::move(line));
+  const auto coefficients = [&] {
+    return Tensor::Allocate(context.device(), WideOf(spec.dtype),
+                            Shape{NormCoefficients<double>::kArrays, spec.channels});
+  };
+  DTNN_ASSIGN_OR_RETURN(Tensor line, coefficients());
+  DTNN_ASSIGN_OR_RETURN(Tensor batch_line, coefficients());
+  return std::make_unique<BatchNormGpu>(GpuRunner(context), spec, std::move(line),
+                                        std::move(batch_line));
 }
 
 }  // namespace dtnn

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/channels_gpu.h"
 #include "kernels/gpu_runner.h"
@@ -14,291 +15,362 @@ namespace dtnn {
 
 // Per channel: of an element x, with d = x - mean, the output is scale * d + shift,
 // and the gradient scale * dy + slope * d + offset.
-template <typename T>
+template <typename W>
 struct NormCoefficients {
   static constexpr int64_t kArrays = 5;
   int64_t channels;
-  T* values;
+  W* values;
 
-  DTNN_HOST_DEVICE T& mean(int64_t c) const { return values[c]; }
-  DTNN_HOST_DEVICE T& scale(int64_t c) const { return values[channels + c]; }
-  DTNN_HOST_DEVICE T& shift(int64_t c) const { return values[2 * channels + c]; }
-  DTNN_HOST_DEVICE T& slope(int64_t c) const { return values[3 * channels + c]; }
-  DTNN_HOST_DEVICE T& offset(int64_t c) const { return values[4 * channels + c]; }
+  DTNN_HOST_DEVICE W& mean(int64_t c) const { return values[c]; }
+  DTNN_HOST_DEVICE W& scale(int64_t c) const { return values[channels + c]; }
+  DTNN_HOST_DEVICE W& shift(int64_t c) const { return values[2 * channels + c]; }
+  DTNN_HOST_DEVICE W& slope(int64_t c) const { return values[3 * channels + c]; }
+  DTNN_HOST_DEVICE W& offset(int64_t c) const { return values[4 * channels + c]; }
 
   void Declare(gpu::Accesses& accesses) { accesses.Writes(values, kArrays * channels); }
 };
 
-// Those of a pass that only reads them.
-template <typename T>
+// Those of a vector's channels.
+template <typename W, int kLanes>
+struct NormLine {
+  W mean[kLanes], scale[kLanes], shift[kLanes];
+  DTNN_HOST_DEVICE W At(int i, W x) const { return scale[i] * (x - mean[i]) + shift[i]; }
+};
+
+template <typename W>
 struct ReadNormCoefficients {
   int64_t channels;
-  const T* values;
+  const W* values;
 
-  struct Line {
-    T mean, scale, shift;
-    DTNN_HOST_DEVICE T At(T x) const { return scale * (x - mean) + shift; }
-  };
-  DTNN_HOST_DEVICE Line line(int64_t c) const {
-    return {values[c], values[channels + c], values[2 * channels + c]};
+  template <int kLanes>
+  DTNN_HOST_DEVICE NormLine<W, kLanes> Line(const VectorChannels<kLanes>& at) const {
+    NormLine<W, kLanes> line;
+    for (int i = 0; i < kLanes; ++i) {
+      const W* const value = values + at.At(i);
+      line.mean[i] = value[0];
+      line.scale[i] = value[channels];
+      line.shift[i] = value[2 * channels];
+    }
+    return line;
   }
-  DTNN_HOST_DEVICE T mean(int64_t c) const { return values[c]; }
-  DTNN_HOST_DEVICE T slope(int64_t c) const { return values[3 * channels + c]; }
-  DTNN_HOST_DEVICE T offset(int64_t c) const { return values[4 * channels + c]; }
+  DTNN_HOST_DEVICE W mean(int64_t c) const { return values[c]; }
+  DTNN_HOST_DEVICE W slope(int64_t c) const { return values[3 * channels + c]; }
+  DTNN_HOST_DEVICE W offset(int64_t c) const { return values[4 * channels + c]; }
 
   void Declare(gpu::Accesses& accesses) {
-    accesses.Reads(values, NormCoefficients<T>::kArrays * channels);
+    accesses.Reads(values, NormCoefficients<W>::kArrays * channels);
   }
 };
 
 // What a relu after y lets through of dy; a NaN of either stays one.
-template <typename T>
-DTNN_HOST_DEVICE T CutGradient(bool relu, T y, T dy) {
+template <typename W>
+DTNN_HOST_DEVICE W CutGradient(bool relu, W y, W dy) {
   if (!relu || y > 0 || std::isnan(dy)) return dy;
-  return y < 0 ? T(0) : y;
+  return y < 0 ? W(0) : y;
 }
 
-template <typename T>
-DTNN_HOST_DEVICE T InverseDeviation(T variance, T epsilon) {
-  return 1 / std::sqrt((variance < 0 ? T(0) : variance) + epsilon);
+DTNN_HOST_DEVICE inline double InverseDeviation(double variance, double epsilon) {
+  return 1 / std::sqrt((variance < 0 ? 0.0 : variance) + epsilon);
 }
 
-// A pair of sums per part of a channel: (2, parts, channels).
-struct PairOfSums {
-  double* sums;
-  int64_t size;  // of one array
-
-  void Declare(gpu::Accesses& accesses) { accesses.Writes(sums, 2 * size); }
-};
-
-// Of each part, the mean and the sum of squared distances from it. Differences are taken from an
-// element in the middle of the part: the first ones lie in the corner of an image.
+// The type of a thread's sums: elements of 16 bits are coarser than float32's rounding.
 template <typename T>
+using NormSum = std::conditional_t<std::is_same_v<Wide<T>, T>, double, float>;
+
+// Sums of the distances from an element in the middle of the channel, and of their squares: the
+// first elements lie in the corner of an image.
+template <typename T, int kVector>
 struct MomentsBody {
-  ChannelLayout layout;
-  ChannelParts parts;
-  const T* x;
-  int64_t pitch;
-  PairOfSums sums;
+  static constexpr int kLanes = kVector, kAhead = 4, kSums = 2;
+  using Sum = NormSum<T>;
+  bool planes;
+  gpu::VectorView<const T, kLanes> x;
+  int64_t middle_row, middle_column;
 
-  void Declare(int64_t, gpu::Accesses& accesses) {
-    accesses.Reads(x, layout.outer, layout.row(), pitch);
-    sums.Declare(accesses);
+  struct Kept {
+    Sum pivot[kLanes];
+  };
+  using Loaded = gpu::Vector<T, kLanes>;
+
+  void Declare(const gpu::VectorGrid& grid, gpu::Accesses& accesses) { x.Declare(grid, accesses); }
+  DTNN_HOST_DEVICE T Pivot(int64_t channel) const {
+    const T* const row = x.data + middle_row * x.row;
+    return planes ? row[channel * x.group + middle_column] : row[channel];
   }
-  DTNN_HOST_DEVICE void operator()(int64_t i) const {
-    const int64_t channel = parts.ChannelOf(i), part = parts.PartOf(i);
-    const int64_t count = parts.CountOf(part, layout.positions());
-    const double pivot = double(x[layout.At(part + count / 2 * parts.parts, channel, pitch)]);
-    double sum = 0, square = 0;
-    for (int64_t p = part; p < layout.positions(); p += parts.parts) {
-      const double d = double(x[layout.At(p, channel, pitch)]) - pivot;
-      sum += d;
-      square += d * d;
+  DTNN_HOST_DEVICE Kept Keep(const gpu::VectorCell& cell) const {
+    const VectorChannels<kLanes> channels(planes, cell);
+    Kept kept;
+    for (int i = 0; i < kLanes; ++i) kept.pivot[i] = Sum(Pivot(channels.At(i)));
+    return kept;
+  }
+  DTNN_HOST_DEVICE Loaded Load(const gpu::VectorCell& cell) const { return x.Load(cell); }
+  DTNN_HOST_DEVICE void Add(const gpu::VectorCell&, const Loaded& loaded, const Kept& kept,
+                            Sum (&sums)[kSums][kLanes]) const {
+    for (int i = 0; i < kLanes; ++i) {
+      const Sum d = Sum(loaded.lane[i]) - kept.pivot[i];
+      sums[0][i] += d;
+      sums[1][i] += d * d;
     }
-    const double offset = sum / double(count), rest = square - offset * sum;
-    sums.sums[parts.At(part, channel)] = pivot + offset;
-    sums.sums[sums.size + parts.At(part, channel)] = rest < 0 ? 0 : rest;
   }
 };
 
-// Parts joined two by two (Chan, Golub and LeVeque, 1983).
-struct MomentsTotalBody {
-  ChannelLayout layout;
-  ChannelParts parts;
-  const double* sums;
-  double *mean, *variance;
+template <typename W>
+struct TrackedStatistics {
+  double momentum = 0;
+  W *mean = nullptr, *variance = nullptr;  // null: none
 
   void Declare(int64_t channels, gpu::Accesses& accesses) {
-    accesses.Reads(sums, 2 * parts.threads());
     accesses.Writes(mean, channels);
     accesses.Writes(variance, channels);
   }
-  DTNN_HOST_DEVICE void operator()(int64_t channel) const {
-    double count = 0, center = 0, squares = 0;
-    for (int64_t part = 0; part < parts.parts; ++part) {
-      const double more = double(parts.CountOf(part, layout.positions())), all = count + more;
-      const double distance = sums[parts.At(part, channel)] - center;
-      center += distance * (more / all);
-      squares += sums[parts.threads() + parts.At(part, channel)] +
-                 distance * distance * (count * (more / all));
-      count = all;
-    }
-    mean[channel] = center;
-    variance[channel] = squares / count;
+  DTNN_HOST_DEVICE W Moved(W running, double batch) const {
+    return W(momentum * double(running) + (1 - momentum) * batch);
+  }
+  DTNN_HOST_DEVICE void Track(int64_t c, double batch_mean, double batch_variance) const {
+    if (mean == nullptr) return;
+    mean[c] = Moved(mean[c], batch_mean);
+    variance[c] = Moved(variance[c], batch_variance);
   }
 };
 
-// Mean, scale and shift; and, where gradients of gamma and beta are given, slope and offset.
-// S: of the statistics.
-template <typename T, typename S>
-struct NormLineBody {
-  double epsilon, count;
-  const S *mean, *variance;
-  const T *gamma, *beta, *dgamma, *dbeta;
-  NormCoefficients<T> to;
+template <typename W>
+struct NormTrackBody {
+  const double *mean, *variance;
+  TrackedStatistics<W> running;
 
   void Declare(int64_t channels, gpu::Accesses& accesses) {
     accesses.Reads(mean, channels);
     accesses.Reads(variance, channels);
-    for (const T** vector : {&gamma, &beta, &dgamma, &dbeta}) accesses.Reads(*vector, channels);
+    running.Declare(channels, accesses);
+  }
+  DTNN_HOST_DEVICE void operator()(int64_t c) const { running.Track(c, mean[c], variance[c]); }
+};
+
+// Mean, scale and shift from statistics of a batch or running ones; and, where gradients of gamma
+// and beta are given, slope and offset.
+template <typename W>
+struct NormLineMaker {
+  double epsilon = 0, count = 1;
+  const W *gamma = nullptr, *beta = nullptr;
+  NormCoefficients<W> to = {};  // without memory: not made
+
+  void Declare(int64_t channels, gpu::Accesses& accesses) {
+    accesses.Reads(gamma, channels);
+    accesses.Reads(beta, channels);
     to.Declare(accesses);
   }
-  DTNN_HOST_DEVICE void operator()(int64_t c) const {
-    const double inverse = InverseDeviation(double(variance[c]), epsilon);
-    const double scale = double(gamma[c]) * inverse;
-    to.mean(c) = T(mean[c]);
+  DTNN_HOST_DEVICE bool wanted() const { return to.values != nullptr; }
+  DTNN_HOST_DEVICE void Make(int64_t c, double mean, double variance) const {
+    const double scale = double(gamma[c]) * InverseDeviation(variance, epsilon);
+    to.mean(c) = W(mean);
+    to.scale(c) = W(scale);
     // What rounding took from the mean goes into the shift.
-    const double lost = double(mean[c]) - double(to.mean(c));
-    to.scale(c) = T(scale);
-    to.shift(c) = T(double(beta[c]) - lost * scale);
-    if (dgamma == nullptr) {
-      to.slope(c) = to.offset(c) = T(0);
-      return;
-    }
-    const double slope = -(scale * inverse) * (double(dgamma[c]) / count);
-    to.slope(c) = T(slope);
-    to.offset(c) = T(-(scale * (double(dbeta[c]) / count) + slope * lost));
+    to.shift(c) = W(double(beta[c]) - (mean - double(to.mean(c))) * scale);
+    to.slope(c) = to.offset(c) = W(0);
+  }
+  DTNN_HOST_DEVICE void MakeSlope(int64_t c, double mean, double variance, double dgamma,
+                                  double dbeta) const {
+    const double inverse = InverseDeviation(variance, epsilon), scale = double(gamma[c]) * inverse;
+    const double slope = -(scale * inverse) * (dgamma / count);
+    to.slope(c) = W(slope);
+    to.offset(c) = W(-(scale * (dbeta / count) + slope * (mean - double(W(mean)))));
   }
 };
 
-template <typename T>
-struct NormTrackBody {
-  double momentum;
-  const double *mean, *variance;
-  T *running_mean, *running_variance;
+// S: of the statistics.
+template <typename W, typename S>
+struct NormLineBody {
+  const S *mean, *variance;
+  const W *dgamma, *dbeta;  // or null
+  NormLineMaker<W> line;
 
   void Declare(int64_t channels, gpu::Accesses& accesses) {
     accesses.Reads(mean, channels);
     accesses.Reads(variance, channels);
-    accesses.Writes(running_mean, channels);
-    accesses.Writes(running_variance, channels);
-  }
-  DTNN_HOST_DEVICE T Moved(T running, double batch) const {
-    return T(momentum * double(running) + (1 - momentum) * batch);
+    accesses.Reads(dgamma, channels);
+    accesses.Reads(dbeta, channels);
+    line.Declare(channels, accesses);
   }
   DTNN_HOST_DEVICE void operator()(int64_t c) const {
-    running_mean[c] = Moved(running_mean[c], mean[c]);
-    running_variance[c] = Moved(running_variance[c], variance[c]);
+    line.Make(c, double(mean[c]), double(variance[c]));
+    if (dgamma == nullptr) return;
+    line.MakeSlope(c, double(mean[c]), double(variance[c]), double(dgamma[c]), double(dbeta[c]));
   }
 };
 
-template <typename T>
+// What the sums of MomentsBody say: statistics, and what follows from them.
+template <typename T, int kLanes>
+struct MomentsFinish {
+  using W = Wide<T>;
+  double count;
+  MomentsBody<T, kLanes> of;
+  int64_t rows, pitch;  // of x, for its declaration
+  double *mean, *variance;
+  TrackedStatistics<W> running;
+  NormLineMaker<W> line;
+
+  void Declare(int64_t channels, gpu::Accesses& accesses) {
+    accesses.Reads(of.x.data, rows, pitch_columns(channels), pitch);
+    accesses.Writes(mean, channels);
+    accesses.Writes(variance, channels);
+    running.Declare(channels, accesses);
+    line.Declare(channels, accesses);
+  }
+  int64_t pitch_columns(int64_t channels) const {
+    return of.planes ? channels * of.x.group : channels;
+  }
+  DTNN_HOST_DEVICE void operator()(int64_t c, const double (&sums)[2]) const {
+    const double offset = sums[0] / count, rest = (sums[1] - offset * sums[0]) / count;
+    mean[c] = double(of.Pivot(c)) + offset;
+    variance[c] = rest < 0 ? 0 : rest;
+    running.Track(c, mean[c], variance[c]);
+    if (line.wanted()) line.Make(c, mean[c], variance[c]);
+  }
+};
+
+template <typename T, int kVector>
 struct NormApplyBody {
   using W = Wide<T>;
-  bool relu;
-  ChannelLayout layout;
+  static constexpr int kLanes = kVector, kAhead = 4;
+  bool relu, planes;
   ReadNormCoefficients<W> coefficients;
-  const T* x;
-  int64_t x_pitch;
-  T* y;
-  int64_t y_pitch;
+  gpu::VectorView<const T, kLanes> x;
+  gpu::VectorView<T, kLanes> y;
 
-  void Declare(int64_t, gpu::Accesses& accesses) {
+  using Kept = NormLine<W, kLanes>;
+  using Loaded = gpu::Vector<T, kLanes>;
+
+  void Declare(const gpu::VectorGrid& grid, gpu::Accesses& accesses) {
     coefficients.Declare(accesses);
-    accesses.Reads(x, layout.outer, layout.row(), x_pitch);
-    accesses.Writes(y, layout.outer, layout.row(), y_pitch);
+    x.Declare(grid, accesses);
+    y.Declare(grid, accesses);
   }
-  DTNN_HOST_DEVICE void operator()(int64_t i) const {
-    const int64_t outer = i / layout.row(), rest = i % layout.row();
-    const W value = coefficients.line(layout.ChannelAt(rest)).At(W(x[outer * x_pitch + rest]));
-    y[outer * y_pitch + rest] = T(relu && value < 0 ? W(0) : value);
+  DTNN_HOST_DEVICE Kept Keep(const gpu::VectorCell& cell) const {
+    return coefficients.Line(VectorChannels<kLanes>(planes, cell));
+  }
+  DTNN_HOST_DEVICE Loaded Load(const gpu::VectorCell& cell) const { return x.Load(cell); }
+  DTNN_HOST_DEVICE void Store(const gpu::VectorCell& cell, const Loaded& loaded,
+                              const Kept& line) const {
+    gpu::Vector<T, kLanes> result;
+    for (int i = 0; i < kLanes; ++i) {
+      const W value = line.At(i, W(loaded.lane[i]));
+      result.lane[i] = T(relu && value < 0 ? W(0) : value);
+    }
+    y.Store(cell, result);
   }
 };
 
 // The sums of dy, where a relu lets it through, and of that times x - mean.
-template <typename T>
+template <typename T, int kVector>
 struct NormGradientsBody {
   using W = Wide<T>;
-  bool relu;
-  ChannelLayout layout;
-  ChannelParts parts;
+  static constexpr int kLanes = kVector, kAhead = 2, kSums = 2;
+  using Sum = NormSum<T>;
+  bool relu, planes;
   ReadNormCoefficients<W> coefficients;
-  const T* x;
-  int64_t x_pitch;
-  const T* dy;
-  int64_t dy_pitch;
-  PairOfSums sums;
+  gpu::VectorView<const T, kLanes> x, dy;
 
-  void Declare(int64_t, gpu::Accesses& accesses) {
+  using Kept = NormLine<W, kLanes>;
+  struct Loaded {
+    gpu::Vector<T, kLanes> x, dy;
+  };
+
+  void Declare(const gpu::VectorGrid& grid, gpu::Accesses& accesses) {
     coefficients.Declare(accesses);
-    accesses.Reads(x, layout.outer, layout.row(), x_pitch);
-    accesses.Reads(dy, layout.outer, layout.row(), dy_pitch);
-    sums.Declare(accesses);
+    x.Declare(grid, accesses);
+    dy.Declare(grid, accesses);
   }
-  DTNN_HOST_DEVICE void operator()(int64_t i) const {
-    const int64_t channel = parts.ChannelOf(i), part = parts.PartOf(i);
-    const auto line = coefficients.line(channel);
-    double sum = 0, product = 0;
-    for (int64_t p = part; p < layout.positions(); p += parts.parts) {
-      const W value = W(x[layout.At(p, channel, x_pitch)]);
-      const W gradient = CutGradient(relu, line.At(value), W(dy[layout.At(p, channel, dy_pitch)]));
-      sum += double(gradient);
-      product += double(gradient) * double(value - line.mean);
+  DTNN_HOST_DEVICE Kept Keep(const gpu::VectorCell& cell) const {
+    return coefficients.Line(VectorChannels<kLanes>(planes, cell));
+  }
+  DTNN_HOST_DEVICE Loaded Load(const gpu::VectorCell& cell) const {
+    return {x.Load(cell), dy.Load(cell)};
+  }
+  DTNN_HOST_DEVICE void Add(const gpu::VectorCell&, const Loaded& loaded, const Kept& line,
+                            Sum (&sums)[kSums][kLanes]) const {
+    for (int i = 0; i < kLanes; ++i) {
+      const W value = W(loaded.x.lane[i]);
+      const W gradient = CutGradient(relu, line.At(i, value), W(loaded.dy.lane[i]));
+      sums[0][i] += Sum(gradient);
+      sums[1][i] += Sum(gradient) * Sum(value - line.mean[i]);
     }
-    sums.sums[parts.At(part, channel)] = sum;
-    sums.sums[sums.size + parts.At(part, channel)] = product;
   }
 };
 
-template <typename T>
-struct NormGradientsTotalBody {
+template <typename W>
+struct NormGradientsFinish {
   double epsilon;
-  ChannelParts parts;
-  const double *sums, *mean, *variance;
-  ReadNormCoefficients<T> coefficients;
-  T *dgamma, *dbeta;
+  const double *mean, *variance;
+  W *dgamma, *dbeta;
+  NormLineMaker<W> line;  // with memory: the slope and the offset are made too
 
   void Declare(int64_t channels, gpu::Accesses& accesses) {
-    accesses.Reads(sums, 2 * parts.threads());
     accesses.Reads(mean, channels);
     accesses.Reads(variance, channels);
-    coefficients.Declare(accesses);
     accesses.Writes(dgamma, channels);
     accesses.Writes(dbeta, channels);
+    line.Declare(channels, accesses);
   }
-  DTNN_HOST_DEVICE void operator()(int64_t c) const {
-    double sum = 0, product = 0;
-    for (int64_t part = 0; part < parts.parts; ++part) {
-      sum += sums[parts.At(part, c)];
-      product += sums[parts.threads() + parts.At(part, c)];
-    }
-    const double lost = mean[c] - double(coefficients.mean(c));
-    dbeta[c] = T(sum);
-    dgamma[c] = T((product - lost * sum) * InverseDeviation(variance[c], epsilon));
+  DTNN_HOST_DEVICE void operator()(int64_t c, const double (&sums)[2]) const {
+    const double lost = mean[c] - double(W(mean[c]));
+    const double gradient = (sums[1] - lost * sums[0]) * InverseDeviation(variance[c], epsilon);
+    dbeta[c] = W(sums[0]);
+    dgamma[c] = W(gradient);
+    if (line.wanted()) line.MakeSlope(c, mean[c], variance[c], double(dgamma[c]), double(dbeta[c]));
   }
 };
 
-template <typename T>
+template <typename T, int kVector>
 struct NormDataBody {
   using W = Wide<T>;
-  bool relu, accumulate;
-  ChannelLayout layout;
+  static constexpr int kLanes = kVector, kAhead = 2;
+  bool relu, accumulate, planes;
   ReadNormCoefficients<W> coefficients;
-  const T* x;
-  int64_t x_pitch;
-  const T* dy;
-  int64_t dy_pitch;
-  T* dx;
-  int64_t dx_pitch;
+  gpu::VectorView<const T, kLanes> x, dy;
+  gpu::VectorView<T, kLanes> dx;
 
-  void Declare(int64_t, gpu::Accesses& accesses) {
+  struct Kept {
+    NormLine<W, kLanes> line;
+    W slope[kLanes], offset[kLanes];
+  };
+  struct Loaded {
+    gpu::Vector<T, kLanes> x, dy, dx;
+  };
+
+  void Declare(const gpu::VectorGrid& grid, gpu::Accesses& accesses) {
     coefficients.Declare(accesses);
-    accesses.Reads(x, layout.outer, layout.row(), x_pitch);
-    accesses.Reads(dy, layout.outer, layout.row(), dy_pitch);
-    accesses.Writes(dx, layout.outer, layout.row(), dx_pitch);
+    x.Declare(grid, accesses);
+    dy.Declare(grid, accesses);
+    dx.Declare(grid, accesses);
   }
-  DTNN_HOST_DEVICE void operator()(int64_t i) const {
-    const int64_t outer = i / layout.row(), rest = i % layout.row();
-    const int64_t channel = layout.ChannelAt(rest);
-    const auto line = coefficients.line(channel);
-    const W value = W(x[outer * x_pitch + rest]);
-    const W gradient = CutGradient(relu, line.At(value), W(dy[outer * dy_pitch + rest]));
-    // A slope of 0 is that of inference, where an infinite x has no part in the gradient.
-    const W slope = coefficients.slope(channel);
-    const W sloped = slope != W(0) ? slope * (value - line.mean) : W(0);
-    const W result = line.scale * gradient + (sloped + coefficients.offset(channel));
-    T& to = dx[outer * dx_pitch + rest];
-    to = T(accumulate ? W(to) + result : result);
+  DTNN_HOST_DEVICE Kept Keep(const gpu::VectorCell& cell) const {
+    const VectorChannels<kLanes> channels(planes, cell);
+    Kept kept;
+    kept.line = coefficients.Line(channels);
+    for (int i = 0; i < kLanes; ++i) {
+      kept.slope[i] = coefficients.slope(channels.At(i));
+      kept.offset[i] = coefficients.offset(channels.At(i));
+    }
+    return kept;
+  }
+  DTNN_HOST_DEVICE Loaded Load(const gpu::VectorCell& cell) const {
+    Loaded loaded = {x.Load(cell), dy.Load(cell), {}};
+    if (accumulate) loaded.dx = gpu::LoadVector<kLanes, T>(dx.At(cell));
+    return loaded;
+  }
+  DTNN_HOST_DEVICE void Store(const gpu::VectorCell& cell, const Loaded& loaded,
+                              const Kept& kept) const {
+    gpu::Vector<T, kLanes> result;
+    for (int i = 0; i < kLanes; ++i) {
+      const W value = W(loaded.x.lane[i]);
+      const W gradient = CutGradient(relu, kept.line.At(i, value), W(loaded.dy.lane[i]));
+      // A slope of 0 is that of inference, where an infinite x has no part in the gradient.
+      const W sloped =
+          kept.slope[i] != W(0) ? kept.slope[i] * (value - kept.line.mean[i]) : W(0);
+      const W sum = kept.line.scale[i] * gradient + (sloped + kept.offset[i]);
+      result.lane[i] = T(accumulate ? W(loaded.dx.lane[i]) + sum : sum);
+    }
+    dx.Store(cell, result);
   }
 };
 

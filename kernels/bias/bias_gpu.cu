@@ -1,3 +1,5 @@
+#include <memory>
+
 #include "kernels/bias/bias_gpu.h"
 #include "kernels/bias/check.h"
 #include "kernels/channels_gpu.h"
@@ -6,93 +8,123 @@
 
 namespace dtnn {
 
-template <typename T>
+template <typename T, int kVector>
 struct BiasForwardBody {
-  ChannelLayout layout;
-  const T* x;
-  const Wide<T>* bias;
-  T* y;
-  int64_t x_pitch, y_pitch;
+  using W = Wide<T>;
+  static constexpr int kLanes = kVector, kAhead = 4;
+  bool planes;
+  int64_t channels;
+  const W* bias;
+  gpu::VectorView<const T, kLanes> x;
+  gpu::VectorView<T, kLanes> y;
 
-  void Declare(int64_t, gpu::Accesses& accesses) {
-    accesses.Reads(x, layout.outer, layout.row(), x_pitch);
-    accesses.Reads(bias, layout.channels);
-    accesses.Writes(y, layout.outer, layout.row(), y_pitch);
+  struct Kept {
+    W bias[kLanes];
+  };
+  using Loaded = gpu::Vector<T, kLanes>;
+
+  void Declare(const gpu::VectorGrid& grid, gpu::Accesses& accesses) {
+    accesses.Reads(bias, channels);
+    x.Declare(grid, accesses);
+    y.Declare(grid, accesses);
   }
-  // Neighbouring threads have neighbouring elements.
-  DTNN_HOST_DEVICE void operator()(int64_t i) const {
-    const int64_t outer = i / layout.row(), rest = i % layout.row();
-    y[outer * y_pitch + rest] =
-        T(Wide<T>(x[outer * x_pitch + rest]) + bias[layout.ChannelAt(rest)]);
+  DTNN_HOST_DEVICE Kept Keep(const gpu::VectorCell& cell) const {
+    const VectorChannels<kLanes> at(planes, cell);
+    Kept kept;
+    for (int i = 0; i < kLanes; ++i) kept.bias[i] = bias[at.At(i)];
+    return kept;
+  }
+  DTNN_HOST_DEVICE Loaded Load(const gpu::VectorCell& cell) const { return x.Load(cell); }
+  DTNN_HOST_DEVICE void Store(const gpu::VectorCell& cell, const Loaded& loaded,
+                              const Kept& kept) const {
+    gpu::Vector<T, kLanes> result;
+    for (int i = 0; i < kLanes; ++i) result.lane[i] = T(W(loaded.lane[i]) + kept.bias[i]);
+    y.Store(cell, result);
   }
 };
 
-template <typename T>
-struct BiasPartialSumBody {
-  ChannelLayout layout;
-  ChannelParts parts;
-  const T* dy;
-  int64_t pitch;
-  Wide<T>* sums;
+template <typename T, int kVector>
+struct BiasSumBody {
+  static constexpr int kLanes = kVector, kAhead = 4, kSums = 1;
+  using Sum = Wide<T>;
+  gpu::VectorView<const T, kLanes> dy;
 
-  void Declare(int64_t n, gpu::Accesses& accesses) {
-    accesses.Reads(dy, layout.outer, layout.row(), pitch);
-    accesses.Writes(sums, n);
+  using Kept = gpu::NothingKept;
+  using Loaded = gpu::Vector<T, kLanes>;
+
+  void Declare(const gpu::VectorGrid& grid, gpu::Accesses& accesses) { dy.Declare(grid, accesses); }
+  DTNN_HOST_DEVICE Kept Keep(const gpu::VectorCell&) const { return {}; }
+  DTNN_HOST_DEVICE Loaded Load(const gpu::VectorCell& cell) const { return dy.Load(cell); }
+  DTNN_HOST_DEVICE void Add(const gpu::VectorCell&, const Loaded& loaded, const Kept&,
+                            Sum (&sums)[kSums][kLanes]) const {
+    for (int i = 0; i < kLanes; ++i) sums[0][i] += Sum(loaded.lane[i]);
   }
-  DTNN_HOST_DEVICE void operator()(int64_t i) const {
-    const int64_t channel = parts.ChannelOf(i), part = parts.PartOf(i);
-    Wide<T> sum = 0;
-    for (int64_t p = part; p < layout.positions(); p += parts.parts) {
-      sum += Wide<T>(dy[layout.At(p, channel, pitch)]);
-    }
-    sums[parts.At(part, channel)] = sum;
+};
+
+template <typename W>
+struct BiasFinish {
+  bool accumulate;
+  W* dbias;
+
+  void Declare(int64_t channels, gpu::Accesses& accesses) { accesses.Writes(dbias, channels); }
+  DTNN_HOST_DEVICE void operator()(int64_t channel, const double (&sums)[1]) const {
+    dbias[channel] = W(accumulate ? double(dbias[channel]) + sums[0] : sums[0]);
   }
 };
 
 class BiasGpu : public Bias {
  public:
-  static absl::StatusOr<std::unique_ptr<Bias>> Create(const GpuRunner& runner,
-                                                      const BiasSpec& spec) {
-    DTNN_ASSIGN_OR_RETURN(Tensor sums, Tensor::Allocate(runner.device(), WideOf(spec.dtype),
-                                                        Shape{ChannelParts::kMost, spec.channels}));
-    return std::unique_ptr<Bias>(new BiasGpu(runner, spec, sums));
-  }
+  BiasGpu(const GpuRunner& runner, const BiasSpec& spec) : runner_(runner), spec_(spec) {}
 
   absl::Status Forward(const Tensor& x, const Tensor& bias, const Tensor& y) override {
     DTNN_RETURN_IF_ERROR(CheckBias(spec_, runner_.device(), x, bias, y));
     const ChannelLayout layout = ChannelLayout::Of(x, spec_.channels, spec_.format);
     return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
-      return runner_.ForEach("bias", x.num_elements(),
-                             BiasForwardBody<T>{layout, x.data<T>(), bias.data<Wide<T>>(),
-                                                y.data<T>(), layout.PitchOf(x), layout.PitchOf(y)});
+      return WithChannelVectors<T>(layout, {&x, &y}, [&]<int kLanes>() {
+        return runner_.ForEachVector(
+            "bias", layout.extents(),
+            BiasForwardBody<T, kLanes>{layout.planes(), layout.channels, bias.data<Wide<T>>(),
+                                       layout.ViewOf<const T, kLanes>(x),
+                                       layout.ViewOf<T, kLanes>(y)});
+      });
     });
   }
 
   absl::Status Backward(const Tensor& dy, const Tensor& dbias, bool accumulate) override {
     DTNN_RETURN_IF_ERROR(CheckBias(spec_, runner_.device(), dy, dbias, dy));
     const ChannelLayout layout = ChannelLayout::Of(dy, spec_.channels, spec_.format);
-    const ChannelParts parts = ChannelParts::Of(layout);
     return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
-      using W = Wide<T>;
-      DTNN_RETURN_IF_ERROR(runner_.ForEach(
-          "bias gradient", parts.threads(),
-          BiasPartialSumBody<T>{layout, parts, dy.data<T>(), layout.PitchOf(dy), sums_.data<W>()}));
-      return runner_.ForEach("bias gradient", layout.channels,
-                             AddPartsBody<W>{parts, accumulate, sums_.data<W>(), dbias.data<W>()});
+      DTNN_RETURN_IF_ERROR(Reserve<T>(layout));
+      return WithChannelVectors<T>(layout, {&dy}, [&]<int kLanes>() {
+        return runner_.ReduceChannels(
+            "bias gradient", "sums of the bias gradient", layout.extents(),
+            BiasSumBody<T, kLanes>{layout.ViewOf<const T, kLanes>(dy)}, sums_.data<double>(),
+            BiasFinish<Wide<T>>{accumulate, dbias.data<Wide<T>>()});
+      });
     });
   }
 
  private:
-  BiasGpu(const GpuRunner& runner, const BiasSpec& spec, const Tensor& sums)
-      : runner_(runner), spec_(spec), sums_(sums) {}
+  // Memory for the sums of any batch: what was captured goes on using it.
+  template <typename T>
+  absl::Status Reserve(const ChannelLayout& layout) {
+    if (!sums_.empty()) return absl::OkStatus();
+    gpu::VectorExtents largest = layout.extents();
+    largest.rows = int64_t{1} << 24;
+    DTNN_ASSIGN_OR_RETURN(
+        sums_, Tensor::Allocate(
+                   runner_.device(), DType::kFloat64,
+                   Shape{gpu::ReducedParts::MostDoubles(largest, 1, gpu::kFullVector<T>)}));
+    return absl::OkStatus();
+  }
 
   GpuRunner runner_;
   BiasSpec spec_;
-  Tensor sums_;  // of the parts of every channel
+  Tensor sums_;  // of the parts of every channel, from the first gradient on
 };
 
 absl::StatusOr<std::unique_ptr<Bias>> CreateBiasGpu(DeviceContext& context, const BiasSpec& spec) {
-  return BiasGpu::Create(GpuRunner(context), spec);
+  return std::make_unique<BiasGpu>(GpuRunner(context), spec);
 }
 
 }  // namespace dtnn

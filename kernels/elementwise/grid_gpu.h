@@ -43,6 +43,31 @@ struct GridView {
   }
 };
 
+// The same grid, for passes in vectors.
+inline gpu::VectorExtents ExtentsOf(const RowGrid& grid) {
+  return grid.rows == 1 ? gpu::VectorExtents::Flat(grid.columns)
+                        : gpu::VectorExtents::Rows(grid.rows, grid.columns);
+}
+template <typename T, int kLanes>
+gpu::VectorView<T, kLanes> VectorsIn(const RowGrid& grid, const Tensor& tensor,
+                                     TensorFormat format) {
+  const Operand operand = OperandIn(grid, tensor, format);
+  T* const data = static_cast<T*>(operand.data);
+  if (grid.rows == 1) return gpu::VectorView<T, kLanes>::Flat(data);
+  return {data, operand.pitch};
+}
+// use.template operator()<kLanes>() for what all tensors allow.
+template <typename T, class Tensors, class Use>
+absl::Status WithGridVectors(const RowGrid& grid, TensorFormat format, const Tensors& tensors,
+                             const Use& use) {
+  bool full = grid.columns % gpu::kFullVector<T> == 0;
+  for (const Tensor* tensor : tensors) {
+    const Operand operand = OperandIn(grid, *tensor, format);
+    full = full && gpu::AllowsFullVectors<T>(operand.data, grid.rows, operand.pitch);
+  }
+  return full ? use.template operator()<gpu::kFullVector<T>>() : use.template operator()<1>();
+}
+
 inline GridIndex IndexOf(const RowGrid& grid) { return {grid.rows, grid.columns}; }
 
 template <typename T>

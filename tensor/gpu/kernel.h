@@ -35,11 +35,13 @@ struct Dim3 {
 
 enum class AccessMode : uint8_t { kRead, kWrite };
 
-// `rows` runs of `row_bytes` bytes, whose beginnings lie `pitch` bytes apart.
+// `rows` runs of `row_bytes` bytes, whose beginnings lie `pitch` bytes apart, at multiples of
+// `alignment`.
 struct Access {
   std::byte* begin = nullptr;
   size_t row_bytes = 0, rows = 1, pitch = 0;
   AccessMode mode = AccessMode::kRead;
+  size_t alignment = 1;
 
   size_t extent() const { return (rows - 1) * pitch + row_bytes; }
   const std::byte* end() const { return begin + extent(); }
@@ -53,14 +55,16 @@ class Accesses {
     Access access;
   };
 
-  // `count` elements, or `rows` times `columns` elements with beginnings `pitch` elements apart.
+  // `count` elements, or `rows` times `columns` elements with beginnings `pitch` elements apart; a
+  // kernel that takes `vector` bytes at once needs beginnings at multiples of that.
   template <typename T>
   void Reads(const T*& pointer, int64_t count) {
     Reads(pointer, 1, count, count);
   }
   template <typename T>
-  void Reads(const T*& pointer, int64_t rows, int64_t columns, int64_t pitch) {
-    Add(&pointer, pointer, rows, columns, pitch, sizeof(T), AccessMode::kRead);
+  void Reads(const T*& pointer, int64_t rows, int64_t columns, int64_t pitch,
+             size_t vector = sizeof(T)) {
+    Add(&pointer, pointer, rows, columns, pitch, sizeof(T), vector, AccessMode::kRead);
   }
   // Written, and perhaps read before.
   template <typename T>
@@ -68,21 +72,23 @@ class Accesses {
     Writes(pointer, 1, count, count);
   }
   template <typename T>
-  void Writes(T*& pointer, int64_t rows, int64_t columns, int64_t pitch) {
-    Add(&pointer, pointer, rows, columns, pitch, sizeof(T), AccessMode::kWrite);
+  void Writes(T*& pointer, int64_t rows, int64_t columns, int64_t pitch,
+              size_t vector = sizeof(T)) {
+    Add(&pointer, pointer, rows, columns, pitch, sizeof(T), vector, AccessMode::kWrite);
   }
 
   std::span<const Item> items() const { return items_; }
 
  private:
   void Add(void* argument, const void* begin, int64_t rows, int64_t columns, int64_t pitch,
-           size_t size, AccessMode mode) {
+           size_t size, size_t vector, AccessMode mode) {
     if (begin == nullptr || rows <= 0 || columns <= 0) return;
     std::byte* const from = static_cast<std::byte*>(const_cast<void*>(begin));
     if (pitch == columns) columns *= rows, rows = 1;  // dense
     if (pitch == 0) rows = 1;                         // the same row again and again
     items_.push_back(
-        {argument, {from, size_t(columns) * size, size_t(rows), size_t(pitch) * size, mode}});
+        {argument,
+         {from, size_t(columns) * size, size_t(rows), size_t(pitch) * size, mode, vector}});
   }
 
   std::vector<Item> items_;

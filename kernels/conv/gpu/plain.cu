@@ -62,7 +62,7 @@ class PlainConv2d final : public Conv2d {
     DTNN_RETURN_IF_ERROR(CheckConv2dBackwardFilter(spec_, runner_.device(), x, dy, dfilter, dbias));
     DTNN_RETURN_IF_ERROR(CheckConv2dWorkspace(workspace, workspace_bytes()));
     const PlainGeometry geometry = PlainGeometry::Of(spec_, x.shape()[0]);
-    const ChannelParts parts = PartsOf(x.shape()[0]);
+    const FilterParts parts = PartsOf(x.shape()[0]);
     DTNN_RETURN_IF_ERROR(DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
       using W = Wide<T>;
       FilterView<const W> shape = FilterView<const W>::Stored(dfilter, spec_);
@@ -72,7 +72,7 @@ class PlainConv2d final : public Conv2d {
           "convolution backward filter", parts.threads(),
           PlainFilterBody<T>{geometry, spec_.tf32, parts, ImageView<const T>::Of(x, spec_.format),
                              ImageView<const T>::Of(dy, spec_.format), shape, sums}));
-      return runner_.ForEach("convolution backward filter", parts.channels,
+      return runner_.ForEach("convolution backward filter", parts.elements,
                              AddPartsBody<W>{parts, accumulate, sums, dfilter.data<W>()});
     }));
     return dbias.empty() ? absl::OkStatus() : bias_->Backward(dy, dbias, accumulate);
@@ -91,12 +91,12 @@ class PlainConv2d final : public Conv2d {
     return CheckConv2dDirection(use_.directions[direction], direction);
   }
   // Enough threads for a GPU where the filter is small, and at most a row of outputs each.
-  ChannelParts PartsOf(int64_t images) const {
+  FilterParts PartsOf(int64_t images) const {
     constexpr int64_t kThreads = 1 << 16;
     const int64_t elements = spec_.FilterShape().NumElements();
     const int64_t lines = images * spec_.out_height();
-    const int64_t parts = std::min({kThreads / elements, ChannelParts::kMost, lines});
-    return {.channels = elements, .parts = std::max<int64_t>(parts, 1), .rows = true};
+    const int64_t parts = std::min({kThreads / elements, FilterParts::kMost, lines});
+    return {.elements = elements, .parts = std::max<int64_t>(parts, 1)};
   }
 
   GpuRunner runner_;

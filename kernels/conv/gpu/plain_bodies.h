@@ -6,7 +6,6 @@
 
 #include <cstdint>
 
-#include "kernels/channels_gpu.h"
 #include "kernels/conv/conv2d_spec.h"
 #include "kernels/conv/gpu/filter_view.h"
 #include "kernels/factor_gpu.h"
@@ -137,6 +136,35 @@ struct PlainDataBody {
   }
 };
 
+// The sums of a filter's gradient in parts, (part, element): a thread each, and neighbours have
+// neighbouring elements. The parts are added in order.
+struct FilterParts {
+  static constexpr int64_t kMost = 128;
+
+  int64_t elements, parts;
+
+  DTNN_HOST_DEVICE int64_t threads() const { return elements * parts; }
+};
+
+// to = (accumulate ? to : 0) + the sum of its parts, for each element.
+template <typename T>
+struct AddPartsBody {
+  FilterParts parts;
+  bool accumulate;
+  const T* sums;
+  T* to;
+
+  void Declare(int64_t elements, gpu::Accesses& accesses) {
+    accesses.Reads(sums, parts.threads());
+    accesses.Writes(to, elements);
+  }
+  DTNN_HOST_DEVICE void operator()(int64_t element) const {
+    T sum = accumulate ? to[element] : T(0);
+    for (int64_t part = 0; part < parts.parts; ++part) sum += sums[part * parts.elements + element];
+    to[element] = sum;
+  }
+};
+
 // Thread (element of the filter, part) takes the rows of outputs part, part + parts, ... of all
 // images; the parts are added later, in order.
 template <typename T>
@@ -144,7 +172,7 @@ struct PlainFilterBody {
   using W = Wide<T>;
   PlainGeometry geometry;
   bool tf32;
-  ChannelParts parts;
+  FilterParts parts;
   ImageView<const T> x, dy;
   FilterView<const W> shape;  // without data
   W* sums;
@@ -155,7 +183,7 @@ struct PlainFilterBody {
     accesses.Writes(sums, n);
   }
   DTNN_HOST_DEVICE void operator()(int64_t i) const {
-    const int64_t element = parts.ChannelOf(i), part = parts.PartOf(i);
+    const int64_t element = i % parts.elements, part = i / parts.elements;
     const FilterCell cell = shape.Cell(element);
     const int64_t channel = cell.filter / geometry.out_group * geometry.in_group + cell.channel;
     W sum = 0;
@@ -171,7 +199,7 @@ struct PlainFilterBody {
                FactorOf(dy.At(image, row, column, cell.filter), tf32);
       }
     }
-    sums[parts.At(part, element)] = sum;
+    sums[i] = sum;
   }
 };
 

@@ -94,6 +94,16 @@ absl::Status SimulatedStream::DoFill(std::byte* to, uint8_t value, size_t bytes)
                  gpu_.calls_.fills);
 }
 
+// On a real GPU the kernel would fail.
+absl::Status CheckAlignment(const Access& access) {
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(access.begin);
+  const size_t pitch = access.rows > 1 ? access.pitch : 0;
+  if ((begin | pitch) % access.alignment == 0) return absl::OkStatus();
+  return InvalidArgument("it takes ", access.alignment, " bytes at once, from beginnings that are ",
+                         "not multiples of that: the first is ", begin % access.alignment,
+                         " bytes behind one, and they are ", pitch, " bytes apart");
+}
+
 absl::Status SimulatedStream::DoLaunch(const Kernel& kernel) {
   const std::lock_guard lock(world_.mutex);
   const auto owned = std::make_shared<const OwnedKernel>(kernel);
@@ -102,6 +112,8 @@ absl::Status SimulatedStream::DoLaunch(const Kernel& kernel) {
   std::vector<Touch> touches;
   for (const Accesses::Item& item : accesses.items()) {
     std::byte* view;
+    DTNN_RETURN_IF_ERROR(WithContext(CheckAlignment(item.access), "pointer ", touches.size() + 1,
+                                     " that it declares"));
     auto touch = gpu_.TouchOf(item.access, &view);
     if (!touch.ok()) {
       return WithContext(touch.status(), "pointer ", touches.size() + 1, " that it declares");

@@ -1,0 +1,205 @@
+// Sums over the elements of each channel of an activation, with the same bits in every run.
+//
+//   ReduceChannels   body.Add(at, body.Load(at), body.Keep(at), sums) for every vector of a grid,
+//                    then finish(channel, sums) once per channel
+//
+// The first kernel sums in registers and then in shared memory, and writes the sums of each block as
+// (part, sum, channel); the second adds the parts in order. There are no atomics, and the number of
+// parts follows from the extents alone.
+//
+// Beside what ForEachVector asks for (vectors.h), a body has
+//
+//   using Sum = float or double; static constexpr int kSums        sums per channel
+//   void Add(VectorCell, const Loaded&, const Kept&, Sum (&sums)[kSums][kLanes]) const
+//
+// and what finishes is a struct with Declare(int64_t channels, Accesses&) and
+// void operator()(int64_t channel, const double (&sums)[kSums]) const.
+
+#ifndef DTNN_TENSOR_GPU_REDUCE_CHANNELS_H_
+#define DTNN_TENSOR_GPU_REDUCE_CHANNELS_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "tensor/gpu/vectors.h"
+
+namespace dtnn::gpu {
+inline namespace DTNN_GPU_COMPILER {
+
+// Memory for the sums of the blocks.
+struct ReducedParts {
+  double* sums;
+  int64_t channels, parts;
+
+  static ReducedParts Of(double* sums, const VectorExtents& extents, const VectorGrid& grid) {
+    constexpr uint32_t kLeast = 8, kMostBlocks = 1024;  // vectors of a thread; blocks
+    const bool planes = extents.order == VectorExtents::Order::kPlanes;
+    return {sums, planes ? extents.groups : extents.columns, grid.Parts(kLeast, kMostBlocks)};
+  }
+  // Doubles that a reduction of up to so large extents takes, with vectors of any length.
+  static int64_t MostDoubles(const VectorExtents& extents, int sums, int full_vector) {
+    int64_t most = 0;
+    for (const int vector : {1, full_vector}) {
+      const ReducedParts parts = Of(nullptr, extents, VectorGrid::Of(extents, vector));
+      most = std::max(most, parts.parts * parts.channels * sums);
+    }
+    return most;
+  }
+  DTNN_HOST_DEVICE int64_t At(int64_t part, int sum, int sums, int64_t channel) const {
+    return (part * sums + sum) * channels + channel;
+  }
+};
+
+template <class Body>
+struct SumsOfBlocks {
+  static constexpr uint32_t kThreads = VectorGrid::kThreads;
+  static constexpr Cooperation kCooperation = Cooperation::kBlock;
+  static constexpr int kLanes = Body::kLanes, kSums = Body::kSums;
+  using Sum = typename Body::Sum;
+  // A thread's sums, in shared memory.
+  struct Sums {
+    Sum of[kSums][kLanes];
+  };
+  static constexpr size_t kSharedBytes = kThreads * sizeof(Sums);
+
+  VectorGrid grid;
+  Body body;
+  ReducedParts to;
+
+  void Declare(Accesses& accesses) {
+    body.Declare(grid, accesses);
+    accesses.Writes(to.sums, to.parts * kSums * to.channels);
+  }
+  template <class Thread>
+  DTNN_HOST_DEVICE void operator()(const Thread& thread) const {
+    const VectorWalk walk(grid, thread);
+    Sums sums = {};
+    if (walk.first().column < grid.columns) {
+      const auto kept = body.Keep(walk.first());
+      walk.template Each<Body::kAhead>(
+          body, [&](const VectorCell& cell, const typename Body::Loaded& loaded) {
+            body.Add(cell, loaded, kept, sums.of);
+          });
+    }
+    Sums* const shared = thread.template Shared<Sums>();
+    const uint32_t own = thread.thread_index().x;
+    shared[own] = sums;
+    thread.Barrier();
+    if (grid.planes()) {
+      Halve(thread, shared);
+    } else {
+      AddRows(walk, shared, own);
+    }
+  }
+
+ private:
+  // A channel is a lane of an element of a vector: the rows of the block are added in order.
+  DTNN_HOST_DEVICE void AddRows(const VectorWalk& walk, const Sums* shared, uint32_t own) const {
+    const uint32_t first = walk.first().column - walk.lane();
+    const uint32_t channels = grid.lanes * kLanes;
+    for (uint32_t i = own; i < channels * kSums; i += kThreads) {
+      const uint32_t sum = i / channels, channel = i % channels, lane = channel / kLanes;
+      if (first + lane >= grid.columns) continue;
+      double total = 0;
+      for (uint32_t row = 0; row < grid.deep(); ++row) {
+        total += double(shared[row * grid.lanes + lane].of[sum][channel % kLanes]);
+      }
+      to.sums[to.At(walk.part(), int(sum), kSums, int64_t(first) * kLanes + channel)] = total;
+    }
+  }
+  // The whole block has one channel.
+  template <class Thread>
+  DTNN_HOST_DEVICE void Halve(const Thread& thread, Sums* shared) const {
+    const uint32_t own = thread.thread_index().x;
+    for (int sum = 0; sum < kSums; ++sum) {
+      for (int lane = 1; lane < kLanes; ++lane) shared[own].of[sum][0] += shared[own].of[sum][lane];
+    }
+    for (uint32_t half = kThreads / 2; half > 0; half /= 2) {
+      thread.Barrier();
+      if (own >= half) continue;
+      for (int sum = 0; sum < kSums; ++sum) {
+        shared[own].of[sum][0] += shared[own + half].of[sum][0];
+      }
+    }
+    if (own != 0) return;
+    const Dim3 block = thread.block_index();
+    for (int sum = 0; sum < kSums; ++sum) {
+      to.sums[to.At(block.x, sum, kSums, block.y)] = double(shared[0].of[sum][0]);
+    }
+  }
+};
+
+// 32 channels and 8 ranges of parts per block.
+template <int kSums, class Finish>
+struct SumOfParts {
+  static constexpr uint32_t kThreads = kThreadsPerBlock;
+  static constexpr uint32_t kSlices = kThreads / kWarpSize;
+  static constexpr Cooperation kCooperation = Cooperation::kBlock;
+  static constexpr size_t kSharedBytes = kThreads * kSums * sizeof(double);
+
+  ReducedParts from;
+  const double* sums;
+  Finish finish;
+
+  void Declare(Accesses& accesses) {
+    accesses.Reads(sums, from.parts * kSums * from.channels);
+    finish.Declare(from.channels, accesses);
+  }
+  template <class Thread>
+  DTNN_HOST_DEVICE void operator()(const Thread& thread) const {
+    const uint32_t own = thread.thread_index().x, slice = own / kWarpSize;
+    const int64_t channel = int64_t(thread.block_index().x) * kWarpSize + own % kWarpSize;
+    double total[kSums] = {};
+    if (channel < from.channels) {
+      for (int64_t part = slice; part < from.parts; part += kSlices) {
+        DTNN_GPU_UNROLL
+        for (int sum = 0; sum < kSums; ++sum) {
+          total[sum] += sums[from.At(part, sum, kSums, channel)];
+        }
+      }
+    }
+    double* const shared = thread.template Shared<double>();
+    for (int sum = 0; sum < kSums; ++sum) shared[uint32_t(sum) * kThreads + own] = total[sum];
+    thread.Barrier();
+    if (slice != 0 || channel >= from.channels) return;
+    for (int sum = 0; sum < kSums; ++sum) {
+      for (uint32_t each = 1; each < kSlices; ++each) {
+        total[sum] += shared[uint32_t(sum) * kThreads + each * kWarpSize + own];
+      }
+    }
+    finish(channel, total);
+  }
+};
+
+// `scratch`: ReducedParts::MostDoubles or more. Without elements the sums are 0.
+template <class Body, class Finish>
+absl::Status ReduceChannels(Stream& stream, std::string_view name, std::string_view finish_name,
+                            const VectorExtents& extents, const Body& body, double* scratch,
+                            const Finish& finish) {
+  if (absl::Status status = VectorGrid::Check(extents); !status.ok()) return status;
+  const VectorGrid grid = VectorGrid::Of(extents, Body::kLanes);
+  ReducedParts parts = ReducedParts::Of(scratch, extents, grid);
+  if (parts.channels <= 0) return absl::OkStatus();
+  if (extents.size() > 0) {
+    using First = SumsOfBlocks<Body>;
+    const First first = {grid, body, parts};
+    absl::Status status =
+        stream.Launch(KernelOf(name, {uint32_t(parts.parts), grid.size_y()}, {First::kThreads},
+                               First::kSharedBytes, first));
+    if (!status.ok()) return status;
+  } else {
+    parts.parts = 0;
+  }
+  using Last = SumOfParts<Body::kSums, Finish>;
+  const Last last = {{nullptr, parts.channels, parts.parts}, scratch, finish};
+  return stream.Launch(KernelOf(finish_name,
+                                {uint32_t((parts.channels + kWarpSize - 1) / kWarpSize)},
+                                {Last::kThreads}, Last::kSharedBytes, last));
+}
+
+}  // namespace DTNN_GPU_COMPILER
+}  // namespace dtnn::gpu
+
+#endif  // DTNN_TENSOR_GPU_REDUCE_CHANNELS_H_

@@ -1,0 +1,295 @@
+// Passes over activations in vectors of 16 bytes: as fast as device memory.
+//
+//   ForEachVector   body.Store(at, body.Load(at), body.Keep(at)) for every vector of a grid
+//
+// A grid is rows x groups x columns of elements: pixels x 1 x channels of images in NHWC, images x
+// channels x pixels in NCHW. A thread stays in its channels, whose numbers are read once (Keep), and
+// strides over rows without a division. It loads several vectors before it uses the first.
+//
+// A body is a small trivially copyable struct, as those of launch.h are:
+//
+//   static constexpr int kLanes, kAhead            elements of a vector; vectors loaded ahead
+//   void Declare(const VectorGrid&, Accesses&)
+//   Kept Keep(VectorCell) const                    may differ between columns and groups alone
+//   Loaded Load(VectorCell) const
+//   void Store(VectorCell, const Loaded&, const Kept&) const
+//
+// A vector has 16 bytes where all views of a pass are aligned and columns are a multiple of it, else
+// one element.
+
+#ifndef DTNN_TENSOR_GPU_VECTORS_H_
+#define DTNN_TENSOR_GPU_VECTORS_H_
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <type_traits>
+
+#include "absl/status/status.h"
+#include "tensor/gpu/launch.h"
+
+// Before a loop over registers, in code of the device.
+#ifdef __CUDA_ARCH__
+#define DTNN_GPU_UNROLL _Pragma("unroll")
+#else
+#define DTNN_GPU_UNROLL
+#endif
+
+namespace dtnn::gpu {
+inline namespace DTNN_GPU_COMPILER {
+
+inline constexpr size_t kVectorBytes = 16;
+// Of one type, in a vector of 16 bytes.
+template <typename T>
+inline constexpr int kFullVector = int(kVectorBytes / sizeof(T));
+
+template <typename T, int kLanes>
+struct Vector {
+  T lane[kLanes];
+};
+
+// One access, of all bytes at once. `from` and `to` are multiples of the vector's size.
+template <int kLanes, typename T>
+DTNN_HOST_DEVICE inline Vector<T, kLanes> LoadVector(const T* from) {
+  Vector<T, kLanes> vector;
+#ifdef __CUDA_ARCH__
+  if constexpr (sizeof(vector) == kVectorBytes) {
+    const uint4 bits = *reinterpret_cast<const uint4*>(from);
+    memcpy(&vector, &bits, kVectorBytes);
+    return vector;
+  }
+#endif
+  std::memcpy(&vector, from, sizeof(vector));
+  return vector;
+}
+template <typename T, int kLanes>
+DTNN_HOST_DEVICE inline void StoreVector(T* to, const Vector<T, kLanes>& vector) {
+#ifdef __CUDA_ARCH__
+  if constexpr (sizeof(vector) == kVectorBytes) {
+    uint4 bits;
+    memcpy(&bits, &vector, kVectorBytes);
+    *reinterpret_cast<uint4*>(to) = bits;
+    return;
+  }
+#endif
+  std::memcpy(to, &vector, sizeof(vector));
+}
+
+// A place in a grid; columns count vectors.
+struct VectorCell {
+  uint32_t row, group, column;
+};
+
+// Elements, before they are divided into vectors.
+struct VectorExtents {
+  enum class Order : uint8_t {
+    kRows,    // a thread stays in its columns: those of NHWC are channels
+    kPlanes,  // a thread stays in its group, a channel of NCHW, and goes over rows and columns
+    kFlat,    // one row; its elements are all alike
+  };
+
+  Order order = Order::kFlat;
+  int64_t rows = 1, groups = 1, columns = 0;
+
+  static VectorExtents Rows(int64_t rows, int64_t columns) {
+    return {Order::kRows, rows, 1, columns};
+  }
+  static VectorExtents Planes(int64_t rows, int64_t groups, int64_t columns) {
+    return {Order::kPlanes, rows, groups, columns};
+  }
+  static VectorExtents Flat(int64_t columns) { return {Order::kFlat, 1, 1, columns}; }
+
+  int64_t size() const { return rows * groups * columns; }
+};
+
+// How threads go over a grid: blocks of `lanes` neighbouring vectors times `deep` rows; the grid of
+// blocks has parts of the rows along x, and along y groups, or chunks of columns.
+struct VectorGrid {
+  using Order = VectorExtents::Order;
+
+  Order order;
+  uint32_t rows, groups, columns;
+  uint32_t last;    // columns of the last row
+  uint32_t lanes;   // a warp or less: rows shorter than that share one
+  uint32_t chunks;  // of `lanes` columns, in a row
+
+  static constexpr uint32_t kThreads = kThreadsPerBlock;
+
+  // Of extents that fit.
+  static VectorGrid Of(const VectorExtents& extents, int vector) {
+    VectorGrid grid;
+    grid.order = extents.order;
+    grid.groups = uint32_t(extents.groups);
+    int64_t rows = extents.rows, columns = extents.columns / vector, last = columns;
+    if (extents.order == Order::kFlat) {
+      rows = (columns + kWarpSize - 1) / kWarpSize;
+      last = columns - (rows - 1) * kWarpSize;
+      columns = std::min<int64_t>(columns, kWarpSize);
+    }
+    grid.rows = uint32_t(rows);
+    grid.columns = uint32_t(columns);
+    grid.last = uint32_t(last);
+    grid.chunks = uint32_t((columns + kWarpSize - 1) / kWarpSize);
+    grid.lanes = grid.chunks == 0 ? 1 : (grid.columns + grid.chunks - 1) / grid.chunks;
+    return grid;
+  }
+  // Whether 32 bits count everything.
+  static absl::Status Check(const VectorExtents& extents) {
+    constexpr int64_t kMost = int64_t{1} << 31;
+    const int64_t chunks = extents.columns / kWarpSize + 1;
+    const bool flat = extents.order == Order::kFlat;
+    if (flat ? chunks < kMost : extents.rows < kMost / chunks && extents.groups < kMost) {
+      return absl::OkStatus();
+    }
+    return absl::InvalidArgumentError("a pass over more than 2^31 rows");
+  }
+
+  DTNN_HOST_DEVICE uint32_t deep() const { return kThreads / lanes; }
+  DTNN_HOST_DEVICE bool planes() const { return order == Order::kPlanes; }
+  DTNN_HOST_DEVICE uint32_t items() const { return planes() ? rows * chunks : rows; }
+  DTNN_HOST_DEVICE uint32_t size_y() const { return planes() ? groups : chunks; }
+  // Blocks along x, so that a thread has at least `least` vectors and there are at most `most`
+  // blocks.
+  uint32_t Parts(uint32_t least, uint32_t most) const {
+    const uint32_t wanted = (items() + deep() * least - 1) / (deep() * least);
+    return std::max(1u, std::min(wanted, most / std::max(1u, size_y())));
+  }
+};
+
+// The vectors of one thread.
+class VectorWalk {
+ public:
+  template <class Thread>
+  DTNN_HOST_DEVICE VectorWalk(const VectorGrid& grid, const Thread& thread)
+      : grid_(grid), part_(thread.block_index().x), y_(thread.block_index().y) {
+    const uint32_t flat = thread.thread_index().x;
+    row_ = flat / grid.lanes;
+    lane_ = flat - row_ * grid.lanes;
+    step_ = thread.grid().x * grid.deep();
+    item_ = row_ < grid.deep() ? part_ * grid.deep() + row_ : grid.items();
+  }
+  DTNN_HOST_DEVICE uint32_t part() const { return part_; }
+  DTNN_HOST_DEVICE uint32_t row_in_block() const { return row_; }
+  DTNN_HOST_DEVICE uint32_t lane() const { return lane_; }
+  // In the group, or the columns, of all its vectors.
+  DTNN_HOST_DEVICE VectorCell first() const { return At(0); }
+  DTNN_HOST_DEVICE VectorCell At(uint32_t item) const {
+    if (!grid_.planes()) return {item, 0, y_ * grid_.lanes + lane_};
+    if (grid_.chunks == 1) return {item, y_, lane_};
+    const uint32_t row = item / grid_.chunks;
+    return {row, y_, (item - row * grid_.chunks) * grid_.lanes + lane_};
+  }
+  DTNN_HOST_DEVICE bool Has(const VectorCell& cell) const {
+    return cell.column < (cell.row + 1 == grid_.rows ? grid_.last : grid_.columns);
+  }
+
+  // use(cell, loaded) for each vector, with kAhead of them loaded before the first is used.
+  template <int kAhead, class Body, class Use>
+  DTNN_HOST_DEVICE void Each(const Body& body, const Use& use) const {
+    const uint32_t items = grid_.items();
+    for (uint32_t item = item_; item < items; item += kAhead * step_) {
+      typename Body::Loaded loaded[kAhead] = {};
+      DTNN_GPU_UNROLL
+      for (int k = 0; k < kAhead; ++k) {
+        const uint32_t each = item + uint32_t(k) * step_;
+        if (each < items && Has(At(each))) loaded[k] = body.Load(At(each));
+      }
+      DTNN_GPU_UNROLL
+      for (int k = 0; k < kAhead; ++k) {
+        const uint32_t each = item + uint32_t(k) * step_;
+        if (each < items && Has(At(each))) use(At(each), loaded[k]);
+      }
+    }
+  }
+
+ private:
+  const VectorGrid& grid_;
+  uint32_t part_, y_, row_, lane_, step_, item_;
+};
+
+// Memory of a grid: elements from one row to the next, and from one group to the next.
+template <typename T, int kLanes>
+struct VectorView {
+  T* data = nullptr;
+  int64_t row = 0, group = 0;
+
+  // Of VectorExtents::Flat, which a warp takes as a row.
+  static VectorView Flat(T* data) { return {data, kWarpSize * kLanes, 0}; }
+
+  DTNN_HOST_DEVICE T* At(const VectorCell& cell) const {
+    return data + int64_t(cell.row) * row + int64_t(cell.group) * group +
+           int64_t(cell.column) * kLanes;
+  }
+  DTNN_HOST_DEVICE Vector<std::remove_const_t<T>, kLanes> Load(const VectorCell& cell) const {
+    return LoadVector<kLanes, std::remove_const_t<T>>(At(cell));
+  }
+  DTNN_HOST_DEVICE void Store(const VectorCell& cell, const Vector<T, kLanes>& vector) const {
+    StoreVector(At(cell), vector);
+  }
+  // All of it: constant elements are read, others written.
+  void Declare(const VectorGrid& grid, Accesses& accesses) {
+    const int64_t columns = int64_t(grid.columns) * kLanes;
+    int64_t rows = grid.rows, length = columns * grid.groups;
+    if (grid.order == VectorGrid::Order::kFlat) {
+      length = (int64_t(grid.rows) - 1) * columns + int64_t(grid.last) * kLanes;
+      rows = 1;
+    }
+    const int64_t pitch = rows == 1 ? length : row;
+    if constexpr (std::is_const_v<T>) {
+      accesses.Reads(data, rows, length, pitch, kLanes * sizeof(T));
+    } else {
+      accesses.Writes(data, rows, length, pitch, kLanes * sizeof(T));
+    }
+  }
+};
+
+// Whether a view may be read in vectors of 16 bytes: beginnings of all rows are aligned. Columns
+// have to be a multiple of kFullVector too.
+template <typename T>
+bool AllowsFullVectors(const void* data, int64_t rows, int64_t row) {
+  return std::bit_cast<uintptr_t>(data) % kVectorBytes == 0 &&
+         (rows <= 1 || row % kFullVector<T> == 0);
+}
+
+template <class Body>
+struct EachVector {
+  static constexpr uint32_t kThreads = VectorGrid::kThreads;
+  static constexpr Cooperation kCooperation = Cooperation::kNone;
+  VectorGrid grid;
+  Body body;
+
+  void Declare(Accesses& accesses) { body.Declare(grid, accesses); }
+  template <class Thread>
+  DTNN_HOST_DEVICE void operator()(const Thread& thread) const {
+    const VectorWalk walk(grid, thread);
+    if (walk.first().column >= grid.columns) return;
+    const auto kept = body.Keep(walk.first());
+    walk.template Each<Body::kAhead>(
+        body, [&](const VectorCell& cell, const typename Body::Loaded& loaded) {
+          body.Store(cell, loaded, kept);
+        });
+  }
+};
+
+// Nothing is read before the loop.
+struct NothingKept {};
+
+template <class Body>
+absl::Status ForEachVector(Stream& stream, std::string_view name, const VectorExtents& extents,
+                           const Body& body) {
+  // More do not fit on any GPU at once; each has more to do then.
+  constexpr uint32_t kMostBlocks = 4096;
+  if (extents.size() <= 0) return absl::OkStatus();
+  if (absl::Status status = VectorGrid::Check(extents); !status.ok()) return status;
+  const EachVector<Body> functor = {VectorGrid::Of(extents, Body::kLanes), body};
+  const VectorGrid& grid = functor.grid;
+  return stream.Launch(KernelOf(name, {grid.Parts(Body::kAhead, kMostBlocks), grid.size_y()},
+                                {VectorGrid::kThreads}, 0, functor));
+}
+
+}  // namespace DTNN_GPU_COMPILER
+}  // namespace dtnn::gpu
+
+#endif  // DTNN_TENSOR_GPU_VECTORS_H_
