@@ -48,7 +48,8 @@ absl::Status WithChannelVectors(const ChannelLayout& layout,
                                 std::initializer_list<const Tensor*> tensors, const Use& use) {
   bool full = layout.extents().columns % gpu::kFullVector<T> == 0;
   for (const Tensor* tensor : tensors) {
-    full = full && gpu::AllowsFullVectors<T>(tensor->raw_data(), layout.outer, layout.PitchOf(*tensor));
+    full = full &&
+           gpu::AllowsFullVectors<T>(tensor->raw_data(), layout.outer, layout.PitchOf(*tensor));
   }
   return full ? use.template operator()<gpu::kFullVector<T>>() : use.template operator()<1>();
 }

@@ -12,10 +12,7 @@ namespace dtnn {
 class BatchNormGpu : public BatchNorm {
  public:
   BatchNormGpu(const GpuRunner& runner, const BatchNormSpec& spec, Tensor line, Tensor batch_line)
-      : runner_(runner),
-        spec_(spec),
-        line_(std::move(line)),
-        batch_line_(std::move(batch_line)) {}
+      : runner_(runner), spec_(spec), line_(std::move(line)), batch_line_(std::move(batch_line)) {}
 
   absl::Status Statistics(const Tensor& x, const BatchStatistics& statistics,
                           Workspace workspace) override {
@@ -165,13 +162,12 @@ class BatchNormGpu : public BatchNorm {
                                        layout.ViewOf<const T, kLanes>(x),
                                        layout.ViewOf<const T, kLanes>(dy)},
           sums,
-          NormGradientsFinish<W>{spec_.epsilon, statistics.mean.data<double>(),
-                                 statistics.variance.data<double>(), gradients.gamma.data<W>(),
-                                 gradients.beta.data<W>(),
-                                 parameters == nullptr
-                                     ? NormLineMaker<W>()
-                                     : LineMaker<W>(*parameters, batch_line_.raw_data(),
-                                                    layout.positions())});
+          NormGradientsFinish<W>{
+              spec_.epsilon, statistics.mean.data<double>(), statistics.variance.data<double>(),
+              gradients.gamma.data<W>(), gradients.beta.data<W>(),
+              parameters == nullptr
+                  ? NormLineMaker<W>()
+                  : LineMaker<W>(*parameters, batch_line_.raw_data(), layout.positions())});
     });
   }
 
@@ -208,12 +204,11 @@ class BatchNormGpu : public BatchNorm {
                        const BatchNormParameters& parameters, std::byte* to,
                        const BatchNormGradients& gradients, int64_t count) {
     const bool slopes = !gradients.gamma.empty();
-    return runner_.ForEach(
-        "normalisation line", spec_.channels,
-        NormLineBody<W, S>{mean.data<S>(), variance.data<S>(),
-                           slopes ? gradients.gamma.data<W>() : nullptr,
-                           slopes ? gradients.beta.data<W>() : nullptr,
-                           LineMaker<W>(parameters, to, count)});
+    return runner_.ForEach("normalisation line", spec_.channels,
+                           NormLineBody<W, S>{mean.data<S>(), variance.data<S>(),
+                                              slopes ? gradients.gamma.data<W>() : nullptr,
+                                              slopes ? gradients.beta.data<W>() : nullptr,
+                                              LineMaker<W>(parameters, to, count)});
   }
 
   absl::Status Write(const Tensor& x, const std::byte* coefficients, const Tensor& y) {
@@ -230,13 +225,12 @@ class BatchNormGpu : public BatchNorm {
                              const Tensor& dx, bool accumulate) {
     const ChannelLayout layout = LayoutOf(x);
     return WithVectors({&x, &dy, &dx}, [&]<typename T, int kLanes>() {
-      return runner_.ForEachVector(
-          "normalisation gradient", layout.extents(),
-          NormDataBody<T, kLanes>{spec_.relu, accumulate, layout.planes(),
-                                  CoefficientsAt<Wide<T>>(coefficients),
-                                  layout.ViewOf<const T, kLanes>(x),
-                                  layout.ViewOf<const T, kLanes>(dy),
-                                  layout.ViewOf<T, kLanes>(dx)});
+      return runner_.ForEachVector("normalisation gradient", layout.extents(),
+                                   NormDataBody<T, kLanes>{spec_.relu, accumulate, layout.planes(),
+                                                           CoefficientsAt<Wide<T>>(coefficients),
+                                                           layout.ViewOf<const T, kLanes>(x),
+                                                           layout.ViewOf<const T, kLanes>(dy),
+                                                           layout.ViewOf<T, kLanes>(dx)});
     });
   }
 

@@ -365,8 +365,7 @@ struct NormDataBody {
       const W value = W(loaded.x.lane[i]);
       const W gradient = CutGradient(relu, kept.line.At(i, value), W(loaded.dy.lane[i]));
       // A slope of 0 is that of inference, where an infinite x has no part in the gradient.
-      const W sloped =
-          kept.slope[i] != W(0) ? kept.slope[i] * (value - kept.line.mean[i]) : W(0);
+      const W sloped = kept.slope[i] != W(0) ? kept.slope[i] * (value - kept.line.mean[i]) : W(0);
       const W sum = kept.line.scale[i] * gradient + (sloped + kept.offset[i]);
       result.lane[i] = T(accumulate ? W(loaded.dx.lane[i]) + sum : sum);
     }

@@ -112,9 +112,9 @@ class BiasGpu : public Bias {
     gpu::VectorExtents largest = layout.extents();
     largest.rows = int64_t{1} << 24;
     DTNN_ASSIGN_OR_RETURN(
-        sums_, Tensor::Allocate(
-                   runner_.device(), DType::kFloat64,
-                   Shape{gpu::ReducedParts::MostDoubles(largest, 1, gpu::kFullVector<T>)}));
+        sums_,
+        Tensor::Allocate(runner_.device(), DType::kFloat64,
+                         Shape{gpu::ReducedParts::MostDoubles(largest, 1, gpu::kFullVector<T>)}));
     return absl::OkStatus();
   }
 

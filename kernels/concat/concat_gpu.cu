@@ -1,25 +1,37 @@
 #include "kernels/concat/concat_gpu.h"
 #include "kernels/concat/moves.h"
-#include "kernels/elementwise/grid_gpu.h"
 #include "kernels/gpu_runner.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
 
-template <typename T>
+template <typename T, int kVector>
 struct ConcatMoveBody {
+  static constexpr int kLanes = kVector, kAhead = 2;
   bool add;
-  GridIndex index;
-  GridView<const T> from;
-  GridView<T> to;
+  gpu::VectorView<const T, kLanes> from;
+  gpu::VectorView<T, kLanes> to;
 
-  void Declare(int64_t, gpu::Accesses& accesses) {
-    from.Declare(index, accesses);
-    to.Declare(index, accesses);
+  using Kept = gpu::NothingKept;
+  struct Loaded {
+    gpu::Vector<T, kLanes> from, to;
+  };
+
+  void Declare(const gpu::VectorGrid& grid, gpu::Accesses& accesses) {
+    from.Declare(grid, accesses);
+    to.Declare(grid, accesses);
   }
-  DTNN_HOST_DEVICE void operator()(int64_t i) const {
-    const GridCell cell = index(i);
-    to[cell] = add ? T(Wide<T>(to[cell]) + Wide<T>(from[cell])) : from[cell];
+  DTNN_HOST_DEVICE Kept Keep(const gpu::VectorCell&) const { return {}; }
+  DTNN_HOST_DEVICE Loaded Load(const gpu::VectorCell& cell) const {
+    Loaded loaded = {from.Load(cell), {}};
+    if (add) loaded.to = gpu::LoadVector<kLanes, T>(to.At(cell));
+    return loaded;
+  }
+  DTNN_HOST_DEVICE void Store(const gpu::VectorCell& cell, Loaded loaded, const Kept&) const {
+    for (int i = 0; add && i < kLanes; ++i) {
+      loaded.from.lane[i] = T(Wide<T>(loaded.to.lane[i]) + Wide<T>(loaded.from.lane[i]));
+    }
+    to.Store(cell, loaded.from);
   }
 };
 
@@ -56,12 +68,20 @@ class ConcatGpu : public Concat {
  private:
   absl::Status Move(const ConcatPart& part, const Operand& from, const Operand& to, bool add) {
     return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
-      return runner_.ForEach("concat", part.rows * part.columns,
-                             ConcatMoveBody<T>{add,
-                                               {part.rows, part.columns},
-                                               {static_cast<const T*>(from.data), from.pitch},
-                                               {static_cast<T*>(to.data), to.pitch}});
+      const bool full = part.columns % gpu::kFullVector<T> == 0 &&
+                        gpu::AllowsFullVectors<T>(from.data, part.rows, from.pitch) &&
+                        gpu::AllowsFullVectors<T>(to.data, part.rows, to.pitch);
+      return full ? Launch<T, gpu::kFullVector<T>>(part, from, to, add)
+                  : Launch<T, 1>(part, from, to, add);
     });
+  }
+  template <typename T, int kLanes>
+  absl::Status Launch(const ConcatPart& part, const Operand& from, const Operand& to, bool add) {
+    return runner_.ForEachVector(
+        "concat", gpu::VectorExtents::Rows(part.rows, part.columns),
+        ConcatMoveBody<T, kLanes>{add,
+                                  {static_cast<const T*>(from.data), from.pitch},
+                                  {static_cast<T*>(to.data), to.pitch}});
   }
 
   GpuRunner runner_;

@@ -114,6 +114,150 @@ struct PoolBackwardBody {
   }
 };
 
+// A pixel of images whose channels lie side by side.
+struct Pixel {
+  uint32_t image, row, column;
+
+  DTNN_HOST_DEVICE static Pixel Of(uint32_t number, const ImageGrid& grid) {
+    const uint32_t width = uint32_t(grid.width), height = uint32_t(grid.height);
+    const uint32_t line = number / width, image = line / height;
+    return {image, line - image * height, number - line * width};
+  }
+};
+
+// The same as PoolForwardBody for NHWC, a vector of channels at once.
+template <typename T, typename Winner, int kVector>
+struct PoolForwardRowsBody {
+  using W = Wide<T>;
+  static constexpr int kLanes = kVector, kAhead = 1;
+  bool average;
+  DeviceAxis rows, columns;
+  ImageGrid in, out;
+  ImageView<const T> x;
+  gpu::VectorView<T, kLanes> y;
+  Winner* winners;
+
+  using Kept = gpu::NothingKept;
+  struct Loaded {
+    W value[kLanes];
+    int64_t winner[kLanes];
+  };
+
+  void Declare(const gpu::VectorGrid& grid, gpu::Accesses& accesses) {
+    rows.DeclareWindows(accesses);
+    columns.DeclareWindows(accesses);
+    x.Declare(in, accesses);
+    y.Declare(grid, accesses);
+    accesses.Writes(winners, out.size());
+  }
+  DTNN_HOST_DEVICE Kept Keep(const gpu::VectorCell&) const { return {}; }
+  DTNN_HOST_DEVICE Loaded Load(const gpu::VectorCell& cell) const {
+    const Pixel pixel = Pixel::Of(cell.row, out);
+    const Window row = rows.windows[pixel.row], column = columns.windows[pixel.column];
+    Loaded result;
+    for (int64_t a = 0; a < row.count; ++a) {
+      for (int64_t b = 0; b < column.count; ++b) {
+        const gpu::Vector<T, kLanes> values = gpu::LoadVector<kLanes>(
+            &x.At(pixel.image, row.first + a * rows.dilation, column.first + b * columns.dilation,
+                  int64_t(cell.column) * kLanes));
+        const int64_t tap = (row.tap + a) * columns.taps + column.tap + b;
+        for (int i = 0; i < kLanes; ++i) {
+          const W value = W(values.lane[i]);
+          const bool first = a == 0 && b == 0;
+          if (average) {
+            result.value[i] = first ? value : result.value[i] + value;
+          } else if (first || value > result.value[i] || std::isnan(value)) {
+            result.value[i] = value;
+            result.winner[i] = tap;
+          }
+        }
+      }
+    }
+    if (average) {
+      for (int i = 0; i < kLanes; ++i) result.value[i] /= W(row.count * column.count);
+    }
+    return result;
+  }
+  DTNN_HOST_DEVICE void Store(const gpu::VectorCell& cell, const Loaded& loaded,
+                              const Kept&) const {
+    gpu::Vector<T, kLanes> values;
+    gpu::Vector<Winner, kLanes> taps;
+    for (int i = 0; i < kLanes; ++i) {
+      values.lane[i] = T(loaded.value[i]);
+      taps.lane[i] = Winner(loaded.winner[i]);
+    }
+    y.Store(cell, values);
+    if (winners == nullptr) return;
+    gpu::StoreVector(winners + int64_t(cell.row) * out.channels + int64_t(cell.column) * kLanes,
+                     taps);
+  }
+};
+
+// The same as PoolBackwardBody, likewise: gathers from the windows that hold the pixel.
+template <typename T, typename Winner, int kVector>
+struct PoolBackwardRowsBody {
+  using W = Wide<T>;
+  static constexpr int kLanes = kVector, kAhead = 1;
+  bool accumulate;
+  DeviceAxis rows, columns;
+  ImageGrid in, out;
+  ImageView<const T> dy;
+  const Winner* winners;  // null for means
+  gpu::VectorView<T, kLanes> dx;
+
+  using Kept = gpu::NothingKept;
+  struct Loaded {
+    W sum[kLanes];
+  };
+
+  void Declare(const gpu::VectorGrid& grid, gpu::Accesses& accesses) {
+    rows.DeclareAll(accesses);
+    columns.DeclareAll(accesses);
+    dy.Declare(out, accesses);
+    accesses.Reads(winners, out.size());
+    dx.Declare(grid, accesses);
+  }
+  DTNN_HOST_DEVICE Kept Keep(const gpu::VectorCell&) const { return {}; }
+  DTNN_HOST_DEVICE Loaded Load(const gpu::VectorCell& cell) const {
+    const Pixel pixel = Pixel::Of(cell.row, in);
+    const int64_t channel = int64_t(cell.column) * kLanes;
+    const OutputRange vertical = rows.by_element[pixel.row];
+    const OutputRange horizontal = columns.by_element[pixel.column];
+    Loaded loaded = {};
+    for (int64_t h = vertical.begin; h < vertical.end; ++h) {
+      const int64_t row_tap = rows.TapOf(pixel.row, h);
+      for (int64_t w = horizontal.begin; w < horizontal.end && row_tap >= 0; ++w) {
+        const int64_t column_tap = columns.TapOf(pixel.column, w);
+        if (column_tap >= 0) AddFrom({pixel.image, h, w, channel}, row_tap, column_tap, loaded);
+      }
+    }
+    if (!accumulate) return loaded;
+    const gpu::Vector<T, kLanes> before = gpu::LoadVector<kLanes, T>(dx.At(cell));
+    for (int i = 0; i < kLanes; ++i) loaded.sum[i] = W(before.lane[i]) + loaded.sum[i];
+    return loaded;
+  }
+  DTNN_HOST_DEVICE void AddFrom(const ImageCell& output, int64_t row_tap, int64_t column_tap,
+                                Loaded& loaded) const {
+    const gpu::Vector<T, kLanes> gradient = gpu::LoadVector<kLanes>(&dy[output]);
+    if (winners == nullptr) {
+      const W count = W(rows.windows[output.row].count * columns.windows[output.column].count);
+      for (int i = 0; i < kLanes; ++i) loaded.sum[i] += W(gradient.lane[i]) / count;
+      return;
+    }
+    const auto taps = gpu::LoadVector<kLanes>(winners + out.IndexOf(output));
+    const Winner own = Winner(row_tap * columns.taps + column_tap);
+    for (int i = 0; i < kLanes; ++i) {
+      if (taps.lane[i] == own) loaded.sum[i] += W(gradient.lane[i]);
+    }
+  }
+  DTNN_HOST_DEVICE void Store(const gpu::VectorCell& cell, const Loaded& loaded,
+                              const Kept&) const {
+    gpu::Vector<T, kLanes> result;
+    for (int i = 0; i < kLanes; ++i) result.lane[i] = T(loaded.sum[i]);
+    dx.Store(cell, result);
+  }
+};
+
 // The windows of a geometry on the device, and the launches over them.
 class Passes {
  public:
@@ -130,6 +274,16 @@ class Passes {
     if (!winners.empty()) DTNN_RETURN_IF_ERROR(Check(name, winners, y));
     return WithWinner([&]<typename T, typename Winner>(T, Winner) {
       const ImageGrid out = GridOf(y);
+      if (out.channels_last) {
+        return WithPixels<T>(x, y, [&]<int kLanes>() {
+          return runner_.ForEachVector(name, PixelsOf(out),
+                                       PoolForwardRowsBody<T, Winner, kLanes>{
+                                           geometry_.average, AxisAt(rows_, geometry_.rows),
+                                           AxisAt(columns_, geometry_.columns), GridOf(x), out,
+                                           ImageView<const T>::Of(x, geometry_.format),
+                                           PixelView<T, kLanes>(y), DataOf<Winner>(winners)});
+        });
+      }
       return runner_.ForEach(
           name, out.size(),
           PoolForwardBody<T, Winner>{
@@ -145,6 +299,16 @@ class Passes {
     DTNN_RETURN_IF_ERROR(Check(name, winners, dy));
     return WithWinner([&]<typename T, typename Winner>(T, Winner) {
       const ImageGrid in = GridOf(dx);
+      if (in.channels_last) {
+        return WithPixels<T>(dx, dy, [&]<int kLanes>() {
+          return runner_.ForEachVector(
+              name, PixelsOf(in),
+              PoolBackwardRowsBody<T, Winner, kLanes>{
+                  accumulate, AxisAt(rows_, geometry_.rows), AxisAt(columns_, geometry_.columns),
+                  in, GridOf(dy), ImageView<const T>::Of(dy, geometry_.format),
+                  DataOf<Winner>(winners), PixelView<T, kLanes>(dx)});
+        });
+      }
       return runner_.ForEach(
           name, in.size(),
           PoolBackwardBody<T, Winner>{
@@ -183,6 +347,24 @@ class Passes {
             axis.extent,
             axis.taps,
             axis.dilation};
+  }
+
+  // Vectors of channels in both images (NHWC).
+  static gpu::VectorExtents PixelsOf(const ImageGrid& grid) {
+    return gpu::VectorExtents::Rows(grid.images * grid.height * grid.width, grid.channels);
+  }
+  template <typename T, int kLanes>
+  static gpu::VectorView<T, kLanes> PixelView(const Tensor& image) {
+    return {image.data<T>(), image.PixelPitch()};
+  }
+  template <typename T, class Use>
+  absl::Status WithPixels(const Tensor& a, const Tensor& b, const Use& use) const {
+    const auto full = [&](const Tensor& image) {
+      return GridOf(image).channels % gpu::kFullVector<T> == 0 &&
+             gpu::AllowsFullVectors<T>(image.raw_data(), 2, image.PixelPitch());
+    };
+    return full(a) && full(b) ? use.template operator()<gpu::kFullVector<T>>()
+                              : use.template operator()<1>();
   }
 
   ImageGrid GridOf(const Tensor& tensor) const {

@@ -63,7 +63,7 @@ class Accesses {
   }
   template <typename T>
   void Reads(const T*& pointer, int64_t rows, int64_t columns, int64_t pitch,
-             size_t vector = sizeof(T)) {
+             size_t vector = alignof(T)) {
     Add(&pointer, pointer, rows, columns, pitch, sizeof(T), vector, AccessMode::kRead);
   }
   // Written, and perhaps read before.
@@ -73,7 +73,7 @@ class Accesses {
   }
   template <typename T>
   void Writes(T*& pointer, int64_t rows, int64_t columns, int64_t pitch,
-              size_t vector = sizeof(T)) {
+              size_t vector = alignof(T)) {
     Add(&pointer, pointer, rows, columns, pitch, sizeof(T), vector, AccessMode::kWrite);
   }
 

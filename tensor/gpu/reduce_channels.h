@@ -3,9 +3,9 @@
 //   ReduceChannels   body.Add(at, body.Load(at), body.Keep(at), sums) for every vector of a grid,
 //                    then finish(channel, sums) once per channel
 //
-// The first kernel sums in registers and then in shared memory, and writes the sums of each block as
-// (part, sum, channel); the second adds the parts in order. There are no atomics, and the number of
-// parts follows from the extents alone.
+// The first kernel sums in registers and then in shared memory, and writes the sums of each block
+// as (part, sum, channel); the second adds the parts in order. There are no atomics, and the number
+// of parts follows from the extents alone.
 //
 // Beside what ForEachVector asks for (vectors.h), a body has
 //
@@ -185,9 +185,8 @@ absl::Status ReduceChannels(Stream& stream, std::string_view name, std::string_v
   if (extents.size() > 0) {
     using First = SumsOfBlocks<Body>;
     const First first = {grid, body, parts};
-    absl::Status status =
-        stream.Launch(KernelOf(name, {uint32_t(parts.parts), grid.size_y()}, {First::kThreads},
-                               First::kSharedBytes, first));
+    absl::Status status = stream.Launch(KernelOf(name, {uint32_t(parts.parts), grid.size_y()},
+                                                 {First::kThreads}, First::kSharedBytes, first));
     if (!status.ok()) return status;
   } else {
     parts.parts = 0;

@@ -73,8 +73,8 @@ class ReduceChannelsTest : public ::testing::TestWithParam<uint64_t> {
     ASSERT_EQ(stream_->Copy(x, pinned, size_t(count) * sizeof(float)), absl::OkStatus());
     const int64_t doubles = ReducedParts::MostDoubles(extents, 2, kFullVector<float>);
     double *const scratch = Device<double>(doubles), *const sums = Device<double>(2 * channels);
-    double* const result = static_cast<double*>(
-        *gpu_->AllocatePinned(size_t(2 * channels) * sizeof(double), "get"));
+    double* const result =
+        static_cast<double*>(*gpu_->AllocatePinned(size_t(2 * channels) * sizeof(double), "get"));
     ASSERT_EQ(ReduceChannels(*stream_, "squares", "sums of squares", extents,
                              SquaresBody<kLanes>{{x, pitch, extents.columns}}, scratch,
                              WriteSums{sums, sums + channels}),
@@ -82,9 +82,9 @@ class ReduceChannelsTest : public ::testing::TestWithParam<uint64_t> {
     ASSERT_EQ(stream_->Copy(result, sums, size_t(2 * channels) * sizeof(double)), absl::OkStatus());
     ASSERT_EQ(stream_->Synchronize(), absl::OkStatus());
     EXPECT_EQ(std::vector<double>(result, result + 2 * channels), expected);
-    for (void* memory : {static_cast<void*>(pinned), static_cast<void*>(x),
-                         static_cast<void*>(scratch), static_cast<void*>(sums),
-                         static_cast<void*>(result)}) {
+    for (void* memory :
+         {static_cast<void*>(pinned), static_cast<void*>(x), static_cast<void*>(scratch),
+          static_cast<void*>(sums), static_cast<void*>(result)}) {
       EXPECT_EQ(gpu_->Free(memory), absl::OkStatus());
     }
   }

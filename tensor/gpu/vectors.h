@@ -3,8 +3,8 @@
 //   ForEachVector   body.Store(at, body.Load(at), body.Keep(at)) for every vector of a grid
 //
 // A grid is rows x groups x columns of elements: pixels x 1 x channels of images in NHWC, images x
-// channels x pixels in NCHW. A thread stays in its channels, whose numbers are read once (Keep), and
-// strides over rows without a division. It loads several vectors before it uses the first.
+// channels x pixels in NCHW. A thread stays in its channels, whose numbers are read once (Keep),
+// and strides over rows without a division. It loads several vectors before it uses the first.
 //
 // A body is a small trivially copyable struct, as those of launch.h are:
 //
@@ -14,8 +14,8 @@
 //   Loaded Load(VectorCell) const
 //   void Store(VectorCell, const Loaded&, const Kept&) const
 //
-// A vector has 16 bytes where all views of a pass are aligned and columns are a multiple of it, else
-// one element.
+// A vector has 16 bytes where all views of a pass are aligned and columns are a multiple of it,
+// else one element.
 
 #ifndef DTNN_TENSOR_GPU_VECTORS_H_
 #define DTNN_TENSOR_GPU_VECTORS_H_
@@ -46,35 +46,58 @@ template <typename T>
 inline constexpr int kFullVector = int(kVectorBytes / sizeof(T));
 
 template <typename T, int kLanes>
-struct Vector {
+struct alignas(kLanes * sizeof(T) < kVectorBytes ? kLanes * sizeof(T) : kVectorBytes) Vector {
   T lane[kLanes];
 };
 
-// One access, of all bytes at once. `from` and `to` are multiples of the vector's size.
+namespace vectors_internal {
+
+// What a GPU moves at once.
+template <size_t kBytes>
+struct Words;
+#ifdef __CUDACC__
+template <>
+struct Words<16> {
+  using Type = uint4;
+};
+template <>
+struct Words<8> {
+  using Type = uint2;
+};
+template <>
+struct Words<4> {
+  using Type = uint32_t;
+};
+#endif
+
+// Sizes that are no multiple of 4 bytes are moved by elements.
+template <size_t kSize>
+DTNN_HOST_DEVICE inline void Move(void* to, const void* from) {
+#ifdef __CUDA_ARCH__
+  if constexpr (kSize % 4 == 0) {
+    using Word = typename Words<kSize % 16 == 0 ? 16 : kSize % 8 == 0 ? 8 : 4>::Type;
+    for (size_t i = 0; i < kSize / sizeof(Word); ++i) {
+      static_cast<Word*>(to)[i] = static_cast<const Word*>(from)[i];
+    }
+    return;
+  }
+#endif
+  std::memcpy(to, from, kSize);
+}
+
+}  // namespace vectors_internal
+
+// In accesses of up to 16 bytes. `from` and `to` are multiples of that, or of the vector's size
+// where it is smaller.
 template <int kLanes, typename T>
 DTNN_HOST_DEVICE inline Vector<T, kLanes> LoadVector(const T* from) {
   Vector<T, kLanes> vector;
-#ifdef __CUDA_ARCH__
-  if constexpr (sizeof(vector) == kVectorBytes) {
-    const uint4 bits = *reinterpret_cast<const uint4*>(from);
-    memcpy(&vector, &bits, kVectorBytes);
-    return vector;
-  }
-#endif
-  std::memcpy(&vector, from, sizeof(vector));
+  vectors_internal::Move<sizeof(vector)>(&vector, from);
   return vector;
 }
 template <typename T, int kLanes>
 DTNN_HOST_DEVICE inline void StoreVector(T* to, const Vector<T, kLanes>& vector) {
-#ifdef __CUDA_ARCH__
-  if constexpr (sizeof(vector) == kVectorBytes) {
-    uint4 bits;
-    memcpy(&bits, &vector, kVectorBytes);
-    *reinterpret_cast<uint4*>(to) = bits;
-    return;
-  }
-#endif
-  std::memcpy(to, &vector, sizeof(vector));
+  vectors_internal::Move<sizeof(vector)>(to, &vector);
 }
 
 // A place in a grid; columns count vectors.

@@ -93,9 +93,8 @@ class VectorsTest : public ::testing::TestWithParam<uint64_t> {
     const std::vector<float> result = Get(to, count);
     for (int64_t i = 0; i < count; ++i) {
       const int64_t in_row = i % pitch;
-      const float channel =
-          flat ? float(in_row % (kWarpSize * kLanes))
-               : float(planes ? in_row / extents.columns : in_row);
+      const float channel = flat ? float(in_row % (kWarpSize * kLanes))
+                                 : float(planes ? in_row / extents.columns : in_row);
       const float expected =
           in_row >= length ? x[size_t(i)] : 2 * (2 * x[size_t(i)] + channel) + channel;
       ASSERT_EQ(result[size_t(i)], expected) << "element " << i;
@@ -132,7 +131,8 @@ TEST_P(VectorsTest, EveryElementOfPlanesOnce) {
 }
 
 TEST_P(VectorsTest, EveryElementOfAFlatArrayOnce) {
-  for (const int64_t n : {4, 124, 128, 132, 1024, 1028, 100000}) Check<4>(VectorExtents::Flat(n), 0);
+  for (const int64_t n : {4, 124, 128, 132, 1024, 1028, 100000})
+    Check<4>(VectorExtents::Flat(n), 0);
   for (const int64_t n : {1, 31, 33, 255, 257, 9001}) Check<1>(VectorExtents::Flat(n), 0);
   // More than all blocks have in one round.
   if (GetParam() == 1) Check<1>(VectorExtents::Flat((1 << 22) + 7), 0);
