@@ -62,7 +62,10 @@ struct SumsOfBlocks {
   struct Sums {
     Sum of[kSums][kLanes];
   };
-  static constexpr size_t kSharedBytes = kThreads * sizeof(Sums);
+  static constexpr uint32_t kAdders = 16;
+  static size_t SharedBytes(const VectorGrid& grid) {
+    return grid.threads() * sizeof(Sums) + (grid.planes() ? kSums * kAdders * sizeof(double) : 0);
+  }
 
   VectorGrid grid;
   Body body;
@@ -88,7 +91,7 @@ struct SumsOfBlocks {
     shared[own] = sums;
     thread.Barrier();
     if (grid.planes()) {
-      Halve(thread, shared);
+      AddAll(thread, shared);
     } else {
       AddRows(walk, shared, own);
     }
@@ -99,49 +102,53 @@ struct SumsOfBlocks {
   DTNN_HOST_DEVICE void AddRows(const VectorWalk& walk, const Sums* shared, uint32_t own) const {
     const uint32_t first = walk.first().column - walk.lane();
     const uint32_t channels = grid.lanes * kLanes;
-    for (uint32_t i = own; i < channels * kSums; i += kThreads) {
+    for (uint32_t i = own; i < channels * kSums; i += grid.threads()) {
       const uint32_t sum = i / channels, channel = i % channels, lane = channel / kLanes;
       if (first + lane >= grid.columns) continue;
       double total = 0;
-      for (uint32_t row = 0; row < grid.deep(); ++row) {
+      for (uint32_t row = 0; row < grid.deep; ++row) {
         total += double(shared[row * grid.lanes + lane].of[sum][channel % kLanes]);
       }
       to.sums[to.At(walk.part(), int(sum), kSums, int64_t(first) * kLanes + channel)] = total;
     }
   }
-  // The whole block has one channel.
+  // The whole block has one channel: 16 threads add up the sums of a sixteenth each, and one
+  // theirs.
   template <class Thread>
-  DTNN_HOST_DEVICE void Halve(const Thread& thread, Sums* shared) const {
+  DTNN_HOST_DEVICE void AddAll(const Thread& thread, Sums* shared) const {
     const uint32_t own = thread.thread_index().x;
-    for (int sum = 0; sum < kSums; ++sum) {
-      for (int lane = 1; lane < kLanes; ++lane) shared[own].of[sum][0] += shared[own].of[sum][lane];
-    }
-    for (uint32_t half = kThreads / 2; half > 0; half /= 2) {
-      thread.Barrier();
-      if (own >= half) continue;
+    double total[kSums] = {};
+    for (uint32_t i = own; own < kAdders && i < grid.threads(); i += kAdders) {
       for (int sum = 0; sum < kSums; ++sum) {
-        shared[own].of[sum][0] += shared[own + half].of[sum][0];
+        for (int lane = 0; lane < kLanes; ++lane) total[sum] += double(shared[i].of[sum][lane]);
       }
     }
-    if (own != 0) return;
-    const Dim3 block = thread.block_index();
-    for (int sum = 0; sum < kSums; ++sum) {
-      to.sums[to.At(block.x, sum, kSums, block.y)] = double(shared[0].of[sum][0]);
+    double* const totals = reinterpret_cast<double*>(shared + grid.threads());
+    for (int sum = 0; own < kAdders && sum < kSums; ++sum) {
+      totals[uint32_t(sum) * kAdders + own] = total[sum];
     }
+    thread.Barrier();
+    if (own >= kSums) return;
+    double all = 0;
+    for (uint32_t i = 0; i < kAdders; ++i) all += totals[own * kAdders + i];
+    const Dim3 block = thread.block_index();
+    to.sums[to.At(block.x, int(own), kSums, block.y)] = all;
   }
 };
 
-// 32 channels and 8 ranges of parts per block.
+// 32 channels and up to 8 ranges of parts per block.
 template <int kSums, class Finish>
 struct SumOfParts {
   static constexpr uint32_t kThreads = kThreadsPerBlock;
-  static constexpr uint32_t kSlices = kThreads / kWarpSize;
   static constexpr Cooperation kCooperation = Cooperation::kBlock;
-  static constexpr size_t kSharedBytes = kThreads * kSums * sizeof(double);
 
   ReducedParts from;
   const double* sums;
+  uint32_t slices;
   Finish finish;
+
+  uint32_t threads() const { return slices * kWarpSize; }
+  size_t shared_bytes() const { return threads() * kSums * sizeof(double); }
 
   void Declare(Accesses& accesses) {
     accesses.Reads(sums, from.parts * kSums * from.channels);
@@ -153,7 +160,7 @@ struct SumOfParts {
     const int64_t channel = int64_t(thread.block_index().x) * kWarpSize + own % kWarpSize;
     double total[kSums] = {};
     if (channel < from.channels) {
-      for (int64_t part = slice; part < from.parts; part += kSlices) {
+      for (int64_t part = slice; part < from.parts; part += slices) {
         DTNN_GPU_UNROLL
         for (int sum = 0; sum < kSums; ++sum) {
           total[sum] += sums[from.At(part, sum, kSums, channel)];
@@ -161,12 +168,13 @@ struct SumOfParts {
       }
     }
     double* const shared = thread.template Shared<double>();
-    for (int sum = 0; sum < kSums; ++sum) shared[uint32_t(sum) * kThreads + own] = total[sum];
+    for (int sum = 0; sum < kSums; ++sum)
+      shared[uint32_t(sum) * slices * kWarpSize + own] = total[sum];
     thread.Barrier();
     if (slice != 0 || channel >= from.channels) return;
     for (int sum = 0; sum < kSums; ++sum) {
-      for (uint32_t each = 1; each < kSlices; ++each) {
-        total[sum] += shared[uint32_t(sum) * kThreads + each * kWarpSize + own];
+      for (uint32_t each = 1; each < slices; ++each) {
+        total[sum] += shared[(uint32_t(sum) * slices + each) * kWarpSize + own];
       }
     }
     finish(channel, total);
@@ -185,17 +193,19 @@ absl::Status ReduceChannels(Stream& stream, std::string_view name, std::string_v
   if (extents.size() > 0) {
     using First = SumsOfBlocks<Body>;
     const First first = {grid, body, parts};
-    absl::Status status = stream.Launch(KernelOf(name, {uint32_t(parts.parts), grid.size_y()},
-                                                 {First::kThreads}, First::kSharedBytes, first));
+    absl::Status status =
+        stream.Launch(KernelOf(name, {uint32_t(parts.parts), grid.size_y()}, {grid.threads()},
+                               First::SharedBytes(grid), first));
     if (!status.ok()) return status;
   } else {
     parts.parts = 0;
   }
   using Last = SumOfParts<Body::kSums, Finish>;
-  const Last last = {{nullptr, parts.channels, parts.parts}, scratch, finish};
+  const uint32_t slices = uint32_t(std::clamp<int64_t>(parts.parts, 1, Last::kThreads / kWarpSize));
+  const Last last = {{nullptr, parts.channels, parts.parts}, scratch, slices, finish};
   return stream.Launch(KernelOf(finish_name,
                                 {uint32_t((parts.channels + kWarpSize - 1) / kWarpSize)},
-                                {Last::kThreads}, Last::kSharedBytes, last));
+                                {last.threads()}, last.shared_bytes(), last));
 }
 
 }  // namespace DTNN_GPU_COMPILER

@@ -137,8 +137,9 @@ struct VectorGrid {
   uint32_t last;    // columns of the last row
   uint32_t lanes;   // a warp or less: rows shorter than that share one
   uint32_t chunks;  // of `lanes` columns, in a row
+  uint32_t deep;    // rows of a block
 
-  static constexpr uint32_t kThreads = kThreadsPerBlock;
+  static constexpr uint32_t kThreads = kThreadsPerBlock;  // of a block, at most
 
   // Of extents that fit.
   static VectorGrid Of(const VectorExtents& extents, int vector) {
@@ -156,6 +157,7 @@ struct VectorGrid {
     grid.last = uint32_t(last);
     grid.chunks = uint32_t((columns + kWarpSize - 1) / kWarpSize);
     grid.lanes = grid.chunks == 0 ? 1 : (grid.columns + grid.chunks - 1) / grid.chunks;
+    grid.deep = std::clamp(grid.items(), 1u, kThreads / grid.lanes);
     return grid;
   }
   // Whether 32 bits count everything.
@@ -169,14 +171,17 @@ struct VectorGrid {
     return absl::InvalidArgumentError("a pass over more than 2^31 rows");
   }
 
-  DTNN_HOST_DEVICE uint32_t deep() const { return kThreads / lanes; }
+  // Of a block: whole warps.
+  DTNN_HOST_DEVICE uint32_t threads() const {
+    return (deep * lanes + kWarpSize - 1) / kWarpSize * kWarpSize;
+  }
   DTNN_HOST_DEVICE bool planes() const { return order == Order::kPlanes; }
   DTNN_HOST_DEVICE uint32_t items() const { return planes() ? rows * chunks : rows; }
   DTNN_HOST_DEVICE uint32_t size_y() const { return planes() ? groups : chunks; }
   // Blocks along x, so that a thread has at least `least` vectors and there are at most `most`
   // blocks.
   uint32_t Parts(uint32_t least, uint32_t most) const {
-    const uint32_t wanted = (items() + deep() * least - 1) / (deep() * least);
+    const uint32_t wanted = (items() + deep * least - 1) / (deep * least);
     return std::max(1u, std::min(wanted, most / std::max(1u, size_y())));
   }
 };
@@ -190,8 +195,8 @@ class VectorWalk {
     const uint32_t flat = thread.thread_index().x;
     row_ = flat / grid.lanes;
     lane_ = flat - row_ * grid.lanes;
-    step_ = thread.grid().x * grid.deep();
-    item_ = row_ < grid.deep() ? part_ * grid.deep() + row_ : grid.items();
+    step_ = thread.grid().x * grid.deep;
+    item_ = row_ < grid.deep ? part_ * grid.deep + row_ : grid.items();
   }
   DTNN_HOST_DEVICE uint32_t part() const { return part_; }
   DTNN_HOST_DEVICE uint32_t row_in_block() const { return row_; }
@@ -309,7 +314,7 @@ absl::Status ForEachVector(Stream& stream, std::string_view name, const VectorEx
   const EachVector<Body> functor = {VectorGrid::Of(extents, Body::kLanes), body};
   const VectorGrid& grid = functor.grid;
   return stream.Launch(KernelOf(name, {grid.Parts(Body::kAhead, kMostBlocks), grid.size_y()},
-                                {VectorGrid::kThreads}, 0, functor));
+                                {grid.threads()}, 0, functor));
 }
 
 }  // namespace DTNN_GPU_COMPILER
