@@ -611,8 +611,9 @@ constexpr OptionSpec kTable[] = {
         "the run says so and continues without")
         .Needs("enable-gpu"),
     Now("enable-cudnn-auto-conv-alg", kParallel, kBool, &O::enable_cudnn_auto_conv_alg,
-        "time cuDNN's algorithms for every convolution before the first step, and run the fastest; "
-        "False: cuDNN guesses, and gives the same bits in every run")
+        "time cuDNN's algorithms for every convolution before the first step, and run the fastest, "
+        "which takes up to a minute for a large network; False: cuDNN guesses, and gives the same "
+        "bits in every run")
         .Needs("enable-gpu"),
     Now("cudnn-plans", kParallel, kPath, &O::cudnn_plans,
         "folder in which cuDNN's plans are kept from run to run, for each kind of GPU and version; "

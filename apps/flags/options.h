@@ -173,7 +173,7 @@ struct Options {
   bool enable_gpudirect = false;
   bool enable_nccl = false;
   bool enable_cuda_graphs = true;
-  bool enable_cudnn_auto_conv_alg = true;
+  bool enable_cudnn_auto_conv_alg = false;
   std::string cudnn_plans;  // folder; empty: plans are made in every run
 
   // Encryption of what clients send: masked, tenseal or openfhe; empty: none.

@@ -364,10 +364,10 @@ TEST(ValidateTest, OptionsThatBelongToASwitchNeedIt) {
 }
 
 TEST(ValidateTest, AFileOfDecisionsNeedsWhoDecides) {
-  EXPECT_EQ(Parse({"--enable-gpu", "--best-of-file=x"})->warnings, Arguments{});
-  EXPECT_EQ(
-      Parse({"--enable-gpu", "--best-of-file=x", "--enable-cudnn-auto-conv-alg=False"})->warnings,
-      Arguments{"--best-of-file has no effect without --enable-cudnn-auto-conv-alg"});
+  EXPECT_EQ(Parse({"--enable-gpu", "--best-of-file=x", "--enable-cudnn-auto-conv-alg"})->warnings,
+            Arguments{});
+  EXPECT_EQ(Parse({"--enable-gpu", "--best-of-file=x"})->warnings,
+            Arguments{"--best-of-file has no effect without --enable-cudnn-auto-conv-alg"});
   EXPECT_EQ(Parse({"--enable-best-of", "--best-of-file=x"})->warnings, Arguments{});
   EXPECT_EQ(Parse({"--best-of-file=x"})->warnings,
             Arguments{"--best-of-file has no effect without --enable-best-of"});

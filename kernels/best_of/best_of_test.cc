@@ -77,6 +77,25 @@ TEST(FindFastestTest, CallsAreInterleavedAndTheFirstDoesNotCount) {
   EXPECT_THAT(Medians(decision), ElementsAre("a 1000000", "b 900000", "c 1100000"));
 }
 
+// The clock stands still: what the candidates say of themselves counts.
+TEST(FindFastestTest, CandidatesMayKnowTheirTimes) {
+  std::string order;
+  const auto candidate = [&](std::string name, double seconds) {
+    return BestOfCandidate{name, [] { return absl::InternalError("not timed"); },
+                           [&order, name, seconds]() -> absl::StatusOr<double> {
+                             order += name;
+                             return seconds;
+                           }};
+  };
+  const std::vector<BestOfCandidate> candidates = {candidate("a", 1.1), candidate("b", 1.0),
+                                                   candidate("c", 2.0)};
+  const auto decision = FindFastest(candidates, [] { return 0.0; });
+  ASSERT_TRUE(decision.ok()) << decision.status();
+  EXPECT_EQ(decision->chosen, "b");
+  EXPECT_EQ(order, "abcabcabab");
+  EXPECT_THAT(Medians(*decision), ElementsAre("a 1100000", "b 1000000", "c 2000000"));
+}
+
 TEST(FindFastestTest, TheMedianDecides) {
   Race race;
   // On average, and by their best calls, it would be the other way round.

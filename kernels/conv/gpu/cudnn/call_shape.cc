@@ -1,5 +1,7 @@
 #include "kernels/conv/gpu/cudnn/call_shape.h"
 
+#include <algorithm>
+
 #include "kernels/conv/gpu/cudnn/filter_order.h"
 
 namespace dtnn::cudnn {
@@ -15,6 +17,11 @@ CallShape DenseCall(const Conv2dSpec& spec, Direction direction, int64_t images)
           .x_pitch = channels_last ? spec.channels : spec.channels * spec.height * spec.width,
           .y_pitch = y_pitch,
           .addend_pitch = direction == Direction::kForward && spec.epilogue.add ? y_pitch : 0};
+}
+
+int64_t MostWorkspace(size_t device_memory) {
+  constexpr int64_t kLeast = int64_t{128} << 20, kShare = 16;
+  return std::max(kLeast, int64_t(device_memory) / kShare);
 }
 
 bool StoresGradient(const Conv2dSpec& spec) { return IsReordered(spec) || IsHalf(spec.dtype); }

@@ -4,6 +4,7 @@
 #define DTNN_KERNELS_CONV_GPU_CUDNN_CALL_SHAPE_H_
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -25,6 +26,10 @@ struct CallShape {
 
 // The call of dense, aligned operands.
 CallShape DenseCall(const Conv2dSpec& spec, conv::Direction direction, int64_t images);
+
+// How much workspace plans may have on a device of so much memory: faster engines than the plainest
+// want it, some of a large batch in proportion to it. All convolutions of a network share one.
+int64_t MostWorkspace(size_t device_memory);
 
 // Whether a gradient of the filter is computed in the workspace, and stored or added from there:
 // in cuDNN's order of axes, or in 16 bits.

@@ -54,5 +54,12 @@ TEST(CallShapeTest, TrainingMakesAllThatItCalls) {
   }
 }
 
+TEST(CallShapeTest, WorkspaceIsAShareOfTheMemory) {
+  constexpr size_t kGigabyte = size_t{1} << 30;
+  EXPECT_EQ(MostWorkspace(80 * kGigabyte), int64_t(5 * kGigabyte));
+  EXPECT_EQ(MostWorkspace(kGigabyte), int64_t(kGigabyte / 8));
+  EXPECT_EQ(MostWorkspace(0), int64_t(kGigabyte / 8));
+}
+
 }  // namespace
 }  // namespace dtnn::cudnn

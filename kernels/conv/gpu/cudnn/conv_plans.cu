@@ -6,6 +6,7 @@
 #include "kernels/conv/gpu/cudnn/conv_plans.h"
 #include "kernels/conv/gpu/cudnn/random_body.h"
 #include "kernels/conv/gpu/library_key.h"
+#include "kernels/device/gpu_seconds.h"
 #include "kernels/gpu_runner.h"
 #include "tensor/buffer.h"
 #include "tensor/status_macros.h"
@@ -19,6 +20,8 @@ using conv::Direction;
 constexpr size_t kMostOtherPlans = 64;
 // By a tuner; heuristics seldom put the fastest after these.
 constexpr size_t kMostTimedPlans = 8;
+// A call may take a few microseconds, which a clock does not tell well.
+constexpr int kTimedCalls = 10;
 
 // Operands of a dense call, to time plans with.
 struct Workbench {
@@ -71,15 +74,12 @@ absl::Status ConvPlans::MakeFirst(const conv::Directions& directions) {
   for (const CallShape& call : FirstCalls(spec_, directions)) {
     bool& computes = computes_[call.direction];
     if (call.accumulate && !computes) continue;
-    const absl::StatusOr<Plan> plan = MakeFirstPlan(call);
+    const PlanCache<Plan>::Kept plan = FirstPlan(call);
     if (absl::IsNotFound(plan.status())) return plan.status();
     if (!plan.ok() && !absl::IsUnimplemented(plan.status())) return Failure(call, plan.status());
     if (plan.ok() || call.accumulate) {
-      std::optional<Plan>& kept = first_[call];
-      if (plan.ok()) {
-        workspace_bytes_ = std::max(workspace_bytes_, plan->workspace_bytes);
-        kept = *plan;
-      }
+      if (plan.ok()) workspace_bytes_ = std::max(workspace_bytes_, (*plan)->workspace_bytes);
+      first_[call] = plan.ok() ? *plan : nullptr;
       computes = true;
     } else {
       absl::StrAppend(&reasons, reasons.empty() ? "" : "; ",
@@ -92,7 +92,7 @@ absl::Status ConvPlans::MakeFirst(const conv::Directions& directions) {
 
 PlanRequest ConvPlans::RequestOf(const Descriptor& graph, int64_t most_workspace) const {
   return {.graph = &graph,
-          .target = {.handle = handle_},
+          .target = {.handle = library_->handle()},
           .tensor_cores = MayUseTensorCores(spec_),
           .transforms = MayUseTransforms(spec_),
           .most_workspace = most_workspace};
@@ -104,16 +104,21 @@ absl::Status ConvPlans::Failure(const CallShape& call, const absl::Status& why) 
                                                ", making a plan: ", std::string(why.message())));
 }
 
-absl::StatusOr<Plan> ConvPlans::MakeFirstPlan(const CallShape& call) const {
-  DTNN_ASSIGN_OR_RETURN(const Descriptor graph, MakeConvGraph(spec_, call, handle_));
-  const PlanRequest request = RequestOf(graph, kMostWorkspace);
-  BestOf* const tuner = context_->tuner();
-  const BestOfKey key = conv::LibraryKey(context_->stream().gpu().properties().name,
-                                         absl::StrCat("cudnn", cudnnGetVersion()), spec_,
+PlanCache<Plan>::Kept ConvPlans::FirstPlan(const CallShape& call) const {
+  DTNN_ASSIGN_OR_RETURN(const Descriptor graph, MakeConvGraph(spec_, call, library_->handle()));
+  const gpu::Properties& gpu = context_->stream().gpu().properties();
+  const PlanRequest request = RequestOf(graph, MostWorkspace(gpu.memory_bytes));
+  const BestOfKey key = conv::LibraryKey(gpu.name, absl::StrCat("cudnn", cudnnGetVersion()), spec_,
                                          call.direction, call.accumulate);
-  if (tuner == nullptr) {
-    return FromFileOr(request, key, "", [&] { return ChoosePlan(request); });
-  }
+  const auto shared = [&](std::string_view name, absl::FunctionRef<absl::StatusOr<Plan>()> make) {
+    return library_->PlanOf(PlanKey::Of(spec_, call, request.most_workspace, name), make);
+  };
+  const auto guessed = [&] {
+    return shared(
+        "", [&] { return FromFileOr(request, key, "", [&] { return ChoosePlan(request); }); });
+  };
+  BestOf* const tuner = context_->tuner();
+  if (tuner == nullptr) return guessed();
   std::vector<Plan> plans;
   const absl::StatusOr<std::string> chosen =
       tuner->Choose(key, [&]() -> absl::StatusOr<std::vector<BestOfCandidate>> {
@@ -123,16 +128,17 @@ absl::StatusOr<Plan> ConvPlans::MakeFirstPlan(const CallShape& call) const {
   if (!chosen.ok() && !plans.empty()) {
     tuner->Warn(absl::StrCat(key.ToString(), ": not timed, cuDNN's own choice: ",
                              std::string(chosen.status().message())));
-    return ChoosePlan(request);
+    return guessed();
   }
   DTNN_RETURN_IF_ERROR(chosen.status());
-  for (const Plan& plan : plans) {
-    if (plan.name != *chosen) continue;
-    IntoFile(plan, FileKey(key, *chosen));
-    return plan;
-  }
-  absl::StatusOr<Plan> known =
-      FromFileOr(request, key, *chosen, [&] { return PlanNamed(request, *chosen); });
+  PlanCache<Plan>::Kept known = shared(*chosen, [&]() -> absl::StatusOr<Plan> {
+    for (const Plan& plan : plans) {
+      if (plan.name != *chosen) continue;
+      IntoFile(plan, FileKey(key, *chosen));
+      return plan;
+    }
+    return FromFileOr(request, key, *chosen, [&] { return PlanNamed(request, *chosen); });
+  });
   if (known.ok()) return known;
   return absl::NotFoundError(absl::StrCat("the decision for ", key.ToString(), ": ",
                                           std::string(known.status().message()),
@@ -148,12 +154,12 @@ absl::StatusOr<std::vector<BestOfCandidate>> ConvPlans::MakeCandidates(
   DTNN_RETURN_IF_ERROR(bench->Fill(GpuRunner(*context_), spec_, call, scratch));
   std::vector<BestOfCandidate> candidates;
   for (const Plan& plan : plans) {
-    const auto run = [this, plan, bench]() -> absl::Status {
-      DTNN_RETURN_IF_ERROR(Execute(plan, bench->pack, bench->scratch->data()));
-      return context_->Synchronize();
+    const auto queue = [this, plan, bench] {
+      return Execute(plan, bench->pack, bench->scratch->data());
     };
-    if (const absl::Status status = run(); status.ok()) {
-      candidates.push_back({plan.name, run});
+    const auto time = [this, queue] { return GpuSeconds(*context_, kTimedCalls, queue); };
+    if (const absl::Status status = time().status(); status.ok()) {
+      candidates.push_back({plan.name, queue, time});
     } else {
       tuner.Warn(absl::StrCat(key.ToString(), ": ", plan.name,
                               " is not timed: ", std::string(status.message())));
@@ -190,9 +196,13 @@ void ConvPlans::IntoFile(const Plan& plan, const std::string& file_key) const {
   if (!saved.ok()) WarnOf(*kept, file_key, "not kept", saved);
 }
 
-absl::StatusOr<Plan> ConvPlans::MakeOtherPlan(const CallShape& call) const {
-  DTNN_ASSIGN_OR_RETURN(const Descriptor graph, MakeConvGraph(spec_, call, handle_));
-  return ChoosePlan(RequestOf(graph, workspace_bytes_));
+PlanCache<Plan>::Kept ConvPlans::OtherPlan(const CallShape& call) const {
+  return library_->PlanOf(PlanKey::Of(spec_, call, workspace_bytes_, ""),
+                          [&]() -> absl::StatusOr<Plan> {
+                            DTNN_ASSIGN_OR_RETURN(const Descriptor graph,
+                                                  MakeConvGraph(spec_, call, library_->handle()));
+                            return ChoosePlan(RequestOf(graph, workspace_bytes_));
+                          });
 }
 
 absl::StatusOr<const Plan*> ConvPlans::For(const CallShape& call) {
@@ -204,7 +214,7 @@ absl::StatusOr<const Plan*> ConvPlans::For(const CallShape& call) {
       DTNN_ASSIGN_OR_RETURN(found, AddOther(call));
     }
   }
-  return found->second.has_value() ? &*found->second : nullptr;
+  return found->second.get();
 }
 
 absl::StatusOr<ConvPlans::Plans::iterator> ConvPlans::AddOther(const CallShape& call) {
@@ -213,15 +223,9 @@ absl::StatusOr<ConvPlans::Plans::iterator> ConvPlans::AddOther(const CallShape& 
     DTNN_RETURN_IF_ERROR(context_->Synchronize());
     others_.clear();
   }
-  DTNN_RETURN_IF_ERROR(context_->MakeCurrent());
-  std::optional<Plan> plan;
-  absl::StatusOr<Plan> made = MakeOtherPlan(call);
-  if (made.ok()) {
-    plan = *std::move(made);
-  } else if (!absl::IsUnimplemented(made.status())) {
-    return Failure(call, made.status());
-  }
-  return others_.emplace(call, std::move(plan)).first;
+  PlanCache<Plan>::Kept plan = OtherPlan(call);
+  if (!plan.ok() && !absl::IsUnimplemented(plan.status())) return Failure(call, plan.status());
+  return others_.emplace(call, plan.ok() ? *std::move(plan) : nullptr).first;
 }
 
 absl::Status ConvPlans::Execute(const Plan& plan, const Pack& call, void* workspace) const {
@@ -234,7 +238,7 @@ absl::Status ConvPlans::Execute(const Plan& plan, const Pack& call, void* worksp
       .Finalize();
   DTNN_RETURN_IF_ERROR(pack.status());
   return StatusOf(absl::StrCat("convolution ", spec_.ToString(), ", engine ", plan.engine),
-                  cudnnBackendExecute(handle_, plan.plan.get(), pack.get()));
+                  cudnnBackendExecute(library_->handle(), plan.plan.get(), pack.get()));
 }
 
 }  // namespace dtnn::cudnn

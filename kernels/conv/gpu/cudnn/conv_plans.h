@@ -3,7 +3,8 @@
 // Those for whole, dense, aligned batches, with and without accumulation, are made first, and stay:
 // the fastest of several where the context has a tuner (kernels/best_of), which its folder of plans
 // keeps (kernels/device/kept_plans.h). Those for other calls are made when such a call first comes:
-// cuDNN's own choice, within the first ones' workspace, and forgotten when there are many.
+// cuDNN's own choice, within the first ones' workspace, and forgotten when there are many. What
+// another convolution has made for an equal call is taken (library.h).
 
 #ifndef DTNN_KERNELS_CONV_GPU_CUDNN_CONV_PLANS_H_
 #define DTNN_KERNELS_CONV_GPU_CUDNN_CONV_PLANS_H_
@@ -12,7 +13,7 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,7 @@
 #include "kernels/best_of/best_of.h"
 #include "kernels/conv/gpu/cudnn/call_shape.h"
 #include "kernels/conv/gpu/cudnn/conv_graph.h"
+#include "kernels/conv/gpu/cudnn/library.h"
 #include "kernels/conv/gpu/cudnn/plan.h"
 #include "kernels/cuda_context.h"
 #include "kernels/device/kept_plans.h"
@@ -48,9 +50,9 @@ class Pack {
 
 class ConvPlans {
  public:
-  // Of a handle on the context's stream.
-  ConvPlans(CudaContext& context, cudnnHandle_t handle, const Conv2dSpec& spec)
-      : context_(&context), handle_(handle), spec_(spec) {}
+  // With the library of the context.
+  ConvPlans(CudaContext& context, Library& library, const Conv2dSpec& spec)
+      : context_(&context), library_(&library), spec_(spec) {}
 
   // The first ones. InvalidArgument, with the reasons, where cuDNN supports none of the directions;
   // NotFound for a decision from elsewhere that cuDNN has no plan for; what else fails is an error
@@ -66,13 +68,14 @@ class ConvPlans {
   absl::Status Execute(const Plan& plan, const Pack& call, void* workspace) const;
 
  private:
-  using Plans = std::map<CallShape, std::optional<Plan>>;
+  // Null: cuDNN has none.
+  using Plans = std::map<CallShape, std::shared_ptr<const Plan>>;
 
   // `why` with the call that it is about.
   absl::Status Failure(const CallShape& call, const absl::Status& why) const;
   PlanRequest RequestOf(const Descriptor& graph, int64_t most_workspace) const;
   // As the tuner of the context has decided, or decides now.
-  absl::StatusOr<Plan> MakeFirstPlan(const CallShape& call) const;
+  PlanCache<Plan>::Kept FirstPlan(const CallShape& call) const;
   // Calls on random operands of their own, in the order of `plans`; without those that fail.
   absl::StatusOr<std::vector<BestOfCandidate>> MakeCandidates(const std::vector<Plan>& plans,
                                                               const CallShape& call,
@@ -85,11 +88,11 @@ class ConvPlans {
                                   absl::FunctionRef<absl::StatusOr<Plan>()> make) const;
   // The run goes on without where it cannot be kept.
   void IntoFile(const Plan& plan, const std::string& file_key) const;
-  absl::StatusOr<Plan> MakeOtherPlan(const CallShape& call) const;
+  PlanCache<Plan>::Kept OtherPlan(const CallShape& call) const;
   absl::StatusOr<Plans::iterator> AddOther(const CallShape& call);
 
   CudaContext* context_;
-  cudnnHandle_t handle_;
+  Library* library_;
   Conv2dSpec spec_;
   conv::Directions computes_ = {};
   int64_t workspace_bytes_ = 0;

@@ -13,10 +13,10 @@
 #include "kernels/conv/gpu/cudnn/conv_graph.h"
 #include "kernels/conv/gpu/cudnn/conv_plans.h"
 #include "kernels/conv/gpu/cudnn/filter_order.h"
+#include "kernels/conv/gpu/cudnn/library.h"
 #include "kernels/conv/gpu/cudnn/plan.h"
 #include "kernels/conv/gpu/variants.h"
 #include "kernels/cuda_context.h"
-#include "kernels/device/library_version.h"
 #include "kernels/elementwise/operands.h"
 #include "kernels/gpu_runner.h"
 #include "kernels/scratch.h"
@@ -27,42 +27,19 @@ namespace {
 
 using conv::Direction;
 
-absl::Status CheckVersion() {
-  return CheckLibraryVersion("cuDNN", LibraryVersion::Of(int64_t(cudnnGetVersion()), 10000, 100),
-                             {CUDNN_MAJOR, CUDNN_MINOR, CUDNN_PATCHLEVEL});
-}
-
-// One handle per context, on its stream.
-absl::StatusOr<cudnnHandle_t> HandleOf(CudaContext& context) {
-  std::shared_ptr<void>& kept = context.dnn();
-  if (kept == nullptr) {
-    DTNN_RETURN_IF_ERROR(CheckVersion());
-    DTNN_RETURN_IF_ERROR(context.MakeCurrent());
-    cudnnHandle_t handle = nullptr;
-    DTNN_RETURN_IF_ERROR(StatusOf("starting cuDNN", cudnnCreate(&handle)));
-    std::shared_ptr<void> made(
-        handle, [](void* each) { (void)cudnnDestroy(static_cast<cudnnHandle_t>(each)); });
-    DTNN_RETURN_IF_ERROR(
-        StatusOf("giving cuDNN a stream",
-                 cudnnSetStream(handle, static_cast<cudaStream_t>(context.stream().native()))));
-    kept = std::move(made);
-  }
-  return static_cast<cudnnHandle_t>(kept.get());
-}
-
 class CudnnConv2d final : public Conv2d {
  public:
   static absl::StatusOr<std::unique_ptr<Conv2d>> Create(CudaContext& context,
                                                         const Conv2dSpec& spec,
                                                         const Conv2dUse& use) {
-    DTNN_ASSIGN_OR_RETURN(const cudnnHandle_t handle, HandleOf(context));
+    DTNN_ASSIGN_OR_RETURN(Library* const library, Library::Of(context));
     DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Conv2d> plain,
                           conv::CreatePlainConv2d(context, spec, use));
     DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Bias> bias, CreateBias(context, {.channels = spec.filters,
                                                                            .format = spec.format,
                                                                            .dtype = spec.dtype}));
     std::unique_ptr<CudnnConv2d> conv(
-        new CudnnConv2d(context, handle, spec, use, std::move(plain), std::move(bias)));
+        new CudnnConv2d(context, *library, spec, use, std::move(plain), std::move(bias)));
     DTNN_RETURN_IF_ERROR(conv->plans_.MakeFirst(use.directions));
     return conv;
   }
@@ -148,8 +125,8 @@ class CudnnConv2d final : public Conv2d {
   }
 
  private:
-  CudnnConv2d(CudaContext& context, cudnnHandle_t handle, const Conv2dSpec& spec,
-              const Conv2dUse& use, std::unique_ptr<Conv2d> plain, std::unique_ptr<Bias> bias)
+  CudnnConv2d(CudaContext& context, Library& library, const Conv2dSpec& spec, const Conv2dUse& use,
+              std::unique_ptr<Conv2d> plain, std::unique_ptr<Bias> bias)
       : runner_(context),
         spec_(spec),
         use_(use),
@@ -157,7 +134,7 @@ class CudnnConv2d final : public Conv2d {
         stores_(use.directions[Direction::kBackwardFilter] && StoresGradient(spec)),
         plain_(std::move(plain)),
         bias_(std::move(bias)),
-        plans_(context, handle, spec) {}
+        plans_(context, library, spec) {}
 
   absl::Status CheckDirection(Direction direction) const {
     return CheckConv2dDirection(use_.directions[direction], direction);

@@ -58,7 +58,8 @@ class Device final : public DescribedDevice {
     return {.graph = &graph,
             .target = {.device = &properties_},
             .tensor_cores = MayUseTensorCores(spec),
-            .transforms = MayUseTransforms(spec)};
+            .transforms = MayUseTransforms(spec),
+            .most_workspace = MostWorkspace(kDescribedMemory)};
   }
 
   Descriptor properties_;

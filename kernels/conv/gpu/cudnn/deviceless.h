@@ -38,6 +38,9 @@ inline constexpr std::string_view kA100 =
     R"("smClockRateKHz":1410000,"memClockRateKHz":1593000,"pciDeviceId":0,"isTccDriver":0,)"
     R"("supportCoopLaunch":1})";
 
+// About what both have.
+inline constexpr size_t kDescribedMemory = size_t{80} << 30;
+
 struct DescribedPlan {
   int64_t engine = -1, workspace_bytes = 0;
   // Supported and compiled, but not loaded: there is only a stub of the driver, which must be

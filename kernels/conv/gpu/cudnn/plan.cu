@@ -94,11 +94,10 @@ bool StoppedByTheStub(const absl::Status& status) {
   return status.message().find("EXECUTION_FAILED_CUDA_DRIVER") != std::string::npos;
 }
 
-absl::StatusOr<Plan> WithinWorkspace(Plan plan, const PlanRequest& request) {
-  if (plan.workspace_bytes <= request.most_workspace) return plan;
-  return absl::UnimplementedError(absl::StrCat("engine ", plan.engine, " needs a workspace of ",
-                                               plan.workspace_bytes, " bytes, more than ",
-                                               request.most_workspace));
+absl::Status CheckWorkspace(int64_t engine, int64_t bytes, const PlanRequest& request) {
+  if (bytes <= request.most_workspace) return absl::OkStatus();
+  return absl::UnimplementedError(absl::StrCat("engine ", engine, " needs a workspace of ", bytes,
+                                               " bytes, more than ", request.most_workspace));
 }
 
 absl::StatusOr<Plan> MakePlan(const Descriptor& config, const PlanRequest& request,
@@ -108,6 +107,9 @@ absl::StatusOr<Plan> MakePlan(const Descriptor& config, const PlanRequest& reque
   if (!name.empty() && own_name != name) {
     return absl::NotFoundError(absl::StrCat("the last is ", own_name));
   }
+  // Making a plan may take a second: not of one that would not do.
+  const absl::StatusOr<int64_t> expected = config.GetInt(CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE);
+  if (expected.ok()) DTNN_RETURN_IF_ERROR(CheckWorkspace(engine, *expected, request));
   const PlanTarget& target = request.target;
   Descriptor descriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
   if (target.handle != nullptr) {
@@ -117,12 +119,13 @@ absl::StatusOr<Plan> MakePlan(const Descriptor& config, const PlanRequest& reque
   Plan plan = {.plan = descriptor, .engine = engine, .name = std::move(own_name)};
   if (target.device != nullptr && StoppedByTheStub(descriptor.status())) {
     plan.only_compiled = true;
-    DTNN_ASSIGN_OR_RETURN(plan.workspace_bytes, config.GetInt(CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE));
+    DTNN_ASSIGN_OR_RETURN(plan.workspace_bytes, expected);
   } else {
     DTNN_ASSIGN_OR_RETURN(plan.workspace_bytes,
                           descriptor.GetInt(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE));
   }
-  return WithinWorkspace(std::move(plan), request);
+  DTNN_RETURN_IF_ERROR(CheckWorkspace(engine, plan.workspace_bytes, request));
+  return plan;
 }
 
 // `name`: of the only one that is wanted, or empty.
@@ -202,7 +205,8 @@ absl::StatusOr<Plan> RestorePlan(const PlanRequest& request, std::string_view te
   DTNN_ASSIGN_OR_RETURN(plan.name, NameOf(configs[0], plan.engine));
   DTNN_ASSIGN_OR_RETURN(plan.workspace_bytes,
                         descriptor.GetInt(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE));
-  return WithinWorkspace(std::move(plan), request);
+  DTNN_RETURN_IF_ERROR(CheckWorkspace(plan.engine, plan.workspace_bytes, request));
+  return plan;
 }
 
 }  // namespace dtnn::cudnn

@@ -19,9 +19,6 @@
 
 namespace dtnn::cudnn {
 
-// Faster engines than the plainest want up to this much; more brings little.
-inline constexpr int64_t kMostWorkspace = int64_t{128} << 20;
-
 // What plans are made for: the device of a handle, or one that is only described (a finalized
 // CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR), whose plans cannot run here.
 struct PlanTarget {
@@ -44,7 +41,7 @@ struct PlanRequest {
   PlanTarget target;
   bool tensor_cores = false;  // whether they may compute it
   bool transforms = false;    // whether Winograd's or FFT's may
-  int64_t most_workspace = kMostWorkspace;
+  int64_t most_workspace = 0;
 };
 
 // The first `most` plans, at least one. Unimplemented, with the reason against the last engine,
