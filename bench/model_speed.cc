@@ -56,6 +56,7 @@ void ResetPeakMemory() { std::ofstream("/proc/self/clear_refs") << "5"; }
 
 absl::StatusOr<ModelSpeed> MeasureModel(const ModelSpeedOptions& options) {
   const int64_t batch = options.run.batch;
+  const Stopwatch watch;
   DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<ModelRun> run, ModelRun::Create(options.run));
   const double flops = 2.0 * double(run->graph().multiply_adds());
   ModelSpeed speed;
@@ -63,6 +64,9 @@ absl::StatusOr<ModelSpeed> MeasureModel(const ModelSpeedOptions& options) {
     ResetPeakMemory();
     const std::optional<size_t> free = FreeMemory(run->context());
     DTNN_RETURN_IF_ERROR(run->PrepareForTraining());
+    DTNN_RETURN_IF_ERROR(run->Train());
+    DTNN_RETURN_IF_ERROR(run->Synchronize());
+    speed.prepare_seconds = watch.seconds();
     DTNN_ASSIGN_OR_RETURN(speed.train_samples_per_second,
                           Rate(*run, batch, options.seconds, [&] { return run->Train(); }));
     const std::optional<size_t> left = FreeMemory(run->context());

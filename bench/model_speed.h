@@ -25,6 +25,7 @@ struct ModelSpeed {
   // During training, the largest: of the process, or of the device where that has its own.
   double memory_peak_bytes = 0;
   double memory_planned_bytes = 0;  // parameters, gradients, slots, arena, workspace
+  double prepare_seconds = 0;       // until training's first step is done
   std::string not_captured;         // on a GPU: why steps run call by call; empty where they do not
 };
 

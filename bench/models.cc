@@ -64,10 +64,11 @@ absl::Status AppendJson(const ModelsOptions& options, const std::string& model,
   const std::string line = absl::StrFormat(
       R"({"model":"%s","batch":%d,"format":"%s","math_mode":"%s",%s,)"
       R"("train":%.1f,"infer":%.1f,"train_gflops":%.1f,"infer_gflops":%.1f,)"
-      R"("memory_peak_bytes":%.0f,"memory_planned_bytes":%.0f})",
+      R"("memory_peak_bytes":%.0f,"memory_planned_bytes":%.0f,"prepare_seconds":%.2f})",
       model, options.batch, options.format, options.math_mode, where,
       speed.train_samples_per_second, speed.infer_samples_per_second, speed.train_gflops,
-      speed.infer_gflops, speed.memory_peak_bytes, speed.memory_planned_bytes);
+      speed.infer_gflops, speed.memory_peak_bytes, speed.memory_planned_bytes,
+      speed.prepare_seconds);
   return Append(options.json, line + "\n");
 }
 
@@ -111,6 +112,7 @@ absl::Status MeasureOnGpu(const ModelsOptions& options, const std::string& model
   std::printf("%-18s %12.1f %12.1f %9.1f %7s %9.1f %7s %6.1f MB\n", model.c_str(),
               speed.train_samples_per_second, speed.infer_samples_per_second, speed.train_gflops,
               "", speed.infer_gflops, "", speed.memory_peak_bytes / 1e6);
+  std::printf("  prepared in %.2f s\n", speed.prepare_seconds);
   if (!speed.not_captured.empty()) {
     std::printf("  steps run call by call: %s\n", speed.not_captured.c_str());
   }

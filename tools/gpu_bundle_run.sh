@@ -115,7 +115,7 @@ speed() {
     IFS=: read -r model batch mode phases <<<"$setting"
     format=NHWC
     [ "$mode" = fp32 ] && format=NCHW
-    timeout 30 "$here/bin/bench.models" --device=cuda "--models=$model" "--batch=$batch" \
+    timeout 60 "$here/bin/bench.models" --device=cuda "--models=$model" "--batch=$batch" \
       "--math-mode=$mode" "--format=$format" "--phases=$phases" --seconds=0.8 --json=speed.jsonl \
       >"speed.$setting.log" 2>&1
     code=$?
