@@ -37,7 +37,7 @@ struct StepTable {
 // after what it takes to begin; a library's one has its operations besides.
 struct CardModel {
   double own_bytes_per_second = 2.85e12, own_start = 2.5e-6;
-  double library_bytes_per_second = 2.2e12, library_start = 4e-6;
+  double library_bytes_per_second = 1.6e12, library_start = 4e-6;
   double library_flops_per_second = 0;  // of the math mode
 };
 CardModel H100(MathMode mode);

@@ -8,7 +8,7 @@
 # all tests that need one are skipped with the reason, and the others run on simulated ones.
 #
 # These three need a GPU, and Python:
-#   --quick    the tests on the real GPU alone, eight programs at a time, a minute for each at most;
+#   --quick    the tests on the real GPU alone, twelve programs at a time, a minute for each at most;
 #              ends with a table and the first words of every failure. A program of whose tests none
 #              used the GPU has failed.
 #   --speed    eight settings of //bench:models, then the same with PyTorch: speed.jsonl, peers.jsonl,
@@ -86,7 +86,8 @@ quick() {
     return 1
   fi
   export here DTNN_TEST_DEVICE=cuda
-  printf '%s\n' "${names[@]}" | xargs -P 8 -I{} bash -c '
+  # Backwards: the networks' tests, which take longest, before the kernels'.
+  printf '%s\n' "${names[@]}" | tac | xargs -P 12 -I{} bash -c '
     rm -f "{}".{json,log,status}
     started=$(date +%s.%N)
     timeout 60 "$here/bin/{}" "--gtest_output=json:{}.json" "--gtest_filter=-*Simulated*" >"{}.log" 2>&1 </dev/null
