@@ -97,6 +97,18 @@ DTNN_HOST_DEVICE inline Vector<T, kLanes> LoadVector(const T* from) {
 }
 template <typename T, int kLanes>
 DTNN_HOST_DEVICE inline void StoreVector(T* to, const Vector<T, kLanes>& vector) {
+#ifdef __CUDA_ARCH__
+  // Said by name: a copy of values that were just computed becomes four stores of 4 bytes each.
+  if constexpr (sizeof(vector) % sizeof(uint4) == 0) {
+    for (size_t i = 0; i < sizeof(vector) / sizeof(uint4); ++i) {
+      uint4 word;
+      std::memcpy(&word, reinterpret_cast<const std::byte*>(&vector) + i * sizeof(word),
+                  sizeof(word));
+      __stwb(reinterpret_cast<uint4*>(to) + i, word);
+    }
+    return;
+  }
+#endif
   vectors_internal::Move<sizeof(vector)>(to, &vector);
 }
 
