@@ -234,14 +234,14 @@ def _cuda_objects_impl(ctx):
     quotes = depset(["."], transitive = [context.quote_includes for context in contexts])
     defines = depset(transitive = [context.defines for context in contexts])
     for src in ctx.files.srcs:
-        out = ctx.actions.declare_file(src.basename[:-len(".cu")] + ".cu.pic.o")
+        out = ctx.actions.declare_file(src.basename[:-len(".cu")] + ctx.attr.extension)
         args = ctx.actions.args()
         args.add_all(_NVCC_FLAGS)
         args.add_all(ctx.attr.gencode)
         args.add_all(system, before_each = "-isystem")
         args.add_all(quotes, before_each = "-I")
         args.add_all(defines, format_each = "-D%s")
-        args.add_all(["-c", src, "-o", out])
+        args.add_all([ctx.attr.output, src, "-o", out])
         ctx.actions.run(
             executable = ctx.file._nvcc,
             arguments = [args],
@@ -252,7 +252,7 @@ def _cuda_objects_impl(ctx):
             use_default_shell_env = True,
         )
         objects.append(out)
-    return [DefaultInfo(files = depset(objects))]
+    return [DefaultInfo(files = depset(objects), runfiles = ctx.runfiles(objects if ctx.attr.output == "-ptx" else []))]
 
 _cuda_objects = rule(
     implementation = _cuda_objects_impl,
@@ -261,6 +261,8 @@ _cuda_objects = rule(
         "hdrs": attr.label_list(allow_files = [".h", ".inc"]),
         "deps": attr.label_list(providers = [CcInfo]),
         "gencode": attr.string_list(),
+        "output": attr.string(default = "-c"),
+        "extension": attr.string(default = ".cu.pic.o"),
         "_nvcc": attr.label(default = "@local_cuda//:nvcc", allow_single_file = True),
     },
 )
@@ -314,8 +316,19 @@ def dtnn_cuda_library(name, srcs, hdrs = [], deps = [], **kwargs):
 
 def dtnn_gpu_library(name, srcs, hdrs = [], deps = [], **kwargs):
     """A library of .cu files, to stand among gpu_deps: `name` has its headers, and `name`_link its code,
-    which nvcc compiles with --config=cuda, and the compiler of the host, for simulated GPUs, without."""
+    which nvcc compiles with --config=cuda, and the compiler of the host, for simulated GPUs, without.
+    `name`_ptx is that code for an H100 as text, for tests that read it."""
     dtnn_cuda_objects(name = name + "_objects", srcs = srcs, hdrs = hdrs, deps = deps)
+    _cuda_objects(
+        name = name + "_ptx",
+        srcs = srcs,
+        hdrs = hdrs,
+        deps = deps,
+        gencode = ["-arch=compute_90"],
+        output = "-ptx",
+        extension = ".ptx",
+        tags = ["manual"],
+    )
     native.genrule(
         name = name + "_sources",
         outs = [src + ".cc" for src in srcs],

@@ -25,8 +25,11 @@ struct DeviceAxis {
   // The number of an element in the window of an output, or -1 where that does not hold it.
   DTNN_HOST_DEVICE int64_t TapOf(int64_t element, int64_t output) const {
     const Window window = windows[output];
-    const int64_t distance = element - window.first, tap = distance / dilation;
-    if (distance < 0 || tap * dilation != distance || tap >= window.count) return -1;
+    const int64_t distance = element - window.first;
+    if (distance < 0) return -1;
+    // In 32 bits, which hold the extent of an image: divisions in 64 bits are slow.
+    const uint32_t tap = uint32_t(distance) / uint32_t(dilation);
+    if (tap * dilation != distance || tap >= window.count) return -1;
     return window.tap + tap;
   }
 };
