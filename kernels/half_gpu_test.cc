@@ -258,7 +258,8 @@ TEST_P(HalfGpuTest, Pooling) {
 
 // Channels of 16 bits are summed in float32, others in float64.
 TEST_P(HalfGpuTest, BatchNormalisation) {
-  for (const bool relu : {false, true}) {
+  for (const auto& [add, relu] :
+       {std::pair(false, false), {false, true}, {true, false}, {true, true}}) {
     ExpectRounded(
         [&](Call& call) -> std::vector<Tensor> {
           const auto norm = *CreateBatchNorm(call.gpu(), {.batch = 3,
@@ -266,9 +267,11 @@ TEST_P(HalfGpuTest, BatchNormalisation) {
                                                           .channels = 5,
                                                           .format = format_,
                                                           .dtype = call.dtype(),
+                                                          .add = add,
                                                           .relu = relu});
           const Workspace workspace = call.Memory(norm->workspace_bytes());
           const Shape shape = Images(5);
+          const bool cuts = add && relu;
           const Tensor x = call.In(shape, 1), dy = call.In(shape, 2);
           const BatchStatistics statistics = {call.Doubles({5}), call.Doubles({5})};
           const BatchNormParameters line = {{call.Float({5}, 3), 0}, {call.Float({5}, 4), 0}};
@@ -277,20 +280,24 @@ TEST_P(HalfGpuTest, BatchNormalisation) {
               {testing::Put(call.gpu(), testing::OnesTensor(DType::kFloat32, {5})), 0}};
           const BatchNormGradients gradients = {call.Float({5}, 6), call.Float({5}, 7)};
           const Tensor y = call.In(shape, 8), dx = call.In(shape, 9), inferred = call.In(shape, 10);
-          const Tensor dinferred = call.In(shape, 11);
+          const Tensor dinferred = call.In(shape, 11), other_dy = call.In(shape, 12);
+          const Tensor addend = add ? call.In(shape, 13) : Tensor();
           for (const absl::Status& status :
                {norm->Statistics(x, statistics, workspace), norm->Track(statistics, running),
-                norm->Apply(x, statistics, line, y, workspace),
-                norm->Gradients(x, dy, statistics, line, gradients, workspace),
+                norm->Apply(x, statistics, line, addend, y, workspace),
+                norm->Gradients(x, cuts ? y : Tensor(), dy, statistics, line, gradients, workspace),
                 norm->BackwardData(x, dy, statistics, line, gradients, 3 * 42, dx, true, workspace),
-                norm->Infer(x, line, running, inferred, workspace),
-                norm->BackwardInfer(x, dy, line, running, dinferred, true, workspace)}) {
+                norm->Infer(x, line, running, addend, inferred, workspace),
+                norm->BackwardInfer(x, cuts ? inferred : Tensor(), other_dy, line, running,
+                                    dinferred, true, workspace)}) {
             EXPECT_EQ(status, absl::OkStatus());
           }
           return {y,
                   dx,
+                  dy,
                   inferred,
                   dinferred,
+                  other_dy,
                   gradients.gamma,
                   gradients.beta,
                   running.mean.tensor,

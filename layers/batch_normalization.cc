@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "kernels/add/add.h"
 #include "kernels/batch_norm/fold.h"
 #include "layers/base/shared_statistics.h"
 #include "tensor/errors.h"
@@ -15,26 +16,29 @@ using Norm = BatchNormalizationLayer;
 
 class BatchNormalizationOp : public LayerOp {
  public:
-  BatchNormalizationOp(std::unique_ptr<BatchNorm> norm, int64_t channels,
-                       std::unique_ptr<SharedStatistics> shared, bool of_batch, bool relu)
+  BatchNormalizationOp(std::unique_ptr<BatchNorm> norm, const BatchNormSpec& spec,
+                       std::unique_ptr<Add> add, std::unique_ptr<SharedStatistics> shared,
+                       bool of_batch)
       : norm_(std::move(norm)),
-        channels_(channels),
+        spec_(spec),
+        add_(std::move(add)),
         shared_(std::move(shared)),
-        of_batch_(of_batch),
-        relu_(relu) {}
+        of_batch_(of_batch) {}
 
   LayerOpTraits traits() const override {
     return {.backward_reads_input = true,
+            .backward_reads_output = spec_.cuts_by_output(),
             .forward_in_place = true,
             .backward_in_place = 0,
-            .backward_includes_relu = relu_,
+            .backward_over_output = spec_.cuts_by_output(),
+            .backward_includes_fused = true,
             .changes_statistics = of_batch_,
             .workspace_bytes = norm_->workspace_bytes(),
             .kept_bytes = of_batch_ ? 2 * VectorBytes() : 0};
   }
 
   absl::Status Keep(std::shared_ptr<Buffer> memory) override {
-    const Shape shape = {channels_};
+    const Shape shape = {spec_.channels};
     statistics_ = {.mean = Tensor::View(memory, 0, DType::kFloat64, shape),
                    .variance = Tensor::View(memory, VectorBytes(), DType::kFloat64, shape)};
     return absl::OkStatus();
@@ -44,51 +48,91 @@ class BatchNormalizationOp : public LayerOp {
     const Tensor& x = args.inputs[0];
     const BatchNormParameters parameters = Norm::LineOf(args.parameters);
     const RunningStatistics running = Norm::RunningOf(args.parameters);
-    if (!of_batch_) return norm_->Infer(x, parameters, running, args.output, args.workspace);
+    const Tensor addend = spec_.add ? args.inputs.back() : Tensor();
+    if (!of_batch_) {
+      return norm_->Infer(x, parameters, running, addend, args.output, args.workspace);
+    }
     if (shared_ == nullptr) {
-      return norm_->Normalize(x, statistics_, parameters, running, args.output, args.workspace);
+      return norm_->Normalize(x, statistics_, parameters, running, addend, args.output,
+                              args.workspace);
     }
     DTNN_RETURN_IF_ERROR(norm_->Statistics(x, statistics_, args.workspace));
     const int64_t count = x.num_elements() / statistics_.mean.num_elements();
     DTNN_RETURN_IF_ERROR(shared_->Combine(count, statistics_));
     DTNN_RETURN_IF_ERROR(norm_->Track(statistics_, running));
-    return norm_->Apply(x, statistics_, parameters, args.output, args.workspace);
+    return norm_->Apply(x, statistics_, parameters, addend, args.output, args.workspace);
   }
 
   absl::Status Backward(const BackwardArgs& args) override {
-    const Tensor& x = args.inputs[0];
-    const BatchNormParameters parameters = Norm::LineOf(args.parameters);
-    if (!of_batch_) {
-      if (args.dx[0].empty()) return absl::OkStatus();
-      return norm_->BackwardInfer(x, args.dy, parameters, Norm::RunningOf(args.parameters),
-                                  args.dx[0], args.accumulate[0], args.workspace);
+    const Tensor& dx = args.dx[0];
+    // Where the gradient of x takes dy's memory, the addend's comes first, which is dy.
+    const bool overwrites = spec_.add && !dx.empty() && dx.raw_data() == args.dy.raw_data();
+    if (!dx.empty() && !overwrites) {
+      DTNN_RETURN_IF_ERROR(of_batch_ ? BackwardOfBatch(args) : BackwardInfer(args, dx));
+      return PassToAddend(args);
     }
-    const BatchNormGradients gradients = {.gamma = args.gradients[Norm::kGamma],
-                                          .beta = args.gradients[Norm::kBeta]};
-    if (shared_ == nullptr && !args.dx[0].empty()) {
-      return norm_->Backward(x, args.dy, statistics_, parameters, gradients, args.dx[0],
-                             args.accumulate[0], args.workspace);
+    if (of_batch_) {
+      DTNN_RETURN_IF_ERROR(Gradients(args));
+    } else if (spec_.cuts_by_output()) {
+      DTNN_RETURN_IF_ERROR(BackwardInfer(args, Tensor()));
     }
-    DTNN_RETURN_IF_ERROR(
-        norm_->Gradients(x, args.dy, statistics_, parameters, gradients, args.workspace));
-    if (args.dx[0].empty()) return absl::OkStatus();
-    // What the parameters' gradients are is summed over the ranks later, with all others.
-    DTNN_ASSIGN_OR_RETURN(const BatchNormGradients sums, shared_->Sum(gradients));
-    return norm_->BackwardData(x, args.dy, statistics_, parameters, sums, shared_->count(),
-                               args.dx[0], args.accumulate[0], args.workspace);
+    DTNN_RETURN_IF_ERROR(PassToAddend(args));
+    if (dx.empty()) return absl::OkStatus();
+    return of_batch_ ? BackwardData(args) : BackwardInfer(args, dx);
   }
 
  private:
   size_t VectorBytes() const {
-    return RoundUp(size_t(channels_) * sizeof(double), Buffer::kAlignment);
+    return RoundUp(size_t(spec_.channels) * sizeof(double), Buffer::kAlignment);
+  }
+
+  static BatchNormGradients GradientsOf(const BackwardArgs& args) {
+    return {.gamma = args.gradients[Norm::kGamma], .beta = args.gradients[Norm::kBeta]};
+  }
+  absl::Status Gradients(const BackwardArgs& args) {
+    return norm_->Gradients(args.inputs[0], args.output, args.dy, statistics_,
+                            Norm::LineOf(args.parameters), GradientsOf(args), args.workspace);
+  }
+  absl::Status BackwardData(const BackwardArgs& args) {
+    const Tensor& x = args.inputs[0];
+    int64_t count = x.num_elements() / spec_.channels;
+    // What the parameters' gradients are is summed over the ranks later, with all others.
+    BatchNormGradients sums = GradientsOf(args);
+    if (shared_ != nullptr) {
+      DTNN_ASSIGN_OR_RETURN(sums, shared_->Sum(sums));
+      count = shared_->count();
+    }
+    return norm_->BackwardData(x, args.dy, statistics_, Norm::LineOf(args.parameters), sums, count,
+                               args.dx[0], args.accumulate[0], args.workspace);
+  }
+  absl::Status BackwardOfBatch(const BackwardArgs& args) {
+    if (shared_ == nullptr) {
+      return norm_->Backward(args.inputs[0], args.output, args.dy, statistics_,
+                             Norm::LineOf(args.parameters), GradientsOf(args), args.dx[0],
+                             args.accumulate[0], args.workspace);
+    }
+    DTNN_RETURN_IF_ERROR(Gradients(args));
+    return BackwardData(args);
+  }
+  absl::Status BackwardInfer(const BackwardArgs& args, const Tensor& dx) {
+    return norm_->BackwardInfer(args.inputs[0], args.output, args.dy, Norm::LineOf(args.parameters),
+                                Norm::RunningOf(args.parameters), dx, args.accumulate[0],
+                                args.workspace);
+  }
+  // The addend's gradient is dy, cut.
+  absl::Status PassToAddend(const BackwardArgs& args) {
+    if (!spec_.add) return absl::OkStatus();
+    const Tensor& gradient = args.dx.back();
+    if (gradient.empty() || gradient.raw_data() == args.dy.raw_data()) return absl::OkStatus();
+    return add_->Run({&args.dy, 1}, gradient, args.accumulate.back());
   }
 
   std::unique_ptr<BatchNorm> norm_;
-  int64_t channels_;
+  BatchNormSpec spec_;
+  std::unique_ptr<Add> add_;                  // null without an addend
   BatchStatistics statistics_;                // of the last batch, between forward and backward
   std::unique_ptr<SharedStatistics> shared_;  // null: each rank normalises its own samples
   bool of_batch_;  // normalises with the statistics of the batch; else with the running ones
-  bool relu_;
 };
 
 }  // namespace
@@ -154,6 +198,7 @@ absl::StatusOr<std::unique_ptr<LayerOp>> BatchNormalizationLayer::Bind(
                         .dtype = context.dtype,
                         .epsilon = options_.epsilon,
                         .momentum = options_.momentum,
+                        .add = context.fuse_addition,
                         .relu = context.fuse_relu};
   if (sample.rank() == 3) {
     const ImageExtents image = ExtentsOf(sample, context.format);
@@ -167,8 +212,13 @@ absl::StatusOr<std::unique_ptr<LayerOp>> BatchNormalizationLayer::Bind(
     DTNN_ASSIGN_OR_RETURN(shared, SharedStatistics::Create(*context.ranks, *context.device,
                                                            spec.channels, WideOf(context.dtype)));
   }
-  return std::make_unique<BatchNormalizationOp>(std::move(norm), spec.channels, std::move(shared),
-                                                of_batch, context.fuse_relu);
+  std::unique_ptr<Add> add;
+  if (spec.add && context.training) {
+    DTNN_ASSIGN_OR_RETURN(
+        add, CreateAdd(*context.device, {.format = context.format, .dtype = context.dtype}));
+  }
+  return std::make_unique<BatchNormalizationOp>(std::move(norm), spec, std::move(add),
+                                                std::move(shared), of_batch);
 }
 
 }  // namespace dtnn

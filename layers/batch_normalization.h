@@ -4,6 +4,8 @@
 // Parameters, each (channels,): beta and gamma, which training changes by gradients; running_var
 // (from 1) and running_mean (from 0), which a forward pass of training moves towards the statistics
 // of its batch and evaluation uses. Frozen, it uses and keeps them in training too.
+//
+// A sum and a relu after it become a part of it, forward and backward.
 
 #ifndef DTNN_LAYERS_BATCH_NORMALIZATION_H_
 #define DTNN_LAYERS_BATCH_NORMALIZATION_H_
@@ -34,7 +36,7 @@ class BatchNormalizationLayer : public Layer {
   std::vector<ParameterSpec> Parameters(std::span<const Shape> inputs,
                                         TensorFormat format) const override;
   absl::StatusOr<std::unique_ptr<LayerOp>> Bind(const BindContext& context) const override;
-  Epilogue absorbs() const override { return {.relu = true}; }
+  Epilogue absorbs() const override { return {.add = true, .relu = true}; }
   Epilogue absorbable() const override { return {.scale = true}; }
   absl::Status ScaleAndShift(std::span<const ParameterView> parameters, const Tensor& bias,
                              const Tensor& scale, const Tensor& shift) const override;

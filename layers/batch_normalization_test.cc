@@ -129,7 +129,7 @@ TEST(BatchNormalizationLayerTest, AppliesAFusedRelu) {
   EXPECT_TRUE(Norm().absorbs().relu);
   for (const bool training : {false, true}) {
     Bench bench(2, training, /*fuse_relu=*/true);
-    EXPECT_TRUE(bench.op->traits().backward_includes_relu);
+    EXPECT_TRUE(bench.op->traits().backward_includes_fused);
     const std::vector<double> y = bench.Forward({-1, 1});
     EXPECT_EQ(y[0], 0);
     EXPECT_NEAR(y[1], 1, 1e-4);

@@ -1,9 +1,9 @@
 // Batch normalisation (Ioffe & Szegedy, ICML 2015) of images per channel, of vectors per feature,
-// optionally followed by a relu. With sums over the m elements of a channel and s^2 = variance +
-// epsilon:
+// optionally followed by the sum with an addend and by a relu. With sums over the m elements of a
+// channel and s^2 = variance + epsilon:
 //
 //   Statistics    mean = sum(x) / m;  variance = sum((x - mean)^2) / m
-//   Apply         y = gamma * (x - mean) / s + beta                         relu: y = max(0, that)
+//   Apply         y = gamma * (x - mean) / s + beta (+ addend)              relu: y = max(0, that)
 //   Track         running = momentum * running + (1 - momentum) * (mean or variance)
 //   Infer         Apply with the running statistics
 //   Gradients     dbeta = sum(dy);  dgamma = sum(dy * (x - mean)) / s
@@ -12,13 +12,18 @@
 //
 // Training is split where ranks would exchange what they found: statistics, or dgamma and dbeta
 // with the count of all ranks. With relu, dy counts only where the y of Apply is positive, which is
-// found from x again, to the bit: y itself need not be kept. Statistics are float64 and differences
+// found from x again, to the bit: y itself need not be kept. With an addend too, which need not be
+// kept either, y says it: the first step of the backward pass, Gradients or BackwardInfer, cuts dy
+// where it stands. So dy is the addend's gradient then, and what the steps after that take as it
+// is. Statistics are float64 and differences
 // are summed from a sample of the channel on, so a mean far larger than the deviation costs no
 // digits. One element gives variance 0 and y = beta. A running variance below 0 counts as 0.
 //
-// x, y, dy, dx: (n, ...) of one shape, n <= batch, a pitch allowed. y may be x; dx may be dy unless
-// accumulating. Results do not depend on the number of threads. Bytes moved: Statistics and Apply
-// read x twice and write y; Gradients and BackwardData read x and dy twice and write dx.
+// x, addend, y, dy, dx: (n, ...) of one shape, n <= batch, a pitch allowed. y may be x or the
+// addend; dx may be dy or y unless accumulating. Results do not depend on the number of threads.
+// Bytes moved: Statistics and Apply read x twice and write y; Gradients and BackwardData read x and
+// dy twice and write dx. An addend costs one read of it; with a relu, one of y and a write of dy
+// more.
 
 #ifndef DTNN_KERNELS_BATCH_NORM_BATCH_NORM_H_
 #define DTNN_KERNELS_BATCH_NORM_BATCH_NORM_H_
@@ -45,7 +50,11 @@ struct BatchNormSpec {
   DType dtype = DType::kFloat32;
   double epsilon = 1e-5;
   double momentum = 0.9;
+  bool add = false;  // of an addend, before the relu
   bool relu = false;
+
+  // Whether the backward pass cuts dy by y.
+  bool cuts_by_output() const { return add && relu; }
 };
 
 // Of one batch: (channels,) each, float64.
@@ -70,9 +79,10 @@ class BatchNorm {
 
   virtual absl::Status Statistics(const Tensor& x, const BatchStatistics& statistics,
                                   Workspace workspace) = 0;
+  // `addend`: empty unless the spec adds.
   virtual absl::Status Apply(const Tensor& x, const BatchStatistics& statistics,
-                             const BatchNormParameters& parameters, const Tensor& y,
-                             Workspace workspace) = 0;
+                             const BatchNormParameters& parameters, const Tensor& addend,
+                             const Tensor& y, Workspace workspace) = 0;
   virtual absl::Status Track(const BatchStatistics& statistics,
                              const RunningStatistics& running) = 0;
 
@@ -80,16 +90,17 @@ class BatchNorm {
   // launches.
   virtual absl::Status Normalize(const Tensor& x, const BatchStatistics& statistics,
                                  const BatchNormParameters& parameters,
-                                 const RunningStatistics& running, const Tensor& y,
-                                 Workspace workspace);
+                                 const RunningStatistics& running, const Tensor& addend,
+                                 const Tensor& y, Workspace workspace);
 
   // What follows from the parameters is kept until the version of one of them changes.
   virtual absl::Status Infer(const Tensor& x, const BatchNormParameters& parameters,
-                             const RunningStatistics& running, const Tensor& y,
-                             Workspace workspace) = 0;
+                             const RunningStatistics& running, const Tensor& addend,
+                             const Tensor& y, Workspace workspace) = 0;
 
-  // Overwrites the gradients.
-  virtual absl::Status Gradients(const Tensor& x, const Tensor& dy,
+  // Overwrites the gradients; and dy, where y is read: it is empty unless the spec adds and has a
+  // relu.
+  virtual absl::Status Gradients(const Tensor& x, const Tensor& y, const Tensor& dy,
                                  const BatchStatistics& statistics,
                                  const BatchNormParameters& parameters,
                                  const BatchNormGradients& gradients, Workspace workspace) = 0;
@@ -102,14 +113,15 @@ class BatchNorm {
                                     const Tensor& dx, bool accumulate, Workspace workspace) = 0;
 
   // Gradients and BackwardData of the batch that the last call of Normalize brought.
-  virtual absl::Status Backward(const Tensor& x, const Tensor& dy,
+  virtual absl::Status Backward(const Tensor& x, const Tensor& y, const Tensor& dy,
                                 const BatchStatistics& statistics,
                                 const BatchNormParameters& parameters,
                                 const BatchNormGradients& gradients, const Tensor& dx,
                                 bool accumulate, Workspace workspace);
 
-  // dx = (accumulate ? dx : 0) + gradient of Infer, whose statistics do not follow from x.
-  virtual absl::Status BackwardInfer(const Tensor& x, const Tensor& dy,
+  // dx = (accumulate ? dx : 0) + gradient of Infer, whose statistics do not follow from x. y as in
+  // Gradients; where it is read, dx may be empty: dy is all that is wanted.
+  virtual absl::Status BackwardInfer(const Tensor& x, const Tensor& y, const Tensor& dy,
                                      const BatchNormParameters& parameters,
                                      const RunningStatistics& running, const Tensor& dx,
                                      bool accumulate, Workspace workspace) = 0;

@@ -70,13 +70,13 @@ void Measure(benchmark::State& state, const Setting& s, TensorFormat format, Run
       });
     } else if (run == Run::kForward) {
       status.Update(norm->Statistics(x, statistics, workspace));
-      status.Update(norm->Apply(x, statistics, parameters, y, workspace));
+      status.Update(norm->Apply(x, statistics, parameters, Tensor(), y, workspace));
     } else if (run == Run::kBackward) {
-      status.Update(norm->Gradients(x, dy, statistics, parameters, gradients, workspace));
+      status.Update(norm->Gradients(x, Tensor(), dy, statistics, parameters, gradients, workspace));
       status.Update(norm->BackwardData(x, dy, statistics, parameters, gradients,
                                        s.elements() / s.channels, dx, false, workspace));
     } else {
-      status.Update(norm->Infer(x, parameters, running, y, workspace));
+      status.Update(norm->Infer(x, parameters, running, Tensor(), y, workspace));
     }
     benchmark::ClobberMemory();
   }

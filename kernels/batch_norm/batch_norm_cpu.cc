@@ -36,11 +36,11 @@ class BatchNormCpu : public BatchNorm {
   }
 
   absl::Status Apply(const Tensor& x, const BatchStatistics& statistics,
-                     const BatchNormParameters& parameters, const Tensor& y,
+                     const BatchNormParameters& parameters, const Tensor& addend, const Tensor& y,
                      Workspace workspace) override {
-    DTNN_RETURN_IF_ERROR(Check({&x, &y}, workspace));
+    DTNN_RETURN_IF_ERROR(Check({&x, spec_.add ? &addend : &x, &y}, workspace));
     DTNN_RETURN_IF_ERROR(CheckInputs(statistics, parameters));
-    Pass pass = MakePass(BatchNormStep::kApply, x, Tensor(), y);
+    Pass pass = MakePass(BatchNormStep::kApply, x, Tensor(), y, addend);
     BatchNormSetLines(ChannelsIn(workspace, pass), statistics.mean, statistics.variance,
                       parameters);
     BatchNormMap(pass, ScratchIn(workspace));
@@ -65,24 +65,25 @@ class BatchNormCpu : public BatchNorm {
   }
 
   absl::Status Infer(const Tensor& x, const BatchNormParameters& parameters,
-                     const RunningStatistics& running, const Tensor& y,
+                     const RunningStatistics& running, const Tensor& addend, const Tensor& y,
                      Workspace workspace) override {
-    DTNN_RETURN_IF_ERROR(Check({&x, &y}, workspace));
+    DTNN_RETURN_IF_ERROR(Check({&x, spec_.add ? &addend : &x, &y}, workspace));
     DTNN_RETURN_IF_ERROR(CheckInputs(running, parameters));
     DTNN_RETURN_IF_ERROR(RenewLine(parameters, running));
-    Pass pass = MakePass(BatchNormStep::kApply, x, Tensor(), y);
+    Pass pass = MakePass(BatchNormStep::kApply, x, Tensor(), y, addend);
     pass.coefficients = line_.raw_data();
     BatchNormMap(pass, ScratchIn(workspace));
     return absl::OkStatus();
   }
 
-  absl::Status Gradients(const Tensor& x, const Tensor& dy, const BatchStatistics& statistics,
-                         const BatchNormParameters& parameters, const BatchNormGradients& gradients,
-                         Workspace workspace) override {
-    DTNN_RETURN_IF_ERROR(Check({&x, &dy}, workspace));
+  absl::Status Gradients(const Tensor& x, const Tensor& y, const Tensor& dy,
+                         const BatchStatistics& statistics, const BatchNormParameters& parameters,
+                         const BatchNormGradients& gradients, Workspace workspace) override {
+    const bool cuts = spec_.cuts_by_output();
+    DTNN_RETURN_IF_ERROR(Check({&x, cuts ? &y : &x, &dy}, workspace));
     DTNN_RETURN_IF_ERROR(CheckInputs(statistics, parameters));
     DTNN_RETURN_IF_ERROR(CheckChannels(WideOf(spec_.dtype), {&gradients.gamma, &gradients.beta}));
-    Pass pass = MakePass(BatchNormStep::kGradients, x, dy, Tensor());
+    Pass pass = MakePass(BatchNormStep::kGradients, x, dy, cuts ? dy : Tensor(), y);
     const BatchNormChannels channels = ChannelsIn(workspace, pass);
     BatchNormSetLines(channels, statistics.mean, statistics.variance, parameters);
     double* betas = Divide(workspace.data()).sums;
@@ -108,12 +109,19 @@ class BatchNormCpu : public BatchNorm {
     return absl::OkStatus();
   }
 
-  absl::Status BackwardInfer(const Tensor& x, const Tensor& dy,
+  absl::Status BackwardInfer(const Tensor& x, const Tensor& y, const Tensor& dy,
                              const BatchNormParameters& parameters,
                              const RunningStatistics& running, const Tensor& dx, bool accumulate,
                              Workspace workspace) override {
-    DTNN_RETURN_IF_ERROR(Check({&x, &dy, &dx}, workspace));
+    const bool cuts = spec_.cuts_by_output(), cuts_only = cuts && dx.empty();
+    DTNN_RETURN_IF_ERROR(Check({&x, cuts ? &y : &x, &dy, cuts_only ? &x : &dx}, workspace));
     DTNN_RETURN_IF_ERROR(CheckInputs(running, parameters));
+    if (cuts) {
+      Pass cut = MakePass(BatchNormStep::kCut, x, dy, dy, y);
+      cut.coefficients = line_.raw_data();
+      BatchNormMap(cut, ScratchIn(workspace));
+    }
+    if (cuts_only) return absl::OkStatus();
     DTNN_RETURN_IF_ERROR(RenewLine(parameters, running));
     // Nobody writes the slopes and offsets there: they are 0.
     Pass pass = MakePass(BatchNormStep::kData, x, dy, dx);
@@ -166,10 +174,12 @@ class BatchNormCpu : public BatchNorm {
     return x.shape().rank() == 4 && spec_.format == TensorFormat::kNCHW;
   }
 
-  Pass MakePass(BatchNormStep step, const Tensor& x, const Tensor& dy, const Tensor& out) const {
+  Pass MakePass(BatchNormStep step, const Tensor& x, const Tensor& dy, const Tensor& out,
+                const Tensor& other = Tensor()) const {
     Pass pass;
     pass.step = step;
     pass.dtype = spec_.dtype;
+    pass.add = spec_.add;
     pass.relu = spec_.relu;
     pass.channels = spec_.channels;
     pass.coefficient_pitch = pitch_;
@@ -181,8 +191,9 @@ class BatchNormCpu : public BatchNorm {
     const RowGrid grid = {pass.rows,
                           pass.planes ? spec_.channels * spec_.positions : spec_.channels};
     pass.x = OperandIn(grid, x, spec_.format);
-    // Steps that have no dy, or write nothing, do not look there.
+    // Steps that have no dy or other operand, or write nothing, do not look there.
     pass.dy = dy.empty() ? pass.x : OperandIn(grid, dy, spec_.format);
+    pass.other = other.empty() ? pass.x : OperandIn(grid, other, spec_.format);
     pass.out = out.empty() ? pass.x : OperandIn(grid, out, spec_.format);
     return pass;
   }
@@ -222,19 +233,19 @@ absl::Status Validate(const BatchNormSpec& spec) {
 
 absl::Status BatchNorm::Normalize(const Tensor& x, const BatchStatistics& statistics,
                                   const BatchNormParameters& parameters,
-                                  const RunningStatistics& running, const Tensor& y,
-                                  Workspace workspace) {
+                                  const RunningStatistics& running, const Tensor& addend,
+                                  const Tensor& y, Workspace workspace) {
   DTNN_RETURN_IF_ERROR(Statistics(x, statistics, workspace));
   DTNN_RETURN_IF_ERROR(Track(statistics, running));
-  return Apply(x, statistics, parameters, y, workspace);
+  return Apply(x, statistics, parameters, addend, y, workspace);
 }
 
-absl::Status BatchNorm::Backward(const Tensor& x, const Tensor& dy,
+absl::Status BatchNorm::Backward(const Tensor& x, const Tensor& y, const Tensor& dy,
                                  const BatchStatistics& statistics,
                                  const BatchNormParameters& parameters,
                                  const BatchNormGradients& gradients, const Tensor& dx,
                                  bool accumulate, Workspace workspace) {
-  DTNN_RETURN_IF_ERROR(Gradients(x, dy, statistics, parameters, gradients, workspace));
+  DTNN_RETURN_IF_ERROR(Gradients(x, y, dy, statistics, parameters, gradients, workspace));
   const int64_t channels = gradients.gamma.num_elements();
   return BackwardData(x, dy, statistics, parameters, gradients, x.num_elements() / channels, dx,
                       accumulate, workspace);

@@ -3,7 +3,8 @@
 // batch_norm_*.cc only.
 //
 // Of every element a pass takes d = x - mean and, where it reads dy, g = dy, or 0 where a relu cut
-// the output off (scale * d + shift <= 0). It adds up two sums per channel, or writes `out`.
+// the output off: scale * d + shift <= 0, or, after an addition, the output itself, by which dy is
+// cut once, where it stands. A pass adds up two sums per channel, or writes `out`.
 
 #ifndef DTNN_KERNELS_BATCH_NORM_BATCH_NORM_CPU_H_
 #define DTNN_KERNELS_BATCH_NORM_BATCH_NORM_CPU_H_
@@ -17,19 +18,21 @@ namespace dtnn {
 
 enum class BatchNormStep : uint8_t {
   kMoments,    // sums of d and of d * d
-  kApply,      // out = scale * d + shift, at least 0 with a relu
-  kGradients,  // sums of g and of g * d
+  kApply,      // out = scale * d + shift (+ other, the addend), at least 0 with a relu
+  kGradients,  // sums of g and of g * d; cutting, out = g by other, which is y
+  kCut,        // out = g by other, which is y
   kData,       // out = scale * g + slope * d + offset (+ out)
 };
 
 struct BatchNormPass {
   BatchNormStep step = BatchNormStep::kMoments;
   DType dtype = DType::kFloat32;
-  bool relu = false, accumulate = false;
+  bool add = false, relu = false, accumulate = false;
   bool planes = false;
   int64_t channels = 0;
-  int64_t rows = 0, columns = 0;      // rows and their channels; or images and elements of a plane
-  Operand x = {}, dy = {}, out = {};  // the pitch is from row to row or from image to image
+  int64_t rows = 0, columns = 0;  // rows and their channels; or images and elements of a plane
+  // The pitch is from row to row or from image to image.
+  Operand x = {}, dy = {}, other = {}, out = {};
   // An array of WideOf the dtype per coefficient: one element per column of a row, or per channel
   // of planes.
   enum Coefficient : uint8_t { kMean, kScale, kShift, kSlope, kOffset, kCoefficients };
@@ -39,6 +42,11 @@ struct BatchNormPass {
   template <typename T>
   const T* At(Coefficient coefficient) const {
     return reinterpret_cast<const T*>(coefficients) + coefficient * coefficient_pitch;
+  }
+  bool reads_dy() const { return step >= BatchNormStep::kGradients; }
+  bool reads_other() const {
+    return step == BatchNormStep::kCut || (step == BatchNormStep::kApply && add) ||
+           (step == BatchNormStep::kGradients && add && relu);
   }
 };
 

@@ -20,13 +20,13 @@ class BatchNormGpu : public BatchNorm {
   }
 
   absl::Status Apply(const Tensor& x, const BatchStatistics& statistics,
-                     const BatchNormParameters& parameters, const Tensor& y,
+                     const BatchNormParameters& parameters, const Tensor& addend, const Tensor& y,
                      Workspace workspace) override {
-    DTNN_RETURN_IF_ERROR(Check({&x, &y}, workspace));
+    DTNN_RETURN_IF_ERROR(Check({&x, spec_.add ? &addend : &x, &y}, workspace));
     DTNN_RETURN_IF_ERROR(CheckInputs(statistics, parameters));
     std::byte* const coefficients = Divide(workspace.data()).coefficients;
     DTNN_RETURN_IF_ERROR(SetLine(statistics, parameters, coefficients));
-    return Write(x, coefficients, y);
+    return Write(x, coefficients, addend, y);
   }
 
   absl::Status Track(const BatchStatistics& statistics, const RunningStatistics& running) override {
@@ -43,32 +43,32 @@ class BatchNormGpu : public BatchNorm {
 
   absl::Status Normalize(const Tensor& x, const BatchStatistics& statistics,
                          const BatchNormParameters& parameters, const RunningStatistics& running,
-                         const Tensor& y, Workspace workspace) override {
-    DTNN_RETURN_IF_ERROR(Check({&x, &y}, workspace));
+                         const Tensor& addend, const Tensor& y, Workspace workspace) override {
+    DTNN_RETURN_IF_ERROR(Check({&x, spec_.add ? &addend : &x, &y}, workspace));
     DTNN_RETURN_IF_ERROR(CheckInputs(statistics, parameters));
     DTNN_RETURN_IF_ERROR(
         CheckChannels(WideOf(spec_.dtype), {&running.mean.tensor, &running.variance.tensor}));
     DTNN_RETURN_IF_ERROR(Measure(x, statistics, workspace, &running, &parameters));
-    return Write(x, batch_line_.raw_data(), y);
+    return Write(x, batch_line_.raw_data(), addend, y);
   }
 
   absl::Status Infer(const Tensor& x, const BatchNormParameters& parameters,
-                     const RunningStatistics& running, const Tensor& y,
+                     const RunningStatistics& running, const Tensor& addend, const Tensor& y,
                      Workspace workspace) override {
-    DTNN_RETURN_IF_ERROR(Check({&x, &y}, workspace));
+    DTNN_RETURN_IF_ERROR(Check({&x, spec_.add ? &addend : &x, &y}, workspace));
     DTNN_RETURN_IF_ERROR(CheckInputs(running, parameters));
     DTNN_RETURN_IF_ERROR(RenewLine(parameters, running));
-    return Write(x, line_.raw_data(), y);
+    return Write(x, line_.raw_data(), addend, y);
   }
 
-  absl::Status Gradients(const Tensor& x, const Tensor& dy, const BatchStatistics& statistics,
-                         const BatchNormParameters& parameters, const BatchNormGradients& gradients,
-                         Workspace workspace) override {
-    DTNN_RETURN_IF_ERROR(Check({&x, &dy}, workspace));
+  absl::Status Gradients(const Tensor& x, const Tensor& y, const Tensor& dy,
+                         const BatchStatistics& statistics, const BatchNormParameters& parameters,
+                         const BatchNormGradients& gradients, Workspace workspace) override {
+    DTNN_RETURN_IF_ERROR(Check({&x, spec_.cuts_by_output() ? &y : &x, &dy}, workspace));
     DTNN_RETURN_IF_ERROR(CheckInputs(statistics, parameters));
     const Division memory = Divide(workspace.data());
     DTNN_RETURN_IF_ERROR(SetLine(statistics, parameters, memory.coefficients));
-    return SumGradients(x, dy, statistics, gradients, memory.coefficients, memory.sums, nullptr);
+    return SumGradients(x, y, dy, statistics, gradients, memory.coefficients, memory.sums, nullptr);
   }
 
   absl::Status BackwardData(const Tensor& x, const Tensor& dy, const BatchStatistics& statistics,
@@ -83,22 +83,26 @@ class BatchNormGpu : public BatchNorm {
     return WriteGradient(x, dy, coefficients, dx, accumulate);
   }
 
-  absl::Status Backward(const Tensor& x, const Tensor& dy, const BatchStatistics& statistics,
-                        const BatchNormParameters& parameters, const BatchNormGradients& gradients,
-                        const Tensor& dx, bool accumulate, Workspace workspace) override {
-    DTNN_RETURN_IF_ERROR(Check({&x, &dy, &dx}, workspace));
+  absl::Status Backward(const Tensor& x, const Tensor& y, const Tensor& dy,
+                        const BatchStatistics& statistics, const BatchNormParameters& parameters,
+                        const BatchNormGradients& gradients, const Tensor& dx, bool accumulate,
+                        Workspace workspace) override {
+    DTNN_RETURN_IF_ERROR(Check({&x, spec_.cuts_by_output() ? &y : &x, &dy, &dx}, workspace));
     DTNN_RETURN_IF_ERROR(CheckInputs(statistics, parameters));
-    DTNN_RETURN_IF_ERROR(SumGradients(x, dy, statistics, gradients, batch_line_.raw_data(),
+    DTNN_RETURN_IF_ERROR(SumGradients(x, y, dy, statistics, gradients, batch_line_.raw_data(),
                                       Divide(workspace.data()).sums, &parameters));
     return WriteGradient(x, dy, batch_line_.raw_data(), dx, accumulate);
   }
 
-  absl::Status BackwardInfer(const Tensor& x, const Tensor& dy,
+  absl::Status BackwardInfer(const Tensor& x, const Tensor& y, const Tensor& dy,
                              const BatchNormParameters& parameters,
                              const RunningStatistics& running, const Tensor& dx, bool accumulate,
                              Workspace workspace) override {
-    DTNN_RETURN_IF_ERROR(Check({&x, &dy, &dx}, workspace));
+    const bool cuts = spec_.cuts_by_output(), cuts_only = cuts && dx.empty();
+    DTNN_RETURN_IF_ERROR(Check({&x, cuts ? &y : &x, &dy, cuts_only ? &x : &dx}, workspace));
     DTNN_RETURN_IF_ERROR(CheckInputs(running, parameters));
+    if (cuts) DTNN_RETURN_IF_ERROR(Cut(y, dy));
+    if (cuts_only) return absl::OkStatus();
     DTNN_RETURN_IF_ERROR(RenewLine(parameters, running));
     return WriteGradient(x, dy, line_.raw_data(), dx, accumulate);
   }
@@ -149,18 +153,30 @@ class BatchNormGpu : public BatchNorm {
     });
   }
   // With `parameters`, sets the slopes of the batch's line too.
-  absl::Status SumGradients(const Tensor& x, const Tensor& dy, const BatchStatistics& statistics,
-                            const BatchNormGradients& gradients, const std::byte* coefficients,
-                            double* sums, const BatchNormParameters* parameters) {
+  absl::Status SumGradients(const Tensor& x, const Tensor& y, const Tensor& dy,
+                            const BatchStatistics& statistics, const BatchNormGradients& gradients,
+                            const std::byte* coefficients, double* sums,
+                            const BatchNormParameters* parameters) {
+    if (spec_.cuts_by_output()) {
+      return SumGradients<true>(x, y, dy, statistics, gradients, coefficients, sums, parameters);
+    }
+    return SumGradients<false>(x, x, dy, statistics, gradients, coefficients, sums, parameters);
+  }
+  template <bool kCut>
+  absl::Status SumGradients(const Tensor& x, const Tensor& y, const Tensor& dy,
+                            const BatchStatistics& statistics, const BatchNormGradients& gradients,
+                            const std::byte* coefficients, double* sums,
+                            const BatchNormParameters* parameters) {
     DTNN_RETURN_IF_ERROR(CheckChannels(WideOf(spec_.dtype), {&gradients.gamma, &gradients.beta}));
     const ChannelLayout layout = LayoutOf(x);
-    return WithVectors({&x, &dy}, [&]<typename T, int kLanes>() {
+    return WithVectors({&x, &y, &dy}, [&]<typename T, int kLanes>() {
       using W = Wide<T>;
       return runner_.ReduceChannels(
           "normalisation gradients", "sums of gradients", layout.extents(),
-          NormGradientsBody<T, kLanes>{spec_.relu, layout.planes(), CoefficientsAt<W>(coefficients),
-                                       layout.ViewOf<const T, kLanes>(x),
-                                       layout.ViewOf<const T, kLanes>(dy)},
+          NormGradientsBody<T, kLanes, kCut>{
+              kCut || cuts_by_input(), layout.planes(), CoefficientsAt<W>(coefficients),
+              layout.ViewOf<const T, kLanes>(x), layout.ViewOf<const T, kLanes>(dy),
+              layout.ViewOf<const T, kLanes>(y), layout.ViewOf<T, kLanes>(dy)},
           sums,
           NormGradientsFinish<W>{
               spec_.epsilon, statistics.mean.data<double>(), statistics.variance.data<double>(),
@@ -211,26 +227,46 @@ class BatchNormGpu : public BatchNorm {
                                               LineMaker<W>(parameters, to, count)});
   }
 
-  absl::Status Write(const Tensor& x, const std::byte* coefficients, const Tensor& y) {
+  // Whether the relu's mask is found from x again.
+  bool cuts_by_input() const { return spec_.relu && !spec_.add; }
+
+  absl::Status Cut(const Tensor& y, const Tensor& dy) {
+    const ChannelLayout layout = LayoutOf(y);
+    return WithVectors({&y, &dy}, [&]<typename T, int kLanes>() {
+      return runner_.ForEachVector(
+          "relu gradient", layout.extents(),
+          NormCutBody<T, kLanes>{layout.ViewOf<const T, kLanes>(y),
+                                 layout.ViewOf<const T, kLanes>(dy), layout.ViewOf<T, kLanes>(dy)});
+    });
+  }
+  absl::Status Write(const Tensor& x, const std::byte* coefficients, const Tensor& addend,
+                     const Tensor& y) {
+    return spec_.add ? Write<true>(x, coefficients, addend, y)
+                     : Write<false>(x, coefficients, x, y);
+  }
+  template <bool kAdd>
+  absl::Status Write(const Tensor& x, const std::byte* coefficients, const Tensor& addend,
+                     const Tensor& y) {
     const ChannelLayout layout = LayoutOf(x);
-    return WithVectors({&x, &y}, [&]<typename T, int kLanes>() {
+    return WithVectors({&x, &addend, &y}, [&]<typename T, int kLanes>() {
       return runner_.ForEachVector(
           "normalisation", layout.extents(),
-          NormApplyBody<T, kLanes>{spec_.relu, layout.planes(),
-                                   CoefficientsAt<Wide<T>>(coefficients),
-                                   layout.ViewOf<const T, kLanes>(x), layout.ViewOf<T, kLanes>(y)});
+          NormApplyBody<T, kLanes, kAdd>{
+              spec_.relu, layout.planes(), CoefficientsAt<Wide<T>>(coefficients),
+              layout.ViewOf<const T, kLanes>(x), layout.ViewOf<const T, kLanes>(addend),
+              layout.ViewOf<T, kLanes>(y)});
     });
   }
   absl::Status WriteGradient(const Tensor& x, const Tensor& dy, const std::byte* coefficients,
                              const Tensor& dx, bool accumulate) {
     const ChannelLayout layout = LayoutOf(x);
     return WithVectors({&x, &dy, &dx}, [&]<typename T, int kLanes>() {
-      return runner_.ForEachVector("normalisation gradient", layout.extents(),
-                                   NormDataBody<T, kLanes>{spec_.relu, accumulate, layout.planes(),
-                                                           CoefficientsAt<Wide<T>>(coefficients),
-                                                           layout.ViewOf<const T, kLanes>(x),
-                                                           layout.ViewOf<const T, kLanes>(dy),
-                                                           layout.ViewOf<T, kLanes>(dx)});
+      return runner_.ForEachVector(
+          "normalisation gradient", layout.extents(),
+          NormDataBody<T, kLanes>{
+              cuts_by_input(), accumulate, layout.planes(), CoefficientsAt<Wide<T>>(coefficients),
+              layout.ViewOf<const T, kLanes>(x), layout.ViewOf<const T, kLanes>(dy),
+              layout.ViewOf<T, kLanes>(dx)});
     });
   }
 

@@ -53,6 +53,10 @@ const Case kCases[] = {{{1, 1}},         {{33, 17}},      {{2, 513}},
                        {{1, 1, 1, 5}},   {{3, 5, 7, 20}}, {{2, 33, 31, 3}},
                        {{5, 1, 1, 130}}, {{4, 9, 8, 1}},  {{6, 12, 10, 2}, 1e4}};
 
+// What comes after: a relu, an addition.
+constexpr std::pair<bool, bool> kEnds[] = {
+    {false, false}, {true, false}, {false, true}, {true, true}};
+
 class BatchNormGpuTest : public ::testing::TestWithParam<std::tuple<Device, TensorFormat, DType>> {
  protected:
   void SetUp() override {
@@ -64,13 +68,14 @@ class BatchNormGpuTest : public ::testing::TestWithParam<std::tuple<Device, Tens
     if (e.rank() == 2) return {e[0], e[1] + more_channels};
     return SampleShape({e[1], e[2], e[3] + more_channels}, format_).Prepend(e[0]);
   }
-  BatchNormSpec SpecOf(const Case& c, bool relu) const {
+  BatchNormSpec SpecOf(const Case& c, bool relu, bool add = false) const {
     const Shape& e = c.extents;
     return {.batch = e[0],
             .positions = e.rank() == 2 ? 1 : e[1] * e[2],
             .channels = e[e.rank() - 1],
             .format = format_,
             .dtype = dtype_,
+            .add = add,
             .relu = relu};
   }
   Tensor Input(const Case& c, int64_t more_channels) const {
@@ -95,35 +100,39 @@ class BatchNormGpuTest : public ::testing::TestWithParam<std::tuple<Device, Tens
 
 TEST_P(BatchNormGpuTest, TrainingSameAsCpu) {
   for (const Case& c : kCases) {
-    for (const bool relu : {false, true}) {
-      BatchNormSpec spec = SpecOf(c, relu);
+    for (const auto& [relu, add] : kEnds) {
+      BatchNormSpec spec = SpecOf(c, relu, add);
       const int64_t count = spec.batch * spec.positions;
       if (relu) spec.batch += 2;  // fewer samples than the spec allows
       Bench cpu(*cpu_, spec), gpu(*gpu_, spec);
       const Tensor x = Input(c, 3), y = ZeroTensor(dtype_, ShapeOf(c, 0));
       const Tensor dy = RandomTensor(dtype_, ShapeOf(c, 0), 12);
-      const Tensor dx = RandomTensor(dtype_, ShapeOf(c, 3), 13);
+      const Tensor dx = RandomTensor(dtype_, ShapeOf(c, 3), 13), addend = Input(c, 3);
+      const Tensor device_addend = Put(*gpu_, addend);
       const Tensor device_x = Put(*gpu_, x), device_y = Put(*gpu_, y);
       const Tensor device_dy = Put(*gpu_, dy), device_dx = Put(*gpu_, dx);
       const double tolerance = Tolerance(c);
-      const auto run = [&](Bench& bench, const Tensor& in, const Tensor& out, const Tensor& dout,
-                           const Tensor& din, bool accumulate) {
+      const auto run = [&](Bench& bench, const Tensor& in, const Tensor& added, const Tensor& out,
+                           const Tensor& dout, const Tensor& din, bool accumulate) {
         BatchNorm& norm = *bench.primitive;
         ASSERT_EQ(norm.Statistics(in, bench.statistics, bench.workspace), absl::OkStatus());
         ASSERT_EQ(norm.Track(bench.statistics, bench.running), absl::OkStatus());
-        ASSERT_EQ(norm.Apply(in, bench.statistics, bench.parameters, out, bench.workspace),
+        ASSERT_EQ(norm.Apply(in, bench.statistics, bench.parameters, spec.add ? added : Tensor(),
+                             out, bench.workspace),
                   absl::OkStatus());
-        ASSERT_EQ(norm.Gradients(in, dout, bench.statistics, bench.parameters, bench.gradients,
-                                 bench.workspace),
+        ASSERT_EQ(norm.Gradients(in, spec.cuts_by_output() ? out : Tensor(), dout, bench.statistics,
+                                 bench.parameters, bench.gradients, bench.workspace),
                   absl::OkStatus());
         ASSERT_EQ(norm.BackwardData(in, dout, bench.statistics, bench.parameters, bench.gradients,
                                     count, din, accumulate, bench.workspace),
                   absl::OkStatus());
       };
       for (const bool accumulate : {true, false}) {
-        run(cpu, Middle(x, c), y, dy, Middle(dx, c), accumulate);
-        run(gpu, Middle(device_x, c), device_y, device_dy, Middle(device_dx, c), accumulate);
-        const std::string which = c.extents.ToString() + (relu ? " relu" : "");
+        run(cpu, Middle(x, c), Middle(addend, c), y, dy, Middle(dx, c), accumulate);
+        run(gpu, Middle(device_x, c), Middle(device_addend, c), device_y, device_dy,
+            Middle(device_dx, c), accumulate);
+        const std::string which =
+            c.extents.ToString() + (add ? " add" : "") + (relu ? " relu" : "");
         const auto same = [&](const Tensor& actual, const Tensor& expected, double terms) {
           EXPECT_TRUE(Close(Get(*gpu_, actual), expected, terms * tolerance, terms * tolerance))
               << which;
@@ -133,6 +142,7 @@ TEST_P(BatchNormGpuTest, TrainingSameAsCpu) {
         same(gpu.running.mean.tensor, cpu.running.mean.tensor, 1);
         same(gpu.running.variance.tensor, cpu.running.variance.tensor, 1);
         same(device_y, y, 1);
+        same(device_dy, dy, 1);
         // Sums over the positions of a channel.
         const double terms = 1 + double(count) / 16;
         same(gpu.gradients.gamma, cpu.gradients.gamma, terms);
@@ -146,14 +156,17 @@ TEST_P(BatchNormGpuTest, TrainingSameAsCpu) {
 
 TEST_P(BatchNormGpuTest, InferenceSameAsCpuAndFollowsTheVersions) {
   for (const Case& c : kCases) {
-    for (const bool relu : {false, true}) {
-      BatchNormSpec spec = SpecOf(c, relu);
+    for (const auto& [relu, add] : kEnds) {
+      BatchNormSpec spec = SpecOf(c, relu, add);
+      const bool cuts = spec.cuts_by_output();
       if (relu) spec.batch += 2;  // fewer samples than the spec allows
       Bench cpu(*cpu_, spec), gpu(*gpu_, spec);
       const Tensor x = Input(c, 0), dy = RandomTensor(dtype_, ShapeOf(c, 0), 12);
       const Tensor dx = RandomTensor(dtype_, ShapeOf(c, 0), 13), y = ZeroTensor(dtype_, x.shape());
       const Tensor device_x = Put(*gpu_, x), device_dy = Put(*gpu_, dy);
       const Tensor device_dx = Put(*gpu_, dx), device_y = Put(*gpu_, y);
+      const Tensor addend = add ? Input(c, 0) : Tensor();
+      const Tensor device_addend = add ? Put(*gpu_, addend) : Tensor();
       for (const uint64_t version : {1, 1, 2}) {
         for (Bench* bench : {&cpu, &gpu}) {
           if (version == 2) {
@@ -162,19 +175,24 @@ TEST_P(BatchNormGpuTest, InferenceSameAsCpuAndFollowsTheVersions) {
           }
           bench->parameters.beta.version = version;
           const bool on_gpu = bench == &gpu;
-          ASSERT_EQ(
-              bench->primitive->Infer(on_gpu ? device_x : x, bench->parameters, bench->running,
-                                      on_gpu ? device_y : y, bench->workspace),
-              absl::OkStatus());
-          ASSERT_EQ(bench->primitive->BackwardInfer(
-                        on_gpu ? device_x : x, on_gpu ? device_dy : dy, bench->parameters,
-                        bench->running, on_gpu ? device_dx : dx, version == 2, bench->workspace),
+          ASSERT_EQ(bench->primitive->Infer(on_gpu ? device_x : x, bench->parameters,
+                                            bench->running, on_gpu ? device_addend : addend,
+                                            on_gpu ? device_y : y, bench->workspace),
+                    absl::OkStatus());
+          ASSERT_EQ(bench->primitive->BackwardInfer(on_gpu ? device_x : x,
+                                                    !cuts    ? Tensor()
+                                                    : on_gpu ? device_y
+                                                             : y,
+                                                    on_gpu ? device_dy : dy, bench->parameters,
+                                                    bench->running, on_gpu ? device_dx : dx,
+                                                    version == 2, bench->workspace),
                     absl::OkStatus());
         }
         // A variance below 0 counts as 0: the root of epsilon divides.
         const double tolerance = 400 * Tolerance(c);
         EXPECT_TRUE(Close(Get(*gpu_, device_y), y, tolerance, tolerance)) << c.extents.ToString();
         EXPECT_TRUE(Close(Get(*gpu_, device_dx), dx, tolerance, tolerance)) << c.extents.ToString();
+        EXPECT_TRUE(Close(Get(*gpu_, device_dy), dy, 0)) << c.extents.ToString();
       }
     }
   }
@@ -187,19 +205,19 @@ TEST_P(BatchNormGpuTest, NoSamplesSameAsCpu) {
   for (Bench* bench : {&cpu, &gpu}) {
     const Tensor x = Put(bench->context, ZeroTensor(dtype_, ShapeOf(none, 0)));
     BatchNorm& norm = *bench->primitive;
-    ASSERT_EQ(norm.Apply(x, bench->statistics, bench->parameters, x, bench->workspace),
+    ASSERT_EQ(norm.Apply(x, bench->statistics, bench->parameters, Tensor(), x, bench->workspace),
               absl::OkStatus());
-    ASSERT_EQ(norm.Infer(x, bench->parameters, bench->running, x, bench->workspace),
+    ASSERT_EQ(norm.Infer(x, bench->parameters, bench->running, Tensor(), x, bench->workspace),
               absl::OkStatus());
-    ASSERT_EQ(norm.Gradients(x, x, bench->statistics, bench->parameters, bench->gradients,
+    ASSERT_EQ(norm.Gradients(x, Tensor(), x, bench->statistics, bench->parameters, bench->gradients,
                              bench->workspace),
               absl::OkStatus());
     ASSERT_EQ(norm.BackwardData(x, x, bench->statistics, bench->parameters, bench->gradients, 105,
                                 x, false, bench->workspace),
               absl::OkStatus());
-    ASSERT_EQ(
-        norm.BackwardInfer(x, x, bench->parameters, bench->running, x, false, bench->workspace),
-        absl::OkStatus());
+    ASSERT_EQ(norm.BackwardInfer(x, Tensor(), x, bench->parameters, bench->running, x, false,
+                                 bench->workspace),
+              absl::OkStatus());
     // No gradients, instead of what was there.
     EXPECT_EQ(Values(Get(bench->context, bench->gradients.gamma)), std::vector<double>(4, 0.0));
     EXPECT_EQ(Values(Get(bench->context, bench->gradients.beta)), std::vector<double>(4, 0.0));
@@ -242,10 +260,10 @@ TEST_P(BatchNormGpuTest, NaNInAnyOperandOfTrainingComesOut) {
         BatchNorm& norm = *bench.primitive;
         ASSERT_EQ(norm.Statistics(x, bench.statistics, bench.workspace), absl::OkStatus());
         ASSERT_EQ(norm.Track(bench.statistics, bench.running), absl::OkStatus());
-        ASSERT_EQ(norm.Apply(x, bench.statistics, bench.parameters, y, bench.workspace),
+        ASSERT_EQ(norm.Apply(x, bench.statistics, bench.parameters, Tensor(), y, bench.workspace),
                   absl::OkStatus());
-        ASSERT_EQ(norm.Gradients(x, dy, bench.statistics, bench.parameters, bench.gradients,
-                                 bench.workspace),
+        ASSERT_EQ(norm.Gradients(x, Tensor(), dy, bench.statistics, bench.parameters,
+                                 bench.gradients, bench.workspace),
                   absl::OkStatus());
         ASSERT_EQ(norm.BackwardData(x, dy, bench.statistics, bench.parameters, bench.gradients, 105,
                                     dx, /*accumulate=*/true, bench.workspace),
@@ -289,11 +307,13 @@ TEST_P(BatchNormGpuTest, NaNInAnyOperandOfInferenceComesOut) {
         if (operand >= 3) {
           *vectors[operand - 3] = Put(*context, NaNTensor(dtype_, {spec.channels}));
         }
-        ASSERT_EQ(bench.primitive->Infer(x, bench.parameters, bench.running, y, bench.workspace),
+        ASSERT_EQ(bench.primitive->Infer(x, bench.parameters, bench.running, Tensor(), y,
+                                         bench.workspace),
                   absl::OkStatus());
-        ASSERT_EQ(bench.primitive->BackwardInfer(x, dy, bench.parameters, bench.running, dx,
-                                                 /*accumulate=*/true, bench.workspace),
-                  absl::OkStatus());
+        ASSERT_EQ(
+            bench.primitive->BackwardInfer(x, Tensor(), dy, bench.parameters, bench.running, dx,
+                                           /*accumulate=*/true, bench.workspace),
+            absl::OkStatus());
         results.push_back({Get(*context, y), Get(*context, dx)});
       }
       const int with =
@@ -310,7 +330,8 @@ TEST_P(BatchNormGpuTest, VersionsOfACallThatFailedAreNotKept) {
   const Tensor x = Input(c, 0), y = ZeroTensor(dtype_, x.shape());
   const Tensor device_x = Put(*gpu_, x), device_y = Put(*gpu_, y);
   const auto infer = [&] {
-    return gpu.primitive->Infer(device_x, gpu.parameters, gpu.running, device_y, gpu.workspace);
+    return gpu.primitive->Infer(device_x, gpu.parameters, gpu.running, Tensor(), device_y,
+                                gpu.workspace);
   };
   ASSERT_EQ(infer(), absl::OkStatus());
   for (Bench* bench : {&cpu, &gpu}) {
@@ -324,7 +345,7 @@ TEST_P(BatchNormGpuTest, VersionsOfACallThatFailedAreNotKept) {
   EXPECT_FALSE(infer().ok());
   EXPECT_FALSE(stream.EndCapture().ok());
   ASSERT_EQ(infer(), absl::OkStatus());
-  ASSERT_EQ(cpu.primitive->Infer(x, cpu.parameters, cpu.running, y, cpu.workspace),
+  ASSERT_EQ(cpu.primitive->Infer(x, cpu.parameters, cpu.running, Tensor(), y, cpu.workspace),
             absl::OkStatus());
   const double tolerance = 400 * Tolerance(c);
   EXPECT_TRUE(Close(Get(*gpu_, device_y), y, tolerance, tolerance));

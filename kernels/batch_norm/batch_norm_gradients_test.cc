@@ -100,7 +100,7 @@ TEST_P(BatchNormTest, BackwardOfInferEqualsReferenceDensePitchedAndInPlace) {
       const double bound = 500 * Epsilon(GetParam());
       const auto backward = [&](const Tensor& dy_in, const Tensor& dx, bool accumulate) {
         EXPECT_TRUE(bench.primitive
-                        ->BackwardInfer(Pitched(x, c.format), dy_in, bench.parameters,
+                        ->BackwardInfer(Pitched(x, c.format), Tensor(), dy_in, bench.parameters,
                                         bench.running, dx, accumulate, bench.workspace)
                         .ok());
         EXPECT_TRUE(Close(Values(dx, c.format), expected, bound, bound))
@@ -124,10 +124,10 @@ TEST_P(BatchNormTest, AnInfiniteInputStaysOutOfTheGradientOfInference) {
     const Tensor dy = RandomTensor(GetParam(), c.shape, 2);
     const auto backward = [&](const Tensor& x) {
       const Tensor dx = ZeroTensor(GetParam(), c.shape);
-      EXPECT_TRUE(
-          bench.primitive
-              ->BackwardInfer(x, dy, bench.parameters, bench.running, dx, false, bench.workspace)
-              .ok());
+      EXPECT_TRUE(bench.primitive
+                      ->BackwardInfer(x, Tensor(), dy, bench.parameters, bench.running, dx, false,
+                                      bench.workspace)
+                      .ok());
       return Values(dx);
     };
     const Tensor x = Input(c);
@@ -153,8 +153,8 @@ TEST_P(BatchNormTest, ReluMaskOfBackwardIsThatOfForward) {
     for (const double output : outputs) positive += output > 0;
     const Tensor dy = TensorOf(GetParam(), c.shape, Doubles(outputs.size(), 1));
     ASSERT_TRUE(bench.primitive
-                    ->Gradients(Pitched(x, c.format), dy, bench.statistics, bench.parameters,
-                                bench.gradients, bench.workspace)
+                    ->Gradients(Pitched(x, c.format), Tensor(), dy, bench.statistics,
+                                bench.parameters, bench.gradients, bench.workspace)
                     .ok());
     double counted = 0;
     for (const double beta : Values(bench.gradients.beta)) counted += beta;
@@ -194,12 +194,12 @@ TEST_P(BatchNormTest, StepsLeaveRoomForAnExchange) {
   Doubles dgamma(3), dbeta(3);
   for (const auto& [bench, begin, count] : {std::tuple(&one, 0, 3), std::tuple(&other, 3, 4)}) {
     ASSERT_TRUE(bench->primitive
-                    ->Apply(part_of(x, begin, count), merged, bench->parameters,
+                    ->Apply(part_of(x, begin, count), merged, bench->parameters, Tensor(),
                             part_of(merged_y, begin, count), bench->workspace)
                     .ok());
     ASSERT_TRUE(bench->primitive
-                    ->Gradients(part_of(x, begin, count), part_of(dy, begin, count), merged,
-                                bench->parameters, bench->gradients, bench->workspace)
+                    ->Gradients(part_of(x, begin, count), Tensor(), part_of(dy, begin, count),
+                                merged, bench->parameters, bench->gradients, bench->workspace)
                     .ok());
     for (size_t c = 0; c < 3; ++c) {
       dgamma[c] += Values(bench->gradients.gamma)[c];

@@ -58,7 +58,7 @@ Pass Widened(const Pass& pass, int64_t together, std::byte* scratch) {
   Pass wide = pass;
   wide.rows /= together;
   wide.columns *= together;
-  for (Operand* operand : {&wide.x, &wide.dy, &wide.out}) operand->pitch *= together;
+  for (Operand* operand : {&wide.x, &wide.dy, &wide.other, &wide.out}) operand->pitch *= together;
   const size_t element = SizeOf(WideOf(pass.dtype)), bytes = size_t(pass.columns) * element;
   wide.coefficient_pitch = Rounded(wide.columns);
   for (int k = 0; k < Pass::kCoefficients; ++k) {
@@ -71,7 +71,7 @@ Pass Widened(const Pass& pass, int64_t together, std::byte* scratch) {
 }
 
 int64_t RowsTogether(const Pass& pass) {
-  for (const Operand& operand : {pass.x, pass.dy, pass.out}) {
+  for (const Operand& operand : {pass.x, pass.dy, pass.other, pass.out}) {
     if (operand.pitch != pass.columns) return 1;
   }
   return std::clamp<int64_t>(RowsPerWideRow(pass.columns), 1, std::max<int64_t>(1, pass.rows));

@@ -25,7 +25,7 @@ constexpr int64_t kChunk = 64 * 4 * int64_t(hn::MaxLanes(hn::ScalableTag<float>(
 
 // Adds `count` consecutive elements.
 template <typename T, class Step, class Coefficients>
-HWY_INLINE void SumRun(const Step& step, const Coefficients& c, const T* x, const T* dy,
+HWY_INLINE void SumRun(const Step& step, const Coefficients& c, batch_norm::Elements<T> at,
                        int64_t count, Wide<T>* sum1, Wide<T>* sum2) {
   const hn::ScalableTag<Wide<T>> d;
   const Whole<decltype(d)> whole{d};
@@ -33,21 +33,18 @@ HWY_INLINE void SumRun(const Step& step, const Coefficients& c, const T* x, cons
   auto a2 = hn::Load(d, sum2), b2 = b1, c2 = b1, d2 = b1;
   const int64_t lanes = int64_t(hn::Lanes(d));
   int64_t i = 0;
-  for (; i + 4 * lanes <= count; i += 4 * lanes, x += 4 * lanes, dy += 4 * lanes) {
-    step.Add(whole, c, x, dy, a1, a2);
-    step.Add(whole, c, x + lanes, dy + lanes, b1, b2);
-    step.Add(whole, c, x + 2 * lanes, dy + 2 * lanes, c1, c2);
-    step.Add(whole, c, x + 3 * lanes, dy + 3 * lanes, d1, d2);
+  for (; i + 4 * lanes <= count; i += 4 * lanes, at = at + 4 * lanes) {
+    step.Add(whole, c, at, a1, a2);
+    step.Add(whole, c, at + lanes, b1, b2);
+    step.Add(whole, c, at + 2 * lanes, c1, c2);
+    step.Add(whole, c, at + 3 * lanes, d1, d2);
   }
   // Fewer than four vectors: one for each of the others, and what is left.
   const int64_t vectors = (count - i) / lanes, rest = count % lanes;
-  if (vectors > 0) step.Add(whole, c, x, dy, b1, b2);
-  if (vectors > 1) step.Add(whole, c, x + lanes, dy + lanes, c1, c2);
-  if (vectors > 2) step.Add(whole, c, x + 2 * lanes, dy + 2 * lanes, d1, d2);
-  if (rest > 0) {
-    const int64_t at = vectors * lanes;
-    step.Add(Part<decltype(d)>{d, size_t(rest)}, c, x + at, dy + at, a1, a2);
-  }
+  if (vectors > 0) step.Add(whole, c, at, b1, b2);
+  if (vectors > 1) step.Add(whole, c, at + lanes, c1, c2);
+  if (vectors > 2) step.Add(whole, c, at + 2 * lanes, d1, d2);
+  if (rest > 0) step.Add(Part<decltype(d)>{d, size_t(rest)}, c, at + vectors * lanes, a1, a2);
   hn::Store(hn::Add(hn::Add(a1, b1), hn::Add(c1, d1)), d, sum1);
   hn::Store(hn::Add(hn::Add(a2, b2), hn::Add(c2, d2)), d, sum2);
 }
@@ -70,11 +67,10 @@ void SumPlanesOf(const BatchNormPass& pass, int64_t first, int64_t channels, int
       for (int64_t next = begin; next < end; next += images) {
         std::fill_n(**sums, sizeof(sums) / sizeof(***sums), Wide<T>(0));
         for (int64_t image = next; image < std::min(end, next + images); ++image) {
-          const T* x = pass.x.At<const T>(image, first * pass.columns + at);
-          const T* dy = pass.dy.At<const T>(image, first * pass.columns + at);
-          for (int64_t k = 0; k < channels; ++k, x += pass.columns, dy += pass.columns) {
+          auto run = batch_norm::Elements<T>::At(pass, image, first * pass.columns + at);
+          for (int64_t k = 0; k < channels; ++k, run = run + pass.columns) {
             const auto c = step.Load(batch_norm::Same<decltype(d)>{d}, first + k);
-            SumRun(step, c, x, dy, count, sums[0][k], sums[1][k]);
+            SumRun<T>(step, c, run, count, sums[0][k], sums[1][k]);
           }
         }
         for (int64_t k = 0; k < channels; ++k) {
@@ -93,13 +89,9 @@ void MapPlanesOf(const BatchNormPass& pass, int64_t begin, int64_t end) {
     int64_t image = begin / pass.channels, channel = begin % pass.channels;
     for (int64_t plane = begin; plane < end; ++plane) {
       const auto c = step.Load(batch_norm::Same<decltype(d)>{d}, channel);
-      const int64_t column = channel * pass.columns;
-      const T* x = pass.x.At<const T>(image, column);
-      const T* dy = pass.dy.At<const T>(image, column);
-      T* out = pass.out.At<T>(image, column);
-      ForEachVector<T>(pass.columns, [&](const auto& access, int64_t i) HWY_ATTR {
-        step.Write(access, c, x + i, dy + i, out + i);
-      });
+      const auto at = batch_norm::Elements<T>::At(pass, image, channel * pass.columns);
+      ForEachVector<T>(pass.columns, [&](const auto& access, int64_t i)
+                                         HWY_ATTR { step.Write(access, c, at + i); });
       if (++channel == pass.channels) {
         channel = 0;
         ++image;

@@ -49,10 +49,12 @@ TEST(RandomBatchNormTest, EveryStepEqualsTheReference) {
                           // With less, two close values have gradients without digits.
                           .epsilon = .1,
                           .momentum = .75,
+                          .add = random->Flip(),
                           .relu = random->Flip()};
     const bool accumulate = random->Flip();
     random->Name(StrCat(Name(spec.dtype), " ", Name(spec.format), " ", c.shape.ToString(),
-                        spec.relu ? " relu" : "", accumulate ? " accumulate" : ""));
+                        spec.add ? " add" : "", spec.relu ? " relu" : "",
+                        accumulate ? " accumulate" : ""));
     random->SetThreads();
     const auto norm = *CreateBatchNorm(*context, spec);
     const FencedWorkspace workspace = random->Workspace(norm->workspace_bytes());
@@ -61,7 +63,8 @@ TEST(RandomBatchNormTest, EveryStepEqualsTheReference) {
     const auto of = [&](const Tensor& tensor) { return Values(tensor, c.format); };
     const double bound = 500 * Epsilon(spec.dtype);
 
-    const Tensor x = operand();
+    const Tensor x = operand(), addend = spec.add ? operand() : Tensor();
+    const Doubles added = spec.add ? of(addend) : Doubles();
     const BatchNormParameters parameters = {{vector(), 1}, {vector(), 1}};
     const RunningStatistics running = {{vector(), 1}, {vector(), 1}};
     const BatchStatistics statistics = {random->Dense(DType::kFloat64, channels),
@@ -82,8 +85,8 @@ TEST(RandomBatchNormTest, EveryStepEqualsTheReference) {
     // Of the statistics that the primitive found, so that a relu cuts where the reference does.
     mean = of(statistics.mean), variance = of(statistics.variance);
     const Tensor y = operand();
-    ASSERT_EQ(norm->Apply(x, statistics, parameters, y, workspace), absl::OkStatus());
-    ASSERT_TRUE(Close(of(y), reference.Apply(of(x), mean, variance), bound));
+    ASSERT_EQ(norm->Apply(x, statistics, parameters, addend, y, workspace), absl::OkStatus());
+    ASSERT_TRUE(Close(of(y), reference.Apply(of(x), mean, variance, added), bound, bound));
 
     const Doubles old_mean = of(running.mean.tensor), old_variance = of(running.variance.tensor);
     ASSERT_EQ(norm->Track(statistics, running), absl::OkStatus());
@@ -98,25 +101,34 @@ TEST(RandomBatchNormTest, EveryStepEqualsTheReference) {
     const Doubles running_mean = of(running.mean.tensor);
     const Doubles running_variance = of(running.variance.tensor);
     const Tensor inferred = operand();
-    ASSERT_EQ(norm->Infer(x, parameters, running, inferred, workspace), absl::OkStatus());
-    ASSERT_TRUE(
-        Close(of(inferred), reference.Apply(of(x), running_mean, running_variance), bound, bound));
+    ASSERT_EQ(norm->Infer(x, parameters, running, addend, inferred, workspace), absl::OkStatus());
+    ASSERT_TRUE(Close(of(inferred), reference.Apply(of(x), running_mean, running_variance, added),
+                      bound, bound));
 
+    // After an addition the relu cuts by the output, and what is left has none.
+    auto backward = reference;
+    backward.relu = spec.relu && !spec.add;
+    const auto cut = [&](const Tensor& output, const Tensor& gradient) {
+      return spec.cuts_by_output() ? reference.Cut(of(output), of(gradient)) : of(gradient);
+    };
     // Where a relu nearly cuts, reference and primitive may disagree about an element.
     const auto near_the_cut = [&](const Doubles& of_mean, const Doubles& of_variance) {
       auto line = reference;
       line.relu = false;
       const Doubles outputs = line.Apply(of(x), of_mean, of_variance);
-      return spec.relu &&
+      return backward.relu &&
              std::ranges::any_of(outputs, [&](double out) { return std::abs(out) < bound; });
     };
     const Tensor dy = operand();
     if (!near_the_cut(mean, variance)) {
       const BatchNormGradients gradients = {vector(), vector()};
       Doubles dgamma, dbeta, expected;
-      reference.Backward(of(x), of(dy), dgamma, dbeta, expected);
-      ASSERT_EQ(norm->Gradients(x, dy, statistics, parameters, gradients, workspace),
+      const Doubles slopes = cut(y, dy);
+      backward.Backward(of(x), slopes, dgamma, dbeta, expected);
+      ASSERT_EQ(norm->Gradients(x, spec.cuts_by_output() ? y : Tensor(), dy, statistics, parameters,
+                                gradients, workspace),
                 absl::OkStatus());
+      ASSERT_EQ(of(dy), slopes) << "the addend's gradient";
       const double terms = double(c.outer * c.inner);
       ASSERT_TRUE(Close(of(gradients.gamma), dgamma, bound * terms));
       ASSERT_TRUE(Close(of(gradients.beta), dbeta, bound * terms));
@@ -129,12 +141,15 @@ TEST(RandomBatchNormTest, EveryStepEqualsTheReference) {
       ASSERT_TRUE(Close(of(dx), expected, 8 * bound, bound));
     }
     if (!near_the_cut(running_mean, running_variance)) {
-      Doubles expected = reference.BackwardInfer(of(x), of(dy), running_mean, running_variance);
+      const Doubles slopes = cut(inferred, dy);
+      Doubles expected = backward.BackwardInfer(of(x), slopes, running_mean, running_variance);
       const Tensor dx = operand();
       const Doubles before = of(dx);
       for (size_t i = 0; i < before.size() && accumulate; ++i) expected[i] += before[i];
-      ASSERT_EQ(norm->BackwardInfer(x, dy, parameters, running, dx, accumulate, workspace),
+      ASSERT_EQ(norm->BackwardInfer(x, spec.cuts_by_output() ? inferred : Tensor(), dy, parameters,
+                                    running, dx, accumulate, workspace),
                 absl::OkStatus());
+      ASSERT_EQ(of(dy), slopes) << "the addend's gradient";
       ASSERT_TRUE(Close(of(dx), expected, bound, bound));
     }
   }

@@ -31,7 +31,7 @@ constexpr int64_t kChunk = 128;
 template <typename T>
 int64_t RowsToForesee(const BatchNormPass& pass) {
   constexpr int64_t kBytesAhead = 8192;
-  const int64_t widest = std::max({pass.x.pitch, pass.dy.pitch, pass.out.pitch});
+  const int64_t widest = std::max({pass.x.pitch, pass.dy.pitch, pass.other.pitch, pass.out.pitch});
   return widest > pass.columns ? CeilDiv(kBytesAhead, widest * int64_t(sizeof(T))) : 0;
 }
 template <typename T>
@@ -65,14 +65,17 @@ void AddInDouble(const T* from, int64_t count, double* to) {
 template <bool kTile, typename T, class Step>
 HWY_INLINE void SumTile(const BatchNormPass& pass, const Step& step, int64_t row, int64_t first,
                         int64_t count, Wide<T>* sum1, Wide<T>* sum2) {
-  const T* x = pass.x.At<const T>(row, first);
-  const T* dy = pass.dy.At<const T>(row, first);
+  using Elements = batch_norm::Elements<T>;
+  const Elements at = Elements::At(pass, row, first);
   const int64_t x_pitch = pass.x.pitch, dy_pitch = pass.dy.pitch;
+  const int64_t other_pitch = pass.other.pitch, out_pitch = pass.out.pitch;
   ForEachVector<T>(count, [&](const auto& access, int64_t j) HWY_ATTR {
     const auto coefficients = step.Load(access, first + j);
     auto s1 = hn::Load(access.d, sum1 + j), s2 = hn::Load(access.d, sum2 + j);
     const auto add = [&](int64_t r) HWY_ATTR {
-      step.Add(access, coefficients, x + r * x_pitch + j, dy + r * dy_pitch + j, s1, s2);
+      const Elements row = {at.x + r * x_pitch, at.dy + r * dy_pitch, at.other + r * other_pitch,
+                            at.out + r * out_pitch};
+      step.Add(access, coefficients, row + j, s1, s2);
     };
     add(0);
     if constexpr (kTile) {
@@ -91,7 +94,7 @@ void SumRowsOf(const BatchNormPass& pass, int64_t begin, int64_t end, int64_t fi
                double* total1, double* total2) {
   batch_norm::WithSum<T>(pass, [&](const auto& step) HWY_ATTR {
     HWY_ALIGN Wide<T> sum1[kBatchNormStripe], sum2[kBatchNormStripe];
-    const bool reads_dy = pass.step == BatchNormStep::kGradients;
+    const bool reads_dy = pass.reads_dy(), reads_other = pass.reads_other();
     const int64_t ahead = RowsToForesee<T>(pass), far = ahead > 0 ? end : 0;
     for (int64_t chunk = begin; chunk < end; chunk += kChunk) {
       const int64_t chunk_end = std::min(end, chunk + kChunk);
@@ -102,6 +105,7 @@ void SumRowsOf(const BatchNormPass& pass, int64_t begin, int64_t end, int64_t fi
         for (int64_t next = row + ahead; next < std::min(far, row + ahead + kSumTile); ++next) {
           Foresee<T>(pass.x, next, first, count);
           if (reads_dy) Foresee<T>(pass.dy, next, first, count);
+          if (reads_other) Foresee<T>(pass.other, next, first, count);
         }
         SumTile<true, T>(pass, step, row, first, count, sum1, sum2);
       }
@@ -117,19 +121,18 @@ void SumRowsOf(const BatchNormPass& pass, int64_t begin, int64_t end, int64_t fi
 template <typename T>
 void MapRowsOf(const BatchNormPass& pass, int64_t begin, int64_t end) {
   batch_norm::WithMap<T>(pass, [&](const auto& step) HWY_ATTR {
-    const bool reads_dy = pass.step == BatchNormStep::kData;
+    const bool reads_dy = pass.reads_dy(), reads_other = pass.reads_other();
     const int64_t ahead = RowsToForesee<T>(pass), far = ahead > 0 ? end : 0;
     for (int64_t row = begin; row < end; ++row) {
       if (const int64_t next = row + ahead; next < far) {
         Foresee<T>(pass.x, next, 0, pass.columns);
         if (reads_dy) Foresee<T>(pass.dy, next, 0, pass.columns);
+        if (reads_other) Foresee<T>(pass.other, next, 0, pass.columns);
         Foresee<T>(pass.out, next, 0, pass.columns);
       }
-      const T* x = pass.x.At<const T>(row, 0);
-      const T* dy = pass.dy.At<const T>(row, 0);
-      T* out = pass.out.At<T>(row, 0);
+      const auto at = batch_norm::Elements<T>::At(pass, row, 0);
       ForEachVector<T>(pass.columns, [&](const auto& access, int64_t j) HWY_ATTR {
-        step.Write(access, step.Load(access, j), x + j, dy + j, out + j);
+        step.Write(access, step.Load(access, j), at + j);
       });
     }
   });

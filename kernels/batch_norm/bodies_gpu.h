@@ -228,72 +228,127 @@ struct MomentsFinish {
   }
 };
 
-template <typename T, int kVector>
+// With kAdd, y has the addend too, which nobody looks at else.
+template <typename T, int kVector, bool kAdd>
 struct NormApplyBody {
   using W = Wide<T>;
-  static constexpr int kLanes = kVector, kAhead = 4;
+  static constexpr int kLanes = kVector, kAhead = kAdd ? 2 : 4;
   bool relu, planes;
   ReadNormCoefficients<W> coefficients;
-  gpu::VectorView<const T, kLanes> x;
+  gpu::VectorView<const T, kLanes> x, addend;
   gpu::VectorView<T, kLanes> y;
 
   using Kept = NormLine<W, kLanes>;
-  using Loaded = gpu::Vector<T, kLanes>;
+  struct Loaded {
+    gpu::Vector<T, kLanes> x, addend;
+  };
 
   void Declare(const gpu::VectorGrid& grid, gpu::Accesses& accesses) {
     coefficients.Declare(accesses);
     x.Declare(grid, accesses);
+    if (kAdd) addend.Declare(grid, accesses);
     y.Declare(grid, accesses);
   }
   DTNN_HOST_DEVICE Kept Keep(const gpu::VectorCell& cell) const {
     return coefficients.Line(VectorChannels<kLanes>(planes, cell));
   }
-  DTNN_HOST_DEVICE Loaded Load(const gpu::VectorCell& cell) const { return x.Load(cell); }
+  DTNN_HOST_DEVICE Loaded Load(const gpu::VectorCell& cell) const {
+    Loaded loaded;
+    loaded.x = x.Load(cell);
+    if constexpr (kAdd) loaded.addend = addend.Load(cell);
+    return loaded;
+  }
   DTNN_HOST_DEVICE void Store(const gpu::VectorCell& cell, const Loaded& loaded,
                               const Kept& line) const {
     gpu::Vector<T, kLanes> result;
     for (int i = 0; i < kLanes; ++i) {
-      const W value = line.At(i, W(loaded.lane[i]));
+      W value = line.At(i, W(loaded.x.lane[i]));
+      if constexpr (kAdd) value += W(loaded.addend.lane[i]);
       result.lane[i] = T(relu && value < 0 ? W(0) : value);
     }
     y.Store(cell, result);
   }
 };
 
-// The sums of dy, where a relu lets it through, and of that times x - mean.
+// dy where a relu after y lets it through.
 template <typename T, int kVector>
+struct NormCutBody {
+  using W = Wide<T>;
+  static constexpr int kLanes = kVector, kAhead = 2;
+  gpu::VectorView<const T, kLanes> y, dy;
+  gpu::VectorView<T, kLanes> cut;  // may be dy
+
+  struct Kept {};
+  struct Loaded {
+    gpu::Vector<T, kLanes> y, dy;
+  };
+
+  void Declare(const gpu::VectorGrid& grid, gpu::Accesses& accesses) {
+    y.Declare(grid, accesses);
+    dy.Declare(grid, accesses);
+    cut.Declare(grid, accesses);
+  }
+  DTNN_HOST_DEVICE Kept Keep(const gpu::VectorCell&) const { return {}; }
+  DTNN_HOST_DEVICE Loaded Load(const gpu::VectorCell& cell) const {
+    return {y.Load(cell), dy.Load(cell)};
+  }
+  DTNN_HOST_DEVICE void Store(const gpu::VectorCell& cell, const Loaded& loaded,
+                              const Kept&) const {
+    gpu::Vector<T, kLanes> result;
+    for (int i = 0; i < kLanes; ++i) {
+      result.lane[i] = T(CutGradient(true, W(loaded.y.lane[i]), W(loaded.dy.lane[i])));
+    }
+    cut.Store(cell, result);
+  }
+};
+
+// The sums of dy, where a relu lets it through, and of that times x - mean. With kCut, y says what
+// the relu lets through, and that is written over dy.
+template <typename T, int kVector, bool kCut>
 struct NormGradientsBody {
   using W = Wide<T>;
   static constexpr int kLanes = kVector, kAhead = 2, kSums = 2;
   using Sum = NormSum<T>;
   bool relu, planes;
   ReadNormCoefficients<W> coefficients;
-  gpu::VectorView<const T, kLanes> x, dy;
+  gpu::VectorView<const T, kLanes> x, dy, y;
+  gpu::VectorView<T, kLanes> cut;
 
   using Kept = NormLine<W, kLanes>;
   struct Loaded {
-    gpu::Vector<T, kLanes> x, dy;
+    gpu::Vector<T, kLanes> x, dy, y;
   };
 
   void Declare(const gpu::VectorGrid& grid, gpu::Accesses& accesses) {
     coefficients.Declare(accesses);
     x.Declare(grid, accesses);
     dy.Declare(grid, accesses);
+    if (!kCut) return;
+    y.Declare(grid, accesses);
+    cut.Declare(grid, accesses);
   }
   DTNN_HOST_DEVICE Kept Keep(const gpu::VectorCell& cell) const {
     return coefficients.Line(VectorChannels<kLanes>(planes, cell));
   }
   DTNN_HOST_DEVICE Loaded Load(const gpu::VectorCell& cell) const {
-    return {x.Load(cell), dy.Load(cell)};
+    Loaded loaded;
+    loaded.x = x.Load(cell);
+    loaded.dy = dy.Load(cell);
+    if constexpr (kCut) loaded.y = y.Load(cell);
+    return loaded;
   }
-  DTNN_HOST_DEVICE void Add(const gpu::VectorCell&, const Loaded& loaded, const Kept& line,
+  DTNN_HOST_DEVICE void Add(const gpu::VectorCell& cell, const Loaded& loaded, const Kept& line,
                             Sum (&sums)[kSums][kLanes]) const {
+    [[maybe_unused]] gpu::Vector<T, kLanes> passed;
     for (int i = 0; i < kLanes; ++i) {
       const W value = W(loaded.x.lane[i]);
-      const W gradient = CutGradient(relu, line.At(i, value), W(loaded.dy.lane[i]));
+      const W output = kCut ? W(loaded.y.lane[i]) : line.At(i, value);
+      const W gradient = CutGradient(relu, output, W(loaded.dy.lane[i]));
+      if constexpr (kCut) passed.lane[i] = T(gradient);
       sums[0][i] += Sum(gradient);
       sums[1][i] += Sum(gradient) * Sum(value - line.mean[i]);
     }
+    if constexpr (kCut) cut.Store(cell, passed);
   }
 };
 

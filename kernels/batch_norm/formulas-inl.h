@@ -39,7 +39,18 @@ HWY_INLINE hn::Vec<D> Keep(const Part<D>& part, hn::Vec<D> v) {
   return hn::IfThenElseZero(hn::FirstN(part.d, part.lanes), v);
 }
 
-// x, dy and out point at the first element of the vector.
+// The first element of a vector in each operand of a pass.
+template <typename T>
+struct Elements {
+  const T *x, *dy, *other;
+  T* out;
+  static HWY_INLINE Elements At(const BatchNormPass& pass, int64_t row, int64_t column) {
+    return {pass.x.At<const T>(row, column), pass.dy.At<const T>(row, column),
+            pass.other.At<const T>(row, column), pass.out.At<T>(row, column)};
+  }
+  HWY_INLINE Elements operator+(int64_t i) const { return {x + i, dy + i, other + i, out + i}; }
+};
+
 template <typename T>
 struct Moments {
   const Wide<T>* mean;
@@ -50,9 +61,8 @@ struct Moments {
     return access.Load(mean + at);
   }
   template <class A, class V>
-  HWY_INLINE void Add(const A& access, V mean, const T* x, const T* /*dy*/, V& sum1,
-                      V& sum2) const {
-    const V d = Keep(access, hn::Sub(access.Load(x), mean));
+  HWY_INLINE void Add(const A& access, V mean, const Elements<T>& at, V& sum1, V& sum2) const {
+    const V d = Keep(access, hn::Sub(access.Load(at.x), mean));
     sum1 = hn::Add(sum1, d);
     sum2 = hn::MulAdd(d, d, sum2);
   }
@@ -91,7 +101,7 @@ HWY_INLINE V CutGradient(D d, const Line<V>& line, V difference, V dy) {
   return dy;
 }
 
-template <typename T, bool kRelu>
+template <typename T, bool kAdd, bool kRelu>
 struct Apply {
   LineOf<T> line;
   explicit Apply(const BatchNormPass& pass) : line(pass) {}
@@ -101,10 +111,10 @@ struct Apply {
     return line.Load(access, at);
   }
   template <class A, class V>
-  HWY_INLINE void Write(const A& access, const Line<V>& c, const T* x, const T* /*dy*/,
-                        T* out) const {
-    const V d = hn::Sub(access.Load(x), c.mean);
-    access.Store(Cut<kRelu>(access.d, hn::MulAdd(c.scale, d, c.shift)), out);
+  HWY_INLINE void Write(const A& access, const Line<V>& c, const Elements<T>& at) const {
+    V y = hn::MulAdd(c.scale, hn::Sub(access.Load(at.x), c.mean), c.shift);
+    if constexpr (kAdd) y = hn::Add(y, access.Load(at.other));
+    access.Store(Cut<kRelu>(access.d, y), at.out);
   }
 };
 
@@ -119,10 +129,45 @@ struct Gradients {
   }
   // The lanes of dy that are not there are 0.
   template <class A, class V>
-  HWY_INLINE void Add(const A& access, const Line<V>& c, const T* x, const T* dy, V& sum1,
+  HWY_INLINE void Add(const A& access, const Line<V>& c, const Elements<T>& at, V& sum1,
                       V& sum2) const {
-    const V d = hn::Sub(access.Load(x), c.mean);
-    const V g = CutGradient<kRelu>(access.d, c, d, access.Load(dy));
+    const V d = hn::Sub(access.Load(at.x), c.mean);
+    const V g = CutGradient<kRelu>(access.d, c, d, access.Load(at.dy));
+    sum1 = hn::Add(sum1, g);
+    sum2 = hn::MulAdd(g, d, sum2);
+  }
+};
+
+// What a relu after y lets through of dy, written to `out`.
+template <typename T>
+struct CutByOutput {
+  explicit CutByOutput(const BatchNormPass&) {}
+
+  template <class A>
+  HWY_INLINE auto Load(const A& access, int64_t /*at*/) const {
+    return hn::Zero(access.d);
+  }
+  template <class A, class V>
+  HWY_INLINE void Write(const A& access, V /*unused*/, const Elements<T>& at) const {
+    access.Store(RectifyGradient(access.d, access.Load(at.other), access.Load(at.dy)), at.out);
+  }
+};
+
+template <typename T>
+struct CuttingGradients {
+  const Wide<T>* mean;
+  explicit CuttingGradients(const BatchNormPass& pass)
+      : mean(pass.At<Wide<T>>(BatchNormPass::kMean)) {}
+
+  template <class A>
+  HWY_INLINE auto Load(const A& access, int64_t at) const {
+    return access.Load(mean + at);
+  }
+  template <class A, class V>
+  HWY_INLINE void Add(const A& access, V mean, const Elements<T>& at, V& sum1, V& sum2) const {
+    const V d = hn::Sub(access.Load(at.x), mean);
+    const V g = RectifyGradient(access.d, access.Load(at.other), access.Load(at.dy));
+    access.Store(g, at.out);
     sum1 = hn::Add(sum1, g);
     sum2 = hn::MulAdd(g, d, sum2);
   }
@@ -148,36 +193,41 @@ struct Data {
                                               access.Load(offset + at)};
   }
   template <class A, class C>
-  HWY_INLINE void Write(const A& access, const C& c, const T* x, const T* dy, T* out) const {
-    const auto d = hn::Sub(access.Load(x), c.line.mean);
-    const auto g = CutGradient<kRelu>(access.d, c.line, d, access.Load(dy));
+  HWY_INLINE void Write(const A& access, const C& c, const Elements<T>& at) const {
+    const auto d = hn::Sub(access.Load(at.x), c.line.mean);
+    const auto g = CutGradient<kRelu>(access.d, c.line, d, access.Load(at.dy));
     // A slope of 0 is that of inference, where an infinite x has no part in the gradient.
     const auto slopes = hn::IfThenElseZero(hn::Ne(c.slope, hn::Zero(access.d)), d);
     auto dx = hn::MulAdd(c.line.scale, g, hn::MulAdd(c.slope, slopes, c.offset));
-    if constexpr (kAccumulate) dx = hn::Add(access.Load(out), dx);
-    access.Store(dx, out);
+    if constexpr (kAccumulate) dx = hn::Add(access.Load(at.out), dx);
+    access.Store(dx, at.out);
   }
 };
 
-// Calls run(step) with the step of a pass that sums, or writes.
+// Calls run(step) with the step of a pass that sums, or writes. After an addition the relu has cut
+// dy before.
 template <typename T, class Run>
 HWY_INLINE void WithSum(const BatchNormPass& pass, const Run& run) {
   if (pass.step == BatchNormStep::kMoments) return run(Moments<T>(pass));
+  if (pass.relu && pass.add) return run(CuttingGradients<T>(pass));
   if (pass.relu) return run(Gradients<T, true>(pass));
   return run(Gradients<T, false>(pass));
 }
-template <typename T, class Run>
+template <typename T, bool kRelu, class Run>
 HWY_INLINE void WithMap(const BatchNormPass& pass, const Run& run) {
   if (pass.step == BatchNormStep::kApply) {
-    if (pass.relu) return run(Apply<T, true>(pass));
-    return run(Apply<T, false>(pass));
+    if (pass.add) return run(Apply<T, true, kRelu>(pass));
+    return run(Apply<T, false, kRelu>(pass));
   }
-  if (pass.accumulate) {
-    if (pass.relu) return run(Data<T, true, true>(pass));
-    return run(Data<T, false, true>(pass));
-  }
-  if (pass.relu) return run(Data<T, true, false>(pass));
-  return run(Data<T, false, false>(pass));
+  if (pass.accumulate) return run(Data<T, kRelu, true>(pass));
+  return run(Data<T, kRelu, false>(pass));
+}
+template <typename T, class Run>
+HWY_INLINE void WithMap(const BatchNormPass& pass, const Run& run) {
+  if (pass.step == BatchNormStep::kCut) return run(CutByOutput<T>(pass));
+  const bool cut_before = pass.add && pass.step == BatchNormStep::kData;
+  if (pass.relu && !cut_before) return WithMap<T, true>(pass, run);
+  return WithMap<T, false>(pass, run);
 }
 
 }  // namespace batch_norm

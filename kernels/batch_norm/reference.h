@@ -41,14 +41,26 @@ struct BatchNorm {
     return (x[i] - mean[c]) / std::sqrt((variance[c] < 0 ? 0 : variance[c]) + epsilon);
   }
 
-  Values Apply(const Values& x, const Values& mean, const Values& variance) const {
+  // `addend`: empty or as large as x.
+  Values Apply(const Values& x, const Values& mean, const Values& variance,
+               const Values& addend = {}) const {
     Values y(size());
     for (size_t i = 0; i < size(); ++i) {
       const size_t c = ChannelOf(i);
       y[i] = gamma[c] * Normalised(i, x, mean, variance) + beta[c];
+      if (!addend.empty()) y[i] += addend[i];
       if (relu && y[i] < 0) y[i] = 0;
     }
     return y;
+  }
+
+  // The gradient before a relu whose output is y: where there is an addend, its gradient, and what
+  // the functions below take in the place of dy, without a relu.
+  static Values Cut(const Values& y, Values dy) {
+    for (size_t i = 0; i < dy.size(); ++i) {
+      if (!(y[i] > 0)) dy[i] = std::isnan(y[i]) ? y[i] : 0 * dy[i];
+    }
+    return dy;
   }
 
   // The gradient of x where mean and variance do not follow from it.

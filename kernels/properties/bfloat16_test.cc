@@ -297,13 +297,15 @@ TEST_F(Bfloat16Test, NormalisedValuesAreRoundedOnceAndStatisticsNot) {
     const TensorFormat format = random->Format();
     const int64_t channels = random->Between(1, random->Seldom(8) ? 600 : 70);
     const Shape shape = RandomShape(*random, format, channels);
-    const bool accumulate = random->Flip(), relu = random->Flip();
+    const bool accumulate = random->Flip(), relu = random->Flip(), add = random->Flip();
     Name(*random, shape, format, accumulate);
     BatchNormSpec spec = {.batch = shape[0],
                           .positions = shape.NumElements() / (shape[0] * channels),
                           .channels = channels,
                           .format = format,
+                          .add = add,
                           .relu = relu};
+    const Twin addend = Operand(*random, shape, format), other_dy = Operand(*random, shape, format);
     const Twin x = Operand(*random, shape, format), y = Operand(*random, shape, format);
     const Twin dy = Operand(*random, shape, format), dx = Operand(*random, shape, format);
     const Twin inferred = Operand(*random, shape, format);
@@ -324,25 +326,31 @@ TEST_F(Bfloat16Test, NormalisedValuesAreRoundedOnceAndStatisticsNot) {
       const RunningStatistics running = {{running_mean.Of(dtype), 0}, {variance.Of(dtype), 0}};
       const BatchNormGradients gradients = {dgamma.Of(dtype), dbeta.Of(dtype)};
       const Tensor &in = x.Of(dtype), &slope = dy.Of(dtype);
+      const Tensor added = add ? addend.Of(dtype) : Tensor();
+      const auto output = [&](const Twin& of) {
+        return spec.cuts_by_output() ? of.Of(dtype) : Tensor();
+      };
       ASSERT_EQ(norm->Statistics(in, statistics, workspace), absl::OkStatus());
-      ASSERT_EQ(norm->Apply(in, statistics, parameters, y.Of(dtype), workspace), absl::OkStatus());
-      ASSERT_EQ(norm->Infer(in, parameters, running, inferred.Of(dtype), workspace),
+      ASSERT_EQ(norm->Apply(in, statistics, parameters, added, y.Of(dtype), workspace),
+                absl::OkStatus());
+      ASSERT_EQ(norm->Infer(in, parameters, running, added, inferred.Of(dtype), workspace),
                 absl::OkStatus());
       ASSERT_EQ(norm->Track(statistics, running), absl::OkStatus());
-      ASSERT_EQ(norm->Gradients(in, slope, statistics, parameters, gradients, workspace),
+      ASSERT_EQ(norm->Gradients(in, output(y), slope, statistics, parameters, gradients, workspace),
                 absl::OkStatus());
       ASSERT_EQ(
           norm->BackwardData(in, slope, statistics, parameters, gradients,
                              shape.NumElements() / channels, dx.Of(dtype), accumulate, workspace),
           absl::OkStatus());
-      ASSERT_EQ(norm->BackwardInfer(in, slope, parameters, running, slopes.Of(dtype), accumulate,
-                                    workspace),
+      ASSERT_EQ(norm->BackwardInfer(in, output(inferred), other_dy.Of(dtype), parameters, running,
+                                    slopes.Of(dtype), accumulate, workspace),
                 absl::OkStatus());
     }
     for (const Twin& exact : {means, variances, running_mean, variance, dgamma, dbeta}) {
       ASSERT_TRUE(Same(exact));
     }
-    for (const Twin& rounded : {y, inferred, dx, slopes}) ASSERT_TRUE(rounded.Agrees());
+    for (const Twin& rounded : {y, inferred, dx, slopes, dy, other_dy})
+      ASSERT_TRUE(rounded.Agrees());
   }
 }
 

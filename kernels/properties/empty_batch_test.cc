@@ -141,9 +141,9 @@ TEST_P(EmptyBatchTest, BatchNormalisation) {
   const BatchNormParameters parameters = {{Ones({3}), 1}, {Ones({3}), 1}};
   const RunningStatistics running = {{Ones({3}), 1}, {Ones({3}), 1}};
   const BatchNormGradients gradients = {Ones({3}), Ones({3})};
-  Ok(norm->Apply(x, statistics, parameters, x, memory));
-  Ok(norm->Infer(x, parameters, running, x, memory));
-  Ok(norm->Gradients(x, x, statistics, parameters, gradients, memory));
+  Ok(norm->Apply(x, statistics, parameters, Tensor(), x, memory));
+  Ok(norm->Infer(x, parameters, running, Tensor(), x, memory));
+  Ok(norm->Gradients(x, Tensor(), x, statistics, parameters, gradients, memory));
   EXPECT_EQ(Values(gradients.gamma), Doubles(3, 0));
   EXPECT_EQ(Values(gradients.beta), Doubles(3, 0));
   Ok(norm->BackwardData(x, x, statistics, parameters, gradients, 7, x, false, memory));

@@ -216,13 +216,15 @@ TEST_F(RefusalsTest, BatchNorm) {
   };
   check("Statistics", {{"x", &x}}, {of_batch},
         [&](Workspace given) { return primitive->Statistics(x, statistics, given); });
-  check("Apply", {{"x", &x}, {"y", &y}}, {of_batch, of_parameters},
-        [&](Workspace given) { return primitive->Apply(x, statistics, parameters, y, given); });
-  check("Infer", {{"x", &x}, {"y", &y}}, {of_parameters, of_running},
-        [&](Workspace given) { return primitive->Infer(x, parameters, running, y, given); });
+  check("Apply", {{"x", &x}, {"y", &y}}, {of_batch, of_parameters}, [&](Workspace given) {
+    return primitive->Apply(x, statistics, parameters, Tensor(), y, given);
+  });
+  check("Infer", {{"x", &x}, {"y", &y}}, {of_parameters, of_running}, [&](Workspace given) {
+    return primitive->Infer(x, parameters, running, Tensor(), y, given);
+  });
   check("Gradients", {{"x", &x}, {"dy", &dy}}, {of_batch, of_parameters, of_gradients},
         [&](Workspace given) {
-          return primitive->Gradients(x, dy, statistics, parameters, gradients, given);
+          return primitive->Gradients(x, Tensor(), dy, statistics, parameters, gradients, given);
         });
   check("BackwardData", {{"x", &x}, {"dy", &dy}, {"dx", &dx}},
         {of_batch, of_parameters, of_gradients}, [&](Workspace given) {
@@ -231,7 +233,7 @@ TEST_F(RefusalsTest, BatchNorm) {
         });
   check("BackwardInfer", {{"x", &x}, {"dy", &dy}, {"dx", &dx}}, {of_parameters, of_running},
         [&](Workspace given) {
-          return primitive->BackwardInfer(x, dy, parameters, running, dx, false, given);
+          return primitive->BackwardInfer(x, Tensor(), dy, parameters, running, dx, false, given);
         });
   Operands tracked = of_batch;
   tracked.insert(tracked.end(), of_running.begin(), of_running.end());

@@ -81,7 +81,8 @@ struct BindContext {
   // Chooses for "auto" by timing (kernels/best_of); null: by rule.
   BestOf* best_of = nullptr;
   // Apply what follows in the write-back; only where Layer::absorbs() it. The sum's other term is
-  // the last of ForwardArgs::inputs, in evaluation, on the CPU.
+  // the last of ForwardArgs::inputs; in training its gradient is the last of BackwardArgs::dx, and
+  // may be dy's memory.
   bool fuse_addition = false;
   bool fuse_relu = false;
   // Backward applies the gradient of the relu before it too; only where
@@ -103,12 +104,14 @@ struct LayerOpTraits {
   bool is_view = false;           // the output is the input's memory under another shape
   bool forward_in_place = false;  // the output may be the (only) input's memory
   int backward_in_place = -1;     // the input whose gradient may be dy's memory; -1: none
+  // The gradient of the first input may be the output's memory, where it is not added to.
+  bool backward_over_output = false;
   // The output is the inputs, images, side by side along the channels: inputs that are views of the
   // output, and their gradients that are views of dy, cost nothing.
   bool joins_channels = false;
-  // Backward takes the gradient after a fused relu, and applies the relu's own; then nobody reads
-  // the relu's output.
-  bool backward_includes_relu = false;
+  // Backward takes the gradient after a fused sum or relu, and applies theirs; only
+  // backward_reads_output reads what comes out of them.
+  bool backward_includes_fused = false;
   bool changes_statistics = false;  // Forward does, in training: parameters that are not trainable
   // Written by Forward in training, read by Backward; per sample, rank 0: none.
   DType state_dtype = DType::kUint8;
@@ -187,7 +190,8 @@ class Layer {
     return 0;
   }
   // What an op of this layer can do in its write-back for the layers after it: `scale`, a batch
-  // normalisation; `add`, the other term of a sum of two; `relu`. The first two in evaluation.
+  // normalisation; `add`, the other term of a sum of two; `relu`. The first two in evaluation; the
+  // second in training too where this layer is a normalisation.
   virtual Epilogue absorbs() const { return {}; }
   // What this layer is in the write-back of the one before it.
   virtual Epilogue absorbable() const { return {}; }

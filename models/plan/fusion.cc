@@ -14,6 +14,7 @@ class Finder {
   Finder(const Graph& graph, const Fusions& wanted, bool additions)
       : nodes_(graph.nodes()),
         consumers_(ConsumersOf(graph)),
+        needs_gradient_(NeedsGradient(graph)),
         wanted_(wanted),
         additions_(additions) {}
 
@@ -35,6 +36,8 @@ class Finder {
  private:
   const Layer& layer(int node) const { return *nodes_[size_t(node)].layer; }
 
+  bool Normalizes(int node) const { return layer(node).absorbable().scale; }
+
   // The only reader of a node's output, where it is that to the node; -1: there is none.
   int NextOf(int node, bool Epilogue::*what) const {
     const std::vector<int>& readers = consumers_[size_t(node)];
@@ -48,6 +51,9 @@ class Finder {
     const std::vector<int>& terms = nodes_[size_t(next)].inputs;
     const int addend = terms[0] == last ? terms[1] : terms[0];
     if (addend >= fusion.layer) return last;
+    // In training, the addend's gradient comes by this layer's backward pass, which there must be.
+    const bool trained = needs_gradient_[size_t(addend)] > needs_gradient_[size_t(fusion.layer)];
+    if (Normalizes(fusion.layer) && trained) return last;
     fusion.addition = next;
     fusion.addend = addend;
     return next;
@@ -67,16 +73,16 @@ class Finder {
       fusion.asked = {node, normalization};
       if (triple) fusion.asked.push_back(relu);
     }
-    if (additions_ && can.add) last = FuseAddition(last, fusion);
+    if (can.add && (additions_ || Normalizes(node))) last = FuseAddition(last, fusion);
     if (can.relu) fusion.relu = NextOf(last, &Epilogue::relu);
-    const bool asked =
-        can.scale ? wanted_.conv_relu : wanted_.bn_relu && layer(node).absorbable().scale;
+    const bool asked = can.scale ? wanted_.conv_relu : wanted_.bn_relu && Normalizes(node);
     if (last == node && fusion.relu >= 0 && asked) fusion.asked = {node, fusion.relu};
     return fusion;
   }
 
   const std::vector<Node>& nodes_;
   const std::vector<std::vector<int>> consumers_;
+  const std::vector<uint8_t> needs_gradient_;
   const Fusions wanted_;
   const bool additions_;
 };

@@ -2,10 +2,11 @@
 // with what another path has computed, and a relu.
 //
 // A relu is always applied by the layer before it if that layer can do it (convolutions, matrix
-// products, normalisations), and in evaluation so is a sum of two by the convolution that computes
-// the later of them: the results are the same. A normalisation becomes a scale and a shift in the
-// write-back of the convolution before it, in evaluation only, unless that is turned off: sums are
-// then rounded differently. Layers, parameters, weight keys and training do not change.
+// products, normalisations), and a sum of two by the normalisation that computes the later of them,
+// in evaluation by a convolution too: the results are the same. A normalisation becomes a scale and
+// a shift in the write-back of the convolution before it, in evaluation only, unless that is turned
+// off: sums are then rounded differently. Layers, parameters, weight keys and training do not
+// change.
 
 #ifndef DTNN_MODELS_PLAN_FUSION_H_
 #define DTNN_MODELS_PLAN_FUSION_H_
@@ -39,7 +40,7 @@ struct Fusion {
   std::vector<int> asked;  // those of them that were asked for: empty, two or three
 };
 
-// In the order of the graph. `additions`: sums may be fused too.
+// In the order of the graph. `additions`: convolutions may take sums too.
 std::vector<Fusion> FindFusions(const Graph& graph, const Fusions& wanted, bool additions);
 
 // The requested ones, for the start of an evaluation on the CPU: "001_Conv2DCPU +

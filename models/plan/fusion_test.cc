@@ -154,15 +154,17 @@ TEST_P(FusionTest, ASumOfTwoIsPartOfItsLaterConvolution) {
   EXPECT_EQ(sums,
             (std::vector<std::vector<int>>{
                 {1, -1, 2, 0, 3}, {4, 5, 6, 3, 7}, {10, -1, 11, 9, -1}, {21, 22, 23, 20, 24}}));
-  // Without the fold, a normalisation stands between.
-  sums.clear();
-  for (const Fusion& fusion : FindFusions(graph, Fusions::None(), /*additions=*/true)) {
-    if (fusion.addition >= 0) sums.push_back({fusion.layer, fusion.addition});
-  }
-  EXPECT_EQ(sums, (std::vector<std::vector<int>>{{1, 2}, {10, 11}}));
-  for (const Fusion& fusion : FindFusions(graph, {}, /*additions=*/false)) {
-    EXPECT_LT(fusion.addition, 0);
-  }
+  // Without the fold, the normalisation adds.
+  const auto unfolded = [&](bool additions) {
+    std::vector<std::vector<int>> sums;
+    for (const Fusion& fusion : FindFusions(graph, Fusions::None(), additions)) {
+      if (fusion.addition >= 0) sums.push_back({fusion.layer, fusion.addition, fusion.relu});
+    }
+    return sums;
+  };
+  EXPECT_EQ(unfolded(true),
+            (std::vector<std::vector<int>>{{1, 2, 3}, {5, 6, 7}, {10, 11, -1}, {22, 23, 24}}));
+  EXPECT_EQ(unfolded(false), (std::vector<std::vector<int>>{{5, 6, 7}, {22, 23, 24}}));
 }
 
 // The forward pass of training adds for itself.

@@ -126,7 +126,7 @@ absl::Status Plan::RunBackward(const GradientsReady& ready) {
   Observer* const observer = CurrentObserver();
   for (size_t i = end; i-- > 1;) {
     Step& step = steps_[i];
-    if (!layout_.needs_gradient[i]) continue;
+    if (!layout_.needs_gradient[i] || !step.runs_backward) continue;
     if (step.traits.is_view &&
         layout_.gradient[i] == layout_.gradient[size_t(step.input_nodes[0])]) {
       continue;

@@ -153,7 +153,8 @@ class Plan {
     int folded_node = -1;  // the normalisation that the op applies too, with its parameters
     std::unique_ptr<LayerOp> op;
     LayerOpTraits traits;
-    bool runs_forward = true;  // false: absorbed by the op before it, or a mere view
+    bool runs_forward = true;   // false: absorbed by the op before it, or a mere view
+    bool runs_backward = true;  // false: absorbed there too
     std::vector<Tensor> inputs, dx, gradients;
     std::vector<ParameterView> parameters;
     std::vector<uint8_t> is_statistic;  // per parameter: changed by forward passes, not by updates

@@ -92,10 +92,13 @@ absl::Status Plan::Bind(const PlanOptions& options) {
     // Where the op before or the one after takes over the backward pass too, nothing is left of
     // what was absorbed.
     if (absorber[i] >= 0) {
-      const bool includes = !training_ || traits[size_t(node.inputs[0])].backward_includes_relu;
+      const bool includes = !training_ || traits[size_t(absorber[i])].backward_includes_fused;
       left_to_next[i] = !includes && consumers[i].size() == 1 &&
                         nodes[size_t(consumers[i][0])].layer->CanApplyReluGradient();
-      if (includes || left_to_next[i]) step.traits = {.is_view = true, .backward_in_place = 0};
+      if (includes || left_to_next[i]) {
+        step.traits = {.is_view = true, .backward_in_place = 0};
+        step.runs_backward = false;
+      }
     }
     traits.push_back(step.traits);
   }
@@ -139,7 +142,7 @@ absl::Status Plan::BindNode(int index, const Fusion& fusion, bool after_relu, bo
        .training = training_,
        .frozen = training_ && node.frozen,
        .backward = training_ && differentiates(index),
-       .input_gradient = training_ && std::ranges::any_of(node.inputs, differentiates),
+       .input_gradient = training_ && std::ranges::any_of(step.input_nodes, differentiates),
        .bias_gradient = bias_gradient,
        .inputs = node.input_shapes,
        .output = node.output,
@@ -369,6 +372,7 @@ void Plan::BindViews(int64_t n) {
     }
     if (!training_ || layout_.gradient[i].buffer < 0) continue;
     step.dy = View(layout_.gradient[i], int(i), n);
+    if (!step.runs_backward) continue;
     step.dx.resize(inputs);
     if (step.accumulate == nullptr) step.accumulate.reset(new bool[inputs]());
     for (size_t k = 0; k < inputs; ++k) {

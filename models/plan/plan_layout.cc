@@ -19,6 +19,7 @@ class LayoutMaker {
         consumers_(ConsumersOf(graph)),
         count_(int(nodes_.size())) {
     if (options.training) layout_.needs_gradient = NeedsGradient(graph);
+    FindInputs();
   }
 
   PlanLayout Make() {
@@ -86,6 +87,20 @@ class LayoutMaker {
 
   int64_t ChannelsOf(int index) const { return ExtentsOf(node(index).output, format_).channels; }
 
+  // What an op reads: its node's inputs, and last the addend of a sum that it computes too, of
+  // which the sum itself has only the other term.
+  void FindInputs() {
+    for (const Node& node : nodes_) inputs_.push_back(node.inputs);
+    for (int i = 0; i < count_; ++i) {
+      const int absorber = absorber_[size_t(i)];
+      if (absorber < 0 || node(i).inputs.size() != 2) continue;
+      std::vector<int>& terms = inputs_[size_t(i)];
+      const bool first = terms[0] == absorber || absorber_[size_t(terms[0])] == absorber;
+      inputs_[size_t(absorber)].push_back(terms[first ? 1 : 0]);
+      terms.erase(terms.begin() + (first ? 1 : 0));
+    }
+  }
+
   void Read(int value, int moment) {
     last_read_[size_t(value)] = std::max(last_read_[size_t(value)], moment);
   }
@@ -96,10 +111,9 @@ class LayoutMaker {
     for (int i = 1; i < count_; ++i) {
       const bool backward = i <= last && RunsBackward(i);
       if (backward && traits(i).backward_reads_output) Read(i, BackwardMoment(i));
-      for (int input : node(i).inputs) {
-        Read(input, i);
-        if (backward && traits(i).backward_reads_input) Read(input, BackwardMoment(i));
-      }
+      for (int input : inputs_[size_t(i)]) Read(input, i);
+      if (!backward || !traits(i).backward_reads_input) continue;
+      for (int input : node(i).inputs) Read(input, BackwardMoment(i));
     }
     Read(count_ - 1, End());
     Read(last, count_);  // the loss reads the last node's output, or the logits before it
@@ -227,8 +241,36 @@ class LayoutMaker {
     }
   }
 
+  // The input whose gradient becomes dy's memory: the addend, or what the op's traits say. -1:
+  // none.
+  int InPlace(int i) const {
+    const std::vector<int>& inputs = inputs_[size_t(i)];
+    const auto may = [&](int k) {
+      const int input = inputs[size_t(k)];
+      return layout_.needs_gradient[size_t(input)] &&
+             layout_.gradient[size_t(input)].buffer == PlanLayout::kNone &&
+             DTypeOf(i) == DTypeOf(input) &&
+             (layout_.gradient[size_t(i)].dense() || node(i).output == node(input).output);
+    };
+    const int addend = int(inputs.size()) - 1;
+    const bool adds = inputs.size() > node(i).inputs.size();
+    if (adds && may(addend)) return addend;
+    const int own = traits(i).backward_in_place;
+    if (own < 0 || consumers_[size_t(inputs[size_t(own)])].size() != 1 || !may(own)) return -1;
+    return own;
+  }
+
+  // May the gradient of the first input become the output's memory, which nobody reads later?
+  bool MayOverwriteOutput(int i) const {
+    const PlannedValue& output = layout_.activation[size_t(i)];
+    return traits(i).backward_over_output && output.dense() && output.buffer >= 0 &&
+           layout_.buffers[size_t(output.buffer)].last == BackwardMoment(i) &&
+           DTypeOf(i) == DTypeOf(inputs_[size_t(i)][0]);
+  }
+
   void PlaceInputGradients(int i) {
-    const std::vector<int>& inputs = node(i).inputs;
+    const std::vector<int>& inputs = inputs_[size_t(i)];
+    const int in_place = InPlace(i);
     layout_.accumulate[size_t(i)].assign(inputs.size(), 0);
     int64_t first_channel = 0;
     for (size_t k = 0; k < inputs.size(); ++k) {
@@ -243,10 +285,10 @@ class LayoutMaker {
       } else if (traits(i).joins_channels) {
         // Whoever used the input before adds to this part of dy, which nobody else needs any more.
         gradient = Part(dy, ChannelsOf(i), begin, ChannelsOf(input));
-      } else if (traits(i).backward_in_place == int(k) && consumers_[size_t(input)].size() == 1 &&
-                 DTypeOf(i) == DTypeOf(input) &&
-                 (dy.dense() || node(i).output == node(input).output)) {
+      } else if (in_place == int(k)) {
         gradient = dy;
+      } else if (k == 0 && MayOverwriteOutput(i)) {
+        gradient = layout_.activation[size_t(i)];
       } else {
         gradient.buffer = NewValue(kGradient, input, BackwardMoment(i));
       }
@@ -279,8 +321,9 @@ class LayoutMaker {
   const TensorFormat format_;
   const std::vector<std::vector<int>> consumers_;
   const int count_;
-  std::vector<int> last_read_;  // per node: the moment at which its output is read last
-  std::vector<int> slot_of_;    // per node
+  std::vector<std::vector<int>> inputs_;  // per node
+  std::vector<int> last_read_;            // per node: the moment at which its output is read last
+  std::vector<int> slot_of_;              // per node
   std::vector<Slot> slots_;
   std::vector<Kind> kinds_;  // of layout_.buffers
   PlanLayout layout_;

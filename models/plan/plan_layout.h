@@ -8,9 +8,12 @@
 //   a view (Flatten, Dropout in evaluation) is its input under another shape;
 //   an op that may run in place writes over its input when nobody else reads that input: it has one
 //     consumer, is not the batch itself, and no backward pass needs it;
-//   what a convolution or matrix product applies in its write-back (fusion.h) never runs at all;
-//     where the op before or after a relu applies its gradient too, its output is not kept either;
-//   a gradient may become the gradient of the op's input when that input has one consumer;
+//   what an op applies in its write-back (fusion.h) never runs at all; where the op before or after
+//     a relu applies its gradient too, its output is not kept either, and the addend's gradient is
+//     written with those of the inputs of the op that adds it;
+//   a gradient may become the gradient of the op's input when that input has one consumer, or that
+//     of its addend when no later reader has one; or an op that is the last to read its output
+//     writes its input's gradient there;
 //   an input of a concatenation is written where the concatenation holds it (and likewise what
 //     holds that concatenation), so a dense block lives in one buffer; so are gradients, backwards.
 //     A value that stands in several concatenations, or several times in one, is copied to all but

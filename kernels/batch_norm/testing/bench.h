@@ -58,15 +58,17 @@ inline double Epsilon(DType dtype) {
 
 // A primitive with the memory that a layer would give it, and random parameters.
 struct BatchNormBench {
-  BatchNormBench(DeviceContext& context, DType dtype, const Case& c, bool relu = false)
+  BatchNormBench(DeviceContext& context, DType dtype, const Case& c, bool relu = false,
+                 bool add = false)
       : c(c),
-        primitive(*CreateBatchNorm(context,
-                                   {.batch = c.shape[0],
-                                    .positions = c.shape.NumElements() / (c.shape[0] * c.channels),
-                                    .channels = c.channels,
-                                    .format = c.format,
-                                    .dtype = dtype,
-                                    .relu = relu})),
+        spec{.batch = c.shape[0],
+             .positions = c.shape.NumElements() / (c.shape[0] * c.channels),
+             .channels = c.channels,
+             .format = c.format,
+             .dtype = dtype,
+             .add = add,
+             .relu = relu},
+        primitive(*CreateBatchNorm(context, spec)),
         statistics{ZeroTensor(DType::kFloat64, {c.channels}),
                    ZeroTensor(DType::kFloat64, {c.channels})},
         parameters{{RandomTensor(dtype, {c.channels}, 11), 1},
@@ -82,22 +84,24 @@ struct BatchNormBench {
                   Values(parameters.gamma.tensor),
                   Values(parameters.beta.tensor)} {}
 
-  void Forward(const Tensor& x, const Tensor& y) {
+  void Forward(const Tensor& x, const Tensor& y, const Tensor& addend = {}) {
     ASSERT_TRUE(primitive->Statistics(x, statistics, workspace).ok());
-    ASSERT_TRUE(primitive->Apply(x, statistics, parameters, y, workspace).ok());
+    ASSERT_TRUE(primitive->Apply(x, statistics, parameters, addend, y, workspace).ok());
   }
-  void Backward(const Tensor& x, const Tensor& dy, const Tensor& dx, bool accumulate) {
-    ASSERT_TRUE(primitive->Gradients(x, dy, statistics, parameters, gradients, workspace).ok());
+  void Backward(const Tensor& x, const Tensor& dy, const Tensor& dx, bool accumulate,
+                const Tensor& y = {}) {
+    ASSERT_TRUE(primitive->Gradients(x, y, dy, statistics, parameters, gradients, workspace).ok());
     ASSERT_TRUE(primitive
                     ->BackwardData(x, dy, statistics, parameters, gradients, c.outer * c.inner, dx,
                                    accumulate, workspace)
                     .ok());
   }
-  absl::Status Infer(const Tensor& x, const Tensor& y) {
-    return primitive->Infer(x, parameters, running, y, workspace);
+  absl::Status Infer(const Tensor& x, const Tensor& y, const Tensor& addend = {}) {
+    return primitive->Infer(x, parameters, running, addend, y, workspace);
   }
 
   Case c;
+  BatchNormSpec spec;
   std::unique_ptr<BatchNorm> primitive;
   BatchStatistics statistics;
   BatchNormParameters parameters;
@@ -115,8 +119,8 @@ class BatchNormTest : public ::testing::TestWithParam<DType> {
     for (double& value : values) value = 2 * value + 0.5;
     return TensorOf(GetParam(), c.shape, values);
   }
-  BatchNormBench Make(const Case& c, bool relu = false) const {
-    return {*context_, GetParam(), c, relu};
+  BatchNormBench Make(const Case& c, bool relu = false, bool add = false) const {
+    return {*context_, GetParam(), c, relu, add};
   }
 
   std::unique_ptr<DeviceContext> context_ = *DeviceContext::Create(Device::Cpu());
