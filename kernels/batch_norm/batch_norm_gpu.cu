@@ -144,12 +144,12 @@ class BatchNormGpu : public BatchNorm {
                                            layout.outer / 2, layout.inner / 2};
       return runner_.ReduceChannels(
           "batch statistics", "sums of statistics", layout.extents(), body, sums,
-          MomentsFinish<T, kLanes>{
-              double(layout.positions()), body, layout.outer, layout.PitchOf(x),
-              statistics.mean.data<double>(), statistics.variance.data<double>(),
-              running == nullptr ? TrackedStatistics<W>() : TrackedIn<W>(*running),
-              parameters == nullptr ? NormLineMaker<W>()
-                                    : LineMaker<W>(*parameters, batch_line_.raw_data(), 1)});
+          MomentsFinish<T>{double(layout.positions()), body.pivots(), body.pivot_step(),
+                           statistics.mean.data<double>(), statistics.variance.data<double>(),
+                           running == nullptr ? TrackedStatistics<W>() : TrackedIn<W>(*running),
+                           parameters == nullptr
+                               ? NormLineMaker<W>()
+                               : LineMaker<W>(*parameters, batch_line_.raw_data(), 1)});
     });
   }
   // With `parameters`, sets the slopes of the batch's line too.

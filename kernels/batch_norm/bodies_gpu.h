@@ -93,14 +93,15 @@ struct MomentsBody {
   using Loaded = gpu::Vector<T, kLanes>;
 
   void Declare(const gpu::VectorGrid& grid, gpu::Accesses& accesses) { x.Declare(grid, accesses); }
-  DTNN_HOST_DEVICE T Pivot(int64_t channel) const {
-    const T* const row = x.data + middle_row * x.row;
-    return planes ? row[channel * x.group + middle_column] : row[channel];
+  // A value of each channel, near which sums of squares are exact.
+  DTNN_HOST_DEVICE const T* pivots() const {
+    return x.data + middle_row * x.row + (planes ? middle_column : 0);
   }
+  DTNN_HOST_DEVICE int64_t pivot_step() const { return planes ? x.group : 1; }
   DTNN_HOST_DEVICE Kept Keep(const gpu::VectorCell& cell) const {
     const VectorChannels<kLanes> channels(planes, cell);
     Kept kept;
-    for (int i = 0; i < kLanes; ++i) kept.pivot[i] = Sum(Pivot(channels.At(i)));
+    for (int i = 0; i < kLanes; ++i) kept.pivot[i] = Sum(pivots()[channels.At(i) * pivot_step()]);
     return kept;
   }
   DTNN_HOST_DEVICE Loaded Load(const gpu::VectorCell& cell) const { return x.Load(cell); }
@@ -199,29 +200,26 @@ struct NormLineBody {
 };
 
 // What the sums of MomentsBody say: statistics, and what follows from them.
-template <typename T, int kLanes>
+template <typename T>
 struct MomentsFinish {
   using W = Wide<T>;
   double count;
-  MomentsBody<T, kLanes> of;
-  int64_t rows, pitch;  // of x, for its declaration
+  const T* pivots;  // of the channels, which lie `step` elements apart
+  int64_t step;
   double *mean, *variance;
   TrackedStatistics<W> running;
   NormLineMaker<W> line;
 
   void Declare(int64_t channels, gpu::Accesses& accesses) {
-    accesses.Reads(of.x.data, rows, pitch_columns(channels), pitch);
+    accesses.Reads(pivots, channels, 1, step);
     accesses.Writes(mean, channels);
     accesses.Writes(variance, channels);
     running.Declare(channels, accesses);
     line.Declare(channels, accesses);
   }
-  int64_t pitch_columns(int64_t channels) const {
-    return of.planes ? channels * of.x.group : channels;
-  }
   DTNN_HOST_DEVICE void operator()(int64_t c, const double (&sums)[2]) const {
     const double offset = sums[0] / count, rest = (sums[1] - offset * sums[0]) / count;
-    mean[c] = double(of.Pivot(c)) + offset;
+    mean[c] = double(pivots[c * step]) + offset;
     variance[c] = rest < 0 ? 0 : rest;
     running.Track(c, mean[c], variance[c]);
     if (line.wanted()) line.Make(c, mean[c], variance[c]);
