@@ -14,7 +14,7 @@
 #   --speed    eight settings of //bench:models, then the same with PyTorch: speed.jsonl, peers.jsonl,
 #              and a table of both, speed.md. Programs that fail are named, and the others go on.
 #              --no-peers: without PyTorch.
-#   --profile  the kernels of a training step of resnet50_imagenet, batch 128, bf16: profile.txt
+#   --profile  the kernels of training steps, bf16, of resnet50_imagenet first: profile.txt
 # WORD chooses programs, and settings, whose names hold it. Exit code 0 only if nothing failed.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -138,10 +138,16 @@ speed() {
 }
 
 profile() {
-  rm -f profile.jsonl
-  timeout 60 "$here/bin/bench.models" --device=cuda --models=resnet50_imagenet --batch=128 --math-mode=bf16 \
-    --format=NHWC --profile-kernels --json=profile.jsonl 2>&1 | tee profile.txt
-  return "${PIPESTATUS[0]}"
+  local setting model batch bad=0
+  rm -f profile.jsonl profile.txt
+  for setting in resnet50_imagenet:128 resnet20_cifar10:128 resnet20_cifar10:1024 vgg16_cifar10:1024; do
+    chosen "$setting" || continue
+    IFS=: read -r model batch <<<"$setting"
+    timeout 60 "$here/bin/bench.models" --device=cuda "--models=$model" "--batch=$batch" --math-mode=bf16 \
+      --format=NHWC --profile-kernels --json=profile.jsonl 2>&1 | tee -a profile.txt
+    bad=$((bad + (PIPESTATUS[0] != 0)))
+  done
+  return $((bad > 0))
 }
 
 if [ "$what" != all ]; then

@@ -60,5 +60,7 @@ expect 1 "5 programs, 4 failed" --quick
 expect 1 "no test program has nothing" --quick --only=nothing
 expect 0 "| resnet20_cifar10 1024 bf16 NHWC | infer | 300 |" --speed --no-peers --only=resnet
 expect 1 "FAILED vgg16_cifar10:128:bf16:train,infer: exit code 1: models: no memory left" --speed --no-peers
+expect 1 "models: no memory left" --profile
+expect 0 "" --profile --only=resnet50
 expect 2 "usage:" --fast
 exit $failures
