@@ -9,13 +9,14 @@ DeviceTraits TraitsOf(Device device) {
     return {.kind = "GPU",
             .instructions = "",
             .replays_work = true,
-            .tunes_libraries = device.type == DeviceType::kCuda};
+            .tunes_libraries = device.type == DeviceType::kCuda,
+            .scales_filters = true};
   }
   return {.kind = "CPU",
           .instructions = SimdTarget(),
           .in_host_memory = true,
           .chooses_convolutions = true,
-          .folds_normalizations = true};
+          .scales_results = true};
 }
 
 }  // namespace dtnn

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "tensor/device.h"
+#include "tensor/format.h"
 
 namespace dtnn {
 
@@ -27,8 +28,14 @@ struct DeviceTraits {
   bool chooses_convolutions = false;
   // Whether its libraries have algorithms of their own, for DeviceContext::SetTuner.
   bool tunes_libraries = false;
-  // Whether a convolution can apply a batch normalisation when it writes its results.
-  bool folds_normalizations = false;
+  // How convolutions apply a batch normalisation after them: as a scale and a shift of what they
+  // write, of images in any format; or with a copy of the filter that has the scale in it, made of
+  // the parameters, of NHWC images.
+  bool scales_results = false, scales_filters = false;
+
+  bool FoldsNormalizations(TensorFormat format) const {
+    return scales_results || (scales_filters && format == TensorFormat::kNHWC);
+  }
 };
 
 DeviceTraits TraitsOf(Device device);

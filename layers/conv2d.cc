@@ -11,6 +11,9 @@
 #include "absl/strings/str_format.h"
 #include "kernels/conv/fastest.h"
 #include "kernels/conv/filter_copies/filter_copies.h"
+#include "kernels/conv/filter_copies/folded_filter.h"
+#include "kernels/device_traits.h"
+#include "kernels/transfers.h"
 #include "layers/base/geometry_cell.h"
 #include "layers/base/input_check.h"
 #include "tensor/rounding.h"
@@ -76,44 +79,97 @@ Refusals RefusalsOf(std::string_view variant, const Conv2dSpec& spec) {
 }
 
 // The layer after a convolution as a scale and a shift of the sums, renewed when a parameter of
-// either changes.
+// either changes. The scale is applied by the write-back, or by a copy of the filter that it is
+// multiplied into (DeviceTraits).
 class FoldedLayer {
  public:
-  FoldedLayer(const Layer& layer, DType dtype, int64_t filters)
-      : layer_(&layer), dtype_(dtype), filters_(filters) {}
+  struct Operands {
+    ParameterView filter;
+    EpilogueOperands epilogue;
+  };
 
-  size_t kept_bytes() const { return 2 * VectorBytes(); }
-  // In the memory from `offset` on.
-  void Keep(const std::shared_ptr<Buffer>& memory, size_t offset) {
-    scale_ = Tensor::View(memory, offset, dtype_, {filters_});
-    shift_ = Tensor::View(memory, offset + VectorBytes(), dtype_, {filters_});
+  static absl::StatusOr<FoldedLayer> Create(DeviceContext& device, const Layer& layer,
+                                            const Conv2dSpec& spec, const Conv2dUse& use) {
+    FoldedLayer folded(device, layer, spec, use);
+    if (spec.epilogue.scale) return folded;
+    const DType wide = WideOf(spec.dtype);
+    DTNN_ASSIGN_OR_RETURN(folded.folding_, CreateFoldedFilter(device, spec, use));
+    DTNN_ASSIGN_OR_RETURN(folded.host_scale_, Tensor::Zeros(wide, {spec.filters}));
+    DTNN_ASSIGN_OR_RETURN(folded.host_shift_, Tensor::Zeros(wide, {spec.filters}));
+    return folded;
   }
 
-  // `bias` of the convolution, with an empty tensor where it has none; `parameters` of the layer.
-  absl::StatusOr<EpilogueOperands> Operands(const ParameterView& bias,
-                                            std::span<const ParameterView> parameters) {
+  size_t kept_bytes() const {
+    const size_t filter = size_t(filter_shape_.NumElements()) * SizeOf(dtype_);
+    return 2 * VectorBytes() + (folding_ == nullptr ? 0 : filter);
+  }
+  // In the memory from `offset` on.
+  void Keep(const std::shared_ptr<Buffer>& memory, size_t offset) {
+    const Shape vector = {filters_};
+    scale_ = Tensor::View(memory, offset, WideOf(dtype_), vector);
+    shift_ = Tensor::View(memory, offset + VectorBytes(), WideOf(dtype_), vector);
+    if (folding_ == nullptr) return;
+    filter_ = Tensor::View(memory, offset + 2 * VectorBytes(), dtype_, filter_shape_);
+  }
+
+  // `filter` and `bias` of the convolution, the latter with an empty tensor where it has none;
+  // `parameters` of the layer.
+  absl::StatusOr<Operands> OperandsFor(const ParameterView& filter, const ParameterView& bias,
+                                       std::span<const ParameterView> parameters) {
     std::vector<uint64_t>& versions = new_versions_;
     versions.clear();
+    if (folding_ != nullptr) versions.push_back(filter.version);
     if (!bias.tensor.empty()) versions.push_back(bias.version);
     for (const ParameterView& parameter : parameters) versions.push_back(parameter.version);
     const bool known = std::ranges::find(versions, uint64_t{0}) == versions.end();
     if (!known || versions.empty() || versions != versions_) {
-      DTNN_RETURN_IF_ERROR(layer_->ScaleAndShift(parameters, bias.tensor, scale_, shift_));
+      DTNN_RETURN_IF_ERROR(folding_ == nullptr
+                               ? layer_->ScaleAndShift(parameters, bias.tensor, scale_, shift_)
+                               : Fold(filter.tensor, bias.tensor, parameters));
       std::swap(versions_, versions);
     }
-    return EpilogueOperands{.bias = shift_, .scale = scale_};
+    if (folding_ == nullptr) return Operands{filter, {.bias = shift_, .scale = scale_}};
+    return Operands{{filter_, filter.version}, {.bias = shift_}};
   }
 
  private:
+  FoldedLayer(DeviceContext& device, const Layer& layer, const Conv2dSpec& spec,
+              const Conv2dUse& use)
+      : device_(&device),
+        layer_(&layer),
+        dtype_(spec.dtype),
+        filters_(spec.filters),
+        filter_shape_(use.FilterShape(spec)) {}
+
+  // On a GPU. Scale and shift are computed on the host: few numbers, once after an update.
+  absl::Status Fold(const Tensor& filter, const Tensor& bias,
+                    std::span<const ParameterView> parameters) {
+    Tensor host_bias;
+    if (!bias.empty()) {
+      DTNN_ASSIGN_OR_RETURN(host_bias, ToHost(*device_, bias));
+    }
+    std::vector<ParameterView> host(parameters.begin(), parameters.end());
+    for (ParameterView& parameter : host) {
+      DTNN_ASSIGN_OR_RETURN(parameter.tensor, ToHost(*device_, parameter.tensor));
+    }
+    DTNN_RETURN_IF_ERROR(layer_->ScaleAndShift(host, host_bias, host_scale_, host_shift_));
+    DTNN_RETURN_IF_ERROR(device_->Copy(host_scale_, scale_));
+    DTNN_RETURN_IF_ERROR(device_->Copy(host_shift_, shift_));
+    return folding_->Run(filter, scale_, filter_);
+  }
   size_t VectorBytes() const {
-    return RoundUp(size_t(filters_) * SizeOf(dtype_), Buffer::kAlignment);
+    return RoundUp(size_t(filters_) * SizeOf(WideOf(dtype_)), Buffer::kAlignment);
   }
 
+  DeviceContext* device_;
   const Layer* layer_;
   DType dtype_;
   int64_t filters_;
+  Shape filter_shape_;
+  std::unique_ptr<FoldedFilter> folding_;  // null: the write-back applies the scale
   std::vector<uint64_t> versions_, new_versions_;
-  Tensor scale_, shift_;
+  Tensor host_scale_, host_shift_;
+  Tensor scale_, shift_, filter_;
 };
 
 class Conv2dOp : public LayerOp {
@@ -181,16 +237,18 @@ class Conv2dOp : public LayerOp {
   }
 
   absl::Status Forward(const ForwardArgs& args) override {
-    EpilogueOperands operands;
+    const ParameterView bias = bias_ ? args.parameters[1] : ParameterView();
+    FoldedLayer::Operands operands;
     if (folded_.has_value()) {
-      DTNN_ASSIGN_OR_RETURN(operands,
-                            folded_->Operands(bias_ ? args.parameters[1] : ParameterView(),
-                                              args.parameters.subspan(bias_ ? 2 : 1)));
-    } else if (bias_) {
-      operands.bias = args.parameters[1].tensor;
+      const ParameterView& weights = args.parameters[0];
+      DTNN_ASSIGN_OR_RETURN(
+          operands, folded_->OperandsFor({weights.tensor.Reshaped(filter_), weights.version}, bias,
+                                         args.parameters.subspan(bias_ ? 2 : 1)));
+    } else {
+      operands = {Filter(args.parameters), {.bias = bias.tensor}};
     }
-    if (adds_) operands.addend = args.inputs.back();
-    return conv_->Forward(args.inputs[0], Filter(args.parameters), args.output, operands,
+    if (adds_) operands.epilogue.addend = args.inputs.back();
+    return conv_->Forward(args.inputs[0], operands.filter, args.output, operands.epilogue,
                           args.workspace);
   }
 
@@ -329,8 +387,10 @@ absl::StatusOr<std::unique_ptr<LayerOp>> Conv2dLayer::Bind(const BindContext& co
   spec.epilogue.relu = context.fuse_relu;
   std::optional<FoldedLayer> folded;
   if (context.fuse_normalization != nullptr) {
-    folded.emplace(*context.fuse_normalization, WideOf(spec.dtype), spec.filters);
-    spec.epilogue.scale = spec.epilogue.bias = true;
+    spec.epilogue.bias = true;
+    spec.epilogue.scale = TraitsOf(context.device->device()).scales_results;
+    DTNN_ASSIGN_OR_RETURN(folded, FoldedLayer::Create(*context.device, *context.fuse_normalization,
+                                                      spec, UseOf(context)));
   }
   DTNN_ASSIGN_OR_RETURN(const Conv2dVariants variants, ChooseVariants(context, spec));
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Conv2d> conv,

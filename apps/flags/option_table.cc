@@ -333,11 +333,11 @@ constexpr OptionSpec kTable[] = {
     Now("enable-fused-conv-relu", kOptimisation, kBool, &O::enable_fused_conv_relu,
         "in evaluation, compute convolution and relu in one pass"),
     Now("enable-fused-conv-bn", kOptimisation, kBool, &O::enable_fused_conv_bn,
-        "in evaluation, compute convolution and batch normalisation in one pass")
-        .Needs("!enable-gpu"),
+        "in evaluation, compute convolution and batch normalisation in one pass; on GPUs, of NHWC "
+        "images"),
     Now("enable-fused-conv-bn-relu", kOptimisation, kBool, &O::enable_fused_conv_bn_relu,
-        "in evaluation, compute convolution, batch normalisation and relu in one pass")
-        .Needs("!enable-gpu"),
+        "in evaluation, compute convolution, batch normalisation and relu in one pass; on GPUs, of "
+        "NHWC images"),
 
     Now("conv-variant", kConvolution, kWord, &O::conv_variant,
         "algorithm of convolutions on CPUs; those that it cannot compute get another",

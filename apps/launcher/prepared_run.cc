@@ -191,12 +191,13 @@ absl::Status CompareWithOthers(PreparedRun& run, RunVoice& voice) {
 // To who has asked for one of them, or for more words.
 void TellFusions(const PreparedRun& run, RunVoice& voice) {
   Fusions fusions = MakeFusions(run.options);
-  if (!TraitsOf(run.context->device()).folds_normalizations) {
+  const DeviceTraits traits = TraitsOf(run.context->device());
+  if (!traits.FoldsNormalizations(run.graph.format())) {
     fusions.conv_bn = fusions.conv_bn_relu = false;
   }
   const bool asked = std::ranges::any_of(
       run.options.given, [](std::string_view name) { return name.starts_with("enable-fused-"); });
-  for (const std::string& line : DescribeFusions(run.graph, fusions)) {
+  for (const std::string& line : DescribeFusions(run.graph, fusions, traits.kind)) {
     const std::string text = StrCat("Fusing ", line, "...\n");
     asked ? voice.Tell(text) : voice.TellMore(text);
   }

@@ -59,7 +59,8 @@ struct BindContext {
   DeviceContext* device = nullptr;
   int64_t batch = 0;  // the most samples that a call will bring
   // Of the layer's activations. Where it has 16 bits, so have parameters of more than one axis
-  // (weights), which are copies; vectors and the gradients of all parameters are float32.
+  // (weights), which are copies, filters in the order that the device computes with
+  // (kernels/conv/filter_copies); vectors and the gradients of all parameters are float32.
   DType dtype = DType::kFloat32;
   bool tf32 = false;  // the operands of float32 products may be rounded to TF32
   TensorFormat format = TensorFormat::kNHWC;
@@ -89,8 +90,9 @@ struct BindContext {
   // Layer::CanApplyReluGradient().
   bool after_relu = false;
   // Apply this layer in the write-back, before the relu, as its ScaleAndShift; its parameters
-  // follow the layer's own in ForwardArgs. Only where Layer::absorbs() a scale, in evaluation, on
-  // the CPU.
+  // follow the layer's own in ForwardArgs. Only where Layer::absorbs() a scale, in evaluation,
+  // and the device folds it (DeviceTraits). A weight that the scale is multiplied into has the type
+  // of the parameters.
   const Layer* fuse_normalization = nullptr;
   Philox random{0, 0};  // the layer's own stream (dropout)
   // In training, the ranks whose samples belong to the same batch; null: this one alone.

@@ -102,14 +102,15 @@ std::vector<uint8_t> LosesConstants(const Graph& graph) {
   return loses;
 }
 
-std::vector<std::string> DescribeFusions(const Graph& graph, const Fusions& wanted) {
+std::vector<std::string> DescribeFusions(const Graph& graph, const Fusions& wanted,
+                                         std::string_view kind) {
   std::vector<std::string> lines;
   for (const Fusion& fusion : FindFusions(graph, wanted, /*additions=*/true)) {
     std::string line;
     for (int index : fusion.asked) {
       const Node& node = graph.nodes()[size_t(index)];
-      line += absl::StrFormat("%s%03d_%sCPU", line.empty() ? "" : " + ", node.id,
-                              std::string(node.layer->type_name()));
+      line += absl::StrFormat("%s%03d_%s%s", line.empty() ? "" : " + ", node.id,
+                              std::string(node.layer->type_name()), std::string(kind));
     }
     if (!line.empty()) lines.push_back(line);
   }

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/graph/graph.h"
@@ -43,9 +44,10 @@ struct Fusion {
 // In the order of the graph. `additions`: convolutions may take sums too.
 std::vector<Fusion> FindFusions(const Graph& graph, const Fusions& wanted, bool additions);
 
-// The requested ones, for the start of an evaluation on the CPU: "001_Conv2DCPU +
-// 002_BatchNormalizationCPU + 003_ReluCPU".
-std::vector<std::string> DescribeFusions(const Graph& graph, const Fusions& wanted);
+// The requested ones, for the start of an evaluation on a kind of device (DeviceTraits::kind):
+// "001_Conv2DCPU + 002_BatchNormalizationCPU + 003_ReluCPU".
+std::vector<std::string> DescribeFusions(const Graph& graph, const Fusions& wanted,
+                                         std::string_view kind);
 
 // Per node: whether the layer after it, its only reader, takes away again what is the same for all
 // elements of a channel: a normalisation with the statistics of the batch, as in training where it

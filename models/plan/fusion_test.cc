@@ -108,18 +108,18 @@ TEST_P(FusionTest, FindsThePatternsInOrderOfPreference) {
   const std::string bn_relu = join({"015_" + bn, "016_" + relu});
   const std::string last_pair = join({"021_" + conv, "022_" + bn});
   const std::string vectors = join({"026_" + bn, "027_" + relu});
-  EXPECT_EQ(DescribeFusions(graph, kAll),
+  EXPECT_EQ(DescribeFusions(graph, kAll, "CPU"),
             (Lines{first, second, pair, depthwise, conv_relu, bn_relu, last_pair, vectors}));
-  EXPECT_EQ(DescribeFusions(graph, Only(&Fusions::conv_bn_relu)),
+  EXPECT_EQ(DescribeFusions(graph, Only(&Fusions::conv_bn_relu), "CPU"),
             (Lines{first, second, depthwise}));
-  EXPECT_EQ(DescribeFusions(graph, Only(&Fusions::conv_relu)), (Lines{conv_relu}));
-  EXPECT_EQ(DescribeFusions(graph, Only(&Fusions::conv_bn)),
+  EXPECT_EQ(DescribeFusions(graph, Only(&Fusions::conv_relu), "CPU"), (Lines{conv_relu}));
+  EXPECT_EQ(DescribeFusions(graph, Only(&Fusions::conv_bn), "CPU"),
             (Lines{join({"001_" + conv, "002_" + bn}), join({"005_" + conv, "006_" + bn}), pair,
                    join({"010_" + conv, "011_" + bn}), last_pair}));
-  EXPECT_EQ(DescribeFusions(graph, Only(&Fusions::bn_relu)),
+  EXPECT_EQ(DescribeFusions(graph, Only(&Fusions::bn_relu), "CPU"),
             (Lines{join({"002_" + bn, "003_" + relu}), join({"006_" + bn, "007_" + relu}),
                    join({"011_" + bn, "012_" + relu}), bn_relu, vectors}));
-  EXPECT_EQ(DescribeFusions(graph, Fusions::None()), Lines{});
+  EXPECT_EQ(DescribeFusions(graph, Fusions::None(), "CPU"), Lines{});
 }
 
 // What a sum of two can be part of: the batch itself, paths of any kind, sums after sums, and what

@@ -56,7 +56,7 @@ struct PlanOptions {
   // data of their own (kernels/conv/fastest.h). Null: a rule chooses.
   BestOf* best_of = nullptr;
   uint64_t random_seed = 57005;  // of dropout; differs between ranks
-  Fusions fusions = {};          // of evaluation plans on the CPU
+  Fusions fusions = {};          // of evaluation plans
   // In training, normalises batches with the statistics of these ranks' samples too; null: with
   // those of its own. Must outlive the plan, and fits memory on the host only.
   RankExchange* ranks = nullptr;

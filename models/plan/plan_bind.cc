@@ -60,7 +60,8 @@ absl::Status Plan::Bind(const PlanOptions& options) {
   workspaces_ = options.workspaces;
   DTNN_RETURN_IF_ERROR(ChooseTypes());
   const std::vector<Node>& nodes = graph_.nodes();
-  const bool may_fold = !training_ && TraitsOf(context_->device()).folds_normalizations;
+  const bool may_fold =
+      !training_ && TraitsOf(context_->device()).FoldsNormalizations(graph_.format());
   const std::vector<std::vector<int>> consumers = ConsumersOf(graph_);
   std::vector<Fusion> fusions(nodes.size());
   // For nodes that run in the write-back of one before, that one; and those relus among them whose
@@ -249,7 +250,9 @@ void Plan::BindParameters() {
   for (Step& step : steps_) {
     const std::vector<ParameterSpec>& specs = graph_.nodes()[size_t(step.node)].parameters;
     for (size_t p = 0; p < specs.size(); ++p) {
-      const bool copied = IsHalf(value_dtypes_[0]) && specs[p].shape.rank() > 1;
+      // A filter that is multiplied by a scale first is the parameter itself.
+      const bool scaled = step.folded_node >= 0 && TraitsOf(context_->device()).scales_filters;
+      const bool copied = IsHalf(value_dtypes_[0]) && specs[p].shape.rank() > 1 && !scaled;
       step.parameters.push_back(
           {copied ? store_->Copy(step.node, int(p)) : store_->Value(step.node, int(p)), 0});
       step.is_statistic.push_back(IsStatistic(step.node, specs[p]));

@@ -166,6 +166,50 @@ TEST_P(PlanGpuTest, GradientsInEveryMathMode) {
   }
 }
 
+// Evaluation with normalisations in the filters, of NHWC images, is off by a few roundings, and
+// follows what changes.
+TEST_P(PlanGpuTest, NormalisationsAreFoldedIntoFilters) {
+  const Graph graph = EveryLayer(format_);
+  const CategoricalCrossEntropy loss;
+  const Tensor x = RandomTensor(DType::kFloat32, SampleShape({9, 8, 3}, format_).Prepend(5), 1);
+  for (const auto& [mode, rounding] : {std::pair(MathMode::kFp32, 0x1p-20),
+                                       {MathMode::kTf32, 0x1p-11},
+                                       {MathMode::kBf16, 0x1p-8},
+                                       {MathMode::kFp16, 0x1p-11}}) {
+    SCOPED_TRACE(Name(mode));
+    ASSERT_EQ(gpu_->SetMathMode(mode), absl::OkStatus());
+    auto store = *ParameterStore::Create(graph, *gpu_, DType::kFloat32, 3);
+    ASSERT_EQ(store->AllocateForTraining(*gpu_, 0), absl::OkStatus());
+    const auto compile = [&](bool training, const Fusions& fusions) {
+      return *Plan::Compile(graph, *store, *gpu_,
+                            {.batch = 5, .training = training, .loss = &loss, .fusions = fusions});
+    };
+    const auto training = compile(true, {});
+    const auto folded = compile(false, {}), apart = compile(false, Fusions::None());
+    EXPECT_EQ(folded->memory().kept > 0, format_ == TensorFormat::kNHWC);
+    EXPECT_EQ(apart->memory().kept, 0u);
+    std::vector<double> before;
+    const auto expect_equal = [&] {
+      EXPECT_EQ(folded->Evaluate(x, Labels(5)), absl::OkStatus());
+      EXPECT_EQ(apart->Evaluate(x, Labels(5)), absl::OkStatus());
+      const std::vector<double> now = Values(folded->predictions());
+      EXPECT_TRUE(Close(now, Values(apart->predictions()), 8 * rounding));
+      EXPECT_NE(now, before);
+      before = now;
+    };
+    expect_equal();
+    // Other statistics.
+    ASSERT_EQ(training->ForwardBackward(x, Labels(5), 0.2, 0), absl::OkStatus());
+    expect_equal();
+    // Other parameters.
+    const Tensor values = Get(*gpu_, store->values());
+    for (int64_t i = 0; i < values.num_elements(); ++i) values.data<float>()[i] *= 0.5f;
+    ASSERT_EQ(gpu_->Copy(values, store->values()), absl::OkStatus());
+    store->MarkChanged();
+    expect_equal();
+  }
+}
+
 // Whatever the loss, what it takes over, and the targets: gradients as in fp32, but for roundings.
 TEST_P(PlanGpuTest, EveryLossInSixteenBits) {
   const auto network = [&](int ending) {
