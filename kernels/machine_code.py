@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """What nvcc and ptxas make of the kernels that run over activations, for an H100.
 
-    machine_code.py PTXAS FILE.ptx...
+    machine_code.py PTXAS TABLE FILE.ptx...
 
 Of every instance of EachVector and SumsOfBlocks with vectors of 16 bytes: it loads 16 bytes at once, an EachVector
-stores nothing else, no integer is divided in 64 bits, no register is spilled. Exit code 1, and a line for each that
-differs.
+stores nothing else, no integer is divided in 64 bits, no register is spilled; and it takes as many registers as TABLE
+says, for this version of ptxas. Exit code 1, and a line for each that differs. DTNN_MACHINE_CODE_TABLE=FILE writes the
+table anew.
 """
 
+import os
 import re
 import subprocess
 import sys
@@ -28,7 +30,7 @@ def demangled(names):
     answer = subprocess.run(["c++filt"], input="\n".join(names), text=True, capture_output=True, check=True).stdout
     namespaces = r"dtnn::|gpu::|compiled_by_nvcc::|pool::"
     wrapper = r"^void RunFunctor<|>\(.*"
-    return [re.sub(wrapper, "", re.sub(namespaces, "", line)) for line in answer.split("\n")]
+    return [re.sub(wrapper, "", re.sub(namespaces, "", line)).strip() for line in answer.split("\n")]
 
 
 def has_full_vectors(name):
@@ -57,34 +59,46 @@ def wrong(name, code):
         yield f"divides integers of 64 bits {len(divisions)} times"
 
 
-def spills(ptxas, path):
-    """What ptxas says of each kernel, where it is not 0 bytes."""
+def resources(ptxas, path):
+    """By kernel: what it spills, as ptxas says it, and how many registers it takes."""
     text = subprocess.run([ptxas, "-v", "-arch=sm_90", path, "-o", "/dev/null"], text=True, capture_output=True, check=True)
-    pattern = r"Function properties for (\w+)\n\s*(.*spill.*)"
-    return {name: line for name, line in re.findall(pattern, text.stderr + text.stdout)
-            if not line.startswith("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads")}
+    pattern = r"Function properties for (\w+)\n\s*(.*spill.*)\n.*Used (\d+) registers"
+    return {name: (line.strip(), registers) for name, line, registers in re.findall(pattern, text.stderr + text.stdout)}
 
 
 def main():
-    if len(sys.argv) < 3:
+    if len(sys.argv) < 4:
         sys.exit(__doc__)
-    looked_at = bad = 0
-    for path in sys.argv[2:]:
+    ptxas, table = sys.argv[1:3]
+    version = re.search(r"V[\d.]+", subprocess.run([ptxas, "--version"], text=True, capture_output=True, check=True).stdout)
+    lines, findings = [f"ptxas {version.group(0)}"], []
+    for path in sys.argv[3:]:
         with open(path, encoding="utf-8") as file:
             kernels = list(entries(file.read()))
-        spilled = spills(sys.argv[1], path)
+        used = resources(ptxas, path)
         for (mangled, code), name in zip(kernels, demangled([name for name, _ in kernels])):
             if not has_full_vectors(name):
                 continue
-            looked_at += 1
-            problems = list(wrong(name, code))
-            if mangled in spilled:
-                problems.append("spills: " + spilled[mangled].strip())
-            for problem in problems:
-                bad += 1
-                print(f"{path}: {name}: {problem}")
-    print(f"{looked_at} kernels with vectors of 16 bytes, {bad} findings")
-    sys.exit(1 if bad or looked_at == 0 else 0)
+            spilled, registers = used[mangled]
+            lines.append(f"{name} {registers}")
+            findings += [f"{path}: {name}: {problem}" for problem in wrong(name, code)]
+            if not spilled.startswith("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"):
+                findings.append(f"{path}: {name}: spills: {spilled}")
+    lines[1:] = sorted(lines[1:])
+    renewed = os.environ.get("DTNN_MACHINE_CODE_TABLE")
+    if renewed:
+        with open(renewed, "w", encoding="utf-8") as file:
+            file.write("\n".join(lines) + "\n")
+    else:
+        with open(table, encoding="utf-8") as file:
+            expected = file.read().split("\n")[:-1]
+        if expected[0] != lines[0]:
+            print(f"registers are not compared: {table} is of {expected[0]}, this is {lines[0]}")
+        else:
+            findings += [f"{table}: expected {line}" for line in expected if line not in lines]
+            findings += [f"{table}: found {line}" for line in lines if line not in expected]
+    print("\n".join(findings + [f"{len(lines) - 1} kernels with vectors of 16 bytes, {len(findings)} findings"]))
+    sys.exit(1 if findings or len(lines) == 1 else 0)
 
 
 if __name__ == "__main__":
