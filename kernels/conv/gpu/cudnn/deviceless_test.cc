@@ -91,6 +91,17 @@ std::string DescribePlans() {
     const auto device = cudnn::DescribeDevice(json);
     if (!device.ok()) return std::string(device.status().message());
     if (text.str().empty()) text << "cudnn " << (*device)->version() << "\n";
+    const auto describe = [&](const Conv2dSpec& spec, conv::Direction direction, bool accumulate) {
+      const auto plan = (*device)->PlanOf(spec, direction, accumulate);
+      text << name << " " << spec.ToString() << " " << conv::Name(direction)
+           << (accumulate ? " added" : "") << ": ";
+      if (plan.ok()) {
+        text << "engine " << plan->engine << ", " << plan->workspace_bytes << " bytes\n";
+      } else {
+        text << "none\n";
+        text << "# " << plan.status().message() << "\n";
+      }
+    };
     for (Conv2dSpec spec : Specs()) {
       for (const TensorFormat format : {TensorFormat::kNCHW, TensorFormat::kNHWC}) {
         spec.format = format;
@@ -101,18 +112,15 @@ std::string DescribePlans() {
             if (accumulate && direction == conv::Direction::kBackwardFilter && IsHalf(spec.dtype)) {
               continue;
             }
-            const auto plan = (*device)->PlanOf(spec, direction, accumulate);
-            text << name << " " << spec.ToString() << " " << conv::Name(direction)
-                 << (accumulate ? " added" : "") << ": ";
-            if (plan.ok()) {
-              text << "engine " << plan->engine << ", " << plan->workspace_bytes << " bytes\n";
-            } else {
-              text << "none\n";
-              text << "# " << plan.status().message() << "\n";
-            }
+            describe(spec, direction, accumulate);
           }
         }
       }
+      // With a normalisation folded in.
+      if (spec.epilogue.bias) continue;
+      spec.format = TensorFormat::kNHWC;
+      spec.epilogue = {.bias = true, .relu = true};
+      describe(spec, conv::Direction::kForward, /*accumulate=*/false);
     }
   }
   return text.str();
