@@ -67,7 +67,8 @@ absl::StatusOr<StepTable> TableOfStep(const ModelRunOptions& options) {
     StepLine& line = lines[call.name];
     line.kernel = call.name;
     line.library = IsLibrary(call.name);
-    ++line.launches, ++table.launches;
+    ++line.launches;
+    ++(call.work == LaunchLog::Work::kKernel ? table.launches : table.copies);
     line.read_bytes += double(call.read_bytes);
     line.written_bytes += double(call.written_bytes);
     const double bytes = double(call.read_bytes + call.written_bytes);
@@ -96,8 +97,9 @@ std::string ToText(const StepTable& table) {
                             line.predicted_seconds * 1e3, line.library ? "  library" : "");
   }
   text += absl::StrFormat(
-      "own kernels: %.2f GB, libraries: %.2f GB, %d launches, %.2f ms predicted on an H100\n",
-      table.own_bytes / 1e9, table.library_bytes / 1e9, table.launches,
+      "own kernels: %.2f GB, libraries: %.2f GB, %d launches, %d copies, %.2f ms predicted on an "
+      "H100\n",
+      table.own_bytes / 1e9, table.library_bytes / 1e9, table.launches, table.copies,
       table.predicted_seconds * 1e3);
   return text;
 }
@@ -105,9 +107,9 @@ std::string ToText(const StepTable& table) {
 std::string ToJson(const StepTable& table, const ModelRunOptions& options) {
   return absl::StrFormat(
       R"({"model":"%s","batch":%d,"format":"%s","math_mode":"%s","own_bytes":%.0f,)"
-      R"("library_bytes":%.0f,"launches":%d,"predicted_ms":%.3f})",
+      R"("library_bytes":%.0f,"launches":%d,"copies":%d,"predicted_ms":%.3f})",
       options.model, options.batch, Name(options.format), Name(options.math_mode), table.own_bytes,
-      table.library_bytes, table.launches, table.predicted_seconds * 1e3);
+      table.library_bytes, table.launches, table.copies, table.predicted_seconds * 1e3);
 }
 
 }  // namespace dtnn

@@ -29,7 +29,7 @@ struct StepLine {
 struct StepTable {
   std::vector<StepLine> lines;  // by bytes, the most first; copies and fills too
   double own_bytes = 0, library_bytes = 0;
-  int64_t launches = 0;
+  int64_t launches = 0, copies = 0;  // of kernels; copies and fills of memory
   double predicted_seconds = 0;
 };
 
