@@ -1,5 +1,6 @@
 // Bytes per second of batch normalisation with its relu, counting what must move: forward reads x
 // twice and writes y, backward reads x and dy twice and writes dx, inference reads x and writes y.
+// With a sum before the relu ("Sum"), forward reads the addend too, backward reads y and writes dy.
 // Beside them a plain copy of a tensor of the same size: what the machine could do. `of_copy` is
 // the share of the bandwidth of a large copy by the same threads.
 //
@@ -20,7 +21,7 @@
 namespace dtnn {
 namespace {
 
-enum class Run { kCopy, kForward, kBackward, kInfer };
+enum class Run { kCopy, kForward, kBackward, kInfer, kForwardSum, kBackwardSum };
 
 struct Setting {
   int64_t n, extent, channels;
@@ -39,10 +40,12 @@ Tensor Make(const Shape& shape, float step) {
 
 void Measure(benchmark::State& state, const Setting& s, TensorFormat format, Run run) {
   const auto context = *DeviceContext::Create(Device::Cpu());
+  const bool sum = run == Run::kForwardSum || run == Run::kBackwardSum;
   const auto norm = *CreateBatchNorm(*context, {.batch = s.n,
                                                 .positions = s.extent * s.extent,
                                                 .channels = s.channels,
                                                 .format = format,
+                                                .add = sum,
                                                 .relu = true});
   const auto shape = [&](int64_t channels) {
     return format == TensorFormat::kNHWC ? Shape{s.n, s.extent, s.extent, channels}
@@ -54,6 +57,7 @@ void Measure(benchmark::State& state, const Setting& s, TensorFormat format, Run
   const Shape per_channel = {s.channels};
   const Tensor x = part(0.05f), dx = part(0), dy = Make(shape(s.channels), 0.1f);
   const Tensor y = Make(shape(s.channels), 0);
+  const Tensor addend = sum ? Make(shape(s.channels), 0.2f) : Tensor();
   const BatchStatistics statistics = {*Tensor::Zeros(DType::kFloat64, per_channel),
                                       *Tensor::Zeros(DType::kFloat64, per_channel)};
   const BatchNormParameters parameters = {{Make(per_channel, 1), 1}, {Make(per_channel, 1), 1}};
@@ -68,20 +72,22 @@ void Measure(benchmark::State& state, const Setting& s, TensorFormat format, Run
         std::memcpy(y.data<float>() + begin, dy.data<float>() + begin,
                     size_t(end - begin) * sizeof(float));
       });
-    } else if (run == Run::kForward) {
+    } else if (run == Run::kForward || run == Run::kForwardSum) {
       status.Update(norm->Statistics(x, statistics, workspace));
-      status.Update(norm->Apply(x, statistics, parameters, Tensor(), y, workspace));
-    } else if (run == Run::kBackward) {
-      status.Update(norm->Gradients(x, Tensor(), dy, statistics, parameters, gradients, workspace));
+      status.Update(norm->Apply(x, statistics, parameters, addend, y, workspace));
+    } else if (run == Run::kBackward || run == Run::kBackwardSum) {
+      status.Update(
+          norm->Gradients(x, sum ? y : Tensor(), dy, statistics, parameters, gradients, workspace));
       status.Update(norm->BackwardData(x, dy, statistics, parameters, gradients,
                                        s.elements() / s.channels, dx, false, workspace));
     } else {
-      status.Update(norm->Infer(x, parameters, running, Tensor(), y, workspace));
+      status.Update(norm->Infer(x, parameters, running, addend, y, workspace));
     }
     benchmark::ClobberMemory();
   }
   if (!status.ok()) state.SkipWithError(status.ToString().c_str());
-  const int64_t moved = run == Run::kForward ? 3 : run == Run::kBackward ? 5 : 2;
+  constexpr int64_t kMoved[] = {2, 3, 5, 2, 4, 7};
+  const int64_t moved = kMoved[int(run)];
   static const double copy = MeasureCopyBandwidth(NumThreads()) * 1e9;
   const int64_t bytes = state.iterations() * s.elements() * int64_t(sizeof(float)) * moved;
   state.SetBytesProcessed(bytes);
@@ -96,7 +102,8 @@ const bool registered = [] {
   for (const Setting& s : kSettings) {
     for (const auto& [run, name] :
          {std::pair(Run::kCopy, "Copy"), std::pair(Run::kForward, "Forward"),
-          std::pair(Run::kBackward, "Backward"), std::pair(Run::kInfer, "Infer")}) {
+          std::pair(Run::kBackward, "Backward"), std::pair(Run::kInfer, "Infer"),
+          std::pair(Run::kForwardSum, "ForwardSum"), std::pair(Run::kBackwardSum, "BackwardSum")}) {
       for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
         if (format == TensorFormat::kNCHW && (run == Run::kCopy || s.extent == 1)) continue;
         const std::string title =
