@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "kernels/cast/cast.h"
 #include "kernels/conv/fastest.h"
 #include "kernels/conv/filter_copies/filter_copies.h"
 #include "kernels/conv/filter_copies/folded_filter.h"
@@ -96,12 +97,15 @@ class FoldedLayer {
     DTNN_ASSIGN_OR_RETURN(folded.folding_, CreateFoldedFilter(device, spec, use));
     DTNN_ASSIGN_OR_RETURN(folded.host_scale_, Tensor::Zeros(wide, {spec.filters}));
     DTNN_ASSIGN_OR_RETURN(folded.host_shift_, Tensor::Zeros(wide, {spec.filters}));
+    if (IsHalf(spec.dtype)) {
+      DTNN_ASSIGN_OR_RETURN(folded.round_, CreateCast(device, wide, spec.dtype));
+    }
     return folded;
   }
 
   size_t kept_bytes() const {
     const size_t filter = size_t(filter_shape_.NumElements()) * SizeOf(dtype_);
-    return 2 * VectorBytes() + (folding_ == nullptr ? 0 : filter);
+    return folding_ == nullptr ? 2 * VectorBytes() : 3 * VectorBytes() + filter;
   }
   // In the memory from `offset` on.
   void Keep(const std::shared_ptr<Buffer>& memory, size_t offset) {
@@ -109,7 +113,8 @@ class FoldedLayer {
     scale_ = Tensor::View(memory, offset, WideOf(dtype_), vector);
     shift_ = Tensor::View(memory, offset + VectorBytes(), WideOf(dtype_), vector);
     if (folding_ == nullptr) return;
-    filter_ = Tensor::View(memory, offset + 2 * VectorBytes(), dtype_, filter_shape_);
+    used_shift_ = Tensor::View(memory, offset + 2 * VectorBytes(), dtype_, vector);
+    filter_ = Tensor::View(memory, offset + 3 * VectorBytes(), dtype_, filter_shape_);
   }
 
   // `filter` and `bias` of the convolution, the latter with an empty tensor where it has none;
@@ -129,7 +134,7 @@ class FoldedLayer {
       std::swap(versions_, versions);
     }
     if (folding_ == nullptr) return Operands{filter, {.bias = shift_, .scale = scale_}};
-    return Operands{{filter_, filter.version}, {.bias = shift_}};
+    return Operands{{filter_, filter.version}, {.bias = round_ == nullptr ? shift_ : used_shift_}};
   }
 
  private:
@@ -155,6 +160,7 @@ class FoldedLayer {
     DTNN_RETURN_IF_ERROR(layer_->ScaleAndShift(host, host_bias, host_scale_, host_shift_));
     DTNN_RETURN_IF_ERROR(device_->Copy(host_scale_, scale_));
     DTNN_RETURN_IF_ERROR(device_->Copy(host_shift_, shift_));
+    if (round_ != nullptr) DTNN_RETURN_IF_ERROR(round_->Run(shift_, used_shift_));
     return folding_->Run(filter, scale_, filter_);
   }
   size_t VectorBytes() const {
@@ -167,9 +173,10 @@ class FoldedLayer {
   int64_t filters_;
   Shape filter_shape_;
   std::unique_ptr<FoldedFilter> folding_;  // null: the write-back applies the scale
+  std::unique_ptr<Cast> round_;            // the shift, once instead of in every call
   std::vector<uint64_t> versions_, new_versions_;
   Tensor host_scale_, host_shift_;
-  Tensor scale_, shift_, filter_;
+  Tensor scale_, shift_, used_shift_, filter_;
 };
 
 class Conv2dOp : public LayerOp {

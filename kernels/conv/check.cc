@@ -51,7 +51,10 @@ absl::Status CheckConv2dForward(const Conv2dSpec& s, Device device, const Tensor
     DTNN_RETURN_IF_ERROR(CheckVector(s, device, "the epilogue's scale", operands.scale));
   }
   if (s.epilogue.bias) {
-    DTNN_RETURN_IF_ERROR(CheckVector(s, device, "the epilogue's bias", operands.bias));
+    const bool rounded = !device.is_cpu() && operands.bias.dtype() == s.dtype;
+    DTNN_RETURN_IF_ERROR(CheckOperand(kName, "the epilogue's bias", operands.bias, device,
+                                      rounded ? s.dtype : WideOf(s.dtype), Shape{s.filters},
+                                      Pitch::kNone));
   }
   if (!s.epilogue.add) return absl::OkStatus();
   return CheckOperand(kName, "the epilogue's addend", operands.addend, device, s.dtype, y.shape(),

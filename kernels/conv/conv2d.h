@@ -43,7 +43,8 @@ namespace dtnn {
 class Conv2d {
  public:
   virtual ~Conv2d() = default;
-  // y = epilogue(conv(x, filter)).
+  // y = epilogue(conv(x, filter)). On GPUs the bias may be rounded to the 16 bits of images
+  // already.
   virtual absl::Status Forward(const Tensor& x, const ParameterView& filter, const Tensor& y,
                                const EpilogueOperands& operands, Workspace workspace) = 0;
   // dx = (accumulate ? dx : 0) + the gradient of the input.

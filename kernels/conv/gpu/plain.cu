@@ -28,13 +28,15 @@ class PlainConv2d final : public Conv2d {
     const PlainGeometry geometry = PlainGeometry::Of(spec_, x.shape()[0]);
     return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
       using W = Wide<T>;
+      const bool rounded = operands.bias.dtype() != WideOf(spec_.dtype);
       return runner_.ForEach(
           "convolution", geometry.out.size(),
           PlainForwardBody<T>{geometry, spec_.tf32, ImageView<const T>::Of(x, spec_.format),
                               FilterView<const T>::Of(filter.tensor, spec_, use_),
                               ImageView<T>::Of(y, spec_.format),
                               epilogue.scale ? operands.scale.data<W>() : nullptr,
-                              epilogue.bias ? operands.bias.data<W>() : nullptr,
+                              epilogue.bias && !rounded ? operands.bias.data<W>() : nullptr,
+                              epilogue.bias && rounded ? operands.bias.data<T>() : nullptr,
                               epilogue.add ? ImageView<const T>::Of(operands.addend, spec_.format)
                                            : ImageView<const T>(),
                               epilogue.relu});

@@ -60,6 +60,7 @@ struct PlainForwardBody {
   ImageView<T> y;
   // The epilogue; null where not asked for.
   const W *scale, *bias;
+  const T* rounded_bias;  // in place of the other
   ImageView<const T> addend;
   bool relu;
 
@@ -69,6 +70,7 @@ struct PlainForwardBody {
     y.Declare(geometry.out, accesses);
     accesses.Reads(scale, weights.filters);
     accesses.Reads(bias, weights.filters);
+    accesses.Reads(rounded_bias, weights.filters);
     addend.Declare(geometry.out, accesses);
   }
   DTNN_HOST_DEVICE W Sum(const ImageCell& to) const {
@@ -94,6 +96,7 @@ struct PlainForwardBody {
     W value = Sum(cell);
     if (scale != nullptr) value *= scale[cell.channel];
     if (bias != nullptr) value += bias[cell.channel];
+    if (rounded_bias != nullptr) value += W(rounded_bias[cell.channel]);
     if (addend.data != nullptr) value += W(addend[cell]);
     y[cell] = T(relu && value < 0 ? W(0) : value);  // a NaN stays one
   }

@@ -201,7 +201,7 @@ class CudnnConv2d final : public Conv2d {
   }
   // A vector of the epilogue; rounded to `rounded` where images have 16 bits.
   absl::Status AddVector(int64_t name, const Tensor& vector, std::byte* rounded, Pack& pack) const {
-    if (!IsHalf(spec_.dtype)) {
+    if (vector.dtype() == spec_.dtype) {
       pack.Add(name, vector);
       return absl::OkStatus();
     }
