@@ -34,7 +34,8 @@ struct ReducedParts {
   int64_t channels, parts;
 
   static ReducedParts Of(double* sums, const VectorExtents& extents, const VectorGrid& grid) {
-    constexpr uint32_t kLeast = 8, kMostBlocks = 1024;  // vectors of a thread; blocks
+    // Vectors of a thread; blocks: two or three rounds of those that an H100 has room for.
+    constexpr uint32_t kLeast = 8, kMostBlocks = 768;
     const bool planes = extents.order == VectorExtents::Order::kPlanes;
     return {sums, planes ? extents.groups : extents.columns, grid.Parts(kLeast, kMostBlocks)};
   }
@@ -136,18 +137,20 @@ struct SumsOfBlocks {
   }
 };
 
-// 32 channels and up to 8 ranges of parts per block.
+// 8 channels and up to 32 ranges of parts per block, which a thread has many loads of in flight.
 template <int kSums, class Finish>
 struct SumOfParts {
   static constexpr uint32_t kThreads = kThreadsPerBlock;
   static constexpr Cooperation kCooperation = Cooperation::kBlock;
+  static constexpr uint32_t kChannels = 8, kSlicesPerWarp = kWarpSize / kChannels;
+  static constexpr int kAhead = 8;
 
   ReducedParts from;
   const double* sums;
   uint32_t slices;
   Finish finish;
 
-  uint32_t threads() const { return slices * kWarpSize; }
+  DTNN_HOST_DEVICE uint32_t threads() const { return slices * kChannels; }
   size_t shared_bytes() const { return threads() * kSums * sizeof(double); }
 
   void Declare(Accesses& accesses) {
@@ -156,28 +159,39 @@ struct SumOfParts {
   }
   template <class Thread>
   DTNN_HOST_DEVICE void operator()(const Thread& thread) const {
-    const uint32_t own = thread.thread_index().x, slice = own / kWarpSize;
-    const int64_t channel = int64_t(thread.block_index().x) * kWarpSize + own % kWarpSize;
+    const uint32_t own = thread.thread_index().x, slice = own / kChannels;
+    const int64_t channel = int64_t(thread.block_index().x) * kChannels + own % kChannels;
     double total[kSums] = {};
-    if (channel < from.channels) {
-      for (int64_t part = slice; part < from.parts; part += slices) {
-        DTNN_GPU_UNROLL
-        for (int sum = 0; sum < kSums; ++sum) {
-          total[sum] += sums[from.At(part, sum, kSums, channel)];
-        }
-      }
-    }
+    if (channel < from.channels) AddSlice(slice, channel, total);
     double* const shared = thread.template Shared<double>();
-    for (int sum = 0; sum < kSums; ++sum)
-      shared[uint32_t(sum) * slices * kWarpSize + own] = total[sum];
+    for (int sum = 0; sum < kSums; ++sum) shared[uint32_t(sum) * threads() + own] = total[sum];
     thread.Barrier();
     if (slice != 0 || channel >= from.channels) return;
     for (int sum = 0; sum < kSums; ++sum) {
       for (uint32_t each = 1; each < slices; ++each) {
-        total[sum] += shared[(uint32_t(sum) * slices + each) * kWarpSize + own];
+        total[sum] += shared[uint32_t(sum) * threads() + each * kChannels + own];
       }
     }
     finish(channel, total);
+  }
+
+ private:
+  DTNN_HOST_DEVICE void AddSlice(uint32_t slice, int64_t channel, double (&total)[kSums]) const {
+    for (int64_t part = slice; part < from.parts; part += kAhead * slices) {
+      double loaded[kAhead][kSums] = {};
+      DTNN_GPU_UNROLL
+      for (int k = 0; k < kAhead; ++k) {
+        const int64_t each = part + int64_t(k) * slices;
+        if (each >= from.parts) continue;
+        for (int sum = 0; sum < kSums; ++sum) {
+          loaded[k][sum] = sums[from.At(each, sum, kSums, channel)];
+        }
+      }
+      DTNN_GPU_UNROLL
+      for (int k = 0; k < kAhead; ++k) {
+        for (int sum = 0; sum < kSums; ++sum) total[sum] += loaded[k][sum];
+      }
+    }
   }
 };
 
@@ -201,11 +215,13 @@ absl::Status ReduceChannels(Stream& stream, std::string_view name, std::string_v
     parts.parts = 0;
   }
   using Last = SumOfParts<Body::kSums, Finish>;
-  const uint32_t slices = uint32_t(std::clamp<int64_t>(parts.parts, 1, Last::kThreads / kWarpSize));
+  const int64_t warps = (parts.parts + Last::kSlicesPerWarp - 1) / Last::kSlicesPerWarp;
+  const uint32_t slices =
+      Last::kSlicesPerWarp * uint32_t(std::clamp<int64_t>(warps, 1, Last::kThreads / kWarpSize));
   const Last last = {{nullptr, parts.channels, parts.parts}, scratch, slices, finish};
-  return stream.Launch(KernelOf(finish_name,
-                                {uint32_t((parts.channels + kWarpSize - 1) / kWarpSize)},
-                                {last.threads()}, last.shared_bytes(), last));
+  return stream.Launch(
+      KernelOf(finish_name, {uint32_t((parts.channels + Last::kChannels - 1) / Last::kChannels)},
+               {last.threads()}, last.shared_bytes(), last));
 }
 
 }  // namespace DTNN_GPU_COMPILER
