@@ -68,14 +68,22 @@ template <>
 struct Words<4> {
   using Type = uint32_t;
 };
+template <>
+struct Words<2> {
+  using Type = uint16_t;
+};
 #endif
 
-// Sizes that are no multiple of 4 bytes are moved by elements.
+// Bytes are moved one by one only where they are elements: of a number of 16 bits that was just
+// rounded, ptxas stores another lower byte (13.0 converts the number to an integer of 8 bits).
 template <size_t kSize>
 DTNN_HOST_DEVICE inline void Move(void* to, const void* from) {
 #ifdef __CUDA_ARCH__
-  if constexpr (kSize % 4 == 0) {
-    using Word = typename Words<kSize % 16 == 0 ? 16 : kSize % 8 == 0 ? 8 : 4>::Type;
+  if constexpr (kSize % 2 == 0) {
+    using Word = typename Words<kSize % 16 == 0  ? 16
+                                : kSize % 8 == 0 ? 8
+                                : kSize % 4 == 0 ? 4
+                                                 : 2>::Type;
     for (size_t i = 0; i < kSize / sizeof(Word); ++i) {
       static_cast<Word*>(to)[i] = static_cast<const Word*>(from)[i];
     }
