@@ -1,6 +1,7 @@
 #include <string>
 
 #include "gtest/gtest.h"
+#include "kernels/amx/amx.h"
 #include "kernels/conv/conv2d.h"
 
 namespace dtnn {
@@ -254,6 +255,32 @@ TEST(AutomaticVariantTest, AtItsLimits) {
     }
     EXPECT_EQ(chosen, c.chosen) << spec.ToString();
   }
+}
+
+TEST(AutomaticVariantTest, TilesAreForManyPixelsAndChannels) {
+  if (!AmxRefusal().empty()) GTEST_SKIP() << "amx " << AmxRefusal();
+  Conv2dSpec common;
+  common.dtype = DType::kBfloat16;
+  common.batch = 1, common.height = common.width = 32, common.channels = 3, common.filters = 8;
+  common.padding = 1;
+  const auto chosen = [&](void (*change)(Conv2dSpec&)) {
+    return WhereChosen("amx", common, change);
+  };
+  // 1024 pixels of the whole batch, for the filter,
+  EXPECT_EQ(chosen([](Conv2dSpec&) {}), "aaa");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.height = 31; }), "aa-");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.height = 31, spec.width = 33; }), "aa-");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.batch = 64, spec.height = spec.width = 4; }), "aaa");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.batch = 63, spec.height = spec.width = 4; }), "aa-");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.stride = 2; }), "aa-");
+  // and 3 and 8 channels and filters of a group, in either order.
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.channels = 8, spec.filters = 3; }), "aaa");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.channels = 2; }), "---");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.filters = 7; }), "---");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.channels = 6, spec.filters = 16, spec.groups = 2; }),
+            "aaa");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.channels = 6, spec.filters = 14, spec.groups = 2; }),
+            "---");
 }
 
 // Above 3 MB of transformed elements a filter is not kept, since it would come from memory.

@@ -51,6 +51,17 @@ std::vector<Phase> Phases(Direction direction, int64_t x, int64_t y, int64_t ker
 
 }  // namespace
 
+std::vector<Phase::Tap> Phase::TapsInside() const {
+  std::vector<Tap> inside;
+  for (const Tap& tap : taps) {
+    // The first result that reads an input at or after the first one.
+    const int64_t result = CeilDiv(std::max<int64_t>(0, -tap.offset), in_step);
+    if (result < count && result * in_step + tap.offset < inputs) inside.push_back(tap);
+  }
+  std::ranges::sort(inside, {}, &Tap::offset);
+  return inside;
+}
+
 int64_t Phase::EndOfStretch(int64_t result, int64_t end) const {
   for (const Tap& tap : taps) {
     // The first result that reads an input at or after the first one, and after the last one.

@@ -38,6 +38,8 @@ struct Phase {
     return !taps.empty() &&
            (int64_t(taps.size()) < high - low + 1 || (count > 1 && in_step > high - low + 1));
   }
+  // The taps that some result reads inside of the inputs, by offset.
+  std::vector<Tap> TapsInside() const;
   // The end of the results from number `result` on, at most `end`, that read the same taps inside
   // of the inputs.
   int64_t EndOfStretch(int64_t result, int64_t end) const;

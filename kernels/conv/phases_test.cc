@@ -1,5 +1,6 @@
 #include "kernels/conv/phases.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <set>
 #include <tuple>
@@ -48,6 +49,7 @@ TEST(PhasesTest, HaveEveryProductOnce) {
                 EXPECT_TRUE(phases.size() == 1 || !phase.taps.empty());
                 EXPECT_LE(phase.count, phases.front().count);
                 bool inside = true;
+                std::set<int64_t> read;
                 for (int64_t i = 0; i < phase.count; ++i) {
                   EXPECT_TRUE(results.insert(phase.first + i * phase.step).second);
                   for (const Phase::Tap& tap : phase.taps) {
@@ -55,12 +57,18 @@ TEST(PhasesTest, HaveEveryProductOnce) {
                     const int64_t input = i * phase.in_step + tap.offset;
                     inside = inside && input >= 0 && input < phase.inputs;
                     if (input < 0 || input >= phase.inputs) continue;
+                    read.insert(tap.tap);
                     products.insert({phase.first + i * phase.step, tap.tap, input});
                   }
                 }
                 if (!phase.taps.empty()) {
                   EXPECT_EQ(phase.inside(), inside);
                 }
+                const std::vector<Phase::Tap> taps = phase.TapsInside();
+                std::set<int64_t> of_taps;
+                for (const Phase::Tap& tap : taps) of_taps.insert(tap.tap);
+                EXPECT_EQ(of_taps, read);
+                EXPECT_TRUE(std::ranges::is_sorted(taps, {}, &Phase::Tap::offset));
               }
               EXPECT_EQ(products, Expected(spec, direction));
               if (direction == Direction::kForward) {

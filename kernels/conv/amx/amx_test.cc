@@ -19,6 +19,8 @@
 #include "kernels/conv/reference.h"
 #include "kernels/conv/testing/conv2d_runner.h"
 #include "kernels/conv/testing/hard_specs.h"
+#include "tensor/rounding.h"
+#include "tensor/threads/parallel_for.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {
@@ -71,7 +73,8 @@ std::vector<Conv2dSpec> Specs() {
   add(1, 6, 9, 3, 20, Pair(5, 7), 2, Pair(2, 3));
   add(17, 3, 3, 34, 48, 3, 1, 1);  // across images, more than a tile of them
   add(33, 2, 3, 32, 16, 3, 2, 1);
-  add(1, 70, 40, 4, 4, 3, 1, 1);  // several blocks of one image
+  add(1, 70, 40, 4, 4, 3, 1, 1);                       // several blocks of one image
+  add(1, 12, 13, 17, 65, Pair(9, 11), 1, Pair(4, 5));  // several groups of taps
   for (Conv2dSpec& spec : specs) spec.dtype = kHalf;
   return specs;
 }
@@ -159,6 +162,27 @@ TEST_P(TilesTest, HardwareGivesTheSameBits) {
 
 INSTANTIATE_TEST_SUITE_P(Hard, TilesTest, ::testing::ValuesIn(Specs()),
                          [](const auto& info) { return info.param.ToString(); });
+
+// Padded to whole tiles, and once: not for each split of the pixels, nor for each thread.
+TEST(TileFilterTest, ManyTapsTakeTheMemoryOfTheirSums) {
+  constexpr int64_t kThreads = 8, kCopies = 3 << 20;
+  const int before = NumThreads();
+  SetNumThreads(kThreads);
+  const auto expect = [&](int64_t channels, int64_t filters, int64_t kernel) {
+    Conv2dSpec spec;
+    spec.dtype = kHalf;
+    spec.batch = 1, spec.height = spec.width = 100;
+    spec.channels = channels, spec.filters = filters;
+    spec.kernel = kernel, spec.padding = kernel / 2;
+    const int64_t sums = kernel * kernel * RoundUp(channels, 16) * RoundUp(filters, 16) * 4;
+    const size_t bytes = conv::amx::MakeEmulatedTileFilter(spec)->workspace_bytes();
+    EXPECT_LT(bytes, size_t(sums + kThreads * (128 << 10) + kCopies)) << spec.ToString();
+  };
+  expect(3, 8, 101);
+  expect(3, 96, 31);
+  expect(48, 40, 21);
+  SetNumThreads(before);
+}
 
 TEST(DepthTest, DividesARunIntoAsFewEqualStepsAsPossible) {
   for (int64_t pixels = 1; pixels <= 7; ++pixels) {

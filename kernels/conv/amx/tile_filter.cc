@@ -12,15 +12,18 @@
 namespace dtnn::conv::amx {
 namespace {
 
-// Of both copies of a strip: they stay in the second cache while every block is summed over them.
+// Both copies of a strip stay in the second cache while every block is summed over them.
 constexpr int64_t kStripBytes = 2 << 20;
-// Pixels of a row where rows are no matter.
+// Pixels of a row where rows may be cut anywhere.
 constexpr int64_t kFlatRow = 512;
 constexpr int64_t kDepth = 32;    // pixels of a step
 constexpr int64_t kChunk = 10;    // steps
 constexpr int64_t kPlaces = 128;  // that are packed at a time
-constexpr int64_t kBlockSums = 32 * 32;
-// Items for the threads of a call, if each has this many steps.
+// Taps of a block: enough to share what is read once for all of them, and so few that their sums
+// stay in the second cache.
+constexpr int64_t kTapsOfBlock = 32;
+// Items for the threads of a call, if each has this many steps. Only where there are fewer blocks
+// are they split: the sums of all splits are those of at most 14 blocks, less than 2 MB.
 constexpr int64_t kItems = 8, kFewestSteps = 8;
 
 }  // namespace
@@ -29,14 +32,11 @@ template <class Tiles>
 typename TileFilter<Tiles>::Axis TileFilter<Tiles>::Axis::Of(const Phase& phase) {
   Axis axis;
   axis.phase = phase;
-  std::vector<Phase::Tap>& taps = axis.phase.taps;
-  std::erase_if(taps, [&](const Phase::Tap& tap) {
-    return tap.offset >= phase.inputs || (phase.count - 1) * phase.in_step + tap.offset < 0;
-  });
+  axis.phase.taps = phase.TapsInside();
+  const std::vector<Phase::Tap>& taps = axis.phase.taps;
   if (taps.empty()) return axis;
-  const auto [first, last] = std::ranges::minmax_element(taps, {}, &Phase::Tap::offset);
-  axis.low = first->offset;
-  axis.span = (last->offset - axis.low) / phase.in_step;
+  axis.low = taps.front().offset;
+  axis.span = (taps.back().offset - axis.low) / phase.in_step;
   for (const Phase::Tap& tap : taps) {
     const int64_t residue = (tap.offset - axis.low) % phase.in_step;
     if (std::ranges::find(axis.residues, residue) == axis.residues.end()) {
@@ -44,7 +44,7 @@ typename TileFilter<Tiles>::Axis TileFilter<Tiles>::Axis::Of(const Phase& phase)
     }
   }
   if (phase.in_step == 1) {
-    const int64_t end = phase.count - 1 + last->offset;  // the last place
+    const int64_t end = phase.count - 1 + taps.back().offset;  // the last place
     axis.shared = std::clamp<int64_t>(std::min(-axis.low, end - (phase.inputs - 1)), 0, axis.span);
   }
   return axis;
@@ -95,6 +95,7 @@ TileFilter<Tiles>::TileFilter(const Conv2dSpec& spec)
                        .shift = down / step * pitch_ + right / across});
     }
   }
+  tap_groups_ = CeilDiv(int64_t(taps_.size()), kTapsOfBlock);
   place_.assign(size_t(spec.kernel.vertical * spec.kernel.horizontal), -1);
   for (size_t i = 0; i < taps_.size(); ++i) place_[size_t(taps_[i].tap)] = int64_t(i);
   const int64_t used = (strip_images_ - 1) * image_rows_ * pitch_ +
@@ -120,9 +121,15 @@ typename TileFilter<Tiles>::Memory TileFilter<Tiles>::Divide(std::byte* workspac
   memory.dy = divider.Take<Bfloat16>(padded_filters() * dy_pitch_);
   memory.zeros = divider.Take<Bfloat16>(std::max(channels_, filters_));
   memory.steps = divider.Take<Step>(pixels_ / kDepth);
-  memory.block = divider.Take<float>(threads_ * int64_t(taps_.size()) * kBlockSums);
+  memory.block = divider.Take<float>(threads_ * block_elements());
   memory.bytes = divider.bytes();
   return memory;
+}
+
+template <class Tiles>
+int64_t TileFilter<Tiles>::block_elements() const {
+  return std::min(kTapsOfBlock, int64_t(taps_.size())) * std::min<int64_t>(32, padded_channels()) *
+         std::min<int64_t>(32, padded_filters());
 }
 
 template <class Tiles>
@@ -171,20 +178,20 @@ void TileFilter<Tiles>::SumStrip(const Job& job, const Strip& strip) const {
   const int64_t steps = CeilDiv(UsedPixels(strip), kDepth);
   const int64_t products = splits_ * blocks();
   const int64_t sums_of_dy = job.with_bias ? splits_ * (padded_filters() / 16) : 0;
-  ParallelForWithScratch(
-      products + sums_of_dy, 1, threads_, [&](int thread, int64_t begin, int64_t end) {
-        Tiles tiles;
-        tiles.Configure(ProductShapes(int(kDepth)));
-        for (int64_t item = begin; item < end; ++item) {
-          if (item >= products) {
-            SumBias(job, item - products, steps);
-          } else {
-            SumBlock(tiles, job, strip, BlockAt(item, steps),
-                     job.memory.block + thread * int64_t(taps_.size()) * kBlockSums);
-          }
-        }
-        tiles.Release();
-      });
+  const auto sum = [&](int thread, int64_t begin, int64_t end) {
+    float* const scratch = job.memory.block + thread * block_elements();
+    Tiles tiles;
+    tiles.Configure(ProductShapes(int(kDepth)));
+    for (int64_t item = begin; item < end; ++item) {
+      if (item >= products) {
+        SumBias(job, item - products, steps);
+      } else {
+        SumBlock(tiles, job, strip, BlockAt(item, steps), scratch);
+      }
+    }
+    tiles.Release();
+  };
+  ParallelForWithScratch(products + sums_of_dy, 1, threads_, sum);
 }
 
 template <class Tiles>
@@ -282,21 +289,27 @@ const Bfloat16* TileFilter<Tiles>::XAt(const Job& job, const Strip& strip, int64
 
 template <class Tiles>
 typename TileFilter<Tiles>::Block TileFilter<Tiles>::BlockAt(int64_t index, int64_t steps) const {
+  const auto taps = int64_t(taps_.size());
+  const int64_t tap = index % tap_groups_ * taps / tap_groups_;
+  const int64_t tap_end = (index % tap_groups_ + 1) * taps / tap_groups_;
+  index /= tap_groups_;
   const int64_t channel_pairs = CeilDiv(channels_, int64_t{32});
   const int64_t filter_pairs = CeilDiv(filters_, int64_t{32});
   const int64_t channel = index % channel_pairs * 32;
   index /= channel_pairs;
   const int64_t filter = index % filter_pairs * 32, split = index / filter_pairs;
-  return {.sums = split * sums_elements() + filter * padded_channels() + channel,
+  return {.sums = split * sums_elements() + (tap * padded_filters() + filter) * padded_channels() +
+                  channel,
           .channel = channel,
           .channels = std::min<int64_t>(32, padded_channels() - channel),
           .filter = filter,
           .filters = std::min<int64_t>(32, padded_filters() - filter),
+          .taps = std::span(taps_).subspan(size_t(tap), size_t(tap_end - tap)),
           .begin = steps * split / splits_,
           .end = steps * (split + 1) / splits_};
 }
 
-// A chunk of the steps at a time for all taps, whose operands stay in the first cache.
+// A chunk of the steps at a time for all taps of a block, whose operands stay in the first cache.
 template <class Tiles>
 template <int kRows, int kColumns>
 void TileFilter<Tiles>::Multiply(Tiles& tiles, const Job& job, const Block& block,
@@ -308,7 +321,7 @@ void TileFilter<Tiles>::Multiply(Tiles& tiles, const Job& job, const Block& bloc
   do {
     const int64_t count = std::min(kChunk, block.end - begin);
     float* to = sums;
-    for (const Tap& tap : taps_) {
+    for (const Tap& tap : block.taps) {
       const Bfloat16* const b = XCopy(memory, tap.plane, tap.shift % 2) +
                                 block.channel / 16 * panel() + tap.shift / 2 * 32;
       const Step* const steps = memory.steps + begin;
@@ -317,7 +330,7 @@ void TileFilter<Tiles>::Multiply(Tiles& tiles, const Job& job, const Block& bloc
       } else {
         MultiplyBlock<kRows, kColumns, true>(tiles, a, pitch, b, panel(), steps, count, to);
       }
-      to += kBlockSums;
+      to += kRows * kColumns * 256;
     }
     begin += count;
   } while (begin < block.end);
@@ -334,13 +347,13 @@ void TileFilter<Tiles>::SumBlock(Tiles& tiles, const Job& job, const Strip& stri
                         : Multiply<1, 1>(tiles, job, block, scratch);
   }
   float* to = job.memory.sums + block.sums;
-  for (const Tap& tap : taps_) {
+  for (const Tap& tap : block.taps) {
     const BlockSums sums = {scratch, block.filters, block.channels};
     const bool nan = Tiles::kHardware ? HasNaNInVectors(sums) : HasNaNPlainly(sums);
     if (nan) SumByDefinition(job, strip, block, tap, scratch);
     Tiles::kHardware ? AddBlockInVectors(sums, !job.start, to, padded_channels())
                      : AddBlockPlainly(sums, !job.start, to, padded_channels());
-    scratch += kBlockSums;
+    scratch += block.filters * block.channels;
     to += padded_channels() * padded_filters();
   }
 }

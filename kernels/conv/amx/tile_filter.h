@@ -1,5 +1,6 @@
 // The gradient of the filter in tiles of bfloat16: of each tap, a product of all channels of x and
-// all filters of dy, over the pixels.
+// all filters of dy, over the pixels. The taps are computed in groups, so that threads share them,
+// and need little memory for sums of their own.
 //
 // A strip, some rows of an image or some images, is packed: dy so that the pixels of a filter lie
 // side by side, row after row, with zeros in the places of the padding between the rows of x, and x
@@ -15,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "kernels/conv/amx/products.h"
@@ -68,11 +70,12 @@ class TileFilter final : public FilterKernel<Bfloat16> {
     bool start;  // the sums are written, not added to
     Memory memory;
   };
-  // A pair of tiles of filters times one of channels, of all taps, over steps [begin, end).
+  // A pair of tiles of filters times one of channels, of a group of taps, over steps [begin, end).
   struct Block {
     int64_t sums;               // where those of the first tap begin
     int64_t channel, channels;  // whole tiles
     int64_t filter, filters;
+    std::span<const Tap> taps;
     int64_t begin, end;
   };
 
@@ -83,8 +86,9 @@ class TileFilter final : public FilterKernel<Bfloat16> {
     return int64_t(taps_.size()) * padded_channels() * padded_filters();
   }
   int64_t blocks() const {
-    return taps_.empty() ? 0 : CeilDiv(channels_, int64_t{32}) * CeilDiv(filters_, int64_t{32});
+    return tap_groups_ * CeilDiv(channels_, int64_t{32}) * CeilDiv(filters_, int64_t{32});
   }
+  int64_t block_elements() const;  // of the sums of a block
   int64_t planes() const {
     return int64_t(vertical_.residues.size() * horizontal_.residues.size());
   }
@@ -118,9 +122,10 @@ class TileFilter final : public FilterKernel<Bfloat16> {
                   int64_t filter) const;
 
   int64_t channels_, filters_, batch_;
-  int64_t flat_pixels_;  // of an image whose rows are no matter, since one tap reads every pixel; 0
+  int64_t flat_pixels_;  // of an image that one tap reads whole: rows may be cut anywhere; else 0
   Axis vertical_, horizontal_;
   std::vector<Tap> taps_;
+  int64_t tap_groups_ = 0;
   std::vector<int64_t> place_;  // of each tap of the kernel among them; -1: its gradient is 0
   int64_t rows_, columns_;      // of an image, or of all, which is cut into rows of any length
   int64_t pitch_;               // from row to row of the copies

@@ -10,26 +10,14 @@
 namespace dtnn::conv::amx {
 namespace {
 
-// Of the inputs of a block: they share the second cache with a pair of panels of the filter.
+// The copy of a block's inputs shares the second cache with a pair of panels of the filter.
 constexpr int64_t kBlockBytes = 512 << 10;
-// Of inputs and outputs of a block of a flat product.
+// The inputs and outputs of a block of a flat product.
 constexpr int64_t kFlatBytes = 512 << 10;
 // Maps up to this width are computed across images, this many at a time, where there are enough.
 constexpr int64_t kSmallWidth = 8;
 constexpr int64_t kImagesTogether = 32;
 constexpr int64_t kFewestImages = 12;
-
-// Those of a phase that meet the images, by offset: what is multiplied by padding alone is nothing.
-std::vector<Phase::Tap> TapsInside(const Phase& phase) {
-  std::vector<Phase::Tap> taps;
-  for (const Phase::Tap& tap : phase.taps) {
-    if (tap.offset < phase.inputs && (phase.count - 1) * phase.in_step + tap.offset >= 0) {
-      taps.push_back(tap);
-    }
-  }
-  std::ranges::sort(taps, {}, &Phase::Tap::offset);
-  return taps;
-}
 
 // Whether the taps are neighbours, in the kernel and in the images.
 bool Neighbours(const std::vector<Phase::Tap>& taps) {
@@ -84,7 +72,7 @@ TilePlan::TilePlan(const Conv2dSpec& spec, Direction direction)
 TilePlan::Part TilePlan::MakePart(const Phase& vertical, const Phase& horizontal) const {
   Part part;
   part.vertical = &vertical, part.horizontal = &horizontal;
-  const std::vector<Phase::Tap> rows = TapsInside(vertical), columns = TapsInside(horizontal);
+  const std::vector<Phase::Tap> rows = vertical.TapsInside(), columns = horizontal.TapsInside();
   part.depth = Depth::Of(depth_, 1);
   if (!rows.empty() && !columns.empty()) {
     part.low_row = rows.front().offset;

@@ -28,7 +28,7 @@ class TilePlan {
     const Phase *vertical, *horizontal;
     std::vector<TapRun> runs;
     int64_t run_taps = 1, tap_step = 1;
-    int64_t low_row = 0, row_span = 0;  // of the offsets of taps that meet the images
+    int64_t low_row = 0, row_span = 0;  // of the offsets of taps inside
     int64_t low_column = 0, column_span = 0;
     int64_t planes = 1;       // of a copy: see Layout
     int64_t column_step = 1;  // pixels of a copy from one result to the next
@@ -85,7 +85,7 @@ class TilePlan {
   Block BlockAt(int64_t index, int64_t images) const;
   Block Largest(const Part& part) const;
   Layout LayoutOf(const Block& block) const;
-  // Of the copy of a block's inputs; 0 where they are read where they are.
+  // The size of the copy of a block's inputs; 0 where they are read where they are.
   int64_t CopyElements(const Block& block) const;
 
  private:

@@ -52,7 +52,7 @@ DTNN_TARGET inline __m512 Result(const RowsOfResults& r, const Half& half, __m51
     const __m512i wide = _mm512_slli_epi32(_mm512_cvtepu16_epi32(addend), 16);
     value = _mm512_add_ps(value, _mm512_castsi512_ps(wide));
   }
-  // Of two operands one of which is NaN, the second.
+  // If one of its operands is NaN, the instruction returns the second one.
   return r.relu ? _mm512_max_ps(_mm512_setzero_ps(), value) : value;
 }
 
