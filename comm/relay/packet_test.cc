@@ -28,8 +28,8 @@ bool IsPacket(const PacketHeader& header) {
   return ReadPacket(BarePacket(header), kMe).has_value();
 }
 
-// Whoever carries packets may bring those of others too.
-TEST(PacketTest, WhatIsNotForThisRankOrFromItselfIsNoPacket) {
+// A transport may deliver packets that are for other ranks too.
+TEST(PacketTest, PacketsForOtherRanksOrFromThisOneAreRefused) {
   EXPECT_TRUE(IsPacket(HeaderOf()));
   const std::function<void(PacketHeader&)> kBad[] = {
       [](PacketHeader& header) { header.to = 0; },
