@@ -98,14 +98,17 @@ class Builder {
   cudnnDataType_t wide_type() const { return TypeOf(WideOf(spec_.dtype)); }
 
   Descriptor Tensor(int64_t name, const Four& extents, const Four& strides) {
+    // What has no memory is as aligned as can be: operands of 16 bits at an address that float32
+    // could not have are no reason to refuse a wide sum.
+    constexpr int64_t kVirtualAlignment = 16;
+    const bool is_virtual = name >= kFirstVirtual;
     Descriptor tensor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
     tensor.Int(CUDNN_ATTR_TENSOR_UNIQUE_ID, name)
-        .Type(CUDNN_ATTR_TENSOR_DATA_TYPE,
-              name >= kFirstVirtual ? wide_type() : TypeOf(spec_.dtype))
+        .Type(CUDNN_ATTR_TENSOR_DATA_TYPE, is_virtual ? wide_type() : TypeOf(spec_.dtype))
         .Ints(CUDNN_ATTR_TENSOR_DIMENSIONS, extents)
         .Ints(CUDNN_ATTR_TENSOR_STRIDES, strides)
-        .Int(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, call_.alignment)
-        .Flag(CUDNN_ATTR_TENSOR_IS_VIRTUAL, name >= kFirstVirtual)
+        .Int(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, is_virtual ? kVirtualAlignment : call_.alignment)
+        .Flag(CUDNN_ATTR_TENSOR_IS_VIRTUAL, is_virtual)
         .Flag(CUDNN_ATTR_TENSOR_IS_BY_VALUE, false);
     return tensor.Finalize();
   }
@@ -217,6 +220,10 @@ bool MayUseTensorCores(const Conv2dSpec& spec) {
 }
 
 bool MayUseTransforms(const Conv2dSpec& spec) { return IsHalf(spec.dtype) || spec.tf32; }
+
+int64_t UnmarkedTransform(Direction direction) {
+  return direction == Direction::kBackwardFilter ? 67 : -1;
+}
 
 absl::StatusOr<Descriptor> MakeConvGraph(const Conv2dSpec& spec, const CallShape& call,
                                          cudnnHandle_t handle) {

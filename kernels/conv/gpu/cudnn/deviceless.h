@@ -54,10 +54,11 @@ class DescribedDevice {
   virtual ~DescribedDevice() = default;
   // cuDNN's number, 91900 for 9.19.0.
   virtual int64_t version() const = 0;
-  // A plan that a primitive is made with: for a whole batch, dense and aligned; a backward
-  // direction may add to what is there. Unimplemented, with cuDNN's reason, where there is none.
+  // A plan that a primitive is made with: for a whole batch, dense, with operands at multiples of
+  // `alignment` bytes; a backward direction may add to what is there. Unimplemented, with cuDNN's
+  // reason, where there is none.
   virtual absl::StatusOr<DescribedPlan> PlanOf(const Conv2dSpec& spec, conv::Direction direction,
-                                               bool accumulate) const = 0;
+                                               bool accumulate, int64_t alignment = 16) const = 0;
   // Those that could be timed, the one of PlanOf first; and the one of a name, or NotFound.
   virtual absl::StatusOr<std::vector<std::string>> NamesOf(const Conv2dSpec& spec,
                                                            conv::Direction direction,

@@ -91,10 +91,13 @@ std::string DescribePlans() {
     const auto device = cudnn::DescribeDevice(json);
     if (!device.ok()) return std::string(device.status().message());
     if (text.str().empty()) text << "cudnn " << (*device)->version() << "\n";
-    const auto describe = [&](const Conv2dSpec& spec, conv::Direction direction, bool accumulate) {
-      const auto plan = (*device)->PlanOf(spec, direction, accumulate);
+    const auto describe = [&](const Conv2dSpec& spec, conv::Direction direction, bool accumulate,
+                              int64_t alignment = 16) {
+      const auto plan = (*device)->PlanOf(spec, direction, accumulate, alignment);
       text << name << " " << spec.ToString() << " " << conv::Name(direction)
-           << (accumulate ? " added" : "") << ": ";
+           << (accumulate ? " added" : "");
+      if (alignment < 16) text << " at " << alignment << " bytes";
+      text << ": ";
       if (plan.ok()) {
         text << "engine " << plan->engine << ", " << plan->workspace_bytes << " bytes\n";
       } else {
@@ -116,9 +119,17 @@ std::string DescribePlans() {
           }
         }
       }
+      spec.format = TensorFormat::kNHWC;
+      // Parameters lie side by side, those of a layer with few filters anywhere.
+      if (spec.channels == 12 && IsHalf(spec.dtype)) {
+        for (const bool bias : {false, true}) {
+          spec.epilogue.bias = bias;
+          for (const conv::Direction direction : conv::kDirections)
+            describe(spec, direction, false, 2);
+        }
+      }
       // With a normalisation folded in.
       if (spec.epilogue.bias) continue;
-      spec.format = TensorFormat::kNHWC;
       spec.epilogue = {.bias = true, .relu = true};
       describe(spec, conv::Direction::kForward, /*accumulate=*/false);
     }
