@@ -47,7 +47,7 @@ struct ActivationForwardBody {
   DTNN_HOST_DEVICE void Store(const gpu::VectorCell& cell, const Loaded& loaded,
                               const Kept&) const {
     gpu::Vector<T, kLanes> result;
-    for (int i = 0; i < kLanes; ++i) result.lane[i] = T(Result(W(loaded.lane[i])));
+    for (int i = 0; i < kLanes; ++i) result.Set(i, T(Result(W(loaded[i]))));
     y.Store(cell, result);
   }
 };
@@ -103,8 +103,8 @@ struct ActivationBackwardBody {
                               const Kept&) const {
     gpu::Vector<T, kLanes> result;
     for (int i = 0; i < kLanes; ++i) {
-      const W gradient = Gradient(W(loaded.y.lane[i]), W(loaded.dy.lane[i]));
-      result.lane[i] = T(accumulate ? W(loaded.dx.lane[i]) + gradient : gradient);
+      const W gradient = Gradient(W(loaded.y[i]), W(loaded.dy[i]));
+      result.Set(i, T(accumulate ? W(loaded.dx[i]) + gradient : gradient));
     }
     dx.Store(cell, result);
   }

@@ -31,12 +31,12 @@ struct AddBody {
   }
   DTNN_HOST_DEVICE Kept Keep(const gpu::VectorCell&) const { return {}; }
   DTNN_HOST_DEVICE static void AddTo(Loaded& loaded, const gpu::Vector<T, kLanes>& vector) {
-    for (int i = 0; i < kLanes; ++i) loaded.sum[i] += W(vector.lane[i]);
+    for (int i = 0; i < kLanes; ++i) loaded.sum[i] += W(vector[i]);
   }
   DTNN_HOST_DEVICE Loaded Load(const gpu::VectorCell& cell) const {
     Loaded loaded;
     const gpu::Vector<T, kLanes> first = x[0].Load(cell);
-    for (int i = 0; i < kLanes; ++i) loaded.sum[i] = W(first.lane[i]);
+    for (int i = 0; i < kLanes; ++i) loaded.sum[i] = W(first[i]);
     DTNN_GPU_UNROLL
     for (int input = 1; input < kMost; ++input) {
       if (input < inputs) AddTo(loaded, x[input].Load(cell));
@@ -47,7 +47,7 @@ struct AddBody {
   DTNN_HOST_DEVICE void Store(const gpu::VectorCell& cell, const Loaded& loaded,
                               const Kept&) const {
     gpu::Vector<T, kLanes> result;
-    for (int i = 0; i < kLanes; ++i) result.lane[i] = T(loaded.sum[i]);
+    for (int i = 0; i < kLanes; ++i) result.Set(i, T(loaded.sum[i]));
     y.Store(cell, result);
   }
 };

@@ -108,7 +108,7 @@ struct MomentsBody {
   DTNN_HOST_DEVICE void Add(const gpu::VectorCell&, const Loaded& loaded, const Kept& kept,
                             Sum (&sums)[kSums][kLanes]) const {
     for (int i = 0; i < kLanes; ++i) {
-      const Sum d = Sum(loaded.lane[i]) - kept.pivot[i];
+      const Sum d = Sum(loaded[i]) - kept.pivot[i];
       sums[0][i] += d;
       sums[1][i] += d * d;
     }
@@ -260,9 +260,9 @@ struct NormApplyBody {
                               const Kept& line) const {
     gpu::Vector<T, kLanes> result;
     for (int i = 0; i < kLanes; ++i) {
-      W value = line.At(i, W(loaded.x.lane[i]));
-      if constexpr (kAdd) value += W(loaded.addend.lane[i]);
-      result.lane[i] = T(relu && value < 0 ? W(0) : value);
+      W value = line.At(i, W(loaded.x[i]));
+      if constexpr (kAdd) value += W(loaded.addend[i]);
+      result.Set(i, T(relu && value < 0 ? W(0) : value));
     }
     y.Store(cell, result);
   }
@@ -294,7 +294,7 @@ struct NormCutBody {
                               const Kept&) const {
     gpu::Vector<T, kLanes> result;
     for (int i = 0; i < kLanes; ++i) {
-      result.lane[i] = T(CutGradient(true, W(loaded.y.lane[i]), W(loaded.dy.lane[i])));
+      result.Set(i, T(CutGradient(true, W(loaded.y[i]), W(loaded.dy[i]))));
     }
     cut.Store(cell, result);
   }
@@ -339,10 +339,10 @@ struct NormGradientsBody {
                             Sum (&sums)[kSums][kLanes]) const {
     [[maybe_unused]] gpu::Vector<T, kLanes> passed;
     for (int i = 0; i < kLanes; ++i) {
-      const W value = W(loaded.x.lane[i]);
-      const W output = kCut ? W(loaded.y.lane[i]) : line.At(i, value);
-      const W gradient = CutGradient(relu, output, W(loaded.dy.lane[i]));
-      if constexpr (kCut) passed.lane[i] = T(gradient);
+      const W value = W(loaded.x[i]);
+      const W output = kCut ? W(loaded.y[i]) : line.At(i, value);
+      const W gradient = CutGradient(relu, output, W(loaded.dy[i]));
+      if constexpr (kCut) passed.Set(i, T(gradient));
       sums[0][i] += Sum(gradient);
       sums[1][i] += Sum(gradient) * Sum(value - line.mean[i]);
     }
@@ -415,12 +415,12 @@ struct NormDataBody {
                               const Kept& kept) const {
     gpu::Vector<T, kLanes> result;
     for (int i = 0; i < kLanes; ++i) {
-      const W value = W(loaded.x.lane[i]);
-      const W gradient = CutGradient(relu, kept.line.At(i, value), W(loaded.dy.lane[i]));
+      const W value = W(loaded.x[i]);
+      const W gradient = CutGradient(relu, kept.line.At(i, value), W(loaded.dy[i]));
       // A slope of 0 is that of inference, where an infinite x has no part in the gradient.
       const W sloped = kept.slope[i] != W(0) ? kept.slope[i] * (value - kept.line.mean[i]) : W(0);
       const W sum = kept.line.scale[i] * gradient + (sloped + kept.offset[i]);
-      result.lane[i] = T(accumulate ? W(loaded.dx.lane[i]) + sum : sum);
+      result.Set(i, T(accumulate ? W(loaded.dx[i]) + sum : sum));
     }
     dx.Store(cell, result);
   }

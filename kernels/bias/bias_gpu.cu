@@ -38,7 +38,7 @@ struct BiasForwardBody {
   DTNN_HOST_DEVICE void Store(const gpu::VectorCell& cell, const Loaded& loaded,
                               const Kept& kept) const {
     gpu::Vector<T, kLanes> result;
-    for (int i = 0; i < kLanes; ++i) result.lane[i] = T(W(loaded.lane[i]) + kept.bias[i]);
+    for (int i = 0; i < kLanes; ++i) result.Set(i, T(W(loaded[i]) + kept.bias[i]));
     y.Store(cell, result);
   }
 };
@@ -57,7 +57,7 @@ struct BiasSumBody {
   DTNN_HOST_DEVICE Loaded Load(const gpu::VectorCell& cell) const { return dy.Load(cell); }
   DTNN_HOST_DEVICE void Add(const gpu::VectorCell&, const Loaded& loaded, const Kept&,
                             Sum (&sums)[kSums][kLanes]) const {
-    for (int i = 0; i < kLanes; ++i) sums[0][i] += Sum(loaded.lane[i]);
+    for (int i = 0; i < kLanes; ++i) sums[0][i] += Sum(loaded[i]);
   }
 };
 

@@ -26,7 +26,7 @@ struct CastVectorsBody {
   DTNN_HOST_DEVICE void Store(const gpu::VectorCell& cell, const Loaded& loaded,
                               const Kept&) const {
     gpu::Vector<To, kLanes> result;
-    for (int i = 0; i < kLanes; ++i) result.lane[i] = To(float(loaded.lane[i]));
+    for (int i = 0; i < kLanes; ++i) result.Set(i, To(float(loaded[i])));
     y.Store(cell, result);
   }
 };

@@ -29,7 +29,7 @@ struct ConcatMoveBody {
   }
   DTNN_HOST_DEVICE void Store(const gpu::VectorCell& cell, Loaded loaded, const Kept&) const {
     for (int i = 0; add && i < kLanes; ++i) {
-      loaded.from.lane[i] = T(Wide<T>(loaded.to.lane[i]) + Wide<T>(loaded.from.lane[i]));
+      loaded.from.Set(i, T(Wide<T>(loaded.to[i]) + Wide<T>(loaded.from[i])));
     }
     to.Store(cell, loaded.from);
   }

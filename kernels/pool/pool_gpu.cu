@@ -165,7 +165,7 @@ struct PoolForwardRowsBody {
                   int64_t(cell.column) * kLanes));
         const int64_t tap = (row.tap + a) * columns.taps + column.tap + b;
         for (int i = 0; i < kLanes; ++i) {
-          const W value = W(values.lane[i]);
+          const W value = W(values[i]);
           const bool first = a == 0 && b == 0;
           if (average) {
             result.value[i] = first ? value : result.value[i] + value;
@@ -186,8 +186,8 @@ struct PoolForwardRowsBody {
     gpu::Vector<T, kLanes> values;
     gpu::Vector<Winner, kLanes> taps;
     for (int i = 0; i < kLanes; ++i) {
-      values.lane[i] = T(loaded.value[i]);
-      taps.lane[i] = Winner(loaded.winner[i]);
+      values.Set(i, T(loaded.value[i]));
+      taps.Set(i, Winner(loaded.winner[i]));
     }
     y.Store(cell, values);
     if (winners == nullptr) return;
@@ -236,7 +236,7 @@ struct PoolBackwardRowsBody {
     }
     if (!accumulate) return loaded;
     const gpu::Vector<T, kLanes> before = gpu::LoadVector<kLanes, T>(dx.At(cell));
-    for (int i = 0; i < kLanes; ++i) loaded.sum[i] = W(before.lane[i]) + loaded.sum[i];
+    for (int i = 0; i < kLanes; ++i) loaded.sum[i] = W(before[i]) + loaded.sum[i];
     return loaded;
   }
   DTNN_HOST_DEVICE void AddFrom(const ImageCell& output, int64_t row_tap, int64_t column_tap,
@@ -244,19 +244,19 @@ struct PoolBackwardRowsBody {
     const gpu::Vector<T, kLanes> gradient = gpu::LoadVector<kLanes>(&dy[output]);
     if (winners == nullptr) {
       const W count = W(rows.windows[output.row].count * columns.windows[output.column].count);
-      for (int i = 0; i < kLanes; ++i) loaded.sum[i] += W(gradient.lane[i]) / count;
+      for (int i = 0; i < kLanes; ++i) loaded.sum[i] += W(gradient[i]) / count;
       return;
     }
     const auto taps = gpu::LoadVector<kLanes>(winners + out.IndexOf(output));
     const Winner own = Winner(row_tap * columns.taps + column_tap);
     for (int i = 0; i < kLanes; ++i) {
-      if (taps.lane[i] == own) loaded.sum[i] += W(gradient.lane[i]);
+      if (taps[i] == own) loaded.sum[i] += W(gradient[i]);
     }
   }
   DTNN_HOST_DEVICE void Store(const gpu::VectorCell& cell, const Loaded& loaded,
                               const Kept&) const {
     gpu::Vector<T, kLanes> result;
-    for (int i = 0; i < kLanes; ++i) result.lane[i] = T(loaded.sum[i]);
+    for (int i = 0; i < kLanes; ++i) result.Set(i, T(loaded.sum[i]));
     dx.Store(cell, result);
   }
 };

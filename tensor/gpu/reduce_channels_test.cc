@@ -24,7 +24,7 @@ struct SquaresBody {
   DTNN_HOST_DEVICE void Add(const VectorCell&, const Loaded& loaded, const Kept&,
                             Sum (&sums)[kSums][kLanes]) const {
     for (int i = 0; i < kLanes; ++i) {
-      const double value = double(loaded.lane[i]);
+      const double value = double(loaded[i]);
       sums[0][i] += value;
       sums[1][i] += value * value;
     }

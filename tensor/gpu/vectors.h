@@ -45,9 +45,33 @@ inline constexpr size_t kVectorBytes = 16;
 template <typename T>
 inline constexpr int kFullVector = int(kVectorBytes / sizeof(T));
 
+// Elements of 16 bits stay in pairs, as they are loaded, until they are used: a register each would
+// leave room for half as many threads.
 template <typename T, int kLanes>
-struct alignas(kLanes * sizeof(T) < kVectorBytes ? kLanes * sizeof(T) : kVectorBytes) Vector {
-  T lane[kLanes];
+class alignas(kLanes * sizeof(T) < kVectorBytes ? kLanes * sizeof(T) : kVectorBytes) Vector {
+ public:
+  DTNN_HOST_DEVICE T operator[](int i) const {
+    if constexpr (kPairs) {
+      T element;
+      element.bits = uint16_t(kept_[i / 2] >> (i % 2 * 16));
+      return element;
+    } else {
+      return kept_[i];
+    }
+  }
+  DTNN_HOST_DEVICE void Set(int i, T element) {
+    if constexpr (kPairs) {
+      const uint32_t shift = uint32_t(i) % 2 * 16;
+      kept_[i / 2] = (kept_[i / 2] & ~(uint32_t{0xffff} << shift)) | uint32_t{element.bits}
+                                                                         << shift;
+    } else {
+      kept_[i] = element;
+    }
+  }
+
+ private:
+  static constexpr bool kPairs = sizeof(T) == 2 && kLanes % 2 == 0;
+  std::conditional_t<kPairs, uint32_t, T> kept_[kPairs ? kLanes / 2 : kLanes] = {};
 };
 
 namespace vectors_internal {

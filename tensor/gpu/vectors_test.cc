@@ -40,7 +40,7 @@ struct DoubledBody {
   DTNN_HOST_DEVICE void Store(const VectorCell& cell, const Loaded& loaded,
                               const Kept& kept) const {
     Loaded result;
-    for (int i = 0; i < kLanes; ++i) result.lane[i] = 2 * loaded.lane[i] + kept.channel[i];
+    for (int i = 0; i < kLanes; ++i) result.Set(i, 2 * loaded[i] + kept.channel[i]);
     y.Store(cell, result);
   }
 };

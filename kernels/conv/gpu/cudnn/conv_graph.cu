@@ -221,10 +221,6 @@ bool MayUseTensorCores(const Conv2dSpec& spec) {
 
 bool MayUseTransforms(const Conv2dSpec& spec) { return IsHalf(spec.dtype) || spec.tf32; }
 
-int64_t UnmarkedTransform(Direction direction) {
-  return direction == Direction::kBackwardFilter ? 67 : -1;
-}
-
 absl::StatusOr<Descriptor> MakeConvGraph(const Conv2dSpec& spec, const CallShape& call,
                                          cudnnHandle_t handle) {
   return Builder(spec, call).Build(handle);

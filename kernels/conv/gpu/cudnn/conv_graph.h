@@ -22,9 +22,6 @@ bool MayUseTensorCores(const Conv2dSpec& spec);
 // Whether Winograd's or FFT's transforms of the operands may: not exact float32 and float64, whose
 // results are those of sums of products.
 bool MayUseTransforms(const Conv2dSpec& spec);
-// PlanRequest::unmarked_transform: an engine of cuDNN 9 for the gradient of a filter gave -37.0003
-// for -37 on an H100, from small whole numbers.
-int64_t UnmarkedTransform(conv::Direction direction);
 
 // How the graphs below are made: raised with every change of that, so that no plan that a file
 // keeps for an older graph is taken (kernels/device/kept_plans.h).

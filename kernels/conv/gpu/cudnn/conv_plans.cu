@@ -90,13 +90,11 @@ absl::Status ConvPlans::MakeFirst(const conv::Directions& directions) {
   return absl::InvalidArgumentError(reasons);
 }
 
-PlanRequest ConvPlans::RequestOf(const Descriptor& graph, Direction direction,
-                                 int64_t most_workspace) const {
+PlanRequest ConvPlans::RequestOf(const Descriptor& graph, int64_t most_workspace) const {
   return {.graph = &graph,
           .target = {.handle = library_->handle()},
           .tensor_cores = MayUseTensorCores(spec_),
           .transforms = MayUseTransforms(spec_),
-          .unmarked_transform = UnmarkedTransform(direction),
           .most_workspace = most_workspace};
 }
 
@@ -109,7 +107,7 @@ absl::Status ConvPlans::Failure(const CallShape& call, const absl::Status& why) 
 PlanCache<Plan>::Kept ConvPlans::FirstPlan(const CallShape& call) const {
   DTNN_ASSIGN_OR_RETURN(const Descriptor graph, MakeConvGraph(spec_, call, library_->handle()));
   const gpu::Properties& gpu = context_->stream().gpu().properties();
-  const PlanRequest request = RequestOf(graph, call.direction, MostWorkspace(gpu.memory_bytes));
+  const PlanRequest request = RequestOf(graph, MostWorkspace(gpu.memory_bytes));
   const BestOfKey key = conv::LibraryKey(gpu.name, absl::StrCat("cudnn", cudnnGetVersion()), spec_,
                                          call.direction, call.accumulate);
   const auto shared = [&](std::string_view name, absl::FunctionRef<absl::StatusOr<Plan>()> make) {
@@ -203,7 +201,7 @@ PlanCache<Plan>::Kept ConvPlans::OtherPlan(const CallShape& call) const {
                           [&]() -> absl::StatusOr<Plan> {
                             DTNN_ASSIGN_OR_RETURN(const Descriptor graph,
                                                   MakeConvGraph(spec_, call, library_->handle()));
-                            return ChoosePlan(RequestOf(graph, call.direction, workspace_bytes_));
+                            return ChoosePlan(RequestOf(graph, workspace_bytes_));
                           });
 }
 

@@ -73,8 +73,7 @@ class ConvPlans {
 
   // `why` with the call that it is about.
   absl::Status Failure(const CallShape& call, const absl::Status& why) const;
-  PlanRequest RequestOf(const Descriptor& graph, conv::Direction direction,
-                        int64_t most_workspace) const;
+  PlanRequest RequestOf(const Descriptor& graph, int64_t most_workspace) const;
   // As the tuner of the context has decided, or decides now.
   PlanCache<Plan>::Kept FirstPlan(const CallShape& call) const;
   // Calls on random operands of their own, in the order of `plans`; without those that fail.

@@ -16,15 +16,14 @@ class Device final : public DescribedDevice {
   absl::StatusOr<DescribedPlan> PlanOf(const Conv2dSpec& spec, conv::Direction direction,
                                        bool accumulate, int64_t alignment) const override {
     DTNN_ASSIGN_OR_RETURN(const Descriptor graph, GraphOf(spec, direction, accumulate, alignment));
-    DTNN_ASSIGN_OR_RETURN(const Plan plan, ChoosePlan(RequestOf(graph, spec, direction)));
+    DTNN_ASSIGN_OR_RETURN(const Plan plan, ChoosePlan(RequestOf(graph, spec)));
     return DescribedPlan{plan.engine, plan.workspace_bytes, plan.only_compiled, plan.name};
   }
   absl::StatusOr<std::vector<std::string>> NamesOf(const Conv2dSpec& spec,
                                                    conv::Direction direction,
                                                    size_t most) const override {
     DTNN_ASSIGN_OR_RETURN(const Descriptor graph, GraphOf(spec, direction, /*accumulate=*/false));
-    DTNN_ASSIGN_OR_RETURN(const std::vector<Plan> plans,
-                          ListPlans(RequestOf(graph, spec, direction), most));
+    DTNN_ASSIGN_OR_RETURN(const std::vector<Plan> plans, ListPlans(RequestOf(graph, spec), most));
     std::vector<std::string> names;
     for (const Plan& plan : plans) names.push_back(plan.name);
     return names;
@@ -32,21 +31,19 @@ class Device final : public DescribedDevice {
   absl::StatusOr<DescribedPlan> PlanNamed(const Conv2dSpec& spec, conv::Direction direction,
                                           std::string_view name) const override {
     DTNN_ASSIGN_OR_RETURN(const Descriptor graph, GraphOf(spec, direction, /*accumulate=*/false));
-    DTNN_ASSIGN_OR_RETURN(const Plan plan,
-                          cudnn::PlanNamed(RequestOf(graph, spec, direction), name));
+    DTNN_ASSIGN_OR_RETURN(const Plan plan, cudnn::PlanNamed(RequestOf(graph, spec), name));
     return DescribedPlan{plan.engine, plan.workspace_bytes, plan.only_compiled, plan.name};
   }
   absl::StatusOr<std::string> TextOf(const Conv2dSpec& spec, conv::Direction direction,
                                      std::string_view name) const override {
     DTNN_ASSIGN_OR_RETURN(const Descriptor graph, GraphOf(spec, direction, /*accumulate=*/false));
-    DTNN_ASSIGN_OR_RETURN(const Plan plan,
-                          cudnn::PlanNamed(RequestOf(graph, spec, direction), name));
+    DTNN_ASSIGN_OR_RETURN(const Plan plan, cudnn::PlanNamed(RequestOf(graph, spec), name));
     return TextOfPlan(plan);
   }
   absl::StatusOr<DescribedPlan> Restore(const Conv2dSpec& spec, conv::Direction direction,
                                         std::string_view text) const override {
     DTNN_ASSIGN_OR_RETURN(const Descriptor graph, GraphOf(spec, direction, /*accumulate=*/false));
-    DTNN_ASSIGN_OR_RETURN(const Plan plan, RestorePlan(RequestOf(graph, spec, direction), text));
+    DTNN_ASSIGN_OR_RETURN(const Plan plan, RestorePlan(RequestOf(graph, spec), text));
     return DescribedPlan{plan.engine, plan.workspace_bytes, plan.only_compiled, plan.name};
   }
 
@@ -58,13 +55,11 @@ class Device final : public DescribedDevice {
     call.alignment = alignment;
     return MakeConvGraph(spec, call, /*handle=*/nullptr);
   }
-  PlanRequest RequestOf(const Descriptor& graph, const Conv2dSpec& spec,
-                        conv::Direction direction) const {
+  PlanRequest RequestOf(const Descriptor& graph, const Conv2dSpec& spec) const {
     return {.graph = &graph,
             .target = {.device = &properties_},
             .tensor_cores = MayUseTensorCores(spec),
             .transforms = MayUseTransforms(spec),
-            .unmarked_transform = UnmarkedTransform(direction),
             .most_workspace = MostWorkspace(kDescribedMemory)};
   }
 

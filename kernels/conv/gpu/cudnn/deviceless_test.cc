@@ -121,11 +121,12 @@ std::string DescribePlans() {
       }
       spec.format = TensorFormat::kNHWC;
       // Parameters lie side by side, those of a layer with few filters anywhere.
-      if (spec.channels == 12 && IsHalf(spec.dtype)) {
-        for (const bool bias : {false, true}) {
-          spec.epilogue.bias = bias;
-          for (const conv::Direction direction : conv::kDirections)
-            describe(spec, direction, false, 2);
+      for (const bool bias : {false, true}) {
+        if (spec.channels != 12 || !IsHalf(spec.dtype)) continue;
+        Conv2dSpec anywhere = spec;
+        anywhere.epilogue.bias = bias;
+        for (const conv::Direction direction : conv::kDirections) {
+          describe(anywhere, direction, /*accumulate=*/false, /*alignment=*/2);
         }
       }
       // With a normalisation folded in.

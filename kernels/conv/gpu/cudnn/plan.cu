@@ -25,12 +25,8 @@ absl::StatusOr<std::vector<Descriptor>> Candidates(const Descriptor& graph,
   return heuristics.GetAll(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
 }
 
-constexpr std::string_view kTransforms =
-    "multiplies transforms of its operands, which rounds more than their sums of products";
-
-std::string_view ReasonAgainst(int64_t engine, std::span<const cudnnBackendNumericalNote_t> notes,
+std::string_view ReasonAgainst(std::span<const cudnnBackendNumericalNote_t> notes,
                                const PlanRequest& request) {
-  if (!request.transforms && engine == request.unmarked_transform) return kTransforms;
   for (const cudnnBackendNumericalNote_t note : notes) {
     switch (note) {
       case CUDNN_NUMERICAL_NOTE_TENSOR_CORE:
@@ -46,7 +42,8 @@ std::string_view ReasonAgainst(int64_t engine, std::span<const cudnnBackendNumer
       case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6:
       case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13:
         if (request.transforms) break;
-        return kTransforms;
+        return "multiplies transforms of its operands, which rounds more than their sums of "
+               "products";
       case CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC:
         return "gives other bits in every run";
       default:
@@ -68,7 +65,7 @@ absl::StatusOr<int64_t> CheckEngine(const Descriptor& config, const PlanRequest&
                         engines[0].Get(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
                                        CUDNN_NUMERICAL_NOTE_TYPE_COUNT, notes));
   const std::string_view reason =
-      ReasonAgainst(engine, {notes, size_t(std::max<int64_t>(count, 0))}, request);
+      ReasonAgainst({notes, size_t(std::max<int64_t>(count, 0))}, request);
   if (reason.empty()) return engine;
   return absl::UnimplementedError(absl::StrCat("engine ", engine, " ", std::string(reason)));
 }

@@ -41,8 +41,6 @@ struct PlanRequest {
   PlanTarget target;
   bool tensor_cores = false;  // whether they may compute it
   bool transforms = false;    // whether Winograd's or FFT's may
-  // Without them, an engine that does not say that it multiplies transforms; -1: none.
-  int64_t unmarked_transform = -1;
   int64_t most_workspace = 0;
 };
 
