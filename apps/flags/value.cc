@@ -68,6 +68,18 @@ absl::Status MustBe(const OptionSpec& spec) {
   return UsageError("must be ", DescribeAllowed(spec));
 }
 
+// A shell's variable that is not set, more likely than a wish for none: without --encryption,
+// everybody reads the updates.
+absl::Status CheckNotEmpty(const OptionSpec& spec, std::string_view text) {
+  const bool of_paths = spec.type == OptionType::kPath;  // describes None itself
+  if (!text.empty() ||
+      !(of_paths || spec.type == OptionType::kText || spec.type == OptionType::kWord)) {
+    return absl::OkStatus();
+  }
+  return UsageError("is empty; must be ", DescribeAllowed(spec),
+                    TakesNone(spec) && !of_paths ? ", or None" : "");
+}
+
 absl::StatusOr<Value> ParseBoolean(const OptionSpec& spec, std::string_view text) {
   if (const std::optional<bool> value = ParseBool(text)) return Value(*value);
   std::vector<std::string_view> words(std::begin(kTrueWords), std::end(kTrueWords));
@@ -226,10 +238,8 @@ std::vector<std::string_view> SplitList(std::string_view list) {
 }
 
 absl::StatusOr<Value> ParseValue(const OptionSpec& spec, std::string_view text) {
-  const bool may_be_empty = spec.type == OptionType::kText || spec.type == OptionType::kWord;
-  if ((EqualsIgnoreCase(text, "none") || (text.empty() && may_be_empty)) && TakesNone(spec)) {
-    return Value();
-  }
+  if (EqualsIgnoreCase(text, "none") && TakesNone(spec)) return Value();
+  DTNN_RETURN_IF_ERROR(CheckNotEmpty(spec, text));
   switch (spec.type) {
     case OptionType::kBool:
       return ParseBoolean(spec, text);
@@ -242,9 +252,6 @@ absl::StatusOr<Value> ParseValue(const OptionSpec& spec, std::string_view text) 
       return Value(value);
     }
     case OptionType::kPath:
-      // A shell's variable that is not set, more likely than a wish for none.
-      if (text.empty()) return UsageError("is empty; must be " + DescribeAllowed(spec));
-      [[fallthrough]];
     case OptionType::kText:
       if (text.find('\0') != std::string_view::npos) return UsageError("contains a zero byte");
       if (const auto truth = ParseBool(text); truth && spec.is_switch()) {

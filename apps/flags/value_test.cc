@@ -149,17 +149,21 @@ TEST(ValueTest, NoneIsForOptionsWhoseDefaultItIs) {
   EXPECT_EQ(Canonical("batch-size", "None"), "None");
   EXPECT_EQ(Canonical("model", "none"), "None");
   EXPECT_EQ(Canonical("use-mpi-buffers", "None"), "None");
-  EXPECT_EQ(Canonical("encryption", ""), "None");
+  EXPECT_EQ(Canonical("encryption", "none"), "None");
   EXPECT_EQ(Canonical("checkpoint-dir", "None"), "None");
   EXPECT_TRUE(Fails("num-epochs", "None"));
   EXPECT_TRUE(Fails("batch-size", ""));
 }
 
-TEST(ValueTest, APathIsNotEmpty) {
-  const absl::Status status = ParseValue(*FindOption("checkpoint-dir"), "").status();
-  EXPECT_EQ(std::string(status.message()),
-            "is empty; must be the name of a file or folder, or None");
-  EXPECT_EQ(Canonical("model", ""), "None");
+TEST(ValueTest, AnEmptyValueIsNotNone) {
+  const std::pair<const char*, const char*> errors[] = {
+      {"checkpoint-dir", "is empty; must be the name of a file or folder, or None"},
+      {"class-weights", "is empty; must be a text, or None"},
+      {"encryption", "is empty; must be one of: masked, tenseal, openfhe, or None"},
+      {"dtype", "is empty; must be one of: float32, float64"}};
+  for (const auto& [name, error] : errors) {
+    EXPECT_EQ(std::string(ParseValue(*FindOption(name), "").status().message()), error) << name;
+  }
 }
 
 TEST(ValueTest, ATildeAtTheBeginningOfAPathIsTheHome) {
