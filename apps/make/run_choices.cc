@@ -19,23 +19,23 @@ namespace {
 constexpr struct {
   std::string_view name;
   MayChange may_change;
-  bool other_metrics;
+  OtherMetrics other_metrics;
 } kCompared[] = {
-    {"loss-func", MayChange::kYes, true},
-    {"metrics", MayChange::kYes, false},
-    {"class-weights", MayChange::kYes, true},
-    {"validation-split", MayChange::kAfterAnEpoch, true},
-    {"test-as-validation", MayChange::kAfterAnEpoch, true},
-    {"dataset-percentage", MayChange::kAfterAnEpoch, true},
-    {"dataset-part", MayChange::kAfterAnEpoch, true},
-    {"steps-per-epoch", MayChange::kYes, false},
-    {"augment-shuffle", MayChange::kYes, false},
-    {"accumulate-steps", MayChange::kYes, false},
-    {"sync-batch-norm", MayChange::kYes, false},
-    {"model-sync-freq", MayChange::kYes, false},
-    {"model-sync-alg", MayChange::kYes, false},
-    {"gradient-compression", MayChange::kYes, false},
-    {"math-mode", MayChange::kYes, false},
+    {"loss-func", MayChange::kYes, OtherMetrics::kAll},
+    {"metrics", MayChange::kYes, OtherMetrics::kNone},
+    {"class-weights", MayChange::kYes, OtherMetrics::kTraining},
+    {"validation-split", MayChange::kAfterAnEpoch, OtherMetrics::kAll},
+    {"test-as-validation", MayChange::kAfterAnEpoch, OtherMetrics::kAll},
+    {"dataset-percentage", MayChange::kAfterAnEpoch, OtherMetrics::kAll},
+    {"dataset-part", MayChange::kAfterAnEpoch, OtherMetrics::kAll},
+    {"steps-per-epoch", MayChange::kYes, OtherMetrics::kNone},
+    {"augment-shuffle", MayChange::kYes, OtherMetrics::kNone},
+    {"accumulate-steps", MayChange::kYes, OtherMetrics::kNone},
+    {"sync-batch-norm", MayChange::kYes, OtherMetrics::kNone},
+    {"model-sync-freq", MayChange::kYes, OtherMetrics::kNone},
+    {"model-sync-alg", MayChange::kYes, OtherMetrics::kNone},
+    {"gradient-compression", MayChange::kYes, OtherMetrics::kNone},
+    {"math-mode", MayChange::kYes, OtherMetrics::kNone},
 };
 
 std::string ValueOf(const Options& options, const OptionSpec& spec) {
@@ -70,18 +70,20 @@ std::vector<RunChoice> MakeRunChoices(const Options& options, const Dataset& dat
       if (!spec.name.starts_with(prefix)) continue;
       choices.push_back({.what = StrCat("--", spec.name),
                          .value = ValueOf(options, spec),
-                         .other_metrics = spec.name == prefix + "metric",
+                         .other_metrics = spec.name == prefix + "metric" ? OtherMetrics::kAll
+                                                                         : OtherMetrics::kNone,
                          .of_scheduler = scheduler});
     }
   }
   choices.push_back({.what = "preprocessing of the samples",
                      .value = Describe(loaders.preprocessing),
-                     .other_metrics = true});
+                     .other_metrics = OtherMetrics::kAll});
   if (loaders.training == nullptr) return choices;
   std::vector<std::string> transforms = ToStrings(loaders.training->options().transforms);
   if (options.mixup > 0) transforms.push_back(StrCat("mixup:", options.mixup));
   choices.push_back({.what = "list of transforms",
-                     .value = transforms.empty() ? "none" : absl::StrJoin(transforms, ",")});
+                     .value = transforms.empty() ? "none" : absl::StrJoin(transforms, ","),
+                     .other_metrics = OtherMetrics::kTraining});
   return choices;
 }
 

@@ -73,17 +73,20 @@ TEST(RunChoicesTest, WhatMayChangeWithinAnEpochAndWhatMakesMetricsOthers) {
   };
   for (const char* argument : {"--validation-split=0.5", "--dataset-part=2/3"}) {
     EXPECT_EQ(change(argument).may_change, MayChange::kAfterAnEpoch);
-    EXPECT_TRUE(change(argument).other_metrics);
+    EXPECT_EQ(change(argument).other_metrics, OtherMetrics::kAll);
     EXPECT_EQ(change(argument).of_scheduler, "");
   }
-  // The training loss, which schedulers watch where there is no validation, is weighted by them.
-  EXPECT_TRUE(change("--class-weights=balanced").other_metrics);
-  EXPECT_EQ(change("--class-weights=balanced").may_change, MayChange::kYes);
+  // Schedulers watch metrics of training where there is no validation, which is measured without
+  // weights and transforms.
+  for (const char* argument : {"--class-weights=balanced", "--mixup=0.5", "--augment=flip"}) {
+    EXPECT_EQ(change(argument).other_metrics, OtherMetrics::kTraining) << argument;
+    EXPECT_EQ(change(argument).may_change, MayChange::kYes) << argument;
+  }
   const SettingChange patience = change("--early-stopping-patience=2");
   EXPECT_EQ(patience.may_change, MayChange::kYes);
-  EXPECT_FALSE(patience.other_metrics);
+  EXPECT_EQ(patience.other_metrics, OtherMetrics::kNone);
   const SettingChange metric = change("--reduce-lr-on-plateau-metric=categorical_cross_entropy");
-  EXPECT_TRUE(metric.other_metrics);
+  EXPECT_EQ(metric.other_metrics, OtherMetrics::kAll);
   EXPECT_EQ(metric.of_scheduler, "reduce_lr_on_plateau");
 }
 

@@ -120,8 +120,12 @@ absl::StatusOr<ForgetfulSchedulers> Checkpointer::CompareSettings(const std::str
           "; use the old value, or resume from a checkpoint of the end of an epoch");
     }
     Say({StrCat("resumed run: ", text)});
-    forgetful.all |= change.other_metrics && change.of_scheduler.empty();
-    if (change.other_metrics) forgetful.owners.insert(change.of_scheduler);
+    if (change.other_metrics == OtherMetrics::kNone) continue;
+    if (!change.of_scheduler.empty()) {
+      forgetful.owners.insert(change.of_scheduler);
+    } else {
+      (change.other_metrics == OtherMetrics::kAll ? forgetful.all : forgetful.training) = true;
+    }
   }
   return forgetful;
 }

@@ -351,10 +351,13 @@ TEST(CheckpointerTest, BestValuesOfOtherMetricsAreForgotten) {
       resumed(patient),
       std::pair(std::vector<std::string>{"resumed run: the patience was 3 and is now 5"}, true));
   RunSettings loss = settings;
-  loss.choices[0] = {.what = "loss", .value = "mae", .other_metrics = true};
+  loss.choices[0] = {.what = "loss", .value = "mae", .other_metrics = OtherMetrics::kAll};
   EXPECT_FALSE(resumed(loss).second);
   EXPECT_THAT(resumed(loss).first,
               ElementsAre("resumed run: the loss was mse and is now mae", HasSubstr("forgotten")));
+  loss.choices[0].other_metrics = OtherMetrics::kTraining;  // early stopping watches the validation
+  EXPECT_TRUE(resumed(loss).second);
+  loss.choices[0].other_metrics = OtherMetrics::kAll;
   loss.choices[0].of_scheduler = "reduce_lr_on_plateau";  // which this run has not
   EXPECT_TRUE(resumed(loss).second);
   RunSettings classes = settings;

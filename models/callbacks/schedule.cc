@@ -94,8 +94,11 @@ absl::StatusOr<std::vector<std::string>> Schedule::Restore(
   }
   std::vector<std::string> forgotten;
   for (size_t i = 0; i < owners_.size(); ++i) {
-    const bool watches = !options_.schedulers[i]->watched().empty();
-    if (watches && (forgetful.all || forgetful.owners.contains(owners_[i]))) {
+    const std::string_view watched = options_.schedulers[i]->watched();
+    if (watched.empty()) continue;
+    const bool of_training = !watched.starts_with("val_");
+    if (forgetful.all || (forgetful.training && of_training) ||
+        forgetful.owners.contains(owners_[i])) {
       forgotten.push_back(owners_[i]);
     }
   }

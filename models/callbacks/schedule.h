@@ -48,6 +48,7 @@ struct ScheduleOptions {
 // Schedulers whose best values are of other metrics than those that come now.
 struct ForgetfulSchedulers {
   bool all = false;                                // that watch a metric
+  bool training = false;                           // or that watch one of training
   std::set<std::string, std::less<>> owners = {};  // or those
 };
 

@@ -274,7 +274,8 @@ TEST_F(ScheduleTest, ForgetfulSchedulersBeginAnew) {
     return Schedule(
         *trainer_, *store_, *device_,
         {.schedulers = {std::make_shared<WarmUp>(WarmUpOptions{.batches = 3}),
-                        std::make_shared<EarlyStopping>(EarlyStoppingOptions{}),
+                        std::make_shared<EarlyStopping>(
+                            EarlyStoppingOptions{.metric = "categorical_cross_entropy"}),
                         std::make_shared<ModelCheckpoint>(ModelCheckpointOptions{.save_freq = 1})},
          .say = say_,
          .save = [&](std::string_view, const EpochRecord&, const Tensor&,
@@ -300,6 +301,8 @@ TEST_F(ScheduleTest, ForgetfulSchedulersBeginAnew) {
   expected.schedulers["early_stopping"] = new_state.schedulers["early_stopping"];
   expected.kept_epochs.erase("early_stopping");
   EXPECT_EQ(after({.owners = {"early_stopping", "warm_up"}}, {"early_stopping"}), expected);
+  EXPECT_EQ(after({.training = true}, {"early_stopping"}), expected)
+      << "the other one watches the validation";
   expected.schedulers["model_checkpoint"] = new_state.schedulers["model_checkpoint"];
   EXPECT_EQ(after({.all = true}, {"early_stopping", "model_checkpoint"}), new_state);
 }

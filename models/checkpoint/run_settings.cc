@@ -21,13 +21,13 @@ std::string ValueOf(const std::map<std::string, double, std::less<>>& constants,
 
 std::vector<SettingChange> Changes(const RunSettings& was, const RunSettings& now) {
   std::vector<SettingChange> changes;
-  const auto add = [&](Difference difference, bool other_metrics = false) {
+  const auto add = [&](Difference difference, OtherMetrics other_metrics = OtherMetrics::kNone) {
     changes.push_back({.difference = std::move(difference),
                        .may_change = MayChange::kAfterAnEpoch,
                        .other_metrics = other_metrics});
   };
   if (const std::optional<Difference> data = FirstDifference(was.data, now.data)) {
-    add(*data, /*other_metrics=*/true);
+    add(*data, OtherMetrics::kAll);
   }
   std::set<std::string> names;
   for (const auto* constants : {&was.optimizer, &now.optimizer}) {
@@ -47,7 +47,7 @@ std::vector<SettingChange> Changes(const RunSettings& was, const RunSettings& no
   }
   if (was.label_smoothing != now.label_smoothing) {
     add({"label smoothing", StrCat(was.label_smoothing), StrCat(now.label_smoothing)},
-        /*other_metrics=*/true);
+        OtherMetrics::kAll);
   }
   for (const RunChoice& choice : now.choices) {
     const auto before = std::ranges::find(was.choices, choice.what, &RunChoice::what);

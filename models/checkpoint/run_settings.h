@@ -22,15 +22,21 @@ enum class MayChange : uint8_t {
   kNever,
 };
 
+// Which metrics before and after a change cannot be compared, so that schedulers that watch one of
+// them forget their best values.
+enum class OtherMetrics : uint8_t {
+  kNone,
+  kTraining,  // those of validation are computed as before
+  kAll,
+};
+
 // One more setting, in words: "validation" of "0.2 of the training samples". The rules are those of
 // the run that resumes; files have only the words.
 struct RunChoice {
   std::string what, value;
   MayChange may_change = MayChange::kYes;
-  // Metrics before and after cannot be compared, so that schedulers forget their best values: all
-  // of them, or the one of this name.
-  bool other_metrics = false;
-  std::string of_scheduler = {};
+  OtherMetrics other_metrics = OtherMetrics::kNone;
+  std::string of_scheduler = {};  // only the one of this name forgets; empty: all
 
   friend bool operator==(const RunChoice&, const RunChoice&) = default;
 };
@@ -50,7 +56,7 @@ struct RunSettings {
 struct SettingChange {
   Difference difference;
   MayChange may_change = MayChange::kYes;
-  bool other_metrics = false;
+  OtherMetrics other_metrics = OtherMetrics::kNone;
   std::string of_scheduler = {};
 };
 

@@ -48,9 +48,9 @@ TEST(RunSettingsTest, DataAndTheLossMakeMetricsOthers) {
   data.data.contents = 2;
   smoothed.label_smoothing = 0.5;
   clipped.clip_norm = 1;
-  EXPECT_TRUE(Changes(was, data).at(0).other_metrics);
-  EXPECT_TRUE(Changes(was, smoothed).at(0).other_metrics);
-  EXPECT_FALSE(Changes(was, clipped).at(0).other_metrics);
+  EXPECT_EQ(Changes(was, data).at(0).other_metrics, OtherMetrics::kAll);
+  EXPECT_EQ(Changes(was, smoothed).at(0).other_metrics, OtherMetrics::kAll);
+  EXPECT_EQ(Changes(was, clipped).at(0).other_metrics, OtherMetrics::kNone);
   EXPECT_EQ(Changes(was, clipped).at(0).may_change, MayChange::kAfterAnEpoch);
 }
 
@@ -59,7 +59,7 @@ TEST(RunSettingsTest, ChoicesAreComparedByTheRulesOfTheRunThatResumes) {
   const RunSettings now = {.choices = {{.what = "loss",
                                         .value = "mae",
                                         .may_change = MayChange::kNever,
-                                        .other_metrics = true,
+                                        .other_metrics = OtherMetrics::kAll,
                                         .of_scheduler = "early_stopping"},
                                        {"new", "2"},
                                        {"same", "x"}}};
@@ -67,7 +67,7 @@ TEST(RunSettingsTest, ChoicesAreComparedByTheRulesOfTheRunThatResumes) {
   ASSERT_EQ(changes.size(), 1u) << "what only one of them knows is not compared";
   EXPECT_EQ(changes[0].difference, (Difference{"loss", "mse", "mae"}));
   EXPECT_EQ(changes[0].may_change, MayChange::kNever);
-  EXPECT_TRUE(changes[0].other_metrics);
+  EXPECT_EQ(changes[0].other_metrics, OtherMetrics::kAll);
   EXPECT_EQ(changes[0].of_scheduler, "early_stopping");
 }
 
