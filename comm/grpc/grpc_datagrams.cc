@@ -14,14 +14,14 @@
 
 #include "comm/grpc/grpc_caller.h"
 #include "comm/grpc/switchboard.h"
-#include "comm/patience.h"
+#include "comm/wait.h"
 #include "tensor/errors.h"
 #include "tensor/files/atomic_file.h"
 
 namespace dtnn {
 namespace {
 
-using Clock = Patience::Clock;
+using Clock = Wait::Clock;
 using std::chrono::milliseconds;
 
 constexpr int64_t kMostPemBytes = 1 << 20;
@@ -149,52 +149,38 @@ class GrpcDatagrams : public Datagrams {
 
 absl::Status GrpcDatagrams::Join(const Instance& me, const Ears& ears,
                                  const CommunicatorOptions& options) {
-  Patience patience(options, options.timeout, Clock::now());
+  Wait wait(options);
   const std::string self = options_.self.empty() ? StrCat("rank ", me.rank) : options_.self;
   const std::string server = StrCat(options_.server.empty() ? "rank 0" : options_.server, " at ",
                                     options_.address.ToString());
   std::string refused;
-  const auto ask = [&]() -> absl::Status {
-    const Clock::time_point now = Clock::now();
-    const std::string text =
-        StrCat(self, " has waited ", ToString(patience.Waited(now)), " for ", server, " to answer",
-               refused.empty() ? "" : "; refused: ", refused);
-    switch (patience.Ask(now)) {
-      case Patience::Verdict::kGoOn:
-        break;
-      case Patience::Verdict::kWarn:
-        options.warn(StrCat(text, "; gives up in ", ToString(patience.Left(now))));
-        break;
-      case Patience::Verdict::kInterrupted:
-        return Unavailable(text, " when it received the signal to end");
-      case Patience::Verdict::kTimedOut:
-        return absl::DeadlineExceededError(
-            StrCat(text, "; is it running, with the same address and port, ",
-                   // Why a connection with TLS fails gRPC hardly says.
-                   pems_ ? "with TLS and a certificate of the same authority that is valid now and "
-                           "for that name, "
-                         : "without TLS (else set PYMPI_SSL=yes), ",
-                   "and does no firewall stop it?"));
-    }
-    return absl::OkStatus();
+  const auto text = [&] {
+    return Wait::Text{
+        .who = self,
+        .what = StrCat(server, " to answer"),
+        .trouble = refused.empty() ? "" : StrCat("refused: ", refused),
+        .advice = StrCat("is it running, with the same address and port, ",
+                         // Why a connection with TLS fails gRPC hardly says.
+                         pems_ ? "with TLS and a certificate of the same authority that is valid "
+                                 "now and for that name, "
+                               : "without TLS (else set PYMPI_SSL=yes), ",
+                         "and does no firewall stop it?")};
   };
   for (milliseconds pause = kPauseFirst;; pause = std::min(2 * pause, kPauseLast)) {
     caller_ = std::make_unique<GrpcCaller>(MakeChannel(), server, secret_, me, ears);
     caller_->Begin();
     std::optional<absl::Status> joined;
-    while (!joined) {
-      joined =
-          caller_->AwaitJoined(std::min(patience.Next(Clock::now()), Clock::now() + kPauseLast));
-      if (!joined) DTNN_RETURN_IF_ERROR(ask());
-    }
+    DTNN_RETURN_IF_ERROR(wait.For(text, [&](Clock::time_point until) {
+      joined = caller_->AwaitJoined(until);
+      return joined.has_value();
+    }));
     if (joined->ok()) return absl::OkStatus();
     if (!absl::IsUnavailable(*joined) && !absl::IsCancelled(*joined)) {
       return WithContext(*joined, self, " cannot join ", server);
     }
     refused = std::string(joined->message());
     caller_ = nullptr;
-    std::this_thread::sleep_for(pause);
-    DTNN_RETURN_IF_ERROR(ask());
+    DTNN_RETURN_IF_ERROR(wait.Pause(pause, text));
   }
 }
 

@@ -16,7 +16,7 @@
 #include "comm/mpi/mpi_api.h"
 #include "comm/mpi/mpi_thread.h"
 #include "comm/mpi/mpi_world.h"
-#include "comm/patience.h"
+#include "comm/wait.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/str_cat.h"
 
@@ -39,7 +39,7 @@ class Ending {
     over_ = true;
     changed_.notify_all();
   }
-  bool AwaitUntil(Patience::Clock::time_point end) {
+  bool AwaitUntil(Wait::Clock::time_point end) {
     std::unique_lock lock(mutex_);
     return changed_.wait_until(lock, end, [this] { return over_; });
   }
@@ -65,25 +65,17 @@ absl::Status MpiProcess::RunInTime(const std::string& what, std::function<void()
     task();
     ending->Set();
   });
-  using Clock = Patience::Clock;
-  Patience patience(options_, options_.timeout, Clock::now());
-  while (!ending->AwaitUntil(patience.Next(Clock::now()))) {
-    const Clock::time_point now = Clock::now();
-    const Patience::Verdict verdict = patience.Ask(now);
-    if (verdict == Patience::Verdict::kGoOn) continue;
-    const std::string absent = DescribeAbsentRanks(), waited = ToString(patience.Waited(now));
-    if (verdict == Patience::Verdict::kWarn) {
-      options_.warn(StrCat(what, " has waited ", waited, " for the other ranks",
-                           absent.empty() ? "" : ": ", absent));
-      continue;
-    }
-    stuck_ = true;
-    const std::string text = StrCat(what, " did not return within ", waited, ": ",
-                                    absent.empty() ? "another rank is gone or stuck" : absent);
-    return verdict == Patience::Verdict::kTimedOut ? absl::DeadlineExceededError(text)
-                                                   : absl::UnavailableError(text);
-  }
-  return absl::OkStatus();
+  Wait wait(options_);
+  const auto text = [&] {
+    const std::string absent = DescribeAbsentRanks();
+    return Wait::Text{.who = what,
+                      .what = StrCat("the other ranks", absent.empty() ? "" : ": ", absent),
+                      .advice = absent.empty() ? "another rank is gone or stuck" : ""};
+  };
+  const absl::Status returned =
+      wait.For(text, [&](Wait::Clock::time_point until) { return ending->AwaitUntil(until); });
+  if (!returned.ok()) stuck_ = true;
+  return returned;
 }
 
 absl::StatusOr<std::unique_ptr<MpiProcess>> MpiProcess::Start(const CommunicatorOptions& options,

@@ -21,14 +21,14 @@
 #include "comm/crypto/random_secret.h"
 #include "comm/crypto/wiped.h"
 #include "comm/mqtt/mqtt_will.h"
-#include "comm/patience.h"
 #include "comm/tls/tls_stream.h"
+#include "comm/wait.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
 
-using Clock = Patience::Clock;
+using Clock = Wait::Clock;
 using std::chrono::milliseconds;
 
 // At least once: what a broker drops all the same is noticed (comm/relay/relay_link.h).
@@ -228,8 +228,20 @@ absl::Status MqttDatagrams::Open(const Instance& me, Ears ears,
   mosquitto_max_inflight_messages_set(client_, 0);
   mosquitto_reconnect_delay_set(client_, 1, 1, false);
   SetCallbacks();
-  Patience patience(options, options.timeout, Clock::now());
+  Wait wait(options);
   const std::string self = options_.self.empty() ? StrCat("rank ", me.rank) : options_.self;
+  const std::string where = options_.broker.ToString();
+  const auto text = [&] {
+    return Wait::Text{
+        .who = self,
+        .what = StrCat("the MQTT broker at ", where),
+        .trouble = last_,
+        .advice = StrCat("is it running there, ",
+                         // Why a connection with TLS fails the library does not say.
+                         options_.tls ? "with TLS 1.3 and a certificate for that name, "
+                                      : "without TLS (else set PYMPI_SSL=yes), ",
+                         "and does no firewall stop it?")};
+  };
   bool connecting = false;
   for (milliseconds pause = kPauseFirst;; pause = std::min(2 * pause, kPauseLast)) {
     if (!connecting) {
@@ -239,37 +251,17 @@ absl::Status MqttDatagrams::Open(const Instance& me, Ears ears,
       const std::lock_guard lock(mutex_);
       if (!connecting) last_ = Reason(error);
       if (error == MOSQ_ERR_INVAL) {
-        return InvalidArgument("MQTT: ", options_.broker.ToString(), " is no address");
+        return InvalidArgument("MQTT: ", where, " is not an address");
       }
     }
     if (connecting && !looping_) looping_ = mosquitto_loop_start(client_) == MOSQ_ERR_SUCCESS;
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, pause, [this] { return ready_ || !refused_.ok(); });
-    if (ready_) return absl::OkStatus();
-    const std::string where = options_.broker.ToString();
-    if (!refused_.ok()) {
-      return WithContext(refused_, self, " cannot use MQTT at ", where);
-    }
-    const Clock::time_point now = Clock::now();
-    const std::string text =
-        StrCat(self, " has waited ", ToString(patience.Waited(now)), " for the MQTT broker at ",
-               where, last_.empty() ? "" : ": ", last_);
-    switch (patience.Ask(now)) {
-      case Patience::Verdict::kGoOn:
-        break;
-      case Patience::Verdict::kWarn:
-        options.warn(StrCat(text, "; gives up in ", ToString(patience.Left(now))));
-        break;
-      case Patience::Verdict::kInterrupted:
-        return Unavailable(text, " when it received the signal to end");
-      case Patience::Verdict::kTimedOut:
-        return absl::DeadlineExceededError(
-            StrCat(text, "; is it running there, ",
-                   // Why a connection with TLS fails the library does not say.
-                   options_.tls ? "with TLS 1.3 and a certificate for that name, "
-                                : "without TLS (else set PYMPI_SSL=yes), ",
-                   "and does no firewall stop it?"));
-    }
+    DTNN_ASSIGN_OR_RETURN(
+        const bool answered, wait.Until(Clock::now() + pause, text, [&](Clock::time_point until) {
+          return changed_.wait_until(lock, until, [this] { return ready_ || !refused_.ok(); });
+        }));
+    if (answered && ready_) return absl::OkStatus();
+    if (answered) return WithContext(refused_, self, " cannot use MQTT at ", where);
   }
 }
 

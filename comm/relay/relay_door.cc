@@ -20,10 +20,10 @@
 #include "comm/crypto/random_secret.h"
 #include "comm/make_room.h"
 #include "comm/network_space.h"
-#include "comm/patience.h"
 #include "comm/relay/packet.h"
 #include "comm/relay/relay_link.h"
 #include "comm/relay/shared_datagrams.h"
+#include "comm/wait.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
@@ -257,7 +257,7 @@ class Caller {
   }
   void Notify() {
     const std::lock_guard lock(mutex_);
-    ++news_;
+    news_ = true;
     changed_.notify_all();
   }
 
@@ -267,7 +267,7 @@ class Caller {
   std::shared_ptr<RelayLink> link_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  int64_t news_ = 0;
+  bool news_ = false;
   SharedDatagrams datagrams_;  // the first to go: its threads use the others
 };
 
@@ -282,48 +282,37 @@ absl::Status Caller::Call(const CommunicatorOptions& options) {
           .peer = 0, .size = kRanksOfDoor, .card = card, .window = datagrams_.window()},
       secret_, [this](std::string bytes) { datagrams_.Send(0, std::move(bytes)); },
       [this] { Notify(); });
-  const Clock::time_point begin = Clock::now();
+  Wait wait(options);
   DTNN_RETURN_IF_ERROR(
       datagrams_.Open(card.instance,
                       {.heard = [this](std::string_view bytes) { Hear(bytes); },
                        .left = [this](const Instance& who) { link_->Leave(who); },
                        .cut = [this](const absl::Status& why) { link_->Cut(why); }},
                       options));
-  Patience patience(options, options.timeout, begin);
-  Clock::time_point call_at = Clock::now();
-  for (milliseconds pause = kPauseFirst;;) {
-    int64_t seen = 0;
-    {
-      const std::lock_guard lock(mutex_);
-      seen = news_;
-    }
-    if (link_->established()) return absl::OkStatus();
-    const absl::Status error = link_->error();
-    if (!error.ok()) return absl::IsOutOfRange(error) ? Unavailable(error.message()) : error;
-    if (Clock::now() >= call_at) {
-      link_->Call();
-      call_at = Clock::now() + pause;
-      pause = std::min(2 * pause, kPauseLast);
-    }
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait_until(lock, std::min(call_at, patience.Next(Clock::now())),
-                          [&] { return news_ != seen; });
-    }
+  const auto text = [this] {
     const std::string refused = link_->refused();
-    const std::string text = StrCat("nobody answers by ", datagrams_.name(),
-                                    refused.empty() ? "" : StrCat(", but for one who ", refused));
-    switch (patience.Ask(Clock::now())) {
-      case Patience::Verdict::kGoOn:
-        break;
-      case Patience::Verdict::kWarn:
-        options.warn(text);
-        break;
-      case Patience::Verdict::kInterrupted:
-        return Unavailable(text, " when this process received the signal to end");
-      case Patience::Verdict::kTimedOut:
-        return absl::DeadlineExceededError(text);
-    }
+    return Wait::Text{
+        .who = "this process",
+        .what = StrCat("an answer by ", datagrams_.name()),
+        .trouble = refused.empty() ? "" : StrCat("refused by a process that ", refused)};
+  };
+  for (milliseconds pause = kPauseFirst;; pause = std::min(2 * pause, kPauseLast)) {
+    link_->Call();
+    DTNN_ASSIGN_OR_RETURN(const bool established,
+                          wait.Until(Clock::now() + pause, text,
+                                     [&](Clock::time_point until) -> absl::StatusOr<bool> {
+                                       std::unique_lock lock(mutex_);
+                                       changed_.wait_until(lock, until, [&] { return news_; });
+                                       news_ = false;
+                                       lock.unlock();
+                                       if (link_->established()) return true;
+                                       const absl::Status error = link_->error();
+                                       DTNN_RETURN_IF_ERROR(absl::IsOutOfRange(error)
+                                                                ? Unavailable(error.message())
+                                                                : error);
+                                       return false;
+                                     }));
+    if (established) return absl::OkStatus();
   }
 }
 

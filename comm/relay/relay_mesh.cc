@@ -16,12 +16,13 @@
 #include "comm/relay/packet.h"
 #include "comm/relay/relay_link.h"
 #include "comm/relay/shared_datagrams.h"
+#include "comm/wait.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
 
-using Clock = Patience::Clock;
+using Clock = Wait::Clock;
 using std::chrono::milliseconds;
 
 // Between two calls of a rank that does not answer.
@@ -76,7 +77,7 @@ class Relay {
   }
   void Notify() {
     const std::lock_guard lock(mutex_);
-    ++news_;
+    news_ = true;
     changed_.notify_all();
   }
   // Those that have not been heard of; the error of a link that has no hope.
@@ -88,7 +89,7 @@ class Relay {
   std::vector<std::unique_ptr<RelayLink>> links_;  // by rank; null: this one's
   std::mutex mutex_;
   std::condition_variable changed_;
-  int64_t news_ = 0;
+  bool news_ = false;
   SharedDatagrams datagrams_;  // the first to go: its threads use the others
 };
 
@@ -111,56 +112,43 @@ std::string Relay::Refused() const {
   for (size_t peer = 0; peer < links_.size(); ++peer) {
     if (links_[peer] == nullptr || links_[peer]->established()) continue;
     const std::string refused = links_[peer]->refused();
-    if (!refused.empty()) return StrCat("; refused: rank ", peer, ", which ", refused);
+    if (!refused.empty()) return StrCat("refused: rank ", peer, ", which ", refused);
   }
   return "";
 }
 
 absl::Status Relay::Meet(const CommunicatorOptions& options) {
-  Patience patience(options, options.timeout, Clock::now());
-  Clock::time_point call_at = Clock::now();
+  Wait wait(options);
   milliseconds pause = kPauseFirst;
   while (true) {
-    DTNN_ASSIGN_OR_RETURN(const std::vector<int> missing, Missing());
+    DTNN_ASSIGN_OR_RETURN(std::vector<int> missing, Missing());
+    const auto text = [&] {
+      return Wait::Text{
+          .who = StrCat("rank ", rank_),
+          .what = StrCat(RankList(missing), " to join by ", name()),
+          .trouble = Refused(),
+          .advice = "are they running, with the same address, port, secret and PYMPI_SSL?"};
+    };
+    for (const int peer : missing) {
+      if (peer < rank_) link(peer).Call();
+    }
+    DTNN_RETURN_IF_ERROR(wait.Until(Clock::now() + pause, text,
+                                    [&](Clock::time_point until) -> absl::StatusOr<bool> {
+                                      {
+                                        std::unique_lock lock(mutex_);
+                                        changed_.wait_until(lock, until, [&] { return news_; });
+                                        news_ = false;
+                                      }
+                                      DTNN_ASSIGN_OR_RETURN(missing, Missing());
+                                      return missing.empty();
+                                    })
+                             .status());
     if (missing.empty()) {
-      // Whoever is frozen from now on has not kept the others from meeting.
+      // A rank that is frozen from now on has not kept the others from meeting.
       datagrams_.Flush(Clock::now() + options.timeout);
       return absl::OkStatus();
     }
-    int64_t seen = 0;
-    {
-      const std::lock_guard lock(mutex_);
-      seen = news_;
-    }
-    if (Clock::now() >= call_at) {
-      call_at = Clock::now() + pause;
-      pause = std::min(2 * pause, kPauseLast);
-      for (const int peer : missing) {
-        if (peer < rank_) link(peer).Call();
-      }
-    }
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait_until(lock, std::min(call_at, patience.Next(Clock::now())),
-                          [&] { return news_ != seen; });
-    }
-    const Clock::time_point now = Clock::now();
-    const auto text = [&] {
-      return StrCat("rank ", rank_, " has waited ", ToString(patience.Waited(now)), " for ",
-                    RankList(missing), " to join by ", name(), Refused());
-    };
-    switch (patience.Ask(now)) {
-      case Patience::Verdict::kGoOn:
-        break;
-      case Patience::Verdict::kWarn:
-        options.warn(StrCat(text(), "; gives up in ", ToString(patience.Left(now))));
-        break;
-      case Patience::Verdict::kInterrupted:
-        return absl::UnavailableError(StrCat(text(), " when it received the signal to end"));
-      case Patience::Verdict::kTimedOut:
-        return absl::DeadlineExceededError(StrCat(
-            text(), "; are they running, with the same address, port, secret and PYMPI_SSL?"));
-    }
+    pause = std::min(2 * pause, kPauseLast);
   }
 }
 
