@@ -551,12 +551,21 @@ TEST_F(FederationProgramsTest, WhatDoesNotFitIsAUsageError) {
   EXPECT_THAT(usage(Aggregator({"--address=nowhere"})->Wait()), HasSubstr("--address: "));
   EXPECT_THAT(usage(Client(1, {"--client-name=a b"})->Wait()), HasSubstr("--client-name: "));
   EXPECT_THAT(usage(Client(1, {"--server=:5"})->Wait()), HasSubstr("--server: "));
-  EXPECT_THAT(
-      usage(Client(1, {"--encryption=tenseal", "--encryption-key-file=" + folder_ + "/nokey"})
-                ->Wait()),
-      HasSubstr("--encryption-key-file: "));
   unsetenv("DTNN_JOB_SECRET");
   EXPECT_THAT(usage(Aggregator({})->Wait()), HasSubstr("DTNN_JOB_SECRET"));
+}
+
+TEST_F(FederationProgramsTest, AFileThatIsMissingIsNotAUsageError) {
+  const auto failed = [](const Outcome& outcome) {
+    EXPECT_EQ(outcome.exit_code, kExitFailed) << outcome.text;
+    return outcome.text;
+  };
+  EXPECT_THAT(failed(Aggregator({"--class-names=" + folder_ + "/none"})->Wait()),
+              HasSubstr("--class-names: " + folder_ + "/none: cannot be opened"));
+  EXPECT_THAT(
+      failed(Client(1, {"--encryption=tenseal", "--encryption-key-file=" + folder_ + "/nokey"})
+                 ->Wait()),
+      HasSubstr("--encryption-key-file: "));
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ absl::StatusOr<GivenClasses> ReadGivenClasses(const AggregatorFlags& flags) {
   if (!flags.class_names.empty()) {
     given.source = StrCat("--class-names=", flags.class_names);
     DTNN_ASSIGN_OR_RETURN(std::vector<std::string> names,
-                          OfFlag(ReadClassNames(flags.class_names), "--class-names"));
+                          WithContext(ReadClassNames(flags.class_names), "--class-names"));
     if (!given.names.empty() && given.names != names) {
       return UsageError(given.source, ": ", file,
                         " has other names, or another order; omit --class-names");

@@ -178,7 +178,8 @@ TEST(ConvertImagenetTest, ArchivesAreShuffledAndDivided) {
 TEST(ConvertImagenetTest, WrongUseIsSaid) {
   std::ostringstream out;
   EXPECT_EQ(ExitCodeOf(ConvertImagenet({}, out)), kExitUsage);
-  EXPECT_THAT(Error({.input = "/nowhere", .output = "x"}), HasSubstr("no such folder"));
+  EXPECT_EQ(Error({.input = "/nowhere", .output = "x"}), "--input: /nowhere: no such folder");
+  EXPECT_EQ(ExitCodeOf(ConvertImagenet({.input = "/nowhere", .output = "x"}, out)), kExitFailed);
   EXPECT_THAT(Error({.input = Input(), .output = Output(), .part = "test"}),
               HasSubstr("expected all, train or validation"));
   const std::string output = testing::NewFolder("none") + "/output";

@@ -208,13 +208,10 @@ absl::Status Check(const ConvertOptions& options) {
   if (options.input.empty() || options.output.empty()) {
     return UsageError("--input and --output: missing; name both folders (see --help)");
   }
-  if (const absl::Status status = CheckFolder(options.input); !status.ok()) {
-    return UsageError("--input=", status.message());
-  }
   if (options.part != "all" && options.part != "train" && options.part != "validation") {
     return UsageError("--part=", options.part, ": expected all, train or validation");
   }
-  return absl::OkStatus();
+  return WithContext(CheckFolder(options.input), "--input");
 }
 
 }  // namespace

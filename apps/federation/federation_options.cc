@@ -123,7 +123,7 @@ absl::StatusOr<Meeting> FindMeeting(std::string_view text, std::string_view flag
   here.transport = transport == "auto" ? FindLaunchPlace().transport : TransportOf(transport);
   if (here.transport == Transport::kMpi) here.transport = Transport::kTcp;  // what nobody has set
   absl::StatusOr<JobEnvironment> job = FindJob(here);
-  if (!job.ok()) return WithExitCode(job.status(), kExitUsage);
+  if (!job.ok()) return OfEnvironment(job.status());
   Meeting meeting = {
       .place = {.address = endpoint}, .secret = job->secret, .warning = std::move(job->warning)};
   const std::optional<JobCertificates> tls = job->tls;
@@ -151,15 +151,13 @@ absl::StatusOr<Meeting> FindMeeting(std::string_view text, std::string_view flag
       return MakeMqttDatagrams(options, secret);
     };
   } else if (tls) {
-    absl::StatusOr<StreamMaker> streams =
-        TlsStreams({.certificate = tls->certificate, .key = tls->key, .authority = tls->authority});
-    if (!streams.ok()) return WithExitCode(streams.status(), kExitUsage);
-    meeting.place.stream = *std::move(streams);
+    DTNN_ASSIGN_OR_RETURN(meeting.place.stream, TlsStreams({.certificate = tls->certificate,
+                                                            .key = tls->key,
+                                                            .authority = tls->authority}));
   }
   if (meeting.place.datagrams) {
-    // Files that cannot be used are wrong usage, not a carrier that is away.
-    const absl::Status usable = meeting.place.datagrams(meeting.secret).status();
-    if (!usable.ok()) return WithExitCode(usable, kExitUsage);
+    // Files that cannot be used are found now, not when the carrier is called.
+    DTNN_RETURN_IF_ERROR(meeting.place.datagrams(meeting.secret).status());
   }
   return meeting;
 }

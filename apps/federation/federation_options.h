@@ -38,7 +38,8 @@ struct Meeting {
 };
 inline constexpr char kAggregatorName[] = "the aggregator";
 // `text`: of the option `flag`; `transport`: of --transport; `self`: what messages call this
-// process. Usage errors. To be called once, before other threads.
+// process. Usage errors, but for files that cannot be used. To be called once, before other
+// threads.
 absl::StatusOr<Meeting> FindMeeting(std::string_view text, std::string_view flag,
                                     std::string_view transport, std::string_view self);
 
@@ -49,7 +50,7 @@ struct ClientPlace {
   std::string name;                // --client-name, or of the host's name and --dataset-part
   std::optional<Secret> key = {};  // of --encryption-key-file
 };
-// Usage errors. As FindMeeting.
+// As FindMeeting.
 absl::StatusOr<ClientPlace> FindClientPlace(const Options& options);
 
 }  // namespace dtnn

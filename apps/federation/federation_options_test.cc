@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "comm/job/exit_code.h"
 #include "comm/tcp/socket.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -37,6 +38,26 @@ TEST(FederationOptionsTest, AClientThatWaitsInVainIsNamed) {
     EXPECT_THAT(std::string(status.message()), HasSubstr(options.server));
     EXPECT_THAT(std::string(status.message()), Not(HasSubstr("rank ")));
   }
+}
+
+TEST(FederationOptionsTest, FilesThatAreMissingAreNotUsageErrors) {
+  Options options;
+  setenv("DTNN_JOB_SECRET_FILE", "/no/such/secret", 1);
+  const absl::Status secret = FindClientPlace(options).status();
+  unsetenv("DTNN_JOB_SECRET_FILE");
+  EXPECT_EQ(ExitCodeOf(secret), kExitFailed) << secret;
+  EXPECT_EQ(ExitCodeOf(FindClientPlace(options).status()), kExitUsage) << "no secret at all";
+  setenv("PYMPI_SSL", "yes", 1);
+  setenv("PYMPI_SSL_CERT", "/no/such/certificate", 1);
+  setenv("PYMPI_SSL_KEY", "/no/such/key", 1);
+  for (const char* const transport : {"tcp", "grpc", "mqtt"}) {
+    setenv("DTNN_JOB_SECRET", std::string(40, 'q').c_str(), 1);
+    options.transport = transport;
+    const absl::Status certificate = FindClientPlace(options).status();
+    EXPECT_EQ(ExitCodeOf(certificate), kExitFailed) << certificate;
+    EXPECT_THAT(std::string(certificate.message()), HasSubstr("/no/such/certificate"));
+  }
+  for (const char* const name : {"PYMPI_SSL", "PYMPI_SSL_CERT", "PYMPI_SSL_KEY"}) unsetenv(name);
 }
 
 // The aggregator knows it, so it would protect from nobody that matters.

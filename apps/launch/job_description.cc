@@ -140,7 +140,7 @@ absl::StatusOr<std::string> SecretOf(const LaunchOptions& options) {
   if (options.elastic.empty()) return JobSecret::NewText();
   const std::string text = OwnVariable(kSecretVariable), file = OwnVariable(kSecretFileVariable);
   if (!text.empty()) return text;
-  if (!file.empty()) return OfFlag(ReadSecretText(file), kSecretFileVariable);
+  if (!file.empty()) return WithContext(ReadSecretText(file), kSecretFileVariable);
   return JobSecret::NewText();
 }
 

@@ -221,6 +221,15 @@ TEST(JobDescriptionTest, RanksFromElsewhereKnowASecretOfTheUsers) {
   EXPECT_NE(VariablesOf(other->ranks[0])["DTNN_JOB_SECRET"], secret);
 }
 
+TEST(JobDescriptionTest, ASecretFileThatIsMissingIsNotAUsageError) {
+  setenv("DTNN_JOB_SECRET_FILE", "/no/such/secret", 1);
+  const absl::Status status = DescribeJob({.ranks = 1, .elastic = "1:4"}).status();
+  unsetenv("DTNN_JOB_SECRET_FILE");
+  EXPECT_EQ(ExitCodeOf(status), kExitFailed) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("DTNN_JOB_SECRET_FILE: /no/such/secret: cannot be opened"));
+}
+
 TEST(JobDescriptionTest, WhatRanksThatComeAndGoCannotHaveIsAUsageError) {
   for (const auto& [options, text] : std::vector<std::pair<LaunchOptions, std::string>>{
            {{.ranks = 2, .elastic = "3"}, "--elastic=3: must be MIN:MAX"},

@@ -106,7 +106,7 @@ TEST_F(LaunchEncryptionTest, AnotherKeyIsNamed) {
 TEST_F(LaunchEncryptionTest, AMissingKeyIsNamed) {
   const Outcome outcome =
       RunJob(2, With(With(kRun, Encrypted(folder_ + "/nokey.$rank")), {"--noshared-storage"}));
-  EXPECT_EQ(outcome.exit_code, kExitUsage) << outcome.text;
+  EXPECT_EQ(outcome.exit_code, kExitFailed) << outcome.text;
   EXPECT_THAT(outcome.text, HasSubstr("--encryption-key-file: "));
   EXPECT_THAT(outcome.text, HasSubstr("/nokey.0"));
 }

@@ -127,7 +127,7 @@ class Launch {
       return found == job_.coordinator.end() ? nullptr : found->second.c_str();
     };
     const absl::StatusOr<JobEnvironment> job = FindJob({.transport = Transport::kTcp}, variable);
-    if (!job.ok()) return WithExitCode(job.status(), kExitUsage);
+    if (!job.ok()) return OfEnvironment(job.status());
     DTNN_ASSIGN_OR_RETURN(const ElasticRange range, ElasticRange::Parse(options_.elastic));
     DTNN_ASSIGN_OR_RETURN(StreamMaker streams, StreamsOf(*job));
     const Endpoint& address = job->rendezvous.address;

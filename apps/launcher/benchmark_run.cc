@@ -319,8 +319,8 @@ class BenchmarkRun {
     DTNN_RETURN_IF_ERROR(trainer_->PrepareForTraining(run_.loaders.training->max_batch()));
     DTNN_ASSIGN_OR_RETURN(const std::string path, checkpointer_->Resume());
     if (path.empty() && run_.options.resume != "if-there") {
-      return UsageError("--resume: ", run_.options.checkpoint_dir,
-                        " contains no checkpoint; --resume=if-there starts a new run then");
+      return NotFound("--resume: ", run_.options.checkpoint_dir,
+                      " contains no checkpoint; --resume=if-there starts a new run then");
     }
     if (path.empty()) {
       voice_.Tell(StrCat("**** ", run_.options.checkpoint_dir,

@@ -13,8 +13,9 @@ namespace dtnn {
 
 absl::StatusOr<Secret> ReadEncryptionKey(const Options& options, std::string_view purpose) {
   KeepFromDumps();
-  DTNN_ASSIGN_OR_RETURN(const JobSecret key, OfFlag(ReadSecretFile(options.encryption_key_file),
-                                                    "--encryption-key-file"));
+  DTNN_ASSIGN_OR_RETURN(
+      const JobSecret key,
+      WithContext(ReadSecretFile(options.encryption_key_file), "--encryption-key-file"));
   return key.Derive(purpose);
 }
 

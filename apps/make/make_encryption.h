@@ -15,8 +15,8 @@
 
 namespace dtnn {
 
-// What follows from --encryption-key-file for one purpose. A usage error for a file that cannot be
-// used.
+// What follows from --encryption-key-file for one purpose. The error of a file that cannot be used
+// names the option.
 absl::StatusOr<Secret> ReadEncryptionKey(const Options& options, std::string_view purpose);
 
 // Whether ranks send gradients and models encrypted.

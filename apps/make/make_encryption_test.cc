@@ -39,7 +39,7 @@ TEST(MakeEncryptionTest, AMissingKeyFileIsNamed) {
   Options options = Encrypted();
   options.encryption_key_file = "/no/such/key";
   const auto key = ReadKeyOfRanks(options);
-  EXPECT_EQ(ExitCodeOf(key.status()), kExitUsage);
+  EXPECT_EQ(ExitCodeOf(key.status()), kExitFailed);
   EXPECT_THAT(std::string(key.status().message()), HasSubstr("--encryption-key-file: "));
   EXPECT_THAT(std::string(key.status().message()), HasSubstr("/no/such/key"));
 }

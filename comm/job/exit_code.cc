@@ -16,6 +16,10 @@ absl::Status WithExitCode(absl::Status status, int exit_code) {
   return status;
 }
 
+absl::Status OfEnvironment(const absl::Status& status) {
+  return absl::IsInvalidArgument(status) ? WithExitCode(status, kExitUsage) : status;
+}
+
 int ExitCodeOf(const absl::Status& status, int otherwise) {
   if (status.ok()) return kExitDone;
   const auto payload = status.GetPayload(kExitCodeUrl);

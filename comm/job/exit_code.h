@@ -21,7 +21,9 @@ namespace dtnn {
 
 inline constexpr int kExitDone = 0;
 inline constexpr int kExitFailed = 1;
-inline constexpr int kExitUsage = 2;  // wrong flags: nothing was done
+// Wrong flags or variables: nothing was done. A file that they name and that is missing, or cannot
+// be read, is kExitFailed: the command line can be right, and work the next time.
+inline constexpr int kExitUsage = 2;
 // A rank is gone, and a checkpoint is on the disk: --resume continues without it.
 inline constexpr int kExitPeerLost = 75;
 
@@ -38,11 +40,16 @@ absl::Status UsageError(const Pieces&... pieces) {
 }
 
 // What a library says of the value of a flag, as a usage error: "--loss-func: there is no loss x".
+// Not for the file that a flag names: WithContext.
 template <typename T, typename... Pieces>
 absl::StatusOr<T> OfFlag(absl::StatusOr<T> value, const Pieces&... flag) {
   if (value.ok()) return value;
   return UsageError(flag..., ": ", value.status().message());
 }
+
+// What FindJob says of the environment: a usage error, unless a file that a variable names cannot
+// be read.
+absl::Status OfEnvironment(const absl::Status& status);
 
 // The code that `status` carries; `otherwise` for errors that carry none; kExitDone when OK.
 int ExitCodeOf(const absl::Status& status, int otherwise = kExitFailed);

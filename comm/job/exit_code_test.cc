@@ -17,6 +17,12 @@ TEST(ExitCodeTest, FollowsTheStatusAndNotItsAbslCode) {
   EXPECT_EQ(ExitCodeOfSignal(15), 143);
 }
 
+TEST(ExitCodeTest, AFileThatAVariableNamesIsNotUsage) {
+  EXPECT_EQ(ExitCodeOf(OfEnvironment(absl::InvalidArgumentError("PYMPI_RANK=x"))), 2);
+  EXPECT_EQ(ExitCodeOf(OfEnvironment(absl::NotFoundError("x: cannot be opened"))), 1);
+  EXPECT_EQ(ExitCodeOf(OfEnvironment(absl::OkStatus())), 0);
+}
+
 TEST(ExitCodeTest, SurvivesCopies) {
   const absl::Status original = UsageError("x");
   const absl::Status copy = original;

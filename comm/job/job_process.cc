@@ -109,16 +109,15 @@ absl::StatusOr<std::unique_ptr<Datagrams>> MakeDatagrams(Transport transport,
 absl::StatusOr<Mesh> MeetBy(Transport transport, const JobEnvironment& job,
                             const CommunicatorOptions& options) {
   if (transport == Transport::kTcp) return MeetByTcp(job, options);
-  absl::StatusOr<std::unique_ptr<Datagrams>> datagrams = MakeDatagrams(transport, job);
-  if (!datagrams.ok()) return WithExitCode(datagrams.status(), kExitUsage);
-  return MeetThrough(*std::move(datagrams), job.rendezvous.rank, job.rendezvous.size, job.secret,
+  DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Datagrams> datagrams, MakeDatagrams(transport, job));
+  return MeetThrough(std::move(datagrams), job.rendezvous.rank, job.rendezvous.size, job.secret,
                      options);
 }
 
 absl::StatusOr<std::unique_ptr<JobProcess>> StartWithoutMpi(const LaunchPlace& place,
                                                             const CommunicatorOptions& options) {
   const absl::StatusOr<JobEnvironment> job = FindJob(place);
-  if (!job.ok()) return WithExitCode(job.status(), kExitUsage);
+  if (!job.ok()) return OfEnvironment(job.status());
   if (!place.launched && job->elastic.empty()) {
     return UsageError("environment: neither ", kRankVariable, " nor ", kSizeVariable,
                       " is set, and no launcher has numbered this process: start the ranks with "

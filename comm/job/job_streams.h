@@ -4,20 +4,17 @@
 #define DTNN_COMM_JOB_JOB_STREAMS_H_
 
 #include "absl/status/statusor.h"
-#include "comm/job/exit_code.h"
 #include "comm/tcp/greeting.h"
 #include "comm/tcp/job_environment.h"
 #include "comm/tls/tls_stream.h"
 
 namespace dtnn {
 
-// By TLS, or plain (no maker). A certificate that is wrong is a usage error.
+// By TLS, or plain (no maker).
 inline absl::StatusOr<StreamMaker> StreamsOf(const JobEnvironment& job) {
   if (!job.tls) return StreamMaker();
-  absl::StatusOr<StreamMaker> streams = TlsStreams(
+  return TlsStreams(
       {.certificate = job.tls->certificate, .key = job.tls->key, .authority = job.tls->authority});
-  if (!streams.ok()) return WithExitCode(streams.status(), kExitUsage);
-  return streams;
 }
 
 }  // namespace dtnn

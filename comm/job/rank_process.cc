@@ -83,7 +83,7 @@ absl::Status RunAsElasticRank(const LaunchPlace& place, const RankProcessOptions
                               std::ostream& out, std::ostream& err,
                               absl::FunctionRef<absl::Status(Communicator&, ElasticRank&)> work) {
   const absl::StatusOr<JobEnvironment> job = FindJob(place);
-  if (!job.ok()) return WithExitCode(job.status(), kExitUsage);
+  if (!job.ok()) return OfEnvironment(job.status());
   if (!job->warning.empty() && place.rank == 0) options.communicator.warn(job->warning);
   DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<ElasticRank> rank,
                         ElasticRank::Create(*job, options.communicator));

@@ -85,7 +85,7 @@ TEST(BenchmarkResumeTest, AnEpochContinuesWithTheSameSamplesOnly) {
 TEST(BenchmarkResumeTest, AFolderThatIsMistypedIsNotANewRun) {
   const std::string folder = NewFolder("mistyped");
   const Outcome refused = Launch("--checkpoint-dir=" + folder + "/a --resume");
-  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_EQ(refused.exit_code, 1);
   EXPECT_THAT(refused.text, HasSubstr("benchmark: --resume: " + folder +
                                       "/a contains no checkpoint; --resume=if-there starts a new "
                                       "run then\n"));
