@@ -20,7 +20,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_replace.h"
 #include "apps/testing/process.h"
+#include "apps/testing/texts.h"
 #include "comm/crypto/job_secret.h"
 #include "comm/job/exit_code.h"
 #include "comm/tcp/socket.h"
@@ -473,6 +475,32 @@ TEST_F(FederationProgramsTest, ClientsWithSomeOfTheClassesLearnAll) {
   other.back() = "--num-classes=4";
   EXPECT_THAT(OwnAggregator(other)->Wait().text,
               HasSubstr("--num-classes=4: " + folder_ + "/ab.safetensors names 3 classes"));
+}
+
+// Clients build the network by its name.
+TEST_F(FederationProgramsTest, AFileWhoseNetworkNoClientCanBuildIsRefusedAtOnce) {
+  const std::string file = folder_ + "/model.safetensors";
+  ASSERT_EQ(Process(kClient, {"--model=simplecnn8", "--dataset=synthetic", "--num-epochs=1",
+                              "--synthetic-input-shape=1,8,8", "--synthetic-train-samples=20",
+                              "--save-model=" + file})
+                .Wait()
+                .exit_code,
+            0);
+  const auto error = [&](const std::vector<std::pair<std::string, std::string>>& replacements) {
+    std::string bytes = testing::Contents(file);
+    for (const auto& [from, to] : replacements) bytes = absl::StrReplaceAll(bytes, {{from, to}});
+    std::ofstream(folder_ + "/other.safetensors") << bytes;
+    const Outcome outcome =
+        OwnAggregator({"--weights-and-bias-filename=" + folder_ + "/other.safetensors"})->Wait();
+    EXPECT_EQ(outcome.exit_code, kExitFailed) << outcome.text;
+    return outcome.text;
+  };
+  EXPECT_THAT(
+      error({{"simplecnn8", "my_network"}}),
+      HasSubstr("other.safetensors: no client can build its network (--model=my_network: "));
+  // Of the same length, as the file's header says it.
+  EXPECT_THAT(error({{R"(simplecnn8\")", R"(simplecnn\" )"}, {R"(simplecnn8")", R"(simplecnn" )"}}),
+              HasSubstr("(--model=simplecnn: has other layers or options); a federation"));
 }
 
 TEST_F(FederationProgramsTest, ClassesThatAreCountedBecomeAsManyAsTheAggregators) {

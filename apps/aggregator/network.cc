@@ -13,11 +13,14 @@
 #include "apps/model_file/model_file.h"
 #include "apps/program/image_paths.h"
 #include "comm/job/exit_code.h"
+#include "models/graph/network.h"
 #include "models/serving/saved_model.h"
+#include "models/zoo/zoo.h"
 #include "tensor/errors.h"
 #include "tensor/files/array_file.h"
 #include "tensor/format.h"
 #include "tensor/text/counted.h"
+#include "tensor/text/one_line.h"
 
 namespace dtnn {
 namespace {
@@ -61,9 +64,24 @@ absl::StatusOr<GivenClasses> ReadGivenClasses(const AggregatorFlags& flags) {
   return given;
 }
 
+// Clients have no file and build the network by its name, so it must be what --model builds.
+absl::Status CheckClientsCanBuild(const Graph& graph, const std::string& file, const Loss& loss) {
+  const absl::StatusOr<Graph> built =
+      BuildModel(graph.name(), {.format = graph.format(),
+                                .sample = ExtentsOf(graph.input_shape(), graph.format()),
+                                .classes = graph.output_shape().NumElements(),
+                                .final_activation = loss.final_activation()});
+  if (built.ok() && NetworkText(*built) == NetworkText(graph)) return absl::OkStatus();
+  return FailedPrecondition(
+      file, ": no client can build its network (--model=", OneLine(graph.name(), 80), ": ",
+      built.ok() ? "has other layers or options"
+                 : OneLine(std::string(built.status().message()), 200),
+      "); a federation trains networks of --model=list, as they are there");
+}
+
 // The network of a saved model. Options may only agree with it.
 absl::StatusOr<Graph> NetworkOfFile(const SavedModel& model, const AggregatorFlags& flags,
-                                    const GivenClasses& given) {
+                                    const GivenClasses& given, const Loss& loss) {
   const Options& options = flags.training;
   std::optional<DatasetSize> data = KnownSize(options, SampleOf(model));
   if (data && data->outputs == 0) data.reset();
@@ -81,6 +99,7 @@ absl::StatusOr<Graph> NetworkOfFile(const SavedModel& model, const AggregatorFla
                       flags.class_names.empty() ? "" : " names", ": the network in ", file, " has ",
                       Counted(outputs, "output"));
   }
+  DTNN_RETURN_IF_ERROR(CheckClientsCanBuild(graph, file, loss));
   return FreezeLayers(options, std::move(graph));
 }
 
@@ -125,7 +144,7 @@ absl::StatusOr<AveragedNetwork> MakeAveragedNetwork(AggregatorFlags& flags) {
   AveragedNetwork network;
   DTNN_ASSIGN_OR_RETURN(network.metric_set, MakeMetricSet(options));
   DTNN_ASSIGN_OR_RETURN(network.graph,
-                        saved ? NetworkOfFile(*saved, flags, given)
+                        saved ? NetworkOfFile(*saved, flags, given, *network.metric_set.loss)
                               : NetworkOfOptions(flags, given, *network.metric_set.loss));
   network.classes = {.outputs = uint32_t(network.graph.output_shape().NumElements()),
                      .names = std::move(given.names)};
