@@ -477,6 +477,16 @@ TEST_F(FederationProgramsTest, ClientsWithSomeOfTheClassesLearnAll) {
               HasSubstr("--num-classes=4: " + folder_ + "/ab.safetensors names 3 classes"));
 }
 
+TEST_F(FederationProgramsTest, AClientWithSamplesOfAnotherSizeIsToldBothSizes) {
+  const auto aggregator = Aggregator({"--rounds=1", "--min-clients=1"});
+  const Outcome client = Client(1, {"--synthetic-input-shape=3,8,9"})->Wait();
+  EXPECT_EQ(client.exit_code, kExitFailed) << client.text;
+  EXPECT_THAT(
+      client.text,
+      HasSubstr("refuses this client: its samples are of 8x9x3 (height x width x channels), "
+                "the aggregator's network takes samples of 28x28x1\n"));
+}
+
 // Clients build the network by its name.
 TEST_F(FederationProgramsTest, AFileWhoseNetworkNoClientCanBuildIsRefusedAtOnce) {
   const std::string file = folder_ + "/model.safetensors";

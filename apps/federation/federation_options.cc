@@ -17,6 +17,7 @@
 #include "comm/tls/tls_stream.h"
 #include "models/graph/network.h"
 #include "tensor/errors.h"
+#include "tensor/format.h"
 
 namespace dtnn {
 
@@ -102,8 +103,11 @@ absl::StatusOr<ModelFacts> ModelFactsOf(const Graph& graph, const ParameterStore
   if (store.dtype() != DType::kFloat32) {
     return absl::InvalidArgumentError("a federation exchanges float32 only");
   }
-  ModelFacts model = {.values = uint64_t(store.unfrozen().num_elements()),
-                      .trainable = uint64_t(store.values().num_elements())};
+  const ImageExtents sample = ExtentsOf(graph.input_shape(), graph.format());
+  ModelFacts model = {
+      .values = uint64_t(store.unfrozen().num_elements()),
+      .trainable = uint64_t(store.values().num_elements()),
+      .sample = {uint32_t(sample.height), uint32_t(sample.width), uint32_t(sample.channels)}};
   const std::string text = NetworkText(graph);
   DTNN_ASSIGN_OR_RETURN(model.network, Sha256({AsBytes(text)}));
   if (model.trainable == 0) {

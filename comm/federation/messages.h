@@ -36,9 +36,10 @@ using KeyName = std::array<uint8_t, 8>;
 
 // These facts must be the same on both sides for sums to make sense.
 struct ModelFacts {
-  Hash network{};          // of the network: layers, shapes, their order in memory
-  uint64_t values = 0;     // numbers that are exchanged
-  uint64_t trainable = 0;  // the first of them; the others are running statistics
+  Hash network{};                    // of the network: layers, shapes, their order in memory
+  uint64_t values = 0;               // numbers that are exchanged
+  uint64_t trainable = 0;            // the first of them; the others are running statistics
+  std::array<uint32_t, 3> sample{};  // height, width, channels; of the network's input
   friend bool operator==(const ModelFacts&, const ModelFacts&) = default;
 };
 

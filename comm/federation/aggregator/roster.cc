@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "absl/strings/str_join.h"
+
 namespace dtnn::federation {
 namespace {
 
@@ -20,6 +22,20 @@ constexpr size_t kMostConnections = 512;
 constexpr std::chrono::seconds kTroubleEvery(1);
 // Frames of one client that are read before others have their turn.
 constexpr int kFramesPerTurn = 16;
+
+// Between a client's network and the aggregator's, in the words of a refusal.
+std::string Difference(const ModelFacts& client, const ModelFacts& aggregator) {
+  if (client.sample != aggregator.sample) {
+    return StrCat("its samples are of ", absl::StrJoin(client.sample, "x"),
+                  " (height x width x channels), the aggregator's network takes samples of ",
+                  absl::StrJoin(aggregator.sample, "x"));
+  }
+  if (client.values != aggregator.values) {
+    return StrCat("its network has ", client.values, " numbers, the aggregator's ",
+                  aggregator.values);
+  }
+  return "its network differs from the aggregator's in layers, options or format";
+}
 
 }  // namespace
 
@@ -190,10 +206,7 @@ absl::Status Roster::TakeHello(int id, Member& member, const Frame& frame) {
     return absl::OkStatus();
   }
   if (hello->model != options_.model) {
-    Refuse(member, hello->model.values == options_.model.values
-                       ? "its network differs from the aggregator's in layers, options or format"
-                       : StrCat("its network has ", hello->model.values,
-                                " numbers, the aggregator's ", options_.model.values));
+    Refuse(member, Difference(hello->model, options_.model));
     return absl::OkStatus();
   }
   DTNN_ASSIGN_OR_RETURN(const std::string other, FindOtherNames(*hello));
