@@ -89,6 +89,7 @@ constexpr Folder kRooms[] = {
     {"models/report", 7},
     {"models/tensorboard", 7},
     {"models/session", 7},
+    {"models/run/options", 7},
 
     {"apps/flags", 0},
     {"apps/program", 1},
@@ -417,7 +418,7 @@ std::vector<std::string> CheckFlags(std::string_view path, std::string_view text
       if (!flag) continue;
       findings.push_back(At(path, line) + "names " + std::string(*flag) +
                          ": a library knows no flags; name the argument, and its flag in "
-                         "apps/program/argument_flags.cc");
+                         "apps/flags/argument_flags.cc");
     }
   });
   return findings;

@@ -13,7 +13,7 @@
 // BUILD files. A finding reads "file:line: what points where, and what is allowed".
 //
 // The second: messages of libraries name no flags of programs, which have their own words for what
-// a library calls an argument (apps/program/argument_flags.h).
+// a library calls an argument (apps/flags/argument_flags.h).
 //
 // The third: a folder holds at most 40 sources, except for the zoo's families of networks; one that
 // outgrows that has rooms.

@@ -35,7 +35,7 @@ constexpr Range kSeconds = {.low = 0.5, .high = 1e9};
 
 std::vector<OptionSpec> Flags(AggregatorFlags& flags) {
   using enum OptionType;
-  Options& training = flags.training;
+  Options& run = flags.run;
   return {
       {.name = "address",
        .type = kText,
@@ -47,15 +47,15 @@ std::vector<OptionSpec> Flags(AggregatorFlags& flags) {
        .type = kWord,
        .help = "transport of the messages between clients and aggregator",
        .words = "auto,tcp,grpc,mqtt",
-       .field = &training.transport,
+       .field = &run.ranks.transport,
        .meanings = "auto: as the variable PYMPI_PROTO says, or tcp\n"
                    "tcp: connections of clients to the aggregator\n"
                    "grpc: the same, by gRPC\n"
                    "mqtt: a broker, of which the aggregator is one more client\n"},
-      LikeLauncher("model", &training.model,
+      LikeLauncher("model", &run.network.name,
                    "network; if not given, as the file of --weights-and-bias-filename says; "
                    "--model=list shows all"),
-      LikeLauncher("dataset", &training.dataset,
+      LikeLauncher("dataset", &run.data.name,
                    "data set whose shape and classes the clients' samples have; if not given, the "
                    "model's own"),
       {.name = "input-shape",
@@ -77,11 +77,11 @@ std::vector<OptionSpec> Flags(AggregatorFlags& flags) {
                "their classes by name, and may lack some; if not given, as the file of "
                "--weights-and-bias-filename says",
        .field = &flags.class_names},
-      LikeLauncher("loss-func", &training.loss_func),
-      LikeLauncher("tensor-format", &training.tensor_format),
-      LikeLauncher("freeze", &training.freeze),
-      LikeLauncher("weights-and-bias-filename", &training.weights_and_bias_filename),
-      LikeLauncher("random-seed", &training.random_seed),
+      LikeLauncher("loss-func", &run.training.loss),
+      LikeLauncher("tensor-format", &run.network.format),
+      LikeLauncher("freeze", &run.network.freeze),
+      LikeLauncher("weights-and-bias-filename", &run.network.weights),
+      LikeLauncher("random-seed", &run.training.seed),
       {.name = "rounds",
        .type = kInt,
        .help = "how often the clients train and are averaged",
@@ -141,50 +141,50 @@ std::vector<OptionSpec> Flags(AggregatorFlags& flags) {
        .unit = "norm",
        .range = kNumber,
        .field = &flags.max_update_norm},
-      LikeLauncher("encryption", &training.encryption),
-      LikeLauncher("encryption-poly-degree", &training.encryption_poly_degree),
-      LikeLauncher("encryption-global-scale", &training.encryption_global_scale),
-      LikeLauncher("encryption-security-level", &training.encryption_security_level),
-      LikeLauncher("dp-clip", &training.dp_clip),
-      LikeLauncher("dp-noise", &training.dp_noise),
-      LikeLauncher("dp-delta", &training.dp_delta),
-      LikeLauncher("comm-timeout", &training.comm_timeout,
+      LikeLauncher("encryption", &run.encryption.kind),
+      LikeLauncher("encryption-poly-degree", &run.encryption.poly_degree),
+      LikeLauncher("encryption-global-scale", &run.encryption.global_scale),
+      LikeLauncher("encryption-security-level", &run.encryption.security_level),
+      LikeLauncher("dp-clip", &run.federation.dp_clip),
+      LikeLauncher("dp-noise", &run.federation.dp_noise),
+      LikeLauncher("dp-delta", &run.federation.dp_delta),
+      LikeLauncher("comm-timeout", &run.ranks.timeout,
                    "how long to wait until enough clients are there"),
-      LikeLauncher("checkpoint-dir", &training.checkpoint_dir,
+      LikeLauncher("checkpoint-dir", &run.checkpoint.folder,
                    "save the state after each round in this folder, for --resume"),
-      LikeLauncher("resume", &training.resume,
+      LikeLauncher("resume", &run.checkpoint.resume,
                    "continue after the last round in --checkpoint-dir; if-there: begin a new "
                    "federation if there is none"),
-      LikeLauncher("history-file", &training.history_file,
+      LikeLauncher("history-file", &run.output.history,
                    "write what the clients measure, weighted with their samples, and bytes and "
                    "seconds of every round to this file: .csv"),
-      LikeLauncher("report", &training.report,
+      LikeLauncher("report", &run.output.report,
                    "after each round, write a page with the same to this file: .html"),
       {.name = "clients-file",
        .type = kPath,
        .help = "write what each client did in every round to this file: .csv",
        .field = &flags.clients_file,
        .example = "clients.csv"},
-      LikeLauncher("save-model", &training.save_model,
+      LikeLauncher("save-model", &run.output.model,
                    "write the weights after the last round to this file: .npz or .safetensors"),
   };
 }
 
 // Checks flags against each other.
 absl::Status CheckFlags(const AggregatorFlags& flags) {
-  const Options& training = flags.training;
-  if (training.model.empty() && training.weights_and_bias_filename.empty()) {
+  const Options& run = flags.run;
+  if (run.network.name.empty() && run.network.weights.empty()) {
     return UsageError(
         "--model: missing; name a network, such as --model=simplecnn8, or a saved model with "
         "--weights-and-bias-filename=FILE");
   }
-  if (Resumes(training) && training.checkpoint_dir.empty()) {
+  if (Resumes(run) && run.checkpoint.folder.empty()) {
     return UsageError("--resume: needs --checkpoint-dir, the folder of the rounds");
   }
-  if (!training.report.empty() && !IsReportName(training.report)) {
-    return UsageError("--report=", training.report, ": unknown ending; must be .html or .htm");
+  if (!run.output.report.empty() && !IsReportName(run.output.report)) {
+    return UsageError("--report=", run.output.report, ": unknown ending; must be .html or .htm");
   }
-  const std::string& encryption = training.encryption;
+  const std::string& encryption = run.encryption.kind;
   if ((encryption == "masked" || encryption == "openfhe") && flags.min_clients < 2) {
     return UsageError("--min-clients=", flags.min_clients, ": --encryption=", encryption,
                       " needs 2 or more: the sum of one is its update");
@@ -211,10 +211,10 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   }
   if (PrintList(request.action, std::cout)) return absl::OkStatus();
   DTNN_RETURN_IF_ERROR(CheckFlags(flags));
-  if (!flags.training.model.empty()) {
-    DTNN_RETURN_IF_ERROR(CheckModelName(flags.training.model));
+  if (!flags.run.network.name.empty()) {
+    DTNN_RETURN_IF_ERROR(CheckModelName(flags.run.network.name));
   }
-  flags.training.given = request.given;
+  flags.run.given = request.given;
   return RunAggregator(flags, std::cout, std::cerr);
 }
 

@@ -12,7 +12,7 @@
 namespace dtnn {
 
 struct AggregatorFlags {
-  Options training;  // network, encryption, files, time-out: those that the launcher has too
+  Options run;  // network, encryption, files, time-out: those that the launcher has too
   // Samples and outputs of the network; empty or 0: as the data set or the network says.
   std::vector<int64_t> input_shape = {};  // channels, height, width
   int64_t num_classes = 0;

@@ -41,7 +41,7 @@ absl::StatusOr<std::vector<std::string>> NamesInFile(const std::string& path) {
 }
 
 absl::StatusOr<GivenClasses> ReadGivenClasses(const AggregatorFlags& flags) {
-  const std::string& file = flags.training.weights_and_bias_filename;
+  const std::string& file = flags.run.network.weights;
   GivenClasses given = {.count = flags.num_classes, .source = file};
   DTNN_ASSIGN_OR_RETURN(given.names, NamesInFile(file));
   if (!flags.class_names.empty()) {
@@ -82,11 +82,11 @@ absl::Status CheckClientsCanBuild(const Graph& graph, const std::string& file, c
 // The network of a saved model. Options may only agree with it.
 absl::StatusOr<Graph> NetworkOfFile(const SavedModel& model, const AggregatorFlags& flags,
                                     const GivenClasses& given, const Loss& loss) {
-  const Options& options = flags.training;
+  const Options& options = flags.run;
   std::optional<DatasetSize> data = KnownSize(options, SampleOf(model));
   if (data && data->outputs == 0) data.reset();
   DTNN_ASSIGN_OR_RETURN(Graph graph, NetworkFor(model, options, data));
-  const std::string& file = options.weights_and_bias_filename;
+  const std::string& file = options.network.weights;
   const ImageExtents sample = ExtentsOf(graph.input_shape(), graph.format());
   const std::vector<int64_t> shape = {sample.channels, sample.height, sample.width};
   if (!flags.input_shape.empty() && flags.input_shape != shape) {
@@ -106,7 +106,7 @@ absl::StatusOr<Graph> NetworkOfFile(const SavedModel& model, const AggregatorFla
 // --model, for samples and classes as the options say.
 absl::StatusOr<Graph> NetworkOfOptions(const AggregatorFlags& flags, const GivenClasses& given,
                                        const Loss& loss) {
-  const Options& options = flags.training;
+  const Options& options = flags.run;
   const std::optional<DatasetSize> data = KnownSize(options);
   ModelOptions model = {.format = FormatOf(options), .final_activation = loss.final_activation()};
   if (data) model.sample = data->sample;
@@ -115,9 +115,9 @@ absl::StatusOr<Graph> NetworkOfOptions(const AggregatorFlags& flags, const Given
     model.sample = {.height = shape[1], .width = shape[2], .channels = shape[0]};
   }
   if (given.count > 0) model.classes = given.count;
-  if (!options.dataset.empty() && !(model.sample && model.classes)) {
+  if (!options.data.name.empty() && !(model.sample && model.classes)) {
     return UsageError(
-        "--dataset=", options.dataset, ": the files of clients decide its ",
+        "--dataset=", options.data.name, ": the files of clients decide its ",
         model.sample ? "" : "samples (--input-shape=CHANNELS,HEIGHT,WIDTH)",
         model.sample || model.classes ? "" : " and ",
         model.classes ? "" : "classes (--num-classes=N or --class-names=FILE)",
@@ -130,15 +130,15 @@ absl::StatusOr<Graph> NetworkOfOptions(const AggregatorFlags& flags, const Given
 }  // namespace
 
 absl::StatusOr<AveragedNetwork> MakeAveragedNetwork(AggregatorFlags& flags) {
-  Options& options = flags.training;
+  Options& options = flags.run;
   if (!flags.input_shape.empty() && flags.input_shape.size() != 3) {
     return UsageError("--input-shape=", absl::StrJoin(flags.input_shape, ","),
                       ": must be three whole numbers: channels,height,width");
   }
   DTNN_ASSIGN_OR_RETURN(GivenClasses given, ReadGivenClasses(flags));
   std::optional<SavedModel> saved;
-  if (options.model.empty()) {
-    DTNN_ASSIGN_OR_RETURN(saved, ReadModelToRun(options.weights_and_bias_filename));
+  if (options.network.name.empty()) {
+    DTNN_ASSIGN_OR_RETURN(saved, ReadModelToRun(options.network.weights));
     DTNN_RETURN_IF_ERROR(FollowModel(*saved, options));
   }
   AveragedNetwork network;

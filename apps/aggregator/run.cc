@@ -65,32 +65,32 @@ class Run {
       : flags_(flags), out_(out), err_(err) {}
 
   absl::Status operator()() {
-    const Options& options = flags_.training;
+    const Options& options = flags_.run;
     DTNN_RETURN_IF_ERROR(MakeNetwork());
     DTNN_ASSIGN_OR_RETURN(const federation::ModelFacts model, ModelFactsOf(*graph_, *store_));
-    DTNN_RETURN_IF_ERROR(CheckProtection(flags_.training, model));
+    DTNN_RETURN_IF_ERROR(CheckProtection(flags_.run, model));
     DTNN_ASSIGN_OR_RETURN(Meeting meeting, FindMeeting(flags_.address, "--address",
-                                                       options.transport, kAggregatorName));
+                                                       options.ranks.transport, kAggregatorName));
     if (!meeting.warning.empty()) Warn(meeting.warning);
     DTNN_ASSIGN_OR_RETURN(
         const federation::Protector protector,
         federation::Protector::Create(ProtectionOf(options), size_t(model.values)));
-    RoundState files(options.checkpoint_dir,
+    RoundState files(options.checkpoint.folder,
                      {.strategy = flags_.strategy,
                       .protection = protector.ToString(),
                       .is_private = protector.privacy().on()},
-                     *graph_, *store_, *context_, uint64_t(options.random_seed));
+                     *graph_, *store_, *context_, uint64_t(options.training.seed));
     std::vector<std::string> warnings;
     DTNN_ASSIGN_OR_RETURN(FederationState state,
-                          files.Begin(ResumptionOf(options.resume), warnings));
+                          files.Begin(ResumptionOf(options.checkpoint.resume), warnings));
     for (const std::string& warning : warnings) Warn(warning);
     DTNN_ASSIGN_OR_RETURN(
         RoundFiles numbers,
-        RoundFiles::Open(options.history_file, flags_.clients_file, state.rounds_done));
-    if (!options.save_model.empty()) {
-      DTNN_RETURN_IF_ERROR(WithContext(CheckWeightsOutput(options.save_model), "--save-model"));
+        RoundFiles::Open(options.output.history, flags_.clients_file, state.rounds_done));
+    if (!options.output.model.empty()) {
+      DTNN_RETURN_IF_ERROR(WithContext(CheckWeightsOutput(options.output.model), "--save-model"));
     }
-    RoundPage page(options.report, PageFacts(model), better_, flags_.rounds,
+    RoundPage page(options.output.report, PageFacts(model), better_, flags_.rounds,
                    [this](std::string_view line) { Warn(line); });
     DTNN_RETURN_IF_ERROR(page.Check());
     out_ << "**** " << graph_->name() << ", samples of "
@@ -119,7 +119,7 @@ class Run {
     page.Finish(status);
     if (absl::IsCancelled(status)) return Stopped(interrupt.signal(), state);
     if (absl::IsInvalidArgument(status)) return WithExitCode(status, kExitUsage);
-    if (absl::IsUnavailable(status) && !options.checkpoint_dir.empty()) {
+    if (absl::IsUnavailable(status) && !options.checkpoint.folder.empty()) {
       return WithExitCode(WithContext(status, "--resume goes on later"), kExitPeerLost);
     }
     DTNN_RETURN_IF_ERROR(status);
@@ -132,7 +132,7 @@ class Run {
   }
 
   absl::Status MakeNetwork() {
-    const Options& options = flags_.training;
+    const Options& options = flags_.run;
     DTNN_ASSIGN_OR_RETURN(AveragedNetwork network, MakeAveragedNetwork(flags_));
     for (const std::string& name : network.metric_set.Names()) {
       const std::optional<Better> better = network.metric_set.FindBetter(name);
@@ -144,29 +144,29 @@ class Run {
     classes_ = std::move(network.classes);
     DTNN_ASSIGN_OR_RETURN(context_, DeviceContext::Create(Device::Cpu()));
     DTNN_ASSIGN_OR_RETURN(store_, ParameterStore::Create(*graph_, *context_, DType::kFloat32,
-                                                         uint64_t(options.random_seed)));
-    if (options.weights_and_bias_filename.empty()) return absl::OkStatus();
-    DTNN_ASSIGN_OR_RETURN(const LoadedWeights loaded, LoadWeights(options.weights_and_bias_filename,
-                                                                  *graph_, *store_, *context_));
+                                                         uint64_t(options.training.seed)));
+    if (options.network.weights.empty()) return absl::OkStatus();
+    DTNN_ASSIGN_OR_RETURN(const LoadedWeights loaded,
+                          LoadWeights(options.network.weights, *graph_, *store_, *context_));
     for (const std::string& warning : loaded.warnings) Warn(warning);
     return absl::OkStatus();
   }
 
   ReportFacts PageFacts(const federation::ModelFacts& model) const {
-    const Options& options = flags_.training;
+    const Options& options = flags_.run;
     return {.network = StrCat(graph_->name(), ", by a federation"),
             .sentence =
                 StrCat(graph_->name(), " (", Counted(int64_t(model.values), "number"),
                        ") is averaged over clients, at least ", flags_.min_clients, " a round, by ",
-                       flags_.strategy, options.encryption.empty() ? "" : ", with encryption ",
-                       options.encryption,
+                       flags_.strategy, options.encryption.kind.empty() ? "" : ", with encryption ",
+                       options.encryption.kind,
                        ". An epoch here is a round; metrics are the clients' own, weighted "
                        "with their samples.")};
   }
 
   AggregatorOptions OptionsOf(Meeting meeting, const federation::ModelFacts& model) {
     secret_.emplace(meeting.secret);
-    const Options& options = flags_.training;
+    const Options& options = flags_.run;
     return {.place = std::move(meeting.place),
             .model = model,
             .classes = classes_,
@@ -179,7 +179,7 @@ class Run {
             .min_clients = int(flags_.min_clients),
             .client_fraction = flags_.client_fraction,
             .deadline = Milliseconds(flags_.deadline),
-            .timeout = Milliseconds(options.comm_timeout),
+            .timeout = Milliseconds(options.ranks.timeout),
             .max_update_norm = flags_.max_update_norm,
             .say = [this](std::string_view line) { out_ << "**** " << line << "\n"
                                                         << std::flush; },
@@ -188,7 +188,7 @@ class Run {
   }
 
   absl::Status Stopped(int signal, const FederationState& state) const {
-    const bool saved = !flags_.training.checkpoint_dir.empty() && state.rounds_done > 0;
+    const bool saved = !flags_.run.checkpoint.folder.empty() && state.rounds_done > 0;
     return WithExitCode(absl::CancelledError(StrCat("stopped by ", SignalName(signal), " after ",
                                                     Counted(state.rounds_done, "round"),
                                                     saved ? "; --resume continues from here" : "")),
@@ -196,7 +196,7 @@ class Run {
   }
 
   absl::Status SaveLast(const FederationState& state) {
-    const std::string& path = flags_.training.save_model;
+    const std::string& path = flags_.run.output.model;
     if (state.from.encrypted) {
       out_ << "**** Only clients can read the model; they have it\n" << std::flush;
       return absl::OkStatus();

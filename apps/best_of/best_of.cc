@@ -27,19 +27,20 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   DTNN_RETURN_IF_ERROR(EnterUserDirectory());
   Options options;
   const OptionSpec flags[] = {
-      LikeLauncher("model", &options.model),
-      LikeLauncher("dataset", &options.dataset,
+      LikeLauncher("model", &options.network.name),
+      LikeLauncher("dataset", &options.data.name,
                    "data set whose shape the samples have; if not given, the model's own"),
-      LikeLauncher("batch-size", &options.batch_size, "samples per step; 64 if not given"),
-      LikeLauncher("dtype", &options.dtype),
-      LikeLauncher("tensor-format", &options.tensor_format),
-      LikeLauncher("freeze", &options.freeze),
-      LikeLauncher("evaluate-only", &options.evaluate_only, "time what evaluation runs, only"),
-      LikeLauncher("enable-fused-conv-relu", &options.enable_fused_conv_relu),
-      LikeLauncher("enable-fused-conv-bn", &options.enable_fused_conv_bn),
-      LikeLauncher("enable-fused-conv-bn-relu", &options.enable_fused_conv_bn_relu),
-      LikeLauncher("conv-direct-methods-for-best-of", &options.conv_direct_methods_for_best_of),
-      LikeLauncher("best-of-file", &options.best_of_file,
+      LikeLauncher("batch-size", &options.training.batch, "samples per step; 64 if not given"),
+      LikeLauncher("dtype", &options.network.dtype),
+      LikeLauncher("tensor-format", &options.network.format),
+      LikeLauncher("freeze", &options.network.freeze),
+      LikeLauncher("evaluate-only", &options.training.evaluate_only,
+                   "time what evaluation runs, only"),
+      LikeLauncher("enable-fused-conv-relu", &options.device.fusions.conv_relu),
+      LikeLauncher("enable-fused-conv-bn", &options.device.fusions.conv_bn),
+      LikeLauncher("enable-fused-conv-bn-relu", &options.device.fusions.conv_bn_relu),
+      LikeLauncher("conv-direct-methods-for-best-of", &options.convolution.best_of_methods),
+      LikeLauncher("best-of-file", &options.convolution.best_of_file,
                    "file of decisions: what it contains is not timed again; the others are added"),
   };
   DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags));
@@ -48,11 +49,11 @@ absl::Status Run(const std::vector<std::string>& arguments) {
     return absl::OkStatus();
   }
   if (PrintList(request.action, std::cout)) return absl::OkStatus();
-  if (options.model.empty()) {
+  if (options.network.name.empty()) {
     return UsageError(
         "--model: missing; name a network, such as --model=simplecnn (--model=list shows all)");
   }
-  DTNN_RETURN_IF_ERROR(CheckModelName(options.model));
+  DTNN_RETURN_IF_ERROR(CheckModelName(options.network.name));
   return RunBestOf(options, std::cout, std::cerr);
 }
 

@@ -22,10 +22,10 @@ constexpr char kProgram[] = "apps/best_of/best_of";
 
 Options Small(const std::string& file) {
   Options options;
-  options.model = "simplecnn";
-  options.batch_size = 2;
-  options.best_of_file = file.empty() ? file : ::testing::TempDir() + file;
-  if (!file.empty()) std::filesystem::remove(options.best_of_file);
+  options.network.name = "simplecnn";
+  options.training.batch = 2;
+  options.convolution.best_of_file = file.empty() ? file : ::testing::TempDir() + file;
+  if (!file.empty()) std::filesystem::remove(options.convolution.best_of_file);
   return options;
 }
 
@@ -44,7 +44,7 @@ TEST(BestOfTest, TimesTrainingAndEvaluation) {
                     HasSubstr("**** BestOf: conv2d backward_filter, "), HasSubstr("_kept "),
                     HasSubstr("*")));
   Options evaluation = Small("");
-  evaluation.evaluate_only = true;
+  evaluation.training.evaluate_only = true;
   EXPECT_THAT(RunProgram(evaluation),
               AllOf(HasSubstr("**** BestOf: conv2d forward, "), Not(HasSubstr("backward"))));
 }
@@ -52,19 +52,19 @@ TEST(BestOfTest, TimesTrainingAndEvaluation) {
 TEST(BestOfTest, WhatIsInTheFileIsNotTimedAgain) {
   const Options options = Small("best_of_test.txt");
   EXPECT_THAT(RunProgram(options), Not(HasSubstr(", 0 by timing")));
-  const std::string first = Decisions::Load(options.best_of_file)->ToString();
+  const std::string first = Decisions::Load(options.convolution.best_of_file)->ToString();
   EXPECT_THAT(RunProgram(options), HasSubstr(", 0 by timing"));
-  EXPECT_EQ(Decisions::Load(options.best_of_file)->ToString(), first);
+  EXPECT_EQ(Decisions::Load(options.convolution.best_of_file)->ToString(), first);
   Options larger = options;
-  larger.batch_size = 3;
+  larger.training.batch = 3;
   EXPECT_THAT(RunProgram(larger), Not(HasSubstr(", 0 by timing")));
-  EXPECT_THAT(Decisions::Load(options.best_of_file)->ToString(),
+  EXPECT_THAT(Decisions::Load(options.convolution.best_of_file)->ToString(),
               AllOf(HasSubstr("/n2h"), HasSubstr("/n3h")));
 }
 
 TEST(BestOfTest, AFileThatCannotBeWrittenIsToldBeforeAnythingIsTimed) {
   Options options = Small("");
-  options.best_of_file = "/no/such/folder/tuned.txt";
+  options.convolution.best_of_file = "/no/such/folder/tuned.txt";
   std::ostringstream out, err;
   EXPECT_THAT(std::string(RunBestOf(options, out, err).message()),
               HasSubstr("--best-of-file: /no/such/folder/tuned.txt: "));

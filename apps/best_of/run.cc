@@ -36,12 +36,12 @@ absl::Status RunBestOf(const Options& options, std::ostream& out, std::ostream& 
                     err << StrCat("best_of: warning: ", line, "\n") << std::flush;
                   }});
   out << "**** " << graph.name() << ", " << Counted(batch, "sample") << " of "
-      << graph.input_shape().ToString() << ", " << options.dtype << ", " << Name(graph.format())
-      << "\n"
+      << graph.input_shape().ToString() << ", " << options.network.dtype << ", "
+      << Name(graph.format()) << "\n"
       << std::flush;
   const Stopwatch watch;
   const DType dtype = ElementTypeOf(options);
-  if (!options.evaluate_only) {
+  if (!options.training.evaluate_only) {
     DTNN_RETURN_IF_ERROR(
         Plan::Measure(
             graph, dtype, *context,

@@ -39,20 +39,20 @@ struct Opened {
 // they are is another question.
 absl::StatusOr<Opened> Open(const CheckOptions& asked) {
   Options options;
-  options.dataset = asked.dataset;
-  options.dataset_path = asked.path;
-  options.evaluate = true;  // both splits
+  options.data.name = asked.dataset;
+  options.data.path = asked.path;
+  options.training.evaluate = true;  // both splits
   const bool imagenet = asked.dataset == "imagenet";
   if (imagenet) {  // its prepared files have one size and are not decoded again
     absl::StatusOr<std::shared_ptr<const Dataset>> as_it_is = MakeDataset(options);
     if (as_it_is.ok()) return Opened{*std::move(as_it_is)};
   }
   if (imagenet || asked.dataset == "folder" || asked.dataset == "chestxray") {
-    options.transform_resize = true;
-    options.transform_resize_size = 64;
+    options.data.resize = true;
+    options.data.resize_side = 64;
   }
   DTNN_ASSIGN_OR_RETURN(std::shared_ptr<const Dataset> dataset, MakeDataset(options));
-  return Opened{std::move(dataset), options.transform_resize};
+  return Opened{std::move(dataset), options.data.resize};
 }
 
 std::string_view Word(FileState state) {

@@ -31,7 +31,7 @@ constexpr char kKeyPurpose[] = "DTNN federation: key of the clients";
 
 // Nothing where none is given.
 absl::StatusOr<std::optional<Secret>> ReadClientKey(const Options& options) {
-  if (options.encryption.empty() || options.encryption_key_file.empty()) return std::nullopt;
+  if (options.encryption.kind.empty() || options.encryption.key_file.empty()) return std::nullopt;
   DTNN_ASSIGN_OR_RETURN(Secret secret, ReadEncryptionKey(options, kKeyPurpose));
   return secret;
 }
@@ -47,12 +47,12 @@ absl::Status CheckKeyIsNotOfJob(const std::optional<Secret>& key, const JobSecre
 }
 
 absl::StatusOr<std::string> ClientNameOf(const Options& options) {
-  std::string name = options.client_name;
+  std::string name = options.federation.client_name;
   if (name.empty()) {
     std::array<char, 256> host{};
     gethostname(host.data(), host.size() - 1);
     name = host.data();
-    if (!options.dataset_part.empty()) name += "-" + options.dataset_part;
+    if (!options.data.part.empty()) name += "-" + options.data.part;
     std::ranges::replace(name, '/', '-');
   }
   const absl::Status good = federation::CheckClientName(name);
@@ -64,10 +64,10 @@ absl::StatusOr<std::string> ClientNameOf(const Options& options) {
 
 ProtectionOptions ProtectionOf(const Options& options) {
   ProtectionOptions protection;
-  protection.protection = options.encryption == "masked"    ? Protection::kMasked
-                          : options.encryption == "tenseal" ? Protection::kSharedKey
-                          : options.encryption == "openfhe" ? Protection::kThreshold
-                                                            : Protection::kNone;
+  protection.protection = options.encryption.kind == "masked"    ? Protection::kMasked
+                          : options.encryption.kind == "tenseal" ? Protection::kSharedKey
+                          : options.encryption.kind == "openfhe" ? Protection::kThreshold
+                                                                 : Protection::kNone;
   const ckks::CkksParameters given = CkksParametersOf(options);
   protection.log2_degree = given.log2_degree;
   protection.security = given.security;
@@ -76,8 +76,9 @@ ProtectionOptions ProtectionOf(const Options& options) {
       options.given.contains("encryption-global-scale")) {
     protection.log2_scale = given.log2_scale;
   }
-  protection.privacy = {
-      .clip = options.dp_clip, .noise = options.dp_noise, .delta = options.dp_delta};
+  protection.privacy = {.clip = options.federation.dp_clip,
+                        .noise = options.federation.dp_noise,
+                        .delta = options.federation.dp_delta};
   return protection;
 }
 
@@ -93,7 +94,7 @@ absl::Status CheckProtection(const Options& options, const ModelFacts& model) {
   const absl::Status status =
       federation::Protector::Create(ProtectionOf(options), size_t(model.values)).status();
   if (status.ok()) return status;
-  return UsageError("--encryption=", options.encryption,
+  return UsageError("--encryption=", options.encryption.kind,
                     " with --encryption-poly-degree, --encryption-global-scale and "
                     "--encryption-security-level: ",
                     status.message());
@@ -169,13 +170,14 @@ absl::StatusOr<Meeting> FindMeeting(std::string_view text, std::string_view flag
 absl::StatusOr<ClientPlace> FindClientPlace(const Options& options) {
   DTNN_ASSIGN_OR_RETURN(std::string name, ClientNameOf(options));
   DTNN_ASSIGN_OR_RETURN(std::optional<Secret> key, ReadClientKey(options));
-  DTNN_ASSIGN_OR_RETURN(Meeting meeting, FindMeeting(options.server, "--server", options.transport,
-                                                     StrCat("client ", name)));
+  DTNN_ASSIGN_OR_RETURN(Meeting meeting,
+                        FindMeeting(options.federation.server, "--server", options.ranks.transport,
+                                    StrCat("client ", name)));
   DTNN_RETURN_IF_ERROR(CheckKeyIsNotOfJob(key, meeting.secret));
-  const bool hidden = options.encryption == "masked" || options.encryption == "openfhe";
+  const bool hidden = options.encryption.kind == "masked" || options.encryption.kind == "openfhe";
   if (hidden && !key) {
     StrAppend(&meeting.warning, meeting.warning.empty() ? "" : "; ",
-              "--encryption=", options.encryption,
+              "--encryption=", options.encryption.kind,
               " without --encryption-key-file: protects this client's updates only from an "
               "aggregator that follows the protocol (docs/security.md)");
   }

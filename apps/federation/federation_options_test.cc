@@ -24,9 +24,10 @@ TEST(FederationOptionsTest, AClientThatWaitsInVainIsNamed) {
     setenv("DTNN_JOB_SECRET", std::string(40, 'q').c_str(), 1);  // who reads it overwrites it
     Options options;
     // Free now; who does not answer there refuses the connection.
-    options.server = Must(Must(Listen({.host = "127.0.0.1", .port = 0})).Local()).ToString();
-    options.transport = transport;
-    options.client_name = "north";
+    options.federation.server =
+        Must(Must(Listen({.host = "127.0.0.1", .port = 0})).Local()).ToString();
+    options.ranks.transport = transport;
+    options.federation.client_name = "north";
     const ClientPlace place = Must(FindClientPlace(options));
     EXPECT_EQ(place.name, "north");
     const auto datagrams = Must(place.meeting.place.datagrams(place.meeting.secret));
@@ -35,7 +36,7 @@ TEST(FederationOptionsTest, AClientThatWaitsInVainIsNamed) {
     const absl::Status status = datagrams->Open({.rank = 965326943, .number = 1}, {}, patience);
     EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded) << status;
     EXPECT_THAT(std::string(status.message()), StartsWith("client north has waited "));
-    EXPECT_THAT(std::string(status.message()), HasSubstr(options.server));
+    EXPECT_THAT(std::string(status.message()), HasSubstr(options.federation.server));
     EXPECT_THAT(std::string(status.message()), Not(HasSubstr("rank ")));
   }
 }
@@ -52,7 +53,7 @@ TEST(FederationOptionsTest, FilesThatAreMissingAreNotUsageErrors) {
   setenv("PYMPI_SSL_KEY", "/no/such/key", 1);
   for (const char* const transport : {"tcp", "grpc", "mqtt"}) {
     setenv("DTNN_JOB_SECRET", std::string(40, 'q').c_str(), 1);
-    options.transport = transport;
+    options.ranks.transport = transport;
     const absl::Status certificate = FindClientPlace(options).status();
     EXPECT_EQ(ExitCodeOf(certificate), kExitFailed) << certificate;
     EXPECT_THAT(std::string(certificate.message()), HasSubstr("/no/such/certificate"));
@@ -68,14 +69,14 @@ TEST(FederationOptionsTest, TheJobsSecretIsNoKeyOfTheClients) {
   Must(WritePrivateFile(folder + "/other", std::string(40, 'r') + "\n"));
   for (const char* const encryption : {"masked", "tenseal", "openfhe"}) {
     Options options;
-    options.encryption = encryption;
-    options.encryption_key_file = folder + "/secret";
+    options.encryption.kind = encryption;
+    options.encryption.key_file = folder + "/secret";
     setenv("DTNN_JOB_SECRET", secret.c_str(), 1);
     const absl::Status status = FindClientPlace(options).status();
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
     EXPECT_THAT(std::string(status.message()),
                 HasSubstr("--encryption-key-file: holds the job's secret"));
-    options.encryption_key_file = folder + "/other";
+    options.encryption.key_file = folder + "/other";
     setenv("DTNN_JOB_SECRET", secret.c_str(), 1);
     const ClientPlace place = Must(FindClientPlace(options));
     EXPECT_TRUE(place.key.has_value());
@@ -85,7 +86,7 @@ TEST(FederationOptionsTest, TheJobsSecretIsNoKeyOfTheClients) {
 
 TEST(FederationOptionsTest, HiddenUpdatesWithoutAKeyAreWarnedOf) {
   Options options;
-  options.encryption = "openfhe";
+  options.encryption.kind = "openfhe";
   setenv("DTNN_JOB_SECRET", std::string(40, 'q').c_str(), 1);
   EXPECT_THAT(Must(FindClientPlace(options)).meeting.warning,
               HasSubstr("--encryption=openfhe without --encryption-key-file"));

@@ -59,9 +59,9 @@ class Training {
              .class_names = {t_.class_names.begin(), t_.class_names.end()},
              .protection = ProtectionOf(t_.options),
              .key = t_.place.key,
-             .plain_metrics = t_.options.plain_metrics,
-             .least_clients = t_.options.least_clients,
-             .timeout = std::chrono::milliseconds(int64_t(1000 * t_.options.comm_timeout)),
+             .plain_metrics = t_.options.federation.plain_metrics,
+             .least_clients = t_.options.federation.least_clients,
+             .timeout = std::chrono::milliseconds(int64_t(1000 * t_.options.ranks.timeout)),
              .say = [this](std::string_view line) { t_.tell(StrCat("**** This ", line, "\n")); },
              .warn = t_.warn,
              .interrupted = [] { return Interrupt::Last() != 0; }},
@@ -90,9 +90,9 @@ class Training {
                 anchor.data<float>());
     t_.optimizer.set_mu(task.proximal);
     TrainingState state;
-    state.epoch = (task.round - 1) * t_.options.num_epochs;
+    state.epoch = (task.round - 1) * t_.options.training.epochs;
     state.learning_rate = InitialLearningRate(t_.options, 1);
-    state.random_seed = uint64_t(t_.options.random_seed);
+    state.random_seed = uint64_t(t_.options.training.seed);
     return t_.trainer.Restore(state);
   }
 
@@ -100,7 +100,7 @@ class Training {
     DTNN_RETURN_IF_ERROR(Rewind(task));
     const Stopwatch watch;
     const absl::Status trained = t_.trainer.Train(*t_.loaders.training, t_.loaders.validation.get(),
-                                                  t_.options.num_epochs, t_.callbacks);
+                                                  t_.options.training.epochs, t_.callbacks);
     if (t_.trainer.diverged()) {
       t_.warn(StrCat("round ", task.round, ": ", trained.message()));
       return client_->Decline("its training has diverged");
@@ -115,9 +115,9 @@ class Training {
       }
     }
     DTNN_RETURN_IF_ERROR(client_->Submit(Exchanged(), report));
-    if (t_.options.dp_clip > 0) {
+    if (t_.options.federation.dp_clip > 0) {
       t_.tell(absl::StrFormat("**** Round %d: epsilon at most %.3g for delta %g\n", task.round,
-                              client_->Epsilon(), t_.options.dp_delta));
+                              client_->Epsilon(), t_.options.federation.dp_delta));
     }
     return absl::OkStatus();
   }

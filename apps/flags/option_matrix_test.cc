@@ -133,8 +133,8 @@ TEST_P(OptionTest, DefaultChangesNothing) {
     untouched.given = parsed->options.given;
     // Who names model_checkpoint asks for its files.
     if (spec.name == "schedulers") {
-      untouched.model_dir = ".";
-      untouched.schedulers = Options().schedulers;
+      untouched.schedule.model_folder = ".";
+      untouched.schedule.schedulers = Options().schedule.schedulers;
     }
     EXPECT_EQ(parsed->options, untouched);
   }

@@ -20,13 +20,13 @@ TEST(OptionNeedsTest, ASwitchANumberAndAPathAreMetWhenSet) {
   for (const char* needs :
        {"augment-flip", "optimizer-decay", "checkpoint-dir", "batch-size", "accumulate-steps"}) {
     Options options;
-    options.accumulate_steps = 0;
+    options.training.accumulate_steps = 0;
     EXPECT_THAT(Unmet(needs, options), ElementsAre("without --" + std::string(needs)));
-    options.augment_flip = true;
-    options.optimizer_decay = 1e-4;
-    options.checkpoint_dir = "x";
-    options.batch_size = 1;
-    options.accumulate_steps = 2;
+    options.data.augment.flip = true;
+    options.optimizer.decay = 1e-4;
+    options.checkpoint.folder = "x";
+    options.training.batch = 1;
+    options.training.accumulate_steps = 2;
     EXPECT_THAT(Unmet(needs, options), IsEmpty()) << needs;
   }
 }
@@ -35,15 +35,15 @@ TEST(OptionNeedsTest, AWordIsMetByAnyOfItsWords) {
   Options options;
   EXPECT_THAT(Unmet("optimizer=adam,nadam", options), ElementsAre("with --optimizer=sgd"));
   EXPECT_THAT(Unmet("optimizer=adam,sgd", options), IsEmpty());
-  options.dataset = "synthetic";
+  options.data.name = "synthetic";
   EXPECT_THAT(Unmet("!dataset=synthetic", options), ElementsAre("with --dataset=synthetic"));
-  options.dataset = "mnist";
+  options.data.name = "mnist";
   EXPECT_THAT(Unmet("!dataset=synthetic", options), IsEmpty());
 }
 
 TEST(OptionNeedsTest, AListIsMetWhenItHoldsTheWord) {
   Options options;
-  options.schedulers = {"cosine", "warm_up"};
+  options.schedule.schedulers = {"cosine", "warm_up"};
   EXPECT_THAT(Unmet("schedulers=warm_up", options), IsEmpty());
   EXPECT_THAT(Unmet("schedulers=early_stopping", options),
               ElementsAre("without early_stopping in --schedulers"));
@@ -51,12 +51,12 @@ TEST(OptionNeedsTest, AListIsMetWhenItHoldsTheWord) {
 
 TEST(OptionNeedsTest, EveryConditionButOneAlternativeOfIt) {
   Options options;
-  options.dataset = "mnist";
+  options.data.name = "mnist";
   const std::string_view either = "dataset=synthetic|use-synthetic-data";
   EXPECT_THAT(Unmet(either, options), ElementsAre("with --dataset=mnist"));
-  options.use_synthetic_data = true;
+  options.data.synthetic.instead = true;
   EXPECT_THAT(Unmet(either, options), IsEmpty());
-  options.evaluate_only = options.test_as_validation = true;
+  options.training.evaluate_only = options.data.test_as_validation = true;
   EXPECT_THAT(Unmet("!evaluate-only !test-as-validation", options),
               ElementsAre("with --evaluate-only", "with --test-as-validation"));
 }

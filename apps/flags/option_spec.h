@@ -71,11 +71,13 @@ enum class Action : uint8_t {
 };
 
 // The member of Options, or the variable, that an option sets.
+template <class T>
+using MemberOf = T& (*)(Options&);
 using OptionField =
-    std::variant<std::monostate, bool Options::*, int64_t Options::*, double Options::*,
-                 std::optional<int64_t> Options::*, std::string Options::*,
-                 std::vector<std::string> Options::*, std::vector<int64_t> Options::*,
-                 std::vector<double> Options::*, bool*, int64_t*, double*, std::optional<int64_t>*,
+    std::variant<std::monostate, MemberOf<bool>, MemberOf<int64_t>, MemberOf<double>,
+                 MemberOf<std::optional<int64_t>>, MemberOf<std::string>,
+                 MemberOf<std::vector<std::string>>, MemberOf<std::vector<int64_t>>,
+                 MemberOf<std::vector<double>>, bool*, int64_t*, double*, std::optional<int64_t>*,
                  std::string*, std::vector<std::string>*, std::vector<int64_t>*,
                  std::vector<double>*>;
 
@@ -88,6 +90,7 @@ struct OptionSpec {
   Range range = {};
   std::string_view words = {};  // comma list
   OptionField field = {};
+  std::string_view path = {};        // of a member of Options: "training.epochs"
   std::string_view by_default = {};  // only where `field` is empty
   Action on_list = Action::kRun;     // what --name=list asks for
   std::string_view meanings = {};    // of all those words: a line "word: meaning" each

@@ -58,24 +58,40 @@ constexpr std::string_view kDirectMethods =
     "convdirect_block_blis_nhwc_8x12,convdirect_block_blis_nhwc_4x20,"
     "convdirect_block_shalom_nhwc_7x12_npa_u4,convdirect_tzemeng_nhwc_7x12_u4";
 
+// A member of Options.
+struct Member {
+  OptionField field;
+  std::string_view path;
+};
+#define DTNN_FIELD(member)                                    \
+  Member {                                                    \
+    [](Options & options) -> auto& { return options.member; } \
+    , #member                                                 \
+  }
+
 // A row.
 constexpr OptionSpec Now(std::string_view name, OptionGroup group, OptionType type,
-                         OptionField field, std::string_view help) {
-  return {.name = name, .group = group, .type = type, .help = help, .field = field};
+                         const Member& member, std::string_view help) {
+  return {.name = name,
+          .group = group,
+          .type = type,
+          .help = help,
+          .field = member.field,
+          .path = member.path};
 }
 
 // A row that takes numbers.
 constexpr OptionSpec Now(std::string_view name, OptionGroup group, OptionType type,
-                         OptionField field, std::string_view help, const Range& range) {
-  OptionSpec spec = Now(name, group, type, field, help);
+                         const Member& member, std::string_view help, const Range& range) {
+  OptionSpec spec = Now(name, group, type, member, help);
   spec.range = range;
   return spec;
 }
 
 // A row that takes words.
 constexpr OptionSpec Now(std::string_view name, OptionGroup group, OptionType type,
-                         OptionField field, std::string_view help, std::string_view words) {
-  OptionSpec spec = Now(name, group, type, field, help);
+                         const Member& member, std::string_view help, std::string_view words) {
+  OptionSpec spec = Now(name, group, type, member, help);
   spec.words = words;
   return spec;
 }
@@ -86,277 +102,276 @@ constexpr OptionSpec Listed(Action action, OptionSpec spec) {
   return spec;
 }
 
-using O = Options;
-
 constexpr OptionSpec kTable[] = {
-    Listed(Action::kListModels,
-           Now("model", kModel, kText, &O::model, "network to build; --model=list shows all")
-               .Example("resnet20_cifar10")),
-    Now("batch-size", kModel, kInt, &O::batch_size,
+    Listed(Action::kListModels, Now("model", kModel, kText, DTNN_FIELD(network.name),
+                                    "network to build; --model=list shows all")
+                                    .Example("resnet20_cifar10")),
+    Now("batch-size", kModel, kInt, DTNN_FIELD(training.batch),
         "samples per step and rank; 64 if no batch size is given", kSamples)
         .Unit("samples", "128"),
-    Now("global-batch-size", kModel, kInt, &O::global_batch_size,
+    Now("global-batch-size", kModel, kInt, DTNN_FIELD(training.global_batch),
         "samples per step over all ranks, instead of --batch-size", kSamples)
         .Unit("samples", "256"),
-    Now("dtype", kModel, kWord, &O::dtype, "number type of parameters and activations",
-        "float32,float64")
+    Now("dtype", kModel, kWord, DTNN_FIELD(network.dtype),
+        "number type of parameters and activations", "float32,float64")
         .Means(meanings::kDtype),
-    Now("num-epochs", kModel, kInt, &O::num_epochs, "passes over the training data", kCountFrom0)
+    Now("num-epochs", kModel, kInt, DTNN_FIELD(training.epochs), "passes over the training data",
+        kCountFrom0)
         .Unit("epochs", "10")
         .Needs("!evaluate-only"),
-    Now("steps-per-epoch", kModel, kReal, &O::steps_per_epoch,
+    Now("steps-per-epoch", kModel, kReal, DTNN_FIELD(training.steps_per_epoch),
         "train on only this many batches per epoch, rounded up; 0: on all data", kCountFrom0)
         .Unit("batches", "100")
         .Needs("!evaluate-only"),
-    Now("evaluate", kModel, kBool, &O::evaluate,
+    Now("evaluate", kModel, kBool, DTNN_FIELD(training.evaluate),
         "evaluate on the test split before and after training"),
-    Now("evaluate-only", kModel, kBool, &O::evaluate_only,
+    Now("evaluate-only", kModel, kBool, DTNN_FIELD(training.evaluate_only),
         "evaluate on the test split and do not train"),
-    Now("weights-and-bias-filename", kModel, kPath, &O::weights_and_bias_filename,
+    Now("weights-and-bias-filename", kModel, kPath, DTNN_FIELD(network.weights),
         "start from the weights in this file: .npz, .safetensors or a checkpoint")
         .Example("run1/checkpoint-2250.npz"),
-    Now("weights-format", kModel, kWord, &O::weights_format,
+    Now("weights-format", kModel, kWord, DTNN_FIELD(network.weights_format),
         "layout of a weights file that does not state it", "auto,NHWC,NCHW")
         .Means(meanings::kWeightsFormat)
         .Needs("weights-and-bias-filename"),
-    Now("weights-partial", kModel, kBool, &O::weights_partial,
+    Now("weights-partial", kModel, kBool, DTNN_FIELD(network.weights_partial),
         "load those parameters of a weights file that fit; the others keep their initial values")
         .Needs("weights-and-bias-filename"),
-    Now("freeze", kModel, kText, &O::freeze,
+    Now("freeze", kModel, kText, DTNN_FIELD(network.freeze),
         "layers whose parameters stay fixed: a list of ids, ranges of ids and names with wildcards")
         .Example("1-40,*BatchNormalization")
         .Needs("!evaluate-only"),
-    Now("save-model", kModel, kPath, &O::save_model,
+    Now("save-model", kModel, kPath, DTNN_FIELD(output.model),
         "write the trained model to this file, with all that predict needs: .safetensors or .npz")
         .Example("mine.safetensors"),
-    Now("history-file", kModel, kPath, &O::history_file,
+    Now("history-file", kModel, kPath, DTNN_FIELD(output.history),
         "write loss and metrics of every epoch to this file (a new run replaces it): text, .csv or "
         ".jsonl")
         .Example("history.csv")
         .Needs("!evaluate-only"),
-    Now("checkpoint-dir", kModel, kPath, &O::checkpoint_dir,
+    Now("checkpoint-dir", kModel, kPath, DTNN_FIELD(checkpoint.folder),
         "save the state of the run in this folder, for --resume")
         .Example("run1"),
-    Now("checkpoint-freq", kModel, kInt, &O::checkpoint_freq,
+    Now("checkpoint-freq", kModel, kInt, DTNN_FIELD(checkpoint.every_epochs),
         "epochs from one checkpoint to the next", kCountFrom1)
         .Unit("epochs", "5")
         .Needs("checkpoint-dir"),
-    Now("checkpoint-steps", kModel, kInt, &O::checkpoint_steps,
+    Now("checkpoint-steps", kModel, kInt, DTNN_FIELD(checkpoint.every_steps),
         "within an epoch, batches from one checkpoint to the next; 0: none", kCountFrom0)
         .Unit("batches", "500")
         .Needs("checkpoint-dir"),
-    Now("resume", kModel, kWord, &O::resume,
+    Now("resume", kModel, kWord, DTNN_FIELD(checkpoint.resume),
         "continue from the newest checkpoint in --checkpoint-dir", "False,True,if-there")
         .Means(meanings::kResume),
-    Now("tensor-format", kModel, kWord, &O::tensor_format, "order of image axes in memory",
+    Now("tensor-format", kModel, kWord, DTNN_FIELD(network.format), "order of image axes in memory",
         "AUTO,NHWC,NCHW")
         .Means(meanings::kTensorFormat),
-    Now("random-seed", kModel, kInt, &O::random_seed,
+    Now("random-seed", kModel, kInt, DTNN_FIELD(training.seed),
         "seed of all random numbers; the same seed gives the same run", kAny)
         .Unit("seed", "1"),
 
-    Now("shared-storage", kSynchronisation, kBool, &O::shared_storage,
+    Now("shared-storage", kSynchronisation, kBool, DTNN_FIELD(ranks.shared_storage),
         "ranks share one data set, and rank 0 writes files; False: each rank has its own data and "
         "files")
         .Needs("parallel=data")
         .Always(),
-    Now("model-sync-freq", kSynchronisation, kInt, &O::model_sync_freq,
+    Now("model-sync-freq", kSynchronisation, kInt, DTNN_FIELD(sync.model_steps),
         "batches between averages of the ranks' models; 0: sum gradients in every batch; negative: "
         "never average",
         kAnyCount)
         .Unit("batches", "10")
         .Needs("parallel=data"),
-    Now("model-sync-alg", kSynchronisation, kWord, &O::model_sync_alg,
+    Now("model-sync-alg", kSynchronisation, kWord, DTNN_FIELD(sync.weighting),
         "how much each rank counts in an average of models", "avg,wavg,invwavg")
         .Means(meanings::kModelSyncAlg)
         .Needs("parallel=data"),
-    Now("model-sync-participation", kSynchronisation, kWord, &O::model_sync_participation,
+    Now("model-sync-participation", kSynchronisation, kWord, DTNN_FIELD(sync.participation),
         "ranks whose models are averaged", "all,avail2all")
         .Means(meanings::kModelSyncParticipation)
         .Needs("parallel=data"),
-    Now("model-sync-min-avail", kSynchronisation, kInt, &O::model_sync_min_avail,
+    Now("model-sync-min-avail", kSynchronisation, kInt, DTNN_FIELD(sync.min_available),
         "skip an average of models when fewer ranks than this still have data", kCountFrom0)
         .Unit("ranks", "2")
         .Needs("parallel=data"),
-    Now("initial-model-sync", kSynchronisation, kBool, &O::initial_model_sync,
+    Now("initial-model-sync", kSynchronisation, kBool, DTNN_FIELD(sync.initial_model),
         "all ranks start from the parameters of rank 0")
         .Needs("parallel=data"),
-    Now("final-model-sync", kSynchronisation, kBool, &O::final_model_sync,
+    Now("final-model-sync", kSynchronisation, kBool, DTNN_FIELD(sync.final_model),
         "average the models of the ranks after training")
         .Needs("parallel=data"),
-    Now("sync-batch-norm", kSynchronisation, kBool, &O::sync_batch_norm,
+    Now("sync-batch-norm", kSynchronisation, kBool, DTNN_FIELD(sync.batch_norm),
         "normalise batches over the samples of all ranks, not of each rank alone")
         .Needs("parallel=data"),
 
     Listed(Action::kListDatasets,
-           Now("dataset", kDataset, kWord, &O::dataset,
+           Now("dataset", kDataset, kWord, DTNN_FIELD(data.name),
                "data to train and test on; --dataset=list shows all",
                "mnist,cifar10,imagenet,chestxray,cyclone,tsunamis,archive,folder,synthetic")
                .Means(meanings::kDataset)),
-    Now("dataset-path", kDataset, kPath, &O::dataset_path,
+    Now("dataset-path", kDataset, kPath, DTNN_FIELD(data.path),
         "folder or archive of the data set; mnist without it: Debian's Fashion-MNIST")
         .Example("/data/cifar-10-binary.tar.gz")
         .Needs("!dataset=synthetic"),
-    Now("dataset-train-path", kDataset, kPath, &O::dataset_train_path,
+    Now("dataset-train-path", kDataset, kPath, DTNN_FIELD(data.train_path),
         "folder or archive of the training split, if it is not that of --dataset-path")
         .Example("/data/train")
         .Needs("!dataset=synthetic"),
-    Now("dataset-test-path", kDataset, kPath, &O::dataset_test_path,
+    Now("dataset-test-path", kDataset, kPath, DTNN_FIELD(data.test_path),
         "folder or archive of the test split, if it is not that of --dataset-path")
         .Example("/data/test")
         .Needs("!dataset=synthetic"),
-    Now("skip-damaged-images", kDataset, kBool, &O::skip_damaged_images,
+    Now("skip-damaged-images", kDataset, kBool, DTNN_FIELD(data.skip_damaged_images),
         "leave out images that are damaged, instead of ending the run at the first of them; the "
         "start then takes as long as reading and decoding all images once")
         .Needs("dataset=folder,chestxray,imagenet"),
-    Now("archive-format", kDataset, kWord, &O::archive_format,
+    Now("archive-format", kDataset, kWord, DTNN_FIELD(data.archive_format),
         "order of the image axes in --dataset=archive", "auto,NCHW,NHWC")
         .Means(meanings::kArchiveFormat)
         .Needs("dataset=archive"),
-    Now("dataset-lang", kDataset, kText, &O::dataset_lang,
+    Now("dataset-lang", kDataset, kText, DTNN_FIELD(data.language),
         "language of a text data set; data sets of images ignore it")
         .Example("fr"),
-    Now("dataset-lang2", kDataset, kText, &O::dataset_lang2,
+    Now("dataset-lang2", kDataset, kText, DTNN_FIELD(data.language2),
         "second language of a text data set; data sets of images ignore it")
         .Example("fr"),
-    Now("synthetic-train-samples", kDataset, kInt, &O::synthetic_train_samples,
+    Now("synthetic-train-samples", kDataset, kInt, DTNN_FIELD(data.synthetic.train_samples),
         "number of training samples of --dataset=synthetic", kSamples)
         .Unit("samples", "50000")
         .Needs("dataset=synthetic"),
-    Now("synthetic-test-samples", kDataset, kInt, &O::synthetic_test_samples,
+    Now("synthetic-test-samples", kDataset, kInt, DTNN_FIELD(data.synthetic.test_samples),
         "number of test samples of --dataset=synthetic", kSamples)
         .Unit("samples", "10000")
         .Needs("dataset=synthetic"),
-    Now("synthetic-input-shape", kDataset, kInts, &O::synthetic_input_shape,
+    Now("synthetic-input-shape", kDataset, kInts, DTNN_FIELD(data.synthetic.input_shape),
         "size of a sample of --dataset=synthetic", kSideRange)
         .Unit("channels,height,width", "1,28,28")
         .Needs("dataset=synthetic"),
-    Now("synthetic-output-shape", kDataset, kInts, &O::synthetic_output_shape,
+    Now("synthetic-output-shape", kDataset, kInts, DTNN_FIELD(data.synthetic.output_shape),
         "number of classes of --dataset=synthetic", kCountFrom1)
         .Unit("classes", "100")
         .Needs("dataset=synthetic"),
-    Now("synthetic-pattern", kDataset, kWord, &O::synthetic_pattern,
+    Now("synthetic-pattern", kDataset, kWord, DTNN_FIELD(data.synthetic.pattern),
         "contents of the generated samples", "zeros,classes")
         .Means(meanings::kSyntheticPattern)
         .Needs("dataset=synthetic|use-synthetic-data"),
-    Now("dataset-percentage", kDataset, kReal, &O::dataset_percentage,
+    Now("dataset-percentage", kDataset, kReal, DTNN_FIELD(data.share),
         "share of the samples to use, of training, validation and test data each; 0.1: a tenth; 2: "
         "all data twice; 0: all data once",
         kRepeats)
         .Unit("share", "0.1"),
-    Now("dataset-part", kDataset, kText, &O::dataset_part,
+    Now("dataset-part", kDataset, kText, DTNN_FIELD(data.part),
         "train on one of several equal parts of the training samples: 2/4 is the second of four; "
         "which samples it has does not depend on --random-seed")
         .Unit("K/N", "2/4")
         .Needs("!evaluate-only"),
-    Now("test-as-validation", kDataset, kBool, &O::test_as_validation,
+    Now("test-as-validation", kDataset, kBool, DTNN_FIELD(data.test_as_validation),
         "validate on the test split, and train on all training data")
         .Needs("!evaluate-only"),
-    Now("validation-split", kDataset, kReal, &O::validation_split,
+    Now("validation-split", kDataset, kReal, DTNN_FIELD(data.validation_split),
         "share of the training data, and of every class in it, that is held out for validation",
         kBelow1)
         .Unit("share", "0.1")
         .Needs("!evaluate-only !test-as-validation"),
-    Now("augment-shuffle", kDataset, kBool, &O::augment_shuffle,
+    Now("augment-shuffle", kDataset, kBool, DTNN_FIELD(data.shuffle),
         "shuffle the training data in every epoch")
         .Needs("!evaluate-only"),
     Listed(Action::kListTransforms,
-           Now("augment", kDataset, kText, &O::augment,
+           Now("augment", kDataset, kText, DTNN_FIELD(data.augment.transforms),
                "random changes to training images, in this order; --augment=list explains them")
                .Unit("transform,...", "flip,pad_crop:4,cutout:8")
                .Needs("!evaluate-only")),
-    Now("mixup", kDataset, kReal, &O::mixup,
+    Now("mixup", kDataset, kReal, DTNN_FIELD(data.augment.mixup),
         "mix each training image and its target with another's, in random proportions from the "
         "distribution Beta(ALPHA, ALPHA); 0: off",
         kMixup)
         .Unit("alpha", "0.2")
         .Needs("!evaluate-only"),
-    Now("augment-flip", kDataset, kBool, &O::augment_flip,
+    Now("augment-flip", kDataset, kBool, DTNN_FIELD(data.augment.flip),
         "mirror training images left to right, at random")
         .Needs("!evaluate-only"),
-    Now("augment-flip-prob", kDataset, kReal, &O::augment_flip_prob,
+    Now("augment-flip-prob", kDataset, kReal, DTNN_FIELD(data.augment.flip_probability),
         "probability with which --augment-flip mirrors an image", kFactor)
         .Unit("probability", "0.25")
         .Needs("augment-flip"),
-    Now("augment-crop", kDataset, kBool, &O::augment_crop,
+    Now("augment-crop", kDataset, kBool, DTNN_FIELD(data.augment.crop),
         "keep a random window of training images, moved to a random place")
         .Needs("!evaluate-only"),
-    Now("augment-crop-size", kDataset, kInt, &O::augment_crop_size,
+    Now("augment-crop-size", kDataset, kInt, DTNN_FIELD(data.augment.crop_size),
         "side of the window that --augment-crop keeps", kSideRange)
         .Unit("pixels", "24")
         .Needs("augment-crop"),
-    Now("augment-crop-prob", kDataset, kReal, &O::augment_crop_prob,
+    Now("augment-crop-prob", kDataset, kReal, DTNN_FIELD(data.augment.crop_probability),
         "probability with which --augment-crop crops an image", kFactor)
         .Unit("probability", "0.25")
         .Needs("augment-crop"),
-    Now("transform-crop", kDataset, kBool, &O::transform_crop,
+    Now("transform-crop", kDataset, kBool, DTNN_FIELD(data.center_crop),
         "keep only the centre of every image"),
-    Now("transform-crop-perc", kDataset, kReal, &O::transform_crop_perc,
+    Now("transform-crop-perc", kDataset, kReal, DTNN_FIELD(data.center_crop_share),
         "share of each side that --transform-crop keeps", kFactor)
         .Unit("share", "0.75")
         .Needs("transform-crop"),
-    Now("transform-resize", kDataset, kBool, &O::transform_resize,
+    Now("transform-resize", kDataset, kBool, DTNN_FIELD(data.resize),
         "resize every image to a square"),
-    Now("transform-resize-size", kDataset, kInt, &O::transform_resize_size,
+    Now("transform-resize-size", kDataset, kInt, DTNN_FIELD(data.resize_side),
         "side of the square of --transform-resize", kSideRange)
         .Unit("pixels", "224")
         .Needs("transform-resize"),
-    Now("normalize", kDataset, kBool, &O::normalize,
+    Now("normalize", kDataset, kBool, DTNN_FIELD(data.normalize),
         "replace every value x of a sample by (x + --normalize-offset) * --normalize-scale"),
-    Now("normalize-offset", kDataset, kReals, &O::normalize_offset,
+    Now("normalize-offset", kDataset, kReals, DTNN_FIELD(data.normalize_offset),
         "number that --normalize adds, or one per channel; pixels are 0 to 1", kAnyReal)
         .Unit("value,...", "-0.5")
         .Needs("normalize"),
-    Now("normalize-scale", kDataset, kReals, &O::normalize_scale,
+    Now("normalize-scale", kDataset, kReals, DTNN_FIELD(data.normalize_scale),
         "number that --normalize then multiplies by, or one per channel", kNotZero)
         .Unit("factor,...", "2")
         .Needs("normalize"),
-    Now("standardize", kDataset, kBool, &O::standardize,
+    Now("standardize", kDataset, kBool, DTNN_FIELD(data.standardize),
         "replace every value x by (x - mean) / deviation, per channel, of the samples that are "
         "trained "
         "on, without those of --validation-split"),
-    Now("use-synthetic-data", kDataset, kBool, &O::use_synthetic_data,
+    Now("use-synthetic-data", kDataset, kBool, DTNN_FIELD(data.synthetic.instead),
         "use generated samples in the shape of --dataset; no files are read"),
-    Now("loader-threads", kDataset, kInt, &O::loader_threads,
+    Now("loader-threads", kDataset, kInt, DTNN_FIELD(data.threads),
         "threads that read samples ahead; 0: as many as the data set needs", kThreads)
         .Unit("threads", "2"),
 
-    Now("enable-best-of", kOptimisation, kBool, &O::enable_best_of,
+    Now("enable-best-of", kOptimisation, kBool, DTNN_FIELD(convolution.best_of),
         "time the algorithms of every convolution before the first step, and run the fastest")
         .Needs("!enable-gpu"),
-    Now("enable-memory-cache", kOptimisation, kBool, &O::enable_memory_cache,
+    Now("enable-memory-cache", kOptimisation, kBool, DTNN_FIELD(device.keep_workspaces),
         "keep the layers' scratch memory between steps; False: allocate it in each call, to show "
         "what that costs")
         .Needs("!enable-gpu"),
-    Now("enable-fused-bn-relu", kOptimisation, kBool, &O::enable_fused_bn_relu,
+    Now("enable-fused-bn-relu", kOptimisation, kBool, DTNN_FIELD(device.fusions.bn_relu),
         "in evaluation, compute batch normalisation and relu in one pass"),
-    Now("enable-fused-conv-relu", kOptimisation, kBool, &O::enable_fused_conv_relu,
+    Now("enable-fused-conv-relu", kOptimisation, kBool, DTNN_FIELD(device.fusions.conv_relu),
         "in evaluation, compute convolution and relu in one pass"),
-    Now("enable-fused-conv-bn", kOptimisation, kBool, &O::enable_fused_conv_bn,
+    Now("enable-fused-conv-bn", kOptimisation, kBool, DTNN_FIELD(device.fusions.conv_bn),
         "in evaluation, compute convolution and batch normalisation in one pass; on GPUs, of NHWC "
         "images"),
-    Now("enable-fused-conv-bn-relu", kOptimisation, kBool, &O::enable_fused_conv_bn_relu,
+    Now("enable-fused-conv-bn-relu", kOptimisation, kBool, DTNN_FIELD(device.fusions.conv_bn_relu),
         "in evaluation, compute convolution, batch normalisation and relu in one pass; on GPUs, of "
         "NHWC images"),
 
-    Now("conv-variant", kConvolution, kWord, &O::conv_variant,
+    Now("conv-variant", kConvolution, kWord, DTNN_FIELD(convolution.variant),
         "algorithm of convolutions on CPUs; those that it cannot compute get another",
         kConvVariants)
         .Means(meanings::kConvVariant),
-    Now("best-of-file", kConvolution, kPath, &O::best_of_file,
+    Now("best-of-file", kConvolution, kPath, DTNN_FIELD(convolution.best_of_file),
         "file in which --enable-best-of, and on GPUs --enable-cudnn-auto-conv-alg, keeps its "
         "decisions: read if it exists, then written; by rank 0 only")
         .Example("tuned.txt")
         .Needs("enable-best-of|enable-gpu gpu-device=cuda|!enable-gpu "
                "enable-cudnn-auto-conv-alg|!enable-gpu"),
     Listed(Action::kListDirectMethods,
-           Now("conv-direct-method", kConvolution, kWord, &O::conv_direct_method,
+           Now("conv-direct-method", kConvolution, kWord, DTNN_FIELD(convolution.direct_method),
                "kernel that --conv-variant=direct runs; --conv-direct-method=list explains them",
                kDirectMethods)
                .Means(meanings::kDirectMethod)
                .Needs("conv-variant=direct")),
     Now("conv-direct-methods-for-best-of", kConvolution, kWords,
-        &O::conv_direct_methods_for_best_of,
+        DTNN_FIELD(convolution.best_of_methods),
         "methods of --conv-direct-method by whose names --enable-best-of reports and saves the "
         "algorithms that compute them, the first where several mean one; it times them in any case",
         kDirectMethods)
@@ -364,96 +379,96 @@ constexpr OptionSpec kTable[] = {
         .Example("planar,convdirect_conv_gemm_nhwc_default")
         .Needs("enable-best-of"),
 
-    Now("optimizer", kOptimizer, kWord, &O::optimizer, "rule that updates the parameters",
-        "sgd,rmsprop,adam,nadam,adamw,oktopk")
+    Now("optimizer", kOptimizer, kWord, DTNN_FIELD(optimizer.name),
+        "rule that updates the parameters", "sgd,rmsprop,adam,nadam,adamw,oktopk")
         .Means(meanings::kOptimizer),
-    Now("learning-rate", kOptimizer, kReal, &O::learning_rate, "step size of the optimizer",
-        kPositive)
+    Now("learning-rate", kOptimizer, kReal, DTNN_FIELD(optimizer.learning_rate),
+        "step size of the optimizer", kPositive)
         .Unit("rate", "0.001"),
-    Now("learning-rate-scaling", kOptimizer, kWord, &O::learning_rate_scaling,
+    Now("learning-rate-scaling", kOptimizer, kWord, DTNN_FIELD(optimizer.learning_rate_scaling),
         "divide or multiply the learning rate by the number of ranks; True: divide",
         "False,True,divide,multiply")
         .Means(meanings::kLearningRateScaling),
-    Now("optimizer-momentum", kOptimizer, kReal, &O::optimizer_momentum,
+    Now("optimizer-momentum", kOptimizer, kReal, DTNN_FIELD(optimizer.momentum),
         "sgd, oktopk: momentum, the share of the previous step that is added to the next", kBelow1)
         .Unit("share", "0.95")
         .Needs("optimizer=sgd,oktopk"),
-    Now("optimizer-decay", kOptimizer, kReal, &O::optimizer_decay,
+    Now("optimizer-decay", kOptimizer, kReal, DTNN_FIELD(optimizer.decay),
         "weight decay: each step subtracts this share of every weight, times the "
         "learning rate",
         kAtLeast0)
         .Unit("share", "0.0005"),
-    Now("optimizer-decay-all", kOptimizer, kBool, &O::optimizer_decay_all,
+    Now("optimizer-decay-all", kOptimizer, kBool, DTNN_FIELD(optimizer.decay_all),
         "decay biases and batch normalisation parameters too, not only weights")
         .Needs("optimizer-decay"),
-    Now("optimizer-nesterov", kOptimizer, kBool, &O::optimizer_nesterov,
+    Now("optimizer-nesterov", kOptimizer, kBool, DTNN_FIELD(optimizer.nesterov),
         "sgd, oktopk: Nesterov's form of momentum")
         .Needs("optimizer=sgd,oktopk"),
-    Now("optimizer-beta1", kOptimizer, kReal, &O::optimizer_beta1,
+    Now("optimizer-beta1", kOptimizer, kReal, DTNN_FIELD(optimizer.beta1),
         "adam, nadam, adamw: decay rate of the running mean of gradients; the usual 0.9 often "
         "learns "
         "better than the 0.99 of adam and nadam",
         kBelow1)
         .Unit("share", "0.9")
         .Needs("optimizer=adam,nadam,adamw"),
-    Now("optimizer-beta2", kOptimizer, kReal, &O::optimizer_beta2,
+    Now("optimizer-beta2", kOptimizer, kReal, DTNN_FIELD(optimizer.beta2),
         "adam, nadam, adamw: decay rate of the running mean of squared gradients", kBelow1)
         .Unit("share", "0.99")
         .Needs("optimizer=adam,nadam,adamw"),
-    Now("optimizer-epsilon", kOptimizer, kReal, &O::optimizer_epsilon,
+    Now("optimizer-epsilon", kOptimizer, kReal, DTNN_FIELD(optimizer.epsilon),
         "rmsprop, adam, nadam, adamw: number that prevents a division by zero", kDivisor)
         .Unit("value", "1e-8")
         .Needs("optimizer=rmsprop,adam,nadam,adamw"),
-    Now("optimizer-rho", kOptimizer, kReal, &O::optimizer_rho,
+    Now("optimizer-rho", kOptimizer, kReal, DTNN_FIELD(optimizer.rho),
         "rmsprop: decay rate of the running mean of squared gradients", kBelow1)
         .Unit("share", "0.99")
         .Needs("optimizer=rmsprop"),
-    Now("optimizer-density", kOptimizer, kReal, &O::optimizer_density,
+    Now("optimizer-density", kOptimizer, kReal, DTNN_FIELD(optimizer.density),
         "oktopk: share of the gradients that a step applies; the rest waits for later steps",
         kFactor)
         .Unit("share", "0.001")
         .Needs("optimizer=oktopk"),
-    Now("optimizer-tau", kOptimizer, kInt, &O::optimizer_tau,
+    Now("optimizer-tau", kOptimizer, kInt, DTNN_FIELD(optimizer.tau),
         "oktopk: steps after which the regions that ranks add up are cut anew", kCountFrom1)
         .Unit("steps", "128")
         .Needs("optimizer=oktopk"),
-    Now("optimizer-tau-prime", kOptimizer, kInt, &O::optimizer_tau_prime,
+    Now("optimizer-tau-prime", kOptimizer, kInt, DTNN_FIELD(optimizer.tau_prime),
         "oktopk: steps after which the size that a gradient must have is computed exactly",
         kCountFrom1)
         .Unit("steps", "16")
         .Needs("optimizer=oktopk"),
-    Now("clip-norm", kOptimizer, kReal, &O::clip_norm,
+    Now("clip-norm", kOptimizer, kReal, DTNN_FIELD(training.clip_norm),
         "largest Euclidean norm of a gradient; a longer one is scaled down to it; 0: off",
         kAtLeast0)
         .Unit("norm", "1"),
-    Now("accumulate-steps", kOptimizer, kInt, &O::accumulate_steps,
+    Now("accumulate-steps", kOptimizer, kInt, DTNN_FIELD(training.accumulate_steps),
         "batches whose gradients are added up for one update", kCountFrom1)
         .Unit("batches", "4"),
-    Now("loss-func", kOptimizer, kWords, &O::loss_func,
+    Now("loss-func", kOptimizer, kWords, DTNN_FIELD(training.loss),
         "loss to minimise: categorical_cross_entropy, binary_cross_entropy, mse or mae; metrics "
         "may be listed after it",
         kLossesAndMetrics)
         .Means(meanings::kLossesAndMetrics)
         .Example("binary_cross_entropy")
         .Always(),
-    Now("label-smoothing", kOptimizer, kReal, &O::label_smoothing,
+    Now("label-smoothing", kOptimizer, kReal, DTNN_FIELD(training.label_smoothing),
         "share of the target that categorical_cross_entropy spreads over all classes", kBelow1)
         .Unit("share", "0.1")
         .Needs("loss-func=categorical_cross_entropy")
         .Always(),
-    Now("class-weights", kOptimizer, kText, &O::class_weights,
+    Now("class-weights", kOptimizer, kText, DTNN_FIELD(training.class_weights),
         "how much a sample of each class counts in training with categorical_cross_entropy: "
         "balanced (each class as a whole as much as the others), or a number for each class, from "
         "the first on")
         .Unit("balanced|w,...", "balanced"),
-    Now("metrics", kOptimizer, kWords, &O::metrics,
+    Now("metrics", kOptimizer, kWords, DTNN_FIELD(training.metrics),
         "metrics to compute besides the loss; if not given, those that suit the data; any of:",
         kMetrics)
         .Means(meanings::kMetrics)
         .Example("categorical_accuracy,f1_score")
         .Always(),
 
-    Now("schedulers", kSchedulers, kWords, &O::schedulers,
+    Now("schedulers", kSchedulers, kWords, DTNN_FIELD(schedule.schedulers),
         "rules that change the learning rate, end the run or save, applied in this order; if not "
         "given, "
         "model_checkpoint only with --model-dir; --schedulers= turns all off; any of:",
@@ -462,245 +477,253 @@ constexpr OptionSpec kTable[] = {
         .Means(meanings::kSchedulers)
         .Example("warm_up,cosine")
         .Needs("!parallel=federated"),
-    Now("model-dir", kSchedulers, kPath, &O::model_dir,
+    Now("model-dir", kSchedulers, kPath, DTNN_FIELD(schedule.model_folder),
         "folder in which the scheduler model_checkpoint saves parameters; if only --schedulers "
         "asks "
         "for that scheduler, the current folder")
         .Example("best"),
-    Now("warm-up-batches", kSchedulers, kInt, &O::warm_up_batches,
+    Now("warm-up-batches", kSchedulers, kInt, DTNN_FIELD(schedule.warm_up.batches),
         "warm_up: batches until the full learning rate, instead of --warm-up-epochs", kCountFrom1)
         .Unit("batches", "500")
         .Needs("schedulers=warm_up"),
-    Now("warm-up-epochs", kSchedulers, kInt, &O::warm_up_epochs,
+    Now("warm-up-epochs", kSchedulers, kInt, DTNN_FIELD(schedule.warm_up.epochs),
         "warm_up: epochs until the full learning rate", kCountFrom0)
         .Unit("epochs", "1")
         .Needs("schedulers=warm_up"),
-    Now("early-stopping-metric", kSchedulers, kMetric, &O::early_stopping_metric,
+    Now("early-stopping-metric", kSchedulers, kMetric, DTNN_FIELD(schedule.early_stopping.metric),
         "early_stopping: metric that must improve", kWatched)
         .Means(meanings::kLossesAndMetrics)
         .Example("val_categorical_accuracy")
         .Needs("schedulers=early_stopping"),
-    Now("early-stopping-patience", kSchedulers, kInt, &O::early_stopping_patience,
+    Now("early-stopping-patience", kSchedulers, kInt, DTNN_FIELD(schedule.early_stopping.patience),
         "early_stopping: epochs without improvement that end the run", kCountFrom1)
         .Unit("epochs", "5")
         .Needs("schedulers=early_stopping"),
-    Now("early-stopping-minimize", kSchedulers, kBool, &O::early_stopping_minimize,
+    Now("early-stopping-minimize", kSchedulers, kBool, DTNN_FIELD(schedule.early_stopping.minimize),
         "early_stopping: smaller is better; if not given, as the metric says")
         .Needs("schedulers=early_stopping"),
-    Now("reduce-lr-on-plateau-metric", kSchedulers, kMetric, &O::reduce_lr_on_plateau_metric,
+    Now("reduce-lr-on-plateau-metric", kSchedulers, kMetric,
+        DTNN_FIELD(schedule.reduce_on_plateau.metric),
         "reduce_lr_on_plateau: metric that must improve", kWatched)
         .Means(meanings::kLossesAndMetrics)
         .Example("val_categorical_accuracy")
         .Needs("schedulers=reduce_lr_on_plateau"),
-    Now("reduce-lr-on-plateau-factor", kSchedulers, kReal, &O::reduce_lr_on_plateau_factor,
+    Now("reduce-lr-on-plateau-factor", kSchedulers, kReal,
+        DTNN_FIELD(schedule.reduce_on_plateau.factor),
         "reduce_lr_on_plateau: number that the learning rate is multiplied by", kInside01)
         .Unit("factor", "0.5")
         .Needs("schedulers=reduce_lr_on_plateau"),
-    Now("reduce-lr-on-plateau-patience", kSchedulers, kInt, &O::reduce_lr_on_plateau_patience,
+    Now("reduce-lr-on-plateau-patience", kSchedulers, kInt,
+        DTNN_FIELD(schedule.reduce_on_plateau.patience),
         "reduce_lr_on_plateau: epochs without improvement before a reduction", kCountFrom1)
         .Unit("epochs", "3")
         .Needs("schedulers=reduce_lr_on_plateau"),
-    Now("reduce-lr-on-plateau-min-lr", kSchedulers, kReal, &O::reduce_lr_on_plateau_min_lr,
+    Now("reduce-lr-on-plateau-min-lr", kSchedulers, kReal,
+        DTNN_FIELD(schedule.reduce_on_plateau.min_rate),
         "reduce_lr_on_plateau: reductions below this learning rate are skipped", kAtLeast0)
         .Unit("rate", "0.0001")
         .Needs("schedulers=reduce_lr_on_plateau"),
-    Now("reduce-lr-every-nepochs-factor", kSchedulers, kReal, &O::reduce_lr_every_nepochs_factor,
+    Now("reduce-lr-every-nepochs-factor", kSchedulers, kReal,
+        DTNN_FIELD(schedule.reduce_every.factor),
         "reduce_lr_every_nepochs: number that the learning rate is multiplied by", kInside01)
         .Unit("factor", "0.5")
         .Needs("schedulers=reduce_lr_every_nepochs"),
-    Now("reduce-lr-every-nepochs-nepochs", kSchedulers, kInt, &O::reduce_lr_every_nepochs_nepochs,
+    Now("reduce-lr-every-nepochs-nepochs", kSchedulers, kInt,
+        DTNN_FIELD(schedule.reduce_every.epochs),
         "reduce_lr_every_nepochs: epochs from one reduction to the next", kCountFrom1)
         .Unit("epochs", "30")
         .Needs("schedulers=reduce_lr_every_nepochs"),
-    Now("reduce-lr-every-nepochs-min-lr", kSchedulers, kReal, &O::reduce_lr_every_nepochs_min_lr,
+    Now("reduce-lr-every-nepochs-min-lr", kSchedulers, kReal,
+        DTNN_FIELD(schedule.reduce_every.min_rate),
         "reduce_lr_every_nepochs: reductions below this learning rate are skipped", kAtLeast0)
         .Unit("rate", "0.0001")
         .Needs("schedulers=reduce_lr_every_nepochs"),
-    Now("stop-at-loss-metric", kSchedulers, kMetric, &O::stop_at_loss_metric,
+    Now("stop-at-loss-metric", kSchedulers, kMetric, DTNN_FIELD(schedule.stop_at.metric),
         "stop_at_loss: metric that is compared with the threshold", kWatched)
         .Means(meanings::kLossesAndMetrics)
         .Example("val_categorical_cross_entropy")
         .Needs("schedulers=stop_at_loss"),
-    Now("stop-at-loss-threshold", kSchedulers, kReal, &O::stop_at_loss_threshold,
+    Now("stop-at-loss-threshold", kSchedulers, kReal, DTNN_FIELD(schedule.stop_at.threshold),
         "stop_at_loss: value of the metric that ends the run; accuracies are in per cent", kAnyReal)
         .Unit("value", "99")
         .Needs("schedulers=stop_at_loss"),
-    Now("model-checkpoint-metric", kSchedulers, kMetric, &O::model_checkpoint_metric,
+    Now("model-checkpoint-metric", kSchedulers, kMetric, DTNN_FIELD(schedule.keep_best.metric),
         "model_checkpoint: metric that decides which parameters are the best", kWatched)
         .Means(meanings::kLossesAndMetrics)
         .Example("val_categorical_accuracy")
         .Needs("schedulers=model_checkpoint"),
-    Now("model-checkpoint-save-freq", kSchedulers, kInt, &O::model_checkpoint_save_freq,
+    Now("model-checkpoint-save-freq", kSchedulers, kInt,
+        DTNN_FIELD(schedule.keep_best.every_epochs),
         "model_checkpoint: epochs from one save to the next", kCountFrom1)
         .Unit("epochs", "5")
         .Needs("schedulers=model_checkpoint"),
-    Now("cosine-min-lr", kSchedulers, kReal, &O::cosine_min_lr,
+    Now("cosine-min-lr", kSchedulers, kReal, DTNN_FIELD(schedule.cosine.min_rate),
         "cosine: learning rate at the end of the run", kAtLeast0)
         .Unit("rate", "0.0001")
         .Needs("schedulers=cosine"),
 
-    Now("parallel", kParallel, kWord, &O::parallel,
+    Now("parallel", kParallel, kWord, DTNN_FIELD(ranks.parallel),
         "data: with other ranks; federated: as a client", "sequential,data,federated")
         .Means(meanings::kParallel),
-    Now("server", kParallel, kText, &O::server,
+    Now("server", kParallel, kText, DTNN_FIELD(federation.server),
         "where the aggregator of the federation listens, or, with mqtt, the broker")
         .Unit("HOST:PORT", "node1:61643")
         .Needs("parallel=federated"),
-    Now("client-name", kParallel, kText, &O::client_name,
+    Now("client-name", kParallel, kText, DTNN_FIELD(federation.client_name),
         "name of this client in the federation, which it keeps when it comes again; if not given, "
         "the host's name and --dataset-part")
         .Unit("NAME", "hospital-1")
         .Needs("parallel=federated"),
-    Now("transport", kParallel, kWord, &O::transport,
+    Now("transport", kParallel, kWord, DTNN_FIELD(ranks.transport),
         "transport of the messages between ranks, or between a client and the aggregator",
         "auto,mpi,tcp,grpc,mqtt")
         .Means(meanings::kTransport)
         .Needs("parallel=data,federated"),
-    Now("rendezvous", kParallel, kText, &O::rendezvous,
+    Now("rendezvous", kParallel, kText, DTNN_FIELD(ranks.rendezvous),
         "where rank 0 listens for the others, or, with mqtt, the broker; empty: PYMPI_ADDR and "
         "PYMPI_PORT")
         .Unit("HOST:PORT", "node1:61642")
         .Needs("parallel=data"),
-    Now("elastic", kParallel, kText, &O::elastic,
+    Now("elastic", kParallel, kText, DTNN_FIELD(ranks.elastic),
         "continue without ranks that are lost and take in new ones, as long as there are from MIN "
         "to "
         "MAX; with --transport=tcp")
         .Unit("MIN:MAX", "2:4")
         .Needs("parallel=data"),
-    Now("use-blocking-mpi", kParallel, kBool, &O::use_blocking_mpi,
+    Now("use-blocking-mpi", kParallel, kBool, DTNN_FIELD(sync.blocking),
         "exchange gradients after the backward pass; False: during it, which is faster")
         .Needs("parallel=data !encryption=tenseal !evaluate-only"),
-    Now("use-mpi-buffers", kParallel, kWord, &O::use_mpi_buffers,
+    Now("use-mpi-buffers", kParallel, kWord, DTNN_FIELD(sync.mpi_sums),
         "let MPI add the gradients; False: each rank adds them itself, in the order of ranks",
         "False,True")
         .Means(meanings::kUseMpiBuffers)
         .Needs("parallel=data"),
-    Now("gradient-compression", kParallel, kWord, &O::gradient_compression,
+    Now("gradient-compression", kParallel, kWord, DTNN_FIELD(sync.compression),
         "numbers that gradients are exchanged in; they are added up in float32", "none,fp16,bf16")
         .Means(meanings::kGradientCompression)
         .Needs("parallel=data !evaluate-only"),
-    Now("comm-bucket-mb", kParallel, kText, &O::comm_bucket_mb,
+    Now("comm-bucket-mb", kParallel, kText, DTNN_FIELD(sync.bucket_mb),
         "size of the buckets in which gradients are exchanged; auto: chosen by timing the first "
         "steps")
         .Unit("MiB")
         .Means(meanings::kCommBucket)
         .Example("16")
         .Needs("parallel=data !evaluate-only"),
-    Now("comm-timeout", kParallel, kReal, &O::comm_timeout,
+    Now("comm-timeout", kParallel, kReal, DTNN_FIELD(ranks.timeout),
         "how long a rank waits for the others, or a client for the aggregator, before it gives up",
         kSeconds)
         .Unit("seconds", "60")
         .Needs("parallel=data,federated"),
-    Now("enable-gpu", kParallel, kBool, &O::enable_gpu, "compute on an NVIDIA GPU"),
-    Now("gpu-device", kParallel, kWord, &O::gpu_device, "GPU that --enable-gpu computes on",
-        "cuda,simulated")
+    Now("enable-gpu", kParallel, kBool, DTNN_FIELD(device.gpu), "compute on an NVIDIA GPU"),
+    Now("gpu-device", kParallel, kWord, DTNN_FIELD(device.gpu_device),
+        "GPU that --enable-gpu computes on", "cuda,simulated")
         .Means(meanings::kGpuDevice)
         .Needs("enable-gpu"),
-    Now("math-mode", kParallel, kWord, &O::math_mode,
+    Now("math-mode", kParallel, kWord, DTNN_FIELD(device.math_mode),
         "number types to compute with; CPUs have fp32 and bf16", "fp32,tf32,bf16,fp16")
         .Means(meanings::kMathMode),
-    Now("enable-gpudirect", kParallel, kBool, &O::enable_gpudirect,
+    Now("enable-gpudirect", kParallel, kBool, DTNN_FIELD(device.gpudirect),
         "let MPI read and write GPU memory; refused, since gradients go to MPI through pinned "
         "memory of the host")
         .Needs("parallel=data enable-gpu"),
-    Now("enable-nccl", kParallel, kBool, &O::enable_nccl,
+    Now("enable-nccl", kParallel, kBool, DTNN_FIELD(device.nccl),
         "sum gradients on the GPUs, by NCCL, instead of in the hosts' memory")
         .Needs("parallel=data enable-gpu"),
-    Now("enable-cuda-graphs", kParallel, kBool, &O::enable_cuda_graphs,
+    Now("enable-cuda-graphs", kParallel, kBool, DTNN_FIELD(device.cuda_graphs),
         "capture the work of a training step and replay it as one operation; where that cannot be, "
         "the run says so and continues without")
         .Needs("enable-gpu"),
-    Now("enable-cudnn-auto-conv-alg", kParallel, kBool, &O::enable_cudnn_auto_conv_alg,
+    Now("enable-cudnn-auto-conv-alg", kParallel, kBool, DTNN_FIELD(device.time_cudnn),
         "time cuDNN's algorithms for every convolution before the first step, and run the fastest, "
         "which takes up to a minute for a large network; False: cuDNN guesses, and gives the same "
         "bits in every run")
         .Needs("enable-gpu"),
-    Now("cudnn-plans", kParallel, kPath, &O::cudnn_plans,
+    Now("cudnn-plans", kParallel, kPath, DTNN_FIELD(device.cudnn_plans),
         "folder in which cuDNN's plans are kept from run to run, for each kind of GPU and version; "
         "made if it is missing")
         .Example("plans")
         .Needs("enable-gpu gpu-device=cuda"),
 
-    Now("encryption", kEncryption, kWord, &O::encryption,
+    Now("encryption", kEncryption, kWord, DTNN_FIELD(encryption.kind),
         "how clients of a federation hide their updates from the aggregator; tenseal also hides "
         "the "
         "gradients and models of ranks from the server or broker that carries them",
         "masked,tenseal,openfhe")
         .Means(meanings::kEncryption)
         .Needs("parallel=data,federated"),
-    Now("encryption-poly-degree", kEncryption, kInt, &O::encryption_poly_degree,
+    Now("encryption-poly-degree", kEncryption, kInt, DTNN_FIELD(encryption.poly_degree),
         "base-2 logarithm of the ring dimension", kLogarithm)
         .Unit("log2", "14")
         .Needs("encryption=tenseal,openfhe"),
-    Now("encryption-global-scale", kEncryption, kInt, &O::encryption_global_scale,
+    Now("encryption-global-scale", kEncryption, kInt, DTNN_FIELD(encryption.global_scale),
         "base-2 logarithm of the scale; openfhe without this option: 61, since the noise that "
         "protects its keys needs so much",
         kLogarithm)
         .Unit("log2", "45")
         .Needs("encryption=tenseal,openfhe"),
-    Now("encryption-security-level", kEncryption, kWord, &O::encryption_security_level,
+    Now("encryption-security-level", kEncryption, kWord, DTNN_FIELD(encryption.security_level),
         "bits of security", "0,128,192,256")
         .Means(meanings::kSecurityLevel)
         .Needs("encryption=tenseal,openfhe"),
-    Now("encryption-key-file", kEncryption, kPath, &O::encryption_key_file,
+    Now("encryption-key-file", kEncryption, kPath, DTNN_FIELD(encryption.key_file),
         "file with the key that all clients share and the aggregator must not have, or that all "
         "ranks share: at least 32 random characters, readable by its owner only; masked, openfhe: "
         "an aggregator without it cannot pose as the other clients")
         .Example("clients.key")
         .Needs("encryption=masked,tenseal,openfhe"),
-    Now("plain-metrics", kEncryption, kBool, &O::plain_metrics,
+    Now("plain-metrics", kEncryption, kBool, DTNN_FIELD(federation.plain_metrics),
         "send this client's metrics to the aggregator in plain, which tell it of a model that it "
         "cannot read; False: not at all. With masked and openfhe it reads the clients' mean only")
         .Needs("encryption=tenseal parallel=federated"),
-    Now("least-clients", kEncryption, kReal, &O::least_clients,
+    Now("least-clients", kEncryption, kReal, DTNN_FIELD(federation.least_clients),
         "send an update only where the weights of the clients of a round hide it in the sum at "
         "least as well as so many equal ones: (sum of weights)^2 / sum of their squares",
         kAtLeast1Client)
         .Unit("clients", "3")
         .Needs("encryption=masked,openfhe parallel=federated"),
-    Now("dp-clip", kEncryption, kReal, &O::dp_clip,
+    Now("dp-clip", kEncryption, kReal, DTNN_FIELD(federation.dp_clip),
         "differential privacy: longest update of a client, as Euclidean norm; longer ones are "
         "shortened to it. 0: none",
         kAtLeast0)
         .Unit("norm", "5")
         .Needs("parallel=federated"),
-    Now("dp-noise", kEncryption, kReal, &O::dp_noise,
+    Now("dp-noise", kEncryption, kReal, DTNN_FIELD(federation.dp_noise),
         "differential privacy: deviation of the noise over --dp-clip, in each update, or with "
         "--encryption in each sum of them",
         kAtLeast0)
         .Unit("factor", "0.8")
         .Needs("dp-clip"),
-    Now("dp-delta", kEncryption, kReal, &O::dp_delta,
+    Now("dp-delta", kEncryption, kReal, DTNN_FIELD(federation.dp_delta),
         "differential privacy: the delta for which epsilon is reported", kInside01)
         .Unit("probability", "1e-6")
         .Needs("dp-clip"),
 
-    Now("tracing", kTracing, kBool, &O::tracing,
+    Now("tracing", kTracing, kBool, DTNN_FIELD(output.tracing),
         "record a trace of the run; --tracer-output alone does so too")
         .Needs("tracer-output"),
-    Now("tracer-output", kTracing, kText, &O::tracer_output,
+    Now("tracer-output", kTracing, kText, DTNN_FIELD(output.trace),
         "file of the trace: .json for ui.perfetto.dev and chrome://tracing or .prv for Paraver, "
         "with all that each rank did; .csv, .txt, .trc or no ending for calls, total and median "
         "time of "
         "each layer, on rank 0, or, with {rank} in the name, in a file for each rank")
         .Unit("file")
         .Example("trace.json"),
-    Now("tracer-pmlib-server", kTracing, kText, &O::tracer_pmlib_server,
+    Now("tracer-pmlib-server", kTracing, kText, DTNN_FIELD(output.pmlib.server),
         "host of the PMlib server that reads the power meter")
         .Unit("host")
         .Example("meters.example.org")
         .Needs("tracer-pmlib-device"),
-    Now("tracer-pmlib-port", kTracing, kInt, &O::tracer_pmlib_port, "TCP port of the PMlib server",
-        kPort)
+    Now("tracer-pmlib-port", kTracing, kInt, DTNN_FIELD(output.pmlib.port),
+        "TCP port of the PMlib server", kPort)
         .Unit("port", "6527")
         .Needs("tracer-pmlib-device"),
-    Now("tracer-pmlib-device", kTracing, kText, &O::tracer_pmlib_device,
+    Now("tracer-pmlib-device", kTracing, kText, DTNN_FIELD(output.pmlib.device),
         "power meter that --energy asks, as its PMlib server calls it, instead of the machine's "
         "counters")
         .Unit("device")
         .Example("node1")
         .Needs("energy"),
-    Now("profile", kTracing, kText, &O::profile,
+    Now("profile", kTracing, kText, DTNN_FIELD(output.profile),
         "print where the time of training went, by layer and by activity, and how close that is to "
         "the machine's limits; a file that ends in .json or .csv gets the same as data",
         "False,True")
@@ -708,52 +731,52 @@ constexpr OptionSpec kTable[] = {
         .Example("profile.json")
         .Needs("!evaluate-only"),
 
-    Now("report", kTracing, kPath, &O::report,
+    Now("report", kTracing, kPath, DTNN_FIELD(output.report),
         "after each epoch, write a page on the run to this file: curves, where time and memory go, "
         "what the network gets wrong; .html")
         .Example("run.html")
         .Needs("!evaluate-only"),
-    Now("energy", kTracing, kBool, &O::energy,
+    Now("energy", kTracing, kBool, DTNN_FIELD(output.energy),
         "measure the energy that the machine uses, per epoch and per sample, where it has counters")
         .Needs("!evaluate-only"),
-    Now("tensorboard-dir", kTracing, kPath, &O::tensorboard_dir,
+    Now("tensorboard-dir", kTracing, kPath, DTNN_FIELD(output.tensorboard),
         "after each epoch, write curves and histograms to event files for TensorBoard in this "
         "folder")
         .Example("board")
         .Needs("!evaluate-only"),
 
-    Now("dry-run", kOther, kBool, &O::dry_run,
+    Now("dry-run", kOther, kBool, DTNN_FIELD(dry_run),
         "print the network, its memory and its work; load no data, compute nothing"),
-    Now("force", kOther, kBool, &O::force,
+    Now("force", kOther, kBool, DTNN_FIELD(force),
         "run even if the network needs more memory than is free"),
-    Now("quiet", kOther, kBool, &O::quiet, "print results and warnings only"),
-    Now("progress", kOther, kWord, &O::progress, "how a run shows how far it is",
+    Now("quiet", kOther, kBool, DTNN_FIELD(output.quiet), "print results and warnings only"),
+    Now("progress", kOther, kWord, DTNN_FIELD(progress), "how a run shows how far it is",
         "auto,bar,line,none")
         .Means(meanings::kProgress),
-    Now("verbose", kOther, kWord, &O::verbose, "also print what was chosen and why",
+    Now("verbose", kOther, kWord, DTNN_FIELD(output.verbose), "also print what was chosen and why",
         "False,True,dispatch")
         .Means(meanings::kVerbose),
-    Now("cpu-speed", kOther, kReal, &O::cpu_speed,
+    Now("cpu-speed", kOther, kReal, DTNN_FIELD(prediction.cpu_speed),
         "floating-point operations per second, for the step time that --profile predicts; 0: as "
         "measured",
         kAtLeast0)
         .Unit("FLOP/s", "4e12")
         .Needs("!profile=False"),
-    Now("memory-bw", kOther, kReal, &O::memory_bw,
+    Now("memory-bw", kOther, kReal, DTNN_FIELD(prediction.memory_bandwidth),
         "bytes of memory copied per second, for the step time that --profile predicts; 0: as "
         "measured",
         kAtLeast0)
         .Unit("bytes/s", "50e9")
         .Needs("!profile=False"),
-    Now("network-bw", kOther, kReal, &O::network_bw,
+    Now("network-bw", kOther, kReal, DTNN_FIELD(prediction.network_bandwidth),
         "bytes per second of the network, for the step time that --profile predicts", kDivisor)
         .Unit("bytes/s", "125e6")
         .Needs("!profile=False parallel=data"),
-    Now("network-lat", kOther, kReal, &O::network_lat,
+    Now("network-lat", kOther, kReal, DTNN_FIELD(prediction.network_latency),
         "latency of a message, for the step time that --profile predicts", kAtLeast0)
         .Unit("seconds", "25e-6")
         .Needs("!profile=False parallel=data"),
-    Now("network-alg", kOther, kWord, &O::network_alg,
+    Now("network-alg", kOther, kWord, DTNN_FIELD(prediction.network_algorithm),
         "all-reduce of gradients, for the step time that --profile predicts", "vdg,bta")
         .Means(meanings::kNetworkAlg)
         .Needs("!profile=False parallel=data"),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "apps/flags/argument_flags.h"
 #include "apps/flags/arguments.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/validate.h"
@@ -26,7 +27,7 @@ absl::StatusOr<CommandLine> ParseFlags(std::span<const std::string> arguments) {
     Store(setting.value, *setting.spec, &options);
     options.given.insert(setting.spec->name);
   }
-  DTNN_RETURN_IF_ERROR(ValidateOptions(options, command_line.warnings));
+  DTNN_RETURN_IF_ERROR(NameFlags(ValidateOptions(options, command_line.warnings)));
   return command_line;
 }
 

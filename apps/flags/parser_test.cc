@@ -31,23 +31,23 @@ std::string Error(const Arguments& arguments) {
 }
 
 TEST(ParserTest, ValueStandsAfterEqualsOrNext) {
-  EXPECT_EQ(Parsed({"--num-epochs=7"}).num_epochs, 7);
-  EXPECT_EQ(Parsed({"--num-epochs", "7"}).num_epochs, 7);
-  EXPECT_EQ(Parsed({"--random-seed", "-7"}).random_seed, -7);
-  EXPECT_EQ(Parsed({"--dataset-path=a=b"}).dataset_path, "a=b");
-  EXPECT_EQ(Parsed({"--dataset-path=--x"}).dataset_path, "--x");
+  EXPECT_EQ(Parsed({"--num-epochs=7"}).training.epochs, 7);
+  EXPECT_EQ(Parsed({"--num-epochs", "7"}).training.epochs, 7);
+  EXPECT_EQ(Parsed({"--random-seed", "-7"}).training.seed, -7);
+  EXPECT_EQ(Parsed({"--dataset-path=a=b"}).data.path, "a=b");
+  EXPECT_EQ(Parsed({"--dataset-path=--x"}).data.path, "--x");
 }
 
 TEST(ParserTest, DashesAndUnderscoresAreEqual) {
-  EXPECT_EQ(Parsed({"--num_epochs=7"}).num_epochs, 7);
-  EXPECT_EQ(Parsed({"--dataset_train-path=x"}).dataset_train_path, "x");
+  EXPECT_EQ(Parsed({"--num_epochs=7"}).training.epochs, 7);
+  EXPECT_EQ(Parsed({"--dataset_train-path=x"}).data.train_path, "x");
 }
 
 TEST(ParserTest, LastOccurrenceWins) {
-  EXPECT_EQ(Parsed({"--num-epochs=7", "--num_epochs", "8"}).num_epochs, 8);
-  EXPECT_FALSE(Parsed({"--evaluate", "--noevaluate"}).evaluate);
-  EXPECT_TRUE(Parsed({"--noevaluate", "--evaluate"}).evaluate);
-  EXPECT_EQ(Parsed({"--batch-size=3", "--batch-size=None"}).batch_size, std::nullopt);
+  EXPECT_EQ(Parsed({"--num-epochs=7", "--num_epochs", "8"}).training.epochs, 8);
+  EXPECT_FALSE(Parsed({"--evaluate", "--noevaluate"}).training.evaluate);
+  EXPECT_TRUE(Parsed({"--noevaluate", "--evaluate"}).training.evaluate);
+  EXPECT_EQ(Parsed({"--batch-size=3", "--batch-size=None"}).training.batch, std::nullopt);
 }
 
 TEST(ParserTest, OverriddenValuesAreCheckedToo) {
@@ -56,21 +56,21 @@ TEST(ParserTest, OverriddenValuesAreCheckedToo) {
 }
 
 TEST(ParserTest, BooleansInAllForms) {
-  EXPECT_TRUE(Parsed({"--evaluate"}).evaluate);
-  EXPECT_TRUE(Parsed({"--evaluate=YES"}).evaluate);
-  EXPECT_TRUE(Parsed({"--evaluate", "on"}).evaluate);
-  EXPECT_FALSE(Parsed({"--evaluate", "no"}).evaluate);
-  EXPECT_FALSE(Parsed({"--noaugment-shuffle"}).augment_shuffle);
-  EXPECT_FALSE(Parsed({"--no-augment-shuffle"}).augment_shuffle);
-  EXPECT_FALSE(Parsed({"--no_augment_shuffle"}).augment_shuffle);
+  EXPECT_TRUE(Parsed({"--evaluate"}).training.evaluate);
+  EXPECT_TRUE(Parsed({"--evaluate=YES"}).training.evaluate);
+  EXPECT_TRUE(Parsed({"--evaluate", "on"}).training.evaluate);
+  EXPECT_FALSE(Parsed({"--evaluate", "no"}).training.evaluate);
+  EXPECT_FALSE(Parsed({"--noaugment-shuffle"}).data.shuffle);
+  EXPECT_FALSE(Parsed({"--no-augment-shuffle"}).data.shuffle);
+  EXPECT_FALSE(Parsed({"--no_augment_shuffle"}).data.shuffle);
   const Options options = Parsed({"--evaluate", "--num-epochs=2"});
-  EXPECT_TRUE(options.evaluate);
-  EXPECT_EQ(options.num_epochs, 2);
+  EXPECT_TRUE(options.training.evaluate);
+  EXPECT_EQ(options.training.epochs, 2);
 }
 
 TEST(ParserTest, NamesThatBeginWithNoAreNotNegations) {
-  EXPECT_TRUE(Parse({"--normalize"}).value().options.normalize);
-  EXPECT_FALSE(Parse({"--normalize", "--nonormalize"}).value().options.normalize);
+  EXPECT_TRUE(Parse({"--normalize"}).value().options.data.normalize);
+  EXPECT_FALSE(Parse({"--normalize", "--nonormalize"}).value().options.data.normalize);
 }
 
 TEST(ParserTest, NegationIsForBooleansAndTakesNoValue) {
@@ -171,18 +171,18 @@ TEST(ParserTest, HelpAndListsNeedNothingElse) {
 TEST(ParserTest, ContradictingSpellingsAreAnError) {
   EXPECT_EQ(Error({"--optimizer-momentum=0.5", "--momentum=0.6"}),
             "--optimizer-momentum=0.5 and --momentum=0.6: contradict each other; give one of them");
-  EXPECT_EQ(Parsed({"--optimizer-momentum=0.50", "--momentum=5e-1"}).optimizer_momentum, 0.5);
+  EXPECT_EQ(Parsed({"--optimizer-momentum=0.50", "--momentum=5e-1"}).optimizer.momentum, 0.5);
 }
 
 TEST(ParserTest, MappedAliases) {
-  EXPECT_EQ(Parsed({"--enable_conv_i2c"}).conv_variant, "i2c");
-  EXPECT_EQ(Parsed({"--enable_conv_gemm=False"}).conv_variant, "auto");
-  EXPECT_EQ(Parsed({"--noenable_conv_gemm"}).conv_variant, "auto");
-  EXPECT_EQ(Parsed({"--enable_conv_winograd=True"}).conv_variant, "winograd");
+  EXPECT_EQ(Parsed({"--enable_conv_i2c"}).convolution.variant, "i2c");
+  EXPECT_EQ(Parsed({"--enable_conv_gemm=False"}).convolution.variant, "auto");
+  EXPECT_EQ(Parsed({"--noenable_conv_gemm"}).convolution.variant, "auto");
+  EXPECT_EQ(Parsed({"--enable_conv_winograd=True"}).convolution.variant, "winograd");
   EXPECT_EQ(Error({"--enable_conv_gemm=maybe"}).substr(0, 32), "--enable-conv-gemm=maybe: must b");
-  EXPECT_TRUE(Parsed({"--non_blocking_mpi=False"}).use_blocking_mpi);
-  EXPECT_FALSE(Parsed({"--non_blocking_mpi"}).use_blocking_mpi);
-  EXPECT_TRUE(Parsed({"--blocking_mpi"}).use_blocking_mpi);
+  EXPECT_TRUE(Parsed({"--non_blocking_mpi=False"}).sync.blocking);
+  EXPECT_FALSE(Parsed({"--non_blocking_mpi"}).sync.blocking);
+  EXPECT_TRUE(Parsed({"--blocking_mpi"}).sync.blocking);
   EXPECT_EQ(
       Error({"--blocking_mpi", "--non_blocking_mpi=1"}),
       "--blocking-mpi=true and --non-blocking-mpi=1: contradict each other; give one of them");

@@ -2,7 +2,7 @@
 // answered as the launcher's are (arguments.h).
 //
 //   const OptionSpec flags[] = {
-//       LikeLauncher("dataset", &options.dataset),
+//       LikeLauncher("dataset", &options.data.name),
 //       {.name = "top", .type = OptionType::kInt, .help = "how many", .range = kCountFrom1,
 //        .field = &options.top}};
 //   DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags, &files));

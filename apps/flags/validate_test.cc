@@ -65,12 +65,12 @@ TEST(ValidateTest, SyntheticShapesHaveTheirNumbers) {
 TEST(ValidateTest, MetricsInTheLossListBecomeMetrics) {
   const Options options =
       Parse({"--loss_func=categorical_accuracy,categorical_cross_entropy"})->options;
-  EXPECT_EQ(options.loss_func, "categorical_cross_entropy");
-  EXPECT_EQ(options.metrics, Arguments{"categorical_accuracy"});
+  EXPECT_EQ(options.training.loss, "categorical_cross_entropy");
+  EXPECT_EQ(options.training.metrics, Arguments{"categorical_accuracy"});
   const Options joined =
       Parse({"--metrics=", "--loss-func=accuracy,categorical_cross_entropy"})->options;
-  EXPECT_EQ(joined.metrics, Arguments{"categorical_accuracy"});
-  EXPECT_EQ(Parse({"--metrics="})->options.metrics, Arguments{});
+  EXPECT_EQ(joined.training.metrics, Arguments{"categorical_accuracy"});
+  EXPECT_EQ(Parse({"--metrics="})->options.training.metrics, Arguments{});
   EXPECT_EQ(Error({"--loss-func=accuracy"}),
             "--loss-func=categorical_accuracy: must name exactly one loss: "
             "categorical_cross_entropy, binary_cross_entropy, mse or mae");
@@ -211,7 +211,7 @@ TEST(ValidateTest, OptionsOfTrainingAreWarnedOfWhereARunOnlyTests) {
                                              "progress",
                                              "verbose"};
   Options options;
-  options.evaluate_only = true;
+  options.training.evaluate_only = true;
   for (const OptionSpec& spec : OptionTable()) {
     const std::vector<std::string> reasons = UnmetNeeds(spec, options);
     const bool warned = std::ranges::count(reasons, "with --evaluate-only") > 0;
@@ -225,26 +225,27 @@ TEST(ValidateTest, OptionsOfTrainingAreWarnedOfWhereARunOnlyTests) {
 }
 
 TEST(ValidateTest, SchedulersWatchTheLossUnlessToldOtherwise) {
-  EXPECT_EQ(Parse({})->options.early_stopping_metric, "val_categorical_cross_entropy");
-  EXPECT_EQ(Parse({"--test-as-validation", "--validation-split=0"})->options.early_stopping_metric,
+  EXPECT_EQ(Parse({})->options.schedule.early_stopping.metric, "val_categorical_cross_entropy");
+  EXPECT_EQ(Parse({"--test-as-validation", "--validation-split=0"})
+                ->options.schedule.early_stopping.metric,
             "val_categorical_cross_entropy");
   const Options regression = Parse({"--loss-func=mse", "--validation-split=0"})->options;
-  EXPECT_EQ(regression.early_stopping_metric, "mse");
-  EXPECT_EQ(regression.reduce_lr_on_plateau_metric, "mse");
-  EXPECT_EQ(regression.model_checkpoint_metric, "mse");
-  EXPECT_EQ(
-      Parse({"--loss-func=mse", "--early-stopping-metric=val_mae"})->options.early_stopping_metric,
-      "val_mae");
+  EXPECT_EQ(regression.schedule.early_stopping.metric, "mse");
+  EXPECT_EQ(regression.schedule.reduce_on_plateau.metric, "mse");
+  EXPECT_EQ(regression.schedule.keep_best.metric, "mse");
+  EXPECT_EQ(Parse({"--loss-func=mse", "--early-stopping-metric=val_mae"})
+                ->options.schedule.early_stopping.metric,
+            "val_mae");
 }
 
 TEST(ValidateTest, WithoutValidationSchedulersWatchTraining) {
   const Options options = Parse({"--validation-split=0"})->options;
-  EXPECT_EQ(options.early_stopping_metric, "categorical_cross_entropy");
-  EXPECT_EQ(options.stop_at_loss_metric, "categorical_accuracy");
-  EXPECT_EQ(Parse({})->options.stop_at_loss_metric, "val_categorical_accuracy");
+  EXPECT_EQ(options.schedule.early_stopping.metric, "categorical_cross_entropy");
+  EXPECT_EQ(options.schedule.stop_at.metric, "categorical_accuracy");
+  EXPECT_EQ(Parse({})->options.schedule.stop_at.metric, "val_categorical_accuracy");
   const Options given =
       Parse({"--validation-split=0", "--stop-at-loss-metric=categorical_hinge"})->options;
-  EXPECT_EQ(given.stop_at_loss_metric, "categorical_hinge");
+  EXPECT_EQ(given.schedule.stop_at.metric, "categorical_hinge");
 }
 
 TEST(ValidateTest, ConstantsThatAreNotGivenAreTheOptimizersOwn) {
@@ -256,30 +257,33 @@ TEST(ValidateTest, ConstantsThatAreNotGivenAreTheOptimizersOwn) {
         EXPECT_EQ(value, found->second) << name << " " << constant;
       }
     };
-    expect("momentum", options.optimizer_momentum);
-    expect("nesterov", options.optimizer_nesterov);
-    expect("decay", options.optimizer_decay);
-    expect("decay of vectors", options.optimizer_decay_all);
-    expect("beta1", options.optimizer_beta1);
-    expect("beta2", options.optimizer_beta2);
-    expect("epsilon", options.optimizer_epsilon);
-    expect("rho", options.optimizer_rho);
-    expect("density", options.optimizer_density);
-    expect("tau", double(options.optimizer_tau));
-    expect("tau'", double(options.optimizer_tau_prime));
+    expect("momentum", options.optimizer.momentum);
+    expect("nesterov", options.optimizer.nesterov);
+    expect("decay", options.optimizer.decay);
+    expect("decay of vectors", options.optimizer.decay_all);
+    expect("beta1", options.optimizer.beta1);
+    expect("beta2", options.optimizer.beta2);
+    expect("epsilon", options.optimizer.epsilon);
+    expect("rho", options.optimizer.rho);
+    expect("density", options.optimizer.density);
+    expect("tau", double(options.optimizer.tau));
+    expect("tau'", double(options.optimizer.tau_prime));
   }
   const Options given = Parse({"--optimizer=adamw", "--optimizer-decay=0.5"})->options;
-  EXPECT_EQ(given.optimizer_decay, 0.5);
-  EXPECT_EQ(given.optimizer_beta1, 0.9);
+  EXPECT_EQ(given.optimizer.decay, 0.5);
+  EXPECT_EQ(given.optimizer.beta1, 0.9);
 }
 
 TEST(ValidateTest, OnlyWhoAsksForFilesGetsThem) {
-  EXPECT_EQ(Parse({})->options.model_dir, "");
-  EXPECT_EQ(Parse({})->options.schedulers, (Arguments{"early_stopping", "reduce_lr_on_plateau"}));
-  EXPECT_EQ(Parse({"--model-dir=x"})->options.schedulers, Options().schedulers);
-  EXPECT_EQ(Parse({"--schedulers=warm_up"})->options.model_dir, "");
-  EXPECT_EQ(Parse({"--schedulers=warm_up,model_checkpoint"})->options.model_dir, ".");
-  EXPECT_EQ(Parse({"--schedulers=model_checkpoint", "--model-dir=x"})->options.model_dir, "x");
+  EXPECT_EQ(Parse({})->options.schedule.model_folder, "");
+  EXPECT_EQ(Parse({})->options.schedule.schedulers,
+            (Arguments{"early_stopping", "reduce_lr_on_plateau"}));
+  EXPECT_EQ(Parse({"--model-dir=x"})->options.schedule.schedulers, Options().schedule.schedulers);
+  EXPECT_EQ(Parse({"--schedulers=warm_up"})->options.schedule.model_folder, "");
+  EXPECT_EQ(Parse({"--schedulers=warm_up,model_checkpoint"})->options.schedule.model_folder, ".");
+  EXPECT_EQ(
+      Parse({"--schedulers=model_checkpoint", "--model-dir=x"})->options.schedule.model_folder,
+      "x");
 }
 
 TEST(ValidateTest, SomeOptionsExcludeEachOther) {
@@ -338,7 +342,7 @@ TEST(ValidateTest, OptionsOfASchedulerNeedIt) {
 
 TEST(ValidateTest, EarlyStoppingFollowsItsMetricUnlessToldOtherwise) {
   const auto minimizes = [](const Arguments& arguments) {
-    return Parse(arguments)->options.early_stopping_minimize;
+    return Parse(arguments)->options.schedule.early_stopping.minimize;
   };
   EXPECT_TRUE(minimizes({}));
   EXPECT_FALSE(minimizes({"--early-stopping-metric=val_accuracy"}));

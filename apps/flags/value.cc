@@ -189,13 +189,13 @@ struct Formatter {
 };
 
 // What `field` names.
-template <typename Field>
-auto& Target(Field field, auto* options) {
-  if constexpr (std::is_pointer_v<Field>) {
-    return *field;
-  } else {
-    return options->*field;
-  }
+template <typename T>
+T& Target(T* variable, Options* /*options*/) {
+  return *variable;
+}
+template <typename T>
+T& Target(MemberOf<T> member, Options* options) {
+  return member(*options);
 }
 
 // Writes `value` into a member of type T; a list of words fits into a text, None into anything that
@@ -335,7 +335,8 @@ Value Load(const Options* options, const OptionSpec& spec) {
         if constexpr (std::is_same_v<decltype(field), std::monostate>) {
           return {};
         } else {
-          const auto& target = Target(field, options);
+          const auto& target =
+              Target(field, const_cast<Options*>(options));  // which is not changed
           using T = std::decay_t<decltype(target)>;
           if constexpr (std::is_same_v<T, std::optional<int64_t>>) {
             return target ? Value(*target) : Value();

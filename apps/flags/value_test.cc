@@ -190,13 +190,13 @@ TEST(ValueTest, TextsHoldNoZeroByte) {
 TEST(ValueTest, NoneEmptiesWhatWasStored) {
   Options options;
   Store(Value(int64_t{5}), *FindOption("batch-size"), &options);
-  EXPECT_EQ(options.batch_size, 5);
+  EXPECT_EQ(options.training.batch, 5);
   Store(Value(), *FindOption("batch-size"), &options);
-  EXPECT_EQ(options.batch_size, std::nullopt);
+  EXPECT_EQ(options.training.batch, std::nullopt);
   Store(Value(std::string("x")), *FindOption("model"), &options);
-  EXPECT_EQ(options.model, "x");
+  EXPECT_EQ(options.network.name, "x");
   Store(Value(), *FindOption("model"), &options);
-  EXPECT_EQ(options.model, "");
+  EXPECT_EQ(options.network.name, "");
 }
 
 }  // namespace

@@ -4,12 +4,12 @@
 #include <string>
 #include <string_view>
 
+#include "apps/flags/argument_flags.h"
 #include "apps/flags/validate.h"
 #include "apps/launcher/benchmark_run.h"
 #include "apps/launcher/lasting_run.h"
 #include "apps/launcher/same_flags.h"
 #include "apps/make/rank_options.h"
-#include "apps/program/argument_flags.h"
 #include "comm/job/elastic_rank.h"
 #include "comm/job/exit_code.h"
 #include "comm/job/interrupt.h"
@@ -24,7 +24,7 @@ namespace dtnn {
 namespace {
 
 CommunicatorOptions CommunicatorOptionsOf(const Options& options, std::ostream& err) {
-  const auto timeout = std::chrono::milliseconds(int64_t(options.comm_timeout * 1000));
+  const auto timeout = std::chrono::milliseconds(int64_t(options.ranks.timeout * 1000));
   return {.timeout = timeout,
           .warn_after = timeout / 5,
           .warn =
@@ -36,7 +36,7 @@ CommunicatorOptions CommunicatorOptionsOf(const Options& options, std::ostream& 
 
 // Of a rank that was not asked to save: at the start, at the end, or given up by the others.
 int ExitCodeOfLoss(const Options& options, int rank, int ranks) {
-  const std::string folder = OptionsOfRank(options, rank, ranks).checkpoint_dir;
+  const std::string folder = OptionsOfRank(options, rank, ranks).checkpoint.folder;
   return !folder.empty() && CheckpointFolder(folder).HoldsAny() ? kExitPeerLost : kExitFailed;
 }
 
@@ -55,35 +55,35 @@ bool IsOwn(const absl::Status& status) {
 
 absl::Status RunOnAllRanks(const Options& options, const LaunchPlace& place, std::ostream& out,
                            std::ostream& err) {
-  if (options.parallel == "federated") {
+  if (options.ranks.parallel == "federated") {
     if (place.ranks > 1) {
       return UsageError("--parallel=federated: ", place.ranks,
                         " processes were started together; start each client by itself");
     }
     return RunBenchmark(options, nullptr, out, err);
   }
-  const bool elastic = !options.elastic.empty() && options.parallel == "data";
+  const bool elastic = !options.ranks.elastic.empty() && options.ranks.parallel == "data";
   if (elastic) {
     const absl::Status status = CheckElasticTransport(place.transport);
     if (!status.ok()) return TellOnce(status, place, "benchmark", out, err);
   }
   const bool alone = !place.launched && place.transport == Transport::kMpi;
   if (alone) {
-    const absl::Status status = CheckNotOfOtherJob(options.parallel != "sequential");
+    const absl::Status status = CheckNotOfOtherJob(options.ranks.parallel != "sequential");
     if (!status.ok()) return WithExitCode(status, kExitUsage);
   }
-  if (options.parallel == "sequential" && place.rank > 0) return absl::OkStatus();
-  if (options.parallel == "sequential" && place.ranks > 1) {
+  if (options.ranks.parallel == "sequential" && place.rank > 0) return absl::OkStatus();
+  if (options.ranks.parallel == "sequential" && place.ranks > 1) {
     err << "benchmark: warning: " << place.ranks
         << " processes were started, but --parallel=sequential trains in one process only; the "
            "others exit. --parallel=data divides the work among all of them\n";
   }
-  if (options.parallel == "sequential" || alone) {
+  if (options.ranks.parallel == "sequential" || alone) {
     return RunBenchmark(options, nullptr, out, err);
   }
   const RankProcessOptions rank = {.program = "benchmark",
                                    .communicator = CommunicatorOptionsOf(options, err),
-                                   .sums_in_rank_order = options.use_mpi_buffers == "False",
+                                   .sums_in_rank_order = options.sync.mpi_sums == "False",
                                    .when_lost = [&](const absl::Status& status) {
                                      return WithExitCode(
                                          status, ExitCodeOfLoss(options, place.rank, place.ranks));

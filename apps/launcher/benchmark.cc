@@ -33,8 +33,8 @@ constexpr char kProgram[] = "benchmark";
 
 absl::StatusOr<CommandLine> Understand(const std::vector<std::string>& arguments) {
   DTNN_ASSIGN_OR_RETURN(CommandLine command_line, ParseFlags(arguments));
-  if (command_line.action == Action::kRun && !command_line.options.model.empty()) {
-    DTNN_RETURN_IF_ERROR(CheckModelName(command_line.options.model));
+  if (command_line.action == Action::kRun && !command_line.options.network.name.empty()) {
+    DTNN_RETURN_IF_ERROR(CheckModelName(command_line.options.network.name));
   }
   return command_line;
 }
@@ -59,7 +59,7 @@ absl::Status CheckLauncher(Transport transport) {
 
 absl::Status Train(const Options& options, const LaunchPlace& place) {
   if (options.dry_run) {
-    const int ranks = options.parallel == "data" ? place.ranks : 1;
+    const int ranks = options.ranks.parallel == "data" ? place.ranks : 1;
     return place.rank == 0 ? DryRun(options, ranks, std::cout) : absl::OkStatus();
   }
   DTNN_RETURN_IF_ERROR(CheckLauncher(place.transport));
@@ -78,7 +78,7 @@ absl::Status Answer(const CommandLine& command_line, const LaunchPlace& place) {
   if (place.rank == 0) {
     Warn(command_line.warnings);
     // Clients of a federation never use MPI.
-    const bool federated = command_line.options.parallel == "federated";
+    const bool federated = command_line.options.ranks.parallel == "federated";
     Warn(EnvironmentWarnings(environ, federated ? Transport::kTcp : place.transport));
   }
   return Train(command_line.options, place);
@@ -102,7 +102,7 @@ absl::Status Run(std::string_view program, std::vector<std::string> arguments) {
   if (!command_line.ok())
     return TellOnce(command_line.status(), place, kProgram, std::cout, std::cerr);
   // So that ranks, files and the list of parameters say what is used.
-  command_line->options.transport = Name(place.transport);
+  command_line->options.ranks.transport = Name(place.transport);
   return Answer(*command_line, place);
 }
 

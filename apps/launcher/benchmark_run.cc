@@ -158,12 +158,12 @@ class BenchmarkRun {
 
   absl::Status Work() {
     // What a client of a federation begins with, others say.
-    const bool first = run_.options.evaluate && run_.proximal == nullptr && !run_.goes_on;
-    if (first || run_.options.evaluate_only) DTNN_RETURN_IF_ERROR(Evaluate().status());
-    if (!run_.options.evaluate_only) DTNN_RETURN_IF_ERROR(Train());
+    const bool first = run_.options.training.evaluate && run_.proximal == nullptr && !run_.goes_on;
+    if (first || run_.options.training.evaluate_only) DTNN_RETURN_IF_ERROR(Evaluate().status());
+    if (!run_.options.training.evaluate_only) DTNN_RETURN_IF_ERROR(Train());
     if (lasting_ != nullptr && lasting_->rank->has_next()) return absl::OkStatus();
     DTNN_RETURN_IF_ERROR(SaveTrained());
-    if (run_.options.evaluate && !run_.options.evaluate_only) {
+    if (run_.options.training.evaluate && !run_.options.training.evaluate_only) {
       DTNN_ASSIGN_OR_RETURN(const MetricAverages results, Evaluate());
       DTNN_RETURN_IF_ERROR(KeepTest(results));
     }
@@ -183,7 +183,7 @@ class BenchmarkRun {
   absl::Status Allocate() {
     DTNN_ASSIGN_OR_RETURN(
         store_, ParameterStore::Create(run_.graph, *run_.context, ElementTypeOf(run_.options),
-                                       uint64_t(run_.options.random_seed)));
+                                       uint64_t(run_.options.training.seed)));
     TrainerOptions trainer =
         MakeTrainerOptions(run_.options, run_.metric_set, run_.optimizer, run_.communicator);
     trainer.training_loss = run_.training_loss;
@@ -191,9 +191,9 @@ class BenchmarkRun {
     trainer.reducer.collectives = run_.collectives.get();
     trainer.reducer.sum = run_.encrypted_sum;
     DTNN_ASSIGN_OR_RETURN(trainer_, Trainer::Create(run_.graph, *store_, *run_.context, trainer));
-    const bool schedules = !run_.options.evaluate_only && run_.proximal == nullptr;
+    const bool schedules = !run_.options.training.evaluate_only && run_.proximal == nullptr;
     if (schedules) DTNN_RETURN_IF_ERROR(MakeSchedule());
-    if (!run_.options.checkpoint_dir.empty()) MakeCheckpointer();
+    if (!run_.options.checkpoint.folder.empty()) MakeCheckpointer();
     if (generation_ && schedules) generation_->Watch(*trainer_);
     return absl::OkStatus();
   }
@@ -210,7 +210,7 @@ class BenchmarkRun {
     description.training.metrics = epoch.metrics;
     const int64_t done = trainer_->epochs_done();
     if (epoch.epoch < done) description.training.run_epochs = done;
-    if (run_.options.evaluate_only) {  // what others trained
+    if (run_.options.training.evaluate_only) {  // what others trained
       description.training =
           run_.initial_model ? run_.initial_model->description.training : TrainingRecord();
     }
@@ -232,11 +232,11 @@ class BenchmarkRun {
     DTNN_RETURN_IF_ERROR(Resumes(run_.options) ? Resume()
                                                : LoadInitialWeights(run_, *store_, voice_));
     const bool keeps = run_.Writes() || lasting_ != nullptr;  // any rank may have to write one day
-    if (run_.options.history_file.empty() || run_.options.evaluate_only || !keeps) {
+    if (run_.options.output.history.empty() || run_.options.training.evaluate_only || !keeps) {
       return absl::OkStatus();
     }
     DTNN_ASSIGN_OR_RETURN(
-        history_, History::Create(run_.options.history_file, *trainer_, run_.metric_set,
+        history_, History::Create(run_.options.output.history, *trainer_, run_.metric_set,
                                   run_.loaders.validation != nullptr, trainer_->epochs_done(),
                                   [this](std::string_view line) { voice_.Warn(line); }));
     history_->set_writes(run_.Writes());
@@ -246,10 +246,10 @@ class BenchmarkRun {
   // With what ranks have kept.
   absl::Status GoOn() {
     DTNN_ASSIGN_OR_RETURN(const std::string history, generation_->TakeOver());
-    if (lasting_->over || run_.options.history_file.empty()) return absl::OkStatus();
+    if (lasting_->over || run_.options.output.history.empty()) return absl::OkStatus();
     DTNN_ASSIGN_OR_RETURN(
         history_,
-        History::Continue(run_.options.history_file, *trainer_, history, trainer_->epochs_done(),
+        History::Continue(run_.options.output.history, *trainer_, history, trainer_->epochs_done(),
                           run_.Writes(), [this](std::string_view line) { voice_.Warn(line); }));
     return absl::OkStatus();
   }
@@ -257,8 +257,8 @@ class BenchmarkRun {
   // Whether the epoch that a checkpoint left can be gone on with.
   absl::Status CheckPlace() {
     if (!Resumes(run_.options) && !run_.goes_on) return absl::OkStatus();
-    if (!run_.goes_on && trainer_->epochs_done() >= run_.options.num_epochs) {
-      voice_.Warn(StrCat("--resume: all epochs of --num-epochs=", run_.options.num_epochs,
+    if (!run_.goes_on && trainer_->epochs_done() >= run_.options.training.epochs) {
+      voice_.Warn(StrCat("--resume: all epochs of --num-epochs=", run_.options.training.epochs,
                          " are already done; to continue, give a larger number"));
     }
     return trainer_->BeginEpochs(*run_.loaders.training);
@@ -276,7 +276,7 @@ class BenchmarkRun {
                         .save =
                             [this](std::string_view, const EpochRecord& epoch, const Tensor& values,
                                    const std::string& previous) {
-                              const KeptModels kept = {.folder = run_.options.model_dir,
+                              const KeptModels kept = {.folder = run_.options.schedule.model_folder,
                                                        .date = run_.date,
                                                        .writes = run_.Writes(),
                                                        .tags = ModelTags(Saved(epoch))};
@@ -293,37 +293,37 @@ class BenchmarkRun {
         .context = run_.context.get(),
         .trainer = trainer_.get(),
         .schedule = schedule_ ? &*schedule_ : nullptr,
-        .optimizer = run_.options.optimizer,
+        .optimizer = run_.options.optimizer.name,
         .settings =
             RunSettings{.data = run_.train_data,
                         .optimizer = run_.optimizer->constants(),
-                        .clip_norm = run_.options.clip_norm,
-                        .label_smoothing = run_.options.label_smoothing,
+                        .clip_norm = run_.options.training.clip_norm,
+                        .label_smoothing = run_.options.training.label_smoothing,
                         .choices = MakeRunChoices(run_.options, *run_.dataset, run_.loaders),
-                        .epochs = run_.options.num_epochs},
+                        .epochs = run_.options.training.epochs},
         .first_rate = [this](int64_t ranks) { return InitialLearningRate(run_.options, ranks); },
         .tags = [this] { return ModelTags(Saved(Now())); }};
   }
 
   void MakeCheckpointer() {
-    checkpointer_.emplace(Parts(), CheckpointerOptions{.folder = run_.checkpoint_folder,
-                                                       .every_epochs = run_.options.checkpoint_freq,
-                                                       .every_steps = run_.options.checkpoint_steps,
-                                                       .writes = run_.WritesCheckpoints(),
-                                                       .say = [this](std::string_view line) {
-                                                         voice_.WarnOfCheckpoint(line);
-                                                       }});
+    checkpointer_.emplace(
+        Parts(), CheckpointerOptions{
+                     .folder = run_.checkpoint_folder,
+                     .every_epochs = run_.options.checkpoint.every_epochs,
+                     .every_steps = run_.options.checkpoint.every_steps,
+                     .writes = run_.WritesCheckpoints(),
+                     .say = [this](std::string_view line) { voice_.WarnOfCheckpoint(line); }});
   }
 
   absl::Status Resume() {
     DTNN_RETURN_IF_ERROR(trainer_->PrepareForTraining(run_.loaders.training->max_batch()));
     DTNN_ASSIGN_OR_RETURN(const std::string path, checkpointer_->Resume());
-    if (path.empty() && run_.options.resume != "if-there") {
-      return NotFound("--resume: ", run_.options.checkpoint_dir,
+    if (path.empty() && run_.options.checkpoint.resume != "if-there") {
+      return NotFound("--resume: ", run_.options.checkpoint.folder,
                       " contains no checkpoint; --resume=if-there starts a new run then");
     }
     if (path.empty()) {
-      voice_.Tell(StrCat("**** ", run_.options.checkpoint_dir,
+      voice_.Tell(StrCat("**** ", run_.options.checkpoint.folder,
                          " contains no checkpoint; starting a new run\n"));
     } else {
       if (const absl::Status status = TakeLastMetrics(path); !status.ok()) {
@@ -399,7 +399,7 @@ class BenchmarkRun {
     DTNN_ASSIGN_OR_RETURN(MetricAverages averages,
                           trainer_->Evaluate(*run_.loaders.test, callbacks));
     const double seconds = watch.seconds();
-    if (run_.options.evaluate_only) {
+    if (run_.options.training.evaluate_only) {
       voice_.out() << absl::StrFormat(
           "Testing time: %5.4f s\nTesting throughput: %5.4f samples/s\n", seconds,
           double(averages.samples()) / seconds);
@@ -414,19 +414,19 @@ class BenchmarkRun {
     return SavesTrained() ? SaveTrainedWith(results.Values("test_")) : absl::OkStatus();
   }
 
-  bool SavesTrained() const { return !run_.options.save_model.empty() && run_.Writes(); }
+  bool SavesTrained() const { return !run_.options.output.model.empty() && run_.Writes(); }
 
   absl::Status SaveTrainedWith(const NamedMetrics& test) {
     SavedModel model = Saved(Now());
     std::ranges::copy(test, std::back_inserter(model.description.training.metrics));
-    return SaveModel(run_.options.save_model, model, *store_, *run_.context);
+    return SaveModel(run_.options.output.model, model, *store_, *run_.context);
   }
 
   // Before the test, so that nothing that happens during it takes the model away.
   absl::Status SaveTrained() {
     if (!SavesTrained()) return absl::OkStatus();
     DTNN_RETURN_IF_ERROR(SaveTrainedWith({}));
-    voice_.Tell(StrCat("**** Saved the model as ", run_.options.save_model, "\n"));
+    voice_.Tell(StrCat("**** Saved the model as ", run_.options.output.model, "\n"));
     return absl::OkStatus();
   }
 
@@ -455,7 +455,7 @@ class BenchmarkRun {
   // Once, why steps on a GPU are not captured.
   void TellOfGraphs() {
     const std::string reason(trainer_->engine().graphs().reason());
-    if (!run_.options.enable_gpu || !run_.options.enable_cuda_graphs || reason.empty()) return;
+    if (!run_.options.device.gpu || !run_.options.device.cuda_graphs || reason.empty()) return;
     if (std::exchange(told_of_graphs_, true)) return;
     voice_.Tell(StrCat("**** Steps run call by call, not as CUDA graphs: ", reason, "\n"));
   }
@@ -469,7 +469,7 @@ class BenchmarkRun {
                                  run_.optimizer.get()));
     voice_.TellMore("**** Algorithms of training:\n");
     for (const std::string& line :
-         trainer_->engine().TrainingAlgorithms(run_.options.verbose == "dispatch")) {
+         trainer_->engine().TrainingAlgorithms(run_.options.output.verbose == "dispatch")) {
       voice_.TellMore(StrCat("  ", line, "\n"));
     }
     return absl::OkStatus();
@@ -498,8 +498,9 @@ class BenchmarkRun {
     if (schedule_) callbacks.push_back(&end.emplace(*trainer_, *schedule_));
     DTNN_RETURN_IF_ERROR(TellOfPlan());
     if (Resumes(run_.options) && !run_.goes_on) DTNN_RETURN_IF_ERROR(checkpointer->SetAsideNewer());
-    if (!run_.goes_on && !run_.options.report.empty()) {
-      voice_.Tell(StrCat("**** Look at ", run_.options.report, ", which each epoch renews\n"));
+    if (!run_.goes_on && !run_.options.output.report.empty()) {
+      voice_.Tell(
+          StrCat("**** Look at ", run_.options.output.report, ", which each epoch renews\n"));
     }
     if (!run_.goes_on) voice_.Tell("**** Training...\n");
     const Stopwatch watch;
@@ -508,9 +509,9 @@ class BenchmarkRun {
     if (run_.proximal != nullptr) {
       DTNN_RETURN_IF_ERROR(TrainAsClient(callbacks, interrupt));
     } else {
-      DTNN_RETURN_IF_ERROR(trainer_->Train(*run_.loaders.training, run_.loaders.validation.get(),
-                                           std::max<int64_t>(0, run_.options.num_epochs - before),
-                                           callbacks));
+      DTNN_RETURN_IF_ERROR(
+          trainer_->Train(*run_.loaders.training, run_.loaders.validation.get(),
+                          std::max<int64_t>(0, run_.options.training.epochs - before), callbacks));
     }
     // A run that a checkpoint had brought to its end ends as it did.
     const bool nothing_left = trainer_->epochs_done() == before && before > 0;

@@ -31,11 +31,11 @@ std::string DescribeRanks(const Options& options, int ranks, int64_t batch, cons
       absl::StrFormat("**** %s, %s per rank and step, %d in all\n", Counted(ranks, "rank"),
                       Counted(batch, "sample"), batch * ranks);
   const int64_t elements = graph.num_trainable_parameters();
-  if (options.evaluate_only || options.model_sync_freq < 0 || elements == 0) return text;
+  if (options.training.evaluate_only || options.sync.model_steps < 0 || elements == 0) return text;
   const DType dtype = ElementTypeOf(options);
   const GradientReducerOptions reducer = ReducerOptionsOf(options);
-  const std::string often = options.model_sync_freq > 1
-                                ? absl::StrFormat("every %d steps", options.model_sync_freq)
+  const std::string often = options.sync.model_steps > 1
+                                ? absl::StrFormat("every %d steps", options.sync.model_steps)
                                 : "every step";
   // A size that is measured is not known yet.
   const std::string pieces =
@@ -44,7 +44,7 @@ std::string DescribeRanks(const Options& options, int ranks, int64_t batch, cons
           : Counted(int64_t(GradientReducer::Cut(dtype, elements, reducer.bucket_bytes).size()),
                     "all-reduce");
   const std::string bytes = FormatBytes(ExchangedBytes(options, double(elements)));
-  if (options.optimizer == "oktopk") {
+  if (options.optimizer.name == "oktopk") {
     return text + absl::StrFormat(
                       "**** Gradients, every step: about %s per rank, in a sparse sum after the "
                       "backward pass\n",
@@ -79,15 +79,15 @@ absl::StatusOr<Graph> MakeGraph(const Options& options,
 absl::Status DryRun(const Options& given, int ranks, std::ostream& out) {
   Options options = given;
   std::optional<SavedModel> initial_model;
-  if (options.model.empty()) {
-    DTNN_ASSIGN_OR_RETURN(initial_model, ReadModelToRun(options.weights_and_bias_filename));
+  if (options.network.name.empty()) {
+    DTNN_ASSIGN_OR_RETURN(initial_model, ReadModelToRun(options.network.weights));
     DTNN_RETURN_IF_ERROR(FollowModel(*initial_model, options));
   }
   const DType dtype = ElementTypeOf(options);
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<DeviceContext> context,
                         DeviceContext::Create(Device::Cpu()));
   // All types of 16 bits take as much memory.
-  const std::optional<MathMode> mode = ParseMathMode(options.math_mode);
+  const std::optional<MathMode> mode = ParseMathMode(options.device.math_mode);
   if (mode.has_value() && IsHalf(ActivationType(*mode, DType::kFloat32))) {
     DTNN_RETURN_IF_ERROR(context->SetMathMode(MathMode::kBf16));
   }
@@ -95,16 +95,17 @@ absl::Status DryRun(const Options& given, int ranks, std::ostream& out) {
   DTNN_ASSIGN_OR_RETURN(const std::shared_ptr<const Optimizer> optimizer, MakeOptimizer(options));
   DTNN_ASSIGN_OR_RETURN(const int64_t batch, BatchSizePerRank(options, ranks));
   const std::optional<DatasetSize> data = KnownSize(options, SampleOf(initial_model));
-  if (!options.evaluate_only) {
-    DTNN_RETURN_IF_ERROR(CheckClassWeights(options, options.dataset, data ? data->outputs : 0));
+  if (!options.training.evaluate_only) {
+    DTNN_RETURN_IF_ERROR(CheckClassWeights(options, options.data.name, data ? data->outputs : 0));
   }
   DTNN_ASSIGN_OR_RETURN(const Graph graph,
                         MakeGraph(options, initial_model, data, *metric_set.loss));
-  const bool trains = !options.evaluate_only;
-  const bool tests =
-      !trains || options.evaluate || options.test_as_validation || options.validation_split > 0;
-  const bool validates = trains && (options.test_as_validation || options.validation_split > 0);
-  const int loaders = int(trains) + int(validates) + int(!trains || options.evaluate);
+  const bool trains = !options.training.evaluate_only;
+  const bool tests = !trains || options.training.evaluate || options.data.test_as_validation ||
+                     options.data.validation_split > 0;
+  const bool validates =
+      trains && (options.data.test_as_validation || options.data.validation_split > 0);
+  const int loaders = int(trains) + int(validates) + int(!trains || options.training.evaluate);
   DTNN_ASSIGN_OR_RETURN(
       const RunMemory memory,
       MeasureMemory(options, graph, *metric_set.loss, trains ? optimizer.get() : nullptr, *context,
@@ -113,9 +114,9 @@ absl::Status DryRun(const Options& given, int ranks, std::ostream& out) {
                      .ahead = SamplesAhead(batch) * loaders},
                     ranks));
   out << "**** " << graph.name() << " model...\n" << FormatTable(graph, dtype, Device::Cpu());
-  if (!options.dataset.empty() && (!data || data->outputs == 0)) {
+  if (!options.data.name.empty() && (!data || data->outputs == 0)) {
     out << "**** The " << (data ? "number of classes" : "size of the samples")
-        << " of --dataset=" << options.dataset << " depends on its files; "
+        << " of --dataset=" << options.data.name << " depends on its files; "
         << (data ? "this is" : "these are") << " the network's own " << (data ? "number" : "sizes")
         << "\n";
   }

@@ -102,8 +102,8 @@ bool Generation::MayPause() const {
   if (!o_.lasting.rank->newcomers_wait()) return false;
   const Pass& pass = *ends_->pass();
   if (pass.step + 1 == pass.steps) return true;
-  const int64_t next =
-      o_.run.options.accumulate_steps * o_.run.ranks * (o_.run.loaders.training->max_batch() + 1);
+  const int64_t next = o_.run.options.training.accumulate_steps * o_.run.ranks *
+                       (o_.run.loaders.training->max_batch() + 1);
   return pass.samples - pass.done - next >= o_.lasting.rank->range().max;
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 // Parameters that were trained on images shown otherwise are far worse here.
 void WarnOfPreprocessing(const PreparedRun& run, const LoadedWeights& loaded, RunVoice& voice) {
-  const std::string& path = run.options.weights_and_bias_filename;
+  const std::string& path = run.options.network.weights;
   if (!loaded.preprocessing) return;
   const int64_t channels = run.dataset->sample().channels;
   const absl::StatusOr<Preprocessing> trained = ParsePreprocessing(*loaded.preprocessing, channels);
@@ -29,12 +29,13 @@ void WarnOfPreprocessing(const PreparedRun& run, const LoadedWeights& loaded, Ru
 }  // namespace
 
 absl::Status LoadInitialWeights(const PreparedRun& run, ParameterStore& store, RunVoice& voice) {
-  const std::string& path = run.options.weights_and_bias_filename;
+  const std::string& path = run.options.network.weights;
   if (path.empty()) return absl::OkStatus();
-  DTNN_ASSIGN_OR_RETURN(const LoadedWeights loaded,
-                        LoadWeights(path, run.graph, store, *run.context,
-                                    {.format = *ParseWeightsFormat(run.options.weights_format),
-                                     .partial = run.options.weights_partial}));
+  DTNN_ASSIGN_OR_RETURN(
+      const LoadedWeights loaded,
+      LoadWeights(path, run.graph, store, *run.context,
+                  {.format = *ParseWeightsFormat(run.options.network.weights_format),
+                   .partial = run.options.network.weights_partial}));
   for (const std::string& warning : loaded.warnings) voice.Warn(warning);
   WarnOfPreprocessing(run, loaded, voice);
   voice.Tell(StrCat("**** Loaded ", loaded.parameters, " of ", Counted(loaded.wanted, "array"),

@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "absl/strings/str_join.h"
+#include "data/datasets/mnist.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
@@ -25,7 +26,7 @@ absl::Status CheckPackagedData(const Options& options) {
   const bool packaged =
       TrainPath(options) == kFashionMnistPath || TestPath(options) == kFashionMnistPath;
   std::error_code error;
-  if (options.dataset != "mnist" || !packaged ||
+  if (options.data.name != "mnist" || !packaged ||
       std::filesystem::is_directory(kFashionMnistPath, error)) {
     return absl::OkStatus();
   }

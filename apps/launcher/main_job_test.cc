@@ -4,6 +4,7 @@
 
 #include "apps/flags/parser.h"
 #include "comm/job/exit_code.h"
+#include "data/datasets/mnist.h"
 #include "gtest/gtest.h"
 
 namespace dtnn {
@@ -13,10 +14,10 @@ TEST(MainJobTest, IsAValidCommandLineWithoutWarnings) {
   const absl::StatusOr<CommandLine> job = ParseFlags(MainJobArguments());
   ASSERT_TRUE(job.ok()) << job.status();
   EXPECT_TRUE(job->warnings.empty());
-  EXPECT_EQ(job->options.model, "simplecnn");
-  EXPECT_EQ(job->options.num_epochs, 5);
-  EXPECT_EQ(job->options.optimizer_beta1, 0.9);
-  EXPECT_TRUE(job->options.evaluate);
+  EXPECT_EQ(job->options.network.name, "simplecnn");
+  EXPECT_EQ(job->options.training.epochs, 5);
+  EXPECT_EQ(job->options.optimizer.beta1, 0.9);
+  EXPECT_TRUE(job->options.training.evaluate);
 }
 
 TEST(MainJobTest, NoticeShowsEveryFlag) {
@@ -28,12 +29,12 @@ TEST(MainJobTest, NoticeShowsEveryFlag) {
 
 TEST(MainJobTest, OnlyPackagedDataIsLookedFor) {
   Options options;
-  options.dataset = "synthetic";
+  options.data.name = "synthetic";
   EXPECT_TRUE(CheckPackagedData(options).ok());
-  options.dataset = "mnist";
-  options.dataset_path = "/no/such/path";
+  options.data.name = "mnist";
+  options.data.path = "/no/such/path";
   EXPECT_TRUE(CheckPackagedData(options).ok());
-  options.dataset_path = "";
+  options.data.path = "";
   const absl::Status status = CheckPackagedData(options);
   EXPECT_EQ(status.ok(), std::filesystem::is_directory(kFashionMnistPath));
   if (!status.ok()) {

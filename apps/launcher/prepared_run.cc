@@ -55,17 +55,17 @@ namespace {
 
 // What the run will write to must take it: a run of hours must not find out at its end.
 absl::Status PrepareOutput(PreparedRun& run, RunVoice& voice) {
-  if (run.Writes()) DTNN_RETURN_IF_ERROR(CheckModelFile(run.options.save_model));
+  if (run.Writes()) DTNN_RETURN_IF_ERROR(CheckModelFile(run.options.output.model));
   DTNN_RETURN_IF_ERROR(CheckTraceFiles(run.options, run.rank));
   if (run.rank == 0 && TunesRun(run)) DTNN_RETURN_IF_ERROR(CheckBestOfFile(run.options));
-  if (run.options.evaluate_only) return absl::OkStatus();
+  if (run.options.training.evaluate_only) return absl::OkStatus();
   if (run.Writes()) DTNN_RETURN_IF_ERROR(CheckReportFile(run.options));
   if (run.Writes()) DTNN_RETURN_IF_ERROR(CheckBoard(run.options));
-  if (run.Writes()) DTNN_RETURN_IF_ERROR(MakeModelFolder(run.options.model_dir));
-  if (run.Writes() && !run.options.history_file.empty()) {
-    DTNN_RETURN_IF_ERROR(WithContext(History::Check(run.options.history_file), "--history-file"));
+  if (run.Writes()) DTNN_RETURN_IF_ERROR(MakeModelFolder(run.options.schedule.model_folder));
+  if (run.Writes() && !run.options.output.history.empty()) {
+    DTNN_RETURN_IF_ERROR(WithContext(History::Check(run.options.output.history), "--history-file"));
   }
-  if (run.options.checkpoint_dir.empty() || !run.WritesCheckpoints()) return absl::OkStatus();
+  if (run.options.checkpoint.folder.empty() || !run.WritesCheckpoints()) return absl::OkStatus();
   DTNN_ASSIGN_OR_RETURN(
       const std::vector<std::string> warnings,
       run.checkpoint_folder.Prepare(Resumes(run.options) || run.goes_on, run.goes_on));
@@ -80,10 +80,10 @@ RankPlace PlaceOf(const PreparedRun& run) {
 // The folder of --cudnn-plans; null without it.
 absl::StatusOr<std::shared_ptr<const KeptPlans>> OpenPlans(const PreparedRun& run,
                                                            RunVoice& voice) {
-  if (run.options.cudnn_plans.empty() || !MakesPlans(run.options)) return nullptr;
+  if (run.options.device.cudnn_plans.empty() || !MakesPlans(run.options)) return nullptr;
   constexpr std::string_view kOption = "--cudnn-plans";
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<KeptPlans> plans,
-                        WithContext(KeptPlans::Open(run.options.cudnn_plans,
+                        WithContext(KeptPlans::Open(run.options.device.cudnn_plans,
                                                     [&voice, kOption](std::string_view line) {
                                                       voice.Warn(StrCat(kOption, ": ", line));
                                                     }),
@@ -94,17 +94,17 @@ absl::StatusOr<std::shared_ptr<const KeptPlans>> OpenPlans(const PreparedRun& ru
 // The outputs of a network that was trained before have their meaning: the data's labels follow the
 // names of its classes. A network of --model that trains on learns another meaning, with a warning.
 absl::Status FollowClasses(PreparedRun& run, RunVoice& voice) {
-  const std::string& path = run.options.weights_and_bias_filename;
+  const std::string& path = run.options.network.weights;
   if (path.empty()) return absl::OkStatus();
   DTNN_ASSIGN_OR_RETURN(ArrayFileReader file, ArrayFileReader::Open(path));
   DTNN_ASSIGN_OR_RETURN(const std::optional<ModelDescription> trained, FindDescription(file));
   if (!trained) return absl::OkStatus();
   const bool of_file = run.initial_model.has_value();
-  if (!of_file && !trained->loss.empty() && trained->loss != run.options.loss_func) {
+  if (!of_file && !trained->loss.empty() && trained->loss != run.options.training.loss) {
     voice.Warn(StrCat(path, ": was trained with loss ", OneLine(trained->loss, 80),
-                      "; this run has --loss-func=", run.options.loss_func));
+                      "; this run has --loss-func=", run.options.training.loss));
   }
-  const bool learns = !of_file && !run.options.evaluate_only;
+  const bool learns = !of_file && !run.options.training.evaluate_only;
   // A network of another size takes other parameters for its outputs.
   if (learns && int64_t(trained->class_names.size()) != run.dataset->outputs()) {
     return absl::OkStatus();
@@ -119,15 +119,15 @@ absl::Status FollowClasses(PreparedRun& run, RunVoice& voice) {
 }
 
 absl::Status LoadData(PreparedRun& run, RunVoice& voice) {
-  if (run.options.model_sync_min_avail > run.ranks) {
-    return UsageError("--model-sync-min-avail=", run.options.model_sync_min_avail,
+  if (run.options.sync.min_available > run.ranks) {
+    return UsageError("--model-sync-min-avail=", run.options.sync.min_available,
                       ": must be at most the number of ranks, ", run.ranks);
   }
   DTNN_ASSIGN_OR_RETURN(std::shared_ptr<const KeptPlans> plans, OpenPlans(run, voice));
   DTNN_ASSIGN_OR_RETURN(run.context, MakeDevice(run.options, PlaceOf(run)));
   run.context->KeepPlans(std::move(plans));
   DTNN_ASSIGN_OR_RETURN(run.optimizer, MakeOptimizer(run.options));
-  if (run.options.parallel == "federated") {
+  if (run.options.ranks.parallel == "federated") {
     run.proximal = std::make_shared<ProximalOptimizer>(run.optimizer);
     run.optimizer = run.proximal;
     DTNN_ASSIGN_OR_RETURN(run.client, FindClientPlace(run.options));
@@ -139,21 +139,21 @@ absl::Status LoadData(PreparedRun& run, RunVoice& voice) {
     DTNN_ASSIGN_OR_RETURN(run.encryption_key, ReadKeyOfRanks(run.options));
   }
   DTNN_RETURN_IF_ERROR(PrepareOutput(run, voice));
-  if (!run.options.weights_and_bias_filename.empty()) {  // before the data are read
-    DTNN_RETURN_IF_ERROR(ArrayFileReader::Open(run.options.weights_and_bias_filename).status());
+  if (!run.options.network.weights.empty()) {  // before the data are read
+    DTNN_RETURN_IF_ERROR(ArrayFileReader::Open(run.options.network.weights).status());
   }
-  if (run.options.model.empty()) {
-    DTNN_ASSIGN_OR_RETURN(run.initial_model, ReadModelToRun(run.options.weights_and_bias_filename));
+  if (run.options.network.name.empty()) {
+    DTNN_ASSIGN_OR_RETURN(run.initial_model, ReadModelToRun(run.options.network.weights));
     DTNN_RETURN_IF_ERROR(FollowModel(*run.initial_model, run.options));
   }
   if (run.dataset == nullptr) {
-    voice.Tell(StrCat("**** Loading ", run.options.dataset, " dataset...\n"));
+    voice.Tell(StrCat("**** Loading ", run.options.data.name, " dataset...\n"));
     DTNN_ASSIGN_OR_RETURN(run.dataset, MakeDataset(run.options, SampleOf(run.initial_model)));
     for (const std::string& warning : run.dataset->warnings()) voice.Warn(warning);
     DTNN_RETURN_IF_ERROR(FollowClasses(run, voice));
   }
-  const bool shared = run.communicator != nullptr && run.options.shared_storage;
-  if (!shared && run.options.checkpoint_dir.empty()) return absl::OkStatus();
+  const bool shared = run.communicator != nullptr && run.options.ranks.shared_storage;
+  if (!shared && run.options.checkpoint.folder.empty()) return absl::OkStatus();
   DTNN_ASSIGN_OR_RETURN(run.train_data, Fingerprint(*run.dataset, Split::kTrain));
   DTNN_ASSIGN_OR_RETURN(run.test_data, Fingerprint(*run.dataset, Split::kTest));
   return absl::OkStatus();
@@ -165,7 +165,7 @@ absl::Status FollowAggregator(PreparedRun& run, RunVoice& voice) {
       const federation::Classes classes,
       federation::AskClasses(
           {.place = run.client->meeting.place,
-           .timeout = std::chrono::milliseconds(int64_t(1000 * run.options.comm_timeout)),
+           .timeout = std::chrono::milliseconds(int64_t(1000 * run.options.ranks.timeout)),
            .warn = [&voice](std::string_view line) { voice.Warn(line); },
            .interrupted = [] { return Interrupt::Last() != 0; }},
           run.client->meeting.secret));
@@ -178,7 +178,7 @@ absl::Status FollowAggregator(PreparedRun& run, RunVoice& voice) {
 absl::Status CompareWithOthers(PreparedRun& run, RunVoice& voice) {
   if (run.client) return FollowAggregator(run, voice);
   if (run.communicator == nullptr) return absl::OkStatus();
-  if (!run.options.shared_storage) {
+  if (!run.options.ranks.shared_storage) {
     DTNN_ASSIGN_OR_RETURN(run.dataset, AgreeOnClasses(*run.communicator, run.dataset));
     return absl::OkStatus();
   }
@@ -226,10 +226,10 @@ absl::Status Introduce(const PreparedRun& run, RunVoice& voice) {
   }
   if (run.ranks > 1) voice.Tell(StrCat(" on each of ", run.ranks, " ranks"));
   voice.Tell("\n");
-  if (run.ranks == 1 && run.options.parallel == "data") {
+  if (run.ranks == 1 && run.options.ranks.parallel == "data") {
     voice.Tell("**** One rank: trains alone. mpirun -n 2 or launch -n 2 starts two\n");
   }
-  if (run.ranks > 1 && run.options.learning_rate_scaling != "False") {
+  if (run.ranks > 1 && run.options.optimizer.learning_rate_scaling != "False") {
     voice.Tell(StrCat("**** Learning rate of ", run.ranks,
                       " ranks: ", InitialLearningRate(run.options, run.ranks), "\n"));
   }
@@ -265,7 +265,8 @@ absl::Status MakeNetwork(PreparedRun& run, RunVoice& voice) {
 }
 
 absl::Status WeighClasses(PreparedRun& run, RunVoice& voice) {
-  if (run.options.class_weights.empty() || run.options.evaluate_only) return absl::OkStatus();
+  if (run.options.training.class_weights.empty() || run.options.training.evaluate_only)
+    return absl::OkStatus();
   DTNN_ASSIGN_OR_RETURN(const std::vector<double> weights,
                         MakeClassWeights(run.options, *run.dataset, run.communicator));
   DTNN_ASSIGN_OR_RETURN(run.training_loss, MakeWeightedLoss(run.options, weights));
@@ -276,11 +277,11 @@ absl::Status WeighClasses(PreparedRun& run, RunVoice& voice) {
 // Where there are too few samples for validation, schedulers watch what there is.
 void FollowSamples(PreparedRun& run, RunVoice& voice) {
   if (run.loaders.training == nullptr || run.loaders.validation != nullptr ||
-      run.options.validation_split == 0) {
+      run.options.data.validation_split == 0) {
     return;
   }
   if (WatchTraining(run.options)) {
-    voice.Warn(StrCat("--validation-split=", run.options.validation_split,
+    voice.Warn(StrCat("--validation-split=", run.options.data.validation_split,
                       ": leaves no validation samples out of ",
                       Counted(run.loaders.training->samples(), "sample"),
                       "; schedulers watch the training metrics instead"));
@@ -303,18 +304,18 @@ absl::Status CheckMemoryOfRun(PreparedRun& run) {
   DTNN_ASSIGN_OR_RETURN(
       const RunMemory memory,
       MeasureMemory(run.options, run.graph, *run.metric_set.loss,
-                    run.options.evaluate_only ? nullptr : run.optimizer.get(), *run.context,
-                    batches, run.ranks, run.best_of ? &*run.best_of : nullptr));
+                    run.options.training.evaluate_only ? nullptr : run.optimizer.get(),
+                    *run.context, batches, run.ranks, run.best_of ? &*run.best_of : nullptr));
   return CheckMemory(memory, FindAvailableMemory(), PlaceOf(run).node_size);
 }
 
 // Of a run whose ranks come and go each must find a sample, however many there are.
 absl::Status CheckSamplesOfRanks(const PreparedRun& run) {
-  if (run.options.elastic.empty()) return absl::OkStatus();
-  DTNN_ASSIGN_OR_RETURN(const ElasticRange range, ElasticRange::Parse(run.options.elastic));
+  if (run.options.ranks.elastic.empty()) return absl::OkStatus();
+  DTNN_ASSIGN_OR_RETURN(const ElasticRange range, ElasticRange::Parse(run.options.ranks.elastic));
   for (const auto* loader : {&run.loaders.training, &run.loaders.validation, &run.loaders.test}) {
     if (*loader == nullptr || (*loader)->samples() >= range.max) continue;
-    return UsageError("--elastic=", run.options.elastic, ": there may be ", range.max,
+    return UsageError("--elastic=", run.options.ranks.elastic, ": there may be ", range.max,
                       " ranks, but a part of the data has only ",
                       Counted((*loader)->samples(), "sample"));
   }
@@ -348,9 +349,9 @@ PreparedRun::PreparedRun(const Options& given, Communicator* communicator, bool 
       ranks(communicator == nullptr ? 1 : communicator->size()),
       goes_on(goes_on),
       options(OptionsOfRank(given, rank, ranks)),
-      checkpoint_folder(options.checkpoint_dir) {}
+      checkpoint_folder(options.checkpoint.folder) {}
 
-bool PreparedRun::Writes() const { return rank == 0 || !options.shared_storage; }
+bool PreparedRun::Writes() const { return rank == 0 || !options.ranks.shared_storage; }
 
 bool PreparedRun::WritesCheckpoints() const { return rank == 0 || OwnCheckpoints(options); }
 
@@ -368,7 +369,7 @@ absl::Status PreparedRun::Prepare(RunVoice& voice) {
   auto joined = MakeCollectives(options, communicator, *context);
   DTNN_RETURN_IF_ERROR(Agree(communicator, joined.status()));
   collectives = *std::move(joined);
-  if (options.enable_nccl && options.enable_gpu && ranks > 1 && collectives == nullptr) {
+  if (options.device.nccl && options.device.gpu && ranks > 1 && collectives == nullptr) {
     voice.Warn(
         "--enable-nccl: simulated GPUs of several processes share no memory; gradients are summed "
         "in the hosts' memory");

@@ -18,13 +18,13 @@ using ::testing::HasSubstr;
 
 Options Small() {
   Options options;
-  options.model = "simplemlp";
-  options.dataset = "synthetic";
-  options.synthetic_train_samples = 50;
-  options.synthetic_test_samples = 20;
-  options.synthetic_input_shape = {1, 4, 4};
-  options.synthetic_output_shape = {3};
-  options.batch_size = 5;
+  options.network.name = "simplemlp";
+  options.data.name = "synthetic";
+  options.data.synthetic.train_samples = 50;
+  options.data.synthetic.test_samples = 20;
+  options.data.synthetic.input_shape = {1, 4, 4};
+  options.data.synthetic.output_shape = {3};
+  options.training.batch = 5;
   return options;
 }
 
@@ -58,19 +58,19 @@ TEST(PreparedRunTest, TheNetworkFitsTheData) {
 
 TEST(PreparedRunTest, SchedulersWatchWhatThereIs) {
   Options options = Small();
-  options.synthetic_train_samples = 3;
-  options.validation_split = 0.1;
+  options.data.synthetic.train_samples = 3;
+  options.data.validation_split = 0.1;
   Prepared prepared(options, nullptr);
   ASSERT_TRUE(prepared.status.ok()) << prepared.status;
   EXPECT_EQ(prepared.run.loaders.validation, nullptr);
-  EXPECT_EQ(prepared.run.options.early_stopping_metric, "categorical_cross_entropy");
+  EXPECT_EQ(prepared.run.options.schedule.early_stopping.metric, "categorical_cross_entropy");
   EXPECT_THAT(prepared.err.str(), HasSubstr("--validation-split=0.1: leaves no validation samples "
                                             "out of 3 samples; schedulers watch"));
 }
 
 TEST(PreparedRunTest, WhatCannotBeWrittenShowsBeforeTheDataAreRead) {
   Options options = Small();
-  options.history_file = "/none/h.csv";
+  options.output.history = "/none/h.csv";
   Prepared prepared(options, nullptr);
   EXPECT_EQ(ExitCodeOf(prepared.status), kExitFailed);
   EXPECT_THAT(std::string(prepared.status.message()), HasSubstr("/none"));
@@ -80,16 +80,16 @@ TEST(PreparedRunTest, WhatCannotBeWrittenShowsBeforeTheDataAreRead) {
 TEST(PreparedRunTest, FilesThatCannotBeReadShowBeforeTheDataAreRead) {
   setenv("DTNN_JOB_SECRET", std::string(40, 's').c_str(), 1);
   Options client = Small();
-  client.parallel = "federated";
-  client.server = "127.0.0.1:61643";
-  client.encryption = "tenseal";
-  client.encryption_key_file = "/none/key";
+  client.ranks.parallel = "federated";
+  client.federation.server = "127.0.0.1:61643";
+  client.encryption.kind = "tenseal";
+  client.encryption.key_file = "/none/key";
   Options tuned = Small();
-  tuned.enable_best_of = true;
-  tuned.best_of_file = "/none/tuned.txt";
+  tuned.convolution.best_of = true;
+  tuned.convolution.best_of_file = "/none/tuned.txt";
   Options kept = Small();
-  kept.enable_gpu = true;
-  kept.cudnn_plans = "/none/plans";
+  kept.device.gpu = true;
+  kept.device.cudnn_plans = "/none/plans";
   for (const auto& [options, reason] : {std::pair(client, "-file: /none/key"),
                                         {tuned, "-file: /none/tuned.txt"},
                                         {kept, "--cudnn-plans: /none/plans"}}) {
@@ -103,20 +103,20 @@ TEST(PreparedRunTest, FilesThatCannotBeReadShowBeforeTheDataAreRead) {
 
 TEST(PreparedRunTest, NoPlansAreKeptWhereNoneAreMade) {
   Options options = Small();
-  options.enable_gpu = true;
-  options.gpu_device = "simulated";
-  options.cudnn_plans = ::testing::TempDir() + "plans";
-  std::filesystem::remove(options.cudnn_plans);
+  options.device.gpu = true;
+  options.device.gpu_device = "simulated";
+  options.device.cudnn_plans = ::testing::TempDir() + "plans";
+  std::filesystem::remove(options.device.cudnn_plans);
   Prepared prepared(options, nullptr);
   EXPECT_TRUE(prepared.status.ok()) << prepared.status;
-  EXPECT_FALSE(std::filesystem::exists(options.cudnn_plans));
+  EXPECT_FALSE(std::filesystem::exists(options.device.cudnn_plans));
 }
 
 TEST(PreparedRunTest, AllRanksEndWhereOneFails) {
   std::array<absl::Status, 2> statuses;
   ASSERT_TRUE(RunRanks(2, [&](Communicator& communicator) {
                 Options options = Small();
-                if (communicator.rank() == 1) options.model_sync_min_avail = 3;
+                if (communicator.rank() == 1) options.sync.min_available = 3;
                 Prepared prepared(options, &communicator);
                 statuses[size_t(communicator.rank())] = prepared.status;
                 EXPECT_EQ(prepared.run.Writes(), communicator.rank() == 0);

@@ -24,24 +24,25 @@ NamedBytes OthersOfTraining(const Options& options, const Graph& graph, double e
   NamedBytes others;
   // Schedulers hold the best parameters, each its own.
   for (const char* const keeper : {"early_stopping", "model_checkpoint"}) {
-    const bool keeps = std::ranges::count(options.schedulers, keeper) > 0;
-    if (keeps && options.parallel != "federated") {
+    const bool keeps = std::ranges::count(options.schedule.schedulers, keeper) > 0;
+    if (keeps && options.ranks.parallel != "federated") {
       others.emplace_back(StrCat("best parameters (", keeper, ")"), values);
     }
   }
-  if (options.accumulate_steps > 1) others.emplace_back("accumulated gradients", trainable);
-  const bool whole_steps = !options.checkpoint_dir.empty() || !options.elastic.empty();
+  if (options.training.accumulate_steps > 1)
+    others.emplace_back("accumulated gradients", trainable);
+  const bool whole_steps = !options.checkpoint.folder.empty() || !options.ranks.elastic.empty();
   if (whole_steps && values > trainable) {
     others.emplace_back("statistics of the last step", values - trainable);
   }
   if (ranks == 1) return others;
-  if (options.gradient_compression != "none") {  // own halves and those of the others
+  if (options.sync.compression != "none") {  // own halves and those of the others
     others.emplace_back("gradients as they are exchanged", trainable / element * 2 * 2);
   } else if (EncryptsSums(options)) {
     others.emplace_back("gradients as they are exchanged",
                         2 * ExchangedBytes(options, trainable / element));
   }
-  if (options.model_sync_freq != 0 || !options.shared_storage) {
+  if (options.sync.model_steps != 0 || !options.ranks.shared_storage) {
     others.emplace_back("sums of models", trainable);
   }
   return others;

@@ -54,7 +54,7 @@ double Bytes(const RunMemory& memory, const std::string& name) {
 // Literals: of simplecnn's 101 958 numbers, all trainable, of 784-number samples.
 TEST_F(RunMemoryTest, WhatIsHeldBesidesCounts) {
   Options options;
-  options.schedulers = {};
+  options.schedule.schedulers = {};
   const auto measure = [&](const RunBatches& batches, int ranks = 1) {
     return *MeasureMemory(options, graph_, CategoricalCrossEntropy(), &adam_, *context_, batches,
                           ranks);
@@ -62,8 +62,8 @@ TEST_F(RunMemoryTest, WhatIsHeldBesidesCounts) {
   const double values = 4 * 101958;
   EXPECT_EQ(measure({.training = 8}).all_others(), 0);
   EXPECT_EQ(measure({.training = 8, .ahead = 24}).all_others(), 24 * 784 * 4);
-  options.schedulers = {"warm_up", "early_stopping", "model_checkpoint"};
-  options.accumulate_steps = 3;
+  options.schedule.schedulers = {"warm_up", "early_stopping", "model_checkpoint"};
+  options.training.accumulate_steps = 3;
   RunMemory memory = measure({.training = 8});
   EXPECT_EQ(Bytes(memory, "best parameters (early_stopping)"), values);
   EXPECT_EQ(Bytes(memory, "best parameters (model_checkpoint)"), values);
@@ -72,11 +72,11 @@ TEST_F(RunMemoryTest, WhatIsHeldBesidesCounts) {
   EXPECT_EQ(memory.all(), memory.parameters + double(memory.training->total()) + 3 * values);
   EXPECT_EQ(measure({.testing = 8}).all_others(), 0) << "a run that only tests keeps nothing";
 
-  options.schedulers = {};
-  options.accumulate_steps = 1;
-  options.parallel = "data";
-  options.gradient_compression = "fp16";
-  options.model_sync_freq = 10;
+  options.schedule.schedulers = {};
+  options.training.accumulate_steps = 1;
+  options.ranks.parallel = "data";
+  options.sync.compression = "fp16";
+  options.sync.model_steps = 10;
   memory = measure({.training = 8}, 4);
   EXPECT_EQ(Bytes(memory, "gradients as they are exchanged"), values);  // twice two bytes
   EXPECT_EQ(Bytes(memory, "sums of models"), values);

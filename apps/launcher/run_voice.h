@@ -28,12 +28,12 @@ class RunVoice {
   std::ostream& out() { return out_; }
   // What --quiet keeps back, and what only --verbose adds.
   void Tell(std::string_view text) {
-    if (!options_.quiet && !hushed_) out_ << text << std::flush;
+    if (!options_.output.quiet && !hushed_) out_ << text << std::flush;
   }
   void TellMore(std::string_view text) {
     if (tells_more() && !hushed_) out_ << text << std::flush;
   }
-  bool tells_more() const { return options_.verbose != "False"; }
+  bool tells_more() const { return options_.output.verbose != "False"; }
   void Warn(std::string_view line) {
     err_ << StrCat("benchmark: warning: ", OneLine(line), "\n") << std::flush;
   }

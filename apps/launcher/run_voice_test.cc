@@ -36,7 +36,7 @@ TEST(RunVoiceTest, RankZeroSpeaksForAll) {
 
 TEST(RunVoiceTest, OfItsOwnCheckpointsARankSpeaksItself) {
   Options options;
-  options.shared_storage = false;
+  options.ranks.shared_storage = false;
   EXPECT_EQ(Say(options, 1).err, "benchmark: warning: rank 1: full\n");
   EXPECT_EQ(Say({}, 1, /*for_itself=*/true).err, "benchmark: warning: rank 1: full\n");
 }
@@ -53,8 +53,8 @@ TEST(RunVoiceTest, OfOtherFilesOfItsOwnToo) {
 
 TEST(RunVoiceTest, QuietAndVerboseDecideWhatIsTold) {
   Options quiet, verbose;
-  quiet.quiet = true;
-  verbose.verbose = "True";
+  quiet.output.quiet = true;
+  verbose.output.verbose = "True";
   EXPECT_EQ(Say(quiet, 0).out, "result\n");
   EXPECT_EQ(Say(verbose, 0).out, "result\ntold\nmore\n");
 }

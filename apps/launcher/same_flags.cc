@@ -17,9 +17,9 @@ namespace dtnn {
 
 absl::Status CompareFlags(Communicator& communicator, const Options& options) {
   Options compared = options;
-  compared.rendezvous = "";  // they have met
-  if (!options.shared_storage) {
-    for (std::string Options::*const path : PathOptions()) compared.*path = "";
+  compared.ranks.rendezvous = "";  // they have met
+  if (!options.ranks.shared_storage) {
+    for (std::string* path : PathsOf(compared)) path->clear();
   }
   std::vector<std::string> flags;
   std::vector<int64_t> mine;

@@ -26,7 +26,7 @@ std::vector<std::string> Compare(const std::vector<Options>& options) {
 
 TEST(SameFlagsTest, TheRankThatDiffersNamesTheOption) {
   Options other;
-  other.learning_rate = 0.5;
+  other.optimizer.learning_rate = 0.5;
   const std::vector<std::string> answers = Compare({Options(), Options(), other});
   EXPECT_EQ(answers[0], "");
   EXPECT_EQ(answers[1], "");
@@ -35,12 +35,12 @@ TEST(SameFlagsTest, TheRankThatDiffersNamesTheOption) {
 
 TEST(SameFlagsTest, FilesMayDifferWhereEachRankHasItsOwn) {
   Options one, two;
-  one.dataset_path = "/a";
-  two.dataset_path = "/b";
+  one.data.path = "/a";
+  two.data.path = "/b";
   EXPECT_THAT(Compare({one, two})[1], HasSubstr("--dataset-path=/b"));
-  one.shared_storage = two.shared_storage = false;
+  one.ranks.shared_storage = two.ranks.shared_storage = false;
   EXPECT_EQ(Compare({one, two})[1], "");
-  two.random_seed += 1;
+  two.training.seed += 1;
   EXPECT_THAT(Compare({one, two})[1], HasSubstr("--random-seed="));
 }
 

@@ -30,8 +30,8 @@ absl::Status ShareAll(PreparedRun& run) {
 absl::Status Decide(PreparedRun& run) {
   const auto decide = [&](const RunBatches& batches) {
     return MeasureMemory(run.options, run.graph, *run.metric_set.loss,
-                         run.options.evaluate_only ? nullptr : run.optimizer.get(), *run.context,
-                         batches, run.ranks, &*run.best_of)
+                         run.options.training.evaluate_only ? nullptr : run.optimizer.get(),
+                         *run.context, batches, run.ranks, &*run.best_of)
         .status();
   };
   const Loaders& loaders = run.loaders;
@@ -53,8 +53,8 @@ bool TunesLibraries(const PreparedRun& run) {
 }  // namespace
 
 bool TunesRun(const PreparedRun& run) {
-  if (TunesLibraries(run)) return run.options.enable_cudnn_auto_conv_alg;
-  return run.options.enable_best_of && TraitsOf(run.context->device()).chooses_convolutions;
+  if (TunesLibraries(run)) return run.options.device.time_cudnn;
+  return run.options.convolution.best_of && TraitsOf(run.context->device()).chooses_convolutions;
 }
 
 absl::Status TuneRun(PreparedRun& run, RunVoice& voice) {

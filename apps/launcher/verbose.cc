@@ -52,12 +52,13 @@ std::string DescribeKernels(const Graph& graph, const Options& options, Device d
   for (const auto& [type, count] : layers) counts.push_back(StrCat(count, " ", type));
   const DeviceTraits traits = TraitsOf(device);
   std::string text =
-      StrCat("**** Kernels: ", options.math_mode == "fp32" ? options.dtype : options.math_mode,
+      StrCat("**** Kernels: ",
+             options.device.math_mode == "fp32" ? options.network.dtype : options.device.math_mode,
              ", ", Name(graph.format()));
   if (!traits.instructions.empty()) StrAppend(&text, ", ", traits.instructions);
   if (traits.chooses_convolutions) {
     StrAppend(&text, ", convolutions by ",
-              options.enable_best_of ? "timing" : ConvVariantOf(options));
+              options.convolution.best_of ? "timing" : ConvVariantOf(options));
   }
   return StrCat(text, "; layers: ", absl::StrJoin(counts, ", "), "\n");
 }

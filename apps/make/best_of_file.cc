@@ -13,21 +13,21 @@ constexpr std::string_view kOption = "--best-of-file";
 }  // namespace
 
 absl::StatusOr<Decisions> LoadDecisions(const Options& options) {
-  if (options.best_of_file.empty()) return Decisions();
-  absl::StatusOr<Decisions> loaded = Decisions::Load(options.best_of_file);
+  if (options.convolution.best_of_file.empty()) return Decisions();
+  absl::StatusOr<Decisions> loaded = Decisions::Load(options.convolution.best_of_file);
   if (absl::IsNotFound(loaded.status())) return Decisions();
   return WithContext(std::move(loaded), kOption);
 }
 
 absl::Status CheckBestOfFile(const Options& options) {
-  if (options.best_of_file.empty()) return absl::OkStatus();
+  if (options.convolution.best_of_file.empty()) return absl::OkStatus();
   DTNN_RETURN_IF_ERROR(LoadDecisions(options).status());
-  return WithContext(AtomicFile::Create(options.best_of_file).status(), kOption);
+  return WithContext(AtomicFile::Create(options.convolution.best_of_file).status(), kOption);
 }
 
 absl::Status SaveDecisions(const Options& options, const BestOf& best_of) {
-  if (options.best_of_file.empty() || best_of.timed() == 0) return absl::OkStatus();
-  return WithContext(best_of.decisions().Save(options.best_of_file), kOption);
+  if (options.convolution.best_of_file.empty() || best_of.timed() == 0) return absl::OkStatus();
+  return WithContext(best_of.decisions().Save(options.convolution.best_of_file), kOption);
 }
 
 }  // namespace dtnn

@@ -18,8 +18,8 @@ BestOfKey Key(const std::string& problem) {
 
 Options InFile(const std::string& name) {
   Options options;
-  options.best_of_file = ::testing::TempDir() + name;
-  std::filesystem::remove(options.best_of_file);
+  options.convolution.best_of_file = ::testing::TempDir() + name;
+  std::filesystem::remove(options.convolution.best_of_file);
   return options;
 }
 
@@ -45,7 +45,7 @@ TEST(BestOfFileTest, CheckingLeavesTheFileAsItIs) {
   const Options options = InFile("checked.txt");
   EXPECT_EQ(CheckBestOfFile(Options()), absl::OkStatus());
   EXPECT_EQ(CheckBestOfFile(options), absl::OkStatus());
-  EXPECT_FALSE(std::filesystem::exists(options.best_of_file));
+  EXPECT_FALSE(std::filesystem::exists(options.convolution.best_of_file));
   BestOf best_of;
   EXPECT_TRUE(best_of.Choose(Key("x"), One).ok());
   EXPECT_EQ(SaveDecisions(options, best_of), absl::OkStatus());
@@ -60,16 +60,16 @@ TEST(BestOfFileTest, WithoutTheOptionThereIsNoFile) {
   // Nor where there is nothing to tell.
   const Options options = InFile("none.txt");
   EXPECT_EQ(SaveDecisions(options, BestOf()), absl::OkStatus());
-  EXPECT_FALSE(std::filesystem::exists(options.best_of_file));
+  EXPECT_FALSE(std::filesystem::exists(options.convolution.best_of_file));
 }
 
 TEST(BestOfFileTest, ErrorsNameOptionFileAndLine) {
   Options options = InFile("damaged.txt");
-  std::ofstream(options.best_of_file) << "# title\nop/there\n";
+  std::ofstream(options.convolution.best_of_file) << "# title\nop/there\n";
   EXPECT_THAT(std::string(LoadDecisions(options).status().message()),
-              HasSubstr("--best-of-file: " + options.best_of_file + ": line 2: "));
+              HasSubstr("--best-of-file: " + options.convolution.best_of_file + ": line 2: "));
   EXPECT_EQ(CheckBestOfFile(options), LoadDecisions(options).status());
-  options.best_of_file = "/no/such/folder/tuned.txt";
+  options.convolution.best_of_file = "/no/such/folder/tuned.txt";
   EXPECT_THAT(std::string(CheckBestOfFile(options).message()),
               HasSubstr("--best-of-file: /no/such/folder/tuned.txt: "));
   BestOf best_of;

@@ -31,8 +31,8 @@ absl::StatusOr<std::vector<double>> Balance(const Options& options, const Datase
     for (size_t i = 0; i < all.size(); ++i) counts[i % classes] += all[i];
   }
   if (!known) {
-    return UsageError("--class-weights=", options.class_weights, ": the classes of the samples of ",
-                      dataset.name(),
+    return UsageError("--class-weights=", options.training.class_weights,
+                      ": the classes of the samples of ", dataset.name(),
                       " are not known before they are read; give a weight for each class");
   }
   double samples = 0, present = 0;
@@ -50,10 +50,10 @@ absl::StatusOr<std::vector<double>> Balance(const Options& options, const Datase
 }  // namespace
 
 absl::Status CheckClassWeights(const Options& options, std::string_view dataset, int64_t classes) {
-  if (options.class_weights.empty()) return absl::OkStatus();
-  if (options.loss_func != kLoss) {
-    return UsageError("--class-weights=", options.class_weights, ": needs --loss-func=", kLoss,
-                      ", not ", options.loss_func);
+  if (options.training.class_weights.empty()) return absl::OkStatus();
+  if (options.training.loss != kLoss) {
+    return UsageError("--class-weights=", options.training.class_weights,
+                      ": needs --loss-func=", kLoss, ", not ", options.training.loss);
   }
   DTNN_ASSIGN_OR_RETURN(const std::vector<double> weights, ClassWeightsOf(options));
   if (weights.empty() || classes == 0 || int64_t(weights.size()) == classes) {
@@ -65,20 +65,20 @@ absl::Status CheckClassWeights(const Options& options, std::string_view dataset,
 
 absl::StatusOr<std::vector<double>> MakeClassWeights(const Options& options, const Dataset& dataset,
                                                      Communicator* communicator) {
-  if (options.class_weights.empty()) return std::vector<double>();
+  if (options.training.class_weights.empty()) return std::vector<double>();
   if (dataset.target_kind() != TargetKind::kClass) {
-    return UsageError("--class-weights=", options.class_weights,
+    return UsageError("--class-weights=", options.training.class_weights,
                       ": needs one class per sample, but ", dataset.name(), " has values");
   }
   DTNN_RETURN_IF_ERROR(CheckClassWeights(options, dataset.name(), dataset.outputs()));
-  if (options.class_weights == kBalanced) return Balance(options, dataset, communicator);
+  if (options.training.class_weights == kBalanced) return Balance(options, dataset, communicator);
   return ClassWeightsOf(options);
 }
 
 absl::StatusOr<std::shared_ptr<const Loss>> MakeWeightedLoss(const Options& options,
                                                              const std::vector<double>& weights) {
-  return MakeLoss(options.loss_func,
-                  {.label_smoothing = options.label_smoothing, .class_weights = weights});
+  return MakeLoss(options.training.loss,
+                  {.label_smoothing = options.training.label_smoothing, .class_weights = weights});
 }
 
 std::string DescribeClassWeights(const Dataset& dataset, const std::vector<double>& weights) {

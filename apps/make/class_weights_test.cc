@@ -43,7 +43,7 @@ class Labels : public Dataset {
 
 Options With(const std::string& weights) {
   Options options;
-  options.class_weights = weights;
+  options.training.class_weights = weights;
   return options;
 }
 
@@ -83,7 +83,7 @@ TEST(ClassWeightsTest, AListIsTakenAsItIs) {
 
 TEST(ClassWeightsTest, WhatMakesNoSenseIsRefused) {
   Options other_loss = With("balanced");
-  other_loss.loss_func = "binary_cross_entropy";
+  other_loss.training.loss = "binary_cross_entropy";
   const Labels labels(3, {0, 1, 2});
   const struct {
     Options options;

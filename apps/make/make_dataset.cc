@@ -19,51 +19,51 @@ bool TakesWholeImages(const Options& options, const std::optional<ImageExtents>&
   constexpr int64_t kWhole = 227;
   if (network) return network->height == kWhole;
   const auto& models = ZooModels();
-  const auto model = std::ranges::find(models, options.model, &ModelInfo::name);
+  const auto model = std::ranges::find(models, options.network.name, &ModelInfo::name);
   return model != models.end() && model->data.sample.height == kWhole;
 }
 
 OpenDatasetOptions OpenOptions(const Options& options, const std::optional<ImageExtents>& network) {
-  const std::vector<int64_t>& input = options.synthetic_input_shape;
-  return {
-      .train_path = TrainPath(options),
-      .test_path = TestPath(options),
-      .train = ReadsTraining(options),
-      .test = ReadsTest(options),
-      .geometry = {.crop = options.transform_crop ? options.transform_crop_perc : 1,
-                   .resize = options.transform_resize ? options.transform_resize_size : 0},
-      .skip_damaged_images = options.skip_damaged_images,
-      .imagenet_whole = TakesWholeImages(options, network),
-      .archive_format = ParseTensorFormat(options.archive_format),  // nullopt for auto
-      .synthetic = {.train_samples = options.synthetic_train_samples,
-                    .test_samples = options.synthetic_test_samples,
-                    .sample = {.height = input[1], .width = input[2], .channels = input[0]},
-                    .classes = options.synthetic_output_shape[0],
-                    .pattern = options.synthetic_pattern == "classes" ? SyntheticPattern::kClasses
-                                                                      : SyntheticPattern::kZeros,
-                    .seed = uint64_t(options.random_seed)}};
+  const std::vector<int64_t>& input = options.data.synthetic.input_shape;
+  return {.train_path = TrainPath(options),
+          .test_path = TestPath(options),
+          .train = ReadsTraining(options),
+          .test = ReadsTest(options),
+          .geometry = {.crop = options.data.center_crop ? options.data.center_crop_share : 1,
+                       .resize = options.data.resize ? options.data.resize_side : 0},
+          .skip_damaged_images = options.data.skip_damaged_images,
+          .imagenet_whole = TakesWholeImages(options, network),
+          .archive_format = ParseTensorFormat(options.data.archive_format),  // nullopt for auto
+          .synthetic = {.train_samples = options.data.synthetic.train_samples,
+                        .test_samples = options.data.synthetic.test_samples,
+                        .sample = {.height = input[1], .width = input[2], .channels = input[0]},
+                        .classes = options.data.synthetic.output_shape[0],
+                        .pattern = options.data.synthetic.pattern == "classes"
+                                       ? SyntheticPattern::kClasses
+                                       : SyntheticPattern::kZeros,
+                        .seed = uint64_t(options.training.seed)}};
 }
 
 }  // namespace
 
 std::optional<DatasetSize> KnownSize(const Options& options,
                                      const std::optional<ImageExtents>& network) {
-  return KnownSize(options.dataset, OpenOptions(options, network));
+  return KnownSize(options.data.name, OpenOptions(options, network));
 }
 
 absl::StatusOr<std::shared_ptr<const Dataset>> MakeDataset(
     const Options& options, const std::optional<ImageExtents>& network) {
   OpenDatasetOptions open = OpenOptions(options, network);
-  if (std::ranges::count(DatasetNames(), options.dataset) == 0) {
-    return UsageError("--dataset: unknown data set ", options.dataset);
+  if (std::ranges::count(DatasetNames(), options.data.name) == 0) {
+    return UsageError("--dataset: unknown data set ", options.data.name);
   }
-  if (!options.use_synthetic_data) return OpenDataset(options.dataset, open);
+  if (!options.data.synthetic.instead) return OpenDataset(options.data.name, open);
   // As many samples, of the same extents, as the files of that data set have.
   OpenDatasetOptions own = open;
   own.geometry = {};
-  const std::optional<DatasetSize> size = KnownSize(options.dataset, own);
+  const std::optional<DatasetSize> size = KnownSize(options.data.name, own);
   if (!size || size->train == 0) {
-    return UsageError("--use-synthetic-data: the sizes of --dataset=", options.dataset,
+    return UsageError("--use-synthetic-data: the sizes of --dataset=", options.data.name,
                       " depend on its files; use --dataset=synthetic");
   }
   open.synthetic.train_samples = size->train;

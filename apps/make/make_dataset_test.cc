@@ -7,8 +7,8 @@ namespace {
 
 int64_t SideFor(const std::string& model, const std::optional<ImageExtents>& network = {}) {
   Options options;
-  options.dataset = "imagenet";
-  options.model = model;
+  options.data.name = "imagenet";
+  options.network.name = model;
   return KnownSize(options, network)->sample.height;
 }
 

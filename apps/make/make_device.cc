@@ -16,7 +16,7 @@
 namespace dtnn {
 namespace {
 
-bool Simulated(const Options& options) { return options.gpu_device == "simulated"; }
+bool Simulated(const Options& options) { return options.device.gpu_device == "simulated"; }
 
 // 0 where they cannot be counted: whoever opens one then learns why.
 int CudaGpus() { return gpu::CountGpus(DeviceType::kCuda).value_or(0); }
@@ -38,20 +38,20 @@ absl::StatusOr<std::unique_ptr<DeviceContext>> MakeDevice(const Options& options
                                                           const RankPlace& place) {
   DTNN_ASSIGN_OR_RETURN(
       std::unique_ptr<DeviceContext> context,
-      options.enable_gpu ? MakeGpu(options, place) : DeviceContext::Create(Device::Cpu()));
-  const std::optional<MathMode> mode = ParseMathMode(options.math_mode);
-  if (!mode.has_value()) return UsageError("--math-mode=", options.math_mode, ": unknown");
+      options.device.gpu ? MakeGpu(options, place) : DeviceContext::Create(Device::Cpu()));
+  const std::optional<MathMode> mode = ParseMathMode(options.device.math_mode);
+  if (!mode.has_value()) return UsageError("--math-mode=", options.device.math_mode, ": unknown");
   DTNN_RETURN_IF_ERROR(context->SetMathMode(*mode));
   return context;
 }
 
-bool MakesPlans(const Options& options) { return options.enable_gpu && !Simulated(options); }
+bool MakesPlans(const Options& options) { return options.device.gpu && !Simulated(options); }
 
 absl::StatusOr<std::unique_ptr<DeviceCollectives>> MakeCollectives(const Options& options,
                                                                    Communicator* communicator,
                                                                    DeviceContext& context) {
-  if (!options.enable_nccl || !options.enable_gpu || communicator == nullptr) return nullptr;
-  const auto timeout = std::chrono::milliseconds(int64_t(options.comm_timeout * 1000));
+  if (!options.device.nccl || !options.device.gpu || communicator == nullptr) return nullptr;
+  const auto timeout = std::chrono::milliseconds(int64_t(options.ranks.timeout * 1000));
   auto collectives = JoinCollectives(*communicator, context, timeout);
   if (Simulated(options)) {
     // Those of one process find each other; where only some do, ranks are several processes.
@@ -65,7 +65,7 @@ absl::StatusOr<std::unique_ptr<DeviceCollectives>> MakeCollectives(const Options
 }
 
 int GpusPerHost(const Options& options, const RankPlace& place) {
-  if (!options.enable_gpu) return 0;
+  if (!options.device.gpu) return 0;
   return Simulated(options) ? place.node_size : std::min(place.node_size, CudaGpus());
 }
 

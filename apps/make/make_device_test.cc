@@ -13,8 +13,8 @@ using ::testing::HasSubstr;
 
 Options OnGpu(const char* device) {
   Options options;
-  options.enable_gpu = true;
-  options.gpu_device = device;
+  options.device.gpu = true;
+  options.device.gpu_device = device;
   return options;
 }
 
@@ -43,7 +43,7 @@ TEST(MakeDeviceTest, CollectivesAreMadeWhereTheyAreAskedFor) {
     Options options = OnGpu("simulated");
     DTNN_ASSIGN_OR_RETURN(const auto gpu, MakeDevice(options, communicator.place()));
     EXPECT_EQ(*MakeCollectives(options, &communicator, *gpu), nullptr);
-    options.enable_nccl = true;
+    options.device.nccl = true;
     EXPECT_EQ(*MakeCollectives(options, nullptr, *gpu), nullptr);
     // Threads of this process have one simulated GPU.
     const absl::Status refused = MakeCollectives(options, &communicator, *gpu).status();

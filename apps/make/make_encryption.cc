@@ -15,12 +15,12 @@ absl::StatusOr<Secret> ReadEncryptionKey(const Options& options, std::string_vie
   KeepFromDumps();
   DTNN_ASSIGN_OR_RETURN(
       const JobSecret key,
-      WithContext(ReadSecretFile(options.encryption_key_file), "--encryption-key-file"));
+      WithContext(ReadSecretFile(options.encryption.key_file), "--encryption-key-file"));
   return key.Derive(purpose);
 }
 
 bool EncryptsSums(const Options& options) {
-  return options.parallel == "data" && options.encryption == "tenseal";
+  return options.ranks.parallel == "data" && options.encryption.kind == "tenseal";
 }
 
 absl::StatusOr<Secret> ReadKeyOfRanks(const Options& options) {
@@ -28,9 +28,9 @@ absl::StatusOr<Secret> ReadKeyOfRanks(const Options& options) {
 }
 
 ckks::CkksParameters CkksParametersOf(const Options& options) {
-  return {.log2_degree = int(options.encryption_poly_degree),
-          .log2_scale = int(options.encryption_global_scale),
-          .security = std::atoi(options.encryption_security_level.c_str())};
+  return {.log2_degree = int(options.encryption.poly_degree),
+          .log2_scale = int(options.encryption.global_scale),
+          .security = std::atoi(options.encryption.security_level.c_str())};
 }
 
 absl::StatusOr<SumOverRanks> MakeEncryptedSum(const Options& options, const Secret& key,

@@ -20,24 +20,24 @@ using ::testing::HasSubstr;
 
 Options Encrypted() {
   Options options;
-  options.parallel = "data";
-  options.encryption = "tenseal";
+  options.ranks.parallel = "data";
+  options.encryption.kind = "tenseal";
   return options;
 }
 
 TEST(MakeEncryptionTest, OnlyRanksEncryptSums) {
   Options options = Encrypted();
   EXPECT_TRUE(EncryptsSums(options));
-  options.parallel = "federated";
+  options.ranks.parallel = "federated";
   EXPECT_FALSE(EncryptsSums(options));
   options = Encrypted();
-  options.encryption = "";
+  options.encryption.kind = "";
   EXPECT_FALSE(EncryptsSums(options));
 }
 
 TEST(MakeEncryptionTest, AMissingKeyFileIsNamed) {
   Options options = Encrypted();
-  options.encryption_key_file = "/no/such/key";
+  options.encryption.key_file = "/no/such/key";
   const auto key = ReadKeyOfRanks(options);
   EXPECT_EQ(ExitCodeOf(key.status()), kExitFailed);
   EXPECT_THAT(std::string(key.status().message()), HasSubstr("--encryption-key-file: "));
@@ -53,7 +53,7 @@ TEST(MakeEncryptionTest, AProcessWithAKeyLeavesNoCoreFile) {
   const std::string file = std::string(std::getenv("TEST_TMPDIR")) + "/key";
   Must(WritePrivateFile(file, "a key that nobody else has: 0123456789abcdef"));
   Options options = Encrypted();
-  options.encryption_key_file = file;
+  options.encryption.key_file = file;
   EXPECT_TRUE(ReadKeyOfRanks(options).ok());
   ASSERT_EQ(getrlimit(RLIMIT_CORE, &limit), 0);
   EXPECT_LE(limit.rlim_cur, 1u);
@@ -74,7 +74,7 @@ TEST(MakeEncryptionTest, SumsOutliveWhoMadeThem) {
 TEST(MakeEncryptionTest, ParametersThatAreNotSecureAreWrongUsage) {
   const absl::Status status = RunRanks(2, [](Communicator& c) -> absl::Status {
     Options options = Encrypted();
-    options.encryption_poly_degree = 10;
+    options.encryption.poly_degree = 10;
     const absl::Status refused = MakeEncryptedSum(options, Secret(), c).status();
     EXPECT_EQ(ExitCodeOf(refused), kExitUsage) << refused;
     EXPECT_THAT(std::string(refused.message()), HasSubstr("--encryption-poly-degree"));

@@ -25,29 +25,29 @@ namespace {
 absl::Status CheckCrop(const Options& options, const Dataset& dataset) {
   const ImageExtents sample = dataset.sample();
   const int64_t side = std::min(sample.height, sample.width);
-  if (!options.augment_crop || options.augment_crop_size <= side) return absl::OkStatus();
-  return UsageError("--augment-crop-size=", options.augment_crop_size,
+  if (!options.data.augment.crop || options.data.augment.crop_size <= side) return absl::OkStatus();
+  return UsageError("--augment-crop-size=", options.data.augment.crop_size,
                     ": is larger than the samples, ", sample.height, " x ", sample.width);
 }
 
 // The list of --augment, or what the two flags stand for that are older than it.
 absl::StatusOr<TransformList> MakeTransforms(const Options& options, const Dataset& dataset) {
   DTNN_RETURN_IF_ERROR(CheckCrop(options, dataset));
-  DTNN_ASSIGN_OR_RETURN(TransformList transforms, ParseTransforms(options.augment));
-  if (options.mixup > 0 && dataset.target_kind() != TargetKind::kClass) {
-    return UsageError("--mixup=", options.mixup, ": needs one class per sample, but ",
+  DTNN_ASSIGN_OR_RETURN(TransformList transforms, ParseTransforms(options.data.augment.transforms));
+  if (options.data.augment.mixup > 0 && dataset.target_kind() != TargetKind::kClass) {
+    return UsageError("--mixup=", options.data.augment.mixup, ": needs one class per sample, but ",
                       dataset.name(), " has values");
   }
   const absl::Status fits = CheckTransforms(transforms, dataset.sample(), dataset.preprocessing());
   if (!fits.ok()) {
-    return UsageError("--augment=", options.augment, ": ", fits.message());
+    return UsageError("--augment=", options.data.augment.transforms, ": ", fits.message());
   }
-  if (options.augment_flip) {
-    transforms.push_back(Flip({.probability = options.augment_flip_prob}));
+  if (options.data.augment.flip) {
+    transforms.push_back(Flip({.probability = options.data.augment.flip_probability}));
   }
-  if (options.augment_crop) {
-    transforms.push_back(
-        Crop({.size = options.augment_crop_size, .probability = options.augment_crop_prob}));
+  if (options.data.augment.crop) {
+    transforms.push_back(Crop({.size = options.data.augment.crop_size,
+                               .probability = options.data.augment.crop_probability}));
   }
   return transforms;
 }
@@ -60,14 +60,15 @@ class LoaderMaker {
         dataset_(std::move(dataset)),
         rank_(rank),
         ranks_(ranks),
-        own_data_(ranks > 1 && !options.shared_storage),
+        own_data_(ranks > 1 && !options.ranks.shared_storage),
         communicator_(communicator),
         normalization_(normalization) {}
 
   absl::StatusOr<Loaders> Make() {
     const absl::Status chosen = Choose();
     Loaders loaders;
-    if (options_.standardize) {  // whatever became of the samples: other ranks wait for this one
+    if (options_.data
+            .standardize) {  // whatever became of the samples: other ranks wait for this one
       DTNN_ASSIGN_OR_RETURN(loaders.statistics, Statistics(chosen));
       DTNN_ASSIGN_OR_RETURN(
           training_.normalization,
@@ -78,18 +79,18 @@ class LoaderMaker {
     evaluation_.shuffle = false;
     evaluation_.steps_per_epoch = 0;
     training_.transforms = std::move(transforms_);
-    training_.mixup = options_.mixup;
+    training_.mixup = options_.data.augment.mixup;
 
     // One way for all of a run's samples.
-    if (options_.enable_gpu) {
+    if (options_.device.gpu) {
       loaders.why_values = WhyNoBytes(*dataset_, training_.transforms, training_.mixup);
       training_.bytes = evaluation_.bytes = loaders.why_values.empty();
     }
 
     loaders.preprocessing = dataset_->preprocessing();
     AddNormalization(training_.normalization, loaders.preprocessing);
-    if (!options_.evaluate_only) DTNN_RETURN_IF_ERROR(MakeTraining(loaders));
-    if (options_.evaluate || options_.evaluate_only) {
+    if (!options_.training.evaluate_only) DTNN_RETURN_IF_ERROR(MakeTraining(loaders));
+    if (options_.training.evaluate || options_.training.evaluate_only) {
       DTNN_ASSIGN_OR_RETURN(loaders.test, MakeTest());
     }
     return loaders;
@@ -97,7 +98,7 @@ class LoaderMaker {
 
  private:
   int Threads() const {
-    return options_.loader_threads > 0 ? int(options_.loader_threads) : LoaderThreads(*dataset_);
+    return options_.data.threads > 0 ? int(options_.data.threads) : LoaderThreads(*dataset_);
   }
 
   // Which samples of the training split are trained on and validated with, and how they are read.
@@ -107,15 +108,15 @@ class LoaderMaker {
     training_ = {.batch = batch,
                  .rank = own_data_ ? 0 : rank_,
                  .ranks = own_data_ ? 1 : ranks_,
-                 .shuffle = options_.augment_shuffle,
-                 .seed = uint64_t(options_.random_seed) + uint64_t(own_data_ ? rank_ : 0),
-                 .steps_per_epoch = int64_t(std::ceil(options_.steps_per_epoch)),
+                 .shuffle = options_.data.shuffle,
+                 .seed = uint64_t(options_.training.seed) + uint64_t(own_data_ ? rank_ : 0),
+                 .steps_per_epoch = int64_t(std::ceil(options_.training.steps_per_epoch)),
                  .format = FormatOf(options_),
                  .dtype = ElementTypeOf(options_),
                  .threads = Threads()};
-    if (options_.normalize) {
-      training_.normalization = {.offset = options_.normalize_offset,
-                                 .scale = options_.normalize_scale};
+    if (options_.data.normalize) {
+      training_.normalization = {.offset = options_.data.normalize_offset,
+                                 .scale = options_.data.normalize_scale};
       const absl::Status fits =
           CheckNormalization(training_.normalization, dataset_->sample().channels);
       if (!fits.ok()) {
@@ -123,11 +124,11 @@ class LoaderMaker {
       }
     }
     if (normalization_) training_.normalization = *normalization_;
-    const double held_out = options_.test_as_validation ? 0 : options_.validation_split;
+    const double held_out = options_.data.test_as_validation ? 0 : options_.data.validation_split;
     DTNN_ASSIGN_OR_RETURN(TrainValidation divided, Divide(held_out));
-    if (options_.evaluate_only && !options_.standardize) return absl::OkStatus();
+    if (options_.training.evaluate_only && !options_.data.standardize) return absl::OkStatus();
     if (divided.train.empty() && !divided.validation.empty()) {
-      return UsageError("--validation-split=", FormatValue(options_.validation_split),
+      return UsageError("--validation-split=", FormatValue(options_.data.validation_split),
                         ": leaves no training samples: it takes all ",
                         Counted(int64_t(divided.validation.size()), "training sample"),
                         "; give a smaller share");
@@ -176,14 +177,15 @@ class LoaderMaker {
 
   absl::Status MakeTraining(Loaders& loaders) {
     // Other ranks may have a part of theirs that is not empty.
-    const bool others = own_data_ && options_.validation_split > 0 && !options_.test_as_validation;
+    const bool others =
+        own_data_ && options_.data.validation_split > 0 && !options_.data.test_as_validation;
     DTNN_ASSIGN_OR_RETURN(loaders.training, Loader::Create(dataset_, Split::kTrain,
                                                            std::move(divided_.train), training_));
     if (!divided_.validation.empty() || others) {
       DTNN_ASSIGN_OR_RETURN(
           loaders.validation,
           Loader::Create(dataset_, Split::kTrain, std::move(divided_.validation), evaluation_));
-    } else if (options_.test_as_validation) {
+    } else if (options_.data.test_as_validation) {
       DTNN_ASSIGN_OR_RETURN(loaders.validation, MakeTest());
     }
     return absl::OkStatus();
@@ -192,10 +194,11 @@ class LoaderMaker {
   absl::StatusOr<std::unique_ptr<Loader>> MakeTest() {
     // Other ranks may have samples where this one has none.
     if (dataset_->size(Split::kTest) == 0 && !own_data_) {
-      return InvalidArgument(
-          "data set ", dataset_->name(), " has no test samples, which ",
-          options_.evaluate || options_.evaluate_only ? "--evaluate" : "--test-as-validation",
-          " needs; is there a --dataset-test-path?");
+      return InvalidArgument("data set ", dataset_->name(), " has no test samples, which ",
+                             options_.training.evaluate || options_.training.evaluate_only
+                                 ? "--evaluate"
+                                 : "--test-as-validation",
+                             " needs; is there a --dataset-test-path?");
     }
     DTNN_ASSIGN_OR_RETURN(std::vector<int64_t> test,
                           Take(Split::kTest, AllIndices(dataset_->size(Split::kTest))));
@@ -205,9 +208,9 @@ class LoaderMaker {
   // What --dataset-percentage takes of some samples of a split.
   absl::StatusOr<std::vector<int64_t>> Take(Split split,
                                             const std::vector<int64_t>& indices) const {
-    return WithContext(TakeFraction(indices, options_.dataset_percentage, training_.seed,
-                                    dataset_->groups(split).begins),
-                       "--dataset-percentage=", options_.dataset_percentage);
+    return WithContext(
+        TakeFraction(indices, options_.data.share, training_.seed, dataset_->groups(split).begins),
+        "--dataset-percentage=", options_.data.share);
   }
 
   const Options& options_;
@@ -235,8 +238,8 @@ std::string DescribeLargeBatch(const Options& options, const Loaders& loaders) {
   const int64_t ranks = loaders.training->options().ranks;  // 1: of data of its own
   const int64_t share = CeilDiv(samples, ranks);
   if (batch <= share) return "";
-  const bool global = options.global_batch_size.has_value();
-  std::string text = global ? StrCat("--global-batch-size=", *options.global_batch_size)
+  const bool global = options.training.global_batch.has_value();
+  std::string text = global ? StrCat("--global-batch-size=", *options.training.global_batch)
                             : StrCat("--batch-size=", batch);
   StrAppend(&text, ": is more than ", global || ranks == 1 ? "the " : "a rank's share of the ",
             Counted(samples, "sample"), " to train on");

@@ -23,11 +23,11 @@ using testing::CountingDataset;
 class LoadersTest : public ::testing::Test {
  protected:
   LoadersTest() {
-    options_.dataset = "synthetic";
-    options_.synthetic_train_samples = 50;
-    options_.synthetic_test_samples = 20;
-    options_.validation_split = 0.2;
-    options_.evaluate = true;
+    options_.data.name = "synthetic";
+    options_.data.synthetic.train_samples = 50;
+    options_.data.synthetic.test_samples = 20;
+    options_.data.validation_split = 0.2;
+    options_.training.evaluate = true;
   }
   Loaders Make() const { return *MakeLoaders(options_, *MakeDataset(options_)); }
 
@@ -42,28 +42,28 @@ TEST_F(LoadersTest, ValidationComesFromTheTrainingPart) {
 }
 
 TEST_F(LoadersTest, TheTestPartAsValidationLeavesAllToTrainOn) {
-  options_.test_as_validation = true;
+  options_.data.test_as_validation = true;
   const Loaders loaders = Make();
   EXPECT_EQ(loaders.training->samples(), 50);
   EXPECT_EQ(loaders.validation->samples(), 20);
 }
 
 TEST_F(LoadersTest, ATestSplitWithoutSamplesIsRefused) {
-  options_.synthetic_test_samples = 0;
+  options_.data.synthetic.test_samples = 0;
   const auto error = [&] {
     return std::string(MakeLoaders(options_, *MakeDataset(options_)).status().message());
   };
   EXPECT_EQ(error(),
             "data set synthetic has no test samples, which --evaluate needs; is there a "
             "--dataset-test-path?");
-  options_.evaluate = false;
+  options_.training.evaluate = false;
   EXPECT_EQ(error(), "");
-  options_.test_as_validation = true;
+  options_.data.test_as_validation = true;
   EXPECT_NE(error().find("which --test-as-validation needs"), std::string::npos);
 }
 
 TEST_F(LoadersTest, APercentageThatLeavesNothingIsNamed) {
-  options_.dataset_percentage = 0.001;
+  options_.data.share = 0.001;
   EXPECT_EQ(std::string(MakeLoaders(options_, *MakeDataset(options_)).status().message()),
             "--dataset-percentage=0.001: a share of 0.001 leaves none of 40 samples");
 }
@@ -77,35 +77,35 @@ TEST_F(LoadersTest, AGpuGetsBytesOfAllSamplesOrOfNone) {
       testing::WriteFile(folder, part + "-labels-idx1-ubyte",
                          testing::IdxBytes({50}, std::vector<uint8_t>(50)));
     }
-    options_.dataset_path = folder;
+    options_.data.path = folder;
     const Loaders loaders = Make();
     for (const auto* loader : {&loaders.training, &loaders.validation, &loaders.test}) {
       EXPECT_EQ((*loader)->options().bytes, bytes);
     }
     EXPECT_EQ(loaders.why_values, why);
   };
-  options_.dataset = "mnist";
-  options_.augment = "flip,pad_crop:2";
+  options_.data.name = "mnist";
+  options_.data.augment.transforms = "flip,pad_crop:2";
   all(false, "");
-  options_.enable_gpu = true;
+  options_.device.gpu = true;
   all(true, "");
-  options_.augment = "flip,rotate:10";
+  options_.data.augment.transforms = "flip,rotate:10";
   all(false, "rotate:10 computes values");
-  options_.augment = "";
-  options_.mixup = 0.2;
+  options_.data.augment.transforms = "";
+  options_.data.augment.mixup = 0.2;
   all(false, "mixup mixes values");
 }
 
 TEST_F(LoadersTest, AnotherNumberOfOffsetsThanOfChannelsIsRefused) {
-  options_.normalize = true;
-  options_.normalize_offset = {-0.5, -0.4};
+  options_.data.normalize = true;
+  options_.data.normalize_offset = {-0.5, -0.4};
   EXPECT_EQ(std::string(MakeLoaders(options_, *MakeDataset(options_)).status().message()),
             "--normalize-offset and --normalize-scale: normalisation with 2 offsets and 1 scales; "
             "expected one each, or 3, one per channel");
 }
 
 TEST_F(LoadersTest, ASplitThatLeavesNothingIsNamed) {
-  options_.validation_split = 0.9999999999999999;
+  options_.data.validation_split = 0.9999999999999999;
   EXPECT_EQ(std::string(MakeLoaders(options_, *MakeDataset(options_)).status().message()),
             "--validation-split=0.9999999999999999: leaves no training samples: it takes all 50 "
             "training samples; give a smaller share");
@@ -115,37 +115,37 @@ TEST_F(LoadersTest, BatchesThatNoStepCanFillAreNamed) {
   const auto odd = [&](int ranks) {
     return DescribeLargeBatch(options_, *MakeLoaders(options_, *MakeDataset(options_), 0, ranks));
   };
-  options_.batch_size = 40;
+  options_.training.batch = 40;
   EXPECT_EQ(odd(1), "");
   EXPECT_EQ(odd(3),
             "--batch-size=40: is more than a rank's share of the 40 samples to train on, 14: every "
             "step takes all of them");
-  options_.batch_size = 14;
+  options_.training.batch = 14;
   EXPECT_EQ(odd(3), "");
-  options_.batch_size.reset();
+  options_.training.batch.reset();
   EXPECT_EQ(odd(1),
             "--batch-size=64: is more than the 40 samples to train on: every step takes all of "
             "them");
-  options_.global_batch_size = 42;
+  options_.training.global_batch = 42;
   EXPECT_EQ(odd(3), "");
-  options_.global_batch_size = 45;
+  options_.training.global_batch = 45;
   EXPECT_EQ(odd(3),
             "--global-batch-size=45: is more than the 40 samples to train on: every step takes all "
             "of them");
   // Ranks with data of their own have nothing to share.
-  options_.shared_storage = false;
+  options_.ranks.shared_storage = false;
   EXPECT_EQ(odd(3), "");
   // An epoch of as many full steps as asked takes samples again.
-  options_.steps_per_epoch = 2;
-  options_.shared_storage = true;
+  options_.training.steps_per_epoch = 2;
+  options_.ranks.shared_storage = true;
   EXPECT_EQ(odd(3), "");
-  options_.evaluate_only = true;
+  options_.training.evaluate_only = true;
   EXPECT_EQ(odd(3), "");
 }
 
 TEST_F(LoadersTest, OnlyTrainingSamplesAreTransformed) {
-  options_.augment = "flip,cutout:3";
-  options_.mixup = 0.5;
+  options_.data.augment.transforms = "flip,cutout:3";
+  options_.data.augment.mixup = 0.5;
   const Loaders loaders = Make();
   EXPECT_EQ(ToStrings(loaders.training->options().transforms),
             (std::vector<std::string>{"flip:0.5", "cutout:3:mean"}));
@@ -157,16 +157,16 @@ TEST_F(LoadersTest, OnlyTrainingSamplesAreTransformed) {
 }
 
 TEST_F(LoadersTest, TheOlderFlagsMeanTransforms) {
-  options_.augment_flip = true;
+  options_.data.augment.flip = true;
   EXPECT_EQ(ToStrings(Make().training->options().transforms), std::vector<std::string>{"flip:0.5"});
-  options_.augment_flip_prob = 0.25;
-  options_.augment_crop = true;
+  options_.data.augment.flip_probability = 0.25;
+  options_.data.augment.crop = true;
   EXPECT_EQ(ToStrings(Make().training->options().transforms),
             (std::vector<std::string>{"flip:0.25", "crop:16:0.5"}));
 }
 
 TEST_F(LoadersTest, TransformsMustFitTheSamples) {
-  options_.augment = "pad_crop:40";
+  options_.data.augment.transforms = "pad_crop:40";
   EXPECT_EQ(std::string(MakeLoaders(options_, *MakeDataset(options_)).status().message()),
             "--augment=pad_crop:40: pad_crop: a padding of 40 pixels could crop away all of the "
             "samples, 32 x 32");
@@ -189,11 +189,11 @@ std::pair<double, double> MomentsOf(Loader& loader) {
 
 // Samples that are left out, by either flag, have no part in it.
 TEST_F(LoadersTest, TheSamplesThatAreTrainedOnAreStandardised) {
-  options_.standardize = true;
+  options_.data.standardize = true;
   for (const double percentage : {0.0, 0.25}) {
     for (const double split : {0.0, 0.4}) {
-      options_.dataset_percentage = percentage;
-      options_.validation_split = split;
+      options_.data.share = percentage;
+      options_.data.validation_split = split;
       const auto dataset = std::make_shared<CountingDataset>(200, ImageExtents{2, 2, 1});
       const Loaders loaders = *MakeLoaders(options_, dataset);
       const auto [mean, deviation] = MomentsOf(*loaders.training);
@@ -204,15 +204,15 @@ TEST_F(LoadersTest, TheSamplesThatAreTrainedOnAreStandardised) {
       EXPECT_DOUBLE_EQ(by.scale[0], 1 / loaders.statistics->deviation[0]);
     }
   }
-  options_.dataset_percentage = 2.5;
-  options_.validation_split = 0;
+  options_.data.share = 2.5;
+  options_.data.validation_split = 0;
   const auto dataset = std::make_shared<CountingDataset>(200, ImageExtents{2, 2, 1});
   EXPECT_EQ(MakeLoaders(options_, dataset)->statistics->count, 200 * 4) << "each once";
 }
 
 TEST_F(LoadersTest, RanksStandardiseAlikeAndShareTheReading) {
-  options_.standardize = true;
-  options_.validation_split = 0;
+  options_.data.standardize = true;
+  options_.data.validation_split = 0;
   std::vector<double> scales(3);
   const absl::Status status = RunRanks(3, [&](Communicator& communicator) -> absl::Status {
     const int rank = communicator.rank();
@@ -228,7 +228,7 @@ TEST_F(LoadersTest, RanksStandardiseAlikeAndShareTheReading) {
 }
 
 TEST_F(LoadersTest, TheFlagsNormalisationFollowsTheDataSetsOwn) {
-  options_.normalize = true;
+  options_.data.normalize = true;
   EXPECT_EQ(ToJson(Make().preprocessing),
             R"({"x":"byte / 255","channels":"RGB","offset":[-0.45],"scale":[3.75],)"
             R"("geometry":{"crop":1.0,"resize":0,"of":"bytes"}})");
@@ -236,13 +236,13 @@ TEST_F(LoadersTest, TheFlagsNormalisationFollowsTheDataSetsOwn) {
 }
 
 TEST_F(LoadersTest, OnlyWhatTheRunNeeds) {
-  options_.evaluate = false;
-  options_.validation_split = 0;
+  options_.training.evaluate = false;
+  options_.data.validation_split = 0;
   const Loaders training = Make();
   EXPECT_EQ(training.training->samples(), 50);
   EXPECT_EQ(training.validation, nullptr);
   EXPECT_EQ(training.test, nullptr);
-  options_.evaluate_only = true;
+  options_.training.evaluate_only = true;
   const Loaders testing = Make();
   EXPECT_EQ(testing.training, nullptr);
   EXPECT_EQ(testing.validation, nullptr);

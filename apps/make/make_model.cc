@@ -14,10 +14,10 @@
 namespace dtnn {
 
 absl::StatusOr<Graph> FreezeLayers(const Options& options, Graph graph) {
-  if (options.freeze.empty()) return graph;
+  if (options.network.freeze.empty()) return graph;
   const std::vector<std::string> names = LayersWithParameters(graph);
   const std::vector<std::string_view> candidates(names.begin(), names.end());
-  for (const std::string_view pattern : SplitList(options.freeze)) {
+  for (const std::string_view pattern : SplitList(options.network.freeze)) {
     absl::StatusOr<Graph> frozen = Freeze(graph, pattern);
     if (!frozen.ok()) {
       return UsageError("--freeze: ", frozen.status().message(), DidYouMean(pattern, candidates));
@@ -28,7 +28,7 @@ absl::StatusOr<Graph> FreezeLayers(const Options& options, Graph graph) {
 }
 
 absl::StatusOr<Graph> MakeModel(const Options& options, const ModelOptions& model) {
-  DTNN_ASSIGN_OR_RETURN(Graph graph, BuildModel(options.model, model));
+  DTNN_ASSIGN_OR_RETURN(Graph graph, BuildModel(options.network.name, model));
   return FreezeLayers(options, std::move(graph));
 }
 

@@ -15,8 +15,8 @@ using ::testing::Not;
 
 Options Freezing(const std::string& patterns) {
   Options options;
-  options.model = "simplecnn";
-  options.freeze = patterns;
+  options.network.name = "simplecnn";
+  options.network.freeze = patterns;
   return options;
 }
 

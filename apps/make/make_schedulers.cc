@@ -20,37 +20,37 @@ SchedulerConstants ConstantsOf(std::string_view name, const Options& o, const Me
     return metric_set.FindBetter(metric).value_or(Better::kSmaller);
   };
   if (name == "warm_up") {
-    return {.batches = o.warm_up_batches.value_or(0), .epochs = o.warm_up_epochs};
+    return {.batches = o.schedule.warm_up.batches.value_or(0), .epochs = o.schedule.warm_up.epochs};
   }
   if (name == "early_stopping") {
-    return {.metric = o.early_stopping_metric,
-            .better = o.early_stopping_minimize ? Better::kSmaller : Better::kLarger,
-            .patience = o.early_stopping_patience};
+    return {.metric = o.schedule.early_stopping.metric,
+            .better = o.schedule.early_stopping.minimize ? Better::kSmaller : Better::kLarger,
+            .patience = o.schedule.early_stopping.patience};
   }
   if (name == "reduce_lr_on_plateau") {
-    return {.metric = o.reduce_lr_on_plateau_metric,
-            .better = better(o.reduce_lr_on_plateau_metric),
-            .patience = o.reduce_lr_on_plateau_patience,
-            .factor = o.reduce_lr_on_plateau_factor,
-            .min_lr = o.reduce_lr_on_plateau_min_lr};
+    return {.metric = o.schedule.reduce_on_plateau.metric,
+            .better = better(o.schedule.reduce_on_plateau.metric),
+            .patience = o.schedule.reduce_on_plateau.patience,
+            .factor = o.schedule.reduce_on_plateau.factor,
+            .min_lr = o.schedule.reduce_on_plateau.min_rate};
   }
   if (name == "reduce_lr_every_nepochs") {
-    return {.nepochs = o.reduce_lr_every_nepochs_nepochs,
-            .factor = o.reduce_lr_every_nepochs_factor,
-            .min_lr = o.reduce_lr_every_nepochs_min_lr};
+    return {.nepochs = o.schedule.reduce_every.epochs,
+            .factor = o.schedule.reduce_every.factor,
+            .min_lr = o.schedule.reduce_every.min_rate};
   }
   if (name == "model_checkpoint") {
-    return {.metric = o.model_checkpoint_metric,
-            .better = better(o.model_checkpoint_metric),
-            .save_freq = o.model_checkpoint_save_freq};
+    return {.metric = o.schedule.keep_best.metric,
+            .better = better(o.schedule.keep_best.metric),
+            .save_freq = o.schedule.keep_best.every_epochs};
   }
   if (name == "stop_at_loss") {
-    return {.metric = o.stop_at_loss_metric,
-            .better = better(o.stop_at_loss_metric),
-            .threshold = o.stop_at_loss_threshold};
+    return {.metric = o.schedule.stop_at.metric,
+            .better = better(o.schedule.stop_at.metric),
+            .threshold = o.schedule.stop_at.threshold};
   }
   if (name == "cosine") {
-    return {.floor = std::min(1.0, o.cosine_min_lr / InitialLearningRate(o, ranks))};
+    return {.floor = std::min(1.0, o.schedule.cosine.min_rate / InitialLearningRate(o, ranks))};
   }
   return {};
 }
@@ -76,11 +76,11 @@ bool WatchTraining(Options& options) {
   constexpr std::string_view kValidation = "val_";
   bool changed = false;
   for (const auto& [scheduler, watched] :
-       {std::pair("early_stopping", &options.early_stopping_metric),
-        std::pair("reduce_lr_on_plateau", &options.reduce_lr_on_plateau_metric),
-        std::pair("model_checkpoint", &options.model_checkpoint_metric),
-        std::pair("stop_at_loss", &options.stop_at_loss_metric)}) {
-    const auto& names = options.schedulers;
+       {std::pair("early_stopping", &options.schedule.early_stopping.metric),
+        std::pair("reduce_lr_on_plateau", &options.schedule.reduce_on_plateau.metric),
+        std::pair("model_checkpoint", &options.schedule.keep_best.metric),
+        std::pair("stop_at_loss", &options.schedule.stop_at.metric)}) {
+    const auto& names = options.schedule.schedulers;
     if (std::find(names.begin(), names.end(), scheduler) == names.end()) continue;
     if (!watched->starts_with(kValidation)) continue;
     watched->erase(0, kValidation.size());
@@ -94,8 +94,8 @@ absl::StatusOr<std::vector<std::shared_ptr<Scheduler>>> MakeSchedulers(const Opt
                                                                        bool has_validation,
                                                                        int64_t ranks) {
   std::vector<std::shared_ptr<Scheduler>> schedulers;
-  for (const std::string& name : options.schedulers) {
-    if (name == "model_checkpoint" && options.model_dir.empty()) continue;
+  for (const std::string& name : options.schedule.schedulers) {
+    if (name == "model_checkpoint" && options.schedule.model_folder.empty()) continue;
     auto scheduler = MakeScheduler(name, ConstantsOf(name, options, metric_set, ranks));
     if (!scheduler.ok()) return UsageError("--schedulers: ", scheduler.status().message());
     DTNN_RETURN_IF_ERROR(CheckWatched(**scheduler, metric_set, has_validation));
@@ -110,16 +110,17 @@ std::vector<std::string> DescribeMinimums(const Options& options, int64_t ranks)
     double minimum;
     const char* effect;
   } minimums[] = {
-      {"reduce_lr_on_plateau", "--reduce-lr-on-plateau-min-lr", options.reduce_lr_on_plateau_min_lr,
-       "is never reduced"},
+      {"reduce_lr_on_plateau", "--reduce-lr-on-plateau-min-lr",
+       options.schedule.reduce_on_plateau.min_rate, "is never reduced"},
       {"reduce_lr_every_nepochs", "--reduce-lr-every-nepochs-min-lr",
-       options.reduce_lr_every_nepochs_min_lr, "is never reduced"},
-      {"cosine", "--cosine-min-lr", options.cosine_min_lr, "stays as it is"},
+       options.schedule.reduce_every.min_rate, "is never reduced"},
+      {"cosine", "--cosine-min-lr", options.schedule.cosine.min_rate, "stays as it is"},
   };
   const double rate = InitialLearningRate(options, ranks);
   std::vector<std::string> lines;
   for (const auto& [scheduler, flag, minimum, effect] : minimums) {
-    if (minimum <= rate || std::ranges::count(options.schedulers, scheduler) == 0) continue;
+    if (minimum <= rate || std::ranges::count(options.schedule.schedulers, scheduler) == 0)
+      continue;
     lines.push_back(StrCat(flag, "=", minimum, ": is above the learning rate, ", rate,
                            ", so the rate ", effect));
   }

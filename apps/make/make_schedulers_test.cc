@@ -33,10 +33,10 @@ std::shared_ptr<Scheduler> Only(const Options& options, const MetricSet& metric_
 // The epochs whose parameters model_checkpoint saves.
 std::vector<int64_t> Saved(const std::string& metric, const std::vector<double>& values) {
   Options options;
-  options.schedulers = {"model_checkpoint"};
-  options.model_dir = "x";
-  options.model_checkpoint_metric = "val_" + metric;
-  options.model_checkpoint_save_freq = 1;
+  options.schedule.schedulers = {"model_checkpoint"};
+  options.schedule.model_folder = "x";
+  options.schedule.keep_best.metric = "val_" + metric;
+  options.schedule.keep_best.every_epochs = 1;
   const auto scheduler = Only(options, WithMetrics({metric}));
   RecordingHost host;
   for (const double value : values) {
@@ -54,9 +54,9 @@ TEST(MakeSchedulersTest, TheBestModelIsTheBestOfItsMetric) {
 
 TEST(MakeSchedulersTest, PlateausAndThresholdsFollowTheMetricToo) {
   Options options;
-  options.schedulers = {"reduce_lr_on_plateau"};
-  options.reduce_lr_on_plateau_metric = "per_class_report";
-  options.reduce_lr_on_plateau_patience = 1;
+  options.schedule.schedulers = {"reduce_lr_on_plateau"};
+  options.schedule.reduce_on_plateau.metric = "per_class_report";
+  options.schedule.reduce_on_plateau.patience = 1;
   RecordingHost rising;
   const auto plateau = Only(options, WithMetrics({"per_class_report"}));
   for (const double value : {0.1, 0.2, 0.3}) {
@@ -64,9 +64,9 @@ TEST(MakeSchedulersTest, PlateausAndThresholdsFollowTheMetricToo) {
   }
   EXPECT_EQ(rising.rate, 0.1);
 
-  options.schedulers = {"stop_at_loss"};
-  options.stop_at_loss_metric = "per_class_report";
-  options.stop_at_loss_threshold = 0.5;
+  options.schedule.schedulers = {"stop_at_loss"};
+  options.schedule.stop_at.metric = "per_class_report";
+  options.schedule.stop_at.threshold = 0.5;
   RecordingHost stopping;
   const auto threshold = Only(options, WithMetrics({"per_class_report"}));
   ASSERT_EQ(stopping.EndEpoch(*threshold, 0.4), absl::OkStatus());
@@ -77,11 +77,11 @@ TEST(MakeSchedulersTest, PlateausAndThresholdsFollowTheMetricToo) {
 
 TEST(MakeSchedulersTest, CosineEndsAtItsRateOnAnyNumberOfRanks) {
   Options options;
-  options.schedulers = {"cosine"};
-  options.learning_rate = 0.1;
-  options.cosine_min_lr = 0.05;
+  options.schedule.schedulers = {"cosine"};
+  options.optimizer.learning_rate = 0.1;
+  options.schedule.cosine.min_rate = 0.05;
   for (const char* scaling : {"False", "divide", "multiply"}) {
-    options.learning_rate_scaling = scaling;
+    options.optimizer.learning_rate_scaling = scaling;
     for (const int64_t ranks : {1, 2, 4}) {
       const double rate = InitialLearningRate(options, ranks);
       const auto cosine = Only(options, WithMetrics({}), ranks);
@@ -94,17 +94,17 @@ TEST(MakeSchedulersTest, CosineEndsAtItsRateOnAnyNumberOfRanks) {
 
 TEST(MakeSchedulersTest, MinimumsAboveTheRateAreToldOf) {
   Options options;
-  options.learning_rate = 0.1;
-  options.cosine_min_lr = 0.2;
-  options.reduce_lr_on_plateau_min_lr = 0.3;
+  options.optimizer.learning_rate = 0.1;
+  options.schedule.cosine.min_rate = 0.2;
+  options.schedule.reduce_on_plateau.min_rate = 0.3;
   EXPECT_THAT(DescribeMinimums(options, 1),
               ElementsAre("--reduce-lr-on-plateau-min-lr=0.3: is above the learning rate, 0.1, so "
                           "the rate is never reduced"));
-  options.schedulers = {"cosine"};
+  options.schedule.schedulers = {"cosine"};
   EXPECT_THAT(DescribeMinimums(options, 1),
               ElementsAre("--cosine-min-lr=0.2: is above the learning rate, 0.1, so the rate stays "
                           "as it is"));
-  options.learning_rate_scaling = "multiply";
+  options.optimizer.learning_rate_scaling = "multiply";
   EXPECT_THAT(DescribeMinimums(options, 2), IsEmpty());
 }
 

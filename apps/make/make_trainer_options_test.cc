@@ -15,8 +15,8 @@ namespace {
 
 TEST(MakeTrainerOptionsTest, OneRankLearnsAtTheRateAsGiven) {
   Options options;
-  options.learning_rate = 0.3;
-  options.learning_rate_scaling = "divide";
+  options.optimizer.learning_rate = 0.3;
+  options.optimizer.learning_rate_scaling = "divide";
   const TrainerOptions made = MakeTrainerOptions(options, {}, nullptr, nullptr);
   EXPECT_EQ(made.learning_rate, 0.3);
   EXPECT_EQ(made.communicator, nullptr);
@@ -28,23 +28,23 @@ TEST(MakeTrainerOptionsTest, OneRankLearnsAtTheRateAsGiven) {
 // Per rank and step, of 1000 gradients.
 TEST(MakeTrainerOptionsTest, WhatRanksExchangeInBytes) {
   Options options;
-  options.parallel = "data";
+  options.ranks.parallel = "data";
   EXPECT_EQ(ExchangedBytes(options, 1000), 4000);
-  options.gradient_compression = "bf16";
+  options.sync.compression = "bf16";
   EXPECT_EQ(ExchangedBytes(options, 1000), 2000);
-  options.gradient_compression = "none";
-  options.dtype = "float64";
+  options.sync.compression = "none";
+  options.network.dtype = "float64";
   EXPECT_EQ(ExchangedBytes(options, 1000), 8000);
-  options.dtype = "float32";
+  options.network.dtype = "float32";
   // Of 10 gradients place and number go to one rank, and the sum's number to all: 4 bytes each.
-  options.optimizer = "oktopk";
-  options.optimizer_density = 0.01;
+  options.optimizer.name = "oktopk";
+  options.optimizer.density = 0.01;
   EXPECT_DOUBLE_EQ(ExchangedBytes(options, 1000), 120);
   // Numbers of 60 bits, of sums twice as many; an all-reduce of plain ones sends two of each.
-  options.optimizer = "sgd";
-  options.encryption = "tenseal";
+  options.optimizer.name = "sgd";
+  options.encryption.kind = "tenseal";
   EXPECT_EQ(ExchangedBytes(options, 1000), 11250);
-  options.encryption_global_scale = 61;  // two primes of 41 bits
+  options.encryption.global_scale = 61;  // two primes of 41 bits
   EXPECT_EQ(ExchangedBytes(options, 1000), 15375);
 }
 
@@ -52,12 +52,12 @@ TEST(MakeTrainerOptionsTest, WhatRanksExchangeInBytes) {
 TEST(MakeTrainerOptionsTest, MethodsOfDirectMeanTheVariantsThatTheirListNames) {
   constexpr std::string_view kHere = "; here --conv-variant=";
   Options options;
-  options.conv_variant = "direct";
+  options.convolution.variant = "direct";
   EXPECT_EQ(ConvVariantOf(options), "direct");
   std::istringstream lines{std::string(FindOption("conv-direct-method")->meanings)};
   int others = 0;
   for (std::string line; std::getline(lines, line);) {
-    options.conv_direct_method = line.substr(0, line.find(": "));
+    options.convolution.direct_method = line.substr(0, line.find(": "));
     const size_t here = line.find(kHere);
     others += here != line.npos;
     EXPECT_EQ(ConvVariantOf(options),
@@ -65,33 +65,33 @@ TEST(MakeTrainerOptionsTest, MethodsOfDirectMeanTheVariantsThatTheirListNames) {
         << line;
   }
   EXPECT_EQ(others, 7);
-  options.conv_direct_methods_for_best_of = {"convdirect_block_blis_nhwc_blis", "planar",
-                                             "convdirect_block_blis_nhwc_8x12"};
+  options.convolution.best_of_methods = {"convdirect_block_blis_nhwc_blis", "planar",
+                                         "convdirect_block_blis_nhwc_8x12"};
   EXPECT_THAT(BestOfNames(options),
               ::testing::ElementsAre(::testing::Pair("direct", "planar"),
                                      ::testing::Pair("gemm", "convdirect_block_blis_nhwc_blis")));
-  options.conv_variant = "winograd";
+  options.convolution.variant = "winograd";
   EXPECT_EQ(ConvVariantOf(options), "winograd");
   EXPECT_EQ(MakeTrainerOptions(options, {}, nullptr, nullptr).conv_variant, "winograd");
 }
 
 TEST(MakeTrainerOptionsTest, RanksSynchroniseAsTheyWereTold) {
   Options options;
-  options.learning_rate = 0.3;
-  options.learning_rate_scaling = "multiply";
-  options.checkpoint_dir = "x";
-  options.comm_bucket_mb = "0.5";
-  options.use_blocking_mpi = false;
-  options.model_sync_freq = -2;
-  options.model_sync_participation = "avail2all";
-  options.model_sync_min_avail = 1;
-  options.initial_model_sync = false;
-  options.final_model_sync = false;
+  options.optimizer.learning_rate = 0.3;
+  options.optimizer.learning_rate_scaling = "multiply";
+  options.checkpoint.folder = "x";
+  options.sync.bucket_mb = "0.5";
+  options.sync.blocking = false;
+  options.sync.model_steps = -2;
+  options.sync.participation = "avail2all";
+  options.sync.min_available = 1;
+  options.sync.initial_model = false;
+  options.sync.final_model = false;
   const auto ranks = *LocalGroup::Create(2);
   for (const auto& [word, weighting] :
        {std::pair("avg", RankWeighting::kEqual), std::pair("wavg", RankWeighting::kSamples),
         std::pair("invwavg", RankWeighting::kInverseSamples)}) {
-    options.model_sync_alg = word;
+    options.sync.weighting = word;
     const TrainerOptions made = MakeTrainerOptions(options, {}, nullptr, ranks[1].get());
     EXPECT_EQ(made.learning_rate, 0.6);
     EXPECT_EQ(made.communicator, ranks[1].get());

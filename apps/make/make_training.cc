@@ -12,35 +12,37 @@
 namespace dtnn {
 
 absl::StatusOr<std::shared_ptr<const Optimizer>> MakeOptimizer(const Options& o) {
-  return OfFlag(MakeOptimizer(o.optimizer, {.momentum = o.optimizer_momentum,
-                                            .beta1 = o.optimizer_beta1,
-                                            .beta2 = o.optimizer_beta2,
-                                            .rho = o.optimizer_rho,
-                                            .epsilon = o.optimizer_epsilon,
-                                            .decay = o.optimizer_decay,
-                                            .density = o.optimizer_density,
-                                            .tau = o.optimizer_tau,
-                                            .tau_prime = o.optimizer_tau_prime,
-                                            .nesterov = o.optimizer_nesterov,
-                                            .decay_vectors = o.optimizer_decay_all}),
+  return OfFlag(MakeOptimizer(o.optimizer.name, {.momentum = o.optimizer.momentum,
+                                                 .beta1 = o.optimizer.beta1,
+                                                 .beta2 = o.optimizer.beta2,
+                                                 .rho = o.optimizer.rho,
+                                                 .epsilon = o.optimizer.epsilon,
+                                                 .decay = o.optimizer.decay,
+                                                 .density = o.optimizer.density,
+                                                 .tau = o.optimizer.tau,
+                                                 .tau_prime = o.optimizer.tau_prime,
+                                                 .nesterov = o.optimizer.nesterov,
+                                                 .decay_vectors = o.optimizer.decay_all}),
                 "--optimizer");
 }
 
 void FollowTargets(const Dataset& dataset, Options& options) {
   if (options.given.contains("metrics") || dataset.target_kind() == TargetKind::kClass) return;
-  if (options.loss_func == "binary_cross_entropy") {
-    options.metrics = {"binary_accuracy", "f1_score"};
+  if (options.training.loss == "binary_cross_entropy") {
+    options.training.metrics = {"binary_accuracy", "f1_score"};
   } else {
     // The loss is one of the two.
-    options.metrics = {options.loss_func == "mae" ? "regression_mse" : "regression_mae"};
+    options.training.metrics = {options.training.loss == "mae" ? "regression_mse"
+                                                               : "regression_mae"};
   }
 }
 
 absl::StatusOr<MetricSet> MakeMetricSet(const Options& options) {
   MetricSet metric_set;
-  const LossOptions loss = {.label_smoothing = options.label_smoothing};
-  DTNN_ASSIGN_OR_RETURN(metric_set.loss, OfFlag(MakeLoss(options.loss_func, loss), "--loss-func"));
-  for (const std::string& name : options.metrics) {
+  const LossOptions loss = {.label_smoothing = options.training.label_smoothing};
+  DTNN_ASSIGN_OR_RETURN(metric_set.loss,
+                        OfFlag(MakeLoss(options.training.loss, loss), "--loss-func"));
+  for (const std::string& name : options.training.metrics) {
     DTNN_ASSIGN_OR_RETURN(std::shared_ptr<const Metric> metric,
                           OfFlag(MakeMetric(name), "--metrics"));
     metric_set.metrics.push_back(std::move(metric));

@@ -43,22 +43,22 @@ std::vector<double> Path(const Optimizer& optimizer) {
 
 TEST(MakeTrainingTest, OptionsReachTheOptimizer) {
   Options options;
-  options.optimizer_beta1 = 0.7;
-  options.optimizer_beta2 = 0.8;
-  options.optimizer_epsilon = 0.1;
-  options.optimizer_decay = 0.2;
-  options.optimizer_momentum = 0.6;
-  options.optimizer_nesterov = true;
-  options.optimizer = "adam";
+  options.optimizer.beta1 = 0.7;
+  options.optimizer.beta2 = 0.8;
+  options.optimizer.epsilon = 0.1;
+  options.optimizer.decay = 0.2;
+  options.optimizer.momentum = 0.6;
+  options.optimizer.nesterov = true;
+  options.optimizer.name = "adam";
   EXPECT_EQ(Path(**MakeOptimizer(options)),
             Path(Adam({.beta1 = 0.7, .beta2 = 0.8, .epsilon = 0.1, .decay = 0.2})));
-  options.optimizer = "sgd";
+  options.optimizer.name = "sgd";
   EXPECT_EQ(Path(**MakeOptimizer(options)),
             Path(Sgd({.momentum = 0.6, .nesterov = true, .decay = 0.2})));
-  options.optimizer = "oktopk";
-  options.optimizer_density = 0.5;
-  options.optimizer_tau = 7;
-  options.optimizer_tau_prime = 5;
+  options.optimizer.name = "oktopk";
+  options.optimizer.density = 0.5;
+  options.optimizer.tau = 7;
+  options.optimizer.tau_prime = 5;
   EXPECT_EQ((*MakeOptimizer(options))->constants(), Oktopk({.momentum = 0.6,
                                                             .nesterov = true,
                                                             .decay = 0.2,
@@ -66,14 +66,14 @@ TEST(MakeTrainingTest, OptionsReachTheOptimizer) {
                                                             .tau = 7,
                                                             .tau_prime = 5})
                                                         .constants());
-  options.optimizer = "nadam";
+  options.optimizer.name = "nadam";
   EXPECT_EQ(Path(**MakeOptimizer(options)),
             Path(Nadam({.beta1 = 0.7, .beta2 = 0.8, .epsilon = 0.1, .decay = 0.2})));
-  options.optimizer = "adamw";
+  options.optimizer.name = "adamw";
   EXPECT_EQ(Path(**MakeOptimizer(options)),
             Path(Adamw({.beta1 = 0.7, .beta2 = 0.8, .epsilon = 0.1, .decay = 0.2})));
-  options.optimizer_rho = 0.3;
-  options.optimizer = "rmsprop";
+  options.optimizer.rho = 0.3;
+  options.optimizer.name = "rmsprop";
   EXPECT_EQ(Path(**MakeOptimizer(options)),
             Path(Rmsprop({.rho = 0.3, .epsilon = 0.1, .decay = 0.2})));
 }
@@ -83,11 +83,11 @@ TEST(MakeTrainingTest, DecayOfAllOrOfWeightsOnly) {
   auto device = *DeviceContext::Create(Device::Cpu());
   const ArenaRange bias[] = {{.begin = 1, .end = 2}};
   Options options;
-  options.optimizer_decay = 0.5;
+  options.optimizer.decay = 0.5;
   for (const std::string_view name : SplitList(FindOption("optimizer")->words)) {
-    options.optimizer = name;
+    options.optimizer.name = name;
     for (const bool all : {true, false}) {
-      options.optimizer_decay_all = all;
+      options.optimizer.decay_all = all;
       const auto optimizer = *MakeOptimizer(options);
       auto update = *optimizer->Bind(*device, DType::kFloat64, bias);
       const Tensor w = TensorOf(DType::kFloat64, Shape{2}, {1, 1});
@@ -103,22 +103,22 @@ TEST(MakeTrainingTest, DecayOfAllOrOfWeightsOnly) {
 TEST(MakeTrainingTest, EveryDocumentedLossOptimizerAndMetricIsMade) {
   Options options;
   for (const std::string_view name : SplitList(FindOption("optimizer")->words)) {
-    options.optimizer = name;
+    options.optimizer.name = name;
     ASSERT_TRUE(MakeOptimizer(options).ok()) << name;
     EXPECT_EQ((*MakeOptimizer(options))->name(), name);
   }
-  options.metrics.clear();
+  options.training.metrics.clear();
   for (const std::string_view name : SplitList(FindOption("metrics")->words)) {
-    options.metrics.emplace_back(name);
+    options.training.metrics.emplace_back(name);
   }
   for (const char* loss : {"categorical_cross_entropy", "binary_cross_entropy", "mse", "mae"}) {
-    options.loss_func = loss;
+    options.training.loss = loss;
     const absl::StatusOr<MetricSet> metric_set = MakeMetricSet(options);
     ASSERT_TRUE(metric_set.ok()) << metric_set.status();
     EXPECT_EQ(metric_set->loss->name(), loss);
-    ASSERT_EQ(metric_set->metrics.size(), options.metrics.size());
-    for (size_t i = 0; i < options.metrics.size(); ++i) {
-      EXPECT_EQ(metric_set->metrics[i]->name(), options.metrics[i]);
+    ASSERT_EQ(metric_set->metrics.size(), options.training.metrics.size());
+    for (size_t i = 0; i < options.training.metrics.size(); ++i) {
+      EXPECT_EQ(metric_set->metrics[i]->name(), options.training.metrics[i]);
     }
   }
 }
@@ -141,11 +141,11 @@ TEST(MakeTrainingTest, MetricsMustFitTheTargets) {
             "--loss-func: categorical_cross_entropy does not fit data set counting, whose targets "
             "are values, several labels or quantities per sample; binary_cross_entropy is for "
             "labels that are 0 or 1, mse and mae are for quantities");
-  options.loss_func = "binary_cross_entropy";
+  options.training.loss = "binary_cross_entropy";
   const absl::Status metric = CheckMetrics(*MakeMetricSet(options), values);
   EXPECT_EQ(std::string(metric.message()).substr(0, 41),
             "--metrics: categorical_accuracy does not ");
-  options.metrics = {"f1_score", "regression_mse"};
+  options.training.metrics = {"f1_score", "regression_mse"};
   EXPECT_TRUE(CheckMetrics(*MakeMetricSet(options), values).ok());
 }
 
@@ -159,17 +159,17 @@ TEST(MakeTrainingTest, MetricsFollowTargetsAndLossUnlessAskedFor) {
       {"mae", {"regression_mse"}}};
   for (const auto& [loss, metrics] : cases) {
     Options options;
-    options.loss_func = loss;
+    options.training.loss = loss;
     FollowTargets(classes, options);
-    EXPECT_EQ(options.metrics, Names{"categorical_accuracy"}) << loss;
+    EXPECT_EQ(options.training.metrics, Names{"categorical_accuracy"}) << loss;
     EXPECT_TRUE(CheckMetrics(*MakeMetricSet(options), classes).ok());
     FollowTargets(values, options);
-    EXPECT_EQ(options.metrics, metrics) << loss;
+    EXPECT_EQ(options.training.metrics, metrics) << loss;
     EXPECT_TRUE(CheckMetrics(*MakeMetricSet(options), values).ok());
-    options.metrics = {"recall"};
+    options.training.metrics = {"recall"};
     options.given = {"metrics"};
     FollowTargets(values, options);
-    EXPECT_EQ(options.metrics, Names{"recall"}) << loss;
+    EXPECT_EQ(options.training.metrics, Names{"recall"}) << loss;
   }
 }
 

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <variant>
 
-#include "apps/flags/option_table.h"
 #include "apps/program/paths.h"
 #include "tensor/text/str_cat.h"
 
@@ -22,39 +20,28 @@ void MakeOwn(std::string& path, bool is_file, int rank) {
 
 }  // namespace
 
-std::vector<std::string Options::*> PathOptions() {
-  std::vector<std::string Options::*> paths;
-  for (const OptionSpec& spec : OptionTable()) {
-    if (spec.type != OptionType::kPath) continue;
-    paths.push_back(std::get<std::string Options::*>(spec.field));
-  }
-  return paths;
-}
-
 bool OwnCheckpoints(const Options& options) {
-  return !options.shared_storage || options.model_sync_freq != 0;
+  return !options.ranks.shared_storage || options.sync.model_steps != 0;
 }
 
 int64_t StepsBetweenMeetings(const Options& options) {
   constexpr int64_t kOfRanksThatNeverMeet = 64;
-  const int64_t every = options.model_sync_freq;
+  const int64_t every = options.sync.model_steps;
   return every < 0 ? kOfRanksThatNeverMeet : std::max<int64_t>(every, 1);
 }
 
 Options OptionsOfRank(Options options, int rank, int ranks) {
   if (ranks > 1 && OwnCheckpoints(options)) {
-    MakeOwn(options.checkpoint_dir, /*is_file=*/false, rank);
+    MakeOwn(options.checkpoint.folder, /*is_file=*/false, rank);
   }
-  if (ranks > 1 && !options.shared_storage) {
-    MakeOwn(options.history_file, /*is_file=*/true, rank);
-    MakeOwn(options.report, /*is_file=*/true, rank);
-    MakeOwn(options.tensorboard_dir, /*is_file=*/false, rank);
-    MakeOwn(options.save_model, /*is_file=*/true, rank);
-    MakeOwn(options.model_dir, /*is_file=*/false, rank);
+  if (ranks > 1 && !options.ranks.shared_storage) {
+    MakeOwn(options.output.history, /*is_file=*/true, rank);
+    MakeOwn(options.output.report, /*is_file=*/true, rank);
+    MakeOwn(options.output.tensorboard, /*is_file=*/false, rank);
+    MakeOwn(options.output.model, /*is_file=*/true, rank);
+    MakeOwn(options.schedule.model_folder, /*is_file=*/false, rank);
   }
-  for (std::string Options::*const path : PathOptions()) {
-    options.*path = ExpandRank(options.*path, rank);
-  }
+  for (std::string* path : PathsOf(options)) *path = ExpandRank(*path, rank);
   return options;
 }
 

@@ -4,15 +4,10 @@
 #define DTNN_APPS_MAKE_RANK_OPTIONS_H_
 
 #include <cstdint>
-#include <string>
-#include <vector>
 
 #include "apps/flags/options.h"
 
 namespace dtnn {
-
-// The options that name files or folders.
-std::vector<std::string Options::*> PathOptions();
 
 // Whether every rank saves its own state: it has files of its own, or a model of its own that only
 // now and then is that of the others.

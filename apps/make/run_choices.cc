@@ -64,7 +64,7 @@ std::vector<RunChoice> MakeRunChoices(const Options& options, const Dataset& dat
                        .may_change = may_change,
                        .other_metrics = other_metrics});
   }
-  for (const std::string& scheduler : options.schedulers) {
+  for (const std::string& scheduler : options.schedule.schedulers) {
     const std::string prefix = PrefixOf(scheduler);
     for (const OptionSpec& spec : OptionTable()) {
       if (!spec.name.starts_with(prefix)) continue;
@@ -80,7 +80,8 @@ std::vector<RunChoice> MakeRunChoices(const Options& options, const Dataset& dat
                      .other_metrics = OtherMetrics::kAll});
   if (loaders.training == nullptr) return choices;
   std::vector<std::string> transforms = ToStrings(loaders.training->options().transforms);
-  if (options.mixup > 0) transforms.push_back(StrCat("mixup:", options.mixup));
+  if (options.data.augment.mixup > 0)
+    transforms.push_back(StrCat("mixup:", options.data.augment.mixup));
   choices.push_back({.what = "list of transforms",
                      .value = transforms.empty() ? "none" : absl::StrJoin(transforms, ","),
                      .other_metrics = OtherMetrics::kTraining});

@@ -29,11 +29,12 @@ ModelDescription DescribeModel(const Options& options, const Dataset& dataset) {
   std::vector<std::string> names = dataset.class_names();
   // Ranks with data of their own may have seen classes that this one has no names of.
   if (int64_t(names.size()) != dataset.outputs()) names.clear();
-  return {.class_names = std::move(names),
-          .loss = options.loss_func,
-          .conv_variant = std::string(ConvVariantOf(options)),
-          .fusions = MakeFusions(options),
-          .training = {.dataset = std::string(dataset.name()), .optimizer = options.optimizer}};
+  return {
+      .class_names = std::move(names),
+      .loss = options.training.loss,
+      .conv_variant = std::string(ConvVariantOf(options)),
+      .fusions = MakeFusions(options),
+      .training = {.dataset = std::string(dataset.name()), .optimizer = options.optimizer.name}};
 }
 
 absl::StatusOr<SavedModel> ReadModelToRun(const std::string& path) {
@@ -52,16 +53,16 @@ std::optional<ImageExtents> SampleOf(const std::optional<SavedModel>& model) {
 
 absl::Status FollowModel(const SavedModel& model, Options& options) {
   const auto given = [&](std::string_view name) { return options.given.contains(name); };
-  options.model = model.graph.name();
-  if (!given("dtype")) options.dtype = std::string(Name(model.dtype));
-  if (!given("tensor-format")) options.tensor_format = std::string(Name(model.graph.format()));
+  options.network.name = model.graph.name();
+  if (!given("dtype")) options.network.dtype = std::string(Name(model.dtype));
+  if (!given("tensor-format")) options.network.format = std::string(Name(model.graph.format()));
   const std::string& loss = model.description.loss;
   if (!given("loss-func") && !loss.empty()) {
     if (!MakeLoss(loss).ok()) {
-      return UsageError("--loss-func: missing, and ", options.weights_and_bias_filename,
-                        " was trained with ", Quoted(loss), ", which is not one of its losses");
+      return UsageError("--loss-func: missing, and ", options.network.weights, " was trained with ",
+                        Quoted(loss), ", which is not one of its losses");
     }
-    options.loss_func = loss;
+    options.training.loss = loss;
     FollowLoss(options);
   }
   if (given("transform-crop") || given("transform-resize") || !model.preprocessing.geometry) {
@@ -72,10 +73,10 @@ absl::Status FollowModel(const SavedModel& model, Options& options) {
   // Images that are larger than the samples are of a data set that cuts its own.
   const bool own = geometry.resize > 0 && geometry.resize != std::max(sample.height, sample.width);
   if (own) return absl::OkStatus();
-  options.transform_crop = geometry.crop < 1;
-  if (options.transform_crop) options.transform_crop_perc = geometry.crop;
-  options.transform_resize = geometry.resize > 0;
-  if (options.transform_resize) options.transform_resize_size = geometry.resize;
+  options.data.center_crop = geometry.crop < 1;
+  if (options.data.center_crop) options.data.center_crop_share = geometry.crop;
+  options.data.resize = geometry.resize > 0;
+  if (options.data.resize) options.data.resize_side = geometry.resize;
   return absl::OkStatus();
 }
 
@@ -84,9 +85,9 @@ absl::StatusOr<Graph> NetworkFor(const SavedModel& model, const Options& options
   const ImageExtents sample = ExtentsOf(model.graph.input_shape(), model.graph.format());
   const int64_t outputs = model.graph.output_shape().NumElements();
   if (data && (sample != data->sample || outputs != data->outputs)) {
-    return InvalidArgument(options.weights_and_bias_filename, ": its network takes samples of ",
+    return InvalidArgument(options.network.weights, ": its network takes samples of ",
                            ToString(sample), " (height x width x channels) and ", "has ", outputs,
-                           " outputs, but data set ", options.dataset, " has ",
+                           " outputs, but data set ", options.data.name, " has ",
                            ToString(data->sample), " and ", data->outputs,
                            "; --model=NAME trains a network that adapts to the data, and "
                            "--weights-partial skips the parameters that do not fit");

@@ -30,49 +30,49 @@ SavedModel Trained() {
 
 TEST(ModelFileTest, OptionsFollowTheModelUnlessTheyAreGiven) {
   Options options;
-  options.evaluate_only = true;
+  options.training.evaluate_only = true;
   ASSERT_TRUE(FollowModel(Trained(), options).ok());
-  EXPECT_EQ(options.model, "simplemlp");
-  EXPECT_EQ(options.dtype, "float64");
-  EXPECT_EQ(options.tensor_format, "NCHW");
-  EXPECT_EQ(options.loss_func, "mse");
-  EXPECT_TRUE(options.transform_crop);
-  EXPECT_EQ(options.transform_crop_perc, 0.75);
-  EXPECT_TRUE(options.transform_resize);
-  EXPECT_EQ(options.transform_resize_size, 8);
+  EXPECT_EQ(options.network.name, "simplemlp");
+  EXPECT_EQ(options.network.dtype, "float64");
+  EXPECT_EQ(options.network.format, "NCHW");
+  EXPECT_EQ(options.training.loss, "mse");
+  EXPECT_TRUE(options.data.center_crop);
+  EXPECT_EQ(options.data.center_crop_share, 0.75);
+  EXPECT_TRUE(options.data.resize);
+  EXPECT_EQ(options.data.resize_side, 8);
 
   Options trains;
   ASSERT_TRUE(FollowModel(Trained(), trains).ok());
-  EXPECT_EQ(trains.loss_func, "mse") << "its outputs are made for that loss";
-  EXPECT_EQ(trains.early_stopping_metric, "val_mse") << "schedulers watch the loss";
+  EXPECT_EQ(trains.training.loss, "mse") << "its outputs are made for that loss";
+  EXPECT_EQ(trains.schedule.early_stopping.metric, "val_mse") << "schedulers watch the loss";
 }
 
 TEST(ModelFileTest, ALossThatIsNotKnownMustBeReplaced) {
   SavedModel model = Trained();
   model.description.loss = "focal";
   Options options;
-  options.weights_and_bias_filename = "a.npz";
+  options.network.weights = "a.npz";
   const absl::Status status = FollowModel(model, options);
   EXPECT_EQ(ExitCodeOf(status), kExitUsage);
   EXPECT_EQ(status.message(),
             "--loss-func: missing, and a.npz was trained with \"focal\", which is not one of its "
             "losses");
-  options.loss_func = "mse";
+  options.training.loss = "mse";
   options.given = {"loss-func"};
   EXPECT_TRUE(FollowModel(model, options).ok());
 }
 
 TEST(ModelFileTest, OptionsThatAreGivenStayEvenWithTheirDefaults) {
   Options expected;
-  expected.evaluate_only = true;
+  expected.training.evaluate_only = true;
   expected.given = {"dtype", "tensor-format", "loss-func", "transform-crop"};
   Options options = expected;
   ASSERT_TRUE(FollowModel(Trained(), options).ok());
-  expected.model = "simplemlp";
+  expected.network.name = "simplemlp";
   EXPECT_EQ(options, expected);
   options.given = {"transform-resize"};
   ASSERT_TRUE(FollowModel(Trained(), options).ok());
-  EXPECT_FALSE(options.transform_crop || options.transform_resize);
+  EXPECT_FALSE(options.data.center_crop || options.data.resize);
 }
 
 // As ImageNet's archives do, which hold 227 x 227 pixels.
@@ -81,7 +81,7 @@ TEST(ModelFileTest, ADataSetThatCutsItsOwnImagesIsLeftAlone) {
   model.preprocessing.geometry = ImageGeometry{{.resize = 11}};
   Options options;
   ASSERT_TRUE(FollowModel(model, options).ok());
-  EXPECT_FALSE(options.transform_resize);
+  EXPECT_FALSE(options.data.resize);
 }
 
 TEST(ModelFileTest, LoadersNormaliseAsInTraining) {
@@ -95,9 +95,9 @@ TEST(ModelFileTest, LoadersNormaliseAsInTraining) {
 
 TEST(ModelFileTest, TheNetworkMustFitTheData) {
   Options options;
-  options.tensor_format = "NHWC";
-  options.weights_and_bias_filename = "m.npz";
-  options.dataset = "counting";
+  options.network.format = "NHWC";
+  options.network.weights = "m.npz";
+  options.data.name = "counting";
   const auto size = [](int64_t outputs) {
     return DatasetSize{.sample = {8, 8, 1}, .outputs = outputs};
   };

@@ -114,10 +114,10 @@ class PredictorLoader {
                      absl::StrJoin(own, ","));
     }
     if (options_.dataset.empty()) return absl::OkStatus();
-    Options data;
-    data.model = name;
-    data.dataset = options_.dataset;
-    const std::optional<DatasetSize> size = KnownSize(data);
+    Options run;
+    run.network.name = name;
+    run.data.name = options_.dataset;
+    const std::optional<DatasetSize> size = KnownSize(run);
     const int64_t outputs = model.graph.output_shape().NumElements();
     if (!size || (size->sample == sample && size->outputs == outputs)) return absl::OkStatus();
     return differs("dataset", options_.dataset, " takes samples of ", ToString(sample), " and has ",
@@ -211,10 +211,10 @@ class PredictorLoader {
     } else {
       DTNN_RETURN_IF_ERROR(CheckModelName(name));
     }
-    Options training;
-    if (!options_.loss_func.empty()) training.loss_func = options_.loss_func;
-    training.metrics.clear();
-    DTNN_ASSIGN_OR_RETURN(const MetricSet metric_set, MakeMetricSet(training));
+    Options run;
+    if (!options_.loss_func.empty()) run.training.loss = options_.loss_func;
+    run.training.metrics.clear();
+    DTNN_ASSIGN_OR_RETURN(const MetricSet metric_set, MakeMetricSet(run));
     ModelOptions made{.format = TensorFormat::kNHWC,
                       .final_activation = metric_set.loss->final_activation()};
     DTNN_RETURN_IF_ERROR(ChooseSamples(name, made));
@@ -228,10 +228,10 @@ class PredictorLoader {
 
   absl::Status ChooseSamples(const std::string& model, ModelOptions& made) const {
     if (!options_.dataset.empty()) {
-      Options data;
-      data.model = model;
-      data.dataset = options_.dataset;
-      const std::optional<DatasetSize> size = KnownSize(data);
+      Options run;
+      run.network.name = model;
+      run.data.name = options_.dataset;
+      const std::optional<DatasetSize> size = KnownSize(run);
       const bool told = !options_.input_shape.empty() && !options_.class_names.empty();
       if (!size && !told) {
         return UsageError(

@@ -34,23 +34,23 @@ constexpr std::string_view kLaunchers[] = {"transport", "rendezvous", "elastic"}
 
 std::string Launcher(const Options& options, int ranks) {
   if (ranks == 1) return "";
-  const Transport transport = TransportOf(options.transport);
-  if (options.transport == "auto" || transport == Transport::kMpi) {
+  const Transport transport = TransportOf(options.ranks.transport);
+  if (options.ranks.transport == "auto" || transport == Transport::kMpi) {
     return StrCat("mpirun -np ", ranks, " ");
   }
   std::string line = StrCat("launch -n ", ranks, " ");
   if (transport != Transport::kTcp) StrAppend(&line, "--transport=", Name(transport), " ");
   if (options.given.contains("rendezvous")) {
-    StrAppend(&line, "--rendezvous=", ShellWord(options.rendezvous), " ");
+    StrAppend(&line, "--rendezvous=", ShellWord(options.ranks.rendezvous), " ");
   }
-  if (!options.elastic.empty()) StrAppend(&line, "--elastic=", options.elastic, " ");
+  if (!options.ranks.elastic.empty()) StrAppend(&line, "--elastic=", options.ranks.elastic, " ");
   return line + "-- ";
 }
 
 }  // namespace
 
 std::string CommandLineOf(const Options& options, int ranks, std::string_view separator) {
-  const bool of_job = options.parallel == "data";
+  const bool of_job = options.ranks.parallel == "data";
   std::string line = StrCat(of_job ? Launcher(options, ranks) : "", "benchmark");
   for (const OptionSpec& spec : OptionTable()) {
     if (!options.given.contains(spec.name)) continue;

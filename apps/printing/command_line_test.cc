@@ -29,16 +29,16 @@ TEST(CommandLineTest, SaysWhatStartsTheRanks) {
   EXPECT_EQ(CommandLineOf(options, 4),
             "launch -n 4 --rendezvous=node1:61642 --elastic=2:4 -- " + line);
   options.given.erase("rendezvous");
-  options.elastic.clear();
+  options.ranks.elastic.clear();
   for (const auto& [transport, launcher] :
        {std::pair("auto", "mpirun -np 4 "), std::pair("mpi", "mpirun -np 4 "),
         std::pair("tcp", "launch -n 4 -- "), std::pair("grpc", "launch -n 4 --transport=grpc -- "),
         std::pair("mqtt", "launch -n 4 --transport=mqtt -- ")}) {
-    options.transport = transport;
+    options.ranks.transport = transport;
     EXPECT_EQ(CommandLineOf(options, 4), launcher + line);
   }
-  options.parallel = "federated";
-  options.transport = "grpc";
+  options.ranks.parallel = "federated";
+  options.ranks.transport = "grpc";
   options.given.erase("elastic");
   EXPECT_EQ(CommandLineOf(options, 1),
             "benchmark --model=simplecnn --dataset=mnist --parallel=federated --transport=grpc");

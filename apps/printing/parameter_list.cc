@@ -25,16 +25,16 @@ void AppendLine(std::string name, std::string_view value, std::string& out) {
 
 // What readers should know of a value.
 std::string_view Remark(const OptionSpec& spec, const Options& options) {
-  const bool adam = options.optimizer == "adam" || options.optimizer == "nadam";
+  const bool adam = options.optimizer.name == "adam" || options.optimizer.name == "nadam";
   const bool beta1 = spec.name == "optimizer-beta1" && !options.given.contains("optimizer-beta1");
   return adam && beta1 ? "  (usual: 0.9)" : "";
 }
 
 absl::StatusOr<Options> InForce(const Options& options, const RunFacts& facts) {
   Options used = options;
-  DTNN_ASSIGN_OR_RETURN(used.batch_size, BatchSizePerRank(options, facts.mpi_processes));
-  used.tensor_format = Name(FormatOf(options));
-  if (used.dataset_path.empty()) used.dataset_path = TrainPath(options);
+  DTNN_ASSIGN_OR_RETURN(used.training.batch, BatchSizePerRank(options, facts.mpi_processes));
+  used.network.format = Name(FormatOf(options));
+  if (used.data.path.empty()) used.data.path = TrainPath(options);
   return used;
 }
 

@@ -4,6 +4,7 @@
 
 #include "apps/flags/option_table.h"
 #include "comm/job/exit_code.h"
+#include "data/datasets/mnist.h"
 #include "gtest/gtest.h"
 
 namespace dtnn {
@@ -15,9 +16,9 @@ bool HasLine(const std::string& text, const std::string& line) {
 
 TEST(ParameterListTest, LinesHaveTheDocumentedForm) {
   Options options;
-  options.model = "simplecnn";
-  options.dataset = "mnist";
-  options.metrics = {"a", "b"};
+  options.network.name = "simplecnn";
+  options.data.name = "mnist";
+  options.training.metrics = {"a", "b"};
   const std::string list = FormatParameterList(options, {.threads_per_process = 4}).value();
   EXPECT_TRUE(list.starts_with("**** Parameters:\n  model                          : simplecnn\n"));
   EXPECT_TRUE(HasLine(list, "  batch_size                     : 64"));
@@ -43,9 +44,9 @@ TEST(ParameterListTest, HoldsEveryOption) {
 
 TEST(ParameterListTest, ShowsTheValuesInForce) {
   Options options;
-  options.global_batch_size = 12;
-  options.tensor_format = "AUTO";
-  options.enable_gpu = true;
+  options.training.global_batch = 12;
+  options.network.format = "AUTO";
+  options.device.gpu = true;
   const std::string list = FormatParameterList(options, {.mpi_processes = 4}).value();
   EXPECT_TRUE(HasLine(list, "  batch_size                     : 3"));
   EXPECT_TRUE(HasLine(list, "  global_batch_size              : 12"));
@@ -60,7 +61,7 @@ TEST(ParameterListTest, SaysWhereAValueIsNotTheUsualOne) {
   };
   Options options;
   EXPECT_TRUE(beta1(options, "0.99")) << "sgd has none";
-  options.optimizer = "adam";
+  options.optimizer.name = "adam";
   EXPECT_TRUE(beta1(options, "0.99  (usual: 0.9)"));
   options.given = {"optimizer-beta1"};
   EXPECT_TRUE(beta1(options, "0.99"));
@@ -68,11 +69,11 @@ TEST(ParameterListTest, SaysWhereAValueIsNotTheUsualOne) {
 
 TEST(ParameterListTest, TheShortFormHasWhatEveryRunHasAndWhatDiffersFromDefaults) {
   Options options;
-  options.model = "simplecnn";
-  options.dataset = "mnist";
-  options.augment_flip = true;
+  options.network.name = "simplecnn";
+  options.data.name = "mnist";
+  options.data.augment.flip = true;
   options.given = {"augment-flip"};
-  options.transport = "tcp";  // has no effect with one rank
+  options.ranks.transport = "tcp";  // has no effect with one rank
   const RunFacts facts = {.mpi_processes = 1, .threads_per_process = 4};
   EXPECT_EQ(FormatShortParameterList(options, facts).value(),
             "**** Parameters (the others have their defaults; --verbose lists all):\n"
@@ -91,12 +92,12 @@ TEST(ParameterListTest, TheShortFormHasWhatEveryRunHasAndWhatDiffersFromDefaults
                 "  metrics                        : categorical_accuracy\n"
                 "  schedulers                     : early_stopping,reduce_lr_on_plateau,"
                 "model_checkpoint\n");
-  options.optimizer = "adam";
-  options.optimizer_beta1 = 0.9;
+  options.optimizer.name = "adam";
+  options.optimizer.beta1 = 0.9;
   options.given.insert("optimizer-beta1");
   EXPECT_TRUE(HasLine(FormatShortParameterList(options, facts).value(),
                       "  optimizer_beta1                : 0.9"));
-  options.evaluate_only = true;
+  options.training.evaluate_only = true;
   const std::string testing = FormatShortParameterList(options, facts).value();
   EXPECT_TRUE(HasLine(testing, "  evaluate_only                  : True")) << testing;
   for (const char* training : {"num_epochs", "augment_flip", "optimizer"}) {
@@ -112,15 +113,15 @@ TEST(ParameterListTest, TheShortFormHasTheFormatWhereItIsNotTheUsualOne) {
   };
   Options options;
   EXPECT_EQ(listed(options), "");
-  options.enable_gpu = true;
+  options.device.gpu = true;
   EXPECT_EQ(listed(options), "NCHW");
-  options.math_mode = "bf16";
+  options.device.math_mode = "bf16";
   EXPECT_EQ(listed(options), "");
 }
 
 TEST(ParameterListTest, TheShortFormIsPartOfTheLongOne) {
   Options options;
-  options.optimizer = "adam";
+  options.optimizer.name = "adam";
   const std::string all = FormatParameterList(options, {}).value();
   std::istringstream lines(FormatShortParameterList(options, {}).value());
   std::string line;
@@ -132,7 +133,7 @@ TEST(ParameterListTest, TheShortFormIsPartOfTheLongOne) {
 
 TEST(ParameterListTest, ValuesStayOnTheirLine) {
   Options options;
-  options.dataset_path = "a\nb";
+  options.data.path = "a\nb";
   EXPECT_TRUE(HasLine(FormatParameterList(options, {}).value(),
                       "  dataset_path                   : a\\nb"));
 }

@@ -9,7 +9,7 @@
 #include <iostream>
 #include <new>
 
-#include "apps/program/argument_flags.h"
+#include "apps/flags/argument_flags.h"
 #include "comm/job/exit_code.h"
 #include "kernels/simd_target.h"
 #include "tensor/errors.h"

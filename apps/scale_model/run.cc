@@ -100,16 +100,16 @@ absl::Status RunScaleModel(const ScaleModelOptions& options, Communicator* commu
     if (speaks) out << text << std::flush;
   };
   DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<ScaleModelSteps> steps,
-                        ScaleModelSteps::Create(options.training, options.model_file));
+                        ScaleModelSteps::Create(options.run, options.model_file));
   DTNN_ASSIGN_OR_RETURN(const double forward, steps->Forward(communicator, options.steps));
   DTNN_ASSIGN_OR_RETURN(StepProfile profile, steps->Profile(communicator, options.steps));
   tell(DescribeRun(*steps, profile, forward));
   if (options.layers) tell(FormatEvents(profile, steps->EventLayers()));
 
   DTNN_ASSIGN_OR_RETURN(const ScaleModelCluster found, MeasureCluster(options, communicator));
-  DTNN_ASSIGN_OR_RETURN(const int64_t bucket_bytes, BucketBytes(options.training));
+  DTNN_ASSIGN_OR_RETURN(const int64_t bucket_bytes, BucketBytes(options.run));
   const ExchangeChoice choice = {.bucket_bytes = bucket_bytes,
-                                 .blocking = options.training.use_blocking_mpi};
+                                 .blocking = options.run.sync.blocking};
   Cluster planned = found.cluster;
   StepProfile across = profile;
   if (options.machine.cpu_speed + options.machine.memory_bw > 0) {

@@ -17,8 +17,8 @@
 namespace dtnn {
 
 struct ScaleModelOptions {
-  Options training;             // comm_bucket_mb auto: the best of each prediction
-  std::string model_file = {};  // whose network it is, instead of training.model
+  Options run;                  // comm_bucket_mb auto: the best of each prediction
+  std::string model_file = {};  // whose network it is, instead of run.network.name
   bool layers = false;          // tell when each layer's gradients are final
   // Where 0: as measured here, or assumed where there is nothing to measure. Seconds, bytes per
   // second.

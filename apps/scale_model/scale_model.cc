@@ -71,7 +71,7 @@ struct Section {
 
 std::vector<Section> Sections(ScaleModelOptions& options) {
   using enum OptionType;
-  Options& training = options.training;
+  Options& run = options.run;
   // As for the launcher, but that 0 may be given: as measured.
   const auto of_network = [](std::string_view name, double* field, std::string_view help) {
     OptionSpec spec = LikeLauncher(name, field, help);
@@ -98,30 +98,30 @@ std::vector<Section> Sections(ScaleModelOptions& options) {
   };
   return {
       {"The step:",
-       {LikeLauncher("model", &training.model,
+       {LikeLauncher("model", &run.network.name,
                      "network; resnet20_cifar10 if neither this nor --model-file is given; "
                      "--model=list shows all"),
         {.name = "model-file",
          .type = kPath,
          .help = "network of this file, which training has saved, instead of --model",
          .field = &options.model_file},
-        LikeLauncher("freeze", &training.freeze),
+        LikeLauncher("freeze", &run.network.freeze),
         LikeLauncher(
-            "dataset", &training.dataset,
+            "dataset", &run.data.name,
             "data set whose shape the generated samples have; if not given, the model's own"),
-        LikeLauncher("batch-size", &training.batch_size, "samples per step and rank"),
-        LikeLauncher("dtype", &training.dtype),
-        LikeLauncher("optimizer", &training.optimizer),
-        LikeLauncher("conv-variant", &training.conv_variant),
+        LikeLauncher("batch-size", &run.training.batch, "samples per step and rank"),
+        LikeLauncher("dtype", &run.network.dtype),
+        LikeLauncher("optimizer", &run.optimizer.name),
+        LikeLauncher("conv-variant", &run.convolution.variant),
         count("steps", &options.steps, "steps", "training steps that are timed", kCountFrom1),
         {.name = "layers",
          .type = kBool,
          .help = "print when the gradients of each layer are final",
          .field = &options.layers}}},
       {"The exchange of gradients:",
-       {LikeLauncher("comm-bucket-mb", &training.comm_bucket_mb,
+       {LikeLauncher("comm-bucket-mb", &run.sync.bucket_mb,
                      "gradients per all-reduce; auto: the best size for each prediction"),
-        LikeLauncher("use-blocking-mpi", &training.use_blocking_mpi,
+        LikeLauncher("use-blocking-mpi", &run.sync.blocking,
                      "exchange gradients after the backward pass; False: during it"),
         LikeLauncher("comm-timeout", &options.comm_timeout)}},
       {"The cluster; 0: as measured here, or assumed where it cannot be measured:",
@@ -159,26 +159,26 @@ absl::StatusOr<bool> Understand(const std::vector<std::string>& arguments,
     return true;
   }
   if (PrintList(request.action, out)) return true;
-  options.training.given = request.given;
+  options.run.given = request.given;
   if (!options.model_file.empty()) {
-    for (const auto& [flag, value] : {std::pair("--model", &options.training.model),
-                                      std::pair("--dataset", &options.training.dataset)}) {
+    for (const auto& [flag, value] : {std::pair("--model", &options.run.network.name),
+                                      std::pair("--dataset", &options.run.data.name)}) {
       if (value->empty()) continue;
       return UsageError(flag, " and --model-file: cannot be used together; give one of them");
     }
   } else {
-    if (options.training.model.empty()) options.training.model = kDefaultModel;
-    DTNN_RETURN_IF_ERROR(CheckModelName(options.training.model));
+    if (options.run.network.name.empty()) options.run.network.name = kDefaultModel;
+    DTNN_RETURN_IF_ERROR(CheckModelName(options.run.network.name));
   }
-  DTNN_RETURN_IF_ERROR(BucketBytes(options.training).status());
+  DTNN_RETURN_IF_ERROR(BucketBytes(options.run).status());
   return false;
 }
 
 absl::Status Run(const std::vector<std::string>& arguments, const LaunchPlace& place) {
   DTNN_RETURN_IF_ERROR(EnterUserDirectory());
   ScaleModelOptions options;
-  options.training.batch_size = 64;
-  options.training.use_blocking_mpi = false;
+  options.run.training.batch = 64;
+  options.run.sync.blocking = false;
   std::ostringstream answer;
   const absl::StatusOr<bool> answered = Understand(arguments, options, answer);
   if (!answered.ok()) {

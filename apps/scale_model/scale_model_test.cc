@@ -117,8 +117,8 @@ TEST(ScaleModelTableTest, ErrorsHaveTheSignOfThePrediction) {
 TEST(ScaleModelStepsTest, EventsFollowTheBackwardPass) {
   for (const std::string model : {"simplemlp", "resnet20_cifar10", "googlenet_cifar10"}) {
     Options options;
-    options.model = model;
-    options.batch_size = 1;
+    options.network.name = model;
+    options.training.batch = 1;
     const auto steps = ScaleModelSteps::Create(options);
     ASSERT_TRUE(steps.ok()) << steps.status();
     const absl::StatusOr<StepProfile> profile = (*steps)->Profile(nullptr, 1);
@@ -141,9 +141,9 @@ TEST(ScaleModelStepsTest, EventsFollowTheBackwardPass) {
 
 TEST(ScaleModelStepsTest, FrozenLayersHaveNoGradients) {
   Options options;
-  options.model = "simplecnn";
-  options.batch_size = 1;
-  options.freeze = "1-5";
+  options.network.name = "simplecnn";
+  options.training.batch = 1;
+  options.network.freeze = "1-5";
   const auto steps = ScaleModelSteps::Create(options);
   ASSERT_TRUE(steps.ok()) << steps.status();
   const absl::StatusOr<StepProfile> profile = (*steps)->Profile(nullptr, 1);
@@ -163,8 +163,8 @@ TEST(ScaleModelStepsTest, ASavedModelIsItsOwnNetwork) {
   const std::string path = ::testing::TempDir() + "/scale_model.safetensors";
   ASSERT_TRUE(SaveModel(path, model, *store, *context).ok());
   Options options;
-  options.batch_size = 1;
-  options.freeze = "2_FC";
+  options.training.batch = 1;
+  options.network.freeze = "2_FC";
   const auto steps = ScaleModelSteps::Create(options, path);
   ASSERT_TRUE(steps.ok()) << steps.status();
   EXPECT_EQ((*steps)->graph().input_shape(), (Shape{5, 4, 1}));
@@ -177,9 +177,9 @@ TEST(ScaleModelStepsTest, ASavedModelIsItsOwnNetwork) {
 
 ScaleModelOptions Small() {
   ScaleModelOptions options;
-  options.training.model = "simplemlp";
-  options.training.batch_size = 2;
-  options.training.use_blocking_mpi = false;
+  options.run.network.name = "simplemlp";
+  options.run.training.batch = 2;
+  options.run.sync.blocking = false;
   options.steps = 1;
   options.max_ranks = 8;
   return options;
@@ -312,7 +312,7 @@ TEST(ScaleModelTest, ARankWithAWrongFlagOfItsOwnTellsTheUser) {
 
 TEST(ScaleModelRunTest, BucketsAreAsForTheLauncher) {
   ScaleModelOptions options = Small();
-  options.training.comm_bucket_mb = "0.375";
+  options.run.sync.bucket_mb = "0.375";
   std::ostringstream out;
   const absl::Status status = RunScaleModel(options, nullptr, out);
   ASSERT_TRUE(status.ok()) << status;

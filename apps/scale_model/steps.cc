@@ -54,9 +54,9 @@ absl::StatusOr<std::unique_ptr<ScaleModelSteps>> ScaleModelSteps::Create(
   Options options = given;
   if (!model_file.empty()) {
     DTNN_ASSIGN_OR_RETURN(SavedModel model, ReadModelFile(model_file));
-    if (!options.given.contains("dtype")) options.dtype = std::string(Name(model.dtype));
-    if (!model.description.loss.empty()) options.loss_func = model.description.loss;
-    options.metrics.clear();
+    if (!options.given.contains("dtype")) options.network.dtype = std::string(Name(model.dtype));
+    if (!model.description.loss.empty()) options.training.loss = model.description.loss;
+    options.training.metrics.clear();
     DTNN_ASSIGN_OR_RETURN(steps->graph_, FreezeLayers(options, std::move(model.graph)));
   }
   DTNN_ASSIGN_OR_RETURN(const MetricSet metric_set, MakeMetricSet(options));
@@ -70,7 +70,7 @@ absl::StatusOr<std::unique_ptr<ScaleModelSteps>> ScaleModelSteps::Create(
   const DType dtype = ElementTypeOf(options);
   DTNN_ASSIGN_OR_RETURN(steps->store_,
                         ParameterStore::Create(steps->graph_, *steps->context_, dtype,
-                                               uint64_t(options.random_seed)));
+                                               uint64_t(options.training.seed)));
   DTNN_RETURN_IF_ERROR(
       steps->store_->AllocateForTraining(*steps->context_, steps->optimizer_->slots()));
   DTNN_ASSIGN_OR_RETURN(steps->plan_,
@@ -78,8 +78,8 @@ absl::StatusOr<std::unique_ptr<ScaleModelSteps>> ScaleModelSteps::Create(
                                       {.batch = steps->batch_,
                                        .training = true,
                                        .loss = steps->loss_.get(),
-                                       .conv_variant = options.conv_variant,
-                                       .random_seed = uint64_t(options.random_seed)}));
+                                       .conv_variant = options.convolution.variant,
+                                       .random_seed = uint64_t(options.training.seed)}));
   DTNN_ASSIGN_OR_RETURN(steps->x_,
                         Tensor::Zeros(dtype, steps->graph_.input_shape().Prepend(steps->batch_)));
   FillRandomly(steps->x_);

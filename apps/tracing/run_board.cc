@@ -42,16 +42,16 @@ std::string Text(const RunSubject& run) {
 }  // namespace
 
 absl::Status CheckBoard(const Options& options) {
-  if (options.tensorboard_dir.empty() || options.evaluate_only) return absl::OkStatus();
-  return WithContext(CheckTensorboardFolder(options.tensorboard_dir), "--tensorboard-dir");
+  if (options.output.tensorboard.empty() || options.training.evaluate_only) return absl::OkStatus();
+  return WithContext(CheckTensorboardFolder(options.output.tensorboard), "--tensorboard-dir");
 }
 
 TensorboardOptions MakeTensorboardOptions(const RunSubject& run) {
-  TensorboardOptions board = {.folder = run.options.tensorboard_dir,
+  TensorboardOptions board = {.folder = run.options.output.tensorboard,
                               .text = Text(run),
                               .validates = run.loaders.validation != nullptr};
   Options options = run.options;
-  options.batch_size = run.loaders.training->options().batch;
+  options.training.batch = run.loaders.training->options().batch;
   for (const OptionSpec& spec : OptionTable()) {
     const bool always = std::ranges::find(kAlways, spec.name) != std::end(kAlways);
     const bool file = spec.type == OptionType::kPath || spec.unit == "file";

@@ -9,12 +9,12 @@
 
 namespace dtnn {
 absl::Status CheckReportFile(const Options& options) {
-  if (options.report.empty() || options.evaluate_only) return absl::OkStatus();
-  return WithContext(CheckOutputFile(options.report, "a report", IsPage), "--report");
+  if (options.output.report.empty() || options.training.evaluate_only) return absl::OkStatus();
+  return WithContext(CheckOutputFile(options.output.report, "a report", IsPage), "--report");
 }
 
 ReportWriterOptions MakeReportOptions(const RunSubject& run) {
-  return {.path = run.options.report,
+  return {.path = run.options.output.report,
           .facts = {.network = StrCat(run.graph.name(), " on ", run.dataset.name()),
                     .sentence = DescribeRun(run),
                     .machine = DescribeMachine(run),

@@ -41,19 +41,19 @@ bool IsFile(const std::string& profile) { return profile != "True" && profile !=
 }  // namespace
 
 bool TracesPower(const Options& options) {
-  return options.energy && !options.tracer_pmlib_device.empty() && !options.tracer_output.empty() &&
-         TraceFormOf(options.tracer_output) == TraceForm::kSimple;
+  return options.output.energy && !options.output.pmlib.device.empty() &&
+         !options.output.trace.empty() && TraceFormOf(options.output.trace) == TraceForm::kSimple;
 }
 
 absl::Status CheckTraceFiles(const Options& options, int rank) {
-  const std::string& output = options.tracer_output;
+  const std::string& output = options.output.trace;
   if (!output.empty() && (rank == 0 || NamesRank(output))) {
     DTNN_RETURN_IF_ERROR(
         WithContext(CheckTraceOutput(NumberedFile(output, rank), TracesPower(options) && rank == 0),
                     "--tracer-output"));
   }
-  if (rank != 0 || !IsFile(options.profile)) return absl::OkStatus();
-  return WithContext(CheckProfileOutput(options.profile), "--profile");
+  if (rank != 0 || !IsFile(options.output.profile)) return absl::OkStatus();
+  return WithContext(CheckProfileOutput(options.output.profile), "--profile");
 }
 
 RunTrace::RunTrace(const Options& options, Communicator* communicator)
@@ -63,14 +63,13 @@ RunTrace::RunTrace(const Options& options, Communicator* communicator)
 
 absl::Status RunTrace::Begin(const Graph& graph, const ParameterStore& store) {
   std::vector<Observer*> observers;
-  if (!options_.tracer_output.empty() &&
-      TraceFormOf(options_.tracer_output) != TraceForm::kSimple) {
+  if (!options_.output.trace.empty() && TraceFormOf(options_.output.trace) != TraceForm::kSimple) {
     if (communicator_ != nullptr) {
       DTNN_RETURN_IF_ERROR(clock_.Measure(*communicator_, TraceClock));
     }
     log_ = std::make_unique<EventLog>();
     observers.push_back(log_.get());
-  } else if (!options_.tracer_output.empty() && (rank_ == 0 || NamesRank(options_.tracer_output))) {
+  } else if (!options_.output.trace.empty() && (rank_ == 0 || NamesRank(options_.output.trace))) {
     simple_ = std::make_unique<SimpleTrace>(
         DescribeLayers(graph, store), SimpleTraceOptions{.keep_begins = TracesPower(options_)});
     observers.push_back(simple_.get());
@@ -112,8 +111,7 @@ absl::Status RunTrace::WriteEvents(std::span<const LayerFacts> layers, bool toge
                                    const TraceVoice& voice) {
   Communicator* const others = together ? communicator_ : nullptr;
   const bool alone = communicator_ != nullptr && others == nullptr;
-  const std::string path =
-      alone ? FileOfRank(options_.tracer_output, rank_) : options_.tracer_output;
+  const std::string path = alone ? FileOfRank(options_.output.trace, rank_) : options_.output.trace;
   if (alone) DTNN_RETURN_IF_ERROR(CheckTraceOutput(path));  // a name that was not asked for
   if (others != nullptr) DTNN_RETURN_IF_ERROR(clock_.Measure(*others, TraceClock));
   const bool for_paraver = TraceFormOf(path) == TraceForm::kParaver;
@@ -160,7 +158,7 @@ absl::Status RunTrace::WriteEvents(std::span<const LayerFacts> layers, bool toge
 
 absl::Status RunTrace::WriteSimple(std::span<const LayerFacts> layers, const PowerLog* power,
                                    const TraceVoice& voice) {
-  const std::string path = NumberedFile(options_.tracer_output, rank_);
+  const std::string path = NumberedFile(options_.output.trace, rank_);
   voice.tell(StrCat("Writing simple tracer output to '", path, "'...\n"));
   const bool measured = rank_ == 0 && power != nullptr && !power->empty();
   const MeasuredEnergy energy = measured ? EnergyColumns(*power) : MeasuredEnergy();
@@ -185,16 +183,18 @@ absl::Status RunTrace::WriteSimple(std::span<const LayerFacts> layers, const Pow
 
 PredictedMachine RunTrace::Predicted(const MachineSpeed& measured, double gradient_bytes) const {
   PredictedMachine machine = {.speed = measured,
-                              .updates_per_step = 1 / double(options_.accumulate_steps)};
-  if (options_.cpu_speed > 0) machine.speed.flops = options_.cpu_speed;
-  if (options_.memory_bw > 0) machine.speed.bytes = options_.memory_bw;
-  if (communicator_ == nullptr || options_.model_sync_freq != 0) return machine;
+                              .updates_per_step = 1 / double(options_.training.accumulate_steps)};
+  if (options_.prediction.cpu_speed > 0) machine.speed.flops = options_.prediction.cpu_speed;
+  if (options_.prediction.memory_bandwidth > 0)
+    machine.speed.bytes = options_.prediction.memory_bandwidth;
+  if (communicator_ == nullptr || options_.sync.model_steps != 0) return machine;
   // As if each rank were alone on its node. A sum reads two numbers and writes one.
   const Cluster cluster = {
       .ranks = communicator_->size(),
-      .network = {.latency = options_.network_lat, .seconds_per_byte = 1 / options_.network_bw},
+      .network = {.latency = options_.prediction.network_latency,
+                  .seconds_per_byte = 1 / options_.prediction.network_bandwidth},
       .seconds_per_byte_added = 3 / machine.speed.bytes};
-  const LinkCost cost = options_.network_alg == "bta"
+  const LinkCost cost = options_.prediction.network_algorithm == "bta"
                             ? TreeAllReduceCost(cluster)
                             : AllReduceCost(AllReduceAlgorithm::kHalvingDoubling, cluster);
   machine.exchange = cost.Seconds(gradient_bytes);
@@ -212,13 +212,14 @@ absl::Status RunTrace::WriteProfile(std::span<const LayerFacts> layers, DType dt
                                  .bytes = MeasureCopyBandwidth(threads) * 1e9};
   const ProfileReport report = MakeReport(
       *profile_, layers, measured, Predicted(measured, ExchangedBytes(options_, gradients)), watts);
-  if (!IsFile(options_.profile)) {
+  if (!IsFile(options_.output.profile)) {
     voice.print(FormatReport(report));
     return absl::OkStatus();
   }
-  const bool json = ProfileFormOf(options_.profile) == ProfileForm::kJson;
-  DTNN_RETURN_IF_ERROR(WriteText(options_.profile, json ? ReportJson(report) : ReportCsv(report)));
-  voice.tell(StrCat("**** Wrote the profile to ", options_.profile, "\n"));
+  const bool json = ProfileFormOf(options_.output.profile) == ProfileForm::kJson;
+  DTNN_RETURN_IF_ERROR(
+      WriteText(options_.output.profile, json ? ReportJson(report) : ReportCsv(report)));
+  voice.tell(StrCat("**** Wrote the profile to ", options_.output.profile, "\n"));
   return absl::OkStatus();
 }
 

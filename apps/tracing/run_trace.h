@@ -72,11 +72,11 @@ class RunTrace {
 
  private:
   bool profiles() const {
-    return options_.profile != "False" && rank_ == 0 && !options_.evaluate_only;
+    return options_.output.profile != "False" && rank_ == 0 && !options_.training.evaluate_only;
   }
   bool reports() const {
-    return !options_.report.empty() && (rank_ == 0 || !options_.shared_storage) &&
-           !options_.evaluate_only;
+    return !options_.output.report.empty() && (rank_ == 0 || !options_.ranks.shared_storage) &&
+           !options_.training.evaluate_only;
   }
   absl::Status WriteEvents(std::span<const LayerFacts> layers, bool together,
                            const TraceVoice& voice);

@@ -77,19 +77,19 @@ std::map<int, std::map<std::string, int>> Slices(const std::string& path) {
 
 TEST(RunTraceTest, AllRanksAreInOneFile) {
   Options options;
-  options.tracer_output = Path("all.json");
+  options.output.trace = Path("all.json");
   const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
     Traced run;
     DTNN_RETURN_IF_ERROR(run.Run(options, &communicator, /*together=*/true));
     EXPECT_EQ(run.err.str(), "");
     if (communicator.rank() == 0) {
       EXPECT_THAT(run.out.str(), StartsWith("**** Wrote "));
-      EXPECT_THAT(run.out.str(), HasSubstr(" events to " + options.tracer_output + "; open it in"));
+      EXPECT_THAT(run.out.str(), HasSubstr(" events to " + options.output.trace + "; open it in"));
     }
     return absl::OkStatus();
   });
   ASSERT_TRUE(status.ok()) << status;
-  const auto slices = Slices(options.tracer_output);
+  const auto slices = Slices(options.output.trace);
   ASSERT_EQ(slices.size(), 2u);
   for (const auto& [pid, names] : slices) {
     EXPECT_EQ(names.at("training"), 1) << pid;
@@ -101,7 +101,7 @@ TEST(RunTraceTest, AllRanksAreInOneFile) {
 
 TEST(RunTraceTest, ParaversFilesNameAllRanks) {
   Options options;
-  options.tracer_output = Path("all.prv");
+  options.output.trace = Path("all.prv");
   const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
     Traced run;
     return run.Run(options, &communicator, /*together=*/true);
@@ -116,13 +116,13 @@ TEST(RunTraceTest, ParaversFilesNameAllRanks) {
 // One of them is gone: nobody waits for anybody.
 TEST(RunTraceTest, RanksThatAreApartWriteFilesOfTheirOwn) {
   Options options;
-  options.tracer_output = Path("apart.json");
+  options.output.trace = Path("apart.json");
   const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
     Traced run;
     return run.Run(options, &communicator, /*together=*/false);
   });
   ASSERT_TRUE(status.ok()) << status;
-  EXPECT_FALSE(std::filesystem::exists(options.tracer_output));
+  EXPECT_FALSE(std::filesystem::exists(options.output.trace));
   for (const int rank : {0, 1}) {
     const auto slices = Slices(Path("apart.rank" + std::to_string(rank) + ".json"));
     ASSERT_EQ(slices.size(), 1u);
@@ -135,7 +135,7 @@ int FailWrites(std::string_view step) { return step == "write" ? ENOSPC : 0; }
 TEST(RunTraceTest, AFullDiskIsOneWarningAndNoFile) {
   for (const char* name : {"full.json", "full.csv"}) {
     Options options;
-    options.tracer_output = Path(name);
+    options.output.trace = Path(name);
     Traced run;
     internal::SetFileFaultHookForTesting(FailWrites);
     const absl::Status status = run.Run(options, nullptr, /*together=*/true);
@@ -150,7 +150,7 @@ TEST(RunTraceTest, AFullDiskIsOneWarningAndNoFile) {
 
 TEST(RunTraceTest, EachRankWarnsOfATableOfItsOwn) {
   Options options;
-  options.tracer_output = Path("full.{rank}.csv");
+  options.output.trace = Path("full.{rank}.csv");
   std::array<Traced, 2> runs;
   internal::SetFileFaultHookForTesting(FailWrites);
   const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
@@ -167,7 +167,7 @@ TEST(RunTraceTest, EachRankWarnsOfATableOfItsOwn) {
 
 TEST(RunTraceTest, OtherEndingsAreTheSimpleTracers) {
   Options options;
-  options.tracer_output = Path("sums.csv");
+  options.output.trace = Path("sums.csv");
   Traced run;
   ASSERT_TRUE(run.Run(options, nullptr, /*together=*/true).ok());
   EXPECT_EQ(run.out.str(), "Writing simple tracer output to '" + Path("sums.csv") + "'...\n");
@@ -180,7 +180,7 @@ TEST(RunTraceTest, OtherEndingsAreTheSimpleTracers) {
 TEST(RunTraceTest, EachRankHasATableWhereAsked) {
   for (const bool all : {false, true}) {
     Options options;
-    options.tracer_output = Path(all ? "each.{rank}.csv" : "first.csv");
+    options.output.trace = Path(all ? "each.{rank}.csv" : "first.csv");
     const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
       Traced run;
       return run.Run(options, &communicator, /*together=*/true);
@@ -192,27 +192,28 @@ TEST(RunTraceTest, EachRankHasATableWhereAsked) {
       EXPECT_THAT(Read(Path(name)), HasSubstr("\nModel;11;2_FC_forward;")) << name;
       EXPECT_THAT(Read(Path(name)), HasSubstr("\nModel;14;2_FC_wait_dw;")) << name;
     }
-    EXPECT_EQ(std::filesystem::exists(options.tracer_output), !all);
+    EXPECT_EQ(std::filesystem::exists(options.output.trace), !all);
   }
 }
 
 TEST(RunTraceTest, ProfilesArePrintedOrWritten) {
   Options options;
-  options.profile = "True";
+  options.output.profile = "True";
   Traced printed;
   ASSERT_TRUE(printed.Run(options, nullptr, /*together=*/true).ok());
   EXPECT_THAT(printed.out.str(), StartsWith("**** Profile of 6 steps, "));
   EXPECT_THAT(printed.out.str(), HasSubstr("\n  predicted: "));
   EXPECT_THAT(printed.out.str(), HasSubstr("\n  2_FC "));
-  options.profile = Path("profile.json");
-  options.tracer_output = Path("besides.json");
+  options.output.profile = Path("profile.json");
+  options.output.trace = Path("besides.json");
   Traced written;
   ASSERT_TRUE(written.Run(options, nullptr, /*together=*/true).ok());
-  EXPECT_THAT(written.out.str(), HasSubstr("**** Wrote the profile to " + options.profile + "\n"));
-  const nlohmann::json profile = nlohmann::json::parse(Read(options.profile));
+  EXPECT_THAT(written.out.str(),
+              HasSubstr("**** Wrote the profile to " + options.output.profile + "\n"));
+  const nlohmann::json profile = nlohmann::json::parse(Read(options.output.profile));
   EXPECT_EQ(profile["steps"], 6);
   EXPECT_GT(profile["peak_flops_per_second"], 0);
-  EXPECT_EQ(Slices(options.tracer_output).at(1).at("step"), 6) << "both were told";
+  EXPECT_EQ(Slices(options.output.trace).at(1).at("step"), 6) << "both were told";
 }
 
 TEST(RunTraceTest, NothingIsWatchedUnlessAsked) {
@@ -227,19 +228,19 @@ TEST(RunTraceTest, NothingIsWatchedUnlessAsked) {
 // The seconds per step that are predicted for two ranks.
 double PredictedSeconds(const std::string& network_alg, int64_t model_sync_freq) {
   Options options;
-  options.profile = Path("predicted.json");
-  options.cpu_speed = 1e9;
-  options.memory_bw = 1e9;
-  options.network_bw = 1e6;
-  options.network_lat = 0.25;
-  options.network_alg = network_alg;
-  options.model_sync_freq = model_sync_freq;
+  options.output.profile = Path("predicted.json");
+  options.prediction.cpu_speed = 1e9;
+  options.prediction.memory_bandwidth = 1e9;
+  options.prediction.network_bandwidth = 1e6;
+  options.prediction.network_latency = 0.25;
+  options.prediction.network_algorithm = network_alg;
+  options.sync.model_steps = model_sync_freq;
   const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
     Traced run;
     return run.Run(options, &communicator, /*together=*/true);
   });
   EXPECT_TRUE(status.ok()) << status;
-  const nlohmann::json profile = nlohmann::json::parse(Read(options.profile));
+  const nlohmann::json profile = nlohmann::json::parse(Read(options.output.profile));
   return double(profile["predicted_seconds"]) / double(profile["steps"]);
 }
 
@@ -260,14 +261,14 @@ TEST(RunTraceTest, TheExchangeIsPredictedByTheNetworkThatOptionsDescribe) {
 TEST(RunTraceTest, FilesThatCannotBeWrittenShowBeforeTheRun) {
   Options options;
   EXPECT_TRUE(CheckTraceFiles(options, 0).ok());
-  options.tracer_output = Path("fine.json");
-  options.profile = Path("fine.csv");
+  options.output.trace = Path("fine.json");
+  options.output.profile = Path("fine.csv");
   EXPECT_TRUE(CheckTraceFiles(options, 0).ok());
-  EXPECT_FALSE(std::filesystem::exists(options.tracer_output));
-  options.profile = ::testing::TempDir();
+  EXPECT_FALSE(std::filesystem::exists(options.output.trace));
+  options.output.profile = ::testing::TempDir();
   EXPECT_THAT(std::string(CheckTraceFiles(options, 0).message()), StartsWith("--profile: "));
   EXPECT_TRUE(CheckTraceFiles(options, 1).ok()) << "rank 0 writes it";
-  options.tracer_output = "/no/such/folder/x.json";
+  options.output.trace = "/no/such/folder/x.json";
   EXPECT_THAT(std::string(CheckTraceFiles(options, 0).message()),
               StartsWith("--tracer-output: /no/such/folder/x.json: "));
   EXPECT_TRUE(CheckTraceFiles(options, 1).ok()) << "rank 0 writes it";
@@ -275,7 +276,7 @@ TEST(RunTraceTest, FilesThatCannotBeWrittenShowBeforeTheRun) {
 
 TEST(RunTraceTest, AFolderForEachRankIsCheckedByEachRank) {
   Options options;
-  options.tracer_output = Path("run.{rank}/sums.csv");
+  options.output.trace = Path("run.{rank}/sums.csv");
   std::filesystem::create_directory(Path("run.0"));
   EXPECT_TRUE(CheckTraceFiles(options, 0).ok());
   EXPECT_THAT(std::string(CheckTraceFiles(options, 1).message()),

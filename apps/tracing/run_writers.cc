@@ -19,17 +19,17 @@ namespace {
 
 absl::StatusOr<std::unique_ptr<EnergySource>> OpenEnergySource(const Options& options,
                                                                PowerLog& power) {
-  if (options.tracer_pmlib_device.empty()) return FindEnergySource();
+  if (options.output.pmlib.device.empty()) return FindEnergySource();
   return OpenPmlib(
-      {.server = {.host = options.tracer_pmlib_server, .port = uint16_t(options.tracer_pmlib_port)},
-       .device = options.tracer_pmlib_device,
+      {.server = {.host = options.output.pmlib.server, .port = uint16_t(options.output.pmlib.port)},
+       .device = options.output.pmlib.device,
        .keep = TracesPower(options) ? &power : nullptr});
 }
 
 // The epochs that a resumed run has behind it, where its history names their metrics.
 std::vector<ReportEpoch> EarlierEpochs(const Options& options, int64_t epochs_done,
                                        const std::function<void(std::string_view line)>& warn) {
-  const std::string& path = options.history_file;
+  const std::string& path = options.output.history;
   if (epochs_done == 0 || path.empty() || HistoryFormOf(path) == HistoryForm::kText) return {};
   absl::StatusOr<RunHistory> run = ReadHistory(path);
   if (!run.ok()) {
@@ -46,7 +46,7 @@ absl::Status RunWriters::MakeMeter(const Options& options, Communicator* communi
                                    const std::function<void(std::string_view line)>& warn) {
   // A power meter has a name, and rank 0 asks for it; counters are those of each machine.
   bool reads = communicator == nullptr || communicator->rank() == 0;
-  if (communicator != nullptr && options.tracer_pmlib_device.empty()) {
+  if (communicator != nullptr && options.output.pmlib.device.empty()) {
     DTNN_ASSIGN_OR_RETURN(reads, FirstOnItsHost(*communicator));
   }
   EnergyMeterOptions meter = {.expected = reads, .communicator = communicator, .warn = warn};
@@ -63,8 +63,8 @@ absl::Status RunWriters::Make(const RunSubject& run, Communicator* communicator,
                               const Profile* profile, const Trainer& trainer,
                               const ParameterStore& store, DeviceContext& context,
                               const std::function<void(std::string_view line)>& warn) {
-  if (run.options.energy) DTNN_RETURN_IF_ERROR(MakeMeter(run.options, communicator, warn));
-  if (!run.options.report.empty() && communicator != nullptr) {
+  if (run.options.output.energy) DTNN_RETURN_IF_ERROR(MakeMeter(run.options, communicator, warn));
+  if (!run.options.output.report.empty() && communicator != nullptr) {
     waits_.emplace(trainer, *communicator);
     confusion_.emplace(communicator);
   }
@@ -74,7 +74,7 @@ absl::Status RunWriters::Make(const RunSubject& run, Communicator* communicator,
     joules = [this] { return energy_->epoch_joules(); };
     watts = [this] { return energy_->watts(); };
   }
-  if (!run.options.report.empty()) {
+  if (!run.options.output.report.empty()) {
     ReportWriterOptions options = MakeReportOptions(run);
     options.profile = profile;
     options.earlier = EarlierEpochs(run.options, trainer.epochs_done(), warn);
@@ -85,7 +85,7 @@ absl::Status RunWriters::Make(const RunSubject& run, Communicator* communicator,
     if (confusion_) options.confusion = &*confusion_;
     report_.emplace(std::move(options), trainer, run.graph, store);
   }
-  if (run.options.tensorboard_dir.empty()) return absl::OkStatus();
+  if (run.options.output.tensorboard.empty()) return absl::OkStatus();
   TensorboardOptions options = MakeTensorboardOptions(run);
   options.joules = joules;
   options.warn = warn;

@@ -17,19 +17,9 @@
 #include <vector>
 
 #include "models/graph/graph.h"
+#include "models/plan/fusions.h"
 
 namespace dtnn {
-
-// Of an evaluation (--enable-fused-...). conv_bn_relu has priority over conv_bn. The last two are
-// named in descriptions, and done in any case.
-struct Fusions {
-  bool conv_bn = true;
-  bool conv_bn_relu = true;
-  bool conv_relu = true;
-  bool bn_relu = true;
-  static constexpr Fusions None() { return {false, false, false, false}; }
-  friend bool operator==(const Fusions&, const Fusions&) = default;
-};
 
 // Indices of nodes; each but the first, and the addend, is the only reader of the one before.
 struct Fusion {

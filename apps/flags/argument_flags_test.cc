@@ -1,4 +1,7 @@
-#include "apps/program/argument_flags.h"
+#include "apps/flags/argument_flags.h"
+
+#include <set>
+#include <variant>
 
 #include "apps/flags/option_table.h"
 #include "comm/job/exit_code.h"
@@ -39,6 +42,26 @@ TEST(ArgumentFlagsTest, ErrorsStayThemselves) {
   EXPECT_EQ(named.code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(named.message(), "choose --archive-format");
   EXPECT_EQ(ExitCodeOf(named), kExitPeerLost);
+}
+
+TEST(ArgumentFlagsTest, MembersOfRunOptionsBecomeFlags) {
+  EXPECT_EQ(NameFlags("RunOptions::training.epochs=-1: see RunOptions::data.augment.flip."),
+            "--num-epochs=-1: see --augment-flip.");
+  EXPECT_EQ(NameFlags("RunOptions::training.moon, RunOptions::"),
+            "RunOptions::training.moon, RunOptions::");
+  const absl::Status status =
+      NameFlags(WithExitCode(absl::NotFoundError("RunOptions::output.model=a: no"), kExitPeerLost));
+  EXPECT_EQ(status.message(), "--save-model=a: no");
+  EXPECT_EQ(ExitCodeOf(status), kExitPeerLost);
+}
+
+TEST(ArgumentFlagsTest, EachMemberHasOneFlag) {
+  std::set<std::string_view> paths;
+  for (const OptionSpec& spec : OptionTable()) {
+    if (std::holds_alternative<std::monostate>(spec.field)) continue;
+    EXPECT_FALSE(spec.path.empty()) << spec.name;
+    EXPECT_TRUE(paths.insert(spec.path).second) << spec.path;
+  }
 }
 
 TEST(ArgumentFlagsTest, AllFlagsExist) {

@@ -1,0 +1,70 @@
+// What changes the learning rate, ends a run early and keeps its best model (optim/schedulers).
+
+#ifndef DTNN_MODELS_RUN_OPTIONS_SCHEDULER_OPTIONS_H_
+#define DTNN_MODELS_RUN_OPTIONS_SCHEDULER_OPTIONS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dtnn {
+
+struct SchedulerOptions {
+  struct WarmUp {
+    std::optional<int64_t> batches;
+    int64_t epochs = 5;
+    friend bool operator==(const WarmUp&, const WarmUp&) = default;
+  };
+  struct EarlyStopping {
+    std::string metric = "val_categorical_cross_entropy";
+    int64_t patience = 10;
+    bool minimize = true;
+    friend bool operator==(const EarlyStopping&, const EarlyStopping&) = default;
+  };
+  struct ReduceOnPlateau {
+    std::string metric = "val_categorical_cross_entropy";
+    double factor = 0.1;
+    int64_t patience = 5;
+    double min_rate = 0;
+    friend bool operator==(const ReduceOnPlateau&, const ReduceOnPlateau&) = default;
+  };
+  struct ReduceEvery {
+    double factor = 0.1;
+    int64_t epochs = 5;
+    double min_rate = 0;
+    friend bool operator==(const ReduceEvery&, const ReduceEvery&) = default;
+  };
+  struct StopAt {
+    std::string metric = "val_categorical_accuracy";
+    double threshold = 0;
+    friend bool operator==(const StopAt&, const StopAt&) = default;
+  };
+  struct KeepBest {
+    std::string metric = "val_categorical_cross_entropy";
+    int64_t every_epochs = 2;
+    friend bool operator==(const KeepBest&, const KeepBest&) = default;
+  };
+  struct Cosine {
+    double min_rate = 0;
+    friend bool operator==(const Cosine&, const Cosine&) = default;
+  };
+
+  // By name, in this order.
+  std::vector<std::string> schedulers = {"early_stopping", "reduce_lr_on_plateau",
+                                         "model_checkpoint"};
+  WarmUp warm_up;                     // warm_up
+  EarlyStopping early_stopping;       // early_stopping
+  ReduceOnPlateau reduce_on_plateau;  // reduce_lr_on_plateau
+  ReduceEvery reduce_every;           // reduce_lr_every_nepochs
+  StopAt stop_at;                     // stop_at_loss
+  KeepBest keep_best;                 // model_checkpoint
+  std::string model_folder;           // where it writes; empty: nowhere
+  Cosine cosine;                      // cosine
+
+  friend bool operator==(const SchedulerOptions&, const SchedulerOptions&) = default;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_RUN_OPTIONS_SCHEDULER_OPTIONS_H_
