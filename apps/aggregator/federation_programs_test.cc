@@ -481,6 +481,7 @@ TEST_F(FederationProgramsTest, AClientWithSamplesOfAnotherSizeIsToldBothSizes) {
   const auto aggregator = Aggregator({"--rounds=1", "--min-clients=1"});
   const Outcome client = Client(1, {"--synthetic-input-shape=3,8,9"})->Wait();
   EXPECT_EQ(client.exit_code, kExitFailed) << client.text;
+  EXPECT_THAT(client.text, HasSubstr("  transport                      : tcp\n"));
   EXPECT_THAT(
       client.text,
       HasSubstr("refuses this client: its samples are of 8x9x3 (height x width x channels), "

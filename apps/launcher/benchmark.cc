@@ -67,6 +67,12 @@ absl::Status Train(const Options& options, const LaunchPlace& place) {
   return RunOnAllRanks(options, place, std::cout, std::cerr);
 }
 
+// Clients of a federation never use MPI.
+Transport TransportUsed(const Options& options, const LaunchPlace& place) {
+  const bool federated = options.ranks.parallel == "federated";
+  return federated && place.transport == Transport::kMpi ? Transport::kTcp : place.transport;
+}
+
 absl::Status Answer(const CommandLine& command_line, const LaunchPlace& place) {
   if (command_line.action != Action::kRun && place.rank > 0) return absl::OkStatus();
   if (command_line.action == Action::kHelp) {
@@ -77,9 +83,7 @@ absl::Status Answer(const CommandLine& command_line, const LaunchPlace& place) {
   if (PrintList(command_line.action, std::cout)) return absl::OkStatus();
   if (place.rank == 0) {
     Warn(command_line.warnings);
-    // Clients of a federation never use MPI.
-    const bool federated = command_line.options.ranks.parallel == "federated";
-    Warn(EnvironmentWarnings(environ, federated ? Transport::kTcp : place.transport));
+    Warn(EnvironmentWarnings(environ, TransportUsed(command_line.options, place)));
   }
   return Train(command_line.options, place);
 }
@@ -102,7 +106,7 @@ absl::Status Run(std::string_view program, std::vector<std::string> arguments) {
   if (!command_line.ok())
     return TellOnce(command_line.status(), place, kProgram, std::cout, std::cerr);
   // So that ranks, files and the list of parameters say what is used.
-  command_line->options.ranks.transport = Name(place.transport);
+  command_line->options.ranks.transport = Name(TransportUsed(command_line->options, place));
   return Answer(*command_line, place);
 }
 
