@@ -546,19 +546,21 @@ class BenchmarkRun {
   }
 
   absl::Status TrainAsClient(std::span<Callback* const> callbacks, const Interrupt& interrupt) {
-    const absl::Status status =
-        TrainFederated({.options = run_.options,
-                        .place = *run_.client,
-                        .graph = run_.graph,
-                        .store = *store_,
-                        .trainer = *trainer_,
-                        .optimizer = *run_.proximal,
-                        .loaders = run_.loaders,
-                        .metrics = last_metrics_,
-                        .callbacks = callbacks,
-                        .class_names = *run_.metric_set.class_names,
-                        .tell = [this](std::string_view text) { voice_.Tell(text); },
-                        .warn = [this](std::string_view line) { voice_.Warn(line); }});
+    const absl::Status status = TrainFederated(
+        {.options = run_.options,
+         .place = *run_.client,
+         .graph = run_.graph,
+         .store = *store_,
+         .trainer = *trainer_,
+         .optimizer = *run_.proximal,
+         .loaders = run_.loaders,
+         .metrics = last_metrics_,
+         .callbacks = callbacks,
+         .class_names = *run_.metric_set.class_names,
+         .tell = [this](std::string_view text) { voice_.Tell(text); },
+         .warn = [this](std::string_view line) { voice_.Warn(line); },
+         .begin_round = [this](int64_t round, int64_t rounds,
+                               int64_t epochs) { progress_.BeginRound(round, rounds, epochs); }});
     const int signal = interrupt.signal();
     if (signal == 0) return status;
     return WithExitCode(absl::CancelledError(StrCat(

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "tensor/stopwatch.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -204,10 +205,10 @@ std::string FormatDuration(double seconds) {
   return text;
 }
 
-std::string EpochDescription(int64_t epoch, int64_t epochs) {
+std::string EpochDescription(int64_t epoch, int64_t epochs, std::string_view word) {
   const std::string last = std::to_string(epochs), number = std::to_string(epoch);
   const size_t blanks = last.size() - std::min(last.size(), number.size());
-  return "Epoch " + std::string(blanks, ' ') + number + "/" + last;
+  return StrCat(word, " ", std::string(blanks, ' '), number, "/", last);
 }
 
 ProgressBar::ProgressBar(std::string description, int64_t total, const Display& display,

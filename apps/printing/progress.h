@@ -62,8 +62,8 @@ void AppendProgress(const ProgressState& state, const Display& display, bool cut
 // "03:07", "1:03:07".
 std::string FormatDuration(double seconds);
 
-// "Epoch  1/50"; epochs count from 1.
-std::string EpochDescription(int64_t epoch, int64_t epochs);
+// "Epoch  1/50"; epochs count from 1. Or with another word, as "Round".
+std::string EpochDescription(int64_t epoch, int64_t epochs, std::string_view word = "Epoch");
 
 class ProgressBar {
  public:

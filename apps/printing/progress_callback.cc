@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tensor/stopwatch.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -38,6 +39,18 @@ double ProgressCallback::RunLeft(const Pass& pass) const {
          (double(pass.samples - pass.done) + double(pass.samples) * double(epochs_left - 1));
 }
 
+void ProgressCallback::BeginRound(int64_t round, int64_t rounds, int64_t epochs_before) {
+  round_ = EpochDescription(round, rounds, "Round");
+  before_round_ = epochs_before;
+}
+
+std::string ProgressCallback::Describe(const Pass& pass) const {
+  if (pass.kind == Pass::Kind::kTest) return "Testing";
+  const int64_t epoch = pass.epoch - before_round_ + 1, epochs = pass.epochs - before_round_;
+  if (round_.empty()) return EpochDescription(epoch, epochs);
+  return StrCat(round_, ", ", EpochDescription(epoch, epochs, "epoch"));
+}
+
 absl::Status ProgressCallback::OnPassBegin(const Pass& pass) {
   if (!Shows(pass)) return absl::OkStatus();
   if (pass.kind == Pass::Kind::kTraining) {
@@ -45,9 +58,7 @@ absl::Status ProgressCallback::OnPassBegin(const Pass& pass) {
     if (first_begin_ < 0) first_begin_ = epoch_begin_;
     done_before_ = pass.done;
   }
-  bar_.emplace(
-      pass.kind == Pass::Kind::kTest ? "Testing" : EpochDescription(pass.epoch + 1, pass.epochs),
-      pass.samples, options_.display, out_, options_.clock, pass.done);
+  bar_.emplace(Describe(pass), pass.samples, options_.display, out_, options_.clock, pass.done);
   shown_ = pass.done;
   return absl::OkStatus();
 }

@@ -14,6 +14,7 @@ namespace {
 
 using ::dtnn::testing::TensorOf;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 class ProgressCallbackTest : public ::testing::Test {
  protected:
@@ -45,6 +46,22 @@ TEST_F(ProgressCallbackTest, MatricesStandBelowTheirEpoch) {
   const size_t matrix = text.find("\nmulticlass_confusion_matrix");
   EXPECT_NE(matrix, text.npos) << text;
   EXPECT_NE(text.find("\nval_multiclass_confusion_matrix", matrix), text.npos) << text;
+}
+
+// The trainer counts the epochs of all rounds.
+TEST_F(ProgressCallbackTest, AClientOfAFederationCountsEpochsWithinTheRound) {
+  const MetricAverages averages = Some({});
+  const auto line = [&](int64_t round, Pass pass) {
+    out_.str("");
+    pass.samples = pass.done = 2;
+    pass.averages = &averages;
+    progress_.BeginRound(round, 10, 2 * (round - 1));
+    EXPECT_TRUE(progress_.OnPassBegin(pass).ok());
+    EXPECT_TRUE(progress_.OnEpochEnd(pass, nullptr).ok());
+    return out_.str();
+  };
+  EXPECT_THAT(line(1, {.epoch = 0, .epochs = 2}), StartsWith("Round  1/10, epoch 1/2: "));
+  EXPECT_THAT(line(3, {.epoch = 5, .epochs = 6}), StartsWith("Round  3/10, epoch 2/2: "));
 }
 
 // Rank 0 is done with its share after a second, the last rank after four.
