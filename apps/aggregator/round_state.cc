@@ -13,6 +13,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_format.h"
 #include "models/checkpoint/checkpoint.h"
+#include "models/checkpoint/federation_tags.h"
 #include "tensor/errors.h"
 #include "tensor/files/array_file.h"
 #include "tensor/text/number.h"
@@ -30,8 +31,6 @@ constexpr char kCounts[] = "federation", kFirst[] = "federation-first",
 constexpr char kModelPrivacy[] = "federation-privacy-model",
                kAggregatorPrivacy[] = "federation-privacy-aggregator";
 constexpr char kSum[] = "sum";
-// The texts of all files.
-constexpr char kStrategy[] = "__strategy__", kProtection[] = "__protection__";
 // The texts of the file of an encrypted sum.
 constexpr char kRounds[] = "__rounds__", kAttempts[] = "__attempts__", kAttempt[] = "__attempt__",
                kNonce[] = "__nonce__", kClients[] = "__clients__", kDivisor[] = "__divisor__",
@@ -47,8 +46,8 @@ absl::StatusOr<T> ReadNumber(ArrayFileReader& file, const char* name) {
 
 absl::Status CheckSettings(ArrayFileReader& file, const RoundSettings& settings) {
   for (const auto& [name, what, ours] :
-       {std::tuple(kStrategy, "the strategy", settings.strategy),
-        std::tuple(kProtection, "clients whose updates have", settings.protection)}) {
+       {std::tuple(kStrategyTag, "the strategy", settings.strategy),
+        std::tuple(kProtectionTag, "clients whose updates have", settings.protection)}) {
     DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> theirs, file.Text(name));
     if (!theirs) return DataLoss(file.file(), ": is not the state of a federation");
     if (*theirs == ours) continue;
@@ -61,7 +60,7 @@ absl::Status CheckSettings(ArrayFileReader& file, const RoundSettings& settings)
 }
 
 NamedTexts TextsOf(const RoundSettings& settings) {
-  return {{kStrategy, settings.strategy}, {kProtection, settings.protection}};
+  return {{kStrategyTag, settings.strategy}, {kProtectionTag, settings.protection}};
 }
 
 template <size_t n>

@@ -155,6 +155,17 @@ TEST(InspectTest, BrokenFilesAreNamedAndTheOthersShown) {
   EXPECT_TRUE(outcome.out.starts_with(good + "\n")) << outcome.out;
 }
 
+TEST(InspectTest, AFileOfAnotherKindIsSaidToBeOne) {
+  const std::string image = Path("image.npz");
+  std::ofstream(image) << "\xff\xd8\xff\xe0";
+  const Outcome outcome = Inspect({image});
+  EXPECT_EQ(ExitCodeOf(outcome.status), kExitFailed);
+  EXPECT_EQ(outcome.status.message(), "");
+  EXPECT_EQ(outcome.errors, "inspect: " + image +
+                                ": is a JPEG image, which predict classifies; expected a model, "
+                                "weights or a checkpoint (.npz, .safetensors)\n");
+}
+
 // The file keeps its other arrays, whatever type one of them has.
 TEST(InspectTest, ArraysThatTensorsCannotHoldAreListedBesideTheOthers) {
   const Tensor x = TensorOf(DType::kFloat32, Shape{1}, {1.5});
@@ -206,7 +217,8 @@ TEST(InspectTest, ADamagedArrayIsAnErrorBesideTheOthers) {
   text[30 + 5 + 128] ^= 1;  // behind the local header and that of numpy
   std::ofstream(path) << text;
   const Outcome outcome = Inspect({path});
-  EXPECT_EQ(outcome.status.message(), "1 of 1 file cannot be read");
+  EXPECT_EQ(ExitCodeOf(outcome.status), kExitFailed);
+  EXPECT_EQ(outcome.status.message(), "") << "one file, one line";
   EXPECT_THAT(outcome.errors, HasSubstr("damaged.npz/a: CRC error"));
   EXPECT_THAT(outcome.out, HasSubstr("  b      float32  (1,)                           2.5"));
 }

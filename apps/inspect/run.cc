@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "apps/program/other_file.h"
 #include "comm/job/exit_code.h"
 #include "models/checkpoint/checkpoint.h"
 #include "models/graph/table.h"
@@ -96,7 +97,12 @@ void MarkFrozen(const std::vector<int>& ids, Graph& graph) {
 }
 
 absl::StatusOr<Contents> Read(const std::string& path) {
-  DTNN_ASSIGN_OR_RETURN(ArrayFileReader file, ArrayFileReader::Open(path));
+  absl::StatusOr<ArrayFileReader> opened = ArrayFileReader::Open(path);
+  if (!opened.ok()) {
+    return NameOtherFile(opened.status(), path, "inspect",
+                         "a model, weights or a checkpoint (.npz, .safetensors)");
+  }
+  ArrayFileReader& file = *opened;
   Contents contents;
   if (IsCheckpoint(file)) {
     DTNN_ASSIGN_OR_RETURN(contents.checkpoint, ReadCheckpointInfo(file));
@@ -270,6 +276,7 @@ absl::Status InspectFiles(std::span<const std::string> files, const std::string&
     ReportStatus(damaged->unread, "inspect", errors);
   }
   if (broken == 0) return absl::OkStatus();
+  if (files.size() == 1) return absl::DataLossError("");  // all is said
   return DataLoss(broken, " of ", Counted(int64_t(files.size()), "file"), " cannot be read");
 }
 

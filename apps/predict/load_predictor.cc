@@ -9,6 +9,7 @@
 #include "apps/make/make_training.h"
 #include "apps/printing/name_lists.h"
 #include "apps/program/image_paths.h"
+#include "apps/program/other_file.h"
 #include "comm/job/exit_code.h"
 #include "data/normalize.h"
 #include "data/preprocessing.h"
@@ -64,11 +65,15 @@ class PredictorLoader {
       return UsageError("--weights-format=", options_.weights_format,
                         ": expected auto, NHWC or NCHW");
     }
-    DTNN_ASSIGN_OR_RETURN(ArrayFileReader file, ArrayFileReader::Open(path_));
-    DTNN_ASSIGN_OR_RETURN(SavedModel model, MakeModel(file));
+    absl::StatusOr<ArrayFileReader> file = ArrayFileReader::Open(path_);
+    if (!file.ok()) {
+      return NameOtherFile(file.status(), path_, "inspect",
+                           "a trained model, weights or a checkpoint (.npz, .safetensors)");
+    }
+    DTNN_ASSIGN_OR_RETURN(SavedModel model, MakeModel(*file));
     DTNN_ASSIGN_OR_RETURN(
         std::unique_ptr<Predictor> predictor,
-        Create(std::move(model), file, {.batch = options_.batch, .weights_format = *format}));
+        Create(std::move(model), *file, {.batch = options_.batch, .weights_format = *format}));
     warnings_.insert(warnings_.end(), predictor->warnings().begin(), predictor->warnings().end());
     DTNN_RETURN_IF_ERROR(predictor->images().status());
     return predictor;

@@ -144,6 +144,7 @@ absl::Status Predict(const PredictOptions& options, std::span<const std::string>
   Answerer answerer(options, **predictor, out, errors);
   DTNN_ASSIGN_OR_RETURN(const int64_t broken, answerer.Answer(files));
   if (broken == 0) return absl::OkStatus();
+  if (files.size() == 1) return absl::DataLossError("");  // all is said
   return DataLoss(broken, " of ", Counted(int64_t(files.size()), "file"),
                   " could not be classified");
 }

@@ -92,6 +92,10 @@ TEST(ReportTest, WrongUseAndWrongFilesAreErrors) {
   EXPECT_EQ(missing.exit_code, 1);
   EXPECT_THAT(missing.text, StartsWith("report: " + Path("missing.csv")));
   EXPECT_EQ(Report(Write("bad.csv", "what is this")).exit_code, 1);
+  EXPECT_THAT(Report(Write("image.csv", "\xff\xd8\xff\xe0")).text,
+              HasSubstr("image.csv: is a JPEG image, which predict classifies; expected a history "
+                        "(.csv, .jsonl), a checkpoint or a saved model (.npz, .safetensors), or a "
+                        "folder with them\n"));
   EXPECT_EQ(Report(OneRun() + " --output=/no/such/x.html").exit_code, 1);
   EXPECT_EQ(Report("--help").exit_code, 0);
 }

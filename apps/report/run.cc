@@ -4,6 +4,7 @@
 #include <span>
 
 #include "absl/strings/str_join.h"
+#include "apps/program/other_file.h"
 #include "comm/job/exit_code.h"
 #include "models/report/charts/page.h"
 #include "models/report/charts/svg.h"
@@ -59,8 +60,13 @@ absl::Status ReportRuns(const ReportOptions& options, std::ostream& out) {
   DTNN_RETURN_IF_ERROR(CheckOptions(options));
   std::vector<ComparedRun> runs;
   for (const std::string& file : options.files) {
-    DTNN_ASSIGN_OR_RETURN(ComparedRun run, ReadRun(file));
-    runs.push_back(std::move(run));
+    absl::StatusOr<ComparedRun> run = ReadRun(file);
+    if (!run.ok()) {
+      return NameOtherFile(run.status(), file, "report",
+                           "a history (.csv, .jsonl), a checkpoint or a saved model (.npz, "
+                           ".safetensors), or a folder with them");
+    }
+    runs.push_back(*std::move(run));
   }
   if (options.output.empty()) {
     out << FormatComparisonText(runs);

@@ -162,8 +162,8 @@ absl::StatusOr<RunHistory> ParseHistory(std::string_view text, HistoryForm form,
                                         std::string_view name) {
   if (form == HistoryForm::kText) {
     return InvalidArgument(name,
-                           ": columns of text have no names; write histories that are to be "
-                           "compared as .csv or .jsonl");
+                           ": is not a .csv or .jsonl file; the columns of a history in text have "
+                           "no names, so write histories that are to be compared as one of those");
   }
   return Reader(form, name).Run(text);
 }

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "models/checkpoint/checkpoint.h"
 #include "models/checkpoint/checkpoint_folder.h"
+#include "models/checkpoint/federation_tags.h"
 #include "models/report/read_history.h"
 #include "models/serving/saved_model.h"
 #include "tensor/errors.h"
@@ -58,6 +59,16 @@ NamedTexts SettingsOf(const CheckpointInfo& info) {
   return texts;
 }
 
+// Of the state of a federation, whose aggregator trains nothing itself.
+NamedTexts SettingsOf(const CheckpointInfo& info, const std::string& strategy,
+                      const std::string& protection) {
+  return {{"network", info.model},
+          {"strategy of the federation", strategy},
+          {"protection of updates", protection},
+          {"seed", StrCat(info.training.random_seed)},
+          {"done", Counted(info.training.epoch, "round")}};
+}
+
 NamedTexts SettingsOf(const SavedModel& model) {
   const TrainingRecord& training = model.description.training;
   return {{"network", std::string(model.graph.name())},
@@ -78,15 +89,27 @@ absl::Status AddHistory(const std::string& path, ComparedRun& run) {
 absl::Status AddArrayFile(const std::string& path, ComparedRun& run) {
   DTNN_ASSIGN_OR_RETURN(ArrayFileReader file, ArrayFileReader::Open(path));
   const bool checkpoint = IsCheckpoint(file);
+  DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> strategy, file.Text(kStrategyTag));
+  DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> protection, file.Text(kProtectionTag));
+  const bool federation = strategy && protection;
+  if (federation && !checkpoint) {
+    return FailedPrecondition(path,
+                              ": is a file beside the checkpoints of a federation; name their "
+                              "folder, one of them, or the aggregator's history");
+  }
   if (checkpoint) {
     DTNN_ASSIGN_OR_RETURN(const CheckpointInfo info, ReadCheckpointInfo(file));
-    run.settings = SettingsOf(info);
+    run.settings = federation ? SettingsOf(info, *strategy, *protection) : SettingsOf(info);
+    if (federation && run.epochs.empty()) {
+      run.settings.emplace_back("metrics",
+                                "not in this state, but in the history that the aggregator writes");
+    }
   }
   DTNN_ASSIGN_OR_RETURN(const bool holds_model, HoldsModel(file));
   if (!holds_model && !checkpoint) {
     return FailedPrecondition(path,
                               ": has weights, but does not say how they were trained; name a "
-                              "history, a checkpoint or a saved model");
+                              "history, a checkpoint or a saved model (inspect shows weights)");
   }
   if (!holds_model) return absl::OkStatus();
   DTNN_ASSIGN_OR_RETURN(const SavedModel model, ReadModel(file));

@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "kernels/context.h"
 #include "models/checkpoint/checkpoint.h"
+#include "models/checkpoint/federation_tags.h"
 #include "models/serving/saved_model.h"
 #include "models/zoo/zoo.h"
 #include "tensor/files/array_file.h"
@@ -15,10 +16,12 @@
 namespace dtnn {
 namespace {
 
+using ::testing::_;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::Pair;
 using ::testing::StartsWith;
 
@@ -92,6 +95,30 @@ TEST_F(ReadRunTest, ACheckpointHasSettingsAndItsLastEpoch) {
                           Pair("data set", "mnist"), Pair("samples of its training split", "640"),
                           Pair("batch of a rank", "64"), Pair("ranks", "2"), Pair("seed", "7"),
                           Pair("done", "3 epochs and 4 steps")));
+}
+
+// Its aggregator has neither an optimizer nor batches.
+TEST_F(ReadRunTest, TheStateOfAFederationHasItsStrategyAndRounds) {
+  const NamedTexts tags = {{kStrategyTag, "wavg"}, {kProtectionTag, "no encryption"}};
+  RunState run = {.optimizer = "federation", .tags = tags};
+  run.training = {.epoch = 3, .steps_done = 3};
+  run.training.random_seed = 7;
+  ASSERT_TRUE(
+      SaveCheckpoint(folder_ + "/checkpoint-3.npz", model_.graph, *store_, *context_, run).ok());
+  const auto alone = ReadRun(folder_);
+  ASSERT_TRUE(alone.ok()) << alone.status();
+  EXPECT_THAT(alone->settings,
+              ElementsAre(Pair("network", "simplemlp"), Pair("strategy of the federation", "wavg"),
+                          Pair("protection of updates", "no encryption"), Pair("seed", "7"),
+                          Pair("done", "3 rounds"),
+                          Pair("metrics", HasSubstr("history that the aggregator"))));
+  Write("history.csv", kHistory);
+  EXPECT_THAT(ReadRun(folder_)->settings, Not(Contains(Pair("metrics", _))));
+  const std::string ledger = folder_ + "/privacy-ledger.npz";
+  ASSERT_TRUE(WriteArrayFile(ledger, {}, tags).ok());
+  EXPECT_EQ(ErrorOf(ledger), ledger +
+                                 ": is a file beside the checkpoints of a federation; name their "
+                                 "folder, one of them, or the aggregator's history");
 }
 
 TEST_F(ReadRunTest, AFolderHasTheNewestCheckpointAndTheHistory) {

@@ -93,7 +93,7 @@ absl::StatusOr<SafetensorsReader> SafetensorsReader::Check(SafetensorsReader rea
   DTNN_RETURN_IF_ERROR(reader.source_(0, start));
   const std::string_view contents = KnownContents(start);
   const auto refused = [&](const auto&... what) {
-    if (!contents.empty()) {
+    if (!contents.empty() && !contents.starts_with("a .safetensors")) {
       return InvalidArgument(reader.file_, ": is ", contents, "; expected a .safetensors file");
     }
     return InvalidArgument(reader.file_, ": ", what..., "; is the .safetensors file complete?");

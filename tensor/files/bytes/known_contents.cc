@@ -17,6 +17,7 @@ struct Known {
 constexpr Known kKnown[] = {
     {0, "\x93NUMPY"sv, "a .npy file, which holds one array (numpy.savez makes an .npz)"},
     {0, "PK\3\4"sv, "a zip archive, as .npz files are"},
+    {5, "\0\0\0{\""sv, "a .safetensors file"},  // the length of its header, and the header
     {0, "\x1f\x8b"sv, "a gzip file (gunzip unpacks it)"},
     {0, "BZh"sv, "a bzip2 file (bunzip2 unpacks it)"},
     {0,

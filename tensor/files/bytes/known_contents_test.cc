@@ -32,6 +32,7 @@ TEST(KnownContentsTest, NamesWhatPeopleMistakeForOtherFiles) {
       {"\x80\4\x95"s, "a Python pickle"},
       {"\x1f\x8b\x08"s, "a gzip file"},
       {"PK\3\4"s, "a zip archive"},
+      {"\x10\1\0\0\0\0\0\0{\"x\""s, "a .safetensors file"},
   };
   for (const auto& [bytes, name] : kFiles) {
     EXPECT_EQ(Of(bytes).substr(0, name.size()), name);

@@ -1,0 +1,22 @@
+// Errors about a file of another kind than a program reads: what the file is, as far as its first
+// bytes and its name tell, and which program reads such files.
+
+#ifndef DTNN_APPS_PROGRAM_OTHER_FILE_H_
+#define DTNN_APPS_PROGRAM_OTHER_FILE_H_
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+
+namespace dtnn {
+
+// `error`: why `program` could not read `path`. For a file of another kind, "PATH: is a JPEG image,
+// which predict classifies; expected `expected`" instead; for one that cannot be opened, why.
+// Otherwise, also for kinds that `program` reads itself, the same error.
+absl::Status NameOtherFile(const absl::Status& error, const std::string& path,
+                           std::string_view program, std::string_view expected);
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_PROGRAM_OTHER_FILE_H_
