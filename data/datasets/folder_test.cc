@@ -222,7 +222,8 @@ TEST(FolderTest, DamagedImagesAreErrorsThatNameTheOptionElse) {
   EXPECT_THAT(std::string(status.message()), ::testing::StartsWith(root + "/train/cat/1.png: "));
   EXPECT_THAT(
       std::string(status.message()),
-      ::testing::EndsWith("; OpenDatasetOptions::skip_damaged_images leaves damaged images out"));
+      ::testing::EndsWith("; is it complete? OpenDatasetOptions::skip_damaged_images leaves "
+                          "damaged images out"));
   EXPECT_EQ(FindNamedArgument(status)->argument, "OpenDatasetOptions::skip_damaged_images");
 }
 

@@ -151,9 +151,10 @@ absl::StatusOr<Image> ImageDataset::ReadImage(Split split, int64_t index) const 
     }
   }
   if (kept_ || !damaged) return image;
+  const std::string why(image.status().message());
   return NamingArgument(
-      absl::Status(image.status().code(), StrCat(image.status().message(), "; ", kSkipDamagedImages,
-                                                 " leaves damaged images out")),
+      absl::Status(image.status().code(), StrCat(why, why.ends_with('?') ? " " : "; ",
+                                                 kSkipDamagedImages, " leaves damaged images out")),
       kSkipDamagedImages);
 }
 
