@@ -115,6 +115,8 @@ TEST(HelpTest, AnOptionIsExplainedAtLength) {
   EXPECT_THAT(Help("profile"), HasSubstr("--profile[=FILE]\n"));
   EXPECT_THAT(Help("profile"), HasSubstr("  takes     True, False or the name of a file\n"));
   EXPECT_THAT(Help("freeze"), HasSubstr("  example   --freeze='1-40,*BatchNormalization'\n"));
+  EXPECT_THAT(Help("math-mode"), HasSubstr("  example   --math-mode=bf16\n  topic     model;"))
+      << "tf32 is for GPUs alone";
   EXPECT_THAT(Help("metrics"), HasSubstr("if not given, those that suit the data\n\n"));
   EXPECT_THAT(Help("warm-up-epochs"), HasSubstr("  needs     warm_up in --schedulers; "));
   EXPECT_THAT(Help("early-stopping-patience"),

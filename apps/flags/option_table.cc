@@ -115,6 +115,10 @@ constexpr OptionSpec kTable[] = {
     Now("dtype", kModel, kWord, DTNN_FIELD(network.dtype),
         "number type of parameters and activations", "float32,float64")
         .Means(meanings::kDtype),
+    Now("math-mode", kModel, kWord, DTNN_FIELD(device.math_mode),
+        "number types to compute with; CPUs have fp32 and bf16", "fp32,tf32,bf16,fp16")
+        .Means(meanings::kMathMode)
+        .Example("bf16"),
     Now("num-epochs", kModel, kInt, DTNN_FIELD(training.epochs), "passes over the training data",
         kCountFrom0)
         .Unit("epochs", "10")
@@ -619,9 +623,6 @@ constexpr OptionSpec kTable[] = {
         "GPU that --enable-gpu computes on", "cuda,simulated")
         .Means(meanings::kGpuDevice)
         .Needs("enable-gpu"),
-    Now("math-mode", kParallel, kWord, DTNN_FIELD(device.math_mode),
-        "number types to compute with; CPUs have fp32 and bf16", "fp32,tf32,bf16,fp16")
-        .Means(meanings::kMathMode),
     Now("enable-gpudirect", kParallel, kBool, DTNN_FIELD(device.gpudirect),
         "let MPI read and write GPU memory; refused, since gradients go to MPI through pinned "
         "memory of the host")
