@@ -21,11 +21,17 @@ constexpr int64_t kMostBytes = int64_t{1} << 24;
 
 absl::StatusOr<std::vector<std::string>> ReadClassFile(const std::string& path) {
   DTNN_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, ReadFile(path, kMostBytes));
-  absl::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  text = absl::StripTrailingAsciiWhitespace(text);
+  return ParseClassFile({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path);
+}
+
+absl::StatusOr<std::vector<std::string>> ParseClassFile(std::string_view bytes,
+                                                        std::string_view path) {
+  const absl::string_view text =
+      absl::StripTrailingAsciiWhitespace(absl::string_view(bytes.data(), bytes.size()));
   std::vector<std::string> names;
   std::set<std::string> distinct;
-  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+  // A text without an address would have no lines, and a file without names is an error.
+  for (const absl::string_view line : absl::StrSplit(text.empty() ? "" : text, '\n')) {
     std::string name(absl::StripAsciiWhitespace(line));
     const size_t number = names.size() + 1;
     if (!IsClassName(name)) {

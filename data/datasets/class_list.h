@@ -17,6 +17,9 @@ namespace dtnn {
 // InvalidArgument, with the line, for a name that is not a class name (tensor/text/class_name.h) or
 // appears twice.
 absl::StatusOr<std::vector<std::string>> ReadClassFile(const std::string& path);
+// The same of a file's text; `name` stands for the path in messages.
+absl::StatusOr<std::vector<std::string>> ParseClassFile(std::string_view text,
+                                                        std::string_view name);
 
 // The names in classes.txt in `folder`, beside a data set whose format has none; none where there
 // is no such file. InvalidArgument as above, and for another number of names than `classes`.
