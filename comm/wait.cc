@@ -46,6 +46,14 @@ absl::StatusOr<bool> Wait::Until(Clock::time_point until, absl::FunctionRef<Text
   }
 }
 
+CommunicatorOptions Wait::Rest() const {
+  CommunicatorOptions rest = options_;
+  rest.timeout = std::max(milliseconds(1), Left());
+  rest.warn_after -= std::chrono::duration_cast<milliseconds>(now_() - begin_);
+  if (rest.warn_after <= milliseconds(0)) rest.warn = nullptr;  // it was said, or is now
+  return rest;
+}
+
 absl::Status Wait::Pause(milliseconds pause, absl::FunctionRef<Text()> text) {
   return Until(now_() + pause, text, [](Clock::time_point until) { return PollUntil({}, until); })
       .status();

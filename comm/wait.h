@@ -55,12 +55,15 @@ class Wait {
 
   Clock::time_point Now() const { return now_(); }
   std::chrono::milliseconds Left() const { return patience_.Left(now_()); }
+  // For a step that waits by itself: what is left of the time, and of that until the warning.
+  CommunicatorOptions Rest() const;
 
  private:
   absl::Status Ask(absl::FunctionRef<Text()> text);
 
   const CommunicatorOptions options_;
   const std::function<Clock::time_point()> now_;
+  const Clock::time_point begin_ = now_();
   Patience patience_;
 };
 

@@ -132,14 +132,13 @@ class Launch {
     DTNN_ASSIGN_OR_RETURN(StreamMaker streams, StreamsOf(*job));
     const Endpoint& address = job->rendezvous.address;
     restarts_left_ = options_.restarts;
-    DTNN_ASSIGN_OR_RETURN(
-        coordinator_,
-        Coordinator::Create({.range = range,
-                             .first = options_.ranks == 0 ? range.min : int(options_.ranks),
-                             .stream = std::move(streams),
-                             .more_come = [this] { return MoreCome(); },
-                             .say = [this](std::string_view line) { Say(std::string(line)); }},
-                            job->secret, std::move(job_.listener)));
+    coordinator_ = std::make_unique<Coordinator>(
+        CoordinatorOptions{.range = range,
+                           .first = options_.ranks == 0 ? range.min : int(options_.ranks),
+                           .stream = std::move(streams),
+                           .more_come = [this] { return MoreCome(); },
+                           .say = [this](std::string_view line) { Say(std::string(line)); }},
+        job->secret, std::move(job_.listener));
     Say(StrCat("ranks, ", range.min, " to ", range.max, ", meet at ", address.ToString()));
     return absl::OkStatus();
   }

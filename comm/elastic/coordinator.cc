@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 #include <utility>
 
+#include "comm/tcp/tcp_listener.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
@@ -26,15 +26,11 @@ constexpr milliseconds kLeastGrace(1000);
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Create(const CoordinatorOptions& options,
-                                                                 const JobSecret& secret,
-                                                                 Socket listener) {
-  DTNN_ASSIGN_OR_RETURN(const JobSecret own, secret.For(kElasticPurpose));
-  auto reception = std::make_unique<Reception>(
-      own, kCoordinatorRank, kHandshakeSize, options.stream, std::move(listener), std::set<int>());
-  reception->AdmitAll();
-  return std::unique_ptr<Coordinator>(new Coordinator(options, std::move(reception)));
-}
+Coordinator::Coordinator(const CoordinatorOptions& options, const JobSecret& secret,
+                         Socket listener)
+    : options_(options),
+      door_(secret, kCoordinatorPurpose, TcpListener(std::move(listener), options.stream)),
+      began_(Clock::now()) {}
 
 void Coordinator::AddTo(std::vector<pollfd>& descriptors) const {
   for (const Peer& peer : peers_) {
@@ -43,7 +39,7 @@ void Coordinator::AddTo(std::vector<pollfd>& descriptors) const {
     descriptors.push_back(
         {stream.descriptor(), short(POLLIN | (more || stream.wants_to_write() ? POLLOUT : 0)), 0});
   }
-  reception_->AddTo(descriptors);
+  door_.AddTo(descriptors);
 }
 
 absl::Status Coordinator::Turn(std::span<const pollfd> polled) {
@@ -52,10 +48,10 @@ absl::Status Coordinator::Turn(std::span<const pollfd> polled) {
     const auto here = peer++;
     if (!Hear(*here)) Remove(here);
   }
-  DTNN_ASSIGN_OR_RETURN(std::vector<Greeting> arrived, reception_->Advance(polled.subspan(known)));
-  Welcome(std::move(arrived));
-  next_ = reception_->next();
   const Clock::time_point now = Clock::now();
+  DTNN_ASSIGN_OR_RETURN(std::vector<Caller> arrived, door_.Advance(polled.subspan(known), now));
+  Welcome(std::move(arrived));
+  next_ = door_.next();
   const bool tell = now >= alive_at_;
   if (tell) alive_at_ = now + kAlivePause;
   for (Peer& peer : peers_) {
@@ -66,12 +62,10 @@ absl::Status Coordinator::Turn(std::span<const pollfd> polled) {
   return absl::OkStatus();
 }
 
-void Coordinator::Welcome(std::vector<Greeting> arrived) {
-  for (Greeting& greeting : arrived) {
+void Coordinator::Welcome(std::vector<Caller> arrived) {
+  for (Caller& caller : arrived) {
     Peer& peer = peers_.emplace_back(
-        Peer{.stream = std::move(greeting.stream), .address = greeting.address});
-    // What a rank 0 tells at a rendezvous (comm/tcp/rendezvous.h).
-    peer.out.assign(kHandshakeSize * sizeof(RankCard), '\0');
+        Peer{.stream = std::move(caller.stream), .address = std::move(caller.address)});
     if (peers_.size() > size_t(options_.range.max) + kMostWaiting) {
       Send(peer, {.kind = ElasticNotice::kNoRoom});
       peers_.pop_back();

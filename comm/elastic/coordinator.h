@@ -26,15 +26,14 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "comm/crypto/job_secret.h"
 #include "comm/elastic/elastic_range.h"
 #include "comm/elastic/messages.h"
-#include "comm/exchange/mesh.h"
+#include "comm/exchange/polled.h"
 #include "comm/exchange/stream.h"
-#include "comm/tcp/greeting.h"
-#include "comm/tcp/reception.h"
+#include "comm/meeting/stream_door.h"
 #include "comm/tcp/socket.h"
+#include "comm/tcp/stream_maker.h"
 
 namespace dtnn {
 
@@ -48,11 +47,10 @@ struct CoordinatorOptions {
 };
 
 // Of one thread, which polls for it.
-class Coordinator : public Door {
+class Coordinator : public Polled {
  public:
-  static absl::StatusOr<std::unique_ptr<Coordinator>> Create(const CoordinatorOptions& options,
-                                                             const JobSecret& secret,
-                                                             Socket listener);
+  // `listener`: a socket that listens.
+  Coordinator(const CoordinatorOptions& options, const JobSecret& secret, Socket listener);
 
   void AddTo(std::vector<pollfd>& descriptors) const override;
   Clock::time_point next() const override { return next_; }
@@ -81,10 +79,7 @@ class Coordinator : public Door {
     bool waits() const { return word.has_value(); }
   };
 
-  Coordinator(const CoordinatorOptions& options, std::unique_ptr<Reception> reception)
-      : options_(options), reception_(std::move(reception)), began_(Clock::now()) {}
-
-  void Welcome(std::vector<Greeting> arrived);
+  void Welcome(std::vector<Caller> arrived);
   // False where the connection is over.
   bool Hear(Peer& peer);
   bool Take(Peer& peer, const ElasticWord& word);
@@ -105,7 +100,7 @@ class Coordinator : public Door {
   }
 
   const CoordinatorOptions options_;
-  const std::unique_ptr<Reception> reception_;
+  StreamDoor door_;
   const Clock::time_point began_;
   std::list<Peer> peers_;
   int64_t generation_ = 0;

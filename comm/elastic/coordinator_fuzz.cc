@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "comm/elastic/coordinator.h"
-#include "comm/tcp/greeting.h"
+#include "comm/meeting/greeting.h"
 #include "tensor/must.h"
 
 namespace dtnn {
@@ -35,9 +35,8 @@ class Job {
   Job() : secret_(Must(JobSecret::Of(std::string(40, 'a')))) {
     Socket listener = Must(Listen({.host = "127.0.0.1", .port = 0}));
     address_ = Must(Resolve(Must(listener.Local()))).front();
-    own_ = std::make_unique<JobSecret>(Must(secret_.For(kElasticPurpose)));
-    coordinator_ =
-        Must(Coordinator::Create({.range = kRange, .first = 2}, secret_, std::move(listener)));
+    coordinator_ = std::make_unique<Coordinator>(CoordinatorOptions{.range = kRange, .first = 2},
+                                                 secret_, std::move(listener));
   }
 
   void Step(uint8_t what, std::span<const uint8_t>& bytes) {
@@ -71,23 +70,12 @@ class Job {
   void Connect(std::optional<Greeting>& rank) {
     Socket socket = Must(StartConnecting(address_));
     Greeting greeting = {.stream = Must(MakeStream(nullptr, std::move(socket), "")),
-                         .address = "fuzz",
-                         .handshake = Must(Handshake::Connecting(
-                             *own_, kCallersRank, kCoordinatorRank, kHandshakeSize, {})),
-                         .end = {}};
-    std::array<std::byte, kHandshakeSize * sizeof(RankCard)> cards;
-    size_t read = 0;
-    for (int turn = 0; turn < 100 && read < cards.size(); ++turn) {
+                         .handshake = Must(Handshake::Calling(secret_, kCoordinatorPurpose))};
+    for (int turn = 0; turn < 100 && !greeting.done(); ++turn) {
       Turn();
-      if (!greeting.done()) {
-        if (!greeting.Advance().ok()) return;
-        continue;
-      }
-      const absl::StatusOr<size_t> n = greeting.stream->Read(std::span(cards).subspan(read));
-      if (!n.ok()) return;
-      read += *n;
+      if (!greeting.Advance().ok()) return;
     }
-    if (read == cards.size()) rank.emplace(std::move(greeting));
+    if (greeting.done()) rank.emplace(std::move(greeting));
   }
 
   void Send(std::optional<Greeting>& rank, std::string_view bytes) {
@@ -138,7 +126,6 @@ class Job {
   }
 
   const JobSecret secret_;
-  std::unique_ptr<JobSecret> own_;
   SocketAddress address_;
   std::unique_ptr<Coordinator> coordinator_;
   std::array<std::optional<Greeting>, kRanks> ranks_;

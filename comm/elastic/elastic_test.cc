@@ -21,7 +21,11 @@
 #include "comm/elastic/messages.h"
 #include "comm/exchange/exchange_process.h"
 #include "comm/gather_values.h"
+#include "comm/meeting/stream_door.h"
+#include "comm/tcp/dial.h"
 #include "comm/tcp/rendezvous.h"
+#include "comm/tcp/tcp_listener.h"
+#include "comm/wait.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/must.h"
@@ -49,7 +53,7 @@ class Job {
     Socket listener = Must(Listen({.host = "127.0.0.1", .port = 0}));
     address_ = Must(listener.Local());
     options.more_come = [this] { return more_come.load(); };
-    coordinator_ = Must(Coordinator::Create(options, SecretOf(), std::move(listener)));
+    coordinator_ = std::make_unique<Coordinator>(options, SecretOf(), std::move(listener));
     thread_ = std::thread([this] {
       while (!stop_) {
         std::vector<pollfd> descriptors;
@@ -430,10 +434,13 @@ TEST(ElasticTest, AnEndedRunIsToldToThoseThatWaitAndCome) {
 class Stranger {
  public:
   explicit Stranger(const Job& job) {
-    const JobSecret own = Must(SecretOf().For(kElasticPurpose));
-    Mesh mesh = Must(
-        Meet({.rank = kCallersRank, .size = kHandshakeSize, .address = job.address()}, own, {}));
-    stream_ = std::move(mesh.links[kCoordinatorRank].stream);
+    Wait wait({.timeout = kTimeout});
+    stream_ = Must(Dial({.address = job.address(),
+                         .purpose = kCoordinatorPurpose,
+                         .who = "a stranger",
+                         .door = "the coordinator"},
+                        SecretOf(), wait))
+                  .stream;
   }
   void Say(std::string_view bytes) {
     const std::span<const std::byte> range = std::as_bytes(std::span(bytes));
@@ -464,12 +471,15 @@ class LoneCoordinator {
   }
   const Endpoint& address() const { return address_; }
   void Meet() {
-    Mesh mesh = Must(dtnn::Meet({.rank = kCoordinatorRank,
-                                 .size = kHandshakeSize,
-                                 .address = address_,
-                                 .listener = listener_.Release()},
-                                Must(SecretOf().For(kElasticPurpose)), {.timeout = kTimeout}));
-    stream_ = std::move(mesh.links[kCallersRank].stream);
+    StreamDoor door(SecretOf(), kCoordinatorPurpose, TcpListener(std::move(listener_), nullptr));
+    while (stream_ == nullptr) {
+      std::vector<pollfd> descriptors;
+      door.AddTo(descriptors);
+      PollUntil(descriptors, door.next());
+      for (Caller& caller : Must(door.Advance(descriptors, Clock::now()))) {
+        stream_ = std::move(caller.stream);
+      }
+    }
   }
   void Say(const ElasticNotice& notice) {
     const std::span<const std::byte> range = std::as_bytes(std::span(BytesOfMessage(notice)));

@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "comm/patience.h"
+#include "comm/tcp/dial.h"
 #include "comm/tcp/rendezvous.h"
 #include "tensor/errors.h"
 
@@ -18,8 +18,6 @@ using std::chrono::milliseconds;
 
 // How long a coordinator that lives may be silent: it speaks every five seconds.
 constexpr milliseconds kSilence(30'000);
-// Between two looks for a signal.
-constexpr milliseconds kPause(200);
 // Generations whose ranks did not all reach each other, one after another.
 constexpr int kMostAttempts = 5;
 
@@ -48,35 +46,36 @@ Membership::Membership(const MembershipOptions& options, const JobSecret& secret
                        const CommunicatorOptions& patience)
     : options_(options), secret_(secret), patience_(patience) {}
 
-// As at a rendezvous of two ranks, of which the coordinator is rank 0.
 absl::Status Membership::Enter() {
-  DTNN_ASSIGN_OR_RETURN(const JobSecret own, secret_.For(kElasticPurpose));
-  absl::StatusOr<Mesh> mesh = Meet({.rank = kCallersRank,
-                                    .size = kHandshakeSize,
-                                    .address = options_.coordinator,
-                                    .stream = options_.stream},
-                                   own, patience_);
-  DTNN_RETURN_IF_ERROR(WithContext(mesh.status(), "the coordinator of the ranks (rank 0) at ",
-                                   options_.coordinator.ToString()));
-  stream_ = std::move(mesh->links[kCoordinatorRank].stream);
+  Wait wait(patience_);
+  DTNN_ASSIGN_OR_RETURN(Link link, Dial({.address = options_.coordinator,
+                                         .stream = options_.stream,
+                                         .purpose = kCoordinatorPurpose,
+                                         .who = "this process",
+                                         .door = "the coordinator of the ranks"},
+                                        secret_, wait));
+  stream_ = std::move(link.stream);
   in_.clear();
   return absl::OkStatus();
 }
 
+Wait::Text Membership::WaitsFor(std::string_view what) const {
+  return {.who = "this process",
+          .what = StrCat("the coordinator of the ranks, at ", options_.coordinator.ToString(), ", ",
+                         what)};
+}
+
 absl::Status Membership::Write(std::string_view bytes) {
-  Patience patience(patience_, patience_.timeout, Clock::now());
-  while (!bytes.empty()) {
-    const std::span<const std::byte> range = std::as_bytes(std::span(bytes));
-    DTNN_ASSIGN_OR_RETURN(const size_t n, stream_->Write({&range, 1}));
-    bytes.remove_prefix(n);
-    if (n > 0) continue;
-    if (patience.Ask(Clock::now()) == Patience::Verdict::kTimedOut) {
-      return absl::DeadlineExceededError("the coordinator of the ranks reads nothing");
-    }
-    pollfd descriptor = {stream_->descriptor(), POLLIN | POLLOUT, 0};
-    poll(&descriptor, 1, int(kPause.count()));
-  }
-  return absl::OkStatus();
+  Wait wait(patience_);
+  return wait.For([this] { return WaitsFor("to read"); },
+                  [&](Clock::time_point until) -> absl::StatusOr<bool> {
+                    const std::span<const std::byte> range = std::as_bytes(std::span(bytes));
+                    DTNN_ASSIGN_OR_RETURN(const size_t n, stream_->Write({&range, 1}));
+                    bytes.remove_prefix(n);
+                    pollfd descriptor = {stream_->descriptor(), POLLIN | POLLOUT, 0};
+                    if (n == 0) PollUntil({&descriptor, 1}, until);
+                    return bytes.empty();
+                  });
 }
 
 absl::Status Membership::Join(const RankFacts& facts) {
@@ -113,40 +112,37 @@ absl::StatusOr<std::optional<ElasticNotice>> Membership::Read() {
 }
 
 absl::StatusOr<ElasticNotice> Membership::AwaitPlace() {
-  Clock::time_point heard = Clock::now();
-  const milliseconds silence = kSilence + patience_.timeout;
   while (true) {
-    DTNN_ASSIGN_OR_RETURN(const std::optional<ElasticNotice> notice, Read());
-    if (notice) {
-      heard = Clock::now();
-      switch (notice->kind) {
-        case ElasticNotice::kAlive:
-        case ElasticNotice::kNewcomers:  // of the generation before
-        case ElasticNotice::kBroken:
-          break;
-        case ElasticNotice::kFull:
-          if (patience_.warn) {
-            patience_.warn(StrCat("the run has the ", notice->max,
-                                  " ranks that it may have at most; this process waits until one "
-                                  "of them is lost, or the run ends"));
-          }
-          break;
-        case ElasticNotice::kFormed:
-        case ElasticNotice::kEnded:
-          return *notice;
-        default:
-          return Told(*notice);
-      }
-      continue;
+    CommunicatorOptions silence = patience_;
+    silence.timeout += kSilence;
+    silence.warn = nullptr;  // newcomers wait for hours
+    Wait wait(silence);
+    std::optional<ElasticNotice> notice;
+    DTNN_RETURN_IF_ERROR(wait.For([this] { return WaitsFor("to say what place it has"); },
+                                  [&](Clock::time_point until) -> absl::StatusOr<bool> {
+                                    DTNN_ASSIGN_OR_RETURN(notice, Read());
+                                    pollfd descriptor = {stream_->descriptor(), POLLIN, 0};
+                                    if (!notice) PollUntil({&descriptor, 1}, until);
+                                    return notice.has_value();
+                                  }));
+    switch (notice->kind) {
+      case ElasticNotice::kAlive:
+      case ElasticNotice::kNewcomers:  // of the generation before
+      case ElasticNotice::kBroken:
+        break;
+      case ElasticNotice::kFull:
+        if (patience_.warn) {
+          patience_.warn(StrCat("the run has the ", notice->max,
+                                " ranks that it may have at most; this process waits until one "
+                                "of them is lost, or the run ends"));
+        }
+        break;
+      case ElasticNotice::kFormed:
+      case ElasticNotice::kEnded:
+        return *notice;
+      default:
+        return Told(*notice);
     }
-    if (Interrupted()) return Unavailable("waited for a place when it received the signal to end");
-    if (Clock::now() - heard > silence) {
-      return absl::DeadlineExceededError(StrCat("the coordinator of the ranks, at ",
-                                                options_.coordinator.ToString(),
-                                                ", has been silent for ", ToString(silence)));
-    }
-    pollfd descriptor = {stream_->descriptor(), POLLIN, 0};
-    poll(&descriptor, 1, int(kPause.count()));
   }
 }
 

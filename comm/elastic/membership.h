@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -18,8 +19,9 @@
 #include "comm/elastic/messages.h"
 #include "comm/exchange/mesh.h"
 #include "comm/exchange/stream.h"
-#include "comm/tcp/greeting.h"
 #include "comm/tcp/socket.h"
+#include "comm/tcp/stream_maker.h"
+#include "comm/wait.h"
 
 namespace dtnn {
 
@@ -74,6 +76,7 @@ class Membership {
   absl::StatusOr<ElasticNotice> AskForPlace(const RankFacts& facts);
   absl::StatusOr<Mesh> MeetOthers(const ElasticNotice& place);
   absl::Status Write(std::string_view bytes);
+  Wait::Text WaitsFor(std::string_view what) const;
   // The next notice that has come; nothing: none has.
   absl::StatusOr<std::optional<ElasticNotice>> Read();
   // Those that concern the generation at hand, while nobody waits for one.

@@ -74,10 +74,8 @@ bool ReadMessage(std::string_view bytes, T& message) {
   return message.magic == kElasticMagic;
 }
 
-// By whom the coordinator and the ranks recognise each other, as by a rendezvous: each caller is
-// rank 1 of two.
-inline constexpr char kElasticPurpose[] = "elastic rendezvous";
-inline constexpr int kCoordinatorRank = 0, kCallersRank = 1, kHandshakeSize = 2;
+// Of the coordinator's door (comm/meeting/door.h).
+inline constexpr char kCoordinatorPurpose[] = "the coordinator of elastic ranks";
 
 }  // namespace dtnn
 

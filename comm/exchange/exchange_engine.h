@@ -91,7 +91,7 @@ class ExchangeEngine : public GroupEngine {
   void Forget(int32_t group);
 
   std::vector<std::unique_ptr<Connection>> connections_;  // by rank; null: own, or lost
-  std::unique_ptr<Door> door_;
+  std::unique_ptr<Polled> door_;
   const size_t slices_pay_from_;  // bytes
   std::list<CallPointer> calls_;
   std::map<int32_t, ExchangeOptions> options_;  // by group

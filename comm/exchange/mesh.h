@@ -4,17 +4,14 @@
 #ifndef DTNN_COMM_EXCHANGE_MESH_H_
 #define DTNN_COMM_EXCHANGE_MESH_H_
 
-#include <poll.h>
-
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "comm/communicator.h"
+#include "comm/exchange/polled.h"
 #include "comm/exchange/stream.h"
 
 namespace dtnn {
@@ -24,26 +21,12 @@ struct Link {
   std::string address;             // of the other end, for messages
 };
 
-// Refuses processes that come when all ranks are there. Of one thread, which polls for it.
-class Door {
- public:
-  using Clock = std::chrono::steady_clock;
-
-  virtual ~Door() = default;
-
-  // What poll is to watch, and until when at the latest.
-  virtual void AddTo(std::vector<pollfd>& descriptors) const = 0;
-  virtual Clock::time_point next() const = 0;
-  // As far as it gets now. `polled`: what AddTo() has added, in that order, since the last call of
-  // this, after poll. After an error it is of no more use.
-  virtual absl::Status Turn(std::span<const pollfd> polled) = 0;
-};
-
 struct Mesh {
   RankPlace place;
-  std::vector<int> nodes;      // each rank's host
-  std::vector<Link> links;     // by rank
-  std::unique_ptr<Door> door;  // null: nobody can come
+  std::vector<int> nodes;   // each rank's host
+  std::vector<Link> links;  // by rank
+  // Refuses processes that come when all ranks are there; null: none can come.
+  std::unique_ptr<Polled> door;
 };
 
 // Fills in the place of `rank`, and the nodes: ranks with one network space (comm/network_space.h)

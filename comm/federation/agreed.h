@@ -8,11 +8,10 @@
 
 namespace dtnn::federation {
 
-// In the handshake of connections (comm/tcp/handshake.h) every client is rank 1 of 2; who they are
-// they say afterwards. The secret is one derived from the job's, so ranks of a job with the same
-// secret are no clients.
-inline constexpr std::string_view kHandshakePurpose = "DTNN federation: handshake";
-inline constexpr int kAggregatorRank = 0, kClientRank = 1, kHandshakeRanks = 2;
+// Of the aggregator's door (comm/meeting/door.h), so that ranks of a job with the same secret are
+// not taken for clients; and of the secret where a carrier of datagrams is in between.
+inline constexpr std::string_view kAggregatorPurpose = "the aggregator of a federation";
+inline constexpr std::string_view kDatagramsPurpose = "DTNN federation: handshake";
 
 // Tags of updates and sums (comm/codec/authenticated.h), with the nonce of the aggregator's
 // process.

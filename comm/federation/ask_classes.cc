@@ -1,8 +1,5 @@
 #include "comm/federation/ask_classes.h"
 
-#include <poll.h>
-
-#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -11,10 +8,6 @@
 
 namespace dtnn::federation {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-constexpr int kLongestSleep = 100;  // milliseconds
 
 std::optional<size_t> Allowed(const FrameHeader& header) {
   if (header.kind == FrameKind::kClasses) return kMostClassesBytes;
@@ -25,16 +18,13 @@ std::optional<size_t> Allowed(const FrameHeader& header) {
 absl::StatusOr<Classes> AskOver(Link link, const CallOptions& options) {
   Channel channel(std::move(link.stream), link.address);
   channel.Send(FrameKind::kAsk, 0, 0);
-  for (const Clock::time_point end = Clock::now() + kAnswerTime; Clock::now() < end;) {
-    DTNN_RETURN_IF_ERROR(options.CheckInterrupt());
-    DTNN_RETURN_IF_ERROR(channel.Write());
-    DTNN_ASSIGN_OR_RETURN(const std::optional<Frame> frame, channel.Receive(Allowed));
-    if (frame && frame->header.kind == FrameKind::kClasses) return ClassesFromBytes(frame->body);
-    if (frame) return FailedPrecondition("refuses this client: ", TextFromBytes(frame->body));
-    pollfd descriptor = {channel.descriptor(), channel.events(), 0};
-    poll(&descriptor, 1, kLongestSleep);
-  }
-  return Unavailable("it does not answer");
+  std::optional<Frame> frame;
+  DTNN_RETURN_IF_ERROR(AwaitAnswer(options, channel, [&]() -> absl::StatusOr<bool> {
+    DTNN_ASSIGN_OR_RETURN(frame, channel.Receive(Allowed));
+    return frame.has_value();
+  }));
+  if (frame->header.kind == FrameKind::kClasses) return ClassesFromBytes(frame->body);
+  return FailedPrecondition("refuses this client: ", TextFromBytes(frame->body));
 }
 
 }  // namespace

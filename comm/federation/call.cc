@@ -6,18 +6,20 @@
 #include <string>
 #include <utility>
 
-#include "comm/patience.h"
+#include "comm/wait.h"
 #include "tensor/errors.h"
 
 namespace dtnn::federation {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 // Between two calls.
 constexpr milliseconds kPauseFirst(50), kPauseLast(2000);
-constexpr milliseconds kLongestSleep(100);
+// For an answer on one connection.
+constexpr std::chrono::seconds kAnswerTime(10);
+// When a client says that it waits, and for whom.
+constexpr milliseconds kSilence(3000);
 
 }  // namespace
 
@@ -30,33 +32,48 @@ bool IsOfConnection(const absl::Status& status) {
   return absl::IsOutOfRange(status) || absl::IsUnavailable(status);
 }
 
+absl::Status AwaitAnswer(const CallOptions& options, Channel& channel,
+                         absl::FunctionRef<absl::StatusOr<bool>()> heard) {
+  Wait wait(
+      {.timeout = options.timeout, .interrupted = options.interrupted, .grace = milliseconds(0)});
+  const auto text = [&] { return Wait::Text{.who = "this client", .what = channel.address()}; };
+  const auto answered = [&](Wait::Clock::time_point until) -> absl::StatusOr<bool> {
+    DTNN_RETURN_IF_ERROR(channel.Write());
+    DTNN_ASSIGN_OR_RETURN(const bool is_there, heard());
+    pollfd descriptor = {channel.descriptor(), channel.events(), 0};
+    if (!is_there) PollUntil({&descriptor, 1}, until);
+    return is_there;
+  };
+  const absl::StatusOr<bool> done = wait.Until(wait.Now() + kAnswerTime, text, answered);
+  DTNN_RETURN_IF_ERROR(options.CheckInterrupt());
+  DTNN_RETURN_IF_ERROR(done.status());
+  return *done ? absl::OkStatus() : Unavailable("it does not answer");
+}
+
 absl::Status CallUntilDone(const CallOptions& options, const JobSecret& secret,
                            const std::function<absl::Status(Link link)>& talk) {
-  const Clock::time_point begin = Clock::now();
+  Wait wait({.timeout = options.timeout,
+             .warn_after = std::min(kSilence, options.timeout / 5),
+             .warn = options.warn,
+             .interrupted = options.interrupted,
+             .grace = milliseconds(0)});
   const std::string where = StrCat("the aggregator at ", options.place.address.ToString());
-  bool warned = false;
   for (milliseconds pause = kPauseFirst;; pause = std::min(2 * pause, kPauseLast)) {
-    absl::StatusOr<Link> link =
-        CallAggregator(options.place, secret, Clock::now() + kAnswerTime, options.interrupted);
+    absl::StatusOr<Link> link = CallAggregator(options.place, secret, wait);
+    DTNN_RETURN_IF_ERROR(options.CheckInterrupt());
+    // The time is out.
+    if (absl::IsDeadlineExceeded(link.status())) return Unavailable(link.status().message());
     const absl::Status status = link.ok() ? talk(*std::move(link)) : link.status();
     if (status.ok()) return status;
     if (!IsOfConnection(status)) return WithContext(status, where);
-    const auto waited = std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
-    if (waited > options.timeout) {
-      return Unavailable(where, " could not be reached for ", ToString(options.timeout), ": ",
-                         status.message());
-    }
-    if (!warned && waited > options.timeout / 5 && options.warn) {
-      warned = true;
-      options.warn(StrCat(where, " could not be reached: ", status.message(), "; gives up in ",
-                          ToString(options.timeout - waited)));
-    }
-    const Clock::time_point end = Clock::now() + pause;
-    for (Clock::time_point now = Clock::now(); now < end; now = Clock::now()) {
-      DTNN_RETURN_IF_ERROR(options.CheckInterrupt());
-      const auto left = std::min<Clock::duration>(end - now, kLongestSleep);
-      poll(nullptr, 0, int(std::chrono::ceil<milliseconds>(left).count()));
-    }
+    const auto text = [&] {
+      return Wait::Text{.who = "this client",
+                        .what = StrCat(where, " to answer"),
+                        .trouble = std::string(status.message())};
+    };
+    const absl::Status paused = wait.Pause(pause, text);
+    DTNN_RETURN_IF_ERROR(options.CheckInterrupt());
+    if (!paused.ok()) return Unavailable(paused.message());
   }
 }
 

@@ -7,25 +7,31 @@
 #include <functional>
 #include <string_view>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "comm/crypto/job_secret.h"
 #include "comm/exchange/mesh.h"
+#include "comm/federation/channel.h"
 #include "comm/federation/meeting.h"
 
 namespace dtnn::federation {
 
-// For an answer on one connection.
-inline constexpr std::chrono::seconds kAnswerTime(10);
-
 struct CallOptions {
   MeetingPlace place;
   std::chrono::milliseconds timeout{};  // so long it calls again
+  // Told after a few seconds what this client waits for.
   std::function<void(std::string_view line)> warn = {};
   std::function<bool()> interrupted = {};
 
   // Cancelled where it was interrupted.
   absl::Status CheckInterrupt() const;
 };
+
+// Writes what the channel has to send, until `heard` says that the answer is there; Unavailable
+// where it does not come within seconds.
+absl::Status AwaitAnswer(const CallOptions& options, Channel& channel,
+                         absl::FunctionRef<absl::StatusOr<bool>()> heard);
 
 // Whether it is the connection that failed.
 bool IsOfConnection(const absl::Status& status);

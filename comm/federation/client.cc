@@ -13,6 +13,7 @@
 #include "comm/federation/factors.h"
 #include "comm/federation/hidden_metrics.h"
 #include "comm/patience.h"
+#include "comm/wait.h"
 #include "tensor/errors.h"
 
 namespace dtnn::federation {
@@ -46,14 +47,10 @@ absl::StatusOr<std::unique_ptr<FederationClient>> FederationClient::Create(
       new FederationClient(options, secret, std::move(protector)));
 }
 
-absl::Status FederationClient::Wait(Clock::time_point until) {
+absl::Status FederationClient::Sleep(Clock::time_point until) {
   DTNN_RETURN_IF_ERROR(call_.CheckInterrupt());
-  const Clock::time_point now = Clock::now();
-  const auto sleep = std::min<Clock::duration>(until - now, kLongestSleep);
-  const auto pause = std::chrono::ceil<milliseconds>(sleep).count();
-  pollfd descriptor = {channel_ ? channel_->descriptor() : -1,
-                       channel_ ? channel_->events() : short(0), 0};
-  poll(&descriptor, 1, int(std::max<int64_t>(0, pause)));
+  pollfd descriptor = {channel_->descriptor(), channel_->events(), 0};
+  PollUntil({&descriptor, 1}, std::min(until, Clock::now() + kLongestSleep));
   return call_.CheckInterrupt();
 }
 
@@ -74,14 +71,10 @@ absl::Status FederationClient::AwaitWelcome() {
                                .protection = protector_.ToString(),
                                .key = key_id,
                                .class_names = class_names}));
-  const Clock::time_point end = Clock::now() + kAnswerTime;
-  while (!welcomed_) {
-    if (Clock::now() > end) return Unavailable("it does not answer");
-    DTNN_RETURN_IF_ERROR(channel_->Write());
+  return AwaitAnswer(call_, *channel_, [this]() -> absl::StatusOr<bool> {
     DTNN_RETURN_IF_ERROR(TakeFrames());
-    if (!welcomed_) DTNN_RETURN_IF_ERROR(Wait(end));
-  }
-  return absl::OkStatus();
+    return welcomed_;
+  });
 }
 
 absl::Status FederationClient::Introduce(Link link) {
@@ -390,7 +383,7 @@ absl::StatusOr<RoundTask> FederationClient::Next() {
       Disconnect(Unavailable("nothing came for ", ToString(patience)));
       continue;
     }
-    DTNN_RETURN_IF_ERROR(Wait(heard_ + patience));
+    DTNN_RETURN_IF_ERROR(Sleep(heard_ + patience));
   }
 }
 
@@ -407,7 +400,7 @@ absl::Status FederationClient::Flush() {
       end = Clock::now() + options_.timeout;
     }
     if (Clock::now() > end) return Unavailable("takes nothing for ", ToString(options_.timeout));
-    DTNN_RETURN_IF_ERROR(Wait(end));
+    DTNN_RETURN_IF_ERROR(Sleep(end));
   }
 }
 

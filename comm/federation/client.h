@@ -140,7 +140,7 @@ class FederationClient {
   void Disconnect(const absl::Status& why);
   absl::Status AwaitWelcome();
   // Until something comes or may be sent.
-  absl::Status Wait(Clock::time_point until);
+  absl::Status Sleep(Clock::time_point until);
   std::optional<size_t> Allowed(const FrameHeader& header) const;
   // The frames that are there, as far as the one that lets this client train, or all of them.
   absl::Status TakeFrames(bool all = false);

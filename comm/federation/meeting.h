@@ -1,26 +1,21 @@
-// How an aggregator and its clients reach each other: over TCP, or through what carries datagrams
-// (comm/relay: gRPC, MQTT). Either way both have proved to know the job's secret when they get a
-// stream.
+// Where an aggregator and its clients meet: the door of the aggregator (comm/meeting/door.h), and
+// the call of a client, over TCP or through what carries datagrams (comm/relay: gRPC, MQTT).
 
 #ifndef DTNN_COMM_FEDERATION_MEETING_H_
 #define DTNN_COMM_FEDERATION_MEETING_H_
 
-#include <poll.h>
-
-#include <chrono>
 #include <functional>
 #include <memory>
-#include <span>
-#include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
+#include "comm/communicator.h"
 #include "comm/crypto/job_secret.h"
 #include "comm/exchange/mesh.h"
-#include "comm/exchange/stream.h"
+#include "comm/meeting/door.h"
 #include "comm/relay/datagrams.h"
-#include "comm/tcp/greeting.h"
 #include "comm/tcp/socket.h"
+#include "comm/tcp/stream_maker.h"
+#include "comm/wait.h"
 
 namespace dtnn::federation {
 
@@ -32,34 +27,14 @@ struct MeetingPlace {
   std::function<absl::StatusOr<std::unique_ptr<Datagrams>>(const JobSecret& secret)> datagrams = {};
 };
 
-// The aggregator's side. Of one thread, which polls for it.
-class Entrance {
- public:
-  using Clock = std::chrono::steady_clock;
+// The secret is the job's. Waits as `patience` says for what carries datagrams; one that is gone
+// later is called again for as long as it takes, which `warn` is told.
+absl::StatusOr<std::unique_ptr<Door>> OpenDoor(const MeetingPlace& place, const JobSecret& secret,
+                                               const CommunicatorOptions& patience);
 
-  virtual ~Entrance() = default;
-  // What poll is to watch, and until when at the latest.
-  virtual void AddTo(std::vector<pollfd>& descriptors) const = 0;
-  virtual Clock::time_point next() const = 0;
-  // Those who have come since. `polled`: what AddTo() has added, after poll. After an error it is
-  // of no more use.
-  virtual absl::StatusOr<std::vector<Link>> Advance(std::span<const pollfd> polled) = 0;
-  // The last thing that went wrong, in words for people; empty: nothing.
-  virtual std::string trouble() const = 0;
-};
-
-// Waits `timeout` for what carries datagrams; one that is gone later is called again for as long as
-// it takes. The secret is the job's.
-absl::StatusOr<std::unique_ptr<Entrance>> OpenEntrance(const MeetingPlace& place,
-                                                       const JobSecret& secret,
-                                                       std::chrono::milliseconds timeout,
-                                                       const std::function<bool()>& interrupted);
-
-// The client's side, until `end`: Unavailable where nobody answers, PermissionDenied and
-// InvalidArgument where somebody refuses, Cancelled where it was interrupted.
-absl::StatusOr<Link> CallAggregator(const MeetingPlace& place, const JobSecret& secret,
-                                    std::chrono::steady_clock::time_point end,
-                                    const std::function<bool()>& interrupted);
+// The client's side. The errors of Dial (comm/tcp/dial.h) and of CallThrough
+// (comm/relay/relay_door.h).
+absl::StatusOr<Link> CallAggregator(const MeetingPlace& place, const JobSecret& secret, Wait& wait);
 
 }  // namespace dtnn::federation
 

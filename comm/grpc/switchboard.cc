@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -19,7 +20,6 @@
 #include "comm/crypto/random_secret.h"
 #include "comm/grpc/grpc_secret.h"
 #include "comm/grpc/letter_queue.h"
-#include "comm/make_room.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
@@ -27,8 +27,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kMostStrangers = 128;
-constexpr std::chrono::seconds kHandshake(10);
 constexpr int kMostLetterBytes = int(Datagrams::kMostBytes) + 1024;
 
 proto::Letter LetterOf(std::string packet) {
@@ -166,7 +164,8 @@ absl::Status Switchboard::Listen(std::shared_ptr<grpc::ServerCredentials> creden
   builder.RegisterService(service_.get());
   builder.SetMaxReceiveMessageSize(kMostLetterBytes);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 4);
-  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, int(kHandshake.count() * 1000));
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
+                             int(WaitingRoom<Connection>::kTime / std::chrono::milliseconds(1)));
   acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
       std::move(credentials));
@@ -203,22 +202,30 @@ void Switchboard::AcceptAll() {
 
 Clock::time_point Switchboard::AddTo(std::vector<pollfd>& descriptors) {
   const std::lock_guard lock(mutex_);
-  Clock::time_point late = Clock::time_point::max();
-  for (const Connection& connection : connections_) {
-    descriptors.push_back({connection.copy.descriptor(), 0, 0});
-    if (!connection.proved) late = std::min(late, connection.end);
+  for (const auto& place : unproved_.places()) {
+    descriptors.push_back({place.caller.copy.descriptor(), 0, 0});
   }
-  return late;
+  for (const Connection& connection : proved_) {
+    descriptors.push_back({connection.copy.descriptor(), 0, 0});
+  }
+  return unproved_.next();
 }
 
 void Switchboard::CloseSome(std::span<const pollfd> polled) {
+  std::set<int> over;
+  for (const pollfd& each : polled) {
+    if (each.revents != 0) over.insert(each.fd);
+  }
   const std::lock_guard lock(mutex_);
   const Clock::time_point now = Clock::now();
-  size_t at = 0;
-  std::erase_if(connections_, [&](const Connection& connection) {
-    const bool late = !connection.proved && now >= connection.end;
-    if (late) shutdown(connection.copy.descriptor(), SHUT_RDWR);
-    return polled[at++].revents != 0 || late;
+  std::erase_if(unproved_.places(), [&](const auto& place) {
+    const int descriptor = place.caller.copy.descriptor();
+    const bool late = now >= place.end;
+    if (late) shutdown(descriptor, SHUT_RDWR);
+    return late || over.contains(descriptor);
+  });
+  std::erase_if(proved_, [&](const Connection& connection) {
+    return over.contains(connection.copy.descriptor());
   });
 }
 
@@ -233,34 +240,20 @@ void Switchboard::AcceptOne() {
   Socket copy(fcntl((*socket)->descriptor(), F_DUPFD_CLOEXEC, 0));
   const absl::StatusOr<Endpoint> from = (*socket)->Peer();
   if (copy.descriptor() < 0 || !from.ok()) return;
+  const int newcomer = copy.descriptor();
   {
     const std::lock_guard lock(mutex_);
-    connections_.push_back({.copy = std::move(copy),
-                            .host = from->host,
-                            .caller = Unscoped(from->ToString()),
-                            .end = Clock::now() + kHandshake});
-    if (!MakeRoom()) return;
+    const Clock::time_point now = Clock::now();
+    for (auto& place : unproved_.places()) place.heard = LastNews(place.caller.copy, now);
+    const std::optional<Connection> dropped =
+        unproved_.Enter({std::move(copy), Unscoped(from->ToString())}, from->host, now);
+    if (dropped) shutdown(dropped->copy.descriptor(), SHUT_RDWR);
+    if (dropped && dropped->copy.descriptor() == newcomer) return;
   }
   grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
   connection.listener_fd = listener_.descriptor();
   connection.fd = (*socket)->Release();
   acceptor_->HandleNewConnection(&connection);
-}
-
-bool Switchboard::MakeRoom() {
-  const Clock::time_point now = Clock::now();
-  std::vector<WaitingCaller> callers;
-  std::vector<std::list<Connection>::iterator> places;
-  for (auto connection = connections_.begin(); connection != connections_.end(); ++connection) {
-    if (connection->proved) continue;
-    callers.push_back({connection->host, LastNews(connection->copy, now)});
-    places.push_back(connection);
-  }
-  if (callers.size() <= kMostStrangers) return true;
-  const size_t drop = CallerToDrop(callers, now, random_());
-  shutdown(places[drop]->copy.descriptor(), SHUT_RDWR);
-  connections_.erase(places[drop]);
-  return drop + 1 < callers.size();
 }
 
 absl::Status Switchboard::Join(const std::shared_ptr<Line>& line, const Instance& who) {
@@ -275,10 +268,15 @@ absl::Status Switchboard::Join(const std::shared_ptr<Line>& line, const Instance
     return InvalidArgument("another process has joined it as rank ", who.rank,
                            "; each process needs a rank of its own");
   }
-  const auto connection =
-      std::ranges::find(connections_, Unscoped(line->peer()), &Connection::caller);
-  if (connection == connections_.end()) return Unavailable("its connection made room for another");
-  connection->proved = true;
+  const auto place = std::ranges::find(unproved_.places(), Unscoped(line->peer()),
+                                       [](const auto& each) { return each.caller.caller; });
+  if (place != unproved_.places().end()) {
+    proved_.push_back(std::move(place->caller));
+    unproved_.places().erase(place);
+  } else if (std::ranges::find(proved_, Unscoped(line->peer()), &Connection::caller) ==
+             proved_.end()) {
+    return Unavailable("its connection made room for another");
+  }
   line->Push(std::move(joined));
   ranks_[who.rank] = {.line = line, .instance = who};
   return absl::OkStatus();

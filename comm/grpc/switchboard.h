@@ -3,8 +3,8 @@
 //
 // A caller has to prove that it knows the job's secret before anything of it is passed on. A
 // connection on which no caller has proved it yet gets ten seconds and one of 128 places, whether
-// there is a call on it or not; comm/make_room.h says which one loses its place to another. A
-// rank's call that ends, whatever the reason, is told to all others.
+// there is a call on it or not (comm/meeting/waiting_room.h). A rank's call that ends, whatever the
+// reason, is told to all others.
 
 #ifndef DTNN_COMM_GRPC_SWITCHBOARD_H_
 #define DTNN_COMM_GRPC_SWITCHBOARD_H_
@@ -17,7 +17,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <random>
 #include <span>
 #include <string>
 #include <thread>
@@ -26,6 +25,7 @@
 #include "absl/status/status.h"
 #include "comm/crypto/job_secret.h"
 #include "comm/grpc/switchboard.grpc.pb.h"
+#include "comm/meeting/waiting_room.h"
 #include "comm/relay/datagrams.h"
 #include "comm/tcp/socket.h"
 
@@ -64,15 +64,11 @@ class Switchboard {
   // gRPC has the socket; shutting down this copy of it ends the connection all the same.
   struct Connection {
     Socket copy;
-    std::string host, caller;  // the address that it comes from, without and with the port
-    std::chrono::steady_clock::time_point end;  // where nothing is proved on it until then
-    bool proved = false;
+    std::string caller;  // the address that it comes from
   };
 
   void AcceptAll();
   void AcceptOne();
-  // False where the newest one is closed itself.
-  bool MakeRoom();
   // All connections, for poll to report when they are over, and when one of them will be late.
   std::chrono::steady_clock::time_point AddTo(std::vector<pollfd>& descriptors);
   // Those that are over, or late. `polled`: as AddTo has added them.
@@ -89,8 +85,9 @@ class Switchboard {
   const Datagrams::Ears ears_;
   std::mutex mutex_;
   std::map<int, Place> ranks_;
-  std::list<Connection> connections_;  // the oldest first; only the thread adds and removes
-  std::mt19937_64 random_{std::random_device()()};  // of the thread
+  // Only the thread removes any of them.
+  WaitingRoom<Connection> unproved_;
+  std::list<Connection> proved_;
   std::unique_ptr<Service> service_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;

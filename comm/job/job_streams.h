@@ -4,8 +4,8 @@
 #define DTNN_COMM_JOB_JOB_STREAMS_H_
 
 #include "absl/status/statusor.h"
-#include "comm/tcp/greeting.h"
 #include "comm/tcp/job_environment.h"
+#include "comm/tcp/stream_maker.h"
 #include "comm/tls/tls_stream.h"
 
 namespace dtnn {

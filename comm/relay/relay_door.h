@@ -1,22 +1,26 @@
-// Streams to one process from as many others as come, through a third party (datagrams.h): for
-// those who serve, and know neither how many will call nor who.
+// A door (comm/meeting/door.h) that is called through a third party (datagrams.h): a process that
+// serves, and knows neither how many will call nor which.
 //
-// Who serves is rank 0; each caller draws a number of its own for every call, and that is its rank.
-// Of those who have called but not proved yet that they read the answer, 128 have a place, for ten
-// seconds; comm/make_room.h says which one makes room.
+// It is rank 0; each caller draws a number of its own for every call, and that is its rank. Those
+// that have called but not proved yet that they read the answer have one of a few places
+// (comm/meeting/waiting_room.h). The purpose of the door is that of the secret
+// (JobSecret::For): callers show no cards.
 
 #ifndef DTNN_COMM_RELAY_RELAY_DOOR_H_
 #define DTNN_COMM_RELAY_RELAY_DOOR_H_
 
-#include <chrono>
+#include <poll.h>
+
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "comm/communicator.h"
 #include "comm/crypto/job_secret.h"
-#include "comm/exchange/mesh.h"
+#include "comm/exchange/stream.h"
+#include "comm/meeting/door.h"
 #include "comm/relay/datagrams.h"
 
 namespace dtnn {
@@ -24,22 +28,19 @@ namespace dtnn {
 // The number of ranks that calls and answers name.
 inline constexpr int kRanksOfDoor = 0x7fffffff;
 
-class RelayDoor {
+class RelayDoor : public Door {
  public:
   // Errors of Datagrams::Open.
   static absl::StatusOr<std::unique_ptr<RelayDoor>> Open(std::unique_ptr<Datagrams> datagrams,
                                                          const JobSecret& secret,
                                                          const CommunicatorOptions& patience);
 
-  // For poll: readable where Advance has news.
-  int descriptor() const;
-  // When to call it all the same.
-  std::chrono::steady_clock::time_point next() const;
-  // Those who have come since, with their streams. Unavailable once the third party is gone; all
-  // streams are broken then, too.
-  absl::StatusOr<std::vector<Link>> Advance();
-  // The last one that was refused, and why; empty: nobody was.
-  std::string refused() const;
+  void AddTo(std::vector<pollfd>& descriptors) const override;
+  Clock::time_point next() const override;
+  // Unavailable once the third party is gone; all streams are broken then, too.
+  absl::StatusOr<std::vector<Caller>> Advance(std::span<const pollfd> polled,
+                                              Clock::time_point now) override;
+  std::string refused() const override;
 
  private:
   class Shared;
@@ -50,7 +51,8 @@ class RelayDoor {
 };
 
 // The caller's side: waits for rank 0 as the options say. Errors of Datagrams::Open, and those of
-// MeetThrough (relay_mesh.h).
+// MeetThrough (relay_mesh.h). Unavailable after a while where rank 0 is not there any more that has
+// answered: it is to be called anew.
 absl::StatusOr<std::unique_ptr<Stream>> CallThrough(std::unique_ptr<Datagrams> datagrams,
                                                     const JobSecret& secret,
                                                     const CommunicatorOptions& patience);

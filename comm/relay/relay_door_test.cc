@@ -36,12 +36,15 @@ std::unique_ptr<RelayDoor> Serve(Office& office) {
 }
 
 // Until so many have come.
-std::vector<Link> Await(RelayDoor& door, size_t count) {
-  std::vector<Link> all;
+std::vector<Caller> Await(RelayDoor& door, size_t count) {
+  std::vector<Caller> all;
   while (all.size() < count) {
-    pollfd descriptor = {door.descriptor(), POLLIN, 0};
-    poll(&descriptor, 1, 1000);
-    for (Link& link : Must(door.Advance())) all.push_back(std::move(link));
+    std::vector<pollfd> descriptors;
+    door.AddTo(descriptors);
+    poll(descriptors.data(), descriptors.size(), 1000);
+    for (Caller& caller : Must(door.Advance(descriptors, RelayDoor::Clock::now()))) {
+      all.push_back(std::move(caller));
+    }
   }
   return all;
 }
@@ -89,9 +92,9 @@ TEST(RelayDoorTest, AsManyAsComeHaveStreamsOfTheirOwn) {
       EXPECT_TRUE(absl::IsOutOfRange(EndOf(*stream)));
     });
   }
-  std::vector<Link> links = Await(*door, 9);
+  std::vector<Caller> links = Await(*door, 9);
   std::string letters;
-  for (Link& link : links) {
+  for (Caller& link : links) {
     const std::string first = Read(*link.stream, 1);
     const size_t rest = 300'000 + size_t(first[0] - 'a') - 1;
     EXPECT_EQ(Read(*link.stream, rest), std::string(rest, first[0]));
@@ -110,7 +113,7 @@ TEST(RelayDoorTest, WhoLeavesIsMissedAndOneWhoComesAgainIsAnother) {
   for (int time = 0; time < 3; ++time) {
     std::thread caller(
         [&] { Must(CallThrough(std::make_unique<Post>(office), Known(), Patient())); });
-    std::vector<Link> links = Await(*door, 1);
+    std::vector<Caller> links = Await(*door, 1);
     caller.join();
     EXPECT_TRUE(absl::IsOutOfRange(EndOf(*links[0].stream)));
   }
@@ -124,7 +127,7 @@ TEST(RelayDoorTest, AStrangerIsRefusedAndWaitsInVain) {
           .status();
   EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("cannot open what this rank sends"));
-  EXPECT_TRUE(Must(door->Advance()).empty());
+  EXPECT_TRUE(Must(door->Advance({}, RelayDoor::Clock::now())).empty());
   EXPECT_THAT(door->refused(), HasSubstr("does not know this job's secret"));
 }
 
@@ -150,10 +153,10 @@ TEST(RelayDoorTest, CallsThatNobodyGoesOnFromMakeRoom) {
     const auto stream = Must(CallThrough(std::make_unique<Post>(office), Known(), Patient()));
     EXPECT_EQ(Read(*stream, 2), "hi");
   });
-  std::vector<Link> links = Await(*door, 1);
+  std::vector<Caller> links = Await(*door, 1);
   Write(*links[0].stream, "hi");
   caller.join();
-  EXPECT_TRUE(Must(door->Advance()).empty());
+  EXPECT_TRUE(Must(door->Advance({}, RelayDoor::Clock::now())).empty());
   EXPECT_LT(door->next() - std::chrono::steady_clock::now(), std::chrono::seconds(11));
 }
 
@@ -165,7 +168,7 @@ TEST(RelayDoorTest, AllAreToldWhenTheThirdPartyIsGone) {
     Write(*stream, "x");
     EXPECT_TRUE(absl::IsUnavailable(EndOf(*stream)));
   });
-  const std::vector<Link> links = Await(*door, 1);
+  const std::vector<Caller> links = Await(*door, 1);
   EXPECT_EQ(Read(*links[0].stream, 1), "x");
   {
     const std::lock_guard lock(office.mutex);
@@ -174,7 +177,7 @@ TEST(RelayDoorTest, AllAreToldWhenTheThirdPartyIsGone) {
   office.changed.notify_all();
   EXPECT_TRUE(absl::IsUnavailable(EndOf(*links[0].stream)));
   caller.join();
-  EXPECT_TRUE(absl::IsUnavailable(door->Advance().status()));
+  EXPECT_TRUE(absl::IsUnavailable(door->Advance({}, RelayDoor::Clock::now()).status()));
 }
 
 }  // namespace

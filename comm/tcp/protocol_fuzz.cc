@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "comm/exchange/connection.h"
-#include "comm/tcp/handshake.h"
+#include "comm/meeting/handshake.h"
 #include "comm/tcp/plain_stream.h"
 
 namespace dtnn {
@@ -60,8 +60,8 @@ void TakeFrames(std::string_view bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   static const dtnn::JobSecret secret = *dtnn::JobSecret::Of(std::string(40, 'a'));
-  dtnn::ShakeHands(dtnn::Handshake::Accepting(secret, 0, 2), bytes);
-  dtnn::ShakeHands(*dtnn::Handshake::Connecting(secret, 1, 0, 2, {}), bytes);
+  dtnn::ShakeHands(dtnn::Handshake::Answering(secret, "rank 0 of 2"), bytes);
+  dtnn::ShakeHands(*dtnn::Handshake::Calling(secret, "rank 0 of 2"), bytes);
   dtnn::TakeFrames(bytes);
   return 0;
 }

@@ -2,43 +2,53 @@
 
 #include <poll.h>
 
-#include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <memory>
 #include <set>
+#include <span>
+#include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
+#include "comm/meeting/stream_door.h"
 #include "comm/network_space.h"
 #include "comm/patience.h"
-#include "comm/tcp/handshake.h"
-#include "comm/tcp/reception.h"
+#include "comm/tcp/dial.h"
+#include "comm/tcp/tcp_listener.h"
+#include "comm/wait.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
 
-using Clock = Patience::Clock;
-using std::chrono::milliseconds;
+using Clock = Wait::Clock;
 
-// Between two attempts to connect.
-constexpr milliseconds kPauseFirst(10), kPauseLast(250);
-// An attempt to connect that got no answer is given up for another one.
-constexpr std::chrono::seconds kAttempt(5);
+// What a rank says of itself: where it listens, and what it shares with whom.
+struct RankCard {
+  char host[46] = {};  // an address in numbers
+  uint16_t port = 0;
+  uint64_t network_space = 0;  // comm/network_space.h
+  int32_t rank = 0, reserved = 0;
+};
+static_assert(sizeof(RankCard) == kCardBytes && std::has_unique_object_representations_v<RankCard>);
 
-// Who is not there yet, or was too busy for this rank, may be later.
-bool ComesLater(const absl::Status& status) {
-  return absl::IsUnavailable(status) || absl::IsOutOfRange(status);
+RankCard ReadCard(std::string_view bytes) {
+  RankCard card;
+  std::memcpy(&card, bytes.data(), sizeof(card));
+  card.host[sizeof(card.host) - 1] = '\0';
+  return card;
 }
+
+std::string PurposeOf(int rank, int size) { return StrCat("rank ", rank, " of ", size); }
 
 class Meeting {
  public:
   Meeting(const RendezvousOptions& options, const JobSecret& secret,
           const CommunicatorOptions& patience)
-      : options_(options),
-        secret_(secret),
-        told_(patience),
-        patience_(told_, patience.timeout, Clock::now()),
-        cards_(size_t(options.size)) {
+      : options_(options), secret_(secret), wait_(patience), cards_(size_t(options.size)) {
     mesh_.links.resize(size_t(options.size));
   }
 
@@ -56,56 +66,40 @@ class Meeting {
  private:
   absl::Status Gather();
   absl::Status Join();
-  // Connections of all these ranks.
-  absl::Status AcceptAll(std::set<int> ranks);
-  // A connection to that rank, in a handshake; errors are of this attempt.
-  absl::StatusOr<Greeting> Dial(int rank, const Endpoint& endpoint, const SocketAddress& address);
-  // At one of its addresses after another; asks for them where there are none.
-  absl::Status DialAll(int rank, const Endpoint& endpoint, std::vector<SocketAddress>& addresses);
+  // Connections of all ranks above this one.
+  absl::Status AcceptAll();
   absl::Status Call(int rank, const Endpoint& endpoint);
-  // Writes, then reads into `bytes`, all of it.
+  // For that rank.
+  absl::StatusOr<std::string> OwnCard(int to, const Socket& socket);
+  // All of it.
   absl::Status Write(Stream& stream, std::string_view bytes, const std::string& what);
   absl::Status Read(Stream& stream, std::span<std::byte> bytes, const std::string& what);
-  // Until something happens to the descriptors, or `until`; the errors of Patience.
+  // Until something happens to the descriptors, or `until`.
   absl::Status Poll(std::span<pollfd> descriptors, Clock::time_point until,
                     const std::string& what);
 
   const RendezvousOptions& options_;
   const JobSecret& secret_;
-  const CommunicatorOptions told_;
-  Patience patience_;
+  Wait wait_;
   Socket listener_;
   std::vector<RankCard> cards_;  // by rank
-  std::string refused_;          // the last connection that was, and why
-  std::unique_ptr<Reception> reception_;
+  std::unique_ptr<StreamDoor> door_;
   Mesh mesh_;
 };
 
 absl::Status Meeting::Poll(std::span<pollfd> descriptors, Clock::time_point until,
                            const std::string& what) {
-  const Clock::time_point begin = Clock::now();
-  const Clock::time_point next = std::min(patience_.Next(begin), until);
-  const auto pause = std::chrono::ceil<milliseconds>(next - begin).count();
-  poll(descriptors.data(), descriptors.size(), int(std::clamp<int64_t>(pause, 0, 60'000)));
-  const Clock::time_point now = Clock::now();
-  const auto text = [&] {
-    return StrCat("rank ", options_.rank, " has waited ", ToString(patience_.Waited(now)), " for ",
-                  what, refused_.empty() ? "" : "; refused: ", refused_);
+  const auto text = [&]() -> Wait::Text {
+    const std::string refused = door_ == nullptr ? "" : door_->refused();
+    return {.who = StrCat("rank ", options_.rank),
+            .what = what,
+            .trouble = refused.empty() ? "" : StrCat("refused: ", refused),
+            .advice =
+                "is it running, with the same address and port, and does no firewall stop "
+                "it?"};
   };
-  switch (patience_.Ask(now)) {
-    case Patience::Verdict::kGoOn:
-      break;
-    case Patience::Verdict::kWarn:
-      told_.warn(StrCat(text(), "; gives up in ", ToString(patience_.Left(now))));
-      break;
-    case Patience::Verdict::kInterrupted:
-      return absl::UnavailableError(StrCat(text(), " when it received the signal to end"));
-    case Patience::Verdict::kTimedOut:
-      return absl::DeadlineExceededError(
-          StrCat(text(),
-                 "; is it running, with the same address and port, and does no firewall stop it?"));
-  }
-  return absl::OkStatus();
+  const auto ready = [&](Clock::time_point end) { return PollUntil(descriptors, end); };
+  return wait_.Until(until, text, ready).status();
 }
 
 absl::Status Meeting::Write(Stream& stream, std::string_view bytes, const std::string& what) {
@@ -131,95 +125,60 @@ absl::Status Meeting::Read(Stream& stream, std::span<std::byte> bytes, const std
   return absl::OkStatus();
 }
 
-absl::Status Meeting::AcceptAll(std::set<int> ranks) {
-  reception_ = std::make_unique<Reception>(secret_, options_.rank, options_.size, options_.stream,
-                                           std::move(listener_), std::move(ranks));
-  while (!reception_->awaited().empty()) {
+absl::Status Meeting::AcceptAll() {
+  // Shared with the door, which outlives this.
+  const auto awaited = std::make_shared<std::set<int>>();
+  for (int rank = options_.rank + 1; rank < options_.size; ++rank) awaited->insert(rank);
+  const auto admit = [awaited, size = options_.size](std::string_view card) -> absl::Status {
+    const int rank = ReadCard(card).rank;
+    if (awaited->contains(rank)) return absl::OkStatus();
+    if (rank < 0 || rank >= size) return InvalidArgument("there is no rank ", rank, " of ", size);
+    return InvalidArgument("another process has joined it as rank ", rank,
+                           "; give every process of the job a rank of its own");
+  };
+  door_ = std::make_unique<StreamDoor>(secret_, PurposeOf(options_.rank, options_.size),
+                                       TcpListener(std::move(listener_), options_.stream), admit);
+  while (!awaited->empty()) {
     std::vector<pollfd> descriptors;
-    reception_->AddTo(descriptors);
-    const std::set<int>& awaited = reception_->awaited();
-    const std::vector<int> missing(awaited.begin(), awaited.end());
+    door_->AddTo(descriptors);
+    const std::vector<int> missing(awaited->begin(), awaited->end());
     DTNN_RETURN_IF_ERROR(
-        Poll(descriptors, reception_->next(), StrCat(RankList(missing), " to connect")));
-    DTNN_ASSIGN_OR_RETURN(std::vector<Greeting> arrived, reception_->Advance(descriptors));
-    refused_ = reception_->refused();
-    for (Greeting& greeting : arrived) {
-      const size_t peer = size_t(greeting.handshake.peer());
-      cards_[peer] = greeting.handshake.card();
-      mesh_.links[peer] = {std::move(greeting.stream), greeting.address};
+        Poll(descriptors, door_->next(), StrCat(RankList(missing), " to connect")));
+    DTNN_ASSIGN_OR_RETURN(std::vector<Caller> arrived, door_->Advance(descriptors, Clock::now()));
+    for (Caller& caller : arrived) {
+      const RankCard card = ReadCard(caller.card);
+      // Of two that are admitted in one moment the second one calls again, and is told why not.
+      if (awaited->erase(card.rank) == 0) continue;
+      cards_[size_t(card.rank)] = card;
+      mesh_.links[size_t(card.rank)] = {std::move(caller.stream), std::move(caller.address)};
     }
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<Greeting> Meeting::Dial(int rank, const Endpoint& endpoint,
-                                       const SocketAddress& address) {
-  const std::string what = StrCat("rank ", rank, " to answer at ", endpoint.ToString());
-  const Clock::time_point end = Clock::now() + kAttempt;
-  DTNN_ASSIGN_OR_RETURN(Socket socket, StartConnecting(address));
-  pollfd descriptor = {socket.descriptor(), POLLOUT, 0};
-  while (descriptor.revents == 0) {
-    if (Clock::now() >= end) return Unavailable("no answer");
-    DTNN_RETURN_IF_ERROR(Poll({&descriptor, 1}, end, what));
-  }
-  DTNN_RETURN_IF_ERROR(ConnectingError(socket));
-  RankCard card = {.network_space = NetworkSpace()};
-  if (rank == 0) {
+absl::StatusOr<std::string> Meeting::OwnCard(int to, const Socket& socket) {
+  RankCard card = {.network_space = NetworkSpace(), .rank = options_.rank};
+  if (to == 0) {
+    // At the address from which this rank reaches rank 0.
     DTNN_ASSIGN_OR_RETURN(const Endpoint here, socket.Local());
     DTNN_ASSIGN_OR_RETURN(listener_, Listen({.host = here.host, .port = 0}));
     DTNN_ASSIGN_OR_RETURN(const Endpoint mine, listener_.Local());
     mine.host.copy(card.host, sizeof(card.host) - 1);
     card.port = mine.port;
   }
-  DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Stream> stream,
-                        MakeStream(options_.stream, std::move(socket), endpoint.host));
-  DTNN_ASSIGN_OR_RETURN(Handshake handshake,
-                        Handshake::Connecting(secret_, options_.rank, rank, options_.size, card));
-  Greeting greeting = {.stream = std::move(stream),
-                       .address = endpoint.ToString(),
-                       .handshake = std::move(handshake),
-                       .end = end};
-  while (true) {
-    DTNN_RETURN_IF_ERROR(greeting.Advance());
-    if (greeting.done()) return greeting;
-    descriptor = {greeting.stream->descriptor(), greeting.events(), 0};
-    DTNN_RETURN_IF_ERROR(Poll({&descriptor, 1}, Clock::time_point::max(), what));
-  }
-}
-
-absl::Status Meeting::DialAll(int rank, const Endpoint& endpoint,
-                              std::vector<SocketAddress>& addresses) {
-  // A name that is not known yet may be later; one that is known is not asked for again.
-  if (addresses.empty()) {
-    DTNN_ASSIGN_OR_RETURN(addresses, Resolve(endpoint));
-  }
-  absl::Status status;
-  for (const SocketAddress& address : addresses) {
-    absl::StatusOr<Greeting> greeting = Dial(rank, endpoint, address);
-    if (greeting.ok()) {
-      mesh_.links[size_t(rank)] = {std::move(greeting->stream), greeting->address};
-      return absl::OkStatus();
-    }
-    status = greeting.status();
-    if (!ComesLater(status)) break;
-  }
-  return status;
+  return std::string(reinterpret_cast<const char*>(&card), sizeof(card));
 }
 
 absl::Status Meeting::Call(int rank, const Endpoint& endpoint) {
-  std::vector<SocketAddress> addresses;
-  for (milliseconds pause = kPauseFirst;; pause = std::min(2 * pause, kPauseLast)) {
-    const absl::Status status = DialAll(rank, endpoint, addresses);
-    if (status.ok() || absl::IsDeadlineExceeded(status)) return status;
-    const std::string whom = StrCat("rank ", rank, " at ", endpoint.ToString());
-    if (!ComesLater(status)) {
-      return WithContext(status, "rank ", options_.rank, " cannot join ", whom);
-    }
-    refused_ = StrCat("by ", whom, ": ", status.message());
-    for (const Clock::time_point end = Clock::now() + pause; Clock::now() < end;) {
-      DTNN_RETURN_IF_ERROR(Poll({}, end, StrCat(whom, " to answer")));
-    }
-  }
+  DTNN_ASSIGN_OR_RETURN(mesh_.links[size_t(rank)],
+                        Dial({.address = endpoint,
+                              .stream = options_.stream,
+                              .purpose = PurposeOf(rank, options_.size),
+                              .who = StrCat("rank ", options_.rank),
+                              .door = StrCat("rank ", rank),
+                              .card = [&](const Socket& socket) { return OwnCard(rank, socket); }},
+                             secret_, wait_));
+  return absl::OkStatus();
 }
 
 absl::Status Meeting::Gather() {
@@ -228,17 +187,15 @@ absl::Status Meeting::Gather() {
   } else {
     DTNN_ASSIGN_OR_RETURN(listener_, Listen(options_.address));
   }
-  std::set<int> others;
-  for (int rank = 1; rank < options_.size; ++rank) others.insert(rank);
-  DTNN_RETURN_IF_ERROR(AcceptAll(others));
+  DTNN_RETURN_IF_ERROR(AcceptAll());
   const std::string_view cards(reinterpret_cast<const char*>(cards_.data()),
                                cards_.size() * sizeof(RankCard));
-  for (const int rank : others) {
+  for (int rank = 1; rank < options_.size; ++rank) {
     const Link& link = mesh_.links[size_t(rank)];
     DTNN_RETURN_IF_ERROR(WithContext(Write(*link.stream, cards, StrCat("rank ", rank, " to read")),
                                      "rank ", rank, " at ", link.address));
   }
-  mesh_.door = std::move(reception_);
+  mesh_.door = std::move(door_);
   return absl::OkStatus();
 }
 
@@ -256,10 +213,8 @@ absl::Status Meeting::Join() {
     card.host[sizeof(card.host) - 1] = '\0';
     DTNN_RETURN_IF_ERROR(Call(rank, {.host = card.host, .port = card.port}));
   }
-  std::set<int> others;
-  for (int rank = options_.rank + 1; rank < options_.size; ++rank) others.insert(rank);
   const std::vector<RankCard> known = cards_;
-  DTNN_RETURN_IF_ERROR(AcceptAll(others));
+  DTNN_RETURN_IF_ERROR(AcceptAll());
   cards_ = known;  // as rank 0 tells all
   return absl::OkStatus();
 }

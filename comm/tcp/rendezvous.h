@@ -1,9 +1,9 @@
 // How the ranks of a job find each other: rank 0 listens at an address that all know; the others
-// connect to it and say where they listen themselves; rank 0 tells everybody; then every rank
-// connects to those below it.
+// call its door (comm/meeting/door.h) and say where they listen themselves; rank 0 tells everybody;
+// then every rank calls those below it.
 //
-// Who connects has to prove that he knows the job's secret (handshake.h). Strangers may delay the
-// ranks, but those that call from a few addresses cannot keep them from meeting (reception.h).
+// A rank has to prove that it knows the job's secret. Other processes may delay the ranks, but
+// those that call from a few addresses cannot keep them from meeting.
 
 #ifndef DTNN_COMM_TCP_RENDEZVOUS_H_
 #define DTNN_COMM_TCP_RENDEZVOUS_H_
@@ -12,8 +12,8 @@
 #include "comm/communicator.h"
 #include "comm/crypto/job_secret.h"
 #include "comm/exchange/mesh.h"
-#include "comm/tcp/greeting.h"
 #include "comm/tcp/socket.h"
+#include "comm/tcp/stream_maker.h"
 
 namespace dtnn {
 
@@ -24,8 +24,9 @@ struct RendezvousOptions {
   StreamMaker stream = {};  // nothing: PlainStream
 };
 
-// Waits for all ranks as the options say. Rank 0's door stays open. DeadlineExceeded or Unavailable
-// where they do not come, InvalidArgument or PermissionDenied where another job is at that address.
+// Waits for all ranks as the options say. Rank 0's door stays open: a process that comes when all
+// are there is refused with the reason. DeadlineExceeded or Unavailable where they do not come,
+// InvalidArgument or PermissionDenied where another job is at that address.
 absl::StatusOr<Mesh> Meet(const RendezvousOptions& options, const JobSecret& secret,
                           const CommunicatorOptions& patience);
 

@@ -202,9 +202,9 @@ TEST(RendezvousTest, AnotherNumberOfRanksIsRefusedAndSaid) {
   job.End();
   job.Wait();
   EXPECT_THAT(std::string(job.mesh(1).status().message()),
-              HasSubstr("it belongs to a job of 2 ranks, this rank to one of 3"));
+              HasSubstr("it is rank 0 of 2, and this process calls rank 0 of 3"));
   EXPECT_THAT(std::string(job.mesh(0).status().message()),
-              HasSubstr("which belongs to a job of 3 ranks, not of 2"));
+              HasSubstr("which calls rank 0 of 3; this is rank 0 of 2"));
 }
 
 // The first one's place is its own, whoever comes later with the same rank.

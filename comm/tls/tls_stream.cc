@@ -15,7 +15,7 @@
 #include <system_error>
 #include <utility>
 
-#include "comm/tcp/handshake.h"
+#include "comm/meeting/handshake.h"
 #include "comm/tcp/socket.h"
 #include "comm/tls/tls_error.h"
 #include "tensor/errors.h"

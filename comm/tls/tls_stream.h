@@ -5,7 +5,7 @@
 // the certificate of a host names its addresses (make_certificates writes them); within one host
 // "localhost" is enough. A name counts as subjectAltName only, not as common name. There are no
 // tickets, no early data, no older versions of TLS. The job's secret is proved inside
-// (comm/tcp/handshake.h).
+// (comm/meeting/handshake.h).
 //
 // Before it has shown its certificate the other end can make this one keep no more than the largest
 // messages: a greeting of 128 KiB, certificates of 16 KiB, and OpenSSL's own state of about 50 KiB.
@@ -20,7 +20,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "comm/tcp/greeting.h"
+#include "comm/tcp/stream_maker.h"
 
 namespace dtnn {
 

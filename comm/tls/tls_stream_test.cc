@@ -23,8 +23,8 @@
 #include <vector>
 
 #include "comm/crypto/job_secret.h"
-#include "comm/tcp/greeting.h"
-#include "comm/tcp/handshake.h"
+#include "comm/meeting/greeting.h"
+#include "comm/meeting/handshake.h"
 #include "comm/tls/authority.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -363,13 +363,9 @@ Ends GreetEachOther(const StreamMaker& of_caller, const StreamMaker& of_called) 
   const JobSecret secret = Must(JobSecret::Of(std::string(40, 's')));
   Sockets sockets = Connect();
   Greeting caller = {.stream = Must(MakeStream(of_caller, std::move(sockets.caller), "localhost")),
-                     .address = "",
-                     .handshake = Must(Handshake::Connecting(secret, 1, 0, 2, {})),
-                     .end = {}};
+                     .handshake = Must(Handshake::Calling(secret, "a test"))};
   Greeting called = {.stream = Must(MakeStream(of_called, std::move(sockets.called), "")),
-                     .address = "",
-                     .handshake = Handshake::Accepting(secret, 0, 2),
-                     .end = {}};
+                     .handshake = Handshake::Answering(secret, "a test")};
   Ends ends;
   while (ends.caller.ok() || ends.called.ok()) {
     if (ends.caller.ok()) ends.caller = caller.Advance();

@@ -18,7 +18,7 @@
 #include "comm/federation/aggregator/roster.h"
 #include "comm/federation/agreed.h"
 #include "comm/federation/factors.h"
-#include "comm/patience.h"
+#include "comm/wait.h"
 #include "tensor/errors.h"
 
 namespace dtnn::federation {
@@ -291,32 +291,30 @@ RoundRecord Aggregator::RecordOf(const Attempt& attempt, Clock::time_point begin
 }
 
 absl::StatusOr<std::vector<int>> Aggregator::AwaitClients() {
-  const Clock::time_point since = Clock::now();
-  bool warned = false;
-  while (true) {
-    const std::vector<Candidate> there = Candidates();
-    DTNN_ASSIGN_OR_RETURN(const Choice choice,
-                          ChooseClients(there, {.min_clients = size_t(options_.min_clients),
-                                                .fraction = options_.client_fraction,
-                                                .seed = *choice_seed_,
-                                                .attempt = state_.attempts}));
-    if (!choice.ids.empty()) {
-      sampling_ = choice.sampling;
-      return choice.ids;
-    }
-    const Clock::time_point now = Clock::now();
-    if (now - since > options_.timeout) {
-      return Unavailable("round ", state_.rounds_done + 1, ": after ", ToString(options_.timeout),
-                         " only ", there.size(), " of ", options_.min_clients,
-                         " clients are there that can be asked");
-    }
-    if (!warned && now - since > options_.timeout / 5) {
-      warned = true;
-      options_.Warn(StrCat("round ", state_.rounds_done + 1, ": waits for clients; ", there.size(),
-                           " of ", options_.min_clients, " are there"));
-    }
-    DTNN_RETURN_IF_ERROR(roster_.Turn(now + kLook));
-  }
+  Wait wait(
+      {.timeout = options_.timeout, .warn_after = options_.timeout / 5, .warn = options_.warn});
+  std::vector<Candidate> there;
+  Choice choice;
+  const auto text = [&] {
+    return Wait::Text{.who = StrCat("round ", state_.rounds_done + 1),
+                      .what = StrCat(options_.min_clients, " clients that can be asked; ",
+                                     there.size(), there.size() == 1 ? " is" : " are", " there")};
+  };
+  const auto choose = [&](Clock::time_point until) -> absl::StatusOr<bool> {
+    there = Candidates();
+    DTNN_ASSIGN_OR_RETURN(choice, ChooseClients(there, {.min_clients = size_t(options_.min_clients),
+                                                        .fraction = options_.client_fraction,
+                                                        .seed = *choice_seed_,
+                                                        .attempt = state_.attempts}));
+    if (!choice.ids.empty()) return true;
+    DTNN_RETURN_IF_ERROR(roster_.Turn(std::min(until, Clock::now() + kLook)));
+    return false;
+  };
+  const absl::Status waited = wait.For(text, choose);
+  if (absl::IsDeadlineExceeded(waited)) return Unavailable(waited.message());
+  DTNN_RETURN_IF_ERROR(waited);
+  sampling_ = choice.sampling;
+  return choice.ids;
 }
 
 absl::Status Aggregator::RunRound() {

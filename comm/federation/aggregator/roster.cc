@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "absl/strings/str_join.h"
+#include "comm/wait.h"
 
 namespace dtnn::federation {
 namespace {
@@ -19,7 +20,7 @@ constexpr milliseconds kLongestSleep(200);
 // Connections, also of names that are never asked.
 constexpr size_t kMostConnections = 512;
 // Strangers must not be able to fill the log.
-constexpr std::chrono::seconds kTroubleEvery(1);
+constexpr std::chrono::seconds kRefusedEvery(1);
 // Frames of one client that are read before others have their turn.
 constexpr int kFramesPerTurn = 16;
 
@@ -40,15 +41,18 @@ std::string Difference(const ModelFacts& client, const ModelFacts& aggregator) {
 }  // namespace
 
 absl::Status Roster::Open(const JobSecret& secret) {
-  DTNN_ASSIGN_OR_RETURN(
-      entrance_, OpenEntrance(options_.place, secret, options_.timeout, options_.interrupted));
+  DTNN_ASSIGN_OR_RETURN(door_, OpenDoor(options_.place, secret,
+                                        {.timeout = options_.timeout,
+                                         .warn_after = options_.timeout / 5,
+                                         .warn = options_.warn,
+                                         .interrupted = options_.interrupted}));
   return absl::OkStatus();
 }
 
 absl::Status Roster::Turn(Clock::time_point until) {
   DTNN_RETURN_IF_ERROR(options_.CheckInterrupt(state_.rounds_done));
   std::vector<pollfd> descriptors;
-  entrance_->AddTo(descriptors);
+  door_->AddTo(descriptors);
   const size_t strangers = descriptors.size();
   std::vector<int> ids;
   for (auto& [id, member] : members_) {
@@ -56,16 +60,14 @@ absl::Status Roster::Turn(Clock::time_point until) {
     ids.push_back(id);
   }
   const Clock::time_point now = Clock::now();
-  const auto sleep =
-      std::min<Clock::duration>(std::min(until, entrance_->next()) - now, kLongestSleep);
-  const auto pause = std::chrono::ceil<milliseconds>(sleep).count();
-  poll(descriptors.data(), descriptors.size(), int(std::max<int64_t>(0, pause)));
-  DTNN_ASSIGN_OR_RETURN(std::vector<Link> arrived,
-                        entrance_->Advance(std::span(descriptors).first(strangers)));
-  if (std::string trouble = entrance_->trouble(); trouble != trouble_ && now >= trouble_at_) {
-    trouble_ = std::move(trouble);
-    trouble_at_ = now + kTroubleEvery;
-    options_.Warn(trouble_);
+  PollUntil(descriptors, std::min({until, door_->next(), now + kLongestSleep}));
+  DTNN_ASSIGN_OR_RETURN(std::vector<Caller> arrived,
+                        door_->Advance(std::span(descriptors).first(strangers), Clock::now()));
+  std::string refused = door_->refused();
+  if (!refused.empty() && refused != refused_ && now >= say_refused_at_) {
+    refused_ = std::move(refused);
+    say_refused_at_ = now + kRefusedEvery;
+    options_.Warn(StrCat("refused: ", refused_));
   }
   DTNN_RETURN_IF_ERROR(Welcome(std::move(arrived)));
   for (const int id : ids) {
@@ -74,15 +76,15 @@ absl::Status Roster::Turn(Clock::time_point until) {
   return absl::OkStatus();
 }
 
-absl::Status Roster::Welcome(std::vector<Link> arrived) {
-  for (Link& link : arrived) {
+absl::Status Roster::Welcome(std::vector<Caller> arrived) {
+  for (Caller& caller : arrived) {
     if (members_.size() >= kMostConnections) {
-      options_.Warn(StrCat("refused: ", link.address, ": there are ", members_.size(),
+      options_.Warn(StrCat("refused: ", caller.address, ": there are ", members_.size(),
                            " connections already"));
       continue;
     }
     const auto [place, added] =
-        members_.try_emplace(next_id_++, std::move(link.stream), link.address);
+        members_.try_emplace(next_id_++, std::move(caller.stream), caller.address);
     Hear(place->first);  // a stream may hold what poll does not know of
   }
   const Clock::time_point now = Clock::now();

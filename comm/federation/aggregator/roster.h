@@ -25,6 +25,7 @@
 #include "comm/federation/meeting.h"
 #include "comm/federation/messages.h"
 #include "comm/federation/protection.h"
+#include "comm/meeting/door.h"
 #include "tensor/errors.h"
 
 namespace dtnn::federation {
@@ -79,7 +80,7 @@ class Roster {
   std::pair<uint64_t, uint64_t> bytes() const;
 
  private:
-  absl::Status Welcome(std::vector<Link> arrived);
+  absl::Status Welcome(std::vector<Caller> arrived);
   void Hear(int id);
   absl::Status TakeFrames(int id, Member& member);
   absl::Status TakeHello(int id, Member& member, const Frame& frame);
@@ -94,13 +95,13 @@ class Roster {
   const Protector& protector_;
   const FederationState& state_;
   const RunNonce& nonce_;
-  std::unique_ptr<Entrance> entrance_;
+  std::unique_ptr<Door> door_;
   std::map<int, Member> members_;
   int next_id_ = 0;
   Clock::time_point alive_at_{};
-  uint64_t sent_ = 0, received_ = 0;  // of connections that have ended
-  std::string trouble_;               // that was told of last
-  Clock::time_point trouble_at_{};    // when the next one may be
+  uint64_t sent_ = 0, received_ = 0;    // of connections that have ended
+  std::string refused_;                 // that was said last
+  Clock::time_point say_refused_at_{};  // when the next one may be
 };
 
 }  // namespace dtnn::federation

@@ -28,6 +28,7 @@
 #include "comm/federation/client.h"
 #include "comm/federation/meeting.h"
 #include "comm/tcp/socket.h"
+#include "comm/wait.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/must.h"
@@ -198,11 +199,10 @@ class FederationTest : public ::testing::Test {
 class RawClient {
  public:
   explicit RawClient(const MeetingPlace& place) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    absl::StatusOr<Link> link = Unavailable("not yet");
-    while (absl::IsUnavailable(link.status())) link = CallAggregator(place, Job(), end, nullptr);
-    Must(link.status());
-    stream_ = link->stream.release();
+    Wait wait({.timeout = std::chrono::seconds(60)});
+    absl::StatusOr<Link> link = absl::UnavailableError("not yet");
+    while (absl::IsUnavailable(link.status())) link = CallAggregator(place, Job(), wait);
+    stream_ = Must(std::move(link)).stream.release();
     channel_ = std::make_unique<Channel>(std::unique_ptr<Stream>(stream_), "the aggregator");
   }
 

@@ -25,13 +25,13 @@ using ::testing::HasSubstr;
 class RawAggregator {
  public:
   explicit RawAggregator(const MeetingPlace& place) {
-    entrance_ = Must(OpenEntrance(place, Job(), std::chrono::seconds(60), nullptr));
+    door_ = Must(OpenDoor(place, Job(), {.timeout = std::chrono::seconds(60)}));
     while (channel_ == nullptr) {
       std::vector<pollfd> polled;
-      entrance_->AddTo(polled);
+      door_->AddTo(polled);
       poll(polled.data(), polled.size(), 100);
-      for (Link& link : Must(entrance_->Advance(polled))) {
-        channel_ = std::make_unique<Channel>(std::move(link.stream), link.address);
+      for (Caller& caller : Must(door_->Advance(polled, Door::Clock::now()))) {
+        channel_ = std::make_unique<Channel>(std::move(caller.stream), caller.address);
       }
     }
     Must(HelloFromBytes(Await(FrameKind::kHello).body));
@@ -53,9 +53,9 @@ class RawAggregator {
       }
       if (frame) continue;
       std::vector<pollfd> polled = {{channel_->descriptor(), POLLIN, 0}};
-      entrance_->AddTo(polled);
+      door_->AddTo(polled);
       poll(polled.data(), polled.size(), 100);
-      Must(entrance_->Advance(std::span(polled).subspan(1)));
+      Must(door_->Turn(std::span(polled).subspan(1)));
     }
   }
 
@@ -71,7 +71,7 @@ class RawAggregator {
   }
 
  private:
-  std::unique_ptr<Entrance> entrance_;
+  std::unique_ptr<Door> door_;
   std::unique_ptr<Channel> channel_;
 };
 

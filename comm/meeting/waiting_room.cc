@@ -1,4 +1,4 @@
-#include "comm/make_room.h"
+#include "comm/meeting/waiting_room.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "comm/tcp/greeting.h"
+#include "comm/meeting/greeting.h"
 
 #include <algorithm>
 #include <array>
@@ -6,15 +6,9 @@
 #include <span>
 #include <utility>
 
-#include "comm/tcp/plain_stream.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
-
-absl::StatusOr<std::unique_ptr<Stream>> MakeStream(const StreamMaker& maker, Socket socket,
-                                                   const std::string& host) {
-  return maker ? maker(std::move(socket), host) : PlainStream(std::move(socket));
-}
 
 absl::Status Greeting::Break(const absl::Status& why) {
   broken = true;

@@ -1,4 +1,4 @@
-#include "comm/make_room.h"
+#include "comm/meeting/waiting_room.h"
 
 #include <set>
 #include <vector>
@@ -23,7 +23,7 @@ std::set<size_t> Dropped(const std::vector<WaitingCaller>& callers, Time now = k
   return dropped;
 }
 
-TEST(MakeRoomTest, AnyOfTheAddressWithMostPlacesForAnotherAddress) {
+TEST(WaitingRoomTest, AnyOfTheAddressWithMostPlacesForAnotherAddress) {
   EXPECT_THAT(Dropped({{"b", kNow - kSilence},
                        {"a", kNow - kSilence},
                        {"a", kNow},
@@ -32,14 +32,14 @@ TEST(MakeRoomTest, AnyOfTheAddressWithMostPlacesForAnotherAddress) {
               ElementsAre(1, 2, 3));
 }
 
-TEST(MakeRoomTest, OnlyThoseThatAreSilentForOneOfTheSame) {
+TEST(WaitingRoomTest, OnlyThoseThatAreSilentForOneOfTheSame) {
   EXPECT_THAT(Dropped({{"a", kNow - kSilence}, {"a", kNow}, {"a", kNow}}), ElementsAre(0));
   EXPECT_THAT(Dropped({{"a", kNow}, {"a", kNow}, {"a", kNow}}), ElementsAre(2));
   // Of as many places as another: they compete too.
   EXPECT_THAT(Dropped({{"a", kNow}, {"b", kNow}, {"a", kNow}, {"b", kNow}}), ElementsAre(3));
 }
 
-TEST(MakeRoomTest, TheLongerTheSilenceTheLikelier) {
+TEST(WaitingRoomTest, TheLongerTheSilenceTheLikelier) {
   for (const int share : {0, 1, 2, 4}) {
     const std::vector<WaitingCaller> callers = {{"a", kNow - share * kSilence / 4}, {"a", kNow}};
     int dropped = 0;
@@ -50,7 +50,7 @@ TEST(MakeRoomTest, TheLongerTheSilenceTheLikelier) {
   }
 }
 
-TEST(MakeRoomTest, ANewcomerAloneIsTheOnlyOneToDrop) {
+TEST(WaitingRoomTest, ANewcomerAloneIsTheOnlyOneToDrop) {
   EXPECT_THAT(Dropped({{"a", kNow}}), ElementsAre(0));
 }
 
