@@ -5,57 +5,24 @@
 // take on an H100: predicted, on a machine without one (step_table.h).
 
 #include <cstdio>
-#include <fstream>
 #include <iostream>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "apps/flags/tool_flags.h"
-#include "apps/flags/value.h"
 #include "apps/printing/name_lists.h"
 #include "apps/program/run_program.h"
+#include "bench/measured_networks.h"
 #include "bench/step_table.h"
-#include "kernels/math_mode.h"
-#include "tensor/format.h"
 #include "tensor/status_macros.h"
-#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
 
 absl::Status Run(const std::vector<std::string>& arguments) {
-  using enum OptionType;
-  std::string models = "resnet50_imagenet", format = "NHWC", math_mode = "bf16", json;
-  int64_t batch = 128;
-  const OptionSpec flags[] = {
-      {.name = "models",
-       .type = kText,
-       .help = "networks, separated by commas; --models=list shows all",
-       .field = &models,
-       .on_list = Action::kListModels},
-      {.name = "batch",
-       .type = kInt,
-       .help = "samples per step",
-       .unit = "samples",
-       .range = {.low = 1, .high = 1e6},
-       .field = &batch},
-      {.name = "math-mode",
-       .type = kWord,
-       .help = "number types to compute with",
-       .words = "fp32,tf32,bf16,fp16",
-       .field = &math_mode},
-      {.name = "format",
-       .type = kWord,
-       .help = "order of image axes",
-       .words = "NHWC,NCHW",
-       .field = &format},
-      {.name = "json",
-       .type = kPath,
-       .help = "append a JSON line per network to this file",
-       .field = &json},
-  };
+  MeasuredNetworks options = {.models = "resnet50_imagenet", .math_mode = "bf16", .batch = 128};
+  const std::vector<OptionSpec> flags = options.Flags();
   DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags));
   if (request.action == Action::kHelp) {
     std::cout << ToolHelp(
@@ -65,20 +32,13 @@ absl::Status Run(const std::vector<std::string>& arguments) {
     return absl::OkStatus();
   }
   if (PrintList(request.action, std::cout)) return absl::OkStatus();
-  const std::vector<std::string_view> names = SplitList(models);
-  for (const std::string_view name : names) DTNN_RETURN_IF_ERROR(CheckModelName(name, "models"));
-  for (const std::string_view name : names) {
-    const ModelRunOptions options = {.model = std::string(name),
-                                     .batch = batch,
-                                     .format = *ParseTensorFormat(format),
-                                     .math_mode = *ParseMathMode(math_mode)};
-    DTNN_ASSIGN_OR_RETURN(const StepTable table, TableOfStep(options));
-    std::printf("%s, batch %d, %s, %s\n%s", options.model.c_str(), int(batch), math_mode.c_str(),
-                format.c_str(), ToText(table).c_str());
-    if (json.empty()) continue;
-    std::ofstream file(json, std::ios::app);
-    file << ToJson(table, options) << "\n";
-    if (!file.flush()) return absl::PermissionDeniedError(StrCat(json, ": cannot be written"));
+  DTNN_ASSIGN_OR_RETURN(const std::vector<std::string> names, options.Names());
+  for (const std::string& name : names) {
+    const ModelRunOptions run = options.RunOf(name);
+    DTNN_ASSIGN_OR_RETURN(const StepTable table, TableOfStep(run));
+    std::printf("%s, batch %d, %s, %s\n%s", name.c_str(), int(run.batch), options.math_mode.c_str(),
+                options.format.c_str(), ToText(table).c_str());
+    DTNN_RETURN_IF_ERROR(options.Append(ToJson(table, run) + "\n"));
   }
   return absl::OkStatus();
 }

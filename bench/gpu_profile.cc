@@ -20,7 +20,7 @@ namespace {
 
 using gpu::LaunchLog;
 
-constexpr int kSteps = 3;  // whose mean is told
+constexpr int kSteps = 3;  // times, calls and bytes are means over these
 
 std::string Demangled(const std::string& name) {
   char* const text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, nullptr);

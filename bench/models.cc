@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,20 +17,17 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
 #include "apps/flags/tool_flags.h"
-#include "apps/flags/value.h"
 #include "apps/printing/name_lists.h"
 #include "apps/program/run_program.h"
 #include "bench/gpu_profile.h"
 #include "bench/gpu_software.h"
+#include "bench/measured_networks.h"
 #include "bench/model_speed.h"
-#include "kernels/math_mode.h"
 #include "kernels/peak/peak.h"
 #include "kernels/simd_target.h"
 #include "tensor/device.h"
 #include "tensor/dtype.h"
-#include "tensor/format.h"
 #include "tensor/status_macros.h"
-#include "tensor/text/str_cat.h"
 #include "tensor/threads/parallel_for.h"
 #include "tensor/threads/processor_name.h"
 
@@ -38,10 +35,10 @@ namespace dtnn {
 namespace {
 
 struct ModelsOptions {
-  std::string models = "simplemlp,simplecnn,simplecnn8,vgg16_cifar10";
-  int64_t batch = 64;
+  MeasuredNetworks network = {.models = "simplemlp,simplecnn,simplecnn8,vgg16_cifar10",
+                              .math_mode = "fp32"};
   double seconds = 3;
-  std::string format = "NHWC", math_mode = "fp32", device = "cpu", json;
+  std::string device = "cpu";
   std::vector<std::string> phases = {"train", "infer"};
   bool graphs = true, profile_kernels = false;
 
@@ -52,33 +49,24 @@ struct ModelsOptions {
   }
 };
 
-absl::Status Append(const std::string& path, std::string_view lines) {
-  std::ofstream json(path, std::ios::app);
-  json << lines;
-  if (json.flush()) return absl::OkStatus();
-  return absl::PermissionDeniedError(StrCat(path, ": cannot be written"));
-}
-
 absl::Status AppendJson(const ModelsOptions& options, const std::string& model,
                         const ModelSpeed& speed, std::string_view where) {
   const std::string line = absl::StrFormat(
       R"({"model":"%s","batch":%d,"format":"%s","math_mode":"%s",%s,)"
       R"("train":%.1f,"infer":%.1f,"train_gflops":%.1f,"infer_gflops":%.1f,)"
       R"("memory_peak_bytes":%.0f,"memory_planned_bytes":%.0f,"prepare_seconds":%.2f})",
-      model, options.batch, options.format, options.math_mode, where,
+      model, options.network.batch, options.network.format, options.network.math_mode, where,
       speed.train_samples_per_second, speed.infer_samples_per_second, speed.train_gflops,
       speed.infer_gflops, speed.memory_peak_bytes, speed.memory_planned_bytes,
       speed.prepare_seconds);
-  return Append(options.json, line + "\n");
+  return options.network.Append(line + "\n");
 }
 
 ModelRunOptions RunOf(const ModelsOptions& options, const std::string& model) {
-  return {.model = model,
-          .batch = options.batch,
-          .format = *ParseTensorFormat(options.format),
-          .math_mode = *ParseMathMode(options.math_mode),
-          .device = options.Place(),
-          .graphs = options.graphs};
+  ModelRunOptions run = options.network.RunOf(model);
+  run.device = options.Place();
+  run.graphs = options.graphs;
+  return run;
 }
 
 absl::StatusOr<ModelSpeed> Speed(const ModelsOptions& options, const std::string& model) {
@@ -98,7 +86,6 @@ absl::Status MeasureOnCpu(const ModelsOptions& options, const std::string& model
               speed.train_samples_per_second, speed.infer_samples_per_second, speed.train_gflops,
               100 * speed.train_gflops / peak, speed.infer_gflops, 100 * speed.infer_gflops / peak,
               speed.memory_peak_bytes / 1e6);
-  if (options.json.empty()) return absl::OkStatus();
   return AppendJson(
       options, model, speed,
       absl::StrFormat(
@@ -117,7 +104,6 @@ absl::Status MeasureOnGpu(const ModelsOptions& options, const std::string& model
     std::printf("  steps run call by call: %s\n", speed.not_captured.c_str());
   }
   std::fflush(stdout);
-  if (options.json.empty()) return absl::OkStatus();
   return AppendJson(
       options, model, speed,
       absl::StrFormat(
@@ -129,42 +115,23 @@ absl::Status MeasureOnGpu(const ModelsOptions& options, const std::string& model
 absl::Status Profile(const ModelsOptions& options, const std::string& model) {
   const ModelRunOptions run = RunOf(options, model);
   DTNN_ASSIGN_OR_RETURN(const KernelProfile profile, ProfileStep(run));
-  std::printf("%s, batch %d, %s, %s\n%s", model.c_str(), int(options.batch),
-              options.math_mode.c_str(), options.format.c_str(), ToTable(profile).c_str());
-  return options.json.empty() ? absl::OkStatus() : Append(options.json, ToJsonLines(profile, run));
+  std::printf("%s, batch %d, %s, %s\n%s", model.c_str(), int(run.batch),
+              options.network.math_mode.c_str(), options.network.format.c_str(),
+              ToTable(profile).c_str());
+  return options.network.Append(ToJsonLines(profile, run));
 }
 
 absl::Status Run(const std::vector<std::string>& arguments) {
   using enum OptionType;
   ModelsOptions options;
-  const OptionSpec flags[] = {
-      {.name = "models",
-       .type = kText,
-       .help = "networks to measure, separated by commas; --models=list shows all",
-       .field = &options.models,
-       .on_list = Action::kListModels},
-      {.name = "batch",
-       .type = kInt,
-       .help = "samples per step",
-       .unit = "samples",
-       .range = {.low = 1, .high = 1e6},
-       .field = &options.batch},
+  std::vector<OptionSpec> flags = options.network.Flags();
+  const OptionSpec own[] = {
       {.name = "seconds",
        .type = kReal,
        .help = "how long training and inference are measured, each",
        .unit = "seconds",
        .range = {.low = 0, .high = 1e6},
        .field = &options.seconds},
-      {.name = "format",
-       .type = kWord,
-       .help = "order of image axes",
-       .words = "NHWC,NCHW",
-       .field = &options.format},
-      {.name = "math-mode",
-       .type = kWord,
-       .help = "number types to compute with",
-       .words = "fp32,tf32,bf16,fp16",
-       .field = &options.math_mode},
       {.name = "device",
        .type = kWord,
        .help = "where; simulated is for tests",
@@ -183,11 +150,8 @@ absl::Status Run(const std::vector<std::string>& arguments) {
        .type = kBool,
        .help = "on a GPU: instead, the kernels of one training step, with their times and bytes",
        .field = &options.profile_kernels},
-      {.name = "json",
-       .type = kPath,
-       .help = "append a JSON line per network to this file",
-       .field = &options.json},
   };
+  flags.insert(flags.end(), std::begin(own), std::end(own));
   DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags));
   if (request.action == Action::kHelp) {
     std::cout << ToolHelp(
@@ -197,10 +161,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
     return absl::OkStatus();
   }
   if (PrintList(request.action, std::cout)) return absl::OkStatus();
-  const std::vector<std::string_view> models = SplitList(options.models);
-  for (const std::string_view model : models) {
-    DTNN_RETURN_IF_ERROR(CheckModelName(model, "models"));
-  }
+  DTNN_ASSIGN_OR_RETURN(const std::vector<std::string> models, options.network.Names());
   const bool on_cpu = options.device == "cpu";
   GpuSoftware gpu;
   if (on_cpu) {
@@ -217,16 +178,15 @@ absl::Status Run(const std::vector<std::string>& arguments) {
           "--profile-kernels: needs --device=cuda or --device=simulated; the CPU's "
           "layers are in the launcher's --profile");
     }
-    for (const std::string_view model : models) {
-      DTNN_RETURN_IF_ERROR(Profile(options, std::string(model)));
+    for (const std::string& model : models) {
+      DTNN_RETURN_IF_ERROR(Profile(options, model));
     }
     return absl::OkStatus();
   }
   std::printf("%-18s %12s %12s %9s %7s %9s %7s %9s\n", "model", "train/s", "infer/s", "train GF/s",
               "peak", "infer GF/s", "peak", "memory");
-  for (const std::string_view model : models) {
-    DTNN_RETURN_IF_ERROR(on_cpu ? MeasureOnCpu(options, std::string(model))
-                                : MeasureOnGpu(options, std::string(model), gpu));
+  for (const std::string& model : models) {
+    DTNN_RETURN_IF_ERROR(on_cpu ? MeasureOnCpu(options, model) : MeasureOnGpu(options, model, gpu));
   }
   return absl::OkStatus();
 }
