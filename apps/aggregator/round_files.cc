@@ -21,11 +21,12 @@ namespace {
 
 constexpr int64_t kMostBytes = int64_t{1} << 30;
 
-// What follows the metrics in the history, and what stands before them in the other file.
+// Columns of the history, after the metrics.
 constexpr const char* kOfRound[] = {"clients", "samples",    "attempts",
                                     "seconds", "bytes_sent", "bytes_received"};
-// And after those, with differential privacy.
+// Columns after those, with differential privacy.
 constexpr const char* kOfPrivacy[] = {"epsilon", "epsilon_aggregator"};
+// Columns of the file of clients, before the metrics.
 constexpr const char* kOfClient[] = {"round", "client", "result", "samples", "seconds"};
 
 // Metrics have the names that clients give them.

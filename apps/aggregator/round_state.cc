@@ -77,7 +77,7 @@ std::string HexOf(std::span<const uint8_t> bytes) {
   return absl::BytesToHexString({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
-// What of each order of an accountant is spent.
+// The privacy that is spent, for each order of an accountant.
 absl::StatusOr<Tensor> TensorOf(const federation::RenyiAccountant& accountant) {
   const std::vector<double>& spent = accountant.spent();
   DTNN_ASSIGN_OR_RETURN(Tensor tensor,

@@ -27,7 +27,7 @@
 
 namespace dtnn {
 
-// What must stay the same when a run goes on, in words.
+// The settings that must stay the same when a run is resumed, in words.
 struct RoundSettings {
   std::string strategy, protection;
   bool is_private = false;  // with differential privacy
@@ -56,7 +56,7 @@ class RoundState {
                                                     std::vector<std::string>& warnings);
   // All of it or nothing. The store gets the parameters where they can be read.
   absl::Status Save(const federation::FederationState& state);
-  // What AggregatorOptions::charged is for.
+  // The ledger alone, before an attempt at a round (AggregatorOptions::charged).
   absl::Status SaveLedger(const federation::FederationState& state) const;
 
  private:

@@ -44,7 +44,7 @@ class RoundStateTest : public ::testing::Test {
     return files_->Begin(resume ? Resumption::kMust : Resumption::kNo, warnings_);
   }
 
-  // What the aggregator does before it asks anybody.
+  // As the aggregator does before it asks a client.
   absl::Status Charge(FederationState& state) {
     ++state.attempts;
     state.privacy.AddUpdates(kPrivacy);
