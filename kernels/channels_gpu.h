@@ -7,7 +7,6 @@
 #include <type_traits>
 
 #include "tensor/gpu/vectors.h"
-#include "tensor/rounding.h"
 #include "tensor/tensor.h"
 
 namespace dtnn {

@@ -86,7 +86,7 @@ absl::StatusOr<std::pair<BestOfKey, Decision>> ParseLine(std::string_view line) 
   for (const std::string_view part : std::span(parts).subspan(2)) {
     DTNN_ASSIGN_OR_RETURN(CandidateTime candidate, ParseCandidate(part));
     if (std::ranges::count(decision.candidates, candidate.name, &CandidateTime::name) > 0) {
-      return InvalidArgument("candidate ", candidate.name, " is there twice");
+      return InvalidArgument("candidate ", candidate.name, " appears twice");
     }
     decision.candidates.push_back(std::move(candidate));
   }
@@ -136,7 +136,7 @@ absl::StatusOr<Decisions> Decisions::Parse(std::string_view text, std::string_vi
     if (line.empty() || line == "#" || line.starts_with("# ")) continue;
     absl::StatusOr<std::pair<BestOfKey, Decision>> parsed = ParseLine(line);
     if (parsed.ok() && decisions.Find(parsed->first) != nullptr) {
-      parsed = InvalidArgument("the key ", parsed->first.ToString(), " is there twice");
+      parsed = InvalidArgument("the key ", parsed->first.ToString(), " appears twice");
     }
     if (!parsed.ok()) return WithContext(parsed.status(), name, ": line ", number);
     decisions.Add(parsed->first, std::move(parsed->second));

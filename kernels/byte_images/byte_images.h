@@ -3,8 +3,8 @@
 //
 //   y[n, c, h, w] = values[c, bytes[n, c, changed place of (h, w)]]
 //
-// A byte has 256 values, so what becomes of it is a table per channel, which whoever makes the spec
-// has computed. Nothing is computed here that could round in another way: the same table gives the
+// A byte has 256 values, so its results are a table per channel, which the maker of the spec has
+// computed. Nothing is computed here that could round in another way: the same table gives the
 // same bits on every device.
 
 #ifndef DTNN_KERNELS_BYTE_IMAGES_BYTE_IMAGES_H_

@@ -45,8 +45,8 @@ class Softmax {
 class SoftmaxCrossEntropy {
  public:
   virtual ~SoftmaxCrossEntropy() = default;
-  // x: logits (rows, columns). labels: int32 (rows,), each in 0..columns-1 (checked by whoever read
-  // them). y: probabilities; may be x. dx: empty when only the loss is wanted; may be x, not y.
+  // x: logits (rows, columns). labels: int32 (rows,), each in 0..columns-1 (checked where they are
+  // read). y: probabilities; may be x. dx: empty when only the loss is wanted; may be x, not y.
   // losses: (rows,), the loss of each row.
   virtual absl::Status Run(const Tensor& x, const Tensor& labels, const Tensor& y,
                            const Tensor& losses, const Tensor& dx, const GradientScale& scale) = 0;

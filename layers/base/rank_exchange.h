@@ -1,6 +1,6 @@
-// What a layer that couples the samples of a batch asks of the other ranks of a data-parallel run,
-// whose samples belong to the same batch. Handed to layers by the plan, filled by whoever knows the
-// ranks: layers know no transport.
+// The calls by which a layer that couples the samples of a batch asks the other ranks of a
+// data-parallel run, whose samples belong to the same batch. The plan passes them to layers, and
+// the trainer, which knows the ranks, implements them: layers know no transport.
 //
 // Every rank makes the same calls in the same order. Tensors are dense and on the host.
 

@@ -1,8 +1,9 @@
 // Counters of the energy that a machine has used.
 //
 // Linux gives them in files: powercap's of Intel's RAPL (and AMD's, which has the same names), and
-// hwmon's. They count the whole machine or its processors, whoever uses them. Virtual machines and
-// most containers have none, and since 2020 only root may read RAPL's unless somebody allows more.
+// hwmon's. They count the whole machine or its processors, with all that runs there. Virtual
+// machines and most containers have none, and since 2020 only root may read RAPL's unless somebody
+// allows more.
 
 #ifndef DTNN_MODELS_ENERGY_ENERGY_SOURCE_H_
 #define DTNN_MODELS_ENERGY_ENERGY_SOURCE_H_

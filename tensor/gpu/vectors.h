@@ -237,13 +237,12 @@ class VectorWalk {
   DTNN_HOST_DEVICE VectorWalk(const VectorGrid& grid, const Thread& thread)
       : grid_(grid), part_(thread.block_index().x), y_(thread.block_index().y) {
     const uint32_t flat = thread.thread_index().x;
-    row_ = flat / grid.lanes;
-    lane_ = flat - row_ * grid.lanes;
+    const uint32_t row = flat / grid.lanes;
+    lane_ = flat - row * grid.lanes;
     step_ = thread.grid().x * grid.deep;
-    item_ = row_ < grid.deep ? part_ * grid.deep + row_ : grid.items();
+    item_ = row < grid.deep ? part_ * grid.deep + row : grid.items();
   }
   DTNN_HOST_DEVICE uint32_t part() const { return part_; }
-  DTNN_HOST_DEVICE uint32_t row_in_block() const { return row_; }
   DTNN_HOST_DEVICE uint32_t lane() const { return lane_; }
   // In the group, or the columns, of all its vectors.
   DTNN_HOST_DEVICE VectorCell first() const { return At(0); }
@@ -278,7 +277,7 @@ class VectorWalk {
 
  private:
   const VectorGrid& grid_;
-  uint32_t part_, y_, row_, lane_, step_, item_;
+  uint32_t part_, y_, lane_, step_, item_;
 };
 
 // Memory of a grid: elements from one row to the next, and from one group to the next.

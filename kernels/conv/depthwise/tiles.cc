@@ -7,7 +7,8 @@
 namespace dtnn::conv::depthwise {
 namespace {
 
-// Of both sides of a tile, all channels: what the second cache keeps, whoever shares it.
+// Bytes of both sides of a tile, all channels: as many as the second cache keeps, also where it is
+// shared.
 constexpr int64_t kTileBytes = 128 << 10;
 constexpr int64_t kMostColumns = 128;
 

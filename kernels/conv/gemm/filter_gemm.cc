@@ -137,8 +137,8 @@ void FilterGemm<T>::Sum(const Images<const T>& x, const Images<const T>& dy, int
 template <typename T>
 void FilterGemm<T>::SumStrips(const Job& job) const {
   const int64_t blocks = taps() * blocks_per_tap_;
-  // Whoever has a range of blocks copies the strips for it: a part whole where there are enough,
-  // and else half of what a thread has to do.
+  // The thread that has a range of blocks copies the strips for it: a whole part where there are
+  // enough parts, else half of the work of a thread.
   const int64_t items = sums_.parts() * blocks;
   const int64_t grain =
       sums_.parts() >= 4 * threads_ ? blocks : CeilDiv(items, 2 * int64_t{threads_});
