@@ -33,6 +33,9 @@ constexpr milliseconds kPauseFirst(100), kPauseLast(1000);
 constexpr milliseconds kLook(200);
 // At one round: with clients that are always too slow it would never end.
 constexpr uint64_t kMostAttempts = 50;
+// For clients that are about to answer the attempt before, where else one would be asked that was
+// lost again and again: it must not win by being faster.
+constexpr milliseconds kReluctance(2000);
 // How long clients get to fetch the final parameters.
 constexpr std::chrono::seconds kFarewell(10);
 
@@ -52,6 +55,8 @@ class Aggregator {
  private:
   // Those that can be asked in this round.
   std::vector<Candidate> Candidates();
+  // Whether some have not answered an attempt that is over, and could be asked when they have.
+  bool SomeAreBusy();
   absl::Status RunRound();
   // Until enough clients are there.
   absl::StatusOr<std::vector<int>> AwaitClients();
@@ -103,6 +108,13 @@ std::vector<Candidate> Aggregator::Candidates() {
         {.id = id, .name = name, .losses = lost == losses_.end() ? 0 : lost->second});
   }
   return candidates;
+}
+
+bool Aggregator::SomeAreBusy() {
+  return std::ranges::any_of(roster_.members(), [this](const auto& id_and_member) {
+    const Member& member = id_and_member.second;
+    return member.attempt != nullptr && !excluded_.contains(member.name);
+  });
 }
 
 absl::StatusOr<std::vector<SharedBytes>> Aggregator::ParameterBodies() const {
@@ -293,6 +305,7 @@ RoundRecord Aggregator::RecordOf(const Attempt& attempt, Clock::time_point begin
 absl::StatusOr<std::vector<int>> Aggregator::AwaitClients() {
   Wait wait(
       {.timeout = options_.timeout, .warn_after = options_.timeout / 5, .warn = options_.warn});
+  const Clock::time_point begin = Clock::now();
   std::vector<Candidate> there;
   Choice choice;
   const auto text = [&] {
@@ -306,7 +319,9 @@ absl::StatusOr<std::vector<int>> Aggregator::AwaitClients() {
                                                         .fraction = options_.client_fraction,
                                                         .seed = *choice_seed_,
                                                         .attempt = state_.attempts}));
-    if (!choice.ids.empty()) return true;
+    const bool wait_for_others =
+        choice.reluctant && SomeAreBusy() && Clock::now() < begin + kReluctance;
+    if (!choice.ids.empty() && !wait_for_others) return true;
     DTNN_RETURN_IF_ERROR(roster_.Turn(std::min(until, Clock::now() + kLook)));
     return false;
   };

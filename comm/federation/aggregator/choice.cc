@@ -44,7 +44,10 @@ absl::StatusOr<Choice> ChooseClients(std::vector<Candidate> there, const ChoiceO
   Choice choice = {.sampling = std::min(1.0, double(wanted) / double(there.size()))};
   there.resize(std::min(there.size(), wanted));
   std::ranges::sort(there, {}, &Candidate::name);
-  for (const Candidate& candidate : there) choice.ids.push_back(candidate.id);
+  for (const Candidate& candidate : there) {
+    choice.ids.push_back(candidate.id);
+    choice.reluctant |= losses(candidate) > 0;
+  }
   return choice;
 }
 

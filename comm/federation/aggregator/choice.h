@@ -31,6 +31,7 @@ struct ChoiceOptions {
 struct Choice {
   std::vector<int> ids = {};  // in the order of names; empty: too few are there
   double sampling = 1;        // of those who could be asked, the share that is
+  bool reluctant = false;     // one was lost again and again in this round: others would do better
 };
 
 // One that was lost again and again is asked only where there are too few others.

@@ -89,8 +89,12 @@ TEST(ChoiceTest, WhoWasLostAgainAndAgainIsAskedLast) {
   std::vector<Candidate> there = There(4);
   there[3].losses = 3;  // a
   there[2].losses = 2;  // b
-  EXPECT_THAT(Must(ChooseClients(there, {.min_clients = 2})).ids, ElementsAre(101, 102, 103));
-  EXPECT_THAT(Must(ChooseClients(there, {.min_clients = 4})).ids, ElementsAre(100, 101, 102, 103));
+  const Choice without = Must(ChooseClients(there, {.min_clients = 2}));
+  EXPECT_THAT(without.ids, ElementsAre(101, 102, 103));
+  EXPECT_FALSE(without.reluctant);
+  const Choice with = Must(ChooseClients(there, {.min_clients = 4}));
+  EXPECT_THAT(with.ids, ElementsAre(100, 101, 102, 103));
+  EXPECT_TRUE(with.reluctant);
   there[2].losses = 4;
   EXPECT_THAT(Must(ChooseClients(there, {.min_clients = 3})).ids, ElementsAre(100, 102, 103));
 }
