@@ -455,6 +455,7 @@ TEST_F(FederationProgramsTest, ClientsWithSomeOfTheClassesLearnAll) {
   const auto aggregator = OwnAggregator({model, "--rounds=1", "--min-clients=1"});
   const Outcome outcome = OwnClient("bc", "folder", folder_ + "/bc", "1e-9")->Wait();
   EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("Round 1/1, epoch 2/2: "));
   EXPECT_LT(Distance(Parameters("bc.safetensors"), Parameters("ab.safetensors")), 1e-5);
   EXPECT_EQ(ClassesOf("bc.safetensors"), all);
   EXPECT_EQ(aggregator->Wait().exit_code, 0);
