@@ -1,0 +1,54 @@
+// What a client of a federation is, and what it asks of its aggregator.
+
+#ifndef DTNN_COMM_FEDERATION_CLIENT_OPTIONS_H_
+#define DTNN_COMM_FEDERATION_CLIENT_OPTIONS_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "comm/crypto/wiped.h"
+#include "comm/federation/meeting.h"
+#include "comm/federation/messages.h"
+#include "comm/federation/protection.h"
+
+namespace dtnn::federation {
+
+// The larger one of two clients may have 3.7 times the samples of the other.
+inline constexpr double kLeastClients = 1.5;
+
+struct ClientOptions {
+  MeetingPlace place;
+  std::string name;  // the same when it comes again
+  ModelFacts model;
+  int64_t samples = 0;  // that it trains on in a round
+  // Names of the outputs, in their order; empty: not known. The aggregator gets a hash of them, and
+  // refuses a client whose classes have other names than those of another.
+  std::vector<std::string> class_names = {};
+  ProtectionOptions protection = {};
+  // That clients share and the aggregator does not have: needed for Protection::kSharedKey; with
+  // masks and threshold keys it keeps the aggregator from playing the other clients.
+  std::optional<Secret> key = {};
+  // Protection::kSharedKey: sends metrics as they are. They tell the aggregator of a model that it
+  // cannot read, and of the client's data.
+  bool plain_metrics = false;
+  // Where only a sum hides updates (Protector::hides_in_sums): it sends none where the weights of
+  // those that are asked hide it no better than so many equal ones would (factors.h). 1: any sum
+  // will do.
+  double least_clients = kLeastClients;
+  // Makes the noise of differential privacy repeatable; nothing: seeds from the system, which is
+  // what protects.
+  std::optional<Secret> noise_seed = {};
+  // So long it tries to reach the aggregator, and waits for a sign of it.
+  std::chrono::milliseconds timeout{};
+  std::function<void(std::string_view line)> say = {}, warn = {};
+  std::function<bool()> interrupted = {};
+};
+
+}  // namespace dtnn::federation
+
+#endif  // DTNN_COMM_FEDERATION_CLIENT_OPTIONS_H_
