@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include "comm/federation/client.h"
+#include "comm/federation/client/client.h"
 #include "comm/job/interrupt.h"
 #include "models/checkpoint/training_state.h"
 #include "tensor/errors.h"

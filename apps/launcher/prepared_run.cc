@@ -28,7 +28,7 @@
 #include "apps/tracing/run_page.h"
 #include "apps/tracing/run_trace.h"
 #include "comm/elastic/elastic_range.h"
-#include "comm/federation/ask_classes.h"
+#include "comm/federation/client/ask_classes.h"
 #include "comm/gather_values.h"
 #include "comm/job/exit_code.h"
 #include "comm/job/interrupt.h"

@@ -25,7 +25,7 @@
 #include "comm/crypto/random_secret.h"
 #include "comm/federation/aggregator/aggregator.h"
 #include "comm/federation/agreed.h"
-#include "comm/federation/client.h"
+#include "comm/federation/client/client.h"
 #include "comm/federation/meeting.h"
 #include "comm/tcp/socket.h"
 #include "comm/wait.h"

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "comm/federation/ask_classes.h"
+#include "comm/federation/client/ask_classes.h"
 #include "comm/federation/testing/federation_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -1,4 +1,4 @@
-#include "comm/federation/ask_classes.h"
+#include "comm/federation/client/ask_classes.h"
 
 #include <optional>
 #include <utility>

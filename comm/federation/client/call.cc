@@ -1,4 +1,4 @@
-#include "comm/federation/call.h"
+#include "comm/federation/client/call.h"
 
 #include <poll.h>
 

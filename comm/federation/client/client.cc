@@ -1,4 +1,4 @@
-#include "comm/federation/client.h"
+#include "comm/federation/client/client.h"
 
 #include <poll.h>
 

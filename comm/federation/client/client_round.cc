@@ -1,4 +1,4 @@
-#include "comm/federation/client_round.h"
+#include "comm/federation/client/client_round.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,12 +1,12 @@
 // A client asks for the classes of the aggregator's network before it builds its own. A client
 // whose own data lack some of them could not build the same one.
 
-#ifndef DTNN_COMM_FEDERATION_ASK_CLASSES_H_
-#define DTNN_COMM_FEDERATION_ASK_CLASSES_H_
+#ifndef DTNN_COMM_FEDERATION_CLIENT_ASK_CLASSES_H_
+#define DTNN_COMM_FEDERATION_CLIENT_ASK_CLASSES_H_
 
 #include "absl/status/statusor.h"
 #include "comm/crypto/job_secret.h"
-#include "comm/federation/call.h"
+#include "comm/federation/client/call.h"
 #include "comm/federation/messages.h"
 
 namespace dtnn::federation {
@@ -17,4 +17,4 @@ absl::StatusOr<Classes> AskClasses(const CallOptions& options, const JobSecret& 
 
 }  // namespace dtnn::federation
 
-#endif  // DTNN_COMM_FEDERATION_ASK_CLASSES_H_
+#endif  // DTNN_COMM_FEDERATION_CLIENT_ASK_CLASSES_H_

@@ -1,7 +1,7 @@
 // How a client gets through to its aggregator, which may be away for a while.
 
-#ifndef DTNN_COMM_FEDERATION_CALL_H_
-#define DTNN_COMM_FEDERATION_CALL_H_
+#ifndef DTNN_COMM_FEDERATION_CLIENT_CALL_H_
+#define DTNN_COMM_FEDERATION_CLIENT_CALL_H_
 
 #include <chrono>
 #include <functional>
@@ -43,4 +43,4 @@ absl::Status CallUntilDone(const CallOptions& options, const JobSecret& secret,
 
 }  // namespace dtnn::federation
 
-#endif  // DTNN_COMM_FEDERATION_CALL_H_
+#endif  // DTNN_COMM_FEDERATION_CLIENT_CALL_H_

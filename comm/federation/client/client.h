@@ -12,8 +12,8 @@
 //
 // Used by one thread; nothing is read while the client trains.
 
-#ifndef DTNN_COMM_FEDERATION_CLIENT_H_
-#define DTNN_COMM_FEDERATION_CLIENT_H_
+#ifndef DTNN_COMM_FEDERATION_CLIENT_CLIENT_H_
+#define DTNN_COMM_FEDERATION_CLIENT_CLIENT_H_
 
 #include <chrono>
 #include <cstdint>
@@ -30,10 +30,10 @@
 #include "comm/crypto/chacha20_stream.h"
 #include "comm/crypto/job_secret.h"
 #include "comm/crypto/wiped.h"
-#include "comm/federation/call.h"
 #include "comm/federation/channel.h"
-#include "comm/federation/client_options.h"
-#include "comm/federation/client_round.h"
+#include "comm/federation/client/call.h"
+#include "comm/federation/client/client_options.h"
+#include "comm/federation/client/client_round.h"
 #include "comm/federation/messages.h"
 #include "comm/federation/protection.h"
 
@@ -118,4 +118,4 @@ class FederationClient {
 
 }  // namespace dtnn::federation
 
-#endif  // DTNN_COMM_FEDERATION_CLIENT_H_
+#endif  // DTNN_COMM_FEDERATION_CLIENT_CLIENT_H_

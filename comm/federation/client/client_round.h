@@ -1,8 +1,8 @@
 // The round that a client takes part in: what it gets for it, and what it answers. Without
 // connections and clocks.
 
-#ifndef DTNN_COMM_FEDERATION_CLIENT_ROUND_H_
-#define DTNN_COMM_FEDERATION_CLIENT_ROUND_H_
+#ifndef DTNN_COMM_FEDERATION_CLIENT_CLIENT_ROUND_H_
+#define DTNN_COMM_FEDERATION_CLIENT_CLIENT_ROUND_H_
 
 #include <cstdint>
 #include <functional>
@@ -17,7 +17,7 @@
 #include "absl/status/statusor.h"
 #include "comm/codec/authenticated.h"
 #include "comm/crypto/job_secret.h"
-#include "comm/federation/client_options.h"
+#include "comm/federation/client/client_options.h"
 #include "comm/federation/frame.h"
 #include "comm/federation/messages.h"
 #include "comm/federation/protection.h"
@@ -110,4 +110,4 @@ class ClientRound {
 
 }  // namespace dtnn::federation
 
-#endif  // DTNN_COMM_FEDERATION_CLIENT_ROUND_H_
+#endif  // DTNN_COMM_FEDERATION_CLIENT_CLIENT_ROUND_H_

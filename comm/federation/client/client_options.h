@@ -1,7 +1,7 @@
 // What a client of a federation is, and what it asks of its aggregator.
 
-#ifndef DTNN_COMM_FEDERATION_CLIENT_OPTIONS_H_
-#define DTNN_COMM_FEDERATION_CLIENT_OPTIONS_H_
+#ifndef DTNN_COMM_FEDERATION_CLIENT_CLIENT_OPTIONS_H_
+#define DTNN_COMM_FEDERATION_CLIENT_CLIENT_OPTIONS_H_
 
 #include <chrono>
 #include <cstdint>
@@ -51,4 +51,4 @@ struct ClientOptions {
 
 }  // namespace dtnn::federation
 
-#endif  // DTNN_COMM_FEDERATION_CLIENT_OPTIONS_H_
+#endif  // DTNN_COMM_FEDERATION_CLIENT_CLIENT_OPTIONS_H_
