@@ -12,9 +12,9 @@
 #include <random>
 #include <string>
 
-#include "comm/ckks/cipher.h"
-#include "comm/ckks/noise.h"
-#include "comm/crypto/random_secret.h"
+#include "comm/secrets/ckks/cipher.h"
+#include "comm/secrets/ckks/noise.h"
+#include "comm/secrets/crypto/random_secret.h"
 #include "tensor/must.h"
 #include "tensor/stopwatch.h"
 #include "tensor/threads/parallel_for.h"

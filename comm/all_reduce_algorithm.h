@@ -1,4 +1,4 @@
-// How ranks sum large tensors: the names of the algorithms, and which of them comm/mpi uses.
+// How ranks sum large tensors: the names of the algorithms, and which of them comm/ranks/mpi uses.
 
 #ifndef DTNN_COMM_ALL_REDUCE_ALGORITHM_H_
 #define DTNN_COMM_ALL_REDUCE_ALGORITHM_H_
@@ -31,21 +31,21 @@ Placement PlacementOf(std::span<const int> nodes);
 // From so many bytes on an all-reduce may go in stages.
 inline constexpr int64_t kStagedBytes = 64 << 10;
 
-// Whether comm/mpi sums large tensors in stages. Halving-doubling exchanges with the nearest ranks
-// first, when messages are largest: where ranks are numbered node by node, a power of two each,
-// those are on the same node, and as little goes over the network as with the hierarchical
+// Whether comm/ranks/mpi sums large tensors in stages. Halving-doubling exchanges with the nearest
+// ranks first, when messages are largest: where ranks are numbered node by node, a power of two
+// each, those are on the same node, and as little goes over the network as with the hierarchical
 // algorithm. Elsewhere its large messages cross (2 nodes of 3: three times the bytes).
 bool StagesPay(const Placement& placement);
 
-// By this variable Open MPI is told how to sum what does not go in stages; comm/mpi sets the value
-// where the user has set none. With it alone the bits of a sum do not depend on how a tensor is
-// cut.
+// By this variable Open MPI is told how to sum what does not go in stages; comm/ranks/mpi sets the
+// value where the user has set none. With it alone the bits of a sum do not depend on how a tensor
+// is cut.
 inline constexpr char kMpiAlgorithmVariable[] = "OMPI_MCA_coll_libnbc_iallreduce_algorithm";
 inline constexpr char kMpiAlgorithm[] = "3";
 // Whether the user has set another one.
 bool OtherMpiAlgorithm();
 
-// What comm/mpi uses, unless the user has set another.
+// What comm/ranks/mpi uses, unless the user has set another.
 AllReduceAlgorithm AllReduceAlgorithmFor(const Placement& placement, int64_t bytes);
 
 }  // namespace dtnn

@@ -64,11 +64,12 @@ TEST(LayeringTest, RoomsOfAFolderHaveAnOrder) {
                              "dtnn_cc_library(deps = [\"//models/training:trainer\"])\n"),
               ElementsAre(HasSubstr("upwards")));
   // Rooms on one floor do not use each other.
-  EXPECT_THAT(CheckSource("comm/exchange/a.h", "#include \"comm/mpi/b.h\"\n"),
+  EXPECT_THAT(CheckSource("comm/ranks/exchange/a.h", "#include \"comm/ranks/mpi/b.h\"\n"),
               ElementsAre(HasSubstr("sideways")));
   // A folder of its own is a room too, and a part of a room belongs to it.
   EXPECT_EQ(CheckSource("data/dataset.h", "#include \"data/datasets/mnist.h\"\n").size(), 1);
-  EXPECT_THAT(CheckSource("comm/job/ranks.h", "#include \"comm/mpi/control/a.h\"\n"), IsEmpty());
+  EXPECT_THAT(CheckSource("comm/ranks/job/ranks.h", "#include \"comm/ranks/mpi/control/a.h\"\n"),
+              IsEmpty());
   // Programs are not named: none uses another.
   EXPECT_THAT(CheckSource("apps/predict/run.h", "#include \"apps/inspect/run.h\"\n"),
               ElementsAre(HasSubstr("sideways")));
@@ -201,9 +202,10 @@ TEST(LayeringTest, RulesComeFromOneFile) {
 
 TEST(LayeringTest, NoTwoFilesDefineOneClass) {
   const std::string carrier = "namespace dtnn {\nclass Carrier {};\n}\n";
-  EXPECT_THAT(CheckClasses({{"comm/mpi/carrier.h", carrier}, {"comm/relay/carrier.h", carrier}}),
-              ElementsAre(StartsWith(
-                  "comm/relay/carrier.h:2: defines dtnn::Carrier, as comm/mpi/carrier.h:2: ")));
+  EXPECT_THAT(CheckClasses({{"comm/ranks/mpi/carrier.h", carrier},
+                            {"comm/transport/relay/carrier.h", carrier}}),
+              ElementsAre(StartsWith("comm/transport/relay/carrier.h:2: defines dtnn::Carrier, as "
+                                     "comm/ranks/mpi/carrier.h:2: ")));
   // A test is linked with a library, not with another test.
   EXPECT_THAT(CheckClasses({{"comm/a_test.cc", carrier}, {"comm/b.h", carrier}}),
               ElementsAre(StartsWith("comm/a_test.cc:2: ")));

@@ -12,7 +12,7 @@
 #include "apps/make/make_training.h"
 #include "apps/model_file/model_file.h"
 #include "apps/program/image_paths.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "models/graph/network.h"
 #include "models/serving/saved_model.h"
 #include "models/zoo/zoo.h"

@@ -11,7 +11,7 @@
 #include "apps/printing/name_lists.h"
 #include "apps/program/paths.h"
 #include "apps/program/run_program.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

@@ -4,7 +4,7 @@
 
 #include "apps/best_of/run.h"
 #include "apps/testing/process.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kernels/best_of/decisions.h"

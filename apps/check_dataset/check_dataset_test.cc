@@ -7,7 +7,7 @@
 
 #include "apps/check_dataset/expected_files.h"
 #include "apps/check_dataset/run.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "data/loading/open_dataset.h"
 #include "data/testing/archives.h"
 #include "data/testing/idx_files.h"

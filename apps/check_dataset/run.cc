@@ -17,7 +17,7 @@
 #include "apps/flags/options.h"
 #include "apps/flags/value.h"
 #include "apps/make/make_dataset.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "data/class_warnings.h"
 #include "data/dataset.h"
 #include "data/datasets/folder.h"

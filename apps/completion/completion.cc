@@ -11,7 +11,7 @@
 #include "apps/flags/option_table.h"
 #include "apps/flags/tool_flags.h"
 #include "apps/program/run_program.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "models/zoo/zoo.h"
 #include "tensor/status_macros.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "apps/convert_imagenet/run.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "data/datasets/imagenet/imagenet_npz.h"
 #include "data/loading/split.h"
 #include "data/testing/archives.h"

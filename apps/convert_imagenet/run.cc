@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "data/datasets/imagenet/imagenet_archives.h"
 #include "data/datasets/imagenet/imagenet_shard.h"
 #include "data/files/folder_listing.h"

@@ -10,11 +10,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "apps/flags/options.h"
-#include "comm/crypto/job_secret.h"
-#include "comm/crypto/wiped.h"
 #include "comm/federation/meeting.h"
 #include "comm/federation/messages.h"
 #include "comm/federation/protection.h"
+#include "comm/secrets/crypto/job_secret.h"
+#include "comm/secrets/crypto/wiped.h"
 #include "models/graph/graph.h"
 #include "models/parameters/parameter_store.h"
 
@@ -30,7 +30,7 @@ absl::StatusOr<federation::ModelFacts> ModelFactsOf(const Graph& graph,
                                                     const ParameterStore& store);
 
 // How both meet: at HOST:PORT, with the job's secret and, beyond this host, with certificates, as
-// the environment says (comm/tcp/job_environment.h).
+// the environment says (comm/ranks/job/job_environment.h).
 struct Meeting {
   federation::MeetingPlace place;
   JobSecret secret;

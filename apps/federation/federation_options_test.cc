@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "comm/job/exit_code.h"
-#include "comm/tcp/socket.h"
+#include "comm/ranks/job/exit_code.h"
+#include "comm/transport/tcp/socket.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/files/access/private_file.h"

@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_format.h"
 #include "comm/federation/client/client.h"
-#include "comm/job/interrupt.h"
+#include "comm/ranks/job/interrupt.h"
 #include "models/checkpoint/training_state.h"
 #include "tensor/errors.h"
 #include "tensor/stopwatch.h"

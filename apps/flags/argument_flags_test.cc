@@ -4,7 +4,7 @@
 #include <variant>
 
 #include "apps/flags/option_table.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "gtest/gtest.h"
 #include "tensor/errors.h"
 #include "tensor/named_argument.h"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/nearest.h"
 #include "tensor/text/str_cat.h"

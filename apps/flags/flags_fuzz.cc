@@ -13,7 +13,7 @@
 #include "apps/flags/option_table.h"
 #include "apps/flags/parser.h"
 #include "apps/flags/value.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 
 namespace dtnn {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "apps/flags/option_table.h"
 #include "apps/flags/value.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

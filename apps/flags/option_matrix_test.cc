@@ -9,7 +9,7 @@
 #include "apps/flags/option_table.h"
 #include "apps/flags/parser.h"
 #include "apps/flags/value.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "gtest/gtest.h"
 
 namespace dtnn {

@@ -8,7 +8,7 @@
 #include "apps/flags/option_table.h"
 #include "apps/flags/validate.h"
 #include "apps/flags/value.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/nearest.h"
 

@@ -2,7 +2,7 @@
 
 #include <initializer_list>
 
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "gtest/gtest.h"
 
 namespace dtnn {

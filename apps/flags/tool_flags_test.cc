@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "apps/flags/option_table.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "gtest/gtest.h"
 
 namespace dtnn {

@@ -7,7 +7,7 @@
 #include "apps/flags/option_needs.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/parser.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "optim/optimizers/optimizers.h"

@@ -13,7 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "apps/flags/option_table.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/nearest.h"
 #include "tensor/text/str_cat.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "apps/inspect/run.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kernels/context.h"

@@ -13,7 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "apps/program/other_file.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "models/checkpoint/checkpoint.h"
 #include "models/graph/table.h"
 #include "models/parameters/weights.h"

@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "apps/flags/value.h"
-#include "comm/crypto/job_secret.h"
-#include "comm/elastic/elastic_range.h"
-#include "comm/job/exit_code.h"
 #include "comm/launch_place.h"
-#include "comm/tcp/job_environment.h"
+#include "comm/ranks/elastic/elastic_range.h"
+#include "comm/ranks/job/exit_code.h"
+#include "comm/ranks/job/job_environment.h"
+#include "comm/secrets/crypto/job_secret.h"
 #include "tensor/errors.h"
 
 namespace dtnn {

@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "apps/launch/rank_child.h"
 #include "apps/launch/run.h"
-#include "comm/tcp/socket.h"
+#include "comm/transport/tcp/socket.h"
 
 namespace dtnn {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "comm/job/exit_code.h"
-#include "comm/tcp/socket.h"
+#include "comm/ranks/job/exit_code.h"
+#include "comm/transport/tcp/socket.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -10,8 +10,8 @@
 #include "apps/launch/run.h"
 #include "apps/program/paths.h"
 #include "apps/program/run_program.h"
-#include "comm/job/exit_code.h"
 #include "comm/launch_place.h"
+#include "comm/ranks/job/exit_code.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

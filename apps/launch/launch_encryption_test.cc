@@ -7,7 +7,7 @@
 #include "apps/testing/launch_job.h"
 #include "apps/testing/process.h"
 #include "apps/testing/texts.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "data/testing/idx_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

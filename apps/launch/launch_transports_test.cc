@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "apps/testing/process.h"
-#include "comm/mqtt/testing/test_broker.h"
-#include "comm/tls/testing/host_files.h"
+#include "comm/transport/mqtt/testing/test_broker.h"
+#include "comm/transport/tls/testing/host_files.h"
 #include "data/testing/idx_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

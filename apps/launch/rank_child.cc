@@ -15,8 +15,8 @@
 #include <system_error>
 
 #include "apps/launch/remote_command.h"
-#include "comm/job/exit_code.h"
-#include "comm/tcp/job_environment.h"
+#include "comm/ranks/job/exit_code.h"
+#include "comm/ranks/job/job_environment.h"
 #include "tensor/errors.h"
 
 namespace dtnn {

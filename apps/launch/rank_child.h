@@ -26,7 +26,7 @@ struct RankChildOptions {
   std::string ssh = "ssh";                // the program that starts a command on another host
   std::vector<std::string> command = {};  // the program and its arguments
   // Besides those of the launcher, less what says which job that belongs to
-  // (comm/tcp/job_environment.h); on another host only these.
+  // (comm/ranks/job/job_environment.h); on another host only these.
   Variables variables = {};
   int listener = -1;        // a file descriptor that it inherits
   std::string prefix = {};  // of its lines

@@ -25,7 +25,7 @@ struct LaunchOptions {
   bool plain = false;             // between hosts without encryption
   bool prefix = true;             // "[rank] " before each line
   // MIN:MAX: the job goes on without ranks that are lost, as long as MIN are left, and takes in
-  // others up to MAX (comm/elastic). `ranks` may be 0 then: all are started by others.
+  // others up to MAX (comm/ranks/elastic). `ranks` may be 0 then: all are started by others.
   std::string elastic = {};
   int64_t restarts = 0;  // ranks that are started for others that were killed
   double grace = 10;     // seconds that ranks get to end
@@ -35,8 +35,8 @@ struct LaunchOptions {
 
 // Returns when all have ended. The error of ranks that failed has no message, since they, and lines
 // to `err`, have told the user, and the exit code 75 where one of them has ended with it
-// (comm/job/exit_code.h), else that of the first that failed; 127 where there is no such program.
-// The process has one thread; it starts and ends all.
+// (comm/ranks/job/exit_code.h), else that of the first that failed; 127 where there is no such
+// program. The process has one thread; it starts and ends all.
 absl::Status RunLaunch(const LaunchOptions& options, std::ostream& out, std::ostream& err);
 
 }  // namespace dtnn

@@ -21,9 +21,9 @@
 #include "apps/program/job_flags.h"
 #include "apps/program/paths.h"
 #include "apps/program/run_program.h"
-#include "comm/job/exit_code.h"
-#include "comm/job/tell_once.h"
 #include "comm/launch_place.h"
+#include "comm/ranks/job/exit_code.h"
+#include "comm/ranks/job/tell_once.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

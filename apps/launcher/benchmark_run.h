@@ -27,7 +27,7 @@ absl::Status RunBenchmark(const Options& options, Communicator* communicator, st
 
 // Of a run whose ranks come and go, where it cannot go on, and this rank has kept a state that no
 // generation has begun with: saves a checkpoint, and returns `why` with where it is, and the exit
-// code (comm/job/exit_code.h).
+// code (comm/ranks/job/exit_code.h).
 absl::Status SaveKept(const Options& options, LastingRun& lasting, const absl::Status& why,
                       std::ostream& out, std::ostream& err);
 

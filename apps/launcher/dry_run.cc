@@ -15,7 +15,7 @@
 #include "apps/make/make_training.h"
 #include "apps/model_file/model_file.h"
 #include "apps/printing/memory_table.h"
-#include "comm/gradients/gradient_reducer.h"
+#include "comm/ranks/gradients/gradient_reducer.h"
 #include "kernels/context.h"
 #include "kernels/math_mode.h"
 #include "models/graph/table.h"

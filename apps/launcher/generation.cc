@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "comm/job/exit_code.h"
-#include "comm/job/ranks.h"
+#include "comm/ranks/job/exit_code.h"
+#include "comm/ranks/job/ranks.h"
 #include "models/parameters/parameter_store.h"
 #include "models/training/trainer.h"
 #include "tensor/status_macros.h"

@@ -6,8 +6,8 @@
 #include <memory>
 #include <optional>
 
-#include "comm/job/elastic_rank.h"
-#include "comm/job/interrupt.h"
+#include "comm/ranks/job/elastic_rank.h"
+#include "comm/ranks/job/interrupt.h"
 #include "data/dataset.h"
 #include "models/callbacks/hand_over.h"
 #include "models/training/metric_averages.h"

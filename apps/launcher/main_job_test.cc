@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "apps/flags/parser.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "data/datasets/mnist.h"
 #include "gtest/gtest.h"
 

@@ -16,7 +16,7 @@
 #include "apps/launcher/run_voice.h"
 #include "apps/make/make_loaders.h"
 #include "comm/communicator.h"
-#include "comm/crypto/wiped.h"
+#include "comm/secrets/crypto/wiped.h"
 #include "comm/sum_over_ranks.h"
 #include "data/dataset.h"
 #include "data/loading/fingerprint.h"

@@ -6,8 +6,8 @@
 #include <sstream>
 #include <string>
 
-#include "comm/job/exit_code.h"
 #include "comm/local.h"
+#include "comm/ranks/job/exit_code.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

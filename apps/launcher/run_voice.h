@@ -8,7 +8,7 @@
 
 #include "apps/flags/options.h"
 #include "apps/make/rank_options.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "tensor/text/str_cat.h"
 
 namespace dtnn {

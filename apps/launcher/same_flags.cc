@@ -9,7 +9,7 @@
 #include "apps/flags/value.h"
 #include "apps/make/rank_options.h"
 #include "comm/gather_values.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/str_cat.h"
 

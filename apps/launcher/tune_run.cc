@@ -11,7 +11,7 @@
 #include "apps/make/best_of_file.h"
 #include "apps/make/make_trainer_options.h"
 #include "apps/printing/best_of_table.h"
-#include "comm/job/ranks.h"
+#include "comm/ranks/job/ranks.h"
 #include "kernels/device_traits.h"
 #include "models/training/ranks/share_decisions.h"
 #include "tensor/errors.h"

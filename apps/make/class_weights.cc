@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_format.h"
 #include "comm/gather_values.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "data/class_warnings.h"
 #include "optim/losses/losses.h"
 #include "tensor/status_macros.h"

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "comm/job/exit_code.h"
 #include "comm/local.h"
+#include "comm/ranks/job/exit_code.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "models/zoo/zoo.h"
 #include "tensor/format.h"
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "comm/gather_values.h"
-#include "comm/job/exit_code.h"
-#include "comm/nccl/join_collectives.h"
+#include "comm/ranks/job/exit_code.h"
+#include "comm/ranks/nccl/join_collectives.h"
 #include "kernels/math_mode.h"
 #include "tensor/errors.h"
 #include "tensor/gpu/open_gpus.h"

@@ -1,7 +1,7 @@
 #include "apps/make/make_device.h"
 
-#include "comm/job/exit_code.h"
 #include "comm/local.h"
+#include "comm/ranks/job/exit_code.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/status_macros.h"

@@ -4,10 +4,10 @@
 #include <memory>
 #include <utility>
 
-#include "comm/codec/encrypted_all_reduce.h"
-#include "comm/crypto/job_secret.h"
-#include "comm/job/exit_code.h"
-#include "comm/tcp/job_environment.h"
+#include "comm/ranks/job/exit_code.h"
+#include "comm/ranks/job/job_environment.h"
+#include "comm/secrets/codec/encrypted_all_reduce.h"
+#include "comm/secrets/crypto/job_secret.h"
 
 namespace dtnn {
 

@@ -8,9 +8,9 @@
 
 #include "absl/status/statusor.h"
 #include "apps/flags/options.h"
-#include "comm/ckks/parameters.h"
 #include "comm/communicator.h"
-#include "comm/crypto/wiped.h"
+#include "comm/secrets/ckks/parameters.h"
+#include "comm/secrets/crypto/wiped.h"
 #include "comm/sum_over_ranks.h"
 
 namespace dtnn {

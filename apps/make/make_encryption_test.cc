@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "comm/job/exit_code.h"
 #include "comm/local.h"
+#include "comm/ranks/job/exit_code.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/files/access/private_file.h"

@@ -7,7 +7,7 @@
 
 #include "apps/flags/value.h"
 #include "apps/make/standardization.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "data/loading/byte_batches.h"
 #include "data/loading/part.h"
 #include "data/loading/split.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "apps/flags/value.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "models/graph/freeze.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/nearest.h"

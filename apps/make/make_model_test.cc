@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

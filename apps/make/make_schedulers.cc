@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_join.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "optim/schedulers/schedulers.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/str_cat.h"

@@ -11,7 +11,7 @@
 
 #include "apps/flags/options.h"
 #include "comm/communicator.h"
-#include "comm/gradients/gradient_reducer.h"
+#include "comm/ranks/gradients/gradient_reducer.h"
 #include "models/plan/fusion.h"
 #include "models/training/metric_averages.h"
 #include "models/training/trainer_options.h"

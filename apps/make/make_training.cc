@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "optim/losses/losses.h"
 #include "optim/metrics/metrics.h"
 #include "optim/optimizers/optimizers.h"

@@ -6,7 +6,7 @@
 
 #include "apps/flags/option_table.h"
 #include "apps/flags/value.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "data/testing/counting_dataset.h"
 #include "gtest/gtest.h"
 #include "optim/optimizers/adam.h"

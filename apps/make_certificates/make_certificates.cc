@@ -9,7 +9,7 @@
 #include "apps/make_certificates/run.h"
 #include "apps/program/paths.h"
 #include "apps/program/run_program.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "apps/flags/value.h"
-#include "comm/job/exit_code.h"
-#include "comm/tls/authority.h"
+#include "comm/ranks/job/exit_code.h"
+#include "comm/transport/tls/authority.h"
 #include "tensor/errors.h"
 #include "tensor/files/access/private_file.h"
 #include "tensor/files/atomic_file.h"

@@ -8,7 +8,7 @@
 
 #include "apps/flags/validate.h"
 #include "apps/make/make_trainer_options.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "data/preprocessing.h"
 #include "models/parameters/weights.h"
 #include "optim/losses/losses.h"

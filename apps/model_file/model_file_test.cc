@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "data/testing/counting_dataset.h"
 #include "data/testing/idx_files.h"
 #include "gmock/gmock.h"

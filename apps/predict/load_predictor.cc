@@ -10,7 +10,7 @@
 #include "apps/printing/name_lists.h"
 #include "apps/program/image_paths.h"
 #include "apps/program/other_file.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "data/normalize.h"
 #include "data/preprocessing.h"
 #include "models/parameters/weights.h"

@@ -13,7 +13,7 @@
 
 #include "apps/predict/run.h"
 #include "apps/testing/process.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "data/preprocessing.h"
 #include "data/testing/idx_files.h"
 #include "data/testing/image_files.h"

@@ -12,7 +12,7 @@
 #include "apps/predict/load_predictor.h"
 #include "apps/printing/name_lists.h"
 #include "apps/program/image_paths.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "data/images/image_files.h"
 #include "models/serving/predictor.h"
 #include "tensor/dtype.h"

@@ -7,7 +7,7 @@
 #include "apps/flags/option_table.h"
 #include "apps/flags/parser.h"
 #include "apps/flags/value.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "data/loading/open_dataset.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

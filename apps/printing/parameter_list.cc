@@ -7,7 +7,7 @@
 #include "apps/flags/option_needs.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/value.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "tensor/format.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/str_cat.h"

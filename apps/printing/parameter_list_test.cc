@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include "apps/flags/option_table.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "data/datasets/mnist.h"
 #include "gtest/gtest.h"
 

@@ -6,11 +6,11 @@
 #include <string_view>
 
 #include "absl/strings/ascii.h"
-#include "comm/elastic/elastic_range.h"
-#include "comm/job/exit_code.h"
 #include "comm/launch_place.h"
-#include "comm/tcp/job_environment.h"
-#include "comm/tcp/socket.h"
+#include "comm/ranks/elastic/elastic_range.h"
+#include "comm/ranks/job/exit_code.h"
+#include "comm/ranks/job/job_environment.h"
+#include "comm/transport/tcp/socket.h"
 #include "tensor/errors.h"
 
 namespace dtnn {

@@ -1,6 +1,6 @@
 // The flags that say how a rank meets the others, turned into the environment that says the same
-// (comm/launch_place.h, comm/tcp/job_environment.h) before anything reads it: what is wrong with
-// another flag of a rank is told by one of them for all, so that they must meet even then.
+// (comm/launch_place.h, comm/ranks/job/job_environment.h) before anything reads it: what is wrong
+// with another flag of a rank is told by one of them for all, so that they must meet even then.
 
 #ifndef DTNN_APPS_PROGRAM_JOB_FLAGS_H_
 #define DTNN_APPS_PROGRAM_JOB_FLAGS_H_

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "comm/job/exit_code.h"
 #include "comm/launch_place.h"
-#include "comm/tcp/job_environment.h"
+#include "comm/ranks/job/exit_code.h"
+#include "comm/ranks/job/job_environment.h"
 #include "gtest/gtest.h"
 
 namespace dtnn {

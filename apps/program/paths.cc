@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "absl/strings/ascii.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "tensor/errors.h"
 
 namespace dtnn {

@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "gtest/gtest.h"
 
 namespace dtnn {

@@ -10,7 +10,7 @@
 #include <new>
 
 #include "apps/flags/argument_flags.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "kernels/simd_target.h"
 #include "tensor/errors.h"
 

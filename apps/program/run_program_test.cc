@@ -4,7 +4,7 @@
 #include <iostream>
 #include <new>
 
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

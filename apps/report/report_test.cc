@@ -4,7 +4,7 @@
 
 #include "apps/report/run.h"
 #include "apps/testing/process.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "models/report/testing/page_checker.h"

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_join.h"
 #include "apps/program/other_file.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "models/report/charts/page.h"
 #include "models/report/charts/svg.h"
 #include "models/report/comparison.h"

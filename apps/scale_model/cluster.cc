@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "comm/gather_values.h"
-#include "comm/gradients/cost_model_measure.h"
+#include "comm/ranks/gradients/cost_model_measure.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/str_cat.h"
 

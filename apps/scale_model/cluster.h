@@ -10,7 +10,7 @@
 #include "apps/scale_model/run.h"
 #include "comm/all_reduce_algorithm.h"
 #include "comm/communicator.h"
-#include "comm/gradients/cost_model.h"
+#include "comm/ranks/gradients/cost_model.h"
 
 namespace dtnn {
 

@@ -1,6 +1,6 @@
 #include "apps/scale_model/machine.h"
 
-#include "comm/gradients/cost_model_measure.h"
+#include "comm/ranks/gradients/cost_model_measure.h"
 #include "kernels/peak/peak.h"
 #include "tensor/status_macros.h"
 #include "tensor/threads/parallel_for.h"

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "comm/communicator.h"
-#include "comm/gradients/cost_model.h"
+#include "comm/ranks/gradients/cost_model.h"
 #include "models/trace/layer_facts.h"
 #include "models/trace/roofline.h"
 #include "tensor/dtype.h"

@@ -9,7 +9,7 @@
 #include "apps/scale_model/cluster.h"
 #include "apps/scale_model/steps.h"
 #include "apps/scale_model/table.h"
-#include "comm/gradients/cost_model_measure.h"
+#include "comm/ranks/gradients/cost_model_measure.h"
 #include "kernels/simd_target.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/counted.h"

@@ -1,6 +1,6 @@
 // What scale_model does: measures a training step and the network here, predicts steps on more
-// ranks by formula (comm/gradients/cost_model.h), and, on several ranks, compares with steps it
-// measures.
+// ranks by formula (comm/ranks/gradients/cost_model.h), and, on several ranks, compares with steps
+// it measures.
 
 #ifndef DTNN_APPS_SCALE_MODEL_RUN_H_
 #define DTNN_APPS_SCALE_MODEL_RUN_H_

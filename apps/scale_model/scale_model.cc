@@ -19,11 +19,11 @@
 #include "apps/program/paths.h"
 #include "apps/program/run_program.h"
 #include "apps/scale_model/run.h"
-#include "comm/job/exit_code.h"
-#include "comm/job/rank_process.h"
-#include "comm/job/ranks.h"
-#include "comm/job/tell_once.h"
 #include "comm/launch_place.h"
+#include "comm/ranks/job/exit_code.h"
+#include "comm/ranks/job/rank_process.h"
+#include "comm/ranks/job/ranks.h"
+#include "comm/ranks/job/tell_once.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

@@ -6,7 +6,7 @@
 #include "apps/make/make_dataset.h"
 #include "apps/make/make_model.h"
 #include "apps/make/make_training.h"
-#include "comm/gradients/cost_model_measure.h"
+#include "comm/ranks/gradients/cost_model_measure.h"
 #include "models/serving/saved_model.h"
 #include "tensor/files/array_file.h"
 #include "tensor/philox.h"

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "comm/gradients/cost_model.h"
+#include "comm/ranks/gradients/cost_model.h"
 
 namespace dtnn {
 

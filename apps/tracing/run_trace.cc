@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "apps/make/make_trainer_options.h"
-#include "comm/gradients/cost_model.h"
+#include "comm/ranks/gradients/cost_model.h"
 #include "kernels/peak/peak.h"
 #include "models/trace/chrome_trace.h"
 #include "models/trace/gather_events.h"

@@ -8,12 +8,12 @@
 
 namespace dtnn::federation {
 
-// Of the aggregator's door (comm/meeting/door.h), so that ranks of a job with the same secret are
-// not taken for clients; and of the secret where a carrier of datagrams is in between.
+// Of the aggregator's door (comm/transport/meeting/door.h), so that ranks of a job with the same
+// secret are not taken for clients; and of the secret where a carrier of datagrams is in between.
 inline constexpr std::string_view kAggregatorPurpose = "the aggregator of a federation";
 inline constexpr std::string_view kDatagramsPurpose = "DTNN federation: handshake";
 
-// Tags of updates and sums (comm/codec/authenticated.h), with the nonce of the aggregator's
+// Tags of updates and sums (comm/secrets/codec/authenticated.h), with the nonce of the aggregator's
 // process.
 inline constexpr std::string_view kTagPurpose = "DTNN federation: tags";
 

@@ -15,8 +15,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "comm/exchange/stream.h"
 #include "comm/federation/frame.h"
+#include "comm/transport/stream.h"
 
 namespace dtnn::federation {
 

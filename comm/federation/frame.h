@@ -1,5 +1,5 @@
 // What goes between an aggregator and its clients once they have recognised each other
-// (comm/meeting/handshake.h): frames, each a header of fixed size and a body.
+// (comm/transport/meeting/handshake.h): frames, each a header of fixed size and a body.
 //
 // A length is compared with what its kind allows at that moment before anything is done with it,
 // and memory for a body is taken as its bytes arrive.

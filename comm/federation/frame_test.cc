@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "comm/federation/channel.h"
-#include "comm/tcp/plain_stream.h"
+#include "comm/transport/tcp/plain_stream.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/must.h"

@@ -1,4 +1,5 @@
-// Notes of masked sums (comm/masked): 0 advertisements, 1 sealed shares, then who has survived.
+// Notes of masked sums (comm/secrets/masked): 0 advertisements, 1 sealed shares, then who has
+// survived.
 
 #ifndef DTNN_COMM_FEDERATION_MASKED_PROTOCOL_H_
 #define DTNN_COMM_FEDERATION_MASKED_PROTOCOL_H_

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "comm/federation/agreed.h"
-#include "comm/meeting/stream_door.h"
-#include "comm/relay/relay_door.h"
-#include "comm/tcp/dial.h"
-#include "comm/tcp/tcp_listener.h"
+#include "comm/transport/meeting/stream_door.h"
+#include "comm/transport/relay/relay_door.h"
+#include "comm/transport/tcp/dial.h"
+#include "comm/transport/tcp/tcp_listener.h"
 #include "tensor/errors.h"
 
 namespace dtnn::federation {

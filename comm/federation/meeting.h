@@ -1,5 +1,6 @@
-// Where an aggregator and its clients meet: the door of the aggregator (comm/meeting/door.h), and
-// the call of a client, over TCP or through what carries datagrams (comm/relay: gRPC, MQTT).
+// Where an aggregator and its clients meet: the door of the aggregator
+// (comm/transport/meeting/door.h), and the call of a client, over TCP or through what carries
+// datagrams (comm/transport/relay: gRPC, MQTT).
 
 #ifndef DTNN_COMM_FEDERATION_MEETING_H_
 #define DTNN_COMM_FEDERATION_MEETING_H_
@@ -9,12 +10,12 @@
 
 #include "absl/status/statusor.h"
 #include "comm/communicator.h"
-#include "comm/crypto/job_secret.h"
-#include "comm/exchange/mesh.h"
-#include "comm/meeting/door.h"
-#include "comm/relay/datagrams.h"
-#include "comm/tcp/socket.h"
-#include "comm/tcp/stream_maker.h"
+#include "comm/secrets/crypto/job_secret.h"
+#include "comm/transport/meeting/door.h"
+#include "comm/transport/mesh.h"
+#include "comm/transport/relay/datagrams.h"
+#include "comm/transport/tcp/socket.h"
+#include "comm/transport/tcp/stream_maker.h"
 #include "comm/wait.h"
 
 namespace dtnn::federation {
@@ -32,8 +33,8 @@ struct MeetingPlace {
 absl::StatusOr<std::unique_ptr<Door>> OpenDoor(const MeetingPlace& place, const JobSecret& secret,
                                                const CommunicatorOptions& patience);
 
-// The client's side. The errors of Dial (comm/tcp/dial.h) and of CallThrough
-// (comm/relay/relay_door.h).
+// The client's side. The errors of Dial (comm/transport/tcp/dial.h) and of CallThrough
+// (comm/transport/relay/relay_door.h).
 absl::StatusOr<Link> CallAggregator(const MeetingPlace& place, const JobSecret& secret, Wait& wait);
 
 }  // namespace dtnn::federation

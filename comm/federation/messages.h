@@ -14,10 +14,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "comm/crypto/hash.h"
 #include "comm/federation/agreed.h"
 #include "comm/federation/frame.h"
 #include "comm/model_sync.h"
+#include "comm/secrets/crypto/hash.h"
 
 namespace dtnn::federation {
 

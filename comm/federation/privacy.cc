@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "comm/ckks/samplers.h"
+#include "comm/secrets/ckks/samplers.h"
 #include "tensor/errors.h"
 
 namespace dtnn::federation {

@@ -20,8 +20,8 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "comm/crypto/chacha20_stream.h"
 #include "comm/federation/renyi.h"
+#include "comm/secrets/crypto/chacha20_stream.h"
 
 namespace dtnn::federation {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "comm/ckks/threshold.h"
-#include "comm/masked/masked_parameters.h"
+#include "comm/secrets/ckks/threshold.h"
+#include "comm/secrets/masked/masked_parameters.h"
 #include "tensor/errors.h"
 
 namespace dtnn::federation {

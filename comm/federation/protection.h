@@ -12,16 +12,16 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "comm/ckks/context.h"
-#include "comm/ckks/parameters.h"
 #include "comm/federation/agreed.h"
 #include "comm/federation/privacy.h"
+#include "comm/secrets/ckks/context.h"
+#include "comm/secrets/ckks/parameters.h"
 
 namespace dtnn::federation {
 
 enum class Protection : uint8_t {
   kNone,       // plain float32
-  kMasked,     // masks that cancel (comm/masked)
+  kMasked,     // masks that cancel (comm/secrets/masked)
   kSharedKey,  // CKKS with a key that clients share and the aggregator does not have: "tenseal"
   kThreshold,  // CKKS with a key of each round that nobody has alone: "openfhe"
 };

@@ -27,12 +27,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "comm/codec/codec.h"
-#include "comm/crypto/hash.h"
-#include "comm/crypto/wiped.h"
 #include "comm/federation/frame.h"
 #include "comm/federation/messages.h"
 #include "comm/federation/protection.h"
+#include "comm/secrets/codec/codec.h"
+#include "comm/secrets/crypto/hash.h"
+#include "comm/secrets/crypto/wiped.h"
 
 namespace dtnn::federation {
 

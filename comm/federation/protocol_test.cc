@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/crypto/random_secret.h"
+#include "comm/secrets/crypto/random_secret.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/must.h"

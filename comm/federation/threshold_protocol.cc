@@ -4,10 +4,10 @@
 #include <utility>
 #include <vector>
 
-#include "comm/ckks/message.h"
-#include "comm/ckks/threshold.h"
-#include "comm/codec/encrypted_codec.h"
-#include "comm/crypto/hash.h"
+#include "comm/secrets/ckks/message.h"
+#include "comm/secrets/ckks/threshold.h"
+#include "comm/secrets/codec/encrypted_codec.h"
+#include "comm/secrets/crypto/hash.h"
 #include "comm/wire/wire.h"
 #include "tensor/errors.h"
 

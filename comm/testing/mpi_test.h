@@ -8,7 +8,7 @@
 #ifndef DTNN_COMM_TESTING_MPI_TEST_H_
 #define DTNN_COMM_TESTING_MPI_TEST_H_
 
-#include "comm/mpi/mpi_process.h"
+#include "comm/ranks/mpi/mpi_process.h"
 
 namespace dtnn {
 

@@ -1,5 +1,6 @@
 // Numbers and bytes one after another, little endian, whatever the machine is: messages of the
-// libraries beside this one. Frames of one machine type (comm/tcp, comm/group) stay structs.
+// libraries beside this one. Frames of one machine type (comm/transport/tcp, comm/ranks/group) stay
+// structs.
 //
 // A reader never reads past the end and never allocates: it hands out spans of what it was given.
 // After the first piece that is missing it gives zeros and empty spans, and Done() is an error, so

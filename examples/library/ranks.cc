@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <iostream>
 
-#include "comm/job/rank_process.h"
+#include "comm/ranks/job/rank_process.h"
 #include "data/loading/open_dataset.h"
 #include "models/session/session.h"
 #include "tensor/must.h"

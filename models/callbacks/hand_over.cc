@@ -7,9 +7,9 @@
 #include <string_view>
 #include <utility>
 
-#include "comm/crypto/hash.h"
 #include "comm/gather_values.h"
 #include "comm/model_sync.h"
+#include "comm/secrets/crypto/hash.h"
 #include "data/loading/epoch_division.h"
 #include "kernels/transfers.h"
 #include "models/checkpoint/checkpoint_info.h"

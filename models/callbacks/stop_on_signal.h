@@ -15,7 +15,7 @@
 
 #include "absl/status/status.h"
 #include "comm/communicator.h"
-#include "comm/job/interrupt.h"
+#include "comm/ranks/job/interrupt.h"
 #include "models/callbacks/checkpointer.h"
 #include "models/training/callback.h"
 #include "models/training/trainer.h"

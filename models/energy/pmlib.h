@@ -14,7 +14,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "comm/tcp/socket.h"
+#include "comm/transport/tcp/socket.h"
 #include "models/energy/energy_source.h"
 #include "models/energy/power_log.h"
 

@@ -9,8 +9,8 @@
 //   absl::Status saved = (*session)->Save("mine.safetensors");  // for Predictor::Load
 //
 // The parts are accessible: graph(), store(), trainer(). Errors name the fields of the options. Not
-// for two threads at once. Several ranks (comm/job/rank_process.h) each make a session with their
-// communicator, and call Fit, Evaluate and Save together.
+// for two threads at once. Several ranks (comm/ranks/job/rank_process.h) each make a session with
+// their communicator, and call Fit, Evaluate and Save together.
 
 #ifndef DTNN_MODELS_SESSION_SESSION_H_
 #define DTNN_MODELS_SESSION_SESSION_H_

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "comm/local.h"
-#include "comm/nccl/join_collectives.h"
+#include "comm/ranks/nccl/join_collectives.h"
 #include "data/datasets/synthetic.h"
 #include "data/loading/split.h"
 #include "gtest/gtest.h"

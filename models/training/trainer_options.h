@@ -9,8 +9,8 @@
 #include <string>
 
 #include "comm/communicator.h"
-#include "comm/gradients/gradient_reducer.h"
 #include "comm/model_sync.h"
+#include "comm/ranks/gradients/gradient_reducer.h"
 #include "models/plan/fusion.h"
 #include "models/training/metric_averages.h"
 #include "optim/optimizers/optimizer.h"

@@ -1,8 +1,8 @@
 // What happens after a backward pass: gradients are summed over the ranks
-// (comm/gradients/gradient_reducer.h), clipped, and applied to the parameters.
+// (comm/ranks/gradients/gradient_reducer.h), clipped, and applied to the parameters.
 //
 // An optimizer with a sparse sum (Optimizer::sparse_sum) has all gradients exchanged at once after
-// the pass (comm/gradients/top_k_all_reduce.h), also on one rank.
+// the pass (comm/ranks/gradients/top_k_all_reduce.h), also on one rank.
 //
 // The optimizer updates the parameters of a bucket as soon as its sum is complete. In two cases it
 // starts after the last bucket: with clipping, which needs the norm of all gradients, and with
@@ -21,9 +21,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "comm/communicator.h"
-#include "comm/gradients/cost_model.h"
-#include "comm/gradients/gradient_reducer.h"
-#include "comm/gradients/top_k_all_reduce.h"
+#include "comm/ranks/gradients/cost_model.h"
+#include "comm/ranks/gradients/gradient_reducer.h"
+#include "comm/ranks/gradients/top_k_all_reduce.h"
 #include "kernels/sum_of_squares/sum_of_squares.h"
 #include "kernels/update/gate.h"
 #include "kernels/update/update.h"

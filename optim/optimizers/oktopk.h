@@ -1,7 +1,7 @@
 // Stochastic gradient descent with momentum, after a sparse sum of the ranks' gradients (Li and
-// Hoefler, PPoPP 2022; comm/gradients/top_k_all_reduce.h): of the gradients, and of what earlier
-// steps left over, only the largest are applied; the rest is the last slot, which is each rank's
-// own.
+// Hoefler, PPoPP 2022; comm/ranks/gradients/top_k_all_reduce.h): of the gradients, and of what
+// earlier steps left over, only the largest are applied; the rest is the last slot, which is each
+// rank's own.
 //
 // What is left over is in units of gradients, not of parameters: the learning rate is that of the
 // step that applies it, and momentum is that of what is applied.

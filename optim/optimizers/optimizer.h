@@ -21,7 +21,7 @@
 namespace dtnn {
 
 // How ranks sum the gradients of an optimizer that applies only the largest of them
-// (comm/gradients/top_k_all_reduce.h).
+// (comm/ranks/gradients/top_k_all_reduce.h).
 struct SparseSum {
   double density = 0.01;
   int64_t tau = 64, tau_prime = 32;  // steps

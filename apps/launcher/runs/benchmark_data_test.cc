@@ -11,7 +11,7 @@
 #include "apps/testing/mpi_job.h"
 #include "apps/testing/process.h"
 #include "apps/testing/texts.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "data/testing/idx_files.h"
 #include "data/testing/image_files.h"
 #include "gmock/gmock.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "apps/testing/mpi_job.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "data/testing/idx_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

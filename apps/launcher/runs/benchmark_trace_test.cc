@@ -16,7 +16,7 @@
 
 #include "apps/testing/mpi_job.h"
 #include "apps/testing/process.h"
-#include "comm/tcp/socket.h"
+#include "comm/transport/tcp/socket.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "models/report/testing/page_checker.h"

@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
-#include "comm/codec/plain_codec.h"
-#include "comm/crypto/random_secret.h"
 #include "comm/federation/aggregator/choice.h"
 #include "comm/federation/aggregator/roster.h"
 #include "comm/federation/agreed.h"
 #include "comm/federation/factors.h"
+#include "comm/secrets/codec/plain_codec.h"
+#include "comm/secrets/crypto/random_secret.h"
 #include "comm/wait.h"
 #include "tensor/errors.h"
 

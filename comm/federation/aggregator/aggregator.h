@@ -9,18 +9,19 @@
 // where there are too few others. After each round `round_done` writes what a resumed run needs.
 // Nothing that a client sends can make the aggregator end or wait beyond the deadline.
 //
-// Clients prove that they know the job's secret; TLS is the stream's (comm/tls). A client that
-// comes again under its name takes the place of its older connection, which is told so: a second
-// process of that name ends the first one. Where clients share a key, those take part who have the
-// one of the sum that the federation goes on with, or, before there is one, the one that most have.
+// Clients prove that they know the job's secret; TLS is the stream's (comm/transport/tls). A client
+// that comes again under its name takes the place of its older connection, which is told so: a
+// second process of that name ends the first one. Where clients share a key, those take part who
+// have the one of the sum that the federation goes on with, or, before there is one, the one that
+// most have.
 
 #ifndef DTNN_COMM_FEDERATION_AGGREGATOR_AGGREGATOR_H_
 #define DTNN_COMM_FEDERATION_AGGREGATOR_AGGREGATOR_H_
 
 #include "absl/status/status.h"
-#include "comm/crypto/job_secret.h"
 #include "comm/federation/aggregator/aggregator_options.h"
 #include "comm/federation/aggregator/federation_state.h"
+#include "comm/secrets/crypto/job_secret.h"
 
 namespace dtnn::federation {
 

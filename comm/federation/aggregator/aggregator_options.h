@@ -10,13 +10,13 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "comm/crypto/wiped.h"
 #include "comm/federation/aggregator/federation_state.h"
 #include "comm/federation/aggregator/round_record.h"
 #include "comm/federation/aggregator/strategy.h"
 #include "comm/federation/meeting.h"
 #include "comm/federation/messages.h"
 #include "comm/federation/protection.h"
+#include "comm/secrets/crypto/wiped.h"
 
 namespace dtnn::federation {
 

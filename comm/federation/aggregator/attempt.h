@@ -24,12 +24,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "comm/codec/authenticated.h"
 #include "comm/federation/channel.h"
 #include "comm/federation/frame.h"
 #include "comm/federation/messages.h"
 #include "comm/federation/protection.h"
 #include "comm/federation/protocol.h"
+#include "comm/secrets/codec/authenticated.h"
 
 namespace dtnn::federation {
 

@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "comm/ckks/message.h"
-#include "comm/crypto/random_secret.h"
 #include "comm/federation/hidden_metrics.h"
-#include "comm/masked/masked_parameters.h"
+#include "comm/secrets/ckks/message.h"
+#include "comm/secrets/crypto/random_secret.h"
+#include "comm/secrets/masked/masked_parameters.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/must.h"

@@ -5,8 +5,8 @@
 #include <span>
 #include <utility>
 
-#include "comm/crypto/chacha20_stream.h"
 #include "comm/federation/agreed.h"
+#include "comm/secrets/crypto/chacha20_stream.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn::federation {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "comm/crypto/wiped.h"
+#include "comm/secrets/crypto/wiped.h"
 
 namespace dtnn::federation {
 

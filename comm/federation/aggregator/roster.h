@@ -16,8 +16,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "comm/crypto/hash.h"
-#include "comm/crypto/job_secret.h"
 #include "comm/federation/aggregator/aggregator_options.h"
 #include "comm/federation/aggregator/attempt.h"
 #include "comm/federation/aggregator/federation_state.h"
@@ -25,7 +23,9 @@
 #include "comm/federation/meeting.h"
 #include "comm/federation/messages.h"
 #include "comm/federation/protection.h"
-#include "comm/meeting/door.h"
+#include "comm/secrets/crypto/hash.h"
+#include "comm/secrets/crypto/job_secret.h"
+#include "comm/transport/meeting/door.h"
 #include "tensor/errors.h"
 
 namespace dtnn::federation {

@@ -5,9 +5,9 @@
 #define DTNN_COMM_FEDERATION_CLIENT_ASK_CLASSES_H_
 
 #include "absl/status/statusor.h"
-#include "comm/crypto/job_secret.h"
 #include "comm/federation/client/call.h"
 #include "comm/federation/messages.h"
+#include "comm/secrets/crypto/job_secret.h"
 
 namespace dtnn::federation {
 

@@ -10,10 +10,10 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "comm/crypto/job_secret.h"
-#include "comm/exchange/mesh.h"
 #include "comm/federation/channel.h"
 #include "comm/federation/meeting.h"
+#include "comm/secrets/crypto/job_secret.h"
+#include "comm/transport/mesh.h"
 
 namespace dtnn::federation {
 

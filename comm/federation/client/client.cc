@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "comm/crypto/hash.h"
 #include "comm/federation/agreed.h"
 #include "comm/federation/hidden_metrics.h"
 #include "comm/patience.h"
+#include "comm/secrets/crypto/hash.h"
 #include "comm/wait.h"
 #include "tensor/errors.h"
 

@@ -27,15 +27,15 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "comm/crypto/chacha20_stream.h"
-#include "comm/crypto/job_secret.h"
-#include "comm/crypto/wiped.h"
 #include "comm/federation/channel.h"
 #include "comm/federation/client/call.h"
 #include "comm/federation/client/client_options.h"
 #include "comm/federation/client/client_round.h"
 #include "comm/federation/messages.h"
 #include "comm/federation/protection.h"
+#include "comm/secrets/crypto/chacha20_stream.h"
+#include "comm/secrets/crypto/job_secret.h"
+#include "comm/secrets/crypto/wiped.h"
 
 namespace dtnn::federation {
 

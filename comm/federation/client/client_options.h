@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
-#include "comm/crypto/wiped.h"
 #include "comm/federation/meeting.h"
 #include "comm/federation/messages.h"
 #include "comm/federation/protection.h"
+#include "comm/secrets/crypto/wiped.h"
 
 namespace dtnn::federation {
 

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <string>
 
-#include "comm/codec/encrypted_codec.h"
-#include "comm/codec/plain_codec.h"
-#include "comm/crypto/hash.h"
 #include "comm/federation/agreed.h"
 #include "comm/federation/factors.h"
+#include "comm/secrets/codec/encrypted_codec.h"
+#include "comm/secrets/codec/plain_codec.h"
+#include "comm/secrets/crypto/hash.h"
 #include "tensor/errors.h"
 
 namespace dtnn::federation {

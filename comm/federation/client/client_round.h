@@ -15,13 +15,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "comm/codec/authenticated.h"
-#include "comm/crypto/job_secret.h"
 #include "comm/federation/client/client_options.h"
 #include "comm/federation/frame.h"
 #include "comm/federation/messages.h"
 #include "comm/federation/protection.h"
 #include "comm/federation/protocol.h"
+#include "comm/secrets/codec/authenticated.h"
+#include "comm/secrets/crypto/job_secret.h"
 
 namespace dtnn::federation {
 

@@ -21,13 +21,13 @@
 #include <utility>
 #include <vector>
 
-#include "comm/codec/plain_codec.h"
-#include "comm/crypto/random_secret.h"
 #include "comm/federation/aggregator/aggregator.h"
 #include "comm/federation/agreed.h"
 #include "comm/federation/client/client.h"
 #include "comm/federation/meeting.h"
-#include "comm/tcp/socket.h"
+#include "comm/secrets/codec/plain_codec.h"
+#include "comm/secrets/crypto/random_secret.h"
+#include "comm/transport/tcp/socket.h"
 #include "comm/wait.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -1,8 +1,8 @@
 // The suite with an aggregator that is a gRPC server.
 
 #include "comm/federation/testing/federation_fixture.h"
-#include "comm/grpc/grpc_datagrams.h"
-#include "comm/relay/relay_door.h"
+#include "comm/transport/grpc/grpc_datagrams.h"
+#include "comm/transport/relay/relay_door.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/must.h"

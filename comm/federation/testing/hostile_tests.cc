@@ -14,11 +14,11 @@
 #include <thread>
 #include <vector>
 
-#include "comm/codec/plain_codec.h"
 #include "comm/federation/protocol.h"
 #include "comm/federation/testing/federation_fixture.h"
 #include "comm/federation/threshold_protocol.h"
-#include "comm/masked/masked_client.h"
+#include "comm/secrets/codec/plain_codec.h"
+#include "comm/secrets/masked/masked_client.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/must.h"

@@ -3,8 +3,8 @@
 #include <cstdio>
 
 #include "comm/federation/testing/federation_fixture.h"
-#include "comm/mqtt/mqtt_datagrams.h"
-#include "comm/mqtt/testing/test_broker.h"
+#include "comm/transport/mqtt/mqtt_datagrams.h"
+#include "comm/transport/mqtt/testing/test_broker.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/must.h"

@@ -6,7 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "data/datasets/mnist.h"
 #include "kernels/fastest_format.h"
 #include "kernels/math_mode.h"

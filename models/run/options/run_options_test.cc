@@ -1,6 +1,6 @@
 #include "models/run/options/run_options.h"
 
-#include "comm/job/exit_code.h"
+#include "comm/ranks/job/exit_code.h"
 #include "data/datasets/mnist.h"
 #include "gtest/gtest.h"
 

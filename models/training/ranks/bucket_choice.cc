@@ -4,8 +4,8 @@
 
 #include "comm/all_reduce_algorithm.h"
 #include "comm/gather_values.h"
-#include "comm/gradients/cost_model_measure.h"
-#include "comm/gradients/gradient_reducer.h"
+#include "comm/ranks/gradients/cost_model_measure.h"
+#include "comm/ranks/gradients/gradient_reducer.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

@@ -17,7 +17,7 @@
 
 #include "absl/status/statusor.h"
 #include "comm/communicator.h"
-#include "comm/gradients/cost_model.h"
+#include "comm/ranks/gradients/cost_model.h"
 #include "comm/wire/half.h"
 #include "tensor/dtype.h"
 

@@ -1,8 +1,0 @@
-// Ranks through rank 0's gRPC server of which one is killed or freezes.
-
-#include "comm/grpc/testing/join_by_grpc.h"
-#include "comm/tcp/testing/fault_tests.h"
-
-int main(int argc, char** argv) {
-  return dtnn::testing::RunFaultTests(argc, argv, dtnn::testing::JoinByGrpc());
-}

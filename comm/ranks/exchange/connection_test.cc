@@ -1,0 +1,193 @@
+// What a connection does with bytes that no rank sends.
+
+#include "comm/ranks/exchange/connection.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::HasSubstr;
+using Kind = FrameHeader::Kind;
+
+constexpr PieceKey kKey = {.group = 1, .number = 7};
+
+// The other end, of which a test decides by hand.
+struct Other {
+  std::string says;
+  bool closed = false;
+  size_t heard = 0;  // bytes
+};
+
+class Spoken : public Stream {
+ public:
+  explicit Spoken(Other& other) : other_(other) {}
+
+  absl::StatusOr<size_t> Read(std::span<std::byte> into) override {
+    if (other_.says.empty() && other_.closed) return absl::OutOfRangeError("closed");
+    const size_t n = std::min(into.size(), other_.says.size());
+    std::memcpy(into.data(), other_.says.data(), n);
+    other_.says.erase(0, n);
+    return n;
+  }
+  absl::StatusOr<size_t> Write(std::span<const std::span<const std::byte>> from) override {
+    size_t n = 0;
+    for (const std::span<const std::byte> range : from) n += range.size();
+    other_.heard += n;
+    return n;
+  }
+  void CloseWriting() override {}
+  int descriptor() const override { return -1; }
+
+ private:
+  Other& other_;
+};
+
+class ConnectionTest : public ::testing::Test {
+ protected:
+  ConnectionTest() {
+    connection_ = std::make_unique<Connection>(
+        0, 1, 2, Link{std::make_unique<Spoken>(other_), "here"},
+        [this](int, const ControlMessage& message) { heard_.push_back(message); });
+  }
+
+  void Say(const std::string& bytes) { other_.says += bytes; }
+  void Say(const FrameHeader& header, const std::string& payload = "") {
+    Say(std::string(BytesOf(header)) + payload);
+  }
+  std::string Error() {
+    const absl::StatusOr<bool> read = connection_->Read();
+    return read.ok() ? "OK" : std::string(read.status().message());
+  }
+  // A call that receives `bytes` into memory_.
+  std::shared_ptr<Running> Expect(size_t bytes, Piece::Kind kind = Piece::Kind::kReceive) {
+    memory_.assign(bytes, {});
+    auto running = std::make_shared<Running>(
+        kKey, Schedule{{.kind = kind, .peer = 1, .begin = 0, .end = bytes}},
+        CallMemory{.first = memory_.data()}, ReduceOp::kSum, DType::kFloat32);
+    connection_->Expect(running, 0);
+    return running;
+  }
+
+  Other other_;
+  std::unique_ptr<Connection> connection_;
+  std::vector<ControlMessage> heard_;
+  std::vector<std::byte> memory_;
+};
+
+TEST_F(ConnectionTest, LengthsBeyondAKindsLimitEndItBeforeAnythingIsAllocated) {
+  Say({.kind = Kind::kControl, .payload = 0xffffffff});
+  EXPECT_THAT(Error(), HasSubstr("a frame of 4294967295 bytes, at most "));
+}
+
+TEST_F(ConnectionTest, UnknownKindsAndEmptyFramesEndIt) {
+  for (const FrameHeader& header :
+       {FrameHeader{.kind = Kind(0), .payload = 1}, FrameHeader{.kind = Kind(4), .payload = 1},
+        FrameHeader{.kind = Kind::kData}, FrameHeader{.kind = Kind::kControl},
+        FrameHeader{.kind = Kind::kGrant, .payload = 1},
+        FrameHeader{.kind = Kind::kGrant, .bytes = -1}}) {
+    EXPECT_FALSE(ReadFrameHeader(BytesOf(header), 2).ok());
+  }
+  EXPECT_FALSE(ReadFrameHeader("short", 2).ok());
+}
+
+TEST_F(ConnectionTest, BytesThatNobodyAskedForEndIt) {
+  Say({.kind = Kind::kData, .payload = 4, .piece = kKey}, "abcd");
+  EXPECT_THAT(Error(), HasSubstr("nobody has asked for"));
+}
+
+TEST_F(ConnectionTest, MoreBytesThanAskedForEndIt) {
+  const std::shared_ptr<Running> running = Expect(8);
+  Say({.kind = Kind::kData, .payload = 8, .piece = kKey}, "12345678");
+  Say({.kind = Kind::kData, .payload = 4, .piece = kKey}, "abcd");
+  EXPECT_THAT(Error(), HasSubstr("nobody has asked for"));
+  EXPECT_TRUE(running->complete());
+}
+
+TEST_F(ConnectionTest, ALongerPieceThanAskedForEndsIt) {
+  const std::shared_ptr<Running> running = Expect(8);
+  Say({.kind = Kind::kData, .payload = 12, .piece = kKey}, "123456789abc");
+  EXPECT_THAT(Error(), HasSubstr("other bytes than it was asked for"));
+}
+
+TEST_F(ConnectionTest, HalfAnElementOfASumEndsIt) {
+  const std::shared_ptr<Running> running = Expect(8, Piece::Kind::kReduce);
+  Say({.kind = Kind::kData, .payload = 6, .piece = kKey}, "123456");
+  EXPECT_THAT(Error(), HasSubstr("other bytes than it was asked for"));
+}
+
+TEST_F(ConnectionTest, APeerThatStopsInTheMiddleBlocksNothing) {
+  const std::shared_ptr<Running> running = Expect(8);
+  Say({.kind = Kind::kData, .payload = 8, .piece = kKey}, "123");
+  EXPECT_EQ(Error(), "OK");
+  Say(std::string(BytesOf(FrameHeader{.kind = Kind::kData})).substr(0, 5));
+  EXPECT_EQ(Error(), "OK");
+  EXPECT_TRUE(running->complete());
+  other_.closed = true;
+  EXPECT_EQ(connection_->Read().status().code(), absl::StatusCode::kOutOfRange);
+}
+
+TEST_F(ConnectionTest, GrantsWithoutEndEndIt) {
+  std::string error = "OK";
+  for (int64_t number = 0; number < 100'000 && error == "OK"; ++number) {
+    Say({.kind = Kind::kGrant, .piece = {.group = 1, .number = number}, .bytes = 1});
+    error = Error();
+  }
+  EXPECT_THAT(error, HasSubstr("grants more than it can use"));
+}
+
+// Of the reducer's buckets many are under way at once, and each is a piece between any two ranks.
+TEST_F(ConnectionTest, GrantsOfARankThatIsAheadAreTaken) {
+  constexpr uint32_t kRanks = 64;
+  constexpr int64_t kBuckets = 33;
+  for (int64_t number = 0; number < kBuckets; ++number) {
+    for (uint32_t tag = 0; tag < kRanks; ++tag) {
+      Say({.kind = Kind::kGrant, .piece = {.group = 1, .tag = tag, .number = number}, .bytes = 1});
+    }
+  }
+  EXPECT_EQ(Error(), "OK");
+}
+
+TEST_F(ConnectionTest, AMessageThatIsNoneEndsIt) {
+  Say({.kind = Kind::kControl, .payload = 5}, "hello");
+  EXPECT_THAT(Error(), HasSubstr("a message that is none"));
+  EXPECT_TRUE(heard_.empty());
+}
+
+TEST_F(ConnectionTest, AGrantOfAnotherSizeFailsTheCall) {
+  memory_.assign(8, {});
+  const auto running = std::make_shared<Running>(
+      kKey, Schedule{{.kind = Piece::Kind::kSend, .peer = 1, .begin = 0, .end = 8}},
+      CallMemory{.first = memory_.data()}, ReduceOp::kSum, DType::kFloat32);
+  connection_->Offer(running, 0);
+  Say({.kind = Kind::kGrant, .piece = kKey, .bytes = int64_t{1} << 60});
+  EXPECT_EQ(Error(), "OK");
+  EXPECT_THAT(std::string(running->error().message()),
+              HasSubstr("rank 0 sends 8 bytes, rank 1 expects 1152921504606846976"));
+  connection_->Write();
+  EXPECT_EQ(other_.heard, 0u);
+}
+
+TEST_F(ConnectionTest, WhatComesForAGroupThatBrokeIsThrownAway) {
+  const std::shared_ptr<Running> running = Expect(8);
+  Say({.kind = Kind::kData, .payload = 8, .piece = kKey}, "123");
+  EXPECT_EQ(Error(), "OK");
+  connection_->Forget(kKey.group);
+  Say("45678");
+  Say({.kind = Kind::kData, .payload = 4, .piece = kKey}, "abcd");
+  EXPECT_EQ(Error(), "OK");
+  EXPECT_FALSE(running->complete());
+  EXPECT_EQ(char(memory_[2]), '3');
+  EXPECT_EQ(char(memory_[3]), '\0');
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,111 @@
+// The communicators of a process whose ranks are connected by streams, whatever carries their
+// bytes: a GroupEngine whose calls a thread of its own carries out.
+//
+// That thread alone touches the connections. It sleeps until one of them can be read or written, or
+// a call comes in; so it takes little from threads that compute, and answers other ranks at once,
+// whatever the others do.
+
+#ifndef DTNN_COMM_RANKS_EXCHANGE_EXCHANGE_ENGINE_H_
+#define DTNN_COMM_RANKS_EXCHANGE_EXCHANGE_ENGINE_H_
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "comm/communicator.h"
+#include "comm/ranks/exchange/connection.h"
+#include "comm/ranks/exchange/exchange_options.h"
+#include "comm/ranks/exchange/running.h"
+#include "comm/ranks/group/control_message.h"
+#include "comm/ranks/group/group.h"
+#include "comm/ranks/group/group_engine.h"
+#include "comm/transport/mesh.h"
+#include "tensor/tensor.h"
+
+namespace dtnn {
+
+class ExchangeEngine : public GroupEngine {
+ public:
+  explicit ExchangeEngine(Mesh mesh);
+  // Closes the connections: what is on its way may be lost (Close).
+  ~ExchangeEngine() override;
+
+  // All ranks call it together. Waits for them, as the options say.
+  absl::StatusOr<std::shared_ptr<Group>> CreateGroup(const CommunicatorOptions& options,
+                                                     const ExchangeOptions& own);
+  // At the end of the job: returns when all ranks have called it.
+  absl::Status Meet(const CommunicatorOptions& options);
+  // Says good-bye, sends what is to be sent, and returns when the others have read it and closed
+  // their ends too, at the latest at `end`.
+  void Close(Clock::time_point end);
+
+ protected:
+  void Carry(const std::shared_ptr<Group>& group, std::shared_ptr<Operation> operation) override;
+  void Release(const std::shared_ptr<Group>& group) override;
+  void Send(int to, const ControlMessage& message) override;
+
+ private:
+  // A call on its way: first, where calls are checked, the exchange of signatures, then the call.
+  // Lives as long as bytes of its tensors are on their way.
+  struct Call {
+    std::shared_ptr<Group> group;
+    std::shared_ptr<Operation> operation;
+    ExchangeOptions options = {};
+    std::vector<std::byte> memory = {};  // of a barrier, of signatures
+    Tensor gathered = {}, slices = {};
+    bool comparing = false, exchanging = false, failed = false;
+    std::unique_ptr<Running> running = {};
+  };
+  using CallPointer = std::shared_ptr<Call>;
+
+  void Post(std::function<void()> task);
+  void Run();
+  // The rest on the engine's thread.
+  void TakeTasks();
+  void MoveAll();
+  int PollTime();  // milliseconds, as poll takes them
+  void LosePeer(int peer, const absl::Status& why);
+  void Begin(const CallPointer& call);
+  void BeginSignatures(const CallPointer& call);
+  void BeginTransfer(const CallPointer& call);
+  void Begin(const CallPointer& call, Schedule schedule, const CallMemory& memory,
+             uint32_t signature);
+  // An all-reduce in slices: its first half, and the rest.
+  void BeginSlices(const CallPointer& call, size_t bytes);
+  void EndSlices(const CallPointer& call);
+  void FailToBegin(const CallPointer& call, const absl::Status& why);
+  absl::Status Compare(const Call& call) const;
+  // Hands back what is over.
+  void Sweep();
+  // Whether the call is over.
+  bool Advance(const CallPointer& call);
+  void Forget(int32_t group);
+
+  std::vector<std::unique_ptr<Connection>> connections_;  // by rank; null: own, or lost
+  std::unique_ptr<Polled> door_;
+  const size_t slices_pay_from_;  // bytes
+  std::list<CallPointer> calls_;
+  std::map<int32_t, ExchangeOptions> options_;  // by group
+  bool moved_ = false;                          // there may be more to move at once
+
+  std::mutex tasks_mutex_;
+  std::condition_variable closed_changed_;
+  std::vector<std::function<void()>> tasks_;
+  std::vector<std::pair<int, ControlMessage>> messages_;
+  bool closing_ = false, closed_ = false, stop_ = false;
+  const int wake_;  // an eventfd
+  std::thread thread_;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_COMM_RANKS_EXCHANGE_EXCHANGE_ENGINE_H_

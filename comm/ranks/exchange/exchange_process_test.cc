@@ -1,0 +1,95 @@
+// Two ranks of one process, over connections that change what one of them sends.
+
+#include "comm/ranks/exchange/exchange_process.h"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tensor/must.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::HasSubstr;
+
+// One end of a pair of sockets. Of what is as long as a signature, byte `at` is changed.
+class SignatureChanger : public Stream {
+ public:
+  SignatureChanger(int descriptor, int at) : descriptor_(descriptor), at_(at) {}
+  ~SignatureChanger() override { close(descriptor_); }
+
+  absl::StatusOr<size_t> Read(std::span<std::byte> into) override {
+    const ssize_t n = recv(descriptor_, into.data(), into.size(), MSG_DONTWAIT);
+    if (n > 0) return size_t(n);
+    if (n < 0 && errno == EAGAIN) return size_t{0};
+    return absl::OutOfRangeError("closed");
+  }
+  absl::StatusOr<size_t> Write(std::span<const std::span<const std::byte>> from) override {
+    size_t total = 0;
+    for (const std::span<const std::byte> range : from) {
+      std::vector<std::byte> bytes(range.begin(), range.end());
+      if (at_ >= 0 && bytes.size() == sizeof(CallSignature)) bytes[size_t(at_)] = std::byte{200};
+      const ssize_t n = send(descriptor_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+      total += n < 0 ? 0 : size_t(n);
+      if (n < ssize_t(bytes.size())) break;
+    }
+    return total;
+  }
+  void CloseWriting() override { shutdown(descriptor_, SHUT_WR); }
+  int descriptor() const override { return descriptor_; }
+
+ private:
+  const int descriptor_, at_;
+};
+
+Mesh MeshOf(int rank, int descriptor, int change) {
+  Mesh mesh;
+  mesh.links.resize(2);
+  mesh.links[size_t(1 - rank)] = {std::make_unique<SignatureChanger>(descriptor, change), "pair"};
+  FindPlace(rank, std::vector<uint64_t>{1, 1}, mesh);
+  return mesh;
+}
+
+// What rank 0 is told by a barrier where rank 1's signature has that byte changed; -1: none.
+absl::Status BarrierWith(int change) {
+  std::array<int, 2> pair;
+  EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair.data()), 0);
+  std::array<absl::Status, 2> ends;
+  const auto run = [&](int rank) {
+    const CommunicatorOptions options = {.timeout = std::chrono::minutes(1), .check_calls = true};
+    ExchangeProcess process(options, MeshOf(rank, pair[size_t(rank)], rank == 1 ? change : -1));
+    const auto communicator = Must(process.Connect(options));
+    ends[size_t(rank)] = communicator->Barrier();
+  };
+  std::thread other([&] { run(1); });
+  run(0);
+  other.join();
+  return ends[0];
+}
+
+TEST(ExchangeProcessTest, SignaturesThatNoCallHasAreNamed) {
+  EXPECT_EQ(BarrierWith(-1), absl::OkStatus());
+  for (const size_t at : {offsetof(CallSignature, kind), offsetof(CallSignature, op),
+                          offsetof(CallSignature, dtype)}) {
+    const absl::Status end = BarrierWith(int(at));
+    EXPECT_TRUE(absl::IsInvalidArgument(end)) << end;
+    EXPECT_THAT(std::string(end.message()), HasSubstr("another rank sent what is no call"));
+  }
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,410 @@
+// All codecs through what programs use: sums over several clients and chunks, and messages that are
+// not what they should be.
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+
+#include "comm/secrets/codec/authenticated.h"
+#include "comm/secrets/codec/encrypted_codec.h"
+#include "comm/secrets/codec/masked_codec.h"
+#include "comm/secrets/codec/plain_codec.h"
+#include "comm/secrets/crypto/random_secret.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tensor/must.h"
+
+namespace dtnn::codec {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int kClients = 3;
+constexpr uint64_t kRound = 9;
+
+// Both sides of a codec, ready for one round.
+struct Sides {
+  std::vector<UpdateClient> clients;
+  std::unique_ptr<UpdateServer> server;
+  double tolerance = 0;  // of a sum
+  // Inside those above, without tags.
+  std::vector<ClientCodec*> client_codecs;
+  ServerCodec* server_codec = nullptr;
+  // What the masked codecs refer to, and how the server gets ready for results.
+  std::vector<masked::MaskedClient> masked_clients;
+  std::unique_ptr<masked::MaskedServer> masked_server;
+  std::function<void()> before_results = [] {};
+
+  void Finish(const Secret& job, std::vector<std::unique_ptr<ClientCodec>> of_clients,
+              std::unique_ptr<ServerCodec> of_server) {
+    for (int i = 0; i < kClients; ++i) {
+      client_codecs.push_back(of_clients[size_t(i)].get());
+      clients.emplace_back(std::move(of_clients[size_t(i)]), i, Must(ClientTagKey(job, i)),
+                           Must(ServerTagKey(job)));
+    }
+    server_codec = of_server.get();
+    server = std::make_unique<UpdateServer>(std::move(of_server), job);
+  }
+};
+
+using MakeSides = std::unique_ptr<Sides> (*)(const Secret& job);
+
+template <WireType type>
+std::unique_ptr<Sides> Plain(const Secret& job) {
+  auto sides = std::make_unique<Sides>();
+  std::vector<std::unique_ptr<ClientCodec>> codecs;
+  for (int i = 0; i < kClients; ++i) codecs.push_back(Must(PlainClient(type, 1000)));
+  sides->Finish(job, std::move(codecs), Must(PlainServer(type, 1000)));
+  sides->tolerance = type == WireType::kFloat32   ? 1e-6
+                     : type == WireType::kFloat16 ? 3 * 0x1p-11 + 0x1p-10
+                                                  : 3 * 0x1p-8 + 0x1p-7;
+  return sides;
+}
+
+std::unique_ptr<Sides> Ckks(const Secret& job) {
+  auto sides = std::make_unique<Sides>();
+  const CkksContextPointer context = Must(ckks::CkksContext::Create({.log2_degree = 12}));
+  const Secret seed = Must(RandomSecret());
+  std::vector<std::unique_ptr<ClientCodec>> codecs;
+  for (int i = 0; i < kClients; ++i) codecs.push_back(Must(CkksClient(context, kClients, seed)));
+  sides->Finish(job, std::move(codecs), Must(CkksServer(context, kClients)));
+  sides->tolerance = 1e-6;
+  return sides;
+}
+
+std::unique_ptr<Sides> Threshold(const Secret& job) {
+  auto sides = std::make_unique<Sides>();
+  const CkksContextPointer context = Must(ckks::CkksContext::Create(ckks::DefaultThresholdCkks()));
+  const ckks::ThresholdParameters threshold{.clients = kClients};
+  const ckks::Seed seed{};
+  std::vector<ckks::ThresholdClient> members;
+  std::vector<Hash> commitments;
+  std::vector<Bytes> shares;
+  for (int i = 0; i < kClients; ++i) {
+    members.push_back(Must(ckks::ThresholdClient::Create(*context, threshold, i, seed)));
+    commitments.push_back(members.back().commitment());
+    shares.push_back(members.back().share());
+  }
+  std::vector<std::unique_ptr<ClientCodec>> codecs;
+  for (int i = 0; i < kClients; ++i) {
+    codecs.push_back(Must(
+        ThresholdCodecClient(context, kClients, std::move(members[size_t(i)]),
+                             Must(JoinKeyShares(*context, seed, commitments, shares)), Secret())));
+  }
+  sides->Finish(job, std::move(codecs), Must(ThresholdCodecServer(context, kClients)));
+  sides->tolerance = kClients * threshold.tolerance;
+  return sides;
+}
+
+std::unique_ptr<Sides> Masked(const Secret& job) {
+  auto sides = std::make_unique<Sides>();
+  const MaskedCodecOptions options{
+      .parameters = {.clients = kClients, .threshold = 2, .round = kRound}, .chunk_values = 1000};
+  sides->masked_server = std::make_unique<masked::MaskedServer>(
+      Must(masked::MaskedServer::Create(options.parameters)));
+  masked::MaskedServer& server = *sides->masked_server;
+  auto& clients = sides->masked_clients;
+  for (int i = 0; i < kClients; ++i) {
+    clients.push_back(Must(masked::MaskedClient::Create(options.parameters, i)));
+    Must(server.AddAdvertisement(clients.back().advertisement()));
+  }
+  for (int i = 0; i < kClients; ++i) {
+    Must(server.AddShares(i, Must(clients[size_t(i)].Share(server.advertised()))));
+  }
+  server.FixParticipants();
+  std::vector<std::unique_ptr<ClientCodec>> codecs;
+  for (int i = 0; i < kClients; ++i) {
+    Must(clients[size_t(i)].Receive(server.SharesFor(i)));
+    codecs.push_back(Must(MaskedCodecClient(options, clients[size_t(i)])));
+  }
+  sides->Finish(job, std::move(codecs), Must(MaskedCodecServer(options, server)));
+  sides->before_results = [&clients, &server] {
+    const std::vector<int> all = {0, 1, 2};
+    Must(server.SetSurvivors(all));
+    for (auto& client : clients) Must(server.AddReveal(Must(client.RevealShares(all))));
+    Must(server.Rebuild());
+  };
+  sides->tolerance = kClients * 0x1p-20;
+  return sides;
+}
+
+struct NamedCodec {
+  std::string name;
+  MakeSides make;
+};
+
+class CodecTest : public ::testing::TestWithParam<NamedCodec> {
+ protected:
+  const Secret job_ = Must(RandomSecret());
+  const std::unique_ptr<Sides> sides_ = GetParam().make(job_);
+};
+
+INSTANTIATE_TEST_SUITE_P(All, CodecTest,
+                         ::testing::Values(NamedCodec{"plain", Plain<WireType::kFloat32>},
+                                           NamedCodec{"fp16", Plain<WireType::kFloat16>},
+                                           NamedCodec{"bf16", Plain<WireType::kBfloat16>},
+                                           NamedCodec{"ckks", Ckks},
+                                           NamedCodec{"threshold", Threshold},
+                                           NamedCodec{"masked", Masked}),
+                         [](const auto& info) { return info.param.name; });
+
+std::vector<float> Random(size_t count, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  std::vector<float> values(count);
+  for (float& x : values) x = uniform(random);
+  return values;
+}
+
+// An update of two and a half chunks; every client gets the sum.
+TEST_P(CodecTest, TheSumIsTheSum) {
+  const size_t chunk_values = sides_->server->description().chunk_values;
+  EXPECT_EQ(sides_->server->description().name, GetParam().name);
+  std::map<uint32_t, std::vector<double>> wanted;
+  std::map<uint32_t, UpdateSum> sums;
+  for (uint32_t chunk = 0; chunk < 3; ++chunk) {
+    const ChunkId id{kRound, chunk};
+    const size_t count = chunk < 2 ? chunk_values : chunk_values / 2 + 1;
+    UpdateSum sum = Must(sides_->server->NewSum(id, count));
+    std::vector<double>& total = wanted[chunk];
+    total.resize(count);
+    for (int i = 0; i < kClients; ++i) {
+      const std::vector<float> values = Random(count, 10 * chunk + uint64_t(i));
+      const Bytes message = Must(sides_->clients[size_t(i)].Encode(id, values));
+      EXPECT_LE(message.size(), MostMessageBytes(sides_->server->description()));
+      Must(sum.Add(i, message));
+      for (size_t k = 0; k < count; ++k) total[k] += values[k];
+    }
+    EXPECT_EQ(sum.added().size(), size_t(kClients));
+    sums.emplace(chunk, std::move(sum));
+  }
+  sides_->before_results();
+  for (auto& [chunk, sum] : sums) {
+    const ChunkId id{kRound, chunk};
+    if (sides_->server->asks()) {
+      EXPECT_FALSE(sum.Result().ok()) << "before the answers";
+      const Bytes question = Must(sum.Question());
+      for (int i = 0; i < kClients; ++i) {
+        Must(sum.AddAnswer(i, Must(sides_->clients[size_t(i)].Answer(id, question))));
+      }
+    }
+    const Bytes result = Must(sum.Result());
+    std::vector<float> read(wanted[chunk].size());
+    if (GetParam().name == "ckks") {
+      EXPECT_FALSE(sum.Read(read).ok()) << "the server has no key";
+    } else {
+      Must(sum.Read(read));
+      for (size_t k = 0; k < read.size(); ++k) {
+        ASSERT_NEAR(read[k], wanted[chunk][k], sides_->tolerance) << k;
+      }
+      EXPECT_FALSE(sum.Read(std::span(read).first(1)).ok() && read.size() > 1);
+    }
+    EXPECT_LE(result.size(), MostMessageBytes(sides_->server->description()));
+    for (UpdateClient& client : sides_->clients) {
+      std::vector<float> values(wanted[chunk].size());
+      Must(client.Decode(id, result, values));
+      for (size_t k = 0; k < values.size(); ++k) {
+        ASSERT_NEAR(values[k], wanted[chunk][k], sides_->tolerance) << chunk << " " << k;
+      }
+    }
+  }
+}
+
+TEST_P(CodecTest, AMessageIsBoundToItsPlace) {
+  const ChunkId id{kRound, 1};
+  const std::vector<float> values = Random(10, 1);
+  const Bytes message = Must(sides_->clients[1].Encode(id, values));
+  UpdateSum sum = Must(sides_->server->NewSum(id, 10));
+  UpdateSum other_chunk = Must(sides_->server->NewSum({kRound, 2}, 10));
+  EXPECT_EQ(other_chunk.Add(1, message).code(), absl::StatusCode::kUnauthenticated);
+  const absl::Status status = sum.Add(2, message);
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnauthenticated);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("from client 2: says that it is of chunk 1 in round 9, client 1"));
+  EXPECT_TRUE(sum.added().empty());
+  // An update is no result.
+  std::vector<float> decoded(10);
+  EXPECT_EQ(sides_->clients[1].Decode(id, message, decoded).code(), absl::StatusCode::kDataLoss);
+  Must(sum.Add(1, message));
+  EXPECT_EQ(sum.Add(1, message).code(), absl::StatusCode::kAlreadyExists);
+  if (GetParam().name == "masked") return;  // whose server knows one round
+  UpdateSum later = Must(sides_->server->NewSum({kRound + 1, 1}, 10));
+  EXPECT_EQ(later.Add(1, message).code(), absl::StatusCode::kUnauthenticated);
+}
+
+TEST_P(CodecTest, DamagedMessagesAreRefusedByTheirTag) {
+  const ChunkId id{kRound, 0};
+  const std::vector<float> values = Random(10, 1);
+  const Bytes good = Must(sides_->clients[0].Encode(id, values));
+  UpdateSum sum = Must(sides_->server->NewSum(id, 10));
+  // Every byte of header and tag, and some of the body.
+  for (size_t at = 0; at < good.size(); at += at < 80 ? 1 : 1 + good.size() / 50) {
+    Bytes bad = good;
+    bad[at] ^= 0x10;
+    EXPECT_FALSE(sum.Add(0, bad).ok()) << at;
+  }
+  for (const size_t size : {size_t{0}, size_t{1}, size_t{69}, size_t{70}, good.size() - 1}) {
+    EXPECT_FALSE(sum.Add(0, std::span(good).first(size)).ok()) << size;
+  }
+  Bytes longer(MostMessageBytes(sides_->server->description()) + 1);
+  EXPECT_EQ(sum.Add(0, longer).code(), absl::StatusCode::kDataLoss);
+  EXPECT_TRUE(sum.added().empty());
+  Must(sum.Add(0, good));
+}
+
+// Bodies that no honest client sends, with a good tag or none.
+TEST_P(CodecTest, BodiesThatAreRefusedDoNotChangeTheSum) {
+  const ChunkId id{kRound, 0};
+  const auto clean = Must(sides_->server_codec->NewSum(id, 10));
+  const auto sum = Must(sides_->server_codec->NewSum(id, 10));
+  for (int i = 0; i < kClients; ++i) {
+    const Bytes good = Must(sides_->client_codecs[size_t(i)]->Encode(id, Random(10, uint64_t(i))));
+    std::vector<Bytes> bad = {{}, {good.begin(), good.end() - 1}, good};
+    bad.back().push_back(0);
+    if (GetParam().name != "masked") {  // whose bodies are any numbers
+      bad.push_back(good);
+      std::fill(bad.back().begin() + std::ptrdiff_t(good.size() / 2), bad.back().end(), 0xff);
+    }
+    for (const Bytes& body : bad) EXPECT_FALSE(sum->Add(i, body).ok()) << body.size();
+    Must(sum->Add(i, good));
+    Must(clean->Add(i, good));
+  }
+  sides_->before_results();
+  const bool asks = sides_->server_codec->asks();  // for what it has added
+  EXPECT_EQ(Must(asks ? sum->Question() : sum->Result()),
+            Must(asks ? clean->Question() : clean->Result()));
+}
+
+TEST_P(CodecTest, AnotherJobsMessagesAreRefused) {
+  const std::unique_ptr<Sides> others = GetParam().make(Must(RandomSecret()));
+  const ChunkId id{kRound, 0};
+  const std::vector<float> values = Random(10, 1);
+  const Bytes message = Must(others->clients[0].Encode(id, values));
+  UpdateSum sum = Must(sides_->server->NewSum(id, 10));
+  const absl::Status status = sum.Add(0, message);
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnauthenticated);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("the tag does not fit"));
+}
+
+TEST_P(CodecTest, NumbersThatAreNoneAndChunksOfNothingAreRefused) {
+  UpdateClient& client = sides_->clients[0];
+  for (const float bad : {NAN, INFINITY, -INFINITY}) {
+    const std::vector<float> values = {0, bad};
+    EXPECT_EQ(client.Encode({kRound, 0}, values).status().code(),
+              absl::StatusCode::kInvalidArgument);
+  }
+  const size_t chunk_values = client.description().chunk_values;
+  EXPECT_FALSE(client.Encode({kRound, 0}, {}).ok());
+  EXPECT_FALSE(client.Encode({kRound, 0}, std::vector<float>(chunk_values + 1)).ok());
+  EXPECT_FALSE(sides_->server->NewSum({kRound, 0}, 0).ok());
+  EXPECT_FALSE(sides_->server->NewSum({kRound, 0}, chunk_values + 1).ok());
+}
+
+TEST_P(CodecTest, OtherCodecsAndParametersAreFoundOut) {
+  const ChunkId id{kRound, 0};
+  const std::vector<float> values = Random(10, 1);
+  for (const NamedCodec& other :
+       {NamedCodec{"plain", Plain<WireType::kFloat32>}, NamedCodec{"masked", Masked}}) {
+    if (other.name == GetParam().name) continue;
+    const std::unique_ptr<Sides> others = other.make(job_);
+    const Bytes message = Must(others->clients[0].Encode(id, values));
+    UpdateSum sum = Must(sides_->server->NewSum(id, 10));
+    EXPECT_EQ(sum.Add(0, message).code(), absl::StatusCode::kFailedPrecondition);
+  }
+}
+
+// Each client's numbers may be as large as a third of what the sum holds.
+TEST(EncryptedCodecTest, AClientTooManyIsRefused) {
+  for (const MakeSides make : {Ckks, Threshold}) {
+    const std::unique_ptr<Sides> sides = make(Must(RandomSecret()));
+    const ChunkId id{kRound, 0};
+    const auto sum = Must(sides->server_codec->NewSum(id, 10));
+    std::vector<Bytes> bodies;
+    for (int i = 0; i < kClients; ++i) {
+      bodies.push_back(Must(sides->client_codecs[size_t(i)]->Encode(id, Random(10, 1))));
+      Must(sum->Add(i, bodies.back()));
+    }
+    const absl::Status status = sum->Add(kClients, bodies[0]);
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("client 3: chunk 0 of round 9: a sum of 4 updates"));
+  }
+}
+
+// Its words of chunk 0 are in the sum, under masks that nobody removes.
+TEST(MaskedCodecTest, AClientThatStopsBetweenTwoChunksDoesNotSpoilTheSumUnseen) {
+  const std::unique_ptr<Sides> sides = Masked(Must(RandomSecret()));
+  UpdateSum early = Must(sides->server->NewSum({kRound, 0}, 10));
+  std::vector<UpdateSum> held;  // of clients all of whose chunks have arrived
+  std::vector<double> wanted(10);
+  for (uint32_t chunk = 0; chunk < 2; ++chunk) {
+    held.push_back(Must(sides->server->NewSum({kRound, chunk}, 10)));
+    for (int i = 0; i < kClients; ++i) {
+      if (chunk == 1 && i == 2) continue;
+      const std::vector<float> values = Random(10, uint64_t(i));
+      const Bytes message = Must(sides->clients[size_t(i)].Encode({kRound, chunk}, values));
+      if (chunk == 0) Must(early.Add(i, message));
+      if (i != 2) Must(held.back().Add(i, message));
+      if (chunk == 0 && i != 2) {
+        for (size_t k = 0; k < values.size(); ++k) wanted[k] += values[k];
+      }
+    }
+  }
+  const std::vector<int> stayed = {0, 1};
+  Must(sides->masked_server->SetSurvivors(stayed));
+  for (const int i : stayed) {
+    Must(sides->masked_server->AddReveal(
+        Must(sides->masked_clients[size_t(i)].RevealShares(stayed))));
+  }
+  Must(sides->masked_server->Rebuild());
+  const absl::Status status = early.Result().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("chunk 0 has words of client 2, which did not survive"));
+  for (uint32_t chunk = 0; chunk < 2; ++chunk) {
+    std::vector<float> values(10);
+    Must(sides->clients[0].Decode({kRound, chunk}, Must(held[chunk].Result()), values));
+    for (size_t k = 0; k < 10; ++k) EXPECT_NEAR(values[k], wanted[k], sides->tolerance);
+  }
+}
+
+// Of two encodings of one chunk the server could compute the difference of the numbers.
+TEST(MaskedCodecTest, AChunkIsEncodedOnce) {
+  const std::unique_ptr<Sides> sides = Masked(Must(RandomSecret()));
+  const std::vector<float> values = Random(10, 1), too_large(10, 1e9f);
+  EXPECT_FALSE(sides->clients[0].Encode({kRound, 0}, too_large).ok());
+  Must(sides->clients[0].Encode({kRound, 0}, values));
+  EXPECT_EQ(sides->clients[0].Encode({kRound, 0}, values).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(sides->clients[0].Encode({kRound, 1}, values).ok());
+}
+
+// With a shared key the server has nothing that decrypts; with threshold keys every part is needed.
+TEST(ThresholdCodecTest, WithoutOneClientsAnswerThereIsNoResult) {
+  const Secret job = Must(RandomSecret());
+  const std::unique_ptr<Sides> sides = Threshold(job);
+  const ChunkId id{kRound, 0};
+  UpdateSum sum = Must(sides->server->NewSum(id, 10));
+  EXPECT_FALSE(sum.Question().ok()) << "nothing was added";
+  const std::vector<float> values = Random(10, 1);
+  for (int i = 0; i < kClients; ++i) {
+    Must(sum.Add(i, Must(sides->clients[size_t(i)].Encode(id, values))));
+  }
+  const Bytes question = Must(sum.Question());
+  for (const int i : {0, 2}) {
+    Must(sum.AddAnswer(i, Must(sides->clients[size_t(i)].Answer(id, question))));
+  }
+  const absl::Status status = sum.Result().status();
+  EXPECT_THAT(std::string(status.message()), HasSubstr("client 1 has not given its part"));
+  // Nobody answers twice for a chunk, so that one client's update cannot follow the sum.
+  EXPECT_EQ(sides->clients[0].Answer(id, question).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(sum.AddAnswer(0, question).code(), absl::StatusCode::kAlreadyExists);
+}
+
+}  // namespace
+}  // namespace dtnn::codec

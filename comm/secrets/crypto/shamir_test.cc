@@ -1,0 +1,88 @@
+#include "comm/secrets/crypto/shamir.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+
+#include "comm/secrets/crypto/random_secret.h"
+#include "gtest/gtest.h"
+#include "tensor/must.h"
+
+namespace dtnn {
+namespace {
+
+std::vector<SecretShare> Chosen(const std::vector<SecretShare>& shares, unsigned subset) {
+  std::vector<SecretShare> chosen;
+  for (size_t i = 0; i < shares.size(); ++i) {
+    if (subset >> i & 1) chosen.push_back(shares[i]);
+  }
+  return chosen;
+}
+
+TEST(ShamirTest, EverySubsetThatIsLargeEnoughGivesTheSecretBack) {
+  for (int shares = 1; shares <= 6; ++shares) {
+    for (int threshold = 1; threshold <= shares; ++threshold) {
+      const Secret secret = Must(RandomSecret());
+      const std::vector<SecretShare> all = Must(SplitSecret(secret, threshold, shares));
+      for (unsigned subset = 0; subset < 1u << shares; ++subset) {
+        const auto rebuilt = RebuildSecret(Chosen(all, subset), threshold);
+        ASSERT_EQ(rebuilt.ok(), std::popcount(subset) >= threshold);
+        if (rebuilt.ok()) {
+          ASSERT_TRUE(rebuilt->Equals(secret)) << subset;
+        }
+      }
+    }
+  }
+}
+
+TEST(ShamirTest, TheOrderOfSharesDoesNotMatter) {
+  const Secret secret = Must(RandomSecret());
+  std::vector<SecretShare> shares = Must(SplitSecret(secret, 100, kMaxShares));
+  std::ranges::reverse(shares);
+  EXPECT_TRUE(Must(RebuildSecret(shares, 100)).Equals(secret));
+}
+
+// One share fewer: whatever the secret, each value of a byte of a share is as likely as another.
+TEST(ShamirTest, TooFewSharesSayNothing) {
+  for (const uint8_t byte : {0, 255}) {
+    std::array<uint8_t, 32> bytes;
+    bytes.fill(byte);
+    std::array<double, 256> counts{};
+    constexpr int kRounds = 400;
+    for (int round = 0; round < kRounds; ++round) {
+      const std::vector<SecretShare> shares = Must(SplitSecret(Secret(bytes), 2, 2));
+      for (const uint8_t b : shares[1].value.bytes()) counts[b] += 1;
+    }
+    const double expected = kRounds * 32 / 256.0;
+    double chi = 0;
+    for (const double c : counts) chi += (c - expected) * (c - expected) / expected;
+    EXPECT_NEAR(chi, 255, 6 * std::sqrt(2 * 255.0));
+  }
+}
+
+TEST(ShamirTest, AWrongShareGivesAnotherSecret) {
+  const Secret secret = Must(RandomSecret());
+  std::vector<SecretShare> shares = Must(SplitSecret(secret, 2, 3));
+  shares[0].value.bytes()[5] ^= 1;
+  EXPECT_FALSE(Must(RebuildSecret(shares, 2)).Equals(secret));
+}
+
+TEST(ShamirTest, NonsenseIsRefused) {
+  const Secret secret;
+  EXPECT_FALSE(SplitSecret(secret, 0, 3).ok());
+  EXPECT_FALSE(SplitSecret(secret, 4, 3).ok());
+  EXPECT_FALSE(SplitSecret(secret, 4, kMaxShares + 1).ok());
+  std::vector<SecretShare> shares = Must(SplitSecret(secret, 2, 3));
+  EXPECT_FALSE(RebuildSecret(shares, 0).ok());
+  EXPECT_FALSE(RebuildSecret(shares, 4).ok());
+  shares[1].index = 0;
+  EXPECT_FALSE(RebuildSecret(shares, 2).ok());
+  shares[1].index = -1;
+  EXPECT_FALSE(RebuildSecret(shares, 2).ok());
+  shares[1].index = kMaxShares;
+  EXPECT_FALSE(RebuildSecret(shares, 2).ok());
+}
+
+}  // namespace
+}  // namespace dtnn

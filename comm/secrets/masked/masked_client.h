@@ -1,0 +1,102 @@
+// A client of one masked sum (masked_parameters.h). Its calls come in the order of the functions
+// below, each once; FailedPrecondition otherwise.
+
+#ifndef DTNN_COMM_SECRETS_MASKED_MASKED_CLIENT_H_
+#define DTNN_COMM_SECRETS_MASKED_MASKED_CLIENT_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "comm/secrets/crypto/wiped.h"
+#include "comm/secrets/masked/masked_parameters.h"
+#include "comm/secrets/masked/masks.h"
+
+namespace dtnn::masked {
+
+// What the clients of a sum have in common. Shares are sealed with keys that follow from all of it
+// and from all advertisements, so that a client opens those of another one only where both have the
+// same key, were told the same, and saw the same list of keys, with its own new ones among them.
+struct Bond {
+  Hash facts{};  // of what all were told alike
+  // That only clients have. Zeros: none; then a server that gives each client keys of its own
+  // making for those of the others can play all of them.
+  Secret key = {};
+};
+
+class MaskedClient {
+ public:
+  // Draws its secrets. `client` is its number.
+  static absl::StatusOr<MaskedClient> Create(const MaskedParameters& parameters, int client,
+                                             const Bond& bond = {});
+
+  const Advertisement& advertisement() const { return advertisement_; }
+
+  // One message for every other client that advertised. InvalidArgument where its own
+  // advertisement was changed, two clients have the same keys, or there are fewer than the
+  // threshold.
+  absl::StatusOr<std::vector<SealedShares>> Share(std::span<const Advertisement> advertised);
+
+  // Those that were sealed for this client: they and this client are the participants.
+  absl::Status Receive(std::span<const SealedShares> shares);
+  // After a Receive that failed: whose shares could not be opened.
+  std::optional<int> culprit() const { return culprit_; }
+
+  // Adds the masks to the numbers of a chunk, in place; any number of chunks, each once: a second
+  // time is refused, since the difference of two messages under one mask is that of the numbers.
+  // Who has to send a chunk again keeps its words. Each costs a stream of random words per
+  // participant. Two threads may mask at a time.
+  template <typename Word>
+  absl::Status Mask(uint64_t chunk, std::span<Word> words);
+
+  // What the server needs to remove the masks, given who of the participants sent all chunks.
+  // Refuses fewer than the threshold, itself not among them, and a second call: it never reveals
+  // both shares of a client.
+  absl::StatusOr<Reveal> RevealShares(std::span<const int> survivors);
+  // Not after RevealShares.
+  bool holds_secrets() const { return secrets_.has_value(); }
+
+ private:
+  struct Shares {
+    Secret own_mask, masking;
+  };
+  enum class Stage { kAdvertised, kShared, kReceived, kRevealed };
+
+  struct Secrets {
+    Secret sealing, masking, own_mask;
+    std::map<int, Shares> shares;      // of the participants, itself included
+    std::map<int, Secret> pair_masks;  // with the other participants
+  };
+
+  MaskedClient(const MaskedParameters& parameters, const Bond& bond)
+      : parameters_(parameters), bond_(bond) {}
+  absl::Status Expect(Stage stage) const;
+  // With which it and that client seal shares for each other.
+  absl::StatusOr<Secret> SealKey(const Advertisement& peer) const;
+
+  MaskedParameters parameters_;
+  Stage stage_ = Stage::kAdvertised;
+  std::optional<int> culprit_;
+  Advertisement advertisement_;
+  Bond bond_;
+  std::map<int, Advertisement> advertised_;  // by client, itself included
+  Hash agreed_{};                            // of these, and of what the bond says all were told
+  std::optional<Secrets> secrets_;
+  // Chunks whose masks were used, between threads.
+  struct Used {
+    std::mutex mutex;
+    std::set<uint64_t> chunks;
+  };
+  std::unique_ptr<Used> used_ = std::make_unique<Used>();
+};
+
+}  // namespace dtnn::masked
+
+#endif  // DTNN_COMM_SECRETS_MASKED_MASKED_CLIENT_H_

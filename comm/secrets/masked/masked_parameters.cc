@@ -1,0 +1,122 @@
+#include "comm/secrets/masked/masked_parameters.h"
+
+#include <algorithm>
+
+#include "comm/secrets/crypto/sealed_message.h"
+#include "comm/secrets/crypto/shamir.h"
+#include "comm/wire/wire.h"
+#include "tensor/errors.h"
+
+namespace dtnn::masked {
+namespace {
+
+constexpr size_t kSealedShares = kSealBytes + 2 * Secret::kSize;
+
+template <size_t size>
+void Read(WireReader& reader, std::array<uint8_t, size>& to) {
+  const std::span<const uint8_t> bytes = reader.Bytes(size);
+  std::ranges::copy(bytes, to.begin());
+}
+
+// DataLoss unless 0 <= client < clients.
+absl::StatusOr<int> Client(const MaskedParameters& parameters, uint32_t client,
+                           std::string_view what) {
+  if (client < uint32_t(parameters.clients)) return int(client);
+  return DataLoss(what, ": there is no client ", client, " among ", parameters.clients);
+}
+
+}  // namespace
+
+absl::Status Validate(const MaskedParameters& parameters) {
+  const int least = parameters.least();
+  if (parameters.clients < 2 || parameters.clients > kMaxShares) {
+    return InvalidArgument("masked sums of ", parameters.clients, " clients: needs 2 to ",
+                           kMaxShares);
+  }
+  // Two groups of half of the clients could be told different things, and give both shares.
+  if (parameters.threshold < 0 || least > parameters.clients || 2 * least <= parameters.clients) {
+    return InvalidArgument("masked sums of ", parameters.clients, " clients with a threshold of ",
+                           parameters.threshold, ": needs more than half of the clients, ",
+                           2 * parameters.clients / 3 + 1, " for instance");
+  }
+  return absl::OkStatus();
+}
+
+std::vector<uint8_t> ToBytes(const Advertisement& message) {
+  WireWriter writer;
+  writer.Number(uint32_t(message.client));
+  writer.Bytes(message.sealing);
+  writer.Bytes(message.masking);
+  writer.Bytes(message.own_mask);
+  return std::move(writer).Take();
+}
+
+std::vector<uint8_t> ToBytes(const SealedShares& message) {
+  WireWriter writer;
+  writer.Number(uint32_t(message.from));
+  writer.Number(uint32_t(message.to));
+  writer.Bytes(message.sealed);
+  return std::move(writer).Take();
+}
+
+std::vector<uint8_t> ToBytes(const Reveal& message) {
+  WireWriter writer;
+  writer.Number(uint32_t(message.client));
+  writer.Number(uint32_t(message.entries.size()));
+  for (const Reveal::Entry& entry : message.entries) {
+    writer.Number(uint32_t(entry.client));
+    writer.Number(uint8_t(entry.survived));
+    writer.Bytes(entry.share.bytes());
+  }
+  return std::move(writer).Take();
+}
+
+absl::StatusOr<Advertisement> AdvertisementFromBytes(const MaskedParameters& parameters,
+                                                     std::span<const uint8_t> bytes) {
+  WireReader reader(bytes, "advertisement");
+  Advertisement message;
+  const uint32_t client = reader.Number<uint32_t>();
+  Read(reader, message.sealing);
+  Read(reader, message.masking);
+  Read(reader, message.own_mask);
+  DTNN_RETURN_IF_ERROR(reader.Done());
+  DTNN_ASSIGN_OR_RETURN(message.client, Client(parameters, client, "advertisement"));
+  return message;
+}
+
+absl::StatusOr<SealedShares> SealedSharesFromBytes(const MaskedParameters& parameters,
+                                                   std::span<const uint8_t> bytes) {
+  WireReader reader(bytes, "sealed shares");
+  SealedShares message;
+  const uint32_t from = reader.Number<uint32_t>(), to = reader.Number<uint32_t>();
+  const std::span<const uint8_t> sealed = reader.Bytes(kSealedShares);
+  DTNN_RETURN_IF_ERROR(reader.Done());
+  DTNN_ASSIGN_OR_RETURN(message.from, Client(parameters, from, "sealed shares"));
+  DTNN_ASSIGN_OR_RETURN(message.to, Client(parameters, to, "sealed shares"));
+  message.sealed.assign(sealed.begin(), sealed.end());
+  return message;
+}
+
+absl::StatusOr<Reveal> RevealFromBytes(const MaskedParameters& parameters,
+                                       std::span<const uint8_t> bytes) {
+  WireReader reader(bytes, "revealed shares");
+  Reveal message;
+  const uint32_t client = reader.Number<uint32_t>(), count = reader.Number<uint32_t>();
+  if (count > uint32_t(parameters.clients)) {
+    return DataLoss("revealed shares: are of ", count, " clients, there are ", parameters.clients);
+  }
+  DTNN_ASSIGN_OR_RETURN(message.client, Client(parameters, client, "revealed shares"));
+  for (uint32_t i = 0; i < count; ++i) {
+    Reveal::Entry& entry = message.entries.emplace_back();
+    const uint32_t of = reader.Number<uint32_t>();
+    const uint8_t survived = reader.Number<uint8_t>();
+    std::ranges::copy(reader.Bytes(Secret::kSize), entry.share.bytes().begin());
+    DTNN_ASSIGN_OR_RETURN(entry.client, Client(parameters, of, "revealed shares"));
+    if (survived > 1) return DataLoss("revealed shares: a client is neither there nor gone");
+    entry.survived = survived == 1;
+  }
+  DTNN_RETURN_IF_ERROR(reader.Done());
+  return message;
+}
+
+}  // namespace dtnn::masked

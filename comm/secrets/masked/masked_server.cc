@@ -1,0 +1,217 @@
+#include "comm/secrets/masked/masked_server.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "comm/secrets/crypto/random_secret.h"
+#include "tensor/errors.h"
+
+namespace dtnn::masked {
+namespace {
+
+// Choices of shares that turn out wrong, in one sum: half a second for the most clients.
+constexpr int kMostTries = 1000;
+
+}  // namespace
+
+absl::StatusOr<MaskedServer> MaskedServer::Create(const MaskedParameters& parameters) {
+  DTNN_RETURN_IF_ERROR(Validate(parameters));
+  return MaskedServer(parameters);
+}
+
+// What the other clients would refuse, so that one that is wrong is found before they see it.
+absl::Status MaskedServer::CheckKeys(const Advertisement& advertisement) const {
+  std::set<X25519PublicKey> keys;
+  for (const auto& [client, other] : advertised_) {
+    keys.insert(other.sealing);
+    keys.insert(other.masking);
+  }
+  DTNN_ASSIGN_OR_RETURN(const Secret any, RandomSecret());
+  for (const X25519PublicKey& key : {advertisement.sealing, advertisement.masking}) {
+    if (!keys.insert(key).second) {
+      return InvalidArgument("masked sum: client ", advertisement.client,
+                             " advertises a key that is there already");
+    }
+    DTNN_RETURN_IF_ERROR(WithContext(X25519Agree(any, key).status(), "masked sum: a key of client ",
+                                     advertisement.client));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MaskedServer::AddAdvertisement(const Advertisement& advertisement) {
+  const int client = advertisement.client;
+  if (client < 0 || client >= parameters_.clients || !shares_.empty() || fixed_ ||
+      advertised_.contains(client)) {
+    return InvalidArgument("masked sum: client ", client,
+                           " does not exist, advertises twice, or too late");
+  }
+  DTNN_RETURN_IF_ERROR(CheckKeys(advertisement));
+  advertised_.emplace(client, advertisement);
+  return absl::OkStatus();
+}
+
+std::vector<Advertisement> MaskedServer::advertised() const {
+  std::vector<Advertisement> result;
+  for (const auto& [client, advertisement] : advertised_) result.push_back(advertisement);
+  return result;
+}
+
+absl::Status MaskedServer::AddShares(int client, std::span<const SealedShares> messages) {
+  std::set<int> receivers;
+  for (const SealedShares& message : messages) {
+    if (message.from != client || message.to == client || !advertised_.contains(message.to) ||
+        !receivers.insert(message.to).second) {
+      return InvalidArgument("masked sum: shares of client ", client, " name client ", message.from,
+                             " as sender and ", message.to,
+                             " as receiver, which does not exist or comes twice");
+    }
+  }
+  if (fixed_ || !advertised_.contains(client) || participants_.contains(client) ||
+      receivers.size() + 1 != advertised_.size()) {
+    return InvalidArgument("masked sum: the shares of client ", client,
+                           " are too late, come twice, or are not for all other clients");
+  }
+  participants_.insert(client);
+  for (const SealedShares& message : messages) shares_[message.to].emplace(client, message);
+  return absl::OkStatus();
+}
+
+std::set<int> MaskedServer::FixParticipants() {
+  fixed_ = true;
+  return participants_;
+}
+
+std::vector<SealedShares> MaskedServer::SharesFor(int to) const {
+  std::vector<SealedShares> result;
+  const auto found = shares_.find(to);
+  if (found == shares_.end()) return result;
+  for (const auto& [from, message] : found->second) result.push_back(message);
+  return result;
+}
+
+absl::Status MaskedServer::SetSurvivors(std::span<const int> survivors) {
+  const std::set<int> survived(survivors.begin(), survivors.end());
+  if (!fixed_ || !survivors_.empty() || !std::ranges::includes(participants_, survived)) {
+    return InvalidArgument(
+        "masked sum: survivors are participants, and are set once, when those are fixed");
+  }
+  if (int(survived.size()) < parameters_.least()) {
+    return FailedPrecondition("masked sum of round ", parameters_.round, ": only ", survived.size(),
+                              " of ", parameters_.clients, " clients are left, needs ",
+                              parameters_.least(), ": the round cannot be finished");
+  }
+  survivors_ = survived;
+  return absl::OkStatus();
+}
+
+absl::Status MaskedServer::AddReveal(const Reveal& reveal) {
+  std::set<int> clients;
+  for (const Reveal::Entry& entry : reveal.entries) {
+    if (!participants_.contains(entry.client) || !clients.insert(entry.client).second ||
+        entry.survived != survivors_.contains(entry.client)) {
+      return InvalidArgument("masked sum: client ", reveal.client,
+                             " reveals what nobody asked for");
+    }
+  }
+  if (!survivors_.contains(reveal.client) || clients != participants_ || rebuilt_ ||
+      !reveals_.emplace(reveal.client, reveal).second) {
+    return InvalidArgument("masked sum: client ", reveal.client,
+                           " did not survive, reveals twice, too late, or too little");
+  }
+  return absl::OkStatus();
+}
+
+std::vector<SecretShare> MaskedServer::SharesOf(int client) const {
+  std::vector<SecretShare> shares;
+  for (const auto& [from, reveal] : reveals_) {
+    for (const Reveal::Entry& entry : reveal.entries) {
+      if (entry.client == client) shares.push_back({from, entry.share});
+    }
+  }
+  return shares;
+}
+
+absl::StatusOr<bool> MaskedServer::IsSecretOf(int client, const Secret& secret) const {
+  const Advertisement& advertised = advertised_.at(client);
+  if (survivors_.contains(client)) {
+    DTNN_ASSIGN_OR_RETURN(const Hash hash, HashOfOwnMask(parameters_, client, secret));
+    return hash == advertised.own_mask;
+  }
+  DTNN_ASSIGN_OR_RETURN(const X25519PublicKey key, X25519PublicKeyOf(secret));
+  return key == advertised.masking;
+}
+
+absl::StatusOr<std::map<int, Secret>> MaskedServer::RebuildAll() {
+  std::map<int, Secret> secrets;
+  int tries = kMostTries;
+  absl::Status status;
+  for (const int client : participants_) {
+    std::vector<SecretShare> shares = SharesOf(client);
+    const auto is_secret = [&](const Secret& secret) { return IsSecretOf(client, secret); };
+    absl::StatusOr<Secret> secret = FindSecret(shares, parameters_.least(), is_secret, tries);
+    if (!secret.ok()) {
+      status.Update(WithContext(secret.status(), "masked sum: wrong shares of client ", client));
+      continue;  // the others may say who lies
+    }
+    DTNN_ASSIGN_OR_RETURN(const std::vector<int> wrong,
+                          WrongShares(shares, parameters_.least(), *secret));
+    for (const int from : wrong) wrong_shares_.push_back({.of = client, .from = from});
+    secrets.emplace(client, *std::move(secret));
+  }
+  DTNN_RETURN_IF_ERROR(status);
+  return secrets;
+}
+
+absl::Status MaskedServer::Rebuild() {
+  if (survivors_.empty() || rebuilt_ || int(reveals_.size()) < parameters_.least()) {
+    return FailedPrecondition("masked sum of round ", parameters_.round, ": ", reveals_.size(),
+                              " clients have revealed their shares, needs ", parameters_.least());
+  }
+  DTNN_ASSIGN_OR_RETURN(const auto secrets, RebuildAll());
+  std::vector<Removal> removals;
+  for (const auto& [client, secret] : secrets) {
+    if (survivors_.contains(client)) {
+      removals.push_back({secret, Sign::kMinus});
+      continue;
+    }
+    for (const int survivor : survivors_) {
+      DTNN_ASSIGN_OR_RETURN(const Secret seed,
+                            PairSecret(parameters_, kMaskPurpose, client, secret, survivor,
+                                       advertised_.at(survivor).masking));
+      removals.push_back({seed, Opposite(SignOf(survivor, client))});
+    }
+  }
+  removals_ = std::move(removals);
+  reveals_.clear();
+  rebuilt_ = true;
+  return absl::OkStatus();
+}
+
+template <typename Word>
+absl::Status MaskedServer::Unmask(uint64_t chunk, const std::set<int>& added,
+                                  std::span<Word> words) const {
+  if (!rebuilt_) {
+    return FailedPrecondition("masked sum of round ", parameters_.round,
+                              ": masks can be removed only after Rebuild");
+  }
+  if (added != survivors_) {
+    std::vector<int> others;
+    std::ranges::set_symmetric_difference(added, survivors_, std::back_inserter(others));
+    return FailedPrecondition(
+        "masked sum of round ", parameters_.round, ": chunk ", chunk, " ",
+        added.contains(others[0]) ? "has words of client " : "lacks words of client ", others[0],
+        ", which ", added.contains(others[0]) ? "did not survive" : "survived",
+        "; add a client's words when all its chunks have arrived");
+  }
+  for (const Removal& removal : removals_) {
+    DTNN_RETURN_IF_ERROR(AddMask(removal.seed, chunk, removal.sign, words));
+  }
+  return absl::OkStatus();
+}
+
+template absl::Status MaskedServer::Unmask(uint64_t, const std::set<int>&,
+                                           std::span<uint32_t>) const;
+template absl::Status MaskedServer::Unmask(uint64_t, const std::set<int>&,
+                                           std::span<uint64_t>) const;
+
+}  // namespace dtnn::masked

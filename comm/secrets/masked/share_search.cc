@@ -1,0 +1,40 @@
+#include "comm/secrets/masked/share_search.h"
+
+#include <algorithm>
+#include <random>
+
+#include "tensor/errors.h"
+
+namespace dtnn::masked {
+
+absl::StatusOr<Secret> FindSecret(std::vector<SecretShare>& shares, int threshold,
+                                  const IsSecret& is_secret, int& tries) {
+  std::mt19937 random(1);
+  while (true) {
+    DTNN_ASSIGN_OR_RETURN(const Secret secret, RebuildSecret(shares, threshold));
+    DTNN_ASSIGN_OR_RETURN(const bool right, is_secret(secret));
+    if (right) return secret;
+    if (shares.size() == size_t(threshold) || tries <= 0) {
+      return DataLoss("among ", shares.size(), " shares no ", threshold,
+                      " were found that are right; who lies cannot be told");
+    }
+    --tries;
+    std::ranges::shuffle(shares, random);
+  }
+}
+
+absl::StatusOr<std::vector<int>> WrongShares(const std::vector<SecretShare>& shares, int threshold,
+                                             const Secret& secret) {
+  std::vector<int> wrong;
+  // With all but one of the right ones, only a right one makes the secret: polynomials of that
+  // degree that agree in so many points, and in the secret, are one.
+  std::vector<SecretShare> some(shares.begin(), shares.begin() + threshold);
+  for (size_t i = size_t(threshold); i < shares.size(); ++i) {
+    some.back() = shares[i];
+    DTNN_ASSIGN_OR_RETURN(const Secret other, RebuildSecret(some, threshold));
+    if (!other.Equals(secret)) wrong.push_back(shares[i].index);
+  }
+  return wrong;
+}
+
+}  // namespace dtnn::masked

@@ -1,0 +1,33 @@
+// Secrets from shares of which some may be wrong, and which ones those are.
+//
+// Whoever knows whether a secret is the right one, by its hash or public key, needs as many right
+// shares as make it, and no more: the others may all be wrong. They are found by trying: the first
+// ones, then random choices. Of n shares of which t make the secret and e are wrong, a choice
+// is good with a probability of about ((n - t) / n)^e: a third per liar where t is two thirds of n.
+
+#ifndef DTNN_COMM_SECRETS_MASKED_SHARE_SEARCH_H_
+#define DTNN_COMM_SECRETS_MASKED_SHARE_SEARCH_H_
+
+#include <functional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "comm/secrets/crypto/shamir.h"
+#include "comm/secrets/crypto/wiped.h"
+
+namespace dtnn::masked {
+
+using IsSecret = std::function<absl::StatusOr<bool>(const Secret&)>;
+
+// The secret, and `shares` in an order in which the first `threshold` make it. `tries` is how many
+// more choices may be wrong, and counts down. DataLoss where none was good.
+absl::StatusOr<Secret> FindSecret(std::vector<SecretShare>& shares, int threshold,
+                                  const IsSecret& is_secret, int& tries);
+
+// The indices of those that are not of that secret, where the first `threshold` are.
+absl::StatusOr<std::vector<int>> WrongShares(const std::vector<SecretShare>& shares, int threshold,
+                                             const Secret& secret);
+
+}  // namespace dtnn::masked
+
+#endif  // DTNN_COMM_SECRETS_MASKED_SHARE_SEARCH_H_

@@ -1,7 +1,0 @@
-// Ranks over TCP of which one is killed or freezes.
-
-#include "comm/tcp/testing/fault_tests.h"
-
-int main(int argc, char** argv) {
-  return dtnn::testing::RunFaultTests(argc, argv, dtnn::testing::JoinByTcp());
-}

@@ -1,0 +1,65 @@
+// The call of a rank to rank 0's server (switchboard.h).
+
+#ifndef DTNN_COMM_TRANSPORT_GRPC_GRPC_CALLER_H_
+#define DTNN_COMM_TRANSPORT_GRPC_GRPC_CALLER_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "comm/communicator.h"
+#include "comm/secrets/crypto/job_secret.h"
+#include "comm/transport/grpc/letter_queue.h"
+#include "comm/transport/grpc/switchboard.grpc.pb.h"
+#include "comm/transport/relay/datagrams.h"
+
+namespace dtnn {
+
+class GrpcCaller : public grpc::ClientBidiReactor<proto::Letter, proto::Letter> {
+ public:
+  // `server`: for messages, "rank 0 at 10.0.0.1:61642". The ears hear until the destructor returns,
+  // but only after Join.
+  GrpcCaller(std::shared_ptr<grpc::Channel> channel, std::string server, const JobSecret& secret,
+             const Instance& me, Datagrams::Ears ears);
+  // Ends the call, and waits for gRPC to let go of it.
+  ~GrpcCaller() override;
+
+  void Begin();
+  // Whether it has joined, or why not; nothing while that is open.
+  std::optional<absl::Status> AwaitJoined(std::chrono::steady_clock::time_point until);
+
+  void Send(int to, std::string packet);
+  void Flush(std::chrono::steady_clock::time_point end) { queue_.AwaitEmpty(end); }
+
+ private:
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override { queue_.Written(ok); }
+  void OnDone(const grpc::Status& status) override;
+  absl::Status Hear();
+
+  const std::shared_ptr<grpc::Channel> channel_;
+  const std::string server_;
+  const JobSecret secret_;
+  const Instance me_;
+  const Datagrams::Ears ears_;
+  const std::unique_ptr<proto::Switchboard::Stub> stub_;
+  grpc::ClientContext context_;
+  proto::Letter in_;
+  LetterQueue queue_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Instance server_instance_;
+  bool begun_ = false, joined_ = false, done_ = false;
+  absl::Status status_;  // when done
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_COMM_TRANSPORT_GRPC_GRPC_CALLER_H_

@@ -1,0 +1,234 @@
+#include "comm/transport/meeting/handshake.h"
+
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tensor/must.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::HasSubstr;
+
+const JobSecret& SecretOf(char letter) {
+  static std::map<char, JobSecret> secrets;
+  return secrets.emplace(letter, *JobSecret::Of(std::string(40, letter))).first->second;
+}
+
+constexpr char kPurpose[] = "rank 1 of 3", kCard[] = "10.0.0.7";
+
+Handshake Caller(char secret = 'a', const std::string& purpose = kPurpose) {
+  return Must(Handshake::Calling(SecretOf(secret), purpose, kCard));
+}
+Handshake Called(char secret = 'a', Handshake::Admit admit = nullptr) {
+  return Handshake::Answering(SecretOf(secret), kPurpose, std::move(admit));
+}
+
+// A message whose head is judged before the rest is awaited.
+absl::Status TakeAll(Handshake& end, std::string message) {
+  absl::Status status;
+  while (status.ok() && !message.empty()) {
+    const size_t count = std::min(end.wanted(), message.size());
+    if (count == 0) break;
+    status = end.Take(message.substr(0, count));
+    message.erase(0, count);
+  }
+  return status;
+}
+
+struct Ends {
+  absl::Status caller, called;
+};
+
+// Until neither wants more, or one has failed.
+Ends Shake(Handshake& caller, Handshake& called) {
+  Ends ends;
+  std::string to_called = caller.TakeOutput(), to_caller;
+  while (true) {
+    if (!to_called.empty() && called.wanted() > 0) {
+      ends.called = TakeAll(called, to_called);
+      to_called.clear();
+      to_caller += called.TakeOutput();
+    } else if (!to_caller.empty() && caller.wanted() > 0) {
+      ends.caller = TakeAll(caller, to_caller);
+      to_caller.clear();
+      to_called += caller.TakeOutput();
+    } else {
+      return ends;
+    }
+  }
+}
+
+TEST(HandshakeTest, RanksOfAJobRecogniseEachOther) {
+  Handshake caller = Caller(), called = Called();
+  const Ends ends = Shake(caller, called);
+  EXPECT_EQ(ends.caller, absl::OkStatus());
+  EXPECT_EQ(ends.called, absl::OkStatus());
+  EXPECT_TRUE(caller.done() && called.done());
+  EXPECT_EQ(called.card(), kCard + std::string(kCardBytes - strlen(kCard), '\0'));
+}
+
+TEST(HandshakeTest, WhoDoesNotKnowTheSecretIsRefusedByBothSides) {
+  Handshake caller = Caller('b'), called = Called('a');
+  const Ends ends = Shake(caller, called);
+  EXPECT_THAT(std::string(ends.caller.message()), HasSubstr("does not know this job's secret"));
+  EXPECT_FALSE(called.done());
+  // A caller that goes on all the same.
+  Handshake forger = Caller('b'), other = Called('a');
+  ASSERT_EQ(TakeAll(other, forger.TakeOutput()), absl::OkStatus());
+  const absl::Status status = other.Take(std::string(other.wanted(), 'x'));
+  EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_FALSE(other.done());
+  EXPECT_EQ(other.wanted(), 0u);
+}
+
+TEST(HandshakeTest, WhoLooksForAnotherDoorIsRefusedWithTheReason) {
+  Handshake caller = Caller('a', "rank 1 of 4"), called = Called();
+  const Ends ends = Shake(caller, called);
+  EXPECT_EQ(ends.called.message(), "calls rank 1 of 4; this is rank 1 of 3");
+  EXPECT_EQ(
+      ends.caller.message(),
+      "it is rank 1 of 3, and this process calls rank 1 of 4; are two jobs at the same port?");
+  EXPECT_FALSE(caller.done() || called.done());
+  // A purpose that is none is shown all the same.
+  Handshake odd = Caller('a', "\x1b[2J"), other = Called();
+  EXPECT_EQ(Shake(odd, other).called.message(), "calls ?[2J; this is rank 1 of 3");
+}
+
+TEST(HandshakeTest, APurposeIsPartOfTheProof) {
+  Handshake caller = Caller('a', "rank 1 of 4"), called = Called();
+  std::string hello = caller.TakeOutput();
+  hello.replace(8, strlen(kPurpose), kPurpose);  // by somebody in between
+  ASSERT_EQ(TakeAll(called, hello), absl::OkStatus());
+  EXPECT_EQ(TakeAll(caller, called.TakeOutput()).code(), absl::StatusCode::kPermissionDenied);
+}
+
+// The head of a message is the same in all versions, and its rest is not waited for.
+TEST(HandshakeTest, OtherVersionsAreToldSoWhicheverSideIsOlder) {
+  Handshake caller = Caller(), called = Called();
+  std::string hello = caller.TakeOutput();
+  hello[4] = 2;
+  EXPECT_EQ(called.Take(hello.substr(0, called.wanted())).message(),
+            "speaks version 2 of the protocol, not 3");
+  std::string answer = called.TakeOutput();
+  EXPECT_GE(answer.size(), 80u) << "as much as version 2 waits for";
+  answer[12] = 2;  // as that would say it
+  EXPECT_THAT(std::string(caller.Take(answer.substr(0, caller.wanted())).message()),
+              HasSubstr("it speaks version 2 of the protocol, this process version 3"));
+
+  hello[0] = 'X';
+  Handshake third = Called();
+  EXPECT_THAT(std::string(third.Take(hello.substr(0, third.wanted())).message()),
+              HasSubstr("is not a process of DTNN"));
+}
+
+TEST(HandshakeTest, BytesOfAnEarlierHandshakeProveNothing) {
+  Handshake caller = Caller(), called = Called();
+  const std::string hello = caller.TakeOutput();
+  ASSERT_EQ(TakeAll(called, hello), absl::OkStatus());
+  const std::string challenge = called.TakeOutput();
+  ASSERT_EQ(TakeAll(caller, challenge), absl::OkStatus());
+  const std::string proof = caller.TakeOutput();
+  ASSERT_EQ(TakeAll(called, proof), absl::OkStatus());
+  // To a rank that listens again.
+  Handshake again = Called();
+  ASSERT_EQ(TakeAll(again, hello), absl::OkStatus());
+  EXPECT_EQ(TakeAll(again, proof).code(), absl::StatusCode::kPermissionDenied);
+  // To one that connects again.
+  Handshake second = Caller();
+  EXPECT_EQ(TakeAll(second, challenge).code(), absl::StatusCode::kPermissionDenied);
+  // Back to who wrote it, as if it were the other side's.
+  Handshake mirror = Called();
+  ASSERT_EQ(TakeAll(mirror, hello), absl::OkStatus());
+  const std::string own = mirror.TakeOutput();
+  const std::string reflected = own.substr(own.size() - sizeof(Proof));
+  EXPECT_EQ(TakeAll(mirror, std::string(mirror.wanted() - sizeof(Proof), '\0') + reflected).code(),
+            absl::StatusCode::kPermissionDenied);
+}
+
+// Who has only listened knows a proof over the same numbers: the challenge's.
+TEST(HandshakeTest, NobodyForgesAWelcome) {
+  for (const char answer : {0, 5}) {  // welcome, refused
+    Handshake caller = Caller(), called = Called();
+    ASSERT_EQ(TakeAll(called, caller.TakeOutput()), absl::OkStatus());
+    const std::string challenge = called.TakeOutput();
+    ASSERT_EQ(TakeAll(caller, challenge), absl::OkStatus());
+    std::string forged(caller.wanted() - sizeof(Proof), '\0');
+    forged.replace(0, 4, "DTNN");
+    forged[4] = answer;
+    EXPECT_EQ(TakeAll(caller, forged + challenge.substr(challenge.size() - sizeof(Proof))).code(),
+              absl::StatusCode::kPermissionDenied);
+    EXPECT_FALSE(caller.done());
+  }
+  // A refusal does not become a welcome.
+  Handshake caller = Caller();
+  Handshake called = Called('a', [](std::string_view) { return absl::NotFoundError("full"); });
+  ASSERT_EQ(TakeAll(called, caller.TakeOutput()), absl::OkStatus());
+  ASSERT_EQ(TakeAll(caller, called.TakeOutput()), absl::OkStatus());
+  EXPECT_FALSE(TakeAll(called, caller.TakeOutput()).ok());
+  std::string refusal = called.TakeOutput();
+  refusal[4] = 0;
+  EXPECT_EQ(TakeAll(caller, refusal).code(), absl::StatusCode::kPermissionDenied);
+}
+
+TEST(HandshakeTest, WhoIsNotAdmittedIsToldWhy) {
+  std::string asked;
+  const auto admit = [&](std::string_view card) -> absl::Status {
+    asked = card;
+    return absl::InvalidArgumentError("another process has joined it as rank 2");
+  };
+  Handshake caller = Caller(), called = Called('a', admit);
+  const Ends ends = Shake(caller, called);
+  EXPECT_TRUE(asked.starts_with(kCard));
+  EXPECT_FALSE(caller.done() || called.done());
+  EXPECT_EQ(ends.called.message(), "is refused: another process has joined it as rank 2");
+  EXPECT_EQ(ends.caller, absl::InvalidArgumentError("another process has joined it as rank 2"));
+  // Only a caller that knows the secret hears it.
+  asked.clear();
+  Handshake stranger = Caller('b'), other = Called('a', admit);
+  Shake(stranger, other);
+  EXPECT_EQ(asked, "");
+}
+
+TEST(HandshakeTest, AChangedCardIsNotBelieved) {
+  Handshake caller = Caller(), called = Called();
+  ASSERT_EQ(TakeAll(called, caller.TakeOutput()), absl::OkStatus());
+  ASSERT_EQ(TakeAll(caller, called.TakeOutput()), absl::OkStatus());
+  std::string proof = caller.TakeOutput();
+  proof[0] = '9';
+  EXPECT_EQ(TakeAll(called, proof).code(), absl::StatusCode::kPermissionDenied);
+}
+
+// A proof of zeros is what a computation leaves that did not happen.
+TEST(HandshakeTest, WithoutSha256NobodyIsRecognised) {
+  Handshake caller = Caller(), called = Called();
+  ASSERT_EQ(TakeAll(called, caller.TakeOutput()), absl::OkStatus());
+  ASSERT_EQ(EVP_set_default_properties(nullptr, "provider=none"), 1);
+  EXPECT_EQ(TakeAll(called, std::string(called.wanted(), '\0')).code(),
+            absl::StatusCode::kInternal);
+  std::string challenge = called.TakeOutput();
+  std::memset(challenge.data() + challenge.size() - sizeof(Proof), 0, sizeof(Proof));
+  EXPECT_EQ(TakeAll(caller, challenge).code(), absl::StatusCode::kInternal);
+  EXPECT_FALSE(JobSecret::Of(std::string(40, 'z')).ok());
+  ASSERT_EQ(EVP_set_default_properties(nullptr, ""), 1);
+  EXPECT_FALSE(caller.done() || called.done());
+}
+
+TEST(JobSecretTest, AShortSecretIsRefusedWithoutSayingIt) {
+  const absl::Status status = JobSecret::Of("swordfish").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message().find("swordfish"), status.message().npos);
+  EXPECT_TRUE(JobSecret::Of(Must(JobSecret::NewText())).ok());
+  EXPECT_NE(Must(JobSecret::NewText()), Must(JobSecret::NewText()));
+}
+
+}  // namespace
+}  // namespace dtnn

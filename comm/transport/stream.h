@@ -1,0 +1,37 @@
+// A connection to one other process as a stream of bytes that never blocks.
+//
+// Who reads reads until nothing comes: a stream may hold bytes of which poll knows nothing.
+
+#ifndef DTNN_COMM_TRANSPORT_STREAM_H_
+#define DTNN_COMM_TRANSPORT_STREAM_H_
+
+#include <cstddef>
+#include <span>
+
+#include "absl/status/statusor.h"
+
+namespace dtnn {
+
+class Stream {
+ public:
+  virtual ~Stream() = default;
+
+  // How many bytes were moved; 0: none at the moment. OutOfRange where the other side has closed
+  // the connection, Unavailable where it broke.
+  virtual absl::StatusOr<size_t> Read(std::span<std::byte> into) = 0;
+  // The ranges one after another.
+  virtual absl::StatusOr<size_t> Write(std::span<const std::span<const std::byte>> from) = 0;
+  // Nothing more is written.
+  virtual void CloseWriting() = 0;
+
+  // For poll: always for reading, and for writing after a Write that fell short, or where this asks
+  // for it.
+  virtual int descriptor() const = 0;
+  virtual bool wants_to_write() const { return false; }
+  // A Write that fell short moves nothing before something was read.
+  virtual bool writes_after_reading() const { return false; }
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_COMM_TRANSPORT_STREAM_H_

@@ -1,0 +1,229 @@
+#include "comm/transport/tcp/rendezvous.h"
+
+#include <poll.h>
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "comm/network_space.h"
+#include "comm/patience.h"
+#include "comm/transport/meeting/stream_door.h"
+#include "comm/transport/tcp/dial.h"
+#include "comm/transport/tcp/tcp_listener.h"
+#include "comm/wait.h"
+#include "tensor/errors.h"
+
+namespace dtnn {
+namespace {
+
+using Clock = Wait::Clock;
+
+// What a rank says of itself: where it listens, and what it shares with whom.
+struct RankCard {
+  char host[46] = {};  // an address in numbers
+  uint16_t port = 0;
+  uint64_t network_space = 0;  // comm/network_space.h
+  int32_t rank = 0, reserved = 0;
+};
+static_assert(sizeof(RankCard) == kCardBytes && std::has_unique_object_representations_v<RankCard>);
+
+RankCard ReadCard(std::string_view bytes) {
+  RankCard card;
+  std::memcpy(&card, bytes.data(), sizeof(card));
+  card.host[sizeof(card.host) - 1] = '\0';
+  return card;
+}
+
+std::string PurposeOf(int rank, int size) { return StrCat("rank ", rank, " of ", size); }
+
+class Meeting {
+ public:
+  Meeting(const RendezvousOptions& options, const JobSecret& secret,
+          const CommunicatorOptions& patience)
+      : options_(options), secret_(secret), wait_(patience), cards_(size_t(options.size)) {
+    mesh_.links.resize(size_t(options.size));
+  }
+
+  absl::StatusOr<Mesh> Run() {
+    cards_[0].network_space = NetworkSpace();
+    if (options_.size > 1) {
+      DTNN_RETURN_IF_ERROR(options_.rank == 0 ? Gather() : Join());
+    }
+    std::vector<uint64_t> spaces;
+    for (const RankCard& card : cards_) spaces.push_back(card.network_space);
+    FindPlace(options_.rank, spaces, mesh_);
+    return std::move(mesh_);
+  }
+
+ private:
+  absl::Status Gather();
+  absl::Status Join();
+  // Connections of all ranks above this one.
+  absl::Status AcceptAll();
+  absl::Status Call(int rank, const Endpoint& endpoint);
+  // For that rank.
+  absl::StatusOr<std::string> OwnCard(int to, const Socket& socket);
+  // All of it.
+  absl::Status Write(Stream& stream, std::string_view bytes, const std::string& what);
+  absl::Status Read(Stream& stream, std::span<std::byte> bytes, const std::string& what);
+  // Until something happens to the descriptors, or `until`.
+  absl::Status Poll(std::span<pollfd> descriptors, Clock::time_point until,
+                    const std::string& what);
+
+  const RendezvousOptions& options_;
+  const JobSecret& secret_;
+  Wait wait_;
+  Socket listener_;
+  std::vector<RankCard> cards_;  // by rank
+  std::unique_ptr<StreamDoor> door_;
+  Mesh mesh_;
+};
+
+absl::Status Meeting::Poll(std::span<pollfd> descriptors, Clock::time_point until,
+                           const std::string& what) {
+  const auto text = [&]() -> Wait::Text {
+    const std::string refused = door_ == nullptr ? "" : door_->refused();
+    return {.who = StrCat("rank ", options_.rank),
+            .what = what,
+            .trouble = refused.empty() ? "" : StrCat("refused: ", refused),
+            .advice =
+                "is it running, with the same address and port, and does no firewall stop "
+                "it?"};
+  };
+  const auto ready = [&](Clock::time_point end) { return PollUntil(descriptors, end); };
+  return wait_.Until(until, text, ready).status();
+}
+
+absl::Status Meeting::Write(Stream& stream, std::string_view bytes, const std::string& what) {
+  while (!bytes.empty()) {
+    const std::span<const std::byte> range = std::as_bytes(std::span(bytes));
+    DTNN_ASSIGN_OR_RETURN(const size_t n, stream.Write({&range, 1}));
+    bytes.remove_prefix(n);
+    if (n > 0) continue;
+    pollfd descriptor = {stream.descriptor(), POLLIN | POLLOUT, 0};
+    DTNN_RETURN_IF_ERROR(Poll({&descriptor, 1}, Clock::time_point::max(), what));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Meeting::Read(Stream& stream, std::span<std::byte> bytes, const std::string& what) {
+  while (!bytes.empty()) {
+    DTNN_ASSIGN_OR_RETURN(const size_t n, stream.Read(bytes));
+    bytes = bytes.subspan(n);
+    if (n > 0) continue;
+    pollfd descriptor = {stream.descriptor(), POLLIN, 0};
+    DTNN_RETURN_IF_ERROR(Poll({&descriptor, 1}, Clock::time_point::max(), what));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Meeting::AcceptAll() {
+  // Shared with the door, which outlives this.
+  const auto awaited = std::make_shared<std::set<int>>();
+  for (int rank = options_.rank + 1; rank < options_.size; ++rank) awaited->insert(rank);
+  const auto admit = [awaited, size = options_.size](std::string_view card) -> absl::Status {
+    const int rank = ReadCard(card).rank;
+    if (awaited->contains(rank)) return absl::OkStatus();
+    if (rank < 0 || rank >= size) return InvalidArgument("there is no rank ", rank, " of ", size);
+    return InvalidArgument("another process has joined it as rank ", rank,
+                           "; give every process of the job a rank of its own");
+  };
+  door_ = std::make_unique<StreamDoor>(secret_, PurposeOf(options_.rank, options_.size),
+                                       TcpListener(std::move(listener_), options_.stream), admit);
+  while (!awaited->empty()) {
+    std::vector<pollfd> descriptors;
+    door_->AddTo(descriptors);
+    const std::vector<int> missing(awaited->begin(), awaited->end());
+    DTNN_RETURN_IF_ERROR(
+        Poll(descriptors, door_->next(), StrCat(RankList(missing), " to connect")));
+    DTNN_ASSIGN_OR_RETURN(std::vector<Caller> arrived, door_->Advance(descriptors, Clock::now()));
+    for (Caller& caller : arrived) {
+      const RankCard card = ReadCard(caller.card);
+      // Of two that are admitted in one moment the second one calls again, and is told why not.
+      if (awaited->erase(card.rank) == 0) continue;
+      cards_[size_t(card.rank)] = card;
+      mesh_.links[size_t(card.rank)] = {std::move(caller.stream), std::move(caller.address)};
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> Meeting::OwnCard(int to, const Socket& socket) {
+  RankCard card = {.network_space = NetworkSpace(), .rank = options_.rank};
+  if (to == 0) {
+    // At the address from which this rank reaches rank 0.
+    DTNN_ASSIGN_OR_RETURN(const Endpoint here, socket.Local());
+    DTNN_ASSIGN_OR_RETURN(listener_, Listen({.host = here.host, .port = 0}));
+    DTNN_ASSIGN_OR_RETURN(const Endpoint mine, listener_.Local());
+    mine.host.copy(card.host, sizeof(card.host) - 1);
+    card.port = mine.port;
+  }
+  return std::string(reinterpret_cast<const char*>(&card), sizeof(card));
+}
+
+absl::Status Meeting::Call(int rank, const Endpoint& endpoint) {
+  DTNN_ASSIGN_OR_RETURN(mesh_.links[size_t(rank)],
+                        Dial({.address = endpoint,
+                              .stream = options_.stream,
+                              .purpose = PurposeOf(rank, options_.size),
+                              .who = StrCat("rank ", options_.rank),
+                              .door = StrCat("rank ", rank),
+                              .card = [&](const Socket& socket) { return OwnCard(rank, socket); }},
+                             secret_, wait_));
+  return absl::OkStatus();
+}
+
+absl::Status Meeting::Gather() {
+  if (options_.listener >= 0) {
+    DTNN_ASSIGN_OR_RETURN(listener_, AdoptListener(options_.listener));
+  } else {
+    DTNN_ASSIGN_OR_RETURN(listener_, Listen(options_.address));
+  }
+  DTNN_RETURN_IF_ERROR(AcceptAll());
+  const std::string_view cards(reinterpret_cast<const char*>(cards_.data()),
+                               cards_.size() * sizeof(RankCard));
+  for (int rank = 1; rank < options_.size; ++rank) {
+    const Link& link = mesh_.links[size_t(rank)];
+    DTNN_RETURN_IF_ERROR(WithContext(Write(*link.stream, cards, StrCat("rank ", rank, " to read")),
+                                     "rank ", rank, " at ", link.address));
+  }
+  mesh_.door = std::move(door_);
+  return absl::OkStatus();
+}
+
+absl::Status Meeting::Join() {
+  DTNN_RETURN_IF_ERROR(Call(0, options_.address));
+  const absl::Status read =
+      Read(*mesh_.links[0].stream, std::as_writable_bytes(std::span(cards_)),
+           StrCat("rank 0 at ", mesh_.links[0].address, " to name all ranks"));
+  if (absl::IsOutOfRange(read)) {
+    return Unavailable("rank 0 at ", mesh_.links[0].address, " is gone: ", read.message());
+  }
+  DTNN_RETURN_IF_ERROR(read);
+  for (int rank = 1; rank < options_.rank; ++rank) {
+    RankCard& card = cards_[size_t(rank)];
+    card.host[sizeof(card.host) - 1] = '\0';
+    DTNN_RETURN_IF_ERROR(Call(rank, {.host = card.host, .port = card.port}));
+  }
+  const std::vector<RankCard> known = cards_;
+  DTNN_RETURN_IF_ERROR(AcceptAll());
+  cards_ = known;  // as rank 0 tells all
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Mesh> Meet(const RendezvousOptions& options, const JobSecret& secret,
+                          const CommunicatorOptions& patience) {
+  return Meeting(options, secret, patience).Run();
+}
+
+}  // namespace dtnn
