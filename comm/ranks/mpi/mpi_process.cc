@@ -74,8 +74,10 @@ absl::Status MpiProcess::RunInTime(const std::string& what, std::function<void()
   };
   const absl::Status returned =
       wait.For(text, [&](Wait::Clock::time_point until) { return ending->AwaitUntil(until); });
-  if (!returned.ok()) stuck_ = true;
-  return returned;
+  if (returned.ok()) return returned;
+  stuck_ = true;
+  return absl::Status(returned.code(),
+                      StrCat(what, " did not return: it", returned.message().substr(what.size())));
 }
 
 absl::StatusOr<std::unique_ptr<MpiProcess>> MpiProcess::Start(const CommunicatorOptions& options,

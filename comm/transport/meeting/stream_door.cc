@@ -36,7 +36,7 @@ bool Discard(const Stream& stream) {
 }  // namespace
 
 StreamDoor::StreamDoor(const JobSecret& secret, std::string purpose,
-                       std::unique_ptr<Listener> listener, Handshake::Admit admit, uint64_t seed)
+                       std::unique_ptr<Listener> listener, Admit admit, uint64_t seed)
     : secret_(secret),
       purpose_(std::move(purpose)),
       listener_(std::move(listener)),
@@ -60,7 +60,18 @@ void StreamDoor::Refuse(Place& place, const absl::Status& why, Clock::time_point
   shutdown(stranger.greeting.stream->descriptor(), SHUT_WR);
 }
 
-bool StreamDoor::Hear(Place& place, Clock::time_point now, std::vector<Caller>& arrived) {
+absl::Status StreamDoor::Judge(std::string_view card) const {
+  if (!admit_) return absl::OkStatus();
+  std::vector<std::string> others;
+  for (const Caller& caller : arrived_) others.push_back(caller.card);
+  for (const Place& place : room_.places()) {
+    const Handshake& handshake = place.caller.greeting.handshake;
+    if (handshake.done() && !place.caller.refused) others.push_back(handshake.card());
+  }
+  return admit_(card, others);
+}
+
+bool StreamDoor::Hear(Place& place, Clock::time_point now) {
   Stranger& stranger = place.caller;
   Greeting& greeting = stranger.greeting;
   const bool over = now >= place.end;
@@ -68,9 +79,9 @@ bool StreamDoor::Hear(Place& place, Clock::time_point now, std::vector<Caller>& 
   if (!stranger.refused) {
     absl::Status status = greeting.Advance();
     if (status.ok() && greeting.done()) {
-      arrived.push_back({.stream = std::move(greeting.stream),
-                         .address = std::move(stranger.address),
-                         .card = greeting.handshake.card()});
+      arrived_.push_back({.stream = std::move(greeting.stream),
+                          .address = std::move(stranger.address),
+                          .card = greeting.handshake.card()});
       return true;
     }
     if (status.ok() && over) status = Unavailable("said too little");
@@ -92,12 +103,12 @@ absl::StatusOr<std::vector<Caller>> StreamDoor::Advance(std::span<const pollfd> 
   });
   due.resize(std::min(due.size(), kMostPerTurn));
   ++turn_;
-  std::vector<Caller> arrived;
+  arrived_.clear();
   for (const auto& place : due) {
-    if (Hear(*place, now, arrived)) room_.places().erase(place);
+    if (Hear(*place, now)) room_.places().erase(place);
   }
   if (polled[0].revents != 0) DTNN_RETURN_IF_ERROR(AcceptSome(now));
-  return arrived;
+  return std::exchange(arrived_, {});
 }
 
 absl::Status StreamDoor::AcceptSome(Clock::time_point now) {
@@ -105,7 +116,9 @@ absl::Status StreamDoor::AcceptSome(Clock::time_point now) {
     DTNN_ASSIGN_OR_RETURN(std::optional<Arrival> arrival, listener_->Accept());
     if (!arrival) break;
     room_.Enter({.greeting = {.stream = std::move(arrival->stream),
-                              .handshake = Handshake::Answering(secret_, purpose_, admit_)},
+                              .handshake = Handshake::Answering(
+                                  secret_, purpose_,
+                                  [this](std::string_view card) { return Judge(card); })},
                  .address = std::move(arrival->address),
                  .turn = turn_},
                 std::move(arrival->host), now);

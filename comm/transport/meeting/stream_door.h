@@ -13,12 +13,15 @@
 #include <poll.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <random>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "comm/secrets/crypto/job_secret.h"
 #include "comm/transport/meeting/door.h"
@@ -30,8 +33,13 @@ namespace dtnn {
 
 class StreamDoor : public Door {
  public:
+  // Whether a caller that shows this card may come in, beside those that were admitted and are not
+  // handed out yet; an error's message is what it is told. Nothing: all may.
+  using Admit =
+      std::function<absl::Status(std::string_view card, std::span<const std::string> others)>;
+
   StreamDoor(const JobSecret& secret, std::string purpose, std::unique_ptr<Listener> listener,
-             Handshake::Admit admit = nullptr, uint64_t seed = std::random_device()());
+             Admit admit = nullptr, uint64_t seed = std::random_device()());
   StreamDoor(const StreamDoor&) = delete;
   StreamDoor& operator=(const StreamDoor&) = delete;
 
@@ -54,14 +62,16 @@ class StreamDoor : public Door {
 
   void Refuse(Place& place, const absl::Status& why, Clock::time_point now);
   // Whether its connection is to be closed, or has been taken over as that of a caller.
-  bool Hear(Place& place, Clock::time_point now, std::vector<Caller>& arrived);
+  bool Hear(Place& place, Clock::time_point now);
+  absl::Status Judge(std::string_view card) const;
   absl::Status AcceptSome(Clock::time_point now);
 
   const JobSecret secret_;
   const std::string purpose_;
   const std::unique_ptr<Listener> listener_;
-  const Handshake::Admit admit_;
+  const Admit admit_;
   WaitingRoom<Stranger> room_;
+  std::vector<Caller> arrived_;  // in this turn
   uint64_t turn_ = 0;
   std::string refused_;
 };

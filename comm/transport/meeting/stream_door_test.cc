@@ -229,6 +229,28 @@ TEST_F(StreamDoorTest, WhoIsRecognisedComesWithItsCard) {
   EXPECT_TRUE(caller.Advance().ok() && caller.done());
 }
 
+// Both are heard in one turn.
+TEST_F(StreamDoorTest, OfTwoThatMayNotBothComeInTheSecondIsToldSo) {
+  auto callers = std::make_unique<Callers>();
+  callers_ = callers.get();
+  const auto admit = [](std::string_view card, std::span<const std::string> others) {
+    return std::ranges::count(others, card) == 0 ? absl::OkStatus()
+                                                 : absl::AlreadyExistsError("is there");
+  };
+  door_ = std::make_unique<StreamDoor>(kSecret, kPurpose, std::move(callers), admit);
+  Greeting first = Greet(Connect(), kSecret, "rank 7"),
+           second = Greet(Connect(), kSecret, "rank 7");
+  absl::Status status;
+  for (int turn = 0; turn < 100 && status.ok(); ++turn) {
+    ASSERT_TRUE(first.Advance().ok());
+    status = second.Advance();
+    Turn();
+  }
+  EXPECT_EQ(status.message(), "is there");
+  EXPECT_TRUE(first.Advance().ok() && first.done());
+  EXPECT_EQ(arrived_.size(), 1u);
+}
+
 TEST_F(StreamDoorTest, ManyOfOneAddressDoNotPushOutAnother) {
   const auto first = Connect("b");
   while (Turn() < 1) {

@@ -2,6 +2,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -129,9 +130,13 @@ absl::Status Meeting::AcceptAll() {
   // Shared with the door, which outlives this.
   const auto awaited = std::make_shared<std::set<int>>();
   for (int rank = options_.rank + 1; rank < options_.size; ++rank) awaited->insert(rank);
-  const auto admit = [awaited, size = options_.size](std::string_view card) -> absl::Status {
+  const auto admit = [awaited, size = options_.size](
+                         std::string_view card,
+                         std::span<const std::string> others) -> absl::Status {
     const int rank = ReadCard(card).rank;
-    if (awaited->contains(rank)) return absl::OkStatus();
+    const bool is_there = std::ranges::any_of(
+        others, [rank](const std::string& other) { return ReadCard(other).rank == rank; });
+    if (awaited->contains(rank) && !is_there) return absl::OkStatus();
     if (rank < 0 || rank >= size) return InvalidArgument("there is no rank ", rank, " of ", size);
     return InvalidArgument("another process has joined it as rank ", rank,
                            "; give every process of the job a rank of its own");
@@ -147,8 +152,7 @@ absl::Status Meeting::AcceptAll() {
     DTNN_ASSIGN_OR_RETURN(std::vector<Caller> arrived, door_->Advance(descriptors, Clock::now()));
     for (Caller& caller : arrived) {
       const RankCard card = ReadCard(caller.card);
-      // Of two that are admitted in one moment the second one calls again, and is told why not.
-      if (awaited->erase(card.rank) == 0) continue;
+      awaited->erase(card.rank);
       cards_[size_t(card.rank)] = card;
       mesh_.links[size_t(card.rank)] = {std::move(caller.stream), std::move(caller.address)};
     }
