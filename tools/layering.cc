@@ -90,19 +90,21 @@ constexpr Folder kRooms[] = {
     {"models/energy", 6},
     {"models/report", 7},
     {"models/tensorboard", 7},
-    {"models/session", 7},
     {"models/run/options", 7},
+    {"models/run/tables", 7},
+    {"models/run/samples", 8},
+    {"models/run/parts", 9},
+    {"models/run/observe", 10},
+    {"models/run/federated", 10},
+    {"models/run", 11},
+    {"models/session", 12},
 
     {"apps/flags", 0},
     {"apps/program", 1},
     {"apps/printing", 2},
-    {"apps/make", 3},
-    {"apps/tracing", 4},
-    {"apps/federation", 4},
-    {"apps/model_file", 4},
-    {"apps", 6},
+    {"apps", 4},
 };
-constexpr int kUnnamedRoom = 5;
+constexpr int kUnnamedRoom = 3;
 
 // Two folders of one room, which use each other.
 constexpr std::string_view kTwins[][2] = {{"tensor", "tensor/gpu"}};
@@ -111,11 +113,12 @@ constexpr std::string_view kTwins[][2] = {{"tensor", "tensor/gpu"}};
 // user can take.
 constexpr std::string_view kLibraries[] = {"tensor", "kernels", "layers", "optim",
                                            "data",   "comm",    "models"};
-constexpr std::string_view kForeignFlags[] = {"--config=", "--bind-to "};
+constexpr std::string_view kForeignFlags[] = {"--config=", "--bind-to ",
+                                              "--class-names=", "--num-classes="};
 
 // Above kernels, and the one place there that names devices.
 constexpr std::string_view kAboveKernels[] = {"layers", "optim", "data", "comm", "models", "apps"};
-constexpr std::string_view kDeviceMaker = "apps/make/make_device.cc";
+constexpr std::string_view kDeviceMaker = "models/run/parts/make_device.cc";
 constexpr std::string_view kDeviceQuestions[] = {
     "is_cpu()",         "DeviceType::",     "Device::Cuda(", "Device::Simulated(",
     "== Device::Cpu()", "!= Device::Cpu()", "device().type", "device().index",

@@ -77,7 +77,7 @@ TEST(LayeringTest, RoomsOfAFolderHaveAnOrder) {
               IsEmpty());
   // Folders without an order.
   EXPECT_THAT(CheckSource("kernels/conv/a.h", "#include \"kernels/gemm/b.h\"\n"), IsEmpty());
-  EXPECT_EQ(CheckSource("apps/make/a.h", "#include \"apps/launcher/b.h\"\n").size(), 1);
+  EXPECT_EQ(CheckSource("apps/printing/a.h", "#include \"apps/launcher/b.h\"\n").size(), 1);
 }
 
 TEST(LayeringTest, BenchAndToolsServeTestsOnly) {
@@ -151,7 +151,7 @@ TEST(LayeringTest, NothingAboveKernelsAsksForTheDevice) {
   const char kMakes[] = "return DeviceContext::Create(Device::Cuda(0));\n";
   EXPECT_EQ(CheckDevices("apps/launcher/a.cc", kMakes).size(), 1);
   EXPECT_EQ(CheckDevices("comm/a.h", "switch (DeviceType::kCuda) {}\n").size(), 1);
-  EXPECT_THAT(CheckDevices("apps/make/make_device.cc", kMakes), IsEmpty());
+  EXPECT_THAT(CheckDevices("models/run/parts/make_device.cc", kMakes), IsEmpty());
   EXPECT_THAT(CheckDevices("models/plan/plan_gpu_test.cc", kMakes), IsEmpty());
   EXPECT_THAT(CheckDevices("kernels/context.cc", kMakes), IsEmpty());
 }

@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "absl/strings/str_join.h"
-#include "apps/make/make_dataset.h"
-#include "apps/make/make_model.h"
-#include "apps/make/make_training.h"
-#include "apps/model_file/model_file.h"
 #include "apps/program/image_paths.h"
 #include "comm/ranks/job/exit_code.h"
 #include "models/graph/network.h"
+#include "models/run/parts/make_model.h"
+#include "models/run/parts/make_training.h"
+#include "models/run/parts/model_file.h"
+#include "models/run/samples/make_dataset.h"
 #include "models/serving/saved_model.h"
 #include "models/zoo/zoo.h"
 #include "tensor/errors.h"

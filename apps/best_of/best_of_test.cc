@@ -67,7 +67,7 @@ TEST(BestOfTest, AFileThatCannotBeWrittenIsToldBeforeAnythingIsTimed) {
   options.convolution.best_of_file = "/no/such/folder/tuned.txt";
   std::ostringstream out, err;
   EXPECT_THAT(std::string(RunBestOf(options, out, err).message()),
-              HasSubstr("--best-of-file: /no/such/folder/tuned.txt: "));
+              HasSubstr("best_of_file: /no/such/folder/tuned.txt: "));
   EXPECT_EQ(out.str() + err.str(), "");
 }
 

@@ -7,6 +7,7 @@
 
 #include "apps/flags/value.h"
 #include "gtest/gtest.h"
+#include "models/run/parts/make_trainer_options.h"
 
 namespace dtnn {
 namespace {
@@ -197,6 +198,41 @@ TEST(OptionTableTest, OtherNamesLeadToOptionsAndAreNone) {
     EXPECT_EQ(FindOption(other.other), nullptr) << other.other;
     EXPECT_EQ(FindAlias(other.other), nullptr) << other.other;
   }
+}
+
+TEST(OptionTableTest, EveryPathIsAPathOfTheRun) {
+  size_t paths = 0;
+  for (const OptionSpec& spec : OptionTable()) {
+    if (spec.type != OptionType::kPath) continue;
+    ++paths;
+    Options options;
+    Store(Value("a"), spec, &options);
+    const std::vector<std::string*> known = PathsOf(options);
+    EXPECT_EQ(std::ranges::count_if(known, [](const auto* path) { return *path == "a"; }), 1)
+        << spec.name;
+    EXPECT_EQ(known.size(), PathsOf(options).size());
+  }
+  Options options;
+  EXPECT_EQ(PathsOf(options).size(), paths);
+}
+
+// As --conv-direct-method=list says.
+TEST(OptionTableTest, MethodsOfDirectMeanTheVariantsThatTheirListNames) {
+  constexpr std::string_view kHere = "; here --conv-variant=";
+  Options options;
+  options.convolution.variant = "direct";
+  EXPECT_EQ(ConvVariantOf(options), "direct");
+  std::istringstream lines{std::string(FindOption("conv-direct-method")->meanings)};
+  int others = 0;
+  for (std::string line; std::getline(lines, line);) {
+    options.convolution.direct_method = line.substr(0, line.find(": "));
+    const size_t here = line.find(kHere);
+    others += here != line.npos;
+    EXPECT_EQ(ConvVariantOf(options),
+              here == line.npos ? "direct" : line.substr(here + kHere.size()))
+        << line;
+  }
+  EXPECT_EQ(others, 7);
 }
 
 }  // namespace

@@ -14,6 +14,8 @@
 #include "data/transforms/transform_list.h"
 #include "models/callbacks/history_form.h"
 #include "models/report/report_name.h"
+#include "models/run/options/check_options.h"
+#include "models/run/parts/follow_loss.h"
 #include "models/trace/trace_form.h"
 #include "optim/losses/better.h"
 #include "optim/metrics/metrics.h"
@@ -55,29 +57,6 @@ absl::Status SplitLossFunction(Options& options) {
   return absl::OkStatus();
 }
 
-absl::Status CheckSizes(const Options& options) {
-  if (options.training.batch && options.training.global_batch) {
-    return UsageError("--batch-size=", *options.training.batch,
-                      " and --global-batch-size=", *options.training.global_batch,
-                      ": cannot be used together; give one of them");
-  }
-  DTNN_RETURN_IF_ERROR(BatchSizePerRank(options).status());
-  DTNN_RETURN_IF_ERROR(BucketBytes(options).status());
-  DTNN_RETURN_IF_ERROR(DatasetPartOf(options).status());
-  DTNN_RETURN_IF_ERROR(ClassWeightsOf(options).status());
-  if (options.data.synthetic.input_shape.size() != 3) {
-    return UsageError(
-        "--synthetic-input-shape=", absl::StrJoin(options.data.synthetic.input_shape, ","),
-        ": must be three whole numbers: channels,height,width");
-  }
-  if (options.data.synthetic.output_shape.size() != 1) {
-    return UsageError(
-        "--synthetic-output-shape=", absl::StrJoin(options.data.synthetic.output_shape, ","),
-        ": must be one whole number, the number of classes");
-  }
-  return absl::OkStatus();
-}
-
 absl::Status CheckRequired(const Options& options) {
   // A file of a model says which network it is.
   const bool file_may_say = !options.network.weights.empty();
@@ -100,13 +79,6 @@ absl::Status CheckRequired(const Options& options) {
     return UsageError(flag, ": missing; where are the files of --dataset=", options.data.name, "?");
   }
   return absl::OkStatus();
-}
-
-// Of what a scheduler may watch.
-Better BetterOf(std::string_view watched) {
-  if (watched.starts_with("val_")) watched.remove_prefix(4);
-  const auto metric = MakeMetric(watched);
-  return metric.ok() ? (*metric)->better() : Better::kSmaller;  // a loss
 }
 
 // Constants that are not given are the optimizer's own, so that the list of options says what a run
@@ -399,9 +371,6 @@ absl::Status CheckTogether(const Options& options) {
   DTNN_RETURN_IF_ERROR(CheckExchange(options));
   DTNN_RETURN_IF_ERROR(CheckMathMode(options));
   DTNN_RETURN_IF_ERROR(CheckElastic(options));
-  if (Resumes(options) && options.checkpoint.folder.empty()) {
-    return UsageError("--resume: needs --checkpoint-dir, the folder of the checkpoints");
-  }
   if (Resumes(options) && !options.network.weights.empty()) {
     return exclude("resume", "weights-and-bias-filename");
   }
@@ -461,7 +430,7 @@ void Warn(const Options& options, std::vector<std::string>& warnings) {
         "--encryption-security-level=0: nobody checks that --encryption-poly-degree and "
         "--encryption-global-scale protect anything; for experiments only");
   }
-  const bool smaller = BetterOf(options.schedule.early_stopping.metric) == Better::kSmaller;
+  const bool smaller = BetterWatched(options.schedule.early_stopping.metric) == Better::kSmaller;
   if (Contains(options.schedule.schedulers, "early_stopping") &&
       options.schedule.early_stopping.minimize != smaller) {
     warnings.push_back(StrCat(
@@ -473,35 +442,11 @@ void Warn(const Options& options, std::vector<std::string>& warnings) {
 
 }  // namespace
 
-void FollowLoss(Options& options) {
-  const GivenOptions& given = options.given;
-  const bool validates = options.data.test_as_validation || options.data.validation_split > 0;
-  const std::string loss = StrCat(validates ? "val_" : "", options.training.loss);
-  if (!given.contains("early-stopping-metric")) options.schedule.early_stopping.metric = loss;
-  if (!given.contains("reduce-lr-on-plateau-metric"))
-    options.schedule.reduce_on_plateau.metric = loss;
-  if (!given.contains("model-checkpoint-metric")) options.schedule.keep_best.metric = loss;
-  if (!validates && !given.contains("stop-at-loss-metric")) {
-    options.schedule.stop_at.metric = "categorical_accuracy";
-  }
-  if (!given.contains("early-stopping-minimize")) {
-    options.schedule.early_stopping.minimize =
-        BetterOf(options.schedule.early_stopping.metric) == Better::kSmaller;
-  }
-  // Only who asks for files gets them.
-  if (!options.schedule.model_folder.empty()) return;
-  if (!given.contains("schedulers")) {
-    std::erase(options.schedule.schedulers, "model_checkpoint");
-  } else if (Contains(options.schedule.schedulers, "model_checkpoint")) {
-    options.schedule.model_folder = ".";
-  }
-}
-
 absl::Status ValidateOptions(Options& options, std::vector<std::string>& warnings) {
   DTNN_RETURN_IF_ERROR(SplitLossFunction(options));
   FollowLoss(options);
   FollowOptimizer(options);
-  DTNN_RETURN_IF_ERROR(CheckSizes(options));
+  DTNN_RETURN_IF_ERROR(CheckRunOptions(options));
   DTNN_RETURN_IF_ERROR(CheckTogether(options));
   DTNN_RETURN_IF_ERROR(CheckRequired(options));
   DTNN_RETURN_IF_ERROR(CheckHistoryFile(options));

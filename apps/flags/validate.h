@@ -20,10 +20,6 @@ absl::Status ValidateOptions(Options& options, std::vector<std::string>& warning
 // that there are at the start.
 absl::Status CheckElasticTransport(Transport transport);
 
-// Schedulers watch the loss unless told otherwise, that of the validation split where there is one.
-// ValidateOptions does it; again where the loss follows a model file.
-void FollowLoss(Options& options);
-
 }  // namespace dtnn
 
 #endif  // DTNN_APPS_FLAGS_VALIDATE_H_

@@ -14,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "apps/flags/option_table.h"
 #include "comm/ranks/job/exit_code.h"
+#include "models/run/options/option_text.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/nearest.h"
 #include "tensor/text/str_cat.h"
@@ -165,21 +166,11 @@ absl::StatusOr<Value> ParseNumberList(const OptionSpec& spec, std::string_view t
   return Value(std::move(list));
 }
 
-// As Python prints it: the shortest text that reads back as the same number, with an exponent only
-// below 1e-4 and from 1e16 on.
-std::string FormatReal(double value) {
-  char text[400];
-  const double size = std::abs(value);
-  const auto format = size == 0 || (size >= 1e-4 && size < 1e16) ? std::chars_format::fixed
-                                                                 : std::chars_format::scientific;
-  return std::string(text, std::to_chars(text, std::end(text), value, format).ptr);
-}
-
 struct Formatter {
   std::string operator()(std::monostate) const { return "None"; }
-  std::string operator()(bool value) const { return value ? "True" : "False"; }
-  std::string operator()(int64_t value) const { return StrCat(value); }
-  std::string operator()(double value) const { return FormatReal(value); }
+  std::string operator()(bool value) const { return ToText(value); }
+  std::string operator()(int64_t value) const { return ToText(value); }
+  std::string operator()(double value) const { return ToText(value); }
   std::string operator()(const std::string& value) const { return value; }
   template <typename T>
   std::string operator()(const std::vector<T>& list) const {
@@ -224,17 +215,6 @@ std::optional<bool> ParseBool(std::string_view text) {
   if (std::ranges::any_of(kTrueWords, equals)) return true;
   if (std::ranges::any_of(kFalseWords, equals)) return false;
   return std::nullopt;
-}
-
-std::vector<std::string_view> SplitList(std::string_view list) {
-  std::vector<std::string_view> items;
-  while (!list.empty()) {
-    const size_t comma = std::min(list.find(','), list.size());
-    const std::string_view item = Trim(list.substr(0, comma));
-    if (!item.empty()) items.push_back(item);
-    list.remove_prefix(std::min(comma + 1, list.size()));
-  }
-  return items;
 }
 
 absl::StatusOr<Value> ParseValue(const OptionSpec& spec, std::string_view text) {
@@ -284,13 +264,13 @@ std::string DescribeAllowed(const OptionSpec& spec) {
     const Range& range = spec.range;
     std::string text;
     if (std::isfinite(range.low)) {
-      StrAppend(&text, range.low_open ? " > " : " >= ", FormatReal(range.low));
+      StrAppend(&text, range.low_open ? " > " : " >= ", ToText(range.low));
     }
     if (std::isfinite(range.high)) {
       StrAppend(&text, text.empty() ? "" : " and",
-                range.high_open ? " < " : " <= ", FormatReal(range.high));
+                range.high_open ? " < " : " <= ", ToText(range.high));
     }
-    if (range.hole > 0) StrAppend(&text, ", not within ", FormatReal(range.hole), " of 0");
+    if (range.hole > 0) StrAppend(&text, ", not within ", ToText(range.hole), " of 0");
     return text;
   };
   switch (spec.type) {

@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "apps/flags/option_spec.h"
 #include "apps/flags/options.h"
+#include "models/run/options/option_text.h"  // IWYU pragma: export
 
 namespace dtnn {
 
@@ -25,9 +26,6 @@ using Value = std::variant<std::monostate, bool, int64_t, double, std::string,
 
 // true: true, 1, yes, y, t, on; false: false, 0, no, n, f, off; any case. Nothing else.
 std::optional<bool> ParseBool(std::string_view text);
-
-// A list separated by commas, without blanks around items and without empty items.
-std::vector<std::string_view> SplitList(std::string_view list);
 
 // Errors (usage errors) say what is wrong and what is allowed, but not which flag it was.
 absl::StatusOr<Value> ParseValue(const OptionSpec& spec, std::string_view text);

@@ -7,9 +7,7 @@
 #include "apps/flags/argument_flags.h"
 #include "apps/flags/validate.h"
 #include "apps/launcher/benchmark_run.h"
-#include "apps/launcher/lasting_run.h"
 #include "apps/launcher/same_flags.h"
-#include "apps/make/rank_options.h"
 #include "comm/ranks/job/elastic_rank.h"
 #include "comm/ranks/job/exit_code.h"
 #include "comm/ranks/job/interrupt.h"
@@ -18,6 +16,8 @@
 #include "comm/ranks/job/ranks.h"
 #include "comm/ranks/job/tell_once.h"
 #include "models/checkpoint/checkpoint_folder.h"
+#include "models/run/lasting_run.h"
+#include "models/run/parts/rank_options.h"
 #include "tensor/text/str_cat.h"
 
 namespace dtnn {

@@ -7,9 +7,9 @@
 
 #include "apps/flags/option_table.h"
 #include "apps/flags/value.h"
-#include "apps/make/rank_options.h"
 #include "comm/gather_values.h"
 #include "comm/ranks/job/exit_code.h"
+#include "models/run/parts/rank_options.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/str_cat.h"
 

@@ -5,8 +5,6 @@
 
 #include "absl/strings/str_join.h"
 #include "apps/flags/options.h"
-#include "apps/make/make_dataset.h"
-#include "apps/make/make_training.h"
 #include "apps/printing/name_lists.h"
 #include "apps/program/image_paths.h"
 #include "apps/program/other_file.h"
@@ -14,6 +12,8 @@
 #include "data/normalize.h"
 #include "data/preprocessing.h"
 #include "models/parameters/weights.h"
+#include "models/run/parts/make_training.h"
+#include "models/run/samples/make_dataset.h"
 #include "models/serving/saved_model.h"
 #include "models/zoo/zoo.h"
 #include "tensor/errors.h"

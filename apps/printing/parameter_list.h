@@ -13,20 +13,13 @@
 #ifndef DTNN_APPS_PRINTING_PARAMETER_LIST_H_
 #define DTNN_APPS_PRINTING_PARAMETER_LIST_H_
 
-#include <cstdint>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "apps/flags/options.h"
+#include "models/run/observe/run_listing.h"
 
 namespace dtnn {
-
-// Values that cannot be set.
-struct RunFacts {
-  int64_t mpi_processes = 1;
-  int64_t threads_per_process = 1;
-  int64_t gpus_per_node = 0;
-};
 
 // End in a line end. An error only where BatchSizePerRank is one.
 absl::StatusOr<std::string> FormatParameterList(const Options& options, const RunFacts& facts);

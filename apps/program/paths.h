@@ -1,11 +1,7 @@
-// Paths as the user means them: relative to where the user stands, one per rank where asked.
+// Paths as the user means them: relative to where the user stands.
 
 #ifndef DTNN_APPS_PROGRAM_PATHS_H_
 #define DTNN_APPS_PROGRAM_PATHS_H_
-
-#include <cstdint>
-#include <string>
-#include <string_view>
 
 #include "absl/status/status.h"
 
@@ -15,9 +11,6 @@ namespace dtnn {
 // tree of its own, and names the user's directory in BUILD_WORKING_DIRECTORY; without that variable
 // nothing happens. Call it first in main, before any file is opened and any thread started.
 absl::Status EnterUserDirectory();
-
-// `$rank` and `${rank}` become the number; "$ranks" and everything else stays.
-std::string ExpandRank(std::string_view path, int64_t rank);
 
 }  // namespace dtnn
 

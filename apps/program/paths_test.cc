@@ -30,15 +30,5 @@ TEST(EnterUserDirectoryTest, MissingDirectoryIsAnErrorThatNamesIt) {
   ASSERT_EQ(unsetenv("BUILD_WORKING_DIRECTORY"), 0);
 }
 
-TEST(ExpandRankTest, ReplacesTheRankOnly) {
-  EXPECT_EQ(ExpandRank("history-$rank.txt", 3), "history-3.txt");
-  EXPECT_EQ(ExpandRank("${rank}/${rank}", 12), "12/12");
-  EXPECT_EQ(ExpandRank("$rank", 0), "0");
-  EXPECT_EQ(ExpandRank("${rank}s", 1), "1s");
-  EXPECT_EQ(ExpandRank("$ranks $rank_ $rank0 $Rank ${rank ~/x $", 1),
-            "$ranks $rank_ $rank0 $Rank ${rank ~/x $");
-  EXPECT_EQ(ExpandRank("", 1), "");
-}
-
 }  // namespace
 }  // namespace dtnn

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "apps/make/make_dataset.h"
-#include "apps/make/make_model.h"
-#include "apps/make/make_training.h"
 #include "comm/ranks/gradients/cost_model_measure.h"
+#include "models/run/parts/make_model.h"
+#include "models/run/parts/make_training.h"
+#include "models/run/samples/make_dataset.h"
 #include "models/serving/saved_model.h"
 #include "tensor/files/array_file.h"
 #include "tensor/philox.h"

@@ -52,6 +52,7 @@ TEST(ReadmeTest, DocumentsShowThePrograms) {
       {"docs/library.md", "own_parts.cc", "observer"},
       {"docs/library.md", "own_parts.cc", "use"},
       {"docs/library.md", "ranks.cc", "ranks"},
+      {"docs/library.md", "run.cc", "run"},
   };
   for (const auto& [document, program, excerpt] : shown) {
     const std::string lines =
@@ -64,6 +65,24 @@ TEST(ReadmeTest, DocumentsShowThePrograms) {
 TEST(ReadmeTest, TheProgramIsShort) {
   const std::string lines = Excerpt(ReadFile("examples/library/train.cc"), "README");
   EXPECT_LT(std::ranges::count(lines, '\n'), 25);
+}
+
+TEST(ReadmeTest, TheRunIsShort) {
+  const std::string lines = Excerpt(ReadFile("examples/library/run.cc"), "run");
+  EXPECT_LT(std::ranges::count(lines, '\n'), 42);
+}
+
+TEST(ReadmeTest, TheRunResumes) {
+  const std::string folder = std::string(std::getenv("TEST_TMPDIR")) + "/run";
+  const auto run = [&](const char* epochs) {
+    const std::string command = Path("examples/library/run") + " " + folder + " " + epochs;
+    return std::system(command.c_str());
+  };
+  ASSERT_EQ(run("1"), 0);
+  ASSERT_EQ(run("2"), 0);
+  std::ifstream in(folder + "/history.csv");
+  const std::string history{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  EXPECT_EQ(std::ranges::count(history, '\n'), 3) << history;
 }
 
 TEST(ReadmeTest, YourOwnPartsLearn) {

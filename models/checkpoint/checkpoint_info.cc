@@ -60,7 +60,7 @@ void ToProto(const RunSettings& settings, proto::RunSettings* message) {
   message->set_label_smoothing(settings.label_smoothing);
   for (const RunChoice& choice : settings.choices) {
     proto::RunChoice* const added = message->add_choices();
-    added->set_what(choice.what);
+    added->set_what(choice.file_key());
     added->set_value(choice.value);
   }
   message->set_epochs(settings.epochs);

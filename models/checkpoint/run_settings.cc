@@ -50,7 +50,7 @@ std::vector<SettingChange> Changes(const RunSettings& was, const RunSettings& no
         OtherMetrics::kAll);
   }
   for (const RunChoice& choice : now.choices) {
-    const auto before = std::ranges::find(was.choices, choice.what, &RunChoice::what);
+    const auto before = std::ranges::find(was.choices, choice.file_key(), &RunChoice::file_key);
     if (before == was.choices.end() || before->value == choice.value) continue;
     changes.push_back(
         {.difference = {choice.what, OneLine(before->value, 500), OneLine(choice.value, 500)},

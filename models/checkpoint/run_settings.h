@@ -34,10 +34,12 @@ enum class OtherMetrics : uint8_t {
 // the run that resumes; files have only the words.
 struct RunChoice {
   std::string what, value;
+  std::string key = {};  // what files have it by; empty: `what`
   MayChange may_change = MayChange::kYes;
   OtherMetrics other_metrics = OtherMetrics::kNone;
   std::string of_scheduler = {};  // only the one of this name forgets; empty: all
 
+  const std::string& file_key() const { return key.empty() ? what : key; }
   friend bool operator==(const RunChoice&, const RunChoice&) = default;
 };
 

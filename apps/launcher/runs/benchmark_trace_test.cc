@@ -98,8 +98,7 @@ TEST(BenchmarkTraceTest, APageIsWrittenThatSaysHowToRepeatTheRun) {
       Train("--num-epochs=2 --optimizer-decay=0.001 --evaluate --report=" + Path("run.html"));
   EXPECT_EQ(run.exit_code, 0) << run.text;
   EXPECT_THAT(run.text, Not(HasSubstr("warning")));
-  EXPECT_THAT(run.text,
-              HasSubstr("**** Look at " + Path("run.html") + ", which each epoch renews\n"));
+  EXPECT_THAT(run.text, HasSubstr("**** " + Path("run.html") + " is updated after every epoch\n"));
   const auto page = dtnn::testing::CheckPage(Read(Path("run.html")));
   EXPECT_THAT(page.problems, ::testing::IsEmpty());
   EXPECT_THAT(page.root.text, HasSubstr("Training of simplecnn on synthetic"));

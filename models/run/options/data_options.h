@@ -23,8 +23,8 @@ struct GeneratedDataOptions {
 
 // Random changes of training samples.
 struct AugmentOptions {
-  std::string transforms;  // list (data/transforms/transform_list.h)
-  double mixup = 0;        // alpha; 0: off
+  std::string transforms = {};  // list (data/transforms/transform_list.h)
+  double mixup = 0;             // alpha; 0: off
   bool flip = false;
   double flip_probability = 0.5;
   bool crop = false;
@@ -35,21 +35,21 @@ struct AugmentOptions {
 };
 
 struct DataOptions {
-  std::string name;
-  std::string path;  // see TrainPath and TestPath
-  std::string train_path;
-  std::string test_path;
+  std::string name = {};
+  std::string path = {};  // see TrainPath and TestPath
+  std::string train_path = {};
+  std::string test_path = {};
   bool skip_damaged_images = false;
   std::string archive_format = "auto";  // of an archive's images: or NCHW or NHWC
   std::string language = "en";
   std::string language2 = "de";
-  GeneratedDataOptions synthetic;
-  double share = 0;  // of the samples, of each split; 0: all of them once
-  std::string part;  // K/N, see DatasetPartOf; empty: all training samples
+  GeneratedDataOptions synthetic = {};
+  double share = 0;       // of the samples, of each split; 0: all of them once
+  std::string part = {};  // K/N, see DatasetPartOf; empty: all training samples
   bool test_as_validation = false;
   double validation_split = 0.2;
   bool shuffle = true;
-  AugmentOptions augment;
+  AugmentOptions augment = {};
   bool center_crop = false;
   double center_crop_share = 0.875;  // of each side
   bool resize = false;

@@ -17,21 +17,21 @@ struct DeviceOptions {
   bool gpudirect = false;
   bool nccl = false;
   bool cuda_graphs = true;
-  bool time_cudnn = false;      // cuDNN's algorithms are chosen by timing
-  std::string cudnn_plans;      // folder; empty: plans are made in every run
-  bool keep_workspaces = true;  // false: allocated in each call, to show what that costs
-  Fusions fusions;              // in evaluation
+  bool time_cudnn = false;       // cuDNN's algorithms are chosen by timing
+  std::string cudnn_plans = {};  // folder; empty: plans are made in every run
+  bool keep_workspaces = true;   // false: allocated in each call, to show what that costs
+  Fusions fusions = {};          // in evaluation
 
   friend bool operator==(const DeviceOptions&, const DeviceOptions&) = default;
 };
 
 // Algorithms of convolutions on CPUs.
 struct ConvolutionOptions {
-  std::string variant = "auto";              // kernels/conv/variants.inc
-  std::string direct_method;                 // kernels/conv/direct_methods.h, of variant direct
-  bool best_of = false;                      // the fastest is found by timing
-  std::vector<std::string> best_of_methods;  // by whose names BestOf reports variants
-  std::string best_of_file;                  // which keeps its decisions; empty: none
+  std::string variant = "auto";    // kernels/conv/variants.inc
+  std::string direct_method = {};  // kernels/conv/direct_methods.h, of variant direct
+  bool best_of = false;            // the fastest is found by timing
+  std::vector<std::string> best_of_methods = {};  // by whose names BestOf reports variants
+  std::string best_of_file = {};                  // which keeps its decisions; empty: none
 
   friend bool operator==(const ConvolutionOptions&, const ConvolutionOptions&) = default;
 };

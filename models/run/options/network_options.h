@@ -8,13 +8,13 @@
 namespace dtnn {
 
 struct NetworkOptions {
-  std::string name;                     // of the zoo; empty: the network in the file of `weights`
+  std::string name = {};                // of the zoo; empty: the network in the file of `weights`
   std::string dtype = "float32";        // or float64
   std::string format = "AUTO";          // or NHWC or NCHW; see FormatOf
-  std::string weights;                  // file to start from; empty: random values
+  std::string weights = {};             // file to start from; empty: random values
   std::string weights_format = "auto";  // layout of a file of weights without a tag
   bool weights_partial = false;         // take from the file what fits
-  std::string freeze;                   // patterns of layers that do not train (graph/freeze.h)
+  std::string freeze = {};              // patterns of layers that do not train (graph/freeze.h)
 
   friend bool operator==(const NetworkOptions&, const NetworkOptions&) = default;
 };

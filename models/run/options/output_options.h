@@ -9,7 +9,7 @@
 namespace dtnn {
 
 struct CheckpointOptions {
-  std::string folder;  // where the state of the run is saved; empty: nowhere
+  std::string folder = {};  // where the state of the run is saved; empty: nowhere
   int64_t every_epochs = 1;
   int64_t every_steps = 0;       // batches; 0: at ends of epochs only
   std::string resume = "False";  // True or if-there: continue from the newest checkpoint
@@ -21,21 +21,21 @@ struct CheckpointOptions {
 struct PowerMeterOptions {
   std::string server = "127.0.0.1";
   int64_t port = 6526;
-  std::string device;  // whose power the server reports; empty: counters of the machine
+  std::string device = {};  // whose power the server reports; empty: counters of the machine
 
   friend bool operator==(const PowerMeterOptions&, const PowerMeterOptions&) = default;
 };
 
 struct OutputOptions {
-  std::string model;        // file for the model after training; empty: none
-  std::string history;      // file of metrics per epoch; empty: none
-  std::string report;       // page of the run; empty: none
-  std::string tensorboard;  // folder of event files; empty: none
+  std::string model = {};        // file for the model after training; empty: none
+  std::string history = {};      // file of metrics per epoch; empty: none
+  std::string report = {};       // page of the run; empty: none
+  std::string tensorboard = {};  // folder of event files; empty: none
   bool tracing = false;
-  std::string trace;              // file of the trace, which says its format; empty: no trace
+  std::string trace = {};         // file of the trace, which says its format; empty: no trace
   std::string profile = "False";  // True: printed; a file: written there
   bool energy = false;            // is measured, where the machine has counters
-  PowerMeterOptions pmlib;
+  PowerMeterOptions pmlib = {};
   bool quiet = false;
   std::string verbose = "False";  // or True or dispatch
 

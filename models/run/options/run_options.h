@@ -35,21 +35,21 @@ namespace dtnn {
 using GivenOptions = std::set<std::string_view>;
 
 struct RunOptions {
-  GivenOptions given;
-  NetworkOptions network;
-  TrainingOptions training;
-  DataOptions data;
-  OptimizerOptions optimizer;
-  SchedulerOptions schedule;
-  DeviceOptions device;
-  ConvolutionOptions convolution;
-  RankOptions ranks;
-  SyncOptions sync;
-  FederationOptions federation;
-  EncryptionOptions encryption;
-  CheckpointOptions checkpoint;
-  OutputOptions output;
-  PredictionOptions prediction;
+  GivenOptions given = {};
+  NetworkOptions network = {};
+  TrainingOptions training = {};
+  DataOptions data = {};
+  OptimizerOptions optimizer = {};
+  SchedulerOptions schedule = {};
+  DeviceOptions device = {};
+  ConvolutionOptions convolution = {};
+  RankOptions ranks = {};
+  SyncOptions sync = {};
+  FederationOptions federation = {};
+  EncryptionOptions encryption = {};
+  CheckpointOptions checkpoint = {};
+  OutputOptions output = {};
+  PredictionOptions prediction = {};
   bool force = false;  // although memory does not suffice
 
   friend bool operator==(const RunOptions&, const RunOptions&) = default;

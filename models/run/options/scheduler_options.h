@@ -12,7 +12,7 @@ namespace dtnn {
 
 struct SchedulerOptions {
   struct WarmUp {
-    std::optional<int64_t> batches;
+    std::optional<int64_t> batches = {};
     int64_t epochs = 5;
     friend bool operator==(const WarmUp&, const WarmUp&) = default;
   };
@@ -53,14 +53,14 @@ struct SchedulerOptions {
   // By name, in this order.
   std::vector<std::string> schedulers = {"early_stopping", "reduce_lr_on_plateau",
                                          "model_checkpoint"};
-  WarmUp warm_up;                     // warm_up
-  EarlyStopping early_stopping;       // early_stopping
-  ReduceOnPlateau reduce_on_plateau;  // reduce_lr_on_plateau
-  ReduceEvery reduce_every;           // reduce_lr_every_nepochs
-  StopAt stop_at;                     // stop_at_loss
-  KeepBest keep_best;                 // model_checkpoint
-  std::string model_folder;           // where it writes; empty: nowhere
-  Cosine cosine;                      // cosine
+  WarmUp warm_up = {};                     // warm_up
+  EarlyStopping early_stopping = {};       // early_stopping
+  ReduceOnPlateau reduce_on_plateau = {};  // reduce_lr_on_plateau
+  ReduceEvery reduce_every = {};           // reduce_lr_every_nepochs
+  StopAt stop_at = {};                     // stop_at_loss
+  KeepBest keep_best = {};                 // model_checkpoint
+  std::string model_folder = {};           // where it writes; empty: nowhere
+  Cosine cosine = {};                      // cosine
 
   friend bool operator==(const SchedulerOptions&, const SchedulerOptions&) = default;
 };

@@ -1,0 +1,195 @@
+#include "models/run/federated/federation_options.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "comm/launch_place.h"
+#include "comm/ranks/job/exit_code.h"
+#include "comm/ranks/job/job_environment.h"
+#include "comm/secrets/crypto/hash.h"
+#include "comm/transport/grpc/grpc_datagrams.h"
+#include "comm/transport/mqtt/mqtt_datagrams.h"
+#include "comm/transport/relay/relay_door.h"
+#include "comm/transport/tls/tls_stream.h"
+#include "models/graph/network.h"
+#include "models/run/parts/make_encryption.h"
+#include "tensor/errors.h"
+#include "tensor/format.h"
+
+namespace dtnn {
+
+using federation::ModelFacts;
+using federation::Protection;
+using federation::ProtectionOptions;
+
+namespace {
+
+constexpr char kKeyPurpose[] = "DTNN federation: key of the clients";
+
+// Nothing where none is given.
+absl::StatusOr<std::optional<Secret>> ReadClientKey(const RunOptions& options) {
+  if (options.encryption.kind.empty() || options.encryption.key_file.empty()) return std::nullopt;
+  DTNN_ASSIGN_OR_RETURN(Secret secret, ReadEncryptionKey(options, kKeyPurpose));
+  return secret;
+}
+
+// The aggregator knows the job's secret.
+absl::Status CheckKeyIsNotOfJob(const std::optional<Secret>& key, const JobSecret& job) {
+  if (!key) return absl::OkStatus();
+  DTNN_ASSIGN_OR_RETURN(const Secret of_job, job.Derive(kKeyPurpose));
+  if (!key->Equals(of_job)) return absl::OkStatus();
+  return UsageError(
+      "RunOptions::encryption.key_file: holds the job's secret, which the aggregator knows too; "
+      "make another "
+      "one for the clients (`openssl rand -hex 32`)");
+}
+
+absl::StatusOr<std::string> ClientNameOf(const RunOptions& options) {
+  std::string name = options.federation.client_name;
+  if (name.empty()) {
+    std::array<char, 256> host{};
+    gethostname(host.data(), host.size() - 1);
+    name = host.data();
+    if (!options.data.part.empty()) name += "-" + options.data.part;
+    std::ranges::replace(name, '/', '-');
+  }
+  const absl::Status good = federation::CheckClientName(name);
+  if (!good.ok()) return UsageError("RunOptions::federation.client_name: ", good.message());
+  return name;
+}
+
+}  // namespace
+
+ProtectionOptions ProtectionOf(const RunOptions& options) {
+  ProtectionOptions protection;
+  protection.protection = options.encryption.kind == "masked"    ? Protection::kMasked
+                          : options.encryption.kind == "tenseal" ? Protection::kSharedKey
+                          : options.encryption.kind == "openfhe" ? Protection::kThreshold
+                                                                 : Protection::kNone;
+  const ckks::CkksParameters given = CkksParametersOf(options);
+  protection.log2_degree = given.log2_degree;
+  protection.security = given.security;
+  // With threshold keys the default is another one.
+  if (protection.protection == Protection::kSharedKey ||
+      options.given.contains("encryption-global-scale")) {
+    protection.log2_scale = given.log2_scale;
+  }
+  protection.privacy = {.clip = options.federation.dp_clip,
+                        .noise = options.federation.dp_noise,
+                        .delta = options.federation.dp_delta};
+  return protection;
+}
+
+absl::Status CheckProtection(const RunOptions& options, const ModelFacts& model) {
+  const federation::PrivacyOptions privacy = ProtectionOf(options).privacy;
+  const absl::Status good = Validate(privacy);
+  if (!good.ok())
+    return UsageError(
+        "RunOptions::federation.dp_clip, RunOptions::federation.dp_noise, "
+        "RunOptions::federation.dp_delta: ",
+        good.message());
+  if (privacy.on() && model.values != model.trainable) {
+    return UsageError(
+        "RunOptions::federation.dp_clip: not with this network: the running statistics of batch "
+        "normalization are "
+        "exchanged too, and noise would make variances negative");
+  }
+  const absl::Status status =
+      federation::Protector::Create(ProtectionOf(options), size_t(model.values)).status();
+  if (status.ok()) return status;
+  return UsageError(
+      "RunOptions::encryption.kind=", options.encryption.kind,
+      " with RunOptions::encryption.poly_degree, RunOptions::encryption.global_scale and "
+      "RunOptions::encryption.security_level: ",
+      status.message());
+}
+
+absl::StatusOr<ModelFacts> ModelFactsOf(const Graph& graph, const ParameterStore& store) {
+  if (store.dtype() != DType::kFloat32) {
+    return absl::InvalidArgumentError("a federation exchanges float32 only");
+  }
+  const ImageExtents sample = ExtentsOf(graph.input_shape(), graph.format());
+  ModelFacts model = {
+      .values = uint64_t(store.unfrozen().num_elements()),
+      .trainable = uint64_t(store.values().num_elements()),
+      .sample = {uint32_t(sample.height), uint32_t(sample.width), uint32_t(sample.channels)}};
+  const std::string text = NetworkText(graph);
+  DTNN_ASSIGN_OR_RETURN(model.network, Sha256({AsBytes(text)}));
+  if (model.trainable == 0) {
+    return absl::InvalidArgumentError("the network has no parameters that training changes");
+  }
+  return model;
+}
+
+absl::StatusOr<Meeting> FindMeeting(std::string_view text, std::string_view flag,
+                                    std::string_view transport, std::string_view self) {
+  DTNN_ASSIGN_OR_RETURN(const Endpoint endpoint, OfFlag(ParseEndpoint(text), flag));
+  setenv(kAddressVariable, endpoint.host.c_str(), 1);
+  setenv(kPortVariable, std::to_string(endpoint.port).c_str(), 1);
+  const absl::Status known = CheckTransport();
+  if (!known.ok()) return WithExitCode(known, kExitUsage);
+  LaunchPlace here;
+  here.transport = transport == "auto" ? FindLaunchPlace().transport : TransportOf(transport);
+  if (here.transport == Transport::kMpi) here.transport = Transport::kTcp;  // what nobody has set
+  absl::StatusOr<JobEnvironment> job = FindJob(here);
+  if (!job.ok()) return OfEnvironment(job.status());
+  Meeting meeting = {
+      .place = {.address = endpoint}, .secret = job->secret, .warning = std::move(job->warning)};
+  const std::optional<JobCertificates> tls = job->tls;
+  if (here.transport == Transport::kGrpc) {
+    GrpcOptions options = {.size = kRanksOfDoor,
+                           .only_with_rank_0 = true,
+                           .address = endpoint,
+                           .self = std::string(self),
+                           .server = kAggregatorName};
+    if (tls) {
+      options.tls = {.certificate = tls->certificate, .key = tls->key, .authority = tls->authority};
+    }
+    meeting.place.datagrams = [options](const JobSecret& secret) {
+      return MakeGrpcDatagrams(options, secret);
+    };
+  } else if (here.transport == Transport::kMqtt) {
+    MqttOptions options = {.broker = endpoint,
+                           .user = job->broker_user,
+                           .password = job->broker_password,
+                           .self = std::string(self)};
+    if (tls) {
+      options.tls = {.authority = tls->authority, .certificate = tls->certificate, .key = tls->key};
+    }
+    meeting.place.datagrams = [options](const JobSecret& secret) {
+      return MakeMqttDatagrams(options, secret);
+    };
+  } else if (tls) {
+    DTNN_ASSIGN_OR_RETURN(meeting.place.stream, TlsStreams({.certificate = tls->certificate,
+                                                            .key = tls->key,
+                                                            .authority = tls->authority}));
+  }
+  if (meeting.place.datagrams) {
+    // Files that cannot be used are found now, not when the carrier is called.
+    DTNN_RETURN_IF_ERROR(meeting.place.datagrams(meeting.secret).status());
+  }
+  return meeting;
+}
+
+absl::StatusOr<ClientPlace> FindClientPlace(const RunOptions& options) {
+  DTNN_ASSIGN_OR_RETURN(std::string name, ClientNameOf(options));
+  DTNN_ASSIGN_OR_RETURN(std::optional<Secret> key, ReadClientKey(options));
+  DTNN_ASSIGN_OR_RETURN(Meeting meeting,
+                        FindMeeting(options.federation.server, "RunOptions::federation.server",
+                                    options.ranks.transport, StrCat("client ", name)));
+  DTNN_RETURN_IF_ERROR(CheckKeyIsNotOfJob(key, meeting.secret));
+  const bool hidden = options.encryption.kind == "masked" || options.encryption.kind == "openfhe";
+  if (hidden && !key) {
+    StrAppend(
+        &meeting.warning, meeting.warning.empty() ? "" : "; ",
+        "RunOptions::encryption.kind=", options.encryption.kind,
+        " without RunOptions::encryption.key_file: protects this client's updates only from an "
+        "aggregator that follows the protocol (docs/security.md)");
+  }
+  return ClientPlace{.meeting = std::move(meeting), .name = std::move(name), .key = std::move(key)};
+}
+
+}  // namespace dtnn

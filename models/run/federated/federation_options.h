@@ -1,0 +1,58 @@
+// RunOptions to what an aggregator and its clients must have alike, and to how they meet.
+
+#ifndef DTNN_MODELS_RUN_FEDERATED_FEDERATION_OPTIONS_H_
+#define DTNN_MODELS_RUN_FEDERATED_FEDERATION_OPTIONS_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "comm/federation/meeting.h"
+#include "comm/federation/messages.h"
+#include "comm/federation/protection.h"
+#include "comm/secrets/crypto/job_secret.h"
+#include "comm/secrets/crypto/wiped.h"
+#include "models/graph/graph.h"
+#include "models/parameters/parameter_store.h"
+#include "models/run/options/run_options.h"
+
+namespace dtnn {
+
+// encryption.kind and what belongs to it.
+federation::ProtectionOptions ProtectionOf(const RunOptions& options);
+// A usage error for parameters that are refused names the options.
+absl::Status CheckProtection(const RunOptions& options, const federation::ModelFacts& model);
+
+// What of the network is exchanged: all that training changes.
+absl::StatusOr<federation::ModelFacts> ModelFactsOf(const Graph& graph,
+                                                    const ParameterStore& store);
+
+// How both meet: at HOST:PORT, with the job's secret and, beyond this host, with certificates, as
+// the environment says (comm/ranks/job/job_environment.h).
+struct Meeting {
+  federation::MeetingPlace place;
+  JobSecret secret;
+  std::string warning;  // empty: none
+};
+inline constexpr char kAggregatorName[] = "the aggregator";
+// `text`: of the option `flag`; `transport`: of ranks.transport; `self`: what messages call this
+// process. Usage errors, but for files that cannot be used. To be called once, before other
+// threads.
+absl::StatusOr<Meeting> FindMeeting(std::string_view text, std::string_view flag,
+                                    std::string_view transport, std::string_view self);
+
+// What a client brings besides its data, which are read later: all that options, files and
+// environment can have wrong.
+struct ClientPlace {
+  Meeting meeting;                 // at federation.server
+  std::string name;                // federation.client_name, or of the host's name and data.part
+  std::optional<Secret> key = {};  // of encryption.key_file
+};
+// As FindMeeting.
+absl::StatusOr<ClientPlace> FindClientPlace(const RunOptions& options);
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_RUN_FEDERATED_FEDERATION_OPTIONS_H_

@@ -1,0 +1,54 @@
+// The launcher's training as a client of a federation: in each round it takes over the aggregator's
+// parameters, trains some epochs on its own data, and sends what has become of them.
+//
+// What a client sends depends on the round, the parameters, its data and its seed alone: optimizer
+// state and step counts begin anew in each round, and the data's order is a function of the round.
+// So one that was killed, and comes again, gives the same.
+
+#ifndef DTNN_MODELS_RUN_FEDERATED_TRAIN_FEDERATED_H_
+#define DTNN_MODELS_RUN_FEDERATED_TRAIN_FEDERATED_H_
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "models/callbacks/last_metrics.h"
+#include "models/graph/graph.h"
+#include "models/parameters/parameter_store.h"
+#include "models/run/federated/federation_options.h"
+#include "models/run/options/run_options.h"
+#include "models/run/samples/make_loaders.h"
+#include "models/training/callback.h"
+#include "models/training/trainer.h"
+#include "optim/optimizers/proximal.h"
+
+namespace dtnn {
+
+// Everything must outlive the call.
+struct FederatedTraining {
+  const RunOptions& options;
+  const ClientPlace& place;
+  const Graph& graph;
+  ParameterStore& store;  // on the host, float32
+  Trainer& trainer;       // made with `optimizer`
+  ProximalOptimizer& optimizer;
+  Loaders& loaders;
+  const LastMetrics& metrics;  // one of the callbacks
+  std::span<Callback* const> callbacks;
+  std::span<const std::string> class_names;          // of the outputs; empty: not known
+  std::function<void(std::string_view)> tell, warn;  // the second of a line
+  // Before the first epoch of a round; `epochs`: those that the trainer counts before it.
+  std::function<void(int64_t round, int64_t rounds, int64_t epochs)> begin_round;
+};
+
+// Until the aggregator says that it is over; the store holds the final parameters then. Returns
+// early, without an error, where a callback has stopped the trainer. Cancelled where a signal came
+// while it waited.
+absl::Status TrainFederated(const FederatedTraining& training);
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_RUN_FEDERATED_TRAIN_FEDERATED_H_

@@ -1,0 +1,50 @@
+#include "models/run/kept_models.h"
+
+#include <ctime>
+#include <filesystem>
+#include <system_error>
+
+#include "models/parameters/weights.h"
+#include "tensor/errors.h"
+#include "tensor/files/atomic_file.h"
+
+namespace dtnn {
+
+absl::Status MakeModelFolder(const std::string& folder) {
+  if (folder.empty()) return absl::OkStatus();
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    return absl::ErrnoToStatus(error.value(), StrCat("RunOptions::schedule.model_folder=", folder,
+                                                     ": cannot create the folder"));
+  }
+  const std::string trial = (std::filesystem::path(folder) / "model.npz").string();
+  return WithContext(AtomicFile::Create(trial).status(),
+                     "RunOptions::schedule.model_folder=", folder, ": cannot write models there");
+}
+
+int64_t Today() {
+  const std::time_t now = std::time(nullptr);
+  std::tm date = {};
+  localtime_r(&now, &date);
+  return (date.tm_year + 1900) * int64_t{10000} + (date.tm_mon + 1) * 100 + date.tm_mday;
+}
+
+absl::StatusOr<std::string> KeepModel(const KeptModels& kept, int64_t epoch, const Graph& graph,
+                                      const ParameterStore& store, DeviceContext& context,
+                                      const Tensor& values, const std::string& previous) {
+  const std::filesystem::path folder = kept.folder;
+  const std::string stem = StrCat("model-", graph.name(), "-epoch-");
+  const std::string name = StrCat(stem, epoch, "-", kept.date, ".npz");
+  const std::string path = folder / name;
+  if (!kept.writes) return path;
+  DTNN_RETURN_IF_ERROR(SaveWeights(path, graph, store, context, values, kept.tags));
+  const std::string old = std::filesystem::path(previous).filename().string();
+  if (old.starts_with(stem) && old.ends_with(".npz") && old != name) {
+    std::error_code ignored;
+    std::filesystem::remove(folder / old, ignored);
+  }
+  return path;
+}
+
+}  // namespace dtnn

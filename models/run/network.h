@@ -1,0 +1,99 @@
+// A network as one writes it down, before a format and a device are chosen:
+//
+//   Network net = Network("mine").Input(data).Conv2d(8).Relu().Flatten().Fc(10).Softmax();
+//   Network deep = Network::Zoo("resnet20", data);
+//
+// The calls are those of GraphBuilder (models/graph/builder.h), which Build plays back; mistakes
+// are found there, and named by layer. Cheap to copy.
+
+#ifndef DTNN_MODELS_RUN_NETWORK_H_
+#define DTNN_MODELS_RUN_NETWORK_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "data/dataset.h"
+#include "models/graph/builder.h"
+#include "models/graph/graph.h"
+#include "optim/losses/loss.h"
+#include "tensor/format.h"
+
+namespace dtnn {
+
+class Network {
+ public:
+  using Path = GraphBuilder::Path;
+
+  explicit Network(std::string name) : name_(std::move(name)) {}
+  // A network of the zoo (models/zoo/zoo.h), fitted to a data set's samples and classes.
+  static Network Zoo(std::string name, const Dataset& data);
+
+  Network& Input(const ImageExtents& sample) {
+    return Then([sample](GraphBuilder& b) { b.Input(sample); });
+  }
+  Network& Input(const Dataset& data) { return Input(data.sample()); }
+  Network& Conv2d(int64_t filters, const Conv2dOptions& options = {}) {
+    return Then([=](GraphBuilder& b) { b.Conv2d(filters, options); });
+  }
+  Network& Fc(int64_t outputs, const FcOptions& options = {}) {
+    return Then([=](GraphBuilder& b) { b.Fc(outputs, options); });
+  }
+  Network& MaxPool2d(const Pool2dOptions& options = {}) {
+    return Then([=](GraphBuilder& b) { b.MaxPool2d(options); });
+  }
+  Network& AveragePool2d(const Pool2dOptions& options = {}) {
+    return Then([=](GraphBuilder& b) { b.AveragePool2d(options); });
+  }
+  Network& AdaptiveAveragePool2d(const Pair& output) {
+    return Then([=](GraphBuilder& b) { b.AdaptiveAveragePool2d(output); });
+  }
+  Network& BatchNorm(const BatchNormalizationOptions& options = {}) {
+    return Then([=](GraphBuilder& b) { b.BatchNorm(options); });
+  }
+  Network& Dropout(double rate) {
+    return Then([=](GraphBuilder& b) { b.Dropout(rate); });
+  }
+  Network& Flatten() {
+    return Then([](GraphBuilder& b) { b.Flatten(); });
+  }
+  Network& Activation(ActivationKind kind) {
+    return Then([=](GraphBuilder& b) { b.Activation(kind); });
+  }
+  Network& Relu() { return Activation(ActivationKind::kRelu); }
+  Network& Sigmoid() { return Activation(ActivationKind::kSigmoid); }
+  Network& Tanh() { return Activation(ActivationKind::kTanh); }
+  Network& Softmax() {
+    return Then([](GraphBuilder& b) { b.Softmax(); });
+  }
+  Network& Add(std::vector<Path> paths) {
+    return Then([paths = std::move(paths)](GraphBuilder& b) { b.Add(paths); });
+  }
+  Network& Concat(std::vector<Path> paths) {
+    return Then([paths = std::move(paths)](GraphBuilder& b) { b.Concat(paths); });
+  }
+  // A layer of your own.
+  Network& Append(std::shared_ptr<const Layer> layer) {
+    return Then([layer = std::move(layer)](GraphBuilder& b) { b.Append(layer); });
+  }
+  // Whatever a builder can do.
+  Network& Then(Path steps);
+
+  const std::string& name() const { return name_; }
+  // `loss`: what a network of the zoo ends in follows from it.
+  absl::StatusOr<Graph> Build(TensorFormat format, const Loss& loss) const;
+
+ private:
+  std::string name_;
+  std::vector<Path> steps_;
+  // Of one of the zoo.
+  std::function<absl::StatusOr<Graph>(TensorFormat format, const Loss& loss)> build_;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_RUN_NETWORK_H_

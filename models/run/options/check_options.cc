@@ -1,0 +1,107 @@
+#include "models/run/options/check_options.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/str_join.h"
+#include "comm/ranks/job/exit_code.h"
+#include "tensor/status_macros.h"
+#include "tensor/text/str_cat.h"
+
+namespace dtnn {
+namespace {
+
+struct Word {
+  std::string_view member;
+  const std::string& value;
+  std::vector<const char*> words;
+};
+
+absl::Status CheckWords(const RunOptions& o) {
+  const Word words[] = {
+      {"network.dtype", o.network.dtype, {"float32", "float64"}},
+      {"network.format", o.network.format, {"AUTO", "NHWC", "NCHW"}},
+      {"network.weights_format", o.network.weights_format, {"auto", "NHWC", "NCHW"}},
+      {"data.synthetic.pattern", o.data.synthetic.pattern, {"zeros", "classes"}},
+      {"optimizer.learning_rate_scaling",
+       o.optimizer.learning_rate_scaling,
+       {"False", "True", "divide", "multiply"}},
+      {"device.gpu_device", o.device.gpu_device, {"cuda", "simulated"}},
+      {"ranks.parallel", o.ranks.parallel, {"sequential", "data", "federated"}},
+      {"sync.weighting", o.sync.weighting, {"avg", "wavg", "invwavg"}},
+      {"sync.compression", o.sync.compression, {"none", "fp16", "bf16"}},
+      {"encryption.kind", o.encryption.kind, {"", "masked", "tenseal", "openfhe"}},
+      {"checkpoint.resume", o.checkpoint.resume, {"False", "True", "if-there"}},
+  };
+  for (const auto& [member, value, known] : words) {
+    if (std::ranges::find(known, value) != known.end()) continue;
+    return UsageError("RunOptions::", member, "=", value,
+                      ": must be one of: ", absl::StrJoin(known, ", "));
+  }
+  return absl::OkStatus();
+}
+
+struct Number {
+  std::string_view member;
+  double value, least;
+};
+
+absl::Status CheckNumbers(const RunOptions& o) {
+  const Number numbers[] = {
+      {"training.batch", double(o.training.batch.value_or(1)), 1},
+      {"training.global_batch", double(o.training.global_batch.value_or(1)), 1},
+      {"training.epochs", double(o.training.epochs), 0},
+      {"training.steps_per_epoch", o.training.steps_per_epoch, 0},
+      {"training.accumulate_steps", double(o.training.accumulate_steps), 1},
+      {"training.clip_norm", o.training.clip_norm, 0},
+      {"checkpoint.every_epochs", double(o.checkpoint.every_epochs), 1},
+      {"checkpoint.every_steps", double(o.checkpoint.every_steps), 0},
+      {"data.share", o.data.share, 0},
+      {"data.threads", double(o.data.threads), 0},
+      {"optimizer.learning_rate", o.optimizer.learning_rate, 0},
+      {"ranks.timeout", o.ranks.timeout, 0.5},
+  };
+  for (const auto& [member, value, least] : numbers) {
+    if (value >= least && std::isfinite(value)) continue;
+    return UsageError("RunOptions::", member, "=", value, ": must be a number >= ", least);
+  }
+  if (o.training.batch && o.training.global_batch) {
+    return UsageError("RunOptions::training.batch=", *o.training.batch,
+                      " and RunOptions::training.global_batch=", *o.training.global_batch,
+                      ": cannot be used together; give one of them");
+  }
+  const GeneratedDataOptions& synthetic = o.data.synthetic;
+  if (synthetic.input_shape.size() != 3) {
+    return UsageError(
+        "RunOptions::data.synthetic.input_shape=", absl::StrJoin(synthetic.input_shape, ","),
+        ": must be three whole numbers: channels,height,width");
+  }
+  if (synthetic.output_shape.size() != 1) {
+    return UsageError(
+        "RunOptions::data.synthetic.output_shape=", absl::StrJoin(synthetic.output_shape, ","),
+        ": must be one whole number, the number of classes");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckRunOptions(const RunOptions& options) {
+  DTNN_RETURN_IF_ERROR(CheckWords(options));
+  DTNN_RETURN_IF_ERROR(CheckNumbers(options));
+  DTNN_RETURN_IF_ERROR(BucketBytes(options).status());
+  DTNN_RETURN_IF_ERROR(DatasetPartOf(options).status());
+  DTNN_RETURN_IF_ERROR(ClassWeightsOf(options).status());
+  if (Resumes(options) && options.checkpoint.folder.empty()) {
+    return UsageError(
+        "RunOptions::checkpoint.resume: needs RunOptions::checkpoint.folder, the folder of the "
+        "checkpoints");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace dtnn

@@ -1,0 +1,41 @@
+#include "models/run/options/option_text.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <iterator>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_join.h"
+
+namespace dtnn {
+
+std::string ToText(bool value) { return value ? "True" : "False"; }
+
+std::string ToText(int64_t value) { return std::to_string(value); }
+
+std::string ToText(double value) {
+  char text[400];
+  const double size = std::abs(value);
+  const auto format = size == 0 || (size >= 1e-4 && size < 1e16) ? std::chars_format::fixed
+                                                                 : std::chars_format::scientific;
+  return std::string(text, std::to_chars(text, std::end(text), value, format).ptr);
+}
+
+std::string ToText(const std::string& value) { return value.empty() ? "None" : value; }
+
+std::string ToText(const std::vector<std::string>& values) { return absl::StrJoin(values, ","); }
+
+std::vector<std::string_view> SplitList(std::string_view list) {
+  std::vector<std::string_view> items;
+  while (!list.empty()) {
+    const size_t comma = std::min(list.find(','), list.size());
+    const absl::string_view item =
+        absl::StripAsciiWhitespace(absl::string_view(list.data(), comma));
+    if (!item.empty()) items.emplace_back(item.data(), item.size());
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return items;
+}
+
+}  // namespace dtnn

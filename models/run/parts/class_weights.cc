@@ -1,0 +1,99 @@
+#include "models/run/parts/class_weights.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "absl/strings/str_format.h"
+#include "comm/gather_values.h"
+#include "comm/ranks/job/exit_code.h"
+#include "data/class_warnings.h"
+#include "optim/losses/losses.h"
+#include "tensor/status_macros.h"
+#include "tensor/text/counted.h"
+#include "tensor/text/str_cat.h"
+
+namespace dtnn {
+namespace {
+
+constexpr std::string_view kBalanced = "balanced";
+constexpr std::string_view kLoss = "categorical_cross_entropy";
+
+absl::StatusOr<std::vector<double>> Balance(const RunOptions& options, const Dataset& dataset,
+                                            Communicator* communicator) {
+  const size_t classes = size_t(dataset.outputs());
+  std::vector<int64_t> counts = SamplesPerClass(dataset, Split::kTrain);
+  const bool known = counts.size() == classes;
+  counts.resize(classes);
+  if (communicator != nullptr) {
+    DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> all,
+                          GatherValues<int64_t>(*communicator, counts));
+    counts.assign(classes, 0);
+    for (size_t i = 0; i < all.size(); ++i) counts[i % classes] += all[i];
+  }
+  if (!known) {
+    return UsageError("RunOptions::training.class_weights=", options.training.class_weights,
+                      ": the classes of the samples of ", dataset.name(),
+                      " are not known before they are read; give a weight for each class");
+  }
+  double samples = 0, present = 0;
+  for (const int64_t count : counts) {
+    samples += double(count);
+    present += count > 0 ? 1 : 0;
+  }
+  std::vector<double> weights;
+  for (const int64_t count : counts) {
+    weights.push_back(count > 0 ? samples / (present * double(count)) : 1);
+  }
+  return weights;
+}
+
+}  // namespace
+
+absl::Status CheckClassWeights(const RunOptions& options, std::string_view dataset,
+                               int64_t classes) {
+  if (options.training.class_weights.empty()) return absl::OkStatus();
+  if (options.training.loss != kLoss) {
+    return UsageError("RunOptions::training.class_weights=", options.training.class_weights,
+                      ": needs RunOptions::training.loss=", kLoss, ", not ", options.training.loss);
+  }
+  DTNN_ASSIGN_OR_RETURN(const std::vector<double> weights, ClassWeightsOf(options));
+  if (weights.empty() || classes == 0 || int64_t(weights.size()) == classes) {
+    return absl::OkStatus();
+  }
+  return UsageError("RunOptions::training.class_weights: has ",
+                    Counted(int64_t(weights.size()), "weight"), ", but ", dataset, " has ", classes,
+                    " classes");
+}
+
+absl::StatusOr<std::vector<double>> MakeClassWeights(const RunOptions& options,
+                                                     const Dataset& dataset,
+                                                     Communicator* communicator) {
+  if (options.training.class_weights.empty()) return std::vector<double>();
+  if (dataset.target_kind() != TargetKind::kClass) {
+    return UsageError("RunOptions::training.class_weights=", options.training.class_weights,
+                      ": needs one class per sample, but ", dataset.name(), " has values");
+  }
+  DTNN_RETURN_IF_ERROR(CheckClassWeights(options, dataset.name(), dataset.outputs()));
+  if (options.training.class_weights == kBalanced) return Balance(options, dataset, communicator);
+  return ClassWeightsOf(options);
+}
+
+absl::StatusOr<std::shared_ptr<const Loss>> MakeWeightedLoss(const RunOptions& options,
+                                                             const std::vector<double>& weights) {
+  return MakeLoss(options.training.loss,
+                  {.label_smoothing = options.training.label_smoothing, .class_weights = weights});
+}
+
+std::string DescribeClassWeights(const Dataset& dataset, const std::vector<double>& weights) {
+  const std::vector<std::string> names = dataset.class_names();
+  const auto name = [&](auto weight) {
+    const size_t index = size_t(weight - weights.begin());
+    return absl::StrFormat("%.4g (class %s)", *weight,
+                           index < names.size() ? names[index] : StrCat(index));
+  };
+  const auto [least, most] = std::ranges::minmax_element(weights);
+  if (*least == *most) return absl::StrFormat("**** Class weights: all %.4g\n", *least);
+  return StrCat("**** Class weights: ", name(least), " to ", name(most), "\n");
+}
+
+}  // namespace dtnn

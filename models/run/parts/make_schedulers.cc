@@ -1,0 +1,133 @@
+#include "models/run/parts/make_schedulers.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_join.h"
+#include "comm/ranks/job/exit_code.h"
+#include "optim/schedulers/schedulers.h"
+#include "tensor/status_macros.h"
+#include "tensor/text/str_cat.h"
+
+namespace dtnn {
+namespace {
+
+// What flags say of one. A metric that the run does not compute is refused later.
+SchedulerConstants ConstantsOf(std::string_view name, const RunOptions& o,
+                               const MetricSet& metric_set, int64_t ranks) {
+  const auto better = [&](const std::string& metric) {
+    return metric_set.FindBetter(metric).value_or(Better::kSmaller);
+  };
+  if (name == "warm_up") {
+    return {.batches = o.schedule.warm_up.batches.value_or(0), .epochs = o.schedule.warm_up.epochs};
+  }
+  if (name == "early_stopping") {
+    return {.metric = o.schedule.early_stopping.metric,
+            .better = o.schedule.early_stopping.minimize ? Better::kSmaller : Better::kLarger,
+            .patience = o.schedule.early_stopping.patience};
+  }
+  if (name == "reduce_lr_on_plateau") {
+    return {.metric = o.schedule.reduce_on_plateau.metric,
+            .better = better(o.schedule.reduce_on_plateau.metric),
+            .patience = o.schedule.reduce_on_plateau.patience,
+            .factor = o.schedule.reduce_on_plateau.factor,
+            .min_lr = o.schedule.reduce_on_plateau.min_rate};
+  }
+  if (name == "reduce_lr_every_nepochs") {
+    return {.nepochs = o.schedule.reduce_every.epochs,
+            .factor = o.schedule.reduce_every.factor,
+            .min_lr = o.schedule.reduce_every.min_rate};
+  }
+  if (name == "model_checkpoint") {
+    return {.metric = o.schedule.keep_best.metric,
+            .better = better(o.schedule.keep_best.metric),
+            .save_freq = o.schedule.keep_best.every_epochs};
+  }
+  if (name == "stop_at_loss") {
+    return {.metric = o.schedule.stop_at.metric,
+            .better = better(o.schedule.stop_at.metric),
+            .threshold = o.schedule.stop_at.threshold};
+  }
+  if (name == "cosine") {
+    return {.floor = std::min(1.0, o.schedule.cosine.min_rate / InitialLearningRate(o, ranks))};
+  }
+  return {};
+}
+
+absl::Status CheckWatched(const Scheduler& scheduler, const MetricSet& metric_set,
+                          bool has_validation) {
+  const std::string_view watched = scheduler.watched();
+  if (watched.empty()) return absl::OkStatus();
+  if (watched.starts_with("val_") && !has_validation) {
+    return UsageError("RunOptions::schedule.schedulers: ", scheduler.name(), " watches ", watched,
+                      ", but there are no validation samples: give "
+                      "RunOptions::data.validation_split or RunOptions::data.test_as_validation");
+  }
+  if (metric_set.FindBetter(watched)) return absl::OkStatus();
+  return UsageError(
+      "RunOptions::schedule.schedulers: ", scheduler.name(), " watches ", scheduler.watched(),
+      ", which this run does not compute; available: ", absl::StrJoin(metric_set.Names(), ", "),
+      "; RunOptions::training.metrics adds others");
+}
+
+}  // namespace
+
+bool WatchTraining(RunOptions& options) {
+  constexpr std::string_view kValidation = "val_";
+  bool changed = false;
+  for (const auto& [scheduler, watched] :
+       {std::pair("early_stopping", &options.schedule.early_stopping.metric),
+        std::pair("reduce_lr_on_plateau", &options.schedule.reduce_on_plateau.metric),
+        std::pair("model_checkpoint", &options.schedule.keep_best.metric),
+        std::pair("stop_at_loss", &options.schedule.stop_at.metric)}) {
+    const auto& names = options.schedule.schedulers;
+    if (std::find(names.begin(), names.end(), scheduler) == names.end()) continue;
+    if (!watched->starts_with(kValidation)) continue;
+    watched->erase(0, kValidation.size());
+    changed = true;
+  }
+  return changed;
+}
+
+absl::StatusOr<std::vector<std::shared_ptr<Scheduler>>> MakeSchedulers(const RunOptions& options,
+                                                                       const MetricSet& metric_set,
+                                                                       bool has_validation,
+                                                                       int64_t ranks) {
+  std::vector<std::shared_ptr<Scheduler>> schedulers;
+  for (const std::string& name : options.schedule.schedulers) {
+    if (name == "model_checkpoint" && options.schedule.model_folder.empty()) continue;
+    auto scheduler = MakeScheduler(name, ConstantsOf(name, options, metric_set, ranks));
+    if (!scheduler.ok())
+      return UsageError("RunOptions::schedule.schedulers: ", scheduler.status().message());
+    DTNN_RETURN_IF_ERROR(CheckWatched(**scheduler, metric_set, has_validation));
+    schedulers.push_back(*std::move(scheduler));
+  }
+  return schedulers;
+}
+
+std::vector<std::string> DescribeMinimums(const RunOptions& options, int64_t ranks) {
+  const struct {
+    const char *scheduler, *flag;
+    double minimum;
+    const char* effect;
+  } minimums[] = {
+      {"reduce_lr_on_plateau", "RunOptions::schedule.reduce_on_plateau.min_rate",
+       options.schedule.reduce_on_plateau.min_rate, "is never reduced"},
+      {"reduce_lr_every_nepochs", "RunOptions::schedule.reduce_every.min_rate",
+       options.schedule.reduce_every.min_rate, "is never reduced"},
+      {"cosine", "RunOptions::schedule.cosine.min_rate", options.schedule.cosine.min_rate,
+       "stays as it is"},
+  };
+  const double rate = InitialLearningRate(options, ranks);
+  std::vector<std::string> lines;
+  for (const auto& [scheduler, flag, minimum, effect] : minimums) {
+    if (minimum <= rate || std::ranges::count(options.schedule.schedulers, scheduler) == 0)
+      continue;
+    lines.push_back(StrCat(flag, "=", minimum, ": is above the learning rate, ", rate,
+                           ", so the rate ", effect));
+  }
+  return lines;
+}
+
+}  // namespace dtnn

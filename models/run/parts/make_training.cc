@@ -1,0 +1,75 @@
+#include "models/run/parts/make_training.h"
+
+#include <string>
+#include <utility>
+
+#include "comm/ranks/job/exit_code.h"
+#include "optim/losses/losses.h"
+#include "optim/metrics/metrics.h"
+#include "optim/optimizers/optimizers.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+
+absl::StatusOr<std::shared_ptr<const Optimizer>> MakeOptimizer(const RunOptions& o) {
+  return OfFlag(MakeOptimizer(o.optimizer.name, {.momentum = o.optimizer.momentum,
+                                                 .beta1 = o.optimizer.beta1,
+                                                 .beta2 = o.optimizer.beta2,
+                                                 .rho = o.optimizer.rho,
+                                                 .epsilon = o.optimizer.epsilon,
+                                                 .decay = o.optimizer.decay,
+                                                 .density = o.optimizer.density,
+                                                 .tau = o.optimizer.tau,
+                                                 .tau_prime = o.optimizer.tau_prime,
+                                                 .nesterov = o.optimizer.nesterov,
+                                                 .decay_vectors = o.optimizer.decay_all}),
+                "RunOptions::optimizer.name");
+}
+
+void FollowTargets(const Dataset& dataset, RunOptions& options) {
+  if (options.given.contains("metrics") || dataset.target_kind() == TargetKind::kClass) return;
+  if (options.training.loss == "binary_cross_entropy") {
+    options.training.metrics = {"binary_accuracy", "f1_score"};
+  } else {
+    // The loss is one of the two.
+    options.training.metrics = {options.training.loss == "mae" ? "regression_mse"
+                                                               : "regression_mae"};
+  }
+}
+
+absl::StatusOr<MetricSet> MakeMetricSet(const RunOptions& options) {
+  MetricSet metric_set;
+  const LossOptions loss = {.label_smoothing = options.training.label_smoothing};
+  DTNN_ASSIGN_OR_RETURN(metric_set.loss,
+                        OfFlag(MakeLoss(options.training.loss, loss), "RunOptions::training.loss"));
+  for (const std::string& name : options.training.metrics) {
+    DTNN_ASSIGN_OR_RETURN(std::shared_ptr<const Metric> metric,
+                          OfFlag(MakeMetric(name), "RunOptions::training.metrics"));
+    metric_set.metrics.push_back(std::move(metric));
+  }
+  return metric_set;
+}
+
+absl::Status CheckMetrics(const MetricSet& metric_set, const Dataset& dataset) {
+  const bool classes = dataset.target_kind() == TargetKind::kClass;
+  const auto refuse = [&](std::string_view member, std::string_view name, const char* advice) {
+    const std::string_view kind =
+        classes ? "classes, one per sample" : "values, several labels or quantities per sample";
+    return UsageError("RunOptions::training.", member, ": ", name, " does not fit data set ",
+                      dataset.name(), ", whose targets are ", kind, advice);
+  };
+  const auto fits = [&](const auto& measure) {
+    return classes ? measure.TakesClasses() : measure.TakesValues();
+  };
+  if (!fits(*metric_set.loss)) {
+    return refuse("loss", metric_set.loss->name(),
+                  "; binary_cross_entropy is for labels that are 0 or 1, mse and mae are for "
+                  "quantities");
+  }
+  for (const auto& metric : metric_set.metrics) {
+    if (!fits(*metric)) return refuse("metrics", metric->name(), "");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace dtnn

@@ -1,0 +1,26 @@
+// RunOptions to what training minimises, how, and what is measured.
+
+#ifndef DTNN_MODELS_RUN_PARTS_MAKE_TRAINING_H_
+#define DTNN_MODELS_RUN_PARTS_MAKE_TRAINING_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "data/dataset.h"
+#include "models/run/options/run_options.h"
+#include "models/training/metric_averages.h"
+#include "optim/optimizers/optimizer.h"
+
+namespace dtnn {
+
+absl::StatusOr<std::shared_ptr<const Optimizer>> MakeOptimizer(const RunOptions& options);
+// Unless metrics were asked for, chooses those that suit the data set's targets and the loss.
+void FollowTargets(const Dataset& dataset, RunOptions& options);
+// The loss and the metrics.
+absl::StatusOr<MetricSet> MakeMetricSet(const RunOptions& options);
+// A usage error where the loss or a metric is not defined for what the data set's targets are.
+absl::Status CheckMetrics(const MetricSet& metric_set, const Dataset& dataset);
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_RUN_PARTS_MAKE_TRAINING_H_

@@ -1,0 +1,190 @@
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "comm/federation/client/ask_classes.h"
+#include "comm/gather_values.h"
+#include "comm/ranks/job/exit_code.h"
+#include "comm/ranks/job/interrupt.h"
+#include "data/datasets/more_classes.h"
+#include "kernels/device/kept_plans.h"
+#include "models/callbacks/history.h"
+#include "models/run/federated/fit_classes.h"
+#include "models/run/observe/run_board.h"
+#include "models/run/observe/run_page.h"
+#include "models/run/observe/run_trace.h"
+#include "models/run/options/check_options.h"
+#include "models/run/parts/best_of_file.h"
+#include "models/run/parts/make_device.h"
+#include "models/run/parts/make_encryption.h"
+#include "models/run/parts/make_training.h"
+#include "models/run/parts/model_file.h"
+#include "models/run/prepare_steps.h"
+#include "models/run/prepared_run.h"
+#include "models/run/samples/make_dataset.h"
+#include "models/run/tune_run.h"
+#include "models/training/ranks/same_data.h"
+#include "tensor/errors.h"
+#include "tensor/files/array_file.h"
+#include "tensor/status_macros.h"
+#include "tensor/text/counted.h"
+#include "tensor/text/one_line.h"
+#include "tensor/text/str_cat.h"
+
+namespace dtnn {
+namespace {
+
+// What the run will write to must take it: a run of hours must not find out at its end.
+absl::Status PrepareOutput(PreparedRun& run, RunLog& log) {
+  if (run.Writes()) DTNN_RETURN_IF_ERROR(CheckModelFile(run.options.output.model));
+  DTNN_RETURN_IF_ERROR(CheckTraceFiles(run.options, run.rank));
+  if (run.rank == 0 && TunesRun(run)) DTNN_RETURN_IF_ERROR(CheckBestOfFile(run.options));
+  if (run.options.training.evaluate_only) return absl::OkStatus();
+  if (run.Writes()) DTNN_RETURN_IF_ERROR(CheckReportFile(run.options));
+  if (run.Writes()) DTNN_RETURN_IF_ERROR(CheckBoard(run.options));
+  if (run.Writes()) DTNN_RETURN_IF_ERROR(MakeModelFolder(run.options.schedule.model_folder));
+  if (run.Writes() && !run.options.output.history.empty()) {
+    DTNN_RETURN_IF_ERROR(
+        WithContext(History::Check(run.options.output.history), "RunOptions::output.history"));
+  }
+  if (run.options.checkpoint.folder.empty() || !run.WritesCheckpoints()) return absl::OkStatus();
+  DTNN_ASSIGN_OR_RETURN(
+      const std::vector<std::string> warnings,
+      run.checkpoint_folder.Prepare(Resumes(run.options) || run.goes_on, run.goes_on));
+  for (const std::string& warning : warnings) log.WarnOfCheckpoint(warning);
+  return absl::OkStatus();
+}
+
+// The folder of device.cudnn_plans; null without it.
+absl::StatusOr<std::shared_ptr<const KeptPlans>> OpenPlans(const PreparedRun& run, RunLog& log) {
+  if (run.options.device.cudnn_plans.empty() || !MakesPlans(run.options)) return nullptr;
+  constexpr std::string_view kOption = "RunOptions::device.cudnn_plans";
+  DTNN_ASSIGN_OR_RETURN(std::unique_ptr<KeptPlans> plans,
+                        WithContext(KeptPlans::Open(run.options.device.cudnn_plans,
+                                                    [&log, kOption](std::string_view line) {
+                                                      log.Warn(StrCat(kOption, ": ", line));
+                                                    }),
+                                    kOption));
+  return plans;
+}
+
+// The outputs of a network that was trained before have their meaning: the data's labels follow the
+// names of its classes. A network of network.name that trains on learns another meaning, with a
+// warning.
+absl::Status FollowClasses(PreparedRun& run, RunLog& log) {
+  const std::string& path = run.options.network.weights;
+  if (path.empty()) return absl::OkStatus();
+  DTNN_ASSIGN_OR_RETURN(ArrayFileReader file, ArrayFileReader::Open(path));
+  DTNN_ASSIGN_OR_RETURN(const std::optional<ModelDescription> trained, FindDescription(file));
+  if (!trained) return absl::OkStatus();
+  const bool of_file = run.initial_model.has_value();
+  if (!of_file && !trained->loss.empty() && trained->loss != run.options.training.loss) {
+    log.Warn(StrCat(path, ": was trained with loss ", OneLine(trained->loss, 80),
+                    "; this run has RunOptions::training.loss=", run.options.training.loss));
+  }
+  const bool learns = !of_file && !run.options.training.evaluate_only;
+  // A network of another size takes other parameters for its outputs.
+  if (learns && int64_t(trained->class_names.size()) != run.dataset->outputs()) {
+    return absl::OkStatus();
+  }
+  auto named = WithContext(WithClassNames(run.dataset, trained->class_names), path);
+  if (!named.ok() && learns) {
+    log.Warn(StrCat(named.status().message(), "; its outputs get another meaning"));
+    return absl::OkStatus();
+  }
+  DTNN_ASSIGN_OR_RETURN(run.dataset, std::move(named));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status LoadData(PreparedRun& run, RunLog& log) {
+  DTNN_RETURN_IF_ERROR(CheckRunOptions(run.options));
+  if (run.options.network.name.empty() && run.options.network.weights.empty() &&
+      !run.objects.network) {
+    return UsageError(
+        "RunOptions::network.name: missing; name a network, or the file of one in "
+        "RunOptions::network.weights");
+  }
+  if (run.options.data.name.empty() && run.dataset == nullptr) {
+    return UsageError("RunOptions::data.name: missing; name a data set");
+  }
+  if (run.options.sync.min_available > run.ranks) {
+    return UsageError("RunOptions::sync.min_available=", run.options.sync.min_available,
+                      ": must be at most the number of ranks, ", run.ranks);
+  }
+  DTNN_ASSIGN_OR_RETURN(std::shared_ptr<const KeptPlans> plans, OpenPlans(run, log));
+  DTNN_ASSIGN_OR_RETURN(run.context, MakeDevice(run.options, PlaceOf(run)));
+  run.context->KeepPlans(std::move(plans));
+  run.optimizer = run.objects.optimizer;
+  if (run.optimizer != nullptr) {
+    run.options.optimizer.name = run.optimizer->name();
+  } else {
+    DTNN_ASSIGN_OR_RETURN(run.optimizer, MakeOptimizer(run.options));
+  }
+  if (run.options.ranks.parallel == "federated") {
+    run.proximal = std::make_shared<ProximalOptimizer>(run.optimizer);
+    run.optimizer = run.proximal;
+    DTNN_ASSIGN_OR_RETURN(run.client, FindClientPlace(run.options));
+    if (!run.client->meeting.warning.empty()) log.Warn(run.client->meeting.warning);
+  }
+  if (EncryptsSums(run.options) && run.ranks == 1) {
+    log.Warn("RunOptions::encryption.kind has no effect with one rank, which sends nothing");
+  } else if (EncryptsSums(run.options)) {
+    DTNN_ASSIGN_OR_RETURN(run.encryption_key, ReadKeyOfRanks(run.options));
+  }
+  DTNN_RETURN_IF_ERROR(PrepareOutput(run, log));
+  if (!run.options.network.weights.empty()) {  // before the data are read
+    DTNN_RETURN_IF_ERROR(ArrayFileReader::Open(run.options.network.weights).status());
+  }
+  if (run.options.network.name.empty() && !run.objects.network) {
+    DTNN_ASSIGN_OR_RETURN(run.initial_model, ReadModelToRun(run.options.network.weights));
+    DTNN_RETURN_IF_ERROR(FollowModel(*run.initial_model, run.options));
+  }
+  if (run.dataset == nullptr) {
+    log.Log(StrCat("**** Loading ", run.options.data.name, " dataset...\n"));
+    DTNN_ASSIGN_OR_RETURN(run.dataset, MakeDataset(run.options, SampleOf(run.initial_model)));
+    for (const std::string& warning : run.dataset->warnings()) log.Warn(warning);
+    DTNN_RETURN_IF_ERROR(FollowClasses(run, log));
+  }
+  const bool shared = run.communicator != nullptr && run.options.ranks.shared_storage;
+  if (!shared && run.options.checkpoint.folder.empty()) return absl::OkStatus();
+  DTNN_ASSIGN_OR_RETURN(run.train_data, Fingerprint(*run.dataset, Split::kTrain));
+  DTNN_ASSIGN_OR_RETURN(run.test_data, Fingerprint(*run.dataset, Split::kTest));
+  return absl::OkStatus();
+}
+
+namespace {
+
+// A client of a federation: its own data may lack classes that the network has.
+absl::Status FollowAggregator(PreparedRun& run, RunLog& log) {
+  DTNN_ASSIGN_OR_RETURN(
+      const federation::Classes classes,
+      federation::AskClasses(
+          {.place = run.client->meeting.place,
+           .timeout = std::chrono::milliseconds(int64_t(1000 * run.options.ranks.timeout)),
+           .warn = [&log](std::string_view line) { log.Warn(line); },
+           .interrupted = [] { return Interrupt::Last() != 0; }},
+          run.client->meeting.secret));
+  DTNN_ASSIGN_OR_RETURN(run.dataset, FitClasses(run.dataset, classes));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CompareWithOthers(PreparedRun& run, RunLog& log) {
+  if (run.client) return FollowAggregator(run, log);
+  if (run.communicator == nullptr) return absl::OkStatus();
+  if (!run.options.ranks.shared_storage) {
+    DTNN_ASSIGN_OR_RETURN(run.dataset, AgreeOnClasses(*run.communicator, run.dataset));
+    return absl::OkStatus();
+  }
+  DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> dates,
+                        GatherValues(*run.communicator, run.date));
+  run.date = dates[0];
+  return CompareData(*run.communicator, {run.train_data, run.test_data});
+}
+
+}  // namespace dtnn

@@ -1,0 +1,141 @@
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "comm/ranks/job/exit_code.h"
+#include "kernels/device_traits.h"
+#include "models/graph/table.h"
+#include "models/plan/fusion.h"
+#include "models/run/descriptions.h"
+#include "models/run/parts/class_weights.h"
+#include "models/run/parts/make_device.h"
+#include "models/run/parts/make_model.h"
+#include "models/run/parts/make_trainer_options.h"
+#include "models/run/parts/make_training.h"
+#include "models/run/parts/model_file.h"
+#include "models/run/prepare_steps.h"
+#include "models/run/prepared_run.h"
+#include "tensor/errors.h"
+#include "tensor/status_macros.h"
+#include "tensor/text/counted.h"
+#include "tensor/text/str_cat.h"
+#include "tensor/threads/parallel_for.h"
+
+namespace dtnn {
+namespace {
+
+// To who has asked for one of them, or for more words.
+void LogFusions(const PreparedRun& run, RunLog& log) {
+  Fusions fusions = MakeFusions(run.options);
+  const DeviceTraits traits = TraitsOf(run.context->device());
+  if (!traits.FoldsNormalizations(run.graph.format())) {
+    fusions.conv_bn = fusions.conv_bn_relu = false;
+  }
+  const bool asked = std::ranges::any_of(
+      run.options.given, [](std::string_view name) { return name.starts_with("enable-fused-"); });
+  for (const std::string& line : DescribeFusions(run.graph, fusions, traits.kind)) {
+    const std::string text = StrCat("Fusing ", line, "...\n");
+    asked ? log.Log(text) : log.LogVerbose(text);
+  }
+}
+
+// The network, the parameters of the run, and what it runs on.
+absl::Status Introduce(const PreparedRun& run, RunLog& log) {
+  const Device device = run.context->device();
+  const DType dtype = ElementTypeOf(run.options);
+  const bool all = log.verbose();
+  std::string parameters;
+  if (run.objects.listing.parameters) {
+    const RunFacts facts = {.mpi_processes = run.ranks,
+                            .threads_per_process = NumThreads(),
+                            .gpus_per_node = GpusPerHost(run.options, PlaceOf(run))};
+    DTNN_ASSIGN_OR_RETURN(parameters, run.objects.listing.parameters(run.options, facts, all));
+  }
+  log.Log(StrCat("**** ", run.graph.name(), " model...\n",
+                 all ? FormatTable(run.graph, dtype, device) : FormatSummary(run.graph, dtype),
+                 parameters, "**** Running on ", device.ToString()));
+  if (const MathMode mode = run.context->math_mode(); mode != MathMode::kFp32) {
+    log.Log(StrCat(" in ", Name(mode)));
+  }
+  const std::string instructions = TraitsOf(device).instructions;
+  if (!instructions.empty()) {
+    log.Log(StrCat(" (", Counted(NumThreads(), "thread"), ", ", instructions, ")"));
+  }
+  if (run.ranks > 1) log.Log(StrCat(" on each of ", run.ranks, " ranks"));
+  log.Log("\n");
+  if (run.ranks == 1 && run.options.ranks.parallel == "data") {
+    log.Log("**** One rank: trains alone. mpirun -n 2 or launch -n 2 starts two\n");
+  }
+  if (run.ranks > 1 && run.options.optimizer.learning_rate_scaling != "False") {
+    log.Log(StrCat("**** Learning rate of ", run.ranks,
+                   " ranks: ", InitialLearningRate(run.options, run.ranks), "\n"));
+  }
+  log.LogVerbose(DescribeKernels(run.graph, run.options, device));
+  LogFusions(run, log);
+  return absl::OkStatus();
+}
+
+// A network that a program has written down.
+absl::Status CheckFitsData(const Graph& graph, const Dataset& data) {
+  const ImageExtents sample = ExtentsOf(graph.input_shape(), graph.format());
+  const int64_t outputs = graph.output_shape().NumElements();
+  if (sample == data.sample() && outputs == data.outputs()) return absl::OkStatus();
+  return InvalidArgument("network ", graph.name(), " takes samples of ", ToString(sample),
+                         " (height x width x channels) and has ", outputs,
+                         " outputs, but data set ", data.name(), " has samples of ",
+                         ToString(data.sample()), " and ", data.outputs(), " outputs");
+}
+
+}  // namespace
+
+absl::Status MakeNetwork(PreparedRun& run, RunLog& log) {
+  FollowTargets(*run.dataset, run.options);
+  DTNN_ASSIGN_OR_RETURN(run.metric_set, MakeMetricSet(run.options));
+  if (run.objects.loss != nullptr) {
+    run.metric_set.loss = run.objects.loss;
+    run.options.training.loss = run.objects.loss->name();
+  }
+  run.metric_set.class_names =
+      std::make_shared<const std::vector<std::string>>(run.dataset->class_names());
+  DTNN_RETURN_IF_ERROR(CheckMetrics(run.metric_set, *run.dataset));
+  if (run.dataset->outputs() == 1 && run.dataset->target_kind() == TargetKind::kClass) {
+    return UsageError("RunOptions::data.name: the samples of ", run.dataset->name(),
+                      " all have the same class, so there is nothing to learn");
+  }
+  if (run.initial_model) {
+    DTNN_ASSIGN_OR_RETURN(run.graph, NetworkFor(*run.initial_model, run.options,
+                                                DatasetSize{.sample = run.dataset->sample(),
+                                                            .outputs = run.dataset->outputs()}));
+    DTNN_ASSIGN_OR_RETURN(run.graph, FreezeLayers(run.options, std::move(run.graph)));
+    return Introduce(run, log);
+  }
+  if (run.objects.network) {
+    run.options.network.name = run.objects.network->name();
+    DTNN_ASSIGN_OR_RETURN(run.graph,
+                          run.objects.network->Build(FormatOf(run.options), *run.metric_set.loss));
+    DTNN_RETURN_IF_ERROR(CheckFitsData(run.graph, *run.dataset));
+    DTNN_ASSIGN_OR_RETURN(run.graph, FreezeLayers(run.options, std::move(run.graph)));
+    return Introduce(run, log);
+  }
+  DTNN_ASSIGN_OR_RETURN(
+      run.graph,
+      MakeModel(run.options, {.format = FormatOf(run.options),
+                              .sample = run.dataset->sample(),
+                              .classes = run.dataset->outputs(),
+                              .final_activation = run.metric_set.loss->final_activation()}));
+  return Introduce(run, log);
+}
+
+absl::Status WeighClasses(PreparedRun& run, RunLog& log) {
+  if (run.options.training.class_weights.empty() || run.options.training.evaluate_only)
+    return absl::OkStatus();
+  DTNN_ASSIGN_OR_RETURN(const std::vector<double> weights,
+                        MakeClassWeights(run.options, *run.dataset, run.communicator));
+  DTNN_ASSIGN_OR_RETURN(run.training_loss, MakeWeightedLoss(run.options, weights));
+  log.Log(DescribeClassWeights(*run.dataset, weights));
+  return absl::OkStatus();
+}
+
+}  // namespace dtnn

@@ -1,0 +1,180 @@
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "comm/ranks/job/exit_code.h"
+#include "comm/ranks/job/ranks.h"
+#include "models/checkpoint/run_settings.h"
+#include "models/run/initial_weights.h"
+#include "models/run/kept_models.h"
+#include "models/run/parts/make_schedulers.h"
+#include "models/run/parts/make_trainer_options.h"
+#include "models/run/parts/run_choices.h"
+#include "models/run/run.h"
+#include "tensor/errors.h"
+#include "tensor/files/array_file.h"
+#include "tensor/status_macros.h"
+#include "tensor/text/counted.h"
+#include "tensor/text/str_cat.h"
+
+namespace dtnn {
+
+absl::Status Run::GetReady() {
+  log_.set_muted(run_.goes_on && lasting_->dataset != nullptr);
+  if (lasting_ != nullptr) run_.dataset = lasting_->dataset;
+  DTNN_RETURN_IF_ERROR(run_.Prepare(log_));
+  if (lasting_ != nullptr) lasting_->dataset = run_.dataset;
+  DTNN_RETURN_IF_ERROR(Agree(run_.communicator, Allocate()));
+  DTNN_RETURN_IF_ERROR(Agree(run_.communicator, Begin()));
+  DTNN_RETURN_IF_ERROR(Agree(run_.communicator, CheckPlace()));
+  DTNN_RETURN_IF_ERROR(trace_.Begin(run_.graph, *store_));
+  log_.set_muted(false);
+  return absl::OkStatus();
+}
+
+// What is left to go wrong now is memory.
+absl::Status Run::Allocate() {
+  DTNN_ASSIGN_OR_RETURN(
+      store_, ParameterStore::Create(run_.graph, *run_.context, ElementTypeOf(run_.options),
+                                     uint64_t(run_.options.training.seed)));
+  TrainerOptions trainer =
+      MakeTrainerOptions(run_.options, run_.metric_set, run_.optimizer, run_.communicator);
+  trainer.training_loss = run_.training_loss;
+  if (run_.best_of) trainer.best_of = &*run_.best_of;
+  trainer.reducer.collectives = run_.collectives.get();
+  trainer.reducer.sum = run_.encrypted_sum;
+  DTNN_ASSIGN_OR_RETURN(trainer_, Trainer::Create(run_.graph, *store_, *run_.context, trainer));
+  const bool schedules = !run_.options.training.evaluate_only && run_.proximal == nullptr;
+  if (schedules) DTNN_RETURN_IF_ERROR(MakeSchedule());
+  if (!run_.options.checkpoint.folder.empty()) MakeCheckpointer();
+  if (generation_ && schedules) generation_->Watch(*trainer_);
+  return absl::OkStatus();
+}
+
+absl::Status Run::MakeSchedule() {
+  DTNN_ASSIGN_OR_RETURN(std::vector<std::shared_ptr<Scheduler>> schedulers,
+                        MakeSchedulers(run_.options, run_.metric_set,
+                                       run_.loaders.validation != nullptr, run_.ranks));
+  for (const std::string& line : DescribeMinimums(run_.options, run_.ranks)) log_.Warn(line);
+  schedule_.emplace(
+      *trainer_, *store_, *run_.context,
+      ScheduleOptions{.schedulers = std::move(schedulers),
+                      .say = [this](std::string_view line) { log_.Print(StrCat(line, "\n")); },
+                      .save =
+                          [this](std::string_view, const EpochRecord& epoch, const Tensor& values,
+                                 const std::string& previous) {
+                            const KeptModels kept = {.folder = run_.options.schedule.model_folder,
+                                                     .date = run_.date,
+                                                     .writes = run_.Writes(),
+                                                     .tags = ModelTags(Saved(epoch))};
+                            return KeepModel(kept, epoch.epoch, run_.graph, *store_, *run_.context,
+                                             values, previous);
+                          }});
+  return absl::OkStatus();
+}
+
+void Run::MakeCheckpointer() {
+  checkpointer_.emplace(
+      Parts(),
+      CheckpointerOptions{.folder = run_.checkpoint_folder,
+                          .every_epochs = run_.options.checkpoint.every_epochs,
+                          .every_steps = run_.options.checkpoint.every_steps,
+                          .writes = run_.WritesCheckpoints(),
+                          .say = [this](std::string_view line) { log_.WarnOfCheckpoint(line); }});
+}
+
+RunParts Run::Parts() {
+  return {
+      .graph = &run_.graph,
+      .store = store_.get(),
+      .context = run_.context.get(),
+      .trainer = trainer_.get(),
+      .schedule = schedule_ ? &*schedule_ : nullptr,
+      .optimizer = run_.options.optimizer.name,
+      .settings = RunSettings{.data = run_.train_data,
+                              .optimizer = run_.optimizer->constants(),
+                              .clip_norm = run_.options.training.clip_norm,
+                              .label_smoothing = run_.options.training.label_smoothing,
+                              .choices = MakeRunChoices(run_.options, *run_.dataset, run_.loaders),
+                              .epochs = run_.options.training.epochs},
+      .first_rate = [this](int64_t ranks) { return InitialLearningRate(run_.options, ranks); },
+      .tags = [this] { return ModelTags(Saved(Now())); }};
+}
+
+// From a checkpoint, which all ranks choose together, from a file, or from nothing.
+absl::Status Run::Begin() {
+  if (run_.goes_on) return GoOn();
+  DTNN_RETURN_IF_ERROR(Resumes(run_.options) ? Resume() : LoadInitialWeights(run_, *store_, log_));
+  const bool keeps = run_.Writes() || lasting_ != nullptr;  // any rank may have to write one day
+  if (run_.options.output.history.empty() || run_.options.training.evaluate_only || !keeps) {
+    return absl::OkStatus();
+  }
+  DTNN_ASSIGN_OR_RETURN(history_,
+                        History::Create(run_.options.output.history, *trainer_, run_.metric_set,
+                                        run_.loaders.validation != nullptr, trainer_->epochs_done(),
+                                        [this](std::string_view line) { log_.Warn(line); }));
+  history_->set_writes(run_.Writes());
+  return absl::OkStatus();
+}
+
+// With what ranks have kept.
+absl::Status Run::GoOn() {
+  DTNN_ASSIGN_OR_RETURN(const std::string history, generation_->TakeOver());
+  if (lasting_->over || run_.options.output.history.empty()) return absl::OkStatus();
+  DTNN_ASSIGN_OR_RETURN(
+      history_,
+      History::Continue(run_.options.output.history, *trainer_, history, trainer_->epochs_done(),
+                        run_.Writes(), [this](std::string_view line) { log_.Warn(line); }));
+  return absl::OkStatus();
+}
+
+// Whether the epoch that a checkpoint left can be gone on with.
+absl::Status Run::CheckPlace() {
+  if (!Resumes(run_.options) && !run_.goes_on) return absl::OkStatus();
+  if (!run_.goes_on && trainer_->epochs_done() >= run_.options.training.epochs) {
+    log_.Warn(StrCat("RunOptions::checkpoint.resume: all epochs of RunOptions::training.epochs=",
+                     run_.options.training.epochs,
+                     " are already done; to continue, give a larger number"));
+  }
+  return trainer_->BeginEpochs(*run_.loaders.training);
+}
+
+absl::Status Run::Resume() {
+  DTNN_RETURN_IF_ERROR(trainer_->PrepareForTraining(run_.loaders.training->max_batch()));
+  DTNN_ASSIGN_OR_RETURN(const std::string path, checkpointer_->Resume());
+  if (path.empty() && run_.options.checkpoint.resume != "if-there") {
+    return NotFound(
+        "RunOptions::checkpoint.resume: ", run_.options.checkpoint.folder,
+        " contains no checkpoint; RunOptions::checkpoint.resume=if-there starts a new run then");
+  }
+  if (path.empty()) {
+    log_.Log(StrCat("**** ", run_.options.checkpoint.folder,
+                    " contains no checkpoint; starting a new run\n"));
+  } else {
+    if (const absl::Status status = TakeLastMetrics(path); !status.ok()) {
+      log_.Warn(
+          StrCat("RunOptions::checkpoint.resume: the metrics of the last epoch are not known: ",
+                 status.message()));
+    }
+    log_.Log(StrCat("**** Resuming from ", path, ", ", Counted(trainer_->steps_done(), "step"),
+                    " done, learning rate ", trainer_->learning_rate(), "\n"));
+  }
+  return absl::OkStatus();
+}
+
+// Of the epoch before the checkpoint, for a run that does not end another: its last, or the
+// earlier one whose parameters it ended with.
+absl::Status Run::TakeLastMetrics(const std::string& checkpoint) {
+  DTNN_ASSIGN_OR_RETURN(ArrayFileReader file, ArrayFileReader::Open(checkpoint));
+  DTNN_ASSIGN_OR_RETURN(const bool holds_model, HoldsModel(file));
+  if (!holds_model) return absl::OkStatus();
+  DTNN_ASSIGN_OR_RETURN(SavedModel model, ReadModel(file));
+  TrainingRecord& record = model.description.training;
+  if (record.run_epochs > record.epochs) {
+    schedule_->set_restored(EpochRecord{.epoch = record.epochs, .metrics = record.metrics});
+  }
+  last_metrics_.Begin(std::move(record.metrics));
+  return absl::OkStatus();
+}
+
+}  // namespace dtnn

@@ -1,0 +1,140 @@
+#include "models/run/run_memory.h"
+
+#include <algorithm>
+#include <string>
+
+#include "data/loading/loader.h"
+#include "models/graph/table.h"
+#include "models/plan/plan.h"
+#include "models/run/parts/make_encryption.h"
+#include "models/run/parts/make_trainer_options.h"
+#include "models/run/tables/memory_table.h"
+#include "tensor/status_macros.h"
+#include "tensor/text/counted.h"
+#include "tensor/text/str_cat.h"
+
+namespace dtnn {
+
+namespace {
+
+// What training holds besides its plan, by the options that ask for it.
+NamedBytes OthersOfTraining(const RunOptions& options, const Graph& graph, double element,
+                            int ranks) {
+  const double values = double(graph.num_parameters()) * element;
+  const double trainable = double(graph.num_trainable_parameters()) * element;
+  NamedBytes others;
+  // Schedulers hold the best parameters, each its own.
+  for (const char* const keeper : {"early_stopping", "model_checkpoint"}) {
+    const bool keeps = std::ranges::count(options.schedule.schedulers, keeper) > 0;
+    if (keeps && options.ranks.parallel != "federated") {
+      others.emplace_back(StrCat("best parameters (", keeper, ")"), values);
+    }
+  }
+  if (options.training.accumulate_steps > 1)
+    others.emplace_back("accumulated gradients", trainable);
+  const bool whole_steps = !options.checkpoint.folder.empty() || !options.ranks.elastic.empty();
+  if (whole_steps && values > trainable) {
+    others.emplace_back("statistics of the last step", values - trainable);
+  }
+  if (ranks == 1) return others;
+  if (options.sync.compression != "none") {  // own halves and those of the others
+    others.emplace_back("gradients as they are exchanged", trainable / element * 2 * 2);
+  } else if (EncryptsSums(options)) {
+    others.emplace_back("gradients as they are exchanged",
+                        2 * ExchangedBytes(options, trainable / element));
+  }
+  if (options.sync.model_steps != 0 || !options.ranks.shared_storage) {
+    others.emplace_back("sums of models", trainable);
+  }
+  return others;
+}
+
+}  // namespace
+
+double RunMemory::all_others() const {
+  double bytes = 0;
+  for (const auto& other : others) bytes += other.second;
+  return bytes;
+}
+
+double RunMemory::all() const {
+  return parameters + double(training ? training->total() : 0) +
+         double(testing ? testing->total() : 0) + all_others();
+}
+
+int64_t SamplesAhead(int64_t batch) { return batch * (LoaderOptions().prefetch + 1); }
+
+absl::StatusOr<RunMemory> MeasureMemory(const RunOptions& options, const Graph& graph,
+                                        const Loss& loss, const Optimizer* optimizer,
+                                        DeviceContext& context, const RunBatches& batches,
+                                        int ranks, BestOf* best_of) {
+  const DType dtype = ElementTypeOf(options);
+  const std::string variant(ConvVariantOf(options));
+  RunMemory memory = {.batches = batches, .parameters = ParameterBytes(graph, dtype, optimizer)};
+  if (batches.training > 0) {
+    DTNN_ASSIGN_OR_RETURN(memory.training, Plan::Measure(graph, dtype, context,
+                                                         {.batch = batches.training,
+                                                          .training = true,
+                                                          .loss = &loss,
+                                                          .conv_variant = variant,
+                                                          .best_of = best_of}));
+  }
+  if (batches.testing > 0) {
+    DTNN_ASSIGN_OR_RETURN(memory.testing, Plan::Measure(graph, dtype, context,
+                                                        {.batch = batches.testing,
+                                                         .loss = &loss,
+                                                         .conv_variant = variant,
+                                                         .best_of = best_of,
+                                                         .fusions = MakeFusions(options)}));
+  }
+  const double element = double(SizeOf(dtype));
+  if (batches.training > 0) memory.others = OthersOfTraining(options, graph, element, ranks);
+  if (IsHalf(ActivationType(context.math_mode(), dtype))) {
+    constexpr double kHalf = 2;
+    memory.others.emplace_back("copies of the weights in 16 bits",
+                               kHalf * double(graph.num_parameters()));
+    const auto batch = double(std::max(batches.training, batches.testing));
+    memory.others.emplace_back("the batch in 16 bits",
+                               kHalf * batch * double(graph.input_shape().NumElements()));
+  }
+  if (batches.ahead > 0) {
+    memory.others.emplace_back(
+        "batches read ahead",
+        double(batches.ahead) * double(graph.input_shape().NumElements()) * element);
+  }
+  return memory;
+}
+
+absl::Status CheckMemory(const RunMemory& memory, const AvailableMemory& available, int ranks) {
+  const double needed = memory.all() * ranks;
+  if (needed <= double(available.bytes)) return absl::OkStatus();
+  const bool trains = memory.training.has_value();
+  std::string text =
+      StrCat(trains ? "training on" : "testing in", " batches of ",
+             Counted(trains ? memory.batches.training : memory.batches.testing, "sample"),
+             " takes ", FormatBytes(memory.all()), " of memory (",
+             trains ? "parameters, gradients and optimizer " : "parameters ",
+             FormatBytes(memory.parameters));
+  if (trains) {
+    StrAppend(&text, ", activations and workspace ", FormatBytes(double(memory.training->total())));
+  }
+  if (memory.testing) {
+    StrAppend(&text, trains ? ", the same for testing " : ", activations and workspace ",
+              FormatBytes(double(memory.testing->total())));
+  }
+  if (memory.all_others() > 0) {
+    StrAppend(&text, ", copies and buffers ", FormatBytes(memory.all_others()));
+  }
+  text += ")";
+  if (ranks > 1) {
+    StrAppend(&text, " on each of ", ranks, " ranks of this host, ", FormatBytes(needed),
+              " on all");
+  }
+  StrAppend(&text, ", but ", available.of, " has ", FormatBytes(double(available.bytes)),
+            " left; a smaller RunOptions::training.batch takes less",
+            trains ? " (RunOptions::training.accumulate_steps makes up for it)" : "",
+            ", RunOptions::dry_run shows more, RunOptions::force runs anyway");
+  return absl::ResourceExhaustedError(text);
+}
+
+}  // namespace dtnn

@@ -1,0 +1,141 @@
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "comm/local.h"
+#include "comm/ranks/job/exit_code.h"
+#include "comm/ranks/job/ranks.h"
+#include "comm/ranks/job/save_after_loss.h"
+#include "models/run/parts/model_file.h"
+#include "models/run/parts/rank_options.h"
+#include "models/run/run.h"
+#include "tensor/status_macros.h"
+#include "tensor/text/str_cat.h"
+
+namespace dtnn {
+
+// What files of the model say besides its parameters, which are those after that epoch.
+SavedModel Run::Saved(const EpochRecord& epoch) const {
+  ModelDescription description = DescribeModel(run_.options, *run_.dataset);
+  if (description.class_names.empty() && run_.initial_model) {  // which data without names keep
+    description.class_names = run_.initial_model->description.class_names;
+  }
+  description.training.learning_rate = InitialLearningRate(run_.options, run_.ranks);
+  description.training.constants = run_.optimizer->constants();
+  description.training.epochs = epoch.epoch;
+  description.training.metrics = epoch.metrics;
+  const int64_t done = trainer_->epochs_done();
+  if (epoch.epoch < done) description.training.run_epochs = done;
+  if (run_.options.training.evaluate_only) {  // what others trained
+    description.training =
+        run_.initial_model ? run_.initial_model->description.training : TrainingRecord();
+  }
+  return {.graph = run_.graph,
+          .dtype = ElementTypeOf(run_.options),
+          .preprocessing = run_.loaders.preprocessing,
+          .description = std::move(description)};
+}
+
+// The epoch whose parameters the run has.
+EpochRecord Run::Now() const {
+  if (schedule_ && schedule_->restored()) return *schedule_->restored();
+  return {.epoch = trainer_->epochs_done(), .metrics = last_metrics_.values()};
+}
+
+bool Run::SavesTrained() const { return !run_.options.output.model.empty() && run_.Writes(); }
+
+absl::Status Run::SaveTrainedWith(const NamedMetrics& test) {
+  SavedModel model = Saved(Now());
+  std::ranges::copy(test, std::back_inserter(model.description.training.metrics));
+  return SaveModel(run_.options.output.model, model, *store_, *run_.context);
+}
+
+// Before the test, so that nothing that happens during it takes the model away.
+absl::Status Run::SaveTrained() {
+  if (!SavesTrained()) return absl::OkStatus();
+  DTNN_RETURN_IF_ERROR(SaveTrainedWith({}));
+  log_.Log(StrCat("**** Saved the model as ", run_.options.output.model, "\n"));
+  return absl::OkStatus();
+}
+
+// The results after training, in all files that say how the run went.
+absl::Status Run::KeepTest(const MetricAverages& results) {
+  DTNN_RETURN_IF_ERROR(writers_.SetTest(results));
+  if (history_ != nullptr) DTNN_RETURN_IF_ERROR(history_->AddTest(results.Values("test_")));
+  return SavesTrained() ? SaveTrainedWith(results.Values("test_")) : absl::OkStatus();
+}
+
+// What a run that failed has done so far.
+absl::Status Run::SaveAfter(absl::Status status) {
+  // Files of data that are gone may be gone for all ranks, so that none is left to save.
+  if (absl::IsDataLoss(status) && run_.WritesCheckpoints()) status = SaveThen(status);
+  if (run_.communicator == nullptr) return status;
+  if (generation_ && generation_->JoinNextAfterLoss(status)) return absl::OkStatus();
+  run_.communicator->Abort(status);  // where it was not the communicator that failed
+  return SaveWhatIsLeft(std::move(status));
+}
+
+// What training has done before its data failed is kept.
+absl::Status Run::SaveThen(const absl::Status& status) {
+  if (!checkpointer_ || trainer_->steps_done() == 0) return status;
+  std::string text(status.message());
+  SaveAlone(text);
+  return absl::Status(status.code(), text);
+}
+
+// A rank is gone and this one is not: what all have computed so far must not be lost. One saves
+// it, and the others stay until it has, since launchers end all processes soon after the first.
+// What every rank writes for itself it saves itself. Trying again makes sense where a peer was
+// lost, not where one gave up, nor where the disk takes nothing.
+absl::Status Run::SaveWhatIsLeft(absl::Status status) {
+  const std::vector<int> lost = run_.communicator->lost();
+  if (trainer_->diverged()) return WithExitCode(std::move(status), kExitFailed);
+  if (!checkpointer_ || std::ranges::count(lost, run_.rank) > 0) return status;
+  std::string text(status.message());
+  log_.WarnForItself();  // rank 0 may be the one that is gone
+  const auto save = [&] { return SaveAlone(text); };
+  const bool saved =
+      OwnCheckpoints(run_.options) ? save() : SaveAfterLoss(*run_.communicator, save);
+  return WithExitCode(absl::Status(status.code(), text),
+                      saved && IsLossOfPeer(status) ? kExitPeerLost : ExitCodeOf(status));
+}
+
+// Whether there is something to go on from, and a disk that takes more; `text` says so.
+bool Run::SaveAlone(std::string& text) {
+  if (lasting_ != nullptr && history_ != nullptr) {  // who wrote it may be gone
+    const absl::Status written = history_->WriteWhatIsMissing();
+    if (!written.ok()) StrAppend(&text, "; the history is not written: ", written.message());
+  }
+  const absl::Status saved = checkpointer_->SaveAlone();
+  if (!saved.ok()) StrAppend(&text, "; the last step cannot be saved: ", saved.message());
+  const std::string& newest = checkpointer_->newest();
+  std::error_code error;
+  const bool there = !newest.empty() && std::filesystem::exists(newest, error);
+  if (there) StrAppend(&text, "; RunOptions::checkpoint.resume continues from ", newest);
+  // A step that was not done as a whole is no fault of the disk.
+  return there && (saved.ok() || absl::IsFailedPrecondition(saved));
+}
+
+absl::Status Run::Save(const std::string& path) const {
+  if (!run_.Writes()) return absl::OkStatus();
+  return SaveModel(path, Saved(Now()), *store_, *run_.context);
+}
+
+absl::Status Run::SaveKept(const RunOptions& options, RunObjects objects, const absl::Status& why) {
+  // One rank is enough to hold it.
+  DTNN_ASSIGN_OR_RETURN(const auto alone, LocalGroup::Create(1));
+  objects.communicator = alone[0].get();
+  Run run(options, std::move(objects));
+  run.log_.WarnForItself();
+  std::string text(why.message());
+  absl::Status status = run.GetReady();
+  if (!status.ok()) StrAppend(&text, "; the last step cannot be saved: ", status.message());
+  const bool saved = status.ok() && run.checkpointer_ && run.SaveAlone(text);
+  return WithExitCode(absl::Status(why.code(), text), saved ? kExitPeerLost : kExitFailed);
+}
+
+}  // namespace dtnn

@@ -1,0 +1,166 @@
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "comm/ranks/job/exit_code.h"
+#include "comm/ranks/job/rank_report.h"
+#include "comm/ranks/job/ranks.h"
+#include "models/callbacks/stop_on_signal.h"
+#include "models/run/descriptions.h"
+#include "models/run/federated/train_federated.h"
+#include "models/run/parts/rank_options.h"
+#include "models/run/run.h"
+#include "models/run/tables/memory_table.h"
+#include "models/run/tables/run_speed.h"
+#include "tensor/errors.h"
+#include "tensor/status_macros.h"
+#include "tensor/stopwatch.h"
+#include "tensor/text/counted.h"
+#include "tensor/text/str_cat.h"
+
+namespace dtnn {
+
+absl::Status Run::Train() {
+  std::vector<Callback*> callbacks;
+  EpochEnds* const epoch_ends = generation_ ? generation_->ends() : nullptr;
+  if (epoch_ends != nullptr) callbacks.push_back(epoch_ends);
+  callbacks.push_back(&performance_);
+  callbacks.insert(callbacks.end(), run_.objects.callbacks.begin(), run_.objects.callbacks.end());
+  callbacks.push_back(&last_metrics_);
+  if (history_ != nullptr) callbacks.push_back(history_.get());
+  DTNN_RETURN_IF_ERROR(Agree(run_.communicator, MakeWriters()));
+  for (Callback* writer : writers_.callbacks()) callbacks.push_back(writer);
+  if (schedule_) callbacks.push_back(&*schedule_);
+  Checkpointer* const checkpointer = checkpointer_ ? &*checkpointer_ : nullptr;
+  if (checkpointer != nullptr) callbacks.push_back(checkpointer);
+  std::optional<Interrupt> own;
+  std::optional<Interrupt>& held = lasting_ == nullptr ? own : lasting_->interrupt;
+  if (!held && (stop_on_signal_ || lasting_ != nullptr)) {
+    held.emplace(/*relayed=*/run_.communicator != nullptr);
+  }
+  std::optional<StopOnSignal> stop;
+  if (held) {
+    std::function<bool()> pause;
+    if (generation_) pause = [this] { return generation_->MayPause(); };
+    callbacks.push_back(&stop.emplace(*held, *trainer_, checkpointer, run_.communicator,
+                                      StepsBetweenMeetings(run_.options), std::move(pause)));
+  }
+  std::optional<EndOfRun> end;  // after what saves and what stops
+  if (schedule_) callbacks.push_back(&end.emplace(*trainer_, *schedule_));
+  DTNN_RETURN_IF_ERROR(LogPlan());
+  if (Resumes(run_.options) && !run_.goes_on) DTNN_RETURN_IF_ERROR(checkpointer->SetAsideNewer());
+  if (!run_.goes_on && !run_.options.output.report.empty()) {
+    log_.Log(StrCat("**** ", run_.options.output.report, " is updated after every epoch\n"));
+  }
+  if (!run_.goes_on) log_.Log("**** Training...\n");
+  const Stopwatch watch;
+  const int64_t before = trainer_->epochs_done();
+  LogGraphs();
+  DTNN_RETURN_IF_ERROR(TrainThrough(callbacks, held ? &*held : nullptr));
+  // A run that a checkpoint had brought to its end ends as it did.
+  const bool nothing_left = trainer_->epochs_done() == before && before > 0;
+  if (schedule_ && nothing_left && !trainer_->stopped()) {
+    DTNN_RETURN_IF_ERROR(schedule_->EndRun(before));
+  }
+  LogGraphs();
+  if (epoch_ends != nullptr) epoch_ends->Finish();
+  if (stop && stop->paused()) return generation_->JoinNextAfterPause();
+  if (stop) DTNN_RETURN_IF_ERROR(stop->Finish());
+  if (const int signal = stop ? stop->signal() : 0) {
+    return WithExitCode(
+        absl::CancelledError(StrCat(
+            "stopped by ", SignalName(signal), " after ", Counted(trainer_->steps_done(), "step"),
+            checkpointer == nullptr ? "; RunOptions::checkpoint.folder would have saved the run"
+                                    : "; RunOptions::checkpoint.resume continues from here")),
+        ExitCodeOfSignal(signal));
+  }
+  if (trainer_->stopped() && trainer_->epochs_done() == before) {
+    log_.Log("**** A scheduler ended this run: there is nothing left to train\n");
+  }
+  return ReportSpeed(watch.seconds());
+}
+
+absl::Status Run::TrainThrough(std::span<Callback* const> callbacks, const Interrupt* interrupt) {
+  if (run_.proximal != nullptr) return TrainAsClient(callbacks, interrupt);
+  return trainer_->Train(
+      *run_.loaders.training, run_.loaders.validation.get(),
+      std::max<int64_t>(0, run_.options.training.epochs - trainer_->epochs_done()), callbacks);
+}
+
+absl::Status Run::TrainAsClient(std::span<Callback* const> callbacks, const Interrupt* interrupt) {
+  const absl::Status status =
+      TrainFederated({.options = run_.options,
+                      .place = *run_.client,
+                      .graph = run_.graph,
+                      .store = *store_,
+                      .trainer = *trainer_,
+                      .optimizer = *run_.proximal,
+                      .loaders = run_.loaders,
+                      .metrics = last_metrics_,
+                      .callbacks = callbacks,
+                      .class_names = *run_.metric_set.class_names,
+                      .tell = [this](std::string_view text) { log_.Log(text); },
+                      .warn = [this](std::string_view line) { log_.Warn(line); },
+                      .begin_round =
+                          [this](int64_t round, int64_t rounds, int64_t epochs) {
+                            const auto& begin = run_.objects.begin_round;
+                            if (begin) begin(round, rounds, epochs);
+                          }});
+  const int signal = interrupt == nullptr ? 0 : interrupt->signal();
+  if (signal == 0) return status;
+  return WithExitCode(absl::CancelledError(StrCat(
+                          "stopped by ", SignalName(signal),
+                          "; the federation continues, and takes this client in again when it is "
+                          "started again")),
+                      ExitCodeOfSignal(signal));
+}
+
+absl::Status Run::ReportSpeed(double seconds) {
+  log_.Print(StrCat(FormatRunSpeed(seconds, trainer_->totals()), writers_.EnergyReport()));
+  if (run_.communicator != nullptr) {
+    DTNN_ASSIGN_OR_RETURN(const std::string exposure,
+                          DescribeExposure(*run_.communicator, trainer_->totals().waited_seconds,
+                                           trainer_->totals().training_seconds));
+    log_.Print(exposure);
+  }
+  log_.LogVerbose(DescribeWaiting(run_.loaders, seconds));
+  return absl::OkStatus();
+}
+
+absl::Status Run::MakeWriters() {
+  return writers_.Make({.listing = run_.objects.listing,
+                        .options = run_.options,
+                        .ranks = run_.ranks,
+                        .graph = run_.graph,
+                        .dataset = *run_.dataset,
+                        .loaders = run_.loaders,
+                        .optimizer = *run_.optimizer,
+                        .device = run_.context->device()},
+                       run_.communicator, run_.Writes(), trace_.profile(), *trainer_, *store_,
+                       *run_.context, [this](std::string_view line) { log_.Warn(line); });
+}
+
+// Once, why steps on a GPU are not captured.
+void Run::LogGraphs() {
+  const std::string reason(trainer_->engine().graphs().reason());
+  if (!run_.options.device.gpu || !run_.options.device.cuda_graphs || reason.empty()) return;
+  if (std::exchange(logged_graphs_, true)) return;
+  log_.Log(StrCat("**** Steps run call by call, not as CUDA graphs: ", reason, "\n"));
+}
+
+// How training will run, with output.verbose.
+absl::Status Run::LogPlan() {
+  if (!log_.verbose()) return absl::OkStatus();
+  DTNN_RETURN_IF_ERROR(trainer_->PrepareForTraining(run_.loaders.training->max_batch()));
+  log_.LogVerbose("**** Memory of training:\n" + FormatMemory(run_.graph, store_->dtype(),
+                                                              *trainer_->engine().training_memory(),
+                                                              run_.optimizer.get()));
+  log_.LogVerbose("**** Algorithms of training:\n");
+  for (const std::string& line :
+       trainer_->engine().TrainingAlgorithms(run_.options.output.verbose == "dispatch")) {
+    log_.LogVerbose(StrCat("  ", line, "\n"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace dtnn

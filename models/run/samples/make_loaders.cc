@@ -1,0 +1,256 @@
+#include "models/run/samples/make_loaders.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "comm/ranks/job/exit_code.h"
+#include "data/loading/byte_batches.h"
+#include "data/loading/part.h"
+#include "data/loading/split.h"
+#include "data/transforms/crop.h"
+#include "data/transforms/flip.h"
+#include "data/transforms/transform_list.h"
+#include "models/run/options/option_text.h"
+#include "models/run/samples/standardization.h"
+#include "tensor/errors.h"
+#include "tensor/rounding.h"
+#include "tensor/text/counted.h"
+#include "tensor/threads/parallel_for.h"
+
+namespace dtnn {
+namespace {
+
+absl::Status CheckCrop(const RunOptions& options, const Dataset& dataset) {
+  const ImageExtents sample = dataset.sample();
+  const int64_t side = std::min(sample.height, sample.width);
+  if (!options.data.augment.crop || options.data.augment.crop_size <= side) return absl::OkStatus();
+  return UsageError("RunOptions::data.augment.crop_size=", options.data.augment.crop_size,
+                    ": is larger than the samples, ", sample.height, " x ", sample.width);
+}
+
+// The list of data.augment.transforms, or what the two flags stand for that are older than it.
+absl::StatusOr<TransformList> MakeTransforms(const RunOptions& options, const Dataset& dataset) {
+  DTNN_RETURN_IF_ERROR(CheckCrop(options, dataset));
+  DTNN_ASSIGN_OR_RETURN(TransformList transforms, ParseTransforms(options.data.augment.transforms));
+  if (options.data.augment.mixup > 0 && dataset.target_kind() != TargetKind::kClass) {
+    return UsageError("RunOptions::data.augment.mixup=", options.data.augment.mixup,
+                      ": needs one class per sample, but ", dataset.name(), " has values");
+  }
+  const absl::Status fits = CheckTransforms(transforms, dataset.sample(), dataset.preprocessing());
+  if (!fits.ok()) {
+    return UsageError("RunOptions::data.augment.transforms=", options.data.augment.transforms, ": ",
+                      fits.message());
+  }
+  if (options.data.augment.flip) {
+    transforms.push_back(Flip({.probability = options.data.augment.flip_probability}));
+  }
+  if (options.data.augment.crop) {
+    transforms.push_back(Crop({.size = options.data.augment.crop_size,
+                               .probability = options.data.augment.crop_probability}));
+  }
+  return transforms;
+}
+
+class LoaderMaker {
+ public:
+  LoaderMaker(const RunOptions& options, std::shared_ptr<const Dataset> dataset, int rank,
+              int ranks, Communicator* communicator,
+              const std::optional<Normalization>& normalization)
+      : options_(options),
+        dataset_(std::move(dataset)),
+        rank_(rank),
+        ranks_(ranks),
+        own_data_(ranks > 1 && !options.ranks.shared_storage),
+        communicator_(communicator),
+        normalization_(normalization) {}
+
+  absl::StatusOr<Loaders> Make() {
+    const absl::Status chosen = Choose();
+    Loaders loaders;
+    if (options_.data
+            .standardize) {  // whatever became of the samples: other ranks wait for this one
+      DTNN_ASSIGN_OR_RETURN(loaders.statistics, Statistics(chosen));
+      DTNN_ASSIGN_OR_RETURN(training_.normalization,
+                            WithContext(Standardization(*loaders.statistics),
+                                        "RunOptions::data.standardize: ", dataset_->name()));
+    }
+    DTNN_RETURN_IF_ERROR(chosen);
+    evaluation_ = training_;
+    evaluation_.shuffle = false;
+    evaluation_.steps_per_epoch = 0;
+    training_.transforms = std::move(transforms_);
+    training_.mixup = options_.data.augment.mixup;
+
+    // One way for all of a run's samples.
+    if (options_.device.gpu) {
+      loaders.why_values = WhyNoBytes(*dataset_, training_.transforms, training_.mixup);
+      training_.bytes = evaluation_.bytes = loaders.why_values.empty();
+    }
+
+    loaders.preprocessing = dataset_->preprocessing();
+    AddNormalization(training_.normalization, loaders.preprocessing);
+    if (!options_.training.evaluate_only) DTNN_RETURN_IF_ERROR(MakeTraining(loaders));
+    if (options_.training.evaluate || options_.training.evaluate_only) {
+      DTNN_ASSIGN_OR_RETURN(loaders.test, MakeTest());
+    }
+    return loaders;
+  }
+
+ private:
+  int Threads() const {
+    return options_.data.threads > 0 ? int(options_.data.threads) : LoaderThreads(*dataset_);
+  }
+
+  // Which samples of the training split are trained on and validated with, and how they are read.
+  absl::Status Choose() {
+    DTNN_ASSIGN_OR_RETURN(transforms_, MakeTransforms(options_, *dataset_));
+    DTNN_ASSIGN_OR_RETURN(const int64_t batch, BatchSizePerRank(options_, ranks_));
+    training_ = {.batch = batch,
+                 .rank = own_data_ ? 0 : rank_,
+                 .ranks = own_data_ ? 1 : ranks_,
+                 .shuffle = options_.data.shuffle,
+                 .seed = uint64_t(options_.training.seed) + uint64_t(own_data_ ? rank_ : 0),
+                 .steps_per_epoch = int64_t(std::ceil(options_.training.steps_per_epoch)),
+                 .format = FormatOf(options_),
+                 .dtype = ElementTypeOf(options_),
+                 .threads = Threads()};
+    if (options_.data.normalize) {
+      training_.normalization = {.offset = options_.data.normalize_offset,
+                                 .scale = options_.data.normalize_scale};
+      const absl::Status fits =
+          CheckNormalization(training_.normalization, dataset_->sample().channels);
+      if (!fits.ok()) {
+        return UsageError(
+            "RunOptions::data.normalize_offset and RunOptions::data.normalize_scale: ",
+            fits.message());
+      }
+    }
+    if (normalization_) training_.normalization = *normalization_;
+    const double held_out = options_.data.test_as_validation ? 0 : options_.data.validation_split;
+    DTNN_ASSIGN_OR_RETURN(TrainValidation divided, Divide(held_out));
+    if (options_.training.evaluate_only && !options_.data.standardize) return absl::OkStatus();
+    if (divided.train.empty() && !divided.validation.empty()) {
+      return UsageError(
+          "RunOptions::data.validation_split=", ToText(options_.data.validation_split),
+          ": leaves no training samples: it takes all ",
+          Counted(int64_t(divided.validation.size()), "training sample"), "; give a smaller share");
+    }
+    if (divided.train.empty()) {
+      return InvalidArgument("data set ", dataset_->name(), " has no samples to train on");
+    }
+    DTNN_ASSIGN_OR_RETURN(divided_.train, Take(Split::kTrain, divided.train));
+    DTNN_ASSIGN_OR_RETURN(divided_.validation, Take(Split::kTrain, divided.validation));
+    return absl::OkStatus();
+  }
+
+  // Of data.part, where it is given, which no longer comes in groups.
+  absl::StatusOr<TrainValidation> Divide(double held_out) const {
+    const int64_t samples = dataset_->size(Split::kTrain);
+    const std::vector<int32_t> labels = dataset_->labels(Split::kTrain);
+    DTNN_ASSIGN_OR_RETURN(const DatasetPart part, DatasetPartOf(options_));
+    if (part.parts == 1) {
+      return SplitIndices(samples, held_out, training_.seed, dataset_->groups(Split::kTrain).begins,
+                          labels);
+    }
+    const std::vector<int64_t> mine = PartOfSamples(samples, part.part, part.parts);
+    std::vector<int32_t> mine_labels;
+    for (const int64_t index : mine) {
+      if (!labels.empty()) mine_labels.push_back(labels[size_t(index)]);
+    }
+    DTNN_ASSIGN_OR_RETURN(TrainValidation divided, SplitIndices(int64_t(mine.size()), held_out,
+                                                                training_.seed, {}, mine_labels));
+    for (std::vector<int64_t>* list : {&divided.train, &divided.validation}) {
+      for (int64_t& index : *list) index = mine[size_t(index)];
+    }
+    return divided;
+  }
+
+  absl::StatusOr<ChannelStatistics> Statistics(const absl::Status& chosen) {
+    return StatisticsOfJob(communicator_, own_data_, dataset_->sample().channels,
+                           [&](const Share& share) -> absl::StatusOr<std::vector<Moments>> {
+                             DTNN_RETURN_IF_ERROR(chosen);
+                             // data.share may repeat them.
+                             std::vector<int64_t> once = divided_.train;
+                             std::ranges::sort(once);
+                             once.erase(std::unique(once.begin(), once.end()), once.end());
+                             return ComputeMoments(*dataset_, Split::kTrain, once, share);
+                           });
+  }
+
+  absl::Status MakeTraining(Loaders& loaders) {
+    // Other ranks may have a part of theirs that is not empty.
+    const bool others =
+        own_data_ && options_.data.validation_split > 0 && !options_.data.test_as_validation;
+    DTNN_ASSIGN_OR_RETURN(loaders.training, Loader::Create(dataset_, Split::kTrain,
+                                                           std::move(divided_.train), training_));
+    if (!divided_.validation.empty() || others) {
+      DTNN_ASSIGN_OR_RETURN(
+          loaders.validation,
+          Loader::Create(dataset_, Split::kTrain, std::move(divided_.validation), evaluation_));
+    } else if (options_.data.test_as_validation) {
+      DTNN_ASSIGN_OR_RETURN(loaders.validation, MakeTest());
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::unique_ptr<Loader>> MakeTest() {
+    // Other ranks may have samples where this one has none.
+    if (dataset_->size(Split::kTest) == 0 && !own_data_) {
+      return InvalidArgument("data set ", dataset_->name(), " has no test samples, which ",
+                             options_.training.evaluate || options_.training.evaluate_only
+                                 ? "RunOptions::training.evaluate"
+                                 : "RunOptions::data.test_as_validation",
+                             " needs; is there a RunOptions::data.test_path?");
+    }
+    DTNN_ASSIGN_OR_RETURN(std::vector<int64_t> test,
+                          Take(Split::kTest, AllIndices(dataset_->size(Split::kTest))));
+    return Loader::Create(dataset_, Split::kTest, std::move(test), evaluation_);
+  }
+
+  // What data.share takes of some samples of a split.
+  absl::StatusOr<std::vector<int64_t>> Take(Split split,
+                                            const std::vector<int64_t>& indices) const {
+    return WithContext(
+        TakeFraction(indices, options_.data.share, training_.seed, dataset_->groups(split).begins),
+        "RunOptions::data.share=", options_.data.share);
+  }
+
+  const RunOptions& options_;
+  const std::shared_ptr<const Dataset> dataset_;
+  const int rank_, ranks_;
+  const bool own_data_;  // of every rank
+  Communicator* const communicator_;
+  const std::optional<Normalization> normalization_;
+  TrainValidation divided_;   // less what data.share leaves out
+  TransformList transforms_;  // of training samples
+  LoaderOptions training_, evaluation_;
+};
+
+}  // namespace
+
+absl::StatusOr<Loaders> MakeLoaders(const RunOptions& options,
+                                    std::shared_ptr<const Dataset> dataset, int rank, int ranks,
+                                    Communicator* communicator,
+                                    const std::optional<Normalization>& normalization) {
+  return LoaderMaker(options, std::move(dataset), rank, ranks, communicator, normalization).Make();
+}
+
+std::string DescribeLargeBatch(const RunOptions& options, const Loaders& loaders) {
+  if (loaders.training == nullptr) return "";
+  const int64_t samples = loaders.training->samples(), batch = loaders.training->options().batch;
+  const int64_t ranks = loaders.training->options().ranks;  // 1: of data of its own
+  const int64_t share = CeilDiv(samples, ranks);
+  if (batch <= share) return "";
+  const bool global = options.training.global_batch.has_value();
+  std::string text =
+      global ? StrCat("RunOptions::training.global_batch=", *options.training.global_batch)
+             : StrCat("RunOptions::training.batch=", batch);
+  StrAppend(&text, ": is more than ", global || ranks == 1 ? "the " : "a rank's share of the ",
+            Counted(samples, "sample"), " to train on");
+  if (!global && ranks > 1) StrAppend(&text, ", ", share);
+  return text + ": every step takes all of them";
+}
+
+}  // namespace dtnn
