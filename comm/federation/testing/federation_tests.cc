@@ -23,6 +23,7 @@ namespace dtnn::federation {
 namespace {
 
 using std::chrono::milliseconds;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 const char* NameOf(Protection protection) {
@@ -195,6 +196,17 @@ TEST_F(FederationTest, AQuestionForTheClassesGivesUp) {
   call.interrupted = nullptr;
   call.timeout = milliseconds(1);
   EXPECT_TRUE(absl::IsUnavailable(AskClasses(call, Job()).status()));
+}
+
+TEST_F(FederationTest, AClientThatWaitsSaysForWhichAggregatorAndGivesUp) {
+  ClientOptions options = OptionsOf(0);
+  options.timeout = milliseconds(500);
+  if (listener_ >= 0) close(listener_);
+  const auto client = Must(FederationClient::Create(options, Job()));
+  const absl::Status status = client->Next().status();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_THAT(said(), AllOf(HasSubstr("client 0: "), HasSubstr(" has waited "),
+                            HasSubstr(place_.address.ToString()), HasSubstr("gives up in ")));
 }
 
 // By number they would learn each other's classes: output 0 is "a" for one and "b" for the other.

@@ -58,7 +58,7 @@ class WaitingRoom {
     Clock::time_point heard;  // when something came from it last
   };
 
-  // The oldest first. Who leaves is erased here.
+  // The oldest first. A caller that leaves is erased here.
   std::list<Place>& places() { return places_; }
   const std::list<Place>& places() const { return places_; }
 
