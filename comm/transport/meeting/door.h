@@ -3,10 +3,10 @@
 // all others. What a door is for is part of the proof: a caller that looks for another one is
 // refused with the reason.
 //
-//   purpose                           called by
-//   "rank 0 of 4"                     the ranks above it (comm/transport/tcp/rendezvous.h)
-//   "the coordinator of elastic ranks" each rank that comes (comm/ranks/elastic)
-//   "the aggregator of a federation"  each client (comm/federation)
+//   purpose                             called by
+//   "rank 0 of 4"                       the ranks above it (comm/transport/tcp/rendezvous.h)
+//   "the coordinator of elastic ranks"  each rank that comes (comm/ranks/elastic)
+//   "the aggregator of a federation"    each client (comm/federation)
 //
 // Over connections: stream_door.h. Through a third party that carries datagrams:
 // comm/transport/relay/relay_door.h. The other end: comm/transport/tcp/dial.h, CallThrough of

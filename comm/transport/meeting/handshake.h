@@ -61,6 +61,8 @@ class Handshake {
   bool done() const { return state_ == State::kDone; }
   // Of the answering side: the caller has been challenged, and its proof comes next.
   bool challenged() const { return state_ == State::kProof; }
+  // Of the calling side: its proof is under way, so the other side may take it in at any moment.
+  bool proved() const { return state_ == State::kWelcome; }
   // Of the answering side, when done: kCardBytes.
   const std::string& card() const { return card_; }
 

@@ -135,7 +135,9 @@ TEST(HandshakeTest, BytesOfAnEarlierHandshakeProveNothing) {
   const std::string hello = caller.TakeOutput();
   ASSERT_EQ(TakeAll(called, hello), absl::OkStatus());
   const std::string challenge = called.TakeOutput();
+  EXPECT_FALSE(caller.proved());
   ASSERT_EQ(TakeAll(caller, challenge), absl::OkStatus());
+  EXPECT_TRUE(caller.proved());
   const std::string proof = caller.TakeOutput();
   ASSERT_EQ(TakeAll(called, proof), absl::OkStatus());
   // To a rank that listens again.

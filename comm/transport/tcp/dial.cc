@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 
 // Between two attempts.
 constexpr milliseconds kPauseFirst(10), kPauseLast(250);
-// An attempt to connect, or to be recognised, that got no answer is given up for another one.
+// An attempt to connect, or to be challenged, that got no answer is given up for another one.
 constexpr std::chrono::seconds kConnecting(5), kGreeting(10);
 
 // What is not there yet, or was too busy for this process, may be later.
@@ -84,7 +84,9 @@ absl::StatusOr<std::unique_ptr<Stream>> Dialling::Call(const SocketAddress& addr
   while (true) {
     DTNN_RETURN_IF_ERROR(greeting.Advance());
     if (greeting.done()) return std::move(greeting.stream);
-    DTNN_RETURN_IF_ERROR(Poll(greeting.stream->descriptor(), greeting.events(), end));
+    // A call that is given up when it was taken in already would be refused the next time.
+    DTNN_RETURN_IF_ERROR(Poll(greeting.stream->descriptor(), greeting.events(),
+                              greeting.handshake.proved() ? Clock::time_point::max() : end));
   }
 }
 
