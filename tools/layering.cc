@@ -92,6 +92,7 @@ constexpr Folder kRooms[] = {
     {"models/tensorboard", 7},
     {"models/run/options", 7},
     {"models/run/tables", 7},
+    {"models/run/checks", 8},
     {"models/run/samples", 8},
     {"models/run/parts", 9},
     {"models/run/observe", 10},

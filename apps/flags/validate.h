@@ -8,17 +8,12 @@
 
 #include "absl/status/status.h"
 #include "apps/flags/options.h"
-#include "comm/launch_place.h"
 
 namespace dtnn {
 
 // Also brings lists into order: metrics named in --loss-func move to `metrics`. Contradictions are
 // usage errors; settings without effect are added to `warnings`, one line each.
 absl::Status ValidateOptions(Options& options, std::vector<std::string>& warnings);
-
-// Usage error, with the reason, where --elastic is of no use: the ranks of that transport are those
-// that there are at the start.
-absl::Status CheckElasticTransport(Transport transport);
 
 }  // namespace dtnn
 

@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "apps/flags/argument_flags.h"
-#include "apps/flags/validate.h"
 #include "apps/launcher/benchmark_run.h"
 #include "apps/launcher/same_flags.h"
 #include "comm/ranks/job/elastic_rank.h"
@@ -16,6 +15,7 @@
 #include "comm/ranks/job/ranks.h"
 #include "comm/ranks/job/tell_once.h"
 #include "models/checkpoint/checkpoint_folder.h"
+#include "models/run/checks/check_options.h"
 #include "models/run/lasting_run.h"
 #include "models/run/parts/rank_options.h"
 #include "tensor/text/str_cat.h"
@@ -64,7 +64,7 @@ absl::Status RunOnAllRanks(const Options& options, const LaunchPlace& place, std
   }
   const bool elastic = !options.ranks.elastic.empty() && options.ranks.parallel == "data";
   if (elastic) {
-    const absl::Status status = CheckElasticTransport(place.transport);
+    const absl::Status status = NameFlags(CheckElasticTransport(place.transport));
     if (!status.ok()) return TellOnce(status, place, "benchmark", out, err);
   }
   const bool alone = !place.launched && place.transport == Transport::kMpi;

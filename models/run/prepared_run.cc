@@ -13,6 +13,7 @@
 #include "models/run/parts/make_device.h"
 #include "models/run/parts/make_encryption.h"
 #include "models/run/parts/make_schedulers.h"
+#include "models/run/parts/make_training.h"
 #include "models/run/parts/model_file.h"
 #include "models/run/parts/rank_options.h"
 #include "models/run/prepare_steps.h"
@@ -111,6 +112,7 @@ PreparedRun::PreparedRun(const RunOptions& given, RunObjects objects, bool goes_
       checkpoint_folder(options.checkpoint.folder),
       dataset(this->objects.dataset) {
   FollowLoss(options);
+  FollowOptimizer(options);
 }
 
 bool PreparedRun::Writes() const { return rank == 0 || !options.ranks.shared_storage; }

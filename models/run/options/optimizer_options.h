@@ -1,4 +1,5 @@
-// The rule that updates the parameters (optim/optimizers), with its constants.
+// The rule that updates the parameters (optim/optimizers), with its constants. A constant that has
+// its value of here is the optimizer's own: adamw decays by 0.01 unless `decay` says otherwise.
 
 #ifndef DTNN_MODELS_RUN_OPTIONS_OPTIMIZER_OPTIONS_H_
 #define DTNN_MODELS_RUN_OPTIONS_OPTIMIZER_OPTIONS_H_

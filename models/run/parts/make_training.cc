@@ -1,6 +1,7 @@
 #include "models/run/parts/make_training.h"
 
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "comm/ranks/job/exit_code.h"
@@ -26,8 +27,27 @@ absl::StatusOr<std::shared_ptr<const Optimizer>> MakeOptimizer(const RunOptions&
                 "RunOptions::optimizer.name");
 }
 
+void FollowOptimizer(RunOptions& options) {
+  const auto optimizer = MakeOptimizer(options.optimizer.name);
+  if (!optimizer.ok()) return;  // refused where it is made
+  const auto constants = (*optimizer)->constants();
+  const OptimizerOptions defaults;
+  for (const auto& [flag, name, member] :
+       {std::tuple("optimizer-momentum", "momentum", &OptimizerOptions::momentum),
+        std::tuple("optimizer-decay", "decay", &OptimizerOptions::decay),
+        std::tuple("optimizer-beta1", "beta1", &OptimizerOptions::beta1),
+        std::tuple("optimizer-beta2", "beta2", &OptimizerOptions::beta2),
+        std::tuple("optimizer-epsilon", "epsilon", &OptimizerOptions::epsilon),
+        std::tuple("optimizer-rho", "rho", &OptimizerOptions::rho)}) {
+    const auto own = constants.find(name);
+    if (own == constants.end() || options.given.contains(flag)) continue;
+    if (options.optimizer.*member == defaults.*member) options.optimizer.*member = own->second;
+  }
+}
+
 void FollowTargets(const Dataset& dataset, RunOptions& options) {
   if (options.given.contains("metrics") || dataset.target_kind() == TargetKind::kClass) return;
+  if (options.training.metrics != TrainingOptions().metrics) return;
   if (options.training.loss == "binary_cross_entropy") {
     options.training.metrics = {"binary_accuracy", "f1_score"};
   } else {

@@ -14,6 +14,9 @@
 namespace dtnn {
 
 absl::StatusOr<std::shared_ptr<const Optimizer>> MakeOptimizer(const RunOptions& options);
+// Constants that were not given, and are the defaults of OptimizerOptions, become the optimizer's
+// own. Those that it does not have stay as they are.
+void FollowOptimizer(RunOptions& options);
 // Unless metrics were asked for, chooses those that suit the data set's targets and the loss.
 void FollowTargets(const Dataset& dataset, RunOptions& options);
 // The loss and the metrics.

@@ -100,6 +100,19 @@ TEST(MakeTrainingTest, DecayOfAllOrOfWeightsOnly) {
   }
 }
 
+TEST(MakeTrainingTest, ConstantsFollowTheOptimizerUnlessTheyAreSet) {
+  RunOptions options = {.optimizer = {.name = "adamw", .beta2 = 0.5}};
+  FollowOptimizer(options);
+  const auto own = (*MakeOptimizer("adamw"))->constants();
+  EXPECT_EQ(options.optimizer.decay, own.at("decay"));
+  EXPECT_NE(options.optimizer.decay, OptimizerOptions().decay);
+  EXPECT_EQ(options.optimizer.beta2, 0.5);
+  options = {.optimizer = {.name = "adamw"}};
+  options.given = {"optimizer-decay"};
+  FollowOptimizer(options);
+  EXPECT_EQ(options.optimizer.decay, 0) << "as it was given";
+}
+
 TEST(MakeTrainingTest, EveryDocumentedLossOptimizerAndMetricIsMade) {
   RunOptions options;
   for (const std::string_view name : OptimizerNames()) {
@@ -129,6 +142,13 @@ class MultiLabelDataset : public dtnn::testing::CountingDataset {
   MultiLabelDataset() : CountingDataset(2) {}
   TargetKind target_kind() const override { return TargetKind::kValues; }
 };
+
+TEST(MakeTrainingTest, MetricsThatAreSetStay) {
+  const MultiLabelDataset values;
+  RunOptions options = {.training = {.loss = "mse", .metrics = {"regression_mse"}}};
+  FollowTargets(values, options);
+  EXPECT_EQ(options.training.metrics, std::vector<std::string>{"regression_mse"});
+}
 
 TEST(MakeTrainingTest, MetricsMustFitTheTargets) {
   const dtnn::testing::CountingDataset classes(2);

@@ -2,10 +2,11 @@
 // cannot be, options that another one needs. What depends on data, files or the machine shows
 // later.
 
-#ifndef DTNN_MODELS_RUN_OPTIONS_CHECK_OPTIONS_H_
-#define DTNN_MODELS_RUN_OPTIONS_CHECK_OPTIONS_H_
+#ifndef DTNN_MODELS_RUN_CHECKS_CHECK_OPTIONS_H_
+#define DTNN_MODELS_RUN_CHECKS_CHECK_OPTIONS_H_
 
 #include "absl/status/status.h"
+#include "comm/launch_place.h"
 #include "models/run/options/run_options.h"
 
 namespace dtnn {
@@ -14,6 +15,10 @@ namespace dtnn {
 // schedulers, data sets, networks) is refused where it is made.
 absl::Status CheckRunOptions(const RunOptions& options);
 
+// Usage error, with the reason, where ranks.elastic is of no use: the ranks of that transport are
+// those that there are at the start.
+absl::Status CheckElasticTransport(Transport transport);
+
 }  // namespace dtnn
 
-#endif  // DTNN_MODELS_RUN_OPTIONS_CHECK_OPTIONS_H_
+#endif  // DTNN_MODELS_RUN_CHECKS_CHECK_OPTIONS_H_

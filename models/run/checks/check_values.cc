@@ -1,5 +1,3 @@
-#include "models/run/options/check_options.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -9,6 +7,9 @@
 
 #include "absl/strings/str_join.h"
 #include "comm/ranks/job/exit_code.h"
+#include "models/run/checks/check_options.h"
+#include "models/run/checks/check_outputs.h"
+#include "models/run/checks/check_together.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/str_cat.h"
 
@@ -96,12 +97,8 @@ absl::Status CheckRunOptions(const RunOptions& options) {
   DTNN_RETURN_IF_ERROR(BucketBytes(options).status());
   DTNN_RETURN_IF_ERROR(DatasetPartOf(options).status());
   DTNN_RETURN_IF_ERROR(ClassWeightsOf(options).status());
-  if (Resumes(options) && options.checkpoint.folder.empty()) {
-    return UsageError(
-        "RunOptions::checkpoint.resume: needs RunOptions::checkpoint.folder, the folder of the "
-        "checkpoints");
-  }
-  return absl::OkStatus();
+  DTNN_RETURN_IF_ERROR(CheckTogether(options));
+  return CheckOutputs(options);
 }
 
 }  // namespace dtnn

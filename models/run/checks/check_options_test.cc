@@ -1,0 +1,76 @@
+#include "models/run/checks/check_options.h"
+
+#include <functional>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::string Error(const std::function<void(RunOptions& o)>& edit) {
+  RunOptions options;
+  edit(options);
+  return std::string(CheckRunOptions(options).message());
+}
+
+TEST(CheckOptionsTest, DefaultsAreRight) { EXPECT_TRUE(CheckRunOptions({}).ok()); }
+
+TEST(CheckOptionsTest, WordsAndNumbersThatMeanNothingAreRefused) {
+  EXPECT_THAT(Error([](auto& o) { o.sync.weighting = "sum"; }),
+              HasSubstr("RunOptions::sync.weighting=sum: must be one of: avg, wavg, invwavg"));
+  EXPECT_THAT(Error([](auto& o) { o.ranks.parallel = "model"; }),
+              HasSubstr("RunOptions::ranks.parallel=model: "));
+  EXPECT_THAT(Error([](auto& o) { o.training.accumulate_steps = 0; }),
+              HasSubstr("RunOptions::training.accumulate_steps=0: must be a number >= 1"));
+  EXPECT_THAT(Error([](auto& o) { o.training.batch = 0; }),
+              HasSubstr("RunOptions::training.batch=0: "));
+  EXPECT_THAT(Error([](auto& o) { o.optimizer.learning_rate = 0.0 / 0.0; }),
+              HasSubstr("RunOptions::optimizer.learning_rate=nan: "));
+  EXPECT_THAT(Error([](auto& o) { o.data.part = "3/2"; }),
+              HasSubstr("RunOptions::data.part=3/2: "));
+  EXPECT_THAT(Error([](auto& o) { o.training.class_weights = "0,0"; }),
+              HasSubstr("RunOptions::training.class_weights=0,0: "));
+}
+
+TEST(CheckOptionsTest, ContradictionsAreRefused) {
+  EXPECT_THAT(Error([](auto& o) { o.data.normalize = o.data.standardize = true; }),
+              HasSubstr("RunOptions::data.normalize and RunOptions::data.standardize: "));
+  EXPECT_THAT(Error([](auto& o) { o.network.dtype = "float64", o.device.math_mode = "bf16"; }),
+              HasSubstr("RunOptions::device.math_mode=bf16 and RunOptions::network.dtype=float64"));
+  EXPECT_THAT(Error([](auto& o) { o.device.math_mode = "tf32"; }),
+              HasSubstr("RunOptions::device.gpu"));
+  EXPECT_THAT(Error([](auto& o) {
+                o.ranks.parallel = "data", o.encryption.kind = "tenseal";
+                o.sync.batch_norm = true;
+              }),
+              HasSubstr("RunOptions::encryption.kind=tenseal and RunOptions::sync.batch_norm: "));
+  EXPECT_THAT(Error([](auto& o) { o.ranks.parallel = "federated", o.checkpoint.folder = "c"; }),
+              HasSubstr("RunOptions::ranks.parallel=federated and RunOptions::checkpoint.folder"));
+  EXPECT_THAT(Error([](auto& o) { o.optimizer.name = "oktopk", o.sync.model_steps = 3; }),
+              HasSubstr("RunOptions::optimizer.name=oktopk: needs RunOptions::sync.model_steps=0"));
+  EXPECT_THAT(Error([](auto& o) {
+                o.ranks.parallel = "data", o.ranks.elastic = "1:3", o.training.global_batch = 4;
+              }),
+              HasSubstr("RunOptions::training.global_batch=4: must be a multiple of every number"));
+}
+
+TEST(CheckOptionsTest, FilesHaveEndingsThatSayTheirForm) {
+  EXPECT_THAT(Error([](auto& o) { o.output.history = "h.xml"; }),
+              HasSubstr("RunOptions::output.history=h.xml: unknown ending"));
+  EXPECT_THAT(Error([](auto& o) { o.output.report = "r.pdf"; }),
+              HasSubstr("RunOptions::output.report=r.pdf: unknown ending"));
+  EXPECT_THAT(Error([](auto& o) { o.output.trace = "t.xml"; }),
+              HasSubstr("RunOptions::output.trace=t.xml: unknown ending"));
+  EXPECT_THAT(Error([](auto& o) { o.output.tracing = true; }),
+              AllOf(HasSubstr("RunOptions::output.tracing"), HasSubstr("output.trace=FILE")));
+  EXPECT_THAT(Error([](auto& o) { o.output.profile = "p.xml"; }),
+              HasSubstr("RunOptions::output.profile=p.xml: "));
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,267 @@
+#include "models/run/checks/check_together.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "comm/ranks/elastic/elastic_range.h"
+#include "comm/ranks/job/exit_code.h"
+#include "models/run/checks/check_options.h"
+#include "tensor/status_macros.h"
+#include "tensor/text/str_cat.h"
+
+namespace dtnn {
+
+absl::Status CheckElasticTransport(Transport transport) {
+  if (transport == Transport::kTcp) return absl::OkStatus();
+  const std::string_view why =
+      transport == Transport::kMpi
+          ? "MPI ends all ranks with the first that is lost"
+          : "the server or broker of the others knows the ranks of the start, and takes no others";
+  return UsageError(
+      "RunOptions::ranks.elastic: needs RunOptions::ranks.transport=tcp, not ", Name(transport),
+      ": ", why,
+      ". Without RunOptions::ranks.elastic, and with RunOptions::checkpoint.folder, the ranks that "
+      "are left save "
+      "a checkpoint and end with exit code 75, from which RunOptions::checkpoint.resume continues");
+}
+
+namespace {
+
+absl::Status CheckKeyFile(const RunOptions& options, std::string_view who) {
+  if (options.encryption.kind != "tenseal" || !options.encryption.key_file.empty()) {
+    return absl::OkStatus();
+  }
+  return UsageError(
+      "RunOptions::encryption.key_file: missing; RunOptions::encryption.kind=tenseal needs the key "
+      "that all ",
+      who, " share (`openssl rand -hex 32` makes one)");
+}
+
+// Of ranks, which sum ciphertexts on CPUs.
+absl::Status CheckEncryptedSums(const RunOptions& options) {
+  if (options.ranks.parallel != "data" || options.encryption.kind.empty()) return absl::OkStatus();
+  const auto exclude = [&](std::string_view other, std::string_view why) {
+    return UsageError("RunOptions::encryption.kind=", options.encryption.kind,
+                      " and RunOptions::", other, ": cannot be used together; ", why);
+  };
+  if (options.encryption.kind != "tenseal") {
+    return exclude("ranks.parallel=data",
+                   "it protects clients from each other in rounds of an aggregator, which ranks do "
+                   "not have; use RunOptions::ranks.parallel=federated, or "
+                   "RunOptions::encryption.kind=tenseal");
+  }
+  if (options.sync.mpi_sums == "True") {
+    return exclude("sync.mpi_sums=True", "MPI cannot add ciphertexts; leave that option out");
+  }
+  constexpr std::string_view kOnCpus = "ciphertexts are added on CPUs, from the hosts' memory";
+  if (options.device.nccl) return exclude("device.nccl", kOnCpus);
+  if (options.device.gpu) return exclude("device.gpu", kOnCpus);
+  if (options.network.dtype != "float32") {
+    return exclude(StrCat("network.dtype=", options.network.dtype), "what is encrypted is float32");
+  }
+  if (options.sync.compression != "none") {
+    return exclude(StrCat("sync.compression=", options.sync.compression),
+                   "ciphertexts are as long whatever they hold");
+  }
+  if (options.optimizer.name == "oktopk") {
+    return exclude("optimizer.name=oktopk",
+                   "which gradients are the largest would be sent as it is");
+  }
+  if (options.sync.batch_norm) {
+    return exclude("sync.batch_norm", "statistics of samples would be sent as they are");
+  }
+  if (!options.ranks.elastic.empty()) {
+    return exclude("ranks.elastic", "ranks that come are given the model as it is");
+  }
+  return CheckKeyFile(options, "ranks");
+}
+
+absl::Status CheckFederation(const RunOptions& options) {
+  const bool federated = options.ranks.parallel == "federated";
+  const auto exclude = [](std::string_view one, std::string_view other, std::string_view why) {
+    return UsageError("RunOptions::", one, " and RunOptions::", other,
+                      ": cannot be used together; ", why);
+  };
+  if (!federated) return absl::OkStatus();
+  DTNN_RETURN_IF_ERROR(CheckKeyFile(options, "clients"));
+  constexpr std::string_view kParallel = "ranks.parallel=federated";
+  if (options.device.gpu) {
+    return exclude(kParallel, "device.gpu", "clients train on CPUs in this version");
+  }
+  if (options.ranks.transport == "mpi") {
+    return exclude(kParallel, "ranks.transport=mpi", "clients come by tcp, grpc or mqtt");
+  }
+  if (options.network.dtype != "float32") {
+    return exclude(kParallel, "network.dtype=float64", "what clients send is float32");
+  }
+  if (!options.checkpoint.folder.empty()) {
+    return exclude(kParallel, "checkpoint.folder", "the aggregator saves every round");
+  }
+  if (options.training.evaluate_only) {
+    return exclude(kParallel, "training.evaluate_only", "a client of a federation trains");
+  }
+  if (!options.network.weights.empty()) {
+    return exclude(kParallel, "network.weights", "the aggregator says what training begins with");
+  }
+  return absl::OkStatus();
+}
+
+// What ranks exchange in other forms than gradients as they are.
+absl::Status CheckExchange(const RunOptions& options) {
+  const auto exclude = [](std::string_view one, std::string_view other, std::string_view why) {
+    return UsageError("RunOptions::", one, " and RunOptions::", other,
+                      ": cannot be used together; ", why);
+  };
+  const bool halves = options.sync.compression != "none";
+  const std::string compression = StrCat("sync.compression=", options.sync.compression);
+  if (halves && options.device.nccl) {
+    return exclude(compression, "device.nccl", "NCCL sums gradients as they are, on the GPUs");
+  }
+  if (options.optimizer.name != "oktopk") return absl::OkStatus();
+  constexpr std::string_view kOktopk = "optimizer.name=oktopk";
+  if (halves) return exclude(kOktopk, compression, "oktopk has a form of its own for gradients");
+  if (options.device.gpu) return exclude(kOktopk, "device.gpu", "oktopk runs on CPUs");
+  if (options.network.dtype != "float32") {
+    return exclude(kOktopk, StrCat("network.dtype=", options.network.dtype),
+                   "oktopk sends float32");
+  }
+  if (options.ranks.parallel == "federated") {
+    return exclude(kOktopk, "ranks.parallel=federated", "clients of a federation send models");
+  }
+  if (options.sync.model_steps != 0 || !options.ranks.shared_storage) {
+    return UsageError(
+        "RunOptions::optimizer.name=oktopk: needs RunOptions::sync.model_steps=0 and "
+        "RunOptions::ranks.shared_storage=True, so that all "
+        "ranks take every step together");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckMathMode(const RunOptions& options) {
+  const std::string_view mode = options.device.math_mode;
+  if (mode == "fp32") return absl::OkStatus();
+  if (!options.device.gpu && mode != "bf16") {
+    return UsageError("RunOptions::device.math_mode=", mode,
+                      ": CPUs compute with fp32 or bf16; other modes need RunOptions::device.gpu");
+  }
+  if (options.network.dtype == "float32") return absl::OkStatus();
+  return UsageError("RunOptions::device.math_mode=", mode,
+                    " and RunOptions::network.dtype=", options.network.dtype,
+                    ": cannot be used together; parameters are float32 in this mode");
+}
+
+absl::Status CheckElastic(const RunOptions& options) {
+  if (options.ranks.elastic.empty()) return absl::OkStatus();
+  DTNN_ASSIGN_OR_RETURN(const ElasticRange range,
+                        OfFlag(ElasticRange::Parse(options.ranks.elastic),
+                               "RunOptions::ranks.elastic=", options.ranks.elastic));
+  if (options.ranks.parallel != "data") return absl::OkStatus();  // has no effect
+  if (options.ranks.transport != "auto" && options.ranks.transport != "tcp") {
+    return CheckElasticTransport(TransportOf(options.ranks.transport));
+  }
+  if (!options.ranks.shared_storage || options.sync.model_steps != 0) {
+    return UsageError(
+        "RunOptions::ranks.elastic: needs RunOptions::ranks.shared_storage=True and "
+        "RunOptions::sync.model_steps=0; a rank that has data or a "
+        "model of its own takes them with it when it is lost");
+  }
+  if (options.device.nccl) {
+    return UsageError(
+        "RunOptions::ranks.elastic and RunOptions::device.nccl: cannot be used together; NCCL "
+        "waits for ranks "
+        "that are lost. Without it gradients are summed in the hosts' memory");
+  }
+  if (options.optimizer.name == "oktopk") {
+    return UsageError(
+        "RunOptions::ranks.elastic and RunOptions::optimizer.name=oktopk: cannot be used together; "
+        "what a rank has not sent yet "
+        "of its gradients would be lost with it");
+  }
+  if (options.training.steps_per_epoch > 0 && !options.training.global_batch) {
+    return UsageError(
+        "RunOptions::ranks.elastic and RunOptions::training.steps_per_epoch: need "
+        "RunOptions::training.global_batch; with RunOptions::training.batch, which "
+        "samples an epoch has would depend on the number of ranks");
+  }
+  for (int ranks = range.min; options.training.global_batch && ranks <= range.max; ++ranks) {
+    if (*options.training.global_batch % ranks == 0) continue;
+    return UsageError("RunOptions::training.global_batch=", *options.training.global_batch,
+                      ": must be a multiple of every number of ranks from ", range.min, " to ",
+                      range.max, " (RunOptions::ranks.elastic=", options.ranks.elastic,
+                      "), but is not of ", ranks);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckTogether(const RunOptions& options) {
+  const auto exclude = [](std::string_view one, std::string_view other) {
+    return UsageError("RunOptions::", one, " and RunOptions::", other,
+                      ": cannot be used together; give one of them");
+  };
+  if (options.data.normalize && options.data.standardize)
+    return exclude("data.normalize", "data.standardize");
+  if (options.output.quiet && options.output.verbose != "False")
+    return exclude("output.quiet", "output.verbose");
+  if ((std::ranges::count(options.schedule.schedulers, "cosine") > 0) &&
+      (std::ranges::count(options.schedule.schedulers, "one_cycle") > 0)) {
+    return UsageError(
+        "RunOptions::schedule.schedulers: cosine and one_cycle both set the rate of the whole run; "
+        "give one of "
+        "them");
+  }
+  if (options.convolution.best_of && options.convolution.variant != "auto") {
+    return UsageError(
+        "RunOptions::convolution.variant=", options.convolution.variant,
+        " and RunOptions::convolution.best_of: cannot be used together; name the algorithm, or let "
+        "it be found by timing");
+  }
+  if (options.device.gpudirect && options.device.gpu && options.ranks.parallel == "data") {
+    return UsageError(
+        "RunOptions::device.gpudirect: gradients go to MPI through pinned memory of the host, "
+        "whatever MPI "
+        "could read; leave it out, or let the GPUs sum them with RunOptions::device.nccl");
+  }
+  if (options.convolution.variant != "auto" && options.device.gpu) {
+    return UsageError(
+        "RunOptions::convolution.variant and RunOptions::device.gpu: cannot be used together; the "
+        "variants are "
+        "algorithms of the CPU, on GPUs cuDNN has its own");
+  }
+  for (const std::string& path :
+       {options.data.path, options.data.train_path, options.data.test_path}) {
+    if (options.ranks.parallel == "data" && options.ranks.shared_storage &&
+        path.find("$rank") != path.npos) {
+      return UsageError(path,
+                        ": $rank means that each rank has its own data; add "
+                        "RunOptions::ranks.shared_storage=False");
+    }
+  }
+  DTNN_RETURN_IF_ERROR(CheckFederation(options));
+  DTNN_RETURN_IF_ERROR(CheckEncryptedSums(options));
+  DTNN_RETURN_IF_ERROR(CheckExchange(options));
+  DTNN_RETURN_IF_ERROR(CheckMathMode(options));
+  DTNN_RETURN_IF_ERROR(CheckElastic(options));
+  if (Resumes(options) && options.checkpoint.folder.empty()) {
+    return UsageError(
+        "RunOptions::checkpoint.resume: needs RunOptions::checkpoint.folder, the folder of the "
+        "checkpoints");
+  }
+  if (Resumes(options) && !options.network.weights.empty()) {
+    return exclude("checkpoint.resume", "network.weights");
+  }
+  if (!options.checkpoint.folder.empty() && options.training.evaluate_only) {
+    return exclude("checkpoint.folder", "training.evaluate_only");
+  }
+  if (options.sync.batch_norm && (options.sync.model_steps != 0 || !options.ranks.shared_storage)) {
+    return UsageError(
+        "RunOptions::sync.batch_norm: needs RunOptions::sync.model_steps=0 and "
+        "RunOptions::ranks.shared_storage=True, so that all ranks "
+        "take every step together");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace dtnn

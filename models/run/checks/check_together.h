@@ -1,0 +1,15 @@
+// Options of a run that contradict each other, or that need others.
+
+#ifndef DTNN_MODELS_RUN_CHECKS_CHECK_TOGETHER_H_
+#define DTNN_MODELS_RUN_CHECKS_CHECK_TOGETHER_H_
+
+#include "absl/status/status.h"
+#include "models/run/options/run_options.h"
+
+namespace dtnn {
+
+absl::Status CheckTogether(const RunOptions& options);
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_RUN_CHECKS_CHECK_TOGETHER_H_
