@@ -167,14 +167,18 @@ TEST_F(RunTest, RanksTrainOneModel) {
     options.output.history = In("ranks.csv");
     const auto run = TrainingRun::Create(options, objects);
     if (!run.ok()) return run.status();
-    const absl::Status trained = (*run)->Fit();
-    parameters[size_t(communicator.rank())] = Parameters(**run);
-    return trained;
+    absl::Status status = (*run)->Fit();
+    const int rank = communicator.rank();
+    parameters[size_t(rank)] = Parameters(**run);
+    if (status.ok()) status = (*run)->Save(In(rank == 0 ? "rank0.npz" : "rank1.npz"));
+    return status;
   });
   ASSERT_TRUE(status.ok()) << status;
   EXPECT_EQ(parameters[0], parameters[1]);
   EXPECT_FALSE(parameters[0].empty());
   EXPECT_EQ(std::ranges::count(Read("ranks.csv"), '\n'), 3) << "rank 0 writes for both";
+  EXPECT_TRUE(std::filesystem::exists(In("rank0.npz")));
+  EXPECT_FALSE(std::filesystem::exists(In("rank1.npz")));
 }
 
 TEST_F(RunTest, MistakesNameTheMember) {

@@ -51,6 +51,8 @@ TEST(CheckOptionsTest, ContradictionsAreRefused) {
               HasSubstr("RunOptions::encryption.kind=tenseal and RunOptions::sync.batch_norm: "));
   EXPECT_THAT(Error([](auto& o) { o.ranks.parallel = "federated", o.checkpoint.folder = "c"; }),
               HasSubstr("RunOptions::ranks.parallel=federated and RunOptions::checkpoint.folder"));
+  EXPECT_THAT(Error([](auto& o) { o.sync.compression = "bf16", o.device.nccl = true; }),
+              HasSubstr("RunOptions::sync.compression=bf16 and RunOptions::device.nccl: "));
   EXPECT_THAT(Error([](auto& o) { o.optimizer.name = "oktopk", o.sync.model_steps = 3; }),
               HasSubstr("RunOptions::optimizer.name=oktopk: needs RunOptions::sync.model_steps=0"));
   EXPECT_THAT(Error([](auto& o) {
