@@ -67,6 +67,10 @@ class Network {
   Network& Relu() { return Activation(ActivationKind::kRelu); }
   Network& Sigmoid() { return Activation(ActivationKind::kSigmoid); }
   Network& Tanh() { return Activation(ActivationKind::kTanh); }
+  Network& LeakyRelu() { return Activation(ActivationKind::kLeakyRelu); }
+  Network& Relu6() { return Activation(ActivationKind::kRelu6); }
+  Network& Arctanh() { return Activation(ActivationKind::kArctanh); }
+  Network& Log() { return Activation(ActivationKind::kLog); }
   Network& Softmax() {
     return Then([](GraphBuilder& b) { b.Softmax(); });
   }
@@ -80,7 +84,13 @@ class Network {
   Network& Append(std::shared_ptr<const Layer> layer) {
     return Then([layer = std::move(layer)](GraphBuilder& b) { b.Append(layer); });
   }
-  // Whatever a builder can do.
+  // A layer of your own that merges paths.
+  Network& Append(std::shared_ptr<const Layer> merge, std::vector<Path> paths) {
+    return Then([merge = std::move(merge), paths = std::move(paths)](GraphBuilder& b) {
+      b.Append(merge, paths);
+    });
+  }
+  // Steps of a builder.
   Network& Then(Path steps);
 
   const std::string& name() const { return name_; }
