@@ -210,10 +210,14 @@ absl::StatusOr<std::shared_ptr<Attempt>> Aggregator::RunAttempt(const std::vecto
   }
 }
 
+// Where no more were asked than there must be, a client that declines may do so because of the
+// others: all of them count as lost, so that one that spoils attempts is lost most often.
 void Aggregator::CountLosses(const Attempt& attempt) {
+  const bool together =
+      !attempt.failure().ok() && int(attempt.asked().size()) <= options_.min_clients;
   for (const Asked& asked : attempt.asked()) {
     if (asked.at_fault) excluded_.insert(asked.name);
-    const bool lost = asked.state == Asked::State::kLeftOut || asked.disputed;
+    const bool lost = together || asked.state == Asked::State::kLeftOut || asked.disputed;
     if (lost && !asked.at_fault) ++losses_[asked.name];
   }
 }

@@ -255,7 +255,8 @@ TEST_F(HostileTest, WhoAccusesAnotherAgainAndAgainIsNotAskedAnyMore) {
       if (begin) attempt = begin->header.attempt;
     } while (begin);
   });
-  EXPECT_THAT(records_.back().attempts, ::testing::AllOf(::testing::Ge(3u), ::testing::Le(8u)));
+  EXPECT_THAT(records_.back().attempts, ::testing::AllOf(::testing::Ge(3u), ::testing::Le(8u)))
+      << said();
 }
 
 TEST_F(HostileTest, ATooLargeUpdateIsLeftOutAndNamed) {
