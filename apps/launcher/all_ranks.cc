@@ -98,7 +98,7 @@ absl::Status RunOnAllRanks(const Options& options, const LaunchPlace& place, std
       lasting->over = true;
       status = joined.status();
     }
-    if (status.ok()) status = NameFlags(RunBenchmark(options, &communicator, out, err, lasting));
+    if (status.ok()) status = RunBenchmark(options, &communicator, out, err, lasting);
     if (status.ok()) return status;
     if (lasting != nullptr && lasting->over) {
       return lasting->kept ? SaveKept(options, *lasting, status, out, err) : rank.when_lost(status);

@@ -12,7 +12,6 @@
 #include "apps/printing/run_lists.h"
 #include "comm/launch_place.h"
 #include "models/run/run.h"
-#include "tensor/status_macros.h"
 
 namespace dtnn {
 namespace {
@@ -38,24 +37,23 @@ absl::Status RunBenchmark(const Options& options, Communicator* communicator, st
   ProgressCallback progress(ProgressOf(options), out);
   std::vector<Callback*> shown;
   if (communicator == nullptr || communicator->rank() == 0) shown.push_back(&progress);
-  DTNN_ASSIGN_OR_RETURN(
-      const std::unique_ptr<Run> run,
-      Run::Create(options, {.callbacks = shown,
-                            .communicator = communicator,
-                            .sinks = SinksTo(out, err),
-                            .listing = ListingOf(options),
-                            .stop_on_signal = true,
-                            .begin_round =
-                                [&progress](int64_t round, int64_t rounds, int64_t epochs) {
-                                  progress.BeginRound(round, rounds, epochs);
-                                },
-                            .lasting = lasting}));
-  return run == nullptr ? absl::OkStatus() : run->Execute();
+  const absl::StatusOr<std::unique_ptr<Run>> run = Run::Create(
+      options,
+      {.callbacks = shown,
+       .communicator = communicator,
+       .sinks = SinksTo(out, err),
+       .listing = ListingOf(options),
+       .stop_on_signal = true,
+       .begin_round = [&progress](int64_t round, int64_t rounds,
+                                  int64_t epochs) { progress.BeginRound(round, rounds, epochs); },
+       .lasting = lasting});
+  if (!run.ok()) return NameFlags(run.status());
+  return *run == nullptr ? absl::OkStatus() : NameFlags((*run)->Execute());
 }
 
 absl::Status SaveKept(const Options& options, LastingRun& lasting, const absl::Status& why,
                       std::ostream& out, std::ostream& err) {
-  return Run::SaveKept(options, {.sinks = SinksTo(out, err), .lasting = &lasting}, why);
+  return NameFlags(Run::SaveKept(options, {.sinks = SinksTo(out, err), .lasting = &lasting}, why));
 }
 
 }  // namespace dtnn

@@ -111,6 +111,15 @@ absl::Status LoadData(PreparedRun& run, RunLog& log) {
   if (run.options.data.name.empty() && run.dataset == nullptr) {
     return UsageError("RunOptions::data.name: missing; name a data set");
   }
+  if (run.ranks > 1 && run.options.ranks.parallel != "data") {
+    return UsageError("RunOptions::ranks.parallel=", run.options.ranks.parallel, ": ", run.ranks,
+                      " ranks share a communicator, which needs RunOptions::ranks.parallel=data");
+  }
+  if (!run.options.training.class_weights.empty() && run.objects.loss != nullptr) {
+    return UsageError(
+        "RunOptions::training.class_weights: cannot be used together with a loss object; give the "
+        "object its weights");
+  }
   if (run.options.sync.min_available > run.ranks) {
     return UsageError("RunOptions::sync.min_available=", run.options.sync.min_available,
                       ": must be at most the number of ranks, ", run.ranks);
@@ -119,9 +128,7 @@ absl::Status LoadData(PreparedRun& run, RunLog& log) {
   DTNN_ASSIGN_OR_RETURN(run.context, MakeDevice(run.options, PlaceOf(run)));
   run.context->KeepPlans(std::move(plans));
   run.optimizer = run.objects.optimizer;
-  if (run.optimizer != nullptr) {
-    run.options.optimizer.name = run.optimizer->name();
-  } else {
+  if (run.optimizer == nullptr) {
     DTNN_ASSIGN_OR_RETURN(run.optimizer, MakeOptimizer(run.options));
   }
   if (run.options.ranks.parallel == "federated") {
@@ -143,9 +150,12 @@ absl::Status LoadData(PreparedRun& run, RunLog& log) {
     DTNN_ASSIGN_OR_RETURN(run.initial_model, ReadModelToRun(run.options.network.weights));
     DTNN_RETURN_IF_ERROR(FollowModel(*run.initial_model, run.options));
   }
-  if (run.dataset == nullptr) {
+  const bool loads = run.dataset == nullptr;
+  if (loads) {
     log.Log(StrCat("**** Loading ", run.options.data.name, " dataset...\n"));
     DTNN_ASSIGN_OR_RETURN(run.dataset, MakeDataset(run.options, SampleOf(run.initial_model)));
+  }
+  if (loads || run.objects.dataset != nullptr) {  // else the generation before did this
     for (const std::string& warning : run.dataset->warnings()) log.Warn(warning);
     DTNN_RETURN_IF_ERROR(FollowClasses(run, log));
   }

@@ -33,8 +33,10 @@ void LogFusions(const PreparedRun& run, RunLog& log) {
   if (!traits.FoldsNormalizations(run.graph.format())) {
     fusions.conv_bn = fusions.conv_bn_relu = false;
   }
-  const bool asked = std::ranges::any_of(
-      run.options.given, [](std::string_view name) { return name.starts_with("enable-fused-"); });
+  const bool asked = run.options.device.fusions != Fusions{} ||
+                     std::ranges::any_of(run.options.given, [](std::string_view name) {
+                       return name.starts_with("enable-fused-");
+                     });
   for (const std::string& line : DescribeFusions(run.graph, fusions, traits.kind)) {
     const std::string text = StrCat("Fusing ", line, "...\n");
     asked ? log.Log(text) : log.LogVerbose(text);
@@ -92,11 +94,7 @@ absl::Status CheckFitsData(const Graph& graph, const Dataset& data) {
 
 absl::Status MakeNetwork(PreparedRun& run, RunLog& log) {
   FollowTargets(*run.dataset, run.options);
-  DTNN_ASSIGN_OR_RETURN(run.metric_set, MakeMetricSet(run.options));
-  if (run.objects.loss != nullptr) {
-    run.metric_set.loss = run.objects.loss;
-    run.options.training.loss = run.objects.loss->name();
-  }
+  DTNN_ASSIGN_OR_RETURN(run.metric_set, MakeMetricSet(run.options, run.objects.loss));
   run.metric_set.class_names =
       std::make_shared<const std::vector<std::string>>(run.dataset->class_names());
   DTNN_RETURN_IF_ERROR(CheckMetrics(run.metric_set, *run.dataset));

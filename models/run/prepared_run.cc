@@ -111,6 +111,10 @@ PreparedRun::PreparedRun(const RunOptions& given, RunObjects objects, bool goes_
       options(OptionsOfRank(given, rank, ranks)),
       checkpoint_folder(options.checkpoint.folder),
       dataset(this->objects.dataset) {
+  if (this->objects.loss != nullptr) options.training.loss = this->objects.loss->name();
+  if (this->objects.optimizer != nullptr) {
+    options.optimizer.name = this->objects.optimizer->name();
+  }
   FollowLoss(options);
   FollowOptimizer(options);
 }

@@ -119,6 +119,7 @@ TEST(PreparedRunTest, AllRanksEndWhereOneFails) {
   std::array<absl::Status, 2> statuses;
   ASSERT_TRUE(RunRanks(2, [&](Communicator& communicator) {
                 RunOptions options = Small();
+                options.ranks.parallel = "data";
                 if (communicator.rank() == 1) options.sync.min_available = 3;
                 Prepared prepared(options, &communicator);
                 statuses[size_t(communicator.rank())] = prepared.status;

@@ -32,7 +32,8 @@ Run::Run(const RunOptions& options, RunObjects objects)
 }
 
 Run::~Run() {
-  if (begun_ && !finished_) Finish(absl::OkStatus()).IgnoreError();
+  // Other ranks may be elsewhere by now.
+  if (begun_ && !finished_) Finish(absl::OkStatus(), /*together=*/run_.ranks == 1).IgnoreError();
 }
 
 absl::StatusOr<std::unique_ptr<Run>> Run::Create(const RunOptions& options, RunObjects objects) {
@@ -47,33 +48,51 @@ absl::StatusOr<std::unique_ptr<Run>> Run::Create(const RunOptions& options, RunO
   return run;
 }
 
-absl::Status Run::Execute() { return Finish(Work()); }
+absl::Status Run::Execute() {
+  DTNN_RETURN_IF_ERROR(CheckOpen());
+  return Finish(Work());
+}
+
+void Run::End() {
+  if (!finished_) Finish(absl::OkStatus()).IgnoreError();
+}
+
+absl::Status Run::CheckOpen() const {
+  if (!finished_) return absl::OkStatus();
+  return FailedPrecondition("this run has ended; Run::Create begins another, which can resume");
+}
 
 absl::Status Run::Fit() {
+  DTNN_RETURN_IF_ERROR(CheckOpen());
+  if (fitted_) return FailedPrecondition("this run has trained all its epochs");
   if (run_.options.training.evaluate_only) {
     return FailedPrecondition("RunOptions::training.evaluate_only: this run does not train");
   }
   absl::Status status = Train();
   if (status.ok()) status = SaveTrained();
+  fitted_ = status.ok();
   return status.ok() ? status : Finish(std::move(status));
 }
 
 absl::StatusOr<MetricAverages> Run::Evaluate() {
+  DTNN_RETURN_IF_ERROR(CheckOpen());
   if (run_.loaders.test == nullptr) {
     return FailedPrecondition(
         "RunOptions::training.evaluate: is false, so that the run has no test data");
   }
   absl::StatusOr<MetricAverages> averages = Test();
-  if (!averages.ok()) return Finish(averages.status());
+  absl::Status status = averages.status();
+  if (status.ok() && fitted_) status = KeepTest(*averages);
+  if (!status.ok()) return Finish(std::move(status));
   return averages;
 }
 
-absl::Status Run::Finish(absl::Status status) {
+absl::Status Run::Finish(absl::Status status, bool together) {
   if (std::exchange(finished_, true)) return status;
   // A signal ends all ranks in good order.
   if (status.ok() || absl::IsCancelled(status)) {
     writers_.Finish(status);
-    FinishTrace(/*together=*/lasting_ == nullptr || !lasting_->rank->has_next());
+    FinishTrace(together && (lasting_ == nullptr || !lasting_->rank->has_next()));
     return status;
   }
   // What has started the ranks sends those that are left a signal.

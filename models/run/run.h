@@ -8,12 +8,12 @@
 //   auto run = Run::Create(options, {.network = net, .dataset = data});
 //   absl::Status trained = (*run)->Fit();
 //
-// On several ranks each creates it with its own communicator, and all call the same functions
-// together. Rank 0 speaks for all; only of checkpoints of its own each rank warns itself. What is
-// wrong on any of them before the work starts is an error on all, with the same exit code
-// (comm/job/exit_code.h). Where a rank is lost later, the lowest one left writes a checkpoint of
-// the last whole step (with RunOptions::checkpoint.folder), the others wait for it, and all end
-// with the communicator's error. Errors name members as RunOptions::training.epochs.
+// On several ranks each creates it with its own communicator and the same options, and all call the
+// same functions together. Rank 0 speaks for all; only of checkpoints of its own each rank warns
+// itself. What is wrong on any of them before the work starts is an error on all, with the same
+// exit code (comm/job/exit_code.h). Where a rank is lost later, the lowest one left writes a
+// checkpoint of the last whole step (with RunOptions::checkpoint.folder), the others wait for it,
+// and all end with the communicator's error. Errors name members as RunOptions::training.epochs.
 
 #ifndef DTNN_MODELS_RUN_RUN_H_
 #define DTNN_MODELS_RUN_RUN_H_
@@ -59,7 +59,7 @@ class Run {
   // and go may get nullptr: this rank has a place in its next generation, and creates another.
   static absl::StatusOr<std::unique_ptr<Run>> Create(const RunOptions& options,
                                                      RunObjects objects = {});
-  ~Run();  // finishes what is written about the run
+  ~Run();  // End, of this rank alone
 
   // All that the options ask for: tests, training, the saved model.
   absl::Status Execute();
@@ -67,11 +67,15 @@ class Run {
   // Or step by step. Fit trains all epochs that are left, and saves RunOptions::output.model.
   // Cancelled where a signal ended it, OutOfRange where it diverged.
   absl::Status Fit();
-  // Loss and metrics of the test data; needs RunOptions::training.evaluate.
+  // Loss and metrics of the test data; needs RunOptions::training.evaluate. After Fit they are also
+  // written into the history, the page and the saved model.
   absl::StatusOr<MetricAverages> Evaluate();
   // Writes one file with network, parameters, preprocessing, class names and how it was trained
-  // (models/serving/saved_model.h). Rank 0 writes.
+  // (models/serving/saved_model.h). Rank 0 writes; without shared storage each rank does.
   absl::Status Save(const std::string& path) const;
+  // The page says that the run is over, and the trace of all ranks is written: all call it
+  // together. Execute does it too. Nothing can be done with the run after it.
+  void End();
 
   const RunOptions& options() const { return run_.options; }  // as they are in force
   const Graph& graph() const { return run_.graph; }
@@ -114,7 +118,8 @@ class Run {
   // run.cc: the rest of the work.
   absl::Status Work();
   absl::StatusOr<MetricAverages> Test();
-  absl::Status Finish(absl::Status status);
+  absl::Status CheckOpen() const;
+  absl::Status Finish(absl::Status status, bool together = true);
   void FinishTrace(bool together);
 
   // run_save.cc: what the run leaves behind.
@@ -140,7 +145,7 @@ class Run {
   std::unique_ptr<ParameterStore> store_;
   std::unique_ptr<Trainer> trainer_;
   bool logged_graphs_ = false;
-  bool begun_ = false, finished_ = false;
+  bool begun_ = false, fitted_ = false, finished_ = false;
   std::optional<Schedule> schedule_;
   std::optional<Checkpointer> checkpointer_;
   std::optional<Generation> generation_;  // where ranks come and go

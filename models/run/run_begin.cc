@@ -21,7 +21,7 @@ namespace dtnn {
 
 absl::Status Run::GetReady() {
   log_.set_muted(run_.goes_on && lasting_->dataset != nullptr);
-  if (lasting_ != nullptr) run_.dataset = lasting_->dataset;
+  if (lasting_ != nullptr && lasting_->dataset != nullptr) run_.dataset = lasting_->dataset;
   DTNN_RETURN_IF_ERROR(run_.Prepare(log_));
   if (lasting_ != nullptr) lasting_->dataset = run_.dataset;
   DTNN_RETURN_IF_ERROR(Agree(run_.communicator, Allocate()));

@@ -23,10 +23,13 @@
 namespace dtnn {
 
 struct RunObjects {
-  std::optional<Network> network = {};                   // instead of RunOptions::network.name
-  std::shared_ptr<const Dataset> dataset = nullptr;      // instead of RunOptions::data.name
-  std::shared_ptr<const Loss> loss = nullptr;            // instead of RunOptions::training.loss
-  std::shared_ptr<const Optimizer> optimizer = nullptr;  // instead of RunOptions::optimizer.name
+  std::optional<Network> network = {};  // instead of RunOptions::network.name
+  // Instead of RunOptions::data.name and all that says how its files are read.
+  std::shared_ptr<const Dataset> dataset = nullptr;
+  std::shared_ptr<const Loss> loss = nullptr;  // instead of RunOptions::training.loss
+  // Instead of RunOptions::optimizer.name and its constants; the learning rate is that of the
+  // options.
+  std::shared_ptr<const Optimizer> optimizer = nullptr;
   std::vector<Callback*> callbacks = {};  // of training and tests; must outlive the run
   Communicator* communicator = nullptr;   // of several ranks; must outlive the run
   RunSinks sinks = {};

@@ -135,6 +135,42 @@ TEST_F(RunTest, ObjectsOfAProgramReplaceNames) {
   EXPECT_EQ(Must(Predictor::Load(In("m.safetensors")))->model().description.loss, "mse");
 }
 
+TEST_F(RunTest, SchedulersWatchALossObject) {
+  RunOptions options = Short(1);
+  options.schedule = {};
+  RunObjects objects = Objects();
+  objects.loss = Must(MakeLoss("mae"));
+  const auto run = Must(TrainingRun::Create(options, objects));
+  EXPECT_EQ(run->options().schedule.early_stopping.metric, "val_mae");
+  options.training.class_weights = "balanced";
+  EXPECT_THAT(std::string(TrainingRun::Create(options, objects).status().message()),
+              HasSubstr("RunOptions::training.class_weights"));
+}
+
+TEST_F(RunTest, ResultsOfATestAfterTrainingAreKept) {
+  RunOptions options = Short(1);
+  options.output.model = In("m.safetensors");
+  const auto run = Must(TrainingRun::Create(options, Objects()));
+  Must(run->Fit());
+  const double loss = Must(run->Evaluate()).Values()[0].second;
+  const NamedMetrics saved =
+      Must(Predictor::Load(In("m.safetensors")))->model().description.training.metrics;
+  const auto found =
+      std::ranges::find(saved, "test_categorical_cross_entropy", &NamedMetrics::value_type::first);
+  ASSERT_NE(found, saved.end());
+  EXPECT_DOUBLE_EQ(found->second, loss);
+}
+
+TEST_F(RunTest, ARunThatHasEndedDoesNothingMore) {
+  const auto run = Must(TrainingRun::Create(Short(1), Objects()));
+  Must(run->Fit());
+  EXPECT_THAT(std::string(run->Fit().message()), HasSubstr("has trained all its epochs"));
+  EXPECT_TRUE(run->Evaluate().ok());
+  run->End();
+  EXPECT_THAT(std::string(run->Evaluate().status().message()), HasSubstr("has ended"));
+  EXPECT_THAT(std::string(run->Execute().message()), HasSubstr("has ended"));
+}
+
 TEST_F(RunTest, ANetworkHasAllLayersOfABuilder) {
   const auto names = [](const auto& write) {
     Network net("n");
@@ -200,6 +236,20 @@ TEST_F(RunTest, RanksTrainOneModel) {
   EXPECT_EQ(std::ranges::count(Read("ranks.csv"), '\n'), 3) << "rank 0 writes for both";
   EXPECT_TRUE(std::filesystem::exists(In("rank0.npz")));
   EXPECT_FALSE(std::filesystem::exists(In("rank1.npz")));
+}
+
+TEST_F(RunTest, ACommunicatorOfSeveralRanksNeedsDataParallelism) {
+  EXPECT_FALSE(RunRanks(2, [&](Communicator& communicator) {
+                 RunObjects objects = Objects();
+                 objects.communicator = &communicator;
+                 const absl::Status status = TrainingRun::Create(Short(1), objects).status();
+                 EXPECT_FALSE(status.ok());
+                 if (communicator.rank() == 0) {
+                   EXPECT_THAT(std::string(status.message()),
+                               HasSubstr("RunOptions::ranks.parallel=sequential: 2 ranks"));
+                 }
+                 return status;
+               }).ok());
 }
 
 TEST_F(RunTest, MistakesNameTheMember) {

@@ -57,11 +57,16 @@ void FollowTargets(const Dataset& dataset, RunOptions& options) {
   }
 }
 
-absl::StatusOr<MetricSet> MakeMetricSet(const RunOptions& options) {
+absl::StatusOr<MetricSet> MakeMetricSet(const RunOptions& options,
+                                        std::shared_ptr<const Loss> loss) {
   MetricSet metric_set;
-  const LossOptions loss = {.label_smoothing = options.training.label_smoothing};
-  DTNN_ASSIGN_OR_RETURN(metric_set.loss,
-                        OfFlag(MakeLoss(options.training.loss, loss), "RunOptions::training.loss"));
+  metric_set.loss = std::move(loss);
+  if (metric_set.loss == nullptr) {
+    DTNN_ASSIGN_OR_RETURN(metric_set.loss,
+                          OfFlag(MakeLoss(options.training.loss,
+                                          {.label_smoothing = options.training.label_smoothing}),
+                                 "RunOptions::training.loss"));
+  }
   for (const std::string& name : options.training.metrics) {
     DTNN_ASSIGN_OR_RETURN(std::shared_ptr<const Metric> metric,
                           OfFlag(MakeMetric(name), "RunOptions::training.metrics"));
