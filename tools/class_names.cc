@@ -144,7 +144,7 @@ Opening ReadOpening(const Tokens& tokens) {
 
 std::vector<ClassName> ClassesIn(std::string_view text) {
   std::vector<ClassName> found;
-  // Of the open braces; empty names where nothing below is visible to other files.
+  // The names of the open braces; empty where nothing below is visible to other files.
   std::vector<std::string> scopes = {"::"};
   Tokens statement;
   for (const Token& token : Scanner(text).Run()) {

@@ -19,7 +19,7 @@ struct ClassName {
   int line;          // of the opening brace
 };
 
-// Of classes, structs, unions and enumerations, in the order of the text.
+// The names of classes, structs, unions and enumerations, in the order of the text.
 std::vector<ClassName> ClassesIn(std::string_view text);
 
 }  // namespace dtnn::layering

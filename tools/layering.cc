@@ -129,7 +129,7 @@ constexpr std::string_view kDeviceQuestions[] = {
 constexpr int kMostSources = 40;
 constexpr std::string_view kLargerFolders[] = {"models/zoo"};
 
-// Folders whose sources are no part of the house: they may use all of it.
+// Folders whose sources have no floor: they may use every folder.
 constexpr std::string_view kOutside[] = {"examples", "third_party", "docs"};
 
 // Folders whose BUILD files use Bazel's own rules: repositories of libraries of the system, and

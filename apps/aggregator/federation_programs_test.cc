@@ -261,7 +261,7 @@ TEST_F(FederationProgramsTest, ProcessesThatAreKilledComeBack) {
   EXPECT_TRUE(ArrayFileReader::Open(folder_ + "/state/checkpoint-16.npz").ok());
 }
 
-// A new aggregator goes on with what the state says, or not at all.
+// A new aggregator continues with the settings of the state, or not at all.
 TEST_F(FederationProgramsTest, ResumedWithOtherSettingsIsRefused) {
   const auto run = [&](const std::string& encryption, const std::string& state, int rounds,
                        std::vector<std::string> more) {
@@ -305,7 +305,7 @@ TEST_F(FederationProgramsTest, ResumedWithOtherSettingsIsRefused) {
   EXPECT_EQ(aggregator->Wait().exit_code, 0);
 }
 
-// Room for two checkpoints and no third. What was saved is whole, and once there is room goes on.
+// Room for two checkpoints and no third. What was saved is whole, and the run continues from it.
 TEST_F(FederationProgramsTest, AFullDiskEndsTheAggregatorAndSpoilsNothing) {
   const std::string small = folder_ + "/small";
   mkdir(small.c_str(), 0700);
@@ -344,7 +344,7 @@ TEST_F(FederationProgramsTest, AFolderWithoutRoundsIsNotContinued) {
                                       "--resume=if-there begins a new federation then"));
 }
 
-// Epsilon grows from round to round, also where another process goes on.
+// Epsilon grows from round to round, also where another process continues.
 TEST_F(FederationProgramsTest, DifferentialPrivacyIsAccountedFor) {
   const std::vector<std::string> privacy = {"--dp-clip=1", "--dp-noise=2"};
   std::vector<double> epsilons;
@@ -510,7 +510,7 @@ TEST_F(FederationProgramsTest, AFileWhoseNetworkNoClientCanBuildIsRefusedAtOnce)
   EXPECT_THAT(
       error({{"simplecnn8", "my_network"}}),
       HasSubstr("other.safetensors: no client can build its network (--model=my_network: "));
-  // Of the same length, as the file's header says it.
+  // Names of the same length, since the file's header has it.
   EXPECT_THAT(error({{R"(simplecnn8\")", R"(simplecnn\" )"}, {R"(simplecnn8")", R"(simplecnn" )"}}),
               HasSubstr("(--model=simplecnn: has other layers or options); a federation"));
 }

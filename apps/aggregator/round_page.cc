@@ -47,7 +47,7 @@ void RoundPage::Write() {
 
 void RoundPage::Warn(const absl::Status& status) {
   if (std::exchange(warned_, true)) return;
-  warn_(StrCat("the report is not written: ", status.message(), "; the rounds go on"));
+  warn_(StrCat("the report is not written: ", status.message(), "; the rounds continue"));
 }
 
 }  // namespace dtnn

@@ -4,9 +4,9 @@
 // file of its own, encrypted-state.npz, and the checkpoints hold the parameters that the run began
 // with.
 //
-// With differential privacy the account of what was told of clients is in privacy-ledger.npz, which
-// is written before each attempt at a round too: a killed attempt counts. It is never older than
-// the rest.
+// With differential privacy the account of what was published about clients is in
+// privacy-ledger.npz, which is written before each attempt at a round too: a killed attempt counts.
+// It is never older than the rest.
 
 #ifndef DTNN_APPS_AGGREGATOR_ROUND_STATE_H_
 #define DTNN_APPS_AGGREGATOR_ROUND_STATE_H_

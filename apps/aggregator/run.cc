@@ -110,7 +110,7 @@ class Run {
       DTNN_RETURN_IF_ERROR(numbers.Add(record));
       DTNN_RETURN_IF_ERROR(files.Save(*current));
       page.Add(numbers.history());
-      // Before the farewell, which slow clients draw out.
+      // Before the last message, which slow clients delay.
       if (record.round == flags_.rounds) DTNN_RETURN_IF_ERROR(SaveLast(*current));
       out_ << Describe(record) << std::flush;
       return absl::OkStatus();
@@ -120,7 +120,7 @@ class Run {
     if (absl::IsCancelled(status)) return Stopped(interrupt.signal(), state);
     if (absl::IsInvalidArgument(status)) return WithExitCode(status, kExitUsage);
     if (absl::IsUnavailable(status) && !options.checkpoint.folder.empty()) {
-      return WithExitCode(WithContext(status, "--resume goes on later"), kExitPeerLost);
+      return WithExitCode(WithContext(status, "--resume continues later"), kExitPeerLost);
     }
     DTNN_RETURN_IF_ERROR(status);
     return none_to_do ? SaveLast(state) : absl::OkStatus();

@@ -113,7 +113,7 @@ class Conversion {
     total_ = int64_t(jobs.size());
     for (const Job& job : jobs) DTNN_RETURN_IF_ERROR(LookAtOutput(job));
     DTNN_RETURN_IF_ERROR(CheckOthers(jobs));
-    std::atomic<size_t> next = 0;  // whoever is free takes the next one
+    std::atomic<size_t> next = 0;  // a free thread takes the next one
     ParallelThreads(NumThreads(), [&](int) {
       for (size_t i = next++; i < jobs.size() && !failed_; i = next++) Convert(jobs[i]);
     });

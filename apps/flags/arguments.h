@@ -4,11 +4,11 @@
 //   --name=value, --name value     dashes and underscores in names are the same
 //   --flag, --noflag               booleans; `--flag no` too, when the next argument is such a word
 //   -h, --help, --help=WORD        and `list` for options that can list their values
-//   --                             what follows are no options
+//   --                             the arguments after it are not options
 //
 // The last of several equal spellings wins; an old spelling that contradicts a new one is an error,
 // as are unknown names, abbreviations, wrong values, options that this build does not have yet (but
-// for their documented defaults), and arguments that are no options where the program takes none.
+// for their documented defaults), and arguments that are not options where the program takes none.
 // Errors are usage errors (exit code 2) whose one line names the flag, the value, and what is
 // allowed.
 
@@ -44,7 +44,7 @@ struct Arguments {
   Action action = Action::kRun;
   std::string help_topic;           // of --help=WORD: a topic, an option or all
   std::vector<Setting> settings;    // of kRun, as are the others; in the order of first mention
-  std::vector<std::string> others;  // what is no option
+  std::vector<std::string> others;  // arguments that are not options
 };
 
 // `arguments` without the program's name.

@@ -11,7 +11,7 @@
 
 namespace dtnn {
 
-// Of `environment`, "NAME=value" each and then null: a line for all variables that there are not,
+// Warnings about `environment` ("NAME=value" each, then null): a line for all unknown variables,
 // one for those of no use with this transport, and one for a number of threads that is not valid.
 std::vector<std::string> EnvironmentWarnings(const char* const* environment, Transport transport);
 

@@ -40,7 +40,7 @@ std::vector<std::string> SplitLines(const uint8_t* data, size_t size) {
 
 void RequireOneLine(const absl::Status& status) {
   const std::string message(status.message());
-  Require(ExitCodeOf(status) == kExitUsage, "an error is no usage error");
+  Require(ExitCodeOf(status) == kExitUsage, "an error is not a usage error");
   Require(!message.empty() && message.size() < 2000, "a message is empty or too long");
   Require(OneLine(message) == message, "a message is not one printable line");
 }

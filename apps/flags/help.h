@@ -34,8 +34,8 @@ std::string DescribeOption(const OptionSpec& option, const Syntax& syntax);
 absl::StatusOr<const OptionSpec*> FindHelp(std::string_view word, const Syntax& syntax,
                                            std::span<const std::string_view> topics = {});
 
-// Of the launcher. `topic`: empty for the page, "all", the Name of an OptionGroup, or an option;
-// where an option is called like its group, both. Other words are usage errors.
+// The launcher's help. `topic`: empty for the page, "all", the Name of an OptionGroup, or an
+// option; where an option is called like its group, both. Other words are usage errors.
 absl::StatusOr<std::string> HelpText(std::string_view program, std::string_view topic);
 
 }  // namespace dtnn

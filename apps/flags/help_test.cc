@@ -130,7 +130,7 @@ TEST(HelpTest, AnySpellingOfAnOptionIsExplained) {
   EXPECT_EQ(Help("noevaluate"), Help("evaluate"));
 }
 
-// Whoever adds a number says what it counts, and whoever adds a word what it means.
+// A new number comes with what it counts, and a new word with what it means.
 TEST(HelpTest, EveryNumberHasItsUnitAndEveryOptionAnExample) {
   for (const OptionSpec& spec : OptionTable()) {
     if (TakesNumbers(spec)) {

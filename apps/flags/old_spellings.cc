@@ -47,7 +47,7 @@ constexpr ComputedValue kComputedValues[] = {
     {"mpi-port", "use --rendezvous, or set the environment variable PYMPI_PORT"},
 };
 
-// Of programs for PyTorch and Keras.
+// The names that programs for PyTorch and Keras use.
 constexpr OtherName kOtherNames[] = {
     {"accum-iter", "accumulate-steps"},
     {"amp", "math-mode"},

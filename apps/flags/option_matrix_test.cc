@@ -131,7 +131,7 @@ TEST_P(OptionTest, DefaultChangesNothing) {
     EXPECT_EQ(FormatValue(Load(&parsed->options, spec)), DefaultText(spec));
     Options untouched = Parse("--noevaluate", spec.name).value().options;
     untouched.given = parsed->options.given;
-    // Who names model_checkpoint asks for its files.
+    // A run that names model_checkpoint asks for its files.
     if (spec.name == "schedulers") {
       untouched.schedule.model_folder = ".";
       untouched.schedule.schedulers = Options().schedule.schedulers;

@@ -1,5 +1,5 @@
-// Which settings an option needs: without them it changes nothing, and whoever gives it is warned.
-// Also what --help=NAME says of options that belong together.
+// Which settings an option needs: without them it changes nothing, and a run that gives it is
+// warned. Also what --help=NAME says of options that belong together.
 //
 // OptionSpec::needs, and NeedsOf its group, hold conditions separated by blanks; all must be met. A
 // condition is one or more alternatives separated by '|':
@@ -24,8 +24,8 @@ namespace dtnn {
 // "without --augment-flip", "without warm_up in --schedulers".
 std::vector<std::string> UnmetNeeds(const OptionSpec& spec, const Options& options);
 
-// Whether an option is set to off, as it would be without being given: that it has no effect is no
-// news.
+// Whether an option is set to off, as it would be without being given: no warning
+// is needed.
 bool IsOffAnyway(const OptionSpec& spec, const Options& options);
 
 // "--optimizer=adam or nadam", "--augment-flip", "no --evaluate-only", "warm_up in --schedulers";

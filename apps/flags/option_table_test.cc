@@ -75,7 +75,7 @@ constexpr std::string_view kDocumentedDefaults =
     "network-lat=5e-07 network-alg=vdg optimizer-tau=64 optimizer-tau-prime=32 "
     "optimizer-density=0.01 ";
 
-// Of options that are newer than that documentation, on which scripts and checkpoints rely as well.
+// Defaults of options that are newer than that documentation; scripts and checkpoints rely on them.
 constexpr std::string_view kNewerDefaults =
     "weights-format=auto weights-partial=False freeze=None save-model=None checkpoint-dir=None "
     "checkpoint-freq=1 "

@@ -271,7 +271,7 @@ constexpr Case kCases[] = {
      "warning: --cosine-min-lr=1e+06: is above the learning rate, 0.01, so the rate stays as it"},
 };
 
-// Values to predict of which one is no probability.
+// Values to predict; one is not a probability.
 void WriteTargets() {
   const Tensor x = Tensor::Zeros(DType::kFloat32, Shape{20, 1, 8, 8}).value();
   const Tensor y = Tensor::Zeros(DType::kFloat32, Shape{20, 3}).value();
@@ -280,7 +280,7 @@ void WriteTargets() {
       WriteNpz(::testing::TempDir() + "/targets.npz", {{"x_train", x}, {"y_train", y}}).ok());
 }
 
-// Lines that are no warnings.
+// The number of lines that are not warnings.
 int Errors(const std::string& text) {
   int errors = 0;
   std::istringstream lines(text);

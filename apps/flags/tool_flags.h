@@ -33,8 +33,8 @@ struct ToolRequest {
   GivenOptions given;      // of kRun
 };
 
-// The variables are set where a run was asked for. `arguments` without the program's name. What is
-// no option goes to `others`, such as the files to work on; null: a usage error.
+// The variables are set where a run was asked for. `arguments` without the program's name.
+// Arguments that are not options, such as files to work on, go to `others`; null: a usage error.
 absl::StatusOr<ToolRequest> ParseToolFlags(std::span<const std::string> arguments,
                                            std::span<const OptionSpec> flags,
                                            std::vector<std::string>* others = nullptr);

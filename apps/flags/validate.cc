@@ -125,7 +125,7 @@ void Warn(const Options& options, std::vector<std::string>& warnings) {
         "--weights-and-bias-filename");
   }
   for (std::string& warning : WithoutEffect(options)) warnings.push_back(std::move(warning));
-  if (options.data.share >= 5) {  // who wants all data so often gives more epochs
+  if (options.data.share >= 5) {  // for so many passes a user gives more epochs
     const std::string share = FormatValue(options.data.share);
     warnings.push_back(StrCat("--dataset-percentage=", share,
                               ": is a share, not per cent; uses all data ", share,

@@ -20,7 +20,7 @@ namespace {
 
 struct Host {
   std::string name;  // as it was given
-  std::string ssh;   // what ssh is told; empty: this host
+  std::string ssh;   // the host's name for ssh; empty: this host
   bool here() const { return ssh.empty(); }
 };
 
@@ -44,7 +44,7 @@ absl::StatusOr<std::vector<Host>> Hosts(const LaunchOptions& options) {
   return hosts;
 }
 
-// Of the user's environment, for ranks on other hosts.
+// The variables of the user's environment that ranks on other hosts get.
 absl::StatusOr<Variables> Exported(const LaunchOptions& options) {
   Variables variables;
   for (const std::string_view item : SplitList(options.variables)) {
@@ -59,7 +59,7 @@ absl::StatusOr<Variables> Exported(const LaunchOptions& options) {
   return variables;
 }
 
-// Of the user's environment, or empty.
+// A variable of the user's environment, or empty.
 std::string OwnVariable(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? "" : value;

@@ -1,4 +1,4 @@
-// What each rank of a job is told: where it runs, and the variables by which it finds the others.
+// What each rank of a job gets: its host, and the variables by which it finds the others.
 
 #ifndef DTNN_APPS_LAUNCH_JOB_DESCRIPTION_H_
 #define DTNN_APPS_LAUNCH_JOB_DESCRIPTION_H_
@@ -14,8 +14,8 @@ namespace dtnn {
 
 struct JobDescription {
   std::vector<RankChildOptions> ranks;
-  // Of rank 0, which inherits it; none where that runs on another host. Of the launcher itself
-  // where ranks come and go.
+  // Rank 0 inherits it; none where that runs on another host. With --elastic the launcher itself
+  // keeps it.
   Socket listener{};
   Variables coordinator = {};  // the variables of the launcher itself then
 };

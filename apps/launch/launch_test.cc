@@ -39,7 +39,7 @@ std::vector<std::string> Arguments(int ranks, const std::string& script,
   return arguments;
 }
 
-// Of ranks that run a script of the shell.
+// The outcome of ranks that run a shell script.
 Outcome RunRanks(int ranks, const std::string& script, const std::vector<std::string>& more = {}) {
   return Process(kProgram, Arguments(ranks, script, more)).Wait();
 }
@@ -127,7 +127,7 @@ TEST(LaunchTest, AFailureOfOneEndsTheOthers) {
   EXPECT_THAT(outcome.text, HasSubstr("launch: sends SIGTERM to ranks 0, 1, 3\n"));
 }
 
-// Of a script: rank 1 kills itself once so many others say that they are ready.
+// A script in which rank 1 kills itself once so many others are ready.
 std::string KilledWhenReady(const std::string& folder, int others) {
   return "cd " + folder +
          "; [ $PYMPI_RANK != 1 ] || { while [ \"$(ls | wc -l)\" != " + std::to_string(others) +

@@ -134,7 +134,7 @@ absl::StatusOr<std::unique_ptr<RankChild>> RankChild::Start(const RankChildOptio
     (void)!write(failure.write, &reason, sizeof(reason));
     _exit(127);
   }
-  setpgid(child->pid_, child->pid_);  // whoever is first
+  setpgid(child->pid_, child->pid_);  // the child does it too: one of them is first
   failure.CloseWrite();
   int reason = 0;
   if (read(failure.read, &reason, sizeof(reason)) > 0) {

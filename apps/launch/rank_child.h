@@ -51,14 +51,14 @@ class RankChild {
 
   // Passes on what can be read now.
   void Relay();
-  // Of a rank on another host: to it, through ssh.
+  // To a rank on another host through ssh.
   void Signal(int number);
   // Ends what is here at once: the rank, or the ssh that has started it.
   void Kill();
   // Whether it has ended. What its process group leaves behind is ended too.
   bool Reap();
   bool running() const { return !exit_code_; }
-  // Of one that has ended: 128 + n after signal n.
+  // The exit code of a rank that has ended; 128 + n after signal n.
   int exit_code() const { return *exit_code_; }
 
  private:

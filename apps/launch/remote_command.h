@@ -1,6 +1,6 @@
 // The command that starts a rank on another host, by a shell there.
 //
-// Variables, the job's secret among them, are no part of it, since other users of a machine can
+// Variables, the job's secret among them, are not part of it, since other users of a machine can
 // read command lines: they come first on its standard input, a line NAME=VALUE each, then an empty
 // line. After that the input carries names of signals, a line each, for the rank; where it ends, so
 // does the rank: the launcher, or the connection, is gone.

@@ -186,7 +186,7 @@ class Launch {
     while (const int number = signals_.Take()) {
       if (number == SIGCHLD) continue;
       SignalAll(number);
-      // Who asks twice does not want to wait any longer.
+      // A second signal ends the run at once.
       if (++asked_ == 2) Begin(End::kKill);
     }
   }
@@ -281,7 +281,8 @@ class Launch {
   }
 
   absl::Status Result() const {
-    if (elastic() && done_ && asked_ == 0) return absl::OkStatus();  // whoever was lost before
+    // Even if ranks were lost before.
+    if (elastic() && done_ && asked_ == 0) return absl::OkStatus();
     const int code = peer_lost_ ? kExitPeerLost : first_failure_;
     if (code == kExitDone) return absl::OkStatus();
     return WithExitCode(absl::AbortedError(""), code);

@@ -24,7 +24,7 @@ struct LaunchOptions {
   std::string certificates = {};  // folder, on every host, of what make_certificates writes
   bool plain = false;             // between hosts without encryption
   bool prefix = true;             // "[rank] " before each line
-  // MIN:MAX: the job goes on without ranks that are lost, as long as MIN are left, and takes in
+  // MIN:MAX: the job continues without lost ranks, as long as MIN are left, and takes in
   // others up to MAX (comm/ranks/elastic). `ranks` may be 0 then: all are started by others.
   std::string elastic = {};
   int64_t restarts = 0;  // ranks that are started for others that were killed

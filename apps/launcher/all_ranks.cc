@@ -34,13 +34,13 @@ CommunicatorOptions CommunicatorOptionsOf(const Options& options, std::ostream& 
           .interrupted = [] { return Interrupt::Last() != 0; }};
 }
 
-// Of a rank that was not asked to save: at the start, at the end, or given up by the others.
+// For a rank that was not asked to save: at the start, at the end, or excluded by the others.
 int ExitCodeOfLoss(const Options& options, int rank, int ranks) {
   const std::string folder = OptionsOfRank(options, rank, ranks).checkpoint.folder;
   return !folder.empty() && CheckpointFolder(folder).HoldsAny() ? kExitPeerLost : kExitFailed;
 }
 
-// Others are lost, or have been refused by a run that goes on without them.
+// Others are lost, or have been refused by a run that continues without them.
 bool MayBeginAgain(const absl::Status& status, const ElasticRank& rank) {
   return IsLossOfPeer(status) || (rank.goes_on() && absl::IsAborted(status));
 }

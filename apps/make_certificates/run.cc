@@ -60,7 +60,7 @@ absl::StatusOr<Authority> FindAuthority(const std::string& stem, const Validity&
     DTNN_ASSIGN_OR_RETURN(Certificate authority, MakeAuthority(kAuthorityName, validity));
     return Authority{.certificate = std::move(authority), .is_new = true};
   }
-  // Who else knows the key can make certificates of this job's hosts.
+  // Anyone else who knows the key can make certificates for this job's hosts.
   DTNN_RETURN_IF_ERROR(CheckPrivateFile(stem + ".key"));
   Authority authority;
   DTNN_ASSIGN_OR_RETURN(authority.certificate.certificate, ReadText(stem + ".pem"));
@@ -78,12 +78,12 @@ absl::StatusOr<Certificate> MakeForHost(const Certificate& authority, const std:
     return WithExitCode(WithContext(certificate.status(), Quoted(host)), kExitUsage);
   }
   if (names[0] == kAuthorityStem) {
-    return UsageError(Quoted(names[0]), ": is no name for a host here");
+    return UsageError(Quoted(names[0]), ": is not a name for a host here");
   }
   return certificate;
 }
 
-// A host's files may be renewed, but those of another authority are not written over.
+// A host's files may be replaced, but not those of another authority.
 absl::Status CheckOutputs(const std::string& stem) {
   const absl::StatusOr<std::string> there = ReadText(stem + ".pem");
   const bool ours = there.ok() && IssuerOf(*there) == kAuthorityName;

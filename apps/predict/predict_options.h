@@ -16,7 +16,7 @@ struct PredictOptions {
   std::string weights = {};
   std::string model = {};  // empty: as the file says
   std::string weights_format = "auto";
-  // Of training: what a network of a name that adapts ends in, and with it what the numbers mean.
+  // The loss of training: it decides the last layer of an adaptable network, and what outputs mean.
   // Empty: as the file says, or categorical_cross_entropy.
   std::string loss_func = {};
   // Samples and classes: those of a data set of fixed extents, or the network's own; the shape as
@@ -24,7 +24,7 @@ struct PredictOptions {
   std::string dataset = {};
   std::vector<int64_t> input_shape = {};
   std::string class_names = {};  // a file of a name per line, or the folder of a data set
-  // Of each side, this fraction in the middle is kept; 1: as much as in training.
+  // The fraction of each side that is kept, in the middle; 1: as much as in training.
   double crop = 0;  // share of each side; 0: as in training
   bool normalize = false;
   // One number, or one per channel.

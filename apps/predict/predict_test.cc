@@ -301,7 +301,7 @@ TEST_F(PredictTest, OfAFolderOnlyImagesAreAnswered) {
   EXPECT_EQ(std::ranges::count(outcome.out, '\n'), 1);
   EXPECT_EQ(outcome.errors,
             "predict: warning: 1 file is not a JPEG or PNG image and is skipped: " + other + "\n");
-  EXPECT_FALSE(Ask(Options(), {other}).status.ok()) << "who names it wants it";
+  EXPECT_FALSE(Ask(Options(), {other}).status.ok()) << "a file that is named must be readable";
 }
 
 // As classes.txt beside the files of a data set is read.

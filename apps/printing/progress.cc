@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kUsualLine = 110;
 constexpr int kCommonTerminal = 80;
-// Of the bar: where nothing limits the line, and where the terminal does.
+// Widths of the bar: where nothing limits the line, and where the terminal does.
 constexpr int kNarrowestBar = 10, kSmallestBar = 4;
 constexpr double kSecondsBetweenDraws = 0.1;
 

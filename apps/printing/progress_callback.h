@@ -28,7 +28,7 @@ class ProgressCallback : public Callback {
  public:
   ProgressCallback(ProgressOptions options, std::ostream& out);
 
-  // Of the epochs from now on: the first of them is number `epochs_before` + 1 of the trainer.
+  // Names the epochs from now on; the first is number `epochs_before` + 1 of the trainer.
   void BeginRound(int64_t round, int64_t rounds, int64_t epochs_before);
 
   absl::Status OnPassBegin(const Pass& pass) override;
@@ -48,7 +48,7 @@ class ProgressCallback : public Callback {
   std::optional<ProgressBar> bar_;
   int64_t shown_ = 0;        // samples that the bar knows of
   int64_t done_before_ = 0;  // samples of the epoch that an interrupted run had done
-  // Of the epochs that this run has done as a whole.
+  // Times of the whole epochs of this run.
   double first_begin_ = -1, epoch_begin_ = 0;
   int64_t epochs_done_ = 0;
 };

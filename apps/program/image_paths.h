@@ -12,9 +12,9 @@
 
 namespace dtnn {
 
-// In the order given; those of a folder, at any depth, sorted. What is no image in a folder is
-// counted in `skipped`; what was named itself and is none, or is not there, stays, to be named when
-// it is read.
+// In the order given; those of a folder, at any depth, sorted. Files in a
+// folder that are not images are counted in `skipped`. A file that was named itself stays, even if
+// it is not an image or does not exist: the error comes when it is read.
 absl::StatusOr<std::vector<std::string>> ExpandImagePaths(std::span<const std::string> paths,
                                                           SkippedFiles& skipped);
 

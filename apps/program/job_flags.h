@@ -1,6 +1,6 @@
 // The flags that say how a rank meets the others, turned into the environment that says the same
-// (comm/launch_place.h, comm/ranks/job/job_environment.h) before anything reads it: what is wrong
-// with another flag of a rank is told by one of them for all, so that they must meet even then.
+// (comm/launch_place.h, comm/ranks/job/job_environment.h) before anything reads it: one
+// rank reports a wrong flag for all, so that they must meet even then.
 
 #ifndef DTNN_APPS_PROGRAM_JOB_FLAGS_H_
 #define DTNN_APPS_PROGRAM_JOB_FLAGS_H_
@@ -13,10 +13,10 @@
 
 namespace dtnn {
 
-// Of a command line that may be wrong elsewhere: --transport, --rendezvous and --elastic outrank
-// PYMPI_PROTO, PYMPI_ADDR, PYMPI_PORT and DTNN_JOB_ELASTIC, which it sets. Usage error for
-// --elastic where ranks were started together without it, and for an address that is none; a word
-// that is no transport is left to the parser. Call it before any thread is started.
+// Reads a command line that may be wrong elsewhere. --transport, --rendezvous and --elastic outrank
+// PYMPI_PROTO, PYMPI_ADDR, PYMPI_PORT and DTNN_JOB_ELASTIC, which this sets. Usage error for
+// --elastic where ranks were started together without it, and for an address that is none; an
+// unknown transport is left to the parser. Call it before any thread is started.
 absl::Status AdoptJobFlags(std::span<const std::string> arguments);
 
 // The other way round: --elastic, where the launcher has set DTNN_JOB_ELASTIC, since other flags

@@ -18,7 +18,7 @@ struct Kind {
   std::string text;         // after the path; empty: not known
 };
 
-// Of the files that start with those bytes.
+// What the files are that start with those bytes.
 Kind KindOf(std::string_view contents, const std::string& path) {
   if (contents == "a JPEG image" || contents == "a PNG image") {
     return {"predict", StrCat("is ", contents, ", which predict classifies")};

@@ -12,8 +12,8 @@
 
 namespace dtnn {
 
-// Calls `run` with the arguments after the program's name. What ends wrong is told on stderr as
-// `name`'s (exit_code.h), as wrong usage where DTNN_SIMD is no instruction set of this CPU
+// Calls `run` with the arguments after the program's name. An error is printed to stderr as
+// `name`'s (exit_code.h), as wrong usage if this CPU lacks the instruction set of DTNN_SIMD
 // (kernels/simd_target.h), before `run`; so is running out of memory, with `advice` on what needs
 // less of it, and a standard output that did not take everything: a full disk, no output at all.
 // Where that is a pipe whose reader has exited, `run` continues to its end (SIGPIPE is ignored),

@@ -24,7 +24,7 @@ TEST(RunProgramTest, PassesTheArgumentsAfterTheName) {
                          return absl::OkStatus();
                        }),
             kExitDone);
-  // Who starts a program may leave out even its name.
+  // A caller may leave out even the program's name.
   EXPECT_EQ(RunProgram("program", 0, all + 3, "",
                        [](const std::vector<std::string>& arguments) {
                          EXPECT_TRUE(arguments.empty());
@@ -70,7 +70,7 @@ TEST(RunProgramTest, OutputThatCannotBeWrittenIsAFailure) {
   EXPECT_EQ(run(absl::OkStatus()), kExitFailed);
   EXPECT_EQ(GetCapturedStderr(),
             "program: cannot write to the standard output; is the disk full?\n");
-  // Another error is told instead.
+  // Another error is reported instead.
   CaptureStderr();
   EXPECT_EQ(run(UsageError("--a: no")), kExitUsage);
   EXPECT_EQ(GetCapturedStderr(), "program: --a: no\n");

@@ -25,7 +25,7 @@ absl::StatusOr<OtherMachine> MeasureOtherMachine(const MachineOptions& options,
                                                  int64_t samples, DType dtype,
                                                  Communicator* communicator) {
   const int threads = NumThreads();
-  // Of the slowest rank, as the times of the step are.
+  // Those of the slowest rank, as the times of the step are.
   double seconds[] = {1 / (MeasureFmaPeakGflops(threads, dtype) * 1e9),
                       1 / (MeasureCopyBandwidth(threads) * 1e9)};
   if (communicator != nullptr) DTNN_RETURN_IF_ERROR(TakeLargest(*communicator, seconds));

@@ -28,8 +28,8 @@ struct OtherMachine {
   StepProfile Apply(StepProfile step) const;
 };
 
-// Of a network with these layers, in steps of `samples`. Measures this machine, on all ranks at
-// once, who call it together and get the same: `communicator` null: on one.
+// This machine for a network with these layers, in steps of `samples`. All ranks call it together,
+// measure at once and get the same; `communicator` null: one rank.
 absl::StatusOr<OtherMachine> MeasureOtherMachine(const MachineOptions& options,
                                                  std::span<const LayerFacts> layers,
                                                  int64_t samples, DType dtype,

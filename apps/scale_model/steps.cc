@@ -36,7 +36,7 @@ void FillRandomly(const Tensor& x) {
   if (x.dtype() == DType::kFloat64) FillRandomly(x.data<double>(), x.num_elements());
 }
 
-// Of what the slowest rank took each time.
+// The median of what the slowest rank took each time.
 absl::StatusOr<double> MedianOfSlowest(Communicator* communicator, std::vector<double> times) {
   if (communicator != nullptr) DTNN_RETURN_IF_ERROR(TakeLargest(*communicator, times));
   return Median(std::move(times));

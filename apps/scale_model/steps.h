@@ -46,7 +46,7 @@ class ScaleModelSteps {
   // "layer 12 (Conv2D)", for every event of a profile.
   std::vector<std::string> EventLayers() const;
 
-  // Of a forward pass alone.
+  // The time of a forward pass alone.
   absl::StatusOr<double> Forward(Communicator* communicator, int64_t steps);
   // Without exchange; ranks work at the same time, since they may share cores and memory.
   absl::StatusOr<StepProfile> Profile(Communicator* communicator, int64_t steps);
@@ -63,7 +63,7 @@ class ScaleModelSteps {
                                      const GradientReducerOptions& reducer, int64_t steps);
 
  private:
-  // Of one step, in seconds since its begin.
+  // Times within one step, in seconds since its beginning.
   struct Marks {
     std::vector<StepProfile::Event> ready;
     double backward = 0, end = 0;

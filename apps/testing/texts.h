@@ -8,7 +8,7 @@
 
 namespace dtnn::testing {
 
-// Of a file, which must be there.
+// The contents of a file, which must exist.
 std::string Contents(const std::string& path);
 
 // The numbers of a text, in their order.

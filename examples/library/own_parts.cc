@@ -108,7 +108,7 @@ class SlowestLayer : public Observer {
   explicit SlowestLayer(const Graph& graph) : graph_(graph) {
     for (const Node& node : graph.nodes()) nanoseconds_[node.id] = 0;  // nothing is allocated later
   }
-  // Passes of layers are told by the thread that trains, so there is no lock.
+  // The thread that trains reports the passes of layers, so there is no lock.
   void End(const Event& event) override {
     if (event.layer >= 0) nanoseconds_[event.layer] += event.end - event.begin;
   }

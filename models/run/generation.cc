@@ -14,8 +14,8 @@
 
 namespace dtnn {
 
-// Whether it is others that are lost, and not this rank that has failed. Who cannot begin (Agree)
-// with a run that others have begun leaves it to them.
+// Whether it is others that are lost, and not this rank that has failed. A rank that cannot
+// begin (Agree) with a run that others have begun leaves it to them.
 bool Generation::Missed(const absl::Status& status) const {
   if (absl::IsAborted(status)) return o_.run.goes_on;
   // The others may have given up this one, which was frozen.
@@ -30,7 +30,7 @@ bool Generation::JoinNextAfter(absl::Status& status) {
   if (o_.run.rank == LowestRankLeft(communicator)) {
     o_.log.WarnOfRank(StrCat(status.message(), "; the others continue without"));
   }
-  communicator.Abort(status);  // who waits for this rank need not
+  communicator.Abort(status);  // ranks that wait for this one need not
   const absl::StatusOr<bool> joined = JoinNext(lost);
   if (joined.ok()) return true;
   o_.lasting.over = true;
@@ -56,7 +56,7 @@ absl::Status Generation::JoinNextAfterPause() {
   absl::Status status = JoinNext({}).status();
   if (status.ok()) return status;
   o_.lasting.kept.reset();
-  std::string text(status.message());  // nobody is lost, but nobody can go on either
+  std::string text(status.message());  // no rank is lost, but none can continue either
   const bool saved = o_.run.WritesCheckpoints() && o_.save(text);
   return WithExitCode(absl::Status(status.code(), text), saved ? kExitPeerLost : kExitFailed);
 }

@@ -1,6 +1,6 @@
 // One generation of a run whose ranks come and go (docs/elastic.md), as one of its ranks sees it:
 // what it takes over from the generation before, which step it may end with, what it keeps, and
-// how it goes on to the next.
+// how it continues with the next.
 
 #ifndef DTNN_MODELS_RUN_GENERATION_H_
 #define DTNN_MODELS_RUN_GENERATION_H_
@@ -36,22 +36,22 @@ class Generation {
   // What the options name outlives it.
   explicit Generation(Options options) : o_(std::move(options)) {}
 
-  // Of a run that trains: the first of its callbacks, from now on.
+  // For a run that trains: the first of its callbacks, from now on.
   void Watch(Trainer& trainer) { ends_.emplace(trainer); }
   EpochEnds* ends() { return ends_ ? &*ends_ : nullptr; }
 
   // With what the others, or this rank, have kept; returns the history.
   absl::StatusOr<std::string> TakeOver();
-  // Waits for the next one. Whether the run goes on, or has ended well; otherwise `status`, why
+  // Waits for the next one. Whether the run continues, or has ended well; otherwise `status`, why
   // this one has ended, says why it does not.
   bool JoinNextAfter(absl::Status& status);
   // The same from the last whole step, where there is one, after ranks were lost. If the run does
-  // not go on, it is as if ranks could not come and go.
+  // not continue, it is as if ranks could not come and go.
   bool JoinNextAfterLoss(absl::Status& status);
-  // More ranks wait, and the next one goes on after this step.
+  // More ranks wait, and the next one continues after this step.
   absl::Status JoinNextAfterPause();
-  // Whether this is a step after which the run could go on with more ranks: each needs a sample of
-  // what is left of the epoch.
+  // Whether this is a step after which the run could continue with more ranks: each needs a sample
+  // of what is left of the epoch.
   bool MayPause() const;
 
  private:

@@ -21,7 +21,7 @@ namespace dtnn {
 // That must show before the first epoch, not after it.
 absl::Status MakeModelFolder(const std::string& folder);
 
-// Of the calendar here, as 20261231.
+// The local date, as 20261231.
 int64_t Today();
 
 struct KeptModels {

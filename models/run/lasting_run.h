@@ -18,7 +18,7 @@ struct LastingRun {
   ElasticRank* rank = nullptr;
   std::shared_ptr<const Dataset> dataset = nullptr;
   std::optional<KeptRun> kept = {};  // the last whole step, where this rank has one
-  bool over = false;                 // the run cannot go on, and what is kept has not been saved
+  bool over = false;                 // the run cannot continue, and `kept` has not been saved
   NamedMetrics last_metrics = {};
   // From the beginning of training on: a signal between two generations counts for the next.
   std::optional<Interrupt> interrupt = {};

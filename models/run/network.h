@@ -100,7 +100,7 @@ class Network {
  private:
   std::string name_;
   std::vector<Path> steps_;
-  // Of one of the zoo.
+  // For a network of the zoo.
   std::function<absl::StatusOr<Graph>(TensorFormat format, const Loss& loss)> build_;
 };
 

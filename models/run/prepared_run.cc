@@ -64,7 +64,7 @@ absl::Status CheckMemoryOfRun(PreparedRun& run) {
   return CheckMemory(memory, FindAvailableMemory(), PlaceOf(run).node_size);
 }
 
-// Of a run whose ranks come and go each must find a sample, however many there are.
+// In an elastic run each rank must find a sample, however many there are.
 absl::Status CheckSamplesOfRanks(const PreparedRun& run) {
   if (run.options.ranks.elastic.empty()) return absl::OkStatus();
   DTNN_ASSIGN_OR_RETURN(const ElasticRange range, ElasticRange::Parse(run.options.ranks.elastic));

@@ -117,7 +117,7 @@ absl::Status Run::Work() {
     DTNN_ASSIGN_OR_RETURN(const MetricAverages results, Test());
     DTNN_RETURN_IF_ERROR(KeepTest(results));
   }
-  // Nobody leaves before all have done this much: who is lost now may have been the one that
+  // No rank leaves before all have done this much: a rank that is lost now may be the one that
   // writes.
   if (lasting_ != nullptr) DTNN_RETURN_IF_ERROR(run_.communicator->Barrier());
   log_.Log(performance_.Report());

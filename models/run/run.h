@@ -11,7 +11,7 @@
 // On several ranks each creates it with its own communicator and the same options, and all call the
 // same functions together. Rank 0 speaks for all; only of checkpoints of its own each rank warns
 // itself. What is wrong on any of them before the work starts is an error on all, with the same
-// exit code (comm/job/exit_code.h). Where a rank is lost later, the lowest one left writes a
+// exit code (comm/ranks/job/exit_code.h). Where a rank is lost later, the lowest one left writes a
 // checkpoint of the last whole step (with RunOptions::checkpoint.folder), the others wait for it,
 // and all end with the communicator's error. Errors name members as RunOptions::training.epochs.
 
@@ -82,12 +82,11 @@ class Run {
   const Dataset& dataset() const { return *run_.dataset; }
   ParameterStore& store() { return *store_; }
   Trainer& trainer() { return *trainer_; }
-  // Of the last epoch: "categorical_accuracy", "val_categorical_accuracy", ...
+  // The last epoch's: "categorical_accuracy", "val_categorical_accuracy", ...
   const NamedMetrics& last_metrics() const { return last_metrics_.values(); }
 
-  // Of a run whose ranks come and go, where it cannot go on, and this rank has kept a state that no
-  // generation has begun with: saves a checkpoint, and returns `why` with where it is, and the exit
-  // code.
+  // For an elastic run that cannot continue, where this rank has kept a state that no generation
+  // has begun with: saves a checkpoint, and returns `why` with where it is, and the exit code.
   static absl::Status SaveKept(const RunOptions& options, RunObjects objects,
                                const absl::Status& why);
 

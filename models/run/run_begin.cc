@@ -128,7 +128,7 @@ absl::Status Run::GoOn() {
   return absl::OkStatus();
 }
 
-// Whether the epoch that a checkpoint left can be gone on with.
+// Whether the epoch that a checkpoint left can be continued.
 absl::Status Run::CheckPlace() {
   if (!Resumes(run_.options) && !run_.goes_on) return absl::OkStatus();
   if (!run_.goes_on && trainer_->epochs_done() >= run_.options.training.epochs) {
@@ -162,8 +162,8 @@ absl::Status Run::Resume() {
   return absl::OkStatus();
 }
 
-// Of the epoch before the checkpoint, for a run that does not end another: its last, or the
-// earlier one whose parameters it ended with.
+// The metrics of the epoch before the checkpoint, for a run that does not end another: its last, or
+// the earlier one whose parameters it ended with.
 absl::Status Run::TakeLastMetrics(const std::string& checkpoint) {
   DTNN_ASSIGN_OR_RETURN(ArrayFileReader file, ArrayFileReader::Open(checkpoint));
   DTNN_ASSIGN_OR_RETURN(const bool holds_model, HoldsModel(file));

@@ -44,15 +44,15 @@ class RunLog {
   void Warn(std::string_view line) {
     if (rank_ == 0) Write(line);
   }
-  // Of common checkpoints rank 0 warns.
+  // Rank 0 warns about common checkpoints.
   void WarnOfCheckpoint(std::string_view line) { of_checkpoints_ ? WarnOfRank(line) : Warn(line); }
-  // Of a file of this rank's own, which no other rank knows.
+  // A warning about a file of this rank's own, which no other rank knows.
   void WarnOfRank(std::string_view line) {
     ranks_ == 1 ? Write(line) : Write(StrCat("rank ", rank_, ": ", line));
   }
   // Whether Log and LogVerbose say nothing, since what the run is has been said already.
   void set_muted(bool muted) { muted_ = muted; }
-  // Of all checkpoints each rank warns from now on.
+  // Each rank warns about all checkpoints from now on.
   void WarnForItself() { of_checkpoints_ = true; }
 
  private:

@@ -37,10 +37,10 @@ struct RunObjects {
   // SIGINT and SIGTERM end training after the step, with a checkpoint. A second one ends the
   // process.
   bool stop_on_signal = false;
-  // Of a client of a federation, before the first epoch of a round; `epochs`: those that the
+  // For a client of a federation: before the first epoch of a round; `epochs`: those that the
   // trainer counts before it.
   std::function<void(int64_t round, int64_t rounds, int64_t epochs)> begin_round = {};
-  // Of a run whose ranks come and go, else null.
+  // For an elastic run, else null.
   LastingRun* lasting = nullptr;
 };
 

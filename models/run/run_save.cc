@@ -104,9 +104,9 @@ absl::Status Run::SaveWhatIsLeft(absl::Status status) {
                       saved && IsLossOfPeer(status) ? kExitPeerLost : ExitCodeOf(status));
 }
 
-// Whether there is something to go on from, and a disk that takes more; `text` says so.
+// Whether there is something to continue from, and a disk that takes more; `text` says so.
 bool Run::SaveAlone(std::string& text) {
-  if (lasting_ != nullptr && history_ != nullptr) {  // who wrote it may be gone
+  if (lasting_ != nullptr && history_ != nullptr) {  // the rank that wrote it may be gone
     const absl::Status written = history_->WriteWhatIsMissing();
     if (!written.ok()) StrAppend(&text, "; the history is not written: ", written.message());
   }
@@ -116,7 +116,7 @@ bool Run::SaveAlone(std::string& text) {
   std::error_code error;
   const bool there = !newest.empty() && std::filesystem::exists(newest, error);
   if (there) StrAppend(&text, "; RunOptions::checkpoint.resume continues from ", newest);
-  // A step that was not done as a whole is no fault of the disk.
+  // An incomplete step is not the disk's fault.
   return there && (saved.ok() || absl::IsFailedPrecondition(saved));
 }
 

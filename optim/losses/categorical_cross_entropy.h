@@ -12,7 +12,7 @@
 // class_weight; with weights whose mean over the samples is 1 both are the same.
 //
 // Targets may also be rows of probabilities q, of the dtype of the predictions, that sum to 1
-// (mixup): loss = -sum(q log p), linear in q, with q in place of onehot above. Rows that are no
+// (mixup): loss = -sum(q log p), linear in q, with q in place of onehot above. Rows that are not
 // probabilities are InvalidArgument.
 
 #ifndef DTNN_OPTIM_LOSSES_CATEGORICAL_CROSS_ENTROPY_H_

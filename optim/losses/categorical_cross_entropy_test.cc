@@ -74,7 +74,7 @@ TEST(CategoricalCrossEntropyTest, RefusesASmoothingThatLeavesNoLabel) {
   }
 }
 
-// Of float64, one row per sample.
+// A float64 tensor with one row per sample.
 Tensor Rows(int64_t classes, const std::vector<double>& values) {
   return TensorOf(DType::kFloat64, Shape{int64_t(values.size()) / classes, classes}, values);
 }
@@ -183,7 +183,7 @@ TEST(CategoricalCrossEntropyTest, ClassWeightsCountAsInTheReference) {
   }
 }
 
-// Of one class with weight w: w times the loss, the gradient and nothing else.
+// A class with weight w has w times the loss and the gradient; nothing else changes.
 TEST(CategoricalCrossEntropyTest, AWeightScalesTheSamplesOfItsClass) {
   for (const bool from_logits : {false, true}) {
     const Tensor x = Predictions(from_logits);

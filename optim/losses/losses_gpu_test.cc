@@ -141,7 +141,7 @@ TEST_P(LossesGpuTest, TargetsAreCheckedOnTheHost) {
   }
 }
 
-// Of rounded operands the CPU computes the same in float32; only the gradient, and the
+// The CPU computes the same in float32 from rounded operands; only the gradient, and the
 // probabilities of a sigmoid, are rounded when they are written. A loss scale multiplies the
 // gradient.
 TEST_P(LossesGpuTest, SixteenBitsAreRoundedOnce) {

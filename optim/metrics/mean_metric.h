@@ -20,8 +20,8 @@ struct MeanMetricSpec {
   bool takes_values = false;     // of targets, besides classes
 };
 
-// Of has `static constexpr MeanMetricSpec kSpec` and the number of sample i, whose predictions are
-// p: `template <typename T> static double Sample(std::span<const T> p, const TargetRows<T>&
+// `Of` has `static constexpr MeanMetricSpec kSpec` and the number of sample i, whose predictions
+// are p: `template <typename T> static double Sample(std::span<const T> p, const TargetRows<T>&
 // targets, int64_t i)`.
 template <class Of>
 class MeanMetric : public Metric {

@@ -2,9 +2,9 @@
 // et al., "Federated optimization in heterogeneous networks", 2020). It adds mu / 2 ||w - w0||^2 to
 // the loss, hence mu (w - w0) to the gradient.
 //
-// w0 is the last slot: who begins a round copies the parameters there. With mu = 0 nothing is
-// added, and the bits are those of the optimizer itself. On CPUs, in float32. A clipped gradient is
-// clipped before the term is added.
+// w0 is the last slot: the code that begins a round copies the parameters there. With mu = 0
+// nothing is added, and the bits are those of the optimizer itself. On CPUs, in float32. A clipped
+// gradient is clipped before the term is added.
 
 #ifndef DTNN_OPTIM_OPTIMIZERS_PROXIMAL_H_
 #define DTNN_OPTIM_OPTIMIZERS_PROXIMAL_H_
@@ -34,7 +34,7 @@ class ProximalOptimizer : public Optimizer {
   absl::StatusOr<std::unique_ptr<Update>> Bind(DeviceContext& context, DType dtype,
                                                std::span<const ArenaRange> vectors) const override;
 
-  // Of all updates from now on.
+  // Applies to all updates from now on.
   void set_mu(double mu) { mu_ = mu; }
 
  private:

@@ -24,7 +24,7 @@ int64_t EpochsOf(EarlyStopping& scheduler, RecordingHost& host, const std::vecto
 TEST(EarlyStoppingTest, StopsAfterPatienceAndBringsBackTheBest) {
   RecordingHost host;
   EarlyStopping scheduler({.metric = "val_mse", .patience = 3});
-  // An equal value is no improvement.
+  // An equal value is not an improvement.
   EXPECT_EQ(EpochsOf(scheduler, host, {.5, .4, .45, .4, .41, .1, .1}), 5);
   EXPECT_EQ(host.restored, 2);
   ASSERT_EQ(host.lines.size(), 2u);

@@ -54,7 +54,7 @@ class Block {
   Block& operator=(const Block&) = delete;
 
   Buffer* buffer() const { return buffer_.get(); }
-  // Of the view in the buffer.
+  // Where the view begins in the buffer.
   size_t offset() const { return size_t(memory_.data() - buffer_->data()) + begin_; }
 
  private:

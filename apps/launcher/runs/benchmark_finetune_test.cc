@@ -28,7 +28,7 @@ using testing::Values;
 constexpr char kProgram[] = "apps/benchmark";
 constexpr char kHead[] = "--freeze=*Conv2D,5_FC";
 
-// Of `classes` classes; five steps.
+// A run on data of `classes` classes; five steps.
 std::vector<std::string> Arguments(int classes, const std::vector<std::string>& more) {
   std::vector<std::string> arguments = {"--model=simplecnn",
                                         "--dataset=synthetic",

@@ -466,7 +466,7 @@ TEST(BenchmarkRanksTest, RanksGoOnFromTheNewestCheckpointThatAllHave) {
   EXPECT_THAT(refused.text, HasSubstr("rank 1 has no checkpoint, but other ranks have"));
 }
 
-// Of the run of two ranks with folders `name`-rank0 and -rank1, so many steps an epoch.
+// `run`: of two ranks with folders `name`-rank0 and -rank1, and so many steps an epoch.
 void ExpectEachRankToWarnOfItsCheckpoints(const std::vector<std::string>& run,
                                           const std::string& name, int steps) {
   ASSERT_EQ(RunJob(2, With(run, {"--num-epochs=2"})).exit_code, 0);

@@ -25,7 +25,7 @@ constexpr char kRun[] =
     "--model=simplecnn --dataset=synthetic --synthetic-pattern=classes "
     "--synthetic-input-shape=1,8,8 --synthetic-output-shape=3 --synthetic-train-samples=50 "
     "--synthetic-test-samples=20 --batch-size=8 ";
-// Of a loss that falls: the first epoch is the best.
+// With --early-stopping-minimize=False a falling loss makes the first epoch the best.
 constexpr char kFirstIsBest[] =
     "--schedulers=early_stopping --early-stopping-metric=categorical_cross_entropy "
     "--early-stopping-minimize=False ";
@@ -110,7 +110,7 @@ TEST(BenchmarkResumeTest, AScheduleOverALongerRunIsToldOf) {
                 "over the whole run continue with 0.5 of the learning rate instead of 0\n"));
 }
 
-// Of a version that saved neither the choices of a run nor the epochs of parameters that it keeps.
+// Checkpoints of a version that saved neither a run's choices nor the epochs of kept parameters.
 TEST(BenchmarkResumeTest, OlderCheckpointsAreContinued) {
   const std::string folder = NewFolder("older");
   std::filesystem::copy_file("apps/launcher/runs/testdata/older_checkpoint-4.npz",

@@ -1,5 +1,5 @@
-// What a run of the launcher leaves behind, and how another goes on from it: checkpoints, weights,
-// histories. And that the options of a run reach it.
+// What a run of the launcher leaves behind, and how another continues from it: checkpoints,
+// weights, histories. And that the options of a run reach it.
 
 #include <csignal>
 #include <cstdlib>
@@ -85,7 +85,7 @@ class StoppedRunTest : public ::testing::Test {
     return Process(kProgram, arguments).Wait();
   }
 
-  // The run that went on left what an uninterrupted one leaves, bit for bit.
+  // The run that continued left what an uninterrupted one leaves, bit for bit.
   void ExpectSameAsUninterrupted(const std::string& folder) const {
     const std::string whole = Folder(std::string(test_info_->name()) + "_whole");
     const Outcome outcome = Run(Arguments(whole));
@@ -462,7 +462,7 @@ TEST(BenchmarkStateTest, ResultsOnTheTestDataAreInEachFileOfTheRun) {
   }
 }
 
-// An epoch that was begun on one data set does not go on with another of the same form.
+// An epoch that was begun on one data set is not continued with another of the same form.
 TEST(BenchmarkStateTest, AnEpochGoesOnWithTheSameDataOnly) {
   const std::string folder = NewFolder("other_data");
   const auto run = [&](const std::string& data, const std::string& more) {
@@ -758,7 +758,7 @@ TEST(BenchmarkStateTest, FusedOptionsGiveTheSameTestResults) {
   ASSERT_EQ(plain.exit_code, 0) << plain.text;
   EXPECT_THAT(plain.text, Not(HasSubstr("Fusing ")));
   const Outcome unasked = Launch(run);
-  EXPECT_THAT(unasked.text, Not(HasSubstr("Fusing "))) << "only to who asks";
+  EXPECT_THAT(unasked.text, Not(HasSubstr("Fusing "))) << "only where the user asks for it";
   EXPECT_NEAR(TestLoss(unasked.text), TestLoss(plain.text), 1e-4 * TestLoss(plain.text));
   for (const char* option : {"bn-relu", "conv-bn", "conv-bn-relu"}) {
     const Outcome fused = Launch(run + "--enable-fused-" + option);

@@ -259,7 +259,7 @@ TEST(BenchmarkTraceTest, AFullDiskIsAWarningPerFileAndTrainingGoesOn) {
     EXPECT_EQ(run.text.find(warning, at + 1), std::string::npos) << "twice: " << what;
   }
   EXPECT_THAT(run.text, HasSubstr("**** Done"));
-  // Of the history, the epochs that went in; else nothing, and nothing that is half there.
+  // The history with the epochs that fitted, and no other file, whole or partial.
   std::set<std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     files.insert(entry.path().filename());

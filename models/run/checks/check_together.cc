@@ -38,7 +38,7 @@ absl::Status CheckKeyFile(const RunOptions& options, std::string_view who) {
       who, " share (`openssl rand -hex 32` makes one)");
 }
 
-// Of ranks, which sum ciphertexts on CPUs.
+// For ranks, which sum ciphertexts on CPUs.
 absl::Status CheckEncryptedSums(const RunOptions& options) {
   if (options.ranks.parallel != "data" || options.encryption.kind.empty()) return absl::OkStatus();
   const auto exclude = [&](std::string_view other, std::string_view why) {

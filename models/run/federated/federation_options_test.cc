@@ -21,9 +21,9 @@ using ::testing::StartsWith;
 // Packets call it by a number that it draws, which says nothing to people.
 TEST(FederationOptionsTest, AClientThatWaitsInVainIsNamed) {
   for (const char* const transport : {"grpc", "mqtt"}) {
-    setenv("DTNN_JOB_SECRET", std::string(40, 'q').c_str(), 1);  // who reads it overwrites it
+    setenv("DTNN_JOB_SECRET", std::string(40, 'q').c_str(), 1);  // the reader overwrites it
     RunOptions options;
-    // Free now; who does not answer there refuses the connection.
+    // Free now: a connection to it is refused.
     options.federation.server =
         Must(Must(Listen({.host = "127.0.0.1", .port = 0})).Local()).ToString();
     options.ranks.transport = transport;

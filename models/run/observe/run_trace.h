@@ -58,7 +58,7 @@ class RunTrace {
   // For one rank; `communicator`: null for a run of one. Both must outlive it, and it the loaders.
   RunTrace(const RunOptions& options, Communicator* communicator);
 
-  // Of this rank's training, for its page; null: there is none. Lives as long as this.
+  // The profile of this rank's training, for its page, or null. Lives as long as this.
   const Profile* profile() const { return profile_.get(); }
 
   // From now on, until Finish or its end, watches what the calling thread does. All ranks call it

@@ -213,7 +213,7 @@ TEST(RunTraceTest, ProfilesArePrintedOrWritten) {
   const nlohmann::json profile = nlohmann::json::parse(Read(options.output.profile));
   EXPECT_EQ(profile["steps"], 6);
   EXPECT_GT(profile["peak_flops_per_second"], 0);
-  EXPECT_EQ(Slices(options.output.trace).at(1).at("step"), 6) << "both were told";
+  EXPECT_EQ(Slices(options.output.trace).at(1).at("step"), 6) << "both got the event";
 }
 
 TEST(RunTraceTest, NothingIsWatchedUnlessAsked) {

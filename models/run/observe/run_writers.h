@@ -1,4 +1,4 @@
-// What writes about a run as it goes on: output.energy, output.report and output.tensorboard.
+// What writes about a run as it continues: output.energy, output.report and output.tensorboard.
 
 #ifndef DTNN_MODELS_RUN_OBSERVE_RUN_WRITERS_H_
 #define DTNN_MODELS_RUN_OBSERVE_RUN_WRITERS_H_

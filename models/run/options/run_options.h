@@ -55,7 +55,7 @@ struct RunOptions {
   friend bool operator==(const RunOptions&, const RunOptions&) = default;
 };
 
-// Of files and folders.
+// The options that are paths of files and folders.
 std::vector<std::string*> PathsOf(RunOptions& options);
 
 DType ElementTypeOf(const RunOptions& options);
@@ -66,10 +66,10 @@ TensorFormat FormatOf(const RunOptions& options);
 // one that does not divide by `ranks` is an error.
 absl::StatusOr<int64_t> BatchSizePerRank(const RunOptions& options, int64_t ranks = 1);
 
-// Of sync.bucket_mb; 0: auto, the size is measured.
+// sync.bucket_mb in bytes; 0: auto, the size is measured.
 absl::StatusOr<int64_t> BucketBytes(const RunOptions& options);
 
-// Of data.part: the part-th, from 1, of so many equal parts of the training samples.
+// data.part: the part-th, from 1, of so many equal parts of the training samples.
 struct DatasetPart {
   int64_t part = 1, parts = 1;
 };

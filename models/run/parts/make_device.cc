@@ -18,7 +18,7 @@ namespace {
 
 bool Simulated(const RunOptions& options) { return options.device.gpu_device == "simulated"; }
 
-// 0 where they cannot be counted: whoever opens one then learns why.
+// 0 where they cannot be counted: opening one then says why.
 int CudaGpus() { return gpu::CountGpus(DeviceType::kCuda).value_or(0); }
 
 absl::StatusOr<std::unique_ptr<DeviceContext>> MakeGpu(const RunOptions& options,

@@ -23,7 +23,7 @@ absl::StatusOr<Secret> ReadEncryptionKey(const RunOptions& options, std::string_
 bool EncryptsSums(const RunOptions& options);
 absl::StatusOr<Secret> ReadKeyOfRanks(const RunOptions& options);
 
-// Of encryption.kind=tenseal.
+// The parameters of encryption.kind=tenseal.
 ckks::CkksParameters CkksParametersOf(const RunOptions& options);
 
 // For EncryptsSums. All ranks call it together, and agree on the outcome afterwards; the

@@ -34,8 +34,8 @@ GradientReducerOptions ReducerOptionsOf(const RunOptions& options) {
 }
 
 double ExchangedBytes(const RunOptions& options, double elements) {
-  // Of a place and a number: what each rank has found goes to one other, and what was made of it
-  // to all.
+  // Pairs of an index and a value: each rank sends what it has found to one other rank, and the
+  // sums go to all.
   if (options.optimizer.name == "oktopk") return elements * 3 * options.optimizer.density * 4;
   // Each number of a fresh ciphertext has as many bits as the modulus, of a sum twice as many; an
   // all-reduce sends two plain ones.

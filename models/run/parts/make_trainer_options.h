@@ -1,4 +1,4 @@
-// RunOptions to what the trainer is told.
+// RunOptions to the trainer's options.
 
 #ifndef DTNN_MODELS_RUN_PARTS_MAKE_TRAINER_OPTIONS_H_
 #define DTNN_MODELS_RUN_PARTS_MAKE_TRAINER_OPTIONS_H_
@@ -29,7 +29,7 @@ Fusions MakeFusions(const RunOptions& options);
 // Where the size of buckets is measured it is the first.
 GradientReducerOptions ReducerOptionsOf(const RunOptions& options);
 
-// Of so many gradients, as if an all-reduce exchanged them.
+// The bytes of so many gradients, as if an all-reduce exchanged them.
 double ExchangedBytes(const RunOptions& options, double elements);
 
 // `communicator`: null for one rank.

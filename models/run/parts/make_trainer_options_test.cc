@@ -34,7 +34,7 @@ TEST(MakeTrainerOptionsTest, WhatRanksExchangeInBytes) {
   options.network.dtype = "float64";
   EXPECT_EQ(ExchangedBytes(options, 1000), 8000);
   options.network.dtype = "float32";
-  // Of 10 gradients place and number go to one rank, and the sum's number to all: 4 bytes each.
+  // Index and value of 10 gradients go to one rank, and the sum's value to all: 4 bytes each.
   options.optimizer.name = "oktopk";
   options.optimizer.density = 0.01;
   EXPECT_DOUBLE_EQ(ExchangedBytes(options, 1000), 120);

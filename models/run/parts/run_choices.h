@@ -14,7 +14,7 @@
 
 namespace dtnn {
 
-// Of a run that trains on those loaders.
+// The choices of a run that trains on those loaders.
 std::vector<RunChoice> MakeRunChoices(const RunOptions& options, const Dataset& dataset,
                                       const Loaders& loaders);
 

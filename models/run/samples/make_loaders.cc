@@ -145,7 +145,7 @@ class LoaderMaker {
     return absl::OkStatus();
   }
 
-  // Of data.part, where it is given, which no longer comes in groups.
+  // Divides data.part, where it is given, which no longer comes in groups.
   absl::StatusOr<TrainValidation> Divide(double held_out) const {
     const int64_t samples = dataset_->size(Split::kTrain);
     const std::vector<int32_t> labels = dataset_->labels(Split::kTrain);

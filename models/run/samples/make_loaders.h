@@ -23,7 +23,7 @@ struct Loaders {
   std::unique_ptr<Loader> training, validation, test;
   // What all of them show of an image, the data set's own part included.
   Preprocessing preprocessing = {};
-  // Of data.standardize: of the samples that are trained on, each once.
+  // For data.standardize: of the samples that are trained on, each once.
   std::optional<ChannelStatistics> statistics = {};
   // With a GPU, why the CPU prepares the values of batches; empty where they hold bytes instead.
   std::string why_values = {};

@@ -37,7 +37,7 @@ std::string Cell(const Decision& decision, std::string_view name) {
                 candidate->microseconds ? absl::StrFormat("%.1f", *candidate->microseconds) : "-");
 }
 
-// Of what would run without a tuner, and of what was chosen.
+// Times of what would run without a tuner, and of what was chosen.
 struct Times {
   std::optional<double> before, after;
 

@@ -18,8 +18,8 @@ namespace dtnn {
 // What takes how much.
 using NamedBytes = std::vector<std::pair<std::string, double>>;
 
-// Of the parameters, their gradients, and what the optimizer keeps for them. `optimizer`: null for
-// a run that only tests, which has the parameters alone.
+// The bytes of the parameters, their gradients, and what the optimizer keeps for them. `optimizer`:
+// null for a run that only tests, which has the parameters alone.
 double ParameterBytes(const Graph& graph, DType dtype, const Optimizer* optimizer);
 
 // `optimizer`: null for a run that only tests.
