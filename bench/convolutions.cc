@@ -36,7 +36,7 @@
 #include "bench/random_convolutions.h"
 #include "kernels/conv/conv2d.h"
 #include "kernels/peak/peak.h"
-#include "kernels/simd_target.h"
+#include "kernels/simd/simd_target.h"
 #include "tensor/status_macros.h"
 #include "tensor/threads/parallel_for.h"
 

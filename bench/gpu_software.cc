@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "kernels/device/library_version.h"
+#include "kernels/libraries/library_version.h"
 #include "tensor/gpu/open_gpus.h"
 #include "tensor/status_macros.h"
 

@@ -4,7 +4,7 @@
 
 #include "apps/flags/value.h"
 #include "apps/printing/name_lists.h"
-#include "kernels/math_mode.h"
+#include "kernels/device/math_mode.h"
 #include "tensor/format.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/str_cat.h"

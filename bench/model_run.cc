@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "kernels/device_traits.h"
-#include "kernels/transfers.h"
+#include "kernels/device/device_traits.h"
+#include "kernels/transfers/transfers.h"
 #include "models/zoo/zoo.h"
 #include "optim/losses/categorical_cross_entropy.h"
 #include "optim/metrics/categorical_accuracy.h"

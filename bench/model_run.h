@@ -13,9 +13,9 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "kernels/context.h"
 #include "kernels/device/captured_work.h"
-#include "kernels/math_mode.h"
+#include "kernels/device/context.h"
+#include "kernels/device/math_mode.h"
 #include "models/parameters/parameter_store.h"
 #include "models/plan/plan.h"
 #include "models/training/step_engine.h"

@@ -24,7 +24,7 @@
 #include "bench/measured_networks.h"
 #include "bench/model_speed.h"
 #include "kernels/peak/peak.h"
-#include "kernels/simd_target.h"
+#include "kernels/simd/simd_target.h"
 #include "tensor/device.h"
 #include "tensor/dtype.h"
 #include "tensor/status_macros.h"

@@ -5,7 +5,7 @@
 
 #include "kernels/gemm/blis_setup.h"
 #include "kernels/peak/peak.h"
-#include "kernels/simd_target.h"
+#include "kernels/simd/simd_target.h"
 #include "tensor/threads/parallel_for.h"
 
 int main() {

@@ -13,7 +13,7 @@
 #define DTNN_LAYERS_CONV2D_H_
 
 #include "kernels/conv/conv2d.h"
-#include "kernels/pair.h"
+#include "kernels/operands/pair.h"
 #include "layers/base/layer.h"
 
 namespace dtnn {

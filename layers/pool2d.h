@@ -4,7 +4,7 @@
 #ifndef DTNN_LAYERS_POOL2D_H_
 #define DTNN_LAYERS_POOL2D_H_
 
-#include "kernels/pair.h"
+#include "kernels/operands/pair.h"
 #include "kernels/pool/pool.h"
 #include "layers/base/layer.h"
 

@@ -33,7 +33,7 @@ most_bytes=60000000
 
 # Whoever uses this header runs on every GPU there is; the others are named.
 mapfile -t tests < <(bazel query --noshow_progress \
-  'kind(cc_test, rdeps(//..., //kernels:gpu_testing, 1)) except attr(tags, fuzz, //...)' |
+  'kind(cc_test, rdeps(//..., //kernels/testing:gpu_testing, 1)) except attr(tags, fuzz, //...)' |
   sort)
 tests+=(//tensor/gpu:drivers_test //tensor/gpu:open_gpus_test)
 programs=(//apps:benchmark //bench:models)

@@ -442,7 +442,7 @@ std::vector<std::string> CheckDevices(std::string_view path, std::string_view te
       if (code.find(question) == code.npos) continue;
       findings.push_back(At(path, line) + "says " + std::string(question) +
                          ": only kernels know which device it is; ask for what it can do "
-                         "(kernels/device_traits.h), or move the decision there");
+                         "(kernels/device/device_traits.h), or move the decision there");
     }
   });
   return findings;

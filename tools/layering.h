@@ -22,8 +22,8 @@
 // Bazel's own. Those that only name files or settings (alias, filegroup, exports_files,
 // config_setting) are used as they are.
 //
-// The fifth: above kernels nobody asks which device something is on; kernels/device_traits.h says
-// what a device can do. Only what makes the device of a run's options names devices.
+// The fifth: above kernels nobody asks which device something is on; kernels/device/device_traits.h
+// says what a device can do. Only what makes the device of a run's options names devices.
 //
 // The sixth: no two files define classes of one qualified name (class_names.h), except for test
 // programs, of which no two are linked together.

@@ -41,7 +41,7 @@ TEST(LayeringTest, AnIncludeUpwardsIsNamedWithFileAndLine) {
   EXPECT_THAT(CheckSource("kernels/gemm/gemm.cc", "// c\n#include \"layers/base/layer.h\"\n"),
               ElementsAre(AllOf(StartsWith("kernels/gemm/gemm.cc:2: includes layers/base/layer.h"),
                                 HasSubstr("upwards; kernels may use tensor"))));
-  EXPECT_THAT(CheckSource("tensor/files/npy.h", "  #  include <kernels/pair.h>"),
+  EXPECT_THAT(CheckSource("tensor/files/npy.h", "  #  include <kernels/operands/pair.h>"),
               ElementsAre(HasSubstr("tensor may use no other folder")));
   EXPECT_THAT(CheckSource("data/x.cu", "#include \"tensor/a.h\"\n\n#include \"apps/b.h\"\n"),
               ElementsAre(StartsWith("data/x.cu:3:")));
@@ -153,7 +153,7 @@ TEST(LayeringTest, NothingAboveKernelsAsksForTheDevice) {
   EXPECT_EQ(CheckDevices("comm/a.h", "switch (DeviceType::kCuda) {}\n").size(), 1);
   EXPECT_THAT(CheckDevices("models/run/parts/make_device.cc", kMakes), IsEmpty());
   EXPECT_THAT(CheckDevices("models/plan/plan_gpu_test.cc", kMakes), IsEmpty());
-  EXPECT_THAT(CheckDevices("kernels/context.cc", kMakes), IsEmpty());
+  EXPECT_THAT(CheckDevices("kernels/device/context.cc", kMakes), IsEmpty());
 }
 
 // Names in backquotes, row by row, against those that the test enforces.

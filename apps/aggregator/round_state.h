@@ -20,7 +20,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "comm/federation/aggregator/aggregator.h"
-#include "kernels/context.h"
+#include "kernels/device/context.h"
 #include "models/checkpoint/checkpoint_folder.h"
 #include "models/graph/graph.h"
 #include "models/parameters/parameter_store.h"

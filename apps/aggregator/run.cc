@@ -16,7 +16,7 @@
 #include "comm/federation/aggregator/strategy.h"
 #include "comm/ranks/job/exit_code.h"
 #include "comm/ranks/job/interrupt.h"
-#include "kernels/context.h"
+#include "kernels/device/context.h"
 #include "models/parameters/weights.h"
 #include "models/report/run_report.h"
 #include "models/run/federated/federation_options.h"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "kernels/context.h"
+#include "kernels/device/context.h"
 #include "models/plan/plan.h"
 #include "models/run/parts/best_of_file.h"
 #include "models/run/parts/make_model.h"

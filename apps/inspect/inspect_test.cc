@@ -8,7 +8,7 @@
 #include "comm/ranks/job/exit_code.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "kernels/context.h"
+#include "kernels/device/context.h"
 #include "models/checkpoint/checkpoint.h"
 #include "models/graph/freeze.h"
 #include "models/serving/saved_model.h"

@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_format.h"
 #include "comm/ranks/gradients/gradient_reducer.h"
-#include "kernels/context.h"
-#include "kernels/math_mode.h"
+#include "kernels/device/context.h"
+#include "kernels/device/math_mode.h"
 #include "models/graph/table.h"
 #include "models/run/parts/class_weights.h"
 #include "models/run/parts/make_encryption.h"

@@ -19,7 +19,7 @@
 #include "data/testing/image_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "kernels/context.h"
+#include "kernels/device/context.h"
 #include "models/graph/builder.h"
 #include "models/parameters/parameter_store.h"
 #include "models/parameters/weights.h"

@@ -11,7 +11,7 @@
 
 #include "apps/flags/argument_flags.h"
 #include "comm/ranks/job/exit_code.h"
-#include "kernels/simd_target.h"
+#include "kernels/simd/simd_target.h"
 #include "tensor/errors.h"
 
 namespace dtnn {

@@ -10,7 +10,7 @@
 #include "apps/scale_model/steps.h"
 #include "apps/scale_model/table.h"
 #include "comm/ranks/gradients/cost_model_measure.h"
-#include "kernels/simd_target.h"
+#include "kernels/simd/simd_target.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/counted.h"
 #include "tensor/text/str_cat.h"

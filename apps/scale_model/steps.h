@@ -19,7 +19,7 @@
 #include "comm/communicator.h"
 #include "comm/ranks/gradients/cost_model.h"
 #include "comm/ranks/gradients/gradient_reducer.h"
-#include "kernels/context.h"
+#include "kernels/device/context.h"
 #include "models/graph/graph.h"
 #include "models/parameters/parameter_store.h"
 #include "models/plan/plan.h"

@@ -1,7 +1,7 @@
 #include "data/loading/batch_values.h"
 
 #include "kernels/byte_images/byte_images.h"
-#include "kernels/context.h"
+#include "kernels/device/context.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

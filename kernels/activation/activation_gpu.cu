@@ -3,7 +3,7 @@
 
 #include "kernels/activation/activation_gpu.h"
 #include "kernels/elementwise/grid_gpu.h"
-#include "kernels/gpu_runner.h"
+#include "kernels/gpu/runner.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

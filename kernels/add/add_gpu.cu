@@ -2,7 +2,7 @@
 
 #include "kernels/add/add_gpu.h"
 #include "kernels/elementwise/grid_gpu.h"
-#include "kernels/gpu_runner.h"
+#include "kernels/gpu/runner.h"
 #include "tensor/errors.h"
 #include "tensor/status_macros.h"
 

@@ -2,7 +2,7 @@
 
 #include "gtest/gtest.h"
 #include "kernels/add/add.h"
-#include "kernels/gpu_testing.h"
+#include "kernels/testing/gpu_testing.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {

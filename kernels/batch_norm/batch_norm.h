@@ -34,9 +34,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "kernels/context.h"
-#include "kernels/parameter_view.h"
-#include "kernels/workspace.h"
+#include "kernels/device/context.h"
+#include "kernels/operands/parameter_view.h"
+#include "kernels/workspace/workspace.h"
 #include "tensor/format.h"
 #include "tensor/tensor.h"
 

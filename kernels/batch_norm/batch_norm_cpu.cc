@@ -6,7 +6,7 @@
 
 #include "kernels/batch_norm/batch_norm_gpu.h"
 #include "kernels/batch_norm/check.h"
-#include "kernels/scratch.h"
+#include "kernels/workspace/scratch.h"
 #include "tensor/errors.h"
 #include "tensor/rounding.h"
 #include "tensor/status_macros.h"

@@ -3,8 +3,8 @@
 #include "kernels/batch_norm/batch_norm_gpu.h"
 #include "kernels/batch_norm/bodies_gpu.h"
 #include "kernels/batch_norm/check.h"
-#include "kernels/gpu_runner.h"
-#include "kernels/scratch.h"
+#include "kernels/gpu/runner.h"
+#include "kernels/workspace/scratch.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

@@ -5,8 +5,8 @@
 
 #include "gtest/gtest.h"
 #include "kernels/batch_norm/batch_norm.h"
-#include "kernels/gpu_context.h"
-#include "kernels/gpu_testing.h"
+#include "kernels/device/gpu_context.h"
+#include "kernels/testing/gpu_testing.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {

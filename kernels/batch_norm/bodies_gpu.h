@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "kernels/channels_gpu.h"
-#include "kernels/gpu_runner.h"
+#include "kernels/gpu/channels.h"
+#include "kernels/gpu/runner.h"
 
 namespace dtnn {
 

@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "kernels/batch_norm/batch_norm.h"
 #include "kernels/elementwise/operands.h"
-#include "kernels/operand.h"
+#include "kernels/operands/operand.h"
 #include "tensor/errors.h"
 
 namespace dtnn {

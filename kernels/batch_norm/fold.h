@@ -1,5 +1,5 @@
 // Batch normalisation with running statistics as a scale and a shift per channel, for the epilogue
-// of whatever comes before it (kernels/epilogue.h):
+// of whatever comes before it (kernels/operands/epilogue.h):
 //
 //   scale * a + shift = gamma * (a + bias - mean) / sqrt(variance + epsilon) + beta
 //

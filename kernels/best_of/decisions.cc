@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "kernels/simd_target.h"
+#include "kernels/simd/simd_target.h"
 #include "tensor/errors.h"
 #include "tensor/files/atomic_file.h"
 #include "tensor/text/number.h"

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "kernels/simd_target.h"
+#include "kernels/simd/simd_target.h"
 #include "tensor/threads/parallel_for.h"
 #include "tensor/threads/processor_name.h"
 

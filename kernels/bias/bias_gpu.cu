@@ -2,8 +2,8 @@
 
 #include "kernels/bias/bias_gpu.h"
 #include "kernels/bias/check.h"
-#include "kernels/channels_gpu.h"
-#include "kernels/gpu_runner.h"
+#include "kernels/gpu/channels.h"
+#include "kernels/gpu/runner.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

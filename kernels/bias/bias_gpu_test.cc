@@ -1,6 +1,6 @@
 #include "gtest/gtest.h"
 #include "kernels/bias/bias.h"
-#include "kernels/gpu_testing.h"
+#include "kernels/testing/gpu_testing.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {

@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "kernels/bias/bias.h"
-#include "kernels/operand.h"
+#include "kernels/operands/operand.h"
 #include "tensor/errors.h"
 
 namespace dtnn {

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "kernels/byte_images/byte_images.h"
-#include "kernels/images_gpu.h"
+#include "kernels/gpu/images.h"
 #include "tensor/gpu/kernel.h"
 
 namespace dtnn {

@@ -16,7 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/byte_images/pixel_change.h"
-#include "kernels/context.h"
+#include "kernels/device/context.h"
 #include "tensor/format.h"
 #include "tensor/tensor.h"
 

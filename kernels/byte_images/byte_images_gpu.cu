@@ -3,8 +3,8 @@
 #include "kernels/byte_images/body.h"
 #include "kernels/byte_images/byte_images_gpu.h"
 #include "kernels/byte_images/check.h"
-#include "kernels/gpu_runner.h"
-#include "kernels/transfers.h"
+#include "kernels/gpu/runner.h"
+#include "kernels/transfers/transfers.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

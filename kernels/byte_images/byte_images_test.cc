@@ -14,7 +14,7 @@
 #include "gtest/gtest.h"
 #include "kernels/byte_images/byte_twin.h"
 #include "kernels/byte_images/reference.h"
-#include "kernels/gpu_testing.h"
+#include "kernels/testing/gpu_testing.h"
 #include "tensor/philox.h"
 #include "tools/testing/tensors.h"
 

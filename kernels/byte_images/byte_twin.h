@@ -1,5 +1,5 @@
 // Where a device finds the values of images that the host brings as bytes, again and again: what
-// DeviceTwin (transfers.h) is to values, with a quarter of the traffic.
+// DeviceTwin (transfers/transfers.h) is to values, with a quarter of the traffic.
 
 #ifndef DTNN_KERNELS_BYTE_IMAGES_BYTE_TWIN_H_
 #define DTNN_KERNELS_BYTE_IMAGES_BYTE_TWIN_H_
@@ -10,8 +10,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/byte_images/byte_images.h"
-#include "kernels/context.h"
-#include "kernels/transfers.h"
+#include "kernels/device/context.h"
+#include "kernels/transfers/transfers.h"
 #include "tensor/tensor.h"
 
 namespace dtnn {

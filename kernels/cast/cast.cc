@@ -3,7 +3,7 @@
 #include "kernels/cast/bfloat16.h"
 #include "kernels/cast/cast_gpu.h"
 #include "kernels/elementwise/operands.h"
-#include "kernels/operand.h"
+#include "kernels/operands/operand.h"
 #include "tensor/errors.h"
 #include "tensor/threads/parallel_for.h"
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "kernels/cast/cast_gpu.h"
-#include "kernels/gpu_runner.h"
-#include "kernels/operand.h"
+#include "kernels/gpu/runner.h"
+#include "kernels/operands/operand.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "kernels/collective/simulated_collectives.h"
-#include "kernels/operand.h"
+#include "kernels/operands/operand.h"
 #include "tensor/errors.h"
 #ifdef DTNN_WITH_CUDA
 #include "kernels/collective/nccl_collectives.h"

@@ -30,7 +30,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "kernels/gpu_context.h"
+#include "kernels/device/gpu_context.h"
 #include "tensor/gpu/driver.h"
 #include "tensor/tensor.h"
 

@@ -9,8 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/collective/nccl_collectives.h"
-#include "kernels/cuda_context.h"
-#include "kernels/device/library_version.h"
+#include "kernels/device/cuda_context.h"
+#include "kernels/libraries/library_version.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

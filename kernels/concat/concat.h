@@ -13,7 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "kernels/context.h"
+#include "kernels/device/context.h"
 #include "tensor/format.h"
 #include "tensor/tensor.h"
 

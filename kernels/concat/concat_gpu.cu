@@ -1,6 +1,6 @@
 #include "kernels/concat/concat_gpu.h"
 #include "kernels/concat/moves.h"
-#include "kernels/gpu_runner.h"
+#include "kernels/gpu/runner.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "kernels/operand.h"
+#include "kernels/operands/operand.h"
 #include "tensor/buffer.h"
 #include "tensor/errors.h"
 

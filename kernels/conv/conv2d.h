@@ -29,12 +29,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "kernels/context.h"
 #include "kernels/conv/conv2d_spec.h"
 #include "kernels/conv/direction.h"
-#include "kernels/epilogue.h"
-#include "kernels/parameter_view.h"
-#include "kernels/workspace.h"
+#include "kernels/device/context.h"
+#include "kernels/operands/epilogue.h"
+#include "kernels/operands/parameter_view.h"
+#include "kernels/workspace/workspace.h"
 #include "tensor/buffer.h"
 #include "tensor/tensor.h"
 

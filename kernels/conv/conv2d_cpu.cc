@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "kernels/conv/check.h"
-#include "kernels/conv/groups.h"
-#include "kernels/conv/nhwc_copies.h"
-#include "kernels/scratch.h"
+#include "kernels/conv/wrap/groups.h"
+#include "kernels/conv/wrap/nhwc_copies.h"
+#include "kernels/workspace/scratch.h"
 #include "tensor/errors.h"
 #include "tensor/rounding.h"
 #include "tensor/status_macros.h"

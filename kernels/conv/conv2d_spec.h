@@ -9,8 +9,8 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "kernels/epilogue.h"
-#include "kernels/pair.h"
+#include "kernels/operands/epilogue.h"
+#include "kernels/operands/pair.h"
 #include "tensor/format.h"
 #include "tensor/tensor.h"
 

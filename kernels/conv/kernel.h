@@ -26,8 +26,8 @@ namespace dtnn::conv {
 // kernels may read whole vectors.
 inline constexpr int64_t kVectorPadding = 64;
 
-// What happens to the sums; see kernels/epilogue.h. Where images have 16 bits, the result is
-// rounded once, at the end.
+// What happens to the sums; see kernels/operands/epilogue.h. Where images have 16 bits, the result
+// is rounded once, at the end.
 template <typename T>
 struct WriteBack {
   const Wide<T>* scale = nullptr;

@@ -5,8 +5,8 @@
 //   DTNN_RETURN_IF_ERROR(step->Replay());   // and again
 //
 // Addresses, sizes and arguments are those of the capture; what changes is read from device memory
-// (device_numbers.h) or was brought to a fixed place (transfers.h). What was not called before
-// should be called once before a capture, since first calls may allocate.
+// (transfers/device_numbers.h) or was brought to a fixed place (transfers/transfers.h). What was
+// not called before should be called once before a capture, since first calls may allocate.
 
 #ifndef DTNN_KERNELS_DEVICE_CAPTURED_WORK_H_
 #define DTNN_KERNELS_DEVICE_CAPTURED_WORK_H_
@@ -16,7 +16,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "kernels/gpu_context.h"
+#include "kernels/device/gpu_context.h"
 
 namespace dtnn {
 

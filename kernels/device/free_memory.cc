@@ -1,6 +1,6 @@
 #include "kernels/device/free_memory.h"
 
-#include "kernels/gpu_context.h"
+#include "kernels/device/gpu_context.h"
 
 namespace dtnn {
 

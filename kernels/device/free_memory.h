@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <optional>
 
-#include "kernels/context.h"
+#include "kernels/device/context.h"
 
 namespace dtnn {
 

@@ -1,7 +1,7 @@
 #include "kernels/device/free_memory.h"
 
 #include "gtest/gtest.h"
-#include "kernels/gpu_testing.h"
+#include "kernels/testing/gpu_testing.h"
 
 namespace dtnn {
 namespace {

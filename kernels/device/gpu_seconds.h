@@ -7,7 +7,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "kernels/gpu_context.h"
+#include "kernels/device/gpu_context.h"
 
 namespace dtnn {
 

@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/dropout/dropout.h"
-#include "kernels/operand.h"
+#include "kernels/operands/operand.h"
 #include "tensor/errors.h"
 
 namespace dtnn {

@@ -1,10 +1,10 @@
 #include <cmath>
 
-#include "kernels/device/philox_gpu.h"
 #include "kernels/dropout/check.h"
 #include "kernels/dropout/dropout_gpu.h"
 #include "kernels/elementwise/grid_gpu.h"
-#include "kernels/gpu_runner.h"
+#include "kernels/gpu/philox.h"
+#include "kernels/gpu/runner.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

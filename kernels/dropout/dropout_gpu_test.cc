@@ -1,6 +1,6 @@
 #include "gtest/gtest.h"
 #include "kernels/dropout/dropout.h"
-#include "kernels/gpu_testing.h"
+#include "kernels/testing/gpu_testing.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {

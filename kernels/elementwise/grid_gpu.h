@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "kernels/elementwise/operands.h"
-#include "kernels/gpu_runner.h"
+#include "kernels/gpu/runner.h"
 
 namespace dtnn {
 

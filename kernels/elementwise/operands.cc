@@ -1,7 +1,7 @@
 #include "kernels/elementwise/operands.h"
 
-#include "kernels/operand.h"
-#include "kernels/rows.h"
+#include "kernels/operands/operand.h"
+#include "kernels/operands/rows.h"
 #include "tensor/errors.h"
 
 namespace dtnn {

@@ -2,8 +2,8 @@
 // where each of them lies (`Operand`).
 //
 // If every tensor is dense, the grid is a single row and a pass is one long loop; a pitched one
-// among them splits the grid into its rows (pixels, images or matrix rows, see kernels/rows.h), in
-// which the dense ones take part with a pitch of one row.
+// among them splits the grid into its rows (pixels, images or matrix rows, see
+// kernels/operands/rows.h), in which the dense ones take part with a pitch of one row.
 
 #ifndef DTNN_KERNELS_ELEMENTWISE_OPERANDS_H_
 #define DTNN_KERNELS_ELEMENTWISE_OPERANDS_H_

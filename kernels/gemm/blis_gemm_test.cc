@@ -5,7 +5,7 @@
 #include "gtest/gtest.h"
 #include "kernels/gemm/blis_setup.h"
 #include "kernels/gemm/reference.h"
-#include "kernels/simd_target.h"
+#include "kernels/simd/simd_target.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {

@@ -3,8 +3,8 @@
 // BLIS 0.9 looks the CPU's family and model up in a list. A CPU that is newer than the list, or
 // whose hypervisor hides the model, gets the portable C kernels ("generic") or the AVX2 ones, at a
 // sixth or half of the speed. InitBlis chooses by instruction sets instead: AVX-512 -> skx, AVX2 ->
-// zen3 on AMD and haswell elsewhere, within what the process is restricted to (simd_target.h). A
-// BLIS_ARCH_TYPE set by the user is left alone.
+// zen3 on AMD and haswell elsewhere, within what the process is restricted to (simd/simd_target.h).
+// A BLIS_ARCH_TYPE set by the user is left alone.
 //
 // BLIS reads its choice from the environment, once, so InitBlis sets BLIS_ARCH_TYPE: the first call
 // belongs before other threads that might read the environment are started, and never into a

@@ -1,5 +1,5 @@
-#include "kernels/cuda_context.h"
-#include "kernels/cuda_status.h"
+#include "kernels/device/cuda_context.h"
+#include "kernels/device/cuda_status.h"
 #include "kernels/gemm/column_sums.h"
 #include "kernels/gemm/cublas_types.h"
 #include "kernels/gemm/gemm_gpu.h"

@@ -2,7 +2,7 @@
 
 #include "kernels/elementwise/operands.h"
 #include "kernels/gemm/gemm_variants.h"
-#include "kernels/operand.h"
+#include "kernels/operands/operand.h"
 #include "tensor/errors.h"
 #include "tensor/named_table.h"
 

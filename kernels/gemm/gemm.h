@@ -18,9 +18,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "kernels/context.h"
-#include "kernels/epilogue.h"
-#include "kernels/workspace.h"
+#include "kernels/device/context.h"
+#include "kernels/operands/epilogue.h"
+#include "kernels/workspace/workspace.h"
 #include "tensor/dtype.h"
 #include "tensor/tensor.h"
 

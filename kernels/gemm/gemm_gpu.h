@@ -10,7 +10,7 @@
 
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/gemm_variants.h"
-#include "kernels/gpu_runner.h"
+#include "kernels/gpu/runner.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

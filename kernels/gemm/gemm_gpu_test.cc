@@ -3,7 +3,7 @@
 #include "gtest/gtest.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/reference.h"
-#include "kernels/gpu_testing.h"
+#include "kernels/testing/gpu_testing.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {

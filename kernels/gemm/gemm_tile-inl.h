@@ -21,7 +21,7 @@
 
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
-#include "kernels/unroll.h"
+#include "kernels/simd/unroll.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dtnn {

@@ -10,7 +10,7 @@
 #include "kernels/gemm/gemm_grid.h"
 #include "kernels/gemm/gemm_variants.h"
 #include "kernels/gemm/serial_gemm.h"
-#include "kernels/scratch.h"
+#include "kernels/workspace/scratch.h"
 #include "tensor/errors.h"
 #include "tensor/threads/parallel_for.h"
 

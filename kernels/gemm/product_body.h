@@ -1,13 +1,13 @@
 // The product of GPUs without a library, as one thread computes an element of it: op(A) op(B),
 // column-major. op(A) is m x k, op(B) is k x n; lda and ldb are elements from column to column. For
-// bodies of kernels (kernels/gpu_runner.h), which write what they make of the sum.
+// bodies of kernels (kernels/gpu/runner.h), which write what they make of the sum.
 
 #ifndef DTNN_KERNELS_GEMM_PRODUCT_BODY_H_
 #define DTNN_KERNELS_GEMM_PRODUCT_BODY_H_
 
 #include <cstdint>
 
-#include "kernels/factor_gpu.h"
+#include "kernels/gpu/factor.h"
 #include "tensor/float16.h"
 #include "tensor/gpu/kernel.h"
 

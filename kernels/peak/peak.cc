@@ -9,7 +9,7 @@
 
 #include "kernels/amx/amx.h"
 #include "kernels/amx/tiles.h"
-#include "kernels/unroll.h"
+#include "kernels/simd/unroll.h"
 #include "tensor/threads/parallel_for.h"
 
 #undef HWY_TARGET_INCLUDE

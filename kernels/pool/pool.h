@@ -23,8 +23,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "kernels/context.h"
-#include "kernels/pair.h"
+#include "kernels/device/context.h"
+#include "kernels/operands/pair.h"
 #include "tensor/format.h"
 #include "tensor/tensor.h"
 

@@ -3,10 +3,10 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/gpu_runner.h"
-#include "kernels/images_gpu.h"
+#include "kernels/gpu/images.h"
+#include "kernels/gpu/runner.h"
 #include "kernels/pool/pool_gpu.h"
-#include "kernels/transfers.h"
+#include "kernels/transfers/transfers.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn::pool {

@@ -2,9 +2,9 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "kernels/gpu_testing.h"
 #include "kernels/pool/adaptive_pool.h"
 #include "kernels/pool/pool.h"
+#include "kernels/testing/gpu_testing.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {

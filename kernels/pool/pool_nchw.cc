@@ -18,7 +18,7 @@
 #include "hwy/highway.h"
 #include "kernels/elementwise/transform-inl.h"
 #include "kernels/pool/winners-inl.h"
-#include "kernels/unroll.h"
+#include "kernels/simd/unroll.h"
 
 #ifndef DTNN_KERNELS_POOL_POOL_NCHW_CC_
 #define DTNN_KERNELS_POOL_POOL_NCHW_CC_

@@ -16,7 +16,7 @@
 #include "hwy/highway.h"
 #include "kernels/elementwise/transform-inl.h"
 #include "kernels/pool/winners-inl.h"
-#include "kernels/unroll.h"
+#include "kernels/simd/unroll.h"
 #include "tensor/rounding.h"
 
 #ifndef DTNN_KERNELS_POOL_POOL_NHWC_CC_

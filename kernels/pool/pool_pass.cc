@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/operand.h"
+#include "kernels/operands/operand.h"
 #include "tensor/errors.h"
 #include "tensor/rounding.h"
 #include "tensor/threads/parallel_for.h"

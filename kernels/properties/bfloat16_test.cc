@@ -12,7 +12,7 @@
 #include "kernels/batch_norm/batch_norm.h"
 #include "kernels/bias/bias.h"
 #include "kernels/concat/concat.h"
-#include "kernels/context.h"
+#include "kernels/device/context.h"
 #include "kernels/dropout/dropout.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/pool/adaptive_pool.h"

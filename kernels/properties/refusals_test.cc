@@ -13,7 +13,7 @@
 #include "kernels/bias/bias.h"
 #include "kernels/byte_images/byte_images.h"
 #include "kernels/concat/concat.h"
-#include "kernels/context.h"
+#include "kernels/device/context.h"
 #include "kernels/dropout/dropout.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/pool/adaptive_pool.h"

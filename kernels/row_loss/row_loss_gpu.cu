@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "kernels/elementwise/grid_gpu.h"
-#include "kernels/gpu_runner.h"
-#include "kernels/operand.h"
+#include "kernels/gpu/runner.h"
+#include "kernels/operands/operand.h"
 #include "kernels/row_loss/row_loss_gpu.h"
-#include "kernels/transfers.h"
+#include "kernels/transfers/transfers.h"
 #include "tensor/errors.h"
 
 namespace dtnn {

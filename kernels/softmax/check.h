@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "kernels/operand.h"
+#include "kernels/operands/operand.h"
 #include "kernels/softmax/softmax.h"
 #include "tensor/errors.h"
 

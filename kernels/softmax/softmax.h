@@ -19,8 +19,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "kernels/context.h"
-#include "kernels/gradient_scale.h"
+#include "kernels/device/context.h"
+#include "kernels/operands/gradient_scale.h"
 #include "tensor/tensor.h"
 
 namespace dtnn {

@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "kernels/elementwise/grid_gpu.h"
-#include "kernels/gpu_runner.h"
+#include "kernels/gpu/runner.h"
 #include "kernels/softmax/check.h"
 #include "kernels/softmax/softmax_gpu.h"
 #include "tensor/status_macros.h"

@@ -1,8 +1,8 @@
 #include <limits>
 
 #include "gtest/gtest.h"
-#include "kernels/gpu_testing.h"
 #include "kernels/softmax/softmax.h"
+#include "kernels/testing/gpu_testing.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {

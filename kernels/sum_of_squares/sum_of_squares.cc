@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/elementwise/operands.h"
-#include "kernels/operand.h"
+#include "kernels/operands/operand.h"
 #include "kernels/sum_of_squares/sum_of_squares_gpu.h"
 #include "tensor/rounding.h"
 #include "tensor/status_macros.h"

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "kernels/context.h"
+#include "kernels/device/context.h"
 #include "tensor/tensor.h"
 
 namespace dtnn {

@@ -1,7 +1,7 @@
 #include <string_view>
 
-#include "kernels/gpu_runner.h"
-#include "kernels/operand.h"
+#include "kernels/gpu/runner.h"
+#include "kernels/operands/operand.h"
 #include "kernels/sum_of_squares/sum_of_squares_gpu.h"
 #include "tensor/rounding.h"
 #include "tensor/status_macros.h"

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "gtest/gtest.h"
-#include "kernels/gpu_testing.h"
+#include "kernels/testing/gpu_testing.h"
 #include "tensor/threads/parallel_for.h"
 #include "tools/testing/tensors.h"
 

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "absl/status/status.h"
-#include "kernels/operand.h"
+#include "kernels/operands/operand.h"
 #include "kernels/update/update.h"
 #include "tensor/errors.h"
 

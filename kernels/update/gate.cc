@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "kernels/elementwise/operands.h"
-#include "kernels/operand.h"
+#include "kernels/operands/operand.h"
 #include "kernels/update/gate_bodies.h"
 #include "kernels/update/gate_gpu.h"
 #include "tensor/errors.h"

@@ -13,8 +13,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "kernels/context.h"
-#include "kernels/device/device_numbers.h"
+#include "kernels/device/context.h"
+#include "kernels/transfers/device_numbers.h"
 #include "kernels/update/update.h"
 #include "tensor/tensor.h"
 

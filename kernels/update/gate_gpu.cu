@@ -1,4 +1,4 @@
-#include "kernels/gpu_runner.h"
+#include "kernels/gpu/runner.h"
 #include "kernels/update/gate_bodies.h"
 #include "kernels/update/gate_gpu.h"
 #include "tensor/status_macros.h"

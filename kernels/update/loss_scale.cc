@@ -1,7 +1,7 @@
 #include "kernels/update/loss_scale.h"
 
 #include "kernels/elementwise/operands.h"
-#include "kernels/transfers.h"
+#include "kernels/transfers/transfers.h"
 #include "kernels/update/loss_scale_gpu.h"
 #include "tensor/errors.h"
 

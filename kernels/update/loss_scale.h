@@ -17,7 +17,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "kernels/context.h"
+#include "kernels/device/context.h"
 #include "kernels/update/loss_scale_state.h"
 #include "kernels/update/update.h"
 #include "tensor/tensor.h"

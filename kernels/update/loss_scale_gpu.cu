@@ -1,7 +1,7 @@
 #include <cstdint>
 
-#include "kernels/gpu_runner.h"
-#include "kernels/operand.h"
+#include "kernels/gpu/runner.h"
+#include "kernels/operands/operand.h"
 #include "kernels/update/loss_scale_gpu.h"
 #include "tensor/status_macros.h"
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "kernels/gpu_testing.h"
 #include "kernels/sum_of_squares/sum_of_squares.h"
+#include "kernels/testing/gpu_testing.h"
 #include "kernels/update/update.h"
 #include "tools/testing/tensors.h"
 

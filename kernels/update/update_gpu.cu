@@ -1,9 +1,9 @@
 #include <cmath>
 #include <utility>
 
-#include "kernels/device/device_numbers.h"
 #include "kernels/elementwise/operands.h"
-#include "kernels/gpu_runner.h"
+#include "kernels/gpu/runner.h"
+#include "kernels/transfers/device_numbers.h"
 #include "kernels/update/check.h"
 #include "kernels/update/update_gpu.h"
 #include "tensor/status_macros.h"

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "kernels/pair.h"
+#include "kernels/operands/pair.h"
 
 namespace dtnn {
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "kernels/pair.h"
+#include "kernels/operands/pair.h"
 
 namespace dtnn {
 

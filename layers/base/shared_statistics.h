@@ -19,8 +19,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/batch_norm/batch_norm.h"
-#include "kernels/context.h"
-#include "kernels/transfers.h"
+#include "kernels/device/context.h"
+#include "kernels/transfers/transfers.h"
 #include "layers/base/rank_exchange.h"
 #include "tensor/tensor.h"
 

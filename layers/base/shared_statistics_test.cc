@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "kernels/transfers.h"
+#include "kernels/transfers/transfers.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {

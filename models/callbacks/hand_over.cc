@@ -11,7 +11,7 @@
 #include "comm/model_sync.h"
 #include "comm/secrets/crypto/hash.h"
 #include "data/loading/epoch_division.h"
-#include "kernels/transfers.h"
+#include "kernels/transfers/transfers.h"
 #include "models/checkpoint/checkpoint_info.h"
 #include "tensor/errors.h"
 

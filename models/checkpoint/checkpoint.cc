@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "kernels/transfers.h"
+#include "kernels/transfers/transfers.h"
 #include "models/parameters/parameter_arrays.h"
 #include "tensor/dtype.h"
 #include "tensor/errors.h"

@@ -23,7 +23,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "kernels/context.h"
+#include "kernels/device/context.h"
 #include "kernels/update/loss_scale_state.h"
 #include "models/checkpoint/checkpoint_info.h"
 #include "models/checkpoint/run_settings.h"

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "kernels/context.h"
+#include "kernels/device/context.h"
 #include "models/checkpoint/checkpoint.h"
 #include "models/graph/graph.h"
 #include "models/parameters/parameter_store.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "kernels/gpu_testing.h"
+#include "kernels/testing/gpu_testing.h"
 #include "models/checkpoint/checkpoint.h"
 #include "models/graph/builder.h"
 #include "tools/testing/tensors.h"

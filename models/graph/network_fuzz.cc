@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "kernels/context.h"
 #include "kernels/conv/conv2d.h"
+#include "kernels/device/context.h"
 #include "models/graph/network.h"
 #include "models/graph/table.h"
 #include "models/parameters/parameter_store.h"

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "kernels/device_traits.h"
+#include "kernels/device/device_traits.h"
 #include "tensor/text/counted.h"
 #include "tensor/text/str_cat.h"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "kernels/transfers.h"
+#include "kernels/transfers/transfers.h"
 #include "tensor/errors.h"
 
 namespace dtnn {

@@ -12,7 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "kernels/context.h"
+#include "kernels/device/context.h"
 #include "models/graph/graph.h"
 #include "models/parameters/parameter_store.h"
 #include "models/parameters/weights_layout.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/conv/filter_copies/filter_copies.h"
-#include "kernels/transfers.h"
+#include "kernels/transfers/transfers.h"
 #include "models/parameters/weights_layout.h"
 #include "tensor/errors.h"
 #include "tensor/philox.h"

@@ -15,7 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/cast/cast.h"
-#include "kernels/context.h"
+#include "kernels/device/context.h"
 #include "kernels/update/loss_scale.h"
 #include "kernels/update/update.h"
 #include "models/graph/graph.h"

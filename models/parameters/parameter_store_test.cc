@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "kernels/transfers.h"
+#include "kernels/transfers/transfers.h"
 #include "models/graph/builder.h"
 #include "tools/testing/tensors.h"
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "absl/strings/str_format.h"
-#include "kernels/epilogue.h"
+#include "kernels/operands/epilogue.h"
 #include "models/plan/plan_layout.h"
 
 namespace dtnn {

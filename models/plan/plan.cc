@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "kernels/device/free_memory.h"
-#include "kernels/gradient_scale.h"
+#include "kernels/operands/gradient_scale.h"
 #include "tensor/errors.h"
 #include "tensor/trace/observer.h"
 

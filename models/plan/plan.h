@@ -28,9 +28,9 @@
 #include "kernels/byte_images/byte_images.h"
 #include "kernels/byte_images/byte_twin.h"
 #include "kernels/cast/cast.h"
-#include "kernels/context.h"
-#include "kernels/device/device_numbers.h"
-#include "kernels/transfers.h"
+#include "kernels/device/context.h"
+#include "kernels/transfers/device_numbers.h"
+#include "kernels/transfers/transfers.h"
 #include "layers/base/layer.h"
 #include "models/graph/graph.h"
 #include "models/parameters/parameter_store.h"
@@ -53,7 +53,7 @@ struct PlanOptions {
   const Loss* loss = nullptr;  // required for training; evaluation may do without
   std::string conv_variant = "auto";
   // Times convolutions that nobody chose a variant for, and whose choice it does not know yet, with
-  // data of their own (kernels/conv/fastest.h). Null: a rule chooses.
+  // data of their own (kernels/conv/choice/fastest.h). Null: a rule chooses.
   BestOf* best_of = nullptr;
   uint64_t random_seed = 57005;  // of dropout; differs between ranks
   Fusions fusions = {};          // of evaluation plans

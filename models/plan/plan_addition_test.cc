@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "kernels/gpu_testing.h"
+#include "kernels/testing/gpu_testing.h"
 #include "layers/merging/addition.h"
 #include "models/graph/builder.h"
 #include "models/graph/freeze.h"

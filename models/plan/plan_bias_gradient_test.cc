@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "kernels/gpu_testing.h"
+#include "kernels/testing/gpu_testing.h"
 #include "layers/base/rank_exchange.h"
 #include "models/graph/builder.h"
 #include "models/graph/freeze.h"

@@ -4,7 +4,7 @@
 #include <cassert>
 #include <utility>
 
-#include "kernels/device_traits.h"
+#include "kernels/device/device_traits.h"
 #include "layers/activation.h"
 #include "layers/softmax.h"
 #include "models/parameters/weights_layout.h"

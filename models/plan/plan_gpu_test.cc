@@ -13,7 +13,7 @@
 #include "gtest/gtest.h"
 #include "kernels/byte_images/byte_images.h"
 #include "kernels/device/free_memory.h"
-#include "kernels/gpu_testing.h"
+#include "kernels/testing/gpu_testing.h"
 #include "models/graph/builder.h"
 #include "models/parameters/parameter_store.h"
 #include "models/plan/plan.h"

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "kernels/rows.h"
-#include "kernels/transfers.h"
+#include "kernels/operands/rows.h"
+#include "kernels/transfers/transfers.h"
 #include "models/plan/plan.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/str_cat.h"

@@ -6,7 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "kernels/context.h"
+#include "kernels/device/context.h"
 #include "models/checkpoint/checkpoint.h"
 #include "models/checkpoint/federation_tags.h"
 #include "models/serving/saved_model.h"

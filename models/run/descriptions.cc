@@ -7,7 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "data/loading/loader.h"
-#include "kernels/device_traits.h"
+#include "kernels/device/device_traits.h"
 #include "models/run/parts/make_trainer_options.h"
 #include "tensor/text/counted.h"
 #include "tensor/text/str_cat.h"

@@ -9,7 +9,7 @@
 #include "comm/ranks/job/exit_code.h"
 #include "comm/ranks/job/interrupt.h"
 #include "data/datasets/more_classes.h"
-#include "kernels/device/kept_plans.h"
+#include "kernels/libraries/kept_plans.h"
 #include "models/callbacks/history.h"
 #include "models/run/checks/check_options.h"
 #include "models/run/federated/fit_classes.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "comm/ranks/job/exit_code.h"
-#include "kernels/device_traits.h"
+#include "kernels/device/device_traits.h"
 #include "models/graph/table.h"
 #include "models/plan/fusion.h"
 #include "models/run/descriptions.h"

@@ -7,7 +7,7 @@
 #include "comm/ranks/elastic/elastic_range.h"
 #include "comm/ranks/job/exit_code.h"
 #include "comm/ranks/job/ranks.h"
-#include "kernels/device_traits.h"
+#include "kernels/device/device_traits.h"
 #include "models/run/descriptions.h"
 #include "models/run/parts/follow_loss.h"
 #include "models/run/parts/make_device.h"

@@ -17,7 +17,7 @@
 #include "data/loading/fingerprint.h"
 #include "kernels/best_of/best_of.h"
 #include "kernels/collective/device_collectives.h"
-#include "kernels/context.h"
+#include "kernels/device/context.h"
 #include "models/checkpoint/checkpoint_folder.h"
 #include "models/graph/graph.h"
 #include "models/run/federated/federation_options.h"

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/best_of/best_of.h"
-#include "kernels/context.h"
+#include "kernels/device/context.h"
 #include "models/graph/graph.h"
 #include "models/plan/plan_layout.h"
 #include "models/run/options/run_options.h"

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_format.h"
 #include "comm/ranks/job/ranks.h"
-#include "kernels/device_traits.h"
+#include "kernels/device/device_traits.h"
 #include "models/run/parts/best_of_file.h"
 #include "models/run/parts/make_trainer_options.h"
 #include "models/run/run_memory.h"

@@ -24,7 +24,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "kernels/context.h"
+#include "kernels/device/context.h"
 #include "layers/table/layer_table.h"
 #include "models/parameters/parameter_store.h"
 #include "models/parameters/weights.h"

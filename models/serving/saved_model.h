@@ -23,7 +23,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "data/preprocessing.h"
-#include "kernels/context.h"
+#include "kernels/device/context.h"
 #include "layers/table/layer_table.h"
 #include "models/graph/graph.h"
 #include "models/parameters/parameter_store.h"

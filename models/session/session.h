@@ -29,7 +29,7 @@
 #include "data/loading/loader.h"
 #include "data/normalize.h"
 #include "data/transforms/transform.h"
-#include "kernels/context.h"
+#include "kernels/device/context.h"
 #include "models/graph/graph.h"
 #include "models/parameters/parameter_store.h"
 #include "models/run/network.h"

@@ -6,7 +6,7 @@
 #include "data/images/encode_png.h"
 #include "data/images/thumbnail.h"
 #include "data/loading/batch_values.h"
-#include "kernels/transfers.h"
+#include "kernels/transfers/transfers.h"
 #include "models/tensorboard/graph_def.h"
 #include "models/tensorboard/histogram.h"
 #include "tensor/errors.h"

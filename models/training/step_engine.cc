@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "comm/model_sync.h"
-#include "kernels/device_traits.h"
-#include "kernels/transfers.h"
+#include "kernels/device/device_traits.h"
+#include "kernels/transfers/transfers.h"
 #include "models/training/check_outputs.h"
 #include "tensor/errors.h"
 #include "tensor/trace/observer.h"

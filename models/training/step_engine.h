@@ -23,7 +23,7 @@
 #include "absl/status/statusor.h"
 #include "data/loading/loader.h"
 #include "kernels/add/add.h"
-#include "kernels/device/late_reads.h"
+#include "kernels/transfers/late_reads.h"
 #include "models/graph/graph.h"
 #include "models/parameters/parameter_store.h"
 #include "models/plan/plan.h"

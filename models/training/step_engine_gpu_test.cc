@@ -15,8 +15,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "kernels/gpu_runner.h"
-#include "kernels/gpu_testing.h"
+#include "kernels/gpu/runner.h"
+#include "kernels/testing/gpu_testing.h"
 #include "models/graph/builder.h"
 #include "models/parameters/parameter_store.h"
 #include "models/training/step_engine.h"

@@ -18,8 +18,8 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
-#include "kernels/context.h"
 #include "kernels/device/captured_work.h"
+#include "kernels/device/context.h"
 #include "tensor/dtype.h"
 
 namespace dtnn {

@@ -11,7 +11,7 @@
 #include "data/transforms/flip.h"
 #include "data/transforms/pad_crop.h"
 #include "gtest/gtest.h"
-#include "kernels/gpu_testing.h"
+#include "kernels/testing/gpu_testing.h"
 #include "models/graph/builder.h"
 #include "models/parameters/parameter_store.h"
 #include "models/training/trainer.h"

@@ -6,7 +6,7 @@
 #include "data/datasets/synthetic.h"
 #include "data/loading/split.h"
 #include "gtest/gtest.h"
-#include "kernels/gpu_testing.h"
+#include "kernels/testing/gpu_testing.h"
 #include "models/parameters/parameter_store.h"
 #include "models/training/trainer.h"
 #include "models/zoo/zoo.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/device_traits.h"
+#include "kernels/device/device_traits.h"
 #include "kernels/row_loss/row_loss_gpu.h"
 #include "optim/losses/loss.h"
 #include "tensor/status_macros.h"

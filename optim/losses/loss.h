@@ -16,8 +16,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "kernels/context.h"
-#include "kernels/gradient_scale.h"
+#include "kernels/device/context.h"
+#include "kernels/operands/gradient_scale.h"
 #include "optim/losses/better.h"
 #include "tensor/tensor.h"
 

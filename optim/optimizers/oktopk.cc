@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "kernels/device_traits.h"
+#include "kernels/device/device_traits.h"
 #include "tensor/errors.h"
 
 namespace dtnn {

@@ -94,7 +94,7 @@ class EveryDriverTest : public ::testing::TestWithParam<DriverKind> {
   void SetUp() override {
     if (GetParam() == DriverKind::kCuda) {
       if (const std::string reason = WhyNoCuda(); !reason.empty()) GTEST_SKIP() << reason;
-      RecordProperty("gpu", "cuda:0");  // as in kernels/gpu_testing.h
+      RecordProperty("gpu", "cuda:0");  // as in kernels/testing/gpu_testing.h
     }
     driver_ = *CreateDriver(GetParam());
     gpu_ = *driver_->Open(0);

@@ -17,7 +17,7 @@
 // (half_all_reduce.h): its second begins when the next bucket starts, or in Finish.
 //
 // Gradients of a device whose memory the host cannot reach are exchanged through a twin in the
-// host's (kernels/device/exchange_twin.h): a bucket is copied there when it is final, and its
+// host's (kernels/transfers/exchange_twin.h): a bucket is copied there when it is final, and its
 // all-reduce starts when the next one is, whatever the speed of the device, so that all ranks make
 // the communicator's calls in the same order. Or the device sums them by itself
 // (GradientReducerOptions::collectives).
@@ -38,7 +38,7 @@
 #include "comm/sum_over_ranks.h"
 #include "comm/wire/half.h"
 #include "kernels/collective/device_collectives.h"
-#include "kernels/device/exchange_twin.h"
+#include "kernels/transfers/exchange_twin.h"
 #include "tensor/tensor.h"
 #include "tensor/trace/observer.h"
 

@@ -7,7 +7,7 @@
 #include "comm/local.h"
 #include "comm/ranks/gradients/gradient_reducer.h"
 #include "gtest/gtest.h"
-#include "kernels/gpu_testing.h"
+#include "kernels/testing/gpu_testing.h"
 #include "tensor/status_macros.h"
 #include "tools/testing/tensors.h"
 

@@ -4,7 +4,7 @@
 #include "comm/ranks/gradients/gradient_reducer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "kernels/gpu_testing.h"
+#include "kernels/testing/gpu_testing.h"
 #include "tensor/status_macros.h"
 #include "tools/testing/tensors.h"
 

@@ -5,7 +5,7 @@
 
 #include "kernels/conv/amx/copy_inputs.h"
 #include "kernels/conv/amx/write_back.h"
-#include "kernels/scratch.h"
+#include "kernels/workspace/scratch.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn::conv::amx {

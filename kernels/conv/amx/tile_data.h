@@ -5,7 +5,7 @@
 // between them, whose results are thrown away; or, on small maps, they are the same pixel of
 // several images, so that taps in the padding are left out and no row is lost. The inputs of a
 // block are copied once for all taps, with zeros around them, unless the kernel is 1x1 and the
-// channels fill the tiles. With a stride, dx is computed phase by phase (phases.h).
+// channels fill the tiles. With a stride, dx is computed phase by phase (geometry/phases.h).
 //
 // A block's sums are written back while the next one multiplies.
 
@@ -19,8 +19,8 @@
 #include "kernels/conv/amx/pack_filter.h"
 #include "kernels/conv/amx/products.h"
 #include "kernels/conv/amx/tile_plan.h"
+#include "kernels/conv/geometry/untapped.h"
 #include "kernels/conv/kernel.h"
-#include "kernels/conv/untapped.h"
 
 namespace dtnn::conv::amx {
 

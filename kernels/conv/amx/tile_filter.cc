@@ -5,8 +5,8 @@
 
 #include "kernels/conv/amx/add_sums.h"
 #include "kernels/conv/amx/packing.h"
-#include "kernels/conv/cache_sets.h"
-#include "kernels/scratch.h"
+#include "kernels/conv/geometry/cache_sets.h"
+#include "kernels/workspace/scratch.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn::conv::amx {

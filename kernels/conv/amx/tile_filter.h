@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "kernels/conv/amx/products.h"
+#include "kernels/conv/geometry/phases.h"
 #include "kernels/conv/kernel.h"
-#include "kernels/conv/phases.h"
 #include "tensor/rounding.h"
 
 namespace dtnn::conv::amx {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kernels/conv/amx/products.h"
-#include "kernels/conv/cache_sets.h"
+#include "kernels/conv/geometry/cache_sets.h"
 #include "tensor/float16.h"
 #include "tensor/threads/parallel_for.h"
 

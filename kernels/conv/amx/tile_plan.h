@@ -10,7 +10,7 @@
 #include "kernels/conv/amx/depth.h"
 #include "kernels/conv/conv2d_spec.h"
 #include "kernels/conv/direction.h"
-#include "kernels/conv/phases.h"
+#include "kernels/conv/geometry/phases.h"
 #include "tensor/rounding.h"
 
 namespace dtnn::conv::amx {

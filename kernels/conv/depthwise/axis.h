@@ -1,5 +1,5 @@
-// Rows or columns of a depthwise convolution, as the phases of ../phases.h, which are divided
-// together: step i is the i-th result of every phase.
+// Rows or columns of a depthwise convolution, as the phases of ../geometry/phases.h, which are
+// divided together: step i is the i-th result of every phase.
 
 #ifndef DTNN_KERNELS_CONV_DEPTHWISE_AXIS_H_
 #define DTNN_KERNELS_CONV_DEPTHWISE_AXIS_H_
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kernels/conv/depthwise/depthwise_cpu.h"
-#include "kernels/conv/phases.h"
+#include "kernels/conv/geometry/phases.h"
 
 namespace dtnn::conv::depthwise {
 

@@ -14,8 +14,8 @@
 
 #include "kernels/conv/depthwise/axis.h"
 #include "kernels/conv/depthwise/depthwise_cpu.h"
+#include "kernels/conv/geometry/untapped.h"
 #include "kernels/conv/kernel.h"
-#include "kernels/conv/untapped.h"
 
 namespace dtnn::conv::depthwise {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/conv/phases.h"
-#include "kernels/scratch.h"
+#include "kernels/conv/geometry/phases.h"
+#include "kernels/workspace/scratch.h"
 #include "tensor/rounding.h"
 #include "tensor/threads/parallel_for.h"
 

@@ -9,7 +9,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/elementwise/relu-inl.h"
-#include "kernels/transpose-inl.h"
+#include "kernels/simd/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dtnn::conv::direct {

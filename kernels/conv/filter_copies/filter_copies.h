@@ -15,7 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/cast/cast.h"
-#include "kernels/context.h"
+#include "kernels/device/context.h"
 #include "tensor/format.h"
 
 namespace dtnn {

@@ -5,9 +5,9 @@
 
 #include "kernels/conv/filter_copies/filter_copies_gpu.h"
 #include "kernels/conv/gpu/transposition.h"
-#include "kernels/gpu_runner.h"
-#include "kernels/operand.h"
-#include "kernels/transfers.h"
+#include "kernels/gpu/runner.h"
+#include "kernels/operands/operand.h"
+#include "kernels/transfers/transfers.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

@@ -8,7 +8,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "kernels/gpu_testing.h"
+#include "kernels/testing/gpu_testing.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {

@@ -10,8 +10,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "kernels/context.h"
 #include "kernels/conv/conv2d.h"
+#include "kernels/device/context.h"
 #include "tensor/tensor.h"
 
 namespace dtnn {

@@ -3,8 +3,8 @@
 #include "kernels/conv/filter_copies/folded_filter.h"
 #include "kernels/conv/gpu/filter_view.h"
 #include "kernels/elementwise/operands.h"
-#include "kernels/gpu_runner.h"
-#include "kernels/operand.h"
+#include "kernels/gpu/runner.h"
+#include "kernels/operands/operand.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

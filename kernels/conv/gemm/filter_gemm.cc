@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/scratch.h"
+#include "kernels/workspace/scratch.h"
 #include "tensor/rounding.h"
 #include "tensor/threads/parallel_for.h"
 

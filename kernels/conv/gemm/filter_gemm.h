@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "kernels/conv/gemm/gemm_cpu.h"
+#include "kernels/conv/geometry/partial_sums.h"
+#include "kernels/conv/geometry/phases.h"
 #include "kernels/conv/kernel.h"
-#include "kernels/conv/partial_sums.h"
-#include "kernels/conv/phases.h"
 
 namespace dtnn::conv::gemm {
 

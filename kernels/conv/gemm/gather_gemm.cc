@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/conv/cache_sets.h"
-#include "kernels/conv/transpose.h"
-#include "kernels/scratch.h"
+#include "kernels/conv/geometry/cache_sets.h"
+#include "kernels/conv/geometry/transpose.h"
+#include "kernels/workspace/scratch.h"
 #include "tensor/rounding.h"
 #include "tensor/threads/parallel_for.h"
 

@@ -8,8 +8,8 @@
 // small maps taps in the padding are left out: a 3x3 kernel on a 2x2 map needs 4 of 9. So they are
 // where inputs lie between the taps that no tap reads, of a dilation: what is copied then are the
 // rows of each tap, and neighbours that have the same taps are computed together. With a
-// stride, dx is computed phase by phase (phases.h), so that nothing is multiplied by the zeros
-// between the strides. Results of a few columns are computed in vectors of the depth.
+// stride, dx is computed phase by phase (geometry/phases.h), so that nothing is multiplied by the
+// zeros between the strides. Results of a few columns are computed in vectors of the depth.
 
 #ifndef DTNN_KERNELS_CONV_GEMM_GATHER_GEMM_H_
 #define DTNN_KERNELS_CONV_GEMM_GATHER_GEMM_H_
@@ -20,9 +20,9 @@
 #include <vector>
 
 #include "kernels/conv/gemm/gemm_cpu.h"
+#include "kernels/conv/geometry/phases.h"
+#include "kernels/conv/geometry/untapped.h"
 #include "kernels/conv/kernel.h"
-#include "kernels/conv/phases.h"
-#include "kernels/conv/untapped.h"
 #include "tensor/rounding.h"
 
 namespace dtnn::conv::gemm {

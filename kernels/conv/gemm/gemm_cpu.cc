@@ -12,7 +12,7 @@
 // After foreach_target.h: these are compiled once per instruction set.
 #include "kernels/elementwise/relu-inl.h"
 #include "kernels/gemm/gemm_tile-inl.h"
-#include "kernels/unroll.h"
+#include "kernels/simd/unroll.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dtnn::conv::gemm {

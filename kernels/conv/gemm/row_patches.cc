@@ -6,7 +6,7 @@
 
 #include "kernels/conv/gemm/filter_gemm.h"
 #include "kernels/conv/gemm/gather_gemm.h"
-#include "kernels/scratch.h"
+#include "kernels/workspace/scratch.h"
 #include "tensor/rounding.h"
 #include "tensor/threads/parallel_for.h"
 

@@ -11,10 +11,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kernels/best_of/best_of.h"
+#include "kernels/conv/choice/fastest_key.h"
 #include "kernels/conv/conv2d.h"
-#include "kernels/conv/fastest_key.h"
 #include "kernels/conv/reference.h"
-#include "kernels/gpu_testing.h"
+#include "kernels/testing/gpu_testing.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "absl/strings/ascii.h"
-#include "kernels/conv/fastest_key.h"
+#include "kernels/conv/choice/fastest_key.h"
 
 namespace dtnn::conv {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "kernels/conv/conv2d_spec.h"
 #include "kernels/conv/gpu/filter_view.h"
-#include "kernels/factor_gpu.h"
-#include "kernels/gpu_runner.h"
-#include "kernels/images_gpu.h"
+#include "kernels/gpu/factor.h"
+#include "kernels/gpu/images.h"
+#include "kernels/gpu/runner.h"
 
 namespace dtnn::conv {
 

@@ -11,7 +11,7 @@
 #include <type_traits>
 
 #include "absl/status/status.h"
-#include "kernels/gpu_runner.h"
+#include "kernels/gpu/runner.h"
 #include "tensor/float16.h"
 #include "tensor/gpu/launch.h"
 #include "tensor/rounding.h"

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <memory>
 
+#include "kernels/conv/geometry/partial_sums.h"
+#include "kernels/conv/geometry/transpose.h"
 #include "kernels/conv/i2c/patches.h"
-#include "kernels/conv/partial_sums.h"
-#include "kernels/conv/transpose.h"
 #include "kernels/gemm/serial_gemm.h"
-#include "kernels/scratch.h"
+#include "kernels/workspace/scratch.h"
 #include "tensor/rounding.h"
 #include "tensor/threads/parallel_for.h"
 

@@ -1,8 +1,8 @@
 // The patch matrix of a convolution: which input pixel each output pixel reads at each tap of the
 // kernel, and the rows made of it.
 //
-// Both directions of a convolution gather (../phases.h): y collects pixels of x, and dx collects
-// pixels of dy, whose taps fall between the pixels of dy when the stride is > 1: zeros.
+// Both directions of a convolution gather (../geometry/phases.h): y collects pixels of x, and dx
+// collects pixels of dy, whose taps fall between the pixels of dy when the stride is > 1: zeros.
 
 #ifndef DTNN_KERNELS_CONV_I2C_PATCHES_H_
 #define DTNN_KERNELS_CONV_I2C_PATCHES_H_
@@ -12,8 +12,8 @@
 
 #include "kernels/conv/conv2d_spec.h"
 #include "kernels/conv/direction.h"
+#include "kernels/conv/geometry/phases.h"
 #include "kernels/conv/images.h"
-#include "kernels/conv/phases.h"
 
 namespace dtnn::conv {
 

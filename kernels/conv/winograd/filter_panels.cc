@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "kernels/conv/transpose.h"
+#include "kernels/conv/geometry/transpose.h"
 #include "tensor/rounding.h"
 
 namespace dtnn::conv::winograd {

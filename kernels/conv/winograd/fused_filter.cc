@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kernels/conv/winograd/layout.h"
-#include "kernels/scratch.h"
+#include "kernels/workspace/scratch.h"
 #include "tensor/rounding.h"
 #include "tensor/threads/parallel_for.h"
 

@@ -12,8 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/conv/geometry/partial_sums.h"
 #include "kernels/conv/kernel.h"
-#include "kernels/conv/partial_sums.h"
 #include "kernels/conv/winograd/form.h"
 #include "kernels/conv/winograd/tile_grid.h"
 #include "kernels/conv/winograd/winograd_cpu.h"

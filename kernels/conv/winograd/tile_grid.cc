@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/conv/phases.h"
+#include "kernels/conv/geometry/phases.h"
 #include "tensor/rounding.h"
 
 namespace dtnn::conv::winograd {

@@ -16,7 +16,7 @@
 
 #include "hwy/highway.h"
 #include "kernels/conv/winograd/points.h"
-#include "kernels/unroll.h"
+#include "kernels/simd/unroll.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dtnn::conv::winograd {

@@ -12,7 +12,7 @@
 #include "kernels/conv/winograd/transform-inl.h"
 #include "kernels/elementwise/relu-inl.h"
 #include "kernels/gemm/gemm_tile-inl.h"
-#include "kernels/unroll.h"
+#include "kernels/simd/unroll.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dtnn::conv::winograd {

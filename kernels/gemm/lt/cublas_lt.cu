@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/cuda_context.h"
-#include "kernels/cuda_status.h"
-#include "kernels/device/library_version.h"
+#include "kernels/device/cuda_context.h"
+#include "kernels/device/cuda_status.h"
 #include "kernels/gemm/cublas_types.h"
 #include "kernels/gemm/gemm_variants.h"
 #include "kernels/gemm/lt/lt_gemm.h"
+#include "kernels/libraries/library_version.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

@@ -9,8 +9,8 @@
 #include "kernels/elementwise/operands.h"
 #include "kernels/gemm/gemm_variants.h"
 #include "kernels/gemm/lt/lt_gemm.h"
-#include "kernels/gpu_runner.h"
-#include "kernels/scratch.h"
+#include "kernels/gpu/runner.h"
+#include "kernels/workspace/scratch.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

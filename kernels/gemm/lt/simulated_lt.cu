@@ -10,8 +10,8 @@
 #include "kernels/gemm/lt/lt_gemm.h"
 #include "kernels/gemm/lt/simulated_lt.h"
 #include "kernels/gemm/product_body.h"
-#include "kernels/gpu_runner.h"
-#include "kernels/scratch.h"
+#include "kernels/gpu/runner.h"
+#include "kernels/workspace/scratch.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

@@ -7,7 +7,7 @@
 
 #include <memory>
 
-#include "kernels/context.h"
+#include "kernels/device/context.h"
 #include "kernels/gemm/lt/lt_library.h"
 
 namespace dtnn {

@@ -1,6 +1,6 @@
 #include "models/run/observe/run_subject.h"
 
-#include "kernels/device_traits.h"
+#include "kernels/device/device_traits.h"
 #include "tensor/text/counted.h"
 #include "tensor/text/str_cat.h"
 #include "tensor/threads/parallel_for.h"

@@ -12,7 +12,7 @@
 
 #include "absl/status/status.h"
 #include "comm/communicator.h"
-#include "kernels/context.h"
+#include "kernels/device/context.h"
 #include "models/energy/energy_meter.h"
 #include "models/energy/power_log.h"
 #include "models/parameters/parameter_store.h"

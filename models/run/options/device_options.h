@@ -28,7 +28,7 @@ struct DeviceOptions {
 // Algorithms of convolutions on CPUs.
 struct ConvolutionOptions {
   std::string variant = "auto";    // kernels/conv/variants.inc
-  std::string direct_method = {};  // kernels/conv/direct_methods.h, of variant direct
+  std::string direct_method = {};  // kernels/conv/choice/direct_methods.h, of variant direct
   bool best_of = false;            // the fastest is found by timing
   std::vector<std::string> best_of_methods = {};  // by whose names BestOf reports variants
   std::string best_of_file = {};                  // which keeps its decisions; empty: none

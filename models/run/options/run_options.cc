@@ -8,8 +8,8 @@
 #include "absl/strings/str_split.h"
 #include "comm/ranks/job/exit_code.h"
 #include "data/datasets/mnist.h"
-#include "kernels/fastest_format.h"
-#include "kernels/math_mode.h"
+#include "kernels/device/fastest_format.h"
+#include "kernels/device/math_mode.h"
 #include "tensor/text/number.h"
 
 namespace dtnn {

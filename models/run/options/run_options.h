@@ -59,7 +59,7 @@ struct RunOptions {
 std::vector<std::string*> PathsOf(RunOptions& options);
 
 DType ElementTypeOf(const RunOptions& options);
-// AUTO is the format that the device computes fastest with (kernels/fastest_format.h).
+// AUTO is the format that the device computes fastest with (kernels/device/fastest_format.h).
 TensorFormat FormatOf(const RunOptions& options);
 
 // Samples of one rank's step: 64 unless a size was given; a global size is shared out evenly, and

@@ -9,7 +9,7 @@
 #include "comm/gather_values.h"
 #include "comm/ranks/job/exit_code.h"
 #include "comm/ranks/nccl/join_collectives.h"
-#include "kernels/math_mode.h"
+#include "kernels/device/math_mode.h"
 #include "tensor/errors.h"
 #include "tensor/gpu/open_gpus.h"
 

@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "comm/communicator.h"
 #include "kernels/collective/device_collectives.h"
-#include "kernels/context.h"
+#include "kernels/device/context.h"
 #include "models/run/options/run_options.h"
 
 namespace dtnn {

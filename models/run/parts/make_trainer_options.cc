@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "kernels/conv/direct_methods.h"
+#include "kernels/conv/choice/direct_methods.h"
 #include "models/run/parts/make_encryption.h"
 
 namespace dtnn {

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/transfers.h"
+#include "kernels/transfers/transfers.h"
 #include "tensor/errors.h"
 
 namespace dtnn {

@@ -17,7 +17,7 @@
 #include "comm/communicator.h"
 #include "comm/model_sync.h"
 #include "comm/sum_over_ranks.h"
-#include "kernels/context.h"
+#include "kernels/device/context.h"
 #include "models/parameters/parameter_store.h"
 #include "models/training/ranks/rank_shares.h"
 #include "tensor/tensor.h"

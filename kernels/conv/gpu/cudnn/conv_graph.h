@@ -24,7 +24,7 @@ bool MayUseTensorCores(const Conv2dSpec& spec);
 bool MayUseTransforms(const Conv2dSpec& spec);
 
 // How the graphs below are made: raised with every change of that, so that no plan that a file
-// keeps for an older graph is taken (kernels/device/kept_plans.h).
+// keeps for an older graph is taken (kernels/libraries/kept_plans.h).
 inline constexpr int kGraphRevision = 2;
 
 // Finalized; for a handle's device, or with null for one that is only described.

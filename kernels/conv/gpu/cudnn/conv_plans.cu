@@ -7,7 +7,7 @@
 #include "kernels/conv/gpu/cudnn/random_body.h"
 #include "kernels/conv/gpu/library_key.h"
 #include "kernels/device/gpu_seconds.h"
-#include "kernels/gpu_runner.h"
+#include "kernels/gpu/runner.h"
 #include "tensor/buffer.h"
 #include "tensor/status_macros.h"
 

@@ -2,9 +2,9 @@
 //
 // Those for whole, dense, aligned batches, with and without accumulation, are made first, and stay:
 // the fastest of several where the context has a tuner (kernels/best_of), which its folder of plans
-// keeps (kernels/device/kept_plans.h). Those for other calls are made when such a call first comes:
-// cuDNN's own choice, within the first ones' workspace, and forgotten when there are many. What
-// another convolution has made for an equal call is taken (library.h).
+// keeps (kernels/libraries/kept_plans.h). Those for other calls are made when such a call first
+// comes: cuDNN's own choice, within the first ones' workspace, and forgotten when there are many.
+// What another convolution has made for an equal call is taken (library.h).
 
 #ifndef DTNN_KERNELS_CONV_GPU_CUDNN_CONV_PLANS_H_
 #define DTNN_KERNELS_CONV_GPU_CUDNN_CONV_PLANS_H_
@@ -26,8 +26,8 @@
 #include "kernels/conv/gpu/cudnn/conv_graph.h"
 #include "kernels/conv/gpu/cudnn/library.h"
 #include "kernels/conv/gpu/cudnn/plan.h"
-#include "kernels/cuda_context.h"
-#include "kernels/device/kept_plans.h"
+#include "kernels/device/cuda_context.h"
+#include "kernels/libraries/kept_plans.h"
 #include "tensor/tensor.h"
 
 namespace dtnn::cudnn {

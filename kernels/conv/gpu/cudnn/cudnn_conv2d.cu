@@ -16,10 +16,10 @@
 #include "kernels/conv/gpu/cudnn/library.h"
 #include "kernels/conv/gpu/cudnn/plan.h"
 #include "kernels/conv/gpu/variants.h"
-#include "kernels/cuda_context.h"
+#include "kernels/device/cuda_context.h"
 #include "kernels/elementwise/operands.h"
-#include "kernels/gpu_runner.h"
-#include "kernels/scratch.h"
+#include "kernels/gpu/runner.h"
+#include "kernels/workspace/scratch.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn::cudnn {

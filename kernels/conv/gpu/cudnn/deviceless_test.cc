@@ -21,7 +21,7 @@
 #include "gtest/gtest.h"
 #include "kernels/conv/conv2d_spec.h"
 #include "kernels/conv/direction.h"
-#include "kernels/math_mode.h"
+#include "kernels/device/math_mode.h"
 
 namespace dtnn {
 namespace {

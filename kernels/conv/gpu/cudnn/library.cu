@@ -2,7 +2,7 @@
 
 #include "kernels/conv/gpu/cudnn/descriptor.h"
 #include "kernels/conv/gpu/cudnn/library.h"
-#include "kernels/device/library_version.h"
+#include "kernels/libraries/library_version.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn::cudnn {

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "kernels/conv/gpu/cudnn/plan.h"
 #include "kernels/conv/gpu/cudnn/plan_cache.h"
-#include "kernels/cuda_context.h"
+#include "kernels/device/cuda_context.h"
 
 namespace dtnn::cudnn {
 

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "kernels/device/philox_gpu.h"
+#include "kernels/gpu/philox.h"
 #include "tensor/gpu/kernel.h"
 #include "tensor/philox.h"
 #include "tensor/tensor.h"

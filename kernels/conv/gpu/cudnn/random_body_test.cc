@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "kernels/gpu_runner.h"
-#include "kernels/gpu_testing.h"
+#include "kernels/gpu/runner.h"
+#include "kernels/testing/gpu_testing.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn::cudnn {
