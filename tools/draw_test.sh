@@ -70,7 +70,7 @@ else
   echo "pictures of terminals: skipped: no pseudo-terminal can be had here: ${why##*$'\n'}"
 fi
 
-# The meter, asked as models/energy/pmlib.cc does.
+# The meter, asked as models/observe/energy/pmlib.cc does.
 python3 "$tools/example_meter.py" --port=0 > meter & meter=$!
 trap 'kill $meter' EXIT
 for _ in $(seq 100); do if grep -q : meter; then break; fi; sleep 0.1; done

@@ -18,7 +18,7 @@ KINDS = ["forward", "backward", "loss", "exchange", "wait for gradients", "updat
          "read data"]
 COLORS = [0, 1, 3, 4, 6, 2, 5, 7]
 STATE_COLORS = [5, 0, 4, 7, 6, 2, 1]  # in the order of the .pcf
-STEP_TYPE = 60000004  # of Paraver's events, models/trace/paraver.cc
+STEP_TYPE = 60000004  # of Paraver's events, models/observe/trace/paraver.cc
 
 
 class Trace:

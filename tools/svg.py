@@ -4,7 +4,7 @@ import os
 import sys
 from xml.sax.saxutils import escape
 
-# As models/report/charts/svg.cc has them, and two more.
+# As models/observe/report/charts/svg.cc has them, and two more.
 STYLE = """
 :root{--page:#fff;--text:#1b1f24;--faint:#57606a;--grid:#d0d7de;--c0:#0067a3;--c1:#c04f00;--c2:#00795a;
 --c3:#a3327a;--c4:#6a5acd;--c5:#555;--c6:#d6604d;--c7:#8a6d00}

@@ -13,7 +13,7 @@
 #include "apps/program/paths.h"
 #include "apps/program/run_program.h"
 #include "comm/ranks/job/exit_code.h"
-#include "models/report/report_name.h"
+#include "models/observe/report/report_name.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

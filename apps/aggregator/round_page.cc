@@ -3,8 +3,8 @@
 #include <span>
 #include <utility>
 
-#include "models/report/charts/page.h"
-#include "models/report/read_history.h"
+#include "models/observe/report/charts/page.h"
+#include "models/observe/report/read_history.h"
 #include "tensor/errors.h"
 #include "tensor/files/atomic_file.h"
 #include "tensor/files/output_file.h"

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "models/report/run_report.h"
+#include "models/observe/report/run_report.h"
 
 namespace dtnn {
 

@@ -18,7 +18,6 @@
 #include "comm/ranks/job/interrupt.h"
 #include "kernels/device/context.h"
 #include "models/parameters/weights.h"
-#include "models/report/run_report.h"
 #include "models/run/federated/federation_options.h"
 #include "tensor/errors.h"
 #include "tensor/format.h"

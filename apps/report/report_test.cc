@@ -7,7 +7,7 @@
 #include "comm/ranks/job/exit_code.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "models/report/testing/page_checker.h"
+#include "models/observe/report/testing/page_checker.h"
 
 namespace dtnn {
 namespace {

@@ -13,7 +13,7 @@ namespace dtnn {
 
 struct ReportOptions {
   std::vector<std::string> files =
-      {};                   // histories, checkpoints, folders (models/report/read_run.h)
+      {};                   // histories, checkpoints, folders (models/observe/report/read_run.h)
   std::string output = {};  // page (.html) or picture (.svg); empty: none
   std::string metric = {};  // of the picture; empty: the validation's loss, else the loss
 };

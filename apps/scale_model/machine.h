@@ -9,8 +9,8 @@
 #include "absl/status/statusor.h"
 #include "comm/communicator.h"
 #include "comm/ranks/gradients/cost_model.h"
-#include "models/trace/layer_facts.h"
-#include "models/trace/roofline.h"
+#include "models/observe/trace/layer_facts.h"
+#include "models/observe/trace/roofline.h"
 #include "tensor/dtype.h"
 
 namespace dtnn {

@@ -4,7 +4,7 @@
 // observer of the calling thread, so that ranks that are threads of one process have one each, and
 // nothing has to be handed down through options:
 //
-//   EventLog log;                        // models/trace/event_log.h
+//   EventLog log;                        // models/observe/trace/event_log.h
 //   const ScopedObserver watching(&log);
 //   trainer->Train(...);
 //

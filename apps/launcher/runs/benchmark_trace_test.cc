@@ -19,7 +19,7 @@
 #include "comm/transport/tcp/socket.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "models/report/testing/page_checker.h"
+#include "models/observe/report/testing/page_checker.h"
 #include "nlohmann/json.hpp"
 #include "tensor/must.h"
 

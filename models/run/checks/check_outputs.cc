@@ -4,8 +4,8 @@
 
 #include "comm/ranks/job/exit_code.h"
 #include "models/callbacks/history_form.h"
-#include "models/report/report_name.h"
-#include "models/trace/trace_form.h"
+#include "models/observe/report/report_name.h"
+#include "models/observe/trace/trace_form.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/str_cat.h"
 

@@ -1,13 +1,13 @@
 // What a run writes for TensorBoard, output.tensorboard, besides what training tells
-// (models/tensorboard).
+// (models/observe/tensorboard).
 
 #ifndef DTNN_MODELS_RUN_OBSERVE_RUN_BOARD_H_
 #define DTNN_MODELS_RUN_OBSERVE_RUN_BOARD_H_
 
 #include "absl/status/status.h"
+#include "models/observe/tensorboard/tensorboard_writer.h"
 #include "models/run/observe/run_subject.h"
 #include "models/run/options/run_options.h"
-#include "models/tensorboard/tensorboard_writer.h"
 
 namespace dtnn {
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "models/observe/tensorboard/tensorboard_writer.h"
 #include "models/run/options/run_options.h"
-#include "models/tensorboard/tensorboard_writer.h"
 
 namespace dtnn {
 

@@ -1,6 +1,6 @@
 #include "models/run/observe/run_page.h"
 
-#include "models/report/charts/page.h"
+#include "models/observe/report/charts/page.h"
 #include "models/run/tables/memory_table.h"
 #include "tensor/errors.h"
 #include "tensor/files/output_file.h"

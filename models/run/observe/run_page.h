@@ -1,11 +1,11 @@
 // The page of a run, output.report: what it says of the run besides what training tells
-// (models/report).
+// (models/observe/report).
 
 #ifndef DTNN_MODELS_RUN_OBSERVE_RUN_PAGE_H_
 #define DTNN_MODELS_RUN_OBSERVE_RUN_PAGE_H_
 
 #include "absl/status/status.h"
-#include "models/report/report_writer.h"
+#include "models/observe/report/report_writer.h"
 #include "models/run/observe/run_subject.h"
 #include "models/run/options/run_options.h"
 

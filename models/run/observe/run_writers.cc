@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "models/callbacks/history_form.h"
-#include "models/energy/energy_source.h"
-#include "models/energy/pmlib.h"
-#include "models/report/read_history.h"
+#include "models/observe/energy/energy_source.h"
+#include "models/observe/energy/pmlib.h"
+#include "models/observe/report/read_history.h"
 #include "models/run/observe/run_board.h"
 #include "models/run/observe/run_page.h"
 #include "models/run/observe/run_trace.h"

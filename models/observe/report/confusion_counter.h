@@ -1,0 +1,34 @@
+// Counts which classes the last validation took for which (confusion.h), of the samples of all
+// ranks.
+
+#ifndef DTNN_MODELS_OBSERVE_REPORT_CONFUSION_COUNTER_H_
+#define DTNN_MODELS_OBSERVE_REPORT_CONFUSION_COUNTER_H_
+
+#include "comm/communicator.h"
+#include "models/observe/report/confusion.h"
+#include "models/training/callback.h"
+
+namespace dtnn {
+
+// A callback. All ranks call it together; at the end of an epoch they add up their counts, 8 MB at
+// most.
+class ConfusionCounter : public Callback {
+ public:
+  // `communicator`: null for one rank; must outlive it.
+  explicit ConfusionCounter(Communicator* communicator) : communicator_(communicator) {}
+
+  absl::Status OnPassBegin(const Pass& pass) override;
+  absl::Status OnBatchEnd(const Pass& pass) override;
+  absl::Status OnEpochEnd(const Pass& training, const Pass* validation) override;
+
+  // Of the last epoch's validation; on all ranks the same.
+  const Confusion& confusion() const { return confusion_; }
+
+ private:
+  Communicator* const communicator_;
+  Confusion confusion_;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_OBSERVE_REPORT_CONFUSION_COUNTER_H_

@@ -1,0 +1,167 @@
+#include "models/observe/report/read_run.h"
+
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_join.h"
+#include "models/checkpoint/checkpoint.h"
+#include "models/checkpoint/checkpoint_folder.h"
+#include "models/checkpoint/federation_tags.h"
+#include "models/observe/report/read_history.h"
+#include "models/serving/saved_model.h"
+#include "tensor/errors.h"
+#include "tensor/files/array_file.h"
+#include "tensor/text/counted.h"
+
+namespace dtnn {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool IsHistoryName(const std::string& path) {
+  const std::optional<HistoryForm> form = HistoryFormOf(path);
+  return form == HistoryForm::kCsv || form == HistoryForm::kJsonLines;
+}
+
+std::string Constants(const RunSettings& settings) {
+  std::vector<std::string> texts;
+  for (const auto& [name, value] : settings.optimizer) {
+    texts.push_back(StrCat(name, " ", value));
+  }
+  return absl::StrJoin(texts, ", ");
+}
+
+NamedTexts SettingsOf(const CheckpointInfo& info) {
+  const TrainingState& training = info.training;
+  NamedTexts texts = {{"network", info.model}, {"optimizer", info.optimizer}};
+  if (info.settings) {
+    const RunSettings& settings = *info.settings;
+    texts.emplace_back("constants of the optimizer", Constants(settings));
+    texts.emplace_back("first learning rate", StrCat(settings.learning_rate));
+    if (settings.clip_norm > 0) {
+      texts.emplace_back("gradients clipped to", StrCat(settings.clip_norm));
+    }
+    if (settings.label_smoothing > 0) {
+      texts.emplace_back("label smoothing", StrCat(settings.label_smoothing));
+    }
+    texts.emplace_back("data set", settings.data.dataset);
+    texts.emplace_back("samples of its training split", StrCat(settings.data.samples));
+  }
+  texts.emplace_back("batch of a rank", StrCat(training.sampler.batch));
+  texts.emplace_back("ranks", StrCat(training.sampler.ranks));
+  texts.emplace_back("seed", StrCat(training.random_seed));
+  std::string done = Counted(training.epoch, "epoch");
+  if (training.in_epoch()) StrAppend(&done, " and ", Counted(training.step_in_epoch, "step"));
+  texts.emplace_back("done", std::move(done));
+  return texts;
+}
+
+// Of the state of a federation, whose aggregator trains nothing itself.
+NamedTexts SettingsOf(const CheckpointInfo& info, const std::string& strategy,
+                      const std::string& protection) {
+  return {{"network", info.model},
+          {"strategy of the federation", strategy},
+          {"protection of updates", protection},
+          {"seed", StrCat(info.training.random_seed)},
+          {"done", Counted(info.training.epoch, "round")}};
+}
+
+NamedTexts SettingsOf(const SavedModel& model) {
+  const TrainingRecord& training = model.description.training;
+  return {{"network", std::string(model.graph.name())},
+          {"optimizer", training.optimizer},
+          {"first learning rate", StrCat(training.learning_rate)},
+          {"data set", training.dataset},
+          {"done", Counted(training.epochs, "epoch")}};
+}
+
+absl::Status AddHistory(const std::string& path, ComparedRun& run) {
+  DTNN_ASSIGN_OR_RETURN(RunHistory history, ReadHistory(path));
+  run.epochs = std::move(history.epochs);
+  run.test = std::move(history.test);
+  return absl::OkStatus();
+}
+
+// What a checkpoint or a saved model says of its run.
+absl::Status AddArrayFile(const std::string& path, ComparedRun& run) {
+  DTNN_ASSIGN_OR_RETURN(ArrayFileReader file, ArrayFileReader::Open(path));
+  const bool checkpoint = IsCheckpoint(file);
+  DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> strategy, file.Text(kStrategyTag));
+  DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> protection, file.Text(kProtectionTag));
+  const bool federation = strategy && protection;
+  if (federation && !checkpoint) {
+    return FailedPrecondition(path,
+                              ": is a file beside the checkpoints of a federation; name their "
+                              "folder, one of them, or the aggregator's history");
+  }
+  if (checkpoint) {
+    DTNN_ASSIGN_OR_RETURN(const CheckpointInfo info, ReadCheckpointInfo(file));
+    run.settings = federation ? SettingsOf(info, *strategy, *protection) : SettingsOf(info);
+    if (federation && run.epochs.empty()) {
+      run.settings.emplace_back("metrics",
+                                "not in this state, but in the history that the aggregator writes");
+    }
+  }
+  DTNN_ASSIGN_OR_RETURN(const bool holds_model, HoldsModel(file));
+  if (!holds_model && !checkpoint) {
+    return FailedPrecondition(path,
+                              ": has weights, but does not say how they were trained; name a "
+                              "history, a checkpoint or a saved model (inspect shows weights)");
+  }
+  if (!holds_model) return absl::OkStatus();
+  DTNN_ASSIGN_OR_RETURN(const SavedModel model, ReadModel(file));
+  if (!checkpoint) run.settings = SettingsOf(model);
+  const TrainingRecord& training = model.description.training;
+  if (run.epochs.empty() && training.epochs > 0 && !training.metrics.empty()) {
+    run.epochs.push_back({.epoch = training.epochs, .metrics = training.metrics});
+    run.test = TakeTestMetrics(run.epochs[0].metrics);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AddFolder(const std::string& path, ComparedRun& run) {
+  std::vector<std::string> histories;
+  std::error_code error;
+  for (fs::directory_iterator entry(path, error); !error && entry != fs::directory_iterator();
+       entry.increment(error)) {
+    const std::string name = entry->path();
+    std::error_code gone;
+    if (IsHistoryName(name) && entry->is_regular_file(gone)) histories.push_back(name);
+  }
+  if (error) return absl::ErrnoToStatus(error.value(), StrCat(path, ": cannot read the folder"));
+  if (histories.size() > 1) {
+    return InvalidArgument(path, ": has ", histories.size(), " files that may be its history, ",
+                           histories[0], " and ", histories[1], " among them; name one of them");
+  }
+  if (!histories.empty()) {
+    DTNN_RETURN_IF_ERROR(AddHistory(histories[0], run));
+  }
+  DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> checkpoint,
+                        CheckpointFolder(path).NewestPath());
+  if (checkpoint) return AddArrayFile(*checkpoint, run);
+  if (!histories.empty()) return absl::OkStatus();
+  return absl::NotFoundError(
+      StrCat(path,
+             ": the folder has neither a history (.csv, .jsonl) nor a checkpoint "
+             "(checkpoint-<steps>.npz)"));
+}
+
+}  // namespace
+
+absl::StatusOr<ComparedRun> ReadRun(const std::string& path) {
+  ComparedRun run = {.name = path};
+  std::error_code error;
+  if (fs::is_directory(path, error)) {
+    DTNN_RETURN_IF_ERROR(AddFolder(path, run));
+  } else if (path.ends_with(".npz") || path.ends_with(".safetensors")) {
+    DTNN_RETURN_IF_ERROR(AddArrayFile(path, run));
+  } else {
+    DTNN_RETURN_IF_ERROR(AddHistory(path, run));
+  }
+  return run;
+}
+
+}  // namespace dtnn
