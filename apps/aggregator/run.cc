@@ -17,6 +17,7 @@
 #include "comm/ranks/job/exit_code.h"
 #include "comm/ranks/job/interrupt.h"
 #include "kernels/device/context.h"
+#include "models/observe/report/run_report.h"
 #include "models/parameters/weights.h"
 #include "models/run/federated/federation_options.h"
 #include "tensor/errors.h"
