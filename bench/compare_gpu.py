@@ -22,8 +22,9 @@ def table(ours, theirs):
     for line in theirs:
         key = (line["model"], line["batch"], line["math_mode"], line["phase"], line["variant"])
         peers[key] = line.get("samples_per_second") or line.get("error", "")
-    rows = ["| network, batch, mode | phase | DTNN | " + " | ".join("PyTorch " + v for v in VARIANTS) + " | ratio |",
-            "| --- | --- |" + " --- |" * (len(VARIANTS) + 2)]
+    heads = ["network, batch, mode", "phase", "DTNN"]
+    heads += ["PyTorch " + variant for variant in VARIANTS] + ["ratio"] if theirs else []
+    rows = ["| " + " | ".join(heads) + " |", "|" + " --- |" * len(heads)]
     for line in ours:
         for phase in ["train", "infer"]:
             speed = line.get(phase) or 0
@@ -35,7 +36,8 @@ def table(ours, theirs):
             cells = ["" if cell is None else f"{cell:.0f}" if isinstance(cell, float) else cell[:20] for cell in found]
             mode = line["math_mode"] + ("" if line["graphs"] else ", no graphs")
             ratio = f"{speed / max(numbers):.2f}" if numbers else ""
-            row = [f"{line['model']} {line['batch']} {mode} {line['format']}", phase, f"{speed:.0f}", *cells, ratio]
+            row = [f"{line['model']} {line['batch']} {mode} {line['format']}", phase, f"{speed:.0f}"]
+            row += [*cells, ratio] if theirs else []
             rows.append("| " + " | ".join(row) + " |")
     return rows
 
