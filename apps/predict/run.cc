@@ -1,10 +1,10 @@
 #include "apps/predict/run.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <memory>
 #include <numeric>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -15,11 +15,9 @@
 #include "comm/ranks/job/exit_code.h"
 #include "data/images/image_files.h"
 #include "models/serving/predictor.h"
-#include "tensor/dtype.h"
 #include "tensor/errors.h"
 #include "tensor/text/counted.h"
 #include "tensor/text/one_line.h"
-#include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
 namespace {
@@ -47,49 +45,18 @@ class Answerer {
 
  private:
   absl::StatusOr<int64_t> AnswerBatch(std::span<const std::string> files) {
-    const int64_t n = int64_t(files.size());
-    DTNN_ASSIGN_OR_RETURN(const ImageInput* const images, predictor_.images());
-    DTNN_ASSIGN_OR_RETURN(const Tensor x, predictor_.NewSamples(n));
-    std::vector<absl::Status> read(files.size());
-    ParallelFor(0, n, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        read[size_t(i)] = images->Read(files[size_t(i)], x, i);
-      }
-    });
-    DTNN_ASSIGN_OR_RETURN(const Tensor outputs, predictor_.Predict(x));
+    DTNN_ASSIGN_OR_RETURN(const auto answers, predictor_.ClassifyEach(files));
     int64_t broken = 0;
     for (size_t i = 0; i < files.size(); ++i) {
-      const std::vector<double> answer = RowOf(outputs, int64_t(i));
-      if (read[i].ok()) read[i] = CheckFinite(files[i], answer);
-      if (!read[i].ok()) {
+      if (const absl::Status& status = answers[i].status(); status.ok()) {
+        writer_.Write(files[i], Best(answers[i]->outputs));
+      } else {
         ++broken;
-        ReportStatus(read[i], "predict", errors_);
-        writer_.WriteError(files[i], std::string(read[i].message()));
-        continue;
+        ReportStatus(status, "predict", errors_);
+        writer_.WriteError(files[i], std::string(status.message()));
       }
-      writer_.Write(files[i], Best(answer));
     }
     return broken;
-  }
-
-  static std::vector<double> RowOf(const Tensor& outputs, int64_t row) {
-    std::vector<double> values;
-    DispatchFloating(outputs.dtype(), [&](auto zero) {
-      using T = decltype(zero);
-      const int64_t count = outputs.num_elements() / outputs.shape()[0];
-      values.assign(outputs.data<T>() + row * count, outputs.data<T>() + (row + 1) * count);
-    });
-    return values;
-  }
-
-  static absl::Status CheckFinite(const std::string& path, std::span<const double> answer) {
-    if (std::ranges::all_of(answer, [](double x) { return std::isfinite(x); })) {
-      return absl::OkStatus();
-    }
-    return InvalidArgument(
-        path,
-        ": the network's output is NaN or infinite; are the weights, and --mean, "
-        "--std or --normalize, those of its training?");
   }
 
   // The likeliest class; all labels that are more likely than not; all values, in their order. With

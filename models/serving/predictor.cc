@@ -143,8 +143,9 @@ absl::StatusOr<Tensor> Predictor::Predict(const Tensor& x) {
   return outputs;
 }
 
-Classification Predictor::ClassificationOf(const std::string& file, const Tensor& outputs,
-                                           int64_t row) const {
+absl::StatusOr<Classification> Predictor::ClassificationOf(const std::string& file,
+                                                           const Tensor& outputs,
+                                                           int64_t row) const {
   Classification answer = {.file = file};
   DispatchFloating(outputs.dtype(), [&](auto zero) {
     using T = decltype(zero);
@@ -152,6 +153,11 @@ Classification Predictor::ClassificationOf(const std::string& file, const Tensor
     const T* values = outputs.data<T>() + row * count;
     answer.outputs.assign(values, values + count);
   });
+  if (!std::ranges::all_of(answer.outputs, [](double y) { return std::isfinite(y); })) {
+    return InvalidArgument(file,
+                           ": the network's output is NaN or infinite; are the weights, and the "
+                           "preprocessing of images, those of its training?");
+  }
   const auto best = std::ranges::max_element(answer.outputs);
   answer.index = best - answer.outputs.begin();
   answer.name = ClassName(answer.index);
@@ -159,27 +165,33 @@ Classification Predictor::ClassificationOf(const std::string& file, const Tensor
   return answer;
 }
 
-absl::StatusOr<std::vector<Classification>> Predictor::Classify(
-    const std::vector<std::string>& files) {
-  std::vector<Classification> answers;
+absl::StatusOr<std::vector<absl::StatusOr<Classification>>> Predictor::ClassifyEach(
+    std::span<const std::string> files) {
+  std::vector<absl::StatusOr<Classification>> answers;
   DTNN_ASSIGN_OR_RETURN(const ImageInput* const input, images());
   for (size_t begin = 0; begin < files.size(); begin += size_t(batch_)) {
     const int64_t n = std::min(batch_, int64_t(files.size() - begin));
-    const auto batch = std::span(files).subspan(begin, size_t(n));
+    const auto batch = files.subspan(begin, size_t(n));
     DTNN_ASSIGN_OR_RETURN(const Tensor x, NewSamples(n));
     std::vector<absl::Status> read(batch.size());
     ParallelFor(0, n, 1, [&](int64_t first, int64_t last) {
       for (int64_t i = first; i < last; ++i) read[size_t(i)] = input->Read(batch[size_t(i)], x, i);
     });
-    for (const absl::Status& status : read) DTNN_RETURN_IF_ERROR(status);
     DTNN_ASSIGN_OR_RETURN(const Tensor outputs, Predict(x));
-    for (int64_t i = 0; i < n; ++i) {
-      answers.push_back(ClassificationOf(batch[size_t(i)], outputs, i));
-      if (std::ranges::all_of(answers.back().outputs, [](double y) { return std::isfinite(y); })) {
-        continue;
-      }
-      return InvalidArgument(batch[size_t(i)], ": the network's output is NaN or infinite");
+    for (size_t i = 0; i < batch.size(); ++i) {
+      answers.push_back(read[i].ok() ? ClassificationOf(batch[i], outputs, int64_t(i)) : read[i]);
     }
+  }
+  return answers;
+}
+
+absl::StatusOr<std::vector<Classification>> Predictor::Classify(
+    const std::vector<std::string>& files) {
+  DTNN_ASSIGN_OR_RETURN(std::vector<absl::StatusOr<Classification>> each, ClassifyEach(files));
+  std::vector<Classification> answers;
+  for (absl::StatusOr<Classification>& answer : each) {
+    DTNN_RETURN_IF_ERROR(answer.status());
+    answers.push_back(*std::move(answer));
   }
   return answers;
 }

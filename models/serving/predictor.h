@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -76,8 +77,11 @@ class Predictor {
   // One answer per file (JPEG, PNG), in their order. The first file that cannot be read, or whose
   // answer is not finite, is an error that names it.
   absl::StatusOr<std::vector<Classification>> Classify(const std::vector<std::string>& files);
+  // The same with an answer or an error for each file.
+  absl::StatusOr<std::vector<absl::StatusOr<Classification>>> ClassifyEach(
+      std::span<const std::string> files);
 
-  // What Classify is made of. `x`: any number of samples as the network takes them, (n, sample) in
+  // What they are made of. `x`: any number of samples as the network takes them, (n, sample) in
   // its format and element type. Result: (n, outputs).
   absl::StatusOr<Tensor> Predict(const Tensor& x);
   // Room for n samples.
@@ -90,8 +94,8 @@ class Predictor {
 
   absl::Status Prepare(ArrayFileReader& file, const PredictorOptions& options);
   absl::Status CheckMemory(ArrayFileReader& file, const PlanOptions& options) const;
-  Classification ClassificationOf(const std::string& file, const Tensor& outputs,
-                                  int64_t row) const;
+  absl::StatusOr<Classification> ClassificationOf(const std::string& file, const Tensor& outputs,
+                                                  int64_t row) const;
 
   SavedModel model_;
   std::vector<std::string> warnings_;
