@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Packs the tests that use a GPU, the launcher, //bench:models and PyTorch's side of it, for a machine
-# that has a GPU but no Bazel and no sources: docs/gpu.md.
+# that has a GPU but no Bazel and no sources: docs/gpu-code.md.
 #
 # usage: tools/gpu_bundle.sh [--no-build] [--arch=90] FILE.tar.xz
 #
