@@ -52,6 +52,17 @@ absl::StatusOr<const conv::Variant*> Choose(std::string_view name, const Conv2dS
 
 }  // namespace
 
+std::string_view AutomaticVariant(const Conv2dSpec& spec, conv::Direction direction) {
+  std::string_view fastest;
+  double most = 0;
+  for (const auto& [name, variant] : Table()) {
+    if (variant->gain == nullptr || !conv::SupportOf(*variant, spec, direction).ok()) continue;
+    const double gain = variant->gain(spec, direction);
+    if (gain > most) fastest = name, most = gain;
+  }
+  return fastest;
+}
+
 Conv2dVariants WithFallback(Conv2dVariants variants, const Conv2dSpec& spec) {
   for (const conv::Direction direction : conv::kDirections) {
     std::string_view& name = variants[direction];

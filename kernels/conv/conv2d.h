@@ -110,7 +110,7 @@ std::string_view Conv2dRefusal(std::string_view variant, const Conv2dSpec& spec,
 // Largest rounding error of a variant, which supports the spec, in proportion to that of a sum in
 // order.
 double Conv2dError(std::string_view variant, const Conv2dSpec& spec, conv::Direction direction);
-// The variant that is expected to be fastest; see automatic.cc for the rule.
+// The variant with the largest gain (kernel.h) of those that support the spec, for "auto".
 std::string_view AutomaticVariant(const Conv2dSpec& spec, conv::Direction direction);
 
 }  // namespace dtnn

@@ -104,6 +104,9 @@ struct Variant {
   bool any_format = false;  // else NCHW images are brought into NHWC order for it
   bool grouped = false;     // else it is called once for each group
   Support (*support)(const Conv2dSpec& spec, Direction direction) = nullptr;
+  // How many times as fast as gemm it is expected to be; 0: slower. For specs that it supports, as
+  // the caller has them, of any format and groups. Null: it runs only where it is named.
+  double (*gain)(const Conv2dSpec& spec, Direction direction) = nullptr;
   KernelMakers<float> f32 = {};
   KernelMakers<double> f64 = {};
   KernelMakers<Bfloat16> bf16 = {};

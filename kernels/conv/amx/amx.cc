@@ -1,5 +1,7 @@
 #include "kernels/conv/amx/amx.h"
 
+#include <algorithm>
+
 #include "kernels/amx/amx.h"
 #include "kernels/conv/amx/tile_data.h"
 #include "kernels/conv/amx/tile_filter.h"
@@ -12,11 +14,22 @@ Support SupportOf(const Conv2dSpec& spec, Direction) {
   return {.refusal = AmxRefusal()};
 }
 
+// Tiles are 16 channels by 16 filters and up to 32 deep: of small groups they are mostly empty. The
+// gradient of a filter is 32 pixels deep, and over few of them its sums cost more than the
+// products.
+double Gain(const Conv2dSpec& spec, Direction direction) {
+  const auto [least, most] = std::minmax(spec.channels, spec.filters);
+  const bool few_pixels = spec.batch * spec.out_height() * spec.out_width() < 1024;
+  if (direction == Direction::kBackwardFilter && few_pixels) return 0;
+  return least / spec.groups >= 3 && most / spec.groups >= 8 ? 8 : 0;
+}
+
 }  // namespace
 
 constexpr Variant kAmx = {
     .name = "amx",
     .support = &SupportOf,
+    .gain = &Gain,
     .bf16 = {.data = &amx::MakeTileData, .filter = &amx::MakeTileFilter},
 };
 

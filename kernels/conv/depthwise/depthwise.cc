@@ -31,6 +31,8 @@ constexpr Variant kDepthwise = {
     .name = "depthwise",
     .grouped = true,
     .support = &SupportOf,
+    // A single channel has no neighbours to fill a vector with.
+    .gain = [](const Conv2dSpec& spec, Direction) { return spec.channels > 1 ? 4.0 : 0.0; },
     .f32 = {.data = &MakeData<float>, .filter = &MakeFilter<float>},
     .f64 = {.data = &MakeData<double>, .filter = &MakeFilter<double>},
 };

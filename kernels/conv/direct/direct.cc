@@ -24,12 +24,24 @@ Support SupportOf(const Conv2dSpec& spec, Direction direction) {
   return support;
 }
 
+// Vectors of pixels pay where vectors of filters would be mostly empty: with a single tap only for
+// fewer than half a vector of them.
+double Gain(const Conv2dSpec& spec, Direction direction) {
+  const bool one_tap = spec.kernel == Pair(1);
+  const int64_t results = direction == Direction::kBackwardData ? spec.channels : spec.filters;
+  const bool pays = direction == Direction::kBackwardFilter
+                        ? !one_tap && spec.filters <= 8 && spec.channels <= 4
+                        : !one_tap || results <= 4;
+  return pays ? 1.25 : 0;
+}
+
 }  // namespace
 
 constexpr Variant kDirect = {
     .name = "direct",
     .any_format = true,
     .support = &SupportOf,
+    .gain = &Gain,
     .f32 = {.data = &MakeData<float>, .filter = &MakeFilter<float>},
     .f64 = {.data = &MakeData<double>, .filter = &MakeFilter<double>},
 };

@@ -27,6 +27,7 @@ std::unique_ptr<FilterKernel<T>> MakeFilter(const Conv2dSpec& spec) {
 constexpr Variant kGemm = {
     .name = "gemm",
     .support = [](const Conv2dSpec&, Direction) { return Support(); },
+    .gain = [](const Conv2dSpec&, Direction) { return 1.0; },
     .f32 = {.data = &MakeData<float>, .filter = &MakeFilter<float>},
     .f64 = {.data = &MakeData<double>, .filter = &MakeFilter<double>},
 };

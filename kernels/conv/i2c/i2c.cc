@@ -14,6 +14,10 @@
 namespace dtnn::conv {
 namespace {
 
+using i2c::CopyPatch;
+using i2c::Gather;
+using i2c::Pixels;
+
 // Of the rows of the patch matrix that are made and multiplied together.
 constexpr int64_t kBlockBytes = 256 << 10;
 constexpr int64_t kFewestRows = 16;

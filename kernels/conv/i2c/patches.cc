@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace dtnn::conv {
+namespace dtnn::conv::i2c {
 
 TapMap::TapMap(const std::vector<Phase>& phases, int64_t outputs, int64_t taps)
     : inputs_(phases.front().inputs), taps_(taps), index_(size_t(outputs * taps), -1) {
@@ -63,4 +63,4 @@ template void CopyPatch(const Gather&, const Images<const float>&, int64_t, int6
 template void CopyPatch(const Gather&, const Images<const double>&, int64_t, int64_t, int64_t,
                         double*);
 
-}  // namespace dtnn::conv
+}  // namespace dtnn::conv::i2c

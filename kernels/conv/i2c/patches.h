@@ -15,7 +15,7 @@
 #include "kernels/conv/geometry/phases.h"
 #include "kernels/conv/images.h"
 
-namespace dtnn::conv {
+namespace dtnn::conv::i2c {
 
 // Along one axis of `taps` taps: for each output coordinate and tap the input coordinate, or -1
 // where the tap meets no input.
@@ -64,6 +64,6 @@ template <typename T>
 void CopyPatch(const Gather& gather, const Images<const T>& in, int64_t image, int64_t row,
                int64_t column, T* patch);
 
-}  // namespace dtnn::conv
+}  // namespace dtnn::conv::i2c
 
 #endif  // DTNN_KERNELS_CONV_I2C_PATCHES_H_

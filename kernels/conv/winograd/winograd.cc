@@ -1,5 +1,6 @@
 #include "kernels/conv/winograd/winograd.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -32,6 +33,22 @@ Support SupportOf(const Conv2dSpec& spec, Direction direction) {
   return {.refusal = "", .error = form->error};
 }
 
+// Transforming costs in proportion to images + outputs, products to images x outputs: with few
+// channels nothing is saved. The transformed filter is read once per block of tiles, and the one of
+// a gradient written once, which costs as much as the products of tens of tiles. Limits measured
+// with bench:convolutions, one thread, on cores with AVX-512.
+double Gain(const Conv2dSpec& spec, Direction direction) {
+  const int64_t channels = spec.channels / spec.groups, filters = spec.filters / spec.groups;
+  if (std::min(channels, filters) < 4 || channels * filters < 144) return 0;
+  const Form form = *winograd::ChooseForm(spec, direction);
+  const double saved = winograd::ProductsSaved(spec, direction, form);
+  if (saved < 1.5) return 0;
+  const auto tiles = double(spec.batch * winograd::TilesPerImage(spec, direction, form));
+  if (direction == Direction::kBackwardData && tiles < 16) return 0;
+  if (direction == Direction::kBackwardFilter && tiles * (saved - 1) < 32) return 0;
+  return saved;
+}
+
 template <typename T>
 std::unique_ptr<DataKernel<T>> MakeData(const Conv2dSpec& spec, Direction direction) {
   const Form form = *winograd::ChooseForm(spec, direction);
@@ -55,6 +72,7 @@ std::unique_ptr<FilterKernel<T>> MakeFilter(const Conv2dSpec& spec) {
 constexpr Variant kWinograd = {
     .name = "winograd",
     .support = &SupportOf,
+    .gain = &Gain,
     .f32 = {.data = &MakeData<float>, .filter = &MakeFilter<float>},
     .f64 = {.data = &MakeData<double>, .filter = &MakeFilter<double>},
 };
