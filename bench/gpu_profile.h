@@ -28,7 +28,7 @@ struct KernelProfile {
   std::string note;               // what is missing, and why
 };
 
-// Of a step as it repeats. Without the times where the device is a simulated one.
+// The profile of a step as it repeats; without times on a simulated device.
 absl::StatusOr<KernelProfile> ProfileStep(const ModelRunOptions& options);
 
 // "RunFunctor<EachElement<dtnn::ScaleBody<float>>>..." is ScaleBody: the first name in it that is

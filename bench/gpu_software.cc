@@ -13,7 +13,7 @@
 namespace dtnn {
 namespace {
 
-// Of a function of the libraries that this program is linked with, if it is there at all.
+// A function of the libraries that this program is linked with, or null.
 template <typename Function>
 Function* Find(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));

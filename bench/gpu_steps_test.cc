@@ -1,5 +1,5 @@
-// What steps of training move through a GPU's memory, as a table that changes are seen in:
-// bench/testdata/gpu_steps.txt. To renew it after a change that is meant:
+// What steps of training move through a GPU's memory, as a table that shows changes:
+// bench/testdata/gpu_steps.txt. To write it anew after an intended change:
 //
 //   DTNN_GPU_STEPS_FILE=$PWD/bench/testdata/gpu_steps.txt bazel-bin/bench/gpu_steps_test
 
@@ -58,7 +58,7 @@ TEST(GpuStepsTest, MoveWhatTheTableSays) {
   std::ifstream file(kFile);
   std::stringstream expected;
   expected << file.rdbuf();
-  EXPECT_EQ(tables, expected.str()) << "the head of this test says how to renew " << kFile;
+  EXPECT_EQ(tables, expected.str()) << "the head of this test says how to update " << kFile;
 }
 
 }  // namespace

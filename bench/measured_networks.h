@@ -1,5 +1,5 @@
-// What the programs that measure or predict steps of networks are told alike: which networks, how
-// they compute, and where results go as JSON lines.
+// The options that the programs have in common which measure or predict steps of networks: which
+// networks, how they compute, and where results go as JSON lines.
 
 #ifndef DTNN_BENCH_MEASURED_NETWORKS_H_
 #define DTNN_BENCH_MEASURED_NETWORKS_H_

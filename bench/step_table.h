@@ -42,7 +42,7 @@ struct CardModel {
 };
 CardModel H100(MathMode mode);
 
-// Of a step as it repeats, of a network of the zoo; the device of the options is not looked at.
+// The table of a step as it repeats, for a network of the zoo; the options' device is ignored.
 absl::StatusOr<StepTable> TableOfStep(const ModelRunOptions& options);
 
 std::string ToText(const StepTable& table);

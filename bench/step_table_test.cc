@@ -19,7 +19,7 @@ TEST(StepTableTest, HoldsTheOperandsOfProducts) {
   const StepLine* const update = Find(*table, "update");
   ASSERT_NE(update, nullptr) << ToText(*table);
   EXPECT_EQ(update->launches, 1);
-  // Of each parameter the gradient is read; itself and Adam's moments are written.
+  // For each parameter: its gradient is read; the parameter and Adam's moments are written.
   EXPECT_NEAR(update->written_bytes, 3 * update->read_bytes, 256);  // and the rate
   EXPECT_GT(table->library_bytes, 0);
   double bytes = 0;

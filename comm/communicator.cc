@@ -36,7 +36,7 @@ class TimedWork : public Work {
 constexpr const char* kNames[] = {"barrier",    "broadcast", "all-reduce",
                                   "all-gather", "send",      "receive"};
 
-// What observers are told of a call; in the order of CollectiveKind, as kNames.
+// The activity that observers see for a call; in the order of CollectiveKind, as kNames.
 constexpr Activity kToldAs[] = {Activity::kBarrier,   Activity::kBroadcast, Activity::kAllReduce,
                                 Activity::kAllGather, Activity::kSend,      Activity::kReceive};
 

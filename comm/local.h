@@ -1,11 +1,11 @@
 // Ranks that are threads of one process: for tests, and for several models in one program.
 //
-// No thread of its own: a collective is cut into chunks, and whoever waits for it, once all ranks
-// have called it, takes the next chunk until none is left. So a rank that does other work after an
-// asynchronous call does not delay the others. Sums are computed in the order rank 0 + rank 1 + ...
-// Mismatched calls are always found. Host memory only. A rank whose communicator is destroyed while
-// others still need it gives them Unavailable. A timeout limits the wait for the others; the
-// transfer itself, once all are there, is not cut off.
+// No thread of its own: a collective is cut into chunks, and a rank that waits for it, once all
+// ranks have called it, takes the next chunk until none is left. So a rank that does other work
+// after an asynchronous call does not delay the others. Sums are computed in the order rank 0 +
+// rank 1 + ... Mismatched calls are always found. Host memory only. A rank whose communicator is
+// destroyed while others still need it gives them Unavailable. A timeout limits the wait for the
+// others; the transfer itself, once all are there, is not cut off.
 
 #ifndef DTNN_COMM_LOCAL_H_
 #define DTNN_COMM_LOCAL_H_

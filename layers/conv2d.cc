@@ -79,8 +79,8 @@ Refusals RefusalsOf(std::string_view variant, const Conv2dSpec& spec) {
   return refusals;
 }
 
-// The layer after a convolution as a scale and a shift of the sums, renewed when a parameter of
-// either changes. The scale is applied by the write-back, or by a copy of the filter that it is
+// The layer after a convolution as a scale and a shift of the sums, computed anew when a parameter
+// of either changes. The scale is applied by the write-back, or by a copy of the filter that it is
 // multiplied into (DeviceTraits).
 class FoldedLayer {
  public:

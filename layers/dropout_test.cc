@@ -52,7 +52,7 @@ TEST(DropoutLayerTest, MasksDifferBetweenSamplesAndSteps) {
           << i << " and " << j;
     }
   }
-  // Nor does a step go on where the one before began, a few numbers later.
+  // Nor does a step continue from the begin of the previous one, a few numbers later.
   const auto second = masks.begin() + 2 * features;
   for (int64_t shift = 1; shift <= features; ++shift) {
     EXPECT_FALSE(std::equal(masks.begin() + shift, second, second)) << "shift " << shift;

@@ -40,7 +40,7 @@ if grep -q warning "$base/output"; then fail "expected no warning"; fi
 
 train 0 --plain
 says "[0] **** Done..."
-says "whoever reaches the network between the hosts can read and change what ranks exchange"
+says "anyone who reaches the network between the hosts can read and change what ranks exchange"
 
 train 2
 says "--certificates: missing"

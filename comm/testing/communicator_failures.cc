@@ -169,7 +169,7 @@ TEST_P(CommunicatorPatience, ALateRankIsWarnedAboutAndThenGivenUp) {
                                     return Expect(c.lost() == std::vector<int>{last}, "lost");
                                   },
                                   options));
-  // Whoever gives up first, on a busy machine, may come before another's warning.
+  // The first rank that gives up, on a busy machine, may be earlier than another's warning.
   EXPECT_LE(warnings, waited);
   EXPECT_EQ(good_warnings, warnings);
   EXPECT_EQ(absl::OkStatus(), Run([&](Communicator& c) {
@@ -181,8 +181,8 @@ TEST_P(CommunicatorPatience, ALateRankIsWarnedAboutAndThenGivenUp) {
 
 TEST_P(CommunicatorPatience, AnInterruptedRankWaitsForThoseWhoAreOnlySlow) {
   if (ranks() == 1) GTEST_SKIP() << "needs a second rank";
-  // Only once all have met: whoever is interrupted before gives up joining, and a busy machine may
-  // take its time for that.
+  // Only once all have met: a rank that is interrupted before gives up joining, and that may take
+  // long on a busy machine.
   std::atomic<bool> interrupted{false};
   CommunicatorOptions options = Options();
   options.interrupted = [&] { return interrupted.load(); };

@@ -46,7 +46,7 @@ class ProbeCommunicator : public PassingCommunicator {
     if (call.kind != CollectiveKind::kAllReduce) return PassingCommunicator::Start(call);
     sizes_.push_back(call.input.num_elements());
     if (left_-- == 0) {
-      absl::Status status = absl::UnavailableError("the probe was told to fail");
+      absl::Status status = absl::UnavailableError("the probe fails on request");
       if (when_done_) {
         return std::make_unique<Failing>(inner_.AllReduceAsync(call.input, call.op, call.timeout),
                                          inner_, status);

@@ -18,7 +18,7 @@ bool HasF16c() {
   return has;
 }
 
-// Of eights; returns how many numbers it took.
+// Converts eight at a time; returns how many numbers it took.
 __attribute__((target("avx,f16c"))) size_t EightsToFloat16(std::span<const float> numbers,
                                                            uint16_t* halves) {
   size_t i = 0;

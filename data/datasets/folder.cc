@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of the test split.
+// Folders of the test split.
 constexpr std::string_view kTestNames[] = {"test", "val", "valid", "validation"};
 
 constexpr char kLayout[] = "expected <path>/train/<class>/<image> and <path>/test/<class>/<image>";

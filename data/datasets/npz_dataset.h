@@ -40,8 +40,8 @@ struct NpzPaths {
 
 struct NpzOptions {
   // With integers as targets, how many classes there are; 0: one more than the largest of the file.
-  // A file that holds a share of the data should not decide that. InvalidArgument for more than
-  // 4096 classes of which fewer than one in 16 has a sample: such numbers are no classes.
+  // A file with a part of the data should not decide that. InvalidArgument for more than
+  // 4096 classes of which fewer than one in 16 has a sample: such numbers are not classes.
   int64_t classes = 0;
   int64_t max_bytes = kMaxNpzBytes;
   std::optional<TensorFormat> format = {};  // of x in the file; nullopt: as its shape says

@@ -143,7 +143,7 @@ TEST(NpzDatasetTest, RealsAreValuesAndIntegersAreClasses) {
   const auto column =
       Load({{"x_train", Images<float>(2)}, {"y_train", Array<double>(Shape{2, 1}, {1, 1})}})
           .value();
-  EXPECT_EQ(column->target_kind(), TargetKind::kValues) << "one column is no class";
+  EXPECT_EQ(column->target_kind(), TargetKind::kValues) << "one column is not a class";
   const NamedTensors labels = {{"x_train", Images<float>(3)},
                                {"y_train", Array<uint8_t>(Shape{3}, {4, 0, 2})},
                                {"x_test", Images<float>(1)},

@@ -56,7 +56,7 @@ class ArchiveReader {
   // Moves to the next file; false at the end. In a plain .tar, what was not read is skipped.
   absl::StatusOr<bool> Next();
 
-  // Of the file that Next() reached: its name, without "./" before it, and its size.
+  // The name, without "./" before it, and the size of the file that Next() reached.
   const std::string& member() const;
   uint64_t size() const;
   // Where its bytes begin in a plain .tar file, so that they can be read again without this reader;

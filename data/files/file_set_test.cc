@@ -131,7 +131,7 @@ TEST(FileSetTest, HostileArchivesAreRefused) {
   EXPECT_THAT(Error(Set(), write(TarBytes({{"a", {}}, {"inner/a", {}}})), kInvalid),
               HasSubstr("contains a twice"));
   EXPECT_THAT(Error(Set(), write(TarBytes({{"../a", {}}})), kInvalid), HasSubstr("../a"));
-  // A link is no file.
+  // A link is not a file.
   EXPECT_THAT(Error(Set(), write(TarBytes({{"a", {}, '2'}, {"b", {}}, {"c", {}}}))),
               HasSubstr("missing: a. "));
   FileSet small = Set();

@@ -28,7 +28,7 @@ absl::StatusOr<Entries> List(const std::string& folder) {
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     std::string name = at->path().filename().string();
     if (IsHiddenName(name)) continue;
-    std::error_code ignored;  // what cannot be looked at is no folder: reading it will say why
+    std::error_code ignored;  // what cannot be examined is not a folder: reading it will say why
     entries.links = entries.links || at->is_symlink(ignored);
     (at->is_directory(ignored) ? entries.folders : entries.files).push_back(std::move(name));
   }

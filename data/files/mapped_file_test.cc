@@ -119,7 +119,7 @@ TEST(MappedFileDeathTest, AMappingThatIsGoneIsNoConcernOfTheLibrary) {
   close(descriptor);
 }
 
-// Whoever handled the signal before the library did still gets what is not the library's.
+// A handler that was there before the library's still gets the signals that are not the library's.
 TEST(MappedFileDeathTest, AnEarlierHandlerIsKept) {
   const std::string folder = NewFolder("mapped_file");
   const std::string path = WriteFile(folder, "file", Elements(kPage));

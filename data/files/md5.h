@@ -18,8 +18,8 @@ struct Digest {
   std::string md5;  // 32 hexadecimal digits
 };
 
-// Of all bytes that `read` gives: it fills the span and returns how many it wrote, fewer than asked
-// only at the end. Errors are those of `read`.
+// The digest of all bytes that `read` gives: it fills the span and returns how many it wrote, fewer
+// than asked only at the end. Errors are those of `read`.
 absl::StatusOr<Digest> Md5(absl::FunctionRef<absl::StatusOr<size_t>(std::span<uint8_t>)> read);
 
 }  // namespace dtnn

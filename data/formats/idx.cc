@@ -109,7 +109,7 @@ absl::StatusOr<uint64_t> CountRest(ByteSource& source) {
   }
 }
 
-// The header of a source that has, as far as can be told, the elements that it promises.
+// The header of a source that has, as far as is known, the elements that it promises.
 absl::StatusOr<Header> ReadTrueHeader(ByteSource& source, uint64_t max_bytes) {
   DTNN_ASSIGN_OR_RETURN(const Header header, ReadHeader(source, max_bytes));
   if (source.bound() < header.bytes) {

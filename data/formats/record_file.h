@@ -35,7 +35,7 @@ struct RecordFormat {
 
 // Takes the files of both splits; a split may have none. InvalidArgument names the file, its length
 // and that of a record where it does not hold whole records or none, and the sample where a label
-// is no class or no finite number.
+// is not a class or not a finite number.
 absl::StatusOr<std::unique_ptr<Dataset>> MakeRecordDataset(const RecordFormat& format,
                                                            std::vector<LoadedFile> train,
                                                            std::vector<LoadedFile> test);

@@ -19,8 +19,8 @@ struct LabelledImage {
   int64_t label = 0;
 };
 
-// `name` begins every message. InvalidArgument for bytes that are no Example and for one without
-// these features.
+// `name` begins every message. InvalidArgument for bytes that are not an Example, and for one
+// without these features.
 absl::StatusOr<LabelledImage> ParseImageExample(std::span<const uint8_t> bytes,
                                                 std::string_view name);
 

@@ -18,7 +18,7 @@
 
 namespace dtnn {
 
-// Of ImageNet's images the largest takes a quarter of that.
+// ImageNet's largest image takes a quarter of that.
 inline constexpr uint64_t kMaxTfRecordBytes = uint64_t{1} << 26;
 
 // A record with its frame.

@@ -53,7 +53,7 @@ TEST(TfRecordTest, RecordsComeInOrder) {
   }
 }
 
-// Of the format's definition: length 3 and its masked checksum.
+// From the format's definition: length 3 and its masked checksum.
 TEST(TfRecordTest, FramesAreTensorFlows) {
   const Bytes framed = TfRecordBytes(Bytes{'a', 'b', 'c'});
   ASSERT_EQ(framed.size(), 8u + 4 + 3 + 4);

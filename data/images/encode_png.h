@@ -11,8 +11,8 @@
 
 namespace dtnn {
 
-// Of one channel (grey) or three (red, green, blue). InvalidArgument for other channels, and where
-// there are not as many pixels as the extents say.
+// An image of one channel (grey) or three (red, green, blue). InvalidArgument for other channels,
+// and where there are not as many pixels as the extents say.
 absl::StatusOr<std::vector<uint8_t>> EncodePng(const Image& image);
 
 }  // namespace dtnn

@@ -11,7 +11,7 @@
 namespace dtnn {
 namespace {
 
-// Pixels at a time: three channels of that many values stay in the first cache.
+// Pixels at a time: three channels of that many values stay in L1.
 constexpr size_t kTile = 512;
 
 // Three tiles, one after the other, to pixels of three channels.

@@ -16,7 +16,7 @@ struct PngChunks {
   uint64_t unmarked_end = 0;
 };
 
-// Of a file that begins with PNG's signature.
+// The chunks of a file that begins with PNG's signature.
 PngChunks LookAtPngChunks(std::span<const uint8_t> bytes);
 
 }  // namespace dtnn

@@ -15,8 +15,8 @@ namespace dtnn {
 // Whether a batch holds images: of rank 4, floating-point, dense and on the host.
 bool HoldsImages(const Tensor& x);
 
-// Of sample `index` of such a batch, with no side longer than `most_pixels`: three channels as they
-// are, of other numbers the first one. What is NaN or infinite is black.
+// Sample `index` of such a batch, with no side longer than `most_pixels`: three channels as they
+// are, of other numbers the first one. NaN and infinity are black.
 Image Thumbnail(const Tensor& x, int64_t index, TensorFormat format, int64_t most_pixels);
 
 }  // namespace dtnn

@@ -11,8 +11,8 @@
 
 namespace dtnn {
 
-// Of samples [first, first + count): `x` of a batch of values; of a batch of bytes, what a device
-// makes of it, which takes memory and time.
+// The values of samples [first, first + count): `x` of a batch of values; for a batch of bytes, the
+// values that a device computes from it, which takes memory and time.
 absl::StatusOr<Tensor> ValuesOf(const Batch& batch, int64_t first, int64_t count);
 
 }  // namespace dtnn

@@ -147,7 +147,7 @@ TEST(ByteBatchesTest, BecomeTheBatchesThatLoadersPrepare) {
   }
 }
 
-// All samples of an epoch, whoever has read them.
+// All samples of an epoch, whichever rank has read them.
 TEST(ByteBatchesTest, DoNotDependOnBatchThreadsOrRanks) {
   const auto dataset = MnistFiles();
   LoaderOptions options = {

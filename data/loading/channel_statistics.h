@@ -21,7 +21,7 @@ struct ChannelStatistics {
   double count = 0;  // values of a channel
 };
 
-// Of some values of one channel. Those of more values are sums by the formulas of Chan, Golub and
+// Moments of some values of one channel. They are combined by the formulas of Chan, Golub and
 // LeVeque ("Algorithms for computing the sample variance", 1983).
 struct Moments {
   double count = 0, mean = 0, squares = 0;  // squares: the sum of (x - mean)^2
@@ -41,10 +41,10 @@ absl::StatusOr<std::vector<Moments>> ComputeMoments(const Dataset& dataset, Spli
                                                     std::span<const int64_t> indices,
                                                     const Share& share);
 
-// Of the moments [chunk][channel], which are summed in their order.
+// From the moments [chunk][channel], which are summed in their order.
 ChannelStatistics StatisticsOf(std::span<const Moments> moments, int64_t channels);
 
-// Of all samples: the result depends neither on the number of threads nor on that of shares.
+// Over all samples: the result depends neither on the number of threads nor on that of shares.
 absl::StatusOr<ChannelStatistics> ComputeChannelStatistics(const Dataset& dataset, Split split,
                                                            std::span<const int64_t> indices);
 

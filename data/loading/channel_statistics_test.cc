@@ -78,7 +78,7 @@ TEST(ChannelStatisticsTest, StandardizationGivesMean0AndDeviation1) {
   const Normalization by = *Standardization({{4, 7}, {2, 0}});
   EXPECT_THAT(by.offset, ElementsAre(-4, -7));
   EXPECT_THAT(by.scale, ElementsAre(0.5, 1)) << "a constant channel keeps its scale";
-  // What rounding leaves of a constant is no deviation.
+  // What rounding leaves of a constant is not a deviation.
   EXPECT_THAT(Standardization({{0.3}, {1e-17}})->scale, ElementsAre(1));
 }
 

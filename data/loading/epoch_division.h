@@ -1,8 +1,8 @@
 // How the samples of an epoch divide into steps, as numbers alone: step b takes the next
-// `batch` * `ranks` samples, the last step what is left, where fewer than ranks join the step
-// before (sampler.h). An epoch that is gone on with in its middle leaves out its first samples, and
-// its steps are those of the rest. Whoever knows these numbers, such as the reader of a checkpoint,
-// knows which samples a step had.
+// `batch` * `ranks` samples, the last step the rest; a rest of fewer than ranks joins the step
+// before (sampler.h). An epoch that is continued in its middle skips its first samples, and
+// its steps are those of the rest. These numbers say which samples a step had, for instance to the
+// reader of a checkpoint.
 
 #ifndef DTNN_DATA_LOADING_EPOCH_DIVISION_H_
 #define DTNN_DATA_LOADING_EPOCH_DIVISION_H_

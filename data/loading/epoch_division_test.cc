@@ -31,7 +31,7 @@ TEST(EpochDivisionTest, NoSamplesMakeNoSteps) {
   EXPECT_EQ(done.SamplesBefore(0), 26);
 }
 
-// A run that is left at a step and gone on with as it was has the steps that were missing.
+// A run that stops at a step and is continued has the steps that were missing.
 TEST(EpochDivisionTest, TheRestDividesAsTheWholeDoes) {
   for (int64_t samples = 1; samples < 80; ++samples) {
     for (int64_t batch = 1; batch < 8; ++batch) {

@@ -96,7 +96,7 @@ TEST(LoaderRanksTest, TrainingAndValidationTogetherAreTheWholeSet) {
   }
 }
 
-// The same steps of 12 samples, whoever computes which: losses of a run do not depend on its ranks.
+// The same steps of 12 samples, however ranks divide them: losses do not depend on the ranks.
 TEST(LoaderRanksTest, StepsAreTheSameOnAnyNumberOfRanks) {
   const auto steps = [](int ranks) {
     return Visit(MakeRanks(103, AllIndices(103), {.batch = 12 / ranks, .ranks = ranks, .seed = 2}),

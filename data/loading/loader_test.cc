@@ -148,7 +148,7 @@ TEST(LoaderTest, SamplesDoNotDependOnBatchRanksOrThreads) {
       }
     }
   }
-  // Begun in the middle, an epoch goes on as it would have.
+  // An epoch that begins in the middle continues as the whole epoch does.
   options = {.batch = 10,
              .seed = 4,
              .transforms = transforms,

@@ -9,8 +9,8 @@
 namespace dtnn {
 namespace {
 
-// Of the streams of splits; 0 holds samples out, 1 takes a share of them (split.cc). Choices of one
-// stream would depend on each other at one seed.
+// A stream of its own: stream 0 holds samples out, 1 takes a fraction of them (split.cc). Choices
+// of one stream would depend on each other at one seed.
 constexpr uint64_t kStream = 2;
 
 }  // namespace

@@ -1,6 +1,6 @@
 // The samples of a batch as training sees them: read from the data set, changed by transforms,
 // normalised and mixed (in the order that loader.h gives). A function of the epoch and of the
-// places in its order alone, whoever reads them and in what pieces.
+// positions in its order alone, whichever thread reads them and in what pieces.
 
 #ifndef DTNN_DATA_LOADING_SAMPLE_READER_H_
 #define DTNN_DATA_LOADING_SAMPLE_READER_H_

@@ -266,7 +266,7 @@ TEST(SamplerTest, SamplesWithinGroupsAreShuffled) {
   EXPECT_EQ(Epoch(in_order, 0), Iota(60));
 }
 
-// Of three groups, two at a time, the last is read alone; where that is the largest, as many
+// With three groups, two at a time, the last is read alone; where it is the largest, as many
 // samples are shuffled in both reads.
 TEST(SamplerTest, EveryReadOfGroupsIsShuffledByNumbersOfItsOwn) {
   std::vector<Sampler> ranks = AllRanks(Iota(40), Grouped({0, 10, 20}, 2));

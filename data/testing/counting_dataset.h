@@ -1,5 +1,5 @@
 // A data set whose samples say which they are: sample i is labelled i and every value of it is i.
-// It can be told to fail at one sample.
+// It can fail at one sample on request.
 
 #ifndef DTNN_DATA_TESTING_COUNTING_DATASET_H_
 #define DTNN_DATA_TESTING_COUNTING_DATASET_H_

@@ -27,7 +27,7 @@ constexpr TransformParameter kParameters[] = {{.name = "brightness",
                                                .low = 0,
                                                .high = kMost}};
 
-// Of red, green and blue.
+// Weights of red, green and blue.
 constexpr double kGrey[3] = {0.299, 0.587, 0.114};
 
 class ColorJitterTransform final : public TransformOf<ColorJitterTransform> {

@@ -27,7 +27,7 @@ TEST(MixupTest, SharesAreTheLargerOnesOfABetaDistribution) {
   }
 }
 
-// Of Beta(1, 1), which is uniform.
+// Beta(1, 1) is uniform.
 TEST(MixupTest, SharesOfAlphaOneAreUniform) {
   constexpr int64_t kSamples = 10000;
   std::vector<int64_t> counts(5);

@@ -31,7 +31,7 @@ uint8_t RepeatOf(const TransformList& transforms, size_t i) {
   return repeat;
 }
 
-// Of transform `i`.
+// The random numbers of transform `i`.
 SampleRandom RandomOf(const TransformList& transforms, size_t i, uint64_t seed, int64_t epoch,
                       int64_t place) {
   return SampleRandom(seed, epoch, place, transforms[i]->kind().stream, RepeatOf(transforms, i));

@@ -28,8 +28,8 @@ namespace dtnn {
 
 class SharedStatistics {
  public:
-  // Of tensors of the context's device. `ranks` and the context must outlive it. Allocates all that
-  // the calls need.
+  // For tensors of the context's device. `ranks` and the context must outlive it. Allocates all
+  // that the calls need.
   static absl::StatusOr<std::unique_ptr<SharedStatistics>> Create(RankExchange& ranks,
                                                                   DeviceContext& context,
                                                                   int64_t channels, DType dtype);

@@ -15,8 +15,8 @@
 namespace dtnn {
 namespace {
 
-// Where the checkpoint that a rank would go on from stands: steps of the run, epochs, steps of the
-// epoch, and the samples of it before them.
+// How far the checkpoint is that a rank would continue from: steps of the run, epochs, steps of the
+// epoch, and the epoch's samples before them.
 using Place = std::array<int64_t, 4>;
 constexpr Place kNone = {-1}, kUnreadable = {-2};
 

@@ -144,7 +144,7 @@ TEST(CheckpointerOktopkTest, OnAnyNumberOfRanksNothingIsLost) {
   for (const int ranks : {1, 2, 3, 4, 6}) {
     const std::string copy = Folder("copy");
     fs::copy(folder, copy);
-    // Where it begins, and that it goes on.
+    // Where it begins, and that it continues.
     const Left begun = TrainUntil(ranks, copy, /*resume=*/true, 5);
     EXPECT_EQ(begun.values[0], three.values[0]);
     EXPECT_TRUE(testing::Close(Sum(begun.residuals), expected, 1e-6)) << ranks;

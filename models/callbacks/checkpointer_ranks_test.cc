@@ -1,4 +1,4 @@
-// Ranks that each write checkpoints of their own go on from the same place.
+// Ranks that each write checkpoints of their own continue from the same step.
 
 #include <filesystem>
 #include <string>

@@ -183,7 +183,7 @@ TEST(CheckpointerTest, ARunThatGoesBackGivesUpWhatItHadAfter) {
   first.checkpointer = nullptr;  // leaves the folder to others
   ASSERT_TRUE(std::filesystem::exists(file(11)));
   std::filesystem::resize_file(file(11), 100);
-  // Who only reads leaves the files to who writes.
+  // A process that only reads leaves the files to the one that writes.
   Process reader(folder, 5, "adam", true, /*writes=*/false), second(folder, 5);
   const absl::StatusOr<std::string> read = reader.ResumeForGood();
   ASSERT_TRUE(read.ok()) << read.status();

@@ -18,7 +18,7 @@
 namespace dtnn {
 namespace {
 
-// Of the state and the history, as a message says: more than any run has.
+// Limit of the bytes of state and history, as a message says: more than any run has.
 constexpr int64_t kMostBytes = int64_t{1} << 30;
 
 absl::StatusOr<Tensor> CopyOfHost(DeviceContext& context, const Tensor& tensor) {
@@ -64,7 +64,7 @@ class Exchange {
  private:
   bool is_source() const { return communicator_.rank() == result_.source; }
 
-  // Who is ahead; of those, one that has not ended the epoch; of those, the lowest.
+  // The rank that is ahead; among equals one that has not ended the epoch; among those the lowest.
   absl::Status ChooseSource() {
     std::array<int64_t, 4> place = {0, -1, 0, 0};
     if (mine_) {
@@ -142,7 +142,7 @@ class Exchange {
     });
   }
 
-  // Of all that hold any: they are of different samples.
+  // Over all ranks that have any: they are of different samples.
   absl::Status AverageStatistics() {
     const Tensor statistics = run_.store->statistics();
     if (statistics.empty()) return absl::OkStatus();

@@ -1,4 +1,4 @@
-// The state of a run in memory, from ranks that have it to ranks that do not: how a run goes on
+// The state of a run in memory, from ranks that have it to ranks that do not: so a run continues
 // with other ranks than before, without files.
 //
 // Ranks that lose one of them may be at different places: some have ended a step, others have not.
@@ -73,7 +73,7 @@ class EpochEnds : public Callback {
 absl::StatusOr<KeptRun> KeepRun(const RunParts& run, EpochEnds& ends, const std::string& history);
 
 // All ranks call it together, each with what it holds, or nothing; one at least holds something.
-// The trainer is prepared for training. What the run goes on with, on all ranks the same, as a
+// The trainer is prepared for training. All ranks continue with the same state, as a
 // digest of it shows; returns the history. `updates`: of those that hold something.
 struct HandedOver {
   std::string history = {};

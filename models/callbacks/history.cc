@@ -61,7 +61,7 @@ std::vector<std::string> SplitAt(std::string_view text, const char* separators) 
                         absl::SkipEmpty());
 }
 
-// Of an object on one line whose values are numbers or null.
+// The keys of an object on one line whose values are numbers or null.
 std::vector<std::string> KeysOf(std::string_view object) {
   std::vector<std::string> keys;
   const std::vector<std::string> parts = SplitAt(object, "\"");

@@ -279,7 +279,7 @@ TEST_F(HistoryTest, AFileThatCannotBeReadIsNotReplaced) {
   std::filesystem::current_path(folder);
   std::ofstream("h.csv") << "notes of a day\n";
   ASSERT_EQ(chmod("h.csv", 0222), 0);
-  const bool root = geteuid() == 0;  // who may read everything
+  const bool root = geteuid() == 0;  // root may read everything
   if (root) {
     ASSERT_EQ(seteuid(65534), 0);
   }

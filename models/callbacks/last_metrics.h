@@ -17,7 +17,7 @@ class LastMetrics : public Callback {
     return absl::OkStatus();
   }
 
-  // Of the epoch before the first one, where a run is resumed.
+  // Metrics of the epoch before the first one, where a run is resumed.
   void Begin(NamedMetrics values) { values_ = std::move(values); }
 
   // Empty before the first epoch has ended.

@@ -160,7 +160,7 @@ TEST_F(ScheduleTest, SavesWhatWasKept) {
        .say = say_,
        .save = save});
   ASSERT_TRUE(Train(schedule, 2).ok());
-  // A process that goes on with the run knows the file of the one before.
+  // A process that continues the run knows the file of the one before.
   TrainingState state;
   schedule.AddTo(state);
   Schedule second(

@@ -196,7 +196,7 @@ TEST_F(CheckpointFolderTest, DamagedFilesArePassedOverWithAWarning) {
   EXPECT_EQ(NewestSteps(folder), 1);
   EXPECT_THAT(Newest(folder)->warnings,
               ElementsAre(AllOf(HasSubstr("checkpoint-2.npz"), HasSubstr("trying the previous"))));
-  // The run goes on from 1; what it had after that is given up.
+  // The run continues from 1; later checkpoints are superseded.
   const absl::StatusOr<std::vector<std::string>> given_up = folder.SetAsideAfter(1);
   ASSERT_TRUE(given_up.ok()) << given_up.status();
   EXPECT_THAT(*given_up, ElementsAre(HasSubstr("checkpoint-2.npz.given-up")));
@@ -347,7 +347,7 @@ TEST_F(CheckpointFolderTest, KilledAtAnyMomentTheNewestCheckpointLoads) {
     ASSERT_EQ(WEXITSTATUS(result), 77);
     const int64_t newest = NewestSteps(folder);
     EXPECT_TRUE(newest == 1 || newest == 2);
-    // A run that goes on clears away what was left half written.
+    // A run that continues removes what was left half written.
     ASSERT_TRUE(folder.Prepare(/*resume=*/true).ok());
     EXPECT_EQ(Names().size(), size_t(newest));
     fs::remove(path_ / "checkpoint-2.npz");

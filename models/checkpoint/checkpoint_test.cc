@@ -339,8 +339,8 @@ TEST_F(CheckpointTest, SeedsOfTheFuzzerLoadOrSayWhatIsWrong) {
   }
 }
 
-// The whole way, as a program goes it: train, save in the middle of an epoch, begin anew, load, go
-// on; the numbers are those of a run that never stopped.
+// The whole way of a program: train, save in the middle of an epoch, begin anew, load,
+// continue; the numbers are those of a run that never stopped.
 SessionOptions SessionOf() {
   SessionOptions options{.samples = 50, .validation_split = 0, .loading = {.batch = 8}};
   options.training.optimizer = std::make_shared<Adam>();

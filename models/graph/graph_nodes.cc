@@ -70,7 +70,7 @@ class NodesReader {
 
   // Rows of the table: those outside of blocks, with what is in them.
   absl::StatusOr<std::vector<LayoutItem>> Layout();
-  // Of which node Layout's message speaks.
+  // The node that Layout's message is about.
   size_t wrong_node() const { return wrong_node_; }
 
  private:

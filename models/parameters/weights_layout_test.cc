@@ -111,7 +111,7 @@ TEST(WeightsLayoutTest, RowsFollowTheOrderOfAFlattenedImage) {
         const Tensor to = testing::ZeroTensor(DType::kFloat64, shape);
         ConvertParameter(spec, from, layout, to, format, kImage);
         EXPECT_EQ(Values(to), Values(expected));
-        // Features that are no image's stay as they are.
+        // Features that are not an image's stay as they are.
         ConvertParameter(spec, from, layout, to, format, {1, 1, 24});
         EXPECT_EQ(Values(to), Values(from));
       }

@@ -276,7 +276,7 @@ TEST_F(WeightsTest, ShapesThatFitBothFormatsAreTakenAsTheModelsUnlessSomebodySay
     auto tagged = Store(nchw, 3);
     ASSERT_TRUE(Load(nchw, *tagged).ok());
     EXPECT_EQ(Values(tagged->all_values()), Values(loaded->all_values()));
-    // And counts more than who says otherwise.
+    // And counts more than options that say otherwise.
     const absl::StatusOr<LoadedWeights> report =
         Load(nchw, *tagged, {.format = WeightsFormat::kNCHW});
     EXPECT_EQ(Values(tagged->all_values()), Values(loaded->all_values()));

@@ -36,7 +36,7 @@ struct Planned {
         store(NewStore(graph, *context)),
         plan(Must(Plan::Compile(graph, *store, *context,
                                 {.batch = kBatch, .training = true, .loss = &loss}))) {}
-  // Of the node of this name.
+  // The memory of the node of this name.
   LayerMemory Of(const std::string& name) const {
     const auto& nodes = graph.nodes();
     const auto node = std::ranges::find(nodes, name, &Node::name);

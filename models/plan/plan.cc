@@ -63,7 +63,7 @@ absl::Status Plan::RunForward(size_t begin, size_t end) {
                                             .workspace = workspace,
                                             .step = step_number_,
                                             .device_step = device_step_.tensor()});
-    // A GPU has only been told what to do.
+    // A GPU has only queued the work.
     if (observer != nullptr && status.ok()) status = context_->Synchronize();
     if (!status.ok()) return Annotate(step, status);
   }

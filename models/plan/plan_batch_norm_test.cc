@@ -146,7 +146,7 @@ TEST_P(PlanBatchNormTest, AResidualNetworkLearns) {
   EXPECT_LT(last, 0.25 * first);
 }
 
-// Otherwise copies of filters would be renewed after every forward pass.
+// Otherwise copies of filters would be made anew after every forward pass.
 TEST_P(PlanBatchNormTest, AForwardPassChangesTheVersionOfStatisticsAlone) {
   PlanSession run(ResidualGraph(GetParam()), 4);
   const uint64_t version = run.store->version(), statistics = run.store->statistics_version();

@@ -25,7 +25,7 @@ FinalActivation KindOf(const Layer& layer) {
 
 }  // namespace
 
-// Of each node's output, as the context's math mode wants it.
+// The type of each node's output, by the context's math mode.
 absl::Status Plan::ChooseTypes() {
   const MathMode mode = context_->math_mode();
   if (mode != MathMode::kFp32 && dtype_ != DType::kFloat32) {

@@ -93,7 +93,7 @@ void Googlenet(const Blocks& blocks, GraphBuilder& b) {
   End(b);
 }
 
-// Of concatenations, of additions, of values that stand there twice, of the batch.
+// Blocks of concatenations, of additions, of values that stand there twice, of the batch.
 void Nested(const Blocks& blocks, GraphBuilder& b) {
   const Path inner = [&](GraphBuilder& p) { blocks.Concat(p, {Conv(1, 3), Same(), Tanh()}); };
   blocks.Concat(b, {Same(), Conv(2, 3)});

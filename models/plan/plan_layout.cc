@@ -119,7 +119,7 @@ class LayoutMaker {
     Read(last, count_);  // the loss reads the last node's output, or the logits before it
   }
 
-  // May `index` write over its input? Follows views back to whoever produced the content.
+  // May `index` write over its input? Follows views back to the node that produced the content.
   bool MayOverwriteInput(int index) const {
     if (!traits(index).forward_in_place || node(index).inputs.size() != 1) return false;
     if (DTypeOf(index) != DTypeOf(node(index).inputs[0])) return false;
@@ -283,7 +283,7 @@ class LayoutMaker {
       if (gradient.buffer != PlanLayout::kNone) {
         layout_.accumulate[size_t(i)][k] = 1;
       } else if (traits(i).joins_channels) {
-        // Whoever used the input before adds to this part of dy, which nobody else needs any more.
+        // Earlier users of the input add to this part of dy, which no other node needs any more.
         gradient = Part(dy, ChannelsOf(i), begin, ChannelsOf(input));
       } else if (in_place == int(k)) {
         gradient = dy;

@@ -67,7 +67,7 @@ struct SavedModel {
   ModelDescription description = {};
 };
 
-// The texts above, for whoever writes a file of weights. `dtype` does not count: such files say it.
+// The texts above, for writers of files of weights. `dtype` does not count: such files say it.
 NamedTexts ModelTags(const SavedModel& model);
 
 // Writes the parameters of `store`, or `values`, laid out as its all_values(), with those texts.

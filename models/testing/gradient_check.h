@@ -19,9 +19,9 @@ namespace dtnn::testing {
 
 struct NetworkCheckOptions {
   int64_t batch = 3;
-  // Of each trainable parameter, spread evenly.
+  // How many of each trainable parameter, spread evenly.
   int64_t elements = 4;
-  // Of convolutions, as in PlanOptions.
+  // The variant of convolutions, as in PlanOptions.
   std::string conv_variant = "auto";
   BestOf* best_of = nullptr;
 };

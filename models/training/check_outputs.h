@@ -1,5 +1,5 @@
 // Whether the outputs of a network are what a loss is defined for. A cross entropy of other numbers
-// than probabilities is a number too, and training would go on with it.
+// than probabilities is a number too, and training would continue with it.
 
 #ifndef DTNN_MODELS_TRAINING_CHECK_OUTPUTS_H_
 #define DTNN_MODELS_TRAINING_CHECK_OUTPUTS_H_

@@ -26,7 +26,7 @@ class PassSpeed {
     watch_.reset();
   }
 
-  // Of the last pass that has ended.
+  // Seconds of the last pass that has ended.
   double seconds() const { return seconds_; }
   int64_t samples() const { return samples_; }
   double samples_per_second() const { return seconds_ > 0 ? double(samples_) / seconds_ : 0; }

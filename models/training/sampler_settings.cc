@@ -17,7 +17,7 @@
 namespace dtnn {
 namespace {
 
-// Of data of a rank's own, only what does not depend on them: a state knows those of one rank.
+// If ranks have data of their own, only what does not depend on them: a state knows one rank's.
 SampleTreatment TreatmentOf(const LoaderOptions& options, bool own_data) {
   std::vector<std::string> transforms = ToStrings(options.transforms);
   if (options.mixup > 0) transforms.push_back(StrCat("mixup:", options.mixup));

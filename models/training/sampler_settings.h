@@ -20,7 +20,7 @@
 
 namespace dtnn {
 
-// Of whole epochs of `training`, of which the ranks have `shares`.
+// Settings of whole epochs of `training`, of which the ranks have `shares`.
 SamplerSettings SettingsOf(const Loader& training, const RankShares& shares);
 
 // A place in an epoch: so many steps after its first samples, which are skipped.

@@ -217,7 +217,7 @@ TEST_P(StepEngineGpuTest, DivergenceIsToldWithItsStepAndChangesNothing) {
     ASSERT_EQ(run.Step(bad), absl::OkStatus());
     EXPECT_EQ(run.engine->CatchUp(run.averages).code(), absl::StatusCode::kOutOfRange);
     EXPECT_EQ(Values(Get(*gpu_, run.store->values())), before);
-    // Whoever goes on all the same can.
+    // A caller that continues all the same can.
     ASSERT_EQ(run.Step(RandomBatch(6, kLargest)), absl::OkStatus());
     EXPECT_NE(Values(Get(*gpu_, run.store->values())), before);
   }
@@ -286,7 +286,7 @@ TEST(StepEngineSimulatedTest, CallsOfAStep) {
   EXPECT_EQ(replayed.replays, 1);
   EXPECT_EQ(replayed.launches, 0);
   EXPECT_EQ(replayed.fills, 0);
-  // Of an eager step: one update for the whole arena among them.
+  // The launches of an eager step have one update for the whole arena among them.
   EXPECT_EQ(eager.launches, calls_of({.graphs = false}, 9).launches);
   EXPECT_GT(eager.launches, 10);
   EXPECT_LT(eager.launches, 40);

@@ -246,7 +246,7 @@ class VersionLayer : public Layer {
   uint64_t* seed_;
 };
 
-// Of each rank's layers in a run with that seed.
+// The seed of each rank's layers in a run with that seed.
 std::vector<uint64_t> SeedsOfRanks(int ranks, uint64_t seed) {
   std::vector<uint64_t> seeds(size_t(ranks), 0);
   const absl::Status status = RunRanks(ranks, [&](Communicator& communicator) {

@@ -8,7 +8,7 @@
 namespace dtnn {
 
 absl::Status StepGraphs::Run(const Kind& kind, absl::FunctionRef<absl::Status()> work) {
-  // Who observes wants to see each layer when it runs.
+  // An observer wants to see each layer when it runs.
   if (CurrentObserver() != nullptr) observed_ = true;
   if (!reason_.empty() || CurrentObserver() != nullptr) return work();
   const auto found = steps_.find(kind);

@@ -57,7 +57,7 @@ TEST_F(StepGraphsTest, WithAReasonNothingIsCaptured) {
   EXPECT_EQ(Sum(), 3);
 }
 
-// Work that waits cannot be captured: it goes on call by call, each call once.
+// Work that waits cannot be captured: it runs call by call, each call once.
 TEST_F(StepGraphsTest, WhatCannotBeCapturedGoesOnCallByCall) {
   StepGraphs graphs(*gpu_, "");
   for (int step = 0; step < 4; ++step) {

@@ -100,7 +100,7 @@ absl::Status Trainer::RunBatch(const Batch* batch, const Pass& pass, MetricAvera
   return status;
 }
 
-// Of the steps so far (StepEngine::CatchUp).
+// Takes in the results of the steps so far (StepEngine::CatchUp).
 absl::Status Trainer::CatchUp(MetricAverages& averages) {
   const absl::Status status = engine_->CatchUp(averages);
   diverged_ |= absl::IsOutOfRange(status);

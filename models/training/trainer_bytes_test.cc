@@ -76,7 +76,7 @@ std::vector<double> Outcome(Device where, const Training& setup) {
   std::vector<double> outcome;
   for (int epoch = 0; epoch < 2; ++epoch) {
     EXPECT_EQ(trainer->Train(*training, nullptr, 1, {}), absl::OkStatus());
-    // Of two loaders in turn, with tables of their own.
+    // Two loaders in turn, with tables of their own.
     for (Loader* loader : {test.get(), training.get()}) {
       outcome.push_back(trainer->Evaluate(*loader, {})->Value(0));
     }

@@ -377,8 +377,8 @@ TEST(TrainerExchangeTest, TheStateOfASurvivorGoesOnAsIfNothingHadHappened) {
   }
 }
 
-// At the end of its batch 3, or of its first epoch, rank 1 ends with a status or, without one, goes
-// on with parameters that are NaN.
+// At the end of its batch 3, or of its first epoch, rank 1 ends with a status or, without one,
+// continues with parameters that are NaN.
 struct Spoil : public Callback {
   Spoil(Rank& r, absl::Status s, bool at_the_end)
       : rank(r), status(std::move(s)), at_epoch_end(at_the_end) {}
@@ -416,7 +416,7 @@ TEST(TrainerExchangeTest, WhereOneRankHasDivergedNobodySavesThat) {
       const absl::Status saved = rank.trainer->StateAlone().status();
       EXPECT_EQ(saved.code(), absl::StatusCode::kFailedPrecondition);
       EXPECT_NE(saved.message().find("has diverged after "), std::string::npos) << saved;
-      // Who brings better parameters back is not concerned.
+      // A caller that restores better parameters is not concerned.
       EXPECT_TRUE(rank.trainer->Restore(spoil.state).ok());
       EXPECT_TRUE(rank.trainer->StateAlone().ok());
       return absl::OkStatus();

@@ -52,7 +52,7 @@ struct Training {
   bool evaluates = true;
 };
 
-// Of `epochs` epochs and, where asked for, of an evaluation after them.
+// Losses of `epochs` epochs and, where asked for, of an evaluation after them.
 std::vector<double> Losses(DeviceContext& device, const Training& training) {
   const Graph graph = *BuildModel(
       training.model,

@@ -1,4 +1,4 @@
-// A run that is left in the middle of an epoch and gone on with on another number of ranks, or with
+// A run that stops in the middle of an epoch and is continued on another number of ranks, or with
 // other batches. A metric counts how often each sample is trained with, so that a checkpoint
 // carries the counts of an epoch like any metric.
 

@@ -1,4 +1,4 @@
-// A run of several ranks that is stopped in the middle of an epoch and gone on with.
+// A run of several ranks that is stopped in the middle of an epoch and continued.
 
 #include <memory>
 #include <vector>

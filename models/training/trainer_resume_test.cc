@@ -1,4 +1,4 @@
-// A run that is stopped anywhere and gone on with, by the same trainer or another one.
+// A run that is stopped anywhere and continued, by the same trainer or another one.
 
 #include <functional>
 #include <limits>
@@ -189,7 +189,7 @@ TEST(TrainerResumeTest, AnEpochGoesOnOnlyAsItBegan) {
     EXPECT_THAT(message,
                 HasSubstr("epoch 1 was interrupted after 2 steps and cannot be continued: the "));
     EXPECT_THAT(message, HasSubstr(words));
-    EXPECT_EQ(changed.Train(2), status) << "it is no matter of asking twice";
+    EXPECT_EQ(changed.Train(2), status) << "the same answer when asked twice";
     ASSERT_TRUE(later.trainer->Restore(end).ok());
     EXPECT_TRUE(later.Train(2).ok()) << "the next epoch may have other settings";
   }

@@ -184,7 +184,7 @@ absl::Status Updater::ExchangeAndFollow(const std::function<absl::Status()>& bef
   return absl::OkStatus();
 }
 
-// Of the sum of all gradients: whether the update happens, and how long it may be.
+// From the sum of all gradients: whether the update happens, and how long it may be.
 absl::Status Updater::Judge() {
   DTNN_RETURN_IF_ERROR(sum_of_squares_->Queue(gradients_, squares_));
   LossScale* const scale = store_->loss_scale();

@@ -137,7 +137,7 @@ TEST_F(UpdaterTest, WholeStepsChangeNothingBeforeTheExchangeHasEnded) {
       const bool whole = whole_steps || clips;
       EXPECT_EQ(updater->torn(), !whole);
       EXPECT_EQ(Values(store_->values()) == before, whole);
-      // Who derived something from the parameters must learn of it.
+      // Users of values derived from the parameters must learn of it.
       EXPECT_EQ(store_->version() > version, !whole);
       local_ = std::move((*LocalGroup::Create(1))[0]);  // the probe broke the other
     }

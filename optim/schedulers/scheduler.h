@@ -57,7 +57,7 @@ class SchedulerHost {
   virtual void Say(std::string_view line) = 0;
 
   // Parameters with their running statistics, one set for each scheduler. A set belongs to the
-  // state of a run: who resumes a scheduler brings back the set that it kept.
+  // state of a run: a scheduler that is resumed needs the set that it kept.
   // Keeps the current parameters, in place of the set before.
   virtual absl::Status KeepParameters() = 0;
   // Makes the kept set, which is that of `epoch`, the current parameters as soon as all schedulers

@@ -225,7 +225,7 @@ absl::Status AtomicFile::Commit() {
 bool IsAbandoned(const std::string& temporary) {
   const int file = open(temporary.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (file < 0) return false;
-  const bool locked = flock(file, LOCK_SH | LOCK_NB) == 0;  // NFS wants no more of who only reads
+  const bool locked = flock(file, LOCK_SH | LOCK_NB) == 0;  // NFS wants no more of a reader
   close(file);
   return locked;
 }

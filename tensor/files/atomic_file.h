@@ -29,7 +29,7 @@ class InputFile;
 class AtomicFile {
  public:
   static absl::StatusOr<AtomicFile> Create(std::string_view path);
-  // Of permissions 0600, whatever an existing file has.
+  // With permissions 0600, whatever an existing file has.
   static absl::StatusOr<AtomicFile> CreatePrivate(std::string_view path);
   ~AtomicFile();  // removes the temporary file unless Commit() succeeded
   AtomicFile(AtomicFile&& other) noexcept;

@@ -20,7 +20,7 @@ namespace dtnn {
 
 class InputFile {
  public:
-  // NotFound, PermissionDenied, ...; FailedPrecondition for what is no regular file.
+  // NotFound, PermissionDenied, ...; FailedPrecondition for what is not a regular file.
   static absl::StatusOr<InputFile> Open(std::string_view path);
   ~InputFile();
   InputFile(InputFile&& other) noexcept;

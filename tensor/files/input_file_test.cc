@@ -91,7 +91,7 @@ TEST_F(InputFileTest, OnlyRegularFilesAreOpened) {
   EXPECT_EQ(ErrorOf(link), link + ": is a pipe, not a regular file");
 }
 
-// Opening one lets a writer go on that waits for a reader, and wakes devices.
+// Opening one wakes a writer that waits for a reader, and devices.
 TEST_F(InputFileTest, APipeIsNotEvenOpened) {
   const std::string pipe = folder_ + "/pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);

@@ -21,7 +21,7 @@ namespace dtnn::gpu {
 
 class Arrivals {
  public:
-  // Of up to `bytes` bytes; `copies` is another stream of the same GPU, which may have other work.
+  // For up to `bytes` bytes; `copies` is another stream of the same GPU, which may have other work.
   static absl::StatusOr<std::unique_ptr<Arrivals>> Create(Stream& copies, size_t bytes);
   ~Arrivals();
   Arrivals(const Arrivals&) = delete;

@@ -7,7 +7,7 @@
 namespace dtnn::gpu {
 namespace {
 
-// Of a row of x, the first `columns` elements, with what is at `factor`.
+// Scales the first `columns` elements of a row of x by the number at `factor`.
 struct ScaleBody {
   const float* x;
   const float* factor;

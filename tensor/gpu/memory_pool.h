@@ -6,9 +6,9 @@
 // Sizes are rounded up to one of four steps per power of two, so that a block serves similar sizes;
 // at most a fifth is lost. Not during a capture: graphs use memory that was allocated before.
 //
-// Errors: ResourceExhausted with what was wanted, for what, and who holds how much; NotFound for
+// Errors: ResourceExhausted with what was wanted, for what, and what holds how much; NotFound for
 // what is not allocated (any more). Several threads may use a pool, each with its own streams. The
-// pool outlives no stream that it has seen, nor its GPU; what is left at its end is told on stderr.
+// pool outlives no stream that it has seen, nor its GPU; what is left at its end is logged.
 
 #ifndef DTNN_TENSOR_GPU_MEMORY_POOL_H_
 #define DTNN_TENSOR_GPU_MEMORY_POOL_H_

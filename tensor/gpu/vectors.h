@@ -41,7 +41,7 @@ namespace dtnn::gpu {
 inline namespace DTNN_GPU_COMPILER {
 
 inline constexpr size_t kVectorBytes = 16;
-// Of one type, in a vector of 16 bytes.
+// Elements of one type in a vector of 16 bytes.
 template <typename T>
 inline constexpr int kFullVector = int(kVectorBytes / sizeof(T));
 
@@ -185,7 +185,7 @@ struct VectorGrid {
 
   static constexpr uint32_t kThreads = kThreadsPerBlock;  // of a block, at most
 
-  // Of extents that fit.
+  // For extents that fit.
   static VectorGrid Of(const VectorExtents& extents, int vector) {
     VectorGrid grid;
     grid.order = extents.order;
@@ -215,7 +215,7 @@ struct VectorGrid {
     return absl::InvalidArgumentError("a pass over more than 2^31 rows");
   }
 
-  // Of a block: whole warps.
+  // Threads of a block: whole warps.
   DTNN_HOST_DEVICE uint32_t threads() const {
     return (deep * lanes + kWarpSize - 1) / kWarpSize * kWarpSize;
   }
@@ -286,7 +286,7 @@ struct VectorView {
   T* data = nullptr;
   int64_t row = 0, group = 0;
 
-  // Of VectorExtents::Flat, which a warp takes as a row.
+  // For VectorExtents::Flat, which a warp takes as a row.
   static VectorView Flat(T* data) { return {data, kWarpSize * kLanes, 0}; }
 
   DTNN_HOST_DEVICE T* At(const VectorCell& cell) const {

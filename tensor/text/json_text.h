@@ -8,7 +8,7 @@
 
 namespace dtnn {
 
-// In quotes; reads back as the same text, but for bytes that are no UTF-8, which JSON cannot hold:
+// In quotes; reads back as the same text, but for bytes that are not UTF-8, which JSON cannot hold:
 // they become the text \xNN.
 std::string JsonText(std::string_view text);
 // The shortest text that reads back as the same number; null for NaN and infinities.

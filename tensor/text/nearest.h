@@ -22,7 +22,7 @@ namespace dtnn {
 
 size_t EditDistance(std::string_view a, std::string_view b);
 
-// Of candidates at the same distance, one of the same length as the name, then the earlier one.
+// Among candidates at the same distance, one of the same length as the name, then the earlier one.
 std::optional<std::string_view> NearestName(std::string_view name,
                                             std::span<const std::string_view> candidates);
 

@@ -350,7 +350,7 @@ TEST_F(AttemptTest, WithNoSharesToSpareAWrongOneFailsTheAttempt) {
   ASSERT_TRUE(attempt_->over());
   EXPECT_THAT(std::string(attempt_->failure().message()),
               HasSubstr("wrong shares of client 0: among 3 shares no 3 were found that are right; "
-                        "who lies cannot be told"));
+                        "it is not known which are wrong"));
   EXPECT_EQ(attempt_->opened(), 3);
   EXPECT_TRUE(attempt_->average().empty());
 }

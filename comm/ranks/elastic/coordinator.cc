@@ -253,7 +253,7 @@ void Coordinator::Form(std::vector<Peer*> ranks, size_t most) {
     ranks[rank]->told = false;
     Send(*ranks[rank], notice);
   }
-  // Who is left out finds its connection closed, and comes again as a newcomer.
+  // A rank that is excluded finds its connection closed, and joins again as a newcomer.
   std::erase_if(peers_, [](const Peer& peer) { return peer.member() && !peer.waits(); });
   for (Peer& peer : peers_) {
     const auto found = std::ranges::find(ranks, &peer);

@@ -1,11 +1,11 @@
-// Who is in a job whose ranks come and go: the one that all ranks of a job call, and that says who
-// is which rank of the next generation. It lives as long as the job, outside its ranks, so that
+// The members of a job whose ranks come and go: all ranks of a job call the coordinator, and it
+// assigns the ranks of the next generation. It lives as long as the job, outside its ranks, so that
 // any of them may be lost.
 //
 // A generation is a group of ranks with connections of their own; nothing changes while it lasts.
 // It ends when a rank finds that another is lost, or when all pause because newcomers wait. Each
 // rank that is left then joins again. The next generation is formed when all of the old one have
-// come or are gone; who is silent is left out after a while (WaitForAbsent), and is a newcomer when
+// come or are gone; a silent rank is excluded after a while (WaitForAbsent), and is a newcomer when
 // it comes back. Ranks that have the run's state come first, in their order: rank 0 always has it.
 
 #ifndef DTNN_COMM_RANKS_ELASTIC_COORDINATOR_H_
@@ -46,7 +46,7 @@ struct CoordinatorOptions {
   std::function<void(std::string_view line)> say = {};
 };
 
-// Of one thread, which polls for it.
+// Belongs to one thread, which polls for it.
 class Coordinator : public Polled {
  public:
   // `listener`: a socket that listens.
@@ -59,7 +59,7 @@ class Coordinator : public Polled {
 
   // How many have been formed.
   int64_t generation() const { return generation_; }
-  // The run has ended, well or not: whoever comes is told so.
+  // The run has ended, well or not: ranks that join get that answer.
   bool over() const { return over_.has_value(); }
   // How many ranks are there: of the generation at hand, or waiting for a place.
   size_t ranks() const {
@@ -86,7 +86,7 @@ class Coordinator : public Polled {
   bool Flush(Peer& peer);
   void Send(Peer& peer, ElasticNotice notice);
   void Remove(std::list<Peer>::iterator peer);
-  // What follows from who is there, now.
+  // What follows from the ranks that are there now.
   void Decide();
   void DecideFirst(const std::vector<Peer*>& waiting);
   void DecideNext(const std::vector<Peer*>& returned, const std::vector<Peer*>& newcomers);
@@ -105,9 +105,9 @@ class Coordinator : public Polled {
   std::list<Peer> peers_;
   int64_t generation_ = 0;
   size_t size_ = 0;     // of the generation at hand
-  bool begun_ = false;  // ranks have gone on with a state: without it there is no going on
+  bool begun_ = false;  // ranks have continued with a state: the run needs it from then on
   std::optional<ElasticNotice::Kind> over_;
-  // Of ranks that have joined again since the generation began.
+  // Times at which ranks have joined again since the generation began.
   std::optional<Clock::time_point> first_return_, last_return_;
   Clock::time_point alive_at_{};
   Clock::time_point next_ = Clock::time_point::max();

@@ -1,4 +1,4 @@
-// How few and how many ranks a job goes on with: what --elastic=MIN:MAX says.
+// The least and the greatest number of ranks of a job: what --elastic=MIN:MAX says.
 
 #ifndef DTNN_COMM_RANKS_ELASTIC_ELASTIC_RANGE_H_
 #define DTNN_COMM_RANKS_ELASTIC_ELASTIC_RANGE_H_

@@ -1,5 +1,5 @@
-// Coordinator and members over sockets, with ranks that are threads: who is in the next generation
-// after losses, pauses and returns, and what those are told that get no place.
+// Coordinator and members over sockets, with ranks that are threads: the next generation
+// after losses, pauses and returns, and the answer to ranks without a place in it.
 
 #include <poll.h>
 
@@ -250,7 +250,7 @@ TEST(ElasticTest, RanksWithTheStateComeFirst) {
   EXPECT_TRUE(zero->formation.goes_on);
 }
 
-// It has gone on with a state: to begin anew without it would be another run.
+// It has continued with a state: to begin anew without it would be another run.
 TEST(ElasticTest, WhereNobodyHasTheStateOfARunThatHasBegunItEnds) {
   const Job job({.range = {.min = 1, .max = 4}, .first = 2});
   const Ranks ranks = Make(job, 2);
@@ -371,7 +371,7 @@ TEST(ElasticTest, TooFewEndTheRunUnlessOthersCome) {
     const absl::Status status = formed.get();
     EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
     EXPECT_THAT(std::string(status.message()), HasSubstr("fewer than the 2 ranks are left"));
-    // Nor does anybody else go on.
+    // Nor does any other rank continue.
     EXPECT_TRUE(absl::IsFailedPrecondition(newcomer.Form(false).get()));
   }
 }
@@ -437,7 +437,7 @@ class Stranger {
     Wait wait({.timeout = kTimeout});
     stream_ = Must(Dial({.address = job.address(),
                          .purpose = kCoordinatorPurpose,
-                         .who = "a stranger",
+                         .who = "another process",
                          .door = "the coordinator"},
                         SecretOf(), wait))
                   .stream;
@@ -504,7 +504,7 @@ class LoneCoordinator {
   std::unique_ptr<Stream> stream_;
 };
 
-// What a rank has been told of its state holds, also where the generation is never complete: a
+// The answer about a rank's state holds, also where the generation is never complete: a
 // state that does not count must not be the run's in the next one.
 TEST(ElasticTest, AStateThatDoesNotCountDoesNotComeBackWithTheNextAttempt) {
   for (const bool keeps_state : {false, true}) {

@@ -106,7 +106,7 @@ absl::StatusOr<std::optional<ElasticNotice>> Membership::Read() {
   }
   ElasticNotice notice;
   if (!ReadMessage(std::exchange(in_, ""), notice)) {
-    return Unavailable("the coordinator says what is no message");
+    return Unavailable("the coordinator sent bytes that are not a message");
   }
   return notice;
 }
@@ -146,7 +146,7 @@ absl::StatusOr<ElasticNotice> Membership::AwaitPlace() {
   }
 }
 
-// By a secret that is this generation's alone: what an older one still sends is a stranger's.
+// By a secret that is this generation's alone: messages of older ones are refused.
 absl::StatusOr<Mesh> Membership::MeetOthers(const ElasticNotice& place) {
   if (place.size < 1 || place.size > ElasticRange::kMost || place.rank < 0 ||
       place.rank >= place.size) {
@@ -200,7 +200,7 @@ absl::StatusOr<std::optional<Formation>> Membership::Form(RankFacts facts) {
     }
     status = mesh.status();
     if (Interrupted()) return status;
-    // One of them was lost meanwhile. What this rank was told of its state still holds.
+    // One of them was lost meanwhile. The answer about this rank's state still holds.
     facts.holds_state = facts.holds_state && place.keeps_state != 0;
     facts.lost.clear();
   }

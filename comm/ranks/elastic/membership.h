@@ -37,7 +37,7 @@ struct Formation {
 // What a rank says of itself when it joins.
 struct RankFacts {
   bool holds_state = false;    // it has the run's last whole step
-  bool may_grow = true;        // from there more ranks than before could go on too
+  bool may_grow = true;        // from there more ranks than before could continue too
   std::vector<int> lost = {};  // ranks of the generation at hand that it misses
 };
 
@@ -56,7 +56,7 @@ class Membership {
   // from which on the one at hand is over. Nothing: the run has come to its end without this rank.
   //
   // A newcomer waits as long as the coordinator lives. Errors: FailedPrecondition where the job
-  // cannot go on (too few ranks, none with the state); Unavailable, DeadlineExceeded where the
+  // cannot continue (too few ranks, none with the state); Unavailable, DeadlineExceeded where the
   // coordinator is gone, or ranks cannot reach each other; the others as Meet (rendezvous.h).
   absl::StatusOr<std::optional<Formation>> Form(RankFacts facts);
 

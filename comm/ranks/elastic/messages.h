@@ -17,7 +17,7 @@ namespace dtnn {
 
 inline constexpr uint32_t kElasticMagic = 0x4c4e5444;  // "DTNL"
 
-// Of a rank.
+// Message of a rank.
 struct ElasticWord {
   enum Kind : uint32_t {
     kJoin = 1,  // it waits for a place in the next generation
@@ -29,12 +29,12 @@ struct ElasticWord {
   char host[46] = {};      // where it listens, should it become rank 0: an address in numbers
   uint16_t port = 0;
   uint8_t holds_state = 0;  // it has the run's last whole step
-  uint8_t may_grow = 0;     // from which more ranks than before can go on too
+  uint8_t may_grow = 0;     // from which more ranks than before can continue too
   uint8_t reserved[6] = {};
   std::array<uint64_t, ElasticRange::kMost / 64> lost = {};  // of its last generation, by rank
 };
 
-// Of the coordinator.
+// Message of the coordinator.
 struct ElasticNotice {
   enum Kind : uint32_t {
     kFormed = 1,  // a generation, and its place in it
@@ -65,7 +65,7 @@ std::string_view BytesOfMessage(const T& message) {
   return {reinterpret_cast<const char*>(&message), sizeof(message)};
 }
 
-// False where the bytes are no such message.
+// False where the bytes are not such a message.
 template <typename T>
 bool ReadMessage(std::string_view bytes, T& message) {
   if (bytes.size() != sizeof(message)) return false;
@@ -74,7 +74,7 @@ bool ReadMessage(std::string_view bytes, T& message) {
   return message.magic == kElasticMagic;
 }
 
-// Of the coordinator's door (comm/transport/meeting/door.h).
+// The purpose of the coordinator's door (comm/transport/meeting/door.h).
 inline constexpr char kCoordinatorPurpose[] = "the coordinator of elastic ranks";
 
 }  // namespace dtnn

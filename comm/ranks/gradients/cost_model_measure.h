@@ -33,7 +33,7 @@ double MeasureAddition();
 // Every value becomes the largest of all ranks' at its place.
 absl::Status TakeLargest(Communicator& communicator, std::span<double> values);
 
-// Of at least one.
+// The median of at least one value.
 double Median(std::vector<double> values);
 
 }  // namespace dtnn

@@ -119,7 +119,7 @@ TEST(HalfAllReduceTest, WhatIsNoNumberStaysVisible) {
   }
 }
 
-// No rank goes on with an infinity that nobody computed.
+// No rank continues with an infinity that nobody computed.
 TEST(HalfAllReduceTest, ANumberThatIsTooLargeEndsAllRanks) {
   for (const bool in_sum : {false, true}) {
     const absl::Status status = RunRanks(2, [&](Communicator& c) -> absl::Status {

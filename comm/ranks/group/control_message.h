@@ -1,4 +1,4 @@
-// What ranks tell each other beside their tensors: who is where, who gave up, who leaves.
+// Messages of ranks beside their tensors: how far they are, which gave up, which leave.
 
 #ifndef DTNN_COMM_RANKS_GROUP_CONTROL_MESSAGE_H_
 #define DTNN_COMM_RANKS_GROUP_CONTROL_MESSAGE_H_
@@ -18,7 +18,7 @@ struct ControlMessage {
   enum class Kind : int32_t {
     kQuery,   // where are you?
     kAnswer,  // to a query
-    kSurvey,  // to the coordinator: who is missing at collective `calls`?
+    kSurvey,  // to the coordinator: which ranks miss collective `calls`?
     kReport,  // to a survey: `lost` do not answer, `late` have not called it
     kAbort,   // the group is broken: `status`, `lost`
     kLeave,   // the sender's communicator is no more; `status`, `lost` where it was broken before
@@ -29,15 +29,15 @@ struct ControlMessage {
   int32_t group = 0;  // the number of the group, counted alike by all ranks
   // How far the sender is: collectives it has called, messages to and from the addressee.
   int64_t calls = 0, sent = 0, received = 0;
-  // Of a survey: ranks that have owed an answer for so long count as silent.
+  // In a survey: ranks that have owed an answer for so long count as silent.
   std::chrono::milliseconds silent_for{0};
-  int32_t farewell = 0;  // who leaves: Communicator::set_farewell
+  int32_t farewell = 0;  // in kLeave: Communicator::set_farewell
   uint32_t number = 0;   // of what is repeated until it is heard; else 0
   absl::Status status;
   std::vector<int> lost, late;  // sorted
 };
 
-// Of a message between so many ranks: each list takes a bit per rank.
+// The limit for a message between so many ranks: each list takes a bit per rank.
 size_t MaxControlBytes(int ranks);
 
 // At most MaxControlBytes, if all ranks named are below `ranks`; a long text is cut off.

@@ -39,7 +39,7 @@ TEST(ControlMessageTest, WhatWasSaidArrives) {
   EXPECT_EQ(read->late, std::vector<int>({1, 3}));
 }
 
-// Whoever compares it with a clock's time converts it to nanoseconds.
+// A comparison with a clock's time converts it to nanoseconds.
 TEST(ControlMessageTest, TimesThatNoClockCountsAreCutOff) {
   using std::chrono::milliseconds;
   for (const milliseconds time : {milliseconds::max(), milliseconds::min(), milliseconds(-1)}) {

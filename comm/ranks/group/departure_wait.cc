@@ -8,7 +8,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kAskAgain(200);
-// Who does not answer for so long is lost.
+// A rank that does not answer for so long is lost.
 constexpr milliseconds kLongSilence(5000);
 // What the clock can be moved on by.
 constexpr std::chrono::hours kForEver(9999);

@@ -64,7 +64,7 @@ class Group {
   std::shared_ptr<Operation> Call(const Collective& call, std::string text = "");
   // It is done: no longer looked after.
   void End(const Operation& operation);
-  // The transport has failed at the call; whoever waits for any call finds out who is lost.
+  // The transport has failed at the call; a thread that waits for any call finds the lost ranks.
   void Fail(std::shared_ptr<Operation> operation, const absl::Status& why);
 
   void Receive(int from, const ControlMessage& message, Clock::time_point now);
@@ -72,11 +72,11 @@ class Group {
   void Break(const absl::Status& why, std::vector<int> lost);
   // The rank is gone without a word: breaks the group unless the rank has left it.
   void Lose(int rank, const absl::Status& why);
-  // Says good-bye, and once more to whoever asks. No call follows.
+  // Sends the last message, and again to ranks that ask. No call follows.
   void Leave();
 
-  // Asks, once more, who keeps the call waiting. The caller has asked since `since`, and will look
-  // at the answers at `until`.
+  // Asks, once more, which ranks keep the call waiting. The caller has asked since `since`, and
+  // will look at the answers at `until`.
   void Ask(const Operation& operation, Clock::time_point now, Clock::time_point since,
            Clock::time_point until);
   // Asks one rank, whatever it is needed for.
@@ -87,9 +87,9 @@ class Group {
     std::vector<int> ranks;
     std::string text;  // "rank 1, which does not answer (dead or frozen)"
   };
-  // Who keeps the call waiting, as asked since `since`.
+  // The ranks that keep the call waiting, as asked since `since`.
   Absence Missing(const Operation& operation, Clock::time_point now, Clock::time_point since) const;
-  // Those alone who do not answer.
+  // Only those that do not answer.
   Absence Silent(const Operation& operation, Clock::time_point now, Clock::time_point since) const;
 
  private:
@@ -113,7 +113,7 @@ class Group {
   bool HasCalled(int peer, const CallKey& key) const;
   void CheckDepartures(const Operation& operation);
   void QueryAll(Clock::time_point now);
-  // By this rank's own questions: who has owed an answer for so long, and who has not called.
+  // By this rank's own questions: ranks that have owed an answer for so long, or have not called.
   Found Look(const CallKey& key, Clock::time_point now, Clock::duration silent_for) const;
   Found LookOrReport(const Operation& operation, Clock::time_point now,
                      Clock::time_point since) const;

@@ -3,9 +3,9 @@
 //
 //  - Callers hand in calls and wait on a condition variable, as long as their options say.
 //  - A thread of the transport carries the calls out, and reports by Finish what is done.
-//  - A thread of the transport hands in what other ranks say by Receive: who is where, who is lost.
-// So a rank asks, answers, gives up and saves its work while the transport hangs. Nobody holds the
-// lock while the transport works: what a transport implements never blocks.
+//  - A thread of the transport hands in other ranks' messages by Receive.
+// So a rank asks, answers, gives up and saves its work while the transport hangs. No thread holds
+// the lock while the transport works: what a transport implements never blocks.
 
 #ifndef DTNN_COMM_RANKS_GROUP_GROUP_ENGINE_H_
 #define DTNN_COMM_RANKS_GROUP_GROUP_ENGINE_H_
@@ -35,7 +35,7 @@ class GroupEngine {
 
   std::shared_ptr<Operation> Start(const std::shared_ptr<Group>& group, const Collective& call);
   absl::Status Await(Group& group, Operation& operation);
-  // The rank's farewell; nothing where it is lost, or has not left in time.
+  // The rank's last message; nothing where it is lost, or has not left in time.
   std::optional<int32_t> AwaitDeparture(Group& group, int rank, std::chrono::milliseconds timeout);
   void SetFarewell(Group& group, int32_t word);
   void GiveUp(Group& group, const absl::Status& why);
@@ -70,8 +70,8 @@ class GroupEngine {
   const std::shared_ptr<Group>& all() const { return all_; }
 
   void Receive(int from, const ControlMessage& message);
-  // What became of a call. InvalidArgument breaks its group at once; after another error whoever
-  // waits finds out who is lost (Group::Fail).
+  // What became of a call. InvalidArgument breaks its group at once; after another error a
+  // waiting thread finds the lost ranks (Group::Fail).
   void Finish(Group& group, const std::shared_ptr<Operation>& operation, const absl::Status& status,
               Tensor gathered);
   // A rank is gone without a word: breaks every group that it has not left.

@@ -70,7 +70,7 @@ void GroupWait::Judge(Patience::Verdict verdict, Clock::time_point now) {
       return;
     case Patience::Verdict::kInterrupted: {
       const Group::Absence silent = group_.Silent(operation_, now, asked_since_);
-      if (silent.ranks.empty()) return patience_.GoOn(now);  // who answers is waited for as ever
+      if (silent.ranks.empty()) return patience_.GoOn(now);  // ranks that answer are waited for
       return group_.Break(Unavailable(Waited(now, /*so_far=*/false), " for ", silent.text,
                                       " when it received the signal to end"),
                           silent.ranks);

@@ -29,11 +29,11 @@ class GroupWait {
   // What is due now; the group may be broken after it. Answers when to look again, should nothing
   // happen before.
   Clock::time_point Look(Clock::time_point now);
-  // What the options' `warn` is to be told, once; empty: nothing.
+  // The text for the options' `warn`, once; empty: none.
   std::string TakeWarning();
 
  private:
-  // Of which the others are asked: where the transport failed, the call at which it did.
+  // The call that the others are asked about: where the transport failed, the one at which it did.
   const Operation& Subject() const { return group_.failed() ? *group_.failed() : operation_; }
   void HoldIfStopped(Clock::time_point now);
   void Judge(Patience::Verdict verdict, Clock::time_point now);
@@ -47,7 +47,7 @@ class GroupWait {
   Patience patience_;
   Clock::time_point planned_, hold_;
   int holds_ = 0;
-  std::optional<Clock::time_point> failed_until_;  // the transport failed: who is lost?
+  std::optional<Clock::time_point> failed_until_;  // the transport failed: which ranks are lost?
   // The others have been asked since, for a verdict at, and are asked again at.
   Clock::time_point asked_since_, asked_for_ = {}, ask_again_ = {};
   std::string warning_;

@@ -34,7 +34,7 @@ class ElasticRank {
     return Join({.holds_state = keeps_state(), .may_grow = may_grow_});
   }
 
-  // Of the generation that was joined last.
+  // The number of the generation that was joined last.
   int64_t generation() const { return formation_.number; }
   bool keeps_state() const { return formation_.keeps_state; }
   bool goes_on() const { return formation_.goes_on; }

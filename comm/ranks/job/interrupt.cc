@@ -30,10 +30,11 @@ Interrupt::Interrupt(bool relayed) {
   action.sa_handler = relayed ? NoteRelayed : Note;
   sigemptyset(&action.sa_mask);
   for (size_t i = 0; i < std::size(kSignals); ++i) {
-    // Interrupted system calls go on, and the next Ctrl-C or SIGTERM finds what was there before.
+    // Interrupted system calls continue, and the next Ctrl-C or SIGTERM finds what was there
+    // before.
     action.sa_flags = SA_RESTART | (kSignals[i] == SIGHUP ? 0 : int(SA_RESETHAND));
     sigaction(kSignals[i], &action, &before_[i]);
-    // A process that was started to ignore one (nohup, a shell's background job) goes on to.
+    // A process that was started to ignore one (nohup, a shell's background job) still does.
     if (before_[i].sa_handler == SIG_IGN) sigaction(kSignals[i], &before_[i], nullptr);
   }
 }

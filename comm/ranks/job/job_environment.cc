@@ -72,7 +72,7 @@ absl::Status Protect(const GetVariable& text, Transport transport, JobEnvironmen
   }
   if (other_hosts && plain == true) {
     job.warning = StrCat(where, ", ", kPlainVariable,
-                         "=yes: whoever reaches the network between "
+                         "=yes: anyone who reaches the network between "
                          "the hosts can read and change what ranks exchange");
   }
   if (plain == true || !(tls.value_or(other_hosts))) {

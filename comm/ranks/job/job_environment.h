@@ -49,13 +49,13 @@ inline constexpr char kPlainVariable[] = "DTNN_JOB_PLAIN";
 inline constexpr char kElasticVariable[] = "DTNN_JOB_ELASTIC";
 inline constexpr char kListenerVariable[] = "DTNN_JOB_LISTENER";
 
-// All that say which job a process belongs to: who starts ranks of another job removes them.
+// All that say which job a process belongs to: a starter of another job's ranks removes them.
 inline constexpr const char* kJobVariables[] = {
     kTransportVariable, kRankVariable,       kSizeVariable,    kAddressVariable,     kPortVariable,
     kSecretVariable,    kSecretFileVariable, kTlsVariable,     kCertificateVariable, kKeyVariable,
     kAuthorityVariable, kPlainVariable,      kElasticVariable, kListenerVariable};
 
-// Of a broker, whatever the job is.
+// User and password of a broker, for any job.
 inline constexpr char kBrokerUserVariable[] = "DTNN_BROKER_USER";
 inline constexpr char kBrokerPasswordVariable[] = "DTNN_BROKER_PASSWORD";
 
@@ -92,8 +92,8 @@ absl::StatusOr<std::optional<bool>> FindSwitch(const char* name, const GetVariab
 absl::StatusOr<JobEnvironment> FindJob(const LaunchPlace& place, const GetVariable& get = nullptr);
 
 // For a process that finds no other ranks by MPI: InvalidArgument where it was started as one of
-// several ranks over TCP, which would all do the whole work, into the same files. `together`: it
-// was told to work with others, so that a job's secret counts as well.
+// several ranks over TCP, which would all do the whole work, into the same files. `together`: its
+// options say that it works with others, so that a job's secret counts as well.
 absl::Status CheckNotOfOtherJob(bool together, const GetVariable& get = nullptr);
 
 }  // namespace dtnn

@@ -43,7 +43,7 @@ absl::Status End(Process& process, std::unique_ptr<Communicator> communicator, a
   // A launcher that has sent a signal takes no part in MPI_Finalize. It ends all ranks soon after
   // one has left: rank 0, which may be writing a file, must be the first.
   if (cancelled && communicator->rank() > 0) communicator->AwaitDeparture(0);
-  communicator = nullptr;  // who waits for this rank to leave need wait no longer
+  communicator = nullptr;  // ranks that wait for this one to leave need wait no longer
   if (cancelled || !process.finalizable()) {
     process.Flush();
     Leave(status, options, out, err);

@@ -30,7 +30,7 @@ struct RankProcessOptions {
 // Runs `work` with this rank's communicator and its share of the machine's threads. What it returns
 // is returned, but for an error's message, which is written to `err` before any rank leaves. Where
 // the ranks broke apart or a signal is the reason (Cancelled), ends the process at once: MPI could
-// not be left in order. Errors of a process that is no rank of a job: job_process.h.
+// not be left in order. Errors of a process that is not a rank of a job: job_process.h.
 absl::Status RunAsRank(const LaunchPlace& place, const RankProcessOptions& options,
                        std::ostream& out, std::ostream& err,
                        absl::FunctionRef<absl::Status(Communicator&)> work);

@@ -13,11 +13,11 @@ namespace dtnn {
 
 // "Exposed communication: 1.4% of the training time on average (0.9% on rank 1, the slowest; 1.9%
 // on rank 0, the fastest)\n". `shares`: by rank, the part of its training passes, 0 to 1, in which
-// it could do nothing but wait for others. Who waits least computes slowest: the others wait for
-// it. Of one rank only the share is said.
+// it could do nothing but wait for others. The rank that waits least computes slowest: the others
+// wait for it. With one rank only its share is printed.
 std::string FormatExposure(std::span<const double> shares);
 
-// Of all ranks, which call it together, each with its own: the seconds that it waited, out of those
+// For all ranks, which call it together, each with the seconds that it waited, and the seconds
 // of its training passes. For rank 0 to print.
 absl::StatusOr<std::string> DescribeExposure(Communicator& communicator, double waited,
                                              double seconds);

@@ -16,7 +16,7 @@ absl::Status Agree(Communicator* communicator, const absl::Status& mine);
 // Whether an error says that ranks were lost, and not that one failed for another reason.
 bool IsLossOfPeer(const absl::Status& status);
 
-// Of a broken group: the rank that reports for all that are left. size() if none is left.
+// In a broken group: the rank that reports for all that are left. size() if none is left.
 int LowestRankLeft(const Communicator& communicator);
 
 }  // namespace dtnn

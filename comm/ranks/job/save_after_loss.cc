@@ -9,7 +9,7 @@
 namespace dtnn {
 namespace {
 
-// Farewells of the one who saves.
+// Last messages of the rank that saves.
 constexpr int32_t kSaved = 1, kFailed = 2;
 
 // A rank that writes a large file to a slow disk is alive all the time.

@@ -18,7 +18,7 @@ struct Outcome {
   std::vector<bool> found_saved;  // by rank
 };
 
-// Of five ranks of which rank 0 has given up. Those of `gone` leave without a word.
+// Five ranks, of which rank 0 has given up. Those of `gone` leave without a word.
 Outcome Save(const std::vector<int>& gone, bool disk_is_full = false) {
   constexpr int kRanks = 5;
   std::vector<std::unique_ptr<Communicator>> ranks = *LocalGroup::Create(kRanks);
@@ -64,7 +64,7 @@ TEST(SaveAfterLossTest, WhoIsGoneWithoutAWordIsReplaced) {
 
 TEST(SaveAfterLossTest, WhereNothingCouldBeSavedAllKnow) {
   const Outcome outcome = Save({}, /*disk_is_full=*/true);
-  EXPECT_EQ(outcome.writers, std::vector<int>{1}) << "the others' disk is no emptier";
+  EXPECT_EQ(outcome.writers, std::vector<int>{1}) << "the others' disk is as full";
   EXPECT_EQ(outcome.found_saved, std::vector<bool>(5, false));
 }
 

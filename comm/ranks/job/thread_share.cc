@@ -11,7 +11,7 @@ namespace dtnn {
 
 ThreadShare ShareThreads(int allowed, int present, int ranks) {
   const int share = std::max(1, present / std::max(1, ranks));
-  // Who is bound to a socket shares it with others.
+  // A process that is bound to a socket shares it with others.
   const int threads = std::clamp(allowed, 1, share);
   if (threads >= share) return {.threads = threads};
   return {.threads = threads,

@@ -8,7 +8,7 @@
 namespace dtnn {
 namespace {
 
-// Of signatures of messages: from the sender and from the receiver.
+// Tags of signatures of messages: from the sender and from the receiver.
 constexpr int kSenderTag = 3, kReceiverTag = 4;
 
 }  // namespace

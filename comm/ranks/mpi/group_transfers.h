@@ -60,7 +60,7 @@ class GroupTransfers {
     std::shared_ptr<Operation> operation;
     Step step = Step::kTurn;
     std::vector<MPI_Request> requests = {};
-    // Of an all-reduce in stages: the last that was begun (-1: none), and what they share.
+    // In an all-reduce with stages: the last that was begun (-1: none), and what they share.
     int stage = -1;
     Hierarchy::Slices slices = {};
     std::vector<CallSignature> signatures = {};  // by rank; of a message: the sender's, receiver's

@@ -31,7 +31,7 @@ constexpr std::chrono::milliseconds kHelloTimes[] = {std::chrono::seconds(2),
 // How long MPI's thread gets to end when it has nothing left to do.
 constexpr std::chrono::seconds kLastMoment(2);
 
-// A task's end, seen from another thread; both hold it, whoever comes back last.
+// A task's end, seen from another thread; both threads hold it, so either may be the last.
 class Ending {
  public:
   void Set() {

@@ -7,8 +7,8 @@
 // Once a communicator broke, or the start or the end did not return, MPI_Finalize would wait for
 // ranks that are gone; it is skipped then, and finalizable() is false: such a process leaves by
 // _exit after its last words, because what MPI does at exit() may hang too. mpirun sees a rank that
-// ends without MPI_Finalize and ends the others (SIGTERM, SIGKILL about a second later); who must
-// not be cut off is waited for with Communicator::AwaitDeparture.
+// ends without MPI_Finalize and ends the others (SIGTERM, SIGKILL about a second later); a rank
+// that must not be cut off is waited for with Communicator::AwaitDeparture.
 //
 // Communicators: everything communicator.h says, and
 //  - a timeout counts the whole wait, the transfer included;

@@ -34,7 +34,7 @@ TEST(MpiThreadTest, TasksRunInOrderOnOneThread) {
   EXPECT_NE(threads[0], std::this_thread::get_id());
 }
 
-// Counts looks until it is told that nothing is on its way.
+// Counts looks until End says that nothing is on its way.
 class Looks {
  public:
   void AwaitAnother() {

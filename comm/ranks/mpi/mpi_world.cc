@@ -32,7 +32,7 @@ void SetEnvironment() {
   if (!CanReadOtherProcesses()) SetDefault("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
 }
 
-// Open MPI's TCP writes to peers that may have died. Who handles the signal knows better.
+// Open MPI's TCP writes to peers that may have died. A handler of the signal stays.
 void IgnoreBrokenPipes() {
   struct sigaction before = {};
   sigaction(SIGPIPE, nullptr, &before);

@@ -1,4 +1,4 @@
-// MPI's start on the thread that calls it: who the ranks are, where, and how they reach each other.
+// MPI's start on the thread that calls it: the ranks, their hosts, and how they reach each other.
 
 #ifndef DTNN_COMM_RANKS_MPI_MPI_WORLD_H_
 #define DTNN_COMM_RANKS_MPI_MPI_WORLD_H_

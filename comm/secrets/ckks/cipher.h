@@ -2,7 +2,7 @@
 // for arithmetic of approximate numbers", 2017) without products.
 //
 // A ciphertext of m is (c0, c1) with c0 + c1 s = m + a small error, so the sum of ciphertexts is a
-// ciphertext of the sum: whoever adds needs no key. Sums wrap around beyond sum_limit(); `limit`,
+// ciphertext of the sum: adding needs no key. Sums wrap around beyond sum_limit(); `limit`,
 // the bound on each client's numbers, is at most sum_limit() / clients.
 //
 // Cost at degree n, per prime: one transform (n/2 log2 n butterflies) and one product of n numbers
@@ -34,7 +34,7 @@ struct SeededCiphertext {
   Seed seed{};
 };
 
-// Of at most values() numbers; T is float or double. Errors: Encoder::Encode's.
+// Encrypts at most values() numbers; T is float or double. Errors: Encoder::Encode's.
 template <typename T>
 absl::StatusOr<SeededCiphertext> Encrypt(const CkksContext& context, const SecretKey& key,
                                          std::span<const T> values, double limit);

@@ -3,7 +3,7 @@
 // errors).
 //
 // A secret key is 32 bytes, from which s is drawn: clients that share a key share those, and
-// nothing has to be parsed. Whoever holds them reads everything that was encrypted with them.
+// nothing has to be parsed. Anyone who has them reads everything that was encrypted with them.
 
 #ifndef DTNN_COMM_SECRETS_CKKS_KEYS_H_
 #define DTNN_COMM_SECRETS_CKKS_KEYS_H_

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kHashes = 2;
 
-// Of tags: hash j modulo prime k.
+// The position in tags of hash j modulo prime k.
 size_t At(size_t prime, size_t hash) { return kHashes * prime + hash; }
 
 }  // namespace

@@ -4,7 +4,7 @@
 //
 // The length of a message is known from the parameters, so hostile bytes are refused before
 // anything is allocated; every number is checked to be below its prime, and a ciphertext whose
-// second half is zero, so that it would hide nothing, is refused. Who made a message is not
+// second half is zero, so that it would hide nothing, is refused. The sender of a message is not
 // checked here: see comm/secrets/codec.
 
 #ifndef DTNN_COMM_SECRETS_CKKS_MESSAGE_H_
@@ -34,7 +34,7 @@ struct Message {
   std::vector<std::vector<uint64_t>> polynomials;
 };
 
-// Of every message of this kind.
+// The length of every message of this kind.
 size_t MessageBytes(const CkksContext& context, MessageKind kind);
 
 // `seed` is ignored where the kind has none.
@@ -42,7 +42,7 @@ std::vector<uint8_t> MessageToBytes(const CkksContext& context, MessageKind kind
                                     const Seed& seed,
                                     std::initializer_list<std::span<const uint64_t>> polynomials);
 
-// FailedPrecondition where the parameters differ, DataLoss where it is no such message.
+// FailedPrecondition where the parameters differ, DataLoss for bytes that are not such a message.
 absl::StatusOr<Message> MessageFromBytes(const CkksContext& context, MessageKind kind,
                                          std::span<const uint8_t> bytes);
 

@@ -15,7 +15,7 @@ enum class EncryptedWith { kSecretKey, kPublicKey };
 double CoefficientDeviation(const CkksParameters& parameters, EncryptedWith with, int summands,
                             int key_shares = 1);
 
-// Of a decrypted number, from that of its coefficients: a slot is a sum over all of them. The
+// The deviation of a decrypted number, from that of its coefficients: a slot is a sum over all. The
 // errors are normally distributed, but for slots under a public key: products of values of two
 // random polynomials, whose tail is that of a Laplace distribution (one in a million beyond 8
 // deviations).

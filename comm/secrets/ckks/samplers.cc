@@ -64,7 +64,7 @@ void SampleError(ChaCha20Stream& stream, std::span<int64_t> small) {
 }
 
 double GaussianRadius(uint64_t word) {
-  // Of a number in (0, 1].
+  // A number in (0, 1].
   const double u = std::ldexp(double(word) + 0.5, -64);
   return std::sqrt(-2 * std::log(std::min(u, 1.0)));
 }
@@ -79,7 +79,7 @@ void SampleGaussian(ChaCha20Stream& stream, double deviation, std::span<int64_t>
     const size_t pairs = (count + 1) / 2;
     stream.FillWords(std::span(words).first(2 * pairs));
     for (size_t i = 0; i < pairs; ++i) {
-      // Of a number in [0, 1).
+      // The fraction is in [0, 1).
       const double angle = 2 * std::numbers::pi * std::ldexp(double(words[2 * i + 1] >> 11), -53);
       const double radius = GaussianRadius(words[2 * i]);
       store(radius * std::cos(angle), 2 * i);

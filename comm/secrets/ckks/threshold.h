@@ -20,11 +20,12 @@
 // privacy", 2022). The noise makes scales of 2^40 useless here; ValidateThreshold tells.
 //
 // Assumes that all follow the protocol. A client that lies about its share or part makes the result
-// garbage, which is noticed; whose fault it is cannot be told. Decrypt does not look at what it is
-// given: an aggregator that asks for one client's ciphertext instead of the sum learns that update,
+// garbage, which is noticed, but not whose fault it is. Decrypt does not check its
+// input: an aggregator that asks for one client's ciphertext instead of the sum learns that update,
 // and one that asks with c1 = Q / 4 gets Q / 4 s_i + noise, which is s_i, from every client. One
 // deviation opens all that was and will be encrypted with the joint key; one answer per chunk and
-// round is no help. So callers look first, at tags that the aggregator cannot make (linear_tag.h).
+// round does not help. So callers look first, at tags that the aggregator cannot make
+// (linear_tag.h).
 
 #ifndef DTNN_COMM_SECRETS_CKKS_THRESHOLD_H_
 #define DTNN_COMM_SECRETS_CKKS_THRESHOLD_H_
@@ -57,7 +58,7 @@ struct ThresholdParameters {
 // Standard deviation of the noise per coefficient, in units of 1 / scale.
 double FloodingDeviation(const CkksParameters& ckks, const ThresholdParameters& threshold);
 
-// Of a decrypted number of a sum over all clients.
+// The deviation of a decrypted number of a sum over all clients.
 double ThresholdDeviation(const CkksParameters& ckks, const ThresholdParameters& threshold);
 
 // InvalidArgument that says which error the scale means and which scale is enough.
@@ -98,7 +99,7 @@ class ThresholdClient {
 };
 
 // Unauthenticated where a client's share is not what it had announced, DataLoss where it is none or
-// another client's: what JoinKeyShares checks, for who passes shares on.
+// another client's: what JoinKeyShares checks, for those that pass shares on.
 absl::Status CheckKeyShare(const CkksContext& context, const Seed& seed, int client,
                            const Hash& commitment, std::span<const uint8_t> share);
 
@@ -109,7 +110,7 @@ absl::StatusOr<PublicKey> JoinKeyShares(const CkksContext& context, const Seed& 
                                         std::span<const std::vector<uint8_t>> shares);
 
 // The first values.size() numbers of the sum, from all clients' parts in their order; T is float or
-// double. DataLoss where a part is of another sum, or of another key: which one cannot be told.
+// double. DataLoss where a part is of another sum, or of another key; it is not known which.
 template <typename T>
 absl::Status CombineDecryptions(const CkksContext& context, const Ciphertext& sum, int clients,
                                 std::span<const std::vector<uint8_t>> parts, std::span<T> values);

@@ -89,8 +89,8 @@ TEST(ThresholdTest, AllTogetherDecryptTheSumWithThePredictedError) {
   }
 }
 
-// Whoever lacks one client's part sees noise that hides everything: the secret of no client, and of
-// no group without one, decrypts.
+// Without one client's part there is only noise that hides everything: the secret of no client, and
+// of no group without one, decrypts.
 TEST(ThresholdTest, NoClientAndNoGroupThatLacksOneCanDecrypt) {
   const auto context = Context(DefaultThresholdCkks());
   const ThresholdParameters threshold{.clients = 3};

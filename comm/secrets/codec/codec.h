@@ -1,5 +1,5 @@
 // What an update is on the wire, and how updates are summed: one interface for plain numbers, half
-// precision, masks and encryption, so that whoever moves bytes need not know which.
+// precision, masks and encryption, so that code that moves bytes need not know which.
 //
 // An update is a vector of float32, the same length for all clients, cut into chunks. Per chunk:
 //
@@ -68,7 +68,7 @@ class ChunkSum {
     return FailedPrecondition("client ", client, " answers what nobody asked");
   }
   virtual absl::StatusOr<Bytes> Result() = 0;
-  // The sum itself, of as many numbers as it was made for, once there is a result: where it is no
+  // The sum itself, of as many numbers as it was made for, once there is a result: where it is not
   // secret from the server.
   virtual absl::Status Read(std::span<float> /*values*/) {
     return absl::FailedPreconditionError("only clients can read this sum");
@@ -81,7 +81,7 @@ class ServerCodec {
   virtual const CodecDescription& description() const = 0;
   // Whether Question and answers come before the result.
   virtual bool asks() const { return false; }
-  // Of `values` numbers.
+  // A sum of `values` numbers.
   virtual absl::StatusOr<std::unique_ptr<ChunkSum>> NewSum(ChunkId id, size_t values) = 0;
 };
 

@@ -125,7 +125,7 @@ void BM_Add(benchmark::State& state, MakeSides make) {
   state.SetItemsProcessed(state.iterations() * int64_t(values.size()));
 }
 
-// Of codecs whose results one client can read by itself.
+// For codecs whose results one client can read by itself.
 void BM_Decode(benchmark::State& state, MakeSides make) {
   const std::unique_ptr<Sides> sides = make();
   std::vector<float> values = Values(*sides);

@@ -63,7 +63,7 @@ std::vector<std::unique_ptr<UpdateServer>> MakeServers() {
   return servers;
 }
 
-// Of what was added: the result, or what is asked before it.
+// The result of what was added, or the question before it.
 absl::StatusOr<Bytes> Outcome(ServerCodec& codec, ChunkSum& sum) {
   return codec.asks() ? sum.Question() : sum.Result();
 }

@@ -226,7 +226,7 @@ TEST_P(CodecTest, AMessageIsBoundToItsPlace) {
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("from client 2: says that it is of chunk 1 in round 9, client 1"));
   EXPECT_TRUE(sum.added().empty());
-  // An update is no result.
+  // An update is not a result.
   std::vector<float> decoded(10);
   EXPECT_EQ(sides_->clients[1].Decode(id, message, decoded).code(), absl::StatusCode::kDataLoss);
   Must(sum.Add(1, message));
@@ -372,7 +372,7 @@ TEST(MaskedCodecTest, AClientThatStopsBetweenTwoChunksDoesNotSpoilTheSumUnseen) 
   }
 }
 
-// Of two encodings of one chunk the server could compute the difference of the numbers.
+// From two encodings of one chunk the server could compute the difference of the numbers.
 TEST(MaskedCodecTest, AChunkIsEncodedOnce) {
   const std::unique_ptr<Sides> sides = Masked(Must(RandomSecret()));
   const std::vector<float> values = Random(10, 1), too_large(10, 1e9f);

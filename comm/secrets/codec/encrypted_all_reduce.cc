@@ -27,7 +27,7 @@ using codec::UpdateServer;
 // Chunks under way, where there are fewer ranks: enough for all threads, and for long messages.
 constexpr size_t kGroup = 8;
 
-// What each rank sends before what it shows: whether it can go on, and why not.
+// What each rank sends before what it shows: whether it can continue, and why not.
 constexpr size_t kReasonBytes = 255, kVerdictBytes = 1 + kReasonBytes;
 
 // Every rank shows its status and `mine`, of one length; gets the bytes of all, one rank's after

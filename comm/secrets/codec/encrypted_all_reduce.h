@@ -1,4 +1,4 @@
-// The sum of a tensor over all ranks with ciphertexts on the wire: who carries the messages (MPI,
+// The sum of a tensor over all ranks with ciphertexts on the wire: a carrier of the messages (MPI,
 // a server, a broker) learns none of the numbers. CKKS with one key that all ranks have
 // (comm/secrets/ckks), so ranks are not protected from each other (docs/security.md).
 //
@@ -12,7 +12,7 @@
 // Messages are bound to this run, call, chunk and rank (authenticated.h): what was changed on the
 // way, or recorded earlier, is refused. A number that is NaN, infinite, or not below sum_limit() /
 // size (with the default parameters 2^18 / size) gives OutOfRange, as a loss does that has
-// diverged. Whatever fails on one rank breaks the group, and all ranks are told its number: in this
+// diverged. An error on one rank breaks the group, and all ranks get its number: in this
 // call, or, where they have had good sums before, in their next. Memory: about eight chunks, or one
 // per rank where those are more. Costs: ../gradients/README.md.
 
@@ -39,8 +39,8 @@ namespace dtnn {
 class EncryptedAllReduce {
  public:
   // All ranks call it together; the communicator must outlive it. All ranks get the same error,
-  // which names the first rank that cannot go on, or has other parameters or another key than rank
-  // 0: InvalidArgument for parameters and keys.
+  // which names the first rank that cannot continue, or has other parameters or another key than
+  // rank 0: InvalidArgument for parameters and keys.
   static absl::StatusOr<std::unique_ptr<EncryptedAllReduce>> Create(
       Communicator& communicator, const ckks::CkksParameters& parameters, const Secret& key);
 
@@ -63,7 +63,7 @@ class EncryptedAllReduce {
                      std::unique_ptr<codec::UpdateClient> client,
                      std::unique_ptr<codec::UpdateServer> server);
 
-  // Of messages of so many bytes.
+  // For messages of so many bytes.
   absl::Status AllocateSlots(size_t own_bytes, size_t sum_bytes);
   // Chunks [first, first + count) of the numbers.
   absl::Status SumGroup(std::span<float> numbers, size_t first, size_t count);
@@ -74,7 +74,7 @@ class EncryptedAllReduce {
   absl::Status Await();
   absl::Status Fail(const absl::Status& status);
 
-  // Of a chunk of a group; chunks that one rank adds are side by side.
+  // The slot of a chunk of a group; chunks that one rank adds are side by side.
   size_t SlotOf(size_t chunk) const { return chunk % ranks_ * per_rank_ + chunk / ranks_; }
   // That rank `adder` adds of a group.
   size_t ChunksOf(size_t adder, size_t count) const {

@@ -37,7 +37,7 @@ absl::Status Sum(Communicator& c, const Tensor& tensor, const Secret& key = Key(
   return sum->Sum(tensor);
 }
 
-// What each rank was told.
+// The status on each rank.
 std::vector<absl::Status> Ends(int ranks, absl::FunctionRef<absl::Status(Communicator&)> body) {
   std::vector<absl::Status> ends(static_cast<size_t>(ranks));
   (void)RunRanks(ranks, [&](Communicator& c) { return ends[size_t(c.rank())] = body(c); });
@@ -155,7 +155,7 @@ TEST(EncryptedAllReduceTest, OtherParametersAreNamedOnAllRanks) {
   }
 }
 
-// Nobody leaves: all ranks go on together, as those of a run do to agree on what follows.
+// Nobody leaves: all ranks continue together, as those of a run do to agree on what follows.
 TEST(EncryptedAllReduceTest, ARankThatCannotGoOnIsNamedOnAllRanks) {
   const std::vector<absl::Status> ends = Ends(3, [](Communicator& c) {
     const absl::Status end =
@@ -186,13 +186,13 @@ TEST(EncryptedAllReduceTest, WhatCannotBeSummedEndsAllRanksAndNamesTheOne) {
 }
 
 TEST(EncryptedAllReduceTest, AChangedMessageEndsAllRanksAndNamesItsSender) {
-  // Of three chunks each rank sends its numbers to two others, then its sum.
+  // With three chunks each rank sends its numbers to two others, then its sum.
   for (const int message : {0, 1, 2, 3}) {
     const std::vector<absl::Status> ends = Ends(3, [&](Communicator& c) {
       const Tensor tensor = RandomTensor(DType::kFloat32, {3 * kChunk}, 1);
       TamperingCommunicator tampering(c, c.rank() == 1 ? message : -1);
       DTNN_RETURN_IF_ERROR(Sum(tampering, tensor));
-      return c.Barrier();  // of who got a sum that was not changed
+      return c.Barrier();  // of ranks that got an unchanged sum
     });
     for (const absl::Status& end : ends) {
       EXPECT_FALSE(end.ok()) << message;

@@ -5,10 +5,10 @@
 // MaskedClient and MaskedServer that the codecs are given: Encode needs a client that has received
 // its shares, Result a server that has rebuilt the secrets. A pair of codecs serves one round.
 //
-// A chunk is encoded once: whoever must send it again keeps the bytes. A client survives when all
-// its chunks have arrived; keep its messages until then, and add them only then: words that were
-// added cannot be taken out, and Result refuses a chunk with words of a client that did not survive
-// or without those of one that did (FailedPrecondition: the round is lost).
+// A chunk is encoded once: a client that must send it again keeps the bytes. A client survives when
+// all its chunks have arrived; keep its messages until then, and add them only then: words that
+// were added cannot be taken out, and Result refuses a chunk with words of a client that did not
+// survive or without those of one that did (FailedPrecondition: the round is lost).
 
 #ifndef DTNN_COMM_SECRETS_CODEC_MASKED_CODEC_H_
 #define DTNN_COMM_SECRETS_CODEC_MASKED_CODEC_H_

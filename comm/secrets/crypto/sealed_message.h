@@ -18,8 +18,8 @@ namespace dtnn {
 // Bytes that Seal adds to a message: a random number and the tag.
 constexpr size_t kSealBytes = 16 + 16;
 
-// Encrypts `message`. `bound` is not part of the result, but Open must be given the same: who sent
-// it to whom, in which round.
+// Encrypts `message`. `bound` is not part of the result, but Open must be given the same: its
+// sender and receiver, and the round.
 absl::StatusOr<std::vector<uint8_t>> Seal(const Secret& key, std::span<const uint8_t> bound,
                                           std::span<const uint8_t> message);
 

@@ -23,9 +23,9 @@ namespace dtnn::masked {
 
 // What the clients of a sum have in common. Shares are sealed with keys that follow from all of it
 // and from all advertisements, so that a client opens those of another one only where both have the
-// same key, were told the same, and saw the same list of keys, with its own new ones among them.
+// same key, received the same, and saw the same list of keys, with its own new ones among them.
 struct Bond {
-  Hash facts{};  // of what all were told alike
+  Hash facts{};  // of what all received alike
   // That only clients have. Zeros: none; then a server that gives each client keys of its own
   // making for those of the others can play all of them.
   Secret key = {};
@@ -51,8 +51,8 @@ class MaskedClient {
 
   // Adds the masks to the numbers of a chunk, in place; any number of chunks, each once: a second
   // time is refused, since the difference of two messages under one mask is that of the numbers.
-  // Who has to send a chunk again keeps its words. Each costs a stream of random words per
-  // participant. Two threads may mask at a time.
+  // A client that has to send a chunk again keeps its words. Each costs a stream of random words
+  // per participant. Two threads may mask at a time.
   template <typename Word>
   absl::Status Mask(uint64_t chunk, std::span<Word> words);
 
@@ -87,7 +87,7 @@ class MaskedClient {
   Advertisement advertisement_;
   Bond bond_;
   std::map<int, Advertisement> advertised_;  // by client, itself included
-  Hash agreed_{};                            // of these, and of what the bond says all were told
+  Hash agreed_{};  // of these, and of what the bond says that all received
   std::optional<Secrets> secrets_;
   // Chunks whose masks were used, between threads.
   struct Used {

@@ -33,7 +33,7 @@ absl::Status Validate(const MaskedParameters& parameters) {
     return InvalidArgument("masked sums of ", parameters.clients, " clients: needs 2 to ",
                            kMaxShares);
   }
-  // Two groups of half of the clients could be told different things, and give both shares.
+  // Two groups of half of the clients could receive different messages, and give both shares.
   if (parameters.threshold < 0 || least > parameters.clients || 2 * least <= parameters.clients) {
     return InvalidArgument("masked sums of ", parameters.clients, " clients with a threshold of ",
                            parameters.threshold, ": needs more than half of the clients, ",

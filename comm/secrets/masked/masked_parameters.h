@@ -50,8 +50,8 @@ struct MaskedParameters {
 
 absl::Status Validate(const MaskedParameters& parameters);
 
-// Of client `client`: for the encryption of shares, for masks, and a hash of its own mask's seed,
-// by which the server knows that it was rebuilt well.
+// Keys of client `client`: for the encryption of shares, for masks, and a hash of its own mask's
+// seed, by which the server knows that it was rebuilt well.
 struct Advertisement {
   int client = 0;
   X25519PublicKey sealing{}, masking{};

@@ -1,10 +1,10 @@
 // The server of one masked sum (masked_parameters.h). It learns the sum of the survivors' numbers.
 //
 // Calls come in the order of the functions below; InvalidArgument for messages that do not belong
-// there. Words stay outside: who uses this adds them (they wrap around) and calls Unmask at the
+// there. Words stay outside: the caller adds them (they wrap around) and calls Unmask at the
 // end, chunk by chunk. A client's words must be kept until its last chunk has arrived, and added
-// only then: one that stops between two chunks is no survivor, and its mask would stay in the sums
-// of its first ones, which Unmask refuses.
+// only then: one that stops between two chunks does not survive, and its mask would stay in the
+// sums of its first ones, which Unmask refuses.
 
 #ifndef DTNN_COMM_SECRETS_MASKED_MASKED_SERVER_H_
 #define DTNN_COMM_SECRETS_MASKED_MASKED_SERVER_H_

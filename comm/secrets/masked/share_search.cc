@@ -16,7 +16,7 @@ absl::StatusOr<Secret> FindSecret(std::vector<SecretShare>& shares, int threshol
     if (right) return secret;
     if (shares.size() == size_t(threshold) || tries <= 0) {
       return DataLoss("among ", shares.size(), " shares no ", threshold,
-                      " were found that are right; who lies cannot be told");
+                      " were found that are right; it is not known which are wrong");
     }
     --tries;
     std::ranges::shuffle(shares, random);

@@ -1,9 +1,10 @@
 // Secrets from shares of which some may be wrong, and which ones those are.
 //
-// Whoever knows whether a secret is the right one, by its hash or public key, needs as many right
-// shares as make it, and no more: the others may all be wrong. They are found by trying: the first
-// ones, then random choices. Of n shares of which t make the secret and e are wrong, a choice
-// is good with a probability of about ((n - t) / n)^e: a third per liar where t is two thirds of n.
+// If it is known whether a secret is the right one, by its hash or public key, the search needs as
+// many right shares as make it, and no more: the others may all be wrong. They are found by trying:
+// the first ones, then random choices. Of n shares of which t make the secret and e are wrong, a
+// choice is good with a probability of about ((n - t) / n)^e: a third per liar where t is two
+// thirds of n.
 
 #ifndef DTNN_COMM_SECRETS_MASKED_SHARE_SEARCH_H_
 #define DTNN_COMM_SECRETS_MASKED_SHARE_SEARCH_H_

@@ -66,7 +66,7 @@ std::shared_ptr<grpc::ChannelCredentials> CallersSide(const std::optional<Pems>&
   return grpc::SslCredentials(options);
 }
 
-// What goes wrong is told by statuses; gRPC's own lines are for who asks for them.
+// Errors are statuses; gRPC's own lines are only for users who ask for them.
 void KeepGrpcQuiet() {
   static const bool done = [] {
     if (std::getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function([](gpr_log_func_args*) {});
@@ -75,7 +75,7 @@ void KeepGrpcQuiet() {
   (void)done;
 }
 
-// Of each user of gRPC; the last one that goes waits until gRPC has ended. It closes connections on
+// Each user of gRPC has one; the last one waits until gRPC has ended. It closes connections on
 // threads of its own, even when all objects that were made of it are gone: a process that leaves
 // main meanwhile takes OpenSSL and static objects from under them, and crashes now and then.
 class GrpcUse {

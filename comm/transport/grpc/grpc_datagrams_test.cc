@@ -45,7 +45,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-// Run by a thread before it goes on when it has started another one, or, once, given back a mutex.
+// Run by a thread when it has started another one, or, once, released a mutex.
 thread_local std::function<void()> after_thread_start;
 thread_local std::function<void()>* after_unlock = nullptr;
 
@@ -171,7 +171,7 @@ TEST(GrpcDatagramsTest, MessagesCallEachEndAsTheyAreTold) {
   const auto timed_out = [](const std::string& self, const std::string& server) {
     GrpcOptions options;
     options.self = self, options.server = server;
-    // Free now; who does not answer there refuses the connection.
+    // Free now, so the connection is refused there.
     options.address = Must(Must(Listen({.host = "127.0.0.1", .port = 0})).Local());
     options.size = 9;
     const auto datagrams =
@@ -190,7 +190,7 @@ TEST(GrpcDatagramsTest, MessagesCallEachEndAsTheyAreTold) {
   EXPECT_THAT(told, Not(HasSubstr("rank ")));
 }
 
-// Also while Open goes on: here it does only when the answer is on its way, or after 0.2 s.
+// Also during Open, which continues here only when the answer is on its way, or after 0.2 s.
 TEST(GrpcDatagramsTest, RankZeroAnswersAtOnce) {
   Socket listener = Must(Listen({.host = "127.0.0.1", .port = 0}));
   const Endpoint address = Must(listener.Local());
@@ -368,7 +368,7 @@ TEST(GrpcDatagramsTest, AKeyOfAnotherCertificateIsNamedAtOnce) {
   options.tls = {.certificate = mine.certificate, .key = key, .authority = mine.authority};
   const absl::Status status =
       MakeGrpcDatagrams(options, Must(JobSecret::Of(std::string(40, 's')))).status();
-  EXPECT_THAT(std::string(status.message()), HasSubstr(key + ": is no private key"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr(key + ": is not a private key"));
 }
 
 TEST(GrpcDatagramsTest, WhereTlsFailsItIsAskedFor) {
@@ -385,7 +385,7 @@ TEST(GrpcDatagramsTest, WhereTlsFailsItIsAskedFor) {
 }
 
 // gRPC's threads may have something to do when the last of its objects here is gone. Here a thread
-// of the test does, for a moment: who leaves main after the datagrams must not meet it.
+// of the test does, for a moment: a process that leaves main after the datagrams must not meet it.
 TEST(GrpcDatagramsTest, WhenTheLastDatagramsAreGoneGrpcHasEnded) {
   Socket listener = Must(Listen({.host = "127.0.0.1", .port = 0}));
   const Endpoint address = Must(listener.Local());

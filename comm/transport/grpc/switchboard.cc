@@ -40,7 +40,7 @@ void Set(const Instance& instance, proto::RankInstance* to) {
   to->set_number(instance.number);
 }
 
-// Of an address, without the interface that one of a link names, and in gRPC's spelling or ours:
+// An address without its interface (link-local ones have one), in gRPC's spelling or ours:
 // "ipv6:%5Bfe80::1%252%5D:61642" and "[fe80::1%eth0]:61642" are "[fe80::1]:61642".
 std::string Unscoped(const std::string& address) {
   std::string text =
@@ -105,7 +105,7 @@ class Switchboard::Line : public grpc::ServerBidiReactor<proto::Letter, proto::L
 
  private:
   absl::Status Join() {
-    if (!in_.has_joining()) return InvalidArgument("says something else than who it is");
+    if (!in_.has_joining()) return InvalidArgument("does not say which rank it is");
     const proto::Joining& joining = in_.joining();
     const Instance who = {joining.instance().rank(), joining.instance().number()};
     DTNN_RETURN_IF_ERROR(CheckProof(board_.secret_, who, nonce_, joining.proof()));

@@ -3,8 +3,8 @@
 //
 // A caller has to prove that it knows the job's secret before anything of it is passed on. A
 // connection on which no caller has proved it yet gets ten seconds and one of 128 places, whether
-// there is a call on it or not (comm/transport/meeting/waiting_room.h). A rank's call that ends,
-// whatever the reason, is told to all others.
+// there is a call on it or not (comm/transport/meeting/waiting_room.h). When a rank's call ends,
+// for whatever reason, all others are notified.
 
 #ifndef DTNN_COMM_TRANSPORT_GRPC_SWITCHBOARD_H_
 #define DTNN_COMM_TRANSPORT_GRPC_SWITCHBOARD_H_
@@ -38,7 +38,7 @@ struct SwitchboardOptions {
 
 class Switchboard {
  public:
-  // Of rank 0.
+  // For rank 0.
   Switchboard(Socket listener, const JobSecret& secret, const Instance& me,
               const SwitchboardOptions& options, Datagrams::Ears ears);
   ~Switchboard();

@@ -27,7 +27,7 @@ struct Greeting {
     const bool more = !out.empty() && !stream->writes_after_reading();
     return short(POLLIN | (more || stream->wants_to_write() ? POLLOUT : 0));
   }
-  // As far as it gets now. What the other side may be told of an error is sent.
+  // As far as it gets now. Sends the part of an error that the other side may know.
   absl::Status Advance();
 
  private:

@@ -20,7 +20,7 @@ enum class Answer : uint32_t { kWelcome = 0, kVersion = 1, kPurpose = 2, kRefuse
 using PurposeText = std::array<char, kMostPurpose + 1>;
 using Reason = std::array<char, 120>;
 
-// Of all versions.
+// The same in all versions.
 struct HelloHead {
   uint32_t magic = kMagic;
   uint16_t version = kVersion, reserved = 0;
@@ -149,7 +149,7 @@ std::string Handshake::TakeOutput() { return std::exchange(output_, ""); }
 
 absl::Status Handshake::Take(std::string_view message) {
   if (message.size() != wanted()) return InvalidArgument("a message of a wrong size");
-  const State state = std::exchange(state_, State::kFailed);  // unless it goes on
+  const State state = std::exchange(state_, State::kFailed);  // unless it continues
   switch (state) {
     case State::kHelloHead:
       return TakeHelloHead(message);

@@ -7,8 +7,8 @@
 //   answering -> calling    welcome    or why it is refused
 //
 // The first bytes of a hello and of a challenge are the same in all versions, and are judged before
-// the others come: so programs of different versions tell each other. Where one end uses TLS and
-// the other does not, both are told so instead, in plain.
+// the others come: so programs of different versions learn of it. Where one end uses TLS and
+// the other does not, both get an unencrypted message that says so.
 //
 // Proofs are HMACs (job_secret.h) over both nonces, the purpose and the side's role: bytes of an
 // earlier handshake, of another door, or of the other direction prove nothing. After a refusal the
@@ -37,7 +37,7 @@ inline constexpr size_t kMostPurpose = 47;
 class Handshake {
  public:
   // Whether the caller that shows this card may come in, asked when it has proved to know the
-  // secret; an error's message is what it is told. Nothing: all may.
+  // secret; it receives an error's message. Nothing: all may.
   using Admit = std::function<absl::Status(std::string_view card)>;
 
   // The secret outlives the handshake. `card`: kCardBytes at most; zeros follow.
@@ -59,11 +59,11 @@ class Handshake {
   // What is to be sent now, once.
   std::string TakeOutput();
   bool done() const { return state_ == State::kDone; }
-  // Of the answering side: the caller has been challenged, and its proof comes next.
+  // On the answering side: the caller has been challenged, and its proof comes next.
   bool challenged() const { return state_ == State::kProof; }
-  // Of the calling side: its proof is under way, so the other side may take it in at any moment.
+  // On the calling side: its proof is sent, so the other side may accept it at any moment.
   bool proved() const { return state_ == State::kWelcome; }
-  // Of the answering side, when done: kCardBytes.
+  // On the answering side, when done: kCardBytes.
   const std::string& card() const { return card_; }
 
  private:

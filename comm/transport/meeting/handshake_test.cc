@@ -81,7 +81,7 @@ TEST(HandshakeTest, WhoDoesNotKnowTheSecretIsRefusedByBothSides) {
   const Ends ends = Shake(caller, called);
   EXPECT_THAT(std::string(ends.caller.message()), HasSubstr("does not know this job's secret"));
   EXPECT_FALSE(called.done());
-  // A caller that goes on all the same.
+  // A caller that continues all the same.
   Handshake forger = Caller('b'), other = Called('a');
   ASSERT_EQ(TakeAll(other, forger.TakeOutput()), absl::OkStatus());
   const absl::Status status = other.Take(std::string(other.wanted(), 'x'));
@@ -147,7 +147,7 @@ TEST(HandshakeTest, BytesOfAnEarlierHandshakeProveNothing) {
   // To one that connects again.
   Handshake second = Caller();
   EXPECT_EQ(TakeAll(second, challenge).code(), absl::StatusCode::kPermissionDenied);
-  // Back to who wrote it, as if it were the other side's.
+  // Back to its writer, as if it were the other side's.
   Handshake mirror = Called();
   ASSERT_EQ(TakeAll(mirror, hello), absl::OkStatus());
   const std::string own = mirror.TakeOutput();
@@ -156,7 +156,7 @@ TEST(HandshakeTest, BytesOfAnEarlierHandshakeProveNothing) {
             absl::StatusCode::kPermissionDenied);
 }
 
-// Who has only listened knows a proof over the same numbers: the challenge's.
+// A process that has only listened knows a proof over the same numbers: the challenge's.
 TEST(HandshakeTest, NobodyForgesAWelcome) {
   for (const char answer : {0, 5}) {  // welcome, refused
     Handshake caller = Caller(), called = Called();

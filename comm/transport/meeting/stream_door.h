@@ -1,5 +1,5 @@
 // A door for connections: the processes that connect to a listener, until each has proved to know
-// the job's secret, or has been told why it may not come in.
+// the job's secret, or has been refused with the reason.
 //
 // A caller gets a few seconds and one of a few places (waiting_room.h). A turn hears at most 8 of
 // the callers from which something has come: first those whose proof is all that is missing, then
@@ -34,7 +34,7 @@ namespace dtnn {
 class StreamDoor : public Door {
  public:
   // Whether a caller that shows this card may come in, beside those that were admitted and are not
-  // handed out yet; an error's message is what it is told. Nothing: all may.
+  // handed out yet; it receives an error's message. Nothing: all may.
   using Admit =
       std::function<absl::Status(std::string_view card, std::span<const std::string> others)>;
 

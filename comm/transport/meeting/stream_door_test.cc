@@ -194,7 +194,7 @@ TEST_F(StreamDoorTest, ATurnHearsAFewAndAllHaveTheirTurn) {
     Turn();
     EXPECT_LE(heard_.size(), kPerTurn);
     all.insert(heard_.begin(), heard_.end());
-    // Who was heard says more at once.
+    // A caller that was heard says more at once.
     for (const auto& stranger : strangers_) stranger->Say("D");
   }
 }

@@ -35,7 +35,7 @@ TEST(WaitingRoomTest, AnyOfTheAddressWithMostPlacesForAnotherAddress) {
 TEST(WaitingRoomTest, OnlyThoseThatAreSilentForOneOfTheSame) {
   EXPECT_THAT(Dropped({{"a", kNow - kSilence}, {"a", kNow}, {"a", kNow}}), ElementsAre(0));
   EXPECT_THAT(Dropped({{"a", kNow}, {"a", kNow}, {"a", kNow}}), ElementsAre(2));
-  // Of as many places as another: they compete too.
+  // Addresses with equally many places compete too.
   EXPECT_THAT(Dropped({{"a", kNow}, {"b", kNow}, {"a", kNow}, {"b", kNow}}), ElementsAre(3));
 }
 

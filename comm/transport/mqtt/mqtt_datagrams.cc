@@ -164,7 +164,7 @@ void MqttDatagrams::Connected(int code) {
   }
   {
     const std::lock_guard lock(mutex_);
-    // Who comes back would have missed messages.
+    // A process that comes back would have missed messages.
     if (cut_) {
       mosquitto_disconnect(client_);
       return;

@@ -224,7 +224,7 @@ TEST(MqttFaultTest, AKeyOfAnotherCertificateIsNamedAtOnce) {
           .authority = mine.authority, .certificate = mine.certificate, .key = key}};
   const absl::Status status =
       MakeMqttDatagrams(options, Must(JobSecret::Of(std::string(40, 's')))).status();
-  EXPECT_THAT(std::string(status.message()), HasSubstr(key + ": is no private key"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr(key + ": is not a private key"));
 }
 
 TEST(MqttFaultTest, ABrokerThatKnowsNobodySaysSo) {

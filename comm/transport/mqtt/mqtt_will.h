@@ -1,6 +1,6 @@
 // What a broker publishes for a rank whose connection breaks: a token, from which the number of its
 // instance follows by a hash. Before that only the rank and its broker know the token; so nobody
-// else can write the will of a rank that is there, whoever knows the job's secret.
+// else can write the will of a rank that is there, not even those who know the job's secret.
 
 #ifndef DTNN_COMM_TRANSPORT_MQTT_MQTT_WILL_H_
 #define DTNN_COMM_TRANSPORT_MQTT_MQTT_WILL_H_
@@ -26,7 +26,7 @@ std::string TopicOfRank(const std::string& job_topic, int rank);
 
 absl::StatusOr<uint64_t> NumberOf(const JobSecret& secret, const Secret& token);
 std::vector<uint8_t> MakeWill(int rank, const Secret& token);
-// Of which process that is the will, if there is such a process; nothing for what is no will.
+// The process that the will is of; nothing for bytes that are not a will.
 std::optional<Instance> ReadWill(const JobSecret& secret, std::span<const uint8_t> bytes);
 
 }  // namespace dtnn

@@ -27,13 +27,13 @@ struct Instance {
 
 class Datagrams {
  public:
-  // Of one.
+  // The limit for one.
   static constexpr size_t kMostBytes = (256 << 10) + 1024;
 
   // Called by threads of the transport, perhaps several at once, but in order for what comes from
   // one process; from within Open on. Must not wait, nor destroy it.
   struct Ears {
-    std::function<void(std::string_view bytes)> heard;      // whoever sent it
+    std::function<void(std::string_view bytes)> heard;      // from any process
     std::function<void(const Instance& who)> left;          // a process has ended
     std::function<void(const absl::Status& why)> cut = {};  // from the third party; the last call
   };

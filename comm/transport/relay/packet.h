@@ -1,7 +1,7 @@
 // What two ranks say to each other through somebody else: a header of fixed size, and a payload
-// that is encrypted and bound to the header (comm/secrets/crypto/sealed_message.h). Who carries it
-// can read who sends how much to whom, and can drop it, and no more. Calls and answers can be read
-// by all that know the job's secret, what follows by the two ends only.
+// that is encrypted and bound to the header (comm/secrets/crypto/sealed_message.h). Its carrier
+// can read which rank sends how much to which, and can drop it, and no more. Calls and answers can
+// be read by all that know the job's secret, what follows by the two ends only.
 //
 //   call     who calls, and a new public key; sent until it is answered
 //   answer   who answers, and another: from both follows the key of what comes then

@@ -1,5 +1,5 @@
-// What anybody may send through a third party: bytes that are no packets, and packets that nobody
-// has sealed.
+// What anybody may send through a third party: bytes that are not packets, and packets that are not
+// sealed.
 
 #include <cstddef>
 #include <cstdint>

@@ -97,7 +97,7 @@ class RelayDoor::Shared : public std::enable_shared_from_this<RelayDoor::Shared>
   SharedDatagrams datagrams_;  // the first to go: its threads use the others
 };
 
-// Whoever knows the secret, or has recorded who did, gets a link.
+// A caller that knows the secret, or has recorded one that did, gets a link.
 std::shared_ptr<RelayLink> RelayDoor::Shared::Admit(const Packet& call) {
   const int rank = call.header.from;
   const absl::StatusOr<Secret> key = RelayLink::CallKey(secret_);

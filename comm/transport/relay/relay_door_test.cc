@@ -131,7 +131,7 @@ TEST(RelayDoorTest, AStrangerIsRefusedAndWaitsInVain) {
   EXPECT_THAT(door->refused(), HasSubstr("does not know this job's secret"));
 }
 
-// Recorded calls are genuine, but nobody goes on from them: they have no more than their places.
+// Recorded calls are genuine, but nobody continues them: they have no more than their places.
 TEST(RelayDoorTest, CallsThatNobodyGoesOnFromMakeRoom) {
   Office office;
   const auto door = Serve(office);

@@ -282,7 +282,7 @@ void RelayLink::Take(const Packet& packet) {
         break;
       default:
         if (error_.ok()) status = TakeInStream(packet);
-        // Whoever sealed that knows the key, and breaks the rules.
+        // The sender knows the key, and breaks the rules.
         if (!status.ok() && !absl::IsUnauthenticated(status)) Fail(status);
     }
     if (!status.ok()) {
@@ -305,7 +305,7 @@ void RelayLink::Leave(const Instance& who) {
   {
     const std::lock_guard lock(mutex_);
     if (state_ == State::kApart || who != card_.instance) return;
-    // Who left when it was ready is missed by those who use the stream.
+    // The users of the stream notice a process that left when the stream was ready.
     state_ = State::kTogether;
     Fail(absl::OutOfRangeError("closed by the other side"));
   }

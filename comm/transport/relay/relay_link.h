@@ -60,7 +60,7 @@ class RelayLink {
   // With which calls are sealed.
   static absl::StatusOr<Secret> CallKey(const JobSecret& secret);
 
-  // Of the higher rank, again and again until it is established.
+  // Called by the higher rank, again and again until it is established.
   void Call();
   void Take(const Packet& packet);
   // The process at the other end is gone; `why`, where the carrier is.
@@ -68,11 +68,11 @@ class RelayLink {
   void Cut(const absl::Status& why);
 
   bool established() const;
-  // Of establishing it; OK while there is hope.
+  // The error of establishing it; OK while it may still succeed.
   absl::Status error() const;
   // The last packet that could not be opened, or that the other side says so of ours; empty: none.
   std::string refused() const;
-  // Of the other end, once established; who left then was there all the same.
+  // The other end's, once established, also after it has left.
   Card card() const;
 
   // Once established; one. It must not outlive the link.

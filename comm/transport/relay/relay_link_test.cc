@@ -196,7 +196,7 @@ TEST_F(RelayLinkTest, AMissingPacketBreaksTheStream) {
   EXPECT_EQ(called_.Read(), "");
   EXPECT_EQ(called_.status.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(called_.status.message()), HasSubstr("1 of its messages are missing"));
-  EXPECT_TRUE(called_.Readable()) << "poll goes on to tell";
+  EXPECT_TRUE(called_.Readable()) << "poll still reports it";
 }
 
 TEST_F(RelayLinkTest, ChangedPacketsAreNone) {

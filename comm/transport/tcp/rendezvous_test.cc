@@ -69,7 +69,7 @@ class Job {
   }
   // Lets rank 0 wait no longer.
   void End() { ended_ = true; }
-  // Of the last one that was started.
+  // Waits for the last one that was started.
   void WaitForLast() {
     threads_.back().join();
     threads_.pop_back();
@@ -136,7 +136,7 @@ TEST(RendezvousTest, AllAddressesOfAHostAreTried) {
   }
 }
 
-// Who cannot accept anybody says why, and does not wait for what cannot come.
+// A rank that cannot accept connections says why, and does not wait in vain.
 TEST(RendezvousTest, TooManyOpenFilesEndTheWait) {
 #if defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "sanitizers open files themselves, and find faults where they cannot";
@@ -207,7 +207,7 @@ TEST(RendezvousTest, AnotherNumberOfRanksIsRefusedAndSaid) {
               HasSubstr("which calls rank 0 of 3; this is rank 0 of 2"));
 }
 
-// The first one's place is its own, whoever comes later with the same rank.
+// The first process of a rank keeps its place against later ones.
 TEST(RendezvousTest, ASecondProcessOfARankIsRefusedWithWords) {
   Job job(3);
   job.Start(0);

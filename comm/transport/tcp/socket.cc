@@ -60,7 +60,7 @@ bool IsAddress(const std::string& host) {
   return true;
 }
 
-// Of IPv6, which takes IPv4's connections too, then of IPv4, for hosts without the other.
+// First IPv6, which takes IPv4's connections too, then IPv4, for hosts without IPv6.
 std::vector<SocketAddress> AllAddresses(uint16_t port) {
   sockaddr_in6 six = {};
   six.sin6_family = AF_INET6;

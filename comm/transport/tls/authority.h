@@ -1,7 +1,7 @@
 // A small authority for jobs, tests and laboratories: makes certificates for hosts.
 //
 // Keys are of P-256. A host's certificate serves both ends of TLS and names the host as others call
-// it, and its addresses. The authority's key signs whatever it is asked to: who has it can pretend
+// it, and its addresses. The authority's key signs anything: anyone who has it can pretend
 // to be any host.
 
 #ifndef DTNN_COMM_TRANSPORT_TLS_AUTHORITY_H_

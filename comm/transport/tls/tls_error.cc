@@ -17,7 +17,7 @@ absl::Status Refused(const Pieces&... pieces) {
   return absl::PermissionDeniedError(StrCat("TLS: ", pieces...));
 }
 
-// Of the other end's certificate.
+// An error of the other end's certificate.
 absl::Status CertificateError(long result, const std::string& other_end) {
   switch (result) {
     case X509_V_ERR_CERT_HAS_EXPIRED:

@@ -1,5 +1,5 @@
 // What goes wrong between ranks over TLS: a rank that is killed or frozen while they exchange, and
-// strangers that begin no handshake or half of one. The program starts itself as the ranks.
+// callers that begin no handshake or half of one. The program starts itself as the ranks.
 
 #include <poll.h>
 #include <signal.h>

@@ -26,7 +26,7 @@ namespace {
 
 // Certificates between a host's and the authority's.
 constexpr int kMostDepth = 3;
-// Of all certificates that the other end shows: room for a few of the largest keys.
+// For all certificates that the other end shows: room for a few of the largest keys.
 constexpr int kMostCertificateBytes = 16 << 10;
 
 using Context = std::shared_ptr<SSL_CTX>;
@@ -78,7 +78,7 @@ class Tls : public Stream {
   bool writes_after_reading() const override { return write_waits_to_read_; }
 
  private:
-  // Who calls without TLS would only see a connection that is closed: it is told why.
+  // A caller without TLS would only see a closed connection: this sends the reason.
   absl::Status RefusePlain() {
     std::array<char, 4> begin;
     const ssize_t n = recv(descriptor(), begin.data(), begin.size(), MSG_PEEK | MSG_DONTWAIT);
@@ -96,7 +96,7 @@ class Tls : public Stream {
     errno = 0;
   }
 
-  // 0 where it goes on later.
+  // 0 where it continues later.
   absl::StatusOr<size_t> Handle(int error, bool reading) {
     const int system_error = errno;
     switch (error) {
@@ -116,7 +116,7 @@ class Tls : public Stream {
   const Socket socket_;
   const std::unique_ptr<SSL, decltype(&SSL_free)> ssl_;
   const std::string other_end_;
-  bool unheard_ = SSL_is_server(ssl_.get()) == 1;  // nothing has come from who calls
+  bool unheard_ = SSL_is_server(ssl_.get()) == 1;  // nothing has come from the caller
   bool read_waits_to_write_ = false, write_waits_to_read_ = false;
 };
 
@@ -161,15 +161,15 @@ absl::StatusOr<Context> MakeContext(const TlsFiles& files) {
   // No passphrase is asked for: a rank has no terminal.
   SSL_CTX_set_default_passwd_cb(c, [](char*, int, int, void*) { return -1; });
   if (SSL_CTX_load_verify_locations(c, files.authority.c_str(), nullptr) != 1) {
-    return FileError(files.authority, "is no certificate in PEM form");
+    return FileError(files.authority, "is not a certificate in PEM form");
   }
   if (SSL_CTX_use_certificate_chain_file(c, files.certificate.c_str()) != 1) {
-    return FileError(files.certificate, "is no certificate in PEM form");
+    return FileError(files.certificate, "is not a certificate in PEM form");
   }
   if (SSL_CTX_use_PrivateKey_file(c, files.key.c_str(), SSL_FILETYPE_PEM) != 1) {
-    return FileError(
-        files.key,
-        "is no private key without a passphrase in PEM form, or not that of " + files.certificate);
+    return FileError(files.key,
+                     "is not a private key without a passphrase in PEM form, or not that of " +
+                         files.certificate);
   }
   if (SSL_CTX_check_private_key(c) != 1) {
     return FileError(files.key, "is not the key of " + files.certificate);

@@ -122,7 +122,7 @@ Ends Talk(const TlsFiles& of_caller, const TlsFiles& of_called,
   Sockets sockets = Connect();
   End caller(Must(Must(TlsStreams(of_caller))(std::move(sockets.caller), called)), "hello");
   End answers(Must(Must(TlsStreams(of_called))(std::move(sockets.called), "")), "welcome");
-  // Who is refused hears of it from the other.
+  // The refused end hears of it from the other.
   while (caller.heard() != "welcome" || answers.heard() != "hello") {
     caller.Advance();
     answers.Advance();
@@ -190,7 +190,7 @@ TEST(TlsStreamTest, CertificatesOfOtherHostsAreRefused) {
   const Ends caller = Talk(other, Good());
   ExpectRefused(caller.called, "the certificate at the other end is not for 127.0.0.1");
   ExpectRefused(caller.caller, "it is not for the address from which this host calls");
-  // Of an address, a name that looks like it says nothing.
+  // A name that looks like an address does not stand for the address.
   const TlsFiles name = Files("named", {"localhost", "x.127.0.0.1"});
   ExpectRefused(Talk(Good(), name, "127.0.0.1").caller, "is not for 127.0.0.1");
 }
@@ -252,7 +252,7 @@ TEST(TlsStreamTest, CommonNamesDoNotCount) {
   ExpectRefused(Talk(common, common, "127.0.0.1").caller, "is not for 127.0.0.1");
 }
 
-// An end of OpenSSL's that does as it is told, on a thread, until the other has closed.
+// An end of OpenSSL's with a given configuration, on a thread, until the other has closed.
 void RunPeer(Socket socket, bool server, const std::function<void(SSL_CTX*)>& configure) {
   std::thread([socket = std::make_shared<Socket>(std::move(socket)), server, configure] {
     const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context(SSL_CTX_new(TLS_method()),
@@ -407,7 +407,7 @@ TEST(TlsStreamTest, ACutHandshakeIsSaid) {
   }
 }
 
-// What was recorded of one connection is no answer to another.
+// A recording of one connection does not answer another.
 TEST(TlsStreamTest, ARecordedHandshakeIsRefused) {
   // Records what a good caller says, byte by byte, and says it again.
   std::string recorded;
@@ -452,7 +452,7 @@ TEST(TlsStreamTest, FilesThatAreWrongAreNamed) {
   const std::string text = WriteText("text.pem", "no certificate", true);
   TlsFiles files = Good();
   files.key = text;
-  EXPECT_THAT(error(files), HasSubstr(text + ": is no private key"));
+  EXPECT_THAT(error(files), HasSubstr(text + ": is not a private key"));
   files = Good();
   files.key = WriteText("open.key", TestAuthority().key);
   EXPECT_THAT(error(files), HasSubstr("open.key: other users may read"));
@@ -460,10 +460,10 @@ TEST(TlsStreamTest, FilesThatAreWrongAreNamed) {
   EXPECT_THAT(error(files), HasSubstr("another.key: is"));
   files = Good();
   files.certificate = text;
-  EXPECT_THAT(error(files), HasSubstr(text + ": is no certificate"));
+  EXPECT_THAT(error(files), HasSubstr(text + ": is not a certificate"));
   files = Good();
   files.authority = text;
-  EXPECT_THAT(error(files), HasSubstr(text + ": is no certificate"));
+  EXPECT_THAT(error(files), HasSubstr(text + ": is not a certificate"));
   files.authority = "/no/such/file";
   EXPECT_THAT(error(files), HasSubstr("/no/such/file: expected a file with the authority's"));
 }

@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kSide = kImagenetShardSide;
 constexpr int64_t kMaxShardBytes = int64_t{4} << 30;
-// Of blue, green and red.
+// The means of blue, green and red.
 constexpr std::array<double, 3> kMeans = {103.939, 116.779, 123.68};
 
 constexpr char kHowToGet[] =
@@ -194,7 +194,7 @@ void Convert(const uint8_t* from, int64_t side, TensorFormat format, T* to) {
   }
 }
 
-// No file may be of both splits, under whatever names; `unclear`: nor could be told to be of one.
+// No file may belong to both splits, under whatever names; `unclear`: a file may belong to either.
 absl::Status CheckDifferent(const std::string& path, const std::vector<std::string>& train,
                             const std::vector<std::string>& test, bool unclear) {
   std::set<fs::path> of_train;

@@ -28,7 +28,7 @@ using Bytes = std::vector<uint8_t>;
 
 Bytes Text(std::string_view text) { return Bytes(text.begin(), text.end()); }
 
-// The kit's numbers are not in the order of the names, and one synset is no class.
+// The kit's numbers are not in the order of the names, and one synset is not a class.
 const std::vector<testing::Synset> kSynsets = {
     {1, "n02", "two, second"}, {2, "n03", "three"}, {3, "n01", "one"}, {1001, "n00", "all"}};
 constexpr char kKit[] = "ILSVRC2012_devkit_t12/data/";

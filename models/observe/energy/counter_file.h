@@ -13,7 +13,7 @@ namespace dtnn {
 
 // The first line, without its end.
 absl::StatusOr<std::string> ReadWord(const std::string& path);
-// DataLoss for what is no whole number from 0 on.
+// DataLoss for a text that is not a whole number from 0 on.
 absl::StatusOr<int64_t> ReadCount(const std::string& path);
 // The paths of what is in a folder and begins with `prefix`, sorted; empty where there is no
 // folder.

@@ -75,7 +75,7 @@ absl::Status EnergyMeter::OnBatchEnd(const Pass&) {
   return absl::OkStatus();
 }
 
-// Of this machine; on all ranks the sum over all machines that were read.
+// `mine`: of this machine. Returns, on all ranks, the sum over all machines that were read.
 absl::StatusOr<std::optional<double>> EnergyMeter::SumOverRanks(std::optional<double> mine) {
   if (options_.communicator == nullptr) return mine;
   constexpr double kNotExpected = 0, kRead = 1, kMissing = 2;

@@ -45,7 +45,7 @@ class EnergyMeter : public Callback {
   absl::Status OnBatchEnd(const Pass& pass) override;
   absl::Status OnEpochEnd(const Pass& training, const Pass* validation) override;
 
-  // Of the last epoch that has ended; nothing where it is not known.
+  // Joules of the last epoch that has ended; nothing where they are not known.
   std::optional<double> epoch_joules() const { return epoch_joules_; }
   // Mean power of the epochs whose energy is known; nothing where there are none.
   std::optional<double> watts() const;

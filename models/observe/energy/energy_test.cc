@@ -124,7 +124,7 @@ TEST(EnergySourceTest, BrokenCountersAreErrors) {
   }
 }
 
-// Answers what it is told to, in turn.
+// Gives the answers of its list, in turn.
 class Scripted : public EnergySource {
  public:
   explicit Scripted(std::vector<absl::StatusOr<double>> answers) : answers_(std::move(answers)) {}

@@ -103,7 +103,7 @@ class Connection {
   const double timeout_;
 };
 
-// Of all lines, one after the other; `begin`: the first sample of the last start.
+// Samples of all lines, one after the other; `begin`: the first sample of the last start.
 struct Samples {
   std::vector<double> watts;
   int64_t lines = 0, begin = 0;

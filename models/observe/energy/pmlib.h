@@ -31,8 +31,8 @@ struct PmlibOptions {
 // does not answer, FailedPrecondition where it knows no such device.
 absl::StatusOr<std::unique_ptr<EnergySource>> OpenPmlib(const PmlibOptions& options);
 
-// Of samples that are equally far apart, the first at the begin and the last at the end of the
-// interval: the trapezoidal rule. One sample stands for all of it.
+// The energy, by the trapezoidal rule, of samples that are equally far apart, the first at the
+// begin and the last at the end of the interval. One sample stands for all of it.
 double EnergyOfSamples(std::span<const double> watts, double seconds);
 
 }  // namespace dtnn

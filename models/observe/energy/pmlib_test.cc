@@ -135,7 +135,7 @@ TEST(PmlibTest, LinesAreAddedUpOverIntervals) {
     const absl::StatusOr<double> first = (*source)->Joules(), second = (*source)->Joules();
     ASSERT_TRUE(first.ok()) << first.status();
     ASSERT_TRUE(second.ok()) << second.status();
-    // Of 2 W and 20 W, for as long as it took.
+    // Lines of 2 W and 20 W, for as long as it took.
     EXPECT_GT(*first, 0);
     EXPECT_GT(*second, *first);
     EXPECT_LE(*second, 22 * watch.seconds());
@@ -154,7 +154,7 @@ TEST(PmlibTest, SamplesAreKeptWhereAsked) {
   const std::string text = log.Text();
   EXPECT_THAT(text, StartsWith("Time;Watts;Line0;Line1\n0;11;1;10\n"));
   EXPECT_THAT(text, HasSubstr(";22;2;20\n"));
-  // A second reading goes on where the first one ended.
+  // A second reading continues where the first one ended.
   EXPECT_GT((*source)->Joules().value(), joules);
   EXPECT_EQ(std::ranges::count(log.Text(), '\n'), 1 + 3 + 3);
 }

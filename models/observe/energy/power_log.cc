@@ -11,7 +11,8 @@
 namespace dtnn {
 namespace {
 
-// Of one line, with `places` between samples as the unit of time: joules but for their period.
+// Joules of one line in units of the time between two samples; `from` and `to` are positions among
+// them.
 double Integrate(std::span<const double> watts, double from, double to) {
   const auto at = [&](double place) {
     const size_t before = std::min(size_t(place), watts.size() - 2);

@@ -11,7 +11,7 @@
 
 namespace dtnn {
 
-// Of an interval: equally far apart, the first at its begin and the last at its end.
+// Samples of an interval: equally far apart, the first at its begin and the last at its end.
 struct PowerSamples {
   int64_t begin = 0, end = 0;      // nanoseconds of TraceClock
   int64_t lines = 1;               // of the meter
@@ -37,8 +37,9 @@ class PowerLog {
   int64_t lines() const { return empty() ? 0 : intervals_.front().lines; }
   int64_t dropped() const { return dropped_; }
 
-  // Of [begin, end], if one interval holds it, else nothing. Power between two samples is linear;
-  // of the samples inside the span, their mean stands for the time from the first to the last.
+  // The energy of [begin, end], if one interval holds it, else nothing. Power between two samples
+  // is linear; of the samples inside the span, their mean stands for the time from the first to the
+  // last.
   SpanEnergy EnergyOf(int64_t begin, int64_t end) const;
 
   // "Time;Watts;Line0;...": a line per sample, with seconds since the first one, and the sum of all

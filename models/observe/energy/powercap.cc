@@ -47,7 +47,7 @@ class Powercap : public EnergySource {
   std::vector<Zone> zones_;
 };
 
-// Of "intel-rapl:0" or "intel-rapl:0:1"; 0 of other names.
+// In "intel-rapl:0" or "intel-rapl:0:1"; 0 for other names.
 int64_t ColonsIn(const std::string& path) {
   const std::string name = path.substr(path.rfind('/') + 1);
   return std::ranges::count(name, ':');

@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kMostOfMatrix = 20;
 constexpr size_t kMostConfusions = 30;
 
-// Of its row's samples, so many: the darker, but never too dark for the text on it.
+// The more of its row's samples, the darker, but never too dark for the text on it.
 std::string Cell(int64_t count, int64_t row_sum, bool right) {
   const double share = row_sum > 0 ? double(count) / double(row_sum) : 0;
   return absl::StrFormat("<td style=\"background:rgb(%s / %.2f)\">%d</td>",

@@ -21,7 +21,7 @@ class ConfusionCounter : public Callback {
   absl::Status OnBatchEnd(const Pass& pass) override;
   absl::Status OnEpochEnd(const Pass& training, const Pass* validation) override;
 
-  // Of the last epoch's validation; on all ranks the same.
+  // Counts of the last epoch's validation; on all ranks the same.
   const Confusion& confusion() const { return confusion_; }
 
  private:

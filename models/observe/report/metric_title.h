@@ -14,7 +14,7 @@ namespace dtnn {
 // "val categorical accuracy, %": words, and the unit where the metric has one.
 std::string MetricTitle(std::string_view name);
 
-// Of a loss or a metric, perhaps after "val_"; nullopt for names that are neither.
+// For the name of a loss or a metric, perhaps after "val_"; nullopt for other names.
 std::optional<Better> BetterByName(std::string_view name);
 
 }  // namespace dtnn

@@ -57,8 +57,8 @@ std::string FormatRankWaits(std::span<const RankWait> ranks) {
   }
   std::string note;
   if (chart.rows.size() < ranks.size()) {
-    note = StrCat("<p>Of ", ranks.size(), " ranks, the ", chart.rows.size(),
-                  " that wait longest.</p>\n");
+    note = StrCat("<p>The ", chart.rows.size(), " of ", ranks.size(),
+                  " ranks that wait longest.</p>\n");
   }
   return StrCat(note, PictureGrid({DrawBars(chart)}), FoldedTable("Ranks as a table", table));
 }

@@ -61,7 +61,7 @@ TEST(RankWaitsTest, OfManyRanksThoseThatWaitLongestAreDrawn) {
   ranks[63].waited = 9;
   const CheckedPage page = CheckFragment(FormatRankWaits(ranks));
   EXPECT_THAT(page.problems, IsEmpty());
-  EXPECT_THAT(page.root.text, HasSubstr("Of 64 ranks, the 40 that wait longest."));
+  EXPECT_THAT(page.root.text, HasSubstr("The 40 of 64 ranks that wait longest."));
   EXPECT_THAT(page.root.text, HasSubstr("rank 63"));
   EXPECT_EQ(NumbersOf(*page.root.All("table")[0]).size(), 64u);
 }

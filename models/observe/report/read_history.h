@@ -17,12 +17,12 @@ struct RunHistory {
   NamedMetrics test = {};  // on the test data, after the last epoch; empty: not known
 };
 
-// Of a .csv or .jsonl file. InvalidArgument for columns of text, which have no names, and, with the
-// line, for what is no history: other keys, missing values, numbers that are none, epochs that do
-// not grow.
+// Reads a .csv or .jsonl file. InvalidArgument for columns of text, which have no names, and, with
+// the line, for what is not a history: other keys, missing values, texts instead of numbers, epochs
+// that do not grow.
 absl::StatusOr<RunHistory> ReadHistory(std::string_view path);
 
-// Of a text; `name` stands for the path in messages.
+// Reads a text; `name` stands for the path in messages.
 absl::StatusOr<RunHistory> ParseHistory(std::string_view text, HistoryForm form,
                                         std::string_view name);
 

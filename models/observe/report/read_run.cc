@@ -59,7 +59,7 @@ NamedTexts SettingsOf(const CheckpointInfo& info) {
   return texts;
 }
 
-// Of the state of a federation, whose aggregator trains nothing itself.
+// Settings from the state of a federation, whose aggregator trains nothing itself.
 NamedTexts SettingsOf(const CheckpointInfo& info, const std::string& strategy,
                       const std::string& protection) {
   return {{"network", info.model},

@@ -42,7 +42,8 @@ class ReadRunTest : public ::testing::Test {
     return path;
   }
 
-  // Of a run that has done so many epochs, of 10 steps each, and 4 steps of the next one.
+  // Writes the checkpoint of a run that has done so many epochs, of 10 steps each, and 4 more
+  // steps.
   std::string Checkpoint(int64_t epochs) {
     model_.description.training = {.dataset = "mnist",
                                    .epochs = epochs,

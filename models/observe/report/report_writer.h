@@ -38,7 +38,7 @@ struct ReportWriterOptions {
   std::string path = {};
   ReportFacts facts = {};
   double parameter_bytes = 0;                   // with gradients and optimizer state
-  std::vector<ReportEpoch> earlier = {};        // epochs of the run that this one goes on with
+  std::vector<ReportEpoch> earlier = {};        // epochs of the run that this one continues
   const Profile* profile = nullptr;             // that watches the training; null: no times
   const RankWaits* ranks = nullptr;             // that was called before; null: there is one rank
   const ConfusionCounter* confusion = nullptr;  // likewise; null: of this rank's samples

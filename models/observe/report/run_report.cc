@@ -20,7 +20,7 @@ std::string DescribeState(const RunReport& report) {
   switch (report.state) {
     case ReportState::kRunning:
       return StrCat("<p role=\"status\"><strong>Training continues: ", epochs,
-                    " done.</strong> This page is renewed after each epoch, and loads itself again "
+                    " done.</strong> This page is written anew after each epoch, and reloads "
                     "every ",
                     kReloadSeconds, " seconds until then.</p>\n");
     case ReportState::kDone:

@@ -59,7 +59,7 @@ struct RunReport {
   // What metrics that are more than a number print, of the last validation, or of the training
   // where there is none; lines with their ends.
   std::string tables = {};
-  // Of the last validation; images of the samples of this rank.
+  // Counts of the last validation; images of the samples of this rank.
   Confusion confusion = {};
   std::vector<WrongImage> wrong_images = {};
   // Where targets are values, so many outputs that are labels or quantities.

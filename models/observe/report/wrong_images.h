@@ -35,8 +35,8 @@ class WrongImages {
   explicit WrongImages(TensorFormat format, size_t most = 12) : format_(format), most_(most) {}
 
   void Clear() { images_.clear(); }
-  // Of samples that are images; does nothing for other samples, for targets that are not classes
-  // and for predictions that are no probabilities. ResourceExhausted without memory for an image.
+  // Adds samples that are images; does nothing for other samples, for targets that are not classes
+  // and for predictions that are not probabilities. ResourceExhausted without memory for an image.
   absl::Status Add(const Batch& batch, const Tensor& predictions);
   // The most certain first.
   const std::vector<WrongImage>& images() const { return images_; }

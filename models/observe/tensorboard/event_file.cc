@@ -60,7 +60,7 @@ absl::Status MakeFolder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (!error && fs::is_directory(folder, error)) return absl::OkStatus();
-  return FailedPrecondition(folder.string(), ": is no folder and cannot be made one",
+  return FailedPrecondition(folder.string(), ": is not a folder and cannot be created",
                             error ? ": " + error.message() : "");
 }
 

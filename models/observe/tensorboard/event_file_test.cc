@@ -101,7 +101,8 @@ TEST(EventFileTest, WhatIsNoFolderIsAnErrorBefore) {
   EXPECT_TRUE(CheckEventFolder(folder).ok());
   EXPECT_TRUE(std::filesystem::is_empty(folder)) << "nothing is left";
   const std::string file = EventFile::Create(folder, 1)->path();
-  EXPECT_THAT(std::string(CheckEventFolder(file).message()), StartsWith(file + ": is no folder"));
+  EXPECT_THAT(std::string(CheckEventFolder(file).message()),
+              StartsWith(file + ": is not a folder"));
   EXPECT_FALSE(EventFile::Create(file + "/below", 1).ok());
   EXPECT_FALSE(CheckEventFolder("/proc/no/such").ok());
 }

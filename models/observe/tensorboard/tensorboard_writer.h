@@ -41,7 +41,7 @@ struct TensorboardOptions {
   std::vector<std::pair<std::string, Hyperparameter>> hyperparameters = {};
   std::string text = {};  // Markdown that describes the run
   bool validates = false;
-  // Of the epoch that has just ended; none, or nothing: not known.
+  // Joules of the epoch that has just ended; none, or nothing: not known.
   std::function<std::optional<double>()> joules = {};
   std::function<void(std::string_view line)> warn = {};
 };

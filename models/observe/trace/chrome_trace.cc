@@ -27,7 +27,7 @@ std::string Inside(std::string_view name) {
 // Whether an arrow can begin or end in its slice, strictly inside.
 bool HoldsArrow(const Event& event) { return event.flow != 0 && event.end - event.begin >= 2; }
 
-// Of exchanges and waits that both hold one.
+// Arrows whose exchange and wait both hold one.
 std::unordered_set<uint64_t> FindArrows(const std::vector<LoggedEvent>& events) {
   std::unordered_set<uint64_t> exchanges, arrows;
   for (const LoggedEvent& logged : events) {
@@ -119,7 +119,7 @@ void ChromeTraceWriter::AddSlice(const LoggedEvent& logged, int64_t pid) {
   text_ += '}';
 }
 
-// Of a layer's pass: its operations, and the bytes that must be moved at least.
+// Arguments of a layer's pass: its operations, and the fewest bytes that must be moved.
 void ChromeTraceWriter::AddWork(const LayerFacts& layer, const Event& event) {
   const bool backward = event.activity == Activity::kBackward;
   if (!backward && event.activity != Activity::kForward && event.activity != Activity::kInference) {
@@ -151,7 +151,7 @@ void ChromeTraceWriter::AddCounter(std::string_view name, std::string_view key, 
   absl::StrAppendFormat(&text_, "%.1f}}", value);
 }
 
-// Of the time since the reading before.
+// The power since the previous reading.
 void ChromeTraceWriter::AddPower(const Event& reading, int64_t pid) {
   const std::optional<double> watts = WattsBetween(energy_, reading);
   if (watts) AddCounter("power", "W", *watts, energy_.end, pid);

@@ -37,7 +37,7 @@ class EventLog : public Observer {
   void End(const Event& event) override;
 
   // All events, in the order of their begins; of two that begin together, the longer one first.
-  // Threads may go on telling: what they tell now may be missing.
+  // Threads may still report events: those of now may be missing.
   std::vector<LoggedEvent> Events() const;
   // Those that did not fit.
   int64_t dropped() const { return dropped_; }

@@ -105,7 +105,7 @@ void ParaverWriter::AddState(int32_t task, int32_t thread, int64_t begin, int64_
                       .b = state});
 }
 
-// Of each thread, from its first event to its last.
+// States of each thread, from its first event to its last.
 void ParaverWriter::AddStates(const std::vector<LoggedEvent>& events, int32_t task,
                               int32_t threads) {
   struct Open {
@@ -156,7 +156,7 @@ void ParaverWriter::AddPair(const LoggedEvent& logged, int32_t task, int64_t typ
   AddEvent(logged, task, logged.event.end, type, 0);
 }
 
-// Of the time since the reading before.
+// The power since the previous reading.
 void ParaverWriter::AddPower(const LoggedEvent& logged, int32_t task) {
   const std::optional<double> watts = WattsBetween(energy_, logged.event);
   if (watts) AddEvent(logged, task, energy_.end, kPower, std::llround(1e3 * *watts));

@@ -28,7 +28,7 @@ class Profile : public Observer {
     Sum forward, backward, inference;
   };
 
-  // Of a network whose layers have ids below `layers`.
+  // For a network whose layers have ids below `layers`.
   explicit Profile(int layers) : layers_(size_t(layers)) {}
 
   void Begin(const Event& event) override;
@@ -38,9 +38,9 @@ class Profile : public Observer {
   const std::vector<LayerSums>& layers() const { return layers_; }
   // During training, and of checkpoints; without what was inside.
   const Sum& training(Activity activity) const { return training_[size_t(activity)]; }
-  // Of all of them: the time of training.
+  // The sum over all activities: the time of training.
   int64_t nanoseconds() const;
-  // Of loaders, on threads of their own.
+  // Time of loaders, on threads of their own.
   int64_t reading_nanoseconds() const { return reading_; }
 
  private:

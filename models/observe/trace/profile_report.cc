@@ -41,7 +41,7 @@ void AddKind(const ProfileReport::Layer& layer, std::vector<ProfileReport::Kind>
   kind->share += layer.share;
 }
 
-// Of a step and an epoch, their own time is what nobody else has told.
+// The own time of a step, and of an epoch, is outside all other activities.
 std::string RowName(Activity activity) {
   if (activity == Activity::kStep) return "rest of the steps";
   if (activity == Activity::kTraining) return "between the steps";

@@ -97,7 +97,7 @@ TEST(ProfileTest, TimeIsCountedOnce) {
   EXPECT_EQ(profile.training(Activity::kStep).nanoseconds, 2 * kMs);
   EXPECT_EQ(profile.training(Activity::kTraining).nanoseconds, 2 * kMs);
   EXPECT_EQ(profile.training(Activity::kCheckpoint).nanoseconds, 6 * kMs);
-  EXPECT_EQ(profile.training(Activity::kInference).calls, 0) << "validation is no training";
+  EXPECT_EQ(profile.training(Activity::kInference).calls, 0) << "validation is not training";
   EXPECT_EQ(profile.nanoseconds(), (2 * 49 + 2 + 6) * kMs);
   EXPECT_EQ(profile.layers()[3].forward.nanoseconds, 2 * 5 * kMs) << "with what it waited for";
   EXPECT_EQ(profile.layers()[1].inference.nanoseconds, 4 * kMs);

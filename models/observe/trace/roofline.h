@@ -36,7 +36,8 @@ LayerWork UpdateOf(const LayerFacts& layer);
 // Seconds; where a speed is not known, by the other one.
 double SecondsAtBest(const LayerWork& work, const MachineSpeed& machine);
 
-// Of a step's forward and backward passes over `samples`, layer by layer, and of its update.
+// Seconds of a step's forward and backward passes over `samples`, layer by layer, and of its
+// update.
 struct StepAtBest {
   double passes = 0, update = 0;
 };

@@ -36,7 +36,7 @@ namespace dtnn {
 // What a power meter of so many lines has measured.
 struct MeasuredEnergy {
   int64_t lines = 0;
-  // Of a span, in nanoseconds of TraceClock: sets the joules of each line, and returns how many
+  // For a span, in nanoseconds of TraceClock: sets the joules of each line, and returns how many
   // samples were taken meanwhile; nothing where the span was not measured.
   std::function<std::optional<int64_t>(int64_t begin, int64_t end, std::span<double> joules)> of;
 };
@@ -48,7 +48,7 @@ struct SimpleTraceOptions {
 
 class SimpleTrace : public Observer {
  public:
-  // Of these layers; what computes them may be known later.
+  // For these layers; what computes them may be known later.
   explicit SimpleTrace(std::span<const LayerFacts> layers, const SimpleTraceOptions& options = {});
 
   void End(const Event& event) override;

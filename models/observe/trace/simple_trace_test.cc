@@ -39,7 +39,8 @@ TEST(SimpleTraceTest, TheFileIsTheOriginals) {
   Tell(trace, {.activity = Activity::kWaitForGradients, .first = 30, .last = 100}, 8'000'000);
   Tell(trace, {.activity = Activity::kUpdate, .first = 0, .last = 100}, 0);
   Tell(trace, {.activity = Activity::kStep, .samples = 64}, 9'000'000);
-  // Of four times, element 2 of 0..3. Buckets count for the first layer that they hold a part of.
+  // The median of four times is element 2 of 0..3. Buckets count for the first layer that they hold
+  // a part of.
   EXPECT_EQ(trace.Text(kLayers),
             "Event type;Event value;Event name;Calls;Total time;Median of times\n"
             "Model;6;01_Conv2D_forward;4;0.01;0.003\n"

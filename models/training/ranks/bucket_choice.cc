@@ -61,7 +61,7 @@ void BucketChoice::Add(const std::vector<StepProfile::Event>& ready, double back
 absl::StatusOr<StepProfile> BucketChoice::Profile(Communicator& communicator) const {
   double events = double(from_.size());
   DTNN_RETURN_IF_ERROR(TakeLargest(communicator, {&events, 1}));
-  // Of the slowest rank, for which all wait. Where gradients end is the same on all.
+  // Times of the slowest rank, for which all wait. Where gradients end is the same on all.
   std::vector<double> values = {Median(backward_), Median(update_)};
   values.resize(2 + 2 * size_t(events));
   for (size_t e = 0; e < from_.size(); ++e) {

@@ -26,7 +26,7 @@ int Lock(int file) {
   return flock(file, LOCK_EX | LOCK_NB);
 }
 
-// Who holds the lock, as it has written into the file.
+// The process that holds the lock, as it has written into the file.
 std::string Holder(int file) {
   char text[HOST_NAME_MAX + 64];
   const ssize_t size = pread(file, text, sizeof(text), 0);

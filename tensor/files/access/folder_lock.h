@@ -1,9 +1,9 @@
 // One process at a time in a folder: a lock on its file ".lock", which ends with the object or with
-// the process, however that ends, while its host lives. The file stays, since whoever deleted it
-// could delete one that another has just locked.
+// the process, however that ends, while its host lives. The file stays, since a process that
+// deleted it could delete one that another has just locked.
 //
 // The lock is flock's: on network file systems it is kept by the server and holds between hosts.
-// The server may keep that of a host which is gone; whoever knows that it is deletes the file.
+// The server may keep that of a host which is gone; a user who knows that deletes the file.
 
 #ifndef DTNN_TENSOR_FILES_ACCESS_FOLDER_LOCK_H_
 #define DTNN_TENSOR_FILES_ACCESS_FOLDER_LOCK_H_

@@ -20,7 +20,7 @@ namespace dtnn {
 absl::Status CheckPrivateFile(std::string_view path);
 
 // The bytes of the file that was checked so: it is opened once. FailedPrecondition for more than
-// `max_bytes`, and for what is no regular file.
+// `max_bytes`, and for what is not a regular file.
 absl::StatusOr<std::vector<std::byte>> ReadPrivateFile(std::string_view path, int64_t max_bytes);
 
 // PermissionDenied where another user owns the folder, or may put files there or take them away,

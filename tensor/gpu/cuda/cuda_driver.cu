@@ -56,7 +56,7 @@ std::string AdviceOn(cudaError_t error) {
                 ", the one here is for ", Version(driver), ": update it");
 }
 
-// Errors that are not sticky stay behind in the thread; this one has been told.
+// Errors that are not sticky stay behind in the thread; this one has been reported.
 absl::Status ToStatus(cudaError_t error, std::string_view call) {
   if (error == cudaSuccess) return absl::OkStatus();
   (void)cudaGetLastError();

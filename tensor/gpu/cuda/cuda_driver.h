@@ -2,7 +2,7 @@
 //
 // Device memory is cudaMalloc's, pinned memory cudaMallocHost's; streams do not wait for the legacy
 // default stream; captures are cudaStreamCaptureModeThreadLocal, so that a thread that watches
-// others' work may go on. Every error carries the runtime's own name and number.
+// others' work may continue. Every error carries the runtime's own name and number.
 
 #ifndef DTNN_TENSOR_GPU_CUDA_CUDA_DRIVER_H_
 #define DTNN_TENSOR_GPU_CUDA_CUDA_DRIVER_H_

@@ -57,7 +57,7 @@ class CaptureTest : public ::testing::TestWithParam<uint64_t> {
     EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
     EXPECT_THAT(Message(Add(*stream_, x_, 1, y_)), HasSubstr("StreamCaptureInvalidated"));
     EXPECT_THAT(Message(stream_->EndCapture().status()), HasSubstr("StreamCaptureInvalidated"));
-    EXPECT_EQ(Add(*stream_, x_, 1, y_), absl::OkStatus());  // and life goes on
+    EXPECT_EQ(Add(*stream_, x_, 1, y_), absl::OkStatus());  // and the stream works again
     EXPECT_EQ(stream_->Synchronize(), absl::OkStatus());
     return Message(status);
   }

@@ -91,7 +91,7 @@ Place PlaceOf(const void* address) {
   return {StrCat("byte ", offset - size, " after the end of ", known->what), known->reason};
 }
 
-// Where a thread goes on after a fault: outside of the handler, so that it may do what it likes.
+// Where a thread continues after a fault: outside of the handler, so that it may do anything.
 [[noreturn]] void AfterFault() {
   if (active_guard != nullptr) active_guard->Leave();
   const Place place = PlaceOf(last_fault.address);

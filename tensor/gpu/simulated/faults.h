@@ -28,7 +28,7 @@ class FaultGuard {
   std::string Run(void (*run)(void*), void* argument);
   // To be called in `run` when another guard may have been at work in this thread of the host.
   void Activate();
-  // Of the thread itself: leaves `run`, as if it had touched what is not the GPU's.
+  // Called by the thread itself: leaves `run`, as if it had touched what is not the GPU's.
   [[noreturn]] void Leave();
 
  private:

@@ -1,5 +1,5 @@
-// A function with a stack of its own that can stop in the middle and go on later: what lets one
-// thread run the threads of a GPU's block in turns. Sanitizers are told of every switch.
+// A function with a stack of its own that can stop in the middle and continue later: so one
+// thread runs the threads of a GPU's block in turns. Sanitizers learn of every switch.
 
 #ifndef DTNN_TENSOR_GPU_SIMULATED_FIBER_H_
 #define DTNN_TENSOR_GPU_SIMULATED_FIBER_H_
@@ -21,7 +21,7 @@ class Fiber {
   void Start(void (*entry)(void*), void* argument);
   // Runs until the next Yield or the end; false once it has ended.
   bool Resume();
-  // Called on the fiber's stack: back to whoever called Resume.
+  // Called on the fiber's stack: back to the caller of Resume.
   void Yield();
 
  private:
@@ -35,7 +35,7 @@ class Fiber {
   void (*entry_)(void*) = nullptr;
   void* argument_ = nullptr;
   bool ended_ = true;
-  // Of the address sanitizer and the thread sanitizer; null without them.
+  // For the address sanitizer and the thread sanitizer; null without them.
   [[maybe_unused]] void* fake_stack_ = nullptr;
   [[maybe_unused]] const void* owner_stack_ = nullptr;
   [[maybe_unused]] size_t owner_stack_bytes_ = 0;

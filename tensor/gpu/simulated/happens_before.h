@@ -1,5 +1,5 @@
-// Which operations of a simulated GPU are ordered: vector clocks, and a record of who touched which
-// memory last, so that two operations that touch the same bytes, one of them writing, and that
+// Which operations of a simulated GPU are ordered: vector clocks, and a record of the last accesses
+// to memory, so that two operations that touch the same bytes, one of them writing, and that
 // nothing orders, are found when the second is queued, whatever the two do in time.
 
 #ifndef DTNN_TENSOR_GPU_SIMULATED_HAPPENS_BEFORE_H_

@@ -176,7 +176,7 @@ class KernelRunner::Block final : public SimulatedBlock {
     }
   }
 
-  // Nobody can go on: some have ended, or wait for others elsewhere.
+  // No lane can continue: some have ended, or wait for others elsewhere.
   void ReportLeftBehind(uint32_t count) {
     for (uint32_t i = 0; i < count; ++i) {
       const Lane& lane = *lanes_[i];

@@ -2,8 +2,8 @@
 // the host, one for a simulated GPU that may read them, one for a GPU that may write them.
 //
 // Only the host's address is ever handed out, and the host's access there can be taken away, while
-// work of the GPU, in other threads of the same process, goes on through the other two. Every view
-// ends where the memory ends (to 256 bytes), and pages without access lie between the views.
+// work of the GPU, in other threads of the same process, continues through the other two. Every
+// view ends where the memory ends (to 256 bytes), and pages without access lie between the views.
 
 #ifndef DTNN_TENSOR_GPU_SIMULATED_MAPPING_H_
 #define DTNN_TENSOR_GPU_SIMULATED_MAPPING_H_
@@ -39,7 +39,7 @@ class Mapping {
   // All addresses of the three views and the pages around them.
   const std::byte* region() const { return region_; }
   size_t region_bytes() const { return region_bytes_; }
-  // Of an address in the region, its distance from the first byte of its view.
+  // The distance of an address in the region from the first byte of its view.
   std::ptrdiff_t OffsetOf(const void* address) const;
 
  private:

@@ -1,6 +1,6 @@
 // GPUs that need no GPU: the driver interface (tensor/gpu/driver.h) carried out by threads of this
-// process, strict where CUDA leaves a mistake to chance. docs/gpu.md says what it finds and what it
-// cannot.
+// process, strict where CUDA leaves a mistake to chance. docs/gpu-code.md says what it finds and
+// what it cannot.
 //
 //   const std::unique_ptr<Driver> driver = CreateSimulatedDriver({.seed = 7});
 //
@@ -38,7 +38,7 @@ struct CallCounts {
   // For all that a stream or the GPU has been given, and for events.
   int64_t waits_for_all = 0, waits_for_events = 0;
 };
-// Of a simulated GPU.
+// The counts of a simulated GPU.
 CallCounts CallsOf(const Gpu& gpu);
 
 }  // namespace dtnn::gpu

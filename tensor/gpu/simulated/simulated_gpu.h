@@ -57,7 +57,7 @@ class SimulatedGpu : public Gpu {
   friend class SimulatedStream;
   friend class SimulatedEvent;
 
-  // Of an operation on pinned memory that the host has not waited for.
+  // An operation on pinned memory that the host has not waited for.
   struct Pending {
     std::shared_ptr<const Operation> operation;
     Access access;
@@ -85,7 +85,7 @@ class SimulatedGpu : public Gpu {
   void GiveBackToHost();
   static void Protect(const Block& block);
 
-  // Of a stream's thread.
+  // Called by a stream's thread.
   void Fail(std::string error);
   bool failed() const { return error_.load(std::memory_order_relaxed) != nullptr; }
 

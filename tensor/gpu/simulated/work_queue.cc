@@ -45,7 +45,7 @@ void WorkQueue::DoAll(Item* item) {
       std::this_thread::sleep_for(delay);
     }
     item->work();
-    item->work = nullptr;  // what it held is free before anybody is told
+    item->work = nullptr;  // what it held is free before anybody is woken
     done_.fetch_add(1, std::memory_order_release);
     done_.notify_all();
   }

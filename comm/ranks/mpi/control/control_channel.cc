@@ -17,7 +17,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Whoever sends without pause keeps this rank neither from repeating its own nor from its end.
+// A rank that sends without pause keeps this one neither from repeating its own nor from its end.
 constexpr int kMostOfARound = 64;
 constexpr milliseconds kRepeatFirst(20), kRepeatLast(200), kRepeatFor(2000);
 
@@ -35,7 +35,7 @@ bool MustBeHeard(ControlMessage::Kind kind) {
 
 }  // namespace
 
-// It travels in the clear, so it is no secret; and programs over MPI link no OpenSSL for it.
+// It is sent unencrypted, so it is not a secret; and programs over MPI link no OpenSSL for it.
 ControlChannel::Token ControlChannel::NewToken() {
   Token token = {};
   auto* const bytes = reinterpret_cast<std::byte*>(token.data());

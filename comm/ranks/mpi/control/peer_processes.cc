@@ -16,7 +16,7 @@
 namespace dtnn {
 namespace {
 
-// Of /proc/PID/stat, whose second field is a name in parentheses: the fields from the third on.
+// The fields of /proc/PID/stat from the third on; the second is a name in parentheses.
 constexpr int kState = 0;
 
 std::vector<std::string> FieldsOf(int64_t pid) {
@@ -45,7 +45,7 @@ int Number(std::string_view text) {
   return number;
 }
 
-// Of the environment that a process began with, "NAME=value" each between zeros.
+// From the environment that a process began with, "NAME=value" each between zeros.
 std::string_view Value(std::string_view environment, const std::string& name) {
   const std::string begin = '\0' + name + '=';
   const size_t at = environment.find(begin);

@@ -1,6 +1,6 @@
 // Kills or freezes a rank in every phase of a job. All others must leave by themselves, within
-// twice the timeout, with exit code 75, agree on who is lost, and name that rank; a frozen rank
-// that goes on later must leave too.
+// twice the timeout, with exit code 75, agree on the lost rank, and name it; a frozen rank
+// that continues later must leave too.
 
 #ifndef DTNN_COMM_TRANSPORT_TCP_TESTING_FAULT_TESTS_H_
 #define DTNN_COMM_TRANSPORT_TCP_TESTING_FAULT_TESTS_H_

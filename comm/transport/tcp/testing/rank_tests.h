@@ -16,7 +16,7 @@ namespace dtnn::testing {
 // in turn, and fails where one of them does; as a rank it joins the others and runs the tests.
 int RunTestsOnRanks(int argc, char** argv, int least, int most, const Join& join = JoinByTcp());
 
-// Of the rank that runs the tests.
+// The process of the rank that runs the tests.
 ExchangeProcess& TestedProcess();
 
 // For the conformance suite: `checked` with all calls checked, whatever a test asks for.
