@@ -97,8 +97,10 @@ constexpr Folder kRooms[] = {
     {"models/run/parts", 9},
     {"models/run/observe", 10},
     {"models/run/federated", 10},
-    {"models/run", 11},
-    {"models/session", 12},
+    {"models/run/objects", 11},
+    {"models/run/prepare", 12},
+    {"models/run", 13},
+    {"models/session", 14},
 
     {"apps/flags", 0},
     {"apps/program", 1},

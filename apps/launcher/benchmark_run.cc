@@ -11,6 +11,7 @@
 #include "apps/printing/progress_callback.h"
 #include "apps/printing/run_lists.h"
 #include "comm/launch_place.h"
+#include "models/run/elastic_run.h"
 #include "models/run/run.h"
 
 namespace dtnn {
@@ -37,23 +38,19 @@ absl::Status RunBenchmark(const Options& options, Communicator* communicator, st
   ProgressCallback progress(ProgressOf(options), out);
   std::vector<Callback*> shown;
   if (communicator == nullptr || communicator->rank() == 0) shown.push_back(&progress);
-  const absl::StatusOr<std::unique_ptr<Run>> run = Run::Create(
-      options,
-      {.callbacks = shown,
-       .communicator = communicator,
-       .sinks = SinksTo(out, err),
-       .listing = ListingOf(options),
-       .stop_on_signal = true,
-       .begin_round = [&progress](int64_t round, int64_t rounds,
-                                  int64_t epochs) { progress.BeginRound(round, rounds, epochs); },
-       .lasting = lasting});
-  if (!run.ok()) return NameFlags(run.status());
-  return *run == nullptr ? absl::OkStatus() : NameFlags((*run)->Execute());
+  const RunObjects objects = {.callbacks = shown,
+                              .communicator = communicator,
+                              .sinks = SinksTo(out, err),
+                              .listing = ListingOf(options),
+                              .stop_on_signal = true};
+  if (lasting != nullptr) return NameFlags(ExecuteGeneration(options, objects, *lasting));
+  const absl::StatusOr<std::unique_ptr<Run>> run = Run::Create(options, objects);
+  return NameFlags(run.ok() ? (*run)->Execute() : run.status());
 }
 
 absl::Status SaveKept(const Options& options, LastingRun& lasting, const absl::Status& why,
                       std::ostream& out, std::ostream& err) {
-  return NameFlags(Run::SaveKept(options, {.sinks = SinksTo(out, err), .lasting = &lasting}, why));
+  return NameFlags(dtnn::SaveKept(options, {.sinks = SinksTo(out, err)}, lasting, why));
 }
 
 }  // namespace dtnn

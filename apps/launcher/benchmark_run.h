@@ -19,7 +19,7 @@ namespace dtnn {
 absl::Status RunBenchmark(const Options& options, Communicator* communicator, std::ostream& out,
                           std::ostream& err, LastingRun* lasting = nullptr);
 
-// Run::SaveKept.
+// SaveKept of a run (models/run/elastic_run.h).
 absl::Status SaveKept(const Options& options, LastingRun& lasting, const absl::Status& why,
                       std::ostream& out, std::ostream& err);
 

@@ -16,7 +16,7 @@
 #include "models/run/parts/make_trainer_options.h"
 #include "models/run/parts/make_training.h"
 #include "models/run/parts/model_file.h"
-#include "models/run/run_memory.h"
+#include "models/run/prepare/run_memory.h"
 #include "models/run/samples/make_dataset.h"
 #include "models/run/tables/memory_table.h"
 #include "tensor/status_macros.h"

@@ -39,9 +39,10 @@ double ProgressCallback::RunLeft(const Pass& pass) const {
          (double(pass.samples - pass.done) + double(pass.samples) * double(epochs_left - 1));
 }
 
-void ProgressCallback::BeginRound(int64_t round, int64_t rounds, int64_t epochs_before) {
+absl::Status ProgressCallback::OnRoundBegin(int64_t round, int64_t rounds, int64_t epochs_done) {
   round_ = EpochDescription(round, rounds, "Round");
-  before_round_ = epochs_before;
+  before_round_ = epochs_done;
+  return absl::OkStatus();
 }
 
 std::string ProgressCallback::Describe(const Pass& pass) const {

@@ -28,13 +28,11 @@ class ProgressCallback : public Callback {
  public:
   ProgressCallback(ProgressOptions options, std::ostream& out);
 
-  // Names the epochs from now on; the first is number `epochs_before` + 1 of the trainer.
-  void BeginRound(int64_t round, int64_t rounds, int64_t epochs_before);
-
   absl::Status OnPassBegin(const Pass& pass) override;
   absl::Status OnBatchEnd(const Pass& pass) override;
   absl::Status OnPassEnd(const Pass& pass) override;
   absl::Status OnEpochEnd(const Pass& training, const Pass* validation) override;
+  absl::Status OnRoundBegin(int64_t round, int64_t rounds, int64_t epochs_done) override;
 
  private:
   bool Shows(const Pass& pass) const;

@@ -55,7 +55,7 @@ TEST_F(ProgressCallbackTest, AClientOfAFederationCountsEpochsWithinTheRound) {
     out_.str("");
     pass.samples = pass.done = 2;
     pass.averages = &averages;
-    progress_.BeginRound(round, 10, 2 * (round - 1));
+    EXPECT_TRUE(progress_.OnRoundBegin(round, 10, 2 * (round - 1)).ok());
     EXPECT_TRUE(progress_.OnPassBegin(pass).ok());
     EXPECT_TRUE(progress_.OnEpochEnd(pass, nullptr).ok());
     return out_.str();

@@ -224,6 +224,7 @@ absl::StatusOr<std::unique_ptr<History>> History::Continue(std::string_view path
 }
 
 absl::Status History::OnEpochEnd(const Pass& training, const Pass* validation) {
+  text_ = WithoutTest(text_, form_);
   text_ += Line(training, validation);
   return Write();
 }

@@ -17,8 +17,8 @@
 #include "models/callbacks/hand_over.h"
 #include "models/callbacks/last_metrics.h"
 #include "models/run/lasting_run.h"
-#include "models/run/prepared_run.h"
-#include "models/run/run_log.h"
+#include "models/run/objects/run_log.h"
+#include "models/run/prepare/prepared_run.h"
 
 namespace dtnn {
 

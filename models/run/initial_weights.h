@@ -5,8 +5,8 @@
 
 #include "absl/status/status.h"
 #include "models/parameters/parameter_store.h"
-#include "models/run/prepared_run.h"
-#include "models/run/run_log.h"
+#include "models/run/objects/run_log.h"
+#include "models/run/prepare/prepared_run.h"
 
 namespace dtnn {
 

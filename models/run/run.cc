@@ -2,155 +2,98 @@
 
 #include <utility>
 
-#include "absl/strings/str_format.h"
-#include "comm/ranks/job/exit_code.h"
-#include "models/graph/table.h"
+#include "data/loading/loader.h"
+#include "models/run/parts/model_file.h"
+#include "models/run/run_work.h"
 #include "tensor/errors.h"
 #include "tensor/status_macros.h"
-#include "tensor/stopwatch.h"
-#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 
-Run::Run(const RunOptions& options, RunObjects objects)
-    : given_(options),
-      lasting_(objects.lasting),
-      stop_on_signal_(objects.stop_on_signal),
-      trace_(given_, objects.communicator),
-      run_(given_, std::move(objects),
-           lasting_ != nullptr && (lasting_->rank->goes_on() || lasting_->kept)),
-      log_(run_.options, run_.rank, run_.ranks, run_.objects.sinks) {
-  if (lasting_ == nullptr) return;
-  generation_.emplace(Generation::Options{
-      .lasting = *lasting_,
-      .run = run_,
-      .log = log_,
-      .last_metrics = last_metrics_,
-      .parts = [this] { return Parts(); },
-      .history = [this] { return history_ ? history_->text() : ""; },
-      .save = [this](std::string& text) { return checkpointer_ && SaveAlone(text); }});
-}
+Run::Run(std::unique_ptr<RunWork> work) : work_(std::move(work)) {}
 
 Run::~Run() {
+  if (work_->finished()) return;
   // Other ranks may be elsewhere by now.
-  if (begun_ && !finished_) Finish(absl::OkStatus(), /*together=*/run_.ranks == 1).IgnoreError();
+  work_->Finish(absl::OkStatus(), /*together=*/work_->run().ranks == 1).IgnoreError();
 }
 
 absl::StatusOr<std::unique_ptr<Run>> Run::Create(const RunOptions& options, RunObjects objects) {
-  std::unique_ptr<Run> run(new Run(options, std::move(objects)));
-  absl::Status status = run->GetReady();
-  if (!status.ok()) {
-    if (run->generation_ && run->generation_->JoinNextAfter(status)) return nullptr;
-    return status;
-  }
-  run->begun_ = true;
-  if (run->lasting_ != nullptr) run->lasting_->kept.reset();  // what the store holds from now on
-  return run;
+  auto work = std::make_unique<RunWork>(options, std::move(objects));
+  DTNN_RETURN_IF_ERROR(work->GetReady());
+  return std::unique_ptr<Run>(new Run(std::move(work)));
 }
 
-absl::Status Run::Execute() {
-  DTNN_RETURN_IF_ERROR(CheckOpen());
-  return Finish(Work());
-}
-
-void Run::End() {
-  if (!finished_) Finish(absl::OkStatus()).IgnoreError();
+absl::StatusOr<RunOptions> Run::OptionsOfModel(const std::string& path) {
+  return dtnn::OptionsOfModel(path);
 }
 
 absl::Status Run::CheckOpen() const {
-  if (!finished_) return absl::OkStatus();
+  if (!work_->finished()) return absl::OkStatus();
   return FailedPrecondition("this run has ended; Run::Create begins another, which can resume");
 }
 
-absl::Status Run::Fit() {
+absl::Status Run::CheckTrains() const {
   DTNN_RETURN_IF_ERROR(CheckOpen());
-  if (fitted_) return FailedPrecondition("this run has trained all its epochs");
-  if (run_.options.training.evaluate_only) {
-    return FailedPrecondition("RunOptions::training.evaluate_only: this run does not train");
-  }
-  absl::Status status = Train();
-  if (status.ok()) status = SaveTrained();
+  if (!options().training.evaluate_only) return absl::OkStatus();
+  return FailedPrecondition("RunOptions::training.evaluate_only: this run does not train");
+}
+
+absl::Status Run::Train() {
+  absl::Status status = work_->Train();
+  if (status.ok()) status = work_->SaveTrained();
   fitted_ = status.ok();
-  return status.ok() ? status : Finish(std::move(status));
+  return status.ok() ? status : work_->Finish(std::move(status));
 }
 
-absl::StatusOr<MetricAverages> Run::Evaluate() {
+absl::Status Run::Fit() {
+  DTNN_RETURN_IF_ERROR(CheckTrains());
+  if (!fitted_) return Train();
+  return FailedPrecondition("this run has trained all its epochs; Run::Fit(n) trains n more");
+}
+
+absl::Status Run::Fit(int64_t epochs) {
+  DTNN_RETURN_IF_ERROR(CheckTrains());
+  DTNN_RETURN_IF_ERROR(work_->PlanEpochs(epochs));
+  return Train();
+}
+
+absl::StatusOr<MetricAverages> Run::EvaluateOn(std::shared_ptr<const Dataset> data, Split split,
+                                               bool after_training) {
   DTNN_RETURN_IF_ERROR(CheckOpen());
-  if (run_.loaders.test == nullptr) {
-    return FailedPrecondition(
-        "RunOptions::training.evaluate: is false, so that the run has no test data");
-  }
-  absl::StatusOr<MetricAverages> averages = Test();
+  DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<Loader> loader,
+                        work_->LoaderOf(std::move(data), split));
+  absl::StatusOr<MetricAverages> averages = work_->Test(*loader);
   absl::Status status = averages.status();
-  if (status.ok() && fitted_) status = KeepTest(*averages);
-  if (!status.ok()) return Finish(std::move(status));
+  if (status.ok() && after_training) status = work_->KeepTest(*averages);
+  if (!status.ok()) return work_->Finish(std::move(status));
   return averages;
 }
 
-absl::Status Run::Finish(absl::Status status, bool together) {
-  if (std::exchange(finished_, true)) return status;
-  // A signal ends all ranks in good order.
-  if (status.ok() || absl::IsCancelled(status)) {
-    writers_.Finish(status);
-    FinishTrace(together && (lasting_ == nullptr || !lasting_->rank->has_next()));
-    return status;
-  }
-  // What has started the ranks sends those that are left a signal.
-  std::optional<Interrupt> held_back;
-  if (stop_on_signal_ && (lasting_ == nullptr || !lasting_->interrupt)) {
-    held_back.emplace(/*relayed=*/run_.communicator != nullptr);
-  }
-  status = SaveAfter(std::move(status));
-  writers_.Finish(status);
-  FinishTrace(/*together=*/false);
-  return status;
+absl::StatusOr<MetricAverages> Run::Evaluate(Split split) {
+  return EvaluateOn(work_->run().dataset, split, fitted_ && split == Split::kTest);
 }
 
-absl::Status Run::Work() {
-  // What a client of a federation begins with, others say.
-  const bool first = run_.options.training.evaluate && run_.proximal == nullptr && !run_.goes_on;
-  if (first || run_.options.training.evaluate_only) DTNN_RETURN_IF_ERROR(Test().status());
-  if (!run_.options.training.evaluate_only) DTNN_RETURN_IF_ERROR(Train());
-  if (lasting_ != nullptr && lasting_->rank->has_next()) return absl::OkStatus();
-  DTNN_RETURN_IF_ERROR(SaveTrained());
-  if (run_.options.training.evaluate && !run_.options.training.evaluate_only) {
-    DTNN_ASSIGN_OR_RETURN(const MetricAverages results, Test());
-    DTNN_RETURN_IF_ERROR(KeepTest(results));
-  }
-  // No rank leaves before all have done this much: a rank that is lost now may be the one that
-  // writes.
-  if (lasting_ != nullptr) DTNN_RETURN_IF_ERROR(run_.communicator->Barrier());
-  log_.Log(performance_.Report());
-  if (const WorkspaceUse& use = trainer_->engine().workspace_use(); use.allocations > 0) {
-    log_.Log(StrCat("Workspaces: allocated ", use.allocations, " times, ",
-                    FormatBytes(double(use.bytes)), " in all\n"));
-  }
-  log_.Log(run_.best_of_table);
-  return absl::OkStatus();
+absl::StatusOr<MetricAverages> Run::Evaluate(const Dataset& data, Split split) {
+  return EvaluateOn(DatasetRef(data), split, /*after_training=*/false);
 }
 
-absl::StatusOr<MetricAverages> Run::Test() {
-  log_.Log("**** Evaluating on test dataset...\n");
-  const Stopwatch watch;
-  std::vector<Callback*> callbacks = {&performance_};
-  callbacks.insert(callbacks.end(), run_.objects.callbacks.begin(), run_.objects.callbacks.end());
-  DTNN_ASSIGN_OR_RETURN(MetricAverages averages, trainer_->Evaluate(*run_.loaders.test, callbacks));
-  const double seconds = watch.seconds();
-  if (run_.options.training.evaluate_only) {
-    log_.Print(
-        StrCat(absl::StrFormat("Testing time: %5.4f s\nTesting throughput: %5.4f samples/s\n",
-                               seconds, double(averages.samples()) / seconds)));
-  }
-  return averages;
+absl::Status Run::Save(const std::string& path) const { return work_->Save(path); }
+
+absl::Status Run::Execute() {
+  DTNN_RETURN_IF_ERROR(CheckOpen());
+  return work_->Finish(work_->Work());
 }
 
-void Run::FinishTrace(bool together) {
-  trace_.Finish(run_.graph, *store_, trainer_->engine(),
-                {.together = together, .watts = writers_.watts(), .power = &writers_.power()},
-                {.print = [this](std::string_view text) { log_.Print(text); },
-                 .tell = [this](std::string_view text) { log_.Log(text); },
-                 .warn = [this](std::string_view line) { log_.Warn(line); },
-                 .warn_of_rank = [this](std::string_view line) { log_.WarnOfRank(line); }});
+void Run::End() {
+  if (!work_->finished()) work_->Finish(absl::OkStatus()).IgnoreError();
 }
+
+const RunOptions& Run::options() const { return work_->run().options; }
+const Graph& Run::graph() const { return work_->run().graph; }
+const Dataset& Run::dataset() const { return *work_->run().dataset; }
+ParameterStore& Run::store() { return work_->store(); }
+Trainer& Run::trainer() { return work_->trainer(); }
+const NamedMetrics& Run::last_metrics() const { return work_->last_metrics(); }
 
 }  // namespace dtnn

@@ -6,11 +6,11 @@
 #include "comm/ranks/job/ranks.h"
 #include "models/checkpoint/run_settings.h"
 #include "models/run/initial_weights.h"
-#include "models/run/kept_models.h"
 #include "models/run/parts/make_schedulers.h"
 #include "models/run/parts/make_trainer_options.h"
 #include "models/run/parts/run_choices.h"
-#include "models/run/run.h"
+#include "models/run/prepare/kept_models.h"
+#include "models/run/run_work.h"
 #include "tensor/errors.h"
 #include "tensor/files/array_file.h"
 #include "tensor/status_macros.h"
@@ -19,7 +19,7 @@
 
 namespace dtnn {
 
-absl::Status Run::GetReady() {
+absl::Status RunWork::GetReady() {
   log_.set_muted(run_.goes_on && lasting_->dataset != nullptr);
   if (lasting_ != nullptr && lasting_->dataset != nullptr) run_.dataset = lasting_->dataset;
   DTNN_RETURN_IF_ERROR(run_.Prepare(log_));
@@ -33,7 +33,7 @@ absl::Status Run::GetReady() {
 }
 
 // What is left to go wrong now is memory.
-absl::Status Run::Allocate() {
+absl::Status RunWork::Allocate() {
   DTNN_ASSIGN_OR_RETURN(
       store_, ParameterStore::Create(run_.graph, *run_.context, ElementTypeOf(run_.options),
                                      uint64_t(run_.options.training.seed)));
@@ -45,20 +45,29 @@ absl::Status Run::Allocate() {
   trainer.reducer.sum = run_.encrypted_sum;
   DTNN_ASSIGN_OR_RETURN(trainer_, Trainer::Create(run_.graph, *store_, *run_.context, trainer));
   const bool schedules = !run_.options.training.evaluate_only && run_.proximal == nullptr;
-  if (schedules) DTNN_RETURN_IF_ERROR(MakeSchedule());
+  if (schedules) {
+    DTNN_RETURN_IF_ERROR(MakeSchedule());
+    for (const std::string& line : DescribeMinimums(run_.options, run_.ranks)) log_.Warn(line);
+  }
   if (!run_.options.checkpoint.folder.empty()) MakeCheckpointer();
   if (generation_ && schedules) generation_->Watch(*trainer_);
   return absl::OkStatus();
 }
 
-absl::Status Run::MakeSchedule() {
-  DTNN_ASSIGN_OR_RETURN(std::vector<std::shared_ptr<Scheduler>> schedulers,
-                        MakeSchedulers(run_.options, run_.metric_set,
-                                       run_.loaders.validation != nullptr, run_.ranks));
-  for (const std::string& line : DescribeMinimums(run_.options, run_.ranks)) log_.Warn(line);
+absl::Status RunWork::MakeSchedule() {
+  const std::vector<Shared<Scheduler>>& own = run_.objects.schedulers;
+  DTNN_ASSIGN_OR_RETURN(
+      std::vector<std::shared_ptr<Scheduler>> schedulers,
+      MakeSchedulers(run_.options, run_.metric_set, run_.loaders.validation != nullptr, run_.ranks,
+                     {own.begin(), own.end()}));
+  for (size_t i = 0; i < own.size(); ++i) {
+    if (fresh_.size() < own.size()) fresh_.push_back(own[i]->State());
+    DTNN_RETURN_IF_ERROR(own[i]->Restore(fresh_[i]));
+  }
   schedule_.emplace(
       *trainer_, *store_, *run_.context,
       ScheduleOptions{.schedulers = std::move(schedulers),
+                      .first_epoch = trainer_->epochs_done(),
                       .say = [this](std::string_view line) { log_.Print(StrCat(line, "\n")); },
                       .save =
                           [this](std::string_view, const EpochRecord& epoch, const Tensor& values,
@@ -73,7 +82,21 @@ absl::Status Run::MakeSchedule() {
   return absl::OkStatus();
 }
 
-void Run::MakeCheckpointer() {
+absl::Status RunWork::PlanEpochs(int64_t epochs) {
+  if (epochs < 0) return InvalidArgument("Run::Fit(", epochs, "): expected 0 epochs or more");
+  if (!run_.options.checkpoint.folder.empty()) {
+    return FailedPrecondition(
+        "Run::Fit(n): a run with RunOptions::checkpoint.folder trains "
+        "RunOptions::training.epochs; to train longer, resume it with a larger number");
+  }
+  if (run_.proximal != nullptr) {
+    return FailedPrecondition("Run::Fit(n): how long clients train says the aggregator");
+  }
+  run_.options.training.epochs = trainer_->epochs_done() + epochs;
+  return trainer_->epochs_done() == 0 ? absl::OkStatus() : MakeSchedule();
+}
+
+void RunWork::MakeCheckpointer() {
   checkpointer_.emplace(
       Parts(),
       CheckpointerOptions{.folder = run_.checkpoint_folder,
@@ -83,7 +106,7 @@ void Run::MakeCheckpointer() {
                           .say = [this](std::string_view line) { log_.WarnOfCheckpoint(line); }});
 }
 
-RunParts Run::Parts() {
+RunParts RunWork::Parts() {
   return {
       .graph = &run_.graph,
       .store = store_.get(),
@@ -102,7 +125,7 @@ RunParts Run::Parts() {
 }
 
 // From a checkpoint, which all ranks choose together, from a file, or from nothing.
-absl::Status Run::Begin() {
+absl::Status RunWork::Begin() {
   if (run_.goes_on) return GoOn();
   DTNN_RETURN_IF_ERROR(Resumes(run_.options) ? Resume() : LoadInitialWeights(run_, *store_, log_));
   const bool keeps = run_.Writes() || lasting_ != nullptr;  // any rank may have to write one day
@@ -118,7 +141,7 @@ absl::Status Run::Begin() {
 }
 
 // With what ranks have kept.
-absl::Status Run::GoOn() {
+absl::Status RunWork::GoOn() {
   DTNN_ASSIGN_OR_RETURN(const std::string history, generation_->TakeOver());
   if (lasting_->over || run_.options.output.history.empty()) return absl::OkStatus();
   DTNN_ASSIGN_OR_RETURN(
@@ -129,7 +152,7 @@ absl::Status Run::GoOn() {
 }
 
 // Whether the epoch that a checkpoint left can be continued.
-absl::Status Run::CheckPlace() {
+absl::Status RunWork::CheckPlace() {
   if (!Resumes(run_.options) && !run_.goes_on) return absl::OkStatus();
   if (!run_.goes_on && trainer_->epochs_done() >= run_.options.training.epochs) {
     log_.Warn(StrCat("RunOptions::checkpoint.resume: all epochs of RunOptions::training.epochs=",
@@ -139,7 +162,7 @@ absl::Status Run::CheckPlace() {
   return trainer_->BeginEpochs(*run_.loaders.training);
 }
 
-absl::Status Run::Resume() {
+absl::Status RunWork::Resume() {
   DTNN_RETURN_IF_ERROR(trainer_->PrepareForTraining(run_.loaders.training->max_batch()));
   DTNN_ASSIGN_OR_RETURN(const std::string path, checkpointer_->Resume());
   if (path.empty() && run_.options.checkpoint.resume != "if-there") {
@@ -164,7 +187,7 @@ absl::Status Run::Resume() {
 
 // The metrics of the epoch before the checkpoint, for a run that does not end another: its last, or
 // the earlier one whose parameters it ended with.
-absl::Status Run::TakeLastMetrics(const std::string& checkpoint) {
+absl::Status RunWork::TakeLastMetrics(const std::string& checkpoint) {
   DTNN_ASSIGN_OR_RETURN(ArrayFileReader file, ArrayFileReader::Open(checkpoint));
   DTNN_ASSIGN_OR_RETURN(const bool holds_model, HoldsModel(file));
   if (!holds_model) return absl::OkStatus();

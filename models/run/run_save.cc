@@ -6,20 +6,19 @@
 #include <utility>
 #include <vector>
 
-#include "comm/local.h"
 #include "comm/ranks/job/exit_code.h"
 #include "comm/ranks/job/ranks.h"
 #include "comm/ranks/job/save_after_loss.h"
 #include "models/run/parts/model_file.h"
 #include "models/run/parts/rank_options.h"
-#include "models/run/run.h"
+#include "models/run/run_work.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/str_cat.h"
 
 namespace dtnn {
 
 // What files of the model say besides its parameters, which are those after that epoch.
-SavedModel Run::Saved(const EpochRecord& epoch) const {
+SavedModel RunWork::Saved(const EpochRecord& epoch) const {
   ModelDescription description = DescribeModel(run_.options, *run_.dataset);
   if (description.class_names.empty() && run_.initial_model) {  // which data without names keep
     description.class_names = run_.initial_model->description.class_names;
@@ -41,36 +40,35 @@ SavedModel Run::Saved(const EpochRecord& epoch) const {
 }
 
 // The epoch whose parameters the run has.
-EpochRecord Run::Now() const {
+EpochRecord RunWork::Now() const {
   if (schedule_ && schedule_->restored()) return *schedule_->restored();
   return {.epoch = trainer_->epochs_done(), .metrics = last_metrics_.values()};
 }
 
-bool Run::SavesTrained() const { return !run_.options.output.model.empty() && run_.Writes(); }
+bool RunWork::SavesTrained() const { return !run_.options.output.model.empty() && run_.Writes(); }
 
-absl::Status Run::SaveTrainedWith(const NamedMetrics& test) {
+absl::Status RunWork::SaveTrainedWith(const NamedMetrics& test) {
   SavedModel model = Saved(Now());
   std::ranges::copy(test, std::back_inserter(model.description.training.metrics));
   return SaveModel(run_.options.output.model, model, *store_, *run_.context);
 }
 
 // Before the test, so that nothing that happens during it takes the model away.
-absl::Status Run::SaveTrained() {
+absl::Status RunWork::SaveTrained() {
   if (!SavesTrained()) return absl::OkStatus();
   DTNN_RETURN_IF_ERROR(SaveTrainedWith({}));
   log_.Log(StrCat("**** Saved the model as ", run_.options.output.model, "\n"));
   return absl::OkStatus();
 }
 
-// The results after training, in all files that say how the run went.
-absl::Status Run::KeepTest(const MetricAverages& results) {
+absl::Status RunWork::KeepTest(const MetricAverages& results) {
   DTNN_RETURN_IF_ERROR(writers_.SetTest(results));
   if (history_ != nullptr) DTNN_RETURN_IF_ERROR(history_->AddTest(results.Values("test_")));
   return SavesTrained() ? SaveTrainedWith(results.Values("test_")) : absl::OkStatus();
 }
 
 // What a run that failed has done so far.
-absl::Status Run::SaveAfter(absl::Status status) {
+absl::Status RunWork::SaveAfter(absl::Status status) {
   // Files of data that are gone may be gone for all ranks, so that none is left to save.
   if (absl::IsDataLoss(status) && run_.WritesCheckpoints()) status = SaveThen(status);
   if (run_.communicator == nullptr) return status;
@@ -80,7 +78,7 @@ absl::Status Run::SaveAfter(absl::Status status) {
 }
 
 // What training has done before its data failed is kept.
-absl::Status Run::SaveThen(const absl::Status& status) {
+absl::Status RunWork::SaveThen(const absl::Status& status) {
   if (!checkpointer_ || trainer_->steps_done() == 0) return status;
   std::string text(status.message());
   SaveAlone(text);
@@ -91,7 +89,7 @@ absl::Status Run::SaveThen(const absl::Status& status) {
 // it, and the others stay until it has, since launchers end all processes soon after the first.
 // What every rank writes for itself it saves itself. Trying again makes sense where a peer was
 // lost, not where one gave up, nor where the disk takes nothing.
-absl::Status Run::SaveWhatIsLeft(absl::Status status) {
+absl::Status RunWork::SaveWhatIsLeft(absl::Status status) {
   const std::vector<int> lost = run_.communicator->lost();
   if (trainer_->diverged()) return WithExitCode(std::move(status), kExitFailed);
   if (!checkpointer_ || std::ranges::count(lost, run_.rank) > 0) return status;
@@ -105,7 +103,8 @@ absl::Status Run::SaveWhatIsLeft(absl::Status status) {
 }
 
 // Whether there is something to continue from, and a disk that takes more; `text` says so.
-bool Run::SaveAlone(std::string& text) {
+bool RunWork::SaveAlone(std::string& text) {
+  if (!checkpointer_) return false;
   if (lasting_ != nullptr && history_ != nullptr) {  // the rank that wrote it may be gone
     const absl::Status written = history_->WriteWhatIsMissing();
     if (!written.ok()) StrAppend(&text, "; the history is not written: ", written.message());
@@ -120,22 +119,9 @@ bool Run::SaveAlone(std::string& text) {
   return there && (saved.ok() || absl::IsFailedPrecondition(saved));
 }
 
-absl::Status Run::Save(const std::string& path) const {
+absl::Status RunWork::Save(const std::string& path) const {
   if (!run_.Writes()) return absl::OkStatus();
   return SaveModel(path, Saved(Now()), *store_, *run_.context);
-}
-
-absl::Status Run::SaveKept(const RunOptions& options, RunObjects objects, const absl::Status& why) {
-  // One rank is enough to hold it.
-  DTNN_ASSIGN_OR_RETURN(const auto alone, LocalGroup::Create(1));
-  objects.communicator = alone[0].get();
-  Run run(options, std::move(objects));
-  run.log_.WarnForItself();
-  std::string text(why.message());
-  absl::Status status = run.GetReady();
-  if (!status.ok()) StrAppend(&text, "; the last step cannot be saved: ", status.message());
-  const bool saved = status.ok() && run.checkpointer_ && run.SaveAlone(text);
-  return WithExitCode(absl::Status(why.code(), text), saved ? kExitPeerLost : kExitFailed);
 }
 
 }  // namespace dtnn

@@ -6,10 +6,10 @@
 #include "comm/ranks/job/rank_report.h"
 #include "comm/ranks/job/ranks.h"
 #include "models/callbacks/stop_on_signal.h"
-#include "models/run/descriptions.h"
 #include "models/run/federated/train_federated.h"
 #include "models/run/parts/rank_options.h"
-#include "models/run/run.h"
+#include "models/run/prepare/descriptions.h"
+#include "models/run/run_work.h"
 #include "models/run/tables/memory_table.h"
 #include "models/run/tables/run_speed.h"
 #include "tensor/errors.h"
@@ -20,7 +20,7 @@
 
 namespace dtnn {
 
-absl::Status Run::Train() {
+absl::Status RunWork::Train() {
   std::vector<Callback*> callbacks;
   EpochEnds* const epoch_ends = generation_ ? generation_->ends() : nullptr;
   if (epoch_ends != nullptr) callbacks.push_back(epoch_ends);
@@ -77,17 +77,20 @@ absl::Status Run::Train() {
   if (trainer_->stopped() && trainer_->epochs_done() == before) {
     log_.Log("**** A scheduler ended this run: there is nothing left to train\n");
   }
-  return ReportSpeed(watch.seconds());
+  seconds_ += watch.seconds();
+  return ReportSpeed();
 }
 
-absl::Status Run::TrainThrough(std::span<Callback* const> callbacks, const Interrupt* interrupt) {
+absl::Status RunWork::TrainThrough(std::span<Callback* const> callbacks,
+                                   const Interrupt* interrupt) {
   if (run_.proximal != nullptr) return TrainAsClient(callbacks, interrupt);
   return trainer_->Train(
       *run_.loaders.training, run_.loaders.validation.get(),
       std::max<int64_t>(0, run_.options.training.epochs - trainer_->epochs_done()), callbacks);
 }
 
-absl::Status Run::TrainAsClient(std::span<Callback* const> callbacks, const Interrupt* interrupt) {
+absl::Status RunWork::TrainAsClient(std::span<Callback* const> callbacks,
+                                    const Interrupt* interrupt) {
   const absl::Status status =
       TrainFederated({.options = run_.options,
                       .place = *run_.client,
@@ -100,12 +103,7 @@ absl::Status Run::TrainAsClient(std::span<Callback* const> callbacks, const Inte
                       .callbacks = callbacks,
                       .class_names = *run_.metric_set.class_names,
                       .tell = [this](std::string_view text) { log_.Log(text); },
-                      .warn = [this](std::string_view line) { log_.Warn(line); },
-                      .begin_round =
-                          [this](int64_t round, int64_t rounds, int64_t epochs) {
-                            const auto& begin = run_.objects.begin_round;
-                            if (begin) begin(round, rounds, epochs);
-                          }});
+                      .warn = [this](std::string_view line) { log_.Warn(line); }});
   const int signal = interrupt == nullptr ? 0 : interrupt->signal();
   if (signal == 0) return status;
   return WithExitCode(absl::CancelledError(StrCat(
@@ -115,19 +113,20 @@ absl::Status Run::TrainAsClient(std::span<Callback* const> callbacks, const Inte
                       ExitCodeOfSignal(signal));
 }
 
-absl::Status Run::ReportSpeed(double seconds) {
-  log_.Print(StrCat(FormatRunSpeed(seconds, trainer_->totals()), writers_.EnergyReport()));
+absl::Status RunWork::ReportSpeed() {
+  log_.Print(StrCat(FormatRunSpeed(seconds_, trainer_->totals()), writers_.EnergyReport()));
   if (run_.communicator != nullptr) {
     DTNN_ASSIGN_OR_RETURN(const std::string exposure,
                           DescribeExposure(*run_.communicator, trainer_->totals().waited_seconds,
                                            trainer_->totals().training_seconds));
     log_.Print(exposure);
   }
-  log_.LogVerbose(DescribeWaiting(run_.loaders, seconds));
+  log_.LogVerbose(DescribeWaiting(run_.loaders, seconds_));
   return absl::OkStatus();
 }
 
-absl::Status Run::MakeWriters() {
+absl::Status RunWork::MakeWriters() {
+  if (std::exchange(made_writers_, true)) return absl::OkStatus();
   return writers_.Make({.listing = run_.objects.listing,
                         .options = run_.options,
                         .ranks = run_.ranks,
@@ -141,7 +140,7 @@ absl::Status Run::MakeWriters() {
 }
 
 // Once, why steps on a GPU are not captured.
-void Run::LogGraphs() {
+void RunWork::LogGraphs() {
   const std::string reason(trainer_->engine().graphs().reason());
   if (!run_.options.device.gpu || !run_.options.device.cuda_graphs || reason.empty()) return;
   if (std::exchange(logged_graphs_, true)) return;
@@ -149,7 +148,7 @@ void Run::LogGraphs() {
 }
 
 // How training will run, with output.verbose.
-absl::Status Run::LogPlan() {
+absl::Status RunWork::LogPlan() {
   if (!log_.verbose()) return absl::OkStatus();
   DTNN_RETURN_IF_ERROR(trainer_->PrepareForTraining(run_.loaders.training->max_batch()));
   log_.LogVerbose("**** Memory of training:\n" + FormatMemory(run_.graph, store_->dtype(),

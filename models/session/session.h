@@ -32,7 +32,7 @@
 #include "kernels/device/context.h"
 #include "models/graph/graph.h"
 #include "models/parameters/parameter_store.h"
-#include "models/run/network.h"
+#include "models/run/objects/network.h"
 #include "models/serving/saved_model.h"
 #include "models/session/choice.h"
 #include "models/training/callback.h"

@@ -1,6 +1,6 @@
 // What happens during training besides training: progress, histories, schedules, checkpoints. The
 // trainer calls every callback in the order given, on every rank. An error ends the run; a callback
-// that wants it to end without one calls Trainer::Stop.
+// that wants it to end without one calls Pass::trainer->Stop().
 
 #ifndef DTNN_MODELS_TRAINING_CALLBACK_H_
 #define DTNN_MODELS_TRAINING_CALLBACK_H_
@@ -15,10 +15,13 @@
 
 namespace dtnn {
 
+class Trainer;
+
 // A pass over a data set: an epoch of training, or an evaluation.
 struct Pass {
   enum class Kind : uint8_t { kTraining, kValidation, kTest };
   Kind kind = Kind::kTraining;
+  Trainer* trainer = nullptr;                // which runs it
   int64_t epoch = 0, epochs = 0;             // from 0; of training and its validation
   int64_t step = 0, steps = 0;               // batches done, and of the whole pass
   int64_t samples = 0;                       // of the whole pass, over all ranks
@@ -48,6 +51,12 @@ class Callback {
   virtual absl::Status OnPassEnd(const Pass& /*pass*/) { return absl::OkStatus(); }
   // After validation; `validation` is null without validation data.
   virtual absl::Status OnEpochEnd(const Pass& /*training*/, const Pass* /*validation*/) {
+    return absl::OkStatus();
+  }
+  // In a client of a federation, before the first epoch of a round. Rounds count from 1;
+  // `epochs_done`: those that the trainer counts before it.
+  virtual absl::Status OnRoundBegin(int64_t /*round*/, int64_t /*rounds*/,
+                                    int64_t /*epochs_done*/) {
     return absl::OkStatus();
   }
 };

@@ -1,6 +1,7 @@
 #include "models/training/metric_averages.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "absl/strings/str_format.h"
 #include "tensor/errors.h"
@@ -69,6 +70,13 @@ NamedMetrics MetricAverages::Values(std::string_view prefix) const {
     values.emplace_back(StrCat(prefix, name), Value(values.size()));
   }
   return values;
+}
+
+double MetricAverages::operator[](std::string_view name) const {
+  for (const auto& [known, value] : Values()) {
+    if (known == name) return value;
+  }
+  return std::numeric_limits<double>::quiet_NaN();
 }
 
 std::string MetricAverages::Format(std::string_view prefix) const {

@@ -49,6 +49,8 @@ class MetricAverages {
   int64_t samples() const { return samples_; }
   // Index 0 is the loss, 1 + i metric i. NaN before the first sample.
   double Value(size_t index) const;
+  // By name; NaN for one that is not among them.
+  double operator[](std::string_view name) const;
   // All of them, in their order, with `prefix` before their names.
   NamedMetrics Values(std::string_view prefix = "") const;
   // "val_cce: 0.3921180, val_acc: 88.95%". A metric whose short name another has too goes by

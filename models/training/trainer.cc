@@ -125,6 +125,7 @@ absl::Status Trainer::RunPass(Loader& loader, Pass& pass, MetricAverages& averag
   }
   int64_t step = training ? state_.step_in_epoch : 0;
   const int64_t before = training ? StepsBeforeFirst(state_.sampler) : 0;
+  pass.trainer = this;
   pass.averages = &averages;
   pass.samples = shares.total();
   pass.steps = before + shares.steps();

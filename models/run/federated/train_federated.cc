@@ -91,7 +91,9 @@ class Training {
     t_.optimizer.set_mu(task.proximal);
     TrainingState state;
     state.epoch = (task.round - 1) * t_.options.training.epochs;
-    t_.begin_round(task.round, task.rounds, state.epoch);
+    for (Callback* callback : t_.callbacks) {
+      DTNN_RETURN_IF_ERROR(callback->OnRoundBegin(task.round, task.rounds, state.epoch));
+    }
     state.learning_rate = InitialLearningRate(t_.options, 1);
     state.random_seed = uint64_t(t_.options.training.seed);
     return t_.trainer.Restore(state);

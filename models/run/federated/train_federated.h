@@ -8,7 +8,6 @@
 #ifndef DTNN_MODELS_RUN_FEDERATED_TRAIN_FEDERATED_H_
 #define DTNN_MODELS_RUN_FEDERATED_TRAIN_FEDERATED_H_
 
-#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -40,8 +39,6 @@ struct FederatedTraining {
   std::span<Callback* const> callbacks;
   std::span<const std::string> class_names;          // of the outputs; empty: not known
   std::function<void(std::string_view)> tell, warn;  // the second of a line
-  // Before the first epoch of a round; `epochs`: those that the trainer counts before it.
-  std::function<void(int64_t round, int64_t rounds, int64_t epochs)> begin_round;
 };
 
 // Until the aggregator says that it is over; the store holds the final parameters then. Returns

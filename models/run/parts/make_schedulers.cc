@@ -90,10 +90,13 @@ bool WatchTraining(RunOptions& options) {
   return changed;
 }
 
-absl::StatusOr<std::vector<std::shared_ptr<Scheduler>>> MakeSchedulers(const RunOptions& options,
-                                                                       const MetricSet& metric_set,
-                                                                       bool has_validation,
-                                                                       int64_t ranks) {
+absl::StatusOr<std::vector<std::shared_ptr<Scheduler>>> MakeSchedulers(
+    const RunOptions& options, const MetricSet& metric_set, bool has_validation, int64_t ranks,
+    std::vector<std::shared_ptr<Scheduler>> own) {
+  for (const auto& scheduler : own) {
+    DTNN_RETURN_IF_ERROR(CheckWatched(*scheduler, metric_set, has_validation));
+  }
+  if (!own.empty()) return own;
   std::vector<std::shared_ptr<Scheduler>> schedulers;
   for (const std::string& name : options.schedule.schedulers) {
     if (name == "model_checkpoint" && options.schedule.model_folder.empty()) continue;

@@ -15,13 +15,12 @@
 
 namespace dtnn {
 
-// Those of schedule.schedulers, in that order; model_checkpoint only where there is a folder for
-// its files. Rates are those of a run on so many ranks. A usage error for a scheduler that watches
-// a metric which the run does not compute.
-absl::StatusOr<std::vector<std::shared_ptr<Scheduler>>> MakeSchedulers(const RunOptions& options,
-                                                                       const MetricSet& metric_set,
-                                                                       bool has_validation,
-                                                                       int64_t ranks);
+// Those of schedule.schedulers, in that order, or `own`, where there are any; model_checkpoint only
+// where there is a folder for its files. Rates are those of a run on so many ranks. A usage error
+// for a scheduler that watches a metric which the run does not compute.
+absl::StatusOr<std::vector<std::shared_ptr<Scheduler>>> MakeSchedulers(
+    const RunOptions& options, const MetricSet& metric_set, bool has_validation, int64_t ranks,
+    std::vector<std::shared_ptr<Scheduler>> own = {});
 
 // A line about each scheduler whose minimum is above the rate that training begins with, so that it
 // does nothing.

@@ -57,16 +57,16 @@ void FollowTargets(const Dataset& dataset, RunOptions& options) {
   }
 }
 
-absl::StatusOr<MetricSet> MakeMetricSet(const RunOptions& options,
-                                        std::shared_ptr<const Loss> loss) {
-  MetricSet metric_set;
-  metric_set.loss = std::move(loss);
+absl::StatusOr<MetricSet> MakeMetricSet(const RunOptions& options, std::shared_ptr<const Loss> loss,
+                                        std::vector<std::shared_ptr<const Metric>> metrics) {
+  MetricSet metric_set = {.loss = std::move(loss), .metrics = std::move(metrics)};
   if (metric_set.loss == nullptr) {
     DTNN_ASSIGN_OR_RETURN(metric_set.loss,
                           OfFlag(MakeLoss(options.training.loss,
                                           {.label_smoothing = options.training.label_smoothing}),
                                  "RunOptions::training.loss"));
   }
+  if (!metric_set.metrics.empty()) return metric_set;
   for (const std::string& name : options.training.metrics) {
     DTNN_ASSIGN_OR_RETURN(std::shared_ptr<const Metric> metric,
                           OfFlag(MakeMetric(name), "RunOptions::training.metrics"));

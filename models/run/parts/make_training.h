@@ -4,12 +4,14 @@
 #define DTNN_MODELS_RUN_PARTS_MAKE_TRAINING_H_
 
 #include <memory>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "data/dataset.h"
 #include "models/run/options/run_options.h"
 #include "models/training/metric_averages.h"
 #include "optim/losses/loss.h"
+#include "optim/metrics/metric.h"
 #include "optim/optimizers/optimizer.h"
 
 namespace dtnn {
@@ -20,9 +22,10 @@ absl::StatusOr<std::shared_ptr<const Optimizer>> MakeOptimizer(const RunOptions&
 void FollowOptimizer(RunOptions& options);
 // Unless metrics were asked for, chooses those that suit the data set's targets and the loss.
 void FollowTargets(const Dataset& dataset, RunOptions& options);
-// The loss, unless it is given, and the metrics.
+// The loss and the metrics, unless they are given.
 absl::StatusOr<MetricSet> MakeMetricSet(const RunOptions& options,
-                                        std::shared_ptr<const Loss> loss = nullptr);
+                                        std::shared_ptr<const Loss> loss = nullptr,
+                                        std::vector<std::shared_ptr<const Metric>> metrics = {});
 // A usage error where the loss or a metric is not defined for what the data set's targets are.
 absl::Status CheckMetrics(const MetricSet& metric_set, const Dataset& dataset);
 

@@ -12,6 +12,7 @@
 #include "models/run/parts/follow_loss.h"
 #include "models/run/parts/make_trainer_options.h"
 #include "optim/losses/losses.h"
+#include "optim/optimizers/optimizers.h"
 #include "tensor/errors.h"
 #include "tensor/files/array_file.h"
 #include "tensor/format.h"
@@ -47,6 +48,34 @@ absl::StatusOr<SavedModel> ReadModelToRun(const std::string& path) {
       "(RunOptions::network.name=list shows all)");
 }
 
+absl::StatusOr<RunOptions> OptionsOfModel(const std::string& path) {
+  DTNN_ASSIGN_OR_RETURN(const SavedModel model, ReadModelToRun(path));
+  const TrainingRecord& trained = model.description.training;
+  RunOptions options = {.network = {.weights = path}};
+  if (!model.description.loss.empty()) options.training.loss = model.description.loss;
+  if (trained.optimizer.empty()) return options;
+  DTNN_ASSIGN_OR_RETURN(const OptimizerConstants constants,
+                        WithContext(ConstantsFrom(trained.constants), path));
+  OptimizerOptions& o = options.optimizer;
+  o.name = trained.optimizer;
+  o.learning_rate = trained.learning_rate;
+  const auto set = [](const auto& constant, auto& member) {
+    if (constant) member = *constant;
+  };
+  set(constants.momentum, o.momentum);
+  set(constants.decay, o.decay);
+  set(constants.decay_vectors, o.decay_all);
+  set(constants.nesterov, o.nesterov);
+  set(constants.beta1, o.beta1);
+  set(constants.beta2, o.beta2);
+  set(constants.epsilon, o.epsilon);
+  set(constants.rho, o.rho);
+  set(constants.tau, o.tau);
+  set(constants.tau_prime, o.tau_prime);
+  set(constants.density, o.density);
+  return options;
+}
+
 std::optional<ImageExtents> SampleOf(const std::optional<SavedModel>& model) {
   if (!model) return std::nullopt;
   return ExtentsOf(model->graph.input_shape(), model->graph.format());
@@ -58,7 +87,8 @@ absl::Status FollowModel(const SavedModel& model, RunOptions& options) {
   if (!given("dtype")) options.network.dtype = std::string(Name(model.dtype));
   if (!given("tensor-format")) options.network.format = std::string(Name(model.graph.format()));
   const std::string& loss = model.description.loss;
-  if (!given("loss-func") && !loss.empty()) {
+  const bool set = given("loss-func") || options.training.loss != kDefaultLoss;
+  if (!set && !loss.empty()) {
     if (!MakeLoss(loss).ok()) {
       return UsageError("RunOptions::training.loss: missing, and ", options.network.weights,
                         " was trained with ", Quoted(loss), ", which is not one of its losses");

@@ -25,6 +25,10 @@ absl::Status CheckModelFile(const std::string& path);
 // that it has.
 ModelDescription DescribeModel(const RunOptions& options, const Dataset& dataset);
 
+// Options of a run that continues with the model in a file: network.weights, and the loss, the
+// optimizer and the learning rate that it was trained with, where the file names them.
+// InvalidArgument for constants that no optimizer has.
+absl::StatusOr<RunOptions> OptionsOfModel(const std::string& path);
 // The model in the file of network.weights, for a run without network.name. A usage error
 // where the file holds parameters only.
 absl::StatusOr<SavedModel> ReadModelToRun(const std::string& path);

@@ -31,9 +31,12 @@ absl::Status CheckCrop(const RunOptions& options, const Dataset& dataset) {
 }
 
 // The list of data.augment.transforms, or what the two flags stand for that are older than it.
-absl::StatusOr<TransformList> MakeTransforms(const RunOptions& options, const Dataset& dataset) {
+absl::StatusOr<TransformList> MakeTransforms(const RunOptions& options, const Dataset& dataset,
+                                             TransformList transforms) {
   DTNN_RETURN_IF_ERROR(CheckCrop(options, dataset));
-  DTNN_ASSIGN_OR_RETURN(TransformList transforms, ParseTransforms(options.data.augment.transforms));
+  if (transforms.empty()) {
+    DTNN_ASSIGN_OR_RETURN(transforms, ParseTransforms(options.data.augment.transforms));
+  }
   if (options.data.augment.mixup > 0 && dataset.target_kind() != TargetKind::kClass) {
     return UsageError("RunOptions::data.augment.mixup=", options.data.augment.mixup,
                       ": needs one class per sample, but ", dataset.name(), " has values");
@@ -57,14 +60,15 @@ class LoaderMaker {
  public:
   LoaderMaker(const RunOptions& options, std::shared_ptr<const Dataset> dataset, int rank,
               int ranks, Communicator* communicator,
-              const std::optional<Normalization>& normalization)
+              const std::optional<Normalization>& normalization, const TransformList& transforms)
       : options_(options),
         dataset_(std::move(dataset)),
         rank_(rank),
         ranks_(ranks),
         own_data_(ranks > 1 && !options.ranks.shared_storage),
         communicator_(communicator),
-        normalization_(normalization) {}
+        normalization_(normalization),
+        transforms_(transforms) {}
 
   absl::StatusOr<Loaders> Make() {
     const absl::Status chosen = Choose();
@@ -89,6 +93,7 @@ class LoaderMaker {
       training_.bytes = evaluation_.bytes = loaders.why_values.empty();
     }
 
+    loaders.testing = evaluation_;
     loaders.preprocessing = dataset_->preprocessing();
     AddNormalization(training_.normalization, loaders.preprocessing);
     if (!options_.training.evaluate_only) DTNN_RETURN_IF_ERROR(MakeTraining(loaders));
@@ -105,7 +110,7 @@ class LoaderMaker {
 
   // Which samples of the training split are trained on and validated with, and how they are read.
   absl::Status Choose() {
-    DTNN_ASSIGN_OR_RETURN(transforms_, MakeTransforms(options_, *dataset_));
+    DTNN_ASSIGN_OR_RETURN(transforms_, MakeTransforms(options_, *dataset_, std::move(transforms_)));
     DTNN_ASSIGN_OR_RETURN(const int64_t batch, BatchSizePerRank(options_, ranks_));
     training_ = {.batch = batch,
                  .rank = own_data_ ? 0 : rank_,
@@ -233,8 +238,11 @@ class LoaderMaker {
 absl::StatusOr<Loaders> MakeLoaders(const RunOptions& options,
                                     std::shared_ptr<const Dataset> dataset, int rank, int ranks,
                                     Communicator* communicator,
-                                    const std::optional<Normalization>& normalization) {
-  return LoaderMaker(options, std::move(dataset), rank, ranks, communicator, normalization).Make();
+                                    const std::optional<Normalization>& normalization,
+                                    const TransformList& transforms) {
+  return LoaderMaker(options, std::move(dataset), rank, ranks, communicator, normalization,
+                     transforms)
+      .Make();
 }
 
 std::string DescribeLargeBatch(const RunOptions& options, const Loaders& loaders) {

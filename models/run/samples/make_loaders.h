@@ -14,6 +14,7 @@
 #include "data/loading/loader.h"
 #include "data/normalize.h"
 #include "data/preprocessing.h"
+#include "data/transforms/transform.h"
 #include "models/run/options/run_options.h"
 
 namespace dtnn {
@@ -25,6 +26,7 @@ struct Loaders {
   Preprocessing preprocessing = {};
   // For data.standardize: of the samples that are trained on, each once.
   std::optional<ChannelStatistics> statistics = {};
+  LoaderOptions testing = {};  // how validation and tests are read
   // With a GPU, why the CPU prepares the values of batches; empty where they hold bytes instead.
   std::string why_values = {};
 };
@@ -33,10 +35,12 @@ struct Loaders {
 // evaluation. Those of one of `ranks` ranks, who call it together where there is a communicator:
 // with data.standardize they agree on the statistics, and also where it fails on one.
 // `normalization`: that of a model that was trained before, in place of data.normalize.
+// `transforms`: of training samples, in place of data.augment.transforms.
 absl::StatusOr<Loaders> MakeLoaders(const RunOptions& options,
                                     std::shared_ptr<const Dataset> dataset, int rank = 0,
                                     int ranks = 1, Communicator* communicator = nullptr,
-                                    const std::optional<Normalization>& normalization = {});
+                                    const std::optional<Normalization>& normalization = {},
+                                    const TransformList& transforms = {});
 
 // One line about a batch size of which no step can have enough samples; empty where there is no
 // such.

@@ -1,4 +1,4 @@
-#include "models/run/run_log.h"
+#include "models/run/objects/run_log.h"
 
 #include <ostream>
 #include <string>

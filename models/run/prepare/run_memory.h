@@ -1,8 +1,8 @@
 // The memory that a run needs, computed from its plans before anything is allocated, and whether it
 // is free: the system kills a process that uses more than there is, without a message.
 
-#ifndef DTNN_MODELS_RUN_RUN_MEMORY_H_
-#define DTNN_MODELS_RUN_RUN_MEMORY_H_
+#ifndef DTNN_MODELS_RUN_PREPARE_RUN_MEMORY_H_
+#define DTNN_MODELS_RUN_PREPARE_RUN_MEMORY_H_
 
 #include <cstdint>
 #include <optional>
@@ -55,4 +55,4 @@ absl::Status CheckMemory(const RunMemory& memory, const AvailableMemory& availab
 
 }  // namespace dtnn
 
-#endif  // DTNN_MODELS_RUN_RUN_MEMORY_H_
+#endif  // DTNN_MODELS_RUN_PREPARE_RUN_MEMORY_H_

@@ -8,15 +8,15 @@
 #include "kernels/device/device_traits.h"
 #include "models/graph/table.h"
 #include "models/plan/fusion.h"
-#include "models/run/descriptions.h"
 #include "models/run/parts/class_weights.h"
 #include "models/run/parts/make_device.h"
 #include "models/run/parts/make_model.h"
 #include "models/run/parts/make_trainer_options.h"
 #include "models/run/parts/make_training.h"
 #include "models/run/parts/model_file.h"
-#include "models/run/prepare_steps.h"
-#include "models/run/prepared_run.h"
+#include "models/run/prepare/descriptions.h"
+#include "models/run/prepare/prepare_steps.h"
+#include "models/run/prepare/prepared_run.h"
 #include "tensor/errors.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/counted.h"
@@ -79,8 +79,9 @@ absl::Status Introduce(const PreparedRun& run, RunLog& log) {
   return absl::OkStatus();
 }
 
-// A network that a program has written down.
-absl::Status CheckFitsData(const Graph& graph, const Dataset& data) {
+}  // namespace
+
+absl::Status PreparedRun::CheckFits(const Dataset& data) const {
   const ImageExtents sample = ExtentsOf(graph.input_shape(), graph.format());
   const int64_t outputs = graph.output_shape().NumElements();
   if (sample == data.sample() && outputs == data.outputs()) return absl::OkStatus();
@@ -90,11 +91,11 @@ absl::Status CheckFitsData(const Graph& graph, const Dataset& data) {
                          ToString(data.sample()), " and ", data.outputs(), " outputs");
 }
 
-}  // namespace
-
 absl::Status MakeNetwork(PreparedRun& run, RunLog& log) {
-  FollowTargets(*run.dataset, run.options);
-  DTNN_ASSIGN_OR_RETURN(run.metric_set, MakeMetricSet(run.options, run.objects.loss));
+  const std::vector<Shared<const Metric>>& own = run.objects.metrics;
+  if (own.empty()) FollowTargets(*run.dataset, run.options);
+  DTNN_ASSIGN_OR_RETURN(run.metric_set,
+                        MakeMetricSet(run.options, run.objects.loss, {own.begin(), own.end()}));
   run.metric_set.class_names =
       std::make_shared<const std::vector<std::string>>(run.dataset->class_names());
   DTNN_RETURN_IF_ERROR(CheckMetrics(run.metric_set, *run.dataset));
@@ -113,7 +114,7 @@ absl::Status MakeNetwork(PreparedRun& run, RunLog& log) {
     run.options.network.name = run.objects.network->name();
     DTNN_ASSIGN_OR_RETURN(run.graph,
                           run.objects.network->Build(FormatOf(run.options), *run.metric_set.loss));
-    DTNN_RETURN_IF_ERROR(CheckFitsData(run.graph, *run.dataset));
+    DTNN_RETURN_IF_ERROR(run.CheckFits(*run.dataset));
     DTNN_ASSIGN_OR_RETURN(run.graph, FreezeLayers(run.options, std::move(run.graph)));
     return Introduce(run, log);
   }

@@ -6,8 +6,8 @@
 // The calls are those of GraphBuilder (models/graph/builder.h), which Build plays back; mistakes
 // are found there, and named by layer. Cheap to copy.
 
-#ifndef DTNN_MODELS_RUN_NETWORK_H_
-#define DTNN_MODELS_RUN_NETWORK_H_
+#ifndef DTNN_MODELS_RUN_OBJECTS_NETWORK_H_
+#define DTNN_MODELS_RUN_OBJECTS_NETWORK_H_
 
 #include <cstdint>
 #include <functional>
@@ -106,4 +106,4 @@ class Network {
 
 }  // namespace dtnn
 
-#endif  // DTNN_MODELS_RUN_NETWORK_H_
+#endif  // DTNN_MODELS_RUN_OBJECTS_NETWORK_H_

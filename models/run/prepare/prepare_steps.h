@@ -1,12 +1,12 @@
 // The steps of PreparedRun::Prepare, in their order. All ranks take each together.
 
-#ifndef DTNN_MODELS_RUN_PREPARE_STEPS_H_
-#define DTNN_MODELS_RUN_PREPARE_STEPS_H_
+#ifndef DTNN_MODELS_RUN_PREPARE_PREPARE_STEPS_H_
+#define DTNN_MODELS_RUN_PREPARE_PREPARE_STEPS_H_
 
 #include "absl/status/status.h"
 #include "comm/communicator.h"
-#include "models/run/prepared_run.h"
-#include "models/run/run_log.h"
+#include "models/run/objects/run_log.h"
+#include "models/run/prepare/prepared_run.h"
 
 namespace dtnn {
 
@@ -24,4 +24,4 @@ RankPlace PlaceOf(const PreparedRun& run);
 
 }  // namespace dtnn
 
-#endif  // DTNN_MODELS_RUN_PREPARE_STEPS_H_
+#endif  // DTNN_MODELS_RUN_PREPARE_PREPARE_STEPS_H_

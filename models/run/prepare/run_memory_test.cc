@@ -1,4 +1,4 @@
-#include "models/run/run_memory.h"
+#include "models/run/prepare/run_memory.h"
 
 #include <memory>
 #include <string>

@@ -1,8 +1,8 @@
 // A run before it takes memory: its data, its network, and all that was checked of its options, its
 // files and the machine.
 
-#ifndef DTNN_MODELS_RUN_PREPARED_RUN_H_
-#define DTNN_MODELS_RUN_PREPARED_RUN_H_
+#ifndef DTNN_MODELS_RUN_PREPARE_PREPARED_RUN_H_
+#define DTNN_MODELS_RUN_PREPARE_PREPARED_RUN_H_
 
 #include <cstdint>
 #include <memory>
@@ -10,21 +10,23 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "comm/communicator.h"
 #include "comm/secrets/crypto/wiped.h"
 #include "comm/sum_over_ranks.h"
 #include "data/dataset.h"
 #include "data/loading/fingerprint.h"
+#include "data/loading/loader.h"
 #include "kernels/best_of/best_of.h"
 #include "kernels/collective/device_collectives.h"
 #include "kernels/device/context.h"
 #include "models/checkpoint/checkpoint_folder.h"
 #include "models/graph/graph.h"
 #include "models/run/federated/federation_options.h"
-#include "models/run/kept_models.h"
+#include "models/run/objects/run_log.h"
+#include "models/run/objects/run_objects.h"
 #include "models/run/options/run_options.h"
-#include "models/run/run_log.h"
-#include "models/run/run_objects.h"
+#include "models/run/prepare/kept_models.h"
 #include "models/run/samples/make_loaders.h"
 #include "models/serving/saved_model.h"
 #include "models/training/metric_averages.h"
@@ -45,6 +47,13 @@ struct PreparedRun {
   // Whether this rank writes files: one for all where they share a file system.
   bool Writes() const;
   bool WritesCheckpoints() const;
+
+  // InvalidArgument for data that do not fit the network, after Prepare.
+  absl::Status CheckFits(const Dataset& data) const;
+  // For a test on a split of any data that do.
+  absl::StatusOr<std::unique_ptr<Loader>> MakeTestLoader(std::shared_ptr<const Dataset> data,
+                                                         Split split) const;
+
   const RunObjects objects;
   Communicator* const communicator;  // null: one rank
   const int rank, ranks;
@@ -73,4 +82,4 @@ struct PreparedRun {
 
 }  // namespace dtnn
 
-#endif  // DTNN_MODELS_RUN_PREPARED_RUN_H_
+#endif  // DTNN_MODELS_RUN_PREPARE_PREPARED_RUN_H_

@@ -1,14 +1,14 @@
-#include "models/run/prepared_run.h"
+#include "models/run/prepare/prepared_run.h"
 
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "comm/ranks/elastic/elastic_range.h"
 #include "comm/ranks/job/exit_code.h"
 #include "comm/ranks/job/ranks.h"
 #include "kernels/device/device_traits.h"
-#include "models/run/descriptions.h"
 #include "models/run/parts/follow_loss.h"
 #include "models/run/parts/make_device.h"
 #include "models/run/parts/make_encryption.h"
@@ -16,10 +16,13 @@
 #include "models/run/parts/make_training.h"
 #include "models/run/parts/model_file.h"
 #include "models/run/parts/rank_options.h"
-#include "models/run/prepare_steps.h"
-#include "models/run/run_memory.h"
+#include "models/run/prepare/descriptions.h"
+#include "models/run/prepare/prepare_steps.h"
+#include "models/run/prepare/run_memory.h"
+#include "models/run/prepare/tune_run.h"
 #include "models/run/samples/standardization.h"
-#include "models/run/tune_run.h"
+#include "models/run/samples/test_loader.h"
+#include "tensor/errors.h"
 #include "tensor/machine/available_memory.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/counted.h"
@@ -82,8 +85,9 @@ absl::Status PrepareLoaders(PreparedRun& run, RunLog& log) {
   if (run.initial_model) {
     normalization = NormalizationFor(*run.initial_model, run.options, *run.dataset);
   }
-  DTNN_ASSIGN_OR_RETURN(run.loaders, MakeLoaders(run.options, run.dataset, run.rank, run.ranks,
-                                                 run.communicator, normalization));
+  DTNN_ASSIGN_OR_RETURN(run.loaders,
+                        MakeLoaders(run.options, run.dataset, run.rank, run.ranks, run.communicator,
+                                    normalization, run.objects.transforms));
   if (run.loaders.statistics) {
     log.Log(StrCat("**** Standardising: ", Describe(*run.loaders.statistics), "\n"));
   }
@@ -117,11 +121,31 @@ PreparedRun::PreparedRun(const RunOptions& given, RunObjects objects, bool goes_
   }
   FollowLoss(options);
   FollowOptimizer(options);
+  const auto names = [](const auto& own, std::vector<std::string>& list) {
+    if (!own.empty()) list.clear();
+    for (const auto& object : own) list.emplace_back(object->name());
+  };
+  names(this->objects.metrics, options.training.metrics);
+  names(this->objects.schedulers, options.schedule.schedulers);
 }
 
 bool PreparedRun::Writes() const { return rank == 0 || !options.ranks.shared_storage; }
 
 bool PreparedRun::WritesCheckpoints() const { return rank == 0 || OwnCheckpoints(options); }
+
+absl::StatusOr<std::unique_ptr<Loader>> PreparedRun::MakeTestLoader(
+    std::shared_ptr<const Dataset> data, Split split) const {
+  DTNN_RETURN_IF_ERROR(CheckFits(*data));
+  DTNN_RETURN_IF_ERROR(CheckMetrics(metric_set, *data));
+  const bool own_data = ranks > 1 && !options.ranks.shared_storage;
+  if (data->size(split) == 0 && !own_data) {
+    return InvalidArgument(
+        "data set ", data->name(), " has no ", split == Split::kTrain ? "training" : "test",
+        " samples; those of the test are read with RunOptions::training.evaluate");
+  }
+  const double share = data == dataset ? options.data.share : 0;
+  return TestLoader(loaders, std::move(data), split, share);
+}
 
 absl::Status PreparedRun::Prepare(RunLog& log) {
   DTNN_RETURN_IF_ERROR(Agree(communicator, LoadData(*this, log)));

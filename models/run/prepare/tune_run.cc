@@ -1,4 +1,4 @@
-#include "models/run/tune_run.h"
+#include "models/run/prepare/tune_run.h"
 
 #include <cstdint>
 #include <memory>
@@ -11,7 +11,7 @@
 #include "kernels/device/device_traits.h"
 #include "models/run/parts/best_of_file.h"
 #include "models/run/parts/make_trainer_options.h"
-#include "models/run/run_memory.h"
+#include "models/run/prepare/run_memory.h"
 #include "models/run/tables/best_of_table.h"
 #include "models/training/ranks/share_decisions.h"
 #include "tensor/errors.h"

@@ -1,4 +1,4 @@
-#include "models/run/descriptions.h"
+#include "models/run/prepare/descriptions.h"
 
 #include <algorithm>
 #include <map>

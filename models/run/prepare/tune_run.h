@@ -1,12 +1,12 @@
 // The fastest algorithm of every convolution of a run, before its plans are made: with
 // convolution.best_of on CPUs, with device.time_cudnn where a GPU's library has several.
 
-#ifndef DTNN_MODELS_RUN_TUNE_RUN_H_
-#define DTNN_MODELS_RUN_TUNE_RUN_H_
+#ifndef DTNN_MODELS_RUN_PREPARE_TUNE_RUN_H_
+#define DTNN_MODELS_RUN_PREPARE_TUNE_RUN_H_
 
 #include "absl/status/status.h"
-#include "models/run/prepared_run.h"
-#include "models/run/run_log.h"
+#include "models/run/objects/run_log.h"
+#include "models/run/prepare/prepared_run.h"
 
 namespace dtnn {
 
@@ -20,4 +20,4 @@ absl::Status TuneRun(PreparedRun& run, RunLog& log);
 
 }  // namespace dtnn
 
-#endif  // DTNN_MODELS_RUN_TUNE_RUN_H_
+#endif  // DTNN_MODELS_RUN_PREPARE_TUNE_RUN_H_

@@ -1,49 +1,47 @@
 // What a run is given besides its options: objects of the program, instead of what the options
-// name.
+// name. The options in force have their names.
 
-#ifndef DTNN_MODELS_RUN_RUN_OBJECTS_H_
-#define DTNN_MODELS_RUN_RUN_OBJECTS_H_
+#ifndef DTNN_MODELS_RUN_OBJECTS_RUN_OBJECTS_H_
+#define DTNN_MODELS_RUN_OBJECTS_RUN_OBJECTS_H_
 
-#include <cstdint>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <vector>
 
 #include "comm/communicator.h"
 #include "data/dataset.h"
-#include "models/run/lasting_run.h"
-#include "models/run/network.h"
+#include "data/transforms/transform.h"
+#include "models/run/objects/network.h"
+#include "models/run/objects/run_log.h"
+#include "models/run/objects/shared.h"
 #include "models/run/observe/run_listing.h"
-#include "models/run/run_log.h"
 #include "models/training/callback.h"
 #include "optim/losses/loss.h"
+#include "optim/metrics/metric.h"
 #include "optim/optimizers/optimizer.h"
+#include "optim/schedulers/scheduler.h"
 
 namespace dtnn {
 
 struct RunObjects {
   std::optional<Network> network = {};  // instead of RunOptions::network.name
   // Instead of RunOptions::data.name and all that says how its files are read.
-  std::shared_ptr<const Dataset> dataset = nullptr;
-  std::shared_ptr<const Loss> loss = nullptr;  // instead of RunOptions::training.loss
+  DatasetRef dataset = {};
+  Shared<const Loss> loss = {};                    // instead of RunOptions::training.loss
+  std::vector<Shared<const Metric>> metrics = {};  // of RunOptions::training.metrics
+  std::vector<Shared<Scheduler>> schedulers = {};  // of RunOptions::schedule; of one run at a time
+  TransformList transforms = {};                   // of RunOptions::data.augment.transforms
   // Instead of RunOptions::optimizer.name and its constants; the learning rate is that of the
   // options.
-  std::shared_ptr<const Optimizer> optimizer = nullptr;
+  Shared<const Optimizer> optimizer = {};
   std::vector<Callback*> callbacks = {};  // of training and tests; must outlive the run
   Communicator* communicator = nullptr;   // of several ranks; must outlive the run
-  RunSinks sinks = {};
+  RunSinks sinks = {};                    // where messages go; a run without them is silent
   RunListing listing = {};
   // SIGINT and SIGTERM end training after the step, with a checkpoint. A second one ends the
   // process.
   bool stop_on_signal = false;
-  // For a client of a federation: before the first epoch of a round; `epochs`: those that the
-  // trainer counts before it.
-  std::function<void(int64_t round, int64_t rounds, int64_t epochs)> begin_round = {};
-  // For an elastic run, else null.
-  LastingRun* lasting = nullptr;
 };
 
 }  // namespace dtnn
 
-#endif  // DTNN_MODELS_RUN_RUN_OBJECTS_H_
+#endif  // DTNN_MODELS_RUN_OBJECTS_RUN_OBJECTS_H_

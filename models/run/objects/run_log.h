@@ -1,8 +1,8 @@
 // What a run says, and where: rank 0 speaks for all. Members of RunOptions are named as
 // RunOptions::training.epochs; a program that has flags puts those there.
 
-#ifndef DTNN_MODELS_RUN_RUN_LOG_H_
-#define DTNN_MODELS_RUN_RUN_LOG_H_
+#ifndef DTNN_MODELS_RUN_OBJECTS_RUN_LOG_H_
+#define DTNN_MODELS_RUN_OBJECTS_RUN_LOG_H_
 
 #include <functional>
 #include <string_view>
@@ -68,4 +68,4 @@ class RunLog {
 
 }  // namespace dtnn
 
-#endif  // DTNN_MODELS_RUN_RUN_LOG_H_
+#endif  // DTNN_MODELS_RUN_OBJECTS_RUN_LOG_H_

@@ -1,8 +1,8 @@
 // The file of the best model of a run, rewritten whenever there is a better one:
 // <folder>/model-<network>-epoch-<epoch>-<date>.npz, of the date on which the run began.
 
-#ifndef DTNN_MODELS_RUN_KEPT_MODELS_H_
-#define DTNN_MODELS_RUN_KEPT_MODELS_H_
+#ifndef DTNN_MODELS_RUN_PREPARE_KEPT_MODELS_H_
+#define DTNN_MODELS_RUN_PREPARE_KEPT_MODELS_H_
 
 #include <cstdint>
 #include <string>
@@ -40,4 +40,4 @@ absl::StatusOr<std::string> KeepModel(const KeptModels& kept, int64_t epoch, con
 
 }  // namespace dtnn
 
-#endif  // DTNN_MODELS_RUN_KEPT_MODELS_H_
+#endif  // DTNN_MODELS_RUN_PREPARE_KEPT_MODELS_H_

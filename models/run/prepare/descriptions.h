@@ -1,8 +1,8 @@
 // How a run's data and computation are described, as whole lines; most of it with output.verbose
 // only.
 
-#ifndef DTNN_MODELS_RUN_DESCRIPTIONS_H_
-#define DTNN_MODELS_RUN_DESCRIPTIONS_H_
+#ifndef DTNN_MODELS_RUN_PREPARE_DESCRIPTIONS_H_
+#define DTNN_MODELS_RUN_PREPARE_DESCRIPTIONS_H_
 
 #include <string>
 
@@ -25,4 +25,4 @@ std::string DescribeWaiting(const Loaders& loaders, double seconds);
 
 }  // namespace dtnn
 
-#endif  // DTNN_MODELS_RUN_DESCRIPTIONS_H_
+#endif  // DTNN_MODELS_RUN_PREPARE_DESCRIPTIONS_H_

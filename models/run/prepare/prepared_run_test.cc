@@ -1,4 +1,4 @@
-#include "models/run/prepared_run.h"
+#include "models/run/prepare/prepared_run.h"
 
 #include <array>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-#include "models/run/kept_models.h"
+#include "models/run/prepare/kept_models.h"
 
 #include <cstdint>
 #include <ctime>

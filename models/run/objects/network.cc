@@ -1,4 +1,4 @@
-#include "models/run/network.h"
+#include "models/run/objects/network.h"
 
 #include "models/zoo/zoo.h"
 

@@ -1,0 +1,35 @@
+#include "models/run/objects/network.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_join.h"
+#include "gtest/gtest.h"
+#include "optim/losses/losses.h"
+#include "tensor/must.h"
+
+namespace dtnn {
+namespace {
+
+TEST(NetworkTest, HasAllLayersOfABuilder) {
+  const auto names = [](const auto& write) {
+    Network net("n");
+    write(net.Input({.height = 4, .width = 4, .channels = 1}));
+    std::vector<std::string> types;
+    const Graph graph = Must(net.Build(TensorFormat::kNHWC, *Must(MakeLoss("mse"))));
+    for (const Node& node : graph.nodes()) types.emplace_back(node.layer->type_name());
+    return absl::StrJoin(types, " ");
+  };
+  EXPECT_EQ(
+      names([](Network& n) { n.Relu6().LeakyRelu().Arctanh().Log().Relu().Sigmoid().Tanh(); }),
+      "Input Relu6 LeakyRelu Arctanh Log Relu Sigmoid Tanh");
+  EXPECT_EQ(names([](Network& n) {
+              n.Conv2d(2).MaxPool2d().AveragePool2d({.window = 1}).BatchNorm().Dropout(0.5);
+              n.AdaptiveAveragePool2d(1).Flatten().Fc(3).Softmax();
+            }),
+            "Input Conv2D MaxPool2D AveragePool2D BatchNormalization Dropout AdaptiveAveragePool2D "
+            "Flatten FC Softmax");
+}
+
+}  // namespace
+}  // namespace dtnn

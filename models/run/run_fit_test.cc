@@ -1,0 +1,99 @@
+// Several calls of Fit.
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "models/run/run.h"
+#include "models/run/testing/run_fixture.h"
+#include "models/training/trainer.h"
+#include "optim/schedulers/early_stopping.h"
+#include "tensor/must.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::HasSubstr;
+using RunFitTest = RunFixture;
+
+TEST_F(RunFitTest, GoesOnWithTheStateOfTheOptimizer) {
+  const auto whole = Begin(Short(3)), in_parts = Begin(Short(1));
+  Must(whole->Fit());
+  Must(in_parts->Fit());
+  Must(in_parts->Fit(2));
+  EXPECT_EQ(in_parts->trainer().epochs_done(), 3);
+  EXPECT_EQ(in_parts->options().training.epochs, 3);
+  EXPECT_EQ(Parameters(*in_parts), Parameters(*whole)) << "to the last bit";
+  const auto without = Begin(Short(3));
+  Must(without->Fit(1));
+  EXPECT_EQ(without->trainer().epochs_done(), 1);
+}
+
+// The rates of all steps.
+struct Rates : Callback {
+  absl::Status OnBatchEnd(const Pass& pass) override {
+    if (pass.kind == Pass::Kind::kTraining) {
+      seen.push_back(pass.trainer->engine().learning_rate());
+    }
+    return absl::OkStatus();
+  }
+  std::vector<double> seen;
+};
+
+TEST_F(RunFitTest, SchedulesBeginAnew) {
+  RunOptions options = Short(2);
+  options.schedule = {.schedulers = {"cosine"}};
+  Rates rates;
+  RunObjects objects = Objects();
+  objects.callbacks = {&rates};
+  const auto run = Begin(options, objects);
+  Must(run->Fit());
+  const std::vector<double> first = rates.seen;
+  Must(run->Fit(2));
+  ASSERT_EQ(rates.seen.size(), 2 * first.size());
+  EXPECT_TRUE(std::equal(first.begin(), first.end(), rates.seen.begin() + int64_t(first.size())));
+  EXPECT_EQ(first[0], 0.01);
+  EXPECT_LT(first.back(), 0.01);
+}
+
+TEST_F(RunFitTest, SchedulersOfAProgramForgetTheEpochsBefore) {
+  RunOptions options = Short(50);
+  RunObjects objects = Objects();
+  // Every epoch but the first is worse.
+  objects.schedulers = {EarlyStopping(
+      {.metric = "categorical_cross_entropy", .better = Better::kLarger, .patience = 2})};
+  const auto run = Begin(options, objects);
+  Must(run->Fit());
+  EXPECT_EQ(run->trainer().epochs_done(), 3);
+  Must(run->Fit(50));
+  EXPECT_EQ(run->trainer().epochs_done(), 6);
+}
+
+TEST_F(RunFitTest, HistoryAndPageHaveAllEpochs) {
+  RunOptions options = Short(2);
+  options.output = {.model = In("m.npz"), .history = In("h.csv"), .report = In("r.html")};
+  const auto run = Begin(options);
+  Must(run->Fit());
+  Must(run->Evaluate().status());
+  Must(run->Fit(1));
+  Must(run->Evaluate().status());
+  run->End();
+  const std::string history = Read("h.csv");
+  EXPECT_EQ(std::ranges::count(history, '\n'), 4) << history;
+  const int64_t columns = std::ranges::count(history.substr(0, history.find('\n')), ',');
+  EXPECT_EQ(std::ranges::count(history, ','), 4 * columns) << history;
+  EXPECT_THAT(Read("r.html"), HasSubstr("3 epochs"));
+  EXPECT_EQ(Model("m.npz").description.training.epochs, 3);
+}
+
+TEST_F(RunFitTest, IsRefusedWhereItCouldNotBeResumed) {
+  RunOptions options = Short(1);
+  options.checkpoint.folder = In("c");
+  EXPECT_THAT(Message(Begin(options)->Fit(1)), HasSubstr("RunOptions::checkpoint.folder"));
+  EXPECT_THAT(Message(Begin(Short(1))->Fit(-1)), HasSubstr("Run::Fit(-1)"));
+}
+
+}  // namespace
+}  // namespace dtnn

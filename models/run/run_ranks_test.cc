@@ -1,0 +1,86 @@
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "comm/local.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "models/run/run.h"
+#include "models/run/testing/run_fixture.h"
+#include "tensor/must.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::HasSubstr;
+using RunRanksTest = RunFixture;
+
+TEST_F(RunRanksTest, RanksTrainOneModel) {
+  std::vector<float> parameters[2];
+  const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
+    RunObjects objects = Objects();
+    objects.communicator = &communicator;
+    RunOptions options = Short(2);
+    options.ranks.parallel = "data";
+    options.output.history = In("ranks.csv");
+    const auto run = TrainingRun::Create(options, objects);
+    if (!run.ok()) return run.status();
+    absl::Status status = (*run)->Fit();
+    const int rank = communicator.rank();
+    parameters[size_t(rank)] = Parameters(**run);
+    if (status.ok()) status = (*run)->Save(In(rank == 0 ? "rank0.npz" : "rank1.npz"));
+    return status;
+  });
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(parameters[0], parameters[1]);
+  EXPECT_FALSE(parameters[0].empty());
+  EXPECT_EQ(std::ranges::count(Read("ranks.csv"), '\n'), 3) << "rank 0 writes for both";
+  EXPECT_TRUE(std::filesystem::exists(In("rank0.npz")));
+  EXPECT_FALSE(std::filesystem::exists(In("rank1.npz")));
+}
+
+TEST_F(RunRanksTest, ACommunicatorOfSeveralRanksNeedsDataParallelism) {
+  EXPECT_FALSE(RunRanks(2, [&](Communicator& communicator) {
+                 RunObjects objects = Objects();
+                 objects.communicator = &communicator;
+                 const absl::Status status = TrainingRun::Create(Short(1), objects).status();
+                 EXPECT_FALSE(status.ok());
+                 if (communicator.rank() == 0) {
+                   EXPECT_THAT(std::string(status.message()),
+                               HasSubstr("RunOptions::ranks.parallel=sequential: 2 ranks"));
+                 }
+                 return status;
+               }).ok());
+}
+
+TEST_F(RunRanksTest, EncryptedGradientsTrainTheSameModel) {
+  std::ofstream(In("key")) << std::string(64, 'a') << "\n";
+  std::filesystem::permissions(In("key"), std::filesystem::perms::owner_read);
+  const auto train = [&](const std::string& encryption) {
+    std::vector<float> parameters[2];
+    const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
+      RunOptions options = Short(1);
+      options.ranks.parallel = "data";
+      options.encryption = {.kind = encryption, .key_file = In("key")};
+      RunObjects objects = Objects();
+      objects.communicator = &communicator;
+      const auto run = TrainingRun::Create(options, objects);
+      if (!run.ok()) return run.status();
+      absl::Status trained = (*run)->Fit();
+      parameters[communicator.rank()] = Parameters(**run);
+      return trained;
+    });
+    EXPECT_TRUE(status.ok()) << status;
+    EXPECT_EQ(parameters[0], parameters[1]);
+    return parameters[0];
+  };
+  const std::vector<float> plain = train(""), encrypted = train("tenseal");
+  ASSERT_EQ(encrypted.size(), plain.size());
+  EXPECT_NE(encrypted, plain) << "sums of ciphertexts have noise";
+  for (size_t i = 0; i < plain.size(); ++i) ASSERT_NEAR(encrypted[i], plain[i], 1e-3) << i;
+}
+
+}  // namespace
+}  // namespace dtnn
