@@ -14,7 +14,7 @@ namespace dtnn {
 // several runs of about 20 ms each.
 double MeasureFmaPeakGflops(int threads, DType dtype);
 
-// The same of products of bfloat16 in tiles, with their loads from the first cache: what a kernel
+// The same of products of bfloat16 in tiles, with their loads from the L1 cache: what a kernel
 // of many tiles can reach. 0 where there is an AmxRefusal (kernels/amx).
 double MeasureTilePeakGflops(int threads);
 

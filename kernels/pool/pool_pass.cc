@@ -84,7 +84,7 @@ void RunBackward(const Geometry& geometry, const Tensor& dy, const Tensor& winne
   constexpr int64_t kUnits = 16, kLine = 16;
   const int64_t blocks = std::max<int64_t>(1, kUnits / std::max<int64_t>(1, batch));
   pass.block = RoundUp(CeilDiv(channels, blocks), kLine);
-  // Sums of their own (ThreadSums) should fit the second cache.
+  // Sums of their own (ThreadSums) should fit the L2 cache.
   if (IsHalf(geometry.dtype) && !pass.tiled) pass.block = std::min(pass.block, 2 * kLine);
   Divide(pass, batch * CeilDiv(channels, pass.block), plane * pass.block, BackwardNhwc);
 }

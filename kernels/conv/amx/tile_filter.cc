@@ -12,7 +12,7 @@
 namespace dtnn::conv::amx {
 namespace {
 
-// Both copies of a strip stay in the second cache while every block is summed over them.
+// Both copies of a strip stay in the L2 cache while every block is summed over them.
 constexpr int64_t kStripBytes = 2 << 20;
 // Pixels of a row where rows may be cut anywhere.
 constexpr int64_t kFlatRow = 512;
@@ -20,7 +20,7 @@ constexpr int64_t kDepth = 32;    // pixels of a step
 constexpr int64_t kChunk = 10;    // steps
 constexpr int64_t kPlaces = 128;  // that are packed at a time
 // Taps of a block: enough to share what is read once for all of them, and so few that their sums
-// stay in the second cache.
+// stay in the L2 cache.
 constexpr int64_t kTapsOfBlock = 32;
 // Items for the threads of a call, if each has this many steps. Only where there are fewer blocks
 // are they split: the sums of all splits are those of at most 14 blocks, less than 2 MB.
@@ -309,7 +309,7 @@ typename TileFilter<Tiles>::Block TileFilter<Tiles>::BlockAt(int64_t index, int6
           .end = steps * (split + 1) / splits_};
 }
 
-// A chunk of the steps at a time for all taps of a block, whose operands stay in the first cache.
+// A chunk of the steps at a time for all taps of a block, whose operands stay in the L1 cache.
 template <class Tiles>
 template <int kRows, int kColumns>
 void TileFilter<Tiles>::Multiply(Tiles& tiles, const Job& job, const Block& block,

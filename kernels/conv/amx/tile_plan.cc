@@ -10,7 +10,7 @@
 namespace dtnn::conv::amx {
 namespace {
 
-// The copy of a block's inputs shares the second cache with a pair of panels of the filter.
+// The copy of a block's inputs shares the L2 cache with a pair of panels of the filter.
 constexpr int64_t kBlockBytes = 512 << 10;
 // The inputs and outputs of a block of a flat product.
 constexpr int64_t kFlatBytes = 512 << 10;

@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kTasks = 64;
 constexpr int64_t kMostParts = 16;
 // Results that are worth loading and storing the sums of a block. Where the inputs do not stay in
-// registers, those of a tile should stay in the first cache.
+// registers, those of a tile should stay in the L1 cache.
 constexpr int64_t kFewestSliding = 96;
 constexpr int64_t kFewest = 32;
 

@@ -7,7 +7,7 @@
 namespace dtnn::conv::depthwise {
 namespace {
 
-// Bytes of both sides of a tile, all channels: as many as the second cache keeps, also where it is
+// Bytes of both sides of a tile, all channels: as many as the L2 cache keeps, also where it is
 // shared.
 constexpr int64_t kTileBytes = 128 << 10;
 constexpr int64_t kMostColumns = 128;

@@ -1,6 +1,6 @@
 // How the results of a batch are divided: into tiles of rows and columns of one image, or of
 // several small images. The lines of memory that a tile reads and writes, those of all channels,
-// stay in the second cache while one block of channels after the other is computed.
+// stay in the L2 cache while one block of channels after the other is computed.
 
 #ifndef DTNN_KERNELS_CONV_DEPTHWISE_TILES_H_
 #define DTNN_KERNELS_CONV_DEPTHWISE_TILES_H_

@@ -11,7 +11,7 @@
 namespace dtnn::conv::direct {
 namespace {
 
-constexpr int64_t kStripBytes = 48 << 10;  // of the planes of both sides: about the first cache
+constexpr int64_t kStripBytes = 48 << 10;  // of the planes of both sides: about the L1 cache
 // With this many columns a vector of them is full, and the gemm variant is better.
 constexpr int64_t kManyColumns = 16;
 constexpr int64_t kMostDepth = 32;

@@ -9,7 +9,7 @@
 namespace dtnn::conv::gemm {
 namespace {
 
-// Of x and dy of a strip: they stay in the second cache while every block of the filter's gradient
+// Of x and dy of a strip: they stay in the L2 cache while every block of the filter's gradient
 // is summed over them, and those of a block in the first. Fewer pixels would not be worth loading
 // and storing the sums of a block.
 constexpr int64_t kStripBytes = 256 << 10;

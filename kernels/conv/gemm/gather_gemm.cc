@@ -12,7 +12,7 @@
 namespace dtnn::conv::gemm {
 namespace {
 
-// Of the inputs of a block: they share the second cache with a panel of the filter.
+// Of the inputs of a block: they share the L2 cache with a panel of the filter.
 constexpr int64_t kBlockBytes = 192 << 10;
 // Of inputs and outputs of a block whose sums are so short.
 constexpr int64_t kShortSumBytes = 256 << 10;

@@ -3,7 +3,7 @@
 //
 // The work is cut into blocks of results whose inputs lie a constant distance apart: some rows of
 // one image, or on small maps the same pixel of several images. Where such a block touches the
-// padding, or where its inputs would fall into the same few sets of the first cache, it is copied,
+// padding, or where its inputs would fall into the same few sets of the L1 cache, it is copied,
 // once for all taps, with zeros around it and a better distance; else it is read where it is. On
 // small maps taps in the padding are left out: a 3x3 kernel on a 2x2 map needs 4 of 9. So they are
 // where inputs lie between the taps that no tap reads, of a dilation: what is copied then are the

@@ -437,7 +437,7 @@ HWY_INLINE void CopyVectors(const T* from, int64_t from_step, T* to, int64_t to_
 
 template <typename T>
 void CopyPanels(const PixelCopy<T>& job) {
-  constexpr int64_t kTogether = 16;  // pixels that stay in the first cache
+  constexpr int64_t kTogether = 16;  // pixels that stay in the L1 cache
   const int64_t lanes = int64_t(hn::Lanes(hn::ScalableTag<T>()));
   for (int64_t begin = 0; begin < job.pixels; begin += kTogether) {
     const int64_t pixels = HWY_MIN(kTogether, job.pixels - begin);

@@ -64,7 +64,7 @@ struct FilterBlock {
   T* out = nullptr;
   int64_t pitch = 0;
   bool accumulate = false;
-  // Called into the second cache meanwhile: an element per pixel, `ahead_step` apart.
+  // Called into the L2 cache meanwhile: an element per pixel, `ahead_step` apart.
   const T* ahead = nullptr;
   int64_t ahead_step = 0;
 };

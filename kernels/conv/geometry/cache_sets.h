@@ -1,4 +1,4 @@
-// Sets of a first cache of 32 or 48 KB, whose ways have 4 KB: lines 4 KB apart fall into the same
+// Sets of an L1 cache of 32 or 48 KB, whose ways have 4 KB: lines 4 KB apart fall into the same
 // one, and pixels that a tile reads at such distances push each other out.
 
 #ifndef DTNN_KERNELS_CONV_GEOMETRY_CACHE_SETS_H_

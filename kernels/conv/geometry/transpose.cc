@@ -16,7 +16,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// A block of at most 16 x 16: the lines of both sides stay in the first cache.
+// A block of at most 16 x 16: the lines of both sides stay in the L1 cache.
 template <typename T>
 void Block(const T* from, int64_t rows, int64_t columns, int64_t from_pitch, T* to,
            int64_t to_pitch) {

@@ -1,4 +1,4 @@
-// A matrix transposed, in blocks that stay in the first cache: images from one format to the other,
+// A matrix transposed, in blocks that stay in the L1 cache: images from one format to the other,
 // filters into panels. By the calling thread alone.
 
 #ifndef DTNN_KERNELS_CONV_GEOMETRY_TRANSPOSE_H_

@@ -9,7 +9,7 @@ namespace {
 
 // Those of the same kernel in the order in which they are preferred, unless a later one saves
 // kWorthwhile times as many products: its tiles cost more to transform for each product (2 x 2), or
-// round more and leave less of a block of tiles in the second cache (6 x 6).
+// round more and leave less of a block of tiles in the L2 cache (6 x 6).
 constexpr Form kForms[] = {
     {.outputs = 4, .taps = 3, .error = 2.1}, {.outputs = 2, .taps = 3, .error = 1},
     {.outputs = 6, .taps = 3, .error = 9},   {.outputs = 4, .taps = 5, .error = 7},

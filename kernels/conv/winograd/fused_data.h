@@ -1,6 +1,6 @@
 // Forward and backward data with a filter that is small enough to be read again for every few
 // tiles: a block of tiles is transformed, multiplied with the transformed filter and transformed
-// back by one thread, without leaving its second cache.
+// back by one thread, without leaving its L2 cache.
 
 #ifndef DTNN_KERNELS_CONV_WINOGRAD_FUSED_DATA_H_
 #define DTNN_KERNELS_CONV_WINOGRAD_FUSED_DATA_H_

@@ -12,7 +12,7 @@ namespace {
 
 // Channels and filters of a block: its sums take 36 * 64 * 64 floats.
 constexpr int64_t kMostChannels = 64;
-// Of the transformed tiles of a block, which share the second cache with the sums.
+// Of the transformed tiles of a block, which share the L2 cache with the sums.
 constexpr int64_t kTileBytes = 300 << 10;
 constexpr int64_t kMostTiles = 64;
 // Pixels that a part sums at least, and the number of tasks that are enough to divide.

@@ -3,7 +3,7 @@
 // before they are transformed back.
 //
 // A block of tiles of x and dy is transformed and multiplied by one thread, without leaving its
-// second cache, as are the sums. The tiles are divided into partial sums, and channels and filters
+// L2 cache, as are the sums. The tiles are divided into partial sums, and channels and filters
 // into blocks whose sums fit the cache.
 
 #ifndef DTNN_KERNELS_CONV_WINOGRAD_FUSED_FILTER_H_

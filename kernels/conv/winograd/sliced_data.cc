@@ -10,11 +10,11 @@
 namespace dtnn::conv::winograd {
 namespace {
 
-// Depths that are summed in registers; their transformed filters share the second cache with the
+// Depths that are summed in registers; their transformed filters share the L2 cache with the
 // products of a slice.
 constexpr int64_t kRun = 64;
 constexpr int64_t kProductBytes = 330 << 10;
-// Of the transformed input of a slice, in the third cache.
+// Of the transformed input of a slice, in the L3 cache.
 constexpr int64_t kSliceBytes = 8 << 20;
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Backward filter with many channels or filters: F(3x3, 4x4) as in fused_filter.h, but a slice of
-// the tiles is transformed whole, into the third cache, and then multiplied element by element:
+// the tiles is transformed whole, into the L3 cache, and then multiplied element by element:
 // nothing is transformed twice, and a sum stays in registers over all tiles of the slice.
 
 #ifndef DTNN_KERNELS_CONV_WINOGRAD_SLICED_FILTER_H_

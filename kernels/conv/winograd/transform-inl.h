@@ -1,7 +1,7 @@
 // The transforms of Winograd tiles, one vector of channels at a time; see points.h for what they
 // compute. Two rows of a transformed tile that belong to +-a share their even and odd parts, so the
 // rows are made two by two, and each is at once transformed along its other axis: the tile is read
-// again for every two rows, from the first cache, and needs no memory between its two transforms.
+// again for every two rows, from the L1 cache, and needs no memory between its two transforms.
 //
 // Included once per instruction set, see winograd_cpu.cc.
 

@@ -15,13 +15,13 @@ namespace {
 
 using winograd::Form;
 
-// Bytes of a transformed filter that a core reads from the third cache in less time than it takes
+// Bytes of a transformed filter that a core reads from the L3 cache in less time than it takes
 // to multiply a block of tiles. A larger one is transformed in every call, also for inference:
 // kept, those of 256 x 256 to 512 x 512 filters took 1.2 to 1.4 times as long, with 1 to 64 images,
 // on one core of an Emerald Rapids.
 constexpr int64_t kLargeFilter = 3 << 20;
 
-// Channels times filters of a gradient that is summed faster from tiles in the third cache than
+// Channels times filters of a gradient that is summed faster from tiles in the L3 cache than
 // from tiles that are transformed again for every block of it.
 constexpr int64_t kLargeGradient = 256 * 256;
 

@@ -49,7 +49,7 @@ void TransposeInto(const T* from, int64_t rows, int64_t columns, int64_t from_pi
       for (int64_t i = 0; i < rows; ++i) to[j * to_pitch + i] = from[i * from_pitch + j];
     }
   } else {
-    // By way of a block in the other type, which stays in the first cache.
+    // By way of a block in the other type, which stays in the L1 cache.
     constexpr int64_t kBlock = 32;
     U block[kBlock * kBlock];
     for (int64_t i = 0; i < rows; i += kBlock) {
