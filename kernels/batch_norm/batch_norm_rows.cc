@@ -25,17 +25,17 @@ constexpr int64_t kSumTile = 4;
 // Rows that are summed in WideOf the pass's dtype before double takes over.
 constexpr int64_t kChunk = 128;
 
-// Rows with gaps between them, of a part of a wider tensor, are no streams that a processor
-// foresees: it is told what a pass will touch some thousand bytes later. Where no operand has gaps
-// this would only cost.
+// Rows with gaps between them, as a part of a wider tensor has, are prefetched some thousand bytes
+// before their turn: the processor's own prefetcher does not follow them. Without gaps this would
+// only cost.
 template <typename T>
-int64_t RowsToForesee(const BatchNormPass& pass) {
-  constexpr int64_t kBytesAhead = 8192;
+int64_t RowsToPrefetch(const BatchNormPass& pass) {
+  constexpr int64_t kPrefetchBytes = 8192;
   const int64_t widest = std::max({pass.x.pitch, pass.dy.pitch, pass.other.pitch, pass.out.pitch});
-  return widest > pass.columns ? CeilDiv(kBytesAhead, widest * int64_t(sizeof(T))) : 0;
+  return widest > pass.columns ? CeilDiv(kPrefetchBytes, widest * int64_t(sizeof(T))) : 0;
 }
 template <typename T>
-HWY_INLINE void Foresee(const Operand& operand, int64_t row, int64_t first, int64_t count) {
+HWY_INLINE void Prefetch(const Operand& operand, int64_t row, int64_t first, int64_t count) {
   constexpr int64_t kLine = 64 / int64_t(sizeof(T));
   const T* from = operand.At<const T>(row, first);
   for (int64_t j = 0; j < count; j += kLine) hwy::Prefetch(from + j);
@@ -95,7 +95,7 @@ void SumRowsOf(const BatchNormPass& pass, int64_t begin, int64_t end, int64_t fi
   batch_norm::WithSum<T>(pass, [&](const auto& step) HWY_ATTR {
     HWY_ALIGN Wide<T> sum1[kBatchNormStripe], sum2[kBatchNormStripe];
     const bool reads_dy = pass.reads_dy(), reads_other = pass.reads_other();
-    const int64_t ahead = RowsToForesee<T>(pass), far = ahead > 0 ? end : 0;
+    const int64_t ahead = RowsToPrefetch<T>(pass), far = ahead > 0 ? end : 0;
     for (int64_t chunk = begin; chunk < end; chunk += kChunk) {
       const int64_t chunk_end = std::min(end, chunk + kChunk);
       std::fill_n(sum1, kBatchNormStripe, Wide<T>(0));
@@ -103,9 +103,9 @@ void SumRowsOf(const BatchNormPass& pass, int64_t begin, int64_t end, int64_t fi
       int64_t row = chunk;
       for (; row + kSumTile <= chunk_end; row += kSumTile) {
         for (int64_t next = row + ahead; next < std::min(far, row + ahead + kSumTile); ++next) {
-          Foresee<T>(pass.x, next, first, count);
-          if (reads_dy) Foresee<T>(pass.dy, next, first, count);
-          if (reads_other) Foresee<T>(pass.other, next, first, count);
+          Prefetch<T>(pass.x, next, first, count);
+          if (reads_dy) Prefetch<T>(pass.dy, next, first, count);
+          if (reads_other) Prefetch<T>(pass.other, next, first, count);
         }
         SumTile<true, T>(pass, step, row, first, count, sum1, sum2);
       }
@@ -122,13 +122,13 @@ template <typename T>
 void MapRowsOf(const BatchNormPass& pass, int64_t begin, int64_t end) {
   batch_norm::WithMap<T>(pass, [&](const auto& step) HWY_ATTR {
     const bool reads_dy = pass.reads_dy(), reads_other = pass.reads_other();
-    const int64_t ahead = RowsToForesee<T>(pass), far = ahead > 0 ? end : 0;
+    const int64_t ahead = RowsToPrefetch<T>(pass), far = ahead > 0 ? end : 0;
     for (int64_t row = begin; row < end; ++row) {
       if (const int64_t next = row + ahead; next < far) {
-        Foresee<T>(pass.x, next, 0, pass.columns);
-        if (reads_dy) Foresee<T>(pass.dy, next, 0, pass.columns);
-        if (reads_other) Foresee<T>(pass.other, next, 0, pass.columns);
-        Foresee<T>(pass.out, next, 0, pass.columns);
+        Prefetch<T>(pass.x, next, 0, pass.columns);
+        if (reads_dy) Prefetch<T>(pass.dy, next, 0, pass.columns);
+        if (reads_other) Prefetch<T>(pass.other, next, 0, pass.columns);
+        Prefetch<T>(pass.out, next, 0, pass.columns);
       }
       const auto at = batch_norm::Elements<T>::At(pass, row, 0);
       ForEachVector<T>(pass.columns, [&](const auto& access, int64_t j) HWY_ATTR {

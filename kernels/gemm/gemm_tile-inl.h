@@ -84,7 +84,7 @@ struct Strip {
 
 // kTail: the last vector of C and of B is partial. Packed B is padded, so that only C is.
 // kPrefetch: A has dense rows, of which those after the tile's come next; they, and C where it is
-// read, are called into the L1 cache.
+// read, are prefetched into the L1 cache.
 template <int kRows, int kVectors, bool kByRows, bool kTailB, bool kTailC, bool kPrefetch = false,
           class D, typename T>
 HWY_INLINE void Tile(D d, const Strip<T>& strip, const T* HWY_RESTRICT a, int64_t a_stride,

@@ -50,7 +50,7 @@ struct Sums {
   T* out = nullptr;
   int64_t out_step = 0;
   // Unless 0, so far from `in` and from `out` on lies what the next row of results needs, which is
-  // called into the L2 cache meanwhile.
+  // prefetched into the L2 cache meanwhile.
   int64_t in_below = 0, out_below = 0;
 };
 

@@ -188,7 +188,8 @@ std::vector<typename FilterGemm<T>::Range> FilterGemm<T>::RangesOf(const Phase& 
 
 // From its first to its last row, whatever else lies between them.
 template <typename T>
-typename FilterGemm<T>::Ahead FilterGemm<T>::AheadOf(const Job& job, const Strip& strip) const {
+typename FilterGemm<T>::Prefetch FilterGemm<T>::PrefetchOf(const Job& job,
+                                                           const Strip& strip) const {
   if (strip.images == 0) return {nullptr, nullptr, 0, 0};
   const int64_t first =
       std::clamp<int64_t>(strip.row * vertical_.in_step + vertical_.low, 0, vertical_.inputs - 1);
@@ -202,7 +203,7 @@ template <typename T>
 void FilterGemm<T>::SumStrip(const Job& job, const Strip& strip, const Strip& next, T* sums,
                              bool start, int64_t first_block, int64_t last_block,
                              const Copies& copies) const {
-  const Ahead ahead = AheadOf(job, next);
+  const Prefetch prefetch = PrefetchOf(job, next);
   const int64_t all = CeilDiv(padded_filters(), panel_width()) * (last_block - first_block);
   int64_t done = 0;
   // Steps from tap to tap and from channel to channel of where the sums are.
@@ -223,7 +224,7 @@ void FilterGemm<T>::SumStrip(const Job& job, const Strip& strip, const Strip& ne
   const int64_t strip_pixels = strip.images * strip.rows * horizontal_.count;
   block.pitch = channel_step;
   block.accumulate = !start || (writes_gradient && job.gradient.accumulate);
-  if (next.images > 0) block.ahead_step = CeilDiv(ahead.elements(), all * strip_pixels);
+  if (next.images > 0) block.prefetch_step = CeilDiv(prefetch.elements(), all * strip_pixels);
   for (int64_t b = first_block; b < last_block; ++b) {
     const int64_t tap = b / blocks_per_tap_, index = b % blocks_per_tap_;
     const int64_t down = vertical_.taps[size_t(tap / kernel_width)].offset;
@@ -260,7 +261,7 @@ void FilterGemm<T>::SumStrip(const Job& job, const Strip& strip, const Strip& ne
         block.dy_image = job.dy.image, block.dy_row = job.dy.row, block.dy_pixel = job.dy.pixel;
       }
       block.out = sums + tap * tap_step + channel * channel_step + f;
-      block.ahead = ahead.At(ahead.elements() * done++ / all);
+      block.prefetch = prefetch.At(prefetch.elements() * done++ / all);
       kernels_.filter_block(block);
     }
   }

@@ -52,7 +52,7 @@ class FilterGemm final : public FilterKernel<T> {
     int64_t begin, end;
   };
   static std::vector<Range> RangesOf(const Phase& phase);
-  struct Ahead {  // memory that a strip reads: so many elements of x, then those of dy
+  struct Prefetch {  // memory that a strip reads: so many elements of x, then those of dy
     const T *x, *dy;
     int64_t x_elements, dy_elements;
 
@@ -69,10 +69,10 @@ class FilterGemm final : public FilterKernel<T> {
   Strip StripAt(int64_t index, int64_t images) const;
   void SumPart(const Job& job, int64_t part, int64_t first_block, int64_t last_block,
                const Copies& copies) const;
-  // Meanwhile calls `next` into the cache, which may be empty.
+  // Meanwhile prefetches the operands of `next`, which may be empty.
   void SumStrip(const Job& job, const Strip& strip, const Strip& next, T* sums, bool start,
                 int64_t first_block, int64_t last_block, const Copies& copies) const;
-  Ahead AheadOf(const Job& job, const Strip& strip) const;
+  Prefetch PrefetchOf(const Job& job, const Strip& strip) const;
   void SumBias(const Job& job, const Strip& strip, T* bias) const;
   void CopyGradient(const Job& job, const Strip& strip, T* copy) const;
   void CopyInput(const Job& job, const Strip& strip, int64_t first_block, int64_t last_block,

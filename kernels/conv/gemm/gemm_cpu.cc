@@ -44,8 +44,8 @@ constexpr int MaxChannels() {
 #endif
 }
 
-// While it multiplies, a tile calls into the cache what it will write, and where `row.prefetch`
-// says so the inputs of the next tile: the processor foresees neither.
+// While it multiplies, a tile prefetches its outputs and, where `row.prefetch` says so, the inputs
+// of the next tile: the processor's own prefetcher does not follow them.
 template <typename T, int kR, int kVectors>
 HWY_NOINLINE void RunTile(const RowOfPixels<T>& row, const Panel<T>& panel, int64_t first) {
   const hn::ScalableTag<T> d;
@@ -256,8 +256,9 @@ HWY_NOINLINE void RunFilterBlock(const FilterBlock<T>& block) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   const int64_t lanes = int64_t(hn::Lanes(d));
-  const int64_t x_step = block.x_pixel, dy_step = block.dy_pixel, ahead_step = block.ahead_step;
-  const T* ahead = block.ahead;
+  const int64_t x_step = block.x_pixel, dy_step = block.dy_pixel,
+                prefetch_step = block.prefetch_step;
+  const T* prefetch = block.prefetch;
   V sum[kC][kVectors];
   DTNN_UNROLL(32)
   for (int i = 0; i < kC; ++i) {
@@ -268,11 +269,12 @@ HWY_NOINLINE void RunFilterBlock(const FilterBlock<T>& block) {
     for (int64_t r = 0; r < block.rows; ++r) {
       const T* HWY_RESTRICT x = block.x + n * block.x_image + r * block.x_row;
       const T* HWY_RESTRICT dy = block.dy + n * block.dy_image + r * block.dy_row;
-      for (int64_t p = block.pixels; p > 0; --p, x += x_step, dy += dy_step, ahead += ahead_step) {
-        __builtin_prefetch(ahead, /*rw=*/0, /*locality=*/2);
+      for (int64_t p = block.pixels; p > 0;
+           --p, x += x_step, dy += dy_step, prefetch += prefetch_step) {
+        __builtin_prefetch(prefetch, /*rw=*/0, /*locality=*/2);
         // With few sums a step is longer than a line.
         if constexpr (kVectors == 1) {
-          __builtin_prefetch(ahead + ahead_step / 2, /*rw=*/0, /*locality=*/2);
+          __builtin_prefetch(prefetch + prefetch_step / 2, /*rw=*/0, /*locality=*/2);
         }
         V g[kVectors];
         DTNN_UNROLL(32)

@@ -64,9 +64,9 @@ struct FilterBlock {
   T* out = nullptr;
   int64_t pitch = 0;
   bool accumulate = false;
-  // Called into the L2 cache meanwhile: an element per pixel, `ahead_step` apart.
-  const T* ahead = nullptr;
-  int64_t ahead_step = 0;
+  // Prefetched into the L2 cache meanwhile: an element per pixel, `prefetch_step` apart.
+  const T* prefetch = nullptr;
+  int64_t prefetch_step = 0;
 };
 
 // Pixels of `columns` channels to panels of `width` of them, in each of which they lie one after

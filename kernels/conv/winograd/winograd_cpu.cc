@@ -28,9 +28,9 @@ using dtnn::HWY_NAMESPACE::StoreFirst;
 using dtnn::HWY_NAMESPACE::Strip;
 using dtnn::HWY_NAMESPACE::TileRows;
 
-// Windows are read and written in pieces that the processor does not foresee: so many tiles before
-// their turn they are called into the cache.
-constexpr int64_t kAhead = 2;
+// Windows are read and written in pieces that the processor's own prefetcher does not follow: they
+// are prefetched so many tiles before their turn.
+constexpr int64_t kPrefetchTiles = 2;
 
 template <typename T>
 HWY_INLINE void PrefetchWindow(const T* data, int rows, int columns, int64_t row, int64_t pixel,
@@ -182,8 +182,8 @@ void TilesToOut(const FromTiles<T>& job) {
   for (int64_t t = 0; t < job.count; ++t) {
     const OutWindow<T>& window = job.windows[t];
     const bool whole = window.rows == kOutputs && window.columns == kOutputs;
-    if (t + kAhead < job.count) {
-      const OutWindow<T>& next = job.windows[t + kAhead];
+    if (t + kPrefetchTiles < job.count) {
+      const OutWindow<T>& next = job.windows[t + kPrefetchTiles];
       PrefetchWindow(next.data + job.first_channel, next.rows, next.columns, job.row, job.pixel,
                      channels);
     }
