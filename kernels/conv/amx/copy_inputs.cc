@@ -69,7 +69,7 @@ void CopyAcrossImages(const TilePlan& plan, const TilePlan::Block& block,
 
 void CopyInputs(const TilePlan& plan, const TilePlan::Block& block,
                 const Images<const Bfloat16>& in, Bfloat16* copy) {
-  if (plan.flat() || block.part->runs.empty()) return;
+  if (plan.pointwise() || block.part->runs.empty()) return;
   if (plan.group_images() > 1) {
     CopyAcrossImages(plan, block, in, copy);
   } else {

@@ -57,7 +57,7 @@ class TileData<Tiles>::Writer {
   void Write(const Pending& p) const {
     if (p.count == 0) return;
     const Phase &vertical = *block_.part->vertical, &horizontal = *block_.part->horizontal;
-    if (plan_.flat()) {
+    if (plan_.pointwise()) {
       return WriteRows(p, p.first, p.count, block_.image, 0, block_.column + p.first,
                        call_.out.pixel, call_.write_back.addend.pixel);
     }
@@ -130,7 +130,7 @@ typename TileData<Tiles>::Scratch TileData<Tiles>::Divide(std::byte* memory) con
   ScratchDivider divider(memory);
   Scratch scratch;
   scratch.copy = divider.Take<Bfloat16>(copy);
-  scratch.tail = divider.Take<Bfloat16>(plan_.flat() ? kTileRows * plan_.depth() : 0);
+  scratch.tail = divider.Take<Bfloat16>(plan_.pointwise() ? kTileRows * plan_.depth() : 0);
   scratch.steps = divider.Take<Step>(steps);
   for (float*& sums : scratch.sums) sums = divider.Take<float>(kSumsOfBlock);
   scratch.bytes = divider.bytes();
@@ -141,7 +141,7 @@ template <class Tiles>
 void TileData<Tiles>::Run(const Call& call) const {
   untapped_.Write<Bfloat16>(call, plan_.columns());
   const int threads = std::min(plan_.threads(), NumThreads());
-  const int64_t groups = plan_.flat() ? 1 : CeilDiv(call.images, plan_.group_images());
+  const int64_t groups = plan_.pointwise() ? 1 : CeilDiv(call.images, plan_.group_images());
   const int64_t items = groups * plan_.blocks();
   // Few blocks, or few pixels for a large filter: divide the panels among threads too.
   const int64_t least = items >= 2 * threads ? 1 : CeilDiv(2 * threads, items);
@@ -171,7 +171,7 @@ template <class Tiles>
 int64_t TileData<Tiles>::ListSteps(const Block& block, Step* steps) const {
   const Part& part = *block.part;
   const Depth& depth = part.depth;
-  const Layout layout = plan_.flat() ? Layout{} : plan_.LayoutOf(block);
+  const Layout layout = plan_.pointwise() ? Layout{} : plan_.LayoutOf(block);
   int64_t count = 0;
   for (const TilePlan::TapRun& run : part.runs) {
     const int64_t row = run.vertical - part.low_row, in_step = part.vertical->in_step;
@@ -225,7 +225,7 @@ void TileData<Tiles>::RunBlock(Tiles& tiles, const Call& call, const Block& bloc
     rows.pitch *= part.column_step;
     rows.count = (block.rows() - 1) * layout.tile_pitch + block.columns();
   }
-  if (plan_.flat()) {
+  if (plan_.pointwise()) {
     // Where they are, but for the last ones: a tile would read beyond the images.
     rows.a = call.in.data + block.column * call.in.pixel;
     rows.pitch = call.in.pixel * int64_t(sizeof(Bfloat16));

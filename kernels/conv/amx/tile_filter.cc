@@ -15,7 +15,7 @@ namespace {
 // Both copies of a strip stay in the L2 cache while every block is summed over them.
 constexpr int64_t kStripBytes = 2 << 20;
 // Pixels of a row where rows may be cut anywhere.
-constexpr int64_t kFlatRow = 512;
+constexpr int64_t kPointwiseRow = 512;
 constexpr int64_t kDepth = 32;    // pixels of a step
 constexpr int64_t kChunk = 10;    // steps
 constexpr int64_t kPlaces = 128;  // that are packed at a time
@@ -55,17 +55,17 @@ TileFilter<Tiles>::TileFilter(const Conv2dSpec& spec)
     : channels_(spec.channels),
       filters_(spec.filters),
       batch_(spec.batch),
-      flat_pixels_(spec.kernel == Pair(1) && spec.stride == Pair(1) && spec.padding == Pair(0)
-                       ? spec.height * spec.width
-                       : 0),
+      pointwise_pixels_(spec.kernel == Pair(1) && spec.stride == Pair(1) && spec.padding == Pair(0)
+                            ? spec.height * spec.width
+                            : 0),
       vertical_(Axis::Of(VerticalPhases(spec, Direction::kBackwardFilter).front())),
       horizontal_(Axis::Of(HorizontalPhases(spec, Direction::kBackwardFilter).front())),
       rows_(vertical_.phase.count),
       columns_(horizontal_.phase.count),
       threads_(NumThreads()) {
-  if (flat_pixels_ > 0) {
-    rows_ = CeilDiv(batch_ * flat_pixels_, kFlatRow);
-    columns_ = std::min(kFlatRow, batch_ * flat_pixels_);
+  if (pointwise_pixels_ > 0) {
+    rows_ = CeilDiv(batch_ * pointwise_pixels_, kPointwiseRow);
+    columns_ = std::min(kPointwiseRow, batch_ * pointwise_pixels_);
   }
   pitch_ = RoundUp(columns_ + horizontal_.span - horizontal_.shared, int64_t{2});
   const int64_t row_bytes =
@@ -73,7 +73,7 @@ TileFilter<Tiles>::TileFilter(const Conv2dSpec& spec)
   const int64_t fit = std::max<int64_t>(1, kStripBytes / row_bytes);
   image_rows_ = rows_ + vertical_.span - vertical_.shared;
   strip_rows_ = rows_, strip_images_ = 1;
-  if (flat_pixels_ > 0 || image_rows_ > fit) {
+  if (pointwise_pixels_ > 0 || image_rows_ > fit) {
     strip_rows_ = CeilDiv(rows_, CeilDiv(rows_, std::min(rows_, fit)));
     image_rows_ = strip_rows_ + vertical_.span;
   } else {
@@ -134,12 +134,12 @@ int64_t TileFilter<Tiles>::block_elements() const {
 
 template <class Tiles>
 int64_t TileFilter<Tiles>::RowsOf(int64_t images) const {
-  return flat_pixels_ > 0 ? CeilDiv(images * flat_pixels_, columns_) : rows_;
+  return pointwise_pixels_ > 0 ? CeilDiv(images * pointwise_pixels_, columns_) : rows_;
 }
 template <class Tiles>
 int64_t TileFilter<Tiles>::ColumnsOf(int64_t row, int64_t images) const {
-  if (flat_pixels_ == 0) return columns_;
-  return std::min(columns_, images * flat_pixels_ - row * columns_);
+  if (pointwise_pixels_ == 0) return columns_;
+  return std::min(columns_, images * pointwise_pixels_ - row * columns_);
 }
 // Places of the copy of dy from the first pixel to the last, with the gaps between.
 template <class Tiles>
@@ -160,11 +160,11 @@ void TileFilter<Tiles>::Sum(const Images<const Bfloat16>& x, const Images<const 
     for (int64_t k = 0; k < pixels_ / kDepth; ++k) memory.steps[k] = {k * kDepth, k * kDepth * 16};
   }
   if (images == 0) return;
-  const int64_t groups = flat_pixels_ > 0 ? 1 : CeilDiv(images, strip_images_);
+  const int64_t groups = pointwise_pixels_ > 0 ? 1 : CeilDiv(images, strip_images_);
   const int64_t rows = RowsOf(images);
   for (int64_t group = 0; group < groups; ++group) {
     const int64_t image = group * strip_images_;
-    const int64_t count = flat_pixels_ > 0 ? 1 : std::min(strip_images_, images - image);
+    const int64_t count = pointwise_pixels_ > 0 ? 1 : std::min(strip_images_, images - image);
     for (int64_t row = 0; row < rows; row += strip_rows_) {
       SumStrip(job, {image, count, row, std::min(strip_rows_, rows - row)});
       job.start = false;
@@ -267,14 +267,14 @@ const Bfloat16* TileFilter<Tiles>::DyAt(const Job& job, const Strip& strip, int6
   if (image >= strip.images || row >= strip.rows || column >= ColumnsOf(line, job.images)) {
     return nullptr;
   }
-  if (flat_pixels_ > 0) return job.dy.data + (line * columns_ + column) * job.dy.pixel;
+  if (pointwise_pixels_ > 0) return job.dy.data + (line * columns_ + column) * job.dy.pixel;
   return job.dy.At(strip.image + image, line) + column * job.dy.pixel;
 }
 template <class Tiles>
 const Bfloat16* TileFilter<Tiles>::XAt(const Job& job, const Strip& strip, int64_t image,
                                        int64_t row, int64_t column, int64_t down,
                                        int64_t right) const {
-  if (flat_pixels_ > 0) {
+  if (pointwise_pixels_ > 0) {
     if (DyAt(job, strip, image, row, column) == nullptr) return nullptr;
     return job.x.data + ((strip.row + row) * columns_ + column) * job.x.pixel;
   }

@@ -122,7 +122,8 @@ class TileFilter final : public FilterKernel<Bfloat16> {
                   int64_t filter) const;
 
   int64_t channels_, filters_, batch_;
-  int64_t flat_pixels_;  // of an image that one tap reads whole: rows may be cut anywhere; else 0
+  // Pixels of an image that one tap reads whole, so that rows may be cut anywhere; else 0.
+  int64_t pointwise_pixels_;
   Axis vertical_, horizontal_;
   std::vector<Tap> taps_;
   int64_t tap_groups_ = 0;

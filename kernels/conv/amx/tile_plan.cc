@@ -12,8 +12,8 @@ namespace {
 
 // The copy of a block's inputs shares the L2 cache with a pair of panels of the filter.
 constexpr int64_t kBlockBytes = 512 << 10;
-// The inputs and outputs of a block of a flat product.
-constexpr int64_t kFlatBytes = 512 << 10;
+// The inputs and outputs of a block of a pointwise product.
+constexpr int64_t kPointwiseBytes = 512 << 10;
 // Maps up to this width are computed across images, this many at a time, where there are enough.
 constexpr int64_t kSmallWidth = 8;
 constexpr int64_t kImagesTogether = 32;
@@ -49,13 +49,13 @@ TilePlan::TilePlan(const Conv2dSpec& spec, Direction direction)
       batch_(spec.batch),
       vertical_(VerticalPhases(spec, direction)),
       horizontal_(HorizontalPhases(spec, direction)),
-      flat_(spec.kernel == Pair(1) && spec.stride == Pair(1) && spec.padding == Pair(0) &&
-            Depth::Of(depth_, 1).channels == depth_),
-      group_images_(flat_ ? 1 : GroupImages(spec, vertical_.front(), horizontal_.front())),
+      pointwise_(spec.kernel == Pair(1) && spec.stride == Pair(1) && spec.padding == Pair(0) &&
+                 Depth::Of(depth_, 1).channels == depth_),
+      group_images_(pointwise_ ? 1 : GroupImages(spec, vertical_.front(), horizontal_.front())),
       large_filter_(spec.kernel.vertical * spec.kernel.horizontal * columns_ >
                     spec.batch * vertical_.front().inputs * horizontal_.front().inputs),
       threads_(NumThreads()) {
-  if (flat_) {
+  if (pointwise_) {
     // One row of all pixels of the batch; a call may bring fewer.
     vertical_.front().count = vertical_.front().inputs = 1;
     horizontal_.front().count = horizontal_.front().inputs = spec.batch * spec.height * spec.width;
@@ -108,10 +108,10 @@ void TilePlan::Cut(Part& part) const {
   const Phase &vertical = *part.vertical, &horizontal = *part.horizontal;
   part.rows = vertical.count, part.columns = horizontal.count;
   if (group_images_ > 1) return;
-  if (flat_) {
+  if (pointwise_) {
     // Blocks of equal size, as many for each thread.
     constexpr int64_t kRows = 32;
-    const int64_t fit = kFlatBytes / ((depth_ + columns_) * int64_t(sizeof(Bfloat16)));
+    const int64_t fit = kPointwiseBytes / ((depth_ + columns_) * int64_t(sizeof(Bfloat16)));
     int64_t blocks = CeilDiv(horizontal.count, std::max(2 * kRows, fit));
     blocks = std::max(blocks, std::min(CeilDiv(horizontal.count, kRows),
                                        CeilDiv(2 * int64_t{threads_}, pairs())));
@@ -168,7 +168,7 @@ TilePlan::Layout TilePlan::LayoutOf(const Block& block) const {
 
 int64_t TilePlan::CopyElements(const Block& block) const {
   const Part& part = *block.part;
-  if (flat_ || part.runs.empty()) return 0;
+  if (pointwise_ || part.runs.empty()) return 0;
   if (group_images_ > 1) {
     return part.vertical->inputs * part.horizontal->inputs *
            RoundUp(group_images_, int64_t{kTileRows}) * part.pitch;
@@ -189,7 +189,7 @@ TilePlan::Block TilePlan::BlockAt(int64_t index, int64_t images) const {
   while (at >= part->blocks()) at -= part++->blocks();
   const Phase &vertical = *part->vertical, &horizontal = *part->horizontal;
   // A call may bring fewer images than the one row was made for.
-  const int64_t width = flat_ ? horizontal.count / batch_ * images : horizontal.count;
+  const int64_t width = pointwise_ ? horizontal.count / batch_ * images : horizontal.count;
   Block block;
   block.part = part;
   block.image = group * group_images_;

@@ -74,7 +74,7 @@ class TilePlan {
   int64_t derived_elements() const { return derived_; }  // of the packed filter
   int threads() const { return threads_; }
   // A product of all pixels of all images, where they are, as one row.
-  bool flat() const { return flat_; }
+  bool pointwise() const { return pointwise_; }
   // Images of a block; more than one: rows of tiles are one pixel of all of them.
   int64_t group_images() const { return group_images_; }
   // Larger than the inputs: each thread should read a part of it.
@@ -95,7 +95,7 @@ class TilePlan {
   bool backward_;
   int64_t kernel_width_, depth_, columns_, batch_;
   std::vector<Phase> vertical_, horizontal_;
-  bool flat_;
+  bool pointwise_;
   int64_t group_images_;
   bool large_filter_;
   int threads_;

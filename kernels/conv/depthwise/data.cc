@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kChunkBytes = 32 << 10;  // of the results that a thread takes at least
 // Images of more than this, both sides, come from memory row by row, and the processor does not
-// foresee in which order.
+// predict in which order.
 constexpr int64_t kNearBytes = 1 << 20;
 
 }  // namespace

@@ -51,9 +51,9 @@ FilterGemm<T>::FilterGemm(const Conv2dSpec& spec)
     : FilterGemm(Flat(spec), IsFlat(spec) ? spec.height * spec.width : 0) {}
 
 template <typename T>
-FilterGemm<T>::FilterGemm(const Conv2dSpec& spec, int64_t flat_pixels)
+FilterGemm<T>::FilterGemm(const Conv2dSpec& spec, int64_t pointwise_pixels)
     : kernels_(CpuKernels<T>()),
-      flat_pixels_(flat_pixels),
+      pointwise_pixels_(pointwise_pixels),
       channels_(spec.channels),
       filters_(spec.filters),
       vertical_(VerticalPhases(spec, Direction::kBackwardFilter).front()),
@@ -127,11 +127,11 @@ typename FilterGemm<T>::Strip FilterGemm<T>::StripAt(int64_t index, int64_t imag
 template <typename T>
 void FilterGemm<T>::Sum(const Images<const T>& x, const Images<const T>& dy, int64_t images,
                         bool first, const Gradient& gradient, std::byte* workspace) const {
-  if (!flat()) return SumStrips({x, dy, images, first, gradient, workspace});
+  if (!pointwise()) return SumStrips({x, dy, images, first, gradient, workspace});
   Images<const T> x_pixels = x, dy_pixels = dy;
   x_pixels.image = x_pixels.row = x.pixel;
   dy_pixels.image = dy_pixels.row = dy.pixel;
-  SumStrips({x_pixels, dy_pixels, images * flat_pixels_, first, gradient, workspace});
+  SumStrips({x_pixels, dy_pixels, images * pointwise_pixels_, first, gradient, workspace});
 }
 
 template <typename T>
@@ -302,7 +302,7 @@ void FilterGemm<T>::CopyInput(const Job& job, const Strip& strip, int64_t first_
     kernels_.copy_panels(
         {.from = job.x.At(strip.image + i / strip.rows, h) + w * job.x.pixel + channel,
          .from_pixel = horizontal_.in_step * job.x.pixel,
-         .pixels = flat() ? PixelsOfRow(strip) : columns.end - columns.begin,
+         .pixels = pointwise() ? PixelsOfRow(strip) : columns.end - columns.begin,
          .columns = channels,
          .width = block_channels_,
          .last_width = block_channels_,

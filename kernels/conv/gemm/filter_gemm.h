@@ -60,9 +60,9 @@ class FilterGemm final : public FilterKernel<T> {
     const T* At(int64_t i) const { return i < x_elements ? x + i : dy + (i - x_elements); }
   };
 
-  // With `flat_pixels` of each image as images of their own.
-  FilterGemm(const Conv2dSpec& spec, int64_t flat_pixels);
-  bool flat() const { return flat_pixels_ > 0; }
+  // With `pointwise_pixels` of each image as images of their own.
+  FilterGemm(const Conv2dSpec& spec, int64_t pointwise_pixels);
+  bool pointwise() const { return pointwise_pixels_ > 0; }
   void SumStrips(const Job& job) const;
   // Strips of a number of images.
   int64_t Strips(int64_t images) const;
@@ -86,9 +86,9 @@ class FilterGemm final : public FilterKernel<T> {
   bool CopiesInput() const { return taps() == 1 && channels_ >= 256 && filters_ > panel_width(); }
   bool CopiesGradient() const;
   // Rows of pixels at one distance from each other.
-  int64_t RowsOf(const Strip& strip) const { return flat() ? 1 : strip.images * strip.rows; }
+  int64_t RowsOf(const Strip& strip) const { return pointwise() ? 1 : strip.images * strip.rows; }
   int64_t PixelsOfRow(const Strip& strip) const {
-    return flat() ? strip.images : horizontal_.count;
+    return pointwise() ? strip.images : horizontal_.count;
   }
   int64_t InPanel(int64_t pixels) const;
   Copies Divide(std::byte* memory) const;
@@ -96,7 +96,7 @@ class FilterGemm final : public FilterKernel<T> {
   int64_t taps() const { return int64_t(vertical_.taps.size()) * int64_t(horizontal_.taps.size()); }
 
   const Kernels<T>& kernels_;
-  int64_t flat_pixels_;  // of an image, each of which is an image of its own; or 0
+  int64_t pointwise_pixels_;  // of an image, each of which is an image of its own; or 0
   int64_t channels_, filters_;
   Phase vertical_, horizontal_;
   std::vector<Range> row_ranges_, column_ranges_;  // of each tap

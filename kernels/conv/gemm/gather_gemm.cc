@@ -46,8 +46,8 @@ GatherGemm<T>::GatherGemm(const Conv2dSpec& spec, Direction direction)
       padded_depth_(few_columns() ? RoundUp(depth_, kernels_.lanes) : depth_),
       vertical_(VerticalPhases(spec, direction)),
       horizontal_(HorizontalPhases(spec, direction)),
-      flat_(spec.kernel == Pair(1) && spec.stride == Pair(1) && spec.padding == Pair(0)),
-      across_images_(!flat_ && spec.batch >= kFewestImages &&
+      pointwise_(spec.kernel == Pair(1) && spec.stride == Pair(1) && spec.padding == Pair(0)),
+      across_images_(!pointwise_ && spec.batch >= kFewestImages &&
                      horizontal_.front().count <= kSmallWidth &&
                      vertical_.front().count <= 2 * kSmallWidth),
       sparse_(!across_images_ && (std::ranges::any_of(vertical_, &Phase::has_holes) ||
@@ -56,7 +56,7 @@ GatherGemm<T>::GatherGemm(const Conv2dSpec& spec, Direction direction)
                     spec.batch * vertical_.front().inputs * horizontal_.front().inputs),
       threads_(NumThreads()),
       untapped_(spec, direction) {
-  if (flat_) {
+  if (pointwise_) {
     // One row of all pixels of the batch; a call may bring fewer.
     vertical_.front().count = vertical_.front().inputs = 1;
     horizontal_.front().count = horizontal_.front().inputs = spec.batch * spec.height * spec.width;
@@ -73,7 +73,7 @@ GatherGemm<T>::GatherGemm(const Conv2dSpec& spec, Direction direction)
 template <typename T>
 int64_t GatherGemm<T>::BlockPixels() const {
   // The panels of short sums follow each other so quickly that a block's outputs must be near too.
-  if (flat_ && depth_ < kShortSum) {
+  if (pointwise_ && depth_ < kShortSum) {
     const int64_t pixels = kShortSumBytes / ((depth_ + columns_) * int64_t(sizeof(T)));
     return std::max(kTileRows, pixels / kTileRows * kTileRows);
   }
@@ -97,7 +97,7 @@ typename GatherGemm<T>::Cut GatherGemm<T>::CutPhases(const Phase& vertical,
   Cut cut{&vertical, &horizontal, vertical.count, horizontal.count, 1, 1};
   if (across_images_) return cut;
   const int64_t fit = BlockPixels();
-  if (flat_) {
+  if (pointwise_) {
     // Blocks of equal size, as many for each thread. Few panels do not divide the work, so that
     // there must be more blocks.
     const int64_t tiles = CeilDiv(horizontal.count, kTileRows);
@@ -227,7 +227,7 @@ template <typename T>
 void GatherGemm<T>::Run(const Call& call) const {
   const int threads = std::min(threads_, NumThreads());
   const int64_t groups = across_images_ ? CeilDiv(call.images, kImagesTogether)
-                         : flat_        ? 1
+                         : pointwise_   ? 1
                                         : call.images;
   const int64_t items = groups * blocks_;
   if (items == 0) return;
@@ -259,7 +259,7 @@ typename GatherGemm<T>::Block GatherGemm<T>::BlockAt(int64_t index, int64_t imag
     block.images = std::min(kImagesTogether, images - block.image);
   }
   int64_t columns = cut->horizontal->count;
-  if (flat_) columns = columns / batch_ * images;
+  if (pointwise_) columns = columns / batch_ * images;
   block.row = at / cut->column_blocks * cut->rows;
   block.row_end = std::min(cut->vertical->count, block.row + cut->rows);
   block.column = std::min(columns, at % cut->column_blocks * cut->columns);

@@ -106,7 +106,7 @@ class GatherGemm final : public DataKernel<T> {
   int64_t kernel_height_, kernel_width_, depth_, columns_, batch_;
   int64_t padded_depth_;  // of a tap of the derived filter
   std::vector<Phase> vertical_, horizontal_;
-  bool flat_;           // a product of all pixels of all images, as one row
+  bool pointwise_;      // a product of all pixels of all images, as one row
   bool across_images_;  // a row of results is one pixel of several images
   bool sparse_;         // no tap reads some of the inputs between the taps
   bool large_filter_;   // larger than the inputs: each thread should read a part of it
