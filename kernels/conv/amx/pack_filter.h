@@ -1,4 +1,5 @@
-// The filter as tiles read it: panels of 16 columns, in rows of pairs of elements of the depth.
+// The filter as tiles read it: panels of 16 output channels, in rows of pairs of elements of the
+// depth.
 
 #ifndef DTNN_KERNELS_CONV_AMX_PACK_FILTER_H_
 #define DTNN_KERNELS_CONV_AMX_PACK_FILTER_H_

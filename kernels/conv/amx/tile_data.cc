@@ -31,7 +31,7 @@ class TileData<Tiles>::Writer {
         sums_{scratch.sums[0], scratch.sums[1]} {}
 
   const Part* part() const { return block_.part; }
-  // Where the next sums go, of `rows` rows from `first` on and the columns of `panels` from
+  // Where the next sums go, of `rows` rows from `first` on and the output channels of `panels` from
   // `panel`.
   float* sums() const { return sums_[next_]; }
   void Add(const Rows& rows, int64_t first, int64_t count, int64_t panel, int panels) {
@@ -88,21 +88,21 @@ class TileData<Tiles>::Writer {
   // `count` rows of the block from `first` on, whose first result is at (image, h, w).
   void WriteRows(const Pending& p, int64_t first, int64_t count, int64_t image, int64_t h,
                  int64_t w, int64_t out_pitch, int64_t addend_pitch) const {
-    const int64_t column = p.panel * 16;
+    const int64_t out_channel = p.panel * 16;
     const WriteBack<Bfloat16>& write_back = call_.write_back;
     RowsOfResults rows;
     rows.sums_pitch = 16 * p.panels;
     rows.sums = p.sums + (first - p.first) * rows.sums_pitch;
     rows.rows = count;
-    rows.columns = int(std::min<int64_t>(16 * p.panels, plan_.columns() - column));
-    if (write_back.scale != nullptr) rows.scale = write_back.scale + column;
-    if (write_back.bias != nullptr) rows.bias = write_back.bias + column;
+    rows.channels = int(std::min<int64_t>(16 * p.panels, plan_.out_channels() - out_channel));
+    if (write_back.scale != nullptr) rows.scale = write_back.scale + out_channel;
+    if (write_back.bias != nullptr) rows.bias = write_back.bias + out_channel;
     if (write_back.addend.data != nullptr) {
-      rows.addend = write_back.addend.At(image, h) + w * write_back.addend.pixel + column;
+      rows.addend = write_back.addend.At(image, h) + w * write_back.addend.pixel + out_channel;
       rows.addend_pitch = addend_pitch;
     }
     rows.relu = write_back.relu;
-    rows.out = call_.out.At(image, h) + w * call_.out.pixel + column;
+    rows.out = call_.out.At(image, h) + w * call_.out.pixel + out_channel;
     rows.out_pitch = out_pitch;
     if constexpr (Tiles::kHardware) {
       WriteBackInVectors(rows);
@@ -139,7 +139,7 @@ typename TileData<Tiles>::Scratch TileData<Tiles>::Divide(std::byte* memory) con
 
 template <class Tiles>
 void TileData<Tiles>::Run(const Call& call) const {
-  untapped_.Write<Bfloat16>(call, plan_.columns());
+  untapped_.Write<Bfloat16>(call, plan_.out_channels());
   const int threads = std::min(plan_.threads(), NumThreads());
   const int64_t groups = plan_.pointwise() ? 1 : CeilDiv(call.images, plan_.group_images());
   const int64_t items = groups * plan_.blocks();

@@ -45,14 +45,14 @@ TilePlan::TilePlan(const Conv2dSpec& spec, Direction direction)
     : backward_(direction == Direction::kBackwardData),
       kernel_width_(spec.kernel.horizontal),
       depth_(backward_ ? spec.filters : spec.channels),
-      columns_(backward_ ? spec.channels : spec.filters),
+      out_channels_(backward_ ? spec.channels : spec.filters),
       batch_(spec.batch),
       vertical_(VerticalPhases(spec, direction)),
       horizontal_(HorizontalPhases(spec, direction)),
       pointwise_(spec.kernel == Pair(1) && spec.stride == Pair(1) && spec.padding == Pair(0) &&
                  Depth::Of(depth_, 1).channels == depth_),
       group_images_(pointwise_ ? 1 : GroupImages(spec, vertical_.front(), horizontal_.front())),
-      large_filter_(spec.kernel.vertical * spec.kernel.horizontal * columns_ >
+      large_filter_(spec.kernel.vertical * spec.kernel.horizontal * out_channels_ >
                     spec.batch * vertical_.front().inputs * horizontal_.front().inputs),
       threads_(NumThreads()) {
   if (pointwise_) {
@@ -111,7 +111,7 @@ void TilePlan::Cut(Part& part) const {
   if (pointwise_) {
     // Blocks of equal size, as many for each thread.
     constexpr int64_t kRows = 32;
-    const int64_t fit = kPointwiseBytes / ((depth_ + columns_) * int64_t(sizeof(Bfloat16)));
+    const int64_t fit = kPointwiseBytes / ((depth_ + out_channels_) * int64_t(sizeof(Bfloat16)));
     int64_t blocks = CeilDiv(horizontal.count, std::max(2 * kRows, fit));
     blocks = std::max(blocks, std::min(CeilDiv(horizontal.count, kRows),
                                        CeilDiv(2 * int64_t{threads_}, pairs())));

@@ -40,7 +40,7 @@ class TilePlan {
 
     int64_t blocks() const { return row_blocks * column_blocks; }
     int64_t steps() const { return int64_t(runs.size()) * depth.steps; }
-    int64_t panel() const { return steps() * depth.step * 16; }  // elements of 16 columns
+    int64_t panel() const { return steps() * depth.step * 16; }  // elements of 16 output channels
   };
   // Results [row, row_end) x [column, column_end) of a part, of `images` images from `image` on.
   struct Block {
@@ -67,8 +67,8 @@ class TilePlan {
 
   bool backward() const { return backward_; }
   int64_t depth() const { return depth_; }
-  int64_t columns() const { return columns_; }
-  int64_t panels() const { return CeilDiv(columns_, int64_t{16}); }
+  int64_t out_channels() const { return out_channels_; }
+  int64_t panels() const { return CeilDiv(out_channels_, int64_t{16}); }
   int64_t pairs() const { return CeilDiv(panels(), int64_t{2}); }
   const std::vector<Part>& parts() const { return parts_; }
   int64_t derived_elements() const { return derived_; }  // of the packed filter
@@ -93,7 +93,7 @@ class TilePlan {
   void Cut(Part& part) const;
 
   bool backward_;
-  int64_t kernel_width_, depth_, columns_, batch_;
+  int64_t kernel_width_, depth_, out_channels_, batch_;
   std::vector<Phase> vertical_, horizontal_;
   bool pointwise_;
   int64_t group_images_;

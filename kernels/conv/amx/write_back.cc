@@ -16,7 +16,7 @@ namespace dtnn::conv::amx {
 
 void WriteBackPlainly(const RowsOfResults& r) {
   for (int64_t i = 0; i < r.rows; ++i) {
-    for (int j = 0; j < r.columns; ++j) {
+    for (int j = 0; j < r.channels; ++j) {
       float value = r.sums[i * r.sums_pitch + j];
       if (r.scale != nullptr) {
         value = std::fma(value, r.scale[j], r.bias == nullptr ? 0.0f : r.bias[j]);
@@ -36,7 +36,7 @@ void WriteBackPlainly(const RowsOfResults& r) {
 
 namespace {
 
-// Columns `kFirst` to kFirst + 15 of a row, but for the rounding.
+// Channels `kFirst` to kFirst + 15 of a row, but for the rounding.
 struct Half {
   __m512 scale, bias;
 };
@@ -62,20 +62,20 @@ DTNN_TARGET void WriteBackInVectors(const RowsOfResults& r) {
   Half low = {_mm512_setzero_ps(), _mm512_setzero_ps()}, high = low;
   if (r.scale != nullptr) {
     low.scale = _mm512_loadu_ps(r.scale);
-    if (r.columns > 16) high.scale = _mm512_loadu_ps(r.scale + 16);
+    if (r.channels > 16) high.scale = _mm512_loadu_ps(r.scale + 16);
   }
   if (r.bias != nullptr) {
     low.bias = _mm512_loadu_ps(r.bias);
-    if (r.columns > 16) high.bias = _mm512_loadu_ps(r.bias + 16);
+    if (r.channels > 16) high.bias = _mm512_loadu_ps(r.bias + 16);
   }
-  const auto mask = __mmask32(~uint64_t{0} >> (64 - r.columns));
+  const auto mask = __mmask32(~uint64_t{0} >> (64 - r.channels));
   for (int64_t i = 0; i < r.rows; ++i) {
     const float* const sums = r.sums + i * r.sums_pitch;
     __m512i addend = _mm512_setzero_si512();
     if (r.addend != nullptr) addend = _mm512_maskz_loadu_epi16(mask, r.addend + i * r.addend_pitch);
     const __m512 first = Result(r, low, _mm512_loadu_ps(sums), _mm512_castsi512_si256(addend));
     __m512 second = _mm512_setzero_ps();
-    if (r.columns > 16) {
+    if (r.channels > 16) {
       second = Result(r, high, _mm512_loadu_ps(sums + 16), _mm512_extracti64x4_epi64(addend, 1));
     }
     _mm512_mask_storeu_epi16(r.out + i * r.out_pitch, mask,

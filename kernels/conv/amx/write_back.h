@@ -10,14 +10,14 @@
 
 namespace dtnn::conv::amx {
 
-// y = relu(scale * sum + bias + addend) for `rows` of at most 32 `columns`; null: not there. Scale
+// y = relu(scale * sum + bias + addend) for `rows` of at most 32 `channels`; null: not there. Scale
 // and bias are read in whole vectors. Numbers that bfloat16 holds as denormal become zero, as in
 // the products.
 struct RowsOfResults {
   const float* sums = nullptr;
   int64_t sums_pitch = 0;
   int64_t rows = 0;
-  int columns = 0;
+  int channels = 0;
   const float *scale = nullptr, *bias = nullptr;
   const Bfloat16* addend = nullptr;
   int64_t addend_pitch = 0;

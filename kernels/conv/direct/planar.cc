@@ -12,8 +12,8 @@ namespace dtnn::conv::direct {
 namespace {
 
 constexpr int64_t kStripBytes = 48 << 10;  // of the planes of both sides: about the L1 cache
-// With this many columns a vector of them is full, and the gemm variant is better.
-constexpr int64_t kManyColumns = 16;
+// With this many output channels a vector of them is full, and the gemm variant is better.
+constexpr int64_t kManyOutChannels = 16;
 constexpr int64_t kMostDepth = 32;
 constexpr int64_t kNarrow = 8;  // on narrower maps too much is computed between the rows
 // Beyond these, a strip of planes is far from any cache; they also bound the list of offsets.
@@ -31,15 +31,15 @@ PixelRow<T> RowOf(const Images<T>& images, int64_t image, int64_t row) {
   return {images.At(image, row), images.pixel, images.channel};
 }
 
-// Outputs that a product with `columns` to come computes together.
+// Outputs that a product with `out_channels` to come computes together.
 template <typename T>
-int Rows(const PlanarKernels<T>& kernels, int64_t columns) {
-  return columns >= kernels.max_rows ? kernels.max_rows : 4;
+int Rows(const PlanarKernels<T>& kernels, int64_t out_channels) {
+  return out_channels >= kernels.max_rows ? kernels.max_rows : 4;
 }
 
-bool Suits(const Conv2dSpec& s, int64_t depth, int64_t columns, int64_t width) {
-  return s.stride == Pair(1) && depth <= kMostDepth && columns < kManyColumns && width >= kNarrow &&
-         (s.kernel.horizontal - 1) * s.dilation.horizontal <= width / 2 &&
+bool Suits(const Conv2dSpec& s, int64_t depth, int64_t out_channels, int64_t width) {
+  return s.stride == Pair(1) && depth <= kMostDepth && out_channels < kManyOutChannels &&
+         width >= kNarrow && (s.kernel.horizontal - 1) * s.dilation.horizontal <= width / 2 &&
          (s.kernel.vertical - 1) * s.dilation.vertical <= kMostReach &&
          s.kernel.vertical * s.kernel.horizontal * depth <= kMostTerms;
 }
@@ -57,14 +57,14 @@ Planes<T>::Planes(const Conv2dSpec& s, Direction direction)
   const Phase vertical = VerticalPhases(s, direction).front();
   const Phase horizontal = HorizontalPhases(s, direction).front();
   in_height_ = vertical.inputs, in_width_ = horizontal.inputs, depth_ = s.channels;
-  out_height_ = vertical.count, out_width_ = horizontal.count, columns_ = s.filters;
-  if (direction == Direction::kBackwardData) std::swap(depth_, columns_);
-  padded_columns_ = RoundUp(columns_, 4);
+  out_height_ = vertical.count, out_width_ = horizontal.count, out_channels_ = s.filters;
+  if (direction == Direction::kBackwardData) std::swap(depth_, out_channels_);
+  padded_out_channels_ = RoundUp(out_channels_, 4);
   reach_vertical_ = vertical.high - vertical.low;
   origin_vertical_ = -vertical.low;
   origin_horizontal_ = -horizontal.low;
   pitch_ = horizontal.Reach(out_width_);
-  const int64_t row_bytes = (depth_ + padded_columns_) * pitch_ * int64_t(sizeof(T));
+  const int64_t row_bytes = (depth_ + padded_out_channels_) * pitch_ * int64_t(sizeof(T));
   strip_ = std::clamp<int64_t>(kStripBytes / row_bytes, 1, out_height_);
   plane_ = RoundUp((strip_ + reach_vertical_) * pitch_, kernels_.lanes);
   out_plane_ = RoundUp(strip_ * pitch_, 3 * kernels_.lanes);
@@ -85,22 +85,22 @@ typename Planes<T>::Scratch Planes<T>::Divide(std::byte* memory) const {
   // Vectors read past the last plane by at most a row and three vectors.
   scratch.in_size = depth_ * plane_ + pitch_ + 4 * kernels_.lanes;
   scratch.in = divider.Take<T>(scratch.in_size);
-  scratch.out = divider.Take<T>(padded_columns_ * out_plane_);
+  scratch.out = divider.Take<T>(padded_out_channels_ * out_plane_);
   scratch.bytes = divider.bytes();
   return scratch;
 }
 
-// Blocks of max_rows columns, then of 4: [block][term][column of the block].
+// Blocks of max_rows output channels, then of 4: [block][term][channel of the block].
 template <typename T>
 void PlanarData<T>::DeriveFilter(const Filter<const T>& filter, T* derived) const {
   const int64_t depth_step = backward_ ? filter.filter : filter.channel;
-  const int64_t column_step = backward_ ? filter.channel : filter.filter;
-  for (int64_t first = 0; first < this->padded_columns_;) {
-    const int64_t rows = Rows(this->kernels_, this->padded_columns_ - first);
+  const int64_t out_step = backward_ ? filter.channel : filter.filter;
+  for (int64_t first = 0; first < this->padded_out_channels_;) {
+    const int64_t rows = Rows(this->kernels_, this->padded_out_channels_ - first);
     for (int64_t k = 0; k < this->terms(); ++k) {
       const T* from = filter.data + k / this->depth_ * filter.tap + k % this->depth_ * depth_step;
       for (int64_t j = first; j < first + rows; ++j) {
-        *derived++ = j < this->columns_ ? from[j * column_step] : T(0);
+        *derived++ = j < this->out_channels_ ? from[j * out_step] : T(0);
       }
     }
     first += rows;
@@ -147,8 +147,8 @@ void PlanarData<T>::Run(const Call& call) const {
           product.out_pitch = this->out_plane_;
           product.count = RoundUp(rows * this->pitch_, 3 * this->kernels_.lanes);
           product.relu = write_back.relu && !relu_later;
-          for (int64_t f = 0; f < this->padded_columns_; f += product.rows) {
-            product.rows = Rows(this->kernels_, this->padded_columns_ - f);
+          for (int64_t f = 0; f < this->padded_out_channels_; f += product.rows) {
+            product.rows = Rows(this->kernels_, this->padded_out_channels_ - f);
             product.filter = call.filter + f * this->terms();
             product.out = mine.out + f * this->out_plane_;
             product.scale = write_back.scale != nullptr ? write_back.scale + f : nullptr;
@@ -157,7 +157,7 @@ void PlanarData<T>::Run(const Call& call) const {
           }
           for (int64_t r = 0; r < rows; ++r) {
             this->kernels_.from_planes(mine.out + r * this->pitch_, this->out_plane_,
-                                       this->out_width_, this->columns_,
+                                       this->out_width_, this->out_channels_,
                                        RowOf(write_back.addend, image, first + r), relu_later,
                                        RowOf(call.out, image, first + r));
           }
@@ -185,11 +185,11 @@ void PlanarFilter<T>::SumStrip(const Images<const T>& x, const Images<const T>& 
   this->Fill(x, image, first, rows, scratch.in);
   // The columns between the rows of dy are zero from the start, whatever x holds there; so must be
   // what a taller strip left.
-  for (int64_t f = 0; rows < this->strip_ && f < this->columns_; ++f) {
+  for (int64_t f = 0; rows < this->strip_ && f < this->out_channels_; ++f) {
     Zero(scratch.out + f * out_plane + rows * pitch, count - rows * pitch);
   }
   for (int64_t r = 0; r < rows; ++r) {
-    this->kernels_.to_planes(RowOf(dy, image, first + r), this->out_width_, this->columns_,
+    this->kernels_.to_planes(RowOf(dy, image, first + r), this->out_width_, this->out_channels_,
                              scratch.out + r * pitch, out_plane);
   }
   PlanarSums<T> job;
@@ -198,7 +198,7 @@ void PlanarFilter<T>::SumStrip(const Images<const T>& x, const Images<const T>& 
   job.terms = this->terms();
   job.dy = scratch.out;
   job.dy_pitch = out_plane;
-  job.filters = this->padded_columns_;
+  job.filters = this->padded_out_channels_;
   job.count = count;
   job.sums = sums;
   job.dy_sums = dy_sums;
@@ -221,11 +221,11 @@ void PlanarFilter<T>::SumStripInPlace(const Images<const T>& x, const Images<con
     for (int64_t row = first; row < end; ++row) {
       if (row + down < 0 || row + down >= this->in_height_) continue;
       const T* const in = channel.At(0, row + down) + right * x.pixel;
-      for (int64_t f = 0; f < this->columns_; ++f) {
+      for (int64_t f = 0; f < this->out_channels_; ++f) {
         const T* const gradient = dy.At(image, row) + f * dy.channel;
         T sum = 0;
         for (int64_t w = begin; w < columns; ++w) sum += in[w * x.pixel] * gradient[w * dy.pixel];
-        sums[(k * this->padded_columns_ + f) * this->kernels_.lanes] += sum;
+        sums[(k * this->padded_out_channels_ + f) * this->kernels_.lanes] += sum;
       }
     }
   }
@@ -251,7 +251,7 @@ void PlanarFilter<T>::Sum(const Images<const T>& x, const Images<const T>& dy, i
     T* const added = reinterpret_cast<T*>(own);
     const Scratch mine = this->Divide(own + size_t(PartSums()) * sizeof(T));
     Zero(mine.in, mine.in_size);
-    Zero(mine.out, this->padded_columns_ * this->out_plane_);
+    Zero(mine.out, this->padded_out_channels_ * this->out_plane_);
     for (int64_t part = begin; part < end; ++part) {
       const auto for_strips = [&](const auto& sum) {
         for (int64_t item = items * part / kParts; item < items * (part + 1) / kParts; ++item) {
@@ -281,11 +281,12 @@ void PlanarFilter<T>::Write(const Gradient& gradient, std::byte* workspace) cons
   const T* const sums = reinterpret_cast<const T*>(workspace);
   for (int64_t k = 0; k < this->terms(); ++k) {
     T* to = dfilter.data + k / this->depth_ * dfilter.tap + k % this->depth_ * dfilter.channel;
-    for (int64_t f = 0; f < this->columns_; ++f) {
-      Reduce(sums, k * this->padded_columns_ + f, gradient.accumulate, to + f * dfilter.filter);
+    for (int64_t f = 0; f < this->out_channels_; ++f) {
+      Reduce(sums, k * this->padded_out_channels_ + f, gradient.accumulate,
+             to + f * dfilter.filter);
     }
   }
-  for (int64_t f = 0; gradient.dbias != nullptr && f < this->columns_; ++f) {
+  for (int64_t f = 0; gradient.dbias != nullptr && f < this->out_channels_; ++f) {
     Reduce(sums + FilterSums(), f, gradient.accumulate, gradient.dbias + f);
   }
 }

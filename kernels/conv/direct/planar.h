@@ -45,8 +45,8 @@ class Planes {
 
  protected:
   const PlanarKernels<T>& kernels_;
-  int64_t in_height_, in_width_, depth_, out_height_, out_width_, columns_;
-  int64_t padded_columns_;                       // a multiple of 4
+  int64_t in_height_, in_width_, depth_, out_height_, out_width_, out_channels_;
+  int64_t padded_out_channels_;                  // a multiple of 4
   int64_t reach_vertical_;                       // rows that a patch reaches past its first
   int64_t origin_vertical_, origin_horizontal_;  // where the image begins in the planes
   int64_t pitch_;                                // of the rows of the planes
@@ -64,7 +64,7 @@ class PlanarData final : public DataKernel<T>, private Planes<T> {
   PlanarData(const Conv2dSpec& spec, Direction direction)
       : Planes<T>(spec, direction), backward_(direction == Direction::kBackwardData) {}
 
-  int64_t derived_elements() const override { return this->terms() * this->padded_columns_; }
+  int64_t derived_elements() const override { return this->terms() * this->padded_out_channels_; }
   void DeriveFilter(const Filter<const T>& filter, T* derived) const override;
   size_t workspace_bytes() const override { return size_t(this->threads_) * this->thread_bytes(); }
   void Run(const Call& call) const override;
@@ -91,7 +91,7 @@ class PlanarFilter final : public FilterKernel<T>, private Planes<T> {
   using typename Planes<T>::Scratch;
   static constexpr int64_t kParts = 16;  // partial sums
   int64_t FilterSums() const { return this->terms() * BiasSums(); }
-  int64_t BiasSums() const { return this->padded_columns_ * this->kernels_.lanes; }
+  int64_t BiasSums() const { return this->padded_out_channels_ * this->kernels_.lanes; }
   int64_t PartSums() const { return FilterSums() + BiasSums(); }  // those of the filter first
   size_t SharedBytes() const { return size_t(kParts * PartSums()) * sizeof(T); }
   // A thread's planes, and before them the sums of a part of images that others preceded.

@@ -19,11 +19,11 @@ constexpr int64_t kMostPixels = 256;
 constexpr int64_t kUsesOfCopy = 2;
 
 // A kernel of one tap on every pixel: each pixel is as good as an image.
-bool IsFlat(const Conv2dSpec& spec) {
+bool IsPointwise(const Conv2dSpec& spec) {
   return spec.kernel == Pair(1) && spec.stride == Pair(1) && spec.padding == Pair(0);
 }
-Conv2dSpec Flat(Conv2dSpec spec) {
-  if (IsFlat(spec)) {
+Conv2dSpec PixelsAsImages(Conv2dSpec spec) {
+  if (IsPointwise(spec)) {
     spec.batch *= spec.height * spec.width;
     spec.height = spec.width = 1;
   }
@@ -48,7 +48,7 @@ struct FilterGemm<T>::Job {
 
 template <typename T>
 FilterGemm<T>::FilterGemm(const Conv2dSpec& spec)
-    : FilterGemm(Flat(spec), IsFlat(spec) ? spec.height * spec.width : 0) {}
+    : FilterGemm(PixelsAsImages(spec), IsPointwise(spec) ? spec.height * spec.width : 0) {}
 
 template <typename T>
 FilterGemm<T>::FilterGemm(const Conv2dSpec& spec, int64_t pointwise_pixels)
@@ -276,7 +276,7 @@ void FilterGemm<T>::CopyGradient(const Job& job, const Strip& strip, T* copy) co
         {.from = job.dy.At(strip.image + i / strip.rows, strip.row + i % strip.rows),
          .from_pixel = job.dy.pixel,
          .pixels = row_pixels,
-         .columns = filters_,
+         .channels = filters_,
          .width = panel_width(),
          .last_width = (padded_filters() - 1) % panel_width() + 1,
          .to = copy,
@@ -303,7 +303,7 @@ void FilterGemm<T>::CopyInput(const Job& job, const Strip& strip, int64_t first_
         {.from = job.x.At(strip.image + i / strip.rows, h) + w * job.x.pixel + channel,
          .from_pixel = horizontal_.in_step * job.x.pixel,
          .pixels = pointwise() ? PixelsOfRow(strip) : columns.end - columns.begin,
-         .columns = channels,
+         .channels = channels,
          .width = block_channels_,
          .last_width = block_channels_,
          .to = copy + first_block * panel,

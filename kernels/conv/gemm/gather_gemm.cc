@@ -41,9 +41,9 @@ GatherGemm<T>::GatherGemm(const Conv2dSpec& spec, Direction direction)
       kernel_height_(spec.kernel.vertical),
       kernel_width_(spec.kernel.horizontal),
       depth_(backward_ ? spec.filters : spec.channels),
-      columns_(backward_ ? spec.channels : spec.filters),
+      out_channels_(backward_ ? spec.channels : spec.filters),
       batch_(spec.batch),
-      padded_depth_(few_columns() ? RoundUp(depth_, kernels_.lanes) : depth_),
+      padded_depth_(few_out_channels() ? RoundUp(depth_, kernels_.lanes) : depth_),
       vertical_(VerticalPhases(spec, direction)),
       horizontal_(HorizontalPhases(spec, direction)),
       pointwise_(spec.kernel == Pair(1) && spec.stride == Pair(1) && spec.padding == Pair(0)),
@@ -52,7 +52,7 @@ GatherGemm<T>::GatherGemm(const Conv2dSpec& spec, Direction direction)
                      vertical_.front().count <= 2 * kSmallWidth),
       sparse_(!across_images_ && (std::ranges::any_of(vertical_, &Phase::has_holes) ||
                                   std::ranges::any_of(horizontal_, &Phase::has_holes))),
-      large_filter_(spec.kernel.vertical * spec.kernel.horizontal * columns_ >
+      large_filter_(spec.kernel.vertical * spec.kernel.horizontal * out_channels_ >
                     spec.batch * vertical_.front().inputs * horizontal_.front().inputs),
       threads_(NumThreads()),
       untapped_(spec, direction) {
@@ -74,7 +74,7 @@ template <typename T>
 int64_t GatherGemm<T>::BlockPixels() const {
   // The panels of short sums follow each other so quickly that a block's outputs must be near too.
   if (pointwise_ && depth_ < kShortSum) {
-    const int64_t pixels = kShortSumBytes / ((depth_ + columns_) * int64_t(sizeof(T)));
+    const int64_t pixels = kShortSumBytes / ((depth_ + out_channels_) * int64_t(sizeof(T)));
     return std::max(kTileRows, pixels / kTileRows * kTileRows);
   }
   return kBlockBytes / (depth_ * int64_t(sizeof(T)));
@@ -132,17 +132,17 @@ typename GatherGemm<T>::Cut GatherGemm<T>::CutPhases(const Phase& vertical,
   return cut;
 }
 
-// For vectors of the depth: [tap][vector][column][lane], padded with zeros.
+// For vectors of the depth: [tap][vector][out_channel][lane], padded with zeros.
 template <typename T>
 void GatherGemm<T>::DeriveFew(const Filter<const T>& filter, T* derived) const {
   const int64_t depth_step = backward_ ? filter.filter : filter.channel;
-  const int64_t column_step = backward_ ? filter.channel : filter.filter;
+  const int64_t out_step = backward_ ? filter.channel : filter.filter;
   for (int64_t tap = 0; tap < kernel_height_ * kernel_width_; ++tap) {
     const T* const from = filter.data + tap * filter.tap;
     for (int64_t first = 0; first < padded_depth_; first += kernels_.lanes) {
-      for (int64_t column = 0; column < columns_; ++column) {
+      for (int64_t out_channel = 0; out_channel < out_channels_; ++out_channel) {
         for (int64_t k = first; k < first + kernels_.lanes; ++k) {
-          *derived++ = k < depth_ ? from[k * depth_step + column * column_step] : T(0);
+          *derived++ = k < depth_ ? from[k * depth_step + out_channel * out_step] : T(0);
         }
       }
     }
@@ -151,9 +151,9 @@ void GatherGemm<T>::DeriveFew(const Filter<const T>& filter, T* derived) const {
 
 template <typename T>
 void GatherGemm<T>::DeriveFilter(const Filter<const T>& filter, T* derived) const {
-  if (few_columns()) return DeriveFew(filter, derived);
+  if (few_out_channels()) return DeriveFew(filter, derived);
   const int64_t depth_step = backward_ ? filter.filter : filter.channel;
-  const int64_t column_step = backward_ ? filter.channel : filter.filter;
+  const int64_t out_step = backward_ ? filter.channel : filter.filter;
   constexpr int64_t kRun = 16;  // patch elements packed together, so that lines read are used up
   const int64_t depth = depth_, runs = CeilDiv(depth, kRun);
   const int64_t taps = kernel_height_ * kernel_width_;
@@ -162,28 +162,28 @@ void GatherGemm<T>::DeriveFilter(const Filter<const T>& filter, T* derived) cons
     for (int64_t item = begin; item < end; ++item) {
       const int64_t panel = item / (taps * runs), tap = item / runs % taps;
       const int64_t first = item % runs * kRun, last = std::min(depth, first + kRun);
-      const int64_t column = panel * panel_width();
-      const int64_t width = std::min(panel_width(), padded_columns() - column);
-      const int64_t columns = std::min(width, columns_ - column);
-      const T* from = filter.data + tap * filter.tap + column * column_step;
-      T* to = derived + column * patch() + tap * depth * width;
-      if (column_step == 1) {
+      const int64_t out_channel = panel * panel_width();
+      const int64_t width = std::min(panel_width(), padded_out_channels() - out_channel);
+      const int64_t out_channels = std::min(width, out_channels_ - out_channel);
+      const T* from = filter.data + tap * filter.tap + out_channel * out_step;
+      T* to = derived + out_channel * patch() + tap * depth * width;
+      if (out_step == 1) {
         for (int64_t k = first; k < last; ++k) {
-          std::copy_n(from + k * depth_step, columns, to + k * width);
-          std::fill(to + k * width + columns, to + (k + 1) * width, T(0));
+          std::copy_n(from + k * depth_step, out_channels, to + k * width);
+          std::fill(to + k * width + out_channels, to + (k + 1) * width, T(0));
         }
         continue;
       }
       if (depth_step == 1) {
-        Transpose(from + first, columns, last - first, column_step, to + first * width, width);
+        Transpose(from + first, out_channels, last - first, out_step, to + first * width, width);
         for (int64_t k = first; k < last; ++k) {
-          std::fill(to + k * width + columns, to + (k + 1) * width, T(0));
+          std::fill(to + k * width + out_channels, to + (k + 1) * width, T(0));
         }
         continue;
       }
       for (int64_t j = 0; j < width; ++j) {
         for (int64_t k = first; k < last; ++k) {
-          to[k * width + j] = j < columns ? from[k * depth_step + j * column_step] : T(0);
+          to[k * width + j] = j < out_channels ? from[k * depth_step + j * out_step] : T(0);
         }
       }
     }
@@ -243,7 +243,7 @@ void GatherGemm<T>::Run(const Call& call) const {
                panels() * (share + 1) / shares, mine);
     }
   });
-  untapped_.Write<T>(call, columns_);
+  untapped_.Write<T>(call, out_channels_);
 }
 
 // Block `index` of all blocks of a call with `images` images; it may have no results.
@@ -409,13 +409,13 @@ template <typename T>
 Panel<T> GatherGemm<T>::PanelAt(const Call& call, int64_t index) const {
   const WriteBack<T>& write_back = call.write_back;
   Panel<T> panel;
-  panel.column = index * panel_width();
-  panel.width = std::min(panel_width(), padded_columns() - panel.column);
-  panel.columns = std::min(panel.width, columns_ - panel.column);
-  panel.filter = call.filter + panel.column * patch();
+  panel.out_channel = index * panel_width();
+  panel.width = std::min(panel_width(), padded_out_channels() - panel.out_channel);
+  panel.out_channels = std::min(panel.width, out_channels_ - panel.out_channel);
+  panel.filter = call.filter + panel.out_channel * patch();
   panel.depth = depth_;
-  if (write_back.scale != nullptr) panel.scale = write_back.scale + panel.column;
-  if (write_back.bias != nullptr) panel.bias = write_back.bias + panel.column;
+  if (write_back.scale != nullptr) panel.scale = write_back.scale + panel.out_channel;
+  if (write_back.bias != nullptr) panel.bias = write_back.bias + panel.out_channel;
   panel.relu = write_back.relu;
   return panel;
 }
@@ -426,10 +426,10 @@ void GatherGemm<T>::RunPanel(const Call& call, const Block& block, const Images<
                              const Panel<T>& panel, const Scratch& scratch) const {
   const Phase &vertical = *block.vertical, &horizontal = *block.horizontal;
   const Images<const T>& addend = call.write_back.addend;
-  const auto multiply = few_columns() ? kernels_.multiply_few : kernels_.multiply;
+  const auto multiply = few_out_channels() ? kernels_.multiply_few : kernels_.multiply;
   RowOfPixels<T> row;
   row.taps = scratch.taps;
-  row.prefetch = panel.column == 0 && ReadsInPlace(block, call.in);
+  row.prefetch = panel.out_channel == 0 && ReadsInPlace(block, call.in);
   if (!clips()) row.tap_count = ListTaps(block, in, 0, 0, scratch);
   for (int64_t i = block.row; i < block.row_end; ++i) {
     const int64_t h = vertical.first + i * vertical.step;

@@ -9,7 +9,7 @@
 // where inputs lie between the taps that no tap reads, of a dilation: what is copied then are the
 // rows of each tap, and neighbours that have the same taps are computed together. With a
 // stride, dx is computed phase by phase (geometry/phases.h), so that nothing is multiplied by the
-// zeros between the strides. Results of a few columns are computed in vectors of the depth.
+// zeros between the strides. A few output channels are computed in vectors of the depth.
 
 #ifndef DTNN_KERNELS_CONV_GEMM_GATHER_GEMM_H_
 #define DTNN_KERNELS_CONV_GEMM_GATHER_GEMM_H_
@@ -35,7 +35,7 @@ class GatherGemm final : public DataKernel<T> {
   GatherGemm(const Conv2dSpec& spec, Direction direction);
 
   int64_t derived_elements() const override {
-    return kernel_height_ * kernel_width_ * padded_depth_ * padded_columns();
+    return kernel_height_ * kernel_width_ * padded_depth_ * padded_out_channels();
   }
   void DeriveFilter(const Filter<const T>& filter, T* derived) const override;
   size_t workspace_bytes() const override { return size_t(threads_) * thread_bytes(); }
@@ -89,21 +89,22 @@ class GatherGemm final : public DataKernel<T> {
   Panel<T> PanelAt(const Call& call, int64_t index) const;
 
   int64_t patch() const { return kernel_height_ * kernel_width_ * depth_; }
-  // Whether vectors are of the depth, not of output columns.
-  bool few_columns() const {
-    return columns_ <= std::min(kFewColumns, kernels_.lanes - 1) && depth_ >= kernels_.lanes;
+  // Whether vectors are of the depth, not of output channels.
+  bool few_out_channels() const {
+    return out_channels_ <= std::min(kFewOutChannels, kernels_.lanes - 1) &&
+           depth_ >= kernels_.lanes;
   }
-  // Output columns rounded up to whole vectors, or as many as there are.
-  int64_t padded_columns() const {
-    return few_columns() ? columns_ : RoundUp(columns_, kernels_.lanes);
+  // Output channels rounded up to whole vectors, or as many as there are.
+  int64_t padded_out_channels() const {
+    return few_out_channels() ? out_channels_ : RoundUp(out_channels_, kernels_.lanes);
   }
   void DeriveFew(const Filter<const T>& filter, T* derived) const;
   int64_t panel_width() const { return 2 * kernels_.lanes; }
-  int64_t panels() const { return CeilDiv(padded_columns(), panel_width()); }
+  int64_t panels() const { return CeilDiv(padded_out_channels(), panel_width()); }
 
   const Kernels<T>& kernels_;
   bool backward_;
-  int64_t kernel_height_, kernel_width_, depth_, columns_, batch_;
+  int64_t kernel_height_, kernel_width_, depth_, out_channels_, batch_;
   int64_t padded_depth_;  // of a tap of the derived filter
   std::vector<Phase> vertical_, horizontal_;
   bool pointwise_;      // a product of all pixels of all images, as one row

@@ -60,7 +60,7 @@ HWY_NOINLINE void RunTile(const RowOfPixels<T>& row, const Panel<T>& panel, int6
     DTNN_UNROLL(32)
     for (int v = 0; v < kVectors; ++v) sum[i][v] = hn::Zero(d);
   }
-  const T* const out_begin = row.out + first * row.out_step + panel.column;
+  const T* const out_begin = row.out + first * row.out_step + panel.out_channel;
   const T* out = out_begin;
   // The depth of one of several taps, or a line of the only one.
   const int64_t run = row.tap_count > 1 ? depth : kLine;
@@ -97,7 +97,7 @@ HWY_NOINLINE void RunTile(const RowOfPixels<T>& row, const Panel<T>& panel, int6
     }
   }
   // Each question is asked once for the whole tile: for short sums they cost as much as the sums.
-  const auto count = size_t(panel.columns - (kVectors - 1) * lanes);  // of the last vector
+  const auto count = size_t(panel.out_channels - (kVectors - 1) * lanes);  // of the last vector
   const auto last = hn::FirstN(d, count);
   const bool whole = int64_t(count) == lanes;
   const auto in_tile = [&](auto&& change) HWY_ATTR {
@@ -117,7 +117,7 @@ HWY_NOINLINE void RunTile(const RowOfPixels<T>& row, const Panel<T>& panel, int6
                 HWY_ATTR { sum[i][v] = hn::Add(sum[i][v], hn::LoadU(d, panel.bias + v * lanes)); });
   }
   if (row.addend != nullptr) {
-    const T* const addend = row.addend + first * row.addend_step + panel.column;
+    const T* const addend = row.addend + first * row.addend_step + panel.out_channel;
     in_tile([&](int i, int v) HWY_ATTR {
       const T* const from = addend + i * row.addend_step + v * lanes;
       sum[i][v] = hn::Add(sum[i][v], whole || v + 1 < kVectors ? hn::LoadU(d, from)
@@ -127,7 +127,7 @@ HWY_NOINLINE void RunTile(const RowOfPixels<T>& row, const Panel<T>& panel, int6
   if (panel.relu) {
     in_tile([&](int i, int v) HWY_ATTR { sum[i][v] = Rectify(d, sum[i][v]); });
   }
-  T* const to = row.out + first * row.out_step + panel.column;
+  T* const to = row.out + first * row.out_step + panel.out_channel;
   const int64_t out_step = row.out_step;
   if (whole) {
     in_tile([&](int i, int v)
@@ -180,37 +180,37 @@ HWY_INLINE void StoreSumsOfLanes(D d, const V* v, hn::TFromD<D>* sums) {
   if constexpr (kN > kFirst) StoreSumsOfLanes<kN - kFirst>(d, v + kFirst, sums + kFirst);
 }
 
-// Vectors of the depth instead of columns: kR pixels times kColumns columns of sums, whose lanes
-// are added at the end.
-template <typename T, int kR, int kColumns>
+// Vectors of the depth instead of output channels: kR pixels times kOutChannels channels of sums,
+// whose lanes are added at the end.
+template <typename T, int kR, int kOutChannels>
 HWY_NOINLINE void RunDots(const RowOfPixels<T>& row, const Panel<T>& panel, int64_t first_row) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   const int64_t lanes = int64_t(hn::Lanes(d)), depth = panel.depth, whole = depth / lanes * lanes;
   const auto count = size_t(depth - whole);
   const auto first = hn::FirstN(d, count);
-  V sum[kR][kColumns];
+  V sum[kR][kOutChannels];
   DTNN_UNROLL(32)
   for (int i = 0; i < kR; ++i) {
     DTNN_UNROLL(32)
-    for (int c = 0; c < kColumns; ++c) sum[i][c] = hn::Zero(d);
+    for (int c = 0; c < kOutChannels; ++c) sum[i][c] = hn::Zero(d);
   }
   const auto add = [&](const T* filter, const auto& load) HWY_ATTR {
-    V w[kColumns];
+    V w[kOutChannels];
     DTNN_UNROLL(32)
-    for (int c = 0; c < kColumns; ++c) w[c] = hn::LoadU(d, filter + c * lanes);
+    for (int c = 0; c < kOutChannels; ++c) w[c] = hn::LoadU(d, filter + c * lanes);
     DTNN_UNROLL(32)
     for (int i = 0; i < kR; ++i) {
       const V x = load(i);
       DTNN_UNROLL(32)
-      for (int c = 0; c < kColumns; ++c) sum[i][c] = hn::MulAdd(x, w[c], sum[i][c]);
+      for (int c = 0; c < kOutChannels; ++c) sum[i][c] = hn::MulAdd(x, w[c], sum[i][c]);
     }
   };
   for (int64_t t = 0; t < row.tap_count; ++t) {
     const T* const in = row.in + first_row * row.in_step + row.taps[t].in;
-    const T* filter = panel.filter + row.taps[t].filter * kColumns;
+    const T* filter = panel.filter + row.taps[t].filter * kOutChannels;
     int64_t k = 0;
-    for (; k < whole; k += lanes, filter += kColumns * lanes) {
+    for (; k < whole; k += lanes, filter += kOutChannels * lanes) {
       add(filter, [&](int i) HWY_ATTR { return hn::LoadU(d, in + i * row.in_step + k); });
     }
     if (k < depth) {
@@ -218,12 +218,12 @@ HWY_NOINLINE void RunDots(const RowOfPixels<T>& row, const Panel<T>& panel, int6
           [&](int i) HWY_ATTR { return LoadFirst(d, first, count, in + i * row.in_step + k); });
     }
   }
-  T values[kR * kColumns + hn::MaxLanes(d)];
-  StoreSumsOfLanes<kR * kColumns>(d, &sum[0][0], values);
+  T values[kR * kOutChannels + hn::MaxLanes(d)];
+  StoreSumsOfLanes<kR * kOutChannels>(d, &sum[0][0], values);
   // As in RunTile, each question is asked once.
   const auto for_each = [&](auto&& change) HWY_ATTR {
     for (int i = 0; i < kR; ++i) {
-      for (int c = 0; c < kColumns; ++c) change(values[i * kColumns + c], i, c);
+      for (int c = 0; c < kOutChannels; ++c) change(values[i * kOutChannels + c], i, c);
     }
   };
   if (panel.scale != nullptr) for_each([&](T& value, int, int c) { value *= panel.scale[c]; });
@@ -237,18 +237,18 @@ HWY_NOINLINE void RunDots(const RowOfPixels<T>& row, const Panel<T>& panel, int6
   for_each([&](T& value, int i, int c) { out[i * row.out_step + c] = value; });
 }
 
-template <typename T, int kColumns>
-void MultiplyFewColumns(const RowOfPixels<T>& row, const Panel<T>& panel) {
+template <typename T, int kOutChannels>
+void MultiplyFewOutChannels(const RowOfPixels<T>& row, const Panel<T>& panel) {
   // Sums, the filter's vectors and one of the input fill the registers.
   constexpr int kRegisters = HWY_TARGET <= HWY_AVX3 ? 32 : 16;
-  constexpr int kMost = HWY_MIN(8, (kRegisters - 1) / kColumns - 1);
+  constexpr int kMost = HWY_MIN(8, (kRegisters - 1) / kOutChannels - 1);
   int64_t i = 0;
-  for (; i + kMost <= row.count; i += kMost) RunDots<T, kMost, kColumns>(row, panel, i);
+  for (; i + kMost <= row.count; i += kMost) RunDots<T, kMost, kOutChannels>(row, panel, i);
   if (kMost > 4 && i + 4 <= row.count) {
-    RunDots<T, 4, kColumns>(row, panel, i);
+    RunDots<T, 4, kOutChannels>(row, panel, i);
     i += 4;
   }
-  for (; i < row.count; ++i) RunDots<T, 1, kColumns>(row, panel, i);
+  for (; i < row.count; ++i) RunDots<T, 1, kOutChannels>(row, panel, i);
 }
 
 template <typename T, int kC, int kVectors>
@@ -346,16 +346,16 @@ void Multiply(const RowOfPixels<T>& row, const Panel<T>& panel) {
 
 template <typename T>
 void MultiplyFew(const RowOfPixels<T>& row, const Panel<T>& panel) {
-  static_assert(kFewColumns == 4);
-  switch (panel.columns) {
+  static_assert(kFewOutChannels == 4);
+  switch (panel.out_channels) {
     case 1:
-      return MultiplyFewColumns<T, 1>(row, panel);
+      return MultiplyFewOutChannels<T, 1>(row, panel);
     case 2:
-      return MultiplyFewColumns<T, 2>(row, panel);
+      return MultiplyFewOutChannels<T, 2>(row, panel);
     case 3:
-      return MultiplyFewColumns<T, 3>(row, panel);
+      return MultiplyFewOutChannels<T, 3>(row, panel);
     default:
-      return MultiplyFewColumns<T, 4>(row, panel);
+      return MultiplyFewOutChannels<T, 4>(row, panel);
   }
 }
 
@@ -387,14 +387,14 @@ void RunBlock(const FilterBlock<T>& given) {
 }
 
 template <typename T>
-void AddRows(const T* x, int64_t rows, int64_t columns, int64_t pitch, T* sums) {
+void AddRows(const T* x, int64_t rows, int64_t channels, int64_t pitch, T* sums) {
   const hn::ScalableTag<T> d;
   const int64_t lanes = int64_t(hn::Lanes(d));
   int64_t j = 0;
   // Vectors together, which do not wait for each other's sums.
   const auto add = [&](auto vectors) HWY_ATTR {
     constexpr int kV = vectors;
-    for (; j + kV * lanes <= columns; j += kV * lanes) {
+    for (; j + kV * lanes <= channels; j += kV * lanes) {
       hn::Vec<decltype(d)> sum[kV];
       DTNN_UNROLL(8)
       for (int v = 0; v < kV; ++v) sum[v] = hn::Zero(d);
@@ -413,7 +413,7 @@ void AddRows(const T* x, int64_t rows, int64_t columns, int64_t pitch, T* sums) 
   add(std::integral_constant<int, 8>());
   add(std::integral_constant<int, 2>());
   add(std::integral_constant<int, 1>());
-  for (; j < columns; ++j) {
+  for (; j < channels; ++j) {
     T sum = 0;
     for (int64_t p = 0; p < rows; ++p) sum += x[p * pitch + j];
     sums[j] += sum;
@@ -445,14 +445,14 @@ void CopyPanels(const PixelCopy<T>& job) {
     const int64_t pixels = HWY_MIN(kTogether, job.pixels - begin);
     const T* const from = job.from + begin * job.from_pixel;
     T* to = job.to;
-    for (int64_t f = 0; f < job.columns; f += job.width, to += job.panel) {
-      const bool whole = f + job.width <= job.columns;
+    for (int64_t f = 0; f < job.channels; f += job.width, to += job.panel) {
+      const bool whole = f + job.width <= job.channels;
       const int64_t step = whole ? job.width : job.last_width;
-      const int64_t columns = whole ? job.width : job.columns - f;
+      const int64_t channels = whole ? job.width : job.channels - f;
       T* const at = to + (job.first + begin) * step;
       // Backwards, since the last vector overwrites the beginning of the next pixel.
-      for (int64_t j = (columns - 1) / lanes * lanes; j >= 0; j -= lanes) {
-        CopyVectors(from + f + j, job.from_pixel, at + j, step, pixels, job.columns - (f + j));
+      for (int64_t j = (channels - 1) / lanes * lanes; j >= 0; j -= lanes) {
+        CopyVectors(from + f + j, job.from_pixel, at + j, step, pixels, job.channels - (f + j));
       }
     }
   }

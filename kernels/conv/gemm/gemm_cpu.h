@@ -19,7 +19,7 @@ struct TapOffset {
   int64_t in = 0, filter = 0;
 };
 
-inline constexpr int64_t kFewColumns = 4;
+inline constexpr int64_t kFewOutChannels = 4;
 
 // Output pixels at constant distances, of which all have the same taps inside the input.
 template <typename T>
@@ -29,20 +29,20 @@ struct RowOfPixels {
   int64_t in_step = 0;
   const TapOffset* taps = nullptr;
   int64_t tap_count = 0;
-  T* out = nullptr;  // column 0
+  T* out = nullptr;  // output channel 0
   int64_t out_step = 0;
   const T* addend = nullptr;  // or null; may be `out`
   int64_t addend_step = 0;
   bool prefetch = false;  // the inputs of a tile while the one before it is computed
 };
 
-// One or two vectors of output columns: `width` packed filter elements for each patch element.
+// One or two vectors of output channels: `width` packed filter elements for each patch element.
 template <typename T>
 struct Panel {
   const T* filter = nullptr;
   int64_t width = 0;         // a multiple of the vector, at most two
-  int64_t columns = 0;       // that exist, <= width
-  int64_t column = 0;        // the first one
+  int64_t out_channels = 0;  // that exist, <= width
+  int64_t out_channel = 0;   // the first one
   int64_t depth = 0;         // of a tap
   const T* scale = nullptr;  // of this panel, padded to `width`; or null
   const T* bias = nullptr;
@@ -69,7 +69,7 @@ struct FilterBlock {
   int64_t prefetch_step = 0;
 };
 
-// Pixels of `columns` channels to panels of `width` of them, in each of which they lie one after
+// Pixels of so many channels to panels of `width` of them, in each of which they lie one after
 // the other; those of the last panel, where it is not full, are `last_width` apart. Up to a vector
 // behind the last pixel of a panel is overwritten, and channels that a pixel does not have are not
 // defined.
@@ -77,7 +77,7 @@ template <typename T>
 struct PixelCopy {
   const T* from = nullptr;
   int64_t from_pixel = 0;
-  int64_t pixels = 0, columns = 0, width = 0, last_width = 0;
+  int64_t pixels = 0, channels = 0, width = 0, last_width = 0;
   T* to = nullptr;
   int64_t first = 0;  // the place of the first of these pixels in a panel
   int64_t panel = 0;  // from panel to panel
@@ -89,12 +89,13 @@ struct Kernels {
   // Channels of a filter block with two vectors; with one, narrow_factor times as many.
   int max_rows, narrow_factor;
   void (*multiply)(const RowOfPixels<T>& row, const Panel<T>& panel);
-  // The same for a panel of at most kFewColumns columns, which would leave most of a vector empty:
-  // its filter is in blocks of a vector of the depth, padded with zeros, one for each column.
+  // The same for a panel of at most kFewOutChannels output channels, which would leave most of a
+  // vector empty: its filter is in blocks of a vector of the depth, padded with zeros, one for each
+  // output channel.
   void (*multiply_few)(const RowOfPixels<T>& row, const Panel<T>& panel);
   void (*filter_block)(const FilterBlock<T>& block);
   // sums[j] += (the sum of x[p * pitch + j] for p < rows in order).
-  void (*add_rows)(const T* x, int64_t rows, int64_t columns, int64_t pitch, T* sums);
+  void (*add_rows)(const T* x, int64_t rows, int64_t channels, int64_t pitch, T* sums);
   void (*copy_panels)(const PixelCopy<T>& job);
 };
 

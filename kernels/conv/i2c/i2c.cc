@@ -25,10 +25,10 @@ constexpr int64_t kMostRows = 512;
 
 // sums[j] += (the sum of x[i * pitch + j] for i < rows).
 template <typename T>
-void AddRows(const T* x, int64_t pitch, int64_t rows, int64_t columns, T* sums) {
+void AddRows(const T* x, int64_t pitch, int64_t rows, int64_t out_channels, T* sums) {
   constexpr int64_t kTogether = 16;
-  for (int64_t first = 0; first < columns; first += kTogether) {
-    const int64_t count = std::min(kTogether, columns - first);
+  for (int64_t first = 0; first < out_channels; first += kTogether) {
+    const int64_t count = std::min(kTogether, out_channels - first);
     T sum[kTogether] = {};
     for (int64_t i = 0; i < rows; ++i) {
       for (int64_t j = 0; j < count; ++j) sum[j] += x[i * pitch + first + j];
@@ -80,24 +80,24 @@ class I2cData final : public DataKernel<T> {
         backward_(direction == Direction::kBackwardData),
         threads_(NumThreads()) {}
 
-  int64_t derived_elements() const override { return gather().patch() * gather().columns; }
+  int64_t derived_elements() const override { return gather().patch() * gather().out_channels; }
 
   // The matrix (patch element) x (output channel).
   void DeriveFilter(const Filter<const T>& filter, T* derived) const override {
-    const int64_t depth = gather().depth, columns = gather().columns;
+    const int64_t depth = gather().depth, out_channels = gather().out_channels;
     const int64_t depth_step = backward_ ? filter.filter : filter.channel;
-    const int64_t column_step = backward_ ? filter.channel : filter.filter;
+    const int64_t out_step = backward_ ? filter.channel : filter.filter;
     ParallelFor(0, gather().taps(), 1, [&](int64_t begin, int64_t end) {
       for (int64_t tap = begin; tap < end; ++tap) {
         const T* from = filter.data + tap * filter.tap;
-        T* to = derived + tap * depth * columns;
+        T* to = derived + tap * depth * out_channels;
         if (depth_step == 1) {
-          Transpose(from, columns, depth, column_step, to, columns);
+          Transpose(from, out_channels, depth, out_step, to, out_channels);
           continue;
         }
         for (int64_t k = 0; k < depth; ++k) {
-          for (int64_t j = 0; j < columns; ++j) {
-            to[k * columns + j] = from[k * depth_step + j * column_step];
+          for (int64_t j = 0; j < out_channels; ++j) {
+            to[k * out_channels + j] = from[k * depth_step + j * out_step];
           }
         }
       }
@@ -109,7 +109,7 @@ class I2cData final : public DataKernel<T> {
   void Run(const Call& call) const override {
     const auto out = Pixels<T>::Of(call.out);
     const auto addend = Pixels<const T>::Of(call.write_back.addend);
-    const int64_t columns = gather().columns, patch = gather().patch();
+    const int64_t out_channels = gather().out_channels, patch = gather().patch();
     const int64_t pixels = call.images * gather().out_pixels();
     const int64_t rows = patches_.rows(), blocks = CeilDiv(pixels, rows);
     ParallelForWithScratch(blocks, 1, threads_, [&](int thread, int64_t first, int64_t last) {
@@ -124,14 +124,14 @@ class I2cData final : public DataKernel<T> {
         if (addend.data != nullptr) {
           // A copy, since the addend may be the output.
           for (int64_t i = begin; i < end; ++i) {
-            std::copy_n(addend.data + i * addend.pitch, columns,
-                        memory.addend + (i - begin) * columns);
+            std::copy_n(addend.data + i * addend.pitch, out_channels,
+                        memory.addend + (i - begin) * out_channels);
           }
           epilogue.addend = memory.addend;
-          epilogue.addend_ld = columns;
+          epilogue.addend_ld = out_channels;
         }
-        SerialGemm<T>(false, false, end - begin, columns, patch, matrix.data, matrix.pitch,
-                      call.filter, columns, false, out.data + begin * out.pitch, out.pitch,
+        SerialGemm<T>(false, false, end - begin, out_channels, patch, matrix.data, matrix.pitch,
+                      call.filter, out_channels, false, out.data + begin * out.pitch, out.pitch,
                       memory.product, epilogue);
       }
     });
@@ -144,12 +144,12 @@ class I2cData final : public DataKernel<T> {
     size_t bytes;
   };
   Memory Divide(std::byte* workspace) const {
-    const int64_t rows = patches_.rows(), columns = gather().columns;
+    const int64_t rows = patches_.rows(), out_channels = gather().out_channels;
     ScratchDivider divider(workspace);
     Memory memory;
     memory.patches = divider.Take<T>(patches_.elements());
-    memory.addend = divider.Take<T>(rows * columns);
-    const size_t product = SerialGemmScratchBytes<T>(rows, columns, gather().patch());
+    memory.addend = divider.Take<T>(rows * out_channels);
+    const size_t product = SerialGemmScratchBytes<T>(rows, out_channels, gather().patch());
     memory.product = {divider.Take<std::byte>(int64_t(product)), product};
     memory.bytes = divider.bytes();
     return memory;

@@ -24,7 +24,7 @@ Gather Gather::Of(const Conv2dSpec& spec, Direction direction) {
           .horizontal = TapMap(HorizontalPhases(spec, direction),
                                HorizontalResults(spec, direction), spec.kernel.horizontal),
           .depth = backward ? spec.filters : spec.channels,
-          .columns = backward ? spec.channels : spec.filters};
+          .out_channels = backward ? spec.channels : spec.filters};
 }
 
 template <typename T>

@@ -35,10 +35,10 @@ class TapMap {
 };
 
 // One direction of a convolution as a gather: every output pixel sums, over the taps, a vector of
-// `depth` channels of an input pixel times a (depth x columns) matrix.
+// `depth` channels of an input pixel times a (depth x out_channels) matrix.
 struct Gather {
   TapMap vertical, horizontal;
-  int64_t depth, columns;
+  int64_t depth, out_channels;
 
   static Gather Of(const Conv2dSpec& spec, Direction direction);
 

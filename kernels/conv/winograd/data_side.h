@@ -30,7 +30,7 @@ class DataSide {
   const TileGrid& grid() const { return grid_; }
   const FilterPanels<T>& panels() const { return panels_; }
 
-  // The outputs of some tiles in the columns of a panel.
+  // The outputs of some tiles in the channels of a panel.
   void Write(const Call& call, const OutWindow<T>* windows, int64_t count, int64_t panel,
              const Tiles<T>& products) const {
     const WriteBack<T>& write_back = call.write_back;
@@ -41,8 +41,8 @@ class DataSide {
                            .pixel = call.out.pixel,
                            .addend_row = write_back.addend.row,
                            .addend_pixel = write_back.addend.pixel,
-                           .channels = panels_.columns(panel),
-                           .first_channel = panels_.first_column(panel),
+                           .channels = panels_.out_channels(panel),
+                           .first_channel = panels_.first_out_channel(panel),
                            .scale = write_back.scale,
                            .bias = write_back.bias,
                            .relu = write_back.relu});

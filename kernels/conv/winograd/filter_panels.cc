@@ -19,9 +19,9 @@ FilterPanels<T>::FilterPanels(Form form, int64_t channels, int64_t filters, bool
       kernels_(CpuKernels<T>(form)),
       backward_(backward),
       depth_(channels),
-      columns_(filters) {
-  if (backward_) std::swap(depth_, columns_);
-  padded_columns_ = RoundUp(columns_, kernels_.lanes);
+      out_channels_(filters) {
+  if (backward_) std::swap(depth_, out_channels_);
+  padded_out_channels_ = RoundUp(out_channels_, kernels_.lanes);
 }
 
 template <typename T>
@@ -37,13 +37,14 @@ template <typename T>
 void FilterPanels<T>::TransformRun(const Filter<const T>& filter, int64_t panel, int64_t first,
                                    int64_t last, T* to, int64_t element) const {
   constexpr int64_t kMostLanes = 64 / sizeof(T);
-  T taps[kMostTaps * kMostTaps * kRun * 2 * kMostLanes];  // [tap][depth][column]
+  T taps[kMostTaps * kMostTaps * kRun * 2 * kMostLanes];  // [tap][depth][output channel]
   const int64_t depth_step = backward_ ? filter.filter : filter.channel;
-  const int64_t column_step = backward_ ? filter.channel : filter.filter;
-  const int64_t panel_width = width(panel), panel_columns = columns(panel), count = last - first;
+  const int64_t out_step = backward_ ? filter.channel : filter.filter;
+  const int64_t panel_width = width(panel), panel_channels = out_channels(panel),
+                count = last - first;
   const int64_t all = int64_t(form_.taps) * form_.taps;
-  if (column_step == 1 && panel_columns == panel_width) {
-    const T* from = filter.data + first * depth_step + first_column(panel);
+  if (out_step == 1 && panel_channels == panel_width) {
+    const T* from = filter.data + first * depth_step + first_out_channel(panel);
     return kernels_.filter_to_tiles({.from = backward_ ? from + (all - 1) * filter.tap : from,
                                      .from_step = backward_ ? -filter.tap : filter.tap,
                                      .from_row = depth_step,
@@ -53,25 +54,25 @@ void FilterPanels<T>::TransformRun(const Filter<const T>& filter, int64_t panel,
                                      .count = count,
                                      .columns = panel_width});
   }
-  const T* corner = filter.data + first * depth_step + first_column(panel) * column_step;
+  const T* corner = filter.data + first * depth_step + first_out_channel(panel) * out_step;
   for (int64_t tap = 0; tap < all; ++tap) {
     const T* from = corner + (backward_ ? all - 1 - tap : tap) * filter.tap;
     T* dense = taps + tap * count * panel_width;
     if (depth_step == 1) {
-      Transpose(from, panel_columns, count, column_step, dense, panel_width);
-    } else if (column_step == 1) {
+      Transpose(from, panel_channels, count, out_step, dense, panel_width);
+    } else if (out_step == 1) {
       for (int64_t k = 0; k < count; ++k) {
-        std::copy_n(from + k * depth_step, panel_columns, dense + k * panel_width);
+        std::copy_n(from + k * depth_step, panel_channels, dense + k * panel_width);
       }
     } else {
-      for (int64_t j = 0; j < panel_columns; ++j) {
+      for (int64_t j = 0; j < panel_channels; ++j) {
         for (int64_t k = 0; k < count; ++k) {
-          dense[k * panel_width + j] = from[k * depth_step + j * column_step];
+          dense[k * panel_width + j] = from[k * depth_step + j * out_step];
         }
       }
     }
     for (int64_t k = 0; k < count; ++k) {
-      std::fill(dense + k * panel_width + panel_columns, dense + (k + 1) * panel_width, T(0));
+      std::fill(dense + k * panel_width + panel_channels, dense + (k + 1) * panel_width, T(0));
     }
   }
   kernels_.filter_to_tiles({.from = taps,

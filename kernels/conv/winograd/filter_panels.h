@@ -1,4 +1,4 @@
-// The filter of a convolution as panels of one or two vectors of output columns, transformed where
+// The filter of a convolution as panels of one or two vectors of output channels, transformed where
 // and when a kernel wants it.
 
 #ifndef DTNN_KERNELS_CONV_WINOGRAD_FILTER_PANELS_H_
@@ -21,15 +21,15 @@ class FilterPanels {
   FilterPanels(Form form, int64_t channels, int64_t filters, bool backward);
 
   int64_t depth() const { return depth_; }
-  int64_t count() const { return CeilDiv(padded_columns_, full_width()); }
+  int64_t count() const { return CeilDiv(padded_out_channels_, full_width()); }
   int64_t full_width() const { return 2 * kernels_.lanes; }
-  int64_t first_column(int64_t panel) const { return panel * full_width(); }
-  // With zeros for columns that do not exist.
+  int64_t first_out_channel(int64_t panel) const { return panel * full_width(); }
+  // With zeros for channels that do not exist.
   int64_t width(int64_t panel) const {
-    return std::min(full_width(), padded_columns_ - first_column(panel));
+    return std::min(full_width(), padded_out_channels_ - first_out_channel(panel));
   }
-  int64_t columns(int64_t panel) const {
-    return std::min(full_width(), columns_ - first_column(panel));
+  int64_t out_channels(int64_t panel) const {
+    return std::min(full_width(), out_channels_ - first_out_channel(panel));
   }
   // to[e * element + k * width(panel) + j] for the depths first + k < last.
   void Transform(const Filter<const T>& filter, int64_t panel, int64_t first, int64_t last, T* to,
@@ -42,8 +42,8 @@ class FilterPanels {
   Form form_;
   const Kernels<T>& kernels_;
   bool backward_;
-  int64_t depth_, columns_;
-  int64_t padded_columns_;  // whole vectors
+  int64_t depth_, out_channels_;
+  int64_t padded_out_channels_;  // whole vectors
 };
 
 }  // namespace dtnn::conv::winograd

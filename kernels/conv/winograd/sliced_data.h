@@ -1,7 +1,7 @@
 // Forward and backward data with a large filter. Transformed, it would have four times its size and
-// come from memory again and again, so it is never kept in that form: a panel of its columns and a
-// run of its depths at a time are transformed into the L2 cache and multiplied there with all
-// tiles of a slice of the batch, whose transformed input is in the third.
+// come from memory again and again, so it is never kept in that form: a panel of its output
+// channels and a run of its depths at a time are transformed into the L2 cache and multiplied there
+// with all tiles of a slice of the batch, whose transformed input is in the third.
 
 #ifndef DTNN_KERNELS_CONV_WINOGRAD_SLICED_DATA_H_
 #define DTNN_KERNELS_CONV_WINOGRAD_SLICED_DATA_H_
