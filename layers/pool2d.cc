@@ -14,11 +14,11 @@ class Pool2dOp : public LayerOp {
  public:
   // `relu`: whose gradient is applied too, or null.
   Pool2dOp(std::unique_ptr<Pool> pool, std::unique_ptr<Activation> relu, const PoolSpec& spec,
-           bool keeps_winners)
+           bool keeps_argmax)
       : pool_(std::move(pool)), relu_(std::move(relu)) {
     traits_.backward_reads_output = relu_ != nullptr;
-    if (keeps_winners && spec.kind == PoolKind::kMax) {
-      traits_.state_dtype = spec.WinnerDType();
+    if (keeps_argmax && spec.kind == PoolKind::kMax) {
+      traits_.state_dtype = spec.ArgmaxDType();
       traits_.state_shape = spec.OutputShape().DropFirst();
     }
   }

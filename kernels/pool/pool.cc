@@ -42,31 +42,31 @@ pool::Geometry GeometryOf(const PoolSpec& spec) {
       .average = spec.kind == PoolKind::kAverage,
       .format = spec.format,
       .dtype = spec.dtype,
-      .winner_dtype = spec.WinnerDType()};
+      .argmax_dtype = spec.ArgmaxDType()};
 }
 
 class PoolCpu : public Pool {
  public:
   explicit PoolCpu(pool::Geometry geometry) : geometry_(std::move(geometry)) {}
 
-  absl::Status Forward(const Tensor& x, const Tensor& y, const Tensor& winners) override {
+  absl::Status Forward(const Tensor& x, const Tensor& y, const Tensor& argmax) override {
     DTNN_RETURN_IF_ERROR(pool::CheckImages(kName, geometry_, Device::Cpu(), "x", x, "y", y));
-    if (!winners.empty()) DTNN_RETURN_IF_ERROR(CheckWinners(winners, y));
-    pool::RunForward(geometry_, x, y, winners);
+    if (!argmax.empty()) DTNN_RETURN_IF_ERROR(CheckArgmax(argmax, y));
+    pool::RunForward(geometry_, x, y, argmax);
     return absl::OkStatus();
   }
 
-  absl::Status Backward(const Tensor& dy, const Tensor& winners, const Tensor& dx,
+  absl::Status Backward(const Tensor& dy, const Tensor& argmax, const Tensor& dx,
                         bool accumulate) override {
     DTNN_RETURN_IF_ERROR(pool::CheckImages(kName, geometry_, Device::Cpu(), "dx", dx, "dy", dy));
-    DTNN_RETURN_IF_ERROR(CheckWinners(winners, dy));
-    pool::RunBackward(geometry_, dy, winners, dx, accumulate);
+    DTNN_RETURN_IF_ERROR(CheckArgmax(argmax, dy));
+    pool::RunBackward(geometry_, dy, argmax, dx, accumulate);
     return absl::OkStatus();
   }
 
  private:
-  absl::Status CheckWinners(const Tensor& winners, const Tensor& out) const {
-    return pool::CheckWinners(kName, geometry_, Device::Cpu(), winners, out.shape());
+  absl::Status CheckArgmax(const Tensor& argmax, const Tensor& out) const {
+    return pool::CheckArgmax(kName, geometry_, Device::Cpu(), argmax, out.shape());
   }
 
   const pool::Geometry geometry_;
@@ -88,7 +88,7 @@ Shape PoolSpec::OutputShape() const {
   return SampleShape({out_height(), out_width(), channels}, format).Prepend(batch);
 }
 
-DType PoolSpec::WinnerDType() const {
+DType PoolSpec::ArgmaxDType() const {
   return window.vertical * window.horizontal <= pool::kMostByteTaps ? DType::kUint8 : DType::kInt32;
 }
 

@@ -4,13 +4,13 @@
 //   out = floor((in + 2*padding - dilation*(window - 1) - 1) / stride) + 1      per axis
 //
 // Ties of a maximum go to the first element in row-major window order; a NaN wins. Max pooling may
-// leave the winners' positions in `winners` (uint8: the window element's number; one per output
+// leave the positions of the maxima in `argmax` (uint8: the window element's number; one per output
 // element, in the output's order) for the backward pass; windows of more than 255 elements use
 // int32.
 //
-// x, dx are (n, height, width, channels) and y, dy, winners (n, out_height, out_width, channels),
+// x, dx are (n, height, width, channels) and y, dy, argmax (n, out_height, out_width, channels),
 // or with channels second in NCHW; n <= batch, the same in a call. x, y, dx and dy may be pitched,
-// winners may not. y shares no memory with x, nor dx with dy. Results are the same bits on any
+// argmax may not. y shares no memory with x, nor dx with dy. Results are the same bits on any
 // number of threads. Cost: Forward reads x and writes y, Backward reads dy and writes dx, about
 // once each.
 
@@ -43,8 +43,8 @@ struct PoolSpec {
   int64_t out_width() const;
   Shape InputShape() const;
   Shape OutputShape() const;
-  // Dtype of the winners: kUint8 up to 255 window elements, else kInt32.
-  DType WinnerDType() const;
+  // Dtype of `argmax`: kUint8 up to 255 window elements, else kInt32.
+  DType ArgmaxDType() const;
   // InvalidArgument naming the field: sizes < 1, output < 1, a window that could lie in the padding
   // alone (padding >= the dilated window), a tensor beyond the address space.
   absl::Status Validate() const;
@@ -57,12 +57,12 @@ class Pool {
   // Both return InvalidArgument, naming the operand, for one that is missing or whose shape, dtype,
   // device or density does not fit the spec.
 
-  // `winners` may be empty (evaluation; average pooling never needs it).
-  virtual absl::Status Forward(const Tensor& x, const Tensor& y, const Tensor& winners) = 0;
-  // dx = (accumulate ? dx : 0) + gradient. `winners` must be what Forward left for an x of this
+  // `argmax` may be empty (evaluation; average pooling never needs it).
+  virtual absl::Status Forward(const Tensor& x, const Tensor& y, const Tensor& argmax) = 0;
+  // dx = (accumulate ? dx : 0) + gradient. `argmax` must be what Forward left for an x of this
   // shape. Its numbers are not checked: others lose gradients (NHWC) or are written outside dx
   // (NCHW). Average pooling ignores it.
-  virtual absl::Status Backward(const Tensor& dy, const Tensor& winners, const Tensor& dx,
+  virtual absl::Status Backward(const Tensor& dy, const Tensor& argmax, const Tensor& dx,
                                 bool accumulate) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Bytes per second of pooling (inputs and outputs, and winners where there are any) in layers of
+// Bytes per second of pooling (inputs and outputs, and argmax where there are any) in layers of
 // the zoo's networks; `of_copy` is the share of the bandwidth of a large copy by the same threads.
 
 #include <string>
@@ -17,12 +17,12 @@ void Run(benchmark::State& state, const PoolSpec& spec, bool backward) {
   const Tensor x = *Tensor::Zeros(spec.dtype, spec.InputShape());
   const Tensor y = *Tensor::Zeros(spec.dtype, spec.OutputShape());
   const bool max = spec.kind == PoolKind::kMax;
-  const Tensor winners = max ? *Tensor::Zeros(spec.WinnerDType(), spec.OutputShape()) : Tensor();
-  // The backward pass needs winners that a forward pass left.
-  if (!pool->Forward(x, y, winners).ok()) state.SkipWithError("failed");
+  const Tensor argmax = max ? *Tensor::Zeros(spec.ArgmaxDType(), spec.OutputShape()) : Tensor();
+  // The backward pass needs argmax that a forward pass left.
+  if (!pool->Forward(x, y, argmax).ok()) state.SkipWithError("failed");
   for (auto _ : state) {
     const absl::Status status =
-        backward ? pool->Backward(y, winners, x, false) : pool->Forward(x, y, winners);
+        backward ? pool->Backward(y, argmax, x, false) : pool->Forward(x, y, argmax);
     if (!status.ok()) state.SkipWithError("failed");
   }
   static const double copy = MeasureCopyBandwidth(NumThreads()) * 1e9;

@@ -34,7 +34,7 @@ struct DeviceAxis {
   }
 };
 
-template <typename T, typename Winner>
+template <typename T, typename Argmax>
 struct PoolForwardBody {
   using W = Wide<T>;
   bool average;
@@ -42,20 +42,20 @@ struct PoolForwardBody {
   ImageGrid in, out;
   ImageView<const T> x;
   ImageView<T> y;
-  Winner* winners;  // null where nobody asks for them
+  Argmax* argmax;  // null where nobody asks for them
 
   void Declare(int64_t n, gpu::Accesses& accesses) {
     rows.DeclareWindows(accesses);
     columns.DeclareWindows(accesses);
     x.Declare(in, accesses);
     y.Declare(out, accesses);
-    accesses.Writes(winners, n);
+    accesses.Writes(argmax, n);
   }
   DTNN_HOST_DEVICE void operator()(int64_t i) const {
     const ImageCell cell = out(i);
     const Window row = rows.windows[cell.row], column = columns.windows[cell.column];
     W result = average ? W(0) : W(x.At(cell.image, row.first, column.first, cell.channel));
-    int64_t winner = row.tap * columns.taps + column.tap;
+    int64_t index = row.tap * columns.taps + column.tap;
     for (int64_t a = 0; a < row.count; ++a) {
       for (int64_t b = 0; b < column.count; ++b) {
         const W value = W(x.At(cell.image, row.first + a * rows.dilation,
@@ -64,40 +64,40 @@ struct PoolForwardBody {
           result += value;
         } else if (value > result || std::isnan(value)) {
           result = value;
-          winner = (row.tap + a) * columns.taps + column.tap + b;
+          index = (row.tap + a) * columns.taps + column.tap + b;
         }
       }
     }
     y[cell] = T(average ? result / W(row.count * column.count) : result);
-    if (winners != nullptr) winners[i] = Winner(winner);
+    if (argmax != nullptr) argmax[i] = Argmax(index);
   }
 };
 
-template <typename T, typename Winner>
+template <typename T, typename Argmax>
 struct PoolBackwardBody {
   using W = Wide<T>;
   bool accumulate;
   DeviceAxis rows, columns;
   ImageGrid in, out;
   ImageView<const T> dy;
-  const Winner* winners;  // null for means
+  const Argmax* argmax;  // null for means
   ImageView<T> dx;
 
   void Declare(int64_t, gpu::Accesses& accesses) {
     rows.DeclareAll(accesses);
     columns.DeclareAll(accesses);
     dy.Declare(out, accesses);
-    accesses.Reads(winners, out.size());
+    accesses.Reads(argmax, out.size());
     dx.Declare(in, accesses);
   }
   DTNN_HOST_DEVICE W GradientFrom(const ImageCell& output, int64_t row_tap,
                                   int64_t column_tap) const {
     const W gradient = W(dy[output]);
-    if (winners == nullptr) {
+    if (argmax == nullptr) {
       return gradient / W(rows.windows[output.row].count * columns.windows[output.column].count);
     }
-    return winners[out.IndexOf(output)] == Winner(row_tap * columns.taps + column_tap) ? gradient
-                                                                                       : W(0);
+    return argmax[out.IndexOf(output)] == Argmax(row_tap * columns.taps + column_tap) ? gradient
+                                                                                      : W(0);
   }
   DTNN_HOST_DEVICE void operator()(int64_t i) const {
     const ImageCell cell = in(i);
@@ -129,7 +129,7 @@ struct Pixel {
 };
 
 // The same as PoolForwardBody for NHWC, a vector of channels at once.
-template <typename T, typename Winner, int kVector>
+template <typename T, typename Argmax, int kVector>
 struct PoolForwardRowsBody {
   using W = Wide<T>;
   static constexpr int kLanes = kVector, kAhead = 1;
@@ -138,12 +138,12 @@ struct PoolForwardRowsBody {
   ImageGrid in, out;
   ImageView<const T> x;
   gpu::VectorView<T, kLanes> y;
-  Winner* winners;
+  Argmax* argmax;
 
   using Kept = gpu::NothingKept;
   struct Loaded {
     W value[kLanes];
-    int64_t winner[kLanes];
+    int64_t index[kLanes];
   };
 
   void Declare(const gpu::VectorGrid& grid, gpu::Accesses& accesses) {
@@ -151,7 +151,7 @@ struct PoolForwardRowsBody {
     columns.DeclareWindows(accesses);
     x.Declare(in, accesses);
     y.Declare(grid, accesses);
-    accesses.Writes(winners, out.size());
+    accesses.Writes(argmax, out.size());
   }
   DTNN_HOST_DEVICE Kept Keep(const gpu::VectorCell&) const { return {}; }
   DTNN_HOST_DEVICE Loaded Load(const gpu::VectorCell& cell) const {
@@ -171,7 +171,7 @@ struct PoolForwardRowsBody {
             result.value[i] = first ? value : result.value[i] + value;
           } else if (first || value > result.value[i] || std::isnan(value)) {
             result.value[i] = value;
-            result.winner[i] = tap;
+            result.index[i] = tap;
           }
         }
       }
@@ -184,20 +184,20 @@ struct PoolForwardRowsBody {
   DTNN_HOST_DEVICE void Store(const gpu::VectorCell& cell, const Loaded& loaded,
                               const Kept&) const {
     gpu::Vector<T, kLanes> values;
-    gpu::Vector<Winner, kLanes> taps;
+    gpu::Vector<Argmax, kLanes> taps;
     for (int i = 0; i < kLanes; ++i) {
       values.Set(i, T(loaded.value[i]));
-      taps.Set(i, Winner(loaded.winner[i]));
+      taps.Set(i, Argmax(loaded.index[i]));
     }
     y.Store(cell, values);
-    if (winners == nullptr) return;
-    gpu::StoreVector(winners + int64_t(cell.row) * out.channels + int64_t(cell.column) * kLanes,
+    if (argmax == nullptr) return;
+    gpu::StoreVector(argmax + int64_t(cell.row) * out.channels + int64_t(cell.column) * kLanes,
                      taps);
   }
 };
 
 // The same as PoolBackwardBody, likewise: gathers from the windows that hold the pixel.
-template <typename T, typename Winner, int kVector>
+template <typename T, typename Argmax, int kVector>
 struct PoolBackwardRowsBody {
   using W = Wide<T>;
   static constexpr int kLanes = kVector, kAhead = 1;
@@ -205,7 +205,7 @@ struct PoolBackwardRowsBody {
   DeviceAxis rows, columns;
   ImageGrid in, out;
   ImageView<const T> dy;
-  const Winner* winners;  // null for means
+  const Argmax* argmax;  // null for means
   gpu::VectorView<T, kLanes> dx;
 
   using Kept = gpu::NothingKept;
@@ -217,7 +217,7 @@ struct PoolBackwardRowsBody {
     rows.DeclareAll(accesses);
     columns.DeclareAll(accesses);
     dy.Declare(out, accesses);
-    accesses.Reads(winners, out.size());
+    accesses.Reads(argmax, out.size());
     dx.Declare(grid, accesses);
   }
   DTNN_HOST_DEVICE Kept Keep(const gpu::VectorCell&) const { return {}; }
@@ -242,13 +242,13 @@ struct PoolBackwardRowsBody {
   DTNN_HOST_DEVICE void AddFrom(const ImageCell& output, int64_t row_tap, int64_t column_tap,
                                 Loaded& loaded) const {
     const gpu::Vector<T, kLanes> gradient = gpu::LoadVector<kLanes>(&dy[output]);
-    if (winners == nullptr) {
+    if (argmax == nullptr) {
       const W count = W(rows.windows[output.row].count * columns.windows[output.column].count);
       for (int i = 0; i < kLanes; ++i) loaded.sum[i] += W(gradient[i]) / count;
       return;
     }
-    const auto taps = gpu::LoadVector<kLanes>(winners + out.IndexOf(output));
-    const Winner own = Winner(row_tap * columns.taps + column_tap);
+    const auto taps = gpu::LoadVector<kLanes>(argmax + out.IndexOf(output));
+    const Argmax own = Argmax(row_tap * columns.taps + column_tap);
     for (int i = 0; i < kLanes; ++i) {
       if (taps[i] == own) loaded.sum[i] += W(gradient[i]);
     }
@@ -272,51 +272,51 @@ class Passes {
   }
 
   absl::Status Forward(std::string_view name, const Tensor& x, const Tensor& y,
-                       const Tensor& winners) const {
+                       const Tensor& argmax) const {
     DTNN_RETURN_IF_ERROR(CheckImages(name, geometry_, runner_.device(), "x", x, "y", y));
-    if (!winners.empty()) DTNN_RETURN_IF_ERROR(Check(name, winners, y));
-    return WithWinner([&]<typename T, typename Winner>(T, Winner) {
+    if (!argmax.empty()) DTNN_RETURN_IF_ERROR(Check(name, argmax, y));
+    return WithArgmax([&]<typename T, typename Argmax>(T, Argmax) {
       const ImageGrid out = GridOf(y);
       if (out.channels_last) {
         return WithPixels<T>(x, y, [&]<int kLanes>() {
           return runner_.ForEachVector(name, PixelsOf(out),
-                                       PoolForwardRowsBody<T, Winner, kLanes>{
+                                       PoolForwardRowsBody<T, Argmax, kLanes>{
                                            geometry_.average, AxisAt(rows_, geometry_.rows),
                                            AxisAt(columns_, geometry_.columns), GridOf(x), out,
                                            ImageView<const T>::Of(x, geometry_.format),
-                                           PixelView<T, kLanes>(y), DataOf<Winner>(winners)});
+                                           PixelView<T, kLanes>(y), DataOf<Argmax>(argmax)});
         });
       }
       return runner_.ForEach(
           name, out.size(),
-          PoolForwardBody<T, Winner>{
+          PoolForwardBody<T, Argmax>{
               geometry_.average, AxisAt(rows_, geometry_.rows), AxisAt(columns_, geometry_.columns),
               GridOf(x), out, ImageView<const T>::Of(x, geometry_.format),
-              ImageView<T>::Of(y, geometry_.format), DataOf<Winner>(winners)});
+              ImageView<T>::Of(y, geometry_.format), DataOf<Argmax>(argmax)});
     });
   }
 
-  absl::Status Backward(std::string_view name, const Tensor& dy, const Tensor& winners,
+  absl::Status Backward(std::string_view name, const Tensor& dy, const Tensor& argmax,
                         const Tensor& dx, bool accumulate) const {
     DTNN_RETURN_IF_ERROR(CheckImages(name, geometry_, runner_.device(), "dx", dx, "dy", dy));
-    DTNN_RETURN_IF_ERROR(Check(name, winners, dy));
-    return WithWinner([&]<typename T, typename Winner>(T, Winner) {
+    DTNN_RETURN_IF_ERROR(Check(name, argmax, dy));
+    return WithArgmax([&]<typename T, typename Argmax>(T, Argmax) {
       const ImageGrid in = GridOf(dx);
       if (in.channels_last) {
         return WithPixels<T>(dx, dy, [&]<int kLanes>() {
           return runner_.ForEachVector(
               name, PixelsOf(in),
-              PoolBackwardRowsBody<T, Winner, kLanes>{
+              PoolBackwardRowsBody<T, Argmax, kLanes>{
                   accumulate, AxisAt(rows_, geometry_.rows), AxisAt(columns_, geometry_.columns),
                   in, GridOf(dy), ImageView<const T>::Of(dy, geometry_.format),
-                  DataOf<Winner>(winners), PixelView<T, kLanes>(dx)});
+                  DataOf<Argmax>(argmax), PixelView<T, kLanes>(dx)});
         });
       }
       return runner_.ForEach(
           name, in.size(),
-          PoolBackwardBody<T, Winner>{
+          PoolBackwardBody<T, Argmax>{
               accumulate, AxisAt(rows_, geometry_.rows), AxisAt(columns_, geometry_.columns), in,
-              GridOf(dy), ImageView<const T>::Of(dy, geometry_.format), DataOf<Winner>(winners),
+              GridOf(dy), ImageView<const T>::Of(dy, geometry_.format), DataOf<Argmax>(argmax),
               ImageView<T>::Of(dx, geometry_.format)});
     });
   }
@@ -373,17 +373,17 @@ class Passes {
   ImageGrid GridOf(const Tensor& tensor) const {
     return ImageGrid::Of(tensor.shape(), geometry_.format);
   }
-  absl::Status Check(std::string_view name, const Tensor& winners, const Tensor& out) const {
-    return CheckWinners(name, geometry_, runner_.device(), winners, out.shape());
+  absl::Status Check(std::string_view name, const Tensor& argmax, const Tensor& out) const {
+    return CheckArgmax(name, geometry_, runner_.device(), argmax, out.shape());
   }
-  template <typename Winner>
-  Winner* DataOf(const Tensor& winners) const {
-    return geometry_.average || winners.empty() ? nullptr : winners.data<Winner>();
+  template <typename Argmax>
+  Argmax* DataOf(const Tensor& argmax) const {
+    return geometry_.average || argmax.empty() ? nullptr : argmax.data<Argmax>();
   }
   template <class Run>
-  absl::Status WithWinner(const Run& run) const {
+  absl::Status WithArgmax(const Run& run) const {
     return DispatchGpuFloating(geometry_.dtype, [&]<typename T>(T zero) {
-      return geometry_.winner_dtype == DType::kUint8 ? run(zero, uint8_t{}) : run(zero, int32_t{});
+      return geometry_.argmax_dtype == DType::kUint8 ? run(zero, uint8_t{}) : run(zero, int32_t{});
     });
   }
 
@@ -396,12 +396,12 @@ class PoolGpu : public Pool {
  public:
   explicit PoolGpu(Passes passes) : passes_(std::move(passes)) {}
 
-  absl::Status Forward(const Tensor& x, const Tensor& y, const Tensor& winners) override {
-    return passes_.Forward(kName, x, y, winners);
+  absl::Status Forward(const Tensor& x, const Tensor& y, const Tensor& argmax) override {
+    return passes_.Forward(kName, x, y, argmax);
   }
-  absl::Status Backward(const Tensor& dy, const Tensor& winners, const Tensor& dx,
+  absl::Status Backward(const Tensor& dy, const Tensor& argmax, const Tensor& dx,
                         bool accumulate) override {
-    return passes_.Backward(kName, dy, winners, dx, accumulate);
+    return passes_.Backward(kName, dy, argmax, dx, accumulate);
   }
 
  private:

@@ -35,7 +35,7 @@ std::vector<PoolSpec> Specs() {
           spec(2, 13, 12, 3, 3, 1, 3, 2),
           spec(1, 9, 10, 2, Pair(2, 3), Pair(2, 1), Pair(2, 0), Pair(3, 2)),
           spec(2, 8, 8, 17, 8, 8, 0),     // global
-          spec(1, 20, 17, 2, 17, 1, 0)};  // winners of 32 bits
+          spec(1, 20, 17, 2, 17, 1, 0)};  // argmax of 32 bits
 }
 
 std::vector<AdaptivePoolSpec> AdaptiveSpecs() {
@@ -93,25 +93,25 @@ TEST_P(PoolGpuTest, SameAsCpu) {
       // Few values, so that maxima tie.
       const Tensor x = IntegerTensor(dtype_, in, 1, 2), dx = RandomTensor(dtype_, in, 2);
       const Tensor y = ZeroTensor(dtype_, out), dy = RandomTensor(dtype_, out, 3);
-      const Tensor winners = ZeroTensor(spec.WinnerDType(), out);
+      const Tensor argmax = ZeroTensor(spec.ArgmaxDType(), out);
       const Wide device_x = Wide::Of(Put(*gpu_, x), spec.channels, format_);
       const Wide device_dx = Wide::Of(Put(*gpu_, dx), spec.channels, format_);
       const Wide host_x = Wide::Of(x, spec.channels, format_);
       const Wide host_dx = Wide::Of(dx, spec.channels, format_);
       const Tensor device_y = Put(*gpu_, y), device_dy = Put(*gpu_, dy);
-      const Tensor device_winners = Put(*gpu_, winners);
-      ASSERT_EQ(expected->Forward(host_x.view, y, winners), absl::OkStatus());
-      ASSERT_EQ((*pool)->Forward(device_x.view, device_y, device_winners), absl::OkStatus());
+      const Tensor device_argmax = Put(*gpu_, argmax);
+      ASSERT_EQ(expected->Forward(host_x.view, y, argmax), absl::OkStatus());
+      ASSERT_EQ((*pool)->Forward(device_x.view, device_y, device_argmax), absl::OkStatus());
       EXPECT_TRUE(Close(Get(*gpu_, device_y), y, Tolerance())) << spec.ToString();
-      EXPECT_EQ(testing::Values(Get(*gpu_, device_winners)), testing::Values(winners))
+      EXPECT_EQ(testing::Values(Get(*gpu_, device_argmax)), testing::Values(argmax))
           << spec.ToString();
       for (const bool accumulate : {true, false}) {
-        ASSERT_EQ(expected->Backward(dy, winners, host_dx.view, accumulate), absl::OkStatus());
-        ASSERT_EQ((*pool)->Backward(device_dy, device_winners, device_dx.view, accumulate),
+        ASSERT_EQ(expected->Backward(dy, argmax, host_dx.view, accumulate), absl::OkStatus());
+        ASSERT_EQ((*pool)->Backward(device_dy, device_argmax, device_dx.view, accumulate),
                   absl::OkStatus());
         EXPECT_TRUE(Close(Get(*gpu_, device_dx.all), dx, Tolerance())) << spec.ToString();
       }
-      // An evaluation keeps no winners.
+      // An evaluation keeps no argmax.
       ASSERT_EQ((*pool)->Forward(device_x.view, device_y, Tensor()), absl::OkStatus());
       EXPECT_TRUE(Close(Get(*gpu_, device_y), y, Tolerance())) << spec.ToString();
     }
@@ -157,7 +157,7 @@ TEST_P(PoolGpuTest, ANaNWinsAndSmallerBatchesRun) {
   EXPECT_TRUE(testing::KeepsNaN(testing::Values(Get(*gpu_, device_y)), testing::Values(y)));
 }
 
-TEST_P(PoolGpuTest, NaNComesOutForwardAndBackwardByTheSameWinners) {
+TEST_P(PoolGpuTest, NaNComesOutForwardAndBackwardByTheSameArgmax) {
   for (PoolSpec spec : Specs()) {
     for (const PoolKind kind : {PoolKind::kMax, PoolKind::kAverage}) {
       spec = With(spec);
@@ -172,17 +172,17 @@ TEST_P(PoolGpuTest, NaNComesOutForwardAndBackwardByTheSameWinners) {
       }
       const Tensor x = testing::TensorOf(dtype_, in, values), dx = ZeroTensor(dtype_, in);
       const Tensor y = ZeroTensor(dtype_, out), dy = testing::NaNTensor(dtype_, out);
-      const Tensor winners = ZeroTensor(spec.WinnerDType(), out);
+      const Tensor argmax = ZeroTensor(spec.ArgmaxDType(), out);
       const Tensor device_y = Put(*gpu_, y), device_dx = Put(*gpu_, dx);
-      const Tensor device_winners = Put(*gpu_, winners);
-      ASSERT_EQ(expected->Forward(x, y, winners), absl::OkStatus());
-      ASSERT_EQ(pool->Forward(Put(*gpu_, x), device_y, device_winners), absl::OkStatus());
+      const Tensor device_argmax = Put(*gpu_, argmax);
+      ASSERT_EQ(expected->Forward(x, y, argmax), absl::OkStatus());
+      ASSERT_EQ(pool->Forward(Put(*gpu_, x), device_y, device_argmax), absl::OkStatus());
       EXPECT_TRUE(testing::KeepsNaN(testing::Values(Get(*gpu_, device_y)), testing::Values(y)))
           << spec.ToString();
-      EXPECT_EQ(testing::Values(Get(*gpu_, device_winners)), testing::Values(winners))
+      EXPECT_EQ(testing::Values(Get(*gpu_, device_argmax)), testing::Values(argmax))
           << spec.ToString();
-      ASSERT_EQ(expected->Backward(dy, winners, dx, false), absl::OkStatus());
-      ASSERT_EQ(pool->Backward(Put(*gpu_, dy), device_winners, device_dx, false), absl::OkStatus());
+      ASSERT_EQ(expected->Backward(dy, argmax, dx, false), absl::OkStatus());
+      ASSERT_EQ(pool->Backward(Put(*gpu_, dy), device_argmax, device_dx, false), absl::OkStatus());
       EXPECT_TRUE(testing::KeepsNaN(testing::Values(Get(*gpu_, device_dx)), testing::Values(dx)))
           << spec.ToString();
     }

@@ -17,18 +17,18 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/elementwise/transform-inl.h"
-#include "kernels/pool/winners-inl.h"
+#include "kernels/pool/argmax-inl.h"
 #include "kernels/simd/unroll.h"
 
 #ifndef DTNN_KERNELS_POOL_POOL_NCHW_CC_
 #define DTNN_KERNELS_POOL_POOL_NCHW_CC_
 namespace dtnn::pool {
 
-// One channel of one image; winners are null where there are none.
+// One channel of one image; argmax are null where there are none.
 template <typename T, typename W>
 struct Plane {
   T *in, *out;
-  W* winners;
+  W* argmax;
 };
 
 // Calls use(plane) for planes [begin, end).
@@ -39,10 +39,10 @@ void ForEachPlane(const Pass& pass, int64_t begin, int64_t end, const Use& use) 
   const int64_t outputs = g.rows.outputs() * g.columns.outputs();
   int64_t image = begin / g.channels, channel = begin % g.channels;
   for (int64_t number = begin; number < end; ++number) {
-    W* winners = static_cast<W*>(pass.winners);
-    if (winners != nullptr) winners += number * outputs;
+    W* argmax = static_cast<W*>(pass.argmax);
+    if (argmax != nullptr) argmax += number * outputs;
     use(Plane<T, W>{pass.in.At<T>(image, channel * inputs),
-                    pass.out.At<T>(image, channel * outputs), winners});
+                    pass.out.At<T>(image, channel * outputs), argmax});
     if (++channel < g.channels) continue;
     channel = 0;
     ++image;
@@ -151,8 +151,8 @@ void ForwardPlane(const Geometry& g, const Plane<T, W>& plane) {
                                    [&](auto v, int64_t number)
                                        HWY_ATTR { best.Consider(d, v, number); });
         access.Store(best.value, plane.out + output);
-        if (plane.winners != nullptr) {
-          StoreFirstWinners(d, best.number, access.count(), plane.winners + output);
+        if (plane.argmax != nullptr) {
+          StoreFirstArgmax(d, best.number, access.count(), plane.argmax + output);
         }
       }
       output += width;
@@ -229,7 +229,7 @@ void MeanGradient(const Geometry& g, const T* dy, Wide<T>* dx) {
 class TapOffsets {
  public:
   explicit TapOffsets(const Geometry& geometry) : geometry_(geometry) {
-    if (geometry.average || geometry.winner_dtype != DType::kUint8) return;  // no table
+    if (geometry.average || geometry.argmax_dtype != DType::kUint8) return;  // no table
     const int64_t taps = geometry.rows.taps * geometry.columns.taps;
     assert(taps <= kMostByteTaps);
     for (int64_t i = 0; i < taps; ++i) table_[size_t(i)] = Of(i);
@@ -248,13 +248,13 @@ class TapOffsets {
 };
 
 template <typename T, typename W>
-void MaximumGradient(const Geometry& g, const TapOffsets& offsets, const T* dy, const W* winners,
+void MaximumGradient(const Geometry& g, const TapOffsets& offsets, const T* dy, const W* argmax,
                      Wide<T>* dx) {
   const int64_t left = g.columns.OriginOf(g.columns.windows.front());
   for (const Window& rows : g.rows.windows) {
     int64_t origin = g.rows.OriginOf(rows) * g.columns.extent + left;
     for (int64_t i = g.columns.outputs(); i > 0; --i, origin += g.columns.stride) {
-      dx[origin + offsets.At(*winners++)] += Wide<T>(*dy++);
+      dx[origin + offsets.At(*argmax++)] += Wide<T>(*dy++);
     }
   }
 }
@@ -280,7 +280,7 @@ void BackwardNchw(const Pass& pass, int64_t begin, int64_t end) {
     ForEachPlane<T, W>(pass, begin, end, [&](const Plane<T, W>& p) {
       const auto add_to = [&](Wide<T>* dx) {
         g.average ? MeanGradient<T>(g, p.out, dx)
-                  : MaximumGradient<T, W>(g, offsets, p.out, p.winners, dx);
+                  : MaximumGradient<T, W>(g, offsets, p.out, p.argmax, dx);
       };
       if constexpr (std::is_same_v<T, Wide<T>>) {
         // A plane fits the cache, so that zeroing it is not another pass over memory.

@@ -15,7 +15,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/elementwise/transform-inl.h"
-#include "kernels/pool/winners-inl.h"
+#include "kernels/pool/argmax-inl.h"
 #include "kernels/simd/unroll.h"
 #include "tensor/rounding.h"
 
@@ -93,10 +93,10 @@ HWY_INLINE void ForEachTap(const PixelWindow<kTaps>& window, const Tap& tap) {
 }
 
 // What is done with a vector of outputs at `y`, which come from windows whose first taps are at
-// `x`. `in` and `out` reach the lanes there; the winner of the first lane is number `at`.
+// `x`. `in` and `out` reach the lanes there; the index of the first lane is number `at`.
 template <typename W>
 struct Maximum {
-  W* winners;  // may be null
+  W* argmax;  // may be null
 
   template <int64_t kTaps, class Access, typename T>
   HWY_INLINE void operator()(const PixelWindow<kTaps>& window, const Access& in, const Access& out,
@@ -106,7 +106,7 @@ struct Maximum {
       if (tap > 0) best.Consider(in.d, in.Load(x + tap), number);
     });
     out.Store(best.value, y);
-    if (winners != nullptr) StoreWinners(in.d, best.number, winners + at);
+    if (argmax != nullptr) StoreArgmax(in.d, best.number, argmax + at);
   }
 };
 
@@ -140,7 +140,7 @@ HWY_INLINE void Put(const Access& access, bool add, V gradient, T* to) {
 
 template <typename W>
 struct MaximumGradient {
-  const W* winners;
+  const W* argmax;
   bool add;
 
   template <int64_t kTaps, class Access, typename S, typename T>
@@ -148,9 +148,9 @@ struct MaximumGradient {
                              S* dx, const T* dy, int64_t at) const {
     const auto d = in.d;
     const auto gradient = out.Load(dy);
-    const auto winner = LoadWinners(d, winners + at);
+    const auto index = LoadArgmax(d, argmax + at);
     ForEachTap(window, [&](int64_t tap, int64_t number) HWY_ATTR {
-      const auto won = hn::RebindMask(d, hn::Eq(winner, NumberVector(d, number)));
+      const auto won = hn::RebindMask(d, hn::Eq(index, NumberVector(d, number)));
       Put(in, add, hn::IfThenElseZero(won, gradient), dx + tap);
     });
   }
@@ -266,7 +266,7 @@ void ForwardRows(const Pass& pass, int64_t begin, int64_t end) {
     if (pass.geometry.average) {
       RunRow<T, T, W>(pass, image, row % rows, 0, channels, Mean());
     } else {
-      const Maximum<W> maximum = {static_cast<W*>(pass.winners)};
+      const Maximum<W> maximum = {static_cast<W*>(pass.argmax)};
       RunRow<T, T, W>(pass, image, row % rows, 0, channels, maximum);
     }
   }
@@ -302,7 +302,7 @@ void BackwardImage(const Pass& pass, int64_t image, int64_t begin, int64_t end) 
     if (pass.geometry.average) {
       RunRow<In, Out, W>(pass, image, row, begin, end, MeanGradient{add});
     } else {
-      const MaximumGradient<W> gradient = {static_cast<const W*>(pass.winners), add};
+      const MaximumGradient<W> gradient = {static_cast<const W*>(pass.argmax), add};
       RunRow<In, Out, W>(pass, image, row, begin, end, gradient);
     }
   }
@@ -323,7 +323,7 @@ void BackwardImageInSums(const Pass& pass, int64_t image, int64_t begin, int64_t
   Pass summed = pass;  // of these channels of this image
   summed.in = {sums.data(), channels};
   summed.out.data = pass.out.At<T>(outputs, begin);
-  if (!g.average) summed.winners = static_cast<W*>(pass.winners) + outputs * g.channels + begin;
+  if (!g.average) summed.argmax = static_cast<W*>(pass.argmax) + outputs * g.channels + begin;
   summed.accumulate = true;
   BackwardImage<Wide<T>, T, W>(summed, 0, 0, channels);
   for (int64_t i = 0; i < pixels; ++i) {

@@ -10,13 +10,12 @@
 namespace dtnn::pool {
 namespace {
 
-Pass PassOver(const Geometry& geometry, const Tensor& in, const Tensor& out,
-              const Tensor& winners) {
+Pass PassOver(const Geometry& geometry, const Tensor& in, const Tensor& out, const Tensor& argmax) {
   const bool pixels = geometry.format == TensorFormat::kNHWC;
   return {.geometry = geometry,
           .in = {in.raw_data(), pixels ? in.PixelPitch() : in.ImagePitch()},
           .out = {out.raw_data(), pixels ? out.PixelPitch() : out.ImagePitch()},
-          .winners = geometry.average || winners.empty() ? nullptr : winners.raw_data()};
+          .argmax = geometry.average || argmax.empty() ? nullptr : argmax.raw_data()};
 }
 
 // Calls run(pass, begin, end) for parts of `units`, each of which handles `elements`.
@@ -52,15 +51,15 @@ absl::Status CheckImages(std::string_view operation, const Geometry& geometry, D
   return check(out_name, out, geometry.rows.outputs(), geometry.columns.outputs());
 }
 
-absl::Status CheckWinners(std::string_view operation, const Geometry& geometry, Device device,
-                          const Tensor& winners, const Shape& outputs) {
+absl::Status CheckArgmax(std::string_view operation, const Geometry& geometry, Device device,
+                         const Tensor& argmax, const Shape& outputs) {
   if (geometry.average) return absl::OkStatus();
-  return CheckOperand(operation, "winners", winners, device, geometry.winner_dtype, outputs,
+  return CheckOperand(operation, "argmax", argmax, device, geometry.argmax_dtype, outputs,
                       Pitch::kNone);
 }
 
-void RunForward(const Geometry& geometry, const Tensor& x, const Tensor& y, const Tensor& winners) {
-  const Pass pass = PassOver(geometry, x, y, winners);
+void RunForward(const Geometry& geometry, const Tensor& x, const Tensor& y, const Tensor& argmax) {
+  const Pass pass = PassOver(geometry, x, y, argmax);
   const int64_t batch = x.shape()[0], rows = geometry.rows.outputs();
   const int64_t row = geometry.columns.outputs() * geometry.rows.taps * geometry.columns.taps;
   if (geometry.format == TensorFormat::kNHWC) {
@@ -70,9 +69,9 @@ void RunForward(const Geometry& geometry, const Tensor& x, const Tensor& y, cons
   }
 }
 
-void RunBackward(const Geometry& geometry, const Tensor& dy, const Tensor& winners,
-                 const Tensor& dx, bool accumulate) {
-  Pass pass = PassOver(geometry, dx, dy, winners);
+void RunBackward(const Geometry& geometry, const Tensor& dy, const Tensor& argmax, const Tensor& dx,
+                 bool accumulate) {
+  Pass pass = PassOver(geometry, dx, dy, argmax);
   pass.accumulate = accumulate;
   pass.tiled = geometry.rows.Tiled() && geometry.columns.Tiled();
   const int64_t batch = dx.shape()[0], channels = geometry.channels;

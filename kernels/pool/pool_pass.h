@@ -20,7 +20,7 @@ namespace dtnn::pool {
 
 // Most images, rows, columns and channels: the products of two fit 63 bits.
 inline constexpr int64_t kMostExtent = int64_t{1} << 24;
-// Most elements of a window whose winners are bytes.
+// Most elements of a window whose argmax is a byte.
 inline constexpr int64_t kMostByteTaps = 255;
 
 struct Geometry {
@@ -29,13 +29,13 @@ struct Geometry {
   int64_t channels = 0;
   bool average = false;
   TensorFormat format = TensorFormat::kNHWC;
-  DType dtype = DType::kFloat32, winner_dtype = DType::kUint8;
+  DType dtype = DType::kFloat32, argmax_dtype = DType::kUint8;
 };
 
 struct Pass {
   const Geometry& geometry;
   Operand in, out;  // x, y or dx, dy; the pitch is from pixel to pixel or image to image
-  void* winners = nullptr;
+  void* argmax = nullptr;
   // Of the backward pass: whether gradients are added to what dx holds, and whether they are
   // written where they belong, since every element of dx lies in exactly one window. Else dx is
   // zeroed.
@@ -53,14 +53,14 @@ absl::Status CheckRange(std::string_view operation, std::string_view field, int6
 absl::Status CheckImages(std::string_view operation, const Geometry& geometry, Device device,
                          std::string_view in_name, const Tensor& in, std::string_view out_name,
                          const Tensor& out);
-// Unless there is a winner for each of `outputs`; a mean has none.
-absl::Status CheckWinners(std::string_view operation, const Geometry& geometry, Device device,
-                          const Tensor& winners, const Shape& outputs);
+// Unless there is an index for each of `outputs`; a mean has none.
+absl::Status CheckArgmax(std::string_view operation, const Geometry& geometry, Device device,
+                         const Tensor& argmax, const Shape& outputs);
 
-// Calls run.operator()<element type, winner type>().
+// Calls run.operator()<element type, type of an index>().
 template <class Run>
 void WithTypes(const Pass& pass, const Run& run) {
-  const bool bytes = pass.geometry.winner_dtype == DType::kUint8;
+  const bool bytes = pass.geometry.argmax_dtype == DType::kUint8;
   DispatchCpuFloating(pass.geometry.dtype, [&]<typename T>(T) {
     bytes ? run.template operator()<T, uint8_t>() : run.template operator()<T, int32_t>();
   });
@@ -76,10 +76,10 @@ std::vector<Wide<T>>& ThreadSums(int64_t count) {
   return sums;
 }
 
-// Of checked operands. `winners` may be empty, except for the gradient of a maximum.
-void RunForward(const Geometry& geometry, const Tensor& x, const Tensor& y, const Tensor& winners);
-void RunBackward(const Geometry& geometry, const Tensor& dy, const Tensor& winners,
-                 const Tensor& dx, bool accumulate);
+// Of checked operands. `argmax` may be empty, except for the gradient of a maximum.
+void RunForward(const Geometry& geometry, const Tensor& x, const Tensor& y, const Tensor& argmax);
+void RunBackward(const Geometry& geometry, const Tensor& dy, const Tensor& argmax, const Tensor& dx,
+                 bool accumulate);
 
 // The vector loops over units [begin, end). NHWC forward: a row of outputs; backward: `block`
 // channels of an image. NCHW: a plane.

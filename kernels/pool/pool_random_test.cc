@@ -72,23 +72,23 @@ TEST(RandomPoolTest, BothPassesEqualTheReference) {
 
     const Tensor x = operand(in), y = operand(out);
     const bool max = spec.kind == PoolKind::kMax;
-    const Tensor winners =
-        max && !random->Seldom(4) ? random->Dense(spec.WinnerDType(), out) : Tensor();
+    const Tensor argmax =
+        max && !random->Seldom(4) ? random->Dense(spec.ArgmaxDType(), out) : Tensor();
     Doubles expected(size_t(out.NumElements()));
     std::vector<int64_t> won(expected.size());
     reference::PoolForward(spec, images, of(x).data(), expected.data(), won.data());
-    ASSERT_EQ(pool->Forward(x, y, winners), absl::OkStatus());
+    ASSERT_EQ(pool->Forward(x, y, argmax), absl::OkStatus());
     ASSERT_TRUE(Close(of(y), expected, max ? 0 : Tolerance(spec.dtype)));
-    if (!winners.empty()) {
-      ASSERT_EQ(Values(winners), Doubles(won.begin(), won.end()));
+    if (!argmax.empty()) {
+      ASSERT_EQ(Values(argmax), Doubles(won.begin(), won.end()));
     }
-    if (max && winners.empty()) continue;
+    if (max && argmax.empty()) continue;
 
     const Tensor dy = operand(out), dx = operand(in);
     const bool accumulate = random->Flip();
     Doubles gradient = of(dx);
     reference::PoolBackward(spec, images, of(dy).data(), won.data(), gradient.data(), accumulate);
-    ASSERT_EQ(pool->Backward(dy, winners, dx, accumulate), absl::OkStatus());
+    ASSERT_EQ(pool->Backward(dy, argmax, dx, accumulate), absl::OkStatus());
     const double tolerance = max && random->integers() ? 0 : Tolerance(spec.dtype);
     ASSERT_TRUE(Close(of(dx), gradient, tolerance, Tolerance(spec.dtype)));
   }

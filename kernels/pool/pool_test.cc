@@ -91,7 +91,7 @@ std::vector<PoolSpec> Specs() {
   specs.push_back(Spec({1, 9, 9, 3}, 3, 1, 2, 2));              // dilated, overlapping
   specs.push_back(Spec({1, 6, 6, 70}, 3, 2, 1));                // blocks of channels
   specs.push_back(Spec({2, 7, 7, 5}, 7, 1));                    // global
-  specs.push_back(Spec({1, 17, 16, 2}, {17, 16}, 1));           // int32 winners
+  specs.push_back(Spec({1, 17, 16, 2}, {17, 16}, 1));           // int32 argmax
   specs.push_back(Spec({1, 17, 17, 2}, 17, 17));                // the same, disjoint
   specs.push_back(Spec({3, 1, 1, 4}, 1, 1));
   specs.push_back(Spec({2, 3, 4, 5}, 1, 2));
@@ -128,14 +128,14 @@ class PoolTest : public ::testing::TestWithParam<DType> {
 
   // What a forward and a backward pass leave.
   struct Results {
-    Doubles y, winners, dx;
+    Doubles y, argmax, dx;
     bool operator==(const Results&) const = default;
     // Those of the first `images` of a batch.
     Results First(int64_t images, int64_t batch) const {
       const auto part = [&](const Doubles& all) {
         return Doubles(all.begin(), all.begin() + int64_t(all.size()) / batch * images);
       };
-      return {part(y), part(winners), part(dx)};
+      return {part(y), part(argmax), part(dx)};
     }
   };
   // On the first `images` of a batch of random numbers.
@@ -144,10 +144,10 @@ class PoolTest : public ::testing::TestWithParam<DType> {
     const Tensor x = first(RandomTensor(GetParam(), spec.InputShape(), 1));
     const Tensor dy = first(RandomTensor(GetParam(), spec.OutputShape(), 2));
     const Tensor y = ZeroTensor(GetParam(), dy.shape()), dx = ZeroTensor(GetParam(), x.shape());
-    const Tensor winners = ZeroTensor(spec.WinnerDType(), dy.shape());
-    EXPECT_TRUE(pool.Forward(x, y, winners).ok());
-    EXPECT_TRUE(pool.Backward(dy, winners, dx, false).ok());
-    return {Values(y), Values(winners), Values(dx)};
+    const Tensor argmax = ZeroTensor(spec.ArgmaxDType(), dy.shape());
+    EXPECT_TRUE(pool.Forward(x, y, argmax).ok());
+    EXPECT_TRUE(pool.Backward(dy, argmax, dx, false).ok());
+    return {Values(y), Values(argmax), Values(dx)};
   }
 
   std::unique_ptr<DeviceContext> context_ = *DeviceContext::Create(Device::Cpu());
@@ -160,11 +160,11 @@ TEST_P(PoolTest, ForwardEqualsReferenceDenseAndPitched) {
     std::vector<int64_t> number(expected.size());
     reference::PoolForward(spec, spec.batch, Values(x).data(), expected.data(), number.data());
     const Tensor y = ZeroTensor(GetParam(), spec.OutputShape());
-    const Tensor winners = ZeroTensor(spec.WinnerDType(), spec.OutputShape());
-    ASSERT_TRUE(pool.Forward(x, y, winners).ok());
+    const Tensor argmax = ZeroTensor(spec.ArgmaxDType(), spec.OutputShape());
+    ASSERT_TRUE(pool.Forward(x, y, argmax).ok());
     EXPECT_TRUE(Close(Values(y), expected, Tolerance(spec)));
     if (spec.kind == PoolKind::kMax) {
-      EXPECT_EQ(Values(winners), Doubles(number.begin(), number.end()));
+      EXPECT_EQ(Values(argmax), Doubles(number.begin(), number.end()));
     }
     const Tensor pitched = Pitched(ZeroTensor(GetParam(), spec.OutputShape()), spec.format);
     ASSERT_TRUE(pool.Forward(Pitched(x, spec.format), pitched, Tensor()).ok());
@@ -177,19 +177,19 @@ TEST_P(PoolTest, BackwardEqualsReferenceDenseAndPitched) {
     const Tensor x = IntegerTensor(GetParam(), spec.InputShape(), 1);
     const Tensor dy = IntegerTensor(GetParam(), spec.OutputShape(), 2);
     const Tensor y = ZeroTensor(GetParam(), spec.OutputShape());
-    const Tensor winners = ZeroTensor(spec.WinnerDType(), spec.OutputShape());
-    ASSERT_TRUE(pool.Forward(x, y, winners).ok());
-    const Doubles winner_values = Values(winners);
-    const std::vector<int64_t> number(winner_values.begin(), winner_values.end());
+    const Tensor argmax = ZeroTensor(spec.ArgmaxDType(), spec.OutputShape());
+    ASSERT_TRUE(pool.Forward(x, y, argmax).ok());
+    const Doubles argmax_values = Values(argmax);
+    const std::vector<int64_t> number(argmax_values.begin(), argmax_values.end());
     for (const bool accumulate : {false, true}) {
       const Tensor dx = IntegerTensor(GetParam(), spec.InputShape(), 3);
       const Tensor pitched = Pitched(dx, spec.format);
       Doubles expected = Values(dx);
       reference::PoolBackward(spec, spec.batch, Values(dy).data(), number.data(), expected.data(),
                               accumulate);
-      ASSERT_TRUE(pool.Backward(dy, winners, dx, accumulate).ok());
+      ASSERT_TRUE(pool.Backward(dy, argmax, dx, accumulate).ok());
       EXPECT_TRUE(Close(Values(dx), expected, 4 * Tolerance(spec))) << accumulate;
-      ASSERT_TRUE(pool.Backward(Pitched(dy, spec.format), winners, pitched, accumulate).ok());
+      ASSERT_TRUE(pool.Backward(Pitched(dy, spec.format), argmax, pitched, accumulate).ok());
       EXPECT_TRUE(Close(Values(pitched, spec.format), expected, 4 * Tolerance(spec)));
     }
   });
@@ -201,18 +201,18 @@ TEST_P(PoolTest, NaNComesOutForwardAndBackward) {
     Doubles expected(size_t(spec.OutputShape().NumElements()));
     reference::PoolForward(spec, spec.batch, Values(x).data(), expected.data(), nullptr);
     const Tensor y = ZeroTensor(GetParam(), spec.OutputShape());
-    const Tensor winners = ZeroTensor(spec.WinnerDType(), spec.OutputShape());
-    ASSERT_TRUE(pool.Forward(x, y, winners).ok());
+    const Tensor argmax = ZeroTensor(spec.ArgmaxDType(), spec.OutputShape());
+    ASSERT_TRUE(pool.Forward(x, y, argmax).ok());
     if (HasNaN(expected)) {
       EXPECT_TRUE(KeepsNaN(Values(y), expected));
     }
     const Tensor dy = NaNTensor(GetParam(), spec.OutputShape()), dx = x;
-    const Doubles winner_values = Values(winners);
-    const std::vector<int64_t> number(winner_values.begin(), winner_values.end());
+    const Doubles argmax_values = Values(argmax);
+    const std::vector<int64_t> number(argmax_values.begin(), argmax_values.end());
     Doubles gradient(size_t(spec.InputShape().NumElements()));
     reference::PoolBackward(spec, spec.batch, Values(dy).data(), number.data(), gradient.data(),
                             false);
-    ASSERT_TRUE(pool.Backward(dy, winners, dx, false).ok());
+    ASSERT_TRUE(pool.Backward(dy, argmax, dx, false).ok());
     EXPECT_TRUE(KeepsNaN(Values(dx), gradient));
   });
 }
@@ -242,20 +242,20 @@ TEST_P(PoolTest, FirstOfEqualElementsWinsAndNaNShows) {
         spec.dtype = GetParam();
         const Tensor x = ZeroTensor(GetParam(), spec.InputShape());
         const Tensor y = ZeroTensor(GetParam(), spec.OutputShape());
-        const Tensor winners =
+        const Tensor argmax =
             TensorOf(DType::kUint8, spec.OutputShape(), Doubles(size_t(channels), 9));
-        ASSERT_TRUE(Create(spec)->Forward(x, y, winners).ok());
-        EXPECT_EQ(Values(winners), Doubles(size_t(channels), 0));
+        ASSERT_TRUE(Create(spec)->Forward(x, y, argmax).ok());
+        EXPECT_EQ(Values(argmax), Doubles(size_t(channels), 0));
         const Tensor nan =
             TensorOf(GetParam(), spec.InputShape(), Doubles(size_t(4 * channels), std::nan("")));
-        ASSERT_TRUE(Create(spec)->Forward(nan, y, winners).ok());
+        ASSERT_TRUE(Create(spec)->Forward(nan, y, argmax).ok());
         for (const double value : Values(y)) EXPECT_TRUE(std::isnan(value));
       }
     }
   }
 }
 
-// An image of the smallest numbers has winners inside the image, or gradients would go astray.
+// An image of the smallest numbers has argmax inside the image, or gradients would go astray.
 TEST_P(PoolTest, PaddingDoesNotWinAgainstMinusInfinity) {
   for (const TensorFormat format : kFormats) {
     for (const PoolSpec& shape :
@@ -270,10 +270,10 @@ TEST_P(PoolTest, PaddingDoesNotWinAgainstMinusInfinity) {
       std::vector<int64_t> number(y_expected.size());
       reference::PoolForward(spec, 1, lowest.data(), y_expected.data(), number.data());
       const Tensor y = ZeroTensor(GetParam(), spec.OutputShape());
-      const Tensor winners = ZeroTensor(spec.WinnerDType(), spec.OutputShape());
-      ASSERT_TRUE(Create(spec)->Forward(x, y, winners).ok());
+      const Tensor argmax = ZeroTensor(spec.ArgmaxDType(), spec.OutputShape());
+      ASSERT_TRUE(Create(spec)->Forward(x, y, argmax).ok());
       EXPECT_EQ(Values(y), y_expected);
-      EXPECT_EQ(Values(winners), Doubles(number.begin(), number.end()));
+      EXPECT_EQ(Values(argmax), Doubles(number.begin(), number.end()));
     }
   }
 }
@@ -324,20 +324,20 @@ TEST_P(PoolTest, ErrorsNameTheOperand) {
   const auto pool = Create(spec);
   const Tensor x = ZeroTensor(GetParam(), spec.InputShape());
   const Tensor y = ZeroTensor(GetParam(), spec.OutputShape());
-  const Tensor winners = ZeroTensor(DType::kUint8, spec.OutputShape());
+  const Tensor argmax = ZeroTensor(DType::kUint8, spec.OutputShape());
   const Tensor many = ZeroTensor(GetParam(), spec.InputShape().DropFirst().Prepend(3));
   const auto starts = [](const absl::Status& status, std::string_view with) {
     return status.code() == absl::StatusCode::kInvalidArgument &&
            std::string(status.message()).starts_with(with);
   };
-  EXPECT_EQ(pool->Forward(many, y, winners).message(), "pool: x has 3 images, made for at most 2");
-  EXPECT_TRUE(starts(pool->Forward(Tensor(), y, winners), "pool: x is missing"));
-  EXPECT_TRUE(starts(pool->Forward(x, x, winners), "pool: y has shape (2, 4, 4, 3)"));
-  EXPECT_TRUE(starts(pool->Forward(x, y, y), "pool: winners has shape (2, 2, 2, 3) of float"));
-  EXPECT_TRUE(starts(pool->Backward(y, Tensor(), x, false), "pool: winners is missing"));
-  EXPECT_TRUE(starts(pool->Backward(y, Pitched(winners, spec.format), x, false),
-                     "pool: winners has shape (2, 2, 2, 3) of uint8 on cpu, pitched"));
-  EXPECT_TRUE(starts(pool->Backward(x, winners, x, false), "pool: dy has shape (2, 4, 4, 3)"));
+  EXPECT_EQ(pool->Forward(many, y, argmax).message(), "pool: x has 3 images, made for at most 2");
+  EXPECT_TRUE(starts(pool->Forward(Tensor(), y, argmax), "pool: x is missing"));
+  EXPECT_TRUE(starts(pool->Forward(x, x, argmax), "pool: y has shape (2, 4, 4, 3)"));
+  EXPECT_TRUE(starts(pool->Forward(x, y, y), "pool: argmax has shape (2, 2, 2, 3) of float"));
+  EXPECT_TRUE(starts(pool->Backward(y, Tensor(), x, false), "pool: argmax is missing"));
+  EXPECT_TRUE(starts(pool->Backward(y, Pitched(argmax, spec.format), x, false),
+                     "pool: argmax has shape (2, 2, 2, 3) of uint8 on cpu, pitched"));
+  EXPECT_TRUE(starts(pool->Backward(x, argmax, x, false), "pool: dy has shape (2, 4, 4, 3)"));
 }
 
 INSTANTIATE_TEST_SUITE_P(, PoolTest, ::testing::Values(DType::kFloat32, DType::kFloat64),
@@ -351,15 +351,15 @@ TEST(PoolReferenceTest, GradientIsTheCentralDifference) {
     Doubles x = Values(RandomTensor(DType::kFloat64, spec.InputShape(), 1));
     const Doubles dy = Values(RandomTensor(DType::kFloat64, spec.OutputShape(), 2));
     Doubles y(outputs), dx(x.size());
-    std::vector<int64_t> winners(outputs);
+    std::vector<int64_t> argmax(outputs);
     const auto objective = [&] {
-      reference::PoolForward(spec, 1, x.data(), y.data(), winners.data());
+      reference::PoolForward(spec, 1, x.data(), y.data(), argmax.data());
       double sum = 0;
       for (size_t i = 0; i < outputs; ++i) sum += y[i] * dy[i];
       return sum;
     };
     objective();
-    reference::PoolBackward(spec, 1, dy.data(), winners.data(), dx.data(), false);
+    reference::PoolBackward(spec, 1, dy.data(), argmax.data(), dx.data(), false);
     for (size_t i = 0; i < x.size(); ++i) {
       const double h = 1e-6, at = x[i];
       x[i] = at + h;
@@ -376,9 +376,9 @@ TEST(PoolSpecTest, TokenAndShapes) {
   PoolSpec spec = Spec({64, 28, 28, 8}, 2, 2);
   EXPECT_EQ(spec.ToString(), "max_n64h28w28c8_r2s2p0x0u2x2_nhwc_f32");
   EXPECT_EQ(spec.OutputShape(), (Shape{64, 14, 14, 8}));
-  EXPECT_EQ(spec.WinnerDType(), DType::kUint8);
+  EXPECT_EQ(spec.ArgmaxDType(), DType::kUint8);
   spec.window = 16;
-  EXPECT_EQ(spec.WinnerDType(), DType::kInt32);
+  EXPECT_EQ(spec.ArgmaxDType(), DType::kInt32);
   spec.format = TensorFormat::kNCHW;
   spec.dilation = {1, 2};
   EXPECT_EQ(spec.ToString(), "max_n64h28w28c8_r16s16p0x0u2x2d1x2_nchw_f32");

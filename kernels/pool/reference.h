@@ -48,9 +48,9 @@ void ForEachWindow(const PoolSpec& s, int64_t batch, Window window, Element elem
   }
 }
 
-// `winners` may be null.
+// `argmax` may be null.
 inline void PoolForward(const PoolSpec& spec, int64_t batch, const double* x, double* y,
-                        int64_t* winners) {
+                        int64_t* argmax) {
   int64_t out = 0, size = 0;
   bool first = true;
   ForEachWindow(
@@ -66,14 +66,14 @@ inline void PoolForward(const PoolSpec& spec, int64_t batch, const double* x, do
           y[out] += x[in] / double(size);
         } else if (first || x[in] > y[out] || std::isnan(x[in])) {
           y[out] = x[in];
-          if (winners != nullptr) winners[out] = number;
+          if (argmax != nullptr) argmax[out] = number;
         }
         first = false;
       });
 }
 
 inline void PoolBackward(const PoolSpec& spec, int64_t batch, const double* dy,
-                         const int64_t* winners, double* dx, bool accumulate) {
+                         const int64_t* argmax, double* dx, bool accumulate) {
   const int64_t size = batch * spec.height * spec.width * spec.channels;
   for (int64_t i = 0; i < size && !accumulate; ++i) dx[i] = 0;
   int64_t out = 0, window_size = 0;
@@ -86,7 +86,7 @@ inline void PoolBackward(const PoolSpec& spec, int64_t batch, const double* dy,
       [&](int64_t in, int64_t number) {
         if (spec.kind == PoolKind::kAverage) {
           dx[in] += dy[out] / double(window_size);
-        } else if (winners[out] == number) {
+        } else if (argmax[out] == number) {
           dx[in] += dy[out];
         }
       });

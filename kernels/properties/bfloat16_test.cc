@@ -245,14 +245,14 @@ TEST_F(Bfloat16Test, PoolsAreRoundedOnce) {
     const Twin dy = Operand(*random, spec.OutputShape(), spec.format);
     Twin dx = Operand(*random, spec.InputShape(), spec.format);
     const Doubles before = Values(dx.half, spec.format);
-    const Twin winners = Wide(*random, spec.OutputShape(), spec.WinnerDType());
+    const Twin argmax = Wide(*random, spec.OutputShape(), spec.ArgmaxDType());
     for (const DType dtype : kTypes) {
       spec.dtype = dtype;
       const auto pool = *CreatePool(*cpu_, spec);
-      ASSERT_EQ(pool->Forward(x.Of(dtype), y.Of(dtype), winners.Of(dtype)), absl::OkStatus());
+      ASSERT_EQ(pool->Forward(x.Of(dtype), y.Of(dtype), argmax.Of(dtype)), absl::OkStatus());
       // Sums of windows are added to what was there at the end, since that rounds.
       const bool adds = accumulate && dtype == DType::kBfloat16;
-      ASSERT_EQ(pool->Backward(dy.Of(dtype), winners.Of(dtype), dx.Of(dtype), adds),
+      ASSERT_EQ(pool->Backward(dy.Of(dtype), argmax.Of(dtype), dx.Of(dtype), adds),
                 absl::OkStatus());
     }
     if (accumulate) {
@@ -261,7 +261,7 @@ TEST_F(Bfloat16Test, PoolsAreRoundedOnce) {
       dx.wide = TensorOf(DType::kFloat32, dx.wide.shape(), sums);
     }
     ASSERT_TRUE(y.Agrees());
-    ASSERT_TRUE(Same(winners));
+    ASSERT_TRUE(Same(argmax));
     ASSERT_TRUE(dx.Agrees());
   }
 }

@@ -113,9 +113,9 @@ TEST_P(EmptyBatchTest, Pooling) {
       spec.format = format();
       const auto pool = *CreatePool(*context_, spec);
       const Tensor y = Zeros(spec.OutputShape().DropFirst().Prepend(0));
-      const Tensor winners = ZeroTensor(spec.WinnerDType(), y.shape());
-      Ok(pool->Forward(x, y, winners));
-      Ok(pool->Backward(y, winners, x, false));
+      const Tensor argmax = ZeroTensor(spec.ArgmaxDType(), y.shape());
+      Ok(pool->Forward(x, y, argmax));
+      Ok(pool->Backward(y, argmax, x, false));
     }
   }
   const AdaptivePoolSpec spec = {.batch = 2,

@@ -239,10 +239,10 @@ TEST_P(HalfGpuTest, Pooling) {
       spec.format = format_, spec.dtype = call.dtype();
       const auto pool = *CreatePool(call.gpu(), spec);
       const Tensor y = call.In(spec.OutputShape(), 1), dx = call.In(spec.InputShape(), 2);
-      const Tensor winners =
-          testing::Put(call.gpu(), ZeroTensor(spec.WinnerDType(), spec.OutputShape()));
-      EXPECT_EQ(pool->Forward(call.In(spec.InputShape(), 3), y, winners), absl::OkStatus());
-      EXPECT_EQ(pool->Backward(call.In(y.shape(), 4), winners, dx, true), absl::OkStatus());
+      const Tensor argmax =
+          testing::Put(call.gpu(), ZeroTensor(spec.ArgmaxDType(), spec.OutputShape()));
+      EXPECT_EQ(pool->Forward(call.In(spec.InputShape(), 3), y, argmax), absl::OkStatus());
+      EXPECT_EQ(pool->Backward(call.In(y.shape(), 4), argmax, dx, true), absl::OkStatus());
 
       const AdaptivePoolSpec adaptive = {.batch = 3,
                                          .height = 6,

@@ -91,11 +91,11 @@ TEST_F(RefusalsTest, Pool) {
   const PoolSpec spec = {.batch = 2, .height = 5, .width = 6, .channels = 3};
   const auto primitive = *CreatePool(*context_, spec);
   Tensor x = Zeros(kImages), y = Zeros(spec.OutputShape());
-  Tensor winners = Zeros(spec.OutputShape(), spec.WinnerDType());
-  ExpectRefusals({{"x", &x}, {"y", &y}, {"winners", &winners, /*optional=*/true, false}},
-                 [&] { return primitive->Forward(x, y, winners); });
-  ExpectRefusals({{"dy", &y}, {"winners", &winners, false, false}, {"dx", &x}},
-                 [&] { return primitive->Backward(y, winners, x, true); });
+  Tensor argmax = Zeros(spec.OutputShape(), spec.ArgmaxDType());
+  ExpectRefusals({{"x", &x}, {"y", &y}, {"argmax", &argmax, /*optional=*/true, false}},
+                 [&] { return primitive->Forward(x, y, argmax); });
+  ExpectRefusals({{"dy", &y}, {"argmax", &argmax, false, false}, {"dx", &x}},
+                 [&] { return primitive->Backward(y, argmax, x, true); });
 }
 
 TEST_F(RefusalsTest, AdaptivePool) {

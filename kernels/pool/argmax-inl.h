@@ -1,11 +1,11 @@
-// Winners of max pooling in vectors: unsigned integers as wide as the elements while computing,
+// Argmax of max pooling in vectors: unsigned integers as wide as the elements while computing,
 // uint8 or int32 in memory. Included once per target.
 
-#if defined(DTNN_KERNELS_POOL_WINNERS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef DTNN_KERNELS_POOL_WINNERS_INL_H_
-#undef DTNN_KERNELS_POOL_WINNERS_INL_H_
+#if defined(DTNN_KERNELS_POOL_ARGMAX_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef DTNN_KERNELS_POOL_ARGMAX_INL_H_
+#undef DTNN_KERNELS_POOL_ARGMAX_INL_H_
 #else
-#define DTNN_KERNELS_POOL_WINNERS_INL_H_
+#define DTNN_KERNELS_POOL_ARGMAX_INL_H_
 #endif
 
 #include <cstring>
@@ -28,43 +28,43 @@ HWY_INLINE Numbers<D> NumberVector(D, int64_t number) {
 }
 
 template <class D>
-HWY_INLINE void StoreWinners(D, Numbers<D> winners, uint8_t* to) {
+HWY_INLINE void StoreArgmax(D, Numbers<D> argmax, uint8_t* to) {
   const hn::Rebind<uint8_t, D> bytes;
-  hn::StoreU(hn::TruncateTo(bytes, winners), bytes, to);
+  hn::StoreU(hn::TruncateTo(bytes, argmax), bytes, to);
 }
 template <class D>
-HWY_INLINE void StoreWinners(D, Numbers<D> winners, int32_t* to) {
+HWY_INLINE void StoreArgmax(D, Numbers<D> argmax, int32_t* to) {
   const hn::Rebind<int32_t, D> integers;
   if constexpr (sizeof(hn::TFromD<D>) == sizeof(int32_t)) {
-    hn::StoreU(hn::BitCast(integers, winners), integers, to);
+    hn::StoreU(hn::BitCast(integers, argmax), integers, to);
   } else {
     const hn::Rebind<uint32_t, D> narrow;
-    hn::StoreU(hn::BitCast(integers, hn::TruncateTo(narrow, winners)), integers, to);
+    hn::StoreU(hn::BitCast(integers, hn::TruncateTo(narrow, argmax)), integers, to);
   }
 }
 
 // Those of the first `count` lanes.
 template <class D, typename W>
-HWY_INLINE void StoreFirstWinners(D d, Numbers<D> winners, size_t count, W* to) {
+HWY_INLINE void StoreFirstArgmax(D d, Numbers<D> argmax, size_t count, W* to) {
 #if HWY_TARGET <= HWY_AVX3
   if constexpr (sizeof(W) == 1) {  // bytes have masks of their own
     const hn::Rebind<uint8_t, D> bytes;
-    return hn::BlendedStore(hn::TruncateTo(bytes, winners), hn::FirstN(bytes, count), bytes, to);
+    return hn::BlendedStore(hn::TruncateTo(bytes, argmax), hn::FirstN(bytes, count), bytes, to);
   }
 #endif
   HWY_ALIGN W lanes[hn::MaxLanes(d)];
-  StoreWinners(d, winners, lanes);
+  StoreArgmax(d, argmax, lanes);
   std::memcpy(to, lanes, count * sizeof(W));
 }
 
 template <class D, typename W>
-HWY_INLINE Numbers<D> LoadWinners(D, const W* from) {
+HWY_INLINE Numbers<D> LoadArgmax(D, const W* from) {
   const hn::Rebind<uint32_t, D> narrow;
-  const auto widen = [&](auto winners) HWY_ATTR {
+  const auto widen = [&](auto argmax) HWY_ATTR {
     if constexpr (sizeof(hn::TFromD<D>) == sizeof(uint32_t)) {
-      return winners;
+      return argmax;
     } else {
-      return hn::PromoteTo(hn::RebindToUnsigned<D>(), winners);
+      return hn::PromoteTo(hn::RebindToUnsigned<D>(), argmax);
     }
   };
   const hn::Rebind<W, D> d;
@@ -100,4 +100,4 @@ struct Leader {
 }  // namespace dtnn::pool
 HWY_AFTER_NAMESPACE();
 
-#endif  // DTNN_KERNELS_POOL_WINNERS_INL_H_
+#endif  // DTNN_KERNELS_POOL_ARGMAX_INL_H_
