@@ -116,7 +116,7 @@ void SumRowsOf(const BatchNormPass& pass, int64_t begin, int64_t end, int64_t fi
   });
 }
 
-// Row by row: memory is read and written in its order, and the coefficients stay in the first
+// Row by row: memory is read and written in its order, and the coefficients stay in the L1
 // cache.
 template <typename T>
 void MapRowsOf(const BatchNormPass& pass, int64_t begin, int64_t end) {
