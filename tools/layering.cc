@@ -100,7 +100,6 @@ constexpr Folder kRooms[] = {
     {"models/run/objects", 11},
     {"models/run/prepare", 12},
     {"models/run", 13},
-    {"models/session", 14},
 
     {"apps/flags", 0},
     {"apps/program", 1},

@@ -1,4 +1,4 @@
-// Your own data set, layer, callback and observer with a session: the programs of docs/library.md.
+// Your own data set, layer, callback and observer in a run: the programs of docs/library.md.
 //
 //   bazel run //examples/library:own_parts
 
@@ -10,8 +10,9 @@
 
 #include "data/dataset.h"
 #include "layers/base/layer.h"
-#include "models/session/session.h"
+#include "models/run/run.h"
 #include "models/training/callback.h"
+#include "models/training/trainer.h"
 #include "tensor/must.h"
 #include "tensor/trace/observer.h"
 
@@ -87,17 +88,16 @@ class Square : public Layer {
 // Ends training after the first epoch that is good enough.
 class StopAt : public Callback {
  public:
-  StopAt(double accuracy, Trainer& trainer) : accuracy_(accuracy), trainer_(trainer) {}
+  explicit StopAt(double accuracy) : accuracy_(accuracy) {}
   absl::Status OnEpochEnd(const Pass& training, const Pass*) override {
-    const double accuracy = MetricValues(*training.averages)["categorical_accuracy"];
+    const double accuracy = (*training.averages)["categorical_accuracy"];
     std::printf("epoch %d: %.1f %%\n", int(training.epoch) + 1, accuracy);
-    if (accuracy >= accuracy_) trainer_.Stop();
+    if (accuracy >= accuracy_) training.trainer->Stop();
     return absl::OkStatus();
   }
 
  private:
   const double accuracy_;
-  Trainer& trainer_;
 };
 // [/callback]
 
@@ -123,26 +123,27 @@ class SlowestLayer : public Observer {
 };
 // [/observer]
 
-int Run() {
+int Main() {
   // [use]
   const Circle data;
   Network net("circle");
   net.Input(data).Flatten().Append(std::make_shared<Square>()).Fc(2).Softmax();
-  auto session = Must(Session::Create(net, {.optimizer = "sgd", .learning_rate = 0.5}));
-  StopAt good_enough(95, session->trainer());
-  SlowestLayer slowest(session->graph());
+  StopAt good_enough(95);
+  auto run = Must(Run::Create({.training = {.epochs = 50}, .optimizer = {.learning_rate = 0.5}},
+                              {.network = net, .dataset = data, .callbacks = {&good_enough}}));
+  SlowestLayer slowest(run->graph());
   {
     const ScopedObserver watching(&slowest);
-    Must(session->Fit(data, {.epochs = 50, .callbacks = {&good_enough}}));
+    Must(run->Fit());
   }
-  const double accuracy = Must(session->Evaluate(data))["categorical_accuracy"];
+  const double accuracy = Must(run->Evaluate())["categorical_accuracy"];
   // [/use]
   std::printf("test accuracy %.1f %% after %d epochs; most time went to %s\n", accuracy,
-              int(session->trainer().epochs_done()), slowest.name().c_str());
-  return accuracy > 90 && session->trainer().epochs_done() < 50 ? 0 : 1;
+              int(run->trainer().epochs_done()), slowest.name().c_str());
+  return accuracy > 90 && run->trainer().epochs_done() < 50 ? 0 : 1;
 }
 
 }  // namespace
 }  // namespace dtnn
 
-int main() { return dtnn::Run(); }
+int main() { return dtnn::Main(); }

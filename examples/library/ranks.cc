@@ -1,4 +1,4 @@
-// A session on several processes that mpirun started: the program of docs/library.md.
+// A run on several processes that mpirun started: the program of docs/library.md.
 //
 //   mpirun -n 2 bazel-bin/examples/library/ranks
 
@@ -7,7 +7,7 @@
 
 #include "comm/ranks/job/rank_process.h"
 #include "data/loading/open_dataset.h"
-#include "models/session/session.h"
+#include "models/run/run.h"
 #include "tensor/must.h"
 
 using namespace dtnn;  // NOLINT
@@ -16,12 +16,16 @@ using namespace dtnn;  // NOLINT
 absl::Status Train(Communicator& communicator) {
   auto data =
       Must(OpenDataset("synthetic", {.synthetic = {.pattern = SyntheticPattern::kClasses}}));
-  auto session =
-      Must(Session::Create(Network::Zoo("simplecnn", *data), {.communicator = &communicator}));
-  Must(session->Fit(*data, {.epochs = 2, .batch = 32}));
-  const double accuracy = Must(session->Evaluate(*data))["categorical_accuracy"];
+  const RunOptions options = {.training = {.batch = 32, .epochs = 2},
+                              .optimizer = {.name = "adam", .learning_rate = 0.001},
+                              .ranks = {.parallel = "data"}};
+  auto run = Must(Run::Create(options, {.network = Network::Zoo("simplecnn", *data),
+                                        .dataset = data,
+                                        .communicator = &communicator}));
+  Must(run->Fit());
+  const double accuracy = Must(run->Evaluate())["categorical_accuracy"];
   if (communicator.rank() == 0) std::printf("test accuracy %.1f %%\n", accuracy);
-  return session->Save("ranks.safetensors");  // rank 0 writes
+  return run->Save("ranks.safetensors");  // rank 0 writes
 }
 
 int main() {

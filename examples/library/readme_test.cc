@@ -69,7 +69,7 @@ TEST(ReadmeTest, TheProgramIsShort) {
 
 TEST(ReadmeTest, TheRunIsShort) {
   const std::string lines = Excerpt(ReadFile("examples/library/run.cc"), "run");
-  EXPECT_LT(std::ranges::count(lines, '\n'), 42);
+  EXPECT_LT(std::ranges::count(lines, '\n'), 40);
 }
 
 TEST(ReadmeTest, TheRunResumes) {

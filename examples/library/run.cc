@@ -11,7 +11,6 @@
 #include <string>
 
 #include "data/loading/open_dataset.h"
-#include "models/session/session.h"
 #include "tensor/must.h"
 
 using namespace dtnn;  // NOLINT: brevity is the point of this page
@@ -20,7 +19,7 @@ using namespace dtnn;  // NOLINT: brevity is the point of this page
 // Prints the accuracy of every epoch.
 class PrintAccuracy : public Callback {
   absl::Status OnEpochEnd(const Pass& training, const Pass* validation) override {
-    const double accuracy = MetricValues(*validation->averages)["categorical_accuracy"];
+    const double accuracy = (*validation->averages)["categorical_accuracy"];
     std::printf("epoch %d: %.1f %%\n", int(training.epoch) + 1, accuracy);
     return absl::OkStatus();
   }
@@ -49,7 +48,6 @@ int main(int argc, char** argv) {
   auto run = Must(Run::Create(
       options, {.network = net, .dataset = data, .callbacks = {&print}, .stop_on_signal = true}));
   Must(run->Fit());
-  std::printf("test accuracy %.1f %%\n",
-              MetricValues(Must(run->Evaluate()))["categorical_accuracy"]);
+  std::printf("test accuracy %.1f %%\n", Must(run->Evaluate())["categorical_accuracy"]);
 }
 // [/run]

@@ -8,15 +8,15 @@
 #include <vector>
 
 #include "data/loading/open_dataset.h"
+#include "models/run/run.h"
 #include "models/serving/predictor.h"
-#include "models/session/session.h"
 #include "tensor/must.h"
 
 using namespace dtnn;  // NOLINT: brevity is the point of this page
 
 int main(int argc, char** argv) {
   const std::string folder = argc > 1 ? argv[1] : "/usr/share/datasets/fashion-mnist";
-  const int64_t steps = argc > 2 ? std::atoll(argv[2]) : 0;
+  const double steps = argc > 2 ? std::atof(argv[2]) : 0;
   const std::vector<std::string> images(argv + std::min(argc, 3), argv + argc);
 
   // [README]
@@ -24,12 +24,13 @@ int main(int argc, char** argv) {
   Network net("mine");
   net.Input(*data).Conv2d(8, {.padding = 1}).Relu().MaxPool2d({.stride = 2});
   net.Flatten().Fc(10).Softmax();
-  auto session = Must(Session::Create(net, {.optimizer = "adam", .learning_rate = 0.001}));
-  Must(session->Fit(*data, {.epochs = 1, .batch = 64, .steps_per_epoch = steps}));
-  const MetricValues metrics = Must(session->Evaluate(*data));
-  std::printf("test accuracy %.1f %%\n", metrics["categorical_accuracy"]);
+  const RunOptions options = {.training = {.epochs = 1, .steps_per_epoch = steps},
+                              .optimizer = {.name = "adam", .learning_rate = 0.001}};
+  auto run = Must(Run::Create(options, {.network = net, .dataset = data}));
+  Must(run->Fit());
+  std::printf("test accuracy %.1f %%\n", Must(run->Evaluate())["categorical_accuracy"]);
 
-  Must(session->Save("mine.safetensors"));
+  Must(run->Save("mine.safetensors"));
   auto predictor = Must(Predictor::Load("mine.safetensors"));
   for (const auto& answer : Must(predictor->Classify(images))) {
     std::printf("%s: %s, %.1f %%\n", answer.file.c_str(), answer.name.c_str(),
