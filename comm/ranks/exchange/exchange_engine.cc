@@ -5,32 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
-#include <optional>
 #include <span>
 
+#include "comm/ranks/exchange/schedule.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
-namespace {
-
-// Which signatures: all ranks', or the two of a message, by who wrote them.
-constexpr uint32_t kTensors = 0, kOfAll = 1, kOfSender = 2, kOfReceiver = 3;
-
-PieceKey KeyOf(const Group& group, const Operation& operation, uint32_t signature) {
-  return {.group = group.number(),
-          .number = operation.key.number,
-          .is_message = operation.key.is_message() ? 1u : 0u,
-          .signature = signature};
-}
-
-// Another process wrote it.
-bool IsSignature(const CallSignature& signature) {
-  return signature.kind <= CollectiveKind::kReceive && signature.op <= ReduceOp::kMax &&
-         signature.dtype <= DType::kInt64;
-}
-
-}  // namespace
 
 ExchangeEngine::ExchangeEngine(Mesh mesh)
     : GroupEngine(mesh.place),
@@ -116,9 +96,9 @@ void ExchangeEngine::Close(Clock::time_point end) {
 void ExchangeEngine::Carry(const std::shared_ptr<Group>& group,
                            std::shared_ptr<Operation> operation) {
   Post([this, group, operation = std::move(operation)] {
-    calls_.push_back(std::make_shared<Call>(
-        Call{.group = group, .operation = operation, .options = options_[group->number()]}));
-    Begin(calls_.back());
+    calls_.push_back(std::make_shared<ExchangeCall>(place().rank, place().size, slices_pay_from_,
+                                                    options_[group->number()], group, operation));
+    if (Advance(calls_.back())) calls_.pop_back();
   });
 }
 
@@ -221,19 +201,9 @@ void ExchangeEngine::Run() {
   }
 }
 
-void ExchangeEngine::Begin(const CallPointer& call) {
-  if (call->options.check_calls) return BeginSignatures(call);
-  BeginTransfer(call);
-}
-
-void ExchangeEngine::Begin(const CallPointer& call, Schedule schedule, const CallMemory& memory,
-                           uint32_t signature) {
-  const Collective& collective = call->operation->call;
-  const bool tensors = signature == kTensors && collective.kind != CollectiveKind::kBarrier;
-  call->running = std::make_unique<Running>(KeyOf(*call->group, *call->operation, signature),
-                                            std::move(schedule), memory, collective.op,
-                                            tensors ? collective.input.dtype() : DType::kUint8);
-  const std::shared_ptr<Running> running(call, call->running.get());
+// Hands the pieces of the exchange to the connections.
+void ExchangeEngine::Connect(const CallPointer& call) {
+  const std::shared_ptr<Running> running(call, call->running());
   for (size_t piece = 0; piece < running->schedule().size(); ++piece) {
     const Piece& p = running->schedule()[piece];
     Connection* const connection = connections_[size_t(p.peer)].get();
@@ -246,119 +216,6 @@ void ExchangeEngine::Begin(const CallPointer& call, Schedule schedule, const Cal
   }
 }
 
-void ExchangeEngine::BeginSignatures(const CallPointer& call) {
-  call->comparing = true;
-  constexpr size_t kBytes = sizeof(CallSignature);
-  const Collective& collective = call->operation->call;
-  const CallSignature mine = collective.signature();
-  const int rank = place().rank, size = place().size;
-  if (!collective.between_two()) {
-    call->memory.resize(size_t(size) * kBytes);
-    std::memcpy(call->memory.data() + size_t(rank) * kBytes, &mine, kBytes);
-    return Begin(call, MakeSchedule(CollectiveKind::kAllGather, rank, size, 0, kBytes, 1),
-                 {.first = call->memory.data()}, kOfAll);
-  }
-  // The sender's first. Each piece has a key of its own, as a message in either direction.
-  const bool sends = collective.kind == CollectiveKind::kSend;
-  call->memory.resize(2 * kBytes);
-  std::memcpy(call->memory.data() + (sends ? 0 : kBytes), &mine, kBytes);
-  const auto piece = [&](Piece::Kind kind, size_t at, uint32_t tag) {
-    return Piece{.kind = kind,
-                 .peer = collective.root,
-                 .begin = at * kBytes,
-                 .end = (at + 1) * kBytes,
-                 .tag = tag};
-  };
-  const Schedule schedule = {
-      piece(sends ? Piece::Kind::kSend : Piece::Kind::kReceive, 0, kOfSender),
-      piece(sends ? Piece::Kind::kReceive : Piece::Kind::kSend, 1, kOfReceiver)};
-  Begin(call, schedule, {.first = call->memory.data()}, kOfAll);
-}
-
-absl::Status ExchangeEngine::Compare(const Call& call) const {
-  std::vector<CallSignature> all(call.memory.size() / sizeof(CallSignature));
-  std::memcpy(all.data(), call.memory.data(), call.memory.size());
-  const CallKey& key = call.operation->key;
-  for (size_t i = 0; i < all.size(); ++i) {
-    if (!IsSignature(all[i])) {
-      return InvalidArgument(key.ToString(), ": another rank sent what is no call");
-    }
-    if (i == 0 || all[0].Fits(all[i])) continue;
-    return CallsDiffer(key, key.is_message() ? key.from : 0, all[0],
-                       key.is_message() ? key.to : int(i), all[i]);
-  }
-  return absl::OkStatus();
-}
-
-void ExchangeEngine::BeginTransfer(const CallPointer& call) {
-  call->comparing = false;
-  const Collective& collective = call->operation->call;
-  const int rank = place().rank, size = place().size;
-  CollectiveKind kind = collective.kind;
-  if (kind == CollectiveKind::kBarrier) {
-    call->memory.assign(BarrierBytes(size), {});
-    return Begin(call, MakeSchedule(kind, rank, size, 0, 0, 1), {.first = call->memory.data()},
-                 kTensors);
-  }
-  const size_t element = SizeOf(collective.input.dtype());
-  const size_t bytes = size_t(collective.input.num_elements()) * element;
-  std::byte* memory = collective.output.raw_data();
-  if (kind == CollectiveKind::kAllReduce && call->options.sums_in_rank_order && bytes > 0) {
-    absl::StatusOr<Tensor> gathered = Tensor::Allocate(Device::Cpu(), collective.input.dtype(),
-                                                       {size, collective.input.num_elements()});
-    if (!gathered.ok()) return FailToBegin(call, gathered.status());
-    call->gathered = *std::move(gathered);
-    memory = call->gathered.raw_data();
-    kind = CollectiveKind::kAllGather;
-  }
-  const size_t slices_from = call->options.slices_from.value_or(slices_pay_from_);
-  if (kind == CollectiveKind::kAllReduce && bytes >= std::max<size_t>(1, slices_from)) {
-    return BeginSlices(call, bytes);
-  }
-  if (kind == CollectiveKind::kAllGather) {
-    std::byte* const mine = memory + size_t(rank) * bytes;
-    if (bytes > 0 && mine != collective.input.raw_data()) {
-      std::memcpy(mine, collective.input.raw_data(), bytes);
-    }
-  }
-  Begin(call, MakeSchedule(kind, rank, size, collective.root, bytes, element), {.first = memory},
-        kTensors);
-}
-
-void ExchangeEngine::FailToBegin(const CallPointer& call, const absl::Status& why) {
-  call->running = std::make_unique<Running>(PieceKey(), Schedule(), CallMemory(), ReduceOp::kSum,
-                                            DType::kUint8);
-  call->running->Fail(why);
-}
-
-void ExchangeEngine::BeginSlices(const CallPointer& call, size_t bytes) {
-  const Tensor& tensor = call->operation->call.output;
-  const int rank = place().rank, size = place().size;
-  const size_t element = SizeOf(tensor.dtype());
-  const size_t others =
-      SliceOfRank(rank, size, bytes, element).bytes() / element * size_t(size - 1);
-  absl::StatusOr<Tensor> slices =
-      Tensor::Allocate(Device::Cpu(), tensor.dtype(), {std::max<int64_t>(1, int64_t(others))});
-  if (!slices.ok()) return FailToBegin(call, slices.status());
-  call->slices = *std::move(slices);
-  call->exchanging = true;
-  Begin(call, MakeSliceExchange(rank, size, bytes, element),
-        {.first = tensor.raw_data(), .first_bytes = bytes, .second = call->slices.raw_data()},
-        kTensors);
-}
-
-void ExchangeEngine::EndSlices(const CallPointer& call) {
-  call->exchanging = false;
-  const Collective& collective = call->operation->call;
-  const Tensor& tensor = collective.output;
-  const int rank = place().rank, size = place().size;
-  const size_t element = SizeOf(tensor.dtype());
-  const size_t bytes = size_t(tensor.num_elements()) * element;
-  SumSlices(rank, size, collective.op, tensor.dtype(), bytes,
-            {.first = tensor.raw_data(), .first_bytes = bytes, .second = call->slices.raw_data()});
-  Begin(call, MakeSliceGather(rank, size, bytes, element), {.first = tensor.raw_data()}, kTensors);
-}
-
 void ExchangeEngine::Forget(int32_t group) {
   for (const std::unique_ptr<Connection>& connection : connections_) {
     if (connection != nullptr) connection->Forget(group);
@@ -366,25 +223,27 @@ void ExchangeEngine::Forget(int32_t group) {
 }
 
 bool ExchangeEngine::Advance(const CallPointer& call) {
-  if (call->group->is_broken()) {
-    Forget(call->group->number());
+  if (call->group().is_broken()) {
+    Forget(call->group().number());
     return true;
   }
-  absl::Status status = WithContext(call->running->error(), call->operation->text);
-  if (call->failed || (status.ok() && !call->running->complete())) return false;
-  moved_ = true;  // perhaps there is something to write
-  if (status.ok() && call->comparing) {
-    status = Compare(*call);
-    if (status.ok()) {
-      BeginTransfer(call);
+  if (call->failed()) return false;
+  absl::Status status;
+  if (const Running* const running = call->running(); running != nullptr) {
+    status = WithContext(running->error(), call->operation()->text);
+    if (status.ok() && !running->complete()) return false;
+    moved_ = true;  // perhaps there is something to write
+  }
+  if (status.ok()) {
+    const absl::StatusOr<bool> more = call->Next();
+    if (more.ok() && *more) {
+      Connect(call);
       return Advance(call);
     }
-  } else if (status.ok() && call->exchanging) {
-    EndSlices(call);
-    return Advance(call);
+    status = more.status();
   }
-  call->failed = !status.ok();
-  Finish(*call->group, call->operation, status, std::move(call->gathered));
+  if (!status.ok()) call->Fail();
+  Finish(call->group(), call->operation(), status, call->TakeGathered());
   return status.ok() || Advance(call);
 }
 

@@ -23,13 +23,12 @@
 #include "absl/status/statusor.h"
 #include "comm/communicator.h"
 #include "comm/ranks/exchange/connection.h"
+#include "comm/ranks/exchange/exchange_call.h"
 #include "comm/ranks/exchange/exchange_options.h"
-#include "comm/ranks/exchange/running.h"
 #include "comm/ranks/group/control_message.h"
 #include "comm/ranks/group/group.h"
 #include "comm/ranks/group/group_engine.h"
 #include "comm/transport/mesh.h"
-#include "tensor/tensor.h"
 
 namespace dtnn {
 
@@ -54,18 +53,8 @@ class ExchangeEngine : public GroupEngine {
   void Send(int to, const ControlMessage& message) override;
 
  private:
-  // A call on its way: first, where calls are checked, the exchange of signatures, then the call.
   // Lives as long as bytes of its tensors are on their way.
-  struct Call {
-    std::shared_ptr<Group> group;
-    std::shared_ptr<Operation> operation;
-    ExchangeOptions options = {};
-    std::vector<std::byte> memory = {};  // of a barrier, of signatures
-    Tensor gathered = {}, slices = {};
-    bool comparing = false, exchanging = false, failed = false;
-    std::unique_ptr<Running> running = {};
-  };
-  using CallPointer = std::shared_ptr<Call>;
+  using CallPointer = std::shared_ptr<ExchangeCall>;
 
   void Post(std::function<void()> task);
   void Run();
@@ -74,19 +63,10 @@ class ExchangeEngine : public GroupEngine {
   void MoveAll();
   int PollTime();  // milliseconds, as poll takes them
   void LosePeer(int peer, const absl::Status& why);
-  void Begin(const CallPointer& call);
-  void BeginSignatures(const CallPointer& call);
-  void BeginTransfer(const CallPointer& call);
-  void Begin(const CallPointer& call, Schedule schedule, const CallMemory& memory,
-             uint32_t signature);
-  // An all-reduce in slices: its first half, and the rest.
-  void BeginSlices(const CallPointer& call, size_t bytes);
-  void EndSlices(const CallPointer& call);
-  void FailToBegin(const CallPointer& call, const absl::Status& why);
-  absl::Status Compare(const Call& call) const;
+  void Connect(const CallPointer& call);
   // Hands back what is over.
   void Sweep();
-  // Whether the call is over.
+  // Begins what the call can begin. Whether it is over.
   bool Advance(const CallPointer& call);
   void Forget(int32_t group);
 
