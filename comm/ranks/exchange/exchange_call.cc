@@ -91,7 +91,7 @@ absl::Status ExchangeCall::CompareSignatures() const {
   const CallKey& key = operation_->key;
   for (size_t i = 0; i < all.size(); ++i) {
     if (!IsSignature(all[i])) {
-      return InvalidArgument(key.ToString(), ": another rank sent what is no call");
+      return InvalidArgument(key.ToString(), ": another rank sent bytes that are not a call");
     }
     if (i == 0 || all[0].Fits(all[i])) continue;
     return CallsDiffer(key, key.is_message() ? key.from : 0, all[0],
