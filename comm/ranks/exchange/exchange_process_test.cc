@@ -87,7 +87,8 @@ TEST(ExchangeProcessTest, SignaturesThatNoCallHasAreNamed) {
                           offsetof(CallSignature, dtype)}) {
     const absl::Status end = BarrierWith(int(at));
     EXPECT_TRUE(absl::IsInvalidArgument(end)) << end;
-    EXPECT_THAT(std::string(end.message()), HasSubstr("another rank sent what is no call"));
+    EXPECT_THAT(std::string(end.message()),
+                HasSubstr("another rank sent bytes that are not a call"));
   }
 }
 
