@@ -9,6 +9,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/elementwise/relu-inl.h"
+#include "kernels/simd/kernel_tables.h"
 #include "kernels/simd/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -290,8 +291,7 @@ const PlanarKernels<T>* PlanarTable() {
   return &table;
 }
 
-const PlanarKernels<float>* PlanarFloatTable() { return PlanarTable<float>(); }
-const PlanarKernels<double>* PlanarDoubleTable() { return PlanarTable<double>(); }
+DTNN_KERNEL_TABLES(PlanarKernels, PlanarTable, (), ())
 
 }  // namespace
 }  // namespace HWY_NAMESPACE
@@ -300,19 +300,8 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace dtnn::conv::direct {
-namespace {
-HWY_EXPORT(PlanarFloatTable);
-HWY_EXPORT(PlanarDoubleTable);
-}  // namespace
 
-template <>
-const PlanarKernels<float>& CpuPlanarKernels<float>() {
-  return *HWY_DYNAMIC_DISPATCH(PlanarFloatTable)();
-}
-template <>
-const PlanarKernels<double>& CpuPlanarKernels<double>() {
-  return *HWY_DYNAMIC_DISPATCH(PlanarDoubleTable)();
-}
+DTNN_EXPORT_KERNEL_TABLES(PlanarKernels, CpuPlanarKernels, (), ())
 
 }  // namespace dtnn::conv::direct
 #endif  // HWY_ONCE

@@ -12,6 +12,7 @@
 // After foreach_target.h: these are compiled once per instruction set.
 #include "kernels/elementwise/relu-inl.h"
 #include "kernels/gemm/gemm_tile-inl.h"
+#include "kernels/simd/kernel_tables.h"
 #include "kernels/simd/unroll.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -471,8 +472,7 @@ const Kernels<T>* Table() {
   return &table;
 }
 
-const Kernels<float>* FloatTable() { return Table<float>(); }
-const Kernels<double>* DoubleTable() { return Table<double>(); }
+DTNN_KERNEL_TABLES(Kernels, Table, (), ())
 
 }  // namespace
 }  // namespace HWY_NAMESPACE
@@ -481,19 +481,8 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace dtnn::conv::gemm {
-namespace {
-HWY_EXPORT(FloatTable);
-HWY_EXPORT(DoubleTable);
-}  // namespace
 
-template <>
-const Kernels<float>& CpuKernels<float>() {
-  return *HWY_DYNAMIC_DISPATCH(FloatTable)();
-}
-template <>
-const Kernels<double>& CpuKernels<double>() {
-  return *HWY_DYNAMIC_DISPATCH(DoubleTable)();
-}
+DTNN_EXPORT_KERNEL_TABLES(Kernels, CpuKernels, (), ())
 
 }  // namespace dtnn::conv::gemm
 #endif  // HWY_ONCE

@@ -12,6 +12,7 @@
 #include "kernels/conv/winograd/transform-inl.h"
 #include "kernels/elementwise/relu-inl.h"
 #include "kernels/gemm/gemm_tile-inl.h"
+#include "kernels/simd/kernel_tables.h"
 #include "kernels/simd/unroll.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -345,8 +346,7 @@ const Kernels<T>* TableOf(Form form) {
   std::abort();
 }
 
-const Kernels<float>* FloatTable(Form form) { return TableOf<float>(form); }
-const Kernels<double>* DoubleTable(Form form) { return TableOf<double>(form); }
+DTNN_KERNEL_TABLES(Kernels, TableOf, (Form form), (form))
 
 }  // namespace
 }  // namespace HWY_NAMESPACE
@@ -355,19 +355,8 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace dtnn::conv::winograd {
-namespace {
-HWY_EXPORT(FloatTable);
-HWY_EXPORT(DoubleTable);
-}  // namespace
 
-template <>
-const Kernels<float>& CpuKernels<float>(Form form) {
-  return *HWY_DYNAMIC_DISPATCH(FloatTable)(form);
-}
-template <>
-const Kernels<double>& CpuKernels<double>(Form form) {
-  return *HWY_DYNAMIC_DISPATCH(DoubleTable)(form);
-}
+DTNN_EXPORT_KERNEL_TABLES(Kernels, CpuKernels, (Form form), (form))
 
 }  // namespace dtnn::conv::winograd
 #endif  // HWY_ONCE
