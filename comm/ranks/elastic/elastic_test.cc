@@ -264,7 +264,7 @@ TEST(ElasticTest, WhereNobodyHasTheStateOfARunThatHasBegunItEnds) {
   }
 }
 
-TEST(ElasticTest, WhatAnOlderGenerationSendsIsAStrangers) {
+TEST(ElasticTest, MessagesOfAnOlderGenerationAreRefused) {
   const Job job({.range = {.min = 2, .max = 4}, .first = 3});
   const Ranks ranks = Make(job, 3);
   FormAll(Pointers(ranks), /*holds_state=*/false);
@@ -431,9 +431,9 @@ TEST(ElasticTest, AnEndedRunIsToldToThoseThatWaitAndCome) {
 }
 
 // A member that speaks for itself: what it says need not make sense.
-class Stranger {
+class RawCaller {
  public:
-  explicit Stranger(const Job& job) {
+  explicit RawCaller(const Job& job) {
     Wait wait({.timeout = kTimeout});
     stream_ = Must(Dial({.address = job.address(),
                          .purpose = kCoordinatorPurpose,
@@ -543,7 +543,7 @@ TEST(ElasticTest, WhoDiesOnItsWayIntoAGenerationDelaysNobodyForLong) {
   for (const auto& rank : ranks) formed.push_back(rank->Form(false));
   const Clock::time_point begin = Clock::now();
   {
-    Stranger third(job);
+    RawCaller third(job);
     third.Say(BytesOfMessage(ElasticWord{.timeout_ms = 60'000}));
     ElasticNotice notice;
     do {
@@ -564,12 +564,12 @@ TEST(ElasticTest, WhoMakesNoSenseIsDroppedAndHarmsNobody) {
   for (const std::string& bytes :
        {std::string(sizeof(ElasticWord), '\xff'), std::string(100'000, '\0'),
         std::string(BytesOfMessage(ElasticWord{.kind = 77}))}) {
-    Stranger stranger(job);
-    stranger.Say(bytes);
-    EXPECT_FALSE(stranger.Hear(notice));
+    RawCaller caller(job);
+    caller.Say(bytes);
+    EXPECT_FALSE(caller.Hear(notice));
   }
   {
-    Stranger not_a_member(job);  // cannot end the run
+    RawCaller not_a_member(job);  // cannot end the run
     not_a_member.Say(BytesOfMessage(ElasticWord{.kind = ElasticWord::kDone}));
     not_a_member.Say(BytesOfMessage(ElasticWord{.timeout_ms = INT64_MAX, .holds_state = 1}));
     ASSERT_TRUE(not_a_member.Hear(notice));

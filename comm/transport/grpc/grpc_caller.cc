@@ -15,14 +15,14 @@ Instance InstanceOf(const proto::RankInstance& instance) {
 }  // namespace
 
 GrpcCaller::GrpcCaller(std::shared_ptr<grpc::Channel> channel, std::string server,
-                       const JobSecret& secret, const Instance& me, Datagrams::Ears ears)
+                       const JobSecret& secret, const Instance& me, Datagrams::Handlers handlers)
     : channel_(std::move(channel)),
       server_(std::move(server)),
       secret_(secret),
       me_(me),
-      ears_(std::move(ears)),
+      handlers_(std::move(handlers)),
       stub_(proto::Switchboard::NewStub(channel_)),
-      queue_([this](const proto::Letter& letter) { StartWrite(&letter); },
+      queue_([this](const proto::Envelope& envelope) { StartWrite(&envelope); },
              [this] {
                StartWritesDone();
                RemoveHold();
@@ -51,37 +51,37 @@ std::optional<absl::Status> GrpcCaller::AwaitJoined(std::chrono::steady_clock::t
 }
 
 void GrpcCaller::Send(int to, std::string packet) {
-  proto::Letter letter;
-  letter.set_to(to);
-  letter.set_packet(std::move(packet));
-  queue_.Push(std::move(letter));
+  proto::Envelope envelope;
+  envelope.set_to(to);
+  envelope.set_packet(std::move(packet));
+  queue_.Push(std::move(envelope));
 }
 
 absl::Status GrpcCaller::Hear() {
   switch (in_.content_case()) {
-    case proto::Letter::kNonce: {
+    case proto::Envelope::kNonce: {
       const std::string& nonce = in_.nonce();
       DTNN_ASSIGN_OR_RETURN(const std::string proof, ProveToServer(secret_, me_, nonce));
-      proto::Letter letter;
-      proto::RankInstance* const me = letter.mutable_joining()->mutable_instance();
+      proto::Envelope envelope;
+      proto::RankInstance* const me = envelope.mutable_joining()->mutable_instance();
       me->set_rank(me_.rank);
       me->set_number(me_.number);
-      letter.mutable_joining()->set_proof(proof);
-      queue_.Push(std::move(letter));
+      envelope.mutable_joining()->set_proof(proof);
+      queue_.Push(std::move(envelope));
       break;
     }
-    case proto::Letter::kJoined: {
+    case proto::Envelope::kJoined: {
       const std::lock_guard lock(mutex_);
       server_instance_ = InstanceOf(in_.joined());
       joined_ = true;
       changed_.notify_all();
       break;
     }
-    case proto::Letter::kPacket:
-      ears_.heard(in_.packet());
+    case proto::Envelope::kPacket:
+      handlers_.received(in_.packet());
       break;
-    case proto::Letter::kLeft:
-      ears_.left(InstanceOf(in_.left()));
+    case proto::Envelope::kLeft:
+      handlers_.left(InstanceOf(in_.left()));
       break;
     default:
       return InvalidArgument("the server says what no switchboard says");
@@ -104,8 +104,8 @@ void GrpcCaller::OnDone(const grpc::Status& status) {
     server = server_instance_;
   }
   if (joined) {
-    ears_.left(server);
-    ears_.cut(Unavailable(server_, " ended the connection"));
+    handlers_.left(server);
+    handlers_.cut(Unavailable(server_, " ended the connection"));
   }
   const std::lock_guard lock(mutex_);
   status_ = absl::Status(absl::StatusCode(status.error_code()), status.error_message());

@@ -15,18 +15,18 @@
 #include "absl/status/status.h"
 #include "comm/communicator.h"
 #include "comm/secrets/crypto/job_secret.h"
-#include "comm/transport/grpc/letter_queue.h"
+#include "comm/transport/grpc/envelope_queue.h"
 #include "comm/transport/grpc/switchboard.grpc.pb.h"
 #include "comm/transport/relay/datagrams.h"
 
 namespace dtnn {
 
-class GrpcCaller : public grpc::ClientBidiReactor<proto::Letter, proto::Letter> {
+class GrpcCaller : public grpc::ClientBidiReactor<proto::Envelope, proto::Envelope> {
  public:
-  // `server`: for messages, "rank 0 at 10.0.0.1:61642". The ears hear until the destructor returns,
-  // but only after Join.
+  // `server`: for messages, "rank 0 at 10.0.0.1:61642". The handlers are called until the
+  // destructor returns, but only after Join.
   GrpcCaller(std::shared_ptr<grpc::Channel> channel, std::string server, const JobSecret& secret,
-             const Instance& me, Datagrams::Ears ears);
+             const Instance& me, Datagrams::Handlers handlers);
   // Ends the call, and waits for gRPC to let go of it.
   ~GrpcCaller() override;
 
@@ -47,11 +47,11 @@ class GrpcCaller : public grpc::ClientBidiReactor<proto::Letter, proto::Letter> 
   const std::string server_;
   const JobSecret secret_;
   const Instance me_;
-  const Datagrams::Ears ears_;
+  const Datagrams::Handlers handlers_;
   const std::unique_ptr<proto::Switchboard::Stub> stub_;
   grpc::ClientContext context_;
-  proto::Letter in_;
-  LetterQueue queue_;
+  proto::Envelope in_;
+  EnvelopeQueue queue_;
 
   std::mutex mutex_;
   std::condition_variable changed_;

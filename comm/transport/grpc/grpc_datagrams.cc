@@ -101,9 +101,10 @@ class GrpcDatagrams : public Datagrams {
   GrpcDatagrams(const GrpcOptions& options, const JobSecret& secret, std::optional<Pems> pems)
       : options_(options), secret_(secret), pems_(std::move(pems)) {}
 
-  absl::Status Open(const Instance& me, Ears ears, const CommunicatorOptions& patience) override {
+  absl::Status Open(const Instance& me, Handlers handlers,
+                    const CommunicatorOptions& patience) override {
     KeepGrpcQuiet();
-    if (me.rank > 0) return Join(me, ears, patience);
+    if (me.rank > 0) return Join(me, handlers, patience);
     absl::StatusOr<Socket> listener =
         options_.listener >= 0 ? AdoptListener(options_.listener) : Listen(options_.address);
     DTNN_RETURN_IF_ERROR(listener.status());
@@ -111,7 +112,7 @@ class GrpcDatagrams : public Datagrams {
     board_ = std::make_unique<Switchboard>(
         *std::move(listener), secret_, me,
         SwitchboardOptions{.size = options_.size, .only_with_rank_0 = options_.only_with_rank_0},
-        std::move(ears));
+        std::move(handlers));
     return board_->Listen(ServerSide(pems_));
   }
   void Send(int to, std::string bytes) override {
@@ -137,7 +138,8 @@ class GrpcDatagrams : public Datagrams {
     }
     return grpc::CreateCustomChannel(options_.address.ToString(), CallersSide(pems_), arguments);
   }
-  absl::Status Join(const Instance& me, const Ears& ears, const CommunicatorOptions& options);
+  absl::Status Join(const Instance& me, const Handlers& handlers,
+                    const CommunicatorOptions& options);
 
   const GrpcUse use_;  // the last to go
   const GrpcOptions options_;
@@ -147,7 +149,7 @@ class GrpcDatagrams : public Datagrams {
   std::unique_ptr<GrpcCaller> caller_;  // of the others
 };
 
-absl::Status GrpcDatagrams::Join(const Instance& me, const Ears& ears,
+absl::Status GrpcDatagrams::Join(const Instance& me, const Handlers& handlers,
                                  const CommunicatorOptions& options) {
   Wait wait(options);
   const std::string self = options_.self.empty() ? StrCat("rank ", me.rank) : options_.self;
@@ -167,7 +169,7 @@ absl::Status GrpcDatagrams::Join(const Instance& me, const Ears& ears,
                          "and does no firewall stop it?")};
   };
   for (milliseconds pause = kPauseFirst;; pause = std::min(2 * pause, kPauseLast)) {
-    caller_ = std::make_unique<GrpcCaller>(MakeChannel(), server, secret_, me, ears);
+    caller_ = std::make_unique<GrpcCaller>(MakeChannel(), server, secret_, me, handlers);
     caller_->Begin();
     std::optional<absl::Status> joined;
     DTNN_RETURN_IF_ERROR(wait.For(text, [&](Clock::time_point until) {

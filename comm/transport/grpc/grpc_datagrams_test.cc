@@ -85,7 +85,7 @@ class Rank {
     CommunicatorOptions patience;
     patience.timeout = std::chrono::minutes(1);
     Must(datagrams_->Open({.rank = rank, .number = uint64_t(rank) + 1},
-                          {.heard =
+                          {.received =
                                [this, heard](std::string_view bytes) {
                                  if (heard) heard(*datagrams_, bytes);
                                  const std::lock_guard lock(mutex_);
@@ -155,7 +155,7 @@ TEST(GrpcDatagramsTest, APlaceIsTakenOnceAndOnlyOneThatThereIs) {
     CommunicatorOptions patience;
     patience.timeout = std::chrono::minutes(1);
     const absl::Status status = second->Open({.rank = rank, .number = 99},
-                                             {.heard = [](std::string_view) {},
+                                             {.received = [](std::string_view) {},
                                               .left = [](const Instance&) {},
                                               .cut = [](const absl::Status&) {}},
                                              patience);
@@ -229,13 +229,13 @@ struct Caller {
 
   // Whether the server says anything to it.
   bool IsHeard() {
-    proto::Letter letter;
-    return call->Read(&letter);
+    proto::Envelope envelope;
+    return call->Read(&envelope);
   }
 
   std::unique_ptr<proto::Switchboard::Stub> stub;
   grpc::ClientContext context;
-  std::unique_ptr<grpc::ClientReaderWriter<proto::Letter, proto::Letter>> call;
+  std::unique_ptr<grpc::ClientReaderWriter<proto::Envelope, proto::Envelope>> call;
 };
 
 bool IsOpen(const Socket& connection) {

@@ -18,8 +18,8 @@
 
 #include "absl/strings/str_replace.h"
 #include "comm/secrets/crypto/random_secret.h"
+#include "comm/transport/grpc/envelope_queue.h"
 #include "comm/transport/grpc/grpc_secret.h"
-#include "comm/transport/grpc/letter_queue.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
@@ -27,12 +27,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kMostLetterBytes = int(Datagrams::kMostBytes) + 1024;
+constexpr int kMostEnvelopeBytes = int(Datagrams::kMostBytes) + 1024;
 
-proto::Letter LetterOf(std::string packet) {
-  proto::Letter letter;
-  letter.set_packet(std::move(packet));
-  return letter;
+proto::Envelope EnvelopeOf(std::string packet) {
+  proto::Envelope envelope;
+  envelope.set_packet(std::move(packet));
+  return envelope;
 }
 
 void Set(const Instance& instance, proto::RankInstance* to) {
@@ -65,25 +65,26 @@ grpc::Status ToGrpc(const absl::Status& status) {
 }  // namespace
 
 // The call of one process. gRPC says when it is over; until then it keeps itself.
-class Switchboard::Line : public grpc::ServerBidiReactor<proto::Letter, proto::Letter> {
+class Switchboard::Line : public grpc::ServerBidiReactor<proto::Envelope, proto::Envelope> {
  public:
   Line(Switchboard& board, grpc::CallbackServerContext* context)
       : board_(board),
         context_(context),
-        queue_([this](const proto::Letter& letter) { StartWrite(&letter); },
-               [this] { grpc::ServerBidiReactor<proto::Letter, proto::Letter>::Finish(end_); }) {}
+        queue_(
+            [this](const proto::Envelope& envelope) { StartWrite(&envelope); },
+            [this] { grpc::ServerBidiReactor<proto::Envelope, proto::Envelope>::Finish(end_); }) {}
 
   void Begin(std::shared_ptr<Line> self) {
     self_ = std::move(self);
     std::array<uint8_t, 32> nonce;
     if (const absl::Status status = FillRandom(nonce); !status.ok()) return End(status);
     nonce_.assign(nonce.begin(), nonce.end());
-    proto::Letter letter;
-    letter.set_nonce(nonce_);
-    queue_.Push(std::move(letter));
+    proto::Envelope envelope;
+    envelope.set_nonce(nonce_);
+    queue_.Push(std::move(envelope));
     StartRead(&in_);
   }
-  void Push(proto::Letter letter) { queue_.Push(std::move(letter)); }
+  void Push(proto::Envelope envelope) { queue_.Push(std::move(envelope)); }
   void AwaitEmpty(std::chrono::steady_clock::time_point end) { queue_.AwaitEmpty(end); }
   std::string peer() const { return context_->peer(); }
 
@@ -120,26 +121,26 @@ class Switchboard::Line : public grpc::ServerBidiReactor<proto::Letter, proto::L
       ending_ = true;
       end_ = ToGrpc(status);
     }
-    queue_.Finish(/*after_letters=*/true);
+    queue_.Finish(/*after_envelopes=*/true);
   }
 
   Switchboard& board_;
   grpc::CallbackServerContext* const context_;
   std::shared_ptr<Line> self_;
   std::string nonce_;
-  proto::Letter in_;
+  proto::Envelope in_;
   bool joined_ = false;
   std::mutex mutex_;
   bool ending_ = false;
   grpc::Status end_;
-  LetterQueue queue_;
+  EnvelopeQueue queue_;
 };
 
 class Switchboard::Service : public proto::Switchboard::CallbackService {
  public:
   explicit Service(dtnn::Switchboard& board) : board_(board) {}
 
-  grpc::ServerBidiReactor<proto::Letter, proto::Letter>* Join(
+  grpc::ServerBidiReactor<proto::Envelope, proto::Envelope>* Join(
       grpc::CallbackServerContext* context) override {
     const auto line = std::make_shared<Line>(board_, context);
     line->Begin(line);
@@ -151,18 +152,18 @@ class Switchboard::Service : public proto::Switchboard::CallbackService {
 };
 
 Switchboard::Switchboard(Socket listener, const JobSecret& secret, const Instance& me,
-                         const SwitchboardOptions& options, Datagrams::Ears ears)
+                         const SwitchboardOptions& options, Datagrams::Handlers handlers)
     : listener_(std::move(listener)),
       secret_(secret),
       me_(me),
       options_(options),
-      ears_(std::move(ears)) {}
+      handlers_(std::move(handlers)) {}
 
 absl::Status Switchboard::Listen(std::shared_ptr<grpc::ServerCredentials> credentials) {
   service_ = std::make_unique<Service>(*this);
   grpc::ServerBuilder builder;
   builder.RegisterService(service_.get());
-  builder.SetMaxReceiveMessageSize(kMostLetterBytes);
+  builder.SetMaxReceiveMessageSize(kMostEnvelopeBytes);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 4);
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
                              int(WaitingRoom<Connection>::kTime / std::chrono::milliseconds(1)));
@@ -257,7 +258,7 @@ void Switchboard::AcceptOne() {
 }
 
 absl::Status Switchboard::Join(const std::shared_ptr<Line>& line, const Instance& who) {
-  proto::Letter joined;
+  proto::Envelope joined;
   Set(me_, joined.mutable_joined());
   const std::lock_guard lock(mutex_);
   if (who.rank <= 0 || who.rank >= options_.size) {
@@ -289,12 +290,12 @@ std::shared_ptr<Switchboard::Line> Switchboard::LineOf(int rank) {
 }
 
 void Switchboard::Hear(int to, std::string packet) {
-  if (to == me_.rank) return ears_.heard(packet);
+  if (to == me_.rank) return handlers_.received(packet);
   if (!options_.only_with_rank_0) Send(to, std::move(packet));
 }
 
 void Switchboard::Send(int to, std::string packet) {
-  if (const std::shared_ptr<Line> line = LineOf(to)) line->Push(LetterOf(std::move(packet)));
+  if (const std::shared_ptr<Line> line = LineOf(to)) line->Push(EnvelopeOf(std::move(packet)));
 }
 
 void Switchboard::Flush(std::chrono::steady_clock::time_point end) {
@@ -321,10 +322,10 @@ void Switchboard::Lose(const std::shared_ptr<Line>& line) {
     if (who) ranks_.erase(who->rank);
   }
   if (!who) return;
-  proto::Letter left;
+  proto::Envelope left;
   Set(*who, left.mutable_left());
   for (const std::shared_ptr<Line>& other : others) other->Push(left);
-  ears_.left(*who);
+  handlers_.left(*who);
 }
 
 }  // namespace dtnn

@@ -40,12 +40,12 @@ class Switchboard {
  public:
   // For rank 0.
   Switchboard(Socket listener, const JobSecret& secret, const Instance& me,
-              const SwitchboardOptions& options, Datagrams::Ears ears);
+              const SwitchboardOptions& options, Datagrams::Handlers handlers);
   ~Switchboard();
   Switchboard(const Switchboard&) = delete;
   Switchboard& operator=(const Switchboard&) = delete;
 
-  // Once. From within it on, other threads call the ears, which may Send.
+  // Once. From within it on, other threads call the handlers, which may Send.
   absl::Status Listen(std::shared_ptr<grpc::ServerCredentials> credentials);
 
   // From rank 0.
@@ -82,7 +82,7 @@ class Switchboard {
   const JobSecret secret_;
   const Instance me_;
   const SwitchboardOptions options_;
-  const Datagrams::Ears ears_;
+  const Datagrams::Handlers handlers_;
   std::mutex mutex_;
   std::map<int, Place> ranks_;
   // Only the thread removes any of them.

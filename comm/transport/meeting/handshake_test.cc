@@ -195,8 +195,8 @@ TEST(HandshakeTest, WhoIsNotAdmittedIsToldWhy) {
   EXPECT_EQ(ends.caller, absl::InvalidArgumentError("another process has joined it as rank 2"));
   // Only a caller that knows the secret hears it.
   asked.clear();
-  Handshake stranger = Caller('b'), other = Called('a', admit);
-  Shake(stranger, other);
+  Handshake unknown = Caller('b'), other = Called('a', admit);
+  Shake(unknown, other);
   EXPECT_EQ(asked, "");
 }
 

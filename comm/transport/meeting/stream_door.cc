@@ -53,11 +53,11 @@ void StreamDoor::AddTo(std::vector<pollfd>& descriptors) const {
 }
 
 void StreamDoor::Refuse(Place& place, const absl::Status& why, Clock::time_point now) {
-  Stranger& stranger = place.caller;
-  refused_ = StrCat(stranger.address, stranger.greeting.broken ? ": " : ", which ", why.message());
-  stranger.refused = true;
+  Pending& pending = place.caller;
+  refused_ = StrCat(pending.address, pending.greeting.broken ? ": " : ", which ", why.message());
+  pending.refused = true;
   place.end = now + kRefusedTime;
-  shutdown(stranger.greeting.stream->descriptor(), SHUT_WR);
+  shutdown(pending.greeting.stream->descriptor(), SHUT_WR);
 }
 
 absl::Status StreamDoor::Judge(std::string_view card) const {
@@ -72,22 +72,22 @@ absl::Status StreamDoor::Judge(std::string_view card) const {
 }
 
 bool StreamDoor::Hear(Place& place, Clock::time_point now) {
-  Stranger& stranger = place.caller;
-  Greeting& greeting = stranger.greeting;
+  Pending& pending = place.caller;
+  Greeting& greeting = pending.greeting;
   const bool over = now >= place.end;
-  stranger.turn = turn_;
-  if (!stranger.refused) {
+  pending.turn = turn_;
+  if (!pending.refused) {
     absl::Status status = greeting.Advance();
     if (status.ok() && greeting.done()) {
       arrived_.push_back({.stream = std::move(greeting.stream),
-                          .address = std::move(stranger.address),
+                          .address = std::move(pending.address),
                           .card = greeting.handshake.card()});
       return true;
     }
     if (status.ok() && over) status = Unavailable("said too little");
     if (!status.ok()) Refuse(place, status, now);
   }
-  return over || (stranger.refused && Discard(*greeting.stream));
+  return over || (pending.refused && Discard(*greeting.stream));
 }
 
 absl::StatusOr<std::vector<Caller>> StreamDoor::Advance(std::span<const pollfd> polled,

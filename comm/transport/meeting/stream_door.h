@@ -50,7 +50,7 @@ class StreamDoor : public Door {
   std::string refused() const override { return refused_; }
 
  private:
-  struct Stranger {
+  struct Pending {
     Greeting greeting;
     std::string address;
     uint64_t turn = 0;  // in which it was heard last, or came
@@ -58,7 +58,7 @@ class StreamDoor : public Door {
     // reason of the refusal with it.
     bool refused = false;
   };
-  using Place = WaitingRoom<Stranger>::Place;
+  using Place = WaitingRoom<Pending>::Place;
 
   void Refuse(Place& place, const absl::Status& why, Clock::time_point now);
   // Whether its connection is to be closed, or has been taken over as that of a caller.
@@ -70,7 +70,7 @@ class StreamDoor : public Door {
   const std::string purpose_;
   const std::unique_ptr<Listener> listener_;
   const Admit admit_;
-  WaitingRoom<Stranger> room_;
+  WaitingRoom<Pending> room_;
   std::vector<Caller> arrived_;  // in this turn
   uint64_t turn_ = 0;
   std::string refused_;

@@ -152,19 +152,19 @@ class StreamDoorTest : public ::testing::Test {
     return descriptors.size() - 1;
   }
   void FillAllPlaces() {
-    while (strangers_.size() < kPlaces) strangers_.push_back(Connect());
+    while (ends_.size() < kPlaces) ends_.push_back(Connect());
     while (Turn(milliseconds(0)) < kPlaces) {
     }
     heard_.clear();
   }
-  auto Closed() const { return std::ranges::count_if(strangers_, &End::closed); }
+  auto Closed() const { return std::ranges::count_if(ends_, &End::closed); }
 
   Clock::time_point now_ = Clock::time_point() + std::chrono::hours(1);
   std::set<int> heard_;  // descriptors
   Callers* callers_ = nullptr;
   std::unique_ptr<StreamDoor> door_;
   std::vector<Caller> arrived_;
-  std::vector<std::unique_ptr<End>> strangers_;
+  std::vector<std::unique_ptr<End>> ends_;
 };
 
 Greeting Greet(std::unique_ptr<Stream> stream, const JobSecret& secret,
@@ -180,14 +180,14 @@ TEST_F(StreamDoorTest, WhoIsSilentCostsNothing) {
   FillAllPlaces();
   for (int turn = 0; turn < 10; ++turn) Turn();
   EXPECT_EQ(heard_.size(), 0u);
-  strangers_[77]->Say("D");
+  ends_[77]->Say("D");
   while (heard_.empty()) Turn();
   EXPECT_EQ(heard_.size(), 1u);
 }
 
 TEST_F(StreamDoorTest, ATurnHearsAFewAndAllHaveTheirTurn) {
   FillAllPlaces();
-  for (const auto& stranger : strangers_) stranger->Say("D");
+  for (const auto& end : ends_) end->Say("D");
   std::set<int> all;
   while (all.size() < kPlaces) {
     heard_.clear();
@@ -195,7 +195,7 @@ TEST_F(StreamDoorTest, ATurnHearsAFewAndAllHaveTheirTurn) {
     EXPECT_LE(heard_.size(), kPerTurn);
     all.insert(heard_.begin(), heard_.end());
     // A caller that was heard says more at once.
-    for (const auto& stranger : strangers_) stranger->Say("D");
+    for (const auto& end : ends_) end->Say("D");
   }
 }
 
@@ -256,7 +256,7 @@ TEST_F(StreamDoorTest, ManyOfOneAddressDoNotPushOutAnother) {
   while (Turn() < 1) {
   }
   for (size_t i = 0; i < kPlaces + 20; ++i) {
-    strangers_.push_back(Connect());
+    ends_.push_back(Connect());
     Turn(i + 1 == kPlaces ? kSilence : milliseconds(1));
   }
   for (int turn = 0; turn < 1000 && Closed() < 21; ++turn) Turn();

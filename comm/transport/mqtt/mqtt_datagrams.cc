@@ -58,7 +58,8 @@ class MqttDatagrams : public Datagrams {
     DTNN_ASSIGN_OR_RETURN(token_, RandomSecret());
     return NumberOf(secret_, token_);
   }
-  absl::Status Open(const Instance& me, Ears ears, const CommunicatorOptions& patience) override;
+  absl::Status Open(const Instance& me, Handlers handlers,
+                    const CommunicatorOptions& patience) override;
   void Send(int to, std::string bytes) override {
     const std::string topic = TopicOfRank(topic_, to);
     {
@@ -99,7 +100,7 @@ class MqttDatagrams : public Datagrams {
   const std::string topic_;
   Secret token_;
   Instance me_;
-  Ears ears_;
+  Handlers handlers_;
   mosquitto* client_ = nullptr;
   bool looping_ = false;
 
@@ -195,7 +196,7 @@ void MqttDatagrams::Disconnected(int code) {
     changed_.notify_all();
   }
   if (was_ready && code != 0) {
-    ears_.cut(
+    handlers_.cut(
         Unavailable("the broker at ", options_.broker.ToString(), " is gone: ", Reason(code)));
   }
 }
@@ -203,17 +204,17 @@ void MqttDatagrams::Disconnected(int code) {
 void MqttDatagrams::Hear(const mosquitto_message& message) {
   const std::string_view bytes(static_cast<const char*>(message.payload),
                                size_t(std::max(0, message.payloadlen)));
-  if (!std::string_view(message.topic).ends_with("/left")) return ears_.heard(bytes);
+  if (!std::string_view(message.topic).ends_with("/left")) return handlers_.received(bytes);
   const std::span<const uint8_t> will(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
-  if (const std::optional<Instance> who = ReadWill(secret_, will)) ears_.left(*who);
+  if (const std::optional<Instance> who = ReadWill(secret_, will)) handlers_.left(*who);
 }
 
-absl::Status MqttDatagrams::Open(const Instance& me, Ears ears,
+absl::Status MqttDatagrams::Open(const Instance& me, Handlers handlers,
                                  const CommunicatorOptions& options) {
   static const int initialised = mosquitto_lib_init();
   (void)initialised;
   me_ = me;
-  ears_ = std::move(ears);
+  handlers_ = std::move(handlers);
   // A name that nobody else knows: a broker ends the connection of a client whose name comes again.
   uint64_t name = 0;
   DTNN_RETURN_IF_ERROR(FillRandom({reinterpret_cast<uint8_t*>(&name), sizeof(name)}));

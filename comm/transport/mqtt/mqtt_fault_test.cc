@@ -153,7 +153,7 @@ class Client {
                                            .password = "word of " + user},
                                           Must(JobSecret::Of(std::string(40, 's')))))) {
     Must(datagrams_->Open({.rank = rank, .number = Must(datagrams_->DrawNumber())},
-                          {.heard =
+                          {.received =
                                [this](std::string_view bytes) {
                                  const std::lock_guard lock(mutex_);
                                  heard_.emplace_back(bytes);

@@ -32,8 +32,8 @@ class Datagrams {
 
   // Called by threads of the transport, perhaps several at once, but in order for what comes from
   // one process; from within Open on. Must not wait, nor destroy it.
-  struct Ears {
-    std::function<void(std::string_view bytes)> heard;      // from any process
+  struct Handlers {
+    std::function<void(std::string_view bytes)> received;   // from any process
     std::function<void(const Instance& who)> left;          // a process has ended
     std::function<void(const absl::Status& why)> cut = {};  // from the third party; the last call
   };
@@ -48,7 +48,8 @@ class Datagrams {
   // Once, before anything else: reaches the third party, waiting as the options say.
   // DeadlineExceeded or Unavailable where it does not answer; InvalidArgument, PermissionDenied
   // where it refuses.
-  virtual absl::Status Open(const Instance& me, Ears ears, const CommunicatorOptions& patience) = 0;
+  virtual absl::Status Open(const Instance& me, Handlers handlers,
+                            const CommunicatorOptions& patience) = 0;
 
   // From any thread; never waits. In order between two ranks. To a rank that is not there, or that
   // the third party has no more room for, it may be lost.

@@ -40,7 +40,7 @@ class RelayDoor::Shared : public std::enable_shared_from_this<RelayDoor::Shared>
 
   absl::Status Open(const CommunicatorOptions& patience) {
     return datagrams_.Open(card_.instance,
-                           {.heard = [this](std::string_view bytes) { Hear(bytes); },
+                           {.received = [this](std::string_view bytes) { Hear(bytes); },
                             .left = [this](const Instance& who) { Leave(who); },
                             .cut = [this](const absl::Status& why) { Cut(why); }},
                            patience);
@@ -48,7 +48,7 @@ class RelayDoor::Shared : public std::enable_shared_from_this<RelayDoor::Shared>
   int descriptor() const { return wake_; }
   Clock::time_point next() const {
     const std::lock_guard lock(mutex_);
-    return strangers_.next();
+    return pending_.next();
   }
   std::string refused() const {
     const std::lock_guard lock(mutex_);
@@ -57,7 +57,7 @@ class RelayDoor::Shared : public std::enable_shared_from_this<RelayDoor::Shared>
   absl::StatusOr<std::vector<Caller>> Advance(Clock::time_point now);
 
  private:
-  struct Stranger {
+  struct Pending {
     int rank = 0;
     std::shared_ptr<RelayLink> link;
   };
@@ -91,7 +91,7 @@ class RelayDoor::Shared : public std::enable_shared_from_this<RelayDoor::Shared>
   mutable std::mutex mutex_;
   std::map<int, std::shared_ptr<RelayLink>> links_;  // by rank
   // What they are to say next they have not said; where they call from is not known.
-  WaitingRoom<Stranger> strangers_;
+  WaitingRoom<Pending> pending_;
   std::string refused_;
   absl::Status cut_;
   SharedDatagrams datagrams_;  // the first to go: its threads use the others
@@ -119,11 +119,11 @@ std::shared_ptr<RelayLink> RelayDoor::Shared::Admit(const Packet& call) {
           .peer = rank, .size = kRanksOfDoor, .card = card_, .window = datagrams_.window()},
       secret_, [this, rank](std::string bytes) { datagrams_.Send(rank, std::move(bytes)); },
       [this] { Wake(); });
-  std::optional<Stranger> dropped;  // goes without the lock
+  std::optional<Pending> dropped;  // goes without the lock
   const std::lock_guard lock(mutex_);
   const auto [place, is_new] = links_.try_emplace(rank, link);
   if (!is_new) return place->second;  // somebody else with that number has just called, too
-  dropped = strangers_.Enter({.rank = rank, .link = link}, "", Clock::now());
+  dropped = pending_.Enter({.rank = rank, .link = link}, "", Clock::now());
   if (dropped) links_.erase(dropped->rank);
   return dropped && dropped->link == link ? nullptr : link;
 }
@@ -153,7 +153,7 @@ absl::StatusOr<std::vector<Caller>> RelayDoor::Shared::Advance(Clock::time_point
   std::vector<Caller> arrived;
   std::vector<std::shared_ptr<RelayLink>> gone;  // without the lock
   const std::lock_guard lock(mutex_);
-  for (auto place = strangers_.places().begin(); place != strangers_.places().end();) {
+  for (auto place = pending_.places().begin(); place != pending_.places().end();) {
     const auto& [rank, link] = place->caller;
     const absl::Status error = link->error();
     const bool here = link->established();
@@ -172,7 +172,7 @@ absl::StatusOr<std::vector<Caller>> RelayDoor::Shared::Advance(Clock::time_point
       links_.erase(rank);
     }
     gone.push_back(link);
-    place = strangers_.places().erase(place);
+    place = pending_.places().erase(place);
   }
   if (arrived.empty() && !cut_.ok()) return cut_;
   return arrived;

@@ -119,7 +119,7 @@ TEST(RelayDoorTest, WhoLeavesIsMissedAndOneWhoComesAgainIsAnother) {
   }
 }
 
-TEST(RelayDoorTest, AStrangerIsRefusedAndWaitsInVain) {
+TEST(RelayDoorTest, ACallerWithoutTheSecretIsRefusedAndWaitsInVain) {
   Office office;
   const auto door = Serve(office);
   const absl::Status status =
@@ -137,8 +137,8 @@ TEST(RelayDoorTest, CallsThatNobodyGoesOnFromMakeRoom) {
   const auto door = Serve(office);
   Post post(office);
   const Instance me = {.rank = 1 << 20, .number = 1};
-  Must(
-      post.Open(me, {.heard = [](std::string_view) {}, .left = [](const Instance&) {}}, Patient()));
+  Must(post.Open(me, {.received = [](std::string_view) {}, .left = [](const Instance&) {}},
+                 Patient()));
   const JobSecret secret = Known();
   for (int number = 1; number <= 1000; ++number) {
     RelayLink link(

@@ -269,14 +269,14 @@ TEST_F(RelayLinkTest, PacketsOfAnEarlierConnectionAreNone) {
 }
 
 TEST_F(RelayLinkTest, WhoDoesNotKnowTheSecretIsRefusedAndToldSo) {
-  End stranger(1, Known('x'));
-  stranger.link.Call();
-  Carry(stranger, called_);
-  EXPECT_FALSE(stranger.link.established());
+  End unknown(1, Known('x'));
+  unknown.link.Call();
+  Carry(unknown, called_);
+  EXPECT_FALSE(unknown.link.established());
   EXPECT_FALSE(called_.link.established());
   EXPECT_THAT(called_.link.refused(), HasSubstr("does not know this job's secret"));
-  EXPECT_THAT(stranger.link.refused(), HasSubstr("cannot open what this rank sends"));
-  EXPECT_EQ(stranger.link.error(), absl::OkStatus()) << "anybody may say so";
+  EXPECT_THAT(unknown.link.refused(), HasSubstr("cannot open what this rank sends"));
+  EXPECT_EQ(unknown.link.error(), absl::OkStatus()) << "anybody may say so";
   Establish();
 }
 

@@ -34,7 +34,7 @@ RelayLinks::RelayLinks(std::unique_ptr<Datagrams> datagrams, const RelayLink::Ca
 
 absl::Status RelayLinks::Open(const CommunicatorOptions& patience) {
   return datagrams_.Open(me_,
-                         {.heard = [this](std::string_view bytes) { Hear(bytes); },
+                         {.received = [this](std::string_view bytes) { Hear(bytes); },
                           .left =
                               [this](const Instance& who) {
                                 const auto found = links_.find(who.rank);

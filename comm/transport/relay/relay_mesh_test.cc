@@ -108,7 +108,7 @@ TEST(RelayMeshTest, WhoDoesNotComeIsNamed) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("for ranks 0, 2 to join by post"));
 }
 
-TEST(RelayMeshTest, StrangersAreNamedToo) {
+TEST(RelayMeshTest, CallersWithoutTheSecretAreNamedToo) {
   Office office;
   std::vector<absl::Status> statuses(2);
   OnRanks(2, [&](int rank) {

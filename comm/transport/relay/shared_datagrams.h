@@ -23,15 +23,16 @@ class SharedDatagrams {
 
   explicit SharedDatagrams(std::unique_ptr<Datagrams> datagrams)
       : window_(datagrams->window()), datagrams_(std::move(datagrams)) {}
-  // After it no ear hears.
+  // After it no handler is called.
   ~SharedDatagrams() {
     datagrams_->Flush(std::chrono::steady_clock::now() + kLastMoment);
     const std::unique_lock lock(mutex_);
     going_ = true;
   }
 
-  absl::Status Open(const Instance& me, Datagrams::Ears ears, const CommunicatorOptions& patience) {
-    return datagrams_->Open(me, std::move(ears), patience);
+  absl::Status Open(const Instance& me, Datagrams::Handlers handlers,
+                    const CommunicatorOptions& patience) {
+    return datagrams_->Open(me, std::move(handlers), patience);
   }
   // From any thread, the datagrams' own too; not to itself.
   void Send(int to, std::string bytes) {

@@ -89,7 +89,7 @@ class Job {
   std::vector<std::thread> threads_;
 };
 
-Socket Stranger(const Endpoint& address, const std::string& says = "") {
+Socket RawCaller(const Endpoint& address, const std::string& says = "") {
   Socket socket = Must(StartConnecting(Must(Resolve(address)).front()));
   pollfd descriptor = {socket.descriptor(), POLLOUT, 0};
   poll(&descriptor, 1, -1);
@@ -143,7 +143,7 @@ TEST(RendezvousTest, TooManyOpenFilesEndTheWait) {
 #endif
   Socket listener = Must(Listen({"127.0.0.1", 0}));
   const Endpoint address = Must(listener.Local());
-  const Socket stranger = Stranger(address);
+  const Socket caller = RawCaller(address);
   const int next = dup(0);
   ASSERT_GE(next, 0);
   close(next);
@@ -168,13 +168,13 @@ TEST(RendezvousTest, TooManyOpenFilesEndTheWait) {
   }
 }
 
-TEST(RendezvousTest, StrangersDoNotKeepThemFromMeeting) {
+TEST(RendezvousTest, OtherCallersDoNotKeepThemFromMeeting) {
   Job job(3);
-  std::vector<Socket> strangers;
-  for (int i = 0; i < 150; ++i) strangers.push_back(Stranger(job.address()));
-  strangers.push_back(Stranger(job.address(), std::string(1000, 'x')));
-  strangers.push_back(Stranger(job.address(), "GET / HTTP/1.1\r\n\r\n"));
-  strangers.push_back(Stranger(job.address(), "DTNN"));
+  std::vector<Socket> callers;
+  for (int i = 0; i < 150; ++i) callers.push_back(RawCaller(job.address()));
+  callers.push_back(RawCaller(job.address(), std::string(1000, 'x')));
+  callers.push_back(RawCaller(job.address(), "GET / HTTP/1.1\r\n\r\n"));
+  callers.push_back(RawCaller(job.address(), "DTNN"));
   for (int rank = 0; rank < 3; ++rank) job.Start(rank);
   job.Wait();
   ExpectConnected(job, 3);

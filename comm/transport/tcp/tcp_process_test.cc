@@ -81,7 +81,7 @@ TEST(TcpProcessTest, WhoComesWhenAllAreThereIsToldSoAtOnce) {
   job.ExpectToWork();
 }
 
-TEST(TcpProcessTest, StrangersDoNotDisturbARunningJob) {
+TEST(TcpProcessTest, UnknownCallersDoNotDisturbARunningJob) {
   Job job(2);
   EXPECT_EQ(job.Start(1, -1, 'x').status().code(), absl::StatusCode::kPermissionDenied);
   EXPECT_EQ(job.Start(0).status().code(), absl::StatusCode::kUnavailable) << "its port is taken";

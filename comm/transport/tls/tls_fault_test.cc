@@ -91,18 +91,18 @@ TEST_P(TlsFaultTest, TheOthersLeaveAndNameTheLostRank) {
   EXPECT_EQ(processes.Wait(kVictim), signal == SIGKILL ? 128 + SIGKILL : kGaveUp);
 }
 
-TEST(TlsStrangersTest, SilentOnesDoNotKeepTheRanksFromMeeting) {
-  const StreamMaker streams = Must(TlsStreams(testing::HostFiles(NewFiles("strangers"))));
+TEST(TlsSilentCallersTest, TheyDoNotKeepTheRanksFromMeeting) {
+  const StreamMaker streams = Must(TlsStreams(testing::HostFiles(NewFiles("callers"))));
   Socket listener = Must(Listen({"127.0.0.1", 0}));
   const Endpoint address = Must(listener.Local());
-  std::vector<Socket> strangers;
+  std::vector<Socket> callers;
   for (int i = 0; i < 140; ++i) {
-    Socket stranger = Must(StartConnecting(Must(Resolve(address)).front()));
-    pollfd descriptor = {stranger.descriptor(), POLLOUT, 0};
+    Socket caller = Must(StartConnecting(Must(Resolve(address)).front()));
+    pollfd descriptor = {caller.descriptor(), POLLOUT, 0};
     poll(&descriptor, 1, -1);
     // Nothing, or the beginning of a greeting that never ends.
-    if (i % 2 == 1) send(stranger.descriptor(), "\x16\x03\x01\x02\x00\x01", 6, MSG_NOSIGNAL);
-    strangers.push_back(std::move(stranger));
+    if (i % 2 == 1) send(caller.descriptor(), "\x16\x03\x01\x02\x00\x01", 6, MSG_NOSIGNAL);
+    callers.push_back(std::move(caller));
   }
   const JobSecret secret = Must(JobSecret::Of(std::string(40, 's')));
   CommunicatorOptions patience;

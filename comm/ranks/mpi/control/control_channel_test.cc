@@ -153,15 +153,15 @@ TEST(ControlChannelTest, AFloodKeepsTheChannelNeitherFromRepeatingNorFromItsEnd)
   EXPECT_EQ(b.inbox.Next().second.kind, Kind::kAbort);
 }
 
-TEST(ControlChannelTest, StrangersAreNotHeard) {
-  Rank a, b, stranger;
+TEST(ControlChannelTest, MessagesOfUnknownSendersAreIgnored) {
+  Rank a, b, unknown;
   const std::vector<ControlAddress> all = {a.address, b.address};
   const ControlChannel::Token token = ControlChannel::NewToken();
   EXPECT_NE(token, ControlChannel::NewToken());
   a.Listen(0, all, token);
   b.Listen(1, all, token);
-  stranger.Listen(0, all, ControlChannel::NewToken());
-  stranger.channel->Send(1, Message(Kind::kAbort, 1));
+  unknown.Listen(0, all, ControlChannel::NewToken());
+  unknown.channel->Send(1, Message(Kind::kAbort, 1));
   // For rank 1, but sent to rank 0: another host's bridge may have the same address.
   Rank lost;
   lost.Listen(1, {b.address, a.address}, token);

@@ -20,7 +20,7 @@ namespace dtnn::testing {
 class Office {
  public:
   struct Box {
-    std::deque<std::string> letters;
+    std::deque<std::string> messages;
     std::deque<Instance> left;
     bool open = false;
   };
@@ -47,16 +47,16 @@ class Post : public Datagrams {
     if (thread_.joinable()) thread_.join();
   }
 
-  absl::Status Open(const Instance& me, Ears ears, const CommunicatorOptions&) override {
+  absl::Status Open(const Instance& me, Handlers handlers, const CommunicatorOptions&) override {
     me_ = me;
-    thread_ = std::thread([this, ears = std::move(ears)] { Run(ears); });
+    thread_ = std::thread([this, handlers = std::move(handlers)] { Run(handlers); });
     return absl::OkStatus();
   }
   void Send(int to, std::string bytes) override {
     const std::lock_guard lock(office_.mutex);
     Office::Box& box = office_.boxes[to];
     ++office_.unposted[me_.rank];
-    if (box.open) box.letters.push_back(std::move(bytes));
+    if (box.open) box.messages.push_back(std::move(bytes));
     office_.changed.notify_all();
   }
   void Flush(std::chrono::steady_clock::time_point) override {
@@ -67,22 +67,22 @@ class Post : public Datagrams {
   size_t window() const override { return 1 << 20; }
 
  private:
-  void Run(const Ears& ears) {
+  void Run(const Handlers& handlers) {
     std::unique_lock lock(office_.mutex);
     Office::Box& box = office_.boxes[me_.rank];
     box.open = true;
     while (!stop_ && !office_.closed) {
-      if (!box.letters.empty()) {
-        const std::string letter = std::move(box.letters.front());
-        box.letters.pop_front();
+      if (!box.messages.empty()) {
+        const std::string message = std::move(box.messages.front());
+        box.messages.pop_front();
         lock.unlock();
-        ears.heard(letter);
+        handlers.received(message);
         lock.lock();
       } else if (!box.left.empty()) {
         const Instance left = box.left.front();
         box.left.pop_front();
         lock.unlock();
-        ears.left(left);
+        handlers.left(left);
         lock.lock();
       } else {
         office_.changed.wait(lock);
@@ -90,7 +90,7 @@ class Post : public Datagrams {
     }
     const bool cut = office_.closed;
     lock.unlock();
-    if (cut) ears.cut(absl::UnavailableError("the post has closed"));
+    if (cut) handlers.cut(absl::UnavailableError("the post has closed"));
   }
 
   Office& office_;
