@@ -52,7 +52,7 @@ Keeper::~Keeper() {
   if (pid_ > 0) waitpid(pid_, nullptr, 0);
 }
 
-void Keeper::Tell(pid_t message) {
+void Keeper::Send(pid_t message) {
   // Without it the ranks themselves end with the launcher all the same.
   if (pipe_ >= 0) (void)!write(pipe_, &message, sizeof(message));
 }

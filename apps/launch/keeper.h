@@ -17,11 +17,11 @@ class Keeper {
   Keeper& operator=(const Keeper&) = delete;
 
   // Process groups to be killed with the launcher, and those that are no more.
-  void Watch(pid_t group) { Tell(group); }
-  void Forget(pid_t group) { Tell(-group); }
+  void Watch(pid_t group) { Send(group); }
+  void Forget(pid_t group) { Send(-group); }
 
  private:
-  void Tell(pid_t message);
+  void Send(pid_t message);
 
   pid_t pid_ = -1;
   int pipe_ = -1;

@@ -7,7 +7,7 @@
 
 namespace dtnn {
 
-absl::Status StopOnSignal::Tell() {
+absl::Status StopOnSignal::StartExchange() {
   if (seen_.empty()) {
     DTNN_ASSIGN_OR_RETURN(seen_, Tensor::Zeros(DType::kInt32, Shape{1}));
   }
@@ -16,7 +16,7 @@ absl::Status StopOnSignal::Tell() {
   return absl::OkStatus();
 }
 
-absl::Status StopOnSignal::Hear() {
+absl::Status StopOnSignal::FinishExchange() {
   DTNN_RETURN_IF_ERROR(exchange_->Wait());
   exchange_ = nullptr;
   const int seen = seen_.data<int32_t>()[0];
@@ -27,14 +27,14 @@ absl::Status StopOnSignal::Hear() {
 
 absl::Status StopOnSignal::OnBatchBegin(const Pass& pass) {
   if (communicator_ == nullptr || pass.kind != Pass::Kind::kTraining) return absl::OkStatus();
-  return steps_ % every_ == 0 ? Tell() : absl::OkStatus();
+  return steps_ % every_ == 0 ? StartExchange() : absl::OkStatus();
 }
 
 absl::Status StopOnSignal::OnBatchEnd(const Pass& pass) {
   if (communicator_ == nullptr) {
     signal_ = interrupt_.signal();
   } else if (pass.kind == Pass::Kind::kTraining && ++steps_ % every_ == 0) {
-    DTNN_RETURN_IF_ERROR(Hear());
+    DTNN_RETURN_IF_ERROR(FinishExchange());
   }
   if ((signal_ == 0 && !pauses_) || !trainer_.engine().settled()) return absl::OkStatus();
   trainer_.Stop();
@@ -45,9 +45,9 @@ absl::Status StopOnSignal::OnBatchEnd(const Pass& pass) {
 
 absl::Status StopOnSignal::Finish() {
   if (communicator_ == nullptr || signal_ != 0 || paused_) return absl::OkStatus();
-  if (exchange_ != nullptr) DTNN_RETURN_IF_ERROR(Hear());
-  DTNN_RETURN_IF_ERROR(Tell());
-  return Hear();
+  if (exchange_ != nullptr) DTNN_RETURN_IF_ERROR(FinishExchange());
+  DTNN_RETURN_IF_ERROR(StartExchange());
+  return FinishExchange();
 }
 
 }  // namespace dtnn

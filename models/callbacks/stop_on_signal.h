@@ -48,8 +48,8 @@ class StopOnSignal : public Callback {
   bool paused() const { return paused_; }
 
  private:
-  absl::Status Tell();
-  absl::Status Hear();
+  absl::Status StartExchange();
+  absl::Status FinishExchange();
 
   const Interrupt& interrupt_;
   Trainer& trainer_;

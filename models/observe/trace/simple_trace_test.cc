@@ -21,7 +21,7 @@ const std::vector<LayerFacts> kLayers = {
     {.id = 12, .name = "12_FC", .type = "FC", .first_gradient = 48, .last_gradient = 100},
 };
 
-void Tell(SimpleTrace& trace, Event event, int64_t nanoseconds) {
+void Report(SimpleTrace& trace, Event event, int64_t nanoseconds) {
   event.begin = 1000;
   event.end = 1000 + nanoseconds;
   trace.End(event);
@@ -30,15 +30,15 @@ void Tell(SimpleTrace& trace, Event event, int64_t nanoseconds) {
 TEST(SimpleTraceTest, TheFileIsTheOriginals) {
   SimpleTrace trace(kLayers);
   for (const int64_t ns : {4'000'000, 1'000'000, 3'000'000, 2'000'000}) {
-    Tell(trace, {.activity = Activity::kForward, .layer = 1}, ns);
+    Report(trace, {.activity = Activity::kForward, .layer = 1}, ns);
   }
-  Tell(trace, {.activity = Activity::kBackward, .layer = 1}, 500'000);
-  Tell(trace, {.activity = Activity::kForward, .layer = 2}, 20'000);
-  Tell(trace, {.activity = Activity::kInference, .layer = 12}, 1'000'000'000);
-  Tell(trace, {.activity = Activity::kExchange, .first = 41, .last = 100}, 7'000'000);
-  Tell(trace, {.activity = Activity::kWaitForGradients, .first = 30, .last = 100}, 8'000'000);
-  Tell(trace, {.activity = Activity::kUpdate, .first = 0, .last = 100}, 0);
-  Tell(trace, {.activity = Activity::kStep, .samples = 64}, 9'000'000);
+  Report(trace, {.activity = Activity::kBackward, .layer = 1}, 500'000);
+  Report(trace, {.activity = Activity::kForward, .layer = 2}, 20'000);
+  Report(trace, {.activity = Activity::kInference, .layer = 12}, 1'000'000'000);
+  Report(trace, {.activity = Activity::kExchange, .first = 41, .last = 100}, 7'000'000);
+  Report(trace, {.activity = Activity::kWaitForGradients, .first = 30, .last = 100}, 8'000'000);
+  Report(trace, {.activity = Activity::kUpdate, .first = 0, .last = 100}, 0);
+  Report(trace, {.activity = Activity::kStep, .samples = 64}, 9'000'000);
   // The median of four times is element 2 of 0..3. Buckets count for the first layer that they hold
   // a part of.
   EXPECT_EQ(trace.Text(kLayers),
@@ -60,7 +60,7 @@ TEST(SimpleTraceTest, TheFileIsTheOriginals) {
 TEST(SimpleTraceTest, SumsAreExactWhereThereIsNoRoomForTimes) {
   SimpleTrace trace(kLayers, {.most_times = 3});
   for (int64_t i = 1; i <= 5; ++i) {
-    Tell(trace, {.activity = Activity::kForward, .layer = 2}, i * 1'000'000'000);
+    Report(trace, {.activity = Activity::kForward, .layer = 2}, i * 1'000'000'000);
   }
   EXPECT_EQ(trace.dropped(), 2);
   EXPECT_NE(trace.Text(kLayers).find("Model;11;02_Relu_forward;5;15.0;2.0\n"), std::string::npos)
@@ -71,7 +71,7 @@ TEST(SimpleTraceTest, SumsAreExactWhereThereIsNoRoomForTimes) {
 TEST(SimpleTraceTest, AMeterAddsTheOriginalsColumns) {
   SimpleTrace trace(kLayers, {.keep_begins = true});
   for (const int64_t nanoseconds : {1000, 3000, 10'000}) {
-    Tell(trace, {.activity = Activity::kForward, .layer = 12}, nanoseconds);
+    Report(trace, {.activity = Activity::kForward, .layer = 12}, nanoseconds);
   }
   const MeasuredEnergy energy = {
       .lines = 2,
@@ -90,9 +90,9 @@ TEST(SimpleTraceTest, AMeterAddsTheOriginalsColumns) {
 
 TEST(SimpleTraceTest, OtherThreadsAndUnknownLayersDoNotCount) {
   SimpleTrace trace(kLayers);
-  std::thread([&] { Tell(trace, {.activity = Activity::kForward, .layer = 1}, 5); }).join();
-  Tell(trace, {.activity = Activity::kForward, .layer = 13}, 5);
-  Tell(trace, {.activity = Activity::kUpdate, .first = 100, .last = 200}, 5);
+  std::thread([&] { Report(trace, {.activity = Activity::kForward, .layer = 1}, 5); }).join();
+  Report(trace, {.activity = Activity::kForward, .layer = 13}, 5);
+  Report(trace, {.activity = Activity::kUpdate, .first = 100, .last = 200}, 5);
   EXPECT_EQ(trace.Text(kLayers),
             "Event type;Event value;Event name;Calls;Total time;Median of times\n");
 }
