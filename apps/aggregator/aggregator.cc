@@ -90,14 +90,14 @@ std::vector<OptionSpec> Flags(AggregatorFlags& flags) {
        .field = &flags.rounds},
       {.name = "min-clients",
        .type = kInt,
-       .help = "a round begins with at least so many clients, and needs so many updates",
+       .help = "fewest clients with which a round begins, and fewest updates that it needs",
        .unit = "clients",
        .range = kClients,
        .field = &flags.min_clients},
       {.name = "client-fraction",
        .type = kReal,
-       .help = "share of the clients that are there which a round asks, at least --min-clients",
-       .unit = "share",
+       .help = "fraction of the connected clients that a round asks, at least --min-clients",
+       .unit = "fraction",
        .range = kShare,
        .field = &flags.client_fraction},
       {.name = "deadline",
@@ -112,14 +112,14 @@ std::vector<OptionSpec> Flags(AggregatorFlags& flags) {
        .words = "avg,wavg,invwavg,fedprox,fedavgm,fedadam",
        .field = &flags.strategy,
        .meanings = "avg: mean of the clients' parameters\n"
-                   "wavg: the same, by their samples\n"
-                   "invwavg: the more samples a client has, the less it counts\n"
+                   "wavg: the same, weighted by their samples\n"
+                   "invwavg: more samples, less weight\n"
                    "fedprox: wavg, and clients stay near the parameters of the round\n"
                    "fedavgm: wavg with momentum\n"
                    "fedadam: Adam, on the difference that wavg makes\n"},
       {.name = "proximal-mu",
        .type = kReal,
-       .help = "fedprox: how strongly clients are held back",
+       .help = "fedprox: how strongly clients stay near the parameters of the round",
        .unit = "factor",
        .range = kNumber,
        .field = &flags.proximal_mu},
@@ -131,13 +131,13 @@ std::vector<OptionSpec> Flags(AggregatorFlags& flags) {
        .field = &flags.server_learning_rate},
       {.name = "server-momentum",
        .type = kReal,
-       .help = "fedavgm, fedadam: share of the rounds before",
+       .help = "fedavgm, fedadam: momentum, the decay rate of the mean of earlier rounds",
        .unit = "factor",
        .range = kBelow1,
        .field = &flags.server_momentum},
       {.name = "max-update-norm",
        .type = kReal,
-       .help = "leave out clients whose parameters are farther from those of the round; 0: none",
+       .help = "skip updates that are farther from the parameters of the round; 0: none",
        .unit = "norm",
        .range = kNumber,
        .field = &flags.max_update_norm},

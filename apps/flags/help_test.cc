@@ -78,8 +78,8 @@ TEST(HelpTest, TopicShowsItsGroupOnly) {
 TEST(HelpTest, AnOptionThatIsCalledLikeItsTopicStandsBeforeIt) {
   const std::string help = Help("optimizer");
   EXPECT_TRUE(help.starts_with("--optimizer=NAME\n")) << help;
-  EXPECT_THAT(help, HasSubstr("\n  --optimizer-rho=SHARE "));
-  EXPECT_THAT(Help("--optimizer"), Not(HasSubstr("\n  --optimizer-rho=SHARE "))) << "only it";
+  EXPECT_THAT(help, HasSubstr("\n  --optimizer-rho=FRACTION "));
+  EXPECT_THAT(Help("--optimizer"), Not(HasSubstr("\n  --optimizer-rho=FRACTION "))) << "only it";
 }
 
 TEST(HelpTest, ListsTheWordsOfLists) {
@@ -95,7 +95,7 @@ TEST(HelpTest, ListsTheWordsOfLists) {
 TEST(HelpTest, AnOptionIsExplainedAtLength) {
   EXPECT_EQ(
       Help("optimizer-beta1"),
-      "--optimizer-beta1=SHARE\n  adam, nadam, adamw: decay rate of the running mean of "
+      "--optimizer-beta1=FRACTION\n  adam, nadam, adamw: decay rate of the running mean of "
       "gradients; the usual 0.9 often learns better\n  than the 0.99 of adam and nadam\n\n  "
       "takes     a real number >= 0 and < 1\n  default   "
       "0.99\n  needs     --optimizer=adam, nadam or adamw; no --evaluate-only; otherwise this "

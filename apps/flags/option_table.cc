@@ -225,8 +225,8 @@ constexpr OptionSpec kTable[] = {
         .Example("/data/test")
         .Needs("!dataset=synthetic"),
     Now("skip-damaged-images", kDataset, kBool, DTNN_FIELD(data.skip_damaged_images),
-        "leave out images that are damaged, instead of ending the run at the first of them; the "
-        "start then takes as long as reading and decoding all images once")
+        "skip damaged images, instead of ending the run at the first one; the start then reads and "
+        "decodes all images once")
         .Needs("dataset=folder,chestxray,imagenet"),
     Now("archive-format", kDataset, kWord, DTNN_FIELD(data.archive_format),
         "order of the image axes in --dataset=archive", "auto,NCHW,NHWC")
@@ -259,10 +259,11 @@ constexpr OptionSpec kTable[] = {
         .Means(meanings::kSyntheticPattern)
         .Needs("dataset=synthetic|use-synthetic-data"),
     Now("dataset-percentage", kDataset, kReal, DTNN_FIELD(data.share),
-        "share of the samples to use, of training, validation and test data each; 0.1: a tenth; 2: "
+        "fraction of the samples to use, of training, validation and test data each; 0.1: a tenth; "
+        "2: "
         "all data twice; 0: all data once",
         kRepeats)
-        .Unit("share", "0.1"),
+        .Unit("fraction", "0.1"),
     Now("dataset-part", kDataset, kText, DTNN_FIELD(data.part),
         "train on one of several equal parts of the training samples: 2/4 is the second of four; "
         "which samples it has does not depend on --random-seed")
@@ -272,9 +273,9 @@ constexpr OptionSpec kTable[] = {
         "validate on the test split, and train on all training data")
         .Needs("!evaluate-only"),
     Now("validation-split", kDataset, kReal, DTNN_FIELD(data.validation_split),
-        "share of the training data, and of every class in it, that is held out for validation",
+        "fraction of the training data, and of every class in it, that is held out for validation",
         kBelow1)
-        .Unit("share", "0.1")
+        .Unit("fraction", "0.1")
         .Needs("!evaluate-only !test-as-validation"),
     Now("augment-shuffle", kDataset, kBool, DTNN_FIELD(data.shuffle),
         "shuffle the training data in every epoch")
@@ -311,8 +312,8 @@ constexpr OptionSpec kTable[] = {
     Now("transform-crop", kDataset, kBool, DTNN_FIELD(data.center_crop),
         "keep only the centre of every image"),
     Now("transform-crop-perc", kDataset, kReal, DTNN_FIELD(data.center_crop_share),
-        "share of each side that --transform-crop keeps", kFactor)
-        .Unit("share", "0.75")
+        "fraction of each side that --transform-crop keeps", kFactor)
+        .Unit("fraction", "0.75")
         .Needs("transform-crop"),
     Now("transform-resize", kDataset, kBool, DTNN_FIELD(data.resize),
         "resize every image to a square"),
@@ -331,13 +332,12 @@ constexpr OptionSpec kTable[] = {
         .Unit("factor,...", "2")
         .Needs("normalize"),
     Now("standardize", kDataset, kBool, DTNN_FIELD(data.standardize),
-        "replace every value x by (x - mean) / deviation, per channel, of the samples that are "
-        "trained "
-        "on, without those of --validation-split"),
+        "replace every value x by (x - mean) / deviation of its channel over the training samples, "
+        "without those of --validation-split"),
     Now("use-synthetic-data", kDataset, kBool, DTNN_FIELD(data.synthetic.instead),
         "use generated samples in the shape of --dataset; no files are read"),
     Now("loader-threads", kDataset, kInt, DTNN_FIELD(data.threads),
-        "threads that read samples ahead; 0: as many as the data set needs", kThreads)
+        "threads that prefetch samples; 0: as many as the data set needs", kThreads)
         .Unit("threads", "2"),
 
     Now("enable-best-of", kOptimisation, kBool, DTNN_FIELD(convolution.best_of),
@@ -359,7 +359,7 @@ constexpr OptionSpec kTable[] = {
         "NHWC images"),
 
     Now("conv-variant", kConvolution, kWord, DTNN_FIELD(convolution.variant),
-        "algorithm of convolutions on CPUs; those that it cannot compute get another",
+        "algorithm of convolutions on CPUs; convolutions that it cannot compute use another",
         kConvVariants)
         .Means(meanings::kConvVariant),
     Now("best-of-file", kConvolution, kPath, DTNN_FIELD(convolution.best_of_file),
@@ -376,8 +376,8 @@ constexpr OptionSpec kTable[] = {
                .Needs("conv-variant=direct")),
     Now("conv-direct-methods-for-best-of", kConvolution, kWords,
         DTNN_FIELD(convolution.best_of_methods),
-        "methods of --conv-direct-method by whose names --enable-best-of reports and saves the "
-        "algorithms that compute them, the first where several mean one; it times them in any case",
+        "names of --conv-direct-method under which --enable-best-of reports and saves algorithms, "
+        "the first where several mean the same; all algorithms are timed in any case",
         kDirectMethods)
         .Means(meanings::kDirectMethod)
         .Example("planar,convdirect_conv_gemm_nhwc_default")
@@ -394,14 +394,15 @@ constexpr OptionSpec kTable[] = {
         "False,True,divide,multiply")
         .Means(meanings::kLearningRateScaling),
     Now("optimizer-momentum", kOptimizer, kReal, DTNN_FIELD(optimizer.momentum),
-        "sgd, oktopk: momentum, the share of the previous step that is added to the next", kBelow1)
-        .Unit("share", "0.95")
+        "sgd, oktopk: momentum, the fraction of the previous step that is added to the next",
+        kBelow1)
+        .Unit("fraction", "0.95")
         .Needs("optimizer=sgd,oktopk"),
     Now("optimizer-decay", kOptimizer, kReal, DTNN_FIELD(optimizer.decay),
-        "weight decay: each step subtracts this share of every weight, times the "
+        "weight decay: each step subtracts this fraction of every weight, times the "
         "learning rate",
         kAtLeast0)
-        .Unit("share", "0.0005"),
+        .Unit("fraction", "0.0005"),
     Now("optimizer-decay-all", kOptimizer, kBool, DTNN_FIELD(optimizer.decay_all),
         "decay biases and batch normalisation parameters too, not only weights")
         .Needs("optimizer-decay"),
@@ -413,11 +414,11 @@ constexpr OptionSpec kTable[] = {
         "learns "
         "better than the 0.99 of adam and nadam",
         kBelow1)
-        .Unit("share", "0.9")
+        .Unit("fraction", "0.9")
         .Needs("optimizer=adam,nadam,adamw"),
     Now("optimizer-beta2", kOptimizer, kReal, DTNN_FIELD(optimizer.beta2),
         "adam, nadam, adamw: decay rate of the running mean of squared gradients", kBelow1)
-        .Unit("share", "0.99")
+        .Unit("fraction", "0.99")
         .Needs("optimizer=adam,nadam,adamw"),
     Now("optimizer-epsilon", kOptimizer, kReal, DTNN_FIELD(optimizer.epsilon),
         "rmsprop, adam, nadam, adamw: number that prevents a division by zero", kDivisor)
@@ -425,20 +426,19 @@ constexpr OptionSpec kTable[] = {
         .Needs("optimizer=rmsprop,adam,nadam,adamw"),
     Now("optimizer-rho", kOptimizer, kReal, DTNN_FIELD(optimizer.rho),
         "rmsprop: decay rate of the running mean of squared gradients", kBelow1)
-        .Unit("share", "0.99")
+        .Unit("fraction", "0.99")
         .Needs("optimizer=rmsprop"),
     Now("optimizer-density", kOptimizer, kReal, DTNN_FIELD(optimizer.density),
-        "oktopk: share of the gradients that a step applies; the rest waits for later steps",
+        "oktopk: fraction of the gradients that a step applies; the rest waits for later steps",
         kFactor)
-        .Unit("share", "0.001")
+        .Unit("fraction", "0.001")
         .Needs("optimizer=oktopk"),
     Now("optimizer-tau", kOptimizer, kInt, DTNN_FIELD(optimizer.tau),
-        "oktopk: steps after which the regions that ranks add up are cut anew", kCountFrom1)
+        "oktopk: steps after which the ranks divide the summing anew", kCountFrom1)
         .Unit("steps", "128")
         .Needs("optimizer=oktopk"),
     Now("optimizer-tau-prime", kOptimizer, kInt, DTNN_FIELD(optimizer.tau_prime),
-        "oktopk: steps after which the size that a gradient must have is computed exactly",
-        kCountFrom1)
+        "oktopk: steps after which the threshold for gradients is computed exactly", kCountFrom1)
         .Unit("steps", "16")
         .Needs("optimizer=oktopk"),
     Now("clip-norm", kOptimizer, kReal, DTNN_FIELD(training.clip_norm),
@@ -456,8 +456,8 @@ constexpr OptionSpec kTable[] = {
         .Example("binary_cross_entropy")
         .Always(),
     Now("label-smoothing", kOptimizer, kReal, DTNN_FIELD(training.label_smoothing),
-        "share of the target that categorical_cross_entropy spreads over all classes", kBelow1)
-        .Unit("share", "0.1")
+        "fraction of the target that categorical_cross_entropy spreads over all classes", kBelow1)
+        .Unit("fraction", "0.1")
         .Needs("loss-func=categorical_cross_entropy")
         .Always(),
     Now("class-weights", kOptimizer, kText, DTNN_FIELD(training.class_weights),
@@ -574,7 +574,7 @@ constexpr OptionSpec kTable[] = {
         .Unit("HOST:PORT", "node1:61643")
         .Needs("parallel=federated"),
     Now("client-name", kParallel, kText, DTNN_FIELD(federation.client_name),
-        "name of this client in the federation, which it keeps when it comes again; if not given, "
+        "name of this client in the federation, the same when it joins again; if not given, "
         "the host's name and --dataset-part")
         .Unit("NAME", "hospital-1")
         .Needs("parallel=federated"),
@@ -589,9 +589,8 @@ constexpr OptionSpec kTable[] = {
         .Unit("HOST:PORT", "node1:61642")
         .Needs("parallel=data"),
     Now("elastic", kParallel, kText, DTNN_FIELD(ranks.elastic),
-        "continue without ranks that are lost and take in new ones, as long as there are from MIN "
-        "to "
-        "MAX; with --transport=tcp")
+        "continue when ranks are lost, and accept new ones, while there are MIN to MAX ranks; with "
+        "--transport=tcp")
         .Unit("MIN:MAX", "2:4")
         .Needs("parallel=data"),
     Now("use-blocking-mpi", kParallel, kBool, DTNN_FIELD(sync.blocking),
@@ -631,8 +630,9 @@ constexpr OptionSpec kTable[] = {
         "sum gradients on the GPUs, by NCCL, instead of in the hosts' memory")
         .Needs("parallel=data enable-gpu"),
     Now("enable-cuda-graphs", kParallel, kBool, DTNN_FIELD(device.cuda_graphs),
-        "capture the work of a training step and replay it as one operation; where that cannot be, "
-        "the run says so and continues without")
+        "capture a training step as a CUDA graph, and replay it; where that is not possible, the "
+        "run "
+        "says so and continues without")
         .Needs("enable-gpu"),
     Now("enable-cudnn-auto-conv-alg", kParallel, kBool, DTNN_FIELD(device.time_cudnn),
         "time cuDNN's algorithms for every convolution before the first step, and run the fastest, "
@@ -657,8 +657,8 @@ constexpr OptionSpec kTable[] = {
         .Unit("log2", "14")
         .Needs("encryption=tenseal,openfhe"),
     Now("encryption-global-scale", kEncryption, kInt, DTNN_FIELD(encryption.global_scale),
-        "base-2 logarithm of the scale; openfhe without this option: 61, since the noise that "
-        "protects its keys needs so much",
+        "base-2 logarithm of the scale; openfhe without this option: 61, because of the noise that "
+        "protects its keys",
         kLogarithm)
         .Unit("log2", "45")
         .Needs("encryption=tenseal,openfhe"),
@@ -673,12 +673,13 @@ constexpr OptionSpec kTable[] = {
         .Example("clients.key")
         .Needs("encryption=masked,tenseal,openfhe"),
     Now("plain-metrics", kEncryption, kBool, DTNN_FIELD(federation.plain_metrics),
-        "send this client's metrics to the aggregator in plain, which tell it of a model that it "
-        "cannot read; False: not at all. With masked and openfhe it reads the clients' mean only")
+        "send this client's metrics to the aggregator unencrypted, though it cannot read the "
+        "model; "
+        "False: not at all. With masked and openfhe it reads the clients' mean only")
         .Needs("encryption=tenseal parallel=federated"),
     Now("least-clients", kEncryption, kReal, DTNN_FIELD(federation.least_clients),
-        "send an update only where the weights of the clients of a round hide it in the sum at "
-        "least as well as so many equal ones: (sum of weights)^2 / sum of their squares",
+        "send an update only if the sum hides it at least as well as this number of clients with "
+        "equal weights would: by (sum of weights)^2 / sum of their squares",
         kAtLeast1Client)
         .Unit("clients", "3")
         .Needs("encryption=masked,openfhe parallel=federated"),
@@ -751,7 +752,7 @@ constexpr OptionSpec kTable[] = {
     Now("force", kOther, kBool, DTNN_FIELD(force),
         "run even if the network needs more memory than is free"),
     Now("quiet", kOther, kBool, DTNN_FIELD(output.quiet), "print results and warnings only"),
-    Now("progress", kOther, kWord, DTNN_FIELD(progress), "how a run shows how far it is",
+    Now("progress", kOther, kWord, DTNN_FIELD(progress), "how a run shows its progress",
         "auto,bar,line,none")
         .Means(meanings::kProgress),
     Now("verbose", kOther, kWord, DTNN_FIELD(output.verbose), "also print what was chosen and why",

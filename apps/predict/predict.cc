@@ -69,9 +69,9 @@ std::vector<OptionSpec> Flags(PredictOptions& options) {
       {.name = "crop",
        .type = kReal,
        .help =
-           "share of each side that is kept, in the middle of the image; 1: all of it; 0: as in "
+           "fraction of each side that is kept, in the middle of the image; 1: all of it; 0: as in "
            "training",
-       .unit = "share",
+       .unit = "fraction",
        .range = kShare,
        .field = &options.crop},
       LikeLauncher("normalize", &options.normalize,
