@@ -20,10 +20,12 @@ namespace dtnn {
 namespace {
 
 constexpr char kSummary[] =
-    "aggregator --model=NAME [--dataset=NAME] [--rounds=N] [--min-clients=K] ...\n\nGives clients "
-    "(benchmark --parallel=federated --server=HOST:PORT) the parameters of a network, and makes\n"
-    "the next ones of what they train on data of their own: docs/federation.md. All need the same "
-    "secret:\n\n  umask 077 && openssl rand -hex 32 >secret\n"
+    "aggregator --model=NAME [--dataset=NAME] [--rounds=N] [--min-clients=K] ...\n\n"
+    "Gives clients (benchmark --parallel=federated --server=HOST:PORT) the parameters of a "
+    "network,\n"
+    "and averages the models that they train on data of their own: docs/federation.md. All need "
+    "the\n"
+    "same secret:\n\n  umask 077 && openssl rand -hex 32 >secret\n"
     "  DTNN_JOB_SECRET_FILE=secret aggregator --model=simplecnn8 --dataset=mnist --rounds=10";
 
 constexpr Range kRounds = {.low = 1, .high = 1e9}, kClients = {.low = 1, .high = 64};
@@ -51,7 +53,7 @@ std::vector<OptionSpec> Flags(AggregatorFlags& flags) {
        .meanings = "auto: as the variable PYMPI_PROTO says, or tcp\n"
                    "tcp: connections of clients to the aggregator\n"
                    "grpc: the same, by gRPC\n"
-                   "mqtt: a broker, of which the aggregator is one more client\n"},
+                   "mqtt: a broker, to which the aggregator connects too\n"},
       LikeLauncher("model", &run.network.name,
                    "network; if not given, as the file of --weights-and-bias-filename says; "
                    "--model=list shows all"),
@@ -60,7 +62,7 @@ std::vector<OptionSpec> Flags(AggregatorFlags& flags) {
                    "model's own"),
       {.name = "input-shape",
        .type = kInts,
-       .help = "size of the clients' samples, where --dataset does not say it",
+       .help = "size of the clients' samples, if --dataset does not say it",
        .unit = "channels,height,width",
        .range = kSideRange,
        .field = &flags.input_shape},
@@ -84,7 +86,7 @@ std::vector<OptionSpec> Flags(AggregatorFlags& flags) {
       LikeLauncher("random-seed", &run.training.seed),
       {.name = "rounds",
        .type = kInt,
-       .help = "how often the clients train and are averaged",
+       .help = "number of rounds: in each, clients train and the aggregator averages their models",
        .unit = "rounds",
        .range = kRounds,
        .field = &flags.rounds},
@@ -148,15 +150,14 @@ std::vector<OptionSpec> Flags(AggregatorFlags& flags) {
       LikeLauncher("dp-clip", &run.federation.dp_clip),
       LikeLauncher("dp-noise", &run.federation.dp_noise),
       LikeLauncher("dp-delta", &run.federation.dp_delta),
-      LikeLauncher("comm-timeout", &run.ranks.timeout,
-                   "how long to wait until enough clients are there"),
+      LikeLauncher("comm-timeout", &run.ranks.timeout, "how long to wait for enough clients"),
       LikeLauncher("checkpoint-dir", &run.checkpoint.folder,
                    "save the state after each round in this folder, for --resume"),
       LikeLauncher("resume", &run.checkpoint.resume,
                    "continue after the last round in --checkpoint-dir; if-there: begin a new "
                    "federation if there is none"),
       LikeLauncher("history-file", &run.output.history,
-                   "write what the clients measure, weighted with their samples, and bytes and "
+                   "write the clients' metrics, weighted with their samples, and bytes and "
                    "seconds of every round to this file: .csv"),
       LikeLauncher("report", &run.output.report,
                    "after each round, write a page with the same to this file: .html"),

@@ -21,7 +21,7 @@ constexpr char kSummary[] =
     "best_of --model=NAME [--batch-size=N] [--best-of-file=FILE]\n\nTimes the algorithms of every "
     "convolution of a network, for training and for evaluation,\nand prints which is the fastest. "
     "Needs no data. A run of benchmark with --enable-best-of,\nthe same --best-of-file and the "
-    "same number of threads starts with what was found.";
+    "same number of threads then runs the fastest without timing.";
 
 absl::Status Run(const std::vector<std::string>& arguments) {
   DTNN_RETURN_IF_ERROR(EnterUserDirectory());
@@ -35,13 +35,13 @@ absl::Status Run(const std::vector<std::string>& arguments) {
       LikeLauncher("tensor-format", &options.network.format),
       LikeLauncher("freeze", &options.network.freeze),
       LikeLauncher("evaluate-only", &options.training.evaluate_only,
-                   "time what evaluation runs, only"),
+                   "time only the convolutions of evaluation"),
       LikeLauncher("enable-fused-conv-relu", &options.device.fusions.conv_relu),
       LikeLauncher("enable-fused-conv-bn", &options.device.fusions.conv_bn),
       LikeLauncher("enable-fused-conv-bn-relu", &options.device.fusions.conv_bn_relu),
       LikeLauncher("conv-direct-methods-for-best-of", &options.convolution.best_of_methods),
       LikeLauncher("best-of-file", &options.convolution.best_of_file,
-                   "file of decisions: what it contains is not timed again; the others are added"),
+                   "file of decisions: those in it are not timed again, new ones are added"),
   };
   DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags));
   if (request.action == Action::kHelp) {

@@ -16,7 +16,7 @@ namespace dtnn {
 namespace {
 
 constexpr char kSummary[] =
-    "check_dataset --dataset=NAME --dataset-path=PATH\n\nTells whether all files of a data set are "
+    "check_dataset --dataset=NAME --dataset-path=PATH\n\nSays whether all files of a data set are "
     "there and intact, and where to get them.\nDownloads nothing. Exit code 1 when something is "
     "missing or wrong.";
 

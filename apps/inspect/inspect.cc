@@ -16,9 +16,9 @@ namespace {
 
 constexpr char kSummary[] =
     "inspect [--format=json] FILE...\n\n"
-    "Prints what is in files of models and weights (.npz, .safetensors) and in checkpoints: the\n"
-    "network, its preprocessing, classes and training, and every array. Exit code 1 when one of\n"
-    "them cannot be read.";
+    "Prints the contents of models, weights (.npz, .safetensors) and checkpoints: the\n"
+    "network, its preprocessing, classes and training, and every array. Exit code 1 when a\n"
+    "file cannot be read.";
 
 absl::Status Run(const std::vector<std::string>& arguments) {
   DTNN_RETURN_IF_ERROR(EnterUserDirectory());

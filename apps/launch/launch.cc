@@ -20,7 +20,7 @@ namespace {
 constexpr char kProgram[] = "launch";
 constexpr char kSummary[] =
     "launch -n RANKS [--hosts=a,b] -- PROGRAM [ARGUMENT...]\n\nStarts RANKS processes of a program "
-    "that are one job: they meet without MPI, and know each\nother by a secret that is new "
+    "as one job: they meet without MPI, and recognise each\nother by a secret that is new "
     "for every job. On other hosts they are started by ssh, in the same\nfolder. Each line that a "
     "rank writes has its number before it. Signals go to all ranks. When one\nfails, the others "
     "are "
@@ -94,11 +94,10 @@ absl::Status Run(const std::vector<std::string>& arguments) {
        .field = &options.prefix},
       LikeLauncher(
           "elastic", &options.elastic,
-          "continue without ranks that are lost, as long as MIN are left, and take in others "
-          "up to MAX"),
+          "continue when ranks are lost, while MIN are left, and accept new ones, up to MAX"),
       {.name = "restarts",
        .type = kInt,
-       .help = "with --elastic, how many ranks to start in all, each for one that was killed",
+       .help = "with --elastic, how many ranks to start at most in place of killed ones",
        .unit = "ranks",
        .range = kRestarts,
        .field = &options.restarts},

@@ -19,13 +19,11 @@ namespace {
 constexpr char kSummary[] =
     "predict --model-file=FILE IMAGE_OR_FOLDER...\n"
     "predict --weights-and-bias-filename=FILE [--model=NAME] IMAGE_OR_FOLDER...\n\n"
-    "Predicts the class of image files (JPEG, PNG), with its probability; with a network of "
-    "labels\n"
-    "that may occur together those above 50 %, with one of values the values. A file that "
-    "training\n"
-    "saved (--save-model, --model-dir, --checkpoint-dir) holds all that is needed. For files of\n"
-    "weights alone, such as those of older versions, options state the rest. Exit code 1 when a\n"
-    "file cannot be read or its answer is NaN or infinite.";
+    "Predicts the class of image files (JPEG, PNG), with its probability. A network of labels\n"
+    "that may occur together gives all labels above 50 %, one of values the values. A file that\n"
+    "training saved (--save-model, --model-dir, --checkpoint-dir) contains everything else. Files\n"
+    "of weights alone, such as those of older versions, need options. Exit code 1 when a file\n"
+    "cannot be read or its answer is NaN or infinite.";
 
 std::vector<OptionSpec> Flags(PredictOptions& options) {
   using enum OptionType;

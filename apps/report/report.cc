@@ -31,7 +31,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
        .field = &options.output},
       {.name = "metric",
        .type = OptionType::kText,
-       .help = "what the picture shows; if not given, the validation loss",
+       .help = "metric of the picture; if not given, the validation loss",
        .field = &options.metric},
   };
   DTNN_ASSIGN_OR_RETURN(const ToolRequest request,

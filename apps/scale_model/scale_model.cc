@@ -32,7 +32,7 @@ namespace {
 constexpr char kProgram[] = "scale_model";
 constexpr char kDefaultModel[] = "resnet20_cifar10";
 constexpr char kSummary[] =
-    "scale_model [--model=NAME] [...]      predicts for a network that is given or assumed\n"
+    "scale_model [--model=NAME] [...]      predicts for a network with given or assumed speed\n"
     "mpirun -np RANKS scale_model [...]    measures the network, and checks itself on these ranks\n"
     "\n"
     "Measures a training step here, and predicts the time of a step on 1, 2, 4, ... ranks, for "
@@ -103,7 +103,7 @@ std::vector<Section> Sections(ScaleModelOptions& options) {
                      "--model=list shows all"),
         {.name = "model-file",
          .type = kPath,
-         .help = "network of this file, which training has saved, instead of --model",
+         .help = "file of a saved model, whose network is used instead of --model",
          .field = &options.model_file},
         LikeLauncher("freeze", &run.network.freeze),
         LikeLauncher(
