@@ -56,6 +56,17 @@ TEST_F(RunEvaluateTest, OtherDataAreShownAsThoseOfTraining) {
   EXPECT_EQ(Must(run->Evaluate(*same, Split::kTrain)).samples(), 120);
 }
 
+TEST_F(RunEvaluateTest, OtherDataOnAGpu) {
+  RunOptions options = Short(1);
+  options.device = {.gpu = true, .gpu_device = "simulated"};
+  options.network.format = "NHWC";
+  const auto on_gpu = Begin(options), on_cpu = Begin(Short(1));
+  const auto same = Patterns();
+  const double loss = Must(on_gpu->Evaluate(*same)).Value(0);
+  EXPECT_EQ(loss, Must(on_gpu->Evaluate()).Value(0));
+  EXPECT_NEAR(loss, Must(on_cpu->Evaluate(*same)).Value(0), 1e-5);
+}
+
 TEST_F(RunEvaluateTest, DataThatDoNotFitAreRefusedAndTheRunContinues) {
   const auto run = Begin(Short(1));
   EXPECT_THAT(Message(run->Evaluate(*Patterns(/*side=*/9)).status()),

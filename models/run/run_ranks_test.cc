@@ -55,6 +55,35 @@ TEST_F(RunRanksTest, ACommunicatorOfSeveralRanksNeedsDataParallelism) {
                }).ok());
 }
 
+TEST_F(RunRanksTest, MeasureTogetherAndRefuseTogether) {
+  NamedMetrics metrics[2];
+  const auto other = Patterns(), larger = Patterns(/*side=*/9);
+  const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
+    RunObjects objects = Objects();
+    objects.communicator = &communicator;
+    RunOptions options = Short(1);
+    options.training.batch = 10;
+    options.ranks.parallel = "data";
+    const auto run = TrainingRun::Create(options, objects);
+    if (!run.ok()) return run.status();
+    // Only one of them sees data that do not fit.
+    const Dataset& seen = communicator.rank() == 1 ? *larger : *other;
+    EXPECT_FALSE((*run)->Evaluate(seen).ok());
+    const absl::Status trained = (*run)->Fit();
+    if (!trained.ok()) return trained;
+    const auto averages = (*run)->Evaluate(*other);
+    if (!averages.ok()) return averages.status();
+    EXPECT_EQ(averages->samples(), 40) << "of both";
+    metrics[communicator.rank()] = averages->Values();
+    return absl::OkStatus();
+  });
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(metrics[0], metrics[1]);
+  const auto alone = Begin(Short(1));
+  Must(alone->Fit());
+  EXPECT_NEAR(metrics[0][0].second, Must(alone->Evaluate()).Value(0), 1e-3);
+}
+
 TEST_F(RunRanksTest, EncryptedGradientsTrainTheSameModel) {
   std::ofstream(In("key")) << std::string(64, 'a') << "\n";
   std::filesystem::permissions(In("key"), std::filesystem::perms::owner_read);

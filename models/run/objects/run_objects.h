@@ -1,5 +1,5 @@
-// What a run is given besides its options: objects of the program, instead of what the options
-// name. The options in force have their names.
+// What a run is given besides its options: objects of the program. The options in force have their
+// names.
 
 #ifndef DTNN_MODELS_RUN_OBJECTS_RUN_OBJECTS_H_
 #define DTNN_MODELS_RUN_OBJECTS_RUN_OBJECTS_H_
@@ -27,9 +27,10 @@ struct RunObjects {
   // Instead of RunOptions::data.name and all that says how its files are read.
   DatasetRef dataset = {};
   Shared<const Loss> loss = {};                    // instead of RunOptions::training.loss
-  std::vector<Shared<const Metric>> metrics = {};  // of RunOptions::training.metrics
-  std::vector<Shared<Scheduler>> schedulers = {};  // of RunOptions::schedule; of one run at a time
-  TransformList transforms = {};                   // of RunOptions::data.augment.transforms
+  std::vector<Shared<const Metric>> metrics = {};  // if any, instead of training.metrics
+  // If any, instead of schedule.schedulers. They belong to one run at a time.
+  std::vector<Shared<Scheduler>> schedulers = {};
+  TransformList transforms = {};  // if any, instead of data.augment.transforms
   // Instead of RunOptions::optimizer.name and its constants; the learning rate is that of the
   // options.
   Shared<const Optimizer> optimizer = {};
