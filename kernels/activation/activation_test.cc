@@ -40,7 +40,7 @@ class ActivationTest : public ::testing::TestWithParam<std::tuple<ActivationKind
     const bool compares = kind() == ActivationKind::kRelu || kind() == ActivationKind::kRelu6;
     return compares ? 0 : 6 * Epsilon(dtype());
   }
-  // Of gradients from integers: polynomials of them are exact.
+  // The tolerance of gradients from integers: polynomials of them are exact.
   double gradient_tolerance() const {
     const bool exact = kind() != ActivationKind::kLeakyRelu && kind() != ActivationKind::kArctanh &&
                        kind() != ActivationKind::kLog;

@@ -57,7 +57,7 @@ struct BatchNormSpec {
   bool cuts_by_output() const { return add && relu; }
 };
 
-// Of one batch: (channels,) each, float64.
+// The statistics of one batch: (channels,) each, float64.
 struct BatchStatistics {
   Tensor mean, variance;
 };

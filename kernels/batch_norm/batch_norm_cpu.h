@@ -2,7 +2,7 @@
 // seen as rows of channels (NHWC, vectors) or as planes of one channel each (NCHW). For
 // batch_norm_*.cc only.
 //
-// Of every element a pass takes d = x - mean and, where it reads dy, g = dy, or 0 where a relu cut
+// A pass takes of every element d = x - mean and, where it reads dy, g = dy, or 0 where a relu cut
 // the output off: scale * d + shift <= 0, or, after an addition, the output itself, by which dy is
 // cut once, where it stands. A pass adds up two sums per channel, or writes `out`.
 

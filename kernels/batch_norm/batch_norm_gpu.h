@@ -12,7 +12,7 @@
 
 namespace dtnn {
 
-// Of a spec that has been checked.
+// The spec has been checked.
 absl::StatusOr<std::unique_ptr<BatchNorm>> CreateBatchNormGpu(DeviceContext& context,
                                                               const BatchNormSpec& spec);
 

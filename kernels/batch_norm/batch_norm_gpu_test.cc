@@ -87,7 +87,7 @@ class BatchNormGpuTest : public ::testing::TestWithParam<std::tuple<Device, Tens
   Tensor Middle(const Tensor& wide, const Case& c) const {
     return wide.Channels(1, c.extents[c.extents.rank() - 1], format_);
   }
-  // Of values around 1.
+  // For values around 1.
   double Tolerance(const Case& c) const {
     const double epsilon = dtype_ == DType::kFloat32 ? 1e-6 : 1e-14;
     return 20 * epsilon * (1 + c.mean);

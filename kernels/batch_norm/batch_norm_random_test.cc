@@ -82,7 +82,7 @@ TEST(RandomBatchNormTest, EveryStepEqualsTheReference) {
     ASSERT_TRUE(Close(of(statistics.mean), mean, bound));
     ASSERT_TRUE(Close(of(statistics.variance), variance, bound, bound));
 
-    // Of the statistics that the primitive found, so that a relu cuts where the reference does.
+    // The reference takes the statistics that the primitive found: a relu cuts in the same places.
     mean = of(statistics.mean), variance = of(statistics.variance);
     const Tensor y = operand();
     ASSERT_EQ(norm->Apply(x, statistics, parameters, addend, y, workspace), absl::OkStatus());

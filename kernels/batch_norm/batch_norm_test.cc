@@ -198,7 +198,7 @@ TEST_P(BatchNormTest, InferenceRenewsWhatAVersionMakesOld) {
   EXPECT_EQ(infer_with_beta(2, 1), 1) << "an equal version promises equal values";
   EXPECT_EQ(infer_with_beta(2, 2), 2);
   EXPECT_EQ(infer_with_beta(3, 0), 3);
-  EXPECT_EQ(infer_with_beta(4, 0), 4) << "0 is no version";
+  EXPECT_EQ(infer_with_beta(4, 0), 4) << "0 is not a version";
 }
 
 TEST_P(BatchNormTest, InferenceLooksAtTheVersionOfEachParameter) {

@@ -25,7 +25,7 @@ namespace dtnn {
 
 // Everything that the answer depends on. Words are of printable ASCII without blanks and "/=#".
 struct BestOfKey {
-  // Of this process: its machine, and the threads that the caller may use.
+  // A key of this process: its machine, and the threads that the caller may use.
   static BestOfKey Here(std::string_view operation, std::string_view direction,
                         std::string_view problem);
 
@@ -57,8 +57,9 @@ struct Decision {
 
 class Decisions {
  public:
-  // `name`, of a file, begins the errors, which name the line too: InvalidArgument for whatever is
-  // no decision, for a key that comes twice, and for a choice that is not among its candidates.
+  // `name`, of a file, begins the errors, which name the line too: InvalidArgument for a line
+  // that is not a decision, for a key that comes twice, and for a choice that is not among its
+  // candidates.
   static absl::StatusOr<Decisions> Parse(std::string_view text, std::string_view name);
   // NotFound where there is no such file.
   static absl::StatusOr<Decisions> Load(std::string_view path);

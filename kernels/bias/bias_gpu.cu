@@ -105,7 +105,7 @@ class BiasGpu : public Bias {
   }
 
  private:
-  // Memory for the sums of any batch: what was captured goes on using it.
+  // Memory for the sums of any batch: captured work continues to use it.
   template <typename T>
   absl::Status Reserve(const ChannelLayout& layout) {
     if (!sums_.empty()) return absl::OkStatus();

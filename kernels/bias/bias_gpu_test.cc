@@ -44,7 +44,7 @@ void ExpectSameAsCpu(DeviceContext& context, Bias& bias, const BiasSpec& spec, c
   }
 }
 
-// Of operands of ones, one has NaNs.
+// One operand has NaNs, the others are ones.
 void ExpectNaNsComeOut(DeviceContext& context, Bias& bias, const BiasSpec& spec,
                        const Shape& shape) {
   const std::unique_ptr<DeviceContext> cpu = *DeviceContext::Create(Device::Cpu());

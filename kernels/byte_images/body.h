@@ -24,7 +24,7 @@ struct ByteImagesBody {
   const T* values;
   ImageView<T> y;
 
-  // Of operands that were checked; `values`: the table on the device.
+  // The operands have been checked; `values`: the table on the device.
   static ByteImagesBody Of(const ByteImagesSpec& spec, const Tensor& bytes, const Tensor& changes,
                            const Tensor& values, const Tensor& y) {
     const ImageExtents& sample = spec.sample;

@@ -28,7 +28,7 @@ struct ByteImagesSpec {
   int64_t changes = 0;  // of each image, one after the other
   Tensor values = {};   // on the host, float32 or float64, (channels, 256), dense
 
-  // Of the tensors for n images: bytes and values, and changes, PixelChange by PixelChange.
+  // The tensors for n images: bytes and values, and changes, PixelChange by PixelChange.
   Shape bytes_shape(int64_t n) const { return SampleShape(sample, from).Prepend(n); }
   Shape values_shape(int64_t n) const { return SampleShape(sample, to).Prepend(n); }
   Shape changes_shape(int64_t n) const { return Shape{n, changes * kNumbersOfChange}; }

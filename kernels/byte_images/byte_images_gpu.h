@@ -10,7 +10,7 @@
 
 namespace dtnn {
 
-// Of a spec that CreateByteImages has checked.
+// CreateByteImages has checked the spec.
 absl::StatusOr<std::unique_ptr<ByteImages>> CreateByteImagesGpu(DeviceContext& context,
                                                                 const ByteImagesSpec& spec,
                                                                 DType dtype);

@@ -45,7 +45,7 @@ class Numbers {
   uint64_t next_ = 0;
 };
 
-// Of any kind, windows beyond the image's edges and empty ones among them.
+// A change of any kind, also with windows that are empty or beyond the image's edges.
 PixelChange RandomChange(const ImageExtents& sample, Numbers& numbers) {
   const int64_t height = sample.height, width = sample.width;
   PixelChange change;

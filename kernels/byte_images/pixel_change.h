@@ -20,7 +20,7 @@ struct PixelChange {
     // Inside [top, bottom) x [left, right) the pixel at (y, x) is what was at (y + down,
     // x + across), and byte 0 where that is not in the image; outside, byte 0.
     kMove,
-    // The same everywhere, but the image goes on beyond its edges, mirrored at the edge pixels,
+    // The same everywhere, but the image continues beyond its edges, mirrored at the edge pixels,
     // which do not repeat; -height < down < height, and likewise across.
     kMoveReflected,
     kHide,  // byte 0 inside [top, bottom) x [left, right)

@@ -56,7 +56,7 @@ inline ByteImage Changed(const PixelChange& change, ByteImage image) {
   return to;
 }
 
-// Of n images, all in the order of their formats.
+// All operands are of n images, in the order of their formats.
 template <typename T>
 void ByteImages(const ByteImagesSpec& spec, int64_t n, const uint8_t* bytes,
                 const PixelChange* changes, const T* values, T* y) {

@@ -10,7 +10,7 @@
 
 namespace dtnn {
 
-// Of types that CreateCast has checked.
+// CreateCast has checked the types.
 absl::StatusOr<std::unique_ptr<Cast>> CreateCastGpu(DeviceContext& context, DType from, DType to);
 
 }  // namespace dtnn

@@ -77,7 +77,7 @@ class DeviceCollectives {
       : context_(static_cast<GpuContext&>(context)), place_(place) {}
   // Before anything else.
   absl::Status Start();
-  // Within a wait for `what`: an error, after Abort, where it must not go on.
+  // Within a wait for `what`: an error, after Abort, where it must not continue.
   absl::Status MayWait(std::string_view what, std::chrono::steady_clock::time_point begin);
   // To be called by destructors of what derives from it, after Abort where sums are on their way.
   bool outstanding() const;

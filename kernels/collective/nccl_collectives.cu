@@ -1,5 +1,5 @@
-// The communicator does not block: a call may return before it is done, and whoever made it asks
-// until it is, so that a rank that never comes costs a timeout and no more.
+// The communicator does not block: a call may return before it is done, and the thread that made it
+// asks until it is, so that a rank that never comes costs a timeout and no more.
 
 #include <nccl.h>
 

@@ -79,7 +79,7 @@ absl::Status CheckConv2dBackwardFilter(const Conv2dSpec& s, Device device, const
 absl::Status CheckConv2dDirection(bool made_for_it, conv::Direction direction) {
   if (made_for_it) return absl::OkStatus();
   return FailedPrecondition(kName, ": ", conv::Name(direction),
-                            " is no direction that it was made for");
+                            ": this primitive was not created for it");
 }
 
 absl::Status CheckConv2dWorkspace(Workspace workspace, size_t needed) {

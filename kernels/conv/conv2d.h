@@ -70,9 +70,9 @@ class Conv2d {
 struct Conv2dUse {
   // Calls of the others are FailedPrecondition.
   conv::Directions directions = conv::kAllDirections;
-  // Whether what is derived from the filter (packed panels, transformed tiles) is kept, and renewed
-  // when the filter's version has changed; else it is derived in the workspace of every call. Tiles
-  // of a large filter are not kept: to transform them again is faster than to read them. In
+  // Whether what is derived from the filter (packed panels, transformed tiles) is kept, and derived
+  // again when the filter's version has changed; else it is derived in the workspace of every call.
+  // Tiles of a large filter are not kept: to transform them again is faster than to read them. In
   // training the filter is new at every step, so that keeping it only costs memory. On CPUs.
   bool keeps_filter = false;
   // Forward and BackwardData read a copy of the filter that is (filters, kh, kw, channels), as
@@ -80,7 +80,7 @@ struct Conv2dUse {
   // on GPUs.
   bool channels_last_filter = false;
 
-  // Of the filter that Forward and BackwardData read.
+  // The shape of the filter that Forward and BackwardData read.
   Shape FilterShape(const Conv2dSpec& spec) const {
     const Pair& kernel = spec.kernel;
     if (!channels_last_filter) return spec.FilterShape();

@@ -43,8 +43,8 @@ std::vector<double> Rounded(std::vector<double> values) {
 
 class Conv2dBfloat16Test : public testing::Conv2dCaseTest {
  protected:
-  // Of a float32 sum of products of numbers up to `size`. A sum in pairs, as tiles add, rounds no
-  // more than one in order.
+  // The error of a float32 sum of products of numbers up to `size`. A sum in pairs, as in tiles,
+  // rounds no more than one in order.
   double SumError(int64_t terms, Direction direction, double size = 1) const {
     return size * size * WalkTolerance(kFloat, terms) * std::max(1.0, ErrorOf(direction));
   }

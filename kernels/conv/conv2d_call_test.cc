@@ -193,8 +193,8 @@ TEST(Conv2dCallTest, GradientOfFewPixelsOfAPrimitiveForMany) {
   }
 }
 
-// A range of the filters of a wider tensor is no dense filter: its neighbours would be read as its
-// own elements, and overwritten by its gradient.
+// A range of the filters of a wider tensor is not a dense filter: its neighbours would be read as
+// its own elements, and overwritten by its gradient.
 TEST(Conv2dCallTest, RefusesFiltersWithAPitch) {
   for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
     Conv2dSpec spec = Small();
@@ -348,7 +348,7 @@ TEST(Conv2dCallTest, PaysForTheDirectionsOfItsUseAlone) {
   EXPECT_EQ(forward->Forward(x, {w, 1}, y, {}, workspace), absl::OkStatus());
   const absl::Status refused = forward->BackwardData(y, {w, 1}, x, false, workspace);
   EXPECT_EQ(refused, absl::FailedPreconditionError(
-                         "convolution: backward data is no direction that it was made for"));
+                         "convolution: backward data: this primitive was not created for it"));
   EXPECT_EQ(forward->BackwardFilter(x, y, w, Tensor(), false, workspace).code(),
             absl::StatusCode::kFailedPrecondition);
 }

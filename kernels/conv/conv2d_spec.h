@@ -23,8 +23,8 @@ struct Conv2dSpec {
   TensorFormat format = TensorFormat::kNHWC;
   // The format whose order of axes the filter has, where it is not that of the activations.
   std::optional<TensorFormat> filter_format = {};
-  // Of images and filter. Of 16 bits: scale, bias and the gradients of filter and bias are float32,
-  // as all sums are, and results are rounded once; float16 only on GPUs.
+  // The dtype of images and filter. With 16 bits scale, bias and gradients of filter and bias are
+  // float32, as all sums are, and results are rounded once; float16 only on GPUs.
   DType dtype = DType::kFloat32;
   // A GPU may round the operands of float32 products to TF32.
   bool tf32 = false;

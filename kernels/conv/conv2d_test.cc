@@ -36,7 +36,7 @@ class Conv2dTest : public testing::Conv2dCaseTest {
   double Tolerance(int64_t terms, Direction direction) {
     return Tolerance(terms) * std::max(1.0, ErrorOf(direction));
   }
-  // Of sums of products of integers of up to 3: none, unless the variant transforms them.
+  // Sums of products of integers of up to 3 are exact, unless the variant transforms them.
   double IntegerTolerance(int64_t terms, Direction direction) {
     return ErrorOf(direction) <= 1 ? 0 : 9 * Tolerance(terms, direction);
   }
@@ -140,7 +140,7 @@ TEST_P(Conv2dTest, EveryEpilogueOnPitchedViews) {
   }
 }
 
-// Of operands of ones, one has NaNs.
+// One operand has NaNs, the others are ones.
 TEST_P(Conv2dTest, NaNInAnyOperandComesOutOfEveryEpilogue) {
   for (const bool add : {false, true}) {
     spec_.epilogue = {.bias = true, .scale = true, .add = add, .relu = true};

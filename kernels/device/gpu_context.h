@@ -26,7 +26,7 @@ class GpuContext : public DeviceContext {
   static absl::StatusOr<std::unique_ptr<GpuContext>> Create(Device device);
 
   gpu::Stream& stream() const { return *stream_; }
-  // Of copies between host and device that run beside the work of stream().
+  // The stream of copies between host and device that run beside the work of stream().
   gpu::Stream& copies() const { return staging_->stream(); }
 
   absl::Status Copy(const Tensor& from, const Tensor& to) override;

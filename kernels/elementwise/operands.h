@@ -42,7 +42,7 @@ Operand OperandIn(const RowGrid& grid, const Tensor& tensor, TensorFormat format
 // have this dtype and the shape of the first; a pitch is allowed.
 absl::Status CheckOperands(std::string_view operation, Device device, DType dtype,
                            std::initializer_list<const Tensor*> tensors);
-// InvalidArgument for a spec whose dtype is no floating type.
+// InvalidArgument for a spec whose dtype is not a floating type.
 absl::Status CheckFloating(std::string_view operation, DType dtype);
 // The same for activations, which may be bfloat16, and on a GPU float16.
 absl::Status CheckFloating(std::string_view operation, Device device, DType dtype);

@@ -9,7 +9,7 @@
 
 namespace dtnn {
 
-// Of a type that GPUs compute with.
+// GPUs must compute with the type.
 inline cudaDataType_t CublasTypeOf(DType dtype) {
   switch (dtype) {
     case DType::kFloat64:

@@ -30,8 +30,8 @@ struct GemmSpec {
   int64_t m = 0, n = 0, k = 0;
   bool transpose_a = false, transpose_b = false;
   bool accumulate = false;  // add to C instead of overwriting it; not together with an epilogue
-  // Of A and B, and of C unless it is wide. Of 16 bits: sums, bias and scale are float32; CPUs have
-  // no float16.
+  // The dtype of A and B, and of C unless it is wide. With 16 bits sums, bias and scale are
+  // float32; CPUs have no float16.
   DType dtype = DType::kFloat32;
   bool wide_result = false;  // C is WideOf(dtype)
   bool tf32 = false;         // a GPU may round the operands of float32 products to TF32

@@ -47,7 +47,7 @@ struct Case {
   bool accumulate;
 };
 
-// Of exactly the size asked for: writing past it shows under a sanitizer.
+// Exactly the size asked for: a sanitizer shows what writes past it.
 template <typename T>
 std::vector<std::byte> Scratch(int64_t m, int64_t n, int64_t k) {
   return std::vector<std::byte>(SerialGemmScratchBytes<T>(m, n, k));

@@ -16,7 +16,7 @@ namespace dtnn {
 struct ChannelLayout {
   int64_t outer, channels, inner;
 
-  // Of a matrix, or of images with elements.
+  // The layout of a matrix, or of images with elements.
   static ChannelLayout Of(const Tensor& x, int64_t channels, TensorFormat format) {
     const Shape& shape = x.shape();
     if (shape.rank() == 4 && format == TensorFormat::kNCHW) {
@@ -34,7 +34,7 @@ struct ChannelLayout {
     return planes() ? gpu::VectorExtents::Planes(outer, channels, inner)
                     : gpu::VectorExtents::Rows(outer, channels);
   }
-  // Of a tensor whose outer rows are `pitch` apart.
+  // A view of a tensor whose outer rows are `pitch` apart.
   template <typename T, int kLanes>
   gpu::VectorView<T, kLanes> ViewOf(const Tensor& x) const {
     return {x.data<std::remove_const_t<T>>(), PitchOf(x), planes() ? inner : 0};

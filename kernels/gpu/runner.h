@@ -26,7 +26,7 @@ inline namespace DTNN_GPU_COMPILER {
 // Queues bodies on a context's stream.
 class GpuRunner {
  public:
-  // Of a device that is not the CPU.
+  // The device is not the CPU.
   explicit GpuRunner(DeviceContext& context) : context_(&static_cast<GpuContext&>(context)) {}
 
   Device device() const { return context_->device(); }

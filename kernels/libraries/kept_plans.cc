@@ -15,7 +15,7 @@
 namespace dtnn {
 namespace {
 
-// Of a name, which file systems end at 255 bytes.
+// Bytes of a name, which file systems end at 255.
 constexpr size_t kMostName = 240;
 
 // The first line of a file.
@@ -56,7 +56,7 @@ absl::StatusOr<std::string> KeptPlans::Load(std::string_view key, int revision) 
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const std::string header = HeaderOf(key, revision);
   if (!text.starts_with(header)) {
-    return InvalidArgument(path, ": is no plan ", revision, " of ", key);
+    return InvalidArgument(path, ": is not a plan of revision ", revision, " of ", key);
   }
   return std::string(text.substr(header.size()));
 }

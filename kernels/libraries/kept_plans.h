@@ -27,7 +27,7 @@ class KeptPlans {
   // cuDNN's have 2 to 90 KiB.
   static constexpr int64_t kMostBytes = int64_t{4} << 20;
 
-  // Makes the folder where its parent exists. `warn` is told, as a line, of a plan that is not
+  // Makes the folder where its parent exists. `warn` gets a line about a plan that is not
   // taken from its file or does not get there. PermissionDenied for a folder that others may write
   // to; other errors where nothing can be written there.
   static absl::StatusOr<std::unique_ptr<KeptPlans>> Open(
@@ -35,9 +35,9 @@ class KeptPlans {
 
   // NotFound where nothing is kept for the key; PermissionDenied for a file that others may have
   // written; InvalidArgument for one that is none of a plan, or is another key's or revision's;
-  // FailedPrecondition for a longer one, and for what is no regular file.
+  // FailedPrecondition for a longer one, and for what is not a regular file.
   absl::StatusOr<std::string> Load(std::string_view key, int revision) const;
-  // All of it or nothing. InvalidArgument for a key that is no name of a file, or a longer text.
+  // All of it or nothing. InvalidArgument for a key that is not a file name, or a longer text.
   absl::Status Save(std::string_view key, int revision, std::string_view text) const;
   void Warn(std::string_view line) const { warn_(line); }
 

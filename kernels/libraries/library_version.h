@@ -16,7 +16,7 @@ namespace dtnn {
 struct LibraryVersion {
   int64_t major = 0, minor = 0, patch = 0;
 
-  // Of a number in decimal digits: 91900 with steps of 10000 and 100 is 9.19.0.
+  // From a number in decimal digits: 91900 with steps of 10000 and 100 is 9.19.0.
   static constexpr LibraryVersion Of(int64_t number, int64_t major_step, int64_t minor_step) {
     return {number / major_step, number % major_step / minor_step, number % minor_step};
   }

@@ -1,6 +1,6 @@
 // A trained parameter as a primitive sees it: its values and a version number that the owner raises
-// whenever they change. A primitive may keep a packed or transformed copy of a filter and renews it
-// only when the version differs from the one it packed.
+// whenever they change. A primitive may keep a packed or transformed copy of a filter and packs it
+// again only when the version differs from the one it packed.
 
 #ifndef DTNN_KERNELS_OPERANDS_PARAMETER_VIEW_H_
 #define DTNN_KERNELS_OPERANDS_PARAMETER_VIEW_H_

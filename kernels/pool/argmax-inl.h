@@ -18,7 +18,7 @@ namespace dtnn::pool {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Of vectors of elements D.
+// Indices for vectors of elements D.
 template <class D>
 using Numbers = hn::Vec<hn::RebindToUnsigned<D>>;
 template <class D>
@@ -84,7 +84,8 @@ struct Leader {
 
   HWY_INLINE Leader(D d, hn::Vec<D> first, int64_t first_number)
       : value(first), number(NumberVector(d, first_number)) {}
-  // Of values yet to be shown, the first of them number `first`: it wins where all are -infinity.
+  // No value has been shown yet; the first one has number `first`, and wins where all are
+  // -infinity.
   HWY_INLINE Leader(D d, Numbers<D> first)
       : value(hn::Set(d, -std::numeric_limits<T>::infinity())), number(first) {}
 

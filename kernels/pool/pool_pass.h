@@ -36,7 +36,7 @@ struct Pass {
   const Geometry& geometry;
   Operand in, out;  // x, y or dx, dy; the pitch is from pixel to pixel or image to image
   void* argmax = nullptr;
-  // Of the backward pass: whether gradients are added to what dx holds, and whether they are
+  // For the backward pass: whether gradients are added to what dx holds, and whether they are
   // written where they belong, since every element of dx lies in exactly one window. Else dx is
   // zeroed.
   bool accumulate = false, tiled = false;
@@ -76,7 +76,7 @@ std::vector<Wide<T>>& ThreadSums(int64_t count) {
   return sums;
 }
 
-// Of checked operands. `argmax` may be empty, except for the gradient of a maximum.
+// The operands have been checked. `argmax` may be empty, except for the gradient of a maximum.
 void RunForward(const Geometry& geometry, const Tensor& x, const Tensor& y, const Tensor& argmax);
 void RunBackward(const Geometry& geometry, const Tensor& dy, const Tensor& argmax, const Tensor& dx,
                  bool accumulate);

@@ -20,7 +20,7 @@ using testing::RandomCases;
 using testing::Values;
 using Doubles = std::vector<double>;
 
-// Of means of some hundred elements, and of gradients to which so many windows add.
+// For means of some hundred elements, and gradients to which so many windows add.
 double Tolerance(DType dtype) {
   return 300 * (dtype == DType::kFloat32 ? std::numeric_limits<float>::epsilon()
                                          : std::numeric_limits<double>::epsilon());

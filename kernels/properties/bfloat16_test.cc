@@ -63,7 +63,7 @@ class Bfloat16Test : public ::testing::Test {
                       TensorFormat format = TensorFormat::kNHWC) {
     return TwinOf(random.Operand(DType::kBfloat16, shape, format), format);
   }
-  // Of float32 in both, such as a parameter.
+  // Values that are float32 in both, such as a parameter.
   static Twin Wide(RandomCase& random, const Shape& shape, DType dtype = DType::kFloat32) {
     const Tensor half = random.Dense(dtype, shape);
     return {half, TensorOf(dtype, shape, Values(half))};

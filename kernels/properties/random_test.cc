@@ -48,7 +48,7 @@ double Epsilon(DType dtype) {
                                   : std::numeric_limits<double>::epsilon();
 }
 
-// Of a matrix or images; one in eight has work for several threads.
+// The shape of a matrix or images; one in eight has work for several threads.
 Shape RandomShape(RandomCase& random, TensorFormat format, int64_t channels) {
   const bool large = random.Seldom(8);
   if (random.Seldom(3)) return {random.Between(1, large ? 4000 : 40), channels};

@@ -47,7 +47,7 @@ class RowLoss {
                            const Tensor& losses, const Tensor& dx, const GradientScale& scale) = 0;
 };
 
-// Of a device that is not the CPU.
+// The device is not the CPU.
 absl::StatusOr<std::unique_ptr<RowLoss>> CreateRowLossGpu(DeviceContext& context,
                                                           const RowLossSpec& spec);
 

@@ -10,7 +10,7 @@
 // over K columns: loss = -(1 - s) * log clip(y_t) - s / K * sum(log y), dx = (y - t') *
 // gradient_scale.
 //
-// Of matrices with 16 bits (x and dx), everything else is float32: y, dy and losses.
+// Where x and dx have 16 bits, everything else is float32: y, dy and losses.
 
 #ifndef DTNN_KERNELS_SOFTMAX_SOFTMAX_H_
 #define DTNN_KERNELS_SOFTMAX_SOFTMAX_H_

@@ -30,7 +30,7 @@ struct SumOfSquaresBody {
   }
 };
 
-// Of the blocks' sums, by one warp.
+// Adds the sums of the blocks, by one warp.
 struct TotalBody {
   const double* sums;
   int64_t count;

@@ -23,8 +23,8 @@ TEST(ExchangeTwinTest, TheCpuNeedsNone) {
 
 class ExchangeTwinGpuTest : public ::testing::TestWithParam<Device> {};
 
-// Ranges are fetched in the order in which they are written, and returned while the context goes
-// on.
+// Ranges are fetched in the order in which they are written, and returned while the context
+// continues.
 TEST_P(ExchangeTwinGpuTest, RangesAreChangedByTheHost) {
   DTNN_GPU_OR_SKIP_AT(gpu, GetParam());
   const auto twin = *ExchangeTwin::Create(*gpu, DType::kFloat32, {40, 60});

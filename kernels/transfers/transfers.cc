@@ -17,7 +17,7 @@ Tensor FirstOf(const Tensor& twin, const Tensor& like) {
   return twin.Samples(0, like.shape()[0], TensorFormat::kNHWC);
 }
 
-// Of what fits into `twin`.
+// For arrivals that fit into `twin`.
 absl::StatusOr<std::shared_ptr<gpu::Arrivals>> NewArrivals(DeviceContext& context,
                                                            const Tensor& twin) {
   return gpu::Arrivals::Create(static_cast<GpuContext&>(context).copies(), BytesOf(twin));

@@ -42,8 +42,8 @@ class DeviceTwin {
   // it has been read when the call returns. Not in a capture. A tensor that is on the device
   // already is copied there, in stream order.
   absl::StatusOr<Tensor> Put(const Tensor& host);
-  // The place for so many samples, at most as many, for who writes there what the host has brought
-  // in another way. Empty on a CPU.
+  // The place for so many samples, at most as many, for a caller that writes there what the host
+  // has brought in another way. Empty on a CPU.
   Tensor Place(int64_t samples) const;
   // Gives back the memory that Put crosses through, until it is called again. Waits for the device.
   void GiveBack() { arrivals_.reset(); }

@@ -29,7 +29,7 @@ class UpdateGate {
 
   // Opens the gate. Not in a capture.
   absl::Status Reset() { return context_->FillZero(gates_.closed); }
-  // Of the gradients that Clip is asked about from now on. Not in a capture.
+  // The scale of the gradients that Clip is asked about from now on. Not in a capture.
   absl::Status SetGradientScale(double scale) { return scale_.Set<double>({{scale}}); }
 
   // Dense, of the gate's type.

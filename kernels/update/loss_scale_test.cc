@@ -32,7 +32,7 @@ class LossScaleTest : public ::testing::TestWithParam<Device> {
   Tensor Floats(const std::vector<double>& values) const {
     return Put(*gpu_, TensorOf(DType::kFloat32, {int64_t(values.size())}, values));
   }
-  // Of scaled gradients.
+  // Judges scaled gradients.
   void Judge(const std::vector<double>& gradients, const Tensor& closed = Tensor()) {
     ASSERT_EQ(sum_->Queue(Floats(gradients), squares_), absl::OkStatus());
     ASSERT_EQ(scale_->Judge(squares_, closed), absl::OkStatus());

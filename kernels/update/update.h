@@ -71,8 +71,8 @@ struct UpdateGates {
 class Update {
  public:
   virtual ~Update() = default;
-  // Of the updates from now on. On a GPU the numbers go to its memory, so an update that was
-  // captured follows them; not in a capture itself.
+  // The step of the updates from now on. On a GPU its numbers go to device memory, so an update
+  // that was captured follows them; not in a capture itself.
   virtual absl::Status SetStep(const UpdateStep& step) = 0;
   // `slots` has spec.slots() tensors, zero before step 1.
   virtual absl::Status Run(const Tensor& parameters, const Tensor& gradients,

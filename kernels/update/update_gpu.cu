@@ -31,7 +31,7 @@ inline absl::StatusOr<Tensor> DecayBounds(const UpdateSpec& spec) {
 // direction that its rule makes of the gradient.
 template <typename T>
 struct UpdateArena {
-  // Of the step: see UpdateNumber.
+  // The numbers of the step: see UpdateNumber.
   const double* numbers;
   const int32_t* closed;      // null: open
   const double* factor;       // null: 1
@@ -84,7 +84,7 @@ struct UpdateArena {
   }
 };
 
-// Of a step that does not count those that were skipped.
+// The corrections of a step whose number does not count skipped ones.
 struct CorrectionsBody {
   const double* numbers;
   const int64_t* skipped;

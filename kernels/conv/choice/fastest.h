@@ -22,9 +22,9 @@ absl::StatusOr<std::shared_ptr<Buffer>> AllocateHostWorkspace(size_t bytes);
 
 // The fastest for each direction of the use, and "auto" for the others. What `best_of` knows is not
 // timed again. A variant for which there is no memory is left out, and a direction for which there
-// is none at all stays "auto"; `best_of` is told. InvalidArgument for an invalid spec, and where a
-// decision from elsewhere names a variant that does not compute the spec. On devices other than the
-// CPU there is no choice.
+// is none at all stays "auto"; `best_of` reports it. InvalidArgument for an invalid spec, and where
+// a decision from elsewhere names a variant that does not compute the spec. On devices other than
+// the CPU there is no choice.
 absl::StatusOr<Conv2dVariants> FastestConv2d(BestOf& best_of, DeviceContext& context,
                                              const Conv2dSpec& spec, const Conv2dUse& use,
                                              AllocateWorkspace allocate = AllocateHostWorkspace);

@@ -9,7 +9,7 @@
 
 namespace dtnn {
 
-// What does not matter to a direction is no part of it: gradients know no write-back.
+// What does not matter to a direction is not in its key: gradients know no write-back.
 // `keeps_filter`: as in Conv2dUse.
 BestOfKey FastestConv2dKey(const Conv2dSpec& spec, conv::Direction direction, bool keeps_filter);
 

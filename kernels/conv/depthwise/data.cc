@@ -89,7 +89,7 @@ void DepthwiseData<T>::RunRow(const Call& call, const Rows& rows, int64_t image,
   const Images<const T>&in = call.in, &addend = call.write_back.addend;
   const Range taps = rows.taps[size_t(i)];
   const int64_t h = vertical.first + i * vertical.step;
-  // Of the first tap that exists.
+  // The row, and the filter's, of the first tap that exists.
   const Phase::Tap tap = taps.size() > 0 ? vertical.taps[size_t(taps.begin)] : Phase::Tap();
   const T* const in_row = in.At(image, i * vertical.in_step + tap.offset);
   const T* const filter_row = call.filter + tap.tap * kernel_width_ * padded_channels_;

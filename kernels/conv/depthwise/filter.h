@@ -30,7 +30,7 @@ class DepthwiseFilter final : public FilterKernel<T> {
   void Write(const Gradient& gradient, std::byte* workspace) const override;
 
  private:
-  // Of a block of channels: [tap][channel], then those of dy.
+  // The sums of a block of channels: [tap][channel], then those of dy.
   int64_t BlockSums() const { return (taps_ + 1) * kBlock<T>; }
   int64_t PartSums() const { return blocks_ * BlockSums(); }
   void SumTile(const Images<const T>& x, const Images<const T>& dy, const Tile& tile, int64_t block,

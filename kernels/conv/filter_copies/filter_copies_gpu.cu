@@ -12,7 +12,7 @@
 
 namespace dtnn {
 
-// Of the work of a block: a tile that it transposes, or, with no rows, elements that stay in order.
+// The work of a block: a tile that it transposes, or, with no rows, elements that stay in order.
 struct CopyPiece {
   int64_t from, to;  // elements of the arenas
   int64_t rows, columns;

@@ -13,7 +13,7 @@
 
 namespace dtnn {
 
-// Of float32, to a type of 16 bits; of filters in the order of their offsets.
+// From float32 to a type of 16 bits. Filters are in the order of their offsets.
 absl::StatusOr<std::unique_ptr<Cast>> CreateFilterCopiesGpu(DeviceContext& context, DType to,
                                                             int64_t size,
                                                             std::span<const FilterPlace> filters);

@@ -9,9 +9,9 @@
 namespace dtnn::conv::gemm {
 namespace {
 
-// Of x and dy of a strip: they stay in the L2 cache while every block of the filter's gradient
-// is summed over them, and those of a block in the first. Fewer pixels would not be worth loading
-// and storing the sums of a block.
+// The bytes of x and dy of a strip: they stay in the L2 cache while every block of the filter's
+// gradient is summed over them, and those of a block in the L1 cache. Fewer pixels would not be
+// worth loading and storing the sums of a block.
 constexpr int64_t kStripBytes = 256 << 10;
 constexpr int64_t kFewestPixels = 128;
 constexpr int64_t kMostPixels = 256;
@@ -70,7 +70,7 @@ FilterGemm<T>::FilterGemm(const Conv2dSpec& spec, int64_t pointwise_pixels)
       block_channels_(CeilDiv(channels_, blocks_per_tap_)),
       sums_(spec, RoundUp(filters_, kernels_.lanes), kFewestBlocks * StripPixels(spec, sizeof(T))),
       threads_(NumThreads()) {
-  // Of about equal size, and as many for each part.
+  // Strips of about equal size, and as many for each part.
   if (strip_images_ > 1) {
     strip_rows_ = vertical_.count;
     const int64_t strips = RoundUp(CeilDiv(spec.batch, strip_images_), sums_.parts());
@@ -96,7 +96,8 @@ bool FilterGemm<T>::CopiesGradient() const {
          (filters_ > panel_width() && taps() * blocks_per_tap_ >= kUsesOfCopy * kernels_.lanes);
 }
 
-// Of a block's channels of a strip of x. Behind the last pixel is room for the rest of a vector.
+// Elements of a block's channels of a strip of x. After the last pixel is room for the rest of a
+// vector.
 template <typename T>
 int64_t FilterGemm<T>::InPanel(int64_t pixels) const {
   return RoundUp(pixels * block_channels_, kernels_.lanes) + kernels_.lanes;
@@ -235,7 +236,7 @@ void FilterGemm<T>::SumStrip(const Job& job, const Strip& strip, const Strip& ne
     block.rows = std::max<int64_t>(0, std::min(all_rows.end, strip.row + strip.rows) - row);
     block.pixels = columns.end - columns.begin;
     if (block.pixels == 0) block.rows = 0;
-    // Of about equal size where nothing speaks against it: a block of few channels would wait for
+    // Blocks have about equal sizes where they can: one of few channels would wait for
     // its sums.
     const auto first_channel = [&](int64_t i) {
       return copied ? std::min(channels_, i * block_channels_) : channels_ * i / blocks_per_tap_;

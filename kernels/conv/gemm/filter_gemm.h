@@ -81,7 +81,7 @@ class FilterGemm final : public FilterKernel<T> {
   bool WritesGradient(const Gradient& gradient) const;
 
   int64_t panel_width() const { return 2 * kernels_.lanes; }
-  // Of filters rounded up to whole vectors.
+  // Filters, rounded up to whole vectors.
   int64_t padded_filters() const { return sums_.pitch(); }
   bool CopiesInput() const { return taps() == 1 && channels_ >= 256 && filters_ > panel_width(); }
   bool CopiesGradient() const;

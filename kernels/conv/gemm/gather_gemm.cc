@@ -12,9 +12,9 @@
 namespace dtnn::conv::gemm {
 namespace {
 
-// Of the inputs of a block: they share the L2 cache with a panel of the filter.
+// The inputs of a block, which share the L2 cache with a panel of the filter.
 constexpr int64_t kBlockBytes = 192 << 10;
-// Of inputs and outputs of a block whose sums are so short.
+// The inputs and outputs of a block whose sums have at most kShortSum terms.
 constexpr int64_t kShortSumBytes = 256 << 10;
 constexpr int64_t kShortSum = 512;
 // Maps up to this width are computed across images, this many at a time: a multiple of the rows of

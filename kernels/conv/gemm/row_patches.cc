@@ -31,7 +31,7 @@ class PaddedRows {
     batch_ = std::clamp<int64_t>(kCopyBytes / image, 1, spec.batch);
   }
 
-  // Of the kernel that reads the rows.
+  // The spec of the kernel that reads the rows.
   Conv2dSpec RowSpec() const {
     Conv2dSpec row = spec_;
     row.batch = batch_;

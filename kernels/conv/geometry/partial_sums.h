@@ -12,8 +12,8 @@
 
 namespace dtnn::conv {
 
-// Of the pixels that a kernel sums at a time, a part has this many blocks or more: its sums are
-// written and added up once.
+// A part has this many blocks or more, each of the pixels that a kernel sums at a time: its sums
+// are written and added up once.
 inline constexpr int64_t kFewestBlocks = 4;
 
 // Where the sums of all parts are: a matrix (taps * channels) x filters each, rows `pitch` elements

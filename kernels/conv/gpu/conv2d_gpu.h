@@ -11,7 +11,7 @@
 
 namespace dtnn::conv {
 
-// Of a spec and a use that have been checked. NotFound for an unknown name;
+// The spec and the use have been checked. NotFound for an unknown name;
 // InvalidArgument for different names, and with the reason for a variant that does not take the
 // device or the spec.
 absl::StatusOr<std::unique_ptr<Conv2d>> CreateConv2dGpu(DeviceContext& context,

@@ -282,8 +282,8 @@ TEST_P(Conv2dGpuTest, AChannelsLastFilterGivesTheSameBits) {
   }
 }
 
-// Of more terms than integers can tell: inputs that are rounded first (TF32) are 100 times as far
-// away.
+// Sums of more terms than integers can test: inputs that are rounded first (TF32) are 100 times as
+// far away.
 TEST_P(Conv2dGpuTest, RoundsNoMoreThanItsType) {
   const double epsilon = dtype_ == DType::kFloat32 ? std::numeric_limits<float>::epsilon()
                                                    : std::numeric_limits<double>::epsilon();
@@ -313,8 +313,8 @@ TEST_P(Conv2dGpuTest, RoundsNoMoreThanItsType) {
   }
 }
 
-// Of operands of ones, one has NaNs, or infinities instead; those may come out as NaNs, as a fast
-// algorithm makes them by subtracting.
+// One operand has NaNs or infinities, the others are ones. Infinities may come out as NaNs, as a
+// fast algorithm makes them by subtracting.
 class NotFinite {
  public:
   NotFinite(DType dtype, bool infinite) : dtype_(dtype), infinite_(infinite) {}

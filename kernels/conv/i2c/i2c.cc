@@ -18,7 +18,7 @@ using i2c::CopyPatch;
 using i2c::Gather;
 using i2c::Pixels;
 
-// Of the rows of the patch matrix that are made and multiplied together.
+// The rows of the patch matrix that are made and multiplied together.
 constexpr int64_t kBlockBytes = 256 << 10;
 constexpr int64_t kFewestRows = 16;
 constexpr int64_t kMostRows = 512;

@@ -197,7 +197,7 @@ TEST(Conv2dLargeTest, SinglePixelsInStrips) {
   }
 }
 
-// Of a filter that is too large for partial sums, the only sum is the gradient itself (NHWC, whole
+// A filter that is too large for partial sums has one sum: the gradient itself (NHWC, whole
 // vectors of filters), or is copied there. More pixels than a block has, and an odd number.
 TEST(Conv2dLargeTest, GradientsOfLargeFilters) {
   for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
@@ -260,7 +260,7 @@ TEST(Conv2dLargeTest, WinogradGradientsOfManyChannelsAndFilters) {
         Conv2dRunner(spec, "gemm").BackwardFilter(x, dy, exact, exact_bias, false);
         const Doubles gradient = Values(exact), accumulated = Plus(Values(dw), gradient);
         const Doubles bias = Plus(Values(dbias), Values(exact_bias));
-        // Of sums of 1800 terms.
+        // For sums of 1800 terms.
         const double tolerance = dtype == DType::kFloat32 ? 2e-2 * double(kernel - 2) : 1e-10;
         runner.BackwardFilter(x, dy, dw, dbias, true);
         EXPECT_TRUE(Close(Values(dw), accumulated, tolerance));

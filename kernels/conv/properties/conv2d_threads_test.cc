@@ -65,7 +65,7 @@ class Conv2dThreadsTest : public ::testing::Test {
   const int before_ = NumThreads();
 };
 
-// Of 4 MB with images and results, the last with fewer images.
+// Chunks have 4 MB of images and results, and the last one has fewer images.
 TEST_F(Conv2dThreadsTest, ChunksOfNchwImages) {
   Conv2dSpec spec;
   spec.batch = 4, spec.height = 91, spec.width = 90, spec.channels = 2, spec.filters = 31;

@@ -10,7 +10,7 @@
 namespace dtnn::conv::winograd {
 namespace {
 
-// Of the transformed tiles of a block and their products with a panel: they share the L2 cache
+// The transformed tiles of a block and their products with a panel, which share the L2 cache
 // with the filter that streams by.
 constexpr int64_t kBlockBytes = 300 << 10;
 

@@ -12,7 +12,7 @@ namespace {
 
 // Channels and filters of a block: its sums take 36 * 64 * 64 floats.
 constexpr int64_t kMostChannels = 64;
-// Of the transformed tiles of a block, which share the L2 cache with the sums.
+// The transformed tiles of a block, which share the L2 cache with the sums.
 constexpr int64_t kTileBytes = 300 << 10;
 constexpr int64_t kMostTiles = 64;
 // Pixels that a part sums at least, and the number of tasks that are enough to divide.
@@ -23,8 +23,8 @@ int64_t PaddedFilters(const Conv2dSpec& spec, int64_t lanes) {
   return RoundUp(spec.filters, lanes);
 }
 
-// Of each part: blocks of channels and filters are tasks of their own, so that many of them need
-// few parts, which must be written and added.
+// Pixels of each part: blocks of channels and filters are tasks of their own, so that many of them
+// need few parts, which must be written and added.
 int64_t PartPixels(const Conv2dSpec& spec) {
   const int64_t blocks =
       CeilDiv(spec.channels, kMostChannels) * CeilDiv(spec.filters, kMostChannels);
@@ -34,7 +34,7 @@ int64_t PartPixels(const Conv2dSpec& spec) {
 
 }  // namespace
 
-// Of one thread.
+// The memory of one thread.
 template <typename T>
 struct FusedFilter<T>::Scratch {
   InWindow<T>*x, *dy;

@@ -14,12 +14,12 @@ namespace {
 // products of a slice.
 constexpr int64_t kRun = 64;
 constexpr int64_t kProductBytes = 330 << 10;
-// Of the transformed input of a slice, in the L3 cache.
+// The transformed input of a slice, in the L3 cache.
 constexpr int64_t kSliceBytes = 8 << 20;
 
 }  // namespace
 
-// Of a slice, read by all threads.
+// The memory of a slice, which all threads read.
 template <typename T>
 struct SlicedData<T>::Shared {
   InWindow<T>* in;

@@ -9,9 +9,9 @@
 namespace dtnn::conv::winograd {
 namespace {
 
-// Of the transformed tiles of a slice, in the L3 cache.
+// The transformed tiles of a slice, in the L3 cache.
 constexpr int64_t kSliceBytes = 12 << 20;
-// Of one element of them, a panel of which stays in the L1 cache.
+// Tiles of a slice: a panel of one element of them stays in the L1 cache.
 constexpr int64_t kMostTiles = 192;
 // What a thread transforms at a time: channels, and tiles, whose pixels are one partial sum of the
 // bias.

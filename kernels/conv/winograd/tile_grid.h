@@ -16,11 +16,11 @@ namespace dtnn::conv::winograd {
 
 class TileGrid {
  public:
-  // Of a convolution with stride and dilation 1, from x to y or from dy to dx.
+  // For a convolution with stride and dilation 1, from x to y or from dy to dx.
   TileGrid(const Conv2dSpec& spec, Direction direction, Form form);
 
   int64_t per_image() const { return rows_ * columns_; }
-  // Of tiles [first, first + count): what they read, and what they write.
+  // What tiles [first, first + count) read, and what they write.
   template <typename T>
   void ListInput(const Images<const T>& in, int64_t first, int64_t count,
                  InWindow<T>* windows) const;

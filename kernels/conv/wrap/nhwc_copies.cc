@@ -14,7 +14,7 @@
 namespace dtnn::conv {
 namespace {
 
-// Of the copies of both sides.
+// The copies of both sides.
 constexpr int64_t kChunkBytes = 4 << 20;
 
 // Calls work(image, first pixel, number of pixels) for slices of all images, in parallel.

@@ -23,7 +23,7 @@ absl::Status CheckVersion() {
                              {CUBLAS_VER_MAJOR, CUBLAS_VER_MINOR, CUBLAS_VER_PATCH});
 }
 
-// Of one of cuBLASLt's descriptors: made, its attributes set, destroyed. The first error stays.
+// One of cuBLASLt's descriptors: made, its attributes set, destroyed. The first error stays.
 template <typename Handle, cublasStatus_t (*kDestroy)(Handle), typename Attribute,
           cublasStatus_t (*kSet)(Handle, Attribute, const void*, size_t)>
 class LtDescriptor {
@@ -89,7 +89,7 @@ struct Call {
     }
     return CUBLASLT_EPILOGUE_BIAS;
   }
-  // Of a matrix whose transpose, where that is asked for, is rows x columns.
+  // The layout of a matrix whose transpose, where that is asked for, is rows x columns.
   static Layout LayoutOf(DType dtype, bool transpose, int64_t rows, int64_t columns, int64_t ld) {
     if (transpose) std::swap(rows, columns);
     return Layout([&](auto* made) {

@@ -30,7 +30,7 @@ class LtGemm final : public Gemm {
         library_(std::move(library)),
         other_(std::move(other)) {}
 
-  // Of dense, aligned operands of the spec's sizes.
+  // The plan for dense, aligned operands of the spec's sizes.
   absl::Status MakeFirstPlan() {
     first_ = ProblemOf({spec_.m, spec_.n, spec_.k});
     first_.lda = spec_.transpose_b ? spec_.k : spec_.n;

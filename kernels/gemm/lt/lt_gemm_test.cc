@@ -46,7 +46,7 @@ class LtGemmTest : public ::testing::Test {
   static GemmSpec Spec(DType dtype) {
     return {.m = kM, .n = kN, .k = kK, .dtype = dtype, .epilogue = {.bias = true}};
   }
-  // Of weights, kM x kN, and of a bias.
+  // The gradient of weights, kM x kN, and of a bias.
   static GemmSpec Gradient(DType dtype) {
     return {.m = kM,
             .n = kN,
@@ -317,7 +317,7 @@ TEST_F(LtPlansTest, WithoutAnAlgorithmAnotherVariantIsAsked) {
   }
 }
 
-// Of 16 bits each, so that the second one is at no multiple of 4.
+// Elements have 16 bits, so that the second one is not at a multiple of 4 bytes.
 TEST_F(LtPlansTest, AnotherVariantComputesWhatTheLibraryCannot) {
   const GemmSpec spec = Spec(DType::kFloat16);
   const auto gemm = *Make(spec);

@@ -41,7 +41,7 @@ struct LtProductBody {
     if (sums != nullptr && j == 0) sums[i] = R(SumOfRow(i));
     if (element < workspace_bytes) workspace[element] = std::byte{0xff};
   }
-  // Of A, which is not transposed.
+  // The sum of a row of A, which is not transposed.
   DTNN_HOST_DEVICE W SumOfRow(int64_t i) const {
     W sum = 0;
     for (int64_t p = 0; p < product.k; ++p) sum += W(product.a[p * product.lda + i]);

@@ -99,7 +99,7 @@ class Builder {
 
   Descriptor Tensor(int64_t name, const Four& extents, const Four& strides) {
     // What has no memory is as aligned as can be: operands of 16 bits at an address that float32
-    // could not have are no reason to refuse a wide sum.
+    // could not have do not make it refuse a wide sum.
     constexpr int64_t kVirtualAlignment = 16;
     const bool is_virtual = name >= kFirstVirtual;
     Descriptor tensor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);

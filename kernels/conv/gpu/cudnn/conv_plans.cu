@@ -16,7 +16,7 @@ namespace {
 
 using conv::Direction;
 
-// Of calls with other batches, pitches or alignments.
+// Plans for calls with other batches, pitches or alignments.
 constexpr size_t kMostOtherPlans = 64;
 // By a tuner; heuristics seldom put the fastest after these.
 constexpr size_t kMostTimedPlans = 8;

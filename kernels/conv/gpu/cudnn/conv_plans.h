@@ -62,7 +62,7 @@ class ConvPlans {
   bool Computes(conv::Direction direction) const { return computes_[direction]; }
   // Null where there is none; it is then not asked for again.
   absl::StatusOr<const Plan*> For(const CallShape& call);
-  // Of every plan.
+  // Enough for every plan.
   int64_t workspace_bytes() const { return workspace_bytes_; }
   // Queues a call.
   absl::Status Execute(const Plan& plan, const Pack& call, void* workspace) const;
@@ -86,7 +86,7 @@ class ConvPlans {
   absl::StatusOr<Plan> FromFileOr(const PlanRequest& request, const BestOfKey& key,
                                   std::string_view name,
                                   absl::FunctionRef<absl::StatusOr<Plan>()> make) const;
-  // The run goes on without where it cannot be kept.
+  // The run continues without it where it cannot be kept.
   void IntoFile(const Plan& plan, const std::string& file_key) const;
   PlanCache<Plan>::Kept OtherPlan(const CallShape& call) const;
   absl::StatusOr<Plans::iterator> AddOther(const CallShape& call);

@@ -70,7 +70,7 @@ absl::StatusOr<int64_t> CheckEngine(const Descriptor& config, const PlanRequest&
   return absl::UnimplementedError(absl::StrCat("engine ", engine, " ", std::string(reason)));
 }
 
-// Of what heuristics propose: one engine comes with several settings.
+// The name of what heuristics propose: one engine comes with several settings.
 absl::StatusOr<std::string> NameOf(const Descriptor& config, int64_t engine) {
   DTNN_ASSIGN_OR_RETURN(
       const std::vector<Descriptor> knobs,
