@@ -215,7 +215,6 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   if (!flags.run.network.name.empty()) {
     DTNN_RETURN_IF_ERROR(CheckModelName(flags.run.network.name));
   }
-  flags.run.given = request.given;
   return RunAggregator(flags, std::cout, std::cerr);
 }
 

@@ -35,9 +35,9 @@ std::chrono::milliseconds Milliseconds(double seconds) {
   return std::chrono::milliseconds(int64_t(1000 * seconds));
 }
 
-Resumption ResumptionOf(const std::string& word) {
-  if (word == "if-there") return Resumption::kIfThere;
-  return word == "True" ? Resumption::kMust : Resumption::kNo;
+Resumption ResumptionOf(Resume resume) {
+  if (resume == Resume::kIfThere) return Resumption::kIfThere;
+  return resume == Resume::kYes ? Resumption::kMust : Resumption::kNo;
 }
 
 std::string Describe(const RoundRecord& record) {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "kernels/device/context.h"
 #include "models/plan/plan.h"
+#include "models/run/options/in_force.h"
 #include "models/run/parts/best_of_file.h"
 #include "models/run/parts/make_model.h"
 #include "models/run/parts/make_trainer_options.h"
@@ -36,7 +37,7 @@ absl::Status RunBestOf(const Options& options, std::ostream& out, std::ostream& 
                     err << StrCat("best_of: warning: ", line, "\n") << std::flush;
                   }});
   out << "**** " << graph.name() << ", " << Counted(batch, "sample") << " of "
-      << graph.input_shape().ToString() << ", " << options.network.dtype << ", "
+      << graph.input_shape().ToString() << ", " << Name(ElementTypeOf(options)) << ", "
       << Name(graph.format()) << "\n"
       << std::flush;
   const Stopwatch watch;

@@ -52,7 +52,7 @@ absl::StatusOr<Opened> Open(const CheckOptions& asked) {
     options.data.resize_side = 64;
   }
   DTNN_ASSIGN_OR_RETURN(std::shared_ptr<const Dataset> dataset, MakeDataset(options));
-  return Opened{std::move(dataset), options.data.resize};
+  return Opened{std::move(dataset), options.data.resize.value_or(false)};
 }
 
 std::string_view Word(FileState state) {

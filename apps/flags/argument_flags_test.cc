@@ -58,7 +58,7 @@ TEST(ArgumentFlagsTest, MembersOfRunOptionsBecomeFlags) {
 TEST(ArgumentFlagsTest, EachMemberHasOneFlag) {
   std::set<std::string_view> paths;
   for (const OptionSpec& spec : OptionTable()) {
-    if (std::holds_alternative<std::monostate>(spec.field)) continue;
+    if (spec.field.load == nullptr) continue;
     EXPECT_FALSE(spec.path.empty()) << spec.name;
     EXPECT_TRUE(paths.insert(spec.path).second) << spec.path;
   }

@@ -45,11 +45,13 @@ void RequireOneLine(const absl::Status& status) {
   Require(OneLine(message) == message, "a message is not one printable line");
 }
 
-// The options of `options`, spelled out one by one.
+// The options of `options` that are set, spelled out one by one.
 std::vector<std::string> Spell(const Options& options) {
   std::vector<std::string> arguments;
   for (const OptionSpec& spec : OptionTable()) {
-    arguments.push_back("--" + std::string(spec.name) + "=" + FormatValue(Load(&options, spec)));
+    const std::string value = FormatValue(Load(&options, spec));
+    if (value == "None" && DefaultText(spec) != "None") continue;
+    arguments.push_back("--" + std::string(spec.name) + "=" + value);
   }
   return arguments;
 }

@@ -89,8 +89,10 @@ std::string Describe(const Setting& setting) {
     return StrCat("--", setting.option, " other than ", JoinOr(setting.words));
   }
   if (FindOption(setting.option)->type == OptionType::kWords) {
-    return StrCat(JoinOr(setting.words), " in ", option,
-                  IsMet(setting, Options()) ? " (the default)" : "");
+    const std::string by_default = DefaultText(*FindOption(setting.option));
+    const bool met =
+        std::ranges::find_first_of(setting.words, SplitList(by_default)) != setting.words.end();
+    return StrCat(JoinOr(setting.words), " in ", option, met ? " (the default)" : "");
   }
   return StrCat(option, "=", JoinOr(setting.words));
 }

@@ -20,8 +20,8 @@
 
 namespace dtnn {
 
-// Per condition that `options` does not meet, why the option has no effect: "with --optimizer=sgd",
-// "without --augment-flip", "without warm_up in --schedulers".
+// Per condition that `options`, as they are in force, do not meet, why the option has no effect:
+// "with --optimizer=sgd", "without --augment-flip", "without warm_up in --schedulers".
 std::vector<std::string> UnmetNeeds(const OptionSpec& spec, const Options& options);
 
 // Whether an option is set to off, as it would be without being given: no warning

@@ -11,13 +11,10 @@
 
 #include <cstdint>
 #include <limits>
-#include <optional>
-#include <string>
 #include <string_view>
-#include <variant>
-#include <vector>
 
 #include "apps/flags/options.h"
+#include "models/run/options/option_value.h"
 
 namespace dtnn {
 
@@ -70,16 +67,23 @@ enum class Action : uint8_t {
   kListDirectMethods,
 };
 
-// The member of Options, or the variable, that an option sets.
-template <class T>
-using MemberOf = T& (*)(Options&);
-using OptionField =
-    std::variant<std::monostate, MemberOf<bool>, MemberOf<int64_t>, MemberOf<double>,
-                 MemberOf<std::optional<int64_t>>, MemberOf<std::string>,
-                 MemberOf<std::vector<std::string>>, MemberOf<std::vector<int64_t>>,
-                 MemberOf<std::vector<double>>, bool*, int64_t*, double*, std::optional<int64_t>*,
-                 std::string*, std::vector<std::string>*, std::vector<int64_t>*,
-                 std::vector<double>*>;
+// The member of Options, or the variable, that an option sets: nothing where `load` is null.
+struct OptionField {
+  constexpr OptionField() = default;
+  template <class T>
+  constexpr OptionField(T* variable)  // NOLINT: a variable is a field
+      : variable(variable),
+        load([](const Options*, const void* variable) {
+          return ToValue(*static_cast<const T*>(variable));
+        }),
+        store([](const OptionValue& value, Options*, void* variable) {
+          Assign(value, *static_cast<T*>(variable));
+        }) {}
+
+  void* variable = nullptr;  // null: of a member
+  OptionValue (*load)(const Options* options, const void* variable) = nullptr;
+  void (*store)(const OptionValue& value, Options* options, void* variable) = nullptr;
+};
 
 struct OptionSpec {
   std::string_view name = {};  // with dashes
@@ -91,12 +95,13 @@ struct OptionSpec {
   std::string_view words = {};  // comma list
   OptionField field = {};
   std::string_view path = {};        // of a member of Options: "training.epochs"
-  std::string_view by_default = {};  // only where `field` is empty
-  Action on_list = Action::kRun;     // what --name=list asks for
-  std::string_view meanings = {};    // of all those words: a line "word: meaning" each
-  std::string_view needs = {};       // what it has no effect without (option_needs.h)
-  bool needs_of_group = true;        // also what its group needs
-  std::string_view example = {};     // a value for --help=NAME; switches, words: may lack
+  std::string_view by_default = {};  // as help says it, where that is not what `field` begins with
+  bool follows = false;  // of a tool: where its variable is not set, the launcher's default counts
+  Action on_list = Action::kRun;   // what --name=list asks for
+  std::string_view meanings = {};  // of all those words: a line "word: meaning" each
+  std::string_view needs = {};     // what it has no effect without (option_needs.h)
+  bool needs_of_group = true;      // also what its group needs
+  std::string_view example = {};   // a value for --help=NAME; switches, words: may lack
 
   // The same option with one thing more, for rows of tables.
   constexpr OptionSpec Unit(std::string_view unit, std::string_view example = {}) const {

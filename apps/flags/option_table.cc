@@ -60,14 +60,20 @@ constexpr std::string_view kDirectMethods =
 
 // A member of Options.
 struct Member {
-  OptionField field;
-  std::string_view path;
+  OptionField field = {};
+  std::string_view path = {};
 };
-#define DTNN_FIELD(member)                                    \
-  Member {                                                    \
-    [](Options & options) -> auto& { return options.member; } \
-    , #member                                                 \
-  }
+template <class Load, class Store>
+constexpr Member MakeMember(std::string_view path, Load load, Store store) {
+  Member member = {.path = path};
+  member.field.load = load;
+  member.field.store = store;
+  return member;
+}
+#define DTNN_FIELD(member)                                                                   \
+  MakeMember(                                                                                \
+      #member, [](const Options* options, const void*) { return ToValue(options->member); }, \
+      [](const OptionValue& value, Options* options, void*) { Assign(value, options->member); })
 
 // A row.
 constexpr OptionSpec Now(std::string_view name, OptionGroup group, OptionType type,
@@ -479,6 +485,7 @@ constexpr OptionSpec kTable[] = {
         "warm_up,early_stopping,reduce_lr_on_plateau,reduce_lr_every_nepochs,model_checkpoint,"
         "stop_at_loss,cosine,one_cycle")
         .Means(meanings::kSchedulers)
+        .With(&OptionSpec::by_default, "early_stopping,reduce_lr_on_plateau,model_checkpoint")
         .Example("warm_up,cosine")
         .Needs("!parallel=federated"),
     Now("model-dir", kSchedulers, kPath, DTNN_FIELD(schedule.model_folder),

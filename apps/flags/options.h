@@ -4,13 +4,20 @@
 #ifndef DTNN_APPS_FLAGS_OPTIONS_H_
 #define DTNN_APPS_FLAGS_OPTIONS_H_
 
+#include <set>
 #include <string>
+#include <string_view>
 
 #include "models/run/options/run_options.h"
 
 namespace dtnn {
 
+// Names of the options that are on the command line, as the table of options spells them, even
+// where the value is the default.
+using GivenOptions = std::set<std::string_view>;
+
 struct Options : RunOptions {
+  GivenOptions given = {};
   bool dry_run = false;           // only says what the run would need
   std::string progress = "auto";  // or bar, line or none
 

@@ -69,8 +69,8 @@ TEST(ParserTest, BooleansInAllForms) {
 }
 
 TEST(ParserTest, NamesThatBeginWithNoAreNotNegations) {
-  EXPECT_TRUE(Parse({"--normalize"}).value().options.data.normalize);
-  EXPECT_FALSE(Parse({"--normalize", "--nonormalize"}).value().options.data.normalize);
+  EXPECT_EQ(Parse({"--normalize"}).value().options.data.normalize, true);
+  EXPECT_EQ(Parse({"--normalize", "--nonormalize"}).value().options.data.normalize, false);
 }
 
 TEST(ParserTest, NegationIsForBooleansAndTakesNoValue) {

@@ -16,6 +16,8 @@ OptionSpec LikeLauncher(std::string_view name, OptionField field, std::string_vi
   spec.field = field;
   spec.needs = {};
   spec.needs_of_group = false;
+  spec.by_default = {};
+  spec.follows = help.empty();
   if (!help.empty()) spec.help = help;
   return spec;
 }
@@ -25,16 +27,13 @@ absl::StatusOr<ToolRequest> ParseToolFlags(std::span<const std::string> argument
                                            std::vector<std::string>* others) {
   const Syntax syntax = {.options = flags, .takes_others = others != nullptr};
   DTNN_ASSIGN_OR_RETURN(Arguments parsed, ParseArguments(arguments, syntax));
-  ToolRequest request = {.action = parsed.action, .help_topic = {}, .given = {}};
+  ToolRequest request = {.action = parsed.action, .help_topic = {}};
   if (!parsed.help_topic.empty() && parsed.help_topic != "all") {
     DTNN_ASSIGN_OR_RETURN(const OptionSpec* option, FindHelp(parsed.help_topic, syntax));
     request.help_topic = std::string(option->name);
   }
   if (parsed.action != Action::kRun) return request;
-  for (const Setting& setting : parsed.settings) {
-    Store(setting.value, *setting.spec, nullptr);
-    request.given.insert(setting.spec->name);
-  }
+  for (const Setting& setting : parsed.settings) Store(setting.value, *setting.spec, nullptr);
   if (others != nullptr) *others = std::move(parsed.others);
   return request;
 }

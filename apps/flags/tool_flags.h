@@ -30,7 +30,6 @@ OptionSpec LikeLauncher(std::string_view name, OptionField field, std::string_vi
 struct ToolRequest {
   Action action = Action::kRun;
   std::string help_topic;  // of kHelp: an option, or empty for all of them
-  GivenOptions given;      // of kRun
 };
 
 // The variables are set where a run was asked for. `arguments` without the program's name.

@@ -1,9 +1,11 @@
 #include "apps/flags/tool_flags.h"
 
+#include <optional>
 #include <vector>
 
 #include "apps/flags/option_table.h"
 #include "comm/ranks/job/exit_code.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace dtnn {
@@ -63,12 +65,14 @@ TEST(ToolFlagsTest, AllSpellings) {
   EXPECT_FALSE(settings.fast);
 }
 
-TEST(ToolFlagsTest, WhatIsGivenIsKnownEvenIfItIsTheDefault) {
-  Settings settings;
-  const std::vector<OptionSpec> flags = Flags(settings);
-  const absl::StatusOr<ToolRequest> request = ParseToolFlags(Arguments{"--count=3"}, flags);
-  ASSERT_TRUE(request.ok()) << request.status();
-  EXPECT_EQ(request->given, (GivenOptions{"count"}));
+TEST(ToolFlagsTest, AVariableThatMayBeNotSetHasTheLaunchersDefault) {
+  std::optional<DType> dtype;
+  const OptionSpec flags[] = {LikeLauncher("dtype", &dtype)};
+  EXPECT_THAT(ToolHelp("", flags), ::testing::HasSubstr("[float32]"));
+  ASSERT_TRUE(ParseToolFlags(Arguments{}, flags).ok());
+  EXPECT_EQ(dtype, std::nullopt);
+  ASSERT_TRUE(ParseToolFlags(Arguments{"--dtype=float32"}, flags).ok());
+  EXPECT_EQ(dtype, DType::kFloat32);
 }
 
 TEST(ToolFlagsTest, WhatIsNotRunSetsNothing) {

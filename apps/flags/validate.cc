@@ -1,6 +1,7 @@
 #include "apps/flags/validate.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -11,10 +12,8 @@
 #include "comm/ranks/job/exit_code.h"
 #include "data/transforms/transform_list.h"
 #include "models/run/checks/check_options.h"
-#include "models/run/parts/follow_loss.h"
-#include "models/run/parts/make_training.h"
+#include "models/run/options/in_force.h"
 #include "optim/losses/better.h"
-#include "optim/metrics/metrics.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/str_cat.h"
 
@@ -41,14 +40,11 @@ absl::Status SplitLossFunction(Options& options) {
   }
   options.training.loss = losses[0];
   if (metrics.empty()) return absl::OkStatus();
-  if (options.given.insert("metrics").second) {
-    options.training.metrics = std::move(metrics);
-    return absl::OkStatus();
-  }
-  for (std::string& metric : metrics) {
-    if (!Contains(options.training.metrics, metric))
-      options.training.metrics.push_back(std::move(metric));
-  }
+  std::vector<std::string> all = options.training.metrics.value_or({});
+  std::ranges::copy_if(metrics, std::back_inserter(all),
+                       [&](const std::string& metric) { return !Contains(all, metric); });
+  options.training.metrics = std::move(all);
+  options.given.insert("metrics");
   return absl::OkStatus();
 }
 
@@ -100,9 +96,10 @@ absl::Status SpellTransforms(Options& options) {
 // The options that have none, by reason.
 std::vector<std::string> WithoutEffect(const Options& options) {
   std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
+  const Options in_force = OptionsInForce(options);
   for (const OptionSpec& spec : OptionTable()) {
-    if (!options.given.contains(spec.name) || IsOffAnyway(spec, options)) continue;
-    for (const std::string& reason : UnmetNeeds(spec, options)) {
+    if (!options.given.contains(spec.name) || IsOffAnyway(spec, in_force)) continue;
+    for (const std::string& reason : UnmetNeeds(spec, in_force)) {
       auto known =
           std::ranges::find(reasons, reason, [](const auto& entry) { return entry.first; });
       if (known == reasons.end()) known = reasons.insert(known, {reason, {}});
@@ -118,7 +115,6 @@ std::vector<std::string> WithoutEffect(const Options& options) {
 }
 
 void Warn(const Options& options, std::vector<std::string>& warnings) {
-  const GivenOptions& given = options.given;
   if (options.training.evaluate_only && options.network.weights.empty()) {
     warnings.push_back(
         "--evaluate-only: tests a network with random weights; load trained ones with "
@@ -131,8 +127,7 @@ void Warn(const Options& options, std::vector<std::string>& warnings) {
                               ": is a share, not per cent; uses all data ", share,
                               " times in each epoch"));
   }
-  if (Contains(options.schedule.schedulers, "stop_at_loss") &&
-      !given.contains("stop-at-loss-threshold")) {
+  if (Schedules(options, "stop_at_loss") && !options.schedule.stop_at.threshold) {
     warnings.push_back(
         "--schedulers: stop_at_loss without --stop-at-loss-threshold ends a run that watches an "
         "accuracy after its first epoch");
@@ -142,13 +137,12 @@ void Warn(const Options& options, std::vector<std::string>& warnings) {
         "--encryption-security-level=0: nobody checks that --encryption-poly-degree and "
         "--encryption-global-scale protect anything; for experiments only");
   }
-  const bool smaller = BetterWatched(options.schedule.early_stopping.metric) == Better::kSmaller;
-  if (Contains(options.schedule.schedulers, "early_stopping") &&
-      options.schedule.early_stopping.minimize != smaller) {
-    warnings.push_back(StrCat(
-        "--early-stopping-minimize=", options.schedule.early_stopping.minimize ? "True" : "False",
-        ": but ", smaller ? "smaller" : "larger", " values of ",
-        options.schedule.early_stopping.metric, " are better"));
+  const std::string watched = WatchedBy("early_stopping", options);
+  const bool smaller = BetterWatched(watched) == Better::kSmaller;
+  if (Schedules(options, "early_stopping") && MinimizesOf(options) != smaller) {
+    warnings.push_back(StrCat("--early-stopping-minimize=", ToText(!smaller), ": but ",
+                              smaller ? "smaller" : "larger", " values of ", watched,
+                              " are better"));
   }
 }
 
@@ -156,8 +150,6 @@ void Warn(const Options& options, std::vector<std::string>& warnings) {
 
 absl::Status ValidateOptions(Options& options, std::vector<std::string>& warnings) {
   DTNN_RETURN_IF_ERROR(SplitLossFunction(options));
-  FollowLoss(options);
-  FollowOptimizer(options);
   DTNN_RETURN_IF_ERROR(CheckRunOptions(options));
   DTNN_RETURN_IF_ERROR(CheckRequired(options));
   DTNN_RETURN_IF_ERROR(SpellTransforms(options));

@@ -7,6 +7,7 @@
 #include "apps/flags/option_needs.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/parser.h"
+#include "apps/flags/value.h"
 #include "comm/ranks/job/exit_code.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -23,6 +24,8 @@ absl::StatusOr<CommandLine> Parse(Arguments arguments) {
   arguments.insert(arguments.begin(), {"--model=simplecnn", "--dataset=mnist"});
   return ParseFlags(arguments);
 }
+
+Options InForceOf(const Arguments& arguments) { return OptionsInForce(Parse(arguments)->options); }
 
 std::string Error(const Arguments& arguments) {
   const absl::StatusOr<CommandLine> command_line = Parse(arguments);
@@ -210,7 +213,7 @@ TEST(ValidateTest, OptionsOfTrainingAreWarnedOfWhereARunOnlyTests) {
                                              "quiet",
                                              "progress",
                                              "verbose"};
-  Options options;
+  Options options = OptionsInForce(Options());
   options.training.evaluate_only = true;
   for (const OptionSpec& spec : OptionTable()) {
     const std::vector<std::string> reasons = UnmetNeeds(spec, options);
@@ -225,36 +228,36 @@ TEST(ValidateTest, OptionsOfTrainingAreWarnedOfWhereARunOnlyTests) {
 }
 
 TEST(ValidateTest, SchedulersWatchTheLossUnlessToldOtherwise) {
-  EXPECT_EQ(Parse({})->options.schedule.early_stopping.metric, "val_categorical_cross_entropy");
-  EXPECT_EQ(Parse({"--test-as-validation", "--validation-split=0"})
-                ->options.schedule.early_stopping.metric,
-            "val_categorical_cross_entropy");
-  const Options regression = Parse({"--loss-func=mse", "--validation-split=0"})->options;
+  EXPECT_EQ(InForceOf({}).schedule.early_stopping.metric, "val_categorical_cross_entropy");
+  EXPECT_EQ(
+      InForceOf({"--test-as-validation", "--validation-split=0"}).schedule.early_stopping.metric,
+      "val_categorical_cross_entropy");
+  const Options regression = InForceOf({"--loss-func=mse", "--validation-split=0"});
   EXPECT_EQ(regression.schedule.early_stopping.metric, "mse");
   EXPECT_EQ(regression.schedule.reduce_on_plateau.metric, "mse");
   EXPECT_EQ(regression.schedule.keep_best.metric, "mse");
-  EXPECT_EQ(Parse({"--loss-func=mse", "--early-stopping-metric=val_mae"})
-                ->options.schedule.early_stopping.metric,
+  EXPECT_EQ(InForceOf({"--loss-func=mse", "--early-stopping-metric=val_mae"})
+                .schedule.early_stopping.metric,
             "val_mae");
 }
 
 TEST(ValidateTest, WithoutValidationSchedulersWatchTraining) {
-  const Options options = Parse({"--validation-split=0"})->options;
+  const Options options = InForceOf({"--validation-split=0"});
   EXPECT_EQ(options.schedule.early_stopping.metric, "categorical_cross_entropy");
   EXPECT_EQ(options.schedule.stop_at.metric, "categorical_accuracy");
-  EXPECT_EQ(Parse({})->options.schedule.stop_at.metric, "val_categorical_accuracy");
+  EXPECT_EQ(InForceOf({}).schedule.stop_at.metric, "val_categorical_accuracy");
   const Options given =
-      Parse({"--validation-split=0", "--stop-at-loss-metric=categorical_hinge"})->options;
+      InForceOf({"--validation-split=0", "--stop-at-loss-metric=categorical_hinge"});
   EXPECT_EQ(given.schedule.stop_at.metric, "categorical_hinge");
 }
 
 TEST(ValidateTest, ConstantsThatAreNotGivenAreTheOptimizersOwn) {
   for (const std::string_view name : OptimizerNames()) {
-    const Options options = Parse({"--optimizer=" + std::string(name)})->options;
+    const Options options = InForceOf({"--optimizer=" + std::string(name)});
     const auto own = (*MakeOptimizer(name))->constants();
-    const auto expect = [&, &name = name](const char* constant, double value) {
+    const auto expect = [&, &name = name](const char* constant, const auto& value) {
       if (const auto found = own.find(constant); found != own.end()) {
-        EXPECT_EQ(value, found->second) << name << " " << constant;
+        EXPECT_EQ(double(*value), found->second) << name << " " << constant;
       }
     };
     expect("momentum", options.optimizer.momentum);
@@ -266,24 +269,24 @@ TEST(ValidateTest, ConstantsThatAreNotGivenAreTheOptimizersOwn) {
     expect("epsilon", options.optimizer.epsilon);
     expect("rho", options.optimizer.rho);
     expect("density", options.optimizer.density);
-    expect("tau", double(options.optimizer.tau));
-    expect("tau'", double(options.optimizer.tau_prime));
+    expect("tau", options.optimizer.tau);
+    expect("tau'", options.optimizer.tau_prime);
   }
-  const Options given = Parse({"--optimizer=adamw", "--optimizer-decay=0.5"})->options;
+  const Options given = InForceOf({"--optimizer=adamw", "--optimizer-decay=0.5"});
   EXPECT_EQ(given.optimizer.decay, 0.5);
   EXPECT_EQ(given.optimizer.beta1, 0.9);
 }
 
 TEST(ValidateTest, OnlyWhoAsksForFilesGetsThem) {
-  EXPECT_EQ(Parse({})->options.schedule.model_folder, "");
-  EXPECT_EQ(Parse({})->options.schedule.schedulers,
+  EXPECT_EQ(InForceOf({}).schedule.model_folder, "");
+  EXPECT_EQ(InForceOf({}).schedule.schedulers,
             (Arguments{"early_stopping", "reduce_lr_on_plateau"}));
-  EXPECT_EQ(Parse({"--model-dir=x"})->options.schedule.schedulers, Options().schedule.schedulers);
-  EXPECT_EQ(Parse({"--schedulers=warm_up"})->options.schedule.model_folder, "");
-  EXPECT_EQ(Parse({"--schedulers=warm_up,model_checkpoint"})->options.schedule.model_folder, ".");
-  EXPECT_EQ(
-      Parse({"--schedulers=model_checkpoint", "--model-dir=x"})->options.schedule.model_folder,
-      "x");
+  EXPECT_EQ(InForceOf({"--model-dir=x"}).schedule.schedulers,
+            (Arguments{"early_stopping", "reduce_lr_on_plateau", "model_checkpoint"}));
+  EXPECT_EQ(InForceOf({"--schedulers=warm_up"}).schedule.model_folder, "");
+  EXPECT_EQ(InForceOf({"--schedulers=warm_up,model_checkpoint"}).schedule.model_folder, ".");
+  EXPECT_EQ(InForceOf({"--schedulers=model_checkpoint", "--model-dir=x"}).schedule.model_folder,
+            "x");
 }
 
 TEST(ValidateTest, SomeOptionsExcludeEachOther) {
@@ -342,7 +345,7 @@ TEST(ValidateTest, OptionsOfASchedulerNeedIt) {
 
 TEST(ValidateTest, EarlyStoppingFollowsItsMetricUnlessToldOtherwise) {
   const auto minimizes = [](const Arguments& arguments) {
-    return Parse(arguments)->options.schedule.early_stopping.minimize;
+    return *InForceOf(arguments).schedule.early_stopping.minimize;
   };
   EXPECT_TRUE(minimizes({}));
   EXPECT_FALSE(minimizes({"--early-stopping-metric=val_accuracy"}));

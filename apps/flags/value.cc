@@ -1,20 +1,21 @@
 #include "apps/flags/value.h"
 
 #include <algorithm>
-#include <cassert>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <system_error>
 #include <type_traits>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "apps/flags/option_table.h"
 #include "comm/ranks/job/exit_code.h"
-#include "models/run/options/option_text.h"
+#include "models/run/options/in_force.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/nearest.h"
 #include "tensor/text/str_cat.h"
@@ -166,48 +167,6 @@ absl::StatusOr<Value> ParseNumberList(const OptionSpec& spec, std::string_view t
   return Value(std::move(list));
 }
 
-struct Formatter {
-  std::string operator()(std::monostate) const { return "None"; }
-  std::string operator()(bool value) const { return ToText(value); }
-  std::string operator()(int64_t value) const { return ToText(value); }
-  std::string operator()(double value) const { return ToText(value); }
-  std::string operator()(const std::string& value) const { return value; }
-  template <typename T>
-  std::string operator()(const std::vector<T>& list) const {
-    return absl::StrJoin(list, ",",
-                         [this](std::string* out, const T& item) { out->append((*this)(item)); });
-  }
-};
-
-// What `field` names.
-template <typename T>
-T& Target(T* variable, Options* /*options*/) {
-  return *variable;
-}
-template <typename T>
-T& Target(MemberOf<T> member, Options* options) {
-  return member(*options);
-}
-
-// Writes `value` into a member of type T; a list of words fits into a text, None into anything that
-// can be empty.
-struct Setter {
-  template <typename T>
-  void operator()(T& member) const {
-    if constexpr (std::is_same_v<T, std::optional<int64_t>>) {
-      member = std::holds_alternative<int64_t>(value) ? T(std::get<int64_t>(value)) : std::nullopt;
-    } else if (std::holds_alternative<T>(value)) {
-      member = std::get<T>(value);
-    } else if constexpr (std::is_same_v<T, std::string>) {
-      member = std::holds_alternative<std::monostate>(value) ? "" : FormatValue(value);
-    } else {
-      assert(std::holds_alternative<std::monostate>(value));
-      member = T();
-    }
-  }
-  const Value& value;
-};
-
 }  // namespace
 
 std::optional<bool> ParseBool(std::string_view text) {
@@ -253,8 +212,6 @@ absl::StatusOr<Value> ParseValue(const OptionSpec& spec, std::string_view text) 
   return MustBe(spec);
 }
 
-std::string FormatValue(const Value& value) { return std::visit(Formatter(), value); }
-
 std::string DescribeAllowed(const OptionSpec& spec) {
   const auto words = [&] {
     return absl::StrJoin(SplitList(Offered(spec)), ", ",
@@ -299,9 +256,11 @@ std::string DescribeAllowed(const OptionSpec& spec) {
 }
 
 std::string DefaultText(const OptionSpec& spec) {
-  if (std::holds_alternative<std::monostate>(spec.field)) return std::string(spec.by_default);
-  static const Options& defaults = *new Options();
-  return FormatValue(Load(&defaults, spec));
+  if (!spec.by_default.empty() || spec.field.load == nullptr) return std::string(spec.by_default);
+  static const Options& defaults = *new Options(OptionsInForce(Options()));
+  const Value value = Load(&defaults, spec);
+  const bool is_set = !std::holds_alternative<std::monostate>(value);
+  return is_set || !spec.follows ? FormatValue(value) : DefaultText(*FindOption(spec.name));
 }
 
 bool IsDefault(const OptionSpec& spec, const Value& value) {
@@ -309,37 +268,17 @@ bool IsDefault(const OptionSpec& spec, const Value& value) {
   return by_default.ok() && *by_default == value;
 }
 
+Options OptionsInForce(Options options) {
+  static_cast<RunOptions&>(options) = InForce(options);
+  return options;
+}
+
 Value Load(const Options* options, const OptionSpec& spec) {
-  return std::visit(
-      [&](auto field) -> Value {
-        if constexpr (std::is_same_v<decltype(field), std::monostate>) {
-          return {};
-        } else {
-          const auto& target =
-              Target(field, const_cast<Options*>(options));  // which is not changed
-          using T = std::decay_t<decltype(target)>;
-          if constexpr (std::is_same_v<T, std::optional<int64_t>>) {
-            return target ? Value(*target) : Value();
-          } else if constexpr (std::is_same_v<T, std::string> ||
-                               std::is_same_v<T, std::vector<int64_t>> ||
-                               std::is_same_v<T, std::vector<double>>) {
-            return target.empty() ? Value() : Value(target);
-          } else {
-            return target;
-          }
-        }
-      },
-      spec.field);
+  return spec.field.load == nullptr ? Value() : spec.field.load(options, spec.field.variable);
 }
 
 void Store(const Value& value, const OptionSpec& spec, Options* options) {
-  std::visit(
-      [&](auto field) {
-        if constexpr (!std::is_same_v<decltype(field), std::monostate>) {
-          Setter{value}(Target(field, options));
-        }
-      },
-      spec.field);
+  if (spec.field.store != nullptr) spec.field.store(value, options, spec.field.variable);
 }
 
 }  // namespace dtnn

@@ -55,35 +55,35 @@ bool IsOwn(const absl::Status& status) {
 
 absl::Status RunOnAllRanks(const Options& options, const LaunchPlace& place, std::ostream& out,
                            std::ostream& err) {
-  if (options.ranks.parallel == "federated") {
+  if (options.ranks.parallel == Parallel::kFederated) {
     if (place.ranks > 1) {
       return UsageError("--parallel=federated: ", place.ranks,
                         " processes were started together; start each client by itself");
     }
     return RunBenchmark(options, nullptr, out, err);
   }
-  const bool elastic = !options.ranks.elastic.empty() && options.ranks.parallel == "data";
+  const bool elastic = !options.ranks.elastic.empty() && options.ranks.parallel == Parallel::kData;
   if (elastic) {
     const absl::Status status = NameFlags(CheckElasticTransport(place.transport));
     if (!status.ok()) return TellOnce(status, place, "benchmark", out, err);
   }
   const bool alone = !place.launched && place.transport == Transport::kMpi;
   if (alone) {
-    const absl::Status status = CheckNotOfOtherJob(options.ranks.parallel != "sequential");
+    const absl::Status status = CheckNotOfOtherJob(options.ranks.parallel != Parallel::kSequential);
     if (!status.ok()) return WithExitCode(status, kExitUsage);
   }
-  if (options.ranks.parallel == "sequential" && place.rank > 0) return absl::OkStatus();
-  if (options.ranks.parallel == "sequential" && place.ranks > 1) {
+  if (options.ranks.parallel == Parallel::kSequential && place.rank > 0) return absl::OkStatus();
+  if (options.ranks.parallel == Parallel::kSequential && place.ranks > 1) {
     err << "benchmark: warning: " << place.ranks
         << " processes were started, but --parallel=sequential trains in one process only; the "
            "others exit. --parallel=data divides the work among all of them\n";
   }
-  if (options.ranks.parallel == "sequential" || alone) {
+  if (options.ranks.parallel == Parallel::kSequential || alone) {
     return RunBenchmark(options, nullptr, out, err);
   }
   const RankProcessOptions rank = {.program = "benchmark",
                                    .communicator = CommunicatorOptionsOf(options, err),
-                                   .sums_in_rank_order = options.sync.mpi_sums == "False",
+                                   .sums_in_rank_order = !options.sync.mpi_sums.value_or(true),
                                    .when_lost = [&](const absl::Status& status) {
                                      return WithExitCode(
                                          status, ExitCodeOfLoss(options, place.rank, place.ranks));

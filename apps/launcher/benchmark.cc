@@ -59,7 +59,7 @@ absl::Status CheckLauncher(Transport transport) {
 
 absl::Status Train(const Options& options, const LaunchPlace& place) {
   if (options.dry_run) {
-    const int ranks = options.ranks.parallel == "data" ? place.ranks : 1;
+    const int ranks = options.ranks.parallel == Parallel::kData ? place.ranks : 1;
     return place.rank == 0 ? DryRun(options, ranks, std::cout) : absl::OkStatus();
   }
   DTNN_RETURN_IF_ERROR(CheckLauncher(place.transport));
@@ -69,7 +69,7 @@ absl::Status Train(const Options& options, const LaunchPlace& place) {
 
 // Clients of a federation never use MPI.
 Transport TransportUsed(const Options& options, const LaunchPlace& place) {
-  const bool federated = options.ranks.parallel == "federated";
+  const bool federated = options.ranks.parallel == Parallel::kFederated;
   return federated && place.transport == Transport::kMpi ? Transport::kTcp : place.transport;
 }
 

@@ -31,12 +31,15 @@ std::string DescribeRanks(const Options& options, int ranks, int64_t batch, cons
       absl::StrFormat("**** %s, %s per rank and step, %d in all\n", Counted(ranks, "rank"),
                       Counted(batch, "sample"), batch * ranks);
   const int64_t elements = graph.num_trainable_parameters();
-  if (options.training.evaluate_only || options.sync.model_steps < 0 || elements == 0) return text;
+  if (options.training.evaluate_only || options.sync.model_steps.exchanges_nothing() ||
+      elements == 0)
+    return text;
   const DType dtype = ElementTypeOf(options);
   const GradientReducerOptions reducer = ReducerOptionsOf(options);
-  const std::string often = options.sync.model_steps > 1
-                                ? absl::StrFormat("every %d steps", options.sync.model_steps)
-                                : "every step";
+  const std::string often =
+      options.sync.model_steps.number() > 1
+          ? absl::StrFormat("every %d steps", options.sync.model_steps.number())
+          : "every step";
   // A size that is measured is not known yet.
   const std::string pieces =
       BucketBytes(options).value_or(0) == 0
@@ -87,8 +90,7 @@ absl::Status DryRun(const Options& given, int ranks, std::ostream& out) {
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<DeviceContext> context,
                         DeviceContext::Create(Device::Cpu()));
   // All types of 16 bits take as much memory.
-  const std::optional<MathMode> mode = ParseMathMode(options.device.math_mode);
-  if (mode.has_value() && IsHalf(ActivationType(*mode, DType::kFloat32))) {
+  if (IsHalf(ActivationType(options.device.math_mode, DType::kFloat32))) {
     DTNN_RETURN_IF_ERROR(context->SetMathMode(MathMode::kBf16));
   }
   DTNN_ASSIGN_OR_RETURN(const MetricSet metric_set, MakeMetricSet(options));

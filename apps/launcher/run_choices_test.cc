@@ -16,13 +16,13 @@ namespace {
 // Checkpoints of all releases have the settings of a run by their flags, with values as lists of
 // options have them.
 TEST(RunChoicesTest, FilesHaveThemByTheirFlags) {
-  const Options options =
+  const Options options = OptionsInForce(
       ParseFlags(std::vector<std::string>{
                      "--model=simplecnn", "--dataset=synthetic", "--synthetic-input-shape=1,4,4",
                      "--synthetic-train-samples=20", "--model-dir=x", "--warm-up-batches=3",
                      "--schedulers=warm_up,early_stopping,reduce_lr_on_plateau,"
                      "reduce_lr_every_nepochs,stop_at_loss,model_checkpoint,cosine"})
-          ->options;
+          ->options);
   const std::shared_ptr<const Dataset> dataset = *MakeDataset(options);
   const auto choices = MakeRunChoices(options, *dataset, *MakeLoaders(options, dataset));
   const auto check = [&](const OptionSpec& spec) {
@@ -40,7 +40,7 @@ TEST(RunChoicesTest, FilesHaveThemByTheirFlags) {
     check(*FindOption(name));
   }
   int of_schedulers = 0;
-  for (std::string prefix : options.schedule.schedulers) {
+  for (std::string prefix : *options.schedule.schedulers) {
     std::ranges::replace(prefix, '_', '-');
     for (const OptionSpec& spec : OptionTable()) {
       if (!spec.name.starts_with(prefix + "-")) continue;

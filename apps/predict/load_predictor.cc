@@ -218,7 +218,7 @@ class PredictorLoader {
     }
     Options run;
     if (!options_.loss_func.empty()) run.training.loss = options_.loss_func;
-    run.training.metrics.clear();
+    run.training.metrics = {};
     DTNN_ASSIGN_OR_RETURN(const MetricSet metric_set, MakeMetricSet(run));
     ModelOptions made{.format = TensorFormat::kNHWC,
                       .final_activation = metric_set.loss->final_activation()};

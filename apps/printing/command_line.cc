@@ -50,7 +50,7 @@ std::string Launcher(const Options& options, int ranks) {
 }  // namespace
 
 std::string CommandLineOf(const Options& options, int ranks, std::string_view separator) {
-  const bool of_job = options.ranks.parallel == "data";
+  const bool of_job = options.ranks.parallel == Parallel::kData;
   std::string line = StrCat(of_job ? Launcher(options, ranks) : "", "benchmark");
   for (const OptionSpec& spec : OptionTable()) {
     if (!options.given.contains(spec.name)) continue;

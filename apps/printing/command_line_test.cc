@@ -37,7 +37,7 @@ TEST(CommandLineTest, SaysWhatStartsTheRanks) {
     options.ranks.transport = transport;
     EXPECT_EQ(CommandLineOf(options, 4), launcher + line);
   }
-  options.ranks.parallel = "federated";
+  options.ranks.parallel = Parallel::kFederated;
   options.ranks.transport = "grpc";
   options.given.erase("elastic");
   EXPECT_EQ(CommandLineOf(options, 1),

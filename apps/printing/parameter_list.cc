@@ -31,7 +31,7 @@ std::string_view Remark(const OptionSpec& spec, const Options& options) {
 }
 
 absl::StatusOr<Options> InForce(const Options& options, const RunFacts& facts) {
-  Options used = options;
+  Options used = OptionsInForce(options);
   DTNN_ASSIGN_OR_RETURN(used.training.batch, BatchSizePerRank(options, facts.mpi_processes));
   used.network.format = Name(FormatOf(options));
   if (used.data.path.empty()) used.data.path = TrainPath(options);
@@ -70,7 +70,7 @@ absl::StatusOr<std::string> FormatShortParameterList(const Options& options,
     const std::string_view remark = Remark(spec, options);
     const bool essential = std::ranges::find(kEssential, spec.name) != std::end(kEssential);
     const bool differs = value != FormatValue(Load(&defaults, spec));
-    if ((essential || differs || !remark.empty()) && UnmetNeeds(spec, options).empty()) {
+    if ((essential || differs || !remark.empty()) && UnmetNeeds(spec, used).empty()) {
       AppendLine(std::string(spec.name), StrCat(value, remark), out);
     }
   }

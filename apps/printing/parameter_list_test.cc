@@ -90,8 +90,7 @@ TEST(ParameterListTest, TheShortFormHasWhatEveryRunHasAndWhatDiffersFromDefaults
                 "  learning_rate                  : 0.01\n"
                 "  loss_func                      : categorical_cross_entropy\n"
                 "  metrics                        : categorical_accuracy\n"
-                "  schedulers                     : early_stopping,reduce_lr_on_plateau,"
-                "model_checkpoint\n");
+                "  schedulers                     : early_stopping,reduce_lr_on_plateau\n");
   options.optimizer.name = "adam";
   options.optimizer.beta1 = 0.9;
   options.given.insert("optimizer-beta1");
@@ -115,7 +114,7 @@ TEST(ParameterListTest, TheShortFormHasTheFormatWhereItIsNotTheUsualOne) {
   EXPECT_EQ(listed(options), "");
   options.device.gpu = true;
   EXPECT_EQ(listed(options), "NCHW");
-  options.device.math_mode = "bf16";
+  options.device.math_mode = MathMode::kBf16;
   EXPECT_EQ(listed(options), "");
 }
 

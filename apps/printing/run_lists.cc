@@ -36,7 +36,7 @@ bool IsHyperparameter(const OptionSpec& spec, const GivenOptions& given) {
 Options With(const Options& given, const RunOptions& run) {
   Options options = given;
   static_cast<RunOptions&>(options) = run;
-  return options;
+  return OptionsInForce(std::move(options));
 }
 
 }  // namespace

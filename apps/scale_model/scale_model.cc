@@ -159,7 +159,6 @@ absl::StatusOr<bool> Understand(const std::vector<std::string>& arguments,
     return true;
   }
   if (PrintList(request.action, out)) return true;
-  options.run.given = request.given;
   if (!options.model_file.empty()) {
     for (const auto& [flag, value] : {std::pair("--model", &options.run.network.name),
                                       std::pair("--dataset", &options.run.data.name)}) {

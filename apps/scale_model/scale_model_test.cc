@@ -171,7 +171,7 @@ TEST(ScaleModelStepsTest, ASavedModelIsItsOwnNetwork) {
   EXPECT_EQ((*steps)->Profile(nullptr, 1)->dtype, DType::kFloat64);
   EXPECT_THAT((*steps)->EventLayers(), Not(Contains("layer 2 (FC)")));
   EXPECT_THAT((*steps)->EventLayers(), Not(ElementsAre()));
-  options.given = {"dtype"};
+  options.network.dtype = DType::kFloat32;
   EXPECT_EQ((*ScaleModelSteps::Create(options, path))->Profile(nullptr, 1)->dtype, DType::kFloat32);
 }
 

@@ -54,9 +54,9 @@ absl::StatusOr<std::unique_ptr<ScaleModelSteps>> ScaleModelSteps::Create(
   Options options = given;
   if (!model_file.empty()) {
     DTNN_ASSIGN_OR_RETURN(SavedModel model, ReadModelFile(model_file));
-    if (!options.given.contains("dtype")) options.network.dtype = std::string(Name(model.dtype));
+    if (!options.network.dtype) options.network.dtype = model.dtype;
     if (!model.description.loss.empty()) options.training.loss = model.description.loss;
-    options.training.metrics.clear();
+    options.training.metrics = {};
     DTNN_ASSIGN_OR_RETURN(steps->graph_, FreezeLayers(options, std::move(model.graph)));
   }
   DTNN_ASSIGN_OR_RETURN(const MetricSet metric_set, MakeMetricSet(options));

@@ -35,8 +35,8 @@ class ScaleModelSteps {
  public:
   // Network, frozen layers, samples per rank, element type, optimizer, loss and convolutions as the
   // options say; samples have the data set's extents where those are known. With a `model_file`,
-  // network and loss are those of the saved model, and its element type unless options.given
-  // has another.
+  // network and loss are those of the saved model, and its element type unless the options say
+  // another.
   static absl::StatusOr<std::unique_ptr<ScaleModelSteps>> Create(
       const Options& options, const std::string& model_file = {});
 

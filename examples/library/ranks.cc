@@ -18,7 +18,7 @@ absl::Status Train(Communicator& communicator) {
       Must(OpenDataset("synthetic", {.synthetic = {.pattern = SyntheticPattern::kClasses}}));
   const RunOptions options = {.training = {.batch = 32, .epochs = 2},
                               .optimizer = {.name = "adam", .learning_rate = 0.001},
-                              .ranks = {.parallel = "data"}};
+                              .ranks = {.parallel = Parallel::kData}};
   auto run = Must(Run::Create(options, {.network = Network::Zoo("simplecnn", *data),
                                         .dataset = data,
                                         .communicator = &communicator}));

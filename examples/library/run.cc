@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
       .data = {.validation_split = 0.2},
       .optimizer = {.name = "adam", .learning_rate = 1e-3},
       .schedule = {.schedulers = {"early_stopping"}, .early_stopping = {.patience = 3}},
-      .checkpoint = {.folder = folder + "/checkpoints", .resume = "if-there"},
+      .checkpoint = {.folder = folder + "/checkpoints", .resume = Resume::kIfThere},
       .output = {.model = folder + "/mine.safetensors",
                  .history = folder + "/history.csv",
                  .report = folder + "/run.html"}};

@@ -83,7 +83,7 @@ TEST_F(ElasticRunTest, ContinuesWithoutARankThatIsLost) {
   options.training.global_batch = 20;
   options.output = {.model = In("alone.npz"), .history = In("alone.csv")};
   RunOptions elastic = options;
-  elastic.ranks = {.parallel = "data", .elastic = "1:2"};
+  elastic.ranks = {.parallel = Parallel::kData, .elastic = "1:2"};
   elastic.output = {.model = In("m.npz"), .history = In("h.csv")};
 
   Socket listener = Must(Listen({.host = "127.0.0.1", .port = 0}));

@@ -165,7 +165,7 @@ absl::Status RunWork::CheckPlace() {
 absl::Status RunWork::Resume() {
   DTNN_RETURN_IF_ERROR(trainer_->PrepareForTraining(run_.loaders.training->max_batch()));
   DTNN_ASSIGN_OR_RETURN(const std::string path, checkpointer_->Resume());
-  if (path.empty() && run_.options.checkpoint.resume != "if-there") {
+  if (path.empty() && run_.options.checkpoint.resume != Resume::kIfThere) {
     return NotFound(
         "RunOptions::checkpoint.resume: ", run_.options.checkpoint.folder,
         " contains no checkpoint; RunOptions::checkpoint.resume=if-there starts a new run then");

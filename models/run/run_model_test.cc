@@ -18,7 +18,7 @@ using RunModelTest = RunFixture;
 
 TEST_F(RunModelTest, ASavedModelIsWholeAndARunContinuesWithIt) {
   RunOptions options = Short(2);
-  options.network.dtype = "float64";
+  options.network.dtype = DType::kFloat64;
   options.data.standardize = true;
   const auto run = Begin(options);
   Must(run->Fit());
@@ -29,7 +29,7 @@ TEST_F(RunModelTest, ASavedModelIsWholeAndARunContinuesWithIt) {
   RunOptions again = Must(TrainingRun::OptionsOfModel(path));
   again.schedule.schedulers = {};
   const auto continued = Begin(again, {.dataset = data_});
-  EXPECT_EQ(continued->options().network.dtype, "float64");
+  EXPECT_EQ(continued->options().network.dtype, DType::kFloat64);
   EXPECT_EQ(Must(continued->Evaluate()).Values(), results)
       << "with the mean and deviation of the file";
   Must(continued->Fit());

@@ -23,7 +23,7 @@ TEST_F(RunRanksTest, RanksTrainOneModel) {
     RunObjects objects = Objects();
     objects.communicator = &communicator;
     RunOptions options = Short(2);
-    options.ranks.parallel = "data";
+    options.ranks.parallel = Parallel::kData;
     options.output.history = In("ranks.csv");
     const auto run = TrainingRun::Create(options, objects);
     if (!run.ok()) return run.status();
@@ -63,7 +63,7 @@ TEST_F(RunRanksTest, MeasureTogetherAndRefuseTogether) {
     objects.communicator = &communicator;
     RunOptions options = Short(1);
     options.training.batch = 10;
-    options.ranks.parallel = "data";
+    options.ranks.parallel = Parallel::kData;
     const auto run = TrainingRun::Create(options, objects);
     if (!run.ok()) return run.status();
     // Only one of them sees data that do not fit.
@@ -91,7 +91,7 @@ TEST_F(RunRanksTest, EncryptedGradientsTrainTheSameModel) {
     std::vector<float> parameters[2];
     const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
       RunOptions options = Short(1);
-      options.ranks.parallel = "data";
+      options.ranks.parallel = Parallel::kData;
       options.encryption = {.kind = encryption, .key_file = In("key")};
       RunObjects objects = Objects();
       objects.communicator = &communicator;

@@ -28,7 +28,7 @@ TEST_F(RunSignalTest, EndsTheRunAfterTheStepWithACheckpointThatContinues) {
   const auto whole = Begin(options);
   Must(whole->Fit());
 
-  options.checkpoint = {.folder = In("c"), .resume = "if-there"};
+  options.checkpoint = {.folder = In("c"), .resume = Resume::kIfThere};
   Sender sender;
   RunObjects objects = Objects();
   objects.stop_on_signal = true;

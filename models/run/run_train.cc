@@ -156,7 +156,7 @@ absl::Status RunWork::LogPlan() {
                                                               run_.optimizer.get()));
   log_.LogVerbose("**** Algorithms of training:\n");
   for (const std::string& line :
-       trainer_->engine().TrainingAlgorithms(run_.options.output.verbose == "dispatch")) {
+       trainer_->engine().TrainingAlgorithms(run_.options.output.verbose == Verbosity::kDispatch)) {
     log_.LogVerbose(StrCat("  ", line, "\n"));
   }
   return absl::OkStatus();

@@ -21,10 +21,8 @@ std::string Error(const std::function<void(RunOptions& o)>& edit) {
 TEST(CheckOptionsTest, DefaultsAreRight) { EXPECT_TRUE(CheckRunOptions({}).ok()); }
 
 TEST(CheckOptionsTest, WordsAndNumbersThatMeanNothingAreRefused) {
-  EXPECT_THAT(Error([](auto& o) { o.sync.weighting = "sum"; }),
-              HasSubstr("RunOptions::sync.weighting=sum: must be one of: avg, wavg, invwavg"));
-  EXPECT_THAT(Error([](auto& o) { o.ranks.parallel = "model"; }),
-              HasSubstr("RunOptions::ranks.parallel=model: "));
+  EXPECT_THAT(Error([](auto& o) { o.sync.compression = "fp8"; }),
+              HasSubstr("RunOptions::sync.compression=fp8: must be one of: none, fp16, bf16"));
   EXPECT_THAT(Error([](auto& o) { o.training.accumulate_steps = 0; }),
               HasSubstr("RunOptions::training.accumulate_steps=0: must be a number >= 1"));
   EXPECT_THAT(Error([](auto& o) { o.training.batch = 0; }),
@@ -40,23 +38,27 @@ TEST(CheckOptionsTest, WordsAndNumbersThatMeanNothingAreRefused) {
 TEST(CheckOptionsTest, ContradictionsAreRefused) {
   EXPECT_THAT(Error([](auto& o) { o.data.normalize = o.data.standardize = true; }),
               HasSubstr("RunOptions::data.normalize and RunOptions::data.standardize: "));
-  EXPECT_THAT(Error([](auto& o) { o.network.dtype = "float64", o.device.math_mode = "bf16"; }),
+  EXPECT_THAT(Error([](auto& o) {
+                o.network.dtype = DType::kFloat64, o.device.math_mode = MathMode::kBf16;
+              }),
               HasSubstr("RunOptions::device.math_mode=bf16 and RunOptions::network.dtype=float64"));
-  EXPECT_THAT(Error([](auto& o) { o.device.math_mode = "tf32"; }),
+  EXPECT_THAT(Error([](auto& o) { o.device.math_mode = MathMode::kTf32; }),
               HasSubstr("RunOptions::device.gpu"));
   EXPECT_THAT(Error([](auto& o) {
-                o.ranks.parallel = "data", o.encryption.kind = "tenseal";
+                o.ranks.parallel = Parallel::kData, o.encryption.kind = "tenseal";
                 o.sync.batch_norm = true;
               }),
               HasSubstr("RunOptions::encryption.kind=tenseal and RunOptions::sync.batch_norm: "));
-  EXPECT_THAT(Error([](auto& o) { o.ranks.parallel = "federated", o.checkpoint.folder = "c"; }),
-              HasSubstr("RunOptions::ranks.parallel=federated and RunOptions::checkpoint.folder"));
+  EXPECT_THAT(
+      Error([](auto& o) { o.ranks.parallel = Parallel::kFederated, o.checkpoint.folder = "c"; }),
+      HasSubstr("RunOptions::ranks.parallel=federated and RunOptions::checkpoint.folder"));
   EXPECT_THAT(Error([](auto& o) { o.sync.compression = "bf16", o.device.nccl = true; }),
               HasSubstr("RunOptions::sync.compression=bf16 and RunOptions::device.nccl: "));
   EXPECT_THAT(Error([](auto& o) { o.optimizer.name = "oktopk", o.sync.model_steps = 3; }),
               HasSubstr("RunOptions::optimizer.name=oktopk: needs RunOptions::sync.model_steps=0"));
   EXPECT_THAT(Error([](auto& o) {
-                o.ranks.parallel = "data", o.ranks.elastic = "1:3", o.training.global_batch = 4;
+                o.ranks.parallel = Parallel::kData, o.ranks.elastic = "1:3",
+                o.training.global_batch = 4;
               }),
               HasSubstr("RunOptions::training.global_batch=4: must be a multiple of every number"));
 }
@@ -70,7 +72,7 @@ TEST(CheckOptionsTest, FilesHaveEndingsThatSayTheirForm) {
               HasSubstr("RunOptions::output.trace=t.xml: unknown ending"));
   EXPECT_THAT(Error([](auto& o) { o.output.tracing = true; }),
               AllOf(HasSubstr("RunOptions::output.tracing"), HasSubstr("output.trace=FILE")));
-  EXPECT_THAT(Error([](auto& o) { o.output.profile = "p.xml"; }),
+  EXPECT_THAT(Error([](auto& o) { o.output.profile.file = "p.xml"; }),
               HasSubstr("RunOptions::output.profile=p.xml: "));
 }
 

@@ -24,13 +24,13 @@ absl::Status CheckTracing(const RunOptions& options) {
     return UsageError("RunOptions::output.report=", OneLine(options.output.report, 80),
                       ": unknown ending; must be .html or .htm");
   }
-  const std::string& profile = options.output.profile;
-  if (profile != "True" && profile != "False" && !ProfileFormOf(profile)) {
+  const std::string& profile = options.output.profile.file;
+  if (!profile.empty() && !ProfileFormOf(profile)) {
     return UsageError("RunOptions::output.profile=", OneLine(profile, 80),
                       ": must be True, False or a file that ends in .json or .csv");
   }
   const std::string& output = options.output.trace;
-  if (options.output.tracing && output.empty()) {
+  if (options.output.tracing.value_or(false) && output.empty()) {
     return UsageError(
         "RunOptions::output.tracing: needs RunOptions::output.trace=FILE, a name that ends in "
         ".json for ui.perfetto.dev, in "
@@ -48,7 +48,7 @@ absl::Status CheckTracing(const RunOptions& options) {
                       ": such a file has all ranks; leave out {rank}, which is for .csv, .txt or "
                       "no ending");
   }
-  if (!options.output.tracing && options.given.contains("tracing")) {
+  if (!options.output.tracing.value_or(true)) {
     return UsageError("RunOptions::output.tracing=False and RunOptions::output.trace=",
                       OneLine(output, 80), ": contradict each other; give one of them");
   }

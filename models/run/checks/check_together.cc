@@ -7,6 +7,7 @@
 #include "comm/ranks/elastic/elastic_range.h"
 #include "comm/ranks/job/exit_code.h"
 #include "models/run/checks/check_options.h"
+#include "models/run/options/in_force.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/str_cat.h"
 
@@ -40,7 +41,8 @@ absl::Status CheckKeyFile(const RunOptions& options, std::string_view who) {
 
 // For ranks, which sum ciphertexts on CPUs.
 absl::Status CheckEncryptedSums(const RunOptions& options) {
-  if (options.ranks.parallel != "data" || options.encryption.kind.empty()) return absl::OkStatus();
+  if (options.ranks.parallel != Parallel::kData || options.encryption.kind.empty())
+    return absl::OkStatus();
   const auto exclude = [&](std::string_view other, std::string_view why) {
     return UsageError("RunOptions::encryption.kind=", options.encryption.kind,
                       " and RunOptions::", other, ": cannot be used together; ", why);
@@ -51,14 +53,15 @@ absl::Status CheckEncryptedSums(const RunOptions& options) {
                    "not have; use RunOptions::ranks.parallel=federated, or "
                    "RunOptions::encryption.kind=tenseal");
   }
-  if (options.sync.mpi_sums == "True") {
+  if (options.sync.mpi_sums.value_or(false)) {
     return exclude("sync.mpi_sums=True", "MPI cannot add ciphertexts; leave that option out");
   }
   constexpr std::string_view kOnCpus = "ciphertexts are added on CPUs, from the hosts' memory";
   if (options.device.nccl) return exclude("device.nccl", kOnCpus);
   if (options.device.gpu) return exclude("device.gpu", kOnCpus);
-  if (options.network.dtype != "float32") {
-    return exclude(StrCat("network.dtype=", options.network.dtype), "what is encrypted is float32");
+  if (ElementTypeOf(options) != DType::kFloat32) {
+    return exclude(StrCat("network.dtype=", Name(ElementTypeOf(options))),
+                   "what is encrypted is float32");
   }
   if (options.sync.compression != "none") {
     return exclude(StrCat("sync.compression=", options.sync.compression),
@@ -78,7 +81,7 @@ absl::Status CheckEncryptedSums(const RunOptions& options) {
 }
 
 absl::Status CheckFederation(const RunOptions& options) {
-  const bool federated = options.ranks.parallel == "federated";
+  const bool federated = options.ranks.parallel == Parallel::kFederated;
   const auto exclude = [](std::string_view one, std::string_view other, std::string_view why) {
     return UsageError("RunOptions::", one, " and RunOptions::", other,
                       ": cannot be used together; ", why);
@@ -92,7 +95,7 @@ absl::Status CheckFederation(const RunOptions& options) {
   if (options.ranks.transport == "mpi") {
     return exclude(kParallel, "ranks.transport=mpi", "clients come by tcp, grpc or mqtt");
   }
-  if (options.network.dtype != "float32") {
+  if (ElementTypeOf(options) != DType::kFloat32) {
     return exclude(kParallel, "network.dtype=float64", "what clients send is float32");
   }
   if (!options.checkpoint.folder.empty()) {
@@ -122,14 +125,14 @@ absl::Status CheckExchange(const RunOptions& options) {
   constexpr std::string_view kOktopk = "optimizer.name=oktopk";
   if (halves) return exclude(kOktopk, compression, "oktopk has a form of its own for gradients");
   if (options.device.gpu) return exclude(kOktopk, "device.gpu", "oktopk runs on CPUs");
-  if (options.network.dtype != "float32") {
-    return exclude(kOktopk, StrCat("network.dtype=", options.network.dtype),
+  if (ElementTypeOf(options) != DType::kFloat32) {
+    return exclude(kOktopk, StrCat("network.dtype=", Name(ElementTypeOf(options))),
                    "oktopk sends float32");
   }
-  if (options.ranks.parallel == "federated") {
+  if (options.ranks.parallel == Parallel::kFederated) {
     return exclude(kOktopk, "ranks.parallel=federated", "clients of a federation send models");
   }
-  if (options.sync.model_steps != 0 || !options.ranks.shared_storage) {
+  if (!options.sync.model_steps.sums_gradients() || !options.ranks.shared_storage) {
     return UsageError(
         "RunOptions::optimizer.name=oktopk: needs RunOptions::sync.model_steps=0 and "
         "RunOptions::ranks.shared_storage=True, so that all "
@@ -139,15 +142,15 @@ absl::Status CheckExchange(const RunOptions& options) {
 }
 
 absl::Status CheckMathMode(const RunOptions& options) {
-  const std::string_view mode = options.device.math_mode;
-  if (mode == "fp32") return absl::OkStatus();
-  if (!options.device.gpu && mode != "bf16") {
-    return UsageError("RunOptions::device.math_mode=", mode,
+  const MathMode mode = options.device.math_mode;
+  if (mode == MathMode::kFp32) return absl::OkStatus();
+  if (!options.device.gpu && mode != MathMode::kBf16) {
+    return UsageError("RunOptions::device.math_mode=", Name(mode),
                       ": CPUs compute with fp32 or bf16; other modes need RunOptions::device.gpu");
   }
-  if (options.network.dtype == "float32") return absl::OkStatus();
-  return UsageError("RunOptions::device.math_mode=", mode,
-                    " and RunOptions::network.dtype=", options.network.dtype,
+  if (ElementTypeOf(options) == DType::kFloat32) return absl::OkStatus();
+  return UsageError("RunOptions::device.math_mode=", Name(mode),
+                    " and RunOptions::network.dtype=", Name(ElementTypeOf(options)),
                     ": cannot be used together; parameters are float32 in this mode");
 }
 
@@ -156,11 +159,11 @@ absl::Status CheckElastic(const RunOptions& options) {
   DTNN_ASSIGN_OR_RETURN(const ElasticRange range,
                         OfFlag(ElasticRange::Parse(options.ranks.elastic),
                                "RunOptions::ranks.elastic=", options.ranks.elastic));
-  if (options.ranks.parallel != "data") return absl::OkStatus();  // has no effect
+  if (options.ranks.parallel != Parallel::kData) return absl::OkStatus();  // has no effect
   if (options.ranks.transport != "auto" && options.ranks.transport != "tcp") {
     return CheckElasticTransport(TransportOf(options.ranks.transport));
   }
-  if (!options.ranks.shared_storage || options.sync.model_steps != 0) {
+  if (!options.ranks.shared_storage || !options.sync.model_steps.sums_gradients()) {
     return UsageError(
         "RunOptions::ranks.elastic: needs RunOptions::ranks.shared_storage=True and "
         "RunOptions::sync.model_steps=0; a rank that has data or a "
@@ -201,12 +204,11 @@ absl::Status CheckTogether(const RunOptions& options) {
     return UsageError("RunOptions::", one, " and RunOptions::", other,
                       ": cannot be used together; give one of them");
   };
-  if (options.data.normalize && options.data.standardize)
+  if (options.data.normalize.value_or(false) && options.data.standardize.value_or(false))
     return exclude("data.normalize", "data.standardize");
-  if (options.output.quiet && options.output.verbose != "False")
+  if (options.output.quiet && options.output.verbose != Verbosity::kNo)
     return exclude("output.quiet", "output.verbose");
-  if ((std::ranges::count(options.schedule.schedulers, "cosine") > 0) &&
-      (std::ranges::count(options.schedule.schedulers, "one_cycle") > 0)) {
+  if (Schedules(options, "cosine") && Schedules(options, "one_cycle")) {
     return UsageError(
         "RunOptions::schedule.schedulers: cosine and one_cycle both set the rate of the whole run; "
         "give one of "
@@ -218,7 +220,7 @@ absl::Status CheckTogether(const RunOptions& options) {
         " and RunOptions::convolution.best_of: cannot be used together; name the algorithm, or let "
         "it be found by timing");
   }
-  if (options.device.gpudirect && options.device.gpu && options.ranks.parallel == "data") {
+  if (options.device.gpudirect && options.device.gpu && options.ranks.parallel == Parallel::kData) {
     return UsageError(
         "RunOptions::device.gpudirect: gradients go to MPI through pinned memory of the host, "
         "whatever MPI "
@@ -232,7 +234,7 @@ absl::Status CheckTogether(const RunOptions& options) {
   }
   for (const std::string& path :
        {options.data.path, options.data.train_path, options.data.test_path}) {
-    if (options.ranks.parallel == "data" && options.ranks.shared_storage &&
+    if (options.ranks.parallel == Parallel::kData && options.ranks.shared_storage &&
         path.find("$rank") != path.npos) {
       return UsageError(path,
                         ": $rank means that each rank has its own data; add "
@@ -255,7 +257,8 @@ absl::Status CheckTogether(const RunOptions& options) {
   if (!options.checkpoint.folder.empty() && options.training.evaluate_only) {
     return exclude("checkpoint.folder", "training.evaluate_only");
   }
-  if (options.sync.batch_norm && (options.sync.model_steps != 0 || !options.ranks.shared_storage)) {
+  if (options.sync.batch_norm &&
+      (!options.sync.model_steps.sums_gradients() || !options.ranks.shared_storage)) {
     return UsageError(
         "RunOptions::sync.batch_norm: needs RunOptions::sync.model_steps=0 and "
         "RunOptions::ranks.shared_storage=True, so that all ranks "

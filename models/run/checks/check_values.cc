@@ -23,20 +23,16 @@ struct Word {
 };
 
 absl::Status CheckWords(const RunOptions& o) {
+  if (const DType dtype = ElementTypeOf(o); WordFor(dtype).empty()) {
+    return UsageError("RunOptions::network.dtype=", Name(dtype), ": must be float32 or float64");
+  }
   const Word words[] = {
-      {"network.dtype", o.network.dtype, {"float32", "float64"}},
-      {"network.format", o.network.format, {"AUTO", "NHWC", "NCHW"}},
+      {"network.format", o.network.format, {"", "AUTO", "NHWC", "NCHW"}},
       {"network.weights_format", o.network.weights_format, {"auto", "NHWC", "NCHW"}},
       {"data.synthetic.pattern", o.data.synthetic.pattern, {"zeros", "classes"}},
-      {"optimizer.learning_rate_scaling",
-       o.optimizer.learning_rate_scaling,
-       {"False", "True", "divide", "multiply"}},
       {"device.gpu_device", o.device.gpu_device, {"cuda", "simulated"}},
-      {"ranks.parallel", o.ranks.parallel, {"sequential", "data", "federated"}},
-      {"sync.weighting", o.sync.weighting, {"avg", "wavg", "invwavg"}},
       {"sync.compression", o.sync.compression, {"none", "fp16", "bf16"}},
       {"encryption.kind", o.encryption.kind, {"", "masked", "tenseal", "openfhe"}},
-      {"checkpoint.resume", o.checkpoint.resume, {"False", "True", "if-there"}},
   };
   for (const auto& [member, value, known] : words) {
     if (std::ranges::find(known, value) != known.end()) continue;

@@ -72,11 +72,7 @@ ProtectionOptions ProtectionOf(const RunOptions& options) {
   const ckks::CkksParameters given = CkksParametersOf(options);
   protection.log2_degree = given.log2_degree;
   protection.security = given.security;
-  // With threshold keys the default is another one.
-  if (protection.protection == Protection::kSharedKey ||
-      options.given.contains("encryption-global-scale")) {
-    protection.log2_scale = given.log2_scale;
-  }
+  protection.log2_scale = given.log2_scale;
   protection.privacy = {.clip = options.federation.dp_clip,
                         .noise = options.federation.dp_noise,
                         .delta = options.federation.dp_delta};

@@ -40,7 +40,7 @@ class RunLog {
   void LogVerbose(std::string_view text) {
     if (verbose() && !muted_) Print(text);
   }
-  bool verbose() const { return options_.output.verbose != "False"; }
+  bool verbose() const { return options_.output.verbose != Verbosity::kNo; }
   void Warn(std::string_view line) {
     if (rank_ == 0) Write(line);
   }

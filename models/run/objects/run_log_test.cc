@@ -58,7 +58,7 @@ TEST(RunLogTest, OfOtherFilesOfItsOwnToo) {
 TEST(RunLogTest, QuietAndVerboseDecideWhatIsTold) {
   RunOptions quiet, verbose;
   quiet.output.quiet = true;
-  verbose.output.verbose = "True";
+  verbose.output.verbose = Verbosity::kYes;
   EXPECT_EQ(Say(quiet, 0).out, "result\n");
   EXPECT_EQ(Say(verbose, 0).out, "result\ntold\nmore\n");
 }

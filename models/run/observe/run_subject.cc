@@ -11,8 +11,8 @@ namespace dtnn {
 std::string DescribeRun(const RunSubject& run) {
   const Dataset& data = run.dataset;
   std::string text = StrCat(run.graph.name(), ", with ", run.graph.num_parameters(),
-                            " parameters (", run.options.network.dtype, "), learns ", data.name(),
-                            ": ", run.loaders.training->samples(), " samples of ",
+                            " parameters (", Name(ElementTypeOf(run.options)), "), learns ",
+                            data.name(), ": ", run.loaders.training->samples(), " samples of ",
                             ToString(data.sample()), " to train on");
   if (run.loaders.validation != nullptr) {
     StrAppend(&text, ", ", run.loaders.validation->samples(), " to validate");

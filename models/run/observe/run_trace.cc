@@ -36,8 +36,6 @@ MeasuredEnergy EnergyColumns(const PowerLog& power) {
           }};
 }
 
-bool IsFile(const std::string& profile) { return profile != "True" && profile != "False"; }
-
 }  // namespace
 
 bool TracesPower(const RunOptions& options) {
@@ -52,8 +50,8 @@ absl::Status CheckTraceFiles(const RunOptions& options, int rank) {
         WithContext(CheckTraceOutput(NumberedFile(output, rank), TracesPower(options) && rank == 0),
                     "RunOptions::output.trace"));
   }
-  if (rank != 0 || !IsFile(options.output.profile)) return absl::OkStatus();
-  return WithContext(CheckProfileOutput(options.output.profile), "RunOptions::output.profile");
+  if (rank != 0 || options.output.profile.file.empty()) return absl::OkStatus();
+  return WithContext(CheckProfileOutput(options.output.profile.file), "RunOptions::output.profile");
 }
 
 RunTrace::RunTrace(const RunOptions& options, Communicator* communicator)
@@ -188,7 +186,7 @@ PredictedMachine RunTrace::Predicted(const MachineSpeed& measured, double gradie
   if (options_.prediction.cpu_speed > 0) machine.speed.flops = options_.prediction.cpu_speed;
   if (options_.prediction.memory_bandwidth > 0)
     machine.speed.bytes = options_.prediction.memory_bandwidth;
-  if (communicator_ == nullptr || options_.sync.model_steps != 0) return machine;
+  if (communicator_ == nullptr || !options_.sync.model_steps.sums_gradients()) return machine;
   // As if each rank were alone on its node. A sum reads two numbers and writes one.
   const Cluster cluster = {
       .ranks = communicator_->size(),
@@ -213,14 +211,12 @@ absl::Status RunTrace::WriteProfile(std::span<const LayerFacts> layers, DType dt
                                  .bytes = MeasureCopyBandwidth(threads) * 1e9};
   const ProfileReport report = MakeReport(
       *profile_, layers, measured, Predicted(measured, ExchangedBytes(options_, gradients)), watts);
-  if (!IsFile(options_.output.profile)) {
-    log.print(FormatReport(report));
-    return absl::OkStatus();
-  }
-  const bool json = ProfileFormOf(options_.output.profile) == ProfileForm::kJson;
-  DTNN_RETURN_IF_ERROR(
-      WriteText(options_.output.profile, json ? ReportJson(report) : ReportCsv(report)));
-  log.tell(StrCat("**** Wrote the profile to ", options_.output.profile, "\n"));
+  const ProfileOptions& profile = options_.output.profile;
+  if (profile.print) log.print(FormatReport(report));
+  if (profile.file.empty()) return absl::OkStatus();
+  const bool json = ProfileFormOf(profile.file) == ProfileForm::kJson;
+  DTNN_RETURN_IF_ERROR(WriteText(profile.file, json ? ReportJson(report) : ReportCsv(report)));
+  log.tell(StrCat("**** Wrote the profile to ", profile.file, "\n"));
   return absl::OkStatus();
 }
 

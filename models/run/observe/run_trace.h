@@ -72,7 +72,7 @@ class RunTrace {
 
  private:
   bool profiles() const {
-    return options_.output.profile != "False" && rank_ == 0 && !options_.training.evaluate_only;
+    return options_.output.profile.on() && rank_ == 0 && !options_.training.evaluate_only;
   }
   bool reports() const {
     return !options_.output.report.empty() && (rank_ == 0 || !options_.ranks.shared_storage) &&

@@ -198,19 +198,19 @@ TEST(RunTraceTest, EachRankHasATableWhereAsked) {
 
 TEST(RunTraceTest, ProfilesArePrintedOrWritten) {
   RunOptions options;
-  options.output.profile = "True";
+  options.output.profile.print = true;
   Traced printed;
   ASSERT_TRUE(printed.Run(options, nullptr, /*together=*/true).ok());
   EXPECT_THAT(printed.out.str(), StartsWith("**** Profile of 6 steps, "));
   EXPECT_THAT(printed.out.str(), HasSubstr("\n  predicted: "));
   EXPECT_THAT(printed.out.str(), HasSubstr("\n  2_FC "));
-  options.output.profile = Path("profile.json");
+  options.output.profile.file = Path("profile.json");
   options.output.trace = Path("besides.json");
   Traced written;
   ASSERT_TRUE(written.Run(options, nullptr, /*together=*/true).ok());
   EXPECT_THAT(written.out.str(),
-              HasSubstr("**** Wrote the profile to " + options.output.profile + "\n"));
-  const nlohmann::json profile = nlohmann::json::parse(Read(options.output.profile));
+              HasSubstr("**** Wrote the profile to " + options.output.profile.file + "\n"));
+  const nlohmann::json profile = nlohmann::json::parse(Read(options.output.profile.file));
   EXPECT_EQ(profile["steps"], 6);
   EXPECT_GT(profile["peak_flops_per_second"], 0);
   EXPECT_EQ(Slices(options.output.trace).at(1).at("step"), 6) << "both got the event";
@@ -228,7 +228,7 @@ TEST(RunTraceTest, NothingIsWatchedUnlessAsked) {
 // The seconds per step that are predicted for two ranks.
 double PredictedSeconds(const std::string& network_alg, int64_t model_sync_freq) {
   RunOptions options;
-  options.output.profile = Path("predicted.json");
+  options.output.profile.file = Path("predicted.json");
   options.prediction.cpu_speed = 1e9;
   options.prediction.memory_bandwidth = 1e9;
   options.prediction.network_bandwidth = 1e6;
@@ -240,7 +240,7 @@ double PredictedSeconds(const std::string& network_alg, int64_t model_sync_freq)
     return run.Run(options, &communicator, /*together=*/true);
   });
   EXPECT_TRUE(status.ok()) << status;
-  const nlohmann::json profile = nlohmann::json::parse(Read(options.output.profile));
+  const nlohmann::json profile = nlohmann::json::parse(Read(options.output.profile.file));
   return double(profile["predicted_seconds"]) / double(profile["steps"]);
 }
 
@@ -262,10 +262,10 @@ TEST(RunTraceTest, FilesThatCannotBeWrittenShowBeforeTheRun) {
   RunOptions options;
   EXPECT_TRUE(CheckTraceFiles(options, 0).ok());
   options.output.trace = Path("fine.json");
-  options.output.profile = Path("fine.csv");
+  options.output.profile.file = Path("fine.csv");
   EXPECT_TRUE(CheckTraceFiles(options, 0).ok());
   EXPECT_FALSE(std::filesystem::exists(options.output.trace));
-  options.output.profile = ::testing::TempDir();
+  options.output.profile.file = ::testing::TempDir();
   EXPECT_THAT(std::string(CheckTraceFiles(options, 0).message()),
               StartsWith("RunOptions::output.profile: "));
   EXPECT_TRUE(CheckTraceFiles(options, 1).ok()) << "rank 0 writes it";

@@ -4,6 +4,7 @@
 #define DTNN_MODELS_RUN_OPTIONS_DATA_OPTIONS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,15 +51,17 @@ struct DataOptions {
   double validation_split = 0.2;
   bool shuffle = true;
   AugmentOptions augment = {};
-  bool center_crop = false;
+  // These four as a model file says that training starts from; without one: no.
+  std::optional<bool> center_crop = {};
   double center_crop_share = 0.875;  // of each side
-  bool resize = false;
+  std::optional<bool> resize = {};
   int64_t resize_side = 300;                       // pixels
-  bool normalize = false;                          // (x + offset) * scale
+  std::optional<bool> normalize = {};              // (x + offset) * scale
   std::vector<double> normalize_offset = {-0.45};  // one, or one per channel
   std::vector<double> normalize_scale = {3.75};    // likewise
-  bool standardize = false;  // every channel to mean 0 and deviation 1 over the training samples
-  int64_t threads = 0;       // that read ahead; 0: as the data set needs
+  std::optional<bool> standardize =
+      {};               // every channel to mean 0 and deviation 1 over the training samples
+  int64_t threads = 0;  // that read ahead; 0: as the data set needs
 
   friend bool operator==(const DataOptions&, const DataOptions&) = default;
 };

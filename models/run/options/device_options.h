@@ -3,24 +3,40 @@
 #ifndef DTNN_MODELS_RUN_OPTIONS_DEVICE_OPTIONS_H_
 #define DTNN_MODELS_RUN_OPTIONS_DEVICE_OPTIONS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "models/plan/fusions.h"
+#include "kernels/device/math_mode.h"
+#include "models/run/options/option_words.h"
 
 namespace dtnn {
+
+constexpr auto WordsOf(MathMode) {
+  return std::to_array<OptionWord<MathMode>>({{MathMode::kFp32, "fp32"},
+                                              {MathMode::kTf32, "tf32"},
+                                              {MathMode::kBf16, "bf16"},
+                                              {MathMode::kFp16, "fp16"}});
+}
+
+// In evaluation; what is not set is done (models/plan/fusions.h), but not talked of.
+struct FusionOptions {
+  std::optional<bool> conv_bn = {}, conv_bn_relu = {}, conv_relu = {}, bn_relu = {};
+
+  friend bool operator==(const FusionOptions&, const FusionOptions&) = default;
+};
 
 struct DeviceOptions {
   bool gpu = false;
   std::string gpu_device = "cuda";  // or simulated
-  std::string math_mode = "fp32";   // a name of kMathModes
+  MathMode math_mode = MathMode::kFp32;
   bool gpudirect = false;
   bool nccl = false;
   bool cuda_graphs = true;
   bool time_cudnn = false;       // cuDNN's algorithms are chosen by timing
   std::string cudnn_plans = {};  // folder; empty: plans are made in every run
   bool keep_workspaces = true;   // false: allocated in each call, to show what that costs
-  Fusions fusions = {};          // in evaluation
+  FusionOptions fusions = {};
 
   friend bool operator==(const DeviceOptions&, const DeviceOptions&) = default;
 };

@@ -1,29 +1,37 @@
-// The rule that updates the parameters (optim/optimizers), with its constants. A constant that has
-// its value of here is the optimizer's own: adamw decays by 0.01 unless `decay` says otherwise.
+// The rule that updates the parameters (optim/optimizers), with its constants. A constant that is
+// not set is the optimizer's own: adamw decays by 0.01, adam by 0.
 
 #ifndef DTNN_MODELS_RUN_OPTIONS_OPTIMIZER_OPTIONS_H_
 #define DTNN_MODELS_RUN_OPTIONS_OPTIMIZER_OPTIONS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "models/run/options/option_words.h"
+
 namespace dtnn {
+
+// How the learning rate follows the number of ranks.
+enum class RateScaling : uint8_t { kNone, kDivide, kMultiply };
+constexpr auto WordsOf(RateScaling) {
+  return std::to_array<OptionWord<RateScaling>>({{RateScaling::kNone, "False"},
+                                                 {RateScaling::kDivide, "divide"},
+                                                 {RateScaling::kDivide, "True"},
+                                                 {RateScaling::kMultiply, "multiply"}});
+}
 
 struct OptimizerOptions {
   std::string name = "sgd";
   double learning_rate = 0.01;
-  std::string learning_rate_scaling = "False";  // by the number of ranks; see InitialLearningRate
-  double momentum = 0.9;
-  double decay = 0;
-  bool decay_all = true;  // biases and batch normalisations too
-  bool nesterov = false;
-  double beta1 = 0.99;
-  double beta2 = 0.999;
-  double epsilon = 1e-7;
-  double rho = 0.9;
-  int64_t tau = 64;        // steps of oktopk from one set of regions to the next
-  int64_t tau_prime = 32;  // and from one exact threshold to the next
-  double density = 0.01;   // share of the gradients that it sends
+  RateScaling learning_rate_scaling = RateScaling::kNone;  // see InitialLearningRate
+  std::optional<double> momentum = {}, decay = {};
+  std::optional<bool> decay_all = {};  // biases and batch normalisations too
+  std::optional<bool> nesterov = {};
+  std::optional<double> beta1 = {}, beta2 = {}, epsilon = {}, rho = {};
+  std::optional<int64_t> tau = {};        // steps of oktopk from one set of regions to the next
+  std::optional<int64_t> tau_prime = {};  // and from one exact threshold to the next
+  std::optional<double> density = {};     // share of the gradients that it sends
 
   friend bool operator==(const OptimizerOptions&, const OptimizerOptions&) = default;
 };

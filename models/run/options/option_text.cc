@@ -7,6 +7,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_join.h"
+#include "models/run/options/option_value.h"
 
 namespace dtnn {
 
@@ -37,5 +38,22 @@ std::vector<std::string_view> SplitList(std::string_view list) {
   }
   return items;
 }
+
+namespace {
+
+struct Formatter {
+  std::string operator()(std::monostate) const { return "None"; }
+  std::string operator()(const std::string& value) const { return value; }
+  std::string operator()(const auto& value) const { return ToText(value); }
+  template <typename T>
+  std::string operator()(const std::vector<T>& list) const {
+    return absl::StrJoin(list, ",",
+                         [this](std::string* out, const T& item) { out->append((*this)(item)); });
+  }
+};
+
+}  // namespace
+
+std::string FormatValue(const OptionValue& value) { return std::visit(Formatter(), value); }
 
 }  // namespace dtnn

@@ -4,34 +4,76 @@
 #define DTNN_MODELS_RUN_OPTIONS_RANK_OPTIONS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
+
+#include "comm/model_sync.h"
+#include "models/run/options/option_words.h"
 
 namespace dtnn {
 
+// Alone, with other ranks of one job, or as a client of a federation.
+enum class Parallel : uint8_t { kSequential, kData, kFederated };
+constexpr auto WordsOf(Parallel) {
+  return std::to_array<OptionWord<Parallel>>({{Parallel::kSequential, "sequential"},
+                                              {Parallel::kData, "data"},
+                                              {Parallel::kFederated, "federated"}});
+}
+
 struct RankOptions {
-  std::string parallel = "sequential";  // or data or federated
-  std::string transport = "auto";       // or mpi or tcp, as the launcher has settled it
-  std::string rendezvous = {};          // HOST:PORT; empty: the environment's
-  std::string elastic = {};             // MIN:MAX ranks; empty: those of the start
+  Parallel parallel = Parallel::kSequential;
+  std::string transport = "auto";  // or mpi or tcp, as the launcher has settled it
+  std::string rendezvous = {};     // HOST:PORT; empty: the environment's
+  std::string elastic = {};        // MIN:MAX ranks; empty: those of the start
   bool shared_storage = true;  // else every rank has data of its own and writes files of its own
   double timeout = 300;        // seconds
 
   friend bool operator==(const RankOptions&, const RankOptions&) = default;
 };
 
-// What ranks of ranks.parallel=data exchange.
+// What ranks exchange while they train, as one number: batches from one average of their models to
+// the next; 0: the gradients of every batch are summed; less: nothing.
+class ModelSteps {
+ public:
+  constexpr ModelSteps(int64_t steps = 0) : steps_(steps) {}  // NOLINT: is a number
+  static constexpr ModelSteps Never() { return -1; }
+
+  constexpr bool sums_gradients() const { return steps_ == 0; }
+  constexpr bool averages_models() const { return steps_ > 0; }
+  constexpr bool exchanges_nothing() const { return steps_ < 0; }
+  constexpr int64_t number() const { return steps_; }
+
+  friend bool operator==(const ModelSteps&, const ModelSteps&) = default;
+
+ private:
+  int64_t steps_;
+};
+inline int64_t AsOption(const ModelSteps& steps) { return steps.number(); }
+inline void FromOption(int64_t number, ModelSteps& steps) { steps = number; }
+
+constexpr auto WordsOf(RankWeighting) {
+  return std::to_array<OptionWord<RankWeighting>>({{RankWeighting::kEqual, "avg"},
+                                                   {RankWeighting::kSamples, "wavg"},
+                                                   {RankWeighting::kInverseSamples, "invwavg"}});
+}
+constexpr auto WordsOf(Participation) {
+  return std::to_array<OptionWord<Participation>>(
+      {{Participation::kAll, "all"}, {Participation::kWithData, "avail2all"}});
+}
+
+// What ranks of Parallel::kData exchange.
 struct SyncOptions {
-  int64_t model_steps = 0;        // > 0: models are averaged so often; 0: gradients; < 0: never
-  std::string weighting = "avg";  // of the models: or wavg or invwavg
-  std::string participation = "all";
+  ModelSteps model_steps = {};
+  RankWeighting weighting = RankWeighting::kEqual;  // of the models
+  Participation participation = Participation::kAll;
   int64_t min_available = 0;
   bool initial_model = true;
   bool final_model = true;
-  bool batch_norm = false;           // statistics are those of all ranks
-  bool blocking = true;              // gradients are reduced after the backward pass, not during it
-  std::string mpi_sums = {};         // True or False; empty: True
-  std::string compression = "none";  // of gradients: or fp16 or bf16
-  std::string bucket_mb = "auto";    // 2^20 bytes; see BucketBytes
+  bool batch_norm = false;  // statistics are those of all ranks
+  bool blocking = true;     // gradients are reduced after the backward pass, not during it
+  std::optional<bool> mpi_sums = {};  // not set: true where MPI can
+  std::string compression = "none";   // of gradients: or fp16 or bf16
+  std::string bucket_mb = "auto";     // 2^20 bytes; see BucketBytes
 
   friend bool operator==(const SyncOptions&, const SyncOptions&) = default;
 };
@@ -53,7 +95,7 @@ struct FederationOptions {
 struct EncryptionOptions {
   std::string kind = {};  // masked, tenseal or openfhe; empty: none
   int64_t poly_degree = 13;
-  int64_t global_scale = 40;  // of openfhe 61, unless it is given
+  std::optional<int64_t> global_scale = {};  // see GlobalScaleOf
   std::string security_level = "128";
   std::string key_file = {};  // that all share, with tenseal
 

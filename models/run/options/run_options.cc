@@ -39,15 +39,15 @@ std::vector<std::string*> PathsOf(RunOptions& o) {
 }
 
 DType ElementTypeOf(const RunOptions& options) {
-  return options.network.dtype == "float64" ? DType::kFloat64 : DType::kFloat32;
+  return options.network.dtype.value_or(DType::kFloat32);
 }
 
 TensorFormat FormatOf(const RunOptions& options) {
-  if (options.network.format == "AUTO") {
-    return FastestFormat(options.device.gpu,
-                         ParseMathMode(options.device.math_mode).value_or(MathMode::kFp32));
+  const std::string& format = options.network.format;
+  if (format.empty() || format == kAutoFormat) {
+    return FastestFormat(options.device.gpu, options.device.math_mode);
   }
-  return options.network.format == "NCHW" ? TensorFormat::kNCHW : TensorFormat::kNHWC;
+  return format == "NCHW" ? TensorFormat::kNCHW : TensorFormat::kNHWC;
 }
 
 absl::StatusOr<int64_t> BatchSizePerRank(const RunOptions& options, int64_t ranks) {
@@ -61,10 +61,16 @@ absl::StatusOr<int64_t> BatchSizePerRank(const RunOptions& options, int64_t rank
 }
 
 double InitialLearningRate(const RunOptions& options, int64_t ranks) {
-  if (options.optimizer.learning_rate_scaling == "False") return options.optimizer.learning_rate;
-  const bool multiply = options.optimizer.learning_rate_scaling == "multiply";
-  return multiply ? options.optimizer.learning_rate * double(ranks)
-                  : options.optimizer.learning_rate / double(ranks);
+  const double rate = options.optimizer.learning_rate;
+  switch (options.optimizer.learning_rate_scaling) {
+    case RateScaling::kNone:
+      return rate;
+    case RateScaling::kDivide:
+      return rate / double(ranks);
+    case RateScaling::kMultiply:
+      return rate * double(ranks);
+  }
+  return rate;
 }
 
 std::string TrainPath(const RunOptions& options) {
@@ -73,11 +79,12 @@ std::string TrainPath(const RunOptions& options) {
 
 std::string TestPath(const RunOptions& options) { return PathOf(options, options.data.test_path); }
 
-bool Resumes(const RunOptions& options) { return options.checkpoint.resume != "False"; }
+bool Resumes(const RunOptions& options) { return options.checkpoint.resume != Resume::kNo; }
 
 bool ReadsTraining(const RunOptions& options) {
   return !options.training.evaluate_only ||
-         options.data.standardize;  // whose mean and deviation are of the training split
+         options.data.standardize.value_or(
+             false);  // whose mean and deviation are of the training split
 }
 
 bool ReadsTest(const RunOptions& options) {

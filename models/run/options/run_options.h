@@ -1,6 +1,7 @@
 // Everything that one run can be asked to do: plain data, so that a copy is a snapshot, two compare
 // with ==, and a program can keep several. Words are the names that the libraries use ("adam",
-// "NHWC", "bf16").
+// "NHWC", "bf16"). A member that is std::optional and not set, or a text that is empty, follows
+// other members, a model file or the data (in_force.h).
 //
 //   RunOptions options = {.network = {.name = "resnet20"},
 //                         .training = {.batch = 128, .epochs = 10},
@@ -11,9 +12,7 @@
 #define DTNN_MODELS_RUN_OPTIONS_RUN_OPTIONS_H_
 
 #include <cstdint>
-#include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -30,12 +29,7 @@
 
 namespace dtnn {
 
-// Names of the options that the user set, as the table of options spells them. An option that is
-// given counts even where its value is the default; others may follow the data or a model file.
-using GivenOptions = std::set<std::string_view>;
-
 struct RunOptions {
-  GivenOptions given = {};
   NetworkOptions network = {};
   TrainingOptions training = {};
   DataOptions data = {};

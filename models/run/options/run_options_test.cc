@@ -26,33 +26,34 @@ TEST(OptionsTest, GlobalBatchSizeIsSharedOutEvenlyOrRefused) {
 TEST(OptionsTest, TheFormatIsTheFastestUnlessItIsNamed) {
   struct Case {
     bool gpu;
-    std::string_view math_mode, dtype;
+    MathMode math_mode;
+    DType dtype;
     TensorFormat fastest;
   };
   for (const auto& [gpu, math_mode, dtype, fastest] :
-       {Case{false, "fp32", "float32", TensorFormat::kNHWC},
-        Case{false, "bf16", "float32", TensorFormat::kNHWC},
-        Case{true, "fp32", "float32", TensorFormat::kNCHW},
-        Case{true, "fp32", "float64", TensorFormat::kNCHW},
-        Case{true, "tf32", "float32", TensorFormat::kNHWC},
-        Case{true, "bf16", "float32", TensorFormat::kNHWC},
-        Case{true, "fp16", "float32", TensorFormat::kNHWC}}) {
+       {Case{false, MathMode::kFp32, DType::kFloat32, TensorFormat::kNHWC},
+        Case{false, MathMode::kBf16, DType::kFloat32, TensorFormat::kNHWC},
+        Case{true, MathMode::kFp32, DType::kFloat32, TensorFormat::kNCHW},
+        Case{true, MathMode::kFp32, DType::kFloat64, TensorFormat::kNCHW},
+        Case{true, MathMode::kTf32, DType::kFloat32, TensorFormat::kNHWC},
+        Case{true, MathMode::kBf16, DType::kFloat32, TensorFormat::kNHWC},
+        Case{true, MathMode::kFp16, DType::kFloat32, TensorFormat::kNHWC}}) {
     RunOptions options;
     options.device.gpu = gpu, options.device.math_mode = math_mode, options.network.dtype = dtype;
-    EXPECT_EQ(FormatOf(options), fastest) << gpu << math_mode << dtype << ", not given";
+    EXPECT_EQ(FormatOf(options), fastest) << gpu << Name(math_mode) << Name(dtype) << ", not given";
     options.network.format = "AUTO";
-    EXPECT_EQ(FormatOf(options), fastest) << gpu << math_mode << dtype << ", AUTO";
+    EXPECT_EQ(FormatOf(options), fastest) << gpu << Name(math_mode) << Name(dtype) << ", AUTO";
     options.network.format = "NHWC";
-    EXPECT_EQ(FormatOf(options), TensorFormat::kNHWC) << gpu << math_mode;
+    EXPECT_EQ(FormatOf(options), TensorFormat::kNHWC) << gpu << Name(math_mode);
     options.network.format = "NCHW";
-    EXPECT_EQ(FormatOf(options), TensorFormat::kNCHW) << gpu << math_mode;
+    EXPECT_EQ(FormatOf(options), TensorFormat::kNCHW) << gpu << Name(math_mode);
   }
 }
 
 TEST(OptionsTest, ElementTypeFollowsDtype) {
   RunOptions options;
   EXPECT_EQ(ElementTypeOf(options), DType::kFloat32);
-  options.network.dtype = "float64";
+  options.network.dtype = DType::kFloat64;
   EXPECT_EQ(ElementTypeOf(options), DType::kFloat64);
 }
 

@@ -6,21 +6,20 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
+
+#include "models/run/options/option_names.h"
 
 namespace dtnn {
-
-inline constexpr char kDefaultLoss[] = "categorical_cross_entropy";
 
 struct TrainingOptions {
   std::optional<int64_t> batch = {};         // samples per step and rank; see BatchSizePerRank
   std::optional<int64_t> global_batch = {};  // samples per step over all ranks
   int64_t epochs = 1;
-  double steps_per_epoch = 0;    // 0: all samples
-  int64_t accumulate_steps = 1;  // batches per update
-  std::string loss = kDefaultLoss;
-  std::vector<std::string> metrics = {"categorical_accuracy"};
-  double clip_norm = 0;  // 0: gradients are not clipped
+  double steps_per_epoch = 0;          // 0: all samples
+  int64_t accumulate_steps = 1;        // batches per update
+  std::string loss = {};               // empty: as a model file says, or LossOf
+  OptionNames metrics = std::nullopt;  // not set: those that suit the data
+  double clip_norm = 0;                // 0: gradients are not clipped
   double label_smoothing = 0;
   std::string class_weights = {};  // "balanced", or a list; empty: all 1
   int64_t seed = 57005;            // of initial values, the order of samples, dropout, transforms

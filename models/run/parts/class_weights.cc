@@ -7,6 +7,7 @@
 #include "comm/gather_values.h"
 #include "comm/ranks/job/exit_code.h"
 #include "data/class_warnings.h"
+#include "models/run/options/in_force.h"
 #include "optim/losses/losses.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/counted.h"
@@ -52,9 +53,9 @@ absl::StatusOr<std::vector<double>> Balance(const RunOptions& options, const Dat
 absl::Status CheckClassWeights(const RunOptions& options, std::string_view dataset,
                                int64_t classes) {
   if (options.training.class_weights.empty()) return absl::OkStatus();
-  if (options.training.loss != kLoss) {
+  if (LossOf(options) != kLoss) {
     return UsageError("RunOptions::training.class_weights=", options.training.class_weights,
-                      ": needs RunOptions::training.loss=", kLoss, ", not ", options.training.loss);
+                      ": needs RunOptions::training.loss=", kLoss, ", not ", LossOf(options));
   }
   DTNN_ASSIGN_OR_RETURN(const std::vector<double> weights, ClassWeightsOf(options));
   if (weights.empty() || classes == 0 || int64_t(weights.size()) == classes) {
@@ -80,7 +81,7 @@ absl::StatusOr<std::vector<double>> MakeClassWeights(const RunOptions& options,
 
 absl::StatusOr<std::shared_ptr<const Loss>> MakeWeightedLoss(const RunOptions& options,
                                                              const std::vector<double>& weights) {
-  return MakeLoss(options.training.loss,
+  return MakeLoss(LossOf(options),
                   {.label_smoothing = options.training.label_smoothing, .class_weights = weights});
 }
 

@@ -39,10 +39,7 @@ absl::StatusOr<std::unique_ptr<DeviceContext>> MakeDevice(const RunOptions& opti
   DTNN_ASSIGN_OR_RETURN(
       std::unique_ptr<DeviceContext> context,
       options.device.gpu ? MakeGpu(options, place) : DeviceContext::Create(Device::Cpu()));
-  const std::optional<MathMode> mode = ParseMathMode(options.device.math_mode);
-  if (!mode.has_value())
-    return UsageError("RunOptions::device.math_mode=", options.device.math_mode, ": unknown");
-  DTNN_RETURN_IF_ERROR(context->SetMathMode(*mode));
+  DTNN_RETURN_IF_ERROR(context->SetMathMode(options.device.math_mode));
   return context;
 }
 

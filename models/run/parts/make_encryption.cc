@@ -8,6 +8,7 @@
 #include "comm/ranks/job/job_environment.h"
 #include "comm/secrets/codec/encrypted_all_reduce.h"
 #include "comm/secrets/crypto/job_secret.h"
+#include "models/run/options/in_force.h"
 
 namespace dtnn {
 
@@ -20,7 +21,7 @@ absl::StatusOr<Secret> ReadEncryptionKey(const RunOptions& options, std::string_
 }
 
 bool EncryptsSums(const RunOptions& options) {
-  return options.ranks.parallel == "data" && options.encryption.kind == "tenseal";
+  return options.ranks.parallel == Parallel::kData && options.encryption.kind == "tenseal";
 }
 
 absl::StatusOr<Secret> ReadKeyOfRanks(const RunOptions& options) {
@@ -29,7 +30,7 @@ absl::StatusOr<Secret> ReadKeyOfRanks(const RunOptions& options) {
 
 ckks::CkksParameters CkksParametersOf(const RunOptions& options) {
   return {.log2_degree = int(options.encryption.poly_degree),
-          .log2_scale = int(options.encryption.global_scale),
+          .log2_scale = int(GlobalScaleOf(options)),
           .security = std::atoi(options.encryption.security_level.c_str())};
 }
 

@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 
 RunOptions Encrypted() {
   RunOptions options;
-  options.ranks.parallel = "data";
+  options.ranks.parallel = Parallel::kData;
   options.encryption.kind = "tenseal";
   return options;
 }
@@ -28,7 +28,7 @@ RunOptions Encrypted() {
 TEST(MakeEncryptionTest, OnlyRanksEncryptSums) {
   RunOptions options = Encrypted();
   EXPECT_TRUE(EncryptsSums(options));
-  options.ranks.parallel = "federated";
+  options.ranks.parallel = Parallel::kFederated;
   EXPECT_FALSE(EncryptsSums(options));
   options = Encrypted();
   options.encryption.kind = "";

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_join.h"
 #include "comm/ranks/job/exit_code.h"
+#include "models/run/options/in_force.h"
 #include "optim/schedulers/schedulers.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/str_cat.h"
@@ -16,20 +17,19 @@ namespace {
 // What flags say of one. A metric that the run does not compute is refused later.
 SchedulerConstants ConstantsOf(std::string_view name, const RunOptions& o,
                                const MetricSet& metric_set, int64_t ranks) {
-  const auto better = [&](const std::string& metric) {
-    return metric_set.FindBetter(metric).value_or(Better::kSmaller);
-  };
+  const auto watched = [&] { return WatchedBy(name, o); };
+  const auto better = [&] { return metric_set.FindBetter(watched()).value_or(Better::kSmaller); };
   if (name == "warm_up") {
     return {.batches = o.schedule.warm_up.batches.value_or(0), .epochs = o.schedule.warm_up.epochs};
   }
   if (name == "early_stopping") {
-    return {.metric = o.schedule.early_stopping.metric,
-            .better = o.schedule.early_stopping.minimize ? Better::kSmaller : Better::kLarger,
+    return {.metric = watched(),
+            .better = MinimizesOf(o) ? Better::kSmaller : Better::kLarger,
             .patience = o.schedule.early_stopping.patience};
   }
   if (name == "reduce_lr_on_plateau") {
-    return {.metric = o.schedule.reduce_on_plateau.metric,
-            .better = better(o.schedule.reduce_on_plateau.metric),
+    return {.metric = watched(),
+            .better = better(),
             .patience = o.schedule.reduce_on_plateau.patience,
             .factor = o.schedule.reduce_on_plateau.factor,
             .min_lr = o.schedule.reduce_on_plateau.min_rate};
@@ -40,14 +40,13 @@ SchedulerConstants ConstantsOf(std::string_view name, const RunOptions& o,
             .min_lr = o.schedule.reduce_every.min_rate};
   }
   if (name == "model_checkpoint") {
-    return {.metric = o.schedule.keep_best.metric,
-            .better = better(o.schedule.keep_best.metric),
-            .save_freq = o.schedule.keep_best.every_epochs};
+    return {
+        .metric = watched(), .better = better(), .save_freq = o.schedule.keep_best.every_epochs};
   }
   if (name == "stop_at_loss") {
-    return {.metric = o.schedule.stop_at.metric,
-            .better = better(o.schedule.stop_at.metric),
-            .threshold = o.schedule.stop_at.threshold};
+    return {.metric = watched(),
+            .better = better(),
+            .threshold = o.schedule.stop_at.threshold.value_or(0)};
   }
   if (name == "cosine") {
     return {.floor = std::min(1.0, o.schedule.cosine.min_rate / InitialLearningRate(o, ranks))};
@@ -76,15 +75,10 @@ absl::Status CheckWatched(const Scheduler& scheduler, const MetricSet& metric_se
 bool WatchTraining(RunOptions& options) {
   constexpr std::string_view kValidation = "val_";
   bool changed = false;
-  for (const auto& [scheduler, watched] :
-       {std::pair("early_stopping", &options.schedule.early_stopping.metric),
-        std::pair("reduce_lr_on_plateau", &options.schedule.reduce_on_plateau.metric),
-        std::pair("model_checkpoint", &options.schedule.keep_best.metric),
-        std::pair("stop_at_loss", &options.schedule.stop_at.metric)}) {
-    const auto& names = options.schedule.schedulers;
-    if (std::find(names.begin(), names.end(), scheduler) == names.end()) continue;
-    if (!watched->starts_with(kValidation)) continue;
-    watched->erase(0, kValidation.size());
+  for (const Watcher& watcher : kWatchers) {
+    const std::string watched = WatchedBy(watcher.scheduler, options);
+    if (!Schedules(options, watcher.scheduler) || !watched.starts_with(kValidation)) continue;
+    watcher.metric(options.schedule) = watched.substr(kValidation.size());
     changed = true;
   }
   return changed;
@@ -98,8 +92,7 @@ absl::StatusOr<std::vector<std::shared_ptr<Scheduler>>> MakeSchedulers(
   }
   if (!own.empty()) return own;
   std::vector<std::shared_ptr<Scheduler>> schedulers;
-  for (const std::string& name : options.schedule.schedulers) {
-    if (name == "model_checkpoint" && options.schedule.model_folder.empty()) continue;
+  for (const std::string& name : SchedulersOf(options)) {
     auto scheduler = MakeScheduler(name, ConstantsOf(name, options, metric_set, ranks));
     if (!scheduler.ok())
       return UsageError("RunOptions::schedule.schedulers: ", scheduler.status().message());
@@ -125,8 +118,7 @@ std::vector<std::string> DescribeMinimums(const RunOptions& options, int64_t ran
   const double rate = InitialLearningRate(options, ranks);
   std::vector<std::string> lines;
   for (const auto& [scheduler, flag, minimum, effect] : minimums) {
-    if (minimum <= rate || std::ranges::count(options.schedule.schedulers, scheduler) == 0)
-      continue;
+    if (minimum <= rate || !Schedules(options, scheduler)) continue;
     lines.push_back(StrCat(flag, "=", minimum, ": is above the learning rate, ", rate,
                            ", so the rate ", effect));
   }

@@ -80,14 +80,15 @@ TEST(MakeSchedulersTest, CosineEndsAtItsRateOnAnyNumberOfRanks) {
   options.schedule.schedulers = {"cosine"};
   options.optimizer.learning_rate = 0.1;
   options.schedule.cosine.min_rate = 0.05;
-  for (const char* scaling : {"False", "divide", "multiply"}) {
+  for (const RateScaling scaling :
+       {RateScaling::kNone, RateScaling::kDivide, RateScaling::kMultiply}) {
     options.optimizer.learning_rate_scaling = scaling;
     for (const int64_t ranks : {1, 2, 4}) {
       const double rate = InitialLearningRate(options, ranks);
       const auto cosine = Only(options, WithMetrics({}), ranks);
       EXPECT_NEAR(rate * cosine->Factor({.step = 10, .total_steps = 10}), std::min(0.05, rate),
                   1e-15)
-          << scaling << " " << ranks;
+          << WordFor(scaling) << " " << ranks;
     }
   }
 }
@@ -106,7 +107,7 @@ TEST(MakeSchedulersTest, MinimumsAboveTheRateAreToldOf) {
               ElementsAre("RunOptions::schedule.cosine.min_rate=0.2: is above the learning rate, "
                           "0.1, so the rate stays "
                           "as it is"));
-  options.optimizer.learning_rate_scaling = "multiply";
+  options.optimizer.learning_rate_scaling = RateScaling::kMultiply;
   EXPECT_THAT(DescribeMinimums(options, 2), IsEmpty());
 }
 

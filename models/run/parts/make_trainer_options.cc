@@ -6,19 +6,16 @@
 #include <utility>
 
 #include "kernels/conv/choice/direct_methods.h"
+#include "models/run/options/in_force.h"
 #include "models/run/parts/make_encryption.h"
 
 namespace dtnn {
 namespace {
 
 ModelSyncOptions ModelSyncOf(const RunOptions& options) {
-  const std::string& alg = options.sync.weighting;
-  return {.frequency = options.sync.model_steps,
-          .weighting = alg == "wavg"      ? RankWeighting::kSamples
-                       : alg == "invwavg" ? RankWeighting::kInverseSamples
-                                          : RankWeighting::kEqual,
-          .participation =
-              options.sync.participation == "all" ? Participation::kAll : Participation::kWithData,
+  return {.frequency = options.sync.model_steps.number(),
+          .weighting = options.sync.weighting,
+          .participation = options.sync.participation,
           .min_available = int(std::min<int64_t>(options.sync.min_available, INT_MAX))};
 }
 
@@ -36,7 +33,8 @@ GradientReducerOptions ReducerOptionsOf(const RunOptions& options) {
 double ExchangedBytes(const RunOptions& options, double elements) {
   // Pairs of an index and a value: each rank sends what it has found to one other rank, and the
   // sums go to all.
-  if (options.optimizer.name == "oktopk") return elements * 3 * options.optimizer.density * 4;
+  if (options.optimizer.name == "oktopk")
+    return elements * 3 * *InForce(options).optimizer.density * 4;
   // Each number of a fresh ciphertext has as many bits as the modulus, of a sum twice as many; an
   // all-reduce sends two plain ones.
   if (EncryptsSums(options)) return elements * CkksParametersOf(options).modulus_bits() * 3 / 16;
@@ -57,13 +55,6 @@ std::map<std::string, std::string, std::less<>> BestOfNames(const RunOptions& op
     names.emplace(VariantOfDirectMethod(method), method);  // the first of several
   }
   return names;
-}
-
-Fusions MakeFusions(const RunOptions& options) {
-  return {.conv_bn = options.device.fusions.conv_bn,
-          .conv_bn_relu = options.device.fusions.conv_bn_relu,
-          .conv_relu = options.device.fusions.conv_relu,
-          .bn_relu = options.device.fusions.bn_relu};
 }
 
 TrainerOptions MakeTrainerOptions(const RunOptions& options, const MetricSet& metric_set,

@@ -11,7 +11,6 @@
 
 #include "comm/communicator.h"
 #include "comm/ranks/gradients/gradient_reducer.h"
-#include "models/plan/fusion.h"
 #include "models/run/options/run_options.h"
 #include "models/training/metric_averages.h"
 #include "models/training/trainer_options.h"
@@ -24,7 +23,6 @@ namespace dtnn {
 std::string_view ConvVariantOf(const RunOptions& options);
 // BestOf::Options::names: the variants that convolution.best_of_methods lists by a method.
 std::map<std::string, std::string, std::less<>> BestOfNames(const RunOptions& options);
-Fusions MakeFusions(const RunOptions& options);
 
 // Where the size of buckets is measured it is the first.
 GradientReducerOptions ReducerOptionsOf(const RunOptions& options);

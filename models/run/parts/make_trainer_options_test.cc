@@ -14,7 +14,7 @@ namespace {
 TEST(MakeTrainerOptionsTest, OneRankLearnsAtTheRateAsGiven) {
   RunOptions options;
   options.optimizer.learning_rate = 0.3;
-  options.optimizer.learning_rate_scaling = "divide";
+  options.optimizer.learning_rate_scaling = RateScaling::kDivide;
   const TrainerOptions made = MakeTrainerOptions(options, {}, nullptr, nullptr);
   EXPECT_EQ(made.learning_rate, 0.3);
   EXPECT_EQ(made.communicator, nullptr);
@@ -26,14 +26,14 @@ TEST(MakeTrainerOptionsTest, OneRankLearnsAtTheRateAsGiven) {
 // Per rank and step, of 1000 gradients.
 TEST(MakeTrainerOptionsTest, WhatRanksExchangeInBytes) {
   RunOptions options;
-  options.ranks.parallel = "data";
+  options.ranks.parallel = Parallel::kData;
   EXPECT_EQ(ExchangedBytes(options, 1000), 4000);
   options.sync.compression = "bf16";
   EXPECT_EQ(ExchangedBytes(options, 1000), 2000);
   options.sync.compression = "none";
-  options.network.dtype = "float64";
+  options.network.dtype = DType::kFloat64;
   EXPECT_EQ(ExchangedBytes(options, 1000), 8000);
-  options.network.dtype = "float32";
+  options.network.dtype = DType::kFloat32;
   // Index and value of 10 gradients go to one rank, and the sum's value to all: 4 bytes each.
   options.optimizer.name = "oktopk";
   options.optimizer.density = 0.01;
@@ -61,20 +61,19 @@ TEST(MakeTrainerOptionsTest, VariantsAndTheirNames) {
 TEST(MakeTrainerOptionsTest, RanksSynchroniseAsTheyWereTold) {
   RunOptions options;
   options.optimizer.learning_rate = 0.3;
-  options.optimizer.learning_rate_scaling = "multiply";
+  options.optimizer.learning_rate_scaling = RateScaling::kMultiply;
   options.checkpoint.folder = "x";
   options.sync.bucket_mb = "0.5";
   options.sync.blocking = false;
   options.sync.model_steps = -2;
-  options.sync.participation = "avail2all";
+  options.sync.participation = Participation::kWithData;
   options.sync.min_available = 1;
   options.sync.initial_model = false;
   options.sync.final_model = false;
   const auto ranks = *LocalGroup::Create(2);
-  for (const auto& [word, weighting] :
-       {std::pair("avg", RankWeighting::kEqual), std::pair("wavg", RankWeighting::kSamples),
-        std::pair("invwavg", RankWeighting::kInverseSamples)}) {
-    options.sync.weighting = word;
+  for (const RankWeighting weighting :
+       {RankWeighting::kEqual, RankWeighting::kSamples, RankWeighting::kInverseSamples}) {
+    options.sync.weighting = weighting;
     const TrainerOptions made = MakeTrainerOptions(options, {}, nullptr, ranks[1].get());
     EXPECT_EQ(made.learning_rate, 0.6);
     EXPECT_EQ(made.communicator, ranks[1].get());

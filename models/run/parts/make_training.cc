@@ -1,10 +1,10 @@
 #include "models/run/parts/make_training.h"
 
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "comm/ranks/job/exit_code.h"
+#include "models/run/options/in_force.h"
 #include "optim/losses/losses.h"
 #include "optim/metrics/metrics.h"
 #include "optim/optimizers/optimizers.h"
@@ -27,33 +27,14 @@ absl::StatusOr<std::shared_ptr<const Optimizer>> MakeOptimizer(const RunOptions&
                 "RunOptions::optimizer.name");
 }
 
-void FollowOptimizer(RunOptions& options) {
-  const auto optimizer = MakeOptimizer(options.optimizer.name);
-  if (!optimizer.ok()) return;  // refused where it is made
-  const auto constants = (*optimizer)->constants();
-  const OptimizerOptions defaults;
-  for (const auto& [flag, name, member] :
-       {std::tuple("optimizer-momentum", "momentum", &OptimizerOptions::momentum),
-        std::tuple("optimizer-decay", "decay", &OptimizerOptions::decay),
-        std::tuple("optimizer-beta1", "beta1", &OptimizerOptions::beta1),
-        std::tuple("optimizer-beta2", "beta2", &OptimizerOptions::beta2),
-        std::tuple("optimizer-epsilon", "epsilon", &OptimizerOptions::epsilon),
-        std::tuple("optimizer-rho", "rho", &OptimizerOptions::rho)}) {
-    const auto own = constants.find(name);
-    if (own == constants.end() || options.given.contains(flag)) continue;
-    if (options.optimizer.*member == defaults.*member) options.optimizer.*member = own->second;
-  }
-}
-
 void FollowTargets(const Dataset& dataset, RunOptions& options) {
-  if (options.given.contains("metrics") || dataset.target_kind() == TargetKind::kClass) return;
-  if (options.training.metrics != TrainingOptions().metrics) return;
-  if (options.training.loss == "binary_cross_entropy") {
+  if (options.training.metrics || dataset.target_kind() == TargetKind::kClass) return;
+  const std::string loss = LossOf(options);
+  if (loss == "binary_cross_entropy") {
     options.training.metrics = {"binary_accuracy", "f1_score"};
   } else {
     // The loss is one of the two.
-    options.training.metrics = {options.training.loss == "mae" ? "regression_mse"
-                                                               : "regression_mae"};
+    options.training.metrics = {loss == "mae" ? "regression_mse" : "regression_mae"};
   }
 }
 
@@ -61,13 +42,13 @@ absl::StatusOr<MetricSet> MakeMetricSet(const RunOptions& options, std::shared_p
                                         std::vector<std::shared_ptr<const Metric>> metrics) {
   MetricSet metric_set = {.loss = std::move(loss), .metrics = std::move(metrics)};
   if (metric_set.loss == nullptr) {
-    DTNN_ASSIGN_OR_RETURN(metric_set.loss,
-                          OfFlag(MakeLoss(options.training.loss,
-                                          {.label_smoothing = options.training.label_smoothing}),
-                                 "RunOptions::training.loss"));
+    DTNN_ASSIGN_OR_RETURN(
+        metric_set.loss,
+        OfFlag(MakeLoss(LossOf(options), {.label_smoothing = options.training.label_smoothing}),
+               "RunOptions::training.loss"));
   }
   if (!metric_set.metrics.empty()) return metric_set;
-  for (const std::string& name : options.training.metrics) {
+  for (const std::string& name : MetricsOf(options)) {
     DTNN_ASSIGN_OR_RETURN(std::shared_ptr<const Metric> metric,
                           OfFlag(MakeMetric(name), "RunOptions::training.metrics"));
     metric_set.metrics.push_back(std::move(metric));

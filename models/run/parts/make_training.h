@@ -17,10 +17,7 @@
 namespace dtnn {
 
 absl::StatusOr<std::shared_ptr<const Optimizer>> MakeOptimizer(const RunOptions& options);
-// Constants that were not given, and are the defaults of OptimizerOptions, become the optimizer's
-// own. Those that it does not have stay as they are.
-void FollowOptimizer(RunOptions& options);
-// Unless metrics were asked for, chooses those that suit the data set's targets and the loss.
+// Sets metrics that are not set, to those that suit the data set's targets and the loss.
 void FollowTargets(const Dataset& dataset, RunOptions& options);
 // The loss and the metrics, unless they are given.
 absl::StatusOr<MetricSet> MakeMetricSet(const RunOptions& options,

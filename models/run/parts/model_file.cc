@@ -9,7 +9,7 @@
 #include "comm/ranks/job/exit_code.h"
 #include "data/preprocessing.h"
 #include "models/parameters/weights.h"
-#include "models/run/parts/follow_loss.h"
+#include "models/run/options/in_force.h"
 #include "models/run/parts/make_trainer_options.h"
 #include "optim/losses/losses.h"
 #include "optim/optimizers/optimizers.h"
@@ -32,7 +32,7 @@ ModelDescription DescribeModel(const RunOptions& options, const Dataset& dataset
   if (int64_t(names.size()) != dataset.outputs()) names.clear();
   return {
       .class_names = std::move(names),
-      .loss = options.training.loss,
+      .loss = LossOf(options),
       .conv_variant = std::string(ConvVariantOf(options)),
       .fusions = MakeFusions(options),
       .training = {.dataset = std::string(dataset.name()), .optimizer = options.optimizer.name}};
@@ -59,20 +59,17 @@ absl::StatusOr<RunOptions> OptionsOfModel(const std::string& path) {
   OptimizerOptions& o = options.optimizer;
   o.name = trained.optimizer;
   o.learning_rate = trained.learning_rate;
-  const auto set = [](const auto& constant, auto& member) {
-    if (constant) member = *constant;
-  };
-  set(constants.momentum, o.momentum);
-  set(constants.decay, o.decay);
-  set(constants.decay_vectors, o.decay_all);
-  set(constants.nesterov, o.nesterov);
-  set(constants.beta1, o.beta1);
-  set(constants.beta2, o.beta2);
-  set(constants.epsilon, o.epsilon);
-  set(constants.rho, o.rho);
-  set(constants.tau, o.tau);
-  set(constants.tau_prime, o.tau_prime);
-  set(constants.density, o.density);
+  o.momentum = constants.momentum;
+  o.decay = constants.decay;
+  o.decay_all = constants.decay_vectors;
+  o.nesterov = constants.nesterov;
+  o.beta1 = constants.beta1;
+  o.beta2 = constants.beta2;
+  o.epsilon = constants.epsilon;
+  o.rho = constants.rho;
+  o.tau = constants.tau;
+  o.tau_prime = constants.tau_prime;
+  o.density = constants.density;
   return options;
 }
 
@@ -82,32 +79,28 @@ std::optional<ImageExtents> SampleOf(const std::optional<SavedModel>& model) {
 }
 
 absl::Status FollowModel(const SavedModel& model, RunOptions& options) {
-  const auto given = [&](std::string_view name) { return options.given.contains(name); };
   options.network.name = model.graph.name();
-  if (!given("dtype")) options.network.dtype = std::string(Name(model.dtype));
-  if (!given("tensor-format")) options.network.format = std::string(Name(model.graph.format()));
+  if (!options.network.dtype) options.network.dtype = model.dtype;
+  if (options.network.format.empty()) options.network.format = Name(model.graph.format());
   const std::string& loss = model.description.loss;
-  const bool set = given("loss-func") || options.training.loss != kDefaultLoss;
-  if (!set && !loss.empty()) {
+  if (options.training.loss.empty() && !loss.empty()) {
     if (!MakeLoss(loss).ok()) {
       return UsageError("RunOptions::training.loss: missing, and ", options.network.weights,
                         " was trained with ", Quoted(loss), ", which is not one of its losses");
     }
-    const std::string before = std::exchange(options.training.loss, loss);
-    FollowLoss(options, before);
+    options.training.loss = loss;
   }
-  if (given("transform-crop") || given("transform-resize") || !model.preprocessing.geometry) {
-    return absl::OkStatus();
-  }
+  DataOptions& data = options.data;
+  if (data.center_crop || data.resize || !model.preprocessing.geometry) return absl::OkStatus();
   const Geometry& geometry = model.preprocessing.geometry->geometry;
   const ImageExtents sample = ExtentsOf(model.graph.input_shape(), model.graph.format());
   // Images that are larger than the samples are of a data set that cuts its own.
   const bool own = geometry.resize > 0 && geometry.resize != std::max(sample.height, sample.width);
   if (own) return absl::OkStatus();
-  options.data.center_crop = geometry.crop < 1;
-  if (options.data.center_crop) options.data.center_crop_share = geometry.crop;
-  options.data.resize = geometry.resize > 0;
-  if (options.data.resize) options.data.resize_side = geometry.resize;
+  data.center_crop = geometry.crop < 1;
+  if (geometry.crop < 1) data.center_crop_share = geometry.crop;
+  data.resize = geometry.resize > 0;
+  if (geometry.resize > 0) data.resize_side = geometry.resize;
   return absl::OkStatus();
 }
 
@@ -129,9 +122,7 @@ absl::StatusOr<Graph> NetworkFor(const SavedModel& model, const RunOptions& opti
 
 std::optional<Normalization> NormalizationFor(const SavedModel& model, const RunOptions& options,
                                               const Dataset& dataset) {
-  if (options.given.contains("normalize") || options.given.contains("standardize")) {
-    return std::nullopt;
-  }
+  if (options.data.normalize || options.data.standardize) return std::nullopt;
   const Preprocessing& trained = model.preprocessing;
   return dataset.preprocessing().normalization.any() ? trained.then : trained.normalization;
 }

@@ -34,7 +34,7 @@ absl::StatusOr<RunOptions> OptionsOfModel(const std::string& path);
 absl::StatusOr<SavedModel> ReadModelToRun(const std::string& path);
 // What its network takes; nothing without a model.
 std::optional<ImageExtents> SampleOf(const std::optional<SavedModel>& model);
-// RunOptions that were not given get the model's values: geometry, format, element type and loss,
+// RunOptions that are not set get the model's values: geometry, format, element type and loss,
 // which its outputs are made for. A usage error where its loss is not one of training.loss.
 absl::Status FollowModel(const SavedModel& model, RunOptions& options);
 // Its network, in the run's format. InvalidArgument that names the file and both sizes where the

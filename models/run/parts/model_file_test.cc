@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "models/parameters/weights.h"
+#include "models/run/options/in_force.h"
 #include "models/zoo/zoo.h"
 
 namespace dtnn {
@@ -33,18 +34,18 @@ TEST(ModelFileTest, OptionsFollowTheModelUnlessTheyAreGiven) {
   options.training.evaluate_only = true;
   ASSERT_TRUE(FollowModel(Trained(), options).ok());
   EXPECT_EQ(options.network.name, "simplemlp");
-  EXPECT_EQ(options.network.dtype, "float64");
+  EXPECT_EQ(options.network.dtype, DType::kFloat64);
   EXPECT_EQ(options.network.format, "NCHW");
   EXPECT_EQ(options.training.loss, "mse");
-  EXPECT_TRUE(options.data.center_crop);
+  EXPECT_EQ(options.data.center_crop, true);
   EXPECT_EQ(options.data.center_crop_share, 0.75);
-  EXPECT_TRUE(options.data.resize);
+  EXPECT_EQ(options.data.resize, true);
   EXPECT_EQ(options.data.resize_side, 8);
 
   RunOptions trains;
   ASSERT_TRUE(FollowModel(Trained(), trains).ok());
   EXPECT_EQ(trains.training.loss, "mse") << "its outputs are made for that loss";
-  EXPECT_EQ(trains.schedule.early_stopping.metric, "val_mse") << "schedulers watch the loss";
+  EXPECT_EQ(WatchedBy("early_stopping", trains), "val_mse") << "schedulers watch the loss";
 }
 
 TEST(ModelFileTest, ALossThatIsNotKnownMustBeReplaced) {
@@ -59,21 +60,21 @@ TEST(ModelFileTest, ALossThatIsNotKnownMustBeReplaced) {
             "not one of its "
             "losses");
   options.training.loss = "mse";
-  options.given = {"loss-func"};
   EXPECT_TRUE(FollowModel(model, options).ok());
 }
 
-TEST(ModelFileTest, OptionsThatAreGivenStayEvenWithTheirDefaults) {
+TEST(ModelFileTest, OptionsThatAreSetStayEvenWithTheirDefaults) {
   RunOptions expected;
-  expected.training.evaluate_only = true;
-  expected.given = {"dtype", "tensor-format", "loss-func", "transform-crop"};
+  expected.network = {.dtype = DType::kFloat32, .format = "AUTO"};
+  expected.training = {.loss = "categorical_cross_entropy", .evaluate_only = true};
+  expected.data = {.center_crop = false};
   RunOptions options = expected;
   ASSERT_TRUE(FollowModel(Trained(), options).ok());
   expected.network.name = "simplemlp";
   EXPECT_EQ(options, expected);
-  options.given = {"transform-resize"};
+  options.data = {.resize = false};
   ASSERT_TRUE(FollowModel(Trained(), options).ok());
-  EXPECT_FALSE(options.data.center_crop || options.data.resize);
+  EXPECT_EQ(options.data.center_crop, std::nullopt);
 }
 
 // As ImageNet's archives do, which hold 227 x 227 pixels.
@@ -82,7 +83,7 @@ TEST(ModelFileTest, ADataSetThatCutsItsOwnImagesIsLeftAlone) {
   model.preprocessing.geometry = ImageGeometry{{.resize = 11}};
   RunOptions options;
   ASSERT_TRUE(FollowModel(model, options).ok());
-  EXPECT_FALSE(options.data.resize);
+  EXPECT_EQ(options.data.resize, std::nullopt);
 }
 
 TEST(ModelFileTest, LoadersNormaliseAsInTraining) {
@@ -90,7 +91,7 @@ TEST(ModelFileTest, LoadersNormaliseAsInTraining) {
   const CountingDataset dataset(6, {8, 8, 1});
   RunOptions options;
   EXPECT_EQ(NormalizationFor(model, options, dataset), model.preprocessing.normalization);
-  options.given = {"standardize"};
+  options.data.standardize = false;
   EXPECT_EQ(NormalizationFor(model, options, dataset), std::nullopt);
 }
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "absl/strings/ascii.h"
+#include "models/run/options/in_force.h"
 #include "tensor/text/str_cat.h"
 
 namespace dtnn {
@@ -21,16 +22,17 @@ void MakeOwn(std::string& path, bool is_file, int rank) {
 }  // namespace
 
 bool OwnCheckpoints(const RunOptions& options) {
-  return !options.ranks.shared_storage || options.sync.model_steps != 0;
+  return !options.ranks.shared_storage || !options.sync.model_steps.sums_gradients();
 }
 
 int64_t StepsBetweenMeetings(const RunOptions& options) {
   constexpr int64_t kOfRanksThatNeverMeet = 64;
-  const int64_t every = options.sync.model_steps;
-  return every < 0 ? kOfRanksThatNeverMeet : std::max<int64_t>(every, 1);
+  const ModelSteps& every = options.sync.model_steps;
+  return every.exchanges_nothing() ? kOfRanksThatNeverMeet : std::max<int64_t>(every.number(), 1);
 }
 
 RunOptions OptionsOfRank(RunOptions options, int rank, int ranks) {
+  options.schedule.model_folder = ModelFolderOf(options);
   if (ranks > 1 && OwnCheckpoints(options)) {
     MakeOwn(options.checkpoint.folder, /*is_file=*/false, rank);
   }

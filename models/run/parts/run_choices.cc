@@ -8,7 +8,9 @@
 #include "absl/strings/str_join.h"
 #include "data/preprocessing.h"
 #include "data/transforms/transform.h"
+#include "models/run/options/in_force.h"
 #include "models/run/options/option_text.h"
+#include "models/run/options/option_value.h"
 #include "tensor/text/str_cat.h"
 
 namespace dtnn {
@@ -21,7 +23,7 @@ RunChoice Choice(std::string_view key, std::string_view member, const auto& valu
                  MayChange may_change = MayChange::kYes,
                  OtherMetrics other_metrics = OtherMetrics::kNone) {
   return {.what = StrCat("RunOptions::", member),
-          .value = ToText(value),
+          .value = FormatValue(ToValue(value)),
           .key = StrCat("--", key),
           .may_change = may_change,
           .other_metrics = other_metrics};
@@ -58,8 +60,7 @@ RunChoice Watched(std::string_view key, std::string_view member, const std::stri
 
 std::vector<RunChoice> OfScheduler(std::string_view name, const SchedulerOptions& o) {
   if (name == "warm_up") {
-    return {Choice("warm-up-batches", "schedule.warm_up.batches",
-                   o.warm_up.batches ? ToText(*o.warm_up.batches) : std::string()),
+    return {Choice("warm-up-batches", "schedule.warm_up.batches", o.warm_up.batches),
             Choice("warm-up-epochs", "schedule.warm_up.epochs", o.warm_up.epochs)};
   }
   if (name == "early_stopping") {
@@ -113,9 +114,10 @@ std::vector<RunChoice> MakeRunChoices(const RunOptions& options, const Dataset& 
                        .value = absl::StrJoin(names, ", "),
                        .may_change = MayChange::kNever});
   }
-  for (RunChoice& choice : OfTraining(options)) choices.push_back(std::move(choice));
-  for (const std::string& scheduler : options.schedule.schedulers) {
-    for (RunChoice& choice : OfScheduler(scheduler, options.schedule)) {
+  const RunOptions in_force = InForce(options);
+  for (RunChoice& choice : OfTraining(in_force)) choices.push_back(std::move(choice));
+  for (const std::string& scheduler : SchedulersOf(options)) {
+    for (RunChoice& choice : OfScheduler(scheduler, in_force.schedule)) {
       choice.of_scheduler = scheduler;
       choices.push_back(std::move(choice));
     }

@@ -8,7 +8,6 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "models/run/parts/follow_loss.h"
 #include "models/run/samples/make_dataset.h"
 
 namespace dtnn {
@@ -24,7 +23,6 @@ RunSettings SettingsOf(const Edit& edit) {
       .network = {.name = "simplecnn"},
       .data = {.name = "synthetic", .synthetic = {.train_samples = 20, .input_shape = {1, 4, 4}}}};
   if (edit) edit(options);
-  FollowLoss(options);
   const std::shared_ptr<const Dataset> dataset = *MakeDataset(options);
   return {.choices = MakeRunChoices(options, *dataset, *MakeLoaders(options, dataset))};
 }
@@ -67,9 +65,10 @@ TEST(RunChoicesTest, EveryChoiceThatDecidesTheResultIsCompared) {
       {[](RunOptions& o) { o.training.steps_per_epoch = 2; }, "training.steps_per_epoch: 0, 2"},
       {[](RunOptions& o) { o.sync.batch_norm = true; }, "sync.batch_norm: False, True"},
       {[](RunOptions& o) { o.sync.model_steps = 2; }, "sync.model_steps: 0, 2"},
-      {[](RunOptions& o) { o.sync.weighting = "wavg"; }, "sync.weighting: avg, wavg"},
+      {[](RunOptions& o) { o.sync.weighting = RankWeighting::kSamples; },
+       "sync.weighting: avg, wavg"},
       {[](RunOptions& o) { o.sync.compression = "bf16"; }, "sync.compression: none, bf16"},
-      {[](RunOptions& o) { o.device.math_mode = "bf16"; }, "device.math_mode: fp32, bf16"},
+      {[](RunOptions& o) { o.device.math_mode = MathMode::kBf16; }, "device.math_mode: fp32, bf16"},
       {[](RunOptions& o) { o.schedule.early_stopping.patience = 2; },
        "schedule.early_stopping.patience: 10, 2"},
       {[](RunOptions& o) { o.schedule.reduce_on_plateau.factor = 0.25; },

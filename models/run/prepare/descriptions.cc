@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "data/loading/loader.h"
 #include "kernels/device/device_traits.h"
+#include "models/run/options/in_force.h"
 #include "models/run/parts/make_trainer_options.h"
 #include "tensor/text/counted.h"
 #include "tensor/text/str_cat.h"
@@ -53,7 +54,8 @@ std::string DescribeKernels(const Graph& graph, const RunOptions& options, Devic
   const DeviceTraits traits = TraitsOf(device);
   std::string text =
       StrCat("**** Kernels: ",
-             options.device.math_mode == "fp32" ? options.network.dtype : options.device.math_mode,
+             options.device.math_mode == MathMode::kFp32 ? Name(ElementTypeOf(options))
+                                                         : Name(options.device.math_mode),
              ", ", Name(graph.format()));
   if (!traits.instructions.empty()) StrAppend(&text, ", ", traits.instructions);
   if (traits.chooses_convolutions) {

@@ -16,6 +16,7 @@
 #include "models/run/observe/run_board.h"
 #include "models/run/observe/run_page.h"
 #include "models/run/observe/run_trace.h"
+#include "models/run/options/in_force.h"
 #include "models/run/parts/best_of_file.h"
 #include "models/run/parts/make_device.h"
 #include "models/run/parts/make_encryption.h"
@@ -80,9 +81,9 @@ absl::Status FollowClasses(PreparedRun& run, RunLog& log) {
   DTNN_ASSIGN_OR_RETURN(const std::optional<ModelDescription> trained, FindDescription(file));
   if (!trained) return absl::OkStatus();
   const bool of_file = run.initial_model.has_value();
-  if (!of_file && !trained->loss.empty() && trained->loss != run.options.training.loss) {
+  if (!of_file && !trained->loss.empty() && trained->loss != LossOf(run.options)) {
     log.Warn(StrCat(path, ": was trained with loss ", OneLine(trained->loss, 80),
-                    "; this run has RunOptions::training.loss=", run.options.training.loss));
+                    "; this run has RunOptions::training.loss=", LossOf(run.options)));
   }
   const bool learns = !of_file && !run.options.training.evaluate_only;
   // A network of another size takes other parameters for its outputs.
@@ -111,8 +112,9 @@ absl::Status LoadData(PreparedRun& run, RunLog& log) {
   if (run.options.data.name.empty() && run.dataset == nullptr) {
     return UsageError("RunOptions::data.name: missing; name a data set");
   }
-  if (run.ranks > 1 && run.options.ranks.parallel != "data") {
-    return UsageError("RunOptions::ranks.parallel=", run.options.ranks.parallel, ": ", run.ranks,
+  if (run.ranks > 1 && run.options.ranks.parallel != Parallel::kData) {
+    return UsageError("RunOptions::ranks.parallel=", WordFor(run.options.ranks.parallel), ": ",
+                      run.ranks,
                       " ranks share a communicator, which needs RunOptions::ranks.parallel=data");
   }
   if (!run.options.training.class_weights.empty() && run.objects.loss != nullptr) {
@@ -131,7 +133,7 @@ absl::Status LoadData(PreparedRun& run, RunLog& log) {
   if (run.optimizer == nullptr) {
     DTNN_ASSIGN_OR_RETURN(run.optimizer, MakeOptimizer(run.options));
   }
-  if (run.options.ranks.parallel == "federated") {
+  if (run.options.ranks.parallel == Parallel::kFederated) {
     run.proximal = std::make_shared<ProximalOptimizer>(run.optimizer);
     run.optimizer = run.proximal;
     DTNN_ASSIGN_OR_RETURN(run.client, FindClientPlace(run.options));

@@ -8,6 +8,7 @@
 #include "kernels/device/device_traits.h"
 #include "models/graph/table.h"
 #include "models/plan/fusion.h"
+#include "models/run/options/in_force.h"
 #include "models/run/parts/class_weights.h"
 #include "models/run/parts/make_device.h"
 #include "models/run/parts/make_model.h"
@@ -33,10 +34,7 @@ void LogFusions(const PreparedRun& run, RunLog& log) {
   if (!traits.FoldsNormalizations(run.graph.format())) {
     fusions.conv_bn = fusions.conv_bn_relu = false;
   }
-  const bool asked = run.options.device.fusions != Fusions{} ||
-                     std::ranges::any_of(run.options.given, [](std::string_view name) {
-                       return name.starts_with("enable-fused-");
-                     });
+  const bool asked = run.options.device.fusions != FusionOptions{};
   for (const std::string& line : DescribeFusions(run.graph, fusions, traits.kind)) {
     const std::string text = StrCat("Fusing ", line, "...\n");
     asked ? log.Log(text) : log.LogVerbose(text);
@@ -67,10 +65,10 @@ absl::Status Introduce(const PreparedRun& run, RunLog& log) {
   }
   if (run.ranks > 1) log.Log(StrCat(" on each of ", run.ranks, " ranks"));
   log.Log("\n");
-  if (run.ranks == 1 && run.options.ranks.parallel == "data") {
+  if (run.ranks == 1 && run.options.ranks.parallel == Parallel::kData) {
     log.Log("**** One rank: trains alone. mpirun -n 2 or launch -n 2 starts two\n");
   }
-  if (run.ranks > 1 && run.options.optimizer.learning_rate_scaling != "False") {
+  if (run.ranks > 1 && run.options.optimizer.learning_rate_scaling != RateScaling::kNone) {
     log.Log(StrCat("**** Learning rate of ", run.ranks,
                    " ranks: ", InitialLearningRate(run.options, run.ranks), "\n"));
   }

@@ -9,7 +9,7 @@
 #include "comm/ranks/job/exit_code.h"
 #include "comm/ranks/job/ranks.h"
 #include "kernels/device/device_traits.h"
-#include "models/run/parts/follow_loss.h"
+#include "models/run/options/in_force.h"
 #include "models/run/parts/make_device.h"
 #include "models/run/parts/make_encryption.h"
 #include "models/run/parts/make_schedulers.h"
@@ -119,14 +119,14 @@ PreparedRun::PreparedRun(const RunOptions& given, RunObjects objects, bool goes_
   if (this->objects.optimizer != nullptr) {
     options.optimizer.name = this->objects.optimizer->name();
   }
-  FollowLoss(options);
-  FollowOptimizer(options);
-  const auto names = [](const auto& own, std::vector<std::string>& list) {
-    if (!own.empty()) list.clear();
-    for (const auto& object : own) list.emplace_back(object->name());
+  const auto name = [](const auto& own, OptionNames& list) {
+    if (own.empty()) return;
+    std::vector<std::string> names;
+    for (const auto& object : own) names.emplace_back(object->name());
+    list = std::move(names);
   };
-  names(this->objects.metrics, options.training.metrics);
-  names(this->objects.schedulers, options.schedule.schedulers);
+  name(this->objects.metrics, options.training.metrics);
+  name(this->objects.schedulers, options.schedule.schedulers);
 }
 
 bool PreparedRun::Writes() const { return rank == 0 || !options.ranks.shared_storage; }
@@ -167,6 +167,7 @@ absl::Status PreparedRun::Prepare(RunLog& log) {
         "are summed "
         "in the hosts' memory");
   }
+  options = InForce(std::move(options));
   if (!TunesRun(*this)) return absl::OkStatus();
   DTNN_RETURN_IF_ERROR(TuneRun(*this, log));
   return Agree(communicator, CheckMemoryOfRun(*this));

@@ -83,7 +83,7 @@ TEST(PreparedRunTest, WhatCannotBeWrittenShowsBeforeTheDataAreRead) {
 TEST(PreparedRunTest, FilesThatCannotBeReadShowBeforeTheDataAreRead) {
   setenv("DTNN_JOB_SECRET", std::string(40, 's').c_str(), 1);
   RunOptions client = Small();
-  client.ranks.parallel = "federated";
+  client.ranks.parallel = Parallel::kFederated;
   client.federation.server = "127.0.0.1:61643";
   client.encryption.kind = "tenseal";
   client.encryption.key_file = "/none/key";
@@ -119,7 +119,7 @@ TEST(PreparedRunTest, AllRanksEndWhereOneFails) {
   std::array<absl::Status, 2> statuses;
   ASSERT_TRUE(RunRanks(2, [&](Communicator& communicator) {
                 RunOptions options = Small();
-                options.ranks.parallel = "data";
+                options.ranks.parallel = Parallel::kData;
                 if (communicator.rank() == 1) options.sync.min_available = 3;
                 Prepared prepared(options, &communicator);
                 statuses[size_t(communicator.rank())] = prepared.status;

@@ -6,6 +6,7 @@
 #include "data/loading/loader.h"
 #include "models/graph/table.h"
 #include "models/plan/plan.h"
+#include "models/run/options/in_force.h"
 #include "models/run/parts/make_encryption.h"
 #include "models/run/parts/make_trainer_options.h"
 #include "models/run/tables/memory_table.h"
@@ -25,8 +26,8 @@ NamedBytes OthersOfTraining(const RunOptions& options, const Graph& graph, doubl
   NamedBytes others;
   // Schedulers hold the best parameters, each its own.
   for (const char* const keeper : {"early_stopping", "model_checkpoint"}) {
-    const bool keeps = std::ranges::count(options.schedule.schedulers, keeper) > 0;
-    if (keeps && options.ranks.parallel != "federated") {
+    const bool keeps = Schedules(options, keeper);
+    if (keeps && options.ranks.parallel != Parallel::kFederated) {
       others.emplace_back(StrCat("best parameters (", keeper, ")"), values);
     }
   }
@@ -43,7 +44,7 @@ NamedBytes OthersOfTraining(const RunOptions& options, const Graph& graph, doubl
     others.emplace_back("gradients as they are exchanged",
                         2 * ExchangedBytes(options, trainable / element));
   }
-  if (options.sync.model_steps != 0 || !options.ranks.shared_storage) {
+  if (!options.sync.model_steps.sums_gradients() || !options.ranks.shared_storage) {
     others.emplace_back("sums of models", trainable);
   }
   return others;

@@ -74,7 +74,7 @@ TEST_F(RunMemoryTest, WhatIsHeldBesidesCounts) {
 
   options.schedule.schedulers = {};
   options.training.accumulate_steps = 1;
-  options.ranks.parallel = "data";
+  options.ranks.parallel = Parallel::kData;
   options.sync.compression = "fp16";
   options.sync.model_steps = 10;
   memory = measure({.training = 8}, 4);

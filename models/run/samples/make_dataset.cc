@@ -26,23 +26,25 @@ bool TakesWholeImages(const RunOptions& options, const std::optional<ImageExtent
 OpenDatasetOptions OpenOptions(const RunOptions& options,
                                const std::optional<ImageExtents>& network) {
   const std::vector<int64_t>& input = options.data.synthetic.input_shape;
-  return {.train_path = TrainPath(options),
-          .test_path = TestPath(options),
-          .train = ReadsTraining(options),
-          .test = ReadsTest(options),
-          .geometry = {.crop = options.data.center_crop ? options.data.center_crop_share : 1,
-                       .resize = options.data.resize ? options.data.resize_side : 0},
-          .skip_damaged_images = options.data.skip_damaged_images,
-          .imagenet_whole = TakesWholeImages(options, network),
-          .archive_format = ParseTensorFormat(options.data.archive_format),  // nullopt for auto
-          .synthetic = {.train_samples = options.data.synthetic.train_samples,
-                        .test_samples = options.data.synthetic.test_samples,
-                        .sample = {.height = input[1], .width = input[2], .channels = input[0]},
-                        .classes = options.data.synthetic.output_shape[0],
-                        .pattern = options.data.synthetic.pattern == "classes"
-                                       ? SyntheticPattern::kClasses
-                                       : SyntheticPattern::kZeros,
-                        .seed = uint64_t(options.training.seed)}};
+  return {
+      .train_path = TrainPath(options),
+      .test_path = TestPath(options),
+      .train = ReadsTraining(options),
+      .test = ReadsTest(options),
+      .geometry = {.crop = options.data.center_crop.value_or(false) ? options.data.center_crop_share
+                                                                    : 1,
+                   .resize = options.data.resize.value_or(false) ? options.data.resize_side : 0},
+      .skip_damaged_images = options.data.skip_damaged_images,
+      .imagenet_whole = TakesWholeImages(options, network),
+      .archive_format = ParseTensorFormat(options.data.archive_format),  // nullopt for auto
+      .synthetic = {.train_samples = options.data.synthetic.train_samples,
+                    .test_samples = options.data.synthetic.test_samples,
+                    .sample = {.height = input[1], .width = input[2], .channels = input[0]},
+                    .classes = options.data.synthetic.output_shape[0],
+                    .pattern = options.data.synthetic.pattern == "classes"
+                                   ? SyntheticPattern::kClasses
+                                   : SyntheticPattern::kZeros,
+                    .seed = uint64_t(options.training.seed)}};
 }
 
 }  // namespace

@@ -73,8 +73,8 @@ class LoaderMaker {
   absl::StatusOr<Loaders> Make() {
     const absl::Status chosen = Choose();
     Loaders loaders;
-    if (options_.data
-            .standardize) {  // whatever became of the samples: other ranks wait for this one
+    if (options_.data.standardize.value_or(false)) {
+      // Whatever became of the samples: other ranks wait for this one.
       DTNN_ASSIGN_OR_RETURN(loaders.statistics, Statistics(chosen));
       DTNN_ASSIGN_OR_RETURN(training_.normalization,
                             WithContext(Standardization(*loaders.statistics),
@@ -121,7 +121,7 @@ class LoaderMaker {
                  .format = FormatOf(options_),
                  .dtype = ElementTypeOf(options_),
                  .threads = Threads()};
-    if (options_.data.normalize) {
+    if (options_.data.normalize.value_or(false)) {
       training_.normalization = {.offset = options_.data.normalize_offset,
                                  .scale = options_.data.normalize_scale};
       const absl::Status fits =
@@ -135,7 +135,7 @@ class LoaderMaker {
     if (normalization_) training_.normalization = *normalization_;
     const double held_out = options_.data.test_as_validation ? 0 : options_.data.validation_split;
     DTNN_ASSIGN_OR_RETURN(TrainValidation divided, Divide(held_out));
-    if (options_.training.evaluate_only && !options_.data.standardize) return absl::OkStatus();
+    if (!ReadsTraining(options_)) return absl::OkStatus();
     if (divided.train.empty() && !divided.validation.empty()) {
       return UsageError(
           "RunOptions::data.validation_split=", ToText(options_.data.validation_split),
