@@ -8,8 +8,9 @@
 
 namespace dtnn::federation {
 
-// Of the aggregator's door (comm/transport/meeting/door.h), so that ranks of a job with the same
-// secret are not taken for clients; and of the secret where a carrier of datagrams is in between.
+// Purposes of the aggregator's door (comm/transport/meeting/door.h), so that ranks of a job with
+// the same secret are not taken for clients; and of the secret where a carrier of datagrams is in
+// between.
 inline constexpr std::string_view kAggregatorPurpose = "the aggregator of a federation";
 inline constexpr std::string_view kDatagramsPurpose = "DTNN federation: handshake";
 
@@ -22,7 +23,7 @@ inline constexpr std::string_view kTagPurpose = "DTNN federation: tags";
 // Numbers of a chunk of plain parameters.
 inline constexpr size_t kParameterChunk = size_t{1} << 16;
 
-// Of one client.
+// Metrics of one client.
 inline constexpr size_t kMostMetrics = 32;
 
 // Sums hold so many updates at most.

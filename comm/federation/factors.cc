@@ -8,7 +8,8 @@
 namespace dtnn::federation {
 namespace {
 
-// Of the effective number of equal factors, which is a whole number but for rounding.
+// Rounding error of the effective number of equal factors, which is a whole number but for
+// rounding.
 constexpr double kRounding = 1e-9;
 
 }  // namespace

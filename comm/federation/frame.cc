@@ -66,7 +66,7 @@ absl::StatusOr<FrameHeader> ParseFrameHeader(std::span<const uint8_t, kFrameHead
   header.attempt = reader.Number<uint64_t>();
   header.index = reader.Number<uint32_t>();
   if (Name(header.kind).empty() || reserved != 0) {
-    return DataLoss("these bytes are no frame (kind ", int{kind}, ")");
+    return DataLoss("these bytes are not a frame (kind ", int{kind}, ")");
   }
   if (version != kFrameVersion) {
     return FailedPrecondition("frames of version ", int{version}, ", this program has version ",

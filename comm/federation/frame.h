@@ -22,7 +22,7 @@ using Bytes = std::vector<uint8_t>;
 
 enum class FrameKind : uint8_t {
   // client -> aggregator
-  kHello = 1,  // who it is
+  kHello = 1,  // its name and what it has
   kReply,      // to a note, by its index; note 0 of a round needs no question
   kUpdate,     // chunk `index` of what the client has trained
   kReport,     // all chunks are sent: samples, metrics
@@ -64,7 +64,7 @@ struct Frame {
 };
 
 Bytes ToBytes(const FrameHeader& header);
-// DataLoss for what is no header, and another version.
+// DataLoss for what is not a header, and another version.
 absl::StatusOr<FrameHeader> ParseFrameHeader(std::span<const uint8_t, kFrameHeaderBytes> bytes);
 
 }  // namespace dtnn::federation

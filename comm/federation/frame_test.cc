@@ -66,7 +66,7 @@ TEST_F(FrameTest, FramesAreWholeHoweverTheirBytesCome) {
   EXPECT_EQ(channel_->bytes_received(), bytes.size());
 }
 
-// Of the second frame nothing is there but its header.
+// The second frame is only its header.
 TEST_F(FrameTest, ALengthIsRefusedBeforeItsBytesCome) {
   SendBytes(FrameOf(FrameKind::kUpdate, 0, Bytes(100)));
   EXPECT_TRUE(Must(Receive()));

@@ -8,7 +8,8 @@ namespace {
 
 // Sums of models hold numbers up to 64 (masked_protocol.cc).
 constexpr double kLargest = 60;
-// Of the share of the clients that have a metric: sums of integers and ciphertexts round.
+// Rounding error of the fraction of clients that have a metric: sums of integers and ciphertexts
+// round.
 constexpr double kRounding = 1e-3;
 
 }  // namespace

@@ -29,7 +29,7 @@ struct MeetingPlace {
 };
 
 // The secret is the job's. Waits as `patience` says for what carries datagrams; one that is gone
-// later is called again for as long as it takes, which `warn` is told.
+// later is called again for as long as it takes, which `warn` reports.
 absl::StatusOr<std::unique_ptr<Door>> OpenDoor(const MeetingPlace& place, const JobSecret& secret,
                                                const CommunicatorOptions& patience);
 

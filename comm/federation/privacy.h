@@ -9,9 +9,9 @@
 //                            adds a part of that, so that the fewest clients of which there can be
 //                            a sum make the whole
 //
-// Numbers and noise are multiples of 2^-20 of the deviation, so nothing is told by the last bits of
-// floating-point numbers (Mironov, "On significance of the least significant bits for differential
-// privacy", 2012).
+// Numbers and noise are multiples of 2^-20 of the deviation, so nothing is revealed by the last
+// bits of floating-point numbers (Mironov, "On significance of the least significant bits for
+// differential privacy", 2012).
 
 #ifndef DTNN_COMM_FEDERATION_PRIVACY_H_
 #define DTNN_COMM_FEDERATION_PRIVACY_H_
@@ -28,7 +28,7 @@ namespace dtnn::federation {
 struct PrivacyOptions {
   double clip = 0;      // 0: no differential privacy
   double noise = 0;     // times `clip`
-  double delta = 1e-5;  // for which epsilons are told
+  double delta = 1e-5;  // at which epsilons are reported
 
   bool on() const { return clip > 0; }
   // What both sides must agree on, in words.
@@ -47,7 +47,7 @@ double NoiseOfClient(const PrivacyOptions& options, double factor, int together)
 absl::Status MakePrivate(std::span<const float> begin, double clip, double deviation,
                          ChaCha20Stream& random, std::span<float> update);
 
-// What has been told of a client that took part whenever it could.
+// What has been revealed of a client that took part whenever it could.
 class PrivacyLedger {
  public:
   // The aggregator has read updates, one by one.

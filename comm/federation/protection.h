@@ -1,5 +1,5 @@
-// How the updates of clients are protected from who adds them (docs/security.md): the words of a
-// program, checked and turned into what codecs are made of.
+// How the updates of clients are protected from the party that adds them (docs/security.md): the
+// words of a program, checked and turned into what codecs are made of.
 
 #ifndef DTNN_COMM_FEDERATION_PROTECTION_H_
 #define DTNN_COMM_FEDERATION_PROTECTION_H_
@@ -54,11 +54,11 @@ class Protector {
   size_t sum_values(size_t values) const {
     return values + (hides_in_sums() && !privacy_.on() ? 2 * kMostMetrics : 0);
   }
-  // Of an update of so many numbers.
+  // Numbers of a chunk, and chunks of an update of so many numbers.
   size_t chunk_values() const;
   size_t chunks(size_t values) const { return (values + chunk_values() - 1) / chunk_values(); }
   const PrivacyOptions& privacy() const { return privacy_; }
-  // Of a sum that `participants` set up, at least so many updates are read together; 1 where the
+  // In a sum that `participants` set up, at least so many updates are read together; 1 where the
   // aggregator reads each. A round needs `quorum`.
   int together(int quorum, int participants) const;
   // What both sides must agree on, in words.

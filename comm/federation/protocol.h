@@ -42,8 +42,8 @@ struct SumFacts {
   RunNonce nonce{};
   int participants = 0;
   size_t chunks = 0;
-  // Of what all clients were told alike, for clients: those that were told different things make no
-  // sum together.
+  // The hash of what all clients have received alike, for clients: those that have received
+  // different messages make no sum together.
   Hash facts{};
 };
 

@@ -1,5 +1,5 @@
-// Sums whose aggregator gives each client what it likes, and clients that were told different
-// things.
+// Sums whose aggregator gives each client what it likes, and clients that have received
+// different messages.
 
 #include "comm/federation/protocol.h"
 
@@ -51,7 +51,7 @@ class ProtocolTest : public ::testing::TestWithParam<Protection> {
     for (int note = 0; note < server->setup_notes(); ++note) {
       for (int i = 0; i < kClients; ++i) {
         if (replace_reply_) replace_reply_(note, i, replies[size_t(i)]);
-        // Of a client that has stopped there is none.
+        // A client that has stopped sends no reply.
         if (!server->TakeReply(note, i, replies[size_t(i)]).ok()) return ends;
       }
       for (const auto& [position, body] : Must(server->Note(note))) {
@@ -102,7 +102,7 @@ TEST_P(ProtocolTest, ClientsThatWereToldDifferentThingsMakeNoSum) {
   }
 }
 
-// What client 1 said in an earlier sum that was told the same is no answer to new keys.
+// What client 1 said in an earlier sum with the same messages is not an answer to new keys.
 TEST_P(ProtocolTest, WhatAClientSaidBeforeIsNotTakenAgain) {
   std::vector<Bytes> recorded;
   replace_reply_ = [&](int, int position, Bytes& reply) {

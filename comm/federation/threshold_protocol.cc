@@ -145,9 +145,9 @@ class Client : public ClientProtocol {
   }
 
  private:
-  // Of the share of a client that was told the same and has seen the same commitments, which this
-  // client's new one is among. That of position `participants`, which is nobody's, goes nowhere: it
-  // is what this sum's other keys are made of.
+  // The tag of the share of a client that has received the same messages and commitments, which
+  // this client's new one is among. That of position `participants`, which is nobody's, goes
+  // nowhere: it is what this sum's other keys are made of.
   absl::StatusOr<Hash> TagOf(int position) const {
     WireWriter writer;
     writer.Bytes(AsBytes("DTNN share of a joint key"));
@@ -169,8 +169,8 @@ class Client : public ClientProtocol {
         culprit_ = position;
         return absl::UnauthenticatedError(
             StrCat("the share of the joint key of client ", position,
-                   " has a wrong tag: it has another key than this client, was told something "
-                   "else, or somebody plays it"));
+                   " has a wrong tag: it has another key than this client, has received "
+                   "other messages, or another process plays it"));
       }
       entry.resize(entry.size() - tag.size());
     }

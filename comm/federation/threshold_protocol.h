@@ -1,7 +1,7 @@
 // Notes of sums with threshold keys (comm/secrets/ckks/threshold.h): 0 what each client's share of
-// the joint key will hash to, 1 the shares, each with a tag over what all were told and the whole
-// note 0. Each sum has a joint key of its own, so a client that is gone takes no more than one sum
-// with it, and no key outlives its round.
+// the joint key will hash to, 1 the shares, each with a tag over what all have received and the
+// whole note 0. Each sum has a joint key of its own, so a client that is gone takes no more than
+// one sum with it, and no key outlives its round.
 
 #ifndef DTNN_COMM_FEDERATION_THRESHOLD_PROTOCOL_H_
 #define DTNN_COMM_FEDERATION_THRESHOLD_PROTOCOL_H_

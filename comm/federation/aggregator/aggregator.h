@@ -2,17 +2,18 @@
 // it sends the parameters to some of them and makes the next ones of their answers.
 //
 // One thread, which sleeps in poll. A round ends when all clients that were asked have answered, or
-// at the deadline; with fewer updates than `min_clients` it is tried again with those who are there
-// then. Who answers late is told so, and is not asked again before it has answered. A client whose
-// update cannot be used (NaN, another size, a norm beyond the limit, no update at all) is left out,
-// named, and not asked again in that round; one that is lost again and again is asked in it only
-// where there are too few others. After each round `round_done` writes what a resumed run needs.
-// Nothing that a client sends can make the aggregator end or wait beyond the deadline.
+// at the deadline; with fewer updates than `min_clients` it is tried again with the clients that
+// are there then. A client that answers late gets a verdict that says so, and is not asked again
+// before it has answered. A client whose update cannot be used (NaN, another size, a norm beyond
+// the limit, no update at all) is left out, named, and not asked again in that round; one that is
+// lost again and again is asked in it only where there are too few others. After each round
+// `round_done` writes what a resumed run needs. Nothing that a client sends can make the aggregator
+// end or wait beyond the deadline.
 //
 // Clients prove that they know the job's secret; TLS is the stream's (comm/transport/tls). A client
-// that comes again under its name takes the place of its older connection, which is told so: a
-// second process of that name ends the first one. Where clients share a key, those take part who
-// have the one of the sum that the federation goes on with, or, before there is one, the one that
+// that comes again under its name takes the place of its older connection, which gets a message: a
+// second process of that name ends the first one. Where clients share a key, those take part that
+// have the one of the sum that the federation continues with, or, before there is one, the one that
 // most have.
 
 #ifndef DTNN_COMM_FEDERATION_AGGREGATOR_AGGREGATOR_H_

@@ -1,4 +1,4 @@
-// What an aggregator is told when it begins.
+// What an aggregator begins with.
 
 #ifndef DTNN_COMM_FEDERATION_AGGREGATOR_AGGREGATOR_OPTIONS_H_
 #define DTNN_COMM_FEDERATION_AGGREGATOR_AGGREGATOR_OPTIONS_H_
@@ -33,8 +33,8 @@ struct AggregatorOptions {
   // So long it waits for min_clients; clients hear of it four times as often.
   std::chrono::milliseconds timeout{};
   double max_update_norm = 0;
-  // Of the choice of clients; nothing: a new one from the system, which nobody knows. None is kept
-  // in a file: it would say who was asked.
+  // The seed of the choice of clients; nothing: a new one from the system, which nobody knows. None
+  // is kept in a file: it would say which clients were asked.
   std::optional<Secret> choice_seed = {};
   std::function<void(std::string_view line)> say = {}, warn = {};
   std::function<bool()> interrupted = {};

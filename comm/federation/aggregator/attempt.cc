@@ -10,8 +10,9 @@
 namespace dtnn::federation {
 namespace {
 
-// Of a reply to a note, and of a report.
+// The clients of a sum have at least this weight, relative to the largest that was asked.
 constexpr double kLeastWeight = 1.0 / 16;
+// Bytes of a reply to a note, and of a report.
 constexpr size_t kMostReply = 1 << 20, kMostReport = 8 << 10;
 // No network has numbers beyond this, and squares of them must stay float32 (fedadam).
 constexpr double kLargestNumber = 1e12;
@@ -62,7 +63,7 @@ std::optional<size_t> Attempt::Allowed(int position, const FrameHeader& header) 
   if (header.attempt != options_.number) return std::nullopt;
   switch (header.kind) {
     case FrameKind::kReply:
-      // Of one that is slow the last one may come when it is over.
+      // The last reply of a slow client may come when the attempt is over.
       if (int64_t{header.index} != place.replies || place.replies > protocol_->setup_notes()) break;
       return kMostReply;
     case FrameKind::kUpdate:
@@ -156,7 +157,7 @@ absl::Status Attempt::TakeFrame(int position, Frame& frame) {
       }
       return protocol_->TakeReply(int(index), position, frame.body);
     case FrameKind::kUpdate:
-      // Of one that is left out only the count matters.
+      // The chunks of a client that is left out are counted, not kept.
       place.chunks.push_back(asked.state == State::kWaiting ? std::move(frame.body) : Bytes());
       return absl::OkStatus();
     case FrameKind::kDecline:
@@ -175,8 +176,8 @@ absl::Status Attempt::TakeFrame(int position, Frame& frame) {
   }
 }
 
-// A client whose set-up fails is not to blame, whoever it says is: that takes more than the sum
-// could lose anyway, and never one alone.
+// A client whose set-up fails is not to blame, nor is the client that it accuses: that takes more
+// accusers than the sum could lose anyway, and never one alone.
 absl::Status Attempt::TakeDecline(int position, const Frame& frame) {
   const std::string why = TextFromBytes(frame.body);
   const uint32_t reason = frame.header.index;
@@ -273,7 +274,7 @@ void Attempt::Advance(Clock::time_point now) {
   if (over()) Release();
 }
 
-// Of a slow client the attempt is kept for as long as that takes, without what it held.
+// The attempt may live longer, until its slow clients have answered, without what it held.
 void Attempt::Release() {
   for (Place& place : places_) Empty(place);
   sums_.clear();
@@ -455,8 +456,8 @@ absl::Status Attempt::ReadSums() {
   average_.resize(sum_values_);
   for (size_t chunk = 0; chunk < chunks(); ++chunk) {
     const absl::Status read = sums_[chunk].Read(ChunkOf(average_, chunk));
-    // Of parts of a decryption none can be told from the others: who is among them again and again
-    // is asked last.
+    // Which part of a decryption is wrong cannot be known: a client that is among them again and
+    // again is asked last.
     for (Asked& asked : asked_) asked.disputed |= !read.ok();
     DTNN_RETURN_IF_ERROR(read);
   }

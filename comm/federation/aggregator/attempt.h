@@ -1,5 +1,5 @@
-// One attempt at a round, on the aggregator's side: who was asked, what has come, and the sum. It
-// knows neither connections nor the time; the aggregator tells it both.
+// One attempt at a round, on the aggregator's side: the clients that were asked, what has come, and
+// the sum. It knows neither connections nor the time; the aggregator tells it both.
 //
 //   set-up    notes of the protocol, until all that are there have replied
 //   updates   until all that are there have reported, or the deadline
@@ -91,8 +91,8 @@ class Attempt {
   // not; 0 where it was not. Updates that need no means are not counted.
   int opened() const { return opened_ ? int(survivors_.size()) : 0; }
 
-  // Of an attempt that has a sum: of the accepted clients' factors, and their parameters times
-  // these.
+  // For an attempt that has a sum: the sum of the accepted clients' factors, and the mean of their
+  // parameters.
   double divisor() const;
   // Empty where only clients can read it.
   const std::vector<float>& average() const { return average_; }

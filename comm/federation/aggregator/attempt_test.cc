@@ -355,7 +355,7 @@ TEST_F(AttemptTest, WithNoSharesToSpareAWrongOneFailsTheAttempt) {
   EXPECT_TRUE(attempt_->average().empty());
 }
 
-// Each part looks random: which one is wrong cannot be told.
+// Each part looks random: which one is wrong cannot be seen.
 TEST_F(AttemptTest, WithThresholdKeysAWrongPartFailsTheAttempt) {
   liar_ = 1;
   Begin(Protection::kThreshold, 3, 2);

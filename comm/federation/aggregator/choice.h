@@ -22,8 +22,8 @@ struct Candidate {
 struct ChoiceOptions {
   size_t min_clients = 1;
   double fraction = 1;  // of those that are there
-  // The choice is a function of these two, and of who is there. Where less is told of a client
-  // because it may not have been asked (renyi.h), nobody may know the seed.
+  // The choice is a function of these two, and of the clients that are there. Where less is
+  // revealed of a client because it may not have been asked (renyi.h), nobody may know the seed.
   Secret seed = {};
   uint64_t attempt = 0;
 };

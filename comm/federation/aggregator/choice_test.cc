@@ -55,7 +55,7 @@ TEST(ChoiceTest, NoMoreThanASumMayHold) {
   EXPECT_EQ(choice.sampling, kMostParticipants / 100.0);
 }
 
-// Whoever came first; each about as often as the others.
+// In whatever order clients came; each is asked about as often as the others.
 TEST(ChoiceTest, IsAFunctionOfWhoIsThereAndDiffersByAttempt) {
   std::map<int, int> counts;
   std::set<std::vector<int>> different;

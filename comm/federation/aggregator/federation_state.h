@@ -23,7 +23,7 @@ struct FederationState {
   std::vector<Bytes> encrypted;
   KeyName key{};  // with which these are encrypted
   Moments moments;
-  PrivacyLedger privacy = {};  // what was told of a client so far, with differential privacy
+  PrivacyLedger privacy = {};  // what was revealed of a client so far, with differential privacy
 };
 
 }  // namespace dtnn::federation

@@ -19,7 +19,7 @@ constexpr std::chrono::seconds kHelloTime(10);
 constexpr milliseconds kLongestSleep(200);
 // Connections, also of names that are never asked.
 constexpr size_t kMostConnections = 512;
-// Strangers must not be able to fill the log.
+// Callers that are refused must not be able to fill the log.
 constexpr std::chrono::seconds kRefusedEvery(1);
 // Frames of one client that are read before others have their turn.
 constexpr int kFramesPerTurn = 16;
@@ -267,7 +267,7 @@ void Roster::Remove(int id, const std::string& why) {
   members_.erase(place);
 }
 
-// In the order of names, so that the choice is a function of who is there.
+// In the order of names, so that the choice is a function of the clients that are there.
 std::vector<int> Roster::Idle() const {
   std::vector<int> idle;
   const KeyName key = Key();

@@ -1,6 +1,6 @@
-// Who is there: the connections of an aggregator, the clients at their other ends, and what comes
-// from them. It knows which attempt each client has to do with, and gives it that client's frames;
-// rounds are the aggregator's.
+// The clients that are there: the connections of an aggregator, the clients at their other ends,
+// and what comes from them. It knows which attempt each client has to do with, and gives it that
+// client's frames; rounds are the aggregator's.
 
 #ifndef DTNN_COMM_FEDERATION_AGGREGATOR_ROSTER_H_
 #define DTNN_COMM_FEDERATION_AGGREGATOR_ROSTER_H_
@@ -59,7 +59,7 @@ class Roster {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // All outlive it; `nonce` is told to each client that comes, `state` says which key they need.
+  // All outlive it; `nonce` is sent to each client that comes, `state` says which key they need.
   Roster(const AggregatorOptions& options, const Protector& protector, const FederationState& state,
          const RunNonce& nonce)
       : options_(options), protector_(protector), state_(state), nonce_(nonce) {}

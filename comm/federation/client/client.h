@@ -58,8 +58,8 @@ class FederationClient {
   absl::Status Decline(std::string_view why);
 
   // With differential privacy: what all attempts at rounds up to the last one that this client was
-  // asked for can have told of it, to whoever sees most of it (privacy.h). At least what it has
-  // sent: an aggregator that gives one number to several attempts makes it no smaller.
+  // asked for can have revealed of it, to the party that sees most (privacy.h). At least what it
+  // has sent: an aggregator that gives one number to several attempts makes it no smaller.
   double Epsilon() const;
 
   uint64_t bytes_sent() const { return sent_ + (channel_ ? channel_->bytes_sent() : 0); }

@@ -71,7 +71,7 @@ class ClientRound {
   // Nothing more comes; the first one counts.
   void Finish(const Report& report);
   void Decline(std::string_view why, uint32_t reason);
-  // The client cannot go on with the round, which it declines; OK where `why` is. `reason`:
+  // The client cannot continue the round, which it declines; OK where `why` is. `reason`:
   // frame.h.
   absl::Status Forgo(const absl::Status& why, uint32_t reason);
 

@@ -272,7 +272,7 @@ TEST_F(FederationTest, AnAttemptThatFailsIsAccountedFor) {
   EXPECT_DOUBLE_EQ(records_[0].epsilons->model, model.Epsilon(1e-5));
 }
 
-// An aggregator that is killed has written down what it was told.
+// An aggregator that is killed has written down what it has learned.
 TEST_P(ProtectionTest, WhatAnAttemptCanTellIsKeptBeforeItBegins) {
   options_.protection = {.protection = GetParam(), .privacy = {.clip = 5, .noise = 1}};
   options_.rounds = 2;
@@ -360,7 +360,7 @@ TEST_P(ProtectionTest, ARoundGoesOnWithoutOneThatDies) {
   }
 }
 
-// Rounds 1 and 2 of one aggregator, then another one that goes on from its state.
+// Rounds 1 and 2 of one aggregator, then another one that continues from its state.
 TEST_P(ProtectionTest, AnotherAggregatorGoesOnFromTheState) {
   options_.protection.protection = GetParam();
   options_.rounds = 4;

@@ -36,7 +36,7 @@ struct BadRound {
   RoundStart start;
   RunNonce nonce{};
   Secret job;
-  Hash hash{};  // of what all clients are told
+  Hash hash{};  // of what all clients receive
 
   SumFacts facts(const Protector& protector) const {
     return {.attempt = attempt,
@@ -380,7 +380,7 @@ TEST_F(HostileTest, AFrameThatNobodyAskedForEndsTheConnection) {
 }
 
 TEST_F(HostileTest, BytesThatAreNoFrameEndTheConnection) {
-  RunWith("client bad-one has left: these bytes are no frame",
+  RunWith("client bad-one has left: these bytes are not a frame",
           [](RawClient& raw, const BadRound&) { raw.SendBytes(Bytes(100, 0xa5)); });
 }
 
@@ -559,8 +559,8 @@ TEST_F(FederationTest, ThoseWhoShareTheKeyThatMostHaveTakePart) {
   }
 }
 
-// One of the first version says hello. It is told in a frame of this version, which it refuses by
-// its version, too.
+// A client of the first version says hello. The answer is a frame of this version, which it refuses
+// by its version, too.
 TEST_F(FederationTest, AClientOfAnotherVersionIsToldSo) {
   options_.rounds = 1;
   options_.min_clients = 1;
@@ -578,7 +578,7 @@ TEST_F(FederationTest, AClientOfAnotherVersionIsToldSo) {
   ASSERT_EQ(Run(), absl::OkStatus()) << said();
 }
 
-// Of what is refused before it takes part.
+// A client that does not fit is refused before it takes part.
 TEST_F(FederationTest, ClientsThatDoNotFitAreRefusedWithTheReason) {
   options_.rounds = 1;
   options_.min_clients = 1;

@@ -132,7 +132,7 @@ TEST_P(LyingAboutSumsTest, AClientThatWouldCountForAllTakesNoPart) {
   End(aggregator);
 }
 
-// Its neighbours are told the truth, perhaps; this one not.
+// Its neighbours get the truth, perhaps; this one does not.
 TEST_F(LyingTest, AClientKnowsItsOwnSamples) {
   options_.protection.protection = Protection::kMasked;
   StartClient();

@@ -144,7 +144,7 @@ TEST_F(ConnectionTest, GrantsWithoutEndEndIt) {
   EXPECT_THAT(error, HasSubstr("grants more than it can use"));
 }
 
-// Of the reducer's buckets many are under way at once, and each is a piece between any two ranks.
+// Many buckets of the reducer are under way at once, and each is a piece between any two ranks.
 TEST_F(ConnectionTest, GrantsOfARankThatIsAheadAreTaken) {
   constexpr uint32_t kRanks = 64;
   constexpr int64_t kBuckets = 33;

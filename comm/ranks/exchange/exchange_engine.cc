@@ -146,14 +146,14 @@ void ExchangeEngine::MoveAll() {
     descriptors.push_back({connections_[peer]->descriptor(), connections_[peer]->events(), 0});
     peers.push_back(int(peer));
   }
-  const size_t strangers = descriptors.size();
+  const size_t callers = descriptors.size();
   if (door_ != nullptr) door_->AddTo(descriptors);
   poll(descriptors.data(), descriptors.size(), PollTime());
   eventfd_t ignored = 0;
   if (descriptors[0].revents != 0) eventfd_read(wake_, &ignored);
   TakeTasks();
-  // All ranks are there: whoever comes is told so. Where not even that is possible, nobody is.
-  if (door_ != nullptr && !door_->Turn(std::span(descriptors).subspan(strangers)).ok()) {
+  // All ranks are there: the door answers later callers, for as long as it works.
+  if (door_ != nullptr && !door_->Turn(std::span(descriptors).subspan(callers)).ok()) {
     door_ = nullptr;
   }
   for (size_t i = 1; i < peers.size(); ++i) {

@@ -64,7 +64,7 @@ Mesh MeshOf(int rank, int descriptor, int change) {
   return mesh;
 }
 
-// What rank 0 is told by a barrier where rank 1's signature has that byte changed; -1: none.
+// What a barrier returns on rank 0 where rank 1's signature has that byte changed; -1: none.
 absl::Status BarrierWith(int change) {
   std::array<int, 2> pair;
   EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair.data()), 0);

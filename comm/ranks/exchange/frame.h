@@ -18,7 +18,7 @@
 
 namespace dtnn {
 
-// Of the payload of a data frame.
+// Bytes of the payload of a data frame.
 inline constexpr size_t kMostFrameBytes = 256 << 10;
 
 // A piece between two ranks, in one direction.

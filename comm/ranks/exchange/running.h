@@ -47,12 +47,12 @@ class Running {
   PieceKey key(size_t piece) const;
   bool complete() const { return open_ == 0; }
 
-  // Of a piece to send: how many of its bytes may be sent already.
+  // How many bytes of a piece to send may be sent already.
   size_t Ready(size_t piece) const;
   std::span<const std::byte> Bytes(size_t piece, size_t begin, size_t count) const;
   void Sent(size_t piece, size_t count);
 
-  // Of a piece to receive: where its next bytes go, no more than `most`. Empty where they are
+  // Where the next bytes of a piece to receive go, no more than `most`. Empty where they are
   // combined with what is there, or kept, by Combine, which returns how many it took: whole
   // elements.
   std::span<std::byte> Room(size_t piece, size_t most);

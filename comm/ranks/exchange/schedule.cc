@@ -13,7 +13,7 @@ namespace {
 
 // Where the tags of an all-reduce's parts begin.
 constexpr uint32_t kFold = 0, kHalve = 1, kDouble = 64;
-// Of one in slices.
+// The same for an all-reduce in slices.
 constexpr uint32_t kExchange = 0, kGather = 1;
 
 class Builder {

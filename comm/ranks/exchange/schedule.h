@@ -45,7 +45,7 @@ struct Piece {
 
 using Schedule = std::vector<Piece>;
 
-// Of `rank` among `size` ranks, at least two. `bytes` of a tensor whose elements have
+// The pieces of `rank` among `size` ranks, at least two. `bytes` of a tensor whose elements have
 // `element_bytes`; an all-gather's are those of one rank's input, and its memory is the output.
 // A barrier's memory has BarrierBytes(size).
 Schedule MakeSchedule(CollectiveKind kind, int rank, int size, int root, size_t bytes,
