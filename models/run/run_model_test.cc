@@ -2,17 +2,21 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "models/run/run.h"
 #include "models/run/testing/run_fixture.h"
 #include "models/serving/predictor.h"
+#include "optim/losses/categorical_cross_entropy.h"
+#include "optim/optimizers/adam.h"
 #include "tensor/must.h"
 
 namespace dtnn {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using RunModelTest = RunFixture;
 
@@ -67,6 +71,34 @@ TEST_F(RunModelTest, ARunContinuesAsTheModelWasTrained) {
   EXPECT_EQ(others.loss, "mse");
   EXPECT_EQ(others.training.optimizer, "rmsprop");
   EXPECT_EQ(others.training.learning_rate, 0.125);
+}
+
+// What no other program knows.
+class OwnLoss : public CategoricalCrossEntropy {
+ public:
+  std::string_view name() const override { return "own_loss"; }
+};
+class OwnOptimizer : public Adam {
+ public:
+  std::string_view name() const override { return "own_optimizer"; }
+};
+
+TEST_F(RunModelTest, LossAndOptimizerOfAProgramAreGivenAgain) {
+  RunObjects objects = Objects();
+  objects.loss = OwnLoss();
+  objects.optimizer = OwnOptimizer();
+  Must(Begin(Short(1), objects)->Save(In("m.npz")));
+  RunOptions again = Must(TrainingRun::OptionsOfModel(In("m.npz")));
+  again.schedule.schedulers = {};
+  objects = {.dataset = data_, .loss = OwnLoss()};
+  EXPECT_THAT(Message(TrainingRun::Create(again, objects).status()),
+              AllOf(HasSubstr("RunOptions::optimizer.name"), HasSubstr("own_optimizer")));
+  objects.optimizer = OwnOptimizer();
+  Must(Begin(again, objects)->Save(In("again.npz")));
+  EXPECT_EQ(Model("again.npz").description, Model("m.npz").description);
+  objects.loss = nullptr;
+  EXPECT_THAT(Message(TrainingRun::Create(again, objects).status()),
+              AllOf(HasSubstr("RunOptions::training.loss"), HasSubstr("own_loss")));
 }
 
 TEST_F(RunModelTest, AModelKnowsTheGeometryOfItsImages) {
