@@ -37,7 +37,7 @@ inline constexpr int64_t kStagedBytes = 64 << 10;
 // algorithm. Elsewhere its large messages cross (2 nodes of 3: three times the bytes).
 bool StagesPay(const Placement& placement);
 
-// By this variable Open MPI is told how to sum what does not go in stages; comm/ranks/mpi sets the
+// This variable says how Open MPI sums what is not summed in stages; comm/ranks/mpi sets the
 // value where the user has set none. With it alone the bits of a sum do not depend on how a tensor
 // is cut.
 inline constexpr char kMpiAlgorithmVariable[] = "OMPI_MCA_coll_libnbc_iallreduce_algorithm";

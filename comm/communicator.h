@@ -8,10 +8,11 @@
 //  - A send meets the receive of the same number between the same two ranks, independently of
 //    collectives and of other pairs.
 //  - The bits of a sum are the same on all ranks and in every run with as many ranks in the same
-//    places, whoever arrives first. Integer sums wrap around. Minimum and maximum are not for NaN.
+//    places, whichever arrives first. Integer sums wrap around. Minimum and maximum are not for
+//    NaN.
 //  - A wait ends with DeadlineExceeded when the others have not come within the timeout, with
-//    Unavailable when one of them is gone; the message names the call, this rank and who is
-//    missing.
+//    Unavailable when one of them is gone; the message names the call, this rank and the
+//    missing ones.
 //  - Tensors are dense and in host memory. From the start of a call until Wait has returned, nobody
 //    else may touch them (several sends may read the same one).
 //  - After the first error the group is broken: pending and later calls on all ranks return it. The
@@ -158,7 +159,7 @@ class Communicator {
   virtual std::vector<int> lost() const = 0;
 
   // Returns when `rank` has destroyed its communicator or is lost, at the latest after the timeout:
-  // its farewell, or nothing if it has not left by itself. For ranks that must not leave while
+  // its last message, or nothing if it has not left by itself. For ranks that must not leave while
   // another still writes a file, also when the group is broken.
   virtual std::optional<int32_t> AwaitDeparture(int rank, Timeout timeout = {}) = 0;
   // What AwaitDeparture returns on other ranks once this rank has left; 0 unless it is set.

@@ -23,7 +23,7 @@ namespace dtnn {
 enum class RankWeighting : uint8_t {
   kEqual,           // 1 / ranks
   kSamples,         // n / sum(n)
-  kInverseSamples,  // (min + max - n) / sum(min + max - n): who has most counts least
+  kInverseSamples,  // (min + max - n) / sum(min + max - n): most samples, least weight
 };
 
 // Whose models are averaged. Gradients come from ranks that have data either way.

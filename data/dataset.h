@@ -70,7 +70,7 @@ class Dataset {
   // default images are neither cropped nor resized.
   virtual Preprocessing preprocessing() const { return {.geometry = ImageGeometry{}}; }
   // Where Read gives the bytes of samples too: their format, in which it costs nothing. The value
-  // of a byte is then byte / 255. nullopt: samples are no bytes, or Read computes with them.
+  // of a byte is then byte / 255. nullopt: samples are not bytes, or Read computes with them.
   virtual std::optional<TensorFormat> byte_format() const { return std::nullopt; }
   // Warnings about the files, a line each, such as files that were skipped.
   virtual std::vector<std::string> warnings() const { return {}; }

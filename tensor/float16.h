@@ -1,7 +1,7 @@
 // Floating types of 16 bits, as tensors store them: Float16, IEEE 754's binary16 (11 significant
 // bits, up to 65504), and Bfloat16, the upper half of a float32 (8 significant bits, its range).
 //
-// They can be stored and converted, and nothing else: whoever computes widens to float first, and
+// They can be stored and converted, and nothing else: code that computes widens to float first, and
 // says where it rounds back. Rounding is to the nearest, ties to even; what is too large becomes
 // infinite, and a NaN stays one. On a GPU its own conversions are used, which give the same bits,
 // but for those of a NaN.

@@ -1,6 +1,6 @@
 // A connection to one other process as a stream of bytes that never blocks.
 //
-// Who reads reads until nothing comes: a stream may hold bytes of which poll knows nothing.
+// A reader reads until nothing comes: a stream may hold bytes that poll does not know of.
 
 #ifndef DTNN_COMM_TRANSPORT_STREAM_H_
 #define DTNN_COMM_TRANSPORT_STREAM_H_

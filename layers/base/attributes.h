@@ -1,5 +1,5 @@
-// What a layer is told when it is made, as names and values, so that files can hold it and
-// programs can read it without knowing the layer.
+// The options that a layer is made with, as names and values, so that files can hold them and
+// programs can read them without knowing the layer.
 //
 // Layer::attributes() lists them, and an AttributeReader takes them apart again when a layer is
 // made of them (layers/table/layer_table.h). Values are whole numbers, real numbers, texts, and

@@ -46,7 +46,7 @@ struct Initializer {
   InitializerKind kind = InitializerKind::kZeros;
   int64_t fan_in = 1, fan_out = 1;
 
-  // Of the values drawn; 0 for the constant kinds.
+  // The variance of the values drawn; 0 for the constant kinds.
   double Variance() const;
   // No value is further from 0: l, or two standard deviations of the normal before truncation; the
   // value itself of the constant kinds.

@@ -202,7 +202,7 @@ class Layer {
   virtual absl::Status ScaleAndShift(std::span<const ParameterView> /*parameters*/,
                                      const Tensor& /*bias*/, const Tensor& /*scale*/,
                                      const Tensor& /*shift*/) const {
-    return absl::UnimplementedError("is no scale and shift");
+    return absl::UnimplementedError("cannot be computed as a scale and a shift");
   }
 
   // True where an op of this layer can tell from its own output what a relu before it let through:

@@ -98,7 +98,7 @@ struct ExchangeState {
   // The last slot of the ranks 1, 2, ...: on the host, laid out as ParameterStore::values. Fewer
   // ranks where others are lost.
   std::vector<Tensor> leftovers = {};
-  // How the exchange goes on (TopKAllReduce::GatherState); empty: anew.
+  // How the exchange continues (TopKAllReduce::GatherState); empty: anew.
   std::vector<double> values = {};
 };
 

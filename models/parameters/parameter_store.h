@@ -78,14 +78,14 @@ class ParameterStore {
   // What training may change: the two together, without the parameters of frozen layers.
   Tensor unfrozen() const;
 
-  // To be called after any change of values, so that primitives renew what they derived from them.
+  // To be called after any change of values, so that primitives update what they derived from them.
   void MarkChanged() {
     ++version_;
     ++statistics_version_;
   }
   // The same where only running statistics have changed, as in every forward pass of training.
   void MarkStatisticsChanged() { ++statistics_version_; }
-  // Of all values but the running statistics, and of these.
+  // The version of all values but the running statistics, and that of these.
   uint64_t version() const { return version_; }
   uint64_t statistics_version() const { return statistics_version_; }
 

@@ -94,8 +94,8 @@ class Plan {
                                             const PlanOptions& options);
 
   // `x` must live until the call returns; `targets` are classes or values as the loss takes them
-  // (optim/losses/loss.h). InvalidArgument for another shape or type and for a class that is none.
-  // Predictions only; a training plan applies dropout here too, and renews running statistics:
+  // (optim/losses/loss.h). InvalidArgument for another shape or type and for invalid classes.
+  // Predictions only; a training plan applies dropout here too, and updates running statistics:
   absl::Status Forward(const PlanInput& x);
   // Predictions and losses:
   absl::Status Evaluate(const PlanInput& x, const Tensor& targets);
@@ -131,10 +131,10 @@ class Plan {
   absl::StatusOr<std::string> FirstNonFinite(const PlanInput& x, const Tensor& targets,
                                              int64_t step);
 
-  // Of the last call, on the host.
+  // Results of the last call, on the host.
   const Tensor& predictions() const { return predictions_; }
   double LossSum() const { return SumOfLosses(losses_on_host_); }
-  // Of a host tensor of losses.
+  // The sum of a host tensor of losses.
   static double SumOfLosses(const Tensor& losses);
 
   const PlanMemory& memory() const { return memory_; }
@@ -226,7 +226,7 @@ class Plan {
   DeviceTwin device_x_, device_classes_, device_rows_;  // those of targets that the loss takes
   std::unique_ptr<ByteTwin> device_bytes_;              // null until there are any
   DeviceNumbers device_step_;
-  // Where values have 16 bits: the batch and what is no softmax at the end, converted.
+  // Where values have 16 bits: the batch, and an output that is not a softmax's, converted.
   std::unique_ptr<Cast> cast_in_, cast_out_;
   Tensor half_x_, wide_predictions_;
   Tensor losses_;

@@ -60,7 +60,7 @@ class MetricAverages {
   std::string Report(std::string_view prefix) const;
   const MetricSet& metric_set() const { return metric_set_; }
 
-  // Of other samples, with the same metrics.
+  // Adds those of other samples, with the same metrics.
   void Add(const MetricAverages& other);
 
   // The sums and the count as doubles, to be added up over ranks, and back.

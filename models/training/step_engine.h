@@ -69,12 +69,12 @@ class StepEngine {
   // OutOfRange where float16 has found no scale of the loss at which gradients are finite: training
   // has diverged, on all ranks alike. Waits for the device.
   absl::Status CheckLossScale() const;
-  // Of no sample yet.
+  // Averages without samples yet.
   MetricAverages NewAverages() const {
     return MetricAverages(options_.metric_set, graph_.output_shape()[0]);
   }
 
-  // Of the next update.
+  // The rate of the next update.
   double learning_rate() const { return learning_rate_; }
   void set_learning_rate(double rate) { learning_rate_ = rate; }
 
@@ -101,7 +101,7 @@ class StepEngine {
   // Gives all ranks, which call it together, the metrics of the samples of all.
   absl::Status Combine(MetricAverages& averages) const;
 
-  // Of an optimizer with a sparse sum, nothing of others: for checkpoints (updater.h). After
+  // The state of a sparse sum, nothing for other optimizers: for checkpoints (updater.h). After
   // PrepareForTraining.
   absl::StatusOr<std::optional<ExchangeState>> GatherExchange() {
     return updater_->GatherExchange();
@@ -127,7 +127,7 @@ class StepEngine {
   std::vector<LayerMemory> TrainingMemoryByLayer() const {
     return training_plan_ == nullptr ? std::vector<LayerMemory>() : training_plan_->MemoryByLayer();
   }
-  // Of the samples of the last Evaluate, on the host.
+  // Predictions of the last Evaluate, on the host.
   const Tensor& predictions() const { return evaluation_plan_->predictions(); }
   // Euclidean norm of the gradients of the last update whose results are known, before they were
   // clipped; nothing where nobody clips.

@@ -2,7 +2,7 @@
 // replayed as one operation (kernels/device/captured_work.h).
 //
 // The first step of a kind runs call by call, since first calls may allocate; the second is
-// captured; from then on it is replayed. Where this cannot be, steps go on call by call, and
+// captured; from then on it is replayed. Where this cannot be, steps run call by call, and
 // reason() says why.
 
 #ifndef DTNN_MODELS_TRAINING_STEP_GRAPHS_H_

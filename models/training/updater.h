@@ -63,7 +63,7 @@ class Updater {
   absl::Status Begin(const Tensor& gradients, bool exchange = true);
   // All gradients from element `from` on are final: their exchange may start.
   void Ready(int64_t from);
-  // Of the updates from now on; not in a capture (kernels/device/captured_work.h).
+  // For the updates from now on; not in a capture (kernels/device/captured_work.h).
   absl::Status SetStep(const UpdateStep& step);
   // Losses of this update, on the device: see UpdaterOptions::watches_losses. After one that was
   // not finite, no update changes anything until Resume.
@@ -83,14 +83,14 @@ class Updater {
   double exchange_seconds() const {
     return exposed_before_ + (reducer_ ? reducer_->exposed_seconds() : 0);
   }
-  // Of the gradients of the last update, before they were clipped: one float64 of the device; empty
-  // without clipping.
+  // The norm of the gradients of the last update, before they were clipped: one float64 of the
+  // device; empty without clipping.
   Tensor gradient_norm() const { return options_.clip_norm > 0 ? gate_->norm() : Tensor(); }
   // The same number without clipping; reads all gradients. Nothing before the first update, and
   // where losses are scaled.
   absl::StatusOr<std::optional<double>> MeasureGradientNorm() const;
-  // Of a sparse sum; nothing of others. All ranks call GatherExchange together; rank 0 gets the
-  // leftovers of the others.
+  // The state of a sparse sum; nothing for others. All ranks call GatherExchange together; rank 0
+  // gets the leftovers of the others.
   absl::StatusOr<std::optional<ExchangeState>> GatherExchange();
   // Where the leftovers are in the last slot already. InvalidArgument for values that cannot be.
   absl::Status RestoreExchange(const std::optional<ExchangeState>& state);

@@ -29,7 +29,7 @@ enum class FinalActivation : uint8_t { kOther, kSoftmax, kSigmoid };
 class LossOp {
  public:
   virtual ~LossOp() = default;
-  // Of targets on the host, of a kind that the loss takes, with valid classes and shapes (the
+  // For targets on the host, of a kind that the loss takes, with valid classes and shapes (the
   // caller has checked): InvalidArgument for values that the loss is not defined for.
   virtual absl::Status CheckTargets(const Tensor& /*targets*/) const { return absl::OkStatus(); }
   // x: (n, outputs), logits or probabilities as bound. targets: the same ones as CheckTargets has

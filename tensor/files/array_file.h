@@ -34,7 +34,7 @@ class ArrayFileReader {
 
   // As messages name it.
   const std::string& file() const { return file_; }
-  // Of the arrays, and in an .npz of the texts too.
+  // The names of the arrays, and in an .npz of the texts too.
   const std::vector<std::string>& names() const;
   bool Contains(std::string_view name) const;
   // Bytes of an array in the file, uncompressed; in an .npz with its header. 0 where there is none.

@@ -52,7 +52,7 @@ class NpzReader {
   // reading what should be of a known size.
   int64_t Bytes(std::string_view name) const;
   absl::StatusOr<Tensor> Read(std::string_view name);
-  // Of an array, from its header alone.
+  // The shape of an array, from its header alone.
   absl::StatusOr<Shape> ReadShape(std::string_view name);
   // A member that is a text (npy_text.h), as UTF-8.
   absl::StatusOr<std::string> ReadText(std::string_view name);

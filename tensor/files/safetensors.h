@@ -43,7 +43,7 @@ class SafetensorsReader {
   // The bytes of a tensor's elements in the file; 0 where there is none.
   int64_t Bytes(std::string_view name) const;
   absl::StatusOr<Tensor> Read(std::string_view name) const;
-  // Of a tensor, from the header alone.
+  // The shape of a tensor, from the header alone.
   absl::StatusOr<Shape> ReadShape(std::string_view name) const;
   const NamedTexts& metadata() const { return header_.metadata; }
 

@@ -8,8 +8,8 @@
 //     is refused. The host touches pinned memory only when no queued work does.
 //   * There is no default stream. Allocating and freeing may wait for the whole GPU: not in a step
 //     (memory_pool.h).
-//   * Errors are Statuses that name the call and its arguments. An error of queued work is told by
-//     a later call, and then by every call: the GPU is of no more use to the process.
+//   * Errors are Statuses that name the call and its arguments. An error of queued work is
+//     reported by a later call, and then by every call: the process cannot use the GPU any more.
 //
 // Codes: InvalidArgument for what no call may say; FailedPrecondition for what may not be said now,
 // in a capture for example; ResourceExhausted without memory, with what is free; NotFound without
@@ -88,7 +88,7 @@ class Stream {
   absl::Status Launch(const Kernel& kernel);
   static constexpr size_t kMostArgumentBytes = 4096;
 
-  // The event then means this point; what waits for its former one goes on doing so.
+  // The event then means this point; what waits for its former one still does.
   virtual absl::Status Record(Event& event) = 0;
   // What is queued here from now on begins after the event. FailedPrecondition if it was never
   // recorded: CUDA would wait for nothing.
@@ -141,7 +141,7 @@ class Gpu {
   // errors.
   absl::StatusOr<void*> Allocate(size_t bytes, std::string_view what);
   absl::StatusOr<void*> AllocatePinned(size_t bytes, std::string_view what);
-  // Of either kind; null is ignored. Waits until all work of the GPU is done.
+  // Memory of either kind; null is ignored. Waits until all work of the GPU is done.
   absl::Status Free(void* memory);
   virtual absl::StatusOr<MemoryInfo> Memory() = 0;
   const AllocationTable& allocations() const { return allocations_; }

@@ -1,4 +1,4 @@
-// Who wants to know what a run is doing, and for how long: profiles, traces.
+// What a run is doing, and for how long, for profiles and traces.
 //
 // Plans, step engines, loaders and communicators put a Span around what they do. It tells the
 // observer of the calling thread, so that ranks that are threads of one process have one each, and
@@ -9,8 +9,8 @@
 //   trainer->Train(...);
 //
 // A thread without an observer pays a load and a predictable branch per span. One with an observer
-// pays two calls and two readings of the clock; observers allocate nothing and take no lock while a
-// run goes on. Spans of one thread nest.
+// pays two calls and two readings of the clock; observers allocate nothing and take no lock during
+// a run. Spans of one thread nest.
 
 #ifndef DTNN_TENSOR_TRACE_OBSERVER_H_
 #define DTNN_TENSOR_TRACE_OBSERVER_H_
@@ -64,8 +64,8 @@ struct Event {
 class Observer {
  public:
   virtual ~Observer() = default;
-  // Told by the thread that does it, which waits: Begin, where `end` is 0, then End. One observer
-  // may be told by several threads at once.
+  // Called by the thread that does it, which waits: Begin, where `end` is 0, then End. Several
+  // threads may call one observer at once.
   virtual void Begin(const Event& /*event*/) {}
   virtual void End(const Event& event) = 0;
 };
@@ -119,7 +119,7 @@ class Span {
   };
 };
 
-// Names an exchange, so that the wait for it can be told: unique in the process, never 0.
+// Names an exchange, so that the wait for it can be recognised: unique in the process, never 0.
 uint64_t NewFlow();
 
 }  // namespace dtnn

@@ -42,7 +42,8 @@ struct Cluster {
   double seconds_per_byte_added = 0;  // adding what was received to what is there
 };
 
-// Of an all-reduce as if it were one message: all of them are linear in its bytes. Takes O(p lg p).
+// The cost of an all-reduce as if it were one message: all of them are linear in its bytes. Takes
+// O(p lg p).
 LinkCost AllReduceCost(AllReduceAlgorithm algorithm, const Cluster& cluster);
 
 // Likewise of a sum up a binary tree and a broadcast down it, in whole messages over the network:
@@ -76,7 +77,7 @@ struct StepPrediction {
 StepPrediction PredictStep(const StepProfile& profile, int64_t bucket_bytes, bool blocking,
                            absl::FunctionRef<double(double bytes)> all_reduce_seconds);
 
-// Of 64 KiB, 128 KiB, ... the largest whose step is within a thousandth of the shortest; nothing
+// The largest of 64 KiB, 128 KiB, ... whose step is within a thousandth of the shortest; nothing
 // larger than needed to hold all gradients at once.
 int64_t BestBucketBytes(const StepProfile& profile, bool blocking,
                         absl::FunctionRef<double(double bytes)> all_reduce_seconds);

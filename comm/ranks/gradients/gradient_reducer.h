@@ -120,7 +120,7 @@ class GradientReducer {
   std::vector<std::unique_ptr<Work>> works_;  // per bucket; null where there is none outstanding
   std::vector<std::unique_ptr<HalfAllReduce>> halves_;  // per bucket, where the wire has 16 bits
   std::vector<bool> on_device_;     // per bucket: the collectives have been given it
-  std::vector<uint64_t> flows_;     // per bucket, for who observes
+  std::vector<uint64_t> flows_;     // per bucket, for observers
   size_t final_ = 0, started_ = 0;  // buckets of this step
   absl::Status status_;             // of the step, before Finish
   Tensor gradients_;

@@ -34,7 +34,7 @@ namespace dtnn {
 
 class HalfAllReduce {
  public:
-  // Of tensors of so many elements, at least one. The communicator must outlive it.
+  // For tensors of so many elements, at least one. The communicator must outlive it.
   static absl::StatusOr<std::unique_ptr<HalfAllReduce>> Create(Communicator& communicator,
                                                                HalfType type, int64_t elements);
   // Waits for what a failed sum has left.
@@ -55,7 +55,7 @@ class HalfAllReduce {
 
   absl::Status Await();
   std::span<uint16_t> Slice(int64_t of) const;
-  // Of the rank whose values they are; this rank's own are in all_.
+  // The values of rank `from`; this rank's own are in all_.
   std::span<uint16_t> Received(int from) const;
   absl::Status TooLarge(const char* what);
   template <typename T>

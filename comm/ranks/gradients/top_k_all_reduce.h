@@ -50,7 +50,7 @@ class TopKAllReduce {
   // was, and gradients are anything.
   absl::Status Run(const Tensor& gradients, const Tensor& residual, double scale, int64_t step);
 
-  // Of the last step, on this rank.
+  // Numbers of the last step, on this rank.
   struct Volume {
     int64_t selected = 0;    // of its own values
     int64_t result = 0;      // values that all ranks got
@@ -58,7 +58,7 @@ class TopKAllReduce {
   };
   const Volume& volume() const { return volume_; }
 
-  // Thresholds and regions, for a run that goes on with the same bits. All ranks call GatherState
+  // Thresholds and regions, for a run that continues with the same bits. All ranks call GatherState
   // together and get the same.
   absl::StatusOr<std::vector<double>> GatherState();
   // What GatherState gave on as many ranks. A state of another number of ranks, or nothing: the

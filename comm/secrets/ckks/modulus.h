@@ -41,7 +41,7 @@ class Modulus {
   constexpr uint64_t value() const { return q_; }
   constexpr int bits() const { return std::bit_width(q_); }
 
-  // Of numbers below q.
+  // For numbers below q.
   constexpr uint64_t Add(uint64_t a, uint64_t b) const { return ReduceOnce(a + b, q_); }
   constexpr uint64_t Subtract(uint64_t a, uint64_t b) const { return ReduceOnce(a + q_ - b, q_); }
 
@@ -81,7 +81,7 @@ class Modulus {
     }
     return power;
   }
-  // Of 0 < x < q: x^(q - 2), as q is prime.
+  // For 0 < x < q: x^(q - 2), as q is prime.
   constexpr uint64_t Inverse(uint64_t x) const { return Power(x, q_ - 2); }
 
  private:

@@ -1,5 +1,5 @@
 // A stream of random bytes that is a function of 32 bytes and a number: ChaCha20 (RFC 8439) of
-// zeros. From a secret the bytes cannot be told from random ones; from a public seed everybody gets
+// zeros. From a secret the bytes look random; from a public seed everybody gets
 // the same ones, which is how half of a ciphertext travels as 32 bytes.
 //
 // About 2 GB/s and core with AVX-512. One thread at a time.

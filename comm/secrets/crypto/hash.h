@@ -16,10 +16,11 @@ namespace dtnn {
 
 using Hash = std::array<uint8_t, 32>;
 
-// Of the pieces one after another. Pieces of variable length need their lengths among them.
+// The hash of the pieces one after another. Pieces of variable length need their lengths among
+// them.
 absl::StatusOr<Hash> Sha256(std::initializer_list<std::span<const uint8_t>> pieces);
 
-// By which who knows `key`, of any length, recognises the pieces one after another; as above.
+// By which those who know `key`, of any length, recognise the pieces one after another; as above.
 absl::StatusOr<Hash> Hmac(std::span<const uint8_t> key,
                           std::initializer_list<std::span<const uint8_t>> pieces);
 

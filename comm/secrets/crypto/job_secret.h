@@ -18,10 +18,10 @@
 
 namespace dtnn {
 
-// 32 bytes, that only who knows the secret can compute.
+// 32 bytes that can be computed only with the secret.
 using Proof = Hash;
 
-// Of this process and those that it starts from then on: the system keeps no copy of their memory
+// For this process and those that it starts from then on: the system keeps no copy of their memory
 // when they crash, neither in a file nor through a pipe (core_pattern): what there is to be kept is
 // nothing (/proc/self/coredump_filter), and the limit of its length (RLIMIT_CORE) is 1, for which
 // Linux starts no pipe, either. Each of them may raise both again. Not PR_SET_DUMPABLE, which the

@@ -32,7 +32,7 @@ struct Endpoint {
 // "node1:61642", "[::1]:61642". InvalidArgument for anything else, also for no host.
 absl::StatusOr<Endpoint> ParseEndpoint(std::string_view text);
 
-// Of a file descriptor, which it closes.
+// Owner of a file descriptor, which it closes.
 class Socket {
  public:
   explicit Socket(int descriptor = -1) : descriptor_(descriptor) {}
@@ -43,7 +43,7 @@ class Socket {
   int descriptor() const { return descriptor_; }
   // Leaves it open, and to the caller.
   int Release() { return std::exchange(descriptor_, -1); }
-  // Of the connection's two ends, as addresses in numbers; of one that listens: the first.
+  // The connection's two ends, as addresses in numbers; for one that listens: the first.
   absl::StatusOr<Endpoint> Local() const;
   absl::StatusOr<Endpoint> Peer() const;
 
@@ -58,7 +58,7 @@ bool IsLoopback(std::string_view host);
 // At that address. At all addresses of this host where `host` is a name other than "localhost", or
 // empty: what a host calls itself may mean 127.0.1.1 to it, and something else to others.
 absl::StatusOr<Socket> Listen(const Endpoint& endpoint);
-// Of a socket that another process opened for this one; it must listen.
+// A socket that another process opened for this one; it must listen.
 absl::StatusOr<Socket> AdoptListener(int descriptor);
 // A connection that waits to be accepted, or nothing.
 absl::StatusOr<std::optional<Socket>> Accept(const Socket& listener);

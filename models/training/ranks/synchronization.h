@@ -52,7 +52,7 @@ class Synchronization {
   // The run's update number `update`, from 0, begins with step `step` of the epoch.
   void BeginUpdate(int64_t update, int64_t step);
 
-  // Of the update in progress. Whether gradients are exchanged, or each rank follows its own:
+  // Whether the update in progress exchanges gradients, or each rank follows its own:
   bool exchanges() const { return exchanges_; }
   // Whether a rank's gradients are the mean over its own samples, times its weight where they are
   // exchanged; else they are sums over its samples, divided by those of all ranks.
