@@ -159,11 +159,11 @@ class Communicator {
   virtual std::vector<int> lost() const = 0;
 
   // Returns when `rank` has destroyed its communicator or is lost, at the latest after the timeout:
-  // its last message, or nothing if it has not left by itself. For ranks that must not leave while
-  // another still writes a file, also when the group is broken.
+  // its departure code, or nothing if it has not left by itself. For ranks that must not leave
+  // while another still writes a file, also when the group is broken.
   virtual std::optional<int32_t> AwaitDeparture(int rank, Timeout timeout = {}) = 0;
   // What AwaitDeparture returns on other ranks once this rank has left; 0 unless it is set.
-  virtual void set_farewell(int32_t word) = 0;
+  virtual void set_departure_code(int32_t code) = 0;
 
  protected:
   // All ranks on one host.

@@ -23,7 +23,7 @@ class Recorder : public Communicator {
   void Abort(const absl::Status& why) override { aborted = why; }
   std::vector<int> lost() const override { return {}; }
   std::optional<int32_t> AwaitDeparture(int, Timeout) override { return std::nullopt; }
-  void set_farewell(int32_t) override {}
+  void set_departure_code(int32_t) override {}
   std::unique_ptr<Work> Start(const Collective& collective) override {
     started.push_back(collective);
     return std::make_unique<DoneWork>();

@@ -103,7 +103,7 @@ class Group {
       : size_(size),
         options_(Uninterrupted(options)),
         left_(size_t(size), false),
-        farewells_(size_t(size), 0) {}
+        departure_codes_(size_t(size), 0) {}
 
   int size() const { return size_; }
 
@@ -112,9 +112,9 @@ class Group {
   absl::Status Wait(Operation& op, int rank);
   void Leave(int rank);
   std::optional<int32_t> AwaitDeparture(int rank, std::chrono::milliseconds timeout);
-  void SetFarewell(int rank, int32_t word) {
+  void SetDepartureCode(int rank, int32_t code) {
     std::lock_guard lock(mutex_);
-    farewells_[size_t(rank)] = word;
+    departure_codes_[size_t(rank)] = code;
   }
 
   void GiveUp(int rank, absl::Status why) {
@@ -141,7 +141,7 @@ class Group {
   absl::Status broken_;
   std::vector<int> lost_;
   std::vector<bool> left_;  // ranks that are gone
-  std::vector<int32_t> farewells_;
+  std::vector<int32_t> departure_codes_;
   std::condition_variable departed_;                       // left_ or lost_ changed
   std::map<CallKey, std::shared_ptr<Operation>> pending_;  // ranks are still missing
 };
@@ -268,7 +268,7 @@ std::optional<int32_t> Group::AwaitDeparture(int rank, std::chrono::milliseconds
   departed_.wait_for(
       lock, std::min<std::chrono::milliseconds>(timeout, std::chrono::hours(9999)),
       [&] { return left_[size_t(rank)] || std::count(lost_.begin(), lost_.end(), rank); });
-  return left_[size_t(rank)] ? std::optional(farewells_[size_t(rank)]) : std::nullopt;
+  return left_[size_t(rank)] ? std::optional(departure_codes_[size_t(rank)]) : std::nullopt;
 }
 
 class LocalWork : public Work {
@@ -303,7 +303,7 @@ class LocalCommunicator : public Communicator {
                    absl::Status(why.code(), StrCat("rank ", rank(), " gave up: ", why.message())));
   }
   std::vector<int> lost() const override { return group_->lost(); }
-  void set_farewell(int32_t word) override { group_->SetFarewell(rank(), word); }
+  void set_departure_code(int32_t code) override { group_->SetDepartureCode(rank(), code); }
   std::optional<int32_t> AwaitDeparture(int other, Timeout timeout) override {
     if (other < 0 || other >= size() || other == rank()) return std::nullopt;
     return group_->AwaitDeparture(other, timeout.value_or(options().timeout));

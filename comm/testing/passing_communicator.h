@@ -26,7 +26,7 @@ class PassingCommunicator : public Communicator {
   std::optional<int32_t> AwaitDeparture(int rank, Timeout timeout) override {
     return inner_.AwaitDeparture(rank, timeout);
   }
-  void set_farewell(int32_t word) override { inner_.set_farewell(word); }
+  void set_departure_code(int32_t code) override { inner_.set_departure_code(code); }
 
  protected:
   struct Done : Work {

@@ -23,7 +23,7 @@ class SlowLink : public Communicator {
   void Abort(const absl::Status&) override {}
   std::vector<int> lost() const override { return {}; }
   std::optional<int32_t> AwaitDeparture(int, Timeout) override { return std::nullopt; }
-  void set_farewell(int32_t) override {}
+  void set_departure_code(int32_t) override {}
 
   // By the size of the message.
   std::map<int64_t, std::vector<double>> seconds;

@@ -16,7 +16,7 @@ struct Header {
   ControlMessage::Kind kind;
   int32_t group;
   int64_t calls, sent, received, silent_for;
-  int32_t farewell, code;
+  int32_t departure_code, code;
   uint32_t number, lost, late, text;  // the last three: bytes
 };
 
@@ -65,7 +65,7 @@ std::string Encode(const ControlMessage& message) {
   header.sent = message.sent;
   header.received = message.received;
   header.silent_for = message.silent_for.count();
-  header.farewell = message.farewell;
+  header.departure_code = message.departure_code;
   header.number = message.number;
   header.code = int32_t(message.status.code());
   header.lost = uint32_t(lost.size());
@@ -92,7 +92,7 @@ std::optional<ControlMessage> Decode(std::string_view bytes, int ranks) {
   message.sent = header.sent;
   message.received = header.received;
   message.silent_for = TimeOf(header.silent_for);
-  message.farewell = header.farewell;
+  message.departure_code = header.departure_code;
   message.number = header.number;
   bytes.remove_prefix(sizeof(header));
   message.lost = RanksOf(bytes.substr(0, header.lost));

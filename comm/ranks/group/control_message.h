@@ -31,8 +31,8 @@ struct ControlMessage {
   int64_t calls = 0, sent = 0, received = 0;
   // In a survey: ranks that have owed an answer for so long count as silent.
   std::chrono::milliseconds silent_for{0};
-  int32_t farewell = 0;  // in kLeave: Communicator::set_farewell
-  uint32_t number = 0;   // of what is repeated until it is heard; else 0
+  int32_t departure_code = 0;  // in kLeave: Communicator::set_departure_code
+  uint32_t number = 0;         // of what is repeated until it is heard; else 0
   absl::Status status;
   std::vector<int> lost, late;  // sorted
 };

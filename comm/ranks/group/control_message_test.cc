@@ -15,7 +15,7 @@ ControlMessage AbortWith(std::vector<int> lost, const std::string& text = "gone"
   message.sent = 5;
   message.received = 6;
   message.silent_for = std::chrono::milliseconds(250);
-  message.farewell = -7;
+  message.departure_code = -7;
   message.number = 9;
   message.status = absl::UnavailableError(text);
   message.late = lost;
@@ -33,7 +33,7 @@ TEST(ControlMessageTest, WhatWasSaidArrives) {
   EXPECT_EQ(read->received, 6);
   EXPECT_EQ(read->status, absl::UnavailableError("gone"));
   EXPECT_EQ(read->silent_for, std::chrono::milliseconds(250));
-  EXPECT_EQ(read->farewell, -7);
+  EXPECT_EQ(read->departure_code, -7);
   EXPECT_EQ(read->number, 9u);
   EXPECT_EQ(read->lost, std::vector<int>({1, 3}));
   EXPECT_EQ(read->late, std::vector<int>({1, 3}));

@@ -57,11 +57,11 @@ TEST(DepartureWaitTest, WhoAnswersIsWaitedForUntilItLeaves) {
   ranks.Await();
   ranks.Run(kTimeout / 2);
   EXPECT_FALSE(ranks.over());
-  ranks.asked().set_farewell(5);
+  ranks.asked().set_departure_code(5);
   ranks.asked().Leave();
   ranks.Run(2 * kStep);
   EXPECT_TRUE(ranks.over());
-  EXPECT_EQ(ranks.asking().farewell(1), 5);
+  EXPECT_EQ(ranks.asking().departure_code(1), 5);
 }
 
 TEST(DepartureWaitTest, WhoAnswersButDoesNotLeaveIsWaitedForUntilTheTimeIsUp) {
@@ -96,15 +96,15 @@ TEST(DepartureWaitTest, ARankThatWasStoppedItselfAsksAnew) {
   EXPECT_FALSE(ranks.over());
 }
 
-TEST(DepartureWaitTest, WhoMissedAFarewellIsToldItAgain) {
+TEST(DepartureWaitTest, ARankThatMissedTheDepartureGetsItAgain) {
   TwoRanks ranks;
-  ranks.asked().set_farewell(5);
+  ranks.asked().set_departure_code(5);
   ranks.asked().Leave();
   ranks.LoseMessages();
   ranks.Await();
   ranks.Run(4 * kStep);
   EXPECT_TRUE(ranks.over());
-  EXPECT_EQ(ranks.asking().farewell(1), 5);
+  EXPECT_EQ(ranks.asking().departure_code(1), 5);
 }
 
 }  // namespace

@@ -109,7 +109,7 @@ void Group::Receive(int from, const ControlMessage& message, Clock::time_point n
       return;
     case ControlMessage::Kind::kLeave:
       peer.left = true;
-      peer.farewell = message.farewell;
+      peer.departure_code = message.departure_code;
       // It may be faster than the message from the rank that broke the group.
       if (!message.status.ok()) BreakLike(message);
       [[fallthrough]];
@@ -137,18 +137,18 @@ void Group::SetBroken(const absl::Status& why, std::vector<int> lost) {
 void Group::Break(const absl::Status& why, std::vector<int> lost) {
   if (!broken_.ok()) return;
   SetBroken(why, std::move(lost));
-  Tell(ControlMessage::Kind::kAbort);
+  SendToOthers(ControlMessage::Kind::kAbort);
 }
 
 ControlMessage Group::Ending(ControlMessage::Kind kind, int to) const {
   ControlMessage message = Position(kind, to);
   message.status = broken_;
   message.lost = lost_;
-  message.farewell = farewell_;
+  message.departure_code = departure_code_;
   return message;
 }
 
-void Group::Tell(ControlMessage::Kind kind) {
+void Group::SendToOthers(ControlMessage::Kind kind) {
   for (int peer = 0; peer < size_; ++peer) {
     if (peer != rank_ && !peers_[size_t(peer)].left) send_(peer, Ending(kind, peer));
   }
@@ -166,7 +166,7 @@ void Group::Lose(int rank, const absl::Status& why) {
 
 void Group::Leave() {
   has_left_ = true;
-  Tell(ControlMessage::Kind::kLeave);
+  SendToOthers(ControlMessage::Kind::kLeave);
 }
 
 int Group::Coordinator() const {

@@ -57,8 +57,10 @@ class Group {
   const std::vector<int>& lost() const { return lost_; }
   bool idle() const { return pending_.empty(); }
   bool departed(int rank) const;
-  std::optional<int32_t> farewell(int rank) const { return peers_[size_t(rank)].farewell; }
-  void set_farewell(int32_t word) { farewell_ = word; }
+  std::optional<int32_t> departure_code(int rank) const {
+    return peers_[size_t(rank)].departure_code;
+  }
+  void set_departure_code(int32_t code) { departure_code_ = code; }
 
   // The next call of this rank; a group that is broken, or breaks because of it, has it no more.
   std::shared_ptr<Operation> Call(const Collective& call, std::string text = "");
@@ -97,7 +99,7 @@ class Group {
   struct Peer {
     int64_t calls = 0, sent = 0, received = 0;  // messages: to and from this rank
     bool left = false;
-    std::optional<int32_t> farewell;
+    std::optional<int32_t> departure_code;
     std::optional<Clock::time_point> asked;  // and has not answered since
   };
   struct Report {
@@ -122,7 +124,7 @@ class Group {
   // With what broke the group, if anything did.
   ControlMessage Ending(ControlMessage::Kind kind, int to) const;
   // Sends it to all who have not left.
-  void Tell(ControlMessage::Kind kind);
+  void SendToOthers(ControlMessage::Kind kind);
   // Ends the group here as it ended for the sender.
   void BreakLike(const ControlMessage& message);
   void SetBroken(const absl::Status& why, std::vector<int> lost);
@@ -142,7 +144,7 @@ class Group {
   std::atomic<bool> is_broken_ = false;
   std::vector<int> lost_;
   bool has_left_ = false;
-  int32_t farewell_ = 0;
+  int32_t departure_code_ = 0;
 };
 
 }  // namespace dtnn

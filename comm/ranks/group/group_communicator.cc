@@ -40,7 +40,7 @@ class GroupCommunicator : public Communicator {
                    absl::Status(why.code(), StrCat("rank ", rank(), " gave up: ", why.message())));
   }
   std::vector<int> lost() const override { return engine_.Lost(*group_); }
-  void set_farewell(int32_t word) override { engine_.SetFarewell(*group_, word); }
+  void set_departure_code(int32_t code) override { engine_.SetDepartureCode(*group_, code); }
   std::optional<int32_t> AwaitDeparture(int other, Timeout timeout) override {
     if (other < 0 || other >= size() || other == rank()) return std::nullopt;
     return engine_.AwaitDeparture(*group_, other, timeout.value_or(options().timeout));

@@ -127,12 +127,12 @@ std::optional<int32_t> GroupEngine::AwaitDeparture(Group& group, int rank, milli
     const Clock::time_point next = wait.Look(Clock::now());
     changed_.wait_until(lock, next, [&] { return wait.over(); });
   }
-  return group.farewell(rank);
+  return group.departure_code(rank);
 }
 
-void GroupEngine::SetFarewell(Group& group, int32_t word) {
+void GroupEngine::SetDepartureCode(Group& group, int32_t code) {
   std::lock_guard lock(mutex_);
-  group.set_farewell(word);
+  group.set_departure_code(code);
 }
 
 void GroupEngine::GiveUp(Group& group, const absl::Status& why) {

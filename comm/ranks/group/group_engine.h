@@ -35,9 +35,9 @@ class GroupEngine {
 
   std::shared_ptr<Operation> Start(const std::shared_ptr<Group>& group, const Collective& call);
   absl::Status Await(Group& group, Operation& operation);
-  // The rank's last message; nothing where it is lost, or has not left in time.
+  // The rank's departure code; nothing where it is lost, or has not left in time.
   std::optional<int32_t> AwaitDeparture(Group& group, int rank, std::chrono::milliseconds timeout);
-  void SetFarewell(Group& group, int32_t word);
+  void SetDepartureCode(Group& group, int32_t code);
   void GiveUp(Group& group, const absl::Status& why);
   void Leave(const std::shared_ptr<Group>& group);
   std::vector<int> Lost(const Group& group);

@@ -77,7 +77,7 @@ class Ranks {
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
-  struct Letter {
+  struct Sent {
     int from, to;
     ControlMessage message;
   };
@@ -86,7 +86,7 @@ class Ranks {
   std::vector<std::unique_ptr<Group>> groups_;
   std::vector<std::unique_ptr<GroupWait>> waits_;
   std::vector<std::shared_ptr<Operation>> operations_;
-  std::vector<Letter> on_their_way_;
+  std::vector<Sent> on_their_way_;
   std::set<int> dead_;
   std::map<Kind, int> sent_;
   std::vector<std::string> warnings_;
@@ -243,16 +243,16 @@ TEST(GroupWaitTest, AWaitIsWarnedAboutOnce) {
   }
 }
 
-TEST(GroupWaitTest, WhoLeftIsMissedAtOnceAndItsFarewellKept) {
+TEST(GroupWaitTest, ARankThatLeftIsMissedAtOnceAndItsCodeKept) {
   Ranks ranks(3);
   ranks.Wait(0);
-  ranks.group(1).set_farewell(5);
+  ranks.group(1).set_departure_code(5);
   ranks.group(1).Leave();
   ranks.Run(2 * kStep);
   EXPECT_EQ(ranks.group(0).broken().code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(ranks.group(0).lost(), std::vector<int>{1});
-  EXPECT_EQ(ranks.group(0).farewell(1), 5);
-  EXPECT_EQ(ranks.group(0).farewell(2), std::nullopt);
+  EXPECT_EQ(ranks.group(0).departure_code(1), 5);
+  EXPECT_EQ(ranks.group(0).departure_code(2), std::nullopt);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace dtnn {
 namespace {
 
-// Last messages of the rank that saves.
+// Departure codes of the rank that saves.
 constexpr int32_t kSaved = 1, kFailed = 2;
 
 // A rank that writes a large file to a slow disk is alive all the time.
@@ -21,11 +21,11 @@ bool SaveAfterLoss(Communicator& communicator, absl::FunctionRef<bool()> save) {
   const std::vector<int> lost = communicator.lost();
   for (int writer = 0; writer < communicator.rank(); ++writer) {
     if (std::ranges::count(lost, writer) > 0) continue;
-    const std::optional<int32_t> farewell = communicator.AwaitDeparture(writer, kPatience);
-    if (farewell == kSaved || farewell == kFailed) return farewell == kSaved;
+    const std::optional<int32_t> departure_code = communicator.AwaitDeparture(writer, kPatience);
+    if (departure_code == kSaved || departure_code == kFailed) return departure_code == kSaved;
   }
   const bool saved = save();
-  communicator.set_farewell(saved ? kSaved : kFailed);
+  communicator.set_departure_code(saved ? kSaved : kFailed);
   return saved;
 }
 
