@@ -37,7 +37,7 @@ constexpr uint64_t kMostAttempts = 50;
 // lost again and again: it must not win by being faster.
 constexpr milliseconds kReluctance(2000);
 // How long clients get to fetch the final parameters.
-constexpr std::chrono::seconds kFarewell(10);
+constexpr std::chrono::seconds kLastMessages(10);
 
 class Aggregator {
  public:
@@ -69,7 +69,7 @@ class Aggregator {
   void TellVerdicts(const Attempt& attempt, bool good);
   absl::Status TakeSum(const Attempt& attempt);
   RoundRecord RecordOf(const Attempt& attempt, Clock::time_point begin) const;
-  absl::Status SayFarewell();
+  absl::Status SendTheEnd();
   absl::StatusOr<std::vector<SharedBytes>> ParameterBodies() const;
   void SendParameters(Member& member, const RoundStart& start,
                       const std::vector<SharedBytes>& bodies);
@@ -369,13 +369,13 @@ absl::Status Aggregator::RunRound() {
                      " attempts");
 }
 
-absl::Status Aggregator::SayFarewell() {
+absl::Status Aggregator::SendTheEnd() {
   DTNN_ASSIGN_OR_RETURN(const std::vector<SharedBytes> bodies, ParameterBodies());
   std::set<int> told;
   bool busy = false;
   for (const auto& [id, member] : roster_.members()) busy |= member.attempt != nullptr;
   const Clock::time_point end =
-      Clock::now() + kFarewell + (busy ? options_.deadline : milliseconds(0));
+      Clock::now() + kLastMessages + (busy ? options_.deadline : milliseconds(0));
   do {  // also those who come now
     for (auto& [id, member] : roster_.members()) {
       if (member.name.empty() || !told.insert(id).second) continue;
@@ -395,7 +395,7 @@ absl::Status Aggregator::SayFarewell() {
 
 absl::Status Aggregator::Run() {
   while (state_.rounds_done < options_.rounds) DTNN_RETURN_IF_ERROR(RunRound());
-  return SayFarewell();
+  return SendTheEnd();
 }
 
 }  // namespace
