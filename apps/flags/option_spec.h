@@ -10,10 +10,10 @@
 #define DTNN_APPS_FLAGS_OPTION_SPEC_H_
 
 #include <cstdint>
-#include <limits>
 #include <string_view>
 
 #include "apps/flags/options.h"
+#include "models/run/options/option_range.h"
 #include "models/run/options/option_value.h"
 
 namespace dtnn {
@@ -46,15 +46,7 @@ enum class OptionType : uint8_t {
   kMetric,  // one of `words`, perhaps after "val_"
 };
 
-// The numbers that an option takes; no bounds where every number means something.
-struct Range {
-  double low = -std::numeric_limits<double>::infinity();
-  double high = std::numeric_limits<double>::infinity();
-  bool low_open = false;   // low itself is outside
-  bool high_open = false;  // high itself is outside
-  double hole = 0;         // what is nearer to 0 than this is outside
-  friend bool operator==(const Range&, const Range&) = default;
-};
+using Range = OptionRange;
 
 // What a command line asks a program for. All but kRun are answered without looking at the rest of
 // the command line.

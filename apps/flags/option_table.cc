@@ -2,36 +2,16 @@
 
 #include <algorithm>
 #include <iterator>
+#include <vector>
 
 #include "apps/flags/word_meanings.h"
+#include "models/run/options/option_members.h"
 
 namespace dtnn {
 namespace {
 
 using enum OptionGroup;
 using enum OptionType;
-
-constexpr Range kAny = {};
-// Real numbers beyond this are infinite in float32, or become so soon.
-constexpr double kLargest = 1e38, kSmallest = 1e-30;
-constexpr Range kAnyReal = {.low = -kLargest, .high = kLargest};
-constexpr Range kNotZero = {.low = -kLargest, .high = kLargest, .hole = kSmallest};
-constexpr Range kAtLeast0 = {.low = 0, .high = kLargest};
-constexpr Range kAtLeast1Client = {.low = 1, .high = 64};
-constexpr Range kPositive = {.low = 0, .high = kLargest, .low_open = true};
-constexpr Range kDivisor = {.low = kSmallest, .high = kLargest};
-constexpr Range kFactor = {.low = 0, .high = 1, .low_open = true};
-constexpr Range kBelow1 = {.low = 0, .high = 1, .high_open = true};
-constexpr Range kInside01 = {.low = 0, .high = 1, .low_open = true, .high_open = true};
-// Numbers that index lists are held to what lists of a common machine can hold.
-constexpr Range kAnyCount = {.low = -1e9, .high = 1e9};
-constexpr Range kSamples = {.low = 1, .high = 1e8};
-constexpr Range kRepeats = {.low = 0, .high = 1000};
-constexpr Range kThreads = {.low = 0, .high = 1024};
-constexpr Range kSeconds = {.low = 0.5, .high = 1e9};
-constexpr Range kMixup = {.low = 0, .high = 2};
-constexpr Range kPort = {.low = 1, .high = 65535};
-constexpr Range kLogarithm = {.low = 1, .high = 62};
 
 #define DTNN_METRICS                                                                      \
   "categorical_accuracy,top5_accuracy,categorical_hinge,categorical_mse,categorical_mae," \
@@ -86,14 +66,6 @@ constexpr OptionSpec Now(std::string_view name, OptionGroup group, OptionType ty
           .path = member.path};
 }
 
-// A row that takes numbers.
-constexpr OptionSpec Now(std::string_view name, OptionGroup group, OptionType type,
-                         const Member& member, std::string_view help, const Range& range) {
-  OptionSpec spec = Now(name, group, type, member, help);
-  spec.range = range;
-  return spec;
-}
-
 // A row that takes words.
 constexpr OptionSpec Now(std::string_view name, OptionGroup group, OptionType type,
                          const Member& member, std::string_view help, std::string_view words) {
@@ -113,10 +85,10 @@ constexpr OptionSpec kTable[] = {
                                     "network to build; --model=list shows all")
                                     .Example("resnet20_cifar10")),
     Now("batch-size", kModel, kInt, DTNN_FIELD(training.batch),
-        "samples per step and rank; 64 if no batch size is given", kSamples)
+        "samples per step and rank; 64 if no batch size is given")
         .Unit("samples", "128"),
     Now("global-batch-size", kModel, kInt, DTNN_FIELD(training.global_batch),
-        "samples per step over all ranks, instead of --batch-size", kSamples)
+        "samples per step over all ranks, instead of --batch-size")
         .Unit("samples", "256"),
     Now("dtype", kModel, kWord, DTNN_FIELD(network.dtype),
         "number type of parameters and activations", "float32,float64")
@@ -125,12 +97,11 @@ constexpr OptionSpec kTable[] = {
         "number types to compute with; CPUs have fp32 and bf16", "fp32,tf32,bf16,fp16")
         .Means(meanings::kMathMode)
         .Example("bf16"),
-    Now("num-epochs", kModel, kInt, DTNN_FIELD(training.epochs), "passes over the training data",
-        kCountFrom0)
+    Now("num-epochs", kModel, kInt, DTNN_FIELD(training.epochs), "passes over the training data")
         .Unit("epochs", "10")
         .Needs("!evaluate-only"),
     Now("steps-per-epoch", kModel, kReal, DTNN_FIELD(training.steps_per_epoch),
-        "train on only this many batches per epoch, rounded up; 0: on all data", kCountFrom0)
+        "train on only this many batches per epoch, rounded up; 0: on all data")
         .Unit("batches", "100")
         .Needs("!evaluate-only"),
     Now("evaluate", kModel, kBool, DTNN_FIELD(training.evaluate),
@@ -163,11 +134,11 @@ constexpr OptionSpec kTable[] = {
         "save the state of the run in this folder, for --resume")
         .Example("run1"),
     Now("checkpoint-freq", kModel, kInt, DTNN_FIELD(checkpoint.every_epochs),
-        "epochs from one checkpoint to the next", kCountFrom1)
+        "epochs from one checkpoint to the next")
         .Unit("epochs", "5")
         .Needs("checkpoint-dir"),
     Now("checkpoint-steps", kModel, kInt, DTNN_FIELD(checkpoint.every_steps),
-        "within an epoch, batches from one checkpoint to the next; 0: none", kCountFrom0)
+        "within an epoch, batches from one checkpoint to the next; 0: none")
         .Unit("batches", "500")
         .Needs("checkpoint-dir"),
     Now("resume", kModel, kWord, DTNN_FIELD(checkpoint.resume),
@@ -177,7 +148,7 @@ constexpr OptionSpec kTable[] = {
         "AUTO,NHWC,NCHW")
         .Means(meanings::kTensorFormat),
     Now("random-seed", kModel, kInt, DTNN_FIELD(training.seed),
-        "seed of all random numbers; the same seed gives the same run", kAny)
+        "seed of all random numbers; the same seed gives the same run")
         .Unit("seed", "1"),
 
     Now("shared-storage", kSynchronisation, kBool, DTNN_FIELD(ranks.shared_storage),
@@ -187,8 +158,7 @@ constexpr OptionSpec kTable[] = {
         .Always(),
     Now("model-sync-freq", kSynchronisation, kInt, DTNN_FIELD(sync.model_steps),
         "batches between averages of the ranks' models; 0: sum gradients in every batch; negative: "
-        "never average",
-        kAnyCount)
+        "never average")
         .Unit("batches", "10")
         .Needs("parallel=data"),
     Now("model-sync-alg", kSynchronisation, kWord, DTNN_FIELD(sync.weighting),
@@ -200,7 +170,7 @@ constexpr OptionSpec kTable[] = {
         .Means(meanings::kModelSyncParticipation)
         .Needs("parallel=data"),
     Now("model-sync-min-avail", kSynchronisation, kInt, DTNN_FIELD(sync.min_available),
-        "skip an average of models when fewer ranks than this still have data", kCountFrom0)
+        "skip an average of models when fewer ranks than this still have data")
         .Unit("ranks", "2")
         .Needs("parallel=data"),
     Now("initial-model-sync", kSynchronisation, kBool, DTNN_FIELD(sync.initial_model),
@@ -245,19 +215,19 @@ constexpr OptionSpec kTable[] = {
         "second language of a text data set; data sets of images ignore it")
         .Example("fr"),
     Now("synthetic-train-samples", kDataset, kInt, DTNN_FIELD(data.synthetic.train_samples),
-        "number of training samples of --dataset=synthetic", kSamples)
+        "number of training samples of --dataset=synthetic")
         .Unit("samples", "50000")
         .Needs("dataset=synthetic"),
     Now("synthetic-test-samples", kDataset, kInt, DTNN_FIELD(data.synthetic.test_samples),
-        "number of test samples of --dataset=synthetic", kSamples)
+        "number of test samples of --dataset=synthetic")
         .Unit("samples", "10000")
         .Needs("dataset=synthetic"),
     Now("synthetic-input-shape", kDataset, kInts, DTNN_FIELD(data.synthetic.input_shape),
-        "size of a sample of --dataset=synthetic", kSideRange)
+        "size of a sample of --dataset=synthetic")
         .Unit("channels,height,width", "1,28,28")
         .Needs("dataset=synthetic"),
     Now("synthetic-output-shape", kDataset, kInts, DTNN_FIELD(data.synthetic.output_shape),
-        "number of classes of --dataset=synthetic", kCountFrom1)
+        "number of classes of --dataset=synthetic")
         .Unit("classes", "100")
         .Needs("dataset=synthetic"),
     Now("synthetic-pattern", kDataset, kWord, DTNN_FIELD(data.synthetic.pattern),
@@ -267,8 +237,7 @@ constexpr OptionSpec kTable[] = {
     Now("dataset-percentage", kDataset, kReal, DTNN_FIELD(data.share),
         "fraction of the samples to use, of training, validation and test data each; 0.1: a tenth; "
         "2: "
-        "all data twice; 0: all data once",
-        kRepeats)
+        "all data twice; 0: all data once")
         .Unit("fraction", "0.1"),
     Now("dataset-part", kDataset, kText, DTNN_FIELD(data.part),
         "train on one of several equal parts of the training samples: 2/4 is the second of four; "
@@ -279,8 +248,7 @@ constexpr OptionSpec kTable[] = {
         "validate on the test split, and train on all training data")
         .Needs("!evaluate-only"),
     Now("validation-split", kDataset, kReal, DTNN_FIELD(data.validation_split),
-        "fraction of the training data, and of every class in it, that is held out for validation",
-        kBelow1)
+        "fraction of the training data, and of every class in it, that is held out for validation")
         .Unit("fraction", "0.1")
         .Needs("!evaluate-only !test-as-validation"),
     Now("augment-shuffle", kDataset, kBool, DTNN_FIELD(data.shuffle),
@@ -293,48 +261,47 @@ constexpr OptionSpec kTable[] = {
                .Needs("!evaluate-only")),
     Now("mixup", kDataset, kReal, DTNN_FIELD(data.augment.mixup),
         "mix each training image and its target with another's, in random proportions from the "
-        "distribution Beta(ALPHA, ALPHA); 0: off",
-        kMixup)
+        "distribution Beta(ALPHA, ALPHA); 0: off")
         .Unit("alpha", "0.2")
         .Needs("!evaluate-only"),
     Now("augment-flip", kDataset, kBool, DTNN_FIELD(data.augment.flip),
         "mirror training images left to right, at random")
         .Needs("!evaluate-only"),
     Now("augment-flip-prob", kDataset, kReal, DTNN_FIELD(data.augment.flip_probability),
-        "probability with which --augment-flip mirrors an image", kFactor)
+        "probability with which --augment-flip mirrors an image")
         .Unit("probability", "0.25")
         .Needs("augment-flip"),
     Now("augment-crop", kDataset, kBool, DTNN_FIELD(data.augment.crop),
         "keep a random window of training images, moved to a random place")
         .Needs("!evaluate-only"),
     Now("augment-crop-size", kDataset, kInt, DTNN_FIELD(data.augment.crop_size),
-        "side of the window that --augment-crop keeps", kSideRange)
+        "side of the window that --augment-crop keeps")
         .Unit("pixels", "24")
         .Needs("augment-crop"),
     Now("augment-crop-prob", kDataset, kReal, DTNN_FIELD(data.augment.crop_probability),
-        "probability with which --augment-crop crops an image", kFactor)
+        "probability with which --augment-crop crops an image")
         .Unit("probability", "0.25")
         .Needs("augment-crop"),
     Now("transform-crop", kDataset, kBool, DTNN_FIELD(data.center_crop),
         "keep only the centre of every image"),
     Now("transform-crop-perc", kDataset, kReal, DTNN_FIELD(data.center_crop_share),
-        "fraction of each side that --transform-crop keeps", kFactor)
+        "fraction of each side that --transform-crop keeps")
         .Unit("fraction", "0.75")
         .Needs("transform-crop"),
     Now("transform-resize", kDataset, kBool, DTNN_FIELD(data.resize),
         "resize every image to a square"),
     Now("transform-resize-size", kDataset, kInt, DTNN_FIELD(data.resize_side),
-        "side of the square of --transform-resize", kSideRange)
+        "side of the square of --transform-resize")
         .Unit("pixels", "224")
         .Needs("transform-resize"),
     Now("normalize", kDataset, kBool, DTNN_FIELD(data.normalize),
         "replace every value x of a sample by (x + --normalize-offset) * --normalize-scale"),
     Now("normalize-offset", kDataset, kReals, DTNN_FIELD(data.normalize_offset),
-        "number that --normalize adds, or one per channel; pixels are 0 to 1", kAnyReal)
+        "number that --normalize adds, or one per channel; pixels are 0 to 1")
         .Unit("value,...", "-0.5")
         .Needs("normalize"),
     Now("normalize-scale", kDataset, kReals, DTNN_FIELD(data.normalize_scale),
-        "number that --normalize then multiplies by, or one per channel", kNotZero)
+        "number that --normalize then multiplies by, or one per channel")
         .Unit("factor,...", "2")
         .Needs("normalize"),
     Now("standardize", kDataset, kBool, DTNN_FIELD(data.standardize),
@@ -343,7 +310,7 @@ constexpr OptionSpec kTable[] = {
     Now("use-synthetic-data", kDataset, kBool, DTNN_FIELD(data.synthetic.instead),
         "use generated samples in the shape of --dataset; no files are read"),
     Now("loader-threads", kDataset, kInt, DTNN_FIELD(data.threads),
-        "threads that prefetch samples; 0: as many as the data set needs", kThreads)
+        "threads that prefetch samples; 0: as many as the data set needs")
         .Unit("threads", "2"),
 
     Now("enable-best-of", kOptimisation, kBool, DTNN_FIELD(convolution.best_of),
@@ -393,21 +360,19 @@ constexpr OptionSpec kTable[] = {
         "rule that updates the parameters", "sgd,rmsprop,adam,nadam,adamw,oktopk")
         .Means(meanings::kOptimizer),
     Now("learning-rate", kOptimizer, kReal, DTNN_FIELD(optimizer.learning_rate),
-        "step size of the optimizer", kPositive)
+        "step size of the optimizer")
         .Unit("rate", "0.001"),
     Now("learning-rate-scaling", kOptimizer, kWord, DTNN_FIELD(optimizer.learning_rate_scaling),
         "divide or multiply the learning rate by the number of ranks; True: divide",
         "False,True,divide,multiply")
         .Means(meanings::kLearningRateScaling),
     Now("optimizer-momentum", kOptimizer, kReal, DTNN_FIELD(optimizer.momentum),
-        "sgd, oktopk: momentum, the fraction of the previous step that is added to the next",
-        kBelow1)
+        "sgd, oktopk: momentum, the fraction of the previous step that is added to the next")
         .Unit("fraction", "0.95")
         .Needs("optimizer=sgd,oktopk"),
     Now("optimizer-decay", kOptimizer, kReal, DTNN_FIELD(optimizer.decay),
         "weight decay: each step subtracts this fraction of every weight, times the "
-        "learning rate",
-        kAtLeast0)
+        "learning rate")
         .Unit("fraction", "0.0005"),
     Now("optimizer-decay-all", kOptimizer, kBool, DTNN_FIELD(optimizer.decay_all),
         "decay biases and batch normalisation parameters too, not only weights")
@@ -418,41 +383,38 @@ constexpr OptionSpec kTable[] = {
     Now("optimizer-beta1", kOptimizer, kReal, DTNN_FIELD(optimizer.beta1),
         "adam, nadam, adamw: decay rate of the running mean of gradients; the usual 0.9 often "
         "learns "
-        "better than the 0.99 of adam and nadam",
-        kBelow1)
+        "better than the 0.99 of adam and nadam")
         .Unit("fraction", "0.9")
         .Needs("optimizer=adam,nadam,adamw"),
     Now("optimizer-beta2", kOptimizer, kReal, DTNN_FIELD(optimizer.beta2),
-        "adam, nadam, adamw: decay rate of the running mean of squared gradients", kBelow1)
+        "adam, nadam, adamw: decay rate of the running mean of squared gradients")
         .Unit("fraction", "0.99")
         .Needs("optimizer=adam,nadam,adamw"),
     Now("optimizer-epsilon", kOptimizer, kReal, DTNN_FIELD(optimizer.epsilon),
-        "rmsprop, adam, nadam, adamw: number that prevents a division by zero", kDivisor)
+        "rmsprop, adam, nadam, adamw: number that prevents a division by zero")
         .Unit("value", "1e-8")
         .Needs("optimizer=rmsprop,adam,nadam,adamw"),
     Now("optimizer-rho", kOptimizer, kReal, DTNN_FIELD(optimizer.rho),
-        "rmsprop: decay rate of the running mean of squared gradients", kBelow1)
+        "rmsprop: decay rate of the running mean of squared gradients")
         .Unit("fraction", "0.99")
         .Needs("optimizer=rmsprop"),
     Now("optimizer-density", kOptimizer, kReal, DTNN_FIELD(optimizer.density),
-        "oktopk: fraction of the gradients that a step applies; the rest waits for later steps",
-        kFactor)
+        "oktopk: fraction of the gradients that a step applies; the rest waits for later steps")
         .Unit("fraction", "0.001")
         .Needs("optimizer=oktopk"),
     Now("optimizer-tau", kOptimizer, kInt, DTNN_FIELD(optimizer.tau),
-        "oktopk: steps after which the ranks divide the summing anew", kCountFrom1)
+        "oktopk: steps after which the ranks divide the summing anew")
         .Unit("steps", "128")
         .Needs("optimizer=oktopk"),
     Now("optimizer-tau-prime", kOptimizer, kInt, DTNN_FIELD(optimizer.tau_prime),
-        "oktopk: steps after which the threshold for gradients is computed exactly", kCountFrom1)
+        "oktopk: steps after which the threshold for gradients is computed exactly")
         .Unit("steps", "16")
         .Needs("optimizer=oktopk"),
     Now("clip-norm", kOptimizer, kReal, DTNN_FIELD(training.clip_norm),
-        "largest Euclidean norm of a gradient; a longer one is scaled down to it; 0: off",
-        kAtLeast0)
+        "largest Euclidean norm of a gradient; a longer one is scaled down to it; 0: off")
         .Unit("norm", "1"),
     Now("accumulate-steps", kOptimizer, kInt, DTNN_FIELD(training.accumulate_steps),
-        "batches whose gradients are added up for one update", kCountFrom1)
+        "batches whose gradients are added up for one update")
         .Unit("batches", "4"),
     Now("loss-func", kOptimizer, kWords, DTNN_FIELD(training.loss),
         "loss to minimise: categorical_cross_entropy, binary_cross_entropy, mse or mae; metrics "
@@ -462,7 +424,7 @@ constexpr OptionSpec kTable[] = {
         .Example("binary_cross_entropy")
         .Always(),
     Now("label-smoothing", kOptimizer, kReal, DTNN_FIELD(training.label_smoothing),
-        "fraction of the target that categorical_cross_entropy spreads over all classes", kBelow1)
+        "fraction of the target that categorical_cross_entropy spreads over all classes")
         .Unit("fraction", "0.1")
         .Needs("loss-func=categorical_cross_entropy")
         .Always(),
@@ -494,11 +456,11 @@ constexpr OptionSpec kTable[] = {
         "for that scheduler, the current folder")
         .Example("best"),
     Now("warm-up-batches", kSchedulers, kInt, DTNN_FIELD(schedule.warm_up.batches),
-        "warm_up: batches until the full learning rate, instead of --warm-up-epochs", kCountFrom1)
+        "warm_up: batches until the full learning rate, instead of --warm-up-epochs")
         .Unit("batches", "500")
         .Needs("schedulers=warm_up"),
     Now("warm-up-epochs", kSchedulers, kInt, DTNN_FIELD(schedule.warm_up.epochs),
-        "warm_up: epochs until the full learning rate", kCountFrom0)
+        "warm_up: epochs until the full learning rate")
         .Unit("epochs", "1")
         .Needs("schedulers=warm_up"),
     Now("early-stopping-metric", kSchedulers, kMetric, DTNN_FIELD(schedule.early_stopping.metric),
@@ -507,7 +469,7 @@ constexpr OptionSpec kTable[] = {
         .Example("val_categorical_accuracy")
         .Needs("schedulers=early_stopping"),
     Now("early-stopping-patience", kSchedulers, kInt, DTNN_FIELD(schedule.early_stopping.patience),
-        "early_stopping: epochs without improvement that end the run", kCountFrom1)
+        "early_stopping: epochs without improvement that end the run")
         .Unit("epochs", "5")
         .Needs("schedulers=early_stopping"),
     Now("early-stopping-minimize", kSchedulers, kBool, DTNN_FIELD(schedule.early_stopping.minimize),
@@ -521,32 +483,32 @@ constexpr OptionSpec kTable[] = {
         .Needs("schedulers=reduce_lr_on_plateau"),
     Now("reduce-lr-on-plateau-factor", kSchedulers, kReal,
         DTNN_FIELD(schedule.reduce_on_plateau.factor),
-        "reduce_lr_on_plateau: number that the learning rate is multiplied by", kInside01)
+        "reduce_lr_on_plateau: number that the learning rate is multiplied by")
         .Unit("factor", "0.5")
         .Needs("schedulers=reduce_lr_on_plateau"),
     Now("reduce-lr-on-plateau-patience", kSchedulers, kInt,
         DTNN_FIELD(schedule.reduce_on_plateau.patience),
-        "reduce_lr_on_plateau: epochs without improvement before a reduction", kCountFrom1)
+        "reduce_lr_on_plateau: epochs without improvement before a reduction")
         .Unit("epochs", "3")
         .Needs("schedulers=reduce_lr_on_plateau"),
     Now("reduce-lr-on-plateau-min-lr", kSchedulers, kReal,
         DTNN_FIELD(schedule.reduce_on_plateau.min_rate),
-        "reduce_lr_on_plateau: reductions below this learning rate are skipped", kAtLeast0)
+        "reduce_lr_on_plateau: reductions below this learning rate are skipped")
         .Unit("rate", "0.0001")
         .Needs("schedulers=reduce_lr_on_plateau"),
     Now("reduce-lr-every-nepochs-factor", kSchedulers, kReal,
         DTNN_FIELD(schedule.reduce_every.factor),
-        "reduce_lr_every_nepochs: number that the learning rate is multiplied by", kInside01)
+        "reduce_lr_every_nepochs: number that the learning rate is multiplied by")
         .Unit("factor", "0.5")
         .Needs("schedulers=reduce_lr_every_nepochs"),
     Now("reduce-lr-every-nepochs-nepochs", kSchedulers, kInt,
         DTNN_FIELD(schedule.reduce_every.epochs),
-        "reduce_lr_every_nepochs: epochs from one reduction to the next", kCountFrom1)
+        "reduce_lr_every_nepochs: epochs from one reduction to the next")
         .Unit("epochs", "30")
         .Needs("schedulers=reduce_lr_every_nepochs"),
     Now("reduce-lr-every-nepochs-min-lr", kSchedulers, kReal,
         DTNN_FIELD(schedule.reduce_every.min_rate),
-        "reduce_lr_every_nepochs: reductions below this learning rate are skipped", kAtLeast0)
+        "reduce_lr_every_nepochs: reductions below this learning rate are skipped")
         .Unit("rate", "0.0001")
         .Needs("schedulers=reduce_lr_every_nepochs"),
     Now("stop-at-loss-metric", kSchedulers, kMetric, DTNN_FIELD(schedule.stop_at.metric),
@@ -555,7 +517,7 @@ constexpr OptionSpec kTable[] = {
         .Example("val_categorical_cross_entropy")
         .Needs("schedulers=stop_at_loss"),
     Now("stop-at-loss-threshold", kSchedulers, kReal, DTNN_FIELD(schedule.stop_at.threshold),
-        "stop_at_loss: value of the metric that ends the run; accuracies are in per cent", kAnyReal)
+        "stop_at_loss: value of the metric that ends the run; accuracies are in per cent")
         .Unit("value", "99")
         .Needs("schedulers=stop_at_loss"),
     Now("model-checkpoint-metric", kSchedulers, kMetric, DTNN_FIELD(schedule.keep_best.metric),
@@ -565,11 +527,11 @@ constexpr OptionSpec kTable[] = {
         .Needs("schedulers=model_checkpoint"),
     Now("model-checkpoint-save-freq", kSchedulers, kInt,
         DTNN_FIELD(schedule.keep_best.every_epochs),
-        "model_checkpoint: epochs from one save to the next", kCountFrom1)
+        "model_checkpoint: epochs from one save to the next")
         .Unit("epochs", "5")
         .Needs("schedulers=model_checkpoint"),
     Now("cosine-min-lr", kSchedulers, kReal, DTNN_FIELD(schedule.cosine.min_rate),
-        "cosine: learning rate at the end of the run", kAtLeast0)
+        "cosine: learning rate at the end of the run")
         .Unit("rate", "0.0001")
         .Needs("schedulers=cosine"),
 
@@ -620,8 +582,7 @@ constexpr OptionSpec kTable[] = {
         .Example("16")
         .Needs("parallel=data !evaluate-only"),
     Now("comm-timeout", kParallel, kReal, DTNN_FIELD(ranks.timeout),
-        "how long a rank waits for the others, or a client for the aggregator, before it gives up",
-        kSeconds)
+        "how long a rank waits for the others, or a client for the aggregator, before it gives up")
         .Unit("seconds", "60")
         .Needs("parallel=data,federated"),
     Now("enable-gpu", kParallel, kBool, DTNN_FIELD(device.gpu), "compute on an NVIDIA GPU"),
@@ -660,13 +621,12 @@ constexpr OptionSpec kTable[] = {
         .Means(meanings::kEncryption)
         .Needs("parallel=data,federated"),
     Now("encryption-poly-degree", kEncryption, kInt, DTNN_FIELD(encryption.poly_degree),
-        "base-2 logarithm of the ring dimension", kLogarithm)
+        "base-2 logarithm of the ring dimension")
         .Unit("log2", "14")
         .Needs("encryption=tenseal,openfhe"),
     Now("encryption-global-scale", kEncryption, kInt, DTNN_FIELD(encryption.global_scale),
         "base-2 logarithm of the scale; openfhe without this option: 61, because of the noise that "
-        "protects its keys",
-        kLogarithm)
+        "protects its keys")
         .Unit("log2", "45")
         .Needs("encryption=tenseal,openfhe"),
     Now("encryption-security-level", kEncryption, kWord, DTNN_FIELD(encryption.security_level),
@@ -686,24 +646,21 @@ constexpr OptionSpec kTable[] = {
         .Needs("encryption=tenseal parallel=federated"),
     Now("least-clients", kEncryption, kReal, DTNN_FIELD(federation.least_clients),
         "send an update only if the sum hides it at least as well as this number of clients with "
-        "equal weights would: by (sum of weights)^2 / sum of their squares",
-        kAtLeast1Client)
+        "equal weights would: by (sum of weights)^2 / sum of their squares")
         .Unit("clients", "3")
         .Needs("encryption=masked,openfhe parallel=federated"),
     Now("dp-clip", kEncryption, kReal, DTNN_FIELD(federation.dp_clip),
         "differential privacy: longest update of a client, as Euclidean norm; longer ones are "
-        "shortened to it. 0: none",
-        kAtLeast0)
+        "shortened to it. 0: none")
         .Unit("norm", "5")
         .Needs("parallel=federated"),
     Now("dp-noise", kEncryption, kReal, DTNN_FIELD(federation.dp_noise),
         "differential privacy: deviation of the noise over --dp-clip, in each update, or with "
-        "--encryption in each sum of them",
-        kAtLeast0)
+        "--encryption in each sum of them")
         .Unit("factor", "0.8")
         .Needs("dp-clip"),
     Now("dp-delta", kEncryption, kReal, DTNN_FIELD(federation.dp_delta),
-        "differential privacy: the delta for which epsilon is reported", kInside01)
+        "differential privacy: the delta for which epsilon is reported")
         .Unit("probability", "1e-6")
         .Needs("dp-clip"),
 
@@ -723,7 +680,7 @@ constexpr OptionSpec kTable[] = {
         .Example("meters.example.org")
         .Needs("tracer-pmlib-device"),
     Now("tracer-pmlib-port", kTracing, kInt, DTNN_FIELD(output.pmlib.port),
-        "TCP port of the PMlib server", kPort)
+        "TCP port of the PMlib server")
         .Unit("port", "6527")
         .Needs("tracer-pmlib-device"),
     Now("tracer-pmlib-device", kTracing, kText, DTNN_FIELD(output.pmlib.device),
@@ -767,22 +724,20 @@ constexpr OptionSpec kTable[] = {
         .Means(meanings::kVerbose),
     Now("cpu-speed", kOther, kReal, DTNN_FIELD(prediction.cpu_speed),
         "floating-point operations per second, for the step time that --profile predicts; 0: as "
-        "measured",
-        kAtLeast0)
+        "measured")
         .Unit("FLOP/s", "4e12")
         .Needs("!profile=False"),
     Now("memory-bw", kOther, kReal, DTNN_FIELD(prediction.memory_bandwidth),
         "bytes of memory copied per second, for the step time that --profile predicts; 0: as "
-        "measured",
-        kAtLeast0)
+        "measured")
         .Unit("bytes/s", "50e9")
         .Needs("!profile=False"),
     Now("network-bw", kOther, kReal, DTNN_FIELD(prediction.network_bandwidth),
-        "bytes per second of the network, for the step time that --profile predicts", kDivisor)
+        "bytes per second of the network, for the step time that --profile predicts")
         .Unit("bytes/s", "125e6")
         .Needs("!profile=False parallel=data"),
     Now("network-lat", kOther, kReal, DTNN_FIELD(prediction.network_latency),
-        "latency of a message, for the step time that --profile predicts", kAtLeast0)
+        "latency of a message, for the step time that --profile predicts")
         .Unit("seconds", "25e-6")
         .Needs("!profile=False parallel=data"),
     Now("network-alg", kOther, kWord, DTNN_FIELD(prediction.network_algorithm),
@@ -809,17 +764,30 @@ constexpr GroupText kGroups[kOptionGroups] = {
     {"other", "Cost model and others"},
 };
 
+// The numbers that an option of a run takes are said beside its member.
+std::vector<OptionSpec> WithRanges() {
+  std::vector<OptionSpec> table(std::begin(kTable), std::end(kTable));
+  for (OptionSpec& spec : table) {
+    const auto member = std::ranges::find(OptionMembers(), spec.path, &OptionMember::path);
+    if (member != OptionMembers().end()) spec.range = member->range;
+  }
+  return table;
+}
+
 }  // namespace
 
 std::string_view Name(OptionGroup group) { return kGroups[static_cast<int>(group)].name; }
 std::string_view Title(OptionGroup group) { return kGroups[static_cast<int>(group)].title; }
 std::string_view NeedsOf(OptionGroup group) { return kGroups[static_cast<int>(group)].needs; }
 
-std::span<const OptionSpec> OptionTable() { return kTable; }
+std::span<const OptionSpec> OptionTable() {
+  static const auto& table = *new std::vector<OptionSpec>(WithRanges());
+  return table;
+}
 
 const OptionSpec* FindOption(std::string_view name) {
-  const auto it = std::ranges::find(kTable, name, &OptionSpec::name);
-  return it == std::end(kTable) ? nullptr : it;
+  const auto it = std::ranges::find(OptionTable(), name, &OptionSpec::name);
+  return it == OptionTable().end() ? nullptr : &*it;
 }
 
 std::string_view LossWords() { return kLosses; }

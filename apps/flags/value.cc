@@ -59,11 +59,6 @@ std::string_view WithoutPlus(std::string_view text) {
   return text;
 }
 
-bool Takes(const Range& range, double x) {
-  return (range.low_open ? x > range.low : x >= range.low) &&
-         (range.high_open ? x < range.high : x <= range.high) && std::abs(x) >= range.hole;
-}
-
 bool TakesNone(const OptionSpec& spec) { return DefaultText(spec) == "None"; }
 
 absl::Status MustBe(const OptionSpec& spec) {
@@ -97,7 +92,7 @@ absl::StatusOr<int64_t> ParseInt(const OptionSpec& spec, std::string_view text) 
     return UsageError("does not fit into 64 bits; must be ", DescribeAllowed(spec));
   }
   if (error != std::errc() || end != text.data() + text.size() ||
-      !Takes(spec.range, static_cast<double>(value))) {
+      !spec.range.Takes(double(value))) {
     return MustBe(spec);
   }
   return value;
@@ -111,7 +106,7 @@ absl::StatusOr<double> ParseReal(const OptionSpec& spec, std::string_view text) 
     return UsageError("too large or too small for a real number; must be ", DescribeAllowed(spec));
   }
   if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) ||
-      !Takes(spec.range, value)) {
+      !spec.range.Takes(value)) {
     return MustBe(spec);
   }
   return value == 0 ? 0.0 : value;  // -0 is 0
@@ -217,30 +212,18 @@ std::string DescribeAllowed(const OptionSpec& spec) {
     return absl::StrJoin(SplitList(Offered(spec)), ", ",
                          [](auto* out, auto word) { out->append(word); });
   };
-  const auto bounds = [&] {
-    const Range& range = spec.range;
-    std::string text;
-    if (std::isfinite(range.low)) {
-      StrAppend(&text, range.low_open ? " > " : " >= ", ToText(range.low));
-    }
-    if (std::isfinite(range.high)) {
-      StrAppend(&text, text.empty() ? "" : " and",
-                range.high_open ? " < " : " <= ", ToText(range.high));
-    }
-    if (range.hole > 0) StrAppend(&text, ", not within ", ToText(range.hole), " of 0");
-    return text;
-  };
+  const std::string bounds = spec.range.ToText();
   switch (spec.type) {
     case OptionType::kBool:
       return "true, 1, yes, y, t, on or false, 0, no, n, f, off";
     case OptionType::kInt:
-      return "a whole number" + bounds();
+      return "a whole number" + bounds;
     case OptionType::kReal:
-      return "a real number" + bounds();
+      return "a real number" + bounds;
     case OptionType::kInts:
-      return "a comma list of whole numbers" + bounds();
+      return "a comma list of whole numbers" + bounds;
     case OptionType::kReals:
-      return "a comma list of real numbers" + bounds();
+      return "a comma list of real numbers" + bounds;
     case OptionType::kText:
       return spec.is_switch() ? "True, False or the name of a file" : "a text";
     case OptionType::kPath:

@@ -6,7 +6,6 @@
 
 #include "apps/flags/argument_flags.h"
 #include "apps/launcher/benchmark_run.h"
-#include "apps/launcher/same_flags.h"
 #include "comm/ranks/job/elastic_rank.h"
 #include "comm/ranks/job/exit_code.h"
 #include "comm/ranks/job/interrupt.h"
@@ -18,6 +17,7 @@
 #include "models/run/checks/check_options.h"
 #include "models/run/lasting_run.h"
 #include "models/run/parts/rank_options.h"
+#include "models/run/parts/same_options.h"
 #include "tensor/text/str_cat.h"
 
 namespace dtnn {
@@ -90,7 +90,10 @@ absl::Status RunOnAllRanks(const Options& options, const LaunchPlace& place, std
                                    }};
   const auto work = [&](Communicator& communicator, LastingRun* lasting) {
     absl::Status status = Agree(&communicator, absl::OkStatus());  // TellOnce
-    if (status.ok()) status = Agree(&communicator, CompareFlags(communicator, options));
+    // Before a rank that comes gets the state of the others.
+    if (status.ok() && lasting != nullptr) {
+      status = NameFlags(Agree(&communicator, CompareOptions(communicator, options)));
+    }
     if (!status.ok() && lasting != nullptr && MayBeginAgain(status, *lasting->rank)) {
       communicator.Abort(status);
       const absl::StatusOr<bool> joined = lasting->rank->JoinAgain();

@@ -9,6 +9,7 @@
 #include "models/run/parts/make_schedulers.h"
 #include "models/run/parts/make_trainer_options.h"
 #include "models/run/parts/run_choices.h"
+#include "models/run/parts/same_options.h"
 #include "models/run/prepare/kept_models.h"
 #include "models/run/run_work.h"
 #include "tensor/errors.h"
@@ -22,6 +23,9 @@ namespace dtnn {
 absl::Status RunWork::GetReady() {
   log_.set_muted(run_.goes_on && lasting_->dataset != nullptr);
   if (lasting_ != nullptr && lasting_->dataset != nullptr) run_.dataset = lasting_->dataset;
+  if (run_.communicator != nullptr && lasting_ == nullptr) {
+    DTNN_RETURN_IF_ERROR(Agree(run_.communicator, CompareOptions(*run_.communicator, given_)));
+  }
   DTNN_RETURN_IF_ERROR(run_.Prepare(log_));
   if (lasting_ != nullptr) lasting_->dataset = run_.dataset;
   DTNN_RETURN_IF_ERROR(Agree(run_.communicator, Allocate()));

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -10,6 +9,7 @@
 #include "models/run/checks/check_options.h"
 #include "models/run/checks/check_outputs.h"
 #include "models/run/checks/check_together.h"
+#include "models/run/options/option_members.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/str_cat.h"
 
@@ -42,30 +42,7 @@ absl::Status CheckWords(const RunOptions& o) {
   return absl::OkStatus();
 }
 
-struct Number {
-  std::string_view member;
-  double value, least;
-};
-
-absl::Status CheckNumbers(const RunOptions& o) {
-  const Number numbers[] = {
-      {"training.batch", double(o.training.batch.value_or(1)), 1},
-      {"training.global_batch", double(o.training.global_batch.value_or(1)), 1},
-      {"training.epochs", double(o.training.epochs), 0},
-      {"training.steps_per_epoch", o.training.steps_per_epoch, 0},
-      {"training.accumulate_steps", double(o.training.accumulate_steps), 1},
-      {"training.clip_norm", o.training.clip_norm, 0},
-      {"checkpoint.every_epochs", double(o.checkpoint.every_epochs), 1},
-      {"checkpoint.every_steps", double(o.checkpoint.every_steps), 0},
-      {"data.share", o.data.share, 0},
-      {"data.threads", double(o.data.threads), 0},
-      {"optimizer.learning_rate", o.optimizer.learning_rate, 0},
-      {"ranks.timeout", o.ranks.timeout, 0.5},
-  };
-  for (const auto& [member, value, least] : numbers) {
-    if (value >= least && std::isfinite(value)) continue;
-    return UsageError("RunOptions::", member, "=", value, ": must be a number >= ", least);
-  }
+absl::Status CheckBatchAndShapes(const RunOptions& o) {
   if (o.training.batch && o.training.global_batch) {
     return UsageError("RunOptions::training.batch=", *o.training.batch,
                       " and RunOptions::training.global_batch=", *o.training.global_batch,
@@ -89,7 +66,8 @@ absl::Status CheckNumbers(const RunOptions& o) {
 
 absl::Status CheckRunOptions(const RunOptions& options) {
   DTNN_RETURN_IF_ERROR(CheckWords(options));
-  DTNN_RETURN_IF_ERROR(CheckNumbers(options));
+  DTNN_RETURN_IF_ERROR(CheckRanges(options));
+  DTNN_RETURN_IF_ERROR(CheckBatchAndShapes(options));
   DTNN_RETURN_IF_ERROR(BucketBytes(options).status());
   DTNN_RETURN_IF_ERROR(DatasetPartOf(options).status());
   DTNN_RETURN_IF_ERROR(ClassWeightsOf(options).status());

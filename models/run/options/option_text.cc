@@ -7,7 +7,9 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_join.h"
+#include "models/run/options/option_range.h"
 #include "models/run/options/option_value.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 
@@ -53,6 +55,16 @@ struct Formatter {
 };
 
 }  // namespace
+
+std::string OptionRange::ToText() const {
+  std::string text;
+  if (std::isfinite(low)) StrAppend(&text, low_open ? " > " : " >= ", dtnn::ToText(low));
+  if (std::isfinite(high)) {
+    StrAppend(&text, text.empty() ? "" : " and", high_open ? " < " : " <= ", dtnn::ToText(high));
+  }
+  if (hole > 0) StrAppend(&text, ", not within ", dtnn::ToText(hole), " of 0");
+  return text;
+}
 
 std::string FormatValue(const OptionValue& value) { return std::visit(Formatter(), value); }
 

@@ -1,6 +1,6 @@
 // What decides a run's results besides what its other settings say
 // (models/checkpoint/run_settings.h), for the comparison of a run that resumes with the one that it
-// continues: every option of that kind stands here, once.
+// continues. Which options are of that kind is said beside each member (options/option_members.h).
 
 #ifndef DTNN_MODELS_RUN_PARTS_RUN_CHOICES_H_
 #define DTNN_MODELS_RUN_PARTS_RUN_CHOICES_H_

@@ -1,4 +1,4 @@
-#include "apps/launcher/same_flags.h"
+#include "models/run/parts/same_options.h"
 
 #include <string>
 #include <vector>
@@ -14,34 +14,34 @@ namespace {
 using ::testing::HasSubstr;
 
 // What each of the ranks says.
-std::vector<std::string> Compare(const std::vector<Options>& options) {
+std::vector<std::string> Compare(const std::vector<RunOptions>& options) {
   std::vector<std::string> answers(options.size());
   EXPECT_EQ(absl::OkStatus(), RunRanks(int(options.size()), [&](Communicator& communicator) {
               const size_t rank = size_t(communicator.rank());
-              answers[rank] = std::string(CompareFlags(communicator, options[rank]).message());
+              answers[rank] = std::string(CompareOptions(communicator, options[rank]).message());
               return absl::OkStatus();
             }));
   return answers;
 }
 
-TEST(SameFlagsTest, TheRankThatDiffersNamesTheOption) {
-  Options other;
+TEST(SameOptionsTest, TheRankThatDiffersNamesTheMember) {
+  RunOptions other;
   other.optimizer.learning_rate = 0.5;
-  const std::vector<std::string> answers = Compare({Options(), Options(), other});
+  const std::vector<std::string> answers = Compare({RunOptions(), RunOptions(), other});
   EXPECT_EQ(answers[0], "");
   EXPECT_EQ(answers[1], "");
-  EXPECT_THAT(answers[2], HasSubstr("--learning-rate=0.5: "));
+  EXPECT_THAT(answers[2], HasSubstr("RunOptions::optimizer.learning_rate=0.5: "));
 }
 
-TEST(SameFlagsTest, FilesMayDifferWhereEachRankHasItsOwn) {
-  Options one, two;
+TEST(SameOptionsTest, FilesMayDifferWhereEachRankHasItsOwn) {
+  RunOptions one, two;
   one.data.path = "/a";
   two.data.path = "/b";
-  EXPECT_THAT(Compare({one, two})[1], HasSubstr("--dataset-path=/b"));
+  EXPECT_THAT(Compare({one, two})[1], HasSubstr("RunOptions::data.path=/b"));
   one.ranks.shared_storage = two.ranks.shared_storage = false;
   EXPECT_EQ(Compare({one, two})[1], "");
   two.training.seed += 1;
-  EXPECT_THAT(Compare({one, two})[1], HasSubstr("--random-seed="));
+  EXPECT_THAT(Compare({one, two})[1], HasSubstr("RunOptions::training.seed="));
 }
 
 }  // namespace

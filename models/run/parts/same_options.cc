@@ -1,37 +1,36 @@
-#include "apps/launcher/same_flags.h"
+#include "models/run/parts/same_options.h"
 
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "apps/flags/option_table.h"
-#include "apps/flags/value.h"
 #include "comm/gather_values.h"
 #include "comm/ranks/job/exit_code.h"
-#include "models/run/parts/rank_options.h"
+#include "models/run/options/option_members.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/str_cat.h"
 
 namespace dtnn {
 
-absl::Status CompareFlags(Communicator& communicator, const Options& options) {
-  Options compared = options;
+absl::Status CompareOptions(Communicator& communicator, const RunOptions& options) {
+  RunOptions compared = options;
   compared.ranks.rendezvous = "";  // they have met
   if (!options.ranks.shared_storage) {
     for (std::string* path : PathsOf(compared)) path->clear();
   }
-  std::vector<std::string> flags;
+  std::vector<std::string> members;
   std::vector<int64_t> mine;
-  for (const OptionSpec& spec : OptionTable()) {
-    flags.push_back(StrCat("--", spec.name, "=", OneLine(FormatValue(Load(&compared, spec)))));
-    mine.push_back(int64_t(std::hash<std::string>()(flags.back())));
+  for (const OptionMember& member : OptionMembers()) {
+    members.push_back(
+        StrCat("RunOptions::", member.path, "=", OneLine(FormatValue(member.load(compared)))));
+    mine.push_back(int64_t(std::hash<std::string>()(members.back())));
   }
   DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> all, GatherValues<int64_t>(communicator, mine));
   for (size_t i = 0; i < mine.size(); ++i) {
     if (mine[i] == all[i]) continue;
-    return UsageError(flags[i],
-                      ": differs from the value on rank 0; start all ranks with the same flags");
+    return UsageError(members[i],
+                      ": differs from the value on rank 0; all ranks need the same options");
   }
   return absl::OkStatus();
 }
