@@ -122,9 +122,8 @@ constexpr std::string_view kForeignFlags[] = {"--config=", "--bind-to ",
 constexpr std::string_view kAboveKernels[] = {"layers", "optim", "data", "comm", "models", "apps"};
 constexpr std::string_view kDeviceMaker = "models/run/parts/make_device.cc";
 constexpr std::string_view kDeviceQuestions[] = {
-    "is_cpu()",         "DeviceType::",     "Device::Cuda(", "Device::Simulated(",
-    "== Device::Cpu()", "!= Device::Cpu()", "device().type", "device().index",
-    "\"kernels/cuda_",  "\"kernels/gpu_",   "\"tensor/gpu/",
+    "is_cpu()",         "DeviceType::",  "Device::Cuda(",  "Device::Simulated(", "== Device::Cpu()",
+    "!= Device::Cpu()", "device().type", "device().index", "\"kernels/gpu/",     "\"tensor/gpu/",
 };
 
 constexpr int kMostSources = 40;

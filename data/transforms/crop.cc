@@ -27,6 +27,9 @@ class CropTransform final : public TransformOf<CropTransform> {
       : TransformOf(CropKind(), {double(options.size), options.probability}), options_(options) {}
 
   absl::Status Fits(const ImageExtents& extents, const Preprocessing&) const override {
+    if (options_.size < 1) {
+      return InvalidArgument("crop: a window has 1 pixel or more, not ", options_.size);
+    }
     if (options_.size <= std::min(extents.height, extents.width)) return absl::OkStatus();
     return InvalidArgument("crop: a window of ", options_.size,
                            " pixels is larger than the samples, ", extents.height, " x ",

@@ -41,6 +41,14 @@ TEST(CropTest, EveryWindowMovesToEveryPlace) {
   });
 }
 
+TEST(CropTest, AWindowHasPixelsAndFits) {
+  const ImageExtents extents = {.height = 8, .width = 9, .channels = 3};
+  for (const int64_t size : {-5, 0, 9}) {
+    EXPECT_FALSE(CheckTransforms({Crop({.size = size})}, extents, {}).ok()) << size;
+  }
+  EXPECT_TRUE(CheckTransforms({Crop({.size = 8})}, extents, {}).ok());
+}
+
 TEST(CropTest, AWindowOfTheWholeImageChangesNothing) {
   testing::InTypesAndFormats([](auto zero, TensorFormat format) {
     TestImage<decltype(zero)> image({4, 4, 3}, format);

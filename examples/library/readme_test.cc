@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -74,12 +75,19 @@ TEST(ReadmeTest, TheRunIsShort) {
 
 TEST(ReadmeTest, TheRunResumes) {
   const std::string folder = std::string(std::getenv("TEST_TMPDIR")) + "/run";
+  std::filesystem::create_directories(folder);
   const auto run = [&](const char* epochs) {
-    const std::string command = Path("examples/library/run") + " " + folder + " " + epochs;
+    const std::string command =
+        Path("examples/library/run") + " " + folder + " " + epochs + " > " + folder + "/printed";
     return std::system(command.c_str());
   };
   ASSERT_EQ(run("1"), 0);
   ASSERT_EQ(run("2"), 0);
+  std::ifstream lines(folder + "/printed");
+  const std::string printed{std::istreambuf_iterator<char>(lines),
+                            std::istreambuf_iterator<char>()};
+  EXPECT_THAT(printed, HasSubstr("epoch 2: "));
+  EXPECT_EQ(printed.find("epoch 1: "), printed.npos) << "began anew: " << printed;
   std::ifstream in(folder + "/history.csv");
   const std::string history{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   EXPECT_EQ(std::ranges::count(history, '\n'), 3) << history;

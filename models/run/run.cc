@@ -78,7 +78,10 @@ absl::StatusOr<MetricAverages> Run::Evaluate(const Dataset& data, Split split) {
   return EvaluateOn(DatasetRef(data), split, /*after_training=*/false);
 }
 
-absl::Status Run::Save(const std::string& path) const { return work_->Save(path); }
+absl::Status Run::Save(const std::string& path) const {
+  DTNN_RETURN_IF_ERROR(CheckOpen());
+  return work_->Save(path);
+}
 
 absl::Status Run::Execute() {
   DTNN_RETURN_IF_ERROR(CheckOpen());

@@ -94,7 +94,7 @@ absl::Status RunWork::PlanEpochs(int64_t epochs) {
         "RunOptions::training.epochs; to train longer, resume it with a larger number");
   }
   if (run_.proximal != nullptr) {
-    return FailedPrecondition("Run::Fit(n): how long clients train says the aggregator");
+    return FailedPrecondition("Run::Fit(n): the aggregator decides how long clients train");
   }
   run_.options.training.epochs = trainer_->epochs_done() + epochs;
   return trainer_->epochs_done() == 0 ? absl::OkStatus() : MakeSchedule();

@@ -92,6 +92,7 @@ TEST_F(RunTest, ARunThatHasEndedDoesNothingMore) {
   run->End();
   EXPECT_THAT(std::string(run->Evaluate().status().message()), HasSubstr("has ended"));
   EXPECT_THAT(std::string(run->Execute().message()), HasSubstr("has ended"));
+  EXPECT_THAT(std::string(run->Save("never.safetensors").message()), HasSubstr("has ended"));
 }
 
 TEST_F(RunTest, SchedulersWatchTheLossOfTheRun) {

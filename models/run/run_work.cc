@@ -51,7 +51,7 @@ absl::Status RunWork::Finish(absl::Status status, bool together) {
 }
 
 absl::Status RunWork::Work() {
-  // What a client of a federation begins with, others say.
+  // A client of a federation begins with what the aggregator sends.
   const bool first = run_.options.training.evaluate && run_.proximal == nullptr && !run_.goes_on;
   if (first || run_.options.training.evaluate_only) {
     DTNN_RETURN_IF_ERROR(Test(*run_.loaders.test).status());

@@ -252,7 +252,7 @@ TEST_P(ReducerModesTest, TheFirstErrorEndsTheStep) {
       return absl::OkStatus();
     });
     EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
-    EXPECT_THAT(std::string(status.message()), HasSubstr("told to fail"));
+    EXPECT_THAT(std::string(status.message()), HasSubstr("fails on request"));
     // Overlapped, what was on its way fails with the group.
     EXPECT_LE(handed_over, failing);
     EXPECT_EQ(one.probe.outstanding(), 0);

@@ -14,7 +14,7 @@
 // size (with the default parameters 2^18 / size) gives OutOfRange, as a loss does that has
 // diverged. An error on one rank breaks the group, and all ranks get its number: in this
 // call, or, where they have had good sums before, in their next. Memory: about eight chunks, or one
-// per rank where those are more. Costs: ../gradients/README.md.
+// per rank where those are more. Costs: comm/ranks/gradients/README.md.
 
 #ifndef DTNN_COMM_SECRETS_CODEC_ENCRYPTED_ALL_REDUCE_H_
 #define DTNN_COMM_SECRETS_CODEC_ENCRYPTED_ALL_REDUCE_H_

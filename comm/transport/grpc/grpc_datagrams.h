@@ -22,7 +22,7 @@ struct GrpcOptions {
   bool only_with_rank_0 = false;
   Endpoint address;   // of rank 0
   int listener = -1;  // of rank 0: a socket that listens there already, which it takes over
-  std::optional<TlsFiles> tls = {};  // nothing: not encrypted but for what relay.h does
+  std::optional<TlsFiles> tls = {};  // nothing: not encrypted but for what relay_link.h does
   // What messages call this process and rank 0, where a rank says nothing to people; empty: "rank
   // 3" and "rank 0".
   std::string self = {}, server = {};

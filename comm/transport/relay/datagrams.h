@@ -1,6 +1,6 @@
 // Small messages between the ranks of a job through a third party that all of them reach: a server
 // of rank 0 (comm/transport/grpc), a broker (comm/transport/mqtt). What is sent there need be
-// neither secret nor genuine: relay.h seals it.
+// neither secret nor genuine: relay_link.h seals it.
 
 #ifndef DTNN_COMM_TRANSPORT_RELAY_DATAGRAMS_H_
 #define DTNN_COMM_TRANSPORT_RELAY_DATAGRAMS_H_

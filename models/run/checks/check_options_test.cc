@@ -63,6 +63,15 @@ TEST(CheckOptionsTest, ContradictionsAreRefused) {
               HasSubstr("RunOptions::training.global_batch=4: must be a multiple of every number"));
 }
 
+TEST(CheckOptionsTest, AWordThatIsUnknownIsNamedWithThoseThatAreNot) {
+  EXPECT_EQ(Error([](auto& o) { o.encryption.security_level = "high"; }),
+            "RunOptions::encryption.security_level=high: must be one of: 0, 128, 192, 256");
+  EXPECT_EQ(Error([](auto& o) { o.encryption.kind = "none"; }),
+            "RunOptions::encryption.kind=none: must be one of: masked, tenseal, openfhe");
+  EXPECT_THAT(Error([](auto& o) { o.data.augment.crop_size = -5; }),
+              HasSubstr("RunOptions::data.augment.crop_size=-5: must be"));
+}
+
 TEST(CheckOptionsTest, FilesHaveEndingsThatSayTheirForm) {
   EXPECT_THAT(Error([](auto& o) { o.output.history = "h.xml"; }),
               HasSubstr("RunOptions::output.history=h.xml: unknown ending"));

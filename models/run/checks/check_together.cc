@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "comm/ranks/elastic/elastic_range.h"
 #include "comm/ranks/job/exit_code.h"
@@ -28,87 +29,6 @@ absl::Status CheckElasticTransport(Transport transport) {
 }
 
 namespace {
-
-absl::Status CheckKeyFile(const RunOptions& options, std::string_view who) {
-  if (options.encryption.kind != "tenseal" || !options.encryption.key_file.empty()) {
-    return absl::OkStatus();
-  }
-  return UsageError(
-      "RunOptions::encryption.key_file: missing; RunOptions::encryption.kind=tenseal needs the key "
-      "that all ",
-      who, " share (`openssl rand -hex 32` makes one)");
-}
-
-// For ranks, which sum ciphertexts on CPUs.
-absl::Status CheckEncryptedSums(const RunOptions& options) {
-  if (options.ranks.parallel != Parallel::kData || options.encryption.kind.empty())
-    return absl::OkStatus();
-  const auto exclude = [&](std::string_view other, std::string_view why) {
-    return UsageError("RunOptions::encryption.kind=", options.encryption.kind,
-                      " and RunOptions::", other, ": cannot be used together; ", why);
-  };
-  if (options.encryption.kind != "tenseal") {
-    return exclude("ranks.parallel=data",
-                   "it protects clients from each other in rounds of an aggregator, which ranks do "
-                   "not have; use RunOptions::ranks.parallel=federated, or "
-                   "RunOptions::encryption.kind=tenseal");
-  }
-  if (options.sync.mpi_sums.value_or(false)) {
-    return exclude("sync.mpi_sums=True", "MPI cannot add ciphertexts; leave that option out");
-  }
-  constexpr std::string_view kOnCpus = "ciphertexts are added on CPUs, from the hosts' memory";
-  if (options.device.nccl) return exclude("device.nccl", kOnCpus);
-  if (options.device.gpu) return exclude("device.gpu", kOnCpus);
-  if (ElementTypeOf(options) != DType::kFloat32) {
-    return exclude(StrCat("network.dtype=", Name(ElementTypeOf(options))),
-                   "what is encrypted is float32");
-  }
-  if (options.sync.compression != "none") {
-    return exclude(StrCat("sync.compression=", options.sync.compression),
-                   "ciphertexts are as long whatever they hold");
-  }
-  if (options.optimizer.name == "oktopk") {
-    return exclude("optimizer.name=oktopk",
-                   "which gradients are the largest would be sent as it is");
-  }
-  if (options.sync.batch_norm) {
-    return exclude("sync.batch_norm", "statistics of samples would be sent as they are");
-  }
-  if (!options.ranks.elastic.empty()) {
-    return exclude("ranks.elastic", "ranks that come are given the model as it is");
-  }
-  return CheckKeyFile(options, "ranks");
-}
-
-absl::Status CheckFederation(const RunOptions& options) {
-  const bool federated = options.ranks.parallel == Parallel::kFederated;
-  const auto exclude = [](std::string_view one, std::string_view other, std::string_view why) {
-    return UsageError("RunOptions::", one, " and RunOptions::", other,
-                      ": cannot be used together; ", why);
-  };
-  if (!federated) return absl::OkStatus();
-  DTNN_RETURN_IF_ERROR(CheckKeyFile(options, "clients"));
-  constexpr std::string_view kParallel = "ranks.parallel=federated";
-  if (options.device.gpu) {
-    return exclude(kParallel, "device.gpu", "clients train on CPUs in this version");
-  }
-  if (options.ranks.transport == "mpi") {
-    return exclude(kParallel, "ranks.transport=mpi", "clients come by tcp, grpc or mqtt");
-  }
-  if (ElementTypeOf(options) != DType::kFloat32) {
-    return exclude(kParallel, "network.dtype=float64", "what clients send is float32");
-  }
-  if (!options.checkpoint.folder.empty()) {
-    return exclude(kParallel, "checkpoint.folder", "the aggregator saves every round");
-  }
-  if (options.training.evaluate_only) {
-    return exclude(kParallel, "training.evaluate_only", "a client of a federation trains");
-  }
-  if (!options.network.weights.empty()) {
-    return exclude(kParallel, "network.weights", "the aggregator says what training begins with");
-  }
-  return absl::OkStatus();
-}
 
 // What ranks exchange in other forms than gradients as they are.
 absl::Status CheckExchange(const RunOptions& options) {
@@ -232,11 +152,12 @@ absl::Status CheckTogether(const RunOptions& options) {
         "variants are "
         "algorithms of the CPU, on GPUs cuDNN has its own");
   }
-  for (const std::string& path :
-       {options.data.path, options.data.train_path, options.data.test_path}) {
+  for (const auto& [member, path] :
+       {std::pair("path", options.data.path), std::pair("train_path", options.data.train_path),
+        std::pair("test_path", options.data.test_path)}) {
     if (options.ranks.parallel == Parallel::kData && options.ranks.shared_storage &&
         path.find("$rank") != path.npos) {
-      return UsageError(path,
+      return UsageError("RunOptions::data.", member, "=", path,
                         ": $rank means that each rank has its own data; add "
                         "RunOptions::ranks.shared_storage=False");
     }

@@ -10,6 +10,10 @@ namespace dtnn {
 
 absl::Status CheckTogether(const RunOptions& options);
 
+// check_encryption.cc: of ranks that sum ciphertexts on CPUs, and of clients of a federation.
+absl::Status CheckEncryptedSums(const RunOptions& options);
+absl::Status CheckFederation(const RunOptions& options);
+
 }  // namespace dtnn
 
 #endif  // DTNN_MODELS_RUN_CHECKS_CHECK_TOGETHER_H_

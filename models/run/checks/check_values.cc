@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,11 +34,15 @@ absl::Status CheckWords(const RunOptions& o) {
       {"device.gpu_device", o.device.gpu_device, {"cuda", "simulated"}},
       {"sync.compression", o.sync.compression, {"none", "fp16", "bf16"}},
       {"encryption.kind", o.encryption.kind, {"", "masked", "tenseal", "openfhe"}},
+      {"encryption.security_level", o.encryption.security_level, {"0", "128", "192", "256"}},
   };
   for (const auto& [member, value, known] : words) {
     if (std::ranges::find(known, value) != known.end()) continue;
+    std::vector<std::string> named;  // an empty text is a member that is not set
+    std::ranges::copy_if(known, std::back_inserter(named),
+                         [](const char* word) { return *word != 0; });
     return UsageError("RunOptions::", member, "=", value,
-                      ": must be one of: ", absl::StrJoin(known, ", "));
+                      ": must be one of: ", absl::StrJoin(named, ", "));
   }
   return absl::OkStatus();
 }

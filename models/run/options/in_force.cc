@@ -12,6 +12,21 @@
 namespace dtnn {
 namespace {
 
+// clang-format 14 does not know lambdas that return references.
+// clang-format off
+constexpr Watcher kWatchers[] = {
+    {"early_stopping", [](auto& o) -> auto& { return o.early_stopping.metric; }},
+    {"reduce_lr_on_plateau", [](auto& o) -> auto& { return o.reduce_on_plateau.metric; }},
+    {"model_checkpoint", [](auto& o) -> auto& { return o.keep_best.metric; }},
+    {"stop_at_loss", [](auto& o) -> auto& { return o.stop_at.metric; }},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Watcher> Watchers() { return kWatchers; }
+namespace {
+
 bool Validates(const RunOptions& options) {
   return options.data.test_as_validation || options.data.validation_split > 0;
 }
@@ -79,7 +94,7 @@ std::string ModelFolderOf(const RunOptions& options) {
 }
 
 std::string WatchedBy(std::string_view scheduler, const RunOptions& options) {
-  const Watcher& watcher = *std::ranges::find(kWatchers, scheduler, &Watcher::scheduler);
+  const Watcher& watcher = *std::ranges::find(Watchers(), scheduler, &Watcher::scheduler);
   SchedulerOptions schedule = options.schedule;
   if (const std::string& metric = watcher.metric(schedule); !metric.empty()) return metric;
   return StrCat(Validates(options) ? "val_" : "",
@@ -112,7 +127,7 @@ int64_t GlobalScaleOf(const RunOptions& options) {
 RunOptions InForce(RunOptions o) {
   o.network.dtype = ElementTypeOf(o);
   if (o.network.format.empty()) o.network.format = kAutoFormat;
-  for (const Watcher& watcher : kWatchers) {
+  for (const Watcher& watcher : Watchers()) {
     watcher.metric(o.schedule) = WatchedBy(watcher.scheduler, o);
   }
   o.schedule.early_stopping.minimize = MinimizesOf(o);

@@ -5,6 +5,7 @@
 #define DTNN_MODELS_RUN_OPTIONS_IN_FORCE_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,22 +32,7 @@ struct Watcher {
   std::string_view scheduler;
   std::string& (*metric)(SchedulerOptions& options);
 };
-inline constexpr Watcher kWatchers[] = {
-    {"early_stopping", [](auto& o) -> auto& {return o.early_stopping.metric;
-}  // namespace dtnn
-}
-, {"reduce_lr_on_plateau", [](auto& o) -> auto& {return o.reduce_on_plateau.metric;
-}
-}
-, {"model_checkpoint", [](auto& o) -> auto& {return o.keep_best.metric;
-}
-}
-, {"stop_at_loss", [](auto& o) -> auto& {return o.stop_at.metric;
-}
-}
-,
-}
-;
+std::span<const Watcher> Watchers();
 // The metric that one of them watches: the loss, or the accuracy, of the validation samples where
 // there are any.
 std::string WatchedBy(std::string_view scheduler, const RunOptions& options);

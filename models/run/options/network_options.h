@@ -26,7 +26,7 @@ struct NetworkOptions {
   std::string weights = {};             // file to start from; empty: random values
   std::string weights_format = "auto";  // layout of a file of weights without a tag
   bool weights_partial = false;         // take from the file what fits
-  std::string freeze = {};              // patterns of layers that do not train (graph/freeze.h)
+  std::string freeze = {};  // patterns of layers that do not train (models/graph/freeze.h)
 
   friend bool operator==(const NetworkOptions&, const NetworkOptions&) = default;
 };

@@ -75,7 +75,7 @@ absl::Status CheckWatched(const Scheduler& scheduler, const MetricSet& metric_se
 bool WatchTraining(RunOptions& options) {
   constexpr std::string_view kValidation = "val_";
   bool changed = false;
-  for (const Watcher& watcher : kWatchers) {
+  for (const Watcher& watcher : Watchers()) {
     const std::string watched = WatchedBy(watcher.scheduler, options);
     if (!Schedules(options, watcher.scheduler) || !watched.starts_with(kValidation)) continue;
     watcher.metric(options.schedule) = watched.substr(kValidation.size());

@@ -19,8 +19,9 @@ bool OwnCheckpoints(const RunOptions& options);
 // they never do.
 int64_t StepsBetweenMeetings(const RunOptions& options);
 
-// `$rank` in every path becomes the number. With ranks.shared_storage=False each of several ranks
-// writes files of its own, perhaps into the same folder: what is written to and does not hold
+// `$rank` in every path of PathsOf becomes the number. With ranks.shared_storage=False each of
+// several ranks writes files of its own, perhaps into the same folder: what is written to and does
+// not hold
 // `$rank` gets "-rank<number>" after its name, before an extension. So do checkpoints of its own.
 RunOptions OptionsOfRank(RunOptions options, int rank, int ranks);
 

@@ -27,7 +27,7 @@
 namespace dtnn {
 namespace {
 
-// To who has asked for one of them, or for more words.
+// Where one of them was asked for, or a verbose log.
 void LogFusions(const PreparedRun& run, RunLog& log) {
   Fusions fusions = MakeFusions(run.options);
   const DeviceTraits traits = TraitsOf(run.context->device());
