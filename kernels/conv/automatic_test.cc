@@ -163,7 +163,7 @@ TEST(AutomaticVariantTest, TilesAreForManyPixelsAndChannels) {
 // bfloat16.
 TEST(AutomaticVariantTest, OfMeasuredNetworks) {
   std::ifstream shapes("bench/shapes/networks.txt");
-  std::ifstream golden("kernels/conv/choice/testdata/networks.txt");
+  std::ifstream golden("kernels/conv/testdata/networks.txt");
   std::string line, all;
   int lines = 0;
   while (std::getline(shapes, line)) {
