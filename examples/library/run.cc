@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <system_error>
 
 #include "data/loading/open_dataset.h"
 #include "tensor/must.h"
@@ -28,7 +29,8 @@ class PrintAccuracy : public Callback {
 int main(int argc, char** argv) {
   const std::string folder = argc > 1 ? argv[1] : "my-run";
   const int64_t epochs = argc > 2 ? std::atoll(argv[2]) : 20;
-  std::filesystem::create_directories(folder);
+  std::error_code none;  // a folder that cannot be made is an error of the run, which names it
+  std::filesystem::create_directories(folder, none);
 
   std::shared_ptr<const Dataset> data = Must(OpenDataset(
       "synthetic", {.synthetic = {.train_samples = 400, .pattern = SyntheticPattern::kClasses}}));

@@ -75,7 +75,9 @@ absl::Status RunWork::Train() {
         ExitCodeOfSignal(signal));
   }
   if (trainer_->stopped() && trainer_->epochs_done() == before) {
-    log_.Log("**** A scheduler ended this run: there is nothing left to train\n");
+    log_.Log(
+        "**** A scheduler ended this run: there is nothing left to train. A new run can begin with "
+        "its parameters: RunOptions::network.weights=FILE, a checkpoint or a saved model\n");
   }
   seconds_ += watch.seconds();
   return ReportSpeed();

@@ -21,8 +21,8 @@ int64_t StepsBetweenMeetings(const RunOptions& options);
 
 // `$rank` in every path of PathsOf becomes the number. With ranks.shared_storage=False each of
 // several ranks writes files of its own, perhaps into the same folder: what is written to and does
-// not hold
-// `$rank` gets "-rank<number>" after its name, before an extension. So do checkpoints of its own.
+// not hold `$rank` gets "-rank<number>" after its name, before an extension. So do checkpoints of
+// its own.
 RunOptions OptionsOfRank(RunOptions options, int rank, int ranks);
 
 // `$rank` and `${rank}` become the number; "$ranks" and everything else stays.
