@@ -24,10 +24,10 @@ std::atomic<bool> restricted = false;
 
 #ifdef DTNN_HAS_TILES
 // Intel's manual, volume 2, CPUID; volume 1, 13.3: which states the system saves.
-constexpr uint32_t kBf16 = 1u << 22, kTile = 1u << 24;  // leaf 7, edx
-constexpr uint32_t kAvx512Bf16 = 1u << 5;               // leaf 7.1, eax
-constexpr uint32_t kOsxsave = 1u << 27;                 // leaf 1, ecx
-constexpr uint64_t kTileStates = 3u << 17;              // XCR0: configuration and data
+constexpr uint32_t kBf16 = 1u << 22, kTile = 1u << 24, kInt8 = 1u << 25;  // leaf 7, edx
+constexpr uint32_t kAvx512Bf16 = 1u << 5;                                 // leaf 7.1, eax
+constexpr uint32_t kOsxsave = 1u << 27;                                   // leaf 1, ecx
+constexpr uint64_t kTileStates = 3u << 17;  // XCR0: configuration and data
 
 constexpr long kRequestPermission = 0x1023, kTileData = 18;  // linux/arch/x86: prctl.h, fpu/types.h
 
@@ -55,7 +55,12 @@ std::string Ask() {
   return StrCat("needs AMX, which the operating system refuses: arch_prctl: ", std::strerror(error),
                 error == ENOSPC ? "; an alternative signal stack is too small for them" : "");
 }
+bool HasInt8() {
+  uint32_t a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & kInt8) != 0;
+}
 #else
+bool HasInt8() { return false; }
 std::string Ask() {
   return "needs AMX, which this build does not have: only those of GCC for x86-64 and Linux do";
 }
@@ -69,6 +74,14 @@ std::string_view AmxRefusal() {
     return "needs AMX, which DTNN_SIMD switches off";
   }
   return *refusal;
+}
+
+std::string_view AmxInt8Refusal() {
+  static const bool has_int8 = HasInt8();
+  const std::string_view refusal = AmxRefusal();
+  return refusal.empty() && !has_int8
+             ? "needs AMX's products of bytes, which this CPU does not have"
+             : refusal;
 }
 
 void RestrictAmx(bool on) { restricted.store(on, std::memory_order_relaxed); }

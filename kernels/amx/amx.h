@@ -15,6 +15,9 @@ namespace dtnn {
 // signal stack that is too small for the tiles. Allocates nothing after the first call.
 std::string_view AmxRefusal();
 
+// The same for products of bytes.
+std::string_view AmxInt8Refusal();
+
 // Keeps the kernels of this process from using tiles, or lets them again. Not while kernels run.
 void RestrictAmx(bool restricted);
 

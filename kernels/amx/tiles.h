@@ -15,6 +15,9 @@
 // added to each other and to c; all operands and results that are denormal become zero, and
 // rounding is to nearest, whatever the mode of the thread. (Intel's manual, volume 2, TDPBF16PS.)
 // On hardware it takes a cycle per row of a, however many columns a has.
+//
+// MultiplyBytes: c[i][j] += sum over k and l < 4 of a[i][4k + l] * b[k][4j + l], where a holds
+// uint8, b int8 and c int32, which wraps around (TDPBUSD).
 
 #ifndef DTNN_KERNELS_AMX_TILES_H_
 #define DTNN_KERNELS_AMX_TILES_H_
@@ -53,15 +56,17 @@ struct alignas(64) TileShapes {
 };
 static_assert(sizeof(TileShapes) == 64);
 
-// A full block of products: tiles 0 to 3 are sums, 4 and 5 hold `depth` bfloat16 of 16 rows each, 6
-// and 7 the same depth of 16 columns each. Depth is even and at most 32.
-inline TileShapes ProductShapes(int depth) {
+// A full block of products: tiles 0 to 3 are sums, 4 and 5 hold `depth` bytes of 16 rows each, 6
+// and 7 the same depth of 16 columns each. Depth is a multiple of 4 and at most 64.
+inline TileShapes ByteProductShapes(int depth) {
   TileShapes shapes;
   for (int tile = 0; tile < 4; ++tile) shapes.Set(tile, kTileRows, kTileBytes);
-  for (int tile = 4; tile < 6; ++tile) shapes.Set(tile, kTileRows, 2 * depth);
-  for (int tile = 6; tile < 8; ++tile) shapes.Set(tile, depth / 2, kTileBytes);
+  for (int tile = 4; tile < 6; ++tile) shapes.Set(tile, kTileRows, depth);
+  for (int tile = 6; tile < 8; ++tile) shapes.Set(tile, depth / 4, kTileBytes);
   return shapes;
 }
+// The same with a depth in bfloat16: even and at most 32.
+inline TileShapes ProductShapes(int depth) { return ByteProductShapes(2 * depth); }
 
 #ifdef DTNN_HAS_TILES
 // AmxRefusal() must be empty. The instructions are known to every assembler that is recent
@@ -89,6 +94,10 @@ class HardwareTiles {
   template <int kSums, int kA, int kB>
   void Multiply() {
     asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSums), "i"(kA), "i"(kB));
+  }
+  template <int kSums, int kA, int kB>
+  void MultiplyBytes() {
+    asm volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSums), "i"(kA), "i"(kB));
   }
 };
 #endif
@@ -123,9 +132,8 @@ class EmulatedTiles {
   }
   template <int kSums, int kA, int kB>
   void Multiply() {
+    CheckShapes(kSums, kA, kB);
     const int columns = shapes_.row_bytes[kSums] / 4, pairs = shapes_.row_bytes[kA] / 4;
-    // The shapes that hardware takes; others are an invalid instruction.
-    assert(Rows(kSums) == Rows(kA) && Rows(kB) == pairs && shapes_.row_bytes[kB] == 4 * columns);
     for (int i = 0; i < Rows(kSums); ++i) {
       for (int j = 0; j < columns; ++j) {
         float even = 0, odd = 0;
@@ -141,8 +149,31 @@ class EmulatedTiles {
       }
     }
   }
+  template <int kSums, int kA, int kB>
+  void MultiplyBytes() {
+    CheckShapes(kSums, kA, kB);
+    const int columns = shapes_.row_bytes[kSums] / 4, depth = shapes_.row_bytes[kA];
+    for (int i = 0; i < Rows(kSums); ++i) {
+      for (int j = 0; j < columns; ++j) {
+        uint32_t sum;  // unsigned numbers may wrap around
+        std::byte* const at = tiles_[kSums][i] + 4 * j;
+        std::memcpy(&sum, at, sizeof(sum));
+        for (int k = 0; k < depth; ++k) {
+          sum += uint32_t(int(uint8_t(tiles_[kA][i][k])) *
+                          int(int8_t(tiles_[kB][k / 4][4 * j + k % 4])));
+        }
+        std::memcpy(at, &sum, sizeof(sum));
+      }
+    }
+  }
 
  private:
+  // The shapes that hardware takes; others are an invalid instruction.
+  void CheckShapes([[maybe_unused]] int sums, [[maybe_unused]] int a,
+                   [[maybe_unused]] int b) const {
+    assert(Rows(sums) == Rows(a) && 4 * Rows(b) == shapes_.row_bytes[a] &&
+           shapes_.row_bytes[b] == shapes_.row_bytes[sums]);
+  }
   int Rows(int tile) const { return shapes_.rows[tile]; }
   float Half(int tile, int row, int column) const {
     Bfloat16 value;

@@ -114,6 +114,46 @@ TEST(EmulatedTilesTest, DenormalNumbersCountAsZeroAndNaNStays) {
   EXPECT_EQ(product[3 * 16], 0);
 }
 
+using Bytes = std::array<uint8_t, kTileRows * kTileBytes>;          // rows of 64
+using Integers = std::array<uint32_t, kTileRows * kTileBytes / 4>;  // rows of 16
+
+template <typename Tiles>
+Integers MultiplyBytes(int rows, int depth, const Bytes& a, const Bytes& b, Integers sums) {
+  Tiles tiles;
+  TileShapes shapes = ByteProductShapes(depth);
+  shapes.Set(0, rows, kTileBytes);
+  shapes.Set(4, rows, depth);
+  tiles.Configure(shapes);
+  tiles.template Load<0>(sums.data(), kTileBytes);
+  tiles.template Load<4>(a.data(), kTileBytes);
+  tiles.template Load<6>(b.data(), kTileBytes);
+  tiles.template MultiplyBytes<0, 4, 6>();
+  tiles.template Store<0>(sums.data(), kTileBytes);
+  tiles.Release();
+  return sums;
+}
+
+template <class Array>
+Array RandomBits(uint64_t seed) {
+  const Philox random(seed, StreamId(RandomPurpose::kTest));
+  Array bits;
+  for (size_t i = 0; i < bits.size(); ++i) {
+    bits[i] = typename Array::value_type(random.Below(i, 0xffffffff));
+  }
+  return bits;
+}
+
+TEST(EmulatedTilesTest, BytesOfTheFirstOperandHaveNoSignAndSumsWrapAround) {
+  Bytes a = {}, b = {};
+  Integers sums = {};
+  a[0] = 255, a[1] = 200;
+  b[4 * 2] = uint8_t(-128), b[4 * 2 + 1] = 127;
+  a[64 * 3 + 4] = 2, b[64 + 4 * 5] = 1, sums[3 * 16 + 5] = 0xffffffff;
+  const Integers product = MultiplyBytes<EmulatedTiles>(16, 64, a, b, sums);
+  EXPECT_EQ(int32_t(product[2]), 255 * -128 + 200 * 127);
+  EXPECT_EQ(product[3 * 16 + 5], 1);
+}
+
 TEST(EmulatedTilesTest, LoadsAndStoresTouchNothingBeyondTheShape) {
   EmulatedTiles tiles;
   TileShapes shapes;
@@ -155,6 +195,20 @@ TEST(HardwareTilesTest, EmulationGivesTheSameBits) {
           }
         }
       }
+    }
+  }
+}
+
+TEST(HardwareTilesTest, EmulationGivesTheSameSumsOfBytes) {
+  if (!AmxInt8Refusal().empty()) GTEST_SKIP() << AmxInt8Refusal();
+  uint64_t seed = 0;
+  for (const int rows : {1, 7, 16}) {
+    for (const int depth : {4, 8, 12, 48, 60, 64}) {
+      const Bytes a = RandomBits<Bytes>(++seed), b = RandomBits<Bytes>(++seed);
+      const Integers sums = RandomBits<Integers>(++seed);
+      EXPECT_EQ(MultiplyBytes<HardwareTiles>(rows, depth, a, b, sums),
+                MultiplyBytes<EmulatedTiles>(rows, depth, a, b, sums))
+          << rows << " rows, depth " << depth << ", seed " << seed;
     }
   }
 }
