@@ -60,7 +60,7 @@ constexpr Folder kRooms[] = {
     {"comm/secrets/crypto", 1},
     {"comm/secrets/ckks", 2},
     {"comm/secrets/masked", 2},
-    {"comm/secrets/codec", 3},
+    {"comm/secrets/sums", 3},
     {"comm/transport", 4},
     {"comm/transport/meeting", 5},
     {"comm/transport/tcp", 6},

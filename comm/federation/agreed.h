@@ -14,7 +14,7 @@ namespace dtnn::federation {
 inline constexpr std::string_view kAggregatorPurpose = "the aggregator of a federation";
 inline constexpr std::string_view kDatagramsPurpose = "DTNN federation: handshake";
 
-// Tags of updates and sums (comm/secrets/codec/authenticated.h), with the nonce of the aggregator's
+// Tags of updates and sums (comm/secrets/sums/authenticated.h), with the nonce of the aggregator's
 // process. Over TCP without TLS, where the two ends prove the secret only when they meet, nothing
 // else shows that a host in between has changed an update. From each other they protect no client:
 // all know the secret.

@@ -3,9 +3,9 @@
 #include <utility>
 #include <vector>
 
-#include "comm/secrets/codec/masked_codec.h"
 #include "comm/secrets/masked/masked_client.h"
 #include "comm/secrets/masked/masked_server.h"
+#include "comm/secrets/sums/masked_codec.h"
 #include "comm/wire/wire.h"
 #include "tensor/errors.h"
 

@@ -5,8 +5,8 @@
 #include "comm/federation/factors.h"
 #include "comm/federation/masked_protocol.h"
 #include "comm/federation/threshold_protocol.h"
-#include "comm/secrets/codec/encrypted_codec.h"
-#include "comm/secrets/codec/plain_codec.h"
+#include "comm/secrets/sums/encrypted_codec.h"
+#include "comm/secrets/sums/plain_codec.h"
 #include "tensor/errors.h"
 
 namespace dtnn::federation {

@@ -30,9 +30,9 @@
 #include "comm/federation/frame.h"
 #include "comm/federation/messages.h"
 #include "comm/federation/protection.h"
-#include "comm/secrets/codec/codec.h"
 #include "comm/secrets/crypto/hash.h"
 #include "comm/secrets/crypto/wiped.h"
+#include "comm/secrets/sums/codec.h"
 
 namespace dtnn::federation {
 

@@ -6,8 +6,8 @@
 
 #include "comm/secrets/ckks/message.h"
 #include "comm/secrets/ckks/threshold.h"
-#include "comm/secrets/codec/encrypted_codec.h"
 #include "comm/secrets/crypto/hash.h"
+#include "comm/secrets/sums/encrypted_codec.h"
 #include "comm/wire/wire.h"
 #include "tensor/errors.h"
 

@@ -16,8 +16,8 @@
 #include "comm/federation/aggregator/roster.h"
 #include "comm/federation/agreed.h"
 #include "comm/federation/factors.h"
-#include "comm/secrets/codec/plain_codec.h"
 #include "comm/secrets/crypto/random_secret.h"
+#include "comm/secrets/sums/plain_codec.h"
 #include "comm/wait.h"
 #include "tensor/errors.h"
 

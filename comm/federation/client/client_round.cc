@@ -6,9 +6,9 @@
 
 #include "comm/federation/agreed.h"
 #include "comm/federation/factors.h"
-#include "comm/secrets/codec/encrypted_codec.h"
-#include "comm/secrets/codec/plain_codec.h"
 #include "comm/secrets/crypto/hash.h"
+#include "comm/secrets/sums/encrypted_codec.h"
+#include "comm/secrets/sums/plain_codec.h"
 #include "tensor/errors.h"
 
 namespace dtnn::federation {

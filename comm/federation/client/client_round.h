@@ -20,8 +20,8 @@
 #include "comm/federation/messages.h"
 #include "comm/federation/protection.h"
 #include "comm/federation/protocol.h"
-#include "comm/secrets/codec/authenticated.h"
 #include "comm/secrets/crypto/job_secret.h"
+#include "comm/secrets/sums/authenticated.h"
 
 namespace dtnn::federation {
 

@@ -5,7 +5,7 @@
 // The length of a message is known from the parameters, so hostile bytes are refused before
 // anything is allocated; every number is checked to be below its prime, and a ciphertext whose
 // second half is zero, so that it would hide nothing, is refused. The sender of a message is not
-// checked here: see comm/secrets/codec.
+// checked here: see comm/secrets/sums.
 
 #ifndef DTNN_COMM_SECRETS_CKKS_MESSAGE_H_
 #define DTNN_COMM_SECRETS_CKKS_MESSAGE_H_

@@ -6,8 +6,8 @@
 
 #include "comm/ranks/job/exit_code.h"
 #include "comm/ranks/job/job_environment.h"
-#include "comm/secrets/codec/encrypted_all_reduce.h"
 #include "comm/secrets/crypto/job_secret.h"
+#include "comm/secrets/sums/encrypted_all_reduce.h"
 #include "models/run/options/in_force.h"
 
 namespace dtnn {

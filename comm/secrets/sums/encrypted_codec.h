@@ -2,8 +2,8 @@
 // not have, or with threshold keys, which no client has alone (comm/secrets/ckks). A chunk is one
 // ciphertext.
 
-#ifndef DTNN_COMM_SECRETS_CODEC_ENCRYPTED_CODEC_H_
-#define DTNN_COMM_SECRETS_CODEC_ENCRYPTED_CODEC_H_
+#ifndef DTNN_COMM_SECRETS_SUMS_ENCRYPTED_CODEC_H_
+#define DTNN_COMM_SECRETS_SUMS_ENCRYPTED_CODEC_H_
 
 #include <memory>
 
@@ -11,8 +11,8 @@
 #include "comm/secrets/ckks/context.h"
 #include "comm/secrets/ckks/keys.h"
 #include "comm/secrets/ckks/threshold.h"
-#include "comm/secrets/codec/codec.h"
 #include "comm/secrets/crypto/wiped.h"
+#include "comm/secrets/sums/codec.h"
 
 namespace dtnn::codec {
 
@@ -39,4 +39,4 @@ absl::StatusOr<std::unique_ptr<ServerCodec>> ThresholdCodecServer(CkksContextPoi
 
 }  // namespace dtnn::codec
 
-#endif  // DTNN_COMM_SECRETS_CODEC_ENCRYPTED_CODEC_H_
+#endif  // DTNN_COMM_SECRETS_SUMS_ENCRYPTED_CODEC_H_

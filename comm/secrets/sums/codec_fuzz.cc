@@ -9,10 +9,10 @@
 #include <span>
 #include <vector>
 
-#include "comm/secrets/codec/authenticated.h"
-#include "comm/secrets/codec/encrypted_codec.h"
-#include "comm/secrets/codec/masked_codec.h"
-#include "comm/secrets/codec/plain_codec.h"
+#include "comm/secrets/sums/authenticated.h"
+#include "comm/secrets/sums/encrypted_codec.h"
+#include "comm/secrets/sums/masked_codec.h"
+#include "comm/secrets/sums/plain_codec.h"
 #include "tensor/must.h"
 
 namespace {

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "comm/secrets/ckks/threshold.h"
-#include "comm/secrets/codec/encrypted_codec.h"
-#include "comm/secrets/codec/masked_codec.h"
+#include "comm/secrets/sums/encrypted_codec.h"
+#include "comm/secrets/sums/masked_codec.h"
 #include "tensor/must.h"
 
 namespace {

@@ -1,4 +1,4 @@
-#include "comm/secrets/codec/masked_codec.h"
+#include "comm/secrets/sums/masked_codec.h"
 
 #include <set>
 

@@ -16,8 +16,8 @@
 // call, or, where they have had good sums before, in their next. Memory: about eight chunks, or one
 // per rank where those are more. Costs: comm/ranks/gradients/README.md.
 
-#ifndef DTNN_COMM_SECRETS_CODEC_ENCRYPTED_ALL_REDUCE_H_
-#define DTNN_COMM_SECRETS_CODEC_ENCRYPTED_ALL_REDUCE_H_
+#ifndef DTNN_COMM_SECRETS_SUMS_ENCRYPTED_ALL_REDUCE_H_
+#define DTNN_COMM_SECRETS_SUMS_ENCRYPTED_ALL_REDUCE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -30,8 +30,8 @@
 #include "absl/status/statusor.h"
 #include "comm/communicator.h"
 #include "comm/secrets/ckks/parameters.h"
-#include "comm/secrets/codec/authenticated.h"
 #include "comm/secrets/crypto/wiped.h"
+#include "comm/secrets/sums/authenticated.h"
 #include "tensor/tensor.h"
 
 namespace dtnn {
@@ -96,4 +96,4 @@ class EncryptedAllReduce {
 
 }  // namespace dtnn
 
-#endif  // DTNN_COMM_SECRETS_CODEC_ENCRYPTED_ALL_REDUCE_H_
+#endif  // DTNN_COMM_SECRETS_SUMS_ENCRYPTED_ALL_REDUCE_H_

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "benchmark/benchmark.h"
-#include "comm/secrets/codec/authenticated.h"
-#include "comm/secrets/codec/encrypted_codec.h"
-#include "comm/secrets/codec/masked_codec.h"
-#include "comm/secrets/codec/plain_codec.h"
 #include "comm/secrets/crypto/random_secret.h"
+#include "comm/secrets/sums/authenticated.h"
+#include "comm/secrets/sums/encrypted_codec.h"
+#include "comm/secrets/sums/masked_codec.h"
+#include "comm/secrets/sums/plain_codec.h"
 #include "tensor/must.h"
 
 namespace dtnn::codec {

@@ -13,8 +13,8 @@
 // authentication; UpdateClient and UpdateServer (authenticated.h) wrap them and are what programs
 // use. Calls for different chunks may run on different threads.
 
-#ifndef DTNN_COMM_SECRETS_CODEC_CODEC_H_
-#define DTNN_COMM_SECRETS_CODEC_CODEC_H_
+#ifndef DTNN_COMM_SECRETS_SUMS_CODEC_H_
+#define DTNN_COMM_SECRETS_SUMS_CODEC_H_
 
 #include <array>
 #include <cstdint>
@@ -97,4 +97,4 @@ absl::Status CheckReadSize(ChunkId id, size_t values, size_t wanted);
 
 }  // namespace dtnn::codec
 
-#endif  // DTNN_COMM_SECRETS_CODEC_CODEC_H_
+#endif  // DTNN_COMM_SECRETS_SUMS_CODEC_H_

@@ -9,11 +9,11 @@
 #include <random>
 #include <string>
 
-#include "comm/secrets/codec/authenticated.h"
-#include "comm/secrets/codec/encrypted_codec.h"
-#include "comm/secrets/codec/masked_codec.h"
-#include "comm/secrets/codec/plain_codec.h"
 #include "comm/secrets/crypto/random_secret.h"
+#include "comm/secrets/sums/authenticated.h"
+#include "comm/secrets/sums/encrypted_codec.h"
+#include "comm/secrets/sums/masked_codec.h"
+#include "comm/secrets/sums/plain_codec.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/must.h"

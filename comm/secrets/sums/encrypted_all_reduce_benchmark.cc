@@ -6,7 +6,7 @@
 
 #include "benchmark/benchmark.h"
 #include "comm/local.h"
-#include "comm/secrets/codec/encrypted_all_reduce.h"
+#include "comm/secrets/sums/encrypted_all_reduce.h"
 #include "comm/testing/rounds.h"
 #include "tensor/errors.h"
 

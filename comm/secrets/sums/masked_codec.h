@@ -10,15 +10,15 @@
 // were added cannot be taken out, and Result refuses a chunk with words of a client that did not
 // survive or without those of one that did (FailedPrecondition: the round is lost).
 
-#ifndef DTNN_COMM_SECRETS_CODEC_MASKED_CODEC_H_
-#define DTNN_COMM_SECRETS_CODEC_MASKED_CODEC_H_
+#ifndef DTNN_COMM_SECRETS_SUMS_MASKED_CODEC_H_
+#define DTNN_COMM_SECRETS_SUMS_MASKED_CODEC_H_
 
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "comm/secrets/codec/codec.h"
 #include "comm/secrets/masked/masked_client.h"
 #include "comm/secrets/masked/masked_server.h"
+#include "comm/secrets/sums/codec.h"
 
 namespace dtnn::codec {
 
@@ -37,4 +37,4 @@ absl::StatusOr<std::unique_ptr<ServerCodec>> MaskedCodecServer(const MaskedCodec
 
 }  // namespace dtnn::codec
 
-#endif  // DTNN_COMM_SECRETS_CODEC_MASKED_CODEC_H_
+#endif  // DTNN_COMM_SECRETS_SUMS_MASKED_CODEC_H_

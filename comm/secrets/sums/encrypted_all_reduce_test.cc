@@ -1,4 +1,4 @@
-#include "comm/secrets/codec/encrypted_all_reduce.h"
+#include "comm/secrets/sums/encrypted_all_reduce.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "comm/secrets/codec/encrypted_all_reduce.h"
+#include "comm/secrets/sums/encrypted_all_reduce.h"
 
 #include <algorithm>
 #include <array>
@@ -11,9 +11,9 @@
 #include "comm/secrets/ckks/context.h"
 #include "comm/secrets/ckks/message.h"
 #include "comm/secrets/ckks/samplers.h"
-#include "comm/secrets/codec/encrypted_codec.h"
 #include "comm/secrets/crypto/hash.h"
 #include "comm/secrets/crypto/random_secret.h"
+#include "comm/secrets/sums/encrypted_codec.h"
 #include "tensor/errors.h"
 #include "tensor/threads/parallel_for.h"
 

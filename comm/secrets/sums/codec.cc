@@ -1,4 +1,4 @@
-#include "comm/secrets/codec/codec.h"
+#include "comm/secrets/sums/codec.h"
 
 #include <algorithm>
 

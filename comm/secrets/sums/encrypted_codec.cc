@@ -1,4 +1,4 @@
-#include "comm/secrets/codec/encrypted_codec.h"
+#include "comm/secrets/sums/encrypted_codec.h"
 
 #include <bit>
 #include <map>

@@ -9,8 +9,8 @@
 // The server's key is shared by all clients, so a client could forge a result for another one where
 // it can put bytes in its way: that is for TLS to prevent.
 
-#ifndef DTNN_COMM_SECRETS_CODEC_AUTHENTICATED_H_
-#define DTNN_COMM_SECRETS_CODEC_AUTHENTICATED_H_
+#ifndef DTNN_COMM_SECRETS_SUMS_AUTHENTICATED_H_
+#define DTNN_COMM_SECRETS_SUMS_AUTHENTICATED_H_
 
 #include <memory>
 #include <set>
@@ -18,8 +18,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "comm/secrets/codec/codec.h"
 #include "comm/secrets/crypto/wiped.h"
+#include "comm/secrets/sums/codec.h"
 
 namespace dtnn::codec {
 
@@ -92,4 +92,4 @@ class UpdateServer {
 
 }  // namespace dtnn::codec
 
-#endif  // DTNN_COMM_SECRETS_CODEC_AUTHENTICATED_H_
+#endif  // DTNN_COMM_SECRETS_SUMS_AUTHENTICATED_H_

@@ -1,4 +1,4 @@
-#include "comm/secrets/codec/plain_codec.h"
+#include "comm/secrets/sums/plain_codec.h"
 
 #include <algorithm>
 #include <bit>

@@ -2,13 +2,13 @@
 // sums are of float32, in the order in which they are added, and travel in the same type as
 // updates. NaN and infinity, also of numbers too large for float16, are refused by both sides.
 
-#ifndef DTNN_COMM_SECRETS_CODEC_PLAIN_CODEC_H_
-#define DTNN_COMM_SECRETS_CODEC_PLAIN_CODEC_H_
+#ifndef DTNN_COMM_SECRETS_SUMS_PLAIN_CODEC_H_
+#define DTNN_COMM_SECRETS_SUMS_PLAIN_CODEC_H_
 
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "comm/secrets/codec/codec.h"
+#include "comm/secrets/sums/codec.h"
 
 namespace dtnn::codec {
 
@@ -20,4 +20,4 @@ absl::StatusOr<std::unique_ptr<ServerCodec>> PlainServer(WireType type, size_t c
 
 }  // namespace dtnn::codec
 
-#endif  // DTNN_COMM_SECRETS_CODEC_PLAIN_CODEC_H_
+#endif  // DTNN_COMM_SECRETS_SUMS_PLAIN_CODEC_H_

@@ -1,4 +1,4 @@
-#include "comm/secrets/codec/authenticated.h"
+#include "comm/secrets/sums/authenticated.h"
 
 #include <algorithm>
 
