@@ -1,0 +1,329 @@
+#include "kernels/int8/conv2d_product.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "kernels/int8/image_rows.h"
+#include "kernels/int8/packed_parameters.h"
+#include "kernels/int8/products.h"
+#include "kernels/int8/write_back.h"
+#include "kernels/workspace/scratch.h"
+#include "tensor/rounding.h"
+#include "tensor/status_macros.h"
+#include "tensor/threads/parallel_for.h"
+
+namespace dtnn::int8 {
+namespace {
+
+// Bytes of operands that stay in the L2 cache beside a panel.
+constexpr int64_t kBlockBytes = 384 << 10;
+// Results of a task, where there are so many: a panel that comes from the L2 cache is used by all.
+constexpr int64_t kTaskResults = 512;
+
+constexpr int64_t kTileDepth = 64;
+
+// How many images, rows of each and panels a task has, and how many tasks there are. Where pixels
+// are read where they are, they count as images of one row.
+struct Division {
+  int64_t units = 1, rows = 1, panels = 1;
+  int64_t unit_tasks = 1, row_tasks = 1, panel_tasks = 1;
+  int64_t tasks() const { return unit_tasks * row_tasks * panel_tasks; }
+};
+
+// What a task computes: images, rows of them, panels.
+struct Piece {
+  int64_t first, units, row, rows, panel, panel_end;
+};
+
+class Conv2dProduct : public Int8Conv2d {
+ public:
+  Conv2dProduct(const Int8Conv2dSpec& spec, Int8Level level)
+      : spec_(spec), level_(level), kernel_(&KernelOf(level)), threads_(NumThreads()) {
+    Conv2dSpec& conv = spec_.conv;
+    rows_.emplace(conv, kernel_->element_bytes);
+    group_filters_ = conv.filters / conv.groups;
+    panels_ = CeilDiv(group_filters_, kPanelFilters);
+    const int64_t tiles = CeilDiv(rows_->run_bytes(), kTileDepth);
+    depth_ = int(RoundUp(CeilDiv(rows_->run_bytes(), tiles), int64_t{kQuadBytes}));
+    quads_ = tiles * depth_ / kQuadBytes;
+    panel_bytes_ = rows_->run_count() * quads_ * kPanelFilters * kQuadBytes;
+    direct_ = conv.kernel == Pair(1) && conv.stride == Pair(1) && conv.padding == Pair(0) &&
+              conv.groups == 1 && kernel_->element_bytes == 1 &&
+              quads_ * kQuadBytes == conv.channels;
+    thread_bytes_ = ThreadBytes(DivisionOf(conv.batch));
+  }
+
+  size_t workspace_bytes() const override { return size_t(threads_) * thread_bytes_; }
+
+  size_t kept_bytes() const override { return DivideKept(nullptr).second; }
+  void Keep(std::byte* memory) override {
+    arrays_ = DivideKept(memory).first;
+    weights_ = memory;
+  }
+
+  absl::Status SetParameters(const Int8Conv2dParameters& parameters) override;
+  absl::Status Forward(const Tensor& x, const Tensor& addend, const Tensor& y,
+                       Workspace workspace) override;
+  std::string Algorithm() const override { return std::string(Name(level_)); }
+
+ private:
+  struct Call {
+    const uint8_t *x, *addend;
+    std::byte* y;
+    int64_t x_pitch, addend_pitch, y_pitch;  // elements, elements, bytes
+    int64_t images;
+    Division division;
+  };
+
+  // The arrays lie behind the weights. Second: bytes of all.
+  std::pair<ResultArrays, size_t> DivideKept(std::byte* memory) const;
+  Division DivisionOf(int64_t images) const;
+  size_t ThreadBytes(const Division& division) const {
+    return size_t(CopyBytes(division)) + kMostRows * kBlockFilters * sizeof(int32_t) +
+           RoundUp(size_t(rows_->run_count()) * sizeof(int64_t), kScratchAlignment);
+  }
+  int64_t CopyBytes(const Division& division) const;
+  void RunTask(const Call& call, int64_t task, std::byte* scratch) const;
+  void RunCopied(const Call& call, int64_t group, const Piece& piece, std::byte* scratch) const;
+  void RunDirect(const Call& call, const Piece& piece, std::byte* scratch) const;
+  Products PanelsOf(int64_t first, int64_t end) const;
+  void Finish(const Call& call, int64_t first_panel, int64_t panel_count, const int32_t* sums,
+              int64_t pixel, int64_t pixels) const;
+
+  Int8Conv2dSpec spec_;
+  Int8Level level_;
+  const ProductKernel* kernel_;
+  const int threads_;
+  std::optional<ImageRows> rows_;
+  int64_t group_filters_, panels_;  // panels of a group
+  int64_t quads_, panel_bytes_;
+  int depth_;
+  bool direct_;  // pixels are read where they are
+  size_t thread_bytes_;
+  std::byte* weights_ = nullptr;
+  ResultArrays arrays_;
+};
+
+std::pair<ResultArrays, size_t> Conv2dProduct::DivideKept(std::byte* memory) const {
+  ScratchDivider divider(memory);
+  const int64_t panels = spec_.conv.groups * panels_;
+  divider.Take<std::byte>(panels * panel_bytes_);
+  ResultArrays arrays;
+  arrays.compensation = divider.Take<int32_t>(panels * kPanelFilters);
+  arrays.multiplier = divider.Take<float>(panels * kPanelFilters);
+  arrays.offset = divider.Take<float>(panels * kPanelFilters);
+  return {arrays, divider.bytes()};
+}
+
+Division Conv2dProduct::DivisionOf(int64_t images) const {
+  const Conv2dSpec& conv = spec_.conv;
+  // All pixels of a direct one are alike: they count as images.
+  const int64_t units = direct_ ? images * conv.height * conv.width : images;
+  const int64_t out_rows = direct_ ? 1 : conv.out_height();
+  const int64_t unit_results = direct_ ? 1 : rows_->pitch();
+  const int64_t least_units = direct_ ? int64_t{kMostRows} : 1;
+  const auto bytes = [&](const Division& d) { return direct_ ? 0 : rows_->Bytes(d.units, d.rows); };
+  Division d = {.units = 1, .rows = out_rows, .panels = panels_};
+  while (d.rows > 1 && bytes(d) > kBlockBytes) d.rows = CeilDiv(d.rows, 2);
+  if (d.rows == out_rows) {
+    d.units = std::clamp(kTaskResults / (out_rows * unit_results), int64_t{1}, units);
+    while (d.units > 1 && bytes(d) > kBlockBytes) --d.units;
+  }
+  const auto enough = [&] {
+    d.unit_tasks = CeilDiv(units, d.units);
+    d.row_tasks = CeilDiv(out_rows, d.rows);
+    d.panel_tasks = CeilDiv(panels_, d.panels);
+    return threads_ == 1 || conv.groups * d.tasks() >= 2 * threads_;
+  };
+  while (!enough()) {
+    if (d.units > least_units) {
+      d.units = RoundUp(CeilDiv(d.units, 2), least_units);
+    } else if (d.rows * unit_results > 4 * kMostRows && d.rows > 1) {
+      d.rows = CeilDiv(d.rows, 2);
+    } else if (d.panels > kPanels) {
+      d.panels = RoundUp(CeilDiv(d.panels, 2), int64_t{kPanels});
+    } else {
+      break;
+    }
+  }
+  return d;
+}
+
+int64_t Conv2dProduct::CopyBytes(const Division& division) const {
+  // What the last block reads beyond the pixels that count, and tiles beyond their runs.
+  const int64_t more = kMostRows * rows_->pixel_step() + quads_ * kQuadBytes + kTileDepth;
+  const int64_t bytes = direct_ ? 0 : rows_->Bytes(division.units, division.rows);
+  return RoundUp(bytes + more, int64_t{kScratchAlignment});
+}
+
+absl::Status Conv2dProduct::SetParameters(const Int8Conv2dParameters& parameters) {
+  const Conv2dSpec& conv = spec_.conv;
+  std::memset(weights_, 0, kept_bytes());
+  const int64_t run_elements = rows_->run_bytes() / kernel_->element_bytes;
+  QuantizedFilter quantized;
+  for (int64_t filter = 0; filter < conv.filters; ++filter) {
+    DTNN_RETURN_IF_ERROR(QuantizeFilter(conv, parameters, filter, &quantized));
+    const int64_t in_group = filter % group_filters_;
+    const int64_t panel = filter / group_filters_ * panels_ + in_group / kPanelFilters;
+    const int64_t lane = in_group % kPanelFilters;
+    DTNN_RETURN_IF_ERROR(
+        arrays_.Set(spec_, parameters, filter, quantized, panel * kPanelFilters + lane));
+    for (size_t i = 0; i < quantized.weights.size(); ++i) {
+      const int64_t run = int64_t(i) / run_elements;
+      const int64_t byte = int64_t(i) % run_elements * kernel_->element_bytes;
+      std::byte* const to =
+          weights_ + panel * panel_bytes_ +
+          ((run * quads_ + byte / kQuadBytes) * kPanelFilters + lane) * kQuadBytes +
+          byte % kQuadBytes;
+      if (kernel_->element_bytes == 1) {
+        *to = std::byte(quantized.weights[i]);
+      } else {
+        const int16_t wide = quantized.weights[i];
+        std::memcpy(to, &wide, sizeof(wide));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+Products Conv2dProduct::PanelsOf(int64_t first, int64_t end) const {
+  return {.quads = quads_,
+          .depth = depth_,
+          .panels = weights_ + first * panel_bytes_,
+          .panel_bytes = panel_bytes_,
+          .panel_count = int(std::min<int64_t>(kPanels, end - first))};
+}
+
+// `first_panel`: of all groups.
+void Conv2dProduct::Finish(const Call& call, int64_t first_panel, int64_t panel_count,
+                           const int32_t* sums, int64_t pixel, int64_t pixels) const {
+  const int64_t group = first_panel / panels_;
+  const int64_t in_group = (first_panel - group * panels_) * kPanelFilters;
+  const int64_t filter = group * group_filters_ + in_group;
+  const uint8_t* const addend =
+      call.addend == nullptr ? nullptr : call.addend + pixel * call.addend_pitch + filter;
+  WriteBack(arrays_.Rule(spec_, first_panel * kPanelFilters),
+            {.sums = sums,
+             .sums_pitch = kBlockFilters,
+             .addend = addend,
+             .addend_pitch = call.addend_pitch,
+             .results = call.y + pixel * call.y_pitch + filter * (spec_.output ? 1 : 4),
+             .results_pitch = call.y_pitch,
+             .rows = pixels,
+             .filters = std::min(panel_count * kPanelFilters, group_filters_ - in_group)});
+}
+
+void Conv2dProduct::RunDirect(const Call& call, const Piece& piece, std::byte* scratch) const {
+  auto* const sums = reinterpret_cast<int32_t*>(scratch + CopyBytes(call.division));
+  const int64_t run = 0, channels = spec_.conv.channels, rows = kernel_->rows;
+  // A block reads no pixel that is not there.
+  const int64_t whole = piece.units / rows * rows;
+  const uint8_t* const pixels = call.x + piece.first * call.x_pitch;
+  for (int64_t i = whole; i < piece.units; ++i) {
+    std::memcpy(scratch + (i - whole) * channels, pixels + i * call.x_pitch, size_t(channels));
+  }
+  for (int64_t panel = piece.panel; panel < piece.panel_end; panel += kPanels) {
+    Products p = PanelsOf(panel, piece.panel_end);
+    p.runs = &run;
+    p.run_count = 1;
+    p.sums = sums;
+    for (int64_t i = 0; i < piece.units; i += rows) {
+      const bool copied = i == whole;
+      p.pixels = copied ? scratch : reinterpret_cast<const std::byte*>(pixels + i * call.x_pitch);
+      p.pixel_step = copied ? channels : call.x_pitch;
+      kernel_->multiply(p);
+      Finish(call, panel, p.panel_count, sums, piece.first + i, std::min(rows, piece.units - i));
+    }
+  }
+}
+
+void Conv2dProduct::RunCopied(const Call& call, int64_t group, const Piece& piece,
+                              std::byte* scratch) const {
+  const Conv2dSpec& conv = spec_.conv;
+  auto* const sums = reinterpret_cast<int32_t*>(scratch + CopyBytes(call.division));
+  auto* const runs = reinterpret_cast<int64_t*>(sums + kMostRows * kBlockFilters);
+  rows_->Copy(call.x + piece.first * conv.height * conv.width * call.x_pitch, call.x_pitch,
+              piece.units, group * (conv.channels / conv.groups), piece.row, piece.rows,
+              uint8_t(spec_.input.zero_point), scratch);
+  rows_->Runs(piece.units, piece.rows, runs);
+  const int64_t pitch = rows_->pitch(), width = conv.out_width(), height = conv.out_height();
+  const int64_t image_rows = rows_->PhaseRows(piece.rows);
+  const int64_t results = ((piece.units - 1) * image_rows + piece.rows) * pitch;
+  for (int64_t panel = piece.panel; panel < piece.panel_end; panel += kPanels) {
+    const int64_t first_panel = group * panels_ + panel;
+    Products p = PanelsOf(first_panel, group * panels_ + piece.panel_end);
+    p.pixel_step = rows_->pixel_step();
+    p.runs = runs;
+    p.run_count = rows_->run_count();
+    p.sums = sums;
+    for (int64_t begin = 0; begin < results; begin += kernel_->rows) {
+      const int64_t end = std::min<int64_t>(results, begin + kernel_->rows);
+      p.pixels = scratch + begin * p.pixel_step;
+      bool computed = false;
+      // What the block has of each row of a map.
+      for (int64_t at = begin, next = 0; at < end; at = next) {
+        const int64_t row = at / pitch, x = at % pitch, image = row / image_rows;
+        next = std::min(end, (row + 1) * pitch);
+        const int64_t y = row - image * image_rows;
+        if (x >= width || y >= piece.rows) continue;
+        if (!computed) kernel_->multiply(p);
+        computed = true;
+        const int64_t pixel = ((piece.first + image) * height + piece.row + y) * width + x;
+        Finish(call, first_panel, p.panel_count, sums + (at - begin) * kBlockFilters, pixel,
+               std::min(next - at, width - x));
+      }
+    }
+  }
+}
+
+void Conv2dProduct::RunTask(const Call& call, int64_t task, std::byte* scratch) const {
+  const Division& d = call.division;
+  const Conv2dSpec& conv = spec_.conv;
+  const int64_t units = direct_ ? call.images * conv.height * conv.width : call.images;
+  Piece piece;
+  piece.panel = task % d.panel_tasks * d.panels;
+  piece.panel_end = std::min(piece.panel + d.panels, panels_);
+  task /= d.panel_tasks;
+  piece.row = task % d.row_tasks * d.rows;
+  piece.rows = std::min(d.rows, conv.out_height() - piece.row);
+  task /= d.row_tasks;
+  piece.first = task % d.unit_tasks * d.units;
+  piece.units = std::min(d.units, units - piece.first);
+  if (direct_) {
+    RunDirect(call, piece, scratch);
+  } else {
+    RunCopied(call, task / d.unit_tasks, piece, scratch);
+  }
+}
+
+absl::Status Conv2dProduct::Forward(const Tensor& x, const Tensor& addend, const Tensor& y,
+                                    Workspace workspace) {
+  DTNN_RETURN_IF_ERROR(CheckOperands(spec_, x, addend, y));
+  const bool add = spec_.conv.epilogue.add;
+  const Call call = {.x = x.data<uint8_t>(),
+                     .addend = add ? addend.data<uint8_t>() : nullptr,
+                     .y = y.raw_data(),
+                     .x_pitch = x.PixelPitch(),
+                     .addend_pitch = add ? addend.PixelPitch() : 0,
+                     .y_pitch = y.PixelPitch() * int64_t(SizeOf(y.dtype())),
+                     .images = x.shape()[0],
+                     .division = DivisionOf(x.shape()[0])};
+  ParallelForWithScratch(spec_.conv.groups * call.division.tasks(), 1, threads_,
+                         [&](int thread, int64_t begin, int64_t end) {
+                           kernel_->begin(depth_);
+                           for (int64_t task = begin; task < end; ++task) {
+                             RunTask(call, task, workspace.data() + size_t(thread) * thread_bytes_);
+                           }
+                           kernel_->end();
+                         });
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::unique_ptr<Int8Conv2d> CreateConv2dProduct(const Int8Conv2dSpec& spec, Int8Level level) {
+  return std::make_unique<Conv2dProduct>(spec, level);
+}
+
+}  // namespace dtnn::int8

@@ -1,0 +1,63 @@
+// The pixels of some images as the products read them: rows of the padded image, those of a phase
+// of the vertical stride one below another, so that the operands of consecutive results lie a fixed
+// distance apart, on over the ends of rows and images. Results in between, of which a row has
+// `pitch` - width, are thrown away.
+//
+//   phase 0: rows 0, s, 2s, ...   phase 1: rows 1, s + 1, ...   (s: the vertical stride)
+//
+// Result (image, y, x) of a block is its pixel (image * rows + y) * pitch + x.
+
+#ifndef DTNN_KERNELS_INT8_IMAGE_ROWS_H_
+#define DTNN_KERNELS_INT8_IMAGE_ROWS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/conv/conv2d_spec.h"
+
+namespace dtnn::int8 {
+
+// How operands lie in memory; of one group.
+class ImageRows {
+ public:
+  // Elements of `element_bytes`, 1 or 2: uint8 as they are, or as int16.
+  ImageRows(const Conv2dSpec& spec, int element_bytes);
+
+  int64_t pitch() const { return pitch_; }            // results of a row, with those thrown away
+  int64_t pixel_step() const { return pixel_step_; }  // bytes
+  int64_t run_bytes() const { return run_bytes_; }
+  int64_t run_count() const { return run_count_; }
+  // Rows of a phase for `rows` rows of results.
+  int64_t PhaseRows(int64_t rows) const { return rows + more_rows_; }
+  // The size of a copy for `rows` rows of results of `images`, without what is read beyond its end.
+  int64_t Bytes(int64_t images, int64_t rows) const {
+    return int64_t(phases_.size()) * images * PhaseRows(rows) * RowBytes();
+  }
+  // Offsets of the runs from a pixel.
+  void Runs(int64_t images, int64_t rows, int64_t* runs) const;
+
+  // Copies what rows [y, y + rows) of the results read of channels [channel, ...) of `images`
+  // images, whose pixels are `pixel_pitch` elements apart. What lies outside is `zero_point`.
+  void Copy(const uint8_t* images_begin, int64_t pixel_pitch, int64_t images, int64_t channel,
+            int64_t y, int64_t rows, uint8_t zero_point, std::byte* to) const;
+
+ private:
+  int64_t RowBytes() const { return pitch_ * pixel_step_; }
+  template <typename E>
+  void CopyRow(const uint8_t* row, int64_t pixel_pitch, uint8_t zero_point, E* to) const;
+  template <typename E>
+  void CopyAll(const uint8_t* begin, int64_t pixel_pitch, int64_t images, int64_t y, int64_t rows,
+               uint8_t zero_point, std::byte* to) const;
+
+  Conv2dSpec spec_;
+  int element_bytes_;
+  int64_t channels_;  // of the group
+  int64_t pitch_, pixel_step_, run_bytes_, run_count_, more_rows_;
+  std::vector<int64_t> phases_;     // that have taps
+  std::vector<int64_t> tap_phase_;  // of each row of the kernel: index into phases_
+};
+
+}  // namespace dtnn::int8
+
+#endif  // DTNN_KERNELS_INT8_IMAGE_ROWS_H_

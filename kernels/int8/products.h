@@ -1,0 +1,57 @@
+// The inner product of the kernels in 8 bits: rows of pixels times columns of filters, on operands
+// that every instruction set reads in the same order.
+//
+// A pixel's operands are runs of bytes (the taps of a row of the kernel, side by side), read as
+// quads of 4 bytes: 4 uint8, or 2 int16 for instruction sets that only multiply these. A panel
+// holds 16 filters: for each run and quad, 16 quads of int8 (or int16). Bytes of a run beyond the
+// taps meet zeros in the panel.
+
+#ifndef DTNN_KERNELS_INT8_PRODUCTS_H_
+#define DTNN_KERNELS_INT8_PRODUCTS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/int8/level.h"
+
+namespace dtnn::int8 {
+
+inline constexpr int kPanelFilters = 16, kQuadBytes = 4;
+inline constexpr int kPanels = 2;  // at most, of a block of sums
+inline constexpr int kBlockFilters = kPanels * kPanelFilters;
+inline constexpr int kMostRows = 32;
+
+struct Products {
+  const std::byte* pixels = nullptr;  // the block's first
+  int64_t pixel_step = 0;             // bytes from one to the next
+  const int64_t* runs = nullptr;      // where each begins, from the pixel on
+  int64_t run_count = 0;
+  int64_t quads = 0;  // of a run
+  int depth = 0;      // bytes of a tile: divides a run, at most 64
+  const std::byte* panels = nullptr;
+  int64_t panel_bytes = 0;  // from one to the next
+  int panel_count = 1;
+  int32_t* sums = nullptr;  // [rows][kBlockFilters], overwritten
+};
+
+struct ProductKernel {
+  int rows = 0;           // pixels of a block
+  int element_bytes = 1;  // 2: operands are int16
+  // A thread's call before its first product of this depth, and after its last.
+  void (*begin)(int depth) = nullptr;
+  void (*multiply)(const Products& products) = nullptr;
+  void (*end)() = nullptr;
+};
+
+const ProductKernel& KernelOf(Int8Level level);
+
+// The kernel of each level.
+const ProductKernel& VectorProducts();
+const ProductKernel& AvxVnniProducts();
+const ProductKernel& Avx512VnniProducts();
+const ProductKernel& TileProducts();
+const ProductKernel& EmulatedTileProducts();
+
+}  // namespace dtnn::int8
+
+#endif  // DTNN_KERNELS_INT8_PRODUCTS_H_
