@@ -74,7 +74,7 @@ absl::Status CheckNotEmpty(const OptionSpec& spec, std::string_view text) {
     return absl::OkStatus();
   }
   return UsageError("is empty; must be ", DescribeAllowed(spec),
-                    TakesNone(spec) && !of_paths ? ", or None" : "");
+                    TakesNone(spec) && !of_paths ? "; leave the option out to have none" : "");
 }
 
 absl::StatusOr<Value> ParseBoolean(const OptionSpec& spec, std::string_view text) {

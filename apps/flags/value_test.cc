@@ -158,8 +158,9 @@ TEST(ValueTest, NoneIsForOptionsWhoseDefaultItIs) {
 TEST(ValueTest, AnEmptyValueIsNotNone) {
   const std::pair<const char*, const char*> errors[] = {
       {"checkpoint-dir", "is empty; must be the name of a file or folder, or None"},
-      {"class-weights", "is empty; must be a text, or None"},
-      {"encryption", "is empty; must be one of: masked, tenseal, openfhe, or None"},
+      {"class-weights", "is empty; must be a text; leave the option out to have none"},
+      {"encryption",
+       "is empty; must be one of: masked, tenseal, openfhe; leave the option out to have none"},
       {"dtype", "is empty; must be one of: float32, float64"}};
   for (const auto& [name, error] : errors) {
     EXPECT_EQ(std::string(ParseValue(*FindOption(name), "").status().message()), error) << name;

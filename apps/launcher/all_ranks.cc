@@ -74,9 +74,10 @@ absl::Status RunOnAllRanks(const Options& options, const LaunchPlace& place, std
   }
   if (options.ranks.parallel == Parallel::kSequential && place.rank > 0) return absl::OkStatus();
   if (options.ranks.parallel == Parallel::kSequential && place.ranks > 1) {
-    err << "benchmark: warning: " << place.ranks
-        << " processes were started, but --parallel=sequential trains in one process only; the "
-           "others exit. --parallel=data divides the work among all of them\n";
+    // In one write: mpirun mixes the pieces of its processes' lines.
+    err << StrCat("benchmark: warning: ", place.ranks,
+                  " processes were started, but --parallel=sequential trains in one process only; "
+                  "the others exit. --parallel=data divides the work among all of them\n");
   }
   if (options.ranks.parallel == Parallel::kSequential || alone) {
     return RunBenchmark(options, nullptr, out, err);

@@ -25,6 +25,7 @@
 #include "comm/ranks/job/exit_code.h"
 #include "comm/ranks/job/tell_once.h"
 #include "tensor/status_macros.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -41,7 +42,7 @@ absl::StatusOr<CommandLine> Understand(const std::vector<std::string>& arguments
 
 void Warn(const std::vector<std::string>& warnings) {
   for (const std::string& warning : warnings) {
-    std::cerr << kProgram << ": warning: " << warning << "\n";
+    std::cerr << StrCat(kProgram, ": warning: ", warning, "\n");
   }
 }
 

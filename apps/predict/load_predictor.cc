@@ -67,8 +67,10 @@ class PredictorLoader {
     }
     absl::StatusOr<ArrayFileReader> file = ArrayFileReader::Open(path_);
     if (!file.ok()) {
-      return NameOtherFile(file.status(), path_, "inspect",
-                           "a trained model, weights or a checkpoint (.npz, .safetensors)");
+      return WithContext(
+          NameOtherFile(file.status(), path_, "inspect",
+                        "a trained model, weights or a checkpoint (.npz, .safetensors)"),
+          options_.model_file.empty() ? "--weights-and-bias-filename" : "--model-file");
     }
     DTNN_ASSIGN_OR_RETURN(SavedModel model, MakeModel(*file));
     DTNN_ASSIGN_OR_RETURN(

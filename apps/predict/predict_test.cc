@@ -32,6 +32,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 using testing::WriteFile;
 
 struct Outcome {
@@ -126,6 +127,8 @@ TEST_F(PredictTest, AModelsFileSaysAll) {
       testing::Launch("apps/predict/predict", root_ + "/test/dark/3 --model-file=" + model_);
   EXPECT_EQ(program.exit_code, kExitDone);
   EXPECT_THAT(program.text, HasSubstr("/test/dark/3: dark "));
+  EXPECT_THAT(std::string(Ask({.model_file = "/none.npz"}, {root_ + "/test"}).status.message()),
+              StartsWith("--model-file: /none.npz: "));
 }
 
 // They may agree with it.

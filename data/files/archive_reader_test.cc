@@ -204,7 +204,8 @@ TEST(ArchiveReaderTest, AFileOfAnotherKindIsNamed) {
   const std::string page = "<!DOCTYPE html><title>Sign in</title>" + std::string(2000, ' ');
   const Bytes bytes(page.begin(), page.end());
   const std::string expected =
-      ": is an HTML page (does the download need a login or another address?); expected a .tar, "
+      ": is an HTML page (a report, or a download that needs a login or another address?); "
+      "expected a .tar, "
       ".tar.gz or .zip archive";
   EXPECT_EQ(Parse(bytes).status().message(), "input" + expected);
   EXPECT_THAT(std::string(Open(bytes).status().message()), HasSubstr(expected));

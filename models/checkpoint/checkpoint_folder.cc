@@ -201,7 +201,8 @@ absl::StatusOr<CheckpointFolder::Latest> CheckpointFolder::Newest(
     return NotFound(folder_, ": contains no checkpoint (looked for ", kBegin, "<steps>", kEnd, ")");
   }
   return DataLoss(folder_, ": none of ", files.size(),
-                  " checkpoints can be loaded: ", absl::StrJoin(damaged, "; "));
+                  " checkpoints can be loaded: ", absl::StrJoin(damaged, "; "),
+                  "; to start again, choose another folder, or move these files away");
 }
 
 }  // namespace dtnn

@@ -6,9 +6,9 @@
 #include "absl/status/statusor.h"
 #include "data/preprocessing.h"
 #include "models/parameters/weights.h"
-#include "tensor/status_macros.h"
+#include "models/run/parts/model_file.h"
+#include "tensor/errors.h"
 #include "tensor/text/counted.h"
-#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -34,9 +34,10 @@ absl::Status LoadInitialWeights(const PreparedRun& run, ParameterStore& store, R
   if (path.empty()) return absl::OkStatus();
   DTNN_ASSIGN_OR_RETURN(
       const LoadedWeights loaded,
-      LoadWeights(path, run.graph, store, *run.context,
-                  {.format = *ParseWeightsFormat(run.options.network.weights_format),
-                   .partial = run.options.network.weights_partial}));
+      WithContext(LoadWeights(path, run.graph, store, *run.context,
+                              {.format = *ParseWeightsFormat(run.options.network.weights_format),
+                               .partial = run.options.network.weights_partial}),
+                  kWeightsOption));
   for (const std::string& warning : loaded.warnings) log.Warn(warning);
   WarnOfPreprocessing(run, loaded, log);
   log.Log(StrCat("**** Loaded ", loaded.parameters, " of ", Counted(loaded.wanted, "array"),

@@ -168,7 +168,8 @@ absl::Status RunWork::CheckPlace() {
 
 absl::Status RunWork::Resume() {
   DTNN_RETURN_IF_ERROR(trainer_->PrepareForTraining(run_.loaders.training->max_batch()));
-  DTNN_ASSIGN_OR_RETURN(const std::string path, checkpointer_->Resume());
+  DTNN_ASSIGN_OR_RETURN(const std::string path,
+                        WithContext(checkpointer_->Resume(), "RunOptions::checkpoint.folder"));
   if (path.empty() && run_.options.checkpoint.resume != Resume::kIfThere) {
     return NotFound(
         "RunOptions::checkpoint.resume: ", run_.options.checkpoint.folder,

@@ -52,9 +52,11 @@ absl::StatusOr<Graph> BuildModel(std::string_view name, const ModelOptions& opti
   const ImageExtents sample = options.sample.value_or(own.sample);
   const int64_t classes = options.classes.value_or(own.classes);
   if (!info->adapts && (sample != own.sample || classes != own.classes)) {
-    return InvalidArgument("model ", name, " takes samples of ", ToString(own.sample),
-                           " (height x width x channels) and ", own.classes,
-                           " classes, but the data set has ", ToString(sample), " and ", classes);
+    return InvalidArgument(
+        "model ", name, " takes samples of ", ToString(own.sample),
+        " (height x width x channels) and ", own.classes, " classes, but the data set has ",
+        ToString(sample), " and ", classes,
+        "; networks without a data set in their names, such as resnet20, adapt to the data");
   }
   GraphBuilder builder(std::string(name), options.format);
   builder.Input(sample);

@@ -10,6 +10,12 @@ namespace {
 bool IsNpz(std::string_view path) { return path.ends_with(".npz"); }
 bool IsSafetensors(std::string_view path) { return path.ends_with(".safetensors"); }
 
+absl::Status CheckReadableName(std::string_view path) {
+  if (IsNpz(path) || IsSafetensors(path)) return absl::OkStatus();
+  return InvalidArgument(path,
+                         ": is not named as a file of arrays; only .npz and .safetensors are read");
+}
+
 }  // namespace
 
 absl::Status CheckArrayFileName(std::string_view path) {
@@ -19,7 +25,7 @@ absl::Status CheckArrayFileName(std::string_view path) {
 }
 
 absl::StatusOr<ArrayFileReader> ArrayFileReader::Open(std::string_view path) {
-  DTNN_RETURN_IF_ERROR(CheckArrayFileName(path));
+  DTNN_RETURN_IF_ERROR(CheckReadableName(path));
   if (IsNpz(path)) {
     DTNN_ASSIGN_OR_RETURN(NpzReader reader, NpzReader::Open(path));
     return ArrayFileReader(path, std::move(reader));
@@ -30,7 +36,7 @@ absl::StatusOr<ArrayFileReader> ArrayFileReader::Open(std::string_view path) {
 
 absl::StatusOr<ArrayFileReader> ArrayFileReader::Parse(std::span<const std::byte> bytes,
                                                        std::string_view name) {
-  DTNN_RETURN_IF_ERROR(CheckArrayFileName(name));
+  DTNN_RETURN_IF_ERROR(CheckReadableName(name));
   if (IsNpz(name)) {
     DTNN_ASSIGN_OR_RETURN(NpzReader reader, NpzReader::Parse(bytes, name));
     return ArrayFileReader(name, std::move(reader));

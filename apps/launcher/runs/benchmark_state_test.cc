@@ -188,9 +188,9 @@ TEST_F(StoppedRunTest, AFolderForCheckpointsIsOfOneRunAtATime) {
   arguments.push_back("--resume=if-there");
   const Outcome second = Run(arguments);
   EXPECT_EQ(second.exit_code, 1);
-  EXPECT_THAT(second.text,
-              HasSubstr("benchmark: " + folder + "/checkpoints: is in use by process " +
-                        std::to_string(first.pid()) + " on host "));
+  EXPECT_THAT(second.text, HasSubstr("benchmark: --checkpoint-dir: " + folder +
+                                     "/checkpoints: is in use by process " +
+                                     std::to_string(first.pid()) + " on host "));
   EXPECT_THAT(second.text, Not(HasSubstr("**** Loading")));
   first.Signal(SIGKILL);
   first.Wait();
@@ -291,8 +291,10 @@ TEST(BenchmarkStateTest, WhatCannotBeWrittenIsRefusedBeforeDataAreLoaded) {
   const struct {
     std::string option, error;
   } cases[] = {
-      {"--checkpoint-dir=/proc/self", "/proc/self: cannot write checkpoints there: "},
-      {"--checkpoint-dir=" + picture, picture + ": cannot create the folder for checkpoints"},
+      {"--checkpoint-dir=/proc/self",
+       "--checkpoint-dir: /proc/self: cannot write checkpoints there: "},
+      {"--checkpoint-dir=" + picture,
+       "--checkpoint-dir: " + picture + ": cannot create the folder for checkpoints"},
       {"--model-dir=/proc/self", "--model-dir=/proc/self: cannot write models there: "},
       {"--history-file=/proc/self/h.csv", "--history-file: /proc/self/h.csv: "},
       {"--history-file=" + picture,

@@ -170,10 +170,13 @@ TEST(BenchmarkTest, FailuresNameWhatIsWrong) {
   const struct {
     const char *arguments, *message;
   } cases[] = {
-      {"--model=simplecnn --dataset=mnist --dataset-path=/nonexistent", "/nonexistent"},
+      {"--model=simplecnn --dataset=mnist --dataset-path=/nonexistent",
+       "--dataset-path: /nonexistent: "},
+      {"--model=simplecnn --dataset=synthetic --checkpoint-dir=/proc/none",
+       "--checkpoint-dir: /proc/none: "},
       {"--model=simplecnn --dataset=mnist --dataset-path=/nonexistent "
        "--weights-and-bias-filename=/missing.npz",
-       "/missing.npz"},
+       "--weights-and-bias-filename: /missing.npz: "},
       {"--model=vgg16_cifar10 --dataset=synthetic --synthetic-input-shape=1,8,8",
        "model vgg16_cifar10 takes samples of 32x32x3"},
       {"--model=simplecnn --dataset=synthetic --synthetic-input-shape=1,1,1",

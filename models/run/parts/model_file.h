@@ -18,6 +18,9 @@
 
 namespace dtnn {
 
+// What errors of the file that a run begins with say first.
+inline constexpr std::string_view kWeightsOption = "RunOptions::network.weights";
+
 // output.model: its name's ending, and whether it can be written.
 absl::Status CheckModelFile(const std::string& path);
 

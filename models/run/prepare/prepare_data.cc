@@ -53,7 +53,8 @@ absl::Status PrepareOutput(PreparedRun& run, RunLog& log) {
   if (run.options.checkpoint.folder.empty() || !run.WritesCheckpoints()) return absl::OkStatus();
   DTNN_ASSIGN_OR_RETURN(
       const std::vector<std::string> warnings,
-      run.checkpoint_folder.Prepare(Resumes(run.options) || run.goes_on, run.goes_on));
+      WithContext(run.checkpoint_folder.Prepare(Resumes(run.options) || run.goes_on, run.goes_on),
+                  "RunOptions::checkpoint.folder"));
   for (const std::string& warning : warnings) log.WarnOfCheckpoint(warning);
   return absl::OkStatus();
 }
@@ -146,10 +147,12 @@ absl::Status LoadData(PreparedRun& run, RunLog& log) {
   }
   DTNN_RETURN_IF_ERROR(PrepareOutput(run, log));
   if (!run.options.network.weights.empty()) {  // before the data are read
-    DTNN_RETURN_IF_ERROR(ArrayFileReader::Open(run.options.network.weights).status());
+    DTNN_RETURN_IF_ERROR(
+        WithContext(ArrayFileReader::Open(run.options.network.weights).status(), kWeightsOption));
   }
   if (run.options.network.name.empty() && !run.objects.network) {
-    DTNN_ASSIGN_OR_RETURN(run.initial_model, ReadModelToRun(run.options.network.weights));
+    DTNN_ASSIGN_OR_RETURN(run.initial_model,
+                          WithContext(ReadModelToRun(run.options.network.weights), kWeightsOption));
     DTNN_RETURN_IF_ERROR(FollowModel(*run.initial_model, run.options));
   }
   const bool loads = run.dataset == nullptr;

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "comm/ranks/job/exit_code.h"
 #include "models/zoo/zoo.h"
+#include "tensor/errors.h"
 #include "tensor/format.h"
 
 namespace dtnn {
@@ -60,7 +62,12 @@ absl::StatusOr<std::shared_ptr<const Dataset>> MakeDataset(
   if (std::ranges::count(DatasetNames(), options.data.name) == 0) {
     return UsageError("RunOptions::data.name: unknown data set ", options.data.name);
   }
-  if (!options.data.synthetic.instead) return OpenDataset(options.data.name, open);
+  if (!options.data.synthetic.instead) {
+    absl::StatusOr<std::shared_ptr<const Dataset>> opened = OpenDataset(options.data.name, open);
+    return WithContext(std::move(opened), options.data.path.empty()
+                                              ? StrCat("RunOptions::data.name=", options.data.name)
+                                              : "RunOptions::data.path");
+  }
   // As many samples, of the same extents, as the files of that data set have.
   OpenDatasetOptions own = open;
   own.geometry = {};

@@ -75,7 +75,7 @@ std::string_view KnownContents(std::span<const std::byte> start) {
   if (page.starts_with("\xef\xbb\xbf")) page.remove_prefix(3);  // a byte order mark
   page.remove_prefix(std::min(page.find_first_not_of(" \t\r\n"), page.size()));
   if (BeginsWith(page, "<!doctype html") || BeginsWith(page, "<html")) {
-    return "an HTML page (does the download need a login or another address?)";
+    return "an HTML page (a report, or a download that needs a login or another address?)";
   }
   if (BeginsWith(page, "<?xml") || BeginsWith(page, "<svg")) return "an XML document";
   return "";
