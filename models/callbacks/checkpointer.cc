@@ -93,20 +93,19 @@ absl::StatusOr<CheckpointFolder::Latest> Checkpointer::NewestOfAll() {
   }
 }
 
-absl::StatusOr<ForgetfulSchedulers> Checkpointer::CompareSettings(const std::string& path,
+absl::StatusOr<ForgetfulSchedulers> Checkpointer::CompareIdentity(const std::string& path,
                                                                   const RunState& saved) const {
   ForgetfulSchedulers forgetful;
-  if (!run_.settings) return forgetful;
+  if (!run_.identity) return forgetful;
   const bool in_epoch = saved.training.in_epoch();
-  const bool all_saved =
-      saved.settings && (!saved.settings->choices.empty() || run_.settings->choices.empty());
+  const bool all_saved = saved.identity && KnowsAll(*saved.identity, *run_.identity);
   if (!all_saved && in_epoch) {
     Say({StrCat(path, ": was written by an older version, which did not save ",
-                saved.settings ? "all" : "what data and",
+                saved.identity ? "all" : "what data and",
                 " settings the run had; they are not compared with this run's")});
   }
-  if (!saved.settings) return forgetful;
-  for (const SettingChange& change : Changes(*saved.settings, *run_.settings)) {
+  if (!saved.identity) return forgetful;
+  for (const IdentityChange& change : Compare(*saved.identity, *run_.identity)) {
     const Difference& d = change.difference;
     const std::string text = StrCat("the ", d.what, " was ", d.was, " and is now ", d.now);
     if (change.may_change == MayChange::kNever) {
@@ -132,8 +131,8 @@ absl::StatusOr<ForgetfulSchedulers> Checkpointer::CompareSettings(const std::str
 
 // A schedule over the whole run has another rate where the run has another length.
 void Checkpointer::CompareLength(const RunState& saved) const {
-  const int64_t was = saved.settings ? saved.settings->epochs : 0;
-  const int64_t now = run_.settings ? run_.settings->epochs : 0;
+  const int64_t was = saved.identity ? saved.identity->epochs : 0;
+  const int64_t now = run_.identity ? run_.identity->epochs : 0;
   if (was == 0 || now == 0 || was == now || saved.training.epoch >= now) return;
   const SamplerSettings& sampler = saved.training.sampler;
   const int64_t steps = std::max<int64_t>(1, sampler.samples / std::max<int64_t>(1, sampler.batch));
@@ -152,7 +151,7 @@ void Checkpointer::CompareLength(const RunState& saved) const {
 
 // The run may have begun on another number of ranks, whose rate it keeps.
 void Checkpointer::FollowFirstRate(const RunState& saved) {
-  const double was = saved.settings ? saved.settings->learning_rate : 0;
+  const double was = saved.identity ? saved.identity->learning_rate : 0;
   if (!run_.first_rate || was == 0) return;
   const double now = run_.first_rate(saved.training.sampler.ranks);
   if (now == was) return;
@@ -173,7 +172,7 @@ absl::StatusOr<std::string> Checkpointer::Resume() {
   // All that may refuse comes before the first change.
   const std::string& path = latest->path;
   DTNN_RETURN_IF_ERROR(WithContext(run_.trainer->CheckState(state.training), path));
-  DTNN_ASSIGN_OR_RETURN(const ForgetfulSchedulers forgetful, CompareSettings(path, state));
+  DTNN_ASSIGN_OR_RETURN(const ForgetfulSchedulers forgetful, CompareIdentity(path, state));
   DTNN_RETURN_IF_ERROR(WithContext(run_.trainer->RestoreExchange(state.exchange), path));
   DTNN_ASSIGN_OR_RETURN(
       const std::vector<std::string> forgotten,
@@ -216,11 +215,11 @@ absl::Status Checkpointer::Write(TrainingState training, std::optional<ExchangeS
   const Span span({.activity = Activity::kCheckpoint});
   RunState state{.optimizer = run_.optimizer,
                  .training = std::move(training),
-                 .settings = run_.settings,
+                 .identity = run_.identity,
                  .exchange = std::move(exchange),
                  .tags = run_.tags ? run_.tags() : NamedTexts()};
-  if (state.settings && run_.first_rate) {
-    state.settings->learning_rate = run_.first_rate(state.training.sampler.ranks);
+  if (state.identity && run_.first_rate) {
+    state.identity->learning_rate = run_.first_rate(state.training.sampler.ranks);
   }
   run_.schedule->AddTo(state.training);
   state.kept = run_.schedule->kept();

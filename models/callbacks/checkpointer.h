@@ -15,7 +15,7 @@
 #include "absl/status/statusor.h"
 #include "models/callbacks/schedule.h"
 #include "models/checkpoint/checkpoint_folder.h"
-#include "models/checkpoint/run_settings.h"
+#include "models/checkpoint/run_identity.h"
 #include "models/graph/graph.h"
 #include "models/parameters/parameter_store.h"
 #include "models/training/callback.h"
@@ -33,7 +33,7 @@ struct RunParts {
   Schedule* schedule = nullptr;
   std::string optimizer;  // its name
   // Saved, and compared with those of the run that this one continues; none: not done.
-  std::optional<RunSettings> settings = {};
+  std::optional<RunIdentity> identity = {};
   // The first learning rate of a run on so many ranks; null: the rate of a checkpoint stays as it
   // is.
   std::function<double(int64_t ranks)> first_rate = {};
@@ -58,7 +58,7 @@ class Checkpointer : public Callback {
   // Resumes from the newest checkpoint and returns its path, or "" if there is none yet. The
   // trainer must be prepared for training. If the checkpoint does not fit, nothing changes: an
   // interrupted epoch continues only with the same data and settings. Between epochs they may
-  // change, with a warning (run_settings.h); where the metrics before and after cannot be compared,
+  // change, with a warning (run_identity.h); where the metrics before and after cannot be compared,
   // schedulers forget their best values. The learning rate may always change: reductions by
   // schedules are then applied to the new first rate. All ranks call it together and resume from
   // the same checkpoint. If each has its own folder, that is the newest one that all have, because
@@ -87,7 +87,7 @@ class Checkpointer : public Callback {
   absl::StatusOr<CheckpointFolder::Latest> NewestHere(int64_t most_steps);
   absl::StatusOr<CheckpointFolder::Latest> NewestOfAll();
   void Say(const std::vector<std::string>& warnings) const;
-  absl::StatusOr<ForgetfulSchedulers> CompareSettings(const std::string& path,
+  absl::StatusOr<ForgetfulSchedulers> CompareIdentity(const std::string& path,
                                                       const RunState& saved) const;
   void CompareLength(const RunState& saved) const;
   void FollowFirstRate(const RunState& saved);

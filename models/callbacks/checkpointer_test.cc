@@ -62,7 +62,7 @@ class Losses : public Callback {
 struct Process {
   Process(const std::string& folder, int64_t every_steps, const std::string& optimizer = "adam",
           bool stops_early = true, bool writes = true,
-          const std::optional<RunSettings>& settings = std::nullopt,
+          const std::optional<RunIdentity>& settings = std::nullopt,
           std::function<double(int64_t)> first_rate = nullptr, uint64_t seed = 1,
           int64_t every_epochs = 2)
       : graph(*BuildModel("simplecnn8", {.sample = kSample, .classes = 4})),
@@ -119,7 +119,7 @@ struct Process {
     return given_up.ok() ? path : given_up;
   }
 
-  RunParts Parts(const RunSettings& settings) {
+  RunParts Parts(const RunIdentity& settings) {
     return {&graph, store.get(), device.get(), trainer.get(), schedule.get(), "adam", settings};
   }
 
@@ -265,9 +265,11 @@ TEST(CheckpointerTest, AnotherRunIsRefusedAndNothingChanges) {
   }
 }
 
-RunSettings Settings() {
+RunIdentity Settings() {
   return {.data = {.dataset = "synthetic", .samples = 60, .contents = 1},
-          .optimizer = {{"beta1", 0.9}}};
+          .members = {{.what = "beta1 of the optimizer",
+                       .value = "0.9",
+                       .may_change = MayChange::kAfterAnEpoch}}};
 }
 
 TEST(CheckpointerTest, AnEpochGoesOnWithTheSameDataAndSettingsOnly) {
@@ -276,7 +278,7 @@ TEST(CheckpointerTest, AnEpochGoesOnWithTheSameDataAndSettingsOnly) {
   ASSERT_TRUE(first.checkpointer->Begin().ok());
   ASSERT_TRUE(first.Train(5, true).ok());
   first.checkpointer = nullptr;  // leaves the folder to others
-  const auto resumed = [&](const RunSettings& settings) {
+  const auto resumed = [&](const RunIdentity& settings) {
     Process second(folder, 5, "adam", true, true, settings);
     const absl::Status status = second.Resume().status();
     EXPECT_EQ(second.trainer->steps_done(), status.ok() ? 5 : 0);
@@ -284,16 +286,14 @@ TEST(CheckpointerTest, AnEpochGoesOnWithTheSameDataAndSettingsOnly) {
     return status;
   };
   EXPECT_TRUE(resumed(Settings()).ok());
-  RunSettings data = Settings(), constants = Settings(), clipped = Settings();
+  RunIdentity data = Settings(), constants = Settings();
   data.data.contents = 2;
-  constants.optimizer["beta1"] = 0.5;
-  clipped.clip_norm = 1;
-  const std::pair<RunSettings, const char*> others[] = {
+  constants.members[0].value = "0.5";
+  const std::pair<RunIdentity, const char*> others[] = {
       {data,
        "the checksum of the samples was 0000000000000001 and is now 0000000000000002; use the old "
        "value"},
-      {constants, "the beta1 of the optimizer was 0.9 and is now 0.5; use the old value"},
-      {clipped, "the norm that gradients are clipped to was 0 and is now 1; "}};
+      {constants, "the beta1 of the optimizer was 0.9 and is now 0.5; use the old value"}};
   for (const auto& [settings, text] : others) {
     const absl::Status status = resumed(settings);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
@@ -309,16 +309,16 @@ TEST(CheckpointerTest, TheNextEpochMayHaveOtherDataAndSettings) {
   ASSERT_TRUE(first.checkpointer->Begin().ok());
   ASSERT_TRUE(first.Train(13).ok());  // the checkpoint is of step 12, the end of an epoch
   first.checkpointer = nullptr;       // leaves the folder to others
-  RunSettings settings = Settings();
+  RunIdentity settings = Settings();
   settings.data.contents = 2;
-  settings.label_smoothing = 0.5;
+  settings.members[0].value = "0.5";
   Process second(folder, 0, "adam", true, true, settings);
   ASSERT_TRUE(second.Resume().ok());
   EXPECT_THAT(
       second.said,
       ElementsAre("resumed run: the checksum of the samples was 0000000000000001 and is now "
                   "0000000000000002",
-                  "resumed run: the label smoothing was 0 and is now 0.5",
+                  "resumed run: the beta1 of the optimizer was 0.9 and is now 0.5",
                   "resumed run: metrics are not those of before, so the best values of "
                   "early_stopping are forgotten"));
 }
@@ -327,13 +327,13 @@ TEST(CheckpointerTest, TheNextEpochMayHaveOtherDataAndSettings) {
 // of that kind.
 TEST(CheckpointerTest, BestValuesOfOtherMetricsAreForgotten) {
   const std::string folder = Folder("forgets");
-  RunSettings settings = Settings();
-  settings.choices = {{"loss", "mse"}, {"patience", "3"}, {"classes", "a, b"}};
+  RunIdentity settings = Settings();
+  settings.members = {{"loss", "mse"}, {"patience", "3"}, {"classes", "a, b"}};
   Process first(folder, 0, "adam", true, true, settings);
   ASSERT_TRUE(first.checkpointer->Begin().ok());
   ASSERT_TRUE(first.Train(13).ok());
   first.checkpointer = nullptr;  // leaves the folder to others
-  const auto resumed = [&](const RunSettings& now) {
+  const auto resumed = [&](const RunIdentity& now) {
     auto second = std::make_unique<Process>(folder, 0, "adam", true, true, now);
     const absl::Status status = second->Resume().status();
     if (!status.ok()) second->said.emplace_back(status.message());
@@ -345,23 +345,23 @@ TEST(CheckpointerTest, BestValuesOfOtherMetricsAreForgotten) {
     return std::pair(second->said, knows);
   };
   EXPECT_EQ(resumed(settings), std::pair(std::vector<std::string>(), true));
-  RunSettings patient = settings;
-  patient.choices[1].value = "5";
+  RunIdentity patient = settings;
+  patient.members[1].value = "5";
   EXPECT_EQ(
       resumed(patient),
       std::pair(std::vector<std::string>{"resumed run: the patience was 3 and is now 5"}, true));
-  RunSettings loss = settings;
-  loss.choices[0] = {.what = "loss", .value = "mae", .other_metrics = OtherMetrics::kAll};
+  RunIdentity loss = settings;
+  loss.members[0] = {.what = "loss", .value = "mae", .other_metrics = OtherMetrics::kAll};
   EXPECT_FALSE(resumed(loss).second);
   EXPECT_THAT(resumed(loss).first,
               ElementsAre("resumed run: the loss was mse and is now mae", HasSubstr("forgotten")));
-  loss.choices[0].other_metrics = OtherMetrics::kTraining;  // early stopping watches the validation
+  loss.members[0].other_metrics = OtherMetrics::kTraining;  // early stopping watches the validation
   EXPECT_TRUE(resumed(loss).second);
-  loss.choices[0].other_metrics = OtherMetrics::kAll;
-  loss.choices[0].of_scheduler = "reduce_lr_on_plateau";  // which this run has not
+  loss.members[0].other_metrics = OtherMetrics::kAll;
+  loss.members[0].of_scheduler = "reduce_lr_on_plateau";  // which this run has not
   EXPECT_TRUE(resumed(loss).second);
-  RunSettings classes = settings;
-  classes.choices[2] = {.what = "classes", .value = "b, c", .may_change = MayChange::kNever};
+  RunIdentity classes = settings;
+  classes.members[2] = {.what = "classes", .value = "b, c", .may_change = MayChange::kNever};
   EXPECT_THAT(resumed(classes).first,
               ElementsAre(HasSubstr("the run cannot be continued: the classes was a, b and is now "
                                     "b, c; start a new run")));
@@ -371,7 +371,7 @@ TEST(CheckpointerTest, BestValuesOfOtherMetricsAreForgotten) {
 TEST(CheckpointerTest, AScheduleOverTheWholeRunThatBecomesLongerIsToldOf) {
   const std::string folder = Folder("longer");
   const auto process = [&](int64_t epochs, std::shared_ptr<Scheduler> scheduler) {
-    RunSettings settings = Settings();
+    RunIdentity settings = Settings();
     settings.epochs = epochs;
     auto made = std::make_unique<Process>(folder, 0, "adam", true, true, settings);
     made->schedule = std::make_unique<Schedule>(

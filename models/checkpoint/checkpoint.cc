@@ -115,7 +115,7 @@ absl::Status SaveCheckpoint(std::string_view path, const Graph& graph, const Par
                          .optimizer = run.optimizer,
                          .slots = int(store.slots().size()),
                          .training = run.training,
-                         .settings = run.settings,
+                         .identity = run.identity,
                          .frozen = FrozenIds(graph)};
   if (store.loss_scale() != nullptr) {
     DTNN_ASSIGN_OR_RETURN(info.loss_scale, store.loss_scale()->Read());
@@ -221,7 +221,7 @@ absl::StatusOr<StagedCheckpoint> StagedCheckpoint::Read(ArrayFileReader& file, c
   staged.loss_scale_ = info.loss_scale;
   staged.run_.optimizer = std::move(info.optimizer);
   staged.run_.training = std::move(info.training);
-  staged.run_.settings = std::move(info.settings);
+  staged.run_.identity = std::move(info.identity);
   return staged;
 }
 

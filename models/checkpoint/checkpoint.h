@@ -26,7 +26,7 @@
 #include "kernels/device/context.h"
 #include "kernels/update/loss_scale_state.h"
 #include "models/checkpoint/checkpoint_info.h"
-#include "models/checkpoint/run_settings.h"
+#include "models/checkpoint/run_identity.h"
 #include "models/checkpoint/training_state.h"
 #include "models/graph/graph.h"
 #include "models/parameters/parameter_store.h"
@@ -41,7 +41,7 @@ namespace dtnn {
 struct RunState {
   std::string optimizer = {};  // its name
   TrainingState training = {};
-  std::optional<RunSettings> settings = {};  // none in files of older versions
+  std::optional<RunIdentity> identity = {};  // none in files of older versions
   // By owner, arenas on the store's device, laid out as ParameterStore::all_values (schedule.h).
   std::map<std::string, Tensor, std::less<>> kept = {};
   // Where the last slot is each rank's own, the store's being that of rank 0.

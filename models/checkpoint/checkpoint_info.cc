@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <climits>
 #include <cmath>
+#include <map>
 
 #include "data/transforms/crop.h"
 #include "data/transforms/flip.h"
@@ -10,6 +11,8 @@
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "models/checkpoint/checkpoint.pb.h"
 #include "tensor/errors.h"
+#include "tensor/text/json_text.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -42,8 +45,8 @@ SampleTreatment FromProto(const proto::SampleTreatment& message) {
                             .scale = {message.scale().begin(), message.scale().end()}}};
 }
 
-void ToProto(const RunSettings& settings, proto::RunSettings* message) {
-  const DataFingerprint& print = settings.data;
+void ToProto(const RunIdentity& identity, proto::RunSettings* message) {
+  const DataFingerprint& print = identity.data;
   proto::DataFingerprint* data = message->mutable_data();
   data->set_dataset(print.dataset);
   data->set_height(print.sample.height);
@@ -53,39 +56,46 @@ void ToProto(const RunSettings& settings, proto::RunSettings* message) {
   data->set_values(print.targets == TargetKind::kValues);
   data->set_samples(print.samples);
   data->set_contents(print.contents);
-  message->set_learning_rate(settings.learning_rate);
-  for (const auto& [name, value] : settings.optimizer)
-    (*message->mutable_optimizer())[name] = value;
-  message->set_clip_norm(settings.clip_norm);
-  message->set_label_smoothing(settings.label_smoothing);
-  for (const RunChoice& choice : settings.choices) {
+  message->set_learning_rate(identity.learning_rate);
+  for (const IdentityMember& member : identity.members) {
     proto::RunChoice* const added = message->add_choices();
-    added->set_what(choice.file_key());
-    added->set_value(choice.value);
+    added->set_what(member.file_key());
+    added->set_value(member.value);
   }
-  message->set_epochs(settings.epochs);
+  message->set_epochs(identity.epochs);
 }
 
-RunSettings FromProto(const proto::RunSettings& message) {
-  const proto::DataFingerprint& data = message.data();
-  RunSettings settings = {
-      .data = {.dataset = data.dataset(),
-               .sample = {.height = data.height(),
-                          .width = data.width(),
-                          .channels = data.channels()},
-               .outputs = data.outputs(),
-               .targets = data.values() ? TargetKind::kValues : TargetKind::kClass,
-               .samples = data.samples(),
-               .contents = data.contents()},
-      .learning_rate = message.learning_rate(),
-      .clip_norm = message.clip_norm(),
-      .label_smoothing = message.label_smoothing()};
-  for (const auto& [name, value] : message.optimizer()) settings.optimizer[name] = value;
+// The members, also of a message that has some as numbers.
+std::vector<IdentityMember> MembersOf(const proto::RunSettings& message) {
+  std::vector<IdentityMember> members;
   for (const proto::RunChoice& choice : message.choices()) {
-    settings.choices.push_back({.what = choice.what(), .value = choice.value()});
+    members.push_back({.what = choice.what(), .value = choice.value()});
   }
-  settings.epochs = message.epochs();
-  return settings;
+  const auto add = [&](std::string_view key, double value) {
+    members.push_back({.what = std::string(key), .value = JsonNumber(value)});
+  };
+  if (message.optimizer().empty()) return members;
+  const std::map<std::string, double> constants(message.optimizer().begin(),
+                                                message.optimizer().end());
+  for (const auto& [name, value] : constants) add(ConstantOfOptimizer(name), value);
+  add(StrCat("--", "clip-norm"), message.clip_norm());
+  add(StrCat("--", "label-smoothing"), message.label_smoothing());
+  return members;
+}
+
+RunIdentity FromProto(const proto::RunSettings& message) {
+  const proto::DataFingerprint& data = message.data();
+  return {.data = {.dataset = data.dataset(),
+                   .sample = {.height = data.height(),
+                              .width = data.width(),
+                              .channels = data.channels()},
+                   .outputs = data.outputs(),
+                   .targets = data.values() ? TargetKind::kValues : TargetKind::kClass,
+                   .samples = data.samples(),
+                   .contents = data.contents()},
+          .learning_rate = message.learning_rate(),
+          .epochs = message.epochs(),
+          .members = MembersOf(message)};
 }
 
 void ToProto(const TrainingState& state, proto::TrainingState* message) {
@@ -164,8 +174,8 @@ bool MakesSense(const CheckpointInfo& info) {
   return std::ranges::all_of(counts, [](int64_t count) { return count >= 0; }) &&
          t.sampler.ranks > 0 && t.sampler.first <= t.sampler.samples &&
          std::isfinite(t.learning_rate) &&
-         (!info.settings ||
-          (std::isfinite(info.settings->learning_rate) && info.settings->learning_rate >= 0)) &&
+         (!info.identity ||
+          (std::isfinite(info.identity->learning_rate) && info.identity->learning_rate >= 0)) &&
          info.slots >= 0 && info.slots <= kMaxCheckpointSlots && info.ranks_with_slot >= 0 &&
          info.ranks_with_slot <= kMaxCheckpointRanks &&
          (info.ranks_with_slot == 0 || info.slots > 0);
@@ -183,7 +193,7 @@ absl::StatusOr<std::string> EncodeCheckpointInfo(const CheckpointInfo& info) {
   message.set_slots(info.slots);
   ToProto(info.training, message.mutable_state());
   for (const std::string& owner : info.kept) message.add_kept(owner);
-  if (info.settings) ToProto(*info.settings, message.mutable_settings());
+  if (info.identity) ToProto(*info.identity, message.mutable_settings());
   for (int id : info.frozen) message.add_frozen(id);
   message.set_ranks_with_slot(info.ranks_with_slot);
   for (double value : info.exchange) message.add_exchange(value);
@@ -223,7 +233,7 @@ absl::StatusOr<CheckpointInfo> DecodeCheckpointInfo(std::string_view bytes, std:
   info.slots = int(std::clamp<int64_t>(message.slots(), -1, kMaxCheckpointSlots + 1));
   info.training = FromProto(message.state());
   info.kept.assign(message.kept().begin(), message.kept().end());
-  if (message.has_settings()) info.settings = FromProto(message.settings());
+  if (message.has_settings()) info.identity = FromProto(message.settings());
   info.frozen.assign(message.frozen().begin(), message.frozen().end());
   info.ranks_with_slot =
       int(std::clamp<int64_t>(message.ranks_with_slot(), -1, kMaxCheckpointRanks + 1));

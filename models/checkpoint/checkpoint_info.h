@@ -11,7 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/update/loss_scale_state.h"
-#include "models/checkpoint/run_settings.h"
+#include "models/checkpoint/run_identity.h"
 #include "models/checkpoint/training_state.h"
 
 namespace dtnn {
@@ -27,7 +27,7 @@ struct CheckpointInfo {
   int slots = 0;  // arrays that it keeps per parameter
   TrainingState training = {};
   std::vector<std::string> kept = {};        // schedulers that keep parameters
-  std::optional<RunSettings> settings = {};  // none in files of older versions
+  std::optional<RunIdentity> identity = {};  // none in files of older versions
   // Where the last slot is each rank's own: of how many ranks it is in the file; else 0.
   int ranks_with_slot = 0;
   std::vector<double> exchange = {};              // ExchangeState::values

@@ -44,18 +44,16 @@ CheckpointInfo Some() {
                                    .normalization = {.offset = {-0.1, -0.2}, .scale = {3}}},
       .own_data = true,
       .first = 32000};
-  info.settings = {.data = {.dataset = "archive",
-                            .sample = {3, 4, 5},
-                            .outputs = 7,
-                            .targets = TargetKind::kValues,
-                            .samples = 60000,
-                            .contents = ~uint64_t{1}},
-                   .learning_rate = 0.5,
-                   .optimizer = {{"beta1", 0.9}, {"decay", 0}},
-                   .clip_norm = 2,
-                   .label_smoothing = 0.1,
-                   .choices = {{.what = "--loss-func", .value = "mse"}, {.what = "x", .value = ""}},
-                   .epochs = 12};
+  info.identity = {
+      .data = {.dataset = "archive",
+               .sample = {3, 4, 5},
+               .outputs = 7,
+               .targets = TargetKind::kValues,
+               .samples = 60000,
+               .contents = ~uint64_t{1}},
+      .learning_rate = 0.5,
+      .epochs = 12,
+      .members = {{.what = "--loss-func", .value = "mse"}, {.what = "x", .value = ""}}};
   info.loss_scale = {.scale = 1024, .good_steps = 7, .skipped_steps = 3};
   return info;
 }
@@ -111,9 +109,28 @@ TEST(CheckpointInfoTest, AnOlderVersionSaysNothingOfDataAndSettings) {
       "shuffled";  // what field 6 held
   ASSERT_TRUE(sampler->MergeFromString(words));
   CheckpointInfo expected = Some();
-  expected.settings = std::nullopt;
+  expected.identity = std::nullopt;
   expected.training.sampler.treatment = std::nullopt;
   EXPECT_EQ(*DecodeCheckpointInfo(message.SerializeAsString(), "x"), expected);
+}
+
+TEST(CheckpointInfoTest, AnOlderVersionHadNumbersWithoutNames) {
+  proto::Checkpoint message;
+  ASSERT_TRUE(message.ParseFromString(*EncodeCheckpointInfo(Some())));
+  proto::RunSettings* settings = message.mutable_settings();
+  (*settings->mutable_optimizer())["decay"] = 0;
+  (*settings->mutable_optimizer())["beta1"] = 0.9;
+  settings->set_clip_norm(2);
+  settings->set_label_smoothing(0.1);
+  const RunIdentity identity = *DecodeCheckpointInfo(message.SerializeAsString(), "x")->identity;
+  std::vector<IdentityMember> expected = Some().identity->members;
+  for (const auto& [name, value] : {std::pair("beta1 of the optimizer", "0.9"),
+                                    {"decay of the optimizer", "0"},
+                                    {"--clip-norm", "2"},
+                                    {"--label-smoothing", "0.1"}}) {
+    expected.push_back({.what = name, .value = value});
+  }
+  EXPECT_EQ(identity.members, expected);
 }
 
 TEST(CheckpointInfoTest, AnOlderVersionKnewTwoTransformsByTheirNumbers) {
@@ -146,9 +163,9 @@ TEST(CheckpointInfoTest, CountsThatNoRunCanHaveAreRefused) {
       [](CheckpointInfo& i) { i.training.sampler.first = std::numeric_limits<int64_t>::max(); },
       [](CheckpointInfo& i) { i.training.learning_rate = std::numeric_limits<double>::infinity(); },
       [](CheckpointInfo& i) {
-        i.settings->learning_rate = std::numeric_limits<double>::infinity();
+        i.identity->learning_rate = std::numeric_limits<double>::infinity();
       },
-      [](CheckpointInfo& i) { i.settings->learning_rate = -1; },
+      [](CheckpointInfo& i) { i.identity->learning_rate = -1; },
       [](CheckpointInfo& i) { i.slots = -1; },
       [](CheckpointInfo& i) { i.slots = kMaxCheckpointSlots + 1; },
   };

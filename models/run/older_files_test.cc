@@ -126,9 +126,9 @@ TEST_F(OlderFilesTest, ACheckpointIsComparedWithTheRunThatResumes) {
   const Change changes[] = {
       {"the beta1 of the optimizer was 0.9 and is now 0.75",
        [](RunOptions& o) { o.optimizer.beta1 = 0.75; }},
-      {"the norm that gradients are clipped to was 2 and is now 3",
+      {"the RunOptions::training.clip_norm was 2 and is now 3",
        [](RunOptions& o) { o.training.clip_norm = 3; }},
-      {"the label smoothing was 0.125 and is now 0",
+      {"the RunOptions::training.label_smoothing was 0.125 and is now 0",
        [](RunOptions& o) { o.training.label_smoothing = 0; }},
       {"the checksum of the samples was ",
        [](RunOptions& o) { o.data.synthetic.pattern = "zeros"; }},
@@ -139,6 +139,10 @@ TEST_F(OlderFilesTest, ACheckpointIsComparedWithTheRunThatResumes) {
     Create(options);
     EXPECT_THAT(warnings_, Contains(HasSubstr(says)));
   }
+  RunOptions same = Resumed();
+  same.training.batch = 16;  // of which it says nothing
+  Create(same);
+  EXPECT_THAT(warnings_, IsEmpty());
   RunOptions other = Resumed();
   other.optimizer = {.name = "sgd"};
   EXPECT_THAT(Message(TrainingRun::Create(other).status()),

@@ -4,11 +4,11 @@
 
 #include "comm/ranks/job/exit_code.h"
 #include "comm/ranks/job/ranks.h"
-#include "models/checkpoint/run_settings.h"
+#include "models/checkpoint/run_identity.h"
 #include "models/run/initial_weights.h"
 #include "models/run/parts/make_schedulers.h"
 #include "models/run/parts/make_trainer_options.h"
-#include "models/run/parts/run_choices.h"
+#include "models/run/parts/run_identity.h"
 #include "models/run/parts/same_options.h"
 #include "models/run/prepare/kept_models.h"
 #include "models/run/run_work.h"
@@ -111,21 +111,15 @@ void RunWork::MakeCheckpointer() {
 }
 
 RunParts RunWork::Parts() {
-  return {
-      .graph = &run_.graph,
-      .store = store_.get(),
-      .context = run_.context.get(),
-      .trainer = trainer_.get(),
-      .schedule = schedule_ ? &*schedule_ : nullptr,
-      .optimizer = run_.options.optimizer.name,
-      .settings = RunSettings{.data = run_.train_data,
-                              .optimizer = run_.optimizer->constants(),
-                              .clip_norm = run_.options.training.clip_norm,
-                              .label_smoothing = run_.options.training.label_smoothing,
-                              .choices = MakeRunChoices(run_.options, *run_.dataset, run_.loaders),
-                              .epochs = run_.options.training.epochs},
-      .first_rate = [this](int64_t ranks) { return InitialLearningRate(run_.options, ranks); },
-      .tags = [this] { return ModelTags(Saved(Now())); }};
+  return {.graph = &run_.graph,
+          .store = store_.get(),
+          .context = run_.context.get(),
+          .trainer = trainer_.get(),
+          .schedule = schedule_ ? &*schedule_ : nullptr,
+          .optimizer = run_.options.optimizer.name,
+          .identity = Identity(),
+          .first_rate = [this](int64_t ranks) { return InitialLearningRate(run_.options, ranks); },
+          .tags = [this] { return ModelTags(Saved(Now())); }};
 }
 
 // From a checkpoint, which all ranks choose together, from a file, or from nothing.

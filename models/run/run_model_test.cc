@@ -56,6 +56,7 @@ TEST_F(RunModelTest, ARunContinuesAsTheModelWasTrained) {
   Must(Begin(options)->Save(In("m.npz")));
 
   RunOptions again = Must(TrainingRun::OptionsOfModel(In("m.npz")));
+  again.training.batch = options.training.batch;
   again.training.metrics = {};
   again.schedule.schedulers = {};
   Must(Begin(again, {.dataset = data_})->Save(In("again.npz")));
@@ -89,6 +90,7 @@ TEST_F(RunModelTest, LossAndOptimizerOfAProgramAreGivenAgain) {
   objects.optimizer = OwnOptimizer();
   Must(Begin(Short(1), objects)->Save(In("m.npz")));
   RunOptions again = Must(TrainingRun::OptionsOfModel(In("m.npz")));
+  again.training.batch = Short(1).training.batch;
   again.schedule.schedulers = {};
   objects = {.dataset = data_, .loss = OwnLoss()};
   EXPECT_THAT(Message(TrainingRun::Create(again, objects).status()),

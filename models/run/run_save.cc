@@ -11,11 +11,17 @@
 #include "comm/ranks/job/save_after_loss.h"
 #include "models/run/parts/model_file.h"
 #include "models/run/parts/rank_options.h"
+#include "models/run/parts/run_identity.h"
 #include "models/run/run_work.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/str_cat.h"
 
 namespace dtnn {
+
+RunIdentity RunWork::Identity() const {
+  return MakeRunIdentity(run_.options, *run_.optimizer, *run_.dataset, run_.train_data,
+                         run_.loaders);
+}
 
 // What files of the model say besides its parameters, which are those after that epoch.
 SavedModel RunWork::Saved(const EpochRecord& epoch) const {
@@ -25,6 +31,10 @@ SavedModel RunWork::Saved(const EpochRecord& epoch) const {
   }
   description.training.learning_rate = InitialLearningRate(run_.options, run_.ranks);
   description.training.constants = run_.optimizer->constants();
+  for (const IdentityMember& member : Identity().members) {
+    if (member.may_change == MayChange::kNever) continue;  // names of classes, which are there
+    description.training.identity.emplace_back(member.file_key(), member.value);
+  }
   description.training.epochs = epoch.epoch;
   description.training.metrics = epoch.metrics;
   const int64_t done = trainer_->epochs_done();

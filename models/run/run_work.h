@@ -19,6 +19,7 @@
 #include "models/callbacks/history.h"
 #include "models/callbacks/last_metrics.h"
 #include "models/callbacks/schedule.h"
+#include "models/checkpoint/run_identity.h"
 #include "models/parameters/parameter_store.h"
 #include "models/run/generation.h"
 #include "models/run/lasting_run.h"
@@ -97,6 +98,7 @@ class RunWork {
 
   void FinishTrace(bool together);
 
+  RunIdentity Identity() const;
   SavedModel Saved(const EpochRecord& epoch) const;
   EpochRecord Now() const;
   bool SavesTrained() const;

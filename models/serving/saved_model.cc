@@ -45,6 +45,11 @@ proto::ModelDescription ToProto(const ModelDescription& description) {
     metric.set_name(name);
     metric.set_value(value);
   }
+  for (const auto& [name, value] : record.identity) {
+    proto::Setting& setting = *training.add_setting();
+    setting.set_name(name);
+    setting.set_value(value);
+  }
   return message;
 }
 
@@ -76,6 +81,9 @@ absl::StatusOr<ModelDescription> FromProto(const proto::ModelDescription& messag
   record.learning_rate = message.training().learning_rate();
   for (const proto::Metric& metric : message.training().metric()) {
     record.metrics.emplace_back(metric.name(), metric.value());
+  }
+  for (const proto::Setting& setting : message.training().setting()) {
+    record.identity.emplace_back(setting.name(), setting.value());
   }
   return description;
 }

@@ -47,6 +47,7 @@ struct TrainingRecord {
   double learning_rate = 0;                                   // that it began with
   std::vector<std::pair<std::string, double>> metrics = {};   // of the last of `epochs`, by name;
                                                               // on the test data after "test_"
+  NamedTexts identity = {};  // what else decided them (models/checkpoint/run_identity.h)
   friend bool operator==(const TrainingRecord&, const TrainingRecord&) = default;
 };
 

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_join.h"
 #include "models/checkpoint/checkpoint.h"
 #include "models/checkpoint/checkpoint_folder.h"
 #include "models/checkpoint/federation_tags.h"
@@ -15,6 +14,7 @@
 #include "tensor/errors.h"
 #include "tensor/files/array_file.h"
 #include "tensor/text/counted.h"
+#include "tensor/text/one_line.h"
 
 namespace dtnn {
 namespace {
@@ -26,29 +26,22 @@ bool IsHistoryName(const std::string& path) {
   return form == HistoryForm::kCsv || form == HistoryForm::kJsonLines;
 }
 
-std::string Constants(const RunSettings& settings) {
-  std::vector<std::string> texts;
-  for (const auto& [name, value] : settings.optimizer) {
-    texts.push_back(StrCat(name, " ", value));
-  }
-  return absl::StrJoin(texts, ", ");
+// What decided the results of a run, one text each.
+void AddMember(std::string_view name, std::string_view value, NamedTexts& texts) {
+  texts.emplace_back(OneLine(name, 100), OneLine(value, 200));
 }
 
 NamedTexts SettingsOf(const CheckpointInfo& info) {
   const TrainingState& training = info.training;
   NamedTexts texts = {{"network", info.model}, {"optimizer", info.optimizer}};
-  if (info.settings) {
-    const RunSettings& settings = *info.settings;
-    texts.emplace_back("constants of the optimizer", Constants(settings));
-    texts.emplace_back("first learning rate", StrCat(settings.learning_rate));
-    if (settings.clip_norm > 0) {
-      texts.emplace_back("gradients clipped to", StrCat(settings.clip_norm));
+  if (info.identity) {
+    const RunIdentity& identity = *info.identity;
+    texts.emplace_back("first learning rate", StrCat(identity.learning_rate));
+    texts.emplace_back("data set", identity.data.dataset);
+    texts.emplace_back("samples of its training split", StrCat(identity.data.samples));
+    for (const IdentityMember& member : identity.members) {
+      AddMember(member.what, member.value, texts);
     }
-    if (settings.label_smoothing > 0) {
-      texts.emplace_back("label smoothing", StrCat(settings.label_smoothing));
-    }
-    texts.emplace_back("data set", settings.data.dataset);
-    texts.emplace_back("samples of its training split", StrCat(settings.data.samples));
   }
   texts.emplace_back("batch of a rank", StrCat(training.sampler.batch));
   texts.emplace_back("ranks", StrCat(training.sampler.ranks));
@@ -71,11 +64,13 @@ NamedTexts SettingsOf(const CheckpointInfo& info, const std::string& strategy,
 
 NamedTexts SettingsOf(const SavedModel& model) {
   const TrainingRecord& training = model.description.training;
-  return {{"network", std::string(model.graph.name())},
-          {"optimizer", training.optimizer},
-          {"first learning rate", StrCat(training.learning_rate)},
-          {"data set", training.dataset},
-          {"done", Counted(training.epochs, "epoch")}};
+  NamedTexts texts = {{"network", std::string(model.graph.name())},
+                      {"optimizer", training.optimizer},
+                      {"first learning rate", StrCat(training.learning_rate)},
+                      {"data set", training.dataset}};
+  for (const auto& [name, value] : training.identity) AddMember(name, value, texts);
+  texts.emplace_back("done", Counted(training.epochs, "epoch"));
+  return texts;
 }
 
 absl::Status AddHistory(const std::string& path, ComparedRun& run) {

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "models/checkpoint/run_settings.h"
+#include "models/checkpoint/run_identity.h"
 #include "models/run/options/option_range.h"
 #include "models/run/options/option_value.h"
 #include "models/run/options/run_options.h"
@@ -19,9 +19,9 @@ namespace dtnn {
 // Whether a run computes something else with another value, and what a checkpoint has of it.
 struct Identity {
   enum class In : uint8_t {
-    kNothing,    // it computes the same
+    kNothing,    // it computes the same, or a run that resumes has done with it
     kElsewhere,  // network, data, optimizer, loader: compared as what they have become
-    kChoices,    // RunSettings::choices, by `key`
+    kChoices,    // RunIdentity::members, by `key`
   };
   In in = In::kNothing;
   std::string_view key = {};  // the name that the launcher gives it, which files have

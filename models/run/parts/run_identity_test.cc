@@ -1,4 +1,4 @@
-#include "models/run/parts/run_choices.h"
+#include "models/run/parts/run_identity.h"
 
 #include <algorithm>
 #include <functional>
@@ -8,6 +8,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "models/run/parts/make_training.h"
 #include "models/run/samples/make_dataset.h"
 
 namespace dtnn {
@@ -18,20 +19,21 @@ using ::testing::UnorderedElementsAre;
 
 using Edit = std::function<void(RunOptions& o)>;
 
-RunSettings SettingsOf(const Edit& edit) {
+RunIdentity IdentityOf(const Edit& edit) {
   RunOptions options = {
       .network = {.name = "simplecnn"},
       .data = {.name = "synthetic", .synthetic = {.train_samples = 20, .input_shape = {1, 4, 4}}}};
   if (edit) edit(options);
   const std::shared_ptr<const Dataset> dataset = *MakeDataset(options);
-  return {.choices = MakeRunChoices(options, *dataset, *MakeLoaders(options, dataset))};
+  return MakeRunIdentity(options, **MakeOptimizer(options), *dataset, {},
+                         *MakeLoaders(options, dataset));
 }
 
 // What is said of a run that resumes one of the defaults: "member: was, is".
 std::vector<std::string> Changed(const Edit& edit) {
   constexpr std::string_view kMember = "RunOptions::";
   std::vector<std::string> lines;
-  for (const SettingChange& change : Changes(SettingsOf({}), SettingsOf(edit))) {
+  for (const IdentityChange& change : Compare(IdentityOf({}), IdentityOf(edit))) {
     const Difference& d = change.difference;
     const std::string what = d.what.starts_with(kMember) ? d.what.substr(kMember.size()) : d.what;
     lines.push_back(what + ": " + d.was + ", " + d.now);
@@ -39,11 +41,12 @@ std::vector<std::string> Changed(const Edit& edit) {
   return lines;
 }
 
-TEST(RunChoicesTest, EveryChoiceThatDecidesTheResultIsCompared) {
+TEST(RunIdentityTest, EveryChoiceThatDecidesTheResultIsCompared) {
   EXPECT_THAT(Changed({}), UnorderedElementsAre());
   EXPECT_THAT(Changed([](RunOptions& o) {
                 o.training.epochs = 7;
-                o.training.batch = 3;
+                o.training.batch = 64;
+                o.sync.initial_model = false;
                 o.checkpoint.every_epochs = 3;
                 o.output.quiet = true;
               }),
@@ -61,6 +64,14 @@ TEST(RunChoicesTest, EveryChoiceThatDecidesTheResultIsCompared) {
       {[](RunOptions& o) { o.data.normalize = true; },
        "preprocessing of the samples: byte / 255, not normalised, byte / 255, offset -0.45, scale "
        "3.75"},
+      {[](RunOptions& o) { o.training.batch = 3; }, "training.batch: 64, 3"},
+      {[](RunOptions& o) { o.training.clip_norm = 2; }, "training.clip_norm: 0, 2"},
+      {[](RunOptions& o) { o.training.label_smoothing = 0.5; }, "training.label_smoothing: 0, 0.5"},
+      {[](RunOptions& o) { o.optimizer.momentum = 0.5; }, "momentum of the optimizer: 0.9, 0.5"},
+      {[](RunOptions& o) { o.sync.participation = Participation::kWithData; },
+       "sync.participation: all, avail2all"},
+      {[](RunOptions& o) { o.sync.min_available = 2; }, "sync.min_available: 0, 2"},
+      {[](RunOptions& o) { o.sync.final_model = false; }, "sync.final_model: True, False"},
       {[](RunOptions& o) { o.training.accumulate_steps = 3; }, "training.accumulate_steps: 1, 3"},
       {[](RunOptions& o) { o.training.steps_per_epoch = 2; }, "training.steps_per_epoch: 0, 2"},
       {[](RunOptions& o) { o.sync.batch_norm = true; }, "sync.batch_norm: False, True"},
@@ -97,14 +108,20 @@ TEST(RunChoicesTest, EveryChoiceThatDecidesTheResultIsCompared) {
                             "val_mse"}));
 }
 
-TEST(RunChoicesTest, WhatMayChangeWithinAnEpochAndWhatMakesMetricsOthers) {
+TEST(RunIdentityTest, OneSizeOfABatchCounts) {
+  EXPECT_THAT(Changed([](RunOptions& o) { o.training.global_batch = 32; }),
+              UnorderedElementsAre("training.batch: 64, None", "training.global_batch: None, 32"));
+}
+
+TEST(RunIdentityTest, WhatMayChangeWithinAnEpochAndWhatMakesMetricsOthers) {
   const auto change = [](const Edit& edit) {
-    const std::vector<SettingChange> changes = Changes(SettingsOf({}), SettingsOf(edit));
+    const std::vector<IdentityChange> changes = Compare(IdentityOf({}), IdentityOf(edit));
     EXPECT_EQ(changes.size(), 1u);
     return changes.at(0);
   };
   for (const Edit& edit : {Edit([](RunOptions& o) { o.data.validation_split = 0.5; }),
-                           Edit([](RunOptions& o) { o.data.part = "2/3"; })}) {
+                           Edit([](RunOptions& o) { o.data.part = "2/3"; }),
+                           Edit([](RunOptions& o) { o.training.label_smoothing = 0.5; })}) {
     EXPECT_EQ(change(edit).may_change, MayChange::kAfterAnEpoch);
     EXPECT_EQ(change(edit).other_metrics, OtherMetrics::kAll);
     EXPECT_EQ(change(edit).of_scheduler, "");
@@ -117,11 +134,11 @@ TEST(RunChoicesTest, WhatMayChangeWithinAnEpochAndWhatMakesMetricsOthers) {
     EXPECT_EQ(change(edit).other_metrics, OtherMetrics::kTraining);
     EXPECT_EQ(change(edit).may_change, MayChange::kYes);
   }
-  const SettingChange patience =
+  const IdentityChange patience =
       change([](RunOptions& o) { o.schedule.early_stopping.patience = 2; });
   EXPECT_EQ(patience.may_change, MayChange::kYes);
   EXPECT_EQ(patience.other_metrics, OtherMetrics::kNone);
-  const SettingChange metric =
+  const IdentityChange metric =
       change([](RunOptions& o) { o.schedule.reduce_on_plateau.metric = "categorical_accuracy"; });
   EXPECT_EQ(metric.other_metrics, OtherMetrics::kAll);
   EXPECT_EQ(metric.of_scheduler, "reduce_lr_on_plateau");

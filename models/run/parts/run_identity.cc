@@ -1,4 +1,4 @@
-#include "models/run/parts/run_choices.h"
+#include "models/run/parts/run_identity.h"
 
 #include <string>
 #include <string_view>
@@ -16,15 +16,17 @@
 namespace dtnn {
 namespace {
 
-// Settings that are compared by their values. What a value does to the samples of an epoch is
+// Options that are compared by their values. What a value does to the samples of an epoch is
 // compared beside it, with the settings of its loader.
-void AddMembers(const RunOptions& options, std::vector<RunChoice>& choices) {
-  const RunOptions in_force = InForce(options);
+void AddOptions(const RunOptions& options, std::vector<IdentityMember>& members) {
+  RunOptions in_force = InForce(options);
+  // The size by default is the same as that size when it is given.
+  if (!options.training.global_batch) in_force.training.batch = *BatchSizePerRank(options);
   for (const OptionMember& member : OptionMembers()) {
     const Identity& identity = member.identity;
     const bool has_it = identity.of_scheduler.empty() || Schedules(options, identity.of_scheduler);
     if (identity.in != Identity::In::kChoices || !has_it) continue;
-    choices.push_back({.what = StrCat("RunOptions::", member.path),
+    members.push_back({.what = StrCat("RunOptions::", member.path),
                        .value = FormatValue(member.load(in_force)),
                        .key = StrCat("--", identity.key),
                        .may_change = identity.may_change,
@@ -35,27 +37,34 @@ void AddMembers(const RunOptions& options, std::vector<RunChoice>& choices) {
 
 }  // namespace
 
-std::vector<RunChoice> MakeRunChoices(const RunOptions& options, const Dataset& dataset,
-                                      const Loaders& loaders) {
-  std::vector<RunChoice> choices;
+RunIdentity MakeRunIdentity(const RunOptions& options, const Optimizer& optimizer,
+                            const Dataset& dataset, const DataFingerprint& data,
+                            const Loaders& loaders) {
+  RunIdentity identity = {.data = data, .epochs = options.training.epochs};
+  std::vector<IdentityMember>& members = identity.members;
   if (const std::vector<std::string> names = dataset.class_names(); !names.empty()) {
-    choices.push_back({.what = "list of classes",
+    members.push_back({.what = "list of classes",
                        .value = absl::StrJoin(names, ", "),
                        .may_change = MayChange::kNever});
   }
-  AddMembers(options, choices);
-  choices.push_back({.what = "preprocessing of the samples",
+  for (const auto& [name, value] : optimizer.constants()) {
+    members.push_back({.what = ConstantOfOptimizer(name),
+                       .value = FormatValue(value),
+                       .may_change = MayChange::kAfterAnEpoch});
+  }
+  AddOptions(options, members);
+  members.push_back({.what = "preprocessing of the samples",
                      .value = Describe(loaders.preprocessing),
                      .other_metrics = OtherMetrics::kAll});
-  if (loaders.training == nullptr) return choices;
+  if (loaders.training == nullptr) return identity;
   std::vector<std::string> transforms = ToStrings(loaders.training->options().transforms);
   if (options.data.augment.mixup > 0) {
     transforms.push_back(StrCat("mixup:", options.data.augment.mixup));
   }
-  choices.push_back({.what = "list of transforms",
+  members.push_back({.what = "list of transforms",
                      .value = transforms.empty() ? "none" : absl::StrJoin(transforms, ","),
                      .other_metrics = OtherMetrics::kTraining});
-  return choices;
+  return identity;
 }
 
 }  // namespace dtnn
