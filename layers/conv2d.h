@@ -43,10 +43,10 @@ class Conv2dLayer : public Layer {
   int64_t MultiplyAdds(std::span<const Shape> inputs, TensorFormat format) const override;
   Epilogue absorbs() const override { return {.scale = true, .add = true, .relu = true}; }
   std::string SettingsCell() const override;
-
- private:
+  // What it computes of one sample.
   Conv2dSpec Spec(const Shape& input, TensorFormat format) const;
 
+ private:
   int64_t Filters(const Shape& input, TensorFormat format) const;
 
   int64_t filters_;

@@ -29,10 +29,11 @@ class Pool2dLayer : public Layer {
   bool CanApplyReluGradient() const override { return kind_ == PoolKind::kMax; }
   std::string WeightsCell(std::span<const Shape> inputs, TensorFormat format) const override;
   std::string SettingsCell() const override;
-
- private:
+  PoolKind kind() const { return kind_; }
+  // What it computes of one sample.
   PoolSpec Spec(const Shape& input, TensorFormat format) const;
 
+ private:
   PoolKind kind_;
   Pool2dOptions options_;
 };

@@ -40,6 +40,7 @@ constexpr Folder kRooms[] = {
     {"layers", 1},
     {"layers/merging", 1},
     {"layers/table", 2},
+    {"layers/int8", 2},
 
     {"optim/losses", 0},
     {"optim/optimizers", 0},

@@ -180,6 +180,17 @@ absl::Status Plan::Forward(const PlanInput& x) {
   return FetchResults(/*with_losses=*/false);
 }
 
+absl::Status Plan::ForwardObserved(const PlanInput& x, Observe observe) {
+  DTNN_RETURN_IF_ERROR(BringSamples(x));
+  for (size_t i = 1; i < steps_.size(); ++i) {
+    DTNN_RETURN_IF_ERROR(RunForward(i, i + 1));
+    const Step& step = steps_[i];
+    if (step.runs_forward) DTNN_RETURN_IF_ERROR(observe(step.last_node, step.output));
+  }
+  DTNN_RETURN_IF_ERROR(WidenPredictions());
+  return FetchResults(/*with_losses=*/false);
+}
+
 absl::Status Plan::RunForward() {
   DTNN_RETURN_IF_ERROR(RunForward(1, steps_.size()));
   return WidenPredictions();

@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/byte_images/byte_images.h"
@@ -32,9 +33,11 @@
 #include "kernels/transfers/device_numbers.h"
 #include "kernels/transfers/transfers.h"
 #include "layers/base/layer.h"
+#include "layers/int8/bind_int8.h"
 #include "models/graph/graph.h"
 #include "models/parameters/parameter_store.h"
 #include "models/plan/fusion.h"
+#include "models/plan/int8_types.h"
 #include "models/plan/layer_memory.h"
 #include "models/plan/plan_layout.h"
 #include "optim/losses/loss.h"
@@ -57,6 +60,9 @@ struct PlanOptions {
   BestOf* best_of = nullptr;
   uint64_t random_seed = 57005;  // of dropout; differs between ranks
   Fusions fusions = {};          // of evaluation plans
+  // An evaluation in 8 bits with these ranges, on a CPU, of float32 parameters and NHWC images; all
+  // fusions are made. Null: in the types of the context's math mode.
+  const Int8Choice* int8 = nullptr;
   // In training, normalises batches with the statistics of these ranks' samples too; null: with
   // those of its own. Must outlive the plan, and fits memory on the host only.
   RankExchange* ranks = nullptr;
@@ -97,6 +103,10 @@ class Plan {
   // (optim/losses/loss.h). InvalidArgument for another shape or type and for invalid classes.
   // Predictions only; a training plan applies dropout here too, and updates running statistics:
   absl::Status Forward(const PlanInput& x);
+  // The same, and calls observe(node, output) after each op that computes: the node whose output it
+  // is, the last of those that run as one op. What it writes there is what later ops read.
+  using Observe = absl::FunctionRef<absl::Status(int node, const Tensor& output)>;
+  absl::Status ForwardObserved(const PlanInput& x, Observe observe);
   // Predictions and losses:
   absl::Status Evaluate(const PlanInput& x, const Tensor& targets);
   // Told, in the middle of a backward pass, that all elements of ParameterStore::gradients() from
@@ -140,6 +150,8 @@ class Plan {
   const PlanMemory& memory() const { return memory_; }
   // Which buffers there are, and when each is used.
   const PlanLayout& layout() const { return layout_; }
+  // In 8 bits, the types of all values; else empty.
+  const Int8Types& int8_types() const { return int8_types_; }
   // A line for each layer that has a choice: "layer 1 (Conv2D): forward winograd, ...".
   // With `alternatives`, after each its LayerOp::Alternatives, indented.
   std::vector<std::string> Algorithms(bool alternatives = false) const;
@@ -151,6 +163,7 @@ class Plan {
   struct Step {
     int node = 0;
     int folded_node = -1;  // the normalisation that the op applies too, with its parameters
+    int last_node = -1;    // the node whose output the op writes
     std::unique_ptr<LayerOp> op;
     LayerOpTraits traits;
     bool runs_forward = true;   // false: absorbed by the op before it, or a mere view
@@ -171,9 +184,11 @@ class Plan {
   absl::Status BindNode(int index, const Fusion& fusion, bool after_relu, bool bias_gradient,
                         const std::vector<uint8_t>& needs_gradient,
                         const std::optional<ImageExtents>& origin, const PlanOptions& options);
+  Int8Values Int8ValuesOf(const Step& step) const;
   absl::Status BindLoss(const Loss& loss);
   absl::Status Allocate();
   absl::Status ChooseTypes();
+  absl::Status ChooseInt8(const PlanOptions& options, const std::vector<Fusion>& fusions);
   Tensor View(int buffer, DType dtype, const Shape& shape) const;
   Tensor View(const PlannedValue& value, int node, int64_t n) const;
   Tensor Activation(int node, int64_t n) const;
@@ -208,6 +223,7 @@ class Plan {
   DeviceContext* context_;
   const DType dtype_;                // of parameters, losses, the batch and predictions on the host
   std::vector<DType> value_dtypes_;  // of each node's output and its gradient
+  Int8Types int8_types_;
   PlanLayout layout_;
   PlanMemory memory_;
   int64_t batch_ = 0;  // the most samples

@@ -6,6 +6,7 @@
 
 #include "kernels/device/device_traits.h"
 #include "layers/activation.h"
+#include "layers/int8/bind_int8.h"
 #include "layers/softmax.h"
 #include "models/parameters/weights_layout.h"
 #include "models/plan/plan.h"
@@ -47,6 +48,20 @@ absl::Status Plan::ChooseTypes() {
   return absl::OkStatus();
 }
 
+absl::Status Plan::ChooseInt8(const PlanOptions& options, const std::vector<Fusion>& fusions) {
+  const bool on_cpu = TraitsOf(context_->device()).scales_results;
+  if (training_ || !on_cpu || dtype_ != DType::kFloat32 || graph_.format() != TensorFormat::kNHWC ||
+      context_->math_mode() != MathMode::kFp32) {
+    return absl::InvalidArgumentError(
+        "8 bits are for inference on a CPU, of a network of NHWC images with float32 parameters");
+  }
+  DTNN_ASSIGN_OR_RETURN(int8_types_, ChooseInt8Types(graph_, fusions, *options.int8));
+  for (size_t i = 0; i < value_dtypes_.size(); ++i) {
+    if (int8_types_.values[i]) value_dtypes_[i] = DType::kUint8;
+  }
+  return absl::OkStatus();
+}
+
 // Binds every layer, and lets those that can absorb what follows them (models/plan/fusion.h).
 absl::Status Plan::Bind(const PlanOptions& options) {
   if (options.batch < 1) {
@@ -68,8 +83,12 @@ absl::Status Plan::Bind(const PlanOptions& options) {
   // gradient is left to the node after them.
   std::vector<int> absorber(nodes.size(), -1);
   std::vector<uint8_t> left_to_next(nodes.size(), 0);
-  for (const Fusion& fusion :
-       FindFusions(graph_, may_fold ? options.fusions : Fusions::None(), may_fold)) {
+  const Fusions wanted = options.int8 != nullptr ? Fusions()
+                         : may_fold              ? options.fusions
+                                                 : Fusions::None();
+  const std::vector<Fusion> found = FindFusions(graph_, wanted, may_fold);
+  if (options.int8 != nullptr) DTNN_RETURN_IF_ERROR(ChooseInt8(options, found));
+  for (const Fusion& fusion : found) {
     fusions[size_t(fusion.layer)] = fusion;
     for (int node : {fusion.normalization, fusion.addition, fusion.relu}) {
       if (node >= 0) absorber[size_t(node)] = fusion.layer;
@@ -118,6 +137,16 @@ absl::Status Plan::Bind(const PlanOptions& options) {
   return absl::OkStatus();
 }
 
+// Those that the op of a step reads and writes.
+Int8Values Plan::Int8ValuesOf(const Step& step) const {
+  Int8Values values = {.output = int8_types_.values[size_t(step.last_node)],
+                       .products = int8_types_.products[size_t(step.node)] != 0};
+  for (const int input : step.input_nodes) {
+    values.inputs.push_back(int8_types_.values[size_t(input)]);
+  }
+  return values;
+}
+
 // Appends the step of a node, bound.
 absl::Status Plan::BindNode(int index, const Fusion& fusion, bool after_relu, bool bias_gradient,
                             const std::vector<uint8_t>& needs_gradient,
@@ -126,6 +155,7 @@ absl::Status Plan::BindNode(int index, const Fusion& fusion, bool after_relu, bo
   Step step;
   step.node = index;
   step.folded_node = fusion.normalization;
+  step.last_node = std::max({index, fusion.normalization, fusion.addition, fusion.relu});
   step.input_nodes = node.inputs;
   if (fusion.addend >= 0) step.input_nodes.push_back(fusion.addend);
   // Far beyond any machine, and far enough from the end of 64 bits for sums of buffers.
@@ -134,30 +164,33 @@ absl::Status Plan::BindNode(int index, const Fusion& fusion, bool after_relu, bo
     return Annotate(step, Oversized(absl::ResourceExhaustedError("the output exceeds 2^52 bytes")));
   }
   const auto differentiates = [&](int each) { return needs_gradient[size_t(each)] != 0; };
-  absl::StatusOr<std::unique_ptr<LayerOp>> op = node.layer->Bind(
-      {.device = context_,
-       .batch = batch_,
-       .dtype = value_dtypes_[0],
-       .tf32 = context_->math_mode() == MathMode::kTf32,
-       .format = graph_.format(),
-       .training = training_,
-       .frozen = training_ && node.frozen,
-       .backward = training_ && differentiates(index),
-       .input_gradient = training_ && std::ranges::any_of(step.input_nodes, differentiates),
-       .bias_gradient = bias_gradient,
-       .inputs = node.input_shapes,
-       .output = node.output,
-       .features_of = origin.value_or(BindContext().features_of),
-       .conv_variant = options.conv_variant,
-       .best_of = options.best_of,
-       .fuse_addition = fusion.addition >= 0,
-       .fuse_relu = fusion.relu >= 0,
-       .after_relu = after_relu,
-       .fuse_normalization = fusion.normalization < 0
-                                 ? nullptr
-                                 : graph_.nodes()[size_t(fusion.normalization)].layer.get(),
-       .random = Philox(options.random_seed, StreamId(RandomPurpose::kDropout, uint64_t(node.id))),
-       .ranks = options.ranks});
+  const BindContext context = {
+      .device = context_,
+      .batch = batch_,
+      .dtype = value_dtypes_[0],
+      .tf32 = context_->math_mode() == MathMode::kTf32,
+      .format = graph_.format(),
+      .training = training_,
+      .frozen = training_ && node.frozen,
+      .backward = training_ && differentiates(index),
+      .input_gradient = training_ && std::ranges::any_of(step.input_nodes, differentiates),
+      .bias_gradient = bias_gradient,
+      .inputs = node.input_shapes,
+      .output = node.output,
+      .features_of = origin.value_or(BindContext().features_of),
+      .conv_variant = options.conv_variant,
+      .best_of = options.best_of,
+      .fuse_addition = fusion.addition >= 0,
+      .fuse_relu = fusion.relu >= 0,
+      .after_relu = after_relu,
+      .fuse_normalization = fusion.normalization < 0
+                                ? nullptr
+                                : graph_.nodes()[size_t(fusion.normalization)].layer.get(),
+      .random = Philox(options.random_seed, StreamId(RandomPurpose::kDropout, uint64_t(node.id))),
+      .ranks = options.ranks};
+  absl::StatusOr<std::unique_ptr<LayerOp>> op =
+      options.int8 == nullptr || index == 0 ? node.layer->Bind(context)
+                                            : BindInt8(*node.layer, context, Int8ValuesOf(step));
   if (!op.ok()) return Annotate(step, op.status());
   step.op = *std::move(op);
   step.traits = step.op->traits();
