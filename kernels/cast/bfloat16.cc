@@ -12,26 +12,39 @@ namespace dtnn {
 namespace HWY_NAMESPACE {
 namespace {
 
+// The last vector ends with the last element, though others may be done twice; fewer than a vector
+// one by one.
+template <class Vector, class One>
+HWY_INLINE void ForEachVector(int64_t count, int64_t lanes, const Vector& vector, const One& one) {
+  if (count < lanes) {
+    for (int64_t i = 0; i < count; ++i) one(i);
+    return;
+  }
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) vector(i);
+  if (i < count) vector(count - lanes);
+}
+
 void WidenAll(const Bfloat16* from, int64_t count, float* to) {
   const hn::ScalableTag<float> d;
   const Halves<decltype(d)> halves;
-  const auto lanes = int64_t(hn::Lanes(d));
-  int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    hn::StoreU(HWY_NAMESPACE::Widen(d, hn::LoadU(halves, Bits(from + i))), d, to + i);
-  }
-  for (; i < count; ++i) to[i] = float(from[i]);
+  ForEachVector(
+      count, int64_t(hn::Lanes(d)),
+      [&](int64_t i) HWY_ATTR {
+        hn::StoreU(HWY_NAMESPACE::Widen(d, hn::LoadU(halves, Bits(from + i))), d, to + i);
+      },
+      [&](int64_t i) { to[i] = float(from[i]); });
 }
 
 void RoundAll(const float* from, int64_t count, Bfloat16* to) {
   const hn::ScalableTag<float> d;
   const Halves<decltype(d)> halves;
-  const auto lanes = int64_t(hn::Lanes(d));
-  int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    hn::StoreU(HWY_NAMESPACE::Round(d, hn::LoadU(d, from + i)), halves, Bits(to + i));
-  }
-  for (; i < count; ++i) to[i] = Bfloat16(from[i]);
+  ForEachVector(
+      count, int64_t(hn::Lanes(d)),
+      [&](int64_t i) HWY_ATTR {
+        hn::StoreU(HWY_NAMESPACE::Round(d, hn::LoadU(d, from + i)), halves, Bits(to + i));
+      },
+      [&](int64_t i) { to[i] = Bfloat16(from[i]); });
 }
 
 }  // namespace

@@ -44,6 +44,7 @@ constexpr Variant kDirect = {
     .gain = &Gain,
     .f32 = {.data = &MakeData<float>, .filter = &MakeFilter<float>},
     .f64 = {.data = &MakeData<double>, .filter = &MakeFilter<double>},
+    .bf16 = {.data = &MakeData<Bfloat16>, .filter = &MakeFilter<Bfloat16>},
 };
 
 }  // namespace dtnn::conv

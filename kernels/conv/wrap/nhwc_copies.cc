@@ -38,6 +38,13 @@ void Convert(const T* from, int64_t count, T* to) {
 void Convert(const Bfloat16* from, int64_t count, float* to) { Widen(from, count, to); }
 void Convert(const float* from, int64_t count, Bfloat16* to) { Round(from, count, to); }
 
+template <typename T, typename U>
+void ConvertPixels(const T* from, int64_t from_step, int64_t pixels, int64_t channels, U* to,
+                   int64_t to_step) {
+  if (from_step == channels && to_step == channels) return Convert(from, pixels * channels, to);
+  for (int64_t p = 0; p < pixels; ++p) Convert(from + p * from_step, channels, to + p * to_step);
+}
+
 // to[j * to_pitch + i] = from[i * from_pitch + j] for i < rows, j < columns.
 template <typename T, typename U>
 void TransposeInto(const T* from, int64_t rows, int64_t columns, int64_t from_pitch, U* to,
@@ -93,9 +100,7 @@ Images<U> CopyToNhwc(const Side& side, const Images<const T>& from, int64_t imag
     if (from.channel != 1) {
       return TransposeInto(source, side.channels, size, from.channel, to, side.channels);
     }
-    for (int64_t p = 0; p < size; ++p) {
-      Convert(source + p * from.pixel, side.channels, to + p * side.channels);
-    }
+    ConvertPixels(source, from.pixel, size, side.channels, to, side.channels);
   });
   return copies;
 }
@@ -109,9 +114,7 @@ void CopyFromNhwc(const Side& side, const U* memory, int64_t images, const Image
     if (to.channel != 1) {
       return TransposeInto(source, size, side.channels, side.channels, target, to.channel);
     }
-    for (int64_t p = 0; p < size; ++p) {
-      Convert(source + p * side.channels, side.channels, target + p * to.pixel);
-    }
+    ConvertPixels(source, side.channels, size, side.channels, target, to.pixel);
   });
 }
 
