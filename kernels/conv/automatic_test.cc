@@ -137,23 +137,24 @@ TEST(AutomaticVariantTest, TilesAreForManyPixelsAndChannels) {
   if (!AmxRefusal().empty()) GTEST_SKIP() << "amx " << AmxRefusal();
   Conv2dSpec common;
   common.dtype = DType::kBfloat16;
-  common.batch = 1, common.height = common.width = 32, common.channels = 3, common.filters = 8;
+  common.batch = 1, common.height = 1, common.width = 32, common.channels = 3, common.filters = 16;
   common.padding = 1;
   const auto chosen = [&](void (*change)(Conv2dSpec&)) {
     return WhereChosen("amx", common, change);
   };
-  // 1024 pixels of the whole batch, for the filter,
+  // 32 pixels of the whole batch, for the filter,
   EXPECT_EQ(chosen([](Conv2dSpec&) {}), "aaa");
-  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.height = 31; }), "aa-");
-  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.height = 31, spec.width = 33; }), "aa-");
-  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.batch = 64, spec.height = spec.width = 4; }), "aaa");
-  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.batch = 63, spec.height = spec.width = 4; }), "aa-");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.width = 31; }), "aa-");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.batch = 8, spec.height = spec.width = 2; }), "aaa");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.batch = 7, spec.height = spec.width = 2; }), "aa-");
   EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.stride = 2; }), "aa-");
-  // and 3 and 8 channels and filters of a group, in either order.
-  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.channels = 8, spec.filters = 3; }), "aaa");
+  // and 3 and 8 channels and filters of a group, in either order, for the filter 3 and 16.
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.channels = 16, spec.filters = 3; }), "aaa");
   EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.channels = 2; }), "---");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.filters = 15; }), "aa-");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.channels = 8, spec.filters = 3; }), "aa-");
   EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.filters = 7; }), "---");
-  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.channels = 6, spec.filters = 16, spec.groups = 2; }),
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.channels = 6, spec.filters = 32, spec.groups = 2; }),
             "aaa");
   EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.channels = 6, spec.filters = 14, spec.groups = 2; }),
             "---");

@@ -15,48 +15,61 @@
 namespace dtnn::conv::amx {
 namespace {
 
-constexpr int64_t kChains = 32;
-
-// Those of even numbers, then those of odd ones.
-float Add(const float* chains) {
-  float sum = 0;
-  for (int64_t i = 0; i < kChains; ++i) sum += chains[i];
-  return sum;
-}
+constexpr int64_t kChains = 8;
 
 }  // namespace
 
 bool HasNaNPlainly(const BlockSums& sums) {
-  return std::any_of(sums.data, sums.data + sums.rows * sums.columns,
-                     [](float value) { return std::isnan(value); });
+  for (int64_t i = 0; i < sums.rows; ++i) {
+    const float* const row = sums.data + i * sums.pitch;
+    if (std::any_of(row, row + sums.columns, [](float value) { return std::isnan(value); })) {
+      return true;
+    }
+  }
+  return false;
 }
 
 void AddBlockPlainly(const BlockSums& sums, bool add, float* to, int64_t pitch) {
   for (int64_t i = 0; i < sums.rows; ++i) {
     for (int64_t j = 0; j < sums.columns; ++j) {
       float& at = to[i * pitch + j];
-      at = (add ? at : 0.0f) + sums.data[i * sums.columns + j];
+      at = (add ? at : 0.0f) + sums.data[i * sums.pitch + j];
     }
   }
 }
 
-float SumPlainly(const Bfloat16* numbers, int64_t count) {
-  float chains[kChains] = {};
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t lane = i % kChains / 2;
-    chains[i % 2 * (kChains / 2) + lane] += float(numbers[i]);
+void AddPairsPlainly(const Bfloat16* pairs, int64_t count, float* to) {
+  for (int64_t f = 0; f < 16; ++f) {
+    float chains[kChains] = {};
+    for (int64_t i = 0; i < count; ++i) {
+      chains[i % kChains] += float(pairs[i / 2 * 32 + f * 2 + i % 2]);
+    }
+    float sum = 0;
+    for (const float chain : chains) sum += chain;
+    to[f] += sum;
   }
-  return Add(chains);
 }
 
 #ifdef DTNN_HAS_TILES
 #define DTNN_TARGET __attribute__((target("avx512f")))
 
+namespace {
+
+// Which of columns `first` to first + 15 there are.
+__mmask16 MaskOf(const BlockSums& sums, int64_t first) {
+  return __mmask16(sums.columns - first >= 16 ? 0xffff : (1u << (sums.columns - first)) - 1);
+}
+
+}  // namespace
+
 DTNN_TARGET bool HasNaNInVectors(const BlockSums& sums) {
   __mmask16 nan = 0;
-  for (int64_t i = 0; i < sums.rows * sums.columns; i += 16) {
-    const __m512 v = _mm512_loadu_ps(sums.data + i);
-    nan |= _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
+  for (int64_t j = 0; j < sums.columns; j += 16) {
+    const __mmask16 mask = MaskOf(sums, j);
+    for (int64_t i = 0; i < sums.rows; ++i) {
+      const __m512 v = _mm512_loadu_ps(sums.data + i * sums.pitch + j);
+      nan |= _mm512_mask_cmp_ps_mask(mask, v, v, _CMP_UNORD_Q);
+    }
   }
   return nan != 0;
 }
@@ -64,33 +77,39 @@ DTNN_TARGET bool HasNaNInVectors(const BlockSums& sums) {
 DTNN_TARGET void AddBlockInVectors(const BlockSums& sums, bool add, float* to, int64_t pitch) {
   for (int64_t i = 0; i < sums.rows; ++i) {
     for (int64_t j = 0; j < sums.columns; j += 16) {
+      const __mmask16 mask = MaskOf(sums, j);
       float* const at = to + i * pitch + j;
-      const __m512 sum = _mm512_loadu_ps(sums.data + i * sums.columns + j);
-      const __m512 before = add ? _mm512_loadu_ps(at) : _mm512_setzero_ps();
-      _mm512_storeu_ps(at, _mm512_add_ps(before, sum));
+      const __m512 sum = _mm512_loadu_ps(sums.data + i * sums.pitch + j);
+      const __m512 before = add ? _mm512_maskz_loadu_ps(mask, at) : _mm512_setzero_ps();
+      _mm512_mask_storeu_ps(at, mask, _mm512_add_ps(before, sum));
     }
   }
 }
 
-DTNN_TARGET float SumInVectors(const Bfloat16* numbers, int64_t count) {
+DTNN_TARGET void AddPairsInVectors(const Bfloat16* pairs, int64_t count, float* to) {
   const __m512i upper = _mm512_set1_epi32(int(0xffff0000));
-  __m512 even = _mm512_setzero_ps(), odd = even;
-  for (int64_t i = 0; i < count; i += kChains) {
-    const __m512i pairs = _mm512_loadu_si512(numbers + i);
-    even = _mm512_add_ps(even, _mm512_castsi512_ps(_mm512_slli_epi32(pairs, 16)));
-    odd = _mm512_add_ps(odd, _mm512_castsi512_ps(_mm512_and_si512(pairs, upper)));
+  __m512 chains[kChains];
+  for (__m512& chain : chains) chain = _mm512_setzero_ps();
+  for (int64_t i = 0; i < count; i += kChains, pairs += kChains * 16) {
+    for (int64_t k = 0; k < kChains; k += 2) {
+      const __m512i pair = _mm512_loadu_si512(pairs + k * 16);
+      chains[k] = _mm512_add_ps(chains[k], _mm512_castsi512_ps(_mm512_slli_epi32(pair, 16)));
+      chains[k + 1] =
+          _mm512_add_ps(chains[k + 1], _mm512_castsi512_ps(_mm512_and_si512(pair, upper)));
+    }
   }
-  float chains[kChains];
-  _mm512_storeu_ps(chains, even);
-  _mm512_storeu_ps(chains + 16, odd);
-  return Add(chains);
+  __m512 sum = _mm512_setzero_ps();
+  for (const __m512& chain : chains) sum = _mm512_add_ps(sum, chain);
+  _mm512_storeu_ps(to, _mm512_add_ps(_mm512_loadu_ps(to), sum));
 }
 #else
 bool HasNaNInVectors(const BlockSums& sums) { return HasNaNPlainly(sums); }
 void AddBlockInVectors(const BlockSums& sums, bool add, float* to, int64_t pitch) {
   AddBlockPlainly(sums, add, to, pitch);
 }
-float SumInVectors(const Bfloat16* numbers, int64_t count) { return SumPlainly(numbers, count); }
+void AddPairsInVectors(const Bfloat16* pairs, int64_t count, float* to) {
+  AddPairsPlainly(pairs, count, to);
+}
 #endif
 
 }  // namespace dtnn::conv::amx

@@ -9,10 +9,10 @@
 
 namespace dtnn::conv::amx {
 
-// `rows` rows of `columns`, which is a multiple of 16, side by side.
+// `rows` rows of `columns`, at most 32.
 struct BlockSums {
   const float* data = nullptr;
-  int64_t rows = 0, columns = 0;
+  int64_t rows = 0, columns = 0, pitch = 0;
 };
 
 bool HasNaNPlainly(const BlockSums& sums);
@@ -21,9 +21,10 @@ bool HasNaNInVectors(const BlockSums& sums);
 void AddBlockPlainly(const BlockSums& sums, bool add, float* to, int64_t pitch);
 void AddBlockInVectors(const BlockSums& sums, bool add, float* to, int64_t pitch);
 
-// The sum of `count` numbers, a multiple of 32, in 32 chains that are then added in order.
-float SumPlainly(const Bfloat16* numbers, int64_t count);
-float SumInVectors(const Bfloat16* numbers, int64_t count);
+// to[f] += the sum of `count` pixels, a multiple of 8, of 16 filters in pairs of pixels
+// (packing.h), in 8 chains that are then added in order.
+void AddPairsPlainly(const Bfloat16* pairs, int64_t count, float* to);
+void AddPairsInVectors(const Bfloat16* pairs, int64_t count, float* to);
 
 }  // namespace dtnn::conv::amx
 

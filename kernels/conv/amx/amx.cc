@@ -15,13 +15,13 @@ Support SupportOf(const Conv2dSpec& spec, Direction) {
 }
 
 // Tiles are 16 channels by 16 filters and up to 32 deep: of small groups they are mostly empty. The
-// gradient of a filter is 32 pixels deep, and over few of them its sums cost more than the
-// products.
+// gradient of a filter is 32 pixels deep, and packs both images: of few channels that costs more
+// than the products.
 double Gain(const Conv2dSpec& spec, Direction direction) {
   const auto [least, most] = std::minmax(spec.channels, spec.filters);
-  const bool few_pixels = spec.batch * spec.out_height() * spec.out_width() < 1024;
-  if (direction == Direction::kBackwardFilter && few_pixels) return 0;
-  return least / spec.groups >= 3 && most / spec.groups >= 8 ? 8 : 0;
+  const bool filter = direction == Direction::kBackwardFilter;
+  if (filter && spec.batch * spec.out_height() * spec.out_width() < 32) return 0;
+  return least / spec.groups >= 3 && most / spec.groups >= (filter ? 16 : 8) ? 8 : 0;
 }
 
 }  // namespace

@@ -132,7 +132,7 @@ TEST_P(TilesTest, AnInfinityReachesOnlyTheTapsThatReadIt) {
   const Tensor x = IntegerTensor(kHalf, spec_.InputShape(), 1, 3);
   const Tensor dy = testing::OnesTensor(kHalf, spec_.OutputShape());
   x.data<Bfloat16>()[0] = Bfloat16(std::numeric_limits<float>::infinity());
-  const Tensor dw = ZeroTensor(DType::kFloat32, spec_.FilterShape());
+  const Tensor dw = IntegerTensor(DType::kFloat32, spec_.FilterShape(), 2, 3);  // overwritten
   Emulated(spec_).BackwardFilter(x, dy, dw, Tensor());
   EXPECT_EQ(Values(dw), reference::Conv2dBackwardFilter(spec_, Values(x), Values(dy)));
 }
@@ -162,6 +162,24 @@ TEST_P(TilesTest, HardwareGivesTheSameBits) {
 
 INSTANTIATE_TEST_SUITE_P(Hard, TilesTest, ::testing::ValuesIn(Specs()),
                          [](const auto& info) { return info.param.ToString(); });
+
+TEST(TileFilterTest, TheGradientOfNoImagesIsZero) {
+  for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+    Conv2dSpec spec;
+    spec.dtype = kHalf, spec.filter_format = format;
+    spec.batch = 2, spec.height = spec.width = 5, spec.channels = 3, spec.filters = 4;
+    const Tensor dw = testing::OnesTensor(DType::kFloat32, spec.FilterShape());
+    const auto kernel = conv::amx::MakeEmulatedTileFilter(spec);
+    std::vector<std::byte> workspace(kernel->workspace_bytes() + 64);
+    std::byte* const aligned =
+        workspace.data() + (64 - reinterpret_cast<uintptr_t>(workspace.data()) % 64);
+    conv::FilterKernel<Bfloat16>::Gradient gradient;
+    gradient.dfilter = conv::Filter<float>::Of(dw, spec);
+    kernel->Sum({}, {}, /*images=*/0, /*first=*/true, gradient, aligned);
+    kernel->Write(gradient, aligned);
+    EXPECT_EQ(Values(dw), std::vector<double>(size_t(spec.FilterShape().NumElements()), 0.0));
+  }
+}
 
 // Padded to whole tiles, and once: not for each split of the pixels, nor for each thread.
 TEST(TileFilterTest, ManyTapsTakeTheMemoryOfTheirSums) {

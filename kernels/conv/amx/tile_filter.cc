@@ -55,6 +55,7 @@ TileFilter<Tiles>::TileFilter(const Conv2dSpec& spec)
     : channels_(spec.channels),
       filters_(spec.filters),
       batch_(spec.batch),
+      filters_last_(spec.filter_format.value_or(spec.format) == TensorFormat::kNHWC),
       pointwise_pixels_(spec.kernel == Pair(1) && spec.stride == Pair(1) && spec.padding == Pair(0)
                             ? spec.height * spec.width
                             : 0),
@@ -67,9 +68,9 @@ TileFilter<Tiles>::TileFilter(const Conv2dSpec& spec)
     rows_ = CeilDiv(batch_ * pointwise_pixels_, kPointwiseRow);
     columns_ = std::min(kPointwiseRow, batch_ * pointwise_pixels_);
   }
-  pitch_ = RoundUp(columns_ + horizontal_.span - horizontal_.shared, int64_t{2});
+  pitch_ = columns_ + horizontal_.span - horizontal_.shared;
   const int64_t row_bytes =
-      pitch_ * int64_t(sizeof(Bfloat16)) * (2 * planes() * padded_channels() + padded_filters());
+      pitch_ * int64_t(sizeof(Bfloat16)) * (planes() * padded_channels() + padded_filters());
   const int64_t fit = std::max<int64_t>(1, kStripBytes / row_bytes);
   image_rows_ = rows_ + vertical_.span - vertical_.shared;
   strip_rows_ = rows_, strip_images_ = 1;
@@ -101,10 +102,9 @@ TileFilter<Tiles>::TileFilter(const Conv2dSpec& spec)
   const int64_t used = (strip_images_ - 1) * image_rows_ * pitch_ +
                        (strip_images_ > 1 ? image_rows_ : strip_rows_) * pitch_;
   pixels_ = RoundUp(used, kDepth);
-  dy_pitch_ = pixels_;
-  if (ShareSets(dy_pitch_ * int64_t(sizeof(Bfloat16)))) dy_pitch_ += kLineElements<Bfloat16>;
-  x_pixels_ = RoundUp(pixels_ + vertical_.span * pitch_ + horizontal_.span + 1, kDepth);
-  copies_ = std::ranges::any_of(taps_, [](const Tap& tap) { return tap.shift % 2 != 0; }) ? 2 : 1;
+  x_pixels_ = RoundUp(pixels_ + vertical_.span * pitch_ + horizontal_.span, kDepth);
+  x_pitch_ = x_pixels_;
+  if (ShareSets(x_pitch_ * int64_t(sizeof(Bfloat16)))) x_pitch_ += kLineElements<Bfloat16>;
   if (!taps_.empty()) {
     splits_ = std::clamp<int64_t>(
         std::min(CeilDiv(kItems, blocks()), pixels_ / (kDepth * kFewestSteps)), 1, kItems);
@@ -115,10 +115,10 @@ template <class Tiles>
 typename TileFilter<Tiles>::Memory TileFilter<Tiles>::Divide(std::byte* workspace) const {
   ScratchDivider divider(workspace);
   Memory memory;
-  memory.sums = divider.Take<float>(splits_ * sums_elements());
+  memory.sums = divider.Take<float>(in_place() ? 0 : splits_ * sums_elements());
   memory.bias = divider.Take<float>(splits_ * padded_filters());
-  memory.x = divider.Take<Bfloat16>(planes() * copies_ * padded_channels() * x_pixels_);
-  memory.dy = divider.Take<Bfloat16>(padded_filters() * dy_pitch_);
+  memory.x = divider.Take<Bfloat16>(planes() * padded_channels() * x_pitch_);
+  memory.dy = divider.Take<Bfloat16>(padded_filters() * pixels_);
   memory.zeros = divider.Take<Bfloat16>(std::max(channels_, filters_));
   memory.steps = divider.Take<Step>(pixels_ / kDepth);
   memory.block = divider.Take<float>(threads_ * block_elements());
@@ -151,10 +151,14 @@ template <class Tiles>
 void TileFilter<Tiles>::Sum(const Images<const Bfloat16>& x, const Images<const Bfloat16>& dy,
                             int64_t images, bool first, const Gradient& gradient,
                             std::byte* workspace) const {
-  Job job = {x, dy, images, gradient.dbias != nullptr, first, Divide(workspace)};
+  Job job = {x, dy, images, gradient, first, Divide(workspace)};
   const Memory& memory = job.memory;
   if (first) {
-    if (images == 0) std::fill_n(memory.sums, splits_ * sums_elements(), 0.0f);
+    if (in_place()) {
+      if (!gradient.accumulate) ZeroTaps(gradient, images == 0);
+    } else if (images == 0) {
+      std::fill_n(memory.sums, splits_ * sums_elements(), 0.0f);
+    }
     std::fill_n(memory.bias, splits_ * padded_filters(), 0.0f);
     std::fill_n(memory.zeros, std::max(channels_, filters_), Bfloat16(0));
     for (int64_t k = 0; k < pixels_ / kDepth; ++k) memory.steps[k] = {k * kDepth, k * kDepth * 16};
@@ -177,11 +181,12 @@ void TileFilter<Tiles>::SumStrip(const Job& job, const Strip& strip) const {
   Pack(job, strip);
   const int64_t steps = CeilDiv(UsedPixels(strip), kDepth);
   const int64_t products = splits_ * blocks();
-  const int64_t sums_of_dy = job.with_bias ? splits_ * (padded_filters() / 16) : 0;
+  const int64_t sums_of_dy = job.gradient.dbias != nullptr ? splits_ * (padded_filters() / 16) : 0;
   const auto sum = [&](int thread, int64_t begin, int64_t end) {
     float* const scratch = job.memory.block + thread * block_elements();
     Tiles tiles;
-    tiles.Configure(ProductShapes(int(kDepth)));
+    // No more rows than there are channels: a product takes a cycle for each row.
+    tiles.Configure(ProductShapes(int(kDepth), int(std::min<int64_t>(channels_, kTileRows))));
     for (int64_t item = begin; item < end; ++item) {
       if (item >= products) {
         SumBias(job, item - products, steps);
@@ -233,9 +238,9 @@ void TileFilter<Tiles>::PackDy(const Job& job, const Strip& strip, int64_t first
     at[i] = pixel == nullptr ? job.memory.zeros : pixel;
   });
   const Pixels pixels = {at, count, filters_};
-  Bfloat16* const to = job.memory.dy + first;
-  Tiles::kHardware ? TransposeInVectors(pixels, to, dy_pitch_)
-                   : TransposePlainly(pixels, to, dy_pitch_);
+  Bfloat16* const to = job.memory.dy + first * 16;
+  Tiles::kHardware ? PackPairsInVectors(pixels, to, panel())
+                   : PackPairsPlainly(pixels, to, panel());
 }
 
 template <class Tiles>
@@ -244,18 +249,16 @@ void TileFilter<Tiles>::PackX(const Job& job, const Strip& strip, int64_t plane,
   const auto width = int64_t(horizontal_.residues.size());
   const int64_t down = vertical_.low + vertical_.residues[size_t(plane / width)];
   const int64_t right = horizontal_.low + horizontal_.residues[size_t(plane % width)];
-  const Bfloat16* at[kPlaces + 1];
+  const Bfloat16* at[kPlaces];
   const int64_t count = std::min(kPlaces, x_pixels_ - first);
-  ForEachPlace(first, count + 1, [&](int64_t i, int64_t image, int64_t row, int64_t column) {
+  ForEachPlace(first, count, [&](int64_t i, int64_t image, int64_t row, int64_t column) {
     const Bfloat16* const pixel = XAt(job, strip, image, row, column, down, right);
     at[i] = pixel == nullptr ? job.memory.zeros : pixel;
   });
-  for (int64_t copy = 0; copy < copies_; ++copy) {
-    const Pixels pixels = {at + copy, count, channels_};
-    Bfloat16* const to = XCopy(job.memory, plane, copy) + first * 16;
-    Tiles::kHardware ? PackPairsInVectors(pixels, to, panel())
-                     : PackPairsPlainly(pixels, to, panel());
-  }
+  const Pixels pixels = {at, count, channels_};
+  Bfloat16* const to = XPlane(job.memory, plane) + first;
+  Tiles::kHardware ? TransposeInVectors(pixels, to, x_pitch_)
+                   : TransposePlainly(pixels, to, x_pitch_);
 }
 
 // The pixel of dy at a place of its copy, and that of x at the same place of a copy whose first
@@ -298,13 +301,16 @@ typename TileFilter<Tiles>::Block TileFilter<Tiles>::BlockAt(int64_t index, int6
   const int64_t channel = index % channel_pairs * 32;
   index /= channel_pairs;
   const int64_t filter = index % filter_pairs * 32, split = index / filter_pairs;
-  return {.sums = split * sums_elements() + (tap * padded_filters() + filter) * padded_channels() +
-                  channel,
-          .channel = channel,
-          .channels = std::min<int64_t>(32, padded_channels() - channel),
+  const int64_t channels = std::min<int64_t>(32, channels_ - channel);
+  const int64_t filters = std::min<int64_t>(32, filters_ - filter);
+  return {.channel = channel,
+          .channels = channels,
           .filter = filter,
-          .filters = std::min<int64_t>(32, padded_filters() - filter),
+          .filters = filters,
+          .rows = channels_ < kTileRows ? channels_ : RoundUp(channels, 16),
+          .columns = RoundUp(filters, 16),
           .taps = std::span(taps_).subspan(size_t(tap), size_t(tap_end - tap)),
+          .split = split,
           .begin = steps * split / splits_,
           .end = steps * (split + 1) / splits_};
 }
@@ -315,22 +321,21 @@ template <int kRows, int kColumns>
 void TileFilter<Tiles>::Multiply(Tiles& tiles, const Job& job, const Block& block,
                                  float* sums) const {
   const Memory& memory = job.memory;
-  const Bfloat16* const a = memory.dy + block.filter * dy_pitch_;
-  const int64_t pitch = dy_pitch_ * int64_t(sizeof(Bfloat16));
+  const Bfloat16* const b = memory.dy + block.filter / 16 * panel();
   int64_t begin = block.begin;
   do {
     const int64_t count = std::min(kChunk, block.end - begin);
     float* to = sums;
     for (const Tap& tap : block.taps) {
-      const Bfloat16* const b = XCopy(memory, tap.plane, tap.shift % 2) +
-                                block.channel / 16 * panel() + tap.shift / 2 * 32;
+      const Bfloat16* const a = XPlane(memory, tap.plane) + block.channel * x_pitch_ + tap.shift;
+      const int64_t pitch = x_pitch_ * int64_t(sizeof(Bfloat16));
       const Step* const steps = memory.steps + begin;
       if (begin == block.begin) {
         MultiplyBlock<kRows, kColumns>(tiles, a, pitch, b, panel(), steps, count, to);
       } else {
         MultiplyBlock<kRows, kColumns, true>(tiles, a, pitch, b, panel(), steps, count, to);
       }
-      to += kRows * kColumns * 256;
+      to += block.rows * block.columns;
     }
     begin += count;
   } while (begin < block.end);
@@ -339,40 +344,49 @@ void TileFilter<Tiles>::Multiply(Tiles& tiles, const Job& job, const Block& bloc
 template <class Tiles>
 void TileFilter<Tiles>::SumBlock(Tiles& tiles, const Job& job, const Strip& strip,
                                  const Block& block, float* scratch) const {
-  if (block.filters > 16) {
-    block.channels > 16 ? Multiply<2, 2>(tiles, job, block, scratch)
-                        : Multiply<2, 1>(tiles, job, block, scratch);
+  if (block.channels > 16) {
+    block.filters > 16 ? Multiply<2, 2>(tiles, job, block, scratch)
+                       : Multiply<2, 1>(tiles, job, block, scratch);
   } else {
-    block.channels > 16 ? Multiply<1, 2>(tiles, job, block, scratch)
-                        : Multiply<1, 1>(tiles, job, block, scratch);
+    block.filters > 16 ? Multiply<1, 2>(tiles, job, block, scratch)
+                       : Multiply<1, 1>(tiles, job, block, scratch);
   }
-  float* to = job.memory.sums + block.sums;
+  const Filter<float>& dfilter = job.gradient.dfilter;
   for (const Tap& tap : block.taps) {
-    const BlockSums sums = {scratch, block.filters, block.channels};
+    const BlockSums sums = {scratch, block.channels, block.filters, block.columns};
     const bool nan = Tiles::kHardware ? HasNaNInVectors(sums) : HasNaNPlainly(sums);
     if (nan) SumByDefinition(job, strip, block, tap, scratch);
-    Tiles::kHardware ? AddBlockInVectors(sums, !job.start, to, padded_channels())
-                     : AddBlockPlainly(sums, !job.start, to, padded_channels());
-    scratch += block.filters * block.channels;
-    to += padded_channels() * padded_filters();
+    float* to;
+    int64_t pitch;
+    bool add = !job.start;
+    if (in_place()) {
+      pitch = dfilter.channel;
+      to = dfilter.data + block.channel * pitch + tap.tap * dfilter.tap + block.filter;
+      add = add || job.gradient.accumulate;
+    } else {
+      pitch = padded_filters();
+      to = job.memory.sums + block.split * sums_elements() +
+           ((&tap - taps_.data()) * channels_ + block.channel) * pitch + block.filter;
+    }
+    Tiles::kHardware ? AddBlockInVectors(sums, add, to, pitch)
+                     : AddBlockPlainly(sums, add, to, pitch);
+    scratch += block.rows * block.columns;
   }
 }
 
 template <class Tiles>
 void TileFilter<Tiles>::SumByDefinition(const Job& job, const Strip& strip, const Block& block,
                                         const Tap& tap, float* to) const {
-  std::fill_n(to, block.channels * block.filters, 0.0f);
-  const int64_t channels = std::min(block.channels, channels_ - block.channel);
-  const int64_t filters = std::min(block.filters, filters_ - block.filter);
+  std::fill_n(to, block.rows * block.columns, 0.0f);
   ForEachPlace(
       block.begin * kDepth, (block.end - block.begin) * kDepth,
       [&](int64_t, int64_t image, int64_t row, int64_t column) {
         const Bfloat16* const dy = DyAt(job, strip, image, row, column);
         const Bfloat16* const x = XAt(job, strip, image, row, column, tap.vertical, tap.horizontal);
         if (dy == nullptr || x == nullptr) return;
-        for (int64_t f = 0; f < filters; ++f) {
-          for (int64_t c = 0; c < channels; ++c) {
-            to[f * block.channels + c] += float(x[block.channel + c]) * float(dy[block.filter + f]);
+        for (int64_t c = 0; c < block.channels; ++c) {
+          for (int64_t f = 0; f < block.filters; ++f) {
+            to[c * block.columns + f] += float(x[block.channel + c]) * float(dy[block.filter + f]);
           }
         }
       });
@@ -383,12 +397,21 @@ template <class Tiles>
 void TileFilter<Tiles>::SumBias(const Job& job, int64_t index, int64_t steps) const {
   const int64_t panels = padded_filters() / 16, split = index / panels;
   const int64_t begin = steps * split / splits_, end = steps * (split + 1) / splits_;
-  const int64_t first = index % panels * 16;
-  for (int64_t f = first; f < std::min(first + 16, filters_); ++f) {
-    const Bfloat16* const row = job.memory.dy + f * dy_pitch_ + begin * kDepth;
-    const int64_t count = (end - begin) * kDepth;
-    job.memory.bias[split * padded_filters() + f] +=
-        Tiles::kHardware ? SumInVectors(row, count) : SumPlainly(row, count);
+  const Bfloat16* const pairs = job.memory.dy + index % panels * panel() + begin * kDepth * 16;
+  const int64_t count = (end - begin) * kDepth;
+  float* const to = job.memory.bias + split * padded_filters() + index % panels * 16;
+  Tiles::kHardware ? AddPairsInVectors(pairs, count, to) : AddPairsPlainly(pairs, count, to);
+}
+
+// Those that no image meets, or all.
+template <class Tiles>
+void TileFilter<Tiles>::ZeroTaps(const Gradient& gradient, bool all) const {
+  const Filter<float>& dfilter = gradient.dfilter;
+  for (size_t tap = 0; tap < place_.size(); ++tap) {
+    if (!all && place_[tap] >= 0) continue;
+    for (int64_t c = 0; c < channels_; ++c) {
+      std::fill_n(dfilter.data + c * dfilter.channel + int64_t(tap) * dfilter.tap, filters_, 0.0f);
+    }
   }
 }
 
@@ -397,14 +420,14 @@ void TileFilter<Tiles>::Write(const Gradient& gradient, std::byte* workspace) co
   const Memory memory = Divide(workspace);
   const int64_t blocks = CeilDiv(channels_, int64_t{16});
   // Blocks of 16 by 16, whose lines are used up in either order.
-  ParallelFor(0, int64_t(place_.size()) * blocks, 1 + 512 / filters_,
-              [&](int64_t begin, int64_t end) {
-                for (int64_t item = begin; item < end; ++item) {
-                  for (int64_t f = 0; f < filters_; f += 16) {
-                    WriteBlock(gradient, memory, item / blocks, item % blocks * 16, f);
-                  }
-                }
-              });
+  const int64_t items = in_place() ? 0 : int64_t(place_.size()) * blocks;
+  ParallelFor(0, items, 1 + 512 / filters_, [&](int64_t begin, int64_t end) {
+    for (int64_t item = begin; item < end; ++item) {
+      for (int64_t f = 0; f < filters_; f += 16) {
+        WriteBlock(gradient, memory, item / blocks, item % blocks * 16, f);
+      }
+    }
+  });
   for (int64_t f = 0; gradient.dbias != nullptr && f < filters_; ++f) {
     float sum = gradient.accumulate ? gradient.dbias[f] : 0.0f;
     for (int64_t split = 0; split < splits_; ++split) {
@@ -424,8 +447,8 @@ void TileFilter<Tiles>::WriteBlock(const Gradient& gradient, const Memory& memor
     for (int64_t f = filter; f < std::min(filter + 16, filters_); ++f) {
       float sum = gradient.accumulate ? to[f * dfilter.filter] : 0.0f;
       for (int64_t split = 0; split < splits_ && place >= 0; ++split) {
-        sum += memory.sums[split * sums_elements() +
-                           (place * padded_filters() + f) * padded_channels() + c];
+        sum +=
+            memory.sums[split * sums_elements() + (place * channels_ + c) * padded_filters() + f];
       }
       to[f * dfilter.filter] = sum;
     }

@@ -2,13 +2,14 @@
 // all filters of dy, over the pixels. The taps are computed in groups, so that threads share them,
 // and need little memory for sums of their own.
 //
-// A strip, some rows of an image or some images, is packed: dy so that the pixels of a filter lie
-// side by side, row after row, with zeros in the places of the padding between the rows of x, and x
-// in pairs of pixels. A tap is then an offset in x, and every tap reads the same copies; for odd
-// offsets there is a second copy, whose pairs begin a pixel later. With a stride, inputs whose
-// places are the same modulo the stride lie in a plane of their own. What x holds between two rows
-// is multiplied by zeros; where an infinity there has made a NaN of it, the sums of that block are
-// computed by their definition.
+// A strip, some rows of an image or some images, is packed: x so that the pixels of a channel lie
+// side by side, row after row, and dy in pairs of pixels, with zeros in the places of the padding
+// between the rows of x. A tap is then an offset in x, and every tap reads the same copy. With a
+// stride, inputs whose places are the same modulo the stride lie in a plane of their own. What x
+// holds between two rows is multiplied by zeros; where an infinity there has made a NaN of it, the
+// sums of that block are computed by their definition.
+//
+// Where the filters of a tap lie side by side in the gradient, sums go there at once.
 
 #ifndef DTNN_KERNELS_CONV_AMX_TILE_FILTER_H_
 #define DTNN_KERNELS_CONV_AMX_TILE_FILTER_H_
@@ -57,7 +58,7 @@ class TileFilter final : public FilterKernel<Bfloat16> {
     int64_t image, images, row, rows;
   };
   struct Memory {
-    float *sums, *bias;        // of each split
+    float *sums, *bias;        // of each split; no sums where they go to the gradient
     Bfloat16 *x, *dy, *zeros;  // a pixel of zeros
     Step* steps;
     float* block;  // of each thread
@@ -66,25 +67,24 @@ class TileFilter final : public FilterKernel<Bfloat16> {
   struct Job {
     const Images<const Bfloat16>&x, &dy;
     int64_t images;  // of the call
-    bool with_bias;
-    bool start;  // the sums are written, not added to
+    const Gradient& gradient;
+    bool start;  // the sums of these images are the first
     Memory memory;
   };
-  // A pair of tiles of filters times one of channels, of a group of taps, over steps [begin, end).
+  // Up to two tiles of channels times two of filters, of a group of taps, over steps [begin, end).
   struct Block {
-    int64_t sums;               // where those of the first tap begin
-    int64_t channel, channels;  // whole tiles
-    int64_t filter, filters;
+    int64_t channel, channels, filter, filters;
+    int64_t rows, columns;  // of the sums of a tap, as the products leave them
     std::span<const Tap> taps;
-    int64_t begin, end;
+    int64_t split, begin, end;
   };
 
   Memory Divide(std::byte* memory) const;
   int64_t padded_channels() const { return RoundUp(channels_, 16); }
   int64_t padded_filters() const { return RoundUp(filters_, 16); }
-  int64_t sums_elements() const {
-    return int64_t(taps_.size()) * padded_channels() * padded_filters();
-  }
+  int64_t sums_elements() const { return int64_t(taps_.size()) * channels_ * padded_filters(); }
+  // Whether Sum leaves the gradient complete.
+  bool in_place() const { return filters_last_ && splits_ == 1; }
   int64_t blocks() const {
     return tap_groups_ * CeilDiv(channels_, int64_t{32}) * CeilDiv(filters_, int64_t{32});
   }
@@ -92,9 +92,9 @@ class TileFilter final : public FilterKernel<Bfloat16> {
   int64_t planes() const {
     return int64_t(vertical_.residues.size() * horizontal_.residues.size());
   }
-  int64_t panel() const { return x_pixels_ * 16; }  // elements of 16 channels of a copy of x
-  Bfloat16* XCopy(const Memory& memory, int64_t plane, int64_t copy) const {
-    return memory.x + (plane * copies_ + copy) * padded_channels() * x_pixels_;
+  int64_t panel() const { return pixels_ * 16; }  // elements of 16 filters of the copy of dy
+  Bfloat16* XPlane(const Memory& memory, int64_t plane) const {
+    return memory.x + plane * padded_channels() * x_pitch_;
   }
   // Results of a row; fewer in the last one of a call whose pixels are one row.
   int64_t ColumnsOf(int64_t row, int64_t images) const;
@@ -117,11 +117,13 @@ class TileFilter final : public FilterKernel<Bfloat16> {
   void Multiply(Tiles& tiles, const Job& job, const Block& block, float* sums) const;
   void SumByDefinition(const Job& job, const Strip& strip, const Block& block, const Tap& tap,
                        float* to) const;
+  void ZeroTaps(const Gradient& gradient, bool all) const;
   void SumBias(const Job& job, int64_t index, int64_t steps) const;
   void WriteBlock(const Gradient& gradient, const Memory& memory, int64_t tap, int64_t channel,
                   int64_t filter) const;
 
   int64_t channels_, filters_, batch_;
+  bool filters_last_;
   // Pixels of an image that one tap reads whole, so that rows may be cut anywhere; else 0.
   int64_t pointwise_pixels_;
   Axis vertical_, horizontal_;
@@ -131,10 +133,10 @@ class TileFilter final : public FilterKernel<Bfloat16> {
   int64_t rows_, columns_;      // of an image, or of all, which is cut into rows of any length
   int64_t pitch_;               // from row to row of the copies
   int64_t strip_rows_, strip_images_;
-  int64_t image_rows_;         // from image to image of the copies
-  int64_t pixels_, dy_pitch_;  // of the copy of dy, and from a filter to the next
-  int64_t x_pixels_, copies_;  // of a copy of x, and how many there are
-  int64_t splits_ = 1;         // of a strip, with sums of their own, where there are few blocks
+  int64_t image_rows_;          // from image to image of the copies
+  int64_t pixels_;              // of the copy of dy
+  int64_t x_pixels_, x_pitch_;  // of the copy of x, and from a channel to the next
+  int64_t splits_ = 1;          // of a strip, with sums of their own, where there are few blocks
   int threads_;
 };
 
