@@ -25,6 +25,20 @@ TEST(ClockOffsetTest, RanksOfOneHostShareTheirClock) {
   EXPECT_TRUE(status.ok()) << status;
 }
 
+// Every look at a clock takes 10: an answer is 10 after its question, so its middle is at most 5
+// off.
+TEST(ClockOffsetTest, TheUncertaintyIsHalfOfTheShortestExchange) {
+  const absl::Status status = RunRanks(2, [](Communicator& communicator) {
+    int64_t now = 1000;
+    ClockOffset offset;
+    DTNN_RETURN_IF_ERROR(offset.Measure(
+        communicator, [&] { return now += 10; }, /*same_host=*/false));
+    EXPECT_EQ(offset.uncertainty(), communicator.rank() == 0 ? 0 : 5);
+    return absl::OkStatus();
+  });
+  EXPECT_TRUE(status.ok()) << status;
+}
+
 // Clocks that are seconds apart, and one that runs faster by a tenth.
 TEST(ClockOffsetTest, OffsetsAndDriftsAreFound) {
   const absl::Status status = RunRanks(3, [](Communicator& communicator) {

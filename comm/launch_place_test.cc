@@ -56,6 +56,8 @@ TEST(LaunchPlaceTest, KnowsWhatSrunStartedWithoutMpi) {
   EXPECT_FALSE(
       find({{"SLURM_JOB_ID", "77"}, {"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}}).launched)
       << "a batch script";
+  EXPECT_EQ(find({{"SLURM_JOB_ID", "77"}, {"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "4"}}), second)
+      << "only task 0 can be one";
   EXPECT_FALSE(find({}).launched);
 }
 

@@ -85,6 +85,15 @@ TEST_F(WaitTest, OneTimeoutAndOneWarningServeSeveralSteps) {
   EXPECT_TRUE(absl::IsDeadlineExceeded(Until(wait, At(1200)).status()));
 }
 
+// A timeout of 0 would be none at all.
+TEST_F(WaitTest, ACallWithTheRestAlwaysHasATimeout) {
+  Wait wait(options_, clock_);
+  now_ = At(700);
+  EXPECT_EQ(wait.Rest().timeout, milliseconds(300));
+  now_ = At(1500);
+  EXPECT_EQ(wait.Rest().timeout, milliseconds(1));
+}
+
 TEST_F(WaitTest, ATimeThatIsOverStillLooksOnce) {
   Wait wait(options_, clock_);
   EXPECT_EQ(*Until(wait, At(0)), false);

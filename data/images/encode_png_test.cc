@@ -18,6 +18,18 @@ TEST(EncodePngTest, TheSamePixelsComeBack) {
   }
 }
 
+// The bytes behind the end are those that would complete it.
+TEST(EncodePngTest, NothingIsReadBehindTheEndOfACutFile) {
+  const auto png = EncodePng({.extents = {2, 2, 1}, .pixels = {1, 2, 3, 4}});
+  ASSERT_TRUE(png.ok()) << png.status();
+  constexpr size_t kEnd = 12;  // the chunk IEND, behind the checksum of the data
+  for (size_t cut = kEnd + 1; cut <= kEnd + 4; ++cut) {
+    EXPECT_FALSE(
+        DecodeImage(std::span(*png).first(png->size() - cut), "the file", {.channels = 1}).ok())
+        << cut;
+  }
+}
+
 TEST(EncodePngTest, PixelsThatAreMissingAreAnError) {
   EXPECT_FALSE(EncodePng({.extents = {2, 2, 1}, .pixels = {1, 2, 3}}).ok());
   EXPECT_FALSE(EncodePng({.extents = {2, 1, 2}, .pixels = {1, 2, 3, 4}}).ok());

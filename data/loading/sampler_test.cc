@@ -264,6 +264,9 @@ TEST(SamplerTest, SamplesWithinGroupsAreShuffled) {
   ordered.shuffle = false;
   std::vector<Sampler> in_order = AllRanks(Iota(60), ordered);
   EXPECT_EQ(Epoch(in_order, 0), Iota(60));
+  const std::vector<int64_t> chosen = {40, 7, 31, 2};
+  std::vector<Sampler> as_given = AllRanks(chosen, ordered);
+  EXPECT_EQ(Epoch(as_given, 0), chosen);
 }
 
 // With three groups, two at a time, the last is read alone; where it is the largest, as many

@@ -110,9 +110,10 @@ TEST(DecisionsTest, DamagedLinesAreNamed) {
   EXPECT_THAT(Refusal(absl::StrCat(kLine, kLine)), HasSubstr("best.txt: line 2: the key conv2d/"));
   EXPECT_THAT(Refusal("a/b/c/t1/d x y=1\n"), HasSubstr("line 1: the choice is \"x\""));
   EXPECT_THAT(Refusal("a/b/c/t1/d x x=1 x=2"), HasSubstr("candidate x appears twice"));
-  for (const std::string key : {"a", "a/b/c/t1", "a/b/c/t1/d/e", "a/b/c/1/d", "a/b/c/t0/d",
-                                "a/b/c/t-1/d", "a/b/c/t/d", "a/b/c/t1x/d", "a/b//t1/d",
-                                "a/b/c/t99999999999999999999/d", "a/b/\x01/t1/d", "a/b/c=/t1/d"}) {
+  for (const std::string key :
+       {"a", "a/b/c/t1", "a/b/c/t1/d/e", "a/b/c/1/d", "a/b/c/t0/d", "a/b/c/t-1/d", "a/b/c/t/d",
+        "a/b/c/t1x/d", "a/b//t1/d", "a/b/c/t99999999999999999999/d", "a/b/\x01/t1/d", "a/b/c=/t1/d",
+        "a/b#/c/t1/d"}) {
     EXPECT_THAT(Refusal(key + " x x=1"), HasSubstr("line 1: the key is \"")) << key;
   }
   for (const std::string time : {"", "=", "=1", "x", "x=1=2", "x =1"}) {

@@ -314,6 +314,8 @@ TEST(MaskedTest, AWrongShareIsFoundOutByTheServer) {
   server.FixParticipants();
   const std::vector<int> survivors = {0, 1};
   Must(server.SetSurvivors(survivors));
+  EXPECT_EQ(server.SetSurvivors(std::vector<int>{0, 2}).code(), absl::StatusCode::kInvalidArgument)
+      << "both kinds of shares of a client would unmask it";
   for (int i = 0; i < 2; ++i) {
     Must(clients[size_t(i)].Receive(server.SharesFor(i)));
     Reveal reveal = Must(clients[size_t(i)].RevealShares(survivors));
