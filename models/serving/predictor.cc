@@ -70,9 +70,20 @@ absl::Status Predictor::Prepare(ArrayFileReader& file, const PredictorOptions& o
   images_ = ImageInput::Create(model_.preprocessing, ExtentsOf(graph.input_shape(), graph.format()),
                                graph.format());
   DTNN_ASSIGN_OR_RETURN(context_, DeviceContext::Create(Device::Cpu()));
-  const PlanOptions plan = {.batch = batch_,
-                            .conv_variant = model_.description.conv_variant,
-                            .fusions = model_.description.fusions};
+  PlanOptions plan = {.batch = batch_,
+                      .conv_variant = model_.description.conv_variant,
+                      .fusions = model_.description.fusions};
+  if (options.int8) {
+    if (!model_.quantization) {
+      return FailedPrecondition(file.file(),
+                                ": has no ranges of values, which 8 bits need; the program "
+                                "quantize finds them");
+    }
+    DTNN_RETURN_IF_ERROR(
+        WithContext(model_.quantization->CheckInput(graph, model_.preprocessing), file.file()));
+    int8_ = model_.quantization->choice();
+    plan.int8 = &int8_;
+  }
   DTNN_RETURN_IF_ERROR(CheckHoldsParameters(file, graph));
   DTNN_RETURN_IF_ERROR(CheckMemory(file, plan));
   DTNN_ASSIGN_OR_RETURN(store_, ParameterStore::Create(graph, *context_, model_.dtype, /*seed=*/0));
@@ -88,8 +99,9 @@ absl::Status Predictor::Prepare(ArrayFileReader& file, const PredictorOptions& o
 
 absl::Status Predictor::CheckMemory(ArrayFileReader& file, const PlanOptions& options) const {
   const Graph& graph = model_.graph;
-  DTNN_ASSIGN_OR_RETURN(const PlanMemory plan,
-                        Plan::Measure(graph, model_.dtype, *context_, options));
+  DTNN_ASSIGN_OR_RETURN(
+      const PlanMemory plan,
+      WithContext(Plan::Measure(graph, model_.dtype, *context_, options), file.file()));
   // Loading keeps what it reads beside what it replaces.
   const size_t values = ParameterStore::Measure(graph, model_.dtype).values;
   const double needed = double(plan.total()) + 2 * double(values);

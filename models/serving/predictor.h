@@ -40,6 +40,9 @@ namespace dtnn {
 struct PredictorOptions {
   int64_t batch = 32;  // the most samples at a time; memory grows with it, answers stay the same
   WeightsFormat weights_format = WeightsFormat::kAuto;  // of a file that does not tell
+  // Computes in 8 bits: faster, and a little less exact. Needs a model that was quantized
+  // (models/quantization/quantize.h), of NHWC images.
+  bool int8 = false;
 };
 
 // What the outputs of a network are.
@@ -70,6 +73,8 @@ class Predictor {
   const SavedModel& model() const { return model_; }
   // Warnings about the file, a line each, naming it.
   const std::vector<std::string>& warnings() const { return warnings_; }
+  // Plan::Algorithms.
+  std::vector<std::string> Algorithms() const { return plan_->Algorithms(); }
   OutputKind output_kind() const;
   // The name of class `index`; its number if it has none.
   std::string ClassName(int64_t index) const;
@@ -99,6 +104,7 @@ class Predictor {
 
   SavedModel model_;
   std::vector<std::string> warnings_;
+  Int8Choice int8_;
   absl::StatusOr<ImageInput> images_ = absl::FailedPreconditionError("not prepared");
   std::unique_ptr<DeviceContext> context_;
   std::unique_ptr<ParameterStore> store_;

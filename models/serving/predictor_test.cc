@@ -205,6 +205,60 @@ TEST_F(PredictorTest, FilesThatPromiseTooMuchAreRefused) {
             path + ": has no \"2_Conv2D_weights\", which model net needs");
 }
 
+// Ranges of 0 to 4 for all layers, and none of a layer that is not in the network.
+QuantizationRecord Ranges(const SavedModel& model) {
+  QuantizationRecord record = {.method = "minmax",
+                               .samples = 2,
+                               .input = model.graph.input_shape().ToString(),
+                               .preprocessing = ToJson(model.preprocessing)};
+  for (const Node& node : model.graph.nodes()) record.ranges[node.id] = {0, 4};
+  return record;
+}
+
+TEST_F(PredictorTest, AQuantizedModelIsReadInBothWays) {
+  SavedModel model = {.graph = Net(TensorFormat::kNHWC)};
+  model.quantization = Ranges(model);
+  const std::string path = Saved(model, "int8.safetensors");
+  const Tensor x = testing::RandomTensor(DType::kFloat32, model.graph.input_shape().Prepend(7), 5);
+  const auto exact = *Predictor::Load(path);
+  EXPECT_EQ(exact->model().quantization, model.quantization);
+  const auto bytes = *Predictor::Load(path, {.batch = 3, .int8 = true});
+  const std::vector<double> expected = Values(*exact->Predict(x)),
+                            answers = Values(*bytes->Predict(x));
+  EXPECT_NE(answers, expected);
+  EXPECT_TRUE(testing::Close(answers, expected, 0.05));
+  EXPECT_THAT(bytes->Algorithms(), ::testing::Contains(::testing::HasSubstr("int8")));
+
+  model.quantization.reset();
+  EXPECT_EQ(Values(*(*Predictor::Load(Saved(model, "plain.safetensors")))->Predict(x)), expected);
+}
+
+TEST_F(PredictorTest, AModelThatWasNotQuantizedForThisIsRefused) {
+  SavedModel model = {.graph = Net(TensorFormat::kNHWC)};
+  const auto error = [&](const std::string& name) {
+    const std::string path = Saved(model, name);
+    const std::string message(Predictor::Load(path, {.int8 = true}).status().message());
+    return message.substr(0, path.size()) == path ? message.substr(path.size()) : message;
+  };
+  EXPECT_EQ(error("none.safetensors"),
+            ": has no ranges of values, which 8 bits need; the program quantize finds them");
+  model.quantization = Ranges(model);
+  model.preprocessing.normalization = {{0.5}, {2}};
+  EXPECT_THAT(error("other.safetensors"), ::testing::StartsWith(": was quantized for other input"));
+  model.preprocessing = {};
+  model.quantization->ranges.erase(4);
+  EXPECT_EQ(error("erased.safetensors"), "");  // a maximum is of its input's range
+  model.quantization->ranges.erase(3);
+  EXPECT_EQ(
+      error("missing.safetensors"),
+      ": layer 3 (Relu): has no range of values, which 8 bits need; quantize the model again");
+  model.quantization = Ranges(model);
+  model.quantization->ranges[3] = {1, 0};
+  EXPECT_EQ(
+      error("wrong.safetensors"),
+      ", text \"__quantization__\": layer 3 has the range 1 to 0; expected two numbers in order");
+}
+
 TEST_F(PredictorTest, AnAnswerThatIsNaNNamesTheFile) {
   const auto predictor = *Predictor::Load(
       Saved({.graph = Net(TensorFormat::kNHWC), .preprocessing = {.normalization = {{0}, {1e300}}}},

@@ -120,9 +120,13 @@ absl::StatusOr<ModelDescription> ReadDescription(ArrayFileReader& file, int64_t 
 }  // namespace
 
 NamedTexts ModelTags(const SavedModel& model) {
-  return {{std::string(kPreprocessingTag), ToJson(model.preprocessing)},
-          {std::string(kNetworkTag), NetworkText(model.graph)},
-          {std::string(kDescriptionTag), ProtoText(ToProto(model.description))}};
+  NamedTexts tags = {{std::string(kPreprocessingTag), ToJson(model.preprocessing)},
+                     {std::string(kNetworkTag), NetworkText(model.graph)},
+                     {std::string(kDescriptionTag), ProtoText(ToProto(model.description))}};
+  if (model.quantization) {
+    tags.emplace_back(std::string(kQuantizationTag), ToText(*model.quantization));
+  }
+  return tags;
 }
 
 absl::Status SaveModel(std::string_view path, const SavedModel& model, const ParameterStore& store,
@@ -163,6 +167,11 @@ absl::StatusOr<SavedModel> ReadModel(ArrayFileReader& file, const LayerTable& ta
   const int64_t outputs = model.graph.output_shape().NumElements();
   DTNN_ASSIGN_OR_RETURN(model.description,
                         InText(file, kDescriptionTag, ReadDescription(file, outputs)));
+  DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> quantization, file.Text(kQuantizationTag));
+  if (quantization) {
+    DTNN_ASSIGN_OR_RETURN(model.quantization,
+                          InText(file, kQuantizationTag, ParseQuantization(*quantization)));
+  }
   return model;
 }
 

@@ -4,9 +4,11 @@
 //   __network__         the network (models/graph/network.h)
 //   __preprocessing__   what it was shown of an image (data/preprocessing.h)
 //   __description__     the names of its classes, its loss, how it was trained (saved_model.proto)
+//   __quantization__    what inference in 8 bits needs (models/quantization/quantization_record.h);
+//                       not in all files
 //
-// The first and the last are in protobuf's text format. Files are not trusted: messages name the
-// file, the text and what is wrong with it.
+// The network, the description and the quantization are in protobuf's text format. Files are not
+// trusted: messages name the file, the text and what is wrong with it.
 
 #ifndef DTNN_MODELS_SERVING_SAVED_MODEL_H_
 #define DTNN_MODELS_SERVING_SAVED_MODEL_H_
@@ -28,6 +30,7 @@
 #include "models/graph/graph.h"
 #include "models/parameters/parameter_store.h"
 #include "models/plan/fusion.h"
+#include "models/quantization/quantization_record.h"
 #include "tensor/dtype.h"
 #include "tensor/files/array_file.h"
 #include "tensor/files/named_tensors.h"
@@ -37,6 +40,7 @@ namespace dtnn {
 
 inline constexpr std::string_view kNetworkTag = "__network__";
 inline constexpr std::string_view kDescriptionTag = "__description__";
+inline constexpr std::string_view kQuantizationTag = "__quantization__";
 
 struct TrainingRecord {
   std::string dataset = {};
@@ -66,6 +70,7 @@ struct SavedModel {
   DType dtype = DType::kFloat32;
   Preprocessing preprocessing = {};
   ModelDescription description = {};
+  std::optional<QuantizationRecord> quantization = {};
 };
 
 // The texts above, for writers of files of weights. `dtype` does not count: such files say it.
