@@ -35,6 +35,8 @@ dataset-fashion-mnist | the images of the main job (60000 + 10000, 30 MB)
 # CLANG_RUNTIME stands for the package of clang's run-time libraries, whose name holds a version.
 DEVELOPMENT='
 clang-format          | the formatting check
+cmake                 | tests of an installation (else skipped)
+make                  | tests of an installation (else skipped)
 iproute2              | tests on several hosts made of network namespaces (else skipped)
 mosquitto             | a broker, for tests of MQTT (else skipped)
 zsh                   | tests of its completion (else skipped)
@@ -52,7 +54,7 @@ run. What cannot be found or installed is listed at the end, with what to do ins
 where CC names one, a compiler that are here already are taken as they are.
 
   --check   only report; exit 1 when something is missing
-  --dev     also the tools of a contributor: clang-format, clang with libFuzzer, iproute2
+  --dev     also the tools of a contributor: clang-format, clang with libFuzzer, cmake, iproute2
   --help    this text
 
 Exit codes: 0 done, 1 something is missing or could not be installed, 2 wrong usage.
@@ -113,6 +115,7 @@ advice() {
       ;;
     clang | libclang-rt-* | libclang-common-* | CLANG_RUNTIME) echo "only --config=fuzz needs it" ;;
     clang-format) echo "only the formatting check needs it" ;;
+    cmake | make) echo "without it, tests of an installation are skipped" ;;
     iproute2) echo "without it, tests on several hosts are skipped" ;;
     mosquitto) echo "without it, tests of MQTT are skipped" ;;
     zsh) echo "without it, tests of its completion are skipped" ;;

@@ -113,6 +113,12 @@ _SYSTEM_LIBRARIES = {
     ),
 }
 
+# By repository, the packages that a program needs to be compiled and linked with it.
+DEVELOPMENT_PACKAGES = {
+    name: [package for package in library.package.split(" ") if package.endswith("-dev")]
+    for name, library in _SYSTEM_LIBRARIES.items()
+}
+
 def dtnn_repositories():
     """Declares every repository that is not declared yet."""
     existing = native.existing_rules()

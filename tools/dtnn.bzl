@@ -1,6 +1,7 @@
 """The rules that BUILD files of this repository use, and the only place that names Bazel's own.
 
     dtnn_cc_library, dtnn_cc_binary   C++20 libraries and programs
+    dtnn_shared_library               a shared library that shows only what a version script names
     dtnn_cc_test                      a GoogleTest test (main included)
     dtnn_simd_test                    one that runs once for every instruction set of the SIMD kernels
     dtnn_mpi_test                     a GoogleTest test whose processes are ranks under mpirun
@@ -13,14 +14,21 @@
     dtnn_cuda_library                 .cu files compiled by nvcc, only with --config=cuda
     dtnn_gpu_library                  .cu files compiled by nvcc with it, and for simulated GPUs without
     dtnn_cuda_objects                 the same, as sources of another library
+    dtnn_component                    a part of the installation
     dtnn_link_only                    the code of a library without its headers
     if_cuda                           a list that is empty without --config=cuda
+    DTNN_VERSION, DTNN_SONAME_VERSION the version (tools/version.bzl)
 """
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
+load("//packaging:component.bzl", "component")
 load("//tools:link_only.bzl", "link_only")
+load("//tools:version.bzl", _SONAME_VERSION = "DTNN_SONAME_VERSION", _VERSION = "DTNN_VERSION")
 load("//tools/pch:precompiled_header.bzl", "precompiled_header")
 
+DTNN_VERSION = _VERSION
+DTNN_SONAME_VERSION = _SONAME_VERSION
+dtnn_component = component
 dtnn_link_only = link_only
 
 _STANDARD_COPTS = ["-std=c++20"]
@@ -77,6 +85,24 @@ def dtnn_cc_library(name, copts = [], deps = [], cuda_deps = [], gpu_deps = [], 
 
 def dtnn_cc_binary(name, copts = [], deps = [], **kwargs):
     cc_binary(name = name, copts = _copts(copts), deps = deps + _PCH, **kwargs)
+
+def dtnn_shared_library(name, soname, version_script, deps, linkopts = [], **kwargs):
+    """"lib<x>.so" of what its deps need; of them only what has alwayslink is linked without being
+    called."""
+    cc_binary(
+        name = name,
+        linkshared = True,
+        additional_linker_inputs = [version_script],
+        linkopts = linkopts + [
+            "-Wl,-soname," + soname,
+            "-Wl,--version-script,$(location %s)" % version_script,
+            # gold shows functions of libstdc++'s templates all the same.
+            "-fuse-ld=bfd",
+        ],
+        features = ["force_no_whole_archive", "-supports_start_end_lib"],
+        deps = deps,
+        **kwargs
+    )
 
 def dtnn_cc_test(
         name,

@@ -86,6 +86,7 @@ constexpr Folder kRooms[] = {
     {"models/checkpoint", 3},
     {"models/serving", 4},
     {"models/training/ranks", 4},
+    {"models/c", 5},
     {"models/training", 5},
     {"models/callbacks", 6},
     {"models/observe/trace", 6},
@@ -132,7 +133,7 @@ constexpr int kMostSources = 40;
 constexpr std::string_view kLargerFolders[] = {"models/zoo"};
 
 // Folders whose sources have no floor: they may use every folder.
-constexpr std::string_view kOutside[] = {"examples", "third_party", "docs"};
+constexpr std::string_view kOutside[] = {"examples", "packaging", "third_party", "docs"};
 
 // Folders whose BUILD files use Bazel's own rules: repositories of libraries of the system, and
 // another workspace.

@@ -111,24 +111,27 @@ absl::Status ImageInput::Convert(const Image& image, const Tensor& x, int64_t ro
   return absl::OkStatus();
 }
 
-absl::Status ImageInput::Read(const std::string& path, const Tensor& x, int64_t row) const {
+absl::Status ImageInput::Decode(std::span<const uint8_t> bytes, std::string_view name,
+                                const Tensor& x, int64_t row) const {
   const Geometry geometry = GeometryOf(preprocessing_).geometry;
   // As in training, where images are resized there.
   const int64_t side =
       geometry.resize > 0 ? geometry.resize : std::max(sample_.height, sample_.width);
-  absl::Status status;
+  DTNN_ASSIGN_OR_RETURN(const Image image,
+                        DecodeImage(bytes, name,
+                                    {.channels = int(sample_.channels),
+                                     .shortest_side = ShortestSide(geometry, side)}));
+  return WithContext(Convert(image, x, row), name);
+}
+
+absl::Status ImageInput::Read(const std::string& path, const Tensor& x, int64_t row) const {
   try {
     std::vector<uint8_t> bytes;
     DTNN_RETURN_IF_ERROR(ReadBytes(path, bytes));
-    DTNN_ASSIGN_OR_RETURN(const Image image,
-                          DecodeImage(bytes, path,
-                                      {.channels = int(sample_.channels),
-                                       .shortest_side = ShortestSide(geometry, side)}));
-    status = Convert(image, x, row);
+    return Decode(bytes, path, x, row);
   } catch (const std::bad_alloc&) {
-    status = absl::ResourceExhaustedError("not enough memory to read it");
+    return WithContext(absl::ResourceExhaustedError("not enough memory to read it"), path);
   }
-  return WithContext(status, path);
 }
 
 }  // namespace dtnn

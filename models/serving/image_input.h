@@ -5,7 +5,9 @@
 #define DTNN_MODELS_SERVING_IMAGE_INPUT_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -26,8 +28,10 @@ class ImageInput {
 
   // The file at `path`, or an image with as many channels as the samples, becomes sample `row` of
   // `x`, (n, sample) of a floating dtype, dense and on the host. From several threads at once.
-  // Messages name the file.
+  // Messages name the file. Decode: of the bytes of a file called `name`.
   absl::Status Read(const std::string& path, const Tensor& x, int64_t row) const;
+  absl::Status Decode(std::span<const uint8_t> bytes, std::string_view name, const Tensor& x,
+                      int64_t row) const;
   absl::Status Convert(const Image& image, const Tensor& x, int64_t row) const;
 
  private:

@@ -1,0 +1,285 @@
+#include "models/c/dtnn.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <exception>
+#include <limits>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "models/serving/predictor.h"
+#include "tensor/errors.h"
+#include "tensor/text/version.h"
+#include "tensor/threads/parallel_for.h"
+
+struct dtnn_model {
+  std::unique_ptr<dtnn::Predictor> predictor;
+  int64_t batch = 0;
+  std::string warnings = {};
+  std::vector<std::string> output_names = {};
+};
+
+namespace dtnn {
+namespace {
+
+constexpr int64_t kDefaultBatch = 32;
+
+// Has a fixed size, so that an error can be reported without memory.
+thread_local char last_error[4096] = "";
+
+int Fail(std::string_view message) {
+  const size_t length = std::min(message.size(), sizeof(last_error) - 1);
+  std::memcpy(last_error, message.data(), length);
+  last_error[length] = '\0';
+  return -1;
+}
+
+int Fail(const absl::Status& status) {
+  return Fail(std::string_view(status.message().data(), status.message().size()));
+}
+
+// No exception leaves the library. `call` returns 0, or -1 after Fail.
+int Guarded(absl::FunctionRef<int()> call) {
+  try {
+    return call();
+  } catch (const std::bad_alloc&) {
+    return Fail("out of memory");
+  } catch (const std::exception& error) {
+    return Fail(error.what());
+  } catch (...) {
+    return Fail("unknown error");
+  }
+}
+
+int Missing(std::string_view what) { return Fail(StrCat(what, " is NULL")); }
+
+const Graph& GraphOf(const dtnn_model& model) { return model.predictor->model().graph; }
+
+// Puts sample `index` into row `row` of `x`.
+using Fill = absl::FunctionRef<absl::Status(size_t index, const Tensor& x, int64_t row)>;
+
+absl::Status PredictBatch(const dtnn_model& model, size_t begin, int64_t n, Fill fill,
+                          float* outputs) {
+  DTNN_ASSIGN_OR_RETURN(const Tensor x, model.predictor->NewSamples(n));
+  std::vector<absl::Status> filled(static_cast<size_t>(n));
+  ParallelFor(0, n, 1, [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) {
+      try {  // an exception must not leave a thread of the loop
+        filled[size_t(i)] = fill(begin + size_t(i), x, i);
+      } catch (const std::bad_alloc&) {
+        filled[size_t(i)] = absl::ResourceExhaustedError("");
+      }
+    }
+  });
+  for (const absl::Status& status : filled) {
+    if (!status.ok() && status.message().empty()) throw std::bad_alloc();
+    DTNN_RETURN_IF_ERROR(status);
+  }
+  DTNN_ASSIGN_OR_RETURN(const Tensor y, model.predictor->Predict(x));
+  bool finite = true;
+  DispatchFloating(y.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const std::span<const T> values(y.data<T>(), size_t(y.shape().NumElements()));
+    for (const T value : values) finite = finite && std::isfinite(float(value));
+    std::ranges::transform(values, outputs, [](T value) { return float(value); });
+  });
+  if (finite) return absl::OkStatus();
+  return InvalidArgument("model ", GraphOf(model).name(), ": an output for one of the samples ",
+                         begin, " to ", begin + size_t(n) - 1,
+                         " is NaN or infinite; are the samples, and their preprocessing, those of "
+                         "its training?");
+}
+
+int Predict(dtnn_model* model, size_t n, Fill fill, float* outputs, size_t room) {
+  if (outputs == nullptr) return Missing("outputs");
+  if (n == 0) return Fail("n is 0; expected one or more samples");
+  const size_t each = size_t(GraphOf(*model).output_shape().NumElements());
+  if (room / each < n) {
+    return Fail(StrCat("outputs has room for ", room, " values; ", n, " samples of model ",
+                       GraphOf(*model).name(), " have ", each, " each"));
+  }
+  for (size_t begin = 0; begin < n; begin += size_t(model->batch)) {
+    const int64_t count = int64_t(std::min(size_t(model->batch), n - begin));
+    const absl::Status status = PredictBatch(*model, begin, count, fill, outputs + begin * each);
+    if (!status.ok()) return Fail(status);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace dtnn
+
+using dtnn::Fail;
+using dtnn::GraphOf;
+using dtnn::Guarded;
+using dtnn::Missing;
+
+const char* dtnn_version(void) { return dtnn::Version().data(); }
+
+const char* dtnn_last_error(void) { return dtnn::last_error; }
+
+dtnn_model* dtnn_load(const char* path, int64_t batch) {
+  std::unique_ptr<dtnn_model> model;
+  const int failed = Guarded([&] {
+    if (path == nullptr) return Missing("path");
+    if (batch == 0) batch = dtnn::kDefaultBatch;
+    auto predictor = dtnn::Predictor::Load(path, {.batch = batch});
+    if (!predictor.ok()) return Fail(predictor.status());
+    model = std::make_unique<dtnn_model>();
+    model->predictor = *std::move(predictor);
+    model->batch = batch;
+    for (const std::string& line : model->predictor->warnings()) {
+      model->warnings += (model->warnings.empty() ? "" : "\n") + line;
+    }
+    const int64_t outputs = GraphOf(*model).output_shape().NumElements();
+    for (int64_t i = 0; i < outputs; ++i) {
+      model->output_names.push_back(model->predictor->ClassName(i));
+    }
+    return 0;
+  });
+  return failed != 0 ? nullptr : model.release();
+}
+
+void dtnn_free(dtnn_model* model) { delete model; }
+
+const char* dtnn_name(const dtnn_model* model) {
+  if (model == nullptr) return Missing("model"), nullptr;
+  return GraphOf(*model).name().c_str();
+}
+
+const char* dtnn_warnings(const dtnn_model* model) {
+  if (model == nullptr) return Missing("model"), nullptr;
+  return model->warnings.c_str();
+}
+
+int dtnn_input_shape(const dtnn_model* model, int64_t* extents, int room) {
+  if (model == nullptr) return Missing("model");
+  if (extents == nullptr && room > 0) return Missing("extents");
+  const dtnn::Shape& shape = GraphOf(*model).input_shape();
+  for (int i = 0; i < std::min(room, int(shape.rank())); ++i) extents[i] = shape[i];
+  return int(shape.rank());
+}
+
+const char* dtnn_layout(const dtnn_model* model) {
+  if (model == nullptr) return Missing("model"), nullptr;
+  return GraphOf(*model).format() == dtnn::TensorFormat::kNCHW ? "NCHW" : "NHWC";
+}
+
+int64_t dtnn_num_outputs(const dtnn_model* model) {
+  if (model == nullptr) return Missing("model");
+  return GraphOf(*model).output_shape().NumElements();
+}
+
+int64_t dtnn_num_parameters(const dtnn_model* model) {
+  if (model == nullptr) return Missing("model");
+  return GraphOf(*model).num_parameters();
+}
+
+int dtnn_output_kind(const dtnn_model* model) {
+  if (model == nullptr) return Missing("model");
+  switch (model->predictor->output_kind()) {
+    case dtnn::OutputKind::kClasses:
+      return DTNN_CLASSES;
+    case dtnn::OutputKind::kLabels:
+      return DTNN_LABELS;
+    case dtnn::OutputKind::kValues:
+      break;
+  }
+  return DTNN_VALUES;
+}
+
+const char* dtnn_output_name(const dtnn_model* model, int64_t output) {
+  if (model == nullptr) return Missing("model"), nullptr;
+  if (output >= 0 && output < dtnn_num_outputs(model)) {
+    return model->output_names[size_t(output)].c_str();
+  }
+  Guarded([&] {
+    return Fail(dtnn::StrCat("there is no output ", output, "; model ", GraphOf(*model).name(),
+                             " has ", dtnn_num_outputs(model)));
+  });
+  return nullptr;
+}
+
+int dtnn_predict_files(dtnn_model* model, const char* const* paths, size_t n, float* outputs,
+                       size_t room) {
+  return Guarded([&] {
+    if (model == nullptr) return Missing("model");
+    if (paths == nullptr) return Missing("paths");
+    const auto images = model->predictor->images();
+    if (!images.ok()) return Fail(images.status());
+    const auto read = [&](size_t index, const dtnn::Tensor& x, int64_t row) {
+      if (paths[index] != nullptr) return (*images)->Read(paths[index], x, row);
+      return dtnn::InvalidArgument("paths[", index, "] is NULL");
+    };
+    return dtnn::Predict(model, n, read, outputs, room);
+  });
+}
+
+int dtnn_predict_images(dtnn_model* model, const void* const* images, const size_t* sizes, size_t n,
+                        float* outputs, size_t room) {
+  return Guarded([&] {
+    if (model == nullptr) return Missing("model");
+    if (images == nullptr) return Missing("images");
+    if (sizes == nullptr) return Missing("sizes");
+    const auto input = model->predictor->images();
+    if (!input.ok()) return Fail(input.status());
+    const auto decode = [&](size_t index, const dtnn::Tensor& x, int64_t row) {
+      const std::string name = dtnn::StrCat("images[", index, "]");
+      if (images[index] == nullptr) return dtnn::InvalidArgument(name, " is NULL");
+      const auto* bytes = static_cast<const uint8_t*>(images[index]);
+      return (*input)->Decode({bytes, sizes[index]}, name, x, row);
+    };
+    return dtnn::Predict(model, n, decode, outputs, room);
+  });
+}
+
+int dtnn_predict_pixels(dtnn_model* model, const uint8_t* pixels, int64_t height, int64_t width,
+                        int64_t channels, size_t n, float* outputs, size_t room) {
+  constexpr int64_t kMostPixels = dtnn::kMaxImagePixels, kMostChannels = 3;
+  return Guarded([&] {
+    if (model == nullptr) return Missing("model");
+    if (pixels == nullptr) return Missing("pixels");
+    const auto input = model->predictor->images();
+    if (!input.ok()) return Fail(input.status());
+    if (height < 1 || width < 1 || width > kMostPixels / height || channels < 1 ||
+        channels > kMostChannels) {
+      return Fail(dtnn::StrCat("images of ", height, " x ", width, " pixels and ", channels,
+                               " channels: expected at least 1 x 1, at most ", kMostPixels,
+                               " pixels, and 1 or 3 channels"));
+    }
+    const size_t bytes = size_t(height * width * channels);
+    const auto convert = [&](size_t index, const dtnn::Tensor& x, int64_t row) {
+      const uint8_t* begin = pixels + index * bytes;
+      const dtnn::Image image = {
+          .extents = {.height = height, .width = width, .channels = channels},
+          .pixels = {begin, begin + bytes}};
+      return (*input)->Convert(image, x, row);
+    };
+    return dtnn::Predict(model, n, convert, outputs, room);
+  });
+}
+
+int dtnn_predict_floats(dtnn_model* model, const float* samples, size_t n, float* outputs,
+                        size_t room) {
+  return Guarded([&] {
+    if (model == nullptr) return Missing("model");
+    if (samples == nullptr) return Missing("samples");
+    const size_t each = size_t(GraphOf(*model).input_shape().NumElements());
+    const auto copy = [&](size_t index, const dtnn::Tensor& x, int64_t row) {
+      dtnn::DispatchFloating(x.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        std::ranges::copy(std::span(samples + index * each, each),
+                          x.data<T>() + size_t(row) * each);
+      });
+      return absl::OkStatus();
+    };
+    return dtnn::Predict(model, n, copy, outputs, room);
+  });
+}

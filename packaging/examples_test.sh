@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# The examples for users of an installation, built and run as their READMEs say; what they link.
+# usage: examples_test.sh INSTALL MODEL IMAGE
+set -euo pipefail
+
+install=$PWD/$1 model=$PWD/$2 image=$PWD/$3
+prefix=$TEST_TMPDIR/prefix
+export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
+failed=false
+check() {
+  "${@:2}" && return
+  echo "FAILED: $1" >&2
+  failed=true
+}
+
+for program in cmake pkg-config make; do
+  if ! command -v $program >/dev/null; then
+    echo "SKIPPED: $program is not installed; ./setup.sh --dev installs it"
+    exit 0
+  fi
+done
+"$install" --prefix="$prefix" --components=train
+cp -rL examples "$TEST_TMPDIR"
+cd "$TEST_TMPDIR/examples"
+
+# C++ with CMake: a program that predicts, one that trains.
+cmake -S cmake -B build -DCMAKE_PREFIX_PATH="$prefix"
+cmake --build build --parallel 2
+build/train "$TEST_TMPDIR/mine.safetensors"
+build/answer "$TEST_TMPDIR/mine.safetensors" "$image" | tee answers
+check "the model that was trained answers" grep -q "^$image: [0-9]* [0-9.]* %$" answers
+
+# All give the same answer to the same model: C++ by CMake and by pkg-config, and C.
+make -C pkg-config
+make -C c
+build/answer "$model" "$image" >answers
+pkg-config/answer "$model" "$image" >others
+check "pkg-config and CMake agree" diff answers others
+c/answer "$model" "$image" | tee described
+check "C and C++ agree" diff answers <(sed 1d described)
+check "C describes the model" grep -q "^DTNN [0-9.]*, simplecnn: 4 x 4 x 1 (NHWC), 3 outputs, 2751 parameters$" described
+check "C reports errors" test "$(c/answer none.npz "$image" 2>&1)" = "answer: none.npz: cannot be opened: No such file or directory"
+
+# A program that predicts has nothing of training, of MPI, of gRPC, of a broker.
+for program in build/answer pkg-config/answer c/answer "$prefix/lib/libdtnn.so"; do
+  libraries=$(readelf --dynamic "$program")
+  for unwanted in libmpi libgrpc libmosquitto libssl libarchive libblis; do
+    check "$program does not link $unwanted" test "${libraries/$unwanted/}" = "$libraries"
+  done
+done
+nm --demangle build/answer >symbols
+check "the predictor is there" grep -q "dtnn::Predictor::Load" symbols
+for unwanted in StepEngine RuleOptimizer dtnn::Trainer; do
+  check "no $unwanted in a program that predicts" test "$(grep -c "$unwanted" symbols)" = 0
+done
+nm --demangle build/train >symbols
+check "names of what trains are as above" grep -q StepEngine symbols
+
+# Nor does a program with parts of its own need other headers than are installed.
+check "a program of docs/library.md compiles" \
+  g++ -std=c++20 -fsyntax-only -I"$prefix/include/dtnn" library/own_parts.cc
+
+# What CMake says of a component that is not there.
+"$install" --prefix="$prefix" --components=predict
+said=$(cmake -S cmake -B without -DCMAKE_PREFIX_PATH="$prefix" 2>&1) && check "without train" false
+check "CMake says which component is missing" grep -q "component train is not installed" <<<"$said"
+
+echo "sizes in MB, without symbols:"
+for program in build/answer build/train "$prefix/lib/libdtnn.so"; do
+  strip -o stripped "$program"
+  echo "  $(basename "$program") $(du -k stripped | awk '{ printf "%.1f", $1 / 1024 }')"
+done
+! $failed

@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# Installs DTNN; run it with `bazel run //:install -- --prefix=DIR`. docs/installing.md explains it.
+set -euo pipefail
+
+usage() {
+  cat <<'END'
+usage: bazel run //:install -- --prefix=DIR [--components=predict,train,programs]
+       bazel run //:install -- --prefix=DIR --uninstall
+
+Installs headers, libraries, packages for CMake and pkg-config, programs, completion and a manual
+page below DIR, and writes nothing outside of it. A second run replaces the first one's files; a file
+that is there and was not installed by it is an error, before anything is written.
+
+  --prefix=DIR       where to; with DESTDIR=ROOT in the environment, below ROOT/DIR
+  --components=LIST  predict: predictions in C and C++; train: training, with predict; programs.
+                     Not given: all
+  --uninstall        removes what is installed
+  --help             this text
+
+Exit codes: 0 done, 1 failed, 2 wrong usage.
+END
+}
+
+fail() {
+  echo "install: $1" >&2
+  exit "${2:-1}"
+}
+
+prefix=''
+components=predict,train,programs
+uninstall=false
+for argument in "$@"; do
+  case $argument in
+    --prefix=?*) prefix=${argument#*=} ;;
+    --components=*) components=${argument#*=} ;;
+    --uninstall) uninstall=true ;;
+    -h | --help) usage && exit 0 ;;
+    *) fail "argument \"$argument\": is not an option; --help lists them" 2 ;;
+  esac
+done
+[ -n "$prefix" ] || fail "--prefix=DIR is missing; /usr/local, or a folder of your own" 2
+# As the caller's directory sees it, not the one in which Bazel starts programs.
+case $prefix in /*) ;; *) prefix=${BUILD_WORKING_DIRECTORY:-$PWD}/$prefix ;; esac
+root=${DESTDIR:-}$prefix
+list=share/dtnn/installed-files
+
+wanted=()
+IFS=, read -ra named <<<"$components"
+for component in "${named[@]}"; do
+  case $component in
+    train) wanted+=(predict train) ;;
+    predict | programs) wanted+=("$component") ;;
+    *) fail "--components=$components: there is no \"$component\"; choose of predict, train, programs" 2 ;;
+  esac
+done
+[ ${#wanted[@]} -gt 0 ] || fail "--components=: names none; choose of predict, train, programs" 2
+
+cd "${RUNFILES_DIR:-$0.runfiles}/dtnn" || fail "run it with bazel run //:install"
+
+# Removes the files whose paths below the root are on stdin, and the folders that then are empty.
+remove() {
+  local path folder
+  while read -r path; do
+    rm -f "$root/$path"
+    folder=$(dirname "$path")
+    while [ "$folder" != . ] && rmdir "$root/$folder" 2>/dev/null; do folder=$(dirname "$folder"); done
+  done
+}
+
+if $uninstall; then
+  [ -f "$root/$list" ] || fail "$root/$list: is not there, so nothing is installed in $root"
+  (cat "$root/$list" && echo "$list") | remove
+  echo "install: removed DTNN from $root"
+  exit 0
+fi
+
+entries=$(for component in "${wanted[@]}"; do cat "packaging/$component.manifest"; done | sort -u)
+old=$(mktemp)
+new=$(mktemp)
+trap 'rm -f "$old" "$new"' EXIT
+cut -f2 <<<"$entries" | sort >"$new"
+if [ -f "$root/$list" ]; then sort "$root/$list" >"$old"; fi
+while read -r path; do
+  if [ -e "$root/$path" ] || [ -L "$root/$path" ]; then
+    fail "$root/$path: exists, and is not of DTNN ($list does not name it); remove it, or choose another --prefix"
+  fi
+done < <(comm -13 "$old" "$new")
+
+# The list first, of both: whatever stops this, the next run knows whose files these are.
+mkdir -p "$root/${list%/*}"
+sort -u "$old" "$new" >"$root/$list"
+comm -23 "$old" "$new" | remove
+while IFS=$'\t' read -r mode path source; do
+  if [ "$mode" = link ]; then
+    ln -sfn "$source" "$root/$path"
+  else
+    install -D -m "$mode" "$source" "$root/$path"
+  fi
+done <<<"$entries" # sorted by mode: links are last
+cp "$new" "$root/$list"
+
+echo "install: $(wc -l <"$new") files, in $root"

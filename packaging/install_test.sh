@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# What an installation writes, replaces, refuses and removes. usage: install_test.sh INSTALL
+set -euo pipefail
+
+install=$PWD/$1
+prefix=$TEST_TMPDIR/prefix
+failed=false
+
+# expect WHAT COMMAND...: the command succeeds.
+expect() {
+  "${@:2}" && return
+  echo "FAILED: $1" >&2
+  failed=true
+}
+# expect_error WHAT TEXT COMMAND...: the command fails, with the text in its message.
+expect_error() {
+  local said
+  if said=$("${@:3}" 2>&1) || [[ $said != *"$2"* ]]; then
+    echo "FAILED: $1: $said" >&2
+    failed=true
+  fi
+}
+files() { (cd "$1" && find . ! -type d | sort); }
+
+"$install" --prefix="$prefix" >"$TEST_TMPDIR/said"
+expect "it says how many files" grep -q "^install: [0-9]* files, in $prefix$" "$TEST_TMPDIR/said"
+for path in bin/benchmark bin/launch bin/predict include/dtnn.h include/dtnn/models/run/run.h \
+  include/dtnn/models/serving/predictor.h lib/libdtnn-train.a lib/libdtnn.a lib/libdtnn.so \
+  lib/libdtnn.so.0 lib/cmake/dtnn/dtnn-config.cmake lib/pkgconfig/dtnn-train.pc \
+  lib/pkgconfig/dtnn.pc share/bash-completion/completions/benchmark share/doc/dtnn/LICENSE \
+  share/man/man1/benchmark.1 share/zsh/site-functions/_benchmark; do
+  expect "$path is there" test -s "$prefix/$path"
+done
+expect "no header of tests" test ! -e "$prefix/include/dtnn/tools"
+expect "programs start" "$prefix/bin/predict" --help >"$TEST_TMPDIR/help"
+expect "all is listed" diff <(files "$prefix" | grep -v installed-files) \
+  <(sed 's#^#./#' "$prefix/share/dtnn/installed-files" | sort)
+files "$prefix" >"$TEST_TMPDIR/all"
+
+# Again, over a file that was changed.
+echo changed >"$prefix/include/dtnn.h"
+"$install" --prefix="$prefix" >/dev/null
+expect "a second run writes the same files" diff "$TEST_TMPDIR/all" <(files "$prefix")
+expect "a second run writes all of them" grep -q dtnn_load "$prefix/include/dtnn.h"
+
+# A part: what belongs to the others goes, what belongs to the user stays.
+echo mine >"$prefix/include/mine.h"
+"$install" --prefix="$prefix" --components=predict >/dev/null
+expect "the archive of training is removed" test ! -e "$prefix/lib/libdtnn-train.a"
+expect "with empty folders" test ! -e "$prefix/bin"
+expect "the user's file stays" grep -q mine "$prefix/include/mine.h"
+expect "predict is there" test -e "$prefix/lib/libdtnn.a"
+
+# Files of others.
+mkdir "$prefix/bin"
+echo other >"$prefix/bin/launch"
+expect_error "a file of another program" "$prefix/bin/launch: exists, and is not of DTNN" \
+  "$install" --prefix="$prefix"
+expect "it is kept" grep -q other "$prefix/bin/launch"
+expect "nothing is written" test ! -e "$prefix/bin/benchmark"
+
+"$install" --prefix="$prefix" --uninstall >/dev/null
+expect "only files of others are left" diff <(printf './bin/launch\n./include/mine.h\n') \
+  <(files "$prefix")
+expect_error "twice" "is not there, so nothing is installed" "$install" --prefix="$prefix" --uninstall
+
+# Below another root; from the directory of the caller.
+DESTDIR=$TEST_TMPDIR/root "$install" --prefix=/usr --components=predict >/dev/null
+expect "DESTDIR" test -s "$TEST_TMPDIR/root/usr/lib/libdtnn.a"
+expect "the links do not name it" test "$(readlink "$TEST_TMPDIR/root/usr/lib/libdtnn.so")" = libdtnn.so.0
+BUILD_WORKING_DIRECTORY=$TEST_TMPDIR "$install" --prefix=here --components=predict >/dev/null
+expect "a relative prefix" test -s "$TEST_TMPDIR/here/lib/libdtnn.a"
+
+expect_error "no prefix" "--prefix=DIR is missing" "$install"
+expect_error "an unknown component" 'there is no "all"' "$install" --prefix="$prefix" --components=all
+expect_error "an unknown option" 'argument "--colour": is not an option' "$install" --colour
+
+! $failed

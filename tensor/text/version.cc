@@ -1,0 +1,7 @@
+#include "tensor/text/version.h"
+
+namespace dtnn {
+
+std::string_view Version() { return DTNN_VERSION; }
+
+}  // namespace dtnn
