@@ -102,6 +102,12 @@ absl::Status CheckGemmCall(const GemmSpec& spec, Device device, const Tensor& a,
                spec.result_dtype(), Pitch::kAllowed);
 }
 
+absl::Status CheckGemmWorkspace(const GemmSpec& spec, Workspace workspace, size_t bytes) {
+  if (workspace.size() >= bytes) return absl::OkStatus();
+  return InvalidArgument("gemm ", spec.ToString(), ": a workspace of ", workspace.size(),
+                         " bytes, expected ", bytes);
+}
+
 absl::Status CheckCpu(std::string_view variant, const DeviceContext& context,
                       const GemmSpec& spec) {
   if (!context.device().is_cpu()) {

@@ -57,7 +57,7 @@ void Run(benchmark::State& state, const GemmSpec& spec, std::string_view variant
   const int64_t m = spec.m, n = spec.n, k = spec.k;
   const Tensor a = *Tensor::Zeros(spec.dtype, spec.transpose_a ? Shape{k, m} : Shape{m, k});
   const Tensor b = *Tensor::Zeros(spec.dtype, spec.transpose_b ? Shape{n, k} : Shape{k, n});
-  const Tensor c = *Tensor::Zeros(spec.dtype, {m, n});
+  const Tensor c = *Tensor::Zeros(spec.result_dtype(), {m, n});
   const auto memory = *Buffer::Allocate(Device::Cpu(), (*gemm)->workspace_bytes());
   for (auto _ : state) {
     if (!(*gemm)->Run(a, b, c, {}, {memory->data(), memory->size()}).ok())
@@ -75,7 +75,8 @@ void Register(const Product& product, DType dtype, std::string_view variant) {
                          .k = product.k,
                          .transpose_a = product.transpose_a,
                          .transpose_b = product.transpose_b,
-                         .dtype = dtype};
+                         .dtype = dtype,
+                         .wide_result = product.transpose_a && IsHalf(dtype)};
   const std::string name = StrCat("BM_Gemm/", variant, "/", spec.ToString());
   benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) {
     Run(state, spec, variant);
@@ -87,6 +88,9 @@ const bool registered = [] {
   for (const Product& product : kProducts) {
     for (const std::string_view variant : GemmVariants()) {
       Register(product, DType::kFloat32, variant);
+    }
+    for (const std::string_view variant : {"tile", "amx"}) {
+      Register(product, DType::kBfloat16, variant);
     }
   }
   for (const std::string_view variant : GemmVariants()) {

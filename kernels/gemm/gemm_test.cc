@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "kernels/amx/amx.h"
 #include "kernels/gemm/gemm_variants.h"
 #include "kernels/gemm/reference.h"
 #include "tensor/threads/parallel_for.h"
@@ -280,6 +281,40 @@ TEST(GemmCreateTest, OnlyRefusalsLeadToTheNextVariant) {
   EXPECT_NE(std::string(none.message()).find("; a: another epilogue; b: no algorithm"),
             std::string::npos)
       << none;
+}
+
+TEST(GemmCreateTest, MultipliesBfloat16InTilesWhereThereIsAmx) {
+  const auto context = *DeviceContext::Create(Device::Cpu());
+  for (int bits = 0; bits < 16; ++bits) {
+    GemmSpec spec = {.m = 33,
+                     .n = 40,
+                     .k = 70,
+                     .transpose_a = bool(bits & 1),
+                     .transpose_b = bool(bits & 2),
+                     .accumulate = bits / 4 == 1,
+                     .dtype = DType::kBfloat16,
+                     .wide_result = bits / 4 == 3};
+    if (bits / 4 == 2) spec.epilogue = {.bias = true, .scale = true, .add = true, .relu = true};
+    spec.column_sums = spec.wide_result && !spec.transpose_b;
+    SCOPED_TRACE(spec.ToString());
+    Problem x = MakeProblem(spec, /*integers=*/true, /*pitched=*/true);
+    const auto wide = [](const Shape& shape) { return IntegerTensor(DType::kFloat32, shape, 7); };
+    if (spec.wide_result) x.c = wide({spec.m, spec.n});
+    x.operands.bias = wide({spec.n}), x.operands.scale = wide({spec.n});
+    x.operands.column_sums = wide({spec.n});
+    std::vector<double> expected = Expected(spec, x), sums(size_t(spec.n), 0);
+    if (!spec.wide_result) {
+      for (double& value : expected) value = double(Bfloat16(float(value)));
+    }
+    const auto gemm = *CreateGemm(*context, spec);
+    EXPECT_EQ(gemm->variant(), AmxRefusal().empty() ? "amx" : "tile");
+    ASSERT_EQ(Multiply(*gemm, x.a, x.b, x.c, x.operands), absl::OkStatus());
+    EXPECT_TRUE(testing::Close(Values(x.c), expected, 0));
+    if (!spec.column_sums) continue;
+    const std::vector<double> b = Values(x.b);
+    for (size_t i = 0; i < b.size(); ++i) sums[i % size_t(spec.n)] += b[i];
+    EXPECT_EQ(Values(x.operands.column_sums), sums);
+  }
 }
 
 TEST(GemmCreateTest, RefusesWhatNobodyCanDo) {

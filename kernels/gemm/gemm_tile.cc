@@ -68,10 +68,7 @@ class TileGemm : public Gemm {
                    const EpilogueOperands& operands, Workspace workspace) override {
     GemmSizes sizes;
     DTNN_RETURN_IF_ERROR(CheckGemmCall(spec_, device_, a, b, c, operands, &sizes));
-    if (workspace.size() < workspace_bytes()) {
-      return InvalidArgument("gemm ", spec_.ToString(), ": a workspace of ", workspace.size(),
-                             " bytes, expected ", workspace_bytes());
-    }
+    DTNN_RETURN_IF_ERROR(CheckGemmWorkspace(spec_, workspace, workspace_bytes()));
     if (IsHalf(spec_.dtype)) {
       MultiplyWidened(sizes, a, b, c, operands, workspace);
       return absl::OkStatus();

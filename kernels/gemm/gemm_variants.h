@@ -46,6 +46,9 @@ struct GemmSizes {
 absl::Status CheckGemmCall(const GemmSpec& spec, Device device, const Tensor& a, const Tensor& b,
                            const Tensor& c, const EpilogueOperands& operands, GemmSizes* sizes);
 
+// InvalidArgument where a workspace is smaller than `bytes`.
+absl::Status CheckGemmWorkspace(const GemmSpec& spec, Workspace workspace, size_t bytes);
+
 // Unimplemented unless the context is a CPU's; InvalidArgument for types that a CPU does not
 // compute with.
 absl::Status CheckCpu(std::string_view variant, const DeviceContext& context, const GemmSpec& spec);

@@ -385,7 +385,7 @@ TEST_F(Bfloat16Test, ProductsAreRoundedOnce) {
     const Twin sums = Wide(*random, {spec.n});
     for (const DType dtype : kTypes) {
       spec.dtype = dtype;
-      const auto product = *CreateGemm(*cpu_, spec);
+      const auto product = *CreateGemm(*cpu_, spec, "tile");  // amx sums in another order
       const testing::FencedWorkspace memory = random->Workspace(product->workspace_bytes());
       const EpilogueOperands operands = {.bias = bias.Of(dtype),
                                          .scale = scale.Of(dtype),

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/conv/amx/products.h"
+#include "kernels/amx/products.h"
 
 namespace dtnn::conv::amx {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "kernels/amx/write_back.h"
 #include "kernels/conv/amx/copy_inputs.h"
-#include "kernels/conv/amx/write_back.h"
 #include "kernels/workspace/scratch.h"
 #include "tensor/threads/parallel_for.h"
 
@@ -90,7 +90,7 @@ class TileData<Tiles>::Writer {
                  int64_t w, int64_t out_pitch, int64_t addend_pitch) const {
     const int64_t out_channel = p.panel * 16;
     const WriteBack<Bfloat16>& write_back = call_.write_back;
-    RowsOfResults rows;
+    tile::RowsOfResults rows;
     rows.sums_pitch = 16 * p.panels;
     rows.sums = p.sums + (first - p.first) * rows.sums_pitch;
     rows.rows = count;
@@ -105,9 +105,9 @@ class TileData<Tiles>::Writer {
     rows.out = call_.out.At(image, h) + w * call_.out.pixel + out_channel;
     rows.out_pitch = out_pitch;
     if constexpr (Tiles::kHardware) {
-      WriteBackInVectors(rows);
+      tile::WriteBackInVectors(rows);
     } else {
-      WriteBackPlainly(rows);
+      tile::WriteBackPlainly(rows);
     }
   }
 
@@ -131,7 +131,7 @@ typename TileData<Tiles>::Scratch TileData<Tiles>::Divide(std::byte* memory) con
   Scratch scratch;
   scratch.copy = divider.Take<Bfloat16>(copy);
   scratch.tail = divider.Take<Bfloat16>(plan_.pointwise() ? kTileRows * plan_.depth() : 0);
-  scratch.steps = divider.Take<Step>(steps);
+  scratch.steps = divider.Take<tile::Step>(steps);
   for (float*& sums : scratch.sums) sums = divider.Take<float>(kSumsOfBlock);
   scratch.bytes = divider.bytes();
   return scratch;
@@ -168,7 +168,7 @@ void TileData<Tiles>::Run(const Call& call) const {
 
 // The steps of all results of a block that was copied.
 template <class Tiles>
-int64_t TileData<Tiles>::ListSteps(const Block& block, Step* steps) const {
+int64_t TileData<Tiles>::ListSteps(const Block& block, tile::Step* steps) const {
   const Part& part = *block.part;
   const Depth& depth = part.depth;
   const Layout layout = plan_.pointwise() ? Layout{} : plan_.LayoutOf(block);
@@ -187,7 +187,7 @@ int64_t TileData<Tiles>::ListSteps(const Block& block, Step* steps) const {
 // Those of one result, across images: without taps in the padding.
 template <class Tiles>
 int64_t TileData<Tiles>::ListStepsAt(const Part& part, int64_t row, int64_t column,
-                                     Step* steps) const {
+                                     tile::Step* steps) const {
   const Phase &vertical = *part.vertical, &horizontal = *part.horizontal;
   const int64_t together = RoundUp(plan_.group_images(), int64_t{kTileRows});
   int64_t count = 0, at = 0;
@@ -268,8 +268,8 @@ void TileData<Tiles>::Multiply(Tiles& tiles, const Rows& rows, const Bfloat16* f
     const int64_t count = std::min(rows.count - first, most * kTileRows);
     const Bfloat16* const a = rows.a + first * (rows.pitch / int64_t(sizeof(Bfloat16)));
     const auto multiply = [&](auto height, auto width) {
-      MultiplyBlock<height, width>(tiles, a, rows.pitch, b, pitch, rows.steps, rows.step_count,
-                                   writer.sums());
+      tile::MultiplyBlock<height, width>(tiles, a, rows.pitch, b, pitch, rows.steps,
+                                         rows.step_count, writer.sums());
     };
     switch (CeilDiv(count, int64_t{kTileRows}) * 2 + columns) {
       case 3:

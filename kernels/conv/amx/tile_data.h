@@ -16,8 +16,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "kernels/amx/products.h"
 #include "kernels/conv/amx/pack_filter.h"
-#include "kernels/conv/amx/products.h"
 #include "kernels/conv/amx/tile_plan.h"
 #include "kernels/conv/geometry/untapped.h"
 #include "kernels/conv/kernel.h"
@@ -44,7 +44,7 @@ class TileData final : public DataKernel<Bfloat16> {
   using Layout = TilePlan::Layout;
   struct Scratch {  // one thread's
     Bfloat16 *copy, *tail;
-    Step* steps;
+    tile::Step* steps;
     float* sums[2];
     size_t bytes;
   };
@@ -53,7 +53,7 @@ class TileData final : public DataKernel<Bfloat16> {
     const Bfloat16* a = nullptr;
     int64_t pitch = 0;  // in bytes
     int64_t first = 0, count = 0;
-    const Step* steps = nullptr;
+    const tile::Step* steps = nullptr;
     int64_t step_count = 0;
     int64_t row = 0, column = 0;  // across images: which result
   };
@@ -61,8 +61,8 @@ class TileData final : public DataKernel<Bfloat16> {
 
   Scratch Divide(std::byte* memory) const;
   size_t thread_bytes() const { return Divide(nullptr).bytes; }
-  int64_t ListSteps(const Block& block, Step* steps) const;
-  int64_t ListStepsAt(const Part& part, int64_t row, int64_t column, Step* steps) const;
+  int64_t ListSteps(const Block& block, tile::Step* steps) const;
+  int64_t ListStepsAt(const Part& part, int64_t row, int64_t column, tile::Step* steps) const;
   void RunBlock(Tiles& tiles, const Call& call, const Block& block, int64_t first_pair,
                 int64_t last_pair, const Scratch& scratch) const;
   void Multiply(Tiles& tiles, const Rows& rows, const Bfloat16* filter, int64_t panel,

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "kernels/amx/packing.h"
 #include "kernels/conv/amx/add_sums.h"
-#include "kernels/conv/amx/packing.h"
 #include "kernels/conv/geometry/cache_sets.h"
 #include "kernels/workspace/scratch.h"
 #include "tensor/threads/parallel_for.h"
@@ -120,7 +120,7 @@ typename TileFilter<Tiles>::Memory TileFilter<Tiles>::Divide(std::byte* workspac
   memory.x = divider.Take<Bfloat16>(planes() * padded_channels() * x_pitch_);
   memory.dy = divider.Take<Bfloat16>(padded_filters() * pixels_);
   memory.zeros = divider.Take<Bfloat16>(std::max(channels_, filters_));
-  memory.steps = divider.Take<Step>(pixels_ / kDepth);
+  memory.steps = divider.Take<tile::Step>(pixels_ / kDepth);
   memory.block = divider.Take<float>(threads_ * block_elements());
   memory.bytes = divider.bytes();
   return memory;
@@ -237,10 +237,10 @@ void TileFilter<Tiles>::PackDy(const Job& job, const Strip& strip, int64_t first
     const Bfloat16* const pixel = DyAt(job, strip, image, row, column);
     at[i] = pixel == nullptr ? job.memory.zeros : pixel;
   });
-  const Pixels pixels = {at, count, filters_};
+  const tile::Pixels pixels = {at, count, filters_};
   Bfloat16* const to = job.memory.dy + first * 16;
-  Tiles::kHardware ? PackPairsInVectors(pixels, to, panel())
-                   : PackPairsPlainly(pixels, to, panel());
+  Tiles::kHardware ? tile::PackPairsInVectors(pixels, to, panel())
+                   : tile::PackPairsPlainly(pixels, to, panel());
 }
 
 template <class Tiles>
@@ -255,10 +255,10 @@ void TileFilter<Tiles>::PackX(const Job& job, const Strip& strip, int64_t plane,
     const Bfloat16* const pixel = XAt(job, strip, image, row, column, down, right);
     at[i] = pixel == nullptr ? job.memory.zeros : pixel;
   });
-  const Pixels pixels = {at, count, channels_};
+  const tile::Pixels pixels = {at, count, channels_};
   Bfloat16* const to = XPlane(job.memory, plane) + first;
-  Tiles::kHardware ? TransposeInVectors(pixels, to, x_pitch_)
-                   : TransposePlainly(pixels, to, x_pitch_);
+  Tiles::kHardware ? tile::TransposeInVectors(pixels, to, x_pitch_)
+                   : tile::TransposePlainly(pixels, to, x_pitch_);
 }
 
 // The pixel of dy at a place of its copy, and that of x at the same place of a copy whose first
@@ -329,11 +329,11 @@ void TileFilter<Tiles>::Multiply(Tiles& tiles, const Job& job, const Block& bloc
     for (const Tap& tap : block.taps) {
       const Bfloat16* const a = XPlane(memory, tap.plane) + block.channel * x_pitch_ + tap.shift;
       const int64_t pitch = x_pitch_ * int64_t(sizeof(Bfloat16));
-      const Step* const steps = memory.steps + begin;
+      const tile::Step* const steps = memory.steps + begin;
       if (begin == block.begin) {
-        MultiplyBlock<kRows, kColumns>(tiles, a, pitch, b, panel(), steps, count, to);
+        tile::MultiplyBlock<kRows, kColumns>(tiles, a, pitch, b, panel(), steps, count, to);
       } else {
-        MultiplyBlock<kRows, kColumns, true>(tiles, a, pitch, b, panel(), steps, count, to);
+        tile::MultiplyBlock<kRows, kColumns, true>(tiles, a, pitch, b, panel(), steps, count, to);
       }
       to += block.rows * block.columns;
     }

@@ -20,7 +20,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/conv/amx/products.h"
+#include "kernels/amx/products.h"
 #include "kernels/conv/geometry/phases.h"
 #include "kernels/conv/kernel.h"
 #include "tensor/rounding.h"
@@ -60,7 +60,7 @@ class TileFilter final : public FilterKernel<Bfloat16> {
   struct Memory {
     float *sums, *bias;        // of each split; no sums where they go to the gradient
     Bfloat16 *x, *dy, *zeros;  // a pixel of zeros
-    Step* steps;
+    tile::Step* steps;
     float* block;  // of each thread
     size_t bytes;
   };

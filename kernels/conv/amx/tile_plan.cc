@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/conv/amx/products.h"
+#include "kernels/amx/products.h"
 #include "kernels/conv/geometry/cache_sets.h"
 #include "tensor/float16.h"
 #include "tensor/threads/parallel_for.h"

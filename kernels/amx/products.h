@@ -1,7 +1,7 @@
 // Blocks of sums of products in tiles: rows of pixels times columns of the packed filter.
 
-#ifndef DTNN_KERNELS_CONV_AMX_PRODUCTS_H_
-#define DTNN_KERNELS_CONV_AMX_PRODUCTS_H_
+#ifndef DTNN_KERNELS_AMX_PRODUCTS_H_
+#define DTNN_KERNELS_AMX_PRODUCTS_H_
 
 #include <cstdint>
 #include <type_traits>
@@ -9,7 +9,7 @@
 #include "kernels/amx/tiles.h"
 #include "tensor/float16.h"
 
-namespace dtnn::conv::amx {
+namespace dtnn::tile {
 
 // A product of a tile of rows and one of columns: offsets from the block's first row, and from the
 // panel's beginning, in elements.
@@ -88,6 +88,6 @@ inline __attribute__((always_inline)) void MultiplyBlock(Tiles& tiles, const Bfl
   });
 }
 
-}  // namespace dtnn::conv::amx
+}  // namespace dtnn::tile
 
-#endif  // DTNN_KERNELS_CONV_AMX_PRODUCTS_H_
+#endif  // DTNN_KERNELS_AMX_PRODUCTS_H_

@@ -1,18 +1,17 @@
 // What becomes of the sums of a few tiles: scaled, added to, rectified, and rounded to bfloat16
-// once.
+// once, or kept in float32.
 
-#ifndef DTNN_KERNELS_CONV_AMX_WRITE_BACK_H_
-#define DTNN_KERNELS_CONV_AMX_WRITE_BACK_H_
+#ifndef DTNN_KERNELS_AMX_WRITE_BACK_H_
+#define DTNN_KERNELS_AMX_WRITE_BACK_H_
 
 #include <cstdint>
 
 #include "tensor/float16.h"
 
-namespace dtnn::conv::amx {
+namespace dtnn::tile {
 
-// y = relu(scale * sum + bias + addend) for `rows` of at most 32 `channels`; null: not there. Scale
-// and bias are read in whole vectors. Numbers that bfloat16 holds as denormal become zero, as in
-// the products.
+// y = relu(scale * sum + bias + addend) for `rows` of at most 32 `channels`; null: not there.
+// Numbers that bfloat16 holds as denormal become zero, as in the products.
 struct RowsOfResults {
   const float* sums = nullptr;
   int64_t sums_pitch = 0;
@@ -23,6 +22,7 @@ struct RowsOfResults {
   int64_t addend_pitch = 0;
   bool relu = false;
   Bfloat16* out = nullptr;
+  float* wide = nullptr;  // instead of `out`: the sums themselves
   int64_t out_pitch = 0;
 };
 
@@ -30,6 +30,6 @@ struct RowsOfResults {
 void WriteBackPlainly(const RowsOfResults& results);
 void WriteBackInVectors(const RowsOfResults& results);
 
-}  // namespace dtnn::conv::amx
+}  // namespace dtnn::tile
 
-#endif  // DTNN_KERNELS_CONV_AMX_WRITE_BACK_H_
+#endif  // DTNN_KERNELS_AMX_WRITE_BACK_H_

@@ -1,5 +1,6 @@
-#include "kernels/conv/amx/write_back.h"
+#include "kernels/amx/write_back.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -12,9 +13,13 @@
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #endif
 
-namespace dtnn::conv::amx {
+namespace dtnn::tile {
 
 void WriteBackPlainly(const RowsOfResults& r) {
+  for (int64_t i = 0; r.wide != nullptr && i < r.rows; ++i) {
+    std::copy_n(r.sums + i * r.sums_pitch, r.channels, r.wide + i * r.out_pitch);
+  }
+  if (r.wide != nullptr) return;
   for (int64_t i = 0; i < r.rows; ++i) {
     for (int j = 0; j < r.channels; ++j) {
       float value = r.sums[i * r.sums_pitch + j];
@@ -59,16 +64,26 @@ DTNN_TARGET inline __m512 Result(const RowsOfResults& r, const Half& half, __m51
 }  // namespace
 
 DTNN_TARGET void WriteBackInVectors(const RowsOfResults& r) {
+  const auto mask = __mmask32(~uint64_t{0} >> (64 - r.channels));
+  const auto low_mask = __mmask16(mask), high_mask = __mmask16(mask >> 16);
+  if (r.wide != nullptr) {
+    for (int64_t i = 0; i < r.rows; ++i) {
+      const float* const sums = r.sums + i * r.sums_pitch;
+      float* const to = r.wide + i * r.out_pitch;
+      _mm512_mask_storeu_ps(to, low_mask, _mm512_loadu_ps(sums));
+      if (r.channels > 16) _mm512_mask_storeu_ps(to + 16, high_mask, _mm512_loadu_ps(sums + 16));
+    }
+    return;
+  }
   Half low = {_mm512_setzero_ps(), _mm512_setzero_ps()}, high = low;
   if (r.scale != nullptr) {
-    low.scale = _mm512_loadu_ps(r.scale);
-    if (r.channels > 16) high.scale = _mm512_loadu_ps(r.scale + 16);
+    low.scale = _mm512_maskz_loadu_ps(low_mask, r.scale);
+    high.scale = _mm512_maskz_loadu_ps(high_mask, r.scale + 16);
   }
   if (r.bias != nullptr) {
-    low.bias = _mm512_loadu_ps(r.bias);
-    if (r.channels > 16) high.bias = _mm512_loadu_ps(r.bias + 16);
+    low.bias = _mm512_maskz_loadu_ps(low_mask, r.bias);
+    high.bias = _mm512_maskz_loadu_ps(high_mask, r.bias + 16);
   }
-  const auto mask = __mmask32(~uint64_t{0} >> (64 - r.channels));
   for (int64_t i = 0; i < r.rows; ++i) {
     const float* const sums = r.sums + i * r.sums_pitch;
     __m512i addend = _mm512_setzero_si512();
@@ -86,4 +101,4 @@ DTNN_TARGET void WriteBackInVectors(const RowsOfResults& r) {
 void WriteBackInVectors(const RowsOfResults& r) { WriteBackPlainly(r); }
 #endif
 
-}  // namespace dtnn::conv::amx
+}  // namespace dtnn::tile
