@@ -11,7 +11,7 @@
 
 namespace dtnn {
 
-std::vector<OptionSpec> MeasuredNetworks::Flags() {
+std::vector<OptionSpec> MeasuredNetworks::Flags(bool int8) {
   using enum OptionType;
   return {
       {.name = "models",
@@ -32,8 +32,9 @@ std::vector<OptionSpec> MeasuredNetworks::Flags() {
        .field = &format},
       {.name = "math-mode",
        .type = kWord,
-       .help = "number types to compute with",
-       .words = "fp32,tf32,bf16,fp16",
+       .help = int8 ? "number types to compute with; int8: inference alone, on a CPU"
+                    : "number types to compute with",
+       .words = int8 ? "fp32,tf32,bf16,fp16,int8" : "fp32,tf32,bf16,fp16",
        .field = &math_mode},
       {.name = "json",
        .type = kPath,
@@ -55,7 +56,8 @@ ModelRunOptions MeasuredNetworks::RunOf(const std::string& model) const {
   return {.model = model,
           .batch = batch,
           .format = *ParseTensorFormat(format),
-          .math_mode = *ParseMathMode(math_mode)};
+          .math_mode = ParseMathMode(math_mode).value_or(MathMode::kFp32),
+          .int8 = math_mode == "int8"};
 }
 
 absl::Status MeasuredNetworks::Append(std::string_view lines) const {

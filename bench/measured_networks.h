@@ -20,8 +20,8 @@ struct MeasuredNetworks {
   std::string models = {}, format = "NHWC", math_mode = "fp32", json = {};
   int64_t batch = 64;
 
-  // Flags that set these members, whose present values are the defaults.
-  std::vector<OptionSpec> Flags();
+  // Flags that set these members, whose present values are the defaults. `int8`: may be a mode.
+  std::vector<OptionSpec> Flags(bool int8 = false);
   // Those of `models`. A usage error for one that there is not.
   absl::StatusOr<std::vector<std::string>> Names() const;
   ModelRunOptions RunOf(const std::string& model) const;

@@ -26,6 +26,11 @@ TEST(MeasuredNetworksTest, FlagsSetWhatARunIsMadeOf) {
   EXPECT_EQ(run.batch, 7);
   EXPECT_EQ(run.format, TensorFormat::kNCHW);
   EXPECT_EQ(run.math_mode, MathMode::kBf16);
+  EXPECT_FALSE(run.int8);
+  EXPECT_FALSE(ParseToolFlags({{"--math-mode=int8"}}, options.Flags()).ok());
+  ASSERT_TRUE(ParseToolFlags({{"--math-mode=int8"}}, options.Flags(/*int8=*/true)).ok());
+  EXPECT_TRUE(options.RunOf("simplecnn8").int8);
+  EXPECT_EQ(options.RunOf("simplecnn8").math_mode, MathMode::kFp32);
   options.models = "simplecnn9";
   EXPECT_THAT(std::string(options.Names().status().message()), HasSubstr("--models=simplecnn9"));
 }

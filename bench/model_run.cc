@@ -4,6 +4,7 @@
 
 #include "kernels/device/device_traits.h"
 #include "kernels/transfers/transfers.h"
+#include "models/quantization/quantize.h"
 #include "models/zoo/zoo.h"
 #include "optim/losses/categorical_cross_entropy.h"
 #include "optim/metrics/categorical_accuracy.h"
@@ -43,6 +44,7 @@ absl::Status ModelRun::MakeBatch() {
 }
 
 absl::Status ModelRun::PrepareForTraining() {
+  if (options_.int8) return absl::InvalidArgumentError("int8 is for inference");
   TrainerOptions training;
   training.metric_set = {std::make_shared<CategoricalCrossEntropy>(),
                          {std::make_shared<CategoricalAccuracy>()}};
@@ -56,8 +58,14 @@ absl::Status ModelRun::PrepareForTraining() {
 }
 
 absl::Status ModelRun::PrepareForInference() {
-  DTNN_ASSIGN_OR_RETURN(plan_,
-                        Plan::Compile(graph_, *store_, *context_, {.batch = options_.batch}));
+  PlanOptions plan = {.batch = options_.batch};
+  if (options_.int8) {
+    DTNN_ASSIGN_OR_RETURN(const Quantized quantized,
+                          Quantize(graph_, *store_, *context_, batch_.x, {}));
+    int8_ = quantized.record.choice();
+    plan.int8 = &int8_;
+  }
+  DTNN_ASSIGN_OR_RETURN(plan_, Plan::Compile(graph_, *store_, *context_, plan));
   answers_ = 0;
   return absl::OkStatus();
 }

@@ -17,6 +17,7 @@
 #include "kernels/device/context.h"
 #include "kernels/device/math_mode.h"
 #include "models/parameters/parameter_store.h"
+#include "models/plan/int8_types.h"
 #include "models/plan/plan.h"
 #include "models/training/step_engine.h"
 #include "tensor/device.h"
@@ -31,6 +32,7 @@ struct ModelRunOptions {
   MathMode math_mode = MathMode::kFp32;
   Device device = Device::Cpu();
   bool graphs = true;  // on a GPU
+  bool int8 = false;   // inference on a CPU, with ranges of the random samples
 };
 
 class ModelRun {
@@ -67,6 +69,7 @@ class ModelRun {
   std::unique_ptr<ParameterStore> store_;
   std::unique_ptr<StepEngine> engine_;
   MetricAverages averages_;
+  Int8Choice int8_;
   std::unique_ptr<Plan> plan_;
   int64_t answers_ = 0;
   std::unique_ptr<CapturedWork> answer_;  // null: call by call

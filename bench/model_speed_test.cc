@@ -35,6 +35,18 @@ TEST(ModelSpeedTest, OnePhaseAlone) {
   EXPECT_GT(speed->infer_samples_per_second, 0);
 }
 
+TEST(ModelSpeedTest, EightBitsAreForInferenceOnACpu) {
+  ModelSpeedOptions options = Options(Device::Cpu());
+  options.run.int8 = true;
+  EXPECT_EQ(MeasureModel(options).status().message(), "int8 is for inference");
+  options.training = false;
+  const auto speed = MeasureModel(options);
+  ASSERT_TRUE(speed.ok()) << speed.status();
+  EXPECT_GT(speed->infer_samples_per_second, 0);
+  options.run.device = Device::Simulated(0);
+  EXPECT_EQ(MeasureModel(options).status().message(), "8 bits are for inference on a CPU");
+}
+
 TEST(ModelSpeedTest, RefusesWhatTheDeviceCannot) {
   ModelSpeedOptions options = Options(Device::Cpu());
   options.run.math_mode = MathMode::kFp16;

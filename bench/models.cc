@@ -1,5 +1,5 @@
 // bazel run //bench:models -- [--models=a,b] [--batch=64] [--seconds=3] [--format=NCHW]
-//                             [--math-mode=bf16] [--device=cuda] [--json=FILE]
+//                             [--math-mode=bf16|int8] [--device=cuda] [--json=FILE]
 //
 // Trains and evaluates whole networks on random data and prints, per network, samples/s and
 // GFLOP/s; on the CPU also the share of this machine's FMA peak, measured just before and after.
@@ -70,9 +70,10 @@ ModelRunOptions RunOf(const ModelsOptions& options, const std::string& model) {
 }
 
 absl::StatusOr<ModelSpeed> Speed(const ModelsOptions& options, const std::string& model) {
-  return MeasureModel({.run = RunOf(options, model),
+  const ModelRunOptions run = RunOf(options, model);
+  return MeasureModel({.run = run,
                        .seconds = options.seconds,
-                       .training = std::ranges::count(options.phases, "train") > 0,
+                       .training = !run.int8 && std::ranges::count(options.phases, "train") > 0,
                        .inference = std::ranges::count(options.phases, "infer") > 0});
 }
 
@@ -124,7 +125,7 @@ absl::Status Profile(const ModelsOptions& options, const std::string& model) {
 absl::Status Run(const std::vector<std::string>& arguments) {
   using enum OptionType;
   ModelsOptions options;
-  std::vector<OptionSpec> flags = options.network.Flags();
+  std::vector<OptionSpec> flags = options.network.Flags(/*int8=*/true);
   const OptionSpec own[] = {
       {.name = "seconds",
        .type = kReal,

@@ -139,6 +139,28 @@ TEST(InspectTest, ModelsSayWhatTheyAre) {
           "\"metrics\": {\"val_categorical_accuracy\": 0.5}}}"));
 }
 
+TEST(InspectTest, QuantizedModelsShowTheirRanges) {
+  auto context = *DeviceContext::Create(Device::Cpu());
+  SavedModel model = {
+      .graph = *BuildModel("simplemlp", {.sample = ImageExtents{2, 2, 1}, .classes = 2})};
+  model.quantization = QuantizationRecord{.method = "minmax",
+                                          .samples = 512,
+                                          .ranges = {{3, {-0.5, 4}}},
+                                          .in_float = {{2, "reads the network's input"}}};
+  auto store = *ParameterStore::Create(model.graph, *context, DType::kFloat32, 1);
+  const std::string path = Path("quantized.safetensors");
+  ASSERT_TRUE(SaveModel(path, model, *store, *context).ok());
+  const Outcome text = Inspect({path});
+  EXPECT_THAT(text.out, HasSubstr("  int8: ranges of 512 samples, method minmax\n"
+                                  "    2_FC stays in float32: reads the network's input\n"
+                                  "    3_Relu                                -0.5 to 4\n"));
+  EXPECT_THAT(text.out, Not(HasSubstr("float_layer")));
+  EXPECT_THAT(Inspect({path}, "json").out,
+              HasSubstr("\"int8\": {\"method\": \"minmax\", \"samples\": 512, \"ranges\": "
+                        "{\"3\": [-0.5, 4]}, \"in_float\": {\"2\": \"reads the network's "
+                        "input\"}}}"));
+}
+
 TEST(InspectTest, BrokenFilesAreNamedAndTheOthersShown) {
   const std::string good = Path("good.npz"), bad = Path("bad.npz"), cut = Path("cut.npz");
   ASSERT_TRUE(WriteArrayFile(good, {{"x", TensorOf(DType::kFloat32, Shape{1}, {1})}}, {}).ok());

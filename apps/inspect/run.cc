@@ -17,6 +17,7 @@
 #include "models/checkpoint/checkpoint.h"
 #include "models/graph/table.h"
 #include "models/parameters/weights.h"
+#include "models/quantization/quantization_record.h"
 #include "models/serving/saved_model.h"
 #include "tensor/errors.h"
 #include "tensor/files/array_file.h"
@@ -113,7 +114,8 @@ absl::StatusOr<Contents> Read(const std::string& path) {
     if (contents.checkpoint) MarkFrozen(contents.checkpoint->frozen, contents.model->graph);
   }
   constexpr std::string_view kTags[] = {"__model__",       "__format__", "__dtype__",
-                                        kPreprocessingTag, kNetworkTag,  kDescriptionTag};
+                                        kPreprocessingTag, kNetworkTag,  kDescriptionTag,
+                                        kQuantizationTag};
   for (const std::string_view tag : std::span(kTags).first(4)) {  // `model` tells the others
     DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> text, file.Text(tag));
     if (text.has_value()) contents.tags.emplace_back(tag, *text);
@@ -125,6 +127,40 @@ absl::StatusOr<Contents> Read(const std::string& path) {
                                           : Array{.key = key, .unread = tensor.status()});
   }
   return contents;
+}
+
+// The ranges for 8 bits, a line per layer.
+std::string QuantizationText(const SavedModel& model) {
+  const QuantizationRecord& record = *model.quantization;
+  std::string text = StrCat("  int8: ranges of ", Counted(record.samples, "sample"), ", method ",
+                            OneLine(record.method), "\n");
+  for (const Node& node : model.graph.nodes()) {
+    const auto range = record.ranges.find(node.id);
+    const auto in_float = record.in_float.find(node.id);
+    if (range != record.ranges.end()) {
+      absl::StrAppendFormat(&text, "    %-28s %13.6g to %.6g\n", OneLine(node.name),
+                            range->second.low, range->second.high);
+    }
+    if (in_float != record.in_float.end()) {
+      StrAppend(&text, "    ", OneLine(node.name), " stays in float32: ", OneLine(in_float->second),
+                "\n");
+    }
+  }
+  return text;
+}
+
+std::string QuantizationJson(const QuantizationRecord& record) {
+  std::vector<std::string> ranges, in_float;
+  for (const auto& [id, range] : record.ranges) {
+    ranges.push_back(
+        StrCat("\"", id, "\": [", JsonNumber(range.low), ", ", JsonNumber(range.high), "]"));
+  }
+  for (const auto& [id, reason] : record.in_float) {
+    in_float.push_back(StrCat("\"", id, "\": ", JsonText(reason)));
+  }
+  return StrCat("{\"method\": ", JsonText(record.method), ", \"samples\": ", record.samples,
+                ", \"ranges\": {", absl::StrJoin(ranges, ", "), "}, \"in_float\": {",
+                absl::StrJoin(in_float, ", "), "}}");
 }
 
 // What a model says of itself besides its parameters, for people.
@@ -139,6 +175,7 @@ std::string ModelText(const SavedModel& model) {
   if (!description.class_names.empty()) {
     StrAppend(&text, "  classes: ", OneLine(absl::StrJoin(description.class_names, ", ")), "\n");
   }
+  if (model.quantization) text += QuantizationText(model);
   const TrainingRecord& training = description.training;
   if (training == TrainingRecord()) return text + "  loss: " + OneLine(description.loss) + "\n";
   StrAppend(
@@ -168,7 +205,10 @@ std::string ModelJson(const SavedModel& model) {
                 std::max(description.training.epochs, description.training.run_epochs),
                 ", \"optimizer\": ", JsonText(description.training.optimizer),
                 ", \"learning_rate\": ", JsonNumber(description.training.learning_rate),
-                ", \"metrics\": {", absl::StrJoin(metrics, ", "), "}}}");
+                ", \"metrics\": {", absl::StrJoin(metrics, ", "), "}}",
+                model.quantization ? StrCat(", \"int8\": ", QuantizationJson(*model.quantization))
+                                   : std::string(),
+                "}");
 }
 
 std::string Text(const Contents& contents) {

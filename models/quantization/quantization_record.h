@@ -1,7 +1,7 @@
 // What a model's file keeps for inference in 8 bits: the ranges of what its layers write, found on
 // samples, and which layers compute in float32 all the same. Weights stay float32 in the file, for
-// samples, and which layers compute in float32 all the same. Weights stay float32 in the file, for
 // all readers and for more training; int8 ones are made of them when a plan first runs, always the
+// same.
 
 #ifndef DTNN_MODELS_QUANTIZATION_QUANTIZATION_RECORD_H_
 #define DTNN_MODELS_QUANTIZATION_QUANTIZATION_RECORD_H_

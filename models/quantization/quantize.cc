@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "kernels/device/device_traits.h"
 #include "kernels/int8/quantization.h"
 #include "kernels/operands/rows.h"
 #include "layers/int8/bind_int8.h"
@@ -42,6 +43,9 @@ class Quantizer {
   const Node& node(int index) const { return graph_.nodes()[size_t(index)]; }
 
   absl::Status CheckSamples() const {
+    if (!TraitsOf(context_.device()).in_host_memory) {
+      return absl::InvalidArgumentError("8 bits are for inference on a CPU");
+    }
     const int64_t n = samples_.empty() ? 0 : samples_.shape()[0];
     if (n == 0) {
       return absl::InvalidArgumentError("no samples to find ranges with; some hundreds are usual");

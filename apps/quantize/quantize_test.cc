@@ -1,0 +1,145 @@
+#include <cmath>
+#include <cstdlib>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "apps/quantize/run.h"
+#include "comm/ranks/job/exit_code.h"
+#include "data/testing/idx_files.h"
+#include "data/testing/image_files.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "kernels/device/context.h"
+#include "models/graph/builder.h"
+#include "models/serving/predictor.h"
+#include "models/serving/saved_model.h"
+#include "tensor/files/array_file.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+
+class QuantizeProgramTest : public ::testing::Test {
+ protected:
+  // A model of images of 6 x 6.
+  std::string Model(TensorFormat format = TensorFormat::kNHWC, DType dtype = DType::kFloat32,
+                    int64_t channels = 3) {
+    GraphBuilder b("net", format);
+    b.Input({6, 6, channels}).Conv2d(8, {.padding = 1}).Relu().Conv2d(8).Relu();
+    SavedModel model = {.graph = *b.Flatten().Fc(10).Softmax().Build(), .dtype = dtype};
+    model.preprocessing = {.normalization = {{-0.5}, {4}}, .geometry = ImageGeometry{}};
+    auto device = *DeviceContext::Create(Device::Cpu());
+    auto store = *ParameterStore::Create(model.graph, *device, dtype, /*seed=*/3);
+    const std::string path = folder_ + "/model.safetensors";
+    EXPECT_TRUE(SaveModel(path, model, *store, *device).ok());
+    return path;
+  }
+  std::string Images(int count) const {
+    const std::string folder = testing::NewFolder("quantize_images");
+    for (int i = 0; i < count; ++i) {
+      testing::WriteFile(folder, std::to_string(i) + ".png",
+                         testing::EncodePng(6, 6, testing::SmoothPixels(6, 6, 3, /*seed=*/i)));
+    }
+    return folder;
+  }
+  std::string Out() const { return folder_ + "/out.safetensors"; }
+
+  absl::Status Run(const std::string& model, const std::string& calibrate,
+                   const std::string& path = {}) {
+    std::ostringstream out;
+    const absl::Status status = QuantizeModel(
+        {.model = model, .out = Out(), .calibrate = calibrate, .dataset_path = path, .samples = 20},
+        out);
+    text_ = out.str();
+    return status;
+  }
+
+  std::string folder_ = testing::NewFolder("quantize"), text_;
+};
+
+TEST_F(QuantizeProgramTest, AFolderOfImagesIsEnough) {
+  for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+    const std::string model = Model(format), images = Images(30);
+    const absl::Status status = Run(model, images);
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_THAT(text_,
+                HasSubstr("1_Conv2D                               stays in float32: reads the "
+                          "network's input\n"));
+    EXPECT_THAT(text_,
+                HasSubstr("6_FC                                   stays in float32: computes "
+                          "the network's output\n"));
+    EXPECT_THAT(text_, HasSubstr("20 samples, "));
+    EXPECT_EQ(text_.find("NCHW") != std::string::npos, format == TensorFormat::kNCHW);
+    const auto quantized = *Predictor::Load(Out(), {.int8 = true});
+    EXPECT_EQ(quantized->model().quantization->samples, 20);
+    // Its float32 is what it was.
+    const std::vector<std::string> files = {images + "/3.png"};
+    const auto before = *(*Predictor::Load(model))->Classify(files);
+    const auto after = *(*Predictor::Load(Out()))->Classify(files);
+    const auto bytes = *quantized->Classify(files);
+    for (size_t i = 0; i < 10; ++i) {
+      EXPECT_NEAR(before[0].outputs[i], after[0].outputs[i], 1e-5);
+      EXPECT_NEAR(before[0].outputs[i], bytes[0].outputs[i], 0.05);
+    }
+  }
+}
+
+TEST_F(QuantizeProgramTest, ADataSetSaysHowManyAreRight) {
+  const std::string model = Model(TensorFormat::kNHWC, DType::kFloat32, /*channels=*/1);
+  const std::string data = testing::NewFolder("quantize_mnist");
+  const auto write = [&](const std::string& name, uint32_t count) {
+    testing::WriteFile(data, name + "-images-idx3-ubyte",
+                       testing::IdxBytes({count, 6, 6}, testing::Elements(36 * count)));
+    const std::vector<uint8_t> labels(count, 7);
+    testing::WriteFile(data, name + "-labels-idx1-ubyte", testing::IdxBytes({count}, labels));
+  };
+  write("train", 25);
+  write("t10k", 11);
+  const absl::Status status = Run(model, "mnist", data);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_THAT(text_, HasSubstr("11 samples, "));
+  EXPECT_THAT(text_, ::testing::ContainsRegex("float32 +[0-9.]+ % +[0-9.]+ +\n"
+                                              "int8 +[0-9.]+ % +[0-9.]+ +[0-9.]+x\n"));
+}
+
+TEST_F(QuantizeProgramTest, WhatCannotBeQuantizedIsRefused) {
+  const std::string model = Model(), empty = testing::NewFolder("quantize_empty");
+  EXPECT_EQ(Run(model, empty).message(),
+            "--calibrate=" + empty +
+                ": contains no JPEG or PNG images, and is not the name of a data set "
+                "(--calibrate=list shows them)");
+  EXPECT_EQ(Run(model, Images(1)).message(),
+            model +
+                ": one sample is too little to find ranges with; some hundreds that differ are "
+                "usual");
+  EXPECT_EQ(ExitCodeOf(Run(model, "mnist", empty)), kExitFailed);
+  EXPECT_THAT(
+      std::string(Run(model, "synthetic").message()),
+      HasSubstr("its samples are 32x32x3 with 10 outputs; model net takes 6x6x3 and has 10"));
+  const std::string image = Images(2) + "/0.png";
+  EXPECT_THAT(std::string(Run(image, empty).message()), HasSubstr("is a PNG image"));
+  EXPECT_EQ(Run(Model(TensorFormat::kNHWC, DType::kFloat64), empty).message(),
+            model + ": has float64 parameters; 8 bits are for models of float32");
+}
+
+int ExitCode(const std::string& arguments) {
+  return std::system(("apps/quantize/quantize " + arguments + " > /dev/null 2>&1").c_str()) >> 8;
+}
+
+TEST_F(QuantizeProgramTest, ProgramAnswersWithExitCodes) {
+  const std::string model = Model();
+  EXPECT_EQ(ExitCode("--help"), 0);
+  EXPECT_EQ(ExitCode("--calibrate=list"), 0);
+  EXPECT_EQ(ExitCode(model + " --calibrate=" + Images(3)), kExitUsage);
+  EXPECT_EQ(ExitCode(model + " " + Out()), kExitUsage);
+  EXPECT_EQ(ExitCode(model + " " + Out() + " --calibrate=" + Images(3) + " --method=median"),
+            kExitUsage);
+  EXPECT_EQ(ExitCode(model + " " + Out() + " --calibrate=" + Images(3)), 0);
+}
+
+}  // namespace
+}  // namespace dtnn
