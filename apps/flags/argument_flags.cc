@@ -4,8 +4,11 @@
 #include <iterator>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/strings/cord.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/string_view.h"
 #include "apps/flags/option_table.h"
 #include "tensor/named_argument.h"
 #include "tensor/text/str_cat.h"
@@ -23,6 +26,21 @@ constexpr ArgumentFlag kArgumentFlags[] = {
     {"OpenDatasetOptions::skip_damaged_images", "--skip-damaged-images"},
 };
 
+// Functions of the library that messages of runs name.
+constexpr std::pair<std::string_view, std::string_view> kFunctions[] = {
+    {"Run::Needs", "--dry-run"},
+    {"ZooModels", "--model=list"},
+};
+
+std::string NameFunctions(std::string text) {
+  for (const auto& [function, flag] : kFunctions) {
+    absl::StrReplaceAll({{absl::string_view(function.data(), function.size()),
+                          absl::string_view(flag.data(), flag.size())}},
+                        &text);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::span<const ArgumentFlag> ArgumentFlags() { return kArgumentFlags; }
@@ -35,7 +53,7 @@ std::string NameFlags(std::string_view text) {
     const size_t begin = std::min(text.find(kBegin), text.size());
     named += text.substr(0, begin);
     text.remove_prefix(begin);
-    if (text.empty()) return named;
+    if (text.empty()) return NameFunctions(std::move(named));
     std::string_view path = text.substr(kBegin.size());
     path = path.substr(0, std::min(path.find_first_not_of(kOfPaths), path.size()));
     while (path.ends_with('.')) path.remove_suffix(1);  // of a sentence

@@ -47,6 +47,8 @@ TEST(ArgumentFlagsTest, ErrorsStayThemselves) {
 TEST(ArgumentFlagsTest, MembersOfRunOptionsBecomeFlags) {
   EXPECT_EQ(NameFlags("RunOptions::training.epochs=-1: see RunOptions::data.augment.flip."),
             "--num-epochs=-1: see --augment-flip.");
+  EXPECT_EQ(NameFlags("Run::Needs shows more (ZooModels lists all)"),
+            "--dry-run shows more (--model=list lists all)");
   EXPECT_EQ(NameFlags("RunOptions::training.moon, RunOptions::"),
             "RunOptions::training.moon, RunOptions::");
   const absl::Status status =

@@ -107,6 +107,8 @@ absl::StatusOr<CommandLine> Parse(const std::string& argument, std::string_view 
   if (option != "dataset") arguments.push_back("--dataset=mnist");
   if (option == "dataset-test-path") arguments.push_back("--dataset-train-path=folder");
   if (option == "resume") arguments.push_back("--checkpoint-dir=folder");
+  if (option == "elastic") arguments.push_back("--parallel=data");
+  if (option == "encryption") arguments.push_back("--parallel=federated");
   if (option == "math-mode") arguments.push_back("--enable-gpu");
   if (argument == "--tracing" || argument == "--tracing=True") {
     arguments.push_back("--tracer-output=trace.json");

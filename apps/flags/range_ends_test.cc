@@ -2,6 +2,7 @@
 // run is right, or what refuses it names the flag or says that the loss is NaN.
 
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -43,11 +44,11 @@ std::string Companion(std::string_view name) {
       {"normalize", "--normalize"},
       {"cpu-speed", "--profile"},
       {"memory-bw", "--profile"},
-      {"network-", "--profile --parallel=data"},
+      {"network-", "--profile --parallel=data --transport=tcp"},
       {"checkpoint", "--checkpoint-dir=$TEST_TMPDIR/checkpoints"},
-      {"model-sync", "--parallel=data"},
-      {"comm-bucket", "--parallel=data --use-blocking-mpi=False"},
-      {"comm", "--parallel=data"},
+      {"model-sync", "--parallel=data --transport=tcp"},
+      {"comm-bucket", "--parallel=data --transport=tcp --use-blocking-mpi=False"},
+      {"comm", "--parallel=data --transport=tcp"},
       {"model-checkpoint", "--schedulers=model_checkpoint --model-dir=$TEST_TMPDIR"},
   };
   for (const Row& row : kRows) {
@@ -81,11 +82,14 @@ class RangeEndsTest : public ::testing::TestWithParam<OptionSpec> {};
 TEST_P(RangeEndsTest, AreTakenOrRefusedByName) {
   const OptionSpec& spec = GetParam();
   const std::string name(spec.name);
+  setenv("DTNN_JOB_SECRET", "0123456789abcdef0123456789abcdef", 1);  // for --transport=tcp
+  setenv("PYMPI_RANK", "0", 1);
+  setenv("PYMPI_SIZE", "1", 1);
   for (const std::string& end : Ends(spec)) {
     std::filesystem::remove_all(::testing::TempDir() + "/checkpoints");
     const testing::Outcome outcome = testing::Launch(
         "apps/benchmark", std::string(kRun) + Companion(name) + "--" + name + "=" + end);
-    const bool named = outcome.text.find("benchmark: --" + name + "=" + end) != std::string::npos ||
+    const bool named = outcome.text.find(": --" + name + "=" + end) != std::string::npos ||
                        outcome.text.find("benchmark: the loss is ") != std::string::npos;
     EXPECT_TRUE(outcome.exit_code == 0 || named) << end << "\n" << outcome.text;
     EXPECT_TRUE(named || outcome.text.find(": nan") == std::string::npos) << end << "\n"

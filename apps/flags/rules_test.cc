@@ -2,8 +2,10 @@
 // message, as a user meets them. A row per case; the number is that of the rule.
 
 #include <array>
+#include <cstdlib>
 #include <sstream>
 #include <string>
+#include <string_view>
 
 #include "apps/testing/process.h"
 #include "gtest/gtest.h"
@@ -74,9 +76,13 @@ constexpr Case kCases[] = {
      "--cudnn-plans has no effect with --gpu-device=simulated"},
     {4, "--best-of-file=tuned.txt --enable-gpu --gpu-device=simulated", kDone,
      "--best-of-file has no effect with --gpu-device=simulated"},
-    {4, "--parallel=data", kDone, "**** One rank: trains alone"},
-    {4, "--enable-nccl --parallel=data", kDone, "--enable-nccl has no effect without --enable-gpu"},
-    {4, "--enable-nccl --parallel=data --enable-gpu --gpu-device=simulated", kDone, "**** Done"},
+    {4, "--parallel=data", kUsage,
+     "--parallel=data: needs ranks, and this process was started alone"},
+    {4, "--parallel=data --transport=tcp", kDone, "**** One rank: trains alone"},
+    {4, "--enable-nccl --parallel=data --transport=tcp", kDone,
+     "--enable-nccl has no effect without --enable-gpu"},
+    {4, "--enable-nccl --parallel=data --transport=tcp --enable-gpu --gpu-device=simulated", kDone,
+     "**** Done"},
 
     {4, "--math-mode=fp8", kUsage, "--math-mode=fp8: "},
     {4, "--math-mode=fp32", kDone, "**** Done"},
@@ -195,9 +201,11 @@ constexpr Case kCases[] = {
      "--encryption=tenseal and --elastic: "},
     {13, "--parallel=data --encryption=tenseal", kUsage,
      "--encryption-key-file: missing; --encryption=tenseal needs the key that all ranks share"},
-    {13, "--parallel=data --encryption=tenseal --encryption-key-file=key", kDone,
+    {13, "--parallel=data --transport=tcp --encryption=tenseal --encryption-key-file=key", kDone,
      "--encryption has no effect with one rank"},
-    {13, "--parallel=data --encryption=tenseal --encryption-key-file=key --use-blocking-mpi=False",
+    {13,
+     "--parallel=data --transport=tcp --encryption=tenseal --encryption-key-file=key "
+     "--use-blocking-mpi=False",
      kDone, "--use-blocking-mpi has no effect with --encryption=tenseal"},
     {13, "--parallel=federated --enable-gpu", kUsage, "--parallel=federated and --enable-gpu: "},
     {13, "--optimizer=oktopk --dtype=float64", kUsage,
@@ -220,12 +228,16 @@ constexpr Case kCases[] = {
     {13, "--gradient-compression=bf16", kDone,
      "--gradient-compression has no effect with --parallel=sequential"},
     {13, "--optimizer=oktopk", kDone, "**** Done"},
-    {13, "--optimizer=oktopk --optimizer-density=1 --parallel=data", kDone, "**** Done"},
-    {13, "--gradient-compression=bf16 --parallel=data", kDone, "**** Done"},
-    {13, "--gradient-compression=fp16 --parallel=data --use-blocking-mpi=False", kDone,
+    {13, "--optimizer=oktopk --optimizer-density=1 --parallel=data --transport=tcp", kDone,
      "**** Done"},
+    {13, "--gradient-compression=bf16 --parallel=data --transport=tcp", kDone, "**** Done"},
+    {13, "--gradient-compression=fp16 --parallel=data --transport=tcp --use-blocking-mpi=False",
+     kDone, "**** Done"},
 
-    {13, "--encryption=tenseal", kDone, "--encryption has no effect with --parallel=sequential"},
+    {13, "--encryption=tenseal", kUsage,
+     "--encryption=tenseal: protects what ranks or clients send"},
+    {13, "--elastic=1:2", kUsage,
+     "--elastic=1:2: needs ranks that train together; add --parallel=data"},
     {13, "--parallel=federated --encryption=tenseal", kUsage, "--encryption-key-file: missing"},
     {13, "--parallel=federated --transport=mpi", kUsage,
      "--parallel=federated and --transport=mpi: "},
@@ -236,7 +248,7 @@ constexpr Case kCases[] = {
      "--enable-fused-conv-bn-relu",
      kDone, "**** Done"},
 
-    {15, "--parallel=data --model-sync-min-avail=2", kUsage,
+    {15, "--parallel=data --transport=tcp --model-sync-min-avail=2", kUsage,
      "--model-sync-min-avail=2: must be at most the number of ranks, 1"},
     {15, "--model-sync-min-avail=-1", kUsage, "--model-sync-min-avail=-1: "},
     {15, "--model-sync-freq=3", kDone,
@@ -294,6 +306,14 @@ TEST(RulesTest, EveryCaseHasItsExitCodeAndMessage) {
   WriteTargets();
   for (const Case& c : kCases) {
     const bool refused = c.exit_code != kDone;
+    // One rank that is not alone, since others could join it.
+    if (std::string_view(c.arguments).find("--transport=tcp") != std::string_view::npos) {
+      setenv("DTNN_JOB_SECRET", "0123456789abcdef0123456789abcdef", 1);
+      setenv("PYMPI_RANK", "0", 1);
+      setenv("PYMPI_SIZE", "1", 1);
+    } else {
+      for (const char* name : {"DTNN_JOB_SECRET", "PYMPI_RANK", "PYMPI_SIZE"}) unsetenv(name);
+    }
     const testing::Outcome outcome = testing::Launch(
         "apps/benchmark", std::string(kRun) + c.arguments + (refused ? " 2>&1 >/dev/null" : ""));
     EXPECT_EQ(outcome.exit_code, c.exit_code) << "rule " << c.rule << ": " << c.arguments;

@@ -12,8 +12,6 @@
 #include "comm/ranks/job/exit_code.h"
 #include "data/transforms/transform_list.h"
 #include "models/run/checks/check_options.h"
-#include "models/run/options/in_force.h"
-#include "optim/losses/better.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/str_cat.h"
 
@@ -82,13 +80,6 @@ absl::Status SpellTransforms(Options& options) {
     return UsageError(flag, OneLine(std::string(transforms.status().message()), 500),
                       " (--augment=list explains them)");
   }
-  for (const bool older : {options.data.augment.flip, options.data.augment.crop}) {
-    if (!older) continue;
-    return UsageError(flag, "cannot be used with --augment-flip or --augment-crop; write flip:",
-                      FormatValue(options.data.augment.flip_probability),
-                      " or crop:", options.data.augment.crop_size, ":",
-                      FormatValue(options.data.augment.crop_probability), " into the list");
-  }
   options.data.augment.transforms = absl::StrJoin(ToStrings(*transforms), ",");
   return absl::OkStatus();
 }
@@ -114,38 +105,6 @@ std::vector<std::string> WithoutEffect(const Options& options) {
   return lines;
 }
 
-void Warn(const Options& options, std::vector<std::string>& warnings) {
-  if (options.training.evaluate_only && options.network.weights.empty()) {
-    warnings.push_back(
-        "--evaluate-only: tests a network with random weights; load trained ones with "
-        "--weights-and-bias-filename");
-  }
-  for (std::string& warning : WithoutEffect(options)) warnings.push_back(std::move(warning));
-  if (options.data.share >= 5) {  // for so many passes a user gives more epochs
-    const std::string share = FormatValue(options.data.share);
-    warnings.push_back(StrCat("--dataset-percentage=", share,
-                              ": is a share, not per cent; uses all data ", share,
-                              " times in each epoch"));
-  }
-  if (Schedules(options, "stop_at_loss") && !options.schedule.stop_at.threshold) {
-    warnings.push_back(
-        "--schedulers: stop_at_loss without --stop-at-loss-threshold ends a run that watches an "
-        "accuracy after its first epoch");
-  }
-  if (options.encryption.security_level == "0" && !options.encryption.kind.empty()) {
-    warnings.push_back(
-        "--encryption-security-level=0: nobody checks that --encryption-poly-degree and "
-        "--encryption-global-scale protect anything; for experiments only");
-  }
-  const std::string watched = WatchedBy("early_stopping", options);
-  const bool smaller = BetterWatched(watched) == Better::kSmaller;
-  if (Schedules(options, "early_stopping") && MinimizesOf(options) != smaller) {
-    warnings.push_back(StrCat("--early-stopping-minimize=", ToText(!smaller), ": but ",
-                              smaller ? "smaller" : "larger", " values of ", watched,
-                              " are better"));
-  }
-}
-
 }  // namespace
 
 absl::Status ValidateOptions(Options& options, std::vector<std::string>& warnings) {
@@ -153,8 +112,21 @@ absl::Status ValidateOptions(Options& options, std::vector<std::string>& warning
   DTNN_RETURN_IF_ERROR(CheckRunOptions(options));
   DTNN_RETURN_IF_ERROR(CheckRequired(options));
   DTNN_RETURN_IF_ERROR(SpellTransforms(options));
-  Warn(options, warnings);
+  std::ranges::move(WithoutEffect(options), std::back_inserter(warnings));
   return absl::OkStatus();
+}
+
+void DropOtherConstants(Options& options) {
+  const Options in_force = OptionsInForce(options), defaults;
+  for (const OptionSpec& spec : OptionTable()) {
+    const bool constant =
+        spec.needs.starts_with("optimizer=") ||
+        (spec.needs.starts_with("schedulers=") && spec.path.starts_with("schedule."));
+    if (!constant || !options.given.contains(spec.name)) continue;
+    if (UnmetNeeds(spec, in_force).empty()) continue;
+    spec.field.store(spec.field.load(&defaults, spec.field.variable), &options,
+                     spec.field.variable);
+  }
 }
 
 }  // namespace dtnn

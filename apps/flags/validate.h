@@ -15,6 +15,10 @@ namespace dtnn {
 // usage errors; settings without effect are added to `warnings`, one line each.
 absl::Status ValidateOptions(Options& options, std::vector<std::string>& warnings);
 
+// Constants of optimizers and schedulers that the run does not have, about which there was a
+// warning, get their defaults again: a run refuses others.
+void DropOtherConstants(Options& options);
+
 }  // namespace dtnn
 
 #endif  // DTNN_APPS_FLAGS_VALIDATE_H_

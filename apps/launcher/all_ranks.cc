@@ -1,14 +1,11 @@
 #include "apps/launcher/all_ranks.h"
 
-#include <chrono>
 #include <string>
-#include <string_view>
 
 #include "apps/flags/argument_flags.h"
 #include "apps/launcher/benchmark_run.h"
 #include "comm/ranks/job/elastic_rank.h"
 #include "comm/ranks/job/exit_code.h"
-#include "comm/ranks/job/interrupt.h"
 #include "comm/ranks/job/job_environment.h"
 #include "comm/ranks/job/rank_process.h"
 #include "comm/ranks/job/ranks.h"
@@ -17,22 +14,12 @@
 #include "models/run/checks/check_options.h"
 #include "models/run/lasting_run.h"
 #include "models/run/parts/rank_options.h"
+#include "models/run/parts/rank_process.h"
 #include "models/run/parts/same_options.h"
 #include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
-
-CommunicatorOptions CommunicatorOptionsOf(const Options& options, std::ostream& err) {
-  const auto timeout = std::chrono::milliseconds(int64_t(options.ranks.timeout * 1000));
-  return {.timeout = timeout,
-          .warn_after = timeout / 5,
-          .warn =
-              [&err](std::string_view line) {
-                err << StrCat("benchmark: warning: ", line, "\n") << std::flush;
-              },
-          .interrupted = [] { return Interrupt::Last() != 0; }};
-}
 
 // For a rank that was not asked to save: at the start, at the end, or excluded by the others.
 int ExitCodeOfLoss(const Options& options, int rank, int ranks) {
@@ -62,7 +49,7 @@ absl::Status RunOnAllRanks(const Options& options, const LaunchPlace& place, std
     }
     return RunBenchmark(options, nullptr, out, err);
   }
-  const bool elastic = !options.ranks.elastic.empty() && options.ranks.parallel == Parallel::kData;
+  const bool elastic = !options.ranks.elastic.empty();
   if (elastic) {
     const absl::Status status = NameFlags(CheckElasticTransport(place.transport));
     if (!status.ok()) return TellOnce(status, place, "benchmark", out, err);
@@ -82,13 +69,10 @@ absl::Status RunOnAllRanks(const Options& options, const LaunchPlace& place, std
   if (options.ranks.parallel == Parallel::kSequential || alone) {
     return RunBenchmark(options, nullptr, out, err);
   }
-  const RankProcessOptions rank = {.program = "benchmark",
-                                   .communicator = CommunicatorOptionsOf(options, err),
-                                   .sums_in_rank_order = !options.sync.mpi_sums.value_or(true),
-                                   .when_lost = [&](const absl::Status& status) {
-                                     return WithExitCode(
-                                         status, ExitCodeOfLoss(options, place.rank, place.ranks));
-                                   }};
+  RankProcessOptions rank = RankProcessOf(options, "benchmark", err);
+  rank.when_lost = [&](const absl::Status& status) {
+    return WithExitCode(status, ExitCodeOfLoss(options, place.rank, place.ranks));
+  };
   const auto work = [&](Communicator& communicator, LastingRun* lasting) {
     absl::Status status = Agree(&communicator, absl::OkStatus());  // TellOnce
     // Before a rank that comes gets the state of the others.

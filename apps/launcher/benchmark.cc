@@ -11,11 +11,13 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "apps/flags/argument_flags.h"
 #include "apps/flags/environment.h"
 #include "apps/flags/help.h"
 #include "apps/flags/parser.h"
+#include "apps/flags/validate.h"
 #include "apps/launcher/all_ranks.h"
-#include "apps/launcher/dry_run.h"
 #include "apps/launcher/main_job.h"
 #include "apps/printing/name_lists.h"
 #include "apps/program/job_flags.h"
@@ -24,6 +26,7 @@
 #include "comm/launch_place.h"
 #include "comm/ranks/job/exit_code.h"
 #include "comm/ranks/job/tell_once.h"
+#include "models/run/run.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/str_cat.h"
 
@@ -58,11 +61,18 @@ absl::Status CheckLauncher(Transport transport) {
       "--transport=tcp, or one process with srun --ntasks=1");
 }
 
+absl::Status DryRun(const Options& options, const LaunchPlace& place) {
+  if (place.rank > 0) return absl::OkStatus();
+  const int ranks = options.ranks.parallel == Parallel::kData ? place.ranks : 1;
+  const absl::StatusOr<RunNeeds> needs = Run::Needs(options, {}, ranks);
+  if (!needs.ok()) return NameFlags(needs.status());
+  for (const std::string& warning : needs->warnings) Warn({NameFlags(warning)});
+  std::cout << NameFlags(Describe(*needs));
+  return absl::OkStatus();
+}
+
 absl::Status Train(const Options& options, const LaunchPlace& place) {
-  if (options.dry_run) {
-    const int ranks = options.ranks.parallel == Parallel::kData ? place.ranks : 1;
-    return place.rank == 0 ? DryRun(options, ranks, std::cout) : absl::OkStatus();
-  }
+  if (options.dry_run) return DryRun(options, place);
   DTNN_RETURN_IF_ERROR(CheckLauncher(place.transport));
   DTNN_RETURN_IF_ERROR(CheckPackagedData(options));
   return RunOnAllRanks(options, place, std::cout, std::cerr);
@@ -90,7 +100,7 @@ absl::Status Answer(const CommandLine& command_line, const LaunchPlace& place) {
 }
 
 // `program`: as the user wrote it.
-absl::Status Run(std::string_view program, std::vector<std::string> arguments) {
+absl::Status RunLauncher(std::string_view program, std::vector<std::string> arguments) {
   const absl::Status job = AdoptJobFlags(arguments);
   const LaunchPlace place = FindLaunchPlace();
   DTNN_RETURN_IF_ERROR(EnterUserDirectory());
@@ -108,6 +118,7 @@ absl::Status Run(std::string_view program, std::vector<std::string> arguments) {
     return TellOnce(command_line.status(), place, kProgram, std::cout, std::cerr);
   // So that ranks, files and the list of parameters say what is used.
   command_line->options.ranks.transport = Name(TransportUsed(command_line->options, place));
+  DropOtherConstants(command_line->options);
   return Answer(*command_line, place);
 }
 
@@ -117,6 +128,7 @@ absl::Status Run(std::string_view program, std::vector<std::string> arguments) {
 int main(int argc, char** argv) {
   return dtnn::RunProgram(dtnn::kProgram, argc, argv, "use a smaller --batch-size or network",
                           [&](const std::vector<std::string>& arguments) {
-                            return dtnn::Run(argc > 0 ? argv[0] : dtnn::kProgram, arguments);
+                            return dtnn::RunLauncher(argc > 0 ? argv[0] : dtnn::kProgram,
+                                                     arguments);
                           });
 }

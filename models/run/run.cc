@@ -83,8 +83,17 @@ absl::Status Run::Save(const std::string& path) const {
   return work_->Save(path);
 }
 
+absl::StatusOr<RunNeeds> Run::Needs(const RunOptions& options, const RunObjects& objects,
+                                    int ranks) {
+  return FindNeeds(options, objects, ranks);
+}
+
 absl::Status Run::Execute() {
   DTNN_RETURN_IF_ERROR(CheckOpen());
+  if (fitted_) {
+    return FailedPrecondition(
+        "Run::Execute: this run has trained by Run::Fit; Execute trains and tests a new run");
+  }
   return work_->Finish(work_->Work());
 }
 

@@ -35,6 +35,7 @@
 #include "models/parameters/parameter_store.h"
 #include "models/run/objects/run_objects.h"
 #include "models/run/options/run_options.h"
+#include "models/run/prepare/run_needs.h"
 #include "models/training/metric_averages.h"
 #include "models/training/trainer.h"
 
@@ -50,6 +51,10 @@ class Run {
   // Options of a run that continues with the model in a file: with its network, parameters and
   // preprocessing, and the loss, the optimizer and the learning rate that it was trained with.
   static absl::StatusOr<RunOptions> OptionsOfModel(const std::string& path);
+  // What the run would need, on each of so many ranks, without reading data or taking memory
+  // (run_needs.h): `Describe` prints it.
+  static absl::StatusOr<RunNeeds> Needs(const RunOptions& options, const RunObjects& objects = {},
+                                        int ranks = 1);
   ~Run();  // End, of this rank alone
 
   // Trains what is left of RunOptions::training.epochs, and writes RunOptions::output.model.
@@ -68,7 +73,8 @@ class Run {
   // (models/serving/saved_model.h). Rank 0 writes; without shared storage each rank does.
   absl::Status Save(const std::string& path) const;
 
-  // Or all at once that the options ask for: tests, training, the saved model; then End.
+  // Or all at once that the options ask for: tests, training, the saved model; then End. Instead of
+  // Fit: FailedPrecondition after it.
   absl::Status Execute();
   // The page says that the run is over, and the trace of all ranks is written: all call it
   // together. Nothing can be done with the run after it.

@@ -99,6 +99,15 @@ TEST_F(RunFitTest, ThePageHasAllEpochs) {
               AllOf(HasSubstr("training, epoch 1: "), HasSubstr("training, epoch 3: ")));
 }
 
+TEST_F(RunFitTest, ExecuteIsForANewRun) {
+  const auto run = Begin(Short(1));
+  Must(run->Fit());
+  EXPECT_THAT(Message(run->Execute()), HasSubstr("this run has trained by Run::Fit"));
+  EXPECT_EQ(run->trainer().epochs_done(), 1);
+  Must(run->Evaluate().status());
+  EXPECT_EQ(Begin(Short(1))->Execute(), absl::OkStatus());
+}
+
 TEST_F(RunFitTest, IsRefusedWhereItCouldNotBeResumed) {
   RunOptions options = Short(1);
   options.checkpoint.folder = In("c");

@@ -73,6 +73,21 @@ TEST_F(RunObjectsTest, ValuesAndNamesMeanTheSame) {
   EXPECT_NE(loss_of(objects), by_name);
 }
 
+TEST_F(RunObjectsTest, OptionsInForceHaveTheConstantsOfAnOptimizer) {
+  RunObjects objects = Objects();
+  objects.optimizer = Adam({.beta1 = 0.75, .decay = 0.25, .decay_vectors = false});
+  const RunOptions options = Short(1);
+  const auto run = Begin(options, objects);
+  EXPECT_EQ(run->options().optimizer.beta1, 0.75);
+  EXPECT_EQ(run->options().optimizer.decay_all, false);
+  Must(TrainingRun::Create(run->options(), objects).status());
+  Must(TrainingRun::Create(run->options(), Objects()).status());
+  RunOptions other = options;
+  other.optimizer.beta1 = 0.5;
+  EXPECT_THAT(Message(TrainingRun::Create(other, objects).status()),
+              HasSubstr("RunOptions::optimizer.beta1=0.5: cannot be used together with an"));
+}
+
 TEST_F(RunObjectsTest, OptionsInForceHaveTheirNames) {
   RunObjects objects = Objects();
   objects.metrics = {Must(MakeMetric("f1_score"))};

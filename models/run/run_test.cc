@@ -14,6 +14,7 @@ namespace dtnn {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -152,6 +153,45 @@ TEST_F(RunTest, ANetworkOfTheZooFitsTheData) {
       HasSubstr("simplecnn8"));
 }
 
+TEST_F(RunTest, NeedsAreKnownWithoutARun) {
+  const RunOptions options = Short(1);
+  const RunNeeds needs = Must(TrainingRun::Needs(options, Objects()));
+  const auto run = Begin(options);
+  EXPECT_EQ(needs.graph.num_parameters(), run->graph().num_parameters());
+  EXPECT_EQ(needs.batch, 20);
+  Must(run->trainer().PrepareForTraining(20));
+  ASSERT_TRUE(needs.memory.training);
+  EXPECT_EQ(needs.memory.training->total(), run->trainer().engine().training_memory()->total());
+  EXPECT_THAT(Describe(needs), AllOf(HasSubstr("**** small model..."),
+                                     HasSubstr("**** Memory for training on batches of 20")));
+  // On several ranks, by names, for tests alone.
+  RunOptions named = {.network = {.name = "simplemlp"},
+                      .training = {.global_batch = 32, .evaluate_only = true},
+                      .ranks = {.parallel = Parallel::kData}};
+  const RunNeeds tests = Must(TrainingRun::Needs(named, {}, 4));
+  EXPECT_EQ(tests.batch, 8);
+  EXPECT_FALSE(tests.memory.training);
+  EXPECT_THAT(Describe(tests), HasSubstr("**** 4 ranks, 8 samples per rank and step, 32 in all"));
+  EXPECT_EQ(tests.warnings.size(), 1u) << "random weights";
+  named.optimizer.beta1 = 0.5;
+  EXPECT_THAT(Message(TrainingRun::Needs(named).status()),
+              HasSubstr("RunOptions::optimizer.beta1=0.5: optimizer sgd has no"));
+  named.network.name = "";
+  named.optimizer = {};
+  EXPECT_THAT(Message(TrainingRun::Needs(named).status()),
+              HasSubstr("RunOptions::network.name: missing"));
+}
+
+TEST_F(RunTest, WhatIsHardlyMeantIsAWarning) {
+  RunOptions options = Short(1);
+  options.data.share = 5;
+  std::vector<std::string> warnings;
+  RunObjects objects = Objects();
+  objects.sinks.warn = [&](std::string_view line) { warnings.emplace_back(line); };
+  Begin(options, objects);
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("RunOptions::data.share=5: is a share")));
+}
+
 TEST_F(RunTest, MistakesNameTheMember) {
   const auto error = [&](const auto& edit) {
     RunOptions options = Short(1);
@@ -163,6 +203,14 @@ TEST_F(RunTest, MistakesNameTheMember) {
               HasSubstr("RunOptions::data.name: missing"));
   EXPECT_THAT(error([](auto&, auto& objects) { objects.network.reset(); }),
               HasSubstr("RunOptions::network.name: missing"));
+  EXPECT_THAT(error([](auto& o, auto&) { o.ranks.parallel = Parallel::kData; }),
+              HasSubstr("RunOptions::ranks.parallel=data: needs ranks, and this process was "
+                        "started alone"));
+  EXPECT_THAT(
+      error([](auto& o, auto&) { o.ranks = {.parallel = Parallel::kData, .elastic = "1:2"}; }),
+      HasSubstr("RunOptions::ranks.elastic=1:2: ranks of a Run stay"));
+  EXPECT_THAT(error([](auto& o, auto&) { o.schedule.cosine.min_rate = 0.5; }),
+              HasSubstr("RunOptions::schedule.cosine.min_rate=0.5: the run has no scheduler"));
   EXPECT_THAT(error([](auto& o, auto&) { o.training.epochs = -1; }),
               HasSubstr("RunOptions::training.epochs=-1: "));
   EXPECT_THAT(error([](auto& o, auto&) { o.network.dtype = DType::kFloat16; }),

@@ -21,8 +21,14 @@ absl::Status CheckKeyFile(const RunOptions& options, std::string_view who) {
 }  // namespace
 
 absl::Status CheckEncryptedSums(const RunOptions& options) {
-  if (options.ranks.parallel != Parallel::kData || options.encryption.kind.empty())
-    return absl::OkStatus();
+  if (options.encryption.kind.empty()) return absl::OkStatus();
+  if (options.ranks.parallel == Parallel::kSequential) {
+    return UsageError("RunOptions::encryption.kind=", options.encryption.kind,
+                      ": protects what ranks or clients send, and a run with "
+                      "RunOptions::ranks.parallel=sequential sends nothing; add "
+                      "RunOptions::ranks.parallel=data or RunOptions::ranks.parallel=federated");
+  }
+  if (options.ranks.parallel != Parallel::kData) return absl::OkStatus();
   const auto exclude = [&](std::string_view other, std::string_view why) {
     return UsageError("RunOptions::encryption.kind=", options.encryption.kind,
                       " and RunOptions::", other, ": cannot be used together; ", why);

@@ -35,7 +35,20 @@ TEST(CheckOptionsTest, WordsAndNumbersThatMeanNothingAreRefused) {
               HasSubstr("RunOptions::training.class_weights=0,0: "));
 }
 
+TEST(CheckOptionsTest, WhatOnlyRanksOrClientsCanUseNeedsThem) {
+  EXPECT_THAT(Error([](auto& o) { o.encryption.kind = "tenseal"; }),
+              AllOf(HasSubstr("RunOptions::encryption.kind=tenseal: "),
+                    HasSubstr("add RunOptions::ranks.parallel=data or")));
+  EXPECT_THAT(Error([](auto& o) { o.ranks.elastic = "1:2"; }),
+              AllOf(HasSubstr("RunOptions::ranks.elastic=1:2: "),
+                    HasSubstr("add RunOptions::ranks.parallel=data")));
+}
+
 TEST(CheckOptionsTest, ContradictionsAreRefused) {
+  EXPECT_THAT(Error([](auto& o) { o.data.augment = {.transforms = "cutout", .flip = true}; }),
+              HasSubstr("RunOptions::data.augment.transforms=cutout: cannot be used with "
+                        "RunOptions::data.augment.flip or RunOptions::data.augment.crop; write "
+                        "flip:0.5 or crop:16:0.5 into the list"));
   EXPECT_THAT(Error([](auto& o) { o.data.normalize = o.data.standardize = true; }),
               HasSubstr("RunOptions::data.normalize and RunOptions::data.standardize: "));
   EXPECT_THAT(Error([](auto& o) {

@@ -9,7 +9,9 @@
 #include "comm/ranks/job/exit_code.h"
 #include "models/run/checks/check_options.h"
 #include "models/run/options/in_force.h"
+#include "models/run/options/option_text.h"
 #include "tensor/status_macros.h"
+#include "tensor/text/one_line.h"
 #include "tensor/text/str_cat.h"
 
 namespace dtnn {
@@ -79,7 +81,10 @@ absl::Status CheckElastic(const RunOptions& options) {
   DTNN_ASSIGN_OR_RETURN(const ElasticRange range,
                         OfFlag(ElasticRange::Parse(options.ranks.elastic),
                                "RunOptions::ranks.elastic=", options.ranks.elastic));
-  if (options.ranks.parallel != Parallel::kData) return absl::OkStatus();  // has no effect
+  if (options.ranks.parallel != Parallel::kData) {
+    return UsageError("RunOptions::ranks.elastic=", options.ranks.elastic,
+                      ": needs ranks that train together; add RunOptions::ranks.parallel=data");
+  }
   if (options.ranks.transport != "auto" && options.ranks.transport != "tcp") {
     return CheckElasticTransport(TransportOf(options.ranks.transport));
   }
@@ -133,6 +138,14 @@ absl::Status CheckTogether(const RunOptions& options) {
         "RunOptions::schedule.schedulers: cosine and one_cycle both set the rate of the whole run; "
         "give one of "
         "them");
+  }
+  if (const AugmentOptions& augment = options.data.augment;
+      !augment.transforms.empty() && (augment.flip || augment.crop)) {
+    return UsageError("RunOptions::data.augment.transforms=", OneLine(augment.transforms, 200),
+                      ": cannot be used with RunOptions::data.augment.flip or "
+                      "RunOptions::data.augment.crop; write flip:",
+                      ToText(augment.flip_probability), " or crop:", augment.crop_size, ":",
+                      ToText(augment.crop_probability), " into the list");
   }
   if (options.convolution.best_of && options.convolution.variant != "auto") {
     return UsageError(

@@ -20,6 +20,8 @@ constexpr auto WordsOf(Parallel) {
                                               {Parallel::kFederated, "federated"}});
 }
 
+// What joins the ranks is transport, rendezvous and timeout (models/run/parts/rank_process.h), and
+// sync.mpi_sums; a Run has the ranks of the communicator that comes of it.
 struct RankOptions {
   Parallel parallel = Parallel::kSequential;
   std::string transport = "auto";  // or mpi or tcp, as the launcher has settled it

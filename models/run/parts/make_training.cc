@@ -7,7 +7,6 @@
 #include "models/run/options/in_force.h"
 #include "optim/losses/losses.h"
 #include "optim/metrics/metrics.h"
-#include "optim/optimizers/optimizers.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -25,6 +24,20 @@ absl::StatusOr<std::shared_ptr<const Optimizer>> MakeOptimizer(const RunOptions&
                                                  .nesterov = o.optimizer.nesterov,
                                                  .decay_vectors = o.optimizer.decay_all}),
                 "RunOptions::optimizer.name");
+}
+
+void SetConstants(const OptimizerConstants& constants, OptimizerOptions& o) {
+  o.momentum = constants.momentum;
+  o.decay = constants.decay;
+  o.decay_all = constants.decay_vectors;
+  o.nesterov = constants.nesterov;
+  o.beta1 = constants.beta1;
+  o.beta2 = constants.beta2;
+  o.epsilon = constants.epsilon;
+  o.rho = constants.rho;
+  o.tau = constants.tau;
+  o.tau_prime = constants.tau_prime;
+  o.density = constants.density;
 }
 
 void FollowTargets(const Dataset& dataset, RunOptions& options) {

@@ -13,10 +13,13 @@
 #include "optim/losses/loss.h"
 #include "optim/metrics/metric.h"
 #include "optim/optimizers/optimizer.h"
+#include "optim/optimizers/optimizers.h"
 
 namespace dtnn {
 
 absl::StatusOr<std::shared_ptr<const Optimizer>> MakeOptimizer(const RunOptions& options);
+// The options of an optimizer that has these constants.
+void SetConstants(const OptimizerConstants& constants, OptimizerOptions& options);
 // Sets metrics that are not set, to those that suit the data set's targets and the loss.
 void FollowTargets(const Dataset& dataset, RunOptions& options);
 // The loss and the metrics, unless they are given.

@@ -11,6 +11,7 @@
 #include "models/parameters/weights.h"
 #include "models/run/options/in_force.h"
 #include "models/run/parts/make_trainer_options.h"
+#include "models/run/parts/make_training.h"
 #include "optim/losses/losses.h"
 #include "optim/optimizers/optimizers.h"
 #include "tensor/errors.h"
@@ -45,7 +46,7 @@ absl::StatusOr<SavedModel> ReadModelToRun(const std::string& path) {
   return UsageError(
       "RunOptions::network.name: missing, and ", path,
       " contains parameters only: name their network, such as RunOptions::network.name=simplecnn "
-      "(RunOptions::network.name=list shows all)");
+      "(ZooModels lists all)");
 }
 
 absl::StatusOr<RunOptions> OptionsOfModel(const std::string& path) {
@@ -59,17 +60,7 @@ absl::StatusOr<RunOptions> OptionsOfModel(const std::string& path) {
   OptimizerOptions& o = options.optimizer;
   o.name = trained.optimizer;
   o.learning_rate = trained.learning_rate;
-  o.momentum = constants.momentum;
-  o.decay = constants.decay;
-  o.decay_all = constants.decay_vectors;
-  o.nesterov = constants.nesterov;
-  o.beta1 = constants.beta1;
-  o.beta2 = constants.beta2;
-  o.epsilon = constants.epsilon;
-  o.rho = constants.rho;
-  o.tau = constants.tau;
-  o.tau_prime = constants.tau_prime;
-  o.density = constants.density;
+  SetConstants(constants, o);
   return options;
 }
 

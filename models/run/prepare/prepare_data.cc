@@ -11,7 +11,9 @@
 #include "data/datasets/more_classes.h"
 #include "kernels/libraries/kept_plans.h"
 #include "models/callbacks/history.h"
+#include "models/run/checks/check_constants.h"
 #include "models/run/checks/check_options.h"
+#include "models/run/checks/option_warnings.h"
 #include "models/run/federated/fit_classes.h"
 #include "models/run/observe/run_board.h"
 #include "models/run/observe/run_page.h"
@@ -102,16 +104,30 @@ absl::Status FollowClasses(PreparedRun& run, RunLog& log) {
 
 }  // namespace
 
-absl::Status LoadData(PreparedRun& run, RunLog& log) {
-  DTNN_RETURN_IF_ERROR(CheckRunOptions(run.options));
-  if (run.options.network.name.empty() && run.options.network.weights.empty() &&
-      !run.objects.network) {
+absl::Status FindModel(PreparedRun& run) {
+  if (!run.options.network.name.empty() || run.objects.network) return absl::OkStatus();
+  if (run.options.network.weights.empty()) {
     return UsageError(
         "RunOptions::network.name: missing; name a network, or the file of one in "
         "RunOptions::network.weights");
   }
+  DTNN_ASSIGN_OR_RETURN(run.initial_model,
+                        WithContext(ReadModelToRun(run.options.network.weights), kWeightsOption));
+  return FollowModel(*run.initial_model, run.options);
+}
+
+absl::Status LoadData(PreparedRun& run, RunLog& log) {
+  const bool own_schedulers = !run.objects.schedulers.empty();
+  DTNN_RETURN_IF_ERROR(CheckRunOptions(run.options));
+  DTNN_RETURN_IF_ERROR(CheckConstants(run.options, run.objects.optimizer.get(), own_schedulers));
   if (run.options.data.name.empty() && run.dataset == nullptr) {
     return UsageError("RunOptions::data.name: missing; name a data set");
+  }
+  if (run.communicator == nullptr && run.options.ranks.parallel == Parallel::kData) {
+    return UsageError(
+        "RunOptions::ranks.parallel=data: needs ranks, and this process was started alone; start "
+        "several with mpirun -n 2 or launch -n 2, which a program joins by RunAsRank, or leave it "
+        "out");
   }
   if (run.ranks > 1 && run.options.ranks.parallel != Parallel::kData) {
     return UsageError("RunOptions::ranks.parallel=", WordFor(run.options.ranks.parallel), ": ",
@@ -127,12 +143,19 @@ absl::Status LoadData(PreparedRun& run, RunLog& log) {
     return UsageError("RunOptions::sync.min_available=", run.options.sync.min_available,
                       ": must be at most the number of ranks, ", run.ranks);
   }
+  if (!run.goes_on) {
+    for (const std::string& warning : OptionWarnings(run.options, own_schedulers)) {
+      log.Warn(warning);
+    }
+  }
   DTNN_ASSIGN_OR_RETURN(std::shared_ptr<const KeptPlans> plans, OpenPlans(run, log));
   DTNN_ASSIGN_OR_RETURN(run.context, MakeDevice(run.options, PlaceOf(run)));
   run.context->KeepPlans(std::move(plans));
   run.optimizer = run.objects.optimizer;
   if (run.optimizer == nullptr) {
     DTNN_ASSIGN_OR_RETURN(run.optimizer, MakeOptimizer(run.options));
+  } else if (const auto constants = ConstantsFrom(run.optimizer->constants()); constants.ok()) {
+    SetConstants(*constants, run.options.optimizer);
   }
   if (run.options.ranks.parallel == Parallel::kFederated) {
     run.proximal = std::make_shared<ProximalOptimizer>(run.optimizer);
@@ -150,11 +173,7 @@ absl::Status LoadData(PreparedRun& run, RunLog& log) {
     DTNN_RETURN_IF_ERROR(
         WithContext(ArrayFileReader::Open(run.options.network.weights).status(), kWeightsOption));
   }
-  if (run.options.network.name.empty() && !run.objects.network) {
-    DTNN_ASSIGN_OR_RETURN(run.initial_model,
-                          WithContext(ReadModelToRun(run.options.network.weights), kWeightsOption));
-    DTNN_RETURN_IF_ERROR(FollowModel(*run.initial_model, run.options));
-  }
+  DTNN_RETURN_IF_ERROR(FindModel(run));
   const bool loads = run.dataset == nullptr;
   if (loads) {
     log.Log(StrCat("**** Loading ", run.options.data.name, " dataset...\n"));

@@ -66,7 +66,7 @@ absl::Status Introduce(const PreparedRun& run, RunLog& log) {
   if (run.ranks > 1) log.Log(StrCat(" on each of ", run.ranks, " ranks"));
   log.Log("\n");
   if (run.ranks == 1 && run.options.ranks.parallel == Parallel::kData) {
-    log.Log("**** One rank: trains alone. mpirun -n 2 or launch -n 2 starts two\n");
+    log.Log("**** One rank: trains alone\n");
   }
   if (run.ranks > 1 && run.options.optimizer.learning_rate_scaling != RateScaling::kNone) {
     log.Log(StrCat("**** Learning rate of ", run.ranks,

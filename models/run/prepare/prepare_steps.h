@@ -10,6 +10,9 @@
 
 namespace dtnn {
 
+// The model that the run begins with, where its file says which network it is. A usage error where
+// nothing says that.
+absl::Status FindModel(PreparedRun& run);
 // Options, files that the run will write, device, optimizer, the model that it starts from, data.
 absl::Status LoadData(PreparedRun& run, RunLog& log);
 // Ranks that share files must have found the same data, and name what they write alike; those

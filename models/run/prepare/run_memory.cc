@@ -134,7 +134,7 @@ absl::Status CheckMemory(const RunMemory& memory, const AvailableMemory& availab
   StrAppend(&text, ", but ", available.of, " has ", FormatBytes(double(available.bytes)),
             " left; a smaller RunOptions::training.batch takes less",
             trains ? " (RunOptions::training.accumulate_steps makes up for it)" : "",
-            ", RunOptions::dry_run shows more, RunOptions::force runs anyway");
+            ", Run::Needs shows more, RunOptions::force runs anyway");
   return absl::ResourceExhaustedError(text);
 }
 

@@ -104,8 +104,8 @@ TEST(CheckMemoryTest, ARefusalSaysWhatTakesHowMuchAndWhatToDo) {
             "and optimizer 3.0 MBytes, activations and workspace 5.0 MBytes, the same for testing "
             "2.0 MBytes, copies and buffers 2.0 MBytes), but this machine has 5.0 MBytes left; a "
             "smaller RunOptions::training.batch takes less "
-            "(RunOptions::training.accumulate_steps makes up for it), RunOptions::dry_run shows "
-            "more, RunOptions::force runs anyway");
+            "(RunOptions::training.accumulate_steps makes up for it), Run::Needs shows more, "
+            "RunOptions::force runs anyway");
   memory.training.reset();
   memory.others.clear();
   EXPECT_EQ(
@@ -114,8 +114,8 @@ TEST(CheckMemoryTest, ARefusalSaysWhatTakesHowMuchAndWhatToDo) {
       "testing in batches of 100 samples takes 5.0 MBytes of memory (parameters 3.0 MBytes, "
       "activations and workspace 2.0 MBytes) on each of 2 ranks of this host, 10.0 MBytes on all, "
       "but the control group /g has 5.0 MBytes left; a smaller RunOptions::training.batch takes "
-      "less, RunOptions::dry_run "
-      "shows more, RunOptions::force runs anyway");
+      "less, Run::Needs shows more, "
+      "RunOptions::force runs anyway");
 }
 
 }  // namespace
