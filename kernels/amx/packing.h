@@ -10,7 +10,7 @@
 
 namespace dtnn::tile {
 
-// Where `count` pixels are, a multiple of 32; their channels lie side by side.
+// Where `count` pixels are, a multiple of 2, to transpose of 32; their channels lie side by side.
 struct Pixels {
   const Bfloat16* const* at = nullptr;
   int64_t count = 0, channels = 0;

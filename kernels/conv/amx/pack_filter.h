@@ -10,7 +10,9 @@
 namespace dtnn::conv::amx {
 
 // Into TilePlan::derived_elements().
-void PackFilter(const TilePlan& plan, const Filter<const Bfloat16>& filter, Bfloat16* derived);
+// In vectors: with instructions of CPUs that have tiles.
+void PackFilter(const TilePlan& plan, const Filter<const Bfloat16>& filter, bool in_vectors,
+                Bfloat16* derived);
 
 }  // namespace dtnn::conv::amx
 

@@ -33,7 +33,7 @@ class TileData final : public DataKernel<Bfloat16> {
 
   int64_t derived_elements() const override { return plan_.derived_elements(); }
   void DeriveFilter(const Filter<const Bfloat16>& filter, Bfloat16* derived) const override {
-    PackFilter(plan_, filter, derived);
+    PackFilter(plan_, filter, Tiles::kHardware, derived);
   }
   size_t workspace_bytes() const override { return size_t(plan_.threads()) * thread_bytes(); }
   void Run(const Call& call) const override;
