@@ -21,8 +21,6 @@ constexpr int64_t kBlockBytes = 384 << 10;
 // Results of a task, where there are so many: a panel that comes from the L2 cache is used by all.
 constexpr int64_t kTaskResults = 512;
 
-constexpr int64_t kTileDepth = 64;
-
 // How many images, rows of each and panels a task has, and how many tasks there are. Where pixels
 // are read where they are, they count as images of one row.
 struct Division {
@@ -44,13 +42,10 @@ class Conv2dProduct : public Int8Conv2d {
     rows_.emplace(conv, kernel_->element_bytes);
     group_filters_ = conv.filters / conv.groups;
     panels_ = CeilDiv(group_filters_, kPanelFilters);
-    const int64_t tiles = CeilDiv(rows_->run_bytes(), kTileDepth);
-    depth_ = int(RoundUp(CeilDiv(rows_->run_bytes(), tiles), int64_t{kQuadBytes}));
-    quads_ = tiles * depth_ / kQuadBytes;
-    panel_bytes_ = rows_->run_count() * quads_ * kPanelFilters * kQuadBytes;
+    panel_bytes_ = rows_->step_count() * rows_->depth() * kPanelFilters;
     direct_ = conv.kernel == Pair(1) && conv.stride == Pair(1) && conv.padding == Pair(0) &&
               conv.groups == 1 && kernel_->element_bytes == 1 &&
-              quads_ * kQuadBytes == conv.channels;
+              rows_->step_count() * rows_->depth() == conv.channels;
     thread_bytes_ = ThreadBytes(DivisionOf(conv.batch));
   }
 
@@ -81,7 +76,7 @@ class Conv2dProduct : public Int8Conv2d {
   Division DivisionOf(int64_t images) const;
   size_t ThreadBytes(const Division& division) const {
     return size_t(CopyBytes(division)) + kMostRows * kBlockFilters * sizeof(int32_t) +
-           RoundUp(size_t(rows_->run_count()) * sizeof(int64_t), kScratchAlignment);
+           RoundUp(size_t(rows_->step_count()) * sizeof(int64_t), kScratchAlignment);
   }
   int64_t CopyBytes(const Division& division) const;
   void RunTask(const Call& call, int64_t task, std::byte* scratch) const;
@@ -97,8 +92,7 @@ class Conv2dProduct : public Int8Conv2d {
   const int threads_;
   std::optional<ImageRows> rows_;
   int64_t group_filters_, panels_;  // panels of a group
-  int64_t quads_, panel_bytes_;
-  int depth_;
+  int64_t panel_bytes_;
   bool direct_;  // pixels are read where they are
   size_t thread_bytes_;
   std::byte* weights_ = nullptr;
@@ -151,8 +145,8 @@ Division Conv2dProduct::DivisionOf(int64_t images) const {
 }
 
 int64_t Conv2dProduct::CopyBytes(const Division& division) const {
-  // What the last block reads beyond the pixels that count, and tiles beyond their runs.
-  const int64_t more = kMostRows * rows_->pixel_step() + quads_ * kQuadBytes + kTileDepth;
+  // What the last block reads beyond the pixels that count, and steps beyond their taps.
+  const int64_t more = kMostRows * rows_->pixel_step() + kMostDepth;
   const int64_t bytes = direct_ ? 0 : rows_->Bytes(division.units, division.rows);
   return RoundUp(bytes + more, int64_t{kScratchAlignment});
 }
@@ -160,7 +154,7 @@ int64_t Conv2dProduct::CopyBytes(const Division& division) const {
 absl::Status Conv2dProduct::SetParameters(const Int8Conv2dParameters& parameters) {
   const Conv2dSpec& conv = spec_.conv;
   std::memset(weights_, 0, kept_bytes());
-  const int64_t run_elements = rows_->run_bytes() / kernel_->element_bytes;
+  const int64_t channels = conv.channels / conv.groups;
   QuantizedFilter quantized;
   for (int64_t filter = 0; filter < conv.filters; ++filter) {
     DTNN_RETURN_IF_ERROR(QuantizeFilter(conv, parameters, filter, &quantized));
@@ -170,12 +164,10 @@ absl::Status Conv2dProduct::SetParameters(const Int8Conv2dParameters& parameters
     DTNN_RETURN_IF_ERROR(
         arrays_.Set(spec_, parameters, filter, quantized, panel * kPanelFilters + lane));
     for (size_t i = 0; i < quantized.weights.size(); ++i) {
-      const int64_t run = int64_t(i) / run_elements;
-      const int64_t byte = int64_t(i) % run_elements * kernel_->element_bytes;
+      const auto [step, byte] = rows_->PlaceOf(int64_t(i) / channels, int64_t(i) % channels);
       std::byte* const to =
-          weights_ + panel * panel_bytes_ +
-          ((run * quads_ + byte / kQuadBytes) * kPanelFilters + lane) * kQuadBytes +
-          byte % kQuadBytes;
+          weights_ + panel * panel_bytes_ + step * rows_->depth() * kPanelFilters +
+          (byte / kQuadBytes * kPanelFilters + lane) * kQuadBytes + byte % kQuadBytes;
       if (kernel_->element_bytes == 1) {
         *to = std::byte(quantized.weights[i]);
       } else {
@@ -188,8 +180,8 @@ absl::Status Conv2dProduct::SetParameters(const Int8Conv2dParameters& parameters
 }
 
 Products Conv2dProduct::PanelsOf(int64_t first, int64_t end) const {
-  return {.quads = quads_,
-          .depth = depth_,
+  return {.step_count = rows_->step_count(),
+          .depth = rows_->depth(),
           .panels = weights_ + first * panel_bytes_,
           .panel_bytes = panel_bytes_,
           .panel_count = int(std::min<int64_t>(kPanels, end - first))};
@@ -216,7 +208,9 @@ void Conv2dProduct::Finish(const Call& call, int64_t first_panel, int64_t panel_
 
 void Conv2dProduct::RunDirect(const Call& call, const Piece& piece, std::byte* scratch) const {
   auto* const sums = reinterpret_cast<int32_t*>(scratch + CopyBytes(call.division));
-  const int64_t run = 0, channels = spec_.conv.channels, rows = kernel_->rows;
+  auto* const steps = reinterpret_cast<int64_t*>(sums + kMostRows * kBlockFilters);
+  const int64_t channels = spec_.conv.channels, rows = kernel_->rows;
+  rows_->Steps(1, 1, steps);
   // A block reads no pixel that is not there.
   const int64_t whole = piece.units / rows * rows;
   const uint8_t* const pixels = call.x + piece.first * call.x_pitch;
@@ -225,8 +219,7 @@ void Conv2dProduct::RunDirect(const Call& call, const Piece& piece, std::byte* s
   }
   for (int64_t panel = piece.panel; panel < piece.panel_end; panel += kPanels) {
     Products p = PanelsOf(panel, piece.panel_end);
-    p.runs = &run;
-    p.run_count = 1;
+    p.steps = steps;
     p.sums = sums;
     for (int64_t i = 0; i < piece.units; i += rows) {
       const bool copied = i == whole;
@@ -242,36 +235,43 @@ void Conv2dProduct::RunCopied(const Call& call, int64_t group, const Piece& piec
                               std::byte* scratch) const {
   const Conv2dSpec& conv = spec_.conv;
   auto* const sums = reinterpret_cast<int32_t*>(scratch + CopyBytes(call.division));
-  auto* const runs = reinterpret_cast<int64_t*>(sums + kMostRows * kBlockFilters);
+  auto* const steps = reinterpret_cast<int64_t*>(sums + kMostRows * kBlockFilters);
   rows_->Copy(call.x + piece.first * conv.height * conv.width * call.x_pitch, call.x_pitch,
               piece.units, group * (conv.channels / conv.groups), piece.row, piece.rows,
               uint8_t(spec_.input.zero_point), scratch);
-  rows_->Runs(piece.units, piece.rows, runs);
+  rows_->Steps(piece.units, piece.rows, steps);
   const int64_t pitch = rows_->pitch(), width = conv.out_width(), height = conv.out_height();
   const int64_t image_rows = rows_->PhaseRows(piece.rows);
-  const int64_t results = ((piece.units - 1) * image_rows + piece.rows) * pitch;
+  // Results of an image with those thrown away; of all, where blocks over the ends of images are
+  // fewer than those that begin anew with each.
+  const int64_t whole = image_rows * pitch, image = piece.rows * pitch - (pitch - width);
+  const bool anew = RoundUp(image, int64_t{kernel_->rows}) <= whole;
+  const int64_t spans = anew ? piece.units : 1;
+  const int64_t results = anew ? image : (piece.units - 1) * whole + image;
   for (int64_t panel = piece.panel; panel < piece.panel_end; panel += kPanels) {
     const int64_t first_panel = group * panels_ + panel;
     Products p = PanelsOf(first_panel, group * panels_ + piece.panel_end);
     p.pixel_step = rows_->pixel_step();
-    p.runs = runs;
-    p.run_count = rows_->run_count();
+    p.steps = steps;
     p.sums = sums;
-    for (int64_t begin = 0; begin < results; begin += kernel_->rows) {
-      const int64_t end = std::min<int64_t>(results, begin + kernel_->rows);
-      p.pixels = scratch + begin * p.pixel_step;
-      bool computed = false;
-      // What the block has of each row of a map.
-      for (int64_t at = begin, next = 0; at < end; at = next) {
-        const int64_t row = at / pitch, x = at % pitch, image = row / image_rows;
-        next = std::min(end, (row + 1) * pitch);
-        const int64_t y = row - image * image_rows;
-        if (x >= width || y >= piece.rows) continue;
-        if (!computed) kernel_->multiply(p);
-        computed = true;
-        const int64_t pixel = ((piece.first + image) * height + piece.row + y) * width + x;
-        Finish(call, first_panel, p.panel_count, sums + (at - begin) * kBlockFilters, pixel,
-               std::min(next - at, width - x));
+    for (int64_t span = 0; span < spans; ++span) {
+      const int64_t span_begin = span * whole, span_end = span_begin + results;
+      for (int64_t begin = span_begin; begin < span_end; begin += kernel_->rows) {
+        p.pixels = scratch + begin * p.pixel_step;
+        bool computed = false;
+        // What the block has of each row of a map.
+        const int64_t end = std::min<int64_t>(span_end, begin + kernel_->rows);
+        for (int64_t at = begin, next = 0; at < end; at = next) {
+          const int64_t row = at / pitch, x = at % pitch, of_image = row / image_rows;
+          next = std::min(end, (row + 1) * pitch);
+          const int64_t y = row - of_image * image_rows;
+          if (x >= width || y >= piece.rows) continue;
+          if (!computed) kernel_->multiply(p);
+          computed = true;
+          const int64_t pixel = ((piece.first + of_image) * height + piece.row + y) * width + x;
+          Finish(call, first_panel, p.panel_count, sums + (at - begin) * kBlockFilters, pixel,
+                 std::min(next - at, width - x));
+        }
       }
     }
   }
@@ -311,7 +311,7 @@ absl::Status Conv2dProduct::Forward(const Tensor& x, const Tensor& addend, const
                      .division = DivisionOf(x.shape()[0])};
   ParallelForWithScratch(spec_.conv.groups * call.division.tasks(), 1, threads_,
                          [&](int thread, int64_t begin, int64_t end) {
-                           kernel_->begin(depth_);
+                           kernel_->begin(rows_->depth());
                            for (int64_t task = begin; task < end; ++task) {
                              RunTask(call, task, workspace.data() + size_t(thread) * thread_bytes_);
                            }

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "kernels/int8/products.h"
 #include "tensor/rounding.h"
 
 namespace dtnn::int8 {
@@ -15,10 +16,11 @@ ImageRows::ImageRows(const Conv2dSpec& spec, int element_bytes)
                          (kernel.horizontal - 1) * dilation.horizontal + 1;
   pitch_ = CeilDiv(pixels, stride.horizontal);
   pixel_step_ = stride.horizontal * channels_ * element_bytes;
-  // Taps of a row side by side are one run.
-  const int64_t taps = dilation.horizontal == 1 ? kernel.horizontal : 1;
-  run_bytes_ = taps * channels_ * element_bytes;
-  run_count_ = kernel.vertical * (kernel.horizontal / taps);
+  const int64_t tap_bytes = channels_ * element_bytes;
+  run_taps_ = dilation.horizontal == 1 && tap_bytes % kMostDepth != 0 ? kernel.horizontal : 1;
+  run_steps_ = CeilDiv(run_taps_ * tap_bytes, int64_t{kMostDepth});
+  depth_ = int(RoundUp(CeilDiv(run_taps_ * tap_bytes, run_steps_), int64_t{kQuadBytes}));
+  step_count_ = kernel.vertical * (kernel.horizontal / run_taps_) * run_steps_;
   more_rows_ = (kernel.vertical - 1) * dilation.vertical / stride.vertical;
   for (int64_t tap = 0; tap < kernel.vertical; ++tap) {
     const int64_t phase = tap * dilation.vertical % stride.vertical;
@@ -28,14 +30,21 @@ ImageRows::ImageRows(const Conv2dSpec& spec, int element_bytes)
   }
 }
 
-void ImageRows::Runs(int64_t images, int64_t rows, int64_t* runs) const {
+ImageRows::Place ImageRows::PlaceOf(int64_t tap, int64_t channel) const {
+  const int64_t runs = step_count_ / run_steps_;
+  const int64_t byte = (tap % run_taps_ * channels_ + channel) * element_bytes_;
+  return {byte / depth_ * runs + tap / run_taps_, byte % depth_};
+}
+
+void ImageRows::Steps(int64_t images, int64_t rows, int64_t* steps) const {
   const int64_t phase_bytes = images * PhaseRows(rows) * RowBytes();
-  const int64_t runs_of_row = run_count_ / spec_.kernel.vertical;
-  for (int64_t tap = 0; tap < spec_.kernel.vertical; ++tap) {
-    const int64_t row = tap * spec_.dilation.vertical / spec_.stride.vertical;
-    for (int64_t x = 0; x < runs_of_row; ++x) {
-      *runs++ = tap_phase_[size_t(tap)] * phase_bytes + row * RowBytes() +
-                x * spec_.dilation.horizontal * channels_ * element_bytes_;
+  for (int64_t step = 0; step < run_steps_; ++step) {
+    for (int64_t y = 0; y < spec_.kernel.vertical; ++y) {
+      const int64_t row = y * spec_.dilation.vertical / spec_.stride.vertical;
+      for (int64_t x = 0; x < spec_.kernel.horizontal; x += run_taps_) {
+        *steps++ = tap_phase_[size_t(y)] * phase_bytes + row * RowBytes() +
+                   x * spec_.dilation.horizontal * channels_ * element_bytes_ + step * depth_;
+      }
     }
   }
 }

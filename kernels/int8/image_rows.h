@@ -26,16 +26,21 @@ class ImageRows {
 
   int64_t pitch() const { return pitch_; }            // results of a row, with those thrown away
   int64_t pixel_step() const { return pixel_step_; }  // bytes
-  int64_t run_bytes() const { return run_bytes_; }
-  int64_t run_count() const { return run_count_; }
+  int depth() const { return depth_; }                // bytes of a step
+  int64_t step_count() const { return step_count_; }  // of a pixel
   // Rows of a phase for `rows` rows of results.
   int64_t PhaseRows(int64_t rows) const { return rows + more_rows_; }
   // The size of a copy for `rows` rows of results of `images`, without what is read beyond its end.
   int64_t Bytes(int64_t images, int64_t rows) const {
     return int64_t(phases_.size()) * images * PhaseRows(rows) * RowBytes();
   }
-  // Offsets of the runs from a pixel.
-  void Runs(int64_t images, int64_t rows, int64_t* runs) const;
+  // Offsets of the steps from a pixel.
+  void Steps(int64_t images, int64_t rows, int64_t* steps) const;
+  // Where the operands of a pixel have a channel of a tap: the step, and the byte of it.
+  struct Place {
+    int64_t step, byte;
+  };
+  Place PlaceOf(int64_t tap, int64_t channel) const;
 
   // Copies what rows [y, y + rows) of the results read of channels [channel, ...) of `images`
   // images, whose pixels are `pixel_pitch` elements apart. What lies outside is `zero_point`.
@@ -53,7 +58,12 @@ class ImageRows {
   Conv2dSpec spec_;
   int element_bytes_;
   int64_t channels_;  // of the group
-  int64_t pitch_, pixel_step_, run_bytes_, run_count_, more_rows_;
+  int64_t pitch_, pixel_step_, more_rows_, step_count_;
+  // Taps of a row of the kernel whose bytes are divided into steps together, and these steps. Where
+  // channels fill whole steps, all taps of some channels come first: they read almost the same
+  // pixels, which then stay in the L1 cache.
+  int64_t run_taps_, run_steps_;
+  int depth_;
   std::vector<int64_t> phases_;     // that have taps
   std::vector<int64_t> tap_phase_;  // of each row of the kernel: index into phases_
 };

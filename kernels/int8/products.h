@@ -1,10 +1,10 @@
 // The inner product of the kernels in 8 bits: rows of pixels times columns of filters, on operands
 // that every instruction set reads in the same order.
 //
-// A pixel's operands are runs of bytes (the taps of a row of the kernel, side by side), read as
-// quads of 4 bytes: 4 uint8, or 2 int16 for instruction sets that only multiply these. A panel
-// holds 16 filters: for each run and quad, 16 quads of int8 (or int16). Bytes of a run beyond the
-// taps meet zeros in the panel.
+// A pixel's operands are steps: bytes side by side, some channels of a tap or the taps of a row of
+// the kernel, read as quads of 4 bytes: 4 uint8, or 2 int16 for instruction sets that only multiply
+// these. A panel holds 16 filters: for each step and quad, 16 quads of int8 (or int16). Bytes of a
+// step beyond the taps meet zeros in the panel.
 
 #ifndef DTNN_KERNELS_INT8_PRODUCTS_H_
 #define DTNN_KERNELS_INT8_PRODUCTS_H_
@@ -20,14 +20,14 @@ inline constexpr int kPanelFilters = 16, kQuadBytes = 4;
 inline constexpr int kPanels = 2;  // at most, of a block of sums
 inline constexpr int kBlockFilters = kPanels * kPanelFilters;
 inline constexpr int kMostRows = 32;
+inline constexpr int kMostDepth = 64;  // bytes of a step: those of a row of a tile
 
 struct Products {
   const std::byte* pixels = nullptr;  // the block's first
   int64_t pixel_step = 0;             // bytes from one to the next
-  const int64_t* runs = nullptr;      // where each begins, from the pixel on
-  int64_t run_count = 0;
-  int64_t quads = 0;  // of a run
-  int depth = 0;      // bytes of a tile: divides a run, at most 64
+  const int64_t* steps = nullptr;     // where each begins, from the pixel on
+  int64_t step_count = 0;
+  int depth = 0;  // bytes of a step
   const std::byte* panels = nullptr;
   int64_t panel_bytes = 0;  // from one to the next
   int panel_count = 1;

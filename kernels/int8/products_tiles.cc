@@ -17,23 +17,20 @@ void MultiplyBlock(Tiles& tiles, const Products& p) {
     tiles.template Zero<3>();
   }
   const int64_t tile_bytes = p.depth * int64_t(kPanelFilters);
-  const int64_t run_bytes = p.quads * kQuadBytes;
   const std::byte* panel = p.panels;
-  for (int64_t run = 0; run < p.run_count; ++run) {
-    const std::byte* pixels = p.pixels + p.runs[run];
-    for (int64_t at = 0; at < run_bytes; at += p.depth) {
-      tiles.template Load<6>(panel, kTileBytes);
-      tiles.template Load<4>(pixels + at, p.pixel_step);
-      tiles.template MultiplyBytes<0, 4, 6>();
-      tiles.template Load<5>(pixels + at + kTileRows * p.pixel_step, p.pixel_step);
-      tiles.template MultiplyBytes<1, 5, 6>();
-      if constexpr (kColumns == 2) {
-        tiles.template Load<7>(panel + p.panel_bytes, kTileBytes);
-        tiles.template MultiplyBytes<2, 4, 7>();
-        tiles.template MultiplyBytes<3, 5, 7>();
-      }
-      panel += tile_bytes;
+  for (const int64_t* step = p.steps; step != p.steps + p.step_count; ++step) {
+    const std::byte* const pixels = p.pixels + *step;
+    tiles.template Load<6>(panel, kTileBytes);
+    tiles.template Load<4>(pixels, p.pixel_step);
+    tiles.template MultiplyBytes<0, 4, 6>();
+    tiles.template Load<5>(pixels + kTileRows * p.pixel_step, p.pixel_step);
+    tiles.template MultiplyBytes<1, 5, 6>();
+    if constexpr (kColumns == 2) {
+      tiles.template Load<7>(panel + p.panel_bytes, kTileBytes);
+      tiles.template MultiplyBytes<2, 4, 7>();
+      tiles.template MultiplyBytes<3, 5, 7>();
     }
+    panel += tile_bytes;
   }
   tiles.template Store<0>(p.sums, kSumsPitch);
   tiles.template Store<1>(p.sums + kTileRows * kBlockFilters, kSumsPitch);

@@ -33,9 +33,9 @@ void MultiplyPanel(const Products& p, const std::byte* panel, int32_t* to) {
     for (int i = 0; i < kRows; ++i) sums[j][i] = hn::Zero(d);
   }
   const int64_t step = p.pixel_step;
-  for (int64_t run = 0; run < p.run_count; ++run) {
-    const std::byte* quad = p.pixels + p.runs[run];
-    const std::byte* const end = quad + p.quads * kQuadBytes;
+  for (const int64_t* at = p.steps; at != p.steps + p.step_count; ++at) {
+    const std::byte* quad = p.pixels + *at;
+    const std::byte* const end = quad + p.depth;
     for (; quad != end; quad += kQuadBytes, panel += kPanelFilters * kQuadBytes) {
       const auto* const pairs = reinterpret_cast<const int16_t*>(panel);
       hn::Vec<decltype(halves)> filters[kVectors];
@@ -77,11 +77,11 @@ void MultiplyPanel(const Products& p, const std::byte* panel, int32_t* to) {
     int32_t* const sums = to + i * kBlockFilters;
     std::memset(sums, 0, kPanelFilters * sizeof(int32_t));
     const std::byte* quads = panel;
-    for (int64_t run = 0; run < p.run_count; ++run) {
-      const std::byte* const pixel = p.pixels + i * p.pixel_step + p.runs[run];
-      for (int64_t quad = 0; quad < p.quads; ++quad, quads += kPanelFilters * kQuadBytes) {
+    for (const int64_t* at = p.steps; at != p.steps + p.step_count; ++at) {
+      const std::byte* const pixel = p.pixels + i * p.pixel_step + *at;
+      for (int quad = 0; quad < p.depth; quad += kQuadBytes, quads += kPanelFilters * kQuadBytes) {
         for (int j = 0; j < kPanelFilters; ++j) {
-          sums[j] += ProductOfPairs(pixel + quad * kQuadBytes, quads + j * kQuadBytes);
+          sums[j] += ProductOfPairs(pixel + quad, quads + j * kQuadBytes);
         }
       }
     }

@@ -31,9 +31,9 @@ __attribute__((target("avx512f,avx512vnni"))) void MultiplyWide(const Products& 
   }
   const int64_t step = p.pixel_step;
   const std::byte* panel = p.panels;
-  for (int64_t run = 0; run < p.run_count; ++run) {
-    const std::byte* quad = p.pixels + p.runs[run];
-    const std::byte* const end = quad + p.quads * kQuadBytes;
+  for (const int64_t* at = p.steps; at != p.steps + p.step_count; ++at) {
+    const std::byte* quad = p.pixels + *at;
+    const std::byte* const end = quad + p.depth;
     for (; quad != end; quad += kQuadBytes, panel += kPanelFilters * kQuadBytes) {
       __m512i filters[kCount];
       DTNN_UNROLL(2)
@@ -69,9 +69,9 @@ __attribute__((target("avx2,avxvnni"))) void MultiplyPanel(const Products& p,
     for (int i = 0; i < kRows; ++i) sums[j][i] = _mm256_setzero_si256();
   }
   const int64_t step = p.pixel_step;
-  for (int64_t run = 0; run < p.run_count; ++run) {
-    const std::byte* quad = p.pixels + p.runs[run];
-    const std::byte* const end = quad + p.quads * kQuadBytes;
+  for (const int64_t* at = p.steps; at != p.steps + p.step_count; ++at) {
+    const std::byte* quad = p.pixels + *at;
+    const std::byte* const end = quad + p.depth;
     for (; quad != end; quad += kQuadBytes, panel += kPanelFilters * kQuadBytes) {
       const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(panel));
       const __m256i high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(panel + 32));
