@@ -17,13 +17,14 @@ namespace dtnn::int8 {
 namespace {
 
 // Bytes of operands that stay in the L2 cache beside a panel.
-constexpr int64_t kBlockBytes = 384 << 10;
+constexpr int64_t kBlockBytes = 768 << 10;
 // Results of a task, where there are so many: a panel that comes from the L2 cache is used by all.
 constexpr int64_t kTaskResults = 512;
 
 // How many images, rows of each and panels a task has, and how many tasks there are. Where pixels
 // are read where they are, they count as images of one row.
 struct Division {
+  bool interleaved = false;  // images (ImageRows)
   int64_t units = 1, rows = 1, panels = 1;
   int64_t unit_tasks = 1, row_tasks = 1, panel_tasks = 1;
   int64_t tasks() const { return unit_tasks * row_tasks * panel_tasks; }
@@ -46,7 +47,9 @@ class Conv2dProduct : public Int8Conv2d {
     direct_ = conv.kernel == Pair(1) && conv.stride == Pair(1) && conv.padding == Pair(0) &&
               conv.groups == 1 && kernel_->element_bytes == 1 &&
               rows_->step_count() * rows_->depth() == conv.channels;
-    thread_bytes_ = ThreadBytes(DivisionOf(conv.batch));
+    copy_bytes_ = CopyBytes();
+    thread_bytes_ = size_t(copy_bytes_) + kMostRows * kBlockFilters * sizeof(int32_t) +
+                    RoundUp(size_t(rows_->step_count()) * sizeof(int64_t), kScratchAlignment);
   }
 
   size_t workspace_bytes() const override { return size_t(threads_) * thread_bytes_; }
@@ -74,17 +77,16 @@ class Conv2dProduct : public Int8Conv2d {
   // The arrays lie behind the weights. Second: bytes of all.
   std::pair<ResultArrays, size_t> DivideKept(std::byte* memory) const;
   Division DivisionOf(int64_t images) const;
-  size_t ThreadBytes(const Division& division) const {
-    return size_t(CopyBytes(division)) + kMostRows * kBlockFilters * sizeof(int32_t) +
-           RoundUp(size_t(rows_->step_count()) * sizeof(int64_t), kScratchAlignment);
-  }
-  int64_t CopyBytes(const Division& division) const;
+  bool Interleaves(int64_t images) const;
+  int64_t CopyBytes() const;
   void RunTask(const Call& call, int64_t task, std::byte* scratch) const;
   void RunCopied(const Call& call, int64_t group, const Piece& piece, std::byte* scratch) const;
+  void RunInterleaved(const Call& call, int64_t first_panel, const Piece& piece,
+                      const std::byte* scratch, Products p) const;
   void RunDirect(const Call& call, const Piece& piece, std::byte* scratch) const;
   Products PanelsOf(int64_t first, int64_t end) const;
   void Finish(const Call& call, int64_t first_panel, int64_t panel_count, const int32_t* sums,
-              int64_t pixel, int64_t pixels) const;
+              int64_t pixel, int64_t pixels, int64_t distance = 1) const;
 
   Int8Conv2dSpec spec_;
   Int8Level level_;
@@ -94,6 +96,7 @@ class Conv2dProduct : public Int8Conv2d {
   int64_t group_filters_, panels_;  // panels of a group
   int64_t panel_bytes_;
   bool direct_;  // pixels are read where they are
+  int64_t copy_bytes_;
   size_t thread_bytes_;
   std::byte* weights_ = nullptr;
   ResultArrays arrays_;
@@ -110,19 +113,32 @@ std::pair<ResultArrays, size_t> Conv2dProduct::DivideKept(std::byte* memory) con
   return {arrays, divider.bytes()};
 }
 
+bool Conv2dProduct::Interleaves(int64_t images) const {
+  if (direct_ || !rows_->may_interleave()) return false;
+  const Conv2dSpec& conv = spec_.conv;
+  const auto used = [&](int64_t results, int64_t computed) {
+    return double(results) / double(RoundUp(computed, int64_t{kernel_->rows}));
+  };
+  const int64_t results = conv.out_height() * conv.out_width();
+  return used(images, images) > 1.1 * used(results, conv.out_height() * rows_->pitch() -
+                                                        rows_->pitch() + conv.out_width());
+}
+
 Division Conv2dProduct::DivisionOf(int64_t images) const {
   const Conv2dSpec& conv = spec_.conv;
+  Division d = {.interleaved = Interleaves(images), .panels = panels_};
   // All pixels of a direct one are alike: they count as images.
   const int64_t units = direct_ ? images * conv.height * conv.width : images;
   const int64_t out_rows = direct_ ? 1 : conv.out_height();
   const int64_t unit_results = direct_ ? 1 : rows_->pitch();
-  const int64_t least_units = direct_ ? int64_t{kMostRows} : 1;
-  const auto bytes = [&](const Division& d) { return direct_ ? 0 : rows_->Bytes(d.units, d.rows); };
-  Division d = {.units = 1, .rows = out_rows, .panels = panels_};
-  while (d.rows > 1 && bytes(d) > kBlockBytes) d.rows = CeilDiv(d.rows, 2);
+  const int64_t least = direct_ ? int64_t{kMostRows} : d.interleaved ? kernel_->rows : 1;
+  const auto bytes = [&] { return direct_ ? 0 : rows_->Bytes(d.units, d.rows); };
+  d.rows = out_rows;
+  d.units = std::min(least, units);
+  while (d.rows > 1 && bytes() > kBlockBytes) d.rows = CeilDiv(d.rows, 2);
   if (d.rows == out_rows) {
-    d.units = std::clamp(kTaskResults / (out_rows * unit_results), int64_t{1}, units);
-    while (d.units > 1 && bytes(d) > kBlockBytes) --d.units;
+    d.units = std::clamp(kTaskResults / (out_rows * unit_results) / least * least, d.units, units);
+    while (d.units > least && bytes() > kBlockBytes) d.units -= least;
   }
   const auto enough = [&] {
     d.unit_tasks = CeilDiv(units, d.units);
@@ -131,9 +147,13 @@ Division Conv2dProduct::DivisionOf(int64_t images) const {
     return threads_ == 1 || conv.groups * d.tasks() >= 2 * threads_;
   };
   while (!enough()) {
-    if (d.units > least_units) {
-      d.units = RoundUp(CeilDiv(d.units, 2), least_units);
-    } else if (d.rows * unit_results > 4 * kMostRows && d.rows > 1) {
+    // Each task reads its panels, and copies its images.
+    const bool large_filters = d.panels * panel_bytes_ > bytes() && !direct_;
+    if (large_filters && d.panels > kPanels) {
+      d.panels = RoundUp(CeilDiv(d.panels, 2), int64_t{kPanels});
+    } else if (d.units > least) {
+      d.units = RoundUp(CeilDiv(d.units, 2), least);
+    } else if (d.rows > 1 && d.rows * d.units * unit_results > 4 * kMostRows) {
       d.rows = CeilDiv(d.rows, 2);
     } else if (d.panels > kPanels) {
       d.panels = RoundUp(CeilDiv(d.panels, 2), int64_t{kPanels});
@@ -144,11 +164,17 @@ Division Conv2dProduct::DivisionOf(int64_t images) const {
   return d;
 }
 
-int64_t Conv2dProduct::CopyBytes(const Division& division) const {
+// Room for any division, of a batch as large as the spec's or smaller.
+int64_t Conv2dProduct::CopyBytes() const {
+  const Conv2dSpec& conv = spec_.conv;
   // What the last block reads beyond the pixels that count, and steps beyond their taps.
-  const int64_t more = kMostRows * rows_->pixel_step() + kMostDepth;
-  const int64_t bytes = direct_ ? 0 : rows_->Bytes(division.units, division.rows);
-  return RoundUp(bytes + more, int64_t{kScratchAlignment});
+  int64_t bytes = kMostRows * rows_->pixel_step() + kMostDepth;
+  if (!direct_) {
+    const int64_t images = std::min<int64_t>(conv.batch, kernel_->rows);
+    bytes += std::min(rows_->Bytes(conv.batch, conv.out_height()),
+                      std::max(kBlockBytes, rows_->Bytes(images, 1)));
+  }
+  return RoundUp(bytes, int64_t{kScratchAlignment});
 }
 
 absl::Status Conv2dProduct::SetParameters(const Int8Conv2dParameters& parameters) {
@@ -187,9 +213,10 @@ Products Conv2dProduct::PanelsOf(int64_t first, int64_t end) const {
           .panel_count = int(std::min<int64_t>(kPanels, end - first))};
 }
 
-// `first_panel`: of all groups.
+// `first_panel`: of all groups; `distance`: pixels from one to the next.
 void Conv2dProduct::Finish(const Call& call, int64_t first_panel, int64_t panel_count,
-                           const int32_t* sums, int64_t pixel, int64_t pixels) const {
+                           const int32_t* sums, int64_t pixel, int64_t pixels,
+                           int64_t distance) const {
   const int64_t group = first_panel / panels_;
   const int64_t in_group = (first_panel - group * panels_) * kPanelFilters;
   const int64_t filter = group * group_filters_ + in_group;
@@ -199,18 +226,18 @@ void Conv2dProduct::Finish(const Call& call, int64_t first_panel, int64_t panel_
             {.sums = sums,
              .sums_pitch = kBlockFilters,
              .addend = addend,
-             .addend_pitch = call.addend_pitch,
+             .addend_pitch = call.addend_pitch * distance,
              .results = call.y + pixel * call.y_pitch + filter * (spec_.output ? 1 : 4),
-             .results_pitch = call.y_pitch,
+             .results_pitch = call.y_pitch * distance,
              .rows = pixels,
              .filters = std::min(panel_count * kPanelFilters, group_filters_ - in_group)});
 }
 
 void Conv2dProduct::RunDirect(const Call& call, const Piece& piece, std::byte* scratch) const {
-  auto* const sums = reinterpret_cast<int32_t*>(scratch + CopyBytes(call.division));
+  auto* const sums = reinterpret_cast<int32_t*>(scratch + copy_bytes_);
   auto* const steps = reinterpret_cast<int64_t*>(sums + kMostRows * kBlockFilters);
   const int64_t channels = spec_.conv.channels, rows = kernel_->rows;
-  rows_->Steps(1, 1, steps);
+  rows_->Steps(1, 1, /*interleaved=*/false, steps);
   // A block reads no pixel that is not there.
   const int64_t whole = piece.units / rows * rows;
   const uint8_t* const pixels = call.x + piece.first * call.x_pitch;
@@ -234,12 +261,12 @@ void Conv2dProduct::RunDirect(const Call& call, const Piece& piece, std::byte* s
 void Conv2dProduct::RunCopied(const Call& call, int64_t group, const Piece& piece,
                               std::byte* scratch) const {
   const Conv2dSpec& conv = spec_.conv;
-  auto* const sums = reinterpret_cast<int32_t*>(scratch + CopyBytes(call.division));
+  auto* const sums = reinterpret_cast<int32_t*>(scratch + copy_bytes_);
   auto* const steps = reinterpret_cast<int64_t*>(sums + kMostRows * kBlockFilters);
   rows_->Copy(call.x + piece.first * conv.height * conv.width * call.x_pitch, call.x_pitch,
               piece.units, group * (conv.channels / conv.groups), piece.row, piece.rows,
-              uint8_t(spec_.input.zero_point), scratch);
-  rows_->Steps(piece.units, piece.rows, steps);
+              uint8_t(spec_.input.zero_point), call.division.interleaved, scratch);
+  rows_->Steps(piece.units, piece.rows, call.division.interleaved, steps);
   const int64_t pitch = rows_->pitch(), width = conv.out_width(), height = conv.out_height();
   const int64_t image_rows = rows_->PhaseRows(piece.rows);
   // Results of an image with those thrown away; of all, where blocks over the ends of images are
@@ -254,6 +281,10 @@ void Conv2dProduct::RunCopied(const Call& call, int64_t group, const Piece& piec
     p.pixel_step = rows_->pixel_step();
     p.steps = steps;
     p.sums = sums;
+    if (call.division.interleaved) {
+      RunInterleaved(call, first_panel, piece, scratch, p);
+      continue;
+    }
     for (int64_t span = 0; span < spans; ++span) {
       const int64_t span_begin = span * whole, span_end = span_begin + results;
       for (int64_t begin = span_begin; begin < span_end; begin += kernel_->rows) {
@@ -272,6 +303,26 @@ void Conv2dProduct::RunCopied(const Call& call, int64_t group, const Piece& piec
           Finish(call, first_panel, p.panel_count, sums + (at - begin) * kBlockFilters, pixel,
                  std::min(next - at, width - x));
         }
+      }
+    }
+  }
+}
+
+// A block is one place of the map in several images.
+void Conv2dProduct::RunInterleaved(const Call& call, int64_t first_panel, const Piece& piece,
+                                   const std::byte* scratch, Products p) const {
+  const int64_t width = spec_.conv.out_width(), map = spec_.conv.out_height() * width;
+  p.pixel_step = rows_->pixel_bytes();
+  for (int64_t y = 0; y < piece.rows; ++y) {
+    for (int64_t x = 0; x < width; ++x) {
+      const std::byte* const place =
+          scratch + (y * rows_->pitch() + x) * rows_->pixel_step() * piece.units;
+      const int64_t pixel = (piece.row + y) * width + x;
+      for (int64_t image = 0; image < piece.units; image += kernel_->rows) {
+        p.pixels = place + image * p.pixel_step;
+        kernel_->multiply(p);
+        Finish(call, first_panel, p.panel_count, p.sums, (piece.first + image) * map + pixel,
+               std::min<int64_t>(kernel_->rows, piece.units - image), map);
       }
     }
   }

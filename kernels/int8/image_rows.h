@@ -5,7 +5,10 @@
 //
 //   phase 0: rows 0, s, 2s, ...   phase 1: rows 1, s + 1, ...   (s: the vertical stride)
 //
-// Result (image, y, x) of a block is its pixel (image * rows + y) * pitch + x.
+// Result (image, y, x) of a block is its pixel (image * rows + y) * pitch + x. Or the pixels of all
+// images that have the same place lie side by side, where steps allow it: then nothing is thrown
+// away, on maps however small, and result (image, y, x) is pixel
+// ((y * pitch + x) * horizontal stride) * images + image, in units of one pixel.
 
 #ifndef DTNN_KERNELS_INT8_IMAGE_ROWS_H_
 #define DTNN_KERNELS_INT8_IMAGE_ROWS_H_
@@ -34,8 +37,11 @@ class ImageRows {
   int64_t Bytes(int64_t images, int64_t rows) const {
     return int64_t(phases_.size()) * images * PhaseRows(rows) * RowBytes();
   }
+  // Whether pixels of several images may lie side by side: no step has several pixels.
+  bool may_interleave() const { return run_taps_ == 1; }
+  int64_t pixel_bytes() const { return channels_ * element_bytes_; }
   // Offsets of the steps from a pixel.
-  void Steps(int64_t images, int64_t rows, int64_t* steps) const;
+  void Steps(int64_t images, int64_t rows, bool interleaved, int64_t* steps) const;
   // Where the operands of a pixel have a channel of a tap: the step, and the byte of it.
   struct Place {
     int64_t step, byte;
@@ -45,15 +51,17 @@ class ImageRows {
   // Copies what rows [y, y + rows) of the results read of channels [channel, ...) of `images`
   // images, whose pixels are `pixel_pitch` elements apart. What lies outside is `zero_point`.
   void Copy(const uint8_t* images_begin, int64_t pixel_pitch, int64_t images, int64_t channel,
-            int64_t y, int64_t rows, uint8_t zero_point, std::byte* to) const;
+            int64_t y, int64_t rows, uint8_t zero_point, bool interleaved, std::byte* to) const;
 
  private:
   int64_t RowBytes() const { return pitch_ * pixel_step_; }
+  // `step`: elements from a pixel to the next of its row.
   template <typename E>
-  void CopyRow(const uint8_t* row, int64_t pixel_pitch, uint8_t zero_point, E* to) const;
+  void CopyRow(const uint8_t* row, int64_t pixel_pitch, uint8_t zero_point, int64_t step,
+               E* to) const;
   template <typename E>
   void CopyAll(const uint8_t* begin, int64_t pixel_pitch, int64_t images, int64_t y, int64_t rows,
-               uint8_t zero_point, std::byte* to) const;
+               uint8_t zero_point, bool interleaved, std::byte* to) const;
 
   Conv2dSpec spec_;
   int element_bytes_;

@@ -4,6 +4,7 @@
 #include "kernels/int8/int8_conv2d.h"
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -113,6 +114,27 @@ TEST(Int8Conv2dTest, HardSizesOfEveryLevelEqualTheReference) {
     conv.epilogue = {.bias = seed % 2 == 0, .add = seed % 3 == 0, .relu = seed % 5 < 2};
     ++seed;
     const Int8Runner runner(WithRanges(conv, seed % 4 != 0), seed, seed % 7 == 0);
+    for (const Int8Level level : Int8Levels()) {
+      runner.Run(level, /*pitched=*/seed % 2 == 1, Fence::kBehind);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// Whose blocks are the same place of several images.
+TEST(Int8Conv2dTest, SmallMapsOfManyImagesEqualTheReference) {
+  struct Sizes {
+    int64_t batch, extent, filters, stride, dilation;
+  };
+  uint64_t seed = 0;
+  for (const Sizes& sizes : std::initializer_list<Sizes>{
+           {70, 2, 20, 1, 1}, {33, 4, 18, 2, 1}, {64, 3, 33, 1, 2}, {31, 1, 3, 1, 1}}) {
+    Conv2dSpec conv;
+    conv.batch = sizes.batch, conv.height = sizes.extent, conv.width = sizes.extent + 1;
+    conv.channels = 64, conv.filters = sizes.filters;
+    conv.stride = sizes.stride, conv.dilation = sizes.dilation, conv.padding = sizes.dilation;
+    conv.epilogue = {.bias = true, .add = true, .relu = false};
+    const Int8Runner runner(WithRanges(conv, true), ++seed, false);
     for (const Int8Level level : Int8Levels()) {
       runner.Run(level, /*pitched=*/seed % 2 == 1, Fence::kBehind);
       if (HasFatalFailure()) return;

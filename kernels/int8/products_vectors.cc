@@ -81,7 +81,9 @@ void MultiplyPanel(const Products& p, const std::byte* panel, int32_t* to) {
       const std::byte* const pixel = p.pixels + i * p.pixel_step + *at;
       for (int quad = 0; quad < p.depth; quad += kQuadBytes, quads += kPanelFilters * kQuadBytes) {
         for (int j = 0; j < kPanelFilters; ++j) {
-          sums[j] += ProductOfPairs(pixel + quad, quads + j * kQuadBytes);
+          // What lies beyond the pixels may be any number: sums that nobody reads wrap around.
+          sums[j] = int32_t(uint32_t(sums[j]) +
+                            uint32_t(ProductOfPairs(pixel + quad, quads + j * kQuadBytes)));
         }
       }
     }
