@@ -32,7 +32,14 @@ for path in bin/benchmark bin/launch bin/predict include/dtnn.h include/dtnn/mod
   expect "$path is there" test -s "$prefix/$path"
 done
 expect "no header of tests" test ! -e "$prefix/include/dtnn/tools"
-expect "programs start" "$prefix/bin/predict" --help >"$TEST_TMPDIR/help"
+version=$("$prefix/bin/predict" --version)
+expect "programs say their version" test "${version%% [0-9]*}" = "predict (DTNN)"
+expect "packages have the same version" grep -qx "Version: ${version##* }" "$prefix/lib/pkgconfig/dtnn.pc"
+expect "the library has it" test -e "$prefix/lib/libdtnn.so.${version##* }"
+for program in "$prefix"/bin/*; do
+  name=$(basename "$program")
+  expect "$name --version" test "$("$program" --version)" = "$name (DTNN) ${version##* }"
+done
 expect "all is listed" diff <(files "$prefix" | grep -v installed-files) \
   <(sed 's#^#./#' "$prefix/share/dtnn/installed-files" | sort)
 files "$prefix" >"$TEST_TMPDIR/all"

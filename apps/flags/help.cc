@@ -201,7 +201,7 @@ std::string Everything() {
       "OMP_NUM_THREADS sets the number of threads, DTNN_SIMD the instruction set (amx, avx512,\n"
       "avx2, scalar).\n";
   for (int g = 0; g < kOptionGroups; ++g) AppendGroup(static_cast<OptionGroup>(g), out);
-  out += "\n--help=OPTION explains an option.\n";
+  out += "\n--help=OPTION explains an option, --version prints the version.\n";
   return out;
 }
 

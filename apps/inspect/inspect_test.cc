@@ -114,7 +114,8 @@ TEST(InspectTest, ModelsSayWhatTheyAre) {
                                     .run_epochs = 5,
                                     .optimizer = "adam",
                                     .learning_rate = 0.25,
-                                    .metrics = {{"val_categorical_accuracy", 0.5}}}};
+                                    .metrics = {{"val_categorical_accuracy", 0.5}}},
+                       .written_by = "DTNN 0.1.0"};
   auto store = *ParameterStore::Create(model.graph, *context, DType::kFloat32, 1);
   const std::string path = Path("model.safetensors");
   ASSERT_TRUE(SaveModel(path, model, *store, *context).ok());
@@ -122,7 +123,8 @@ TEST(InspectTest, ModelsSayWhatTheyAre) {
   ASSERT_TRUE(text.status.ok()) << text.errors;
   for (const char* line :
        {"  |   1   |        FlattenCPU        |",
-        "  preprocessing: byte / 255, offset -0.5, scale 2\n", "  classes: bright, dark\n",
+        "  preprocessing: byte / 255, offset -0.5, scale 2\n",
+        "  classes: bright, dark\n  written by: DTNN 0.1.0\n",
         "  training: 3 epochs (the best of 5) on folder, loss categorical_cross_entropy, optimizer "
         "adam, learning "
         "rate 0.25\n  val_categorical_accuracy: 0.5\n"}) {
@@ -133,7 +135,7 @@ TEST(InspectTest, ModelsSayWhatTheyAre) {
   EXPECT_THAT(
       json.out,
       HasSubstr(
-          "\"classes\": [\"bright\", \"dark\"], \"loss\": "
+          "\"classes\": [\"bright\", \"dark\"], \"written_by\": \"DTNN 0.1.0\", \"loss\": "
           "\"categorical_cross_entropy\", \"training\": {\"dataset\": \"folder\", "
           "\"epochs\": 3, \"run_epochs\": 5, \"optimizer\": \"adam\", \"learning_rate\": 0.25, "
           "\"metrics\": {\"val_categorical_accuracy\": 0.5}}}"));

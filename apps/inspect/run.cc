@@ -175,6 +175,9 @@ std::string ModelText(const SavedModel& model) {
   if (!description.class_names.empty()) {
     StrAppend(&text, "  classes: ", OneLine(absl::StrJoin(description.class_names, ", ")), "\n");
   }
+  if (!description.written_by.empty()) {
+    StrAppend(&text, "  written by: ", OneLine(description.written_by), "\n");
+  }
   if (model.quantization) text += QuantizationText(model);
   const TrainingRecord& training = description.training;
   if (training == TrainingRecord()) return text + "  loss: " + OneLine(description.loss) + "\n";
@@ -197,18 +200,20 @@ std::string ModelJson(const SavedModel& model) {
   for (const auto& [name, value] : description.training.metrics) {
     metrics.push_back(StrCat(JsonText(name), ": ", JsonNumber(value)));
   }
-  return StrCat("{\"name\": ", JsonText(model.graph.name()),
-                ", \"parameters\": ", model.graph.num_parameters(), ", \"classes\": [",
-                absl::StrJoin(classes, ", "), "], \"loss\": ", JsonText(description.loss),
-                ", \"training\": {\"dataset\": ", JsonText(description.training.dataset),
-                ", \"epochs\": ", description.training.epochs, ", \"run_epochs\": ",
-                std::max(description.training.epochs, description.training.run_epochs),
-                ", \"optimizer\": ", JsonText(description.training.optimizer),
-                ", \"learning_rate\": ", JsonNumber(description.training.learning_rate),
-                ", \"metrics\": {", absl::StrJoin(metrics, ", "), "}}",
-                model.quantization ? StrCat(", \"int8\": ", QuantizationJson(*model.quantization))
-                                   : std::string(),
-                "}");
+  return StrCat(
+      "{\"name\": ", JsonText(model.graph.name()),
+      ", \"parameters\": ", model.graph.num_parameters(), ", \"classes\": [",
+      absl::StrJoin(classes, ", "), "], \"written_by\": ", JsonText(description.written_by),
+      ", \"loss\": ", JsonText(description.loss),
+      ", \"training\": {\"dataset\": ", JsonText(description.training.dataset),
+      ", \"epochs\": ", description.training.epochs,
+      ", \"run_epochs\": ", std::max(description.training.epochs, description.training.run_epochs),
+      ", \"optimizer\": ", JsonText(description.training.optimizer),
+      ", \"learning_rate\": ", JsonNumber(description.training.learning_rate), ", \"metrics\": {",
+      absl::StrJoin(metrics, ", "), "}}",
+      model.quantization ? StrCat(", \"int8\": ", QuantizationJson(*model.quantization))
+                         : std::string(),
+      "}");
 }
 
 std::string Text(const Contents& contents) {

@@ -13,6 +13,7 @@
 #include "comm/ranks/job/exit_code.h"
 #include "kernels/simd/simd_target.h"
 #include "tensor/errors.h"
+#include "tensor/text/version.h"
 
 namespace dtnn {
 namespace {
@@ -40,9 +41,15 @@ int RunProgram(std::string_view name, int argc, char** argv, std::string_view ad
   TakeStandardStreams();
   // A write fails instead, and says which file it was.
   for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
+  const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+  const bool asks_version = arguments == std::vector<std::string>{"--version"};
   absl::Status status = WithExitCode(RestrictSimdByEnvironment(), kExitUsage);
   try {
-    if (status.ok()) status = run({argv + std::min(argc, 1), argv + argc});
+    if (asks_version) {
+      std::cout << name << " (DTNN) " << Version() << "\n";
+    } else if (status.ok()) {
+      status = run(arguments);
+    }
   } catch (const std::bad_alloc&) {  // of the standard library's containers
     status = ResourceExhausted("out of memory; ", advice);
   }

@@ -12,7 +12,8 @@
 
 namespace dtnn {
 
-// Calls `run` with the arguments after the program's name. An error is printed to stderr as
+// Calls `run` with the arguments after the program's name; if they are --version, it is not called,
+// and the version is printed. An error is printed to stderr as
 // `name`'s (exit_code.h), as wrong usage if this CPU lacks the instruction set of DTNN_SIMD
 // (kernels/simd/simd_target.h), before `run`; so is running out of memory, with `advice` on what
 // needs less of it, and a standard output that did not take everything: a full disk, no output at

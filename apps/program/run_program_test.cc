@@ -7,6 +7,7 @@
 #include "comm/ranks/job/exit_code.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tensor/text/version.h"
 
 namespace dtnn {
 namespace {
@@ -31,6 +32,24 @@ TEST(RunProgramTest, PassesTheArgumentsAfterTheName) {
                          return absl::OkStatus();
                        }),
             kExitDone);
+}
+
+TEST(RunProgramTest, TheVersionIsPrintedInsteadOfARun) {
+  char name[] = "program", version[] = "--version", more[] = "b";
+  char* all[] = {name, version, more, nullptr};
+  int runs = 0;
+  const auto count = [&](const std::vector<std::string>&) {
+    ++runs;
+    return absl::OkStatus();
+  };
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(RunProgram("program", 2, all, "", count), kExitDone);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(),
+            "program (DTNN) " + std::string(Version()) + "\n");
+  EXPECT_EQ(runs, 0);
+  // The program's own, or that of a program which it starts.
+  EXPECT_EQ(RunProgram("program", 3, all, "", count), kExitDone);
+  EXPECT_EQ(runs, 1);
 }
 
 TEST(RunProgramTest, TellsWhatWentWrong) {

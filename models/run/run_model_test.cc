@@ -12,6 +12,7 @@
 #include "optim/losses/categorical_cross_entropy.h"
 #include "optim/optimizers/adam.h"
 #include "tensor/must.h"
+#include "tensor/text/version.h"
 
 namespace dtnn {
 namespace {
@@ -40,6 +41,7 @@ TEST_F(RunModelTest, ASavedModelIsWholeAndARunContinuesWithIt) {
 
   const auto predictor = Must(Predictor::Load(path));
   const ModelDescription& description = predictor->model().description;
+  EXPECT_EQ(description.written_by, "DTNN " + std::string(Version()));
   EXPECT_EQ(description.loss, "categorical_cross_entropy");
   EXPECT_EQ(description.training.dataset, "synthetic");
   EXPECT_EQ(description.training.epochs, 2);

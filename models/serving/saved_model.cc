@@ -30,6 +30,7 @@ proto::ModelDescription ToProto(const ModelDescription& description) {
   for (const auto& [name, fusion] : kFusions) {
     if (description.fusions.*fusion) message.add_fusion(std::string(name));
   }
+  message.set_written_by(description.written_by);
   const TrainingRecord& record = description.training;
   proto::TrainingRecord& training = *message.mutable_training();
   training.set_dataset(record.dataset);
@@ -71,6 +72,7 @@ absl::StatusOr<ModelDescription> FromProto(const proto::ModelDescription& messag
     }
     description.fusions.*found->second = true;
   }
+  description.written_by = message.written_by();
   TrainingRecord& record = description.training;
   record.dataset = message.training().dataset();
   record.epochs = message.training().epochs();

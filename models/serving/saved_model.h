@@ -62,6 +62,7 @@ struct ModelDescription {
   std::string conv_variant = "auto";
   Fusions fusions = {};
   TrainingRecord training = {};
+  std::string written_by = {};  // "DTNN 0.1.0"; empty in files of older versions
   friend bool operator==(const ModelDescription&, const ModelDescription&) = default;
 };
 

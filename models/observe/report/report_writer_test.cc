@@ -125,7 +125,9 @@ TEST(ReportWriterTest, ItsNumbersAreThoseOfTheHistory) {
                                  /*validates=*/true, /*epochs_done=*/0);
   ASSERT_TRUE(history.ok()) << history.status();
   ASSERT_TRUE(run.Train(4, {history->get()}).ok());
-  const CheckedPage page = CheckPage(Read(Path("history.html")));
+  const std::string text = Read(Path("history.html"));
+  EXPECT_THAT(text, HasSubstr("<footer>DTNN "));
+  const CheckedPage page = CheckPage(text);
   const auto rows = NumbersOf(*TableOf(page, "epoch"));
   std::istringstream lines(Read(Path("history.csv")));
   std::string line;

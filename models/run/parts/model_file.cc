@@ -17,6 +17,7 @@
 #include "tensor/errors.h"
 #include "tensor/files/array_file.h"
 #include "tensor/format.h"
+#include "tensor/text/version.h"
 
 namespace dtnn {
 
@@ -31,12 +32,12 @@ ModelDescription DescribeModel(const RunOptions& options, const Dataset& dataset
   std::vector<std::string> names = dataset.class_names();
   // Ranks with data of their own may have seen classes that this one has no names of.
   if (int64_t(names.size()) != dataset.outputs()) names.clear();
-  return {
-      .class_names = std::move(names),
-      .loss = LossOf(options),
-      .conv_variant = std::string(ConvVariantOf(options)),
-      .fusions = MakeFusions(options),
-      .training = {.dataset = std::string(dataset.name()), .optimizer = options.optimizer.name}};
+  return {.class_names = std::move(names),
+          .loss = LossOf(options),
+          .conv_variant = std::string(ConvVariantOf(options)),
+          .fusions = MakeFusions(options),
+          .training = {.dataset = std::string(dataset.name()), .optimizer = options.optimizer.name},
+          .written_by = StrCat("DTNN ", Version())};
 }
 
 absl::StatusOr<SavedModel> ReadModelToRun(const std::string& path) {

@@ -2,6 +2,7 @@
 
 #include "models/observe/report/charts/html.h"
 #include "tensor/text/str_cat.h"
+#include "tensor/text/version.h"
 
 namespace dtnn {
 namespace {
@@ -50,7 +51,8 @@ std::string FormatPage(std::string_view title, std::string_view contents, int re
     StrAppend(&page, "<meta http-equiv=\"refresh\" content=\"", reload_seconds, "\"/>\n");
   }
   StrAppend(&page, "<title>", HtmlText(title), "</title>\n<style>", SvgStyle(), kStyle,
-            "</style>\n</head>\n<body>\n<main>\n", contents, "</main>\n</body>\n</html>\n");
+            "</style>\n</head>\n<body>\n<main>\n", contents, "<footer>DTNN ", Version(),
+            "</footer>\n</main>\n</body>\n</html>\n");
   return page;
 }
 
