@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
   int64_t shape[3] = {0, 0, 0};
   int code;
   if (argc < 3) return fputs("usage: answer MODEL IMAGE...\n", stderr), 2;
-  model = dtnn_load(argv[1], 0);
+  model = dtnn_load(argv[1], NULL);
   if (model == NULL) return fail();
   dtnn_input_shape(model, shape, 3);
   printf("DTNN %s, %s: %ld x %ld x %ld (%s), %ld outputs, %ld parameters\n", dtnn_version(),

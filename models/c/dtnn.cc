@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,8 +15,10 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "absl/strings/str_split.h"
 #include "models/serving/predictor.h"
 #include "tensor/errors.h"
+#include "tensor/text/number.h"
 #include "tensor/text/version.h"
 #include "tensor/threads/parallel_for.h"
 
@@ -28,8 +31,6 @@ struct dtnn_model {
 
 namespace dtnn {
 namespace {
-
-constexpr int64_t kDefaultBatch = 32;
 
 // Has a fixed size, so that an error can be reported without memory.
 thread_local char last_error[4096] = "";
@@ -59,6 +60,33 @@ int Guarded(absl::FunctionRef<int()> call) {
 }
 
 int Missing(std::string_view what) { return Fail(StrCat(what, " is NULL")); }
+
+// "batch-size=8 math-mode=int8"
+absl::StatusOr<PredictorOptions> ParseOptions(std::string_view text) {
+  PredictorOptions options;
+  for (const absl::string_view option :
+       absl::StrSplit(absl::string_view(text.data(), text.size()), ' ', absl::SkipEmpty())) {
+    const std::pair<std::string, std::string> pair =
+        absl::StrSplit(option, absl::MaxSplits('=', 1));
+    const auto& [name, value] = pair;
+    if (name == "batch-size") {
+      const std::optional<int64_t> number = NumberIn<int64_t>(value);
+      if (!number || *number < 1) {
+        return InvalidArgument("option ", Quoted(std::string(option)), ": must be a number >= 1");
+      }
+      options.batch = *number;
+    } else if (name == "math-mode") {
+      options.int8 = value == "int8";
+      if (!options.int8 && value != "fp32") {
+        return InvalidArgument("option ", Quoted(std::string(option)), ": must be fp32 or int8");
+      }
+    } else {
+      return InvalidArgument("option ", Quoted(std::string(option)),
+                             ": is unknown; there are batch-size=N and math-mode=MODE");
+    }
+  }
+  return options;
+}
 
 const Graph& GraphOf(const dtnn_model& model) { return model.predictor->model().graph; }
 
@@ -125,16 +153,17 @@ const char* dtnn_version(void) { return dtnn::Version().data(); }
 
 const char* dtnn_last_error(void) { return dtnn::last_error; }
 
-dtnn_model* dtnn_load(const char* path, int64_t batch) {
+dtnn_model* dtnn_load(const char* path, const char* options) {
   std::unique_ptr<dtnn_model> model;
   const int failed = Guarded([&] {
     if (path == nullptr) return Missing("path");
-    if (batch == 0) batch = dtnn::kDefaultBatch;
-    auto predictor = dtnn::Predictor::Load(path, {.batch = batch});
+    const auto parsed = dtnn::ParseOptions(options == nullptr ? "" : options);
+    if (!parsed.ok()) return Fail(parsed.status());
+    auto predictor = dtnn::Predictor::Load(path, *parsed);
     if (!predictor.ok()) return Fail(predictor.status());
     model = std::make_unique<dtnn_model>();
     model->predictor = *std::move(predictor);
-    model->batch = batch;
+    model->batch = parsed->batch;
     for (const std::string& line : model->predictor->warnings()) {
       model->warnings += (model->warnings.empty() ? "" : "\n") + line;
     }

@@ -1,6 +1,6 @@
 /* DTNN for C: loads a model that training saved, describes it, and predicts with it.
  *
- *   dtnn_model* model = dtnn_load("mine.safetensors", 0);
+ *   dtnn_model* model = dtnn_load("mine.safetensors", NULL);
  *   if (model == NULL) { fprintf(stderr, "%s\n", dtnn_last_error()); return 1; }
  *   const char* files[] = {"shoe.png"};
  *   float outputs[10];
@@ -42,9 +42,13 @@ DTNN_API const char* dtnn_last_error(void);
 
 typedef struct dtnn_model dtnn_model;
 
-/* Loads the model in the file at `path`. `batch`: the most samples that are computed at a time,
- * 0 for 32; memory grows with it, answers stay the same. Free it with dtnn_free. */
-DTNN_API dtnn_model* dtnn_load(const char* path, int64_t batch);
+/* Loads the model in the file at `path`. Free it with dtnn_free. `options`: NULL, or options of the
+ * program `predict` by name, with spaces between them, such as "batch-size=8 math-mode=int8":
+ *
+ *   batch-size   the most samples that are computed at a time, 32 if not given; memory grows with
+ *                it, answers stay the same
+ *   math-mode    fp32; int8: in 8 bits, which needs a model that was quantized */
+DTNN_API dtnn_model* dtnn_load(const char* path, const char* options);
 DTNN_API void dtnn_free(dtnn_model* model);
 
 /* What the model is. Texts belong to the model, and are valid until it is freed. */

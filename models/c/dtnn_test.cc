@@ -23,14 +23,15 @@
 namespace dtnn {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 using Model = std::unique_ptr<dtnn_model, decltype(&dtnn_free)>;
 
-Model Load(const std::string& path, int64_t batch = 0) {
-  return {dtnn_load(path.c_str(), batch), dtnn_free};
+Model Load(const std::string& path, const char* options = nullptr) {
+  return {dtnn_load(path.c_str(), options), dtnn_free};
 }
 
 class DtnnTest : public ::testing::Test {
@@ -116,7 +117,7 @@ TEST_F(DtnnTest, PredictsWhatThePredictorPredicts) {
         images.push_back(bytes.back().data());
         sizes.push_back(bytes.back().size());
       }
-      const Model model = Load(path, 2);
+      const Model model = Load(path, "batch-size=2");
       ASSERT_NE(model, nullptr) << dtnn_last_error();
       const auto result = [&](auto predict, const auto&... arguments) {
         std::vector<float> outputs(n * 3);
@@ -145,8 +146,20 @@ TEST_F(DtnnTest, ErrorsAreTexts) {
             nullptr);
   EXPECT_THAT(dtnn_last_error(), StartsWith(folder_ + "/short.safetensors: "));
   const std::string path = Saved();
-  EXPECT_EQ(Load(path, -1), nullptr);
-  EXPECT_THAT(dtnn_last_error(), HasSubstr("batches of -1 samples"));
+  const std::pair<const char*, const char*> options[] = {
+      {"batch-size=-1", "option \"batch-size=-1\": must be a number >= 1"},
+      {"batch-size=8x", "option \"batch-size=8x\": must be a number >= 1"},
+      {"math-mode=fp8", "option \"math-mode=fp8\": must be fp32 or int8"},
+      {"batch-size=8 batch\n",
+       "option \"batch\\n\": is unknown; there are batch-size=N and math-mode=MODE"}};
+  for (const auto& [text, error] : options) {
+    EXPECT_EQ(Load(path, text), nullptr);
+    EXPECT_STREQ(dtnn_last_error(), error);
+  }
+  EXPECT_EQ(Load(path, " math-mode=int8"), nullptr) << "was not quantized";
+  EXPECT_THAT(dtnn_last_error(), AllOf(StartsWith(path), HasSubstr("quantize")));
+  EXPECT_EQ(Load(path, "batch-size=1000000000000000000"), nullptr);
+  EXPECT_NE(Load(path, " math-mode=fp32  batch-size=8 "), nullptr) << dtnn_last_error();
   const Model model = Load(path);
   dtnn_model* const m = model.get();
   EXPECT_EQ(dtnn_output_name(m, 3), nullptr);
@@ -191,7 +204,7 @@ TEST_F(DtnnTest, NullIsAnError) {
   const void* const image = "";
   const size_t size = 0;
   const uint8_t pixel = 0;
-  EXPECT_EQ(dtnn_load(nullptr, 0), nullptr);
+  EXPECT_EQ(dtnn_load(nullptr, nullptr), nullptr);
   EXPECT_STREQ(dtnn_last_error(), "path is NULL");
   EXPECT_EQ(dtnn_name(nullptr), nullptr);
   EXPECT_STREQ(dtnn_last_error(), "model is NULL");
@@ -220,8 +233,8 @@ TEST_F(DtnnTest, NullIsAnError) {
 
 // Each thread has an error of its own, and all share a model.
 TEST_F(DtnnTest, ThreadsShareAModel) {
-  const Model model = Load(Saved(), 2);
-  dtnn_load("before", 0);
+  const Model model = Load(Saved(), "batch-size=2");
+  dtnn_load("before", nullptr);
   const std::string before = dtnn_last_error(), image = Image(1);
   const char* const paths[] = {image.c_str(), image.c_str(), image.c_str()};
   std::vector<float> expected(9);
@@ -235,7 +248,7 @@ TEST_F(DtnnTest, ThreadsShareAModel) {
         std::vector<float> outputs(9);
         EXPECT_EQ(dtnn_predict_files(model.get(), paths, 3, outputs.data(), 9), 0);
         EXPECT_EQ(outputs, expected);
-        EXPECT_EQ(dtnn_load(missing.c_str(), 0), nullptr);
+        EXPECT_EQ(dtnn_load(missing.c_str(), nullptr), nullptr);
         EXPECT_THAT(dtnn_last_error(), StartsWith(missing + ": "));
       }
     });
@@ -246,7 +259,7 @@ TEST_F(DtnnTest, ThreadsShareAModel) {
 
 TEST_F(DtnnTest, ALongErrorIsCut) {
   const std::string path(10000, 'x');
-  EXPECT_EQ(dtnn_load(path.c_str(), 0), nullptr);
+  EXPECT_EQ(dtnn_load(path.c_str(), nullptr), nullptr);
   EXPECT_THAT(dtnn_last_error(), StartsWith("xxxxx"));
   EXPECT_LT(std::string(dtnn_last_error()).size(), 4096);
 }

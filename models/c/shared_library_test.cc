@@ -68,13 +68,13 @@ TEST(SharedLibraryTest, AnswersAfterDlopenAndStaysAfterDlclose) {
     void* const library = dlopen(Path("models/c/libdtnn.so").c_str(), RTLD_NOW | RTLD_LOCAL);
     ASSERT_NE(library, nullptr) << dlerror();
     const auto load =
-        reinterpret_cast<void* (*)(const char*, int64_t)>(dlsym(library, "dtnn_load"));
+        reinterpret_cast<void* (*)(const char*, const char*)>(dlsym(library, "dtnn_load"));
     const auto predict =
         reinterpret_cast<int (*)(void*, const uint8_t*, int64_t, int64_t, int64_t, size_t, float*,
                                  size_t)>(dlsym(library, "dtnn_predict_pixels"));
     const auto error = reinterpret_cast<const char* (*)()>(dlsym(library, "dtnn_last_error"));
     const auto release = reinterpret_cast<void (*)(void*)>(dlsym(library, "dtnn_free"));
-    void* const model = load(Path("models/run/testdata/model.safetensors").c_str(), 0);
+    void* const model = load(Path("models/run/testdata/model.safetensors").c_str(), nullptr);
     ASSERT_NE(model, nullptr) << error();
     const std::vector<uint8_t> pixels(8 * 8, 100);
     float outputs[3] = {};
