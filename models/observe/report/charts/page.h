@@ -12,7 +12,8 @@
 
 namespace dtnn {
 
-// `contents`: HTML; the version follows them. A browser reads the file again every `reload_seconds`; 0: never.
+// `contents`: HTML; the version of DTNN follows. A browser reads the file again every
+// `reload_seconds`; 0: never.
 std::string FormatPage(std::string_view title, std::string_view contents, int reload_seconds = 0);
 
 // Whether a file that begins with `start` is such a page.
