@@ -12,8 +12,9 @@
 namespace dtnn::conv::amx {
 namespace {
 
-// Both copies of a strip stay in the L2 cache while every block is summed over them.
-constexpr int64_t kStripBytes = 2 << 20;
+// Both copies of a strip stay in the L2 cache while every block is summed over them; across images,
+// where all rows that taps share are packed once for each strip, near it.
+constexpr int64_t kStripBytes = 2 << 20, kStripBytesAcross = 4 << 20;
 // Pixels of a row where rows may be cut anywhere.
 constexpr int64_t kPointwiseRow = 512;
 constexpr int64_t kDepth = 32;    // pixels of a step
@@ -68,6 +69,66 @@ TileFilter<Tiles>::TileFilter(const Conv2dSpec& spec)
     rows_ = CeilDiv(batch_ * pointwise_pixels_, kPointwiseRow);
     columns_ = std::min(kPointwiseRow, batch_ * pointwise_pixels_);
   }
+  if (FewerAcrossImages(spec)) {
+    PlaceAcrossImages();
+  } else {
+    PlaceWithPadding();
+  }
+  for (size_t v = 0; v < vertical_.phase.taps.size(); ++v) {
+    const Phase::Tap& row = vertical_.phase.taps[v];
+    const int64_t down = row.offset - vertical_.low, step = vertical_.phase.in_step;
+    const auto row_plane = std::ranges::find(vertical_.residues, down % step);
+    for (const Phase::Tap& column : horizontal_.phase.taps) {
+      const int64_t right = column.offset - horizontal_.low, across = horizontal_.phase.in_step;
+      const auto column_plane = std::ranges::find(horizontal_.residues, right % across);
+      taps_.push_back({.tap = row.tap * spec.kernel.horizontal + column.tap,
+                       .vertical = row.offset,
+                       .horizontal = column.offset,
+                       .plane = together_ > 1 ? 0
+                                              : (row_plane - vertical_.residues.begin()) *
+                                                        int64_t(horizontal_.residues.size()) +
+                                                    (column_plane - horizontal_.residues.begin()),
+                       .shift = together_ > 1 ? 0 : down / step * pitch_ + right / across});
+    }
+  }
+  tap_groups_ = CeilDiv(int64_t(taps_.size()), kTapsOfBlock);
+  place_.assign(size_t(spec.kernel.vertical * spec.kernel.horizontal), -1);
+  for (size_t i = 0; i < taps_.size(); ++i) place_[size_t(taps_[i].tap)] = int64_t(i);
+  x_pitch_ = x_pixels_;
+  if (ShareSets(x_pitch_ * int64_t(sizeof(Bfloat16)))) x_pitch_ += kLineElements<Bfloat16>;
+  if (!taps_.empty()) {
+    splits_ = std::clamp<int64_t>(
+        std::min(CeilDiv(kItems, blocks()), pixels_ / (kDepth * kFewestSteps)), 1, kItems);
+  }
+}
+
+// Whether there are fewer products if a step is the same pixel of 32 images than if it is 32 pixels
+// of a few, with padding between them.
+template <class Tiles>
+bool TileFilter<Tiles>::FewerAcrossImages(const Conv2dSpec& spec) const {
+  const Axis &v = vertical_, &h = horizontal_;
+  const auto taps = int64_t(v.phase.taps.size() * h.phase.taps.size());
+  // All pixels of x are packed, from as many places; and steps are listed for each tap.
+  const bool reads_all = int64_t(v.residues.size()) == v.phase.in_step &&
+                         int64_t(h.residues.size()) == h.phase.in_step;
+  if (pointwise_pixels_ > 0 || !reads_all || taps == 0 || taps > kTapsOfBlock) return false;
+  if (std::min(channels_, filters_) < 16) return false;
+  const auto inside = [](const Axis& axis) {
+    int64_t pixels = 0;
+    for (const Phase::Tap& tap : axis.phase.taps) {
+      for (int64_t i = 0; i < axis.phase.count; ++i) {
+        const int64_t at = i * axis.phase.in_step + tap.offset;
+        pixels += at >= 0 && at < axis.phase.inputs;
+      }
+    }
+    return pixels;
+  };
+  const int64_t padded = (rows_ + v.span - v.shared) * (columns_ + h.span - h.shared);
+  return RoundUp(spec.batch, kDepth) * inside(v) * inside(h) < spec.batch * padded * taps;
+}
+
+template <class Tiles>
+void TileFilter<Tiles>::PlaceWithPadding() {
   pitch_ = columns_ + horizontal_.span - horizontal_.shared;
   const int64_t row_bytes =
       pitch_ * int64_t(sizeof(Bfloat16)) * (planes() * padded_channels() + padded_filters());
@@ -80,35 +141,32 @@ TileFilter<Tiles>::TileFilter(const Conv2dSpec& spec)
   } else {
     strip_images_ = CeilDiv(batch_, CeilDiv(batch_, std::min(batch_, fit / image_rows_)));
   }
-  for (size_t v = 0; v < vertical_.phase.taps.size(); ++v) {
-    const Phase::Tap& row = vertical_.phase.taps[v];
-    const int64_t down = row.offset - vertical_.low, step = vertical_.phase.in_step;
-    const auto row_plane = std::ranges::find(vertical_.residues, down % step);
-    for (const Phase::Tap& column : horizontal_.phase.taps) {
-      const int64_t right = column.offset - horizontal_.low, across = horizontal_.phase.in_step;
-      const auto column_plane = std::ranges::find(horizontal_.residues, right % across);
-      taps_.push_back({.tap = row.tap * spec.kernel.horizontal + column.tap,
-                       .vertical = row.offset,
-                       .horizontal = column.offset,
-                       .plane = (row_plane - vertical_.residues.begin()) *
-                                    int64_t(horizontal_.residues.size()) +
-                                (column_plane - horizontal_.residues.begin()),
-                       .shift = down / step * pitch_ + right / across});
-    }
-  }
-  tap_groups_ = CeilDiv(int64_t(taps_.size()), kTapsOfBlock);
-  place_.assign(size_t(spec.kernel.vertical * spec.kernel.horizontal), -1);
-  for (size_t i = 0; i < taps_.size(); ++i) place_[size_t(taps_[i].tap)] = int64_t(i);
   const int64_t used = (strip_images_ - 1) * image_rows_ * pitch_ +
                        (strip_images_ > 1 ? image_rows_ : strip_rows_) * pitch_;
   pixels_ = RoundUp(used, kDepth);
   x_pixels_ = RoundUp(pixels_ + vertical_.span * pitch_ + horizontal_.span, kDepth);
-  x_pitch_ = x_pixels_;
-  if (ShareSets(x_pitch_ * int64_t(sizeof(Bfloat16)))) x_pitch_ += kLineElements<Bfloat16>;
-  if (!taps_.empty()) {
-    splits_ = std::clamp<int64_t>(
-        std::min(CeilDiv(kItems, blocks()), pixels_ / (kDepth * kFewestSteps)), 1, kItems);
-  }
+}
+
+template <class Tiles>
+void TileFilter<Tiles>::PlaceAcrossImages() {
+  const Phase& phase = vertical_.phase;
+  together_ = kDepth;
+  // One plane, in which every input is.
+  vertical_.residues.resize(1), horizontal_.residues.resize(1);
+  pitch_ = columns_;
+  const int64_t row_bytes =
+      together_ * int64_t(sizeof(Bfloat16)) *
+      (phase.in_step * horizontal_.phase.inputs * padded_channels() + pitch_ * padded_filters());
+  const int64_t fit = std::max<int64_t>(1, kStripBytesAcross / row_bytes);
+  const int64_t all = CeilDiv(batch_, together_);
+  const int64_t groups = std::clamp<int64_t>(fit / rows_, 1, all);
+  strip_images_ = CeilDiv(all, CeilDiv(all, groups)) * together_;
+  strip_rows_ = CeilDiv(rows_, CeilDiv(rows_, std::min(rows_, fit)));
+  image_rows_ = strip_rows_;
+  const int64_t reach = phase.taps.back().offset - vertical_.low + 1;
+  x_rows_ = std::min(phase.inputs, (strip_rows_ - 1) * phase.in_step + reach);
+  pixels_ = strip_images_ * strip_rows_ * pitch_;
+  x_pixels_ = strip_images_ * x_rows_ * horizontal_.phase.inputs;
 }
 
 template <class Tiles>
@@ -120,7 +178,9 @@ typename TileFilter<Tiles>::Memory TileFilter<Tiles>::Divide(std::byte* workspac
   memory.x = divider.Take<Bfloat16>(planes() * padded_channels() * x_pitch_);
   memory.dy = divider.Take<Bfloat16>(padded_filters() * pixels_);
   memory.zeros = divider.Take<Bfloat16>(std::max(channels_, filters_));
-  memory.steps = divider.Take<tile::Step>(pixels_ / kDepth);
+  const int64_t lists = together_ > 1 ? int64_t(taps_.size()) : 1;
+  memory.steps = divider.Take<tile::Step>(lists * (pixels_ / kDepth));
+  memory.steps_end = divider.Take<int64_t>(together_ > 1 ? lists * (pixels_ / kDepth + 1) : 0);
   memory.block = divider.Take<float>(threads_ * block_elements());
   memory.bytes = divider.bytes();
   return memory;
@@ -144,7 +204,8 @@ int64_t TileFilter<Tiles>::ColumnsOf(int64_t row, int64_t images) const {
 // Places of the copy of dy from the first pixel to the last, with the gaps between.
 template <class Tiles>
 int64_t TileFilter<Tiles>::UsedPixels(const Strip& strip) const {
-  return ((strip.images - 1) * image_rows_ + strip.rows) * pitch_;
+  const int64_t groups = CeilDiv(strip.images, together_);
+  return ((groups - 1) * image_rows_ + strip.rows) * pitch_ * together_;
 }
 
 template <class Tiles>
@@ -161,7 +222,9 @@ void TileFilter<Tiles>::Sum(const Images<const Bfloat16>& x, const Images<const 
     }
     std::fill_n(memory.bias, splits_ * padded_filters(), 0.0f);
     std::fill_n(memory.zeros, std::max(channels_, filters_), Bfloat16(0));
-    for (int64_t k = 0; k < pixels_ / kDepth; ++k) memory.steps[k] = {k * kDepth, k * kDepth * 16};
+    for (int64_t k = 0; together_ == 1 && k < pixels_ / kDepth; ++k) {
+      memory.steps[k] = {k * kDepth, k * kDepth * 16};
+    }
   }
   if (images == 0) return;
   const int64_t groups = pointwise_pixels_ > 0 ? 1 : CeilDiv(images, strip_images_);
@@ -179,6 +242,7 @@ void TileFilter<Tiles>::Sum(const Images<const Bfloat16>& x, const Images<const 
 template <class Tiles>
 void TileFilter<Tiles>::SumStrip(const Job& job, const Strip& strip) const {
   Pack(job, strip);
+  if (together_ > 1) ListSteps(job, strip);
   const int64_t steps = CeilDiv(UsedPixels(strip), kDepth);
   const int64_t products = splits_ * blocks();
   const int64_t sums_of_dy = job.gradient.dbias != nullptr ? splits_ * (padded_filters() / 16) : 0;
@@ -216,17 +280,47 @@ void TileFilter<Tiles>::Pack(const Job& job, const Strip& strip) const {
 // Calls place(index, image of the strip, row, column) for places [first, first + count) of a copy.
 template <class Tiles>
 template <class Place>
-void TileFilter<Tiles>::ForEachPlace(int64_t first, int64_t count, const Place& place) const {
-  int64_t column = first % pitch_, row = first / pitch_ % image_rows_;
-  int64_t image = first / pitch_ / image_rows_;
+void TileFilter<Tiles>::ForEachPlace(int64_t first, int64_t count, int64_t columns, int64_t rows,
+                                     const Place& place) const {
+  int64_t within = first % together_, column = first / together_ % columns;
+  int64_t row = first / together_ / columns % rows;
+  int64_t image = first / together_ / columns / rows * together_;
   for (int64_t i = 0; i < count; ++i) {
-    place(i, image, row, column);
-    if (++column < pitch_) continue;
+    place(i, image + within, row, column);
+    if (++within < together_) continue;
+    within = 0;
+    if (++column < columns) continue;
     column = 0;
-    if (++row < image_rows_) continue;
+    if (++row < rows) continue;
     row = 0;
-    ++image;
+    image += together_;
   }
+}
+
+// Across images: the pixels that each tap meets, of all groups of the strip.
+template <class Tiles>
+void TileFilter<Tiles>::ListSteps(const Job& job, const Strip& strip) const {
+  const Phase &vertical = vertical_.phase, &horizontal = horizontal_.phase;
+  const int64_t most = pixels_ / kDepth, used = UsedPixels(strip) / kDepth;
+  const int64_t first = FirstInput(strip);
+  ParallelFor(0, int64_t(taps_.size()), 1 + 4096 / used, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const Tap& tap = taps_[size_t(i)];
+      tile::Step* const steps = job.memory.steps + i * most;
+      int64_t* const steps_end = job.memory.steps_end + i * (most + 1);
+      int64_t count = steps_end[0] = 0;
+      for (int64_t pixel = 0; pixel < used; ++pixel) {
+        const int64_t line = pixel / pitch_, row = line % image_rows_;
+        const int64_t h = (strip.row + row) * vertical.in_step + tap.vertical;
+        const int64_t w = pixel % pitch_ * horizontal.in_step + tap.horizontal;
+        if (h >= 0 && h < vertical.inputs && w >= 0 && w < horizontal.inputs) {
+          const int64_t input = line / image_rows_ * x_rows_ + h - first;
+          steps[count++] = {(input * horizontal.inputs + w) * kDepth, pixel * kDepth * 16};
+        }
+        steps_end[pixel + 1] = count;
+      }
+    }
+  });
 }
 
 template <class Tiles>
@@ -246,15 +340,26 @@ void TileFilter<Tiles>::PackDy(const Job& job, const Strip& strip, int64_t first
 template <class Tiles>
 void TileFilter<Tiles>::PackX(const Job& job, const Strip& strip, int64_t plane,
                               int64_t first) const {
-  const auto width = int64_t(horizontal_.residues.size());
-  const int64_t down = vertical_.low + vertical_.residues[size_t(plane / width)];
-  const int64_t right = horizontal_.low + horizontal_.residues[size_t(plane % width)];
   const Bfloat16* at[kPlaces];
   const int64_t count = std::min(kPlaces, x_pixels_ - first);
-  ForEachPlace(first, count, [&](int64_t i, int64_t image, int64_t row, int64_t column) {
-    const Bfloat16* const pixel = XAt(job, strip, image, row, column, down, right);
-    at[i] = pixel == nullptr ? job.memory.zeros : pixel;
-  });
+  if (together_ > 1) {
+    const int64_t first_row = FirstInput(strip), columns = horizontal_.phase.inputs;
+    ForEachPlace(
+        first, count, columns, x_rows_, [&](int64_t i, int64_t image, int64_t row, int64_t column) {
+          const int64_t h = first_row + row;
+          const bool there = image < strip.images && h < vertical_.phase.inputs;
+          at[i] =
+              there ? job.x.At(strip.image + image, h) + column * job.x.pixel : job.memory.zeros;
+        });
+  } else {
+    const auto width = int64_t(horizontal_.residues.size());
+    const int64_t down = vertical_.low + vertical_.residues[size_t(plane / width)];
+    const int64_t right = horizontal_.low + horizontal_.residues[size_t(plane % width)];
+    ForEachPlace(first, count, [&](int64_t i, int64_t image, int64_t row, int64_t column) {
+      const Bfloat16* const pixel = XAt(job, strip, image, row, column, down, right);
+      at[i] = pixel == nullptr ? job.memory.zeros : pixel;
+    });
+  }
   const tile::Pixels pixels = {at, count, channels_};
   Bfloat16* const to = XPlane(job.memory, plane) + first;
   Tiles::kHardware ? tile::TransposeInVectors(pixels, to, x_pitch_)
@@ -329,11 +434,18 @@ void TileFilter<Tiles>::Multiply(Tiles& tiles, const Job& job, const Block& bloc
     for (const Tap& tap : block.taps) {
       const Bfloat16* const a = XPlane(memory, tap.plane) + block.channel * x_pitch_ + tap.shift;
       const int64_t pitch = x_pitch_ * int64_t(sizeof(Bfloat16));
-      const tile::Step* const steps = memory.steps + begin;
+      const tile::Step* steps = memory.steps + begin;
+      int64_t there = count;
+      if (together_ > 1) {
+        const int64_t list = &tap - taps_.data(), most = pixels_ / kDepth;
+        const int64_t* const ends = memory.steps_end + list * (most + 1) + begin;
+        steps = memory.steps + list * most + ends[0];
+        there = ends[count] - ends[0];
+      }
       if (begin == block.begin) {
-        tile::MultiplyBlock<kRows, kColumns>(tiles, a, pitch, b, panel(), steps, count, to);
-      } else {
-        tile::MultiplyBlock<kRows, kColumns, true>(tiles, a, pitch, b, panel(), steps, count, to);
+        tile::MultiplyBlock<kRows, kColumns>(tiles, a, pitch, b, panel(), steps, there, to);
+      } else if (there > 0) {
+        tile::MultiplyBlock<kRows, kColumns, true>(tiles, a, pitch, b, panel(), steps, there, to);
       }
       to += block.rows * block.columns;
     }

@@ -9,6 +9,9 @@
 // holds between two rows is multiplied by zeros; where an infinity there has made a NaN of it, the
 // sums of that block are computed by their definition.
 //
+// Or, where that takes fewer products, the same pixel of 32 images is a step: the copies have no
+// padding, and each tap has a list of the pixels that it meets.
+//
 // Where the filters of a tap lie side by side in the gradient, sums go there at once.
 
 #ifndef DTNN_KERNELS_CONV_AMX_TILE_FILTER_H_
@@ -60,8 +63,9 @@ class TileFilter final : public FilterKernel<Bfloat16> {
   struct Memory {
     float *sums, *bias;        // of each split; no sums where they go to the gradient
     Bfloat16 *x, *dy, *zeros;  // a pixel of zeros
-    tile::Step* steps;
-    float* block;  // of each thread
+    tile::Step* steps;         // across images: those of each tap,
+    int64_t* steps_end;        // and how many there are up to each pixel
+    float* block;              // of each thread
     size_t bytes;
   };
   struct Job {
@@ -79,6 +83,9 @@ class TileFilter final : public FilterKernel<Bfloat16> {
     int64_t split, begin, end;
   };
 
+  void PlaceWithPadding();
+  void PlaceAcrossImages();
+  bool FewerAcrossImages(const Conv2dSpec& spec) const;
   Memory Divide(std::byte* memory) const;
   int64_t padded_channels() const { return RoundUp(channels_, 16); }
   int64_t padded_filters() const { return RoundUp(filters_, 16); }
@@ -103,7 +110,17 @@ class TileFilter final : public FilterKernel<Bfloat16> {
   void SumStrip(const Job& job, const Strip& strip) const;
   void Pack(const Job& job, const Strip& strip) const;
   template <class Place>
-  void ForEachPlace(int64_t first, int64_t count, const Place& place) const;
+  void ForEachPlace(int64_t first, int64_t count, const Place& place) const {
+    ForEachPlace(first, count, pitch_, image_rows_, place);
+  }
+  template <class Place>
+  void ForEachPlace(int64_t first, int64_t count, int64_t columns, int64_t rows,
+                    const Place& place) const;
+  // Across images: the first row of x that a strip reads.
+  int64_t FirstInput(const Strip& strip) const {
+    return std::max<int64_t>(0, strip.row * vertical_.phase.in_step + vertical_.low);
+  }
+  void ListSteps(const Job& job, const Strip& strip) const;
   void PackDy(const Job& job, const Strip& strip, int64_t first) const;
   void PackX(const Job& job, const Strip& strip, int64_t plane, int64_t first) const;
   const Bfloat16* DyAt(const Job& job, const Strip& strip, int64_t image, int64_t row,
@@ -133,6 +150,8 @@ class TileFilter final : public FilterKernel<Bfloat16> {
   int64_t rows_, columns_;      // of an image, or of all, which is cut into rows of any length
   int64_t pitch_;               // from row to row of the copies
   int64_t strip_rows_, strip_images_;
+  int64_t together_ = 1;        // images whose pixels lie side by side in the copies
+  int64_t x_rows_ = 0;          // of the copy of x across images
   int64_t image_rows_;          // from image to image of the copies
   int64_t pixels_;              // of the copy of dy
   int64_t x_pixels_, x_pitch_;  // of the copy of x, and from a channel to the next
