@@ -35,7 +35,7 @@ TEST_F(ControlGroupsTest, WithoutGroupsThereIsNoQuota) { EXPECT_FALSE(Quota().ha
 
 TEST_F(ControlGroupsTest, AQuotaOfVersion2) {
   Put("/proc/self/mountinfo", "30 24 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
-  Put("/proc/self/cgroup", "0::/job/step\n");
+  Put("/proc/self/cgroup", "3::/other\n0::/job/step\n");
   const std::string group = "/sys/fs/cgroup/job/step/cpu.max";
   for (const char* const none : {"max 100000\n", "", "0 100000\n", "5\n", "5 0\n", "x y\n"}) {
     Put(group, none);
