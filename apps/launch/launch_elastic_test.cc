@@ -78,7 +78,8 @@ struct Expected {
 const Expected& Undisturbed() {
   static const Expected expected = [] {
     const std::string folder = NewFolder("undisturbed");
-    const Outcome outcome = Process(kBenchmark, TrainingRun(folder)).Wait();
+    const Outcome outcome =
+        Process(kBenchmark, With(TrainingRun(folder), {"--parallel=sequential"})).Wait();
     EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
     const std::set<std::string> names = Names(folder + "/checkpoints");
     return Expected{Numbers(Contents(folder + "/history.csv")),
