@@ -132,6 +132,32 @@ TEST_F(PredictTest, AModelsFileSaysAll) {
 }
 
 // They may agree with it.
+TEST_F(PredictTest, EightBitsNeedAModelThatWasQuantized) {
+  const Outcome plain = Ask({.model_file = model_, .math_mode = "int8"}, {root_ + "/test"});
+  EXPECT_EQ(
+      plain.status.message(),
+      model_ + ": has no ranges of values, which 8 bits need; the program quantize finds them");
+
+  auto file = ArrayFileReader::Open(model_).value();
+  SavedModel model = ReadModel(file).value();
+  model.quantization = QuantizationRecord{.method = "minmax",
+                                          .samples = 40,
+                                          .input = model.graph.input_shape().ToString(),
+                                          .preprocessing = ToJson(model.preprocessing)};
+  for (const Node& node : model.graph.nodes()) model.quantization->ranges[node.id] = {0, 40};
+  const auto context = DeviceContext::Create(Device::Cpu()).value();
+  const auto store = ParameterStore::Create(model.graph, *context, DType::kFloat32, 0).value();
+  ASSERT_TRUE(LoadWeights(model_, model.graph, *store, *context).ok());
+  const std::string path = root_ + "/quantized.safetensors";
+  ASSERT_TRUE(SaveModel(path, model, *store, *context).ok());
+  for (const char* mode : {"fp32", "int8"}) {
+    const Outcome outcome = Ask({.model_file = path, .math_mode = mode}, {root_ + "/test"});
+    ASSERT_TRUE(outcome.status.ok()) << outcome.status;
+    EXPECT_THAT(outcome.out, HasSubstr("/test/bright/0: bright"));
+    EXPECT_THAT(outcome.out, HasSubstr("/test/dark/9: dark"));
+  }
+}
+
 TEST_F(PredictTest, FlagsDoNotChangeTheNetworkOfAFile) {
   const std::vector<std::string> files = {root_ + "/test/dark/3"};
   const std::string expected = Ask({.model_file = model_}, files).out;

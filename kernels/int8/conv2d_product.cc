@@ -30,6 +30,38 @@ struct Division {
   int64_t tasks() const { return unit_tasks * row_tasks * panel_tasks; }
 };
 
+// A block whose products are there: sums of results from `first` on.
+struct Block {
+  const int32_t* sums = nullptr;
+  int64_t first_panel = 0, panel_count = 0, first = 0;
+};
+
+// Multiplies a block, then finishes the one before it: tiles multiply while vectors write.
+template <class Finish>
+class Pipeline {
+ public:
+  // `sums`: room for two blocks. finish(block).
+  Pipeline(const ProductKernel& kernel, int32_t* sums, const Finish& finish)
+      : kernel_(kernel), sums_(sums), finish_(finish) {}
+  ~Pipeline() {
+    if (last_.sums != nullptr) finish_(last_);
+  }
+
+  void Multiply(Products products, int64_t first_panel, int64_t first) {
+    const bool odd = last_.sums == sums_;
+    products.sums = sums_ + (odd ? kMostRows * kBlockFilters : 0);
+    kernel_.multiply(products);
+    if (last_.sums != nullptr) finish_(last_);
+    last_ = {products.sums, first_panel, products.panel_count, first};
+  }
+
+ private:
+  const ProductKernel& kernel_;
+  int32_t* const sums_;
+  const Finish& finish_;
+  Block last_;
+};
+
 // What a task computes: images, rows of them, panels.
 struct Piece {
   int64_t first, units, row, rows, panel, panel_end;
@@ -48,7 +80,7 @@ class Conv2dProduct : public Int8Conv2d {
               conv.groups == 1 && kernel_->element_bytes == 1 &&
               rows_->step_count() * rows_->depth() == conv.channels;
     copy_bytes_ = CopyBytes();
-    thread_bytes_ = size_t(copy_bytes_) + kMostRows * kBlockFilters * sizeof(int32_t) +
+    thread_bytes_ = size_t(copy_bytes_) + 2 * kMostRows * kBlockFilters * sizeof(int32_t) +
                     RoundUp(size_t(rows_->step_count()) * sizeof(int64_t), kScratchAlignment);
   }
 
@@ -81,12 +113,12 @@ class Conv2dProduct : public Int8Conv2d {
   int64_t CopyBytes() const;
   void RunTask(const Call& call, int64_t task, std::byte* scratch) const;
   void RunCopied(const Call& call, int64_t group, const Piece& piece, std::byte* scratch) const;
-  void RunInterleaved(const Call& call, int64_t first_panel, const Piece& piece,
-                      const std::byte* scratch, Products p) const;
+  void RunInterleaved(const Call& call, int64_t group, const Piece& piece, const std::byte* scratch,
+                      const int64_t* steps, int32_t* sums) const;
   void RunDirect(const Call& call, const Piece& piece, std::byte* scratch) const;
   Products PanelsOf(int64_t first, int64_t end) const;
-  void Finish(const Call& call, int64_t first_panel, int64_t panel_count, const int32_t* sums,
-              int64_t pixel, int64_t pixels, int64_t distance = 1) const;
+  void Finish(const Call& call, const Block& block, int64_t row, int64_t pixel, int64_t pixels,
+              int64_t distance = 1) const;
 
   Int8Conv2dSpec spec_;
   Int8Level level_;
@@ -213,29 +245,29 @@ Products Conv2dProduct::PanelsOf(int64_t first, int64_t end) const {
           .panel_count = int(std::min<int64_t>(kPanels, end - first))};
 }
 
-// `first_panel`: of all groups; `distance`: pixels from one to the next.
-void Conv2dProduct::Finish(const Call& call, int64_t first_panel, int64_t panel_count,
-                           const int32_t* sums, int64_t pixel, int64_t pixels,
-                           int64_t distance) const {
-  const int64_t group = first_panel / panels_;
+// The block's rows from `row` on are results from `pixel` on; `distance`: pixels from one to the
+// next.
+void Conv2dProduct::Finish(const Call& call, const Block& block, int64_t row, int64_t pixel,
+                           int64_t pixels, int64_t distance) const {
+  const int64_t first_panel = block.first_panel, group = first_panel / panels_;
   const int64_t in_group = (first_panel - group * panels_) * kPanelFilters;
   const int64_t filter = group * group_filters_ + in_group;
   const uint8_t* const addend =
       call.addend == nullptr ? nullptr : call.addend + pixel * call.addend_pitch + filter;
   WriteBack(arrays_.Rule(spec_, first_panel * kPanelFilters),
-            {.sums = sums,
+            {.sums = block.sums + row * kBlockFilters,
              .sums_pitch = kBlockFilters,
              .addend = addend,
              .addend_pitch = call.addend_pitch * distance,
              .results = call.y + pixel * call.y_pitch + filter * (spec_.output ? 1 : 4),
              .results_pitch = call.y_pitch * distance,
              .rows = pixels,
-             .filters = std::min(panel_count * kPanelFilters, group_filters_ - in_group)});
+             .filters = std::min(block.panel_count * kPanelFilters, group_filters_ - in_group)});
 }
 
 void Conv2dProduct::RunDirect(const Call& call, const Piece& piece, std::byte* scratch) const {
   auto* const sums = reinterpret_cast<int32_t*>(scratch + copy_bytes_);
-  auto* const steps = reinterpret_cast<int64_t*>(sums + kMostRows * kBlockFilters);
+  auto* const steps = reinterpret_cast<int64_t*>(sums + 2 * kMostRows * kBlockFilters);
   const int64_t channels = spec_.conv.channels, rows = kernel_->rows;
   rows_->Steps(1, 1, /*interleaved=*/false, steps);
   // A block reads no pixel that is not there.
@@ -244,16 +276,18 @@ void Conv2dProduct::RunDirect(const Call& call, const Piece& piece, std::byte* s
   for (int64_t i = whole; i < piece.units; ++i) {
     std::memcpy(scratch + (i - whole) * channels, pixels + i * call.x_pitch, size_t(channels));
   }
+  const auto finish = [&](const Block& block) {
+    Finish(call, block, 0, piece.first + block.first, std::min(rows, piece.units - block.first));
+  };
+  Pipeline pipeline(*kernel_, sums, finish);
   for (int64_t panel = piece.panel; panel < piece.panel_end; panel += kPanels) {
     Products p = PanelsOf(panel, piece.panel_end);
     p.steps = steps;
-    p.sums = sums;
     for (int64_t i = 0; i < piece.units; i += rows) {
       const bool copied = i == whole;
       p.pixels = copied ? scratch : reinterpret_cast<const std::byte*>(pixels + i * call.x_pitch);
       p.pixel_step = copied ? channels : call.x_pitch;
-      kernel_->multiply(p);
-      Finish(call, panel, p.panel_count, sums, piece.first + i, std::min(rows, piece.units - i));
+      pipeline.Multiply(p, panel, i);
     }
   }
 }
@@ -262,11 +296,15 @@ void Conv2dProduct::RunCopied(const Call& call, int64_t group, const Piece& piec
                               std::byte* scratch) const {
   const Conv2dSpec& conv = spec_.conv;
   auto* const sums = reinterpret_cast<int32_t*>(scratch + copy_bytes_);
-  auto* const steps = reinterpret_cast<int64_t*>(sums + kMostRows * kBlockFilters);
+  auto* const steps = reinterpret_cast<int64_t*>(sums + 2 * kMostRows * kBlockFilters);
   rows_->Copy(call.x + piece.first * conv.height * conv.width * call.x_pitch, call.x_pitch,
               piece.units, group * (conv.channels / conv.groups), piece.row, piece.rows,
               uint8_t(spec_.input.zero_point), call.division.interleaved, scratch);
   rows_->Steps(piece.units, piece.rows, call.division.interleaved, steps);
+  if (call.division.interleaved) {
+    RunInterleaved(call, group, piece, scratch, steps, sums);
+    return;
+  }
   const int64_t pitch = rows_->pitch(), width = conv.out_width(), height = conv.out_height();
   const int64_t image_rows = rows_->PhaseRows(piece.rows);
   // Results of an image with those thrown away; of all, where blocks over the ends of images are
@@ -275,54 +313,64 @@ void Conv2dProduct::RunCopied(const Call& call, int64_t group, const Piece& piec
   const bool anew = RoundUp(image, int64_t{kernel_->rows}) <= whole;
   const int64_t spans = anew ? piece.units : 1;
   const int64_t results = anew ? image : (piece.units - 1) * whole + image;
+  // Calls use(first row, pixel, pixels) for what the block from result `first` on has of each row
+  // of a map.
+  const auto for_each_row = [&](int64_t first, const auto& use) {
+    const int64_t begin = anew ? first / whole * whole : 0;
+    const int64_t end = std::min<int64_t>(begin + results, first + kernel_->rows);
+    for (int64_t at = first, next = 0; at < end; at = next) {
+      const int64_t row = at / pitch, x = at % pitch, of_image = row / image_rows;
+      next = std::min(end, (row + 1) * pitch);
+      const int64_t y = row - of_image * image_rows;
+      if (x >= width || y >= piece.rows) continue;
+      use(at - first, ((piece.first + of_image) * height + piece.row + y) * width + x,
+          std::min(next - at, width - x));
+    }
+  };
+  const auto finish = [&](const Block& block) {
+    for_each_row(block.first, [&](int64_t row, int64_t pixel, int64_t pixels) {
+      Finish(call, block, row, pixel, pixels);
+    });
+  };
+  Pipeline pipeline(*kernel_, sums, finish);
   for (int64_t panel = piece.panel; panel < piece.panel_end; panel += kPanels) {
-    const int64_t first_panel = group * panels_ + panel;
-    Products p = PanelsOf(first_panel, group * panels_ + piece.panel_end);
+    Products p = PanelsOf(group * panels_ + panel, group * panels_ + piece.panel_end);
     p.pixel_step = rows_->pixel_step();
     p.steps = steps;
-    p.sums = sums;
-    if (call.division.interleaved) {
-      RunInterleaved(call, first_panel, piece, scratch, p);
-      continue;
-    }
     for (int64_t span = 0; span < spans; ++span) {
-      const int64_t span_begin = span * whole, span_end = span_begin + results;
-      for (int64_t begin = span_begin; begin < span_end; begin += kernel_->rows) {
-        p.pixels = scratch + begin * p.pixel_step;
-        bool computed = false;
-        // What the block has of each row of a map.
-        const int64_t end = std::min<int64_t>(span_end, begin + kernel_->rows);
-        for (int64_t at = begin, next = 0; at < end; at = next) {
-          const int64_t row = at / pitch, x = at % pitch, of_image = row / image_rows;
-          next = std::min(end, (row + 1) * pitch);
-          const int64_t y = row - of_image * image_rows;
-          if (x >= width || y >= piece.rows) continue;
-          if (!computed) kernel_->multiply(p);
-          computed = true;
-          const int64_t pixel = ((piece.first + of_image) * height + piece.row + y) * width + x;
-          Finish(call, first_panel, p.panel_count, sums + (at - begin) * kBlockFilters, pixel,
-                 std::min(next - at, width - x));
-        }
+      for (int64_t at = 0; at < results; at += kernel_->rows) {
+        const int64_t first = span * whole + at;
+        bool any = false;
+        for_each_row(first, [&](int64_t, int64_t, int64_t) { any = true; });
+        if (!any) continue;
+        p.pixels = scratch + first * p.pixel_step;
+        pipeline.Multiply(p, group * panels_ + panel, first);
       }
     }
   }
 }
 
 // A block is one place of the map in several images.
-void Conv2dProduct::RunInterleaved(const Call& call, int64_t first_panel, const Piece& piece,
-                                   const std::byte* scratch, Products p) const {
+void Conv2dProduct::RunInterleaved(const Call& call, int64_t group, const Piece& piece,
+                                   const std::byte* scratch, const int64_t* steps,
+                                   int32_t* sums) const {
   const int64_t width = spec_.conv.out_width(), map = spec_.conv.out_height() * width;
-  p.pixel_step = rows_->pixel_bytes();
-  for (int64_t y = 0; y < piece.rows; ++y) {
-    for (int64_t x = 0; x < width; ++x) {
-      const std::byte* const place =
-          scratch + (y * rows_->pitch() + x) * rows_->pixel_step() * piece.units;
-      const int64_t pixel = (piece.row + y) * width + x;
+  const auto finish = [&](const Block& block) {
+    const int64_t place = block.first / piece.units, image = block.first % piece.units;
+    Finish(call, block, 0, (piece.first + image) * map + piece.row * width + place,
+           std::min<int64_t>(kernel_->rows, piece.units - image), map);
+  };
+  Pipeline pipeline(*kernel_, sums, finish);
+  for (int64_t panel = piece.panel; panel < piece.panel_end; panel += kPanels) {
+    Products p = PanelsOf(group * panels_ + panel, group * panels_ + piece.panel_end);
+    p.pixel_step = rows_->pixel_bytes();
+    p.steps = steps;
+    for (int64_t place = 0; place < piece.rows * width; ++place) {
+      const int64_t pixel = place / width * rows_->pitch() + place % width;
+      const std::byte* const pixels = scratch + pixel * rows_->pixel_step() * piece.units;
       for (int64_t image = 0; image < piece.units; image += kernel_->rows) {
-        p.pixels = place + image * p.pixel_step;
-        kernel_->multiply(p);
-        Finish(call, first_panel, p.panel_count, p.sums, (piece.first + image) * map + pixel,
-               std::min<int64_t>(kernel_->rows, piece.units - image), map);
+        p.pixels = pixels + image * p.pixel_step;
+        pipeline.Multiply(p, group * panels_ + panel, place * piece.units + image);
       }
     }
   }
