@@ -108,10 +108,12 @@ def _component_impl(ctx):
         lines.append("%s\t%s\t%s" % (mode, path, file.short_path))
     manifest = ctx.actions.declare_file(ctx.label.name + ".manifest")
     ctx.actions.write(manifest, "".join([line + "\n" for line in lines]))
+    development = ctx.actions.declare_file(ctx.label.name + ".packages")
+    ctx.actions.write(development, " ".join(packages))
     return [
         DefaultInfo(
             files = depset([manifest]),
-            runfiles = ctx.runfiles([file for _, file in installed] + [manifest]),
+            runfiles = ctx.runfiles([file for _, file in installed] + [manifest, development]),
         ),
         InstallInfo(
             objects = depset(objects, transitive = [need.objects for need in needed]),

@@ -60,6 +60,12 @@ check "names of what trains are as above" grep -q StepEngine symbols
 check "a program of docs/library.md compiles" \
   g++ -std=c++20 -fsyntax-only -I"$prefix/include/dtnn" library/own_parts.cc
 
+# A newer version than there is.
+sed 's/dtnn [0-9.]*/dtnn 0.99/' -i cmake/CMakeLists.txt
+said=$(cmake -S cmake -B newer -DCMAKE_PREFIX_PATH="$prefix" 2>&1) && check "version 0.99" false
+check "CMake says which version there is" grep -q 'dtnn-config.cmake, version: [0-9]' <<<"$said"
+sed 's/dtnn 0.99/dtnn/' -i cmake/CMakeLists.txt
+
 # What CMake says of a component that is not there.
 "$install" --prefix="$prefix" --components=predict
 said=$(cmake -S cmake -B without -DCMAKE_PREFIX_PATH="$prefix" 2>&1) && check "without train" false

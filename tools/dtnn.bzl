@@ -15,6 +15,7 @@
     dtnn_gpu_library                  .cu files compiled by nvcc with it, and for simulated GPUs without
     dtnn_cuda_objects                 the same, as sources of another library
     dtnn_component                    a part of the installation
+    dtnn_debian_packages              the installation as packages of Debian
     dtnn_link_only                    the code of a library without its headers
     if_cuda                           a list that is empty without --config=cuda
     DTNN_VERSION, DTNN_SONAME_VERSION the version (tools/version.bzl)
@@ -22,6 +23,7 @@
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
 load("//packaging:component.bzl", "component")
+load("//packaging:deb.bzl", "debian_packages")
 load("//tools:link_only.bzl", "link_only")
 load("//tools:version.bzl", _SONAME_VERSION = "DTNN_SONAME_VERSION", _VERSION = "DTNN_VERSION")
 load("//tools/pch:precompiled_header.bzl", "precompiled_header")
@@ -29,6 +31,7 @@ load("//tools/pch:precompiled_header.bzl", "precompiled_header")
 DTNN_VERSION = _VERSION
 DTNN_SONAME_VERSION = _SONAME_VERSION
 dtnn_component = component
+dtnn_debian_packages = debian_packages
 dtnn_link_only = link_only
 
 _STANDARD_COPTS = ["-std=c++20"]
