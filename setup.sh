@@ -27,6 +27,7 @@ libgrpc++-dev         | gRPC: ranks through a server (--transport=grpc)
 protobuf-compiler-grpc | its code generator
 libmosquitto-dev      | MQTT: ranks through a broker (--transport=mqtt)
 zlib1g-dev            | .gz data sets
+dpkg-dev              | packages of DTNN for Debian (//:deb)
 libgtest-dev          | GoogleTest
 libgmock-dev          | GoogleTest matchers
 libbenchmark-dev      | Google Benchmark

@@ -9,7 +9,9 @@ version=$1 soname=$2 out=$PWD/$3
 here=${RUNFILES_DIR:-$0.runfiles}/dtnn/packaging
 export RUNFILES_DIR=${here%/dtnn/packaging}
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+# What its programs say is shown only if one fails: a build says nothing where all is well.
+trap 'status=$?; [[ $status == 0 ]] || cat "$work/log" >&3; rm -rf "$work"' EXIT
+exec 3>&2 2>"$work/log"
 export LC_ALL=C SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-0}
 umask 022
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs DTNN; run it with `bazel run //:install -- --prefix=DIR`. docs/installing.md explains it.
 set -euo pipefail
+export LC_ALL=C  # one order of file names
 
 usage() {
   cat <<'END'
@@ -39,9 +40,13 @@ for argument in "$@"; do
   esac
 done
 [ -n "$prefix" ] || fail "--prefix=DIR is missing; /usr/local, or a folder of your own" 2
-# As the caller's directory sees it, not the one in which Bazel starts programs.
-case $prefix in /*) ;; *) prefix=${BUILD_WORKING_DIRECTORY:-$PWD}/$prefix ;; esac
-root=${DESTDIR:-}$prefix
+case $prefix in '~'*) fail "--prefix=$prefix: the shell did not expand ~; write \$HOME" 2 ;; esac
+# As the caller's directory sees them, not the one in which Bazel starts programs.
+from=${BUILD_WORKING_DIRECTORY:-$PWD}
+destination=${DESTDIR:-}
+case $prefix in /*) ;; *) prefix=$from/$prefix ;; esac
+case $destination in '' | /*) ;; *) destination=$from/$destination ;; esac
+root=$destination$prefix
 list=share/dtnn/installed-files
 
 wanted=()
@@ -57,19 +62,30 @@ done
 
 cd "${RUNFILES_DIR:-$0.runfiles}/dtnn" || fail "run it with bazel run //:install"
 
-# Removes the files whose paths below the root are on stdin, and the folders that then are empty.
+# Removes what is listed on stdin: files, and folders (with a / at the end) if they are empty. What is
+# within a folder comes after it in the list.
 remove() {
-  local path folder
-  while read -r path; do
-    rm -f "$root/$path"
-    folder=$(dirname "$path")
-    while [ "$folder" != . ] && rmdir "$root/$folder" 2>/dev/null; do folder=$(dirname "$folder"); done
+  local path
+  sort -r | while read -r path; do
+    case $path in
+      */) rmdir "$root/$path" 2>/dev/null || true ;;
+      *) rm -f "$root/$path" ;;
+    esac
   done
+}
+# The folders of the files on stdin that are not there, or that an earlier run made.
+own_folders() {
+  local path
+  awk -F/ '{ path = ""; for (i = 1; i < NF; ++i) print path = path $i "/" }' | sort -u |
+    while read -r path; do
+      if [ ! -d "$root/$path" ] || grep -qxF "$path" "$old"; then echo "$path"; fi
+    done
 }
 
 if $uninstall; then
   [ -f "$root/$list" ] || fail "$root/$list: is not there, so nothing is installed in $root"
-  (cat "$root/$list" && echo "$list") | remove
+  all=$(cat "$root/$list" && echo "$list")
+  remove <<<"$all"
   echo "install: removed DTNN from $root"
   exit 0
 fi
@@ -78,9 +94,11 @@ entries=$(for component in "${wanted[@]}"; do cat "packaging/$component.manifest
 old=$(mktemp)
 new=$(mktemp)
 trap 'rm -f "$old" "$new"' EXIT
-cut -f2 <<<"$entries" | sort >"$new"
 if [ -f "$root/$list" ]; then sort "$root/$list" >"$old"; fi
+cut -f2 <<<"$entries" >"$new"
+echo "$list" | cat - "$new" | own_folders | sort -u -o "$new" - "$new"
 while read -r path; do
+  case $path in */) continue ;; esac
   if [ -e "$root/$path" ] || [ -L "$root/$path" ]; then
     fail "$root/$path: exists, and is not of DTNN ($list does not name it); remove it, or choose another --prefix"
   fi
@@ -99,4 +117,4 @@ while IFS=$'\t' read -r mode path source; do
 done <<<"$entries" # sorted by mode: links are last
 cp "$new" "$root/$list"
 
-echo "install: $(wc -l <"$new") files, in $root"
+echo "install: $(grep -vc '/$' "$new") files, in $root"

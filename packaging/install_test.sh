@@ -22,6 +22,7 @@ expect_error() {
 }
 files() { (cd "$1" && find . ! -type d | sort); }
 
+mkdir -p "$prefix/share/man"
 "$install" --prefix="$prefix" >"$TEST_TMPDIR/said"
 expect "it says how many files" grep -q "^install: [0-9]* files, in $prefix$" "$TEST_TMPDIR/said"
 for path in bin/benchmark bin/launch bin/predict include/dtnn.h include/dtnn/models/run/run.h \
@@ -41,7 +42,7 @@ for program in "$prefix"/bin/*; do
   expect "$name --version" test "$("$program" --version)" = "$name (DTNN) ${version##* }"
 done
 expect "all is listed" diff <(files "$prefix" | grep -v installed-files) \
-  <(sed 's#^#./#' "$prefix/share/dtnn/installed-files" | sort)
+  <(sed '/\/$/d; s#^#./#' "$prefix/share/dtnn/installed-files" | sort)
 files "$prefix" >"$TEST_TMPDIR/all"
 
 # Again, over a file that was changed.
@@ -69,12 +70,18 @@ expect "nothing is written" test ! -e "$prefix/bin/benchmark"
 "$install" --prefix="$prefix" --uninstall >/dev/null
 expect "only files of others are left" diff <(printf './bin/launch\n./include/mine.h\n') \
   <(files "$prefix")
+expect "a folder that was there stays" test -d "$prefix/share/man"
+expect "folders of its own do not" test ! -e "$prefix/share/man/man1" -a ! -e "$prefix/share/dtnn"
 expect_error "twice" "is not there, so nothing is installed" "$install" --prefix="$prefix" --uninstall
 
 # Below another root; from the directory of the caller.
 DESTDIR=$TEST_TMPDIR/root "$install" --prefix=/usr --components=predict >/dev/null
 expect "DESTDIR" test -s "$TEST_TMPDIR/root/usr/lib/libdtnn.a"
 expect "the links do not name it" test "$(readlink "$TEST_TMPDIR/root/usr/lib/libdtnn.so")" = libdtnn.so.0
+BUILD_WORKING_DIRECTORY=$TEST_TMPDIR DESTDIR=there "$install" --prefix=/usr --components=predict \
+  >/dev/null
+expect "a relative DESTDIR" test -s "$TEST_TMPDIR/there/usr/lib/libdtnn.a"
+expect_error "a ~ that was not expanded" "the shell did not expand ~" "$install" --prefix='~/dtnn'
 BUILD_WORKING_DIRECTORY=$TEST_TMPDIR "$install" --prefix=here --components=predict >/dev/null
 expect "a relative prefix" test -s "$TEST_TMPDIR/here/lib/libdtnn.a"
 
