@@ -1,5 +1,6 @@
 #include <cmath>
 #include <cstdlib>
+#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -124,6 +125,17 @@ TEST_F(QuantizeProgramTest, WhatCannotBeQuantizedIsRefused) {
   EXPECT_THAT(std::string(Run(image, empty).message()), HasSubstr("is a PNG image"));
   EXPECT_EQ(Run(Model(TensorFormat::kNHWC, DType::kFloat64), empty).message(),
             model + ": has float64 parameters; 8 bits are for models of float32");
+}
+
+// Before the work, which takes minutes.
+TEST_F(QuantizeProgramTest, AFileOfAnotherKindIsNotReplaced) {
+  const std::string model = Model(), images = Images(3);
+  std::ofstream(Out()) << "a letter";
+  EXPECT_EQ(ExitCodeOf(Run(model, images)), kExitFailed);
+  EXPECT_EQ(text_, "") << "nothing was computed";
+  std::ostringstream contents;
+  contents << std::ifstream(Out()).rdbuf();
+  EXPECT_EQ(contents.str(), "a letter");
 }
 
 int ExitCode(const std::string& arguments) {

@@ -31,6 +31,7 @@ class ModelQuantizer {
   ModelQuantizer(const QuantizeFlags& flags, std::ostream& out) : flags_(flags), out_(out) {}
 
   absl::Status Run() {
+    DTNN_RETURN_IF_ERROR(CheckWeightsOutput(flags_.out));  // before the work
     DTNN_RETURN_IF_ERROR(Load());
     DTNN_ASSIGN_OR_RETURN(const QuantizeSamples samples, ReadSamples(flags_, model_));
     const QuantizeOptions options = {.method = *ParseRangeMethod(flags_.method),

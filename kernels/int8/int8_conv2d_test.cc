@@ -223,6 +223,18 @@ TEST(Int8Conv2dTest, ASmallerBatchGivesTheSame) {
   }
 }
 
+// A product of infinity and 0 would be a NaN, which has no byte.
+TEST(Int8Conv2dTest, ScalesThatAreTooLargeAreRefused) {
+  Conv2dSpec conv;
+  conv.batch = conv.height = conv.width = conv.channels = conv.filters = 1, conv.kernel = 1;
+  const float filter = 1e38f, scale = 1e30f;
+  auto op = *Int8Conv2d::Create({.conv = conv, .input = {.scale = 1}});
+  const testing::FencedWorkspace kept(op->kept_bytes());
+  op->Keep(kept.Dirty().data());
+  EXPECT_EQ(op->SetParameters({.filter = &filter, .scale = &scale}),
+            absl::InvalidArgumentError("the scales of filter 0 are too large for the result's"));
+}
+
 TEST(Int8Conv2dTest, RefusalsSayWhatIsWrong) {
   Conv2dSpec conv;
   conv.batch = 1, conv.height = conv.width = 4, conv.channels = 65536, conv.filters = 2;

@@ -60,6 +60,9 @@ absl::Status ResultArrays::Set(const Int8Conv2dSpec& spec, const Int8Conv2dParam
   compensation[place] = -spec.input.zero_point * quantized.sum;
   const double out = double(output.scale);
   multiplier[place] = float(double(spec.input.scale) * double(quantized.scale) / out);
+  if (!std::isfinite(multiplier[place]) || !std::isfinite(spec.addend.scale / output.scale)) {
+    return InvalidArgument("the scales of filter ", filter, " are too large for the result's");
+  }
   double sum = output.zero_point;
   if (spec.conv.epilogue.bias) sum += double(parameters.bias[filter]) / out;
   if (spec.conv.epilogue.add) {

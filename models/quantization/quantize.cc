@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "kernels/device/device_traits.h"
 #include "kernels/int8/quantization.h"
+#include "kernels/operands/operand.h"
 #include "kernels/operands/rows.h"
 #include "layers/int8/bind_int8.h"
 #include "models/plan/plan.h"
@@ -46,10 +47,16 @@ class Quantizer {
     if (!TraitsOf(context_.device()).in_host_memory) {
       return absl::InvalidArgumentError("8 bits are for inference on a CPU");
     }
+    if (store_.dtype() != DType::kFloat32 || context_.math_mode() != MathMode::kFp32) {
+      return absl::InvalidArgumentError("8 bits are for models of float32, computed in float32");
+    }
     const int64_t n = samples_.empty() ? 0 : samples_.shape()[0];
     if (n == 0) {
       return absl::InvalidArgumentError("no samples to find ranges with; some hundreds are usual");
     }
+    DTNN_RETURN_IF_ERROR(CheckOperand("quantization", "samples", samples_, Device::Cpu(),
+                                      DType::kFloat32, graph_.input_shape().Prepend(n),
+                                      Pitch::kNone));
     const int64_t size = graph_.input_shape().NumElements();
     const float* const values = samples_.data<float>();
     bool differ = false;

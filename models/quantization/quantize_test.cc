@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "models/graph/builder.h"
 #include "models/plan/plan.h"
@@ -86,6 +87,15 @@ TEST_F(QuantizeTest, LayersThatDifferTooMuchStayInFloat32) {
   EXPECT_THAT(quantized.record.in_float.at(8),
               ::testing::MatchesRegex("differs by [0-9.]+ % in 8 bits, more than 0.1 %"));
   EXPECT_GT(quantized.errors.at(8), 0.001);
+}
+
+TEST_F(QuantizeTest, OnlyFloat32IsRead) {
+  EXPECT_THAT(Error(testing::OnesTensor(DType::kFloat64, graph_.input_shape().Prepend(3))),
+              ::testing::HasSubstr("samples"));
+  EXPECT_THAT(Error(testing::OnesTensor(DType::kFloat32, Shape{3, 4, 4, 3})),
+              ::testing::HasSubstr("samples"));
+  store_ = *ParameterStore::Create(graph_, *device_, DType::kFloat64, /*seed=*/3);
+  EXPECT_EQ(Error(Samples(3)), "8 bits are for models of float32, computed in float32");
 }
 
 TEST_F(QuantizeTest, SamplesThatSayNothingAreRefused) {
