@@ -26,10 +26,11 @@ constexpr ArgumentFlag kArgumentFlags[] = {
     {"OpenDatasetOptions::skip_damaged_images", "--skip-damaged-images"},
 };
 
-// Functions of the library that messages of runs name.
+// Functions of the library that messages of runs name; with a word beside them, since a path may
+// have such a name.
 constexpr std::pair<std::string_view, std::string_view> kFunctions[] = {
-    {"Run::Needs", "--dry-run"},
-    {"ZooModels", "--model=list"},
+    {"Run::Needs shows", "--dry-run shows"},
+    {"(ZooModels lists", "(--model=list lists"},
 };
 
 std::string NameFunctions(std::string text) {

@@ -105,7 +105,8 @@ std::vector<OptionSpec> Flags(PredictOptions& options) {
                    "images per batch; larger batches are faster and need more memory"),
       {.name = "math-mode",
        .type = kWord,
-       .help = "number types to compute with; int8 is faster, and needs a file that quantize wrote",
+       .help = "number types to compute with; int8 is usually faster, and needs a file that "
+               "quantize wrote",
        .words = "fp32,int8",
        .field = &options.math_mode},
   };

@@ -28,7 +28,10 @@ const IdentityMember* RunIdentity::Find(std::string_view file_key) const {
 
 bool KnowsAll(const RunIdentity& was, const RunIdentity& now) {
   return std::ranges::all_of(now.members, [&](const IdentityMember& member) {
-    return was.Find(member.file_key()) != nullptr;
+    // A run has these only with that scheduler, or with a decay.
+    return !member.of_scheduler.empty() ||
+           member.file_key() == ConstantOfOptimizer("decay of vectors") ||
+           was.Find(member.file_key()) != nullptr;
   });
 }
 

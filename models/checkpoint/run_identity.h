@@ -68,7 +68,7 @@ struct IdentityChange {
 // version did not know it.
 std::vector<IdentityChange> Compare(const RunIdentity& was, const RunIdentity& now);
 
-// Whether `was` has all members of `now`.
+// Whether `was` has all members of `now` that every run has: else an older version wrote it.
 bool KnowsAll(const RunIdentity& was, const RunIdentity& now);
 
 }  // namespace dtnn

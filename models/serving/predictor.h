@@ -40,7 +40,7 @@ namespace dtnn {
 struct PredictorOptions {
   int64_t batch = 32;  // the most samples at a time; memory grows with it, answers stay the same
   WeightsFormat weights_format = WeightsFormat::kAuto;  // of a file that does not tell
-  // Computes in 8 bits: faster, and a little less exact. Needs a model that was quantized
+  // Computes in 8 bits: usually faster, and a little less exact. Needs a model that was quantized
   // (models/quantization/quantize.h), of NHWC images.
   bool int8 = false;
 };

@@ -20,8 +20,9 @@ constexpr auto WordsOf(Parallel) {
                                               {Parallel::kFederated, "federated"}});
 }
 
-// What joins the ranks is transport, rendezvous and timeout (models/run/parts/rank_process.h), and
-// sync.mpi_sums; a Run has the ranks of the communicator that comes of it.
+// Transport and timeout decide how ranks are joined (models/run/parts/rank_process.h), with
+// sync.mpi_sums; rendezvous is read by the launcher, and by others from the environment. A Run has
+// the ranks of its communicator.
 struct RankOptions {
   Parallel parallel = Parallel::kSequential;
   std::string transport = "auto";  // or mpi or tcp, as the launcher has settled it

@@ -1,8 +1,8 @@
 // The identity of a run (models/checkpoint/run_identity.h) from its options and from what they have
 // become. Which options belong to it is said beside each of them (options/option_members.h).
 
-#ifndef DTNN_MODELS_RUN_PARTS_RUN_CHOICES_H_
-#define DTNN_MODELS_RUN_PARTS_RUN_CHOICES_H_
+#ifndef DTNN_MODELS_RUN_PARTS_RUN_IDENTITY_H_
+#define DTNN_MODELS_RUN_PARTS_RUN_IDENTITY_H_
 
 #include "data/dataset.h"
 #include "data/loading/fingerprint.h"
@@ -21,4 +21,4 @@ RunIdentity MakeRunIdentity(const RunOptions& options, const Optimizer& optimize
 
 }  // namespace dtnn
 
-#endif  // DTNN_MODELS_RUN_PARTS_RUN_CHOICES_H_
+#endif  // DTNN_MODELS_RUN_PARTS_RUN_IDENTITY_H_

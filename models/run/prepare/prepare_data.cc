@@ -126,8 +126,8 @@ absl::Status LoadData(PreparedRun& run, RunLog& log) {
   if (run.communicator == nullptr && run.options.ranks.parallel == Parallel::kData) {
     return UsageError(
         "RunOptions::ranks.parallel=data: needs ranks, and this process was started alone; start "
-        "several with mpirun -n 2 or launch -n 2, which a program joins by RunAsRank, or leave it "
-        "out");
+        "several with mpirun -n 2 or launch -n 2 (a program of your own joins them by RunAsRank), "
+        "or leave this option out");
   }
   if (run.ranks > 1 && run.options.ranks.parallel != Parallel::kData) {
     return UsageError("RunOptions::ranks.parallel=", WordFor(run.options.ranks.parallel), ": ",
