@@ -27,6 +27,9 @@ libgrpc++-dev         | gRPC: ranks through a server (--transport=grpc)
 protobuf-compiler-grpc | its code generator
 libmosquitto-dev      | MQTT: ranks through a broker (--transport=mqtt)
 zlib1g-dev            | .gz data sets
+python3-dev           | Python: import dtnn
+pybind11-dev          | C++ for Python
+python3-numpy         | arrays of Python
 dpkg-dev              | packages of DTNN for Debian (//:deb)
 libgtest-dev          | GoogleTest
 libgmock-dev          | GoogleTest matchers

@@ -100,6 +100,13 @@ _SYSTEM_LIBRARIES = {
             ":ssl": "libssl",
         },
     ),
+    "pybind11": struct(
+        package = "pybind11-dev python3-dev",
+        header = "pybind11/pybind11.h",
+        # The headers of the system's Python, which brings its library itself.
+        targets = {":pybind11": "python3"},
+        own_folders = True,
+    ),
     "random123": struct(
         package = "librandom123-dev",
         header = "Random123/philox.h",
@@ -133,6 +140,7 @@ def dtnn_repositories():
                 header = library.header,
                 targets = library.targets,
                 programs = getattr(library, "programs", []),
+                own_folders = getattr(library, "own_folders", False),
             )
     if "local_cuda" not in existing:
         cuda_repository(name = "local_cuda")

@@ -21,7 +21,7 @@ def _link_flags(ctx, target, source):
     flags = _run(ctx, ["pkg-config", "--libs", source])
     if flags == None:
         _missing(ctx, "pkg-config finds no " + source)
-    return flags.split(" ")
+    return [flag for flag in flags.split(" ") if flag]
 
 # Headers outside /usr/include, as attributes of a cc_library; they count as system
 # headers all the same.
@@ -31,7 +31,8 @@ def _header_attributes(ctx, source):
     folders = []
     for flag in (_run(ctx, ["pkg-config", "--cflags-only-I", source]) or "").split(" "):
         # Nor below another one that is listed: reached through that.
-        if flag and not [f for f in folders + ["/usr/include/"] if flag[2:].startswith(f)]:
+        known = folders + ([] if ctx.attr.own_folders else ["/usr/include/"])
+        if flag and not [f for f in known if flag[2:].startswith(f)]:
             folders.append(flag[2:])
     if not folders:
         return ""
@@ -82,6 +83,7 @@ system_library_repository = repository_rule(
         "package": attr.string(mandatory = True, doc = "Debian package(s), as apt-get install takes them"),
         "header": attr.string(mandatory = True, doc = "a header whose presence proves the installation"),
         "targets": attr.string_dict(mandatory = True, doc = "label -> pkg-config module, or link flags, or nothing"),
+        "own_folders": attr.bool(doc = "its headers are included without the name of their folder below /usr/include"),
         "programs": attr.string_list(doc = "programs of the package that actions run, each a target of its name"),
     },
     local = True,

@@ -2,6 +2,8 @@
 
     dtnn_cc_library, dtnn_cc_binary   C++20 libraries and programs
     dtnn_shared_library               a shared library that shows only what a version script names
+    dtnn_python_extension             a module of Python in C++
+    dtnn_python_test                  a test that is a script of Python
     dtnn_cc_test                      a GoogleTest test (main included)
     dtnn_simd_test                    one that runs once for every instruction set of the SIMD kernels
     dtnn_mpi_test                     a GoogleTest test whose processes are ranks under mpirun
@@ -107,6 +109,27 @@ def dtnn_shared_library(name, soname, version_script, deps, linkopts = [], **kwa
         **kwargs
     )
 
+def dtnn_python_extension(name, srcs, deps, version_script):
+    """"<folder>/<module>.so": a module of Python in C++, for the system's Python, which shows only
+    what its version script names."""
+    cc_library(
+        name = name + "_code",
+        srcs = srcs,
+        # As pybind11 wants it; what was precompiled has other flags.
+        copts = _COPTS + ["-fvisibility=hidden"],
+        deps = deps + ["@pybind11//:pybind11"],
+        # The module's entry, which nothing in it calls.
+        alwayslink = True,
+    )
+    dtnn_shared_library(
+        name = name,
+        soname = name.split("/")[-1],
+        version_script = version_script,
+        # Threads of loops keep waiting for work.
+        linkopts = ["-Wl,-z,nodelete"],
+        deps = [":" + name + "_code"],
+    )
+
 def dtnn_cc_test(
         name,
         deps = [],
@@ -125,6 +148,16 @@ def dtnn_cc_test(
 def dtnn_simd_test(name, **kwargs):
     """Tests of a kernel: the log says which instruction set a failure belongs to."""
     dtnn_cc_test(name = name, main = "@dtnn//kernels/testing:simd_main", **kwargs)
+
+def dtnn_python_test(name, src, args = [], data = [], **kwargs):
+    """`src`, a script of Python, with the package that //apps/python builds."""
+    dtnn_sh_test(
+        name = name,
+        srcs = ["@dtnn//tools/testing:python_test.sh"],
+        args = ["$(location %s)" % src] + args,
+        data = data + [src, "@dtnn//apps/python:dtnn"],
+        **kwargs
+    )
 
 # Newer releases of Bazel have these two in @rules_shell, and nowhere else.
 def dtnn_sh_test(name, **kwargs):

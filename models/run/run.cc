@@ -101,6 +101,8 @@ void Run::End() {
   if (!work_->finished()) work_->Finish(absl::OkStatus()).IgnoreError();
 }
 
+bool Run::ended() const { return work_->finished(); }
+
 const RunOptions& Run::options() const { return work_->run().options; }
 const Graph& Run::graph() const { return work_->run().graph; }
 const Dataset& Run::dataset() const { return *work_->run().dataset; }

@@ -79,6 +79,7 @@ class Run {
   // The page says that the run is over, and the trace of all ranks is written: all call it
   // together. Nothing can be done with the run after it.
   void End();
+  bool ended() const;  // by End, Execute or an error
 
   const RunOptions& options() const;  // as they are in force
   const Graph& graph() const;

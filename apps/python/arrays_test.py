@@ -1,0 +1,125 @@
+"""dtnn.Arrays and data sets by name."""
+
+import gc
+import unittest
+import weakref
+
+import dtnn
+import numpy as np
+
+
+class Tensor:
+    """An array of another framework, which shares its memory."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+class Memory(bytearray):
+    """Bytes that can be referred to weakly."""
+
+
+class ArraysTest(unittest.TestCase):
+    def setUp(self):
+        rng = np.random.default_rng(0)
+        self.x = rng.random((30, 5, 4, 3), dtype=np.float32)
+        self.y = np.arange(30) % 3
+
+    def test_says_what_it_is(self):
+        data = dtnn.Arrays(self.x, self.y, self.x[:6], self.y[:6], class_names=["a", "b", "c"])
+        self.assertEqual(data.sample, (5, 4, 3))
+        self.assertEqual((data.train_size, data.test_size, data.outputs), (30, 6, 3))
+        self.assertEqual(data.class_names, ["a", "b", "c"])
+        self.assertIn("30 + 6 samples of 5 x 4 x 3, 3 outputs", repr(data))
+        self.assertEqual(dtnn.Arrays(self.x, self.y, classes=7).outputs, 7)
+        self.assertEqual(dtnn.Arrays(x_test=self.x, y_test=self.y).train_size, 0)
+
+    def test_shapes(self):
+        planes = self.x.transpose(0, 3, 1, 2)
+        self.assertEqual(dtnn.Arrays(planes, self.y, format="NCHW").sample, (5, 4, 3))
+        self.assertEqual(dtnn.Arrays(self.x[..., 0], self.y).sample, (5, 4, 1))
+        self.assertEqual(dtnn.Arrays(self.x[:, 0, :, 0], self.y).sample, (1, 1, 4))
+
+    def test_targets(self):
+        one_hot = np.eye(3)[self.y]
+        self.assertEqual(dtnn.Arrays(self.x, one_hot).outputs, 3)
+        self.assertEqual(dtnn.Arrays(self.x, self.y[:, np.newaxis]).outputs, 3)
+        self.assertEqual(dtnn.Arrays(self.x, list(self.y)).outputs, 3)
+        self.assertEqual(dtnn.Arrays(self.x, self.y == 0).outputs, 2)
+        # Values: as many as there are columns.
+        self.assertEqual(dtnn.Arrays(self.x, one_hot * 0.5).outputs, 3)
+        self.assertEqual(dtnn.Arrays(self.x, self.y * 1.0).outputs, 1)
+
+    def test_dense_arrays_are_not_copied_and_live_as_long_as_the_data_set(self):
+        for share in (lambda x: x, Tensor):
+            memory = Memory(self.x.tobytes())
+            alive = weakref.ref(memory)
+            x = np.frombuffer(memory, np.float32).reshape(self.x.shape)
+            data = dtnn.Arrays(share(x), self.y)
+            del x, memory
+            gc.collect()
+            self.assertIsNotNone(alive())
+            del data
+            gc.collect()
+            self.assertIsNone(alive())
+
+    def test_a_run_reads_the_array_itself(self):
+        x = np.ones((4, 1, 1, 2), np.float32)
+        run = dtnn.Run(
+            dtnn.Network().flatten().fc(1), dtnn.Arrays(x_test=x, y_test=np.full(4, 7.0)),
+            loss_func="mse", metrics=[], evaluate_only=True,
+        )
+        run.set_parameters({"2_FC_weights": np.ones((2, 1)), "2_FC_biases": np.zeros(1)})
+        self.assertEqual(run.evaluate()["mse"], (7 - 2) ** 2)
+        x[:] = 3
+        self.assertEqual(run.evaluate()["mse"], (7 - 6) ** 2)
+
+    def test_others_are_copied_once(self):
+        for x in (self.x[:, ::-1], np.asfortranarray(self.x), self.x.astype(">f4"), self.x[::2]):
+            data = dtnn.Arrays(x_test=x, y_test=self.y[: len(x)])
+            self.assertEqual(data.sample, (5, 4, 3))
+
+    def test_wrong_arrays_are_named(self):
+        def refuses(error, words, *args, **kwargs):
+            with self.assertRaisesRegex(error, words):
+                dtnn.Arrays(*args, **kwargs)
+
+        x, y = self.x, self.y
+        refuses(ValueError, "x: is missing")
+        refuses(ValueError, "x and y: expected both or neither", x)
+        refuses(ValueError, "x_test and y_test: expected both or neither", x, y, x)
+        refuses(ValueError, r"y: has shape \(5,\); expected \(30,\)", x, y[:5])
+        refuses(ValueError, "label of sample 0 is -1; expected 0 to", x, y - 1)
+        refuses(ValueError, "label of sample 2 is 2; expected 0 to 1", x, y, classes=2)
+        refuses(ValueError, "-1 outputs", x, y, classes=-1)
+        refuses(ValueError, "labels from 0 to 219902", x, y * 2**40)
+        refuses(ValueError, "x of the training split: sample 0 contains NaN", x * np.nan, y)
+        refuses(ValueError, "y of the training split: sample 0 contains NaN", x, np.full(30, np.inf))
+        refuses(ValueError, "float32 does not hold", x.astype(float) * 1e300, y)
+        refuses(ValueError, r"x_test: is float32 of shape \(30, 2, 4, 3\), but x", x, y, x[:, :2], y)
+        refuses(ValueError, "x_test: is uint8", x, y, x.astype(np.uint8), y)
+        refuses(ValueError, "class names: 1 for 3 outputs", x, y, class_names=["a"])
+        refuses(ValueError, "format=HWC", x, y, format="HWC")
+        refuses(ValueError, "one or more samples", x[:0], y[:0])
+        refuses(ValueError, "one or more samples", np.zeros((4, 0, 3, 1)), y[:4])
+        refuses(ValueError, "one or more samples", np.zeros((4, 1, 1, 1, 1)), y[:4])
+        refuses(TypeError, "an array of float16; expected uint8", x.astype(np.float16), y)
+        refuses(TypeError, "an array of int64; expected uint8", 5, 5)
+        refuses(TypeError, "an array of complex", x, y * 1j)
+        refuses(TypeError, "an array of object", x, [None] * 30)
+        refuses(TypeError, "classes=.a.", x, y, classes="a")
+
+    def test_data_sets_by_name(self):
+        data = dtnn.open_dataset("synthetic", synthetic_train_samples=7, synthetic_input_shape=[1, 4, 5])
+        self.assertEqual((data.name, data.train_size, data.sample), ("synthetic", 7, (4, 5, 1)))
+        self.assertIn("mnist", dtnn.datasets())
+        with self.assertRaisesRegex(ValueError, 'dataset=mnits: .*did you mean "mnist"'):
+            dtnn.open_dataset("mnits")
+        with self.assertRaisesRegex(dtnn.Error, "/none"):
+            dtnn.open_dataset("mnist", "/none")

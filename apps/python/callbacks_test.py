@@ -1,0 +1,163 @@
+"""Callbacks of dtnn.Run, and signals."""
+
+import gc
+import signal
+import tempfile
+import unittest
+import weakref
+
+import dtnn
+import numpy as np
+
+Y = np.arange(100) % 2
+X = np.random.default_rng(0).random((100, 4, 4, 1), dtype=np.float32)
+
+
+def begin(callbacks, **options):
+    net = dtnn.Network("mine").flatten().fc(2).softmax()
+    options = {"schedulers": [], "num_epochs": 3, "batch_size": 20, **options}
+    return dtnn.Run(net, dtnn.Arrays(X, Y), callbacks=callbacks, **options)
+
+
+class At(dtnn.Callback):
+    """Calls a function with the run after a batch of the second epoch."""
+
+    def __init__(self, function):
+        self.function = function
+
+    def on_batch_end(self, batch, metrics):
+        if self.run.epochs_done == 1 and batch == 2:
+            self.function(self.run)
+
+
+class CallbacksTest(unittest.TestCase):
+    def test_are_called_in_order(self):
+        seen = []
+
+        class Log(dtnn.Callback):
+            def on_epoch_begin(self, epoch):
+                seen.append(("begin", epoch))
+
+            def on_batch_end(self, batch, metrics):
+                seen.append((batch, sorted(metrics)))
+
+            def on_epoch_end(self, epoch, metrics):
+                seen.append(("end", epoch, self.run.epochs_done, metrics))
+
+        run = begin([Log(), lambda epoch, metrics: seen.append(metrics)], num_epochs=2)
+        history = run.fit()
+        names = ["categorical_accuracy", "categorical_cross_entropy"]
+        self.assertEqual(seen[:5], [("begin", 0)] + [(i, names) for i in (1, 2, 3, 4)])
+        self.assertEqual(seen[5][:3], ("end", 0, 1))
+        self.assertEqual(seen[5][3], seen[6])
+        self.assertEqual(len(seen), 14)
+        self.assertEqual(history, {name: [seen[6][name], seen[13][name]] for name in history})
+        self.assertIn("val_categorical_accuracy", history)
+
+    def test_what_one_raises_ends_the_run_and_is_raised(self):
+        def fail(run):
+            raise KeyError("of a callback")
+
+        run = begin([At(fail)])
+        with self.assertRaisesRegex(KeyError, "of a callback"):
+            run.fit()
+        self.assertEqual(run.steps_done, 6)
+        self.assertEqual(len(run.history["categorical_accuracy"]), 1)
+        self.assertEqual(len(run.parameters), 2)
+        with self.assertRaisesRegex(dtnn.Error, "this run has ended"):
+            run.fit()
+
+    def test_may_look_change_the_rate_save_and_stop(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        path = folder.name + "/middle.safetensors"
+        kept = []
+
+        def act(run):
+            kept.append(run.parameters)
+            run.learning_rate = run.learning_rate / 2
+            run.save(path)
+            run.stop()
+
+        run = begin([At(act)], learning_rate=0.5)
+        run.fit()
+        self.assertEqual((run.steps_done, run.learning_rate), (6, 0.25))
+        for name, values in run.parameters.items():
+            np.testing.assert_array_equal(values, kept[0][name])
+        np.testing.assert_array_equal(dtnn.load(path).predict(X), run.predict(X))
+
+    def test_may_not_compute_with_the_run(self):
+        for call in (
+            lambda run: run.fit(),
+            lambda run: run.evaluate(X, Y),
+            lambda run: run.predict(X),
+            lambda run: run.end(),
+        ):
+            with self.assertRaisesRegex(dtnn.Error, "is busy: .* calls this callback"):
+                begin([At(call)]).fit()
+        with self.assertRaisesRegex(ValueError, "learning_rate=-1: must be"):
+            begin([At(lambda run: setattr(run, "learning_rate", -1))]).fit()
+
+    def test_wrong_ones_are_named(self):
+        with self.assertRaisesRegex(TypeError, "callbacks: expected objects of dtnn.Callback"):
+            begin([5])
+        with self.assertRaisesRegex(TypeError, "positional argument"):
+            begin([lambda epoch: None]).fit()
+
+    def test_do_not_keep_the_run(self):
+        callback = At(lambda run: None)
+        run = begin([callback])
+        alive = weakref.ref(run)
+        del run
+        gc.collect()
+        self.assertIsNone(alive())
+        self.assertIsNone(callback.run)
+
+
+class SignalsTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.options = {"checkpoint_dir": folder.name + "/c", "resume": "if-there"}
+
+    def kill(self, number):
+        return At(lambda run: signal.raise_signal(number))
+
+    def test_ctrl_c_ends_the_run_with_its_checkpoint(self):
+        whole = begin([])
+        whole.fit()
+        before = signal.getsignal(signal.SIGINT)
+        run = begin([self.kill(signal.SIGINT)], **self.options)
+        with self.assertRaisesRegex(KeyboardInterrupt, "SIGINT after 6 steps; resume continues"):
+            run.fit()
+        self.assertEqual((run.steps_done, run.epochs_done), (6, 1))
+        self.assertEqual(signal.getsignal(signal.SIGINT), before)
+        resumed = begin([], **self.options)  # `run` is still there
+        self.assertEqual(resumed.steps_done, 6)
+        resumed.fit()
+        for name, values in resumed.parameters.items():
+            np.testing.assert_array_equal(values, whole.parameters[name])
+
+    def test_sigterm_ends_the_program_as_it_does_the_launcher(self):
+        with self.assertRaises(SystemExit) as ended:
+            begin([self.kill(signal.SIGTERM)], **self.options).fit()
+        self.assertEqual(ended.exception.code, 128 + signal.SIGTERM)
+        self.assertEqual(begin([], **self.options).steps_done, 6)
+
+    def test_without_it_signals_are_those_of_python(self):
+        run = begin([self.kill(signal.SIGINT)], stop_on_signal=False)
+        with self.assertRaises(KeyboardInterrupt):
+            run.fit()
+
+    def test_ctrl_c_ends_an_evaluation_and_the_run_goes_on(self):
+        def press(line):
+            if "Evaluating" in line and presses:
+                presses.pop()
+                signal.raise_signal(signal.SIGINT)
+
+        presses = [1]
+        samples = np.zeros((4000, 4, 4, 1), np.float32)
+        run = begin([], log=press)
+        with self.assertRaises(KeyboardInterrupt):
+            run.predict(samples)
+        self.assertEqual(run.predict(samples).shape, (4000, 2))

@@ -1,0 +1,106 @@
+#include "apps/python/data.h"
+
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "apps/python/bindings.h"
+#include "apps/python/errors.h"
+#include "apps/python/keywords.h"
+#include "apps/python/numpy_types.h"
+#include "data/datasets/arrays/array_dataset.h"
+#include "models/run/samples/make_dataset.h"
+#include "tensor/errors.h"
+
+namespace dtnn::python {
+namespace py = pybind11;
+namespace {
+
+// The array, until the data set lets go of it, in whichever thread.
+std::shared_ptr<const void> Keep(const py::array& array) {
+  return {array.inc_ref().ptr(), [](const void* kept) {
+            if (!Py_IsInitialized()) return;  // the process ends
+            const py::gil_scoped_acquire held;
+            py::handle(static_cast<PyObject*>(const_cast<void*>(kept))).dec_ref();
+          }};
+}
+
+// x: (n, sample) of uint8, float32 or float64. y: (n,) of int32, or (n, outputs) of float64. All
+// dense.
+SampleArrays ArraysOf(const std::optional<std::pair<py::array, py::array>>& split) {
+  SampleArrays arrays;
+  if (!split) return arrays;
+  const auto& [x, y] = *split;
+  arrays.size = x.shape(0);
+  arrays.x = x.data();
+  arrays.owner = Keep(x);
+  if (y.ndim() == 1) {
+    const auto* classes = static_cast<const int32_t*>(y.data());
+    arrays.classes.assign(classes, classes + y.size());
+  } else {
+    const auto* values = static_cast<const double*>(y.data());
+    arrays.values.assign(values, values + y.size());
+  }
+  return arrays;
+}
+
+SharedDataset MakeArrays(const std::optional<std::pair<py::array, py::array>>& train,
+                         const std::optional<std::pair<py::array, py::array>>& test, bool planes,
+                         int64_t classes, std::vector<std::string> class_names, std::string name) {
+  const auto& [x, y] = train ? *train : test.value();
+  ArrayOptions options = {.format = planes ? TensorFormat::kNCHW : TensorFormat::kNHWC,
+                          .targets = y.ndim() == 1 ? TargetKind::kClass : TargetKind::kValues,
+                          .outputs = y.ndim() == 1 ? classes : y.shape(1),
+                          .class_names = std::move(class_names),
+                          .name = std::move(name)};
+  options.dtype = CheckDense(x, {DType::kUint8, DType::kFloat32, DType::kFloat64}, 4);
+  options.sample = ExtentsOf(Shape{x.shape(1), x.shape(2), x.shape(3)}, options.format);
+  for (const auto* split : {&train, &test}) {
+    if (!*split) continue;
+    CheckDense((*split)->first, {options.dtype}, 4);
+    CheckDense((*split)->second, {y.ndim() == 1 ? DType::kInt32 : DType::kFloat64}, y.ndim());
+  }
+  SampleArrays of_train = ArraysOf(train), of_test = ArraysOf(test);
+  const py::gil_scoped_release released;
+  return {Check(MakeArrayDataset(std::move(of_train), std::move(of_test), std::move(options)))};
+}
+
+SharedDataset OpenNamed(const Keywords& keywords) {
+  const py::gil_scoped_release released;
+  RunOptions options = Check(OptionsOf(keywords));
+  options.training.evaluate = true;  // reads the test split too
+  return {Check(MakeDataset(options))};
+}
+
+}  // namespace
+
+void BindData(py::module_& module) {
+  py::class_<SharedDataset>(module, "Dataset")
+      .def("name", [](const SharedDataset& self) { return Text(self.data->name()); })
+      .def("sample",
+           [](const SharedDataset& self) {
+             const ImageExtents sample = self.data->sample();
+             return py::make_tuple(sample.height, sample.width, sample.channels);
+           })
+      .def("outputs", [](const SharedDataset& self) { return self.data->outputs(); })
+      .def("has_classes",
+           [](const SharedDataset& self) { return self.data->target_kind() == TargetKind::kClass; })
+      .def("class_names",
+           [](const SharedDataset& self) {
+             std::vector<py::str> names;
+             for (const std::string& name : self.data->class_names()) names.push_back(Text(name));
+             return names;
+           })
+      .def("sizes", [](const SharedDataset& self) {
+        return py::make_tuple(self.data->size(Split::kTrain), self.data->size(Split::kTest));
+      });
+  module.def("arrays", &MakeArrays);
+  module.def("open_dataset", &OpenNamed);
+}
+
+}  // namespace dtnn::python

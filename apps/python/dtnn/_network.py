@@ -1,0 +1,149 @@
+"""Networks written down layer by layer."""
+
+from __future__ import annotations
+
+from . import _core
+from ._arguments import pair, whole
+
+
+class Network:
+    """Layers, one call each, in the order in which samples pass through them.
+
+    dtnn.Network("mine").conv2d(8, padding=1).relu().max_pool2d().flatten().fc(10).softmax()
+
+    Without input() a network takes the samples of the data set that it is trained on. Mistakes are
+    found when a run is made, and named by layer. A Network without input() is also a path of
+    add() and concat().
+    """
+
+    def __init__(self, name: str = "network") -> None:
+        self._core = _core.Network(name)
+
+    @property
+    def name(self) -> str:
+        """The name, which files of the model have."""
+        return self._core.name()
+
+    def input(self, height: int, width: int, channels: int) -> Network:
+        """What the network takes; comes first."""
+        self._core.input(whole("height", height), whole("width", width), whole("channels", channels))
+        return self
+
+    def conv2d(
+        self,
+        filters: int,
+        kernel: int | tuple[int, int] = 3,
+        *,
+        stride: int | tuple[int, int] = 1,
+        padding: int | tuple[int, int] = 0,
+        dilation: int | tuple[int, int] = 1,
+        bias: bool = True,
+        grouping: str = "standard",
+        initializer: str = "glorot_uniform",
+    ) -> Network:
+        """A convolution. grouping: "standard", "depthwise" or "pointwise"."""
+        self._core.conv2d(
+            whole("filters", filters),
+            pair("kernel", kernel),
+            pair("stride", stride),
+            pair("padding", padding),
+            pair("dilation", dilation),
+            bool(bias),
+            grouping,
+            initializer,
+        )
+        return self
+
+    def fc(
+        self, outputs: int, *, bias: bool = True, initializer: str = "glorot_uniform"
+    ) -> Network:
+        """A fully connected layer."""
+        self._core.fc(whole("outputs", outputs), bool(bias), initializer)
+        return self
+
+    def max_pool2d(
+        self,
+        window: int | tuple[int, int] = 2,
+        *,
+        stride: int | tuple[int, int] | None = None,
+        padding: int | tuple[int, int] = 0,
+        dilation: int | tuple[int, int] = 1,
+    ) -> Network:
+        """The largest value of each window; windows are side by side unless stride says otherwise."""
+        return self._pool2d(True, window, stride, padding, dilation)
+
+    def average_pool2d(
+        self,
+        window: int | tuple[int, int] = 2,
+        *,
+        stride: int | tuple[int, int] | None = None,
+        padding: int | tuple[int, int] = 0,
+        dilation: int | tuple[int, int] = 1,
+    ) -> Network:
+        """The mean of each window; windows are side by side unless stride says otherwise."""
+        return self._pool2d(False, window, stride, padding, dilation)
+
+    def _pool2d(self, largest, window, stride, padding, dilation) -> Network:
+        self._core.pool2d(
+            largest,
+            pair("window", window),
+            pair("stride", window if stride is None else stride),
+            pair("padding", padding),
+            pair("dilation", dilation),
+        )
+        return self
+
+    def adaptive_average_pool2d(self, output: int | tuple[int, int] = 1) -> Network:
+        """Means over windows such that images of this size result."""
+        self._core.adaptive_average_pool2d(pair("output", output))
+        return self
+
+    def batch_norm(self, *, momentum: float = 0.9, epsilon: float = 1e-5) -> Network:
+        """Batch normalisation; running = momentum * running + (1 - momentum) * batch."""
+        self._core.batch_norm(float(momentum), float(epsilon))
+        return self
+
+    def dropout(self, rate: float) -> Network:
+        """Zeros a fraction of the values in training."""
+        self._core.dropout(float(rate))
+        return self
+
+    def flatten(self) -> Network:
+        """Images to vectors."""
+        self._core.flatten()
+        return self
+
+    def activation(self, kind: str) -> Network:
+        """One of relu, sigmoid, tanh, leaky_relu, relu6, arctanh, log."""
+        self._core.activation(kind)
+        return self
+
+    def relu(self) -> Network:
+        """max(x, 0)."""
+        return self.activation("relu")
+
+    def sigmoid(self) -> Network:
+        """1 / (1 + exp(-x))."""
+        return self.activation("sigmoid")
+
+    def softmax(self) -> Network:
+        """Probabilities of classes."""
+        self._core.softmax()
+        return self
+
+    def add(self, *paths: Network) -> Network:
+        """The sum of what the paths make of the same values; Network() is the identity."""
+        self._core.add([path._core for path in paths])
+        return self
+
+    def concat(self, *paths: Network) -> Network:
+        """What the paths make of the same values, side by side as channels."""
+        self._core.concat([path._core for path in paths])
+        return self
+
+    def describe(self) -> str:
+        """A table of the layers; the network begins with input()."""
+        return self._core.describe()
+
+    def __repr__(self) -> str:
+        return f"<dtnn.Network {self.name}>"

@@ -1,0 +1,143 @@
+"""Predictions with a model from a file."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._arguments import array, dense, path_bytes, whole
+
+
+class Predictor:
+    """A trained model, made by load().
+
+    Threads may share it: it computes one batch at a time, on all cores, and without the GIL.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike, *, batch_size: int = 32, int8: bool = False
+    ) -> None:
+        self._core = _core.Predictor(path_bytes(path), whole("batch_size", batch_size), bool(int8))
+        self._of_images, others = self._core.warnings()
+        for line in others:
+            warnings.warn(line, stacklevel=3)
+
+    @property
+    def name(self) -> str:
+        """The name of the network."""
+        return self._core.name()
+
+    @property
+    def format(self) -> str:
+        """The order of a sample's axes: "NHWC" or "NCHW"."""
+        return self._core.format()
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The type of values that the network computes with."""
+        return self._core.dtype()
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        """The shape of one sample."""
+        return self._core.input_shape()
+
+    @property
+    def classes(self) -> list[str]:
+        """The name of each output; its number where it has none."""
+        return self._core.classes()
+
+    @property
+    def kind(self) -> str:
+        """What outputs are: probabilities of "classes" that exclude each other, of "labels" that are each true or false, or other "values"."""
+        return self._core.kind()
+
+    @property
+    def num_parameters(self) -> int:
+        """How many parameters the network has."""
+        return self._core.num_parameters()
+
+    @property
+    def training(self) -> dict[str, Any]:
+        """How the model was trained: data set, epochs, loss, optimizer, metrics."""
+        return self._core.training()
+
+    def describe(self) -> str:
+        """A table of the layers."""
+        return self._core.describe()
+
+    def __repr__(self) -> str:
+        return f"<dtnn.Predictor of {self.name}: {self.input_shape} -> {len(self.classes)} {self.kind}>"
+
+    def predict(self, x: Any, *, format: str | None = None) -> np.ndarray:
+        """The outputs for each sample, an array of (samples, outputs).
+
+        x: names of image files (JPEG, PNG); or uint8, (n, height, width, channels) images of any
+        size; or float32 or float64, (n, sample) values as training had them, before a
+        normalisation, in the order `format` ("NHWC", "NCHW"; the network's own if not given).
+        Images of one channel may lack that axis.
+        """
+        if isinstance(x, (str, bytes, os.PathLike)):
+            x = [x]
+        if isinstance(x, (list, tuple)) and x and isinstance(x[0], (str, bytes, os.PathLike)):
+            self._warn_of_images()
+            return self._core.predict_files([path_bytes(path) for path in x])
+        values = array("x", x)
+        if values.dtype != np.uint8:
+            return self._core.predict_values(self._samples(values, format))
+        if format not in (None, "NHWC"):
+            raise _core.InvalidArgument(f"format={format}: uint8 images are NHWC")
+        images = values[..., np.newaxis] if values.ndim == 3 else values
+        if images.ndim != 4:
+            raise _core.InvalidArgument(
+                f"x: uint8 of shape {values.shape}; expected (n, height, width, channels) images"
+            )
+        self._warn_of_images()
+        return self._core.predict_images(dense(images))
+
+    def classify(self, x: Any, *, top: int = 1, format: str | None = None) -> list[Any]:
+        """For each sample its likeliest classes, as (name, probability); x as in predict().
+
+        With top=1 one pair per sample, else a list of the `top` best ones.
+        """
+        if whole("top", top) < 1:
+            raise _core.InvalidArgument(f"top={top}: must be a whole number >= 1")
+        names = self.classes
+        answers = []
+        for outputs in self.predict(x, format=format):
+            best = np.argsort(-outputs, kind="stable")[:top]
+            answers.append([(names[i], float(outputs[i])) for i in best])
+        return [answer[0] for answer in answers] if top == 1 else answers
+
+    def _warn_of_images(self) -> None:
+        for line in self._of_images:
+            warnings.warn(line, stacklevel=3)
+        self._of_images = []
+
+    def _samples(self, values: np.ndarray, format: str | None) -> np.ndarray:
+        if values.dtype.kind != "f" or values.dtype.itemsize not in (4, 8):
+            raise TypeError(f"x: is {values.dtype}; expected uint8 images, or float32 or float64")
+        if len(self.input_shape) == 3:
+            if format not in (None, "NHWC", "NCHW"):
+                raise _core.InvalidArgument(f"format={format}: expected NHWC or NCHW")
+            format = format or self.format
+            if values.ndim == 3:
+                values = np.expand_dims(values, 1 if format == "NCHW" else 3)
+            if values.ndim == 4 and format != self.format:
+                values = np.moveaxis(values, *((1, 3) if format == "NCHW" else (3, 1)))
+        return dense(values, self.dtype)
+
+
+def load(path: str | os.PathLike, *, batch_size: int = 32, int8: bool = False) -> Predictor:
+    """The model in a file that training saved.
+
+    batch_size: the most samples that are computed at a time; memory grows with it, answers stay
+    the same. int8: computes in 8 bits, which needs a model that was quantized.
+    """
+    return Predictor(path, batch_size=batch_size, int8=int8)
+
+

@@ -1,0 +1,136 @@
+#include "apps/python/keywords.h"
+
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include "absl/strings/str_replace.h"
+#include "apps/flags/option_table.h"
+#include "apps/flags/options.h"
+#include "apps/flags/value.h"
+#include "apps/python/errors.h"
+#include "comm/ranks/job/exit_code.h"
+#include "data/loading/open_dataset.h"
+#include "models/run/options/option_members.h"
+#include "models/run/parts/model_file.h"
+#include "models/zoo/zoo.h"
+#include "tensor/status_macros.h"
+#include "tensor/text/nearest.h"
+#include "tensor/text/str_cat.h"
+
+namespace dtnn::python {
+namespace py = pybind11;
+namespace {
+
+constexpr size_t kShownBytes = 200;
+
+std::string_view Kind(OptionType type) {
+  switch (type) {
+    case OptionType::kBool:
+      return "bool";
+    case OptionType::kInt:
+      return "int";
+    case OptionType::kReal:
+      return "float";
+    case OptionType::kText:
+      return "text";
+    case OptionType::kPath:
+      return "path";
+    case OptionType::kWord:
+      return "word";
+    case OptionType::kWords:
+      return "words";
+    case OptionType::kInts:
+      return "ints";
+    case OptionType::kReals:
+      return "floats";
+    case OptionType::kMetric:
+      return "metric";
+  }
+  return "";
+}
+
+absl::Status Unknown(const std::string& name) {
+  const std::string dashes = absl::StrReplaceAll(name, {{"_", "-"}});
+  std::optional<std::string_view> meant;
+  const auto other = std::ranges::find(OtherNameTable(), dashes, &OtherName::other);
+  if (other != OtherNameTable().end()) {
+    meant = other->name;
+  } else if (const OptionAlias* alias = FindAlias(dashes)) {
+    meant = alias->name;
+  } else {
+    std::vector<std::string_view> known;
+    for (const OptionSpec& option : OptionTable()) {
+      if (IsKeyword(option)) known.push_back(option.name);
+    }
+    meant = NearestName(dashes, known);
+  }
+  const OptionSpec* option = meant ? FindOption(*meant) : nullptr;
+  return UsageError(OneLine(name, kShownBytes), ": no such option",
+                    option != nullptr && IsKeyword(*option)
+                        ? StrCat("; did you mean ", Keyword(*option), "?")
+                        : "",
+                    " (help(dtnn.Run) lists them)");
+}
+
+}  // namespace
+
+std::string Keyword(const OptionSpec& option) {
+  std::string name(option.name);
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
+bool IsKeyword(const OptionSpec& option) {
+  return std::ranges::count(OptionMembers(), option.path, &OptionMember::path) > 0;
+}
+
+absl::StatusOr<RunOptions> OptionsOf(const Keywords& keywords, const std::string& model_file) {
+  Options options;
+  if (!model_file.empty()) {
+    DTNN_ASSIGN_OR_RETURN(static_cast<RunOptions&>(options), OptionsOfModel(model_file));
+  }
+  for (const auto& [name, text] : keywords) {
+    const auto option = std::ranges::find_if(OptionTable(), [&](const OptionSpec& row) {
+      return IsKeyword(row) && Keyword(row) == name;
+    });
+    if (option == OptionTable().end()) return Unknown(name);
+    const auto value = ParseValue(*option, text);
+    if (!value.ok()) {
+      return UsageError(name, "=", OneLine(text, kShownBytes), ": ", value.status().message());
+    }
+    Store(*value, *option, &options);
+  }
+  return static_cast<RunOptions>(options);
+}
+
+void BindKeywords(py::module_& module) {
+  module.def("keywords", [] {
+    py::list rows;
+    for (const OptionSpec& option : OptionTable()) {
+      if (!IsKeyword(option)) continue;
+      std::vector<std::string> words;
+      for (const std::string_view word : SplitList(option.words)) words.emplace_back(word);
+      rows.append(py::make_tuple(Keyword(option), Kind(option.type), words, DefaultText(option),
+                                 Title(option.group), NameKeywords(option.help)));
+    }
+    return rows;
+  });
+  // pybind11 would write its own signatures.
+  py::options options;
+  options.disable_function_signatures();
+  module.def(
+      "models",
+      [] {
+        py::list names;
+        for (const ModelInfo& model : ZooModels()) names.append(Text(model.name));
+        return names;
+      },
+      "The names of the networks that come with DTNN.");
+  module.def(
+      "datasets", [] { return DatasetNames(); }, "The names of the data sets that DTNN reads.");
+}
+
+}  // namespace dtnn::python

@@ -1,0 +1,34 @@
+// The options of a run as keywords of Python: the rows of the launcher's table that set a member of
+// RunOptions, with underscores in their names.
+
+#ifndef DTNN_APPS_PYTHON_KEYWORDS_H_
+#define DTNN_APPS_PYTHON_KEYWORDS_H_
+
+#include <pybind11/pybind11.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "apps/flags/option_spec.h"
+#include "models/run/options/run_options.h"
+
+namespace dtnn::python {
+
+// "num_epochs".
+std::string Keyword(const OptionSpec& option);
+bool IsKeyword(const OptionSpec& option);
+
+// Keyword and value, the value as a command line has it: "False", "0.001", "adam", "flip,cutout:8".
+using Keywords = std::vector<std::pair<std::string, std::string>>;
+// Usage errors name the keyword, its value and what is allowed. `model_file`: unless it is empty,
+// options of a run that continues with the model in that file, but for the keywords.
+absl::StatusOr<RunOptions> OptionsOf(const Keywords& keywords, const std::string& model_file = "");
+
+// keywords(): name, kind, words, default, group and help of each; models(); datasets().
+void BindKeywords(pybind11::module_& module);
+
+}  // namespace dtnn::python
+
+#endif  // DTNN_APPS_PYTHON_KEYWORDS_H_

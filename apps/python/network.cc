@@ -1,0 +1,154 @@
+#include "apps/python/network.h"
+
+#include <pybind11/stl.h>
+
+#include <array>
+#include <utility>
+
+#include "apps/python/bindings.h"
+#include "apps/python/errors.h"
+#include "models/graph/table.h"
+#include "tensor/errors.h"
+#include "tensor/text/nearest.h"
+#include "tensor/text/one_line.h"
+
+namespace dtnn::python {
+namespace py = pybind11;
+namespace {
+
+using Two = std::array<int64_t, 2>;
+Pair PairOf(const Two& two) { return {two[0], two[1]}; }
+
+// The one of `kinds` that has the name.
+template <class Kind, size_t kCount>
+Kind KindOf(std::string_view what, std::string_view word, const Kind (&kinds)[kCount],
+            std::string_view (*name)(Kind)) {
+  std::vector<std::string_view> names;
+  for (const Kind kind : kinds) {
+    if (name(kind) == word) return kind;
+    names.push_back(name(kind));
+  }
+  throw StatusError{InvalidArgument(what, "=", OneLine(word, 80), ": expected ", JoinOr(names))};
+}
+
+InitializerKind InitializerOf(std::string_view word) {
+  return KindOf<InitializerKind>("initializer", word, kInitializerKinds, Name);
+}
+
+ConvGrouping GroupingOf(std::string_view word) {
+  constexpr ConvGrouping kGroupings[] = {ConvGrouping::kStandard, ConvGrouping::kDepthwise,
+                                         ConvGrouping::kPointwise};
+  return KindOf<ConvGrouping>("grouping", word, kGroupings, [](ConvGrouping grouping) {
+    constexpr std::string_view kNames[] = {"standard", "depthwise", "pointwise"};
+    return kNames[size_t(grouping)];
+  });
+}
+
+GraphBuilder::Path Play(const Layers& layers) {
+  return [steps = layers.steps](GraphBuilder& builder) {
+    for (const GraphBuilder::Path& step : steps) step(builder);
+  };
+}
+
+std::vector<GraphBuilder::Path> PathsOf(const std::vector<const Layers*>& paths) {
+  std::vector<GraphBuilder::Path> steps;
+  for (const Layers* path : paths) steps.push_back(Play(*path));
+  return steps;
+}
+
+}  // namespace
+
+Network Layers::For(const Dataset* data) const {
+  Network network(name);
+  if (!has_input && data == nullptr) {
+    throw StatusError{InvalidArgument(
+        "network ", name,
+        ": does not say what it takes; begin with input(height, width, channels), or give the "
+        "data set as an object, such as dtnn.open_dataset(...)")};
+  }
+  if (!has_input) network.Input(*data);
+  network.Then(Play(*this));
+  return network;
+}
+
+void BindNetwork(py::module_& module) {
+  py::class_<Layers>(module, "Network")
+      .def(py::init([](std::string name) { return Layers{.name = std::move(name)}; }))
+      .def("name", [](const Layers& self) { return Text(self.name); })
+      .def("input",
+           [](Layers& self, int64_t height, int64_t width, int64_t channels) {
+             if (!self.steps.empty()) {
+               throw StatusError{
+                   InvalidArgument("network ", self.name, ": input must come first and only once")};
+             }
+             self.has_input = true;
+             const ImageExtents sample = {.height = height, .width = width, .channels = channels};
+             self.steps.push_back([=](GraphBuilder& b) { b.Input(sample); });
+           })
+      .def("conv2d",
+           [](Layers& self, int64_t filters, Two kernel, Two stride, Two padding, Two dilation,
+              bool bias, std::string_view grouping, std::string_view initializer) {
+             const Conv2dOptions options = {.kernel = PairOf(kernel),
+                                            .stride = PairOf(stride),
+                                            .padding = PairOf(padding),
+                                            .dilation = PairOf(dilation),
+                                            .bias = bias,
+                                            .grouping = GroupingOf(grouping),
+                                            .initializer = InitializerOf(initializer)};
+             self.steps.push_back([=](GraphBuilder& b) { b.Conv2d(filters, options); });
+           })
+      .def("fc",
+           [](Layers& self, int64_t outputs, bool bias, std::string_view initializer) {
+             const FcOptions options = {.bias = bias, .initializer = InitializerOf(initializer)};
+             self.steps.push_back([=](GraphBuilder& b) { b.Fc(outputs, options); });
+           })
+      .def("pool2d",
+           [](Layers& self, bool max, Two window, Two stride, Two padding, Two dilation) {
+             const Pool2dOptions options = {.window = PairOf(window),
+                                            .stride = PairOf(stride),
+                                            .padding = PairOf(padding),
+                                            .dilation = PairOf(dilation)};
+             self.steps.push_back(
+                 [=](GraphBuilder& b) { max ? b.MaxPool2d(options) : b.AveragePool2d(options); });
+           })
+      .def(
+          "adaptive_average_pool2d",
+          [](Layers& self, Two output) {
+            self.steps.push_back([=](GraphBuilder& b) { b.AdaptiveAveragePool2d(PairOf(output)); });
+          })
+      .def("batch_norm",
+           [](Layers& self, double momentum, double epsilon) {
+             self.steps.push_back(
+                 [=](GraphBuilder& b) { b.BatchNorm({.momentum = momentum, .epsilon = epsilon}); });
+           })
+      .def("dropout",
+           [](Layers& self, double rate) {
+             self.steps.push_back([=](GraphBuilder& b) { b.Dropout(rate); });
+           })
+      .def("flatten",
+           [](Layers& self) { self.steps.push_back([](GraphBuilder& b) { b.Flatten(); }); })
+      .def("softmax",
+           [](Layers& self) { self.steps.push_back([](GraphBuilder& b) { b.Softmax(); }); })
+      .def("activation",
+           [](Layers& self, std::string_view word) {
+             const ActivationKind kind =
+                 KindOf<ActivationKind>("activation", word, kActivationKinds, Name);
+             self.steps.push_back([=](GraphBuilder& b) { b.Activation(kind); });
+           })
+      .def("add",
+           [](Layers& self, const std::vector<const Layers*>& paths) {
+             self.steps.push_back([paths = PathsOf(paths)](GraphBuilder& b) { b.Add(paths); });
+           })
+      .def("concat",
+           [](Layers& self, const std::vector<const Layers*>& paths) {
+             self.steps.push_back([paths = PathsOf(paths)](GraphBuilder& b) { b.Concat(paths); });
+           })
+      .def("describe", [](const Layers& self) {
+        self.For(nullptr);  // it must say what it takes
+        GraphBuilder builder(self.name, TensorFormat::kNHWC);
+        Play(self)(builder);
+        return Text(FormatTable(Check(builder.Build()), DType::kFloat32, Device::Cpu()));
+      });
+}
+
+}  // namespace dtnn::python

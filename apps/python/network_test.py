@@ -1,0 +1,74 @@
+"""dtnn.Network."""
+
+import unittest
+
+import dtnn
+
+
+class NetworkTest(unittest.TestCase):
+    def parameters(self, net):
+        data = dtnn.open_dataset("synthetic", synthetic_input_shape=[3, 8, 8])
+        run = dtnn.Run(net, data, schedulers=[])
+        return {name: values.shape for name, values in run.parameters.items()}
+
+    def test_has_the_layers_that_were_written_down(self):
+        net = dtnn.Network("mine").conv2d(4, (3, 1), stride=2, padding=(1, 0), bias=False)
+        net.batch_norm(momentum=0.8, epsilon=1e-3).relu().max_pool2d().average_pool2d(2, stride=1)
+        net.adaptive_average_pool2d(1).dropout(0.5).flatten().fc(10).softmax()
+        self.assertEqual(
+            self.parameters(net),
+            {
+                "1_Conv2D_weights": (3, 3, 1, 4),
+                "2_BatchNormalization_beta": (4,),
+                "2_BatchNormalization_gamma": (4,),
+                "2_BatchNormalization_running_var": (4,),
+                "2_BatchNormalization_running_mean": (4,),
+                "9_FC_weights": (4, 10),
+                "9_FC_biases": (10,),
+            },
+        )
+
+    def test_paths_are_networks(self):
+        branch = dtnn.Network().conv2d(4, 1)
+        net = dtnn.Network().conv2d(4, 1).add(dtnn.Network(), branch)
+        net.concat(dtnn.Network(), dtnn.Network().conv2d(2, 1)).flatten().fc(10).softmax()
+        branch.conv2d(99)  # a path is copied when it is used
+        shapes = list(self.parameters(net).values())
+        self.assertIn((8 * 8 * 6, 10), shapes)
+        self.assertNotIn(99, [shape[-1] for shape in shapes])
+
+    def test_describes_itself(self):
+        net = dtnn.Network("mine").input(8, 8, 3).flatten().fc(5, initializer="he_normal").sigmoid()
+        self.assertIn("(192, 5)", net.describe())
+        self.assertIn("mine", repr(net))
+        with self.assertRaisesRegex(ValueError, "does not say what it takes"):
+            dtnn.Network().fc(5).describe()
+        with self.assertRaisesRegex(ValueError, "has no layers|does not say"):
+            dtnn.Network().describe()
+
+    def test_mistakes_are_named(self):
+        def refuses(error, words, make):
+            with self.assertRaisesRegex(error, words):
+                self.parameters(make(dtnn.Network()))
+
+        refuses(ValueError, r"layer 1 \(Conv2D\): .*filters is -1", lambda n: n.conv2d(-1))
+        refuses(ValueError, "filters is 46116", lambda n: n.conv2d(2**62))
+        refuses(ValueError, "does not fit into 64 bits", lambda n: n.conv2d(2**64))
+        refuses(ValueError, "vertical kernel is 0", lambda n: n.conv2d(3, 0))
+        refuses(ValueError, "vertical padding is -5", lambda n: n.conv2d(3, padding=-5))
+        refuses(ValueError, "vertical dilation is 46", lambda n: n.conv2d(3, dilation=2**62))
+        refuses(ValueError, "horizontal stride is 0", lambda n: n.conv2d(3, stride=(1, 0)))
+        refuses(ValueError, "pool: .*expected", lambda n: n.max_pool2d(-3))
+        refuses(ValueError, "adaptive pool: output height is -2", lambda n: n.adaptive_average_pool2d(-2))
+        refuses(ValueError, "put a Flatten before", lambda n: n.fc(10))
+        refuses(ValueError, r"more than 2\^48 elements", lambda n: n.flatten().fc(2**60))
+        refuses(ValueError, "rate in", lambda n: n.dropout(float("nan")))
+        refuses(ValueError, "has 4 outputs, but data set synthetic", lambda n: n.flatten().fc(4))
+        refuses(ValueError, "at least one path", lambda n: n.add())
+        refuses(ValueError, "positive extents", lambda n: n.input(8, 8, -1))
+        refuses(ValueError, "must come first", lambda n: n.relu().input(8, 8, 3))
+        refuses(ValueError, "activation=relux: expected relu, ", lambda n: n.activation("relux"))
+        refuses(ValueError, "grouping=all: expected standard, ", lambda n: n.conv2d(3, grouping="all"))
+        refuses(ValueError, "initializer=x: expected zeros", lambda n: n.fc(3, initializer="x"))
+        refuses(TypeError, "filters=3.5: expected a whole number", lambda n: n.conv2d(3.5))
+        refuses(TypeError, "kernel=.1, 2, 3.: expected", lambda n: n.conv2d(3, (1, 2, 3)))

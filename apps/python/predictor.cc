@@ -1,0 +1,218 @@
+#include "models/serving/predictor.h"
+
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "apps/python/bindings.h"
+#include "apps/python/errors.h"
+#include "apps/python/numpy_types.h"
+#include "data/normalize.h"
+#include "models/graph/table.h"
+#include "tensor/errors.h"
+#include "tensor/threads/parallel_for.h"
+
+namespace dtnn::python {
+namespace py = pybind11;
+namespace {
+
+// Puts sample `index` into row `row` of `x`.
+using Fill = absl::FunctionRef<absl::Status(size_t index, const Tensor& x, int64_t row)>;
+
+class SharedPredictor {
+ public:
+  SharedPredictor(const std::string& path, int64_t batch, bool int8) : batch_(batch) {
+    const py::gil_scoped_release released;
+    predictor_ = Check(Predictor::Load(path, {.batch = batch, .int8 = int8}));
+  }
+
+  const Predictor& predictor() const { return *predictor_; }
+  const Graph& graph() const { return predictor_->model().graph; }
+
+  // Values as training had them, before any normalisation: dense, in the network's order.
+  py::array PredictValues(const py::array& x) const {
+    const Shape& sample = graph().input_shape();
+    Check(CheckSamples(x));
+    CheckDense(x, {predictor_->model().dtype}, x.ndim());
+    const size_t each = size_t(sample.NumElements());
+    const Preprocessing& preprocessing = predictor_->model().preprocessing;
+    const ImageExtents extents = sample.rank() == 3 ? ExtentsOf(sample, graph().format())
+                                                    : ImageExtents{1, 1, int64_t(each)};
+    const void* const data = x.data();
+    return Predict(x.shape(0), [&, data](size_t index, const Tensor& to, int64_t row) {
+      DispatchFloating(to.dtype(), [&]<typename T>(T) {
+        const std::span<T> place(to.data<T>() + size_t(row) * each, each);
+        std::copy_n(static_cast<const T*>(data) + index * each, each, place.begin());
+        Normalize(preprocessing.normalization, extents, graph().format(), place);
+        Normalize(preprocessing.then, extents, graph().format(), place);
+      });
+      return absl::OkStatus();
+    });
+  }
+
+  // Images of any size: (n, height, width, channels) bytes, dense.
+  py::array PredictImages(const py::array& images) const {
+    CheckDense(images, {DType::kUint8}, 4);
+    const ImageInput* const input = Check(predictor_->images());
+    const ImageExtents extents = {
+        .height = images.shape(1), .width = images.shape(2), .channels = images.shape(3)};
+    if (extents.height < 1 || extents.width < 1 || extents.channels < 1 || extents.channels > 3 ||
+        extents.width > kMaxImagePixels / extents.height) {
+      throw StatusError{InvalidArgument("images of ", ToString(extents),
+                                        ": expected at least 1 x 1 pixels, at most ",
+                                        kMaxImagePixels, ", and 1 or 3 channels")};
+    }
+    const size_t bytes = size_t(extents.height * extents.width * extents.channels);
+    const auto* const data = static_cast<const uint8_t*>(images.data());
+    return Predict(images.shape(0), [=](size_t index, const Tensor& to, int64_t row) {
+      const uint8_t* const begin = data + index * bytes;
+      return input->Convert({.extents = extents, .pixels = {begin, begin + bytes}}, to, row);
+    });
+  }
+
+  py::array PredictFiles(const std::vector<std::string>& paths) const {
+    const ImageInput* const input = Check(predictor_->images());
+    return Predict(int64_t(paths.size()), [&](size_t index, const Tensor& to, int64_t row) {
+      return input->Read(paths[index], to, row);
+    });
+  }
+
+ private:
+  absl::Status CheckSamples(const py::array& x) const {
+    const Shape& sample = graph().input_shape();
+    bool fits = x.ndim() == sample.rank() + 1;
+    for (int i = 0; fits && i < sample.rank(); ++i) fits = x.shape(i + 1) == sample[i];
+    if (fits) return absl::OkStatus();
+    return InvalidArgument("model ", graph().name(), " takes samples of ", sample.ToString(), " (",
+                           Name(graph().format()), "), as an array of ",
+                           sample.Prepend(1).ToString(), " for one, not ", ShapeText(x));
+  }
+
+  // A row of outputs for each of n samples. All but the result is done without the GIL.
+  py::array Predict(int64_t n, Fill fill) const {
+    const DType dtype = predictor_->model().dtype;
+    const int64_t each = graph().output_shape().NumElements();
+    py::array outputs(NumpyType(dtype), std::vector<py::ssize_t>{n, each});
+    void* const to = outputs.mutable_data();
+    absl::Status status;
+    {
+      const py::gil_scoped_release released;
+      for (int64_t begin = 0; begin < n && status.ok(); begin += batch_) {
+        status = PredictBatch(begin, std::min(batch_, n - begin), fill, to);
+      }
+    }
+    Check(status);
+    return outputs;
+  }
+
+  absl::Status PredictBatch(int64_t begin, int64_t n, Fill fill, void* outputs) const {
+    DTNN_ASSIGN_OR_RETURN(const Tensor x, predictor_->NewSamples(n));
+    std::vector<absl::Status> filled(static_cast<size_t>(n));
+    ParallelFor(0, n, 1, [&](int64_t first, int64_t last) {
+      for (int64_t i = first; i < last; ++i) {
+        try {  // an exception must not leave a thread of the loop
+          filled[size_t(i)] = fill(size_t(begin + i), x, i);
+        } catch (const std::bad_alloc&) {
+          filled[size_t(i)] = absl::ResourceExhaustedError("out of memory");
+        }
+      }
+    });
+    for (const absl::Status& status : filled) DTNN_RETURN_IF_ERROR(status);
+    DTNN_ASSIGN_OR_RETURN(const Tensor y, predictor_->Predict(x));
+    bool finite = true;
+    DispatchFloating(y.dtype(), [&]<typename T>(T) {
+      const std::span<const T> values(y.data<T>(), size_t(y.num_elements()));
+      for (const T value : values) finite = finite && std::isfinite(value);
+      std::ranges::copy(values, static_cast<T*>(outputs) + begin * (y.num_elements() / n));
+    });
+    if (finite) return absl::OkStatus();
+    return InvalidArgument("model ", graph().name(), ": an output for one of the samples ", begin,
+                           " to ", begin + n - 1,
+                           " is NaN or infinite; are the samples, and their preprocessing, those "
+                           "of its training?");
+  }
+
+  const int64_t batch_;
+  std::unique_ptr<Predictor> predictor_;
+};
+
+std::vector<py::str> ClassNames(const SharedPredictor& self) {
+  std::vector<py::str> names;
+  const int64_t outputs = self.graph().output_shape().NumElements();
+  for (int64_t i = 0; i < outputs; ++i) names.push_back(Text(self.predictor().ClassName(i)));
+  return names;
+}
+
+// Those of images that it is shown, and all others.
+std::pair<std::vector<py::str>, std::vector<py::str>> WarningsOf(const SharedPredictor& self) {
+  const bool of_values =
+      self.predictor().model().preprocessing.input == Preprocessing::Input::kValues;
+  std::pair<std::vector<py::str>, std::vector<py::str>> warnings;
+  for (const std::string& line : self.predictor().warnings()) {
+    const bool of_images = of_values && warnings.first.empty();  // comes first
+    (of_images ? warnings.first : warnings.second).push_back(Text(line));
+  }
+  return warnings;
+}
+
+std::string_view KindOf(const SharedPredictor& self) {
+  switch (self.predictor().output_kind()) {
+    case OutputKind::kClasses:
+      return "classes";
+    case OutputKind::kLabels:
+      return "labels";
+    case OutputKind::kValues:
+      break;
+  }
+  return "values";
+}
+
+}  // namespace
+
+void BindPredictor(py::module_& module) {
+  py::class_<SharedPredictor>(module, "Predictor")
+      .def(py::init<const std::string&, int64_t, bool>())
+      .def("name", [](const SharedPredictor& self) { return Text(self.graph().name()); })
+      .def("format", [](const SharedPredictor& self) { return Name(self.graph().format()); })
+      .def("dtype",
+           [](const SharedPredictor& self) { return NumpyType(self.predictor().model().dtype); })
+      .def("input_shape",
+           [](const SharedPredictor& self) { return ShapeTuple(self.graph().input_shape()); })
+      .def("num_parameters",
+           [](const SharedPredictor& self) { return self.graph().num_parameters(); })
+      .def("kind", KindOf)
+      .def("classes", ClassNames)
+      .def("warnings", WarningsOf)
+      .def("describe",
+           [](const SharedPredictor& self) {
+             return Text(FormatTable(self.graph(), self.predictor().model().dtype, Device::Cpu()));
+           })
+      .def("training",
+           [](const SharedPredictor& self) {
+             const ModelDescription& model = self.predictor().model().description;
+             py::dict metrics;
+             for (const auto& [name, value] : model.training.metrics) metrics[Text(name)] = value;
+             py::dict record;
+             record["dataset"] = Text(model.training.dataset);
+             record["epochs"] = model.training.epochs;
+             record["loss"] = Text(model.loss);
+             record["optimizer"] = Text(model.training.optimizer);
+             record["metrics"] = metrics;
+             record["written_by"] = Text(model.written_by);
+             return record;
+           })
+      .def("predict_values", &SharedPredictor::PredictValues)
+      .def("predict_images", &SharedPredictor::PredictImages)
+      .def("predict_files", &SharedPredictor::PredictFiles);
+}
+
+}  // namespace dtnn::python

@@ -1,0 +1,356 @@
+#include "models/run/run.h"
+
+#include <pybind11/functional.h>
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "apps/flags/option_table.h"
+#include "apps/python/bindings.h"
+#include "apps/python/data.h"
+#include "apps/python/errors.h"
+#include "apps/python/keywords.h"
+#include "apps/python/network.h"
+#include "apps/python/numpy_types.h"
+#include "apps/python/run_hooks.h"
+#include "kernels/device/context.h"
+#include "models/graph/table.h"
+#include "models/parameters/parameter_arrays.h"
+#include "models/run/options/option_members.h"
+#include "tensor/errors.h"
+
+namespace dtnn::python {
+namespace py = pybind11;
+namespace {
+
+// Lines for a function of Python, from whichever thread. What it raises is reported, not raised.
+std::function<void(std::string_view)> Sink(const py::object& function) {
+  if (function.is_none()) return {};
+  // Copied and dropped without the GIL.
+  const std::shared_ptr<PyObject> kept(py::object(function).release().ptr(), [](PyObject* object) {
+    const py::gil_scoped_acquire held;
+    Py_DECREF(object);
+  });
+  return [kept](std::string_view text) {
+    const py::gil_scoped_acquire held;
+    while (text.ends_with('\n')) text.remove_suffix(1);
+    try {
+      py::handle(kept.get())(Text(NameKeywords(text)));
+    } catch (py::error_already_set& error) {
+      if (error.matches(PyExc_KeyboardInterrupt)) return PyErr_SetInterrupt();  // once more
+      error.discard_as_unraisable("dtnn.Run: a function for messages");
+    }
+  };
+}
+
+bool AllFinite(const Tensor& values) {
+  bool finite = true;
+  DispatchFloating(values.dtype(), [&]<typename T>(T) {
+    const std::span<const T> all(values.data<T>(), size_t(values.num_elements()));
+    finite = std::ranges::all_of(all, [](T value) { return std::isfinite(value); });
+  });
+  return finite;
+}
+
+class PythonRun {
+ public:
+  PythonRun(const Keywords& keywords, const std::string& model_file, const Layers* network,
+            const SharedDataset* dataset, RunHooks::Functions hooks, py::object print,
+            py::object warn, bool stop_on_signal)
+      : hooks_(std::move(hooks)), stop_on_signal_(stop_on_signal) {
+    RunObjects objects = {.callbacks = {&hooks_},
+                          .sinks = {.print = Sink(print), .warn = Sink(warn)},
+                          .stop_on_signal = stop_on_signal};
+    if (dataset != nullptr) objects.dataset = dataset->data;
+    if (network != nullptr) {
+      objects.network = network->For(dataset == nullptr ? nullptr : dataset->data.get());
+    }
+    const py::gil_scoped_release released;
+    run_ = Check(Run::Create(Check(OptionsOf(keywords, model_file)), std::move(objects)));
+  }
+  ~PythonRun() { Drop(); }
+
+  void Fit(std::optional<int64_t> epochs) {
+    const Use use(*this);
+    const Signals signals(stop_on_signal_);
+    absl::Status status;
+    {
+      const py::gil_scoped_release released;
+      status = epochs ? run_->Fit(*epochs) : run_->Fit();
+    }
+    DropIfEnded();
+    hooks_.Rethrow();
+    Check(status);
+  }
+
+  py::dict Evaluate(const SharedDataset* data, bool train) {
+    const Use use(*this);
+    return DictOf(Test(data, train ? Split::kTrain : Split::kTest));
+  }
+
+  // The outputs for the test split of `data`.
+  py::array Predict(const SharedDataset& data) {
+    const Use use(*this);
+    const int64_t samples = data.data->size(Split::kTest);
+    std::vector<double> outputs;
+    outputs.reserve(size_t(samples * OutputsPerSample()));
+    hooks_.Collect(&outputs);
+    try {
+      Test(&data, Split::kTest);
+    } catch (...) {
+      hooks_.Collect(nullptr);
+      throw;
+    }
+    hooks_.Collect(nullptr);
+    if (int64_t(outputs.size()) != samples * OutputsPerSample()) {
+      throw StatusError{absl::InternalError("the evaluation gave outputs for other samples")};
+    }
+    py::array_t<double> result({samples, OutputsPerSample()}, outputs.data());
+    return result.attr("astype")(NumpyType(run_->store().dtype()));
+  }
+
+  void Save(const std::string& path) const {
+    const Reading reading(*this);
+    Check(run_->Save(path));
+  }
+
+  // Copies, by the keys that files have.
+  py::dict Parameters() const {
+    const Reading reading(*this);
+    ParameterStore& store = run_->store();
+    const auto context = Check(DeviceContext::Create(store.all_values().device()));
+    py::dict arrays;
+    for (const auto& [name, values] :
+         Check(NameArena(run_->graph(), store, *context, store.all_values(), {}))) {
+      const std::span<const int64_t> extents = values.shape().extents();
+      py::array array(NumpyType(values.dtype()),
+                      std::vector<py::ssize_t>(extents.begin(), extents.end()));
+      std::memcpy(array.mutable_data(), values.raw_data(), size_t(array.nbytes()));
+      arrays[Text(name)] = array;
+    }
+    return arrays;
+  }
+
+  // Arrays of the store's type, dense; all are checked before the first is copied.
+  void SetParameters(const std::vector<std::pair<std::string, py::array>>& arrays) {
+    const Reading reading(*this);
+    ParameterStore& store = run_->store();
+    const auto context = Check(DeviceContext::Create(store.all_values().device()));
+    const std::vector<ParameterArray> known = ParameterArrays(run_->graph(), {});
+    std::vector<std::pair<Tensor, Tensor>> copies;
+    for (const auto& [name, array] : arrays) {
+      const auto found = std::ranges::find(known, name, &ParameterArray::key);
+      if (found == known.end()) {
+        throw StatusError{InvalidArgument("network ", run_->graph().name(), " has no parameter ",
+                                          Quoted(name), "; Run.parameters has those there are")};
+      }
+      const Tensor value = store.Value(int(found->node), int(found->parameter));
+      const std::string wanted = value.shape().ToString();
+      if (ShapeText(array) != wanted) {
+        throw StatusError{InvalidArgument("parameter ", Quoted(name), " has shape ", wanted,
+                                          ", not ", ShapeText(array))};
+      }
+      CheckDense(array, {value.dtype()}, array.ndim());
+      const Tensor from = Check(Tensor::Allocate(Device::Cpu(), value.dtype(), value.shape()));
+      std::memcpy(from.raw_data(), array.data(), size_t(array.nbytes()));
+      if (!AllFinite(from)) {
+        throw StatusError{
+            InvalidArgument("parameter ", Quoted(name), " contains NaN or an infinite value")};
+      }
+      copies.emplace_back(from, value);
+    }
+    for (const auto& [from, to] : copies) {
+      Check(context->Copy(from, to));
+      Check(context->Synchronize());
+    }
+    store.MarkChanged();
+  }
+
+  py::list History() const {
+    CheckIdle();
+    py::list epochs;
+    for (const RunHooks::Epoch& epoch : hooks_.epochs()) {
+      epochs.append(py::make_tuple(epoch.epoch, DictOf(epoch.metrics)));
+    }
+    return epochs;
+  }
+
+  // As they are in force, by keyword.
+  py::dict Options() const {
+    CheckOpen();
+    py::dict options;
+    for (const OptionSpec& option : OptionTable()) {
+      if (!IsKeyword(option)) continue;
+      const auto member = std::ranges::find(OptionMembers(), option.path, &OptionMember::path);
+      const OptionValue value = member->load(run_->options());
+      options[py::str(Keyword(option))] = std::holds_alternative<std::string>(value)
+                                              ? py::object(Text(std::get<std::string>(value)))
+                                              : py::cast(value);
+    }
+    return options;
+  }
+
+  void Stop() {
+    const Reading reading(*this);
+    run_->trainer().Stop();
+  }
+  double LearningRate() const {
+    const Reading reading(*this);
+    return run_->trainer().learning_rate();
+  }
+  void SetLearningRate(double rate) {
+    const Reading reading(*this);
+    if (!(rate > 0 && rate <= 1e38)) {
+      throw StatusError{InvalidArgument("learning_rate=", rate, ": must be a real number > 0")};
+    }
+    run_->trainer().set_learning_rate(rate);
+  }
+  int64_t Epochs() const {
+    CheckIdle();
+    return run_ == nullptr ? epochs_ : run_->trainer().epochs_done();
+  }
+  int64_t Steps() const {
+    CheckIdle();
+    return run_ == nullptr ? steps_ : run_->trainer().steps_done();
+  }
+  void End() {
+    const Use use(*this);
+    {
+      const py::gil_scoped_release released;
+      run_->End();
+    }
+    Drop();
+  }
+
+  SharedDataset Data() const {
+    CheckOpen();
+    return {std::shared_ptr<const Dataset>(run_, &run_->dataset())};
+  }
+  py::str Describe() const {
+    CheckOpen();
+    return Text(
+        FormatTable(run_->graph(), run_->store().dtype(), run_->store().all_values().device()));
+  }
+
+ private:
+  // A run computes one thing at a time.
+  struct Use {
+    explicit Use(PythonRun& run) : run(run) {
+      if (run.busy_) Busy();
+      run.CheckOpen();
+      run.busy_ = true;
+    }
+    ~Use() { run.busy_ = false; }
+    PythonRun& run;
+  };
+  // Ctrl-C ends one run of a process.
+  struct Signals {
+    explicit Signals(bool wanted) : wanted(wanted) {
+      if (wanted && std::exchange(held, true)) {
+        throw StatusError{
+            FailedPrecondition("another run of this process trains and ends after Ctrl-C; give one "
+                               "of them stop_on_signal=False")};
+      }
+    }
+    ~Signals() {
+      if (wanted) held = false;
+    }
+    const bool wanted;
+    static inline bool held = false;
+  };
+  // What callbacks may do too, and others only between two computations. It holds the GIL.
+  struct Reading {
+    explicit Reading(const PythonRun& run) {
+      run.CheckIdle();
+      run.CheckOpen();
+    }
+  };
+  void CheckIdle() const {
+    if (busy_ && !hooks_.calling()) Busy();
+  }
+  void CheckOpen() const {
+    if (run_ != nullptr) return;
+    throw StatusError{
+        FailedPrecondition("this run has ended; dtnn.Run begins another, which can resume")};
+  }
+  // With a checkpoint everything is on the disk, and another run shall be able to use its folder.
+  // Otherwise parameters can still be read.
+  void DropIfEnded() {
+    if (run_->ended() && !run_->options().checkpoint.folder.empty()) Drop();
+  }
+  void Drop() {
+    if (run_ == nullptr) return;
+    epochs_ = run_->trainer().epochs_done();
+    steps_ = run_->trainer().steps_done();
+    // Threads of loaders end, and let go of arrays.
+    const py::gil_scoped_release released;
+    run_ = nullptr;
+  }
+  [[noreturn]] static void Busy() {
+    throw StatusError{FailedPrecondition(
+        "this run is busy: it trains or tests in another thread, or calls this callback")};
+  }
+
+  NamedMetrics Test(const SharedDataset* data, Split split) {
+    absl::StatusOr<MetricAverages> averages = absl::InternalError("not tested");
+    {
+      const py::gil_scoped_release released;
+      averages = data == nullptr ? run_->Evaluate(split) : run_->Evaluate(*data->data, split);
+    }
+    DropIfEnded();
+    hooks_.Rethrow();
+    return Check(std::move(averages)).Values();
+  }
+
+  int64_t OutputsPerSample() const { return run_->graph().output_shape().NumElements(); }
+
+  RunHooks hooks_;  // which the run calls, until it ends
+  std::shared_ptr<Run> run_;
+  const bool stop_on_signal_;
+  bool busy_ = false;
+  int64_t epochs_ = 0, steps_ = 0;  // of a run that was dropped
+};
+
+}  // namespace
+
+void BindRun(py::module_& module) {
+  py::class_<PythonRun>(module, "Run")
+      .def(py::init([](const Keywords& keywords, const std::string& model_file,
+                       const Layers* network, const SharedDataset* dataset,
+                       std::vector<py::function> epoch_begin, std::vector<py::function> batch_end,
+                       std::vector<py::function> epoch_end, py::object print, py::object warn,
+                       bool stop_on_signal) {
+        return std::make_unique<PythonRun>(
+            keywords, model_file, network, dataset,
+            RunHooks::Functions{std::move(epoch_begin), std::move(batch_end), std::move(epoch_end)},
+            std::move(print), std::move(warn), stop_on_signal);
+      }))
+      .def("fit", &PythonRun::Fit)
+      .def("evaluate", &PythonRun::Evaluate)
+      .def("predict", &PythonRun::Predict)
+      .def("save", &PythonRun::Save)
+      .def("parameters", &PythonRun::Parameters)
+      .def("set_parameters", &PythonRun::SetParameters)
+      .def("history", &PythonRun::History)
+      .def("options", &PythonRun::Options)
+      .def("stop", &PythonRun::Stop)
+      .def("learning_rate", &PythonRun::LearningRate)
+      .def("set_learning_rate", &PythonRun::SetLearningRate)
+      .def("epochs_done", &PythonRun::Epochs)
+      .def("steps_done", &PythonRun::Steps)
+      .def("end", &PythonRun::End)
+      .def("describe", &PythonRun::Describe)
+      .def("dataset", &PythonRun::Data);
+}
+
+}  // namespace dtnn::python

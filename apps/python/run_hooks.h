@@ -1,0 +1,67 @@
+// What Python is called for during a run, and what it can ask for afterwards: hooks, the history,
+// and the outputs of an evaluation.
+
+#ifndef DTNN_APPS_PYTHON_RUN_HOOKS_H_
+#define DTNN_APPS_PYTHON_RUN_HOOKS_H_
+
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+#include <exception>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "models/training/callback.h"
+
+namespace dtnn::python {
+
+// The run computes without the GIL; each hook is called with it. What one raises ends the run, and
+// is raised by the call that trains.
+class RunHooks : public Callback {
+ public:
+  struct Functions {
+    std::vector<pybind11::function> epoch_begin;  // (epoch)
+    std::vector<pybind11::function> batch_end;    // (step, metrics)
+    std::vector<pybind11::function> epoch_end;    // (epoch, metrics)
+  };
+  // One row per epoch that this process trained.
+  struct Epoch {
+    int64_t epoch;
+    NamedMetrics metrics;
+  };
+
+  explicit RunHooks(Functions functions) : functions_(std::move(functions)) {}
+
+  absl::Status OnPassBegin(const Pass& pass) override;
+  absl::Status OnBatchEnd(const Pass& pass) override;
+  absl::Status OnEpochEnd(const Pass& training, const Pass* validation) override;
+
+  const std::vector<Epoch>& epochs() const { return epochs_; }
+  // Where the outputs of evaluations go; null: nowhere.
+  void Collect(std::vector<double>* outputs) { outputs_ = outputs; }
+  // Whether Python is being called.
+  bool calling() const { return calling_; }
+  // Raises what a hook has raised, or Ctrl-C in an evaluation.
+  void Rethrow();
+
+ private:
+  // With the GIL.
+  template <class... Arguments>
+  absl::Status Call(const std::vector<pybind11::function>& functions,
+                    const Arguments&... arguments);
+
+  const Functions functions_;
+  std::vector<Epoch> epochs_;
+  std::vector<double>* outputs_ = nullptr;
+  bool calling_ = false;
+  std::exception_ptr raised_;
+};
+
+// {"categorical_accuracy": 91.2}
+pybind11::dict DictOf(const NamedMetrics& metrics);
+
+}  // namespace dtnn::python
+
+#endif  // DTNN_APPS_PYTHON_RUN_HOOKS_H_

@@ -1,0 +1,261 @@
+"""dtnn.Run: training, evaluation, saving, options."""
+
+import csv
+import gc
+import os
+import pathlib
+import tempfile
+import threading
+import unittest
+
+import dtnn
+import numpy as np
+
+RNG = np.random.default_rng(0)
+Y = np.arange(240) % 3
+X = (RNG.random((240, 6, 6, 1)) * 0.4 + Y[:, None, None, None] * 0.3).astype(np.float32)
+
+
+def network():
+    return dtnn.Network("mine").conv2d(4, padding=1).relu().flatten().fc(3).softmax()
+
+
+def begin(net=None, data=None, **options):
+    options = {"schedulers": [], "optimizer": "adam", "learning_rate": 0.01, **options}
+    return dtnn.Run(net or network(), data or dtnn.Arrays(X, Y, X, Y), **options)
+
+
+class RunTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def test_learns_and_saves_what_it_learned(self):
+        run = begin(num_epochs=12, batch_size=16)
+        history = run.fit()
+        self.assertEqual(len(history["categorical_accuracy"]), 12)
+        self.assertLess(history["val_categorical_cross_entropy"][-1], 0.5)
+        self.assertGreater(run.evaluate()["categorical_accuracy"], 90)
+        self.assertEqual((run.epochs_done, run.steps_done), (12, 144))
+        outputs = run.predict(X)
+        self.assertEqual((outputs.shape, outputs.dtype), ((240, 3), np.float32))
+        accuracy = 100 * (outputs.argmax(1) == Y).mean()
+        self.assertAlmostEqual(run.evaluate()["categorical_accuracy"], accuracy, places=9)
+        run.save(self.folder / "mine.safetensors")
+        model = dtnn.load(self.folder / "mine.safetensors")
+        np.testing.assert_array_equal(model.predict(X), outputs)
+
+    def test_a_normalisation_is_a_part_of_the_model(self):
+        for x, options in (
+            (X, {"standardize": True}),
+            ((X * 200).astype(np.uint8), {"normalize": True, "normalize_offset": [-0.5], "normalize_scale": 2}),
+        ):
+            run = begin(data=dtnn.Arrays(x, Y), num_epochs=2, **options)
+            run.fit()
+            run.save(self.folder / "mine.npz")
+            model = dtnn.load(self.folder / "mine.npz")
+            np.testing.assert_allclose(model.predict(x), run.predict(x), rtol=1e-6)
+
+    def test_the_same_seed_gives_the_same_run(self):
+        def parameters(**options):
+            run = begin(num_epochs=2, **options)
+            run.fit()
+            return run.parameters["4_FC_weights"]
+
+        np.testing.assert_array_equal(parameters(random_seed=3), parameters(random_seed=3))
+        self.assertTrue((parameters(random_seed=3) != parameters(random_seed=4)).any())
+
+    def test_planes_and_pixels_give_the_same_run(self):
+        x = RNG.random((90, 6, 6, 2), dtype=np.float32)
+        y = Y[:90]
+        planes = dtnn.Arrays(np.ascontiguousarray(x.transpose(0, 3, 1, 2)), y, format="NCHW")
+        one, other = begin(data=dtnn.Arrays(x, y)), begin(data=planes)
+        self.assertEqual(one.fit(), other.fit())
+        self.assertEqual(one.evaluate(x, y), other.evaluate(x.transpose(0, 3, 1, 2), y))
+
+    def test_evaluates_other_data(self):
+        run = begin()
+        self.assertEqual(run.evaluate(), run.evaluate(X, Y))
+        self.assertEqual(run.evaluate(split="train"), run.evaluate(dtnn.Arrays(X, Y), split="train"))
+        shifted = run.evaluate(X, (Y + 1) % 3)
+        self.assertNotEqual(run.evaluate(), shifted)
+        for words, args in (
+            (r"expected 0 to 2", (X, Y + 5)),
+            (r"samples of 3x6x1", (X[:, :3], Y)),
+            (r"contains NaN", (X * np.nan, Y)),
+        ):
+            with self.assertRaisesRegex(ValueError, words):
+                run.evaluate(*args)
+        with self.assertRaisesRegex(ValueError, "split=valid"):
+            run.evaluate(split="valid")
+        run.fit()  # goes on
+
+    def test_values_and_labels(self):
+        run = begin(
+            dtnn.Network().flatten().fc(2), dtnn.Arrays(X, np.stack([X.mean((1, 2, 3)), Y], 1)),
+            loss_func="mse", metrics=["regression_mae"], num_epochs=3, batch_size=16,
+        )
+        history = run.fit()
+        self.assertLess(history["mse"][-1], history["mse"][0])
+        self.assertEqual(run.predict(X).shape, (240, 2))
+        labels = np.stack([Y > 0, Y > 1], 1)
+        run = begin(
+            dtnn.Network().flatten().fc(2).sigmoid(), dtnn.Arrays(X, labels),
+            loss_func="binary_cross_entropy",
+        )
+        run.fit()
+        run.save(self.folder / "labels.safetensors")
+        self.assertEqual(dtnn.load(self.folder / "labels.safetensors").kind, "labels")
+
+    def test_parameters_are_copies(self):
+        run = begin()
+        before = run.evaluate()
+        parameters = run.parameters
+        for values in parameters.values():
+            values *= 0
+        self.assertEqual(run.evaluate(), before)
+        run.set_parameters(parameters)
+        self.assertAlmostEqual(run.evaluate()["categorical_cross_entropy"], np.log(3), places=6)
+        other = begin(random_seed=9)
+        run.set_parameters({name: np.asfortranarray(v) for name, v in other.parameters.items()})
+        self.assertEqual(run.evaluate(), other.evaluate())
+        known = run.parameters["4_FC_weights"]
+        for error, words, change in (
+            (ValueError, 'no parameter "4_weights"', {"4_weights": known}),
+            (ValueError, r"shape \(144, 3\), not \(3, 144\)", {"4_FC_weights": known.T}),
+            (ValueError, "NaN", {"4_FC_weights": known * np.nan}),
+            (TypeError, "object", {"4_FC_weights": None}),
+        ):
+            with self.assertRaisesRegex(error, words):
+                run.set_parameters({"1_Conv2D_biases": np.full(4, 7), **change})
+        np.testing.assert_array_equal(run.parameters["1_Conv2D_biases"], 0)  # all or nothing
+
+    def test_continues_with_a_model(self):
+        run = begin(num_epochs=2)
+        run.fit()
+        run.save(self.folder / "mine.safetensors")
+        more = dtnn.Run.load(self.folder / "mine.safetensors", dtnn.Arrays(X, Y, X, Y), num_epochs=1, schedulers=[])
+        self.assertEqual(more.evaluate(), run.evaluate())
+        self.assertEqual((more.options["optimizer"], more.learning_rate), ("adam", 0.01))
+        more.fit()
+
+    def test_more_epochs_and_files(self):
+        run = begin(num_epochs=1, history_file=self.folder / "h.csv")
+        run.fit()
+        self.assertEqual(len(run.fit(2)["categorical_accuracy"]), 3)
+        with open(self.folder / "h.csv") as rows:
+            self.assertEqual(len(list(csv.reader(rows))), 4)
+        with self.assertRaisesRegex(dtnn.Error, r"Run.fit\(n\) trains n more"):
+            run.fit()
+        with self.assertRaisesRegex(ValueError, r"Run.fit\(-1\)"):
+            run.fit(-1)
+
+    def test_resumes(self):
+        whole = begin(num_epochs=3)
+        whole.fit()
+        options = {"checkpoint_dir": self.folder / "c", "resume": "if-there"}
+        with begin(num_epochs=1, **options) as run:
+            run.fit()
+        resumed = begin(num_epochs=3, **options)
+        self.assertEqual(resumed.epochs_done, 1)
+        resumed.fit()
+        np.testing.assert_array_equal(
+            resumed.parameters["4_FC_weights"], whole.parameters["4_FC_weights"]
+        )
+        self.assertEqual(len(resumed.history["categorical_accuracy"]), 2)
+
+    def test_options_are_those_of_the_launcher(self):
+        run = begin(learning_rate=0.5, schedulers=["cosine"], batch_size=np.int64(7))
+        options = run.options
+        self.assertEqual((options["learning_rate"], options["batch_size"]), (0.5, 7))
+        self.assertEqual(options["schedulers"], ["cosine"])
+        self.assertIsNone(begin(optimizer=None, learning_rate=0.01).options["checkpoint_dir"])
+        for words, bad in (
+            ("num_epochs=-1: must be a whole number >= 0", {"num_epochs": -1}),
+            ("num_epochs=2.5: must be a whole number", {"num_epochs": 2.5}),
+            ("num_epochs=True: must be a whole number", {"num_epochs": True}),
+            ("learning_rate=nan: must be a real number > 0", {"learning_rate": float("nan")}),
+            ("learning_rate=-inf: must be", {"learning_rate": -np.inf}),
+            ('optimizer=adamm: .*did you mean "adamw"', {"optimizer": "adamm"}),
+            ("lr: no such option; did you mean learning_rate", {"lr": 0.1}),
+            ("epochs: no such option; did you mean num_epochs", {"epochs": 1}),
+            ("dry_run: no such option", {"dry_run": True}),
+            ("schedulers=cosine,cosine: names cosine twice", {"schedulers": ["cosine"] * 2}),
+            (r"save_model=a.x00b: contains a zero byte", {"save_model": "a\0b"}),
+            ("optimizer_momentum", {"optimizer": "adam", "optimizer_momentum": 0.5}),
+        ):
+            with self.subTest(words), self.assertRaisesRegex(ValueError, words):
+                begin(**bad)
+        for bad in ({"learning_rate": {}}, {"metrics": [None]}, {"seed": object()}):
+            with self.assertRaises(TypeError):
+                begin(**bad)
+        with self.assertRaisesRegex(TypeError, "model: expected a name or"):
+            dtnn.Run(5)
+        with self.assertRaisesRegex(TypeError, r"dataset: expected a name, dtnn.Arrays"):
+            dtnn.Run("resnet20", (X, Y))
+        with self.assertRaisesRegex(dtnn.NotFound, 'unknown model "vgg61"'):
+            dtnn.Run("vgg61", dtnn.Arrays(X, Y))
+        with self.assertRaisesRegex(ValueError, "model: missing"):
+            dtnn.Run(None, dtnn.Arrays(X, Y))
+
+    def test_networks_and_data_sets_by_name(self):
+        lines = []
+        run = dtnn.Run(
+            "simplecnn", "synthetic", synthetic_train_samples=90, synthetic_test_samples=10,
+            synthetic_input_shape=[1, 8, 8], synthetic_output_shape=4, evaluate=True,
+            schedulers=[], log=lines.append, dtype="float64",
+        )
+        self.assertEqual(run.dataset.outputs, 4)
+        run.fit()
+        self.assertEqual(run.predict(np.zeros((2, 8, 8, 1), np.uint8)).dtype, np.float64)
+        self.assertIn("Running on cpu", "\n".join(lines))
+        self.assertFalse([line for line in lines if line.endswith("\n")])
+        self.assertIn("simplecnn", dtnn.models())
+        self.assertIn("Conv2D", run.describe())
+
+    def test_a_run_that_diverges_raises(self):
+        run = begin(dtnn.Network().flatten().fc(3), optimizer="sgd", learning_rate=1e30, loss_func="mse",
+                    data=dtnn.Arrays(X, np.eye(3)[Y] * 0.7), metrics=[], num_epochs=9)
+        with self.assertRaisesRegex(dtnn.Error, "training has diverged"):
+            run.fit()
+        with self.assertRaisesRegex(dtnn.Error, "this run has ended; dtnn.Run begins another"):
+            run.fit()
+
+    def test_documentation_lists_every_option(self):
+        self.assertIn("learning_rate: float = 0.01", dtnn.Run.__doc__)
+        self.assertNotIn("--", dtnn.Run.__doc__.replace("---", ""))
+
+    def test_runs_end_while_threads_still_read(self):
+        for _ in range(20):
+            run = begin(data=dtnn.Arrays(X.copy(), Y), loader_threads=2)
+            del run
+        gc.collect()
+
+    def test_another_thread_cannot_use_a_busy_run(self):
+        entered, leave = threading.Event(), threading.Event()
+        raised = []
+
+        def wait(epoch, metrics):
+            entered.set()
+            leave.wait()
+
+        run = begin(callbacks=[wait])
+        other = begin()
+        thread = threading.Thread(target=run.fit)
+        thread.start()
+        entered.wait()
+        for call in (run.fit, run.evaluate, lambda: run.predict(X), run.end):
+            try:
+                call()
+            except dtnn.Error as error:
+                raised.append(str(error))
+        try:
+            other.fit()
+        except dtnn.Error as error:
+            raised.append(str(error))
+        leave.set()
+        thread.join()
+        self.assertEqual(len([text for text in raised if "is busy" in text]), 4)
+        self.assertIn("stop_on_signal=False", raised[-1])
+        other.fit()
