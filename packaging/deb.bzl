@@ -7,7 +7,7 @@ _LIBRARY = "libdtnn" + DTNN_SONAME_VERSION
 def _debian_packages_impl(ctx):
     packages = [
         ctx.actions.declare_file(name + ".deb")
-        for name in ["dtnn", _LIBRARY, "libdtnn-dev"]
+        for name in ["dtnn", _LIBRARY, "libdtnn-dev", "python3-dtnn"]
     ]
     ctx.actions.run(
         executable = ctx.executable.packager,

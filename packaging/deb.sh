@@ -3,6 +3,7 @@
 #   dtnn.deb         the programs, as `dtnn PROGRAM`: others have programs with their names
 #   libdtnn<N>.deb   the shared library
 #   libdtnn-dev.deb  headers, archives, packages for CMake and pkg-config
+#   python3-dtnn.deb the package for Python
 set -euo pipefail
 
 version=$1 soname=$2 out=$PWD/$3
@@ -74,6 +75,14 @@ take include/dtnn.h include/dtnn lib/libdtnn.a lib/libdtnn-train.a lib/libdtnn.s
 strip --strip-debug "$tree"/usr/lib/*.a
 packages=$(tr ' ' '\n' <"$here/train.packages" | paste -sd, | sed 's/,/, /g')
 build libdtnn-dev libdevel "libdtnn$soname (= $version), $packages" "neural networks for C++ and C"
+
+stage python3-dtnn
+modules=$tree/usr/lib/python3/dist-packages
+/usr/bin/python3 -m zipfile -e "$here"/../apps/python/wheel/*.whl "$modules"
+rm "$modules"/*.dist-info/RECORD # it is pip's list of what it may remove
+depends=$(libraries "$modules/dtnn/_core.so")
+python=$(/usr/bin/python3 -c 'import sys; print("python3 (>= %d.%d), python3 (<< %d.%d)" % (*sys.version_info[:2], sys.version_info[0], sys.version_info[1] + 1))')
+build python3-dtnn python "$python, python3-numpy, $depends" "neural networks for Python"
 
 stage dtnn
 mkdir -p "$tree/usr/lib/dtnn" "$tree/usr/bin" "$tree/usr/share/man/man1"

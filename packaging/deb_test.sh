@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What is in the Debian packages, and that it works when it is unpacked.
-# usage: deb_test.sh DTNN DEVELOPMENT LIBRARY VERSION
+# usage: deb_test.sh DTNN DEVELOPMENT LIBRARY PYTHON VERSION
 set -euo pipefail
 
 if ! command -v dpkg-deb >/dev/null; then
@@ -14,9 +14,9 @@ check() {
   echo "FAILED: $1" >&2
   failed=true
 }
-for package in "$1" "$2" "$3"; do
+for package in "$1" "$2" "$3" "$4"; do
   dpkg-deb --field "$package"
-  check "version" test "$(dpkg-deb --field "$package" Version)" = "$4"
+  check "version" test "$(dpkg-deb --field "$package" Version)" = "$5"
   for file in $(dpkg-deb --fsys-tarfile "$package" | tar -t | grep -v '/$'); do
     check "$file is in one package" test ! -e "$root/$file"
   done
@@ -28,13 +28,20 @@ check "the library does not" grep -vq openmpi <<<"$(dpkg-deb --field "$3" Depend
 check "the library needs protobuf" grep -q libprotobuf <<<"$(dpkg-deb --field "$3" Depends)"
 check "headers need Abseil's" grep -q libabsl-dev <<<"$(dpkg-deb --field "$2" Depends)"
 check "/usr/bin has one program" test "$(ls "$root/usr/bin")" = dtnn
-check "programs start" test "$("$root/usr/lib/dtnn/bin/predict" --version)" = "predict (DTNN) $4"
+check "programs start" test "$("$root/usr/lib/dtnn/bin/predict" --version)" = "predict (DTNN) $5"
 check "all files are packaged" test -e "$root/usr/lib/cmake/dtnn/dtnn-train.cmake"
 
 sed "s#^bin=#bin=$root#" "$root/usr/bin/dtnn" >"$TEST_TMPDIR/dtnn"
-check "dtnn starts them" test "$(sh "$TEST_TMPDIR/dtnn" inspect --version)" = "inspect (DTNN) $4"
+check "dtnn starts them" test "$(sh "$TEST_TMPDIR/dtnn" inspect --version)" = "inspect (DTNN) $5"
 said=$(sh "$TEST_TMPDIR/dtnn" colour 2>&1) && check "an unknown program fails" false
 check "and is told which there are" grep -q "usage: dtnn PROGRAM.* benchmark .* predict " <<<"$said"
+
+python=$(dpkg-deb --field "$4" Depends)
+check "Python needs this Python" grep -q "python3 (>= 3.*python3 (<< 3.*python3-numpy.*libprotobuf" <<<"$python"
+said=$(PYTHONPATH=$root/usr/lib/python3/dist-packages PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -c '
+import dtnn, sys
+print(dtnn.__file__, dtnn.__version__, dtnn.load(sys.argv[1]).name)' models/run/testdata/model.safetensors)
+check "and works" test "$said" = "$root/usr/lib/python3/dist-packages/dtnn/__init__.py $5 simplecnn"
 
 cp -r examples/c "$TEST_TMPDIR/c"
 PKG_CONFIG_PATH=$root/usr/lib/pkgconfig make -C "$TEST_TMPDIR/c"

@@ -18,12 +18,14 @@
     dtnn_cuda_objects                 the same, as sources of another library
     dtnn_component                    a part of the installation
     dtnn_debian_packages              the installation as packages of Debian
+    dtnn_python_wheel                 the package for Python as a wheel
     dtnn_link_only                    the code of a library without its headers
     if_cuda                           a list that is empty without --config=cuda
     DTNN_VERSION, DTNN_SONAME_VERSION the version (tools/version.bzl)
 """
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
+load("//apps/python:wheel.bzl", "python_wheel")
 load("//packaging:component.bzl", "component")
 load("//packaging:deb.bzl", "debian_packages")
 load("//tools:link_only.bzl", "link_only")
@@ -35,6 +37,7 @@ DTNN_SONAME_VERSION = _SONAME_VERSION
 dtnn_component = component
 dtnn_debian_packages = debian_packages
 dtnn_link_only = link_only
+dtnn_python_wheel = python_wheel
 
 _STANDARD_COPTS = ["-std=c++20"]
 

@@ -37,6 +37,16 @@ class NetworkTest(unittest.TestCase):
         self.assertIn((8 * 8 * 6, 10), shapes)
         self.assertNotIn(99, [shape[-1] for shape in shapes])
 
+    def test_windows_lie_side_by_side(self):
+        for pooled, inputs in (
+            (dtnn.Network().max_pool2d(), 4 * 4 * 3),
+            (dtnn.Network().max_pool2d(2, stride=1), 7 * 7 * 3),
+            (dtnn.Network().average_pool2d((4, 2)), 2 * 4 * 3),
+            (dtnn.Network().average_pool2d(0), 3),
+        ):
+            net = pooled.flatten().fc(10).softmax()
+            self.assertEqual(self.parameters(net)["3_FC_weights"], (inputs, 10))
+
     def test_describes_itself(self):
         net = dtnn.Network("mine").input(8, 8, 3).flatten().fc(5, initializer="he_normal").sigmoid()
         self.assertIn("(192, 5)", net.describe())

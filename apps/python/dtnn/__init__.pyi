@@ -120,7 +120,10 @@ class Network:
         padding: int | tuple[int, int] = 0,
         dilation: int | tuple[int, int] = 1,
     ) -> Network:
-        """The largest value of each window; windows are side by side unless stride says otherwise."""
+        """The largest value of each window.
+
+        Windows are side by side unless stride says otherwise; window 0 is the whole image.
+        """
         ...
 
     def average_pool2d(
@@ -131,7 +134,7 @@ class Network:
         padding: int | tuple[int, int] = 0,
         dilation: int | tuple[int, int] = 1,
     ) -> Network:
-        """The mean of each window; windows are side by side unless stride says otherwise."""
+        """The mean of each window; window and stride as in max_pool2d."""
         ...
 
     def adaptive_average_pool2d(self, output: int | tuple[int, int] = 1) -> Network:

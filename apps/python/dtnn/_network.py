@@ -69,7 +69,10 @@ class Network:
         padding: int | tuple[int, int] = 0,
         dilation: int | tuple[int, int] = 1,
     ) -> Network:
-        """The largest value of each window; windows are side by side unless stride says otherwise."""
+        """The largest value of each window.
+
+        Windows are side by side unless stride says otherwise; window 0 is the whole image.
+        """
         return self._pool2d(True, window, stride, padding, dilation)
 
     def average_pool2d(
@@ -80,14 +83,16 @@ class Network:
         padding: int | tuple[int, int] = 0,
         dilation: int | tuple[int, int] = 1,
     ) -> Network:
-        """The mean of each window; windows are side by side unless stride says otherwise."""
+        """The mean of each window; window and stride as in max_pool2d."""
         return self._pool2d(False, window, stride, padding, dilation)
 
     def _pool2d(self, largest, window, stride, padding, dilation) -> Network:
+        window = pair("window", window)
+        beside = tuple(side or 1 for side in window)  # 0: all of the image
         self._core.pool2d(
             largest,
-            pair("window", window),
-            pair("stride", window if stride is None else stride),
+            window,
+            pair("stride", beside if stride is None else stride),
             pair("padding", padding),
             pair("dilation", dilation),
         )
