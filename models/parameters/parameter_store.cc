@@ -194,7 +194,7 @@ Tensor ParameterStore::Slice(const Tensor& arena, int node, int index) const {
 }
 
 Tensor ParameterStore::Trainable(const Tensor& arena) const {
-  return Elements(arena, 0, Shape{trainable_size_});
+  return arena.empty() ? Tensor() : Elements(arena, 0, Shape{trainable_size_});
 }
 
 Tensor ParameterStore::statistics() const {

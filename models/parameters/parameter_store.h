@@ -64,8 +64,9 @@ class ParameterStore {
   // (kernels/conv/filter_copies). Files, and all other readers of parameters, see values only.
   Tensor Copy(int node, int index) const;
 
-  // The trainable part of the arenas, rank 1, gaps included.
-  Tensor values() const { return values_.empty() ? Tensor() : Trainable(values_); }
+  // The trainable part of the arenas, rank 1, gaps included; gradients: empty before
+  // AllocateForTraining.
+  Tensor values() const { return Trainable(values_); }
   Tensor gradients() const { return Trainable(gradients_); }
   const std::vector<Tensor>& slots() const { return slots_; }
   // The ranges of parameters of rank 1 (biases, beta, gamma) in these arenas, including the gaps

@@ -111,6 +111,7 @@ TEST_F(ParameterStoreTest, BothFormatsBeginWithTheSameNetwork) {
 TEST_F(ParameterStoreTest, TrainingArenasBeginAtZero) {
   auto store = *ParameterStore::Create(graph_, *device_, DType::kFloat64, 1);
   EXPECT_FALSE(store->has_gradients());
+  EXPECT_TRUE(store->gradients().empty());
   ASSERT_TRUE(store->AllocateForTraining(*device_, 2).ok());
   EXPECT_TRUE(store->has_gradients());
   ASSERT_EQ(store->slots().size(), 2u);

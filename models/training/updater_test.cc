@@ -41,7 +41,7 @@ class UpdaterTest : public ::testing::Test {
     updater.Ready(0);
     return updater.Finish({.learning_rate = kRate, .gradient_scale = 2});
   }
-  Tensor Gradients() const { return RandomTensor(DType::kFloat64, store_->gradients().shape(), 5); }
+  Tensor Gradients() const { return RandomTensor(DType::kFloat64, store_->values().shape(), 5); }
   // Where plain SGD leaves the values, with a gradient that is scaled by `factor`.
   std::vector<double> Expected(const Tensor& gradients, double factor) const {
     std::vector<double> values = Values(store_->values());
@@ -98,7 +98,7 @@ TEST_F(UpdaterTest, ClippingKnowsAllBuckets) {
 }
 
 TEST_F(UpdaterTest, DecaySparesTheVectorsInEveryBucket) {
-  const Tensor zero = testing::ZeroTensor(DType::kFloat64, store_->gradients().shape());
+  const Tensor zero = testing::ZeroTensor(DType::kFloat64, store_->values().shape());
   // Biases begin as zeros; elsewhere decay must show.
   for (double& value : std::span(store_->values().data<double>(), size_t(zero.num_elements()))) {
     value = 1;
