@@ -43,54 +43,75 @@ void WriteRest(const ResultRule& rule, const ResultRows& r, int64_t begin) {
 }
 
 #if HWY_TARGET <= HWY_AVX2
-// Numbers in [0, 255]. A sum with 2^23 has no bits for fractions.
+// `count` lanes; fewer than all only where there are masks.
+template <bool kAll, class D, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> Load(D d, const T* from, int64_t count) {
+  if constexpr (kAll) return hn::LoadU(d, from);
+  return hn::MaskedLoad(hn::FirstN(d, size_t(count)), d, from);
+}
+template <bool kAll, class D, class T = hn::TFromD<D>>
+HWY_INLINE void Store(hn::Vec<D> value, D d, T* to, int64_t count) {
+  if constexpr (kAll) {
+    hn::StoreU(value, d, to);
+  } else {
+    hn::BlendedStore(value, hn::FirstN(d, size_t(count)), d, to);
+  }
+}
+
+// Numbers in [0, 255] as bytes. A sum with 2^23 has no bits for fractions.
 template <class D>
-HWY_INLINE void StoreBytes(D d, hn::Vec<D> value, std::byte* to) {
+HWY_INLINE hn::Vec<hn::Rebind<uint8_t, D>> Bytes(D d, hn::Vec<D> value) {
   const auto sum = hn::Add(value, hn::Set(d, 8388608.0f));
 #if HWY_TARGET <= HWY_AVX3
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(to),
-                   _mm512_cvtepi32_epi8(_mm512_castps_si512(sum.raw)));
+  return hn::Vec<hn::Rebind<uint8_t, D>>{_mm512_cvtepi32_epi8(_mm512_castps_si512(sum.raw))};
 #else
   const hn::RebindToUnsigned<D> integers;
-  const hn::Rebind<uint8_t, D> bytes;
-  const auto low = hn::And(hn::BitCast(integers, sum), hn::Set(integers, 255));
-  hn::StoreU(hn::U8FromU32(low), bytes, reinterpret_cast<uint8_t*>(to));
+  return hn::U8FromU32(hn::And(hn::BitCast(integers, sum), hn::Set(integers, 255)));
 #endif
 }
 
-template <bool kFloats, bool kAdd>
-int64_t WriteVectors(const ResultRule& rule, const ResultRows& r) {
+// `count` filters from `j` on: a vector of them, or what is left.
+template <bool kFloats, bool kAdd, bool kAll>
+void WriteVector(const ResultRule& rule, const ResultRows& r, int64_t j, int64_t count) {
   const hn::ScalableTag<float> d;
   const hn::RebindToSigned<decltype(d)> integers;
   const hn::Rebind<uint8_t, decltype(d)> bytes;
-  const auto lanes = int64_t(hn::Lanes(d));
   const auto high = hn::Set(d, 255.0f), addend_multiplier = hn::Set(d, rule.addend_multiplier);
   // Float32 results without a rectifier: none is too low.
   const auto low = hn::Set(d, !kFloats       ? rule.low
                               : rule.rectify ? 0.0f
                                              : -std::numeric_limits<float>::infinity());
-  int64_t j = 0;
-  for (; j + lanes <= r.filters; j += lanes) {
-    const auto compensation = hn::LoadU(integers, rule.compensation + j);
-    const auto multiplier = hn::LoadU(d, rule.multiplier + j);
-    const auto offset = hn::LoadU(d, rule.offset + j);
-    for (int64_t i = 0; i < r.rows; ++i) {
-      const auto sum = hn::Add(hn::LoadU(integers, r.sums + i * r.sums_pitch + j), compensation);
-      auto value = hn::MulAdd(hn::ConvertTo(d, sum), multiplier, offset);
-      if constexpr (kAdd) {
-        const auto addend = hn::LoadU(bytes, r.addend + i * r.addend_pitch + j);
-        value =
-            hn::MulAdd(hn::ConvertTo(d, hn::PromoteTo(integers, addend)), addend_multiplier, value);
-      }
-      value = hn::Max(value, low);
-      std::byte* const to = r.results + i * r.results_pitch;
-      if constexpr (kFloats) {
-        hn::StoreU(value, d, reinterpret_cast<float*>(to) + j);
-      } else {
-        StoreBytes(d, hn::Min(value, high), to + j);
-      }
+  const auto compensation = Load<kAll>(integers, rule.compensation + j, count);
+  const auto multiplier = Load<kAll>(d, rule.multiplier + j, count);
+  const auto offset = Load<kAll>(d, rule.offset + j, count);
+  for (int64_t i = 0; i < r.rows; ++i) {
+    const auto sum =
+        hn::Add(Load<kAll>(integers, r.sums + i * r.sums_pitch + j, count), compensation);
+    auto value = hn::MulAdd(hn::ConvertTo(d, sum), multiplier, offset);
+    if constexpr (kAdd) {
+      const auto addend = Load<kAll>(bytes, r.addend + i * r.addend_pitch + j, count);
+      value =
+          hn::MulAdd(hn::ConvertTo(d, hn::PromoteTo(integers, addend)), addend_multiplier, value);
+    }
+    value = hn::Max(value, low);
+    std::byte* const to = r.results + i * r.results_pitch;
+    if constexpr (kFloats) {
+      Store<kAll>(value, d, reinterpret_cast<float*>(to) + j, count);
+    } else {
+      Store<kAll>(Bytes(d, hn::Min(value, high)), bytes, reinterpret_cast<uint8_t*>(to) + j, count);
     }
   }
+}
+
+template <bool kFloats, bool kAdd>
+int64_t WriteVectors(const ResultRule& rule, const ResultRows& r) {
+  const auto lanes = int64_t(hn::Lanes(hn::ScalableTag<float>()));
+  int64_t j = 0;
+  for (; j + lanes <= r.filters; j += lanes) WriteVector<kFloats, kAdd, true>(rule, r, j, lanes);
+#if HWY_TARGET <= HWY_AVX3
+  if (j < r.filters) WriteVector<kFloats, kAdd, false>(rule, r, j, r.filters - j);
+  j = r.filters;
+#endif
   return j;
 }
 #endif

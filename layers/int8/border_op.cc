@@ -1,17 +1,13 @@
 #include "layers/int8/border_op.h"
 
-#include <atomic>
 #include <utility>
 
+#include "kernels/int8/quantize_tensor.h"
 #include "tensor/rounding.h"
 #include "tensor/status_macros.h"
-#include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
 namespace {
-
-// Elements of a chunk of a loop.
-constexpr int64_t kGrain = 16384;
 
 class Int8BorderOp : public LayerOp {
  public:
@@ -54,12 +50,12 @@ class Int8BorderOp : public LayerOp {
       inputs_[i] = args.inputs[i];
       if (!values_.inputs[i]) continue;
       inputs_[i] = floats(args.inputs[i]);
-      Convert(args.inputs[i], inputs_[i], *values_.inputs[i]);
+      DequantizeTensor(args.inputs[i], inputs_[i], *values_.inputs[i]);
     }
     inner.inputs = inputs_;
     if (values_.output) inner.output = floats(args.output);
     DTNN_RETURN_IF_ERROR(op_->Forward(inner));
-    if (!values_.output || Convert(inner.output, args.output, *values_.output)) {
+    if (!values_.output || QuantizeTensor(inner.output, args.output, *values_.output)) {
       return absl::OkStatus();
     }
     return absl::InvalidArgumentError("the output contains NaN, which has no byte");
@@ -73,31 +69,6 @@ class Int8BorderOp : public LayerOp {
     return RoundUp(size_t(sample.NumElements() * batch) * sizeof(float), Buffer::kAlignment);
   }
   size_t KeptOffset() const { return RoundUp(traits_.kept_bytes, Buffer::kAlignment); }
-
-  // Bytes to float32, or back; false: there is a NaN.
-  static bool Convert(const Tensor& from, const Tensor& to, const Quantization& q) {
-    const bool widens = from.dtype() == DType::kUint8;
-    const Tensor& bytes = widens ? from : to;
-    const Tensor& dense = widens ? to : from;
-    const bool one_row = bytes.dense();
-    const int64_t columns = bytes.shape()[bytes.shape().rank() - 1];
-    const int64_t row = one_row ? kGrain : columns, pitch = one_row ? kGrain : bytes.PixelPitch();
-    const int64_t count = bytes.num_elements();
-    std::atomic<bool> numbers = true;
-    ParallelFor(0, CeilDiv(count, row), CeilDiv(kGrain, row), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t size = std::min(row, count - i * row);
-        uint8_t* const byte = bytes.data<uint8_t>() + i * pitch;
-        float* const value = dense.data<float>() + i * row;
-        if (widens) {
-          Dequantize(byte, size, q, value);
-        } else if (!Quantize(value, size, q, byte)) {
-          numbers.store(false, std::memory_order_relaxed);
-        }
-      }
-    });
-    return numbers;
-  }
 
   std::unique_ptr<LayerOp> op_;
   Int8Values values_;

@@ -17,7 +17,7 @@ class Chooser {
       : nodes_(graph.nodes()), choice_(choice), set_(nodes_.size()), addend_(nodes_.size(), -1) {
     std::iota(set_.begin(), set_.end(), 0);
     written_.assign(nodes_.size(), 1);
-    written_[0] = 0;
+    written_[0] = choice.ranges.contains(nodes_[0].id);
     for (const Fusion& fusion : fusions) {
       addend_[size_t(fusion.layer)] = fusion.addend;
       int last = fusion.layer;
@@ -48,20 +48,20 @@ class Chooser {
       }
       std::vector<int> reads = node.inputs;
       if (addend_[i] >= 0) reads.push_back(addend_[i]);
-      const auto of_input = [&](int value) { return Find(value) == Find(0); };
+      const auto of_input = [&](int value) { return !written_[0] && Find(value) == Find(0); };
       if (std::ranges::any_of(reads, of_input)) continue;
       types.products[i] = 1;
       for (const int value : reads) bytes[size_t(Find(value))] = 1;
     }
     std::map<int, ValueRange> hulls;  // by set
-    for (size_t i = 1; i < nodes_.size(); ++i) {
+    for (size_t i = 0; i < nodes_.size(); ++i) {
       if (!written_[i] || !bytes[size_t(Find(int(i)))]) continue;
       DTNN_ASSIGN_OR_RETURN(const ValueRange range, RangeOf(nodes_[i]));
       const auto [at, is_new] = hulls.emplace(Find(int(i)), range);
       at->second.low = std::min(at->second.low, range.low);
       at->second.high = std::max(at->second.high, range.high);
     }
-    for (size_t i = 1; i < nodes_.size(); ++i) {
+    for (size_t i = 0; i < nodes_.size(); ++i) {
       const auto hull = hulls.find(Find(int(i)));
       if (hull == hulls.end()) continue;
       types.values[i] = Quantization::OfRange(hull->second.low, hull->second.high);

@@ -22,7 +22,8 @@ struct ValueRange {
 };
 
 struct Int8Choice {
-  // What layers write, by their ids; where several run as one op, that of the last.
+  // What layers write, by their ids; where several run as one op, that of the last. That of the
+  // input layer is of the samples; without it they stay float32.
   std::map<int, ValueRange> ranges = {};
   // Ids of convolutions and fully connected layers that compute in float32 all the same.
   std::set<int> in_float = {};
@@ -34,8 +35,8 @@ struct Int8Types {
   std::vector<uint8_t> products;                    // 1: the op multiplies bytes
 };
 
-// A layer multiplies bytes unless it reads the network's input, which is float32, or is named in
-// `in_float`. What such a layer reads is bytes, all else is float32. Values that are elements of
+// A layer multiplies bytes unless it is named in `in_float`, or reads the network's input and that
+// has no range. What such a layer reads is bytes, all else is float32. Values that are elements of
 // each other have one range, the smallest that holds all of theirs. InvalidArgument naming a layer
 // that needs a range and has none, and an id that no such layer has.
 absl::StatusOr<Int8Types> ChooseInt8Types(const Graph& graph, const std::vector<Fusion>& fusions,

@@ -242,9 +242,9 @@ class Plan {
   DeviceTwin device_x_, device_classes_, device_rows_;  // those of targets that the loss takes
   std::unique_ptr<ByteTwin> device_bytes_;              // null until there are any
   DeviceNumbers device_step_;
-  // Where values have 16 bits: the batch, and an output that is not a softmax's, converted.
+  // Where values have 16 or 8 bits: the batch, and an output that is not a softmax's, converted.
   std::unique_ptr<Cast> cast_in_, cast_out_;
-  Tensor half_x_, wide_predictions_;
+  Tensor narrow_x_, wide_predictions_;
   Tensor losses_;
   HostTwin host_losses_, host_predictions_;
   Tensor predictions_, losses_on_host_;

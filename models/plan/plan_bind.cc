@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/device/device_traits.h"
+#include "kernels/int8/quantize_tensor.h"
 #include "layers/activation.h"
 #include "layers/int8/bind_int8.h"
 #include "layers/softmax.h"
@@ -167,7 +168,7 @@ absl::Status Plan::BindNode(int index, const Fusion& fusion, bool after_relu, bo
   const BindContext context = {
       .device = context_,
       .batch = batch_,
-      .dtype = value_dtypes_[0],
+      .dtype = options.int8 == nullptr ? value_dtypes_[0] : dtype_,
       .tf32 = context_->math_mode() == MathMode::kTf32,
       .format = graph_.format(),
       .training = training_,
@@ -259,9 +260,12 @@ absl::Status Plan::Allocate() {
   DTNN_ASSIGN_OR_RETURN(device_step_, DeviceNumbers::Create(*context_, DType::kInt64, 1));
   if (IsHalf(value_dtypes_[0])) {
     DTNN_ASSIGN_OR_RETURN(cast_in_, CreateCast(*context_, dtype_, value_dtypes_[0]));
-    DTNN_ASSIGN_OR_RETURN(
-        half_x_, Tensor::Allocate(device, value_dtypes_[0], graph_.input_shape().Prepend(batch_)));
+    DTNN_ASSIGN_OR_RETURN(narrow_x_, Tensor::Allocate(device, value_dtypes_[0],
+                                                      graph_.input_shape().Prepend(batch_)));
     DTNN_RETURN_IF_ERROR(store_->KeepCopies(*context_, value_dtypes_[0]));
+  } else if (value_dtypes_[0] == DType::kUint8) {
+    DTNN_ASSIGN_OR_RETURN(
+        narrow_x_, Tensor::Allocate(device, DType::kUint8, graph_.input_shape().Prepend(batch_)));
   }
   if (IsHalf(value_dtypes_.back())) {
     DTNN_ASSIGN_OR_RETURN(cast_out_, CreateCast(*context_, value_dtypes_.back(), dtype_));
@@ -342,9 +346,12 @@ absl::Status Plan::CheckBatch(const Tensor& x, DType dtype, const Shape& sample)
 absl::Status Plan::BringValues(const Tensor& x) {
   DTNN_RETURN_IF_ERROR(CheckBatch(x, dtype_, graph_.input_shape()));
   DTNN_ASSIGN_OR_RETURN(x_, device_x_.Put(x));
-  if (cast_in_ == nullptr) return absl::OkStatus();
-  const Tensor half = half_x_.Samples(0, x.shape()[0], TensorFormat::kNHWC);
-  return cast_in_->Run(std::exchange(x_, half), half);
+  if (narrow_x_.empty()) return absl::OkStatus();
+  const Tensor narrow = narrow_x_.Samples(0, x.shape()[0], TensorFormat::kNHWC);
+  const Tensor wide = std::exchange(x_, narrow);
+  if (cast_in_ != nullptr) return cast_in_->Run(wide, narrow);
+  if (QuantizeTensor(wide, narrow, *int8_types_.values[0])) return absl::OkStatus();
+  return absl::InvalidArgumentError("the samples contain NaN, which has no byte");
 }
 
 // To the same place: a captured step reads what was brought, in whichever way.
@@ -370,7 +377,7 @@ absl::Status Plan::BringBytes(const PlanInput& input) {
     device_bytes_ = *std::move(twin);
   }
   const int64_t n = input.x.shape()[0];
-  x_ = cast_in_ == nullptr ? device_x_.Place(n) : half_x_.Samples(0, n, TensorFormat::kNHWC);
+  x_ = cast_in_ == nullptr ? device_x_.Place(n) : narrow_x_.Samples(0, n, TensorFormat::kNHWC);
   return device_bytes_->Put(input.x, input.changes, x_);
 }
 

@@ -104,7 +104,27 @@ TEST_F(PlanInt8Test, EveryLayerComputesWhatItDoesInFloat32) {
   EXPECT_TRUE(testing::Close(Values(plan->predictions()), expected_, 0.02));
   int products = 0;
   for (const uint8_t multiplies : plan->int8_types().products) products += multiplies;
-  EXPECT_EQ(products, 8);  // all but the first, which reads the batch
+  EXPECT_EQ(products, 8);  // all but the first: the samples have no range
+}
+
+TEST_F(PlanInt8Test, SamplesWithARangeBecomeBytes) {
+  const std::vector<double> values = Values(x_);
+  choice_.ranges[0] = {*std::ranges::min_element(values), *std::ranges::max_element(values)};
+  auto plan = *Compile();
+  ASSERT_EQ(plan->Forward(x_), absl::OkStatus());
+  EXPECT_TRUE(testing::Close(Values(plan->predictions()), expected_, 0.02));
+  const Int8Types& types = plan->int8_types();
+  EXPECT_TRUE(types.values[0].has_value());
+  EXPECT_EQ(std::ranges::count(types.products, 1), 9);
+  // A part of the batch.
+  const std::vector<double> all = Values(plan->predictions());
+  ASSERT_EQ(plan->Forward(x_.Samples(3, 2, graph_.format())), absl::OkStatus());
+  EXPECT_EQ(Values(plan->predictions()), std::vector<double>(all.end() - 8, all.end()));
+  x_.data<float>()[17] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(plan->Forward(x_).message(), "the samples contain NaN, which has no byte");
+  // Nothing reads them as bytes.
+  choice_.in_float.insert(1);
+  EXPECT_FALSE((*Compile())->int8_types().values[0].has_value());
 }
 
 TEST_F(PlanInt8Test, SameBitsOnAnyNumberOfThreadsAndInAnyBatch) {

@@ -35,7 +35,7 @@ class Quantizer {
                          .input = graph_.input_shape().ToString(),
                          .preprocessing = ToJson(preprocessing)};
     DTNN_RETURN_IF_ERROR(FindRanges());
-    DTNN_RETURN_IF_ERROR(KeepStructure());
+    KeepLast();
     DTNN_RETURN_IF_ERROR(KeepErrors());
     return std::move(quantized_);
   }
@@ -98,6 +98,8 @@ class Quantizer {
                           Plan::Compile(graph_, store_, context_, {.batch = options_.batch}));
     std::map<int, RangeFinder> finders;
     const int64_t n = samples_.shape()[0];
+    const std::span<const float> all(samples_.data<float>(), size_t(samples_.num_elements()));
+    finders[0].Extend(all);
     DTNN_RETURN_IF_ERROR(ForEachValue(*plan, n, [&](int index, std::span<const float> values) {
       if (finders[index].Extend(values)) return absl::OkStatus();
       return InvalidArgument("layer ", node(index).id, " (", node(index).layer->type_name(),
@@ -105,6 +107,7 @@ class Quantizer {
                              "those of a trained network?");
     }));
     if (options_.method != RangeMethod::kMinMax) {
+      finders[0].Count(all);
       DTNN_RETURN_IF_ERROR(ForEachValue(*plan, n, [&](int index, std::span<const float> values) {
         finders[index].Count(values);
         return absl::OkStatus();
@@ -117,19 +120,13 @@ class Quantizer {
   }
 
   // What stays in float32 whatever its error.
-  absl::Status KeepStructure() {
-    std::map<int, std::string>& in_float = quantized_.record.in_float;
-    DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<Plan> plan, CompileInt8());
-    int last = -1;
-    for (size_t i = 0; i < graph_.nodes().size(); ++i) {
+  void KeepLast() {
+    if (!options_.last_in_float) return;
+    for (size_t i = graph_.nodes().size(); i-- > 0;) {
       if (Int8FormOf(*node(int(i)).layer) != Int8Form::kProducts) continue;
-      last = node(int(i)).id;
-      if (!plan->int8_types().products[i]) in_float[last] = "reads the network's input";
+      quantized_.record.in_float[node(int(i)).id] = "computes the network's output";
+      return;
     }
-    if (options_.last_in_float && last >= 0) {
-      in_float.try_emplace(last, "computes the network's output");
-    }
-    return absl::OkStatus();
   }
 
   absl::StatusOr<std::unique_ptr<Plan>> CompileInt8() {

@@ -212,6 +212,7 @@ QuantizationRecord Ranges(const SavedModel& model) {
                                .input = model.graph.input_shape().ToString(),
                                .preprocessing = ToJson(model.preprocessing)};
   for (const Node& node : model.graph.nodes()) record.ranges[node.id] = {0, 4};
+  record.ranges[0] = {-1, 1};
   return record;
 }
 
