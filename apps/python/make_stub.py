@@ -89,4 +89,5 @@ def main():
             print(f"\n\ndef {name}() -> list[str]:\n" + docstring(value) + "    ...\n", end="")
 
 
-main()
+if __name__ == "__main__":
+    main()

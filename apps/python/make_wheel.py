@@ -6,6 +6,7 @@ byte.
 
 import base64
 import hashlib
+import importlib.metadata
 import pathlib
 import subprocess
 import sys
@@ -21,7 +22,7 @@ Summary: Trains convolutional networks and predicts with them
 License: Apache-2.0
 License-File: LICENSE
 Requires-Python: =={python}.*
-Requires-Dist: numpy
+Requires-Dist: numpy =={numpy}.*
 """
 
 WHEEL = """\
@@ -54,7 +55,9 @@ def main(version, licence, folder, *paths):
     files = {
         f"{info}/LICENSE": pathlib.Path(licence).read_bytes(),
         f"{info}/METADATA": METADATA.format(
-            version=version, python=f"{sys.version_info.major}.{sys.version_info.minor}"
+            version=version,
+            python=f"{sys.version_info.major}.{sys.version_info.minor}",
+            numpy=importlib.metadata.version("numpy").split(".")[0],
         ).encode(),
         f"{info}/WHEEL": WHEEL.format(version=version, tag=tag).encode(),
     }

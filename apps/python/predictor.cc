@@ -16,6 +16,7 @@
 #include "apps/python/bindings.h"
 #include "apps/python/errors.h"
 #include "apps/python/numpy_types.h"
+#include "apps/python/signals.h"
 #include "data/normalize.h"
 #include "models/graph/table.h"
 #include "tensor/errors.h"
@@ -104,12 +105,16 @@ class SharedPredictor {
     py::array outputs(NumpyType(dtype), std::vector<py::ssize_t>{n, each});
     void* const to = outputs.mutable_data();
     absl::Status status;
+    bool raised = false;
     {
       const py::gil_scoped_release released;
-      for (int64_t begin = 0; begin < n && status.ok(); begin += batch_) {
-        status = PredictBatch(begin, std::min(batch_, n - begin), fill, to);
+      SignalCheck signals;
+      for (int64_t begin = 0; begin < n && status.ok() && !raised; begin += batch_) {
+        raised = signals.Raised();
+        if (!raised) status = PredictBatch(begin, std::min(batch_, n - begin), fill, to);
       }
     }
+    if (raised) throw py::error_already_set();
     Check(status);
     return outputs;
   }

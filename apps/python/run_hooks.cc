@@ -25,6 +25,7 @@ absl::Status RunHooks::Call(const std::vector<py::function>& functions,
 }
 
 absl::Status RunHooks::OnPassBegin(const Pass& pass) {
+  signals_ = {};
   if (pass.kind != Pass::Kind::kTraining || functions_.epoch_begin.empty()) {
     return absl::OkStatus();
   }
@@ -44,9 +45,8 @@ absl::Status RunHooks::OnBatchEnd(const Pass& pass) {
       outputs_->insert(outputs_->end(), values, values + pass.predictions->num_elements());
     });
   }
-  if (pass.kind != Pass::Kind::kTest) return absl::OkStatus();
+  if (pass.kind != Pass::Kind::kTest || !signals_.Raised()) return absl::OkStatus();
   const py::gil_scoped_acquire held;
-  if (PyErr_CheckSignals() == 0) return absl::OkStatus();
   raised_ = std::make_exception_ptr(py::error_already_set());
   pass.trainer->Stop();
   return absl::OkStatus();

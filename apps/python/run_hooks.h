@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "apps/python/signals.h"
 #include "models/training/callback.h"
 
 namespace dtnn::python {
@@ -56,6 +57,7 @@ class RunHooks : public Callback {
   std::vector<Epoch> epochs_;
   std::vector<double>* outputs_ = nullptr;
   bool calling_ = false;
+  SignalCheck signals_;
   std::exception_ptr raised_;
 };
 
