@@ -1,7 +1,6 @@
-"""Callbacks of dtnn.Run, and signals."""
+"""Callbacks of dtnn.Run."""
 
 import gc
-import signal
 import tempfile
 import unittest
 import weakref
@@ -112,52 +111,3 @@ class CallbacksTest(unittest.TestCase):
         gc.collect()
         self.assertIsNone(alive())
         self.assertIsNone(callback.run)
-
-
-class SignalsTest(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.options = {"checkpoint_dir": folder.name + "/c", "resume": "if-there"}
-
-    def kill(self, number):
-        return At(lambda run: signal.raise_signal(number))
-
-    def test_ctrl_c_ends_the_run_with_its_checkpoint(self):
-        whole = begin([])
-        whole.fit()
-        before = signal.getsignal(signal.SIGINT)
-        run = begin([self.kill(signal.SIGINT)], **self.options)
-        with self.assertRaisesRegex(KeyboardInterrupt, "SIGINT after 6 steps; resume continues"):
-            run.fit()
-        self.assertEqual((run.steps_done, run.epochs_done), (6, 1))
-        self.assertEqual(signal.getsignal(signal.SIGINT), before)
-        resumed = begin([], **self.options)  # `run` is still there
-        self.assertEqual(resumed.steps_done, 6)
-        resumed.fit()
-        for name, values in resumed.parameters.items():
-            np.testing.assert_array_equal(values, whole.parameters[name])
-
-    def test_sigterm_ends_the_program_as_it_does_the_launcher(self):
-        with self.assertRaises(SystemExit) as ended:
-            begin([self.kill(signal.SIGTERM)], **self.options).fit()
-        self.assertEqual(ended.exception.code, 128 + signal.SIGTERM)
-        self.assertEqual(begin([], **self.options).steps_done, 6)
-
-    def test_without_it_signals_are_those_of_python(self):
-        run = begin([self.kill(signal.SIGINT)], stop_on_signal=False)
-        with self.assertRaises(KeyboardInterrupt):
-            run.fit()
-
-    def test_ctrl_c_ends_an_evaluation_and_the_run_goes_on(self):
-        def press(line):
-            if "Evaluating" in line and presses:
-                presses.pop()
-                signal.raise_signal(signal.SIGINT)
-
-        presses = [1]
-        samples = np.zeros((4000, 4, 4, 1), np.float32)
-        run = begin([], log=press)
-        with self.assertRaises(KeyboardInterrupt):
-            run.predict(samples)
-        self.assertEqual(run.predict(samples).shape, (4000, 2))

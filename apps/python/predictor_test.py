@@ -1,7 +1,6 @@
 """dtnn.load: predictions with a model from a file."""
 
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -112,24 +111,6 @@ class PredictorTest(unittest.TestCase):
         refuses(FileNotFoundError, "/none.png: ", predict, ["/none.png"])
         refuses(ValueError, "neither", predict, __file__)
         refuses(ValueError, "top=0", self.model.classify, self.x, top=0)
-
-    def test_ctrl_c_ends_it(self):
-        ends = []
-
-        def profile(frame, event, function):
-            if event in ("c_return", "c_exception") and function.__name__ == "predict_values":
-                ends.append(event)
-
-        model = dtnn.load(MODEL, batch_size=1)
-        many = np.zeros((300_000, 4, 4, 1), np.float32)
-        before = signal.signal(signal.SIGALRM, signal.default_int_handler)
-        self.addCleanup(signal.signal, signal.SIGALRM, before)
-        self.addCleanup(sys.setprofile, None)
-        sys.setprofile(profile)
-        with self.assertRaises(KeyboardInterrupt):
-            signal.setitimer(signal.ITIMER_REAL, 0.001)
-            model.predict(many)
-        self.assertNotIn("c_return", ends)
 
     def test_other_numpy_is_refused(self):
         folder = tempfile.TemporaryDirectory()
