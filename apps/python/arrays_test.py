@@ -114,6 +114,9 @@ class ArraysTest(unittest.TestCase):
         refuses(TypeError, "an array of complex", x, y * 1j)
         refuses(TypeError, "an array of object", x, [None] * 30)
         refuses(TypeError, "classes=.a.", x, y, classes="a")
+        refuses(TypeError, "name=5: expected a text", x, y, name=5)
+        refuses(TypeError, "class_names=1: expected a text", x, y, class_names=[0, 1, 2][1:])
+        refuses(UnicodeEncodeError, "surrogates", x, y, name="\ud800")
 
     def test_data_sets_by_name(self):
         data = dtnn.open_dataset("synthetic", synthetic_train_samples=7, synthetic_input_shape=[1, 4, 5])

@@ -81,4 +81,7 @@ class NetworkTest(unittest.TestCase):
         refuses(ValueError, "grouping=all: expected standard, ", lambda n: n.conv2d(3, grouping="all"))
         refuses(ValueError, "initializer=x: expected zeros", lambda n: n.fc(3, initializer="x"))
         refuses(TypeError, "filters=3.5: expected a whole number", lambda n: n.conv2d(3.5))
+        refuses(TypeError, "paths: expected networks, not 5", lambda n: n.add(n, 5))
+        refuses(TypeError, "kind=5: expected a text", lambda n: n.activation(5))
+        refuses(TypeError, "name=5: expected a text", lambda n: dtnn.Network(5))
         refuses(TypeError, "kernel=.1, 2, 3.: expected", lambda n: n.conv2d(3, (1, 2, 3)))

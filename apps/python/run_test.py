@@ -190,6 +190,10 @@ class RunTest(unittest.TestCase):
         for bad in ({"learning_rate": {}}, {"metrics": [None]}, {"seed": object()}):
             with self.assertRaises(TypeError):
                 begin(**bad)
+        with self.assertRaisesRegex(TypeError, "log: expected a function of a text, not 5"):
+            begin(log=5)
+        with self.assertRaisesRegex(FileNotFoundError, r"x.xff.npz: "):  # a name that is not UTF-8
+            begin(weights_and_bias_filename=os.fsdecode(b"x\xff.npz"))
         with self.assertRaisesRegex(TypeError, "model: expected a name or"):
             dtnn.Run(5)
         with self.assertRaisesRegex(TypeError, r"dataset: expected a name, dtnn.Arrays"):

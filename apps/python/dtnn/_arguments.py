@@ -19,6 +19,13 @@ def path_bytes(path: str | bytes | os.PathLike) -> bytes:
     return name
 
 
+def text_bytes(name: str, value: str) -> bytes:
+    """A text, as the extension module has it."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name}={value!r}: expected a text")
+    return value.encode()
+
+
 def pair(name: str, value: int | tuple[int, int]) -> tuple[int, int]:
     """A size in both directions, or (vertical, horizontal)."""
     both = value if isinstance(value, (tuple, list)) else (value, value)
@@ -52,6 +59,12 @@ def dense(values: np.ndarray, dtype: Any = None) -> np.ndarray:
     """The same values in C order and this machine's byte order: themselves where they are."""
     dtype = np.dtype(dtype or values.dtype).newbyteorder("=")
     return np.require(values, dtype, ["C", "A"])
+
+
+def option_texts(options: dict[str, Any]) -> list[tuple[bytes, bytes]]:
+    """The options that are set, as a command line has them."""
+    texts = [(name, option_text(name, value)) for name, value in options.items()]
+    return [(os.fsencode(name), os.fsencode(text)) for name, text in texts if text is not None]
 
 
 def option_text(name: str, value: Any) -> str | None:

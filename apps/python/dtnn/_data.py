@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._arguments import array, dense, option_text, whole
+from ._arguments import array, dense, option_texts, text_bytes, whole
 
 
 class Dataset:
@@ -102,8 +102,8 @@ class Arrays(Dataset):
                 None if test is None else (test[0], next(targets)),
                 format == "NCHW",
                 0 if classes is None else whole("classes", classes),
-                [str(text) for text in class_names],
-                name,
+                [text_bytes("class_names", text) for text in class_names],
+                text_bytes("name", name),
             ),
             format,
         )
@@ -115,8 +115,7 @@ def open_dataset(name: str, path: str | os.PathLike | None = None, **options: An
     options: those of Run that say how data are read (dataset_train_path, transform_resize, ...).
     """
     options = {"dataset": name, "dataset_path": path, **options}
-    texts = [(key, option_text(key, value)) for key, value in options.items()]
-    return Dataset(_core.open_dataset([(key, text) for key, text in texts if text is not None]))
+    return Dataset(_core.open_dataset(option_texts(options)))
 
 
 def _split(suffix: str, x: Any, y: Any, format: str) -> tuple[np.ndarray, np.ndarray] | None:

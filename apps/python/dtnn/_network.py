@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import _core
-from ._arguments import pair, whole
+from ._arguments import pair, text_bytes, whole
 
 
 class Network:
@@ -17,7 +17,7 @@ class Network:
     """
 
     def __init__(self, name: str = "network") -> None:
-        self._core = _core.Network(name)
+        self._core = _core.Network(text_bytes("name", name))
 
     @property
     def name(self) -> str:
@@ -49,8 +49,8 @@ class Network:
             pair("padding", padding),
             pair("dilation", dilation),
             bool(bias),
-            grouping,
-            initializer,
+            text_bytes("grouping", grouping),
+            text_bytes("initializer", initializer),
         )
         return self
 
@@ -58,7 +58,7 @@ class Network:
         self, outputs: int, *, bias: bool = True, initializer: str = "glorot_uniform"
     ) -> Network:
         """A fully connected layer."""
-        self._core.fc(whole("outputs", outputs), bool(bias), initializer)
+        self._core.fc(whole("outputs", outputs), bool(bias), text_bytes("initializer", initializer))
         return self
 
     def max_pool2d(
@@ -120,7 +120,7 @@ class Network:
 
     def activation(self, kind: str) -> Network:
         """One of relu, sigmoid, tanh, leaky_relu, relu6, arctanh, log."""
-        self._core.activation(kind)
+        self._core.activation(text_bytes("kind", kind))
         return self
 
     def relu(self) -> Network:
@@ -138,12 +138,12 @@ class Network:
 
     def add(self, *paths: Network) -> Network:
         """The sum of what the paths make of the same values; Network() is the identity."""
-        self._core.add([path._core for path in paths])
+        self._core.add(_cores(paths))
         return self
 
     def concat(self, *paths: Network) -> Network:
         """What the paths make of the same values, side by side as channels."""
-        self._core.concat([path._core for path in paths])
+        self._core.concat(_cores(paths))
         return self
 
     def describe(self) -> str:
@@ -152,3 +152,10 @@ class Network:
 
     def __repr__(self) -> str:
         return f"<dtnn.Network {self.name}>"
+
+
+def _cores(paths: tuple[Network, ...]) -> list[_core.Network]:
+    for path in paths:
+        if not isinstance(path, Network):
+            raise TypeError(f"paths: expected networks, not {path!r}")
+    return [path._core for path in paths]

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from . import _core
-from ._arguments import array, dense, option_text, path_bytes, whole
+from ._arguments import array, dense, option_texts, path_bytes, whole
 from ._data import Arrays, Dataset
 from ._network import Network
 
@@ -85,11 +85,12 @@ class Run:
             raise TypeError(
                 f"dataset: expected a name, dtnn.Arrays(x, y) or a dtnn.Dataset, not {dataset!r}"
             )
-        texts = [(name, option_text(name, value)) for name, value in options.items()]
+        if log is not None and not callable(log):
+            raise TypeError(f"log: expected a function of a text, not {log!r}")
         hooks = _Hooks(callbacks)
         self._data = dataset if isinstance(dataset, Dataset) else None
         self._core = _core.Run(
-            [(name, text) for name, text in texts if text is not None],
+            option_texts(options),
             model_file,
             model._core if isinstance(model, Network) else None,
             self._data._core if self._data is not None else None,
