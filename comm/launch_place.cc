@@ -75,14 +75,21 @@ std::string_view Name(Transport transport) {
   return "unknown";
 }
 
-LaunchPlace FindLaunchPlace(const GetVariable& get) {
-  const Transport transport = FindTransport(get);
+LaunchPlace FindLaunchPlace(const JobChoice& choice, const GetVariable& get) {
+  const Transport transport = choice.transport.value_or(FindTransport(get));
   LaunchPlace place;
   const bool own = transport != Transport::kMpi && transport != Transport::kUnknown;
   if (own) place = FindLaunched(get, {&kOwnLauncher, 1});
   if (!place.launched) place = FindLaunched(get, kLaunchers);
   if (!place.launched && own) place = FindUnconnectedPlace(get);
   place.transport = transport;
+  place.address = choice.address;
+  const char* const elastic = Text(get, kElasticVariable);
+  if (elastic != nullptr) place.elastic = elastic;
+  const bool of_fixed_ranks = Text(get, kRankVariable) != nullptr && elastic == nullptr;
+  if (!choice.elastic.empty() && transport == Transport::kTcp && !of_fixed_ranks) {
+    place.elastic = choice.elastic;
+  }
   return place;
 }
 

@@ -8,8 +8,9 @@
 namespace dtnn {
 namespace {
 
-LaunchPlace Find(const std::map<std::string, std::string>& environment) {
-  return FindLaunchPlace([&](const char* name) {
+LaunchPlace Find(const std::map<std::string, std::string>& environment,
+                 const JobChoice& choice = {}) {
+  return FindLaunchPlace(choice, [&](const char* name) {
     const auto at = environment.find(name);
     return at == environment.end() ? nullptr : at->second.c_str();
   });
@@ -86,6 +87,32 @@ TEST(LaunchPlaceTest, WithTcpAnyLauncherNumbersTheRanks) {
     EXPECT_EQ(Find({{"PYMPI_PROTO", name}, {"PMI_RANK", "1"}, {"PMI_SIZE", "4"}}), place);
     EXPECT_EQ(Find({{"PYMPI_PROTO", name}, {"PYMPI_RANK", "1"}, {"PYMPI_SIZE", "4"}}), place);
   }
+}
+
+TEST(LaunchPlaceTest, AChoiceOutranksTheEnvironment) {
+  std::map<std::string, std::string> job = {
+      {"PYMPI_PROTO", "grpc"}, {"PYMPI_RANK", "1"}, {"PYMPI_SIZE", "4"}};
+  const LaunchPlace chosen = Find(job, {.transport = Transport::kTcp, .address = "node1:5"});
+  EXPECT_EQ(chosen, (LaunchPlace{.launched = true,
+                                 .rank = 1,
+                                 .ranks = 4,
+                                 .transport = Transport::kTcp,
+                                 .address = "node1:5"}));
+  EXPECT_FALSE(Find(job, {.transport = Transport::kMpi}).launched) << "numbers are not of MPI";
+  job["PYMPI_PROTO"] = "pigeon";
+  EXPECT_EQ(Find(job, {.transport = Transport::kTcp}).transport, Transport::kTcp);
+}
+
+TEST(LaunchPlaceTest, ElasticRanksAreNotThoseThatWereStartedTogetherWithoutIt) {
+  std::map<std::string, std::string> job = {{"PYMPI_PROTO", "tcp"}};
+  EXPECT_EQ(Find(job).elastic, "");
+  EXPECT_EQ(Find(job, {.elastic = "1:4"}).elastic, "1:4");
+  EXPECT_EQ(Find({}, {.elastic = "1:4"}).elastic, "") << "of MPI";
+  job["PYMPI_RANK"] = "0";
+  EXPECT_EQ(Find(job, {.elastic = "1:4"}).elastic, "");
+  job["DTNN_JOB_ELASTIC"] = "2:3";
+  EXPECT_EQ(Find(job).elastic, "2:3");
+  EXPECT_EQ(Find(job, {.elastic = "1:4"}).elastic, "1:4") << "as of a launch that has it too";
 }
 
 TEST(LaunchPlaceTest, OtherTransportsAreRefused) {

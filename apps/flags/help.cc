@@ -278,7 +278,8 @@ std::string DescribeOption(const OptionSpec& option, const Syntax& syntax) {
   const std::string by_default = DefaultText(option);
   AppendFact("default", by_default.empty() ? "empty" : by_default, out);
   if (const std::string needs = DescribeNeeds(option); !needs.empty()) {
-    AppendFact("needs", needs + "; otherwise this option has no effect", out);
+    const char* const otherwise = option.refused ? "is an error" : "has no effect";
+    AppendFact("needs", StrCat(needs, "; otherwise this option ", otherwise), out);
   }
   std::vector<std::string_view> users;
   for (const OptionSpec& other : syntax.options) {

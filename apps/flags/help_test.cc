@@ -119,6 +119,8 @@ TEST(HelpTest, AnOptionIsExplainedAtLength) {
   EXPECT_THAT(Help("math-mode"), HasSubstr("  example   --math-mode=bf16\n  topic     model;"))
       << "tf32 is for GPUs alone";
   EXPECT_THAT(Help("metrics"), HasSubstr("if not given, those that suit the data\n\n"));
+  EXPECT_THAT(Help("elastic"),
+              HasSubstr("  needs     --parallel=data; otherwise this option is an error\n"));
   EXPECT_THAT(Help("warm-up-epochs"), HasSubstr("  needs     warm_up in --schedulers; "));
   EXPECT_THAT(Help("early-stopping-patience"),
               HasSubstr("  needs     early_stopping in --schedulers (the default); "));

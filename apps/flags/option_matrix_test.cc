@@ -26,6 +26,7 @@ std::string GoodValue(const OptionSpec& spec) {
   if (spec.name == "least-clients") return "2.5";
   if (spec.name == "dataset-part") return "2/4";
   if (spec.name == "elastic") return "2:4";
+  if (spec.name == "rendezvous") return "node1:61642";
   if (spec.name == "class-weights") return "1,0.5";
   switch (spec.type) {
     case OptionType::kBool:

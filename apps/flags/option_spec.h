@@ -93,6 +93,7 @@ struct OptionSpec {
   std::string_view meanings = {};  // of all those words: a line "word: meaning" each
   std::string_view needs = {};     // what it has no effect without (option_needs.h)
   bool needs_of_group = true;      // also what its group needs
+  bool refused = false;            // without what it needs, instead of being without effect
   std::string_view example = {};   // a value for --help=NAME; switches, words: may lack
 
   // The same option with one thing more, for rows of tables.
@@ -107,6 +108,11 @@ struct OptionSpec {
   constexpr OptionSpec Always() const {
     OptionSpec spec = *this;
     spec.needs_of_group = false;
+    return spec;
+  }
+  constexpr OptionSpec Refused() const {
+    OptionSpec spec = *this;
+    spec.refused = true;
     return spec;
   }
   constexpr OptionSpec Example(std::string_view text) const {

@@ -561,7 +561,8 @@ constexpr OptionSpec kTable[] = {
         "continue when ranks are lost, and accept new ones, while there are MIN to MAX ranks; with "
         "--transport=tcp")
         .Unit("MIN:MAX", "2:4")
-        .Needs("parallel=data"),
+        .Needs("parallel=data")
+        .Refused(),
     Now("use-blocking-mpi", kParallel, kBool, DTNN_FIELD(sync.blocking),
         "exchange gradients after the backward pass; False: during it, which is faster")
         .Needs("parallel=data !encryption=tenseal !evaluate-only"),
@@ -619,7 +620,8 @@ constexpr OptionSpec kTable[] = {
         "gradients and models of ranks from the server or broker that carries them",
         "masked,tenseal,openfhe")
         .Means(meanings::kEncryption)
-        .Needs("parallel=data,federated"),
+        .Needs("parallel=data,federated")
+        .Refused(),
     Now("encryption-poly-degree", kEncryption, kInt, DTNN_FIELD(encryption.poly_degree),
         "base-2 logarithm of the ring dimension")
         .Unit("log2", "14")

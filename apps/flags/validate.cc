@@ -11,6 +11,7 @@
 #include "apps/flags/value.h"
 #include "comm/ranks/job/exit_code.h"
 #include "data/transforms/transform_list.h"
+#include "models/run/checks/check_constants.h"
 #include "models/run/checks/check_options.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/str_cat.h"
@@ -117,13 +118,10 @@ absl::Status ValidateOptions(Options& options, std::vector<std::string>& warning
 }
 
 void DropOtherConstants(Options& options) {
-  const Options in_force = OptionsInForce(options), defaults;
+  const Options defaults;
+  const std::vector<std::string_view> others = OtherConstants(options);
   for (const OptionSpec& spec : OptionTable()) {
-    const bool constant =
-        spec.needs.starts_with("optimizer=") ||
-        (spec.needs.starts_with("schedulers=") && spec.path.starts_with("schedule."));
-    if (!constant || !options.given.contains(spec.name)) continue;
-    if (UnmetNeeds(spec, in_force).empty()) continue;
+    if (std::ranges::count(others, spec.path) == 0) continue;
     spec.field.store(spec.field.load(&defaults, spec.field.variable), &options,
                      spec.field.variable);
   }

@@ -17,7 +17,7 @@
 #include "apps/flags/help.h"
 #include "apps/flags/parser.h"
 #include "apps/flags/validate.h"
-#include "apps/launcher/all_ranks.h"
+#include "apps/launcher/benchmark_run.h"
 #include "apps/launcher/main_job.h"
 #include "apps/printing/name_lists.h"
 #include "apps/program/job_flags.h"
@@ -26,6 +26,7 @@
 #include "comm/launch_place.h"
 #include "comm/ranks/job/exit_code.h"
 #include "comm/ranks/job/tell_once.h"
+#include "models/run/parts/rank_process.h"
 #include "models/run/run.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/str_cat.h"
@@ -63,8 +64,9 @@ absl::Status CheckLauncher(Transport transport) {
 
 absl::Status DryRun(const Options& options, const LaunchPlace& place) {
   if (place.rank > 0) return absl::OkStatus();
-  const int ranks = options.ranks.parallel == Parallel::kData ? place.ranks : 1;
-  const absl::StatusOr<RunNeeds> needs = Run::Needs(options, {}, ranks);
+  const bool joins = options.ranks.parallel == Parallel::kData &&
+                     (place.launched || place.transport != Transport::kMpi);
+  const absl::StatusOr<RunNeeds> needs = Run::Needs(options, {}, joins ? place.ranks : 0);
   if (!needs.ok()) return NameFlags(needs.status());
   for (const std::string& warning : needs->warnings) Warn({NameFlags(warning)});
   std::cout << NameFlags(Describe(*needs));
@@ -75,13 +77,7 @@ absl::Status Train(const Options& options, const LaunchPlace& place) {
   if (options.dry_run) return DryRun(options, place);
   DTNN_RETURN_IF_ERROR(CheckLauncher(place.transport));
   DTNN_RETURN_IF_ERROR(CheckPackagedData(options));
-  return RunOnAllRanks(options, place, std::cout, std::cerr);
-}
-
-// Clients of a federation never use MPI.
-Transport TransportUsed(const Options& options, const LaunchPlace& place) {
-  const bool federated = options.ranks.parallel == Parallel::kFederated;
-  return federated && place.transport == Transport::kMpi ? Transport::kTcp : place.transport;
+  return RunBenchmark(options, place, std::cout, std::cerr);
 }
 
 absl::Status Answer(const CommandLine& command_line, const LaunchPlace& place) {
@@ -94,15 +90,14 @@ absl::Status Answer(const CommandLine& command_line, const LaunchPlace& place) {
   if (PrintList(command_line.action, std::cout)) return absl::OkStatus();
   if (place.rank == 0) {
     Warn(command_line.warnings);
-    Warn(EnvironmentWarnings(environ, TransportUsed(command_line.options, place)));
+    Warn(EnvironmentWarnings(environ, place.transport));
   }
   return Train(command_line.options, place);
 }
 
 // `program`: as the user wrote it.
 absl::Status RunLauncher(std::string_view program, std::vector<std::string> arguments) {
-  const absl::Status job = AdoptJobFlags(arguments);
-  const LaunchPlace place = FindLaunchPlace();
+  const LaunchPlace place = PlaceOfProcess({.ranks = JobFlags(arguments)});
   DTNN_RETURN_IF_ERROR(EnterUserDirectory());
   if (arguments.empty()) {
     arguments = MainJobArguments();
@@ -111,15 +106,15 @@ absl::Status RunLauncher(std::string_view program, std::vector<std::string> argu
       std::cout << MainJobNotice(under_bazel ? "bazel run //apps:benchmark --" : program);
     }
   }
-  AddJobFlags(arguments);
+  AddElastic(place, arguments);
   absl::StatusOr<CommandLine> command_line = Understand(arguments);
-  if (command_line.ok() && !job.ok()) command_line = job;
   if (!command_line.ok())
     return TellOnce(command_line.status(), place, kProgram, std::cout, std::cerr);
-  // So that ranks, files and the list of parameters say what is used.
-  command_line->options.ranks.transport = Name(TransportUsed(command_line->options, place));
-  DropOtherConstants(command_line->options);
-  return Answer(*command_line, place);
+  Options& options = command_line->options;
+  DropOtherConstants(options);
+  const LaunchPlace known = PlaceOfProcess(options);
+  options.ranks.transport = known.transport;  // for files and the list of parameters
+  return Answer(*command_line, known);
 }
 
 }  // namespace

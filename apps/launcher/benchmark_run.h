@@ -8,20 +8,13 @@
 
 #include "absl/status/status.h"
 #include "apps/flags/options.h"
-#include "comm/communicator.h"
-#include "models/run/lasting_run.h"
+#include "comm/launch_place.h"
 
 namespace dtnn {
 
-// On several ranks each calls it with its own communicator; null: a run of one rank. `lasting`: of
-// a run whose ranks come and go, else null; where its rank then has a place in the next generation
-// (ElasticRank::has_next), the run continues with another call.
-absl::Status RunBenchmark(const Options& options, Communicator* communicator, std::ostream& out,
-                          std::ostream& err, LastingRun* lasting = nullptr);
-
-// SaveKept of a run (models/run/elastic_run.h).
-absl::Status SaveKept(const Options& options, LastingRun& lasting, const absl::Status& why,
-                      std::ostream& out, std::ostream& err);
+// Called by every process of the run (models/run/execute_on_ranks.h).
+absl::Status RunBenchmark(const Options& options, const LaunchPlace& place, std::ostream& out,
+                          std::ostream& err);
 
 }  // namespace dtnn
 

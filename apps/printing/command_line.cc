@@ -34,8 +34,8 @@ constexpr std::string_view kLaunchers[] = {"transport", "rendezvous", "elastic"}
 
 std::string Launcher(const Options& options, int ranks) {
   if (ranks == 1) return "";
-  const Transport transport = TransportOf(options.ranks.transport);
-  if (options.ranks.transport == "auto" || transport == Transport::kMpi) {
+  const Transport transport = options.ranks.transport.value_or(Transport::kMpi);
+  if (transport == Transport::kMpi) {
     return StrCat("mpirun -np ", ranks, " ");
   }
   std::string line = StrCat("launch -n ", ranks, " ");

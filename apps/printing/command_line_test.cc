@@ -31,14 +31,16 @@ TEST(CommandLineTest, SaysWhatStartsTheRanks) {
   options.given.erase("rendezvous");
   options.ranks.elastic.clear();
   for (const auto& [transport, launcher] :
-       {std::pair("auto", "mpirun -np 4 "), std::pair("mpi", "mpirun -np 4 "),
-        std::pair("tcp", "launch -n 4 -- "), std::pair("grpc", "launch -n 4 --transport=grpc -- "),
-        std::pair("mqtt", "launch -n 4 --transport=mqtt -- ")}) {
+       {std::pair(TransportChoice(), "mpirun -np 4 "),
+        std::pair(TransportChoice(Transport::kMpi), "mpirun -np 4 "),
+        std::pair(TransportChoice(Transport::kTcp), "launch -n 4 -- "),
+        std::pair(TransportChoice(Transport::kGrpc), "launch -n 4 --transport=grpc -- "),
+        std::pair(TransportChoice(Transport::kMqtt), "launch -n 4 --transport=mqtt -- ")}) {
     options.ranks.transport = transport;
     EXPECT_EQ(CommandLineOf(options, 4), launcher + line);
   }
   options.ranks.parallel = Parallel::kFederated;
-  options.ranks.transport = "grpc";
+  options.ranks.transport = Transport::kGrpc;
   options.given.erase("elastic");
   EXPECT_EQ(CommandLineOf(options, 1),
             "benchmark --model=simplecnn --dataset=mnist --parallel=federated --transport=grpc");

@@ -73,7 +73,7 @@ TEST(ParameterListTest, TheShortFormHasWhatEveryRunHasAndWhatDiffersFromDefaults
   options.data.name = "mnist";
   options.data.augment.flip = true;
   options.given = {"augment-flip"};
-  options.ranks.transport = "tcp";  // has no effect with one rank
+  options.ranks.transport = Transport::kTcp;  // has no effect with one rank
   const RunFacts facts = {.mpi_processes = 1, .threads_per_process = 4};
   EXPECT_EQ(FormatShortParameterList(options, facts).value(),
             "**** Parameters (the others have their defaults; --verbose lists all):\n"

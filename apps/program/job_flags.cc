@@ -1,17 +1,12 @@
 #include "apps/program/job_flags.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 #include <string_view>
 
-#include "absl/strings/ascii.h"
-#include "comm/launch_place.h"
 #include "comm/ranks/elastic/elastic_range.h"
-#include "comm/ranks/job/exit_code.h"
-#include "comm/ranks/job/job_environment.h"
 #include "comm/transport/tcp/socket.h"
-#include "tensor/errors.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -34,39 +29,22 @@ std::optional<std::string> ValueOf(std::string_view name, std::span<const std::s
 
 }  // namespace
 
-absl::Status AdoptJobFlags(std::span<const std::string> arguments) {
-  const std::optional<std::string> transport = ValueOf("transport", arguments);
-  if (transport) {
-    const Transport known = TransportOf(*transport);
-    if (known != Transport::kUnknown) {
-      setenv(kTransportVariable, std::string(Name(known)).c_str(), 1);
-    }
+RankOptions JobFlags(std::span<const std::string> arguments) {
+  RankOptions ranks;
+  const auto transport = ValueOf("transport", arguments);
+  if (transport && TransportOf(*transport) != Transport::kUnknown) {
+    ranks.transport = TransportOf(*transport);
   }
-  // What is wrong with it, or with the transport for it, the parser says.
-  if (const std::optional<std::string> elastic = ValueOf("elastic", arguments);
-      elastic && ElasticRange::Parse(*elastic).ok() &&
-      FindLaunchPlace().transport == Transport::kTcp) {
-    // Nobody would answer where they call the one that forms generations.
-    if (std::getenv(kRankVariable) != nullptr && std::getenv(kElasticVariable) == nullptr) {
-      return UsageError("--elastic=", *elastic, ": these ranks were started together without it (",
-                        kRankVariable, " is set); give it to launch: launch --elastic=", *elastic,
-                        " ...");
-    }
-    setenv(kElasticVariable, elastic->c_str(), 1);
-  }
-  const std::optional<std::string> rendezvous = ValueOf("rendezvous", arguments);
-  if (!rendezvous || rendezvous->empty()) return absl::OkStatus();
-  DTNN_ASSIGN_OR_RETURN(const Endpoint endpoint,
-                        OfFlag(ParseEndpoint(*rendezvous), "--rendezvous"));
-  setenv(kAddressVariable, endpoint.host.c_str(), 1);
-  setenv(kPortVariable, std::to_string(endpoint.port).c_str(), 1);
-  return absl::OkStatus();
+  const auto rendezvous = ValueOf("rendezvous", arguments);
+  if (rendezvous && ParseEndpoint(*rendezvous).ok()) ranks.rendezvous = *rendezvous;
+  const auto elastic = ValueOf("elastic", arguments);
+  if (elastic && ElasticRange::Parse(*elastic).ok()) ranks.elastic = *elastic;
+  return ranks;
 }
 
-void AddJobFlags(std::vector<std::string>& arguments) {
-  const char* const elastic = std::getenv(kElasticVariable);
-  if (elastic == nullptr || ValueOf("elastic", arguments)) return;
-  arguments.insert(std::ranges::find(arguments, "--"), StrCat("--elastic=", elastic));
+void AddElastic(const LaunchPlace& place, std::vector<std::string>& arguments) {
+  if (place.elastic.empty() || ValueOf("elastic", arguments)) return;
+  arguments.insert(std::ranges::find(arguments, "--"), StrCat("--elastic=", place.elastic));
 }
 
 }  // namespace dtnn

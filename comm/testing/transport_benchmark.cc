@@ -114,12 +114,10 @@ absl::StatusOr<std::unique_ptr<JobProcess>> JoinThrough(Communicator& mpi, Trans
   std::memcpy(all.raw_data(), &meeting, sizeof(meeting));
   DTNN_RETURN_IF_ERROR(mpi.Broadcast(all, 0));
   std::memcpy(&meeting, all.raw_data(), sizeof(meeting));
-  setenv(kAddressVariable, meeting.host.data(), 1);
-  setenv(kPortVariable, std::to_string(meeting.port).c_str(), 1);
   setenv(kSecretVariable, std::string(meeting.secret.data(), meeting.secret.size()).c_str(), 1);
-  LaunchPlace place = FindLaunchPlace();
-  place.transport = transport;
-  return StartJobProcess(place, options);
+  const Endpoint address = {.host = meeting.host.data(), .port = meeting.port};
+  return StartJobProcess(FindLaunchPlace({.transport = transport, .address = address.ToString()}),
+                         options);
 }
 
 absl::Status RunAll(Transport transport, int rounds, int64_t largest) {

@@ -59,6 +59,7 @@ std::optional<arch_t> BestConfiguration() { return std::nullopt; }
 void InitBlis() {
   static const bool initialised = [] {
     if (const std::optional<arch_t> best = BestConfiguration()) {
+      // BLIS takes it only from the environment.
       setenv("BLIS_ARCH_TYPE", std::to_string(int(*best)).c_str(), /*overwrite=*/0);
     }
     bli_init();

@@ -74,10 +74,12 @@ std::vector<IdentityMember> MembersOf(const proto::RunSettings& message) {
   const auto add = [&](std::string_view key, double value) {
     members.push_back({.what = std::string(key), .value = JsonNumber(value)});
   };
-  if (message.optimizer().empty()) return members;
   const std::map<std::string, double> constants(message.optimizer().begin(),
                                                 message.optimizer().end());
   for (const auto& [name, value] : constants) add(ConstantOfOptimizer(name), value);
+  const bool of_older_version =
+      !constants.empty() || message.clip_norm() > 0 || message.label_smoothing() > 0;
+  if (!of_older_version) return members;
   add(StrCat("--", "clip-norm"), message.clip_norm());
   add(StrCat("--", "label-smoothing"), message.label_smoothing());
   return members;

@@ -51,10 +51,10 @@ class Run {
   // Options of a run that continues with the model in a file: with its network, parameters and
   // preprocessing, and the loss, the optimizer and the learning rate that it was trained with.
   static absl::StatusOr<RunOptions> OptionsOfModel(const std::string& path);
-  // What the run would need, on each of so many ranks, without reading data or taking memory
-  // (run_needs.h): `Describe` prints it.
+  // What the run would need, on each of so many ranks (0: a process alone), without reading data or
+  // taking memory (run_needs.h): `Describe` prints it.
   static absl::StatusOr<RunNeeds> Needs(const RunOptions& options, const RunObjects& objects = {},
-                                        int ranks = 1);
+                                        int ranks = 0);
   ~Run();  // End, of this rank alone
 
   // Trains what is left of RunOptions::training.epochs, and writes RunOptions::output.model.

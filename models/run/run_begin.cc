@@ -23,8 +23,8 @@ namespace dtnn {
 absl::Status RunWork::GetReady() {
   if (lasting_ == nullptr && !given_.ranks.elastic.empty()) {
     return UsageError("RunOptions::ranks.elastic=", given_.ranks.elastic,
-                      ": ranks of a Run stay; ExecuteGeneration (elastic_run.h) is for ranks that "
-                      "come and go");
+                      ": ranks of a Run stay; ExecuteOnRanks (execute_on_ranks.h) is for ranks "
+                      "that come and go");
   }
   log_.set_muted(run_.goes_on && lasting_->dataset != nullptr);
   if (lasting_ != nullptr && lasting_->dataset != nullptr) run_.dataset = lasting_->dataset;

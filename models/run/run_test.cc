@@ -176,8 +176,17 @@ TEST_F(RunTest, NeedsAreKnownWithoutARun) {
   named.optimizer.beta1 = 0.5;
   EXPECT_THAT(Message(TrainingRun::Needs(named).status()),
               HasSubstr("RunOptions::optimizer.beta1=0.5: optimizer sgd has no"));
-  named.network.name = "";
   named.optimizer = {};
+  EXPECT_THAT(Message(TrainingRun::Needs(named).status()),
+              HasSubstr("RunOptions::ranks.parallel=data: needs ranks"));
+  named.sync.min_available = 3;
+  EXPECT_THAT(Message(TrainingRun::Needs(named, {}, 2).status()),
+              HasSubstr("RunOptions::sync.min_available=3: must be at most"));
+  named.sync = {};
+  named.ranks = {};
+  EXPECT_THAT(Message(TrainingRun::Needs(named, {}, 2).status()),
+              HasSubstr("RunOptions::ranks.parallel=sequential: 2 ranks share"));
+  named.network.name = "";
   EXPECT_THAT(Message(TrainingRun::Needs(named).status()),
               HasSubstr("RunOptions::network.name: missing"));
 }

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -52,13 +53,16 @@ void Forget(const char* name) {
 }
 
 // Encrypted, unless only this host sees the bytes or the user wants it so.
-absl::Status Protect(const GetVariable& text, Transport transport, JobEnvironment& job) {
+absl::Status Protect(const GetVariable& text, const LaunchPlace& place, JobEnvironment& job) {
   DTNN_ASSIGN_OR_RETURN(const std::optional<bool> tls, FindSwitch(kTlsVariable, text));
   DTNN_ASSIGN_OR_RETURN(const std::optional<bool> plain, FindSwitch(kPlainVariable, text));
+  const Transport transport = place.transport;
   const bool sealed = transport == Transport::kGrpc || transport == Transport::kMqtt;
   const bool other_hosts = !sealed && !IsLoopback(job.rendezvous.address.host);
-  const std::string where =
-      StrCat("environment: ", kAddressVariable, "=", job.rendezvous.address.host);
+  const std::string& host = job.rendezvous.address.host;
+  const std::string where = place.address.empty()
+                                ? StrCat("environment: ", kAddressVariable, "=", host)
+                                : StrCat("ranks meet at ", host);
   if (tls == true && plain == true) {
     return InvalidArgument("environment: ", kTlsVariable, " and ", kPlainVariable,
                            " contradict each other; set one of them to no");
@@ -161,8 +165,7 @@ absl::StatusOr<JobEnvironment> FindJob(const LaunchPlace& place, const GetVariab
     return InvalidArgument("environment: ", kRankVariable, "=", rank, ": expected less than ",
                            kSizeVariable, "=", size);
   }
-  const char* const elastic = text(kElasticVariable);
-  const char* const address = text(kAddressVariable);
+  const char* const address = place.address.empty() ? text(kAddressVariable) : nullptr;
   if (address != nullptr && *address == '\0') {
     return InvalidArgument("environment: ", kAddressVariable,
                            " is empty: expected where rank 0 listens, or that it is not set");
@@ -184,18 +187,21 @@ absl::StatusOr<JobEnvironment> FindJob(const LaunchPlace& place, const GetVariab
   const int usual = place.transport != Transport::kMqtt ? kDefaultPort
                     : tls.value_or(false)               ? kBrokerTlsPort
                                                         : kBrokerPort;
-  DTNN_ASSIGN_OR_RETURN(const int port, number(kPortVariable, usual, 65535));
+  Endpoint meeting = {.host = address == nullptr ? kDefaultAddress : address};
+  if (place.address.empty()) {
+    DTNN_ASSIGN_OR_RETURN(const int port, number(kPortVariable, usual, 65535));
+    meeting.port = uint16_t(port);
+  } else {
+    DTNN_ASSIGN_OR_RETURN(
+        meeting, WithContext(ParseEndpoint(place.address), "the address where ranks meet"));
+  }
   DTNN_ASSIGN_OR_RETURN(const int listener, number(kListenerVariable, -1, 1 << 20));
-  JobEnvironment job = {
-      .rendezvous = {.rank = rank,
-                     .size = size,
-                     .address = {.host = address == nullptr ? kDefaultAddress : address,
-                                 .port = uint16_t(port)}},
-      .secret = *std::move(known),
-      .elastic = elastic == nullptr ? "" : elastic,
-      .broker_user = user,
-      .broker_password = password};
-  DTNN_RETURN_IF_ERROR(Protect(text, place.transport, job));
+  JobEnvironment job = {.rendezvous = {.rank = rank, .size = size, .address = std::move(meeting)},
+                        .secret = *std::move(known),
+                        .elastic = place.elastic,
+                        .broker_user = user,
+                        .broker_password = password};
+  DTNN_RETURN_IF_ERROR(Protect(text, place, job));
   if (rank == 0) job.rendezvous.listener = listener;
   return job;
 }

@@ -15,9 +15,8 @@
 //                            A broker of that authority may ask for no other
 //   DTNN_BROKER_USER, _PASSWORD   what an MQTT broker knows this user by
 //   DTNN_JOB_PLAIN           yes: no TLS between hosts, where others may read and change the bytes
-//   DTNN_JOB_ELASTIC         MIN:MAX: ranks may come and go (comm/ranks/elastic). PYMPI_ADDR and
-//   _PORT are
-//                            the coordinator's then, and rank and size are not needed
+//   DTNN_JOB_ELASTIC         MIN:MAX (comm/launch_place.h). PYMPI_ADDR and _PORT are the
+//                            coordinator's then, and rank and size are not needed
 //   DTNN_JOB_LISTENER        of rank 0: the file descriptor of a socket that listens there already
 //
 // In the environment, unlike on a command line, other users of the machine cannot read a secret.
@@ -46,7 +45,6 @@ inline constexpr char kCertificateVariable[] = "PYMPI_SSL_CERT";
 inline constexpr char kKeyVariable[] = "PYMPI_SSL_KEY";
 inline constexpr char kAuthorityVariable[] = "PYMPI_SSL_CA";
 inline constexpr char kPlainVariable[] = "DTNN_JOB_PLAIN";
-inline constexpr char kElasticVariable[] = "DTNN_JOB_ELASTIC";
 inline constexpr char kListenerVariable[] = "DTNN_JOB_LISTENER";
 
 // All that say which job a process belongs to: a starter of another job's ranks removes them.
@@ -85,7 +83,8 @@ absl::StatusOr<JobSecret> ReadSecretFile(const std::string& path);
 // which names it, for other words.
 absl::StatusOr<std::optional<bool>> FindSwitch(const char* name, const GetVariable& get = nullptr);
 
-// `place`: what a launcher has set, where the variables for it are not there. `get` answers like
+// `place`: its transport, address and ranks that come and go, if any; and what a launcher has set,
+// where the variables for it are not there. `get` answers like
 // getenv(), which is the default. InvalidArgument, and what is wrong with the secret's file, names
 // the variable. By default, too, the secret is removed from the environment, and the process keeps
 // its memory from dumps: once, before it has other threads.

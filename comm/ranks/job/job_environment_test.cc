@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -41,6 +42,24 @@ TEST(JobEnvironmentTest, RanksMeetOnThisHostUnlessTold) {
   EXPECT_EQ(job->rendezvous.size, 3);
   EXPECT_EQ(job->rendezvous.address, (Endpoint{.host = "127.0.0.1", .port = 61642}));
   EXPECT_EQ(job->rendezvous.listener, -1);
+}
+
+TEST(JobEnvironmentTest, TheAddressOfThePlaceOutranksTheEnvironment) {
+  const auto find = [](const char* address) {
+    return FindJob({.transport = Transport::kTcp, .address = address, .elastic = "1:2"},
+                   [](const char* name) -> const char* {
+                     const std::string_view known = name;
+                     if (known == "DTNN_JOB_SECRET") return kSecret.c_str();
+                     if (known == "PYMPI_ADDR") return "10.0.0.7";
+                     return known == "PYMPI_PORT" ? "nonsense" : nullptr;
+                   });
+  };
+  const absl::StatusOr<JobEnvironment> job = find("localhost:7");
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(job->rendezvous.address, (Endpoint{.host = "localhost", .port = 7}));
+  EXPECT_EQ(job->elastic, "1:2");
+  EXPECT_THAT(std::string(find("localhost").status().message()),
+              HasSubstr("the address where ranks meet: \"localhost\""));
 }
 
 TEST(JobEnvironmentTest, WhoStartsRanksWithASecretIsSaidToThoseOfOtherLaunchers) {

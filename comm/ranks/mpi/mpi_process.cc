@@ -89,7 +89,7 @@ absl::StatusOr<std::unique_ptr<MpiProcess>> MpiProcess::Start(const Communicator
         "MPI is already initialised; a process can initialise it only once");
   }
   std::unique_ptr<MpiProcess> process(new MpiProcess(options));
-  const LaunchPlace launched = FindLaunchPlace();
+  const LaunchPlace launched = FindLaunchPlace({.transport = Transport::kMpi});
   const auto world = std::make_shared<std::optional<absl::StatusOr<MpiWorld>>>();
   DTNN_RETURN_IF_ERROR(
       process->RunInTime(StrCat(launched.launched ? "rank " : "process ",

@@ -16,6 +16,7 @@
 namespace dtnn {
 namespace {
 
+// Open MPI takes its settings only from the environment.
 void SetDefault(const char* name, const char* value) { setenv(name, value, /*overwrite=*/0); }
 
 // Container runtimes may forbid the system call by which Open MPI moves large messages between

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 #include "comm/ranks/job/exit_code.h"
@@ -9,7 +10,6 @@
 #include "models/run/options/option_members.h"
 #include "models/run/options/option_value.h"
 #include "optim/optimizers/optimizers.h"
-#include "tensor/status_macros.h"
 #include "tensor/text/str_cat.h"
 
 namespace dtnn {
@@ -53,10 +53,26 @@ absl::Status CheckOfOptimizer(const OptionMember& member, const OptionValue& val
                 " has no such constant; leave it out, or choose an optimizer that has it");
 }
 
-}  // namespace
+absl::Status CheckOfScheduler(const OptionMember& member, const OptionValue& value,
+                              const RunOptions& options, bool own_schedulers) {
+  const std::string_view scheduler = member.identity.of_scheduler;
+  if (scheduler.empty()) return absl::OkStatus();
+  if (own_schedulers) {
+    return Refuse(member, value,
+                  "cannot be used together with scheduler objects; give the object its constants");
+  }
+  if (Schedules(options, scheduler)) return absl::OkStatus();
+  return Refuse(member, value, "the run has no scheduler ", scheduler,
+                "; add it to RunOptions::schedule.schedulers, or leave this out");
+}
 
-absl::Status CheckConstants(const RunOptions& options, const Optimizer* optimizer,
-                            bool own_schedulers) {
+struct Refused {
+  std::string_view path;
+  absl::Status why;
+};
+
+std::vector<Refused> FindRefused(const RunOptions& options, const Optimizer* optimizer,
+                                 bool own_schedulers) {
   RunOptions plain = options;
   plain.optimizer = {.name = options.optimizer.name,
                      .learning_rate = options.optimizer.learning_rate,
@@ -64,25 +80,35 @@ absl::Status CheckConstants(const RunOptions& options, const Optimizer* optimize
   plain.schedule = {.schedulers = options.schedule.schedulers,
                     .model_folder = options.schedule.model_folder};
   const RunOptions in_force = InForce(plain);
+  std::vector<Refused> refused;
   for (const OptionMember& member : OptionMembers()) {
     const OptionValue value = member.load(options);
     if (value == member.load(plain) || value == member.load(in_force)) continue;
+    absl::Status status;
     if (member.path.starts_with("optimizer.")) {
-      DTNN_RETURN_IF_ERROR(CheckOfOptimizer(member, value, options, optimizer));
-      continue;
+      status = CheckOfOptimizer(member, value, options, optimizer);
+    } else {
+      status = CheckOfScheduler(member, value, options, own_schedulers);
     }
-    const std::string_view scheduler = member.identity.of_scheduler;
-    if (scheduler.empty()) continue;
-    if (own_schedulers) {
-      return Refuse(
-          member, value,
-          "cannot be used together with scheduler objects; give the object its constants");
-    }
-    if (Schedules(options, scheduler)) continue;
-    return Refuse(member, value, "the run has no scheduler ", scheduler,
-                  "; add it to RunOptions::schedule.schedulers, or leave this out");
+    if (!status.ok()) refused.push_back({member.path, std::move(status)});
   }
-  return absl::OkStatus();
+  return refused;
+}
+
+}  // namespace
+
+absl::Status CheckConstants(const RunOptions& options, const Optimizer* optimizer,
+                            bool own_schedulers) {
+  const std::vector<Refused> refused = FindRefused(options, optimizer, own_schedulers);
+  return refused.empty() ? absl::OkStatus() : refused[0].why;
+}
+
+std::vector<std::string_view> OtherConstants(const RunOptions& options) {
+  std::vector<std::string_view> paths;
+  for (const Refused& refused : FindRefused(options, nullptr, false)) {
+    paths.push_back(refused.path);
+  }
+  return paths;
 }
 
 }  // namespace dtnn

@@ -3,6 +3,9 @@
 #ifndef DTNN_MODELS_RUN_CHECKS_CHECK_CONSTANTS_H_
 #define DTNN_MODELS_RUN_CHECKS_CHECK_CONSTANTS_H_
 
+#include <string_view>
+#include <vector>
+
 #include "absl/status/status.h"
 #include "models/run/options/run_options.h"
 #include "optim/optimizers/optimizer.h"
@@ -15,6 +18,10 @@ namespace dtnn {
 // in force (in_force.h) can be given again.
 absl::Status CheckConstants(const RunOptions& options, const Optimizer* optimizer = nullptr,
                             bool own_schedulers = false);
+
+// The paths of all members that it refuses, for a program whose users may set them (a warning says
+// that they have no effect): it gives the run their defaults.
+std::vector<std::string_view> OtherConstants(const RunOptions& options);
 
 }  // namespace dtnn
 

@@ -78,7 +78,7 @@ absl::Status CheckFederation(const RunOptions& options) {
   if (options.device.gpu) {
     return exclude(kParallel, "device.gpu", "clients train on CPUs in this version");
   }
-  if (options.ranks.transport == "mpi") {
+  if (options.ranks.transport == Transport::kMpi) {
     return exclude(kParallel, "ranks.transport=mpi", "clients come by tcp, grpc or mqtt");
   }
   if (ElementTypeOf(options) != DType::kFloat32) {

@@ -39,6 +39,8 @@ TEST(CheckOptionsTest, WhatOnlyRanksOrClientsCanUseNeedsThem) {
   EXPECT_THAT(Error([](auto& o) { o.encryption.kind = "tenseal"; }),
               AllOf(HasSubstr("RunOptions::encryption.kind=tenseal: "),
                     HasSubstr("add RunOptions::ranks.parallel=data or")));
+  EXPECT_THAT(Error([](auto& o) { o.ranks.rendezvous = "node1"; }),
+              HasSubstr("RunOptions::ranks.rendezvous: \"node1\": expected HOST:PORT"));
   EXPECT_THAT(Error([](auto& o) { o.ranks.elastic = "1:2"; }),
               AllOf(HasSubstr("RunOptions::ranks.elastic=1:2: "),
                     HasSubstr("add RunOptions::ranks.parallel=data")));

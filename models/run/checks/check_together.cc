@@ -85,9 +85,7 @@ absl::Status CheckElastic(const RunOptions& options) {
     return UsageError("RunOptions::ranks.elastic=", options.ranks.elastic,
                       ": needs ranks that train together; add RunOptions::ranks.parallel=data");
   }
-  if (options.ranks.transport != "auto" && options.ranks.transport != "tcp") {
-    return CheckElasticTransport(TransportOf(options.ranks.transport));
-  }
+  DTNN_RETURN_IF_ERROR(CheckElasticTransport(options.ranks.transport.value_or(Transport::kTcp)));
   if (!options.ranks.shared_storage || !options.sync.model_steps.sums_gradients()) {
     return UsageError(
         "RunOptions::ranks.elastic: needs RunOptions::ranks.shared_storage=True and "

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_join.h"
 #include "comm/ranks/job/exit_code.h"
+#include "comm/transport/tcp/socket.h"
 #include "models/run/checks/check_options.h"
 #include "models/run/checks/check_outputs.h"
 #include "models/run/checks/check_together.h"
@@ -76,6 +77,9 @@ absl::Status CheckRunOptions(const RunOptions& options) {
   DTNN_RETURN_IF_ERROR(BucketBytes(options).status());
   DTNN_RETURN_IF_ERROR(DatasetPartOf(options).status());
   DTNN_RETURN_IF_ERROR(ClassWeightsOf(options).status());
+  if (const std::string& address = options.ranks.rendezvous; !address.empty()) {
+    DTNN_RETURN_IF_ERROR(OfFlag(ParseEndpoint(address), "RunOptions::ranks.rendezvous").status());
+  }
   DTNN_RETURN_IF_ERROR(CheckTogether(options));
   return CheckOutputs(options);
 }

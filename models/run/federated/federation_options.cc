@@ -121,14 +121,11 @@ absl::StatusOr<ModelFacts> ModelFactsOf(const Graph& graph, const ParameterStore
 }
 
 absl::StatusOr<Meeting> FindMeeting(std::string_view text, std::string_view flag,
-                                    std::string_view transport, std::string_view self) {
+                                    TransportChoice transport, std::string_view self) {
   DTNN_ASSIGN_OR_RETURN(const Endpoint endpoint, OfFlag(ParseEndpoint(text), flag));
-  setenv(kAddressVariable, endpoint.host.c_str(), 1);
-  setenv(kPortVariable, std::to_string(endpoint.port).c_str(), 1);
-  const absl::Status known = CheckTransport();
-  if (!known.ok()) return WithExitCode(known, kExitUsage);
-  LaunchPlace here;
-  here.transport = transport == "auto" ? FindLaunchPlace().transport : TransportOf(transport);
+  LaunchPlace here = {.transport = transport.value_or(FindLaunchPlace().transport),
+                      .address = std::string(text)};
+  if (here.transport == Transport::kUnknown) return WithExitCode(CheckTransport(), kExitUsage);
   if (here.transport == Transport::kMpi) here.transport = Transport::kTcp;  // what nobody has set
   absl::StatusOr<JobEnvironment> job = FindJob(here);
   if (!job.ok()) return OfEnvironment(job.status());

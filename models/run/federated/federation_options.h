@@ -41,7 +41,7 @@ inline constexpr char kAggregatorName[] = "the aggregator";
 // process. Usage errors, but for files that cannot be used. To be called once, before other
 // threads.
 absl::StatusOr<Meeting> FindMeeting(std::string_view text, std::string_view flag,
-                                    std::string_view transport, std::string_view self);
+                                    TransportChoice transport, std::string_view self);
 
 // What a client brings besides its data, which are read later: all that options, files and
 // environment can have wrong.

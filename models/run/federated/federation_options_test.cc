@@ -20,7 +20,7 @@ using ::testing::StartsWith;
 
 // Packets call it by a number that it draws, which says nothing to people.
 TEST(FederationOptionsTest, AClientThatWaitsInVainIsNamed) {
-  for (const char* const transport : {"grpc", "mqtt"}) {
+  for (const Transport transport : {Transport::kGrpc, Transport::kMqtt}) {
     setenv("DTNN_JOB_SECRET", std::string(40, 'q').c_str(), 1);  // the reader overwrites it
     RunOptions options;
     // Free now: a connection to it is refused.
@@ -51,7 +51,7 @@ TEST(FederationOptionsTest, FilesThatAreMissingAreNotUsageErrors) {
   setenv("PYMPI_SSL", "yes", 1);
   setenv("PYMPI_SSL_CERT", "/no/such/certificate", 1);
   setenv("PYMPI_SSL_KEY", "/no/such/key", 1);
-  for (const char* const transport : {"tcp", "grpc", "mqtt"}) {
+  for (const Transport transport : {Transport::kTcp, Transport::kGrpc, Transport::kMqtt}) {
     setenv("DTNN_JOB_SECRET", std::string(40, 'q').c_str(), 1);
     options.ranks.transport = transport;
     const absl::Status certificate = FindClientPlace(options).status();

@@ -28,13 +28,13 @@ std::string FormatValue(const OptionValue& value);
 // An empty text, and an empty list of numbers, is None.
 template <class T>
 OptionValue ToValue(const T& member) {
-  if constexpr (requires {
-                  *member;
-                  typename T::value_type;
-                }) {
-    return member ? ToValue(*member) : OptionValue();
-  } else if constexpr (requires { WordsOf(T()); }) {
+  if constexpr (requires { WordsOf(T()); }) {
     return std::string(WordFor(member));
+  } else if constexpr (requires {
+                         *member;
+                         typename T::value_type;
+                       }) {
+    return member ? ToValue(*member) : OptionValue();
   } else if constexpr (std::is_class_v<T> && requires { AsOption(member); }) {
     return ToValue(AsOption(member));
   } else if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, std::vector<int64_t>> ||
@@ -48,10 +48,12 @@ OptionValue ToValue(const T& member) {
 // A list of words fits into a text, None into all that can be empty.
 template <class T>
 void Assign(const OptionValue& value, T& member) {
-  if constexpr (requires {
-                  *member;
-                  typename T::value_type;
-                }) {
+  if constexpr (requires { WordsOf(T()); }) {
+    member = ValueOfWord<T>(std::get<std::string>(value)).value_or(T());
+  } else if constexpr (requires {
+                         *member;
+                         typename T::value_type;
+                       }) {
     if (std::holds_alternative<std::monostate>(value)) {
       member = std::nullopt;
     } else {
@@ -59,8 +61,6 @@ void Assign(const OptionValue& value, T& member) {
       Assign(value, inner);
       member = std::move(inner);
     }
-  } else if constexpr (requires { WordsOf(T()); }) {
-    member = ValueOfWord<T>(std::get<std::string>(value)).value_or(T());
   } else if constexpr (std::is_class_v<T> && requires { AsOption(member); }) {
     auto form = AsOption(member);
     Assign(value, form);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "comm/launch_place.h"
 #include "comm/model_sync.h"
 #include "models/run/options/option_words.h"
 
@@ -20,16 +21,25 @@ constexpr auto WordsOf(Parallel) {
                                               {Parallel::kFederated, "federated"}});
 }
 
-// Transport and timeout decide how ranks are joined (models/run/parts/rank_process.h), with
-// sync.mpi_sums; rendezvous is read by the launcher, and by others from the environment. A Run has
+// Not set: as the environment says (comm/launch_place.h).
+using TransportChoice = std::optional<Transport>;
+constexpr auto WordsOf(TransportChoice) {
+  return std::to_array<OptionWord<TransportChoice>>({{std::nullopt, "auto"},
+                                                     {Transport::kMpi, "mpi"},
+                                                     {Transport::kTcp, "tcp"},
+                                                     {Transport::kGrpc, "grpc"},
+                                                     {Transport::kMqtt, "mqtt"}});
+}
+
+// How ranks are joined (models/run/parts/rank_process.h); sync.mpi_sums belongs to it. A Run has
 // the ranks of its communicator.
 struct RankOptions {
   Parallel parallel = Parallel::kSequential;
-  std::string transport = "auto";  // or mpi or tcp, as the launcher has settled it
-  std::string rendezvous = {};     // HOST:PORT; empty: the environment's
-  std::string elastic = {};        // MIN:MAX ranks; empty: those of the start
-  bool shared_storage = true;  // else every rank has data of its own and writes files of its own
-  double timeout = 300;        // seconds
+  TransportChoice transport = {};
+  std::string rendezvous = {};  // HOST:PORT; empty: the environment's
+  std::string elastic = {};     // MIN:MAX ranks; empty: those of the start
+  bool shared_storage = true;   // else every rank has data of its own and writes files of its own
+  double timeout = 300;         // seconds
 
   friend bool operator==(const RankOptions&, const RankOptions&) = default;
 };

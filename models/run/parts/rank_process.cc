@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
 #include <string_view>
 
 #include "comm/communicator.h"
@@ -12,13 +11,13 @@
 namespace dtnn {
 
 LaunchPlace PlaceOfProcess(const RunOptions& options, const GetVariable& get) {
-  const std::string& transport = options.ranks.transport;
-  return FindLaunchPlace([&](const char* name) -> const char* {
-    if (transport != "auto" && std::string_view(name) == kTransportVariable) {
-      return transport.c_str();
-    }
-    return get ? get(name) : std::getenv(name);
-  });
+  const RankOptions& ranks = options.ranks;
+  JobChoice choice = {
+      .transport = ranks.transport, .address = ranks.rendezvous, .elastic = ranks.elastic};
+  const LaunchPlace place = FindLaunchPlace(choice, get);
+  if (ranks.parallel != Parallel::kFederated || place.transport != Transport::kMpi) return place;
+  choice.transport = Transport::kTcp;
+  return FindLaunchPlace(choice, get);
 }
 
 RankProcessOptions RankProcessOf(const RunOptions& options, const std::string& program,

@@ -16,8 +16,9 @@
 
 namespace dtnn {
 
-// Which rank this process is; ranks.transport outranks the environment's. `get` answers like
-// getenv(), which is the default.
+// Which rank this process is, and how it meets the others: ranks.transport, rendezvous and elastic
+// outrank the environment's. Clients of a federation use no MPI. `get` answers like getenv(), which
+// is the default.
 LaunchPlace PlaceOfProcess(const RunOptions& options, const GetVariable& get = nullptr);
 
 // ranks.timeout and sync.mpi_sums; a signal ends waiting. `err` gets warnings, with the program's

@@ -23,7 +23,7 @@ TEST(RankProcessTest, TimeAndSumsAreThoseOfTheOptions) {
   EXPECT_FALSE(RankProcessOf({}, "mine", err).sums_in_rank_order);
 }
 
-TEST(RankProcessTest, TheTransportOfTheOptionsOutranksTheEnvironment) {
+TEST(RankProcessTest, TheOptionsOutrankTheEnvironment) {
   const std::map<std::string, std::string> variables = {{kTransportVariable, "grpc"},
                                                         {kRankVariable, "1"},
                                                         {kSizeVariable, "3"},
@@ -34,9 +34,16 @@ TEST(RankProcessTest, TheTransportOfTheOptionsOutranksTheEnvironment) {
     return found == variables.end() ? nullptr : found->second.c_str();
   };
   const LaunchPlace tcp = {.launched = true, .rank = 1, .ranks = 3, .transport = Transport::kTcp};
-  EXPECT_EQ(PlaceOfProcess({.ranks = {.transport = "tcp"}}, get), tcp);
-  EXPECT_EQ(PlaceOfProcess({.ranks = {.transport = "mpi"}}, get).rank, 2);
+  EXPECT_EQ(PlaceOfProcess({.ranks = {.transport = Transport::kTcp}}, get), tcp);
+  EXPECT_EQ(PlaceOfProcess({.ranks = {.transport = Transport::kMpi}}, get).rank, 2);
+  EXPECT_EQ(PlaceOfProcess({.ranks = {.rendezvous = "a:1"}}, get).address, "a:1");
   EXPECT_EQ(PlaceOfProcess({}, get).transport, Transport::kGrpc);
+  const GetVariable none = [](const char*) { return nullptr; };
+  const RankOptions elastic = {.transport = Transport::kTcp, .elastic = "1:2"};
+  EXPECT_EQ(PlaceOfProcess({.ranks = elastic}, none).elastic, "1:2");
+  const RunOptions client = {.ranks = {.parallel = Parallel::kFederated}};
+  EXPECT_EQ(PlaceOfProcess(client, none).transport, Transport::kTcp) << "clients use no MPI";
+  EXPECT_EQ(PlaceOfProcess(client, get).transport, Transport::kGrpc);
 }
 
 }  // namespace

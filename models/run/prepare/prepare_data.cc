@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -116,35 +117,41 @@ absl::Status FindModel(PreparedRun& run) {
   return FollowModel(*run.initial_model, run.options);
 }
 
-absl::Status LoadData(PreparedRun& run, RunLog& log) {
-  const bool own_schedulers = !run.objects.schedulers.empty();
-  DTNN_RETURN_IF_ERROR(CheckRunOptions(run.options));
-  DTNN_RETURN_IF_ERROR(CheckConstants(run.options, run.objects.optimizer.get(), own_schedulers));
-  if (run.options.data.name.empty() && run.dataset == nullptr) {
-    return UsageError("RunOptions::data.name: missing; name a data set");
-  }
-  if (run.communicator == nullptr && run.options.ranks.parallel == Parallel::kData) {
+absl::Status CheckStart(const RunOptions& options, const RunObjects& objects, int ranks) {
+  DTNN_RETURN_IF_ERROR(CheckRunOptions(options));
+  DTNN_RETURN_IF_ERROR(
+      CheckConstants(options, objects.optimizer.get(), !objects.schedulers.empty()));
+  if (ranks == 0 && options.ranks.parallel == Parallel::kData) {
     return UsageError(
         "RunOptions::ranks.parallel=data: needs ranks, and this process was started alone; start "
         "several with mpirun -n 2 or launch -n 2 (a program of your own joins them by RunAsRank), "
         "or leave this option out");
   }
-  if (run.ranks > 1 && run.options.ranks.parallel != Parallel::kData) {
-    return UsageError("RunOptions::ranks.parallel=", WordFor(run.options.ranks.parallel), ": ",
-                      run.ranks,
+  if (ranks > 1 && options.ranks.parallel != Parallel::kData) {
+    return UsageError("RunOptions::ranks.parallel=", WordFor(options.ranks.parallel), ": ", ranks,
                       " ranks share a communicator, which needs RunOptions::ranks.parallel=data");
   }
-  if (!run.options.training.class_weights.empty() && run.objects.loss != nullptr) {
+  if (!options.training.class_weights.empty() && objects.loss != nullptr) {
     return UsageError(
         "RunOptions::training.class_weights: cannot be used together with a loss object; give the "
         "object its weights");
   }
-  if (run.options.sync.min_available > run.ranks) {
-    return UsageError("RunOptions::sync.min_available=", run.options.sync.min_available,
-                      ": must be at most the number of ranks, ", run.ranks);
+  if (options.sync.min_available > std::max(ranks, 1)) {
+    return UsageError("RunOptions::sync.min_available=", options.sync.min_available,
+                      ": must be at most the number of ranks, ", std::max(ranks, 1));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LoadData(PreparedRun& run, RunLog& log) {
+  DTNN_RETURN_IF_ERROR(
+      CheckStart(run.options, run.objects, run.communicator == nullptr ? 0 : run.ranks));
+  if (run.options.data.name.empty() && run.dataset == nullptr) {
+    return UsageError("RunOptions::data.name: missing; name a data set");
   }
   if (!run.goes_on) {
-    for (const std::string& warning : OptionWarnings(run.options, own_schedulers)) {
+    for (const std::string& warning :
+         OptionWarnings(run.options, !run.objects.schedulers.empty())) {
       log.Warn(warning);
     }
   }

@@ -8,8 +8,6 @@
 #include "kernels/device/context.h"
 #include "kernels/device/math_mode.h"
 #include "models/graph/table.h"
-#include "models/run/checks/check_constants.h"
-#include "models/run/checks/check_options.h"
 #include "models/run/checks/option_warnings.h"
 #include "models/run/parts/class_weights.h"
 #include "models/run/parts/make_encryption.h"
@@ -100,8 +98,8 @@ std::string DescribeRanks(const RunNeeds& needs) {
 absl::StatusOr<RunNeeds> FindNeeds(const RunOptions& given, const RunObjects& objects, int ranks) {
   PreparedRun run(given, objects);
   const bool own_schedulers = !objects.schedulers.empty();
-  DTNN_RETURN_IF_ERROR(CheckRunOptions(run.options));
-  DTNN_RETURN_IF_ERROR(CheckConstants(run.options, objects.optimizer.get(), own_schedulers));
+  DTNN_RETURN_IF_ERROR(CheckStart(run.options, objects, ranks));
+  ranks = std::max(ranks, 1);
   DTNN_RETURN_IF_ERROR(FindModel(run));
   const RunOptions& options = run.options;
   const Kinds kinds(options);

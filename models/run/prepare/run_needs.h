@@ -32,10 +32,11 @@ struct RunNeeds {
   std::vector<std::string> warnings = {};           // option_warnings.h
 };
 
-// For a run on so many ranks, on CPUs. Errors are those of Run::Create that do not depend on files
-// of data or on the machine. RunOptions::data.name may be missing.
+// For a run on so many ranks, on CPUs; 0: in a process that was started alone. Errors are those of
+// Run::Create that do not depend on files of data or on the machine. RunOptions::data.name may be
+// missing.
 absl::StatusOr<RunNeeds> FindNeeds(const RunOptions& options, const RunObjects& objects = {},
-                                   int ranks = 1);
+                                   int ranks = 0);
 
 // The table of layers, the multiply-adds of a sample, what ranks exchange, and the memory of each
 // part: parameters, gradients, optimizer, activations, workspace; below it what validation and

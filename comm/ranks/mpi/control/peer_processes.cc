@@ -92,7 +92,7 @@ std::string DescribeAbsentRanks() {
   std::sort(stopped.begin(), stopped.end());
   std::vector<int> gone;
   const char* const here = std::getenv(kSizeHere);
-  const int size = FindLaunchPlace().ranks;
+  const int size = FindLaunchPlace({.transport = Transport::kMpi}).ranks;
   for (int rank = 0; rank < size && here != nullptr && Number(here) == size; ++rank) {
     const bool there = std::count(stopped.begin(), stopped.end(), rank) +
                            std::count(running.begin(), running.end(), rank) >
