@@ -195,10 +195,12 @@ class Conv2dOp : public LayerOp {
         bias_gradient_(bias && context.bias_gradient),
         frozen_(context.frozen),
         adds_(context.fuse_addition),
+        in_host_memory_(TraitsOf(context.device->device()).in_host_memory),
         folded_(std::move(folded)) {}
 
   LayerOpTraits traits() const override {
     return {.backward_reads_input = !frozen_,
+            .forward_over_addend = adds_ && in_host_memory_,
             .workspace_bytes = conv_->workspace_bytes(),
             .kept_bytes = FoldedOffset() + (folded_.has_value() ? folded_->kept_bytes() : 0)};
   }
@@ -298,7 +300,7 @@ class Conv2dOp : public LayerOp {
   Conv2dUse use_;
   Refusals refusals_;
   Shape filter_, used_filter_;  // the weights as the primitive knows them, and what it reads
-  bool bias_, bias_gradient_, frozen_, adds_;
+  bool bias_, bias_gradient_, frozen_, adds_, in_host_memory_;
   std::optional<FoldedLayer> folded_;
 };
 

@@ -121,11 +121,13 @@ TEST_P(Conv2dBfloat16Test, EveryEpilogueOnPitchedViews) {
   for (int parts = 0; parts < 16; ++parts) {
     spec_.epilogue = {(parts & 1) != 0, (parts & 2) != 0, (parts & 4) != 0, (parts & 8) != 0};
     SCOPED_TRACE(spec_.ToString());
-    operands.addend = parts % 2 == 0 ? addend : Pitched(addend, spec_.format);
-    const Tensor y = Pitched(ZeroTensor(kHalf, spec_.OutputShape()), spec_.format);
+    // The addend may be y itself, or of another pitch.
+    const Tensor y =
+        Pitched(parts % 2 == 0 ? addend : ZeroTensor(kHalf, spec_.OutputShape()), spec_.format);
+    operands.addend = parts % 2 == 0 ? y : addend;
     Conv2dRunner(spec_, variants_).Forward(x, w, y, operands);
-    const std::vector<double> expected = reference::ApplyEpilogue(
-        spec_, sums, Of(operands.bias), Of(operands.scale), Of(operands.addend));
+    const std::vector<double> expected =
+        reference::ApplyEpilogue(spec_, sums, Of(operands.bias), Of(operands.scale), Of(addend));
     if (Exact(Direction::kForward)) {
       EXPECT_TRUE(Close(Of(y), Rounded(expected), 0));
     } else {

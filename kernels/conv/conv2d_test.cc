@@ -127,13 +127,14 @@ TEST_P(Conv2dTest, EveryEpilogueOnPitchedViews) {
   for (int parts = 0; parts < 16; ++parts) {
     spec_.epilogue = {(parts & 1) != 0, (parts & 2) != 0, (parts & 4) != 0, (parts & 8) != 0};
     SCOPED_TRACE(spec_.ToString());
-    // The pitch of the addend may be another than that of y.
-    operands.addend = spec_.epilogue.scale ? addend : Pitched(addend, spec_.format);
+    // The addend may be y itself, or of another pitch.
+    const Tensor y =
+        Pitched(spec_.epilogue.scale ? addend : Zeros(spec_.OutputShape()), spec_.format);
+    operands.addend = spec_.epilogue.scale ? y : addend;
     Conv2dRunner runner(spec_, variants_);
-    const Tensor y = Pitched(Zeros(spec_.OutputShape()), spec_.format);
     runner.Forward(x, w, y, operands);
-    const std::vector<double> expected = reference::ApplyEpilogue(
-        spec_, sums, Of(operands.bias), Of(operands.scale), Of(operands.addend));
+    const std::vector<double> expected =
+        reference::ApplyEpilogue(spec_, sums, Of(operands.bias), Of(operands.scale), Of(addend));
     // The scales, of up to 3, scale errors too.
     const double tolerance = IntegerTolerance(Direction::kForward) * (spec_.epilogue.scale ? 3 : 1);
     EXPECT_TRUE(Close(Of(y), expected, tolerance));

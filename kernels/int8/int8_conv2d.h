@@ -62,7 +62,7 @@ class Int8Conv2d {
   // InvalidArgument that names the filter where a weight or bias is NaN or infinite.
   virtual absl::Status SetParameters(const Int8Conv2dParameters& parameters) = 0;
   // x: (n, h, w, c) of uint8 with n up to the spec's; y and addend: (n, out h, out w, filters).
-  // All may have a pitch.
+  // All may have a pitch. Bytes of y may be those of the addend.
   virtual absl::Status Forward(const Tensor& x, const Tensor& addend, const Tensor& y,
                                Workspace workspace) = 0;
   // "amx_int8", "depthwise".

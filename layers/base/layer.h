@@ -105,7 +105,10 @@ struct LayerOpTraits {
   bool backward_reads_output = false;
   bool is_view = false;           // the output is the input's memory under another shape
   bool forward_in_place = false;  // the output may be the (only) input's memory
-  int backward_in_place = -1;     // the input whose gradient may be dy's memory; -1: none
+  // The output may be the memory of a fused sum's other term, if the op reads that for nothing
+  // else.
+  bool forward_over_addend = false;
+  int backward_in_place = -1;  // the input whose gradient may be dy's memory; -1: none
   // The gradient of the first input may be the output's memory, where it is not added to.
   bool backward_over_output = false;
   // The output is the inputs, images, side by side along the channels: inputs that are views of the

@@ -16,6 +16,7 @@ class Int8BorderOp : public LayerOp {
     traits_ = op_->traits();
     own_bytes_ = RoundUp(traits_.workspace_bytes, Buffer::kAlignment);
     traits_.is_view = traits_.forward_in_place = traits_.joins_channels = false;
+    traits_.forward_over_addend = false;
     for (size_t i = 0; i < inputs_.size(); ++i) {
       // The last one may be an addend, which has the output's shape.
       const Shape& shape = i < context.inputs.size() ? context.inputs[i] : context.output;

@@ -21,7 +21,8 @@ class Int8ProductOp : public LayerOp {
         normalization_(normalization) {}
 
   LayerOpTraits traits() const override {
-    return {.workspace_bytes = conv_->workspace_bytes(),
+    return {.forward_over_addend = spec_.conv.epilogue.add,
+            .workspace_bytes = conv_->workspace_bytes(),
             .kept_bytes = FoldedOffset() + 2 * VectorBytes()};
   }
   std::string Algorithms() const override { return "int8 " + conv_->Algorithm(); }

@@ -132,12 +132,34 @@ class LayoutMaker {
     return slot_of_[size_t(node(index).inputs[0])] != kBatchSlot;
   }
 
+  // Whether the op `index` may write over what it adds: nothing reads that later, or in another
+  // way.
+  bool MayOverwriteAddend(int index) const {
+    if (options_.training || !traits(index).forward_over_addend) return false;
+    const std::vector<int>& inputs = inputs_[size_t(index)];
+    if (inputs.size() <= node(index).inputs.size()) return false;
+    const int addend = inputs.back(), slot = slot_of_[size_t(addend)];
+    if (slot == kBatchSlot || DTypeOf(index) != DTypeOf(addend)) return false;
+    for (const int input : node(index).inputs) {
+      if (slot_of_[size_t(input)] == slot) return false;
+    }
+    for (const int value : slots_[size_t(slot)].values) {
+      if (last_read_[size_t(value)] > index || traits(value).joins_channels) return false;
+      for (const int consumer : consumers_[size_t(value)]) {
+        if (traits(consumer).joins_channels) return false;
+      }
+    }
+    return true;
+  }
+
   void AssignSlots() {
     slot_of_.assign(nodes_.size(), kBatchSlot);
     slots_.resize(1);
     for (int i = 1; i < count_; ++i) {
       if (traits(i).is_view || absorber_[size_t(i)] >= 0 || MayOverwriteInput(i)) {
         slot_of_[size_t(i)] = slot_of_[size_t(SourceOf(i))];
+      } else if (MayOverwriteAddend(i)) {
+        slot_of_[size_t(i)] = slot_of_[size_t(inputs_[size_t(i)].back())];
       } else {
         slot_of_[size_t(i)] = int(slots_.size());
         slots_.emplace_back();

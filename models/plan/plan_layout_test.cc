@@ -1,5 +1,6 @@
 #include "models/plan/plan_layout.h"
 
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -83,6 +84,51 @@ TEST_F(PlanLayoutTest, EvaluationKeepsNothingForABackwardPass) {
   EXPECT_EQ(layout.gradient, std::vector<PlannedValue>(kNodes));
   EXPECT_EQ(layout.state, std::vector<int>(kNodes, PlanLayout::kNone));
   EXPECT_LT(layout.memory.arena, Make(/*training=*/true).memory.arena);
+}
+
+using Build = std::function<void(GraphBuilder&)>;
+
+// Whether the convolution before the first sum, which computes that sum, writes over the other
+// term.
+bool WritesOverAddend(const Build& build, bool training = false) {
+  GraphBuilder b("sums", TensorFormat::kNHWC);
+  build(b.Input({4, 4, 2}));
+  const Graph graph = *b.Build();
+  std::vector<LayerOpTraits> traits(graph.nodes().size());
+  std::vector<int> absorber(traits.size(), -1);
+  int sum = 0;
+  for (size_t i = 1; i < traits.size(); ++i) {
+    const std::string_view type = graph.nodes()[i].layer->type_name();
+    traits[i].joins_channels = type == "ConcatenationBlock";
+    traits[i].forward_over_addend = type == "Conv2D";
+    if (type == "AdditionBlock" && sum == 0) sum = int(i);
+  }
+  const std::vector<int>& terms = graph.nodes()[size_t(sum)].inputs;
+  absorber[size_t(sum)] = terms[0];
+  const PlanLayout layout =
+      MakePlanLayout(graph, traits, absorber, {.batch = 7, .training = training});
+  return layout.activation[size_t(terms[0])].buffer == layout.activation[size_t(terms[1])].buffer;
+}
+
+TEST(OverAddendTest, OnlyWhatNothingElseNeedsIsOverwritten) {
+  const auto same = [](GraphBuilder& p) -> GraphBuilder& { return p.Conv2d(2, {.padding = 1}); };
+  const Build one = [&](GraphBuilder&p) { same(p); }, two = [&](GraphBuilder&p) { same(same(p)); };
+  const auto itself = GraphBuilder::Identity();
+  const Build block = [&](GraphBuilder& b) { same(b).Add({two, itself}).Conv2d(2); };
+  EXPECT_TRUE(WritesOverAddend(block));
+  EXPECT_FALSE(WritesOverAddend(block, /*training=*/true));
+  // The convolution reads its neighbours too,
+  EXPECT_FALSE(WritesOverAddend([&](GraphBuilder& b) { same(b).Add({one, itself}).Conv2d(2); }));
+  // or reads it as a part of a concatenation,
+  const Build joined = [&](GraphBuilder& p) { same(p.Concat({one, itself})); };
+  EXPECT_FALSE(WritesOverAddend([&](GraphBuilder& b) { same(b).Add({joined, itself}); }));
+  // another layer reads it later,
+  const Build sum = [&](GraphBuilder& p) { p.Add({two, itself}).Conv2d(2); };
+  EXPECT_FALSE(WritesOverAddend([&](GraphBuilder& b) {
+    same(b).Add({sum, [](GraphBuilder& p) { p.Conv2d(2); }});
+  }));
+  // or it is the batch.
+  EXPECT_FALSE(WritesOverAddend([&](GraphBuilder& b) { b.Add({two, itself}); }));
 }
 
 // What only a backward pass would read is overwritten where there is none, below the first layer
