@@ -1,0 +1,193 @@
+// What comes from the clients of an attempt.
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "comm/federation/aggregator/attempt.h"
+#include "comm/federation/aggregator/attempt_numbers.h"
+#include "tensor/errors.h"
+
+namespace dtnn::federation {
+namespace {
+
+using State = Asked::State;
+
+// Bytes of a reply to a note, and of a report.
+constexpr size_t kMostReply = 1 << 20, kMostReport = 8 << 10;
+
+}  // namespace
+
+std::optional<size_t> Attempt::Allowed(int position, const FrameHeader& header) const {
+  const Place& place = places_[size_t(position)];
+  if (header.attempt != options_.number) return std::nullopt;
+  switch (header.kind) {
+    case FrameKind::kReply:
+      // The last reply of a slow client may come when the attempt is over.
+      if (int64_t{header.index} != place.replies || place.replies > protocol_->setup_notes()) break;
+      return kMostReply;
+    case FrameKind::kUpdate:
+      if (place.reported || header.index != place.chunks.size() || header.index >= chunks()) break;
+      return MostMessageBytes(codec_->description());
+    case FrameKind::kReport:
+    case FrameKind::kDecline:
+      if (place.reported) break;
+      return kMostReport;
+    case FrameKind::kAnswer:
+      if (!codec_->asks() || header.index != place.answers || place.answers >= chunks()) break;
+      return MostMessageBytes(codec_->description());
+    default:
+      break;
+  }
+  return std::nullopt;
+}
+
+void Attempt::LeaveOut(int position, const std::string& why) {
+  Asked& asked = asked_[size_t(position)];
+  if (asked.state == State::kLeftOut) return;
+  asked.why = why;
+  // What is in a sum cannot be taken out of it; threshold keys need all until the end.
+  const bool added = survivors_.contains(position) && (over() || !protocol_->needs_all());
+  if (added) return;
+  asked.state = State::kLeftOut;
+  Empty(places_[size_t(position)]);
+}
+
+// But for how many chunks there were.
+void Attempt::Empty(Place& place) {
+  for (Bytes& chunk : place.chunks) Free(chunk);
+  Free(place.values);
+}
+
+void Attempt::Lose(int position, const std::string& why) {
+  Place& place = places_[size_t(position)];
+  place.reported = place.gone = true;
+  if (asked_[size_t(position)].state == State::kAccepted && !protocol_->needs_all()) return;
+  LeaveOut(position, why);
+}
+
+void Attempt::Take(int position, Frame frame) {
+  if (over()) {
+    Count(places_[size_t(position)], frame.header.kind);
+    return;
+  }
+  const absl::Status taken = TakeFrame(position, frame);
+  if (taken.ok()) return;
+  asked_[size_t(position)].at_fault = true;
+  LeaveOut(position, std::string(taken.message()));
+}
+
+void Attempt::Count(Place& place, FrameKind kind) {
+  place.replies += kind == FrameKind::kReply ? 1 : 0;
+  place.answers += kind == FrameKind::kAnswer ? 1 : 0;
+  place.reported |= kind == FrameKind::kReport || kind == FrameKind::kDecline;
+  if (kind == FrameKind::kUpdate) place.chunks.emplace_back();
+}
+
+absl::Status Attempt::TakeFrame(int position, Frame& frame) {
+  Place& place = places_[size_t(position)];
+  Asked& asked = asked_[size_t(position)];
+  const uint32_t index = frame.header.index;
+  switch (frame.header.kind) {
+    case FrameKind::kReply:
+      ++place.replies;
+      if (asked.state == State::kLeftOut) return absl::OkStatus();
+      if (int(index) != note_ || (phase_ != Phase::kSetUp && phase_ != Phase::kReplies)) {
+        return FailedPrecondition("replies to note ", index, " before it was sent");
+      }
+      return protocol_->TakeReply(int(index), position, frame.body);
+    case FrameKind::kUpdate:
+      // The chunks of a client that is left out are counted, not kept.
+      place.chunks.push_back(asked.state == State::kWaiting ? std::move(frame.body) : Bytes());
+      return absl::OkStatus();
+    case FrameKind::kDecline:
+      place.reported = true;
+      return TakeDecline(position, frame);
+    case FrameKind::kReport:
+      place.reported = true;
+      return asked.state == State::kWaiting ? TakeReport(position, frame.body) : absl::OkStatus();
+    case FrameKind::kAnswer:
+      ++place.answers;
+      if (asked.state == State::kLeftOut) return absl::OkStatus();
+      if (phase_ != Phase::kAnswers) return FailedPrecondition("answers what nobody has asked");
+      return sums_[index].AddAnswer(position, frame.body);
+    default:
+      return absl::OkStatus();
+  }
+}
+
+// A client whose set-up fails is not to blame, nor is the client that it accuses: that takes more
+// accusers than the sum could lose anyway, and never one alone.
+absl::Status Attempt::TakeDecline(int position, const Frame& frame) {
+  const std::string why = TextFromBytes(frame.body);
+  const uint32_t reason = frame.header.index;
+  if (reason == kOwnFault) return absl::CancelledError(StrCat("it has no update: ", why));
+  LeaveOut(position, StrCat("it cannot take part in the sum: ", why));
+  if (reason < kAccuses || reason - kAccuses >= asked_.size()) return absl::OkStatus();
+  const int accused = int(reason - kAccuses);
+  if (accused != position) Accuse(accused, position);
+  return absl::OkStatus();
+}
+
+void Attempt::Accuse(int accused, int accuser) {
+  std::set<int>& accusers = accusers_[accused];
+  accusers.insert(accuser);
+  asked_[size_t(accused)].disputed = true;
+  if (int(accusers.size()) <= std::max(1, protocol_->spare())) return;
+  asked_[size_t(accused)].at_fault = true;
+  LeaveOut(accused, StrCat("what is between it and ", accusers.size(), " other clients is wrong"));
+}
+
+absl::Status Attempt::TakeReport(int position, std::span<const uint8_t> body) {
+  Asked& asked = asked_[size_t(position)];
+  DTNN_ASSIGN_OR_RETURN(asked.report, ReportFromBytes(body));
+  DTNN_RETURN_IF_ERROR(Inspect(position));
+  asked.state = State::kAccepted;
+  return absl::OkStatus();
+}
+
+// Whether the update can be added: of plain ones every number, of others their form.
+absl::Status Attempt::Inspect(int position) {
+  if (phase_ != Phase::kUpdates) {
+    return FailedPrecondition("reports before it could have trained");
+  }
+  Place& place = places_[size_t(position)];
+  if (place.chunks.size() != chunks()) {
+    return DataLoss("sent ", place.chunks.size(), " chunks of an update, expected ", chunks());
+  }
+  const bool plain = protector_->protection() == Protection::kNone;
+  if (plain) place.values.resize(values_);
+  for (size_t chunk = 0; chunk < chunks(); ++chunk) {
+    DTNN_ASSIGN_OR_RETURN(codec::UpdateSum sum, codec_->NewSum(IdOf(chunk), ChunkSize(chunk)));
+    DTNN_RETURN_IF_ERROR(sum.Add(position, place.chunks[chunk]));
+    if (plain) DTNN_RETURN_IF_ERROR(sum.Read(ChunkOf(place.values, chunk)));
+  }
+  if (!plain) return absl::OkStatus();
+  for (Bytes& chunk : place.chunks) Free(chunk);
+  DTNN_RETURN_IF_ERROR(CheckNumbers(position));
+  return CheckNorm(position);
+}
+
+absl::Status Attempt::CheckNumbers(int position) const {
+  if (AreNumbersOfNetworks(places_[size_t(position)].values, asked_[size_t(position)].factor)) {
+    return absl::OkStatus();
+  }
+  return absl::OutOfRangeError(StrCat("its update has numbers beyond ", kLargestNumber));
+}
+
+absl::Status Attempt::CheckNorm(int position) const {
+  if (options_.max_update_norm <= 0 || parameters_.size() != values_) return absl::OkStatus();
+  const std::vector<float>& values = places_[size_t(position)].values;
+  const double factor = asked_[size_t(position)].factor;
+  double squares = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double d = values[i] / factor - parameters_[i];
+    squares += d * d;
+  }
+  const double norm = std::sqrt(squares);
+  if (norm <= options_.max_update_norm) return absl::OkStatus();  // false for NaN
+  return absl::OutOfRangeError(StrCat("its update has the norm ", norm, ", more than the ",
+                                      options_.max_update_norm, " that are allowed"));
+}
+
+}  // namespace dtnn::federation

@@ -1,0 +1,29 @@
+// Numbers of updates, as the aggregator holds them.
+
+#ifndef DTNN_COMM_FEDERATION_AGGREGATOR_ATTEMPT_NUMBERS_H_
+#define DTNN_COMM_FEDERATION_AGGREGATOR_ATTEMPT_NUMBERS_H_
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <vector>
+
+namespace dtnn::federation {
+
+// No network has numbers beyond this, and squares of them must stay float32 (fedadam).
+inline constexpr double kLargestNumber = 1e12;
+
+inline bool AreNumbersOfNetworks(std::span<const float> values, double divisor) {
+  return std::ranges::all_of(
+      values, [divisor](float x) { return std::abs(x / divisor) <= kLargestNumber; });
+}
+
+// Assigning {} would keep the memory.
+template <typename T>
+void Free(std::vector<T>& values) {
+  values = std::vector<T>();
+}
+
+}  // namespace dtnn::federation
+
+#endif  // DTNN_COMM_FEDERATION_AGGREGATOR_ATTEMPT_NUMBERS_H_

@@ -1,0 +1,122 @@
+// One attempt at a round: what its clients are sent.
+
+#include <algorithm>
+#include <span>
+
+#include "comm/federation/aggregator/rounds.h"
+#include "comm/federation/agreed.h"
+#include "comm/federation/factors.h"
+#include "comm/secrets/sums/plain_codec.h"
+#include "tensor/errors.h"
+
+namespace dtnn::federation {
+
+absl::StatusOr<std::vector<SharedBytes>> Rounds::ParameterBodies() const {
+  std::vector<SharedBytes> bodies;
+  if (state_.from.encrypted) {
+    for (const Bytes& chunk : state_.encrypted)
+      bodies.push_back(std::make_shared<const Bytes>(chunk));
+    return bodies;
+  }
+  DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<codec::ClientCodec> codec,
+                        codec::PlainClient(codec::WireType::kFloat32, kParameterChunk));
+  for (size_t at = 0; at < state_.parameters.size(); at += kParameterChunk) {
+    const size_t count = std::min(kParameterChunk, state_.parameters.size() - at);
+    DTNN_ASSIGN_OR_RETURN(Bytes body,
+                          codec->Encode({.chunk = uint32_t(at / kParameterChunk)},
+                                        std::span(state_.parameters).subspan(at, count)));
+    bodies.push_back(std::make_shared<const Bytes>(std::move(body)));
+  }
+  return bodies;
+}
+
+void Rounds::SendParameters(Member& member, const RoundStart& start,
+                            const std::vector<SharedBytes>& bodies) {
+  const uint64_t attempt = start.over ? 0 : state_.attempts;
+  member.channel.Send(FrameKind::kRound, attempt, 0, ToBytes(start));
+  for (size_t i = 0; i < bodies.size(); ++i) {
+    member.channel.Send(FrameKind::kParameters, attempt, uint32_t(i), bodies[i]);
+  }
+}
+
+absl::StatusOr<std::shared_ptr<Attempt>> Rounds::BeginAttempt(const std::vector<int>& chosen) {
+  ++state_.attempts;
+  DTNN_RETURN_IF_ERROR(Charge(int(chosen.size())));
+  std::vector<int64_t> samples;
+  for (const int id : chosen) samples.push_back(roster_.members().at(id).samples);
+  const RankWeighting weighting = WeightingOf(options_.strategy.strategy);
+  const std::vector<double> factors = ClientFactors(weighting, samples);
+  std::vector<Asked> asked;
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    asked.push_back({.name = roster_.members().at(chosen[i]).name,
+                     .samples = samples[i],
+                     .factor = factors[i]});
+  }
+  DTNN_ASSIGN_OR_RETURN(const Secret job, secret_.Derive(kTagPurpose, nonce_));
+  const auto send = [this, chosen](int position, FrameKind kind, uint32_t index, SharedBytes body) {
+    const auto member = roster_.members().find(chosen[size_t(position)]);
+    if (member == roster_.members().end()) return;
+    member->second.channel.Send(kind, state_.attempts, index, std::move(body));
+  };
+  DTNN_ASSIGN_OR_RETURN(std::shared_ptr<Attempt> attempt,
+                        Attempt::Create({.number = state_.attempts,
+                                         .nonce = nonce_,
+                                         .quorum = options_.min_clients,
+                                         .deadline = options_.deadline,
+                                         .max_update_norm = options_.max_update_norm},
+                                        protector_, job, size_t(options_.model.values),
+                                        state_.parameters, asked, send));
+  DTNN_ASSIGN_OR_RETURN(const std::vector<SharedBytes> bodies, ParameterBodies());
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    Member& member = roster_.members().at(chosen[i]);
+    member.attempt = attempt;
+    member.position = int(i);
+    const bool proximal = options_.strategy.strategy == Strategy::kFedprox;
+    SendParameters(member,
+                   {.round = state_.rounds_done + 1,
+                    .rounds = options_.rounds,
+                    .position = uint32_t(i),
+                    .samples = samples,
+                    .weighting = weighting,
+                    .quorum = uint32_t(options_.min_clients),
+                    .proximal = proximal ? options_.strategy.proximal : 0,
+                    .deadline = std::chrono::duration<double>(options_.deadline).count(),
+                    .parameters = state_.from},
+                   bodies);
+  }
+  return attempt;
+}
+
+absl::StatusOr<std::shared_ptr<Attempt>> Rounds::RunAttempt(const std::vector<int>& chosen) {
+  DTNN_ASSIGN_OR_RETURN(std::shared_ptr<Attempt> attempt, BeginAttempt(chosen));
+  std::set<std::string> told;
+  while (true) {
+    attempt->Advance(Clock::now());
+    for (const Asked& client : attempt->asked()) {
+      if (client.why.empty() || !told.insert(client.name).second) continue;
+      const bool used = client.state == Asked::State::kAccepted;
+      options_.Warn(
+          StrCat("round ", state_.rounds_done + 1, ": client ", client.name,
+                 used ? " does wrong, but its update is used: " : " is left out: ", client.why));
+    }
+    if (attempt->over()) return attempt;
+    DTNN_RETURN_IF_ERROR(roster_.Turn(attempt->next()));
+  }
+}
+
+void Rounds::TellVerdicts(const Attempt& attempt, bool good) {
+  for (auto& [id, member] : roster_.members()) {
+    if (member.attempt.get() != &attempt) continue;
+    const Asked& asked = attempt.asked()[size_t(member.position)];
+    const bool accepted = good && asked.state == Asked::State::kAccepted;
+    const federation::Verdict verdict = {.accepted = accepted,
+                                         .text = accepted            ? ""
+                                                 : asked.why.empty() ? "the round is tried again"
+                                                                     : asked.why};
+    member.channel.Send(FrameKind::kVerdict, state_.attempts, 0, ToBytes(verdict));
+    // The others answer that they know it, or with what they have sent already.
+    if (attempt.answered(member.position)) member.Answered();
+  }
+}
+
+}  // namespace dtnn::federation

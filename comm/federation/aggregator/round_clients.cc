@@ -1,0 +1,83 @@
+// The clients that a round can ask, and those that it has lost.
+
+#include <algorithm>
+
+#include "comm/federation/aggregator/rounds.h"
+#include "comm/wait.h"
+#include "tensor/errors.h"
+
+namespace dtnn::federation {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Between two looks whether enough clients are there.
+constexpr milliseconds kLook(200);
+// For clients that are about to answer the attempt before, where else one would be asked that was
+// lost again and again: it must not win by being faster.
+constexpr milliseconds kReluctance(2000);
+
+}  // namespace
+
+std::vector<Candidate> Rounds::Candidates() {
+  std::vector<Candidate> candidates;
+  for (const int id : roster_.Idle()) {
+    const std::string& name = roster_.members().at(id).name;
+    if (excluded_.contains(name)) continue;
+    const auto lost = losses_.find(name);
+    candidates.push_back(
+        {.id = id, .name = name, .losses = lost == losses_.end() ? 0 : lost->second});
+  }
+  return candidates;
+}
+
+bool Rounds::SomeAreBusy() {
+  return std::ranges::any_of(roster_.members(), [this](const auto& id_and_member) {
+    const Member& member = id_and_member.second;
+    return member.attempt != nullptr && !excluded_.contains(member.name);
+  });
+}
+
+absl::StatusOr<std::vector<int>> Rounds::AwaitClients() {
+  Wait wait(
+      {.timeout = options_.timeout, .warn_after = options_.timeout / 5, .warn = options_.warn});
+  const Clock::time_point begin = Clock::now();
+  std::vector<Candidate> there;
+  Choice choice;
+  const auto text = [&] {
+    return Wait::Text{.who = StrCat("round ", state_.rounds_done + 1),
+                      .what = StrCat(options_.min_clients, " clients that can be asked; ",
+                                     there.size(), there.size() == 1 ? " is" : " are", " there")};
+  };
+  const auto choose = [&](Clock::time_point until) -> absl::StatusOr<bool> {
+    there = Candidates();
+    DTNN_ASSIGN_OR_RETURN(choice, ChooseClients(there, {.min_clients = size_t(options_.min_clients),
+                                                        .fraction = options_.client_fraction,
+                                                        .seed = *choice_seed_,
+                                                        .attempt = state_.attempts}));
+    const bool wait_for_others =
+        choice.reluctant && SomeAreBusy() && Clock::now() < begin + kReluctance;
+    if (!choice.ids.empty() && !wait_for_others) return true;
+    DTNN_RETURN_IF_ERROR(roster_.Turn(std::min(until, Clock::now() + kLook)));
+    return false;
+  };
+  const absl::Status waited = wait.For(text, choose);
+  if (absl::IsDeadlineExceeded(waited)) return Unavailable(waited.message());
+  DTNN_RETURN_IF_ERROR(waited);
+  sampling_ = choice.sampling;
+  return choice.ids;
+}
+
+// Where no more were asked than there must be, a client that declines may do so because of the
+// others: all of them count as lost, so that one that spoils attempts is lost most often.
+void Rounds::CountLosses(const Attempt& attempt) {
+  const bool together =
+      !attempt.failure().ok() && int(attempt.asked().size()) <= options_.min_clients;
+  for (const Asked& asked : attempt.asked()) {
+    if (asked.at_fault) excluded_.insert(asked.name);
+    const bool lost = together || asked.state == Asked::State::kLeftOut || asked.disputed;
+    if (lost && !asked.at_fault) ++losses_[asked.name];
+  }
+}
+
+}  // namespace dtnn::federation

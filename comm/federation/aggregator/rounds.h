@@ -1,0 +1,79 @@
+// The rounds of an aggregator: clients that are asked, attempts at a round, and what becomes of the
+// sum.
+
+#ifndef DTNN_COMM_FEDERATION_AGGREGATOR_ROUNDS_H_
+#define DTNN_COMM_FEDERATION_AGGREGATOR_ROUNDS_H_
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "comm/federation/aggregator/aggregator_options.h"
+#include "comm/federation/aggregator/attempt.h"
+#include "comm/federation/aggregator/choice.h"
+#include "comm/federation/aggregator/federation_state.h"
+#include "comm/federation/aggregator/roster.h"
+
+namespace dtnn::federation {
+
+class Rounds {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  Rounds(const AggregatorOptions& options, const JobSecret& secret, Protector protector,
+         FederationState& state)
+      : options_(options),
+        secret_(secret),
+        protector_(std::move(protector)),
+        state_(state),
+        roster_(options_, protector_, state_, nonce_) {}
+
+  absl::Status Open();
+  absl::Status Run();
+
+ private:
+  // Those that can be asked in this round.
+  std::vector<Candidate> Candidates();
+  // Whether some have not answered an attempt that is over, and could be asked when they have.
+  bool SomeAreBusy();
+  absl::Status RunRound();
+  // Until enough clients are there.
+  absl::StatusOr<std::vector<int>> AwaitClients();
+  absl::StatusOr<std::shared_ptr<Attempt>> BeginAttempt(const std::vector<int>& chosen);
+  absl::StatusOr<std::shared_ptr<Attempt>> RunAttempt(const std::vector<int>& chosen);
+  void CountLosses(const Attempt& attempt);
+  // What an attempt that asks so many can tell of one of them, before it does.
+  absl::Status Charge(int asked);
+  void Account(const Attempt& attempt);
+  void TellVerdicts(const Attempt& attempt, bool good);
+  absl::Status TakeSum(const Attempt& attempt);
+  RoundRecord RecordOf(const Attempt& attempt, Clock::time_point begin) const;
+  absl::Status SendTheEnd();
+  absl::StatusOr<std::vector<SharedBytes>> ParameterBodies() const;
+  void SendParameters(Member& member, const RoundStart& start,
+                      const std::vector<SharedBytes>& bodies);
+
+  const AggregatorOptions& options_;
+  const JobSecret& secret_;
+  const Protector protector_;
+  FederationState& state_;
+  RunNonce nonce_{};
+  std::optional<Secret> choice_seed_;
+  Roster roster_;
+  std::set<std::string> excluded_;     // names, from this round
+  std::map<std::string, int> losses_;  // by name, in this round
+  KeyName round_key_{};
+  double sampling_ = 1;    // of those who were there, the share that was asked
+  PrivacyLedger settled_;  // of the attempts that are over
+  uint64_t attempts_before_ = 0;
+};
+
+}  // namespace dtnn::federation
+
+#endif  // DTNN_COMM_FEDERATION_AGGREGATOR_ROUNDS_H_
