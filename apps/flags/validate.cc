@@ -85,7 +85,17 @@ absl::Status SpellTransforms(Options& options) {
   return absl::OkStatus();
 }
 
-// The options that have none, by reason.
+}  // namespace
+
+absl::Status ValidateOptions(Options& options, std::vector<std::string>& warnings) {
+  DTNN_RETURN_IF_ERROR(SplitLossFunction(options));
+  DTNN_RETURN_IF_ERROR(CheckRunOptions(options));
+  DTNN_RETURN_IF_ERROR(CheckRequired(options));
+  DTNN_RETURN_IF_ERROR(SpellTransforms(options));
+  std::ranges::move(WithoutEffect(options), std::back_inserter(warnings));
+  return absl::OkStatus();
+}
+
 std::vector<std::string> WithoutEffect(const Options& options) {
   std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
   const Options in_force = OptionsInForce(options);
@@ -104,17 +114,6 @@ std::vector<std::string> WithoutEffect(const Options& options) {
                            " no effect ", reason));
   }
   return lines;
-}
-
-}  // namespace
-
-absl::Status ValidateOptions(Options& options, std::vector<std::string>& warnings) {
-  DTNN_RETURN_IF_ERROR(SplitLossFunction(options));
-  DTNN_RETURN_IF_ERROR(CheckRunOptions(options));
-  DTNN_RETURN_IF_ERROR(CheckRequired(options));
-  DTNN_RETURN_IF_ERROR(SpellTransforms(options));
-  std::ranges::move(WithoutEffect(options), std::back_inserter(warnings));
-  return absl::OkStatus();
 }
 
 void DropOtherConstants(Options& options) {

@@ -15,6 +15,9 @@ namespace dtnn {
 // usage errors; settings without effect are added to `warnings`, one line each.
 absl::Status ValidateOptions(Options& options, std::vector<std::string>& warnings);
 
+// Those of the given options that have no effect, by reason: a line each.
+std::vector<std::string> WithoutEffect(const Options& options);
+
 // Constants of optimizers and schedulers that the run does not have, about which there was a
 // warning, get their defaults again: a run refuses others.
 void DropOtherConstants(Options& options);

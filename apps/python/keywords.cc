@@ -87,7 +87,7 @@ bool IsKeyword(const OptionSpec& option) {
   return std::ranges::count(OptionMembers(), option.path, &OptionMember::path) > 0;
 }
 
-absl::StatusOr<RunOptions> OptionsOf(const Keywords& keywords, const std::string& model_file) {
+absl::StatusOr<Options> OptionsOf(const Keywords& keywords, const std::string& model_file) {
   Options options;
   if (!model_file.empty()) {
     DTNN_ASSIGN_OR_RETURN(static_cast<RunOptions&>(options), OptionsOfModel(model_file));
@@ -102,8 +102,9 @@ absl::StatusOr<RunOptions> OptionsOf(const Keywords& keywords, const std::string
       return UsageError(name, "=", OneLine(text, kShownBytes), ": ", value.status().message());
     }
     Store(*value, *option, &options);
+    options.given.insert(option->name);
   }
-  return static_cast<RunOptions>(options);
+  return options;
 }
 
 void BindKeywords(py::module_& module) {

@@ -12,7 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "apps/flags/option_spec.h"
-#include "models/run/options/run_options.h"
+#include "apps/flags/options.h"
 
 namespace dtnn::python {
 
@@ -24,7 +24,7 @@ bool IsKeyword(const OptionSpec& option);
 using Keywords = std::vector<std::pair<std::string, std::string>>;
 // Usage errors name the keyword, its value and what is allowed. `model_file`: unless it is empty,
 // options of a run that continues with the model in that file, but for the keywords.
-absl::StatusOr<RunOptions> OptionsOf(const Keywords& keywords, const std::string& model_file = "");
+absl::StatusOr<Options> OptionsOf(const Keywords& keywords, const std::string& model_file = "");
 
 // keywords(): name, kind, words, default, group and help of each; models(); datasets().
 void BindKeywords(pybind11::module_& module);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "apps/flags/option_table.h"
+#include "apps/flags/validate.h"
 #include "apps/python/bindings.h"
 #include "apps/python/data.h"
 #include "apps/python/errors.h"
@@ -76,7 +77,10 @@ class PythonRun {
       objects.network = network->For(dataset == nullptr ? nullptr : dataset->data.get());
     }
     const py::gil_scoped_release released;
-    run_ = Check(Run::Create(Check(OptionsOf(keywords, model_file)), std::move(objects)));
+    const dtnn::Options options = Check(OptionsOf(keywords, model_file));
+    const RunSinks sinks = objects.sinks;
+    run_ = Check(Run::Create(options, std::move(objects)));
+    for (const std::string& line : WithoutEffect(options)) sinks.warn(line);
   }
   ~PythonRun() { Drop(); }
 

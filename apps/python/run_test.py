@@ -203,6 +203,13 @@ class RunTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "model: missing"):
             dtnn.Run(None, dtnn.Arrays(X, Y))
 
+    def test_warnings_are_those_of_python(self):
+        with self.assertWarnsRegex(UserWarning, "checkpoint_freq has no effect without checkpoint_dir") as seen:
+            begin(checkpoint_freq=5)
+        self.assertEqual(seen.filename, __file__)
+        with self.assertWarnsRegex(UserWarning, "batch_size=300: is more than the 192 samples"):
+            begin(batch_size=300)
+
     def test_networks_and_data_sets_by_name(self):
         lines = []
         run = dtnn.Run(
