@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/amx/products.h"
+#include "tensor/rounding.h"
 
 namespace dtnn::conv::amx {
 namespace {
@@ -51,16 +52,33 @@ void CopyBlock(const TilePlan& plan, const TilePlan::Block& block, const Images<
   }
 }
 
+// Every `step`-th input along an axis, from `first` on: those that one tap reads, or all.
+struct Read {
+  int64_t first, step;
+
+  static Read Of(const Phase& phase, int64_t low, int64_t span) {
+    const int64_t step = span == 0 ? phase.in_step : 1;
+    return {((low % step) + step) % step, step};
+  }
+  int64_t count(int64_t inputs) const {
+    return CeilDiv(std::max(inputs - first, int64_t{0}), step);
+  }
+};
+
 // In the order [pixel][image], so that a tile's rows lie side by side.
 void CopyAcrossImages(const TilePlan& plan, const TilePlan::Block& block,
                       const Images<const Bfloat16>& in, Bfloat16* copy) {
   const TilePlan::Part& part = *block.part;
   const int64_t width = part.horizontal->inputs;
   const int64_t together = RoundUp(plan.group_images(), int64_t{kTileRows});
+  const Read rows = Read::Of(*part.vertical, part.low_row, part.row_span);
+  const Read columns = Read::Of(*part.horizontal, part.low_column, part.column_span);
   for (int64_t n = 0; n < block.images; ++n) {
-    for (int64_t h = 0; h < part.vertical->inputs; ++h) {
-      CopyPixels(plan, part, in.At(block.image + n, h), in.pixel, width,
-                 copy + (h * width * together + n) * part.pitch, together * part.pitch);
+    for (int64_t h = rows.first; h < part.vertical->inputs; h += rows.step) {
+      CopyPixels(plan, part, in.At(block.image + n, h) + columns.first * in.pixel,
+                 columns.step * in.pixel, columns.count(width),
+                 copy + ((h * width + columns.first) * together + n) * part.pitch,
+                 columns.step * together * part.pitch);
     }
   }
 }
