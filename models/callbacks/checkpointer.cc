@@ -10,6 +10,7 @@
 #include "comm/communicator.h"
 #include "comm/gather_values.h"
 #include "tensor/errors.h"
+#include "tensor/named_argument.h"
 #include "tensor/trace/observer.h"
 
 namespace dtnn {
@@ -109,8 +110,9 @@ absl::StatusOr<ForgetfulSchedulers> Checkpointer::CompareIdentity(const std::str
     const Difference& d = change.difference;
     const std::string text = StrCat("the ", d.what, " was ", d.was, " and is now ", d.now);
     if (change.may_change == MayChange::kNever) {
-      return InvalidArgument(path, ": the run cannot be continued: ", text,
-                             "; start a new run from its parameters (LoadWeights)");
+      return NamingArgument(InvalidArgument(path, ": the run cannot be continued: ", text,
+                                            "; start a new run from its parameters (LoadWeights)"),
+                            "LoadWeights");
     }
     if (in_epoch && change.may_change != MayChange::kYes) {
       return InvalidArgument(

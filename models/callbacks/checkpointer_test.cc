@@ -17,6 +17,7 @@
 #include "optim/schedulers/cosine.h"
 #include "optim/schedulers/early_stopping.h"
 #include "optim/schedulers/warm_up.h"
+#include "tensor/named_argument.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {
@@ -336,7 +337,11 @@ TEST(CheckpointerTest, BestValuesOfOtherMetricsAreForgotten) {
   const auto resumed = [&](const RunIdentity& now) {
     auto second = std::make_unique<Process>(folder, 0, "adam", true, true, now);
     const absl::Status status = second->Resume().status();
-    if (!status.ok()) second->said.emplace_back(status.message());
+    if (!status.ok()) {
+      second->said.emplace_back(status.message());
+      const std::optional<NamedArgument> named = FindNamedArgument(status);
+      EXPECT_EQ(named ? named->argument : "", "LoadWeights");  // for which programs have a flag
+    }
     TrainingState state;
     second->schedule->AddTo(state);
     const bool knows = state.schedulers["early_stopping"][1] > 0;

@@ -39,8 +39,9 @@ absl::Status ZipError(std::string_view file, zip_error_t* error) {
 // `start`: the file's first bytes, which say what it is where it is not a zip archive.
 absl::Status OpenError(std::string_view file, int code, std::span<const std::byte> start) {
   const std::string_view contents = KnownContents(start);
-  if (code == ZIP_ER_NOZIP && !contents.empty() && !contents.starts_with("a zip")) {
-    return InvalidArgument(file, ": is ", contents, "; expected an .npz file, a zip archive");
+  if (code == ZIP_ER_NOZIP && !contents.starts_with("a zip")) {
+    return InvalidArgument(file, ": is ", contents.empty() ? "not a zip archive" : contents,
+                           "; expected an .npz file, a zip archive");
   }
   zip_error_t error;
   zip_error_init_with_code(&error, code);

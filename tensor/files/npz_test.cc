@@ -212,7 +212,8 @@ TEST_F(NpzTest, AFileOfAnotherKindIsNamedByItsContents) {
       {"\x80\x04\x95more", "x.npz: is a Python pickle, which is never loaded"},
       {"\x1f\x8b\x08more", "x.npz: is a gzip file (gunzip unpacks it)"},
       {"version https://git-lfs.github.com/spec/v1\n", "x.npz: is a pointer of Git LFS"},
-      {"<!DOCTYPE html><html>", "x.npz: is an HTML page"}};
+      {"<!DOCTYPE html><html>", "x.npz: is an HTML page"},
+      {"train/0.png, in a tar", "x.npz: is not a zip archive; expected an .npz file"}};
   for (const auto& [bytes, error] : kFiles) {
     ASSERT_TRUE(WriteFileAtomically(path_, std::as_bytes(std::span(bytes))).ok());
     EXPECT_THAT(ErrorOf(path_), AllOf(HasSubstr(error), Not(HasSubstr("complete?"))));
