@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "comm/federation/aggregator/choice.h"
 #include "comm/federation/client/ask_classes.h"
 #include "comm/federation/testing/federation_fixture.h"
 #include "gmock/gmock.h"
@@ -420,29 +421,61 @@ TEST_F(FederationTest, LateUpdatesAreDroppedWithALine) {
   EXPECT_THAT(said(), HasSubstr(dropped));
 }
 
-TEST_F(FederationTest, AFractionOfTheClientsIsAskedAndAllInTime) {
-  options_.rounds = 12;
-  options_.min_clients = 2;
-  options_.client_fraction = 0.5;
-  options_.choice_seed = Secret();
-  std::atomic<int> there = 0;
-  options_.say = [&](std::string_view line) {
-    Note(line);
-    there += line.find(" is there,") != line.npos ? 1 : 0;
-  };
-  for (int client = 0; client < 4; ++client) {
-    Start(client, [&](const RoundTask& task, int self) {
-      while (there < 4) std::this_thread::sleep_for(milliseconds(1));
-      return Trained(task.parameters, self);
-    });
+// Two of four clients are asked, from the second round on when all are there.
+class FederationChoiceTest : public FederationTest {
+ protected:
+  void RunRounds(int64_t rounds) {
+    options_.rounds = rounds;
+    options_.min_clients = 2;
+    options_.client_fraction = 0.5;
+    std::atomic<int> there = 0;
+    options_.say = [&](std::string_view line) {
+      Note(line);
+      there += line.find(" is there,") != line.npos ? 1 : 0;
+    };
+    for (int client = 0; client < 4; ++client) {
+      Start(client, [&](const RoundTask& task, int self) {
+        while (there < 4) std::this_thread::sleep_for(milliseconds(1));
+        return Trained(task.parameters, self);
+      });
+    }
+    ASSERT_EQ(Run(), absl::OkStatus()) << said();
+    ASSERT_EQ(records_.size(), size_t(rounds));
+    JoinAll();
   }
-  ASSERT_EQ(Run(), absl::OkStatus()) << said();
+  // The number of rounds, without the first, in which the seed tells who is asked.
+  int KnownWith(const Secret& seed) {
+    int known = 0;
+    for (size_t i = 1; i < records_.size(); ++i) {
+      const std::vector<Candidate> four = {
+          {0, "client-0"}, {1, "client-1"}, {2, "client-2"}, {3, "client-3"}};
+      const Choice choice = Must(
+          ChooseClients(four, {.min_clients = 2, .fraction = 0.5, .seed = seed, .attempt = i}));
+      std::vector<std::string> names, asked;
+      for (const int id : choice.ids) names.push_back(four[size_t(id)].name);
+      for (const Asked& client : records_[i].clients) asked.push_back(client.name);
+      known += names == asked ? 1 : 0;
+    }
+    return known;
+  }
+};
+
+TEST_F(FederationChoiceTest, AFractionOfTheClientsIsAskedAndAllInTime) {
+  options_.choice_seed = Secret();
+  RunRounds(12);
   std::map<std::string, int> asked;
   for (const RoundRecord& record : records_) {
     EXPECT_EQ(record.clients.size(), 2u);
     for (const Asked& client : record.clients) ++asked[client.name];
   }
   EXPECT_EQ(asked.size(), 4u) << "in 12 rounds everybody has a turn";
+  EXPECT_EQ(KnownWith(Secret()), 11);
+}
+
+// Differential privacy counts on it.
+TEST_F(FederationChoiceTest, NobodyKnowsWhoIsAskedUnlessASeedIsGiven) {
+  RunRounds(20);
+  EXPECT_LT(KnownWith(Secret()), 19);  // or with a probability of 6^-19
 }
 
 // Clients that come and go at random; every round's sum is that of those who were in it.
