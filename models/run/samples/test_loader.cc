@@ -22,8 +22,8 @@ absl::StatusOr<std::unique_ptr<Loader>> TestLoader(const Loaders& loaders,
   options.normalization = now.normalization.any() ? wanted.then : wanted.normalization;
   AddNormalization(options.normalization, now);
   if (!SamePreprocessing(now, wanted, dataset->sample().channels)) {
-    return InvalidArgument("data set ", dataset->name(), " gives values as ", Describe(now),
-                           ", but the run shows its network ", Describe(wanted));
+    return InvalidArgument("data set ", dataset->name(), " is preprocessed in another way (",
+                           Describe(now), ") than the samples of the run (", Describe(wanted), ")");
   }
   options.bytes = options.bytes && WhyNoBytes(*dataset, {}, 0).empty();
   options.threads = std::max(options.threads, LoaderThreads(*dataset));
