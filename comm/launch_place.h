@@ -45,8 +45,8 @@ struct LaunchPlace {
   int ranks = 1;
   Transport transport = Transport::kMpi;
   std::string address = {};  // as JobChoice has it; empty: as the environment says
-  std::string elastic =
-      {};  // of the choice or the environment; empty: ranks are those of the start
+  // Of the choice or the environment; empty: ranks are those of the start.
+  std::string elastic = {};
 
   friend bool operator==(const LaunchPlace&, const LaunchPlace&) = default;
 };

@@ -113,6 +113,10 @@ absl::Status RunLauncher(std::string_view program, std::vector<std::string> argu
   Options& options = command_line->options;
   DropOtherConstants(options);
   const LaunchPlace known = PlaceOfProcess(options);
+  if (known.transport == Transport::kUnknown) {
+    const absl::Status unknown = WithExitCode(CheckTransport(), kExitUsage);
+    return TellOnce(unknown, place, kProgram, std::cout, std::cerr);
+  }
   options.ranks.transport = known.transport;  // for files and the list of parameters
   return Answer(*command_line, known);
 }

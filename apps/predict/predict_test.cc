@@ -145,6 +145,7 @@ TEST_F(PredictTest, EightBitsNeedAModelThatWasQuantized) {
                                           .input = model.graph.input_shape().ToString(),
                                           .preprocessing = ToJson(model.preprocessing)};
   for (const Node& node : model.graph.nodes()) model.quantization->ranges[node.id] = {0, 40};
+  model.quantization->ranges[model.graph.nodes()[0].id] = {-3, 3};  // normalised pixels
   const auto context = DeviceContext::Create(Device::Cpu()).value();
   const auto store = ParameterStore::Create(model.graph, *context, DType::kFloat32, 0).value();
   ASSERT_TRUE(LoadWeights(model_, model.graph, *store, *context).ok());

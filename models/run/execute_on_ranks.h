@@ -21,8 +21,9 @@ namespace dtnn {
 // The program that executes a run.
 struct RankProgram {
   std::string name = {};  // for messages
-  // The objects of the run; where ranks come and go, of each generation of them. Null: a run alone.
-  // The communicator is set afterwards.
+  // The objects of the run; where ranks come and go, of each generation of them. Null: a run alone,
+  // or no training, only a file that is written after the last generation. The communicator is set
+  // afterwards.
   std::function<RunObjects(const Communicator*)> objects = [](const Communicator*) {
     return RunObjects();
   };

@@ -819,5 +819,18 @@ TEST(BenchmarkStateTest, EverySchedulerRuns) {
   }
 }
 
+TEST(BenchmarkStateTest, ATransportOfTheEnvironmentThatThereIsNotIsRefused) {
+  setenv("PYMPI_PROTO", "carrier-pigeon", 1);
+  const Outcome outcome = Launch(std::string(kSmallRun) + "--num-epochs=1 2>&1 >/dev/null");
+  const Outcome named =
+      Launch(std::string(kSmallRun) + "--num-epochs=1 --transport=mpi 2>&1 >/dev/null");
+  unsetenv("PYMPI_PROTO");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.text, HasSubstr("environment: PYMPI_PROTO=\"carrier-pigeon\": there is no "
+                                      "such transport in this build; must be mpi, tcp, grpc or "
+                                      "mqtt"));
+  EXPECT_EQ(named.exit_code, 0) << named.text;  // the option outranks it
+}
+
 }  // namespace
 }  // namespace dtnn

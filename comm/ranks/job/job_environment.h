@@ -8,8 +8,8 @@
 //   DTNN_JOB_SECRET          what all ranks of the job know and nobody else does (job_secret.h)
 //   DTNN_JOB_SECRET_FILE     or a file that holds it, which only its owner may read
 //   PYMPI_SSL                yes: TLS, which is what ranks use anyway over TCP where rank 0 does
-//   not
-//                            listen at a loopback address; grpc and mqtt seal messages themselves
+//                            not listen at a loopback address; grpc and mqtt seal messages
+//                            themselves
 //   PYMPI_SSL_CERT, _KEY     files with this host's certificate and its private key
 //   PYMPI_SSL_CA             file with the authority's certificate; else the one of PYMPI_SSL_CERT.
 //                            A broker of that authority may ask for no other
@@ -84,10 +84,10 @@ absl::StatusOr<JobSecret> ReadSecretFile(const std::string& path);
 absl::StatusOr<std::optional<bool>> FindSwitch(const char* name, const GetVariable& get = nullptr);
 
 // `place`: its transport, address and ranks that come and go, if any; and what a launcher has set,
-// where the variables for it are not there. `get` answers like
-// getenv(), which is the default. InvalidArgument, and what is wrong with the secret's file, names
-// the variable. By default, too, the secret is removed from the environment, and the process keeps
-// its memory from dumps: once, before it has other threads.
+// where the variables for it are not there. `get` answers like getenv(), which is the default.
+// InvalidArgument, and what is wrong with the secret's file, names the variable. By default, too,
+// the secret is removed from the environment, and the process keeps its memory from dumps: once,
+// before it has other threads.
 absl::StatusOr<JobEnvironment> FindJob(const LaunchPlace& place, const GetVariable& get = nullptr);
 
 // For a process that finds no other ranks by MPI: InvalidArgument where it was started as one of
