@@ -118,6 +118,13 @@ class ArraysTest(unittest.TestCase):
         refuses(TypeError, "class_names=1: expected a text", x, y, class_names=[0, 1, 2][1:])
         refuses(UnicodeEncodeError, "surrogates", x, y, name="\ud800")
 
+    def test_the_module_compares_the_splits(self):
+        large, small = np.zeros((2, 100, 100, 1), np.float32), np.zeros((2, 1, 1, 1), np.float32)
+        y = np.arange(2, dtype=np.int32)
+        for train, test in ((large, small), (small, large)):
+            with self.assertRaisesRegex(ValueError, r"shape \(2, .* expected the same extents"):
+                dtnn._core.arrays((train, y), (test, y), False, 2, [], b"arrays")
+
     def test_data_sets_by_name(self):
         data = dtnn.open_dataset("synthetic", synthetic_train_samples=7, synthetic_input_shape=[1, 4, 5])
         self.assertEqual((data.name, data.train_size, data.sample), ("synthetic", 7, (4, 5, 1)))

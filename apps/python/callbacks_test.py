@@ -63,6 +63,7 @@ class CallbacksTest(unittest.TestCase):
         self.assertEqual(run.steps_done, 6)
         self.assertEqual(len(run.history["categorical_accuracy"]), 1)
         self.assertEqual(len(run.parameters), 2)
+        self.assertEqual(run.predict(X).shape, (100, 2))
         with self.assertRaisesRegex(dtnn.Error, "this run has ended"):
             run.fit()
 
@@ -103,9 +104,19 @@ class CallbacksTest(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "positional argument"):
             begin([lambda epoch: None]).fit()
 
+    def test_one_of_several_runs_has_the_run_that_calls(self):
+        seen = []
+        callback = At(seen.append)
+        runs = [begin([callback]), begin([callback])]
+        for run in runs:
+            run.fit()
+            self.assertIsNone(callback.run)
+        self.assertEqual(seen, runs)
+
     def test_do_not_keep_the_run(self):
         callback = At(lambda run: None)
         run = begin([callback])
+        run.fit()
         alive = weakref.ref(run)
         del run
         gc.collect()

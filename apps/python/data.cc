@@ -49,6 +49,14 @@ SampleArrays ArraysOf(const std::optional<std::pair<py::array, py::array>>& spli
   return arrays;
 }
 
+// Both splits have the same extents per sample.
+void CheckRows(const py::array& array, const py::array& other) {
+  if (std::equal(array.shape() + 1, array.shape() + array.ndim(), other.shape() + 1)) return;
+  throw StatusError{InvalidArgument("an array of shape ", ShapeText(array), " beside one of shape ",
+                                    ShapeText(other),
+                                    ": expected the same extents for each sample")};
+}
+
 SharedDataset MakeArrays(const std::optional<std::pair<py::array, py::array>>& train,
                          const std::optional<std::pair<py::array, py::array>>& test, bool planes,
                          int64_t classes, std::vector<std::string> class_names, std::string name) {
@@ -64,6 +72,8 @@ SharedDataset MakeArrays(const std::optional<std::pair<py::array, py::array>>& t
     if (!*split) continue;
     CheckDense((*split)->first, {options.dtype}, 4);
     CheckDense((*split)->second, {y.ndim() == 1 ? DType::kInt32 : DType::kFloat64}, y.ndim());
+    CheckRows((*split)->first, x);
+    CheckRows((*split)->second, y);
   }
   SampleArrays of_train = ArraysOf(train), of_test = ArraysOf(test);
   const py::gil_scoped_release released;

@@ -228,6 +228,8 @@ class PythonRun {
     return run_ == nullptr ? steps_ : run_->trainer().steps_done();
   }
   void End() {
+    if (busy_) Busy();
+    if (run_ == nullptr) return;
     const Use use(*this);
     {
       const py::gil_scoped_release released;
@@ -238,7 +240,7 @@ class PythonRun {
 
   SharedDataset Data() const {
     CheckOpen();
-    return {std::shared_ptr<const Dataset>(run_, &run_->dataset())};
+    return {run_->shared_dataset()};
   }
   py::str Describe() const {
     CheckOpen();
@@ -288,7 +290,7 @@ class PythonRun {
         FailedPrecondition("this run has ended; dtnn.Run begins another, which can resume")};
   }
   // With a checkpoint everything is on the disk, and another run shall be able to use its folder.
-  // Otherwise parameters can still be read.
+  // Otherwise the run can still be saved and tested, and its parameters read.
   void DropIfEnded() {
     if (run_->ended() && !run_->options().checkpoint.folder.empty()) Drop();
   }
@@ -319,7 +321,7 @@ class PythonRun {
   int64_t OutputsPerSample() const { return run_->graph().output_shape().NumElements(); }
 
   RunHooks hooks_;  // which the run calls, until it ends
-  std::shared_ptr<Run> run_;
+  std::unique_ptr<Run> run_;
   const bool stop_on_signal_;
   bool busy_ = false;
   int64_t epochs_ = 0, steps_ = 0;  // of a run that was dropped

@@ -25,7 +25,7 @@ absl::Status RunHooks::Call(const std::vector<py::function>& functions,
 }
 
 absl::Status RunHooks::OnPassBegin(const Pass& pass) {
-  signals_ = {};
+  if (pass.kind == Pass::Kind::kTest) signals_ = {};
   if (pass.kind != Pass::Kind::kTraining || functions_.epoch_begin.empty()) {
     return absl::OkStatus();
   }
@@ -34,6 +34,14 @@ absl::Status RunHooks::OnPassBegin(const Pass& pass) {
 }
 
 absl::Status RunHooks::OnBatchEnd(const Pass& pass) {
+  // Signals are Python's own, unless the run holds them.
+  if (signals_.Raised()) {
+    const py::gil_scoped_acquire held;
+    raised_ = std::make_exception_ptr(py::error_already_set());
+    if (pass.kind != Pass::Kind::kTest) return absl::CancelledError("a signal handler raised");
+    pass.trainer->Stop();
+    return absl::OkStatus();
+  }
   if (pass.kind == Pass::Kind::kTraining) {
     if (functions_.batch_end.empty()) return absl::OkStatus();
     const py::gil_scoped_acquire held;
@@ -45,10 +53,6 @@ absl::Status RunHooks::OnBatchEnd(const Pass& pass) {
       outputs_->insert(outputs_->end(), values, values + pass.predictions->num_elements());
     });
   }
-  if (pass.kind != Pass::Kind::kTest || !signals_.Raised()) return absl::OkStatus();
-  const py::gil_scoped_acquire held;
-  raised_ = std::make_exception_ptr(py::error_already_set());
-  pass.trainer->Stop();
   return absl::OkStatus();
 }
 

@@ -44,7 +44,7 @@ class RunHooks : public Callback {
   void Collect(std::vector<double>* outputs) { outputs_ = outputs; }
   // Whether Python is being called.
   bool calling() const { return calling_; }
-  // Raises what a hook has raised, or Ctrl-C in an evaluation.
+  // Raises what a hook or a handler of a signal has raised.
   void Rethrow();
 
  private:

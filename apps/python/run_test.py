@@ -7,6 +7,7 @@ import pathlib
 import tempfile
 import threading
 import unittest
+import weakref
 
 import dtnn
 import numpy as np
@@ -232,6 +233,45 @@ class RunTest(unittest.TestCase):
             run.fit()
         with self.assertRaisesRegex(dtnn.Error, "this run has ended; dtnn.Run begins another"):
             run.fit()
+
+    def test_a_with_block_raises_what_ended_it(self):
+        diverges = {"optimizer": "sgd", "learning_rate": 1e30, "loss_func": "mse", "metrics": [],
+                    "data": dtnn.Arrays(X, np.eye(3)[Y] * 0.7), "num_epochs": 9}
+        with self.assertRaisesRegex(dtnn.Error, "training has diverged"):
+            with begin(dtnn.Network().flatten().fc(3), checkpoint_dir=self.folder / "c", **diverges) as run:
+                run.fit()
+        run.end()  # once more
+        with self.assertRaisesRegex(dtnn.Error, "this run has ended"):
+            run.evaluate()
+
+    def test_integers_are_values_where_the_run_has_values(self):
+        x = np.ones((4, 1, 1, 2), np.float32)
+        run = dtnn.Run(
+            dtnn.Network().flatten().fc(1), dtnn.Arrays(x_test=x, y_test=np.full(4, 7.0)),
+            loss_func="mse", metrics=[], evaluate_only=True,
+        )
+        run.set_parameters({"2_FC_weights": np.ones((2, 1)), "2_FC_biases": np.zeros(1)})
+        self.assertEqual(run.evaluate(x, np.full(4, 7)), {"mse": 25})
+        self.assertEqual(run.evaluate(x, np.full((4, 1), True)), {"mse": 1})
+        with self.assertRaisesRegex(ValueError, "has classes to predict"):
+            run.evaluate(dtnn.Arrays(x_test=x, y_test=[0, 0, 0, 0], classes=1))
+        for y in (Y * 1.0, np.eye(3)[Y] * 0.5):
+            with self.assertRaisesRegex(ValueError, "y: is float64 .* expected classes"):
+                begin().evaluate(X, y)
+        self.assertEqual(begin().evaluate(X, np.eye(3)[Y]), begin().evaluate(X, Y))
+
+    def test_data_do_not_keep_the_run(self):
+        class Log:
+            def __call__(self, line):
+                pass
+
+        log = Log()
+        run = dtnn.Run("simplecnn", "synthetic", synthetic_train_samples=9, schedulers=[], log=log)
+        alive, data = weakref.ref(log), run.dataset
+        del run, log
+        gc.collect()
+        self.assertIsNone(alive())
+        self.assertEqual(data.train_size, 9)
 
     def test_documentation_lists_every_option(self):
         self.assertIn("learning_rate: float = 0.01", dtnn.Run.__doc__)

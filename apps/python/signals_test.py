@@ -12,10 +12,10 @@ Y = np.arange(100) % 2
 X = np.random.default_rng(0).random((100, 4, 4, 1), dtype=np.float32)
 
 
-def begin(callbacks, **options):
+def begin(callbacks, data=None, **options):
     net = dtnn.Network("mine").flatten().fc(2).softmax()
     options = {"schedulers": [], "num_epochs": 3, "batch_size": 20, **options}
-    return dtnn.Run(net, dtnn.Arrays(X, Y), callbacks=callbacks, **options)
+    return dtnn.Run(net, data or dtnn.Arrays(X, Y), callbacks=callbacks, **options)
 
 
 class Sender(dtnn.Callback):
@@ -60,6 +60,48 @@ class SignalsTest(unittest.TestCase):
         run = begin([Sender(signal.SIGINT)], stop_on_signal=False)
         with self.assertRaises(KeyboardInterrupt):
             run.fit()
+
+    def test_without_it_they_end_training_and_validation(self):
+        signal.signal(signal.SIGALRM, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGALRM, signal.SIG_DFL)
+        x = np.zeros((200_000, 4, 4, 1), np.float32)
+        for share in (0, 0.999):  # most of the time is that of the other part
+            run = begin([], data=dtnn.Arrays(x, np.arange(len(x)) % 2), num_epochs=1, batch_size=1,
+                        validation_split=share, stop_on_signal=False)
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            with self.assertRaises(KeyboardInterrupt):
+                run.fit()
+            self.assertEqual(run.epochs_done, 0)
+            self.assertLess(run.steps_done, len(x))
+
+    def test_a_run_that_ctrl_c_ended_can_be_tested_and_saved(self):
+        run = begin([Sender(signal.SIGINT)])
+        with self.assertRaises(KeyboardInterrupt):
+            run.fit()
+        path = self.options["checkpoint_dir"] + ".npz"
+        run.save(path)
+        self.assertIn("categorical_accuracy", run.evaluate(X, Y))
+        np.testing.assert_array_equal(dtnn.load(path).predict(X), run.predict(X))
+        with self.assertRaisesRegex(dtnn.Error, "this run has ended"):
+            run.fit()
+        run.end()
+        with self.assertRaisesRegex(dtnn.Error, "this run has ended"):
+            run.save(path)
+
+    def test_a_test_that_ctrl_c_ended_is_not_kept(self):
+        def press(line):
+            if "Evaluating" in line:
+                signal.raise_signal(signal.SIGINT)
+
+        path = self.options["checkpoint_dir"] + ".csv"
+        run = begin([], log=press, history_file=path, data=dtnn.Arrays(X, Y, X, Y))
+        run.fit()
+        with open(path) as file:
+            before = file.read()
+        with self.assertRaises(KeyboardInterrupt):
+            run.evaluate()
+        with open(path) as file:
+            self.assertEqual(file.read(), before)
 
     def interrupted(self, compute):
         """Where in a computation handlers of Python run: 0 at its begin, 1 at its end."""

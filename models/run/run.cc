@@ -33,6 +33,9 @@ absl::Status Run::CheckOpen() const {
   return FailedPrecondition("this run has ended; Run::Create begins another, which can resume");
 }
 
+// Parameters are those of the last whole step where a signal or a callback ended the run.
+absl::Status Run::CheckHolds() const { return cancelled_ ? absl::OkStatus() : CheckOpen(); }
+
 absl::Status Run::CheckTrains() const {
   DTNN_RETURN_IF_ERROR(CheckOpen());
   if (!options().training.evaluate_only) return absl::OkStatus();
@@ -43,6 +46,7 @@ absl::Status Run::Train() {
   absl::Status status = work_->Train();
   if (status.ok()) status = work_->SaveTrained();
   fitted_ = status.ok();
+  cancelled_ = absl::IsCancelled(status) && work_->run().ranks == 1;
   return status.ok() ? status : work_->Finish(std::move(status));
 }
 
@@ -60,10 +64,11 @@ absl::Status Run::Fit(int64_t epochs) {
 
 absl::StatusOr<MetricAverages> Run::EvaluateOn(std::shared_ptr<const Dataset> data, Split split,
                                                bool after_training) {
-  DTNN_RETURN_IF_ERROR(CheckOpen());
+  DTNN_RETURN_IF_ERROR(CheckHolds());
   DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<Loader> loader,
                         work_->LoaderOf(std::move(data), split));
   absl::StatusOr<MetricAverages> averages = work_->Test(*loader);
+  if (work_->test_stopped()) return averages;
   absl::Status status = averages.status();
   if (status.ok() && after_training) status = work_->KeepTest(*averages);
   if (!status.ok()) return work_->Finish(std::move(status));
@@ -79,7 +84,7 @@ absl::StatusOr<MetricAverages> Run::Evaluate(const Dataset& data, Split split) {
 }
 
 absl::Status Run::Save(const std::string& path) const {
-  DTNN_RETURN_IF_ERROR(CheckOpen());
+  DTNN_RETURN_IF_ERROR(CheckHolds());
   return work_->Save(path);
 }
 
@@ -98,6 +103,7 @@ absl::Status Run::Execute() {
 }
 
 void Run::End() {
+  cancelled_ = false;
   if (!work_->finished()) work_->Finish(absl::OkStatus()).IgnoreError();
 }
 
@@ -106,6 +112,7 @@ bool Run::ended() const { return work_->finished(); }
 const RunOptions& Run::options() const { return work_->run().options; }
 const Graph& Run::graph() const { return work_->run().graph; }
 const Dataset& Run::dataset() const { return *work_->run().dataset; }
+std::shared_ptr<const Dataset> Run::shared_dataset() const { return work_->run().dataset; }
 ParameterStore& Run::store() { return work_->store(); }
 Trainer& Run::trainer() { return work_->trainer(); }
 const NamedMetrics& Run::last_metrics() const { return work_->last_metrics(); }

@@ -58,16 +58,18 @@ class Run {
   ~Run();  // End, of this rank alone
 
   // Trains what is left of RunOptions::training.epochs, and writes RunOptions::output.model.
-  // Cancelled where a signal ended it, OutOfRange where it diverged.
+  // OutOfRange where it diverged. Cancelled where a signal or a callback ended it: the run does not
+  // train again, but where it has one rank it can still be tested and saved, until End.
   absl::Status Fit();
   // Trains so many epochs from where the run is, with schedules that begin anew. A run with
   // checkpoints is instead resumed with more of RunOptions::training.epochs.
   absl::Status Fit(int64_t epochs);
   // Loss and metrics of a split of the run's data; accuracies are in per cent. Those of the test
   // after training are also written into the history, the page and RunOptions::output.model.
+  // Cancelled, and the run continues, where a callback stopped the test: nothing of it is kept.
   absl::StatusOr<MetricAverages> Evaluate(Split split = Split::kTest);
   // The same of other data, which the network is shown as those of training. InvalidArgument, and
-  // the run continues, for data that do not fit it.
+  // the run continues, for data that do not fit it, such as classes where the run has values.
   absl::StatusOr<MetricAverages> Evaluate(const Dataset& data, Split split = Split::kTest);
   // Writes one file with network, parameters, preprocessing, class names and how it was trained
   // (models/serving/saved_model.h). Rank 0 writes; without shared storage each rank does.
@@ -84,6 +86,7 @@ class Run {
   const RunOptions& options() const;  // as they are in force
   const Graph& graph() const;
   const Dataset& dataset() const;
+  std::shared_ptr<const Dataset> shared_dataset() const;  // which may outlive the run
   ParameterStore& store();
   Trainer& trainer();
   // The last epoch's: "categorical_accuracy", "val_categorical_accuracy", ...
@@ -92,13 +95,14 @@ class Run {
  private:
   explicit Run(std::unique_ptr<RunWork> work);
   absl::Status CheckOpen() const;
+  absl::Status CheckHolds() const;
   absl::Status CheckTrains() const;
   absl::Status Train();
   absl::StatusOr<MetricAverages> EvaluateOn(std::shared_ptr<const Dataset> data, Split split,
                                             bool after_training);
 
   const std::unique_ptr<RunWork> work_;
-  bool fitted_ = false;
+  bool fitted_ = false, cancelled_ = false;
 };
 
 }  // namespace dtnn

@@ -77,6 +77,48 @@ TEST_F(RunEvaluateTest, DataThatDoNotFitAreRefusedAndTheRunContinues) {
   EXPECT_TRUE(run->Evaluate().ok());
 }
 
+TEST_F(RunEvaluateTest, ClassesAreRefusedWhereTheRunHasValues) {
+  class Values : public Marked {
+    TargetKind target_kind() const override { return TargetKind::kValues; }
+    absl::Status Read(Split, std::span<const int64_t>, TensorFormat, const Tensor& x,
+                      const Tensor& targets) const override {
+      std::fill_n(x.data<float>(), x.num_elements(), 1.f);
+      std::fill_n(targets.data<float>(), targets.num_elements(), 1.f);
+      return absl::OkStatus();
+    }
+  };
+  const Values values;
+  const Marked classes;
+  RunOptions options = Short(1);
+  options.training.loss = "mse";
+  const auto run = Begin(options, {.network = Small(values), .dataset = values});
+  EXPECT_THAT(Message(run->Evaluate(classes).status()),
+              HasSubstr("has classes to predict, but the run was made for values"));
+  EXPECT_TRUE(run->Evaluate().ok());
+}
+
+TEST_F(RunEvaluateTest, AStoppedTestIsKeptNowhere) {
+  struct StopTest : Callback {
+    absl::Status OnBatchEnd(const Pass& pass) override {
+      if (pass.kind == Pass::Kind::kTest && wanted) pass.trainer->Stop();
+      return absl::OkStatus();
+    }
+    bool wanted = true;
+  } stop;
+  RunOptions options = Short(1);
+  options.output.history = In("h.csv");
+  RunObjects objects = Objects();
+  objects.callbacks = {&stop};
+  const auto run = Begin(options, objects);
+  Must(run->Fit());
+  const std::string before = Read("h.csv");
+  EXPECT_TRUE(absl::IsCancelled(run->Evaluate().status()));
+  EXPECT_EQ(Read("h.csv"), before);
+  stop.wanted = false;
+  EXPECT_TRUE(run->Evaluate().ok()) << "the run continues";
+  EXPECT_NE(Read("h.csv"), before);
+}
+
 TEST_F(RunEvaluateTest, StepsThatTheRunDoesNotHaveAreRefused) {
   class TrainOnly : public Marked {
     int64_t size(Split split) const override { return split == Split::kTrain ? 6 : 0; }

@@ -18,7 +18,8 @@ using RunSignalTest = RunFixture;
 // Sends this process a signal in the second step of the first epoch.
 struct Sender : Callback {
   absl::Status OnBatchBegin(const Pass& pass) override {
-    if (pass.epoch == 0 && pass.step == 1) std::raise(SIGTERM);
+    const bool training = pass.kind == Pass::Kind::kTraining;
+    if (training && pass.epoch == 0 && pass.step == 1) std::raise(SIGTERM);
     return absl::OkStatus();
   }
 };
@@ -45,6 +46,22 @@ TEST_F(RunSignalTest, EndsTheRunAfterTheStepWithACheckpointThatContinues) {
   EXPECT_EQ(resumed->trainer().steps_done(), 2);
   Must(resumed->Fit());
   EXPECT_EQ(Parameters(*resumed), Parameters(*whole)) << "to the last bit";
+}
+
+TEST_F(RunSignalTest, AnEndedRunCanBeTestedAndSavedUntilEnd) {
+  Sender sender;
+  RunObjects objects = Objects();
+  objects.stop_on_signal = true;
+  objects.callbacks = {&sender};
+  const auto run = Begin(Short(2), objects);
+  EXPECT_TRUE(absl::IsCancelled(run->Fit()));
+  EXPECT_THAT(Message(run->Fit()), HasSubstr("has ended"));
+  EXPECT_TRUE(run->Evaluate().ok());
+  Must(run->Save(In("m.safetensors")));
+  EXPECT_EQ(Model("m.safetensors").description.training.epochs, 0);
+  run->End();
+  EXPECT_THAT(Message(run->Evaluate().status()), HasSubstr("has ended"));
+  EXPECT_THAT(Message(run->Save(In("m.safetensors"))), HasSubstr("has ended"));
 }
 
 TEST_F(RunSignalTest, WithoutItASignalEndsTheProcess) {

@@ -11,6 +11,18 @@
 #include "tensor/text/str_cat.h"
 
 namespace dtnn {
+namespace {
+
+// Whether a pass came to its end, for which the trainer does not call where it is stopped.
+struct WholePass : Callback {
+  absl::Status OnPassEnd(const Pass&) override {
+    whole = true;
+    return absl::OkStatus();
+  }
+  bool whole = false;
+};
+
+}  // namespace
 
 RunWork::RunWork(const RunOptions& options, RunObjects objects, LastingRun* lasting)
     : given_(options),
@@ -87,7 +99,12 @@ absl::StatusOr<MetricAverages> RunWork::Test(Loader& loader) {
   const Stopwatch watch;
   std::vector<Callback*> callbacks = {&performance_};
   callbacks.insert(callbacks.end(), run_.objects.callbacks.begin(), run_.objects.callbacks.end());
+  WholePass pass;
+  callbacks.push_back(&pass);
+  test_stopped_ = false;
   DTNN_ASSIGN_OR_RETURN(MetricAverages averages, trainer_->Evaluate(loader, callbacks));
+  test_stopped_ = !pass.whole;
+  if (test_stopped_) return absl::CancelledError("a callback stopped the test");
   const double seconds = watch.seconds();
   if (run_.options.training.evaluate_only) {
     log_.Print(

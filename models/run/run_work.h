@@ -56,7 +56,9 @@ class RunWork {
   // For a test on any data that fit the network; the same error on all ranks.
   absl::StatusOr<std::unique_ptr<Loader>> LoaderOf(std::shared_ptr<const Dataset> data,
                                                    Split split);
+  // Cancelled where a callback stopped it.
   absl::StatusOr<MetricAverages> Test(Loader& loader);
+  bool test_stopped() const { return test_stopped_; }  // the last one
   // Once, at the end: with `status`, perhaps after a checkpoint of what there is to save, and that
   // is returned with where it is. `together`: the other ranks do it now too.
   absl::Status Finish(absl::Status status, bool together = true);
@@ -118,7 +120,7 @@ class RunWork {
   std::unique_ptr<ParameterStore> store_;
   std::unique_ptr<Trainer> trainer_;
   double seconds_ = 0;  // of training
-  bool logged_graphs_ = false, finished_ = false;
+  bool logged_graphs_ = false, finished_ = false, test_stopped_ = false;
   std::vector<std::vector<double>> fresh_;  // states of RunObjects::schedulers at the beginning
   std::optional<Schedule> schedule_;
   std::optional<Checkpointer> checkpointer_;

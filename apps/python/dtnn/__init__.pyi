@@ -18,7 +18,7 @@ class Callback:
 
     @property
     def run(self) -> Run:
-        """The run that calls."""
+        """The run that calls; None outside of Run.fit()."""
         ...
 
     def on_epoch_begin(self, epoch: int) -> None:

@@ -109,6 +109,28 @@ class Arrays(Dataset):
         )
 
 
+def test_data(x: Any, y: Any, like: Dataset) -> Dataset:
+    """Arrays as a test split, with targets of the kind that another data set has."""
+    split = _split("", x, y, like._format)
+    if split is None:
+        raise _core.InvalidArgument("x: is missing")
+    images, targets = split
+    classes = like._core.has_classes()
+    if classes and _one_hot(targets):
+        targets = targets.argmax(1)
+    if classes and (targets.dtype.kind not in "iub" or targets.ndim != 1):
+        raise _core.InvalidArgument(
+            f"y: is {targets.dtype} of shape {targets.shape}; expected classes, as {like.name} has:"
+            f" {len(images)} integers"
+        )
+    targets = _classes(targets) if classes else _values(targets)
+    planes = like._format == "NCHW"
+    core = _core.arrays(
+        None, (images, targets), planes, like.outputs if classes else 0, [], b"arrays"
+    )
+    return Dataset(core, like._format)
+
+
 def open_dataset(name: str, path: str | os.PathLike | None = None, **options: Any) -> Dataset:
     """A data set by name (dtnn.datasets()), such as "mnist" or "folder", from the files at path.
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import _core
 from ._arguments import array, dense, option_texts, path_bytes, whole
-from ._data import Arrays, Dataset
+from ._data import Dataset, test_data
 from ._network import Network
 
 
@@ -28,7 +28,7 @@ class Callback:
 
     @property
     def run(self) -> Run:
-        """The run that calls."""
+        """The run that calls; None outside of Run.fit()."""
         return self._run()
 
     def on_epoch_begin(self, epoch: int) -> None:
@@ -101,8 +101,7 @@ class Run:
             _warn,
             bool(stop_on_signal),
         )
-        for callback in hooks.objects:
-            callback._run = weakref.ref(self)
+        self._callbacks = hooks.objects
 
     def fit(self, epochs: int | None = None) -> dict[str, list[float]]:
         """Trains what is left of num_epochs, or so many epochs more, and returns the history.
@@ -110,7 +109,14 @@ class Run:
         Ctrl-C ends it after the step, with a checkpoint where there is a checkpoint_dir, and raises
         KeyboardInterrupt.
         """
-        self._core.fit(None if epochs is None else whole("epochs", epochs))
+        before = [(callback, callback._run) for callback in self._callbacks]
+        try:
+            for callback in self._callbacks:
+                callback._run = weakref.ref(self)
+            self._core.fit(None if epochs is None else whole("epochs", epochs))
+        finally:
+            for callback, run in before:
+                callback._run = run
         return self.history
 
     def evaluate(
@@ -135,11 +141,8 @@ class Run:
         shape = (len(x),) if data.has_classes() else (len(x), data.outputs())
         return self._core.predict(self._arrays(x, np.zeros(shape, np.int32))._core)
 
-    def _arrays(self, x: Any, y: Any) -> Arrays:
-        data = self._core.dataset()
-        format = self._data._format if self._data is not None else "NHWC"
-        classes = data.outputs() if data.has_classes() else None
-        return Arrays(x_test=x, y_test=y, classes=classes, format=format)
+    def _arrays(self, x: Any, y: Any) -> Dataset:
+        return test_data(x, y, self.dataset)
 
     def save(self, path: str | os.PathLike) -> None:
         """Writes one file (.safetensors, .npz) with all that dtnn.load needs."""
