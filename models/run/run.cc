@@ -10,7 +10,8 @@
 
 namespace dtnn {
 
-Run::Run(std::unique_ptr<RunWork> work) : work_(std::move(work)) {}
+Run::Run(std::unique_ptr<RunWork> work)
+    : work_(std::move(work)), epochs_(work_->run().options.training.epochs) {}
 
 Run::~Run() {
   if (work_->finished()) return;
@@ -52,7 +53,12 @@ absl::Status Run::Train() {
 
 absl::Status Run::Fit() {
   DTNN_RETURN_IF_ERROR(CheckTrains());
-  if (!fitted_) return Train();
+  const int64_t left = epochs_ - trainer().epochs_done();
+  if (!fitted_ || (!whole_ && left > 0)) {
+    const absl::Status status = fitted_ ? Fit(left) : Train();
+    whole_ = status.ok();
+    return status;
+  }
   return FailedPrecondition("this run has trained all its epochs; Run::Fit(n) trains n more");
 }
 

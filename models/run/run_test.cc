@@ -96,6 +96,15 @@ TEST_F(RunTest, ARunThatHasEndedDoesNothingMore) {
   EXPECT_THAT(std::string(run->Save("never.safetensors").message()), HasSubstr("has ended"));
 }
 
+TEST_F(RunTest, WhatIsLeftIsTrained) {
+  const auto run = Begin(Short(3));
+  Must(run->Fit(1));
+  EXPECT_EQ(run->trainer().epochs_done(), 1);
+  Must(run->Fit());
+  EXPECT_EQ(run->trainer().epochs_done(), 3);
+  EXPECT_THAT(std::string(run->Fit().message()), HasSubstr("has trained all its epochs"));
+}
+
 TEST_F(RunTest, SchedulersWatchTheLossOfTheRun) {
   RunOptions options = Short(1);
   options.schedule = {};
