@@ -25,10 +25,10 @@
 """
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
-load("//apps/python:wheel.bzl", "python_wheel")
 load("//packaging:component.bzl", "component")
 load("//packaging:deb.bzl", "debian_packages")
 load("//tools:link_only.bzl", "link_only")
+load("//tools:python_wheel.bzl", "python_wheel")
 load("//tools:version.bzl", _SONAME_VERSION = "DTNN_SONAME_VERSION", _VERSION = "DTNN_VERSION")
 load("//tools/pch:precompiled_header.bzl", "precompiled_header")
 

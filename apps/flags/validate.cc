@@ -23,30 +23,6 @@ bool Contains(const std::vector<std::string>& list, std::string_view item) {
   return std::ranges::find(list, item) != list.end();
 }
 
-// --loss-func=categorical_accuracy,categorical_cross_entropy: the one loss is the loss, the rest
-// are metrics.
-absl::Status SplitLossFunction(Options& options) {
-  if (!options.given.contains("loss-func")) return absl::OkStatus();
-  std::vector<std::string> losses, metrics;
-  for (const std::string_view item : SplitList(options.training.loss)) {
-    const bool loss = item.ends_with("_cross_entropy") || item == "mse" || item == "mae";
-    (loss ? losses : metrics).emplace_back(item);
-  }
-  if (losses.size() != 1) {
-    return UsageError("--loss-func=", options.training.loss,
-                      ": must name exactly one loss: categorical_cross_entropy, "
-                      "binary_cross_entropy, mse or mae");
-  }
-  options.training.loss = losses[0];
-  if (metrics.empty()) return absl::OkStatus();
-  std::vector<std::string> all = options.training.metrics.value_or({});
-  std::ranges::copy_if(metrics, std::back_inserter(all),
-                       [&](const std::string& metric) { return !Contains(all, metric); });
-  options.training.metrics = std::move(all);
-  options.given.insert("metrics");
-  return absl::OkStatus();
-}
-
 absl::Status CheckRequired(const Options& options) {
   // A file of a model says which network it is.
   const bool file_may_say = !options.network.weights.empty();
@@ -86,6 +62,28 @@ absl::Status SpellTransforms(Options& options) {
 }
 
 }  // namespace
+
+absl::Status SplitLossFunction(Options& options) {
+  if (!options.given.contains("loss-func")) return absl::OkStatus();
+  std::vector<std::string> losses, metrics;
+  for (const std::string_view item : SplitList(options.training.loss)) {
+    const bool loss = item.ends_with("_cross_entropy") || item == "mse" || item == "mae";
+    (loss ? losses : metrics).emplace_back(item);
+  }
+  if (losses.size() != 1) {
+    return UsageError("--loss-func=", options.training.loss,
+                      ": must name exactly one loss: categorical_cross_entropy, "
+                      "binary_cross_entropy, mse or mae");
+  }
+  options.training.loss = losses[0];
+  if (metrics.empty()) return absl::OkStatus();
+  std::vector<std::string> all = options.training.metrics.value_or({});
+  std::ranges::copy_if(metrics, std::back_inserter(all),
+                       [&](const std::string& metric) { return !Contains(all, metric); });
+  options.training.metrics = std::move(all);
+  options.given.insert("metrics");
+  return absl::OkStatus();
+}
 
 absl::Status ValidateOptions(Options& options, std::vector<std::string>& warnings) {
   DTNN_RETURN_IF_ERROR(SplitLossFunction(options));

@@ -11,8 +11,12 @@
 
 namespace dtnn {
 
-// Also brings lists into order: metrics named in --loss-func move to `metrics`. Contradictions are
-// usage errors; settings without effect are added to `warnings`, one line each.
+// Metrics named in --loss-func, as in categorical_accuracy,categorical_cross_entropy, move to
+// `metrics`; the one loss is left.
+absl::Status SplitLossFunction(Options& options);
+
+// Does so, and brings other lists into order. Contradictions are usage errors; settings without
+// effect are added to `warnings`, one line each.
 absl::Status ValidateOptions(Options& options, std::vector<std::string>& warnings);
 
 // Those of the given options that have no effect, by reason: a line each.

@@ -46,15 +46,34 @@ class ArraysTest(unittest.TestCase):
         self.assertEqual(dtnn.Arrays(self.x[..., 0], self.y).sample, (5, 4, 1))
         self.assertEqual(dtnn.Arrays(self.x[:, 0, :, 0], self.y).sample, (1, 1, 4))
 
+    def weights(self, outputs):
+        return np.random.default_rng(1).random((60, outputs), dtype=np.float32)
+
+    def error(self, x, y):
+        """The mean squared error that a run finds with a layer of known weights."""
+        data = dtnn.Arrays(x_test=x, y_test=y)
+        run = dtnn.Run(
+            dtnn.Network().flatten().fc(data.outputs), data, loss_func="mse", metrics=[],
+            evaluate_only=True, batch_size=7,
+        )
+        weights = {"2_FC_weights": self.weights(data.outputs), "2_FC_biases": np.zeros(data.outputs)}
+        run.set_parameters(weights)
+        return run.evaluate()["mse"]
+
+    def expected(self, x, y):
+        return ((x.reshape(len(x), -1) @ self.weights(y.shape[1]) - y) ** 2).mean()
+
     def test_targets(self):
         one_hot = np.eye(3)[self.y]
-        self.assertEqual(dtnn.Arrays(self.x, one_hot).outputs, 3)
-        self.assertEqual(dtnn.Arrays(self.x, self.y[:, np.newaxis]).outputs, 3)
-        self.assertEqual(dtnn.Arrays(self.x, list(self.y)).outputs, 3)
-        self.assertEqual(dtnn.Arrays(self.x, self.y == 0).outputs, 2)
+        for y in (self.y, one_hot, self.y[:, np.newaxis], list(self.y), self.y.astype(np.uint8)):
+            self.assertEqual(dtnn.Arrays(self.x, y).outputs, 3)
+            self.assertAlmostEqual(self.error(self.x, y), self.expected(self.x, one_hot), places=3)
+        labels = np.eye(2)[(self.y == 0) * 1]
+        self.assertAlmostEqual(self.error(self.x, self.y == 0), self.expected(self.x, labels), places=3)
         # Values: as many as there are columns.
-        self.assertEqual(dtnn.Arrays(self.x, one_hot * 0.5).outputs, 3)
-        self.assertEqual(dtnn.Arrays(self.x, self.y * 1.0).outputs, 1)
+        for y in (one_hot * 0.5, self.y[:, np.newaxis] * 1.0):
+            self.assertEqual(dtnn.Arrays(self.x, y).outputs, y.shape[1])
+            self.assertAlmostEqual(self.error(self.x, y), self.expected(self.x, y), places=3)
 
     def test_dense_arrays_are_not_copied_and_live_as_long_as_the_data_set(self):
         for share in (lambda x: x, Tensor):
@@ -82,8 +101,8 @@ class ArraysTest(unittest.TestCase):
 
     def test_others_are_copied_once(self):
         for x in (self.x[:, ::-1], np.asfortranarray(self.x), self.x.astype(">f4"), self.x[::2]):
-            data = dtnn.Arrays(x_test=x, y_test=self.y[: len(x)])
-            self.assertEqual(data.sample, (5, 4, 3))
+            y = np.arange(len(x))[:, np.newaxis] * 1.0
+            self.assertAlmostEqual(self.error(x, y) / self.expected(x, y), 1, places=5)
 
     def test_wrong_arrays_are_named(self):
         def refuses(error, words, *args, **kwargs):
@@ -97,6 +116,7 @@ class ArraysTest(unittest.TestCase):
         refuses(ValueError, r"y: has shape \(5,\); expected \(30,\)", x, y[:5])
         refuses(ValueError, "label of sample 0 is -1; expected 0 to", x, y - 1)
         refuses(ValueError, "label of sample 2 is 2; expected 0 to 1", x, y, classes=2)
+        refuses(ValueError, "classes=10: y has values, float64", x, y * 1.0, classes=10)
         refuses(ValueError, "-1 outputs", x, y, classes=-1)
         refuses(ValueError, "labels from 0 to 219902", x, y * 2**40)
         refuses(ValueError, "x of the training split: sample 0 contains NaN", x * np.nan, y)
@@ -131,5 +151,8 @@ class ArraysTest(unittest.TestCase):
         self.assertIn("mnist", dtnn.datasets())
         with self.assertRaisesRegex(ValueError, 'dataset=mnits: .*did you mean "mnist"'):
             dtnn.open_dataset("mnits")
+        with self.assertRaisesRegex(ValueError, "learning_rate: not for open_dataset"):
+            dtnn.open_dataset("synthetic", learning_rate=5)
+        dtnn.open_dataset("synthetic", synthetic_train_samples=7, random_seed=3, model="vgg16")
         with self.assertRaisesRegex(dtnn.Error, "/none"):
             dtnn.open_dataset("mnist", "/none")

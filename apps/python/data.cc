@@ -82,7 +82,17 @@ SharedDataset MakeArrays(const std::optional<std::pair<py::array, py::array>>& t
 
 SharedDataset OpenNamed(const Keywords& keywords) {
   const py::gil_scoped_release released;
-  RunOptions options = Check(OptionsOf(keywords));
+  Options options = Check(OptionsOf(keywords));
+  const std::string others = GivenKeywords(options, [](const OptionSpec& option) {
+    // Generated samples follow the seed; some data sets the size that a network takes.
+    return !SaysWhatIsRead(option) && option.path != "data.name" &&
+           option.path != "training.seed" && option.path != "network.name";
+  });
+  if (!others.empty()) {
+    throw StatusError{InvalidArgument(others,
+                                      ": not for open_dataset, which takes what says how "
+                                      "files are read; give the rest to dtnn.Run")};
+  }
   options.training.evaluate = true;  // reads the test split too
   return {Check(MakeDataset(options))};
 }

@@ -9,6 +9,7 @@
 #include "absl/strings/str_replace.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/options.h"
+#include "apps/flags/validate.h"
 #include "apps/flags/value.h"
 #include "apps/python/errors.h"
 #include "comm/ranks/job/exit_code.h"
@@ -104,7 +105,25 @@ absl::StatusOr<Options> OptionsOf(const Keywords& keywords, const std::string& m
     Store(*value, *option, &options);
     options.given.insert(option->name);
   }
+  DTNN_RETURN_IF_ERROR(SplitLossFunction(options));
   return options;
+}
+
+bool SaysWhatIsRead(const OptionSpec& option) {
+  constexpr std::string_view kMembers[] = {
+      "data.path",           "data.train_path",          "data.test_path",
+      "data.archive_format", "data.skip_damaged_images", "data.center_crop",
+      "data.resize",         "data.center_crop_share",   "data.resize_side"};
+  return std::ranges::count(kMembers, option.path) > 0 || option.path.starts_with("data.synthetic");
+}
+
+std::string GivenKeywords(const Options& options, absl::FunctionRef<bool(const OptionSpec&)> pass) {
+  std::string names;
+  for (const OptionSpec& option : OptionTable()) {
+    if (!options.given.contains(option.name) || !pass(option)) continue;
+    StrAppend(&names, names.empty() ? "" : ", ", Keyword(option));
+  }
+  return names;
 }
 
 void BindKeywords(py::module_& module) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "apps/flags/option_spec.h"
 #include "apps/flags/options.h"
@@ -25,6 +26,12 @@ using Keywords = std::vector<std::pair<std::string, std::string>>;
 // Usage errors name the keyword, its value and what is allowed. `model_file`: unless it is empty,
 // options of a run that continues with the model in that file, but for the keywords.
 absl::StatusOr<Options> OptionsOf(const Keywords& keywords, const std::string& model_file = "");
+
+// Whether an option says which files of data are read, and how: one that a data set object
+// replaces.
+bool SaysWhatIsRead(const OptionSpec& option);
+// "dataset_path, transform_resize": those of the given ones that pass.
+std::string GivenKeywords(const Options& options, absl::FunctionRef<bool(const OptionSpec&)> pass);
 
 // keywords(): name, kind, words, default, group and help of each; models(); datasets().
 void BindKeywords(pybind11::module_& module);

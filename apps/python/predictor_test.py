@@ -47,6 +47,8 @@ class PredictorTest(unittest.TestCase):
         one_by_one = dtnn.load(MODEL, batch_size=1)
         np.testing.assert_array_equal(one_by_one.predict(self.x), expected)
         self.assertEqual(self.model.predict(self.x[:0]).shape, (0, 3))
+        self.assertEqual(self.model.predict([]).shape, (0, 3))
+        self.assertEqual(self.model.classify([]), [])
 
     def test_images_are_converted_as_in_training(self):
         images = np.random.default_rng(0).integers(0, 256, (5, 4, 4, 1), np.uint8)

@@ -29,6 +29,7 @@
 #include "models/parameters/parameter_arrays.h"
 #include "models/run/options/option_members.h"
 #include "tensor/errors.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn::python {
 namespace py = pybind11;
@@ -77,9 +78,12 @@ class PythonRun {
       objects.network = network->For(dataset == nullptr ? nullptr : dataset->data.get());
     }
     const py::gil_scoped_release released;
-    const dtnn::Options options = Check(OptionsOf(keywords, model_file));
+    dtnn::Options options = Check(OptionsOf(keywords, model_file));
+    CheckAlone(options);
     const RunSinks sinks = objects.sinks;
     run_ = Check(Run::Create(options, std::move(objects)));
+    if (dataset != nullptr) WarnOfReading(options, sinks);
+    static_cast<RunOptions&>(options) = run_->options();  // a model, for example, has said more
     for (const std::string& line : WithoutEffect(options)) sinks.warn(line);
   }
   ~PythonRun() { Drop(); }
@@ -249,6 +253,23 @@ class PythonRun {
   }
 
  private:
+  static void CheckAlone(const dtnn::Options& options) {
+    const bool elastic = !options.ranks.elastic.empty();
+    if (!elastic && options.ranks.parallel != Parallel::kData) return;
+    throw StatusError{
+        InvalidArgument(elastic ? StrCat("elastic=", options.ranks.elastic) : "parallel=data",
+                        ": several ranks are not started from Python; the program benchmark and "
+                        "the library for C++ train with them")};
+  }
+  // A data set object replaces options, which then have no effect.
+  static void WarnOfReading(dtnn::Options& options, const RunSinks& sinks) {
+    const std::string names = GivenKeywords(options, SaysWhatIsRead);
+    if (names.empty()) return;
+    sinks.warn(names + ": no effect beside a data set object, which is read as it is");
+    std::erase_if(options.given,
+                  [](const auto& name) { return SaysWhatIsRead(*FindOption(name)); });
+  }
+
   // A run computes one thing at a time.
   struct Use {
     explicit Use(PythonRun& run) : run(run) {

@@ -40,6 +40,8 @@ class RunTest(unittest.TestCase):
         self.assertGreater(run.evaluate()["categorical_accuracy"], 90)
         self.assertEqual((run.epochs_done, run.steps_done), (12, 144))
         outputs = run.predict(X)
+        for nothing in ([], X[:0]):
+            self.assertEqual((run.predict(nothing).shape, run.predict([]).dtype), ((0, 3), np.float32))
         self.assertEqual((outputs.shape, outputs.dtype), ((240, 3), np.float32))
         accuracy = 100 * (outputs.argmax(1) == Y).mean()
         self.assertAlmostEqual(run.evaluate()["categorical_accuracy"], accuracy, places=9)
@@ -210,6 +212,33 @@ class RunTest(unittest.TestCase):
         self.assertEqual(seen.filename, __file__)
         with self.assertWarnsRegex(UserWarning, "batch_size=300: is more than the 192 samples"):
             begin(batch_size=300)
+
+    def test_a_data_set_object_replaces_options(self):
+        with self.assertWarnsRegex(UserWarning, "dataset_path, transform_resize: no effect beside"):
+            begin(dataset_path="none", transform_resize=True)
+        with self.assertWarnsRegex(UserWarning, "use_synthetic_data: no effect beside"):
+            begin(use_synthetic_data=True)
+
+    def test_several_ranks_are_not_started_from_python(self):
+        for words, options in (
+            ("parallel=data: several ranks are not started", {"parallel": "data"}),
+            ("elastic=1:2: several ranks are not", {"parallel": "data", "elastic": "1:2"}),
+        ):
+            with self.assertRaisesRegex(ValueError, words):
+                begin(**options)
+
+    def test_metrics_beside_the_loss(self):
+        options = begin(loss_func="f1_score,categorical_cross_entropy", metrics=["precision"]).options
+        self.assertEqual(options["loss_func"], "categorical_cross_entropy")
+        self.assertEqual(options["metrics"], ["precision", "f1_score"])
+        with self.assertRaisesRegex(ValueError, "loss_func=mse,mae: must name exactly one loss"):
+            begin(loss_func=["mse", "mae"])
+
+    def test_warnings_know_what_the_file_of_a_model_says(self):
+        data, path = dtnn.Arrays(X, np.eye(3)[Y] * 0.5), self.folder / "values.npz"
+        begin(dtnn.Network().flatten().fc(3), data, loss_func="mse").save(path)
+        with self.assertWarnsRegex(UserWarning, "label_smoothing has no effect with loss_func=mse"):
+            dtnn.Run(None, data, weights_and_bias_filename=path, label_smoothing=0.1)
 
     def test_networks_and_data_sets_by_name(self):
         lines = []

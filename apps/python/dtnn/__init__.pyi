@@ -1099,6 +1099,7 @@ def models() -> list[str]:
 def open_dataset(name: str, path: str | os.PathLike | None = None, **options: Any) -> Dataset:
     """A data set by name (dtnn.datasets()), such as "mnist" or "folder", from the files at path.
 
-    options: those of Run that say how data are read (dataset_train_path, transform_resize, ...).
+    options: those of Run that say how data are read (dataset_train_path, transform_resize, ...),
+    random_seed of generated data and, for imagenet, the model.
     """
     ...

@@ -95,6 +95,11 @@ class Arrays(Dataset):
             classes = known[0].shape[1] if classes is None else classes
             known = [targets.argmax(1) for targets in known]
             as_classes = True
+        if classes is not None and not as_classes:
+            raise _core.InvalidArgument(
+                f"classes={classes}: y has values, {known[0].dtype} of shape {known[0].shape}; "
+                "expected integers"
+            )
         targets = iter([_classes(y) if as_classes else _values(y) for y in known])
         super().__init__(
             _core.arrays(
@@ -134,7 +139,8 @@ def test_data(x: Any, y: Any, like: Dataset) -> Dataset:
 def open_dataset(name: str, path: str | os.PathLike | None = None, **options: Any) -> Dataset:
     """A data set by name (dtnn.datasets()), such as "mnist" or "folder", from the files at path.
 
-    options: those of Run that say how data are read (dataset_train_path, transform_resize, ...).
+    options: those of Run that say how data are read (dataset_train_path, transform_resize, ...),
+    random_seed of generated data and, for imagenet, the model.
     """
     options = {"dataset": name, "dataset_path": path, **options}
     return Dataset(_core.open_dataset(option_texts(options)))

@@ -87,6 +87,8 @@ class Predictor:
             self._warn_of_images()
             return self._core.predict_files([path_bytes(path) for path in x])
         values = array("x", x)
+        if values.shape == (0,):  # []
+            return np.empty((0, len(self.classes)), self.dtype)
         if values.dtype != np.uint8:
             return self._core.predict_values(self._samples(values, format))
         if format not in (None, "NHWC"):

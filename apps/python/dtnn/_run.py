@@ -138,6 +138,8 @@ class Run:
         """The outputs for each sample of x, as training had them: (samples, outputs)."""
         x = array("x", x)
         data = self._core.dataset()
+        if x.ndim > 0 and len(x) == 0:
+            return np.empty((0, data.outputs()), self._core.options()["dtype"])
         shape = (len(x),) if data.has_classes() else (len(x), data.outputs())
         return self._core.predict(self._arrays(x, np.zeros(shape, np.int32))._core)
 
