@@ -93,15 +93,21 @@ class Rank {
                                  changed_.notify_all();
                                },
                            .left = [](const Instance&) {},
-                           .cut = std::move(cut)},
+                           .cut =
+                               [this, cut](const absl::Status& why) {
+                                 cut(why);
+                                 const std::lock_guard lock(mutex_);
+                                 cut_ = true;
+                                 changed_.notify_all();
+                               }},
                           patience));
   }
   void Send(int to, const std::string& bytes) { datagrams_->Send(to, bytes); }
   void Flush() { datagrams_->Flush(std::chrono::steady_clock::now() + std::chrono::minutes(1)); }
-  // All up to that one.
+  // All up to that one, or to the end of the connection.
   std::vector<std::string> HearUntil(const std::string& last) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !heard_.empty() && heard_.back() == last; });
+    changed_.wait(lock, [&] { return cut_ || (!heard_.empty() && heard_.back() == last); });
     return heard_;
   }
 
@@ -109,6 +115,7 @@ class Rank {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::string> heard_;
+  bool cut_ = false;
   const std::unique_ptr<Datagrams> datagrams_;  // the first to go: its threads use the others
 };
 
@@ -140,6 +147,31 @@ TEST(GrpcDatagramsTest, WhereTheyNeedNotTheyDoNot) {
   const auto [zero, two] = Heard(true);
   EXPECT_THAT(zero, ElementsAre("to 0"));
   EXPECT_THAT(two, ElementsAre("end"));
+}
+
+// Rank 0 may be the first to know that a job is over.
+TEST(GrpcDatagramsTest, TheOthersReachEachOtherWhileRankZeroEnds) {
+  Socket listener = Must(Listen({.host = "127.0.0.1", .port = 0}));
+  const Endpoint address = Must(listener.Local());
+  auto zero = std::make_unique<Rank>(
+      GrpcOptions{.size = 3, .address = address, .listener = listener.Release()}, 0);
+  std::atomic<bool> cut = false;
+  const auto lose = [&](const absl::Status&) { cut = true; };
+  auto one =
+      std::make_unique<Rank>(GrpcOptions{.size = 3, .address = address}, 1, Rank::Heard{}, lose);
+  const auto answer = [](Datagrams& datagrams, std::string_view bytes) {
+    datagrams.Send(1, std::string(bytes));
+  };
+  auto two = std::make_unique<Rank>(GrpcOptions{.size = 3, .address = address}, 2, answer);
+  std::thread end([&] { zero = nullptr; });
+  for (int i = 0; i < 200 && !cut; ++i) {
+    one->Send(2, std::to_string(i));
+    one->HearUntil(std::to_string(i));
+  }
+  EXPECT_FALSE(cut);
+  one = nullptr;
+  two = nullptr;
+  end.join();
 }
 
 // Also with the job's secret, and while the first one lives.

@@ -27,6 +27,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// For ranks whose calls have not ended when rank 0 ends.
+constexpr std::chrono::milliseconds kLastMoment(500);
 constexpr int kMostEnvelopeBytes = int(Datagrams::kMostBytes) + 1024;
 
 proto::Envelope EnvelopeOf(std::string packet) {
@@ -178,6 +180,11 @@ absl::Status Switchboard::Listen(std::shared_ptr<grpc::ServerCredentials> creden
 }
 
 Switchboard::~Switchboard() {
+  // Ranks that rank 0 needs no more may still need each other.
+  if (!options_.only_with_rank_0) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, kLastMoment, [this] { return ranks_.empty(); });
+  }
   if (thread_.joinable()) {
     eventfd_write(stop_, 1);
     thread_.join();
@@ -320,6 +327,7 @@ void Switchboard::Lose(const std::shared_ptr<Line>& line) {
       }
     }
     if (who) ranks_.erase(who->rank);
+    changed_.notify_all();
   }
   if (!who) return;
   proto::Envelope left;

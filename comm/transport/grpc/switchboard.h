@@ -13,6 +13,7 @@
 #include <poll.h>
 
 #include <chrono>
+#include <condition_variable>
 #include <list>
 #include <map>
 #include <memory>
@@ -41,6 +42,7 @@ class Switchboard {
   // For rank 0.
   Switchboard(Socket listener, const JobSecret& secret, const Instance& me,
               const SwitchboardOptions& options, Datagrams::Handlers handlers);
+  // Waits half a second at most until the calls of all others have ended.
   ~Switchboard();
   Switchboard(const Switchboard&) = delete;
   Switchboard& operator=(const Switchboard&) = delete;
@@ -85,6 +87,7 @@ class Switchboard {
   const Datagrams::Handlers handlers_;
   std::mutex mutex_;
   std::map<int, Place> ranks_;
+  std::condition_variable changed_;  // one of them is gone
   // Only the thread removes any of them.
   WaitingRoom<Connection> unproved_;
   std::list<Connection> proved_;
