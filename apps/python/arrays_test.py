@@ -51,10 +51,10 @@ class ArraysTest(unittest.TestCase):
 
     def error(self, x, y):
         """The mean squared error that a run finds with a layer of known weights."""
-        data = dtnn.Arrays(x_test=x, y_test=y)
+        data = dtnn.Arrays(x, y, x, y)
         run = dtnn.Run(
             dtnn.Network().flatten().fc(data.outputs), data, loss_func="mse", metrics=[],
-            evaluate_only=True, batch_size=7,
+            validation_split=0, batch_size=7,
         )
         weights = {"2_FC_weights": self.weights(data.outputs), "2_FC_biases": np.zeros(data.outputs)}
         run.set_parameters(weights)
@@ -89,10 +89,10 @@ class ArraysTest(unittest.TestCase):
             self.assertIsNone(alive())
 
     def test_a_run_reads_the_array_itself(self):
-        x = np.ones((4, 1, 1, 2), np.float32)
+        x, y = np.ones((4, 1, 1, 2), np.float32), np.full(4, 7.0)
         run = dtnn.Run(
-            dtnn.Network().flatten().fc(1), dtnn.Arrays(x_test=x, y_test=np.full(4, 7.0)),
-            loss_func="mse", metrics=[], evaluate_only=True,
+            dtnn.Network().flatten().fc(1), dtnn.Arrays(x, y, x, y), loss_func="mse", metrics=[],
+            validation_split=0, batch_size=4,
         )
         run.set_parameters({"2_FC_weights": np.ones((2, 1)), "2_FC_biases": np.zeros(1)})
         self.assertEqual(run.evaluate()["mse"], (7 - 2) ** 2)

@@ -70,21 +70,40 @@ class PythonRun {
             const SharedDataset* dataset, RunHooks::Functions hooks, py::object print,
             py::object warn, bool stop_on_signal)
       : hooks_(std::move(hooks)), stop_on_signal_(stop_on_signal) {
+    // What is found now is told afterwards, since warnings of Python may be exceptions.
+    const auto found = std::make_shared<std::optional<std::vector<std::string>>>(std::in_place);
+    const auto tell = [found, later = Sink(warn)](std::string_view line) {
+      if (*found) return (*found)->emplace_back(line), void();
+      later(line);
+    };
     RunObjects objects = {.callbacks = {&hooks_},
-                          .sinks = {.print = Sink(print), .warn = Sink(warn)},
+                          .sinks = {.print = Sink(print), .warn = tell},
                           .stop_on_signal = stop_on_signal};
     if (dataset != nullptr) objects.dataset = dataset->data;
     if (network != nullptr) {
       objects.network = network->For(dataset == nullptr ? nullptr : dataset->data.get());
     }
-    const py::gil_scoped_release released;
-    dtnn::Options options = Check(OptionsOf(keywords, model_file));
-    CheckAlone(options);
-    const RunSinks sinks = objects.sinks;
-    run_ = Check(Run::Create(options, std::move(objects)));
-    if (dataset != nullptr) WarnOfReading(options, sinks);
-    static_cast<RunOptions&>(options) = run_->options();  // a model, for example, has said more
-    for (const std::string& line : WithoutEffect(options)) sinks.warn(line);
+    absl::StatusOr<std::unique_ptr<Run>> run = absl::InternalError("not made");
+    {
+      const py::gil_scoped_release released;
+      dtnn::Options options = Check(OptionsOf(keywords, model_file));
+      CheckAlone(options);
+      run = Run::Create(options, std::move(objects));
+      if (run.ok()) {
+        run_ = *std::move(run);
+        if (dataset != nullptr) WarnOfReading(options, tell);
+        static_cast<RunOptions&>(options) = run_->options();  // a model, for example, has said more
+        for (const std::string& line : WithoutEffect(options)) tell(line);
+      }
+    }
+    const std::vector<std::string> lines = *std::exchange(*found, std::nullopt);
+    try {
+      for (const std::string& line : lines) warn(Text(NameKeywords(line)));
+    } catch (...) {
+      Drop();
+      throw;
+    }
+    Check(run.status());
   }
   ~PythonRun() { Drop(); }
 
@@ -127,8 +146,13 @@ class PythonRun {
     return result.attr("astype")(NumpyType(run_->store().dtype()));
   }
 
-  void Save(const std::string& path) const {
-    const Reading reading(*this);
+  void Save(const std::string& path) {
+    if (hooks_.calling()) {
+      const Reading reading(*this);
+      return Check(run_->Save(path));
+    }
+    const Use use(*this);
+    const py::gil_scoped_release released;
     Check(run_->Save(path));
   }
 
@@ -262,10 +286,11 @@ class PythonRun {
                         "the library for C++ train with them")};
   }
   // A data set object replaces options, which then have no effect.
-  static void WarnOfReading(dtnn::Options& options, const RunSinks& sinks) {
+  static void WarnOfReading(dtnn::Options& options,
+                            const std::function<void(std::string_view)>& warn) {
     const std::string names = GivenKeywords(options, SaysWhatIsRead);
     if (names.empty()) return;
-    sinks.warn(names + ": no effect beside a data set object, which is read as it is");
+    warn(names + ": no effect beside a data set object, which is read as it is");
     std::erase_if(options.given,
                   [](const auto& name) { return SaysWhatIsRead(*FindOption(name)); });
   }

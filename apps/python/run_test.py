@@ -7,6 +7,7 @@ import pathlib
 import tempfile
 import threading
 import unittest
+import warnings
 import weakref
 
 import dtnn
@@ -240,6 +241,14 @@ class RunTest(unittest.TestCase):
         with self.assertWarnsRegex(UserWarning, "label_smoothing has no effect with loss_func=mse"):
             dtnn.Run(None, data, weights_and_bias_filename=path, label_smoothing=0.1)
 
+    def test_warnings_may_be_exceptions(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with self.assertRaisesRegex(UserWarning, "checkpoint_freq has no effect"):
+                begin(checkpoint_freq=5, loader_threads=2)
+            with self.assertRaisesRegex(UserWarning, "batch_size=300: is more than"):
+                begin(batch_size=300)
+
     def test_networks_and_data_sets_by_name(self):
         lines = []
         run = dtnn.Run(
@@ -274,10 +283,10 @@ class RunTest(unittest.TestCase):
             run.evaluate()
 
     def test_integers_are_values_where_the_run_has_values(self):
-        x = np.ones((4, 1, 1, 2), np.float32)
+        x, y = np.ones((4, 1, 1, 2), np.float32), np.full(4, 7.0)
         run = dtnn.Run(
-            dtnn.Network().flatten().fc(1), dtnn.Arrays(x_test=x, y_test=np.full(4, 7.0)),
-            loss_func="mse", metrics=[], evaluate_only=True,
+            dtnn.Network().flatten().fc(1), dtnn.Arrays(x, y, x, y), loss_func="mse", metrics=[],
+            validation_split=0, batch_size=4,
         )
         run.set_parameters({"2_FC_weights": np.ones((2, 1)), "2_FC_biases": np.zeros(1)})
         self.assertEqual(run.evaluate(x, np.full(4, 7)), {"mse": 25})
@@ -295,12 +304,12 @@ class RunTest(unittest.TestCase):
                 pass
 
         log = Log()
-        run = dtnn.Run("simplecnn", "synthetic", synthetic_train_samples=9, schedulers=[], log=log)
+        run = dtnn.Run("simplecnn", "synthetic", synthetic_train_samples=90, schedulers=[], log=log)
         alive, data = weakref.ref(log), run.dataset
         del run, log
         gc.collect()
         self.assertIsNone(alive())
-        self.assertEqual(data.train_size, 9)
+        self.assertEqual(data.train_size, 90)
 
     def test_documentation_lists_every_option(self):
         self.assertIn("learning_rate: float = 0.01", dtnn.Run.__doc__)
