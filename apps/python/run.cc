@@ -70,7 +70,7 @@ class PythonRun {
             const SharedDataset* dataset, RunHooks::Functions hooks, py::object print,
             py::object warn, bool stop_on_signal)
       : hooks_(std::move(hooks)), stop_on_signal_(stop_on_signal) {
-    // What is found now is told afterwards, since warnings of Python may be exceptions.
+    // Warnings wait until the run is made, since those of Python may be exceptions.
     const auto found = std::make_shared<std::optional<std::vector<std::string>>>(std::in_place);
     const auto tell = [found, later = Sink(warn)](std::string_view line) {
       if (*found) return (*found)->emplace_back(line), void();

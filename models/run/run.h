@@ -102,7 +102,7 @@ class Run {
                                             bool after_training);
 
   const std::unique_ptr<RunWork> work_;
-  const int64_t epochs_;  // as Create was told; Fit(n) plans others
+  const int64_t epochs_;  // as given to Create; Fit(n) plans others
   bool fitted_ = false, cancelled_ = false;
   bool whole_ = false;  // by Fit(), which also ends where a scheduler says so
 };
