@@ -132,7 +132,7 @@ absl::StatusOr<const ImageInput*> Predictor::images() const {
   return &*images_;
 }
 
-absl::StatusOr<Tensor> Predictor::Predict(const Tensor& x) {
+absl::Status Predictor::CheckSamples(const Tensor& x) const {
   const Graph& graph = model_.graph;
   const int64_t n = x.empty() || x.shape().rank() == 0 ? 0 : x.shape()[0];
   if (n < 1 || x.dtype() != model_.dtype || x.shape() != graph.input_shape().Prepend(n)) {
@@ -142,6 +142,13 @@ absl::StatusOr<Tensor> Predictor::Predict(const Tensor& x) {
                                ? "; there are none"
                                : StrCat(", not ", x.shape().ToString(), " of ", Name(x.dtype())));
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Tensor> Predictor::Predict(const Tensor& x) {
+  DTNN_RETURN_IF_ERROR(CheckSamples(x));
+  const Graph& graph = model_.graph;
+  const int64_t n = x.shape()[0];
   const size_t bytes = size_t(graph.output_shape().NumElements()) * SizeOf(model_.dtype);
   DTNN_ASSIGN_OR_RETURN(Tensor outputs, Tensor::Allocate(Device::Cpu(), model_.dtype,
                                                          graph.output_shape().Prepend(n)));

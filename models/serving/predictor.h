@@ -85,10 +85,15 @@ class Predictor {
   // The same with an answer or an error for each file.
   absl::StatusOr<std::vector<absl::StatusOr<Classification>>> ClassifyEach(
       std::span<const std::string> files);
+  // The answer of row `row` of what Predict returned; messages name `file`.
+  absl::StatusOr<Classification> ClassificationOf(const std::string& file, const Tensor& outputs,
+                                                  int64_t row) const;
 
   // What they are made of. `x`: any number of samples as the network takes them, (n, sample) in
   // its format and element type. Result: (n, outputs).
   absl::StatusOr<Tensor> Predict(const Tensor& x);
+  // InvalidArgument for what Predict does not take.
+  absl::Status CheckSamples(const Tensor& x) const;
   // Room for n samples.
   absl::StatusOr<Tensor> NewSamples(int64_t n) const;
   // Turns images into samples. InvalidArgument for a network that does not take images.
@@ -99,8 +104,6 @@ class Predictor {
 
   absl::Status Prepare(ArrayFileReader& file, const PredictorOptions& options);
   absl::Status CheckMemory(ArrayFileReader& file, const PlanOptions& options) const;
-  absl::StatusOr<Classification> ClassificationOf(const std::string& file, const Tensor& outputs,
-                                                  int64_t row) const;
 
   SavedModel model_;
   std::vector<std::string> warnings_;
