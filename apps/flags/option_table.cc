@@ -445,7 +445,7 @@ constexpr OptionSpec kTable[] = {
         "given, "
         "model_checkpoint only with --model-dir; --schedulers= turns all off; any of:",
         "warm_up,early_stopping,reduce_lr_on_plateau,reduce_lr_every_nepochs,model_checkpoint,"
-        "stop_at_loss,cosine,one_cycle")
+        "stop_at_loss,cosine,polynomial,one_cycle")
         .Means(meanings::kSchedulers)
         .With(&OptionSpec::by_default, "early_stopping,reduce_lr_on_plateau,model_checkpoint")
         .Example("warm_up,cosine")
@@ -474,6 +474,11 @@ constexpr OptionSpec kTable[] = {
         .Needs("schedulers=early_stopping"),
     Now("early-stopping-minimize", kSchedulers, kBool, DTNN_FIELD(schedule.early_stopping.minimize),
         "early_stopping: smaller is better; if not given, as the metric says")
+        .Needs("schedulers=early_stopping"),
+    Now("early-stopping-min-delta", kSchedulers, kReal,
+        DTNN_FIELD(schedule.early_stopping.min_delta),
+        "early_stopping: a change of the metric up to this is not an improvement")
+        .Unit("value", "0.001")
         .Needs("schedulers=early_stopping"),
     Now("reduce-lr-on-plateau-metric", kSchedulers, kMetric,
         DTNN_FIELD(schedule.reduce_on_plateau.metric),
@@ -531,9 +536,26 @@ constexpr OptionSpec kTable[] = {
         .Unit("epochs", "5")
         .Needs("schedulers=model_checkpoint"),
     Now("cosine-min-lr", kSchedulers, kReal, DTNN_FIELD(schedule.cosine.min_rate),
-        "cosine: learning rate at the end of the run")
+        "cosine: learning rate at the end of the run, or of a cycle")
         .Unit("rate", "0.0001")
         .Needs("schedulers=cosine"),
+    Now("cosine-restart-epochs", kSchedulers, kInt, DTNN_FIELD(schedule.cosine.restart_epochs),
+        "cosine: epochs of the first cycle, after which the rate starts again; 0: one cycle over "
+        "the run")
+        .Unit("epochs", "10")
+        .Needs("schedulers=cosine"),
+    Now("cosine-restart-growth", kSchedulers, kInt, DTNN_FIELD(schedule.cosine.restart_growth),
+        "cosine: how many times as long each cycle is as the one before")
+        .Unit("factor", "2")
+        .Needs("schedulers=cosine"),
+    Now("polynomial-power", kSchedulers, kReal, DTNN_FIELD(schedule.polynomial.power),
+        "polynomial: power of the share of the run that is left; 1 is a straight line")
+        .Unit("power", "2")
+        .Needs("schedulers=polynomial"),
+    Now("polynomial-min-lr", kSchedulers, kReal, DTNN_FIELD(schedule.polynomial.min_rate),
+        "polynomial: learning rate at the end of the run")
+        .Unit("rate", "0.0001")
+        .Needs("schedulers=polynomial"),
 
     Now("parallel", kParallel, kWord, DTNN_FIELD(ranks.parallel),
         "data: with other ranks; federated: as a client", "sequential,data,federated")

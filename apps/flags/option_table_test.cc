@@ -82,7 +82,9 @@ constexpr std::string_view kNewerDefaults =
     "checkpoint-steps=0 resume=False sync-batch-norm=False synthetic-pattern=zeros "
     "augment=None mixup=0 standardize=False loader-threads=0 optimizer-decay-all=True clip-norm=0 "
     "accumulate-steps=1 "
-    "label-smoothing=0 class-weights=None model-dir=None cosine-min-lr=0 comm-timeout=300 "
+    "label-smoothing=0 class-weights=None model-dir=None cosine-min-lr=0 "
+    "cosine-restart-epochs=0 cosine-restart-growth=1 polynomial-power=1 polynomial-min-lr=0 "
+    "early-stopping-min-delta=0 comm-timeout=300 "
     "force=False quiet=False "
     "verbose=False best-of-file=None report=None progress=auto tensorboard-dir=None "
     "energy=False gpu-device=cuda math-mode=fp32 enable-cuda-graphs=True cudnn-plans=None "
@@ -109,7 +111,7 @@ int64_t CheckDefaults(std::string_view list) {
 
 TEST(OptionTableTest, HoldsEveryDocumentedOptionWithItsDefault) {
   EXPECT_EQ(CheckDefaults(kDocumentedDefaults), 110);
-  EXPECT_EQ(CheckDefaults(kNewerDefaults), 44);
+  EXPECT_EQ(CheckDefaults(kNewerDefaults), 49);
 }
 
 TEST(OptionTableTest, DefaultsAreValidValues) {

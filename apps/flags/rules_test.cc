@@ -270,7 +270,12 @@ constexpr Case kCases[] = {
 
     {18, "--schedulers=one_cycle,cosine", kUsage,
      "--schedulers: cosine and one_cycle both set the rate"},
-    {18, "--schedulers=warm_up,cosine", kDone, "**** Done"},
+    {18, "--schedulers=polynomial,cosine", kUsage,
+     "--schedulers: cosine and polynomial both set the rate"},
+    {18, "--schedulers=warm_up,cosine --cosine-restart-epochs=1 --cosine-restart-growth=2", kDone,
+     "**** Done"},
+    {18, "--schedulers=polynomial --polynomial-power=0", kUsage, "--polynomial-power=0: "},
+    {18, "--early-stopping-min-delta=-1", kUsage, "--early-stopping-min-delta=-1: "},
     {18, "--learning-rate=0", kUsage, "--learning-rate=0: "},
     {18, "--learning-rate=-1", kUsage, "--learning-rate=-1: "},
     {18, "--learning-rate=inf", kUsage, "--learning-rate=inf: "},

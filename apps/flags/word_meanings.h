@@ -146,7 +146,8 @@ inline constexpr std::string_view kSchedulers =
     "model_checkpoint: saves the best parameters in --model-dir; without that folder only if "
     "--schedulers names it, in the current folder\n"
     "stop_at_loss: ends the run when a metric passes a threshold\n"
-    "cosine: the rate falls along half a cosine over the whole run\n"
+    "cosine: the rate falls along half a cosine over the whole run, or over each of its cycles\n"
+    "polynomial: the rate falls with a power of what is left of the run\n"
     "one_cycle: the rate rises over the first 30 % of the run, then falls close to 0\n";
 
 inline constexpr std::string_view kParallel =

@@ -1,4 +1,5 @@
-// The best value of a metric so far. Only what is strictly better improves it; NaN never does.
+// The best value of a metric so far. Only what is better by more than `min_delta` improves it; NaN
+// never does.
 
 #ifndef DTNN_OPTIM_SCHEDULERS_BEST_VALUE_H_
 #define DTNN_OPTIM_SCHEDULERS_BEST_VALUE_H_
@@ -14,8 +15,9 @@ class BestValue {
   explicit BestValue(Better better) : better_(better) {}
 
   // Takes the value over where it improves, and says whether it did.
-  bool Improve(double value) {
-    if (!IsBetter(better_, value, best_)) return false;
+  bool Improve(double value, double min_delta = 0) {
+    const double least = better_ == Better::kLarger ? best_ + min_delta : best_ - min_delta;
+    if (!IsBetter(better_, value, least)) return false;
     best_ = value;
     return true;
   }

@@ -10,7 +10,7 @@ EarlyStopping::EarlyStopping(const EarlyStoppingOptions& options)
 
 absl::Status EarlyStopping::OnEpochEnd(const EpochMetrics& metrics, SchedulerHost& host) {
   DTNN_ASSIGN_OR_RETURN(const double value, WatchedValue(*this, metrics));
-  if (best_.Improve(value)) {
+  if (best_.Improve(value, options_.min_delta)) {
     best_epoch_ = metrics.epoch;
     return host.KeepParameters();
   }

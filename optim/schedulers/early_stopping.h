@@ -1,5 +1,6 @@
-// Ends training when a metric has not improved for `patience` epochs, and restores the parameters
-// of its best epoch; it does so too at the end of a run that ends before.
+// Ends training when a metric has not improved by more than `min_delta` for `patience` epochs, and
+// restores the parameters of its best epoch; it does so too at the end of a run that ends before.
+// The best epoch is the latest that improved by more than that.
 
 #ifndef DTNN_OPTIM_SCHEDULERS_EARLY_STOPPING_H_
 #define DTNN_OPTIM_SCHEDULERS_EARLY_STOPPING_H_
@@ -16,6 +17,7 @@ struct EarlyStoppingOptions {
   std::string metric = "val_categorical_cross_entropy";
   Better better = Better::kSmaller;  // of the metric
   int64_t patience = 10;             // epochs, >= 1
+  double min_delta = 0;              // in units of the metric, >= 0
 };
 
 class EarlyStopping : public Scheduler {

@@ -89,6 +89,21 @@ TEST(EarlyStoppingTest, LargerCanBeBetter) {
   EXPECT_EQ(host.restored, 2);
 }
 
+TEST(EarlyStoppingTest, AnImprovementThatIsTooSmallIsNone) {
+  RecordingHost host;
+  EarlyStopping smaller({.metric = "val_mse", .patience = 2, .min_delta = 0.125});
+  // 0.75 is better by exactly min_delta; what is lost by small steps adds up.
+  EXPECT_EQ(EpochsOf(smaller, host, {.875, .75, .625, .5, .5, .25}), 5);
+  EXPECT_EQ(host.restored, 3);
+  RecordingHost other;
+  EarlyStopping larger({.metric = "val_categorical_accuracy",
+                        .better = Better::kLarger,
+                        .patience = 1,
+                        .min_delta = 5});
+  EXPECT_EQ(EpochsOf(larger, other, {50, 56, 61}), 3);
+  EXPECT_EQ(other.restored, 2);
+}
+
 TEST(EarlyStoppingTest, NanNeverImproves) {
   RecordingHost host;
   EarlyStopping scheduler({.patience = 2});

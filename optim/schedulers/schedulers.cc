@@ -4,6 +4,7 @@
 #include "optim/schedulers/early_stopping.h"
 #include "optim/schedulers/model_checkpoint.h"
 #include "optim/schedulers/one_cycle.h"
+#include "optim/schedulers/polynomial.h"
 #include "optim/schedulers/reduce_lr_every_nepochs.h"
 #include "optim/schedulers/reduce_lr_on_plateau.h"
 #include "optim/schedulers/stop_at_loss.h"
@@ -33,6 +34,12 @@ Options With([[maybe_unused]] const SchedulerConstants& given) {
   if constexpr (requires { options.min_lr; }) set(options.min_lr, given.min_lr);
   if constexpr (requires { options.threshold; }) set(options.threshold, given.threshold);
   if constexpr (requires { options.floor; }) set(options.floor, given.floor);
+  if constexpr (requires { options.power; }) set(options.power, given.power);
+  if constexpr (requires { options.min_delta; }) set(options.min_delta, given.min_delta);
+  if constexpr (requires { options.restart_epochs; }) {
+    set(options.restart_epochs, given.restart_epochs);
+    set(options.restart_growth, given.restart_growth);
+  }
   return options;
 }
 
@@ -52,6 +59,7 @@ constexpr struct {
     {"model_checkpoint", Make<ModelCheckpoint, ModelCheckpointOptions>},
     {"stop_at_loss", Make<StopAtLoss, StopAtLossOptions>},
     {"cosine", Make<Cosine, CosineOptions>},
+    {"polynomial", Make<Polynomial, PolynomialOptions>},
     {"one_cycle", Make<OneCycle, OneCycleOptions>},
 };
 

@@ -21,8 +21,10 @@ namespace dtnn {
 struct SchedulerConstants {
   std::optional<std::string> metric = {};  // that it watches
   std::optional<Better> better = {};       // of that metric
-  std::optional<int64_t> patience = {}, nepochs = {}, save_freq = {}, batches = {}, epochs = {};
-  std::optional<double> factor = {}, min_lr = {}, threshold = {}, floor = {};
+  std::optional<int64_t> patience = {}, nepochs = {}, save_freq = {}, batches = {}, epochs = {},
+                         restart_epochs = {}, restart_growth = {};
+  std::optional<double> factor = {}, min_lr = {}, threshold = {}, floor = {}, power = {},
+                        min_delta = {};
 };
 
 // In the order in which they are documented.

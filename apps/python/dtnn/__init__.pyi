@@ -466,7 +466,7 @@ class Run:
           metrics to compute besides the loss; if not given, those that suit the data; any of:
 
     Learning-rate schedulers:
-      schedulers: Literal['warm_up', 'early_stopping', 'reduce_lr_on_plateau', 'reduce_lr_every_nepochs', 'model_checkpoint', 'stop_at_loss', 'cosine', 'one_cycle'] | Sequence[Literal['warm_up', 'early_stopping', 'reduce_lr_on_plateau', 'reduce_lr_every_nepochs', 'model_checkpoint', 'stop_at_loss', 'cosine', 'one_cycle']] = early_stopping,reduce_lr_on_plateau,model_checkpoint
+      schedulers: Literal['warm_up', 'early_stopping', 'reduce_lr_on_plateau', 'reduce_lr_every_nepochs', 'model_checkpoint', 'stop_at_loss', 'cosine', 'polynomial', 'one_cycle'] | Sequence[Literal['warm_up', 'early_stopping', 'reduce_lr_on_plateau', 'reduce_lr_every_nepochs', 'model_checkpoint', 'stop_at_loss', 'cosine', 'polynomial', 'one_cycle']] = early_stopping,reduce_lr_on_plateau,model_checkpoint
           rules that change the learning rate, end the run or save, applied in this order; if not given, model_checkpoint only with model_dir; schedulers= turns all off; any of:
       model_dir: str | os.PathLike = None
           folder in which the scheduler model_checkpoint saves parameters; if only schedulers asks for that scheduler, the current folder
@@ -480,6 +480,8 @@ class Run:
           early_stopping: epochs without improvement that end the run
       early_stopping_minimize: bool = True
           early_stopping: smaller is better; if not given, as the metric says
+      early_stopping_min_delta: float = 0
+          early_stopping: a change of the metric up to this is not an improvement
       reduce_lr_on_plateau_metric: str = val_categorical_cross_entropy
           reduce_lr_on_plateau: metric that must improve
       reduce_lr_on_plateau_factor: float = 0.1
@@ -503,7 +505,15 @@ class Run:
       model_checkpoint_save_freq: int = 2
           model_checkpoint: epochs from one save to the next
       cosine_min_lr: float = 0
-          cosine: learning rate at the end of the run
+          cosine: learning rate at the end of the run, or of a cycle
+      cosine_restart_epochs: int = 0
+          cosine: epochs of the first cycle, after which the rate starts again; 0: one cycle over the run
+      cosine_restart_growth: int = 1
+          cosine: how many times as long each cycle is as the one before
+      polynomial_power: float = 1
+          polynomial: power of the share of the run that is left; 1 is a straight line
+      polynomial_min_lr: float = 0
+          polynomial: learning rate at the end of the run
 
     Parallel and devices:
       parallel: Literal['sequential', 'data', 'federated'] = sequential
@@ -704,13 +714,14 @@ class Run:
         label_smoothing: float | None = None,
         class_weights: str | None = None,
         metrics: Literal['categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'per_class_report'] | Sequence[Literal['categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'per_class_report']] | None = None,
-        schedulers: Literal['warm_up', 'early_stopping', 'reduce_lr_on_plateau', 'reduce_lr_every_nepochs', 'model_checkpoint', 'stop_at_loss', 'cosine', 'one_cycle'] | Sequence[Literal['warm_up', 'early_stopping', 'reduce_lr_on_plateau', 'reduce_lr_every_nepochs', 'model_checkpoint', 'stop_at_loss', 'cosine', 'one_cycle']] | None = None,
+        schedulers: Literal['warm_up', 'early_stopping', 'reduce_lr_on_plateau', 'reduce_lr_every_nepochs', 'model_checkpoint', 'stop_at_loss', 'cosine', 'polynomial', 'one_cycle'] | Sequence[Literal['warm_up', 'early_stopping', 'reduce_lr_on_plateau', 'reduce_lr_every_nepochs', 'model_checkpoint', 'stop_at_loss', 'cosine', 'polynomial', 'one_cycle']] | None = None,
         model_dir: str | os.PathLike | None = None,
         warm_up_batches: int | None = None,
         warm_up_epochs: int | None = None,
         early_stopping_metric: str | None = None,
         early_stopping_patience: int | None = None,
         early_stopping_minimize: bool | None = None,
+        early_stopping_min_delta: float | None = None,
         reduce_lr_on_plateau_metric: str | None = None,
         reduce_lr_on_plateau_factor: float | None = None,
         reduce_lr_on_plateau_patience: int | None = None,
@@ -723,6 +734,10 @@ class Run:
         model_checkpoint_metric: str | None = None,
         model_checkpoint_save_freq: int | None = None,
         cosine_min_lr: float | None = None,
+        cosine_restart_epochs: int | None = None,
+        cosine_restart_growth: int | None = None,
+        polynomial_power: float | None = None,
+        polynomial_min_lr: float | None = None,
         parallel: Literal['sequential', 'data', 'federated'] | None = None,
         server: str | None = None,
         client_name: str | None = None,
@@ -872,13 +887,14 @@ class Run:
         label_smoothing: float | None = None,
         class_weights: str | None = None,
         metrics: Literal['categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'per_class_report'] | Sequence[Literal['categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'per_class_report']] | None = None,
-        schedulers: Literal['warm_up', 'early_stopping', 'reduce_lr_on_plateau', 'reduce_lr_every_nepochs', 'model_checkpoint', 'stop_at_loss', 'cosine', 'one_cycle'] | Sequence[Literal['warm_up', 'early_stopping', 'reduce_lr_on_plateau', 'reduce_lr_every_nepochs', 'model_checkpoint', 'stop_at_loss', 'cosine', 'one_cycle']] | None = None,
+        schedulers: Literal['warm_up', 'early_stopping', 'reduce_lr_on_plateau', 'reduce_lr_every_nepochs', 'model_checkpoint', 'stop_at_loss', 'cosine', 'polynomial', 'one_cycle'] | Sequence[Literal['warm_up', 'early_stopping', 'reduce_lr_on_plateau', 'reduce_lr_every_nepochs', 'model_checkpoint', 'stop_at_loss', 'cosine', 'polynomial', 'one_cycle']] | None = None,
         model_dir: str | os.PathLike | None = None,
         warm_up_batches: int | None = None,
         warm_up_epochs: int | None = None,
         early_stopping_metric: str | None = None,
         early_stopping_patience: int | None = None,
         early_stopping_minimize: bool | None = None,
+        early_stopping_min_delta: float | None = None,
         reduce_lr_on_plateau_metric: str | None = None,
         reduce_lr_on_plateau_factor: float | None = None,
         reduce_lr_on_plateau_patience: int | None = None,
@@ -891,6 +907,10 @@ class Run:
         model_checkpoint_metric: str | None = None,
         model_checkpoint_save_freq: int | None = None,
         cosine_min_lr: float | None = None,
+        cosine_restart_epochs: int | None = None,
+        cosine_restart_growth: int | None = None,
+        polynomial_power: float | None = None,
+        polynomial_min_lr: float | None = None,
         parallel: Literal['sequential', 'data', 'federated'] | None = None,
         server: str | None = None,
         client_name: str | None = None,

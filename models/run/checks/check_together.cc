@@ -131,11 +131,14 @@ absl::Status CheckTogether(const RunOptions& options) {
     return exclude("data.normalize", "data.standardize");
   if (options.output.quiet && options.output.verbose != Verbosity::kNo)
     return exclude("output.quiet", "output.verbose");
-  if (Schedules(options, "cosine") && Schedules(options, "one_cycle")) {
-    return UsageError(
-        "RunOptions::schedule.schedulers: cosine and one_cycle both set the rate of the whole run; "
-        "give one of "
-        "them");
+  std::string_view whole_run = "";
+  for (const std::string_view name : {"cosine", "polynomial", "one_cycle"}) {
+    if (!Schedules(options, name)) continue;
+    if (!whole_run.empty()) {
+      return UsageError("RunOptions::schedule.schedulers: ", whole_run, " and ", name,
+                        " both set the rate of the whole run; give one of them");
+    }
+    whole_run = name;
   }
   if (const AugmentOptions& augment = options.data.augment;
       !augment.transforms.empty() && (augment.flip || augment.crop)) {

@@ -55,7 +55,7 @@ TEST(OptionMembersTest, EveryMemberHasItsRow) {
   EXPECT_EQ(Rows("data.synthetic."), Fields<GeneratedDataOptions>());
   EXPECT_EQ(Rows("data.augment."), Fields<AugmentOptions>());
   EXPECT_EQ(Rows("optimizer."), Fields<OptimizerOptions>());
-  EXPECT_EQ(Rows("schedule."), Fields<S>() - 7) << "a struct for each of seven schedulers";
+  EXPECT_EQ(Rows("schedule."), Fields<S>() - 8) << "a struct for each of eight schedulers";
   EXPECT_EQ(Rows("schedule.warm_up."), Fields<S::WarmUp>());
   EXPECT_EQ(Rows("schedule.early_stopping."), Fields<S::EarlyStopping>());
   EXPECT_EQ(Rows("schedule.reduce_on_plateau."), Fields<S::ReduceOnPlateau>());
@@ -63,6 +63,7 @@ TEST(OptionMembersTest, EveryMemberHasItsRow) {
   EXPECT_EQ(Rows("schedule.stop_at."), Fields<S::StopAt>());
   EXPECT_EQ(Rows("schedule.keep_best."), Fields<S::KeepBest>());
   EXPECT_EQ(Rows("schedule.cosine."), Fields<S::Cosine>());
+  EXPECT_EQ(Rows("schedule.polynomial."), Fields<S::Polynomial>());
   EXPECT_EQ(Rows("device."), Fields<DeviceOptions>() - 1) << "fusions";
   EXPECT_EQ(Rows("device.fusions."), Fields<FusionOptions>());
   EXPECT_EQ(Rows("convolution."), Fields<ConvolutionOptions>());

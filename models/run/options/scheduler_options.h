@@ -22,6 +22,7 @@ struct SchedulerOptions {
     std::string metric = {};
     int64_t patience = 10;
     std::optional<bool> minimize = {};  // not set: as the metric says
+    double min_delta = 0;
     friend bool operator==(const EarlyStopping&, const EarlyStopping&) = default;
   };
   struct ReduceOnPlateau {
@@ -49,7 +50,14 @@ struct SchedulerOptions {
   };
   struct Cosine {
     double min_rate = 0;
+    int64_t restart_epochs = 0;  // 0: one cycle over the run
+    int64_t restart_growth = 1;
     friend bool operator==(const Cosine&, const Cosine&) = default;
+  };
+  struct Polynomial {
+    double power = 1;
+    double min_rate = 0;
+    friend bool operator==(const Polynomial&, const Polynomial&) = default;
   };
 
   // By name, in this order. Not set: early_stopping, reduce_lr_on_plateau and, where there is a
@@ -63,6 +71,7 @@ struct SchedulerOptions {
   KeepBest keep_best = {};                 // model_checkpoint
   std::string model_folder = {};           // where it writes; see ModelFolderOf
   Cosine cosine = {};                      // cosine
+  Polynomial polynomial = {};              // polynomial
 
   friend bool operator==(const SchedulerOptions&, const SchedulerOptions&) = default;
 };

@@ -25,7 +25,8 @@ SchedulerConstants ConstantsOf(std::string_view name, const RunOptions& o,
   if (name == "early_stopping") {
     return {.metric = watched(),
             .better = MinimizesOf(o) ? Better::kSmaller : Better::kLarger,
-            .patience = o.schedule.early_stopping.patience};
+            .patience = o.schedule.early_stopping.patience,
+            .min_delta = o.schedule.early_stopping.min_delta};
   }
   if (name == "reduce_lr_on_plateau") {
     return {.metric = watched(),
@@ -48,8 +49,16 @@ SchedulerConstants ConstantsOf(std::string_view name, const RunOptions& o,
             .better = better(),
             .threshold = o.schedule.stop_at.threshold.value_or(0)};
   }
+  const auto floor = [&](double min_rate) {
+    return std::min(1.0, min_rate / InitialLearningRate(o, ranks));
+  };
   if (name == "cosine") {
-    return {.floor = std::min(1.0, o.schedule.cosine.min_rate / InitialLearningRate(o, ranks))};
+    return {.restart_epochs = o.schedule.cosine.restart_epochs,
+            .restart_growth = o.schedule.cosine.restart_growth,
+            .floor = floor(o.schedule.cosine.min_rate)};
+  }
+  if (name == "polynomial") {
+    return {.floor = floor(o.schedule.polynomial.min_rate), .power = o.schedule.polynomial.power};
   }
   return {};
 }
@@ -114,6 +123,8 @@ std::vector<std::string> DescribeMinimums(const RunOptions& options, int64_t ran
        options.schedule.reduce_every.min_rate, "is never reduced"},
       {"cosine", "RunOptions::schedule.cosine.min_rate", options.schedule.cosine.min_rate,
        "stays as it is"},
+      {"polynomial", "RunOptions::schedule.polynomial.min_rate",
+       options.schedule.polynomial.min_rate, "stays as it is"},
   };
   const double rate = InitialLearningRate(options, ranks);
   std::vector<std::string> lines;

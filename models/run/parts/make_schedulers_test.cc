@@ -93,6 +93,30 @@ TEST(MakeSchedulersTest, CosineEndsAtItsRateOnAnyNumberOfRanks) {
   }
 }
 
+TEST(MakeSchedulersTest, ConstantsArrive) {
+  RunOptions options;
+  options.optimizer.learning_rate = 0.1;
+  options.schedule.schedulers = {"cosine"};
+  options.schedule.cosine = {.min_rate = 0.05, .restart_epochs = 1, .restart_growth = 3};
+  auto scheduler = Only(options, WithMetrics({}));
+  // Cycles of 2 and 6 steps.
+  for (const int64_t step : {0, 2, 8}) EXPECT_EQ(scheduler->Factor({step, 2, 100}), 1) << step;
+  EXPECT_NEAR(scheduler->Factor({5, 2, 100}), 0.75, 1e-15);
+  options.schedule.schedulers = {"polynomial"};
+  options.schedule.polynomial = {.power = 2, .min_rate = 0.05};
+  scheduler = Only(options, WithMetrics({}));
+  EXPECT_NEAR(scheduler->Factor({50, 2, 100}), 0.5 + 0.5 * 0.25, 1e-15);
+  options.schedule.schedulers = {"early_stopping"};
+  options.schedule.early_stopping.patience = 1;
+  options.schedule.early_stopping.min_delta = 0.2;
+  scheduler = Only(options, WithMetrics({}));
+  RecordingHost host;
+  for (const double value : {1.0, 0.7}) ASSERT_TRUE(host.EndEpoch(*scheduler, value).ok());
+  EXPECT_FALSE(host.stopped);
+  ASSERT_TRUE(host.EndEpoch(*scheduler, 0.6).ok());
+  EXPECT_TRUE(host.stopped);
+}
+
 TEST(MakeSchedulersTest, MinimumsAboveTheRateAreToldOf) {
   RunOptions options;
   options.optimizer.learning_rate = 0.1;
@@ -107,6 +131,11 @@ TEST(MakeSchedulersTest, MinimumsAboveTheRateAreToldOf) {
               ElementsAre("RunOptions::schedule.cosine.min_rate=0.2: is above the learning rate, "
                           "0.1, so the rate stays "
                           "as it is"));
+  options.schedule.schedulers = {"polynomial"};
+  options.schedule.polynomial.min_rate = 0.2;
+  EXPECT_THAT(DescribeMinimums(options, 1),
+              ElementsAre("RunOptions::schedule.polynomial.min_rate=0.2: is above the learning "
+                          "rate, 0.1, so the rate stays as it is"));
   options.optimizer.learning_rate_scaling = RateScaling::kMultiply;
   EXPECT_THAT(DescribeMinimums(options, 2), IsEmpty());
 }
