@@ -141,6 +141,13 @@ TEST(CommunicatorTest, BadArgumentsAreRefusedAndBreakTheGroup) {
   expect(recorder.Receive(x, 1), "receive: rank 1 cannot send to itself");
   const Tensor pitched = testing::Pitched(ZeroTensor(DType::kFloat32, {4, 3}), TensorFormat::kNHWC);
   expect(recorder.AllReduceAsync(pitched)->Wait(), "has a pitch");
+  const Tensor all = ZeroTensor(DType::kFloat32, {8, 3});
+  expect(recorder.AllGatherAsync(pitched, all)->Wait(), "has a pitch");
+  expect(recorder
+             .AllGatherAsync(ZeroTensor(DType::kFloat32, {4, 3}),
+                             testing::Pitched(all, TensorFormat::kNHWC))
+             ->Wait(),
+         "has a pitch");
 }
 
 }  // namespace

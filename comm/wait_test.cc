@@ -94,6 +94,15 @@ TEST_F(WaitTest, ACallWithTheRestAlwaysHasATimeout) {
   EXPECT_EQ(wait.Rest().timeout, milliseconds(1));
 }
 
+TEST_F(WaitTest, ACallWithTheRestWarnsWhenTheWaitWould) {
+  Wait wait(options_, clock_);
+  now_ = At(300);
+  EXPECT_EQ(wait.Rest().warn_after, milliseconds(100));
+  EXPECT_NE(wait.Rest().warn, nullptr);
+  now_ = At(400);
+  EXPECT_EQ(wait.Rest().warn, nullptr) << "the warning was said before the call";
+}
+
 TEST_F(WaitTest, ATimeThatIsOverStillLooksOnce) {
   Wait wait(options_, clock_);
   EXPECT_EQ(*Until(wait, At(0)), false);

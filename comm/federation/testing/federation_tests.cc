@@ -246,6 +246,8 @@ TEST_P(ClassNamesTest, OtherNamesAreRefused) {
     const RoundTask task = Must(self->Next());
     Note("client-0 trains");
     while (!tried) std::this_thread::sleep_for(milliseconds(1));
+    EXPECT_TRUE(absl::IsInvalidArgument(
+        self->Submit(std::span(task.parameters).subspan(1), {.samples = 1, .seconds = 1})));
     EXPECT_TRUE(self->Submit(Trained(task.parameters, 0), {.samples = 1, .seconds = 1}).ok());
     EXPECT_TRUE(Must(self->Next()).over);
   });
