@@ -87,6 +87,7 @@ constexpr Folder kRooms[] = {
     {"models/serving", 4},
     {"models/training/ranks", 4},
     {"models/c", 5},
+    {"models/onnx", 5},
     {"models/training", 5},
     {"models/callbacks", 6},
     {"models/observe/trace", 6},

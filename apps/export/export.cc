@@ -1,0 +1,66 @@
+// Writes a model as ONNX, for other programs.
+
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "apps/export/run.h"
+#include "apps/flags/option_spec.h"
+#include "apps/flags/tool_flags.h"
+#include "apps/program/paths.h"
+#include "apps/program/run_program.h"
+#include "comm/ranks/job/exit_code.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+constexpr char kSummary[] =
+    "export MODEL OUT.onnx\n\n"
+    "Writes MODEL as ONNX, for ONNX Runtime and other programs: opset 17, float32, a batch of any\n"
+    "size, with preprocessing and classes in the metadata. MODEL is a file that training saved\n"
+    "(.npz, .safetensors), or the name of a network, which is exported with initial weights.";
+
+std::vector<OptionSpec> Flags(ExportFlags& options) {
+  using enum OptionType;
+  return {
+      {.name = "tensor-format",
+       .type = kWord,
+       .help = "order of the axes of the images that the exported model takes",
+       .words = "NCHW,NHWC",
+       .field = &options.format},
+      {.name = "math-mode",
+       .type = kWord,
+       .help = "fp32, or int8 for a model that quantize has prepared: QuantizeLinear and "
+               "DequantizeLinear around the layers that compute in 8 bits",
+       .words = "fp32,int8",
+       .field = &options.math_mode},
+  };
+}
+
+absl::Status Run(const std::vector<std::string>& arguments) {
+  DTNN_RETURN_IF_ERROR(EnterUserDirectory());
+  ExportFlags options;
+  std::vector<std::string> files;
+  const std::vector<OptionSpec> flags = Flags(options);
+  DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags, &files));
+  if (request.action == Action::kHelp) {
+    std::cout << ToolHelp(kSummary, flags, request.help_topic);
+    return absl::OkStatus();
+  }
+  if (files.size() != 2) {
+    return UsageError("expected a model and the .onnx file to write, not ", files.size(),
+                      " names (see --help)");
+  }
+  options.model = files[0];
+  options.out = files[1];
+  return ExportToOnnx(options, std::cout);
+}
+
+}  // namespace
+}  // namespace dtnn
+
+int main(int argc, char** argv) {
+  return dtnn::RunProgram("export", argc, argv, "export a smaller network", dtnn::Run);
+}

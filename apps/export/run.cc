@@ -1,0 +1,79 @@
+#include "apps/export/run.h"
+
+#include <memory>
+#include <utility>
+
+#include "apps/program/other_file.h"
+#include "kernels/device/context.h"
+#include "models/graph/table.h"
+#include "models/onnx/export.h"
+#include "models/onnx/onnx_file.h"
+#include "models/parameters/weights.h"
+#include "models/serving/saved_model.h"
+#include "models/zoo/zoo.h"
+#include "tensor/errors.h"
+#include "tensor/files/array_file.h"
+
+namespace dtnn {
+namespace {
+
+constexpr uint64_t kSeed = 57005;  // the default of training
+
+struct Loaded {
+  SavedModel model;
+  std::unique_ptr<ParameterStore> store;
+};
+
+absl::StatusOr<Loaded> LoadFile(const std::string& path, DeviceContext& host) {
+  absl::StatusOr<ArrayFileReader> file = ArrayFileReader::Open(path);
+  if (!file.ok()) {
+    return NameOtherFile(file.status(), path, "export", "a trained model (.npz, .safetensors)");
+  }
+  Loaded loaded;
+  DTNN_ASSIGN_OR_RETURN(loaded.model, ReadModel(*file));
+  const Graph& graph = loaded.model.graph;
+  DTNN_ASSIGN_OR_RETURN(loaded.store,
+                        ParameterStore::Create(graph, host, loaded.model.dtype, kSeed));
+  DTNN_ASSIGN_OR_RETURN(const StagedWeights staged,
+                        StagedWeights::Read(*file, graph, *loaded.store, host, {}));
+  DTNN_RETURN_IF_ERROR(staged.Apply(*loaded.store, host));
+  return loaded;
+}
+
+absl::StatusOr<Loaded> MakeNetwork(const std::string& name, DeviceContext& host) {
+  Loaded made;
+  DTNN_ASSIGN_OR_RETURN(made.model.graph, BuildModel(name, {}));
+  DTNN_ASSIGN_OR_RETURN(made.store,
+                        ParameterStore::Create(made.model.graph, host, made.model.dtype, kSeed));
+  return made;
+}
+
+bool IsFile(const std::string& model) {
+  return CheckArrayFileName(model).ok() || model.find('/') != std::string::npos;
+}
+
+}  // namespace
+
+absl::Status ExportToOnnx(const ExportFlags& flags, std::ostream& out) {
+  DTNN_RETURN_IF_ERROR(CheckOnnxOutput(flags.out));
+  DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<DeviceContext> host,
+                        DeviceContext::Create(Device::Cpu()));
+  const bool file = IsFile(flags.model);
+  DTNN_ASSIGN_OR_RETURN(const Loaded loaded,
+                        file ? LoadFile(flags.model, *host) : MakeNetwork(flags.model, *host));
+  if (!file) out << flags.model << ": a network of the zoo, with initial weights\n";
+  if (loaded.model.dtype != DType::kFloat32) {
+    out << "The parameters are rounded to float32.\n";
+  }
+  const ExportOptions options = {.format = *ParseTensorFormat(flags.format),
+                                 .int8 = flags.math_mode == "int8"};
+  DTNN_ASSIGN_OR_RETURN(
+      const onnx::ModelProto model,
+      WithContext(ExportModel(loaded.model, *loaded.store, *host, options), flags.model));
+  DTNN_RETURN_IF_ERROR(WriteOnnx(flags.out, model));
+  out << flags.out << ": " << model.graph().node_size() << " nodes, "
+      << FormatBytes(double(model.ByteSizeLong())) << ", images in " << flags.format << "\n";
+  return absl::OkStatus();
+}
+
+}  // namespace dtnn

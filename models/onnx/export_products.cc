@@ -1,0 +1,75 @@
+// Layers with weights.
+
+#include "layers/batch_normalization.h"
+#include "models/onnx/export_layers.h"
+#include "tensor/text/str_cat.h"
+
+namespace dtnn {
+namespace {
+
+void AddBias(const LayerToExport& layer, GraphWriter& writer, std::vector<std::string>& inputs) {
+  if (layer.parameters.size() < 2) return;
+  const Tensor& biases = layer.parameters[1];
+  inputs.push_back(writer.AddTensor(StrCat(layer.node.name, "_biases"), biases, biases.shape()));
+}
+
+}  // namespace
+
+absl::Status ExportConv2d(const LayerToExport& layer, GraphWriter& writer) {
+  const std::string& name = layer.node.name;
+  const Tensor& weights = layer.parameters[0];
+  Shape shape = weights.shape();  // (out, in, kh, kw)
+  int64_t groups = 1;
+  if (shape.rank() == 2) shape = {shape[0], shape[1], 1, 1};  // pointwise
+  if (shape.rank() == 3) {                                    // depthwise
+    groups = shape[0];
+    shape = {shape[0], 1, shape[1], shape[2]};
+  }
+  std::vector<std::string> inputs = {
+      layer.inputs[0],
+      writer.AddWeights(StrCat(name, "_weights"), weights, shape, /*axis=*/0, layer.in_bytes)};
+  AddBias(layer, writer, inputs);
+  writer.AddNode("Conv", name, inputs, layer.output)
+      .Int("group", groups)
+      .Ints("kernel_shape", std::array{shape[2], shape[3]})
+      .TwoInts("strides", layer.read.TwoInts("stride"))
+      .TwoInts("dilations", layer.read.TwoInts("dilation"))
+      .Pads(layer.read.TwoInts("padding"));
+  return absl::OkStatus();
+}
+
+absl::Status ExportFc(const LayerToExport& layer, GraphWriter& writer) {
+  const std::string& name = layer.node.name;
+  std::string input = layer.inputs[0];
+  if (layer.read.Switch("image")) {
+    const std::string flat = writer.NewName(StrCat(name, "_flat"));
+    writer.AddNode("Flatten", StrCat(name, "/Flatten"), {input}, flat).Int("axis", 1);
+    input = flat;
+  }
+  const Tensor& weights = layer.parameters[0];  // (in, out)
+  std::vector<std::string> inputs = {
+      input, writer.AddWeights(StrCat(name, "_weights"), weights, weights.shape(), /*axis=*/1,
+                               layer.in_bytes)};
+  AddBias(layer, writer, inputs);
+  writer.AddNode("Gemm", name, inputs, layer.output);
+  return absl::OkStatus();
+}
+
+absl::Status ExportBatchNormalization(const LayerToExport& layer, GraphWriter& writer) {
+  using Layer = BatchNormalizationLayer;
+  const std::string& name = layer.node.name;
+  std::vector<std::string> inputs = layer.inputs;
+  for (const auto& [parameter, ending] :
+       {std::pair(Layer::kGamma, "_gamma"), std::pair(Layer::kBeta, "_beta"),
+        std::pair(Layer::kRunningMean, "_running_mean"),
+        std::pair(Layer::kRunningVar, "_running_var")}) {
+    const Tensor& values = layer.parameters[parameter];
+    inputs.push_back(writer.AddTensor(StrCat(name, ending), values, values.shape()));
+  }
+  writer.AddNode("BatchNormalization", name, inputs, layer.output)
+      .Float("epsilon", layer.read.Real("epsilon"))
+      .Float("momentum", layer.read.Real("momentum"));
+  return absl::OkStatus();
+}
+
+}  // namespace dtnn
