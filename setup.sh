@@ -25,6 +25,7 @@ libssl-dev            | checksums of data sets, encryption
 protobuf-compiler     | compiler of Protocol Buffers
 libgrpc++-dev         | gRPC: ranks through a server (--transport=grpc)
 protobuf-compiler-grpc | its code generator
+libmicrohttpd-dev     | HTTP: the server of models
 libmosquitto-dev      | MQTT: ranks through a broker (--transport=mqtt)
 zlib1g-dev            | .gz data sets
 python3-dev           | Python: import dtnn

@@ -66,6 +66,11 @@ _SYSTEM_LIBRARIES = {
         header = "jpeglib.h",
         targets = {":jpeg": "libjpeg"},
     ),
+    "libmicrohttpd": struct(
+        package = "libmicrohttpd-dev",
+        header = "microhttpd.h",
+        targets = {":microhttpd": "libmicrohttpd"},
+    ),
     "libpng": struct(
         package = "libpng-dev",
         header = "png.h",

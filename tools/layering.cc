@@ -67,6 +67,7 @@ constexpr Folder kRooms[] = {
     {"comm/transport/tcp", 6},
     {"comm/transport/relay", 6},
     {"comm/transport/tls", 7},
+    {"comm/http", 7},
     {"comm/transport/grpc", 8},
     {"comm/transport/mqtt", 8},
     {"comm/ranks/group", 9},

@@ -1,0 +1,372 @@
+#include "comm/http/http_server.h"
+
+#include <microhttpd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <span>
+#include <thread>
+#include <utility>
+
+#include "comm/http/deadlines.h"
+#include "comm/http/exchange.h"
+#include "comm/secrets/crypto/hash.h"
+#include "tensor/errors.h"
+#include "tensor/files/access/private_file.h"
+#include "tensor/files/atomic_file.h"
+
+namespace dtnn {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Exchange = HttpReply::Exchange;
+using State = Deadlines::State;
+
+constexpr int64_t kMostPemBytes = 1 << 20;
+constexpr char kVersionsOfTls[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
+
+MHD_Result AddField(void* fields, MHD_ValueKind, const char* name, const char* value) {
+  static_cast<HttpFields*>(fields)->emplace_back(name, value == nullptr ? "" : value);
+  return MHD_YES;
+}
+
+void DeleteString(void* text) { delete static_cast<std::string*>(text); }
+
+}  // namespace
+
+HttpReply::~HttpReply() {
+  if (exchange_ != nullptr)
+    Send(HttpError(500, "the server has no memory left for this, or a defect"));
+}
+
+void HttpReply::Send(HttpAnswer answer) {
+  Exchange* const exchange = std::exchange(exchange_, nullptr);
+  exchange->answer = std::move(answer);
+  exchange->answered = true;
+  // Not by its member, which may end with the exchange before the call does.
+  const std::function<void()> resume = std::move(exchange->resume);
+  resume();
+}
+
+class HttpServer::Daemon {
+ public:
+  Daemon(const HttpServerOptions& options, Handler handler)
+      : options_(options), handler_(std::move(handler)), deadlines_(options.patience) {}
+
+  ~Daemon() { Stop(std::chrono::milliseconds(0)); }
+
+  absl::Status Start() {
+    if (!options_.token.empty()) {
+      DTNN_ASSIGN_OR_RETURN(token_, Sha256({AsBytes(options_.token)}));
+      OPENSSL_cleanse(options_.token.data(), options_.token.size());
+    }
+    DTNN_ASSIGN_OR_RETURN(Socket listener, Listen(options_.address));
+    DTNN_ASSIGN_OR_RETURN(address_, listener.Local());
+    std::vector<MHD_OptionItem> items = {
+        {MHD_OPTION_CONNECTION_LIMIT, options_.connections, nullptr},
+        {MHD_OPTION_CONNECTION_MEMORY_LIMIT, intptr_t(options_.header_bytes), nullptr},
+        {MHD_OPTION_LISTEN_SOCKET, listener.descriptor(), nullptr},
+        {MHD_OPTION_STRICT_FOR_CLIENT, 1, nullptr},
+        {MHD_OPTION_NOTIFY_COMPLETED, intptr_t(&Completed), this},
+        {MHD_OPTION_NOTIFY_CONNECTION, intptr_t(&Notice), this}};
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
+    std::string certificate;
+    WipedVector<char> key;
+    if (!options_.certificate_file.empty()) {
+      flags |= MHD_USE_TLS;
+      DTNN_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes,
+                            ReadFile(options_.certificate_file, kMostPemBytes));
+      certificate.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+      DTNN_ASSIGN_OR_RETURN(std::vector<std::byte> secret,
+                            ReadPrivateFile(options_.key_file, kMostPemBytes));
+      const char* const text = reinterpret_cast<const char*>(secret.data());
+      key.assign(text, text + secret.size());
+      key.push_back('\0');
+      OPENSSL_cleanse(secret.data(), secret.size());
+      items.push_back({MHD_OPTION_HTTPS_MEM_CERT, 0, certificate.data()});
+      items.push_back({MHD_OPTION_HTTPS_MEM_KEY, 0, key.data()});
+      items.push_back({MHD_OPTION_HTTPS_PRIORITIES, 0, const_cast<char*>(kVersionsOfTls)});
+    }
+    items.push_back({MHD_OPTION_END, 0, nullptr});
+    daemon_ =
+        MHD_start_daemon(flags, 0, nullptr, nullptr, &Handle, this, MHD_OPTION_EXTERNAL_LOGGER,
+                         &Log, this, MHD_OPTION_ARRAY, items.data(), MHD_OPTION_END);
+    if (daemon_ == nullptr) {
+      std::string reason = Reason();
+      if (options_.certificate_file.empty()) {
+        return Unavailable("cannot serve at ", address_.ToString(), ": ", reason);
+      }
+      return InvalidArgument("cannot serve by TLS with ", options_.certificate_file, " and ",
+                             options_.key_file, ": ", reason,
+                             "; expected a certificate and its key, in PEM form");
+    }
+    listener.Release();
+    for (int i = 0; i < options_.workers; ++i) workers_.emplace_back([this] { Work(); });
+    return absl::OkStatus();
+  }
+
+  const Endpoint& address() const { return address_; }
+
+  bool Stop(std::chrono::milliseconds limit) {
+    if (daemon_ == nullptr) return true;
+    const auto end = Clock::now() + limit;
+    closing_ = true;
+    const int listener = MHD_quiesce_daemon(daemon_);
+    if (listener >= 0) close(listener);
+    deadlines_.EndIdle();
+    const bool all = deadlines_.AwaitNone(end);
+    // A suspended connection cannot be stopped: its answer comes first.
+    while (!deadlines_.AwaitNone(Clock::now() + std::chrono::milliseconds(20))) deadlines_.EndAll();
+    {
+      const std::lock_guard lock(mutex_);
+      ending_ = true;
+    }
+    changed_.notify_all();
+    for (std::thread& worker : workers_) worker.join();
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return resuming_ == 0; });
+    }
+    MHD_stop_daemon(std::exchange(daemon_, nullptr));
+    return all;
+  }
+
+ private:
+  // libmicrohttpd's callbacks, on its thread.
+
+  static void Log(void* self, const char* format, va_list arguments) {
+    std::array<char, 512> text;
+    vsnprintf(text.data(), text.size(), format, arguments);
+    Daemon& daemon = *static_cast<Daemon*>(self);
+    const std::lock_guard lock(daemon.mutex_);
+    daemon.reason_ = text.data();
+  }
+
+  static void Notice(void* self, MHD_Connection* connection, void** context,
+                     MHD_ConnectionNotificationCode code) {
+    Deadlines& deadlines = static_cast<Daemon*>(self)->deadlines_;
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+      *context = deadlines.Add(
+          MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd);
+    } else {
+      deadlines.Remove(static_cast<Deadlines::Connection*>(*context));
+    }
+  }
+
+  static void Completed(void* self, MHD_Connection*, void** context, MHD_RequestTerminationCode) {
+    Daemon& daemon = *static_cast<Daemon*>(self);
+    auto* const exchange = static_cast<Exchange*>(*context);
+    if (exchange == nullptr) return;
+    daemon.deadlines_.Enter(exchange->deadline, State::kNextRequest);
+    daemon.all_body_bytes_ -= exchange->kept;
+    delete exchange;
+    *context = nullptr;
+  }
+
+  static MHD_Result Handle(void* self, MHD_Connection* connection, const char* url,
+                           const char* method, const char*, const char* data, size_t* size,
+                           void** context) {
+    Daemon& daemon = *static_cast<Daemon*>(self);
+    try {
+      if (*context == nullptr) {
+        return daemon.Begin(connection, url, method, context);
+      }
+      Exchange& exchange = *static_cast<Exchange*>(*context);
+      if (*size > 0) {
+        const MHD_Result more = daemon.Take({data, *size}, exchange);
+        *size = 0;
+        return more;
+      }
+      return exchange.answered ? daemon.Write(exchange) : daemon.Pass(exchange);
+    } catch (const std::bad_alloc&) {
+      return MHD_NO;  // ends the connection
+    }
+  }
+
+  // The headers are there.
+  MHD_Result Begin(MHD_Connection* connection, const char* url, const char* method,
+                   void** context) {
+    auto* const exchange = new Exchange;
+    *context = exchange;
+    exchange->connection = connection;
+    exchange->began = Clock::now();
+    exchange->deadline = static_cast<Deadlines::Connection*>(
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context);
+    deadlines_.Enter(exchange->deadline, State::kBody);
+    HttpRequest& request = exchange->request;
+    request.method = std::string_view(method) == MHD_HTTP_METHOD_HEAD ? "GET" : method;
+    request.path = url;
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, &AddField, &request.headers);
+    MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, &AddField, &request.query);
+    std::optional<HttpAnswer> refusal = Refusal(request);
+    if (!refusal) return MHD_YES;
+    exchange->answer = *std::move(refusal);
+    return Write(*exchange);
+  }
+
+  std::optional<HttpAnswer> Refusal(const HttpRequest& request) const {
+    if (token_ &&
+        std::ranges::find(options_.open_paths, request.path) == options_.open_paths.end()) {
+      HttpAnswer refusal = HttpError(
+          401, "the token is missing or wrong; expected the header Authorization: Bearer TOKEN");
+      refusal.headers = {{"WWW-Authenticate", "Bearer"}};
+      constexpr std::string_view kScheme = "Bearer ";
+      const std::string* const given = request.Header("Authorization");
+      if (given == nullptr || !given->starts_with(kScheme)) return refusal;
+      const auto hash = Sha256({AsBytes(std::string_view(*given).substr(kScheme.size()))});
+      if (!hash.ok() || CRYPTO_memcmp(hash->data(), token_->data(), hash->size()) != 0) {
+        return refusal;
+      }
+    }
+    if (request.Count("Content-Length") + request.Count("Transfer-Encoding") > 1) {
+      return HttpError(400, "several headers say the length of the body; expected one of them");
+    }
+    const std::string* const length = request.Header("Content-Length");
+    if (length == nullptr) return std::nullopt;
+    // MHD has read it as a number.
+    if (length->size() > 18 || std::stoull(*length) > options_.body_bytes) return TooLarge();
+    return std::nullopt;
+  }
+
+  HttpAnswer TooLarge() const {
+    return HttpError(
+        413, StrCat("the body is larger than the limit of ", options_.body_bytes, " bytes"));
+  }
+
+  MHD_Result Take(std::string_view bytes, Exchange& exchange) {
+    exchange.received += bytes.size();
+    std::string& body = exchange.request.body;
+    if (!exchange.answered && exchange.received > options_.body_bytes) {
+      exchange.answer = TooLarge();
+      exchange.answered = true;
+    } else if (!exchange.answered && all_body_bytes_ + bytes.size() > options_.all_body_bytes) {
+      exchange.answer =
+          HttpError(503, StrCat("the bodies of all requests have more than the limit of ",
+                                options_.all_body_bytes, " bytes; try again later"));
+      exchange.answered = true;
+    }
+    if (exchange.answered) {
+      all_body_bytes_ -= std::exchange(exchange.kept, 0);
+      body = std::string();
+      // The other end reads no answer before it has sent all.
+      return exchange.received > 2 * options_.body_bytes ? MHD_NO : MHD_YES;
+    }
+    body.append(bytes);
+    exchange.kept += bytes.size();
+    all_body_bytes_ += bytes.size();
+    return MHD_YES;
+  }
+
+  // The request is whole. Nothing of it may be used here afterwards.
+  MHD_Result Pass(Exchange& exchange) {
+    deadlines_.Enter(exchange.deadline, State::kOwnAnswer);
+    exchange.resume = [this, connection = exchange.connection] {
+      {
+        const std::lock_guard lock(mutex_);
+        ++resuming_;
+      }
+      MHD_resume_connection(connection);
+      const std::lock_guard lock(mutex_);
+      --resuming_;
+      changed_.notify_all();
+    };
+    MHD_suspend_connection(exchange.connection);
+    {
+      const std::lock_guard lock(mutex_);
+      waiting_.push_back(&exchange);
+    }
+    changed_.notify_one();
+    return MHD_YES;
+  }
+
+  MHD_Result Write(Exchange& exchange) {
+    HttpAnswer& answer = exchange.answer;
+    const size_t size = answer.body.size();
+    auto* const body = new std::string(std::move(answer.body));
+    MHD_Response* const response = MHD_create_response_from_buffer_with_free_callback_cls(
+        size, body->data(), &DeleteString, body);
+    if (response == nullptr) {
+      delete body;
+      return MHD_NO;
+    }
+    MHD_add_response_header(response, "Content-Type", answer.type.c_str());
+    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    for (const auto& [name, value] : answer.headers) {
+      MHD_add_response_header(response, name.c_str(), value.c_str());
+    }
+    if (closing_) MHD_add_response_header(response, "Connection", "close");
+    deadlines_.Enter(exchange.deadline, State::kReader);
+    const MHD_Result queued =
+        MHD_queue_response(exchange.connection, unsigned(answer.code), response);
+    MHD_destroy_response(response);
+    if (options_.on_answer) {
+      options_.on_answer(exchange.request, answer.code, Clock::now() - exchange.began);
+    }
+    return queued;
+  }
+
+  // A thread that runs the handler.
+  void Work() {
+    while (true) {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return ending_ || !waiting_.empty(); });
+      if (waiting_.empty()) return;
+      Exchange* const exchange = waiting_.front();
+      waiting_.pop_front();
+      lock.unlock();
+      try {
+        handler_(exchange->request, HttpReply(exchange));
+      } catch (const std::bad_alloc&) {  // the reply says so
+      }
+    }
+  }
+
+  std::string Reason() {
+    const std::lock_guard lock(mutex_);
+    const std::string_view line = std::string_view(reason_).substr(0, reason_.find('\n'));
+    return line.empty() ? "libmicrohttpd does not start" : std::string(line);
+  }
+
+  HttpServerOptions options_;
+  const Handler handler_;
+  std::optional<Hash> token_;
+  Endpoint address_;
+  Deadlines deadlines_;
+  std::atomic<size_t> all_body_bytes_ = 0;
+  std::atomic<bool> closing_ = false;
+  MHD_Daemon* daemon_ = nullptr;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Exchange*> waiting_;  // for a worker
+  int resuming_ = 0;               // threads that tell libmicrohttpd of an answer
+  bool ending_ = false;
+  std::string reason_;
+  std::vector<std::thread> workers_;
+};
+
+HttpServer::HttpServer(std::unique_ptr<Daemon> daemon) : daemon_(std::move(daemon)) {}
+HttpServer::~HttpServer() = default;
+
+absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(const HttpServerOptions& options,
+                                                              Handler handler) {
+  auto daemon = std::make_unique<Daemon>(options, std::move(handler));
+  DTNN_RETURN_IF_ERROR(daemon->Start());
+  return std::unique_ptr<HttpServer>(new HttpServer(std::move(daemon)));
+}
+
+const Endpoint& HttpServer::address() const { return daemon_->address(); }
+
+bool HttpServer::Stop(std::chrono::milliseconds limit) { return daemon_->Stop(limit); }
+
+}  // namespace dtnn

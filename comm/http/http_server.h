@@ -1,0 +1,90 @@
+// A server of HTTP/1.1 for programs, by libmicrohttpd: one thread moves the bytes of all
+// connections, a few others run the handler, and an answer may come later, from any thread.
+//
+// A caller cannot make it wait or keep more than the limits say: it has a time in which to send a
+// whole request, and one in which to read a whole answer, however it spreads its bytes. What is
+// refused here, before the handler sees it: wrong tokens (401), large bodies (413), too many bytes
+// in all bodies (503), and requests that say their length in two ways (400). libmicrohttpd answers
+// malformed requests (400) and large headers (431) itself. Bodies may be chunked, requests may
+// follow each other without waiting for answers.
+
+#ifndef DTNN_COMM_HTTP_HTTP_SERVER_H_
+#define DTNN_COMM_HTTP_HTTP_SERVER_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "comm/http/http_message.h"
+#include "comm/transport/tcp/socket.h"
+
+namespace dtnn {
+
+// The one answer to a request, from any thread. Without an answer, the caller gets 500.
+class HttpReply {
+ public:
+  class Exchange;
+
+  explicit HttpReply(Exchange* exchange) : exchange_(exchange) {}
+  HttpReply(HttpReply&& other) noexcept : exchange_(std::exchange(other.exchange_, nullptr)) {}
+  HttpReply& operator=(HttpReply&&) = delete;
+  ~HttpReply();
+
+  // The request is gone afterwards.
+  void Send(HttpAnswer answer);
+
+ private:
+  Exchange* exchange_;
+};
+
+struct HttpServerOptions {
+  Endpoint address = {.host = "127.0.0.1"};  // port 0: one that is free
+  // Of a server by TLS (1.2 and 1.3), in PEM form; the key's owner alone may read it. Or neither.
+  std::string certificate_file = {}, key_file = {};
+  // What callers must send as `Authorization: Bearer TOKEN`, but for these paths; empty: nothing.
+  std::string token = {};
+  std::vector<std::string> open_paths = {};
+
+  int connections = 256;          // more wait until one ends
+  size_t header_bytes = 1 << 15;  // of a request's first lines
+  size_t body_bytes = size_t{1} << 25;
+  size_t all_body_bytes = size_t{1} << 29;  // in memory at a time
+  // For the other end: to send a request, to read an answer, and between the two.
+  std::chrono::milliseconds patience{30'000};
+  int workers = 2;  // threads that run the handler
+  // After each answer of this class: what was asked, without its body, and how long it took.
+  std::function<void(const HttpRequest& request, int code, std::chrono::duration<double> took)>
+      on_answer = {};
+};
+
+class HttpServer {
+ public:
+  // Runs on several threads at once. The request is valid until the answer is sent.
+  using Handler = std::function<void(HttpRequest& request, HttpReply reply)>;
+
+  // Listens when it returns. Errors name the address, or the file of the certificate or key.
+  static absl::StatusOr<std::unique_ptr<HttpServer>> Start(const HttpServerOptions& options,
+                                                           Handler handler);
+  ~HttpServer();  // Stop(0)
+
+  const Endpoint& address() const;
+
+  // Takes no more connections, answers requests that are being read or handled, as long as `limit`
+  // says, and waits for the handler's answers in any case. Once. Returns whether all were answered.
+  bool Stop(std::chrono::milliseconds limit);
+
+ private:
+  class Daemon;
+  explicit HttpServer(std::unique_ptr<Daemon> daemon);
+  std::unique_ptr<Daemon> daemon_;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_COMM_HTTP_HTTP_SERVER_H_

@@ -1,0 +1,286 @@
+#include "comm/http/http_server.h"
+
+#include <sys/stat.h>
+
+#include <atomic>
+#include <filesystem>
+#include <future>
+#include <mutex>
+#include <thread>
+
+#include "comm/http/testing/http_client.h"
+#include "comm/transport/tls/authority.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tensor/files/access/private_file.h"
+#include "tensor/text/str_cat.h"
+
+namespace dtnn {
+namespace {
+
+using std::chrono::milliseconds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::HttpClient;
+using testing::HttpGet;
+using testing::HttpPost;
+using testing::HttpResponse;
+
+// Answers with what it was asked.
+void Echo(HttpRequest& request, HttpReply reply) {
+  std::string text = StrCat(request.method, " ", request.path);
+  for (const auto& [name, value] : request.query) text += StrCat(" ", name, "=", value);
+  reply.Send({.body = StrCat(text, " ", request.body), .type = "text/plain"});
+}
+
+std::unique_ptr<HttpServer> Start(const HttpServerOptions& options,
+                                  HttpServer::Handler handler = Echo) {
+  auto server = HttpServer::Start(options, std::move(handler));
+  EXPECT_TRUE(server.ok()) << server.status();
+  return *std::move(server);
+}
+
+TEST(HttpServerTest, AnswersOnOneConnection) {
+  const auto server = Start({});
+  HttpClient client(server->address().port);
+  EXPECT_EQ(client.Ask(HttpGet("/a%20b?x=1&y=%C3%A4")).body, "GET /a b x=1 y=ä ");
+  EXPECT_EQ(client.Ask(HttpPost("/p", "abc")).body, "POST /p abc");
+  const std::string large(3'000'000, 'x');
+  EXPECT_EQ(client.Ask(HttpPost("/p", large)).body, "POST /p " + large);
+  EXPECT_EQ(client
+                .Ask("POST /c HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
+                     "3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")
+                .body,
+            "POST /c abcde");
+  EXPECT_EQ(client
+                .Ask("POST /e HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\n"
+                     "Content-Length: 2\r\n\r\nab")
+                .body,
+            "POST /e ab");
+}
+
+TEST(HttpServerTest, AnswersPipelinedRequestsInOrder) {
+  const auto server = Start({.workers = 4});
+  HttpClient client(server->address().port);
+  std::string requests;
+  for (int i = 0; i < 50; ++i) requests += HttpPost(StrCat("/", i), "body");
+  ASSERT_TRUE(client.Send(requests));
+  client.EndSending();
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(client.Read().body, StrCat("POST /", i, " body"));
+}
+
+TEST(HttpServerTest, AnAnswerMayComeLaterAndFromAnotherThread) {
+  std::mutex mutex;
+  std::vector<HttpReply> kept;
+  std::promise<void> both;
+  const auto server = Start({.workers = 1}, [&](HttpRequest&, HttpReply reply) {
+    const std::lock_guard lock(mutex);
+    kept.push_back(std::move(reply));
+    if (kept.size() == 2) both.set_value();
+  });
+  HttpClient first(server->address().port), second(server->address().port);
+  first.Send(HttpGet("/"));
+  second.Send(HttpGet("/"));
+  both.get_future().wait();
+  for (HttpReply& reply : kept) reply.Send({.body = "later"});
+  EXPECT_EQ(first.Read().body, "later");
+  EXPECT_EQ(second.Read().body, "later");
+}
+
+TEST(HttpServerTest, ARequestThatIsDroppedIsAnswered) {
+  const auto server = Start({}, [](HttpRequest&, HttpReply) {});
+  EXPECT_EQ(HttpClient(server->address().port).Ask(HttpGet("/")).code, 500);
+}
+
+TEST(HttpServerTest, RefusesWhatIsTooLarge) {
+  const auto server = Start({.header_bytes = 8192, .body_bytes = 1000});
+  const uint16_t port = server->address().port;
+  EXPECT_EQ(HttpClient(port).Ask(HttpPost("/", std::string(1000, 'x'))).code, 200);
+  const HttpResponse large = HttpClient(port).Ask(HttpPost("/", std::string(1001, 'x')));
+  EXPECT_EQ(large.code, 413);
+  EXPECT_THAT(large.body, HasSubstr("{\"error\": \"the body is larger than the limit of 1000 "));
+  EXPECT_EQ(
+      HttpClient(port)
+              .Ask("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 99999999999999999999\r\n\r\n")
+              .code /
+          100,
+      4);
+  const std::string chunk = StrCat("3e9\r\n", std::string(1001, 'x'), "\r\n");
+  EXPECT_EQ(HttpClient(port)
+                .Ask(StrCat("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n",
+                            chunk, "0\r\n\r\n"))
+                .code,
+            413);
+  HttpClient endless(port);
+  endless.Send("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n");
+  while (endless.Send(chunk)) {
+  }
+  EXPECT_EQ(HttpClient(port).Ask(HttpGet("/", StrCat("X: ", std::string(9000, 'x'), "\r\n"))).code,
+            431);
+}
+
+TEST(HttpServerTest, AllBodiesTogetherHaveALimit) {
+  const auto server = Start({.body_bytes = 1000, .all_body_bytes = 1500});
+  const uint16_t port = server->address().port;
+  for (int round = 0; round < 2; ++round) {  // what was taken is given back
+    HttpClient first(port);
+    first.Send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n" +
+               std::string(999, 'x'));
+    int code = 200;  // until those 999 have arrived
+    while (code == 200) code = HttpClient(port).Ask(HttpPost("/", std::string(600, 'y'))).code;
+    EXPECT_EQ(code, 503);
+    EXPECT_EQ(HttpClient(port).Ask(HttpPost("/", std::string(400, 'y'))).code, 200);
+    EXPECT_EQ(first.Ask("x").code, 200);
+  }
+}
+
+TEST(HttpServerTest, RefusesMalformedRequests) {
+  const auto server = Start({});
+  for (const char* request :
+       {"NONSENSE\r\n\r\n", "GET / HTTP/1.1\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: x\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: -1\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+        "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n"
+        "0\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nabc\r\n"}) {
+    HttpClient client(server->address().port);
+    client.Send(request);
+    client.EndSending();
+    const int code = client.Read().code;
+    EXPECT_TRUE(code == 0 || code / 100 == 4) << code << " for " << request;
+  }
+  EXPECT_EQ(HttpClient(server->address().port).Ask(HttpGet("/")).code, 200);
+}
+
+TEST(HttpServerTest, SlowOnesAreEnded) {
+  const auto server =
+      Start({.patience = milliseconds(100)}, [](HttpRequest& request, HttpReply reply) {
+        reply.Send({.body = request.path == "/large" ? std::string(100'000'000, 'x') : "x"});
+      });
+  const uint16_t port = server->address().port;
+  // A byte now and then does not help.
+  HttpClient headers(port), body(port);
+  headers.Send("GET / HTTP/1.1\r\n");
+  body.Send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000000\r\n\r\n");
+  HttpClient chunks(port);
+  chunks.Send("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n");
+  while (headers.Send("X") || chunks.Send("1\r\nx\r\n")) {
+  }
+  HttpClient silent(port), idle(port), deaf(port);
+  EXPECT_EQ(idle.Ask(HttpGet("/")).code, 200);
+  deaf.Send(HttpGet("/large"));
+  for (HttpClient* client : {&silent, &idle, &body}) EXPECT_TRUE(client->AwaitEnd());
+  EXPECT_TRUE(server->Stop(std::chrono::hours(1))) << "also the one that reads nothing has ended";
+}
+
+TEST(HttpServerTest, ConnectionsBeyondTheLimitWait) {
+  const auto server = Start({.connections = 2, .patience = milliseconds(300)});
+  std::vector<HttpClient> clients;
+  for (int i = 0; i < 6; ++i) clients.emplace_back(server->address().port);
+  for (HttpClient& client : clients) ASSERT_TRUE(client.Send(HttpGet("/")));
+  for (HttpClient& client : clients) EXPECT_EQ(client.Read().code, 200);
+}
+
+TEST(HttpServerTest, AnswersThoseWithTheToken) {
+  std::atomic<int> refused = 0, answered = 0;
+  const auto server = Start({.token = "s3cret",
+                             .open_paths = {"/open"},
+                             .on_answer = [&](const HttpRequest&, int code, auto) {
+                               ++(code == 401 ? refused : answered);
+                             }});
+  const uint16_t port = server->address().port;
+  const auto code = [&](std::string_view path, std::string_view headers) {
+    return HttpClient(port).Ask(HttpPost(path, "body", headers)).code;
+  };
+  EXPECT_EQ(code("/", "Authorization: Bearer s3cret\r\n"), 200);
+  EXPECT_EQ(code("/open", ""), 200);
+  for (const char* wrong : {"", "Authorization: Bearer s3cre\r\n", "Authorization: Bearer \r\n",
+                            "Authorization: Bearer s3cret2\r\n", "Authorization: Basic s3cret\r\n",
+                            "Authorization: s3cret\r\n", "X-Authorization: Bearer s3cret\r\n"}) {
+    EXPECT_EQ(code("/", wrong), 401) << wrong;
+  }
+  EXPECT_EQ(code("/open/x", ""), 401);
+  EXPECT_EQ(refused, 8);
+  EXPECT_EQ(answered, 2);
+}
+
+TEST(HttpServerTest, StopsAfterItsAnswers) {
+  std::promise<HttpReply> taken;
+  auto server = Start({}, [&](HttpRequest& request, HttpReply reply) {
+    if (request.path == "/slow") return taken.set_value(std::move(reply));
+    reply.Send({.body = "quick"});
+  });
+  const uint16_t port = server->address().port;
+  HttpClient slow(port), half(port), idle(port);
+  EXPECT_EQ(idle.Ask(HttpGet("/")).code, 200);
+  slow.Send(HttpGet("/slow"));
+  HttpReply reply = taken.get_future().get();
+  half.Send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\na");
+  EXPECT_EQ(idle.Ask(HttpGet("/")).code, 200) << "so that the half request has been read";
+  std::promise<bool> stopped;
+  std::thread stop([&] { stopped.set_value(server->Stop(std::chrono::hours(1))); });
+  EXPECT_TRUE(idle.AwaitEnd());
+  EXPECT_FALSE(HttpClient(port).connected());
+  half.Send("bc");
+  const HttpResponse last = half.Read();
+  EXPECT_EQ(last.code, 200);
+  EXPECT_THAT(last.head, HasSubstr("Connection: close"));
+  reply.Send({.body = "done"});
+  EXPECT_EQ(slow.Read().body, "done");
+  EXPECT_TRUE(stopped.get_future().get());
+  stop.join();
+}
+
+TEST(HttpServerTest, StopsInTimeWhereOthersDoNot) {
+  auto server = Start({});
+  HttpClient half(server->address().port), other(server->address().port);
+  half.Send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\n");
+  EXPECT_EQ(other.Ask(HttpGet("/")).code, 200);
+  EXPECT_FALSE(server->Stop(milliseconds(50)));
+  EXPECT_TRUE(half.AwaitEnd());
+}
+
+TEST(HttpServerTest, ServesByTls) {
+  const std::string folder = ::testing::TempDir() + "/tls";
+  std::filesystem::create_directories(folder);
+  const auto write = [&](const char* name, const std::string& text) {
+    EXPECT_TRUE(WritePrivateFile(folder + "/" + name, text).ok());
+    return folder + "/" + name;
+  };
+  const Certificate authority = *MakeAuthority("authority");
+  const Certificate host = *MakeHostCertificate(authority, {"localhost", "127.0.0.1"});
+  const Certificate other = *MakeAuthority("other");
+  const std::string trusted = write("ca.pem", authority.certificate);
+  const std::string wrong = write("other.pem", other.certificate);
+  HttpServerOptions options = {.certificate_file = write("host.pem", host.certificate),
+                               .key_file = write("host.key", host.key)};
+  const auto server = Start(options);
+  const uint16_t port = server->address().port;
+  HttpClient client(port, trusted);
+  ASSERT_TRUE(client.connected());
+  const std::string large(1'000'000, 'x');
+  EXPECT_EQ(client.Ask(HttpPost("/p", large)).body, "POST /p " + large);
+  EXPECT_FALSE(HttpClient(port, wrong).connected());
+  EXPECT_EQ(HttpClient(port).Ask(HttpGet("/")).code, 0) << "without TLS";
+
+  const auto message = [&] {
+    return std::string(HttpServer::Start(options, Echo).status().message());
+  };
+  options.key_file = write("other.key", other.key);
+  EXPECT_THAT(message(), HasSubstr(options.key_file));
+  options.key_file = folder + "/host.key";
+  ASSERT_EQ(chmod(options.key_file.c_str(), 0644), 0);
+  EXPECT_THAT(message(), HasSubstr("host.key"));
+  options.certificate_file = folder + "/none";
+  EXPECT_THAT(message(), HasSubstr("none"));
+}
+
+TEST(HttpServerTest, ATakenPortIsNamed) {
+  const auto server = Start({});
+  const absl::Status status = HttpServer::Start({.address = server->address()}, Echo).status();
+  EXPECT_THAT(std::string(status.message()), HasSubstr(StrCat(server->address().port)));
+}
+
+}  // namespace
+}  // namespace dtnn
