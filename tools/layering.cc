@@ -87,6 +87,7 @@ constexpr Folder kRooms[] = {
     {"models/checkpoint", 3},
     {"models/serving", 4},
     {"models/training/ranks", 4},
+    {"models/serving/protocol", 5},
     {"models/c", 5},
     {"models/onnx", 5},
     {"models/training", 5},
