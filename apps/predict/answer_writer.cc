@@ -76,16 +76,7 @@ void AnswerWriter::WriteCsv(const std::string& file, std::span<const Prediction>
 
 void AnswerWriter::WriteJson(const std::string& file, std::span<const Prediction> best) {
   BeginJsonItem(file);
-  out_ << "\"predictions\": [";
-  const char* separator = "";
-  for (const Prediction& prediction : best) {
-    out_ << separator << (kind_ == OutputKind::kValues ? "{\"name\": " : "{\"class\": ")
-         << JsonText(prediction.name) << ", \"index\": " << prediction.index
-         << (kind_ == OutputKind::kValues ? ", \"value\": " : ", \"probability\": ")
-         << JsonNumber(prediction.value) << "}";
-    separator = ", ";
-  }
-  out_ << "]}";
+  out_ << "\"predictions\": " << PredictionsJson(kind_, best) << "}";
 }
 
 void AnswerWriter::BeginJsonItem(const std::string& file) {

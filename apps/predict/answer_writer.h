@@ -10,15 +10,10 @@
 #include <string>
 #include <string_view>
 
+#include "models/serving/best_predictions.h"
 #include "models/serving/predictor.h"
 
 namespace dtnn {
-
-struct Prediction {
-  int64_t index = 0;  // of the output
-  std::string name;   // of its class or label
-  double value = 0;   // a probability, or a quantity
-};
 
 class AnswerWriter {
  public:

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <numeric>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "apps/program/image_paths.h"
 #include "comm/ranks/job/exit_code.h"
 #include "data/images/image_files.h"
+#include "models/serving/best_predictions.h"
 #include "models/serving/predictor.h"
 #include "tensor/errors.h"
 #include "tensor/text/counted.h"
@@ -49,7 +49,7 @@ class Answerer {
     int64_t broken = 0;
     for (size_t i = 0; i < files.size(); ++i) {
       if (const absl::Status& status = answers[i].status(); status.ok()) {
-        writer_.Write(files[i], Best(answers[i]->outputs));
+        writer_.Write(files[i], BestPredictions(predictor_, answers[i]->outputs, options_.top));
       } else {
         ++broken;
         ReportStatus(status, "predict", errors_);
@@ -57,29 +57,6 @@ class Answerer {
       }
     }
     return broken;
-  }
-
-  // The likeliest class; all labels that are more likely than not; all values, in their order. With
-  // --top so many of the likeliest classes or labels.
-  std::vector<Prediction> Best(std::span<const double> row) const {
-    std::vector<size_t> order(row.size());
-    std::iota(order.begin(), order.end(), 0);
-    const OutputKind kind = predictor_.output_kind();
-    if (kind != OutputKind::kValues) {
-      std::ranges::stable_sort(order, [&](size_t a, size_t b) { return row[a] > row[b]; });
-      size_t count = size_t(options_.top);
-      if (count == 0 && kind == OutputKind::kLabels) {
-        count = size_t(std::ranges::count_if(row, [](double p) { return p > 0.5; }));
-      } else if (count == 0) {
-        count = 1;
-      }
-      order.resize(std::min(order.size(), count));
-    }
-    std::vector<Prediction> best;
-    for (const size_t index : order) {
-      best.push_back({int64_t(index), predictor_.ClassName(int64_t(index)), row[index]});
-    }
-    return best;
   }
 
   const PredictOptions& options_;

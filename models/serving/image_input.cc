@@ -112,7 +112,7 @@ absl::Status ImageInput::Convert(const Image& image, const Tensor& x, int64_t ro
 }
 
 absl::Status ImageInput::Decode(std::span<const uint8_t> bytes, std::string_view name,
-                                const Tensor& x, int64_t row) const {
+                                const Tensor& x, int64_t row, int64_t max_pixels) const {
   const Geometry geometry = GeometryOf(preprocessing_).geometry;
   // As in training, where images are resized there.
   const int64_t side =
@@ -120,6 +120,7 @@ absl::Status ImageInput::Decode(std::span<const uint8_t> bytes, std::string_view
   DTNN_ASSIGN_OR_RETURN(const Image image,
                         DecodeImage(bytes, name,
                                     {.channels = int(sample_.channels),
+                                     .max_pixels = max_pixels,
                                      .shortest_side = ShortestSide(geometry, side)}));
   return WithContext(Convert(image, x, row), name);
 }
