@@ -121,7 +121,7 @@ class LayoutMaker {
 
   // May `index` write over its input? Follows views back to the node that produced the content.
   bool MayOverwriteInput(int index) const {
-    if (!traits(index).forward_in_place || node(index).inputs.size() != 1) return false;
+    if (!traits(index).forward_in_place) return false;
     if (DTypeOf(index) != DTypeOf(node(index).inputs[0])) return false;
     if (RunsBackward(index) && traits(index).backward_reads_input) return false;
     for (int value = node(index).inputs[0];; value = SourceOf(value)) {

@@ -28,8 +28,7 @@ std::string Initials(std::string_view name) {
 }
 
 bool IsLastWordOf(std::string_view name, std::string_view candidate) {
-  return candidate.size() > name.size() && candidate.ends_with(name) &&
-         Separates(candidate[candidate.size() - name.size() - 1]);
+  return candidate.ends_with(StrCat("-", name)) || candidate.ends_with(StrCat("_", name));
 }
 
 }  // namespace
