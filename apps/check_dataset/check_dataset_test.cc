@@ -116,6 +116,18 @@ TEST(CheckDatasetTest, MembersOfArchivesAreCheckedInPlace) {
               HasSubstr("data_batch_1.bin                 unreadable: "));
 }
 
+TEST(CheckDatasetTest, AnArchiveThatEndsEarlySaysWhatWasFoundBefore) {
+  const std::string root = testing::NewFolder("check_short_archive");
+  Bytes archive = testing::TarBytes({{"cifar-10-batches-bin/data_batch_1.bin", Bytes(7)},
+                                     {"cifar-10-batches-bin/data_batch_2.bin", Bytes(2000)}});
+  archive.resize(512 + 512 + 512 + 700);  // in the second member
+  WriteFile(root, "cifar-10-binary.tar.gz", testing::Gzip(archive));
+  const std::string text = Check("cifar10", root).text;
+  EXPECT_THAT(text, HasSubstr("data_batch_1.bin                 wrong size: 7 bytes"));
+  EXPECT_THAT(text, HasSubstr("data_batch_2.bin                 unreadable: "));
+  EXPECT_THAT(text, HasSubstr("data_batch_3.bin                 unreadable: "));
+}
+
 TEST(CheckDatasetTest, LargeFilesAreOnlySummedWhenAsked) {
   const std::string root = testing::NewFolder("check_imagenet");
   WriteSparse(root + "/ILSVRC2012_img_val.tar", 6744924160);

@@ -141,6 +141,20 @@ TEST(InspectTest, ModelsSayWhatTheyAre) {
           "\"metrics\": {\"val_categorical_accuracy\": 0.5}}}"));
 }
 
+TEST(InspectTest, ARunThatKeepsItsLastEpochHasNoBest) {
+  auto context = *DeviceContext::Create(Device::Cpu());
+  SavedModel model = {
+      .graph = *BuildModel("simplemlp", {.sample = ImageExtents{2, 2, 1}, .classes = 2})};
+  auto store = *ParameterStore::Create(model.graph, *context, DType::kFloat32, 1);
+  const std::string path = Path("last.npz");
+  for (const int64_t run_epochs : {0, 3}) {  // 0: a file of a version that did not write it
+    model.description.training = {.dataset = "folder", .epochs = 3, .run_epochs = run_epochs};
+    ASSERT_TRUE(SaveModel(path, model, *store, *context).ok());
+    EXPECT_THAT(Inspect({path}).out, HasSubstr("  training: 3 epochs on folder, "));
+    EXPECT_THAT(Inspect({path}, "json").out, HasSubstr("\"epochs\": 3, \"run_epochs\": 3, "));
+  }
+}
+
 TEST(InspectTest, QuantizedModelsShowTheirRanges) {
   auto context = *DeviceContext::Create(Device::Cpu());
   SavedModel model = {

@@ -78,6 +78,9 @@ TEST(ReportTest, WritesAPageOrAPicture) {
   EXPECT_EQ(checked.root.All("title")[0]->text, "val mse");
   EXPECT_EQ(Report(OneRun() + " --metric=mse --output=" + Path("mse.svg")).exit_code, 0);
   EXPECT_EQ(CheckFragment(Read(Path("mse.svg"))).root.All("title")[0]->text, "mse");
+  const auto rate = Report(OneRun() + " --metric=learning_rate --output=" + Path("rate.svg"));
+  EXPECT_EQ(rate.exit_code, 0) << rate.text;
+  EXPECT_EQ(CheckFragment(Read(Path("rate.svg"))).root.All("title")[0]->text, "learning rate");
 }
 
 TEST(ReportTest, WrongUseAndWrongFilesAreErrors) {

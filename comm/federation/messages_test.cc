@@ -42,5 +42,19 @@ TEST(MessagesTest, NamesOfClassesAreDistinct) {
   EXPECT_EQ(Refusal({"a", "a"}), "classes: the class name \"a\" appears twice");
 }
 
+TEST(MessagesTest, NamesOfClassesFillOneMessageAtMost) {
+  Classes classes = {.outputs = 65536};
+  for (int i = 0; i < 65536; ++i) {
+    const std::string number = std::to_string(i);
+    classes.names.push_back(number + std::string(62 - number.size(), 'n'));
+  }
+  classes.names.back().resize(54);
+  EXPECT_EQ(ToBytes(classes).size(), 4194304u);
+  EXPECT_EQ(CheckClasses(classes), absl::OkStatus());
+  classes.names.back() += 'n';
+  EXPECT_EQ(CheckClasses(classes).message(),
+            "the names of 65536 classes have 4194305 bytes; a federation takes 4194304 at most");
+}
+
 }  // namespace
 }  // namespace dtnn::federation

@@ -104,6 +104,26 @@ TEST_F(AtomicFileTest, TemporaryFilesOfTheLivingCanBeTold) {
   EXPECT_TRUE(IsAbandoned((folder_ / ".file.1-0.tmp").string()));
 }
 
+// A process that had the same number, in another container say, may have left them.
+TEST_F(AtomicFileTest, TemporaryFilesOfOthersAreLeftAlone) {
+  const auto name = [&](uint64_t number) {
+    return folder_ / (".file." + std::to_string(getpid()) + "-" + std::to_string(number) + ".tmp");
+  };
+  uint64_t next = 0;  // the number of the next one of this process
+  {
+    const auto file = AtomicFile::Create(path_.string());
+    ASSERT_TRUE(file.ok()) << file.status();
+    while (next < 10000 && !fs::exists(name(next))) ++next;
+    ++next;
+  }
+  Put(name(next), "foreign");
+  Put(name(next + 1), "foreign");
+  EXPECT_EQ(Write(path_, "text"), absl::OkStatus());
+  EXPECT_EQ(Contents(path_), "text");
+  EXPECT_EQ(Contents(name(next)), "foreign");
+  EXPECT_EQ(Contents(name(next + 1)), "foreign");
+}
+
 TEST_F(AtomicFileTest, WithoutCommitNothingHappened) {
   Put(path_, "old");
   {

@@ -110,6 +110,16 @@ TEST_F(AvailableMemoryTest, WhereNothingIsToldNothingLimits) {
   }
 }
 
+TEST_F(AvailableMemoryTest, AGroupOfWhichOneNumberIsMissingDoesNotLimit) {
+  Put("/proc/self/mountinfo", kV2Mount);
+  Put("/proc/self/cgroup", "0::/job\n");
+  Put("/sys/fs/cgroup/job/memory.max", std::to_string(20 * kMega));
+  EXPECT_EQ(Find().bytes, 100 * kMega);
+  fs::remove(root_ / "sys/fs/cgroup/job/memory.max");
+  Put("/sys/fs/cgroup/job/memory.current", std::to_string(20 * kMega));
+  EXPECT_EQ(Find().bytes, 100 * kMega);
+}
+
 TEST_F(AvailableMemoryTest, ThisMachineHasSome) {
   EXPECT_GT(FindAvailableMemory().bytes, kMega);
   EXPECT_LT(FindAvailableMemory().bytes, int64_t{1} << 50);
