@@ -111,6 +111,7 @@ TEST(SplitIndicesTest, RefusesNonsense) {
     EXPECT_FALSE(SplitIndices(10, fraction, 0).ok()) << fraction;
   }
   EXPECT_FALSE(SplitIndices(-1, 0.2, 0).ok());
+  EXPECT_FALSE(SplitIndices((int64_t{1} << 32) + 1, 0.2, 0).ok());
 }
 
 TEST(SplitTest, WholeGroupsAreHeldOut) {

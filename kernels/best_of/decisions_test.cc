@@ -71,6 +71,10 @@ TEST(DecisionsTest, ThoseOfOtherMachinesAndThreadsAreNotHere) {
   EXPECT_EQ(decisions.Here().all().size(), 1u);
   EXPECT_NE(decisions.Here().Find(here), nullptr);
   EXPECT_EQ(Decisions::Parse(decisions.ToString(), "test")->all().size(), 3u);
+  BestOfKey card = machine;  // which card is there, its key says
+  card.machine = "gpu:NVIDIA H100";
+  decisions.Add(card, {.chosen = "a", .candidates = {{"a", 1}}});
+  EXPECT_EQ(decisions.Here().all().size(), 2u);
 }
 
 TEST(DecisionsTest, TheFirstDecisionStays) {

@@ -94,6 +94,12 @@ TEST_P(BiasTest, ForwardEqualsReferenceDensePitchedAndInPlace) {
     const Tensor y = Pitched(ZeroTensor(GetParam(), c.shape), c.format);
     ASSERT_TRUE(op->Forward(Pitched(x, c.format), bias, y).ok());
     EXPECT_TRUE(Close(Values(y, c.format), expected, 0)) << c.shape.ToString();
+    const Tensor of_dense = Pitched(ZeroTensor(GetParam(), c.shape), c.format);
+    ASSERT_TRUE(op->Forward(x, bias, of_dense).ok());
+    EXPECT_TRUE(Close(Values(of_dense, c.format), expected, 0)) << c.shape.ToString();
+    const Tensor dense = ZeroTensor(GetParam(), c.shape);
+    ASSERT_TRUE(op->Forward(Pitched(x, c.format), bias, dense).ok());
+    EXPECT_TRUE(Close(Values(dense), expected, 0)) << c.shape.ToString();
     ASSERT_TRUE(op->Forward(x, bias, x).ok());
     EXPECT_TRUE(Close(Values(x), expected, 0)) << c.shape.ToString();
   }

@@ -258,6 +258,8 @@ TEST(ByteImagesSpecTest, SizesAndTablesAreCheckedBeforeAnythingIsAllocated) {
   const int64_t huge = int64_t{1} << 30;
   EXPECT_THAT(refused({.sample = {0, 1, 1}, .values = table}, DType::kFloat32),
               HasSubstr("expected sides of 1 to 2^30"));
+  EXPECT_THAT(refused({.sample = {1, 1, 0}, .values = table}, DType::kFloat32),
+              HasSubstr("and a channel or more"));
   EXPECT_THAT(refused({.sample = {1, 2 * huge, 1}, .values = table}, DType::kFloat32),
               HasSubstr("expected sides of 1 to 2^30"));
   EXPECT_THAT(refused({.sample = {huge, huge, 16}, .values = table}, DType::kFloat32),
