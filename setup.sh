@@ -18,6 +18,7 @@ libzip-dev            | .npz files
 libjpeg-dev           | JPEG images
 libpng-dev            | PNG images
 nlohmann-json3-dev    | JSON: .safetensors files
+libyaml-cpp-dev       | YAML: files of options
 libprotobuf-dev       | Protocol Buffers: checkpoints
 libopenmpi-dev        | Open MPI: several processes, also on several machines
 openmpi-bin           | its mpirun

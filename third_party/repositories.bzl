@@ -81,6 +81,11 @@ _SYSTEM_LIBRARIES = {
         header = "zip.h",
         targets = {":zip": "libzip"},
     ),
+    "yaml_cpp": struct(
+        package = "libyaml-cpp-dev",
+        header = "yaml-cpp/yaml.h",
+        targets = {":yaml": "yaml-cpp"},
+    ),
     "zlib": struct(
         package = "zlib1g-dev",
         header = "zlib.h",

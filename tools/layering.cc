@@ -108,6 +108,7 @@ constexpr Folder kRooms[] = {
     {"models/run", 13},
 
     {"apps/flags", 0},
+    {"apps/options_file", 1},
     {"apps/program", 1},
     {"apps/printing", 2},
     {"apps", 4},

@@ -231,6 +231,22 @@ absl::StatusOr<Arguments> ParseArguments(std::span<const std::string> arguments,
   return Parser(arguments, syntax).Run();
 }
 
+std::optional<std::string> LastValueOf(std::string_view name,
+                                       std::span<const std::string> arguments) {
+  std::optional<std::string> value;
+  for (size_t i = 0; i < arguments.size() && arguments[i] != "--"; ++i) {
+    std::string flag = arguments[i].substr(0, arguments[i].find('='));
+    std::ranges::replace(flag, '_', '-');
+    if (flag != StrCat("--", name)) continue;
+    if (flag.size() < arguments[i].size()) {
+      value = arguments[i].substr(flag.size() + 1);
+    } else if (i + 1 < arguments.size()) {
+      value = arguments[++i];
+    }
+  }
+  return value;
+}
+
 const OptionSpec* FindSpelling(std::string_view name, const Syntax& syntax) {
   std::string dashed(name);
   std::ranges::replace(dashed, '_', '-');

@@ -15,6 +15,7 @@
 #ifndef DTNN_APPS_FLAGS_ARGUMENTS_H_
 #define DTNN_APPS_FLAGS_ARGUMENTS_H_
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -50,6 +51,11 @@ struct Arguments {
 // `arguments` without the program's name.
 absl::StatusOr<Arguments> ParseArguments(std::span<const std::string> arguments,
                                          const Syntax& syntax);
+
+// What the last of `--name=value` and `--name value` says, for the few options that are looked at
+// before the command line is checked.
+std::optional<std::string> LastValueOf(std::string_view name,
+                                       std::span<const std::string> arguments);
 
 // The option that `name` is a spelling of, an earlier one or --noflag too; underscores mean dashes.
 // Null for other names.

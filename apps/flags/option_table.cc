@@ -735,6 +735,12 @@ constexpr OptionSpec kTable[] = {
         .Example("board")
         .Needs("!evaluate-only"),
 
+    Now("options", kOther, kPath, DTNN_FIELD(options_file),
+        "read options from this file in YAML (batch-size: 64); the command line wins")
+        .Example("run.yaml"),
+    Now("save-options", kOther, kPath, DTNN_FIELD(save_options),
+        "write all options of this run to a file for --options")
+        .Example("run.yaml"),
     Now("dry-run", kOther, kBool, DTNN_FIELD(dry_run),
         "print the network, its memory and its work; load no data, compute nothing"),
     Now("force", kOther, kBool, DTNN_FIELD(force),

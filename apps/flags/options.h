@@ -18,6 +18,8 @@ using GivenOptions = std::set<std::string_view>;
 
 struct Options : RunOptions {
   GivenOptions given = {};
+  std::string options_file = {};  // it was read before, and is among these
+  std::string save_options = {};  // file for all of these, to be read again
   bool dry_run = false;           // only says what the run would need
   std::string progress = "auto";  // or bar, line or none
 

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "apps/flags/argument_flags.h"
-#include "apps/flags/arguments.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/validate.h"
 #include "apps/flags/value.h"
@@ -14,12 +13,16 @@
 
 namespace dtnn {
 
+Syntax FlagSyntax() {
+  return {.options = OptionTable(),
+          .aliases = AliasTable(),
+          .computed = ComputedValueTable(),
+          .others = OtherNameTable()};
+}
+
 absl::StatusOr<CommandLine> ParseFlags(std::span<const std::string> arguments) {
-  DTNN_ASSIGN_OR_RETURN(Arguments parsed,
-                        ParseArguments(arguments, {.options = OptionTable(),
-                                                   .aliases = AliasTable(),
-                                                   .computed = ComputedValueTable(),
-                                                   .others = OtherNameTable()}));
+  const Syntax syntax = FlagSyntax();
+  DTNN_ASSIGN_OR_RETURN(Arguments parsed, ParseArguments(arguments, syntax));
   CommandLine command_line = {.action = parsed.action, .help_topic = std::move(parsed.help_topic)};
   if (parsed.action != Action::kRun) return command_line;
   Options& options = command_line.options;

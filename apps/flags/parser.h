@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "apps/flags/arguments.h"
 #include "apps/flags/option_spec.h"
 #include "apps/flags/options.h"
 
@@ -24,7 +25,11 @@ struct CommandLine {
   std::vector<std::string> warnings = {};  // one line each, to be printed before the run
 };
 
-// `arguments` without the program's name.
+// What the launcher understands.
+Syntax FlagSyntax();
+
+// `arguments` without the program's name. The file that --options names was read before
+// (apps/options_file).
 absl::StatusOr<CommandLine> ParseFlags(std::span<const std::string> arguments);
 
 // For names that only the caller knows (models): OK when `value` is one of `known`, else a usage

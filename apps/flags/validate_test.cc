@@ -202,6 +202,8 @@ TEST(ValidateTest, OptionsOfTrainingAreWarnedOfWhereARunOnlyTests) {
                                              "least-clients",
                                              "tracing",
                                              "tracer-output",
+                                             "options",
+                                             "save-options",
                                              "dry-run",
                                              "force",
                                              "quiet",

@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <iostream>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "apps/flags/validate.h"
 #include "apps/launcher/benchmark_run.h"
 #include "apps/launcher/main_job.h"
+#include "apps/options_file/options_file.h"
 #include "apps/printing/name_lists.h"
 #include "apps/program/job_flags.h"
 #include "apps/program/paths.h"
@@ -28,6 +30,7 @@
 #include "comm/ranks/job/tell_once.h"
 #include "models/run/parts/rank_process.h"
 #include "models/run/run.h"
+#include "tensor/files/atomic_file.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/str_cat.h"
 
@@ -73,10 +76,18 @@ absl::Status DryRun(const Options& options, const LaunchPlace& place) {
   return absl::OkStatus();
 }
 
+absl::Status SaveOptions(const Options& options, const LaunchPlace& place) {
+  if (options.save_options.empty() || place.rank > 0) return absl::OkStatus();
+  const std::string text = FormatOptions(options);
+  return WithContext(WriteFileAtomically(options.save_options, std::as_bytes(std::span(text))),
+                     "--save-options");
+}
+
 absl::Status Train(const Options& options, const LaunchPlace& place) {
   if (options.dry_run) return DryRun(options, place);
   DTNN_RETURN_IF_ERROR(CheckLauncher(place.transport));
   DTNN_RETURN_IF_ERROR(CheckPackagedData(options));
+  DTNN_RETURN_IF_ERROR(SaveOptions(options, place));
   return RunBenchmark(options, place, std::cout, std::cerr);
 }
 
@@ -97,8 +108,11 @@ absl::Status Answer(const CommandLine& command_line, const LaunchPlace& place) {
 
 // `program`: as the user wrote it.
 absl::Status RunLauncher(std::string_view program, std::vector<std::string> arguments) {
-  const LaunchPlace place = PlaceOfProcess({.ranks = JobFlags(arguments)});
   DTNN_RETURN_IF_ERROR(EnterUserDirectory());
+  const auto with_file = WithOptionsFile(arguments);
+  if (with_file.ok()) arguments = *with_file;
+  const LaunchPlace place = PlaceOfProcess({.ranks = JobFlags(arguments)});
+  if (!with_file.ok()) return TellOnce(with_file.status(), place, kProgram, std::cout, std::cerr);
   if (arguments.empty()) {
     arguments = MainJobArguments();
     const bool under_bazel = std::getenv("BUILD_WORKING_DIRECTORY") != nullptr;

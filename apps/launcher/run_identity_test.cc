@@ -65,7 +65,7 @@ TEST(RunIdentityTest, FilesHaveThemByTheirFlags) {
       check(spec);
     }
   }
-  EXPECT_EQ(of_schedulers, 17);
+  EXPECT_EQ(of_schedulers, 20);
 }
 
 }  // namespace

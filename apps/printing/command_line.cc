@@ -54,6 +54,7 @@ std::string CommandLineOf(const Options& options, int ranks, std::string_view se
   std::string line = StrCat(of_job ? Launcher(options, ranks) : "", "benchmark");
   for (const OptionSpec& spec : OptionTable()) {
     if (!options.given.contains(spec.name)) continue;
+    if (spec.name == "options") continue;  // what it says is given too
     if (of_job && std::ranges::count(kLaunchers, spec.name) > 0) continue;
     StrAppend(&line, separator, "--", spec.name, "=", ShellWord(FormatValue(Load(&options, spec))));
   }

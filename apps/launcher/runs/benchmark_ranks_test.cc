@@ -104,6 +104,32 @@ std::string History(int ranks, const std::vector<std::string>& more) {
   return Contents(file);
 }
 
+// How ranks meet stands in the file too; rank 0 alone writes what they used, and that gives the
+// same run.
+TEST(BenchmarkRanksTest, OptionsComeFromAFileAndGoToOne) {
+  const std::string folder = NewFolder("options");
+  std::ofstream(folder + "/run.yaml")
+      << "model: simplecnn_v1\ndataset: synthetic\nsynthetic: {input-shape: [1, 28, 28], "
+         "train-samples: 48}\nparallel: data\nglobal-batch-size: 12\nnum-epochs: 3\n"
+         "optimizer:\n  momentum: 0.5\nhistory-file: "
+      << folder << "/$rank.csv\n";
+  const Outcome first =
+      RunJob(2, {"--options=" + folder + "/run.yaml", "--num-epochs=1",
+                 "--save-options=" + folder + "/used.yaml", "--history-file=" + folder + "/a.csv"});
+  ASSERT_EQ(first.exit_code, 0) << first.text;
+  EXPECT_THAT(
+      Contents(folder + "/used.yaml"),
+      ::testing::AllOf(HasSubstr("\nnum-epochs: 1\n"), HasSubstr("\noptimizer-momentum: 0.5\n"),
+                       HasSubstr("\nsynthetic-input-shape: 1,28,28\n")));
+  const Outcome again =
+      RunJob(2, {"--options=" + folder + "/used.yaml", "--history-file=" + folder + "/b.csv"});
+  ASSERT_EQ(again.exit_code, 0) << again.text;
+  EXPECT_EQ(Contents(folder + "/b.csv"), Contents(folder + "/a.csv"));
+  const Outcome wrong = RunJob(2, {"--options=" + folder + "/a.csv"});
+  for (const int rank : {0, 1}) EXPECT_EQ(RankExitCode(wrong, rank), kExitUsage) << wrong.text;
+  EXPECT_EQ(Count(wrong.text, "/a.csv:1: expected lines like num-epochs: 5"), 1) << wrong.text;
+}
+
 void ExpectSameNumbers(const std::string& text, const std::string& expected,
                        double tolerance = 1e-12) {
   const std::vector<double> numbers = Numbers(text), others = Numbers(expected);
