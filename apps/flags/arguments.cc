@@ -193,7 +193,7 @@ class Parser {
     }
     Assignment assignment{spelling.name, std::move(shown), &spec, *std::move(value)};
     const auto it = std::ranges::find(assignments_, spelling.name, &Assignment::name);
-    if (it == assignments_.end()) {
+    if (spec.repeats || it == assignments_.end()) {
       assignments_.push_back(std::move(assignment));
     } else {
       *it = std::move(assignment);
@@ -206,7 +206,8 @@ class Parser {
     for (const Assignment& assignment : assignments_) {
       if (!assignment.value) continue;
       for (const Assignment& other : assignments_) {
-        if (other.spec == assignment.spec && other.value && *other.value != *assignment.value) {
+        if (other.spec == assignment.spec && !other.spec->repeats && other.value &&
+            *other.value != *assignment.value) {
           return UsageError(assignment.shown, " and ", other.shown,
                             ": contradict each other; give one of them");
         }

@@ -95,6 +95,7 @@ struct OptionSpec {
   bool needs_of_group = true;      // also what its group needs
   bool refused = false;            // without what it needs, instead of being without effect
   std::string_view example = {};   // a value for --help=NAME; switches, words: may lack
+  bool repeats = false;            // of a tool: each time it is given adds a value to `field`
 
   // The same option with one thing more, for rows of tables.
   constexpr OptionSpec Unit(std::string_view unit, std::string_view example = {}) const {

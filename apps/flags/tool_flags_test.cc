@@ -48,6 +48,22 @@ absl::StatusOr<Action> Parse(const Arguments& arguments, Settings& settings) {
   return request->action;
 }
 
+// A flag that is given once for each of its values.
+struct Names {
+  std::vector<std::string> all = {};
+};
+std::string AsOption(const Names&) { return ""; }
+void FromOption(const std::string& name, Names& names) { names.all.push_back(name); }
+
+TEST(ToolFlagsTest, AFlagMayRepeat) {
+  Names names;
+  const std::vector<OptionSpec> flags = {
+      {.name = "name", .type = kText, .help = "whom", .field = &names, .repeats = true}};
+  const Arguments arguments = {"--name=b", "--name", "a", "--name=b"};
+  ASSERT_TRUE(ParseToolFlags(arguments, flags).ok());
+  EXPECT_EQ(names.all, (std::vector<std::string>{"b", "a", "b"}));
+}
+
 TEST(ToolFlagsTest, AllSpellings) {
   Settings settings;
   EXPECT_EQ(Parse({"--the_path=a=b", "--count", "7", "--fast"}, settings).value(), Action::kRun);

@@ -1,5 +1,6 @@
 // Connections, and when each is closed unless its other end does something: one that sends or reads
-// a byte now and then keeps a connection no longer than one that does nothing.
+// a byte now and then keeps a connection no longer than one that does nothing. One that has ended
+// its side, and waits for no answer, is closed soon.
 //
 // Connections are shut down, not closed: what reads and writes them sees their end, and closes
 // them.

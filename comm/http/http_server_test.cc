@@ -174,6 +174,16 @@ TEST(HttpServerTest, SlowOnesAreEnded) {
   EXPECT_TRUE(server->Stop(std::chrono::hours(1))) << "also the one that reads nothing has ended";
 }
 
+// An end that comes together with the last bytes.
+TEST(HttpServerTest, ConnectionsThatEndInTheMidstMakeRoom) {
+  const auto server = Start({.connections = 2, .patience = std::chrono::hours(1)});
+  const uint16_t port = server->address().port;
+  for (int i = 0; i < 6; ++i) {
+    HttpClient(port).Send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nab");
+  }
+  EXPECT_EQ(HttpClient(port).Ask(HttpGet("/")).code, 200);
+}
+
 TEST(HttpServerTest, ConnectionsBeyondTheLimitWait) {
   const auto server = Start({.connections = 2, .patience = milliseconds(300)});
   std::vector<HttpClient> clients;

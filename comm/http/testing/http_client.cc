@@ -91,7 +91,7 @@ HttpResponse HttpClient::Read() {
     unread_.erase(0, head);
     return Read();
   }
-  constexpr std::string_view kLength = "Content-Length: ";
+  constexpr std::string_view kLength = "\r\nContent-Length: ";
   const size_t length = response.head.find(kLength);
   const size_t size = length == std::string::npos
                           ? 0

@@ -30,6 +30,7 @@ class HttpClient {
   explicit HttpClient(uint16_t port, const std::string& authority = {});
   ~HttpClient();
   HttpClient(HttpClient&& other) noexcept = default;
+  HttpClient& operator=(HttpClient&& other) noexcept = default;
 
   bool connected() const { return connected_; }
   // False where the connection has ended.

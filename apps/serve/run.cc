@@ -1,0 +1,194 @@
+#include "apps/serve/run.h"
+
+#include <openssl/crypto.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "apps/serve/metrics.h"
+#include "apps/serve/routes.h"
+#include "comm/http/http_server.h"
+#include "comm/ranks/job/exit_code.h"
+#include "comm/ranks/job/interrupt.h"
+#include "comm/transport/tcp/socket.h"
+#include "models/serving/served_model.h"
+#include "tensor/errors.h"
+#include "tensor/files/access/private_file.h"
+#include "tensor/text/one_line.h"
+
+namespace dtnn {
+namespace {
+
+constexpr size_t kLeastToken = 16, kMostToken = 4096;
+
+std::chrono::milliseconds Milliseconds(double seconds) {
+  return std::chrono::milliseconds(int64_t(seconds * 1000));
+}
+
+// These signals wait for Receive() while an object of this class exists.
+class Signals {
+ public:
+  Signals() {
+    sigemptyset(&set_);
+    for (const int signal : {SIGHUP, SIGINT, SIGTERM}) sigaddset(&set_, signal);
+    pthread_sigmask(SIG_BLOCK, &set_, &before_);
+  }
+  ~Signals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  int Receive() const {
+    int signal = 0;
+    while (sigwait(&set_, &signal) != 0) {
+    }
+    return signal;
+  }
+  // From now on they end the process.
+  void Release() const { pthread_sigmask(SIG_UNBLOCK, &set_, nullptr); }
+
+ private:
+  sigset_t set_ = {}, before_ = {};
+};
+
+absl::StatusOr<std::string> ReadToken(const std::string& path) {
+  if (path.empty()) return std::string();
+  DTNN_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, ReadPrivateFile(path, kMostToken));
+  std::string token(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  OPENSSL_cleanse(bytes.data(), bytes.size());
+  while (!token.empty() && (token.back() == '\n' || token.back() == '\r')) token.pop_back();
+  const bool printable = std::ranges::all_of(token, [](char c) { return c > ' ' && c < '\x7f'; });
+  if (printable && token.size() >= kLeastToken) return token;
+  return InvalidArgument(path, ": expected a token of ", kLeastToken,
+                         " characters or more, without spaces; openssl rand -hex 32 makes one");
+}
+
+absl::Status CheckProtection(const ServeOptions& options) {
+  if (options.certificate.empty() != options.key.empty()) {
+    return UsageError("--certificate and --key: give both, or neither");
+  }
+  if (IsLoopback(options.listen) || options.allow_unprotected) return absl::OkStatus();
+  if (!options.certificate.empty() && !options.token_file.empty()) return absl::OkStatus();
+  return UsageError("--listen=", options.listen,
+                    ": other hosts can connect there; give --certificate, --key and --token-file, "
+                    "or --allow-unprotected where something else protects it");
+}
+
+class Server {
+ public:
+  Server(const ServeOptions& options, std::ostream& out, std::ostream& errors)
+      : options_(options), out_(out), errors_(errors) {}
+
+  absl::Status Run() {
+    if (options_.models.paths.empty()) {
+      return UsageError("--model-file: missing; name the file of a trained model");
+    }
+    DTNN_RETURN_IF_ERROR(CheckProtection(options_));
+    DTNN_ASSIGN_OR_RETURN(const std::string token, ReadToken(options_.token_file));
+    const Signals signals;
+    for (const std::string& path : options_.models.paths) DTNN_RETURN_IF_ERROR(LoadModel(path));
+    const Routes routes(models_, metrics_, options_.max_queue);
+    DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<HttpServer> server,
+                          HttpServer::Start(ServerOptions(routes, token),
+                                            [&routes](HttpRequest& request, HttpReply reply) {
+                                              routes.Answer(request, std::move(reply));
+                                            }));
+    out_ << "**** Listens at http" << (options_.certificate.empty() ? "" : "s") << "://"
+         << server->address().ToString() << "\n"
+         << std::flush;
+    int signal = 0;
+    while ((signal = signals.Receive()) == SIGHUP) Reload();
+    signals.Release();
+    out_ << "**** " << SignalName(signal) << ": answers what it has taken, then ends\n"
+         << std::flush;
+    if (server->Stop(Milliseconds(options_.stop_timeout))) return absl::OkStatus();
+    return Unavailable("not all connections had ended ", options_.stop_timeout,
+                       " seconds after the signal; the rest were cut");
+  }
+
+ private:
+  absl::Status LoadModel(const std::string& path) {
+    const std::string name = std::filesystem::path(path).stem().string();
+    for (const auto& model : models_) {
+      if (model->name() != name) continue;
+      return UsageError("--model-file=", path, ": ", model->path(), " has the same name, ", name,
+                        "; models are served under the names of their files");
+    }
+    ServedModelOptions model = {
+        .batches = {.max_batch = options_.max_batch,
+                    .max_delay = std::chrono::microseconds(int64_t(options_.max_delay * 1000)),
+                    .max_queued = options_.max_queue,
+                    .on_batch = [this,
+                                 name](int64_t samples) { metrics_.CountBatch(name, samples); }},
+        .predictor = {.int8 = options_.math_mode == "int8"}};
+    DTNN_ASSIGN_OR_RETURN(std::unique_ptr<ServedModel> served,
+                          ServedModel::Load(name, path, model));
+    Announce(*served);
+    models_.push_back(std::move(served));
+    return absl::OkStatus();
+  }
+
+  void Announce(const ServedModel& model) {
+    const std::shared_ptr<ServedModel::Version> current = model.current();
+    const Predictor& predictor = *current->predictor;
+    for (const std::string& warning : predictor.warnings()) Warn(warning);
+    const Graph& graph = predictor.model().graph;
+    out_ << "**** " << OneLine(model.name()) << ", version " << current->number << ": "
+         << OneLine(graph.name()) << ", samples of " << graph.input_shape().ToString() << ", "
+         << graph.output_shape().NumElements() << " outputs\n"
+         << std::flush;
+  }
+
+  void Reload() {
+    for (const auto& model : models_) {
+      const absl::Status status = model->Reload();
+      metrics_.CountReload(model->name(), status.ok());
+      if (status.ok()) {
+        Announce(*model);
+      } else {
+        Warn(StrCat(status.message(), "; model ", model->name(), " stays at version ",
+                    model->current()->number));
+      }
+    }
+  }
+
+  void Warn(std::string_view line) {
+    errors_ << "serve: warning: " << OneLine(line) << "\n" << std::flush;
+  }
+
+  HttpServerOptions ServerOptions(const Routes& routes, const std::string& token) const {
+    const size_t body = size_t(options_.max_body) * 1'000'000;
+    return {.address = {.host = options_.listen, .port = uint16_t(options_.port)},
+            .certificate_file = options_.certificate,
+            .key_file = options_.key,
+            .token = token,
+            .open_paths = Routes::OpenPaths(),
+            .connections = int(options_.max_connections),
+            .body_bytes = body,
+            .all_body_bytes = 16 * body,
+            .patience = Milliseconds(options_.timeout),
+            .workers = std::max(2, int(std::thread::hardware_concurrency())),
+            .on_answer = [&routes](const HttpRequest& request, int code,
+                                   std::chrono::duration<double> took) {
+              routes.Count(request, code, took.count());
+            }};
+  }
+
+  const ServeOptions& options_;
+  std::ostream &out_, &errors_;
+  Metrics metrics_;
+  std::vector<std::unique_ptr<ServedModel>> models_;
+};
+
+}  // namespace
+
+absl::Status Serve(const ServeOptions& options, std::ostream& out, std::ostream& errors) {
+  return Server(options, out, errors).Run();
+}
+
+}  // namespace dtnn
