@@ -73,11 +73,13 @@ class PredictorLoader {
           options_.model_file.empty() ? "--weights-and-bias-filename" : "--model-file");
     }
     DTNN_ASSIGN_OR_RETURN(SavedModel model, MakeModel(*file));
-    DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Predictor> predictor,
-                          Create(std::move(model), *file,
-                                 {.batch = options_.batch,
-                                  .weights_format = *format,
-                                  .int8 = options_.math_mode == "int8"}));
+    DTNN_ASSIGN_OR_RETURN(
+        std::unique_ptr<Predictor> predictor,
+        Create(std::move(model), *file,
+               {.batch = options_.batch,
+                .weights_format = *format,
+                .math_mode = options_.math_mode == "bf16" ? MathMode::kBf16 : MathMode::kFp32,
+                .int8 = options_.math_mode == "int8"}));
     warnings_.insert(warnings_.end(), predictor->warnings().begin(), predictor->warnings().end());
     DTNN_RETURN_IF_ERROR(predictor->images().status());
     return predictor;

@@ -105,9 +105,9 @@ std::vector<OptionSpec> Flags(PredictOptions& options) {
                    "images per batch; larger batches are faster and need more memory"),
       {.name = "math-mode",
        .type = kWord,
-       .help = "number types to compute with; int8 is usually faster, and needs a file that "
-               "quantize wrote",
-       .words = "fp32,int8",
+       .help = "number types to compute with; bf16 and int8 are usually faster; int8 needs a file "
+               "that quantize wrote",
+       .words = "fp32,bf16,int8",
        .field = &options.math_mode},
   };
 }

@@ -33,7 +33,7 @@ struct PredictOptions {
   std::string format = "text";              // or csv, json
   int64_t top = 0;  // classes or labels per file; 0: the best class, or all labels above 50 %
   int64_t batch = 32;
-  std::string math_mode = "fp32";  // or int8
+  std::string math_mode = "fp32";  // or bf16, int8
 };
 
 }  // namespace dtnn

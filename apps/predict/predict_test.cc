@@ -151,7 +151,7 @@ TEST_F(PredictTest, EightBitsNeedAModelThatWasQuantized) {
   ASSERT_TRUE(LoadWeights(model_, model.graph, *store, *context).ok());
   const std::string path = root_ + "/quantized.safetensors";
   ASSERT_TRUE(SaveModel(path, model, *store, *context).ok());
-  for (const char* mode : {"fp32", "int8"}) {
+  for (const char* mode : {"fp32", "bf16", "int8"}) {
     const Outcome outcome = Ask({.model_file = path, .math_mode = mode}, {root_ + "/test"});
     ASSERT_TRUE(outcome.status.ok()) << outcome.status;
     EXPECT_THAT(outcome.out, HasSubstr("/test/bright/0: bright"));

@@ -125,7 +125,8 @@ class Server {
                     .max_queued = options_.max_queue,
                     .on_batch = [this,
                                  name](int64_t samples) { metrics_.CountBatch(name, samples); }},
-        .predictor = {.int8 = options_.math_mode == "int8"}};
+        .predictor = {.math_mode = options_.math_mode == "bf16" ? MathMode::kBf16 : MathMode::kFp32,
+                      .int8 = options_.math_mode == "int8"}};
     DTNN_ASSIGN_OR_RETURN(std::unique_ptr<ServedModel> served,
                           ServedModel::Load(name, path, model));
     Announce(*served);

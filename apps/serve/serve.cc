@@ -115,9 +115,9 @@ std::vector<OptionSpec> Flags(ServeOptions& options) {
        .field = &options.stop_timeout},
       {.name = "math-mode",
        .type = kWord,
-       .help = "number types to compute with; int8 is usually faster, and needs files that "
-               "quantize wrote",
-       .words = "fp32,int8",
+       .help = "number types to compute with; bf16 and int8 are usually faster; int8 needs files "
+               "that quantize wrote",
+       .words = "fp32,bf16,int8",
        .field = &options.math_mode},
   };
 }

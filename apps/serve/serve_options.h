@@ -28,7 +28,7 @@ struct ServeOptions {
   int64_t max_body = 32;  // MB
   int64_t max_connections = 256;
   double timeout = 30, stop_timeout = 30;  // seconds
-  std::string math_mode = "fp32";          // or int8
+  std::string math_mode = "fp32";          // or bf16, int8
 };
 
 }  // namespace dtnn

@@ -204,15 +204,17 @@ TEST_F(BatcherTest, ASampleHasTheSameBitsInEveryBatch) {
     const absl::StatusOr<Graph> graph =
         BuildModel(name, {.sample = ImageExtents{32, 32, 3}, .classes = 10});
     ASSERT_TRUE(graph.ok()) << graph.status();
-    auto predictor = Load(*graph, 16);
     const Tensor x = Random(*graph, 16, 1);
-    const std::vector<double> all = Values(*predictor->Predict(x));
-    for (const auto& [begin, count] :
-         std::vector<std::pair<int64_t, int64_t>>{{0, 1}, {5, 1}, {15, 1}, {3, 7}, {1, 15}}) {
-      const std::vector<double> some =
-          Values(*predictor->Predict(x.Samples(begin, count, graph->format())));
-      EXPECT_TRUE(std::equal(some.begin(), some.end(), all.begin() + begin * 10))
-          << name << ", samples " << begin << " to " << begin + count;
+    for (const MathMode mode : {MathMode::kFp32, MathMode::kBf16}) {
+      auto predictor = *Predictor::Load(Saved(*graph), {.batch = 16, .math_mode = mode});
+      const std::vector<double> all = Values(*predictor->Predict(x));
+      for (const auto& [begin, count] :
+           std::vector<std::pair<int64_t, int64_t>>{{0, 1}, {5, 1}, {15, 1}, {3, 7}, {1, 15}}) {
+        const std::vector<double> some =
+            Values(*predictor->Predict(x.Samples(begin, count, graph->format())));
+        EXPECT_TRUE(std::equal(some.begin(), some.end(), all.begin() + begin * 10))
+            << name << " in " << Name(mode) << ", samples " << begin << " to " << begin + count;
+      }
     }
   }
 }

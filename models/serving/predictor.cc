@@ -70,6 +70,11 @@ absl::Status Predictor::Prepare(ArrayFileReader& file, const PredictorOptions& o
   images_ = ImageInput::Create(model_.preprocessing, ExtentsOf(graph.input_shape(), graph.format()),
                                graph.format());
   DTNN_ASSIGN_OR_RETURN(context_, DeviceContext::Create(Device::Cpu()));
+  if (options.math_mode != MathMode::kFp32 && (options.int8 || model_.dtype != DType::kFloat32)) {
+    return InvalidArgument("math mode ", Name(options.math_mode), " is for models of float32, not ",
+                           options.int8 ? "for 8 bits" : Name(model_.dtype));
+  }
+  DTNN_RETURN_IF_ERROR(context_->SetMathMode(options.math_mode));
   PlanOptions plan = {.batch = batch_,
                       .conv_variant = model_.description.conv_variant,
                       .fusions = model_.description.fusions};

@@ -4,9 +4,9 @@
 //   auto answers = (*predictor)->Classify({"shoe.png"});
 //   (*answers)[0].name, (*answers)[0].probability  // of a network of classes
 //
-// Results are those of the evaluation in training, bit for bit: the same network, parameters,
-// element type, preprocessing and kernels. The sizes in a file are compared with its contents and
-// with the free memory before memory is allocated. CPU only.
+// Results are those of the evaluation in training with that math mode, bit for bit: the same
+// network, parameters, element type, preprocessing and kernels. The sizes in a file are compared
+// with its contents and with the free memory before memory is allocated. CPU only.
 //
 // Threads may share a predictor: each reads its own images, and then one batch at a time is
 // computed, by all threads that the caller's loops have (tensor/threads/parallel_for.h). For
@@ -26,6 +26,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/device/context.h"
+#include "kernels/device/math_mode.h"
 #include "layers/table/layer_table.h"
 #include "models/parameters/parameter_store.h"
 #include "models/parameters/weights.h"
@@ -40,6 +41,9 @@ namespace dtnn {
 struct PredictorOptions {
   int64_t batch = 32;  // the most samples at a time; memory grows with it, answers stay the same
   WeightsFormat weights_format = WeightsFormat::kAuto;  // of a file that does not tell
+  // Of models of float32: fp32, as training evaluated them, or bf16, which is faster on CPUs with
+  // instructions for it, and less exact (docs/precision.md).
+  MathMode math_mode = MathMode::kFp32;
   // Computes in 8 bits: usually faster, and a little less exact. Needs a model that was quantized
   // (models/quantization/quantize.h), of NHWC images.
   bool int8 = false;

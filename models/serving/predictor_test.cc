@@ -91,6 +91,23 @@ TEST_F(PredictorTest, FusionsAreThoseOfTraining) {
   EXPECT_EQ(Values(*(*Predictor::Load(path))->Predict(x)), Values(plan->predictions()));
 }
 
+TEST_F(PredictorTest, MathModesAreThoseOfTraining) {
+  const Graph graph = Net(TensorFormat::kNHWC);
+  const std::string path = Saved({.graph = graph}, "bf16.safetensors");
+  const Tensor x = testing::RandomTensor(DType::kFloat32, graph.input_shape().Prepend(5), 5);
+  ASSERT_TRUE(device_->SetMathMode(MathMode::kBf16).ok());
+  auto plan = *Plan::Compile(graph, *store_, *device_, {.batch = 5});
+  ASSERT_TRUE(plan->Forward(x).ok());
+  const auto predictor = *Predictor::Load(path, {.math_mode = MathMode::kBf16});
+  EXPECT_EQ(Values(*predictor->Predict(x)), Values(plan->predictions()));
+  EXPECT_NE(Values(*predictor->Predict(x)), Values(*(*Predictor::Load(path))->Predict(x)));
+  EXPECT_FALSE(Predictor::Load(path, {.math_mode = MathMode::kTf32}).ok());
+  EXPECT_FALSE(Predictor::Load(path, {.math_mode = MathMode::kBf16, .int8 = true}).ok());
+  const std::string wide = Saved({.graph = graph, .dtype = DType::kFloat64}, "wide.safetensors");
+  EXPECT_EQ(Predictor::Load(wide, {.math_mode = MathMode::kBf16}).status().message(),
+            "math mode bf16 is for models of float32, not float64");
+}
+
 TEST_F(PredictorTest, ClassifiesFiles) {
   SavedModel model = {.graph = Net(TensorFormat::kNHWC)};
   model.description.class_names = {"zero", "one", "two", "three"};
