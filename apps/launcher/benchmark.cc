@@ -31,6 +31,7 @@
 #include "models/run/parts/rank_process.h"
 #include "models/run/run.h"
 #include "tensor/files/atomic_file.h"
+#include "tensor/files/output_file.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/str_cat.h"
 
@@ -79,6 +80,9 @@ absl::Status DryRun(const Options& options, const LaunchPlace& place) {
 absl::Status SaveOptions(const Options& options, const LaunchPlace& place) {
   if (options.save_options.empty() || place.rank > 0) return absl::OkStatus();
   const std::string text = FormatOptions(options);
+  DTNN_RETURN_IF_ERROR(WithContext(
+      CheckOutputFile(options.save_options, "what --save-options writes", IsSavedOptions),
+      "--save-options"));
   return WithContext(WriteFileAtomically(options.save_options, std::as_bytes(std::span(text))),
                      "--save-options");
 }

@@ -28,6 +28,8 @@ constexpr int64_t kMostBytes = 1 << 20;
 constexpr int kMostNodes = 10'000;  // one may stand for many that are written elsewhere (*alias)
 constexpr size_t kShownBytes = 80;
 
+constexpr std::string_view kFirstWords = "Options of a run of DTNN ";
+
 // They concern the run at hand, and no other.
 constexpr std::string_view kNotInFiles[] = {"options", "save-options", "dry-run"};
 bool MayBeInFile(std::string_view name) { return std::ranges::count(kNotInFiles, name) == 0; }
@@ -156,7 +158,7 @@ absl::StatusOr<std::vector<std::string>> WithOptionsFile(
 std::string FormatOptions(const Options& options) {
   const Options used = OptionsInForce(options);
   YAML::Emitter out;
-  out << YAML::BeginMap << YAML::Comment(StrCat("Options of a run of DTNN ", Version()));
+  out << YAML::BeginMap << YAML::Comment(StrCat(kFirstWords, Version()));
   std::optional<OptionGroup> group;
   for (const OptionSpec& spec : OptionTable()) {
     const bool given = options.given.contains(spec.name);
@@ -170,5 +172,7 @@ std::string FormatOptions(const Options& options) {
   out << YAML::EndMap << YAML::Newline;
   return out.c_str();
 }
+
+bool IsSavedOptions(std::string_view start) { return start.starts_with(StrCat("# ", kFirstWords)); }
 
 }  // namespace dtnn

@@ -31,6 +31,8 @@ absl::StatusOr<std::vector<std::string>> WithOptionsFile(const std::vector<std::
 // A file of the options as they are in force: those that were given, and the defaults that have an
 // effect beside them. It gives the same run wherever the defaults are others.
 std::string FormatOptions(const Options& options);
+// Whether a file that begins so is one of those (output_file.h).
+bool IsSavedOptions(std::string_view start);
 
 }  // namespace dtnn
 
