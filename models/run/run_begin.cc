@@ -177,6 +177,7 @@ absl::Status RunWork::Resume() {
   if (path.empty()) {
     log_.Log(StrCat("**** ", run_.options.checkpoint.folder,
                     " contains no checkpoint; starting a new run\n"));
+    DTNN_RETURN_IF_ERROR(LoadInitialWeights(run_, *store_, log_));
   } else {
     if (const absl::Status status = TakeLastMetrics(path); !status.ok()) {
       log_.Warn(

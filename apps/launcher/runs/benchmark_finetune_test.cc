@@ -161,6 +161,24 @@ TEST_F(FinetuneTest, AResumedRunFreezesTheSameLayers) {
   EXPECT_EQ(resumed.exit_code, 0) << resumed.text;
 }
 
+TEST_F(FinetuneTest, AJobThatIsRestartedBeginsWithTheWeightsOnce) {
+  const std::string more = "--resume=if-there", epochs = "--num-epochs=2";
+  ASSERT_EQ(Run(3, Tuning("whole", {epochs})).exit_code, 0);
+  const Outcome begun = Run(3, Tuning("restarted", {more}));
+  ASSERT_EQ(begun.exit_code, 0) << begun.text;
+  EXPECT_THAT(begun.text, HasSubstr("**** Loaded 8 of 8 arrays of weights from " + base_));
+  const Outcome restarted = Run(3, Tuning("restarted", {more, epochs}));
+  ASSERT_EQ(restarted.exit_code, 0) << restarted.text;
+  EXPECT_THAT(restarted.text,
+              AllOf(HasSubstr("**** Resuming from "), Not(HasSubstr("**** Loaded "))));
+  const auto end = [&](const std::string& name) {
+    return Values(
+        *NpzReader::Open(folder_ + "/" + name + "/checkpoint-10.npz")->Read("8_FC_weights"));
+  };
+  EXPECT_EQ(end("restarted"), end("whole"));
+  EXPECT_EQ(Run(3, Tuning("restarted", {"--resume"})).exit_code, 2);
+}
+
 TEST_F(FinetuneTest, LayersThatAreNotThereAreWrongUsage) {
   const Outcome unknown = Run(3, {"--freeze=1-4,6_FC"});
   EXPECT_EQ(unknown.exit_code, 2);

@@ -186,7 +186,8 @@ absl::Status CheckTogether(const RunOptions& options) {
         "RunOptions::checkpoint.resume: needs RunOptions::checkpoint.folder, the folder of the "
         "checkpoints");
   }
-  if (Resumes(options) && !options.network.weights.empty()) {
+  // With if-there, the weights are those that a new run begins with.
+  if (options.checkpoint.resume == Resume::kYes && !options.network.weights.empty()) {
     return exclude("checkpoint.resume", "network.weights");
   }
   if (!options.checkpoint.folder.empty() && options.training.evaluate_only) {
