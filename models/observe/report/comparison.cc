@@ -18,29 +18,11 @@ namespace {
 
 constexpr std::string_view kLearningRate = "learning_rate";
 
-// What a run has to say of a metric.
-struct Result {
-  double last = ReportEpoch::kUnknown, best = ReportEpoch::kUnknown;
-  int64_t best_epoch = 0;  // 0: there is no best
-};
-
-Result ResultOf(const ComparedRun& run, const std::string& metric) {
-  Result result;
-  if (run.epochs.empty()) return result;
-  result.last = MetricOf(run.epochs.back(), metric);
-  const std::optional<Better> better = BetterByName(metric);
-  const int best = better ? BestEpoch(run.epochs, metric, *better) : -1;
-  if (best < 0) return result;
-  result.best = MetricOf(run.epochs[size_t(best)], metric);
-  result.best_epoch = run.epochs[size_t(best)].epoch;
-  return result;
-}
-
 HtmlTable TableOfRuns(const std::string& metric, const std::vector<ComparedRun>& runs) {
   HtmlTable table = {.caption = MetricTitle(metric),
                      .columns = {"run", "epochs", "last", "best", "in epoch"}};
   for (const ComparedRun& run : runs) {
-    const Result result = ResultOf(run, metric);
+    const MetricResult result = ResultOf(run, metric);
     table.rows.push_back({HtmlText(run.name), StrCat(run.epochs.size()), HtmlNumber(result.last),
                           HtmlNumber(result.best),
                           result.best_epoch == 0 ? "-" : StrCat(result.best_epoch)});
@@ -126,6 +108,18 @@ std::string TableOfSettings(const std::vector<std::string>& settings, std::strin
 
 }  // namespace
 
+MetricResult ResultOf(const ComparedRun& run, std::string_view metric) {
+  MetricResult result;
+  if (run.epochs.empty()) return result;
+  result.last = MetricOf(run.epochs.back(), metric);
+  const std::optional<Better> better = BetterByName(metric);
+  const int best = better ? BestEpoch(run.epochs, metric, *better) : -1;
+  if (best < 0) return result;
+  result.best = MetricOf(run.epochs[size_t(best)], metric);
+  result.best_epoch = run.epochs[size_t(best)].epoch;
+  return result;
+}
+
 std::vector<std::string> MetricsOfRuns(const std::vector<ComparedRun>& runs) {
   std::vector<std::string> names;
   for (const ComparedRun& run : runs) {
@@ -183,7 +177,7 @@ std::string FormatComparisonText(const std::vector<ComparedRun>& runs) {
                                      "last", "best", "in epoch");
   for (const std::string& metric : MetricsOfRuns(runs)) {
     for (const ComparedRun& run : runs) {
-      const Result result = ResultOf(run, metric);
+      const MetricResult result = ResultOf(run, metric);
       absl::StrAppendFormat(&text, "%-*s  %-32s %12s %12s %9s\n", int(width), OneLine(run.name),
                             metric, RoundNumber(result.last), RoundNumber(result.best),
                             result.best_epoch == 0 ? "-" : StrCat(result.best_epoch));

@@ -4,6 +4,7 @@
 #ifndef DTNN_MODELS_OBSERVE_REPORT_COMPARISON_H_
 #define DTNN_MODELS_OBSERVE_REPORT_COMPARISON_H_
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,13 @@ struct ComparedRun {
   NamedMetrics test = {};    // on the test data, after training; empty: not known
   NamedTexts settings = {};  // for people, each name once
 };
+
+// What a run came to in a metric.
+struct MetricResult {
+  double last = ReportEpoch::kUnknown, best = ReportEpoch::kUnknown;
+  int64_t best_epoch = 0;  // 0: there is no best
+};
+MetricResult ResultOf(const ComparedRun& run, std::string_view metric);
 
 // The metrics of all runs, in the order in which they are first seen.
 std::vector<std::string> MetricsOfRuns(const std::vector<ComparedRun>& runs);

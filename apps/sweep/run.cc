@@ -1,0 +1,185 @@
+#include "apps/sweep/run.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <span>
+#include <system_error>
+
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "apps/options_file/options_file.h"
+#include "apps/sweep/child.h"
+#include "apps/sweep/table.h"
+#include "comm/ranks/job/exit_code.h"
+#include "comm/ranks/job/interrupt.h"
+#include "models/observe/report/comparison.h"
+#include "models/observe/report/read_run.h"
+#include "tensor/errors.h"
+#include "tensor/files/atomic_file.h"
+#include "tensor/stopwatch.h"
+#include "tensor/text/counted.h"
+#include "tensor/threads/parallel_for.h"
+
+namespace dtnn {
+namespace {
+
+constexpr int64_t kMostBytes = 1 << 20;  // of a file of options
+
+class Runner {
+ public:
+  Runner(const SweepOptions& options, const std::vector<GridRun>& grid, std::ostream& out)
+      : options_(options),
+        grid_(grid),
+        out_(out),
+        threads_(options.jobs > 1 ? std::max(1, NumThreads() / int(options.jobs)) : 0) {}
+
+  // All runs to their ends.
+  absl::Status Run() {
+    while (true) {
+      while (Interrupt::Last() == 0 && next_ < grid_.size() &&
+             running_.size() < size_t(options_.jobs)) {
+        DTNN_RETURN_IF_ERROR(Begin(next_++));
+      }
+      if (running_.empty()) return Result();
+      if (Interrupt::Last() != 0 && !told_) Tell();
+      if (const std::optional<EndedChild> ended = AwaitChild()) End(*ended);
+    }
+  }
+
+ private:
+  struct Running {
+    size_t run;
+    Stopwatch stopwatch;
+  };
+
+  std::string In(size_t run, std::string_view file) const {
+    return StrCat(options_.folder, "/", grid_[run].name, "/", file);
+  }
+
+  void Say(size_t run, const std::string& what) {
+    out_ << StrCat("[", run + 1, "/", grid_.size(), "] ", grid_[run].name, ": ", what, "\n")
+         << std::flush;
+  }
+
+  // Writes the options, or compares them with those that a run in the same folder had.
+  absl::Status SaveOptions(size_t run) {
+    const std::string path = In(run, kOptionsFile), text = FormatOptions(grid_[run].options);
+    const auto before = ReadFile(path, kMostBytes);
+    if (absl::IsNotFound(before.status())) {
+      std::error_code error;
+      std::filesystem::create_directories(StrCat(options_.folder, "/", grid_[run].name), error);
+      return WriteFileAtomically(path, std::as_bytes(std::span(text)));
+    }
+    DTNN_RETURN_IF_ERROR(before.status());
+    const std::string_view old(reinterpret_cast<const char*>(before->data()), before->size());
+    // The first line names the version.
+    const auto options_in = [](std::string_view file) { return file.substr(file.find('\n')); };
+    if (options_in(old) == options_in(text)) return absl::OkStatus();
+    return FailedPrecondition(path,
+                              ": a run with other options is there; give another --folder, "
+                              "or delete that one");
+  }
+
+  absl::Status Begin(size_t run) {
+    DTNN_RETURN_IF_ERROR(SaveOptions(run));
+    std::error_code ignored;
+    if (std::filesystem::exists(In(run, kModelFile), ignored)) {
+      Say(run, "is done already");
+      return absl::OkStatus();
+    }
+    for (const std::string& warning : grid_[run].warnings) Say(run, "warning: " + warning);
+    DTNN_ASSIGN_OR_RETURN(const pid_t pid,
+                          StartChild({options_.program, "--options=" + In(run, kOptionsFile)},
+                                     In(run, kLogFile), threads_));
+    running_.emplace(pid, Running{run, Stopwatch()});
+    Say(run, "begins");
+    return absl::OkStatus();
+  }
+
+  void End(const EndedChild& ended) {
+    const auto found = running_.find(ended.pid);
+    if (found == running_.end()) return;
+    const auto& [run, stopwatch] = found->second;
+    if (ended.exit_code == 0) {
+      Say(run, absl::StrFormat("done in %.1f s", stopwatch.seconds()));
+    } else {
+      Say(run, StrCat("ended with exit code ", ended.exit_code, "; see ", In(run, kLogFile)));
+      failed_.push_back(grid_[run].name);
+    }
+    running_.erase(found);
+  }
+
+  void Tell() {
+    told_ = true;
+    out_ << StrCat("sweep: ", SignalName(Interrupt::Last()), ": waits for ",
+                   Counted(int64_t(running_.size()), "run"), " to write a checkpoint\n")
+         << std::flush;
+    // A terminal sends it to all; others, to this process alone.
+    for (const auto& [pid, running] : running_) kill(pid, SIGTERM);
+  }
+
+  absl::Status Result() const {
+    if (const int signal = Interrupt::Last()) {
+      return WithExitCode(
+          Unavailable("stopped by ", SignalName(signal), "; the same command continues from here"),
+          ExitCodeOfSignal(signal));
+    }
+    if (failed_.empty()) return absl::OkStatus();
+    return FailedPrecondition(failed_.size(), " of ", Counted(int64_t(grid_.size()), "run"),
+                              " failed: ", absl::StrJoin(failed_, "; "));
+  }
+
+  const SweepOptions& options_;
+  const std::vector<GridRun>& grid_;
+  std::ostream& out_;
+  const int threads_;  // of each; 0: as the environment says
+  size_t next_ = 0;
+  bool told_ = false;
+  std::map<pid_t, Running> running_;
+  std::vector<std::string> failed_;
+};
+
+absl::StatusOr<std::vector<std::string>> ReadBase(const std::string& path) {
+  DTNN_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, ReadFile(path, kMostBytes));
+  return ParseOptions({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path);
+}
+
+absl::Status Compare(const SweepOptions& options, const std::vector<GridRun>& grid,
+                     std::ostream& out) {
+  std::vector<SweptRun> runs;
+  for (const GridRun& point : grid) {
+    absl::StatusOr<ComparedRun> run = ReadRun(StrCat(options.folder, "/", point.name));
+    if (!run.ok()) continue;  // it has failed, or was stopped, before its first epoch ended
+    run->name = point.name;
+    runs.push_back({point.values, *std::move(run)});
+  }
+  if (runs.empty()) return absl::OkStatus();
+  SortByLoss(runs);
+  std::vector<ComparedRun> compared;
+  for (const SweptRun& run : runs) compared.push_back(run.run);
+  const std::string page = FormatComparison(compared), path = options.folder + "/sweep.html";
+  DTNN_RETURN_IF_ERROR(WriteFileAtomically(path, std::as_bytes(std::span(page))));
+  std::vector<std::string> names;
+  for (const GridAxis& axis : options.grid) names.push_back(axis.name);
+  out << "\n" << FormatTable(names, runs) << "\nCurves: " << path << "\n";
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status Sweep(const SweepOptions& options, std::ostream& out) {
+  DTNN_ASSIGN_OR_RETURN(const std::vector<std::string> base, ReadBase(options.options));
+  DTNN_ASSIGN_OR_RETURN(const std::vector<GridRun> grid,
+                        MakeGrid(base, options.grid, options.folder));
+  const Interrupt interrupt;
+  const absl::Status ran = Runner(options, grid, out).Run();
+  const absl::Status compared = Compare(options, grid, out);
+  return ran.ok() ? compared : ran;
+}
+
+}  // namespace dtnn

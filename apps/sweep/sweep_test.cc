@@ -1,0 +1,142 @@
+// The program: real runs of the launcher.
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "apps/testing/process.h"
+#include "apps/testing/texts.h"
+#include "comm/ranks/job/exit_code.h"
+#include "data/testing/idx_files.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::AllOf;
+using testing::Contents;
+using testing::Count;
+using ::testing::HasSubstr;
+using testing::Outcome;
+using testing::Process;
+
+constexpr char kProgram[] = "apps/sweep/sweep", kLauncher[] = "apps/benchmark";
+
+class SweepTest : public ::testing::Test {
+ protected:
+  SweepTest() : folder_(testing::NewFolder("sweep")) { Write(2); }
+
+  // A small network that learns.
+  void Write(int epochs, const std::string& more = "") {
+    std::ofstream(folder_ + "/run.yaml")
+        << "model: simplecnn\ndataset: synthetic\nsynthetic: {pattern: classes, input-shape: "
+           "[1, 8, 8], output-shape: 3, train-samples: 96, test-samples: 8}\nnum-epochs: "
+        << epochs << "\nbatch-size: 8\n"
+        << more;
+  }
+
+  std::vector<std::string> Arguments(const std::vector<std::string>& more) const {
+    std::vector<std::string> arguments = {folder_ + "/run.yaml", "--folder=" + folder_ + "/runs",
+                                          std::string("--program=") + kLauncher};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
+  Outcome Sweep(const std::vector<std::string>& more) const {
+    return Process(kProgram, Arguments(more)).Wait();
+  }
+  std::string In(const std::string& file) const { return folder_ + "/runs/" + file; }
+
+  const std::string folder_;
+};
+
+TEST_F(SweepTest, RunsEveryPointOnceAndPutsTheBestFirst) {
+  const std::vector<std::string> grid = {"--grid", "learning-rate=0.000001,0.05", "batch-size=8",
+                                         "--jobs=2"};
+  const Outcome first = Sweep(grid);
+  ASSERT_EQ(first.exit_code, 0) << first.text;
+  const std::string slow = "learning-rate=0.000001,batch-size=8",
+                    fast = "learning-rate=0.05,batch-size=8";
+  EXPECT_THAT(first.text, AllOf(HasSubstr("[1/2] " + slow + ": begins\n"),
+                                HasSubstr("[2/2] " + fast + ": done in ")));
+  const size_t table = first.text.find("\nlearning-rate  batch-size  epochs  ");
+  ASSERT_NE(table, std::string::npos) << first.text;
+  EXPECT_LT(first.text.find("         0.05           8       2  ", table),
+            first.text.find("     0.000001           8       2  ", table))
+      << first.text;
+  EXPECT_THAT(Contents(In("sweep.html")), AllOf(HasSubstr(slow), HasSubstr(fast)));
+  for (const char* file : {"options.yaml", "log.txt", "history.jsonl", "model.safetensors"}) {
+    EXPECT_TRUE(std::filesystem::exists(In(fast + "/" + file))) << file;
+  }
+  const std::string log = Contents(In(fast + "/log.txt"));
+  EXPECT_THAT(log, HasSubstr("**** Done"));
+
+  const Outcome again = Sweep(grid);
+  ASSERT_EQ(again.exit_code, 0) << again.text;
+  EXPECT_EQ(Count(again.text, ": is done already\n"), 2) << again.text;
+  EXPECT_EQ(Contents(In(fast + "/log.txt")), log);
+  EXPECT_EQ(again.text.substr(again.text.find("\nlearning-rate")), first.text.substr(table));
+
+  Write(3);
+  const Outcome other = Sweep(grid);
+  EXPECT_EQ(other.exit_code, kExitFailed);
+  EXPECT_THAT(other.text, HasSubstr("/options.yaml: a run with other options is there"));
+}
+
+TEST_F(SweepTest, ARunThatFailsDoesNotStopTheOthers) {
+  const Outcome outcome =
+      Sweep({"--grid", "weights-and-bias-filename=" + folder_ + "/none.npz,None"});
+  EXPECT_EQ(outcome.exit_code, kExitFailed);
+  EXPECT_THAT(outcome.text, AllOf(HasSubstr("ended with exit code 1; see "),
+                                  HasSubstr("=None: done in "), HasSubstr("1 of 2 runs failed: ")));
+}
+
+TEST_F(SweepTest, ContinuesWhereASignalStoppedIt) {
+  Write(60, "schedulers: []\n");
+  Process stopped(kProgram, Arguments({"--grid", "random-seed=1,2"}));
+  ASSERT_TRUE(stopped.ReadUntil("random-seed=1: begins"));
+  {
+    testing::WatchedFolder folder(In("random-seed=1"));
+    folder.AwaitFile();
+  }
+  stopped.Signal(SIGTERM);
+  const Outcome outcome = stopped.Wait();
+  EXPECT_EQ(outcome.exit_code, 128 + SIGTERM) << outcome.text;
+  EXPECT_THAT(outcome.text, AllOf(HasSubstr("waits for 1 run to write a checkpoint"),
+                                  HasSubstr("the same command continues from here")));
+  EXPECT_EQ(Count(outcome.text, "random-seed=2: begins"), 0);
+
+  const Outcome rest = Sweep({"--grid", "random-seed=1,2"});
+  ASSERT_EQ(rest.exit_code, 0) << rest.text;
+  EXPECT_THAT(Contents(In("random-seed=1/log.txt")), HasSubstr("checkpoint"));
+  std::filesystem::rename(folder_ + "/runs", folder_ + "/resumed");
+  ASSERT_EQ(Sweep({"--grid", "random-seed=1"}).exit_code, 0);
+  const auto losses = [](const std::string& history) {  // without times
+    std::vector<std::string> found;
+    for (size_t at = 0; (at = history.find("\"val_", at)) != history.npos; ++at) {
+      found.push_back(history.substr(at, history.find(',', at) - at));
+    }
+    return found;
+  };
+  EXPECT_EQ(losses(Contents(folder_ + "/resumed/random-seed=1/history.jsonl")),
+            losses(Contents(In("random-seed=1/history.jsonl"))));
+}
+
+TEST_F(SweepTest, WrongCommandLinesRunNothing) {
+  const auto refused = [&](const Outcome& outcome, const char* text) {
+    EXPECT_EQ(outcome.exit_code, kExitUsage) << outcome.text;
+    EXPECT_THAT(outcome.text, HasSubstr(text));
+    EXPECT_FALSE(std::filesystem::exists(folder_ + "/runs"));
+  };
+  refused(Process(kProgram, {}).Wait(), "expected a file of options");
+  refused(Sweep({"other.yaml"}), "\"other.yaml\": is a second file of options; expected one");
+  refused(Sweep({"--grid", "learnin-rate=1"}), "did you mean --learning-rate?");
+  Write(2, "modle: x\n");
+  refused(Sweep({"--grid", "batch-size=1"}), "/run.yaml:6: --modle: no such option");
+  EXPECT_EQ(Process(kProgram, {folder_ + "/none.yaml"}).Wait().exit_code, kExitFailed);
+}
+
+}  // namespace
+}  // namespace dtnn
