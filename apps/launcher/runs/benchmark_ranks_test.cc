@@ -125,8 +125,8 @@ TEST(BenchmarkRanksTest, OptionsComeFromAFileAndGoToOne) {
       RunJob(2, {"--options=" + folder + "/used.yaml", "--history-file=" + folder + "/b.csv"});
   ASSERT_EQ(again.exit_code, 0) << again.text;
   EXPECT_EQ(Contents(folder + "/b.csv"), Contents(folder + "/a.csv"));
-  const Outcome over = RunJob(2, {"--options=" + folder + "/run.yaml",
-                                  "--save-options=" + folder + "/run.yaml"});
+  const Outcome over =
+      RunJob(2, {"--options=" + folder + "/run.yaml", "--save-options=" + folder + "/run.yaml"});
   EXPECT_EQ(RankExitCode(over, 0), kExitFailed) << over.text;
   EXPECT_THAT(over.text, HasSubstr("run.yaml: is not what --save-options writes"));
   const Outcome wrong = RunJob(2, {"--options=" + folder + "/a.csv"});
