@@ -316,18 +316,21 @@ std::shared_ptr<const Layer> Conv2dLayer::FromAttributes(AttributeReader& read) 
   options.bias = read.Switch("bias");
   options.grouping = read.Word("grouping", ParseConvGrouping);
   options.initializer = read.Word("initializer", ParseInitializerKind);
+  if (read.Has("groups")) options.groups = read.Int("groups");
   return std::make_shared<Conv2dLayer>(filters, options);
 }
 
 Attributes Conv2dLayer::attributes() const {
-  return {{"filters", filters_},
-          {"kernel", PairAttribute(options_.kernel)},
-          {"stride", PairAttribute(options_.stride)},
-          {"padding", PairAttribute(options_.padding)},
-          {"dilation", PairAttribute(options_.dilation)},
-          {"bias", int64_t{options_.bias}},
-          {"grouping", Name(options_.grouping)},
-          {"initializer", std::string(dtnn::Name(options_.initializer))}};
+  Attributes attributes = {{"filters", filters_},
+                           {"kernel", PairAttribute(options_.kernel)},
+                           {"stride", PairAttribute(options_.stride)},
+                           {"padding", PairAttribute(options_.padding)},
+                           {"dilation", PairAttribute(options_.dilation)},
+                           {"bias", int64_t{options_.bias}},
+                           {"grouping", Name(options_.grouping)},
+                           {"initializer", std::string(dtnn::Name(options_.initializer))}};
+  if (options_.groups != 1) attributes.emplace_back("groups", options_.groups);
+  return attributes;
 }
 
 int64_t Conv2dLayer::Filters(const Shape& input, TensorFormat format) const {
@@ -347,6 +350,8 @@ Conv2dSpec Conv2dLayer::Spec(const Shape& input, TensorFormat format) const {
   if (options_.grouping == ConvGrouping::kDepthwise) {
     spec.groups = image.channels;
     spec.filter_format = TensorFormat::kNCHW;  // (channels, kh, kw) in both
+  } else if (options_.grouping == ConvGrouping::kStandard) {
+    spec.groups = options_.groups;
   }
   spec.stride = options_.stride;
   spec.padding = options_.padding;
@@ -359,6 +364,9 @@ Conv2dSpec Conv2dLayer::Spec(const Shape& input, TensorFormat format) const {
 absl::StatusOr<Shape> Conv2dLayer::OutputShape(std::span<const Shape> inputs,
                                                TensorFormat format) const {
   DTNN_RETURN_IF_ERROR(ExpectOneImage(inputs));
+  if (options_.groups != 1 && options_.grouping != ConvGrouping::kStandard) {
+    return absl::InvalidArgumentError("groups are for standard convolutions");
+  }
   const Conv2dSpec spec = Spec(inputs[0], format);
   DTNN_RETURN_IF_ERROR(spec.Validate());
   return spec.OutputShape().DropFirst();
@@ -371,7 +379,8 @@ std::vector<ParameterSpec> Conv2dLayer::Parameters(std::span<const Shape> inputs
   const bool nhwc = format == TensorFormat::kNHWC;
   Shape shape = spec.FilterShape();
   ParameterLayout layout = ParameterLayout::kFilter;
-  Initializer initializer = {options_.initializer, spec.channels * taps, spec.filters * taps};
+  Initializer initializer = {options_.initializer, spec.channels / spec.groups * taps,
+                             spec.filters / spec.groups * taps};
   if (options_.grouping == ConvGrouping::kDepthwise) {
     shape = Shape{spec.channels, spec.kernel.vertical, spec.kernel.horizontal};
     initializer.fan_in = initializer.fan_out = taps;
@@ -415,7 +424,8 @@ int64_t Conv2dLayer::MultiplyAdds(std::span<const Shape> inputs, TensorFormat fo
 }
 
 std::string Conv2dLayer::SettingsCell() const {
-  return GeometryCell(options_.padding, options_.stride, options_.dilation);
+  return GeometryCell(options_.padding, options_.stride, options_.dilation) +
+         (options_.groups == 1 ? "" : StrCat(", groups=", options_.groups));
 }
 
 }  // namespace dtnn

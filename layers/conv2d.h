@@ -5,9 +5,10 @@
 //   depthwise    (channels, kh, kw)                 the same: one filter per channel
 //   pointwise    (channels, filters)                (filters, channels): a 1 x 1 kernel
 //
-// and biases, (filters,). A depthwise layer has as many filters as its input has channels, whatever
-// the number it is given; a pointwise one is a standard one whose kernel is 1 x 1, whatever the
-// options say. Stride and padding apply to all.
+// With `groups`, which a standard one may have, a filter reads the channels of its group alone, and
+// weights have channels / groups of them. All have biases, (filters,). A depthwise layer has as
+// many filters as its input has channels, whatever the number it is given; a pointwise one is a
+// standard one whose kernel is 1 x 1, whatever the options say. Stride and padding apply to all.
 
 #ifndef DTNN_LAYERS_CONV2D_H_
 #define DTNN_LAYERS_CONV2D_H_
@@ -25,6 +26,7 @@ struct Conv2dOptions {
   bool bias = true;
   ConvGrouping grouping = ConvGrouping::kStandard;
   InitializerKind initializer = InitializerKind::kGlorotUniform;
+  int64_t groups = 1;
 };
 
 class Conv2dLayer : public Layer {

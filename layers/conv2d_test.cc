@@ -31,6 +31,16 @@ TEST_P(Conv2dLayerTest, Gradients) {
       {Sample(6, 7, 1)}, GetParam()));
 }
 
+TEST_P(Conv2dLayerTest, GradientsOfGroups) {
+  const Conv2dLayer layer(6, {.stride = {1, 2}, .padding = 1, .groups = 2});
+  EXPECT_TRUE(CheckGradients(layer, {Sample(5, 6, 4)}, GetParam()));
+  const Shape sample = Sample(5, 6, 4), odd = Sample(5, 6, 3);
+  EXPECT_EQ(layer.Parameters({&sample, 1}, GetParam())[0].shape.NumElements(), 6 * 2 * 9);
+  EXPECT_FALSE(layer.OutputShape({&odd, 1}, GetParam()).ok());
+  const Conv2dLayer pointwise(6, {.grouping = ConvGrouping::kPointwise, .groups = 2});
+  EXPECT_FALSE(pointwise.OutputShape({&sample, 1}, GetParam()).ok());
+}
+
 TEST_P(Conv2dLayerTest, GradientsOfDepthwise) {
   for (const bool bias : {true, false}) {
     const auto check = [&](Conv2dOptions options, const Shape& sample) {

@@ -50,14 +50,17 @@ std::shared_ptr<const Layer> Pool2dLayer::FromAttributes(PoolKind kind, Attribut
   options.stride = read.TwoInts("stride");
   options.padding = read.TwoInts("padding");
   options.dilation = read.TwoInts("dilation");
+  options.ceil = read.Has("ceil") && read.Switch("ceil");
   return std::make_shared<Pool2dLayer>(kind, options);
 }
 
 Attributes Pool2dLayer::attributes() const {
-  return {{"window", PairAttribute(options_.window)},
-          {"stride", PairAttribute(options_.stride)},
-          {"padding", PairAttribute(options_.padding)},
-          {"dilation", PairAttribute(options_.dilation)}};
+  Attributes attributes = {{"window", PairAttribute(options_.window)},
+                           {"stride", PairAttribute(options_.stride)},
+                           {"padding", PairAttribute(options_.padding)},
+                           {"dilation", PairAttribute(options_.dilation)}};
+  if (options_.ceil) attributes.emplace_back("ceil", int64_t{1});
+  return attributes;
 }
 
 PoolSpec Pool2dLayer::Spec(const Shape& input, TensorFormat format) const {
@@ -74,6 +77,7 @@ PoolSpec Pool2dLayer::Spec(const Shape& input, TensorFormat format) const {
   spec.stride = options_.stride;
   spec.padding = options_.padding;
   spec.dilation = options_.dilation;
+  spec.ceil = options_.ceil;
   spec.format = format;
   return spec;
 }
@@ -107,7 +111,8 @@ std::string Pool2dLayer::WeightsCell(std::span<const Shape> inputs, TensorFormat
 }
 
 std::string Pool2dLayer::SettingsCell() const {
-  return GeometryCell(options_.padding, options_.stride, options_.dilation);
+  return GeometryCell(options_.padding, options_.stride, options_.dilation) +
+         (options_.ceil ? ", ceil" : "");
 }
 
 }  // namespace dtnn

@@ -12,6 +12,7 @@ namespace dtnn {
 
 struct Pool2dOptions {
   Pair window = 2, stride = 1, padding = 0, dilation = 1;
+  bool ceil = false;  // the number of windows is rounded up
 };
 
 class Pool2dLayer : public Layer {

@@ -24,6 +24,8 @@ TEST_P(Pool2dLayerTest, Gradients) {
   EXPECT_TRUE(CheckGradients(Pool2dLayer(kind(), {.window = 3, .padding = 1}), {image}, format()));
   EXPECT_TRUE(CheckGradients(Pool2dLayer(kind(), {.window = {2, 1}, .stride = 3, .dilation = 2}),
                              {image}, format()));
+  EXPECT_TRUE(CheckGradients(Pool2dLayer(kind(), {.window = 3, .stride = 2, .ceil = true}), {image},
+                             format()));
 }
 
 TEST_P(Pool2dLayerTest, WindowOfZeroIsGlobal) {

@@ -16,9 +16,12 @@ using pool::WindowAt;
 
 constexpr std::string_view kName = "pool";
 
-int64_t Outputs(int64_t extent, int64_t window, int64_t stride, int64_t padding, int64_t dilation) {
+int64_t Outputs(int64_t extent, int64_t window, int64_t stride, int64_t padding, int64_t dilation,
+                bool ceil) {
   const int64_t room = extent + 2 * padding - dilation * (window - 1) - 1;
-  return room < 0 ? 0 : room / stride + 1;
+  if (room < 0) return 0;
+  const int64_t whole = room / stride + 1;
+  return ceil && room % stride > 0 && whole * stride < extent + padding ? whole + 1 : whole;
 }
 
 Axis AxisOf(int64_t extent, int64_t outputs, int64_t taps, int64_t stride, int64_t padding,
@@ -75,11 +78,12 @@ class PoolCpu : public Pool {
 }  // namespace
 
 int64_t PoolSpec::out_height() const {
-  return Outputs(height, window.vertical, stride.vertical, padding.vertical, dilation.vertical);
+  return Outputs(height, window.vertical, stride.vertical, padding.vertical, dilation.vertical,
+                 ceil);
 }
 int64_t PoolSpec::out_width() const {
   return Outputs(width, window.horizontal, stride.horizontal, padding.horizontal,
-                 dilation.horizontal);
+                 dilation.horizontal, ceil);
 }
 Shape PoolSpec::InputShape() const {
   return SampleShape({height, width, channels}, format).Prepend(batch);
@@ -135,6 +139,7 @@ std::string PoolSpec::ToString() const {
   if (dilation != Pair(1)) {
     StrAppend(&token, "d", dilation.vertical, "x", dilation.horizontal);
   }
+  if (ceil) token += "ceil";
   StrAppend(&token, format == TensorFormat::kNHWC ? "_nhwc_" : "_nchw_", ShortName(dtype));
   return token;
 }

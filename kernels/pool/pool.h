@@ -3,6 +3,9 @@
 //
 //   out = floor((in + 2*padding - dilation*(window - 1) - 1) / stride) + 1      per axis
 //
+// With `ceil` it is rounded up instead: a last window that begins in the image, or in the padding
+// before it, may end beyond the padding after it.
+//
 // Ties of a maximum go to the first element in row-major window order; a NaN wins. Max pooling may
 // leave the positions of the maxima in `argmax` (uint8: the window element's number; one per output
 // element, in the output's order) for the backward pass; windows of more than 255 elements use
@@ -36,6 +39,7 @@ struct PoolSpec {
   PoolKind kind = PoolKind::kMax;
   int64_t batch = 0, height = 0, width = 0, channels = 0;
   Pair window = 2, stride = 1, padding = 0, dilation = 1;
+  bool ceil = false;
   TensorFormat format = TensorFormat::kNHWC;
   DType dtype = DType::kFloat32;
 

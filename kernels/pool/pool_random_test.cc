@@ -49,6 +49,7 @@ PoolSpec RandomSpec(RandomCase& random) {
     };
     spec.padding = {padding(spec.window.vertical, spec.dilation.vertical),
                     padding(spec.window.horizontal, spec.dilation.horizontal)};
+    spec.ceil = random.Seldom(3);
     if (spec.Validate().ok()) return spec;
   }
 }

@@ -95,6 +95,12 @@ std::vector<PoolSpec> Specs() {
   specs.push_back(Spec({1, 17, 17, 2}, 17, 17));                // the same, disjoint
   specs.push_back(Spec({3, 1, 1, 4}, 1, 1));
   specs.push_back(Spec({2, 3, 4, 5}, 1, 2));
+  for (const int64_t channels : {1, 8, 33}) {  // a last window that ends beyond the image
+    for (const Pair& padding : {Pair(0), Pair(1)}) {
+      specs.push_back(Spec({2, 6, 9, channels}, 3, 2, padding));
+      specs.back().ceil = true;
+    }
+  }
   return specs;
 }
 
@@ -382,6 +388,19 @@ TEST(PoolSpecTest, TokenAndShapes) {
   spec.format = TensorFormat::kNCHW;
   spec.dilation = {1, 2};
   EXPECT_EQ(spec.ToString(), "max_n64h28w28c8_r16s16p0x0u2x2d1x2_nchw_f32");
+}
+
+TEST(PoolSpecTest, RoundedUpALastWindowBeginsInTheImage) {
+  const auto outputs = [](int64_t extent, int64_t window, int64_t stride, int64_t padding) {
+    PoolSpec spec = Spec({1, extent, extent, 1}, window, stride, padding);
+    spec.ceil = true;
+    return spec.out_height();
+  };
+  EXPECT_EQ(outputs(112, 3, 2, 0), 56);  // 110 and 111, of 110 to 112
+  EXPECT_EQ(outputs(111, 3, 2, 0), 55);  // as without
+  EXPECT_EQ(outputs(5, 2, 3, 0), 2);
+  EXPECT_EQ(outputs(6, 2, 3, 1), 3);
+  EXPECT_EQ(outputs(4, 1, 3, 1), 2);  // a third one would begin at 5, after the image
 }
 
 TEST(PoolSpecTest, ErrorsNameTheField) {

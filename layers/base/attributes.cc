@@ -1,5 +1,7 @@
 #include "layers/base/attributes.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_join.h"
 #include "tensor/errors.h"
 
@@ -36,6 +38,10 @@ const Attribute* AttributeReader::Find(std::string_view name) {
   }
   Fail(name, "is missing");
   return nullptr;
+}
+
+bool AttributeReader::Has(std::string_view name) const {
+  return std::ranges::any_of(attributes_, [&](const auto& one) { return one.first == name; });
 }
 
 int64_t AttributeReader::Int(std::string_view name) {

@@ -35,6 +35,8 @@ class AttributeReader {
   // `attributes` must outlive the reader.
   explicit AttributeReader(const Attributes& attributes);
 
+  // For attributes that only some layers of a type have: those of later versions.
+  bool Has(std::string_view name) const;
   int64_t Int(std::string_view name);
   double Real(std::string_view name);  // a whole number too
   bool Switch(std::string_view name);

@@ -38,6 +38,8 @@ Layers Unusual() {
       std::make_shared<ImageFcLayer>(7),
       std::make_shared<Pool2dLayer>(PoolKind::kMax, pool),
       std::make_shared<Pool2dLayer>(PoolKind::kAverage, pool),
+      std::make_shared<Pool2dLayer>(PoolKind::kMax, Pool2dOptions{.ceil = true}),
+      std::make_shared<Conv2dLayer>(4, Conv2dOptions{.groups = 2}),
       std::make_shared<AdaptiveAveragePool2dLayer>(Pair(2, 3)),
       std::make_shared<BatchNormalizationLayer>(
           BatchNormalizationOptions{.momentum = 0.1, .epsilon = 1.0 / 3}),

@@ -32,7 +32,8 @@ absl::Status ExportPool(const LayerToExport& layer, GraphWriter& writer, bool av
   node.TwoInts("kernel_shape", {window.vertical > 0 ? window.vertical : image.height,
                                 window.horizontal > 0 ? window.horizontal : image.width})
       .TwoInts("strides", stride)
-      .Pads(padding);
+      .Pads(padding)
+      .Int("ceil_mode", layer.read.Has("ceil") && layer.read.Switch("ceil") ? 1 : 0);
   if (average) {
     node.Int("count_include_pad", 0);
   } else {

@@ -19,7 +19,7 @@ absl::Status ExportConv2d(const LayerToExport& layer, GraphWriter& writer) {
   const std::string& name = layer.node.name;
   const Tensor& weights = layer.parameters[0];
   Shape shape = weights.shape();  // (out, in, kh, kw)
-  int64_t groups = 1;
+  int64_t groups = layer.read.Has("groups") ? layer.read.Int("groups") : 1;
   if (shape.rank() == 2) shape = {shape[0], shape[1], 1, 1};  // pointwise
   if (shape.rank() == 3) {                                    // depthwise
     groups = shape[0];
