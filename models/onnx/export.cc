@@ -9,6 +9,7 @@
 #include "data/normalize.h"
 #include "models/onnx/export_layers.h"
 #include "models/onnx/graph_writer.h"
+#include "models/onnx/onnx_types.h"
 #include "models/parameters/in_format.h"
 #include "models/plan/fusion.h"
 #include "models/plan/int8_types.h"

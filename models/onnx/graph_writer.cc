@@ -8,9 +8,6 @@
 namespace dtnn {
 namespace {
 
-// AttributeProto::type.
-constexpr int32_t kFloatAttribute = 1, kIntAttribute = 2, kIntsAttribute = 7;
-
 // int8 with a scale for each of `size` places along an axis; `inner` elements stand behind each.
 void QuantizeWeights(std::span<const float> values, size_t size, size_t inner,
                      std::vector<float>& scales, std::string& bytes) {
@@ -29,22 +26,22 @@ void QuantizeWeights(std::span<const float> values, size_t size, size_t inner,
 
 }  // namespace
 
-onnx::AttributeProto& NodeWriter::Add(std::string_view name, int32_t type) {
+onnx::AttributeProto& NodeWriter::Add(std::string_view name, OnnxAttribute type) {
   onnx::AttributeProto& attribute = *node_->add_attribute();
   attribute.set_name(std::string(name));
-  attribute.set_type(type);
+  attribute.set_type(int32_t(type));
   return attribute;
 }
 NodeWriter& NodeWriter::Int(std::string_view name, int64_t value) {
-  Add(name, kIntAttribute).set_i(value);
+  Add(name, OnnxAttribute::kInt).set_i(value);
   return *this;
 }
 NodeWriter& NodeWriter::Float(std::string_view name, double value) {
-  Add(name, kFloatAttribute).set_f(float(value));
+  Add(name, OnnxAttribute::kFloat).set_f(float(value));
   return *this;
 }
 NodeWriter& NodeWriter::Ints(std::string_view name, std::span<const int64_t> values) {
-  onnx::AttributeProto& attribute = Add(name, kIntsAttribute);
+  onnx::AttributeProto& attribute = Add(name, OnnxAttribute::kInts);
   for (const int64_t value : values) attribute.add_ints(value);
   return *this;
 }

@@ -3,6 +3,7 @@
 #ifndef DTNN_MODELS_ONNX_GRAPH_WRITER_H_
 #define DTNN_MODELS_ONNX_GRAPH_WRITER_H_
 
+#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -16,24 +17,11 @@
 #include "kernels/int8/quantization.h"
 #include "kernels/operands/pair.h"
 #include "models/onnx/onnx.pb.h"
+#include "models/onnx/onnx_types.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
 
 namespace dtnn {
-
-// TensorProto::data_type.
-enum class OnnxType : int32_t {
-  kNone = 0,
-  kFloat32 = 1,
-  kUint8 = 2,
-  kInt8 = 3,
-  kInt32 = 6,
-  kInt64 = 7,
-  kBool = 9,
-  kFloat16 = 10,
-  kFloat64 = 11,
-  kBfloat16 = 16,
-};
 
 // A node that is being written: attributes, one after the other.
 class NodeWriter {
@@ -52,7 +40,7 @@ class NodeWriter {
   }
 
  private:
-  onnx::AttributeProto& Add(std::string_view name, int32_t type);
+  onnx::AttributeProto& Add(std::string_view name, OnnxAttribute type);
   onnx::NodeProto* node_;
 };
 

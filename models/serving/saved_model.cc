@@ -103,7 +103,7 @@ absl::StatusOr<std::string> TextOf(ArrayFileReader& file, std::string_view tag) 
                             "\": it contains parameters only, so their network must be named");
 }
 
-absl::StatusOr<ModelDescription> ParseDescription(const std::string& text) {
+absl::StatusOr<ModelDescription> Parse(const std::string& text) {
   proto::ModelDescription message;
   DTNN_RETURN_IF_ERROR(ParseProtoText(text, message));
   return FromProto(message);
@@ -111,15 +111,19 @@ absl::StatusOr<ModelDescription> ParseDescription(const std::string& text) {
 
 absl::StatusOr<ModelDescription> ReadDescription(ArrayFileReader& file, int64_t outputs) {
   DTNN_ASSIGN_OR_RETURN(const std::string text, TextOf(file, kDescriptionTag));
-  DTNN_ASSIGN_OR_RETURN(ModelDescription description, ParseDescription(text));
+  return ParseDescription(text, outputs);
+}
+
+}  // namespace
+
+absl::StatusOr<ModelDescription> ParseDescription(const std::string& text, int64_t outputs) {
+  DTNN_ASSIGN_OR_RETURN(ModelDescription description, Parse(text));
   const size_t names = description.class_names.size();
   if (names > 0 && int64_t(names) != outputs) {
     return InvalidArgument("names ", names, " classes, but the network has ", outputs, " outputs");
   }
   return description;
 }
-
-}  // namespace
 
 NamedTexts ModelTags(const SavedModel& model) {
   NamedTexts tags = {{std::string(kPreprocessingTag), ToJson(model.preprocessing)},
@@ -144,7 +148,7 @@ absl::StatusOr<bool> HoldsModel(ArrayFileReader& file) {
 absl::StatusOr<std::optional<ModelDescription>> FindDescription(ArrayFileReader& file) {
   DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> text, file.Text(kDescriptionTag));
   if (!text) return std::nullopt;
-  return InText(file, kDescriptionTag, ParseDescription(*text));
+  return InText(file, kDescriptionTag, Parse(*text));
 }
 
 absl::StatusOr<SavedModel> ReadModel(ArrayFileReader& file, const LayerTable& table) {

@@ -85,6 +85,10 @@ absl::Status SaveModel(std::string_view path, const SavedModel& model, const Par
 // Whether the file says of which network it is. Errors are those of a damaged file.
 absl::StatusOr<bool> HoldsModel(ArrayFileReader& file);
 
+// The text __description__. InvalidArgument where it names classes, and not one for each of
+// `outputs`.
+absl::StatusOr<ModelDescription> ParseDescription(const std::string& text, int64_t outputs);
+
 // What a file of a model or a checkpoint says of its training, whatever network reads it; nullopt:
 // it has parameters only.
 absl::StatusOr<std::optional<ModelDescription>> FindDescription(ArrayFileReader& file);

@@ -1,0 +1,95 @@
+// Makes a model of an ONNX file, as other programs export them.
+
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "apps/flags/option_table.h"
+#include "apps/flags/tool_flags.h"
+#include "apps/import/run.h"
+#include "apps/program/paths.h"
+#include "apps/program/run_program.h"
+#include "comm/ranks/job/exit_code.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+constexpr char kSummary[] =
+    "import IN.onnx OUT\n\n"
+    "Makes a model (.safetensors, .npz) of a convolutional network in ONNX, such as PyTorch\n"
+    "exports. predict, quantize, inspect and benchmark use it like one that was trained here. "
+    "What\n"
+    "no layer computes is an error that names node and operator. ONNX does not say how images are\n"
+    "preprocessed or what classes are called: options do, unless export wrote the file.";
+
+std::vector<OptionSpec> Flags(ImportFlags& options) {
+  using enum OptionType;
+  constexpr Range kNumber = {.low = -1e30, .high = 1e30};
+  constexpr Range kDeviation = {.low = 1e-30, .high = 1e30};
+  return {
+      {.name = "final-activation",
+       .type = kWord,
+       .help = "what is added after the last layer, unless that is it: networks of PyTorch end in "
+               "logits, without the softmax by which predict gives probabilities of classes",
+       .words = "none,softmax,sigmoid",
+       .field = &options.final_activation},
+      {.name = "class-names",
+       .type = kPath,
+       .help = "file with a class name per line, in the order of the outputs",
+       .field = &options.class_names},
+      {.name = "mean",
+       .type = kReals,
+       .help = "mean of the training data, of byte / 255: one number, or one per channel",
+       .range = kNumber,
+       .field = &options.mean},
+      {.name = "std",
+       .type = kReals,
+       .help = "standard deviation of the training data: one number, or one per channel",
+       .range = kDeviation,
+       .field = &options.std},
+      {.name = "input-shape",
+       .type = kInts,
+       .help = "size of the network's input, for a file that does not tell it",
+       .unit = "channels,height,width",
+       .range = kSideRange,
+       .field = &options.input_shape},
+      {.name = "output",
+       .type = kText,
+       .help = "name of the output that the network is to have, of a file with several",
+       .field = &options.output},
+      {.name = "tensor-format",
+       .type = kWord,
+       .help = "order of the axes of the images that the network computes with; on CPUs NHWC is "
+               "faster, and quantize needs it",
+       .words = "NHWC,NCHW",
+       .field = &options.format},
+  };
+}
+
+absl::Status Run(const std::vector<std::string>& arguments) {
+  DTNN_RETURN_IF_ERROR(EnterUserDirectory());
+  ImportFlags options;
+  std::vector<std::string> files;
+  const std::vector<OptionSpec> flags = Flags(options);
+  DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags, &files));
+  if (request.action == Action::kHelp) {
+    std::cout << ToolHelp(kSummary, flags, request.help_topic);
+    return absl::OkStatus();
+  }
+  if (files.size() != 2) {
+    return UsageError("expected an .onnx file and the model to write, not ", files.size(),
+                      " names (see --help)");
+  }
+  options.in = files[0];
+  options.out = files[1];
+  return ImportFromOnnx(options, std::cout);
+}
+
+}  // namespace
+}  // namespace dtnn
+
+int main(int argc, char** argv) {
+  return dtnn::RunProgram("import", argc, argv, "import a smaller network", dtnn::Run);
+}

@@ -1,0 +1,84 @@
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "apps/import/run.h"
+#include "comm/ranks/job/exit_code.h"
+#include "data/testing/idx_files.h"
+#include "data/testing/image_files.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "models/serving/predictor.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kNetwork[] = "models/onnx/testdata/squeezenet.onnx";  // 44 x 37, of 4 classes
+
+class ImportProgramTest : public ::testing::Test {
+ protected:
+  absl::Status Run(ImportFlags flags) {
+    if (flags.in.empty()) flags.in = kNetwork;
+    flags.out = Out();
+    std::ostringstream out;
+    const absl::Status status = ImportFromOnnx(flags, out);
+    text_ = out.str();
+    return status;
+  }
+  std::string Out() const { return folder_ + "/out.safetensors"; }
+  std::string Names(const std::string& names) const {
+    std::ofstream(folder_ + "/names.txt") << names;
+    return folder_ + "/names.txt";
+  }
+  std::string folder_ = testing::NewFolder("import"), text_;
+};
+
+TEST_F(ImportProgramTest, TheModelClassifiesImages) {
+  const absl::Status status = Run({.final_activation = "softmax",
+                                   .class_names = Names("ant\nbee\ncat\ndog\n"),
+                                   .mean = {0.485, 0.456, 0.406},
+                                   .std = {0.229, 0.224, 0.225}});
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_THAT(text_, HasSubstr("input (44, 37, 3), output (4,)"));
+  EXPECT_THAT(text_, HasSubstr("images: byte / 255, offset -0.485"));
+  testing::WriteFile(folder_, "image.png",
+                     testing::EncodePng(50, 40, testing::SmoothPixels(50, 40, 3, /*seed=*/1)));
+  const auto predictor = Predictor::Load(Out());
+  ASSERT_TRUE(predictor.ok()) << predictor.status();
+  EXPECT_EQ((*predictor)->output_kind(), OutputKind::kClasses);
+  const auto answers = (*predictor)->Classify({folder_ + "/image.png"});
+  ASSERT_TRUE(answers.ok()) << answers.status();
+  EXPECT_THAT((*answers)[0].name, ::testing::AnyOf("ant", "bee", "cat", "dog"));
+}
+
+TEST_F(ImportProgramTest, OptionsThatDoNotFitAreNamed) {
+  EXPECT_EQ(ExitCodeOf(Run({.class_names = Names("ant\nbee\n")})), kExitUsage);
+  EXPECT_EQ(ExitCodeOf(Run({.mean = {1, 2}, .std = {1, 2, 3}})), kExitUsage);
+  EXPECT_EQ(ExitCodeOf(Run({.mean = {1, 2}})), kExitUsage);
+  EXPECT_EQ(ExitCodeOf(Run({.input_shape = {3, 44}})), kExitUsage);
+  const std::string image = folder_ + "/image.png";
+  testing::WriteFile(folder_, "image.png",
+                     testing::EncodePng(1, 1, testing::SmoothPixels(1, 1, 3)));
+  EXPECT_THAT(std::string(Run({.in = image}).message()), HasSubstr("is a PNG image"));
+  std::ofstream(Out()) << "a text";
+  EXPECT_EQ(ExitCodeOf(Run({})), kExitFailed);
+}
+
+int ExitCode(const std::string& arguments) {
+  return std::system(("apps/import/import " + arguments + " > /dev/null 2>&1").c_str()) >> 8;
+}
+
+TEST_F(ImportProgramTest, ProgramAnswersWithExitCodes) {
+  const std::string in = kNetwork;
+  EXPECT_EQ(ExitCode("--help"), 0);
+  EXPECT_EQ(ExitCode(in), kExitUsage);
+  EXPECT_EQ(ExitCode(in + " " + Out() + " --tensor-format=CHWN"), kExitUsage);
+  EXPECT_EQ(ExitCode(folder_ + "/none.onnx " + Out()), kExitFailed);
+  EXPECT_EQ(ExitCode(in + " " + Out() + " --tensor-format=NCHW"), 0);
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,95 @@
+#include "apps/import/run.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "apps/program/image_paths.h"
+#include "apps/program/other_file.h"
+#include "comm/ranks/job/exit_code.h"
+#include "data/normalize.h"
+#include "kernels/device/context.h"
+#include "models/graph/table.h"
+#include "models/onnx/import.h"
+#include "models/onnx/onnx_file.h"
+#include "models/parameters/weights.h"
+#include "models/serving/saved_model.h"
+#include "tensor/errors.h"
+#include "tensor/text/version.h"
+
+namespace dtnn {
+namespace {
+
+FinalActivation ActivationOf(const std::string& word) {
+  if (word == "softmax") return FinalActivation::kSoftmax;
+  return word == "sigmoid" ? FinalActivation::kSigmoid : FinalActivation::kOther;
+}
+
+// (x - mean) / std of byte / 255, after what the file itself says.
+absl::Status AddNormalization(const ImportFlags& flags, SavedModel& model) {
+  if (flags.mean.empty() && flags.std.empty()) return absl::OkStatus();
+  const size_t count = std::max(flags.mean.size(), flags.std.size());
+  for (const auto* numbers : {&flags.mean, &flags.std}) {
+    if (numbers->size() <= 1 || numbers->size() == count) continue;
+    return UsageError("--mean, --std: have ", flags.mean.size(), " and ", flags.std.size(),
+                      " numbers; expected one, or one per channel");
+  }
+  Normalization added = {std::vector<double>(count, 0), std::vector<double>(count, 1)};
+  for (size_t i = 0; i < count; ++i) {
+    if (!flags.mean.empty()) added.offset[i] = -flags.mean[flags.mean.size() == 1 ? 0 : i];
+    if (!flags.std.empty()) added.scale[i] = 1 / flags.std[flags.std.size() == 1 ? 0 : i];
+  }
+  const int64_t channels = ExtentsOf(model.graph.input_shape(), model.graph.format()).channels;
+  if (const absl::Status status = CheckNormalization(added, channels); !status.ok()) {
+    return UsageError("--mean, --std: ", status.message());
+  }
+  AddNormalization(added, model.preprocessing);
+  return absl::OkStatus();
+}
+
+absl::Status AddClassNames(const ImportFlags& flags, SavedModel& model) {
+  if (flags.class_names.empty()) return absl::OkStatus();
+  std::vector<std::string>& names = model.description.class_names;
+  DTNN_ASSIGN_OR_RETURN(names, ReadClassNames(flags.class_names));
+  const int64_t outputs = model.graph.output_shape().NumElements();
+  if (int64_t(names.size()) == outputs) return absl::OkStatus();
+  return UsageError("--class-names: ", flags.class_names, " names ", names.size(),
+                    " classes, but the network has ", outputs, " outputs");
+}
+
+}  // namespace
+
+absl::Status ImportFromOnnx(const ImportFlags& flags, std::ostream& out) {
+  DTNN_RETURN_IF_ERROR(CheckWeightsOutput(flags.out));
+  DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<DeviceContext> host,
+                        DeviceContext::Create(Device::Cpu()));
+  const absl::StatusOr<onnx::ModelProto> onnx = ReadOnnx(flags.in);
+  if (!onnx.ok()) return NameOtherFile(onnx.status(), flags.in, "import", "an ONNX model (.onnx)");
+  ImportOptions options = {.format = *ParseTensorFormat(flags.format),
+                           .output = flags.output,
+                           .final_activation = ActivationOf(flags.final_activation)};
+  if (!flags.input_shape.empty()) {
+    if (flags.input_shape.size() != 3) {
+      return UsageError("--input-shape: has ", flags.input_shape.size(),
+                        " numbers; expected channels,height,width");
+    }
+    options.sample = {.height = flags.input_shape[1],
+                      .width = flags.input_shape[2],
+                      .channels = flags.input_shape[0]};
+  }
+  DTNN_ASSIGN_OR_RETURN(ImportedModel imported, ImportModel(*onnx, flags.in, *host, options));
+  SavedModel& model = imported.model;
+  DTNN_RETURN_IF_ERROR(AddNormalization(flags, model));
+  DTNN_RETURN_IF_ERROR(AddClassNames(flags, model));
+  if (model.description.written_by.empty()) {
+    model.description.written_by = StrCat("DTNN ", Version());
+  }
+  for (const std::string& note : imported.notes) out << note << "\n";
+  DTNN_RETURN_IF_ERROR(SaveModel(flags.out, model, *imported.store, *host));
+  out << flags.out << ":\n"
+      << FormatSummary(model.graph, model.dtype) << "  images: " << Describe(model.preprocessing)
+      << "\n";
+  return absl::OkStatus();
+}
+
+}  // namespace dtnn

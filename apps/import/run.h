@@ -1,0 +1,31 @@
+// Makes a saved model of an ONNX file.
+
+#ifndef DTNN_APPS_IMPORT_RUN_H_
+#define DTNN_APPS_IMPORT_RUN_H_
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace dtnn {
+
+struct ImportFlags {
+  std::string in = {}, out = {};
+  std::string format = "NHWC";  // of the images that the network computes with, or NCHW
+  // channels, height, width; empty: as the file says.
+  std::vector<int64_t> input_shape = {};
+  std::string output = {};
+  std::string final_activation = "none";  // or softmax, sigmoid
+  std::string class_names = {};           // a file of a name per line
+  std::vector<double> mean = {}, std = {};
+};
+
+// Says in `out` what it wrote.
+absl::Status ImportFromOnnx(const ImportFlags& flags, std::ostream& out);
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_IMPORT_RUN_H_

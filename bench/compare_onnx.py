@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""Networks to ONNX and back, beside ONNX Runtime: the largest difference of their outputs.
+
+Needs the packages onnx and onnxruntime, and for --torch torch and torchvision:
+
+  bazel build //apps:export //apps:import //models/c:libdtnn.so
+  bench/compare_onnx.py --zoo=all            # export, new weights, import, predict
+  bench/compare_onnx.py --torch=all          # torch.onnx.export, import, predict
+
+Weights are random, statistics of batch normalisations too: structure and arithmetic are what is
+compared. Images are random, of an odd size where the network takes any.
+"""
+
+import argparse
+import ctypes
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import numpy_helper
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+MOST = 1e-4  # of the largest output
+
+
+def program(name):
+    return os.path.join(ROOT, "bazel-bin/apps", name, name)
+
+
+def run(*arguments):
+    done = subprocess.run(arguments, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(done.stderr.strip() or done.stdout.strip())
+    return done.stdout
+
+
+def predict(file, x, options=None):
+    """The answers of the library for C, of samples as the network takes them."""
+    dtnn = ctypes.CDLL(os.path.join(ROOT, "bazel-bin/models/c/libdtnn.so"))
+    dtnn.dtnn_load.restype = dtnn.dtnn_last_error.restype = ctypes.c_void_p
+    dtnn.dtnn_num_outputs.restype = ctypes.c_int64
+    model = ctypes.c_void_p(dtnn.dtnn_load(file.encode(), options))
+    outputs = np.zeros((len(x), dtnn.dtnn_num_outputs(model) if model else 0), np.float32)
+    pointer = [a.ctypes.data_as(ctypes.POINTER(ctypes.c_float)) for a in (x, outputs)]
+    if not model or dtnn.dtnn_predict_floats(model, pointer[0], ctypes.c_size_t(len(x)), pointer[1],
+                                             ctypes.c_size_t(outputs.size)) != 0:
+        raise RuntimeError(ctypes.string_at(dtnn.dtnn_last_error()).decode())
+    dtnn.dtnn_free(model)
+    return outputs
+
+
+def renew_statistics(model, rng):
+    """Other values than 1 and 0 in batch normalisations and biases."""
+    for tensor in model.graph.initializer:
+        if tensor.name.endswith("_rate") or len(tensor.dims) != 1:
+            continue
+        values = numpy_helper.to_array(tensor)
+        low = 0.5 if "running_var" in tensor.name or "gamma" in tensor.name else -0.2
+        drawn = rng.uniform(low, low + 0.6, values.shape).astype(values.dtype)
+        tensor.CopyFrom(numpy_helper.from_array(drawn, tensor.name))
+
+
+def difference(onnx_file, folder, rng, images=2, arguments=()):
+    """The model of `onnx_file` as DTNN and ONNX Runtime see it: (difference, largest output)."""
+    saved = os.path.join(folder, "imported.safetensors")
+    run(program("import"), onnx_file, saved, *arguments)
+    session = onnxruntime.InferenceSession(onnx_file, providers=["CPUExecutionProvider"])
+    shape = [images if isinstance(n, str) or i == 0 else n
+             for i, n in enumerate(session.get_inputs()[0].shape)]
+    x = rng.uniform(-1, 1, shape).astype(np.float32)
+    theirs = session.run(None, {session.get_inputs()[0].name: x})[0]
+    ours = predict(saved, np.ascontiguousarray(x.transpose(0, 2, 3, 1)))
+    if theirs.ndim == 4:
+        theirs = theirs.transpose(0, 2, 3, 1)
+    theirs = theirs.reshape(ours.shape)
+    return float(np.abs(ours - theirs).max()), float(np.abs(theirs).max())
+
+
+def zoo_names():
+    """Those whose weights fit into a file of 2 GB."""
+    source = os.path.join(ROOT, "models/zoo/zoo_test.cc")
+    names = re.findall(r'^ +{"(\w+)", (\d+)', open(source).read(), re.M)
+    return [name for name, parameters in names if int(parameters) < 5e8]
+
+
+def zoo(name, folder, rng):
+    file = os.path.join(folder, "zoo.onnx")
+    run(program("export"), name, file)
+    model = onnx.load(file)
+    onnx.checker.check_model(model)
+    renew_statistics(model, rng)
+    onnx.save(model, file)
+    return difference(file, folder, rng)
+
+
+def torch_networks():
+    import torchvision.models as m
+
+    makers = {
+        "resnet18": m.resnet18, "resnet50": m.resnet50, "resnext50_32x4d": m.resnext50_32x4d,
+        "vgg11": m.vgg11, "vgg16_bn": m.vgg16_bn, "alexnet": m.alexnet,
+        "mobilenet_v2": m.mobilenet_v2, "squeezenet1_0": m.squeezenet1_0,
+        "squeezenet1_1": m.squeezenet1_1, "densenet121": m.densenet121,
+        "googlenet": lambda **k: m.googlenet(aux_logits=False, init_weights=True, **k),
+        "mnasnet1_0": m.mnasnet1_0, "regnet_x_400mf": m.regnet_x_400mf,
+    }
+    return makers
+
+
+def torch(name, folder, rng, dynamo, opset):
+    import torch as t
+
+    t.manual_seed(1)
+    network = torch_networks()[name](num_classes=10).eval()
+    for module in network.modules():
+        if isinstance(module, t.nn.BatchNorm2d):
+            for values, low in [(module.running_mean, -0.2), (module.running_var, 0.5)]:
+                values.uniform_(low, low + 0.6)
+    file = os.path.join(folder, "torch.onnx")
+    height, width = (224, 224) if "net" not in name or name in ("alexnet",) else (160, 192)
+    x = t.zeros(2, 3, height, width)
+    if dynamo:
+        batch = t.export.Dim("batch")
+        t.onnx.export(network, (x,), file, dynamo=True, opset_version=opset,
+                      dynamic_shapes=({0: batch},), external_data=True, verbose=False)
+    else:
+        t.onnx.export(network, x, file, dynamo=False, opset_version=opset,
+                      input_names=["image"], dynamic_axes={"image": {0: "batch"}})
+    return difference(file, folder, rng)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--zoo", default="", help="names of the zoo, comma-separated, or all")
+    parser.add_argument("--torch", default="", help="names of torchvision, or all")
+    parser.add_argument("--opset", type=int, default=17)
+    options = parser.parse_args()
+    names = zoo_names() if options.zoo == "all" else filter(None, options.zoo.split(","))
+    jobs = [(n, "export, import", lambda f, r, n=n: zoo(n, f, r)) for n in names]
+    names = torch_networks() if options.torch == "all" else filter(None, options.torch.split(","))
+    for n in names:
+        for dynamo in (False, True):
+            jobs.append((n, "torch, dynamo" if dynamo else f"torch, opset {options.opset}",
+                         lambda f, r, n=n, d=dynamo: torch(n, f, r, d, options.opset)))
+    failed = 0
+    print("| network | way | largest difference | largest output |\n| --- | --- | --- | --- |")
+    for name, way, job in jobs:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                most, largest = job(folder, np.random.default_rng(1))
+                failed += most > MOST * max(largest, 1)
+                print(f"| `{name}` | {way} | {most:.1e} | {largest:.3g} |", flush=True)
+            except Exception as error:  # a table of all is worth more than the first error
+                failed += 1
+                print(f"| `{name}` | {way} | {str(error)[:300]} | |", flush=True)
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,72 @@
+#include "models/onnx/import_operators.h"
+
+#include <functional>
+#include <map>
+
+#include "tensor/text/str_cat.h"
+
+namespace dtnn {
+namespace {
+
+using Table = std::map<std::string_view, ImportOperator, std::less<>>;
+
+const Table& Operators() {
+  static const Table& table = *new Table{
+      {"Add", ImportAdd},
+      {"Atanh", ImportAtanh},
+      {"AveragePool", ImportAveragePool},
+      {"BatchNormalization", ImportBatchNormalization},
+      {"Cast", ImportCast},
+      {"Clip", ImportClip},
+      {"Concat", ImportConcat},
+      {"Constant", ImportConstant},
+      {"Conv", ImportConv},
+      {"Div", ImportArithmetic},
+      {"Dropout", ImportDropout},
+      {"Flatten", ImportFlatten},
+      {"Gather", ImportGather},
+      {"Gemm", ImportGemm},
+      {"GlobalAveragePool", ImportGlobalAveragePool},
+      {"GlobalMaxPool", ImportGlobalMaxPool},
+      {"Identity", ImportIdentity},
+      {"LeakyRelu", ImportLeakyRelu},
+      {"MatMul", ImportMatMul},
+      {"MaxPool", ImportMaxPool},
+      {"Mul", ImportArithmetic},
+      {"Neg", ImportNeg},
+      {"Pad", ImportPad},
+      {"ReduceMean", ImportReduceMean},
+      {"ReduceProd", ImportReduceProd},
+      {"Relu", ImportRelu},
+      {"Reshape", ImportReshape},
+      {"Shape", ImportShape},
+      {"Sigmoid", ImportSigmoid},
+      {"Slice", ImportSlice},
+      {"Softmax", ImportSoftmax},
+      {"Softplus", ImportSoftplus},
+      {"Squeeze", ImportSqueeze},
+      {"Sub", ImportArithmetic},
+      {"Sum", ImportSum},
+      {"Tanh", ImportTanh},
+      {"Transpose", ImportTranspose},
+      {"Unsqueeze", ImportUnsqueeze},
+  };
+  return table;
+}
+
+}  // namespace
+
+ImportOperator FindImport(std::string_view op_type) {
+  const auto found = Operators().find(op_type);
+  return found == Operators().end() ? nullptr : found->second;
+}
+
+std::string ImportedOperators() {
+  std::string names;
+  for (const auto& [name, function] : Operators()) {
+    StrAppend(&names, names.empty() ? "" : ", ", name);
+  }
+  return names;
+}
+
+}  // namespace dtnn

@@ -1,0 +1,85 @@
+// What each ONNX operator is in a network: one function per operator, one file per family.
+//
+// To add one: a function in the file of its family, and its line in the table of
+// import_operators.cc. It reads its attributes and inputs, and sets its output: a layer, or what is
+// known already (a constant, another view of its input).
+
+#ifndef DTNN_MODELS_ONNX_IMPORT_OPERATORS_H_
+#define DTNN_MODELS_ONNX_IMPORT_OPERATORS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "models/onnx/operator_reader.h"
+
+namespace dtnn {
+
+// Unimplemented for what layers do not have: what it is, and what would help; InvalidArgument for
+// what no operator has.
+using ImportOperator = absl::Status (*)(OperatorReader& op);
+
+// Null for an operator that is not in the table.
+ImportOperator FindImport(std::string_view op_type);
+// Their names, in order: "Add, AveragePool, ...".
+std::string ImportedOperators();
+
+// The zeros around an image that `pads` or `auto_pad` asks for.
+absl::StatusOr<ImagePads> PadsOf(OperatorReader& op, const Shape& image, const Pair& kernel,
+                                 const Pair& stride, const Pair& dilation);
+// `axis` counted from the front, of `rank` axes.
+absl::StatusOr<int64_t> AxisOf(int64_t axis, int64_t rank);
+
+// import_products.cc
+absl::Status ImportConv(OperatorReader& op);
+absl::Status ImportGemm(OperatorReader& op);
+absl::Status ImportMatMul(OperatorReader& op);
+absl::Status ImportBatchNormalization(OperatorReader& op);
+// The sum of what the network computes and a constant: the bias of the layer before.
+absl::Status ImportBias(OperatorReader& op);
+
+// import_pools.cc
+absl::Status ImportMaxPool(OperatorReader& op);
+absl::Status ImportAveragePool(OperatorReader& op);
+absl::Status ImportGlobalMaxPool(OperatorReader& op);
+absl::Status ImportGlobalAveragePool(OperatorReader& op);
+absl::Status ImportReduceMean(OperatorReader& op);
+
+// import_elementwise.cc
+absl::Status ImportRelu(OperatorReader& op);
+absl::Status ImportSigmoid(OperatorReader& op);
+absl::Status ImportTanh(OperatorReader& op);
+absl::Status ImportAtanh(OperatorReader& op);
+absl::Status ImportLeakyRelu(OperatorReader& op);
+absl::Status ImportClip(OperatorReader& op);
+absl::Status ImportNeg(OperatorReader& op);
+absl::Status ImportSoftplus(OperatorReader& op);
+absl::Status ImportDropout(OperatorReader& op);
+absl::Status ImportIdentity(OperatorReader& op);
+absl::Status ImportSoftmax(OperatorReader& op);
+absl::Status ImportAdd(OperatorReader& op);
+absl::Status ImportSum(OperatorReader& op);
+absl::Status ImportConcat(OperatorReader& op);
+
+// import_shapes.cc
+absl::Status ImportFlatten(OperatorReader& op);
+absl::Status ImportReshape(OperatorReader& op);
+absl::Status ImportSqueeze(OperatorReader& op);
+absl::Status ImportTranspose(OperatorReader& op);
+absl::Status ImportPad(OperatorReader& op);
+
+// import_constants.cc: what is computed when the model is imported.
+absl::Status ImportConstant(OperatorReader& op);
+absl::Status ImportShape(OperatorReader& op);
+absl::Status ImportGather(OperatorReader& op);
+absl::Status ImportUnsqueeze(OperatorReader& op);
+absl::Status ImportSlice(OperatorReader& op);
+absl::Status ImportCast(OperatorReader& op);
+absl::Status ImportArithmetic(OperatorReader& op);  // Add, Sub, Mul, Div of whole numbers
+absl::Status ImportReduceProd(OperatorReader& op);
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_ONNX_IMPORT_OPERATORS_H_

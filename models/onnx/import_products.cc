@@ -1,0 +1,247 @@
+// Operators with weights.
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "layers/batch_normalization.h"
+#include "layers/conv2d.h"
+#include "layers/fc.h"
+#include "layers/image_fc.h"
+#include "models/onnx/import_operators.h"
+#include "tensor/errors.h"
+
+namespace dtnn {
+namespace {
+
+// A kernel that is enlarged by uneven padding takes at most so many times its memory, beside a
+// little.
+constexpr int64_t kMostGrowth = 16, kLittle = 1 << 20;
+constexpr int64_t kMostTaps = 4096;  // along one axis
+
+// Taps of a kernel that are 0 because they read padding that only one side has.
+struct Border {
+  int64_t before = 0, after = 0;
+};
+
+// Layers pad both sides alike: by the larger padding, and by zeros of the kernel where it is
+// smaller.
+absl::StatusOr<Border> BorderOf(int64_t before, int64_t after, int64_t dilation) {
+  if ((before - after) % dilation == 0) {
+    return Border{std::max<int64_t>(0, after - before) / dilation,
+                  std::max<int64_t>(0, before - after) / dilation};
+  }
+  return Unimplemented("has paddings of ", before, " and ", after, " with a dilation of ", dilation,
+                       "; layers pad both sides alike, or differ by a multiple of it");
+}
+
+// (out, in, kh, kw) with zeros around its kernels.
+absl::StatusOr<std::vector<float>> Enlarged(const TensorValues& weights, const Border& rows,
+                                            const Border& columns) {
+  const int64_t height = weights.dims[2], width = weights.dims[3];
+  const int64_t high = rows.before + height + rows.after,
+                wide = columns.before + width + columns.after;
+  const int64_t kernels = weights.dims[0] * weights.dims[1];
+  if (std::max(high, wide) > kMostTaps ||
+      high * wide > (kMostGrowth * weights.count() + kLittle) / std::max<int64_t>(1, kernels)) {
+    return Unimplemented("has paddings that differ from side to side, and would take kernels of ",
+                         high, " x ", wide, " taps");
+  }
+  std::vector<float> enlarged(size_t(kernels * high * wide), 0.0F);
+  for (int64_t kernel = 0; kernel < kernels; ++kernel) {
+    for (int64_t row = 0; row < height; ++row) {
+      std::copy_n(weights.reals.begin() + (kernel * height + row) * width, width,
+                  enlarged.begin() + (kernel * high + rows.before + row) * wide + columns.before);
+    }
+  }
+  return enlarged;
+}
+
+// The elements of a vector.
+absl::StatusOr<std::vector<float>> VectorOf(OperatorReader& op, size_t input, int64_t count) {
+  DTNN_ASSIGN_OR_RETURN(TensorValues values, op.Constant(input));
+  if (!values.real()) return InvalidArgument("its input ", input, " has whole numbers");
+  if (values.count() == count) return std::move(values.reals);
+  return InvalidArgument("its input ", input, " has shape ", values.ShapeText(), "; expected ",
+                         count, " elements");
+}
+
+// (in, out) of a matrix that is (out, in) where `transposed`; with rows in the order of channels
+// first where features were flattened with channels last.
+absl::StatusOr<std::vector<float>> MatrixOf(OperatorReader& op, const ImportedValue& input,
+                                            bool transposed, int64_t* outputs) {
+  DTNN_ASSIGN_OR_RETURN(const TensorValues weights, op.Constant(1));
+  if (!weights.real() || weights.dims.size() != 2) {
+    return Unimplemented("its weights have shape ", weights.ShapeText(),
+                         "; a fully connected layer has a matrix of real numbers");
+  }
+  const int64_t in = weights.dims[transposed ? 1 : 0], out = weights.dims[transposed ? 0 : 1];
+  if (in != input.shape[0]) {
+    return InvalidArgument("its weights have shape ", weights.ShapeText(), ", but its input has ",
+                           input.shape[0], " features");
+  }
+  *outputs = out;
+  ImageExtents image = {1, 1, in};
+  if (input.rows_first) {
+    image = ExtentsOf(op.network().InputShapeOf(input), TensorFormat::kNCHW);
+  }
+  std::vector<float> matrix(weights.reals.size());
+  int64_t from = 0;  // row of the file: (h, w, c)
+  for (int64_t pixel = 0; pixel < image.height * image.width; ++pixel) {
+    for (int64_t channel = 0; channel < image.channels; ++channel, ++from) {
+      const int64_t to = channel * image.height * image.width + pixel;
+      for (int64_t column = 0; column < out; ++column) {
+        matrix[size_t(to * out + column)] =
+            weights.reals[size_t(transposed ? column * in + from : from * out + column)];
+      }
+    }
+  }
+  return matrix;
+}
+
+}  // namespace
+
+absl::Status ImportConv(OperatorReader& op) {
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue input, op.PaddedImage(0));
+  DTNN_ASSIGN_OR_RETURN(TensorValues weights, op.Constant(1));
+  if (weights.dims.size() != 4 || !weights.real()) {
+    return Unimplemented("its weights have shape ", weights.ShapeText(),
+                         "; layers have convolutions in two dimensions of real numbers");
+  }
+  const int64_t filters = weights.dims[0], groups = op.Int("group", 1), channels = input.shape[0];
+  Conv2dOptions options = {.kernel = {weights.dims[2], weights.dims[3]},
+                           .stride = op.TwoInts("strides", 1),
+                           .dilation = op.TwoInts("dilations", 1),
+                           .bias = op.Has(2)};
+  if (op.TwoInts("kernel_shape", options.kernel) != options.kernel) {
+    return InvalidArgument("its kernel_shape differs from its weights of ", weights.ShapeText());
+  }
+  if (groups < 1 || channels % groups != 0 || weights.dims[1] != channels / groups) {
+    return InvalidArgument("its weights of ", weights.ShapeText(), " and ", groups,
+                           " groups do not fit an image of ", channels, " channels");
+  }
+  if (options.dilation.vertical < 1 || options.dilation.horizontal < 1) {
+    return InvalidArgument("its attribute \"dilations\" has a number below 1");
+  }
+  DTNN_ASSIGN_OR_RETURN(ImagePads pads,
+                        PadsOf(op, input.shape, options.kernel, options.stride, options.dilation));
+  pads = {pads.top + input.pads.top, pads.left + input.pads.left, pads.bottom + input.pads.bottom,
+          pads.right + input.pads.right};
+  DTNN_ASSIGN_OR_RETURN(const Border rows,
+                        BorderOf(pads.top, pads.bottom, options.dilation.vertical));
+  DTNN_ASSIGN_OR_RETURN(const Border columns,
+                        BorderOf(pads.left, pads.right, options.dilation.horizontal));
+  options.padding = {std::max(pads.top, pads.bottom), std::max(pads.left, pads.right)};
+  options.kernel.vertical += rows.before + rows.after;
+  options.kernel.horizontal += columns.before + columns.after;
+  if (groups > 1 && groups == channels && filters == channels) {
+    options.grouping = ConvGrouping::kDepthwise;
+  } else {
+    options.groups = groups;
+  }
+  if (rows.before + rows.after + columns.before + columns.after > 0) {
+    DTNN_ASSIGN_OR_RETURN(weights.reals, Enlarged(weights, rows, columns));
+  }
+  NetworkMaker::Parameters parameters;
+  parameters.push_back(std::move(weights.reals));
+  if (options.bias) {
+    DTNN_ASSIGN_OR_RETURN(std::vector<float> bias, VectorOf(op, 2, filters));
+    parameters.push_back(std::move(bias));
+  }
+  return op.AddLayer(std::make_shared<Conv2dLayer>(filters, options), input, std::move(parameters),
+                     /*weights=*/1);
+}
+
+absl::Status ImportGemm(OperatorReader& op) {
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue input, op.Features(0));
+  if (op.Int("transA", 0) != 0) return Unimplemented("its attribute \"transA\" is not 0");
+  int64_t outputs = 0;
+  DTNN_ASSIGN_OR_RETURN(std::vector<float> matrix,
+                        MatrixOf(op, input, op.Int("transB", 0) != 0, &outputs));
+  const auto alpha = float(op.Real("alpha", 1)), beta = float(op.Real("beta", 1));
+  if (alpha != 1) {
+    for (float& value : matrix) value *= alpha;
+  }
+  const FcOptions options = {.bias = op.Has(2)};
+  NetworkMaker::Parameters parameters = {std::move(matrix)};
+  if (options.bias) {
+    DTNN_ASSIGN_OR_RETURN(std::vector<float> bias, VectorOf(op, 2, outputs));
+    if (beta != 1) {
+      for (float& value : bias) value *= beta;
+    }
+    parameters.push_back(std::move(bias));
+  }
+  // As export writes a layer that reads an image.
+  if (op.network().IsLatest(input) && op.IsOnlyReader(0) &&
+      op.network().NameOf(input) == StrCat(op.name(), ".Flatten")) {
+    const ImportedValue image = op.network().DropLatest();
+    return op.AddLayer(std::make_shared<ImageFcLayer>(outputs, options), image,
+                       std::move(parameters), /*weights=*/1);
+  }
+  return op.AddLayer(std::make_shared<FcLayer>(outputs, options), input, std::move(parameters),
+                     /*weights=*/1);
+}
+
+absl::Status ImportMatMul(OperatorReader& op) {
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue input, op.Features(0));
+  int64_t outputs = 0;
+  DTNN_ASSIGN_OR_RETURN(std::vector<float> matrix,
+                        MatrixOf(op, input, /*transposed=*/false, &outputs));
+  NetworkMaker::Parameters parameters = {std::move(matrix)};
+  return op.AddLayer(std::make_shared<FcLayer>(outputs, FcOptions{.bias = false}), input,
+                     std::move(parameters), /*weights=*/1);
+}
+
+absl::Status ImportBias(OperatorReader& op) {
+  const size_t constant = op.IsConstant(0) ? 0 : 1;
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue value, op.Value(1 - constant));
+  const Layer& layer = op.network().LayerOf(value);
+  const Attributes attributes = layer.attributes();
+  const bool takes_bias =
+      (layer.type_name() == "FC" || layer.type_name() == "Conv2D") &&
+      std::ranges::find(attributes, std::pair(std::string("bias"), Attribute(int64_t{0}))) !=
+          attributes.end();
+  if (!takes_bias || !op.network().IsLatest(value) || !op.IsOnlyReader(1 - constant)) {
+    return Unimplemented(
+        "adds a constant; only a convolution or matrix product without a bias "
+        "takes one. Normalisation of the input belongs into the preprocessing");
+  }
+  DTNN_ASSIGN_OR_RETURN(std::vector<float> bias, VectorOf(op, constant, value.shape[0]));
+  Attributes with_bias = attributes;
+  for (auto& [name, attribute] : with_bias) {
+    if (name == "bias") attribute = int64_t{1};
+  }
+  AttributeReader read(with_bias);
+  std::shared_ptr<const Layer> replaced = layer.type_name() == "FC"
+                                              ? FcLayer::FromAttributes<FcLayer>(read)
+                                              : Conv2dLayer::FromAttributes(read);
+  DTNN_RETURN_IF_ERROR(op.network().AddParameterToLatest(std::move(replaced), std::move(bias)));
+  op.SetOutput(value);
+  return absl::OkStatus();
+}
+
+absl::Status ImportBatchNormalization(OperatorReader& op) {
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue input, op.Value(0));
+  if (op.Int("training_mode", 0) != 0) {
+    return Unimplemented(
+        "normalises by the statistics of each batch; export the model in "
+        "evaluation mode");
+  }
+  if (op.Int("spatial", 1) != 1) return Unimplemented("its attribute \"spatial\" is not 1");
+  if (input.channels_last || input.rows_first) {
+    return Unimplemented("its input has channels last; the operator takes channels first");
+  }
+  NetworkMaker::Parameters parameters(4);
+  using Layer = BatchNormalizationLayer;
+  const std::pair<size_t, Layer::Parameter> places[] = {
+      {1, Layer::kGamma}, {2, Layer::kBeta}, {3, Layer::kRunningMean}, {4, Layer::kRunningVar}};
+  for (const auto& [place, parameter] : places) {
+    DTNN_ASSIGN_OR_RETURN(parameters[parameter], VectorOf(op, place, input.shape[0]));
+  }
+  const BatchNormalizationOptions options = {.momentum = op.Real("momentum", 0.9),
+                                             .epsilon = op.Real("epsilon", 1e-5)};
+  return op.AddLayer(std::make_shared<Layer>(options), input, std::move(parameters),
+                     /*weights=*/1);
+}
+
+}  // namespace dtnn

@@ -1,0 +1,329 @@
+#include "models/onnx/import.h"
+
+#include <cmath>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "data/testing/idx_files.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "models/onnx/onnx_file.h"
+#include "models/onnx/testing/answers.h"
+#include "tensor/files/npy.h"
+#include "tensor/text/str_cat.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+
+constexpr char kFolder[] = "models/onnx/testdata/";
+
+// Files of other programs, and what ONNX Runtime answers (testdata/make_models.py).
+class StoredModelTest : public ::testing::TestWithParam<std::tuple<const char*, TensorFormat>> {};
+INSTANTIATE_TEST_SUITE_P(
+    Networks, StoredModelTest,
+    ::testing::Combine(::testing::Values("resnet", "vgg", "mobilenet_v2", "squeezenet", "densenet",
+                                         "googlenet", "dynamo", "tensorflow"),
+                       ::testing::Values(TensorFormat::kNHWC, TensorFormat::kNCHW)),
+    [](const auto& info) {
+      return std::string(std::get<0>(info.param)) + std::string(Name(std::get<1>(info.param)));
+    });
+
+TEST_P(StoredModelTest, AnswersAreThoseOfOnnxRuntime) {
+  const auto& [name, format] = GetParam();
+  // Where tests run, files are links, which a model's data must not be.
+  const std::string folder = testing::NewFolder("import"),
+                    path = StrCat(folder, "/", name, ".onnx");
+  for (const char* ending : {".onnx", ".onnx.data"}) {
+    std::error_code missing;
+    std::filesystem::copy_file(StrCat(kFolder, name, ending), StrCat(folder, "/", name, ending),
+                               missing);
+  }
+  const auto onnx = ReadOnnx(path);
+  ASSERT_TRUE(onnx.ok()) << onnx.status();
+  auto host = *DeviceContext::Create(Device::Cpu());
+  const auto imported = ImportModel(*onnx, path, *host, {.format = format});
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_EQ(imported->notes, std::vector<std::string>());
+  EXPECT_EQ(imported->model.graph.format(), format);
+  const Tensor expected = *ReadNpy(StrCat(kFolder, name, ".npy"));
+  const Tensor x =
+      testing::CountedSamples(imported->model.graph, 2, std::string_view(name) != "tensorflow");
+  const std::vector<float> y =
+      testing::Answers(imported->model, *imported->store, *host, folder + "/model.safetensors", x);
+  ASSERT_EQ(int64_t(y.size()), expected.num_elements());
+  for (size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], expected.data<float>()[i], 1e-5) << i;
+}
+
+// A convolution, a pooling and a product, as a message that tests change.
+class ImportTest : public ::testing::Test {
+ protected:
+  ImportTest() {
+    onnx_.add_opset_import()->set_version(17);
+    onnx::GraphProto& graph = *onnx_.mutable_graph();
+    Value(*graph.add_input(), "x", {-1, 3, 5, 6});
+    graph.add_output()->set_name("y");
+    Tensor("w", {4, 3, 2, 2});
+    Tensor("m", {4, 2});
+    Node("Conv", {"x", "w"}, "c");
+    Node("GlobalAveragePool", {"c"}, "p");
+    Node("Flatten", {"p"}, "f");
+    Node("Gemm", {"f", "m"}, "y");
+  }
+
+  static void Value(onnx::ValueInfoProto& value, const std::string& name,
+                    const std::vector<int64_t>& extents) {
+    value.set_name(name);
+    auto& type = *value.mutable_type()->mutable_tensor_type();
+    type.set_elem_type(1);
+    type.clear_shape();
+    for (const int64_t extent : extents) {
+      auto& dim = *type.mutable_shape()->add_dim();
+      extent < 0 ? dim.set_dim_param("n") : dim.set_dim_value(extent);
+    }
+  }
+  onnx::TensorProto& Tensor(const std::string& name, const std::vector<int64_t>& dims) {
+    onnx::TensorProto& tensor = *onnx_.mutable_graph()->add_initializer();
+    tensor.set_name(name);
+    tensor.set_data_type(1);
+    int64_t count = 1;
+    for (const int64_t extent : dims) {
+      tensor.add_dims(extent);
+      count *= extent;
+    }
+    for (int64_t i = 0; i < count; ++i) tensor.add_float_data(float(i % 5) - 2);
+    return tensor;
+  }
+  void Integers(const std::string& name, const std::vector<int64_t>& values) {
+    onnx::TensorProto& tensor = *onnx_.mutable_graph()->add_initializer();
+    tensor.set_name(name);
+    tensor.set_data_type(7);
+    tensor.add_dims(int64_t(values.size()));
+    for (const int64_t value : values) tensor.add_int64_data(value);
+  }
+  onnx::NodeProto& Node(const std::string& type, const std::vector<std::string>& inputs,
+                        const std::string& output) {
+    onnx::NodeProto& node = *onnx_.mutable_graph()->add_node();
+    node.set_op_type(type);
+    node.set_name("the_" + output);
+    for (const std::string& input : inputs) node.add_input(input);
+    node.add_output(output);
+    return node;
+  }
+  static void Int(onnx::NodeProto& node, const std::string& name, int64_t value) {
+    onnx::AttributeProto& attribute = *node.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(2);
+    attribute.set_i(value);
+  }
+  static void Ints(onnx::NodeProto& node, const std::string& name,
+                   const std::vector<int64_t>& values) {
+    onnx::AttributeProto& attribute = *node.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(7);
+    for (const int64_t value : values) attribute.add_ints(value);
+  }
+  onnx::NodeProto& At(int node) { return *onnx_.mutable_graph()->mutable_node(node); }
+  // Another node between the convolution and the pooling, or after another node.
+  onnx::NodeProto& Insert(const std::string& type, std::vector<std::string> inputs, int after = 0) {
+    onnx::GraphProto& graph = *onnx_.mutable_graph();
+    Node(type, inputs, "new");
+    for (int i = graph.node_size() - 1; i > after + 1; --i) {
+      graph.mutable_node()->SwapElements(i, i - 1);
+    }
+    const std::string replaced = At(after).output(0);
+    for (int i = after + 2; i < graph.node_size(); ++i) {
+      for (std::string& input : *At(i).mutable_input()) {
+        if (input == replaced) input = "new";
+      }
+    }
+    return At(after + 1);
+  }
+
+  absl::StatusOr<ImportedModel> Import(const ImportOptions& options = {}) {
+    return ImportModel(onnx_, "net.onnx", *host_, options);
+  }
+  std::string Error(const ImportOptions& options = {}) {
+    return std::string(Import(options).status().message());
+  }
+
+  onnx::ModelProto onnx_;
+  std::unique_ptr<DeviceContext> host_ = *DeviceContext::Create(Device::Cpu());
+};
+
+TEST_F(ImportTest, LayersAreNamedAfterNodesOrModules) {
+  At(0).set_input(1, "conv1.weight");
+  onnx_.mutable_graph()->mutable_initializer(0)->set_name("conv1.weight");
+  At(3).set_name("/classifier/Gemm");
+  const auto imported = Import();
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  std::vector<std::string> names;
+  for (const auto& node : imported->model.graph.nodes()) names.push_back(node.name);
+  EXPECT_THAT(names,
+              ::testing::ElementsAre("0_Input", "conv1", "the_p", "the_f", "classifier.Gemm"));
+  EXPECT_EQ(imported->model.graph.name(), "net");
+  EXPECT_EQ(imported->model.description.loss, "");
+}
+
+TEST_F(ImportTest, AFinalActivationIsAddedOnce) {
+  for (const bool has : {false, true}) {
+    if (has) Insert("Softmax", {"y"}, 3), onnx_.mutable_graph()->mutable_output(0)->set_name("new");
+    const auto imported = Import({.final_activation = FinalActivation::kSoftmax});
+    ASSERT_TRUE(imported.ok()) << imported.status();
+    EXPECT_EQ(imported->model.graph.nodes().size(), 6U);
+    EXPECT_EQ(imported->model.graph.nodes().back().layer->type_name(), "Softmax");
+    EXPECT_EQ(imported->model.description.loss, "categorical_cross_entropy");
+  }
+}
+
+TEST_F(ImportTest, AShapeThatOnlyFlattensIsFolded) {
+  onnx::GraphProto& graph = *onnx_.mutable_graph();
+  graph.mutable_node()->DeleteSubrange(2, 2);
+  Integers("zero", {0});
+  Integers("minus", {-1});
+  graph.mutable_initializer(2)->clear_dims();
+  Node("Shape", {"p"}, "s");
+  Node("Gather", {"s", "zero"}, "n");
+  Ints(Node("Unsqueeze", {"n"}, "n1"), "axes", {0});
+  Int(Node("Concat", {"n1", "minus"}, "wanted"), "axis", 0);
+  Node("Reshape", {"p", "wanted"}, "f");
+  Node("Gemm", {"f", "m"}, "y");
+  const auto imported = Import();
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_EQ(imported->model.graph.nodes().size(), 5U);
+}
+
+TEST_F(ImportTest, WhatNoLayerComputesIsNamedWithItsNode) {
+  Insert("Gelu", {"c"});
+  EXPECT_THAT(Error(), HasSubstr("net.onnx: node 1 (\"the_new\", operator \"Gelu\"): no layer "
+                                 "computes it; the operators that are read are Add, "));
+  At(1).set_op_type("LeakyRelu");
+  onnx::AttributeProto& alpha = *At(1).add_attribute();
+  alpha.set_name("alpha");
+  alpha.set_f(0.5F);
+  EXPECT_THAT(Error(), HasSubstr("its attribute \"alpha\" is 0.5; the layer has 0.01"));
+  alpha.set_f(0.01F);
+  EXPECT_TRUE(Import().ok());
+  alpha.set_name("beta");
+  EXPECT_THAT(Error(), HasSubstr("its attribute \"beta\" is not one that this program knows"));
+  At(1).clear_attribute();
+  At(1).set_domain("com.microsoft");
+  EXPECT_THAT(Error(), HasSubstr("is of the domain \"com.microsoft\""));
+  At(1).clear_domain();
+  At(1).set_op_type("Mul");
+  At(1).add_input("c");
+  EXPECT_THAT(Error(), HasSubstr("computes with values of the network"));
+}
+
+TEST_F(ImportTest, PoolingsThatCountPaddingAreRefused) {
+  onnx::NodeProto& pool = Insert("AveragePool", {"c"});
+  Ints(pool, "kernel_shape", {3, 3});
+  Ints(pool, "pads", {1, 1, 1, 1});
+  EXPECT_TRUE(Import().ok());
+  Int(At(1), "count_include_pad", 1);
+  EXPECT_THAT(Error(), HasSubstr("count_include_pad=False"));
+}
+
+TEST_F(ImportTest, GraphsThatAreNoneAreRefused) {
+  const onnx::ModelProto valid = onnx_;
+  const std::pair<std::function<void(onnx::GraphProto&)>, const char*> cases[] = {
+      {[](auto& g) { g.mutable_node(0)->set_input(0, "y"); }, "the output depends on 0 inputs"},
+      {[](auto& g) { g.mutable_node(1)->set_input(0, "y"); }, "the output depends on 0 inputs"},
+      {[](auto& g) { g.mutable_node()->SwapElements(0, 1); },
+       "reads \"c\", which no node before it makes"},
+      {[](auto& g) { g.mutable_node(1)->set_input(0, "nothing"); },
+       "the output depends on 0 inputs"},
+      {[](auto& g) { g.mutable_node(1)->set_output(0, "c"); },
+       "the name \"c\" stands for two values"},
+      {[](auto& g) { g.mutable_initializer(0)->set_name("m"); },
+       "the name \"m\" stands for two values"},
+      {[](auto& g) { g.mutable_output(0)->set_name("z"); }, "the output depends on 0 inputs"},
+      {[](auto& g) { g.add_output()->set_name("c"); }, "has 2 outputs"},
+      {[](auto& g) { g.mutable_output(0)->set_name("w"); }, "the output depends on 0 inputs"},
+      {[](auto& g) { g.mutable_node(2)->clear_output(); }, "the output depends on 0 inputs"},
+      {[](auto& g) { g.mutable_initializer(0)->set_dims(0, -4); }, "an axis of -4 elements"},
+      {[](auto& g) { g.mutable_initializer(0)->set_dims(0, int64_t{1} << 62); }, "has an axis of"},
+      {[](auto& g) {
+         g.mutable_initializer(0)->set_dims(0, int64_t{1} << 39);
+         g.mutable_initializer(0)->set_dims(1, int64_t{1} << 39);
+       },
+       "more than 2\\^40 elements"},
+      {[](auto& g) { g.mutable_initializer(0)->set_dims(0, 5); }, "bytes of data; its shape"},
+      {[](auto& g) { g.mutable_initializer(0)->set_data_type(8); }, "elements of type 8"},
+      {[](auto& g) { g.mutable_initializer(0)->set_float_data(3, NAN); }, "contain NaN"},
+      {[](auto& g) {
+         g.mutable_initializer(1)->set_dims(0, 2);
+         g.mutable_initializer(1)->set_dims(1, 4);
+       },
+       "its input has 4 features"},
+      {[](auto& g) { Int(*g.mutable_node(0), "group", 2); }, "2 groups do not fit"},
+      {[](auto& g) {
+         Ints(*g.mutable_node(0), "strides", {1, 2, 3});
+       },
+       "has 3 numbers"},
+      {[](auto& g) {
+         Ints(*g.mutable_node(0), "pads", {0, 0, -1, 0});
+       },
+       "\"pads\" is not 4"},
+      {[](auto& g) {
+         Ints(*g.mutable_node(0), "pads", {0, 0, 1 << 20, 0});
+       },
+       "paddings that differ from side to side"},
+      {[](auto& g) {
+         Ints(*g.mutable_node(0), "dilations", {0, 1});
+       },
+       "a number below 1"},
+      {[](auto& g) { Int(*g.mutable_node(2), "axis", 9); }, "names axis 9 of 4 axes"},
+      {[](auto& g) {
+         Value(*g.mutable_input(0), "x", {-1, 3, 5, -1});
+       },
+       "along axis 3"},
+      {[](auto& g) {
+         Value(*g.mutable_input(0), "x", {1, 3, 5});
+       },
+       "has 3 axes"},
+      {[](auto& g) {
+         Value(*g.mutable_input(0), "x", {1, 3, 1, 1});
+       },
+       "kernel"},
+  };
+  for (const auto& [change, message] : cases) {
+    onnx_ = valid;
+    change(*onnx_.mutable_graph());
+    EXPECT_THAT(Error(), ContainsRegex(message));
+  }
+  onnx_ = valid;
+  onnx_.mutable_opset_import(0)->set_version(6);
+  EXPECT_THAT(Error(), HasSubstr("has opset 6; opsets 7 to 25 are read"));
+  onnx_.mutable_opset_import(0)->set_version(17);
+  onnx_.add_functions();
+  EXPECT_THAT(Error(), HasSubstr("export it with these inlined"));
+}
+
+TEST_F(ImportTest, AnExtentThatIsNotToldIsGiven) {
+  Value(*onnx_.mutable_graph()->mutable_input(0), "x", {-1, 3, -1, -1});
+  EXPECT_THAT(Error(), HasSubstr("give the size of a sample"));
+  const auto imported = Import({.sample = ImageExtents{7, 9, 3}});
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_EQ(imported->model.graph.input_shape(), Shape({7, 9, 3}));
+  EXPECT_THAT(Error({.sample = ImageExtents{7, 9, 4}}), HasSubstr("another number"));
+}
+
+// The order of what comes out would be another one.
+TEST_F(ImportTest, AFlattenedOutputStaysNchw) {
+  onnx_.mutable_graph()->mutable_node()->DeleteSubrange(1, 3);
+  Node("Flatten", {"c"}, "y");
+  const auto imported = Import();
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_EQ(imported->model.graph.format(), TensorFormat::kNCHW);
+  EXPECT_EQ(imported->notes.size(), 1U);
+}
+
+}  // namespace
+}  // namespace dtnn

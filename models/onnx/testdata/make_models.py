@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""Small networks as ONNX files, and what ONNX Runtime answers: make_models.py DIR
+
+The structures of ResNet, VGG, MobileNetV2, SqueezeNet, DenseNet and GoogLeNet with few channels and
+random weights, exported by PyTorch in its two ways and by opsets 11 to 20; and a graph as
+TensorFlow's converters write them. Needs torch, torchvision, onnx, onnxscript and onnxruntime. Each
+NAME.onnx has NAME.npy beside it: the output for the input x[i] = 37 * i mod 101 / 50 - 1.
+"""
+
+import os
+import sys
+
+import numpy as np
+import onnx
+import onnxruntime
+import torch
+from onnx import TensorProto, helper, numpy_helper
+from torch import nn
+from torchvision.models import DenseNet, MobileNetV2
+
+
+def conv(inputs, outputs, kernel=3, stride=1, padding=None, groups=1):
+    return nn.Sequential(
+        nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2 if padding is None else padding,
+                  groups=groups, bias=False),
+        nn.BatchNorm2d(outputs))
+
+
+class Bottleneck(nn.Module):
+    def __init__(self, inputs, width, stride, groups=1):
+        super().__init__()
+        self.path = nn.Sequential(conv(inputs, width, 1), nn.ReLU(),
+                                  conv(width, width, 3, stride, groups=groups), nn.ReLU(),
+                                  conv(width, 2 * width, 1))
+        self.short = conv(inputs, 2 * width, 1, stride)
+
+    def forward(self, x):
+        return torch.relu(self.path(x) + self.short(x))
+
+
+class ResNet(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Sequential(conv(3, 6, 7, 2), nn.ReLU(), nn.MaxPool2d(3, 2, 1))
+        self.blocks = nn.Sequential(Bottleneck(6, 4, 1), Bottleneck(8, 6, 2, groups=3))
+        self.pool, self.fc = nn.AdaptiveAvgPool2d(1), nn.Linear(12, 5)
+
+    def forward(self, x):
+        return self.fc(torch.flatten(self.pool(self.blocks(self.stem(x))), 1))
+
+
+class Vgg(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.features = nn.Sequential(nn.Conv2d(3, 5, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2, 2),
+                                      nn.Conv2d(5, 7, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2, 2))
+        self.pool = nn.AdaptiveAvgPool2d((11, 3))
+        self.classifier = nn.Sequential(nn.Linear(231, 9), nn.ReLU(), nn.Dropout(), nn.Linear(9, 4))
+
+    def forward(self, x):
+        x = self.pool(self.features(x))
+        return torch.softmax(self.classifier(x.view(x.size(0), -1)), 1)
+
+
+class Fire(nn.Module):
+    def __init__(self, inputs, squeeze, expand):
+        super().__init__()
+        self.squeeze = nn.Conv2d(inputs, squeeze, 1)
+        self.one, self.three = nn.Conv2d(squeeze, expand, 1), nn.Conv2d(squeeze, expand, 3, padding=1)
+
+    def forward(self, x):
+        x = torch.relu(self.squeeze(x))
+        return torch.cat([torch.relu(self.one(x)), torch.relu(self.three(x))], 1)
+
+
+class SqueezeNet(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.features = nn.Sequential(nn.Conv2d(3, 6, 3, 2), nn.ReLU(),
+                                      nn.MaxPool2d(3, 2, ceil_mode=True), Fire(6, 2, 4),
+                                      nn.MaxPool2d(3, 2, ceil_mode=True), Fire(8, 3, 5))
+        self.classifier = nn.Sequential(nn.Dropout(), nn.Conv2d(10, 4, 1), nn.ReLU(),
+                                        nn.AdaptiveAvgPool2d(1))
+
+    def forward(self, x):
+        return torch.flatten(self.classifier(self.features(x)), 1)
+
+
+class Inception(nn.Module):
+    def __init__(self, inputs, width):
+        super().__init__()
+        self.paths = nn.ModuleList([
+            nn.Sequential(conv(inputs, width, 1), nn.ReLU()),
+            nn.Sequential(conv(inputs, 2, 1), nn.ReLU(), conv(2, width, 3), nn.ReLU()),
+            nn.Sequential(nn.MaxPool2d(3, 1, 1, ceil_mode=True), conv(inputs, 3, 1), nn.ReLU()),
+            nn.Sequential(nn.AvgPool2d(3, 1, 1, count_include_pad=False), conv(inputs, 1, 1))])
+
+    def forward(self, x):
+        return torch.cat([path(x) for path in self.paths], 1)
+
+
+class GoogLeNet(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Sequential(conv(3, 5, 5, 2), nn.LeakyReLU(),
+                                  nn.MaxPool2d(3, 2, ceil_mode=True))
+        self.blocks = nn.Sequential(Inception(5, 3), Inception(10, 4))
+        self.fc = nn.Linear(12, 3)
+
+    def forward(self, x):
+        return torch.sigmoid(self.fc(self.blocks(self.stem(x)).mean([2, 3])))
+
+
+def tensorflow():
+    """Channels last, paddings of one side, and a matrix product with its bias beside it."""
+    rng = np.random.default_rng(3)
+    draw = lambda *shape: rng.uniform(-0.5, 0.5, shape).astype(np.float32)
+    constants = {"w1": draw(5, 3, 3, 3), "w2": draw(5, 1, 3, 3), "w3": draw(4, 5, 2, 2),
+                 "dense": draw(3 * 3 * 4, 6), "bias": draw(6),
+                 "pads": np.array([0, 0, 0, 1, 0, 0, 2, 1]), "shape": np.array([-1, 36])}
+    nodes = [
+        helper.make_node("Transpose", ["image"], ["nchw"], perm=[0, 3, 1, 2]),
+        helper.make_node("Conv", ["nchw", "w1"], ["c1"], "conv1", auto_pad="SAME_UPPER",
+                         strides=[2, 2]),
+        helper.make_node("Clip", ["c1", "zero", "six"], ["r1"]),
+        helper.make_node("Pad", ["r1", "pads"], ["p1"]),
+        helper.make_node("Conv", ["p1", "w2"], ["c2"], "depthwise", group=5),
+        helper.make_node("MaxPool", ["c2"], ["m"], kernel_shape=[2, 2], strides=[2, 2],
+                         auto_pad="SAME_UPPER"),
+        helper.make_node("Conv", ["m", "w3"], ["c3"], "conv3", auto_pad="SAME_LOWER"),
+        helper.make_node("Transpose", ["c3"], ["nhwc"], perm=[0, 2, 3, 1]),
+        helper.make_node("Tanh", ["nhwc"], ["t"]),
+        helper.make_node("Reshape", ["t", "shape"], ["flat"]),
+        helper.make_node("MatMul", ["flat", "dense"], ["product"], "fc"),
+        helper.make_node("Add", ["product", "bias"], ["logits"]),
+        helper.make_node("Softmax", ["logits"], ["probabilities"]),
+    ]
+    constants["zero"], constants["six"] = np.float32(0), np.float32(6)
+    graph = helper.make_graph(
+        nodes, "tensorflow",
+        [helper.make_tensor_value_info("image", TensorProto.FLOAT, ["n", 9, 11, 3])],
+        [helper.make_tensor_value_info("probabilities", TensorProto.FLOAT, ["n", 6])],
+        [numpy_helper.from_array(np.asarray(value), name) for name, value in constants.items()])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+
+
+def renew(network):
+    network.eval()
+    for module in network.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            module.running_mean.uniform_(-0.3, 0.3)
+            module.running_var.uniform_(0.5, 1.5)
+            nn.init.uniform_(module.weight, 0.5, 1.5)
+            nn.init.uniform_(module.bias, -0.3, 0.3)
+    return network
+
+
+def write(folder, name, shape):
+    file = os.path.join(folder, name + ".onnx")
+    session = onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"])
+    x = (np.arange(np.prod(shape)) * 37 % 101 / 50 - 1).astype(np.float32).reshape(shape)
+    y = session.run(None, {session.get_inputs()[0].name: x})[0]
+    np.save(os.path.join(folder, name + ".npy"), y)
+    print(f"{name}: {os.path.getsize(file)} bytes, {shape} -> {y.shape}")
+
+
+def main(folder):
+    torch.manual_seed(7)
+    dense = DenseNet(growth_rate=3, block_config=(2, 2), num_init_features=4, bn_size=2,
+                     num_classes=4)
+    networks = [("resnet", ResNet(), 13, True), ("vgg", Vgg(), 11, True),
+                ("mobilenet_v2", MobileNetV2(num_classes=4, width_mult=0.1, inverted_residual_setting=[
+                    [1, 16, 1, 1], [6, 24, 2, 2], [6, 48, 1, 2]]), 12, True),
+                ("squeezenet", SqueezeNet(), 17, True), ("densenet", dense, 15, False),
+                ("googlenet", GoogLeNet(), 20, True)]
+    shape = (2, 3, 44, 37)
+    for name, network, opset, folds in networks:
+        file = os.path.join(folder, name + ".onnx")
+        torch.onnx.export(renew(network), torch.zeros(shape), file, dynamo=False,
+                          opset_version=opset, do_constant_folding=folds,
+                          training=torch.onnx.TrainingMode.EVAL if folds
+                          else torch.onnx.TrainingMode.PRESERVE,
+                          input_names=["image"], dynamic_axes={"image": {0: "batch"}})
+        write(folder, name, shape)
+    torch.onnx.export(renew(ResNet()), (torch.zeros(shape),), os.path.join(folder, "dynamo.onnx"),
+                      dynamo=True, opset_version=18, external_data=True, verbose=False,
+                      dynamic_shapes=({0: torch.export.Dim("batch")},))
+    write(folder, "dynamo", shape)
+    onnx.save(tensorflow(), os.path.join(folder, "tensorflow.onnx"))
+    write(folder, "tensorflow", (2, 9, 11, 3))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
