@@ -33,6 +33,8 @@ using Exchange = HttpReply::Exchange;
 using State = Deadlines::State;
 
 constexpr int64_t kMostPemBytes = 1 << 20;
+// Bytes of a body that get their place before they come.
+constexpr size_t kReserved = size_t{1} << 22;
 constexpr char kVersionsOfTls[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
 
 MHD_Result AddField(void* fields, MHD_ValueKind, const char* name, const char* value) {
@@ -209,7 +211,12 @@ class HttpServer::Daemon {
     MHD_get_connection_values(connection, MHD_HEADER_KIND, &AddField, &request.headers);
     MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, &AddField, &request.query);
     std::optional<HttpAnswer> refusal = Refusal(request);
-    if (!refusal) return MHD_YES;
+    if (!refusal) {
+      const std::string* const length = request.Header("Content-Length");
+      if (length != nullptr)
+        request.body.reserve(std::min(size_t(std::stoull(*length)), kReserved));
+      return MHD_YES;
+    }
     exchange->answer = *std::move(refusal);
     return Write(*exchange);
   }

@@ -52,7 +52,7 @@ struct HttpServerOptions {
   std::vector<std::string> open_paths = {};
 
   int connections = 256;          // more wait until one ends
-  size_t header_bytes = 1 << 15;  // of a request's first lines
+  size_t header_bytes = 1 << 16;  // of a request's first lines; half of it is read at a time
   size_t body_bytes = size_t{1} << 25;
   size_t all_body_bytes = size_t{1} << 29;  // in memory at a time
   // For the other end: to send a request, to read an answer, and between the two.
