@@ -173,6 +173,16 @@ TEST(ConvertImagenetTest, ArchivesAreShuffledAndDivided) {
   EXPECT_THAT(
       Error({.input = input, .output = output, .train_files = 2, .validation_files = 1}),
       HasSubstr("train-00000-of-00002.npz: has 3 images, but gets 4 now; it is of another "));
+  // One archive is enough for its part.
+  const std::string train = Output();
+  EXPECT_THAT(Converted({.input = input, .output = train, .part = "train", .train_files = 2}),
+              HasSubstr("2 files with 9 images written"));
+  std::filesystem::remove(input + "/ILSVRC2012_img_train.tar");
+  const std::string validation = Output();
+  EXPECT_THAT(Converted({.input = input, .output = validation, .validation_files = 1}),
+              HasSubstr("1 file with 2 images written"));
+  EXPECT_THAT(Error({.input = input, .output = validation, .part = "train"}),
+              HasSubstr("contains neither TFRecord files"));
 }
 
 TEST(ConvertImagenetTest, WrongUseIsSaid) {
