@@ -117,6 +117,42 @@ TEST(GraphNodesTest, WhatIsWrongIsNamed) {
   }
 }
 
+TEST(GraphNodesTest, LimitsAreReachedAndNotPassed) {
+  const auto ends_with = [](std::vector<NodeSpec> nodes) {
+    const absl::Status status = Made(nodes).status();
+    return status.ok() ? "fine" : std::string(status.message());
+  };
+  std::vector<NodeSpec> nodes = Residual();
+  nodes[5].name = std::string(256, 'n');
+  EXPECT_EQ(ends_with(nodes), "fine");
+  nodes[5].name += 'n';
+  EXPECT_NE(ends_with(nodes).find("its name must have 1 to 256"), std::string::npos);
+  nodes = Residual();
+  nodes[4].inputs.resize(4096, "3_Relu");
+  EXPECT_EQ(ends_with(nodes), "fine");
+  nodes[4].inputs.push_back("3_Relu");
+  EXPECT_EQ(ends_with(nodes),
+            "network \"net\", node \"4_AdditionBlock\": it has 4097 inputs, more than 4096");
+  // Each in a block that the one before it makes.
+  const auto relu = std::make_shared<ActivationLayer>(ActivationKind::kRelu);
+  nodes = {{.layer = std::make_shared<InputLayer>(ImageExtents{1, 1, 1})},
+           {.layer = relu, .inputs = {"0_Input"}}};
+  const auto append = [&](bool in_block) {
+    const std::string last = std::to_string(nodes.size() - 1) + "_Relu";
+    nodes.push_back({.layer = relu, .inputs = {last}, .block = in_block ? last : ""});
+  };
+  while (nodes.size() < 66) append(true);
+  EXPECT_EQ(ends_with(nodes), "fine");
+  append(true);
+  EXPECT_EQ(ends_with(nodes),
+            "network \"net\", node \"66_Relu\": it is nested in more than 64 blocks");
+  nodes.pop_back();
+  while (nodes.size() < 65536) append(false);
+  EXPECT_EQ(ends_with(nodes), "fine");
+  append(false);
+  EXPECT_EQ(ends_with(nodes), "network \"net\": has 65537 nodes, expected 1 to 65536");
+}
+
 // Each tensor alone would be possible.
 TEST(GraphNodesTest, TheSumOfAllSizesIsBounded) {
   std::vector<NodeSpec> nodes = {

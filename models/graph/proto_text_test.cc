@@ -32,6 +32,7 @@ TEST(ProtoTextTest, MistakesHaveTheirPlace) {
   EXPECT_NE(unknown.find("\"nom\""), std::string::npos) << unknown;
   EXPECT_EQ(mistake("version: x").substr(0, 16), "line 1, column 1");
   EXPECT_NE(mistake("node {"), "");
+  EXPECT_EQ(mistake(std::string(size_t{1} << 23, ' ')), "");
   EXPECT_EQ(mistake(std::string((size_t{1} << 23) + 1, ' ')),
             "has 8388609 bytes; at most 8388608 are allowed");
 }
