@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Networks to ONNX and back, beside ONNX Runtime: the largest difference of their outputs.
+"""Networks to ONNX and back, and weights of PyTorch, beside ONNX Runtime and PyTorch: the largest
+difference of their outputs.
 
 Needs the packages onnx and onnxruntime, and for --torch torch and torchvision:
 
   bazel build //apps:export //apps:import //models/c:libdtnn.so
   bench/compare_onnx.py --zoo=all            # export, new weights, import, predict
   bench/compare_onnx.py --torch=all          # torch.onnx.export, import, predict
+  bench/compare_onnx.py --weights=all        # torch.save, import --model, predict: beside PyTorch
 
 Weights are random, statistics of batch normalisations too: structure and arithmetic are what is
 compared. Images are random, of an odd size where the network takes any.
@@ -103,7 +105,7 @@ def torch_networks():
 
     makers = {
         "resnet18": m.resnet18, "resnet50": m.resnet50, "resnext50_32x4d": m.resnext50_32x4d,
-        "vgg11": m.vgg11, "vgg16_bn": m.vgg16_bn, "alexnet": m.alexnet,
+        "vgg11": m.vgg11, "vgg16": m.vgg16, "vgg16_bn": m.vgg16_bn, "alexnet": m.alexnet,
         "mobilenet_v2": m.mobilenet_v2, "squeezenet1_0": m.squeezenet1_0,
         "squeezenet1_1": m.squeezenet1_1, "densenet121": m.densenet121,
         "googlenet": lambda **k: m.googlenet(aux_logits=False, init_weights=True, **k),
@@ -134,10 +136,42 @@ def torch(name, folder, rng, dynamo, opset):
     return difference(file, folder, rng)
 
 
+# Networks of the zoo with torchvision's structure. For the others, the structure comes from an
+# export with batch normalisations that are not folded.
+ZOO = {"resnet50": "resnet50v15", "vgg11": "vgg11", "vgg16": "vgg16"}
+
+
+def weights(name, folder, rng):
+    import torch as t
+
+    t.manual_seed(1)
+    network = torch_networks()[name](num_classes=10).eval()
+    x = t.from_numpy(rng.uniform(-1, 1, (2, 3, 224, 224)).astype(np.float32))
+    model, saved = ZOO.get(name), os.path.join(folder, "filled.safetensors")
+    if model is None:
+        file, model = os.path.join(folder, "s.onnx"), os.path.join(folder, "s.safetensors")
+        t.onnx.export(network, x, file, dynamo=False, do_constant_folding=False,
+                      training=t.onnx.TrainingMode.PRESERVE, opset_version=17)
+        run(program("import"), file, model)
+    for module in network.modules():
+        if isinstance(module, t.nn.BatchNorm2d):
+            module.running_mean.uniform_(-0.2, 0.4)
+            module.running_var.uniform_(0.5, 1.1)
+        elif isinstance(module, (t.nn.Conv2d, t.nn.Linear)) and module.bias is not None:
+            t.nn.init.uniform_(module.bias, -0.1, 0.1)
+    t.save(network.state_dict(), os.path.join(folder, "weights.pth"))
+    run(program("import"), os.path.join(folder, "weights.pth"), saved, "--model=" + model)
+    with t.no_grad():
+        theirs = network(x).numpy()
+    ours = predict(saved, np.ascontiguousarray(x.numpy().transpose(0, 2, 3, 1)))
+    return float(np.abs(ours - theirs).max()), float(np.abs(theirs).max())
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--zoo", default="", help="names of the zoo, comma-separated, or all")
     parser.add_argument("--torch", default="", help="names of torchvision, or all")
+    parser.add_argument("--weights", default="", help="names of torchvision, or all")
     parser.add_argument("--opset", type=int, default=17)
     options = parser.parse_args()
     names = zoo_names() if options.zoo == "all" else filter(None, options.zoo.split(","))
@@ -147,6 +181,10 @@ def main():
         for dynamo in (False, True):
             jobs.append((n, "torch, dynamo" if dynamo else f"torch, opset {options.opset}",
                          lambda f, r, n=n, d=dynamo: torch(n, f, r, d, options.opset)))
+    every = ("resnet18", "resnet50", "vgg11", "vgg16", "mobilenet_v2", "densenet121", "googlenet",
+             "squeezenet1_1", "mnasnet1_0", "regnet_x_400mf")
+    names = every if options.weights == "all" else filter(None, options.weights.split(","))
+    jobs += [(n, "torch.save, import", lambda f, r, n=n: weights(n, f, r)) for n in names]
     failed = 0
     print("| network | way | largest difference | largest output |\n| --- | --- | --- | --- |")
     for name, way, job in jobs:

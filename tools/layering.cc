@@ -90,6 +90,7 @@ constexpr Folder kRooms[] = {
     {"models/serving/protocol", 5},
     {"models/c", 5},
     {"models/onnx", 5},
+    {"models/torch", 5},
     {"models/training", 5},
     {"models/callbacks", 6},
     {"models/observe/trace", 6},

@@ -1,4 +1,4 @@
-// Makes a model of an ONNX file, as other programs export them.
+// Makes a model of an ONNX file or of weights of PyTorch.
 
 #include <iostream>
 #include <string>
@@ -8,6 +8,7 @@
 #include "apps/flags/option_table.h"
 #include "apps/flags/tool_flags.h"
 #include "apps/import/run.h"
+#include "apps/printing/name_lists.h"
 #include "apps/program/paths.h"
 #include "apps/program/run_program.h"
 #include "comm/ranks/job/exit_code.h"
@@ -17,18 +18,32 @@ namespace dtnn {
 namespace {
 
 constexpr char kSummary[] =
-    "import IN.onnx OUT\n\n"
+    "import IN.onnx OUT\n"
+    "import WEIGHTS.pth --model=NAME OUT\n\n"
     "Makes a model (.safetensors, .npz) of a convolutional network in ONNX, such as PyTorch\n"
     "exports. predict, quantize, inspect and benchmark use it like one that was trained here. "
     "What\n"
     "no layer computes is an error that names node and operator. ONNX does not say how images are\n"
-    "preprocessed or what classes are called: options do, unless export wrote the file.";
+    "preprocessed or what classes are called: options do, unless export wrote the file. Weights "
+    "of\n"
+    "PyTorch (.pth, .pt, .safetensors) fill a network of the same structure.";
 
 std::vector<OptionSpec> Flags(ImportFlags& options) {
   using enum OptionType;
   constexpr Range kNumber = {.low = -1e30, .high = 1e30};
   constexpr Range kDeviation = {.low = 1e-30, .high = 1e30};
   return {
+      LikeLauncher("model", &options.model,
+                   "network that weights are for: its name, or a model's file (.safetensors, .npz) "
+                   "that has it; list shows all names"),
+      {.name = "weights-map",
+       .type = kWord,
+       .help = "whose names and order of modules a file of weights has",
+       .words = "torchvision",
+       .field = &options.weights_map},
+      LikeLauncher("weights-partial", &options.weights_partial,
+                   "layers that a file of weights has in another shape, such as the last one for "
+                   "other classes, keep their initial values"),
       {.name = "final-activation",
        .type = kWord,
        .help = "what is added after the last layer, unless that is it: networks of PyTorch end in "
@@ -78,13 +93,14 @@ absl::Status Run(const std::vector<std::string>& arguments) {
     std::cout << ToolHelp(kSummary, flags, request.help_topic);
     return absl::OkStatus();
   }
+  if (PrintList(request.action, std::cout)) return absl::OkStatus();
   if (files.size() != 2) {
-    return UsageError("expected an .onnx file and the model to write, not ", files.size(),
+    return UsageError("expected an .onnx or .pth file and the model to write, not ", files.size(),
                       " names (see --help)");
   }
   options.in = files[0];
   options.out = files[1];
-  return ImportFromOnnx(options, std::cout);
+  return ImportModelFile(options, std::cout);
 }
 
 }  // namespace

@@ -9,7 +9,11 @@
 #include "data/testing/image_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "kernels/device/context.h"
+#include "models/graph/builder.h"
 #include "models/serving/predictor.h"
+#include "models/serving/saved_model.h"
+#include "models/zoo/vgg.h"
 
 namespace dtnn {
 namespace {
@@ -24,7 +28,7 @@ class ImportProgramTest : public ::testing::Test {
     if (flags.in.empty()) flags.in = kNetwork;
     flags.out = Out();
     std::ostringstream out;
-    const absl::Status status = ImportFromOnnx(flags, out);
+    const absl::Status status = ImportModelFile(flags, out);
     text_ = out.str();
     return status;
   }
@@ -65,6 +69,28 @@ TEST_F(ImportProgramTest, OptionsThatDoNotFitAreNamed) {
   EXPECT_THAT(std::string(Run({.in = image}).message()), HasSubstr("is a PNG image"));
   std::ofstream(Out()) << "a text";
   EXPECT_EQ(ExitCodeOf(Run({})), kExitFailed);
+}
+
+// A model's file gives the structure of weights that have none.
+TEST_F(ImportProgramTest, WeightsFillTheNetworkOfAModel) {
+  const std::string weights = "models/torch/testdata/vgg.pth";
+  GraphBuilder b("mine", TensorFormat::kNHWC);
+  b.Input({12, 8, 3});
+  AppendVgg(b, {.groups = {{1, 4}, {2, 5}}, .hidden = 7}, 4);
+  const SavedModel model = {.graph = *b.Softmax().Build()};
+  auto host = *DeviceContext::Create(Device::Cpu());
+  auto store = *ParameterStore::Create(model.graph, *host, DType::kFloat32, /*seed=*/1);
+  const std::string path = folder_ + "/mine.npz";
+  ASSERT_TRUE(SaveModel(path, model, *store, *host).ok());
+  const absl::Status status = Run({.in = weights, .model = path});
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_THAT(text_, HasSubstr("vgg.pth: fills 6 layers of mine\n"));
+  EXPECT_TRUE(Predictor::Load(Out()).ok());
+  EXPECT_THAT(std::string(Run({.in = weights, .model = "vgg16"}).message()),
+              HasSubstr("vgg.pth: \"features.0.weight\" has shape (4, 3, 3, 3), but layer 1 "));
+  EXPECT_EQ(ExitCodeOf(Run({.in = weights})), kExitUsage);
+  EXPECT_EQ(ExitCodeOf(Run({.in = weights, .model = "vgg61"})), kExitUsage);
+  EXPECT_EQ(ExitCodeOf(Run({.in = kNetwork, .model = path})), kExitUsage);
 }
 
 int ExitCode(const std::string& arguments) {

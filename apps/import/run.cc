@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "apps/import/weights.h"
 #include "apps/program/image_paths.h"
 #include "apps/program/other_file.h"
 #include "comm/ranks/job/exit_code.h"
@@ -19,11 +20,6 @@
 
 namespace dtnn {
 namespace {
-
-FinalActivation ActivationOf(const std::string& word) {
-  if (word == "softmax") return FinalActivation::kSoftmax;
-  return word == "sigmoid" ? FinalActivation::kSigmoid : FinalActivation::kOther;
-}
 
 // (x - mean) / std of byte / 255, after what the file itself says.
 absl::Status AddNormalization(const ImportFlags& flags, SavedModel& model) {
@@ -57,27 +53,35 @@ absl::Status AddClassNames(const ImportFlags& flags, SavedModel& model) {
                     " classes, but the network has ", outputs, " outputs");
 }
 
+absl::StatusOr<ImportedModel> ImportFromOnnx(const ImportFlags& flags, DeviceContext& host) {
+  if (!flags.model.empty() || flags.weights_partial) {
+    return UsageError("--model, --weights-partial: are for weights (.pth, .pt, .safetensors); ",
+                      flags.in, " has a network of its own");
+  }
+  const absl::StatusOr<onnx::ModelProto> onnx = ReadOnnx(flags.in);
+  if (!onnx.ok()) {
+    return NameOtherFile(onnx.status(), flags.in, "import",
+                         "an ONNX model (.onnx), or weights of PyTorch (.pth, .pt, .safetensors)");
+  }
+  return ImportModel(*onnx, flags.in, host,
+                     {.format = *ParseTensorFormat(flags.format),
+                      .sample = SampleOf(flags),
+                      .output = flags.output,
+                      .final_activation = ActivationOf(flags.final_activation)});
+}
+
 }  // namespace
 
-absl::Status ImportFromOnnx(const ImportFlags& flags, std::ostream& out) {
+absl::Status ImportModelFile(const ImportFlags& flags, std::ostream& out) {
   DTNN_RETURN_IF_ERROR(CheckWeightsOutput(flags.out));
+  if (!flags.input_shape.empty() && flags.input_shape.size() != 3) {
+    return UsageError("--input-shape: has ", flags.input_shape.size(),
+                      " numbers; expected channels,height,width");
+  }
   DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<DeviceContext> host,
                         DeviceContext::Create(Device::Cpu()));
-  const absl::StatusOr<onnx::ModelProto> onnx = ReadOnnx(flags.in);
-  if (!onnx.ok()) return NameOtherFile(onnx.status(), flags.in, "import", "an ONNX model (.onnx)");
-  ImportOptions options = {.format = *ParseTensorFormat(flags.format),
-                           .output = flags.output,
-                           .final_activation = ActivationOf(flags.final_activation)};
-  if (!flags.input_shape.empty()) {
-    if (flags.input_shape.size() != 3) {
-      return UsageError("--input-shape: has ", flags.input_shape.size(),
-                        " numbers; expected channels,height,width");
-    }
-    options.sample = {.height = flags.input_shape[1],
-                      .width = flags.input_shape[2],
-                      .channels = flags.input_shape[0]};
-  }
-  DTNN_ASSIGN_OR_RETURN(ImportedModel imported, ImportModel(*onnx, flags.in, *host, options));
+  DTNN_ASSIGN_OR_RETURN(ImportedModel imported, IsWeights(flags.in) ? ImportWeights(flags, *host)
+                                                                    : ImportFromOnnx(flags, *host));
   SavedModel& model = imported.model;
   DTNN_RETURN_IF_ERROR(AddNormalization(flags, model));
   DTNN_RETURN_IF_ERROR(AddClassNames(flags, model));

@@ -1,4 +1,4 @@
-// Makes a saved model of an ONNX file.
+// Makes a saved model of an ONNX file, or of weights of PyTorch.
 
 #ifndef DTNN_APPS_IMPORT_RUN_H_
 #define DTNN_APPS_IMPORT_RUN_H_
@@ -21,10 +21,15 @@ struct ImportFlags {
   std::string final_activation = "none";  // or softmax, sigmoid
   std::string class_names = {};           // a file of a name per line
   std::vector<double> mean = {}, std = {};
+  // For a file of weights: the network, by its name or as a model's file has it; whose names the
+  // file has; whether layers of other shapes keep their initial values.
+  std::string model = {}, weights_map = "torchvision";
+  bool weights_partial = false;
 };
 
-// Says in `out` what it wrote.
-absl::Status ImportFromOnnx(const ImportFlags& flags, std::ostream& out);
+// Reads flags.in, an ONNX model or weights of PyTorch by the ending of its name, and writes
+// flags.out. Says in `out` what it did.
+absl::Status ImportModelFile(const ImportFlags& flags, std::ostream& out);
 
 }  // namespace dtnn
 

@@ -1,0 +1,91 @@
+#include "apps/import/weights.h"
+
+#include <memory>
+#include <utility>
+
+#include "comm/ranks/job/exit_code.h"
+#include "models/parameters/in_format.h"
+#include "models/torch/torch_file.h"
+#include "models/torch/torch_weights.h"
+#include "models/zoo/zoo.h"
+#include "tensor/errors.h"
+#include "tensor/files/array_file.h"
+#include "tensor/text/counted.h"
+
+namespace dtnn {
+namespace {
+
+constexpr uint64_t kSeed = 57005;  // the default of training: of layers that keep their values
+
+// The network in NCHW, the order of PyTorch, with initial values; the rest as a model's file says.
+absl::StatusOr<ImportedModel> MakeNetwork(const ImportFlags& flags, int64_t outputs,
+                                          DeviceContext& host) {
+  ImportedModel made;
+  if (CheckArrayFileName(flags.model).ok()) {
+    DTNN_ASSIGN_OR_RETURN(ArrayFileReader file, ArrayFileReader::Open(flags.model));
+    DTNN_ASSIGN_OR_RETURN(made.model, ReadModel(file));
+  } else {
+    const absl::StatusOr<Graph> own =
+        BuildModel(flags.model, {.final_activation = FinalActivation::kOther});
+    if (!own.ok()) return UsageError("--model=", flags.model, ": ", own.status().message());
+    const bool sizes = outputs > 0 && !flags.weights_partial;
+    auto adapted =
+        BuildModel(flags.model, {.sample = SampleOf(flags),
+                                 .classes = sizes ? std::optional<int64_t>(outputs) : std::nullopt,
+                                 .final_activation = ActivationOf(flags.final_activation)});
+    DTNN_ASSIGN_OR_RETURN(made.model.graph, std::move(adapted));
+  }
+  Graph& graph = made.model.graph;
+  DTNN_ASSIGN_OR_RETURN(graph,
+                        Graph::FromNodes(graph.name(), TensorFormat::kNCHW, graph.ToNodes()));
+  DTNN_ASSIGN_OR_RETURN(made.store, ParameterStore::Create(graph, host, DType::kFloat32, kSeed));
+  return made;
+}
+
+}  // namespace
+
+bool IsWeights(std::string_view path) {
+  return IsTorchFileName(path) || path.ends_with(".safetensors");
+}
+
+FinalActivation ActivationOf(const std::string& word) {
+  if (word == "softmax") return FinalActivation::kSoftmax;
+  return word == "sigmoid" ? FinalActivation::kSigmoid : FinalActivation::kOther;
+}
+
+std::optional<ImageExtents> SampleOf(const ImportFlags& flags) {
+  if (flags.input_shape.empty()) return std::nullopt;
+  return ImageExtents{.height = flags.input_shape[1],
+                      .width = flags.input_shape[2],
+                      .channels = flags.input_shape[0]};
+}
+
+absl::StatusOr<ImportedModel> ImportWeights(const ImportFlags& flags, DeviceContext& host) {
+  if (flags.model.empty()) {
+    return UsageError("--model: missing; ", flags.in,
+                      " has weights alone, so name their network (--model=list shows all) or the "
+                      "file of a model that has it");
+  }
+  DTNN_ASSIGN_OR_RETURN(const NamedTensors weights, ReadTorchFile(flags.in));
+  DTNN_ASSIGN_OR_RETURN(ImportedModel made, MakeNetwork(flags, OutputsOf(weights), host));
+  DTNN_ASSIGN_OR_RETURN(const MatchedWeights matched,
+                        WithContext(FillFromTorch(weights, made.model.graph, *made.store,
+                                                  {.partial = flags.weights_partial}),
+                                    flags.in));
+  made.notes.push_back(StrCat(flags.in, ": fills ", Counted(matched.layers, "layer"), " of ",
+                              made.model.graph.name()));
+  made.notes.insert(made.notes.end(), matched.differing.begin(), matched.differing.end());
+  DTNN_ASSIGN_OR_RETURN(NetworkInFormat converted,
+                        InFormat(made.model.graph, *made.store, host,
+                                 *ParseTensorFormat(flags.format), DType::kFloat32));
+  made.model.graph = std::move(converted.graph);
+  made.store = std::move(converted.store);
+  made.model.dtype = DType::kFloat32;
+  const std::string_view last = made.model.graph.nodes().back().layer->type_name();
+  std::string& loss = made.model.description.loss;
+  if (loss.empty() && last == "Softmax") loss = "categorical_cross_entropy";
+  if (loss.empty() && last == "Sigmoid") loss = "binary_cross_entropy";
+  return made;
+}
+
+}  // namespace dtnn

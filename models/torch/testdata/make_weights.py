@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Small networks under torchvision's names, as files of weights, and what PyTorch answers:
+make_weights.py DIR
+
+NAME.npy has the output for the input x[i] = 37 * i mod 101 / 50 - 1. Needs torch and safetensors.
+"""
+
+import os
+import sys
+
+import numpy as np
+import torch
+from safetensors.torch import save_file
+from torch import nn
+
+
+class Bottleneck(nn.Module):
+    def __init__(self, inputs, width, stride):
+        super().__init__()
+        self.conv1, self.bn1 = nn.Conv2d(inputs, width, 1, bias=False), nn.BatchNorm2d(width)
+        self.conv2 = nn.Conv2d(width, width, 3, stride, 1, bias=False)
+        self.bn2 = nn.BatchNorm2d(width)
+        self.conv3 = nn.Conv2d(width, 4 * width, 1, bias=False)
+        self.bn3 = nn.BatchNorm2d(4 * width)
+        self.downsample = nn.Sequential(nn.Conv2d(inputs, 4 * width, 1, stride, bias=False),
+                                        nn.BatchNorm2d(4 * width))
+
+    def forward(self, x):
+        y = torch.relu(self.bn1(self.conv1(x)))
+        y = torch.relu(self.bn2(self.conv2(y)))
+        return torch.relu(self.bn3(self.conv3(y)) + self.downsample(x))
+
+
+class ResNet(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv1, self.bn1 = nn.Conv2d(3, 2, 7, 2, 3, bias=False), nn.BatchNorm2d(2)
+        self.layer1 = nn.Sequential(Bottleneck(2, 2, 1))
+        self.layer2 = nn.Sequential(Bottleneck(8, 4, 2))
+        self.fc = nn.Linear(16, 5)
+
+    def forward(self, x):
+        x = torch.max_pool2d(torch.relu(self.bn1(self.conv1(x))), 3, 2, 1)
+        return self.fc(self.layer2(self.layer1(x)).mean([2, 3]))
+
+
+class Vgg(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.features = nn.Sequential(
+            nn.Conv2d(3, 4, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2, 2),
+            nn.Conv2d(4, 5, 3, padding=1), nn.ReLU(), nn.Conv2d(5, 5, 3, padding=1), nn.ReLU(),
+            nn.MaxPool2d(2, 2))
+        self.classifier = nn.Sequential(nn.Linear(5 * 3 * 2, 7), nn.ReLU(), nn.Dropout(),
+                                        nn.Linear(7, 7), nn.ReLU(), nn.Dropout(), nn.Linear(7, 4))
+
+    def forward(self, x):
+        return self.classifier(torch.flatten(self.features(x), 1))
+
+
+def main(folder):
+    torch.manual_seed(3)
+    for name, network, shape in [("resnet", ResNet(), (2, 3, 21, 18)), ("vgg", Vgg(), (2, 3, 12, 8))]:
+        network.eval()
+        for module in network.modules():
+            if isinstance(module, nn.BatchNorm2d):
+                module.running_mean.uniform_(-0.3, 0.3)
+                module.running_var.uniform_(0.5, 1.5)
+                nn.init.uniform_(module.weight, 0.5, 1.5)
+        x = torch.from_numpy((np.arange(np.prod(shape)) * 37 % 101 / 50 - 1).astype(np.float32))
+        with torch.no_grad():
+            np.save(os.path.join(folder, name + ".npy"), network(x.reshape(shape)).numpy())
+        save_file(network.state_dict(), os.path.join(folder, name + ".safetensors"))
+        # Other strides than row by row, and a checkpoint as loops of training write them.
+        if name == "resnet":
+            network.to(memory_format=torch.channels_last)
+        state = {"epoch": 3, "state_dict": {"module." + k: v for k, v in network.state_dict().items()},
+                 "best": 0.5}
+        torch.save(state, os.path.join(folder, name + ".pth"))
+    torch.save(Vgg(), os.path.join(folder, "whole_model.pth"))  # which is code, not only tensors
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

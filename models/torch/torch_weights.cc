@@ -1,0 +1,211 @@
+#include "models/torch/torch_weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_split.h"
+#include "tensor/errors.h"
+
+namespace dtnn {
+namespace {
+
+// A module of the file, and its arrays by the last part of their names.
+struct Module {
+  std::string name;
+  std::map<std::string, const Tensor*, std::less<>> arrays;
+
+  bool Has(std::string_view array) const { return arrays.contains(array); }
+  // The type of layer that has such arrays; empty: none.
+  std::string_view Type() const {
+    if (Has("running_mean")) return "BatchNormalization";
+    if (!Has("weight")) return "";
+    const int rank = arrays.find("weight")->second->shape().rank();
+    return rank == 4 ? "Conv2D" : rank == 2 ? "FC" : "";
+  }
+};
+
+// Names of torchvision's modules, in the order in which its networks run them, where that is not
+// the alphabet's: those before all others, and those after.
+constexpr std::string_view kFirst[] = {
+    "features",    "conv0",       "norm0",       "norm",        "conv",        "norm1",
+    "conv1",       "bn1",         "norm2",       "conv2",       "bn2",         "conv3",
+    "bn3",         "bn",          "denseblock1", "transition1", "denseblock2", "transition2",
+    "denseblock3", "transition3", "denseblock4", "squeeze",     "expand1x1",   "expand3x3"};
+constexpr std::string_view kLast[] = {"norm5", "downsample", "fc", "classifier"};
+
+// What a part of a name sorts by: its place, the letters before its number, and that.
+using Key = std::tuple<size_t, std::string, int64_t, std::string>;
+
+Key KeyOf(std::string_view part) {
+  const auto* first = std::ranges::find(kFirst, part);
+  const auto* last = std::ranges::find(kLast, part);
+  size_t place = size_t(first - kFirst);
+  if (last != std::end(kLast)) place = std::size(kFirst) + 1 + size_t(last - kLast);
+  const size_t begin = std::min(part.find_first_of("0123456789"), part.size());
+  const size_t end = std::min(part.find_first_not_of("0123456789", begin), part.size());
+  int64_t number = -1;
+  for (size_t i = begin; i < end && i < begin + 9; ++i) {
+    number = std::max<int64_t>(number, 0) * 10 + (part[i] - '0');
+  }
+  return {place, std::string(part.substr(0, begin)), number, std::string(part.substr(end))};
+}
+
+std::vector<Key> KeysOf(const std::string& name) {
+  std::vector<Key> keys;
+  for (const auto part : absl::StrSplit(name, '.'))
+    keys.push_back(KeyOf({part.data(), part.size()}));
+  return keys;
+}
+
+std::vector<Module> ModulesOf(const NamedTensors& weights) {
+  std::map<std::string, Module> by_name;
+  for (const auto& [name, tensor] : weights) {
+    const size_t dot = name.rfind('.');
+    const std::string module = dot == name.npos ? "" : name.substr(0, dot);
+    by_name[module].name = module;
+    by_name[module].arrays[name.substr(dot == name.npos ? 0 : dot + 1)] = &tensor;
+  }
+  std::vector<Module> modules;
+  for (auto& [name, module] : by_name) modules.push_back(std::move(module));
+  std::ranges::stable_sort(modules, {}, [](const Module& m) { return KeysOf(m.name); });
+  return modules;
+}
+
+// The name of an array in the file for a parameter of a layer.
+std::string_view ArrayOf(std::string_view parameter) {
+  if (parameter == "weights" || parameter == "gamma") return "weight";
+  if (parameter == "biases" || parameter == "beta") return "bias";
+  return parameter;  // running_mean, running_var
+}
+
+// PyTorch's shape of a parameter in NCHW, whose elements have the same order but for a matrix.
+std::vector<int64_t> TorchShape(const Node& node, const ParameterSpec& spec) {
+  const Shape& shape = spec.shape;
+  if (spec.name != "weights") return {shape[0]};
+  if (node.layer->type_name() == "FC") return {shape[1], shape[0]};
+  if (shape.rank() == 2) return {shape[0], shape[1], 1, 1};
+  if (shape.rank() == 3) return {shape[0], 1, shape[1], shape[2]};
+  return {shape[0], shape[1], shape[2], shape[3]};
+}
+
+std::string Describe(const Node& node) {
+  return StrCat("layer ", node.id, " (", node.layer->type_name(), ")");
+}
+
+// Why the module does not fit the layer; empty: it fits.
+std::string Misfit(const Module& module, const Node& node) {
+  for (const ParameterSpec& spec : node.parameters) {
+    const std::string array(ArrayOf(spec.name));
+    const auto found = module.arrays.find(array);
+    if (found == module.arrays.end()) {
+      if (spec.name == "biases") continue;
+      return StrCat("\"", module.name, "\" has no ", array, ", which ", Describe(node), " needs");
+    }
+    const Shape& shape = found->second->shape();
+    if (std::ranges::equal(shape.extents(), TorchShape(node, spec))) continue;
+    return StrCat("\"", module.name, ".", array, "\" has shape ", shape.ToString(), ", but ",
+                  Describe(node), " has ", spec.shape.ToString());
+  }
+  if (module.Has("bias") && std::ranges::none_of(node.parameters, [](const ParameterSpec& spec) {
+        return ArrayOf(spec.name) == "bias";
+      })) {
+    return StrCat("\"", module.name, "\" has a bias, but ", Describe(node), " has none");
+  }
+  return "";
+}
+
+void Fill(const Module& module, size_t index, const Node& node, ParameterStore& store) {
+  for (size_t p = 0; p < node.parameters.size(); ++p) {
+    const Tensor to = store.Value(int(index), int(p));
+    float* const values = to.data<float>();
+    const auto found = module.arrays.find(ArrayOf(node.parameters[p].name));
+    if (found == module.arrays.end()) {
+      std::fill_n(values, to.num_elements(), 0.0F);
+      continue;
+    }
+    const float* const from = found->second->data<float>();
+    if (node.layer->type_name() == "FC" && node.parameters[p].name == "weights") {
+      const int64_t rows = to.shape()[0], columns = to.shape()[1];
+      for (int64_t row = 0; row < rows; ++row) {
+        for (int64_t column = 0; column < columns; ++column) {
+          values[row * columns + column] = from[column * rows + row];
+        }
+      }
+    } else {
+      std::copy_n(from, to.num_elements(), values);
+    }
+  }
+}
+
+absl::Status CheckFinite(const NamedTensors& weights) {
+  for (const auto& [name, tensor] : weights) {
+    const std::span values(tensor.data<float>(), size_t(tensor.num_elements()));
+    if (std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) continue;
+    return DataLoss("\"", name, "\" contains NaN or infinity");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<MatchedWeights> FillFromTorch(const NamedTensors& weights, const Graph& graph,
+                                             ParameterStore& store,
+                                             const TorchWeightsOptions& options) {
+  DTNN_RETURN_IF_ERROR(CheckFinite(weights));
+  std::vector<size_t> layers;
+  for (size_t i = 0; i < graph.nodes().size(); ++i) {
+    if (!graph.nodes()[i].parameters.empty()) layers.push_back(i);
+  }
+  std::ranges::sort(layers, {}, [&](size_t i) { return graph.nodes()[i].id; });
+  MatchedWeights matched;
+  std::vector<std::pair<const Module*, size_t>> pairs;
+  const std::vector<Module> modules = ModulesOf(weights);
+  size_t next = 0;
+  for (const Module& module : modules) {
+    if (module.Type().empty()) {
+      matched.differing.push_back(
+          StrCat("\"", module.name, "\" is not a convolution, product or batch normalisation"));
+      continue;
+    }
+    const Node* node = next < layers.size() ? &graph.nodes()[layers[next]] : nullptr;
+    if (node == nullptr || node->layer->type_name() != module.Type()) {
+      return InvalidArgument("\"", module.name, "\" is a ", module.Type(), ", where network ",
+                             graph.name(), " has ", node == nullptr ? "no layer" : Describe(*node),
+                             "; the structures differ");
+    }
+    const std::string misfit = Misfit(module, *node);
+    if (misfit.empty()) {
+      pairs.emplace_back(&module, layers[next]);
+    } else if (options.partial) {
+      matched.differing.push_back(misfit + ": the layer keeps its initial values");
+    } else {
+      return InvalidArgument(misfit);
+    }
+    ++next;
+  }
+  if (next < layers.size()) {
+    return InvalidArgument("has no module for ", Describe(graph.nodes()[layers[next]]),
+                           " of network ", graph.name(), "; the structures differ");
+  }
+  if (pairs.empty()) return InvalidArgument("nothing in it fits network ", graph.name());
+  for (const auto& [module, index] : pairs) Fill(*module, index, graph.nodes()[index], store);
+  store.MarkChanged();
+  matched.layers = int(pairs.size());
+  return matched;
+}
+
+int64_t OutputsOf(const NamedTensors& weights) {
+  int64_t outputs = 0;
+  for (const Module& module : ModulesOf(weights)) {
+    if (module.Type() == "FC") outputs = module.arrays.find("weight")->second->shape()[0];
+  }
+  return outputs;
+}
+
+}  // namespace dtnn

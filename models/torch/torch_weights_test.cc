@@ -1,0 +1,131 @@
+#include "models/torch/torch_weights.h"
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/testing/idx_files.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "models/graph/builder.h"
+#include "models/onnx/testing/answers.h"
+#include "models/parameters/in_format.h"
+#include "models/torch/torch_file.h"
+#include "models/zoo/resnet.h"
+#include "models/zoo/vgg.h"
+#include "tensor/files/npy.h"
+#include "tensor/text/str_cat.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kFolder[] = "models/torch/testdata/";
+
+// As testdata/make_weights.py has them.
+Graph Network(const std::string& name, int64_t outputs = 0) {
+  GraphBuilder b(name, TensorFormat::kNCHW);
+  if (name == "resnet") {
+    b.Input({21, 18, 3});
+    AppendResNet(b,
+                 {.block = ResNetBlock::kBottleneck,
+                  .blocks = {1, 1},
+                  .width = 2,
+                  .stem = ResNetStem::kConv7Relu,
+                  .project_first_stage = true},
+                 outputs > 0 ? outputs : 5);
+  } else {
+    b.Input({12, 8, 3});
+    AppendVgg(b, {.groups = {{1, 4}, {2, 5}}, .hidden = 7}, outputs > 0 ? outputs : 4);
+  }
+  return *b.Build();
+}
+
+class TorchWeightsTest : public ::testing::Test {
+ protected:
+  absl::StatusOr<MatchedWeights> Fill(const Graph& graph, const std::string& file,
+                                      bool partial = false) {
+    store_ = *ParameterStore::Create(graph, *host_, DType::kFloat32, /*seed=*/3);
+    const auto weights = ReadTorchFile(kFolder + file);
+    if (!weights.ok()) return weights.status();
+    return FillFromTorch(*weights, graph, *store_, {.partial = partial});
+  }
+
+  std::unique_ptr<DeviceContext> host_ = *DeviceContext::Create(Device::Cpu());
+  std::unique_ptr<ParameterStore> store_;
+};
+
+TEST_F(TorchWeightsTest, AnswersAreThoseOfPyTorch) {
+  for (const std::string name : {"resnet", "vgg"}) {
+    for (const std::string ending : {".pth", ".safetensors"}) {
+      SCOPED_TRACE(name + ending);
+      const Graph graph = Network(name);
+      const auto matched = Fill(graph, name + ending);
+      ASSERT_TRUE(matched.ok()) << matched.status();
+      EXPECT_EQ(matched->differing, std::vector<std::string>());
+      const NetworkInFormat made =
+          *InFormat(graph, *store_, *host_, TensorFormat::kNHWC, DType::kFloat32);
+      const Tensor x = testing::CountedSamples(made.graph, 2, /*channels_first=*/true);
+      const std::vector<float> y =
+          testing::Answers({.graph = made.graph}, *made.store, *host_,
+                           testing::NewFolder("torch") + "/model.safetensors", x);
+      const Tensor expected = *ReadNpy(StrCat(kFolder, name, ".npy"));
+      ASSERT_EQ(int64_t(y.size()), expected.num_elements());
+      for (size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], expected.data<float>()[i], 1e-5);
+    }
+  }
+}
+
+TEST_F(TorchWeightsTest, ALastLayerForOtherClassesKeepsItsValues) {
+  const Graph graph = Network("resnet", 6);
+  EXPECT_THAT(std::string(Fill(graph, "resnet.pth").status().message()),
+              HasSubstr("\"fc.weight\" has shape (5, 16), but layer "));
+  const auto fresh = *ParameterStore::Create(graph, *host_, DType::kFloat32, /*seed=*/3);
+  const size_t bytes = fresh->bytes();
+  EXPECT_EQ(std::memcmp(store_->all_values().raw_data(), fresh->all_values().raw_data(), bytes), 0)
+      << "nothing changes when something is wrong";
+  const auto matched = Fill(graph, "resnet.pth", /*partial=*/true);
+  ASSERT_TRUE(matched.ok()) << matched.status();
+  EXPECT_EQ(matched->layers, 18);
+  ASSERT_EQ(matched->differing.size(), 1U);
+  EXPECT_THAT(matched->differing[0], HasSubstr("keeps its initial values"));
+  const int last = int(graph.nodes().size()) - 1;
+  EXPECT_EQ(std::memcmp(store_->Value(last, 0).raw_data(), fresh->Value(last, 0).raw_data(),
+                        16 * 6 * sizeof(float)),
+            0);
+}
+
+TEST_F(TorchWeightsTest, OtherStructuresAreNamed) {
+  EXPECT_THAT(std::string(Fill(Network("vgg"), "resnet.pth", /*partial=*/true).status().message()),
+              HasSubstr("\"bn1\" is a BatchNormalization, where network vgg has layer 4 (Conv2D); "
+                        "the structures differ"));
+  EXPECT_EQ(OutputsOf(*ReadTorchFile(StrCat(kFolder, "vgg.pth"))), 4);
+}
+
+TEST_F(TorchWeightsTest, CodeIsRefusedWithItsName) {
+  EXPECT_THAT(std::string(ReadTorchFile(StrCat(kFolder, "whole_model.pth")).status().message()),
+              HasSubstr("names \"__main__.Vgg\", and to load that could run any program"));
+}
+
+TEST(TorchFileTest, DamagedFilesAreRefused) {
+  std::ifstream in(StrCat(kFolder, "vgg.pth"), std::ios::binary);
+  const std::string whole(std::istreambuf_iterator<char>(in), {});
+  const auto parse = [](const std::string& bytes) {
+    return ParseTorchFile(std::as_bytes(std::span(bytes)), "w.pth");
+  };
+  ASSERT_TRUE(parse(whole).ok()) << parse(whole).status();
+  EXPECT_FALSE(parse(whole.substr(0, whole.size() / 2)).ok());
+  EXPECT_THAT(std::string(parse("text").status().message()), HasSubstr("w.pth: is not a zip"));
+  std::string flipped = whole;
+  const size_t weights = whole.find("data/0");
+  flipped[weights + 128] = char(flipped[weights + 128] ^ 1);
+  EXPECT_THAT(std::string(parse(flipped).status().message()), HasSubstr("damaged"));
+}
+
+}  // namespace
+}  // namespace dtnn
