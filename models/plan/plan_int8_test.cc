@@ -35,6 +35,7 @@ Graph Net(TensorFormat format = TensorFormat::kNHWC) {
             [](GraphBuilder& p) {
               p.MaxPool2d({.window = 3, .padding = 1}).Conv2d(5, {.padding = 1}).Tanh();
             }});
+  b.Concat({GraphBuilder::Identity(), GraphBuilder::Identity()});  // the second is copied
   b.Conv2d(12, {.stride = 2, .grouping = ConvGrouping::kStandard});
   b.Conv2d(12, {.padding = 1, .grouping = ConvGrouping::kDepthwise}).BatchNorm().Sigmoid();
   b.Flatten().Dropout(0.5).Fc(20).Relu().Fc(4).Softmax();
