@@ -157,7 +157,7 @@ TEST_F(ServeLoadTest, CutAndSlowCallersHurtNobody) {
   };
   const size_t files = OpenFiles(pid);
   load_by_all(100, 2000);
-  const int64_t before = ResidentKilobytes(pid);
+  [[maybe_unused]] const int64_t before = ResidentKilobytes(pid);
   load_by_all(200, 8000);
   EXPECT_EQ(wrong, 0);
   // Connections that were left end by themselves; each of these requests closes its own.
@@ -168,7 +168,9 @@ TEST_F(ServeLoadTest, CutAndSlowCallersHurtNobody) {
     if (left <= files) break;
   }
   EXPECT_LE(left, files);
+#ifndef __SANITIZE_ADDRESS__  // which keeps freed memory, and finds leaks itself
   EXPECT_LT(ResidentKilobytes(pid) - before, 20'000) << "memory grows";
+#endif
   EXPECT_THAT(server.Get("/metrics"), HasSubstr("dtnn_queued_samples{model=\"net\"} 0\n"));
   const testing::Outcome end = server.Stop();
   EXPECT_EQ(end.exit_code, 0) << end.text;
