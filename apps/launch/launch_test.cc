@@ -154,6 +154,19 @@ TEST(LaunchTest, ThatTheRunCanBeResumedIsKept) {
   EXPECT_EQ(outcome.exit_code, 75) << outcome.text;
 }
 
+// Rank 2 fails after the launcher has seen the end of rank 0, which saved the run.
+TEST(LaunchTest, ThatTheRunCanBeResumedIsKeptWhateverEndsLater) {
+  const Outcome outcome = RunRanks(
+      3,
+      KilledWhenReady(NewFolder("later"), 2) +
+          "[ $PYMPI_RANK = 2 ] || trap 'exit 75' TERM; "
+          "[ $PYMPI_RANK != 2 ] || "
+          "trap 'while kill -0 $(cat ready0) 2>/dev/null; do sleep 0.05; done; exit 3' TERM; "
+          "echo $$ > ready$PYMPI_RANK; while :; do sleep 0.05; done",
+      {"--grace=2"});
+  EXPECT_EQ(outcome.exit_code, 75) << outcome.text;
+}
+
 TEST(LaunchTest, OthersMayEndInTheirOwnWay) {
   const Outcome outcome =
       RunRanks(2, "[ $PYMPI_RANK != 1 ] || exit 4; sleep 0.3; echo in order", {"--grace=100"});
