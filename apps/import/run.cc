@@ -40,6 +40,10 @@ absl::Status AddNormalization(const ImportFlags& flags, SavedModel& model) {
     return UsageError("--mean, --std: ", status.message());
   }
   AddNormalization(added, model.preprocessing);
+  // Ranges of a file that says nothing of images are those of the values that come in.
+  if (model.quantization && model.quantization->method == kRangesOfOnnx) {
+    model.quantization->preprocessing = ToJson(model.preprocessing);
+  }
   return absl::OkStatus();
 }
 

@@ -9,6 +9,9 @@
 #include "layers/softmax.h"
 #include "models/onnx/import_graph.h"
 #include "models/parameters/weights.h"
+#include "models/plan/fusion.h"
+#include "models/plan/int8_types.h"
+#include "models/quantization/quantization_record.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
@@ -51,6 +54,26 @@ absl::Status ReadMetadata(const onnx::ModelProto& onnx, SavedModel& model) {
   if (const auto text = Metadata(onnx, kQuantizationTag)) {
     DTNN_ASSIGN_OR_RETURN(model.quantization, at(kQuantizationTag, ParseQuantization(*text)));
   }
+  return absl::OkStatus();
+}
+
+// The ranges that the file has around its layers, for inference in 8 bits of NHWC images.
+absl::Status AddRanges(const ImportState& state, SavedModel& model) {
+  QuantizationRecord record = {.method = std::string(kRangesOfOnnx),
+                               .input = model.graph.input_shape().ToString(),
+                               .preprocessing = ToJson(model.preprocessing)};
+  const std::vector<Node>& nodes = model.graph.nodes();
+  for (const auto& [node, range] : state.ranges) record.ranges[nodes[size_t(node)].id] = range;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const std::string_view type = nodes[i].layer->type_name();
+    if ((type == "Conv2D" || type == "FC") && !state.products_of_bytes.contains(int(i))) {
+      record.in_float[nodes[i].id] = "the ONNX file has its weights in float32";
+    }
+  }
+  const std::vector<Fusion> fusions =
+      FindFusions(model.graph, model.description.fusions, /*additions=*/true);
+  DTNN_RETURN_IF_ERROR(ChooseInt8Types(model.graph, fusions, record.choice()).status());
+  model.quantization = std::move(record);
   return absl::OkStatus();
 }
 
@@ -112,6 +135,17 @@ absl::StatusOr<ImportedModel> Import(const onnx::ModelProto& onnx, std::string_v
   imported.store = std::move(made.store);
   imported.model.description.loss = LossOf(imported.model.graph);
   DTNN_RETURN_IF_ERROR(ReadMetadata(onnx, imported.model));
+  if (!imported.model.quantization && !state.products_of_bytes.empty()) {
+    const absl::Status ranges = imported.model.graph.format() == TensorFormat::kNHWC
+                                    ? AddRanges(state, imported.model)
+                                    : Unimplemented("8 bits are for networks of NHWC images");
+    if (!ranges.ok()) {
+      imported.notes.push_back(
+          StrCat("The model computes in float32, although the file has layers "
+                 "in 8 bits: ",
+                 ranges.message()));
+    }
+  }
   return imported;
 }
 

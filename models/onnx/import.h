@@ -27,6 +27,9 @@
 
 namespace dtnn {
 
+// QuantizationRecord::method of ranges that stand in an ONNX file.
+inline constexpr std::string_view kRangesOfOnnx = "onnx";
+
 struct ImportOptions {
   TensorFormat format = TensorFormat::kNHWC;
   // For an input whose height, width or channels the file does not tell.

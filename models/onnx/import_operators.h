@@ -70,6 +70,10 @@ absl::Status ImportSqueeze(OperatorReader& op);
 absl::Status ImportTranspose(OperatorReader& op);
 absl::Status ImportPad(OperatorReader& op);
 
+// import_quantized.cc
+absl::Status ImportQuantizeLinear(OperatorReader& op);
+absl::Status ImportDequantizeLinear(OperatorReader& op);
+
 // import_constants.cc: what is computed when the model is imported.
 absl::Status ImportConstant(OperatorReader& op);
 absl::Status ImportShape(OperatorReader& op);

@@ -61,6 +61,24 @@ TEST_P(StoredModelTest, AnswersAreThoseOfOnnxRuntime) {
   for (size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], expected.data<float>()[i], 1e-5) << i;
 }
 
+// In float32 too: what rounds to bytes from 0 on is a relu.
+TEST(Int8ModelTest, AnswersAreThoseOfOnnxRuntime) {
+  const std::string path = StrCat(kFolder, "resnet_int8.onnx");
+  auto host = *DeviceContext::Create(Device::Cpu());
+  const auto imported = ImportModel(*ReadOnnx(path), path, *host);
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_EQ(imported->notes, std::vector<std::string>());
+  const Tensor x = testing::CountedSamples(imported->model.graph, 2, /*channels_first=*/true);
+  const Tensor expected = *ReadNpy(StrCat(kFolder, "resnet_int8.npy"));
+  for (const bool int8 : {false, true}) {
+    const std::vector<float> y =
+        testing::Answers(imported->model, *imported->store, *host,
+                         testing::NewFolder("import") + "/model.safetensors", x, int8);
+    ASSERT_EQ(int64_t(y.size()), expected.num_elements());
+    for (size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], expected.data<float>()[i], 0.005) << i;
+  }
+}
+
 // A convolution, a pooling and a product, as a message that tests change.
 class ImportTest : public ::testing::Test {
  protected:

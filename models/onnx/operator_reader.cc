@@ -191,6 +191,11 @@ absl::Status OperatorReader::AddLayer(std::shared_ptr<const Layer> layer,
   DTNN_ASSIGN_OR_RETURN(
       const ImportedValue output,
       state_.network.Add(std::move(layer), inputs, std::move(parameters), LayerName(weights)));
+  if (weights >= 0) {
+    const ImportState::Known* known = Known(size_t(weights));
+    const auto* values = known == nullptr ? nullptr : std::get_if<TensorValues>(known);
+    if (values != nullptr && values->from_bytes) state_.products_of_bytes.insert(output.node);
+  }
   SetOutput(output);
   return absl::OkStatus();
 }

@@ -25,6 +25,7 @@
 #include "models/onnx/network_maker.h"
 #include "models/onnx/onnx.pb.h"
 #include "models/onnx/tensor_values.h"
+#include "models/plan/int8_types.h"
 
 namespace dtnn {
 
@@ -40,6 +41,9 @@ struct ImportState {
   std::map<std::string, Known, std::less<>> values = {};
   std::map<std::string, int, std::less<>> uses = {};  // readers of each value
   int64_t opset = 0;
+  // By nodes of the network: of their outputs; layers whose weights the file has in 8 bits.
+  std::map<int, ValueRange> ranges = {};
+  std::set<int> products_of_bytes = {};
 };
 
 class OperatorReader {
@@ -81,6 +85,9 @@ class OperatorReader {
 
   // Outputs.
   void SetOutput(const ImportedValue& value) { SetKnown(value); }
+  void SetRange(const ImportedValue& value, const ValueRange& range) {
+    state_.ranges[value.node] = range;
+  }
   void SetOutput(TensorValues values) { SetKnown(std::move(values)); }
   absl::StatusOr<ImportedValue> Output() const;  // as it was set
   bool OutputIsUsed(size_t output) const;

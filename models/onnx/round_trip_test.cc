@@ -15,6 +15,7 @@
 #include "models/onnx/import.h"
 #include "models/onnx/onnx_file.h"
 #include "models/onnx/testing/answers.h"
+#include "models/quantization/quantize.h"
 #include "models/zoo/densenet.h"
 #include "models/zoo/googlenet.h"
 #include "models/zoo/mobilenet.h"
@@ -141,6 +142,37 @@ TEST_F(RoundTripTest, NarrowNetworksOfTheOtherFamilies) {
       }
     }
   }
+}
+
+// In 8 bits: the ranges come back, from the metadata or, without these, from the nodes.
+TEST_F(RoundTripTest, RangesForEightBits) {
+  GraphBuilder b("net", TensorFormat::kNHWC);
+  b.Input({9, 8, 3}).Conv2d(8, {.padding = 1}).BatchNorm().Relu();
+  b.Add(
+      {GraphBuilder::Identity(), [](GraphBuilder& p) { p.Conv2d(8, {.padding = 1}).BatchNorm(); }});
+  b.Relu().MaxPool2d({.stride = 2}).Flatten().Fc(6).Relu().Fc(4).Softmax();
+  SavedModel model = {.graph = *b.Build()};
+  Renew(model);
+  const Tensor x = testing::CountedSamples(model.graph, 40, /*channels_first=*/false);
+  const auto quantized = Quantize(model.graph, *store_, *host_, x, model.preprocessing);
+  ASSERT_TRUE(quantized.ok()) << quantized.status();
+  model.quantization = quantized->record;
+  auto exported = ExportModel(model, *store_, *host_, {.int8 = true});
+  ASSERT_TRUE(exported.ok()) << exported.status();
+  const auto with_metadata = ImportModel(*exported, "net.onnx", *host_);
+  ASSERT_TRUE(with_metadata.ok()) << with_metadata.status();
+  EXPECT_EQ(with_metadata->model.quantization, model.quantization);
+  exported->clear_metadata_props();
+  const auto imported = ImportModel(*exported, "net.onnx", *host_);
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_EQ(imported->notes, std::vector<std::string>());
+  ASSERT_TRUE(imported->model.quantization.has_value());
+  EXPECT_EQ(imported->model.quantization->in_float.size(), model.quantization->in_float.size());
+  const std::string path = testing::NewFolder("round_trip") + "/model.safetensors";
+  const auto before = testing::Answers(model, *store_, *host_, path, x, /*int8=*/true),
+             after = testing::Answers(imported->model, *imported->store, *host_, path, x, true);
+  ASSERT_EQ(before.size(), after.size());
+  for (size_t i = 0; i < before.size(); ++i) EXPECT_NEAR(before[i], after[i], 0.02) << i;
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ struct TensorValues {
   std::vector<int64_t> dims = {};      // none: a scalar
   std::vector<float> reals = {};       // of floating types
   std::vector<int64_t> integers = {};  // of the others
+  bool from_bytes = false;             // real numbers that the file has in 8 bits
 
   bool real() const {
     return type == OnnxType::kFloat32 || type == OnnxType::kFloat64 || type == OnnxType::kFloat16 ||

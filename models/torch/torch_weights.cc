@@ -33,10 +33,11 @@ struct Module {
 // Names of torchvision's modules, in the order in which its networks run them, where that is not
 // the alphabet's: those before all others, and those after.
 constexpr std::string_view kFirst[] = {
-    "features",    "conv0",       "norm0",       "norm",        "conv",        "norm1",
-    "conv1",       "bn1",         "norm2",       "conv2",       "bn2",         "conv3",
-    "bn3",         "bn",          "denseblock1", "transition1", "denseblock2", "transition2",
-    "denseblock3", "transition3", "denseblock4", "squeeze",     "expand1x1",   "expand3x3"};
+    "proj",        "features",    "conv0",       "norm0",       "norm",
+    "conv",        "norm1",       "conv1",       "bn1",         "norm2",
+    "conv2",       "bn2",         "conv3",       "bn3",         "bn",
+    "denseblock1", "transition1", "denseblock2", "transition2", "denseblock3",
+    "transition3", "denseblock4", "squeeze",     "expand1x1",   "expand3x3"};
 constexpr std::string_view kLast[] = {"norm5", "downsample", "fc", "classifier"};
 
 // What a part of a name sorts by: its place, the letters before its number, and that.

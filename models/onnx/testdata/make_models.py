@@ -15,6 +15,7 @@ import onnx
 import onnxruntime
 import torch
 from onnx import TensorProto, helper, numpy_helper
+from onnxruntime import quantization
 from torch import nn
 from torchvision.models import DenseNet, MobileNetV2
 
@@ -155,6 +156,17 @@ def renew(network):
     return network
 
 
+def forget_sources(file):
+    """Without the lines of code that dynamo keeps of each node."""
+    model = onnx.load(file, load_external_data=False)
+    model.ClearField("metadata_props")
+    model.graph.ClearField("metadata_props")
+    for value in [*model.graph.node, *model.graph.value_info, *model.graph.initializer,
+                  *model.graph.input, *model.graph.output]:
+        value.ClearField("metadata_props")
+    onnx.save(model, file)
+
+
 def write(folder, name, shape):
     file = os.path.join(folder, name + ".onnx")
     session = onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"])
@@ -162,6 +174,15 @@ def write(folder, name, shape):
     y = session.run(None, {session.get_inputs()[0].name: x})[0]
     np.save(os.path.join(folder, name + ".npy"), y)
     print(f"{name}: {os.path.getsize(file)} bytes, {shape} -> {y.shape}")
+
+
+class Samples(quantization.CalibrationDataReader):
+    def __init__(self, shape):
+        rng = np.random.default_rng(1)
+        self.left = [{"image": rng.uniform(-1, 1, shape).astype(np.float32)} for _ in range(8)]
+
+    def get_next(self):
+        return self.left.pop() if self.left else None
 
 
 def main(folder):
@@ -182,9 +203,17 @@ def main(folder):
                           else torch.onnx.TrainingMode.PRESERVE,
                           input_names=["image"], dynamic_axes={"image": {0: "batch"}})
         write(folder, name, shape)
+    # Without the relus, since bytes begin at 0.
+    quantization.quantize_static(os.path.join(folder, "resnet.onnx"),
+                                 os.path.join(folder, "resnet_int8.onnx"), Samples(shape),
+                                 quant_format=quantization.QuantFormat.QDQ, per_channel=True,
+                                 activation_type=quantization.QuantType.QUInt8,
+                                 weight_type=quantization.QuantType.QInt8)
+    write(folder, "resnet_int8", shape)
     torch.onnx.export(renew(ResNet()), (torch.zeros(shape),), os.path.join(folder, "dynamo.onnx"),
                       dynamo=True, opset_version=18, external_data=True, verbose=False,
                       dynamic_shapes=({0: torch.export.Dim("batch")},))
+    forget_sources(os.path.join(folder, "dynamo.onnx"))
     write(folder, "dynamo", shape)
     onnx.save(tensorflow(), os.path.join(folder, "tensorflow.onnx"))
     write(folder, "tensorflow", (2, 9, 11, 3))
