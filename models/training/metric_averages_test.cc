@@ -1,5 +1,6 @@
 #include "models/training/metric_averages.h"
 
+#include <cmath>
 #include <memory>
 #include <string>
 #include <utility>
@@ -22,6 +23,18 @@ TEST(AveragesTest, RefuseTargetsThatAMetricIsNotDefinedFor) {
             "metric categorical_accuracy is not defined for targets that are values: it needs "
             "classes");
   EXPECT_EQ(averages.samples(), 0);
+}
+
+TEST(AveragesTest, ValuesAreMeansUnderTheNamesOfTheirMetrics) {
+  MetricAverages averages(
+      {std::make_shared<CategoricalCrossEntropy>(), {std::make_shared<CategoricalAccuracy>()}}, 2);
+  const Tensor p = testing::TensorOf(DType::kFloat32, Shape{2, 2}, {0, 1, 1, 0});
+  const Tensor classes = testing::TensorOf(DType::kInt32, Shape{2}, {1, 1});
+  ASSERT_EQ(averages.Add(3, p, classes), absl::OkStatus());
+  EXPECT_EQ(averages.Values("val_"), (NamedMetrics{{"val_categorical_cross_entropy", 1.5},
+                                                   {"val_categorical_accuracy", 50}}));
+  EXPECT_EQ(averages["categorical_accuracy"], 50);
+  EXPECT_TRUE(std::isnan(averages["val_categorical_accuracy"]));
 }
 
 // The printed forms of metrics that are all 0.
