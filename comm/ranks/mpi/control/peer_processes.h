@@ -11,9 +11,9 @@
 namespace dtnn {
 
 // Which ranks of the same job, that is processes of this program with the job's name in their
-// environment, cannot continue: "rank 1 is stopped; ranks 2, 3 are not to be seen on this host".
-// Empty where none is known to. Ranks that are not to be seen are known only where all ranks are on
-// this host, and where it shares the processes' numbers with them.
+// environment, cannot continue: "rank 1 is stopped; ranks 2, 3 are not found on this host".
+// Empty where none is known to. Ranks that are not found are known only where all ranks are on this
+// host, and where it shares the processes' numbers with them.
 std::string DescribeAbsentRanks();
 
 }  // namespace dtnn
