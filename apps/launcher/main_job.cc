@@ -22,14 +22,15 @@ std::string MainJobNotice(std::string_view program) {
                 "docs/first-lesson.md explains every line below.\n");
 }
 
-absl::Status CheckPackagedData(const Options& options) {
+bool PackagedDataIsInstalled() {
+  std::error_code error;
+  return std::filesystem::is_directory(kFashionMnistPath, error);
+}
+
+absl::Status CheckPackagedData(const Options& options, bool installed) {
   const bool packaged =
       TrainPath(options) == kFashionMnistPath || TestPath(options) == kFashionMnistPath;
-  std::error_code error;
-  if (options.data.name != "mnist" || !packaged ||
-      std::filesystem::is_directory(kFashionMnistPath, error)) {
-    return absl::OkStatus();
-  }
+  if (options.data.name != "mnist" || !packaged || installed) return absl::OkStatus();
   return NotFound(kFashionMnistPath,
                   ": Fashion-MNIST is not installed; install it with: sudo apt-get install ",
                   "dataset-fashion-mnist, or name other data with --dataset-path");

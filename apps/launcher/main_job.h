@@ -19,9 +19,10 @@ std::vector<std::string> MainJobArguments();
 // The lines that tell the user which defaults were taken and how to change them.
 std::string MainJobNotice(std::string_view program);
 
-// Whether the data that a run without --dataset-path reads is installed (anything else is for its
+// Whether the data that a run without --dataset-path reads is `installed` (anything else is for its
 // reader to judge). NotFound names the package and the command that installs it.
-absl::Status CheckPackagedData(const Options& options);
+bool PackagedDataIsInstalled();
+absl::Status CheckPackagedData(const Options& options, bool installed);
 
 }  // namespace dtnn
 
