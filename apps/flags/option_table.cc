@@ -424,9 +424,10 @@ constexpr OptionSpec kTable[] = {
         .Example("binary_cross_entropy")
         .Always(),
     Now("label-smoothing", kOptimizer, kReal, DTNN_FIELD(training.label_smoothing),
-        "fraction of the target that categorical_cross_entropy spreads over all classes")
+        "fraction of the target that categorical_cross_entropy spreads over all classes, and "
+        "binary_cross_entropy over both answers")
         .Unit("fraction", "0.1")
-        .Needs("loss-func=categorical_cross_entropy")
+        .Needs("loss-func=categorical_cross_entropy,binary_cross_entropy")
         .Always(),
     Now("class-weights", kOptimizer, kText, DTNN_FIELD(training.class_weights),
         "how much a sample of each class counts in training with categorical_cross_entropy: "

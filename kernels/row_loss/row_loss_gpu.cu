@@ -111,7 +111,9 @@ struct BinaryBody {
   DTNN_HOST_DEVICE void operator()(int64_t row, Group group) const {
     double sum = 0;
     for (int64_t j = group.lane(); j < arguments.columns; j += group.size()) {
-      const double x = arguments.X(row, j), t = arguments.targets.At(row, j);
+      const double x = arguments.X(row, j);
+      const double t =
+          (1 - arguments.smoothing) * arguments.targets.At(row, j) + arguments.smoothing / 2;
       if (!from_logits) {
         const double p = Clamp(x, kLeastProbability, 1 - kLeastProbability);
         sum += -t * std::log(p) - (1 - t) * std::log1p(-p);

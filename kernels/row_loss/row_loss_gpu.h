@@ -3,7 +3,8 @@
 //
 //   kSquared      mean (x - t)^2
 //   kAbsolute     mean |x - t|; where they are equal the gradient is 0
-//   kBinary       sum of the cross entropies of the columns, with a clip at 1e-8
+//   kBinary       sum of the cross entropies of the columns with (1 - smoothing) t + smoothing / 2,
+//                 with a clip at 1e-8
 //   kCategorical  cross entropy of the row with (1 - smoothing) t + smoothing / columns, likewise;
 //                 each column's term times the weight of its class
 //
@@ -32,7 +33,7 @@ struct RowLossSpec {
   int64_t columns = 0;
   DType dtype = DType::kFloat32;
   bool from_logits = false;                // of the cross entropies
-  double label_smoothing = 0;              // [0, 1); of kCategorical
+  double label_smoothing = 0;              // [0, 1); of the cross entropies
   std::vector<double> class_weights = {};  // of kCategorical, one per column; none: all 1
 };
 

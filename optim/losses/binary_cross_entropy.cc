@@ -56,8 +56,10 @@ struct ProbableLabels {
 template <bool kFromLogits>
 class BinaryCrossEntropyOp : public LossOp {
  public:
-  static absl::StatusOr<std::unique_ptr<LossOp>> Create(const LossContext& context) {
+  static absl::StatusOr<std::unique_ptr<LossOp>> Create(const LossContext& context,
+                                                        double smoothing) {
     auto op = std::make_unique<BinaryCrossEntropyOp>();
+    op->smoothing_ = smoothing;
     if (!kFromLogits) return op;
     // Probabilities are those of the layer that the loss takes over, bit for bit.
     DTNN_ASSIGN_OR_RETURN(
@@ -89,7 +91,8 @@ class BinaryCrossEntropyOp : public LossOp {
         T* gradients = dx.empty() ? nullptr : dx.data<T>() + i * dx.RowPitch();
         double sum = 0;
         for (int64_t j = 0; j < x.shape()[1]; ++j) {
-          const double t = rows.At(i, j), value = double(row[j]);
+          const double t = (1 - smoothing_) * rows.At(i, j) + smoothing_ / 2;
+          const double value = double(row[j]);
           const Label label = kFromLogits ? OfLogit(value, t) : OfProbability(value, t);
           sum += label.loss;
           if (gradients != nullptr) gradients[j] = T(gradient_scale * label.gradient);
@@ -104,6 +107,7 @@ class BinaryCrossEntropyOp : public LossOp {
   }
 
  private:
+  double smoothing_ = 0;
   std::unique_ptr<Activation> sigmoid_;
   Tensor probabilities_;
 };
@@ -111,11 +115,15 @@ class BinaryCrossEntropyOp : public LossOp {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<LossOp>> BinaryCrossEntropy::Bind(const LossContext& context) const {
-  if (!OnTheHost(context)) {
-    return DeviceLossOp<ProbableLabels>::Create(context, RowLossKind::kBinary);
+  const double smoothing = options_.label_smoothing;
+  if (!(smoothing >= 0 && smoothing < 1)) {
+    return InvalidArgument("label smoothing is ", smoothing, ", expected 0 <= s < 1");
   }
-  if (context.from_logits) return BinaryCrossEntropyOp<true>::Create(context);
-  return BinaryCrossEntropyOp<false>::Create(context);
+  if (!OnTheHost(context)) {
+    return DeviceLossOp<ProbableLabels>::Create(context, RowLossKind::kBinary, smoothing);
+  }
+  if (context.from_logits) return BinaryCrossEntropyOp<true>::Create(context, smoothing);
+  return BinaryCrossEntropyOp<false>::Create(context, smoothing);
 }
 
 }  // namespace dtnn

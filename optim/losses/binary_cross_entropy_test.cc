@@ -27,6 +27,33 @@ TEST(BinaryCrossEntropyTest, GoldenValues) {
   EXPECT_TRUE(Close(result.gradient, {-1 / 0.8, 1 / 0.7}, 1e-12));
 }
 
+// Keras: BinaryCrossentropy(label_smoothing=0.2), the sum.
+TEST(BinaryCrossEntropyTest, SmoothedLabelsAreLessCertain) {
+  const BinaryCrossEntropy loss({.label_smoothing = 0.2});
+  const Tensor p = TensorOf(DType::kFloat64, Shape{1, 2}, {0.8, 0.3});
+  const Tensor t = TensorOf(DType::kFloat64, Shape{1, 2}, {1, 0});
+  const double expected =
+      -.9 * std::log(.8) - .1 * std::log(.2) - .1 * std::log(.3) - .9 * std::log(.7);
+  const LossResult result = RunLoss(loss, p, t, false, 1);
+  EXPECT_TRUE(Close(result.losses, {expected}, 1e-12));
+  EXPECT_TRUE(Close(result.gradient, {.1 / .2 - .9 / .8, .9 / .7 - .1 / .3}, 1e-12));
+  const Tensor x = TensorOf(DType::kFloat64, Shape{1, 2}, {std::log(.8 / .2), std::log(.3 / .7)});
+  const LossResult from_logits = RunLoss(loss, x, t, true, 1);
+  EXPECT_TRUE(Close(from_logits.losses, {expected}, 1e-12));
+  EXPECT_TRUE(Close(from_logits.gradient, {.8 - .9, .3 - .1}, 1e-12));
+  for (const bool logits : {false, true}) {
+    EXPECT_TRUE(CheckLossGradient(loss, p, t, logits)) << logits;
+  }
+}
+
+TEST(BinaryCrossEntropyTest, SmoothingIsAShare) {
+  const auto cpu = *DeviceContext::Create(Device::Cpu());
+  for (const double smoothing : {-0.1, 1.0, std::nan("")}) {
+    const BinaryCrossEntropy loss({.label_smoothing = smoothing});
+    EXPECT_FALSE(loss.Bind({.device = cpu.get(), .batch = 1, .outputs = 2}).ok());
+  }
+}
+
 TEST(BinaryCrossEntropyTest, LogitsAndProbabilitiesAgree) {
   for (const DType dtype : {DType::kFloat32, DType::kFloat64}) {
     const double tolerance = dtype == DType::kFloat32 ? 1e-6 : 1e-14;

@@ -25,7 +25,11 @@ constexpr Entry kLosses[] = {
        return std::make_shared<CategoricalCrossEntropy>(CategoricalCrossEntropyOptions{
            .label_smoothing = options.label_smoothing, .class_weights = options.class_weights});
      }},
-    {"binary_cross_entropy", Make<BinaryCrossEntropy>},
+    {"binary_cross_entropy",
+     [](const LossOptions& options) -> std::shared_ptr<const Loss> {
+       return std::make_shared<BinaryCrossEntropy>(
+           BinaryCrossEntropyOptions{.label_smoothing = options.label_smoothing});
+     }},
     {"mse", Make<MeanSquaredError>},
     {"mae", Make<MeanAbsoluteError>},
 };
