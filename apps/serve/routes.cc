@@ -10,6 +10,7 @@
 #include "models/serving/protocol/infer_answer.h"
 #include "models/serving/protocol/infer_request.h"
 #include "models/serving/protocol/input_samples.h"
+#include "models/serving/protocol/model_metadata.h"
 #include "tensor/errors.h"
 #include "tensor/text/json_text.h"
 #include "tensor/text/number.h"
@@ -233,8 +234,7 @@ absl::Status Routes::Infer(const HttpRequest& request, HttpReply& reply) const {
   DTNN_ASSIGN_OR_RETURN(const size_t json_bytes, JsonBytes(request));
   DTNN_ASSIGN_OR_RETURN(const InferRequest infer, ParseInferRequest(request.body, json_bytes));
   DTNN_ASSIGN_OR_RETURN(AnswerForm form, AnswerForm::Of(infer));
-  DTNN_ASSIGN_OR_RETURN(Tensor x,
-                        SamplesOf(infer, SampleRules::Of(*current->predictor, max_samples_)));
+  DTNN_ASSIGN_OR_RETURN(Tensor x, SamplesOf(infer, RulesOf(*current->predictor, max_samples_)));
   return Submit(*current, std::move(x), reply,
                 [form = std::move(form), name = model->name(),
                  version = current->number](const Tensor& outputs) -> absl::StatusOr<HttpAnswer> {

@@ -10,13 +10,6 @@
 namespace dtnn {
 namespace {
 
-// "[first, 3, 32, 32]".
-std::string ShapeJson(int64_t first, const Shape& sample) {
-  std::string text = StrCat("[", first);
-  for (const int64_t extent : sample.extents()) text += StrCat(", ", extent);
-  return text + "]";
-}
-
 template <typename T>
 void AppendValues(const Tensor& tensor, std::string& json) {
   const T* const values = tensor.data<T>();
@@ -25,18 +18,6 @@ void AppendValues(const Tensor& tensor, std::string& json) {
     if (i > 0) json += ", ";
     json.append(text, std::to_chars(text, text + sizeof(text), values[i]).ptr);
   }
-}
-
-std::string_view KindName(OutputKind kind) {
-  switch (kind) {
-    case OutputKind::kClasses:
-      return "probabilities of classes";
-    case OutputKind::kLabels:
-      return "probabilities of labels";
-    case OutputKind::kValues:
-      return "values";
-  }
-  return "";
 }
 
 }  // namespace
@@ -64,8 +45,7 @@ absl::StatusOr<InferAnswer> FormatInferAnswer(const AnswerForm& form, std::strin
   if (form.id) json += StrCat(", \"id\": ", JsonText(*form.id));
   const Shape& shape = outputs.shape();
   json += StrCat(", \"outputs\": [{\"name\": \"", kOutputName, "\", \"datatype\": \"",
-                 DatatypeOf(outputs.dtype()),
-                 "\", \"shape\": ", ShapeJson(shape[0], shape.DropFirst()));
+                 DatatypeOf(outputs.dtype()), "\", \"shape\": ", ShapeJson(shape.extents()));
   const size_t bytes = size_t(outputs.num_elements()) * SizeOf(outputs.dtype());
   if (form.binary) json += StrCat(", \"parameters\": {\"binary_data_size\": ", bytes, "}}]}");
   const size_t json_bytes = json.size();
@@ -89,25 +69,6 @@ absl::StatusOr<InferAnswer> FormatInferAnswer(const AnswerForm& form, std::strin
   if (!form.binary) return InferAnswer{.body = std::move(json)};
   json.append(reinterpret_cast<const char*>(outputs.raw_data()), bytes);
   return InferAnswer{.body = std::move(json), .json_bytes = json_bytes};
-}
-
-std::string ModelMetadata(std::string_view model, int64_t version, const Predictor& predictor) {
-  const Graph& graph = predictor.model().graph;
-  const std::string_view datatype = DatatypeOf(predictor.model().dtype);
-  std::string classes;
-  for (const std::string& name : predictor.model().description.class_names) {
-    classes += StrCat(classes.empty() ? "" : ", ", JsonText(name));
-  }
-  return StrCat("{\"name\": ", JsonText(model), ", \"versions\": [\"", version,
-                "\"], \"platform\": \"dtnn\", \"inputs\": [{\"name\": \"", kInputName,
-                "\", \"datatype\": \"", datatype,
-                "\", \"shape\": ", ShapeJson(-1, graph.input_shape()),
-                "}], \"outputs\": [{\"name\": \"", kOutputName, "\", \"datatype\": \"", datatype,
-                "\", \"shape\": ", ShapeJson(-1, graph.output_shape()),
-                "}], \"parameters\": {\"network\": ", JsonText(graph.name()), ", \"format\": \"",
-                Name(graph.format()), "\", \"outputs_are\": \"", KindName(predictor.output_kind()),
-                "\", \"takes_images\": ", predictor.images().ok() ? "true" : "false",
-                ", \"classes\": [", classes, "]}}\n");
 }
 
 }  // namespace dtnn

@@ -1,5 +1,4 @@
-// The answers of the Open Inference Protocol: what a model takes and gives, and the outputs of a
-// request.
+// The answer to a request of the Open Inference Protocol to infer.
 
 #ifndef DTNN_MODELS_SERVING_PROTOCOL_INFER_ANSWER_H_
 #define DTNN_MODELS_SERVING_PROTOCOL_INFER_ANSWER_H_
@@ -12,7 +11,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "models/serving/predictor.h"
 #include "models/serving/protocol/infer_request.h"
 #include "tensor/tensor.h"
 
@@ -34,9 +32,6 @@ struct InferAnswer {
 // InvalidArgument where one is NaN or infinite, which JSON cannot hold.
 absl::StatusOr<InferAnswer> FormatInferAnswer(const AnswerForm& form, std::string_view model,
                                               int64_t version, const Tensor& outputs);
-
-// Also says, as parameters, what the protocol has no member for: classes and the order of axes.
-std::string ModelMetadata(std::string_view model, int64_t version, const Predictor& predictor);
 
 }  // namespace dtnn
 

@@ -111,14 +111,10 @@ absl::StatusOr<Tensor> Images(const InferInput& input, const SampleRules& rules)
 
 }  // namespace
 
-SampleRules SampleRules::Of(const Predictor& predictor, int64_t max_samples) {
-  const Graph& graph = predictor.model().graph;
-  const absl::StatusOr<const ImageInput*> images = predictor.images();
-  return {.sample = graph.input_shape(),
-          .dtype = predictor.model().dtype,
-          .format = graph.format(),
-          .images = images.ok() ? *images : nullptr,
-          .max_samples = max_samples};
+std::string ShapeJson(std::span<const int64_t> extents) {
+  std::string text = "[";
+  for (const int64_t extent : extents) text += StrCat(text.size() > 1 ? ", " : "", extent);
+  return text + "]";
 }
 
 std::string_view DatatypeOf(DType dtype) { return dtype == DType::kFloat64 ? "FP64" : "FP32"; }

@@ -4,12 +4,12 @@
 #define DTNN_MODELS_SERVING_PROTOCOL_INPUT_SAMPLES_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
 #include "models/serving/image_input.h"
-#include "models/serving/predictor.h"
 #include "models/serving/protocol/infer_request.h"
 #include "tensor/dtype.h"
 #include "tensor/format.h"
@@ -28,12 +28,12 @@ struct SampleRules {
   TensorFormat format = TensorFormat::kNHWC;
   const ImageInput* images = nullptr;  // null: it does not take images
   int64_t max_samples = 1024;          // of a request
-
-  static SampleRules Of(const Predictor& predictor, int64_t max_samples);
 };
 
 // "FP32" or "FP64".
 std::string_view DatatypeOf(DType dtype);
+// "[2, 3, 32, 32]".
+std::string ShapeJson(std::span<const int64_t> extents);
 
 // (n, sample), as Predictor::Predict takes it. The request's one input is either that, in the
 // network's own type, or images of bytes, (n, height, width, channels) or, where the network's
