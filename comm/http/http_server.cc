@@ -14,16 +14,14 @@
 #include <mutex>
 #include <new>
 #include <optional>
-#include <span>
 #include <thread>
 #include <utility>
 
+#include "comm/http/admission.h"
 #include "comm/http/deadlines.h"
 #include "comm/http/exchange.h"
-#include "comm/secrets/crypto/hash.h"
+#include "comm/http/pem_files.h"
 #include "tensor/errors.h"
-#include "tensor/files/access/private_file.h"
-#include "tensor/files/atomic_file.h"
 
 namespace dtnn {
 namespace {
@@ -32,7 +30,6 @@ using Clock = std::chrono::steady_clock;
 using Exchange = HttpReply::Exchange;
 using State = Deadlines::State;
 
-constexpr int64_t kMostPemBytes = 1 << 20;
 // Bytes of a body that get their place before they come.
 constexpr size_t kReserved = size_t{1} << 22;
 constexpr char kVersionsOfTls[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
@@ -68,10 +65,7 @@ class HttpServer::Daemon {
   ~Daemon() { Stop(std::chrono::milliseconds(0)); }
 
   absl::Status Start() {
-    if (!options_.token.empty()) {
-      DTNN_ASSIGN_OR_RETURN(token_, Sha256({AsBytes(options_.token)}));
-      OPENSSL_cleanse(options_.token.data(), options_.token.size());
-    }
+    DTNN_ASSIGN_OR_RETURN(admission_, Admission::Create(options_));
     DTNN_ASSIGN_OR_RETURN(Socket listener, Listen(options_.address));
     DTNN_ASSIGN_OR_RETURN(address_, listener.Local());
     std::vector<MHD_OptionItem> items = {
@@ -82,21 +76,12 @@ class HttpServer::Daemon {
         {MHD_OPTION_NOTIFY_COMPLETED, intptr_t(&Completed), this},
         {MHD_OPTION_NOTIFY_CONNECTION, intptr_t(&Notice), this}};
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
-    std::string certificate;
-    WipedVector<char> key;
+    PemFiles pem;
     if (!options_.certificate_file.empty()) {
       flags |= MHD_USE_TLS;
-      DTNN_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes,
-                            ReadFile(options_.certificate_file, kMostPemBytes));
-      certificate.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-      DTNN_ASSIGN_OR_RETURN(std::vector<std::byte> secret,
-                            ReadPrivateFile(options_.key_file, kMostPemBytes));
-      const char* const text = reinterpret_cast<const char*>(secret.data());
-      key.assign(text, text + secret.size());
-      key.push_back('\0');
-      OPENSSL_cleanse(secret.data(), secret.size());
-      items.push_back({MHD_OPTION_HTTPS_MEM_CERT, 0, certificate.data()});
-      items.push_back({MHD_OPTION_HTTPS_MEM_KEY, 0, key.data()});
+      DTNN_ASSIGN_OR_RETURN(pem, PemFiles::Read(options_));
+      items.push_back({MHD_OPTION_HTTPS_MEM_CERT, 0, pem.certificate.data()});
+      items.push_back({MHD_OPTION_HTTPS_MEM_KEY, 0, pem.key.data()});
       items.push_back({MHD_OPTION_HTTPS_PRIORITIES, 0, const_cast<char*>(kVersionsOfTls)});
     }
     items.push_back({MHD_OPTION_END, 0, nullptr});
@@ -210,7 +195,7 @@ class HttpServer::Daemon {
     request.path = url;
     MHD_get_connection_values(connection, MHD_HEADER_KIND, &AddField, &request.headers);
     MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, &AddField, &request.query);
-    std::optional<HttpAnswer> refusal = Refusal(request);
+    std::optional<HttpAnswer> refusal = admission_->Refusal(request);
     if (!refusal) {
       const std::string* const length = request.Header("Content-Length");
       if (length != nullptr)
@@ -221,40 +206,11 @@ class HttpServer::Daemon {
     return Write(*exchange);
   }
 
-  std::optional<HttpAnswer> Refusal(const HttpRequest& request) const {
-    if (token_ &&
-        std::ranges::find(options_.open_paths, request.path) == options_.open_paths.end()) {
-      HttpAnswer refusal = HttpError(
-          401, "the token is missing or wrong; expected the header Authorization: Bearer TOKEN");
-      refusal.headers = {{"WWW-Authenticate", "Bearer"}};
-      constexpr std::string_view kScheme = "Bearer ";
-      const std::string* const given = request.Header("Authorization");
-      if (given == nullptr || !given->starts_with(kScheme)) return refusal;
-      const auto hash = Sha256({AsBytes(std::string_view(*given).substr(kScheme.size()))});
-      if (!hash.ok() || CRYPTO_memcmp(hash->data(), token_->data(), hash->size()) != 0) {
-        return refusal;
-      }
-    }
-    if (request.Count("Content-Length") + request.Count("Transfer-Encoding") > 1) {
-      return HttpError(400, "several headers say the length of the body; expected one of them");
-    }
-    const std::string* const length = request.Header("Content-Length");
-    if (length == nullptr) return std::nullopt;
-    // MHD has read it as a number.
-    if (length->size() > 18 || std::stoull(*length) > options_.body_bytes) return TooLarge();
-    return std::nullopt;
-  }
-
-  HttpAnswer TooLarge() const {
-    return HttpError(
-        413, StrCat("the body is larger than the limit of ", options_.body_bytes, " bytes"));
-  }
-
   MHD_Result Take(std::string_view bytes, Exchange& exchange) {
     exchange.received += bytes.size();
     std::string& body = exchange.request.body;
     if (!exchange.answered && exchange.received > options_.body_bytes) {
-      exchange.answer = TooLarge();
+      exchange.answer = admission_->TooLarge();
       exchange.answered = true;
     } else if (!exchange.answered && all_body_bytes_ + bytes.size() > options_.all_body_bytes) {
       exchange.answer =
@@ -346,7 +302,7 @@ class HttpServer::Daemon {
 
   HttpServerOptions options_;
   const Handler handler_;
-  std::optional<Hash> token_;
+  std::optional<Admission> admission_;
   Endpoint address_;
   Deadlines deadlines_;
   std::atomic<size_t> all_body_bytes_ = 0;
