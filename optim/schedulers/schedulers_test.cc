@@ -2,6 +2,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "optim/schedulers/testing/recording_host.h"
 
 namespace dtnn {
 namespace {
@@ -33,6 +34,36 @@ TEST(SchedulersTest, WhatIsNotGivenKeepsTheSchedulersOwnDefault) {
   EXPECT_EQ((*MakeScheduler("early_stopping"))->watched(), "val_categorical_cross_entropy");
   EXPECT_EQ((*MakeScheduler("early_stopping", {.metric = "mse"}))->watched(), "mse");
   EXPECT_EQ((*MakeScheduler("stop_at_loss"))->watched(), "val_categorical_accuracy");
+}
+
+// What the scheduler of this name has done after epochs with these values.
+testing::RecordingHost After(std::string_view name, const SchedulerConstants& constants,
+                             const std::vector<double>& values) {
+  testing::RecordingHost host;
+  const std::shared_ptr<Scheduler> scheduler = *MakeScheduler(name, constants);
+  for (const double value : values) {
+    EXPECT_EQ(host.EndEpoch(*scheduler, value), absl::OkStatus());
+  }
+  return host;
+}
+
+TEST(SchedulersTest, EachConstantArrives) {
+  const SchedulerConstants every = {.nepochs = 2, .factor = 0.5, .min_lr = 0.04};
+  EXPECT_EQ(After("reduce_lr_every_nepochs", every, {1}).rate, 0.1);
+  EXPECT_EQ(After("reduce_lr_every_nepochs", every, {1, 1}).rate, 0.05);
+  EXPECT_EQ(After("reduce_lr_every_nepochs", every, {1, 1, 1, 1}).rate, 0.05);
+  const SchedulerConstants plateau = {.patience = 1, .factor = 0.5, .min_lr = 0.04};
+  EXPECT_EQ(After("reduce_lr_on_plateau", plateau, {1}).rate, 0.1);
+  EXPECT_EQ(After("reduce_lr_on_plateau", plateau, {1, 1}).rate, 0.05);
+  EXPECT_EQ(After("reduce_lr_on_plateau", plateau, {1, 1, 1}).rate, 0.05);
+  const SchedulerConstants early = {.patience = 2, .min_delta = 0.5};
+  EXPECT_FALSE(After("early_stopping", early, {3, 2, 1.9}).stopped);
+  EXPECT_TRUE(After("early_stopping", early, {3, 2, 1.9, 1.8}).stopped);
+  const SchedulerConstants stop = {.metric = "mse", .better = Better::kSmaller, .threshold = 0.25};
+  EXPECT_FALSE(After("stop_at_loss", stop, {0.3}).stopped);
+  EXPECT_TRUE(After("stop_at_loss", stop, {0.2}).stopped);
+  EXPECT_TRUE(After("model_checkpoint", {.save_freq = 3}, {1, 1}).saved.empty());
+  EXPECT_EQ(After("model_checkpoint", {.save_freq = 3}, {1, 1, 1}).saved.size(), 1u);
 }
 
 TEST(SchedulersTest, AnotherNameIsAnsweredWithTheNames) {
