@@ -31,26 +31,26 @@ TEST(OptionRangesTest, AreThoseOfTheirQuantities) {
       {"[-1e+38, 1e+38]", "normalize-offset stop-at-loss-threshold "},
       {"[-1e+38, 1e+38] but (-1e-30, 1e-30)", "normalize-scale "},
       {"[0, 1)",
-       "validation-split optimizer-momentum optimizer-beta1 optimizer-beta2 optimizer- "
-       "rho label-smoothing "},
+       "validation-split optimizer-momentum optimizer-beta1 optimizer-beta2 "
+       "optimizer-rho label-smoothing "},
       {"[0, 1000]", "dataset-percentage "},
       {"[0, 1024]", "loader-threads "},
       {"[0, 1e+09]",
-       "num-epochs steps-per-epoch checkpoint-steps model-sync-min-avail warm-up-epochs "
-       "cosine-restart-epochs "},
+       "num-epochs steps-per-epoch checkpoint-steps model-sync-min-avail "
+       "warm-up-epochs cosine-restart-epochs "},
       {"[0, 1e+38]",
-       "optimizer-decay clip-norm early-stopping-min-delta reduce-lr-on-plateau-min-lr "
-       "reduce-lr-every-nepochs-min-lr cosine-min-lr polynomial-min-lr dp-clip dp-noise "
-       "cpu-speed memory-bw network-lat "},
+       "optimizer-decay clip-norm early-stopping-min-delta "
+       "reduce-lr-on-plateau-min-lr reduce-lr-every-nepochs-min-lr cosine-min-lr "
+       "polynomial-min-lr dp-clip dp-noise cpu-speed memory-bw network-lat "},
       {"[0, 2]", "mixup "},
       {"[0.5, 1e+09]", "comm-timeout "},
       {"[1, 1e+08]",
        "batch-size global-batch-size synthetic-train-samples synthetic-test-samples "},
       {"[1, 1e+09]",
        "checkpoint-freq synthetic-output-shape optimizer-tau optimizer-tau-prime "
-       "accumulate-steps warm-up-batches early-stopping-patience reduce-lr-on-plateau- "
-       "patience reduce-lr-every-nepochs-nepochs model-checkpoint-save-freq cosine- "
-       "restart-growth "},
+       "accumulate-steps warm-up-batches early-stopping-patience "
+       "reduce-lr-on-plateau-patience reduce-lr-every-nepochs-nepochs "
+       "model-checkpoint-save-freq cosine-restart-growth "},
       {"[1, 62]", "encryption-poly-degree encryption-global-scale "},
       {"[1, 64]", "least-clients "},
       {"[1, 65535]", "tracer-pmlib-port "},
