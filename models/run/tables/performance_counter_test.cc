@@ -84,6 +84,15 @@ TEST_F(PerformanceCounterTest, ATestTakesAsLongAsTheLastRank) {
   }
 }
 
+TEST_F(PerformanceCounterTest, ATestWithoutBatchesTakesNoTime) {
+  RunPass(Pass::Kind::kTraining, {1});
+  RunPass(Pass::Kind::kTest, {}, 0, /*others=*/6);
+  RunPass(Pass::Kind::kTest, {1, 1});
+  const std::string report = counter_.Report();
+  EXPECT_NE(report.find("Testing throughput (from model): 10.0000 samples/s"), std::string::npos)
+      << report;
+}
+
 TEST_F(PerformanceCounterTest, NothingIsSaidOfNothing) {
   EXPECT_EQ(counter_.Report(), "");
   RunPass(Pass::Kind::kTraining, {});
