@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "comm/local.h"
+#include "data/loading/open_dataset.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "models/run/run.h"
@@ -82,6 +83,37 @@ TEST_F(RunRanksTest, MeasureTogetherAndRefuseTogether) {
   const auto alone = Begin(Short(1));
   Must(alone->Fit());
   EXPECT_NEAR(metrics[0][0].second, Must(alone->Evaluate()).Value(0), 1e-3);
+}
+
+// Where each rank has data of its own, one may have none for a test.
+TEST_F(RunRanksTest, ATestWithoutSamplesIsRefusedWhereRanksReadTheSameData) {
+  const std::shared_ptr<const Dataset> none =
+      Must(OpenDataset("synthetic", {.synthetic = {.train_samples = 120,
+                                                   .test_samples = 0,
+                                                   .sample = data_->sample(),
+                                                   .classes = 3,
+                                                   .pattern = SyntheticPattern::kClasses}}));
+  for (const bool shared : {true, false}) {
+    const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
+      RunObjects objects = Objects();
+      objects.communicator = &communicator;
+      RunOptions options = Short(1);
+      options.ranks.parallel = Parallel::kData;
+      options.ranks.shared_storage = shared;
+      const auto run = TrainingRun::Create(options, objects);
+      if (!run.ok()) return run.status();
+      const auto averages = (*run)->Evaluate(shared || communicator.rank() == 1 ? *none : *data_);
+      EXPECT_EQ(averages.ok(), !shared) << averages.status();
+      if (averages.ok()) {
+        EXPECT_EQ(averages->samples(), 40);
+      }
+      if (shared && communicator.rank() == 0) {
+        EXPECT_THAT(Message(averages.status()), HasSubstr("has no test samples"));
+      }
+      return absl::OkStatus();
+    });
+    EXPECT_TRUE(status.ok()) << status;
+  }
 }
 
 TEST_F(RunRanksTest, EncryptedGradientsTrainTheSameModel) {
