@@ -1,6 +1,6 @@
 """Debian packages of the installation."""
 
-load("//tools:version.bzl", "DTNN_SONAME_VERSION", "DTNN_VERSION")
+load("//tools:version.bzl", "DTNN_DATE", "DTNN_SONAME_VERSION", "DTNN_VERSION")
 
 _LIBRARY = "libdtnn" + DTNN_SONAME_VERSION
 
@@ -11,7 +11,7 @@ def _debian_packages_impl(ctx):
     ]
     ctx.actions.run(
         executable = ctx.executable.packager,
-        arguments = [DTNN_VERSION, DTNN_SONAME_VERSION, packages[0].dirname],
+        arguments = [DTNN_VERSION, DTNN_DATE, DTNN_SONAME_VERSION, packages[0].dirname],
         outputs = packages,
         mnemonic = "DebianPackages",
         use_default_shell_env = True,
