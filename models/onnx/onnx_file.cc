@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/onnx/message_parts.h"
 #include "tensor/errors.h"
 #include "tensor/files/atomic_file.h"
 #include "tensor/files/bytes/known_contents.h"
@@ -15,6 +16,7 @@ namespace dtnn {
 namespace {
 
 constexpr int64_t kMostBytes = INT_MAX;  // of a message
+constexpr int64_t kMostParts = 1 << 22;
 
 // What every writer puts first: field 1, the version of the format, a small number.
 bool StartsLikeOnnx(std::string_view start) {
@@ -45,6 +47,10 @@ absl::Status WriteOnnx(std::string_view path, const onnx::ModelProto& model) {
 }
 
 absl::StatusOr<onnx::ModelProto> ParseOnnx(std::string_view bytes, std::string_view name) {
+  if (CountMessageParts(bytes, kMostParts) > kMostParts) {
+    return InvalidArgument(name, ": has more than ", kMostParts,
+                           " parts; no network of that many nodes is read");
+  }
   onnx::ModelProto model;
   if (bytes.size() > size_t(kMostBytes) || !model.ParseFromArray(bytes.data(), int(bytes.size())) ||
       !model.has_graph()) {

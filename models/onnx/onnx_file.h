@@ -20,7 +20,7 @@ absl::Status CheckOnnxOutput(std::string_view path);
 absl::Status WriteOnnx(std::string_view path, const onnx::ModelProto& model);
 
 // The message in the file; errors name it. Nothing of it is checked but that it is a message with a
-// graph.
+// graph, of no more parts than a network can have.
 absl::StatusOr<onnx::ModelProto> ReadOnnx(std::string_view path);
 absl::StatusOr<onnx::ModelProto> ParseOnnx(std::string_view bytes, std::string_view name);
 

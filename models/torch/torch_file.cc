@@ -1,7 +1,5 @@
 #include "models/torch/torch_file.h"
 
-#include <zip.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "models/torch/pickle.h"
+#include "models/torch/torch_archive.h"
 #include "tensor/errors.h"
 #include "tensor/files/array_file.h"
 #include "tensor/files/input_file.h"
@@ -23,85 +22,6 @@ constexpr uint64_t kMostOfAPickle = uint64_t{1} << 26;
 // Elements of 16 bits become those of 32, and tensors may share a storage.
 constexpr int64_t kMostGrowth = 8;
 constexpr int64_t kMostElements = int64_t{1} << 40;
-constexpr std::string_view kPickle = "data.pkl";
-
-// A zip archive of stored members, whose sizes add up to no more than the file.
-class Archive {
- public:
-  static absl::StatusOr<Archive> Open(const InputFile& file) {
-    int code = 0;
-    zip_t* zip = zip_open(file.path().c_str(), ZIP_RDONLY | ZIP_CHECKCONS, &code);
-    return zip != nullptr ? absl::StatusOr<Archive>(Archive(zip, file.size())) : NotAnArchive();
-  }
-  static absl::StatusOr<Archive> Parse(std::span<const std::byte> bytes) {
-    zip_error_t error;
-    zip_error_init(&error);
-    zip_source_t* source = zip_source_buffer_create(bytes.data(), bytes.size(), 0, &error);
-    zip_t* zip = source == nullptr
-                     ? nullptr
-                     : zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, &error);
-    if (zip == nullptr && source != nullptr) zip_source_free(source);
-    zip_error_fini(&error);
-    return zip != nullptr ? absl::StatusOr<Archive>(Archive(zip, int64_t(bytes.size())))
-                          : NotAnArchive();
-  }
-  int64_t size() const { return size_; }
-
-  // The folder of the archive that has the pickle: "resnet18/".
-  absl::StatusOr<std::string> Folder() const {
-    const zip_int64_t entries = zip_get_num_entries(zip_.get(), 0);
-    for (zip_int64_t i = 0; i < entries; ++i) {
-      const char* raw = zip_get_name(zip_.get(), zip_uint64_t(i), ZIP_FL_ENC_RAW);
-      const std::string_view name = raw == nullptr ? "" : raw;
-      if (name == kPickle || name.ends_with("/data.pkl")) {
-        return std::string(name.substr(0, name.size() - kPickle.size()));
-      }
-    }
-    return InvalidArgument("has no data.pkl: it is not a file that torch.save wrote");
-  }
-
-  bool Contains(const std::string& name) const {
-    return zip_name_locate(zip_.get(), name.c_str(), ZIP_FL_ENC_RAW) >= 0;
-  }
-
-  // The member's bytes, at most `most`.
-  absl::StatusOr<std::string> Read(const std::string& name, uint64_t most) const {
-    zip_stat_t info;
-    if (zip_stat(zip_.get(), name.c_str(), ZIP_FL_ENC_RAW, &info) != 0) {
-      return InvalidArgument("has no member ", Quoted(name));
-    }
-    if (info.comp_method != ZIP_CM_STORE || info.encryption_method != ZIP_EM_NONE ||
-        info.size != info.comp_size || info.size > most || info.size > uint64_t(size_)) {
-      return InvalidArgument("member ", Quoted(name), " is compressed, encrypted or of ", info.size,
-                             " bytes; expected at most ", most, ", as torch.save stores them");
-    }
-    const auto close = [](zip_file_t* member) { zip_fclose(member); };
-    const std::unique_ptr<zip_file_t, decltype(close)> member(
-        zip_fopen_index(zip_.get(), info.index, 0), close);
-    std::string bytes(size_t(info.size), '\0');
-    if (member == nullptr ||
-        zip_fread(member.get(), bytes.data(), bytes.size()) != zip_int64_t(bytes.size())) {
-      return DataLoss("member ", Quoted(name), " is damaged; is the file complete?");
-    }
-    char more;  // the checksum is verified by the read that meets the end
-    if (zip_fread(member.get(), &more, 1) != 0) {
-      return DataLoss("member ", Quoted(name), " has a wrong checksum; the file is damaged");
-    }
-    return bytes;
-  }
-
- private:
-  Archive(zip_t* zip, int64_t size) : zip_(zip), size_(size) {}
-  static absl::Status NotAnArchive() {
-    return InvalidArgument("is not a zip archive, as torch.save writes since PyTorch 1.6");
-  }
-
-  struct Close {
-    void operator()(zip_t* zip) const { zip_discard(zip); }
-  };
-  std::unique_ptr<zip_t, Close> zip_;
-  int64_t size_;  // of the file
-};
 
 // The elements of a view of a storage, row by row.
 template <typename From, typename Convert>
@@ -153,7 +73,7 @@ absl::Status CheckView(const PickledTensor& tensor) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Tensor> ReadTensor(const PickledTensor& tensor, const Archive& archive,
+absl::StatusOr<Tensor> ReadTensor(const PickledTensor& tensor, const TorchArchive& archive,
                                   const std::string& folder) {
   const int64_t bytes_each = BytesOf(tensor.type);
   const auto size = uint64_t(tensor.elements * bytes_each);
@@ -181,14 +101,14 @@ absl::StatusOr<Tensor> ReadTensor(const PickledTensor& tensor, const Archive& ar
   return read;
 }
 
-absl::StatusOr<NamedTensors> ReadArchive(const Archive& archive) {
+absl::StatusOr<NamedTensors> ReadArchive(const TorchArchive& archive) {
   DTNN_ASSIGN_OR_RETURN(const std::string folder, archive.Folder());
   if (const std::string order = folder + "byteorder"; archive.Contains(order)) {
     DTNN_ASSIGN_OR_RETURN(const std::string word, archive.Read(order, 16));
     if (word != "little") return Unimplemented("has numbers in the byte order ", Quoted(word));
   }
   DTNN_ASSIGN_OR_RETURN(const std::string pickle,
-                        archive.Read(StrCat(folder, kPickle), kMostOfAPickle));
+                        archive.Read(StrCat(folder, TorchArchive::kPickle), kMostOfAPickle));
   DTNN_ASSIGN_OR_RETURN(const std::vector<PickledTensor> pickled, ReadPickle(pickle));
   NamedTensors tensors;
   int64_t room = kMostGrowth * archive.size();
@@ -243,7 +163,7 @@ absl::StatusOr<NamedTensors> ReadTorchFile(std::string_view path) {
   NamedTensors tensors;
   if (IsTorchFileName(path)) {
     DTNN_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
-    DTNN_ASSIGN_OR_RETURN(const Archive archive, WithContext(Archive::Open(file), path));
+    DTNN_ASSIGN_OR_RETURN(const TorchArchive archive, WithContext(TorchArchive::Open(file), path));
     DTNN_ASSIGN_OR_RETURN(tensors, WithContext(ReadArchive(archive), path));
   } else {
     DTNN_ASSIGN_OR_RETURN(tensors, ReadSafetensors(path));
@@ -254,7 +174,7 @@ absl::StatusOr<NamedTensors> ReadTorchFile(std::string_view path) {
 
 absl::StatusOr<NamedTensors> ParseTorchFile(std::span<const std::byte> bytes,
                                             std::string_view name) {
-  DTNN_ASSIGN_OR_RETURN(const Archive archive, WithContext(Archive::Parse(bytes), name));
+  DTNN_ASSIGN_OR_RETURN(const TorchArchive archive, WithContext(TorchArchive::Parse(bytes), name));
   DTNN_ASSIGN_OR_RETURN(NamedTensors tensors, WithContext(ReadArchive(archive), name));
   DropModule(tensors);
   return tensors;
