@@ -10,22 +10,27 @@ namespace {
 
 class ActivationOp : public LayerOp {
  public:
-  explicit ActivationOp(std::unique_ptr<Activation> activation)
-      : activation_(std::move(activation)) {}
+  ActivationOp(std::unique_ptr<Activation> activation, bool reads_input)
+      : activation_(std::move(activation)), reads_input_(reads_input) {}
 
   LayerOpTraits traits() const override {
-    return {.backward_reads_output = true, .forward_in_place = true, .backward_in_place = 0};
+    return {.backward_reads_input = reads_input_,
+            .backward_reads_output = !reads_input_,
+            .forward_in_place = true,
+            .backward_in_place = 0};
   }
   absl::Status Forward(const ForwardArgs& args) override {
     return activation_->Forward(args.inputs[0], args.output);
   }
   absl::Status Backward(const BackwardArgs& args) override {
     if (args.dx[0].empty()) return absl::OkStatus();
-    return activation_->Backward(args.output, args.dy, args.dx[0], args.accumulate[0]);
+    const Tensor& point = reads_input_ ? args.inputs[0] : args.output;
+    return activation_->Backward(point, args.dy, args.dx[0], args.accumulate[0]);
   }
 
  private:
   std::unique_ptr<Activation> activation_;
+  bool reads_input_;
 };
 
 }  // namespace
@@ -46,6 +51,14 @@ std::string_view ActivationLayer::type_name() const {
       return "Arctanh";
     case ActivationKind::kLog:
       return "Log";
+    case ActivationKind::kHardSigmoid:
+      return "HardSigmoid";
+    case ActivationKind::kSilu:
+      return "SiLU";
+    case ActivationKind::kGelu:
+      return "GELU";
+    case ActivationKind::kHardSwish:
+      return "HardSwish";
   }
   return "?";
 }
@@ -61,7 +74,7 @@ absl::StatusOr<std::unique_ptr<LayerOp>> ActivationLayer::Bind(const BindContext
       std::unique_ptr<Activation> activation,
       CreateActivation(*context.device,
                        {.kind = kind_, .format = context.format, .dtype = context.dtype}));
-  return std::make_unique<ActivationOp>(std::move(activation));
+  return std::make_unique<ActivationOp>(std::move(activation), GradientReadsInput(kind_));
 }
 
 }  // namespace dtnn

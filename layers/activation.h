@@ -1,5 +1,5 @@
-// Elementwise activation layers: Relu, Sigmoid, Tanh, LeakyRelu, Relu6, Arctanh, Log; formulas in
-// kernels/activation/activation.h.
+// Elementwise activation layers: Relu, Sigmoid, Tanh, LeakyRelu, Relu6, Arctanh, Log,
+// HardSigmoid, SiLU, GELU, HardSwish; formulas in kernels/activation/activation.h.
 
 #ifndef DTNN_LAYERS_ACTIVATION_H_
 #define DTNN_LAYERS_ACTIVATION_H_

@@ -22,12 +22,12 @@
 #define DTNN_KERNELS_ACTIVATION_ACTIVATION_CC_
 namespace dtnn {
 
-// One pass over a grid: y = f(x), or dx = f'(y) * dy.
+// One pass over a grid: y = f(x), or dx = f'(point) * dy.
 struct ActivationPass {
   ActivationKind kind;
   DType dtype;
   RowGrid grid;
-  Operand x = {}, y = {}, dy = {}, dx = {};
+  Operand x = {}, y = {}, point = {}, dy = {}, dx = {};
   bool accumulate = false;
 };
 
@@ -138,6 +138,65 @@ struct LogSigmoidGradient {
   }
 };
 
+struct HardSigmoid {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    return hn::Div(Relu6()(d, hn::Add(x, hn::Set(d, 3))), hn::Set(d, 6));
+  }
+};
+struct HardSigmoidGradient {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V y, V dy) const {
+    // Six times the output is cut off at the same places.
+    const V sixth = hn::Mul(dy, hn::Set(d, hn::TFromD<D>(1.0 / 6)));
+    return Relu6Gradient()(d, hn::Mul(y, hn::Set(d, 6)), sixth);
+  }
+};
+
+struct Silu {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    return hn::Mul(x, Sigmoid(d, x));
+  }
+};
+struct SiluGradient {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x, V dy) const {
+    const V inner = hn::MulAdd(x, Sigmoid(d, hn::Neg(x)), hn::Set(d, 1));
+    return hn::Mul(dy, hn::Mul(Sigmoid(d, x), inner));
+  }
+};
+
+struct Gelu {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    return hn::Mul(x, NormalDistribution(d, x));
+  }
+};
+struct GeluGradient {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x, V dy) const {
+    const V density = hn::Mul(NormalBell(d, x), hn::Set(d, hn::TFromD<D>(0.3989422804014327)));
+    return hn::Mul(dy, hn::MulAdd(x, density, NormalDistribution(d, x)));
+  }
+};
+
+struct HardSwish {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    return hn::Mul(x, HardSigmoid()(d, x));
+  }
+};
+struct HardSwishGradient {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x, V dy) const {
+    const V three = hn::Set(d, 3), sixth = hn::Set(d, hn::TFromD<D>(1.0 / 6));
+    const V inside = hn::Mul(hn::Add(hn::Add(x, x), three), sixth);
+    const V below = hn::IfThenZeroElse(hn::Le(x, hn::Neg(three)), inside);
+    return hn::Mul(dy, hn::IfThenElse(hn::Ge(x, three), hn::Set(d, 1), below));
+  }
+};
+
 template <typename T>
 void ForwardTyped(const ActivationPass& pass, int64_t begin, int64_t end) {
   switch (pass.kind) {
@@ -155,16 +214,24 @@ void ForwardTyped(const ActivationPass& pass, int64_t begin, int64_t end) {
       return TransformRange<T>(pass.grid, begin, end, ArctanhOp(), pass.y, pass.x);
     case ActivationKind::kLog:
       return TransformRange<T>(pass.grid, begin, end, LogSigmoidOp(), pass.y, pass.x);
+    case ActivationKind::kHardSigmoid:
+      return TransformRange<T>(pass.grid, begin, end, HardSigmoid(), pass.y, pass.x);
+    case ActivationKind::kSilu:
+      return TransformRange<T>(pass.grid, begin, end, Silu(), pass.y, pass.x);
+    case ActivationKind::kGelu:
+      return TransformRange<T>(pass.grid, begin, end, Gelu(), pass.y, pass.x);
+    case ActivationKind::kHardSwish:
+      return TransformRange<T>(pass.grid, begin, end, HardSwish(), pass.y, pass.x);
   }
 }
 
 template <typename T, class Gradient>
 void BackwardWith(const ActivationPass& pass, int64_t begin, int64_t end) {
   if (pass.accumulate) {
-    TransformRange<T>(pass.grid, begin, end, Accumulated<Gradient>(), pass.dx, pass.y, pass.dy,
+    TransformRange<T>(pass.grid, begin, end, Accumulated<Gradient>(), pass.dx, pass.point, pass.dy,
                       pass.dx);
   } else {
-    TransformRange<T>(pass.grid, begin, end, Gradient(), pass.dx, pass.y, pass.dy);
+    TransformRange<T>(pass.grid, begin, end, Gradient(), pass.dx, pass.point, pass.dy);
   }
 }
 
@@ -185,6 +252,14 @@ void BackwardTyped(const ActivationPass& pass, int64_t begin, int64_t end) {
       return BackwardWith<T, ArctanhGradient>(pass, begin, end);
     case ActivationKind::kLog:
       return BackwardWith<T, LogSigmoidGradient>(pass, begin, end);
+    case ActivationKind::kHardSigmoid:
+      return BackwardWith<T, HardSigmoidGradient>(pass, begin, end);
+    case ActivationKind::kSilu:
+      return BackwardWith<T, SiluGradient>(pass, begin, end);
+    case ActivationKind::kGelu:
+      return BackwardWith<T, GeluGradient>(pass, begin, end);
+    case ActivationKind::kHardSwish:
+      return BackwardWith<T, HardSwishGradient>(pass, begin, end);
   }
 }
 
@@ -219,8 +294,9 @@ class ActivationCpu : public Activation {
     ActivationPass pass = PassOver(GridOf(spec_.format, {&x, &y}));
     pass.x = OperandIn(pass.grid, x, spec_.format);
     pass.y = OperandIn(pass.grid, y, spec_.format);
-    const bool math = IsOneOf({ActivationKind::kSigmoid, ActivationKind::kTanh,
-                               ActivationKind::kArctanh, ActivationKind::kLog});
+    const bool math =
+        IsOneOf({ActivationKind::kSigmoid, ActivationKind::kTanh, ActivationKind::kArctanh,
+                 ActivationKind::kLog, ActivationKind::kSilu, ActivationKind::kGelu});
     ParallelFor(0, pass.grid.size(), math ? kMathGrain : kCopyGrain,
                 [&](int64_t begin, int64_t end) {
                   HWY_DYNAMIC_DISPATCH(ForwardRange)(pass, begin, end);
@@ -228,16 +304,17 @@ class ActivationCpu : public Activation {
     return absl::OkStatus();
   }
 
-  absl::Status Backward(const Tensor& y, const Tensor& dy, const Tensor& dx,
+  absl::Status Backward(const Tensor& point, const Tensor& dy, const Tensor& dx,
                         bool accumulate) override {
     DTNN_RETURN_IF_ERROR(
-        CheckOperands(Name(spec_.kind), Device::Cpu(), spec_.dtype, {&y, &dy, &dx}));
-    ActivationPass pass = PassOver(GridOf(spec_.format, {&y, &dy, &dx}));
-    pass.y = OperandIn(pass.grid, y, spec_.format);
+        CheckOperands(Name(spec_.kind), Device::Cpu(), spec_.dtype, {&point, &dy, &dx}));
+    ActivationPass pass = PassOver(GridOf(spec_.format, {&point, &dy, &dx}));
+    pass.point = OperandIn(pass.grid, point, spec_.format);
     pass.dy = OperandIn(pass.grid, dy, spec_.format);
     pass.dx = OperandIn(pass.grid, dx, spec_.format);
     pass.accumulate = accumulate;
-    const bool math = IsOneOf({ActivationKind::kArctanh, ActivationKind::kLog});
+    const bool math = IsOneOf({ActivationKind::kArctanh, ActivationKind::kLog,
+                               ActivationKind::kSilu, ActivationKind::kGelu});
     ParallelFor(0, pass.grid.size(), math ? kMathGrain : kCopyGrain,
                 [&](int64_t begin, int64_t end) {
                   HWY_DYNAMIC_DISPATCH(BackwardRange)(pass, begin, end);
@@ -274,6 +351,14 @@ std::string_view Name(ActivationKind kind) {
       return "arctanh";
     case ActivationKind::kLog:
       return "log";
+    case ActivationKind::kHardSigmoid:
+      return "hard_sigmoid";
+    case ActivationKind::kSilu:
+      return "silu";
+    case ActivationKind::kGelu:
+      return "gelu";
+    case ActivationKind::kHardSwish:
+      return "hard_swish";
   }
   return "unknown";
 }

@@ -1,5 +1,6 @@
-// Elementwise activations of spec'd kind and their gradients, both computed from the output y alone
-// (so an activation may run in place: y may be x, and dx may be dy).
+// Elementwise activations of spec'd kind and their gradients. y may be x, and dx may be dy.
+//
+// The gradient is computed from the output y alone:
 //
 //   relu         y = max(0, x)                  dx = dy where y > 0
 //   sigmoid      y = 1 / (1 + e^-x)             dx = dy * y * (1 - y)
@@ -8,8 +9,20 @@
 //   relu6        y = min(max(0, x), 6)          dx = dy where 0 < y < 6
 //   arctanh      y = artanh x                   dx = dy * cosh(y)^2, which is dy / (1 - x^2)
 //   log          y = log(sigmoid x)             dx = dy * (1 - e^y), which is dy * (1 - sigmoid x)
+//   hard_sigmoid y = min(max(0, x + 3), 6) / 6  dx = dy / 6 where 0 < y < 1
 //
-// A NaN in an operand comes out as NaN. artanh is infinite at 1 and -1 and NaN beyond.
+// or, since the same y comes from several x, from the input x alone (GradientReadsInput):
+//
+//   silu         y = x * sigmoid x              dx = dy * s * (1 + x * (1 - s)), s = sigmoid x
+//   gelu         y = x * P(x)                   dx = dy * (P(x) + x * e^(-x^2/2) / sqrt(2 pi))
+//   hard_swish   y = x * hard_sigmoid x         dx = dy * (2 x + 3) / 6 where -3 < x < 3, else
+//                                               0 below and dy above
+//
+// with P the normal distribution, P(x) = (1 + erf(x / sqrt 2)) / 2: PyTorch's gelu, not its
+// approximation by tanh. The four last are those of PyTorch.
+//
+// A NaN in an operand comes out as NaN. artanh is infinite at 1 and -1 and NaN beyond; silu, gelu
+// and hard_swish of -infinity are NaN, as a product of 0 and infinity is.
 
 #ifndef DTNN_KERNELS_ACTIVATION_ACTIVATION_H_
 #define DTNN_KERNELS_ACTIVATION_ACTIVATION_H_
@@ -26,12 +39,31 @@
 
 namespace dtnn {
 
-enum class ActivationKind : uint8_t { kRelu, kSigmoid, kTanh, kLeakyRelu, kRelu6, kArctanh, kLog };
+enum class ActivationKind : uint8_t {
+  kRelu,
+  kSigmoid,
+  kTanh,
+  kLeakyRelu,
+  kRelu6,
+  kArctanh,
+  kLog,
+  kHardSigmoid,
+  kSilu,
+  kGelu,
+  kHardSwish
+};
 inline constexpr ActivationKind kActivationKinds[] = {
-    ActivationKind::kRelu,      ActivationKind::kSigmoid, ActivationKind::kTanh,
-    ActivationKind::kLeakyRelu, ActivationKind::kRelu6,   ActivationKind::kArctanh,
-    ActivationKind::kLog};
+    ActivationKind::kRelu,      ActivationKind::kSigmoid,     ActivationKind::kTanh,
+    ActivationKind::kLeakyRelu, ActivationKind::kRelu6,       ActivationKind::kArctanh,
+    ActivationKind::kLog,       ActivationKind::kHardSigmoid, ActivationKind::kSilu,
+    ActivationKind::kGelu,      ActivationKind::kHardSwish};
 inline constexpr double kLeakySlope = 0.01;
+
+// Whether Backward takes the input x instead of the output y.
+constexpr bool GradientReadsInput(ActivationKind kind) {
+  return kind == ActivationKind::kSilu || kind == ActivationKind::kGelu ||
+         kind == ActivationKind::kHardSwish;
+}
 
 std::string_view Name(ActivationKind kind);  // "relu", "leaky_relu", ..., as in the table above
 
@@ -45,8 +77,9 @@ class Activation {
  public:
   virtual ~Activation() = default;
   virtual absl::Status Forward(const Tensor& x, const Tensor& y) = 0;
-  // dx = (accumulate ? dx : 0) + gradient; dx may be dy unless accumulating.
-  virtual absl::Status Backward(const Tensor& y, const Tensor& dy, const Tensor& dx,
+  // dx = (accumulate ? dx : 0) + gradient; dx may be dy unless accumulating. `point` is y, or x
+  // where GradientReadsInput.
+  virtual absl::Status Backward(const Tensor& point, const Tensor& dy, const Tensor& dx,
                                 bool accumulate) = 0;
 };
 

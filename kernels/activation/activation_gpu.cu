@@ -8,6 +8,15 @@
 
 namespace dtnn {
 
+template <typename W>
+DTNN_HOST_DEVICE W HardSigmoid(W x) {
+  return x < -3 ? W(0) : x > 3 ? W(1) : (x + 3) / 6;
+}
+template <typename W>
+DTNN_HOST_DEVICE W NormalDistribution(W x) {
+  return W(0.5) * std::erfc(x * W(-0.7071067811865476));
+}
+
 template <typename T, int kVector>
 struct ActivationForwardBody {
   using W = Wide<T>;
@@ -39,6 +48,14 @@ struct ActivationForwardBody {
         return std::atanh(value);
       case ActivationKind::kLog:
         return (value > 0 ? W(0) : value) - std::log1p(std::exp(-std::abs(value)));
+      case ActivationKind::kHardSigmoid:
+        return HardSigmoid(value);
+      case ActivationKind::kSilu:
+        return value / (1 + std::exp(-value));
+      case ActivationKind::kGelu:
+        return value * NormalDistribution(value);
+      case ActivationKind::kHardSwish:
+        return value * HardSigmoid(value);
     }
     return 0;
   }
@@ -58,16 +75,16 @@ struct ActivationBackwardBody {
   static constexpr int kLanes = kVector, kAhead = 2;
   ActivationKind kind;
   bool accumulate;
-  gpu::VectorView<const T, kLanes> y, dy;
+  gpu::VectorView<const T, kLanes> point, dy;
   gpu::VectorView<T, kLanes> dx;
 
   using Kept = gpu::NothingKept;
   struct Loaded {
-    gpu::Vector<T, kLanes> y, dy, dx;
+    gpu::Vector<T, kLanes> point, dy, dx;
   };
 
   void Declare(const gpu::VectorGrid& grid, gpu::Accesses& accesses) {
-    y.Declare(grid, accesses);
+    point.Declare(grid, accesses);
     dy.Declare(grid, accesses);
     dx.Declare(grid, accesses);
   }
@@ -90,12 +107,24 @@ struct ActivationBackwardBody {
       }
       case ActivationKind::kLog:
         return -dvalue * std::expm1(value);
+      case ActivationKind::kHardSigmoid:
+        return (value > 0 && value < 1) || std::isnan(dvalue) ? dvalue * W(1.0 / 6) : W(0);
+      case ActivationKind::kSilu: {
+        const W s = 1 / (1 + std::exp(-value)), rest = 1 / (1 + std::exp(value));
+        return dvalue * (s * (1 + value * rest));
+      }
+      case ActivationKind::kGelu: {
+        const W density = std::exp(W(-0.5) * value * value) * W(0.3989422804014327);
+        return dvalue * (NormalDistribution(value) + value * density);
+      }
+      case ActivationKind::kHardSwish:
+        return dvalue * (value <= -3 ? W(0) : value >= 3 ? W(1) : (2 * value + 3) * W(1.0 / 6));
     }
     return 0;
   }
   DTNN_HOST_DEVICE Kept Keep(const gpu::VectorCell&) const { return {}; }
   DTNN_HOST_DEVICE Loaded Load(const gpu::VectorCell& cell) const {
-    Loaded loaded = {y.Load(cell), dy.Load(cell), {}};
+    Loaded loaded = {point.Load(cell), dy.Load(cell), {}};
     if (accumulate) loaded.dx = gpu::LoadVector<kLanes, T>(dx.At(cell));
     return loaded;
   }
@@ -103,7 +132,7 @@ struct ActivationBackwardBody {
                               const Kept&) const {
     gpu::Vector<T, kLanes> result;
     for (int i = 0; i < kLanes; ++i) {
-      const W gradient = Gradient(W(loaded.y[i]), W(loaded.dy[i]));
+      const W gradient = Gradient(W(loaded.point[i]), W(loaded.dy[i]));
       result.Set(i, T(accumulate ? W(loaded.dx[i]) + gradient : gradient));
     }
     dx.Store(cell, result);
@@ -129,16 +158,16 @@ class ActivationGpu : public Activation {
     });
   }
 
-  absl::Status Backward(const Tensor& y, const Tensor& dy, const Tensor& dx,
+  absl::Status Backward(const Tensor& point, const Tensor& dy, const Tensor& dx,
                         bool accumulate) override {
-    DTNN_RETURN_IF_ERROR(CheckOperands(kName, runner_.device(), spec_.dtype, {&y, &dy, &dx}));
-    const RowGrid grid = GridOf(spec_.format, {&y, &dy, &dx});
+    DTNN_RETURN_IF_ERROR(CheckOperands(kName, runner_.device(), spec_.dtype, {&point, &dy, &dx}));
+    const RowGrid grid = GridOf(spec_.format, {&point, &dy, &dx});
     return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
-      return WithGridVectors<T>(grid, spec_.format, Tensors{&y, &dy, &dx}, [&]<int kLanes>() {
+      return WithGridVectors<T>(grid, spec_.format, Tensors{&point, &dy, &dx}, [&]<int kLanes>() {
         return runner_.ForEachVector(
             kName, ExtentsOf(grid),
             ActivationBackwardBody<T, kLanes>{spec_.kind, accumulate,
-                                              VectorsIn<const T, kLanes>(grid, y, spec_.format),
+                                              VectorsIn<const T, kLanes>(grid, point, spec_.format),
                                               VectorsIn<const T, kLanes>(grid, dy, spec_.format),
                                               VectorsIn<T, kLanes>(grid, dx, spec_.format)});
       });

@@ -12,6 +12,12 @@
 
 namespace dtnn::reference {
 
+// The normal distribution. In more digits than the result's, since the tail, far from 0, changes
+// by many times the relative error of its argument.
+inline double NormalDistribution(double x) {
+  return double(std::erfc(-(long double)(x) / std::sqrt(2.0L)) / 2);
+}
+
 inline double Activate(ActivationKind kind, double x) {
   switch (kind) {
     case ActivationKind::kRelu:
@@ -28,12 +34,22 @@ inline double Activate(ActivationKind kind, double x) {
       return std::atanh(x);
     case ActivationKind::kLog:
       return x > 0 ? -std::log1p(std::exp(-x)) : x - std::log1p(std::exp(x));
+    case ActivationKind::kHardSigmoid:
+      return x < -3 ? 0 : x > 3 ? 1 : (x + 3) / 6;
+    case ActivationKind::kSilu:
+      return x / (1 + std::exp(-x));
+    case ActivationKind::kGelu:
+      return x * NormalDistribution(x);
+    case ActivationKind::kHardSwish:
+      return x * (x < -3 ? 0 : x > 3 ? 1 : (x + 3) / 6);
   }
   return 0;
 }
 
-// The derivative at the point where the activation has the value y.
-inline double ActivationSlope(ActivationKind kind, double y) {
+// The derivative at the point where the activation has the value y, or, where GradientReadsInput,
+// at the point x.
+inline double ActivationSlope(ActivationKind kind, double point) {
+  const double x = point, y = point;
   if (std::isnan(y)) return y;
   switch (kind) {
     case ActivationKind::kRelu:
@@ -50,6 +66,16 @@ inline double ActivationSlope(ActivationKind kind, double y) {
       return std::cosh(y) * std::cosh(y);
     case ActivationKind::kLog:
       return -std::expm1(y);
+    case ActivationKind::kHardSigmoid:
+      return y > 0 && y < 1 ? 1.0 / 6 : 0;
+    case ActivationKind::kSilu: {
+      const double s = 1 / (1 + std::exp(-x));
+      return s * (1 + x / (1 + std::exp(x)));
+    }
+    case ActivationKind::kGelu:
+      return NormalDistribution(x) + x * std::exp(-x * x / 2) / std::sqrt(2 * std::acos(-1));
+    case ActivationKind::kHardSwish:
+      return x <= -3 ? 0 : x >= 3 ? 1 : (2 * x + 3) / 6;
   }
   return 0;
 }
@@ -58,10 +84,10 @@ inline void ActivationForward(ActivationKind kind, std::span<const double> x, st
   for (size_t i = 0; i < x.size(); ++i) y[i] = Activate(kind, x[i]);
 }
 
-inline void ActivationBackward(ActivationKind kind, std::span<const double> y,
+inline void ActivationBackward(ActivationKind kind, std::span<const double> point,
                                std::span<const double> dy, std::span<double> dx, bool accumulate) {
-  for (size_t i = 0; i < y.size(); ++i) {
-    dx[i] = (accumulate ? dx[i] : 0) + dy[i] * ActivationSlope(kind, y[i]);
+  for (size_t i = 0; i < point.size(); ++i) {
+    dx[i] = (accumulate ? dx[i] : 0) + dy[i] * ActivationSlope(kind, point[i]);
   }
 }
 

@@ -59,6 +59,10 @@ LayerTable MakeTable() {
       {"Relu6", MakeActivation<ActivationKind::kRelu6>},
       {"Arctanh", MakeActivation<ActivationKind::kArctanh>},
       {"Log", MakeActivation<ActivationKind::kLog>},
+      {"HardSigmoid", MakeActivation<ActivationKind::kHardSigmoid>},
+      {"SiLU", MakeActivation<ActivationKind::kSilu>},
+      {"GELU", MakeActivation<ActivationKind::kGelu>},
+      {"HardSwish", MakeActivation<ActivationKind::kHardSwish>},
   };
 }
 

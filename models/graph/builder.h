@@ -60,6 +60,10 @@ class GraphBuilder {
   GraphBuilder& Relu6() { return Activation(ActivationKind::kRelu6); }
   GraphBuilder& Arctanh() { return Activation(ActivationKind::kArctanh); }
   GraphBuilder& Log() { return Activation(ActivationKind::kLog); }
+  GraphBuilder& HardSigmoid() { return Activation(ActivationKind::kHardSigmoid); }
+  GraphBuilder& Silu() { return Activation(ActivationKind::kSilu); }
+  GraphBuilder& Gelu() { return Activation(ActivationKind::kGelu); }
+  GraphBuilder& HardSwish() { return Activation(ActivationKind::kHardSwish); }
   GraphBuilder& Activation(ActivationKind kind);
   GraphBuilder& Softmax();
   GraphBuilder& Add(const std::vector<Path>& paths);

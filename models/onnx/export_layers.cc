@@ -1,5 +1,6 @@
 #include "models/onnx/export_layers.h"
 
+#include <cmath>
 #include <functional>
 #include <map>
 
@@ -9,7 +10,8 @@
 namespace dtnn {
 namespace {
 
-constexpr char kRelu[] = "Relu", kSigmoid[] = "Sigmoid", kTanh[] = "Tanh", kAtanh[] = "Atanh";
+constexpr char kRelu[] = "Relu", kSigmoid[] = "Sigmoid", kTanh[] = "Tanh", kAtanh[] = "Atanh",
+               kHardSwish[] = "HardSwish";
 
 // An operator of the same name without attributes.
 template <const char* kOperator>
@@ -41,6 +43,40 @@ absl::Status ExportLog(const LayerToExport& layer, GraphWriter& writer) {
   writer.AddNode("Neg", StrCat(name, "/Neg"), layer.inputs, minus);
   writer.AddNode("Softplus", StrCat(name, "/Softplus"), {minus}, plus);
   writer.AddNode("Neg", name, {plus}, layer.output);
+  return absl::OkStatus();
+}
+
+absl::Status ExportHardSigmoid(const LayerToExport& layer, GraphWriter& writer) {
+  writer.AddNode("HardSigmoid", layer.node.name, layer.inputs, layer.output)
+      .Float("alpha", 1.0 / 6)
+      .Float("beta", 0.5);
+  return absl::OkStatus();
+}
+
+absl::Status ExportSilu(const LayerToExport& layer, GraphWriter& writer) {
+  const std::string &name = layer.node.name, &x = layer.inputs[0];
+  const std::string sigmoid = writer.NewName(StrCat(name, "_sigmoid"));
+  writer.AddNode("Sigmoid", StrCat(name, "/Sigmoid"), {x}, sigmoid);
+  writer.AddNode("Mul", name, {x, sigmoid}, layer.output);
+  return absl::OkStatus();
+}
+
+// x (erf(x / sqrt 2) + 1) / 2, as PyTorch writes it: there is an operator from opset 20 on only.
+absl::Status ExportGelu(const LayerToExport& layer, GraphWriter& writer) {
+  const std::string &name = layer.node.name, &x = layer.inputs[0];
+  const auto step = [&](const char* type, const std::string& a, const char* ending, float b) {
+    const std::string result = writer.NewName(StrCat(name, "_", ending));
+    writer.AddNode(type, StrCat(name, "/", type), {a, writer.AddScalar(StrCat(result, "_by"), b)},
+                   result);
+    return result;
+  };
+  const std::string over = step("Div", x, "over_root_two", std::sqrt(2.0F)),
+                    erf = writer.NewName(StrCat(name, "_erf"));
+  writer.AddNode("Erf", StrCat(name, "/Erf"), {over}, erf);
+  const std::string plus = step("Add", erf, "plus_one", 1),
+                    twice = writer.NewName(StrCat(name, "_twice"));
+  writer.AddNode("Mul", StrCat(name, "/Mul"), {x, plus}, twice);
+  writer.AddNode("Mul", name, {twice, writer.AddScalar(StrCat(name, "_half"), 0.5)}, layer.output);
   return absl::OkStatus();
 }
 
@@ -95,6 +131,10 @@ ExportLayer FindExport(std::string_view type) {
       {"Relu6", ExportRelu6},
       {"Arctanh", ExportElementwise<kAtanh>},
       {"Log", ExportLog},
+      {"HardSigmoid", ExportHardSigmoid},
+      {"SiLU", ExportSilu},
+      {"GELU", ExportGelu},
+      {"HardSwish", ExportElementwise<kHardSwish>},
   };
   const auto found = table.find(type);
   return found == table.end() ? nullptr : found->second;

@@ -18,23 +18,6 @@ namespace {
 
 constexpr size_t kMostAxes = 64;  // of a shape
 
-// A layer to which the order of the elements does not matter: the next operator sees the one that
-// `input` has.
-absl::Status AddElementwise(OperatorReader& op, std::shared_ptr<const Layer> layer,
-                            std::span<const ImportedValue> inputs) {
-  DTNN_RETURN_IF_ERROR(op.AddLayer(std::move(layer), inputs));
-  DTNN_ASSIGN_OR_RETURN(ImportedValue output, op.Output());
-  output.channels_last = inputs[0].channels_last;
-  output.rows_first = inputs[0].rows_first;
-  if (output.rows_first) {
-    return Unimplemented(
-        "reads features that were flattened with channels last; only a matrix "
-        "product takes these");
-  }
-  op.SetOutput(output);
-  return absl::OkStatus();
-}
-
 absl::Status ImportActivation(OperatorReader& op, ActivationKind kind) {
   DTNN_ASSIGN_OR_RETURN(const ImportedValue input, op.Value(0));
   return AddElementwise(op, std::make_shared<ActivationLayer>(kind), std::span(&input, 1));
@@ -66,6 +49,21 @@ absl::StatusOr<std::vector<ImportedValue>> Alike(OperatorReader& op) {
 }
 
 }  // namespace
+
+absl::Status AddElementwise(OperatorReader& op, std::shared_ptr<const Layer> layer,
+                            std::span<const ImportedValue> inputs) {
+  DTNN_RETURN_IF_ERROR(op.AddLayer(std::move(layer), inputs));
+  DTNN_ASSIGN_OR_RETURN(ImportedValue output, op.Output());
+  output.channels_last = inputs[0].channels_last;
+  output.rows_first = inputs[0].rows_first;
+  if (output.rows_first) {
+    return Unimplemented(
+        "reads features that were flattened with channels last; only a matrix "
+        "product takes these");
+  }
+  op.SetOutput(output);
+  return absl::OkStatus();
+}
 
 absl::StatusOr<int64_t> AxisOf(int64_t axis, int64_t rank) {
   if (axis >= -rank && axis < rank) return axis < 0 ? axis + rank : axis;
@@ -165,6 +163,7 @@ absl::Status ImportSoftmax(OperatorReader& op) {
 
 absl::Status ImportAdd(OperatorReader& op) {
   if (op.IsConstant(0) && op.IsConstant(1)) return ImportArithmetic(op);
+  if (IsStepOfGelu(op)) return ImportErfPlusOne(op);
   if (op.IsConstant(0) || op.IsConstant(1)) return ImportBias(op);
   return ImportSum(op);
 }

@@ -8,6 +8,8 @@
 #define DTNN_MODELS_ONNX_IMPORT_OPERATORS_H_
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +33,11 @@ absl::StatusOr<ImagePads> PadsOf(OperatorReader& op, const Shape& image, const P
                                  const Pair& stride, const Pair& dilation);
 // `axis` counted from the front, of `rank` axes.
 absl::StatusOr<int64_t> AxisOf(int64_t axis, int64_t rank);
+
+// Adds a layer to which the order of the elements does not matter: the next operator sees the order
+// that the first input has.
+absl::Status AddElementwise(OperatorReader& op, std::shared_ptr<const Layer> layer,
+                            std::span<const ImportedValue> inputs);
 
 // import_products.cc
 absl::Status ImportConv(OperatorReader& op);
@@ -62,6 +69,17 @@ absl::Status ImportSoftmax(OperatorReader& op);
 absl::Status ImportAdd(OperatorReader& op);
 absl::Status ImportSum(OperatorReader& op);
 absl::Status ImportConcat(OperatorReader& op);
+
+// import_activations.cc: those that are several operators, or new ones.
+absl::Status ImportHardSigmoid(OperatorReader& op);
+absl::Status ImportHardSwish(OperatorReader& op);
+absl::Status ImportGelu(OperatorReader& op);
+absl::Status ImportErf(OperatorReader& op);
+absl::Status ImportDiv(OperatorReader& op);
+absl::Status ImportMul(OperatorReader& op);
+// The sum of a value and 1 as a step of an activation; the sum of others is not read.
+bool IsStepOfGelu(OperatorReader& op);
+absl::Status ImportErfPlusOne(OperatorReader& op);
 
 // import_shapes.cc
 absl::Status ImportFlatten(OperatorReader& op);

@@ -29,7 +29,7 @@ class StoredModelTest : public ::testing::TestWithParam<std::tuple<const char*, 
 INSTANTIATE_TEST_SUITE_P(
     Networks, StoredModelTest,
     ::testing::Combine(::testing::Values("resnet", "vgg", "mobilenet_v2", "squeezenet", "densenet",
-                                         "googlenet", "dynamo", "tensorflow"),
+                                         "googlenet", "dynamo", "tensorflow", "activations"),
                        ::testing::Values(TensorFormat::kNHWC, TensorFormat::kNCHW)),
     [](const auto& info) {
       return std::string(std::get<0>(info.param)) + std::string(Name(std::get<1>(info.param)));
@@ -217,9 +217,23 @@ TEST_F(ImportTest, AShapeThatOnlyFlattensIsFolded) {
   EXPECT_EQ(imported->model.graph.nodes().size(), 5U);
 }
 
-TEST_F(ImportTest, WhatNoLayerComputesIsNamedWithItsNode) {
+TEST_F(ImportTest, ActivationsThatAreNotQuiteTheLayers) {
   Insert("Gelu", {"c"});
-  EXPECT_THAT(Error(), HasSubstr("net.onnx: node 1 (\"the_new\", operator \"Gelu\"): no layer "
+  EXPECT_TRUE(Import().ok());
+  onnx::AttributeProto& approximate = *At(1).add_attribute();
+  approximate.set_name("approximate");
+  approximate.set_s("tanh");
+  EXPECT_THAT(Error(), HasSubstr("approximates GELU by tanh; the layer has the exact one"));
+  At(1).clear_attribute();
+  At(1).set_op_type("HardSigmoid");
+  EXPECT_THAT(Error(), HasSubstr("\"alpha\" and \"beta\" are 0.2 and 0.5; the layer has 1/6"));
+  At(1).set_op_type("Erf");
+  EXPECT_THAT(Error(), HasSubstr("is read as x * (Erf(x / sqrt 2) + 1) / 2 alone"));
+}
+
+TEST_F(ImportTest, WhatNoLayerComputesIsNamedWithItsNode) {
+  Insert("Mish", {"c"});
+  EXPECT_THAT(Error(), HasSubstr("net.onnx: node 1 (\"the_new\", operator \"Mish\"): no layer "
                                  "computes it; the operators that are read are Add, "));
   At(1).set_op_type("LeakyRelu");
   onnx::AttributeProto& alpha = *At(1).add_attribute();

@@ -31,7 +31,15 @@ struct ImagePads {
 };
 
 // What an operator computed, where that is only a part of a layer.
-enum class Unfinished : uint8_t { kNothing, kNegated, kSoftplusOfNegated };
+enum class Unfinished : uint8_t {
+  kNothing,
+  kNegated,
+  kSoftplusOfNegated,  // of log(sigmoid x) = -softplus(-x)
+  kOverRootTwo,
+  kErf,
+  kErfPlusOne,
+  kTwiceGelu  // of gelu x = x (erf(x / sqrt 2) + 1) / 2
+};
 
 // The output of a layer, and how the operators after it see it.
 struct ImportedValue {
@@ -66,6 +74,9 @@ class NetworkMaker {
   }
   const Layer& LayerOf(const ImportedValue& value) const {
     return *nodes_[size_t(value.node)].layer;
+  }
+  const std::string& NameOfInput(const ImportedValue& value) const {
+    return nodes_[size_t(value.node)].inputs[0];
   }
   const Shape& InputShapeOf(const ImportedValue& value) const {
     return input_shapes_[size_t(value.node)];

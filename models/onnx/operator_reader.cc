@@ -123,7 +123,9 @@ absl::StatusOr<ImportedValue> OperatorReader::Value(size_t input) {
   DTNN_ASSIGN_OR_RETURN(const ImportedValue value, RawValue(input));
   if (value.unfinished != Unfinished::kNothing) {
     return Unimplemented("its input ", input,
-                         " is a Neg or Softplus; they are read as -Softplus(-x) alone");
+                         " is a step of -Softplus(-x), which is log(sigmoid x), or of "
+                         "x * (Erf(x / sqrt 2) + 1) / 2, which is GELU; the other steps do not "
+                         "follow");
   }
   if (value.pads == ImagePads()) return value;
   return Unimplemented("its input ", input,

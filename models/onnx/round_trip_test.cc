@@ -123,6 +123,7 @@ TEST_F(RoundTripTest, NarrowNetworksOfTheOtherFamilies) {
          b.AveragePool2d({.window = 3, .stride = {1, 2}, .padding = {1, 0}}).Sigmoid();
          b.Add({GraphBuilder::Identity(), [](GraphBuilder& p) { p.Relu6(); },
                 [](GraphBuilder& p) { p.Conv2d(4, {.kernel = 1}).Arctanh(); }});
+         b.Silu().HardSwish().Gelu().HardSigmoid();
          b.MaxPool2d({.window = 0}).Log().Dropout(0.25).Flatten().BatchNorm().Fc(3);
        }},
   };

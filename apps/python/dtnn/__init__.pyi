@@ -154,7 +154,8 @@ class Network:
         ...
 
     def activation(self, kind: str) -> Network:
-        """One of relu, sigmoid, tanh, leaky_relu, relu6, arctanh, log."""
+        """One of relu, sigmoid, tanh, leaky_relu, relu6, arctanh, log, hard_sigmoid, silu,
+        gelu, hard_swish."""
         ...
 
     def relu(self) -> Network:

@@ -119,7 +119,8 @@ class Network:
         return self
 
     def activation(self, kind: str) -> Network:
-        """One of relu, sigmoid, tanh, leaky_relu, relu6, arctanh, log."""
+        """One of relu, sigmoid, tanh, leaky_relu, relu6, arctanh, log, hard_sigmoid, silu,
+        gelu, hard_swish."""
         self._core.activation(text_bytes("kind", kind))
         return self
 

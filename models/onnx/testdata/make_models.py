@@ -112,6 +112,17 @@ class GoogLeNet(nn.Module):
         return torch.sigmoid(self.fc(self.blocks(self.stem(x)).mean([2, 3])))
 
 
+class Activations(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(conv(3, 5, 3, 3), nn.SiLU(), conv(5, 6, 3, 2), nn.GELU(),
+                                    conv(6, 7, 3, 2), nn.Hardswish(), conv(7, 4, 1),
+                                    nn.Hardsigmoid(), nn.AdaptiveAvgPool2d(1), nn.Flatten())
+
+    def forward(self, x):
+        return self.layers(x)
+
+
 def tensorflow():
     """Channels last, paddings of one side, and a matrix product with its bias beside it."""
     rng = np.random.default_rng(3)
@@ -185,6 +196,14 @@ class Samples(quantization.CalibrationDataReader):
         return self.left.pop() if self.left else None
 
 
+def activations(folder, shape):
+    network = renew(Activations())
+    torch.onnx.export(network, torch.zeros(shape), os.path.join(folder, "activations.onnx"),
+                      dynamo=False, opset_version=17, dynamic_axes={"image": {0: "batch"}},
+                      input_names=["image"])
+    write(folder, "activations", shape)
+
+
 def main(folder):
     torch.manual_seed(7)
     dense = DenseNet(growth_rate=3, block_config=(2, 2), num_init_features=4, bn_size=2,
@@ -217,6 +236,7 @@ def main(folder):
     write(folder, "dynamo", shape)
     onnx.save(tensorflow(), os.path.join(folder, "tensorflow.onnx"))
     write(folder, "tensorflow", (2, 9, 11, 3))
+    activations(folder, shape)
 
 
 if __name__ == "__main__":

@@ -71,6 +71,10 @@ class Network {
   Network& Relu6() { return Activation(ActivationKind::kRelu6); }
   Network& Arctanh() { return Activation(ActivationKind::kArctanh); }
   Network& Log() { return Activation(ActivationKind::kLog); }
+  Network& HardSigmoid() { return Activation(ActivationKind::kHardSigmoid); }
+  Network& Silu() { return Activation(ActivationKind::kSilu); }
+  Network& Gelu() { return Activation(ActivationKind::kGelu); }
+  Network& HardSwish() { return Activation(ActivationKind::kHardSwish); }
   Network& Softmax() {
     return Then([](GraphBuilder& b) { b.Softmax(); });
   }

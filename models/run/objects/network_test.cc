@@ -23,6 +23,8 @@ TEST(NetworkTest, HasAllLayersOfABuilder) {
   EXPECT_EQ(
       names([](Network& n) { n.Relu6().LeakyRelu().Arctanh().Log().Relu().Sigmoid().Tanh(); }),
       "Input Relu6 LeakyRelu Arctanh Log Relu Sigmoid Tanh");
+  EXPECT_EQ(names([](Network& n) { n.HardSigmoid().Silu().Gelu().HardSwish(); }),
+            "Input HardSigmoid SiLU GELU HardSwish");
   EXPECT_EQ(names([](Network& n) {
               n.Conv2d(2).MaxPool2d().AveragePool2d({.window = 1}).BatchNorm().Dropout(0.5);
               n.AdaptiveAveragePool2d(1).Flatten().Fc(3).Softmax();
