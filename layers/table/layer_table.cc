@@ -11,6 +11,7 @@
 #include "layers/input.h"
 #include "layers/merging/addition.h"
 #include "layers/merging/concatenation.h"
+#include "layers/merging/multiplication.h"
 #include "layers/pool2d.h"
 #include "layers/softmax.h"
 #include "tensor/errors.h"
@@ -52,6 +53,7 @@ LayerTable MakeTable() {
       {"Softmax", WithoutAttributes<SoftmaxLayer>},
       {"AdditionBlock", WithoutAttributes<AdditionLayer>},
       {"ConcatenationBlock", WithoutAttributes<ConcatenationLayer>},
+      {"MultiplicationBlock", WithoutAttributes<MultiplicationLayer>},
       {"Relu", MakeActivation<ActivationKind::kRelu>},
       {"Sigmoid", MakeActivation<ActivationKind::kSigmoid>},
       {"Tanh", MakeActivation<ActivationKind::kTanh>},

@@ -8,6 +8,7 @@
 #include "layers/input.h"
 #include "layers/merging/addition.h"
 #include "layers/merging/concatenation.h"
+#include "layers/merging/multiplication.h"
 #include "layers/softmax.h"
 #include "tensor/errors.h"
 
@@ -67,6 +68,10 @@ GraphBuilder& GraphBuilder::Add(const std::vector<Path>& paths) {
 
 GraphBuilder& GraphBuilder::Concat(const std::vector<Path>& paths) {
   return Append(std::make_shared<ConcatenationLayer>(), paths);
+}
+
+GraphBuilder& GraphBuilder::Multiply(const std::vector<Path>& paths) {
+  return Append(std::make_shared<MultiplicationLayer>(), paths);
 }
 
 GraphBuilder& GraphBuilder::Append(std::shared_ptr<const Layer> layer) {

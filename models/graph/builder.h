@@ -68,6 +68,8 @@ class GraphBuilder {
   GraphBuilder& Softmax();
   GraphBuilder& Add(const std::vector<Path>& paths);
   GraphBuilder& Concat(const std::vector<Path>& paths);
+  // An image times a factor for each channel: what the second path makes of it, as one pixel.
+  GraphBuilder& Multiply(const std::vector<Path>& paths);
   // A layer of the user's own.
   GraphBuilder& Append(std::shared_ptr<const Layer> layer);
   // The same for one that makes one value of several paths.

@@ -52,6 +52,16 @@ TEST_P(NestedBlocksTest, BlocksThatBeginAndEndWithBlocks) {
   })));
 }
 
+TEST_P(NestedBlocksTest, SqueezeAndExcitationInARow) {
+  const Path squeeze = [](GraphBuilder& p) {
+    p.AdaptiveAveragePool2d(1).Conv2d(3, {.kernel = 1}).Silu().Conv2d(4, {.kernel = 1}).Sigmoid();
+  };
+  EXPECT_TRUE(CheckNetworkGradients(Network([&](GraphBuilder& b) {
+    b.Conv2d(4, {.kernel = 1}).Multiply({kSame, squeeze}).HardSwish().Multiply({kSame, squeeze});
+    b.Add({kSame, [&](GraphBuilder& p) { p.Silu().Multiply({kSame, squeeze}); }});
+  })));
+}
+
 TEST_P(NestedBlocksTest, EveryActivationInAPathOfItsOwn) {
   std::vector<Path> paths;
   for (const ActivationKind kind : kActivationKinds) {

@@ -11,7 +11,7 @@ namespace dtnn {
 namespace {
 
 constexpr char kRelu[] = "Relu", kSigmoid[] = "Sigmoid", kTanh[] = "Tanh", kAtanh[] = "Atanh",
-               kHardSwish[] = "HardSwish";
+               kHardSwish[] = "HardSwish", kMul[] = "Mul";
 
 // An operator of the same name without attributes.
 template <const char* kOperator>
@@ -124,6 +124,7 @@ ExportLayer FindExport(std::string_view type) {
       {"Softmax", ExportSoftmax},
       {"AdditionBlock", ExportAddition},
       {"ConcatenationBlock", ExportConcatenation},
+      {"MultiplicationBlock", ExportElementwise<kMul>},
       {"Relu", ExportElementwise<kRelu>},
       {"Sigmoid", ExportElementwise<kSigmoid>},
       {"Tanh", ExportElementwise<kTanh>},

@@ -5,6 +5,7 @@
 
 #include "kernels/activation/activation.h"
 #include "layers/activation.h"
+#include "layers/merging/multiplication.h"
 #include "models/onnx/import_operators.h"
 #include "tensor/errors.h"
 
@@ -122,7 +123,13 @@ absl::Status ImportMul(OperatorReader& op) {
     op.network().DropLatest();
     return ImportAs(op, ActivationKind::kSilu, *x == 0 ? a : b);
   }
-  return ImportArithmetic(op);
+  if (a.channels_last != b.channels_last) {
+    return Unimplemented("multiplies values with channels first and last");
+  }
+  // The factors have one pixel.
+  const bool first = a.image() && a.shape[1] * a.shape[2] == 1;
+  const ImportedValue inputs[] = {first ? b : a, first ? a : b};
+  return AddElementwise(op, std::make_shared<MultiplicationLayer>(), inputs);
 }
 
 }  // namespace dtnn

@@ -135,8 +135,9 @@ absl::Status ImportCast(OperatorReader& op) {
 absl::Status ImportArithmetic(OperatorReader& op) {
   if (!op.IsConstant(0) || !op.IsConstant(1)) {
     return Unimplemented(
-        "computes with values of the network; of such operators layers have only "
-        "sums of values of one shape. Normalisation of the input belongs into the "
+        "computes with values of the network; of such operators layers have only sums of values of "
+        "one shape, and images times a factor for each channel. Normalisation of the input belongs "
+        "into the "
         "preprocessing");
   }
   DTNN_ASSIGN_OR_RETURN(TensorValues a, op.Constant(0));

@@ -250,6 +250,8 @@ TEST_F(ImportTest, WhatNoLayerComputesIsNamedWithItsNode) {
   At(1).clear_domain();
   At(1).set_op_type("Mul");
   At(1).add_input("c");
+  EXPECT_THAT(Error(), HasSubstr("but has (4, 4, 5) and (4, 4, 5)"));
+  At(1).set_op_type("Sub");
   EXPECT_THAT(Error(), HasSubstr("computes with values of the network"));
 }
 

@@ -124,6 +124,9 @@ TEST_F(RoundTripTest, NarrowNetworksOfTheOtherFamilies) {
          b.Add({GraphBuilder::Identity(), [](GraphBuilder& p) { p.Relu6(); },
                 [](GraphBuilder& p) { p.Conv2d(4, {.kernel = 1}).Arctanh(); }});
          b.Silu().HardSwish().Gelu().HardSigmoid();
+         b.Multiply({GraphBuilder::Identity(), [](GraphBuilder& p) {
+                       p.AveragePool2d({.window = 0}).Conv2d(4, {.kernel = 1}).Sigmoid();
+                     }});
          b.MaxPool2d({.window = 0}).Log().Dropout(0.25).Flatten().BatchNorm().Fc(3);
        }},
   };

@@ -18,6 +18,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnxruntime import quantization
 from torch import nn
 from torchvision.models import DenseNet, MobileNetV2
+from torchvision.ops import SqueezeExcitation
 
 
 def conv(inputs, outputs, kernel=3, stride=1, padding=None, groups=1):
@@ -116,6 +117,7 @@ class Activations(nn.Module):
     def __init__(self):
         super().__init__()
         self.layers = nn.Sequential(conv(3, 5, 3, 3), nn.SiLU(), conv(5, 6, 3, 2), nn.GELU(),
+                                    SqueezeExcitation(6, 2),
                                     conv(6, 7, 3, 2), nn.Hardswish(), conv(7, 4, 1),
                                     nn.Hardsigmoid(), nn.AdaptiveAvgPool2d(1), nn.Flatten())
 

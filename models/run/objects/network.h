@@ -84,6 +84,9 @@ class Network {
   Network& Concat(std::vector<Path> paths) {
     return Then([paths = std::move(paths)](GraphBuilder& b) { b.Concat(paths); });
   }
+  Network& Multiply(std::vector<Path> paths) {
+    return Then([paths = std::move(paths)](GraphBuilder& b) { b.Multiply(paths); });
+  }
   // A layer of your own.
   Network& Append(std::shared_ptr<const Layer> layer) {
     return Then([layer = std::move(layer)](GraphBuilder& b) { b.Append(layer); });
