@@ -13,9 +13,12 @@
 #include "models/zoo/densenet.h"
 #include "models/zoo/googlenet.h"
 #include "models/zoo/inception.h"
+#include "models/zoo/inverted_residual.h"
 #include "models/zoo/mobilenet.h"
+#include "models/zoo/regnet.h"
 #include "models/zoo/resnet.h"
 #include "models/zoo/simple.h"
+#include "models/zoo/squeezenet.h"
 #include "models/zoo/vgg.h"
 #include "tensor/threads/parallel_for.h"
 #include "tools/testing/tensors.h"
@@ -100,6 +103,38 @@ const Family kFamilies[] = {
        AppendMobileNet(b, {.tensorflow = true, .width_divisor = 16}, kClasses);
      },
      2},
+    {"InvertedResiduals",
+     {9, 8, 3},
+     [](GraphBuilder& b) {
+       AppendInvertedResiduals(
+           b,
+           {.blocks = {{3, 3, 4, 3, 1, 2}, {4, 8, 4, 5, 1, 0}, {4, 8, 5, 3, 2, 3}},
+            .stem = 3,
+            .last = 6,
+            .hidden = 5,
+            .activation = ActivationKind::kHardSwish},
+           kClasses);
+     }},
+    {"InvertedResidualsWithSilu",
+     {9, 8, 3},
+     [](GraphBuilder& b) {
+       const ActivationKind silu = ActivationKind::kSilu, gate = ActivationKind::kSigmoid;
+       AppendInvertedResiduals(b,
+                               {.blocks = {{3, 6, 3, 3, 1, 2, silu, silu, gate}},
+                                .stem = 3,
+                                .last = 6,
+                                .activation = silu},
+                               kClasses);
+     }},
+    {"SqueezeNet",
+     {35, 35, 3},
+     [](GraphBuilder& b) { AppendSqueezeNet(b, {.width_divisor = 16}, kClasses); },
+     1},
+    {"RegNetY",
+     {9, 8, 3},
+     [](GraphBuilder& b) {
+       AppendRegNetY(b, {.stages = {{2, 4}, {1, 6}}, .group_width = 2, .stem = 4}, kClasses);
+     }},
     {"Vgg",
      {8, 8, 3},
      [](GraphBuilder& b) {

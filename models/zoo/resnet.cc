@@ -7,32 +7,35 @@ namespace {
 
 using Path = GraphBuilder::Path;
 
-void ConvBn(GraphBuilder& b, int64_t filters, Pair kernel, Pair stride, Pair padding) {
+void ConvBn(GraphBuilder& b, int64_t filters, Pair kernel, Pair stride, Pair padding, bool bias) {
   b.Conv2d(filters, {.kernel = kernel,
                      .stride = stride,
                      .padding = padding,
+                     .bias = bias,
                      .initializer = InitializerKind::kHeUniform});
   b.BatchNorm();
 }
 
 int64_t Expansion(ResNetBlock block) { return block == ResNetBlock::kBottleneck ? 4 : 1; }
 
-void AppendBlock(GraphBuilder& b, ResNetBlock block, int64_t filters, int64_t stride,
+void AppendBlock(GraphBuilder& b, const ResNetOptions& options, int64_t filters, int64_t stride,
                  bool project) {
+  const ResNetBlock block = options.block;
+  const bool bias = options.bias;
   const Path basic = [=](GraphBuilder& p) {
-    ConvBn(p, filters, 3, stride, 1);
+    ConvBn(p, filters, 3, stride, 1, bias);
     p.Relu();
-    ConvBn(p, filters, 3, 1, 1);
+    ConvBn(p, filters, 3, 1, 1, bias);
   };
   const Path bottleneck = [=](GraphBuilder& p) {
-    ConvBn(p, filters, 1, 1, 0);
+    ConvBn(p, filters, 1, 1, 0, bias);
     p.Relu();
-    ConvBn(p, filters, 3, stride, 1);
+    ConvBn(p, filters, 3, stride, 1, bias);
     p.Relu();
-    ConvBn(p, 4 * filters, 1, 1, 0);
+    ConvBn(p, 4 * filters, 1, 1, 0, bias);
   };
   const Path projection = [=](GraphBuilder& p) {
-    ConvBn(p, Expansion(block) * filters, 1, stride, 0);
+    ConvBn(p, Expansion(block) * filters, 1, stride, 0, bias);
   };
   b.Add({block == ResNetBlock::kBasic ? basic : bottleneck,
          project ? projection : GraphBuilder::Identity()});
@@ -41,11 +44,14 @@ void AppendBlock(GraphBuilder& b, ResNetBlock block, int64_t filters, int64_t st
 
 void AppendStem(GraphBuilder& b, const ResNetOptions& options) {
   if (options.stem == ResNetStem::kConv3) {
-    ConvBn(b, options.width, 3, 1, 1);
+    ConvBn(b, options.width, 3, 1, 1, options.bias);
     return;
   }
-  b.Conv2d(options.width,
-           {.kernel = 7, .stride = 2, .padding = 3, .initializer = InitializerKind::kHeUniform});
+  b.Conv2d(options.width, {.kernel = 7,
+                           .stride = 2,
+                           .padding = 3,
+                           .bias = options.bias,
+                           .initializer = InitializerKind::kHeUniform});
   if (options.stem == ResNetStem::kConv7Relu) b.BatchNorm().Relu();
   b.MaxPool2d({.window = 3, .stride = 2, .padding = 1});
 }
@@ -60,7 +66,7 @@ void AppendResNet(GraphBuilder& b, const ResNetOptions& options, int64_t outputs
     for (int i = 0; i < options.blocks[stage]; ++i) {
       const bool halve = stage > 0 && i == 0;
       const bool project = i == 0 && (stage > 0 || options.project_first_stage);
-      AppendBlock(b, options.block, filters, halve ? 2 : 1, project);
+      AppendBlock(b, options, filters, halve ? 2 : 1, project);
     }
   }
   b.AveragePool2d({.window = 0}).Flatten();
@@ -85,6 +91,12 @@ AppendModel Append(const ResNetOptions& options) {
 AppendModel Large(ResNetOptions options, ResNetStem stem) {
   options.stem = stem;
   return Append(options);
+}
+
+ModelInfo Torchvision(std::string_view name, ResNetOptions options) {
+  options.bias = false;
+  return Adapting(name, kImageNetData, Large(std::move(options), ResNetStem::kConv7Relu),
+                  "as in torchvision");
 }
 
 // For small images.
@@ -126,6 +138,11 @@ std::vector<ModelInfo> ResNetModels() {
       Adapting("resnet110", kCifar10, Thin(18, true)),
       Adapting("resnet152", kImageNet, Large(r152, kConv3), Small(r152), kFull),
       Adapting("resnet1202", kCifar10, Thin(200, true)),
+      Torchvision("torchvision_resnet18", r18),
+      Torchvision("torchvision_resnet34", r34),
+      Torchvision("torchvision_resnet50", r50),
+      Torchvision("torchvision_resnet101", r101),
+      Torchvision("torchvision_resnet152", r152),
       Literal("resnet18_cifar10", kCifar10, Small(r18)),
       Literal("resnet20_cifar10", kCifar10, Thin(3)),
       Literal("resnet32_cifar10", kCifar10, Thin(5)),

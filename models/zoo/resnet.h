@@ -4,7 +4,7 @@
 //   basic        x + [3x3, n] [3x3, n]
 //   bottleneck   x + [1x1, n] [3x3, n] [1x1, 4n]
 //
-// Every convolution has a bias and is followed by batch normalisation; the first block of a stage
+// Every convolution is followed by batch normalisation; the first block of a stage
 // may halve the image, and then projects x with a 1x1 convolution.
 
 #ifndef DTNN_MODELS_ZOO_RESNET_H_
@@ -32,6 +32,7 @@ struct ResNetOptions {
   int64_t width = 64;            // filters of the stem and of the first stage; each stage doubles
   ResNetStem stem = ResNetStem::kConv3;
   bool project_first_stage = false;  // although its shapes agree
+  bool bias = true;                  // of convolutions, although batch normalisation follows
   bool hidden_layer = false;         // one more, fully connected, before the classifier
 };
 

@@ -6,9 +6,12 @@
 #include "models/zoo/densenet.h"
 #include "models/zoo/googlenet.h"
 #include "models/zoo/inception.h"
+#include "models/zoo/inverted_residual.h"
 #include "models/zoo/mobilenet.h"
+#include "models/zoo/regnet.h"
 #include "models/zoo/resnet.h"
 #include "models/zoo/simple.h"
+#include "models/zoo/squeezenet.h"
 #include "models/zoo/vgg.h"
 #include "tensor/errors.h"
 #include "tensor/named_table.h"
@@ -18,8 +21,9 @@ namespace {
 
 std::vector<ModelInfo> AllFamilies() {
   std::vector<ModelInfo> models;
-  for (const auto& family : {SimpleModels, AlexNetModels, VggModels, GoogLeNetModels,
-                             InceptionModels, ResNetModels, DenseNetModels, MobileNetModels}) {
+  for (const auto& family :
+       {SimpleModels, AlexNetModels, VggModels, GoogLeNetModels, InceptionModels, ResNetModels,
+        DenseNetModels, MobileNetModels, InvertedResidualModels, SqueezeNetModels, RegNetModels}) {
     const std::vector<ModelInfo> members = family();
     models.insert(models.end(), members.begin(), members.end());
   }

@@ -107,6 +107,19 @@ constexpr Row kRows[] = {
     {"vgg11bn", 9766026, 9758474, 41},
     {"vgg16bn", 15266122, 15255626, 56},
     {"vgg19", 143667240, 143667240, 47},
+    // Those of torchvision: numel() of its parameters, and with them of the running statistics; its
+    // modules, sums, products and flattenings, with an input and a softmax.
+    {"mobilenet_v2", 3538984, 3504872, 155},
+    {"mobilenet_v3_small", 2554968, 2542856, 159},
+    {"mobilenet_v3_large", 5507432, 5483032, 189},
+    {"efficientnet_b0", 5330564, 5288548, 242},
+    {"squeezenet1_1", 1235496, 1235496, 68},
+    {"regnet_y_400mf", 4371296, 4344144, 272},
+    {"torchvision_resnet18", 11699112, 11689512, 71},
+    {"torchvision_resnet34", 21814696, 21797672, 127},
+    {"torchvision_resnet50", 25610152, 25557032, 177},
+    {"torchvision_resnet101", 44654504, 44549160, 347},
+    {"torchvision_resnet152", 60344232, 60192808, 517},
 };
 
 class ZooCountsTest : public ::testing::TestWithParam<Row> {};
@@ -156,6 +169,11 @@ constexpr Adapted kAdapted[] = {
     {"inceptionv3", kImageNet, 24895624},
     {"inceptionv3_bn", kCifar10, 23880874 + 4 * 17216},
     {"mobilenetv1", kImageNet, 4288586 + 1025 * 990},
+    {"mobilenet_v2", kCifar10, 3538984 - 1281 * 990},
+    {"mobilenet_v3_small", kStl10, 2554968 - 1025 * 990},
+    {"efficientnet_b0", kMnist, 5330564 - 1281 * 990 - 2 * 9 * 32},
+    {"squeezenet1_1", kCifar10, 1235496 - 513 * 990},
+    {"regnet_y_400mf", kCifar10, 4371296 - 441 * 990},
     {"resnet18", kCifar10, 11453066},
     {"resnet20", kImageNet, 279242 + 65 * 990},
     {"resnet34", kCifar10, 21572362},
@@ -199,13 +217,15 @@ std::string LastLayer(const Graph& graph) {
 TEST(ZooTest, AdaptingNetworksEndInWhatTheLossWants) {
   const std::pair<FinalActivation, std::string> ends[] = {{FinalActivation::kSoftmax, "Softmax"},
                                                           {FinalActivation::kSigmoid, "Sigmoid"},
-                                                          {FinalActivation::kOther, "FC"}};
+                                                          {FinalActivation::kOther, ""}};
   for (const ModelInfo& model : ZooModels()) {
     const Graph own = *BuildModel(model.name, {});
     EXPECT_EQ(LastLayer(own), "Softmax") << model.name;
     for (const auto& [activation, type] : ends) {
       const Graph graph = *BuildModel(model.name, {.final_activation = activation});
-      EXPECT_EQ(LastLayer(graph), model.adapts ? type : "Softmax") << model.name;
+      const std::string logits = model.name.starts_with("squeezenet") ? "Flatten" : "FC";
+      const std::string last = type.empty() ? logits : type;
+      EXPECT_EQ(LastLayer(graph), model.adapts ? last : "Softmax") << model.name;
       EXPECT_EQ(graph.output_shape(), own.output_shape());
       EXPECT_EQ(graph.num_parameters(), own.num_parameters());
       const bool shorter = model.adapts && activation == FinalActivation::kOther;
