@@ -4,6 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "gtest/gtest.h"
 
 namespace dtnn {
@@ -16,6 +18,12 @@ TEST(ProcessorsTest, ThereIsAtLeastOne) {
 }
 
 TEST(ProcessorsTest, AProcessThatIsNotThereCountsAsOne) { EXPECT_EQ(ProcessorsOf(-1), 1); }
+
+TEST(ProcessorsTest, AnEarlierErrorIsNotItsOwn) {
+  const int count = ProcessorsOf(0);
+  errno = EINVAL;
+  EXPECT_EQ(ProcessorsOf(0), count);
+}
 
 TEST(ProcessorsTest, AQuotaLeavesFewer) {
   EXPECT_EQ(WithinQuota(8, std::nullopt), 8);
