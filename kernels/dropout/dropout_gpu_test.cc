@@ -22,12 +22,16 @@ void ExpectSameAsCpu(DeviceContext& context, Dropout& dropout, const DropoutSpec
     const auto middle = [&](const Tensor& tensor) {
       return tensor.Channels(2, shape[nhwc ? 3 : 1], spec.format);
     };
-    const Tensor x = RandomTensor(spec.dtype, wide, 1), y = RandomTensor(spec.dtype, shape, 2);
+    // What follows the results, a sample more, stays as it is.
+    const Shape more = {shape[0] + 1, shape[1], shape[2], shape[3]};
+    const auto results = [&](const Tensor& y) { return y.Samples(0, shape[0], spec.format); };
+    const Tensor x = RandomTensor(spec.dtype, wide, 1), y = RandomTensor(spec.dtype, more, 2);
     const Tensor device_x = Put(context, x), device_y = Put(context, y);
     for (const bool accumulate : {true, false}) {
       for (const uint64_t offset : {uint64_t{0}, uint64_t{1} << 35}) {
-        ASSERT_EQ(expected->Run(middle(x), stream, offset, y, accumulate), absl::OkStatus());
-        ASSERT_EQ(dropout.Run(middle(device_x), stream, offset, device_y, accumulate),
+        ASSERT_EQ(expected->Run(middle(x), stream, offset, results(y), accumulate),
+                  absl::OkStatus());
+        ASSERT_EQ(dropout.Run(middle(device_x), stream, offset, results(device_y), accumulate),
                   absl::OkStatus());
         EXPECT_TRUE(testing::Close(Get(context, device_y), y, 0)) << "rate " << spec.rate;
       }
@@ -41,11 +45,14 @@ void ExpectSamePlanesAsCpu(DeviceContext& context, DropoutSpec spec) {
   for (const int64_t channels : {2, 3, 4, 5, 133}) {
     spec.pixels = 6;
     const Tensor x = RandomTensor(spec.dtype, {3, channels * spec.pixels}, 1);
-    const Tensor y = RandomTensor(spec.dtype, x.shape(), 2), device_y = Put(context, y);
-    ASSERT_EQ((*CreateDropout(*cpu, spec))->Run(x, Philox(1, 2), 8, y, true), absl::OkStatus());
-    ASSERT_EQ(
-        (*CreateDropout(context, spec))->Run(Put(context, x), Philox(1, 2), 8, device_y, true),
-        absl::OkStatus());
+    const Tensor y = RandomTensor(spec.dtype, {4, channels * spec.pixels}, 2);
+    const Tensor device_y = Put(context, y);
+    const auto results = [&](const Tensor& all) { return all.Samples(0, 3, spec.format); };
+    ASSERT_EQ((*CreateDropout(*cpu, spec))->Run(x, Philox(1, 2), 8, results(y), true),
+              absl::OkStatus());
+    ASSERT_EQ((*CreateDropout(context, spec))
+                  ->Run(Put(context, x), Philox(1, 2), 8, results(device_y), true),
+              absl::OkStatus());
     EXPECT_TRUE(testing::Close(Get(context, device_y), y, 0)) << channels << " channels";
   }
 }
