@@ -67,11 +67,13 @@ absl::StatusOr<ImportedModel> ImportWeights(const ImportFlags& flags, DeviceCont
                       "file of a model that has it");
   }
   DTNN_ASSIGN_OR_RETURN(const NamedTensors weights, ReadTorchFile(flags.in));
-  DTNN_ASSIGN_OR_RETURN(ImportedModel made, MakeNetwork(flags, OutputsOf(weights), host));
-  DTNN_ASSIGN_OR_RETURN(const MatchedWeights matched,
-                        WithContext(FillFromTorch(weights, made.model.graph, *made.store,
-                                                  {.partial = flags.weights_partial}),
-                                    flags.in));
+  const bool by_names = !IsTorchFileName(flags.in);
+  DTNN_ASSIGN_OR_RETURN(ImportedModel made, MakeNetwork(flags, OutputsOf(weights, by_names), host));
+  DTNN_ASSIGN_OR_RETURN(
+      const MatchedWeights matched,
+      WithContext(FillFromTorch(weights, made.model.graph, *made.store,
+                                {.partial = flags.weights_partial, .by_names = by_names}),
+                  flags.in));
   made.notes.push_back(StrCat(flags.in, ": fills ", Counted(matched.layers, "layer"), " of ",
                               made.model.graph.name()));
   made.notes.insert(made.notes.end(), matched.differing.begin(), matched.differing.end());

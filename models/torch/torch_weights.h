@@ -1,9 +1,11 @@
 // Weights under PyTorch's names as the parameters of a network of the same structure.
 //
-// torchvision's modules stand in the network's order: the modules of the file, sorted by their
-// names as torchvision calls its modules, and the layers with parameters, by their ids, must be of
-// the same kinds, one after the other. A convolution without a bias in the file gets one of zeros,
-// where the layer has one.
+// Where all modules of the file have names of layers, as in a network that was imported from
+// PyTorch, these match. Else the modules, in the order in which they run, and the layers with
+// parameters, by their ids, must be of the same kinds, one after the other. A .pth file has modules
+// in the order in which PyTorch registered them. Others are sorted by names, as torchvision calls
+// its modules; names that do not tell are an error. A convolution without a bias in the file gets
+// one of zeros, where the layer has one.
 
 #ifndef DTNN_MODELS_TORCH_TORCH_WEIGHTS_H_
 #define DTNN_MODELS_TORCH_TORCH_WEIGHTS_H_
@@ -23,6 +25,7 @@ struct TorchWeightsOptions {
   // Layers whose arrays have another shape, such as the last one for other classes, keep their
   // values; else that is an error.
   bool partial = false;
+  bool by_names = false;  // the file has its arrays in another order than that of the modules
 };
 
 struct MatchedWeights {
@@ -38,7 +41,7 @@ absl::StatusOr<MatchedWeights> FillFromTorch(const NamedTensors& weights, const 
                                              const TorchWeightsOptions& options = {});
 
 // Outputs of the last fully connected module of the file; 0 without one.
-int64_t OutputsOf(const NamedTensors& weights);
+int64_t OutputsOf(const NamedTensors& weights, bool by_names);
 
 }  // namespace dtnn
 

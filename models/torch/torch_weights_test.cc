@@ -53,7 +53,8 @@ class TorchWeightsTest : public ::testing::Test {
     store_ = *ParameterStore::Create(graph, *host_, DType::kFloat32, /*seed=*/3);
     const auto weights = ReadTorchFile(kFolder + file);
     if (!weights.ok()) return weights.status();
-    return FillFromTorch(*weights, graph, *store_, {.partial = partial});
+    return FillFromTorch(*weights, graph, *store_,
+                         {.partial = partial, .by_names = !IsTorchFileName(file)});
   }
 
   std::unique_ptr<DeviceContext> host_ = *DeviceContext::Create(Device::Cpu());
@@ -104,7 +105,35 @@ TEST_F(TorchWeightsTest, OtherStructuresAreNamed) {
   EXPECT_THAT(std::string(Fill(Network("vgg"), "resnet.pth", /*partial=*/true).status().message()),
               HasSubstr("\"bn1\" is a BatchNormalization, where network vgg has layer 4 (Conv2D); "
                         "the structures differ"));
-  EXPECT_EQ(OutputsOf(*ReadTorchFile(StrCat(kFolder, "vgg.pth"))), 4);
+  EXPECT_EQ(OutputsOf(*ReadTorchFile(StrCat(kFolder, "vgg.pth")), /*by_names=*/false), 4);
+}
+
+// Where modules have the same shape, the wrong order would be a wrong network without an error.
+TEST_F(TorchWeightsTest, NamesThatDoNotTellTheOrderAreRefused) {
+  GraphBuilder b("net", TensorFormat::kNCHW);
+  b.Input({1, 1, 1})
+      .Conv2d(1, {.kernel = 1, .bias = false})
+      .Conv2d(1, {.kernel = 1, .bias = false});
+  const Graph graph = *b.Build();
+  store_ = *ParameterStore::Create(graph, *host_, DType::kFloat32, /*seed=*/3);
+  const auto fill = [&](const std::string& one, const std::string& two, bool by_names) {
+    NamedTensors weights;
+    for (const auto& [name, value] : {std::pair(one, 1.0F), std::pair(two, 2.0F)}) {
+      Tensor tensor = *Tensor::Zeros(DType::kFloat32, {1, 1, 1, 1});
+      tensor.data<float>()[0] = value;
+      weights.emplace_back(name + ".weight", tensor);
+    }
+    const auto matched = FillFromTorch(weights, graph, *store_, {.by_names = by_names});
+    return matched.ok() ? *store_->Value(1, 0).data<float>() : 0;  // of which comes first
+  };
+  EXPECT_EQ(fill("block1-10.a", "block1-9.a", true), 2);
+  EXPECT_EQ(fill("block1-10.a", "block1-9.a", false), 1);
+  EXPECT_EQ(fill("x.downsample", "x.conv2", true), 2);
+  EXPECT_EQ(fill("head", "body", true), 0);
+  EXPECT_EQ(fill("head", "body", false), 1);
+  // The layers' own names.
+  EXPECT_EQ(fill("2_Conv2D", "1_Conv2D", false), 2);
+  EXPECT_EQ(fill("2_Conv2D", "1_Conv2D", true), 2);
 }
 
 TEST_F(TorchWeightsTest, CodeIsRefusedWithItsName) {
