@@ -141,6 +141,18 @@ TEST_F(TorchWeightsTest, CodeIsRefusedWithItsName) {
               HasSubstr("names \"__main__.Vgg\", and to load that could run any program"));
 }
 
+TEST(TorchFileTest, AViewLiesInItsStorage) {
+  const auto view = ReadTorchFile(StrCat(kFolder, "view.pth"));
+  ASSERT_TRUE(view.ok()) << view.status();
+  const float* const values = view->at(0).second.data<float>();
+  EXPECT_THAT(std::vector<float>(values, values + 6), ::testing::ElementsAre(4, 8, 12, 5, 9, 13));
+  for (const char* name : {"offset", "stride", "shared", "negative", "storage"}) {
+    EXPECT_THAT(
+        std::string(ReadTorchFile(StrCat(kFolder, "view_", name, ".pth")).status().message()),
+        HasSubstr(".pth: tensor \"w\": "));
+  }
+}
+
 TEST(TorchFileTest, DamagedFilesAreRefused) {
   std::ifstream in(StrCat(kFolder, "vgg.pth"), std::ios::binary);
   const std::string whole(std::istreambuf_iterator<char>(in), {});

@@ -7,6 +7,7 @@ NAME.npy has the output for the input x[i] = 37 * i mod 101 / 50 - 1. Needs torc
 
 import os
 import sys
+import zipfile
 
 import numpy as np
 import torch
@@ -58,6 +59,19 @@ class Vgg(nn.Module):
         return self.classifier(torch.flatten(self.features(x), 1))
 
 
+def view(file, offset, extents, strides, elements=16):
+    """A file with one tensor, which may reach beyond its 16 elements."""
+    number = lambda n: b"J" + n.to_bytes(4, "little", signed=True)
+    text = lambda t: b"X" + len(t).to_bytes(4, "little") + t.encode()
+    pair = lambda p: number(p[0]) + number(p[1]) + b"\x86"
+    pickle = (b"\x80\x02}(" + text("w") + b"ctorch._utils\n_rebuild_tensor_v2\n((" + text("storage") +
+              b"ctorch\nFloatStorage\n" + text("0") + text("cpu") + number(elements) + b"tQ" +
+              number(offset) + pair(extents) + pair(strides) + b"\x89}tRu.")
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("w/data.pkl", pickle)
+        archive.writestr("w/data/0", np.arange(16, dtype=np.float32).tobytes())
+
+
 def main(folder):
     torch.manual_seed(3)
     for name, network, shape in [("resnet", ResNet(), (2, 3, 21, 18)), ("vgg", Vgg(), (2, 3, 12, 8))]:
@@ -77,6 +91,11 @@ def main(folder):
         state = {"epoch": 3, "state_dict": {"module." + k: v for k, v in network.state_dict().items()},
                  "best": 0.5}
         torch.save(state, os.path.join(folder, name + ".pth"))
+    for name, *shape in [("view", 4, (2, 3), (1, 4)), ("view_offset", 11, (2, 3), (3, 1)),
+                         ("view_stride", 0, (2, 3), (14, 1)), ("view_shared", 0, (5, 4), (0, 0)),
+                         ("view_negative", -1, (2, 3), (3, 1)),
+                         ("view_storage", 0, (2, 3), (3, 1), 17)]:
+        view(os.path.join(folder, name + ".pth"), *shape)
     torch.save(Vgg(), os.path.join(folder, "whole_model.pth"))  # which is code, not only tensors
 
 
