@@ -1,0 +1,108 @@
+#include "models/torch/torch_modules.h"
+
+#include <algorithm>
+#include <compare>
+#include <cstdint>
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/str_split.h"
+#include "tensor/errors.h"
+
+namespace dtnn {
+namespace {
+
+// Names of torchvision's modules, in the order in which its networks run them: those before all
+// others, and those after.
+constexpr std::string_view kFirst[] = {
+    "stem",        "trunk_output", "features",    "proj",        "f",           "a",
+    "b",           "se",           "c",           "conv0",       "norm0",       "norm",
+    "conv",        "norm1",        "conv1",       "bn1",         "norm2",       "conv2",
+    "bn2",         "conv3",        "bn3",         "bn",          "denseblock1", "transition1",
+    "denseblock2", "transition2",  "denseblock3", "transition3", "denseblock4", "squeeze",
+    "expand1x1",   "expand3x3"};
+constexpr std::string_view kLast[] = {"norm5", "downsample", "fc", "classifier"};
+constexpr size_t kBetween = std::size(kFirst);
+
+// What a part of a name sorts by: its place, then letters and numbers in turn.
+struct Key {
+  size_t place = kBetween;
+  std::vector<std::pair<std::string, int64_t>> pieces = {};
+  friend auto operator<=>(const Key&, const Key&) = default;
+};
+
+Key KeyOf(std::string_view part) {
+  Key key;
+  const auto* first = std::ranges::find(kFirst, part);
+  const auto* last = std::ranges::find(kLast, part);
+  if (first != std::end(kFirst)) key.place = size_t(first - kFirst);
+  if (last != std::end(kLast)) key.place = kBetween + 1 + size_t(last - kLast);
+  while (!part.empty()) {
+    const size_t letters = std::min(part.find_first_of("0123456789"), part.size());
+    const size_t end = std::min(part.find_first_not_of("0123456789", letters), part.size());
+    int64_t number = -1;
+    for (size_t i = letters; i < std::min(end, letters + 9); ++i) {
+      number = std::max<int64_t>(number, 0) * 10 + (part[i] - '0');
+    }
+    key.pieces.emplace_back(std::string(part.substr(0, letters)), number);
+    part.remove_prefix(end);
+  }
+  return key;
+}
+
+std::vector<Key> KeysOf(const std::string& name) {
+  std::vector<Key> keys;
+  for (const auto part : absl::StrSplit(name, '.')) {
+    keys.push_back(KeyOf({part.data(), part.size()}));
+  }
+  return keys;
+}
+
+// Whether the names tell which of two modules runs first: both are torchvision's, or differ by a
+// number.
+bool OrderIsKnown(const std::string& a, const std::string& b) {
+  const std::vector<Key> left = KeysOf(a), right = KeysOf(b);
+  for (size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
+    if (left[i] == right[i]) continue;
+    return left[i].place != right[i].place || left[i].pieces[0].first == right[i].pieces[0].first;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<TorchModule> ModulesOf(const NamedTensors& weights) {
+  std::vector<TorchModule> modules;
+  std::map<std::string, size_t> places;
+  for (const auto& [name, tensor] : weights) {
+    const size_t dot = name.rfind('.');
+    const std::string module = dot == name.npos ? "" : name.substr(0, dot);
+    const auto [at, is_new] = places.emplace(module, modules.size());
+    if (is_new) modules.push_back({.name = module, .arrays = {}});
+    modules[at->second].arrays[name.substr(dot == name.npos ? 0 : dot + 1)] = &tensor;
+  }
+  return modules;
+}
+
+absl::Status SortByNames(std::vector<TorchModule>& modules) {
+  std::ranges::stable_sort(modules, {}, [](const TorchModule& m) { return KeysOf(m.name); });
+  for (size_t i = 1; i < modules.size(); ++i) {
+    if (OrderIsKnown(modules[i - 1].name, modules[i].name)) continue;
+    return InvalidArgument("which of \"", modules[i - 1].name, "\" and \"", modules[i].name,
+                           "\" runs first, is not known; a .pth file has modules in their order");
+  }
+  return absl::OkStatus();
+}
+
+bool SortByLayers(const Graph& graph, std::vector<TorchModule>& modules) {
+  std::map<std::string_view, int> ids;
+  for (const Node& node : graph.nodes()) ids[node.name] = node.id;
+  const bool all = std::ranges::all_of(
+      modules, [&](const TorchModule& m) { return m.Type().empty() || ids.contains(m.name); });
+  if (!all) return false;
+  const auto id = [&](const TorchModule& m) { return ids.contains(m.name) ? ids.at(m.name) : -1; };
+  std::ranges::stable_sort(modules, {}, id);
+  return true;
+}
+
+}  // namespace dtnn

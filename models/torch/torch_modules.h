@@ -1,0 +1,44 @@
+// The modules of a file of PyTorch's weights, and the order in which they run (torch_weights.h).
+
+#ifndef DTNN_MODELS_TORCH_TORCH_MODULES_H_
+#define DTNN_MODELS_TORCH_TORCH_MODULES_H_
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "models/graph/graph.h"
+#include "tensor/files/named_tensors.h"
+#include "tensor/tensor.h"
+
+namespace dtnn {
+
+// A module of the file, and its arrays by the last part of their names.
+struct TorchModule {
+  std::string name;
+  std::map<std::string, const Tensor*, std::less<>> arrays;
+
+  bool Has(std::string_view array) const { return arrays.contains(array); }
+  // The type of layer that has such arrays; empty: none.
+  std::string_view Type() const {
+    if (Has("running_mean")) return "BatchNormalization";
+    if (!Has("weight")) return "";
+    const int rank = arrays.find("weight")->second->shape().rank();
+    return rank == 4 ? "Conv2D" : rank == 2 ? "FC" : "";
+  }
+};
+
+// In the order of the file. The arrays stay those of `weights`.
+std::vector<TorchModule> ModulesOf(const NamedTensors& weights);
+// Sorts modules by their names, as torchvision calls its modules. InvalidArgument where these do
+// not tell which of two runs first.
+absl::Status SortByNames(std::vector<TorchModule>& modules);
+// Sorts modules as the layers are that have their names, if all that become layers have one: a
+// network that was imported with PyTorch's names. False: nothing was done.
+bool SortByLayers(const Graph& graph, std::vector<TorchModule>& modules);
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_TORCH_TORCH_MODULES_H_
