@@ -12,6 +12,7 @@
 #include "kernels/add/add.h"
 #include "kernels/batch_norm/batch_norm.h"
 #include "kernels/bias/bias.h"
+#include "kernels/channel_scale/channel_scale.h"
 #include "kernels/concat/concat.h"
 #include "kernels/conv/conv2d.h"
 #include "kernels/conv/testing/conv2d_runner.h"
@@ -157,6 +158,10 @@ TEST_P(EmptyBatchTest, Elementwise) {
     Ok(activation->Forward(x, y));
     Ok(activation->Backward(y, x, x, true));
   }
+  const auto scale = *CreateChannelScale(*context_, {.format = format()});
+  const Tensor factors = Zeros(SampleShape({1, 1, 3}, format()).Prepend(0));
+  Ok(scale->Multiply(x, factors, y, true));
+  Ok(scale->Reduce(x, y, factors, false));
   const std::vector<Tensor> inputs = {x, x, x};
   Ok((*CreateAdd(*context_, {.format = format()}))->Run(inputs, y, true));
   const Philox stream(1, StreamId(RandomPurpose::kDropout, 1));

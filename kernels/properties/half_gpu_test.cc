@@ -14,6 +14,7 @@
 #include "kernels/add/add.h"
 #include "kernels/batch_norm/batch_norm.h"
 #include "kernels/bias/bias.h"
+#include "kernels/channel_scale/channel_scale.h"
 #include "kernels/concat/concat.h"
 #include "kernels/conv/conv2d.h"
 #include "kernels/dropout/dropout.h"
@@ -228,6 +229,19 @@ TEST_P(HalfGpuTest, AddBiasConcatDropout) {
     EXPECT_EQ(dropout->Run(addends[2], Philox(1, 2), 0, dropped, /*accumulate=*/true),
               absl::OkStatus());
     return {sum, biased, dbias, whole, part, dropped};
+  });
+}
+
+TEST_P(HalfGpuTest, ChannelScale) {
+  ExpectRounded([&](Call& call) -> std::vector<Tensor> {
+    const Shape shape = Images(5), factors = SampleShape({1, 1, 5}, format_).Prepend(3);
+    const Tensor y = call.In(shape, 1), ds = call.In(factors, 2);
+    const auto scale = *CreateChannelScale(call.gpu(), {format_, call.dtype()});
+    EXPECT_EQ(scale->Multiply(call.In(shape, 3), call.In(factors, 4), y, /*accumulate=*/true),
+              absl::OkStatus());
+    EXPECT_EQ(scale->Reduce(call.In(shape, 5), call.In(shape, 6), ds, /*accumulate=*/true),
+              absl::OkStatus());
+    return {y, ds};
   });
 }
 

@@ -44,7 +44,10 @@ Graph EveryLayer(TensorFormat format) {
   b.Conv2d(0, {.kernel = 3, .padding = 1, .grouping = ConvGrouping::kDepthwise}).BatchNorm();
   b.Add({convolution(15, 3), GraphBuilder::Identity()}).LeakyRelu();
   b.AveragePool2d({.window = 2, .stride = 1}).Conv2d(8, {.grouping = ConvGrouping::kPointwise});
-  b.Relu6().AdaptiveAveragePool2d(2).Dropout(0.25).Flatten();
+  b.Multiply({GraphBuilder::Identity(), [](GraphBuilder& path) {
+                path.AveragePool2d({.window = 0}).Conv2d(8, {.kernel = 1}).HardSigmoid();
+              }});
+  b.Silu().Gelu().HardSwish().Relu6().AdaptiveAveragePool2d(2).Dropout(0.25).Flatten();
   b.Fc(10).BatchNorm().Sigmoid().Fc(7).Tanh().Fc(4).Softmax();
   return *b.Build();
 }
