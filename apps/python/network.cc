@@ -143,6 +143,10 @@ void BindNetwork(py::module_& module) {
            [](Layers& self, const std::vector<const Layers*>& paths) {
              self.steps.push_back([paths = PathsOf(paths)](GraphBuilder& b) { b.Concat(paths); });
            })
+      .def("multiply",
+           [](Layers& self, const std::vector<const Layers*>& paths) {
+             self.steps.push_back([paths = PathsOf(paths)](GraphBuilder& b) { b.Multiply(paths); });
+           })
       .def("describe", [](const Layers& self) {
         self.For(nullptr);  // it must say what it takes
         GraphBuilder builder(self.name, TensorFormat::kNHWC);

@@ -36,6 +36,10 @@ class NetworkTest(unittest.TestCase):
         shapes = list(self.parameters(net).values())
         self.assertIn((8 * 8 * 6, 10), shapes)
         self.assertNotIn(99, [shape[-1] for shape in shapes])
+        net = dtnn.Network().conv2d(4, 1)
+        net.multiply(dtnn.Network(), dtnn.Network().adaptive_average_pool2d().conv2d(4, 1))
+        shapes = self.parameters(net.activation("silu").flatten().fc(10).softmax()).values()
+        self.assertIn((8 * 8 * 4, 10), list(shapes))
 
     def test_windows_lie_side_by_side(self):
         for pooled, inputs in (

@@ -78,7 +78,7 @@ class Network:
 
     Without input() a network takes the samples of the data set that it is trained on. Mistakes are
     found when a run is made, and named by layer. A Network without input() is also a path of
-    add() and concat().
+    add(), concat() and multiply().
     """
 
     def __init__(self, name: str = 'network') -> None:
@@ -155,7 +155,8 @@ class Network:
 
     def activation(self, kind: str) -> Network:
         """One of relu, sigmoid, tanh, leaky_relu, relu6, arctanh, log, hard_sigmoid, silu,
-        gelu, hard_swish."""
+        gelu, hard_swish.
+        """
         ...
 
     def relu(self) -> Network:
@@ -176,6 +177,12 @@ class Network:
 
     def concat(self, *paths: Network) -> Network:
         """What the paths make of the same values, side by side as channels."""
+        ...
+
+    def multiply(self, image: Network, factors: Network) -> Network:
+        """The image times a factor for each of its channels, which the other path makes as one
+        pixel: squeeze-and-excitation.
+        """
         ...
 
     def describe(self) -> str:

@@ -13,7 +13,7 @@ class Network:
 
     Without input() a network takes the samples of the data set that it is trained on. Mistakes are
     found when a run is made, and named by layer. A Network without input() is also a path of
-    add() and concat().
+    add(), concat() and multiply().
     """
 
     def __init__(self, name: str = "network") -> None:
@@ -145,6 +145,12 @@ class Network:
     def concat(self, *paths: Network) -> Network:
         """What the paths make of the same values, side by side as channels."""
         self._core.concat(_cores(paths))
+        return self
+
+    def multiply(self, image: Network, factors: Network) -> Network:
+        """The image times a factor for each of its channels, which the other path makes as one
+        pixel: squeeze-and-excitation."""
+        self._core.multiply(_cores((image, factors)))
         return self
 
     def describe(self) -> str:
