@@ -88,10 +88,10 @@ absl::Status SaveOptions(const Options& options, const LaunchPlace& place) {
 }
 
 absl::Status Train(const Options& options, const LaunchPlace& place) {
+  DTNN_RETURN_IF_ERROR(SaveOptions(options, place));
   if (options.dry_run) return DryRun(options, place);
   DTNN_RETURN_IF_ERROR(CheckLauncher(place.transport));
   DTNN_RETURN_IF_ERROR(CheckPackagedData(options, PackagedDataIsInstalled()));
-  DTNN_RETURN_IF_ERROR(SaveOptions(options, place));
   return RunBenchmark(options, place, std::cout, std::cerr);
 }
 

@@ -25,6 +25,7 @@ namespace dtnn {
 namespace {
 
 constexpr int64_t kMostBytes = 1 << 20;
+constexpr size_t kMostLevels = 8;   // of keys; an *alias may stand for itself
 constexpr int kMostNodes = 10'000;  // one may stand for many that are written elsewhere (*alias)
 constexpr size_t kShownBytes = 80;
 
@@ -69,8 +70,9 @@ class Reader {
     return At(node, "more than ", kMostNodes, " values");
   }
 
-  absl::Status TakeMap(const YAML::Node& map, const std::string& prefix) {
+  absl::Status TakeMap(const YAML::Node& map, const std::string& prefix, size_t level = 1) {
     if (!map.IsMap()) return At(map, "expected lines like num-epochs: 5");
+    if (level > kMostLevels) return At(map, "more than ", kMostLevels, " levels of keys");
     for (const auto& entry : map) {
       const YAML::Node &key = entry.first, &value = entry.second;
       DTNN_RETURN_IF_ERROR(Count(key));
@@ -79,7 +81,8 @@ class Reader {
                   "\": is not the name of an option");
       }
       const std::string name = StrCat(prefix, prefix.empty() ? "" : "-", key.Scalar());
-      DTNN_RETURN_IF_ERROR(value.IsMap() ? TakeMap(value, name) : TakeValue(name, key, value));
+      DTNN_RETURN_IF_ERROR(value.IsMap() ? TakeMap(value, name, level + 1)
+                                         : TakeValue(name, key, value));
     }
     return absl::OkStatus();
   }

@@ -89,6 +89,8 @@ TEST(OptionsFileTest, FewBytesDoNotStandForMany) {
         std::string("x") + c + ": &" + c + " {p: *" + char(c - 1) + ", q: *" + char(c - 1) + "}\n";
   }
   EXPECT_EQ(ExitCodeOf(ParseOptions(bomb, "run.yaml").status()), kExitUsage);
+  EXPECT_EQ(Error("a: &x\n  b: *x\n"), "run.yaml:1: more than 8 levels of keys");
+  EXPECT_THAT(Error("metrics: &x [*x]\n"), HasSubstr("expected a list of words or numbers"));
   std::string list = "metrics: [";
   for (int i = 0; i < 20'000; ++i) list += "f1_score,";
   EXPECT_EQ(Error(list + "f1_score]\n"), "run.yaml:1: more than 10000 values");

@@ -14,7 +14,7 @@
 namespace dtnn {
 namespace {
 
-constexpr size_t kMostRuns = 10'000;
+constexpr size_t kMostRuns = 10'000, kMostNameBytes = 255;
 
 // What a sweep sets for each run.
 constexpr std::string_view kOwn[] = {"history-file", "checkpoint-dir", "resume", "save-model",
@@ -104,6 +104,7 @@ absl::StatusOr<std::vector<GridRun>> MakeGrid(const std::vector<std::string>& ba
     }
   }
   std::vector<GridRun> grid;
+  std::set<std::string> names;
   for (size_t index = 0; index < runs; ++index) {
     GridRun run;
     std::vector<std::string> arguments = shared, parts;
@@ -116,6 +117,12 @@ absl::StatusOr<std::vector<GridRun>> MakeGrid(const std::vector<std::string>& ba
       parts.push_back(StrCat(axis.name, "=", value));
     }
     run.name = parts.empty() ? "run" : FolderName(absl::StrJoin(parts, ","));
+    if (run.name.size() > kMostNameBytes) {
+      return UsageError(OneLine(run.name, 80), ": is too long for a folder's name");
+    }
+    if (!names.insert(run.name).second) {
+      return UsageError(run.name, ": two runs would have this folder");
+    }
     const std::string own = StrCat(folder, "/", run.name);
     for (const auto& [name, file] :
          {std::pair("history-file", kHistoryFile), std::pair("save-model", kModelFile)}) {

@@ -95,6 +95,11 @@ TEST(GridTest, AGridThatCannotRunIsRefusedBeforeAnythingRuns) {
       HasSubstr("--optimizer-momentum: is in the grid twice"));
   EXPECT_THAT(Error(MakeGrid(kBase, {*ParseGridAxis("schedulers=cosine,[cosine,one_cycle]")}, "f")),
               testing::AllOf(HasSubstr("schedulers=cosine,one_cycle: "), HasSubstr("both set")));
+  EXPECT_THAT(Error(MakeGrid(kBase, {*ParseGridAxis("dataset-path=a/b,a_b")}, "f")),
+              HasSubstr("dataset-path=a_b: two runs would have this folder"));
+  EXPECT_THAT(
+      Error(MakeGrid(kBase, {*ParseGridAxis("dataset-path=" + std::string(250, 'a'))}, "f")),
+      HasSubstr("is too long for a folder's name"));
   GridAxis seeds = {.name = "random-seed"};
   for (int i = 0; i < 101; ++i) seeds.values.push_back(std::to_string(i));
   GridAxis sizes = {.name = "batch-size"};

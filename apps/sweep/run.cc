@@ -38,6 +38,14 @@ class Runner {
         out_(out),
         threads_(options.jobs > 1 ? std::max(1, NumThreads() / int(options.jobs)) : 0) {}
 
+  // That no folder holds a run with other options.
+  absl::Status Check() const {
+    for (size_t run = 0; run < grid_.size(); ++run) {
+      DTNN_RETURN_IF_ERROR(HasItsOptions(run).status());
+    }
+    return absl::OkStatus();
+  }
+
   // All runs to their ends.
   absl::Status Run() {
     while (true) {
@@ -66,23 +74,30 @@ class Runner {
          << std::flush;
   }
 
-  // Writes the options, or compares them with those that a run in the same folder had.
-  absl::Status SaveOptions(size_t run) {
+  // Whether its folder has its options already; an error where it has others.
+  absl::StatusOr<bool> HasItsOptions(size_t run) const {
     const std::string path = In(run, kOptionsFile), text = FormatOptions(grid_[run].options);
     const auto before = ReadFile(path, kMostBytes);
-    if (absl::IsNotFound(before.status())) {
-      std::error_code error;
-      std::filesystem::create_directories(StrCat(options_.folder, "/", grid_[run].name), error);
-      return WriteFileAtomically(path, std::as_bytes(std::span(text)));
-    }
+    if (absl::IsNotFound(before.status())) return false;
     DTNN_RETURN_IF_ERROR(before.status());
     const std::string_view old(reinterpret_cast<const char*>(before->data()), before->size());
     // The first line names the version.
-    const auto options_in = [](std::string_view file) { return file.substr(file.find('\n')); };
-    if (options_in(old) == options_in(text)) return absl::OkStatus();
+    const auto options_in = [](std::string_view file) {
+      return file.substr(std::min(file.find('\n'), file.size()));
+    };
+    if (options_in(old) == options_in(text)) return true;
     return FailedPrecondition(path,
-                              ": a run with other options is there; give another --folder, "
-                              "or delete that one");
+                              ": a run with other options is there; give another --folder, or "
+                              "delete that one");
+  }
+
+  absl::Status SaveOptions(size_t run) const {
+    DTNN_ASSIGN_OR_RETURN(const bool there, HasItsOptions(run));
+    if (there) return absl::OkStatus();
+    std::error_code ignored;  // writing the file says what is wrong
+    std::filesystem::create_directories(StrCat(options_.folder, "/", grid_[run].name), ignored);
+    const std::string text = FormatOptions(grid_[run].options);
+    return WriteFileAtomically(In(run, kOptionsFile), std::as_bytes(std::span(text)));
   }
 
   absl::Status Begin(size_t run) {
@@ -105,7 +120,13 @@ class Runner {
     const auto found = running_.find(ended.pid);
     if (found == running_.end()) return;
     const auto& [run, stopwatch] = found->second;
-    if (ended.exit_code == 0) {
+    if (Interrupt::Last() != 0 && ended.exit_code > 128) {
+      Say(run, "stopped");
+    } else if (std::error_code ignored;
+               ended.exit_code == 0 && !std::filesystem::exists(In(run, kModelFile), ignored)) {
+      Say(run, StrCat("ended without a model; see ", In(run, kLogFile)));
+      failed_.push_back(grid_[run].name);
+    } else if (ended.exit_code == 0) {
       Say(run, absl::StrFormat("done in %.1f s", stopwatch.seconds()));
     } else {
       Say(run, StrCat("ended with exit code ", ended.exit_code, "; see ", In(run, kLogFile)));
@@ -154,7 +175,8 @@ absl::Status Compare(const SweepOptions& options, const std::vector<GridRun>& gr
   std::vector<SweptRun> runs;
   for (const GridRun& point : grid) {
     absl::StatusOr<ComparedRun> run = ReadRun(StrCat(options.folder, "/", point.name));
-    if (!run.ok()) continue;  // it has failed, or was stopped, before its first epoch ended
+    // It has failed, or was stopped, before its first epoch ended.
+    if (!run.ok() || run->epochs.empty()) continue;
     run->name = point.name;
     runs.push_back({point.values, *std::move(run)});
   }
@@ -177,7 +199,10 @@ absl::Status Sweep(const SweepOptions& options, std::ostream& out) {
   DTNN_ASSIGN_OR_RETURN(const std::vector<GridRun> grid,
                         MakeGrid(base, options.grid, options.folder));
   const Interrupt interrupt;
-  const absl::Status ran = Runner(options, grid, out).Run();
+  signal(SIGCHLD, SIG_DFL);  // ignored, no process that has ended could be waited for
+  Runner runner(options, grid, out);
+  DTNN_RETURN_IF_ERROR(runner.Check());
+  const absl::Status ran = runner.Run();
   const absl::Status compared = Compare(options, grid, out);
   return ran.ok() ? compared : ran;
 }

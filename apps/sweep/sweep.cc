@@ -86,6 +86,10 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   if (options.options.empty()) {
     return UsageError("expected a file of options, as benchmark --options takes it (see --help)");
   }
+  if (options.grid.empty()) {
+    return UsageError(
+        "--grid: missing; give an option and its values, such as learning-rate=0.1,0.01");
+  }
   if (options.folder.empty()) {
     options.folder = std::filesystem::path(options.options).stem().string() + "-sweep";
   }

@@ -1,5 +1,6 @@
 // The program: real runs of the launcher.
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +13,7 @@
 #include "data/testing/idx_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
 namespace {
@@ -20,6 +22,7 @@ using ::testing::AllOf;
 using testing::Contents;
 using testing::Count;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::Outcome;
 using testing::Process;
 
@@ -82,7 +85,8 @@ TEST_F(SweepTest, RunsEveryPointOnceAndPutsTheBestFirst) {
   Write(3);
   const Outcome other = Sweep(grid);
   EXPECT_EQ(other.exit_code, kExitFailed);
-  EXPECT_THAT(other.text, HasSubstr("/options.yaml: a run with other options is there"));
+  EXPECT_THAT(other.text, AllOf(HasSubstr("/options.yaml: a run with other options is there"),
+                                Not(HasSubstr("Curves: "))));
 }
 
 TEST_F(SweepTest, ARunThatFailsDoesNotStopTheOthers) {
@@ -105,6 +109,7 @@ TEST_F(SweepTest, ContinuesWhereASignalStoppedIt) {
   const Outcome outcome = stopped.Wait();
   EXPECT_EQ(outcome.exit_code, 128 + SIGTERM) << outcome.text;
   EXPECT_THAT(outcome.text, AllOf(HasSubstr("waits for 1 run to write a checkpoint"),
+                                  HasSubstr("random-seed=1: stopped\n"),
                                   HasSubstr("the same command continues from here")));
   EXPECT_EQ(Count(outcome.text, "random-seed=2: begins"), 0);
 
@@ -124,6 +129,34 @@ TEST_F(SweepTest, ContinuesWhereASignalStoppedIt) {
             losses(Contents(In("random-seed=1/history.jsonl"))));
 }
 
+// A launcher that writes what it was given.
+TEST_F(SweepTest, RunsShareTheCoresUnlessTheEnvironmentSaysOtherwise) {
+  const std::string program = folder_ + "/launcher.sh";
+  std::ofstream(program) << "#!/bin/sh\necho \"threads: $OMP_NUM_THREADS\"\n"
+                            "[ -n \"$WITHOUT_MODEL\" ] || : >\"$(dirname \"${1#--options=}\")/"
+                            "model.safetensors\"\n";
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  const auto sweep = [&](const std::string& environment, const std::string& folder) {
+    return testing::Launch("env", environment + " " + kProgram + " " + folder_ +
+                                      "/run.yaml --grid batch-size=1 --jobs=2 --program=" +
+                                      program + " --folder=" + folder_ + "/" + folder);
+  };
+  ASSERT_EQ(sweep("OMP_NUM_THREADS=7", "given").exit_code, 0);
+  EXPECT_EQ(Contents(folder_ + "/given/batch-size=1/log.txt"), "threads: 7\n");
+  ASSERT_EQ(sweep("-u OMP_NUM_THREADS", "shared").exit_code, 0);
+  EXPECT_EQ(Contents(folder_ + "/shared/batch-size=1/log.txt"),
+            "threads: " + std::to_string(std::max(1, NumThreads() / 2)) + "\n");
+  const Outcome without = sweep("WITHOUT_MODEL=1", "without");
+  EXPECT_EQ(without.exit_code, kExitFailed);
+  EXPECT_THAT(without.text, HasSubstr("batch-size=1: ended without a model; see "));
+  // Some parents ignore the ends of their children, and programs inherit that.
+  const Outcome ignored =
+      testing::Launch("sh", "-c \"trap '' CHLD; exec " + std::string(kProgram) + " " + folder_ +
+                                "/run.yaml --grid batch-size=1 --program=" + program +
+                                " --folder=" + folder_ + "/ignored\"");
+  EXPECT_EQ(ignored.exit_code, 0) << ignored.text;
+}
+
 TEST_F(SweepTest, WrongCommandLinesRunNothing) {
   const auto refused = [&](const Outcome& outcome, const char* text) {
     EXPECT_EQ(outcome.exit_code, kExitUsage) << outcome.text;
@@ -131,11 +164,13 @@ TEST_F(SweepTest, WrongCommandLinesRunNothing) {
     EXPECT_FALSE(std::filesystem::exists(folder_ + "/runs"));
   };
   refused(Process(kProgram, {}).Wait(), "expected a file of options");
+  refused(Sweep({}), "--grid: missing");
   refused(Sweep({"other.yaml"}), "\"other.yaml\": is a second file of options; expected one");
   refused(Sweep({"--grid", "learnin-rate=1"}), "did you mean --learning-rate?");
   Write(2, "modle: x\n");
   refused(Sweep({"--grid", "batch-size=1"}), "/run.yaml:6: --modle: no such option");
-  EXPECT_EQ(Process(kProgram, {folder_ + "/none.yaml"}).Wait().exit_code, kExitFailed);
+  EXPECT_EQ(Process(kProgram, {folder_ + "/none.yaml", "--grid", "batch-size=1"}).Wait().exit_code,
+            kExitFailed);
 }
 
 }  // namespace
