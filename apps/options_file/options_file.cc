@@ -143,15 +143,17 @@ absl::StatusOr<std::vector<std::string>> ParseOptions(std::string_view text,
   return Reader(path).Run(text);
 }
 
+absl::StatusOr<std::vector<std::string>> ReadOptionsFile(const std::string& path) {
+  DTNN_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, ReadFile(path, kMostBytes));
+  return ParseOptions({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path);
+}
+
 absl::StatusOr<std::vector<std::string>> WithOptionsFile(
     const std::vector<std::string>& arguments) {
   const std::optional<std::string> path = LastValueOf("options", arguments);
   if (!path) return arguments;
-  DTNN_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes,
-                        WithContext(ReadFile(*path, kMostBytes), "--options"));
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   DTNN_ASSIGN_OR_RETURN(std::vector<std::string> all,
-                        ParseOptions(text, StrCat("--options: ", *path)));
+                        WithContext(ReadOptionsFile(*path), "--options"));
   const GivenOptions given = GivenBy(arguments);
   std::erase_if(all, [&](const std::string& argument) { return IsGivenBy(argument, given); });
   all.insert(all.end(), arguments.begin(), arguments.end());

@@ -23,6 +23,9 @@ namespace dtnn {
 // the line: unknown names, wrong values, an option that is given twice, what is not YAML.
 absl::StatusOr<std::vector<std::string>> ParseOptions(std::string_view text, std::string_view path);
 
+// The same of a file.
+absl::StatusOr<std::vector<std::string>> ReadOptionsFile(const std::string& path);
+
 // The launcher's command line, with the options of the file that --options names, if it names one,
 // before it: but for those that the command line gives itself. A wrong command line is left to the
 // parser.

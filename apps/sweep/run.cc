@@ -165,11 +165,6 @@ class Runner {
   std::vector<std::string> failed_;
 };
 
-absl::StatusOr<std::vector<std::string>> ReadBase(const std::string& path) {
-  DTNN_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, ReadFile(path, kMostBytes));
-  return ParseOptions({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path);
-}
-
 absl::Status Compare(const SweepOptions& options, const std::vector<GridRun>& grid,
                      std::ostream& out) {
   std::vector<SweptRun> runs;
@@ -195,7 +190,7 @@ absl::Status Compare(const SweepOptions& options, const std::vector<GridRun>& gr
 }  // namespace
 
 absl::Status Sweep(const SweepOptions& options, std::ostream& out) {
-  DTNN_ASSIGN_OR_RETURN(const std::vector<std::string> base, ReadBase(options.options));
+  DTNN_ASSIGN_OR_RETURN(const std::vector<std::string> base, ReadOptionsFile(options.options));
   DTNN_ASSIGN_OR_RETURN(const std::vector<GridRun> grid,
                         MakeGrid(base, options.grid, options.folder));
   const Interrupt interrupt;
