@@ -2,11 +2,28 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
+#include <new>
 #include <utility>
 
 #include "tensor/errors.h"
 
 namespace dtnn {
+namespace {
+
+// The status of `work`, or of what it throws.
+template <typename Work>
+absl::Status StatusOf(Work work) {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return ResourceExhausted("no memory is left for this request; try again later");
+  } catch (const std::exception& defect) {
+    return absl::InternalError(StrCat("the request ended by an exception: ", defect.what()));
+  }
+}
+
+}  // namespace
 
 Batcher::Batcher(std::shared_ptr<Predictor> predictor, const BatcherOptions& options)
     : predictor_(std::move(predictor)), options_(options), worker_([this] { Work(); }) {}
@@ -101,33 +118,54 @@ absl::StatusOr<Tensor> Batcher::Predict(const std::vector<Slice>& batch, int64_t
   return predictor_->Predict(gathered_.Samples(0, samples, format));
 }
 
+absl::Status Batcher::KeepOutputs(const Slice& slice, const Tensor& outputs, int64_t row) {
+  Request& request = *slice.request;
+  if (request.outputs.empty()) {
+    DTNN_ASSIGN_OR_RETURN(request.outputs,
+                          Tensor::Allocate(Device::Cpu(), outputs.dtype(),
+                                           outputs.shape().DropFirst().Prepend(request.samples())));
+  }
+  const size_t bytes =
+      size_t(outputs.num_elements() / outputs.shape()[0]) * SizeOf(outputs.dtype());
+  std::memcpy(request.outputs.raw_data() + size_t(slice.begin) * bytes,
+              outputs.raw_data() + size_t(row) * bytes, size_t(slice.count) * bytes);
+  return absl::OkStatus();
+}
+
+void Batcher::End(Request& request) {
+  if (request.status.ok()) {
+    request.status = StatusOf([&] {
+      request.done(std::move(request.outputs));
+      return absl::OkStatus();
+    });
+    if (request.status.ok()) return;
+  }
+  // Where this throws, too, nothing can be said: the request ends with its `done`.
+  (void)StatusOf([&] {
+    request.done(request.status);
+    return absl::OkStatus();
+  });
+}
+
 void Batcher::Answer(const std::vector<Slice>& batch) {
   int64_t samples = 0;
   for (const Slice& slice : batch) samples += slice.count;
-  const absl::StatusOr<Tensor> outputs = Predict(batch, samples);
-  if (options_.on_batch) options_.on_batch(samples);
+  Tensor outputs;
+  const absl::Status computed = StatusOf([&] {
+    absl::StatusOr<Tensor> result = Predict(batch, samples);
+    if (options_.on_batch) options_.on_batch(samples);
+    if (result.ok()) outputs = *std::move(result);
+    return result.status();
+  });
   int64_t row = 0;
   for (const Slice& slice : batch) {
     Request& request = *slice.request;
-    if (request.status.ok()) request.status = outputs.status();
-    if (request.status.ok() && request.outputs.empty()) {
-      absl::StatusOr<Tensor> own = Tensor::Allocate(
-          Device::Cpu(), outputs->dtype(), outputs->shape().DropFirst().Prepend(request.samples()));
-      request.status = own.status();
-      if (own.ok()) request.outputs = *std::move(own);
-    }
+    if (request.status.ok()) request.status = computed;
     if (request.status.ok()) {
-      const size_t bytes = size_t(outputs->num_elements() / samples) * SizeOf(outputs->dtype());
-      std::memcpy(request.outputs.raw_data() + size_t(slice.begin) * bytes,
-                  outputs->raw_data() + size_t(row) * bytes, size_t(slice.count) * bytes);
+      request.status = StatusOf([&] { return KeepOutputs(slice, outputs, row); });
     }
     row += slice.count;
-    if (slice.begin + slice.count < request.samples()) continue;
-    if (request.status.ok()) {
-      request.done(std::move(request.outputs));
-    } else {
-      request.done(request.status);
-    }
+    if (slice.begin + slice.count == request.samples()) End(request);
   }
 }
 

@@ -39,7 +39,8 @@ struct BatcherOptions {
 class Batcher {
  public:
   // Gets the outputs, (n, outputs), on the batcher's thread: it must not wait for other requests,
-  // and must not destroy the batcher.
+  // and must not destroy the batcher. Where it throws while it has them, it is called once more,
+  // with a status that says so.
   using Done = std::function<void(absl::StatusOr<Tensor> outputs)>;
 
   Batcher(std::shared_ptr<Predictor> predictor, const BatcherOptions& options);
@@ -48,7 +49,7 @@ class Batcher {
   Batcher(const Batcher&) = delete;
   Batcher& operator=(const Batcher&) = delete;
 
-  // `x`: (n, sample) as Predictor::Predict takes it, unchanged until `done` is called, once. On an
+  // `x`: (n, sample) as Predictor::Predict takes it, unchanged until `done` is called. On an
   // error `done` is not called: InvalidArgument for other tensors and for more than max_queued
   // samples, ResourceExhausted where the queue has no room for them now.
   absl::Status Submit(Tensor x, Done done);
@@ -76,6 +77,8 @@ class Batcher {
   bool AwaitBatch(std::unique_lock<std::mutex>& lock);
   std::vector<Slice> TakeBatch();
   void Answer(const std::vector<Slice>& batch);
+  static absl::Status KeepOutputs(const Slice& slice, const Tensor& outputs, int64_t row);
+  static void End(Request& request);
   absl::StatusOr<Tensor> Predict(const std::vector<Slice>& batch, int64_t samples);
 
   const std::shared_ptr<Predictor> predictor_;

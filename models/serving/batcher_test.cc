@@ -5,7 +5,9 @@
 #include <filesystem>
 #include <future>
 #include <limits>
+#include <new>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -73,8 +75,9 @@ class Pending {
     });
   }
   const absl::Status& taken() const { return taken_; }
+  absl::StatusOr<Tensor> Answer() { return answer_.get(); }
   Tensor Outputs() {
-    absl::StatusOr<Tensor> outputs = answer_.get();
+    absl::StatusOr<Tensor> outputs = Answer();
     EXPECT_TRUE(outputs.ok()) << outputs.status();
     return *std::move(outputs);
   }
@@ -195,6 +198,42 @@ TEST_F(BatcherTest, AWrongRequestHurtsNoOther) {
     EXPECT_EQ(refused->taken().code(), absl::StatusCode::kInvalidArgument) << refused->taken();
   }
   EXPECT_THAT(batches_, ElementsAre(1, 5));
+}
+
+TEST_F(BatcherTest, ARequestWithABatchThatFailedFails) {
+  const Graph graph = Net();
+  int batch = 0;
+  Batcher batcher(Load(graph, 4), {.max_batch = 4, .on_batch = [&](int64_t) {
+                                     if (++batch == 2) throw std::bad_alloc();
+                                   }});
+  Plug plug(batcher, Random(graph, 1, 9));
+  Pending six(batcher, Random(graph, 6, 1)), one(batcher, Random(graph, 1, 1));
+  plug.Release();
+  EXPECT_EQ(six.Answer().status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(one.Answer().ok()) << "though it shares the second batch";
+  EXPECT_EQ(batch, 3);
+}
+
+TEST_F(BatcherTest, WhatAnAnswerThrowsBecomesItsStatus) {
+  const Graph graph = Net();
+  Batcher batcher(Load(graph, 4), {.max_batch = 4});
+  std::vector<absl::StatusCode> codes;
+  const auto submit = [&](int throws, bool memory) {
+    const absl::Status taken = batcher.Submit(
+        Random(graph, 1, 1), [&codes, throws, memory, calls = 0](const auto& outputs) mutable {
+          codes.push_back(outputs.status().code());
+          if (++calls > throws) return;
+          if (memory) throw std::bad_alloc();
+          throw std::runtime_error("a defect");
+        });
+    EXPECT_TRUE(taken.ok()) << taken;
+  };
+  submit(1, true);
+  submit(1, false);
+  submit(2, true);
+  EXPECT_TRUE(Pending(batcher, Random(graph, 1, 1)).Answer().ok()) << "the thread still answers";
+  using enum absl::StatusCode;
+  EXPECT_THAT(codes, ElementsAre(kOk, kResourceExhausted, kOk, kInternal, kOk, kResourceExhausted));
 }
 
 // Whatever batch a sample is in, and wherever in it, for networks of all kinds of layers.
