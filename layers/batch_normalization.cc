@@ -1,5 +1,6 @@
 #include "layers/batch_normalization.h"
 
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -167,6 +168,13 @@ absl::StatusOr<Shape> BatchNormalizationLayer::OutputShape(std::span<const Shape
   if (inputs.size() != 1 || (inputs[0].rank() != 1 && inputs[0].rank() != 3)) {
     return InvalidArgument("takes one input, an image or a vector, not ", inputs.size(),
                            inputs.empty() ? "" : " of shape " + inputs[0].ToString());
+  }
+  if (!(options_.epsilon > 0) || !std::isfinite(options_.epsilon)) {
+    return InvalidArgument("has an epsilon of ", options_.epsilon,
+                           "; expected a finite number above 0");
+  }
+  if (!(options_.momentum >= 0 && options_.momentum <= 1)) {
+    return InvalidArgument("has a momentum of ", options_.momentum, "; expected 0 to 1");
   }
   return inputs[0];
 }

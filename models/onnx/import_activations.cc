@@ -48,7 +48,7 @@ std::optional<size_t> FindSilu(OperatorReader& op, const ImportedValue& a, const
     const ImportedValue &sigmoid = first ? a : b, &x = first ? b : a;
     const NetworkMaker& network = op.network();
     if (network.LayerOf(sigmoid).type_name() == "Sigmoid" && network.IsLatest(sigmoid) &&
-        op.IsOnlyReader(first ? 0 : 1) && network.NameOfInput(sigmoid) == network.NameOf(x)) {
+        op.IsLastReader(first ? 0 : 1) && network.NameOfInput(sigmoid) == network.NameOf(x)) {
       return first ? 1 : 0;
     }
   }
@@ -120,7 +120,7 @@ absl::Status ImportMul(OperatorReader& op) {
   DTNN_RETURN_IF_ERROR(op.Value(0).status());
   DTNN_RETURN_IF_ERROR(op.Value(1).status());
   if (const auto x = FindSilu(op, a, b)) {
-    op.network().DropLatest();
+    op.DropLatest();
     return ImportAs(op, ActivationKind::kSilu, *x == 0 ? a : b);
   }
   if (a.channels_last != b.channels_last) {

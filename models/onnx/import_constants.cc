@@ -127,6 +127,7 @@ absl::Status ImportCast(OperatorReader& op) {
   if (TensorValues{.type = to}.real() != values.real()) {
     return Unimplemented("casts between real and whole numbers");
   }
+  if (values.type == to) return ImportIdentity(op);
   values.type = to;
   op.SetOutput(std::move(values));
   return absl::OkStatus();

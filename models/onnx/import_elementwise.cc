@@ -136,13 +136,8 @@ absl::Status ImportDropout(OperatorReader& op) {
 }
 
 absl::Status ImportIdentity(OperatorReader& op) {
-  if (op.IsConstant(0)) {
-    DTNN_ASSIGN_OR_RETURN(TensorValues values, op.Constant(0));
-    op.SetOutput(std::move(values));
-    return absl::OkStatus();
-  }
-  DTNN_ASSIGN_OR_RETURN(const ImportedValue value, op.RawValue(0));
-  op.SetOutput(value);
+  if (!op.IsConstant(0)) DTNN_RETURN_IF_ERROR(op.RawValue(0).status());
+  op.ForwardInput(0);
   return absl::OkStatus();
 }
 

@@ -169,6 +169,7 @@ class GraphImporter {
                                                       std::span(&input, 1), {}, "1_Flatten"));
     }
     state_.values.insert_or_assign(value.name(), input);
+    CountReaders(value.name(), state_.uses[value.name()]);
     return absl::OkStatus();
   }
 
@@ -191,17 +192,29 @@ class GraphImporter {
       return InvalidArgument("has no output");
     }
     OperatorReader reader(node, state_);
-    return reader.Finish(import_operator(reader));
+    for (const std::string& input : node.input()) CountReaders(input, -1);
+    DTNN_RETURN_IF_ERROR(reader.Finish(import_operator(reader)));
+    CountReaders(node.output(0), state_.uses[node.output(0)]);
+    return absl::OkStatus();
+  }
+
+  // Adds to the readers to come of the node of the network that has the value as its output.
+  void CountReaders(const std::string& name, int count) {
+    const auto found = state_.values.find(name);
+    if (found == state_.values.end()) return;
+    const auto* value = std::get_if<ImportedValue>(&found->second);
+    if (value != nullptr) state_.readers[value->node] += count;
   }
 
   absl::Status CheckMemory() const {
-    constexpr int64_t kFew = 1 << 24;
-    if (state_.network.elements() <= kFew) return absl::OkStatus();
-    const int64_t needed = kCopies * state_.network.elements() * int64_t(sizeof(float));
+    constexpr int64_t kFew = 1 << 26;
+    const int64_t needed =
+        kCopies * state_.network.elements() * int64_t(sizeof(float)) + state_.constant_bytes;
+    if (needed <= kFew) return absl::OkStatus();
     const AvailableMemory available = FindAvailableMemory();
     if (needed <= available.bytes) return absl::OkStatus();
-    return ResourceExhausted("its parameters need ", needed / 1000000, " MB, but ", available.of,
-                             " has ", available.bytes / 1000000, " MB left");
+    return ResourceExhausted("its parameters and constants need ", needed / 1000000, " MB, but ",
+                             available.of, " has ", available.bytes / 1000000, " MB left");
   }
 
   absl::StatusOr<ImportedValue> Output() const {

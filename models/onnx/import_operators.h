@@ -28,7 +28,8 @@ ImportOperator FindImport(std::string_view op_type);
 // Their names, in order: "Add, AveragePool, ...".
 std::string ImportedOperators();
 
-// The zeros around an image that `pads` or `auto_pad` asks for.
+// The zeros around an image that `pads` or `auto_pad` asks for. InvalidArgument for a kernel,
+// stride or dilation that is not from 1 to 2^24.
 absl::StatusOr<ImagePads> PadsOf(OperatorReader& op, const Shape& image, const Pair& kernel,
                                  const Pair& stride, const Pair& dilation);
 // `axis` counted from the front, of `rank` axes.

@@ -14,6 +14,7 @@ namespace dtnn {
 namespace {
 
 constexpr int64_t kMostPadding = int64_t{1} << 24;
+constexpr int64_t kMostStep = int64_t{1} << 24;  // so that sums and products fit 64 bits
 
 // What TensorFlow calls SAME: as many outputs as strides in the image.
 std::pair<int64_t, int64_t> SamePads(int64_t extent, int64_t kernel, int64_t stride,
@@ -66,10 +67,6 @@ absl::Status ImportPool(OperatorReader& op, PoolKind kind) {
   Pool2dOptions options = {.window = op.TwoInts("kernel_shape", 0),
                            .stride = op.TwoInts("strides", 1),
                            .dilation = op.TwoInts("dilations", 1)};
-  for (const Pair& pair : {options.window, options.stride, options.dilation}) {
-    if (pair.vertical >= 1 && pair.horizontal >= 1) continue;
-    return InvalidArgument("has a kernel_shape, strides or dilations below 1");
-  }
   DTNN_ASSIGN_OR_RETURN(const ImagePads pads,
                         PadsOf(op, input.shape, options.window, options.stride, options.dilation));
   if (kind == PoolKind::kAverage && op.Int("count_include_pad", 0) != 0 && pads != ImagePads()) {
@@ -93,6 +90,11 @@ absl::Status ImportGlobalPool(OperatorReader& op, PoolKind kind) {
 
 absl::StatusOr<ImagePads> PadsOf(OperatorReader& op, const Shape& image, const Pair& kernel,
                                  const Pair& stride, const Pair& dilation) {
+  for (const Pair& pair : {kernel, stride, dilation}) {
+    const auto [low, high] = std::minmax(pair.vertical, pair.horizontal);
+    if (low >= 1 && high <= kMostStep) continue;
+    return InvalidArgument("has a kernel_shape, strides or dilations below 1 or above ", kMostStep);
+  }
   const std::vector<int64_t> pads = op.Ints("pads", {0, 0, 0, 0});
   const std::string rule = op.Text("auto_pad", "NOTSET");
   if (pads.size() != 4 ||
@@ -103,9 +105,6 @@ absl::StatusOr<ImagePads> PadsOf(OperatorReader& op, const Shape& image, const P
   if (rule == "VALID") return ImagePads();
   if (rule != "SAME_UPPER" && rule != "SAME_LOWER") {
     return InvalidArgument("its attribute \"auto_pad\" is ", Quoted(rule));
-  }
-  if (stride.vertical < 1 || stride.horizontal < 1) {
-    return InvalidArgument("its attribute \"strides\" has a number below 1");
   }
   const bool upper = rule == "SAME_UPPER";
   const auto [top, bottom] =

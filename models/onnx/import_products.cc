@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include "layers/batch_normalization.h"
@@ -57,13 +58,34 @@ absl::StatusOr<std::vector<float>> Enlarged(const TensorValues& weights, const B
   return enlarged;
 }
 
-// The elements of a vector.
+// The elements of a vector: of (count), or of axes of one element before it.
 absl::StatusOr<std::vector<float>> VectorOf(OperatorReader& op, size_t input, int64_t count) {
   DTNN_ASSIGN_OR_RETURN(TensorValues values, op.Constant(input));
   if (!values.real()) return InvalidArgument("its input ", input, " has whole numbers");
-  if (values.count() == count) return std::move(values.reals);
+  if (values.count() == count && (count == 1 || values.dims.back() == count)) {
+    return std::move(values.reals);
+  }
   return InvalidArgument("its input ", input, " has shape ", values.ShapeText(), "; expected ",
                          count, " elements");
+}
+
+// The elements of a constant that ONNX adds to each channel or feature of a value.
+absl::StatusOr<std::vector<float>> BiasOf(OperatorReader& op, size_t input,
+                                          const ImportedValue& value) {
+  DTNN_ASSIGN_OR_RETURN(TensorValues values, op.Constant(input));
+  const int64_t channels = value.shape[0];
+  // Axes are compared from the last on, where the batch is one more.
+  std::vector<int64_t> expected(1 + size_t(value.shape.rank()), 1);
+  expected[value.image() ? (value.channels_last ? 3 : 1) : 1] = channels;
+  const size_t rank = values.dims.size();
+  const bool fits =
+      values.real() && values.count() == channels && rank <= expected.size() &&
+      std::ranges::equal(values.dims, std::span(expected).subspan(expected.size() - rank));
+  if (fits) return std::move(values.reals);
+  return Unimplemented("adds a constant of shape ", values.ShapeText(), " to samples of ",
+                       value.shape.ToString(),
+                       "; a bias has an element for each channel, of shape ",
+                       TensorValues{.dims = expected}.ShapeText());
 }
 
 // (in, out) of a matrix that is (out, in) where `transposed`; with rows in the order of channels
@@ -120,11 +142,10 @@ absl::Status ImportConv(OperatorReader& op) {
     return InvalidArgument("its weights of ", weights.ShapeText(), " and ", groups,
                            " groups do not fit an image of ", channels, " channels");
   }
-  if (options.dilation.vertical < 1 || options.dilation.horizontal < 1) {
-    return InvalidArgument("its attribute \"dilations\" has a number below 1");
-  }
+  const Shape padded = {channels, input.shape[1] + input.pads.top + input.pads.bottom,
+                        input.shape[2] + input.pads.left + input.pads.right};
   DTNN_ASSIGN_OR_RETURN(ImagePads pads,
-                        PadsOf(op, input.shape, options.kernel, options.stride, options.dilation));
+                        PadsOf(op, padded, options.kernel, options.stride, options.dilation));
   pads = {pads.top + input.pads.top, pads.left + input.pads.left, pads.bottom + input.pads.bottom,
           pads.right + input.pads.right};
   DTNN_ASSIGN_OR_RETURN(const Border rows,
@@ -172,9 +193,9 @@ absl::Status ImportGemm(OperatorReader& op) {
     parameters.push_back(std::move(bias));
   }
   // As export writes a layer that reads an image.
-  if (op.network().IsLatest(input) && op.IsOnlyReader(0) &&
+  if (op.network().IsLatest(input) && op.IsLastReader(0) &&
       op.network().NameOf(input) == StrCat(op.name(), ".Flatten")) {
-    const ImportedValue image = op.network().DropLatest();
+    const ImportedValue image = op.DropLatest();
     return op.AddLayer(std::make_shared<ImageFcLayer>(outputs, options), image,
                        std::move(parameters), /*weights=*/1);
   }
@@ -201,12 +222,12 @@ absl::Status ImportBias(OperatorReader& op) {
       (layer.type_name() == "FC" || layer.type_name() == "Conv2D") &&
       std::ranges::find(attributes, std::pair(std::string("bias"), Attribute(int64_t{0}))) !=
           attributes.end();
-  if (!takes_bias || !op.network().IsLatest(value) || !op.IsOnlyReader(1 - constant)) {
+  if (!takes_bias || !op.network().IsLatest(value) || !op.IsLastReader(1 - constant)) {
     return Unimplemented(
         "adds a constant; only a convolution or matrix product without a bias "
         "takes one. Normalisation of the input belongs into the preprocessing");
   }
-  DTNN_ASSIGN_OR_RETURN(std::vector<float> bias, VectorOf(op, constant, value.shape[0]));
+  DTNN_ASSIGN_OR_RETURN(std::vector<float> bias, BiasOf(op, constant, value));
   Attributes with_bias = attributes;
   for (auto& [name, attribute] : with_bias) {
     if (name == "bias") attribute = int64_t{1};
@@ -237,6 +258,10 @@ absl::Status ImportBatchNormalization(OperatorReader& op) {
       {1, Layer::kGamma}, {2, Layer::kBeta}, {3, Layer::kRunningMean}, {4, Layer::kRunningVar}};
   for (const auto& [place, parameter] : places) {
     DTNN_ASSIGN_OR_RETURN(parameters[parameter], VectorOf(op, place, input.shape[0]));
+  }
+  for (const float variance : parameters[Layer::kRunningVar]) {
+    if (variance >= 0 || std::isnan(variance)) continue;  // Finish refuses NaN
+    return InvalidArgument("its running variance has the negative number ", variance);
   }
   const BatchNormalizationOptions options = {.momentum = op.Real("momentum", 0.9),
                                              .epsilon = op.Real("epsilon", 1e-5)};

@@ -87,7 +87,11 @@ absl::Status ImportDequantizeLinear(OperatorReader& op) {
   DTNN_ASSIGN_OR_RETURN(TensorValues values, op.Constant(0));
   DTNN_ASSIGN_OR_RETURN(const Bytes bytes, BytesOf(op));
   op.Int("output_dtype", 0);
-  if (values.real()) return InvalidArgument("its input has real numbers");
+  if ((values.type != OnnxType::kInt8 && values.type != OnnxType::kUint8 &&
+       values.type != OnnxType::kInt32) ||
+      (op.Has(2) && bytes.type != values.type)) {
+    return InvalidArgument("its constant and zero point are not both int8, uint8 or int32");
+  }
   size_t inner = 1;
   const auto rank = int64_t(values.dims.size());
   if (bytes.scale.size() > 1) {

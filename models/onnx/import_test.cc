@@ -1,5 +1,7 @@
 #include "models/onnx/import.h"
 
+#include <sys/resource.h>
+
 #include <cmath>
 #include <filesystem>
 #include <functional>
@@ -255,6 +257,134 @@ TEST_F(ImportTest, WhatNoLayerComputesIsNamedWithItsNode) {
   EXPECT_THAT(Error(), HasSubstr("computes with values of the network"));
 }
 
+TEST_F(ImportTest, AConstantIsABiasByOnnxsRuleOfShapes) {
+  const onnx::ModelProto valid = onnx_;
+  const std::tuple<std::vector<int64_t>, bool, bool> cases[] = {
+      {{4, 1, 1}, false, true},   {{1, 4, 1, 1}, false, true}, {{4}, false, false},
+      {{1, 1, 4}, false, false},  {{1, 4}, false, false},      {{1, 1, 4, 1, 1}, false, false},
+      {{2, 2, 1}, false, false},  {{4}, true, true},           {{1, 1, 4}, true, true},
+      {{1, 1, 1, 4}, true, true}, {{4, 1, 1}, true, false},    {{1, 4, 1, 1}, true, false},
+  };
+  for (const auto& [dims, channels_last, fits] : cases) {
+    SCOPED_TRACE(::testing::PrintToString(dims) + (channels_last ? " last" : " first"));
+    onnx_ = valid;
+    Tensor("b", dims);
+    int after = 0;
+    if (channels_last) {
+      Ints(Insert("Transpose", {"c"}), "perm", {0, 2, 3, 1});
+      At(1).set_output(0, "last");
+      after = 1;
+    }
+    Insert("Add", {"b", At(after).output(0)}, after);
+    if (channels_last) {
+      Ints(Insert("Transpose", {"new"}, 2), "perm", {0, 3, 1, 2});
+      At(2).set_output(0, "sum");
+      At(3).set_input(0, "sum");
+    }
+    if (fits) {
+      EXPECT_EQ(Import().status(), absl::OkStatus());
+    } else {
+      EXPECT_THAT(Error(), HasSubstr("operator \"Add\"): adds a constant of shape "));
+    }
+  }
+}
+
+// Another name of a value is another way to read it.
+TEST_F(ImportTest, WhatOthersReadTakesNoBias) {
+  Tensor("b", {4, 1, 1});
+  Insert("Identity", {"c"}).set_output(0, "i");
+  Insert("Add", {"i", "b"}, 1).set_output(0, "z");
+  At(3).set_input(0, "z");
+  ASSERT_EQ(Import().status(), absl::OkStatus());
+  Insert("Add", {"z", "c"}, 2);
+  EXPECT_THAT(Error(), HasSubstr("node 2 (\"the_new\", operator \"Add\"): adds a constant"));
+}
+
+// As export names a layer that reads an image: it is joined only where nothing else reads it.
+TEST_F(ImportTest, AFlattenThatOthersReadStays) {
+  onnx::GraphProto& graph = *onnx_.mutable_graph();
+  At(2).set_name("the_y.Flatten");
+  ASSERT_EQ(Import()->model.graph.nodes().size(), 4U);
+  Tensor("m2", {4, 3});
+  Tensor("m3", {2, 3});
+  At(3).set_input(0, "i");
+  Node("Gemm", {"f", "m2"}, "u");
+  Node("Gemm", {"y", "m3"}, "v");
+  Node("Add", {"u", "v"}, "sum");
+  Insert("Identity", {"f"}, 2).set_output(0, "i");
+  At(5).set_input(0, "f");
+  graph.mutable_output(0)->set_name("sum");
+  const auto imported = Import();
+  ASSERT_EQ(imported.status(), absl::OkStatus());
+  std::vector<std::string> types;
+  for (const auto& node : imported->model.graph.nodes())
+    types.push_back(std::string(node.layer->type_name()));
+  EXPECT_THAT(types, ::testing::ElementsAre("Input", "Conv2D", "AveragePool2D", "Flatten", "FC",
+                                            "FC", "FC", "AdditionBlock"));
+}
+
+// A padded image of 6 x 8 takes no more zeros under strides of 2, where 5 rows would take one: the
+// kernel has zeros for the padding before the image alone, and is 3 x 4.
+TEST_F(ImportTest, SameCountsThePaddingBefore) {
+  Ints(At(0), "strides", {2, 2});
+  onnx::AttributeProto& rule = *At(0).add_attribute();
+  rule.set_name("auto_pad");
+  rule.set_s("SAME_UPPER");
+  Integers("pads", {0, 0, 1, 2, 0, 0, 0, 0});
+  At(0).set_input(0, "padded");
+  Insert("Pad", {"x", "pads"});
+  onnx_.mutable_graph()->mutable_node()->SwapElements(0, 1);
+  At(0).set_output(0, "padded");
+  At(2).set_input(0, "c");
+  const auto imported = Import();
+  ASSERT_EQ(imported.status(), absl::OkStatus());
+  EXPECT_EQ(imported->store->Value(1, 0).num_elements(), 4 * 3 * 3 * 4);
+}
+
+// 4 MB of bytes, which take 32 MB when they are read, under 50 names.
+TEST_F(ImportTest, AConstantIsSharedByItsNames) {
+  constexpr int64_t kBytes = 1 << 22;
+  onnx::TensorProto& tensor = Tensor("k0", {0});
+  tensor.set_data_type(3);
+  tensor.set_dims(0, kBytes);
+  tensor.set_raw_data(std::string(size_t(kBytes), 1));
+  Node("Cast", {"k0"}, "k1");
+  Int(At(4), "to", 7);
+  for (int i = 1; i < 50; ++i) Node("Identity", {StrCat("k", i)}, StrCat("k", i + 1));
+  Node("MatMul", {"f", "k50"}, "last");
+  onnx_.mutable_graph()->mutable_output(0)->set_name("last");
+  const auto peak = [] {
+    rusage usage = {};
+    getrusage(RUSAGE_SELF, &usage);
+    return int64_t(usage.ru_maxrss) * 1024;
+  };
+  const int64_t before = peak();
+  EXPECT_THAT(Error(), HasSubstr("its weights have shape (4194304)"));
+  EXPECT_LT(peak() - before, 16 * 8 * kBytes);
+}
+
+TEST_F(ImportTest, BatchNormalizationsAreChecked) {
+  Tensor("ones", {4});
+  onnx_.mutable_graph()->mutable_initializer(2)->clear_float_data();
+  for (int i = 0; i < 4; ++i) onnx_.mutable_graph()->mutable_initializer(2)->add_float_data(1);
+  onnx::NodeProto& node = Insert("BatchNormalization", {"c", "ones", "ones", "ones", "ones"});
+  ASSERT_EQ(Import().status(), absl::OkStatus());
+  onnx::AttributeProto& attribute = *node.add_attribute();
+  const std::tuple<const char*, float, const char*> cases[] = {
+      {"epsilon", 0.0F, "has an epsilon of 0"},       {"epsilon", NAN, "has an epsilon of nan"},
+      {"epsilon", INFINITY, "has an epsilon of inf"}, {"momentum", -0.5F, "has a momentum of -0.5"},
+      {"momentum", 1.5F, "has a momentum of 1.5"},    {"momentum", NAN, "has a momentum of nan"}};
+  for (const auto& [name, value, message] : cases) {
+    attribute.set_name(name);
+    attribute.set_f(value);
+    EXPECT_THAT(Error(), HasSubstr(message));
+  }
+  node.clear_attribute();
+  Tensor("variance", {4});
+  node.set_input(4, "variance");
+  EXPECT_THAT(Error(), HasSubstr("its running variance has the negative number -2"));
+}
+
 TEST_F(ImportTest, PoolingsThatCountPaddingAreRefused) {
   onnx::NodeProto& pool = Insert("AveragePool", {"c"});
   Ints(pool, "kernel_shape", {3, 3});
@@ -312,7 +442,42 @@ TEST_F(ImportTest, GraphsThatAreNoneAreRefused) {
       {[](auto& g) {
          Ints(*g.mutable_node(0), "dilations", {0, 1});
        },
-       "a number below 1"},
+       "strides or dilations below 1"},
+      {[](auto& g) {
+         Ints(*g.mutable_node(0), "dilations", {int64_t{1} << 62, 1});
+       },
+       "above 16777216"},
+      {[](auto& g) {
+         Ints(*g.mutable_node(0), "strides", {1, INT64_MAX});
+       },
+       "above 16777216"},
+      {[](auto& g) {
+         g.mutable_node(1)->set_op_type("MaxPool");
+         Ints(*g.mutable_node(1), "kernel_shape", {INT64_MAX, 1});
+       },
+       "above 16777216"},
+      {[](auto& g) {
+         onnx::TensorProto& scale = *g.add_initializer();
+         scale.set_name("scale");
+         scale.set_data_type(1);
+         scale.add_float_data(1);
+         onnx::TensorProto& zero = *g.add_initializer();
+         zero.set_name("zero");
+         zero.set_data_type(7);
+         zero.add_int64_data(INT64_MIN);
+         onnx::TensorProto& bytes = *g.mutable_initializer(1);
+         bytes.set_data_type(7);
+         bytes.clear_float_data();
+         for (int i = 0; i < 8; ++i) bytes.add_int64_data(1);
+         onnx::NodeProto node;
+         node.set_op_type("DequantizeLinear");
+         for (const char* input : {"m", "scale", "zero"}) node.add_input(input);
+         node.add_output("dq");
+         *g.add_node() = node;
+         g.mutable_node()->SwapElements(3, 4);
+         g.mutable_node(4)->set_input(1, "dq");
+       },
+       "not both int8, uint8 or int32"},
       {[](auto& g) { Int(*g.mutable_node(2), "axis", 9); }, "names axis 9 of 4 axes"},
       {[](auto& g) {
          Value(*g.mutable_input(0), "x", {-1, 3, 5, -1});

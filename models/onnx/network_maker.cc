@@ -119,8 +119,12 @@ absl::StatusOr<NetworkInFormat> NetworkMaker::Finish(std::string name, DeviceCon
         return DataLoss("layer ", Quoted(nodes_[n].name), ": its ",
                         made.graph.nodes()[n].parameters[p].name, " contain NaN or infinity");
       }
-      std::memcpy(made.store->Value(int(n), int(p)).raw_data(), values.data(),
-                  values.size() * sizeof(float));
+      const Tensor to = made.store->Value(int(n), int(p));
+      if (to.num_elements() != int64_t(values.size())) {
+        return absl::InternalError(StrCat("layer ", Quoted(nodes_[n].name), " has ", values.size(),
+                                          " elements for ", to.num_elements()));
+      }
+      std::memcpy(to.raw_data(), values.data(), values.size() * sizeof(float));
       values = {};
     }
   }

@@ -82,6 +82,7 @@ class NetworkMaker {
     return input_shapes_[size_t(value.node)];
   }
   bool IsLatest(const ImportedValue& value) const { return value.node + 1 == int(nodes_.size()); }
+  int size() const { return int(nodes_.size()); }
   int64_t elements() const { return elements_; }  // of all parameters
 
   // The network, in NCHW. Layers whose names begin with their number ("5_FC") have it as their id.

@@ -96,7 +96,9 @@ absl::StatusOr<TensorValues> OperatorReader::Constant(size_t input) {
   const ImportState::Known* known = Known(input);
   if (known == nullptr) return InvalidArgument("has no input ", input);
   const std::string name = Quoted(node_.input(int(input)));
-  if (const auto* values = std::get_if<TensorValues>(known)) return *values;
+  if (const auto* values = std::get_if<std::shared_ptr<const TensorValues>>(known)) {
+    return **values;
+  }
   if (const auto* tensor = std::get_if<const onnx::TensorProto*>(known)) {
     return WithContext(ReadTensor(**tensor, state_.external), "its input ", name);
   }
@@ -156,9 +158,21 @@ absl::StatusOr<ImportedValue> OperatorReader::Features(size_t input) {
                        "; the layer takes features, as Flatten makes them");
 }
 
-bool OperatorReader::IsOnlyReader(size_t input) const {
-  const auto found = state_.uses.find(node_.input(int(input)));
-  return found != state_.uses.end() && found->second == 1;
+bool OperatorReader::IsLastReader(size_t input) const {
+  const ImportState::Known* known = Known(input);
+  const auto* value = known == nullptr ? nullptr : std::get_if<ImportedValue>(known);
+  return value != nullptr && state_.readers[value->node] == 0;
+}
+
+void OperatorReader::SetOutput(TensorValues values) {
+  state_.constant_bytes += values.MemoryBytes();
+  SetKnown(std::make_shared<const TensorValues>(std::move(values)));
+}
+
+ImportedValue OperatorReader::DropLatest() {
+  state_.ranges.erase(state_.network.size() - 1);
+  state_.readers.erase(state_.network.size() - 1);
+  return state_.network.DropLatest();
 }
 
 absl::StatusOr<ImportedValue> OperatorReader::Output() const {
@@ -195,8 +209,9 @@ absl::Status OperatorReader::AddLayer(std::shared_ptr<const Layer> layer,
       state_.network.Add(std::move(layer), inputs, std::move(parameters), LayerName(weights)));
   if (weights >= 0) {
     const ImportState::Known* known = Known(size_t(weights));
-    const auto* values = known == nullptr ? nullptr : std::get_if<TensorValues>(known);
-    if (values != nullptr && values->from_bytes) state_.products_of_bytes.insert(output.node);
+    const auto* values =
+        known == nullptr ? nullptr : std::get_if<std::shared_ptr<const TensorValues>>(known);
+    if (values != nullptr && (*values)->from_bytes) state_.products_of_bytes.insert(output.node);
   }
   SetOutput(output);
   return absl::OkStatus();

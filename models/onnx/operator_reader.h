@@ -34,12 +34,16 @@ inline constexpr int64_t kBatchExtent = INT64_MIN;
 
 // What is known so far, by the names of values.
 struct ImportState {
-  using Known = std::variant<ImportedValue, TensorValues, const onnx::TensorProto*>;
+  using Known =
+      std::variant<ImportedValue, std::shared_ptr<const TensorValues>, const onnx::TensorProto*>;
 
   NetworkMaker network;
   ExternalData external;
   std::map<std::string, Known, std::less<>> values = {};
   std::map<std::string, int, std::less<>> uses = {};  // readers of each value
+  // By nodes of the network: readers to come of their outputs, under whichever names.
+  std::map<int, int> readers = {};
+  int64_t constant_bytes = 0;  // of the constants that nodes made
   int64_t opset = 0;
   // By nodes of the network: of their outputs; layers whose weights the file has in 8 bits.
   std::map<int, ValueRange> ranges = {};
@@ -77,8 +81,11 @@ class OperatorReader {
   absl::StatusOr<ImportedValue> Image(size_t input);     // (c, h, w)
   absl::StatusOr<ImportedValue> PaddedImage(size_t input);
   absl::StatusOr<ImportedValue> Features(size_t input);
-  // Whether this node is the only reader of an input.
-  bool IsOnlyReader(size_t input) const;
+  // Gives the output what is known of an input: a constant is shared, not copied.
+  void ForwardInput(size_t input) { SetKnown(*Known(input)); }
+  // Whether no node after this one reads the input, under any of its names. Layers that are in the
+  // network may read it all the same.
+  bool IsLastReader(size_t input) const;
 
   // The axis of a softmax that names none.
   int64_t SoftmaxAxis() const { return state_.opset < 13 ? 1 : -1; }
@@ -88,7 +95,9 @@ class OperatorReader {
   void SetRange(const ImportedValue& value, const ValueRange& range) {
     state_.ranges[value.node] = range;
   }
-  void SetOutput(TensorValues values) { SetKnown(std::move(values)); }
+  void SetOutput(TensorValues values);
+  // Takes the latest layer, which has one input, away: what it read.
+  ImportedValue DropLatest();
   absl::StatusOr<ImportedValue> Output() const;  // as it was set
   bool OutputIsUsed(size_t output) const;
   // Adds a layer, named after the weights that are input `weights`, or else after this node; its

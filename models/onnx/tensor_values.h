@@ -27,6 +27,9 @@ struct TensorValues {
            type == OnnxType::kBfloat16;
   }
   int64_t count() const { return real() ? int64_t(reals.size()) : int64_t(integers.size()); }
+  int64_t MemoryBytes() const {
+    return int64_t(reals.size() * sizeof(float) + integers.size() * sizeof(int64_t));
+  }
   // "(64, 3, 7, 7)".
   std::string ShapeText() const;
 
