@@ -1,4 +1,4 @@
-// Which requests are refused by their headers, before their bodies are read.
+// Which requests are refused by their headers, before their bodies are kept.
 
 #ifndef DTNN_COMM_HTTP_ADMISSION_H_
 #define DTNN_COMM_HTTP_ADMISSION_H_
@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -20,15 +21,20 @@ class Admission {
   // Keeps a hash of the token, not the token, and wipes the options' own.
   static absl::StatusOr<Admission> Create(HttpServerOptions& options);
 
-  // Compares tokens in time that does not depend on them.
-  std::optional<HttpAnswer> Refusal(const HttpRequest& request) const;
+  // Compares tokens in time that does not depend on them, and takes them out of the request.
+  std::optional<HttpAnswer> Refusal(HttpRequest& request, std::string_view version) const;
+  // Whether a refusal is sent before the body. A caller that does not wait for it (Expect:
+  // 100-continue) reads no answer until its body is sent, so the body is discarded first: as long
+  // as `MostDiscarded` says, and where it is clear where it ends.
+  bool AtOnce(const HttpRequest& request, const HttpAnswer& refusal) const;
+  size_t MostDiscarded() const { return 16 * body_bytes_; }
   HttpAnswer TooLarge() const;
 
  private:
   Admission(std::vector<std::string> open_paths, size_t body_bytes)
       : open_paths_(std::move(open_paths)), body_bytes_(body_bytes) {}
 
-  std::optional<HttpAnswer> WrongToken(const HttpRequest& request) const;
+  std::optional<HttpAnswer> WrongToken(HttpRequest& request) const;
 
   std::vector<std::string> open_paths_;
   size_t body_bytes_;

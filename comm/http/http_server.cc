@@ -3,7 +3,6 @@
 #include <microhttpd.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <condition_variable>
@@ -30,13 +29,49 @@ using Clock = std::chrono::steady_clock;
 using Exchange = HttpReply::Exchange;
 using State = Deadlines::State;
 
-// Bytes of a body that get their place before they come.
-constexpr size_t kReserved = size_t{1} << 22;
 constexpr char kVersionsOfTls[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
 
-MHD_Result AddField(void* fields, MHD_ValueKind, const char* name, const char* value) {
-  static_cast<HttpFields*>(fields)->emplace_back(name, value == nullptr ? "" : value);
-  return MHD_YES;
+// For libmicrohttpd, through which no exception may pass.
+class FieldReader {
+ public:
+  // All of a request's; throws where there is no memory for them.
+  static HttpFields Read(MHD_Connection* connection, MHD_ValueKind kind) {
+    FieldReader reader;
+    MHD_get_connection_values(connection, kind, &Add, &reader);
+    if (!reader.complete_) throw std::bad_alloc();
+    return std::move(reader.fields_);
+  }
+
+ private:
+  static MHD_Result Add(void* self, MHD_ValueKind, const char* name, const char* value) {
+    auto& reader = *static_cast<FieldReader*>(self);
+    try {
+      reader.fields_.emplace_back(name, value == nullptr ? "" : value);
+    } catch (const std::bad_alloc&) {
+      reader.complete_ = false;
+    }
+    return reader.complete_ ? MHD_YES : MHD_NO;
+  }
+
+  HttpFields fields_;
+  bool complete_ = true;
+};
+
+// In place. A text ends at a zero, and the rest would be lost: %00 stays as it is.
+size_t Unescape(void*, MHD_Connection*, char* text) {
+  char* to = text;
+  for (char *from = text, *zero = text; zero != nullptr; from = zero + 3) {
+    zero = strstr(from, "%00");
+    if (zero != nullptr) *zero = '\0';
+    const size_t size = MHD_http_unescape(from);
+    memmove(to, from, size);
+    to += size;
+    if (zero == nullptr) break;
+    memcpy(to, "%00", 3);
+    to += 3;
+  }
+  *to = '\0';
+  return size_t(to - text);
 }
 
 void DeleteString(void* text) { delete static_cast<std::string*>(text); }
@@ -59,8 +94,8 @@ void HttpReply::Send(HttpAnswer answer) {
 
 class HttpServer::Daemon {
  public:
-  Daemon(const HttpServerOptions& options, Handler handler)
-      : options_(options), handler_(std::move(handler)), deadlines_(options.patience) {}
+  Daemon(HttpServerOptions options, Handler handler)
+      : options_(std::move(options)), handler_(std::move(handler)), deadlines_(options_.patience) {}
 
   ~Daemon() { Stop(std::chrono::milliseconds(0)); }
 
@@ -72,7 +107,7 @@ class HttpServer::Daemon {
         {MHD_OPTION_CONNECTION_LIMIT, options_.connections, nullptr},
         {MHD_OPTION_CONNECTION_MEMORY_LIMIT, intptr_t(options_.header_bytes), nullptr},
         {MHD_OPTION_LISTEN_SOCKET, listener.descriptor(), nullptr},
-        {MHD_OPTION_STRICT_FOR_CLIENT, 1, nullptr},
+        {MHD_OPTION_UNESCAPE_CALLBACK, intptr_t(&Unescape), nullptr},
         {MHD_OPTION_NOTIFY_COMPLETED, intptr_t(&Completed), this},
         {MHD_OPTION_NOTIFY_CONNECTION, intptr_t(&Notice), this}};
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
@@ -161,12 +196,12 @@ class HttpServer::Daemon {
   }
 
   static MHD_Result Handle(void* self, MHD_Connection* connection, const char* url,
-                           const char* method, const char*, const char* data, size_t* size,
+                           const char* method, const char* version, const char* data, size_t* size,
                            void** context) {
     Daemon& daemon = *static_cast<Daemon*>(self);
     try {
       if (*context == nullptr) {
-        return daemon.Begin(connection, url, method, context);
+        return daemon.Begin(connection, url, method, version, context);
       }
       Exchange& exchange = *static_cast<Exchange*>(*context);
       if (*size > 0) {
@@ -182,7 +217,7 @@ class HttpServer::Daemon {
 
   // The headers are there.
   MHD_Result Begin(MHD_Connection* connection, const char* url, const char* method,
-                   void** context) {
+                   const char* version, void** context) {
     auto* const exchange = new Exchange;
     *context = exchange;
     exchange->connection = connection;
@@ -193,17 +228,13 @@ class HttpServer::Daemon {
     HttpRequest& request = exchange->request;
     request.method = std::string_view(method) == MHD_HTTP_METHOD_HEAD ? "GET" : method;
     request.path = url;
-    MHD_get_connection_values(connection, MHD_HEADER_KIND, &AddField, &request.headers);
-    MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, &AddField, &request.query);
-    std::optional<HttpAnswer> refusal = admission_->Refusal(request);
-    if (!refusal) {
-      const std::string* const length = request.Header("Content-Length");
-      if (length != nullptr)
-        request.body.reserve(std::min(size_t(std::stoull(*length)), kReserved));
-      return MHD_YES;
-    }
+    request.headers = FieldReader::Read(connection, MHD_HEADER_KIND);
+    request.query = FieldReader::Read(connection, MHD_GET_ARGUMENT_KIND);
+    std::optional<HttpAnswer> refusal = admission_->Refusal(request, version);
+    if (!refusal) return MHD_YES;
     exchange->answer = *std::move(refusal);
-    return Write(*exchange);
+    exchange->answered = true;
+    return admission_->AtOnce(request, exchange->answer) ? Write(*exchange) : MHD_YES;
   }
 
   MHD_Result Take(std::string_view bytes, Exchange& exchange) {
@@ -221,8 +252,7 @@ class HttpServer::Daemon {
     if (exchange.answered) {
       all_body_bytes_ -= std::exchange(exchange.kept, 0);
       body = std::string();
-      // The other end reads no answer before it has sent all.
-      return exchange.received > 2 * options_.body_bytes ? MHD_NO : MHD_YES;
+      return exchange.received > admission_->MostDiscarded() ? MHD_NO : MHD_YES;
     }
     body.append(bytes);
     exchange.kept += bytes.size();
@@ -321,9 +351,9 @@ class HttpServer::Daemon {
 HttpServer::HttpServer(std::unique_ptr<Daemon> daemon) : daemon_(std::move(daemon)) {}
 HttpServer::~HttpServer() = default;
 
-absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(const HttpServerOptions& options,
+absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(HttpServerOptions options,
                                                               Handler handler) {
-  auto daemon = std::make_unique<Daemon>(options, std::move(handler));
+  auto daemon = std::make_unique<Daemon>(std::move(options), std::move(handler));
   DTNN_RETURN_IF_ERROR(daemon->Start());
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(daemon)));
 }

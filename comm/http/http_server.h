@@ -4,9 +4,12 @@
 // A caller cannot make it wait or keep more than the limits say: it has a time in which to send a
 // whole request, and one in which to read a whole answer, however it spreads its bytes. What is
 // refused here, before the handler sees it: wrong tokens (401), large bodies (413), too many bytes
-// in all bodies (503), and requests that say their length in two ways (400). libmicrohttpd answers
-// malformed requests (400) and large headers (431) itself. Bodies may be chunked, requests may
-// follow each other without waiting for answers.
+// in all bodies (503), requests that say their length in two ways (400), and those of HTTP/1.1 that
+// name no host (400). libmicrohttpd answers malformed requests (400, 413, 505) and large headers
+// (431) itself, in HTML. The body of a request that is refused is read and discarded first, for as
+// long as a request may take and up to 16 times `body_bytes`: few callers read an answer before
+// they have sent everything. Bodies may be chunked, requests may follow each other without waiting
+// for answers.
 
 #ifndef DTNN_COMM_HTTP_HTTP_SERVER_H_
 #define DTNN_COMM_HTTP_HTTP_SERVER_H_
@@ -48,6 +51,7 @@ struct HttpServerOptions {
   // Of a server by TLS (1.2 and 1.3), in PEM form; the key's owner alone may read it. Or neither.
   std::string certificate_file = {}, key_file = {};
   // What callers must send as `Authorization: Bearer TOKEN`, but for these paths; empty: nothing.
+  // The server keeps a hash of it; the handler gets no Authorization header.
   std::string token = {};
   std::vector<std::string> open_paths = {};
 
@@ -69,7 +73,7 @@ class HttpServer {
   using Handler = std::function<void(HttpRequest& request, HttpReply reply)>;
 
   // Listens when it returns. Errors name the address, or the file of the certificate or key.
-  static absl::StatusOr<std::unique_ptr<HttpServer>> Start(const HttpServerOptions& options,
+  static absl::StatusOr<std::unique_ptr<HttpServer>> Start(HttpServerOptions options,
                                                            Handler handler);
   ~HttpServer();  // Stop(0)
 

@@ -45,6 +45,7 @@ TEST(HttpServerTest, AnswersOnOneConnection) {
   HttpClient client(server->address().port);
   EXPECT_EQ(client.Ask(HttpGet("/a%20b?x=1&y=%C3%A4")).body, "GET /a b x=1 y=ä ");
   EXPECT_EQ(client.Ask(HttpPost("/p", "abc")).body, "POST /p abc");
+  EXPECT_EQ(client.Ask(HttpGet("/%41%00%00b%2500%41?x=%00y")).body, "GET /A%00%00b%00A x=%00y ");
   const std::string large(3'000'000, 'x');
   EXPECT_EQ(client.Ask(HttpPost("/p", large)).body, "POST /p " + large);
   EXPECT_EQ(client
@@ -119,6 +120,29 @@ TEST(HttpServerTest, RefusesWhatIsTooLarge) {
             431);
 }
 
+// Callers that send all before they read get the answer, and can ask again; those that wait for it
+// need not send.
+TEST(HttpServerTest, ABodyIsDiscardedBeforeItsRefusal) {
+  constexpr size_t kSize = 16'000'000;
+  const auto server = Start({.token = "s3cret", .body_bytes = kSize / 16});
+  const uint16_t port = server->address().port;
+  const std::string large(kSize, 'x'), bearer = "Authorization: Bearer s3cret\r\n";
+  const std::string chunked =
+      StrCat("POST / HTTP/1.1\r\nHost: h\r\n", bearer,
+             "Transfer-Encoding: chunked\r\n\r\nf42400\r\n", large, "\r\n0\r\n\r\n");
+  HttpClient client(port);
+  for (const std::string& request : {HttpPost("/", large, bearer), chunked}) {
+    ASSERT_TRUE(client.Send(request));
+    EXPECT_EQ(client.Read().code, 413);
+  }
+  ASSERT_TRUE(client.Send(HttpPost("/", large)));
+  EXPECT_EQ(client.Read().code, 401);
+  const std::string head = "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: ";
+  EXPECT_EQ(HttpClient(port).Ask(StrCat(head, kSize, "\r\nExpect: 100-continue\r\n\r\n")).code,
+            401);
+  EXPECT_EQ(HttpClient(port).Ask(StrCat(head, kSize + 1, "\r\n\r\n")).code, 401);
+}
+
 TEST(HttpServerTest, AllBodiesTogetherHaveALimit) {
   const auto server = Start({.body_bytes = 1000, .all_body_bytes = 1500});
   const uint16_t port = server->address().port;
@@ -151,6 +175,16 @@ TEST(HttpServerTest, RefusesMalformedRequests) {
     EXPECT_TRUE(code == 0 || code / 100 == 4) << code << " for " << request;
   }
   EXPECT_EQ(HttpClient(server->address().port).Ask(HttpGet("/")).code, 200);
+}
+
+TEST(HttpServerTest, ARequestNamesOneHost) {
+  const auto server = Start({});
+  HttpClient none(server->address().port), two(server->address().port);
+  const HttpResponse answer = none.Ask("GET / HTTP/1.1\r\n\r\n");
+  EXPECT_EQ(answer.code, 400);
+  EXPECT_THAT(answer.body, HasSubstr("{\"error\": \"the request has 0 headers Host; "));
+  EXPECT_EQ(two.Ask(HttpGet("/", "Host: other\r\n")).code, 400);
+  EXPECT_EQ(HttpClient(server->address().port).Ask("GET / HTTP/1.0\r\n\r\n").code, 200);
 }
 
 TEST(HttpServerTest, SlowOnesAreEnded) {
@@ -194,9 +228,11 @@ TEST(HttpServerTest, ConnectionsBeyondTheLimitWait) {
 
 TEST(HttpServerTest, AnswersThoseWithTheToken) {
   std::atomic<int> refused = 0, answered = 0;
+  std::atomic<bool> kept = false;
   const auto server = Start({.token = "s3cret",
                              .open_paths = {"/open"},
-                             .on_answer = [&](const HttpRequest&, int code, auto) {
+                             .on_answer = [&](const HttpRequest& request, int code, auto) {
+                               kept = kept || request.Header("Authorization") != nullptr;
                                ++(code == 401 ? refused : answered);
                              }});
   const uint16_t port = server->address().port;
@@ -204,7 +240,8 @@ TEST(HttpServerTest, AnswersThoseWithTheToken) {
     return HttpClient(port).Ask(HttpPost(path, "body", headers)).code;
   };
   EXPECT_EQ(code("/", "Authorization: Bearer s3cret\r\n"), 200);
-  EXPECT_EQ(code("/open", ""), 200);
+  EXPECT_EQ(code("/", "Authorization: bearer s3cret\r\n"), 200);
+  EXPECT_EQ(code("/open", "Authorization: Bearer other\r\n"), 200);
   for (const char* wrong : {"", "Authorization: Bearer s3cre\r\n", "Authorization: Bearer \r\n",
                             "Authorization: Bearer s3cret2\r\n", "Authorization: Basic s3cret\r\n",
                             "Authorization: s3cret\r\n", "X-Authorization: Bearer s3cret\r\n"}) {
@@ -212,7 +249,8 @@ TEST(HttpServerTest, AnswersThoseWithTheToken) {
   }
   EXPECT_EQ(code("/open/x", ""), 401);
   EXPECT_EQ(refused, 8);
-  EXPECT_EQ(answered, 2);
+  EXPECT_EQ(answered, 3);
+  EXPECT_FALSE(kept) << "the handler sees the token";
 }
 
 TEST(HttpServerTest, StopsAfterItsAnswers) {
@@ -278,8 +316,13 @@ TEST(HttpServerTest, ServesByTls) {
     return std::string(HttpServer::Start(options, Echo).status().message());
   };
   options.key_file = write("other.key", other.key);
-  EXPECT_THAT(message(), HasSubstr(options.key_file));
+  EXPECT_EQ(message(), StrCat(options.key_file, ": the key does not belong to the certificate in ",
+                              options.certificate_file));
+  options.key_file = write("text.key", "text");
+  EXPECT_THAT(message(), HasSubstr("text.key: expected a private key in PEM form"));
   options.key_file = folder + "/host.key";
+  options.certificate_file = write("text.pem", "text");
+  EXPECT_THAT(message(), HasSubstr("text.pem: expected a certificate in PEM form"));
   ASSERT_EQ(chmod(options.key_file.c_str(), 0644), 0);
   EXPECT_THAT(message(), HasSubstr("host.key"));
   options.certificate_file = folder + "/none";

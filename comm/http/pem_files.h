@@ -15,7 +15,8 @@ struct PemFiles {
   std::string certificate;
   WipedVector<char> key;  // ends in '\0'
 
-  // Those of the options. Errors name the file that cannot be read, or is not private.
+  // Those of the options. Errors name the file that cannot be read, is not private, or
+  // does not belong to the other.
   static absl::StatusOr<PemFiles> Read(const HttpServerOptions& options);
 };
 
