@@ -20,7 +20,7 @@ constexpr std::string_view kPage = R"html(<!DOCTYPE html>
 *{box-sizing:border-box}
 body{margin:0 auto;max-width:44rem;padding:1rem;font:16px/1.5 system-ui,sans-serif}
 h1{font-size:1.6rem;line-height:1.2}
-#drop{border:2px dashed GrayText;border-radius:.5rem;padding:2rem 1rem;text-align:center;
+#drop{display:block;margin:0;border:2px dashed GrayText;border-radius:.5rem;padding:2rem 1rem;text-align:center;
 cursor:pointer}
 #drop.over{border-style:solid}
 #image{display:block;max-width:100%;max-height:20rem;margin:1rem auto}

@@ -184,6 +184,7 @@ TEST_F(PageTest, ShowsTheAnswerOfADroppedImage) {
   EXPECT_EQ(browser.Evaluate(When("at('model').options.length",
                                   "[...at('model').options].map(option => option.value)")),
             json({"net"}));
+  EXPECT_EQ(browser.Evaluate("Promise.resolve(getComputedStyle(at('drop')).display)"), "block");
   const auto predictor = *Predictor::Load(model_);
   const Classification expected =
       (*predictor->Classify({testing::WriteFile(folder_, "x.png", image_)}))[0];

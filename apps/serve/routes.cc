@@ -250,6 +250,10 @@ absl::Status Routes::Infer(const HttpRequest& request, HttpReply& reply) const {
 }
 
 absl::Status Routes::Classify(const HttpRequest& request, HttpReply& reply) const {
+  for (const auto& [name, value] : request.query) {
+    if (name == "model" || name == "top") continue;
+    return InvalidArgument("unknown parameter ", Quoted(name, 40), "; expected model or top");
+  }
   const ServedModel* const model = ModelOf(request);
   if (model == nullptr) {
     const std::string* const name = request.Query("model");

@@ -1,6 +1,7 @@
 #include "apps/serve/run.h"
 
 #include <openssl/crypto.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <chrono>
@@ -9,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "apps/serve/metrics.h"
@@ -68,6 +70,18 @@ absl::StatusOr<std::string> ReadToken(const std::string& path) {
                          " characters or more, without spaces; openssl rand -hex 32 makes one");
 }
 
+absl::Status CheckAddress(const std::string& listen) {
+  const absl::StatusOr<std::vector<SocketAddress>> addresses = Resolve({.host = listen});
+  const bool own = addresses.ok() && std::ranges::any_of(*addresses, [](const auto& address) {
+                     const auto* const at = reinterpret_cast<const sockaddr*>(&address.bytes);
+                     const Socket socket(::socket(at->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+                     return bind(socket.descriptor(), at, address.size) == 0;
+                   });
+  if (own) return absl::OkStatus();
+  return UsageError("--listen=", listen,
+                    " is not an address of this host; expected one, or 0.0.0.0 for all of them");
+}
+
 absl::Status CheckProtection(const ServeOptions& options) {
   if (options.certificate.empty() != options.key.empty()) {
     return UsageError("--certificate and --key: give both, or neither");
@@ -88,13 +102,14 @@ class Server {
     if (options_.models.paths.empty()) {
       return UsageError("--model-file: missing; name the file of a trained model");
     }
+    DTNN_RETURN_IF_ERROR(CheckAddress(options_.listen));
     DTNN_RETURN_IF_ERROR(CheckProtection(options_));
-    DTNN_ASSIGN_OR_RETURN(const std::string token, ReadToken(options_.token_file));
+    DTNN_ASSIGN_OR_RETURN(std::string token, ReadToken(options_.token_file));
     const Signals signals;
     for (const std::string& path : options_.models.paths) DTNN_RETURN_IF_ERROR(LoadModel(path));
     const Routes routes(models_, metrics_, options_.max_queue);
     DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<HttpServer> server,
-                          HttpServer::Start(ServerOptions(routes, token),
+                          HttpServer::Start(ServerOptions(routes, std::move(token)),
                                             [&routes](HttpRequest& request, HttpReply reply) {
                                               routes.Answer(request, std::move(reply));
                                             }));
@@ -145,11 +160,25 @@ class Server {
          << std::flush;
   }
 
+  // Those of a sample and its outputs.
+  static std::pair<Shape, Shape> ShapesOf(const ServedModel& model) {
+    const std::shared_ptr<ServedModel::Version> current = model.current();
+    const Graph& graph = current->predictor->model().graph;
+    return {graph.input_shape(), graph.output_shape()};
+  }
+
   void Reload() {
     for (const auto& model : models_) {
+      const auto [input, output] = ShapesOf(*model);
       const absl::Status status = model->Reload();
       metrics_.CountReload(model->name(), status.ok());
       if (status.ok()) {
+        const auto [new_input, new_output] = ShapesOf(*model);
+        if (new_input != input || new_output != output) {
+          Warn(StrCat("model ", model->name(), " has other shapes: samples of ", input.ToString(),
+                      " before, ", new_input.ToString(), " now; outputs of ", output.ToString(),
+                      " before, ", new_output.ToString(), " now"));
+        }
         Announce(*model);
       } else {
         Warn(StrCat(status.message(), "; model ", model->name(), " stays at version ",
@@ -162,12 +191,12 @@ class Server {
     errors_ << "serve: warning: " << OneLine(line) << "\n" << std::flush;
   }
 
-  HttpServerOptions ServerOptions(const Routes& routes, const std::string& token) const {
+  HttpServerOptions ServerOptions(const Routes& routes, std::string token) const {
     const size_t body = size_t(options_.max_body) * 1'000'000;
     return {.address = {.host = options_.listen, .port = uint16_t(options_.port)},
             .certificate_file = options_.certificate,
             .key_file = options_.key,
-            .token = token,
+            .token = std::move(token),
             .open_paths = Routes::OpenPaths(),
             .connections = int(options_.max_connections),
             .body_bytes = body,

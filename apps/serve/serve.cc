@@ -25,6 +25,8 @@ constexpr char kSummary[] =
     "  curl --data-binary @cat.jpg 'http://127.0.0.1:8000/classify?top=5'";
 
 constexpr Range kPorts = {.low = 0, .high = 65535}, kBatches = {.low = 1, .high = 65536};
+// Samples of a million take gigabytes in most networks.
+constexpr Range kQueues = {.low = 1, .high = 1'000'000};
 constexpr Range kDelays = {.low = 0, .high = 60'000}, kMegabytes = {.low = 1, .high = 4096};
 constexpr Range kConnections = {.low = 1, .high = 100'000},
                 kSeconds = {.low = 0.05, .high = 86'400};
@@ -86,7 +88,7 @@ std::vector<OptionSpec> Flags(ServeOptions& options) {
        .type = kInt,
        .help = "most samples that wait, and most in a request; others are refused",
        .unit = "samples",
-       .range = kCountFrom1,
+       .range = kQueues,
        .field = &options.max_queue},
       {.name = "max-body",
        .type = kInt,
