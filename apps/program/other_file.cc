@@ -23,6 +23,12 @@ Kind KindOf(std::string_view contents, const std::string& path) {
   if (contents == "a JPEG image" || contents == "a PNG image") {
     return {"predict", StrCat("is ", contents, ", which predict classifies")};
   }
+  if (path.ends_with(".onnx") && contents.empty()) {
+    return {"import", "is an ONNX model, by its name; import makes a model of it"};
+  }
+  if ((path.ends_with(".pth") || path.ends_with(".pt")) && contents.starts_with("a zip archive")) {
+    return {"import", "has weights of PyTorch, by its name; import makes a model of them"};
+  }
   for (const auto& [ending, word] :
        {std::pair(".npz", "a zip archive"), std::pair(".safetensors", "a .safetensors file")}) {
     if (!contents.starts_with(word)) continue;

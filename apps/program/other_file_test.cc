@@ -42,7 +42,13 @@ TEST(OtherFileTest, SaysWhatAFileIsAndWhichProgramReadsIt) {
             ": is a .safetensors file; inspect and report read it under a name that ends in "
             ".safetensors; expected a model");
   EXPECT_THAT(Said("a.zip", zip, "report"), HasSubstr("under a name that ends in .npz"));
+  EXPECT_EQ(Said("a.onnx", "\x08\x08"),
+            ": is an ONNX model, by its name; import makes a model of it; expected a model");
+  EXPECT_EQ(
+      Said("a.pth", zip),
+      ": has weights of PyTorch, by its name; import makes a model of them; expected a model");
   // Nothing better is known.
+  EXPECT_EQ(Said("a.onnx", "\x08\x08", "import"), ": as before");
   EXPECT_EQ(Said("a.npz", zip), ": as before");
   EXPECT_EQ(Said("a.safetensors", safetensors), ": as before");
   EXPECT_EQ(Said("a.csv", "epoch,loss\n", "report"), ": as before");

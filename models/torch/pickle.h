@@ -27,8 +27,11 @@ struct PickledTensor {
   std::vector<int64_t> extents = {}, strides = {};
 };
 
-// Those of a dictionary of tensors by name, or of one that has it as "state_dict" or "model"; other
-// entries are left out. InvalidArgument for anything else; messages begin with what is wrong.
+inline constexpr int kMostTensors = 1 << 16;  // of a pickle
+
+// Those of a dictionary of tensors by name, or of one that has such a dictionary, as "state_dict",
+// as "model", or as its only one; other entries are left out. InvalidArgument for anything else;
+// messages begin with what is wrong.
 absl::StatusOr<std::vector<PickledTensor>> ReadPickle(std::string_view bytes);
 
 }  // namespace dtnn

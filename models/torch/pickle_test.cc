@@ -47,6 +47,59 @@ TEST(PickleTest, NothingElseIsLoaded) {
   EXPECT_THAT(Error("cos\nsystem\n"), HasSubstr("save model.state_dict()"));
 }
 
+std::string Text(const std::string& text) {
+  std::string coded = "X";
+  for (int i = 0; i < 4; ++i) coded += char(text.size() >> (8 * i));
+  return coded + text;
+}
+
+// Code that leaves a tensor of so many axes, of a storage with this key, and puts it under 1.
+std::string TensorOf(size_t axes, const std::string& key = "0") {
+  const std::string zeros = "(" + std::string(axes, 'N') + "t";
+  return "ctorch._utils\n_rebuild_tensor_v2\nq\3((" + Text("storage") + "ctorch\nFloatStorage\n" +
+         Text(key) + Text("cpu") + "K\1tQK\1" + zeros + zeros + "tq\4Rq\1";
+}
+
+TEST(PickleTest, MemoryStaysInBounds) {
+  const auto file = [](const std::string& tensor, const std::string& name = "w") {
+    return "}" + Text(name) + tensor + "s.";
+  };
+  EXPECT_EQ(ReadPickle(file(TensorOf(6, std::string(256, 'k')))).status(), absl::OkStatus());
+  EXPECT_THAT(Error(file(TensorOf(7))), HasSubstr("a tensor of 7 axes; expected at most 6"));
+  EXPECT_THAT(Error(file(TensorOf(1, std::string(257, 'k')))), HasSubstr("of an unknown form"));
+  EXPECT_EQ(ReadPickle(file(TensorOf(1), std::string(1024, 'n'))).status(), absl::OkStatus());
+  EXPECT_THAT(Error(file(TensorOf(1), std::string(1025, 'n'))), HasSubstr("a name of more than"));
+  std::string calls, items;
+  for (int i = 0; i < kMostTensors; ++i) {
+    calls += "h\3h\4R";
+    items += "h\5h\1s";
+  }
+  EXPECT_THAT(Error("}" + TensorOf(1) + calls + "."), HasSubstr("more than 65536 tensors"));
+  EXPECT_THAT(Error("}" + Text("w") + "q\5" + TensorOf(1) + "s" + items + "."),
+              HasSubstr("more than 65536 tensors"));
+}
+
+TEST(PickleTest, TheOnlyDictionaryOfTensorsIsTaken) {
+  const std::string tensor = Text("w") + TensorOf(1) + "s", loss = Text("loss") + "h\1s";
+  const auto entry = [](const std::string& key, const std::string& items) {
+    return Text(key) + "}" + items + "s";
+  };
+  const std::string epoch = Text("epoch") + "K\1s";
+  const std::string state = entry("model_state_dict", tensor);
+  const auto tutorial = ReadPickle("}" + epoch + state +
+                                   entry("optimizer_state_dict", entry("state", "")) + loss + ".");
+  ASSERT_TRUE(tutorial.ok()) << tutorial.status();
+  ASSERT_EQ(tutorial->size(), 1U);
+  EXPECT_EQ((*tutorial)[0].name, "w");
+  EXPECT_EQ(ReadPickle("}" + state + entry("model", Text("v") + "h\1s") + ".")->at(0).name, "v");
+  EXPECT_THAT(Error("}" + state + entry("ema", Text("v") + "h\1s") + "."),
+              HasSubstr("several dictionaries of tensors by name, as model.state_dict() is; save "
+                        "that one alone. The file has the keys \"model_state_dict\", \"ema\""));
+  EXPECT_THAT(Error("}" + epoch + entry("model", "") + "."),
+              HasSubstr("no dictionary of tensors by name, as model.state_dict() is; save that one "
+                        "alone. The file has the keys \"epoch\", \"model\""));
+}
+
 TEST(PickleTest, DamagedPicklesAreRefused) {
   const std::string valid = Valid();
   for (size_t size = 0; size < valid.size(); ++size) {

@@ -113,7 +113,9 @@ absl::StatusOr<NamedTensors> ReadArchive(const TorchArchive& archive) {
   NamedTensors tensors;
   int64_t room = kMostGrowth * archive.size();
   for (const PickledTensor& tensor : pickled) {
-    if (BytesOf(tensor.type) == 0) continue;
+    if (BytesOf(tensor.type) == 0 || std::ranges::find(tensor.extents, 0) != tensor.extents.end()) {
+      continue;
+    }
     DTNN_RETURN_IF_ERROR(WithContext(CheckView(tensor), "tensor ", Quoted(tensor.name)));
     room -= tensor.elements * int64_t(sizeof(float));
     if (room < 0) {

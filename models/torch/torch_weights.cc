@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <set>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -79,9 +80,35 @@ void Fill(const TorchModule& module, size_t index, const Node& node, ParameterSt
   }
 }
 
-absl::Status CheckFinite(const NamedTensors& weights) {
+// A line about the layers whose biases the file lacks. A batch normalisation after the layer has
+// one, so that structures of PyTorch have none there.
+std::string WithoutBias(const Graph& graph,
+                        std::span<const std::pair<const TorchModule*, size_t>> pairs) {
+  std::set<int> normalized;
+  for (const Node& node : graph.nodes()) {
+    if (node.layer->type_name() == "BatchNormalization") normalized.insert(node.inputs[0]);
+  }
+  std::string line;
+  for (const auto& [module, index] : pairs) {
+    const Node& node = graph.nodes()[index];
+    if (module->Has("bias") || normalized.contains(int(index)) ||
+        std::ranges::find(node.parameters, "biases", &ParameterSpec::name) ==
+            node.parameters.end()) {
+      continue;
+    }
+    StrAppend(&line, line.empty() ? "the file has no biases, so they are zeros, of " : ", ",
+              Describe(node));
+  }
+  return line;
+}
+
+absl::Status CheckValues(const NamedTensors& weights) {
   for (const auto& [name, tensor] : weights) {
     const std::span values(tensor.data<float>(), size_t(tensor.num_elements()));
+    if (name.ends_with("running_var") &&
+        std::ranges::any_of(values, [](float value) { return value < 0; })) {
+      return DataLoss("\"", name, "\" has a negative number; it is a variance");
+    }
     if (std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) continue;
     return DataLoss("\"", name, "\" contains NaN or infinity");
   }
@@ -93,7 +120,7 @@ absl::Status CheckFinite(const NamedTensors& weights) {
 absl::StatusOr<MatchedWeights> FillFromTorch(const NamedTensors& weights, const Graph& graph,
                                              ParameterStore& store,
                                              const TorchWeightsOptions& options) {
-  DTNN_RETURN_IF_ERROR(CheckFinite(weights));
+  DTNN_RETURN_IF_ERROR(CheckValues(weights));
   std::vector<size_t> layers;
   for (size_t i = 0; i < graph.nodes().size(); ++i) {
     if (!graph.nodes()[i].parameters.empty()) layers.push_back(i);
@@ -135,6 +162,8 @@ absl::StatusOr<MatchedWeights> FillFromTorch(const NamedTensors& weights, const 
   if (pairs.empty()) return InvalidArgument("nothing in it fits network ", graph.name());
   for (const auto& [module, index] : pairs) Fill(*module, index, graph.nodes()[index], store);
   store.MarkChanged();
+  std::string without_bias = WithoutBias(graph, pairs);
+  if (!without_bias.empty()) matched.differing.push_back(std::move(without_bias));
   matched.layers = int(pairs.size());
   return matched;
 }

@@ -4,8 +4,8 @@
 // PyTorch, these match. Else the modules, in the order in which they run, and the layers with
 // parameters, by their ids, must be of the same kinds, one after the other. A .pth file has modules
 // in the order in which PyTorch registered them. Others are sorted by names, as torchvision calls
-// its modules; names that do not tell are an error. A convolution without a bias in the file gets
-// one of zeros, where the layer has one.
+// its modules; names that do not tell are an error. A module without a bias in the file gets one of
+// zeros, where the layer has one: which is said, but before a batch normalisation, which has one.
 
 #ifndef DTNN_MODELS_TORCH_TORCH_WEIGHTS_H_
 #define DTNN_MODELS_TORCH_TORCH_WEIGHTS_H_
@@ -30,7 +30,7 @@ struct TorchWeightsOptions {
 
 struct MatchedWeights {
   int layers = 0;                      // that were filled
-  std::vector<std::string> differing;  // what did not match, a line each
+  std::vector<std::string> differing;  // what differs, a line each
 };
 
 // Fills `store`, the float32 parameters of `graph`, which is in NCHW, on the host. InvalidArgument

@@ -1,11 +1,14 @@
 #include "models/torch/torch_weights.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "data/testing/idx_files.h"
@@ -136,6 +139,38 @@ TEST_F(TorchWeightsTest, NamesThatDoNotTellTheOrderAreRefused) {
   EXPECT_EQ(fill("2_Conv2D", "1_Conv2D", true), 2);
 }
 
+TEST_F(TorchWeightsTest, ValuesThatNoTrainingLeavesAreRefused) {
+  const Graph graph = Network("resnet");
+  for (const auto& [ending, value, message] :
+       {std::tuple("running_var", -1.0F, "bn1.running_var\" has a negative number"),
+        std::tuple("running_var", NAN, "bn1.running_var\" contains NaN"),
+        std::tuple("weight", INFINITY, "conv1.weight\" contains NaN or infinity")}) {
+    NamedTensors weights = *ReadTorchFile(StrCat(kFolder, "resnet.pth"));
+    const auto found = std::ranges::find_if(
+        weights, [&](const auto& tensor) { return tensor.first.ends_with(ending); });
+    ASSERT_NE(found, weights.end());
+    found->second.data<float>()[1] = value;
+    store_ = *ParameterStore::Create(graph, *host_, DType::kFloat32, /*seed=*/3);
+    EXPECT_THAT(std::string(FillFromTorch(weights, graph, *store_).status().message()),
+                HasSubstr(message));
+  }
+}
+
+// Before a batch normalisation, zeros are all that a bias is good for.
+TEST_F(TorchWeightsTest, BiasesThatTheFileLacksAreSaid) {
+  const Graph graph = Network("vgg");
+  NamedTensors weights = *ReadTorchFile(StrCat(kFolder, "vgg.pth"));
+  std::erase_if(weights, [](const auto& tensor) {
+    return tensor.first == "features.0.bias" || tensor.first == "features.3.bias";
+  });
+  store_ = *ParameterStore::Create(graph, *host_, DType::kFloat32, /*seed=*/3);
+  const auto matched = FillFromTorch(weights, graph, *store_);
+  ASSERT_TRUE(matched.ok()) << matched.status();
+  EXPECT_THAT(matched->differing,
+              ::testing::ElementsAre("the file has no biases, so they are zeros, of layer 1 "
+                                     "(Conv2D), layer 4 (Conv2D)"));
+}
+
 TEST_F(TorchWeightsTest, CodeIsRefusedWithItsName) {
   EXPECT_THAT(std::string(ReadTorchFile(StrCat(kFolder, "whole_model.pth")).status().message()),
               HasSubstr("names \"__main__.Vgg\", and to load that could run any program"));
@@ -151,6 +186,18 @@ TEST(TorchFileTest, AViewLiesInItsStorage) {
         std::string(ReadTorchFile(StrCat(kFolder, "view_", name, ".pth")).status().message()),
         HasSubstr(".pth: tensor \"w\": "));
   }
+}
+
+TEST(TorchFileTest, TensorsWithoutElementsAreSkipped) {
+  const auto read = ReadTorchFile(StrCat(kFolder, "view_empty.pth"));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->size(), 0U);
+}
+
+// Each of 16 names would be a copy of its 4 KB.
+TEST(TorchFileTest, NamesThatShareAStorageAreBounded) {
+  EXPECT_THAT(std::string(ReadTorchFile(StrCat(kFolder, "view_names.pth")).status().message()),
+              HasSubstr("together they have more than 8 times the bytes of the file"));
 }
 
 TEST(TorchFileTest, DamagedFilesAreRefused) {

@@ -5,11 +5,13 @@
 #include <utility>
 
 #include "tensor/errors.h"
+#include "tensor/shape.h"
 
 namespace dtnn {
 namespace {
 
 constexpr size_t kMostObjects = size_t{1} << 20;
+constexpr size_t kMostOfAKey = 256;  // bytes of the key of a storage
 
 constexpr std::string_view kDictionary = "collections.OrderedDict",
                            kTensor = "torch._utils._rebuild_tensor_v2",
@@ -99,6 +101,11 @@ absl::Status Unpickler::AddItems(const std::vector<Object*>& items, Kind kind) {
   }
   std::vector<Object*>& all = stack_.back()->items;
   all.insert(all.end(), items.begin(), items.end());
+  for (size_t i = 1; kind == Kind::kDictionary && i < items.size(); i += 2) {
+    if (items[i - 1]->kind == Kind::kText && items[i]->kind == Kind::kTensor) {
+      stack_.back()->has_tensors = true;
+    }
+  }
   return absl::OkStatus();
 }
 
@@ -138,7 +145,7 @@ absl::Status Unpickler::PushStorage() {
   const std::vector<Object*>& items = id->items;
   if (id->kind != Kind::kList || items.size() != 5 || items[0]->text != "storage" ||
       items[1]->kind != Kind::kName || items[2]->kind != Kind::kText ||
-      items[4]->kind != Kind::kNumber) {
+      items[2]->text.size() > kMostOfAKey || items[4]->kind != Kind::kNumber) {
     return InvalidArgument("its pickle has a storage of an unknown form");
   }
   DTNN_ASSIGN_OR_RETURN(Object * storage, New(Kind::kStorage));
@@ -165,6 +172,13 @@ absl::Status Unpickler::Call() {
       items[1]->kind != Kind::kNumber || items[2]->kind != Kind::kList ||
       items[3]->kind != Kind::kList || items[2]->items.size() != items[3]->items.size()) {
     return InvalidArgument("its pickle has a tensor of an unknown form");
+  }
+  if (items[2]->items.size() > size_t(Shape::kMaxRank)) {
+    return InvalidArgument("its pickle has a tensor of ", items[2]->items.size(),
+                           " axes; expected at most ", Shape::kMaxRank);
+  }
+  if (++tensors_ > kMostTensors) {
+    return InvalidArgument("its pickle has more than ", kMostTensors, " tensors");
   }
   DTNN_ASSIGN_OR_RETURN(Object * tensor, New(Kind::kTensor));
   tensor->tensor = items[0]->tensor;

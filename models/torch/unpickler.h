@@ -33,6 +33,7 @@ struct PickledObject {
   int64_t number = 0;
   std::string text = {};                   // of a text; of a name
   std::vector<PickledObject*> items = {};  // of a dictionary: key, value, key, value, ...
+  bool has_tensors = false;                // of a dictionary: some value with a text as its key
   PickledTensor tensor = {};               // of a tensor, and of a storage
 };
 
@@ -79,6 +80,7 @@ class Unpickler {
   std::vector<Object*> stack_;
   std::vector<size_t> marks_;
   std::map<int64_t, Object*> memo_;
+  int tensors_ = 0;  // that were made
 };
 
 }  // namespace dtnn

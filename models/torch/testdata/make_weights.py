@@ -59,17 +59,17 @@ class Vgg(nn.Module):
         return self.classifier(torch.flatten(self.features(x), 1))
 
 
-def view(file, offset, extents, strides, elements=16):
-    """A file with one tensor, which may reach beyond its 16 elements."""
+def view(file, offset, extents, strides, elements=16, stored=16, names="w"):
+    """A file with one tensor, which may reach beyond what is stored, under names of one letter."""
     number = lambda n: b"J" + n.to_bytes(4, "little", signed=True)
     text = lambda t: b"X" + len(t).to_bytes(4, "little") + t.encode()
     pair = lambda p: number(p[0]) + number(p[1]) + b"\x86"
-    pickle = (b"\x80\x02}(" + text("w") + b"ctorch._utils\n_rebuild_tensor_v2\n((" + text("storage") +
+    pickle = (b"\x80\x02}(" + text(names[0]) + b"ctorch._utils\n_rebuild_tensor_v2\n((" + text("storage") +
               b"ctorch\nFloatStorage\n" + text("0") + text("cpu") + number(elements) + b"tQ" +
-              number(offset) + pair(extents) + pair(strides) + b"\x89}tRu.")
+              number(offset) + pair(extents) + pair(strides) + b"\x89}tRq\x01" + b"".join(text(n) + b"h\x01" for n in names[1:]) + b"u.")
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("w/data.pkl", pickle)
-        archive.writestr("w/data/0", np.arange(16, dtype=np.float32).tobytes())
+        archive.writestr("w/data/0", np.arange(stored, dtype=np.float32).tobytes())
 
 
 def main(folder):
@@ -94,7 +94,9 @@ def main(folder):
     for name, *shape in [("view", 4, (2, 3), (1, 4)), ("view_offset", 11, (2, 3), (3, 1)),
                          ("view_stride", 0, (2, 3), (14, 1)), ("view_shared", 0, (5, 4), (0, 0)),
                          ("view_negative", -1, (2, 3), (3, 1)),
-                         ("view_storage", 0, (2, 3), (3, 1), 17)]:
+                         ("view_storage", 0, (2, 3), (3, 1), 17),
+                         ("view_empty", 0, (0, 3), (3, 1)),
+                         ("view_names", 0, (2, 512), (512, 1), 1024, 1024, "abcdefghijklmnop")]:
         view(os.path.join(folder, name + ".pth"), *shape)
     torch.save(Vgg(), os.path.join(folder, "whole_model.pth"))  # which is code, not only tensors
 
