@@ -63,6 +63,12 @@ std::optional<HttpAnswer> Admission::Refusal(HttpRequest& request, std::string_v
   if (request.Count("Content-Length") + request.Count("Transfer-Encoding") > 1) {
     return HttpError(400, "several headers say the length of the body; expected one of them");
   }
+  // libmicrohttpd would wait for the end of the connection.
+  const std::string* const coding = request.Header("Transfer-Encoding");
+  if (coding != nullptr && strcasecmp(coding->c_str(), "chunked") != 0) {
+    return HttpError(400,
+                     "the Transfer-Encoding is unknown; expected chunked, or a Content-Length");
+  }
   if (DeclaredLength(request).value_or(0) > body_bytes_) return TooLarge();
   return std::nullopt;
 }

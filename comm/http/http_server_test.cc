@@ -177,6 +177,16 @@ TEST(HttpServerTest, RefusesMalformedRequests) {
   EXPECT_EQ(HttpClient(server->address().port).Ask(HttpGet("/")).code, 200);
 }
 
+// Nothing says where such a body ends.
+TEST(HttpServerTest, ABodyOfAnUnknownCodingIsRefused) {
+  const auto server = Start({});
+  const HttpResponse answer =
+      HttpClient(server->address().port)
+          .Ask("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip\r\n\r\nabc");
+  EXPECT_EQ(answer.code, 400);
+  EXPECT_THAT(answer.body, HasSubstr("expected chunked, or a Content-Length"));
+}
+
 TEST(HttpServerTest, ARequestNamesOneHost) {
   const auto server = Start({});
   HttpClient none(server->address().port), two(server->address().port);
