@@ -14,6 +14,9 @@
 #include "models/serving/predictor.h"
 #include "models/serving/saved_model.h"
 #include "models/zoo/vgg.h"
+#include "models/zoo/zoo.h"
+#include "tensor/files/array_file.h"
+#include "tensor/tensor.h"
 
 namespace dtnn {
 namespace {
@@ -58,6 +61,18 @@ TEST_F(ImportProgramTest, TheModelClassifiesImages) {
   EXPECT_THAT((*answers)[0].name, ::testing::AnyOf("ant", "bee", "cat", "dog"));
 }
 
+TEST_F(ImportProgramTest, EachChannelHasItsMeanAndStd) {
+  ASSERT_EQ(Run({.mean = {0.25, 0.5, 0.75}, .std = {0.5, 0.25, 0.125}}), absl::OkStatus());
+  ArrayFileReader file = *ArrayFileReader::Open(Out());
+  const Normalization each = ReadModel(file)->preprocessing.normalization;
+  EXPECT_THAT(each.offset, ::testing::ElementsAre(-0.25, -0.5, -0.75));
+  EXPECT_THAT(each.scale, ::testing::ElementsAre(2, 4, 8));
+  ASSERT_EQ(Run({.mean = {0.25}, .std = {0.5, 0.25, 0.125}}), absl::OkStatus());
+  ArrayFileReader mixed = *ArrayFileReader::Open(Out());
+  EXPECT_THAT(ReadModel(mixed)->preprocessing.normalization.offset,
+              ::testing::ElementsAre(-0.25, -0.25, -0.25));
+}
+
 TEST_F(ImportProgramTest, OptionsThatDoNotFitAreNamed) {
   EXPECT_EQ(ExitCodeOf(Run({.class_names = Names("ant\nbee\n")})), kExitUsage);
   EXPECT_EQ(ExitCodeOf(Run({.mean = {1, 2}, .std = {1, 2, 3}})), kExitUsage);
@@ -91,6 +106,31 @@ TEST_F(ImportProgramTest, WeightsFillTheNetworkOfAModel) {
   EXPECT_EQ(ExitCodeOf(Run({.in = weights})), kExitUsage);
   EXPECT_EQ(ExitCodeOf(Run({.in = weights, .model = "vgg61"})), kExitUsage);
   EXPECT_EQ(ExitCodeOf(Run({.in = kNetwork, .model = path})), kExitUsage);
+}
+
+// Weights of simplecnn, which has 10 classes, for 7 of them: zeros.
+TEST_F(ImportProgramTest, TheNetworkHasTheClassesOfTheWeightsUnlessTheyFillAPart) {
+  const Graph graph = *BuildModel("simplecnn", {.format = TensorFormat::kNCHW, .classes = 7});
+  NamedTensors arrays;
+  for (const Node& node : graph.nodes()) {
+    if (node.parameters.empty()) continue;
+    const Shape weights = node.parameters[0].shape;
+    arrays.emplace_back(
+        node.name + ".weight",
+        *Tensor::Zeros(DType::kFloat32,
+                       weights.rank() == 2 ? Shape({weights[1], weights[0]}) : weights));
+    arrays.emplace_back(node.name + ".bias",
+                        *Tensor::Zeros(DType::kFloat32, node.parameters[1].shape));
+  }
+  const std::string in = folder_ + "/seven.safetensors";
+  ASSERT_EQ(WriteArrayFile(in, arrays, {}), absl::OkStatus());
+  ASSERT_EQ(Run({.in = in, .model = "simplecnn"}), absl::OkStatus());
+  EXPECT_THAT(text_, HasSubstr("fills 4 layers of simplecnn\n"));
+  EXPECT_THAT(text_, HasSubstr("output (7,)"));
+  ASSERT_EQ(Run({.in = in, .model = "simplecnn", .weights_partial = true}), absl::OkStatus());
+  EXPECT_THAT(text_, HasSubstr("fills 3 layers of simplecnn\n"));
+  EXPECT_THAT(text_, HasSubstr("the layer keeps its initial values\n"));
+  EXPECT_THAT(text_, HasSubstr("output (10,)"));
 }
 
 int ExitCode(const std::string& arguments) {

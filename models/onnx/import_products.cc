@@ -224,8 +224,8 @@ absl::Status ImportBias(OperatorReader& op) {
           attributes.end();
   if (!takes_bias || !op.network().IsLatest(value) || !op.IsLastReader(1 - constant)) {
     return Unimplemented(
-        "adds a constant; only a convolution or matrix product without a bias "
-        "takes one. Normalisation of the input belongs into the preprocessing");
+        "adds a constant; only a convolution or matrix product without a bias, which nothing else "
+        "reads, takes one. Normalisation of the input belongs into the preprocessing");
   }
   DTNN_ASSIGN_OR_RETURN(std::vector<float> bias, BiasOf(op, constant, value));
   Attributes with_bias = attributes;
