@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/program/other_file.h"
 #include "apps/serve/metrics.h"
 #include "apps/serve/routes.h"
 #include "comm/http/http_server.h"
@@ -142,10 +143,12 @@ class Server {
                                  name](int64_t samples) { metrics_.CountBatch(name, samples); }},
         .predictor = {.math_mode = options_.math_mode == "bf16" ? MathMode::kBf16 : MathMode::kFp32,
                       .int8 = options_.math_mode == "int8"}};
-    DTNN_ASSIGN_OR_RETURN(std::unique_ptr<ServedModel> served,
-                          ServedModel::Load(name, path, model));
-    Announce(*served);
-    models_.push_back(std::move(served));
+    absl::StatusOr<std::unique_ptr<ServedModel>> served = ServedModel::Load(name, path, model);
+    if (!served.ok()) {
+      return NameOtherFile(served.status(), path, "serve", "a trained model (.npz, .safetensors)");
+    }
+    Announce(**served);
+    models_.push_back(*std::move(served));
     return absl::OkStatus();
   }
 

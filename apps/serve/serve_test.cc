@@ -314,6 +314,8 @@ TEST_F(ServeTest, WrongFlagsAreUsageErrors) {
   const std::string open_token = folder_ + "/open";
   ASSERT_TRUE(WritePrivateFile(open_token, "0123456789abcdef\n").ok());
   ASSERT_EQ(chmod(open_token.c_str(), 0644), 0);
+  const std::string onnx = folder_ + "/net.onnx";
+  ASSERT_TRUE(WritePrivateFile(onnx, "\x08\x08").ok());
   struct Wrong {
     std::string flags;
     int code;
@@ -322,6 +324,7 @@ TEST_F(ServeTest, WrongFlagsAreUsageErrors) {
   for (const Wrong& wrong : {
            Wrong{"", 2, "--model-file: missing"},
            Wrong{"--model-file=" + folder_ + "/none", 1, "none"},
+           Wrong{"--model-file=" + onnx, 1, "is an ONNX model, by its name; import makes a model"},
            Wrong{file + " --model-file=" + twin, 2, "has the same name, net"},
            Wrong{file + " --listen=0.0.0.0", 2, "--listen=0.0.0.0: other hosts can connect"},
            Wrong{file + " --listen=0.0.0.0 --token-file=" + open_token, 2, "other hosts"},
