@@ -341,6 +341,19 @@ TEST_F(ImportTest, SameCountsThePaddingBefore) {
   EXPECT_EQ(imported->store->Value(1, 0).num_elements(), 4 * 3 * 3 * 4);
 }
 
+// Rounded up, a fourth window of 3 would begin right after the 5 columns and the padding before
+// them: it does not count, and paddings of 1 on both sides make the same three.
+TEST_F(ImportTest, AWindowThatBeginsAfterTheImageDoesNotCount) {
+  onnx::NodeProto& pool = Insert("MaxPool", {"c"});
+  Ints(pool, "kernel_shape", {1, 3});
+  Ints(pool, "strides", {1, 2});
+  Ints(pool, "pads", {0, 1, 0, 2});
+  Int(pool, "ceil_mode", 1);
+  const auto imported = Import({.format = TensorFormat::kNCHW});
+  ASSERT_EQ(imported.status(), absl::OkStatus());
+  EXPECT_EQ(imported->model.graph.nodes()[2].output, Shape({4, 4, 3}));
+}
+
 // 4 MB of bytes, which take 32 MB when they are read, under 50 names.
 TEST_F(ImportTest, AConstantIsSharedByItsNames) {
   constexpr int64_t kBytes = 1 << 22;
