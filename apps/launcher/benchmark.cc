@@ -77,14 +77,19 @@ absl::Status DryRun(const Options& options, const LaunchPlace& place) {
   return absl::OkStatus();
 }
 
+absl::Status WriteOptions(const Options& options) {
+  const std::string text = FormatOptions(options);
+  DTNN_RETURN_IF_ERROR(
+      CheckOutputFile(options.save_options, "what --save-options writes", IsSavedOptions));
+  return WriteFileAtomically(options.save_options, std::as_bytes(std::span(text)));
+}
+
+// By rank 0. Its error ends the others too, which would wait for it.
 absl::Status SaveOptions(const Options& options, const LaunchPlace& place) {
   if (options.save_options.empty() || place.rank > 0) return absl::OkStatus();
-  const std::string text = FormatOptions(options);
-  DTNN_RETURN_IF_ERROR(WithContext(
-      CheckOutputFile(options.save_options, "what --save-options writes", IsSavedOptions),
-      "--save-options"));
-  return WithContext(WriteFileAtomically(options.save_options, std::as_bytes(std::span(text))),
-                     "--save-options");
+  const absl::Status saved = WithContext(WriteOptions(options), "--save-options");
+  if (saved.ok() || options.dry_run) return saved;
+  return TellOnce(saved, place, kProgram, std::cout, std::cerr);
 }
 
 absl::Status Train(const Options& options, const LaunchPlace& place) {
