@@ -9,6 +9,7 @@
 #include "models/onnx/export.h"
 #include "models/onnx/onnx_file.h"
 #include "models/parameters/weights.h"
+#include "models/run/options/run_options.h"
 #include "models/serving/saved_model.h"
 #include "models/zoo/zoo.h"
 #include "tensor/errors.h"
@@ -17,7 +18,8 @@
 namespace dtnn {
 namespace {
 
-constexpr uint64_t kSeed = 57005;  // the default of training
+// A network that is not trained has the values that training begins with by default.
+uint64_t Seed() { return uint64_t(RunOptions().training.seed); }
 
 struct Loaded {
   SavedModel model;
@@ -33,7 +35,7 @@ absl::StatusOr<Loaded> LoadFile(const std::string& path, DeviceContext& host) {
   DTNN_ASSIGN_OR_RETURN(loaded.model, ReadModel(*file));
   const Graph& graph = loaded.model.graph;
   DTNN_ASSIGN_OR_RETURN(loaded.store,
-                        ParameterStore::Create(graph, host, loaded.model.dtype, kSeed));
+                        ParameterStore::Create(graph, host, loaded.model.dtype, Seed()));
   DTNN_ASSIGN_OR_RETURN(const StagedWeights staged,
                         StagedWeights::Read(*file, graph, *loaded.store, host, {}));
   DTNN_RETURN_IF_ERROR(staged.Apply(*loaded.store, host));
@@ -44,7 +46,7 @@ absl::StatusOr<Loaded> MakeNetwork(const std::string& name, DeviceContext& host)
   Loaded made;
   DTNN_ASSIGN_OR_RETURN(made.model.graph, BuildModel(name, {}));
   DTNN_ASSIGN_OR_RETURN(made.store,
-                        ParameterStore::Create(made.model.graph, host, made.model.dtype, kSeed));
+                        ParameterStore::Create(made.model.graph, host, made.model.dtype, Seed()));
   return made;
 }
 

@@ -21,12 +21,10 @@ constexpr char kSummary[] =
     "import IN.onnx OUT\n"
     "import WEIGHTS.pth --model=NAME OUT\n\n"
     "Makes a model (.safetensors, .npz) of a convolutional network in ONNX, such as PyTorch\n"
-    "exports. predict, quantize, inspect and benchmark use it like one that was trained here. "
-    "What\n"
-    "no layer computes is an error that names node and operator. ONNX does not say how images are\n"
-    "preprocessed or what classes are called: options do, unless export wrote the file. Weights "
-    "of\n"
-    "PyTorch (.pth, .pt, .safetensors) fill a network of the same structure.";
+    "exports. predict, quantize, inspect and benchmark use it like one that was trained here. An\n"
+    "operator that no layer computes is an error that names the node. ONNX does not say how\n"
+    "images are preprocessed or what classes are called: options do, unless export wrote the\n"
+    "file. Weights of PyTorch (.pth, .pt, .safetensors) fill a network of the same structure.";
 
 std::vector<OptionSpec> Flags(ImportFlags& options) {
   using enum OptionType;

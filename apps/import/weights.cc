@@ -5,6 +5,7 @@
 
 #include "comm/ranks/job/exit_code.h"
 #include "models/parameters/in_format.h"
+#include "models/run/options/run_options.h"
 #include "models/torch/torch_file.h"
 #include "models/torch/torch_weights.h"
 #include "models/zoo/zoo.h"
@@ -15,7 +16,8 @@
 namespace dtnn {
 namespace {
 
-constexpr uint64_t kSeed = 57005;  // the default of training: of layers that keep their values
+// Layers that keep their values have those that training begins with by default.
+uint64_t Seed() { return uint64_t(RunOptions().training.seed); }
 
 // The network in NCHW, the order of PyTorch, with initial values; the rest as a model's file says.
 absl::StatusOr<ImportedModel> MakeNetwork(const ImportFlags& flags, int64_t outputs,
@@ -38,7 +40,7 @@ absl::StatusOr<ImportedModel> MakeNetwork(const ImportFlags& flags, int64_t outp
   Graph& graph = made.model.graph;
   DTNN_ASSIGN_OR_RETURN(graph,
                         Graph::FromNodes(graph.name(), TensorFormat::kNCHW, graph.ToNodes()));
-  DTNN_ASSIGN_OR_RETURN(made.store, ParameterStore::Create(graph, host, DType::kFloat32, kSeed));
+  DTNN_ASSIGN_OR_RETURN(made.store, ParameterStore::Create(graph, host, DType::kFloat32, Seed()));
   return made;
 }
 
@@ -83,10 +85,8 @@ absl::StatusOr<ImportedModel> ImportWeights(const ImportFlags& flags, DeviceCont
   made.model.graph = std::move(converted.graph);
   made.store = std::move(converted.store);
   made.model.dtype = DType::kFloat32;
-  const std::string_view last = made.model.graph.nodes().back().layer->type_name();
   std::string& loss = made.model.description.loss;
-  if (loss.empty() && last == "Softmax") loss = "categorical_cross_entropy";
-  if (loss.empty() && last == "Sigmoid") loss = "binary_cross_entropy";
+  if (loss.empty()) loss = LossOfNetwork(made.model.graph);
   return made;
 }
 

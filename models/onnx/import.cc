@@ -84,12 +84,6 @@ std::string NameOf(const onnx::ModelProto& model, std::string_view path) {
   return name.empty() ? "imported" : name.substr(0, 100);
 }
 
-std::string_view LossOf(const Graph& graph) {
-  const std::string_view last = graph.nodes().back().layer->type_name();
-  if (last == "Softmax") return "categorical_cross_entropy";
-  return last == "Sigmoid" ? "binary_cross_entropy" : "";
-}
-
 absl::Status AddFinalActivation(FinalActivation wanted, NetworkMaker& network,
                                 const ImportedValue& output) {
   std::shared_ptr<const Layer> layer;
@@ -133,7 +127,7 @@ absl::StatusOr<ImportedModel> Import(const onnx::ModelProto& onnx, std::string_v
   }
   imported.model.graph = std::move(made.graph);
   imported.store = std::move(made.store);
-  imported.model.description.loss = LossOf(imported.model.graph);
+  imported.model.description.loss = LossOfNetwork(imported.model.graph);
   DTNN_RETURN_IF_ERROR(ReadMetadata(onnx, imported.model));
   if (!imported.model.quantization && !state.products_of_bytes.empty()) {
     const absl::Status ranges = imported.model.graph.format() == TensorFormat::kNHWC
@@ -150,6 +144,12 @@ absl::StatusOr<ImportedModel> Import(const onnx::ModelProto& onnx, std::string_v
 }
 
 }  // namespace
+
+std::string_view LossOfNetwork(const Graph& graph) {
+  const std::string_view last = graph.nodes().back().layer->type_name();
+  if (last == "Softmax") return "categorical_cross_entropy";
+  return last == "Sigmoid" ? "binary_cross_entropy" : "";
+}
 
 absl::StatusOr<ImportedModel> ImportModel(const onnx::ModelProto& onnx, std::string_view path,
                                           DeviceContext& host, const ImportOptions& options) {

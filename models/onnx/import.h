@@ -49,6 +49,9 @@ struct ImportedModel {
 absl::StatusOr<ImportedModel> ImportModel(const onnx::ModelProto& onnx, std::string_view path,
                                           DeviceContext& host, const ImportOptions& options = {});
 
+// The loss that suits the last layer, by its name; empty: none is known.
+std::string_view LossOfNetwork(const Graph& graph);
+
 }  // namespace dtnn
 
 #endif  // DTNN_MODELS_ONNX_IMPORT_H_
