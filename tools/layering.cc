@@ -107,11 +107,13 @@ constexpr Folder kRooms[] = {
     {"models/run/objects", 11},
     {"models/run/prepare", 12},
     {"models/run", 13},
+    {"models/run/simulation", 14},
 
     {"apps/flags", 0},
     {"apps/options_file", 1},
     {"apps/program", 1},
     {"apps/printing", 2},
+    {"apps/rounds", 2},
     {"apps", 4},
 };
 constexpr int kUnnamedRoom = 3;

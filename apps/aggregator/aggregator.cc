@@ -12,8 +12,8 @@
 #include "apps/printing/name_lists.h"
 #include "apps/program/paths.h"
 #include "apps/program/run_program.h"
+#include "apps/rounds/round_flags.h"
 #include "comm/ranks/job/exit_code.h"
-#include "models/observe/report/report_name.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -28,17 +28,15 @@ constexpr char kSummary[] =
     "same secret:\n\n  umask 077 && openssl rand -hex 32 >secret\n"
     "  DTNN_JOB_SECRET_FILE=secret aggregator --model=simplecnn8 --dataset=mnist --rounds=10";
 
-constexpr Range kRounds = {.low = 1, .high = 1e9}, kClients = {.low = 1, .high = 64};
+constexpr Range kClients = {.low = 1, .high = 64};
 constexpr Range kShare = {.low = 0, .high = 1, .low_open = true};
 constexpr Range kClasses = {.low = 0, .high = 65536};
-constexpr Range kNumber = {.low = 0, .high = 1e38};
-constexpr Range kBelow1 = {.low = 0, .high = 1, .high_open = true};
 constexpr Range kSeconds = {.low = 0.5, .high = 1e9};
 
 std::vector<OptionSpec> Flags(AggregatorFlags& flags) {
   using enum OptionType;
   Options& run = flags.run;
-  return {
+  std::vector<OptionSpec> specs = {
       {.name = "address",
        .type = kText,
        .help = "where to listen, or, with mqtt, the broker",
@@ -84,12 +82,6 @@ std::vector<OptionSpec> Flags(AggregatorFlags& flags) {
       LikeLauncher("freeze", &run.network.freeze),
       LikeLauncher("weights-and-bias-filename", &run.network.weights),
       LikeLauncher("random-seed", &run.training.seed),
-      {.name = "rounds",
-       .type = kInt,
-       .help = "number of rounds: in each, clients train and the aggregator averages their models",
-       .unit = "rounds",
-       .range = kRounds,
-       .field = &flags.rounds},
       {.name = "min-clients",
        .type = kInt,
        .help = "fewest clients with which a round begins, and fewest updates that it needs",
@@ -108,67 +100,18 @@ std::vector<OptionSpec> Flags(AggregatorFlags& flags) {
        .unit = "seconds",
        .range = kSeconds,
        .field = &flags.deadline},
-      {.name = "strategy",
-       .type = kWord,
-       .help = "how updates become the next parameters",
-       .words = "avg,wavg,invwavg,fedprox,fedavgm,fedadam",
-       .field = &flags.strategy,
-       .meanings = "avg: mean of the clients' parameters\n"
-                   "wavg: the same, weighted by their samples\n"
-                   "invwavg: more samples, less weight\n"
-                   "fedprox: wavg, and clients stay near the parameters of the round\n"
-                   "fedavgm: wavg with momentum\n"
-                   "fedadam: Adam, on the difference that wavg makes\n"},
-      {.name = "proximal-mu",
-       .type = kReal,
-       .help = "fedprox: how strongly clients stay near the parameters of the round",
-       .unit = "factor",
-       .range = kNumber,
-       .field = &flags.proximal_mu},
-      {.name = "server-learning-rate",
-       .type = kReal,
-       .help = "fedavgm, fedadam: size of a round's step; 0: 1 and 0.1",
-       .unit = "rate",
-       .range = kNumber,
-       .field = &flags.server_learning_rate},
-      {.name = "server-momentum",
-       .type = kReal,
-       .help = "fedavgm, fedadam: momentum, the decay rate of the mean of earlier rounds",
-       .unit = "factor",
-       .range = kBelow1,
-       .field = &flags.server_momentum},
-      {.name = "max-update-norm",
-       .type = kReal,
-       .help = "skip updates that are farther from the parameters of the round; 0: none",
-       .unit = "norm",
-       .range = kNumber,
-       .field = &flags.max_update_norm},
       LikeLauncher("encryption", &run.encryption.kind),
       LikeLauncher("encryption-poly-degree", &run.encryption.poly_degree),
       LikeLauncher("encryption-global-scale", &run.encryption.global_scale),
       LikeLauncher("encryption-security-level", &run.encryption.security_level),
-      LikeLauncher("dp-clip", &run.federation.dp_clip),
-      LikeLauncher("dp-noise", &run.federation.dp_noise),
-      LikeLauncher("dp-delta", &run.federation.dp_delta),
       LikeLauncher("comm-timeout", &run.ranks.timeout, "how long to wait for enough clients"),
-      LikeLauncher("checkpoint-dir", &run.checkpoint.folder,
-                   "save the state after each round in this folder, for --resume"),
-      LikeLauncher("resume", &run.checkpoint.resume,
-                   "continue after the last round in --checkpoint-dir; if-there: begin a new "
-                   "federation if there is none"),
-      LikeLauncher("history-file", &run.output.history,
-                   "write the clients' metrics, weighted with their samples, and bytes and "
-                   "seconds of every round to this file: .csv"),
-      LikeLauncher("report", &run.output.report,
-                   "after each round, write a page with the same to this file: .html"),
-      {.name = "clients-file",
-       .type = kPath,
-       .help = "write what each client did in every round to this file: .csv",
-       .field = &flags.clients_file,
-       .example = "clients.csv"},
-      LikeLauncher("save-model", &run.output.model,
-                   "write the weights after the last round to this file: .npz or .safetensors"),
   };
+  for (const std::vector<OptionSpec>& more :
+       {OptionsOfStrategy(flags.rounds), OptionsOfPrivacy(run),
+        OptionsOfRoundFiles(flags.rounds, run)}) {
+    specs.insert(specs.end(), more.begin(), more.end());
+  }
+  return specs;
 }
 
 // Checks flags against each other.
@@ -179,26 +122,7 @@ absl::Status CheckFlags(const AggregatorFlags& flags) {
         "--model: missing; name a network, such as --model=simplecnn8, or a saved model with "
         "--weights-and-bias-filename=FILE");
   }
-  if (Resumes(run) && run.checkpoint.folder.empty()) {
-    return UsageError("--resume: needs --checkpoint-dir, the folder of the rounds");
-  }
-  if (!run.output.report.empty() && !IsReportName(run.output.report)) {
-    return UsageError("--report=", run.output.report, ": unknown ending; must be .html or .htm");
-  }
-  const std::string& encryption = run.encryption.kind;
-  if ((encryption == "masked" || encryption == "openfhe") && flags.min_clients < 2) {
-    return UsageError("--min-clients=", flags.min_clients, ": --encryption=", encryption,
-                      " needs 2 or more: the sum of one is its update");
-  }
-  if (encryption == "tenseal" && (flags.strategy == "fedavgm" || flags.strategy == "fedadam")) {
-    return UsageError("--strategy=", flags.strategy,
-                      ": needs the mean, which only clients can read with --encryption=tenseal");
-  }
-  if (flags.max_update_norm > 0 && !encryption.empty()) {
-    return UsageError("--max-update-norm: needs updates that the aggregator can read, and not ",
-                      "with --encryption=", encryption);
-  }
-  return absl::OkStatus();
+  return CheckRoundFlags(flags.rounds, run, flags.min_clients);
 }
 
 absl::Status Run(const std::vector<std::string>& arguments) {

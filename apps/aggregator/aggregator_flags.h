@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "apps/flags/options.h"
+#include "apps/rounds/round_flags.h"
 
 namespace dtnn {
 
@@ -18,16 +19,10 @@ struct AggregatorFlags {
   int64_t num_classes = 0;
   std::string class_names = {};  // a file of a name per line, or the folder of a data set
   std::string address = "127.0.0.1:61643";
-  int64_t rounds = 10;
+  RoundFlags rounds;
   int64_t min_clients = 2;
   double client_fraction = 1;
   double deadline = 600;  // seconds
-  std::string strategy = "wavg";
-  double proximal_mu = 0.01;
-  double server_learning_rate = 0;  // 0: the strategy's own
-  double server_momentum = 0.9;
-  double max_update_norm = 0;  // 0: any
-  std::string clients_file;    // what each client did in each round; empty: none
 };
 
 }  // namespace dtnn

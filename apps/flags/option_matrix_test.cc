@@ -56,7 +56,9 @@ std::vector<std::string> BadValues(const OptionSpec& spec) {
   if (spec.name == "augment") return {"flop", "flip:2", "flip:", "pad_crop:4:4", "flip:1:1"};
   if (spec.name == "profile") return {"ture", "profile.txt", "profile"};
   if (spec.name == "report") return {"", "run.pdf", "html"};
-  if (spec.name == "dataset-part") return {"0/4", "5/4", "2", "2/", "/4", "1/0", "a/b", "1/4/4"};
+  if (spec.name == "dataset-part")
+    return {"0/4", "5/4",   "2",    "2/",       "/4",           "1/0",
+            "a/b", "1/4/4", "1/4@", "1/4@even", "1/4@labels:0", "1/4@dirichlet:0.3:x"};
   if (spec.name == "elastic") return {"2", "4:2", "0:4", ":4", "2:", "1:1025", "a:b"};
   if (spec.name == "class-weights") return {"equal", "1,,2", "1,-2", "1,nan", "inf,1", "0,0", "1,"};
   if (spec.name == "tracer-output") return {"trace.jsn", "x.pcf"};

@@ -241,7 +241,8 @@ constexpr OptionSpec kTable[] = {
         .Unit("fraction", "0.1"),
     Now("dataset-part", kDataset, kText, DTNN_FIELD(data.part),
         "train on one of several equal parts of the training samples: 2/4 is the second of four; "
-        "which samples it has does not depend on --random-seed")
+        "2/4@dirichlet:0.3, @labels:2, @sizes:1 or @file:FILE: of parts divided so. Which samples "
+        "it has does not depend on --random-seed")
         .Unit("K/N", "2/4")
         .Needs("!evaluate-only"),
     Now("test-as-validation", kDataset, kBool, DTNN_FIELD(data.test_as_validation),

@@ -43,16 +43,18 @@ TEST_P(StandardOutputTest, NoOutputAtAllIsAFailure) { ExpectOneLine(">&-"); }
 
 INSTANTIATE_TEST_SUITE_P(
     Programs, StandardOutputTest,
-    ::testing::Values(
-        "apps/benchmark --help", "apps/benchmark --model=list", "apps/predict/predict --model=list",
-        "apps/serve/serve --help", "apps/inspect/inspect --help",
-        "apps/quantize/quantize --calibrate=list", "apps/report/report --help",
-        "apps/best_of/best_of --help", "apps/completion/completion man",
-        "apps/check_dataset/check_dataset --dataset=synthetic",
-        "apps/convert_imagenet/convert_imagenet --help",
-        "apps/scale_model/scale_model --model=list", "apps/aggregator/aggregator --help",
-        "apps/export/export --help", "apps/import/import --help", "apps/launch/launch --help",
-        "apps/make_certificates/make_certificates --help", "apps/sweep/sweep --help"));
+    ::testing::Values("apps/benchmark --help", "apps/benchmark --model=list",
+                      "apps/predict/predict --model=list", "apps/serve/serve --help",
+                      "apps/inspect/inspect --help", "apps/quantize/quantize --calibrate=list",
+                      "apps/report/report --help", "apps/best_of/best_of --help",
+                      "apps/completion/completion man",
+                      "apps/check_dataset/check_dataset --dataset=synthetic",
+                      "apps/convert_imagenet/convert_imagenet --help",
+                      "apps/scale_model/scale_model --model=list",
+                      "apps/aggregator/aggregator --help", "apps/export/export --help",
+                      "apps/import/import --help", "apps/launch/launch --help",
+                      "apps/make_certificates/make_certificates --help",
+                      "apps/simulate/simulate --help", "apps/sweep/sweep --help"));
 
 // The lock of the folder is opened first, and stays open: what is printed must not go there.
 TEST(ClosedOutputTest, NoFileBecomesTheOutput) {

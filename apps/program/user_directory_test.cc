@@ -28,7 +28,8 @@ INSTANTIATE_TEST_SUITE_P(
                       "apps/export/export", "apps/import/import", "apps/inspect/inspect",
                       "apps/launch/launch", "apps/make_certificates/make_certificates",
                       "apps/predict/predict", "apps/quantize/quantize", "apps/report/report",
-                      "apps/scale_model/scale_model", "apps/serve/serve", "apps/sweep/sweep"));
+                      "apps/scale_model/scale_model", "apps/serve/serve", "apps/simulate/simulate",
+                      "apps/sweep/sweep"));
 
 }  // namespace
 }  // namespace dtnn

@@ -11,6 +11,8 @@ namespace {
 // Rounding error of the effective number of equal factors, which is a whole number but for
 // rounding.
 constexpr double kRounding = 1e-9;
+// The clients of a sum have at least this weight, relative to the largest that was asked.
+constexpr double kLeastWeight = 1.0 / 16;
 
 }  // namespace
 
@@ -38,6 +40,13 @@ absl::Status CheckHidden(std::span<const double> factors, double least) {
       "the weights of the %d clients of this sum hide one update no better than %.3g equal ones "
       "would, and this client wants %.3g (least_clients); strategy avg weighs all alike",
       factors.size(), effective, least));
+}
+
+absl::Status CheckWeightLeft(double sum) {
+  if (sum >= kLeastWeight) return absl::OkStatus();
+  return FailedPrecondition("the clients that are left have ", sum,
+                            " of the weight of the largest one that was asked: rounding would "
+                            "drown their mean");
 }
 
 }  // namespace dtnn::federation

@@ -29,6 +29,10 @@ double EffectiveNumber(std::span<const double> factors);
 // FailedPrecondition where the effective number of these factors is below `least`.
 absl::Status CheckHidden(std::span<const double> factors, double least);
 
+// FailedPrecondition where the factors of the clients that are left add up to so little that a sum
+// of integers or ciphertexts, which has a fixed number of bits, would be lost in its rounding.
+absl::Status CheckWeightLeft(double sum);
+
 }  // namespace dtnn::federation
 
 #endif  // DTNN_COMM_FEDERATION_FACTORS_H_

@@ -36,4 +36,14 @@ Metrics MetricsOfMean(const Metrics& names, std::span<const float> mean) {
   return metrics;
 }
 
+Metrics MetricsOfSum(std::span<const Metrics* const> of_clients, std::span<const float> mean) {
+  if (of_clients.empty() || mean.empty()) return {};
+  const Metrics& names = *of_clients[0];
+  const bool alike = std::ranges::all_of(of_clients, [&](const Metrics* own) {
+    return std::ranges::equal(*own, names, {}, &Metrics::value_type::first,
+                              &Metrics::value_type::first);
+  });
+  return alike ? MetricsOfMean(names, mean) : Metrics();
+}
+
 }  // namespace dtnn::federation

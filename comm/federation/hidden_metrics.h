@@ -24,6 +24,10 @@ std::vector<float> HideMetrics(Metrics& metrics);
 // as the model is. Of a metric that not all clients have there is none.
 Metrics MetricsOfMean(const Metrics& names, std::span<const float> mean);
 
+// The same from the names that each client of a sum has; nothing of clients that have others than
+// the first one: nobody can read the mean of their numbers.
+Metrics MetricsOfSum(std::span<const Metrics* const> of_clients, std::span<const float> mean);
+
 }  // namespace dtnn::federation
 
 #endif  // DTNN_COMM_FEDERATION_HIDDEN_METRICS_H_

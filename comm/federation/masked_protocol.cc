@@ -21,15 +21,9 @@ using masked::SealedShares;
 constexpr double kLargestNumber = 64;
 
 codec::MaskedCodecOptions CodecOptions(size_t chunk_values, const SumFacts& sum) {
-  codec::MaskedCodecOptions options = {
-      .parameters = {.clients = sum.participants, .round = sum.attempt},
-      .chunk_values = chunk_values};
-  // 20 bits after the point where few clients take part, fewer where many do.
-  while (options.fraction_bits > 1 &&
-         double(uint64_t{1} << (31 - options.fraction_bits)) / sum.participants < kLargestNumber) {
-    --options.fraction_bits;
-  }
-  return options;
+  return {.parameters = {.clients = sum.participants, .round = sum.attempt},
+          .fraction_bits = MaskedFractionBits(sum.participants),
+          .chunk_values = chunk_values};
 }
 
 template <typename Message>
@@ -179,6 +173,12 @@ class Client : public ClientProtocol {
 };
 
 }  // namespace
+
+int MaskedFractionBits(int participants) {
+  int bits = 20;
+  while (bits > 1 && double(uint64_t{1} << (31 - bits)) / participants < kLargestNumber) --bits;
+  return bits;
+}
 
 absl::StatusOr<std::unique_ptr<ServerProtocol>> MakeMaskedServer(size_t chunk_values,
                                                                  const SumFacts& sum) {

@@ -11,6 +11,10 @@
 
 namespace dtnn::federation {
 
+// Bits after the point of the integers that so many clients add up: 20, or fewer where many take
+// part.
+int MaskedFractionBits(int participants);
+
 absl::StatusOr<std::unique_ptr<ServerProtocol>> MakeMaskedServer(size_t chunk_values,
                                                                  const SumFacts& sum);
 absl::StatusOr<std::unique_ptr<ClientProtocol>> MakeMaskedClient(size_t chunk_values,

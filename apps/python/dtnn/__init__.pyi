@@ -365,7 +365,7 @@ class Run:
       dataset_percentage: float = 0
           fraction of the samples to use, of training, validation and test data each; 0.1: a tenth; 2: all data twice; 0: all data once
       dataset_part: str = None
-          train on one of several equal parts of the training samples: 2/4 is the second of four; which samples it has does not depend on random_seed
+          train on one of several equal parts of the training samples: 2/4 is the second of four; 2/4@dirichlet:0.3, @labels:2, @sizes:1 or @file:FILE: of parts divided so. Which samples it has does not depend on random_seed
       test_as_validation: bool = False
           validate on the test split, and train on all training data
       validation_split: float = 0.2

@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "comm/federation/factors.h"
 #include "tensor/errors.h"
 
 namespace dtnn::federation {
 namespace {
 
 using State = Asked::State;
-
-// The clients of a sum have at least this weight, relative to the largest that was asked.
-constexpr double kLeastWeight = 1.0 / 16;
 
 }  // namespace
 
@@ -157,11 +155,8 @@ absl::Status Attempt::EndUpdates(Clock::time_point now) {
   for (int position = 0; position < int(asked_.size()); ++position) {
     if (asked_[size_t(position)].state == State::kAccepted) survivors_.insert(position);
   }
-  // Sums that are hidden have a fixed number of bits, in proportion to the largest weight.
-  if (protector_->protection() != Protection::kNone && divisor() < kLeastWeight) {
-    return FailedPrecondition("the clients that are left have ", divisor(),
-                              " of the weight of the largest one that was asked: rounding would ",
-                              "drown their mean");
+  if (protector_->protection() != Protection::kNone) {
+    DTNN_RETURN_IF_ERROR(CheckWeightLeft(divisor()));
   }
   DTNN_ASSIGN_OR_RETURN(const SharedBytes note, protocol_->AskSurvivors(survivors_));
   if (note == nullptr) return AddUp(now);

@@ -24,6 +24,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "comm/federation/aggregator/asked.h"
 #include "comm/federation/channel.h"
 #include "comm/federation/frame.h"
 #include "comm/federation/messages.h"
@@ -40,20 +41,6 @@ struct AttemptOptions {
   std::chrono::milliseconds deadline{};  // for the updates; a quarter of it for each other step
   // Of the update less the parameters it began with, as Euclidean norm; 0: any.
   double max_update_norm = 0;
-};
-
-// What became of a client that was asked.
-struct Asked {
-  enum class State : uint8_t { kWaiting, kAccepted, kLeftOut };
-  std::string name = {};
-  int64_t samples = 0;
-  double factor = 1;
-  State state = State::kWaiting;
-  // It was left out; of one whose update is in the sum, what it has done wrong besides.
-  std::string why = {};
-  bool at_fault = false;  // for what it sent, or that it has no update
-  bool disputed = false;  // it, or one other client that has to do with it, lies
-  Report report = {};     // where it has reported
 };
 
 class Attempt {
@@ -140,15 +127,13 @@ class Attempt {
   void Accuse(int accused, int accuser);
   absl::Status FinishReplies();
   absl::Status Inspect(int position);
-  absl::Status CheckNumbers(int position) const;
-  absl::Status CheckNorm(int position) const;
   void LeaveOut(int position, const std::string& why);
   void Enter(Phase phase, Clock::time_point now, std::chrono::milliseconds time);
   absl::Status Step(Clock::time_point now, bool late);
   absl::Status EndSetUp(Clock::time_point now);
   absl::Status EndUpdates(Clock::time_point now);
   absl::Status AddUp(Clock::time_point now);
-  absl::Status AverageOfPlain();
+  void AverageOfPlain();
   absl::Status ReadSums();
   void TakeMetrics();
 

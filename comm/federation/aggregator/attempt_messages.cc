@@ -1,11 +1,11 @@
 // What comes from the clients of an attempt.
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "comm/federation/aggregator/attempt.h"
 #include "comm/federation/aggregator/attempt_numbers.h"
+#include "comm/federation/aggregator/plain_sum.h"
 #include "tensor/errors.h"
 
 namespace dtnn::federation {
@@ -164,30 +164,8 @@ absl::Status Attempt::Inspect(int position) {
   }
   if (!plain) return absl::OkStatus();
   for (Bytes& chunk : place.chunks) Free(chunk);
-  DTNN_RETURN_IF_ERROR(CheckNumbers(position));
-  return CheckNorm(position);
-}
-
-absl::Status Attempt::CheckNumbers(int position) const {
-  if (AreNumbersOfNetworks(places_[size_t(position)].values, asked_[size_t(position)].factor)) {
-    return absl::OkStatus();
-  }
-  return absl::OutOfRangeError(StrCat("its update has numbers beyond ", kLargestNumber));
-}
-
-absl::Status Attempt::CheckNorm(int position) const {
-  if (options_.max_update_norm <= 0 || parameters_.size() != values_) return absl::OkStatus();
-  const std::vector<float>& values = places_[size_t(position)].values;
-  const double factor = asked_[size_t(position)].factor;
-  double squares = 0;
-  for (size_t i = 0; i < values.size(); ++i) {
-    const double d = values[i] / factor - parameters_[i];
-    squares += d * d;
-  }
-  const double norm = std::sqrt(squares);
-  if (norm <= options_.max_update_norm) return absl::OkStatus();  // false for NaN
-  return absl::OutOfRangeError(StrCat("its update has the norm ", norm, ", more than the ",
-                                      options_.max_update_norm, " that are allowed"));
+  return CheckUpdate(place.values, asked_[size_t(position)].factor, parameters_,
+                     options_.max_update_norm);
 }
 
 }  // namespace dtnn::federation

@@ -6,26 +6,24 @@
 
 #include "comm/federation/aggregator/attempt.h"
 #include "comm/federation/aggregator/attempt_numbers.h"
+#include "comm/federation/aggregator/plain_sum.h"
 #include "comm/federation/hidden_metrics.h"
 
 namespace dtnn::federation {
 
-absl::Status Attempt::AverageOfPlain() {
-  std::vector<double> total(values_);
-  for (const int position : survivors_) {
-    const std::vector<float>& values = places_[size_t(position)].values;
-    for (size_t i = 0; i < values_; ++i) total[i] += values[i];
-  }
-  average_.resize(values_);
-  const double all = divisor();
-  for (size_t i = 0; i < values_; ++i) average_[i] = float(total[i] / all);
-  return absl::OkStatus();
+void Attempt::AverageOfPlain() {
+  PlainSum sum(values_);
+  for (const int position : survivors_) sum.Add(places_[size_t(position)].values);
+  average_ = sum.Mean(divisor());
 }
 
 // All updates are there, and nothing hides their sum but encryption.
 absl::Status Attempt::AddUp(Clock::time_point now) {
   phase_ = Phase::kDone;
-  if (protector_->protection() == Protection::kNone) return AverageOfPlain();
+  if (protector_->protection() == Protection::kNone) {
+    AverageOfPlain();
+    return absl::OkStatus();
+  }
   for (size_t chunk = 0; chunk < chunks(); ++chunk) {
     DTNN_ASSIGN_OR_RETURN(codec::UpdateSum sum, codec_->NewSum(IdOf(chunk), ChunkSize(chunk)));
     for (const int position : survivors_) {
@@ -55,19 +53,13 @@ absl::Status Attempt::AddUp(Clock::time_point now) {
   return absl::OkStatus();
 }
 
-// From the last numbers of the mean. Clients that name other metrics than the first one have made
-// numbers whose mean nobody can read.
+// From the last numbers of the mean.
 void Attempt::TakeMetrics() {
-  const std::span<const float> mean = std::span(average_).subspan(values_);
-  const Metrics* names = nullptr;
-  bool alike = true;
+  std::vector<const Metrics*> names;
   for (const int position : survivors_) {
-    const Metrics& own = asked_[size_t(position)].report.metrics;
-    if (names == nullptr) names = &own;
-    alike = alike && std::ranges::equal(own, *names, {}, &Metrics::value_type::first,
-                                        &Metrics::value_type::first);
+    names.push_back(&asked_[size_t(position)].report.metrics);
   }
-  if (names != nullptr && alike && !mean.empty()) metrics_ = MetricsOfMean(*names, mean);
+  metrics_ = MetricsOfSum(names, std::span(average_).subspan(values_));
   for (Asked& asked : asked_) asked.report.metrics.clear();
   average_.resize(values_);
 }

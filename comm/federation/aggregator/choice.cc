@@ -5,7 +5,6 @@
 #include <span>
 #include <utility>
 
-#include "comm/federation/agreed.h"
 #include "comm/secrets/crypto/chacha20_stream.h"
 #include "tensor/status_macros.h"
 
@@ -34,7 +33,7 @@ absl::StatusOr<Choice> ChooseClients(std::vector<Candidate> there, const ChoiceO
   const auto steady = size_t(std::ranges::count(there, 0, losses));
   there.resize(std::max(steady, options.min_clients));
   const auto share = size_t(std::ceil(options.fraction * double(there.size()) - 1e-9));
-  const size_t wanted = std::clamp<size_t>(share, options.min_clients, kMostParticipants);
+  const size_t wanted = std::clamp<size_t>(share, options.min_clients, options.most);
   // The first of a shuffled list.
   DTNN_ASSIGN_OR_RETURN(ChaCha20Stream random,
                         ChaCha20Stream::Create(options.seed.bytes(), options.attempt));

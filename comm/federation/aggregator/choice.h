@@ -9,9 +9,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "comm/federation/agreed.h"
 #include "comm/secrets/crypto/wiped.h"
 
 namespace dtnn::federation {
+
+// Attempts at one round: with clients that are always too slow it would never end.
+inline constexpr uint64_t kMostAttempts = 50;
 
 struct Candidate {
   int id = 0;
@@ -22,6 +26,7 @@ struct Candidate {
 struct ChoiceOptions {
   size_t min_clients = 1;
   double fraction = 1;  // of those that are there
+  size_t most = kMostParticipants;
   // The choice is a function of these two, and of the clients that are there. Where less is
   // revealed of a client because it may not have been asked (renyi.h), nobody may know the seed.
   Secret seed = {};

@@ -3,9 +3,12 @@
 #ifndef DTNN_COMM_FEDERATION_AGGREGATOR_FEDERATION_STATE_H_
 #define DTNN_COMM_FEDERATION_AGGREGATOR_FEDERATION_STATE_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "comm/federation/aggregator/strategy.h"
 #include "comm/federation/frame.h"
 #include "comm/federation/messages.h"
@@ -25,6 +28,10 @@ struct FederationState {
   Moments moments;
   PrivacyLedger privacy = {};  // what was revealed of a client so far, with differential privacy
 };
+
+// A round is done: its mean makes the next parameters. DataLoss where they are not finite.
+absl::Status TakeAverage(const StrategyOptions& strategy, size_t trainable,
+                         std::span<const float> average, FederationState& state);
 
 }  // namespace dtnn::federation
 

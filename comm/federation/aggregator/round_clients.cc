@@ -23,10 +23,8 @@ std::vector<Candidate> Rounds::Candidates() {
   std::vector<Candidate> candidates;
   for (const int id : roster_.Idle()) {
     const std::string& name = roster_.members().at(id).name;
-    if (excluded_.contains(name)) continue;
-    const auto lost = losses_.find(name);
-    candidates.push_back(
-        {.id = id, .name = name, .losses = lost == losses_.end() ? 0 : lost->second});
+    if (lost_.Excludes(name)) continue;
+    candidates.push_back({.id = id, .name = name, .losses = lost_.LossesOf(name)});
   }
   return candidates;
 }
@@ -34,7 +32,7 @@ std::vector<Candidate> Rounds::Candidates() {
 bool Rounds::SomeAreBusy() {
   return std::ranges::any_of(roster_.members(), [this](const auto& id_and_member) {
     const Member& member = id_and_member.second;
-    return member.attempt != nullptr && !excluded_.contains(member.name);
+    return member.attempt != nullptr && !lost_.Excludes(member.name);
   });
 }
 
@@ -66,18 +64,6 @@ absl::StatusOr<std::vector<int>> Rounds::AwaitClients() {
   DTNN_RETURN_IF_ERROR(waited);
   sampling_ = choice.sampling;
   return choice.ids;
-}
-
-// Where no more were asked than there must be, a client that declines may do so because of the
-// others: all of them count as lost, so that one that spoils attempts is lost most often.
-void Rounds::CountLosses(const Attempt& attempt) {
-  const bool together =
-      !attempt.failure().ok() && int(attempt.asked().size()) <= options_.min_clients;
-  for (const Asked& asked : attempt.asked()) {
-    if (asked.at_fault) excluded_.insert(asked.name);
-    const bool lost = together || asked.state == Asked::State::kLeftOut || asked.disputed;
-    if (lost && !asked.at_fault) ++losses_[asked.name];
-  }
 }
 
 }  // namespace dtnn::federation

@@ -6,6 +6,17 @@
 
 namespace dtnn::federation {
 
+RoundRecord RecordOfRound(const FederationState& state, const PrivacyOptions& privacy,
+                          std::vector<Asked> clients) {
+  RoundRecord record = {.round = state.rounds_done, .clients = std::move(clients)};
+  if (privacy.on()) {
+    record.epsilons = {.model = state.privacy.model().Epsilon(privacy.delta),
+                       .aggregator = state.privacy.aggregator().Epsilon(privacy.delta)};
+  }
+  SumReports(record);
+  return record;
+}
+
 void SumReports(RoundRecord& record) {
   std::map<std::string, std::pair<double, int>> sums;
   int accepted = 0;

@@ -7,8 +7,10 @@
 #include <optional>
 #include <vector>
 
-#include "comm/federation/aggregator/attempt.h"
+#include "comm/federation/aggregator/asked.h"
+#include "comm/federation/aggregator/federation_state.h"
 #include "comm/federation/messages.h"
+#include "comm/federation/privacy.h"
 
 namespace dtnn::federation {
 
@@ -27,6 +29,10 @@ struct RoundRecord {
   };
   std::optional<Epsilons> epsilons = {};
 };
+
+// The last round of `state`, which was an attempt at these clients.
+RoundRecord RecordOfRound(const FederationState& state, const PrivacyOptions& privacy,
+                          std::vector<Asked> clients);
 
 // `samples` and `metrics` of what the record's clients have reported.
 void SumReports(RoundRecord& record);

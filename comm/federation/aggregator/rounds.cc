@@ -1,7 +1,6 @@
 #include "comm/federation/aggregator/rounds.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "comm/secrets/crypto/random_secret.h"
 #include "tensor/errors.h"
@@ -13,8 +12,6 @@ using std::chrono::milliseconds;
 
 // Between two attempts at a round: longer and longer, while clients are lost in each.
 constexpr milliseconds kPauseFirst(100), kPauseLast(1000);
-// At one round: with clients that are always too slow it would never end.
-constexpr uint64_t kMostAttempts = 50;
 // How long clients get to fetch the final parameters.
 constexpr std::chrono::seconds kLastMessages(10);
 
@@ -31,46 +28,50 @@ absl::Status Rounds::Open() {
 
 absl::Status Rounds::TakeSum(const Attempt& attempt) {
   if (protector_.readable()) {
-    Follow(options_.strategy, attempt.average(), size_t(options_.model.trainable), state_.moments,
-           state_.parameters);
-    if (!std::ranges::all_of(state_.parameters, [](float x) { return std::isfinite(x); })) {
-      return absl::DataLossError(
-          StrCat("round ", state_.rounds_done + 1,
-                 ": the parameters are no longer finite; lower the strategy's learning rate"));
-    }
-  } else {
-    state_.encrypted = attempt.encrypted();
-    state_.parameters.clear();
-    state_.key = round_key_;
-    roster_.RefuseOtherKeys();
-    state_.from = {.encrypted = true,
-                   .attempt = state_.attempts,
-                   .nonce = nonce_,
-                   .clients = uint32_t(attempt.asked().size()),
-                   .divisor = attempt.divisor()};
+    return TakeAverage(options_.strategy, size_t(options_.model.trainable), attempt.average(),
+                       state_);
   }
+  state_.encrypted = attempt.encrypted();
+  state_.parameters.clear();
+  state_.key = round_key_;
+  roster_.RefuseOtherKeys();
+  state_.from = {.encrypted = true,
+                 .attempt = state_.attempts,
+                 .nonce = nonce_,
+                 .clients = uint32_t(attempt.asked().size()),
+                 .divisor = attempt.divisor()};
   ++state_.rounds_done;
   return absl::OkStatus();
 }
 
 RoundRecord Rounds::RecordOf(const Attempt& attempt, Clock::time_point begin) const {
-  RoundRecord record = {.round = state_.rounds_done,
-                        .attempts = state_.attempts - attempts_before_,
-                        .seconds = std::chrono::duration<double>(Clock::now() - begin).count(),
-                        .clients = attempt.asked()};
-  if (protector_.privacy().on()) {
-    const double delta = protector_.privacy().delta;
-    record.epsilons = {.model = state_.privacy.model().Epsilon(delta),
-                       .aggregator = state_.privacy.aggregator().Epsilon(delta)};
-  }
-  SumReports(record);
+  RoundRecord record = RecordOfRound(state_, protector_.privacy(), attempt.asked());
+  record.attempts = state_.attempts - attempts_before_;
+  record.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   if (!attempt.metrics().empty()) record.metrics = attempt.metrics();
   return record;
 }
 
+// What an attempt that asks so many can tell of one of them, before it does.
+absl::Status Rounds::Charge(int asked) {
+  if (!protector_.privacy().on()) return absl::OkStatus();
+  settled_ = state_.privacy;
+  ChargeAttempt(protector_, ClientsOf(asked), state_.privacy);
+  return options_.charged ? options_.charged(state_) : absl::OkStatus();
+}
+
+void Rounds::Account(const Attempt& attempt) {
+  if (!protector_.privacy().on()) return;
+  state_.privacy = settled_;
+  const auto accepted = std::ranges::count(attempt.asked(), Asked::State::kAccepted, &Asked::state);
+  AccountAttempt(
+      protector_, ClientsOf(int(attempt.asked().size())),
+      {.has_sum = attempt.failure().ok(), .accepted = int(accepted), .opened = attempt.opened()},
+      state_.privacy);
+}
+
 absl::Status Rounds::RunRound() {
-  excluded_.clear();
-  losses_.clear();
+  lost_.Clear();
   attempts_before_ = state_.attempts;
   milliseconds pause = kPauseFirst;
   while (state_.attempts - attempts_before_ < kMostAttempts) {
@@ -79,7 +80,7 @@ absl::Status Rounds::RunRound() {
     const auto [sent, received] = roster_.bytes();
     const Clock::time_point begin = Clock::now();
     DTNN_ASSIGN_OR_RETURN(const std::shared_ptr<Attempt> attempt, RunAttempt(chosen));
-    CountLosses(*attempt);
+    lost_.Count(attempt->asked(), !attempt->failure().ok(), options_.min_clients);
     Account(*attempt);
     TellVerdicts(*attempt, attempt->failure().ok());
     if (attempt->failure().ok()) {

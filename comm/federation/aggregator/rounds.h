@@ -6,7 +6,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -16,8 +15,10 @@
 
 #include "comm/federation/aggregator/aggregator_options.h"
 #include "comm/federation/aggregator/attempt.h"
+#include "comm/federation/aggregator/attempt_privacy.h"
 #include "comm/federation/aggregator/choice.h"
 #include "comm/federation/aggregator/federation_state.h"
+#include "comm/federation/aggregator/lost_clients.h"
 #include "comm/federation/aggregator/roster.h"
 
 namespace dtnn::federation {
@@ -47,9 +48,11 @@ class Rounds {
   absl::StatusOr<std::vector<int>> AwaitClients();
   absl::StatusOr<std::shared_ptr<Attempt>> BeginAttempt(const std::vector<int>& chosen);
   absl::StatusOr<std::shared_ptr<Attempt>> RunAttempt(const std::vector<int>& chosen);
-  void CountLosses(const Attempt& attempt);
   // What an attempt that asks so many can tell of one of them, before it does.
   absl::Status Charge(int asked);
+  AttemptClients ClientsOf(int asked) const {
+    return {.quorum = options_.min_clients, .asked = asked, .sampling = sampling_};
+  }
   void Account(const Attempt& attempt);
   void TellVerdicts(const Attempt& attempt, bool good);
   absl::Status TakeSum(const Attempt& attempt);
@@ -66,8 +69,7 @@ class Rounds {
   RunNonce nonce_{};
   std::optional<Secret> choice_seed_;
   Roster roster_;
-  std::set<std::string> excluded_;     // names, from this round
-  std::map<std::string, int> losses_;  // by name, in this round
+  LostClients lost_;  // in this round
   KeyName round_key_{};
   double sampling_ = 1;    // of those who were there, the share that was asked
   PrivacyLedger settled_;  // of the attempts that are over

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "comm/federation/agreed.h"
-#include "comm/federation/hidden_metrics.h"
+#include "comm/federation/client/update_numbers.h"
 #include "comm/patience.h"
 #include "comm/secrets/crypto/hash.h"
 #include "comm/wait.h"
@@ -206,17 +206,13 @@ absl::Status FederationClient::Flush() {
 }
 
 absl::StatusOr<std::vector<float>> FederationClient::PrivateOf(std::span<const float> parameters) {
-  const PrivacyOptions& privacy = protector_.privacy();
   if (!noise_) {
     DTNN_ASSIGN_OR_RETURN(noise_, options_.noise_seed
                                       ? ChaCha20Stream::Create(options_.noise_seed->bytes())
                                       : ChaCha20Stream::Random());
   }
-  std::vector<float> update(parameters.begin(), parameters.end());
-  DTNN_RETURN_IF_ERROR(MakePrivate(begin_, privacy.clip,
-                                   NoiseOfClient(privacy, round_->factor(), round_->together()),
-                                   *noise_, update));
-  return update;
+  return PrivateUpdate(protector_, begin_, round_->factor(), round_->together(), *noise_,
+                       parameters);
 }
 
 double FederationClient::Epsilon() const {
@@ -247,23 +243,14 @@ absl::Status FederationClient::Submit(std::span<const float> parameters, const R
     ++private_updates_;
     parameters = noisy;
   }
-  const bool plain = protector_.protection() == Protection::kNone || options_.plain_metrics;
   const size_t sum_values = protector_.sum_values(parameters.size());
-  std::vector<float> hidden;  // after the parameters
-  if (sum_values > parameters.size()) {
-    hidden = HideMetrics(told.metrics);
-  } else if (!plain || protector_.privacy().on()) {
-    told.metrics.clear();
-  }
+  const std::vector<float> hidden =  // after the parameters
+      HideReport(protector_, parameters.size(), options_.plain_metrics, told.metrics);
   const size_t most = protector_.chunk_values();
   std::vector<float> scaled;
   for (size_t at = 0; at < sum_values && Wanted(attempt); at += most) {
     scaled.resize(std::min(most, sum_values - at));
-    for (size_t i = 0; i < scaled.size(); ++i) {
-      const size_t of = at + i;
-      const float x = of < parameters.size() ? parameters[of] : hidden[of - parameters.size()];
-      scaled[i] = float(x * round_->factor());
-    }
+    ScaleNumbers(parameters, hidden, round_->factor(), at, scaled);
     const auto chunk = uint32_t(at / most);
     absl::StatusOr<Bytes> message = round_->Encode(chunk, scaled);
     if (!message.ok()) {

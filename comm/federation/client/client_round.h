@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "comm/federation/client/client_options.h"
+#include "comm/federation/client/round_task.h"
 #include "comm/federation/frame.h"
 #include "comm/federation/messages.h"
 #include "comm/federation/protection.h"
@@ -24,13 +25,6 @@
 #include "comm/secrets/sums/authenticated.h"
 
 namespace dtnn::federation {
-
-struct RoundTask {
-  bool over = false;
-  int64_t round = 0, rounds = 0;  // from 1
-  double proximal = 0;            // mu: add mu (parameters now - these) to gradients
-  std::vector<float> parameters = {};
-};
 
 class ClientRound {
  public:

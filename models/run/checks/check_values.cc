@@ -11,6 +11,7 @@
 #include "models/run/checks/check_options.h"
 #include "models/run/checks/check_outputs.h"
 #include "models/run/checks/check_together.h"
+#include "models/run/options/dataset_division.h"
 #include "models/run/options/option_members.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/str_cat.h"
@@ -76,6 +77,7 @@ absl::Status CheckRunOptions(const RunOptions& options) {
   DTNN_RETURN_IF_ERROR(CheckBatchAndShapes(options));
   DTNN_RETURN_IF_ERROR(BucketBytes(options).status());
   DTNN_RETURN_IF_ERROR(DatasetPartOf(options).status());
+  DTNN_RETURN_IF_ERROR(DivisionOf(options).status());
   DTNN_RETURN_IF_ERROR(ClassWeightsOf(options).status());
   if (const std::string& address = options.ranks.rendezvous; !address.empty()) {
     DTNN_RETURN_IF_ERROR(OfFlag(ParseEndpoint(address), "RunOptions::ranks.rendezvous").status());

@@ -53,7 +53,9 @@ absl::StatusOr<std::string> ClientNameOf(const RunOptions& options) {
     std::array<char, 256> host{};
     gethostname(host.data(), host.size() - 1);
     name = host.data();
-    if (!options.data.part.empty()) name += "-" + options.data.part;
+    if (!options.data.part.empty()) {
+      name += "-" + options.data.part.substr(0, options.data.part.find('@'));
+    }
     std::ranges::replace(name, '/', '-');
   }
   const absl::Status good = federation::CheckClientName(name);

@@ -1,9 +1,6 @@
 // The launcher's training as a client of a federation: in each round it takes over the aggregator's
-// parameters, trains some epochs on its own data, and sends what has become of them.
-//
-// What a client sends depends on the round, the parameters, its data and its seed alone: optimizer
-// state and step counts begin anew in each round, and the data's order is a function of the round.
-// So one that was killed, and comes again, gives the same.
+// parameters, trains some epochs on its own data, and sends what has become of them
+// (train_round.h).
 
 #ifndef DTNN_MODELS_RUN_FEDERATED_TRAIN_FEDERATED_H_
 #define DTNN_MODELS_RUN_FEDERATED_TRAIN_FEDERATED_H_

@@ -116,13 +116,15 @@ absl::StatusOr<std::vector<double>> ClassWeightsOf(const RunOptions& options) {
 absl::StatusOr<DatasetPart> DatasetPartOf(const RunOptions& options) {
   const std::string_view text = options.data.part;
   if (text.empty()) return DatasetPart{};
-  const size_t slash = std::min(text.find('/'), text.size());
+  const size_t at = std::min(text.find('@'), text.size());
+  const size_t slash = std::min(text.find('/'), at);
   const std::optional<int64_t> part = NumberIn<int64_t>(text.substr(0, slash));
   const std::optional<int64_t> parts =
-      NumberIn<int64_t>(text.substr(std::min(slash + 1, text.size())));
+      NumberIn<int64_t>(text.substr(0, at).substr(std::min(slash + 1, at)));
   if (!part || !parts || *part < 1 || *part > *parts || *parts > kMostParts) {
     return UsageError("RunOptions::data.part=", OneLine(text, 80),
-                      ": must be K/N, the K-th of N parts, with 1 <= K <= N <= ", kMostParts);
+                      ": must be K/N, the K-th of N parts, with 1 <= K <= N <= ", kMostParts,
+                      ", or K/N@DIVISION");
   }
   return DatasetPart{.part = *part, .parts = *parts};
 }

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "comm/ranks/job/exit_code.h"
 #include "data/loading/byte_batches.h"
-#include "data/loading/part.h"
+#include "data/loading/division/division.h"
+#include "data/loading/division/part.h"
 #include "data/loading/split.h"
+#include "models/run/options/dataset_division.h"
 #include "models/run/options/option_text.h"
 #include "models/run/samples/make_transforms.h"
 #include "models/run/samples/standardization.h"
@@ -33,6 +36,14 @@ class LoaderMaker {
         communicator_(communicator),
         normalization_(normalization),
         transforms_(transforms) {}
+
+  // Makes them for one client (MakeClientLoaders).
+  void SetClient(std::span<const int64_t> samples) { client_ = samples; }
+
+  absl::StatusOr<int64_t> CountTraining() {
+    DTNN_RETURN_IF_ERROR(Choose());
+    return int64_t(divided_.train.size());
+  }
 
   absl::StatusOr<Loaders> Make() {
     const absl::Status chosen = Choose();
@@ -61,7 +72,7 @@ class LoaderMaker {
     loaders.preprocessing = dataset_->preprocessing();
     AddNormalization(training_.normalization, loaders.preprocessing);
     if (!options_.training.evaluate_only) DTNN_RETURN_IF_ERROR(MakeTraining(loaders));
-    if (options_.training.evaluate || options_.training.evaluate_only) {
+    if (!client_ && (options_.training.evaluate || options_.training.evaluate_only)) {
       DTNN_ASSIGN_OR_RETURN(loaders.test, MakeTest());
     }
     return loaders;
@@ -84,6 +95,7 @@ class LoaderMaker {
                  .steps_per_epoch = int64_t(std::ceil(options_.training.steps_per_epoch)),
                  .format = FormatOf(options_),
                  .dtype = ElementTypeOf(options_),
+                 .prefetch = client_ ? 0 : LoaderOptions().prefetch,
                  .threads = Threads()};
     if (options_.data.normalize.value_or(false)) {
       training_.normalization = {.offset = options_.data.normalize_offset,
@@ -116,14 +128,32 @@ class LoaderMaker {
 
   // Divides data.part, where it is given, which no longer comes in groups.
   absl::StatusOr<TrainValidation> Divide(double held_out) const {
+    if (client_) return DivideAmong(*client_, held_out);
     const int64_t samples = dataset_->size(Split::kTrain);
-    const std::vector<int32_t> labels = dataset_->labels(Split::kTrain);
     DTNN_ASSIGN_OR_RETURN(const DatasetPart part, DatasetPartOf(options_));
     if (part.parts == 1) {
       return SplitIndices(samples, held_out, training_.seed, dataset_->groups(Split::kTrain).begins,
-                          labels);
+                          dataset_->labels(Split::kTrain));
     }
-    const std::vector<int64_t> mine = PartOfSamples(samples, part.part, part.parts);
+    DTNN_ASSIGN_OR_RETURN(const Division division, DivisionOf(options_));
+    if (division.kind == DivisionKind::kEqual) {
+      return DivideAmong(PartOfSamples(samples, part.part, part.parts), held_out);
+    }
+    DTNN_ASSIGN_OR_RETURN(
+        const auto all,
+        WithContext(DivideSamples(division, samples, dataset_->labels(Split::kTrain), part.parts),
+                    "RunOptions::data.part=", options_.data.part));
+    const std::vector<int64_t>& mine = all[size_t(part.part - 1)];
+    if (!mine.empty()) return DivideAmong(mine, held_out);
+    return InvalidArgument("RunOptions::data.part=", options_.data.part,
+                           ": this part has no samples");
+  }
+
+  // Divides these samples.
+  absl::StatusOr<TrainValidation> DivideAmong(std::span<const int64_t> mine,
+                                              double held_out) const {
+    if (held_out == 0) return TrainValidation{{mine.begin(), mine.end()}, {}};
+    const std::vector<int32_t> labels = dataset_->labels(Split::kTrain);
     std::vector<int32_t> mine_labels;
     for (const int64_t index : mine) {
       if (!labels.empty()) mine_labels.push_back(labels[size_t(index)]);
@@ -192,8 +222,9 @@ class LoaderMaker {
   const bool own_data_;  // of every rank
   Communicator* const communicator_;
   const std::optional<Normalization> normalization_;
-  TrainValidation divided_;   // less what data.share leaves out
-  TransformList transforms_;  // of training samples
+  std::optional<std::span<const int64_t>> client_;  // samples
+  TrainValidation divided_;                         // less what data.share leaves out
+  TransformList transforms_;                        // of training samples
   LoaderOptions training_, evaluation_;
 };
 
@@ -207,6 +238,22 @@ absl::StatusOr<Loaders> MakeLoaders(const RunOptions& options,
   return LoaderMaker(options, std::move(dataset), rank, ranks, communicator, normalization,
                      transforms)
       .Make();
+}
+
+absl::StatusOr<Loaders> MakeClientLoaders(const RunOptions& options,
+                                          std::shared_ptr<const Dataset> dataset,
+                                          std::span<const int64_t> samples) {
+  LoaderMaker maker(options, std::move(dataset), 0, 1, nullptr, {}, {});
+  maker.SetClient(samples);
+  return maker.Make();
+}
+
+absl::StatusOr<int64_t> CountClientSamples(const RunOptions& options,
+                                           std::shared_ptr<const Dataset> dataset,
+                                           std::span<const int64_t> samples) {
+  LoaderMaker maker(options, std::move(dataset), 0, 1, nullptr, {}, {});
+  maker.SetClient(samples);
+  return maker.CountTraining();
 }
 
 std::string DescribeLargeBatch(const RunOptions& options, const Loaders& loaders) {

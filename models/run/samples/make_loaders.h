@@ -3,8 +3,10 @@
 #ifndef DTNN_MODELS_RUN_SAMPLES_MAKE_LOADERS_H_
 #define DTNN_MODELS_RUN_SAMPLES_MAKE_LOADERS_H_
 
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -41,6 +43,16 @@ absl::StatusOr<Loaders> MakeLoaders(const RunOptions& options,
                                     int ranks = 1, Communicator* communicator = nullptr,
                                     const std::optional<Normalization>& normalization = {},
                                     const TransformList& transforms = {});
+
+// Those of a client that has these samples of the training split, ascending, in place of data.part;
+// no test. Batches are read by the thread that asks for them: others train at the same time.
+absl::StatusOr<Loaders> MakeClientLoaders(const RunOptions& options,
+                                          std::shared_ptr<const Dataset> dataset,
+                                          std::span<const int64_t> samples);
+// How many of them it trains on in an epoch.
+absl::StatusOr<int64_t> CountClientSamples(const RunOptions& options,
+                                           std::shared_ptr<const Dataset> dataset,
+                                           std::span<const int64_t> samples);
 
 // One line about a batch size of which no step can have enough samples; empty where there is no
 // such.

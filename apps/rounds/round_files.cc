@@ -1,0 +1,163 @@
+#include "apps/rounds/round_files.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "tensor/errors.h"
+#include "tensor/files/atomic_file.h"
+#include "tensor/files/output_file.h"
+#include "tensor/text/number.h"
+
+namespace dtnn {
+namespace {
+
+constexpr int64_t kMostBytes = int64_t{1} << 30;
+
+// Columns of the history, after the metrics.
+constexpr const char* kOfRound[] = {"clients", "samples",    "attempts",
+                                    "seconds", "bytes_sent", "bytes_received"};
+// Columns after those, with differential privacy.
+constexpr const char* kOfPrivacy[] = {"epsilon", "epsilon_aggregator"};
+// Columns of the file of clients, before the metrics.
+constexpr const char* kOfClient[] = {"round", "client", "result", "samples", "seconds"};
+
+// Metrics have the names that clients give them.
+bool IsColumn(std::string_view name) {
+  return name == "epoch" ||
+         std::ranges::count(kOfRound, name) + std::ranges::count(kOfPrivacy, name) > 0;
+}
+
+std::string Number(double x) { return absl::StrFormat("%.9g", x); }
+
+std::string ValueOf(const federation::Metrics& metrics, std::string_view name) {
+  const auto metric = std::ranges::find(metrics, name, &federation::Metrics::value_type::first);
+  return metric == metrics.end() ? "" : Number(metric->second);
+}
+
+std::string_view NameOf(const federation::Asked& asked) {
+  switch (asked.state) {
+    case federation::Asked::State::kAccepted:
+      return "accepted";
+    case federation::Asked::State::kLeftOut:
+      return asked.at_fault ? "refused" : "missing";
+    case federation::Asked::State::kWaiting:
+      break;
+  }
+  return "waiting";
+}
+
+}  // namespace
+
+absl::StatusOr<RoundFile> RoundFile::Open(const std::string& path, std::string_view first,
+                                          std::string_view columns, int64_t rounds_done) {
+  RoundFile file;
+  file.path_ = path;
+  if (path.empty()) return file;
+  if (!path.ends_with(".csv")) return InvalidArgument(path, ": the name must end in .csv");
+  DTNN_RETURN_IF_ERROR(CheckOutputFile(path, "a file of rounds", [&](std::string_view start) {
+    const std::string_view line = start.substr(0, start.find('\n'));
+    return line.starts_with(StrCat(first, ",")) && line.find(columns) != line.npos;
+  }));
+  std::error_code error;
+  if (rounds_done == 0 || !std::filesystem::exists(path, error)) return file;
+  DTNN_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, ReadFile(path, kMostBytes));
+  const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  std::vector<std::string> lines = absl::StrSplit(text, '\n', absl::SkipEmpty());
+  if (lines.empty()) return file;
+  file.columns_ = absl::StrSplit(lines[0], ',');
+  file.text_ = lines[0] + "\n";
+  for (size_t i = 1; i < lines.size(); ++i) {
+    const std::optional<int64_t> round =
+        NumberIn<int64_t>(std::string_view(lines[i]).substr(0, lines[i].find(',')));
+    if (!round) return FailedPrecondition(path, ", line ", i + 1, ": begins with no round");
+    if (*round <= rounds_done) StrAppend(&file.text_, lines[i], "\n");
+  }
+  return file;
+}
+
+void RoundFile::SetColumns(std::vector<std::string> columns) {
+  columns_ = std::move(columns);
+  text_ = absl::StrJoin(columns_, ",") + "\n";
+}
+
+absl::Status RoundFile::Add(const std::vector<std::vector<std::string>>& lines) {
+  for (const std::vector<std::string>& line : lines) {
+    StrAppend(&text_, absl::StrJoin(line, ","), "\n");
+  }
+  return written() ? WriteFileAtomically(path_, std::as_bytes(std::span(text_))) : absl::OkStatus();
+}
+
+absl::StatusOr<RoundFiles> RoundFiles::Open(const std::string& history, const std::string& clients,
+                                            int64_t rounds_done) {
+  DTNN_ASSIGN_OR_RETURN(
+      RoundFile of_rounds,
+      RoundFile::Open(history, "epoch", absl::StrJoin(kOfRound, ","), rounds_done));
+  DTNN_ASSIGN_OR_RETURN(
+      RoundFile of_clients,
+      RoundFile::Open(clients, kOfClient[0], absl::StrJoin(kOfClient, ","), rounds_done));
+  return RoundFiles(std::move(of_rounds), std::move(of_clients));
+}
+
+absl::Status RoundFiles::Add(const federation::RoundRecord& record) {
+  DTNN_RETURN_IF_ERROR(AddToHistory(record));
+  return clients_.written() ? AddToClients(record) : absl::OkStatus();
+}
+
+absl::Status RoundFiles::AddToHistory(const federation::RoundRecord& record) {
+  const auto accepted = std::ranges::count(record.clients, federation::Asked::State::kAccepted,
+                                           &federation::Asked::state);
+  if (history_.columns().empty()) {
+    std::vector<std::string> columns = {"epoch"};
+    for (const auto& [name, value] : record.metrics) {
+      if (!IsColumn(name)) columns.push_back(name);
+    }
+    columns.insert(columns.end(), std::begin(kOfRound), std::end(kOfRound));
+    if (record.epsilons) {
+      columns.insert(columns.end(), std::begin(kOfPrivacy), std::end(kOfPrivacy));
+    }
+    history_.SetColumns(std::move(columns));
+  }
+  std::map<std::string, std::string, std::less<>> values = {
+      {kOfRound[0], StrCat(accepted)},          {kOfRound[1], StrCat(record.samples)},
+      {kOfRound[2], StrCat(record.attempts)},   {kOfRound[3], Number(record.seconds)},
+      {kOfRound[4], StrCat(record.bytes_sent)}, {kOfRound[5], StrCat(record.bytes_received)}};
+  if (record.epsilons) {
+    values[kOfPrivacy[0]] = Number(record.epsilons->model);
+    values[kOfPrivacy[1]] = Number(record.epsilons->aggregator);
+  }
+  std::vector<std::string> line = {StrCat(record.round)};
+  for (size_t i = 1; i < history_.columns().size(); ++i) {
+    const std::string& column = history_.columns()[i];
+    const auto value = values.find(column);
+    line.push_back(value == values.end() ? ValueOf(record.metrics, column) : value->second);
+  }
+  return history_.Add({line});
+}
+
+absl::Status RoundFiles::AddToClients(const federation::RoundRecord& record) {
+  if (clients_.columns().empty()) {
+    std::vector<std::string> columns(std::begin(kOfClient), std::end(kOfClient));
+    for (const auto& [name, value] : record.metrics) columns.push_back(name);
+    clients_.SetColumns(std::move(columns));
+  }
+  std::vector<std::vector<std::string>> lines;
+  for (const federation::Asked& asked : record.clients) {
+    std::vector<std::string> line = {StrCat(record.round), asked.name, std::string(NameOf(asked)),
+                                     StrCat(asked.report.samples), Number(asked.report.seconds)};
+    for (size_t i = line.size(); i < clients_.columns().size(); ++i) {
+      line.push_back(ValueOf(asked.report.metrics, clients_.columns()[i]));
+    }
+    lines.push_back(std::move(line));
+  }
+  return clients_.Add(lines);
+}
+
+}  // namespace dtnn

@@ -1,0 +1,146 @@
+#include "apps/rounds/round_state.h"
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/testing/idx_files.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "models/graph/builder.h"
+#include "tensor/must.h"
+
+namespace dtnn {
+namespace {
+
+namespace fs = std::filesystem;
+using federation::FederationState;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr federation::PrivacyOptions kPrivacy = {.clip = 1, .noise = 1};
+
+// One process after another in one folder.
+class RoundStateTest : public ::testing::Test {
+ protected:
+  RoundStateTest() : folder_(testing::NewFolder("rounds")) {}
+
+  static Graph Net() {
+    GraphBuilder b("net", TensorFormat::kNHWC);
+    b.Input({4, 4, 1}).Flatten().Fc(3).Softmax();
+    return *b.Build();
+  }
+
+  // The next process, whose predecessor has ended.
+  absl::StatusOr<FederationState> Begin(bool resume,
+                                        const RoundSettings& settings = {.strategy = "wavg",
+                                                                         .protection = "none",
+                                                                         .is_private = true}) {
+    files_.reset();
+    files_.emplace(folder_, settings, graph_, *store_, *context_, 1);
+    warnings_.clear();
+    return files_->Begin(resume ? Resumption::kMust : Resumption::kNo, warnings_);
+  }
+
+  // As the aggregator does before it asks a client.
+  absl::Status Charge(FederationState& state) {
+    ++state.attempts;
+    state.privacy.AddUpdates(kPrivacy);
+    state.privacy.AddModel(kPrivacy, 1, 1, 1);
+    return files_->SaveLedger(state);
+  }
+
+  static double ToAggregator(const FederationState& state) {
+    return state.privacy.aggregator().Epsilon(1e-5);
+  }
+  static double After(int attempts) {
+    FederationState state;
+    for (int i = 0; i < attempts; ++i) state.privacy.AddUpdates(kPrivacy);
+    return ToAggregator(state);
+  }
+
+  const std::string folder_;
+  const Graph graph_ = Net();
+  const std::unique_ptr<DeviceContext> context_ = Must(DeviceContext::Create(Device::Cpu()));
+  const std::unique_ptr<ParameterStore> store_ =
+      Must(ParameterStore::Create(graph_, *context_, DType::kFloat32, 1));
+  std::optional<RoundState> files_;
+  std::vector<std::string> warnings_;
+};
+
+TEST_F(RoundStateTest, AttemptsOfProcessesThatWereKilledStayCharged) {
+  FederationState state = Must(Begin(/*resume=*/false));
+  ASSERT_EQ(Charge(state), absl::OkStatus());
+  state = Must(Begin(/*resume=*/true));  // no round was done yet
+  EXPECT_THAT(warnings_, ::testing::ElementsAre(HasSubstr("contains no round")));
+  EXPECT_EQ(state.attempts, 1u);
+  EXPECT_EQ(ToAggregator(state), After(1));
+  EXPECT_FALSE(state.parameters.empty());
+  ASSERT_EQ(Charge(state), absl::OkStatus());
+  state.rounds_done = 1;
+  ASSERT_EQ(files_->Save(state), absl::OkStatus());
+  ASSERT_EQ(Charge(state), absl::OkStatus());
+  state = Must(Begin(/*resume=*/true));
+  EXPECT_EQ(state.rounds_done, 1);
+  EXPECT_EQ(state.attempts, 3u) << "no number is given twice";
+  EXPECT_EQ(ToAggregator(state), After(3));
+  EXPECT_EQ(state.privacy.model().spent(), state.privacy.aggregator().spent());
+}
+
+TEST_F(RoundStateTest, AnEncryptedSumComesWithItsLedger) {
+  FederationState state = Must(Begin(/*resume=*/false));
+  ASSERT_EQ(Charge(state), absl::OkStatus());
+  state.rounds_done = 1;
+  state.from = {.encrypted = true, .attempt = 1, .clients = 3, .divisor = 2};
+  state.encrypted = {{1, 2, 3}, {4, 5, 6}};
+  ASSERT_EQ(files_->Save(state), absl::OkStatus());
+  ASSERT_EQ(Charge(state), absl::OkStatus());
+  const FederationState resumed = Must(Begin(/*resume=*/true));
+  EXPECT_EQ(resumed.encrypted, state.encrypted);
+  EXPECT_THAT(resumed.parameters, IsEmpty());
+  EXPECT_EQ(resumed.attempts, 2u);
+  EXPECT_EQ(ToAggregator(resumed), After(2));
+}
+
+// Clients have been promised one protection, and state is that of one strategy.
+TEST_F(RoundStateTest, AFederationContinuesWithTheSettingsThatItBeganWith) {
+  for (const bool encrypted : {false, true}) {
+    FederationState state = Must(Begin(/*resume=*/encrypted));
+    ASSERT_EQ(Charge(state), absl::OkStatus());
+    ++state.rounds_done;
+    if (encrypted) {
+      state.from = {.encrypted = true, .attempt = 2, .clients = 3, .divisor = 2};
+      state.encrypted = {{1, 2, 3}};
+    }
+    ASSERT_EQ(files_->Save(state), absl::OkStatus());
+    const auto message = [&](const RoundSettings& settings) {
+      const absl::Status status = Begin(/*resume=*/true, settings).status();
+      EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+      return std::string(status.message());
+    };
+    EXPECT_THAT(message({.strategy = "wavg", .protection = "masked", .is_private = true}),
+                HasSubstr("clients whose updates have \"none\"; this one has \"masked\""));
+    EXPECT_THAT(message({.strategy = "avg", .protection = "none", .is_private = true}),
+                HasSubstr("the strategy \"wavg\"; this one has \"avg\""));
+    EXPECT_EQ(Begin(/*resume=*/true).status(), absl::OkStatus());
+  }
+}
+
+TEST_F(RoundStateTest, ALedgerThatIsGoneOrDamagedEndsTheRun) {
+  FederationState state = Must(Begin(/*resume=*/false));
+  ASSERT_EQ(Charge(state), absl::OkStatus());
+  state.rounds_done = 1;
+  ASSERT_EQ(files_->Save(state), absl::OkStatus());
+  const std::string ledger = folder_ + "/privacy-ledger.npz";
+  EXPECT_TRUE(absl::IsFailedPrecondition(Begin(/*resume=*/false).status())) << "of another one";
+  fs::resize_file(ledger, fs::file_size(ledger) / 2);
+  EXPECT_FALSE(Begin(/*resume=*/true).ok());
+  fs::remove(ledger);
+  const absl::Status status = Begin(/*resume=*/true).status();
+  EXPECT_THAT(std::string(status.message()), HasSubstr("privacy-ledger.npz: is missing"));
+}
+
+}  // namespace
+}  // namespace dtnn

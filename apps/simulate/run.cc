@@ -1,0 +1,230 @@
+#include "apps/simulate/run.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "apps/flags/argument_flags.h"
+#include "apps/printing/progress.h"
+#include "apps/rounds/round_output.h"
+#include "comm/federation/simulation/simulation.h"
+#include "comm/ranks/job/exit_code.h"
+#include "comm/ranks/job/interrupt.h"
+#include "data/loading/division/division.h"
+#include "models/parameters/parameter_store.h"
+#include "models/run/federated/federation_options.h"
+#include "models/run/initial_weights.h"
+#include "models/run/prepare/prepared_run.h"
+#include "models/run/simulation/simulated_clients.h"
+#include "tensor/errors.h"
+#include "tensor/text/counted.h"
+#include "tensor/text/one_line.h"
+#include "tensor/threads/parallel_for.h"
+
+namespace dtnn {
+namespace {
+
+using federation::Asked;
+using federation::FederationState;
+using federation::RoundRecord;
+using federation::SimulatedClient;
+
+// What each client's training is prepared with: files are those of the rounds, and what updates are
+// protected with is theirs too.
+RunOptions OptionsOfTraining(const SimulateFlags& flags) {
+  RunOptions options = flags.run;
+  options.training.evaluate = flags.test_every > 0;
+  options.encryption = {};
+  options.federation = {};
+  options.checkpoint = {};
+  options.output = {};
+  return options;
+}
+
+class Simulation {
+ public:
+  Simulation(const SimulateFlags& flags, std::ostream& out, std::ostream& err)
+      : flags_(flags),
+        out_(out),
+        err_(err),
+        display_(ChooseDisplay(flags.run.progress, DetectDisplay(STDOUT_FILENO))),
+        prepared_(OptionsOfTraining(flags), {}),
+        log_(prepared_.options, 0, 1,
+             {.print = [this](std::string_view text) { out_ << NameFlags(text) << std::flush; },
+              .warn = [this](std::string_view line) { Warn(line); }}) {}
+
+  absl::Status Run() {
+    DTNN_RETURN_IF_ERROR(prepared_.Prepare(log_));
+    DTNN_RETURN_IF_ERROR(MakeServer());
+    DTNN_RETURN_IF_ERROR(MakeClients());
+    DTNN_ASSIGN_OR_RETURN(
+        const federation::Protector protector,
+        federation::Protector::Create(ProtectionOf(flags_.run), size_t(model_.values)));
+    RoundOutput output({.run = flags_.run,
+                        .clients_file = flags_.rounds.clients_file,
+                        .rounds = flags_.rounds.rounds,
+                        .settings = {.strategy = Settings(),
+                                     .protection = protector.ToString(),
+                                     .is_private = protector.privacy().on()},
+                        .facts = PageFacts(),
+                        .better = BetterOf(prepared_.metric_set),
+                        .graph = prepared_.graph,
+                        .store = *store_,
+                        .context = *prepared_.context,
+                        .out = out_,
+                        .warn = [this](std::string_view line) { Warn(line); }});
+    DTNN_ASSIGN_OR_RETURN(FederationState state, output.Begin());
+    const Interrupt interrupt;
+    federation::SimulationOptions options = SimulationOf();
+    options.charged = [&](const FederationState& charged) { return output.Charged(charged); };
+    options.round_done = [&](RoundRecord record, const FederationState& now) {
+      bar_.reset();
+      DTNN_RETURN_IF_ERROR(AddTest(record, now));
+      return output.RoundDone(record, now);
+    };
+    const auto train = [this](int thread, int client, const federation::RoundTask& task) {
+      return Train(thread, client, task);
+    };
+    const absl::Status status = RunSimulation(options, names_, train, state);
+    bar_.reset();
+    return output.Finish(status, state);
+  }
+
+ private:
+  void Warn(std::string_view line) {
+    err_ << StrCat("simulate: warning: ", NameFlags(OneLine(line)), "\n") << std::flush;
+  }
+
+  // The parameters that the first round begins with.
+  absl::Status MakeServer() {
+    DTNN_ASSIGN_OR_RETURN(
+        store_, ParameterStore::Create(prepared_.graph, *prepared_.context, DType::kFloat32,
+                                       uint64_t(flags_.run.training.seed)));
+    DTNN_RETURN_IF_ERROR(LoadInitialWeights(prepared_, *store_, log_));
+    DTNN_ASSIGN_OR_RETURN(model_, ModelFactsOf(prepared_.graph, *store_));
+    return CheckProtection(flags_.run, model_);
+  }
+
+  absl::Status MakeClients() {
+    const Dataset& data = *prepared_.dataset;
+    DTNN_ASSIGN_OR_RETURN(const Division division, ParseDivision(flags_.split));
+    DTNN_ASSIGN_OR_RETURN(std::vector<std::vector<int64_t>> samples,
+                          WithContext(DivideSamples(division, data.size(Split::kTrain),
+                                                    data.labels(Split::kTrain), flags_.clients),
+                                      "--split=", flags_.split));
+    DTNN_ASSIGN_OR_RETURN(clients_, SimulatedClients::Create(prepared_, std::move(samples)));
+    const auto digits = int(std::to_string(flags_.clients).size());
+    int64_t without = 0, least = INT64_MAX, most = 0;
+    for (int client = 0; client < int(flags_.clients); ++client) {
+      const int64_t own = clients_->samples(client);
+      names_.push_back(
+          {.name = absl::StrFormat("client-%0*d", digits, client + 1), .samples = own});
+      without += own == 0 ? 1 : 0;
+      if (own > 0) least = std::min(least, own);
+      most = std::max(most, own);
+    }
+    out_ << StrCat("**** ", Counted(flags_.clients, "client"), ", ", flags_.clients_per_round,
+                   " in each of ", Counted(flags_.rounds.rounds, "round"), ", ", least, " to ",
+                   Counted(most, "sample"), " each (--split=", flags_.split, ")\n")
+         << std::flush;
+    if (without > 0) {
+      Warn(StrCat("--split=", flags_.split, ": ", Counted(without, "client"),
+                  without == 1 ? " has" : " have", " no samples, and ", without == 1 ? "is" : "are",
+                  " never asked"));
+    }
+    return absl::OkStatus();
+  }
+
+  // What must be the same where the rounds continue, in words.
+  std::string Settings() const {
+    return StrCat(flags_.rounds.strategy, ", over ", flags_.clients, " simulated clients, ",
+                  flags_.clients_per_round, " a round, split ", flags_.split, ", seed ",
+                  flags_.run.training.seed);
+  }
+
+  ReportFacts PageFacts() const {
+    return {.network = StrCat(prepared_.graph.name(), ", by a simulated federation"),
+            .sentence = StrCat(
+                prepared_.graph.name(), " (", Counted(int64_t(model_.values), "number"),
+                ") is averaged over ", flags_.clients_per_round, " of ",
+                Counted(flags_.clients, "client"), " a round, by ", flags_.rounds.strategy,
+                "; samples are divided as --split=", flags_.split,
+                " says. An epoch here is a round; metrics are the clients' own, weighted with "
+                "their samples, those of validation are of the average on the test split.")};
+  }
+
+  federation::SimulationOptions SimulationOf() {
+    return {.model = model_,
+            .protection = ProtectionOf(flags_.run),
+            .strategy = StrategyOf(flags_.rounds),
+            .rounds = flags_.rounds.rounds,
+            .clients_per_round = int(flags_.clients_per_round),
+            .min_clients = int(flags_.min_clients),
+            .max_update_norm = flags_.rounds.max_update_norm,
+            .least_clients = flags_.run.federation.least_clients,
+            .drop_out = flags_.drop_out,
+            .seed = uint64_t(flags_.run.training.seed),
+            .warn = [this](std::string_view line) { Warn(line); },
+            .interrupted = [] { return Interrupt::Last() != 0; },
+            .begin_attempt = [this](int64_t round,
+                                    std::span<const Asked> asked) { ShowRound(round, asked); }};
+  }
+
+  void ShowRound(int64_t round, std::span<const Asked> asked) {
+    if (!display_.live || flags_.run.progress == "none") return;
+    int64_t samples = 0;
+    for (const Asked& client : asked) {
+      if (client.state != Asked::State::kLeftOut) samples += client.samples;
+    }
+    bar_.emplace(EpochDescription(round, flags_.rounds.rounds, "Round"),
+                 samples * flags_.run.training.epochs, display_, out_);
+  }
+
+  absl::StatusOr<federation::SimulatedUpdate> Train(int thread, int client,
+                                                    const federation::RoundTask& task) {
+    auto update = clients_->Train(thread, client, task);
+    const std::lock_guard lock(mutex_);
+    if (bar_) {
+      bar_->Advance(clients_->samples(client) * flags_.run.training.epochs, [](std::string&) {});
+    }
+    return update;
+  }
+
+  // In the first round too: files take their columns from it.
+  absl::Status AddTest(RoundRecord& record, const FederationState& state) {
+    const int64_t every = flags_.test_every;
+    const bool due = every > 0 && (record.round % every == 0 || record.round == 1 ||
+                                   record.round == flags_.rounds.rounds);
+    if (!due) return absl::OkStatus();
+    DTNN_ASSIGN_OR_RETURN(const NamedMetrics metrics, clients_->Test(state.parameters, "val_"));
+    for (const auto& [name, value] : metrics) record.metrics.emplace_back(name, value);
+    return absl::OkStatus();
+  }
+
+  const SimulateFlags& flags_;
+  std::ostream &out_, &err_;
+  const Display display_;
+  PreparedRun prepared_;
+  RunLog log_;
+  std::unique_ptr<ParameterStore> store_;
+  federation::ModelFacts model_;
+  std::unique_ptr<SimulatedClients> clients_;
+  std::vector<SimulatedClient> names_;
+  std::mutex mutex_;
+  std::optional<ProgressBar> bar_;  // of the round
+};
+
+}  // namespace
+
+absl::Status Simulate(const SimulateFlags& flags, std::ostream& out, std::ostream& err) {
+  return NameFlags(Simulation(flags, out, err).Run());
+}
+
+}  // namespace dtnn

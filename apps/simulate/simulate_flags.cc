@@ -1,0 +1,159 @@
+#include "apps/simulate/simulate_flags.h"
+
+#include "apps/flags/option_table.h"
+#include "apps/flags/tool_flags.h"
+#include "comm/federation/agreed.h"
+#include "comm/ranks/job/exit_code.h"
+#include "data/loading/division/division.h"
+
+namespace dtnn {
+namespace {
+
+using enum OptionType;
+
+std::vector<OptionSpec> OptionsOfClients(SimulateFlags& flags) {
+  return {
+      {.name = "clients",
+       .type = kInt,
+       .help = "number of clients",
+       .unit = "clients",
+       .range = {.low = 1, .high = 1e6},
+       .field = &flags.clients},
+      {.name = "clients-per-round",
+       .type = kInt,
+       .help = "clients that a round asks, chosen at random",
+       .unit = "clients",
+       .range = {.low = 1, .high = 1e6},
+       .field = &flags.clients_per_round},
+      {.name = "min-clients",
+       .type = kInt,
+       .help = "fewest updates that a round needs; with fewer it is tried again",
+       .unit = "clients",
+       .range = {.low = 1, .high = 1e6},
+       .field = &flags.min_clients},
+      {.name = "split",
+       .type = kText,
+       .help = "how the training samples are divided among the clients: equal; dirichlet:ALPHA, "
+               "by labels, the more unequally the smaller ALPHA; labels:K, K labels per client; "
+               "sizes:SIGMA, log-normal sizes; file:FILE, a line of sample numbers per client. "
+               "A seed may follow: dirichlet:0.3:7",
+       .unit = "DIVISION",
+       .field = &flags.split,
+       .example = "dirichlet:0.3"},
+      {.name = "drop-out",
+       .type = kReal,
+       .help = "probability that a client that is asked does not answer",
+       .unit = "probability",
+       .range = {.low = 0, .high = 1, .high_open = true},
+       .field = &flags.drop_out,
+       .example = "0.1"},
+      {.name = "test-every",
+       .type = kInt,
+       .help = "test the parameters of every so many rounds on the test split: columns val_...; 0: "
+               "never",
+       .unit = "rounds",
+       .range = kCountFrom0,
+       .field = &flags.test_every},
+  };
+}
+
+std::vector<OptionSpec> ClientOptions(Options& run) {
+  return {
+      LikeLauncher("model", &run.network.name),
+      LikeLauncher("dataset", &run.data.name),
+      LikeLauncher("dataset-path", &run.data.path),
+      LikeLauncher("num-epochs", &run.training.epochs, "epochs that a client trains in a round"),
+      LikeLauncher("batch-size", &run.training.batch),
+      LikeLauncher("optimizer", &run.optimizer.name),
+      LikeLauncher("learning-rate", &run.optimizer.learning_rate),
+      LikeLauncher("optimizer-momentum", &run.optimizer.momentum),
+      LikeLauncher("optimizer-decay", &run.optimizer.decay),
+      LikeLauncher("clip-norm", &run.training.clip_norm),
+      LikeLauncher("loss-func", &run.training.loss),
+      LikeLauncher("label-smoothing", &run.training.label_smoothing),
+      LikeLauncher("metrics", &run.training.metrics),
+      LikeLauncher("random-seed", &run.training.seed),
+      LikeLauncher("weights-and-bias-filename", &run.network.weights),
+      LikeLauncher("freeze", &run.network.freeze),
+      LikeLauncher("tensor-format", &run.network.format),
+  };
+}
+
+std::vector<OptionSpec> SampleOptions(Options& run) {
+  return {
+      LikeLauncher("dataset-train-path", &run.data.train_path),
+      LikeLauncher("dataset-test-path", &run.data.test_path),
+      LikeLauncher("archive-format", &run.data.archive_format),
+      LikeLauncher("synthetic-train-samples", &run.data.synthetic.train_samples),
+      LikeLauncher("synthetic-test-samples", &run.data.synthetic.test_samples),
+      LikeLauncher("synthetic-input-shape", &run.data.synthetic.input_shape),
+      LikeLauncher("synthetic-output-shape", &run.data.synthetic.output_shape),
+      LikeLauncher("synthetic-pattern", &run.data.synthetic.pattern),
+      LikeLauncher("augment", &run.data.augment.transforms),
+      LikeLauncher("mixup", &run.data.augment.mixup),
+      LikeLauncher("transform-crop", &run.data.center_crop),
+      LikeLauncher("transform-crop-perc", &run.data.center_crop_share),
+      LikeLauncher("transform-resize", &run.data.resize),
+      LikeLauncher("transform-resize-size", &run.data.resize_side),
+      LikeLauncher("normalize", &run.data.normalize),
+      LikeLauncher("normalize-offset", &run.data.normalize_offset),
+      LikeLauncher("normalize-scale", &run.data.normalize_scale),
+  };
+}
+
+std::vector<OptionSpec> ProtectionOptions(Options& run) {
+  std::vector<OptionSpec> options = {
+      LikeLauncher("encryption", &run.encryption.kind,
+                   "masked: sums of integers, as with masks, which cancel"),
+      LikeLauncher("least-clients", &run.federation.least_clients),
+  };
+  for (const OptionSpec& spec : OptionsOfPrivacy(run)) options.push_back(spec);
+  return options;
+}
+
+}  // namespace
+
+std::vector<FlagGroup> GroupsOf(SimulateFlags& flags) {
+  std::vector<OptionSpec> files = OptionsOfRoundFiles(flags.rounds, flags.run);
+  files.push_back(LikeLauncher("progress", &flags.run.progress));
+  return {{"The federation", OptionsOfClients(flags)},
+          {"The aggregator", OptionsOfStrategy(flags.rounds)},
+          {"Each client", ClientOptions(flags.run)},
+          {"Its samples", SampleOptions(flags.run)},
+          {"Protection", ProtectionOptions(flags.run)},
+          {"Files", std::move(files)}};
+}
+
+absl::Status CheckSimulateFlags(const SimulateFlags& flags) {
+  const Options& run = flags.run;
+  if (run.network.name.empty()) {
+    return UsageError("--model: missing; name a network, such as --model=simplecnn8");
+  }
+  if (run.data.name.empty()) {
+    return UsageError("--dataset: missing; name a data set, such as --dataset=mnist");
+  }
+  const std::string& encryption = run.encryption.kind;
+  if (!encryption.empty() && encryption != "masked") {
+    return UsageError("--encryption=", encryption,
+                      ": clients in one process can have masked only; others need an aggregator "
+                      "and clients of their own");
+  }
+  if (flags.clients_per_round > flags.clients) {
+    return UsageError("--clients-per-round=", flags.clients_per_round, ": there are ",
+                      flags.clients, " (--clients)");
+  }
+  if (flags.min_clients > flags.clients_per_round) {
+    return UsageError("--min-clients=", flags.min_clients, ": a round asks ",
+                      flags.clients_per_round, " (--clients-per-round)");
+  }
+  if (!encryption.empty() && flags.clients_per_round > federation::kMostParticipants) {
+    return UsageError("--clients-per-round=", flags.clients_per_round,
+                      ": --encryption=masked adds up ", federation::kMostParticipants,
+                      " updates at most");
+  }
+  const absl::Status split = ParseDivision(flags.split).status();
+  if (!split.ok()) return UsageError("--split=", split.message());
+  return CheckRoundFlags(flags.rounds, run, flags.min_clients);
+}
+
+}  // namespace dtnn

@@ -1,0 +1,44 @@
+// The options of simulate, read from the command line (simulate.cc) for the run (run.h).
+
+#ifndef DTNN_APPS_SIMULATE_SIMULATE_FLAGS_H_
+#define DTNN_APPS_SIMULATE_SIMULATE_FLAGS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "apps/flags/option_spec.h"
+#include "apps/flags/options.h"
+#include "apps/rounds/round_flags.h"
+
+namespace dtnn {
+
+struct SimulateFlags {
+  SimulateFlags() { run.data.validation_split = 0; }
+
+  Options run;  // network, data and training of each client, encryption, files: as the launcher's
+  RoundFlags rounds;
+  int64_t clients = 100;
+  int64_t clients_per_round = 10;
+  int64_t min_clients = 1;
+  std::string split = "equal";  // data/loading/division/division.h
+  double drop_out = 0;
+  int64_t test_every = 1;  // rounds; 0: never
+};
+
+// Options under one heading of --help.
+struct FlagGroup {
+  std::string_view title;
+  std::vector<OptionSpec> options;
+};
+// All of them, bound to `flags`.
+std::vector<FlagGroup> GroupsOf(SimulateFlags& flags);
+
+// Usage errors for flags that contradict each other.
+absl::Status CheckSimulateFlags(const SimulateFlags& flags);
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_SIMULATE_SIMULATE_FLAGS_H_

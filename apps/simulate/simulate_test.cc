@@ -1,0 +1,246 @@
+// The program, beside an aggregator and clients that are processes of their own.
+
+#include <signal.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apps/testing/process.h"
+#include "apps/testing/texts.h"
+#include "comm/ranks/job/exit_code.h"
+#include "comm/transport/tcp/socket.h"
+#include "data/testing/idx_files.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tensor/files/array_file.h"
+#include "tensor/must.h"
+
+namespace dtnn {
+namespace {
+
+using testing::Contents;
+using ::testing::HasSubstr;
+using testing::Outcome;
+using testing::Process;
+using Flags = std::vector<std::string>;
+
+constexpr char kSimulate[] = "apps/simulate/simulate", kAggregator[] = "apps/aggregator/aggregator",
+               kClient[] = "apps/benchmark";
+
+Flags operator+(Flags all, const Flags& more) {
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+class SimulateTest : public ::testing::Test {
+ protected:
+  SimulateTest() : folder_(testing::NewFolder("simulate")) {
+    setenv("DTNN_JOB_SECRET", std::string(40, 'q').c_str(), 1);
+    setenv("OMP_NUM_THREADS", "2", 1);
+    WriteDigits("train", 320);
+    WriteDigits("t10k", 50);
+  }
+
+  // Digits that a network can learn: a bright row for each class, and noise.
+  void WriteDigits(const std::string& split, int count) {
+    std::vector<uint8_t> images = testing::Elements(size_t(count) * 28 * 28), labels;
+    for (int i = 0; i < count; ++i) {
+      const int label = i * 7 % 10;
+      labels.push_back(uint8_t(label));
+      std::fill_n(images.begin() + i * 28 * 28 + (2 * label + 4) * 28, 28, uint8_t{255});
+    }
+    for (uint8_t& pixel : images) pixel = pixel == 255 ? pixel : pixel / 4;
+    const auto n = uint32_t(count);
+    testing::WriteFile(folder_, split + "-images-idx3-ubyte",
+                       testing::IdxBytes({n, 28, 28}, images));
+    testing::WriteFile(folder_, split + "-labels-idx1-ubyte", testing::IdxBytes({n}, labels));
+  }
+
+  // The options of a simulation, and of each client of a federation.
+  Flags Training() const {
+    return {"--model=simplecnn8", "--dataset=mnist",      "--dataset-path=" + folder_,
+            "--batch-size=16",    "--learning-rate=0.05", "--optimizer-momentum=0.5"};
+  }
+
+  Outcome Simulate(const Flags& more) { return Process(kSimulate, Training() + more).Wait(); }
+
+  // What four clients make in two rounds, of such parts of the samples.
+  std::vector<float> Federation(const std::string& split, const Flags& aggregator,
+                                const Flags& of_all) {
+    // Free now, and with luck still when the aggregator listens there.
+    const std::string address =
+        Must(Must(Listen({.host = "127.0.0.1", .port = 0})).Local()).ToString();
+    Process server(kAggregator, Flags{"--model=simplecnn8", "--dataset=mnist", "--rounds=2",
+                                      "--min-clients=4", "--deadline=120", "--comm-timeout=60",
+                                      "--address=" + address, "--save-model=" + Path("real.npz")} +
+                                    aggregator + of_all);
+    std::vector<std::unique_ptr<Process>> clients;
+    for (int k = 1; k <= 4; ++k) {
+      const std::string number = std::to_string(k);
+      clients.push_back(std::make_unique<Process>(
+          kClient, Training() +
+                       Flags{"--validation-split=0", "--parallel=federated", "--comm-timeout=60",
+                             "--server=" + address, "--client-name=client-" + number,
+                             "--dataset-part=" + number + "/4@" + split} +
+                       of_all));
+    }
+    for (const auto& client : clients) {
+      const Outcome outcome = client->Wait();
+      EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+    }
+    const Outcome outcome = server.Wait();
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+    return Parameters("real.npz");
+  }
+
+  std::vector<float> Simulation(const Flags& more) {
+    const Outcome outcome = Simulate(more + Flags{"--save-model=" + Path("simulated.npz")});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+    return Parameters("simulated.npz");
+  }
+
+  std::string Path(const std::string& name) const { return folder_ + "/" + name; }
+
+  std::vector<float> Parameters(const std::string& name) {
+    ArrayFileReader file = Must(ArrayFileReader::Open(Path(name)));
+    std::vector<float> all;
+    for (const std::string& array : file.names()) {
+      if (array.starts_with("__")) continue;
+      const Tensor tensor = Must(file.Read(array));
+      all.insert(all.end(), tensor.data<float>(), tensor.data<float>() + tensor.num_elements());
+    }
+    return all;
+  }
+
+  const std::string folder_;
+};
+
+const Flags kFour = {"--clients=4", "--clients-per-round=4", "--min-clients=4", "--rounds=2"};
+
+struct Case {
+  std::string name, split;
+  Flags strategy, of_all = {};
+};
+
+class SameBitsTest : public SimulateTest, public ::testing::WithParamInterface<Case> {};
+
+INSTANTIATE_TEST_SUITE_P(
+    All, SameBitsTest,
+    ::testing::Values(Case{"wavg", "equal", {"--strategy=wavg"}},
+                      Case{"fedprox", "sizes:0.5", {"--strategy=fedprox", "--proximal-mu=0.1"}},
+                      Case{"fedadam", "dirichlet:1", {"--strategy=fedadam"}},
+                      Case{"masked", "labels:5", {"--strategy=avg"}, {"--encryption=masked"}}),
+    [](const auto& info) { return info.param.name; });
+
+TEST_P(SameBitsTest, AsOfClientsInProcessesOfTheirOwn) {
+  const Case& test = GetParam();
+  const std::vector<float> real = Federation(test.split, test.strategy, test.of_all);
+  ASSERT_GT(real.size(), 10000u);
+  EXPECT_EQ(Simulation(kFour + test.strategy + test.of_all + Flags{"--split=" + test.split}), real);
+}
+
+TEST_F(SimulateTest, TheSameBitsOnAnyNumberOfThreads) {
+  std::vector<float> first;
+  for (const char* threads : {"1", "2", "4"}) {
+    setenv("OMP_NUM_THREADS", threads, 1);
+    const std::vector<float> end =
+        Simulation({"--clients=40", "--clients-per-round=9", "--rounds=3", "--split=dirichlet:0.3",
+                    "--strategy=fedadam", "--drop-out=0.2", "--min-clients=4"});
+    if (first.empty()) first = end;
+    EXPECT_EQ(end, first) << threads;
+  }
+}
+
+TEST_F(SimulateTest, WritesWhatAnAggregatorWritesAndTheTest) {
+  const Outcome outcome =
+      Simulate({"--clients=8", "--clients-per-round=3", "--rounds=3", "--test-every=2",
+                "--history-file=" + Path("rounds.csv"), "--report=" + Path("rounds.html"),
+                "--clients-file=" + Path("clients.csv")});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("**** 8 clients, 3 in each of 3 rounds, 40 to 40 samples "
+                                      "each (--split=equal)"));
+  EXPECT_THAT(outcome.text, HasSubstr("**** Round 3: 3 of 3 clients"));
+  const std::string history = Contents(Path("rounds.csv"));
+  EXPECT_THAT(history, HasSubstr("epoch,categorical_cross_entropy,categorical_accuracy,"
+                                 "val_categorical_cross_entropy,val_categorical_accuracy,clients,"
+                                 "samples,attempts,seconds,bytes_sent,bytes_received\n1,"));
+  EXPECT_EQ(testing::Count(history, "\n"), 4);
+  EXPECT_THAT(Contents(Path("rounds.html")), HasSubstr("over 3 of 8 clients a round, by wavg"));
+  EXPECT_EQ(testing::Count(Contents(Path("clients.csv")), ",accepted,40,"), 9);
+}
+
+TEST_F(SimulateTest, ContinuesWhereASignalHasStoppedIt) {
+  const Flags federation = {"--clients=12",       "--clients-per-round=4", "--split=labels:2",
+                            "--strategy=fedavgm", "--dp-clip=1",           "--dp-noise=0.01"};
+  const std::vector<float> whole = Simulation(federation + Flags{"--rounds=4"});
+  const Flags kept = federation + Flags{"--checkpoint-dir=" + Path("state"), "--resume=if-there"};
+  Process stopped(kSimulate, Training() + kept + Flags{"--rounds=100000"});
+  ASSERT_TRUE(stopped.ReadUntil("**** Round 2: "));
+  stopped.Signal(SIGINT);
+  const Outcome outcome = stopped.Wait();
+  EXPECT_EQ(outcome.exit_code, 128 + SIGINT) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("; --resume continues from here"));
+  // It may have done more than two by then.
+  const Outcome other = Simulate(kept + Flags{"--rounds=3", "--random-seed=3"});
+  EXPECT_EQ(other.exit_code, 1);
+  EXPECT_THAT(other.text, HasSubstr("seed 57005"));
+  std::filesystem::remove_all(Path("state"));
+  ASSERT_EQ(Simulate(kept + Flags{"--rounds=2"}).exit_code, 0);
+  EXPECT_EQ(Simulation(kept + Flags{"--rounds=4"}), whole);
+}
+
+TEST_F(SimulateTest, ClientsWithoutSamplesAreSaidAndNotAsked) {
+  std::ofstream(Path("division.txt")) << "0 1 2 3\n\n4,5,6\n";
+  const Outcome outcome = Simulate({"--clients=3", "--clients-per-round=3", "--rounds=2",
+                                    "--split=file:" + Path("division.txt")});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr(": 1 client has no samples, and is never asked"));
+  EXPECT_THAT(outcome.text, HasSubstr("**** Round 2: 2 of 2 clients"));
+  EXPECT_THAT(outcome.text, HasSubstr(" 3 to 4 samples each"));
+}
+
+TEST_F(SimulateTest, FlagsThatMakeNoSenseAreUsageErrors) {
+  const std::pair<Flags, std::string> bad[] = {
+      {{"--clients=3"}, "--clients-per-round=10: there are 3 (--clients)"},
+      {{"--min-clients=11"}, "--min-clients=11: a round asks 10 (--clients-per-round)"},
+      {{"--split=even"}, "--split=\"even\": expected equal, dirichlet:ALPHA, labels:K"},
+      {{"--encryption=openfhe"}, "--encryption=openfhe: clients in one process can have masked"},
+      {{"--encryption=masked"}, "--min-clients=1: --encryption=masked needs 2 or more"},
+      {{"--encryption=masked", "--clients-per-round=65"}, "adds up 64 updates at most"},
+      {{"--resume"}, "--resume: needs --checkpoint-dir"},
+      {{"--deadline=3"}, "--deadline"},
+      {{"--drop-out=1"}, "--drop-out=1"},
+      {{"--dp-clip=1"}, "needs both, or neither"},
+  };
+  for (const auto& [flags, message] : bad) {
+    const Outcome outcome = Simulate(flags);
+    EXPECT_EQ(outcome.exit_code, kExitUsage) << outcome.text;
+    EXPECT_THAT(outcome.text, HasSubstr(message));
+  }
+  const Outcome labels = Simulate({"--split=labels:11"});
+  EXPECT_EQ(labels.exit_code, 1);
+  EXPECT_THAT(labels.text, HasSubstr("--split=labels:11: 11 labels per client, but the samples "
+                                     "have 10"));
+}
+
+TEST_F(SimulateTest, HelpIsGrouped) {
+  const std::string help = Process(kSimulate, {"--help"}).Wait().text;
+  size_t at = 0;
+  for (const char* title : {"\nThe federation:\n", "\nThe aggregator:\n", "\nEach client:\n",
+                            "\nIts samples:\n", "\nProtection:\n", "\nFiles:\n"}) {
+    const size_t found = help.find(title);
+    EXPECT_NE(found, help.npos) << title;
+    EXPECT_GT(found, at) << title;
+    at = found;
+  }
+  EXPECT_THAT(Process(kSimulate, {"--help=split"}).Wait().text, HasSubstr("--split=DIVISION"));
+}
+
+}  // namespace
+}  // namespace dtnn

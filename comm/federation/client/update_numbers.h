@@ -1,0 +1,35 @@
+// The numbers that a client sends of what it has trained.
+
+#ifndef DTNN_COMM_FEDERATION_CLIENT_UPDATE_NUMBERS_H_
+#define DTNN_COMM_FEDERATION_CLIENT_UPDATE_NUMBERS_H_
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "comm/federation/messages.h"
+#include "comm/federation/protection.h"
+#include "comm/secrets/crypto/chacha20_stream.h"
+
+namespace dtnn::federation {
+
+// With differential privacy: `parameters`, which were trained from `begin`, as they may be sent
+// (MakePrivate). `together`: Protector::together of the round.
+absl::StatusOr<std::vector<float>> PrivateUpdate(const Protector& protector,
+                                                 std::span<const float> begin, double factor,
+                                                 int together, ChaCha20Stream& random,
+                                                 std::span<const float> parameters);
+
+// The numbers after a model's `values` that hide the metrics in the sum (hidden_metrics.h), whose
+// values become 0. Empty where there are none: then metrics that nobody may know are removed.
+std::vector<float> HideReport(const Protector& protector, size_t values, bool plain_metrics,
+                              Metrics& metrics);
+
+// Numbers `at` to `at` + out.size() of an update: the parameters, then `hidden`, times `factor`.
+void ScaleNumbers(std::span<const float> parameters, std::span<const float> hidden, double factor,
+                  size_t at, std::span<float> out);
+
+}  // namespace dtnn::federation
+
+#endif  // DTNN_COMM_FEDERATION_CLIENT_UPDATE_NUMBERS_H_

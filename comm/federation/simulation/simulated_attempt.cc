@@ -1,0 +1,165 @@
+#include "comm/federation/simulation/simulated_attempt.h"
+
+#include <algorithm>
+#include <string>
+
+#include "comm/federation/aggregator/plain_sum.h"
+#include "comm/federation/client/update_numbers.h"
+#include "comm/federation/factors.h"
+#include "comm/federation/hidden_metrics.h"
+#include "tensor/errors.h"
+#include "tensor/threads/parallel_for.h"
+
+namespace dtnn::federation {
+namespace {
+
+using State = Asked::State;
+
+void LeaveOut(Asked& asked, std::string why, bool at_fault) {
+  asked.state = State::kLeftOut;
+  asked.why = std::move(why);
+  asked.at_fault = at_fault;
+}
+
+}  // namespace
+
+SimulatedAttempt::SimulatedAttempt(const SimulationOptions& options, const Protector& protector,
+                                   const SimulationSeed& seed, const TrainClient& train,
+                                   const FederationState& state, std::vector<int> ids,
+                                   std::vector<Asked> asked)
+    : options_(options),
+      protector_(protector),
+      seed_(seed),
+      train_(train),
+      attempt_(state.attempts),
+      ids_(std::move(ids)),
+      asked_(std::move(asked)),
+      values_(size_t(options.model.values)),
+      task_{.round = state.rounds_done + 1,
+            .rounds = options.rounds,
+            .proximal =
+                options.strategy.strategy == Strategy::kFedprox ? options.strategy.proximal : 0,
+            .parameters = state.parameters},
+      together_(protector.together(options.min_clients, int(asked_.size()))),
+      sum_(protector, protector.sum_values(values_), int(asked_.size())) {}
+
+absl::Status SimulatedAttempt::Run() {
+  DTNN_RETURN_IF_ERROR(DropOut());
+  if (options_.begin_attempt) options_.begin_attempt(task_.round, asked_);
+  OrderedUpdates ordered(
+      NumThreads(), [this](int position, const UpdateNumbers& update) { Take(position, update); });
+  std::atomic<int> next = 0;
+  ParallelThreads(NumThreads(), [&](int thread) {
+    while (true) {
+      const int position = next++;
+      if (position >= int(asked_.size())) return;
+      ordered.Give(position, Train(thread, position));
+    }
+  });
+  return error_;
+}
+
+absl::StatusOr<std::vector<float>> SimulatedAttempt::Mean() {
+  const int needed =
+      protector_.hides_in_sums() ? std::max(together_, options_.min_clients) : options_.min_clients;
+  std::vector<double> factors;
+  std::vector<const Metrics*> names;
+  for (const Asked& asked : asked_) {
+    if (asked.state != State::kAccepted) continue;
+    factors.push_back(asked.factor);
+    names.push_back(&asked.report.metrics);
+  }
+  if (int(factors.size()) < needed) {
+    return FailedPrecondition("only ", factors.size(), " of ", asked_.size(),
+                              " clients are left, and ", needed, " are needed");
+  }
+  double divisor = 0;
+  for (const double factor : factors) divisor += factor;
+  if (protector_.hides_in_sums()) {
+    DTNN_RETURN_IF_ERROR(CheckWeightLeft(divisor));
+    DTNN_RETURN_IF_ERROR(CheckHidden(factors, options_.least_clients));
+  }
+  DTNN_ASSIGN_OR_RETURN(std::vector<float> mean, sum_.Mean(divisor));
+  if (mean.size() > values_) {
+    metrics_ = MetricsOfSum(names, std::span(mean).subspan(values_));
+    for (Asked& asked : asked_) asked.report.metrics.clear();
+    mean.resize(values_);
+  }
+  return mean;
+}
+
+int SimulatedAttempt::accepted() const {
+  return int(std::ranges::count(asked_, State::kAccepted, &Asked::state));
+}
+
+// The clients that are lost in this attempt, before any trains.
+absl::Status SimulatedAttempt::DropOut() {
+  if (options_.drop_out <= 0) return absl::OkStatus();
+  DTNN_ASSIGN_OR_RETURN(ChaCha20Stream random, seed_.Stream(SimulationSeed::kDropOut, attempt_));
+  std::vector<uint32_t> bits(asked_.size());
+  random.FillWords(std::span(bits));
+  for (size_t i = 0; i < bits.size(); ++i) {
+    if (bits[i] * 0x1p-32 < options_.drop_out) LeaveOut(asked_[i], "it has dropped out", false);
+  }
+  return absl::OkStatus();
+}
+
+// Empty where there is no update.
+UpdateNumbers SimulatedAttempt::Train(int thread, int position) {
+  Asked& asked = asked_[size_t(position)];
+  if (asked.state == State::kLeftOut || failed_) return {};
+  absl::StatusOr<SimulatedUpdate> update = train_(thread, ids_[size_t(position)], task_);
+  if (!update.ok()) {
+    const std::lock_guard lock(mutex_);
+    if (!failed_.exchange(true)) {
+      error_ = WithContext(update.status(), "client ", asked.name);
+    }
+    return {};
+  }
+  if (!update->declined.empty()) {
+    LeaveOut(asked, StrCat("it has no update: ", update->declined), true);
+    return {};
+  }
+  asked.report = std::move(update->report);
+  absl::StatusOr<UpdateNumbers> numbers = Numbers(update->parameters, position);
+  if (numbers.ok()) return *std::move(numbers);
+  LeaveOut(asked, std::string(numbers.status().message()), true);
+  return {};
+}
+
+// What the client sends, where it may be added.
+absl::StatusOr<UpdateNumbers> SimulatedAttempt::Numbers(std::span<const float> parameters,
+                                                        int position) {
+  Asked& asked = asked_[size_t(position)];
+  UpdateNumbers noisy;
+  if (protector_.privacy().on()) {
+    DTNN_ASSIGN_OR_RETURN(ChaCha20Stream random, seed_.Stream(SimulationSeed::kNoise, attempt_,
+                                                              uint64_t(ids_[size_t(position)])));
+    DTNN_ASSIGN_OR_RETURN(noisy, PrivateUpdate(protector_, task_.parameters, asked.factor,
+                                               together_, random, parameters));
+    parameters = noisy;
+  }
+  const std::vector<float> hidden =
+      HideReport(protector_, values_, /*plain_metrics=*/false, asked.report.metrics);
+  UpdateNumbers numbers(protector_.sum_values(values_));
+  ScaleNumbers(parameters, hidden, asked.factor, 0, numbers);
+  if (protector_.protection() == Protection::kNone) {
+    DTNN_RETURN_IF_ERROR(
+        CheckUpdate(numbers, asked.factor, task_.parameters, options_.max_update_norm));
+  }
+  return numbers;
+}
+
+// One thread at a time, in the order of positions.
+void SimulatedAttempt::Take(int position, const UpdateNumbers& update) {
+  if (update.empty()) return;
+  Asked& asked = asked_[size_t(position)];
+  const absl::Status added = sum_.Add(update);
+  if (added.ok()) {
+    asked.state = State::kAccepted;
+  } else {
+    LeaveOut(asked, StrCat("it has no update: ", added.message()), true);
+  }
+}
+
+}  // namespace dtnn::federation

@@ -1,0 +1,195 @@
+#include "comm/federation/simulation/simulation.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "comm/federation/aggregator/attempt_privacy.h"
+#include "comm/federation/aggregator/choice.h"
+#include "comm/federation/aggregator/lost_clients.h"
+#include "comm/federation/factors.h"
+#include "comm/federation/simulation/simulated_attempt.h"
+#include "comm/federation/simulation/simulation_seed.h"
+#include "tensor/errors.h"
+
+namespace dtnn::federation {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+class SimulatedRounds {
+ public:
+  SimulatedRounds(const SimulationOptions& options, std::span<const SimulatedClient> clients,
+                  const TrainClient& train, Protector protector, SimulationSeed seed,
+                  FederationState& state)
+      : options_(options),
+        clients_(clients),
+        train_(train),
+        protector_(std::move(protector)),
+        seed_(std::move(seed)),
+        state_(state) {}
+
+  absl::Status Run() {
+    while (state_.rounds_done < options_.rounds) {
+      if (options_.interrupted && options_.interrupted()) {
+        return absl::CancelledError(StrCat("interrupted after round ", state_.rounds_done));
+      }
+      DTNN_RETURN_IF_ERROR(RunRound());
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::StatusOr<Choice> Choose() const {
+    std::vector<Candidate> there;
+    for (int id = 0; id < int(clients_.size()); ++id) {
+      const SimulatedClient& client = clients_[size_t(id)];
+      if (client.samples == 0 || lost_.Excludes(client.name)) continue;
+      there.push_back({.id = id, .name = client.name, .losses = lost_.LossesOf(client.name)});
+    }
+    const size_t count = there.size();
+    const auto most = size_t(options_.clients_per_round);
+    DTNN_ASSIGN_OR_RETURN(
+        Choice choice,
+        ChooseClients(std::move(there),
+                      {.min_clients = size_t(options_.min_clients),
+                       .fraction = count == 0 ? 1 : std::min(1.0, double(most) / double(count)),
+                       .most = most,
+                       .seed = options_.choice_seed.value_or(seed_.choice()),
+                       .attempt = state_.attempts}));
+    if (!choice.ids.empty()) return choice;
+    return Unavailable("round ", state_.rounds_done + 1, ": ", count, " clients can be asked, and ",
+                       options_.min_clients, " are needed");
+  }
+
+  std::vector<Asked> AskedOf(const std::vector<int>& ids) const {
+    std::vector<int64_t> samples;
+    for (const int id : ids) samples.push_back(clients_[size_t(id)].samples);
+    const std::vector<double> factors =
+        ClientFactors(WeightingOf(options_.strategy.strategy), samples);
+    std::vector<Asked> asked;
+    for (size_t i = 0; i < ids.size(); ++i) {
+      asked.push_back(
+          {.name = clients_[size_t(ids[i])].name, .samples = samples[i], .factor = factors[i]});
+    }
+    return asked;
+  }
+
+  absl::Status Charge(const AttemptClients& clients) {
+    if (!protector_.privacy().on()) return absl::OkStatus();
+    settled_ = state_.privacy;
+    ChargeAttempt(protector_, clients, state_.privacy);
+    return options_.charged ? options_.charged(state_) : absl::OkStatus();
+  }
+
+  void Account(const AttemptClients& clients, const SimulatedAttempt& attempt, bool has_sum) {
+    if (!protector_.privacy().on()) return;
+    state_.privacy = settled_;
+    const bool opened = has_sum && protector_.hides_in_sums();
+    AccountAttempt(protector_, clients,
+                   {.has_sum = has_sum,
+                    .accepted = attempt.accepted(),
+                    .opened = opened ? attempt.accepted() : 0},
+                   state_.privacy);
+  }
+
+  void Warn(const std::string& line) const {
+    if (options_.warn) options_.warn(StrCat("round ", state_.rounds_done + 1, ": ", line));
+  }
+
+  absl::Status RunRound() {
+    lost_.Clear();
+    const uint64_t before = state_.attempts;
+    while (state_.attempts - before < kMostAttempts) {
+      DTNN_ASSIGN_OR_RETURN(Choice choice, Choose());
+      const Clock::time_point begin = Clock::now();
+      ++state_.attempts;
+      const AttemptClients clients = {.quorum = options_.min_clients,
+                                      .asked = int(choice.ids.size()),
+                                      .sampling = choice.sampling};
+      DTNN_RETURN_IF_ERROR(Charge(clients));
+      std::vector<Asked> asked = AskedOf(choice.ids);
+      SimulatedAttempt attempt(options_, protector_, seed_, train_, state_, std::move(choice.ids),
+                               std::move(asked));
+      DTNN_RETURN_IF_ERROR(attempt.Run());
+      const absl::StatusOr<std::vector<float>> mean = attempt.Mean();
+      for (const Asked& client : attempt.asked()) {
+        if (client.at_fault) Warn(StrCat("client ", client.name, " is left out: ", client.why));
+      }
+      lost_.Count(attempt.asked(), !mean.ok(), options_.min_clients);
+      Account(clients, attempt, mean.ok());
+      if (mean.ok()) return EndRound(attempt, *mean, state_.attempts - before, begin);
+      Warn(StrCat(mean.status().message(), "; it is tried again"));
+    }
+    return Unavailable("round ", state_.rounds_done + 1, ": gave up after ", kMostAttempts,
+                       " attempts");
+  }
+
+  absl::Status EndRound(const SimulatedAttempt& attempt, std::span<const float> mean,
+                        uint64_t attempts, Clock::time_point begin) {
+    DTNN_RETURN_IF_ERROR(
+        TakeAverage(options_.strategy, size_t(options_.model.trainable), mean, state_));
+    RoundRecord record = RecordOfRound(state_, protector_.privacy(), attempt.asked());
+    record.attempts = attempts;
+    record.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    if (!attempt.metrics().empty()) record.metrics = attempt.metrics();
+    return options_.round_done ? options_.round_done(record, state_) : absl::OkStatus();
+  }
+
+  const SimulationOptions& options_;
+  const std::span<const SimulatedClient> clients_;
+  const TrainClient& train_;
+  const Protector protector_;
+  const SimulationSeed seed_;
+  FederationState& state_;
+  LostClients lost_;       // in this round
+  PrivacyLedger settled_;  // of the attempts that are over
+};
+
+absl::Status Validate(const SimulationOptions& options, const FederationState& state) {
+  DTNN_RETURN_IF_ERROR(Validate(options.strategy));
+  const Protection protection = options.protection.protection;
+  const bool masked = protection == Protection::kMasked;
+  if (!masked && protection != Protection::kNone) {
+    return absl::InvalidArgumentError(
+        "simulated clients send their updates as they are, or masked; ciphertexts need clients "
+        "that are processes");
+  }
+  if (options.min_clients < (masked ? 2 : 1) || options.min_clients > options.clients_per_round) {
+    return InvalidArgument("rounds of ", options.clients_per_round, " clients, and at least ",
+                           options.min_clients, ": expected ", masked ? 2 : 1, " or more");
+  }
+  if (masked && options.clients_per_round > kMostParticipants) {
+    return InvalidArgument("masked sums of ", options.clients_per_round, " clients: expected ",
+                           kMostParticipants, " at most");
+  }
+  if (masked && options.max_update_norm > 0) {
+    return absl::InvalidArgumentError(
+        "norms of updates cannot be limited where the aggregator cannot read updates");
+  }
+  if (!(options.drop_out >= 0 && options.drop_out < 1)) {
+    return InvalidArgument("a drop-out of ", options.drop_out, ": expected 0 or more, below 1");
+  }
+  if (options.model.values < 1 || options.model.trainable > options.model.values ||
+      state.parameters.size() != options.model.values) {
+    return InvalidArgument("the state has ", state.parameters.size(), " parameters, the model ",
+                           options.model.values);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status RunSimulation(const SimulationOptions& options,
+                           std::span<const SimulatedClient> clients, const TrainClient& train,
+                           FederationState& state) {
+  DTNN_RETURN_IF_ERROR(Validate(options, state));
+  DTNN_ASSIGN_OR_RETURN(Protector protector,
+                        Protector::Create(options.protection, size_t(options.model.values)));
+  DTNN_ASSIGN_OR_RETURN(SimulationSeed seed, SimulationSeed::Of(options.seed));
+  return SimulatedRounds(options, clients, train, std::move(protector), std::move(seed), state)
+      .Run();
+}
+
+}  // namespace dtnn::federation

@@ -1,0 +1,84 @@
+// A federation whose clients are in this process: rounds without connections, messages and
+// deadlines.
+//
+// All else is the code of an aggregator and its clients: the choice of clients, factors, what is
+// sent of parameters, which updates may be added, sums, strategies, the account of privacy,
+// records. So the parameters are, to the last bit, those of an aggregator and of clients that are
+// processes of their own.
+//
+// Each of NumThreads() threads trains one client after another. Updates are added in the order of
+// positions, so that sums have the same bits on any number of threads: one that comes too early
+// waits. Memory: at most two updates per thread, whatever the number of clients.
+
+#ifndef DTNN_COMM_FEDERATION_SIMULATION_SIMULATION_H_
+#define DTNN_COMM_FEDERATION_SIMULATION_SIMULATION_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "comm/federation/aggregator/asked.h"
+#include "comm/federation/aggregator/federation_state.h"
+#include "comm/federation/aggregator/round_record.h"
+#include "comm/federation/aggregator/strategy.h"
+#include "comm/federation/client/client_options.h"
+#include "comm/federation/client/round_task.h"
+#include "comm/federation/messages.h"
+#include "comm/federation/protection.h"
+#include "comm/secrets/crypto/wiped.h"
+
+namespace dtnn::federation {
+
+struct SimulatedClient {
+  std::string name;
+  int64_t samples = 0;  // that it trains on in a round; without any it is never asked
+};
+
+// What a client has made of a task.
+struct SimulatedUpdate {
+  std::span<const float> parameters = {};  // until the same thread trains again
+  Report report = {};
+  std::string declined = {};  // why there are none
+};
+
+struct SimulationOptions {
+  ModelFacts model;
+  ProtectionOptions protection = {};  // kNone or kMasked: sums of integers, without the masks
+  StrategyOptions strategy = {};
+  int64_t rounds = 1;
+  int clients_per_round = 1;
+  int min_clients = 1;  // fewest updates of a round; with fewer it is tried again
+  double max_update_norm = 0;
+  double least_clients = kLeastClients;  // as ClientOptions::least_clients
+  double drop_out = 0;                   // the probability that a client that is asked is lost
+  uint64_t seed = 0;  // of the choice of clients, of drop-outs and of noise: here all may know it
+  std::optional<Secret> choice_seed = {};  // instead, of the choice
+  std::function<void(std::string_view line)> warn = {};
+  // Asked between two rounds.
+  std::function<bool()> interrupted = {};
+  // Before an attempt at a round: clients that drop out are left out already.
+  std::function<void(int64_t round, std::span<const Asked> asked)> begin_attempt = {};
+  // As those of AggregatorOptions.
+  std::function<absl::Status(const FederationState&)> charged = {};
+  std::function<absl::Status(const RoundRecord&, const FederationState&)> round_done = {};
+};
+
+// Trains a client; calls with the same `thread`, 0 .. NumThreads() - 1, do not overlap. An error
+// ends the simulation.
+using TrainClient =
+    std::function<absl::StatusOr<SimulatedUpdate>(int thread, int client, const RoundTask& task)>;
+
+// Runs the rounds that are left. InvalidArgument for options that make no sense, Unavailable where
+// a round has too few clients, Cancelled where it was interrupted; the errors of the functions.
+absl::Status RunSimulation(const SimulationOptions& options,
+                           std::span<const SimulatedClient> clients, const TrainClient& train,
+                           FederationState& state);
+
+}  // namespace dtnn::federation
+
+#endif  // DTNN_COMM_FEDERATION_SIMULATION_SIMULATION_H_

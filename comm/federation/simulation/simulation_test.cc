@@ -1,0 +1,322 @@
+#include "comm/federation/simulation/simulation.h"
+
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <functional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "comm/federation/aggregator/choice.h"
+#include "comm/federation/testing/federation_fixture.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tensor/must.h"
+#include "tensor/threads/parallel_for.h"
+
+namespace dtnn::federation {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr int kClients = 5;
+
+// Clients that train as those of the fixture, in this process.
+class SimulationTest : public FederationTest {
+ protected:
+  SimulationTest() {
+    for (int client = 0; client < kClients; ++client) {
+      clients_.push_back({.name = OptionsOf(client).name, .samples = SamplesOf(client)});
+    }
+    simulation_ = {.model = Model(),
+                   .rounds = 3,
+                   .clients_per_round = kClients,
+                   .min_clients = kClients,
+                   .warn = [this](std::string_view line) { Note(line); },
+                   .round_done =
+                       [this](const RoundRecord& record, const FederationState&) {
+                         simulated_records_.push_back(record);
+                         return absl::OkStatus();
+                       }};
+    simulated_.parameters.assign(kValues, 1);
+    train_ = [this](int thread, int client, const RoundTask& task) {
+      std::vector<float>& own = trained_[size_t(thread)];
+      own = Trained(task.parameters, client);
+      SimulatedUpdate update = {.parameters = own,
+                                .report = {.samples = SamplesOf(client),
+                                           .seconds = 0.25,
+                                           .metrics = {{"loss", double(client)}}}};
+      if (simulation_.protection.protection == Protection::kNone) {
+        update.report.metrics.emplace_back("own-" + OptionsOf(client).name, 1);
+      }
+      return absl::StatusOr<SimulatedUpdate>(update);
+    };
+  }
+
+  absl::Status Simulate(int threads = 2) {
+    absl::Status status;
+    std::thread([&] {
+      SetNumThreads(threads);
+      status = RunSimulation(simulation_, clients_, train_, simulated_);
+    }).join();
+    return status;
+  }
+
+  // Both, with the same options.
+  void RunBoth() {
+    options_.strategy = simulation_.strategy;
+    options_.protection = simulation_.protection;
+    options_.min_clients = simulation_.min_clients;
+    options_.max_update_norm = simulation_.max_update_norm;
+    for (int client = 0; client < kClients; ++client) Start(client);
+    ASSERT_EQ(Run(), absl::OkStatus()) << said();
+    JoinAll();
+    ASSERT_EQ(Simulate(), absl::OkStatus()) << said();
+  }
+
+  std::vector<SimulatedClient> clients_;
+  SimulationOptions simulation_;
+  TrainClient train_;
+  FederationState simulated_;
+  std::vector<RoundRecord> simulated_records_;
+  std::vector<float> trained_[8];
+};
+
+class StrategyTest : public SimulationTest, public ::testing::WithParamInterface<Strategy> {};
+
+INSTANTIATE_TEST_SUITE_P(All, StrategyTest,
+                         ::testing::Values(Strategy::kAvg, Strategy::kWavg, Strategy::kInvwavg,
+                                           Strategy::kFedprox, Strategy::kFedavgm,
+                                           Strategy::kFedadam),
+                         [](const auto& info) { return std::string(Name(info.param)); });
+
+TEST_P(StrategyTest, TheBitsAreThoseOfAFederation) {
+  simulation_.strategy.strategy = GetParam();
+  RunBoth();
+  EXPECT_EQ(simulated_.parameters, state_.parameters);
+  EXPECT_EQ(simulated_.moments.first, state_.moments.first);
+  EXPECT_EQ(simulated_.moments.second, state_.moments.second);
+  ASSERT_EQ(simulated_records_.size(), 3u);
+  EXPECT_EQ(simulated_records_[2].metrics, records_[2].metrics);
+  EXPECT_EQ(simulated_records_[2].samples, records_[2].samples);
+  EXPECT_EQ(simulated_records_[2].attempts, 1u);
+}
+
+TEST_F(SimulationTest, MasksLeaveTheSameBits) {
+  simulation_.protection.protection = Protection::kMasked;
+  RunBoth();
+  EXPECT_EQ(simulated_.parameters, state_.parameters);
+  EXPECT_EQ(simulated_records_[2].metrics, records_[2].metrics);
+  ASSERT_EQ(records_[2].metrics.size(), 1u);
+  for (const Asked& asked : simulated_records_[2].clients) {
+    EXPECT_TRUE(asked.report.metrics.empty()) << "only their mean can be read";
+  }
+}
+
+class PrivateTest : public SimulationTest, public ::testing::WithParamInterface<Protection> {};
+
+INSTANTIATE_TEST_SUITE_P(All, PrivateTest,
+                         ::testing::Values(Protection::kNone, Protection::kMasked));
+
+// Noise is another one in both, of course.
+TEST_P(PrivateTest, ClippedUpdatesAndTheAccountAreThoseOfAFederation) {
+  simulation_.protection = {.protection = GetParam(), .privacy = {.clip = 5, .noise = 1e-9}};
+  RunBoth();
+  const std::vector<double> wanted(state_.parameters.begin(), state_.parameters.end());
+  EXPECT_LT(Distance(simulated_.parameters, wanted), 3e-6);
+  EXPECT_TRUE(simulated_records_[2].metrics.empty());
+  EXPECT_EQ(simulated_.privacy.model().spent(), state_.privacy.model().spent());
+  EXPECT_EQ(simulated_.privacy.aggregator().spent(), state_.privacy.aggregator().spent());
+  EXPECT_EQ(simulated_records_[2].epsilons->model, records_[2].epsilons->model);
+}
+
+TEST_F(SimulationTest, NoiseIsAFunctionOfTheSeed) {
+  simulation_.protection.privacy = {.clip = 5, .noise = 0.5};
+  simulation_.rounds = 2;
+  std::vector<std::vector<float>> ends;
+  for (const uint64_t seed : {1, 1, 2}) {
+    simulation_.seed = seed;
+    simulated_ = {};
+    simulated_.parameters.assign(kValues, 1);
+    ASSERT_EQ(Simulate(ends.size() == 1 ? 4 : 1), absl::OkStatus());
+    ends.push_back(simulated_.parameters);
+  }
+  EXPECT_EQ(ends[0], ends[1]) << "on 1 and 4 threads";
+  EXPECT_NE(ends[0], ends[2]);
+}
+
+// As an aggregator chooses, of the same seed, with --client-fraction.
+TEST_F(SimulationTest, TheSameClientsAreChosen) {
+  simulation_.choice_seed = Secret();
+  simulation_.choice_seed->bytes()[0] = 9;
+  simulation_.min_clients = 1;
+  simulation_.clients_per_round = 2;
+  simulation_.rounds = 4;
+  ASSERT_EQ(Simulate(), absl::OkStatus()) << said();
+  std::vector<Candidate> there;
+  for (int client = 0; client < kClients; ++client) {
+    there.push_back({.id = client, .name = clients_[size_t(client)].name});
+  }
+  std::set<std::string> chosen;
+  for (const RoundRecord& record : simulated_records_) {
+    const Choice choice = Must(ChooseClients(there, {.min_clients = 1,
+                                                     .fraction = 0.4,
+                                                     .seed = *simulation_.choice_seed,
+                                                     .attempt = uint64_t(record.round - 1)}));
+    ASSERT_EQ(record.clients.size(), 2u);
+    for (size_t i = 0; i < 2; ++i) {
+      EXPECT_EQ(record.clients[i].name, clients_[size_t(choice.ids[i])].name);
+      chosen.insert(record.clients[i].name);
+    }
+  }
+  EXPECT_GT(chosen.size(), 2u);
+}
+
+TEST_F(SimulationTest, TheSameBitsOnAnyNumberOfThreads) {
+  std::vector<float> first;
+  for (const int threads : {1, 2, 4}) {
+    simulated_ = {};
+    simulated_.parameters.assign(kValues, 1);
+    ASSERT_EQ(Simulate(threads), absl::OkStatus());
+    if (first.empty()) first = simulated_.parameters;
+    EXPECT_EQ(simulated_.parameters, first) << threads;
+  }
+}
+
+// Updates that cannot be used are named, and their clients not asked again in that round.
+TEST_F(SimulationTest, BadUpdatesAreLeftOut) {
+  simulation_.min_clients = 2;
+  simulation_.rounds = 1;
+  const TrainClient good = train_;
+  train_ = [&](int thread, int client, const RoundTask& task) -> absl::StatusOr<SimulatedUpdate> {
+    SimulatedUpdate update = Must(good(thread, client, task));
+    if (client == 1) update.declined = "its training has diverged";
+    if (client == 3) trained_[size_t(thread)][7] = NAN;
+    return update;
+  };
+  ASSERT_EQ(Simulate(), absl::OkStatus());
+  EXPECT_LT(Distance(simulated_.parameters, Wanted({0, 2, 4}, 1)), 1e-6);
+  EXPECT_THAT(said(), HasSubstr("round 1: client client-1 is left out: it has no update: its "
+                                "training has diverged"));
+  EXPECT_THAT(said(), HasSubstr("round 1: client client-3 is left out: its update has numbers "
+                                "beyond 1e+12"));
+  EXPECT_EQ(simulated_records_[0].samples, 100 + 300 + 500);
+}
+
+TEST_F(SimulationTest, FarUpdatesAreLeftOut) {
+  simulation_.min_clients = 1;
+  simulation_.rounds = 1;
+  // An update is -0.5 + 0.25 (client + 1) sin(i): of length 140, 162, 193, ...
+  simulation_.max_update_norm = 180;
+  ASSERT_EQ(Simulate(), absl::OkStatus());
+  std::vector<std::string> accepted;
+  for (const Asked& asked : simulated_records_[0].clients) {
+    if (asked.state == Asked::State::kAccepted) accepted.push_back(asked.name);
+  }
+  EXPECT_THAT(accepted, ElementsAre("client-0", "client-1"));
+  EXPECT_THAT(said(), HasSubstr("more than the 180 that are allowed"));
+}
+
+TEST_F(SimulationTest, ClientsDropOutAndRoundsAreTriedAgain) {
+  simulation_.drop_out = 0.5;
+  simulation_.min_clients = 3;
+  simulation_.rounds = 40;
+  simulation_.seed = 3;
+  std::atomic<int> trained = 0;
+  const TrainClient good = train_;
+  train_ = [&](int thread, int client, const RoundTask& task) {
+    ++trained;
+    return good(thread, client, task);
+  };
+  ASSERT_EQ(Simulate(), absl::OkStatus());
+  int64_t asked = 0, lost = 0, accepted = 0;
+  uint64_t attempts = 0;
+  for (const RoundRecord& record : simulated_records_) {
+    attempts += record.attempts;
+    for (const Asked& client : record.clients) {
+      ++asked;
+      lost += client.why == "it has dropped out" ? 1 : 0;
+      accepted += client.state == Asked::State::kAccepted ? 1 : 0;
+    }
+  }
+  EXPECT_GT(asked, 40 * (kClients - 1)) << "all but some that were lost again and again";
+  EXPECT_EQ(lost + accepted, asked);
+  // Three or more of five are left in half of the attempts.
+  EXPECT_GT(attempts, 55u);
+  EXPECT_LT(attempts, 120u);
+  EXPECT_EQ(attempts, simulated_.attempts);
+  EXPECT_THAT(said(), HasSubstr("of 5 clients are left, and 3 are needed; it is tried again"));
+  EXPECT_LT(trained, int(5 * attempts)) << "clients that drop out do not train";
+}
+
+TEST_F(SimulationTest, ClientsWithoutSamplesAreNotAsked) {
+  clients_[2].samples = 0;
+  simulation_.min_clients = 4;
+  ASSERT_EQ(Simulate(), absl::OkStatus());
+  EXPECT_EQ(simulated_records_[0].clients.size(), 4u);
+  simulation_.rounds = 4;
+  simulation_.min_clients = 5;
+  EXPECT_EQ(Simulate().message(), "round 4: 4 clients can be asked, and 5 are needed");
+}
+
+TEST_F(SimulationTest, ErrorsOfTrainingEndIt) {
+  train_ = [](int, int client, const RoundTask&) -> absl::StatusOr<SimulatedUpdate> {
+    if (client == 3) return absl::DataLossError("its data are gone");
+    return absl::InternalError("stopped early");
+  };
+  const absl::Status status = Simulate(1);
+  EXPECT_EQ(status, absl::InternalError("client client-0: stopped early"));
+}
+
+TEST_F(SimulationTest, ASignalEndsItBetweenRounds) {
+  simulation_.interrupted = [this] { return simulated_.rounds_done == 2; };
+  EXPECT_EQ(Simulate(), absl::CancelledError("interrupted after round 2"));
+  const std::vector<float> second = simulated_.parameters;
+  simulation_.interrupted = nullptr;
+  ASSERT_EQ(Simulate(), absl::OkStatus()) << "continues";
+  const FederationState continued = simulated_;
+  simulated_ = {};
+  simulated_.parameters.assign(kValues, 1);
+  ASSERT_EQ(Simulate(), absl::OkStatus());
+  EXPECT_EQ(continued.parameters, simulated_.parameters);
+  EXPECT_NE(second, simulated_.parameters);
+}
+
+TEST_F(SimulationTest, WhatMakesNoSenseIsRefused) {
+  const std::pair<std::function<void(SimulationOptions&)>, const char*> bad[] = {
+      {[](auto& o) { o.min_clients = 6; }, "rounds of 5 clients, and at least 6: expected 1"},
+      {[](auto& o) { o.protection.protection = Protection::kThreshold; },
+       "ciphertexts need clients that are processes"},
+      {[](auto& o) {
+         o.protection.protection = Protection::kMasked;
+         o.min_clients = 1;
+       },
+       "at least 1: expected 2"},
+      {[](auto& o) {
+         o.protection.protection = Protection::kMasked;
+         o.clients_per_round = 65;
+       },
+       "masked sums of 65 clients: expected 64 at most"},
+      {[](auto& o) {
+         o.protection.protection = Protection::kMasked;
+         o.max_update_norm = 1;
+       },
+       "norms of updates cannot be limited"},
+      {[](auto& o) { o.drop_out = 1; }, "a drop-out of 1: expected 0 or more, below 1"},
+      {[](auto& o) { o.model.values = 3; }, "the state has 70001 parameters, the model 3"},
+  };
+  const SimulationOptions good = simulation_;
+  for (const auto& [change, message] : bad) {
+    simulation_ = good;
+    change(simulation_);
+    const absl::Status status = Simulate();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << message;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(message));
+  }
+}
+
+}  // namespace
+}  // namespace dtnn::federation

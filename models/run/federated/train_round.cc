@@ -1,0 +1,69 @@
+#include "models/run/federated/train_round.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <vector>
+
+#include "models/checkpoint/training_state.h"
+#include "tensor/status_macros.h"
+#include "tensor/stopwatch.h"
+
+namespace dtnn {
+namespace {
+
+using federation::RoundTask;
+
+// As at the begin of a run, but for the place in the order of the data.
+absl::Status Rewind(const RoundTraining& training, const RoundTask& task) {
+  const std::vector<Tensor>& slots = training.store.slots();
+  for (const Tensor& slot : slots) {
+    std::fill_n(slot.data<float>(), size_t(slot.num_elements()), 0.0f);
+  }
+  const Tensor anchor = slots.back();
+  std::copy_n(training.store.values().data<float>(), size_t(anchor.num_elements()),
+              anchor.data<float>());
+  training.optimizer.set_mu(task.proximal);
+  TrainingState state;
+  state.epoch = (task.round - 1) * training.options.training.epochs;
+  for (Callback* callback : training.callbacks) {
+    DTNN_RETURN_IF_ERROR(callback->OnRoundBegin(task.round, task.rounds, state.epoch));
+  }
+  state.learning_rate = InitialLearningRate(training.options, 1);
+  state.random_seed = uint64_t(training.options.training.seed);
+  return training.trainer.Restore(state);
+}
+
+}  // namespace
+
+std::span<float> RoundTraining::exchanged() const {
+  const Tensor unfrozen = store.unfrozen();
+  return {unfrozen.data<float>(), size_t(unfrozen.num_elements())};
+}
+
+void RoundTraining::Take(std::span<const float> parameters) const {
+  std::ranges::copy(parameters, exchanged().begin());
+  store.MarkChanged();
+}
+
+absl::StatusOr<TrainedRound> TrainRound(const RoundTraining& training, const RoundTask& task,
+                                        const Loaders& loaders) {
+  DTNN_RETURN_IF_ERROR(Rewind(training, task));
+  const Stopwatch watch;
+  const absl::Status trained =
+      training.trainer.Train(*loaders.training, loaders.validation.get(),
+                             training.options.training.epochs, training.callbacks);
+  if (training.trainer.diverged()) return TrainedRound{.diverged = std::string(trained.message())};
+  DTNN_RETURN_IF_ERROR(trained);
+  TrainedRound result = {
+      .report = {.samples = loaders.training->samples(), .seconds = watch.seconds()}};
+  std::set<std::string> names;  // of training.metrics that names one twice
+  for (const auto& [name, value] : training.metrics.values()) {
+    if (std::isfinite(value) && names.insert(name).second) {
+      result.report.metrics.emplace_back(name, value);
+    }
+  }
+  return result;
+}
+
+}  // namespace dtnn

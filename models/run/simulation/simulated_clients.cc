@@ -1,0 +1,122 @@
+#include "models/run/simulation/simulated_clients.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "kernels/device/context.h"
+#include "models/callbacks/last_metrics.h"
+#include "models/parameters/parameter_store.h"
+#include "models/run/federated/train_round.h"
+#include "models/run/parts/make_device.h"
+#include "models/run/parts/make_trainer_options.h"
+#include "models/run/samples/make_loaders.h"
+#include "models/training/trainer.h"
+#include "optim/optimizers/proximal.h"
+#include "tensor/errors.h"
+#include "tensor/threads/parallel_for.h"
+
+namespace dtnn {
+
+// What one thread trains with.
+struct SimulatedClients::Worker {
+  std::unique_ptr<DeviceContext> context;
+  std::unique_ptr<ParameterStore> store;
+  std::shared_ptr<ProximalOptimizer> optimizer;
+  std::unique_ptr<Trainer> trainer;
+  LastMetrics metrics;
+  std::array<Callback*, 1> callbacks = {&metrics};
+
+  RoundTraining Round(const RunOptions& options) {
+    return {.options = options,
+            .store = *store,
+            .trainer = *trainer,
+            .optimizer = *optimizer,
+            .metrics = metrics,
+            .callbacks = callbacks};
+  }
+};
+
+SimulatedClients::SimulatedClients(const PreparedRun& run,
+                                   std::vector<std::vector<int64_t>> samples)
+    : run_(run), samples_(std::move(samples)) {}
+
+SimulatedClients::~SimulatedClients() = default;
+
+absl::StatusOr<std::unique_ptr<SimulatedClients>> SimulatedClients::Create(
+    const PreparedRun& run, std::vector<std::vector<int64_t>> samples) {
+  std::unique_ptr<SimulatedClients> clients(new SimulatedClients(run, std::move(samples)));
+  DTNN_RETURN_IF_ERROR(clients->CountSamples());
+  DTNN_RETURN_IF_ERROR(clients->MakeWorkers());
+  return clients;
+}
+
+absl::Status SimulatedClients::CountSamples() {
+  for (const std::vector<int64_t>& own : samples_) {
+    trained_.push_back(0);
+    if (own.empty()) continue;
+    DTNN_ASSIGN_OR_RETURN(trained_.back(), CountClientSamples(run_.options, run_.dataset, own));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SimulatedClients::MakeWorkers() {
+  const auto largest = std::ranges::max_element(trained_);
+  if (largest == trained_.end() || *largest == 0) {
+    return absl::InvalidArgumentError("no client has samples to train on");
+  }
+  const std::vector<int64_t>& most = samples_[size_t(largest - trained_.begin())];
+  DTNN_ASSIGN_OR_RETURN(const Loaders loaders, MakeClientLoaders(run_.options, run_.dataset, most));
+  const int64_t max_batch = loaders.training->max_batch();
+  const int threads = NumThreads();
+  workers_.resize(size_t(threads));
+  std::vector<absl::Status> made(size_t(threads), absl::OkStatus());
+  // There, so that a plan is one of a single thread.
+  ParallelThreads(threads, [&](int thread) {
+    absl::StatusOr<std::unique_ptr<Worker>> worker = MakeWorker(max_batch);
+    made[size_t(thread)] = worker.status();
+    if (worker.ok()) workers_[size_t(thread)] = *std::move(worker);
+  });
+  for (const absl::Status& status : made) DTNN_RETURN_IF_ERROR(status);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<SimulatedClients::Worker>> SimulatedClients::MakeWorker(
+    int64_t max_batch) const {
+  auto worker = std::make_unique<Worker>();
+  DTNN_ASSIGN_OR_RETURN(worker->context, MakeDevice(run_.options, RankPlace{}));
+  DTNN_ASSIGN_OR_RETURN(worker->store,
+                        ParameterStore::Create(run_.graph, *worker->context, DType::kFloat32,
+                                               uint64_t(run_.options.training.seed)));
+  worker->optimizer = std::make_shared<ProximalOptimizer>(run_.optimizer);
+  TrainerOptions options =
+      MakeTrainerOptions(run_.options, run_.metric_set, worker->optimizer, nullptr);
+  options.training_loss = run_.training_loss;
+  DTNN_ASSIGN_OR_RETURN(worker->trainer,
+                        Trainer::Create(run_.graph, *worker->store, *worker->context, options));
+  DTNN_RETURN_IF_ERROR(worker->trainer->PrepareForTraining(max_batch));
+  return worker;
+}
+
+absl::StatusOr<federation::SimulatedUpdate> SimulatedClients::Train(
+    int thread, int client, const federation::RoundTask& task) {
+  const RoundTraining round = workers_[size_t(thread)]->Round(run_.options);
+  DTNN_ASSIGN_OR_RETURN(const Loaders loaders,
+                        MakeClientLoaders(run_.options, run_.dataset, samples_[size_t(client)]));
+  round.Take(task.parameters);
+  DTNN_ASSIGN_OR_RETURN(TrainedRound trained, TrainRound(round, task, loaders));
+  if (!trained.diverged.empty()) return federation::SimulatedUpdate{.declined = kDiverged};
+  return federation::SimulatedUpdate{.parameters = round.exchanged(),
+                                     .report = std::move(trained.report)};
+}
+
+absl::StatusOr<NamedMetrics> SimulatedClients::Test(std::span<const float> parameters,
+                                                    std::string_view prefix) {
+  Worker& worker = *workers_[0];
+  worker.Round(run_.options).Take(parameters);
+  DTNN_ASSIGN_OR_RETURN(const MetricAverages averages,
+                        worker.trainer->Evaluate(*run_.loaders.test, {}));
+  return averages.Values(prefix);
+}
+
+}  // namespace dtnn

@@ -1,0 +1,57 @@
+// The clients of a simulated federation: of each its samples of one data set, and what trains them:
+// a network with its plan per thread, which computes with that thread alone.
+//
+// A client trains as a client that is a process does (models/run/federated/train_round.h). Memory:
+// the data set, a plan per thread, and 8 bytes for each sample of a client.
+
+#ifndef DTNN_MODELS_RUN_SIMULATION_SIMULATED_CLIENTS_H_
+#define DTNN_MODELS_RUN_SIMULATION_SIMULATED_CLIENTS_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "comm/federation/client/round_task.h"
+#include "comm/federation/simulation/simulation.h"
+#include "models/run/prepare/prepared_run.h"
+#include "models/training/metric_averages.h"
+
+namespace dtnn {
+
+class SimulatedClients {
+ public:
+  // `run`: on the whole data set, prepared, and it outlives them. `samples`: of each client,
+  // ascending. For NumThreads() threads.
+  static absl::StatusOr<std::unique_ptr<SimulatedClients>> Create(
+      const PreparedRun& run, std::vector<std::vector<int64_t>> samples);
+  ~SimulatedClients();
+
+  // What an epoch of a client trains on; 0: it has no samples.
+  int64_t samples(int client) const { return trained_[size_t(client)]; }
+
+  // federation::TrainClient.
+  absl::StatusOr<federation::SimulatedUpdate> Train(int thread, int client,
+                                                    const federation::RoundTask& task);
+  // These parameters on the test split, with all threads; the names have `prefix` before them.
+  absl::StatusOr<NamedMetrics> Test(std::span<const float> parameters, std::string_view prefix);
+
+ private:
+  struct Worker;
+  SimulatedClients(const PreparedRun& run, std::vector<std::vector<int64_t>> samples);
+  absl::Status CountSamples();
+  absl::Status MakeWorkers();
+  absl::StatusOr<std::unique_ptr<Worker>> MakeWorker(int64_t max_batch) const;
+
+  const PreparedRun& run_;
+  const std::vector<std::vector<int64_t>> samples_;
+  std::vector<int64_t> trained_;
+  std::vector<std::unique_ptr<Worker>> workers_;  // by thread
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_RUN_SIMULATION_SIMULATED_CLIENTS_H_
