@@ -34,7 +34,8 @@ absl::StatusOr<void*> MemoryPool::Allocate(Stream& stream, size_t bytes, std::st
   }
   block->what = what;
   std::byte* const memory = block->memory;
-  const absl::Status noted = stream.NoteAllocated(memory, block->bytes, what);
+  block->used = bytes;
+  const absl::Status noted = stream.NoteAllocated(memory, block->bytes, bytes, what);
   if (noted.ok()) {
     used_.emplace(memory, *std::move(block));
     return memory;
@@ -72,7 +73,7 @@ absl::StatusOr<MemoryPool::Block> MemoryPool::Take(Stream& stream, size_t bytes)
 
 absl::StatusOr<MemoryPool::Block> MemoryPool::TakeFromGpu(Stream& stream, size_t bytes) {
   const auto memory = gpu_.Allocate(bytes, "the pool");
-  if (memory.ok()) return Block{static_cast<std::byte*>(*memory), bytes, "", &stream, nullptr};
+  if (memory.ok()) return Block{static_cast<std::byte*>(*memory), bytes, 0, "", &stream, nullptr};
   if (!absl::IsResourceExhausted(memory.status()) || used_.empty()) return memory.status();
   return ResourceExhausted(memory.status().message(), "the pool's largest:\n", LeaksLocked());
 }
@@ -89,7 +90,7 @@ absl::Status MemoryPool::Free(Stream& stream, void* memory) {
   if (block.freed == nullptr) {
     DTNN_ASSIGN_OR_RETURN(block.freed, gpu_.CreateEvent());
   }
-  DTNN_RETURN_IF_ERROR(stream.NoteFreed(memory, block.bytes));
+  DTNN_RETURN_IF_ERROR(stream.NoteFreed(memory, block.bytes, block.used));
   DTNN_RETURN_IF_ERROR(stream.Record(*block.freed));
   block.freed_by = &stream;
   free_.emplace(block.bytes, std::move(block));

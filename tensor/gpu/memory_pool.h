@@ -50,6 +50,7 @@ class MemoryPool {
   struct Block {
     std::byte* memory;
     size_t bytes;
+    size_t used;                   // what was asked for
     std::string what;              // while used
     Stream* freed_by = nullptr;    // while free
     std::unique_ptr<Event> freed;  // recorded there

@@ -4,6 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tensor/gpu/launch.h"
 #include "tensor/gpu/simulated/simulated_driver.h"
 
 namespace dtnn::gpu {
@@ -15,6 +16,14 @@ using ::testing::HasSubstr;
 constexpr size_t kBytes = 5000, kBlock = 5120;
 
 std::string Message(const absl::Status& status) { return std::string(status.message()); }
+
+// Writes one byte more than it says.
+struct OneTooMany {
+  std::byte* memory;
+
+  void Declare(int64_t n, Accesses& accesses) { accesses.Writes(memory, n - 1); }
+  DTNN_HOST_DEVICE void operator()(int64_t i) const { memory[i] = std::byte{1}; }
+};
 
 TEST(BlockBytesTest, LosesLittle) {
   EXPECT_EQ(BlockBytes(0), 512u);
@@ -137,6 +146,32 @@ TEST_P(MemoryPoolTest, WrongUsesAreFound) {
   EXPECT_THAT(Message(second_->Fill(a, 1, kBytes)), HasSubstr("has been freed by stream second"));
   EXPECT_THAT(Message(pool_.Free(*second_, a)), HasSubstr("freed already"));
   EXPECT_EQ(pool_.Free(*second_, nullptr), absl::OkStatus());
+}
+
+TEST_P(MemoryPoolTest, TheRestOfABlockIsNobodys) {
+  void* const a = Allocate(*first_, "a");
+  EXPECT_EQ(first_->Fill(a, 1, kBytes), absl::OkStatus());
+  EXPECT_THAT(Message(first_->Fill(a, 1, kBytes + 1)),
+              HasSubstr("byte 5000 of 5120 bytes of device memory for \"the pool\" lies behind the "
+                        "5000 bytes of the pool for \"a\""));
+  ASSERT_EQ(pool_.Free(*first_, a), absl::OkStatus());
+  // All of the same block for another use.
+  void* const b = *pool_.Allocate(*first_, kBlock, "b");
+  ASSERT_EQ(a, b);
+  EXPECT_EQ(first_->Fill(b, 1, kBlock), absl::OkStatus());
+  EXPECT_EQ(pool_.Free(*first_, b), absl::OkStatus());
+  EXPECT_EQ(first_->Synchronize(), absl::OkStatus());
+}
+
+TEST_P(MemoryPoolTest, ARestThatAKernelHasWrittenIsFoundWhenItIsFreed) {
+  void* const a = Allocate(*first_, "a");
+  ASSERT_EQ(ForEach(*first_, "one too many", kBytes + 1, OneTooMany{static_cast<std::byte*>(a)}),
+            absl::OkStatus());
+  ASSERT_EQ(first_->Synchronize(), absl::OkStatus());
+  (void)pool_.Free(*first_, a);
+  EXPECT_THAT(Message(first_->Synchronize()),
+              HasSubstr("the free of 5000 bytes of the pool: a kernel has written byte 5000, "
+                        "which lies behind them"));
 }
 
 TEST_P(MemoryPoolTest, NothingIsAllocatedInACapture) {

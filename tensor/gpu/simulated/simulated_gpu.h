@@ -67,9 +67,9 @@ class SimulatedGpu : public Gpu {
     MemoryKind kind;
     std::vector<Pending> pending;
   };
-  struct FreedRange {
+  struct UnusedRange {
     size_t bytes;
-    std::string by;
+    std::string why;
   };
 
   absl::StatusOr<std::byte*> DoAllocate(size_t bytes, MemoryKind kind,
@@ -94,7 +94,7 @@ class SimulatedGpu : public Gpu {
   std::map<std::byte*, Block> blocks_;
   size_t used_bytes_ = 0;
   CallCounts calls_;
-  std::map<const std::byte*, FreedRange> freed_;  // by a pool
+  std::map<const std::byte*, UnusedRange> unused_;  // of a pool
   std::set<SimulatedStream*> streams_;
   std::atomic<const std::string*> error_ = nullptr;  // the first
 };
@@ -139,8 +139,9 @@ class SimulatedStream : public Stream {
   absl::Status BeginCapture() override;
   absl::StatusOr<std::unique_ptr<Graph>> EndCapture() override;
   absl::Status Replay(Graph& graph) override;
-  absl::Status NoteAllocated(void* block, size_t bytes, std::string_view what) override;
-  absl::Status NoteFreed(void* block, size_t bytes) override;
+  absl::Status NoteAllocated(void* block, size_t bytes, size_t used,
+                             std::string_view what) override;
+  absl::Status NoteFreed(void* block, size_t bytes, size_t used) override;
 
  private:
   friend class SimulatedGpu;
