@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# Installs a release's packages in a Debian 12 that has nothing else, uses them as docs/installing.md
+# says, and removes them.
+# usage: check_in_debian.sh FOLDER, which holds what release.sh makes. As root: it makes a chroot.
+#
+# Exit codes: 0 all is well, 1 something is wrong with the release, 2 wrong usage, 77 no such Debian
+# can be made here (the reason is said).
+set -euo pipefail
+
+if [ $# -ne 1 ] || [ ! -d "$1" ]; then
+  echo "usage: check_in_debian.sh FOLDER" >&2
+  exit 2
+fi
+release=$(cd "$1" && pwd)
+skip() {
+  echo "SKIPPED: $1"
+  exit 77
+}
+[ "$(id -u)" = 0 ] || skip "only root can make a chroot"
+command -v debootstrap >/dev/null || skip "debootstrap is not installed; ./setup.sh --dev installs it"
+unshare --mount true 2>/dev/null || skip "this machine lets nobody mount"
+
+root=$(mktemp -d)
+log=$(mktemp)
+trap 'rm -rf --one-file-system "$root" "$log"' EXIT
+# Packages come from where this machine's own come from, in the way that they do.
+mirror=http://deb.debian.org/debian
+if grep -q '^ID=debian' /etc/os-release; then
+  mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | sed -n 1p)
+fi
+debootstrap --variant=minbase bookworm "$root" "${mirror%/}" >"$log" 2>&1 ||
+  skip "debootstrap failed: $(tail -n 1 "$log")"
+apt-config dump Acquire >"$root/etc/apt/apt.conf.d/90host"
+cp /etc/resolv.conf /etc/hosts "$root/etc/"
+
+inside() {
+  # The mounts end with the process.
+  unshare --mount bash -c '
+    mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" &&
+    mount -t tmpfs tmpfs "$0/dev/shm" && exec chroot "$0" env -i HOME=/root LANG=C.UTF-8 \
+      PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive bash -euo pipefail -c "$1"' \
+    "$root" "$1"
+}
+install="apt-get install -qq -y --no-install-recommends -o Acquire::Retries=3"
+inside "apt-get update -qq && $install cmake dataset-fashion-mnist g++ lintian make pkg-config" \
+  >"$log" 2>&1 || skip "the tools of the check cannot be installed: $(tail -n 1 "$log")"
+
+failed=false
+# try WHAT COMMANDS: what they say is shown if they fail.
+try() {
+  local begin=$SECONDS
+  if inside "cd /root && $2" >"$log" 2>&1; then
+    echo "ok: $1 ($((SECONDS - begin)) s)"
+  else
+    sed 's/^/  /' "$log"
+    echo "FAILED: $1"
+    failed=true
+  fi
+}
+cp "$release"/*.deb "$release"/*.tar.gz "$root/root/"
+mkdir "$root/root/source"
+tar -xzf "$release"/*.tar.gz -C "$root/root/source" --strip-components=1
+image=/root/source/data/images/testdata/fuzz/image/jpeg_grey
+model=/root/source/models/run/testdata/model.safetensors
+
+try "lintian" "lintian --fail-on error --allow-root *.deb"
+try "apt install" "dpkg --get-selections >before; $install ./*.deb"
+try "dtnn benchmark, and predict with what it saved" "
+  dtnn benchmark --model=simplecnn --dataset=mnist --dataset-path=/usr/share/datasets/fashion-mnist \
+    --num-epochs=1 --save-model=mine.safetensors &&
+  dtnn predict $image --model-file=mine.safetensors"
+try "two ranks" "
+  dtnn launch -n 2 -- benchmark --model=simplecnn --dataset=mnist \
+    --dataset-path=/usr/share/datasets/fashion-mnist --parallel=data --num-epochs=1"
+try "manual pages" "
+  for page in \$(dpkg -L dtnn | grep /man1/); do
+    test -s \$page && zcat \$page | head -n 1 | grep -q '^.TH' || { echo \$page; exit 1; }
+  done"
+try "examples/cmake" "
+  cmake -S source/examples/cmake -B build && cmake --build build --parallel 2 &&
+  build/train trained.safetensors && build/answer trained.safetensors $image &&
+  build/answer $model $image >cmake"
+try "examples/pkg-config" "
+  make -C source/examples/pkg-config && source/examples/pkg-config/answer $model $image | diff cmake -"
+try "examples/c" "
+  make -C source/examples/c && source/examples/c/answer $model $image | sed 1d | diff cmake -"
+try "examples/python" "
+  mkdir -p curves && python3 source/examples/python/fashion_mnist.py \
+    /usr/share/datasets/fashion-mnist 1 curves"
+try "apt remove" "
+  dpkg -L dtnn libdtnn0 libdtnn-dev python3-dtnn | sort -u >files &&
+  apt-get remove -qq -y dtnn libdtnn0 libdtnn-dev python3-dtnn &&
+  while read -r file; do [ -d \$file ] || [ ! -e \$file ] || { echo left: \$file; exit 1; }; done <files &&
+  ! find /usr -ipath '*dtnn*' | grep ."
+! $failed
