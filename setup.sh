@@ -44,7 +44,6 @@ clang-format          | the formatting check
 cmake                 | tests of an installation (else skipped)
 make                  | tests of an installation (else skipped)
 debootstrap           | the check of a release in a fresh Debian (else skipped)
-lintian               | tests of the Debian packages (else skipped)
 iproute2              | tests on several hosts made of network namespaces (else skipped)
 mosquitto             | a broker, for tests of MQTT (else skipped)
 zsh                   | tests of its completion (else skipped)

@@ -31,6 +31,8 @@ fi
 debootstrap --variant=minbase bookworm "$root" "${mirror%/}" >"$log" 2>&1 ||
   skip "debootstrap failed: $(tail -n 1 "$log")"
 apt-config dump Acquire >"$root/etc/apt/apt.conf.d/90host"
+# It lives for minutes: nothing in it has to survive a power failure.
+echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/unsafe"
 cp /etc/resolv.conf /etc/hosts "$root/etc/"
 
 inside() {
