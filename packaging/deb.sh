@@ -116,5 +116,11 @@ mkdir -p "$tree/usr/lib/dtnn" "$tree/usr/bin" "$tree/usr/share/man/man1"
 mv "$work/all/usr/bin" "$tree/usr/lib/dtnn/bin"
 gzip -9n <"$work/all/usr/share/man/man1/benchmark.1" >"$tree/usr/share/man/man1/dtnn-benchmark.1.gz"
 install -m 755 "$here/dtnn.sh" "$tree/usr/bin/dtnn"
+{
+  printf '.TH DTNN 1\n.SH NAME\ndtnn \\- trains neural networks and predicts with them\n'
+  printf '.SH SYNOPSIS\n.B dtnn\n.I program\n.RI [ argument ...]\n.SH DESCRIPTION\nRuns one of:\n'
+  (cd "$tree/usr/lib/dtnn/bin" && printf '.br\n.B %s\n' *)
+  printf '.PP\n.B dtnn\n.I program\n.B \\-\\-help\nexplains it.\n.SH SEE ALSO\n.BR dtnn\\-benchmark (1)\n'
+} | gzip -9n >"$tree/usr/share/man/man1/dtnn.1.gz"
 depends=$(libraries "$tree"/usr/lib/dtnn/bin/*)
 build dtnn science "$depends, openmpi-bin" "trains neural networks and predicts with them"

@@ -29,6 +29,7 @@ check "the library needs protobuf" grep -q libprotobuf <<<"$(dpkg-deb --field "$
 check "headers need Abseil's" grep -q libabsl-dev <<<"$(dpkg-deb --field "$2" Depends)"
 check "/usr/bin has one program" test "$(ls "$root/usr/bin")" = dtnn
 check "programs start" test "$("$root/usr/lib/dtnn/bin/predict" --version)" = "predict (DTNN) $5"
+check "the manual page lists the programs" zgrep -qx '.B predict' "$root/usr/share/man/man1/dtnn.1.gz"
 check "all files are packaged" test -e "$root/usr/lib/cmake/dtnn/dtnn-train.cmake"
 
 sed "s#^bin=#bin=$root#" "$root/usr/bin/dtnn" >"$TEST_TMPDIR/dtnn"
