@@ -10,6 +10,7 @@
 #include "apps/aggregator/network.h"
 #include "apps/rounds/round_output.h"
 #include "comm/federation/aggregator/aggregator.h"
+#include "comm/federation/aggregator/robust_mean.h"
 #include "comm/ranks/job/interrupt.h"
 #include "kernels/device/context.h"
 #include "models/observe/report/run_report.h"
@@ -124,6 +125,7 @@ class Run {
             .deadline = Milliseconds(flags_.deadline),
             .timeout = Milliseconds(options.ranks.timeout),
             .max_update_norm = flags_.rounds.max_update_norm,
+            .robust = *federation::ParseRobust(flags_.rounds.robust),
             .say = [this](std::string_view line) { out_ << "**** " << line << "\n"
                                                         << std::flush; },
             .warn = [this](std::string_view line) { Warn(line); },

@@ -1,6 +1,7 @@
 #include "apps/rounds/round_flags.h"
 
 #include "apps/flags/tool_flags.h"
+#include "comm/federation/aggregator/robust_mean.h"
 #include "comm/ranks/job/exit_code.h"
 #include "models/observe/report/report_name.h"
 
@@ -57,6 +58,15 @@ std::vector<OptionSpec> OptionsOfStrategy(RoundFlags& flags) {
        .unit = "norm",
        .range = kNumber,
        .field = &flags.max_update_norm},
+      {.name = "robust",
+       .type = kText,
+       .help = "in place of the mean of updates one that a few bad ones cannot move far: median; "
+               "trimmed:F, without the fraction F of the largest and smallest numbers; krum:F, of "
+               "all but the fraction F that is farthest from the others; norm:R, of updates that "
+               "are shortened to the length R",
+       .unit = "MEAN",
+       .field = &flags.robust,
+       .example = "trimmed:0.2"},
   };
 }
 
@@ -109,6 +119,13 @@ absl::Status CheckRoundFlags(const RoundFlags& flags, const Options& run, int64_
   if (flags.max_update_norm > 0 && !encryption.empty()) {
     return UsageError("--max-update-norm: needs updates that the aggregator can read, and not ",
                       "with --encryption=", encryption);
+  }
+  const absl::StatusOr<federation::RobustOptions> robust = federation::ParseRobust(flags.robust);
+  if (!robust.ok()) return UsageError("--robust=", robust.status().message());
+  if (robust->on() && (!encryption.empty() || run.federation.dp_clip > 0)) {
+    return UsageError("--robust=", flags.robust,
+                      ": needs updates that the aggregator can read, without noise; not with ",
+                      encryption.empty() ? "--dp-clip" : "--encryption");
   }
   return absl::OkStatus();
 }

@@ -22,6 +22,7 @@ struct RoundFlags {
   double server_learning_rate = 0;  // 0: the strategy's own
   double server_momentum = 0.9;
   double max_update_norm = 0;  // 0: any
+  std::string robust = {};     // federation::ParseRobust
   std::string clients_file;    // what each client did in each round; empty: none
 };
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "apps/flags/argument_flags.h"
 #include "apps/printing/progress.h"
 #include "apps/rounds/round_output.h"
+#include "comm/federation/aggregator/robust_mean.h"
 #include "comm/federation/simulation/simulation.h"
 #include "comm/ranks/job/exit_code.h"
 #include "comm/ranks/job/interrupt.h"
@@ -168,8 +170,11 @@ class Simulation {
             .clients_per_round = int(flags_.clients_per_round),
             .min_clients = int(flags_.min_clients),
             .max_update_norm = flags_.rounds.max_update_norm,
+            .robust = *federation::ParseRobust(flags_.rounds.robust),
             .least_clients = flags_.run.federation.least_clients,
             .drop_out = flags_.drop_out,
+            .liars = int(std::llround(flags_.liars * double(flags_.clients))),
+            .lie = flags_.lie,
             .seed = uint64_t(flags_.run.training.seed),
             .warn = [this](std::string_view line) { Warn(line); },
             .interrupted = [] { return Interrupt::Last() != 0; },

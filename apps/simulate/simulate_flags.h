@@ -25,6 +25,8 @@ struct SimulateFlags {
   int64_t min_clients = 1;
   std::string split = "equal";  // data/loading/division/division.h
   double drop_out = 0;
+  double liars = 0;        // the fraction of the clients that send another update
+  double lie = -1;         // times what they have learnt
   int64_t test_every = 1;  // rounds; 0: never
 };
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_split.h"
 #include "apps/testing/process.h"
 #include "apps/testing/texts.h"
 #include "comm/ranks/job/exit_code.h"
@@ -20,6 +21,7 @@
 #include "gtest/gtest.h"
 #include "tensor/files/array_file.h"
 #include "tensor/must.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -195,6 +197,28 @@ TEST_F(SimulateTest, ContinuesWhereASignalHasStoppedIt) {
   EXPECT_EQ(Simulation(kept + Flags{"--rounds=4"}), whole);
 }
 
+// A fifth of the clients send four times the opposite of what they have learnt: in the mean nothing
+// is left.
+TEST_F(SimulateTest, RobustMeansLearnAmongLiars) {
+  const auto accuracy = [this](const Flags& more) {
+    const Outcome outcome = Simulate(Flags{"--clients=10", "--clients-per-round=10", "--rounds=8",
+                                           "--num-epochs=4", "--history-file=" + Path("h.csv")} +
+                                     more);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+    const std::string history = Contents(Path("h.csv"));
+    std::filesystem::remove(Path("h.csv"));
+    const std::vector<std::string> fields =
+        absl::StrSplit(history.substr(history.rfind("\n8,")), ',');
+    return std::stod(fields.at(4));
+  };
+  EXPECT_GT(accuracy({}), 90);
+  const Flags lying = {"--liars=0.2", "--lie=-4"};
+  EXPECT_LT(accuracy(lying), 50);
+  for (const char* robust : {"median", "trimmed:0.2", "krum:0.2"}) {
+    EXPECT_GT(accuracy(lying + Flags{StrCat("--robust=", robust)}), 90) << robust;
+  }
+}
+
 TEST_F(SimulateTest, ClientsWithoutSamplesAreSaidAndNotAsked) {
   std::ofstream(Path("division.txt")) << "0 1 2 3\n\n4,5,6\n";
   const Outcome outcome = Simulate({"--clients=3", "--clients-per-round=3", "--rounds=2",
@@ -216,6 +240,9 @@ TEST_F(SimulateTest, FlagsThatMakeNoSenseAreUsageErrors) {
       {{"--resume"}, "--resume: needs --checkpoint-dir"},
       {{"--deadline=3"}, "--deadline"},
       {{"--drop-out=1"}, "--drop-out=1"},
+      {{"--robust=mean"}, "--robust=\"mean\": expected median, trimmed:F"},
+      {{"--robust=median", "--encryption=masked", "--min-clients=2"}, "not with --encryption"},
+      {{"--robust=median", "--dp-clip=1", "--dp-noise=1"}, "not with --dp-clip"},
       {{"--dp-clip=1"}, "needs both, or neither"},
   };
   for (const auto& [flags, message] : bad) {

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "comm/federation/aggregator/federation_state.h"
+#include "comm/federation/aggregator/robust_mean.h"
 #include "comm/federation/aggregator/round_record.h"
 #include "comm/federation/aggregator/strategy.h"
 #include "comm/federation/meeting.h"
@@ -33,6 +34,7 @@ struct AggregatorOptions {
   // So long it waits for min_clients; clients hear of it four times as often.
   std::chrono::milliseconds timeout{};
   double max_update_norm = 0;
+  RobustOptions robust = {};  // how plain updates are averaged, in place of the strategy's mean
   // The seed of the choice of clients; nothing: a new one from the system, which nobody knows. None
   // is kept in a file: it would say which clients were asked.
   std::optional<Secret> choice_seed = {};

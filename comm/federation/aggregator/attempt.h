@@ -25,6 +25,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "comm/federation/aggregator/asked.h"
+#include "comm/federation/aggregator/robust_mean.h"
 #include "comm/federation/channel.h"
 #include "comm/federation/frame.h"
 #include "comm/federation/messages.h"
@@ -41,6 +42,7 @@ struct AttemptOptions {
   std::chrono::milliseconds deadline{};  // for the updates; a quarter of it for each other step
   // Of the update less the parameters it began with, as Euclidean norm; 0: any.
   double max_update_norm = 0;
+  RobustOptions robust = {};  // of plain updates, where the parameters they began with are known
 };
 
 class Attempt {

@@ -3,7 +3,6 @@
 #ifndef DTNN_COMM_FEDERATION_AGGREGATOR_ATTEMPT_NUMBERS_H_
 #define DTNN_COMM_FEDERATION_AGGREGATOR_ATTEMPT_NUMBERS_H_
 
-#include <algorithm>
 #include <cmath>
 #include <span>
 #include <vector>
@@ -14,8 +13,10 @@ namespace dtnn::federation {
 inline constexpr double kLargestNumber = 1e12;
 
 inline bool AreNumbersOfNetworks(std::span<const float> values, double divisor) {
-  return std::ranges::all_of(
-      values, [divisor](float x) { return std::abs(x / divisor) <= kLargestNumber; });
+  const double most = kLargestNumber * std::abs(divisor);
+  bool good = true;
+  for (const float x : values) good &= std::abs(double(x)) <= most;  // not of NaN
+  return good;
 }
 
 // Assigning {} would keep the memory.

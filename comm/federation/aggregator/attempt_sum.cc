@@ -12,6 +12,15 @@
 namespace dtnn::federation {
 
 void Attempt::AverageOfPlain() {
+  if (options_.robust.on()) {
+    std::vector<WeightedUpdate> updates;
+    for (const int position : survivors_) {
+      updates.push_back(
+          {.values = places_[size_t(position)].values, .factor = asked_[size_t(position)].factor});
+    }
+    average_ = RobustMean(options_.robust, updates, parameters_);
+    return;
+  }
   PlainSum sum(values_);
   for (const int position : survivors_) sum.Add(places_[size_t(position)].values);
   average_ = sum.Mean(divisor());

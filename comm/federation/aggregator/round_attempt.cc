@@ -63,7 +63,8 @@ absl::StatusOr<std::shared_ptr<Attempt>> Rounds::BeginAttempt(const std::vector<
                                          .nonce = nonce_,
                                          .quorum = options_.min_clients,
                                          .deadline = options_.deadline,
-                                         .max_update_norm = options_.max_update_norm},
+                                         .max_update_norm = options_.max_update_norm,
+                                         .robust = options_.robust},
                                         protector_, job, size_t(options_.model.values),
                                         state_.parameters, asked, send));
   DTNN_ASSIGN_OR_RETURN(const std::vector<SharedBytes> bodies, ParameterBodies());

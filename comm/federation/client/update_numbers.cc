@@ -1,5 +1,7 @@
 #include "comm/federation/client/update_numbers.h"
 
+#include <algorithm>
+
 #include "comm/federation/hidden_metrics.h"
 #include "comm/federation/privacy.h"
 #include "tensor/status_macros.h"
@@ -27,11 +29,14 @@ std::vector<float> HideReport(const Protector& protector, size_t values, bool pl
 
 void ScaleNumbers(std::span<const float> parameters, std::span<const float> hidden, double factor,
                   size_t at, std::span<float> out) {
-  for (size_t i = 0; i < out.size(); ++i) {
-    const size_t of = at + i;
-    const float x = of < parameters.size() ? parameters[of] : hidden[of - parameters.size()];
-    out[i] = float(x * factor);
-  }
+  const auto scale = [factor](float x) { return float(x * factor); };
+  const size_t count = std::min(out.size(), parameters.size() - std::min(at, parameters.size()));
+  auto next =
+      std::ranges::transform(parameters.subspan(count == 0 ? 0 : at, count), out.begin(), scale)
+          .out;
+  if (count == out.size()) return;
+  const size_t from = at + count - parameters.size();  // of `hidden`
+  std::ranges::transform(hidden.subspan(from, out.size() - count), next, scale);
 }
 
 }  // namespace dtnn::federation

@@ -1,6 +1,7 @@
 #include "comm/federation/simulation/simulated_attempt.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 
 #include "comm/federation/aggregator/plain_sum.h"
@@ -19,6 +20,14 @@ void LeaveOut(Asked& asked, std::string why, bool at_fault) {
   asked.state = State::kLeftOut;
   asked.why = std::move(why);
   asked.at_fault = at_fault;
+}
+
+UpdateNumbers Lie(std::span<const float> begin, std::span<const float> trained, double factor) {
+  UpdateNumbers told(trained.size());
+  for (size_t i = 0; i < told.size(); ++i) {
+    told[i] = float(begin[i] + factor * (double(trained[i]) - begin[i]));
+  }
+  return told;
 }
 
 }  // namespace
@@ -41,13 +50,14 @@ SimulatedAttempt::SimulatedAttempt(const SimulationOptions& options, const Prote
                 options.strategy.strategy == Strategy::kFedprox ? options.strategy.proximal : 0,
             .parameters = state.parameters},
       together_(protector.together(options.min_clients, int(asked_.size()))),
-      sum_(protector, protector.sum_values(values_), int(asked_.size())) {}
+      sum_(protector, options.robust, protector.sum_values(values_), int(asked_.size())) {}
 
 absl::Status SimulatedAttempt::Run() {
   DTNN_RETURN_IF_ERROR(DropOut());
   if (options_.begin_attempt) options_.begin_attempt(task_.round, asked_);
-  OrderedUpdates ordered(
-      NumThreads(), [this](int position, const UpdateNumbers& update) { Take(position, update); });
+  OrderedUpdates ordered(NumThreads(), [this](int position, UpdateNumbers update) {
+    Take(position, std::move(update));
+  });
   std::atomic<int> next = 0;
   ParallelThreads(NumThreads(), [&](int thread) {
     while (true) {
@@ -73,13 +83,11 @@ absl::StatusOr<std::vector<float>> SimulatedAttempt::Mean() {
     return FailedPrecondition("only ", factors.size(), " of ", asked_.size(),
                               " clients are left, and ", needed, " are needed");
   }
-  double divisor = 0;
-  for (const double factor : factors) divisor += factor;
   if (protector_.hides_in_sums()) {
-    DTNN_RETURN_IF_ERROR(CheckWeightLeft(divisor));
+    DTNN_RETURN_IF_ERROR(CheckWeightLeft(std::accumulate(factors.begin(), factors.end(), 0.0)));
     DTNN_RETURN_IF_ERROR(CheckHidden(factors, options_.least_clients));
   }
-  DTNN_ASSIGN_OR_RETURN(std::vector<float> mean, sum_.Mean(divisor));
+  DTNN_ASSIGN_OR_RETURN(std::vector<float> mean, sum_.Mean(task_.parameters));
   if (mean.size() > values_) {
     metrics_ = MetricsOfSum(names, std::span(mean).subspan(values_));
     for (Asked& asked : asked_) asked.report.metrics.clear();
@@ -131,7 +139,11 @@ UpdateNumbers SimulatedAttempt::Train(int thread, int position) {
 absl::StatusOr<UpdateNumbers> SimulatedAttempt::Numbers(std::span<const float> parameters,
                                                         int position) {
   Asked& asked = asked_[size_t(position)];
-  UpdateNumbers noisy;
+  UpdateNumbers told, noisy;
+  if (ids_[size_t(position)] < options_.liars) {
+    told = Lie(task_.parameters, parameters, options_.lie);
+    parameters = told;
+  }
   if (protector_.privacy().on()) {
     DTNN_ASSIGN_OR_RETURN(ChaCha20Stream random, seed_.Stream(SimulationSeed::kNoise, attempt_,
                                                               uint64_t(ids_[size_t(position)])));
@@ -151,10 +163,10 @@ absl::StatusOr<UpdateNumbers> SimulatedAttempt::Numbers(std::span<const float> p
 }
 
 // One thread at a time, in the order of positions.
-void SimulatedAttempt::Take(int position, const UpdateNumbers& update) {
+void SimulatedAttempt::Take(int position, UpdateNumbers update) {
   if (update.empty()) return;
   Asked& asked = asked_[size_t(position)];
-  const absl::Status added = sum_.Add(update);
+  const absl::Status added = sum_.Add(std::move(update), asked.factor);
   if (added.ok()) {
     asked.state = State::kAccepted;
   } else {

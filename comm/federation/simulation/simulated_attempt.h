@@ -41,7 +41,7 @@ class SimulatedAttempt {
   absl::Status DropOut();
   UpdateNumbers Train(int thread, int position);
   absl::StatusOr<UpdateNumbers> Numbers(std::span<const float> parameters, int position);
-  void Take(int position, const UpdateNumbers& update);
+  void Take(int position, UpdateNumbers update);
 
   const SimulationOptions& options_;
   const Protector& protector_;

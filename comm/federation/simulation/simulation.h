@@ -24,6 +24,7 @@
 #include "absl/status/statusor.h"
 #include "comm/federation/aggregator/asked.h"
 #include "comm/federation/aggregator/federation_state.h"
+#include "comm/federation/aggregator/robust_mean.h"
 #include "comm/federation/aggregator/round_record.h"
 #include "comm/federation/aggregator/strategy.h"
 #include "comm/federation/client/client_options.h"
@@ -54,8 +55,13 @@ struct SimulationOptions {
   int clients_per_round = 1;
   int min_clients = 1;  // fewest updates of a round; with fewer it is tried again
   double max_update_norm = 0;
+  RobustOptions robust = {};             // as AggregatorOptions::robust
   double least_clients = kLeastClients;  // as ClientOptions::least_clients
   double drop_out = 0;                   // the probability that a client that is asked is lost
+  // The first `liars` clients send w + lie (x - w) in place of x, where w are the parameters of the
+  // round: with -1 the opposite of what they have learnt.
+  int liars = 0;
+  double lie = -1;
   uint64_t seed = 0;  // of the choice of clients, of drop-outs and of noise: here all may know it
   std::optional<Secret> choice_seed = {};  // instead, of the choice
   std::function<void(std::string_view line)> warn = {};

@@ -121,6 +121,25 @@ class PrivateTest : public SimulationTest, public ::testing::WithParamInterface<
 INSTANTIATE_TEST_SUITE_P(All, PrivateTest,
                          ::testing::Values(Protection::kNone, Protection::kMasked));
 
+// A client that sends what no other does moves these means little, and both alike.
+TEST_F(SimulationTest, RobustMeansAreThoseOfAFederation) {
+  simulation_.robust = {.kind = RobustKind::kTrimmed, .number = 0.2};
+  options_.robust = simulation_.robust;
+  RunBoth();
+  EXPECT_EQ(simulated_.parameters, state_.parameters);
+  const std::vector<float> honest = simulated_.parameters;
+  simulation_.liars = 1;
+  simulation_.lie = -50;
+  for (const bool robust : {true, false}) {
+    if (!robust) simulation_.robust = {};
+    simulated_ = {};
+    simulated_.parameters.assign(kValues, 1);
+    ASSERT_EQ(Simulate(), absl::OkStatus());
+    const double distance = Distance(simulated_.parameters, {honest.begin(), honest.end()});
+    EXPECT_EQ(distance < 1, robust) << distance;
+  }
+}
+
 // Noise is another one in both, of course.
 TEST_P(PrivateTest, ClippedUpdatesAndTheAccountAreThoseOfAFederation) {
   simulation_.protection = {.protection = GetParam(), .privacy = {.clip = 5, .noise = 1e-9}};
@@ -305,6 +324,11 @@ TEST_F(SimulationTest, WhatMakesNoSenseIsRefused) {
          o.max_update_norm = 1;
        },
        "norms of updates cannot be limited"},
+      {[](auto& o) {
+         o.robust.kind = RobustKind::kMedian;
+         o.protection.privacy = {.clip = 1, .noise = 1};
+       },
+       "robust means need updates that the aggregator can read one by one, without noise"},
       {[](auto& o) { o.drop_out = 1; }, "a drop-out of 1: expected 0 or more, below 1"},
       {[](auto& o) { o.model.values = 3; }, "the state has 70001 parameters, the model 3"},
   };

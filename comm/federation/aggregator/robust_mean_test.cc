@@ -1,0 +1,122 @@
+#include "comm/federation/aggregator/robust_mean.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tensor/threads/parallel_for.h"
+
+namespace dtnn::federation {
+namespace {
+
+using ::testing::ElementsAre;
+using Values = std::vector<std::vector<float>>;
+
+std::vector<float> Mean(const std::string& text, const Values& values,
+                        std::vector<double> factors = {}, std::vector<float> begin = {}) {
+  std::vector<WeightedUpdate> updates;
+  for (size_t k = 0; k < values.size(); ++k) {
+    updates.push_back({.values = values[k], .factor = factors.empty() ? 1 : factors[k]});
+  }
+  begin.resize(values[0].size());
+  return RobustMean(*ParseRobust(text), updates, begin);
+}
+
+TEST(RobustMeanTest, MedianOfEachNumber) {
+  EXPECT_THAT(Mean("median", {{1, 50}, {2, -5}, {90, 6}}), ElementsAre(2, 6));
+  EXPECT_THAT(Mean("median", {{1}, {2}, {4}, {90}}), ElementsAre(3));
+  EXPECT_THAT(Mean("median", {{7}}), ElementsAre(7));
+  EXPECT_THAT(Mean("median", {{7}, {8}}), ElementsAre(7.5));
+  EXPECT_THAT(Mean("median", {{1}, {1}, {10}}, {0.5, 1, 0.25}), ElementsAre(2)) << "2, 1, 40";
+}
+
+TEST(RobustMeanTest, TrimmedLeavesOutBothEnds) {
+  const Values values = {{5}, {1}, {100}, {2}, {-7}};
+  EXPECT_THAT(Mean("trimmed:0", values), ElementsAre(20.2f));
+  EXPECT_THAT(Mean("trimmed:0.2", values), ElementsAre(8.f / 3));
+  EXPECT_THAT(Mean("trimmed:0.39", values), ElementsAre(8.f / 3));
+  EXPECT_THAT(Mean("trimmed:0.4", values), ElementsAre(2));
+}
+
+// (10, 10) and (-20, 5) have no near neighbours.
+TEST(RobustMeanTest, KrumTakesThoseThatAreNearEachOther) {
+  const Values values = {{1, 1}, {10, 10}, {1, 2}, {2, 1}, {-20, 5}, {2, 2}, {1.5, 1.5}};
+  EXPECT_THAT(Mean("krum:0.3", values), ElementsAre(1.5, 1.5));
+  EXPECT_NEAR(Mean("krum:0", values)[0], -2.5 / 7, 1e-6) << "all of them";
+  EXPECT_THAT(Mean("krum:0.4", {{3}, {4}}), ElementsAre(3.5)) << "no client is left out";
+}
+
+TEST(RobustMeanTest, NormShortensAndKeepsWeights) {
+  // From (1, 1): (3, 4) of length 5, which becomes 2.5; (0.6, 0.8) of length 1.
+  const Values values = {{4, 5}, {0.8f, 0.9f}};
+  const std::vector<float> mean = Mean("norm:2.5", values, {1, 0.5}, {1, 1});
+  EXPECT_NEAR(mean[0], 1 + (1.5 + 0.5 * 0.6) / 1.5, 1e-6);
+  EXPECT_NEAR(mean[1], 1 + (2.0 + 0.5 * 0.8) / 1.5, 1e-6);
+  const std::vector<float> all = Mean("norm:100", values, {1, 0.5}, {1, 1});
+  EXPECT_NEAR(all[0], (4 + 0.8) / 1.5, 1e-6) << "the mean";
+}
+
+// 40 clients near 1, of which eight send the opposite, or a hundred times as much: the mean is far
+// off, and none of these.
+TEST(RobustMeanTest, AFifthOfLiarsMovesThemLittle) {
+  constexpr int kClients = 40, kLiars = 8;
+  constexpr size_t kValues = 10000;
+  std::mt19937 random(5);
+  std::normal_distribution<float> normal(1, 0.3f);
+  for (const float scale : {-1.f, 100.f}) {
+    Values values;
+    for (int k = 0; k < kClients; ++k) {
+      std::vector<float> own(kValues);
+      for (float& x : own) x = normal(random) * (k < kLiars ? scale : 1);
+      values.push_back(own);
+    }
+    const auto distance = [&](const std::string& text) {
+      double squares = 0;
+      for (const float x : Mean(text, values)) squares += (x - 1) * (x - 1);
+      return std::sqrt(squares / kValues);
+    };
+    EXPECT_GT(distance("trimmed:0"), 0.35) << scale;
+    EXPECT_LT(distance("median"), 0.15) << scale;
+    EXPECT_LT(distance("trimmed:0.25"), 0.15) << scale;
+    EXPECT_LT(distance("krum:0.25"), 0.065) << scale;
+    // Each honest update has the length 104: a liar weighs no more than another client.
+    EXPECT_LT(distance("norm:104"), scale < 0 ? 0.45 : 0.1) << scale;
+  }
+}
+
+TEST(RobustMeanTest, TheSameBitsOnAnyNumberOfThreads) {
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal;
+  Values values(9, std::vector<float>(20001));
+  for (auto& own : values) std::ranges::generate(own, [&] { return normal(random); });
+  for (const std::string text : {"median", "trimmed:0.3", "krum:0.3", "norm:50"}) {
+    std::vector<float> first;
+    for (const int threads : {1, 2, 4}) {
+      std::thread([&] {
+        SetNumThreads(threads);
+        const std::vector<float> mean = Mean(text, values);
+        if (first.empty()) first = mean;
+        EXPECT_EQ(mean, first) << text << " on " << threads;
+      }).join();
+    }
+  }
+}
+
+TEST(RobustMeanTest, OtherTextsAreRefused) {
+  EXPECT_FALSE(ParseRobust("")->on());
+  for (const std::string text : {"mean", "median:1", "trimmed", "trimmed:0.5", "trimmed:-0.1",
+                                 "krum:", "krum:x", "norm", "norm:0", "norm:nan"}) {
+    EXPECT_EQ(ParseRobust(text).status().message(),
+              "\"" + text +
+                  "\": expected median, trimmed:F or krum:F with a fraction F of the clients below "
+                  "0.5, such as trimmed:0.2, or norm:R with a norm above 0");
+  }
+}
+
+}  // namespace
+}  // namespace dtnn::federation
