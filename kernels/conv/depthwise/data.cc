@@ -43,10 +43,11 @@ DepthwiseData<T>::DepthwiseData(const Conv2dSpec& spec, Direction direction)
 
 template <typename T>
 void DepthwiseData<T>::DeriveFilter(const Filter<const T>& filter, T* derived) const {
-  for (int64_t t = 0; t < taps_; ++t, derived += padded_channels_) {
+  auto* to = reinterpret_cast<Wide<T>*>(derived);
+  for (int64_t t = 0; t < taps_; ++t, to += padded_channels_) {
     const T* const from = filter.data + t * filter.tap;
-    for (int64_t c = 0; c < channels_; ++c) derived[c] = from[c * filter.filter];
-    std::fill(derived + channels_, derived + padded_channels_, T(0));
+    for (int64_t c = 0; c < channels_; ++c) to[c] = Wide<T>(from[c * filter.filter]);
+    std::fill(to + channels_, to + padded_channels_, Wide<T>(0));
   }
 }
 
@@ -92,7 +93,7 @@ void DepthwiseData<T>::RunRow(const Call& call, const Rows& rows, int64_t image,
   // The row, and the filter's, of the first tap that exists.
   const Phase::Tap tap = taps.size() > 0 ? vertical.taps[size_t(taps.begin)] : Phase::Tap();
   const T* const in_row = in.At(image, i * vertical.in_step + tap.offset);
-  const T* const filter_row = call.filter + tap.tap * kernel_width_ * padded_channels_;
+  const Wide<T>* const filter_row = DerivedOf(call) + tap.tap * kernel_width_ * padded_channels_;
   Sums<T> sums = SumsOfRow(call, rows, i);
   if (sliding_.has_value()) {
     sums.count = columns_.results();
@@ -146,7 +147,7 @@ void DepthwiseData<T>::RunImages(const Call& call, int64_t begin, int64_t end) c
     const Phase::Tap& a = vertical.taps[size_t(down.begin)];
     const Phase::Tap& b = horizontal.taps[size_t(right.begin)];
     sums.in = in.At(begin, a.offset) + b.offset * in.pixel;
-    sums.filter = call.filter + (a.tap * kernel_width_ + b.tap) * padded_channels_;
+    sums.filter = DerivedOf(call) + (a.tap * kernel_width_ + b.tap) * padded_channels_;
   }
   sums.out = call.out.At(begin, 0);
   sums.out_step = call.out.image;
@@ -157,5 +158,6 @@ void DepthwiseData<T>::RunImages(const Call& call, int64_t begin, int64_t end) c
 
 template class DepthwiseData<float>;
 template class DepthwiseData<double>;
+template class DepthwiseData<Bfloat16>;
 
 }  // namespace dtnn::conv::depthwise

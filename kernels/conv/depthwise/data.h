@@ -26,8 +26,10 @@ class DepthwiseData final : public DataKernel<T> {
 
   DepthwiseData(const Conv2dSpec& spec, Direction direction);
 
-  // [tap][channel], zeros after the last channel.
-  int64_t derived_elements() const override { return taps_ * padded_channels_; }
+  // [tap][channel], of Wide<T>, zeros after the last channel.
+  int64_t derived_elements() const override {
+    return taps_ * padded_channels_ * int64_t(sizeof(Wide<T>) / sizeof(T));
+  }
   void DeriveFilter(const Filter<const T>& filter, T* derived) const override;
   size_t workspace_bytes() const override { return 0; }
   void Run(const Call& call) const override;
@@ -40,6 +42,9 @@ class DepthwiseData final : public DataKernel<T> {
     std::vector<Range> taps;       // of each row
     std::vector<Stretch> columns;  // where they do not slide
   };
+  static const Wide<T>* DerivedOf(const Call& call) {
+    return reinterpret_cast<const Wide<T>*>(call.filter);
+  }
   // What all results of row `i` of some images share.
   Sums<T> SumsOfRow(const Call& call, const Rows& rows, int64_t i) const;
   void RunRow(const Call& call, const Rows& rows, int64_t image, int64_t i) const;

@@ -35,6 +35,7 @@ constexpr Variant kDepthwise = {
     .gain = [](const Conv2dSpec& spec, Direction) { return spec.channels > 1 ? 4.0 : 0.0; },
     .f32 = {.data = &MakeData<float>, .filter = &MakeFilter<float>},
     .f64 = {.data = &MakeData<double>, .filter = &MakeFilter<double>},
+    .bf16 = {.data = &MakeData<Bfloat16>, .filter = &MakeFilter<Bfloat16>},
 };
 
 }  // namespace dtnn::conv

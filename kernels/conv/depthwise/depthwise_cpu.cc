@@ -11,8 +11,9 @@
 #include "hwy/highway.h"
 // After foreach_target.h: these are compiled once per instruction set.
 #include "kernels/elementwise/relu-inl.h"
-#include "kernels/gemm/gemm_tile-inl.h"
+#include "kernels/elementwise/transform-inl.h"
 #include "kernels/simd/kernel_tables.h"
+#include "kernels/simd/unroll.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dtnn::conv::depthwise {
@@ -20,12 +21,12 @@ namespace HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using dtnn::HWY_NAMESPACE::LoadFirst;
+using dtnn::HWY_NAMESPACE::Part;
 using dtnn::HWY_NAMESPACE::Rectify;
-using dtnn::HWY_NAMESPACE::StoreFirst;
+using dtnn::HWY_NAMESPACE::Whole;
 
 template <typename T>
-using Tag = hn::CappedTag<T, size_t(kBlock<T>)>;
+using Tag = hn::CappedTag<Wide<T>, size_t(kBlock<T>)>;
 
 // Calls body(i) for i < kCount, each a constant, so that arrays of vectors that it indexes are
 // registers.
@@ -46,24 +47,6 @@ HWY_INLINE void ForEachRow(const Counts& counts, const Row& row) {
   }
 }
 
-// A vector of channels, or the first `count` elements of one.
-template <class D, typename T = hn::TFromD<D>>
-struct Part {
-  D d;
-  hn::Mask<D> exist;
-  size_t count;
-
-  HWY_INLINE hn::Vec<D> Load(const T* from) const { return LoadFirst(d, exist, count, from); }
-  HWY_INLINE void Store(hn::Vec<D> v, T* to) const { StoreFirst(d, v, exist, count, to); }
-};
-template <class D, typename T = hn::TFromD<D>>
-struct Whole {
-  D d;
-
-  HWY_INLINE hn::Vec<D> Load(const T* from) const { return hn::LoadU(d, from); }
-  HWY_INLINE void Store(hn::Vec<D> v, T* to) const { hn::StoreU(v, d, to); }
-};
-
 // GCC calls long lambdas that are passed on, with all that they capture in memory.
 #define DTNN_INLINE HWY_ATTR __attribute__((always_inline))
 
@@ -79,7 +62,7 @@ HWY_INLINE void Finish(const Sums<T>& s, int64_t first, int64_t c, V (&sum)[kV][
       Unroll<kU>([&](auto u) DTNN_INLINE { change(sum[v][u], int64_t(v), int64_t(u)); });
     });
   };
-  const auto each_by = [&](const T* by, const auto& change) DTNN_INLINE {
+  const auto each_by = [&](const Wide<T>* by, const auto& change) DTNN_INLINE {
     Unroll<kV>([&](auto v) DTNN_INLINE {
       const V w = hn::LoadU(d, by + v * lanes);
       Unroll<kU>([&](auto u) DTNN_INLINE { sum[v][u] = change(sum[v][u], w); });
@@ -108,7 +91,8 @@ HWY_INLINE void SumTaps(const Sums<T>& s, int64_t first, int64_t c, const Access
   const int64_t in_step = s.in_step;
   const int64_t tap_rows = s.tap_rows, tap_columns = s.tap_columns;
   const TapSteps in_taps = s.in_taps, filter_taps = s.filter_taps;
-  const T *in = s.in + first * in_step + c, *filter = s.filter + c;
+  const T* in = s.in + first * in_step + c;
+  const Wide<T>* filter = s.filter + c;
   if (s.in_below != 0) {
     const T* const out = s.out + first * s.out_step + c;
     for (int u = 0; u < kU; ++u) {
@@ -120,7 +104,8 @@ HWY_INLINE void SumTaps(const Sums<T>& s, int64_t first, int64_t c, const Access
   Unroll<kV>([&](auto v)
                  DTNN_INLINE { Unroll<kU>([&](auto u) DTNN_INLINE { sum[v][u] = hn::Zero(d); }); });
   for (int64_t r = 0; r < tap_rows; ++r, in += in_taps.row, filter += filter_taps.row) {
-    const T *x = in, *w_at = filter;
+    const T* x = in;
+    const Wide<T>* w_at = filter;
     for (int64_t k = 0; k < tap_columns; ++k, x += in_taps.column, w_at += filter_taps.column) {
       Unroll<kV>([&](auto v) DTNN_INLINE {
         const V w = hn::LoadU(d, w_at + v * lanes);
@@ -171,7 +156,8 @@ HWY_INLINE void SumWindow(const RowSums<T>& job, int64_t first, int64_t c, const
   const TapSteps filter_taps = s.filter_taps;
   const int64_t column = job.first + W::FirstColumn(first);
   const int64_t end = job.width - column;  // of the window's columns that exist
-  const T *in = s.in + column * in_step + c, *filter = s.filter + c;
+  const T* in = s.in + column * in_step + c;
+  const Wide<T>* filter = s.filter + c;
   if (s.in_below != 0) {
     const T* const out = s.out + first * s.out_step + c;
     for (int i = 0; i < kColumns; ++i) {
@@ -191,7 +177,7 @@ HWY_INLINE void SumWindow(const RowSums<T>& job, int64_t first, int64_t c, const
     DTNN_UNROLL(8)
     for (int v = 0; v < kV; ++v) {
       V w[W::kTaps];
-      const T* from = filter + v * lanes;
+      const Wide<T>* from = filter + v * lanes;
       DTNN_UNROLL(8)
       for (int k = 0; k < W::kTaps; ++k, from += filter_taps.column) w[k] = hn::LoadU(d, from);
       // One pointer that moves: as many distances would not fit the registers.
@@ -223,7 +209,7 @@ HWY_INLINE void ForAllChannels(int64_t channels, const Sum& sum) {
   }
   for (; c < channels; c += lanes) {
     const auto count = size_t(HWY_MIN(channels - c, lanes));
-    sum(c, std::integral_constant<int, 1>(), Part<decltype(d)>{d, hn::FirstN(d, count), count});
+    sum(c, std::integral_constant<int, 1>(), Part<decltype(d)>{d, count});
   }
 }
 
@@ -322,7 +308,8 @@ HWY_INLINE void SlideVector(const SlidingCorrelation<T>& job, int64_t lane) {
   using V = hn::Vec<decltype(d)>;
   const Correlation<T>& c = job.c;
   const int64_t step = c.in.pixel, dy_step = c.dy.pixel, in_row = c.in.row;
-  T* const to = c.sums + lane;
+  Wide<T>* const to = c.sums + lane;
+  const Whole<Tag<T>> access{d};
   V sums[kR][W::kTaps];
   DTNN_UNROLL(8)
   for (int r = 0; r < kR; ++r) {
@@ -339,7 +326,7 @@ HWY_INLINE void SlideVector(const SlidingCorrelation<T>& job, int64_t lane) {
         constexpr int kU = results, kColumns = W::Columns(kU);
         V gradient[kU];
         DTNN_UNROLL(8)
-        for (int u = 0; u < kU; ++u) gradient[u] = hn::LoadU(d, dy + u * dy_step);
+        for (int u = 0; u < kU; ++u) gradient[u] = access.Load(dy + u * dy_step);
         const int64_t end = job.width - column;
         DTNN_UNROLL(8)
         for (int r = 0; r < kR; ++r) {
@@ -349,7 +336,7 @@ HWY_INLINE void SlideVector(const SlidingCorrelation<T>& job, int64_t lane) {
           for (int i = 0; i < kColumns; ++i, at += step) {
             if (i < W::kMissing && column + i < 0) continue;
             if (i >= kColumns - W::kMissing && i >= end) continue;
-            const V x = hn::LoadU(d, at);
+            const V x = access.Load(at);
             DTNN_UNROLL(8)
             for (int k = 0; k < W::kTaps; ++k) {
               const int result = W::Result(i, k);
@@ -372,7 +359,7 @@ HWY_INLINE void SlideVector(const SlidingCorrelation<T>& job, int64_t lane) {
   for (int r = 0; r < kR; ++r) {
     DTNN_UNROLL(8)
     for (int k = 0; k < W::kTaps; ++k) {
-      T* const at = to + r * c.sums_taps.row + k * c.sums_taps.column;
+      Wide<T>* const at = to + r * c.sums_taps.row + k * c.sums_taps.column;
       hn::StoreU(hn::Add(hn::LoadU(d, at), sums[r][k]), d, at);
     }
   }
@@ -394,7 +381,7 @@ void CorrelateTaps(const Correlation<T>& c) {
   }
   if (lane < c.channels) {
     const auto count = size_t(c.channels - lane);
-    CorrelateVector<T, kR, kC>(c, lane, Part<decltype(d)>{d, hn::FirstN(d, count), count});
+    CorrelateVector<T, kR, kC>(c, lane, Part<decltype(d)>{d, count});
   }
 }
 
@@ -417,7 +404,7 @@ const Kernels<T>* Table() {
   }
   static const Kernels<T> table = [] {
     Kernels<T> made = {.sum = &Sum<T>, .correlate = DTNN_TABLE(CorrelateTaps)};
-    if constexpr (sizeof(T) == sizeof(float) && HWY_TARGET <= HWY_AVX2) {
+    if constexpr (sizeof(Wide<T>) == sizeof(float) && HWY_TARGET <= HWY_AVX2) {
       AddWindow<kStep1, Gather<3, 1>, 3>(made);
       AddWindow<kStep2, Gather<3, 2>, 3>(made);
       AddWindow<kMoreStep1, Gather<5, 1>, HWY_MAX_BYTES == 64 ? 5 : 2>(made);
@@ -431,6 +418,7 @@ const Kernels<T>* Table() {
 }
 
 DTNN_KERNEL_TABLES(Kernels, Table, (), ())
+const Kernels<Bfloat16>* Bfloat16Table() { return Table<Bfloat16>(); }
 
 }  // namespace
 }  // namespace HWY_NAMESPACE
@@ -441,6 +429,13 @@ HWY_AFTER_NAMESPACE();
 namespace dtnn::conv::depthwise {
 
 DTNN_EXPORT_KERNEL_TABLES(Kernels, CpuKernels, (), ())
+namespace {
+HWY_EXPORT(Bfloat16Table);
+}
+template <>
+const Kernels<Bfloat16>& CpuKernels<Bfloat16>() {
+  return *HWY_DYNAMIC_DISPATCH(Bfloat16Table)();
+}
 
 }  // namespace dtnn::conv::depthwise
 #endif  // HWY_ONCE

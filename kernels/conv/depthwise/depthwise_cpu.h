@@ -1,6 +1,7 @@
 // The inner loops of depthwise convolution for the best instruction set of this machine. A vector
 // of the filter serves up to 6 results at a time. The sums of up to 3 x 3 taps of its gradient stay
-// in registers; where there are 32 registers of 64 bytes, 5 x 5 do too.
+// in registers; where there are 32 registers of 64 bytes, 5 x 5 do too. Images of bfloat16 are
+// widened when they are loaded, and results rounded when they are stored.
 
 #ifndef DTNN_KERNELS_CONV_DEPTHWISE_DEPTHWISE_CPU_H_
 #define DTNN_KERNELS_CONV_DEPTHWISE_DEPTHWISE_CPU_H_
@@ -8,11 +9,12 @@
 #include <cstdint>
 
 #include "kernels/conv/images.h"
+#include "tensor/float16.h"
 
 namespace dtnn::conv::depthwise {
 
 template <typename T>
-inline constexpr int64_t kBlock = 64 / int64_t(sizeof(T));  // channels
+inline constexpr int64_t kBlock = 64 / int64_t(sizeof(Wide<T>));  // channels
 
 inline constexpr int64_t kTaps = 3;
 inline constexpr int64_t kMoreTaps = 5;
@@ -41,10 +43,10 @@ struct Sums {
   const T* in = nullptr;  // at the first tap of the first result
   int64_t in_step = 0;
   TapSteps in_taps;
-  const T* filter = nullptr;  // of the first tap, padded to whole vectors
+  const Wide<T>* filter = nullptr;  // of the first tap, padded to whole vectors
   TapSteps filter_taps;
-  const T *scale = nullptr, *bias = nullptr;  // may be null, else padded to whole vectors
-  const T* addend = nullptr;                  // may be null, or `out`
+  const Wide<T>*scale = nullptr, *bias = nullptr;  // may be null, else padded to whole vectors
+  const T* addend = nullptr;                       // may be null, or `out`
   int64_t addend_step = 0;
   bool relu = false;
   T* out = nullptr;
@@ -69,7 +71,7 @@ struct Correlation {
   int64_t channels = 0;  // at most kBlock; the sums are whole blocks
   Images<const T> in, dy;
   TapSteps in_taps;
-  T* sums = nullptr;
+  Wide<T>* sums = nullptr;
   TapSteps sums_taps;
 };
 

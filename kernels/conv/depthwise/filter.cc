@@ -19,7 +19,7 @@ constexpr int64_t kFewestSliding = 96;
 constexpr int64_t kFewest = 32;
 
 template <typename T>
-constexpr auto kOnes = [] {
+const auto kOnes = [] {
   struct {
     alignas(64) T values[kBlock<T>];
   } ones;
@@ -65,10 +65,10 @@ DepthwiseFilter<T>::DepthwiseFilter(const Conv2dSpec& spec)
 template <typename T>
 void DepthwiseFilter<T>::Sum(const Images<const T>& x, const Images<const T>& dy, int64_t images,
                              bool first, const Gradient& gradient, std::byte* workspace) const {
-  T* const sums = reinterpret_cast<T*>(workspace);
+  auto* const sums = reinterpret_cast<Wide<T>*>(workspace);
   const int64_t tiles = tiles_.Count(images);
   ParallelFor(0, parts_ * blocks_, 1, [&](int64_t begin, int64_t end) {
-    if (first) std::fill(sums + begin * BlockSums(), sums + end * BlockSums(), T(0));
+    if (first) std::fill(sums + begin * BlockSums(), sums + end * BlockSums(), Wide<T>(0));
     while (begin < end) {
       const int64_t part = begin / blocks_, block = begin % blocks_;
       const int64_t last = std::min(blocks_, block + end - begin);
@@ -86,7 +86,8 @@ void DepthwiseFilter<T>::Sum(const Images<const T>& x, const Images<const T>& dy
 
 template <typename T>
 void DepthwiseFilter<T>::SumTile(const Images<const T>& x, const Images<const T>& dy,
-                                 const Tile& tile, int64_t block, bool with_bias, T* sums) const {
+                                 const Tile& tile, int64_t block, bool with_bias,
+                                 Wide<T>* sums) const {
   const Phase &vertical = rows_.phases().front(), &horizontal = columns_.phases().front();
   const int64_t channel = block * kBlock<T>;
   const Images<const T> in = x.From(tile.images.begin, channel);
@@ -159,14 +160,14 @@ void DepthwiseFilter<T>::SumTile(const Images<const T>& x, const Images<const T>
 
 template <typename T>
 void DepthwiseFilter<T>::Write(const Gradient& gradient, std::byte* workspace) const {
-  const Filter<T>& dfilter = gradient.dfilter;
-  const T* const sums = reinterpret_cast<const T*>(workspace);
+  const Filter<Wide<T>>& dfilter = gradient.dfilter;
+  const auto* const sums = reinterpret_cast<const Wide<T>*>(workspace);
   for (int64_t block = 0; block < blocks_; ++block) {
     const int64_t channel = block * kBlock<T>, count = std::min(kBlock<T>, channels_ - channel);
-    const auto add = [&](int64_t tap, T* to, int64_t step) {
-      const T* const from = sums + block * BlockSums() + tap * kBlock<T>;
+    const auto add = [&](int64_t tap, Wide<T>* to, int64_t step) {
+      const Wide<T>* const from = sums + block * BlockSums() + tap * kBlock<T>;
       for (int64_t c = 0; c < count; ++c) {
-        T total = gradient.accumulate ? to[c * step] : T(0);
+        Wide<T> total = gradient.accumulate ? to[c * step] : Wide<T>(0);
         for (int64_t part = 0; part < parts_; ++part) total += from[part * PartSums() + c];
         to[c * step] = total;
       }
@@ -180,5 +181,6 @@ void DepthwiseFilter<T>::Write(const Gradient& gradient, std::byte* workspace) c
 
 template class DepthwiseFilter<float>;
 template class DepthwiseFilter<double>;
+template class DepthwiseFilter<Bfloat16>;
 
 }  // namespace dtnn::conv::depthwise

@@ -24,7 +24,7 @@ class DepthwiseFilter final : public FilterKernel<T> {
 
   explicit DepthwiseFilter(const Conv2dSpec& spec);
 
-  size_t workspace_bytes() const override { return size_t(parts_ * PartSums()) * sizeof(T); }
+  size_t workspace_bytes() const override { return size_t(parts_ * PartSums()) * sizeof(Wide<T>); }
   void Sum(const Images<const T>& x, const Images<const T>& dy, int64_t images, bool first,
            const Gradient& gradient, std::byte* workspace) const override;
   void Write(const Gradient& gradient, std::byte* workspace) const override;
@@ -34,7 +34,7 @@ class DepthwiseFilter final : public FilterKernel<T> {
   int64_t BlockSums() const { return (taps_ + 1) * kBlock<T>; }
   int64_t PartSums() const { return blocks_ * BlockSums(); }
   void SumTile(const Images<const T>& x, const Images<const T>& dy, const Tile& tile, int64_t block,
-               bool with_bias, T* sums) const;
+               bool with_bias, Wide<T>* sums) const;
 
   const Kernels<T>& kernels_;
   Axis rows_, columns_;
