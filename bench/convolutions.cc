@@ -4,9 +4,9 @@
 //
 // Times convolutions by themselves, and prints one JSON object per line: name, direction, variant,
 // the median and the smallest time of a call, GFLOP/s and the machine's peaks: of FMAs of float32
-// and, where there is AMX, of tiles of bfloat16. A variant computes float32, or, as
-// "auto/bfloat16", images and filters of that type. Each variant's samples are spread over the
-// whole measurement of a shape, in turns, so that a slow moment meets all of them.
+// and, where there are AMX and AVX512-BF16, of bfloat16 in tiles and in pairs. A variant computes
+// float32, or, as "auto/bfloat16", images and filters of that type. Each variant's samples are
+// spread over the whole measurement of a shape, in turns, so that a slow moment meets all of them.
 // bench/compare_convolutions.py compares the lines with another library's.
 //
 // A shape is a line of 14 words, or 16 with a dilation, '#' begins a comment:
@@ -214,6 +214,7 @@ absl::Status Measure(DeviceContext& context, const Options& options, const Named
   }
   const double before = MeasureFmaPeakGflops(NumThreads(), DType::kFloat32);
   const double tiles_before = MeasureTilePeakGflops(NumThreads());
+  const double dots_before = MeasureDotPeakGflops(NumThreads());
   for (Candidate& candidate : candidates) DTNN_RETURN_IF_ERROR(candidate.Run());
   const auto start = Clock::now();
   for (int round = 0; round < 5 || std::chrono::duration<double>(Clock::now() - start).count() <
@@ -223,17 +224,19 @@ absl::Status Measure(DeviceContext& context, const Options& options, const Named
   }
   const double peak = std::min(before, MeasureFmaPeakGflops(NumThreads(), DType::kFloat32));
   const double tile_peak = std::min(tiles_before, MeasureTilePeakGflops(NumThreads()));
+  const double dot_peak = std::min(dots_before, MeasureDotPeakGflops(NumThreads()));
   for (const Candidate& candidate : candidates) {
     const std::vector<double> seconds = candidate.seconds();
     const double median = seconds[seconds.size() / 2];
     std::printf(
         "{\"library\":\"DTNN\",\"simd\":\"%s\",\"threads\":%d,\"name\":\"%s\",\"repeat\":%d,"
         "\"direction\":\"%s\",\"layout\":\"%s\",\"variant\":\"%s\",\"dtype\":\"%s\",\"ms\":%.5f,"
-        "\"ms_min\":%.5f,\"gflops\":%.5g,\"fma_peak\":%.1f,\"tile_peak\":%.1f}\n",
+        "\"ms_min\":%.5f,\"gflops\":%.5g,\"fma_peak\":%.1f,\"tile_peak\":%.1f,"
+        "\"dot_peak\":%.1f}\n",
         SimdTarget().c_str(), NumThreads(), shape.name.c_str(), int(shape.repeat),
         std::string(direction_name).c_str(), options.format.c_str(),
         std::string(candidate.variant()).c_str(), std::string(Name(candidate.dtype())).c_str(),
-        median * 1e3, seconds[0] * 1e3, spec.Flops() / median * 1e-9, peak, tile_peak);
+        median * 1e3, seconds[0] * 1e3, spec.Flops() / median * 1e-9, peak, tile_peak, dot_peak);
   }
   std::fflush(stdout);
   return absl::OkStatus();

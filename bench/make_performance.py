@@ -120,7 +120,7 @@ DIRECTIONS = {"fwd": "forward", "bwd_data": "backward data", "bwd_filter": "back
 # back to. What is behind that says nothing about other shapes, and would hide them in a mean.
 OUTLIER = 10
 COLORS = {"gemm": "#2563eb", "winograd": "#d97706", "direct": "#059669", "depthwise": "#dc2626",
-          "i2c": "#6b7280", "amx": "#7c3aed"}
+          "i2c": "#6b7280", "amx": "#7c3aed", "dot": "#0891b2"}
 
 
 def geometric_mean(values):
@@ -168,7 +168,7 @@ def scatter(records, peak, path):
 
 # As tools/svg.py numbers its colours.
 VARIANTS = {"i2c": 5, "gemm": 0, "direct": 2, "depthwise": 3, "winograd": 1,
-            "amx": 4}
+            "amx": 4, "dot": 6}
 
 
 def draw_variants(records, peak, path):

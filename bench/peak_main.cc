@@ -17,6 +17,10 @@ int main() {
                 std::string(dtnn::Name(dtype)).c_str(), dtnn::MeasureFmaPeakGflops(1, dtype),
                 dtnn::MeasureFmaPeakGflops(threads, dtype), threads);
   }
+  if (const double dots = dtnn::MeasureDotPeakGflops(1); dots > 0) {
+    std::printf("dots bfloat16: %.1f GFLOP/s on one thread, %.1f on %d\n", dots,
+                dtnn::MeasureDotPeakGflops(threads), threads);
+  }
   if (const double tiles = dtnn::MeasureTilePeakGflops(1); tiles > 0) {
     std::printf("tiles bfloat16: %.0f GFLOP/s on one thread, %.0f on %d\n", tiles,
                 dtnn::MeasureTilePeakGflops(threads), threads);

@@ -82,7 +82,8 @@ std::string ManPage(std::string_view program, std::span<const OptionSpec> option
   }
   page +=
       ".SH ENVIRONMENT\n.TP\n.B OMP_NUM_THREADS\nThreads of each process.\n.TP\n.B DTNN_SIMD\nThe "
-      "instruction set: amx, avx512, avx2 or scalar.\n.SH EXIT STATUS\n.TP\n.B 0\nDone.\n.TP\n.B "
+      "instruction set: amx, avx512_bf16, avx512, avx2 or scalar.\n.SH EXIT STATUS\n.TP\n.B "
+      "0\nDone.\n.TP\n.B "
       "1\n"
       "Failed.\n.TP\n.B 2\nWrong usage.\n.TP\n.B 75\nA rank was lost, and \\-\\-resume continues "
       "from a checkpoint.\n.TP\n.B 128+n\nEnded by signal n.\n";

@@ -198,8 +198,8 @@ std::string Everything() {
   std::string out =
       "Write --name=value or --name value. Switches: --name or --noname. Dashes and underscores\n"
       "in names are the same. Defaults stand in brackets. The environment variable\n"
-      "OMP_NUM_THREADS sets the number of threads, DTNN_SIMD the instruction set (amx, avx512,\n"
-      "avx2, scalar).\n";
+      "OMP_NUM_THREADS sets the number of threads, DTNN_SIMD the instruction set (amx,\n"
+      "avx512_bf16, avx512, avx2, scalar).\n";
   for (int g = 0; g < kOptionGroups; ++g) AppendGroup(static_cast<OptionGroup>(g), out);
   out += "\n--help=OPTION explains an option, --version prints the version.\n";
   return out;

@@ -20,12 +20,11 @@
 namespace dtnn {
 namespace {
 
-std::atomic<bool> restricted = false;
+std::atomic<ProductLevel> most = ProductLevel::kTiles;
 
 #ifdef DTNN_HAS_TILES
 // Intel's manual, volume 2, CPUID; volume 1, 13.3: which states the system saves.
 constexpr uint32_t kBf16 = 1u << 22, kTile = 1u << 24, kInt8 = 1u << 25;  // leaf 7, edx
-constexpr uint32_t kAvx512Bf16 = 1u << 5;                                 // leaf 7.1, eax
 constexpr uint32_t kOsxsave = 1u << 27;                                   // leaf 1, ecx
 constexpr uint64_t kTileStates = 3u << 17;  // XCR0: configuration and data
 
@@ -37,13 +36,19 @@ uint64_t Xcr0() {
   return uint64_t{high} << 32 | low;
 }
 
+// Pairs of bfloat16 in vectors, and what packs and rounds them.
+bool HasDots() {
+  return __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512f") &&
+         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+}
+
 std::string Ask() {
   uint32_t a = 0, b = 0, c = 0, d = 0;
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & kTile) == 0 || (d & kBf16) == 0) {
     return "needs AMX, which this CPU does not have";
   }
   // Sums become bfloat16 with its instructions; every CPU with tiles has them.
-  if (__get_cpuid_count(7, 1, &a, &b, &c, &d) == 0 || (a & kAvx512Bf16) == 0) {
+  if (!HasDots()) {
     return "needs AVX512-BF16 beside AMX, which this CPU does not have";
   }
   __get_cpuid(1, &a, &b, &c, &d);
@@ -60,6 +65,7 @@ bool HasInt8() {
   return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & kInt8) != 0;
 }
 #else
+bool HasDots() { return false; }
 bool HasInt8() { return false; }
 std::string Ask() {
   return "needs AMX, which this build does not have: only those of GCC for x86-64 and Linux do";
@@ -70,7 +76,7 @@ std::string Ask() {
 
 std::string_view AmxRefusal() {
   static const std::string* const refusal = new std::string(Ask());
-  if (restricted.load(std::memory_order_relaxed)) {
+  if (most.load(std::memory_order_relaxed) < ProductLevel::kTiles) {
     return "needs AMX, which DTNN_SIMD switches off";
   }
   return *refusal;
@@ -84,6 +90,23 @@ std::string_view AmxInt8Refusal() {
              : refusal;
 }
 
-void RestrictAmx(bool on) { restricted.store(on, std::memory_order_relaxed); }
+std::string_view DotRefusal() {
+  static const bool has_dots = HasDots();
+  if (most.load(std::memory_order_relaxed) < ProductLevel::kDots) {
+    return "needs AVX512-BF16, which DTNN_SIMD switches off";
+  }
+  return has_dots ? "" : "needs AVX512-BF16, which this CPU or this build does not have";
+}
+
+bool DotsAreFast() {
+#ifdef DTNN_HAS_TILES
+  static const bool amd = __builtin_cpu_is("amd");
+  return amd;
+#else
+  return false;
+#endif
+}
+
+void RestrictProducts(ProductLevel level) { most.store(level, std::memory_order_relaxed); }
 
 }  // namespace dtnn

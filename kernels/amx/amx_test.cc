@@ -45,12 +45,26 @@ TEST(AmxTest, IsThereOrSaysWhyNot) {
   EXPECT_NE(refusal.find("AMX"), std::string_view::npos) << refusal;
 }
 
+TEST(AmxTest, ACpuWithTilesHasDotsToo) {
+  const std::string_view refusal = DotRefusal();
+  EXPECT_TRUE(refusal.empty() || refusal.find("AVX512-BF16") != std::string_view::npos) << refusal;
+  if (AmxRefusal().empty()) {
+    EXPECT_EQ(refusal, "");
+  }
+}
+
 TEST(AmxTest, IsRestrictedAndBack) {
   const std::string_view refusal = AmxRefusal();
-  RestrictAmx(true);
+  const std::string_view dots = DotRefusal();
+  RestrictProducts(ProductLevel::kDots);
   EXPECT_NE(AmxRefusal().find("DTNN_SIMD"), std::string_view::npos);
-  RestrictAmx(false);
+  EXPECT_EQ(DotRefusal(), dots);
+  RestrictProducts(ProductLevel::kVectors);
+  EXPECT_NE(AmxRefusal().find("DTNN_SIMD"), std::string_view::npos);
+  EXPECT_NE(DotRefusal().find("DTNN_SIMD"), std::string_view::npos);
+  RestrictProducts(ProductLevel::kTiles);
   EXPECT_EQ(AmxRefusal(), refusal);
+  EXPECT_EQ(DotRefusal(), dots);
 }
 
 #ifdef DTNN_HAS_TILES

@@ -37,13 +37,14 @@ inline __attribute__((always_inline)) void ForEachSum(const Use& use) {
 }
 
 // Tiles as ProductShapes(depth) has them. `a`: rows, `a_pitch` bytes apart; `b`: panels of 16
-// columns, `b_pitch` elements apart. Writes 16 * kRows rows of 16 * kColumns sums side by side;
-// with kAdd, it adds to those that are there.
+// columns, `b_pitch` elements apart. Writes 16 * kRows rows of 16 * kColumns sums side by side, of
+// which `rows` are wanted; with kAdd, it adds to those that are there.
 template <int kRows, int kColumns, bool kAdd = false, class Tiles>
 inline __attribute__((always_inline)) void MultiplyBlock(Tiles& tiles, const Bfloat16* a,
                                                          int64_t a_pitch, const Bfloat16* b,
                                                          int64_t b_pitch, const Step* steps,
-                                                         int64_t count, float* sums) {
+                                                         int64_t count, int64_t /*rows*/,
+                                                         float* sums) {
   static_assert(kRows * kColumns <= 4 && kColumns <= 2);
   constexpr int64_t kPitch = kColumns * 16 * sizeof(float);
   ForEachSum<kRows, kColumns>([&](auto tile, int at) __attribute__((always_inline)) {

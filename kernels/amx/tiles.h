@@ -24,12 +24,11 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 
+#include "kernels/amx/flush.h"
 #include "tensor/float16.h"
 
 // clang's assembler wants the calling function to be compiled for AMX.
@@ -141,13 +140,13 @@ class EmulatedTiles {
       for (int j = 0; j < columns; ++j) {
         float even = 0, odd = 0;
         for (int k = 0; k < pairs; ++k) {
-          even = MulAdd(Half(kA, i, 2 * k), Half(kB, k, 2 * j), even);
-          odd = MulAdd(Half(kA, i, 2 * k + 1), Half(kB, k, 2 * j + 1), odd);
+          even = tile::FlushedMulAdd(Half(kA, i, 2 * k), Half(kB, k, 2 * j), even);
+          odd = tile::FlushedMulAdd(Half(kA, i, 2 * k + 1), Half(kB, k, 2 * j + 1), odd);
         }
         float sum;
         std::byte* const at = tiles_[kSums][i] + 4 * j;
         std::memcpy(&sum, at, sizeof(sum));
-        sum = Flush(Flush(sum) + Flush(even + odd));
+        sum = tile::Flush(tile::Flush(sum) + tile::Flush(even + odd));
         std::memcpy(at, &sum, sizeof(sum));
       }
     }
@@ -181,23 +180,7 @@ class EmulatedTiles {
   float Half(int tile, int row, int column) const {
     Bfloat16 value;
     std::memcpy(&value, tiles_[tile][row] + 2 * column, sizeof(value));
-    return Flush(float(value));
-  }
-  // Zero, with its sign, for a number that is denormal.
-  static float Flush(float value) {
-    return std::abs(value) < std::numeric_limits<float>::min() ? std::copysign(0.0f, value) : value;
-  }
-  static float MulAdd(float a, float b, float c) {
-    const float sum = std::fma(a, b, c);
-    // Whether it is denormal is asked of the sum as it would be with more exponents: just below the
-    // smallest normal number there are sums that become this number only because a denormal one has
-    // fewer bits. Near it, and with bfloat16 factors that are not denormal, double has all bits.
-    constexpr double kSmallest = std::numeric_limits<float>::min();
-    if (std::abs(sum) == float(kSmallest) &&
-        std::abs(double(a) * double(b) + double(c)) < kSmallest * (1 - 0x1p-25)) {
-      return std::copysign(0.0f, sum);
-    }
-    return Flush(sum);
+    return tile::Flush(float(value));
   }
 
   TileShapes shapes_;

@@ -3,17 +3,19 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include "kernels/amx/amx.h"
+#include "kernels/amx/testing/hard_numbers.h"
 #include "tensor/philox.h"
 
 namespace dtnn {
 namespace {
+
+using testing::Bits;
 
 using Halves = std::array<Bfloat16, kTileRows * kTileBytes / 2>;  // rows of 32
 using Sums = std::array<float, kTileRows * kTileBytes / 4>;       // rows of 16
@@ -35,44 +37,14 @@ Sums Multiply(int rows, int depth, const Halves& a, const Halves& b, Sums sums) 
   return sums;
 }
 
-// Numbers whose products hurt in different ways.
-float Number(int kind, const Philox& random, uint64_t i) {
-  const float uniform = float(2 * random.Uniform(2 * i) - 1);
-  const int power = int(random.Below(2 * i + 1, 12)) - 6;
-  switch (kind) {
-    case 0:
-      return uniform;
-    case 1:  // products near the smallest normal number
-      return std::ldexp(uniform, power - 63);
-    case 2:  // near the largest
-      return std::ldexp(uniform, power + 63);
-    case 3:  // far apart, so that most of a sum is rounded away
-      return std::ldexp(uniform, 5 * power);
-    default: {  // any bits: denormal, infinite, NaN
-      float value;
-      const uint32_t bits = random.Below(2 * i, 1u << 16) << 16;
-      std::memcpy(&value, &bits, sizeof(value));
-      return value;
-    }
-  }
-}
-constexpr int kKinds = 5;
-
 Halves RandomHalves(int kind, uint64_t seed) {
-  const Philox random(seed, StreamId(RandomPurpose::kTest));
   Halves halves;
-  for (size_t i = 0; i < halves.size(); ++i) halves[i] = Bfloat16(Number(kind, random, i));
+  testing::FillHard(kind, seed, halves);
   return halves;
 }
-
-// Sums of the size of the products; with the bits of a float's lower half too.
 Sums RandomSums(int kind, uint64_t seed) {
-  const Philox random(seed, StreamId(RandomPurpose::kTest));
   Sums sums;
-  for (size_t i = 0; i < sums.size(); ++i) {
-    const float number = Number(kind, random, i);
-    sums[i] = kind == 4 ? number : number * number * float(1 + random.Uniform(3 * i));
-  }
+  testing::FillHardSums(kind, seed, sums);
   return sums;
 }
 
@@ -169,18 +141,10 @@ TEST(EmulatedTilesTest, LoadsAndStoresTouchNothingBeyondTheShape) {
 }
 
 #ifdef DTNN_HAS_TILES
-// A NaN is a NaN; which of its bits survive is not part of the contract.
-uint32_t Bits(float value) {
-  if (std::isnan(value)) value = std::numeric_limits<float>::quiet_NaN();
-  uint32_t bits;
-  std::memcpy(&bits, &value, sizeof(bits));
-  return bits;
-}
-
 TEST(HardwareTilesTest, EmulationGivesTheSameBits) {
   if (!AmxRefusal().empty()) GTEST_SKIP() << AmxRefusal();
   uint64_t seed = 0;
-  for (int kind = 0; kind < kKinds; ++kind) {
+  for (int kind = 0; kind < testing::kNumberKinds; ++kind) {
     for (const int rows : {1, 7, 16}) {
       for (const int depth : {2, 4, 6, 14, 16, 18, 30, 32}) {
         for (int round = 0; round < 8; ++round) {

@@ -16,7 +16,7 @@ std::string Chosen(const Conv2dSpec& spec) {
   std::string chosen;
   for (const conv::Direction direction : conv::kDirections) {
     const std::string_view name = AutomaticVariant(spec, direction);
-    chosen += name == "depthwise" ? 'p' : name[0];
+    chosen += name == "depthwise" ? 'p' : name == "dot" ? 'o' : name[0];
   }
   return chosen;
 }
@@ -160,8 +160,61 @@ TEST(AutomaticVariantTest, TilesAreForManyPixelsAndChannels) {
             "---");
 }
 
-// The convolutions of bench/shapes/networks.txt, in float32 and, where the CPU has AMX, in
-// bfloat16.
+TEST(AutomaticVariantTest, DotsAreForPanelsOfResults) {
+  if (!DotRefusal().empty() || !DotsAreFast() || AmxRefusal().empty()) {
+    GTEST_SKIP() << "dot products are slow, or not there, or slower than tiles";
+  }
+  Conv2dSpec common;
+  common.dtype = DType::kBfloat16;
+  common.batch = 1, common.height = 8, common.width = 9, common.channels = 8, common.filters = 16;
+  common.padding = 1, common.stride = 2;
+  const auto chosen = [&](void (*change)(Conv2dSpec&)) {
+    std::string text = WhereChosen("dot", common, change);
+    std::ranges::replace(text, 'd', 'o');
+    return text;
+  };
+  EXPECT_EQ(chosen([](Conv2dSpec&) {}), "oo-");  // 20 results, and for the filter 32
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.batch = 2; }), "ooo");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.batch = 2, spec.channels = 7; }), "o-o");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.channels = 3; }), "---");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.channels = 4; }), "o--");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.filters = 7; }), "-o-");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.batch = 2, spec.filters = 15; }), "oo-");
+  // A single tap needs more of them,
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) {
+              spec.batch = 2, spec.kernel = 1, spec.padding = 0;
+              spec.channels = spec.filters = 56;
+            }),
+            "ooo");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) {
+              spec.batch = 2, spec.kernel = 1, spec.padding = 0;
+              spec.channels = spec.filters = 55;
+            }),
+            "oo-");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) {
+              spec.batch = 2, spec.kernel = 1, spec.padding = 0, spec.channels = 15;
+            }),
+            "-o-");
+  // and many taps fewer. Winograd is chosen where it saves most products.
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) {
+              spec.batch = 2, spec.kernel = 7, spec.padding = 3, spec.channels = 3;
+              spec.filters = 32;
+            }),
+            "o-o");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) {
+              spec.batch = 64, spec.stride = 1, spec.channels = spec.filters = 64;
+              spec.height = spec.width = 16;
+            }),
+            "---");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) {
+              spec.batch = 64, spec.stride = 1, spec.channels = spec.filters = 64;
+              spec.height = spec.width = 2;
+            }),
+            "ooo");
+}
+
+// The convolutions of bench/shapes/networks.txt, in float32 and in bfloat16: on CPUs with AMX, and
+// on those with fast dot products.
 TEST(AutomaticVariantTest, OfMeasuredNetworks) {
   std::ifstream shapes("bench/shapes/networks.txt");
   std::ifstream golden("kernels/conv/testdata/networks.txt");
@@ -171,7 +224,7 @@ TEST(AutomaticVariantTest, OfMeasuredNetworks) {
     if (line.empty() || line[0] == '#') continue;
     std::istringstream words(line);
     Conv2dSpec s;
-    std::string repeat, name, expected_name, float32, bfloat16;
+    std::string repeat, name, expected_name, float32, in_tiles, by_dots;
     words >> s.batch >> s.channels >> s.height >> s.width >> s.filters >> s.kernel.vertical >>
         s.kernel.horizontal >> s.stride.vertical >> s.stride.horizontal >> s.padding.vertical >>
         s.padding.horizontal >> s.groups >> repeat >> name;
@@ -180,12 +233,14 @@ TEST(AutomaticVariantTest, OfMeasuredNetworks) {
     s.dtype = DType::kBfloat16;
     const std::string chosen16 = Chosen(s);
     all += name + " " + chosen + " " + chosen16 + "\n";
-    golden >> expected_name >> float32 >> bfloat16;
+    golden >> expected_name >> float32 >> in_tiles >> by_dots;
     ++lines;
     EXPECT_EQ(name, expected_name);
     EXPECT_EQ(chosen, float32) << name;
     if (AmxRefusal().empty()) {
-      EXPECT_EQ(chosen16, bfloat16) << name << " in bfloat16";
+      EXPECT_EQ(chosen16, in_tiles) << name << " in bfloat16";
+    } else if (DotRefusal().empty() && DotsAreFast()) {
+      EXPECT_EQ(chosen16, by_dots) << name << " in bfloat16";
     }
   }
   EXPECT_GT(lines, 90);

@@ -251,22 +251,25 @@ std::vector<Conv2dCase> Cases() {
   std::map<std::string_view, int> met;
   std::erase_if(cases, [&](const Conv2dCase& each) {
     const std::string_view variant = each.first;
-    return variant != "gemm" && variant != "amx" && met[variant]++ % 8 != 0;
+    return variant != "gemm" && variant != "depthwise" && variant != "dot" && variant != "amx" &&
+           met[variant]++ % 8 != 0;
   });
   return cases;
 }
 
 INSTANTIATE_TEST_SUITE_P(Hard, Conv2dBfloat16Test, ::testing::ValuesIn(Cases()), testing::NameOf);
 
-TEST(Conv2dBfloat16CoverageTest, TilesComputeEveryHardSize) {
-  if (!AmxRefusal().empty()) GTEST_SKIP() << "amx " << AmxRefusal();
-  for (Conv2dSpec spec : HardConv2dSpecs()) {
-    spec.dtype = kHalf;
-    for (const Direction direction : conv::kDirections) {
-      EXPECT_EQ(Conv2dRefusal("amx", spec, direction), "");
+// Where the CPU has the instructions, of any size.
+TEST(Conv2dBfloat16CoverageTest, TilesAndDotsComputeEveryHardSize) {
+  for (const auto& [variant, refusal] : {std::pair("amx", AmxRefusal()), {"dot", DotRefusal()}}) {
+    for (Conv2dSpec spec : HardConv2dSpecs()) {
+      spec.dtype = kHalf;
+      for (const Direction direction : conv::kDirections) {
+        EXPECT_EQ(Conv2dRefusal(variant, spec, direction), refusal);
+      }
+      spec.dtype = kFloat;
+      EXPECT_EQ(Conv2dRefusal(variant, spec, Direction::kForward), "computes bfloat16 only");
     }
-    spec.dtype = kFloat;
-    EXPECT_EQ(Conv2dRefusal("amx", spec, Direction::kForward), "computes bfloat16 only");
   }
 }
 
@@ -284,23 +287,25 @@ TEST(Conv2dBfloat16ChunksTest, GradientOfTheFilterAddsAllOfThem) {
     const Tensor dw = ZeroTensor(kFloat, spec.FilterShape());
     runner.BackwardFilter(x, dy, dw, Tensor());
     EXPECT_TRUE(Close(Values(dw), reference::Conv2dBackwardFilter(spec, Values(x), Values(dy)), 0));
-    if (!AmxRefusal().empty()) continue;
     // Several blocks of each image, in the same bits: these sums are exact.
     const Tensor w = IntegerTensor(kHalf, spec.FilterShape(), 3, 1);
     const Tensor y = ZeroTensor(kHalf, spec.OutputShape()),
                  dx = ZeroTensor(kHalf, spec.InputShape());
-    const Tensor y_tiles = ZeroTensor(kHalf, spec.OutputShape());
-    const Tensor dx_tiles = ZeroTensor(kHalf, spec.InputShape());
     runner.Forward(x, w, y);
     runner.BackwardData(dy, w, dx);
-    Conv2dRunner in_tiles(spec, "amx");
-    const Tensor dw_tiles = ZeroTensor(kFloat, spec.FilterShape());
-    in_tiles.BackwardFilter(x, dy, dw_tiles, Tensor());
-    EXPECT_EQ(Values(dw_tiles), Values(dw));
-    in_tiles.Forward(x, w, y_tiles);
-    in_tiles.BackwardData(dy, w, dx_tiles);
-    EXPECT_EQ(Values(y_tiles), Values(y));
-    EXPECT_EQ(Values(dx_tiles), Values(dx));
+    for (const char* variant : {"amx", "dot"}) {
+      if (!Conv2dRefusal(variant, spec, Direction::kForward).empty()) continue;
+      const Tensor y_tiles = ZeroTensor(kHalf, spec.OutputShape());
+      const Tensor dx_tiles = ZeroTensor(kHalf, spec.InputShape());
+      const Tensor dw_tiles = ZeroTensor(kFloat, spec.FilterShape());
+      Conv2dRunner in_tiles(spec, variant);
+      in_tiles.BackwardFilter(x, dy, dw_tiles, Tensor());
+      EXPECT_EQ(Values(dw_tiles), Values(dw));
+      in_tiles.Forward(x, w, y_tiles);
+      in_tiles.BackwardData(dy, w, dx_tiles);
+      EXPECT_EQ(Values(y_tiles), Values(y));
+      EXPECT_EQ(Values(dx_tiles), Values(dx));
+    }
   }
 }
 

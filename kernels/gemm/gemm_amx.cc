@@ -1,8 +1,9 @@
-// Variant "amx": products of bfloat16 in tiles, on CPUs that have them.
+// Products of bfloat16, on CPUs that have them: variant "amx" in tiles, "dot" of pairs in vectors.
 
 #include <memory>
 
 #include "kernels/amx/amx.h"
+#include "kernels/amx/dots.h"
 #include "kernels/amx/tiles.h"
 #include "kernels/gemm/amx/tile_product.h"
 #include "kernels/gemm/column_sums.h"
@@ -13,15 +14,19 @@ namespace dtnn {
 namespace {
 
 #ifdef DTNN_HAS_TILES
-using Product = TileProduct<HardwareTiles>;
+using Tiles = HardwareTiles;
 #else
-using Product = TileProduct<EmulatedTiles>;  // never made
+using Tiles = EmulatedTiles;  // never made
 #endif
 
-class AmxGemm : public Gemm {
+template <class Tiles>
+class TileProductGemm : public Gemm {
+  using Product = TileProduct<Tiles>;
+
  public:
-  AmxGemm(Device device, const GemmSpec& spec)
-      : device_(device),
+  TileProductGemm(std::string_view name, Device device, const GemmSpec& spec)
+      : name_(name),
+        device_(device),
         spec_(spec),
         product_(spec.m, spec.n, spec.k, spec.transpose_a, spec.transpose_b) {}
 
@@ -30,7 +35,7 @@ class AmxGemm : public Gemm {
     GemmSizes sizes;
     DTNN_RETURN_IF_ERROR(CheckGemmCall(spec_, device_, a, b, c, operands, &sizes));
     DTNN_RETURN_IF_ERROR(CheckGemmWorkspace(spec_, workspace, workspace_bytes()));
-    Product::Call call;
+    typename Product::Call call;
     call.m = sizes.m, call.n = sizes.n, call.k = sizes.k;
     call.a = {a.data<Bfloat16>(), a.RowPitch()};
     call.b = {b.data<Bfloat16>(), b.RowPitch()};
@@ -53,26 +58,39 @@ class AmxGemm : public Gemm {
     return absl::OkStatus();
   }
   size_t workspace_bytes() const override { return product_.workspace_bytes(); }
-  std::string_view variant() const override { return "amx"; }
+  std::string_view variant() const override { return name_; }
 
  private:
+  const std::string_view name_;
   const Device device_;
   const GemmSpec spec_;
   const Product product_;
 };
 
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<Gemm>> CreateAmxGemm(DeviceContext& context, const GemmSpec& spec) {
-  DTNN_RETURN_IF_ERROR(CheckCpu("amx", context, spec));
+// `refusal`: why there are no such products.
+template <class Tiles>
+absl::StatusOr<std::unique_ptr<Gemm>> Create(std::string_view name, std::string_view refusal,
+                                             DeviceContext& context, const GemmSpec& spec) {
+  DTNN_RETURN_IF_ERROR(CheckCpu(name, context, spec));
   if (spec.dtype != DType::kBfloat16) return Unimplemented("multiplies bfloat16 only");
-  if (const std::string_view refusal = AmxRefusal(); !refusal.empty()) {
-    return Unimplemented(refusal);
-  }
+  if (!refusal.empty()) return Unimplemented(refusal);
   if (spec.wide_result && (spec.accumulate || spec.epilogue != Epilogue())) {
     return Unimplemented("has no epilogue for results of float32");
   }
-  return WithColumnSums(context, spec, std::make_unique<AmxGemm>(context.device(), spec));
+  return WithColumnSums(context, spec,
+                        std::make_unique<TileProductGemm<Tiles>>(name, context.device(), spec));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Gemm>> CreateAmxGemm(DeviceContext& context, const GemmSpec& spec) {
+  return Create<Tiles>("amx", AmxRefusal(), context, spec);
+}
+
+absl::StatusOr<std::unique_ptr<Gemm>> CreateDotGemm(DeviceContext& context, const GemmSpec& spec) {
+  const bool slow = DotRefusal().empty() && !DotsAreFast();
+  return Create<HardwareDots>("dot", slow ? "takes longer than float32 on this CPU" : DotRefusal(),
+                              context, spec);
 }
 
 }  // namespace dtnn

@@ -89,7 +89,7 @@ const bool registered = [] {
     for (const std::string_view variant : GemmVariants()) {
       Register(product, DType::kFloat32, variant);
     }
-    for (const std::string_view variant : {"tile", "amx"}) {
+    for (const std::string_view variant : {"tile", "dot", "amx"}) {
       Register(product, DType::kBfloat16, variant);
     }
   }

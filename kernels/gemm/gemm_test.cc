@@ -307,7 +307,8 @@ TEST(GemmCreateTest, MultipliesBfloat16InTilesWhereThereIsAmx) {
       for (double& value : expected) value = double(Bfloat16(float(value)));
     }
     const auto gemm = *CreateGemm(*context, spec);
-    EXPECT_EQ(gemm->variant(), AmxRefusal().empty() ? "amx" : "tile");
+    const bool dots = DotRefusal().empty() && DotsAreFast();
+    EXPECT_EQ(gemm->variant(), AmxRefusal().empty() ? "amx" : dots ? "dot" : "tile");
     ASSERT_EQ(Multiply(*gemm, x.a, x.b, x.c, x.operands), absl::OkStatus());
     EXPECT_TRUE(testing::Close(Values(x.c), expected, 0));
     if (!spec.column_sums) continue;

@@ -5,9 +5,11 @@
 #include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "kernels/amx/amx.h"
+#include "kernels/amx/dots.h"
 #include "kernels/amx/tiles.h"
 #include "kernels/simd/unroll.h"
 #include "tensor/threads/parallel_for.h"
@@ -100,19 +102,40 @@ double BestGflops(int threads, F&& work) {
 }
 
 #ifdef DTNN_HAS_TILES
+// Many different bits, as in use: a CPU multiplies zeros at a higher frequency.
+void FillAtRandom(std::span<Bfloat16> values) {
+  uint32_t random = 1;
+  for (Bfloat16& value : values) {
+    random = random * 1664525 + 1013904223;
+    value = Bfloat16(float(random) * 0x1p-31f - 1);
+  }
+}
+
+// Blocks of 14 rows and 32 columns over a depth of 32 pairs, `steps` times.
+double DotProducts(int64_t steps) {
+  constexpr int64_t kRows = 14, kPairs = 32;
+  alignas(64) Bfloat16 operands[kRows * 2 * kPairs + 2 * kPairs * 32];
+  FillAtRandom(operands);
+  alignas(64) float sums[kRows * 32];
+  constexpr tile::Step kStep = {0, 0};
+  const tile::DotBlock block = {.a = operands,
+                                .a_pitch = 2 * kPairs * int64_t(sizeof(Bfloat16)),
+                                .b = operands + kRows * 2 * kPairs,
+                                .b_pitch = kPairs * 32,
+                                .steps = &kStep,
+                                .step_count = 1,
+                                .pairs = kPairs,
+                                .rows = kRows,
+                                .panels = 2,
+                                .sums = sums};
+  for (int64_t step = 0; step < steps; ++step) tile::MultiplyDotsInVectors(block);
+  return double(steps) * kRows * 32 * kPairs * 2 * 2;
+}
+
 // `steps` products of two tiles with two others.
 double TileProducts(int64_t steps) {
-  // Numbers of many different bits, as in use: a CPU multiplies zeros at a higher frequency.
-  alignas(64) Bfloat16 operands[4][kTileRows][kTileBytes / sizeof(Bfloat16)];
-  uint32_t random = 1;
-  for (auto& tile : operands) {
-    for (auto& row : tile) {
-      for (Bfloat16& value : row) {
-        random = random * 1664525 + 1013904223;
-        value = Bfloat16(float(random) * 0x1p-31f - 1);
-      }
-    }
-  }
+  alignas(64) Bfloat16 operands[4][kTileRows * kTileBytes / sizeof(Bfloat16)];
+  for (auto& tile : operands) FillAtRandom(tile);
   HardwareTiles tiles;
   tiles.Configure(ProductShapes(32));
   for (int64_t step = 0; step < steps; ++step) {
@@ -145,6 +168,17 @@ double MeasureTilePeakGflops(int threads) {
   if (AmxRefusal().empty()) {
     return BestGflops(std::clamp(threads, 1, NumThreads()),
                       [](int, int64_t steps) { return TileProducts(steps); });
+  }
+#endif
+  static_cast<void>(threads);
+  return 0;
+}
+
+double MeasureDotPeakGflops(int threads) {
+#ifdef DTNN_HAS_TILES
+  if (DotRefusal().empty()) {
+    return BestGflops(std::clamp(threads, 1, NumThreads()),
+                      [](int, int64_t steps) { return DotProducts(steps); });
   }
 #endif
   static_cast<void>(threads);

@@ -18,6 +18,9 @@ double MeasureFmaPeakGflops(int threads, DType dtype);
 // of many tiles can reach. 0 where there is an AmxRefusal (kernels/amx).
 double MeasureTilePeakGflops(int threads);
 
+// The same of dot products of pairs of bfloat16 in vectors; 0 where there is a DotRefusal.
+double MeasureDotPeakGflops(int threads);
+
 // 1e9 bytes per second, read and written counted once each, when `threads` threads copy 64 MiB each
 // between buffers of their own; the best of several runs.
 double MeasureCopyBandwidth(int threads);

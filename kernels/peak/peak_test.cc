@@ -27,6 +27,11 @@ TEST(PeakTest, TilesMultiplyWhereThereAreTiles) {
   EXPECT_EQ(MeasureTilePeakGflops(100000) > 0, AmxRefusal().empty());
 }
 
+TEST(PeakTest, DotsMultiplyWhereThereAreDots) {
+  EXPECT_EQ(MeasureDotPeakGflops(1) > 0, DotRefusal().empty());
+  EXPECT_EQ(MeasureDotPeakGflops(100000) > 0, DotRefusal().empty());
+}
+
 TEST(PeakTest, CopyMovesBytes) { EXPECT_GT(MeasureCopyBandwidth(1), 0.01); }
 
 }  // namespace

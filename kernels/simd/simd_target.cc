@@ -29,7 +29,9 @@ HWY_EXPORT(TargetName);
 
 std::string SimdTarget() {
   const std::string target = HWY_DYNAMIC_DISPATCH(TargetName)();
-  return target == "AVX512" && AmxRefusal().empty() ? "AVX512+AMX" : target;
+  if (target != "AVX512") return target;
+  if (AmxRefusal().empty()) return "AVX512+AMX";
+  return DotRefusal().empty() ? "AVX512+BF16" : target;
 }
 
 namespace {
@@ -37,15 +39,31 @@ namespace {
 struct Restriction {
   std::string_view name;
   int64_t target;
+  ProductLevel products = ProductLevel::kVectors;
 };
-constexpr std::string_view kAmx = "amx";  // and AVX-512
 constexpr Restriction kRestrictions[] = {
-    {kAmx, HWY_AVX3},       {"avx512", HWY_AVX3}, {"avx2", HWY_AVX2},
+    {"amx", HWY_AVX3, ProductLevel::kTiles},
+    {"avx512_bf16", HWY_AVX3, ProductLevel::kDots},
+    {"avx512", HWY_AVX3},
+    {"avx2", HWY_AVX2},
 #ifdef HWY_SSE2  // Highway 1.0.3 has no such target
     {"sse2", HWY_SSE2},
 #endif
     {"scalar", HWY_EMU128},
 };
+
+// Why products are not computed at a level; empty: they are.
+std::string_view RefusalOf(ProductLevel level) {
+  switch (level) {
+    case ProductLevel::kVectors:
+      return "";
+    case ProductLevel::kDots:
+      return DotRefusal();
+    case ProductLevel::kTiles:
+      return AmxRefusal();
+  }
+  return "";
+}
 
 // Whether the kernels are compiled for it; which of its two scalar targets Highway has depends on
 // the compiler.
@@ -65,17 +83,17 @@ std::string BuiltNames() {
 
 absl::Status RestrictSimd(const char* name) {
   hwy::DisableTargets(0);
-  RestrictAmx(false);
+  RestrictProducts(ProductLevel::kTiles);
   if (name == nullptr || *name == '\0') return absl::OkStatus();
   for (const Restriction& restriction : kRestrictions) {
     if (restriction.name != name || !IsBuilt(restriction)) continue;
     if (restriction.target < HWY_EMU128 && (hwy::SupportedTargets() & restriction.target) == 0) {
       return InvalidArgument("DTNN_SIMD=", name, ": this CPU has at most ", SimdTarget());
     }
-    if (name == kAmx && !AmxRefusal().empty()) {
-      return InvalidArgument("DTNN_SIMD=", name, ": ", AmxRefusal());
+    if (const std::string_view refusal = RefusalOf(restriction.products); !refusal.empty()) {
+      return InvalidArgument("DTNN_SIMD=", name, ": ", refusal);
     }
-    RestrictAmx(name != kAmx);
+    RestrictProducts(restriction.products);
     hwy::DisableTargets(restriction.target - 1);  // better targets have lower bits
     return absl::OkStatus();
   }

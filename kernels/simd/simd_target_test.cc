@@ -41,7 +41,17 @@ TEST(SimdTargetTest, IsRestrictedByName) {
     ASSERT_TRUE(RestrictSimd("avx512").ok());
     EXPECT_EQ(SimdTarget(), "AVX512");
     EXPECT_NE(AmxRefusal(), "");
+    EXPECT_NE(DotRefusal(), "");
     ASSERT_TRUE(RestrictSimd("").ok());
+    if (DotRefusal().empty()) {
+      ASSERT_TRUE(RestrictSimd("avx512_bf16").ok());
+      EXPECT_EQ(SimdTarget(), "AVX512+BF16");
+      EXPECT_NE(AmxRefusal(), "");
+      ASSERT_TRUE(RestrictSimd("").ok());
+    } else {
+      EXPECT_EQ(RestrictSimd("avx512_bf16"),
+                InvalidArgument("DTNN_SIMD=avx512_bf16: ", DotRefusal()));
+    }
     if (AmxRefusal().empty()) {
       ASSERT_TRUE(RestrictSimd("amx").ok());
       EXPECT_EQ(SimdTarget(), "AVX512+AMX");
@@ -52,9 +62,9 @@ TEST(SimdTargetTest, IsRestrictedByName) {
     EXPECT_EQ(RestrictSimd("avx512"),
               absl::InvalidArgumentError("DTNN_SIMD=avx512: this CPU has at most " + best));
   }
-  EXPECT_EQ(
-      RestrictSimd("avx"),
-      InvalidArgument("DTNN_SIMD=\"avx\": must be one of: amx, avx512, avx2, ", kSse2, "scalar"));
+  EXPECT_EQ(RestrictSimd("avx"),
+            InvalidArgument("DTNN_SIMD=\"avx\": must be one of: amx, avx512_bf16, avx512, avx2, ",
+                            kSse2, "scalar"));
 }
 
 }  // namespace

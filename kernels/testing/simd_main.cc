@@ -21,7 +21,9 @@ class TargetOfEachIteration : public ::testing::EmptyTestEventListener {
   void OnTestIterationStart(const ::testing::UnitTest&, int iteration) override {
     const int64_t target = targets_[size_t(iteration) % targets_.size()];
     hwy::GetChosenTarget().Update(target);
-    dtnn::RestrictAmx(target > HWY_AVX3);  // with the best alone; better ones have lower bits
+    // With the best alone; better ones have lower bits.
+    dtnn::RestrictProducts(target > HWY_AVX3 ? dtnn::ProductLevel::kVectors
+                                             : dtnn::ProductLevel::kTiles);
     std::printf("Instruction set: %s\n", hwy::TargetName(target));
     std::fflush(stdout);
   }

@@ -3,11 +3,18 @@
 #include <algorithm>
 
 #include "kernels/amx/amx.h"
+#include "kernels/amx/tiles.h"
 #include "kernels/conv/amx/tile_data.h"
 #include "kernels/conv/amx/tile_filter.h"
 
 namespace dtnn::conv {
 namespace {
+
+#ifdef DTNN_HAS_TILES
+using Tiles = HardwareTiles;
+#else
+using Tiles = EmulatedTiles;  // never made
+#endif
 
 Support SupportOf(const Conv2dSpec& spec, Direction) {
   if (spec.dtype != DType::kBfloat16) return {.refusal = "computes bfloat16 only"};
@@ -30,7 +37,7 @@ constexpr Variant kAmx = {
     .name = "amx",
     .support = &SupportOf,
     .gain = &Gain,
-    .bf16 = {.data = &amx::MakeTileData, .filter = &amx::MakeTileFilter},
+    .bf16 = {.data = &amx::MakeTileData<Tiles>, .filter = &amx::MakeTileFilter<Tiles>},
 };
 
 }  // namespace dtnn::conv

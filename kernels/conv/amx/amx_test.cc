@@ -1,6 +1,6 @@
-// The kernels with emulated tiles, which any machine and the sanitizers can run: every hard size
-// against the reference. Where there is AMX, the same bits from both. How they behave within a
-// Conv2d is tested with all variants (conv2d_bfloat16_test.cc).
+// The kernels with emulated products, which any machine and the sanitizers can run: every hard size
+// against the reference. Where there are the instructions, the same bits from both. How they behave
+// within a Conv2d is tested with all variants (conv2d_bfloat16_test.cc).
 
 #include "kernels/amx/amx.h"
 
@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "kernels/amx/dots.h"
+#include "kernels/amx/tiles.h"
 #include "kernels/conv/amx/depth.h"
 #include "kernels/conv/amx/tile_data.h"
 #include "kernels/conv/amx/tile_filter.h"
@@ -37,19 +39,24 @@ using testing::ZeroTensor;
 
 constexpr DType kHalf = DType::kBfloat16;
 
-template <auto kMakeData, auto kMakeFilter>
+template <class Tiles>
 Conv2dRunner Runner(const Conv2dSpec& spec) {
   static constexpr conv::Variant kVariant = {
       .name = "tiles",
       .support = [](const Conv2dSpec&, Direction) { return conv::Support(); },
-      .bf16 = {.data = kMakeData, .filter = kMakeFilter}};
+      .bf16 = {.data = &conv::amx::MakeTileData<Tiles>,
+               .filter = &conv::amx::MakeTileFilter<Tiles>}};
   return Conv2dRunner([&](DeviceContext&) {
     return conv::CreateConv2dCpu(spec, {{&kVariant, &kVariant, &kVariant}});
   });
 }
-constexpr auto Emulated =
-    &Runner<&conv::amx::MakeEmulatedTileData, &conv::amx::MakeEmulatedTileFilter>;
-constexpr auto Hardware = &Runner<&conv::amx::MakeTileData, &conv::amx::MakeTileFilter>;
+using RunnerOf = Conv2dRunner (*)(const Conv2dSpec&);
+
+// Both emulations; of many products that of tiles alone, which are cut in the same way.
+std::vector<RunnerOf> Emulated(const Conv2dSpec& spec) {
+  if (spec.Flops() > 1e8) return {&Runner<EmulatedTiles>};
+  return {&Runner<EmulatedTiles>, &Runner<EmulatedDots>};
+}
 
 std::vector<double> Rounded(std::vector<double> values) {
   for (double& value : values) value = double(Bfloat16(float(value)));
@@ -99,36 +106,41 @@ TEST_P(TilesTest, EmulatedResultsAreExactOnIntegersButForOneRounding) {
   const auto y_sums = reference::Conv2dForward(spec_, Values(x), Values(w));
   for (const bool all : {false, true}) {
     spec_.epilogue = {.bias = all, .scale = all, .add = all, .relu = all};
-    const Tensor y = Pitched(ZeroTensor(kHalf, spec_.OutputShape()), spec_.format);
-    Emulated(spec_).Forward(x, w, y, operands);
-    EXPECT_TRUE(
-        Close(Values(y),
-              Rounded(reference::ApplyEpilogue(spec_, y_sums, Values(operands.bias),
-                                               Values(operands.scale), Values(operands.addend))),
-              0));
+    const std::vector<double> expected = Rounded(reference::ApplyEpilogue(
+        spec_, y_sums, Values(operands.bias), Values(operands.scale), Values(operands.addend)));
+    for (const RunnerOf emulated : Emulated(spec_)) {
+      const Tensor y = Pitched(ZeroTensor(kHalf, spec_.OutputShape()), spec_.format);
+      emulated(spec_).Forward(x, w, y, operands);
+      EXPECT_TRUE(Close(Values(y), expected, 0));
+    }
   }
-  const Tensor dx = Pitched(IntegerTensor(kHalf, spec_.InputShape(), 7, 3), spec_.format);
+  const std::vector<double> before = Values(IntegerTensor(kHalf, spec_.InputShape(), 7, 3));
   std::vector<double> expected = reference::Conv2dBackwardData(spec_, Values(dy), Values(w));
-  const std::vector<double> before = Values(dx);
   for (size_t i = 0; i < expected.size(); ++i) expected[i] += before[i];
-  Emulated(spec_).BackwardData(dy, w, dx, /*accumulate=*/true);
-  EXPECT_TRUE(Close(Values(dx), Rounded(expected), 0));
+  for (const RunnerOf emulated : Emulated(spec_)) {
+    const Tensor dx = Pitched(IntegerTensor(kHalf, spec_.InputShape(), 7, 3), spec_.format);
+    emulated(spec_).BackwardData(dy, w, dx, /*accumulate=*/true);
+    EXPECT_TRUE(Close(Values(dx), Rounded(expected), 0));
+  }
 }
 
 TEST_P(TilesTest, EmulatedGradientsOfTheFilterAreExactOnIntegers) {
   const Tensor x = Pitched(IntegerTensor(kHalf, spec_.InputShape(), 1, 3), spec_.format);
   const Tensor dy = Pitched(IntegerTensor(kHalf, spec_.OutputShape(), 2, 3), spec_.format);
-  const Tensor dw = IntegerTensor(DType::kFloat32, spec_.FilterShape(), 3, 3);
-  const Tensor dbias = IntegerTensor(DType::kFloat32, {spec_.filters}, 4, 3);
+  const auto dw_before = [&] { return IntegerTensor(DType::kFloat32, spec_.FilterShape(), 3, 3); };
+  const auto dbias_before = [&] { return IntegerTensor(DType::kFloat32, {spec_.filters}, 4, 3); };
   std::vector<double> expected = reference::Conv2dBackwardFilter(spec_, Values(x), Values(dy));
   std::vector<double> expected_bias = reference::Conv2dBackwardBias(spec_, Values(dy));
   const auto add = [](std::vector<double>& to, const std::vector<double>& more) {
     for (size_t i = 0; i < to.size(); ++i) to[i] += more[i];
   };
-  add(expected, Values(dw)), add(expected_bias, Values(dbias));
-  Emulated(spec_).BackwardFilter(x, dy, dw, dbias, /*accumulate=*/true);
-  EXPECT_TRUE(Close(Values(dw), expected, 0));
-  EXPECT_TRUE(Close(Values(dbias), expected_bias, 0));
+  add(expected, Values(dw_before())), add(expected_bias, Values(dbias_before()));
+  for (const RunnerOf emulated : Emulated(spec_)) {
+    const Tensor dw = dw_before(), dbias = dbias_before();
+    emulated(spec_).BackwardFilter(x, dy, dw, dbias, /*accumulate=*/true);
+    EXPECT_TRUE(Close(Values(dw), expected, 0));
+    EXPECT_TRUE(Close(Values(dbias), expected_bias, 0));
+  }
 }
 
 // An infinity beside the padding meets zeros in the copies alone, and none in the definition.
@@ -136,13 +148,15 @@ TEST_P(TilesTest, AnInfinityReachesOnlyTheTapsThatReadIt) {
   const Tensor x = IntegerTensor(kHalf, spec_.InputShape(), 1, 3);
   const Tensor dy = testing::OnesTensor(kHalf, spec_.OutputShape());
   x.data<Bfloat16>()[0] = Bfloat16(std::numeric_limits<float>::infinity());
-  const Tensor dw = IntegerTensor(DType::kFloat32, spec_.FilterShape(), 2, 3);  // overwritten
-  Emulated(spec_).BackwardFilter(x, dy, dw, Tensor());
-  EXPECT_EQ(Values(dw), reference::Conv2dBackwardFilter(spec_, Values(x), Values(dy)));
+  for (const RunnerOf emulated : Emulated(spec_)) {
+    const Tensor dw = IntegerTensor(DType::kFloat32, spec_.FilterShape(), 2, 3);  // overwritten
+    emulated(spec_).BackwardFilter(x, dy, dw, Tensor());
+    EXPECT_EQ(Values(dw), reference::Conv2dBackwardFilter(spec_, Values(x), Values(dy)));
+  }
 }
 
 TEST_P(TilesTest, HardwareGivesTheSameBits) {
-  if (!AmxRefusal().empty()) GTEST_SKIP() << AmxRefusal();
+  if (!DotRefusal().empty()) GTEST_SKIP() << DotRefusal();
   spec_.epilogue = {.bias = true, .scale = true, .add = true, .relu = true};
   const Tensor x = RandomTensor(kHalf, spec_.InputShape(), 1);
   const Tensor dy = RandomTensor(kHalf, spec_.OutputShape(), 2);
@@ -161,7 +175,13 @@ TEST_P(TilesTest, HardwareGivesTheSameBits) {
     runner.BackwardFilter(x, dy, dw, dbias);
     return std::tuple(Values(y), Values(dx), Values(dw), Values(dbias));
   };
-  EXPECT_EQ(run(Hardware(spec_)), run(Emulated(spec_)));
+  if (spec_.Flops() <= 1e8) {
+    EXPECT_EQ(run(Runner<HardwareDots>(spec_)), run(Runner<EmulatedDots>(spec_)));
+  }
+#ifdef DTNN_HAS_TILES
+  if (!AmxRefusal().empty()) return;
+  EXPECT_EQ(run(Runner<HardwareTiles>(spec_)), run(Runner<EmulatedTiles>(spec_)));
+#endif
 }
 
 INSTANTIATE_TEST_SUITE_P(Hard, TilesTest, ::testing::ValuesIn(Specs()),
@@ -173,7 +193,7 @@ TEST(TileFilterTest, TheGradientOfNoImagesIsZero) {
     spec.dtype = kHalf, spec.filter_format = format;
     spec.batch = 2, spec.height = spec.width = 5, spec.channels = 3, spec.filters = 4;
     const Tensor dw = testing::OnesTensor(DType::kFloat32, spec.FilterShape());
-    const auto kernel = conv::amx::MakeEmulatedTileFilter(spec);
+    const auto kernel = conv::amx::MakeTileFilter<EmulatedTiles>(spec);
     std::vector<std::byte> workspace(kernel->workspace_bytes() + 64);
     std::byte* const aligned =
         workspace.data() + (64 - reinterpret_cast<uintptr_t>(workspace.data()) % 64);
@@ -197,7 +217,7 @@ TEST(TileFilterTest, ManyTapsTakeTheMemoryOfTheirSums) {
     spec.channels = channels, spec.filters = filters;
     spec.kernel = kernel, spec.padding = kernel / 2;
     const int64_t sums = kernel * kernel * RoundUp(channels, 16) * RoundUp(filters, 16) * 4;
-    const size_t bytes = conv::amx::MakeEmulatedTileFilter(spec)->workspace_bytes();
+    const size_t bytes = conv::amx::MakeTileFilter<EmulatedTiles>(spec)->workspace_bytes();
     EXPECT_LT(bytes, size_t(sums + kThreads * (128 << 10) + kCopies)) << spec.ToString();
   };
   expect(3, 8, 101);

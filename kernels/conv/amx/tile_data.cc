@@ -269,7 +269,7 @@ void TileData<Tiles>::Multiply(Tiles& tiles, const Rows& rows, const Bfloat16* f
     const Bfloat16* const a = rows.a + first * (rows.pitch / int64_t(sizeof(Bfloat16)));
     const auto multiply = [&](auto height, auto width) {
       tile::MultiplyBlock<height, width>(tiles, a, rows.pitch, b, pitch, rows.steps,
-                                         rows.step_count, writer.sums());
+                                         rows.step_count, count, writer.sums());
     };
     switch (CeilDiv(count, int64_t{kTileRows}) * 2 + columns) {
       case 3:
@@ -295,17 +295,11 @@ void TileData<Tiles>::Multiply(Tiles& tiles, const Rows& rows, const Bfloat16* f
   }
 }
 
-std::unique_ptr<DataKernel<Bfloat16>> MakeEmulatedTileData(const Conv2dSpec& spec,
-                                                           Direction direction) {
-  return std::make_unique<TileData<EmulatedTiles>>(spec, direction);
-}
-
-std::unique_ptr<DataKernel<Bfloat16>> MakeTileData(const Conv2dSpec& spec, Direction direction) {
+template class TileData<EmulatedTiles>;
+template class TileData<EmulatedDots>;
+template class TileData<HardwareDots>;
 #ifdef DTNN_HAS_TILES
-  return std::make_unique<TileData<HardwareTiles>>(spec, direction);
-#else
-  return MakeEmulatedTileData(spec, direction);
+template class TileData<HardwareTiles>;
 #endif
-}
 
 }  // namespace dtnn::conv::amx

@@ -16,7 +16,9 @@
 #include <cstdint>
 #include <memory>
 
+#include "kernels/amx/dots.h"
 #include "kernels/amx/products.h"
+#include "kernels/amx/tiles.h"
 #include "kernels/conv/amx/pack_filter.h"
 #include "kernels/conv/amx/tile_plan.h"
 #include "kernels/conv/geometry/untapped.h"
@@ -24,7 +26,7 @@
 
 namespace dtnn::conv::amx {
 
-// Tiles: HardwareTiles or EmulatedTiles.
+// Tiles: HardwareTiles, HardwareDots, or an emulation of one of them.
 template <class Tiles>
 class TileData final : public DataKernel<Bfloat16> {
  public:
@@ -72,10 +74,10 @@ class TileData final : public DataKernel<Bfloat16> {
   Untapped untapped_;
 };
 
-std::unique_ptr<DataKernel<Bfloat16>> MakeTileData(const Conv2dSpec& spec, Direction direction);
-// For tests: the same with EmulatedTiles.
-std::unique_ptr<DataKernel<Bfloat16>> MakeEmulatedTileData(const Conv2dSpec& spec,
-                                                           Direction direction);
+template <class Tiles>
+std::unique_ptr<DataKernel<Bfloat16>> MakeTileData(const Conv2dSpec& spec, Direction direction) {
+  return std::make_unique<TileData<Tiles>>(spec, direction);
+}
 
 }  // namespace dtnn::conv::amx
 

@@ -94,10 +94,11 @@ void TileFilter<Tiles>::Multiply(Tiles& tiles, const Job& job, const Block& bloc
         there = ends[count] - ends[0];
       }
       if (begin == block.begin) {
-        tile::MultiplyBlock<kRows, kColumns>(tiles, a, pitch, b, plan_.panel(), steps, there, to);
+        tile::MultiplyBlock<kRows, kColumns>(tiles, a, pitch, b, plan_.panel(), steps, there,
+                                             block.channels, to);
       } else if (there > 0) {
         tile::MultiplyBlock<kRows, kColumns, true>(tiles, a, pitch, b, plan_.panel(), steps, there,
-                                                   to);
+                                                   block.channels, to);
       }
       to += block.rows * block.columns;
     }
@@ -222,15 +223,11 @@ void TileFilter<Tiles>::WriteBlock(const Gradient& gradient, const Memory& memor
   }
 }
 
-std::unique_ptr<FilterKernel<Bfloat16>> MakeEmulatedTileFilter(const Conv2dSpec& spec) {
-  return std::make_unique<TileFilter<EmulatedTiles>>(spec);
-}
-std::unique_ptr<FilterKernel<Bfloat16>> MakeTileFilter(const Conv2dSpec& spec) {
+template class TileFilter<EmulatedTiles>;
+template class TileFilter<EmulatedDots>;
+template class TileFilter<HardwareDots>;
 #ifdef DTNN_HAS_TILES
-  return std::make_unique<TileFilter<HardwareTiles>>(spec);
-#else
-  return MakeEmulatedTileFilter(spec);
+template class TileFilter<HardwareTiles>;
 #endif
-}
 
 }  // namespace dtnn::conv::amx

@@ -21,13 +21,15 @@
 #include <cstdint>
 #include <memory>
 
+#include "kernels/amx/dots.h"
+#include "kernels/amx/tiles.h"
 #include "kernels/conv/amx/filter_copies.h"
 #include "kernels/conv/amx/filter_plan.h"
 #include "kernels/conv/kernel.h"
 
 namespace dtnn::conv::amx {
 
-// Tiles: HardwareTiles or EmulatedTiles.
+// Tiles: HardwareTiles, HardwareDots, or an emulation of one of them.
 template <class Tiles>
 class TileFilter final : public FilterKernel<Bfloat16> {
  public:
@@ -65,9 +67,10 @@ class TileFilter final : public FilterKernel<Bfloat16> {
   const FilterPlan plan_;
 };
 
-std::unique_ptr<FilterKernel<Bfloat16>> MakeTileFilter(const Conv2dSpec& spec);
-// For tests: the same with EmulatedTiles.
-std::unique_ptr<FilterKernel<Bfloat16>> MakeEmulatedTileFilter(const Conv2dSpec& spec);
+template <class Tiles>
+std::unique_ptr<FilterKernel<Bfloat16>> MakeTileFilter(const Conv2dSpec& spec) {
+  return std::make_unique<TileFilter<Tiles>>(spec);
+}
 
 }  // namespace dtnn::conv::amx
 

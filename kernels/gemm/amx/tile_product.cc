@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "kernels/amx/dots.h"
 #include "kernels/amx/packing.h"
 #include "kernels/amx/products.h"
 #include "kernels/amx/tiles.h"
@@ -36,14 +37,14 @@ int64_t PackedPitch(int64_t depth) { return (CeilDiv(depth, kDepth) | 1) * kDept
 
 template <int kTilesOfRows, int kTilesOfColumns, class Tiles>
 void MultiplyTiles(Tiles& tiles, const Bfloat16* rows, int64_t pitch, const Bfloat16* columns,
-                   int64_t steps, bool add, float* sums) {
+                   int64_t steps, bool add, int64_t wanted, float* sums) {
   pitch *= int64_t(sizeof(Bfloat16));
   if (add) {
     tile::MultiplyBlock<kTilesOfRows, kTilesOfColumns, true>(tiles, rows, pitch, columns, kPanel,
-                                                             kSteps.data(), steps, sums);
+                                                             kSteps.data(), steps, wanted, sums);
   } else {
     tile::MultiplyBlock<kTilesOfRows, kTilesOfColumns>(tiles, rows, pitch, columns, kPanel,
-                                                       kSteps.data(), steps, sums);
+                                                       kSteps.data(), steps, wanted, sums);
   }
 }
 
@@ -216,32 +217,36 @@ void TileProduct<Tiles>::MultiplyRows(Tiles& tiles, const Problem& problem, int6
                                       int64_t row_end, int64_t first, int64_t steps,
                                       const Bfloat16* columns, float* sums) const {
   const auto multiply = [&](const Bfloat16* rows, int64_t pitch, int64_t from, int64_t count,
-                            bool both, float* to) {
+                            int64_t wanted, float* to) {
     const Bfloat16* const b = columns + from * kDepth * 16;
     const bool add = first + from > 0;
-    both ? MultiplyTiles<2, kTilesOfColumns>(tiles, rows, pitch, b, count, add, to)
-         : MultiplyTiles<1, kTilesOfColumns>(tiles, rows, pitch, b, count, add, to);
+    if (wanted > kTileRows) {
+      MultiplyTiles<2, kTilesOfColumns>(tiles, rows, pitch, b, count, add, wanted, to);
+    } else {
+      MultiplyTiles<1, kTilesOfColumns>(tiles, rows, pitch, b, count, add, wanted, to);
+    }
   };
   const int64_t packed_pitch = PackedPitch(problem.depth);
-  const bool two = row_end - row > kTileRows;
+  const int64_t there = std::min<int64_t>(2 * kTileRows, row_end - row);
   if (packs_rows()) {
     const Bfloat16* const rows = problem.memory.rows + row * packed_pitch + first * kDepth;
-    return multiply(rows, packed_pitch, 0, steps, two, sums);
+    return multiply(rows, packed_pitch, 0, steps, there, sums);
   }
   const int64_t in_place = problem.rows / kTileRows * kTileRows - row;
   const bool rest = (first + steps) * kDepth > problem.depth;
   const int64_t whole = steps - rest;
   if (in_place > 0) {
-    const bool both = in_place > kTileRows && two;
+    const int64_t wanted = in_place > kTileRows ? there : kTileRows;
     const int64_t pitch = problem.of_rows.pitch;
     if (whole > 0 || !rest) {
-      multiply(problem.of_rows.data + row * pitch + first * kDepth, pitch, 0, whole, both, sums);
+      multiply(problem.of_rows.data + row * pitch + first * kDepth, pitch, 0, whole, wanted, sums);
     }
-    if (rest) multiply(problem.memory.rest + row * kDepth, kDepth, whole, 1, both, sums);
-    if (both || !two) return;
+    if (rest) multiply(problem.memory.rest + row * kDepth, kDepth, whole, 1, wanted, sums);
+    if (wanted == there) return;
     sums += kTileRows * kTilesOfColumns * 16;
   }
-  multiply(problem.memory.last + first * kDepth, packed_pitch, 0, steps, false, sums);
+  multiply(problem.memory.last + first * kDepth, packed_pitch, 0, steps, problem.rows % kTileRows,
+           sums);
 }
 
 template <class Tiles>
@@ -275,6 +280,8 @@ void TileProduct<Tiles>::Write(const Problem& problem, const float* sums, int64_
 }
 
 template class TileProduct<EmulatedTiles>;
+template class TileProduct<EmulatedDots>;
+template class TileProduct<HardwareDots>;
 #ifdef DTNN_HAS_TILES
 template class TileProduct<HardwareTiles>;
 #endif

@@ -19,7 +19,7 @@
 
 namespace dtnn {
 
-// Tiles: HardwareTiles or EmulatedTiles.
+// Tiles: HardwareTiles, HardwareDots, or an emulation of one of them.
 template <class Tiles>
 class TileProduct {
  public:

@@ -1,5 +1,6 @@
-// With emulated tiles, which any machine and the sanitizers can run: sizes around those of tiles,
-// slices and items against the reference. Where there is AMX, the same bits from both.
+// With emulated products, which any machine and the sanitizers can run: sizes around those of
+// tiles, slices and items against the reference. Where there are the instructions, the same bits
+// from both.
 
 #include "kernels/gemm/amx/tile_product.h"
 
@@ -10,6 +11,7 @@
 
 #include "gtest/gtest.h"
 #include "kernels/amx/amx.h"
+#include "kernels/amx/dots.h"
 #include "kernels/amx/tiles.h"
 #include "kernels/gemm/reference.h"
 #include "kernels/workspace/workspace.h"
@@ -110,24 +112,29 @@ void ForEachProblem(bool integers, const Test& test) {
   }
 }
 
-TEST(TileProductTest, EmulatedResultsAreExactOnIntegersButForOneRounding) {
+template <class Tiles>
+class TileProductTest : public ::testing::Test {};
+using Emulations = ::testing::Types<EmulatedTiles, EmulatedDots>;
+TYPED_TEST_SUITE(TileProductTest, Emulations);
+
+TYPED_TEST(TileProductTest, EmulatedResultsAreExactOnIntegersButForOneRounding) {
   ForEachProblem(true, [](const Problem& x) {
-    EXPECT_TRUE(Close(x.Run<EmulatedTiles>(false, false), x.Expected(false, false), 0));
-    EXPECT_TRUE(Close(x.Run<EmulatedTiles>(true, false), x.Expected(true, false), 0));
-    EXPECT_TRUE(Close(x.Run<EmulatedTiles>(false, true), x.Expected(false, true), 0));
+    EXPECT_TRUE(Close(x.template Run<TypeParam>(false, false), x.Expected(false, false), 0));
+    EXPECT_TRUE(Close(x.template Run<TypeParam>(true, false), x.Expected(true, false), 0));
+    EXPECT_TRUE(Close(x.template Run<TypeParam>(false, true), x.Expected(false, true), 0));
   });
 }
 
-TEST(TileProductTest, SumsOfNothingAreZero) {
+TYPED_TEST(TileProductTest, SumsOfNothingAreZero) {
   for (int bits = 0; bits < 4; ++bits) {
     const Problem x({17, 33, 0}, bits & 1, bits & 2, true);
-    EXPECT_EQ(x.Run<EmulatedTiles>(false, true), std::vector<double>(17 * 33, 0.0));
+    EXPECT_EQ(x.template Run<TypeParam>(false, true), std::vector<double>(17 * 33, 0.0));
   }
 }
 
 // What fills up a tile is never multiplied with a number that is not finite, of whose row and
 // column alone the results may be.
-TEST(TileProductTest, AnInfinityStaysInItsRowAndColumn) {
+TYPED_TEST(TileProductTest, AnInfinityStaysInItsRowAndColumn) {
   ForEachProblem(true, [](Problem x) {
     const auto [m, n, k] = x.sizes;
     const auto set = [](const Tensor& matrix, int64_t row, int64_t column) {
@@ -136,7 +143,7 @@ TEST(TileProductTest, AnInfinityStaysInItsRowAndColumn) {
     };
     x.transpose_a ? set(x.a, k - 1, m / 2) : set(x.a, m / 2, k - 1);
     x.transpose_b ? set(x.b, n - 1, 0) : set(x.b, 0, n - 1);
-    const std::vector<double> c = x.Run<EmulatedTiles>(false, false);
+    const std::vector<double> c = x.template Run<TypeParam>(false, false);
     for (int64_t i = 0; i < m; ++i) {
       for (int64_t j = 0; j < n; ++j) {
         if (i == m / 2 || j == n - 1) continue;
@@ -146,19 +153,27 @@ TEST(TileProductTest, AnInfinityStaysInItsRowAndColumn) {
   });
 }
 
-TEST(TileProductTest, SameBitsOnAnyNumberOfThreads) {
+TYPED_TEST(TileProductTest, SameBitsOnAnyNumberOfThreads) {
   const int before = NumThreads();
   for (int bits = 0; bits < 4; ++bits) {
     const Problem x({300, 290, 100}, bits & 1, bits & 2, false);
     SetNumThreads(1);
-    const std::vector<double> one = x.Run<EmulatedTiles>(true, false);
+    const std::vector<double> one = x.template Run<TypeParam>(true, false);
     SetNumThreads(3);
-    EXPECT_EQ(x.Run<EmulatedTiles>(true, false), one);
+    EXPECT_EQ(x.template Run<TypeParam>(true, false), one);
   }
   SetNumThreads(before);
 }
 
-TEST(TileProductTest, HardwareGivesTheSameBits) {
+TEST(TileProductHardwareTest, DotsGiveTheSameBits) {
+  if (!DotRefusal().empty()) GTEST_SKIP() << DotRefusal();
+  ForEachProblem(false, [](const Problem& x) {
+    EXPECT_EQ(x.Run<HardwareDots>(true, false), x.Run<EmulatedDots>(true, false));
+    EXPECT_EQ(x.Run<HardwareDots>(false, true), x.Run<EmulatedDots>(false, true));
+  });
+}
+
+TEST(TileProductHardwareTest, TilesGiveTheSameBits) {
   if (!AmxRefusal().empty()) GTEST_SKIP() << AmxRefusal();
 #ifdef DTNN_HAS_TILES
   ForEachProblem(false, [](const Problem& x) {
