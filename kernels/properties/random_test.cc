@@ -334,6 +334,7 @@ TEST_F(RandomTest, UpdatesEqualTheirReference) {
                        .momentum = random->Pick({0., .9}),
                        .epsilon = 1e-3,
                        .decay = random->Pick({0., .1}),
+                       .average_decay = random->Pick({0., .9}),
                        .dtype = random->Floating()};
     spec.nesterov = spec.momentum > 0 && random->Flip();
     const int64_t from = random->Between(0, size - 1), to = random->Between(from, size);
@@ -342,9 +343,13 @@ TEST_F(RandomTest, UpdatesEqualTheirReference) {
     random->SetThreads();
     const Tensor w = random->Dense(spec.dtype, {size}), g = random->Dense(spec.dtype, {size});
     std::vector<Tensor> slots;
-    Doubles moments[2] = {Doubles(size_t(size)), Doubles(size_t(size))};
+    Doubles moments[2] = {Doubles(size_t(size)), Doubles(size_t(size))}, average;
     for (int slot = 0; slot < spec.slots(); ++slot) {
       slots.push_back(random->Dense(spec.dtype, {size}));
+      if (slot == spec.moments()) {
+        average = Values(slots.back());
+        continue;
+      }
       moments[slot] = Values(slots.back());
       // Sums of squares are not negative.
       const bool squares = spec.rule == UpdateRule::kRmsprop || slot == 1;
@@ -362,12 +367,17 @@ TEST_F(RandomTest, UpdatesEqualTheirReference) {
       const bool spared = !spec.without_decay.empty() && int64_t(i) >= from && int64_t(i) < to;
       reference::UpdateParameter(spec, step, !spared, gradients[i], expected[i], moments[0][i],
                                  moments[1][i]);
+      if (!spec.averages()) continue;
+      reference::UpdateAverage(spec, double(step.step), expected[i], average[i]);
     }
     ASSERT_EQ((*CreateUpdate(*context_, spec))->Run(w, g, slots, step), absl::OkStatus());
     // The first moment is divided by 1 - beta^step, which may be 0.01.
     ASSERT_TRUE(Close(Values(w), expected, 400 * Epsilon(spec.dtype), 16 * Epsilon(spec.dtype)));
     for (size_t slot = 0; slot < slots.size(); ++slot) {
-      ASSERT_TRUE(Close(Values(slots[slot]), moments[slot], 16 * Epsilon(spec.dtype),
+      const Doubles& slot_expected = int(slot) == spec.moments() ? average : moments[slot];
+      // An average follows the parameters, whose error it has.
+      const double factor = int(slot) == spec.moments() ? 400 : 16;
+      ASSERT_TRUE(Close(Values(slots[slot]), slot_expected, factor * Epsilon(spec.dtype),
                         16 * Epsilon(spec.dtype)));
     }
   }

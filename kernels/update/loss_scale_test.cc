@@ -108,7 +108,7 @@ TEST_P(LossScaleTest, OtherReasonsCloseTheGateAndClippingShortens) {
 TEST_P(LossScaleTest, ASkippedStepLeavesNoTrace) {
   for (const UpdateRule rule : {UpdateRule::kSgd, UpdateRule::kRmsprop, UpdateRule::kAdam,
                                 UpdateRule::kNadam, UpdateRule::kAdamw}) {
-    const UpdateSpec spec = {.rule = rule, .decay = 0.01};
+    const UpdateSpec spec = {.rule = rule, .decay = 0.01, .average_decay = 0.4};
     std::vector<std::vector<double>> ends[2];
     for (const bool scaled : {false, true}) {
       ASSERT_EQ(scale_->Write({}), absl::OkStatus());

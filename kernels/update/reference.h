@@ -4,6 +4,7 @@
 #ifndef DTNN_KERNELS_UPDATE_REFERENCE_H_
 #define DTNN_KERNELS_UPDATE_REFERENCE_H_
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/update/update.h"
@@ -32,6 +33,12 @@ inline double UpdateDirection(const UpdateSpec& spec, double g, double& first, d
   const double v_hat = second / (1 - std::pow(spec.beta2, step));
   if (spec.rule == UpdateRule::kAdamw) return m_hat / (std::sqrt(v_hat) + spec.epsilon);
   return m_hat / std::sqrt(v_hat + spec.epsilon);
+}
+
+// The average of a parameter that is w after the step.
+inline void UpdateAverage(const UpdateSpec& spec, double step, double w, double& average) {
+  const double d = std::min(spec.average_decay, (1 + step) / (10 + step));
+  average = d * average + (1 - d) * w;
 }
 
 // `decays` is false for parameters that spec.without_decay holds.

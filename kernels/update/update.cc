@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/elementwise/operands.h"
+#include "kernels/update/average_decay.h"
 #include "kernels/update/check.h"
 #include "kernels/update/update_gpu.h"
 #include "tensor/errors.h"
@@ -24,10 +25,11 @@ namespace dtnn {
 
 struct UpdatePass {
   const UpdateSpec* spec;
-  void *parameters, *first_slot, *second_slot;  // slots: null where the rule has none
+  void *parameters, *first_slot, *second_slot, *average;  // slots: null where there is none
   const void* gradients;
   double rate, gradient_scale;
   double correction1, correction2;  // 1 / (1 - beta^step)
+  double average_rest;              // 1 - d_t
 };
 
 }  // namespace dtnn
@@ -45,17 +47,19 @@ struct Typed {
       : w(static_cast<T*>(pass.parameters)),
         first(static_cast<T*>(pass.first_slot)),
         second(static_cast<T*>(pass.second_slot)),
+        average(static_cast<T*>(pass.average)),
         g(static_cast<const T*>(pass.gradients)),
         rate(T(pass.rate)),
         decay(decays ? T(pass.spec->decay) : T(0)),
         gradient_scale(T(pass.gradient_scale)),
         epsilon(T(pass.spec->epsilon)),
         correction1(T(pass.correction1)),
-        correction2(T(pass.correction2)) {}
+        correction2(T(pass.correction2)),
+        average_rest(T(pass.average_rest)) {}
 
-  T *w, *first, *second;
+  T *w, *first, *second, *average;
   const T* g;
-  T rate, decay, gradient_scale, epsilon, correction1, correction2;
+  T rate, decay, gradient_scale, epsilon, correction1, correction2, average_rest;
 };
 
 // Each rule takes the gradient and its slots' places and returns what is added to decay * w.
@@ -134,7 +138,12 @@ void UpdateWith(const UpdatePass& untyped, bool decays, int64_t begin, int64_t e
     const auto w = access.Load(pass.w + i);
     const auto g = hn::Mul(access.Load(pass.g + i), hn::Set(d, pass.gradient_scale));
     const auto direction = hn::MulAdd(hn::Set(d, pass.decay), w, rule(pass, access, g, i));
-    access.Store(hn::NegMulAdd(hn::Set(d, pass.rate), direction, w), pass.w + i);
+    const auto updated = hn::NegMulAdd(hn::Set(d, pass.rate), direction, w);
+    access.Store(updated, pass.w + i);
+    if (pass.average == nullptr) return;
+    const auto average = access.Load(pass.average + i);
+    access.Store(hn::MulAdd(hn::Set(d, pass.average_rest), hn::Sub(updated, average), average),
+                 pass.average + i);
   });
 }
 
@@ -143,7 +152,7 @@ void UpdateTyped(const UpdatePass& pass, bool decays, int64_t begin, int64_t end
   switch (pass.spec->rule) {
     case UpdateRule::kSgd:
       // Without momentum, Nesterov's rule is the plain one.
-      if (pass.spec->slots() == 0) {
+      if (pass.spec->moments() == 0) {
         return UpdateWith<T, Sgd<T, false, false>>(pass, decays, begin, end);
       }
       if (pass.spec->nesterov) return UpdateWith<T, Sgd<T, true, true>>(pass, decays, begin, end);
@@ -210,13 +219,15 @@ class UpdateCpu : public Update {
     const UpdatePass pass = {
         .spec = &spec_,
         .parameters = parameters.raw_data(),
-        .first_slot = slots.size() > 0 ? slots[0].raw_data() : nullptr,
-        .second_slot = slots.size() > 1 ? slots[1].raw_data() : nullptr,
+        .first_slot = spec_.moments() > 0 ? slots[0].raw_data() : nullptr,
+        .second_slot = spec_.moments() > 1 ? slots[1].raw_data() : nullptr,
+        .average = spec_.averages() ? slots.back().raw_data() : nullptr,
         .gradients = gradients.raw_data(),
         .rate = step_.learning_rate,
         .gradient_scale = step_.gradient_scale * factor,
         .correction1 = 1 / (1 - std::pow(spec_.beta1, double(step_.step))),
         .correction2 = 1 / (1 - std::pow(spec_.beta2, double(step_.step))),
+        .average_rest = 1 - AverageDecay(spec_.average_decay, double(step_.step)),
     };
     ParallelFor(0, parameters.num_elements(), kCopyGrain, [&](int64_t begin, int64_t end) {
       ForEachPiece(spec_.without_decay, begin, end, [&](int64_t from, int64_t to, bool decays) {
@@ -234,7 +245,8 @@ class UpdateCpu : public Update {
 absl::Status CheckConstants(const UpdateSpec& spec) {
   for (const auto& [name, value] :
        {std::pair("momentum", spec.momentum), std::pair("rho", spec.rho),
-        std::pair("beta1", spec.beta1), std::pair("beta2", spec.beta2)}) {
+        std::pair("beta1", spec.beta1), std::pair("beta2", spec.beta2),
+        std::pair("average_decay", spec.average_decay)}) {
     if (!(value >= 0 && value < 1)) {
       return InvalidArgument("update: ", name, " is ", value, ", expected 0 <= ", name, " < 1");
     }
@@ -259,7 +271,7 @@ absl::Status CheckConstants(const UpdateSpec& spec) {
 
 }  // namespace
 
-int UpdateSpec::slots() const {
+int UpdateSpec::moments() const {
   switch (rule) {
     case UpdateRule::kSgd:
       return momentum != 0 ? 1 : 0;

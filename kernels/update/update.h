@@ -12,6 +12,10 @@
 //   nadam     as adam with h(m + (1-b1)*g) in place of h(m)            (after Dozat, 2016)
 //   adamw     as adam with sqrt(h(v)) + eps in place of sqrt(h(v) + eps)
 //             (Loshchilov & Hutter, "Decoupled weight decay regularization", 2019)
+//
+// With an average_decay d, the last slot follows the parameters: e += (1 - d_t) * (w - e). So that
+// the first steps do not count for long, d_t = min(d, (1 + t) / (10 + t)), as in TensorFlow's
+// tf.train.ExponentialMovingAverage with num_updates.
 
 #ifndef DTNN_KERNELS_UPDATE_UPDATE_H_
 #define DTNN_KERNELS_UPDATE_UPDATE_H_
@@ -43,13 +47,16 @@ struct UpdateSpec {
   double rho = 0.9;
   double beta1 = 0.99, beta2 = 0.999, epsilon = 1e-7;
   double decay = 0;
+  double average_decay = 0;  // [0, 1); 0: no average
   // Ascending and disjoint; these elements are updated as if decay were 0. Cost is per range.
   std::vector<ArenaRange> without_decay = {};
   DType dtype = DType::kFloat32;
 
-  // Slots that the rule keeps per parameter: 1 for sgd (0 without momentum) and rmsprop, 2 for the
+  // The rule's own slots per parameter: 1 for sgd (0 without momentum) and rmsprop, 2 for the
   // adams.
-  int slots() const;
+  int moments() const;
+  bool averages() const { return average_decay > 0; }
+  int slots() const { return moments() + (averages() ? 1 : 0); }
 };
 
 struct UpdateStep {
@@ -74,7 +81,7 @@ class Update {
   // The step of the updates from now on. On a GPU its numbers go to device memory, so an update
   // that was captured follows them; not in a capture itself.
   virtual absl::Status SetStep(const UpdateStep& step) = 0;
-  // `slots` has spec.slots() tensors, zero before step 1.
+  // `slots` has spec.slots() tensors, before step 1 zero, and the average the parameters.
   virtual absl::Status Run(const Tensor& parameters, const Tensor& gradients,
                            std::span<const Tensor> slots, const UpdateGates& gates) = 0;
   absl::Status Run(const Tensor& parameters, const Tensor& gradients, std::span<const Tensor> slots,

@@ -54,6 +54,12 @@ void BM_UpdateRmsprop(benchmark::State& state) { Run(state, {.rule = UpdateRule:
 void BM_UpdateAdam(benchmark::State& state) { Run(state, {.rule = UpdateRule::kAdam}); }
 void BM_UpdateNadam(benchmark::State& state) { Run(state, {.rule = UpdateRule::kNadam}); }
 void BM_UpdateAdamw(benchmark::State& state) { Run(state, {.rule = UpdateRule::kAdamw}); }
+void BM_UpdateSgdAveraging(benchmark::State& state) {
+  Run(state, {.momentum = .9, .average_decay = .999});
+}
+void BM_UpdateAdamAveraging(benchmark::State& state) {
+  Run(state, {.rule = UpdateRule::kAdam, .average_decay = .999});
+}
 // Every other kilobyte spared: more ranges than any network has.
 void BM_UpdateSgdSparing(benchmark::State& state) {
   UpdateSpec spec = {.momentum = .9, .decay = 1e-4};
@@ -63,6 +69,8 @@ void BM_UpdateSgdSparing(benchmark::State& state) {
   Run(state, spec);
 }
 BENCHMARK(BM_UpdateSgd)->ArgName("n")->Arg(kSmall)->Arg(kLarge)->UseRealTime();
+BENCHMARK(BM_UpdateSgdAveraging)->ArgName("n")->Arg(kSmall)->Arg(kLarge)->UseRealTime();
+BENCHMARK(BM_UpdateAdamAveraging)->ArgName("n")->Arg(kSmall)->Arg(kLarge)->UseRealTime();
 BENCHMARK(BM_UpdateRmsprop)->ArgName("n")->Arg(kSmall)->Arg(kLarge)->UseRealTime();
 BENCHMARK(BM_UpdateAdam)->ArgName("n")->Arg(kSmall)->Arg(kLarge)->UseRealTime();
 BENCHMARK(BM_UpdateNadam)->ArgName("n")->Arg(kSmall)->Arg(kLarge)->UseRealTime();

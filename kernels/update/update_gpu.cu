@@ -4,15 +4,24 @@
 #include "kernels/elementwise/operands.h"
 #include "kernels/gpu/runner.h"
 #include "kernels/transfers/device_numbers.h"
+#include "kernels/update/average_decay.h"
 #include "kernels/update/check.h"
 #include "kernels/update/update_gpu.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
 
-// What of a step is in the device's memory; the corrections are 1 / (1 - beta^step).
-enum class UpdateNumber : uint8_t { kRate, kGradientScale, kStep, kCorrection1, kCorrection2 };
-inline constexpr int kUpdateNumbers = 5;
+// What of a step is in the device's memory. The last three follow from the number of the step: the
+// corrections are 1 / (1 - beta^step), the average's rest is 1 - d_t (update.h).
+enum class UpdateNumber : uint8_t {
+  kRate,
+  kGradientScale,
+  kStep,
+  kCorrection1,
+  kCorrection2,
+  kAverageRest
+};
+inline constexpr int kUpdateNumbers = 6, kOfStep = 3;
 
 // The bounds of UpdateArena below on the host; empty where nothing is spared from decay.
 inline absl::StatusOr<Tensor> DecayBounds(const UpdateSpec& spec) {
@@ -33,13 +42,13 @@ template <typename T>
 struct UpdateArena {
   // The numbers of the step: see UpdateNumber.
   const double* numbers;
-  const int32_t* closed;      // null: open
-  const double* factor;       // null: 1
-  const double* corrections;  // two; null: those of the step
+  const int32_t* closed;  // null: open
+  const double* factor;   // null: 1
+  const double* of_step;  // the last kOfStep of them without skipped steps; null: the same
   T decay;
   T* w;
   const T* g;
-  T *first, *second;  // null where the rule has no such slot
+  T *first, *second, *average;  // null where there is no such slot
   // Ends of the ranges that do not decay: begin, end, begin, end, ...
   const int64_t* bounds;
   int64_t bound_count;
@@ -49,16 +58,16 @@ struct UpdateArena {
     accesses.Reads(g, n);
     accesses.Writes(first, n);
     accesses.Writes(second, n);
+    accesses.Writes(average, n);
     accesses.Reads(bounds, bound_count);
     accesses.Reads(numbers, int64_t(kUpdateNumbers));
     accesses.Reads(closed, 1);
     accesses.Reads(factor, 1);
-    accesses.Reads(corrections, 2);
+    accesses.Reads(of_step, kOfStep);
   }
-  DTNN_HOST_DEVICE T Correction(int moment) const {
-    return T(corrections != nullptr ? corrections[moment - 1]
-             : moment == 1          ? numbers[int(UpdateNumber::kCorrection1)]
-                                    : numbers[int(UpdateNumber::kCorrection2)]);
+  DTNN_HOST_DEVICE T OfStep(UpdateNumber number) const {
+    constexpr int kFirst = int(UpdateNumber::kCorrection1);
+    return of_step != nullptr ? T(of_step[int(number) - kFirst]) : Number(number);
   }
   DTNN_HOST_DEVICE bool Closed() const { return closed != nullptr && *closed != 0; }
   DTNN_HOST_DEVICE T Number(UpdateNumber number) const { return T(numbers[int(number)]); }
@@ -81,24 +90,26 @@ struct UpdateArena {
   }
   DTNN_HOST_DEVICE void Follow(int64_t i, T direction) const {
     w[i] -= Number(UpdateNumber::kRate) * ((Decays(i) ? decay : T(0)) * w[i] + direction);
+    if (average != nullptr) average[i] += OfStep(UpdateNumber::kAverageRest) * (w[i] - average[i]);
   }
 };
 
-// The corrections of a step whose number does not count skipped ones.
-struct CorrectionsBody {
+// The numbers that follow from that of a step which does not count skipped ones.
+struct OfStepBody {
   const double* numbers;
   const int64_t* skipped;
-  double beta1, beta2;
+  double beta1, beta2, average_decay;
   double* to;
 
   void Declare(int64_t, gpu::Accesses& accesses) {
     accesses.Reads(numbers, kUpdateNumbers);
     accesses.Reads(skipped, 1);
-    accesses.Writes(to, 2);
+    accesses.Writes(to, kOfStep);
   }
-  DTNN_HOST_DEVICE void operator()(int64_t moment) const {
+  DTNN_HOST_DEVICE void operator()(int64_t i) const {
     const double step = numbers[int(UpdateNumber::kStep)] - double(*skipped);
-    to[moment] = 1 / (1 - std::pow(moment == 0 ? beta1 : beta2, step));
+    to[i] = i == 2 ? 1 - AverageDecay(average_decay, step)
+                   : 1 / (1 - std::pow(i == 0 ? beta1 : beta2, step));
   }
 };
 
@@ -144,7 +155,8 @@ struct AdamBody {
   void Declare(int64_t n, gpu::Accesses& accesses) { arena.Declare(n, accesses); }
   DTNN_HOST_DEVICE void operator()(int64_t i) const {
     if (arena.Closed()) return;
-    const T correction1 = arena.Correction(1), correction2 = arena.Correction(2);
+    const T correction1 = arena.OfStep(UpdateNumber::kCorrection1);
+    const T correction2 = arena.OfStep(UpdateNumber::kCorrection2);
     const T g = arena.Gradient(i), fresh = rest1 * g;
     T &m = arena.first[i], &v = arena.second[i];
     m = beta1 * m + fresh;
@@ -160,12 +172,12 @@ struct AdamBody {
 class UpdateGpu : public Update {
  public:
   UpdateGpu(const GpuRunner& runner, const UpdateSpec& spec, const Tensor& bounds,
-            DeviceNumbers numbers, const Tensor& corrections)
+            DeviceNumbers numbers, const Tensor& of_step)
       : runner_(runner),
         spec_(spec),
         bounds_(bounds),
         numbers_(std::move(numbers)),
-        corrections_(corrections) {}
+        of_step_(of_step) {}
 
   absl::Status SetStep(const UpdateStep& step) override {
     DTNN_RETURN_IF_ERROR(CheckStep(step));
@@ -175,30 +187,33 @@ class UpdateGpu : public Update {
     numbers[int(UpdateNumber::kStep)] = double(step.step);
     numbers[int(UpdateNumber::kCorrection1)] = 1 / (1 - std::pow(spec_.beta1, double(step.step)));
     numbers[int(UpdateNumber::kCorrection2)] = 1 / (1 - std::pow(spec_.beta2, double(step.step)));
+    numbers[int(UpdateNumber::kAverageRest)] =
+        1 - AverageDecay(spec_.average_decay, double(step.step));
     return numbers_.Set<double>(numbers);
   }
 
   absl::Status Run(const Tensor& parameters, const Tensor& gradients, std::span<const Tensor> slots,
                    const UpdateGates& gates) override {
     DTNN_RETURN_IF_ERROR(CheckUpdate(spec_, runner_.device(), parameters, gradients, slots, gates));
-    const bool corrects = !gates.skipped.empty() && spec_.slots() == 2;
+    const bool corrects = !gates.skipped.empty() && (spec_.moments() == 2 || spec_.averages());
     if (corrects) {
       DTNN_RETURN_IF_ERROR(runner_.ForEach(
-          "bias corrections", 2,
-          CorrectionsBody{numbers_.tensor().data<double>(), gates.skipped.data<int64_t>(),
-                          spec_.beta1, spec_.beta2, corrections_.data<double>()}));
+          "bias corrections", kOfStep,
+          OfStepBody{numbers_.tensor().data<double>(), gates.skipped.data<int64_t>(), spec_.beta1,
+                     spec_.beta2, spec_.average_decay, of_step_.data<double>()}));
     }
     return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
       const UpdateArena<T> arena = {
           .numbers = numbers_.tensor().data<double>(),
           .closed = gates.closed.empty() ? nullptr : gates.closed.data<int32_t>(),
           .factor = gates.factor.empty() ? nullptr : gates.factor.data<double>(),
-          .corrections = corrects ? corrections_.data<double>() : nullptr,
+          .of_step = corrects ? of_step_.data<double>() : nullptr,
           .decay = T(spec_.decay),
           .w = parameters.data<T>(),
           .g = gradients.data<T>(),
-          .first = slots.size() > 0 ? slots[0].data<T>() : nullptr,
-          .second = slots.size() > 1 ? slots[1].data<T>() : nullptr,
+          .first = spec_.moments() > 0 ? slots[0].data<T>() : nullptr,
+          .second = spec_.moments() > 1 ? slots[1].data<T>() : nullptr,
+          .average = spec_.averages() ? slots.back().data<T>() : nullptr,
           .bounds = bounds_.empty() ? nullptr : bounds_.data<int64_t>(),
           .bound_count = bounds_.empty() ? 0 : bounds_.num_elements(),
       };
@@ -230,7 +245,7 @@ class UpdateGpu : public Update {
   UpdateSpec spec_;
   Tensor bounds_;
   DeviceNumbers numbers_;
-  Tensor corrections_;
+  Tensor of_step_;
 };
 
 absl::StatusOr<std::unique_ptr<Update>> CreateUpdateGpu(DeviceContext& context,
@@ -245,10 +260,9 @@ absl::StatusOr<std::unique_ptr<Update>> CreateUpdateGpu(DeviceContext& context,
   }
   DTNN_ASSIGN_OR_RETURN(DeviceNumbers numbers,
                         DeviceNumbers::Create(context, DType::kFloat64, kUpdateNumbers));
-  DTNN_ASSIGN_OR_RETURN(Tensor corrections,
-                        Tensor::Allocate(context.device(), DType::kFloat64, Shape{2}));
-  return std::make_unique<UpdateGpu>(GpuRunner(context), spec, bounds, std::move(numbers),
-                                     corrections);
+  DTNN_ASSIGN_OR_RETURN(Tensor of_step,
+                        Tensor::Allocate(context.device(), DType::kFloat64, Shape{kOfStep}));
+  return std::make_unique<UpdateGpu>(GpuRunner(context), spec, bounds, std::move(numbers), of_step);
 }
 
 }  // namespace dtnn

@@ -27,6 +27,8 @@ std::vector<UpdateSpec> Specs(DType dtype) {
       {.rule = UpdateRule::kAdamw, .beta1 = 0.9, .epsilon = 1e-3, .decay = 0.1},
       {.decay = 0.1, .without_decay = {{0, 1}, {16, 64}, {64, 65}, {1000, kSize}}},
       {.without_decay = {{0, kSize}}},
+      {.momentum = 0, .average_decay = 0.5},
+      {.rule = UpdateRule::kAdam, .epsilon = 1e-3, .decay = 0.1, .average_decay = 0.999},
   };
   for (UpdateSpec& spec : specs) spec.dtype = dtype;
   return specs;

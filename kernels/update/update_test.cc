@@ -81,6 +81,26 @@ TEST_P(UpdateTest, GoldenRmspropNadamAndAdamw) {
   EXPECT_TRUE(Close(TwoSteps(adam), {.98900000200000, .98489593012382}, tolerance() + 1e-14));
 }
 
+// The parameters are 0.995 and 0.993 after the two steps. Weights of 2/11 and 3/12 of what was
+// before, as long as they are less than the decay.
+TEST_P(UpdateTest, GoldenAverage) {
+  const auto average = [&](double decay) {
+    const UpdateSpec spec = {.momentum = .9, .average_decay = decay};
+    const auto update = Create(spec);
+    const Tensor w = TensorOf(GetParam(), {1}, {1}), velocity = ZeroTensor(GetParam(), {1}),
+                 e = TensorOf(GetParam(), {1}, {1});
+    for (const int64_t step : {1, 2}) {
+      const Tensor g = TensorOf(GetParam(), {1}, {step == 1 ? .5 : -.25});
+      EXPECT_TRUE(
+          update->Run(w, g, std::vector{velocity, e}, {.learning_rate = .01, .step = step}).ok());
+    }
+    return Values(e);
+  };
+  const double late = 2. / 11 + 9. / 11 * .995;
+  EXPECT_TRUE(Close(average(.999), {.25 * late + .75 * .993}, tolerance()));
+  EXPECT_TRUE(Close(average(.1), {.1 * (.1 + .9 * .995) + .9 * .993}, tolerance()));
+}
+
 // Every rule, with what it can be given.
 const std::vector<UpdateSpec>& Specs() {
   static const std::vector<UpdateSpec> specs = {
@@ -91,6 +111,10 @@ const std::vector<UpdateSpec>& Specs() {
       {.rule = UpdateRule::kAdam, .decay = .01},
       {.rule = UpdateRule::kNadam, .beta1 = .9, .epsilon = 1e-3, .decay = .01},
       {.rule = UpdateRule::kAdamw, .beta1 = .9, .epsilon = 1e-3, .decay = .01},
+      {.momentum = 0, .average_decay = .5},
+      {.momentum = .9, .nesterov = true, .decay = .1, .average_decay = .2},
+      {.rule = UpdateRule::kRmsprop, .rho = .8, .epsilon = 1e-3, .average_decay = .999},
+      {.rule = UpdateRule::kAdamw, .beta1 = .9, .epsilon = 1e-3, .average_decay = .3},
   };
   return specs;
 }
@@ -100,7 +124,7 @@ TEST_P(UpdateTest, EqualsReferenceForEveryLengthAndRule) {
     for (const int64_t n : {1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 33, 70001}) {
       spec.without_decay = {{0, n / 4}, {n / 2, n / 2 + 1}};
       const Tensor w = RandomTensor(GetParam(), {n}, 1);
-      Doubles expected = Values(w), first(static_cast<size_t>(n)), second(first);
+      Doubles expected = Values(w), first(static_cast<size_t>(n)), second(first), average(first);
       const std::vector<Tensor> slots = Slots(spec, n);
       const auto update = Create(spec);
       for (int64_t step = 1; step <= 3; ++step) {
@@ -113,18 +137,38 @@ TEST_P(UpdateTest, EqualsReferenceForEveryLengthAndRule) {
           const size_t k = size_t(i);
           reference::UpdateParameter(spec, at, decays, gradients[k], expected[k], first[k],
                                      second[k]);
+          reference::UpdateAverage(spec, double(step), expected[k], average[k]);
         }
       }
       // Adam's step has the size of the learning rate whatever the gradient, so a sum of moments
       // that nearly cancels costs relative, not absolute accuracy.
       EXPECT_TRUE(Close(Values(w), expected, 4 * tolerance())) << int(spec.rule) << " " << n;
+      if (!spec.averages()) continue;
+      EXPECT_TRUE(Close(Values(slots.back()), average, 4 * tolerance()))
+          << int(spec.rule) << " " << n;
     }
+  }
+}
+
+// The average is there without a change of what is averaged.
+TEST_P(UpdateTest, AnAverageChangesNoBitOfTheRest) {
+  for (UpdateSpec spec : Specs()) {
+    const auto run = [&](double average_decay) {
+      spec.average_decay = average_decay;
+      const Tensor w = RandomTensor(GetParam(), {1003}, 1), g = RandomTensor(GetParam(), {1003}, 2);
+      const std::vector<Tensor> slots = Slots(spec, 1003);
+      EXPECT_TRUE(Create(spec)->Run(w, g, slots, {.learning_rate = .1}).ok());
+      std::vector<Doubles> all = {Values(w)};
+      for (int i = 0; i < spec.moments(); ++i) all.push_back(Values(slots[size_t(i)]));
+      return all;
+    };
+    EXPECT_EQ(run(0), run(.9));
   }
 }
 
 TEST_P(UpdateTest, NaNInAnyOperandComesOut) {
   for (const UpdateSpec& spec : Specs()) {
-    for (int operand = 0; operand < 2 + spec.slots(); ++operand) {
+    for (int operand = 0; operand < 2 + spec.moments(); ++operand) {
       Tensor w = RandomTensor(GetParam(), {37}, 1), g = RandomTensor(GetParam(), {37}, 2);
       std::vector<Tensor> slots = Slots(spec, 37);
       const Tensor nans = NaNTensor(GetParam(), {37});
@@ -222,6 +266,8 @@ TEST(UpdateSpecTest, RefusesConstantsOutsideTheirRanges) {
   EXPECT_EQ(message({.momentum = 1}), "update: momentum is 1, expected 0 <= momentum < 1");
   EXPECT_EQ(message({.rho = -.5}), "update: rho is -0.5, expected 0 <= rho < 1");
   EXPECT_EQ(message({.beta2 = std::nan("")}), "update: beta2 is nan, expected 0 <= beta2 < 1");
+  EXPECT_EQ(message({.average_decay = 1}),
+            "update: average_decay is 1, expected 0 <= average_decay < 1");
   EXPECT_EQ(message({.decay = -1}), "update: decay is -1, expected a number of at least 0");
   EXPECT_EQ(
       message({.without_decay = {{0, 8}, {4, 16}}}),

@@ -13,6 +13,7 @@ struct AdamOptions {
   double epsilon = 1e-7;               // > 0
   double decay = 0;                    // weight decay, >= 0
   bool decay_vectors = true;           // false spares biases, beta and gamma
+  double average_decay = 0;            // [0, 1); 0: no average of the parameters is kept
 };
 
 inline UpdateSpec AdamSpec(UpdateRule rule, const AdamOptions& options) {
@@ -20,7 +21,8 @@ inline UpdateSpec AdamSpec(UpdateRule rule, const AdamOptions& options) {
           .beta1 = options.beta1,
           .beta2 = options.beta2,
           .epsilon = options.epsilon,
-          .decay = options.decay};
+          .decay = options.decay,
+          .average_decay = options.average_decay};
 }
 
 class Adam : public RuleOptimizer {

@@ -13,6 +13,7 @@ struct AdamwOptions {
   double epsilon = 1e-8;              // > 0
   double decay = 0.01;                // weight decay, >= 0
   bool decay_vectors = true;          // false spares biases, beta and gamma
+  double average_decay = 0;           // [0, 1); 0: no average of the parameters is kept
 };
 
 class Adamw : public RuleOptimizer {
@@ -22,7 +23,8 @@ class Adamw : public RuleOptimizer {
                        .beta1 = options.beta1,
                        .beta2 = options.beta2,
                        .epsilon = options.epsilon,
-                       .decay = options.decay},
+                       .decay = options.decay,
+                       .average_decay = options.average_decay},
                       options.decay_vectors) {}
   std::string_view name() const override { return "adamw"; }
 };

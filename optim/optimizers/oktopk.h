@@ -26,6 +26,7 @@ struct OktopkOptions {
   bool nesterov = false;
   double decay = 0;           // weight decay, >= 0
   bool decay_vectors = true;  // false spares biases, beta and gamma
+  double average_decay = 0;   // [0, 1); 0: no average of the parameters is kept
   double density = 0.01;      // (0, 1]
   int64_t tau = 64, tau_prime = 32;
 };
@@ -33,9 +34,11 @@ struct OktopkOptions {
 class Oktopk : public RuleOptimizer {
  public:
   explicit Oktopk(const OktopkOptions& options = {})
-      : RuleOptimizer(
-            {.momentum = options.momentum, .nesterov = options.nesterov, .decay = options.decay},
-            options.decay_vectors),
+      : RuleOptimizer({.momentum = options.momentum,
+                       .nesterov = options.nesterov,
+                       .decay = options.decay,
+                       .average_decay = options.average_decay},
+                      options.decay_vectors),
         sparse_({.density = options.density, .tau = options.tau, .tau_prime = options.tau_prime}) {}
 
   std::string_view name() const override { return "oktopk"; }

@@ -5,6 +5,7 @@ namespace dtnn {
 std::map<std::string, double, std::less<>> RuleOptimizer::constants() const {
   std::map<std::string, double, std::less<>> constants = {{"decay", spec_.decay}};
   if (spec_.decay > 0) constants["decay of vectors"] = decay_vectors_ ? 1 : 0;
+  if (spec_.averages()) constants["average decay"] = spec_.average_decay;
   switch (spec_.rule) {
     case UpdateRule::kSgd:
       constants["momentum"] = spec_.momentum;

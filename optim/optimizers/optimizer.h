@@ -33,6 +33,9 @@ class Optimizer {
   virtual std::string_view name() const = 0;  // as --optimizer spells it
   // Values that the rule keeps per parameter.
   virtual int slots() const = 0;
+  // The slot that is an average of the parameters (kernels/update/update.h), which tests and files
+  // take instead of them; nothing: it keeps none.
+  virtual std::optional<int> average_slot() const { return std::nullopt; }
   // What its formula is made of, by name: which runs would give the same numbers. A switch is 1 or
   // 0.
   virtual std::map<std::string, double, std::less<>> constants() const = 0;
@@ -49,6 +52,9 @@ class Optimizer {
 class RuleOptimizer : public Optimizer {
  public:
   int slots() const override { return spec_.slots(); }
+  std::optional<int> average_slot() const override {
+    return spec_.averages() ? std::optional(spec_.moments()) : std::nullopt;
+  }
   std::map<std::string, double, std::less<>> constants() const override;
   absl::StatusOr<std::unique_ptr<Update>> Bind(DeviceContext& context, DType dtype,
                                                std::span<const ArenaRange> vectors) const override;

@@ -46,6 +46,8 @@ TEST(OptimizerTest, ConstantsAreThoseOfTheFormula) {
   EXPECT_EQ(
       Sgd({.decay = 0.1, .decay_vectors = false}).constants(),
       (Constants{{"decay", 0.1}, {"decay of vectors", 0}, {"momentum", 0.9}, {"nesterov", 0}}));
+  EXPECT_EQ(Sgd({.average_decay = 0.25}).constants(),
+            (Constants{{"average decay", 0.25}, {"decay", 0}, {"momentum", 0.9}, {"nesterov", 0}}));
   EXPECT_EQ(Rmsprop({.rho = 0.8, .epsilon = 1e-5}).constants(),
             (Constants{{"decay", 0}, {"epsilon", 1e-5}, {"rho", 0.8}}));
   const Constants adam = {{"beta1", 0.8}, {"beta2", 0.7}, {"decay", 0}, {"epsilon", 1e-5}};

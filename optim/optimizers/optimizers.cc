@@ -19,6 +19,7 @@ Options With(const OptimizerConstants& given) {
   const auto set = [](auto& field, const auto& value) { field = value.value_or(field); };
   set(options.decay, given.decay);
   set(options.decay_vectors, given.decay_vectors);
+  set(options.average_decay, given.average_decay);
   if constexpr (requires { options.momentum; }) set(options.momentum, given.momentum);
   if constexpr (requires { options.nesterov; }) set(options.nesterov, given.nesterov);
   if constexpr (requires { options.rho; }) set(options.rho, given.rho);
@@ -80,7 +81,8 @@ absl::StatusOr<OptimizerConstants> ConstantsFrom(
         !is("beta1", result.beta1) && !is("beta2", result.beta2) && !is("rho", result.rho) &&
         !is("epsilon", result.epsilon) && !is("decay", result.decay) &&
         !is("decay of vectors", result.decay_vectors) && !is("density", result.density) &&
-        !is("tau", result.tau) && !is("tau'", result.tau_prime)) {
+        !is("tau", result.tau) && !is("tau'", result.tau_prime) &&
+        !is("average decay", result.average_decay)) {
       return InvalidArgument(Quoted(name), " is not a constant of an optimizer");
     }
   }

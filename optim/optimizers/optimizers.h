@@ -21,6 +21,7 @@ namespace dtnn {
 // optimizer does not have is ignored.
 struct OptimizerConstants {
   std::optional<double> momentum = {}, beta1 = {}, beta2 = {}, rho = {}, epsilon = {}, decay = {};
+  std::optional<double> average_decay = {};
   std::optional<double> density = {};
   std::optional<int64_t> tau = {}, tau_prime = {};
   std::optional<bool> nesterov = {}, decay_vectors = {};

@@ -39,6 +39,7 @@ TEST(OptimizersTest, ConstantsMakeTheSameOptimizerAgain) {
                                      .rho = 0.5,
                                      .epsilon = 0.25,
                                      .decay = 0.5,
+                                     .average_decay = 0.5,
                                      .density = 0.5,
                                      .tau = 3,
                                      .tau_prime = 2,
@@ -56,6 +57,7 @@ TEST(OptimizersTest, ConstantsMakeTheSameOptimizerAgain) {
       EXPECT_EQ(constants.at(constant), given.at(constant)) << name << " " << constant;
     }
     EXPECT_EQ(constants.at("decay of vectors"), 0) << name;
+    EXPECT_EQ(constants.at("average decay"), 0.5) << name;
     const auto again = ConstantsFrom(constants);
     ASSERT_TRUE(again.ok()) << again.status();
     EXPECT_EQ((*MakeOptimizer(name, *again))->constants(), constants) << name;

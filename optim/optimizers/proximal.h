@@ -11,6 +11,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,6 +28,7 @@ class ProximalOptimizer : public Optimizer {
 
   std::string_view name() const override { return inner_->name(); }
   int slots() const override { return inner_->slots() + 1; }
+  std::optional<int> average_slot() const override { return inner_->average_slot(); }
   std::map<std::string, double, std::less<>> constants() const override {
     return inner_->constants();
   }

@@ -13,6 +13,7 @@ struct RmspropOptions {
   double epsilon = 1e-7;      // > 0
   double decay = 0;           // weight decay, >= 0
   bool decay_vectors = true;  // false spares biases, beta and gamma
+  double average_decay = 0;   // [0, 1); 0: no average of the parameters is kept
 };
 
 class Rmsprop : public RuleOptimizer {
@@ -21,7 +22,8 @@ class Rmsprop : public RuleOptimizer {
       : RuleOptimizer({.rule = UpdateRule::kRmsprop,
                        .rho = options.rho,
                        .epsilon = options.epsilon,
-                       .decay = options.decay},
+                       .decay = options.decay,
+                       .average_decay = options.average_decay},
                       options.decay_vectors) {}
   std::string_view name() const override { return "rmsprop"; }
 };

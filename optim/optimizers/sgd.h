@@ -13,14 +13,17 @@ struct SgdOptions {
   bool nesterov = false;
   double decay = 0;           // weight decay, >= 0
   bool decay_vectors = true;  // false spares biases, beta and gamma
+  double average_decay = 0;   // [0, 1); 0: no average of the parameters is kept
 };
 
 class Sgd : public RuleOptimizer {
  public:
   explicit Sgd(const SgdOptions& options = {})
-      : RuleOptimizer(
-            {.momentum = options.momentum, .nesterov = options.nesterov, .decay = options.decay},
-            options.decay_vectors) {}
+      : RuleOptimizer({.momentum = options.momentum,
+                       .nesterov = options.nesterov,
+                       .decay = options.decay,
+                       .average_decay = options.average_decay},
+                      options.decay_vectors) {}
   std::string_view name() const override { return "sgd"; }
 };
 
