@@ -65,14 +65,14 @@ struct Process {
           bool stops_early = true, bool writes = true,
           const std::optional<RunIdentity>& settings = std::nullopt,
           std::function<double(int64_t)> first_rate = nullptr, uint64_t seed = 1,
-          int64_t every_epochs = 2)
+          int64_t every_epochs = 2, double average_decay = 0)
       : graph(*BuildModel("simplecnn8", {.sample = kSample, .classes = 4})),
         device(*DeviceContext::Create(Device::Cpu())),
         store(*ParameterStore::Create(graph, *device, DType::kFloat32, 1)) {
     TrainerOptions options;
     options.metric_set = {std::make_shared<CategoricalCrossEntropy>(),
                           {std::make_shared<CategoricalAccuracy>()}};
-    options.optimizer = std::make_shared<Adam>();
+    options.optimizer = std::make_shared<Adam>(AdamOptions{.average_decay = average_decay});
     options.learning_rate = 0.02;
     options.random_seed = seed;
     trainer = *Trainer::Create(graph, *store, *device, options);
@@ -169,6 +169,36 @@ TEST(CheckpointerTest, AResumedRunGivesTheSameBits) {
       EXPECT_EQ(Values(second.store->all_values()), Values(whole.store->all_values()));
       EXPECT_EQ(second.trainer->steps_done(), whole.trainer->steps_done());
     }
+  }
+}
+
+TEST(CheckpointerTest, AResumedRunKeepsTheAverageOfItsParameters) {
+  const auto process = [](const std::string& folder, double average_decay) {
+    return std::make_unique<Process>(folder, 5, "adam", true, true, std::nullopt, nullptr,
+                                     /*seed=*/1, /*every_epochs=*/2, average_decay);
+  };
+  const auto whole = process(Folder("average_whole"), 0.8);
+  ASSERT_TRUE(whole->checkpointer->Begin().ok());
+  ASSERT_TRUE(whole->Train().ok());
+  for (const int64_t ending : {1, 6, 7, 20}) {
+    const std::string folder = Folder("average");
+    const auto first = process(folder, 0.8), second = process(folder, 0.8),
+               without = process(folder, 0);
+    ASSERT_TRUE(first->checkpointer->Begin().ok());
+    ASSERT_TRUE(first->Train(ending, /*saves=*/true).ok());
+    const std::vector<double> shown = Values(first->store->all_values());
+    first->checkpointer = nullptr;  // leaves the folder to others
+    EXPECT_THAT(std::string(without->Resume().status().message()),
+                HasSubstr("a run with an average of its parameters; this one has none"));
+    without->checkpointer = nullptr;
+    ASSERT_TRUE(second->Resume().ok());
+    EXPECT_EQ(Values(second->store->all_values()), shown) << "a file of weights has the average";
+    ASSERT_TRUE(second->Train().ok());
+    EXPECT_EQ(Values(second->store->all_values()), Values(whole->store->all_values())) << ending;
+    EXPECT_EQ(Values(second->store->slots()[2]), Values(whole->store->slots()[2])) << ending;
+    EXPECT_EQ(second->losses.values, std::vector<double>(whole->losses.values.end() -
+                                                             int64_t(second->losses.values.size()),
+                                                         whole->losses.values.end()));
   }
 }
 

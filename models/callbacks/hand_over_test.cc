@@ -83,7 +83,8 @@ struct Rank {
                                        .rank = communicator == nullptr ? 0 : communicator->rank(),
                                        .ranks = ranks,
                                        .seed = 2}};
-    options.training.optimizer = std::make_shared<Adam>();
+    options.training.optimizer =
+        std::make_shared<Adam>(AdamOptions{.average_decay = clip ? 0.8 : 0.0});
     options.training.learning_rate = 0.01;
     options.training.clip_norm = clip ? 0.5 : 0;
     options.training.accumulate_steps = clip ? 2 : 1;

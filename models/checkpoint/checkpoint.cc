@@ -68,7 +68,15 @@ absl::Status CheckSameRun(const std::string& file, const CheckpointInfo& info, c
     return Differs(file, "dtype", info.dtype, Name(store.dtype()));
   }
   if (info.optimizer != optimizer) return Differs(file, "optimizer", info.optimizer, optimizer);
-  if (info.slots != int(store.slots().size())) {
+  if (info.average_slot.has_value() != store.average_slot().has_value()) {
+    return NamingArgument(
+        FailedPrecondition(
+            file, ": is a checkpoint of a run ", info.average_slot ? "with" : "without",
+            " an average of its parameters; this one has ", store.average_slot() ? "one" : "none",
+            ". Resume it as it was, or load its parameters (LoadWeights) to start a new run"),
+        "LoadWeights");
+  }
+  if (info.slots != int(store.slots().size()) || info.average_slot != store.average_slot()) {
     return Differs(file, "slots per parameter", StrCat(info.slots), StrCat(store.slots().size()));
   }
   return CheckSameFrozen(file, info, graph);
@@ -114,6 +122,7 @@ absl::Status SaveCheckpoint(std::string_view path, const Graph& graph, const Par
                          .dtype = std::string(Name(store.dtype())),
                          .optimizer = run.optimizer,
                          .slots = int(store.slots().size()),
+                         .average_slot = store.average_slot(),
                          .training = run.training,
                          .identity = run.identity,
                          .frozen = FrozenIds(graph)};

@@ -1,7 +1,9 @@
 // A run in a file: everything that is needed to continue as if it had never stopped.
 //
 // A checkpoint is a weights file (weights.h), so it can be used as one everywhere, with more in it:
-//   __slot<i>__<key>        the optimizer state: by slot, one array per trainable parameter
+//   __slot<i>__<key>        the optimizer state: by slot, one array per trainable parameter; where
+//                           it has an average of the parameters, the average is in the weights and
+//                           the parameters are in its slot (models/parameters/parameter_average.h)
 //   __rank<r>__<key>        where the last slot is each rank's own: that of rank r, from 1 on
 //   __kept__<owner>__<key>  parameters that a scheduler keeps, such as the best so far
 //   __state__               uint8: a message of checkpoint.proto, with the TrainingState

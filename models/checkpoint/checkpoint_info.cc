@@ -180,7 +180,8 @@ bool MakesSense(const CheckpointInfo& info) {
           (std::isfinite(info.identity->learning_rate) && info.identity->learning_rate >= 0)) &&
          info.slots >= 0 && info.slots <= kMaxCheckpointSlots && info.ranks_with_slot >= 0 &&
          info.ranks_with_slot <= kMaxCheckpointRanks &&
-         (info.ranks_with_slot == 0 || info.slots > 0);
+         (info.ranks_with_slot == 0 || info.slots > 0) &&
+         (!info.average_slot || (*info.average_slot >= 0 && *info.average_slot < info.slots));
 }
 
 }  // namespace
@@ -193,6 +194,7 @@ absl::StatusOr<std::string> EncodeCheckpointInfo(const CheckpointInfo& info) {
   message.set_dtype(info.dtype);
   message.set_optimizer(info.optimizer);
   message.set_slots(info.slots);
+  if (info.average_slot) message.set_average_slot(*info.average_slot + 1);
   ToProto(info.training, message.mutable_state());
   for (const std::string& owner : info.kept) message.add_kept(owner);
   if (info.identity) ToProto(*info.identity, message.mutable_settings());
@@ -233,6 +235,9 @@ absl::StatusOr<CheckpointInfo> DecodeCheckpointInfo(std::string_view bytes, std:
   info.dtype = message.dtype();
   info.optimizer = message.optimizer();
   info.slots = int(std::clamp<int64_t>(message.slots(), -1, kMaxCheckpointSlots + 1));
+  if (message.average_slot() != 0) {
+    info.average_slot = int(std::clamp<int64_t>(message.average_slot(), 0, info.slots + 1)) - 1;
+  }
   info.training = FromProto(message.state());
   info.kept.assign(message.kept().begin(), message.kept().end());
   if (message.has_settings()) info.identity = FromProto(message.settings());

@@ -24,7 +24,8 @@ inline constexpr int kMaxCheckpointRanks = 1 << 16;
 struct CheckpointInfo {
   std::string model = {}, format = {}, dtype = {};
   std::string optimizer = {};
-  int slots = 0;  // arrays that it keeps per parameter
+  int slots = 0;                         // arrays that it keeps per parameter
+  std::optional<int> average_slot = {};  // of them the one beside an average of the parameters
   TrainingState training = {};
   std::vector<std::string> kept = {};        // schedulers that keep parameters
   std::optional<RunIdentity> identity = {};  // none in files of older versions

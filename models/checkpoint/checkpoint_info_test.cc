@@ -20,6 +20,7 @@ CheckpointInfo Some() {
                          .dtype = "float32",
                          .optimizer = "adam",
                          .slots = 2,
+                         .average_slot = 1,
                          .kept = {"early_stopping", "other"}};
   info.training = {
       .epoch = 3,
@@ -171,6 +172,8 @@ TEST(CheckpointInfoTest, CountsThatNoRunCanHaveAreRefused) {
       },
       [](CheckpointInfo& i) { i.identity->learning_rate = -1; },
       [](CheckpointInfo& i) { i.slots = -1; },
+      [](CheckpointInfo& i) { i.average_slot = -2; },
+      [](CheckpointInfo& i) { i.average_slot = i.slots; },
       [](CheckpointInfo& i) { i.slots = kMaxCheckpointSlots + 1; },
   };
   EXPECT_TRUE(StatusOf(Some()).ok());

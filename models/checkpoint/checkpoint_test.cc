@@ -151,6 +151,26 @@ TEST_F(CheckpointTest, ItIsAWeightsFileToo) {
   EXPECT_TRUE(LoadWeights(path_, other, *Store(other, 2), *device_).ok());
 }
 
+// The weights of such a checkpoint are the average, and another slot would be taken for it.
+TEST_F(CheckpointTest, AnAverageGoesOnWhereThereIsOneOnly) {
+  const Graph graph = Net();
+  auto with = Store(graph, 1), without = Store(graph, 1), elsewhere = Store(graph, 1);
+  ASSERT_TRUE(with->AllocateForTraining(*device_, 2, /*average_slot=*/1).ok());
+  ASSERT_TRUE(elsewhere->AllocateForTraining(*device_, 2, /*average_slot=*/0).ok());
+  ASSERT_TRUE(Save(graph, *with).ok());
+  EXPECT_TRUE(Open(graph, *with).ok());
+  const absl::Status refused = ErrorOf(graph, *without);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(refused.message()),
+              ::testing::EndsWith("x.npz: is a checkpoint of a run with an average of its "
+                                  "parameters; this one has none. Resume it as it was, or load "
+                                  "its parameters (LoadWeights) to start a new run"));
+  EXPECT_EQ(ErrorOf(graph, *elsewhere).code(), absl::StatusCode::kFailedPrecondition);
+  ASSERT_TRUE(Save(graph, *without).ok());
+  EXPECT_THAT(std::string(ErrorOf(graph, *with).message()),
+              HasSubstr("a run without an average of its parameters; this one has one. Resume"));
+}
+
 TEST_F(CheckpointTest, ItTellsWhatItIsWithoutAModel) {
   const Graph graph = Net(TensorFormat::kNCHW);
   auto saved = Store(graph, 1);

@@ -28,9 +28,10 @@ const IdentityMember* RunIdentity::Find(std::string_view file_key) const {
 
 bool KnowsAll(const RunIdentity& was, const RunIdentity& now) {
   return std::ranges::all_of(now.members, [&](const IdentityMember& member) {
-    // A run has these only with that scheduler, or with a decay.
+    // A run has these only with that scheduler, with a decay, or with an average.
     return !member.of_scheduler.empty() ||
            member.file_key() == ConstantOfOptimizer("decay of vectors") ||
+           member.file_key() == ConstantOfOptimizer("average decay") ||
            was.Find(member.file_key()) != nullptr;
   });
 }

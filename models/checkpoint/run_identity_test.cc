@@ -54,8 +54,9 @@ TEST(RunIdentityTest, MembersAreComparedByTheRulesOfTheRunThatResumes) {
   EXPECT_EQ(changes[0].of_scheduler, "early_stopping");
   EXPECT_FALSE(KnowsAll(was, now));
   // What only some runs have says nothing about the version.
-  EXPECT_TRUE(
-      KnowsAll({}, {.members = {now.members[0], {ConstantOfOptimizer("decay of vectors"), "1"}}}));
+  EXPECT_TRUE(KnowsAll({}, {.members = {now.members[0],
+                                        {ConstantOfOptimizer("decay of vectors"), "1"},
+                                        {ConstantOfOptimizer("average decay"), "0.9"}}}));
   EXPECT_TRUE(KnowsAll(now, {.members = {now.members[0], now.members[2]}}));
 }
 

@@ -133,7 +133,8 @@ absl::StatusOr<std::unique_ptr<ParameterStore>> ParameterStore::Create(const Gra
   return store;
 }
 
-absl::Status ParameterStore::AllocateForTraining(DeviceContext& context, int slots) {
+absl::Status ParameterStore::AllocateForTraining(DeviceContext& context, int slots,
+                                                 std::optional<int> average_slot) {
   // Plans that were compiled before hold views of the gradients.
   if (gradients_.empty()) {
     DTNN_ASSIGN_OR_RETURN(
@@ -142,6 +143,7 @@ absl::Status ParameterStore::AllocateForTraining(DeviceContext& context, int slo
   if (context.math_mode() == MathMode::kFp16 && loss_scale_ == nullptr) {
     DTNN_ASSIGN_OR_RETURN(loss_scale_, LossScale::Create(context));
   }
+  average_slot_ = average_slot;
   slots_.clear();
   for (int i = 0; i < slots; ++i) {
     DTNN_ASSIGN_OR_RETURN(Tensor slot,

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -41,7 +42,9 @@ class ParameterStore {
 
   // Adds what only training needs: gradients, `slots` arenas of zeros, and for float16 a loss
   // scale. A later call, for another optimizer, allocates the slots again and keeps the rest.
-  absl::Status AllocateForTraining(DeviceContext& context, int slots);
+  // `average_slot`: which of them is an average of the parameters.
+  absl::Status AllocateForTraining(DeviceContext& context, int slots,
+                                   std::optional<int> average_slot = {});
   bool has_gradients() const { return !gradients_.empty(); }
   // What gradients are multiplied by where the context computes in float16; null elsewhere.
   LossScale* loss_scale() const { return loss_scale_.get(); }
@@ -69,6 +72,7 @@ class ParameterStore {
   Tensor values() const { return Trainable(values_); }
   Tensor gradients() const { return Trainable(gradients_); }
   const std::vector<Tensor>& slots() const { return slots_; }
+  std::optional<int> average_slot() const { return average_slot_; }
   // The ranges of parameters of rank 1 (biases, beta, gamma) in these arenas, including the gaps
   // after them; ascending, neighbours merged.
   const std::vector<ArenaRange>& vectors() const { return vectors_; }
@@ -114,6 +118,7 @@ class ParameterStore {
   std::unique_ptr<Cast> cast_;
   uint64_t copied_version_ = 0;
   std::vector<Tensor> slots_;
+  std::optional<int> average_slot_;
   std::unique_ptr<LossScale> loss_scale_;
   uint64_t version_ = 1, statistics_version_ = 1;
 };

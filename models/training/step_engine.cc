@@ -60,6 +60,7 @@ StepEngine::StepEngine(const Graph& graph, ParameterStore& store, DeviceContext&
              .at_end = options.final_model_sync,
              .common_statistics = options.sync_batch_norm,
              .sum = options.reducer.sum}),
+      average_(store, context),
       late_(TraitsOf(context.device()).replays_work && !options.common_metrics),
       graphs_(context, ReasonNotToCapture(context, options)) {
   if (options.sync_batch_norm && options.communicator != nullptr) {
@@ -101,6 +102,12 @@ absl::StatusOr<std::unique_ptr<StepEngine>> StepEngine::Create(const Graph& grap
                            " sums what is largest in the gradients of all ranks in every step, but "
                            "with periodic model averages ranks take steps on their own");
   }
+  if (options.optimizer != nullptr && options.optimizer->average_slot() &&
+      options.model_sync.frequency != 0) {
+    return absl::InvalidArgumentError(
+        "an average of the parameters needs the same ones on all ranks, but with periodic model "
+        "averages ranks take steps on their own");
+  }
   std::unique_ptr<StepEngine> engine(new StepEngine(graph, store, context, options));
   DTNN_RETURN_IF_ERROR(engine->sync_.Check());
   return engine;
@@ -125,7 +132,8 @@ absl::StatusOr<std::unique_ptr<Plan>> StepEngine::Compile(int64_t batch, bool tr
 
 // Everything but the plan, which depends on the batch.
 absl::Status StepEngine::AllocateForTraining() {
-  DTNN_RETURN_IF_ERROR(store_->AllocateForTraining(*context_, options_.optimizer->slots()));
+  DTNN_RETURN_IF_ERROR(store_->AllocateForTraining(*context_, options_.optimizer->slots(),
+                                                   options_.optimizer->average_slot()));
   if (options_.accumulate_steps > 1) {
     DTNN_ASSIGN_OR_RETURN(add_, CreateAdd(*context_, {.dtype = store_->dtype()}));
     DTNN_ASSIGN_OR_RETURN(accumulated_, Tensor::Allocate(context_->device(), store_->dtype(),
@@ -176,6 +184,7 @@ absl::Status StepEngine::PrepareForEvaluation(int64_t max_batch) {
 void StepEngine::set_steps_done(int64_t steps) {
   steps_done_ = steps;
   pending_batches_ = pending_samples_ = 0;
+  average_.Restored(steps);
 }
 
 void StepEngine::BeginPass(const RankShares& shares, int64_t step, int64_t first_batch) {
@@ -188,6 +197,7 @@ absl::Status StepEngine::Step(const Batch& batch, MetricAverages* averages, bool
   if (training_plan_ == nullptr) {
     return absl::FailedPreconditionError("StepEngine::Step was called before PrepareForTraining");
   }
+  DTNN_RETURN_IF_ERROR(average_.BeginStep(steps_done_));
   const Span span({.activity = Activity::kStep, .samples = batch.count});
   if (settled()) {
     sync_.BeginUpdate(steps_done_, step_);
@@ -307,6 +317,11 @@ absl::Status StepEngine::Update() {
   if (pending_samples_ == 0 && !sync_.exchanges()) return absl::OkStatus();
   if (!options_.common_metrics) return updater_->Finish();
   return updater_->Finish([this] { return Combine(update_averages_); });
+}
+
+absl::StatusOr<double> StepEngine::LossSum() {
+  DTNN_RETURN_IF_ERROR(training_plan_->FetchResults());
+  return training_plan_->LossSum();
 }
 
 absl::Status StepEngine::CheckLoss(const Batch& batch) {
@@ -434,6 +449,7 @@ absl::Status StepEngine::Evaluate(const Batch& batch, std::string_view data,
     return absl::FailedPreconditionError(
         "StepEngine::Evaluate was called before PrepareForEvaluation");
   }
+  DTNN_RETURN_IF_ERROR(ShowAverage());
   const Span span({.activity = Activity::kEvaluate, .samples = batch.count});
   DTNN_RETURN_IF_ERROR(evaluation_plan_->Evaluate(InputOf(batch), batch.targets));
   const double loss = evaluation_plan_->LossSum();

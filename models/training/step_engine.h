@@ -25,6 +25,7 @@
 #include "kernels/add/add.h"
 #include "kernels/transfers/late_reads.h"
 #include "models/graph/graph.h"
+#include "models/parameters/parameter_average.h"
 #include "models/parameters/parameter_store.h"
 #include "models/plan/plan.h"
 #include "models/training/metric_averages.h"
@@ -63,6 +64,12 @@ class StepEngine {
   // Adds to the averages of the steps so far what Step has not yet, after the last Step of a pass
   // and before a state is saved. OutOfRange as Step.
   absl::Status CatchUp(MetricAverages& averages);
+  // The sum of the losses of this rank's samples in the last Step, also where it was given no
+  // averages and the loss is not finite; waits for the device. After a Step with samples.
+  absl::StatusOr<double> LossSum();
+  // Puts the average of the parameters, where the optimizer keeps one, in their place until the
+  // next Step (parameter_average.h). Evaluate does so too.
+  absl::Status ShowAverage() { return average_.Show(steps_done_); }
   // Adds the loss and metrics of a batch in evaluation mode. OutOfRange where the loss is NaN or
   // infinite; `data` names what the batch is of.
   absl::Status Evaluate(const Batch& batch, std::string_view data, MetricAverages& averages);
@@ -78,8 +85,8 @@ class StepEngine {
   double learning_rate() const { return learning_rate_; }
   void set_learning_rate(double rate) { learning_rate_ = rate; }
 
-  // Updates of the parameters so far, on any rank that had data. Set for a resumed run; gradients
-  // that wait for an update are dropped.
+  // Updates of the parameters so far, on any rank that had data. Set for a resumed run, whose store
+  // is that of a run after ShowAverage; gradients that wait for an update are dropped.
   int64_t steps_done() const { return steps_done_; }
   void set_steps_done(int64_t steps);
   // Begins a pass over data of which ranks have `shares`, with `step` steps already done. Dropout
@@ -177,6 +184,7 @@ class StepEngine {
   std::optional<CommunicatorExchange> exchange_;  // of synchronised batch normalisation
   MetricAverages update_averages_;                // with common_metrics: of the batches that wait
   Synchronization sync_;
+  ParameterAverage average_;
   std::unique_ptr<Updater> updater_;
   WorkspaceUse workspace_use_;
   std::unique_ptr<Plan> training_plan_, evaluation_plan_;

@@ -130,6 +130,7 @@ class StepEngineGpuTest : public ::testing::TestWithParam<Device> {
 TEST_P(StepEngineGpuTest, ACapturedStepHasTheBitsOfItsCalls) {
   for (const Training& setup :
        {Training{}, Training{.clip_norm = 0.5}, Training{.accumulate_steps = 2, .clip_norm = 0.5},
+        Training{.optimizer = std::make_shared<Adam>(AdamOptions{.average_decay = 0.9})},
         Training{.whole_steps = true, .optimizer = std::make_shared<Sgd>()}}) {
     Training eager = setup;
     eager.graphs = false;
@@ -144,6 +145,29 @@ TEST_P(StepEngineGpuTest, FollowsTheCpu) {
   const auto expected = TwoEpochs(*cpu, setup).second, actual = TwoEpochs(*gpu_, setup).second;
   for (size_t i = 0; i < expected.size(); ++i) {
     EXPECT_TRUE(testing::Close(actual[i], expected[i], 1e-3)) << "part " << i;
+  }
+}
+
+TEST_P(StepEngineGpuTest, ShowsTheAverageThatACpuKeeps) {
+  const auto cpu = *DeviceContext::Create(Device::Cpu());
+  const Training setup = {.optimizer = std::make_shared<Sgd>(SgdOptions{.average_decay = 0.5})};
+  std::vector<std::vector<double>> shown[2];
+  for (DeviceContext* device : {cpu.get(), gpu_.get()}) {
+    Trained run(*device, setup);
+    ASSERT_EQ(run.engine->PrepareForEvaluation(kLargest), absl::OkStatus());
+    MetricAverages evaluated = run.engine->NewAverages();
+    for (uint64_t step = 0; step < 6; ++step) {
+      ASSERT_EQ(run.Step(RandomBatch(step, kLargest)), absl::OkStatus());
+      if (step % 2 == 0) continue;
+      ASSERT_EQ(run.engine->CatchUp(run.averages), absl::OkStatus());
+      ASSERT_EQ(run.engine->Evaluate(RandomBatch(9, kLargest), "the test", evaluated),
+                absl::OkStatus());
+    }
+    shown[device == gpu_.get()] = run.Outcome();
+    shown[device == gpu_.get()].push_back(evaluated.ToDoubles());
+  }
+  for (size_t i = 0; i < shown[0].size(); ++i) {
+    EXPECT_TRUE(testing::Close(shown[1][i], shown[0][i], 1e-3)) << "part " << i;
   }
 }
 

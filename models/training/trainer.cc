@@ -181,6 +181,11 @@ absl::Status Trainer::BeginEpochs(Loader& training) {
                            " needs all ranks in every step, hence shared data; ranks with their "
                            "own data take different numbers of steps");
   }
+  if (optimizer != nullptr && optimizer->average_slot() && shares.own_data()) {
+    return absl::InvalidArgumentError(
+        "an average of the parameters needs the same ones on all ranks, hence shared data; ranks "
+        "with their own data take steps on their own");
+  }
   DTNN_RETURN_IF_ERROR(ResumeEpoch(training, SettingsOf(training, shares)));
   engine_->BeginPass(shares, state_.step_in_epoch, /*first_batch=*/0);
   return absl::OkStatus();
@@ -216,6 +221,7 @@ absl::Status Trainer::RunEpochs(Loader& training, Loader* validation, int64_t ep
     MetricAverages validated;
     Pass pass{.kind = Pass::Kind::kTraining, .epoch = state_.epoch, .epochs = epochs};
     DTNN_RETURN_IF_ERROR(RunPass(training, pass, trained_, callbacks));
+    DTNN_RETURN_IF_ERROR(engine_->ShowAverage());
     if (stopped_) break;
     Pass validation_pass{.kind = Pass::Kind::kValidation, .epoch = state_.epoch, .epochs = epochs};
     if (validation != nullptr) {
@@ -277,6 +283,7 @@ absl::StatusOr<TrainingState> Trainer::StateWith(bool all_ranks) {
         "the state of a run is complete only after an update of the parameters");
   }
   if (all_ranks) DTNN_RETURN_IF_ERROR(engine_->AverageStatistics());
+  DTNN_RETURN_IF_ERROR(engine_->ShowAverage());
   TrainingState state = state_;
   state.ended |= stopped_ && !state.in_epoch();
   if (!state.in_epoch()) return state;

@@ -1,6 +1,10 @@
 // Trains and evaluates a network over the ranks of a communicator: epochs over loaders with a
 // StepEngine, callbacks, and the progress of the run.
 //
+// Where the optimizer keeps an average of the parameters, it takes their place after every pass of
+// training and before a state is saved (StepEngine::ShowAverage): tests, callbacks and files see
+// the average.
+//
 // Running statistics, which each rank tracks on its samples, are averaged at the end of every
 // epoch, of Train, and by State. A rank whose pass fails aborts the communicator, so that the
 // others end too.

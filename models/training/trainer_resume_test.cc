@@ -45,36 +45,39 @@ class Stopper : public Callback {
 TEST(TrainerResumeTest, ARunThatIsStoppedAndRestoredGivesTheSameBits) {
   const Graph graph =
       *BuildModel("simplecnn8", {.sample = kPatternSample, .classes = 4});  // has dropout
-  SessionOptions options;
-  options.training.optimizer = std::make_shared<Adam>();
-  TrainingSession whole(graph, options);
-  ASSERT_TRUE(whole.Train(3).ok());
-  ASSERT_EQ(whole.training->steps(), 6);
-  const std::vector<std::pair<Pass::Kind, int64_t>> places = {{Pass::Kind::kTraining, 1},
-                                                              {Pass::Kind::kTraining, 4},
-                                                              {Pass::Kind::kTraining, 6},
-                                                              {Pass::Kind::kValidation, 1},
-                                                              {Pass::Kind::kValidation, 3}};
-  for (const auto& [kind, step] : places) {
-    for (const int64_t epoch : {0, 1}) {
-      TrainingSession first(graph, options), second(graph, options);
-      Stopper stopper(*first.trainer, kind, epoch, step);
-      ASSERT_TRUE(first.Train(3, {&stopper}).ok());
-      EXPECT_EQ(first.trainer->epochs_done(), epoch);
-      const TrainingState state = *first.trainer->State();
-      ASSERT_TRUE(second.trainer->PrepareForTraining(9).ok());
-      CopyParameters(first, second);
-      ASSERT_TRUE(second.trainer->Restore(state).ok());
-      ASSERT_TRUE(second.Train(3).ok());
-      std::vector<double> losses = first.record.losses;
-      losses.insert(losses.end(), second.record.losses.begin(), second.record.losses.end());
-      EXPECT_EQ(losses, whole.record.losses) << "stopped in epoch " << epoch << ", step " << step;
-      EXPECT_EQ(Values(second.store->all_values()), Values(whole.store->all_values()));
-      EXPECT_EQ(second.trainer->steps_done(), whole.trainer->steps_done());
-      EXPECT_EQ(
-          first.trainer->totals().training_samples + second.trainer->totals().training_samples,
-          whole.trainer->totals().training_samples)
-          << "each sample counts where it was done";
+  for (const double average_decay : {0.0, 0.9}) {
+    SessionOptions options;
+    options.training.optimizer =
+        std::make_shared<Adam>(AdamOptions{.average_decay = average_decay});
+    TrainingSession whole(graph, options);
+    ASSERT_TRUE(whole.Train(3).ok());
+    ASSERT_EQ(whole.training->steps(), 6);
+    const std::vector<std::pair<Pass::Kind, int64_t>> places = {{Pass::Kind::kTraining, 1},
+                                                                {Pass::Kind::kTraining, 4},
+                                                                {Pass::Kind::kTraining, 6},
+                                                                {Pass::Kind::kValidation, 1},
+                                                                {Pass::Kind::kValidation, 3}};
+    for (const auto& [kind, step] : places) {
+      for (const int64_t epoch : {0, 1}) {
+        TrainingSession first(graph, options), second(graph, options);
+        Stopper stopper(*first.trainer, kind, epoch, step);
+        ASSERT_TRUE(first.Train(3, {&stopper}).ok());
+        EXPECT_EQ(first.trainer->epochs_done(), epoch);
+        const TrainingState state = *first.trainer->State();
+        ASSERT_TRUE(second.trainer->PrepareForTraining(9).ok());
+        CopyParameters(first, second);
+        ASSERT_TRUE(second.trainer->Restore(state).ok());
+        ASSERT_TRUE(second.Train(3).ok());
+        std::vector<double> losses = first.record.losses;
+        losses.insert(losses.end(), second.record.losses.begin(), second.record.losses.end());
+        EXPECT_EQ(losses, whole.record.losses) << "stopped in epoch " << epoch << ", step " << step;
+        EXPECT_EQ(Values(second.store->all_values()), Values(whole.store->all_values()));
+        EXPECT_EQ(second.trainer->steps_done(), whole.trainer->steps_done());
+        EXPECT_EQ(
+            first.trainer->totals().training_samples + second.trainer->totals().training_samples,
+            whole.trainer->totals().training_samples)
+            << "each sample counts where it was done";
+      }
     }
   }
 }

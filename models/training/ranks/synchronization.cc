@@ -49,16 +49,18 @@ void Synchronization::BeginUpdate(int64_t update, int64_t step) {
 
 absl::Status Synchronization::EndUpdate(ParameterStore& store) {
   if (!std::exchange(decision_.models, false)) return absl::OkStatus();
-  return Average(store, store.unfrozen(), decision_.model_weights[size_t(communicator_->rank())]);
+  return AverageModels(store, decision_.model_weights[size_t(communicator_->rank())]);
 }
 
 absl::Status Synchronization::AverageStatistics(ParameterStore& store) {
   const Tensor statistics = store.statistics();
   if (!std::exchange(statistics_differ_, false) || statistics.empty()) return absl::OkStatus();
   const std::vector<bool> all(size_t(shares_.ranks()), true);
-  return Average(
+  DTNN_RETURN_IF_ERROR(Average(
       store, statistics,
-      RankWeights(RankWeighting::kSamples, shares_.samples(), all)[size_t(communicator_->rank())]);
+      RankWeights(RankWeighting::kSamples, shares_.samples(), all)[size_t(communicator_->rank())]));
+  store.MarkStatisticsChanged();
+  return absl::OkStatus();
 }
 
 absl::Status Synchronization::EndTraining(ParameterStore& store) {
@@ -68,9 +70,14 @@ absl::Status Synchronization::EndTraining(ParameterStore& store) {
       options_.at_start && options_.models.frequency == 0 && options_.models.min_available == 0;
   if (alike) return absl::OkStatus();
   const std::vector<bool> all(size_t(shares_.ranks()), true);
-  return Average(store, store.unfrozen(),
-                 RankWeights(options_.models.weighting, shares_.samples(),
-                             all)[size_t(communicator_->rank())]);
+  return AverageModels(store, RankWeights(options_.models.weighting, shares_.samples(),
+                                          all)[size_t(communicator_->rank())]);
+}
+
+absl::Status Synchronization::AverageModels(ParameterStore& store, double weight) {
+  DTNN_RETURN_IF_ERROR(Average(store, store.unfrozen(), weight));
+  store.MarkChanged();
+  return absl::OkStatus();
 }
 
 // Gives a part of the parameters, on all ranks, the weighted sum of the ranks'.
@@ -83,9 +90,7 @@ absl::Status Synchronization::Average(ParameterStore& store, const Tensor& part,
   DTNN_ASSIGN_OR_RETURN(const Tensor mine, ToHost(*context_, part));
   DTNN_RETURN_IF_ERROR(WeightedSum(*communicator_, weight, mine, sum, options_.sum));
   DTNN_RETURN_IF_ERROR(context_->Copy(sum, part));
-  DTNN_RETURN_IF_ERROR(context_->Synchronize());
-  store.MarkChanged();
-  return absl::OkStatus();
+  return context_->Synchronize();
 }
 
 }  // namespace dtnn

@@ -67,6 +67,7 @@ class Synchronization {
   absl::Status EndTraining(ParameterStore& store);
 
  private:
+  absl::Status AverageModels(ParameterStore& store, double weight);
   absl::Status Average(ParameterStore& store, const Tensor& part, double weight);
 
   Communicator* communicator_;

@@ -54,7 +54,7 @@ TEST(SynchronizationTest, ModelsThatAreAlikeExchangeStatisticsOnly) {
     Fill(store->all_values(), ranks.rank());
     DTNN_RETURN_IF_ERROR(sync.BeginTraining(*store));
     EXPECT_TRUE(AllAre(store->all_values(), 0)) << "rank 0's";
-    const uint64_t version = store->version();
+    const uint64_t version = store->version(), statistics = store->statistics_version();
     for (int update = 0; update < 3; ++update) {
       sync.BeginUpdate(update, update);
       EXPECT_TRUE(sync.exchanges());
@@ -68,7 +68,8 @@ TEST(SynchronizationTest, ModelsThatAreAlikeExchangeStatisticsOnly) {
     EXPECT_EQ(probe.sizes(), std::vector<int64_t>{store->statistics().num_elements()});
     EXPECT_TRUE(AllAre(store->statistics(), 2));
     EXPECT_TRUE(AllAre(store->values(), 0));
-    EXPECT_GT(store->version(), version);
+    EXPECT_GT(store->statistics_version(), statistics);
+    EXPECT_EQ(store->version(), version) << "of the parameters, which are as they were";
     DTNN_RETURN_IF_ERROR(sync.AverageStatistics(*store));
     DTNN_RETURN_IF_ERROR(sync.EndTraining(*store));
     EXPECT_EQ(probe.sizes().size(), 1u) << "nothing has changed since";
