@@ -93,6 +93,7 @@ constexpr Folder kRooms[] = {
     {"models/torch", 5},
     {"models/training", 5},
     {"models/callbacks", 6},
+    {"models/training/rates", 6},
     {"models/observe/trace", 6},
     {"models/observe/energy", 6},
     {"models/observe/report", 7},
