@@ -7,6 +7,7 @@
 #include "layers/dropout.h"
 #include "layers/fc.h"
 #include "layers/flatten.h"
+#include "layers/group_normalization.h"
 #include "layers/image_fc.h"
 #include "layers/input.h"
 #include "layers/merging/addition.h"
@@ -48,6 +49,7 @@ LayerTable MakeTable() {
       {"AveragePool2D", MakePool<PoolKind::kAverage>},
       {"AdaptiveAveragePool2D", AdaptiveAveragePool2dLayer::FromAttributes},
       {"BatchNormalization", BatchNormalizationLayer::FromAttributes},
+      {"GroupNormalization", GroupNormalizationLayer::FromAttributes},
       {"Dropout", DropoutLayer::FromAttributes},
       {"Flatten", WithoutAttributes<FlattenLayer>},
       {"Softmax", WithoutAttributes<SoftmaxLayer>},

@@ -10,6 +10,7 @@
 #include "layers/conv2d.h"
 #include "layers/dropout.h"
 #include "layers/fc.h"
+#include "layers/group_normalization.h"
 #include "layers/image_fc.h"
 #include "layers/input.h"
 #include "layers/pool2d.h"
@@ -43,6 +44,8 @@ Layers Unusual() {
       std::make_shared<AdaptiveAveragePool2dLayer>(Pair(2, 3)),
       std::make_shared<BatchNormalizationLayer>(
           BatchNormalizationOptions{.momentum = 0.1, .epsilon = 1.0 / 3}),
+      std::make_shared<GroupNormalizationLayer>(
+          GroupNormalizationOptions{.groups = 3, .per_pixel = true, .epsilon = 0.25}),
       std::make_shared<DropoutLayer>(0.1)};
 }
 

@@ -56,6 +56,10 @@ GraphBuilder& GraphBuilder::BatchNorm(const BatchNormalizationOptions& options) 
   return Append(std::make_shared<BatchNormalizationLayer>(options));
 }
 
+GraphBuilder& GraphBuilder::GroupNorm(const GroupNormalizationOptions& options) {
+  return Append(std::make_shared<GroupNormalizationLayer>(options));
+}
+
 GraphBuilder& GraphBuilder::Activation(ActivationKind kind) {
   return Append(std::make_shared<ActivationLayer>(kind));
 }

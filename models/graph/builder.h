@@ -26,6 +26,7 @@
 #include "layers/batch_normalization.h"
 #include "layers/conv2d.h"
 #include "layers/fc.h"
+#include "layers/group_normalization.h"
 #include "layers/pool2d.h"
 #include "models/graph/graph.h"
 
@@ -53,6 +54,7 @@ class GraphBuilder {
   GraphBuilder& Dropout(double rate);
   GraphBuilder& Flatten();
   GraphBuilder& BatchNorm(const BatchNormalizationOptions& options = {});
+  GraphBuilder& GroupNorm(const GroupNormalizationOptions& options = {});
   GraphBuilder& Relu() { return Activation(ActivationKind::kRelu); }
   GraphBuilder& Sigmoid() { return Activation(ActivationKind::kSigmoid); }
   GraphBuilder& Tanh() { return Activation(ActivationKind::kTanh); }

@@ -62,6 +62,14 @@ TEST_P(NestedBlocksTest, SqueezeAndExcitationInARow) {
   })));
 }
 
+TEST_P(NestedBlocksTest, NormalisationsWithinSamples) {
+  EXPECT_TRUE(CheckNetworkGradients(Network([&](GraphBuilder& b) {
+    b.Conv2d(4, {.kernel = 3, .padding = 1}).GroupNorm({.per_pixel = true}).Gelu();
+    b.Add({kSame, [](GraphBuilder& p) { p.Conv2d(4, {.kernel = 1}).GroupNorm({.groups = 2}); }});
+    b.GroupNorm().Relu();
+  })));
+}
+
 TEST_P(NestedBlocksTest, EveryActivationInAPathOfItsOwn) {
   std::vector<Path> paths;
   for (const ActivationKind kind : kActivationKinds) {

@@ -55,6 +55,9 @@ class Network {
   Network& BatchNorm(const BatchNormalizationOptions& options = {}) {
     return Then([=](GraphBuilder& b) { b.BatchNorm(options); });
   }
+  Network& GroupNorm(const GroupNormalizationOptions& options = {}) {
+    return Then([=](GraphBuilder& b) { b.GroupNorm(options); });
+  }
   Network& Dropout(double rate) {
     return Then([=](GraphBuilder& b) { b.Dropout(rate); });
   }
