@@ -116,6 +116,7 @@ ExportLayer FindExport(std::string_view type) {
       {"Conv2D", ExportConv2d},
       {"FC", ExportFc},
       {"BatchNormalization", ExportBatchNormalization},
+      {"GroupNormalization", ExportGroupNormalization},
       {"MaxPool2D", ExportMaxPool2d},
       {"AveragePool2D", ExportAveragePool2d},
       {"AdaptiveAveragePool2D", ExportAdaptiveAveragePool2d},

@@ -36,6 +36,7 @@ ExportLayer FindExport(std::string_view type);
 absl::Status ExportConv2d(const LayerToExport& layer, GraphWriter& writer);
 absl::Status ExportFc(const LayerToExport& layer, GraphWriter& writer);
 absl::Status ExportBatchNormalization(const LayerToExport& layer, GraphWriter& writer);
+absl::Status ExportGroupNormalization(const LayerToExport& layer, GraphWriter& writer);
 absl::Status ExportMaxPool2d(const LayerToExport& layer, GraphWriter& writer);
 absl::Status ExportAveragePool2d(const LayerToExport& layer, GraphWriter& writer);
 absl::Status ExportAdaptiveAveragePool2d(const LayerToExport& layer, GraphWriter& writer);

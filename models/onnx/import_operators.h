@@ -48,6 +48,11 @@ absl::Status ImportBatchNormalization(OperatorReader& op);
 // The sum of what the network computes and a constant: the bias of the layer before.
 absl::Status ImportBias(OperatorReader& op);
 
+// import_norms.cc
+absl::Status ImportGroupNormalization(OperatorReader& op);
+absl::Status ImportInstanceNormalization(OperatorReader& op);
+absl::Status ImportLayerNormalization(OperatorReader& op);
+
 // import_pools.cc
 absl::Status ImportMaxPool(OperatorReader& op);
 absl::Status ImportAveragePool(OperatorReader& op);

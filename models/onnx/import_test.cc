@@ -398,6 +398,28 @@ TEST_F(ImportTest, BatchNormalizationsAreChecked) {
   EXPECT_THAT(Error(), HasSubstr("its running variance has the negative number -2"));
 }
 
+TEST_F(ImportTest, NormalisationsWithinSamplesAreChecked) {
+  Tensor("each", {4});
+  Tensor("pair", {2});
+  onnx::NodeProto& node = Insert("GroupNormalization", {"c", "each", "each"});
+  Int(node, "num_groups", 2);
+  EXPECT_EQ(Import().status(), absl::OkStatus());
+  node.set_input(1, "pair");  // opset 18
+  EXPECT_EQ(Import().status(), absl::OkStatus());
+  node.mutable_attribute(0)->set_i(3);
+  EXPECT_THAT(Error(), HasSubstr("its attribute \"num_groups\" is 3; expected a divisor of 4"));
+  node.clear_attribute();
+  node.set_op_type("InstanceNormalization");
+  EXPECT_THAT(Error(), HasSubstr("its input 1 has shape (2); layers have one number for each of "
+                                 "the 4 channels"));
+  node.set_input(1, "each");
+  EXPECT_EQ(Import().status(), absl::OkStatus());
+  node.set_op_type("LayerNormalization");
+  EXPECT_THAT(Error(), HasSubstr("normalises over other axes than the channels"));
+  Int(node, "axis", 1);
+  EXPECT_EQ(Import().status(), absl::OkStatus());
+}
+
 TEST_F(ImportTest, PoolingsThatCountPaddingAreRefused) {
   onnx::NodeProto& pool = Insert("AveragePool", {"c"});
   Ints(pool, "kernel_shape", {3, 3});

@@ -179,5 +179,25 @@ TEST_F(RoundTripTest, RangesForEightBits) {
   for (size_t i = 0; i < before.size(); ++i) EXPECT_NEAR(before[i], after[i], 0.02) << i;
 }
 
+TEST_F(RoundTripTest, NormalisationsWithinSamples) {
+  for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+    GraphBuilder b("within", format);
+    b.Input({6, 5, 3}).Conv2d(4, {.kernel = 3}).GroupNorm({.per_pixel = true, .epsilon = 1e-6});
+    b.Conv2d(6, {.kernel = 1}).GroupNorm({.groups = 6}).Relu().GroupNorm({.epsilon = 1e-3});
+    b.Flatten().Fc(4).Softmax();
+    Check({.graph = *b.Build()}, TensorFormat::kNCHW);
+  }
+}
+
+TEST_F(RoundTripTest, OtherGroupsHaveNoOperatorYet) {
+  GraphBuilder b("groups", TensorFormat::kNCHW);
+  b.Input({6, 5, 4}).GroupNorm({.groups = 2}).Flatten().Fc(4).Softmax();
+  const SavedModel model = {.graph = *b.Build()};
+  Renew(model);
+  EXPECT_THAT(std::string(ExportModel(model, *store_, *host_, {}).status().message()),
+              ::testing::HasSubstr("normalises 2 groups of 4 channels, which ONNX can since opset "
+                                   "21 only"));
+}
+
 }  // namespace
 }  // namespace dtnn
