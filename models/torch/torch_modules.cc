@@ -94,6 +94,18 @@ absl::Status SortByNames(std::vector<TorchModule>& modules) {
   return absl::OkStatus();
 }
 
+void MoveLayerScales(std::vector<TorchModule>& modules) {
+  for (auto scale = modules.begin(); scale != modules.end(); ++scale) {
+    if (!scale->Has("layer_scale")) continue;
+    const std::string block = scale->name + ".";
+    const auto end = std::find_if(scale + 1, modules.end(), [&](const TorchModule& module) {
+      return !module.name.starts_with(block);
+    });
+    std::rotate(scale, scale + 1, end);
+    scale = end - 1;
+  }
+}
+
 bool SortByLayers(const Graph& graph, std::vector<TorchModule>& modules) {
   std::map<std::string_view, int> ids;
   for (const Node& node : graph.nodes()) ids[node.name] = node.id;

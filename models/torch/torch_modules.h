@@ -24,8 +24,10 @@ struct TorchModule {
   // The type of layer that has such arrays; empty: none.
   std::string_view Type() const {
     if (Has("running_mean")) return "BatchNormalization";
+    if (Has("layer_scale")) return "Conv2D";  // of one pixel, depthwise
     if (!Has("weight")) return "";
     const int rank = arrays.find("weight")->second->shape().rank();
+    if (rank == 1 && Has("bias")) return "GroupNormalization";
     return rank == 4 ? "Conv2D" : rank == 2 ? "FC" : "";
   }
 };
@@ -35,6 +37,9 @@ std::vector<TorchModule> ModulesOf(const NamedTensors& weights);
 // Sorts modules by their names, as torchvision calls its modules. InvalidArgument where these do
 // not tell which of two runs first.
 absl::Status SortByNames(std::vector<TorchModule>& modules);
+// Moves each layer_scale, which stands before the modules of its block, to their end, where it
+// runs.
+void MoveLayerScales(std::vector<TorchModule>& modules);
 // Sorts modules as the layers are that have their names, if all that become layers have one: a
 // network that was imported with PyTorch's names. False: nothing was done.
 bool SortByLayers(const Graph& graph, std::vector<TorchModule>& modules);

@@ -15,16 +15,26 @@ namespace dtnn {
 namespace {
 
 // The name of an array in the file for a parameter of a layer.
-std::string_view ArrayOf(std::string_view parameter) {
+std::string_view ArrayOf(const TorchModule& module, std::string_view parameter) {
+  if (parameter == "weights" && module.Has("layer_scale")) return "layer_scale";
   if (parameter == "weights" || parameter == "gamma") return "weight";
   if (parameter == "biases" || parameter == "beta") return "bias";
   return parameter;  // running_mean, running_var
 }
 
+// A convolution of single pixels, which PyTorch computes as a product, channels last.
+bool IsProductOfPixels(const TorchModule& module, const Node& node) {
+  return module.Type() == "FC" && node.layer->type_name() == "Conv2D" &&
+         node.parameters[0].shape.rank() == 2;
+}
+
 // PyTorch's shape of a parameter in NCHW, whose elements have the same order but for a matrix.
-std::vector<int64_t> TorchShape(const Node& node, const ParameterSpec& spec) {
+std::vector<int64_t> TorchShape(const TorchModule& module, const Node& node,
+                                const ParameterSpec& spec) {
   const Shape& shape = spec.shape;
   if (spec.name != "weights") return {shape[0]};
+  if (IsProductOfPixels(module, node)) return {shape[0], shape[1]};
+  if (module.Has("layer_scale")) return {shape[0], 1, 1};
   if (node.layer->type_name() == "FC") return {shape[1], shape[0]};
   if (shape.rank() == 2) return {shape[0], shape[1], 1, 1};
   if (shape.rank() == 3) return {shape[0], 1, shape[1], shape[2]};
@@ -38,19 +48,19 @@ std::string Describe(const Node& node) {
 // Why the module does not fit the layer; empty: it fits.
 std::string Misfit(const TorchModule& module, const Node& node) {
   for (const ParameterSpec& spec : node.parameters) {
-    const std::string array(ArrayOf(spec.name));
+    const std::string array(ArrayOf(module, spec.name));
     const auto found = module.arrays.find(array);
     if (found == module.arrays.end()) {
       if (spec.name == "biases") continue;
       return StrCat("\"", module.name, "\" has no ", array, ", which ", Describe(node), " needs");
     }
     const Shape& shape = found->second->shape();
-    if (std::ranges::equal(shape.extents(), TorchShape(node, spec))) continue;
+    if (std::ranges::equal(shape.extents(), TorchShape(module, node, spec))) continue;
     return StrCat("\"", module.name, ".", array, "\" has shape ", shape.ToString(), ", but ",
                   Describe(node), " has ", spec.shape.ToString());
   }
   if (module.Has("bias") && std::ranges::none_of(node.parameters, [](const ParameterSpec& spec) {
-        return ArrayOf(spec.name) == "bias";
+        return spec.name == "biases" || spec.name == "beta";
       })) {
     return StrCat("\"", module.name, "\" has a bias, but ", Describe(node), " has none");
   }
@@ -61,7 +71,7 @@ void Fill(const TorchModule& module, size_t index, const Node& node, ParameterSt
   for (size_t p = 0; p < node.parameters.size(); ++p) {
     const Tensor to = store.Value(int(index), int(p));
     float* const values = to.data<float>();
-    const auto found = module.arrays.find(ArrayOf(node.parameters[p].name));
+    const auto found = module.arrays.find(ArrayOf(module, node.parameters[p].name));
     if (found == module.arrays.end()) {
       std::fill_n(values, to.num_elements(), 0.0F);
       continue;
@@ -132,15 +142,17 @@ absl::StatusOr<MatchedWeights> FillFromTorch(const NamedTensors& weights, const 
   if (!SortByLayers(graph, modules) && options.by_names) {
     DTNN_RETURN_IF_ERROR(SortByNames(modules));
   }
+  MoveLayerScales(modules);
   size_t next = 0;
   for (const TorchModule& module : modules) {
     if (module.Type().empty()) {
       matched.differing.push_back(
-          StrCat("\"", module.name, "\" is not a convolution, product or batch normalisation"));
+          StrCat("\"", module.name, "\" is not a convolution, product or normalisation"));
       continue;
     }
     const Node* node = next < layers.size() ? &graph.nodes()[layers[next]] : nullptr;
-    if (node == nullptr || node->layer->type_name() != module.Type()) {
+    if (node == nullptr ||
+        (node->layer->type_name() != module.Type() && !IsProductOfPixels(module, *node))) {
       return InvalidArgument("\"", module.name, "\" is a ", module.Type(), ", where network ",
                              graph.name(), " has ", node == nullptr ? "no layer" : Describe(*node),
                              "; the structures differ");

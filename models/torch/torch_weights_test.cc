@@ -18,6 +18,7 @@
 #include "models/onnx/testing/answers.h"
 #include "models/parameters/in_format.h"
 #include "models/torch/torch_file.h"
+#include "models/zoo/convnext.h"
 #include "models/zoo/resnet.h"
 #include "models/zoo/vgg.h"
 #include "tensor/files/npy.h"
@@ -42,6 +43,9 @@ Graph Network(const std::string& name, int64_t outputs = 0) {
                   .stem = ResNetStem::kConv7Relu,
                   .project_first_stage = true},
                  outputs > 0 ? outputs : 5);
+  } else if (name == "convnext") {
+    b.Input({20, 17, 3});
+    AppendConvNext(b, {.blocks = {1, 2}, .width = 4}, 5);
   } else {
     b.Input({12, 8, 3});
     AppendVgg(b, {.groups = {{1, 4}, {2, 5}}, .hidden = 7}, outputs > 0 ? outputs : 4);
@@ -65,7 +69,7 @@ class TorchWeightsTest : public ::testing::Test {
 };
 
 TEST_F(TorchWeightsTest, AnswersAreThoseOfPyTorch) {
-  for (const std::string name : {"resnet", "vgg"}) {
+  for (const std::string name : {"resnet", "vgg", "convnext"}) {
     for (const std::string ending : {".pth", ".safetensors"}) {
       SCOPED_TRACE(name + ending);
       const Graph graph = Network(name);

@@ -10,6 +10,7 @@
 #include "models/parameters/weights.h"
 #include "models/testing/gradient_check.h"
 #include "models/testing/plan_session.h"
+#include "models/zoo/convnext.h"
 #include "models/zoo/densenet.h"
 #include "models/zoo/googlenet.h"
 #include "models/zoo/inception.h"
@@ -130,6 +131,11 @@ const Family kFamilies[] = {
      {35, 35, 3},
      [](GraphBuilder& b) { AppendSqueezeNet(b, {.width_divisor = 16}, kClasses); },
      1},
+    {"ConvNext",
+     {17, 16, 3},
+     [](GraphBuilder& b) {
+       AppendConvNext(b, {.blocks = {1, 2}, .width = 4}, kClasses);
+     }},
     {"RegNetY",
      {9, 8, 3},
      [](GraphBuilder& b) {

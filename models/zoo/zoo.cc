@@ -3,6 +3,7 @@
 #include <string>
 
 #include "models/zoo/alexnet.h"
+#include "models/zoo/convnext.h"
 #include "models/zoo/densenet.h"
 #include "models/zoo/googlenet.h"
 #include "models/zoo/inception.h"
@@ -23,7 +24,8 @@ std::vector<ModelInfo> AllFamilies() {
   std::vector<ModelInfo> models;
   for (const auto& family :
        {SimpleModels, AlexNetModels, VggModels, GoogLeNetModels, InceptionModels, ResNetModels,
-        DenseNetModels, MobileNetModels, InvertedResidualModels, SqueezeNetModels, RegNetModels}) {
+        DenseNetModels, MobileNetModels, InvertedResidualModels, SqueezeNetModels, RegNetModels,
+        ConvNextModels}) {
     const std::vector<ModelInfo> members = family();
     models.insert(models.end(), members.begin(), members.end());
   }

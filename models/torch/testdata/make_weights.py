@@ -2,7 +2,7 @@
 """Small networks under torchvision's names, as files of weights, and what PyTorch answers:
 make_weights.py DIR
 
-NAME.npy has the output for the input x[i] = 37 * i mod 101 / 50 - 1. Needs torch and safetensors.
+NAME.npy has the output for the input x[i] = 37 * i mod 101 / 50 - 1. Needs torch, torchvision and safetensors.
 """
 
 import os
@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from safetensors.torch import save_file
 from torch import nn
+from torchvision.models.convnext import CNBlockConfig, ConvNeXt
 
 
 class Bottleneck(nn.Module):
@@ -72,9 +73,20 @@ def view(file, offset, extents, strides, elements=16, stored=16, names="w"):
         archive.writestr("w/data/0", np.arange(stored, dtype=np.float32).tobytes())
 
 
+def convnext():
+    with torch.random.fork_rng():
+        torch.manual_seed(4)
+        blocks = [CNBlockConfig(4, 8, 1), CNBlockConfig(8, None, 2)]
+        network = ConvNeXt(blocks, stochastic_depth_prob=0, layer_scale=0.5, num_classes=5)
+        for parameter in network.parameters():
+            nn.init.uniform_(parameter, -0.5, 0.5)
+        return network
+
+
 def main(folder):
     torch.manual_seed(3)
-    for name, network, shape in [("resnet", ResNet(), (2, 3, 21, 18)), ("vgg", Vgg(), (2, 3, 12, 8))]:
+    for name, network, shape in [("resnet", ResNet(), (2, 3, 21, 18)), ("vgg", Vgg(), (2, 3, 12, 8)),
+                                 ("convnext", convnext(), (2, 3, 20, 17))]:
         network.eval()
         for module in network.modules():
             if isinstance(module, nn.BatchNorm2d):
