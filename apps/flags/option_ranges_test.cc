@@ -32,7 +32,7 @@ TEST(OptionRangesTest, AreThoseOfTheirQuantities) {
       {"[-1e+38, 1e+38] but (-1e-30, 1e-30)", "normalize-scale "},
       {"[0, 1)",
        "validation-split optimizer-momentum optimizer-beta1 optimizer-beta2 "
-       "optimizer-rho label-smoothing "},
+       "optimizer-rho ema label-smoothing "},
       {"[0, 1000]", "dataset-percentage "},
       {"[0, 1024]", "loader-threads "},
       {"[0, 1e+09]",

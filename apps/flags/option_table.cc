@@ -362,7 +362,12 @@ constexpr OptionSpec kTable[] = {
         .Means(meanings::kOptimizer),
     Now("learning-rate", kOptimizer, kReal, DTNN_FIELD(optimizer.learning_rate),
         "step size of the optimizer")
-        .Unit("rate", "0.001"),
+        .Unit("rate", "0.001")
+        .Needs("!find-learning-rate"),
+    Now("find-learning-rate", kOptimizer, kBool, DTNN_FIELD(optimizer.find_learning_rate),
+        "before training, find the learning rate: steps with growing rates on a copy of the "
+        "network, then a tenth of the rate with the least loss")
+        .Needs("!evaluate-only"),
     Now("learning-rate-scaling", kOptimizer, kWord, DTNN_FIELD(optimizer.learning_rate_scaling),
         "divide or multiply the learning rate by the number of ranks; True: divide",
         "False,True,divide,multiply")
@@ -411,6 +416,11 @@ constexpr OptionSpec kTable[] = {
         "oktopk: steps after which the threshold for gradients is computed exactly")
         .Unit("steps", "16")
         .Needs("optimizer=oktopk"),
+    Now("ema", kOptimizer, kReal, DTNN_FIELD(optimizer.average_decay),
+        "keep an exponential moving average of the parameters with this decay per step; "
+        "validation, "
+        "tests, schedulers and files take it instead of the parameters; 0: off")
+        .Unit("decay", "0.999"),
     Now("clip-norm", kOptimizer, kReal, DTNN_FIELD(training.clip_norm),
         "largest Euclidean norm of a gradient; a longer one is scaled down to it; 0: off")
         .Unit("norm", "1"),
@@ -433,8 +443,10 @@ constexpr OptionSpec kTable[] = {
     Now("class-weights", kOptimizer, kText, DTNN_FIELD(training.class_weights),
         "how much a sample of each class counts in training with categorical_cross_entropy: "
         "balanced (each class as a whole as much as the others), or a number for each class, from "
-        "the first on")
-        .Unit("balanced|w,...", "balanced"),
+        "the first on, or a file whose name ends in .txt with a number, or a class and a number, "
+        "in "
+        "each line")
+        .Unit("balanced|w,...|FILE", "balanced"),
     Now("metrics", kOptimizer, kWords, DTNN_FIELD(training.metrics),
         "metrics to compute besides the loss; if not given, those that suit the data; any of:",
         kMetrics)

@@ -82,7 +82,8 @@ constexpr std::string_view kNewerDefaults =
     "checkpoint-steps=0 resume=False sync-batch-norm=False synthetic-pattern=zeros "
     "augment=None mixup=0 standardize=False loader-threads=0 optimizer-decay-all=True clip-norm=0 "
     "accumulate-steps=1 "
-    "label-smoothing=0 class-weights=None model-dir=None cosine-min-lr=0 "
+    "label-smoothing=0 ema=0 find-learning-rate=False class-weights=None model-dir=None "
+    "cosine-min-lr=0 "
     "cosine-restart-epochs=0 cosine-restart-growth=1 polynomial-power=1 polynomial-min-lr=0 "
     "early-stopping-min-delta=0 options=None save-options=None comm-timeout=300 "
     "force=False quiet=False "
@@ -111,7 +112,7 @@ int64_t CheckDefaults(std::string_view list) {
 
 TEST(OptionTableTest, HoldsEveryDocumentedOptionWithItsDefault) {
   EXPECT_EQ(CheckDefaults(kDocumentedDefaults), 110);
-  EXPECT_EQ(CheckDefaults(kNewerDefaults), 51);
+  EXPECT_EQ(CheckDefaults(kNewerDefaults), 53);
 }
 
 TEST(OptionTableTest, DefaultsAreValidValues) {

@@ -97,7 +97,14 @@ absl::Status Train(const Options& options, const LaunchPlace& place) {
   if (options.dry_run) return DryRun(options, place);
   DTNN_RETURN_IF_ERROR(CheckLauncher(place.transport));
   DTNN_RETURN_IF_ERROR(CheckPackagedData(options, PackagedDataIsInstalled()));
-  return RunBenchmark(options, place, std::cout, std::cerr);
+  const auto save_found = [&](double rate) {
+    if (options.save_options.empty()) return absl::OkStatus();
+    Options found = options;
+    found.optimizer.find_learning_rate = false;
+    found.optimizer.learning_rate = rate;
+    return WithContext(WriteOptions(found), "--save-options");
+  };
+  return RunBenchmark(options, place, save_found, std::cout, std::cerr);
 }
 
 absl::Status Answer(const CommandLine& command_line, const LaunchPlace& place) {

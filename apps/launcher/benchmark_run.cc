@@ -14,8 +14,9 @@
 
 namespace dtnn {
 
-absl::Status RunBenchmark(const Options& options, const LaunchPlace& place, std::ostream& out,
-                          std::ostream& err) {
+absl::Status RunBenchmark(const Options& options, const LaunchPlace& place,
+                          const std::function<absl::Status(double rate)>& on_learning_rate,
+                          std::ostream& out, std::ostream& err) {
   const ProgressOptions progress = {
       .display = ChooseDisplay(options.progress, DetectDisplay(STDOUT_FILENO, place.launched)),
       .epochs = options.progress != "none"};
@@ -27,7 +28,10 @@ absl::Status RunBenchmark(const Options& options, const LaunchPlace& place, std:
           }};
   std::optional<ProgressCallback> shown;
   const auto objects = [&](const Communicator* communicator) {
-    RunObjects run = {.sinks = sinks, .listing = ListingOf(options), .stop_on_signal = true};
+    RunObjects run = {.sinks = sinks,
+                      .listing = ListingOf(options),
+                      .on_learning_rate = on_learning_rate,
+                      .stop_on_signal = true};
     if (communicator == nullptr || communicator->rank() == 0) {
       run.callbacks.push_back(&shown.emplace(progress, out));
     }

@@ -4,6 +4,7 @@
 #ifndef DTNN_APPS_LAUNCHER_BENCHMARK_RUN_H_
 #define DTNN_APPS_LAUNCHER_BENCHMARK_RUN_H_
 
+#include <functional>
 #include <ostream>
 
 #include "absl/status/status.h"
@@ -13,8 +14,10 @@
 namespace dtnn {
 
 // Called by every process of the run (models/run/execute_on_ranks.h).
-absl::Status RunBenchmark(const Options& options, const LaunchPlace& place, std::ostream& out,
-                          std::ostream& err);
+// `on_learning_rate`: RunObjects::on_learning_rate.
+absl::Status RunBenchmark(const Options& options, const LaunchPlace& place,
+                          const std::function<absl::Status(double rate)>& on_learning_rate,
+                          std::ostream& out, std::ostream& err);
 
 }  // namespace dtnn
 

@@ -32,6 +32,7 @@ absl::Status RunWork::GetReady() {
     DTNN_RETURN_IF_ERROR(Agree(run_.communicator, CompareOptions(*run_.communicator, given_)));
   }
   DTNN_RETURN_IF_ERROR(run_.Prepare(log_));
+  DTNN_RETURN_IF_ERROR(FindRate());
   if (lasting_ != nullptr) lasting_->dataset = run_.dataset;
   DTNN_RETURN_IF_ERROR(Agree(run_.communicator, Allocate()));
   DTNN_RETURN_IF_ERROR(Agree(run_.communicator, Begin()));
@@ -41,18 +42,22 @@ absl::Status RunWork::GetReady() {
   return absl::OkStatus();
 }
 
+TrainerOptions RunWork::Training() {
+  TrainerOptions options =
+      MakeTrainerOptions(run_.options, run_.metric_set, run_.optimizer, run_.communicator);
+  options.training_loss = run_.training_loss;
+  if (run_.best_of) options.best_of = &*run_.best_of;
+  options.reducer.collectives = run_.collectives.get();
+  options.reducer.sum = run_.encrypted_sum;
+  return options;
+}
+
 // What is left to go wrong now is memory.
 absl::Status RunWork::Allocate() {
   DTNN_ASSIGN_OR_RETURN(
       store_, ParameterStore::Create(run_.graph, *run_.context, ElementTypeOf(run_.options),
                                      uint64_t(run_.options.training.seed)));
-  TrainerOptions trainer =
-      MakeTrainerOptions(run_.options, run_.metric_set, run_.optimizer, run_.communicator);
-  trainer.training_loss = run_.training_loss;
-  if (run_.best_of) trainer.best_of = &*run_.best_of;
-  trainer.reducer.collectives = run_.collectives.get();
-  trainer.reducer.sum = run_.encrypted_sum;
-  DTNN_ASSIGN_OR_RETURN(trainer_, Trainer::Create(run_.graph, *store_, *run_.context, trainer));
+  DTNN_ASSIGN_OR_RETURN(trainer_, Trainer::Create(run_.graph, *store_, *run_.context, Training()));
   const bool schedules = !run_.options.training.evaluate_only && run_.proximal == nullptr;
   if (schedules) {
     DTNN_RETURN_IF_ERROR(MakeSchedule());

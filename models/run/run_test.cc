@@ -1,6 +1,7 @@
 #include "models/run/run.h"
 
 #include <algorithm>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -142,6 +143,10 @@ TEST_F(RunTest, ClassWeightsChangeWhatIsLearntButNotWhatIsMeasured) {
   EXPECT_LT(Must(first_only->Evaluate())["categorical_accuracy"], 60);
   EXPECT_EQ(Must(run_with("1,0,0", 0)->Evaluate()).Values(),
             Must(run_with("", 0)->Evaluate()).Values());
+  std::ofstream(In("weights.txt")) << "1\n0\n0\n";
+  const auto of_file = run_with(In("weights.txt"), 8);
+  EXPECT_EQ(Parameters(*of_file), Parameters(*first_only));
+  EXPECT_EQ(of_file->options().training.class_weights, "1,0,0") << "what a checkpoint compares";
   RunOptions options = Short(1);
   options.training.class_weights = "1,2";
   EXPECT_THAT(Message(TrainingRun::Create(options, Objects()).status()),

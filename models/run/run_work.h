@@ -34,6 +34,7 @@
 #include "models/training/callback.h"
 #include "models/training/metric_averages.h"
 #include "models/training/trainer.h"
+#include "models/training/trainer_options.h"
 
 namespace dtnn {
 
@@ -42,7 +43,7 @@ class RunWork {
   // `lasting`: of an elastic run, else null.
   RunWork(const RunOptions& options, RunObjects objects, LastingRun* lasting = nullptr);
 
-  // run_begin.cc: up to the first step.
+  // run_begin.cc, run_rate.cc: up to the first step.
   absl::Status GetReady();
   // Trains so many epochs next, from where the run is; schedules begin anew.
   absl::Status PlanEpochs(int64_t epochs);
@@ -81,6 +82,8 @@ class RunWork {
   std::optional<Generation>& generation() { return generation_; }
 
  private:
+  TrainerOptions Training();
+  absl::Status FindRate();
   absl::Status Allocate();
   absl::Status Begin();
   absl::Status GoOn();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include "apps/testing/process.h"
@@ -52,6 +54,30 @@ TEST(BenchmarkTest, WrongUsageIsOneLineAndExitCode2) {
                 outcome.text.starts_with("benchmark: argument "))
         << outcome.text;
   }
+}
+
+TEST(BenchmarkTest, SavesTheLearningRateThatItFinds) {
+  const std::string folder = ::testing::TempDir() + "found";
+  std::filesystem::create_directories(folder);
+  const auto contents = [&](const char* name) {
+    std::ifstream file(folder + name);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  const Outcome first = Launch(
+      "--model=simplemlp --dataset=synthetic --synthetic-pattern=classes "
+      "--synthetic-input-shape=1,8,8 "
+      "--synthetic-output-shape=4 --synthetic-train-samples=200 --num-epochs=2 --schedulers= "
+      "--batch-size=20 --find-learning-rate --save-options=" +
+      folder + "/used.yaml --history-file=" + folder + "/a.csv");
+  ASSERT_EQ(first.exit_code, 0) << first.text;
+  EXPECT_NE(first.text.find("\n**** Learning rate: "), std::string::npos) << first.text;
+  const std::string saved = contents("/used.yaml");
+  EXPECT_NE(saved.find("\nlearning-rate: "), std::string::npos) << saved;
+  EXPECT_NE(saved.find("\nfind-learning-rate: False\n"), std::string::npos) << saved;
+  const Outcome again =
+      Launch("--options=" + folder + "/used.yaml --history-file=" + folder + "/b.csv");
+  ASSERT_EQ(again.exit_code, 0) << again.text;
+  EXPECT_EQ(contents("/a.csv"), contents("/b.csv"));
 }
 
 TEST(BenchmarkTest, ProgressIsShownAsAsked) {

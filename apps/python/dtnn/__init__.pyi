@@ -436,6 +436,8 @@ class Run:
           rule that updates the parameters
       learning_rate: float = 0.01
           step size of the optimizer
+      find_learning_rate: bool = False
+          before training, find the learning rate: steps with growing rates on a copy of the network, then a tenth of the rate with the least loss
       learning_rate_scaling: bool | Literal['False', 'True', 'divide', 'multiply'] = False
           divide or multiply the learning rate by the number of ranks; True: divide
       optimizer_momentum: float = 0.9
@@ -460,6 +462,8 @@ class Run:
           oktopk: steps after which the ranks divide the summing anew
       optimizer_tau_prime: int = 32
           oktopk: steps after which the threshold for gradients is computed exactly
+      ema: float = 0
+          keep an exponential moving average of the parameters with this decay per step; validation, tests, schedulers and files take it instead of the parameters; 0: off
       clip_norm: float = 0
           largest Euclidean norm of a gradient; a longer one is scaled down to it; 0: off
       accumulate_steps: int = 1
@@ -469,7 +473,7 @@ class Run:
       label_smoothing: float = 0
           fraction of the target that categorical_cross_entropy spreads over all classes, and binary_cross_entropy over both answers
       class_weights: str = None
-          how much a sample of each class counts in training with categorical_cross_entropy: balanced (each class as a whole as much as the others), or a number for each class, from the first on
+          how much a sample of each class counts in training with categorical_cross_entropy: balanced (each class as a whole as much as the others), or a number for each class, from the first on, or a file whose name ends in .txt with a number, or a class and a number, in each line
       metrics: Literal['categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'per_class_report'] | Sequence[Literal['categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'per_class_report']] = categorical_accuracy
           metrics to compute besides the loss; if not given, those that suit the data; any of:
 
@@ -704,6 +708,7 @@ class Run:
         conv_direct_methods_for_best_of: Literal['planar', 'convdirect_original_nhwc_default', 'convdirect_im2row_nhwc_default', 'convdirect_conv_gemm_nhwc_default', 'convdirect_block_blis_nhwc_blis', 'convdirect_block_blis_nhwc_8x12', 'convdirect_block_blis_nhwc_4x20', 'convdirect_block_shalom_nhwc_7x12_npa_u4', 'convdirect_tzemeng_nhwc_7x12_u4'] | Sequence[Literal['planar', 'convdirect_original_nhwc_default', 'convdirect_im2row_nhwc_default', 'convdirect_conv_gemm_nhwc_default', 'convdirect_block_blis_nhwc_blis', 'convdirect_block_blis_nhwc_8x12', 'convdirect_block_blis_nhwc_4x20', 'convdirect_block_shalom_nhwc_7x12_npa_u4', 'convdirect_tzemeng_nhwc_7x12_u4']] | None = None,
         optimizer: Literal['sgd', 'rmsprop', 'adam', 'nadam', 'adamw', 'oktopk'] | None = None,
         learning_rate: float | None = None,
+        find_learning_rate: bool | None = None,
         learning_rate_scaling: bool | Literal['False', 'True', 'divide', 'multiply'] | None = None,
         optimizer_momentum: float | None = None,
         optimizer_decay: float | None = None,
@@ -716,6 +721,7 @@ class Run:
         optimizer_density: float | None = None,
         optimizer_tau: int | None = None,
         optimizer_tau_prime: int | None = None,
+        ema: float | None = None,
         clip_norm: float | None = None,
         accumulate_steps: int | None = None,
         loss_func: Literal['categorical_cross_entropy', 'binary_cross_entropy', 'mse', 'mae', 'categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'per_class_report'] | Sequence[Literal['categorical_cross_entropy', 'binary_cross_entropy', 'mse', 'mae', 'categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'per_class_report']] | None = None,
@@ -877,6 +883,7 @@ class Run:
         conv_direct_methods_for_best_of: Literal['planar', 'convdirect_original_nhwc_default', 'convdirect_im2row_nhwc_default', 'convdirect_conv_gemm_nhwc_default', 'convdirect_block_blis_nhwc_blis', 'convdirect_block_blis_nhwc_8x12', 'convdirect_block_blis_nhwc_4x20', 'convdirect_block_shalom_nhwc_7x12_npa_u4', 'convdirect_tzemeng_nhwc_7x12_u4'] | Sequence[Literal['planar', 'convdirect_original_nhwc_default', 'convdirect_im2row_nhwc_default', 'convdirect_conv_gemm_nhwc_default', 'convdirect_block_blis_nhwc_blis', 'convdirect_block_blis_nhwc_8x12', 'convdirect_block_blis_nhwc_4x20', 'convdirect_block_shalom_nhwc_7x12_npa_u4', 'convdirect_tzemeng_nhwc_7x12_u4']] | None = None,
         optimizer: Literal['sgd', 'rmsprop', 'adam', 'nadam', 'adamw', 'oktopk'] | None = None,
         learning_rate: float | None = None,
+        find_learning_rate: bool | None = None,
         learning_rate_scaling: bool | Literal['False', 'True', 'divide', 'multiply'] | None = None,
         optimizer_momentum: float | None = None,
         optimizer_decay: float | None = None,
@@ -889,6 +896,7 @@ class Run:
         optimizer_density: float | None = None,
         optimizer_tau: int | None = None,
         optimizer_tau_prime: int | None = None,
+        ema: float | None = None,
         clip_norm: float | None = None,
         accumulate_steps: int | None = None,
         loss_func: Literal['categorical_cross_entropy', 'binary_cross_entropy', 'mse', 'mae', 'categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'per_class_report'] | Sequence[Literal['categorical_cross_entropy', 'binary_cross_entropy', 'mse', 'mae', 'categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'per_class_report']] | None = None,

@@ -19,6 +19,7 @@ namespace {
 std::string_view ConstantOf(std::string_view member) {
   if (member == "decay_all") return "decay of vectors";
   if (member == "tau_prime") return "tau'";
+  if (member == "average_decay") return "average decay";
   return member;
 }
 
@@ -46,9 +47,11 @@ absl::Status CheckOfOptimizer(const OptionMember& member, const OptionValue& val
         "cannot be used together with an optimizer object; give the object its constants");
   }
   const auto made = MakeOptimizer(options.optimizer.name);
-  // Which parameters decay is a constant of those that decay.
+  // Which parameters decay is a constant of those that decay, and all can keep an average.
   const std::string_view known = name == "decay of vectors" ? "decay" : name;
-  if (!made.ok() || (*made)->constants().contains(known)) return absl::OkStatus();
+  if (!made.ok() || name == "average decay" || (*made)->constants().contains(known)) {
+    return absl::OkStatus();
+  }
   return Refuse(member, value, "optimizer ", options.optimizer.name,
                 " has no such constant; leave it out, or choose an optimizer that has it");
 }
@@ -76,6 +79,7 @@ std::vector<Refused> FindRefused(const RunOptions& options, const Optimizer* opt
   RunOptions plain = options;
   plain.optimizer = {.name = options.optimizer.name,
                      .learning_rate = options.optimizer.learning_rate,
+                     .find_learning_rate = options.optimizer.find_learning_rate,
                      .learning_rate_scaling = options.optimizer.learning_rate_scaling};
   plain.schedule = {.schedulers = options.schedule.schedulers,
                     .model_folder = options.schedule.model_folder};

@@ -27,6 +27,7 @@ TEST(CheckConstantsTest, AConstantThatTheOptimizerLacksIsRefused) {
               HasSubstr("RunOptions::optimizer.tau_prime=3: optimizer adam has no"));
   EXPECT_EQ(Error({.optimizer = {.name = "sgd", .learning_rate = 1, .momentum = 0.5, .decay = 1}}),
             "");
+  EXPECT_EQ(Error({.optimizer = {.name = "sgd", .average_decay = 0.5}}), "");
   EXPECT_EQ(Error({.optimizer = {.name = "oktopk", .tau = 3, .tau_prime = 3, .density = 0.5}}), "");
 }
 
@@ -54,6 +55,9 @@ TEST(CheckConstantsTest, AnObjectHasItsOwn) {
   const Adam adam({.beta1 = 0.5});
   EXPECT_EQ(Error({.optimizer = {.name = "adam"}}, &adam), "");
   EXPECT_EQ(Error({.optimizer = {.name = "adam", .decay_all = true, .beta1 = 0.5}}, &adam), "");
+  EXPECT_EQ(Error({.optimizer = {.name = "adam", .average_decay = 0.5}}, &adam),
+            "RunOptions::optimizer.average_decay=0.5: cannot be used together with an optimizer "
+            "object; give the object its constants");
   EXPECT_EQ(Error({.optimizer = {.name = "adam", .beta1 = 0.75}}, &adam),
             "RunOptions::optimizer.beta1=0.75: cannot be used together with an optimizer object; "
             "give the object its constants");

@@ -71,6 +71,20 @@ TEST(CheckOptionsTest, ContradictionsAreRefused) {
               HasSubstr("RunOptions::sync.compression=bf16 and RunOptions::device.nccl: "));
   EXPECT_THAT(Error([](auto& o) { o.optimizer.name = "oktopk", o.sync.model_steps = 3; }),
               HasSubstr("RunOptions::optimizer.name=oktopk: needs RunOptions::sync.model_steps=0"));
+  EXPECT_THAT(
+      Error([](auto& o) {
+        o.optimizer.find_learning_rate = true, o.ranks.parallel = Parallel::kData,
+        o.encryption.kind = "tenseal", o.encryption.key_file = "key";
+      }),
+      HasSubstr("RunOptions::optimizer.find_learning_rate and RunOptions::encryption.kind"));
+  EXPECT_THAT(Error([](auto& o) { o.optimizer.average_decay = 0.9, o.sync.model_steps = 3; }),
+              HasSubstr("RunOptions::optimizer.average_decay: needs "
+                        "RunOptions::sync.model_steps=0 and RunOptions::ranks.shared_storage"));
+  EXPECT_THAT(
+      Error([](auto& o) {
+        o.optimizer.average_decay = 0.9, o.ranks.parallel = Parallel::kFederated;
+      }),
+      HasSubstr("RunOptions::optimizer.average_decay and RunOptions::ranks.parallel=federated: "));
   EXPECT_THAT(Error([](auto& o) {
                 o.ranks.parallel = Parallel::kData, o.ranks.elastic = "1:3",
                 o.training.global_batch = 4;

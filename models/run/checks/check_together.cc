@@ -32,6 +32,47 @@ absl::Status CheckElasticTransport(Transport transport) {
 
 namespace {
 
+// For a member whose meaning is lost where ranks take steps on their own.
+absl::Status CheckCommonSteps(const RunOptions& options, std::string_view member) {
+  if (options.sync.model_steps.sums_gradients() && options.ranks.shared_storage) {
+    return absl::OkStatus();
+  }
+  return UsageError("RunOptions::", member,
+                    ": needs RunOptions::sync.model_steps=0 and "
+                    "RunOptions::ranks.shared_storage=True, so that all ranks take every step "
+                    "together");
+}
+
+// An average of the parameters.
+absl::Status CheckAverage(const RunOptions& options) {
+  if (options.optimizer.average_decay.value_or(0) == 0) return absl::OkStatus();
+  if (options.ranks.parallel == Parallel::kFederated) {
+    return UsageError(
+        "RunOptions::optimizer.average_decay and RunOptions::ranks.parallel=federated: cannot be "
+        "used together; clients send the parameters that they have trained");
+  }
+  return CheckCommonSteps(options, "optimizer.average_decay");
+}
+
+absl::Status CheckFindsRate(const RunOptions& options) {
+  if (!options.optimizer.find_learning_rate) return absl::OkStatus();
+  const auto exclude = [](std::string_view other, std::string_view why) {
+    return UsageError("RunOptions::optimizer.find_learning_rate and RunOptions::", other,
+                      ": cannot be used together; ", why);
+  };
+  constexpr std::string_view kGive =
+      "give the rate that was found as RunOptions::optimizer.learning_rate";
+  if (Resumes(options)) return exclude("checkpoint.resume", kGive);
+  if (!options.ranks.elastic.empty()) return exclude("ranks.elastic", kGive);
+  if (options.ranks.parallel == Parallel::kFederated) {
+    return exclude("ranks.parallel=federated", "all clients train with one rate");
+  }
+  if (!options.encryption.kind.empty()) {
+    return exclude("encryption.kind", "the ranks tell each other their losses");
+  }
+  return absl::OkStatus();
+}
+
 // What ranks exchange in other forms than gradients as they are.
 absl::Status CheckExchange(const RunOptions& options) {
   const auto exclude = [](std::string_view one, std::string_view other, std::string_view why) {
@@ -54,13 +95,7 @@ absl::Status CheckExchange(const RunOptions& options) {
   if (options.ranks.parallel == Parallel::kFederated) {
     return exclude(kOktopk, "ranks.parallel=federated", "clients of a federation send models");
   }
-  if (!options.sync.model_steps.sums_gradients() || !options.ranks.shared_storage) {
-    return UsageError(
-        "RunOptions::optimizer.name=oktopk: needs RunOptions::sync.model_steps=0 and "
-        "RunOptions::ranks.shared_storage=True, so that all "
-        "ranks take every step together");
-  }
-  return absl::OkStatus();
+  return CheckCommonSteps(options, kOktopk);
 }
 
 absl::Status CheckMathMode(const RunOptions& options) {
@@ -179,6 +214,8 @@ absl::Status CheckTogether(const RunOptions& options) {
   DTNN_RETURN_IF_ERROR(CheckFederation(options));
   DTNN_RETURN_IF_ERROR(CheckEncryptedSums(options));
   DTNN_RETURN_IF_ERROR(CheckExchange(options));
+  DTNN_RETURN_IF_ERROR(CheckAverage(options));
+  DTNN_RETURN_IF_ERROR(CheckFindsRate(options));
   DTNN_RETURN_IF_ERROR(CheckMathMode(options));
   DTNN_RETURN_IF_ERROR(CheckElastic(options));
   if (Resumes(options) && options.checkpoint.folder.empty()) {
@@ -193,14 +230,7 @@ absl::Status CheckTogether(const RunOptions& options) {
   if (!options.checkpoint.folder.empty() && options.training.evaluate_only) {
     return exclude("checkpoint.folder", "training.evaluate_only");
   }
-  if (options.sync.batch_norm &&
-      (!options.sync.model_steps.sums_gradients() || !options.ranks.shared_storage)) {
-    return UsageError(
-        "RunOptions::sync.batch_norm: needs RunOptions::sync.model_steps=0 and "
-        "RunOptions::ranks.shared_storage=True, so that all ranks "
-        "take every step together");
-  }
-  return absl::OkStatus();
+  return options.sync.batch_norm ? CheckCommonSteps(options, "sync.batch_norm") : absl::OkStatus();
 }
 
 }  // namespace dtnn

@@ -4,9 +4,11 @@
 #ifndef DTNN_MODELS_RUN_OBJECTS_RUN_OBJECTS_H_
 #define DTNN_MODELS_RUN_OBJECTS_RUN_OBJECTS_H_
 
+#include <functional>
 #include <optional>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "comm/communicator.h"
 #include "data/dataset.h"
 #include "data/transforms/transform.h"
@@ -38,6 +40,9 @@ struct RunObjects {
   Communicator* communicator = nullptr;   // of several ranks; must outlive the run
   RunSinks sinks = {};                    // where messages go; a run without them is silent
   RunListing listing = {};
+  // With RunOptions::optimizer.find_learning_rate, called on rank 0 with what was found for
+  // RunOptions::optimizer.learning_rate. An error ends the run.
+  std::function<absl::Status(double rate)> on_learning_rate = {};
   // SIGINT and SIGTERM end training after the step, with a checkpoint. A second one ends the
   // process.
   bool stop_on_signal = false;

@@ -64,6 +64,7 @@ void SetConstants(OptimizerOptions& o) {
   set(o.tau, "tau");
   set(o.tau_prime, "tau'");
   set(o.density, "density");
+  SetUnlessSet(o.average_decay, 0.0);
 }
 
 }  // namespace

@@ -24,6 +24,9 @@ constexpr auto WordsOf(RateScaling) {
 struct OptimizerOptions {
   std::string name = "sgd";
   double learning_rate = 0.01;
+  // Before training, a range test (models/training/rates/learning_rate_range.h) finds the rate
+  // instead.
+  bool find_learning_rate = false;
   RateScaling learning_rate_scaling = RateScaling::kNone;  // see InitialLearningRate
   std::optional<double> momentum = {}, decay = {};
   std::optional<bool> decay_all = {};  // biases and batch normalisations too
@@ -32,6 +35,8 @@ struct OptimizerOptions {
   std::optional<int64_t> tau = {};        // steps of oktopk from one set of regions to the next
   std::optional<int64_t> tau_prime = {};  // and from one exact threshold to the next
   std::optional<double> density = {};     // share of the gradients that it sends
+  // Of an average of the parameters, which tests and files take instead of them; 0: there is none.
+  std::optional<double> average_decay = {};
 
   friend bool operator==(const OptimizerOptions&, const OptimizerOptions&) = default;
 };

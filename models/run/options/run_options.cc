@@ -92,17 +92,22 @@ bool ReadsTest(const RunOptions& options) {
          options.data.test_as_validation;
 }
 
+bool HasClassWeightsFile(const RunOptions& options) {
+  return options.training.class_weights.ends_with(".txt");
+}
+
 absl::StatusOr<std::vector<double>> ClassWeightsOf(const RunOptions& options) {
   std::vector<double> weights;
   const std::string& text = options.training.class_weights;
-  if (text.empty() || text == "balanced") return weights;
+  if (text.empty() || text == "balanced" || HasClassWeightsFile(options)) return weights;
   for (const absl::string_view word : absl::StrSplit(absl::string_view(text), ',')) {
     const std::optional<double> weight = NumberIn<double>({word.data(), word.size()});
     if (!weight || !std::isfinite(*weight) || *weight < 0) {
       return UsageError("RunOptions::training.class_weights=", OneLine(text, 80), ": \"",
                         OneLine(std::string(word), 80),
                         "\" is not a weight; expected balanced, or a number from 0 on for each "
-                        "class, such as 1,2.5,1");
+                        "class, such as 1,2.5,1, or the name of a file of them, which ends in "
+                        ".txt");
     }
     weights.push_back(*weight);
   }

@@ -69,7 +69,9 @@ struct DatasetPart {
 };
 absl::StatusOr<DatasetPart> DatasetPartOf(const RunOptions& options);
 
-// training.class_weights where it is a list; empty for "balanced" and without it.
+// Whether training.class_weights names a file of them: it ends in .txt.
+bool HasClassWeightsFile(const RunOptions& options);
+// training.class_weights where it is a list; empty for "balanced", for a file and without it.
 absl::StatusOr<std::vector<double>> ClassWeightsOf(const RunOptions& options);
 
 // The rate that training begins with, before any scheduler.

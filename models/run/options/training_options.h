@@ -21,7 +21,7 @@ struct TrainingOptions {
   OptionNames metrics = std::nullopt;  // not set: those that suit the data
   double clip_norm = 0;                // 0: gradients are not clipped
   double label_smoothing = 0;
-  std::string class_weights = {};  // "balanced", or a list; empty: all 1
+  std::string class_weights = {};  // "balanced", a list or a file.txt; empty: all 1
   int64_t seed = 57005;            // of initial values, the order of samples, dropout, transforms
   bool evaluate = false;           // on the test data, before and after training
   bool evaluate_only = false;

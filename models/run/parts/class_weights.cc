@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 
 #include "absl/strings/str_format.h"
 #include "comm/gather_values.h"
 #include "comm/ranks/job/exit_code.h"
+#include "comm/ranks/job/ranks.h"
 #include "data/class_warnings.h"
 #include "models/run/options/in_force.h"
+#include "models/run/samples/class_weights_file.h"
 #include "optim/losses/losses.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/counted.h"
@@ -48,14 +51,43 @@ absl::StatusOr<std::vector<double>> Balance(const RunOptions& options, const Dat
   return weights;
 }
 
+absl::Status CheckLoss(const RunOptions& options) {
+  if (LossOf(options) == kLoss) return absl::OkStatus();
+  return UsageError("RunOptions::training.class_weights=", options.training.class_weights,
+                    ": needs RunOptions::training.loss=", kLoss, ", not ", LossOf(options));
+}
+
+// The weights of a file, of a data set whose classes are known.
+absl::StatusOr<std::vector<double>> ReadFor(const RunOptions& options, const Dataset& dataset) {
+  const std::string& path = options.training.class_weights;
+  DTNN_ASSIGN_OR_RETURN(const std::vector<ClassWeightLine> lines, ReadClassWeights(path));
+  return OrderClassWeights(lines, path, dataset.name(), dataset.outputs(), dataset.class_names());
+}
+
+absl::StatusOr<std::vector<double>> ReadOnAll(const RunOptions& options, const Dataset& dataset,
+                                              Communicator* communicator) {
+  absl::StatusOr<std::vector<double>> weights =
+      OfFlag(ReadFor(options, dataset), "RunOptions::training.class_weights");
+  if (communicator == nullptr) return weights;
+  DTNN_RETURN_IF_ERROR(Agree(communicator, weights.status()));
+  DTNN_ASSIGN_OR_RETURN(const std::vector<double> all,
+                        GatherValues<double>(*communicator, *weights));
+  if (std::ranges::equal(*weights, std::span(all).first(weights->size()))) return weights;
+  return UsageError("RunOptions::training.class_weights=", options.training.class_weights,
+                    ": rank ", communicator->rank(),
+                    " has other weights in this file than rank 0; give all the same");
+}
+
 }  // namespace
 
 absl::Status CheckClassWeights(const RunOptions& options, std::string_view dataset,
                                int64_t classes) {
   if (options.training.class_weights.empty()) return absl::OkStatus();
-  if (LossOf(options) != kLoss) {
-    return UsageError("RunOptions::training.class_weights=", options.training.class_weights,
-                      ": needs RunOptions::training.loss=", kLoss, ", not ", LossOf(options));
+  DTNN_RETURN_IF_ERROR(CheckLoss(options));
+  if (HasClassWeightsFile(options)) {
+    return OfFlag(ReadClassWeights(options.training.class_weights),
+                  "RunOptions::training.class_weights")
+        .status();
   }
   DTNN_ASSIGN_OR_RETURN(const std::vector<double> weights, ClassWeightsOf(options));
   if (weights.empty() || classes == 0 || int64_t(weights.size()) == classes) {
@@ -73,6 +105,10 @@ absl::StatusOr<std::vector<double>> MakeClassWeights(const RunOptions& options,
   if (dataset.target_kind() != TargetKind::kClass) {
     return UsageError("RunOptions::training.class_weights=", options.training.class_weights,
                       ": needs one class per sample, but ", dataset.name(), " has values");
+  }
+  if (HasClassWeightsFile(options)) {
+    DTNN_RETURN_IF_ERROR(CheckLoss(options));
+    return ReadOnAll(options, dataset, communicator);
   }
   DTNN_RETURN_IF_ERROR(CheckClassWeights(options, dataset.name(), dataset.outputs()));
   if (options.training.class_weights == kBalanced) return Balance(options, dataset, communicator);

@@ -20,14 +20,15 @@ namespace dtnn {
 
 // What is known of the option before the data are read: a usage error for another loss than
 // categorical_cross_entropy, for a word that is not a weight, and for another number of weights
-// than `classes` (0: not known) of `dataset`.
+// than `classes` (0: not known) of `dataset`; and errors of a file (class_weights_file.h).
 absl::Status CheckClassWeights(const RunOptions& options, std::string_view dataset,
                                int64_t classes);
 
 // One weight per class; none without the option. "balanced": samples / (classes * samples of the
 // class), as scikit-learn's class_weight="balanced", so that the mean over the samples is 1; of the
 // training split of all ranks, which call it together. Classes without samples do not count, and
-// have 1. Usage errors of CheckClassWeights, and one for targets that are not classes.
+// have 1. A file must be the same on all ranks. Errors of CheckClassWeights, and one for targets
+// that are not classes.
 absl::StatusOr<std::vector<double>> MakeClassWeights(const RunOptions& options,
                                                      const Dataset& dataset,
                                                      Communicator* communicator);

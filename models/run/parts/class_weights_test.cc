@@ -1,5 +1,6 @@
 #include "models/run/parts/class_weights.h"
 
+#include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -81,6 +82,33 @@ TEST(ClassWeightsTest, AListIsTakenAsItIs) {
   EXPECT_TRUE(MakeClassWeights(With(""), Labels(3, {}), nullptr)->empty());
 }
 
+TEST(ClassWeightsTest, AFileIsTheSameOnAllRanks) {
+  const auto write = [](const char* name, const char* text) {
+    const std::string path = ::testing::TempDir() + name;
+    std::ofstream(path) << text;
+    return path;
+  };
+  const std::string path = write("weights.txt", "cow 3\ncat 1\ndog 2\n");
+  const Labels labels(3, {0, 1, 2});
+  EXPECT_THAT(*MakeClassWeights(With(path), labels, nullptr), ElementsAre(1, 2, 3));
+  EXPECT_TRUE(CheckClassWeights(With(path), "labels", 0).ok());
+  const std::string other = write("others.txt", "1\n2\n4\n");
+  for (const auto& [second, error] :
+       {std::pair(path, ""), std::pair(other, "has other weights in this file than rank 0"),
+        std::pair(path + ".txt", "No such file")}) {
+    std::vector<absl::Status> statuses(2);
+    const absl::Status status = RunRanks(2, [&, &second = second](Communicator& communicator) {
+      const int rank = communicator.rank();
+      statuses[size_t(rank)] =
+          MakeClassWeights(With(rank == 0 ? path : second), labels, &communicator).status();
+      return absl::OkStatus();
+    });
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_THAT(std::string(statuses[1].message()), HasSubstr(error)) << second;
+    EXPECT_EQ(statuses[1].ok(), second == path);
+  }
+}
+
 TEST(ClassWeightsTest, WhatMakesNoSenseIsRefused) {
   RunOptions other_loss = With("balanced");
   other_loss.training.loss = "binary_cross_entropy";
@@ -97,6 +125,7 @@ TEST(ClassWeightsTest, WhatMakesNoSenseIsRefused) {
       {With("1,,3"), labels, "\"\" is not a weight"},
       {With("1,nan,3"), labels, "\"nan\" is not a weight"},
       {With("1,inf,3"), labels, "\"inf\" is not a weight"},
+      {With("none.txt"), labels, "RunOptions::training.class_weights: none.txt: "},
       {With("equal"), labels, "\"equal\" is not a weight; expected balanced, or"},
       {With("0,0,0"), labels, "nothing to learn"},
       {With("balanced"), Labels(3, {}), "are not known before they are read"},

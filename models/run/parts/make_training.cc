@@ -18,6 +18,7 @@ absl::StatusOr<std::shared_ptr<const Optimizer>> MakeOptimizer(const RunOptions&
                                                  .rho = o.optimizer.rho,
                                                  .epsilon = o.optimizer.epsilon,
                                                  .decay = o.optimizer.decay,
+                                                 .average_decay = o.optimizer.average_decay,
                                                  .density = o.optimizer.density,
                                                  .tau = o.optimizer.tau,
                                                  .tau_prime = o.optimizer.tau_prime,
@@ -38,6 +39,7 @@ void SetConstants(const OptimizerConstants& constants, OptimizerOptions& o) {
   o.tau = constants.tau;
   o.tau_prime = constants.tau_prime;
   o.density = constants.density;
+  o.average_decay = constants.average_decay;
 }
 
 void FollowTargets(const Dataset& dataset, RunOptions& options) {

@@ -67,6 +67,10 @@ TEST(MakeTrainingTest, OptionsReachTheOptimizer) {
                                                             .tau = 7,
                                                             .tau_prime = 5})
                                                         .constants());
+  options.optimizer.average_decay = 0.25;
+  EXPECT_EQ((*MakeOptimizer(options))->constants().at("average decay"), 0.25);
+  options.optimizer.average_decay = 0;
+  EXPECT_FALSE((*MakeOptimizer(options))->constants().contains("average decay"));
   options.optimizer.name = "nadam";
   EXPECT_EQ(Path(**MakeOptimizer(options)),
             Path(Nadam({.beta1 = 0.7, .beta2 = 0.8, .epsilon = 0.1, .decay = 0.2})));

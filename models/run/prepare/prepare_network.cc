@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_join.h"
 #include "comm/ranks/job/exit_code.h"
 #include "kernels/device/device_traits.h"
 #include "models/graph/table.h"
@@ -131,6 +132,10 @@ absl::Status WeighClasses(PreparedRun& run, RunLog& log) {
   DTNN_ASSIGN_OR_RETURN(const std::vector<double> weights,
                         MakeClassWeights(run.options, *run.dataset, run.communicator));
   DTNN_ASSIGN_OR_RETURN(run.training_loss, MakeWeightedLoss(run.options, weights));
+  // The weights, and not where they stood, are what makes this run the same run.
+  if (HasClassWeightsFile(run.options)) {
+    run.options.training.class_weights = absl::StrJoin(weights, ",");
+  }
   log.Log(DescribeClassWeights(*run.dataset, weights));
   return absl::OkStatus();
 }
