@@ -366,8 +366,7 @@ constexpr OptionSpec kTable[] = {
         .Needs("!find-learning-rate"),
     Now("find-learning-rate", kOptimizer, kBool, DTNN_FIELD(optimizer.find_learning_rate),
         "before training, find the learning rate: steps with growing rates on a copy of the "
-        "network, then a tenth of the rate with the least loss")
-        .Needs("!evaluate-only"),
+        "network, then a tenth of the rate with the least loss"),
     Now("learning-rate-scaling", kOptimizer, kWord, DTNN_FIELD(optimizer.learning_rate_scaling),
         "divide or multiply the learning rate by the number of ranks; True: divide",
         "False,True,divide,multiply")

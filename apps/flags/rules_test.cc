@@ -222,6 +222,8 @@ constexpr Case kCases[] = {
      "--find-learning-rate and --resume: cannot be used together; give the rate that was found"},
     {13, "--find-learning-rate --parallel=federated", kUsage,
      "--find-learning-rate and --parallel=federated: "},
+    {13, "--find-learning-rate --learning-rate=1 --dry-run", kDone,
+     "--learning-rate has no effect with --find-learning-rate"},
     {13, "--find-learning-rate --evaluate-only", kDone,
      "--find-learning-rate has no effect with --evaluate-only"},
     {13, "--ema=0.9 --parallel=federated", kUsage, "--ema and --parallel=federated: "},
