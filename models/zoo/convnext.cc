@@ -24,7 +24,7 @@ void AppendBlock(GraphBuilder& b, int64_t width) {
 
 void AppendConvNext(GraphBuilder& b, const ConvNextOptions& options, int64_t outputs) {
   int64_t width = options.width;
-  b.Conv2d(width, {.kernel = 4, .stride = 4}).GroupNorm(kPixels);
+  b.Conv2d(width, {.kernel = options.patch, .stride = options.patch}).GroupNorm(kPixels);
   for (size_t stage = 0; stage < options.blocks.size(); ++stage) {
     if (stage > 0) {
       width *= 2;
@@ -39,6 +39,7 @@ std::vector<ModelInfo> ConvNextModels() {
   return {Adapting(
       "convnext_tiny", kImageNetData,
       [](GraphBuilder& b, int64_t outputs) { AppendConvNext(b, {}, outputs); },
+      [](GraphBuilder& b, int64_t outputs) { AppendConvNext(b, {.patch = 2}, outputs); },
       "as in torchvision, without stochastic depth")};
 }
 

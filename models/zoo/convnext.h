@@ -3,7 +3,8 @@
 // it is added. The structure and number of parameters are those of torchvision, without stochastic
 // depth.
 //
-// The factors, which torchvision begins with 1e-6, begin with 0: all blocks do nothing at first.
+// Small images are cut into patches of 2 x 2 pixels, others of 4 x 4. The factors, which
+// torchvision begins with 1e-6, begin with 0: all blocks do nothing at first.
 
 #ifndef DTNN_MODELS_ZOO_CONVNEXT_H_
 #define DTNN_MODELS_ZOO_CONVNEXT_H_
@@ -18,7 +19,8 @@ namespace dtnn {
 
 struct ConvNextOptions {
   std::vector<int64_t> blocks = {3, 3, 9, 3};  // of each stage
-  int64_t width = 96;                          // channels of the first stage; each has twice those
+  int64_t width = 96;  // channels of the first stage; each has twice those of the one before
+  int64_t patch = 4;   // pixels per side that the first layer makes one of
 };
 
 void AppendConvNext(GraphBuilder& b, const ConvNextOptions& options, int64_t outputs);

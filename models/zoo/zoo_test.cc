@@ -175,7 +175,7 @@ constexpr Adapted kAdapted[] = {
     {"efficientnet_b0", kMnist, 5330564 - 1281 * 990 - 2 * 9 * 32},
     {"squeezenet1_1", kCifar10, 1235496 - 513 * 990},
     {"regnet_y_400mf", kCifar10, 4371296 - 441 * 990},
-    {"convnext_tiny", kCifar10, 28589128 - 769 * 990},
+    {"convnext_tiny", kCifar10, 28589128 - 769 * 990 - 96 * 3 * (16 - 4)},
     {"resnet18", kCifar10, 11453066},
     {"resnet20", kImageNet, 279242 + 65 * 990},
     {"resnet34", kCifar10, 21572362},
