@@ -45,13 +45,11 @@ absl::Status ImportConv(OperatorReader& op);
 absl::Status ImportGemm(OperatorReader& op);
 absl::Status ImportMatMul(OperatorReader& op);
 absl::Status ImportBatchNormalization(OperatorReader& op);
-// The sum of what the network computes and a constant: the bias of the layer before.
-absl::Status ImportBias(OperatorReader& op);
-
-// import_norms.cc
 absl::Status ImportGroupNormalization(OperatorReader& op);
 absl::Status ImportInstanceNormalization(OperatorReader& op);
 absl::Status ImportLayerNormalization(OperatorReader& op);
+// The sum of what the network computes and a constant: the bias of the layer before.
+absl::Status ImportBias(OperatorReader& op);
 
 // import_pools.cc
 absl::Status ImportMaxPool(OperatorReader& op);
