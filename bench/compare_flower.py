@@ -76,7 +76,7 @@ def train(parameters, indices, options):
     net.train()
     optimizer = torch.optim.SGD(net.parameters(), lr=options["rate"])
     loss = torch.nn.CrossEntropyLoss()
-    order = torch.from_numpy(indices)[torch.randperm(len(indices))]
+    order = torch.from_numpy(indices.copy())[torch.randperm(len(indices))]
     for begin in range(0, len(order), options["batch"]):
         batch = order[begin:begin + options["batch"]]
         optimizer.zero_grad(set_to_none=True)
@@ -164,10 +164,12 @@ def main():
         print(json.dumps({"who": options.one, "rounds_per_second": 1 / seconds}), flush=True)
         return
     speeds = {"ours": [], "flower": []}
+    # Else Ray's actors make way for all other programs.
+    environment = dict(os.environ, RAY_worker_niceness="0")
     for _ in range(options.repeat):
         for who in speeds:  # in a process of its own: Ray's threads must not stay
             printed = subprocess.run([sys.executable, __file__, *sys.argv[1:], f"--one={who}"], check=True,
-                                     stdout=subprocess.PIPE, text=True).stdout
+                                     env=environment, stdout=subprocess.PIPE, text=True).stdout
             line = [text for text in printed.splitlines() if text.startswith("{")][-1]
             print(line, flush=True)
             speeds[who].append(json.loads(line)["rounds_per_second"])
