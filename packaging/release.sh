@@ -13,27 +13,35 @@ usage() {
   echo "usage: bazel run //:release -- [--check=yes|no] FOLDER${1:+ ($1)}" >&2
   exit 2
 }
-while [[ ${1:-} == --* ]]; do
-  case $1 in
-    --check=yes | --check=no) check=${1#--check=} ;;
-    *) usage "$1 is not an option" ;;
+named=
+for argument in "$@"; do
+  case $argument in
+    --check=yes | --check=no) check=${argument#--check=} ;;
+    -*) usage "$argument is not an option" ;;
+    *)
+      [ -z "$named" ] || usage "one folder, not also $argument"
+      named=$argument
+      ;;
   esac
-  shift
 done
-[ $# = 1 ] || usage
+[ -n "$named" ] || usage
 here=${RUNFILES_DIR:-$0.runfiles}/dtnn
 sources=${BUILD_WORKSPACE_DIRECTORY:?"run it by bazel run //:release"}
-folder=$(cd "${BUILD_WORKING_DIRECTORY:-.}" && mkdir -p "$1" && cd "$1" && pwd)
+cd "${BUILD_WORKING_DIRECTORY:-.}"
 fail() {
   echo "release: $1" >&2
   exit 1
 }
 
-[ -z "$(ls -A "$folder")" ] || fail "$folder is not empty: a release goes into a folder of its own"
+folder=$(realpath -m -- "$named")
+[[ $folder/ != "$(realpath "$sources")"/* ]] || fail "$folder lies within the sources: name a folder elsewhere"
+[ ! -e "$folder" ] || [ -z "$(ls -A "$folder")" ] ||
+  fail "$folder is not empty: a release goes into a folder of its own"
 changed=$(git -C "$sources" status --porcelain | head -n 1)
 [ -z "$changed" ] || fail "the sources are not those of a commit (git status: $changed): commit or stash first"
 grep -q "^## $version\b" "$sources/CHANGES.md" ||
   fail "CHANGES.md has no section \"## $version\", which tools/version.bzl names"
+mkdir -p "$folder" || fail "$folder cannot be made"
 
 cp "$here"/packaging/*.deb "$here"/apps/python/wheel/*.whl "$folder"
 git -C "$sources" archive --format=tar.gz --prefix="dtnn-$version/" -o "$folder/dtnn-$version.tar.gz" HEAD

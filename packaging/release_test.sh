@@ -32,6 +32,8 @@ refuses() {
 }
 refuses "no folder" 2 "usage: bazel run //:release"
 refuses "an unknown option" 2 "--colour is not an option" --colour out
+refuses "two folders" 2 "one folder, not also two" one two
+refuses "a folder of the sources" 1 "lies within the sources" --check=no sources/out
 refuses "a version without changes" 1 "no section \"## $version\"" --check=no out
 printf '# Changes\n\n## %s\n' "$version" >"$BUILD_WORKSPACE_DIRECTORY/CHANGES.md"
 refuses "changed sources" 1 "git status:  M CHANGES.md" --check=no out
@@ -40,9 +42,9 @@ mkdir -p "$TEST_TMPDIR/full"
 touch "$TEST_TMPDIR/full/mine"
 refuses "a folder that is not empty" 1 "$TEST_TMPDIR/full is not empty" --check=no full
 check "which stays" test "$(ls "$TEST_TMPDIR/full")" = mine
-check "none is made" test -z "$(ls -A "$TEST_TMPDIR/out")"
+check "none is made" test ! -e "$TEST_TMPDIR/out"
 
-"$release" "$version" --check=no out
+"$release" "$version" out --check=no
 cd "$TEST_TMPDIR/out"
 check "what is in it" test "$(ls | tr '\n' ' ')" = \
   "$(printf '%s ' SHA256SUMS dtnn-*-linux_*.whl dtnn-"$version".tar.gz dtnn.deb libdtnn-dev.deb libdtnn0.deb python3-dtnn.deb)"

@@ -289,15 +289,22 @@ absl::Status AddNormalization(OperatorReader& op, const GroupNormalizationOption
   return absl::OkStatus();
 }
 
-// A number per channel, whatever axes of one element stand after it.
-absl::StatusOr<std::vector<float>> ChannelsOf(OperatorReader& op, size_t input, int64_t channels) {
+// A number per channel: a tensor of `shape`, with any axes of one element before it. ONNX aligns
+// shapes at their ends, so that (C) is a number per column where channels do not come last.
+absl::StatusOr<std::vector<float>> ChannelsOf(OperatorReader& op, size_t input,
+                                              std::vector<int64_t> shape) {
+  const int64_t channels = shape.front();
   DTNN_ASSIGN_OR_RETURN(TensorValues values, op.Constant(input));
-  const bool first = !values.dims.empty() && values.dims[0] == channels;
-  if (values.real() && values.count() == channels && (first || channels == 1)) {
+  const auto without_ones = [](const std::vector<int64_t>& dims) {
+    return std::vector(std::ranges::find_if(dims, [](int64_t extent) { return extent != 1; }),
+                       dims.end());
+  };
+  if (values.real() && without_ones(values.dims) == without_ones(shape)) {
     return std::move(values.reals);
   }
   return Unimplemented("its input ", input, " has shape ", values.ShapeText(),
-                       "; layers have one number for each of the ", channels, " channels");
+                       "; layers have one number for each of the ", channels,
+                       " channels: ", TensorValues{.dims = std::move(shape)}.ShapeText());
 }
 
 }  // namespace
@@ -316,10 +323,12 @@ absl::Status ImportLayerNormalization(OperatorReader& op) {
         "channels come first");
   }
   const int64_t channels = input.shape[0];
-  DTNN_ASSIGN_OR_RETURN(std::vector<float> gamma, ChannelsOf(op, 1, channels));
+  std::vector<int64_t> shape = {channels};
+  if (!per_pixel) shape.insert(shape.end(), {1, 1});
+  DTNN_ASSIGN_OR_RETURN(std::vector<float> gamma, ChannelsOf(op, 1, shape));
   std::vector<float> beta(static_cast<size_t>(channels));
   if (op.Has(2)) {
-    DTNN_ASSIGN_OR_RETURN(beta, ChannelsOf(op, 2, channels));
+    DTNN_ASSIGN_OR_RETURN(beta, ChannelsOf(op, 2, shape));
   }
   return AddNormalization(op, {.per_pixel = per_pixel, .epsilon = op.Real("epsilon", 1e-5)}, input,
                           std::move(gamma), std::move(beta));
@@ -328,8 +337,8 @@ absl::Status ImportLayerNormalization(OperatorReader& op) {
 absl::Status ImportInstanceNormalization(OperatorReader& op) {
   DTNN_ASSIGN_OR_RETURN(const ImportedValue input, op.Image(0));
   const int64_t channels = input.shape[0];
-  DTNN_ASSIGN_OR_RETURN(std::vector<float> gamma, ChannelsOf(op, 1, channels));
-  DTNN_ASSIGN_OR_RETURN(std::vector<float> beta, ChannelsOf(op, 2, channels));
+  DTNN_ASSIGN_OR_RETURN(std::vector<float> gamma, ChannelsOf(op, 1, {channels}));
+  DTNN_ASSIGN_OR_RETURN(std::vector<float> beta, ChannelsOf(op, 2, {channels}));
   return AddNormalization(op, {.groups = channels, .epsilon = op.Real("epsilon", 1e-5)}, input,
                           std::move(gamma), std::move(beta));
 }
@@ -345,7 +354,7 @@ absl::Status ImportGroupNormalization(OperatorReader& op) {
   if (op.Int("stash_type", 1) != 1) return Unimplemented("its attribute \"stash_type\" is not 1");
   const auto vector = [&](size_t place) -> absl::StatusOr<std::vector<float>> {
     DTNN_ASSIGN_OR_RETURN(const TensorValues values, op.Constant(place));
-    if (values.count() != groups || groups == channels) return ChannelsOf(op, place, channels);
+    if (values.count() != groups || groups == channels) return ChannelsOf(op, place, {channels});
     if (!values.real()) return InvalidArgument("its input ", place, " has whole numbers");
     std::vector<float> each;
     for (int64_t c = 0; c < channels; ++c) {

@@ -404,19 +404,30 @@ TEST_F(ImportTest, NormalisationsWithinSamplesAreChecked) {
   onnx::NodeProto& node = Insert("GroupNormalization", {"c", "each", "each"});
   Int(node, "num_groups", 2);
   EXPECT_EQ(Import().status(), absl::OkStatus());
-  node.set_input(1, "pair");  // opset 18
-  EXPECT_EQ(Import().status(), absl::OkStatus());
+  node.set_input(1, "pair");  // opset 18: a number per group
+  const auto imported = Import();
+  ASSERT_EQ(imported.status(), absl::OkStatus());
+  const dtnn::Tensor gamma = imported->store->Value(2, /*gamma*/ 1);
+  EXPECT_THAT(std::vector(gamma.data<float>(), gamma.data<float>() + 4),
+              ::testing::ElementsAre(-2, -2, -1, -1));
   node.mutable_attribute(0)->set_i(3);
   EXPECT_THAT(Error(), HasSubstr("its attribute \"num_groups\" is 3; expected a divisor of 4"));
   node.clear_attribute();
   node.set_op_type("InstanceNormalization");
   EXPECT_THAT(Error(), HasSubstr("its input 1 has shape (2); layers have one number for each of "
-                                 "the 4 channels"));
+                                 "the 4 channels: (4)"));
   node.set_input(1, "each");
   EXPECT_EQ(Import().status(), absl::OkStatus());
   node.set_op_type("LayerNormalization");
   EXPECT_THAT(Error(), HasSubstr("normalises over other axes than the channels"));
+  // Where channels come first, (4) would be a number per column.
   Int(node, "axis", 1);
+  EXPECT_THAT(Error(), HasSubstr("its input 1 has shape (4); layers have one number for each of "
+                                 "the 4 channels: (4, 1, 1)"));
+  Tensor("planes", {4, 1, 1});
+  Tensor("batch_of_planes", {1, 4, 1, 1});
+  node.set_input(1, "planes");
+  node.set_input(2, "batch_of_planes");
   EXPECT_EQ(Import().status(), absl::OkStatus());
 }
 
