@@ -422,7 +422,7 @@ class Run:
           in evaluation, compute convolution, batch normalisation and relu in one pass; on GPUs, of NHWC images
 
     Convolution:
-      conv_variant: Literal['auto', 'i2c', 'gemm', 'direct', 'depthwise', 'winograd', 'amx'] = auto
+      conv_variant: Literal['auto', 'i2c', 'gemm', 'direct', 'depthwise', 'winograd', 'dot', 'amx'] = auto
           algorithm of convolutions on CPUs; convolutions that it cannot compute use another
       best_of_file: str | os.PathLike = None
           file in which enable_best_of, and on GPUs enable_cudnn_auto_conv_alg, keeps its decisions: read if it exists, then written; by rank 0 only
@@ -702,7 +702,7 @@ class Run:
         enable_fused_conv_relu: bool | None = None,
         enable_fused_conv_bn: bool | None = None,
         enable_fused_conv_bn_relu: bool | None = None,
-        conv_variant: Literal['auto', 'i2c', 'gemm', 'direct', 'depthwise', 'winograd', 'amx'] | None = None,
+        conv_variant: Literal['auto', 'i2c', 'gemm', 'direct', 'depthwise', 'winograd', 'dot', 'amx'] | None = None,
         best_of_file: str | os.PathLike | None = None,
         conv_direct_method: Literal['planar', 'convdirect_original_nhwc_default', 'convdirect_im2row_nhwc_default', 'convdirect_conv_gemm_nhwc_default', 'convdirect_block_blis_nhwc_blis', 'convdirect_block_blis_nhwc_8x12', 'convdirect_block_blis_nhwc_4x20', 'convdirect_block_shalom_nhwc_7x12_npa_u4', 'convdirect_tzemeng_nhwc_7x12_u4'] | None = None,
         conv_direct_methods_for_best_of: Literal['planar', 'convdirect_original_nhwc_default', 'convdirect_im2row_nhwc_default', 'convdirect_conv_gemm_nhwc_default', 'convdirect_block_blis_nhwc_blis', 'convdirect_block_blis_nhwc_8x12', 'convdirect_block_blis_nhwc_4x20', 'convdirect_block_shalom_nhwc_7x12_npa_u4', 'convdirect_tzemeng_nhwc_7x12_u4'] | Sequence[Literal['planar', 'convdirect_original_nhwc_default', 'convdirect_im2row_nhwc_default', 'convdirect_conv_gemm_nhwc_default', 'convdirect_block_blis_nhwc_blis', 'convdirect_block_blis_nhwc_8x12', 'convdirect_block_blis_nhwc_4x20', 'convdirect_block_shalom_nhwc_7x12_npa_u4', 'convdirect_tzemeng_nhwc_7x12_u4']] | None = None,
@@ -877,7 +877,7 @@ class Run:
         enable_fused_conv_relu: bool | None = None,
         enable_fused_conv_bn: bool | None = None,
         enable_fused_conv_bn_relu: bool | None = None,
-        conv_variant: Literal['auto', 'i2c', 'gemm', 'direct', 'depthwise', 'winograd', 'amx'] | None = None,
+        conv_variant: Literal['auto', 'i2c', 'gemm', 'direct', 'depthwise', 'winograd', 'dot', 'amx'] | None = None,
         best_of_file: str | os.PathLike | None = None,
         conv_direct_method: Literal['planar', 'convdirect_original_nhwc_default', 'convdirect_im2row_nhwc_default', 'convdirect_conv_gemm_nhwc_default', 'convdirect_block_blis_nhwc_blis', 'convdirect_block_blis_nhwc_8x12', 'convdirect_block_blis_nhwc_4x20', 'convdirect_block_shalom_nhwc_7x12_npa_u4', 'convdirect_tzemeng_nhwc_7x12_u4'] | None = None,
         conv_direct_methods_for_best_of: Literal['planar', 'convdirect_original_nhwc_default', 'convdirect_im2row_nhwc_default', 'convdirect_conv_gemm_nhwc_default', 'convdirect_block_blis_nhwc_blis', 'convdirect_block_blis_nhwc_8x12', 'convdirect_block_blis_nhwc_4x20', 'convdirect_block_shalom_nhwc_7x12_npa_u4', 'convdirect_tzemeng_nhwc_7x12_u4'] | Sequence[Literal['planar', 'convdirect_original_nhwc_default', 'convdirect_im2row_nhwc_default', 'convdirect_conv_gemm_nhwc_default', 'convdirect_block_blis_nhwc_blis', 'convdirect_block_blis_nhwc_8x12', 'convdirect_block_blis_nhwc_4x20', 'convdirect_block_shalom_nhwc_7x12_npa_u4', 'convdirect_tzemeng_nhwc_7x12_u4']] | None = None,
