@@ -20,9 +20,10 @@ namespace {
 
 using Divided = std::vector<std::vector<int64_t>>;
 
-// Streams of random numbers that nothing else of RandomPurpose::kSplit has: which samples a part
-// gets, which labels; then two for each label, its order and its shares.
-constexpr uint64_t kOrder = 3, kLabels = 4, kOfLabel = 16;
+// Streams of random numbers that nothing else of RandomPurpose::kSplit has: the order of all
+// samples, and the shares of them; two for each label, its order and its shares; one for each
+// client, its labels.
+constexpr uint64_t kOrder = 3, kShares = 4, kOfLabel = 16, kOfClient = uint64_t{4} << 48;
 
 struct Kind {
   std::string_view word;
@@ -93,8 +94,7 @@ absl::Status DivideByLabels(const Division& division, std::span<const int32_t> l
   std::vector<std::vector<std::vector<int64_t>*>> owners(by_label.size());
   for (size_t client = 0; client < divided.size(); ++client) {
     std::vector<int64_t> order = present;
-    Shuffle(Philox(division.seed, StreamId(RandomPurpose::kSplit, (kLabels << 48) | client)),
-            order);
+    Shuffle(Philox(division.seed, StreamId(RandomPurpose::kSplit, kOfClient | client)), order);
     std::ranges::stable_sort(order, {},
                              [&](int64_t label) { return owners[size_t(label)].size(); });
     for (size_t i = 0; i < each; ++i) owners[size_t(order[i])].push_back(&divided[client]);
@@ -111,7 +111,7 @@ void DivideBySizes(const Division& division, int64_t n, Divided& divided) {
   std::vector<int64_t> order = AllIndices(n);
   Shuffle(Random(division, kOrder), order);
   const std::vector<double> shares =
-      LogNormalShares(Random(division, kLabels), division.number, int64_t(divided.size()));
+      LogNormalShares(Random(division, kShares), division.number, int64_t(divided.size()));
   DealOut(order, EndsOfShares(shares, n), AllOf(divided));
 }
 

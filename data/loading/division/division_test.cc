@@ -68,6 +68,27 @@ TEST(DivisionTest, TheSeedDecidesAndNothingElse) {
   }
 }
 
+// Clients that meet divide their data by these numbers, each with its own version of the program.
+TEST(DivisionTest, DivisionsStayWhatTheyAre) {
+  EXPECT_EQ(Divide("equal", 12, 3), (Divided{{0, 2, 3, 10}, {1, 4, 6, 9}, {5, 7, 8, 11}}));
+  EXPECT_EQ(Divide("dirichlet:0.5", 30, 3),
+            (Divided{{2, 3, 4, 19, 23, 28},
+                     {0, 1, 5, 6, 9, 10, 11, 15, 16, 17, 18, 20, 21, 22, 27, 29},
+                     {7, 8, 12, 13, 14, 24, 25, 26}}));
+  EXPECT_EQ(Divide("dirichlet:2:7", 30, 3),
+            (Divided{{1, 6, 10, 13, 17, 22, 24, 28, 29},
+                     {3, 4, 5, 7, 9, 12, 14, 15, 16, 19, 20, 23, 26, 27},
+                     {0, 2, 8, 11, 18, 21, 25}}));
+  EXPECT_EQ(Divide("labels:4", 30, 3), (Divided{{12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 23},
+                                                {1, 2, 3, 4, 5, 9, 10, 11, 27, 28, 29},
+                                                {0, 6, 7, 8, 22, 24, 25, 26}}));
+  EXPECT_EQ(Divide("sizes:1", 30, 3),
+            (Divided{{9, 16},
+                     {0,  1,  2,  3,  4,  5,  6,  7,  8,  10, 11, 12, 13, 14,
+                      15, 17, 18, 19, 20, 21, 22, 24, 25, 26, 27, 28, 29},
+                     {23}}));
+}
+
 TEST(DivisionTest, EqualPartsAreThoseOfPartOfSamples) {
   const Divided divided = Divide("equal", 103, 4);
   for (int64_t part = 1; part <= 4; ++part) {

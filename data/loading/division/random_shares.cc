@@ -11,7 +11,7 @@ class Draws {
  public:
   explicit Draws(const Philox& random) : random_(random) {}
 
-  // In (0, 1), with 53 bits.
+  // In (0, 1), with 52 bits.
   double Uniform() {
     const uint64_t high = random_.Bits(next_), low = random_.Bits(next_ + 1);
     next_ += 2;
