@@ -122,6 +122,14 @@ absl::Status CheckRoundFlags(const RoundFlags& flags, const Options& run, int64_
   }
   const absl::StatusOr<federation::RobustOptions> robust = federation::ParseRobust(flags.robust);
   if (!robust.ok()) return UsageError("--robust=", robust.status().message());
+  const int64_t least = federation::LeastUpdates(*robust);
+  if (min_clients < least) {
+    return UsageError("--min-clients=", min_clients, ": --robust=", flags.robust,
+                      least > federation::kMostKrumUpdates
+                          ? std::string(" leaves out too many; take a smaller fraction")
+                          : StrCat(" needs ", least,
+                                   " or more, 3 more than twice the updates that it leaves out"));
+  }
   if (robust->on() && (!encryption.empty() || run.federation.dp_clip > 0)) {
     return UsageError("--robust=", flags.robust,
                       ": needs updates that the aggregator can read, without noise; not with ",

@@ -1,7 +1,6 @@
 // All that a program writes about the rounds of a federation: lines, --history-file,
-// --clients-file,
-// --report, the state in --checkpoint-dir, and the weights after the last round. Each round is on
-// the disk before the next one begins.
+// --clients-file, --report, the state in --checkpoint-dir, and the weights after the last round.
+// Each round is on the disk before the next one begins.
 
 #ifndef DTNN_APPS_ROUNDS_ROUND_OUTPUT_H_
 #define DTNN_APPS_ROUNDS_ROUND_OUTPUT_H_

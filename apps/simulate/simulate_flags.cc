@@ -2,6 +2,7 @@
 
 #include "apps/flags/option_table.h"
 #include "apps/flags/tool_flags.h"
+#include "comm/federation/aggregator/robust_mean.h"
 #include "comm/federation/agreed.h"
 #include "comm/ranks/job/exit_code.h"
 #include "data/loading/division/division.h"
@@ -162,6 +163,12 @@ absl::Status CheckSimulateFlags(const SimulateFlags& flags) {
   if (!encryption.empty() && flags.clients_per_round > federation::kMostParticipants) {
     return UsageError("--clients-per-round=", flags.clients_per_round,
                       ": --encryption=masked adds up ", federation::kMostParticipants,
+                      " updates at most");
+  }
+  if (flags.rounds.robust.starts_with("krum") &&
+      flags.clients_per_round > federation::kMostKrumUpdates) {
+    return UsageError("--clients-per-round=", flags.clients_per_round,
+                      ": --robust=", flags.rounds.robust, " takes ", federation::kMostKrumUpdates,
                       " updates at most");
   }
   const absl::Status split = ParseDivision(flags.split).status();

@@ -195,6 +195,9 @@ TEST_F(SimulateTest, ContinuesWhereASignalHasStoppedIt) {
   std::filesystem::remove_all(Path("state"));
   ASSERT_EQ(Simulate(kept + Flags{"--rounds=2"}).exit_code, 0);
   EXPECT_EQ(Simulation(kept + Flags{"--rounds=4"}), whole);
+  // Nothing is left to do, and the weights are written all the same.
+  ASSERT_TRUE(std::filesystem::remove(Path("simulated.npz")));
+  EXPECT_EQ(Simulation(kept + Flags{"--rounds=4"}), whole);
 }
 
 // A fifth of the clients send four times the opposite of what they have learnt: in the mean nothing
@@ -215,7 +218,8 @@ TEST_F(SimulateTest, RobustMeansLearnAmongLiars) {
   const Flags lying = {"--liars=0.2", "--lie=-4"};
   EXPECT_LT(accuracy(lying), 50);
   for (const char* robust : {"median", "trimmed:0.2", "krum:0.2"}) {
-    EXPECT_GT(accuracy(lying + Flags{StrCat("--robust=", robust)}), 90) << robust;
+    EXPECT_GT(accuracy(lying + Flags{StrCat("--robust=", robust), "--min-clients=3"}), 90)
+        << robust;
   }
 }
 
@@ -241,6 +245,12 @@ TEST_F(SimulateTest, FlagsThatMakeNoSenseAreUsageErrors) {
       {{"--deadline=3"}, "--deadline"},
       {{"--drop-out=1"}, "--drop-out=1"},
       {{"--robust=mean"}, "--robust=\"mean\": expected median, trimmed:F"},
+      {{"--robust=krum:0.3", "--min-clients=4"},
+       "--min-clients=4: --robust=krum:0.3 needs 5 or more, 3 more than twice the updates that it "
+       "leaves out"},
+      {{"--robust=krum:0.4999"}, "leaves out too many; take a smaller fraction"},
+      {{"--robust=krum:0.1", "--min-clients=9", "--clients=5000", "--clients-per-round=4097"},
+       "--clients-per-round=4097: --robust=krum:0.1 takes 4096 updates at most"},
       {{"--robust=median", "--encryption=masked", "--min-clients=2"}, "not with --encryption"},
       {{"--robust=median", "--dp-clip=1", "--dp-noise=1"}, "not with --dp-clip"},
       {{"--dp-clip=1"}, "needs both, or neither"},

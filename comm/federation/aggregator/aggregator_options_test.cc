@@ -72,6 +72,8 @@ TEST(AggregatorOptionsTest, WhatMakesNoSenseIsRefused) {
          o.max_update_norm = 1;
        },
        "norms of updates"},
+      {[](auto& o, auto&) { o.robust = {.kind = RobustKind::kKrum, .number = 0.2}; },
+       "krum:0.2 of 2 to 64 updates: expected at least 3"},
       {[](auto&, auto& s) { s.parameters.pop_back(); }, "the state has 2 parameters, the model 3"},
   };
   for (const auto& [spoil, text] : bad) {

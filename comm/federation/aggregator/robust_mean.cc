@@ -19,6 +19,11 @@ using Updates = std::span<const WeightedUpdate>;
 // Numbers that a thread takes at a time.
 constexpr int64_t kGrain = 4096;
 
+// The updates that krum:F or trimmed:F takes to be bad, of n.
+int64_t BadOf(const RobustOptions& options, int64_t n) {
+  return int64_t(std::floor(options.number * double(n) + 1e-9));
+}
+
 double Value(const WeightedUpdate& update, size_t i) { return update.values[i] / update.factor; }
 
 // Without the `cut` smallest and largest.
@@ -57,7 +62,7 @@ std::vector<size_t> ChooseByKrum(Updates updates, size_t f) {
       if (a < b) distances[pair] = SquaredDistance(updates[a], updates[b]);
     }
   });
-  const size_t neighbours = n > f + 2 ? n - f - 2 : 1;
+  const size_t neighbours = n - f - 2;
   std::vector<double> scores;
   for (size_t a = 0; a < n; ++a) {
     std::vector<double> of_others;
@@ -65,8 +70,8 @@ std::vector<size_t> ChooseByKrum(Updates updates, size_t f) {
       if (a != b) of_others.push_back(distances[std::min(a, b) * n + std::max(a, b)]);
     }
     std::ranges::sort(of_others);
-    const size_t count = std::min(neighbours, of_others.size());
-    scores.push_back(std::accumulate(of_others.begin(), of_others.begin() + int64_t(count), 0.0));
+    scores.push_back(
+        std::accumulate(of_others.begin(), of_others.begin() + int64_t(neighbours), 0.0));
   }
   std::vector<size_t> order(n);
   std::iota(order.begin(), order.end(), size_t{0});
@@ -127,7 +132,29 @@ absl::StatusOr<RobustOptions> ParseRobust(std::string_view text) {
                          "clients below 0.5, such as trimmed:0.2, or norm:R with a norm above 0");
 }
 
-absl::Status CheckRobust(const RobustOptions& options, const ProtectionOptions& protection) {
+int64_t LeastUpdates(const RobustOptions& options) {
+  if (options.kind != RobustKind::kKrum) return 1;
+  int64_t least = kMostKrumUpdates + 1;
+  while (least - 1 >= 2 * BadOf(options, least - 1) + 3) --least;
+  return least;
+}
+
+absl::Status CheckUpdateCounts(const RobustOptions& options, int64_t least, int64_t most) {
+  if (options.kind != RobustKind::kKrum) return absl::OkStatus();
+  const int64_t needed = LeastUpdates(options);
+  if (least >= needed && most <= kMostKrumUpdates) return absl::OkStatus();
+  if (needed > kMostKrumUpdates) {
+    return InvalidArgument("krum:", options.number, ": leaves out too many of ", kMostKrumUpdates,
+                           " updates, the most that it takes; expected a smaller fraction");
+  }
+  return InvalidArgument("krum:", options.number, " of ", least, " to ", most,
+                         " updates: expected at least ", needed,
+                         ", 3 more than twice those it leaves out, and at most ", kMostKrumUpdates);
+}
+
+absl::Status CheckRobust(const RobustOptions& options, const ProtectionOptions& protection,
+                         int64_t least, int64_t most) {
+  DTNN_RETURN_IF_ERROR(CheckUpdateCounts(options, least, most));
   if (!options.on() || (protection.protection == Protection::kNone && !protection.privacy.on())) {
     return absl::OkStatus();
   }
@@ -137,14 +164,14 @@ absl::Status CheckRobust(const RobustOptions& options, const ProtectionOptions& 
 
 std::vector<float> RobustMean(const RobustOptions& options, Updates updates,
                               std::span<const float> begin) {
-  const auto share = size_t(std::floor(options.number * double(updates.size()) + 1e-9));
+  const auto bad = size_t(BadOf(options, int64_t(updates.size())));
   switch (options.kind) {
     case RobustKind::kMedian:
       return TrimmedMean(updates, (updates.size() - 1) / 2);
     case RobustKind::kTrimmed:
-      return TrimmedMean(updates, share);
+      return TrimmedMean(updates, bad);
     case RobustKind::kKrum:
-      return MeanOf(updates, ChooseByKrum(updates, share));
+      return MeanOf(updates, ChooseByKrum(updates, bad));
     case RobustKind::kNorm:
       return ClippedMean(updates, begin, options.number);
     case RobustKind::kNone:

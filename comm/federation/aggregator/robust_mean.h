@@ -7,13 +7,14 @@
 //              floor(F n) largest and smallest
 //   krum:F     the mean of the n - f updates, f = floor(F n), that have the least sums of squared
 //              distances to their n - f - 2 nearest neighbours: Multi-Krum of Blanchard et al.,
-//              "Machine learning with adversaries", 2017
+//              "Machine learning with adversaries", 2017. It needs n >= 2 f + 3: of fewer, the
+//              nearest neighbours of a lie may be lies
 //   norm:R     the mean of w + (x_k - w) min(1, R / |x_k - w|), weighted as without it: Sun et al.,
 //              "Can you really backdoor federated learning?", 2019
 //
 // The first three give all clients the same weight, and their breaking point is at F of the
-// clients, median's at a half. Memory: all updates of the round. Cost: median and trimmed sort,
-// krum takes n^2 / 2 distances.
+// clients, median's at a half. Memory: all updates of the round, and n^2 distances with krum. Cost:
+// median and trimmed sort, krum takes n^2 / 2 distances.
 
 #ifndef DTNN_COMM_FEDERATION_AGGREGATOR_ROBUST_MEAN_H_
 #define DTNN_COMM_FEDERATION_AGGREGATOR_ROBUST_MEAN_H_
@@ -42,9 +43,20 @@ struct RobustOptions {
 // for other texts: F is from 0 up to but without a half, R above 0.
 absl::StatusOr<RobustOptions> ParseRobust(std::string_view text);
 
-// InvalidArgument where updates are not read one by one, or have noise, of which the account of
+// The most updates that krum takes: of their distances, 128 MiB.
+inline constexpr int64_t kMostKrumUpdates = 4096;
+
+// Of that many updates or more, up to kMostKrumUpdates, a mean can be taken: 1 but with krum, and
+// kMostKrumUpdates + 1 where F is too near a half for any.
+int64_t LeastUpdates(const RobustOptions& options);
+
+// InvalidArgument where rounds of `least` to `most` updates are too small or too large for krum.
+absl::Status CheckUpdateCounts(const RobustOptions& options, int64_t least, int64_t most);
+
+// The same, and where updates are not read one by one, or have noise, of which the account of
 // privacy knows what a mean tells.
-absl::Status CheckRobust(const RobustOptions& options, const ProtectionOptions& protection);
+absl::Status CheckRobust(const RobustOptions& options, const ProtectionOptions& protection,
+                         int64_t least, int64_t most);
 
 // The parameters of a client times its factor.
 struct WeightedUpdate {
@@ -52,8 +64,8 @@ struct WeightedUpdate {
   double factor = 1;
 };
 
-// `begin`: w, of as many numbers; at least one update, of numbers that are finite. The bits are the
-// same on any number of threads.
+// `begin`: w, of as many numbers; LeastUpdates(options) or more, of numbers that are finite. The
+// bits are the same on any number of threads.
 std::vector<float> RobustMean(const RobustOptions& options, std::span<const WeightedUpdate> updates,
                               std::span<const float> begin);
 

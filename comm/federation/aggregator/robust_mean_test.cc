@@ -48,7 +48,33 @@ TEST(RobustMeanTest, KrumTakesThoseThatAreNearEachOther) {
   const Values values = {{1, 1}, {10, 10}, {1, 2}, {2, 1}, {-20, 5}, {2, 2}, {1.5, 1.5}};
   EXPECT_THAT(Mean("krum:0.3", values), ElementsAre(1.5, 1.5));
   EXPECT_NEAR(Mean("krum:0", values)[0], -2.5 / 7, 1e-6) << "all of them";
-  EXPECT_THAT(Mean("krum:0.4", {{3}, {4}}), ElementsAre(3.5)) << "no client is left out";
+  EXPECT_THAT(Mean("krum:0.2", {{3}, {4}, {5}}), ElementsAre(4)) << "no client is left out";
+  EXPECT_THAT(Mean("krum:0.2", {{3}, {4}, {90}, {5}, {4}}), ElementsAre(4)) << "five, less one";
+}
+
+// n >= 2 floor(F n) + 3 for all n from there.
+TEST(RobustMeanTest, KrumNeedsTwiceTheBadAndThree) {
+  const auto least = [](const std::string& text) { return LeastUpdates(*ParseRobust(text)); };
+  EXPECT_EQ(least("krum:0"), 3);
+  EXPECT_EQ(least("krum:0.2"), 3);
+  EXPECT_EQ(least("krum:0.25"), 5) << "four less one are two pairs";
+  EXPECT_EQ(least("krum:0.4"), 11) << "ten have four, and nine three";
+  EXPECT_EQ(least("krum:0.4999"), kMostKrumUpdates + 1);
+  EXPECT_EQ(least("trimmed:0.4"), 1);
+  const auto error = [](const std::string& text, int64_t least, int64_t most) {
+    return std::string(CheckRobust(*ParseRobust(text), {}, least, most).message());
+  };
+  EXPECT_EQ(error("krum:0.4", 11, 4096), "");
+  EXPECT_EQ(error("median", 1, 1000000), "");
+  EXPECT_EQ(error("krum:0.4", 10, 64),
+            "krum:0.4 of 10 to 64 updates: expected at least 11, 3 more than twice those it leaves "
+            "out, and at most 4096");
+  EXPECT_EQ(error("krum:0.2", 3, 4097),
+            "krum:0.2 of 3 to 4097 updates: expected at least 3, 3 more than twice those it leaves "
+            "out, and at most 4096");
+  EXPECT_EQ(error("krum:0.4999", 64, 64),
+            "krum:0.4999: leaves out too many of 4096 updates, the most that it takes; expected a "
+            "smaller fraction");
 }
 
 TEST(RobustMeanTest, NormShortensAndKeepsWeights) {
