@@ -121,7 +121,8 @@ class Simulation {
                           WithContext(DivideSamples(division, data.size(Split::kTrain),
                                                     data.labels(Split::kTrain), flags_.clients),
                                       "--split=", flags_.split));
-    DTNN_ASSIGN_OR_RETURN(clients_, SimulatedClients::Create(prepared_, std::move(samples)));
+    DTNN_ASSIGN_OR_RETURN(clients_, SimulatedClients::Create(prepared_, std::move(samples),
+                                                             flags_.clients_per_round));
     const auto digits = int(std::to_string(flags_.clients).size());
     int64_t without = 0, least = INT64_MAX, most = 0;
     for (int client = 0; client < int(flags_.clients); ++client) {
@@ -175,6 +176,7 @@ class Simulation {
             .drop_out = flags_.drop_out,
             .liars = int(std::llround(flags_.liars * double(flags_.clients))),
             .lie = flags_.lie,
+            .threads = clients_->threads(),
             .seed = uint64_t(flags_.run.training.seed),
             .warn = [this](std::string_view line) { Warn(line); },
             .interrupted = [] { return Interrupt::Last() != 0; },

@@ -3,10 +3,14 @@
 #ifndef DTNN_COMM_FEDERATION_AGGREGATOR_ASKED_H_
 #define DTNN_COMM_FEDERATION_AGGREGATOR_ASKED_H_
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string>
 
+#include "absl/status/status.h"
 #include "comm/federation/messages.h"
+#include "tensor/errors.h"
 
 namespace dtnn::federation {
 
@@ -22,6 +26,15 @@ struct Asked {
   bool disputed = false;  // it, or one other client that has to do with it, lies
   Report report = {};     // where it has reported
 };
+
+// FailedPrecondition where fewer than `needed` of them are not left out.
+inline absl::Status CheckLeft(std::span<const Asked> asked, int needed) {
+  const auto gone = std::ranges::count(asked, Asked::State::kLeftOut, &Asked::state);
+  const int64_t left = int64_t(asked.size()) - gone;
+  if (left >= needed) return absl::OkStatus();
+  return FailedPrecondition("only ", left, " of ", asked.size(), " clients are left, and ", needed,
+                            " are needed");
+}
 
 }  // namespace dtnn::federation
 

@@ -90,7 +90,7 @@ void Attempt::Release() {
 }
 
 absl::Status Attempt::Step(Clock::time_point now, bool late) {
-  int waited_for = 0, left = 0;
+  int waited_for = 0;
   for (int position = 0; position < int(asked_.size()); ++position) {
     if (Waits(position)) {
       if (late && phase_ != Phase::kReplies) {
@@ -100,18 +100,13 @@ absl::Status Attempt::Step(Clock::time_point now, bool late) {
         ++waited_for;
       }
     }
-    if (asked_[size_t(position)].state != State::kLeftOut) {
-      ++left;
-    } else if (protocol_->needs_all()) {
+    if (asked_[size_t(position)].state == State::kLeftOut && protocol_->needs_all()) {
       return FailedPrecondition("client ", asked_[size_t(position)].name, " is missing (",
                                 asked_[size_t(position)].why,
                                 "), and threshold keys need all clients of a round");
     }
   }
-  if (left < options_.quorum) {
-    return FailedPrecondition("only ", left, " of ", asked_.size(), " clients are left, and ",
-                              options_.quorum, " are needed");
-  }
+  DTNN_RETURN_IF_ERROR(CheckLeft(asked_, options_.quorum));
   if (waited_for > 0) return absl::OkStatus();
   switch (phase_) {
     case Phase::kSetUp:

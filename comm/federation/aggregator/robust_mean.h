@@ -46,8 +46,8 @@ absl::StatusOr<RobustOptions> ParseRobust(std::string_view text);
 // The most updates that krum takes: of their distances, 128 MiB.
 inline constexpr int64_t kMostKrumUpdates = 4096;
 
-// Of that many updates or more, up to kMostKrumUpdates, a mean can be taken: 1 but with krum, and
-// kMostKrumUpdates + 1 where F is too near a half for any.
+// The fewest updates that a mean can be taken of, where it can be of all numbers from there to
+// kMostKrumUpdates: 1 but with krum, and kMostKrumUpdates + 1 where F is too near a half for any.
 int64_t LeastUpdates(const RobustOptions& options);
 
 // InvalidArgument where rounds of `least` to `most` updates are too small or too large for krum.

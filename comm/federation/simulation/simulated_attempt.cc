@@ -50,16 +50,19 @@ SimulatedAttempt::SimulatedAttempt(const SimulationOptions& options, const Prote
                 options.strategy.strategy == Strategy::kFedprox ? options.strategy.proximal : 0,
             .parameters = state.parameters},
       together_(protector.together(options.min_clients, int(asked_.size()))),
+      needed_(protector.hides_in_sums() ? std::max(together_, options.min_clients)
+                                        : options.min_clients),
       sum_(protector, options.robust, protector.sum_values(values_), int(asked_.size())) {}
 
 absl::Status SimulatedAttempt::Run() {
   DTNN_RETURN_IF_ERROR(DropOut());
+  if (!CheckLeft(asked_, needed_).ok()) return absl::OkStatus();  // as Mean() says
   if (options_.begin_attempt) options_.begin_attempt(task_.round, asked_);
-  OrderedUpdates ordered(NumThreads(), [this](int position, UpdateNumbers update) {
+  OrderedUpdates ordered(options_.threads, [this](int position, UpdateNumbers update) {
     Take(position, std::move(update));
   });
   std::atomic<int> next = 0;
-  ParallelThreads(NumThreads(), [&](int thread) {
+  ParallelThreads(options_.threads, [&](int thread) {
     while (true) {
       const int position = next++;
       if (position >= int(asked_.size())) return;
@@ -70,18 +73,13 @@ absl::Status SimulatedAttempt::Run() {
 }
 
 absl::StatusOr<std::vector<float>> SimulatedAttempt::Mean() {
-  const int needed =
-      protector_.hides_in_sums() ? std::max(together_, options_.min_clients) : options_.min_clients;
+  DTNN_RETURN_IF_ERROR(CheckLeft(asked_, needed_));
   std::vector<double> factors;
   std::vector<const Metrics*> names;
   for (const Asked& asked : asked_) {
     if (asked.state != State::kAccepted) continue;
     factors.push_back(asked.factor);
     names.push_back(&asked.report.metrics);
-  }
-  if (int(factors.size()) < needed) {
-    return FailedPrecondition("only ", factors.size(), " of ", asked_.size(),
-                              " clients are left, and ", needed, " are needed");
   }
   if (protector_.hides_in_sums()) {
     DTNN_RETURN_IF_ERROR(CheckWeightLeft(std::accumulate(factors.begin(), factors.end(), 0.0)));
@@ -115,11 +113,12 @@ absl::Status SimulatedAttempt::DropOut() {
 // Empty where there is no update.
 UpdateNumbers SimulatedAttempt::Train(int thread, int position) {
   Asked& asked = asked_[size_t(position)];
-  if (asked.state == State::kLeftOut || failed_) return {};
+  if (asked.state == State::kLeftOut || position > failed_) return {};
   absl::StatusOr<SimulatedUpdate> update = train_(thread, ids_[size_t(position)], task_);
   if (!update.ok()) {
     const std::lock_guard lock(mutex_);
-    if (!failed_.exchange(true)) {
+    if (position < failed_) {
+      failed_ = position;
       error_ = WithContext(update.status(), "client ", asked.name);
     }
     return {};

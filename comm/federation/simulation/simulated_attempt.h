@@ -4,6 +4,7 @@
 #define DTNN_COMM_FEDERATION_SIMULATION_SIMULATED_ATTEMPT_H_
 
 #include <atomic>
+#include <climits>
 #include <cstdint>
 #include <mutex>
 #include <span>
@@ -27,7 +28,7 @@ class SimulatedAttempt {
                    const SimulationSeed& seed, const TrainClient& train,
                    const FederationState& state, std::vector<int> ids, std::vector<Asked> asked);
 
-  // An error of a client's training.
+  // The error of the first client whose training has one. Where too many drop out, nobody trains.
   absl::Status Run();
   // The mean of the updates that were accepted; what the attempt fails with.
   absl::StatusOr<std::vector<float>> Mean();
@@ -52,12 +53,13 @@ class SimulatedAttempt {
   std::vector<Asked> asked_;
   const size_t values_;
   const RoundTask task_;
-  const int together_;
+  const int together_, needed_;  // updates whose noise is enough, and that a mean takes
   SimulatedSum sum_;
   Metrics metrics_;
   std::mutex mutex_;
-  std::atomic<bool> failed_ = false;
-  absl::Status error_;  // of the first client that has failed
+  // The first position that has failed, and its error: those before it train on.
+  std::atomic<int> failed_ = INT_MAX;
+  absl::Status error_;
 };
 
 }  // namespace dtnn::federation

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,12 +33,7 @@ class SimulatedRounds {
         state_(state) {}
 
   absl::Status Run() {
-    while (state_.rounds_done < options_.rounds) {
-      if (options_.interrupted && options_.interrupted()) {
-        return absl::CancelledError(StrCat("interrupted after round ", state_.rounds_done));
-      }
-      DTNN_RETURN_IF_ERROR(RunRound());
-    }
+    while (state_.rounds_done < options_.rounds) DTNN_RETURN_IF_ERROR(RunRound());
     return absl::OkStatus();
   }
 
@@ -102,6 +99,9 @@ class SimulatedRounds {
     lost_.Clear();
     const uint64_t before = state_.attempts;
     while (state_.attempts - before < kMostAttempts) {
+      if (options_.interrupted && options_.interrupted()) {
+        return absl::CancelledError(StrCat("interrupted after round ", state_.rounds_done));
+      }
       DTNN_ASSIGN_OR_RETURN(Choice choice, Choose());
       const Clock::time_point begin = Clock::now();
       ++state_.attempts;
@@ -147,6 +147,16 @@ class SimulatedRounds {
   PrivacyLedger settled_;  // of the attempts that are over
 };
 
+absl::Status CheckNames(std::span<const SimulatedClient> clients) {
+  std::set<std::string_view> names;
+  for (const SimulatedClient& client : clients) {
+    if (!names.insert(client.name).second) {
+      return InvalidArgument("two clients are called ", client.name);
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Validate(const SimulationOptions& options, const FederationState& state) {
   DTNN_RETURN_IF_ERROR(Validate(options.strategy));
   const Protection protection = options.protection.protection;
@@ -158,7 +168,11 @@ absl::Status Validate(const SimulationOptions& options, const FederationState& s
   }
   if (options.min_clients < (masked ? 2 : 1) || options.min_clients > options.clients_per_round) {
     return InvalidArgument("rounds of ", options.clients_per_round, " clients, and at least ",
-                           options.min_clients, ": expected ", masked ? 2 : 1, " or more");
+                           options.min_clients, ": expected ", masked ? 2 : 1, " to ",
+                           options.clients_per_round);
+  }
+  if (options.threads < 1) {
+    return InvalidArgument("training on ", options.threads, " threads: expected 1 or more");
   }
   if (masked && options.clients_per_round > kMostParticipants) {
     return InvalidArgument("masked sums of ", options.clients_per_round, " clients: expected ",
@@ -187,6 +201,7 @@ absl::Status RunSimulation(const SimulationOptions& options,
                            std::span<const SimulatedClient> clients, const TrainClient& train,
                            FederationState& state) {
   DTNN_RETURN_IF_ERROR(Validate(options, state));
+  DTNN_RETURN_IF_ERROR(CheckNames(clients));
   DTNN_ASSIGN_OR_RETURN(Protector protector,
                         Protector::Create(options.protection, size_t(options.model.values)));
   DTNN_ASSIGN_OR_RETURN(SimulationSeed seed, SimulationSeed::Of(options.seed));

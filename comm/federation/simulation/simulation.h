@@ -6,9 +6,10 @@
 // records. So the parameters are, to the last bit, those of an aggregator and of clients that are
 // processes of their own.
 //
-// Each of NumThreads() threads trains one client after another. Updates are added in the order of
+// Each of some threads trains one client after another. Updates are added in the order of
 // positions, so that sums have the same bits on any number of threads: one that comes too early
-// waits. Memory: at most two updates per thread, whatever the number of clients.
+// waits. Memory: at most two updates per thread, with noise and lies up to four, whatever the
+// number of clients; a robust mean keeps all updates of the round besides.
 
 #ifndef DTNN_COMM_FEDERATION_SIMULATION_SIMULATION_H_
 #define DTNN_COMM_FEDERATION_SIMULATION_SIMULATION_H_
@@ -62,25 +63,29 @@ struct SimulationOptions {
   // round: with -1 the opposite of what they have learnt.
   int liars = 0;
   double lie = -1;
+  int threads = 1;    // that train; fewer where the calling thread's NumThreads() are
   uint64_t seed = 0;  // of the choice of clients, of drop-outs and of noise: here all may know it
   std::optional<Secret> choice_seed = {};  // instead, of the choice
   std::function<void(std::string_view line)> warn = {};
-  // Asked between two rounds.
+  // Asked before every attempt at a round.
   std::function<bool()> interrupted = {};
-  // Before an attempt at a round: clients that drop out are left out already.
+  // Before the clients of an attempt train: those that drop out are left out already. Not where too
+  // few others are there.
   std::function<void(int64_t round, std::span<const Asked> asked)> begin_attempt = {};
   // As those of AggregatorOptions.
   std::function<absl::Status(const FederationState&)> charged = {};
   std::function<absl::Status(const RoundRecord&, const FederationState&)> round_done = {};
 };
 
-// Trains a client; calls with the same `thread`, 0 .. NumThreads() - 1, do not overlap. An error
-// ends the simulation.
+// Trains a client; calls with the same `thread`, 0 .. SimulationOptions::threads - 1, do not
+// overlap. An error ends the simulation: that of the first client, in the order of names, that has
+// one.
 using TrainClient =
     std::function<absl::StatusOr<SimulatedUpdate>(int thread, int client, const RoundTask& task)>;
 
-// Runs the rounds that are left. InvalidArgument for options that make no sense, Unavailable where
-// a round has too few clients, Cancelled where it was interrupted; the errors of the functions.
+// Runs the rounds that are left. Clients have different names. InvalidArgument for options that
+// make no sense, Unavailable where a round has too few clients, Cancelled where it was interrupted;
+// the errors of the functions.
 absl::Status RunSimulation(const SimulationOptions& options,
                            std::span<const SimulatedClient> clients, const TrainClient& train,
                            FederationState& state);

@@ -44,10 +44,10 @@ SimulatedClients::SimulatedClients(const PreparedRun& run,
 SimulatedClients::~SimulatedClients() = default;
 
 absl::StatusOr<std::unique_ptr<SimulatedClients>> SimulatedClients::Create(
-    const PreparedRun& run, std::vector<std::vector<int64_t>> samples) {
+    const PreparedRun& run, std::vector<std::vector<int64_t>> samples, int64_t most_at_once) {
   std::unique_ptr<SimulatedClients> clients(new SimulatedClients(run, std::move(samples)));
   DTNN_RETURN_IF_ERROR(clients->CountSamples());
-  DTNN_RETURN_IF_ERROR(clients->MakeWorkers());
+  DTNN_RETURN_IF_ERROR(clients->MakeWorkers(int(std::min<int64_t>(NumThreads(), most_at_once))));
   return clients;
 }
 
@@ -60,7 +60,7 @@ absl::Status SimulatedClients::CountSamples() {
   return absl::OkStatus();
 }
 
-absl::Status SimulatedClients::MakeWorkers() {
+absl::Status SimulatedClients::MakeWorkers(int threads) {
   const auto largest = std::ranges::max_element(trained_);
   if (largest == trained_.end() || *largest == 0) {
     return absl::InvalidArgumentError("no client has samples to train on");
@@ -68,7 +68,6 @@ absl::Status SimulatedClients::MakeWorkers() {
   const std::vector<int64_t>& most = samples_[size_t(largest - trained_.begin())];
   DTNN_ASSIGN_OR_RETURN(const Loaders loaders, MakeClientLoaders(run_.options, run_.dataset, most));
   const int64_t max_batch = loaders.training->max_batch();
-  const int threads = NumThreads();
   workers_.resize(size_t(threads));
   std::vector<absl::Status> made(size_t(threads), absl::OkStatus());
   // There, so that a plan is one of a single thread.

@@ -25,11 +25,13 @@ namespace dtnn {
 class SimulatedClients {
  public:
   // `run`: on the whole data set, prepared, and it outlives them. `samples`: of each client,
-  // ascending. For NumThreads() threads.
+  // ascending. For NumThreads() threads, or `most_at_once` where these are fewer.
   static absl::StatusOr<std::unique_ptr<SimulatedClients>> Create(
-      const PreparedRun& run, std::vector<std::vector<int64_t>> samples);
+      const PreparedRun& run, std::vector<std::vector<int64_t>> samples, int64_t most_at_once);
   ~SimulatedClients();
 
+  // SimulationOptions::threads.
+  int threads() const { return int(workers_.size()); }
   // What an epoch of a client trains on; 0: it has no samples.
   int64_t samples(int client) const { return trained_[size_t(client)]; }
 
@@ -43,7 +45,7 @@ class SimulatedClients {
   struct Worker;
   SimulatedClients(const PreparedRun& run, std::vector<std::vector<int64_t>> samples);
   absl::Status CountSamples();
-  absl::Status MakeWorkers();
+  absl::Status MakeWorkers(int threads);
   absl::StatusOr<std::unique_ptr<Worker>> MakeWorker(int64_t max_batch) const;
 
   const PreparedRun& run_;
