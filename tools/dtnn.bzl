@@ -144,7 +144,10 @@ def dtnn_cc_test(
         name = name,
         size = size,
         copts = _test_copts(copts),
-        deps = deps + [main] + _TEST_PCH,
+        deps = deps + [main] + _TEST_PCH + select({
+            "@dtnn//tools:sanitizer": ["@dtnn//tools/testing:tsan_suppressions"],
+            "//conditions:default": [],
+        }),
         **kwargs
     )
 
