@@ -201,12 +201,13 @@ absl::Status Checkpointer::SetAsideNewer() {
 
 absl::Status Checkpointer::Save() {
   DTNN_ASSIGN_OR_RETURN(TrainingState training, run_.trainer->State());
+  run_.schedule->AddTo(training);
   DTNN_ASSIGN_OR_RETURN(std::optional<ExchangeState> exchange, run_.trainer->GatherExchange());
   return options_.writes ? Write(std::move(training), std::move(exchange)) : absl::OkStatus();
 }
 
-absl::Status Checkpointer::SaveAlone() {
-  DTNN_ASSIGN_OR_RETURN(TrainingState training, run_.trainer->StateAlone());
+absl::Status Checkpointer::SaveAlone(const EpochEnds& ends) {
+  DTNN_ASSIGN_OR_RETURN(TrainingState training, ends.State());
   // What other ranks have left over is lost with them.
   std::optional<ExchangeState> exchange;
   if (run_.trainer->engine().options().optimizer->sparse_sum()) exchange.emplace();
@@ -223,7 +224,6 @@ absl::Status Checkpointer::Write(TrainingState training, std::optional<ExchangeS
   if (state.identity && run_.first_rate) {
     state.identity->learning_rate = run_.first_rate(state.training.sampler.ranks);
   }
-  run_.schedule->AddTo(state.training);
   state.kept = run_.schedule->kept();
   DTNN_ASSIGN_OR_RETURN(const CheckpointFolder::Saved saved,
                         folder_.Save(*run_.graph, *run_.store, *run_.context, state));

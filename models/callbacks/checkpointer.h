@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "models/callbacks/epoch_ends.h"
 #include "models/callbacks/schedule.h"
 #include "models/checkpoint/checkpoint_folder.h"
 #include "models/checkpoint/run_identity.h"
@@ -73,9 +74,9 @@ class Checkpointer : public Callback {
   // Saves the current state; only between two updates (StepEngine::settled). All ranks call it
   // together.
   absl::Status Save();
-  // Saves what this rank knows without the others (Trainer::StateAlone). Writes even if
-  // options.writes is false.
-  absl::Status SaveAlone();
+  // Saves where the run is as this rank knows it without the others. Writes even if options.writes
+  // is false.
+  absl::Status SaveAlone(const EpochEnds& ends);
   // The newest checkpoint of this run that this rank wrote or resumed from; "" before there is one.
   const std::string& newest() const { return newest_; }
 

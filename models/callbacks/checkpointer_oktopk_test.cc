@@ -8,6 +8,7 @@
 #include "comm/local.h"
 #include "gtest/gtest.h"
 #include "models/callbacks/checkpointer.h"
+#include "models/callbacks/epoch_ends.h"
 #include "models/testing/training_session.h"
 #include "optim/optimizers/oktopk.h"
 #include "tensor/status_macros.h"
@@ -35,7 +36,8 @@ struct Rank {
                       &schedule, "oktopk"},
                      {.folder = CheckpointFolder(folder),
                       .every_steps = 1,
-                      .writes = communicator.rank() == 0}) {
+                      .writes = communicator.rank() == 0}),
+        ends(*session.trainer, schedule) {
     SetNumThreads(1);
     EXPECT_TRUE(session.trainer->PrepareForTraining(session.training->max_batch()).ok());
   }
@@ -59,6 +61,7 @@ struct Rank {
   TrainingSession session;
   Schedule schedule;
   Checkpointer checkpointer;
+  EpochEnds ends;
 };
 
 class StopAt : public Callback {
@@ -105,7 +108,8 @@ Left TrainUntil(int ranks, const std::string& folder, bool resume, int64_t stop_
       callbacks.push_back(&stop);
       DTNN_RETURN_IF_ERROR(rank.session.Train(kEpochs, callbacks));
     }
-    if (alone && communicator.rank() == 0) DTNN_RETURN_IF_ERROR(rank.checkpointer.SaveAlone());
+    if (alone && communicator.rank() == 0)
+      DTNN_RETURN_IF_ERROR(rank.checkpointer.SaveAlone(rank.ends));
     left.residuals[size_t(communicator.rank())] = rank.Residual();
     left.values[size_t(communicator.rank())] = Values(rank.session.store->all_values());
     return absl::OkStatus();

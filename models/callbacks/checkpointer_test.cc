@@ -10,6 +10,7 @@
 #include "data/loading/split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "models/callbacks/epoch_ends.h"
 #include "models/zoo/zoo.h"
 #include "optim/losses/categorical_cross_entropy.h"
 #include "optim/metrics/categorical_accuracy.h"
@@ -17,6 +18,7 @@
 #include "optim/schedulers/cosine.h"
 #include "optim/schedulers/early_stopping.h"
 #include "optim/schedulers/warm_up.h"
+#include "tensor/must.h"
 #include "tensor/named_argument.h"
 #include "tools/testing/tensors.h"
 
@@ -500,6 +502,49 @@ TEST(CheckpointerTest, TheEndOfAnEpochIsNoStepWithinIt) {
   Callback* const callbacks[] = {run.schedule.get(), run.checkpointer.get(), &newest};
   ASSERT_TRUE(run.trainer->Train(*run.training, run.validation.get(), 3, callbacks).ok());
   EXPECT_EQ(newest.names, (std::vector<std::string>{"", "checkpoint-12.npz", "checkpoint-18.npz"}));
+}
+
+// Fails at the end of the second epoch.
+class FailSecond : public Callback {
+ public:
+  absl::Status OnEpochEnd(const Pass& training, const Pass* /*validation*/) override {
+    return training.epoch == 1 ? absl::UnavailableError("a rank is lost") : absl::OkStatus();
+  }
+};
+
+// What failed in the end of an epoch, before the schedulers' turn or after it, and was then saved
+// by one rank alone, ends that epoch again: its callbacks see it, and its schedulers see it once.
+TEST(CheckpointerTest, AnEndThatFailedIsDoneAgain) {
+  Process whole(Folder("whole"), 0);
+  ASSERT_TRUE(whole.checkpointer->Begin().ok());
+  ASSERT_TRUE(whole.Train().ok());
+  for (const bool before_schedule : {true, false}) {
+    SCOPED_TRACE(before_schedule);
+    const std::string folder = Folder(absl::StrCat("failed_end_", before_schedule));
+    Process run(folder, 0);
+    ASSERT_TRUE(run.checkpointer->Begin().ok());
+    EpochEnds ends(*run.trainer, *run.schedule);
+    FailSecond fail;
+    std::vector<Callback*> callbacks = {&ends, run.schedule.get(), run.checkpointer.get()};
+    callbacks.insert(callbacks.begin() + (before_schedule ? 1 : 2), &fail);
+    const absl::Status trained =
+        run.trainer->Train(*run.training, run.validation.get(), 12, callbacks);
+    EXPECT_EQ(trained.message(), "a rank is lost");
+    ASSERT_TRUE(run.checkpointer->SaveAlone(ends).ok());
+    run.checkpointer = nullptr;  // leaves the folder to others
+
+    Process again(folder, 0);
+    ASSERT_EQ(Must(again.Resume()), folder + "/checkpoint-12.npz");
+    EXPECT_EQ(again.trainer->epochs_done(), 1);
+    ASSERT_TRUE(again.Train().ok());
+    const std::vector<double> expected(whole.losses.values.begin() + 2, whole.losses.values.end());
+    EXPECT_EQ(again.losses.values, expected);
+    EXPECT_EQ(Values(again.store->all_values()), Values(whole.store->all_values()));
+    TrainingState found, wanted;
+    again.schedule->AddTo(found);
+    whole.schedule->AddTo(wanted);
+    EXPECT_EQ(found.schedulers, wanted.schedulers);
+  }
 }
 
 TEST(CheckpointerTest, WithoutACheckpointARunBeginsAnew) {

@@ -215,35 +215,10 @@ int64_t KeptRun::samples_left() const {
   return s.samples - division.SamplesBefore(training.step_in_epoch);
 }
 
-absl::Status EpochEnds::OnPassBegin(const Pass& pass) {
-  if (pass.kind != Pass::Kind::kTraining) return absl::OkStatus();
-  ending_ = false;
-  pass_ = &pass;
-  return absl::OkStatus();
-}
-
-absl::Status EpochEnds::OnPassEnd(const Pass& pass) {
-  if (pass.kind != Pass::Kind::kTraining) return absl::OkStatus();
-  DTNN_ASSIGN_OR_RETURN(before_end_, trainer_.StateAlone());
-  return absl::OkStatus();
-}
-
-absl::Status EpochEnds::OnEpochEnd(const Pass&, const Pass*) {
-  ending_ = true;
-  return absl::OkStatus();
-}
-
-absl::StatusOr<TrainingState> EpochEnds::State() {
-  if (!ending_) return trainer_.StateAlone();
-  TrainingState state = before_end_;
-  state.learning_rate = trainer_.learning_rate();
-  return state;
-}
-
-absl::StatusOr<KeptRun> KeepRun(const RunParts& run, EpochEnds& ends, const std::string& history) {
+absl::StatusOr<KeptRun> KeepRun(const RunParts& run, const EpochEnds& ends,
+                                const std::string& history) {
   KeptRun kept;
   DTNN_ASSIGN_OR_RETURN(kept.training, ends.State());
-  run.schedule->AddTo(kept.training);
   for (const auto& [owner, values] : run.schedule->kept()) {
     DTNN_ASSIGN_OR_RETURN(kept.kept[owner], CopyOfHost(*run.context, values));
   }

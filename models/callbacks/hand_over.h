@@ -24,9 +24,8 @@
 #include "absl/status/statusor.h"
 #include "comm/communicator.h"
 #include "models/callbacks/checkpointer.h"
+#include "models/callbacks/epoch_ends.h"
 #include "models/checkpoint/training_state.h"
-#include "models/training/callback.h"
-#include "models/training/trainer.h"
 #include "tensor/tensor.h"
 
 namespace dtnn {
@@ -43,34 +42,10 @@ struct KeptRun {
   int64_t samples_left() const;
 };
 
-// Remembers, at the end of each pass of training, where the run is: the end of an epoch has parts
-// that may fail, and is done again as a whole. The first of a run's callbacks.
-class EpochEnds : public Callback {
- public:
-  explicit EpochEnds(Trainer& trainer) : trainer_(trainer) {}
-
-  absl::Status OnPassBegin(const Pass& pass) override;
-  absl::Status OnPassEnd(const Pass& pass) override;
-  absl::Status OnEpochEnd(const Pass& training, const Pass* validation) override;
-  // Training has ended: so has the last epoch.
-  void Finish() { ending_ = false; }
-
-  // The pass of training that was begun last.
-  const Pass* pass() const { return pass_; }
-
-  // Where the run is: at the end of the pass, while the end of its epoch is not done as a whole.
-  absl::StatusOr<TrainingState> State();
-
- private:
-  Trainer& trainer_;
-  bool ending_ = false;
-  TrainingState before_end_;
-  const Pass* pass_ = nullptr;
-};
-
 // What this rank can hand over, without the others. FailedPrecondition where an update has failed
 // halfway, or training has diverged.
-absl::StatusOr<KeptRun> KeepRun(const RunParts& run, EpochEnds& ends, const std::string& history);
+absl::StatusOr<KeptRun> KeepRun(const RunParts& run, const EpochEnds& ends,
+                                const std::string& history);
 
 // All ranks call it together, each with what it holds, or nothing; one at least holds something.
 // The trainer is prepared for training. All ranks continue with the same state, as a

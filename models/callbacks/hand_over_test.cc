@@ -60,6 +60,20 @@ class CountSamples : public Callback {
   std::vector<int64_t> samples;
 };
 
+// Needs the other ranks at the end of an epoch, as a checkpoint does.
+class MeetOthers : public Callback {
+ public:
+  explicit MeetOthers(Communicator* communicator) : communicator_(communicator) {}
+  absl::Status OnEpochEnd(const Pass&, const Pass*) override {
+    if (communicator_ == nullptr) return absl::OkStatus();
+    DTNN_ASSIGN_OR_RETURN(const Tensor none, Tensor::Zeros(DType::kInt32, Shape{1}));
+    return communicator_->AllReduce(none);
+  }
+
+ private:
+  Communicator* const communicator_;
+};
+
 // A rank in one generation.
 struct Rank {
   Rank(Communicator* communicator, bool clip)
@@ -70,7 +84,8 @@ struct Rank {
             {.schedulers = {std::make_shared<ReduceLrEveryNepochs>(
                                 ReduceLrEveryNepochsOptions{.factor = 0.5, .nepochs = 1}),
                             std::make_shared<EarlyStopping>(EarlyStoppingOptions{.patience = 2})}}),
-        ends(*session.trainer) {
+        ends(*session.trainer, schedule),
+        meet(communicator) {
     SetNumThreads(1);
     EXPECT_TRUE(session.trainer->PrepareForTraining(session.training->max_batch()).ok());
   }
@@ -97,7 +112,7 @@ struct Rank {
     return {&graph, session.store.get(), session.device.get(), session.trainer.get(), &schedule,
             "adam"};
   }
-  absl::Status Train() { return session.Train(kEpochs, {&ends, &schedule, &counted}); }
+  absl::Status Train() { return session.Train(kEpochs, {&ends, &schedule, &meet, &counted}); }
   absl::StatusOr<KeptRun> Keep(const std::string& history) {
     return KeepRun(parts(), ends, history);
   }
@@ -106,6 +121,7 @@ struct Rank {
   TrainingSession session;
   Schedule schedule;
   EpochEnds ends;
+  MeetOthers meet;
   CountSamples counted;
 };
 

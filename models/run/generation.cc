@@ -77,7 +77,7 @@ absl::StatusOr<bool> Generation::JoinNext(const std::vector<int>& lost) {
 
 absl::Status Generation::Keep() {
   o_.lasting.last_metrics = o_.last_metrics.values();
-  DTNN_ASSIGN_OR_RETURN(o_.lasting.kept, KeepRun(o_.parts(), *ends_, o_.history()));
+  DTNN_ASSIGN_OR_RETURN(o_.lasting.kept, KeepRun(o_.parts(), *o_.ends, o_.history()));
   return absl::OkStatus();
 }
 
@@ -100,7 +100,7 @@ absl::StatusOr<std::string> Generation::TakeOver() {
 
 bool Generation::MayPause() const {
   if (!o_.lasting.rank->newcomers_wait()) return false;
-  const Pass& pass = *ends_->pass();
+  const Pass& pass = *o_.ends->pass();
   if (pass.step + 1 == pass.steps) return true;
   const int64_t next = o_.run.options.training.accumulate_steps * o_.run.ranks *
                        (o_.run.loaders.training->max_batch() + 1);

@@ -14,7 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "models/callbacks/checkpointer.h"
-#include "models/callbacks/hand_over.h"
+#include "models/callbacks/epoch_ends.h"
 #include "models/callbacks/last_metrics.h"
 #include "models/run/lasting_run.h"
 #include "models/run/objects/run_log.h"
@@ -29,16 +29,13 @@ class Generation {
     const PreparedRun& run;
     RunLog& log;
     LastMetrics& last_metrics;
+    const std::optional<EpochEnds>& ends;    // of a run that trains
     std::function<RunParts()> parts;         // of a run that trains
     std::function<std::string()> history;    // of the epochs that are done
     std::function<bool(std::string&)> save;  // writes a checkpoint of this rank's; the text says so
   };
   // What the options name outlives it.
   explicit Generation(Options options) : o_(std::move(options)) {}
-
-  // For a run that trains: the first of its callbacks, from now on.
-  void Watch(Trainer& trainer) { ends_.emplace(trainer); }
-  EpochEnds* ends() { return ends_ ? &*ends_ : nullptr; }
 
   // With what the others, or this rank, have kept; returns the history.
   absl::StatusOr<std::string> TakeOver();
@@ -60,7 +57,6 @@ class Generation {
   absl::Status Keep();
 
   Options o_;
-  std::optional<EpochEnds> ends_;
 };
 
 }  // namespace dtnn

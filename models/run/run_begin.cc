@@ -64,7 +64,7 @@ absl::Status RunWork::Allocate() {
     for (const std::string& line : DescribeMinimums(run_.options, run_.ranks)) log_.Warn(line);
   }
   if (!run_.options.checkpoint.folder.empty()) MakeCheckpointer();
-  if (generation_ && schedules) generation_->Watch(*trainer_);
+  if (schedules && (checkpointer_ || generation_)) epoch_ends_.emplace(*trainer_, *schedule_);
   return absl::OkStatus();
 }
 

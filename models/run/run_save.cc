@@ -114,12 +114,12 @@ absl::Status RunWork::SaveWhatIsLeft(absl::Status status) {
 
 // Whether there is something to continue from, and a disk that takes more; `text` says so.
 bool RunWork::SaveAlone(std::string& text) {
-  if (!checkpointer_) return false;
+  if (!checkpointer_ || !epoch_ends_) return false;
   if (lasting_ != nullptr && history_ != nullptr) {  // the rank that wrote it may be gone
     const absl::Status written = history_->WriteWhatIsMissing();
     if (!written.ok()) StrAppend(&text, "; the history is not written: ", written.message());
   }
-  const absl::Status saved = checkpointer_->SaveAlone();
+  const absl::Status saved = checkpointer_->SaveAlone(*epoch_ends_);
   if (!saved.ok()) StrAppend(&text, "; the last step cannot be saved: ", saved.message());
   const std::string& newest = checkpointer_->newest();
   std::error_code error;

@@ -53,6 +53,34 @@ TEST_F(RunTest, ContinuesWhereItsCheckpointEnds) {
   EXPECT_EQ(Parameters(*resumed), Parameters(*whole)) << "to the last bit";
 }
 
+// As where a peer is lost between the end of an epoch's steps and its line in the history.
+TEST_F(RunTest, ContinuesFromTheEndOfAnEpochThatFailed) {
+  struct FailSecond : Callback {
+    absl::Status OnEpochEnd(const Pass& training, const Pass*) override {
+      return fails && training.epoch == 1 ? absl::DataLossError("gone") : absl::OkStatus();
+    }
+    bool fails = true;
+  };
+  RunOptions options = Short(4);
+  const auto whole = Begin(options);
+  Must(whole->Fit());
+
+  FailSecond fail;
+  options.checkpoint.folder = In("c");
+  options.checkpoint.resume = Resume::kIfThere;
+  options.output.history = In("h.csv");
+  RunObjects objects = Objects();
+  objects.callbacks = {&fail};
+  EXPECT_THAT(std::string(Begin(options, objects)->Fit().message()),
+              HasSubstr("gone; RunOptions::checkpoint.resume continues from "));
+  fail.fails = false;
+  const auto resumed = Begin(options, objects);
+  EXPECT_EQ(resumed->trainer().epochs_done(), 1);
+  Must(resumed->Fit());
+  EXPECT_EQ(Parameters(*resumed), Parameters(*whole)) << "to the last bit";
+  EXPECT_EQ(std::ranges::count(Read("h.csv"), '\n'), 5);
+}
+
 TEST_F(RunTest, EarlyStoppingEndsItAndCallbacksSeeEveryEpoch) {
   struct Epochs : Callback {
     absl::Status OnEpochEnd(const Pass&, const Pass*) override {

@@ -22,8 +22,7 @@ namespace dtnn {
 
 absl::Status RunWork::Train() {
   std::vector<Callback*> callbacks;
-  EpochEnds* const epoch_ends = generation_ ? generation_->ends() : nullptr;
-  if (epoch_ends != nullptr) callbacks.push_back(epoch_ends);
+  if (epoch_ends_) callbacks.push_back(&*epoch_ends_);
   callbacks.push_back(&performance_);
   callbacks.insert(callbacks.end(), run_.objects.callbacks.begin(), run_.objects.callbacks.end());
   callbacks.push_back(&last_metrics_);
@@ -63,7 +62,7 @@ absl::Status RunWork::Train() {
     DTNN_RETURN_IF_ERROR(schedule_->EndRun(before));
   }
   LogGraphs();
-  if (epoch_ends != nullptr) epoch_ends->Finish();
+  if (epoch_ends_) epoch_ends_->Finish();
   if (stop && stop->paused()) return generation_->JoinNextAfterPause();
   if (stop) DTNN_RETURN_IF_ERROR(stop->Finish());
   if (const int signal = stop ? stop->signal() : 0) {

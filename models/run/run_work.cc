@@ -38,6 +38,7 @@ RunWork::RunWork(const RunOptions& options, RunObjects objects, LastingRun* last
                           .run = run_,
                           .log = log_,
                           .last_metrics = last_metrics_,
+                          .ends = epoch_ends_,
                           .parts = [this] { return Parts(); },
                           .history = [this] { return history_ ? history_->text() : ""; },
                           .save = [this](std::string& text) { return SaveAlone(text); }});

@@ -15,7 +15,7 @@
 #include "comm/ranks/job/interrupt.h"
 #include "data/loading/loader.h"
 #include "models/callbacks/checkpointer.h"
-#include "models/callbacks/hand_over.h"
+#include "models/callbacks/epoch_ends.h"
 #include "models/callbacks/history.h"
 #include "models/callbacks/last_metrics.h"
 #include "models/callbacks/schedule.h"
@@ -126,6 +126,7 @@ class RunWork {
   bool logged_graphs_ = false, finished_ = false, test_stopped_ = false;
   std::vector<std::vector<double>> fresh_;  // states of RunObjects::schedulers at the beginning
   std::optional<Schedule> schedule_;
+  std::optional<EpochEnds> epoch_ends_;  // where something is saved or handed over
   std::optional<Checkpointer> checkpointer_;
   std::optional<Generation> generation_;  // where ranks come and go
   std::unique_ptr<History> history_;
