@@ -116,6 +116,15 @@ void BindNetwork(py::module_& module) {
           [](Layers& self, Two output) {
             self.steps.push_back([=](GraphBuilder& b) { b.AdaptiveAveragePool2d(PairOf(output)); });
           })
+      .def("upsample2d",
+           [](Layers& self, Two scale, std::string_view mode, bool align_corners) {
+             constexpr ResizeMode kModes[] = {ResizeMode::kNearest, ResizeMode::kLinear};
+             const Upsample2dOptions options = {
+                 .scale = PairOf(scale),
+                 .mode = KindOf<ResizeMode>("mode", mode, kModes, Name),
+                 .align_corners = align_corners};
+             self.steps.push_back([=](GraphBuilder& b) { b.Upsample2d(options); });
+           })
       .def("batch_norm",
            [](Layers& self, double momentum, double epsilon) {
              self.steps.push_back(

@@ -14,7 +14,8 @@ class NetworkTest(unittest.TestCase):
     def test_has_the_layers_that_were_written_down(self):
         net = dtnn.Network("mine").conv2d(4, (3, 1), stride=2, padding=(1, 0), bias=False)
         net.batch_norm(momentum=0.8, epsilon=1e-3).relu().max_pool2d().average_pool2d(2, stride=1)
-        net.adaptive_average_pool2d(1).dropout(0.5).flatten().fc(10).softmax()
+        net.adaptive_average_pool2d(1).upsample2d((2, 1), "bilinear").dropout(0.5).flatten()
+        net.fc(10).softmax()
         self.assertEqual(
             self.parameters(net),
             {
@@ -23,8 +24,8 @@ class NetworkTest(unittest.TestCase):
                 "2_BatchNormalization_gamma": (4,),
                 "2_BatchNormalization_running_var": (4,),
                 "2_BatchNormalization_running_mean": (4,),
-                "9_FC_weights": (4, 10),
-                "9_FC_biases": (10,),
+                "10_FC_weights": (8, 10),
+                "10_FC_biases": (10,),
             },
         )
 
@@ -74,6 +75,8 @@ class NetworkTest(unittest.TestCase):
         refuses(ValueError, "horizontal stride is 0", lambda n: n.conv2d(3, stride=(1, 0)))
         refuses(ValueError, "pool: .*expected", lambda n: n.max_pool2d(-3))
         refuses(ValueError, "adaptive pool: output height is -2", lambda n: n.adaptive_average_pool2d(-2))
+        refuses(ValueError, "scale is 0, expected 1 to 1024", lambda n: n.upsample2d(0))
+        refuses(ValueError, "mode=cubic: expected nearest or bilinear", lambda n: n.upsample2d(2, "cubic"))
         refuses(ValueError, "put a Flatten before", lambda n: n.fc(10))
         refuses(ValueError, r"more than 2\^48 elements", lambda n: n.flatten().fc(2**60))
         refuses(ValueError, "rate in", lambda n: n.dropout(float("nan")))

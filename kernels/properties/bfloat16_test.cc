@@ -17,6 +17,7 @@
 #include "kernels/gemm/gemm.h"
 #include "kernels/pool/adaptive_pool.h"
 #include "kernels/pool/pool.h"
+#include "kernels/resize/resize.h"
 #include "kernels/softmax/softmax.h"
 #include "tensor/philox.h"
 #include "tensor/text/str_cat.h"
@@ -286,6 +287,34 @@ TEST_F(Bfloat16Test, AdaptivePoolsAreRoundedOnce) {
       const auto pool = *CreateAdaptivePool(*cpu_, spec);
       ASSERT_EQ(pool->Forward(x.Of(dtype), y.Of(dtype)), absl::OkStatus());
       ASSERT_EQ(pool->Backward(dy.Of(dtype), dx.Of(dtype), /*accumulate=*/false), absl::OkStatus());
+    }
+    ASSERT_TRUE(y.Agrees());
+    ASSERT_TRUE(dx.Agrees());
+  }
+}
+
+TEST_F(Bfloat16Test, ResizedImagesAreRoundedOnce) {
+  for (RandomCases cases(kCases); RandomCase* random = cases.Next();) {
+    ResizeSpec spec = {.batch = random->Between(1, 5),
+                       .height = random->Between(1, 14),
+                       .width = random->Between(1, 14),
+                       .channels = random->Between(1, 40),
+                       .out_height = random->Between(1, 30),
+                       .out_width = random->Between(1, 30),
+                       .mode = random->Flip() ? ResizeMode::kNearest : ResizeMode::kLinear,
+                       .format = random->Format()};
+    random->Name(StrCat(spec.InputShape().ToString(), " to ", spec.OutputShape().ToString()));
+    random->SetThreads();
+    const Twin x = Operand(*random, spec.InputShape(), spec.format);
+    const Twin y = Operand(*random, spec.OutputShape(), spec.format);
+    const Twin dy = Operand(*random, spec.OutputShape(), spec.format);
+    const Twin dx = Operand(*random, spec.InputShape(), spec.format);
+    for (const DType dtype : kTypes) {
+      spec.dtype = dtype;
+      const auto resize = *CreateResize(*cpu_, spec);
+      ASSERT_EQ(resize->Forward(x.Of(dtype), y.Of(dtype)), absl::OkStatus());
+      ASSERT_EQ(resize->Backward(dy.Of(dtype), dx.Of(dtype), /*accumulate=*/false),
+                absl::OkStatus());
     }
     ASSERT_TRUE(y.Agrees());
     ASSERT_TRUE(dx.Agrees());

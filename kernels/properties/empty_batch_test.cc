@@ -20,6 +20,7 @@
 #include "kernels/gemm/gemm.h"
 #include "kernels/pool/adaptive_pool.h"
 #include "kernels/pool/pool.h"
+#include "kernels/resize/resize.h"
 #include "kernels/softmax/softmax.h"
 #include "tensor/philox.h"
 #include "tools/testing/tensors.h"
@@ -130,6 +131,21 @@ TEST_P(EmptyBatchTest, Pooling) {
   const Tensor y = Zeros(spec.OutputShape().DropFirst().Prepend(0));
   Ok(pool->Forward(x, y));
   Ok(pool->Backward(y, x, false));
+}
+
+TEST_P(EmptyBatchTest, Resize) {
+  const Tensor x = Images(3);
+  const ResizeSpec spec = {.batch = 2,
+                           .height = 4,
+                           .width = 4,
+                           .channels = 3,
+                           .out_height = 8,
+                           .out_width = 8,
+                           .format = format()};
+  const auto resize = *CreateResize(*context_, spec);
+  const Tensor y = Zeros(spec.OutputShape().DropFirst().Prepend(0));
+  Ok(resize->Forward(x, y));
+  Ok(resize->Backward(y, x, false));
 }
 
 TEST_P(EmptyBatchTest, BatchNormalisation) {

@@ -21,6 +21,7 @@
 #include "kernels/gemm/gemm.h"
 #include "kernels/pool/adaptive_pool.h"
 #include "kernels/pool/pool.h"
+#include "kernels/resize/resize.h"
 #include "kernels/softmax/softmax.h"
 #include "kernels/testing/gpu_testing.h"
 #include "tensor/philox.h"
@@ -272,6 +273,27 @@ TEST_P(HalfGpuTest, Pooling) {
       EXPECT_EQ(mean->Forward(call.In(adaptive.InputShape(), 7), means), absl::OkStatus());
       EXPECT_EQ(mean->Backward(call.In(means.shape(), 8), dmeans, true), absl::OkStatus());
       return {y, dx, means, dmeans};
+    });
+  }
+}
+
+TEST_P(HalfGpuTest, Resizing) {
+  for (const ResizeMode mode : {ResizeMode::kNearest, ResizeMode::kLinear}) {
+    ExpectRounded([&](Call& call) -> std::vector<Tensor> {
+      const ResizeSpec spec = {.batch = 3,
+                               .height = 6,
+                               .width = 7,
+                               .channels = 5,
+                               .out_height = 12,
+                               .out_width = 9,
+                               .mode = mode,
+                               .format = format_,
+                               .dtype = call.dtype()};
+      const auto resize = *CreateResize(call.gpu(), spec);
+      const Tensor y = call.In(spec.OutputShape(), 1), dx = call.In(spec.InputShape(), 2);
+      EXPECT_EQ(resize->Forward(call.In(spec.InputShape(), 3), y), absl::OkStatus());
+      EXPECT_EQ(resize->Backward(call.In(y.shape(), 4), dx, true), absl::OkStatus());
+      return {y, dx};
     });
   }
 }

@@ -18,6 +18,7 @@
 #include "kernels/gemm/gemm.h"
 #include "kernels/pool/adaptive_pool.h"
 #include "kernels/pool/pool.h"
+#include "kernels/resize/resize.h"
 #include "kernels/softmax/softmax.h"
 #include "kernels/sum_of_squares/sum_of_squares.h"
 #include "kernels/update/update.h"
@@ -102,6 +103,15 @@ TEST_F(RefusalsTest, AdaptivePool) {
   const AdaptivePoolSpec spec = {
       .batch = 2, .height = 5, .width = 6, .channels = 3, .out_height = 2, .out_width = 3};
   const auto primitive = *CreateAdaptivePool(*context_, spec);
+  Tensor x = Zeros(kImages), y = Zeros(spec.OutputShape());
+  ExpectRefusals({{"x", &x}, {"y", &y}}, [&] { return primitive->Forward(x, y); });
+  ExpectRefusals({{"dy", &y}, {"dx", &x}}, [&] { return primitive->Backward(y, x, false); });
+}
+
+TEST_F(RefusalsTest, Resize) {
+  const ResizeSpec spec = {
+      .batch = 2, .height = 5, .width = 6, .channels = 3, .out_height = 10, .out_width = 9};
+  const auto primitive = *CreateResize(*context_, spec);
   Tensor x = Zeros(kImages), y = Zeros(spec.OutputShape());
   ExpectRefusals({{"x", &x}, {"y", &y}}, [&] { return primitive->Forward(x, y); });
   ExpectRefusals({{"dy", &y}, {"dx", &x}}, [&] { return primitive->Backward(y, x, false); });

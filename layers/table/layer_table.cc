@@ -15,6 +15,7 @@
 #include "layers/merging/multiplication.h"
 #include "layers/pool2d.h"
 #include "layers/softmax.h"
+#include "layers/upsample2d.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
@@ -48,6 +49,7 @@ LayerTable MakeTable() {
       {"MaxPool2D", MakePool<PoolKind::kMax>},
       {"AveragePool2D", MakePool<PoolKind::kAverage>},
       {"AdaptiveAveragePool2D", AdaptiveAveragePool2dLayer::FromAttributes},
+      {"Upsample2D", Upsample2dLayer::FromAttributes},
       {"BatchNormalization", BatchNormalizationLayer::FromAttributes},
       {"GroupNormalization", GroupNormalizationLayer::FromAttributes},
       {"Dropout", DropoutLayer::FromAttributes},

@@ -14,6 +14,7 @@
 #include "layers/image_fc.h"
 #include "layers/input.h"
 #include "layers/pool2d.h"
+#include "layers/upsample2d.h"
 
 namespace dtnn {
 namespace {
@@ -42,6 +43,8 @@ Layers Unusual() {
       std::make_shared<Pool2dLayer>(PoolKind::kMax, Pool2dOptions{.ceil = true}),
       std::make_shared<Conv2dLayer>(4, Conv2dOptions{.groups = 2}),
       std::make_shared<AdaptiveAveragePool2dLayer>(Pair(2, 3)),
+      std::make_shared<Upsample2dLayer>(
+          Upsample2dOptions{.scale = {3, 2}, .mode = ResizeMode::kLinear, .align_corners = true}),
       std::make_shared<BatchNormalizationLayer>(
           BatchNormalizationOptions{.momentum = 0.1, .epsilon = 1.0 / 3}),
       std::make_shared<GroupNormalizationLayer>(

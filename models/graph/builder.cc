@@ -46,6 +46,10 @@ GraphBuilder& GraphBuilder::AdaptiveAveragePool2d(const Pair& output) {
   return Append(std::make_shared<AdaptiveAveragePool2dLayer>(output));
 }
 
+GraphBuilder& GraphBuilder::Upsample2d(const Upsample2dOptions& options) {
+  return Append(std::make_shared<Upsample2dLayer>(options));
+}
+
 GraphBuilder& GraphBuilder::Dropout(double rate) {
   return Append(std::make_shared<DropoutLayer>(rate));
 }

@@ -28,6 +28,7 @@
 #include "layers/fc.h"
 #include "layers/group_normalization.h"
 #include "layers/pool2d.h"
+#include "layers/upsample2d.h"
 #include "models/graph/graph.h"
 
 namespace dtnn {
@@ -51,6 +52,7 @@ class GraphBuilder {
   GraphBuilder& MaxPool2d(const Pool2dOptions& options = {});
   GraphBuilder& AveragePool2d(const Pool2dOptions& options = {});
   GraphBuilder& AdaptiveAveragePool2d(const Pair& output);
+  GraphBuilder& Upsample2d(const Upsample2dOptions& options = {});
   GraphBuilder& Dropout(double rate);
   GraphBuilder& Flatten();
   GraphBuilder& BatchNorm(const BatchNormalizationOptions& options = {});

@@ -93,6 +93,7 @@ TEST_P(NestedBlocksTest, GroupedConvolutionsNormalisationAndPools) {
   EXPECT_TRUE(CheckNetworkGradients(Network([&](GraphBuilder& b) {
     b.Add({[&](GraphBuilder& p) { p.Add({separable, kSame}).Relu(); }, pooled});
     b.Concat({separable, pooled}).AdaptiveAveragePool2d({2, 3});
+    b.Upsample2d({.mode = ResizeMode::kLinear});
   })));
 }
 

@@ -120,6 +120,7 @@ ExportLayer FindExport(std::string_view type) {
       {"MaxPool2D", ExportMaxPool2d},
       {"AveragePool2D", ExportAveragePool2d},
       {"AdaptiveAveragePool2D", ExportAdaptiveAveragePool2d},
+      {"Upsample2D", ExportUpsample2d},
       {"Dropout", ExportDropout},
       {"Flatten", ExportFlatten},
       {"Softmax", ExportSoftmax},

@@ -40,6 +40,7 @@ absl::Status ExportGroupNormalization(const LayerToExport& layer, GraphWriter& w
 absl::Status ExportMaxPool2d(const LayerToExport& layer, GraphWriter& writer);
 absl::Status ExportAveragePool2d(const LayerToExport& layer, GraphWriter& writer);
 absl::Status ExportAdaptiveAveragePool2d(const LayerToExport& layer, GraphWriter& writer);
+absl::Status ExportUpsample2d(const LayerToExport& layer, GraphWriter& writer);
 
 }  // namespace dtnn
 

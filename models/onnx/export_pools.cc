@@ -1,5 +1,9 @@
-// Pooling.
+// Pooling, and images made larger.
 
+#include <algorithm>
+#include <array>
+
+#include "layers/upsample2d.h"
 #include "models/onnx/export_layers.h"
 #include "tensor/errors.h"
 #include "tensor/format.h"
@@ -70,6 +74,26 @@ absl::Status ExportAdaptiveAveragePool2d(const LayerToExport& layer, GraphWriter
   writer.AddNode("AveragePool", layer.node.name, layer.inputs, layer.output)
       .TwoInts("kernel_shape", window)
       .TwoInts("strides", window);
+  return absl::OkStatus();
+}
+
+absl::Status ExportUpsample2d(const LayerToExport& layer, GraphWriter& writer) {
+  const std::string& name = layer.node.name;
+  const Pair scale = layer.read.TwoInts("scale");
+  const bool nearest = layer.read.Word("mode", ParseResizeMode) == ResizeMode::kNearest;
+  const bool align_corners = layer.read.Switch("align_corners");
+  DTNN_ASSIGN_OR_RETURN(const Tensor scales, Tensor::Zeros(DType::kFloat32, {4}));
+  std::ranges::copy(std::array{1.F, 1.F, float(scale.vertical), float(scale.horizontal)},
+                    scales.data<float>());
+  NodeWriter node = writer.AddNode(
+      "Resize", name,
+      {layer.inputs[0], "", writer.AddTensor(StrCat(name, "_scales"), scales, scales.shape())},
+      layer.output);
+  node.Text("mode", nearest ? "nearest" : "linear")
+      .Text("coordinate_transformation_mode", nearest         ? "asymmetric"
+                                              : align_corners ? "align_corners"
+                                                              : "half_pixel")
+      .Text("nearest_mode", "floor");
   return absl::OkStatus();
 }
 

@@ -40,6 +40,10 @@ NodeWriter& NodeWriter::Float(std::string_view name, double value) {
   Add(name, OnnxAttribute::kFloat).set_f(float(value));
   return *this;
 }
+NodeWriter& NodeWriter::Text(std::string_view name, std::string_view value) {
+  Add(name, OnnxAttribute::kText).set_s(std::string(value));
+  return *this;
+}
 NodeWriter& NodeWriter::Ints(std::string_view name, std::span<const int64_t> values) {
   onnx::AttributeProto& attribute = Add(name, OnnxAttribute::kInts);
   for (const int64_t value : values) attribute.add_ints(value);

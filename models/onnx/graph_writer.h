@@ -29,6 +29,7 @@ class NodeWriter {
   explicit NodeWriter(onnx::NodeProto& node) : node_(&node) {}
   NodeWriter& Int(std::string_view name, int64_t value);
   NodeWriter& Float(std::string_view name, double value);
+  NodeWriter& Text(std::string_view name, std::string_view value);
   NodeWriter& Ints(std::string_view name, std::span<const int64_t> values);
   NodeWriter& TwoInts(std::string_view name, const Pair& pair) {
     return Ints(name, std::array{pair.vertical, pair.horizontal});

@@ -48,6 +48,7 @@ const Table& Operators() {
       {"ReduceProd", ImportReduceProd},
       {"Relu", ImportRelu},
       {"Reshape", ImportReshape},
+      {"Resize", ImportResize},
       {"Shape", ImportShape},
       {"Sigmoid", ImportSigmoid},
       {"Slice", ImportSlice},
@@ -59,6 +60,7 @@ const Table& Operators() {
       {"Tanh", ImportTanh},
       {"Transpose", ImportTranspose},
       {"Unsqueeze", ImportUnsqueeze},
+      {"Upsample", ImportResize},
   };
   return table;
 }

@@ -57,6 +57,7 @@ absl::Status ImportAveragePool(OperatorReader& op);
 absl::Status ImportGlobalMaxPool(OperatorReader& op);
 absl::Status ImportGlobalAveragePool(OperatorReader& op);
 absl::Status ImportReduceMean(OperatorReader& op);
+absl::Status ImportResize(OperatorReader& op);  // and Upsample, its older name
 
 // import_elementwise.cc
 absl::Status ImportRelu(OperatorReader& op);

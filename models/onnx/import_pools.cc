@@ -1,4 +1,4 @@
-// Poolings, and paddings by rule.
+// Poolings, paddings by rule, and images made larger.
 
 #include <algorithm>
 #include <array>
@@ -6,6 +6,7 @@
 
 #include "layers/flatten.h"
 #include "layers/pool2d.h"
+#include "layers/upsample2d.h"
 #include "models/onnx/import_operators.h"
 #include "tensor/errors.h"
 #include "tensor/format.h"
@@ -86,6 +87,50 @@ absl::Status ImportGlobalPool(OperatorReader& op, PoolKind kind) {
   return op.AddLayer(std::make_shared<Pool2dLayer>(kind, Pool2dOptions{.window = 0}), input);
 }
 
+// How many times as large an image becomes: of `scales`, or of the sizes that it gets.
+absl::StatusOr<Pair> ScaleOf(OperatorReader& op, const Shape& image, size_t scales, size_t sizes) {
+  if (op.Has(sizes)) {
+    DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> to, op.Integers(sizes));
+    if (to.size() == 4 && to[1] == image[0] && to[2] > 0 && to[3] > 0 && to[2] % image[1] == 0 &&
+        to[3] % image[2] == 0) {
+      return Pair(to[2] / image[1], to[3] / image[2]);
+    }
+  } else if (op.Has(scales)) {
+    DTNN_ASSIGN_OR_RETURN(const TensorValues by, op.Constant(scales));
+    const auto whole = [](float scale) {
+      return scale >= 1 && scale <= 1024 && scale == int(scale);
+    };
+    if (by.real() && by.count() == 4 && by.reals[0] == 1 && by.reals[1] == 1 &&
+        whole(by.reals[2]) && whole(by.reals[3])) {
+      return Pair(int64_t(by.reals[2]), int64_t(by.reals[3]));
+    }
+  }
+  return Unimplemented("resizes images of ", image.ToString(),
+                       " by other factors than whole numbers along height and width");
+}
+
+// Where outputs stand: of the conventions that ONNX has, those that layers have. For whole factors,
+// nearest centres are those that counting from the corner finds.
+absl::StatusOr<Upsample2dOptions> UpsamplingOf(OperatorReader& op, bool from_corner) {
+  const std::string mode = op.Text("mode", "nearest");
+  const std::string where =
+      op.Text("coordinate_transformation_mode", from_corner ? "asymmetric" : "half_pixel");
+  const std::string rounds = op.Text("nearest_mode", from_corner ? "floor" : "round_prefer_floor");
+  const bool half_pixel = where == "half_pixel" || where == "pytorch_half_pixel";
+  if (mode == "nearest" &&
+      (where == "asymmetric" ? rounds == "floor" : half_pixel && rounds.starts_with("round_"))) {
+    return Upsample2dOptions{.mode = ResizeMode::kNearest};
+  }
+  if (mode == "linear" && (half_pixel || where == "align_corners")) {
+    return Upsample2dOptions{.mode = ResizeMode::kLinear, .align_corners = !half_pixel};
+  }
+  return Unimplemented(
+      "its attributes \"mode\", \"coordinate_transformation_mode\" and "
+      "\"nearest_mode\" are ",
+      Quoted(mode), ", ", Quoted(where), " and ", Quoted(rounds),
+      "; layers have what Upsample(mode=\"nearest\" or \"bilinear\") makes");
+}
+
 }  // namespace
 
 absl::StatusOr<ImagePads> PadsOf(OperatorReader& op, const Shape& image, const Pair& kernel,
@@ -147,6 +192,23 @@ absl::Status ImportReduceMean(OperatorReader& op) {
   pooled.channels_last = input.channels_last;
   op.SetOutput(pooled);
   return keeps ? absl::OkStatus() : op.AddLayer(std::make_shared<FlattenLayer>(), pooled);
+}
+
+// An old one has two inputs, and counts from the corner.
+absl::Status ImportResize(OperatorReader& op) {
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue input, op.Image(0));
+  const bool old = op.num_inputs() == 2;
+  for (const std::string_view none : {"antialias", "exclude_outside"}) {
+    if (op.Int(none, 0) != 0) return Unimplemented("its attribute ", Quoted(none), " is not 0");
+  }
+  op.Real("cubic_coeff_a", 0);  // of another mode
+  op.Real("extrapolation_value", 0);
+  if (op.Text("keep_aspect_ratio_policy", "stretch") != "stretch" || op.HasAttribute("axes")) {
+    return Unimplemented("has an attribute \"keep_aspect_ratio_policy\" or \"axes\"");
+  }
+  DTNN_ASSIGN_OR_RETURN(Upsample2dOptions options, UpsamplingOf(op, old));
+  DTNN_ASSIGN_OR_RETURN(options.scale, ScaleOf(op, input.shape, old ? 1 : 2, 3));
+  return op.AddLayer(std::make_shared<Upsample2dLayer>(options), input);
 }
 
 }  // namespace dtnn

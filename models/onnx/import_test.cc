@@ -149,6 +149,12 @@ class ImportTest : public ::testing::Test {
     attribute.set_type(7);
     for (const int64_t value : values) attribute.add_ints(value);
   }
+  static void Text(onnx::NodeProto& node, const std::string& name, const std::string& value) {
+    onnx::AttributeProto& attribute = *node.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(3);
+    attribute.set_s(value);
+  }
   onnx::NodeProto& At(int node) { return *onnx_.mutable_graph()->mutable_node(node); }
   // Another node between the convolution and the pooling, or after another node.
   onnx::NodeProto& Insert(const std::string& type, std::vector<std::string> inputs, int after = 0) {
@@ -438,6 +444,62 @@ TEST_F(ImportTest, PoolingsThatCountPaddingAreRefused) {
   EXPECT_TRUE(Import().ok());
   Int(At(1), "count_include_pad", 1);
   EXPECT_THAT(Error(), HasSubstr("count_include_pad=False"));
+}
+
+TEST_F(ImportTest, ImagesAreMadeLargerByWholeFactors) {
+  const auto scales = [&](const std::string& name, const std::vector<float>& values) {
+    onnx::TensorProto& tensor = Tensor(name, {int64_t(values.size())});
+    for (size_t i = 0; i < values.size(); ++i) tensor.set_float_data(int(i), values[i]);
+  };
+  const auto imported = [&] {
+    const auto model = Import();
+    if (!model.ok()) return std::string(model.status().message());
+    for (const auto& node : model->model.graph.nodes()) {
+      if (node.layer->type_name() == "Upsample2D") return node.layer->SettingsCell();
+    }
+    return std::string("none");
+  };
+  scales("twice", {1, 1, 2, 3});
+  scales("half", {1, 1, 0.5, 1});
+  scales("batch", {2, 1, 2, 2});
+  Integers("sizes", {1, 4, 8, 5});  // of images of 4 x 5
+  Integers("odd", {1, 4, 6, 5});
+  scales("none", {});
+  onnx::NodeProto& node = Insert("Resize", {"c", "none", "twice"});
+  EXPECT_EQ(imported(), "scale=(2, 3), nearest");
+  Text(node, "mode", "linear");
+  EXPECT_EQ(imported(), "scale=(2, 3), bilinear");
+  Text(node, "coordinate_transformation_mode", "align_corners");
+  EXPECT_EQ(imported(), "scale=(2, 3), bilinear, align_corners");
+  node.mutable_attribute(1)->set_s("asymmetric");
+  EXPECT_THAT(imported(), HasSubstr("are \"linear\", \"asymmetric\" and \"round_prefer_floor\"; "
+                                    "layers have what Upsample("));
+  node.mutable_attribute(0)->set_s("nearest");
+  EXPECT_THAT(imported(), HasSubstr("are \"nearest\", \"asymmetric\" and"));
+  Text(node, "nearest_mode", "floor");
+  EXPECT_EQ(imported(), "scale=(2, 3), nearest");
+  node.mutable_attribute(1)->set_s("half_pixel");
+  EXPECT_THAT(imported(), HasSubstr("and \"floor\"; layers"));
+  node.mutable_attribute(1)->set_s("asymmetric");
+  node.set_input(2, "half");
+  EXPECT_THAT(imported(), HasSubstr("resizes images of (4, 4, 5) by other factors than whole "
+                                    "numbers along height and width"));
+  node.set_input(2, "batch");
+  EXPECT_THAT(imported(), HasSubstr("by other factors"));
+  node.set_input(2, "");
+  node.add_input("sizes");
+  EXPECT_EQ(imported(), "scale=(2, 1), nearest");
+  node.set_input(3, "odd");
+  EXPECT_THAT(imported(), HasSubstr("by other factors"));
+  Int(node, "antialias", 1);
+  EXPECT_THAT(imported(), HasSubstr("its attribute \"antialias\" is not 0"));
+  node.clear_attribute();
+  node.clear_input();
+  node.add_input("c");
+  node.add_input("twice");
+  EXPECT_EQ(imported(), "scale=(2, 3), nearest");
+  node.set_op_type("Upsample");
+  EXPECT_EQ(imported(), "scale=(2, 3), nearest");
 }
 
 TEST_F(ImportTest, GraphsThatAreNoneAreRefused) {

@@ -189,6 +189,17 @@ TEST_F(RoundTripTest, NormalisationsWithinSamples) {
   }
 }
 
+TEST_F(RoundTripTest, ImagesMadeLarger) {
+  for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+    GraphBuilder b("larger", format);
+    b.Input({4, 3, 3}).Conv2d(4, {.kernel = 1}).Upsample2d({.scale = {2, 3}});
+    b.Upsample2d({.mode = ResizeMode::kLinear});
+    b.Upsample2d({.mode = ResizeMode::kLinear, .align_corners = true});
+    b.AveragePool2d({.window = 5, .stride = 3}).Flatten().Fc(4).Softmax();
+    Check({.graph = *b.Build()}, TensorFormat::kNCHW);
+  }
+}
+
 TEST_F(RoundTripTest, OtherGroupsHaveNoOperatorYet) {
   GraphBuilder b("groups", TensorFormat::kNCHW);
   b.Input({6, 5, 4}).GroupNorm({.groups = 2}).Flatten().Fc(4).Softmax();

@@ -141,6 +141,15 @@ class Network:
         """Means over windows such that images of this size result."""
         ...
 
+    def upsample2d(
+        self,
+        scale: int | tuple[int, int] = 2,
+        mode: str = 'nearest',
+        align_corners: bool = False,
+    ) -> Network:
+        """Images made larger by whole factors; mode: nearest or bilinear, as in PyTorch."""
+        ...
+
     def batch_norm(self, *, momentum: float = 0.9, epsilon: float = 1e-05) -> Network:
         """Batch normalisation; running = momentum * running + (1 - momentum) * batch."""
         ...

@@ -103,6 +103,16 @@ class Network:
         self._core.adaptive_average_pool2d(pair("output", output))
         return self
 
+    def upsample2d(
+        self,
+        scale: int | tuple[int, int] = 2,
+        mode: str = "nearest",
+        align_corners: bool = False,
+    ) -> Network:
+        """Images made larger by whole factors; mode: nearest or bilinear, as in PyTorch."""
+        self._core.upsample2d(pair("scale", scale), text_bytes("mode", mode), bool(align_corners))
+        return self
+
     def batch_norm(self, *, momentum: float = 0.9, epsilon: float = 1e-5) -> Network:
         """Batch normalisation; running = momentum * running + (1 - momentum) * batch."""
         self._core.batch_norm(float(momentum), float(epsilon))

@@ -52,6 +52,9 @@ class Network {
   Network& AdaptiveAveragePool2d(const Pair& output) {
     return Then([=](GraphBuilder& b) { b.AdaptiveAveragePool2d(output); });
   }
+  Network& Upsample2d(const Upsample2dOptions& options = {}) {
+    return Then([=](GraphBuilder& b) { b.Upsample2d(options); });
+  }
   Network& BatchNorm(const BatchNormalizationOptions& options = {}) {
     return Then([=](GraphBuilder& b) { b.BatchNorm(options); });
   }
