@@ -10,11 +10,11 @@
 
 #include "absl/strings/str_format.h"
 #include "kernels/cast/cast.h"
-#include "kernels/conv/choice/fastest.h"
 #include "kernels/conv/filter_copies/filter_copies.h"
 #include "kernels/conv/filter_copies/folded_filter.h"
 #include "kernels/device/device_traits.h"
 #include "kernels/transfers/transfers.h"
+#include "layers/base/conv_variants.h"
 #include "layers/base/geometry_cell.h"
 #include "layers/base/input_check.h"
 #include "tensor/rounding.h"
@@ -55,14 +55,6 @@ Conv2dUse UseOf(const BindContext& context) {
   use.channels_last_filter =
       IsHalf(context.dtype) && CopiesFiltersChannelsLast(context.device->device(), context.format);
   return use;
-}
-
-// The variants named, or the fastest.
-absl::StatusOr<Conv2dVariants> ChooseVariants(const BindContext& context, const Conv2dSpec& spec) {
-  if (context.best_of == nullptr || context.conv_variant != "auto") {
-    return WithFallback(context.conv_variant, spec);
-  }
-  return FastestConv2d(*context.best_of, *context.device, spec, UseOf(context));
 }
 
 // For the algorithm named, per direction: why it does not compute the direction; empty where it
@@ -410,7 +402,8 @@ absl::StatusOr<std::unique_ptr<LayerOp>> Conv2dLayer::Bind(const BindContext& co
     DTNN_ASSIGN_OR_RETURN(folded, FoldedLayer::Create(*context.device, *context.fuse_normalization,
                                                       spec, UseOf(context)));
   }
-  DTNN_ASSIGN_OR_RETURN(const Conv2dVariants variants, ChooseVariants(context, spec));
+  DTNN_ASSIGN_OR_RETURN(const Conv2dVariants variants,
+                        ChooseConvVariants(context, spec, UseOf(context)));
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Conv2d> conv,
                         CreateConv2d(*context.device, spec, variants, UseOf(context)));
   return std::make_unique<Conv2dOp>(*context.device, std::move(conv), spec, UseOf(context),

@@ -87,16 +87,31 @@ void BindNetwork(py::module_& module) {
            })
       .def("conv2d",
            [](Layers& self, int64_t filters, Two kernel, Two stride, Two padding, Two dilation,
-              bool bias, std::string_view grouping, std::string_view initializer) {
+              bool bias, std::string_view grouping, std::string_view initializer, int64_t groups) {
              const Conv2dOptions options = {.kernel = PairOf(kernel),
                                             .stride = PairOf(stride),
                                             .padding = PairOf(padding),
                                             .dilation = PairOf(dilation),
                                             .bias = bias,
                                             .grouping = GroupingOf(grouping),
-                                            .initializer = InitializerOf(initializer)};
+                                            .initializer = InitializerOf(initializer),
+                                            .groups = groups};
              self.steps.push_back([=](GraphBuilder& b) { b.Conv2d(filters, options); });
            })
+      .def(
+          "transposed_conv2d",
+          [](Layers& self, int64_t filters, Two kernel, Two stride, Two padding, Two output_padding,
+             Two dilation, bool bias, std::string_view initializer, int64_t groups) {
+            const TransposedConv2dOptions options = {.kernel = PairOf(kernel),
+                                                     .stride = PairOf(stride),
+                                                     .padding = PairOf(padding),
+                                                     .output_padding = PairOf(output_padding),
+                                                     .dilation = PairOf(dilation),
+                                                     .bias = bias,
+                                                     .initializer = InitializerOf(initializer),
+                                                     .groups = groups};
+            self.steps.push_back([=](GraphBuilder& b) { b.TransposedConv2d(filters, options); });
+          })
       .def("fc",
            [](Layers& self, int64_t outputs, bool bias, std::string_view initializer) {
              const FcOptions options = {.bias = bias, .initializer = InitializerOf(initializer)};
@@ -129,6 +144,12 @@ void BindNetwork(py::module_& module) {
            [](Layers& self, double momentum, double epsilon) {
              self.steps.push_back(
                  [=](GraphBuilder& b) { b.BatchNorm({.momentum = momentum, .epsilon = epsilon}); });
+           })
+      .def("group_norm",
+           [](Layers& self, int64_t groups, bool per_pixel, double epsilon) {
+             const GroupNormalizationOptions options = {
+                 .groups = groups, .per_pixel = per_pixel, .epsilon = epsilon};
+             self.steps.push_back([=](GraphBuilder& b) { b.GroupNorm(options); });
            })
       .def("dropout",
            [](Layers& self, double rate) {

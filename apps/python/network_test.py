@@ -29,6 +29,17 @@ class NetworkTest(unittest.TestCase):
             },
         )
 
+    def test_groups_and_images_made_larger(self):
+        net = dtnn.Network().conv2d(4, 1, bias=False).conv2d(6, 3, groups=2, bias=False)
+        net.group_norm(3).group_norm(per_pixel=True, epsilon=1e-6)
+        net.transposed_conv2d(2, 2, stride=2, groups=2, bias=False).upsample2d().flatten()
+        net.fc(10, bias=False).softmax()
+        shapes = self.parameters(net)
+        self.assertEqual(shapes["2_Conv2D_weights"], (2, 3, 3, 6))
+        self.assertEqual(shapes["3_GroupNormalization_gamma"], (6,))
+        self.assertEqual(shapes["5_TransposedConv2D_weights"], (1, 2, 2, 6))
+        self.assertEqual(shapes["8_FC_weights"], (24 * 24 * 2, 10))
+
     def test_paths_are_networks(self):
         branch = dtnn.Network().conv2d(4, 1)
         net = dtnn.Network().conv2d(4, 1).add(dtnn.Network(), branch)
@@ -77,6 +88,8 @@ class NetworkTest(unittest.TestCase):
         refuses(ValueError, "adaptive pool: output height is -2", lambda n: n.adaptive_average_pool2d(-2))
         refuses(ValueError, "scale is 0, expected 1 to 1024", lambda n: n.upsample2d(0))
         refuses(ValueError, "mode=cubic: expected nearest or bilinear", lambda n: n.upsample2d(2, "cubic"))
+        refuses(ValueError, "groups of 4 channels|groups", lambda n: n.conv2d(4, 1).group_norm(3))
+        refuses(ValueError, "stride is 0, expected", lambda n: n.transposed_conv2d(3, stride=0))
         refuses(ValueError, "put a Flatten before", lambda n: n.fc(10))
         refuses(ValueError, r"more than 2\^48 elements", lambda n: n.flatten().fc(2**60))
         refuses(ValueError, "rate in", lambda n: n.dropout(float("nan")))

@@ -15,7 +15,8 @@
 #include "layers/merging/multiplication.h"
 #include "layers/pool2d.h"
 #include "layers/softmax.h"
-#include "layers/upsample2d.h"
+#include "layers/upsampling/transposed_conv2d.h"
+#include "layers/upsampling/upsample2d.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
@@ -45,6 +46,7 @@ LayerTable MakeTable() {
   return {
       {"Input", InputLayer::FromAttributes},
       {"Conv2D", Conv2dLayer::FromAttributes},
+      {"TransposedConv2D", TransposedConv2dLayer::FromAttributes},
       {"FC", MakeFc},
       {"MaxPool2D", MakePool<PoolKind::kMax>},
       {"AveragePool2D", MakePool<PoolKind::kAverage>},

@@ -14,7 +14,8 @@
 #include "layers/image_fc.h"
 #include "layers/input.h"
 #include "layers/pool2d.h"
-#include "layers/upsample2d.h"
+#include "layers/upsampling/transposed_conv2d.h"
+#include "layers/upsampling/upsample2d.h"
 
 namespace dtnn {
 namespace {
@@ -42,6 +43,15 @@ Layers Unusual() {
       std::make_shared<Pool2dLayer>(PoolKind::kAverage, pool),
       std::make_shared<Pool2dLayer>(PoolKind::kMax, Pool2dOptions{.ceil = true}),
       std::make_shared<Conv2dLayer>(4, Conv2dOptions{.groups = 2}),
+      std::make_shared<TransposedConv2dLayer>(
+          9, TransposedConv2dOptions{.kernel = {4, 3},
+                                     .stride = {2, 3},
+                                     .padding = {1, 0},
+                                     .output_padding = {1, 2},
+                                     .dilation = {1, 2},
+                                     .bias = false,
+                                     .initializer = InitializerKind::kHeNormal,
+                                     .groups = 3}),
       std::make_shared<AdaptiveAveragePool2dLayer>(Pair(2, 3)),
       std::make_shared<Upsample2dLayer>(
           Upsample2dOptions{.scale = {3, 2}, .mode = ResizeMode::kLinear, .align_corners = true}),

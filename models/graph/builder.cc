@@ -30,6 +30,11 @@ GraphBuilder& GraphBuilder::Conv2d(int64_t filters, const Conv2dOptions& options
   return Append(std::make_shared<Conv2dLayer>(filters, options));
 }
 
+GraphBuilder& GraphBuilder::TransposedConv2d(int64_t filters,
+                                             const TransposedConv2dOptions& options) {
+  return Append(std::make_shared<TransposedConv2dLayer>(filters, options));
+}
+
 GraphBuilder& GraphBuilder::Fc(int64_t outputs, const FcOptions& options) {
   return Append(std::make_shared<FcLayer>(outputs, options));
 }

@@ -28,7 +28,8 @@
 #include "layers/fc.h"
 #include "layers/group_normalization.h"
 #include "layers/pool2d.h"
-#include "layers/upsample2d.h"
+#include "layers/upsampling/transposed_conv2d.h"
+#include "layers/upsampling/upsample2d.h"
 #include "models/graph/graph.h"
 
 namespace dtnn {
@@ -48,6 +49,7 @@ class GraphBuilder {
   // Exactly once, first.
   GraphBuilder& Input(const ImageExtents& sample);
   GraphBuilder& Conv2d(int64_t filters, const Conv2dOptions& options = {});
+  GraphBuilder& TransposedConv2d(int64_t filters, const TransposedConv2dOptions& options = {});
   GraphBuilder& Fc(int64_t outputs, const FcOptions& options = {});
   GraphBuilder& MaxPool2d(const Pool2dOptions& options = {});
   GraphBuilder& AveragePool2d(const Pool2dOptions& options = {});

@@ -94,6 +94,8 @@ TEST_P(NestedBlocksTest, GroupedConvolutionsNormalisationAndPools) {
     b.Add({[&](GraphBuilder& p) { p.Add({separable, kSame}).Relu(); }, pooled});
     b.Concat({separable, pooled}).AdaptiveAveragePool2d({2, 3});
     b.Upsample2d({.mode = ResizeMode::kLinear});
+    b.Concat({[](GraphBuilder& p) { p.TransposedConv2d(2, {.padding = 1}); },
+              [](GraphBuilder& p) { p.TransposedConv2d(3, {.padding = 1, .bias = false}); }});
   })));
 }
 

@@ -114,6 +114,7 @@ absl::Status ExportConcatenation(const LayerToExport& layer, GraphWriter& writer
 ExportLayer FindExport(std::string_view type) {
   static const auto& table = *new std::map<std::string_view, ExportLayer, std::less<>>{
       {"Conv2D", ExportConv2d},
+      {"TransposedConv2D", ExportTransposedConv2d},
       {"FC", ExportFc},
       {"BatchNormalization", ExportBatchNormalization},
       {"GroupNormalization", ExportGroupNormalization},

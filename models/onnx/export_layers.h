@@ -34,6 +34,7 @@ using ExportLayer = absl::Status (*)(const LayerToExport& layer, GraphWriter& wr
 ExportLayer FindExport(std::string_view type);
 
 absl::Status ExportConv2d(const LayerToExport& layer, GraphWriter& writer);
+absl::Status ExportTransposedConv2d(const LayerToExport& layer, GraphWriter& writer);
 absl::Status ExportFc(const LayerToExport& layer, GraphWriter& writer);
 absl::Status ExportBatchNormalization(const LayerToExport& layer, GraphWriter& writer);
 absl::Status ExportGroupNormalization(const LayerToExport& layer, GraphWriter& writer);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "layers/upsample2d.h"
+#include "layers/upsampling/upsample2d.h"
 #include "models/onnx/export_layers.h"
 #include "tensor/errors.h"
 #include "tensor/format.h"

@@ -44,6 +44,23 @@ absl::Status ExportConv2d(const LayerToExport& layer, GraphWriter& writer) {
   return absl::OkStatus();
 }
 
+absl::Status ExportTransposedConv2d(const LayerToExport& layer, GraphWriter& writer) {
+  const std::string& name = layer.node.name;
+  const Tensor& weights = layer.parameters[0];
+  const Shape& shape = weights.shape();  // (in, out, kh, kw)
+  std::vector<std::string> inputs = {layer.inputs[0],
+                                     writer.AddTensor(StrCat(name, "_weights"), weights, shape)};
+  AddBias(layer, writer, inputs);
+  writer.AddNode("ConvTranspose", name, inputs, layer.output)
+      .Int("group", layer.read.Int("groups"))
+      .Ints("kernel_shape", std::array{shape[2], shape[3]})
+      .TwoInts("strides", layer.read.TwoInts("stride"))
+      .TwoInts("dilations", layer.read.TwoInts("dilation"))
+      .TwoInts("output_padding", layer.read.TwoInts("output_padding"))
+      .Pads(layer.read.TwoInts("padding"));
+  return absl::OkStatus();
+}
+
 absl::Status ExportFc(const LayerToExport& layer, GraphWriter& writer) {
   const std::string& name = layer.node.name;
   std::string input = layer.inputs[0];

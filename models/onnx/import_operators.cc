@@ -21,6 +21,7 @@ const Table& Operators() {
       {"Concat", ImportConcat},
       {"Constant", ImportConstant},
       {"Conv", ImportConv},
+      {"ConvTranspose", ImportConvTranspose},
       {"DequantizeLinear", ImportDequantizeLinear},
       {"Div", ImportDiv},
       {"Dropout", ImportDropout},

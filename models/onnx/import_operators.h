@@ -42,6 +42,7 @@ absl::Status AddElementwise(OperatorReader& op, std::shared_ptr<const Layer> lay
 
 // import_products.cc
 absl::Status ImportConv(OperatorReader& op);
+absl::Status ImportConvTranspose(OperatorReader& op);
 absl::Status ImportGemm(OperatorReader& op);
 absl::Status ImportMatMul(OperatorReader& op);
 absl::Status ImportBatchNormalization(OperatorReader& op);

@@ -6,7 +6,7 @@
 
 #include "layers/flatten.h"
 #include "layers/pool2d.h"
-#include "layers/upsample2d.h"
+#include "layers/upsampling/upsample2d.h"
 #include "models/onnx/import_operators.h"
 #include "tensor/errors.h"
 #include "tensor/format.h"

@@ -10,11 +10,14 @@
 #include "layers/fc.h"
 #include "layers/group_normalization.h"
 #include "layers/image_fc.h"
+#include "layers/upsampling/transposed_conv2d.h"
 #include "models/onnx/import_operators.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
+
+constexpr int64_t kMostFilters = int64_t{1} << 30;
 
 // A kernel that is enlarged by uneven padding takes at most so many times its memory, beside a
 // little.
@@ -172,6 +175,47 @@ absl::Status ImportConv(OperatorReader& op) {
   }
   return op.AddLayer(std::make_shared<Conv2dLayer>(filters, options), input, std::move(parameters),
                      /*weights=*/1);
+}
+
+absl::Status ImportConvTranspose(OperatorReader& op) {
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue input, op.Image(0));
+  DTNN_ASSIGN_OR_RETURN(TensorValues weights, op.Constant(1));
+  const int64_t groups = op.Int("group", 1);
+  if (weights.dims.size() != 4 || !weights.real() || weights.dims[0] != input.shape[0] ||
+      groups < 1 || groups > weights.dims[0] || weights.dims[1] > kMostFilters / groups) {
+    return InvalidArgument("its weights of ", weights.ShapeText(), " and ", groups,
+                           " groups do not fit an image of ", input.shape[0], " channels");
+  }
+  const int64_t filters = weights.dims[1] * groups;
+  TransposedConv2dOptions options = {.kernel = {weights.dims[2], weights.dims[3]},
+                                     .stride = op.TwoInts("strides", 1),
+                                     .output_padding = op.TwoInts("output_padding", 0),
+                                     .dilation = op.TwoInts("dilations", 1),
+                                     .bias = op.Has(2),
+                                     .groups = groups};
+  if (op.TwoInts("kernel_shape", options.kernel) != options.kernel) {
+    return InvalidArgument("its kernel_shape differs from its weights of ", weights.ShapeText());
+  }
+  const std::string rule = op.Text("auto_pad", "NOTSET");
+  if (op.HasAttribute("output_shape") || (rule != "NOTSET" && rule != "VALID")) {
+    return Unimplemented(
+        "has an attribute \"output_shape\" or \"auto_pad\"; paddings are read from \"pads\" "
+        "and \"output_padding\"");
+  }
+  DTNN_ASSIGN_OR_RETURN(const ImagePads pads,
+                        PadsOf(op, input.shape, options.kernel, options.stride, options.dilation));
+  // Less padding at the end is more output there.
+  options.padding = {pads.top, pads.left};
+  options.output_padding.vertical += pads.top - pads.bottom;
+  options.output_padding.horizontal += pads.left - pads.right;
+  NetworkMaker::Parameters parameters;
+  parameters.push_back(std::move(weights.reals));
+  if (options.bias) {
+    DTNN_ASSIGN_OR_RETURN(std::vector<float> bias, VectorOf(op, 2, filters));
+    parameters.push_back(std::move(bias));
+  }
+  return op.AddLayer(std::make_shared<TransposedConv2dLayer>(filters, options), input,
+                     std::move(parameters), /*weights=*/1);
 }
 
 absl::Status ImportGemm(OperatorReader& op) {

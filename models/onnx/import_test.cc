@@ -31,7 +31,8 @@ class StoredModelTest : public ::testing::TestWithParam<std::tuple<const char*, 
 INSTANTIATE_TEST_SUITE_P(
     Networks, StoredModelTest,
     ::testing::Combine(::testing::Values("resnet", "vgg", "mobilenet_v2", "squeezenet", "densenet",
-                                         "googlenet", "dynamo", "tensorflow", "activations"),
+                                         "googlenet", "dynamo", "tensorflow", "activations",
+                                         "unet"),
                        ::testing::Values(TensorFormat::kNHWC, TensorFormat::kNCHW)),
     [](const auto& info) {
       return std::string(std::get<0>(info.param)) + std::string(Name(std::get<1>(info.param)));
@@ -444,6 +445,41 @@ TEST_F(ImportTest, PoolingsThatCountPaddingAreRefused) {
   EXPECT_TRUE(Import().ok());
   Int(At(1), "count_include_pad", 1);
   EXPECT_THAT(Error(), HasSubstr("count_include_pad=False"));
+}
+
+TEST_F(ImportTest, TransposedConvolutionsAreChecked) {
+  Tensor("t", {4, 1, 2, 2});
+  Tensor("three", {3, 1, 2, 2});
+  onnx::NodeProto& node = Insert("ConvTranspose", {"c", "t"});
+  const auto made = [&] {
+    const auto model = Import();
+    return model.ok() ? model->model.graph.nodes()[2].layer->SettingsCell()
+                      : std::string(model.status().message());
+  };
+  Int(node, "group", 4);
+  Ints(node, "strides", {2, 2});
+  EXPECT_EQ(made(), "padd=(0,0), stride=(2,2), dilat=(1,1), groups=4");
+  Ints(node, "pads", {1, 0, 0, 0});  // a row less at the end is one more
+  EXPECT_EQ(made(), "padd=(1,0), stride=(2,2), dilat=(1,1), output_padding=(1, 0), groups=4");
+  node.mutable_attribute(2)->set_ints(2, 2);
+  EXPECT_THAT(made(), HasSubstr("output_padding is -1, expected 0 to"));
+  node.mutable_attribute(2)->set_ints(2, 1);
+  Ints(node, "output_shape", {8, 10});
+  EXPECT_THAT(made(), HasSubstr("has an attribute \"output_shape\" or \"auto_pad\""));
+  node.mutable_attribute()->RemoveLast();
+  Text(node, "auto_pad", "SAME_UPPER");
+  EXPECT_THAT(made(), HasSubstr("has an attribute \"output_shape\" or \"auto_pad\""));
+  node.mutable_attribute()->RemoveLast();
+  node.mutable_attribute(0)->set_i(int64_t{1} << 62);
+  EXPECT_THAT(made(), HasSubstr("its weights of (4, 1, 2, 2) and 4611686018427387904 groups do "
+                                "not fit an image of 4 channels"));
+  node.mutable_attribute(0)->set_i(3);
+  EXPECT_THAT(made(), HasSubstr("groups"));
+  node.mutable_attribute(0)->set_i(0);
+  EXPECT_THAT(made(), HasSubstr("and 0 groups do not fit"));
+  node.mutable_attribute(0)->set_i(1);
+  node.set_input(1, "three");
+  EXPECT_THAT(made(), HasSubstr("its weights of (3, 1, 2, 2) and 1 groups do not fit"));
 }
 
 TEST_F(ImportTest, ImagesAreMadeLargerByWholeFactors) {

@@ -195,7 +195,10 @@ TEST_F(RoundTripTest, ImagesMadeLarger) {
     b.Input({4, 3, 3}).Conv2d(4, {.kernel = 1}).Upsample2d({.scale = {2, 3}});
     b.Upsample2d({.mode = ResizeMode::kLinear});
     b.Upsample2d({.mode = ResizeMode::kLinear, .align_corners = true});
-    b.AveragePool2d({.window = 5, .stride = 3}).Flatten().Fc(4).Softmax();
+    b.AveragePool2d({.window = 5, .stride = 3});
+    b.TransposedConv2d(6, {.stride = 2, .padding = 1, .output_padding = {1, 0}, .groups = 2});
+    b.TransposedConv2d(2, {.kernel = {2, 3}, .stride = 2, .dilation = {1, 2}, .bias = false});
+    b.Flatten().Fc(4).Softmax();
     Check({.graph = *b.Build()}, TensorFormat::kNCHW);
   }
 }

@@ -47,7 +47,15 @@ Graph EveryLayer(TensorFormat format) {
   b.Multiply({GraphBuilder::Identity(), [](GraphBuilder& path) {
                 path.AveragePool2d({.window = 0}).Conv2d(8, {.kernel = 1}).HardSigmoid();
               }});
-  b.Silu().Gelu().HardSwish().Relu6().AdaptiveAveragePool2d(2).Upsample2d().Dropout(0.25).Flatten();
+  b.Silu()
+      .Gelu()
+      .HardSwish()
+      .Relu6()
+      .AdaptiveAveragePool2d(2)
+      .Upsample2d()
+      .TransposedConv2d(4, {.kernel = 2, .stride = 2})
+      .Dropout(0.25)
+      .Flatten();
   b.Fc(10).BatchNorm().Sigmoid().Fc(7).Tanh().Fc(4).Softmax();
   return *b.Build();
 }

@@ -104,8 +104,27 @@ class Network:
         bias: bool = True,
         grouping: str = 'standard',
         initializer: str = 'glorot_uniform',
+        groups: int = 1,
     ) -> Network:
-        """A convolution. grouping: "standard", "depthwise" or "pointwise"."""
+        """A convolution. grouping: "standard", "depthwise" or "pointwise"; groups of a standard one:
+        a filter reads the channels of its group alone.
+        """
+        ...
+
+    def transposed_conv2d(
+        self,
+        filters: int,
+        kernel: int | tuple[int, int] = 3,
+        *,
+        stride: int | tuple[int, int] = 1,
+        padding: int | tuple[int, int] = 0,
+        output_padding: int | tuple[int, int] = 0,
+        dilation: int | tuple[int, int] = 1,
+        bias: bool = True,
+        initializer: str = 'glorot_uniform',
+        groups: int = 1,
+    ) -> Network:
+        """A transposed convolution, as PyTorch's ConvTranspose2d: images made larger."""
         ...
 
     def fc(self, outputs: int, *, bias: bool = True, initializer: str = 'glorot_uniform') -> Network:
@@ -152,6 +171,18 @@ class Network:
 
     def batch_norm(self, *, momentum: float = 0.9, epsilon: float = 1e-05) -> Network:
         """Batch normalisation; running = momentum * running + (1 - momentum) * batch."""
+        ...
+
+    def group_norm(
+        self,
+        groups: int = 1,
+        *,
+        per_pixel: bool = False,
+        epsilon: float = 1e-05,
+    ) -> Network:
+        """Normalisation of each sample by itself, in groups of channels; per_pixel: of each pixel
+        by itself, as LayerNorm over channels.
+        """
         ...
 
     def dropout(self, rate: float) -> Network:

@@ -40,8 +40,10 @@ class Network:
         bias: bool = True,
         grouping: str = "standard",
         initializer: str = "glorot_uniform",
+        groups: int = 1,
     ) -> Network:
-        """A convolution. grouping: "standard", "depthwise" or "pointwise"."""
+        """A convolution. grouping: "standard", "depthwise" or "pointwise"; groups of a standard one:
+        a filter reads the channels of its group alone."""
         self._core.conv2d(
             whole("filters", filters),
             pair("kernel", kernel),
@@ -51,6 +53,34 @@ class Network:
             bool(bias),
             text_bytes("grouping", grouping),
             text_bytes("initializer", initializer),
+            whole("groups", groups),
+        )
+        return self
+
+    def transposed_conv2d(
+        self,
+        filters: int,
+        kernel: int | tuple[int, int] = 3,
+        *,
+        stride: int | tuple[int, int] = 1,
+        padding: int | tuple[int, int] = 0,
+        output_padding: int | tuple[int, int] = 0,
+        dilation: int | tuple[int, int] = 1,
+        bias: bool = True,
+        initializer: str = "glorot_uniform",
+        groups: int = 1,
+    ) -> Network:
+        """A transposed convolution, as PyTorch's ConvTranspose2d: images made larger."""
+        self._core.transposed_conv2d(
+            whole("filters", filters),
+            pair("kernel", kernel),
+            pair("stride", stride),
+            pair("padding", padding),
+            pair("output_padding", output_padding),
+            pair("dilation", dilation),
+            bool(bias),
+            text_bytes("initializer", initializer),
+            whole("groups", groups),
         )
         return self
 
@@ -116,6 +146,14 @@ class Network:
     def batch_norm(self, *, momentum: float = 0.9, epsilon: float = 1e-5) -> Network:
         """Batch normalisation; running = momentum * running + (1 - momentum) * batch."""
         self._core.batch_norm(float(momentum), float(epsilon))
+        return self
+
+    def group_norm(
+        self, groups: int = 1, *, per_pixel: bool = False, epsilon: float = 1e-5
+    ) -> Network:
+        """Normalisation of each sample by itself, in groups of channels; per_pixel: of each pixel
+        by itself, as LayerNorm over channels."""
+        self._core.group_norm(whole("groups", groups), bool(per_pixel), float(epsilon))
         return self
 
     def dropout(self, rate: float) -> Network:

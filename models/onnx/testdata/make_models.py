@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Small networks as ONNX files, and what ONNX Runtime answers: make_models.py DIR
 
-The structures of ResNet, VGG, MobileNetV2, SqueezeNet, DenseNet and GoogLeNet with few channels and
-random weights, exported by PyTorch in its two ways and by opsets 11 to 20; and a graph as
+The structures of ResNet, VGG, MobileNetV2, SqueezeNet, DenseNet, GoogLeNet and U-Net with few
+channels and random weights, exported by PyTorch in its two ways and by opsets 11 to 20; and a graph as
 TensorFlow's converters write them. Needs torch, torchvision, onnx, onnxscript and onnxruntime. Each
 NAME.onnx has NAME.npy beside it: the output for the input x[i] = 37 * i mod 101 / 50 - 1.
 """
@@ -125,6 +125,28 @@ class Activations(nn.Module):
         return self.layers(x)
 
 
+class UNet(nn.Module):
+    """Two ways up, learnt and interpolated, each beside what the way down had there."""
+
+    def __init__(self):
+        super().__init__()
+        self.down1, self.down2, self.bottom = conv(3, 4), conv(4, 6), conv(6, 8)
+        self.up2 = nn.ConvTranspose2d(8, 6, 3, 2, padding=1, output_padding=1)
+        self.join2, self.join1 = conv(12, 6), conv(10, 4)
+        self.up1 = nn.Upsample(scale_factor=2, mode="bilinear", align_corners=True)
+        self.half_pixel = nn.Upsample(scale_factor=(2, 3), mode="bilinear")
+        self.nearest = nn.Upsample(scale_factor=2)
+        self.head = nn.ConvTranspose2d(4, 6, 2, 2, groups=2)
+
+    def forward(self, x):
+        first = torch.relu(self.down1(x))
+        second = torch.relu(self.down2(nn.functional.max_pool2d(first, 2)))
+        x = torch.relu(self.bottom(nn.functional.max_pool2d(second, 2)))
+        x = torch.relu(self.join2(torch.cat([self.up2(x), second], 1)))
+        x = torch.relu(self.join1(torch.cat([self.up1(x), first], 1)))
+        return self.head(self.nearest(self.half_pixel(x))).mean([2, 3])
+
+
 def tensorflow():
     """Channels last, paddings of one side, and a matrix product with its bias beside it."""
     rng = np.random.default_rng(3)
@@ -206,6 +228,15 @@ def activations(folder, shape):
     write(folder, "activations", shape)
 
 
+def unet(folder):
+    torch.manual_seed(8)
+    shape = (2, 3, 12, 8)
+    torch.onnx.export(renew(UNet()), torch.zeros(shape), os.path.join(folder, "unet.onnx"),
+                      dynamo=False, opset_version=17, dynamic_axes={"image": {0: "batch"}},
+                      input_names=["image"])
+    write(folder, "unet", shape)
+
+
 def main(folder):
     torch.manual_seed(7)
     dense = DenseNet(growth_rate=3, block_config=(2, 2), num_init_features=4, bn_size=2,
@@ -239,6 +270,7 @@ def main(folder):
     onnx.save(tensorflow(), os.path.join(folder, "tensorflow.onnx"))
     write(folder, "tensorflow", (2, 9, 11, 3))
     activations(folder, shape)
+    unet(folder)
 
 
 if __name__ == "__main__":

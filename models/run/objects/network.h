@@ -40,6 +40,9 @@ class Network {
   Network& Conv2d(int64_t filters, const Conv2dOptions& options = {}) {
     return Then([=](GraphBuilder& b) { b.Conv2d(filters, options); });
   }
+  Network& TransposedConv2d(int64_t filters, const TransposedConv2dOptions& options = {}) {
+    return Then([=](GraphBuilder& b) { b.TransposedConv2d(filters, options); });
+  }
   Network& Fc(int64_t outputs, const FcOptions& options = {}) {
     return Then([=](GraphBuilder& b) { b.Fc(outputs, options); });
   }

@@ -1,8 +1,8 @@
 // Images made larger by whole factors, by nearest neighbours or bilinear interpolation; formulas in
 // kernels/resize/resize.h. PyTorch's Upsample, Keras' UpSampling2D.
 
-#ifndef DTNN_LAYERS_UPSAMPLE2D_H_
-#define DTNN_LAYERS_UPSAMPLE2D_H_
+#ifndef DTNN_LAYERS_UPSAMPLING_UPSAMPLE2D_H_
+#define DTNN_LAYERS_UPSAMPLING_UPSAMPLE2D_H_
 
 #include <optional>
 #include <string>
@@ -44,4 +44,4 @@ class Upsample2dLayer : public Layer {
 
 }  // namespace dtnn
 
-#endif  // DTNN_LAYERS_UPSAMPLE2D_H_
+#endif  // DTNN_LAYERS_UPSAMPLING_UPSAMPLE2D_H_

@@ -1,4 +1,4 @@
-#include "layers/upsample2d.h"
+#include "layers/upsampling/upsample2d.h"
 
 #include <utility>
 
