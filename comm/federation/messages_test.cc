@@ -1,8 +1,13 @@
 #include "comm/federation/messages.h"
 
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
+#include "comm/wire/wire.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -54,6 +59,158 @@ TEST(MessagesTest, NamesOfClassesFillOneMessageAtMost) {
   classes.names.back() += 'n';
   EXPECT_EQ(CheckClasses(classes).message(),
             "the names of 65536 classes have 4194305 bytes; a federation takes 4194304 at most");
+}
+
+TEST(MessagesTest, AnAggregatorHasNoMoreClassesThanFit) {
+  EXPECT_EQ(ClassesFromBytes(ToBytes(Classes{.outputs = 65536})).status(), absl::OkStatus());
+  EXPECT_EQ(ClassesFromBytes(ToBytes(Classes{.outputs = 65537})).status().message(),
+            "classes: a network with 65537 outputs; a federation takes 65536 at most");
+}
+
+// A list of a few bytes claims more names than could be in it.
+TEST(MessagesTest, NamesThatAreOnlyClaimedAreNotMade) {
+  const auto claim = [](uint32_t names, size_t bytes) {
+    WireWriter writer;
+    writer.Number(uint32_t{2});
+    writer.Number(names);
+    writer.Bytes(Bytes(bytes));
+    return std::string(ClassesFromBytes(writer.bytes()).status().message());
+  };
+  EXPECT_EQ(claim(65537, 2 * 65537),
+            "classes: 65537 names in 131082 bytes, at most 65536 are allowed");
+  EXPECT_EQ(claim(6, 2), "classes: 6 names in 10 bytes, at most 65536 are allowed");
+  EXPECT_EQ(claim(5, 2), "classes: ends too early");
+  EXPECT_THAT(claim(65536, 2 * 65536), HasSubstr("65536 names of classes for 2 outputs"));
+}
+
+TEST(MessagesTest, AClientsSamplesAndNameHaveLimits) {
+  const auto error = [](int64_t samples, size_t name) {
+    Hello hello;
+    hello.name = std::string(name, 'n');
+    hello.samples = samples;
+    return std::string(HelloFromBytes(ToBytes(hello)).status().message());
+  };
+  EXPECT_EQ(error(1, 1), "");
+  EXPECT_EQ(error(int64_t{1} << 40, 64), "");
+  EXPECT_EQ(error(0, 1), "hello: 0 samples; expected 1 to 1099511627776");
+  EXPECT_EQ(error((int64_t{1} << 40) + 1, 1),
+            "hello: 1099511627777 samples; expected 1 to 1099511627776");
+  EXPECT_THAT(error(-1, 1), HasSubstr("expected 1 to 1099511627776"));
+  EXPECT_EQ(error(1, 0), "a client's name is 1 to 64 letters, digits and \"._-\", not \"\"");
+  EXPECT_EQ(CheckClientName(std::string(64, 'n')), absl::OkStatus());
+  EXPECT_FALSE(CheckClientName(std::string(65, 'n')).ok());
+}
+
+RoundStart ARound() { return {.round = 1, .rounds = 2, .samples = {1, 2}, .quorum = 1}; }
+
+TEST(MessagesTest, NumbersOfARoundReachTheirLimits) {
+  const std::function<void(RoundStart&)> kGood[] = {
+      [](RoundStart&) {},
+      [](RoundStart& r) { r.samples.assign(64, 1); },
+      [](RoundStart& r) {
+        r.samples = {1, int64_t{1} << 40};
+      },
+      [](RoundStart& r) { r.round = r.rounds = int64_t{1} << 40; },
+      [](RoundStart& r) { r.position = 1; },
+      [](RoundStart& r) { r.quorum = 2; },
+      [](RoundStart& r) { r.proximal = 1e38; },
+      [](RoundStart& r) { r.deadline = 1e12; },
+      [](RoundStart& r) { r.parameters.clients = 65536; },
+      [](RoundStart& r) { r.parameters.divisor = 1e-9; },
+      [](RoundStart& r) { r.parameters.divisor = 1e9; },
+      [](RoundStart& r) { r = {.over = true}; },
+  };
+  for (const auto& change : kGood) {
+    RoundStart round = ARound();
+    change(round);
+    const Bytes bytes = ToBytes(round);
+    const absl::StatusOr<RoundStart> read = RoundStartFromBytes(bytes);
+    ASSERT_TRUE(read.ok()) << &change - kGood << ": " << read.status();
+    EXPECT_EQ(ToBytes(*read), bytes) << &change - kGood;
+  }
+}
+
+TEST(MessagesTest, NumbersThatNoAggregatorSendsEndARound) {
+  const std::function<void(RoundStart&)> kBad[] = {
+      [](RoundStart& r) {
+        r.samples = {1, 0};
+      },
+      [](RoundStart& r) {
+        r.samples = {(int64_t{1} << 40) + 1, 1};
+      },
+      [](RoundStart& r) { r.rounds = (int64_t{1} << 40) + 1; },
+      [](RoundStart& r) { r.round = 3; },
+      [](RoundStart& r) { r.round = -1; },
+      [](RoundStart& r) { r.position = 2; },
+      [](RoundStart& r) { r.quorum = 0; },
+      [](RoundStart& r) { r.quorum = 3; },
+      [](RoundStart& r) {
+        r.weighting = RankWeighting(uint8_t(RankWeighting::kInverseSamples) + 1);
+      },
+      [](RoundStart& r) { r.proximal = -1e-9; },
+      [](RoundStart& r) { r.proximal = 1.001e38; },
+      [](RoundStart& r) { r.deadline = 1.001e12; },
+      [](RoundStart& r) { r.deadline = NAN; },
+      [](RoundStart& r) { r.parameters.clients = 65537; },
+      [](RoundStart& r) { r.parameters.divisor = 0.999e-9; },
+      [](RoundStart& r) { r.parameters.divisor = 1.001e9; },
+      [](RoundStart& r) { r.parameters.divisor = NAN; },
+  };
+  for (const auto& change : kBad) {
+    RoundStart round = ARound();
+    change(round);
+    EXPECT_EQ(RoundStartFromBytes(ToBytes(round)).status().message(),
+              "round: numbers that no aggregator sends")
+        << &change - kBad;
+  }
+  RoundStart crowd = ARound();
+  crowd.samples.assign(65, 1);
+  EXPECT_EQ(RoundStartFromBytes(ToBytes(crowd)).status().message(),
+            "round: 65 clients, at most 64 are allowed");
+}
+
+std::string ErrorOf(const Report& report) {
+  return std::string(ReportFromBytes(ToBytes(report)).status().message());
+}
+
+TEST(MessagesTest, NumbersOfAReportHaveLimits) {
+  EXPECT_EQ(ErrorOf({.samples = int64_t{1} << 40, .seconds = 1e12}), "");
+  EXPECT_EQ(ErrorOf({.samples = (int64_t{1} << 40) + 1}),
+            "report: 1099511627777 samples; expected 1 to 1099511627776");
+  EXPECT_EQ(ErrorOf({.samples = 0}), "report: 0 samples; expected 1 to 1099511627776");
+  EXPECT_THAT(ErrorOf({.samples = 1, .seconds = 1.001e12}), HasSubstr("report: took "));
+  EXPECT_THAT(ErrorOf({.samples = 1, .seconds = -1}), HasSubstr("report: took "));
+  EXPECT_THAT(ErrorOf({.samples = 1, .seconds = NAN}), HasSubstr("report: took "));
+}
+
+TEST(MessagesTest, MetricsOfAReportHaveNamesAndFiniteValues) {
+  Report report = {.samples = 1};
+  for (int i = 0; i < 32; ++i) report.metrics.emplace_back("m" + std::to_string(i), i);
+  Bytes bytes = ToBytes(report);
+  EXPECT_EQ(ReportFromBytes(bytes)->metrics, report.metrics);
+  bytes[16] = 33;  // what follows the samples and seconds
+  EXPECT_EQ(ReportFromBytes(bytes).status().message(),
+            "report: 33 metrics, at most 32 are allowed");
+  EXPECT_EQ(ErrorOf({.samples = 1, .metrics = {{"", 1}}}), "report: a metric called \"\"");
+  EXPECT_EQ(ErrorOf({.samples = 1, .metrics = {{"a", 1}, {"b", 1}, {"a", 2}}}),
+            "report: a comes twice");
+  for (const double value : {double(NAN), std::numeric_limits<double>::infinity()}) {
+    EXPECT_THAT(ErrorOf({.samples = 1, .metrics = {{"a", value}}}), HasSubstr("report: a is "));
+  }
+}
+
+TEST(MessagesTest, TextsForPeopleAreOneShortLine) {
+  const Verdict verdict = *VerdictFromBytes(ToBytes({.text = "a\nb" + std::string(600, 'x')}));
+  EXPECT_EQ(verdict.text, "a?b" + std::string(509, 'x'));
+  EXPECT_EQ(TextToBytes(std::string(513, 'x')).size(), 512u);
+  EXPECT_EQ(TextFromBytes(Bytes(513, '\t')), std::string(512, '?'));
+}
+
+TEST(MessagesTest, ListsHaveAsManyEntriesAsTheReaderTakes) {
+  const std::vector<Bytes> list = {{1}, {}, {2, 3}};
+  EXPECT_EQ(*ListFromBytes(ListToBytes(list), 3), list);
+  EXPECT_EQ(ListFromBytes(ListToBytes(list), 2).status().message(),
+            "list: 3 entries, at most 2 are allowed");
 }
 
 }  // namespace

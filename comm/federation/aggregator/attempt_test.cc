@@ -218,6 +218,29 @@ TEST_F(AttemptTest, TheMeanOfAllWhoAnswer) {
   }
 }
 
+// Before a frame's memory is allocated.
+TEST_F(AttemptTest, FramesAreAllowedInTheirOrderAndUpToTheirSize) {
+  Begin(Protection::kNone, 2, 1);
+  const auto allowed = [&](FrameKind kind, uint32_t index, uint64_t number = kNumber) {
+    return attempt_->Allowed(0, {.kind = kind, .attempt = number, .index = index});
+  };
+  EXPECT_EQ(allowed(FrameKind::kReport, 0), 8192);
+  EXPECT_EQ(allowed(FrameKind::kDecline, 0), 8192);
+  EXPECT_GE(allowed(FrameKind::kUpdate, 0).value_or(0), kValues * sizeof(float));
+  EXPECT_EQ(allowed(FrameKind::kReply, 0), 1048576);
+  for (const FrameKind kind : {FrameKind::kReport, FrameKind::kUpdate, FrameKind::kReply}) {
+    EXPECT_EQ(allowed(kind, 0, kNumber + 1), std::nullopt) << "of another attempt";
+  }
+  EXPECT_EQ(allowed(FrameKind::kUpdate, 1), std::nullopt) << "there is one chunk";
+  EXPECT_EQ(allowed(FrameKind::kReply, 1), std::nullopt);
+  EXPECT_EQ(allowed(FrameKind::kAnswer, 0), std::nullopt) << "nothing is asked";
+  EXPECT_EQ(allowed(FrameKind::kNote, 0), std::nullopt) << "the aggregator sends these";
+  SendUpdates(0, 1);
+  for (const FrameKind kind : {FrameKind::kReport, FrameKind::kDecline, FrameKind::kUpdate}) {
+    EXPECT_EQ(allowed(kind, 0), std::nullopt) << "a second one";
+  }
+}
+
 TEST_F(AttemptTest, WhoAnswersTooLateIsLeftOut) {
   Begin(Protection::kMasked, 4, 2);
   SendUpdates(0, 3);

@@ -581,6 +581,25 @@ TEST(ElasticTest, WhoMakesNoSenseIsDroppedAndHarmsNobody) {
   ExpectTogether(Pointers(ranks));
 }
 
+TEST(ElasticTest, SixtyFourWaitBesideTheRanks) {
+  const Job job({.range = {.min = 1, .max = 1}, .first = 1});
+  Rank rank(job);
+  ASSERT_TRUE(rank.Form(/*holds_state=*/false).get().ok());
+  std::vector<std::unique_ptr<RawCaller>> callers;
+  ElasticNotice notice;
+  const auto join = [&] {
+    callers.push_back(std::make_unique<RawCaller>(job));
+    callers.back()->Say(BytesOfMessage(ElasticWord{.timeout_ms = 60'000}));
+    ASSERT_TRUE(callers.back()->Hear(notice)) << callers.size();
+  };
+  for (int i = 0; i < 64; ++i) {
+    join();
+    ASSERT_NE(notice.kind, ElasticNotice::kNoRoom) << i;
+  }
+  join();
+  EXPECT_EQ(notice.kind, ElasticNotice::kNoRoom);
+}
+
 TEST(ElasticTest, WithoutACoordinatorNobodyGoesOn) {
   auto job = std::make_unique<Job>(CoordinatorOptions{.range = {.min = 1, .max = 2}, .first = 1});
   Rank rank(*job, milliseconds(3000));

@@ -125,6 +125,11 @@ TEST(JobEnvironmentTest, ASecretMayBeInAFileOfItsOwner) {
   const std::string brief = SecretFile("brief", "swordfish\n", kPrivate);
   EXPECT_THAT(ErrorOf({{"DTNN_JOB_SECRET_FILE", brief}}), HasSubstr(brief + ": the secret has 9"));
   EXPECT_THAT(ErrorOf({{"DTNN_JOB_SECRET_FILE", path + "x"}}), HasSubstr(path + "x"));
+  const std::string full = SecretFile("full", std::string(4096, 's'), kPrivate);
+  EXPECT_EQ(ErrorOf({{"DTNN_JOB_SECRET_FILE", full}}), "");
+  const std::string excess = SecretFile("excess", std::string(4097, 's'), kPrivate);
+  EXPECT_THAT(ErrorOf({{"DTNN_JOB_SECRET_FILE", excess}}),
+              HasSubstr(excess + ": contains more than the 4096 bytes"));
   EXPECT_THAT(ErrorOf({{"DTNN_JOB_SECRET_FILE", path}, {"DTNN_JOB_SECRET", kSecret}}),
               HasSubstr("are both set"));
 }

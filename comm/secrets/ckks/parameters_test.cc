@@ -77,6 +77,21 @@ TEST(ParametersTest, NonsenseIsRefused) {
   }
 }
 
+TEST(ParametersTest, TakesWhatIsAtItsLimits) {
+  for (const CkksParameters& p : std::initializer_list<CkksParameters>{
+           {.log2_degree = 3, .security = 0},
+           {.log2_degree = 16, .security = 0},
+           {.log2_scale = 10},
+           {.log2_scale = 80},
+           {.log2_scale = 80, .sum_bits = 20},
+           {.sum_bits = 3},
+           {.sum_bits = 60},
+       }) {
+    EXPECT_EQ(Validate(p), absl::OkStatus()) << p.ToString();
+  }
+  EXPECT_FALSE(Validate({.sum_bits = 61}).ok());
+}
+
 TEST(ParametersTest, OnePrimeUpToSixtyBitsThenTwo) {
   const CkksParameters small{.log2_scale = 30}, large{.log2_scale = 61};
   EXPECT_EQ(small.primes(), 1);

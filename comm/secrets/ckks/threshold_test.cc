@@ -12,6 +12,7 @@ namespace dtnn::ckks {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::shared_ptr<const CkksContext> Context(const CkksParameters& parameters) {
   return Must(CkksContext::Create(parameters));
@@ -257,6 +258,21 @@ TEST(ThresholdTest, NonsenseIsRefused) {
   EXPECT_FALSE(
       ValidateThreshold(ckks, {.decryptions = int64_t{1} << 50, .flooding_bits = 80}).ok());
   EXPECT_FALSE(ValidateThreshold({.log2_degree = 10}, {}).ok());
+  // At the limits another check may refuse, but not these.
+  const auto error = [&](const ThresholdParameters& threshold) {
+    return std::string(ValidateThreshold(ckks, threshold).message());
+  };
+  EXPECT_THAT(error({.clients = 65536}), Not(HasSubstr("needs 2 to")));
+  EXPECT_THAT(error({.clients = 65537}),
+              HasSubstr("threshold keys of 65537 clients: needs 2 to 65536"));
+  EXPECT_THAT(error({.decryptions = int64_t{1} << 50}), Not(HasSubstr("needs 1 to")));
+  EXPECT_THAT(error({.decryptions = (int64_t{1} << 50) + 1}),
+              HasSubstr("1125899906842625 decryptions: needs 1 to 2^50"));
+  EXPECT_THAT(error({.flooding_bits = 10}), Not(HasSubstr("use 10 to 80")));
+  EXPECT_THAT(error({.decryptions = 1, .flooding_bits = 80}), Not(HasSubstr("use 10 to 80")));
+  EXPECT_THAT(error({.decryptions = 1, .flooding_bits = 81}), HasSubstr("use 10 to 80"));
+  EXPECT_EQ(error({.tolerance = 1}), "");
+  EXPECT_THAT(error({.tolerance = 1.001}), HasSubstr("must be in (0, 1]"));
   const auto context = Context(ckks);
   EXPECT_FALSE(ThresholdClient::Create(*context, {.clients = 2}, 2, {}).ok());
   EXPECT_FALSE(ThresholdClient::Create(*context, {.clients = 2}, -1, {}).ok());

@@ -344,6 +344,7 @@ TEST(MaskedTest, AWrongShareIsFoundOutByTheServer) {
 
 TEST(MaskedTest, ParametersThatProtectNobodyAreRefused) {
   EXPECT_FALSE(Validate({.clients = 1}).ok());
+  EXPECT_TRUE(Validate({.clients = 255}).ok());
   EXPECT_FALSE(Validate({.clients = 256}).ok());
   EXPECT_FALSE(Validate({.clients = 4, .threshold = 2}).ok());
   EXPECT_FALSE(Validate({.clients = 4, .threshold = 5}).ok());

@@ -103,6 +103,20 @@ TEST(HandshakeTest, WhoLooksForAnotherDoorIsRefusedWithTheReason) {
   EXPECT_EQ(Shake(odd, other).called.message(), "calls ?[2J; this is rank 1 of 3");
 }
 
+TEST(HandshakeTest, TheFirst47CharactersOfAPurposeCount) {
+  const auto meet = [](const std::string& called_for, const std::string& is) {
+    Handshake caller = Caller('a', called_for);
+    Handshake called = Handshake::Answering(SecretOf('a'), is, nullptr);
+    Shake(caller, called);
+    return caller.done() && called.done();
+  };
+  const std::string same(46, 'p');
+  EXPECT_TRUE(meet(same + "x", same + "x"));
+  EXPECT_FALSE(meet(same + "x", same + "y"));
+  EXPECT_FALSE(meet(same, same + "x"));
+  EXPECT_TRUE(meet(same + "xy", same + "xz")) << "a longer one is cut";
+}
+
 TEST(HandshakeTest, APurposeIsPartOfTheProof) {
   Handshake caller = Caller('a', "rank 1 of 4"), called = Called();
   std::string hello = caller.TakeOutput();
