@@ -331,6 +331,10 @@ TEST(NpzDatasetTest, FormsAreChecked) {
                      {"y_test", y}}),
               HasSubstr("both splits must have the same form"));
   EXPECT_THAT(Error({{"x_train", x}, {"y_train", y}}, {.classes = -1}), HasSubstr("-1"));
+  EXPECT_EQ(Load({{"x_train", x}, {"y_train", y}}, {.classes = 16777216}).value()->outputs(),
+            16777216);
+  EXPECT_EQ(Error({{"x_train", x}, {"y_train", y}}, {.classes = 16777217}),
+            "archive: the number of classes must be 0 to 16777216, not 16777217");
 }
 
 TEST(NpzDatasetTest, ValuesMustBeFinite) {

@@ -131,6 +131,10 @@ TEST(SyntheticTest, RefusesNonsense) {
   EXPECT_FALSE(MakeSynthetic({.sample = {kHuge, kHuge, 2}}).ok());
   EXPECT_FALSE(MakeSynthetic({.classes = 0}).ok());
   EXPECT_FALSE(MakeSynthetic({.classes = int64_t{1} << 31}).ok());
+  EXPECT_TRUE(MakeSynthetic({.classes = (int64_t{1} << 31) - 1}).ok());
+  EXPECT_TRUE(MakeSynthetic({.train_samples = int64_t{1} << 53}).ok());
+  EXPECT_EQ(MakeSynthetic({.train_samples = (int64_t{1} << 53) + 1}).status().message(),
+            "the number of synthetic samples must be 0 to 2^53, not 9007199254740993");
   EXPECT_TRUE(MakeSynthetic({.train_samples = 0, .sample = {1, 1, 1}, .classes = 1}).ok());
 }
 

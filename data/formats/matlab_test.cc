@@ -50,6 +50,19 @@ TEST(MatlabTest, EveryCutIsRefused) {
   }
 }
 
+TEST(MatlabTest, ElementsUnpackToSixteenMegabytesAtMost) {
+  testing::MatlabStructs structs = {"things", {"id", "name"}, {{7.0, std::string()}}};
+  const auto read = [&](size_t characters) {
+    std::get<std::string>(structs.rows[0][1]) = std::string(characters, 'x');
+    return Error(testing::MatlabBytes(structs, true));
+  };
+  // A character has two bytes; the rest of the element is what an uncompressed file has.
+  const size_t rest = testing::MatlabBytes(structs, false).size() - 128;
+  const size_t most = ((size_t{1} << 24) - rest) / 2 / 4 * 4;
+  EXPECT_EQ(read(most - 4), "");
+  EXPECT_THAT(read(most + 8), HasSubstr("an element unpacks to more than 16777216 bytes"));
+}
+
 TEST(MatlabTest, ElementsBeyondTheFileAreRefused) {
   Bytes bytes = testing::MatlabBytes(kStructs, false);
   const size_t extents = 128 + 8 + 16 + 8;  // behind the tags of array, flags and extents

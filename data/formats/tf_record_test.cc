@@ -1,5 +1,9 @@
 #include "data/formats/tf_record.h"
 
+#include <cstring>
+#include <span>
+
+#include "data/files/crc32c.h"
 #include "data/formats/tf_example.h"
 #include "data/testing/idx_files.h"
 #include "data/testing/tf_records.h"
@@ -89,6 +93,17 @@ TEST(TfRecordTest, LengthsAreLimited) {
       "a file, record 0: the checksum of its length is wrong; this is not a TFRecord file, or a "
       "damaged one");
   EXPECT_EQ(Error(bytes), "no error");
+  // What a length may claim, in a file that ends after it.
+  const auto claim = [](uint64_t length) {
+    Bytes frame = TfRecordBytes(Bytes());
+    std::memcpy(frame.data(), &length, sizeof(length));
+    const uint32_t sum = MaskedCrc32c(std::span(frame).first(sizeof(length)));
+    std::memcpy(frame.data() + sizeof(length), &sum, sizeof(sum));
+    return Error(frame);
+  };
+  EXPECT_THAT(claim(67108864), HasSubstr("the file ends inside it"));
+  EXPECT_EQ(claim(67108865),
+            "a file, record 0: has 67108865 bytes, more than the 67108864 that are allowed");
 }
 
 TEST(TfExampleTest, ImageAndLabel) {

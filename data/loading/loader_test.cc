@@ -530,7 +530,7 @@ TEST(LoaderTest, RefusesNonsense) {
   EXPECT_EQ(code({0}, {.dtype = DType::kInt32}), kInvalid);
   EXPECT_EQ(code({0}, {.prefetch = -1}), kInvalid);
   EXPECT_EQ(code({0}, {.threads = 0}), kInvalid);
-  EXPECT_EQ(code({0}, {.threads = 1 << 20}), kInvalid);
+  EXPECT_EQ(code({0}, {.threads = 1025}), kInvalid);
   EXPECT_EQ(code({0}, {.transforms = {Flip({.probability = 2})}}), kInvalid);
   EXPECT_EQ(code({0}, {.transforms = {Crop({.size = 3})}}), kInvalid);
   EXPECT_EQ(code({0}, {.normalization = {{1, 2}, {1, 2}}}), kInvalid);

@@ -14,6 +14,7 @@
 #include "data/transforms/cutout.h"
 #include "data/transforms/flip.h"
 #include "data/transforms/pad_crop.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace dtnn {
@@ -182,7 +183,15 @@ TEST(TransformTest, ParametersAreChecked) {
   EXPECT_EQ(
       check(Crop({.size = 6})),
       absl::InvalidArgumentError("crop: a window of 6 pixels is larger than the samples, 5 x 7"));
+  EXPECT_TRUE(CheckTransforms(TransformList(64, Flip()), kExtents, {}).ok());
   EXPECT_FALSE(CheckTransforms(TransformList(65, Flip()), kExtents, {}).ok());
+  constexpr int64_t kLongest = int64_t{1} << 30;
+  EXPECT_TRUE(CheckTransforms({Flip()}, {kLongest, kLongest, 1}, {}).ok());
+  for (const ImageExtents& extents :
+       {ImageExtents{kLongest + 1, 1, 1}, ImageExtents{1, kLongest + 1, 1}}) {
+    EXPECT_THAT(std::string(CheckTransforms({Flip()}, extents, {}).message()),
+                ::testing::HasSubstr("sides of up to 2^30 are possible"));
+  }
 }
 
 // As README.md says how to write one.

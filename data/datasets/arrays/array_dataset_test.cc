@@ -113,6 +113,15 @@ TEST(ArrayDatasetTest, WhatIsWrongIsNamed) {
   ArrayOptions two = Options();
   two.outputs = 2;
   EXPECT_THAT(Refusal(Two<float>(), two), HasSubstr("the label of sample 0 is 2; expected 0 to 1"));
+  ArrayOptions many = Options();
+  many.outputs = 16777216;
+  EXPECT_EQ(Refusal(Two<float>(), many), "");
+  many.outputs = 16777217;
+  EXPECT_EQ(Refusal(Two<float>(), many), "y: 16777217 outputs; expected 1 to 16777216");
+  SampleArrays high = Two<float>();
+  high.classes = {0, 16777216};
+  EXPECT_THAT(Refusal(high, Options()),
+              HasSubstr("the label of sample 1 is 16777216; expected 0 to 16777215"));
   ArrayOptions named = Options();
   named.class_names = {"a", "b"};
   EXPECT_EQ(Refusal(Two<float>(), named), "class names: 2 for 3 outputs; expected one each");
