@@ -117,13 +117,13 @@ TEST(DecisionsTest, DamagedLinesAreNamed) {
   for (const std::string key :
        {"a", "a/b/c/t1", "a/b/c/t1/d/e", "a/b/c/1/d", "a/b/c/t0/d", "a/b/c/t-1/d", "a/b/c/t/d",
         "a/b/c/t1x/d", "a/b//t1/d", "a/b/c/t99999999999999999999/d", "a/b/\x01/t1/d", "a/b/c=/t1/d",
-        "a/b#/c/t1/d"}) {
+        "a/b#/c/t1/d", "a/b/c/t1048577/d"}) {
     EXPECT_THAT(Refusal(key + " x x=1"), HasSubstr("line 1: the key is \"")) << key;
   }
   for (const std::string time : {"", "=", "=1", "x", "x=1=2", "x =1"}) {
     EXPECT_THAT(Refusal("a/b/c/t1/d x " + time), HasSubstr("expected NAME=MICROSECONDS")) << time;
   }
-  for (const std::string time : {"", "-1", "nan", "inf", "1e300", "1x", "0x1", "--", " "}) {
+  for (const std::string time : {"", "-1", "nan", "inf", "1.001e12", "1x", "0x1", "--", " "}) {
     const std::string message = Refusal("a/b/c/t1/d x x=" + time);
     EXPECT_THAT(message, HasSubstr("best.txt: line 1: ")) << time;
   }
@@ -137,6 +137,12 @@ TEST(DecisionsTest, FilesThatAreFarTooLargeAreRefused) {
   const std::string path = absl::StrCat(::testing::TempDir(), "large.txt");
   std::ofstream(path) << std::string((size_t{16} << 20) + 1, '\n');
   EXPECT_FALSE(Decisions::Load(path).ok());
+  std::ofstream(path) << std::string(size_t{16} << 20, '\n');
+  EXPECT_TRUE(Decisions::Load(path).ok());
+}
+
+TEST(DecisionsTest, ThreadsAndTimesReachTheirLimits) {
+  EXPECT_EQ(Decisions::Parse("a/b/c/t1048576/d x x=1e12\n", "best.txt").status(), absl::OkStatus());
 }
 
 }  // namespace

@@ -66,6 +66,29 @@ TEST(Conv2dSpecTest, NamesTheFieldThatIsWrong) {
   EXPECT_TRUE(Small().Validate().ok());
 }
 
+TEST(Conv2dSpecTest, WhatIsAtItsLimitIsTaken) {
+  Conv2dSpec spec;
+  spec.batch = spec.height = spec.width = spec.channels = spec.filters = 1;
+  spec.kernel = 1;
+  const auto error = [](const Conv2dSpec& spec) { return std::string(spec.Validate().message()); };
+  spec.batch = int64_t{1} << 30;
+  EXPECT_EQ(error(spec), "");
+  ++spec.batch;
+  EXPECT_EQ(error(spec), "convolution: batch is 1073741825, must be between 1 and 1073741824");
+  spec.batch = 1;
+  spec.width = 4194304;
+  EXPECT_EQ(error(spec), "");
+  ++spec.width;
+  EXPECT_EQ(error(spec),
+            "convolution: padded width is 4194305, expected at most 4194304 with a kernel of 1");
+  spec.width = 1;
+  spec.channels = int64_t{1} << 27;  // 2^40 bytes of the input, as of doubles
+  spec.batch = 1024;
+  EXPECT_EQ(error(spec), "");
+  ++spec.batch;
+  EXPECT_EQ(error(spec), "convolution: the input exceeds 1099511627776 bytes");
+}
+
 // No table is built, and no memory is taken, for an output that nobody could hold.
 TEST(CreateConv2dTest, PaddingThatMakesTheOutputHugeIsAStatus) {
   const auto context = *DeviceContext::Create(Device::Cpu());

@@ -407,6 +407,9 @@ TEST(PoolSpecTest, ErrorsNameTheField) {
   const auto error = [](const PoolSpec& spec) { return std::string(spec.Validate().message()); };
   EXPECT_EQ(error(Spec({1, 4, 4, 1}, 2, 2)), "");
   EXPECT_EQ(error(Spec({1, 4, 4, 0}, 2, 2)), "pool: channels is 0, expected 1 to 16777216");
+  EXPECT_EQ(error(Spec({1, 4, 4, 16777216}, 2, 2)), "");
+  EXPECT_EQ(error(Spec({1, 4, 4, 16777217}, 2, 2)),
+            "pool: channels is 16777217, expected 1 to 16777216");
   EXPECT_EQ(error(Spec({1, 4, 4, 1}, 2, 0)), "pool: stride is 0, expected 1 to 16777216");
   EXPECT_EQ(error(Spec({1, 4, 4, 1}, 2, 1, 2)), "pool: padding is 2, expected 0 to 1");
   EXPECT_EQ(error(Spec({1, 4, 3, 1}, 4, 1)),
