@@ -187,7 +187,10 @@ TEST_F(DtnnTest, ErrorsAreTexts) {
   for (const auto& [height, width, channels] : {std::tuple<int64_t, int64_t, int64_t>{-1, 6, 3},
                                                 {6, 0, 3},
                                                 {6, 6, 0},
-                                                {int64_t{1} << 40, int64_t{1} << 40, 3}}) {
+                                                {int64_t{1} << 40, int64_t{1} << 40, 3},
+                                                {16384, 16385, 3},
+                                                {1, (int64_t{1} << 28) + 1, 1},
+                                                {6, 6, 4}}) {
     EXPECT_THAT(error_of(dtnn_predict_pixels(m, pixels, height, width, channels, 1, out, 9)),
                 HasSubstr("expected at least 1 x 1"));
   }

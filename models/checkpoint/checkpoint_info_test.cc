@@ -174,9 +174,14 @@ TEST(CheckpointInfoTest, CountsThatNoRunCanHaveAreRefused) {
       [](CheckpointInfo& i) { i.slots = -1; },
       [](CheckpointInfo& i) { i.average_slot = -2; },
       [](CheckpointInfo& i) { i.average_slot = i.slots; },
-      [](CheckpointInfo& i) { i.slots = kMaxCheckpointSlots + 1; },
+      [](CheckpointInfo& i) { i.slots = 65; },
+      [](CheckpointInfo& i) { i.ranks_with_slot = 65537; },
   };
   EXPECT_TRUE(StatusOf(Some()).ok());
+  CheckpointInfo most = Some();
+  most.slots = 64;
+  most.ranks_with_slot = 65536;
+  EXPECT_TRUE(StatusOf(most).ok());
   for (size_t i = 0; i < std::size(kBreakages); ++i) {
     CheckpointInfo info = Some();
     kBreakages[i](info);

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "layers/activation.h"
 #include "layers/fc.h"
@@ -151,6 +152,25 @@ TEST(GraphNodesTest, LimitsAreReachedAndNotPassed) {
   EXPECT_EQ(ends_with(nodes), "fine");
   append(false);
   EXPECT_EQ(ends_with(nodes), "network \"net\": has 65537 nodes, expected 1 to 65536");
+}
+
+TEST(GraphNodesTest, ALayerHas4096InputsAtMost) {
+  std::vector<NodeSpec> nodes = {{.layer = std::make_shared<InputLayer>(ImageExtents{1, 1, 1})},
+                                 {.layer = std::make_shared<AdditionLayer>(),
+                                  .inputs = std::vector<std::string>(4096, "0_Input")}};
+  EXPECT_EQ(Made(nodes).status(), absl::OkStatus());
+  nodes[1].inputs.push_back("0_Input");
+  EXPECT_THAT(std::string(Made(nodes).status().message()),
+              ::testing::HasSubstr("it has 4097 inputs, more than 4096"));
+}
+
+TEST(GraphNodesTest, ATensorHas2To48ElementsAtMost) {
+  const auto error = [](const ImageExtents& extents) {
+    return std::string(Made({{.layer = std::make_shared<InputLayer>(extents)}}).status().message());
+  };
+  EXPECT_EQ(error({1 << 16, 1 << 16, 1 << 16}), "");
+  EXPECT_THAT(error({1, 1, (int64_t{1} << 48) + 1}),
+              ::testing::HasSubstr("has more than 2^48 elements"));
 }
 
 // Each tensor alone would be possible.

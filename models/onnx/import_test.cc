@@ -596,6 +596,18 @@ TEST_F(ImportTest, GraphsThatAreNoneAreRefused) {
        },
        "above 16777216"},
       {[](auto& g) {
+         Ints(*g.mutable_node(0), "strides", {1, 16777217});
+       },
+       "above 16777216"},
+      {[](auto& g) {
+         Ints(*g.mutable_node(0), "pads", {0, 0, 16777217, 0});
+       },
+       "\"pads\" is not 4 numbers from 0 to 16777216"},
+      {[](auto& g) {
+         Ints(*g.mutable_node(0), "pads", {0, 0, 16777216, 0});
+       },
+       "paddings that differ from side to side"},
+      {[](auto& g) {
          g.mutable_node(1)->set_op_type("MaxPool");
          Ints(*g.mutable_node(1), "kernel_shape", {INT64_MAX, 1});
        },

@@ -54,6 +54,12 @@ TEST(OnnxFileTest, PartsAreCountedBeforeMemoryIsAllocated) {
   EXPECT_EQ(CountMessageParts(graph, 10'000'000), 5'000'001);
   EXPECT_THAT(std::string(ParseOnnx(graph, "many.onnx").status().message()),
               HasSubstr("many.onnx: has more than 4194304 parts"));
+  std::string versions;  // the same field again and again
+  for (int i = 0; i < 4194304; ++i) versions += "\x08\x08";
+  EXPECT_THAT(std::string(ParseOnnx(versions, "most.onnx").status().message()),
+              HasSubstr("most.onnx: is not an ONNX model"));
+  EXPECT_THAT(std::string(ParseOnnx(versions + "\x08\x08", "more.onnx").status().message()),
+              HasSubstr("more.onnx: has more than 4194304 parts"));
 }
 
 }  // namespace

@@ -48,6 +48,19 @@ TEST_F(TensorValuesTest, EveryTypeIsRead) {
   EXPECT_THAT(Read(Raw(kFloat32, "", 0)).reals, ElementsAre());
 }
 
+TEST(CountElementsTest, UpTo2To40) {
+  constexpr int64_t kMost = int64_t{1} << 40;
+  const auto error = [](const std::vector<int64_t>& dims) {
+    return std::string(CountElements(dims).status().message());
+  };
+  EXPECT_EQ(*CountElements(std::vector<int64_t>{kMost}), kMost);
+  EXPECT_EQ(*CountElements(std::vector<int64_t>{1 << 20, 1 << 20}), kMost);
+  EXPECT_EQ(*CountElements(std::vector<int64_t>{0, kMost, kMost}), 0);
+  EXPECT_EQ(error({kMost + 1}), "has an axis of 1099511627777 elements");
+  EXPECT_EQ(error({-1}), "has an axis of -1 elements");
+  EXPECT_EQ(error({(1 << 20) + 1, 1 << 20}), "has more than 2^40 elements");
+}
+
 // In a file beside the model's alone.
 TEST(ExternalDataTest, OtherFilesAreRefused) {
   namespace fs = std::filesystem;

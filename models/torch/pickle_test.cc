@@ -10,6 +10,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // {"w": a tensor of (2, 3) at place 4 of storage 0, of 16 floats}, as protocol 2 has it.
 std::string Valid() {
@@ -109,7 +110,8 @@ TEST(PickleTest, DamagedPicklesAreRefused) {
                              "X\xff\xff\xff\xff", "]e.", "(K\1K\2e.", "\x8a\x09", "i", "Nb."}) {
     EXPECT_FALSE(ReadPickle(pickle).ok()) << pickle;
   }
-  EXPECT_THAT(Error(std::string(size_t{2} << 20, 'N')), HasSubstr("more than 1048576 objects"));
+  EXPECT_THAT(Error(std::string(1048577, 'N')), HasSubstr("more than 1048576 objects"));
+  EXPECT_THAT(Error(std::string(1048576, 'N')), Not(HasSubstr("objects")));
   EXPECT_THAT(Error("}."), HasSubstr("no dictionary of tensors"));
 }
 

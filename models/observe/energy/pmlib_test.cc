@@ -212,6 +212,9 @@ TEST(PmlibTest, AnswersThatMakeNoSenseTakeNoMemory) {
                                            {8, 0, -1},
                                            {8, 0, 3},
                                            {8, 0, kMost},
+                                           {16777217, 0, 1},
+                                           {8, 65537, 1},
+                                           {129, 0, 129},
                                            {-1, 0, 1}}) {
     Server hostile(
         [&](int32_t operation) { return operation == 4 ? Bytes(head) : Good(operation); });
@@ -220,7 +223,7 @@ TEST(PmlibTest, AnswersThatMakeNoSenseTakeNoMemory) {
     const absl::Status status = (*source)->Joules().status();
     EXPECT_TRUE(absl::IsDataLoss(status) || absl::IsFailedPrecondition(status)) << status;
   }
-  for (const double watts : {std::nan(""), 1e300, -1e300, HUGE_VAL}) {
+  for (const double watts : {std::nan(""), 1.001e9, -1.001e9, HUGE_VAL}) {
     Server wild([&](int32_t operation) {
       return operation == 4
                  ? Bytes(std::vector<int32_t>{2, 1, 1, 0}) + Bytes(std::vector<double>{1, watts})

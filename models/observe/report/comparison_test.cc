@@ -1,6 +1,7 @@
 #include "models/observe/report/comparison.h"
 
 #include <cmath>
+#include <string>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -61,6 +62,11 @@ TEST(ReadHistoryTest, WhatIsNoHistoryIsAnErrorWithItsLine) {
     const auto epochs = ParseHistory(text, HistoryForm::kCsv, "run");
     EXPECT_THAT(std::string(epochs.status().message()), StartsWith(message)) << text;
   }
+  std::string names = "epoch", values = "\n1";
+  for (int i = 1; i < 1000; ++i) names += ",m" + std::to_string(i), values += ",2";
+  EXPECT_EQ(Parsed(names + values + "\n", HistoryForm::kCsv)[0].metrics.size(), 999u);
+  const auto more = ParseHistory(names + ",m" + values + ",2\n", HistoryForm::kCsv, "run");
+  EXPECT_THAT(std::string(more.status().message()), StartsWith("run, line 1: too many columns"));
   for (const char* line : {"{", "[]", "{\"epoch\": 1", "{\"epoch\": 1, mse: 2}", "{\"mse\": 2}",
                            "{\"epoch\": \"1\"}", "{\"epoch\": 1, \"\": 2}", "{\"epoch\": {}}"}) {
     const auto epochs = ParseHistory(line, HistoryForm::kJsonLines, "run");

@@ -50,6 +50,34 @@ TEST(OptionsTest, TheFormatIsTheFastestUnlessItIsNamed) {
   }
 }
 
+TEST(OptionsTest, PartsAreCountedUpToAMillion) {
+  const auto part = [](const std::string& text) {
+    RunOptions options;
+    options.data.part = text;
+    return DatasetPartOf(options);
+  };
+  EXPECT_EQ(part("1000000/1000000")->part, 1000000);
+  EXPECT_EQ(part("1/1")->parts, 1);
+  for (const char* text : {"1/1000001", "0/1", "2/1", "-1/1", "1", "1/", "/1", "1/2/3"}) {
+    EXPECT_EQ(ExitCodeOf(part(text).status()), kExitUsage) << text;
+  }
+}
+
+TEST(OptionsTest, BucketsHaveUpToAMillionMegabytes) {
+  const auto bytes = [](const std::string& text) {
+    RunOptions options;
+    options.sync.bucket_mb = text;
+    return BucketBytes(options);
+  };
+  EXPECT_EQ(*bytes("auto"), 0);
+  EXPECT_EQ(*bytes("0.5"), 524288);
+  EXPECT_EQ(*bytes("1e-9"), 1);
+  EXPECT_EQ(*bytes("1e6"), int64_t{1000000} << 20);
+  for (const char* text : {"0", "-1", "1000000.1", "nan", "inf", ""}) {
+    EXPECT_EQ(ExitCodeOf(bytes(text).status()), kExitUsage) << text;
+  }
+}
+
 TEST(OptionsTest, ElementTypeFollowsDtype) {
   RunOptions options;
   EXPECT_EQ(ElementTypeOf(options), DType::kFloat32);

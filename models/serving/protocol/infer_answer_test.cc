@@ -108,6 +108,11 @@ TEST_F(SamplesTest, OthersAreRefusedByName) {
   EXPECT_THAT(Refusal(Request("UINT8", {1, 0, 3, 3}, {})), HasSubstr("sides of 1 to 65536"));
   EXPECT_THAT(Refusal(Request("UINT8", {1, 1, 65537, 3}, std::vector<double>(65537 * 3))),
               HasSubstr("sides of 1 to 65536"));
+  EXPECT_EQ(SamplesOf(Request("UINT8", {1, 1, 65536, 3}, std::vector<double>(65536 * 3)), rules_)
+                .status(),
+            absl::OkStatus());
+  EXPECT_THAT(Refusal(Request("UINT8", {1, 65537, 1, 3}, std::vector<double>(65537 * 3))),
+              HasSubstr("sides of 1 to 65536"));
   EXPECT_THAT(Refusal(Request("UINT8", {1, 2, 3, 1}, std::vector<double>(6))),
               HasSubstr("(n, height, width, 3)"));
   std::vector<double> large = one;

@@ -130,6 +130,26 @@ TEST(InferRequestTest, WrongRequestsAreNamed) {
   }
 }
 
+TEST(InferRequestTest, TextsAndNestingReachTheirLimits) {
+  const auto error = [](const std::string& json) {
+    return std::string(Parse(json).status().message());
+  };
+  const auto id = [](size_t size) {
+    return StrCat(
+        R"({"id": ")", std::string(size, 'i'),
+        R"(", "inputs": [{"name": "a", "datatype": "FP32", "shape": [1], "data": [1]}]})");
+  };
+  EXPECT_EQ(error(id(1024)), "");
+  EXPECT_THAT(error(id(1025)), HasSubstr("id has more than 1024 characters"));
+  // The request itself is one level.
+  const auto nested = [](size_t levels) {
+    return StrCat("{\"a\": ", std::string(levels, '['), std::string(levels, ']'),
+                  R"(, "inputs": [{"name": "a", "datatype": "FP32", "shape": [1], "data": [1]}]})");
+  };
+  EXPECT_EQ(error(nested(31)), "");
+  EXPECT_THAT(error(nested(32)), HasSubstr("nested deeper than 32 levels"));
+}
+
 TEST(InferRequestTest, ValuesAndTensorsHaveLimits) {
   const std::string three = Request(R"("datatype": "FP32", "shape": [3], "data": [1, 2, 3])");
   EXPECT_TRUE(Parse(three, {.values = 3}).ok());
