@@ -1,5 +1,6 @@
 #include "optim/optimizers/optimizers.h"
 
+#include <cmath>
 #include <map>
 #include <string>
 
@@ -62,11 +63,19 @@ TEST(OptimizersTest, ConstantsMakeTheSameOptimizerAgain) {
     ASSERT_TRUE(again.ok()) << again.status();
     EXPECT_EQ((*MakeOptimizer(name, *again))->constants(), constants) << name;
   }
-  for (const auto& [name, value] : {std::pair("speed", 1.0), std::pair("tau", 0.5),
-                                    std::pair("tau'", 1e300), std::pair("density", 2.0)}) {
+  for (const auto& [name, value] :
+       {std::pair("speed", 1.0), std::pair("tau", 0.5), std::pair("tau'", 0x1p40 + 1),
+        std::pair("density", 2.0), std::pair("tau'", std::nan(""))}) {
     const absl::Status status = ConstantsFrom({{name, value}}).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << name;
     EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr(name));
+  }
+}
+
+TEST(OptimizersTest, ConstantsReachTheirLimits) {
+  for (const auto& [name, value] :
+       {std::pair("tau", 1.0), std::pair("tau'", 0x1p40), std::pair("density", 1.0)}) {
+    EXPECT_EQ(ConstantsFrom({{name, value}}).status(), absl::OkStatus()) << name;
   }
 }
 

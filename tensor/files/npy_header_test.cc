@@ -126,6 +126,9 @@ TEST(NpyHeaderTest, PreambleKnowsThreeVersions) {
   }
   EXPECT_THAT(std::string(preamble("\2\0\xff\xff\xff\xff"s).status().message()),
               HasSubstr("claims 4294967295 bytes"));
+  EXPECT_EQ(preamble("\2\0\xff\xff\0\0"s)->header_size, 65535u);
+  EXPECT_THAT(std::string(preamble("\2\0\0\0\1\0"s).status().message()),
+              HasSubstr("claims 65536 bytes"));
   for (const std::string& tail : {""s, "\1\0\1"s, "\2\0\1\0\0"s}) {
     EXPECT_FALSE(preamble(tail).ok());
   }

@@ -63,6 +63,8 @@ TEST(NpyTextTest, WhatIsNoSingleTextIsRefused) {
 
 TEST(NpyTextTest, WidthsAreCheckedBeforeMemoryIsTaken) {
   EXPECT_THAT(ErrorOf(File("<U1048577", {}, "abcd")), HasSubstr("at most 1048576"));
+  EXPECT_THAT(ErrorOf(File("<U1048576", {}, "abcd")),
+              HasSubstr("(4194304 bytes) but 4 bytes follow it"));
   EXPECT_FALSE(Parse(File("<U99999999999999999999", {}, "abcd")).ok());
   EXPECT_THAT(ErrorOf(File("<U2", {}, "abcd")), HasSubstr("(8 bytes) but 4 bytes follow it"));
   EXPECT_THAT(ErrorOf(File("|S2", {}, "abcd")), HasSubstr("(2 bytes) but 4 bytes follow it"));

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 
 #include "gmock/gmock.h"
@@ -17,6 +18,7 @@ namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
@@ -186,6 +188,19 @@ TEST_F(SafetensorsTest, HostileFilesAreRefusedForTheRightReason) {
   }
   EXPECT_EQ(SafetensorsReader::Open(Seed("shape_seven_axes"))->Read("w").status().code(),
             absl::StatusCode::kUnimplemented);
+}
+
+// Files with holes, which take no room on the disk.
+TEST_F(SafetensorsTest, AHeaderHas100MillionBytesAtMost) {
+  const auto error = [&](uint64_t length, uint64_t file) {
+    std::ofstream(path_).write(reinterpret_cast<const char*>(&length), sizeof(length));
+    fs::resize_file(path_, file);
+    return ErrorOf(SafetensorsReader::Open(path_).status());
+  };
+  EXPECT_THAT(error(100'000'001, 200'000'000), HasSubstr("claims a header of 100000001 bytes"));
+  EXPECT_THAT(error(93, 100), HasSubstr("claims a header of 93 bytes in a file of 100"));
+  EXPECT_THAT(error(92, 100), Not(HasSubstr("claims a header")));
+  EXPECT_THAT(error(100'000'000, 200'000'000), Not(HasSubstr("claims a header")));
 }
 
 TEST_F(SafetensorsTest, EveryTruncationIsAnError) {
