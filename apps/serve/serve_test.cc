@@ -310,7 +310,7 @@ TEST_F(ServeTest, WrongFlagsAreUsageErrors) {
   const std::string twin = testing::NewFolder("serve_twin") + "/net.npz";
   std::filesystem::copy_file(model, twin);
   const std::string short_token = folder_ + "/short";
-  ASSERT_TRUE(WritePrivateFile(short_token, "abc\n").ok());
+  ASSERT_TRUE(WritePrivateFile(short_token, "0123456789abcde\n").ok());
   const std::string open_token = folder_ + "/open";
   ASSERT_TRUE(WritePrivateFile(open_token, "0123456789abcdef\n").ok());
   ASSERT_EQ(chmod(open_token.c_str(), 0644), 0);

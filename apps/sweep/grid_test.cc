@@ -106,6 +106,8 @@ TEST(GridTest, AGridThatCannotRunIsRefusedBeforeAnythingRuns) {
   for (int i = 1; i <= 100; ++i) sizes.values.push_back(std::to_string(i));
   EXPECT_THAT(Error(MakeGrid(kBase, {seeds, sizes}, "f")),
               HasSubstr("the grid has more than 10000 runs"));
+  seeds.values.pop_back();
+  EXPECT_EQ(MakeGrid(kBase, {seeds, sizes}, "f")->size(), 10000u);
 }
 
 }  // namespace
