@@ -9,6 +9,7 @@
 #include "models/parameters/parameter_arrays.h"
 #include "tensor/dtype.h"
 #include "tensor/errors.h"
+#include "tensor/files/npy_header.h"
 #include "tensor/format.h"
 #include "tensor/named_argument.h"
 
@@ -18,6 +19,8 @@ namespace {
 constexpr std::string_view kStateKey = "__state__";
 // What a reader allocates at most: the sums of a confusion matrix over 2800 classes.
 constexpr size_t kMaxStateBytes = size_t{1} << 26;
+// In a file, with the header that an .npz gives it.
+constexpr size_t kMaxStateMember = kMaxStateBytes + NpyPreamble::kMaxSize + NpyPreamble::kMaxHeader;
 
 ArenaKeys SlotKeys(size_t slot) {
   return {.prefix = StrCat("__slot", slot, "__"), .trainable_only = true};
@@ -174,7 +177,7 @@ absl::StatusOr<CheckpointInfo> ReadCheckpointInfo(ArrayFileReader& file) {
                           "LoadWeights");
   }
   const std::string name = StrCat(file.file(), "/", kStateKey);
-  if (file.Bytes(kStateKey) > int64_t(kMaxStateBytes)) {
+  if (file.Bytes(kStateKey) > int64_t(kMaxStateMember)) {
     return InvalidArgument(name, ": has ", file.Bytes(kStateKey),
                            " bytes, more than the state of a run can have");
   }

@@ -12,6 +12,7 @@
 #include "models/testing/training_session.h"
 #include "models/zoo/zoo.h"
 #include "optim/optimizers/adam.h"
+#include "tensor/files/array_file.h"
 #include "tensor/files/atomic_file.h"
 #include "tensor/files/npz.h"
 #include "tools/testing/tensors.h"
@@ -211,6 +212,17 @@ TEST_F(CheckpointTest, AStateThatNoReaderTakesIsNotWritten) {
               AllOf(HasSubstr("x.npz: the state of the run takes 72000"),
                     HasSubstr("leave out multiclass_confusion_matrix")));
   EXPECT_FALSE(fs::exists(path_));
+}
+
+TEST_F(CheckpointTest, AStateThatIsTooLargeIsNotRead) {
+  const auto error = [&](int64_t bytes) {
+    const Tensor state = testing::ZeroTensor(DType::kUint8, {bytes});
+    EXPECT_TRUE(WriteNpz(path_, {{"__state__", state}}, {}, {}).ok());
+    ArrayFileReader file = *ArrayFileReader::Open(path_);
+    return std::string(ReadCheckpointInfo(file).status().message());
+  };
+  EXPECT_THAT(error(67108864), HasSubstr("is not the state of a run")) << "as large as is written";
+  EXPECT_THAT(error(67108864 + 65536), HasSubstr("more than the state of a run can have"));
 }
 
 TEST_F(CheckpointTest, SlotsAndKeptParametersAreConvertedWithTheWeights) {
