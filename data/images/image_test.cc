@@ -196,6 +196,35 @@ TEST(ImageTest, CutJpegSaysSo) {
               HasSubstr("a file: is damaged or truncated (Premature end of JPEG file)"));
 }
 
+// Each scan costs as much time as an image, and few bytes.
+TEST(ImageTest, ProgressiveFilesHave200ScansAtMost) {
+  const Bytes whole =
+      EncodeJpeg(16, 16, SmoothPixels(16, 16, 1), {.kind = JpegKind::kGrey, .progressive = true});
+  // Where tables and scans begin: after the data of the scan before, which has no markers but its
+  // own.
+  std::vector<size_t> starts, scans;
+  for (size_t i = 0; i + 1 < whole.size(); ++i) {
+    if (whole[i] != 0xff || whole[i + 1] == 0 || whole[i + 1] == 0xff) continue;
+    if (whole[i + 1] == 0xda) scans.push_back(i);
+    if (scans.size() > starts.size() && whole[i + 1] != 0xda) starts.push_back(i);
+  }
+  ASSERT_EQ(scans.size(), 6u);
+  ASSERT_GE(starts.size(), 2u);
+  // The second one, coefficients 1 to 5, as if these came in full: it may follow the last one.
+  Bytes again(whole.begin() + long(starts[0]), whole.begin() + long(starts[1]));
+  const size_t precision = scans[1] - starts[0] + 9;
+  ASSERT_EQ(again[precision], 0x02);
+  again[precision] = 0;
+  const auto error = [&](int count) {
+    Bytes file(whole.begin(), whole.end() - 2);  // without the marker of its end
+    for (int i = 6; i < count; ++i) file.insert(file.end(), again.begin(), again.end());
+    file.insert(file.end(), {0xff, 0xd9});
+    return Error(file);
+  };
+  EXPECT_EQ(error(200), absl::OkStatus());
+  EXPECT_EQ(error(201).code(), absl::StatusCode::kDataLoss);
+}
+
 // A file whose header promises other extents.
 Bytes PngThatPromises(uint32_t width, uint32_t height) {
   Bytes png = EncodePng(1, 1, SmoothPixels(1, 1, 1), {.color_type = 0});
