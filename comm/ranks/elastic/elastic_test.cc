@@ -581,6 +581,25 @@ TEST(ElasticTest, WhoMakesNoSenseIsDroppedAndHarmsNobody) {
   ExpectTogether(Pointers(ranks));
 }
 
+TEST(ElasticTest, PlacesThatCannotBeAreNotTaken) {
+  const std::pair<int, int> places[] = {{0, 0}, {-1, 2}, {2, 2}, {0, 1025}, {0, -1}};
+  for (const auto& [rank, size] : places) {
+    LoneCoordinator coordinator;
+    Membership member({.coordinator = coordinator.address()}, SecretOf(), {.timeout = kTimeout});
+    auto formed = std::async(std::launch::async, [&] { return member.Form({}); });
+    coordinator.Meet();
+    for (int attempt = 0; attempt < 5; ++attempt) {
+      ElasticNotice notice = {
+          .kind = ElasticNotice::kFormed, .generation = 1, .rank = rank, .size = size};
+      std::string_view("127.0.0.1").copy(notice.host, sizeof(notice.host) - 1);
+      notice.port = coordinator.Hear().port;
+      coordinator.Say(notice);
+    }
+    EXPECT_EQ(formed.get().status().message(), "the coordinator names an impossible place")
+        << rank << " of " << size;
+  }
+}
+
 TEST(ElasticTest, SixtyFourWaitBesideTheRanks) {
   const Job job({.range = {.min = 1, .max = 1}, .first = 1});
   Rank rank(job);

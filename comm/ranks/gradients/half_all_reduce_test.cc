@@ -149,6 +149,10 @@ TEST(HalfAllReduceTest, OtherTensorsAreRefused) {
               absl::StatusCode::kInvalidArgument);
     EXPECT_EQ(sum->Begin(testing::ZeroTensor(DType::kInt32, {4})).code(),
               absl::StatusCode::kInvalidArgument);
+    const Tensor wide = testing::ZeroTensor(DType::kFloat32, {1, 2, 2, 2});
+    EXPECT_EQ(sum->Begin(wide.Channels(0, 1, TensorFormat::kNHWC)).code(),
+              absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(sum->Begin(testing::ZeroTensor(DType::kFloat32, {2, 2})), absl::OkStatus());
     return absl::OkStatus();
   });
   ASSERT_TRUE(status.ok()) << status;

@@ -280,28 +280,41 @@ TEST(TopKAllReduceTest, GradientsAreScaledBeforeTheyAreKept) {
 }
 
 // Rank 1 sends what no rank of this program would.
+constexpr int64_t kFew = 10;
+
+// What rank 0, whose gradients are zeros, says of a first step in which rank 1 does `other`.
+std::string RefusalOf(const std::function<absl::Status(Communicator&)>& other) {
+  std::string why;
+  (void)RunRanks(2, [&](Communicator& c) -> absl::Status {
+    if (c.rank() == 1) {
+      DTNN_RETURN_IF_ERROR(other(c));
+      return c.Barrier();
+    }
+    DTNN_ASSIGN_OR_RETURN(TopKAllReduce sum, TopKAllReduce::Create(c, {}, kFew));
+    const absl::Status status =
+        sum.Run(ZeroTensor(DType::kFloat32, {kFew}), ZeroTensor(DType::kFloat32, {kFew}), 1, 1);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    why = std::string(status.message());
+    return absl::InternalError("ends the other rank too");
+  });
+  return why;
+}
+
+// As many gradients as places.
+absl::Status SendPlaces(Communicator& c, const std::vector<int32_t>& places) {
+  const Tensor message = ZeroTensor(DType::kUint8, {int64_t(places.size()) * 8});
+  std::memcpy(message.raw_data(), places.data(), places.size() * sizeof(int32_t));
+  return c.Send(message, 0);
+}
+
 TEST(TopKAllReduceTest, WhatAnotherRankSendsIsNotBelieved) {
-  constexpr int64_t kFew = 10;
   const auto refused = [](std::vector<int64_t> cuts, std::vector<int64_t> counts,
                           std::vector<int32_t> places) {
-    std::string why;
-    (void)RunRanks(2, [&](Communicator& c) -> absl::Status {
-      if (c.rank() == 0) {
-        DTNN_ASSIGN_OR_RETURN(TopKAllReduce sum, TopKAllReduce::Create(c, {}, kFew));
-        const absl::Status status =
-            sum.Run(ZeroTensor(DType::kFloat32, {kFew}), ZeroTensor(DType::kFloat32, {kFew}), 1, 1);
-        EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
-        why = std::string(status.message());
-        return status;
-      }
+    return RefusalOf([&](Communicator& c) -> absl::Status {
       DTNN_RETURN_IF_ERROR(GatherValues<int64_t>(c, cuts).status());
       DTNN_RETURN_IF_ERROR(GatherValues<int64_t>(c, counts).status());
-      const Tensor message = ZeroTensor(DType::kUint8, {int64_t(places.size()) * 8});
-      std::memcpy(message.raw_data(), places.data(), places.size() * sizeof(int32_t));
-      DTNN_RETURN_IF_ERROR(c.Send(message, 0));
-      return c.Barrier();
+      return SendPlaces(c, places);
     });
-    return why;
   };
   EXPECT_THAT(refused({0, -7}, {0, 0}, {1}), HasSubstr("rank 1 would cut 10 gradients at -7"));
   EXPECT_THAT(refused({0, int64_t{1} << 60}, {0, 0}, {1}), HasSubstr("rank 1 would cut"));
@@ -310,6 +323,20 @@ TEST(TopKAllReduceTest, WhatAnotherRankSendsIsNotBelieved) {
   for (const std::vector<int32_t>& places :
        std::vector<std::vector<int32_t>>{{5, 6}, {-1, 2}, {3, 3}, {4, 1}, {0, 1 << 30}}) {
     EXPECT_THAT(refused({0, 5}, {2, 0}, places), HasSubstr("another rank sent a gradient for"));
+  }
+}
+
+// The sums of its region, which all ranks get.
+TEST(TopKAllReduceTest, WhatAnotherRankHasSummedIsNotBelieved) {
+  for (const std::vector<int32_t>& places :
+       std::vector<std::vector<int32_t>>{{6, 6}, {8, 7}, {-1, 6}, {9, 10}, {6, 1 << 30}}) {
+    const std::string why = RefusalOf([&](Communicator& c) -> absl::Status {
+      DTNN_RETURN_IF_ERROR(GatherValues<int64_t>(c, std::vector<int64_t>{0, 5}).status());
+      DTNN_RETURN_IF_ERROR(GatherValues<int64_t>(c, std::vector<int64_t>{0, 0}).status());
+      DTNN_RETURN_IF_ERROR(GatherValues(c, int64_t(places.size())).status());
+      return SendPlaces(c, places);
+    });
+    EXPECT_THAT(why, HasSubstr("another rank sent a gradient for")) << places[1];
   }
 }
 

@@ -335,6 +335,28 @@ TEST(EncryptedCodecTest, AClientTooManyIsRefused) {
   }
 }
 
+// Else the sum of all could wrap around.
+TEST(EncryptedCodecTest, AClientHasItsShareOfTheLargestSum) {
+  const std::pair<MakeSides, double> cases[] = {
+      {Ckks, ckks::CkksParameters{.log2_degree = 12}.sum_limit()},
+      {Threshold, ckks::DefaultThresholdCkks().sum_limit()}};
+  for (const auto& [make, largest] : cases) {
+    const std::unique_ptr<Sides> sides = make(Must(RandomSecret()));
+    const double share = largest / kClients;
+    ASSERT_LT(share, 1e6) << "so that float32 holds the whole numbers next to it";
+    uint32_t chunk = 0;
+    const auto encode = [&](double number) {
+      const std::vector<float> values = {0, float(number)};
+      return sides->client_codecs[0]->Encode({kRound, chunk++}, values).status();
+    };
+    for (const double sign : {1, -1}) {
+      EXPECT_EQ(encode(sign * std::floor(share)), absl::OkStatus());
+      EXPECT_THAT(std::string(encode(sign * (std::floor(share) + 1)).message()),
+                  HasSubstr("not below the limit of "));
+    }
+  }
+}
+
 // Its words of chunk 0 are in the sum, under masks that nobody removes.
 TEST(MaskedCodecTest, AClientThatStopsBetweenTwoChunksDoesNotSpoilTheSumUnseen) {
   const std::unique_ptr<Sides> sides = Masked(Must(RandomSecret()));
