@@ -82,6 +82,7 @@ TEST(RecordFileTest, FilesFollowEachOther) {
                                          {File("d", {6}, {{2}})})
                            .value();
   EXPECT_EQ(dataset->size(Split::kTrain), 6);
+  EXPECT_EQ(dataset->labels(Split::kTrain), (std::vector<int32_t>{3, 0, 1, 2, 1, 0}));
   EXPECT_EQ(dataset->size(Split::kTest), 1);
   EXPECT_EQ(dataset->outputs(), 4);
   EXPECT_EQ(dataset->target_kind(), TargetKind::kClass);
@@ -118,6 +119,7 @@ TEST(RecordFileTest, ValuesAreBytesOrReals) {
       MakeRecordDataset(Values(), {File("a", {0, 1}, {{200}, {7}})}, {File("b", {2}, {{9}})})
           .value();
   EXPECT_EQ(bytes->target_kind(), TargetKind::kValues);
+  EXPECT_TRUE(bytes->labels(Split::kTrain).empty()) << "they are not classes";
   ExpectSamples<float>(*bytes, Split::kTrain, {1, 0}, {1, 0}, {7, 200});
   const auto reals = MakeRecordDataset(Values(), {File("a", {0, 1}, {Real(-1.5f), Real(1e6f)})},
                                        {File("b", {2}, {Real(0.25f)})})

@@ -229,6 +229,26 @@ TEST(LoaderTest, MixupMixesEachSampleWithTheNextOne) {
   for (const auto& [sample, values] : rest) EXPECT_EQ(values, expected[sample]);
 }
 
+// The last label is one too many.
+class OneClassLess : public CountingDataset {
+ public:
+  using CountingDataset::CountingDataset;
+  int64_t outputs() const override { return CountingDataset::outputs() - 1; }
+};
+
+TEST(LoaderTest, LabelsBeyondTheClassesAreNotMixed) {
+  for (const int64_t batch : {1, 3, 10}) {
+    auto loader = *Loader::Create(std::make_shared<OneClassLess>(10), Split::kTrain, AllIndices(10),
+                                  {.batch = batch, .mixup = 0.6});
+    loader->StartEpoch(0);
+    absl::Status status;
+    for (int64_t step = 0; status.ok() && step < loader->steps(); ++step) {
+      status = loader->Next().status();
+    }
+    EXPECT_EQ(status.message(), "counting: a sample has label 9, but there are 9 classes") << batch;
+  }
+}
+
 TEST(LoaderTest, WaitingIsCounted) {
   for (int prefetch : {0, 1}) {
     auto loader = Make(10, {.batch = 1, .prefetch = prefetch});

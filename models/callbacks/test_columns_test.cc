@@ -41,6 +41,10 @@ TEST(TestColumnsTest, TheyComeOffAgainAndAreNeverTwice) {
   }
 }
 
+TEST(TestColumnsTest, LinesMayEndAsOnWindows) {
+  EXPECT_EQ(WithoutTest("epoch,cce,test_cce\r\n1,2,3\r\n", HistoryForm::kCsv), "epoch,cce\n1,2\n");
+}
+
 TEST(TestColumnsTest, WithoutEpochsThereIsNothingToAddTo) {
   for (const Case& c : kCases) EXPECT_EQ(WithTest("", c.form, kTest), "");
   EXPECT_EQ(WithTest("epoch,learning_rate,cce\n", HistoryForm::kCsv, kTest),

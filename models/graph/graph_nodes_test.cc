@@ -46,7 +46,7 @@ TEST(GraphNodesTest, ComesBackFromItsNodes) {
   b.Input({4, 4, 3}).Conv2d(4, {.padding = 1});
   const GraphBuilder::Path inner = [](GraphBuilder& p) { p.Conv2d(4, {.padding = 1}).Relu(); };
   b.Add({[&](GraphBuilder& p) {
-           p.Relu().Concat({inner, GraphBuilder::Identity()}).Conv2d(4, {.kernel = 1});
+           p.Relu().Concat({inner, inner}).Conv2d(4, {.kernel = 1});
          },
          GraphBuilder::Identity()});
   b.Flatten().Fc(2);
@@ -64,7 +64,9 @@ TEST(GraphNodesTest, ComesBackFromItsNodes) {
   const LayoutItem& block = back->layout()[2];
   ASSERT_EQ(block.paths.size(), 2);
   EXPECT_EQ(block.paths[0].size(), 3);
-  EXPECT_EQ(block.paths[0][1].paths[0].size(), 2) << "a block in a block";
+  ASSERT_EQ(block.paths[0][1].paths.size(), 2) << "a block in a block";
+  EXPECT_EQ(block.paths[0][1].paths[0].size(), 2);
+  EXPECT_EQ(block.paths[0][1].paths[1].size(), 2);
   EXPECT_TRUE(block.paths[1].empty());
 }
 

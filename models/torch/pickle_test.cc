@@ -96,6 +96,9 @@ TEST(PickleTest, TheOnlyDictionaryOfTensorsIsTaken) {
   EXPECT_THAT(Error("}" + state + entry("ema", Text("v") + "h\1s") + "."),
               HasSubstr("several dictionaries of tensors by name, as model.state_dict() is; save "
                         "that one alone. The file has the keys \"model_state_dict\", \"ema\""));
+  // What has numbers for keys is the state of an optimizer.
+  const std::string numbered = std::string("K\0", 2) + "h\1s";
+  EXPECT_EQ(ReadPickle("}" + state + entry("state", numbered) + ".")->at(0).name, "w");
   EXPECT_THAT(Error("}" + epoch + entry("model", "") + "."),
               HasSubstr("no dictionary of tensors by name, as model.state_dict() is; save that one "
                         "alone. The file has the keys \"epoch\", \"model\""));

@@ -109,6 +109,12 @@ TEST(ClassWeightsTest, AFileIsTheSameOnAllRanks) {
   }
 }
 
+TEST(ClassWeightsTest, AnyNumberFitsDataWhoseClassesAreNotKnownYet) {
+  EXPECT_EQ(CheckClassWeights(With("1,2"), "labels", 0), absl::OkStatus());
+  EXPECT_EQ(CheckClassWeights(With("1,2"), "labels", 2), absl::OkStatus());
+  EXPECT_FALSE(CheckClassWeights(With("1,2"), "labels", 3).ok());
+}
+
 TEST(ClassWeightsTest, WhatMakesNoSenseIsRefused) {
   RunOptions other_loss = With("balanced");
   other_loss.training.loss = "binary_cross_entropy";

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <initializer_list>
 #include <sstream>
 #include <string>
 
@@ -72,12 +73,21 @@ TEST(PreparedRunTest, SchedulersWatchWhatThereIs) {
 }
 
 TEST(PreparedRunTest, WhatCannotBeWrittenShowsBeforeTheDataAreRead) {
-  RunOptions options = Small();
-  options.output.history = "/none/h.csv";
-  Prepared prepared(options, nullptr);
-  EXPECT_EQ(ExitCodeOf(prepared.status), kExitFailed);
-  EXPECT_THAT(std::string(prepared.status.message()), HasSubstr("/none"));
-  EXPECT_EQ(prepared.run.dataset, nullptr);
+  using Change = void (*)(RunOptions&);
+  for (const Change change : std::initializer_list<Change>{
+           [](RunOptions& o) { o.output.history = "/none/h.csv"; },
+           [](RunOptions& o) { o.output.model = "/none/m.npz"; },
+           [](RunOptions& o) { o.output.report = "/none/r.html"; },
+           [](RunOptions& o) { o.output.tensorboard = "/dev/null/none"; },
+           [](RunOptions& o) { o.schedule.model_folder = "/dev/null/none"; },
+           [](RunOptions& o) { o.checkpoint.folder = "/dev/null/none"; }}) {
+    RunOptions options = Small();
+    change(options);
+    Prepared prepared(options, nullptr);
+    EXPECT_EQ(ExitCodeOf(prepared.status), kExitFailed) << prepared.status;
+    EXPECT_THAT(std::string(prepared.status.message()), HasSubstr("none"));
+    EXPECT_EQ(prepared.run.dataset, nullptr);
+  }
 }
 
 TEST(PreparedRunTest, FilesThatCannotBeReadShowBeforeTheDataAreRead) {
