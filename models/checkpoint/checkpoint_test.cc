@@ -214,6 +214,32 @@ TEST_F(CheckpointTest, AStateThatNoReaderTakesIsNotWritten) {
   EXPECT_FALSE(fs::exists(path_));
 }
 
+// Three ranks have written, each with a last slot of its own.
+TEST_F(CheckpointTest, WhatRanksHaveLeftOverIsSharedOutAmongThoseThatRead) {
+  const Graph graph = Net();
+  const auto store = Store(graph, 1), second = Store(graph, 100), third = Store(graph, 200);
+  RunState run = Run(*store);
+  run.exchange = ExchangeState{.leftovers = {second->slots().back(), third->slots().back()}};
+  ASSERT_TRUE(SaveCheckpoint(path_, graph, *store, *device_, run).ok());
+  const std::vector<double> written[] = {
+      Values(store->slots().back()), Values(second->slots().back()), Values(third->slots().back())};
+  for (const int ranks : {1, 2, 3, 4}) {
+    for (int rank = 0; rank < ranks; ++rank) {
+      std::vector<double> expected(written[0].size());
+      for (int of = rank; of < 3; of += ranks) {
+        for (size_t i = 0; i < expected.size(); ++i) expected[i] += written[of][i];
+      }
+      const auto there = Store(graph, 2);
+      const auto staged = StagedCheckpoint::Open(path_, graph, *there, *device_, "adam",
+                                                 {.rank = rank, .ranks = ranks});
+      ASSERT_TRUE(staged.ok()) << staged.status();
+      ASSERT_TRUE(staged->Apply(*there, *device_).ok());
+      EXPECT_TRUE(testing::Close(Values(there->slots().back()), expected, 1e-6))
+          << rank << " of " << ranks;
+    }
+  }
+}
+
 TEST_F(CheckpointTest, AStateThatIsTooLargeIsNotRead) {
   const auto error = [&](int64_t bytes) {
     const Tensor state = testing::ZeroTensor(DType::kUint8, {bytes});

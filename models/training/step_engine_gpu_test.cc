@@ -139,6 +139,23 @@ TEST_P(StepEngineGpuTest, ACapturedStepHasTheBitsOfItsCalls) {
   }
 }
 
+// Its graph names the memory of the plan that larger batches replace.
+TEST_P(StepEngineGpuTest, ACapturedStepIsForgottenWithItsPlan) {
+  const auto outcome = [&](bool graphs) {
+    Trained run(*gpu_, {.graphs = graphs});
+    uint64_t step = 0;
+    for (const int64_t largest : {kLargest, 3 * kLargest}) {
+      EXPECT_EQ(run.engine->PrepareForTraining(largest), absl::OkStatus());
+      for (int i = 0; i < 4; ++i) {
+        EXPECT_EQ(run.Step(RandomBatch(step++, kLargest), i == 3), absl::OkStatus());
+      }
+      EXPECT_EQ(run.engine->CatchUp(run.averages), absl::OkStatus());
+    }
+    return run.Outcome();
+  };
+  EXPECT_EQ(outcome(true), outcome(false));
+}
+
 TEST_P(StepEngineGpuTest, FollowsTheCpu) {
   const auto cpu = *DeviceContext::Create(Device::Cpu());
   const Training setup = {.clip_norm = 0.5};

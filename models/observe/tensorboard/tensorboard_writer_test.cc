@@ -253,6 +253,10 @@ TEST(TensorboardWriterTest, ImagesThatCannotBeShownAreOneWarning) {
   batch.x = *Tensor::Zeros(DType::kUint8, Shape{1, 2, 2, 1});
   batch.count = 1;
   batch.bytes = std::make_shared<ByteImagesSpec>();
+  for (const Pass::Kind other : {Pass::Kind::kTraining, Pass::Kind::kTest}) {
+    EXPECT_EQ(run.writer->OnBatchEnd({.kind = other, .batch = &batch}), absl::OkStatus());
+    EXPECT_THAT(run.warnings, SizeIs(0)) << "these are not shown";
+  }
   const Pass pass = {.kind = Pass::Kind::kValidation, .batch = &batch};
   EXPECT_EQ(run.writer->OnBatchEnd(pass), absl::OkStatus());
   ASSERT_THAT(run.warnings, SizeIs(1));
