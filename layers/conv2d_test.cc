@@ -141,6 +141,10 @@ TEST_P(Conv2dLayerTest, ParametersAreCountedAndInitialisedByFans) {
   EXPECT_EQ(parameters[0].initializer.fan_out, 576);
   EXPECT_EQ(parameters[1].name, "biases");
   EXPECT_EQ(parameters[1].shape, Shape{64});
+  const Shape six = Sample(32, 32, 6);
+  const auto grouped = Conv2dLayer(4, {.groups = 2}).Parameters({&six, 1}, GetParam());
+  EXPECT_EQ(grouped[0].initializer.fan_in, 27);
+  EXPECT_EQ(grouped[0].initializer.fan_out, 18);
   // Every output of a depthwise convolution is a sum over its own channel alone.
   const Conv2dLayer depthwise(0, {.grouping = ConvGrouping::kDepthwise});
   const auto initializer = depthwise.Parameters({&input, 1}, GetParam())[0].initializer;

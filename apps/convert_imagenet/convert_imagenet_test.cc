@@ -155,18 +155,25 @@ TEST(ConvertImagenetTest, ArchivesAreShuffledAndDivided) {
   };
   WriteFile(input, "ILSVRC2012_img_train.tar",
             TarBytes({{"n02.tar", images(2, 4)}, {"n01.tar", images(1, 3)}}));
-  WriteFile(input, "ILSVRC2012_img_val.tar", images(2, 2));
+  const std::vector<int> in_order = {2, 1, 1, 2, 1, 2, 2, 1};
+  std::vector<testing::Member> members;
+  Bytes truth;  // by the numbers of the synsets
+  for (const int label : in_order) {
+    members.push_back(
+        {std::to_string(members.size()) + ".JPEG", FlatJpeg(16, 20, {uint8_t(60 * label), 0, 0})});
+    truth.insert(truth.end(), {uint8_t(label == 2 ? '1' : '2'), '\n'});
+  }
+  WriteFile(input, "ILSVRC2012_img_val.tar", TarBytes(members));
   std::filesystem::create_directories(input + "/ILSVRC2012_devkit_t12/data");
   WriteFile(input + "/ILSVRC2012_devkit_t12/data", "meta.mat",
             testing::SynsetBytes({{1, "n02", "b"}, {2, "n01", "a"}}));
-  WriteFile(input + "/ILSVRC2012_devkit_t12/data", "ILSVRC2012_validation_ground_truth.txt",
-            Bytes{'1', '\n', '1', '\n'});
+  WriteFile(input + "/ILSVRC2012_devkit_t12/data", "ILSVRC2012_validation_ground_truth.txt", truth);
   Converted({.input = input, .output = output, .train_files = 2, .validation_files = 1});
   EXPECT_TRUE(std::filesystem::exists(output + "/train-00001-of-00002.npz"));
   const std::vector<int> labels = Labels(output, Split::kTrain, 60);
   EXPECT_THAT(labels, UnorderedElementsAre(1, 1, 1, 2, 2, 2, 2));
   EXPECT_FALSE(std::is_sorted(labels.begin(), labels.end()));
-  EXPECT_THAT(Labels(output, Split::kTest, 60), ElementsAre(2, 2));
+  EXPECT_EQ(Labels(output, Split::kTest, 60), in_order);
   // Then from archives with other images.
   WriteFile(input, "ILSVRC2012_img_train.tar",
             TarBytes({{"n02.tar", images(2, 4)}, {"n01.tar", images(1, 5)}}));
@@ -180,7 +187,7 @@ TEST(ConvertImagenetTest, ArchivesAreShuffledAndDivided) {
   std::filesystem::remove(input + "/ILSVRC2012_img_train.tar");
   const std::string validation = Output();
   EXPECT_THAT(Converted({.input = input, .output = validation, .validation_files = 1}),
-              HasSubstr("1 file with 2 images written"));
+              HasSubstr("1 file with 8 images written"));
   EXPECT_THAT(Error({.input = input, .output = validation, .part = "train"}),
               HasSubstr("contains neither TFRecord files"));
 }

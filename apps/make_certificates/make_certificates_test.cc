@@ -67,6 +67,11 @@ TEST(MakeCertificatesTest, TheAuthorityStaysTheSame) {
   const absl::Status status = MakeCertificates({.folder = folder, .hosts = {"node3"}}, out);
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()), HasSubstr("authority.key: is missing"));
+  std::ofstream(folder + "/authority.key") << "a key";
+  fs::remove(folder + "/authority.pem");
+  EXPECT_THAT(std::string(MakeCertificates({.folder = folder, .hosts = {"node3"}}, out).message()),
+              HasSubstr("authority.pem: is missing"));
+  EXPECT_EQ(Contents(folder + "/authority.key"), "a key");
 }
 
 TEST(MakeCertificatesTest, FilesOfOtherAuthoritiesAreNotWrittenOver) {

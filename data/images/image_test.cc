@@ -142,6 +142,14 @@ TEST(ImageTest, CmykAndYcckBecomeRgb) {
   }
 }
 
+// One colour at the best quality loses nothing.
+TEST(ImageTest, InksAreRounded) {
+  Bytes inks;
+  for (int i = 0; i < 64; ++i) inks.insert(inks.end(), {200, 101, 51, 130});
+  const Image image = Decoded(EncodeJpeg(8, 8, inks, {.kind = JpegKind::kAdobeCmyk}));
+  EXPECT_EQ(Bytes(image.pixels.begin(), image.pixels.begin() + 3), (Bytes{102, 51, 26}));
+}
+
 TEST(ImageTest, LargeJpegsAreReducedOnlyAsFarAsAsked) {
   const Bytes file = testing::FlatJpeg(65, 97, {10, 200, 30});
   const auto extents = [&](int64_t side) {
