@@ -150,6 +150,7 @@ TEST(ProgressTest, EpochsAlignToTheLast) {
   EXPECT_EQ(EpochDescription(1, 50), "Epoch  1/50");
   EXPECT_EQ(EpochDescription(50, 50), "Epoch 50/50");
   EXPECT_EQ(EpochDescription(7, 100), "Epoch   7/100");
+  EXPECT_EQ(EpochDescription(10, 9), "Epoch 10/9");
 }
 
 // A bar over a string, its time set by hand.

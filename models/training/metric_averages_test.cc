@@ -35,6 +35,13 @@ TEST(AveragesTest, ValuesAreMeansUnderTheNamesOfTheirMetrics) {
                                                    {"val_categorical_accuracy", 50}}));
   EXPECT_EQ(averages["categorical_accuracy"], 50);
   EXPECT_TRUE(std::isnan(averages["val_categorical_accuracy"]));
+  // One more sample, which is right: means are of all.
+  ASSERT_EQ(averages.Add(3, testing::TensorOf(DType::kFloat32, Shape{1, 2}, {0, 1}),
+                         testing::TensorOf(DType::kInt32, Shape{1}, {1})),
+            absl::OkStatus());
+  EXPECT_EQ(averages.samples(), 3);
+  EXPECT_EQ(averages["categorical_cross_entropy"], 2);
+  EXPECT_NEAR(averages["categorical_accuracy"], 200.0 / 3, 1e-9);
 }
 
 // The printed forms of metrics that are all 0.
