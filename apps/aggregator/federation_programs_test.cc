@@ -334,6 +334,31 @@ TEST_F(FederationProgramsTest, AFullDiskEndsTheAggregatorAndSpoilsNothing) {
   umount(small.c_str());
 }
 
+// The folder of the files vanishes after the first round: a warning for each, and one at the end.
+TEST_F(FederationProgramsTest, FilesThatCannotBeWrittenDoNotEndTheRounds) {
+  const std::string gone = folder_ + "/gone";
+  ASSERT_TRUE(std::filesystem::create_directory(gone));
+  const auto aggregator =
+      Aggregator({"--rounds=8", "--min-clients=2", "--history-file=" + gone + "/rounds.csv",
+                  "--clients-file=" + gone + "/clients.csv"});
+  const auto one = Client(1), two = Client(2);
+  ASSERT_TRUE(aggregator->ReadUntil("**** Round 1: "));
+  std::filesystem::remove_all(gone);
+  const Outcome outcome = aggregator->Wait();
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("**** Round 8: 2 of 2 clients"));
+  for (const std::string what : {"the history", "the file of clients"}) {
+    EXPECT_EQ(testing::Count(outcome.text, "warning: " + what + " is not written: "), 1)
+        << outcome.text;
+  }
+  for (const std::string name : {"/rounds.csv", "/clients.csv"}) {
+    EXPECT_THAT(outcome.text,
+                HasSubstr(gone + name + ": is incomplete, without the rounds after "));
+  }
+  EXPECT_EQ(one->Wait().exit_code, 0);
+  EXPECT_EQ(two->Wait().exit_code, 0);
+}
+
 TEST_F(FederationProgramsTest, AFolderWithoutRoundsIsNotContinued) {
   const Outcome outcome = Aggregator({"--resume", "--rounds=1", "--min-clients=1",
                                       "--checkpoint-dir=" + folder_ + "/x"})

@@ -56,10 +56,14 @@ std::string_view NameOf(const federation::Asked& asked) {
 
 }  // namespace
 
-absl::StatusOr<RoundFile> RoundFile::Open(const std::string& path, std::string_view first,
-                                          std::string_view columns, int64_t rounds_done) {
+absl::StatusOr<RoundFile> RoundFile::Open(std::string_view what, const std::string& path,
+                                          std::string_view first, std::string_view columns,
+                                          int64_t rounds_done, WarnOfFile warn) {
   RoundFile file;
+  file.what_ = what;
   file.path_ = path;
+  file.warn_ = std::move(warn);
+  file.last_ = file.last_written_ = rounds_done;
   if (path.empty()) return file;
   if (!path.ends_with(".csv")) return InvalidArgument(path, ": the name must end in .csv");
   DTNN_RETURN_IF_ERROR(CheckOutputFile(path, "a file of rounds", [&](std::string_view start) {
@@ -88,30 +92,54 @@ void RoundFile::SetColumns(std::vector<std::string> columns) {
   text_ = absl::StrJoin(columns_, ",") + "\n";
 }
 
-absl::Status RoundFile::Add(const std::vector<std::vector<std::string>>& lines) {
+void RoundFile::Add(int64_t round, const std::vector<std::vector<std::string>>& lines) {
   for (const std::vector<std::string>& line : lines) {
     StrAppend(&text_, absl::StrJoin(line, ","), "\n");
   }
-  return written() ? WriteFileAtomically(path_, std::as_bytes(std::span(text_))) : absl::OkStatus();
+  last_ = round;
+  const absl::Status status = Write();
+  if (status.ok() || std::exchange(warned_, true)) return;
+  warn_(StrCat("the ", what_, " is not written: ", status.message(), "; the rounds continue"));
+}
+
+void RoundFile::Finish() {
+  if (last_written_ == last_) return;
+  const absl::Status status = Write();
+  if (status.ok()) return;
+  warn_(StrCat(path_, ": is incomplete, without the rounds after ", last_written_, ": ",
+               status.message()));
+}
+
+absl::Status RoundFile::Write() {
+  if (written()) {
+    DTNN_RETURN_IF_ERROR(WriteFileAtomically(path_, std::as_bytes(std::span(text_))));
+  }
+  last_written_ = last_;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<RoundFiles> RoundFiles::Open(const std::string& history, const std::string& clients,
-                                            int64_t rounds_done) {
-  DTNN_ASSIGN_OR_RETURN(
-      RoundFile of_rounds,
-      RoundFile::Open(history, "epoch", absl::StrJoin(kOfRound, ","), rounds_done));
-  DTNN_ASSIGN_OR_RETURN(
-      RoundFile of_clients,
-      RoundFile::Open(clients, kOfClient[0], absl::StrJoin(kOfClient, ","), rounds_done));
+                                            int64_t rounds_done, const WarnOfFile& warn) {
+  DTNN_ASSIGN_OR_RETURN(RoundFile of_rounds,
+                        RoundFile::Open("history", history, "epoch", absl::StrJoin(kOfRound, ","),
+                                        rounds_done, warn));
+  DTNN_ASSIGN_OR_RETURN(RoundFile of_clients,
+                        RoundFile::Open("file of clients", clients, kOfClient[0],
+                                        absl::StrJoin(kOfClient, ","), rounds_done, warn));
   return RoundFiles(std::move(of_rounds), std::move(of_clients));
 }
 
-absl::Status RoundFiles::Add(const federation::RoundRecord& record) {
-  DTNN_RETURN_IF_ERROR(AddToHistory(record));
-  return clients_.written() ? AddToClients(record) : absl::OkStatus();
+void RoundFiles::Add(const federation::RoundRecord& record) {
+  AddToHistory(record);
+  if (clients_.written()) AddToClients(record);
 }
 
-absl::Status RoundFiles::AddToHistory(const federation::RoundRecord& record) {
+void RoundFiles::Finish() {
+  history_.Finish();
+  clients_.Finish();
+}
+
+void RoundFiles::AddToHistory(const federation::RoundRecord& record) {
   const auto accepted = std::ranges::count(record.clients, federation::Asked::State::kAccepted,
                                            &federation::Asked::state);
   if (history_.columns().empty()) {
@@ -139,10 +167,10 @@ absl::Status RoundFiles::AddToHistory(const federation::RoundRecord& record) {
     const auto value = values.find(column);
     line.push_back(value == values.end() ? ValueOf(record.metrics, column) : value->second);
   }
-  return history_.Add({line});
+  history_.Add(record.round, {line});
 }
 
-absl::Status RoundFiles::AddToClients(const federation::RoundRecord& record) {
+void RoundFiles::AddToClients(const federation::RoundRecord& record) {
   if (clients_.columns().empty()) {
     std::vector<std::string> columns(std::begin(kOfClient), std::end(kOfClient));
     for (const auto& [name, value] : record.metrics) columns.push_back(name);
@@ -157,7 +185,7 @@ absl::Status RoundFiles::AddToClients(const federation::RoundRecord& record) {
     }
     lines.push_back(std::move(line));
   }
-  return clients_.Add(lines);
+  clients_.Add(record.round, lines);
 }
 
 }  // namespace dtnn

@@ -56,8 +56,8 @@ absl::StatusOr<FederationState> RoundOutput::Begin() {
   DTNN_ASSIGN_OR_RETURN(FederationState state,
                         state_.Begin(ResumptionOf(parts_.run.checkpoint.resume), warnings));
   for (const std::string& warning : warnings) parts_.warn(warning);
-  DTNN_ASSIGN_OR_RETURN(
-      files_, RoundFiles::Open(parts_.run.output.history, parts_.clients_file, state.rounds_done));
+  DTNN_ASSIGN_OR_RETURN(files_, RoundFiles::Open(parts_.run.output.history, parts_.clients_file,
+                                                 state.rounds_done, parts_.warn));
   if (!parts_.run.output.model.empty()) {
     DTNN_RETURN_IF_ERROR(WithContext(CheckWeightsOutput(parts_.run.output.model), "--save-model"));
   }
@@ -68,7 +68,7 @@ absl::StatusOr<FederationState> RoundOutput::Begin() {
 
 // In this order: resumed, the files drop a round that was not saved.
 absl::Status RoundOutput::RoundDone(const RoundRecord& record, const FederationState& state) {
-  DTNN_RETURN_IF_ERROR(files_->Add(record));
+  files_->Add(record);
   DTNN_RETURN_IF_ERROR(state_.Save(state));
   page_.Add(files_->history());
   // Before the last message, which slow clients delay.
@@ -78,6 +78,7 @@ absl::Status RoundOutput::RoundDone(const RoundRecord& record, const FederationS
 }
 
 absl::Status RoundOutput::Finish(const absl::Status& status, const FederationState& state) {
+  files_->Finish();
   page_.Finish(status);
   if (absl::IsCancelled(status)) {
     const int signal = Interrupt::Last();

@@ -28,25 +28,26 @@ void RoundPage::Add(std::string_view history) {
       ParseHistory(history, HistoryForm::kCsv, "the history of the rounds");
   if (!rounds.ok()) return Warn(rounds.status());
   report_.epochs = std::move(rounds->epochs);
-  Write();
+  Warn(Write());
 }
 
 void RoundPage::Finish(const absl::Status& status) {
   if (path_.empty()) return;
   report_.state = status.ok() ? ReportState::kDone : ReportState::kFailed;
   report_.end = std::string(status.message());
-  Write();
+  const absl::Status written = Write();
+  if (!written.ok()) {
+    warn_(StrCat(path_, ": is incomplete: ", written.message()));
+  }
 }
 
-void RoundPage::Write() {
+absl::Status RoundPage::Write() const {
   const std::string page = FormatRunReport(report_);
-  const absl::Status status =
-      WriteFileAtomically(path_, std::as_bytes(std::span(std::string_view(page))));
-  if (!status.ok()) Warn(status);
+  return WriteFileAtomically(path_, std::as_bytes(std::span(std::string_view(page))));
 }
 
 void RoundPage::Warn(const absl::Status& status) {
-  if (std::exchange(warned_, true)) return;
+  if (status.ok() || std::exchange(warned_, true)) return;
   warn_(StrCat("the report is not written: ", status.message(), "; the rounds continue"));
 }
 

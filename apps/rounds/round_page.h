@@ -1,5 +1,6 @@
 // --report: the page of a federation, as that of any run, with a round for an epoch. Written after
-// each round, as a whole or not at all; a page that cannot be written is one warning.
+// each round, as a whole or not at all; a page that cannot be written is one warning, and another
+// one at the end where it still cannot.
 
 #ifndef DTNN_APPS_ROUNDS_ROUND_PAGE_H_
 #define DTNN_APPS_ROUNDS_ROUND_PAGE_H_
@@ -28,7 +29,7 @@ class RoundPage {
   void Finish(const absl::Status& status);
 
  private:
-  void Write();
+  absl::Status Write() const;
   void Warn(const absl::Status& status);
 
   const std::string path_;

@@ -44,12 +44,12 @@ class RoundPageTest : public ::testing::Test {
 // Also where the history is not written.
 TEST_F(RoundPageTest, ShowsAllRoundsWhileTheyGoOn) {
   const std::string path = folder_ + "/run.html";
-  RoundFiles files = Must(RoundFiles::Open("", "", 0));
+  RoundFiles files = Must(RoundFiles::Open("", "", 0, {}));
   RoundPage page = Page(path);
   Must(page.Check());
   EXPECT_FALSE(std::filesystem::exists(path)) << "before the first round";
   for (int round = 1; round <= 2; ++round) {
-    Must(files.Add(Round(round, 0.5 / round)));
+    files.Add(Round(round, 0.5 / round));
     page.Add(files.history());
     EXPECT_THAT(Contents(path),
                 HasSubstr("Training continues: " + std::to_string(round) + " of 3"));
@@ -64,11 +64,11 @@ TEST_F(RoundPageTest, ShowsAllRoundsWhileTheyGoOn) {
 TEST_F(RoundPageTest, AResumedRunShowsTheRoundsBefore) {
   const std::string history = folder_ + "/rounds.csv";
   {
-    RoundFiles files = Must(RoundFiles::Open(history, "", 0));
-    for (int round = 1; round <= 2; ++round) Must(files.Add(Round(round, 7.125)));
+    RoundFiles files = Must(RoundFiles::Open(history, "", 0, {}));
+    for (int round = 1; round <= 2; ++round) files.Add(Round(round, 7.125));
   }
-  RoundFiles files = Must(RoundFiles::Open(history, "", 1));
-  Must(files.Add(Round(2, 3.375)));
+  RoundFiles files = Must(RoundFiles::Open(history, "", 1, {}));
+  files.Add(Round(2, 3.375));
   RoundPage page = Page(folder_ + "/run.html");
   page.Add(files.history());
   page.Finish(absl::OkStatus());
@@ -76,23 +76,25 @@ TEST_F(RoundPageTest, AResumedRunShowsTheRoundsBefore) {
                                                      HasSubstr("7.125"), HasSubstr("3.375")));
 }
 
-TEST_F(RoundPageTest, WhatCannotBeWrittenIsOneWarning) {
-  RoundFiles files = Must(RoundFiles::Open("", "", 0));
-  Must(files.Add(Round(1, 1)));
+TEST_F(RoundPageTest, WhatCannotBeWrittenIsOneWarningAndOneAtTheEnd) {
+  RoundFiles files = Must(RoundFiles::Open("", "", 0, {}));
+  files.Add(Round(1, 1));
   RoundPage page = Page(folder_ + "/no/folder/run.html");
   EXPECT_FALSE(page.Check().ok());
-  page.Add(files.history());
-  page.Finish(absl::OkStatus());
+  for (int round = 1; round <= 2; ++round) page.Add(files.history());
   ASSERT_THAT(warnings_, SizeIs(1));
   EXPECT_THAT(warnings_[0], HasSubstr("the report is not written: "));
+  page.Finish(absl::OkStatus());
+  ASSERT_THAT(warnings_, SizeIs(2));
+  EXPECT_THAT(warnings_[1], HasSubstr("/no/folder/run.html: is incomplete: "));
 }
 
 // Metrics are called what clients call them.
 TEST_F(RoundPageTest, MetricsWithTheNamesOfOtherColumnsAreLeftOut) {
-  RoundFiles files = Must(RoundFiles::Open("", "", 0));
+  RoundFiles files = Must(RoundFiles::Open("", "", 0, {}));
   federation::RoundRecord record = Round(1, 1);
   for (const char* name : {"epoch", "seconds", "epsilon"}) record.metrics.emplace_back(name, 7);
-  Must(files.Add(record));
+  files.Add(record);
   RoundPage page = Page(folder_ + "/run.html");
   page.Add(files.history());
   page.Finish(absl::OkStatus());

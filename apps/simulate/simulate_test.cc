@@ -177,6 +177,28 @@ TEST_F(SimulateTest, WritesWhatAnAggregatorWritesAndTheTest) {
   EXPECT_EQ(testing::Count(Contents(Path("clients.csv")), ",accepted,40,"), 9);
 }
 
+// The folder of the files vanishes after the first round.
+TEST_F(SimulateTest, FilesThatCannotBeWrittenDoNotEndTheRounds) {
+  ASSERT_TRUE(std::filesystem::create_directory(Path("gone")));
+  Process simulation(kSimulate,
+                     Training() + Flags{"--clients=8", "--clients-per-round=2", "--rounds=12",
+                                        "--history-file=" + Path("gone/rounds.csv"),
+                                        "--clients-file=" + Path("gone/clients.csv"),
+                                        "--report=" + Path("gone/rounds.html")});
+  ASSERT_TRUE(simulation.ReadUntil("**** Round 1: "));
+  std::filesystem::remove_all(Path("gone"));
+  const Outcome outcome = simulation.Wait();
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("**** Round 12: "));
+  for (const std::string what : {"history", "file of clients", "report"}) {
+    EXPECT_EQ(testing::Count(outcome.text, "warning: the " + what + " is not written: "), 1)
+        << outcome.text;
+  }
+  for (const std::string name : {"rounds.csv", "clients.csv", "rounds.html"}) {
+    EXPECT_EQ(testing::Count(outcome.text, "gone/" + name + ": is incomplete"), 1) << outcome.text;
+  }
+}
+
 TEST_F(SimulateTest, ContinuesWhereASignalHasStoppedIt) {
   const Flags federation = {"--clients=12",       "--clients-per-round=4", "--split=labels:2",
                             "--strategy=fedavgm", "--dp-clip=1",           "--dp-noise=0.01"};

@@ -1,0 +1,94 @@
+#include "apps/rounds/round_files.h"
+
+#include <cerrno>
+#include <string>
+#include <vector>
+
+#include "apps/testing/texts.h"
+#include "data/testing/idx_files.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tensor/files/atomic_file.h"
+#include "tensor/must.h"
+
+namespace dtnn {
+namespace {
+
+using testing::Contents;
+using testing::Count;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+federation::RoundRecord Round(int64_t round) {
+  federation::RoundRecord record;
+  record.round = round;
+  record.metrics = {{"loss", 0.5}};
+  record.clients = {{.name = "a"}, {.name = "b"}};
+  return record;
+}
+
+class RoundFilesTest : public ::testing::Test {
+ protected:
+  ~RoundFilesTest() override { internal::SetFileFaultHookForTesting(nullptr); }
+
+  RoundFiles Open(int64_t rounds_done) {
+    return Must(RoundFiles::Open(history_, clients_, rounds_done,
+                                 [this](std::string_view line) { warnings_.emplace_back(line); }));
+  }
+  // No file can be written from now on, or all can.
+  static void FillDisk() {
+    internal::SetFileFaultHookForTesting(
+        [](std::string_view step) { return step == "write" ? ENOSPC : 0; });
+  }
+  static void EmptyDisk() { internal::SetFileFaultHookForTesting(nullptr); }
+
+  const std::string folder_ = testing::NewFolder("round_files");
+  const std::string history_ = folder_ + "/rounds.csv", clients_ = folder_ + "/clients.csv";
+  std::vector<std::string> warnings_;
+};
+
+TEST_F(RoundFilesTest, AFullDiskIsAWarningPerFileAndOneMoreAtTheEnd) {
+  RoundFiles files = Open(0);
+  files.Add(Round(1));
+  FillDisk();
+  files.Add(Round(2));
+  files.Add(Round(3));
+  EXPECT_THAT(warnings_,
+              ElementsAre(StartsWith("the history is not written: " + history_ + ": "),
+                          StartsWith("the file of clients is not written: " + clients_ + ": ")));
+  EXPECT_THAT(warnings_[0], HasSubstr("No space left on device; the rounds continue"));
+  warnings_.clear();
+  files.Finish();
+  EXPECT_THAT(warnings_,
+              ElementsAre(StartsWith(history_ + ": is incomplete, without the rounds after 1: "),
+                          StartsWith(clients_ + ": is incomplete, without the rounds after 1: ")));
+  EXPECT_EQ(Count(Contents(history_), "\n"), 2) << "the whole file of the first round";
+  EXPECT_EQ(Count(Contents(clients_), "\n"), 3);
+}
+
+TEST_F(RoundFilesTest, NothingIsMissingWhereTheDiskHasRoomAgain) {
+  RoundFiles files = Open(0);
+  FillDisk();
+  files.Add(Round(1));
+  files.Add(Round(2));
+  EmptyDisk();
+  files.Finish();
+  EXPECT_EQ(warnings_.size(), 2u) << "only those of the first round";
+  EXPECT_EQ(Count(Contents(history_), "\n"), 3);
+  EXPECT_EQ(Count(Contents(clients_), "\n"), 5);
+}
+
+TEST_F(RoundFilesTest, RoundsAfterThoseThatAreDoneAreDropped) {
+  RoundFiles first = Open(0);
+  for (int round = 1; round <= 3; ++round) first.Add(Round(round));
+  RoundFiles second = Open(1);
+  second.Add(Round(2));
+  second.Finish();
+  EXPECT_EQ(Count(Contents(history_), "\n"), 3);
+  EXPECT_EQ(Count(Contents(clients_), "\n"), 5);
+  EXPECT_TRUE(warnings_.empty());
+}
+
+}  // namespace
+}  // namespace dtnn
