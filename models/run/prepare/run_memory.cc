@@ -106,9 +106,10 @@ absl::StatusOr<RunMemory> MeasureMemory(const RunOptions& options, const Graph& 
   return memory;
 }
 
-absl::Status CheckMemory(const RunMemory& memory, const AvailableMemory& available, int ranks) {
-  const double needed = memory.all() * ranks;
-  if (needed <= double(available.bytes)) return absl::OkStatus();
+namespace {
+
+// "training on batches of 8 samples takes 9 MBytes of memory (...)".
+std::string WhatTakesHowMuch(const RunMemory& memory) {
   const bool trains = memory.training.has_value();
   std::string text =
       StrCat(trains ? "training on" : "testing in", " batches of ",
@@ -126,16 +127,38 @@ absl::Status CheckMemory(const RunMemory& memory, const AvailableMemory& availab
   if (memory.all_others() > 0) {
     StrAppend(&text, ", copies and buffers ", FormatBytes(memory.all_others()));
   }
-  text += ")";
+  return text + ")";
+}
+
+std::string WhatIsLeft(const AvailableMemory& available) {
+  return StrCat(", but ", available.of, " has ", FormatBytes(double(available.bytes)), " left; ");
+}
+
+}  // namespace
+
+absl::Status CheckMemory(const RunMemory& memory, const AvailableMemory& available, int ranks) {
+  const double needed = memory.all() * ranks;
+  if (needed <= double(available.bytes)) return absl::OkStatus();
+  std::string text = WhatTakesHowMuch(memory);
   if (ranks > 1) {
     StrAppend(&text, " on each of ", ranks, " ranks of this host, ", FormatBytes(needed),
               " on all");
   }
-  StrAppend(&text, ", but ", available.of, " has ", FormatBytes(double(available.bytes)),
-            " left; a smaller RunOptions::training.batch takes less",
-            trains ? " (RunOptions::training.accumulate_steps makes up for it)" : "",
+  StrAppend(&text, WhatIsLeft(available), "a smaller RunOptions::training.batch takes less",
+            memory.training ? " (RunOptions::training.accumulate_steps makes up for it)" : "",
             ", Run::Needs shows more, RunOptions::force runs anyway");
   return absl::ResourceExhaustedError(text);
+}
+
+absl::Status CheckMemoryOfThreads(const RunMemory& memory, double together,
+                                  const AvailableMemory& available, int threads) {
+  const double testing = double(memory.testing ? memory.testing->total() : 0);
+  const double needed = (memory.all() - testing) * threads + testing + together;
+  if (needed <= double(available.bytes)) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      StrCat(WhatTakesHowMuch(memory), " on each of ", Counted(int64_t{threads}, "thread"), ", ",
+             FormatBytes(needed), " with all that they share", WhatIsLeft(available),
+             "fewer threads (OMP_NUM_THREADS) or a smaller RunOptions::training.batch take less"));
 }
 
 }  // namespace dtnn

@@ -52,6 +52,10 @@ int64_t SamplesAhead(int64_t batch);
 // ResourceExhausted if the `ranks` of this host, each of which needs this much, do not fit; the
 // message says what needs how much, and what to do.
 absl::Status CheckMemory(const RunMemory& memory, const AvailableMemory& available, int ranks);
+// The same for `threads` threads of one process, each of which trains a model of its own; one of
+// them tests. `together`: bytes that they share.
+absl::Status CheckMemoryOfThreads(const RunMemory& memory, double together,
+                                  const AvailableMemory& available, int threads);
 
 }  // namespace dtnn
 

@@ -118,5 +118,22 @@ TEST(CheckMemoryTest, ARefusalSaysWhatTakesHowMuchAndWhatToDo) {
       "RunOptions::force runs anyway");
 }
 
+TEST(CheckMemoryTest, ThreadsTrainEachAndOneTests) {
+  RunMemory memory{.batches = {.training = 8}, .parameters = 3.0 * kMega};
+  memory.training = PlanMemory{.arena = 4 * kMega};
+  memory.testing = PlanMemory{.arena = 2 * kMega};
+  // 3 * (3 + 4) + 2 + 5
+  EXPECT_TRUE(CheckMemoryOfThreads(memory, 5.0 * kMega, {.bytes = 28 * kMega}, 3).ok());
+  const absl::Status status =
+      CheckMemoryOfThreads(memory, 5.0 * kMega, {.bytes = 28 * kMega - 1}, 3);
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(std::string(status.message()),
+            "training on batches of 8 samples takes 9.0 MBytes of memory (parameters, gradients "
+            "and optimizer 3.0 MBytes, activations and workspace 4.0 MBytes, the same for testing "
+            "2.0 MBytes) on each of 3 threads, 28.0 MBytes with all that they share, but this "
+            "machine has 28.0 MBytes left; fewer threads (OMP_NUM_THREADS) or a smaller "
+            "RunOptions::training.batch take less");
+}
+
 }  // namespace
 }  // namespace dtnn
