@@ -28,7 +28,7 @@ constexpr char kSummary[] =
     "same secret:\n\n  umask 077 && openssl rand -hex 32 >secret\n"
     "  DTNN_JOB_SECRET_FILE=secret aggregator --model=simplecnn8 --dataset=mnist --rounds=10";
 
-constexpr Range kClients = {.low = 1, .high = 64};
+constexpr Range kClients = {.low = 1, .high = kMostClients};
 constexpr Range kShare = {.low = 0, .high = 1, .low_open = true};
 constexpr Range kClasses = {.low = 0, .high = 65536};
 constexpr Range kSeconds = {.low = 0.5, .high = 1e9};
@@ -122,7 +122,7 @@ absl::Status CheckFlags(const AggregatorFlags& flags) {
         "--model: missing; name a network, such as --model=simplecnn8, or a saved model with "
         "--weights-and-bias-filename=FILE");
   }
-  return CheckRoundFlags(flags.rounds, run, flags.min_clients);
+  return CheckRoundFlags(flags.rounds, run, SizesOf(flags));
 }
 
 absl::Status Run(const std::vector<std::string>& arguments) {

@@ -9,6 +9,7 @@
 
 #include "apps/flags/options.h"
 #include "apps/rounds/round_flags.h"
+#include "comm/federation/agreed.h"
 
 namespace dtnn {
 
@@ -24,6 +25,12 @@ struct AggregatorFlags {
   double client_fraction = 1;
   double deadline = 600;  // seconds
 };
+
+inline constexpr int kMostClients = federation::kMostParticipants;  // of a round
+
+inline RoundSizes SizesOf(const AggregatorFlags& flags) {
+  return {.least = flags.min_clients, .expected = flags.min_clients, .most = kMostClients};
+}
 
 }  // namespace dtnn
 

@@ -283,6 +283,11 @@ TEST_F(FederationProgramsTest, ResumedWithOtherSettingsIsRefused) {
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_THAT(outcome.text,
               HasSubstr("with the strategy \"wavg\"; this one has \"fedadam\". Give the options"));
+  outcome = run("", "plain", 1, {"--robust=norm:5", "--client-fraction=0.5"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("aggregator: warning: resumed federation: the --robust was "
+                                      "none and is now norm:5\n"));
+  EXPECT_THAT(outcome.text, HasSubstr("the --client-fraction was 1 and is now 0.5\n"));
   EXPECT_THAT(run("masked", "plain", 2, {}).text,
               HasSubstr("updates have \"no encryption\"; this one has \"masks\""));
   EXPECT_EQ(run("tenseal", "encrypted", 1, {}).exit_code, 0);
@@ -613,6 +618,11 @@ TEST_F(FederationProgramsTest, WhatDoesNotFitIsAUsageError) {
   EXPECT_THAT(usage(Process(kAggregator, {"--rounds=1"}).Wait()),
               HasSubstr("--model: missing; name a network"));
   EXPECT_THAT(usage(Aggregator({"--report=run.pdf"})->Wait()), HasSubstr("--report=run.pdf: "));
+  EXPECT_THAT(usage(Aggregator({"--history-file=a.csv", "--clients-file=./a.csv"})->Wait()),
+              HasSubstr("--history-file and --clients-file=./a.csv: are one file"));
+  EXPECT_THAT(usage(Aggregator({"--robust=trimmed:0.01"})->Wait()),
+              HasSubstr("--robust=trimmed:0.01: of 64 updates, the most of a round, it leaves out "
+                        "0.64, which is none"));
   EXPECT_THAT(usage(Aggregator({"--address=nowhere"})->Wait()), HasSubstr("--address: "));
   EXPECT_THAT(usage(Client(1, {"--client-name=a b"})->Wait()), HasSubstr("--client-name: "));
   EXPECT_THAT(usage(Client(1, {"--server=:5"})->Wait()), HasSubstr("--server: "));

@@ -13,9 +13,11 @@
 #include "comm/federation/aggregator/robust_mean.h"
 #include "comm/ranks/job/interrupt.h"
 #include "kernels/device/context.h"
+#include "models/checkpoint/run_identity.h"
 #include "models/observe/report/run_report.h"
 #include "models/parameters/weights.h"
 #include "models/run/federated/federation_options.h"
+#include "models/run/options/option_value.h"
 #include "tensor/errors.h"
 #include "tensor/format.h"
 #include "tensor/text/counted.h"
@@ -45,6 +47,7 @@ class Run {
     DTNN_ASSIGN_OR_RETURN(Meeting meeting, FindMeeting(flags_.address, "--address",
                                                        options.ranks.transport, kAggregatorName));
     if (!meeting.warning.empty()) Warn(meeting.warning);
+    for (const std::string& warning : WarningsOf(flags_.rounds, SizesOf(flags_))) Warn(warning);
     DTNN_ASSIGN_OR_RETURN(
         const federation::Protector protector,
         federation::Protector::Create(ProtectionOf(options), size_t(model.values)));
@@ -53,7 +56,8 @@ class Run {
                         .rounds = flags_.rounds.rounds,
                         .settings = {.strategy = flags_.rounds.strategy,
                                      .protection = protector.ToString(),
-                                     .is_private = protector.privacy().on()},
+                                     .is_private = protector.privacy().on(),
+                                     .identity = Identity()},
                         .facts = PageFacts(model),
                         .better = better_,
                         .graph = *graph_,
@@ -97,6 +101,15 @@ class Run {
                           LoadWeights(options.network.weights, *graph_, *store_, *context_));
     for (const std::string& warning : loaded.warnings) Warn(warning);
     return absl::OkStatus();
+  }
+
+  RunIdentity Identity() const {
+    RunIdentity identity = {.members = MembersOf(flags_.rounds)};
+    identity.members.push_back(
+        {.what = "--min-clients", .value = FormatValue(ToValue(flags_.min_clients))});
+    identity.members.push_back(
+        {.what = "--client-fraction", .value = FormatValue(ToValue(flags_.client_fraction))});
+    return identity;
   }
 
   ReportFacts PageFacts(const federation::ModelFacts& model) const {

@@ -1,16 +1,34 @@
 #include "apps/rounds/round_flags.h"
 
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <system_error>
+#include <utility>
+
 #include "apps/flags/tool_flags.h"
 #include "comm/federation/aggregator/robust_mean.h"
 #include "comm/ranks/job/exit_code.h"
 #include "models/observe/report/report_name.h"
+#include "models/run/options/option_value.h"
+#include "tensor/status_macros.h"
+#include "tensor/text/one_line.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
 
+using federation::RobustOptions;
+
 constexpr Range kRounds = {.low = 1, .high = 1e9};
 constexpr Range kNumber = {.low = 0, .high = 1e38};
 constexpr Range kBelow1 = {.low = 0, .high = 1, .high_open = true};
+
+// Whether it is to leave some updates out: of n a whole number, which is rounded down.
+bool LeavesOutAFraction(const RobustOptions& robust) {
+  return robust.number > 0 && (robust.kind == federation::RobustKind::kTrimmed ||
+                               robust.kind == federation::RobustKind::kKrum);
+}
 
 }  // namespace
 
@@ -63,7 +81,7 @@ std::vector<OptionSpec> OptionsOfStrategy(RoundFlags& flags) {
        .help = "in place of the mean of updates one that a few bad ones cannot move far: median; "
                "trimmed:F, without the fraction F of the largest and smallest numbers; krum:F, of "
                "all but the fraction F that is farthest from the others; norm:R, of updates that "
-               "are shortened to the length R",
+               "are shortened to the length R. Of n updates, F n is rounded down",
        .unit = "MEAN",
        .field = &flags.robust,
        .example = "trimmed:0.2"},
@@ -100,7 +118,58 @@ std::vector<OptionSpec> OptionsOfRoundFiles(RoundFlags& flags, Options& run) {
   };
 }
 
-absl::Status CheckRoundFlags(const RoundFlags& flags, const Options& run, int64_t min_clients) {
+namespace {
+
+// The later of two outputs would replace the earlier one, or be refused after hours.
+absl::Status CheckDifferentFiles(const RoundFlags& flags, const Options& run) {
+  const std::pair<std::string_view, std::string_view> files[] = {
+      {"--history-file", run.output.history},
+      {"--clients-file", flags.clients_file},
+      {"--report", run.output.report},
+      {"--save-model", run.output.model}};
+  std::map<std::filesystem::path, std::string_view> flag_of;
+  for (const auto& [flag, path] : files) {
+    if (path.empty()) continue;
+    std::error_code unclear;  // then the path as it is given
+    const std::filesystem::path whole = std::filesystem::absolute(path, unclear);
+    const std::filesystem::path real = std::filesystem::weakly_canonical(whole, unclear);
+    const auto [first, is_new] = flag_of.emplace(unclear ? whole : real, flag);
+    if (is_new) continue;
+    return UsageError(first->second, " and ", flag, "=", OneLine(path, 500),
+                      ": are one file; give each a name of its own");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckRobustMean(const RoundFlags& flags, const Options& run, const RoundSizes& sizes) {
+  const absl::StatusOr<RobustOptions> robust = federation::ParseRobust(flags.robust);
+  if (!robust.ok()) return UsageError("--robust=", robust.status().message());
+  const int64_t least = federation::LeastUpdates(*robust);
+  if (sizes.least < least) {
+    return UsageError("--min-clients=", sizes.least, ": --robust=", flags.robust,
+                      least > federation::kMostKrumUpdates
+                          ? std::string(" leaves out too many; take a smaller fraction")
+                          : StrCat(" needs ", least,
+                                   " or more, 3 more than twice the updates that it leaves out"));
+  }
+  if (LeavesOutAFraction(*robust) && federation::LeftOut(*robust, sizes.most) == 0) {
+    return UsageError("--robust=", flags.robust, ": of ", sizes.most,
+                      " updates, the most of a round, it leaves out ",
+                      robust->number * double(sizes.most),
+                      ", which is none; give a larger fraction");
+  }
+  const std::string& encryption = run.encryption.kind;
+  if (robust->on() && (!encryption.empty() || run.federation.dp_clip > 0)) {
+    return UsageError("--robust=", flags.robust,
+                      ": needs updates that the aggregator can read, without noise; not with ",
+                      encryption.empty() ? "--dp-clip" : "--encryption");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckRoundFlags(const RoundFlags& flags, const Options& run, const RoundSizes& sizes) {
   if (Resumes(run) && run.checkpoint.folder.empty()) {
     return UsageError("--resume: needs --checkpoint-dir, the folder of the rounds");
   }
@@ -108,8 +177,8 @@ absl::Status CheckRoundFlags(const RoundFlags& flags, const Options& run, int64_
     return UsageError("--report=", run.output.report, ": unknown ending; must be .html or .htm");
   }
   const std::string& encryption = run.encryption.kind;
-  if ((encryption == "masked" || encryption == "openfhe") && min_clients < 2) {
-    return UsageError("--min-clients=", min_clients, ": --encryption=", encryption,
+  if ((encryption == "masked" || encryption == "openfhe") && sizes.least < 2) {
+    return UsageError("--min-clients=", sizes.least, ": --encryption=", encryption,
                       " needs 2 or more: the sum of one is its update");
   }
   if (encryption == "tenseal" && (flags.strategy == "fedavgm" || flags.strategy == "fedadam")) {
@@ -120,22 +189,45 @@ absl::Status CheckRoundFlags(const RoundFlags& flags, const Options& run, int64_
     return UsageError("--max-update-norm: needs updates that the aggregator can read, and not ",
                       "with --encryption=", encryption);
   }
-  const absl::StatusOr<federation::RobustOptions> robust = federation::ParseRobust(flags.robust);
-  if (!robust.ok()) return UsageError("--robust=", robust.status().message());
-  const int64_t least = federation::LeastUpdates(*robust);
-  if (min_clients < least) {
-    return UsageError("--min-clients=", min_clients, ": --robust=", flags.robust,
-                      least > federation::kMostKrumUpdates
-                          ? std::string(" leaves out too many; take a smaller fraction")
-                          : StrCat(" needs ", least,
-                                   " or more, 3 more than twice the updates that it leaves out"));
+  DTNN_RETURN_IF_ERROR(CheckDifferentFiles(flags, run));
+  return CheckRobustMean(flags, run, sizes);
+}
+
+std::vector<std::string> WarningsOf(const RoundFlags& flags, const RoundSizes& sizes) {
+  const absl::StatusOr<RobustOptions> robust = federation::ParseRobust(flags.robust);
+  if (!robust.ok() || !LeavesOutAFraction(*robust)) return {};
+  const auto least = int64_t(std::ceil(1 / robust->number - 1e-9));  // of which it leaves out one
+  const int64_t n = sizes.expected, left_out = federation::LeftOut(*robust, n);
+  const double exact = robust->number * double(n);
+  const bool rounded = exact - double(left_out) > 1e-6;
+  if (!rounded && sizes.least >= least) return {};
+  std::string text = StrCat("--robust=", flags.robust, ": leaves out ");
+  if (left_out > 0) {
+    StrAppend(&text, left_out, " of ", n, " updates");
+    if (rounded) StrAppend(&text, " (", exact, ", rounded down)");
   }
-  if (robust->on() && (!encryption.empty() || run.federation.dp_clip > 0)) {
-    return UsageError("--robust=", flags.robust,
-                      ": needs updates that the aggregator can read, without noise; not with ",
-                      encryption.empty() ? "--dp-clip" : "--encryption");
+  if (sizes.least < least) {
+    StrAppend(&text, left_out > 0 ? ", and " : "", "none of fewer than ", least,
+              "; --min-clients=", least, " asks for as many");
   }
-  return absl::OkStatus();
+  return {text};
+}
+
+std::vector<IdentityMember> MembersOf(const RoundFlags& flags) {
+  const federation::StrategyOptions strategy = StrategyOf(flags);
+  std::vector<IdentityMember> members = {
+      {.what = "--robust", .value = flags.robust.empty() ? "none" : flags.robust},
+      {.what = "--max-update-norm", .value = FormatValue(ToValue(flags.max_update_norm))}};
+  if (strategy.reads_average()) {
+    members.push_back(
+        {.what = "--server-learning-rate", .value = FormatValue(ToValue(strategy.rate()))});
+    members.push_back(
+        {.what = "--server-momentum", .value = FormatValue(ToValue(strategy.momentum))});
+  }
+  if (strategy.strategy == federation::Strategy::kFedprox) {
+    members.push_back({.what = "--proximal-mu", .value = FormatValue(ToValue(strategy.proximal))});
+  }
+  return members;
 }
 
 federation::StrategyOptions StrategyOf(const RoundFlags& flags) {

@@ -12,6 +12,7 @@
 #include "apps/flags/option_spec.h"
 #include "apps/flags/options.h"
 #include "comm/federation/aggregator/strategy.h"
+#include "models/checkpoint/run_identity.h"
 
 namespace dtnn {
 
@@ -31,8 +32,19 @@ std::vector<OptionSpec> OptionsOfStrategy(RoundFlags& flags);
 std::vector<OptionSpec> OptionsOfPrivacy(Options& run);
 std::vector<OptionSpec> OptionsOfRoundFiles(RoundFlags& flags, Options& run);
 
+// The updates of a round.
+struct RoundSizes {
+  int64_t least = 1, expected = 1, most = 1;
+};
+
 // Usage errors for options of these that contradict each other.
-absl::Status CheckRoundFlags(const RoundFlags& flags, const Options& run, int64_t min_clients);
+absl::Status CheckRoundFlags(const RoundFlags& flags, const Options& run, const RoundSizes& sizes);
+
+// What these make a federation that resumes be compared by: each may change, with a warning.
+std::vector<IdentityMember> MembersOf(const RoundFlags& flags);
+
+// What is unexpected of options that are not refused.
+std::vector<std::string> WarningsOf(const RoundFlags& flags, const RoundSizes& sizes);
 
 federation::StrategyOptions StrategyOf(const RoundFlags& flags);
 

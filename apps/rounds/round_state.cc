@@ -12,11 +12,13 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "models/checkpoint/checkpoint.h"
 #include "models/checkpoint/federation_tags.h"
 #include "tensor/errors.h"
 #include "tensor/files/array_file.h"
 #include "tensor/text/number.h"
+#include "tensor/text/one_line.h"
 
 namespace dtnn {
 namespace {
@@ -34,7 +36,7 @@ constexpr char kSum[] = "sum";
 // The texts of the file of an encrypted sum.
 constexpr char kRounds[] = "__rounds__", kAttempts[] = "__attempts__", kAttempt[] = "__attempt__",
                kNonce[] = "__nonce__", kClients[] = "__clients__", kDivisor[] = "__divisor__",
-               kKey[] = "__key__";
+               kKey[] = "__key__", kOptions[] = "__options__";
 
 template <typename T>
 absl::StatusOr<T> ReadNumber(ArrayFileReader& file, const char* name) {
@@ -57,6 +59,25 @@ absl::Status CheckSettings(ArrayFileReader& file, const RoundSettings& settings)
                               "another folder");
   }
   return absl::OkStatus();
+}
+
+// The members of an identity, each with a line for its name and one for its value: for the file of
+// an encrypted sum, which is not a checkpoint. An aggregator's identity has no data.
+std::string TextOf(const RunIdentity& identity) {
+  std::string text;
+  for (const IdentityMember& member : identity.members) {
+    StrAppend(&text, OneLine(member.file_key()), "\n", OneLine(member.value), "\n");
+  }
+  return text;
+}
+
+RunIdentity IdentityOf(const std::string& text) {
+  const std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  RunIdentity identity;
+  for (size_t i = 0; i + 1 < lines.size(); i += 2) {
+    identity.members.push_back({.what = lines[i], .value = lines[i + 1]});
+  }
+  return identity;
 }
 
 NamedTexts TextsOf(const RoundSettings& settings) {
@@ -108,7 +129,7 @@ absl::StatusOr<FederationState> RoundState::Begin(Resumption resumption,
     }
     if (resume) {
       DTNN_ASSIGN_OR_RETURN(state, std::filesystem::exists(EncryptedPath(), error)
-                                       ? LoadEncrypted()
+                                       ? LoadEncrypted(warnings)
                                        : LoadCheckpoint(resumption, warnings));
       DTNN_RETURN_IF_ERROR(LoadLedger(state));
     }
@@ -118,6 +139,28 @@ absl::StatusOr<FederationState> RoundState::Begin(Resumption resumption,
     state.parameters.assign(values.begin(), values.end());
   }
   return state;
+}
+
+// As Checkpointer does where a run resumes.
+absl::Status RoundState::CompareIdentity(const std::string& path,
+                                         const std::optional<RunIdentity>& was,
+                                         std::vector<std::string>& warnings) const {
+  const RunIdentity& now = settings_.identity;
+  if (!was || !KnowsAll(*was, now)) {
+    warnings.push_back(StrCat(path, ": was written by an older version, which did not save all ",
+                              "options; those are not compared"));
+  }
+  if (!was) return absl::OkStatus();
+  for (const IdentityChange& change : Compare(*was, now)) {
+    const Difference& d = change.difference;
+    const std::string text = StrCat("the ", d.what, " was ", d.was, " and is now ", d.now);
+    if (change.may_change == MayChange::kNever) {
+      return FailedPrecondition(path, ": the federation cannot be continued: ", text,
+                                "; begin a new one in another folder");
+    }
+    warnings.push_back(StrCat("resumed federation: ", text));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<FederationState> RoundState::LoadCheckpoint(Resumption resumption,
@@ -140,6 +183,7 @@ absl::StatusOr<FederationState> RoundState::LoadCheckpoint(Resumption resumption
   DTNN_ASSIGN_OR_RETURN(ArrayFileReader texts, ArrayFileReader::Open(latest->path));
   DTNN_RETURN_IF_ERROR(CheckSettings(texts, settings_));
   const RunState& run = latest->checkpoint.run();
+  DTNN_RETURN_IF_ERROR(CompareIdentity(latest->path, run.identity, warnings));
   DTNN_RETURN_IF_ERROR(latest->checkpoint.Apply(store_, context_));
   state.rounds_done = run.training.epoch;
   const auto counts = run.training.schedulers.find(kCounts);
@@ -208,7 +252,8 @@ absl::Status RoundState::Save(const FederationState& state) {
   store_.MarkChanged();
   if (folder_name_.empty()) return absl::OkStatus();
   if (settings_.is_private) DTNN_RETURN_IF_ERROR(SaveLedger(state));
-  RunState run = {.optimizer = kOptimizer, .tags = TextsOf(settings_)};
+  RunState run = {
+      .optimizer = kOptimizer, .identity = settings_.identity, .tags = TextsOf(settings_)};
   run.training.epoch = run.training.steps_done = state.rounds_done;
   run.training.random_seed = seed_;
   run.training.schedulers[kCounts] = {double(state.attempts), double(state.moments.updates)};
@@ -234,7 +279,8 @@ absl::Status RoundState::SaveEncrypted(const FederationState& state) const {
     to = std::ranges::copy(chunk, to).out;
   }
   NamedTexts texts = TextsOf(settings_);
-  texts.insert(texts.end(), {{kRounds, StrCat(state.rounds_done)},
+  texts.insert(texts.end(), {{kOptions, TextOf(settings_.identity)},
+                             {kRounds, StrCat(state.rounds_done)},
                              {kAttempts, StrCat(state.attempts)},
                              {kAttempt, StrCat(state.from.attempt)},
                              {kNonce, HexOf(state.from.nonce)},
@@ -244,9 +290,14 @@ absl::Status RoundState::SaveEncrypted(const FederationState& state) const {
   return WriteArrayFile(EncryptedPath(), {{kSum, sum}}, texts);
 }
 
-absl::StatusOr<FederationState> RoundState::LoadEncrypted() const {
+absl::StatusOr<FederationState> RoundState::LoadEncrypted(
+    std::vector<std::string>& warnings) const {
   DTNN_ASSIGN_OR_RETURN(ArrayFileReader file, ArrayFileReader::Open(EncryptedPath()));
   DTNN_RETURN_IF_ERROR(CheckSettings(file, settings_));
+  DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> options, file.Text(kOptions));
+  std::optional<RunIdentity> was;
+  if (options) was = IdentityOf(*options);
+  DTNN_RETURN_IF_ERROR(CompareIdentity(EncryptedPath(), was, warnings));
   FederationState state;
   state.from.encrypted = true;
   DTNN_ASSIGN_OR_RETURN(state.rounds_done, ReadNumber<int64_t>(file, kRounds));

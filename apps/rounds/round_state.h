@@ -12,6 +12,7 @@
 #define DTNN_APPS_ROUNDS_ROUND_STATE_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -22,15 +23,17 @@
 #include "comm/federation/aggregator/federation_state.h"
 #include "kernels/device/context.h"
 #include "models/checkpoint/checkpoint_folder.h"
+#include "models/checkpoint/run_identity.h"
 #include "models/graph/graph.h"
 #include "models/parameters/parameter_store.h"
 
 namespace dtnn {
 
-// The settings that must stay the same when a run is resumed, in words.
+// What a run that is resumed is compared by.
 struct RoundSettings {
-  std::string strategy, protection;
-  bool is_private = false;  // with differential privacy
+  std::string strategy, protection;  // in words; these must stay the same
+  bool is_private = false;           // with differential privacy
+  RunIdentity identity = {};         // of these each change is a warning, or refused
 };
 
 // Whether a federation continues: no, yes, or if there is one.
@@ -50,8 +53,8 @@ class RoundState {
         seed_(seed) {}
 
   // Locks the folder; where the federation continues, the state that it holds: FailedPrecondition
-  // for other settings, and for none where there must be one. Warnings about files go to
-  // `warnings`.
+  // for settings that must not change, and for none where there must be one. Warnings about files
+  // and other changes go to `warnings`.
   absl::StatusOr<federation::FederationState> Begin(Resumption resumption,
                                                     std::vector<std::string>& warnings);
   // All of it or nothing. The store gets the parameters where they can be read.
@@ -66,8 +69,11 @@ class RoundState {
   absl::StatusOr<federation::FederationState> LoadCheckpoint(Resumption resumption,
                                                              std::vector<std::string>& warnings);
   absl::Status LoadLedger(federation::FederationState& state) const;
+  absl::Status CompareIdentity(const std::string& path, const std::optional<RunIdentity>& was,
+                               std::vector<std::string>& warnings) const;
   absl::Status SaveEncrypted(const federation::FederationState& state) const;
-  absl::StatusOr<federation::FederationState> LoadEncrypted() const;
+  absl::StatusOr<federation::FederationState> LoadEncrypted(
+      std::vector<std::string>& warnings) const;
 
   const std::string folder_name_;
   const RoundSettings settings_;

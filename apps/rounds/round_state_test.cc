@@ -128,6 +128,38 @@ TEST_F(RoundStateTest, AFederationContinuesWithTheSettingsThatItBeganWith) {
   }
 }
 
+TEST_F(RoundStateTest, OtherOptionsAreSaidOneByOneOrRefused) {
+  const auto settings = [](std::string robust, std::string rate, std::string classes) {
+    return RoundSettings{.strategy = "wavg",
+                         .protection = "none",
+                         .identity = {.members = {{.what = "--robust", .value = std::move(robust)},
+                                                  {.what = "--rate", .value = std::move(rate)},
+                                                  {.what = "list of classes",
+                                                   .value = std::move(classes),
+                                                   .may_change = MayChange::kNever}}}};
+  };
+  for (const bool encrypted : {false, true}) {
+    FederationState state = Must(Begin(/*resume=*/encrypted, settings("none", "0.1", "a, b")));
+    ++state.rounds_done;
+    if (encrypted) {
+      state.from = {.encrypted = true, .attempt = 2, .clients = 3, .divisor = 2};
+      state.encrypted = {{1, 2, 3}};
+    }
+    ASSERT_EQ(files_->Save(state), absl::OkStatus());
+    Must(Begin(/*resume=*/true, settings("none", "0.1", "a, b")));
+    EXPECT_THAT(warnings_, IsEmpty());
+    Must(Begin(/*resume=*/true, settings("median", "0.2", "a, b")));
+    EXPECT_THAT(warnings_, ::testing::ElementsAre(
+                               "resumed federation: the --robust was none and is now median",
+                               "resumed federation: the --rate was 0.1 and is now 0.2"));
+    const absl::Status status = Begin(/*resume=*/true, settings("none", "0.1", "b, a")).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("the federation cannot be continued: the list of classes was a, b and "
+                          "is now b, a; begin a new one in another folder"));
+  }
+}
+
 TEST_F(RoundStateTest, ALedgerThatIsGoneOrDamagedEndsTheRun) {
   FederationState state = Must(Begin(/*resume=*/false));
   ASSERT_EQ(Charge(state), absl::OkStatus());

@@ -20,9 +20,14 @@
 #include "comm/ranks/job/exit_code.h"
 #include "comm/ranks/job/interrupt.h"
 #include "data/loading/division/division.h"
+#include "data/loading/fingerprint.h"
+#include "models/checkpoint/run_identity.h"
 #include "models/parameters/parameter_store.h"
 #include "models/run/federated/federation_options.h"
 #include "models/run/initial_weights.h"
+#include "models/run/options/option_value.h"
+#include "models/run/options/run_options.h"
+#include "models/run/parts/run_identity.h"
 #include "models/run/prepare/prepared_run.h"
 #include "models/run/simulation/simulated_clients.h"
 #include "tensor/errors.h"
@@ -47,6 +52,7 @@ RunOptions OptionsOfTraining(const SimulateFlags& flags) {
   options.federation = {};
   options.checkpoint = {};
   options.output = {};
+  options.force = true;  // SimulatedClients counts the memory of all threads
   return options;
 }
 
@@ -64,17 +70,20 @@ class Simulation {
 
   absl::Status Run() {
     DTNN_RETURN_IF_ERROR(prepared_.Prepare(log_));
+    for (const std::string& warning : WarningsOf(flags_.rounds, SizesOf(flags_))) Warn(warning);
     DTNN_RETURN_IF_ERROR(MakeServer());
     DTNN_RETURN_IF_ERROR(MakeClients());
     DTNN_ASSIGN_OR_RETURN(
         const federation::Protector protector,
         federation::Protector::Create(ProtectionOf(flags_.run), size_t(model_.values)));
+    DTNN_ASSIGN_OR_RETURN(RunIdentity identity, Identity());
     RoundOutput output({.run = flags_.run,
                         .clients_file = flags_.rounds.clients_file,
                         .rounds = flags_.rounds.rounds,
                         .settings = {.strategy = Settings(),
                                      .protection = protector.ToString(),
-                                     .is_private = protector.privacy().on()},
+                                     .is_private = protector.privacy().on(),
+                                     .identity = std::move(identity)},
                         .facts = PageFacts(),
                         .better = BetterOf(prepared_.metric_set),
                         .graph = prepared_.graph,
@@ -121,8 +130,9 @@ class Simulation {
                           WithContext(DivideSamples(division, data.size(Split::kTrain),
                                                     data.labels(Split::kTrain), flags_.clients),
                                       "--split=", flags_.split));
-    DTNN_ASSIGN_OR_RETURN(clients_, SimulatedClients::Create(prepared_, std::move(samples),
-                                                             flags_.clients_per_round));
+    DTNN_ASSIGN_OR_RETURN(
+        clients_, SimulatedClients::Create(prepared_, std::move(samples), flags_.clients_per_round,
+                                           [this](int threads) { return RoundBytes(threads); }));
     const auto digits = int(std::to_string(flags_.clients).size());
     int64_t without = 0, least = INT64_MAX, most = 0;
     for (int client = 0; client < int(flags_.clients); ++client) {
@@ -145,11 +155,43 @@ class Simulation {
     return absl::OkStatus();
   }
 
+  // The updates that a round holds (comm/federation/simulation/simulation.h).
+  double RoundBytes(int threads) const {
+    const bool changes = flags_.run.federation.dp_clip > 0 || flags_.liars > 0;
+    const int64_t kept = flags_.rounds.robust.empty() ? 0 : flags_.clients_per_round;
+    return sizeof(float) * double(model_.values) * double((changes ? 4 : 2) * threads + kept);
+  }
+
   // What must be the same where the rounds continue, in words.
   std::string Settings() const {
     return StrCat(flags_.rounds.strategy, ", over ", flags_.clients, " simulated clients, ",
                   flags_.clients_per_round, " a round, split ", flags_.split, ", seed ",
                   flags_.run.training.seed);
+  }
+
+  // What may change where the rounds continue, with a warning: the rest.
+  absl::StatusOr<RunIdentity> Identity() const {
+    if (flags_.run.checkpoint.folder.empty()) return RunIdentity();  // nobody compares it
+    const RunOptions& options = prepared_.options;
+    DTNN_ASSIGN_OR_RETURN(const DataFingerprint data,
+                          Fingerprint(*prepared_.dataset, Split::kTrain));
+    RunIdentity identity =
+        MakeRunIdentity(options, *prepared_.optimizer, *prepared_.dataset, data, prepared_.loaders);
+    const auto add = [&](std::string what, const auto& value) {
+      identity.members.push_back({.what = std::move(what), .value = FormatValue(ToValue(value))});
+    };
+    // A run keeps its optimizer, and continues with the rate that it has reached; clients begin
+    // anew in each round.
+    add("RunOptions::optimizer.name", options.optimizer.name);
+    add("first learning rate of a client", InitialLearningRate(options, 1));
+    add("RunOptions::training.epochs", options.training.epochs);
+    const std::vector<IdentityMember> of_rounds = MembersOf(flags_.rounds);
+    identity.members.insert(identity.members.end(), of_rounds.begin(), of_rounds.end());
+    add("--min-clients", flags_.min_clients);
+    add("--drop-out", flags_.drop_out);
+    add("--liars", flags_.liars);
+    add("--lie", flags_.lie);
+    return identity;
   }
 
   ReportFacts PageFacts() const {

@@ -42,6 +42,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
     return absl::OkStatus();
   }
   if (PrintList(request.action, std::cout)) return absl::OkStatus();
+  FollowClients(flags);
   DTNN_RETURN_IF_ERROR(CheckSimulateFlags(flags));
   DTNN_RETURN_IF_ERROR(CheckModelName(flags.run.network.name));
   return Simulate(flags, std::cout, std::cerr);

@@ -1,5 +1,7 @@
 #include "apps/simulate/simulate_flags.h"
 
+#include <algorithm>
+
 #include "apps/flags/option_table.h"
 #include "apps/flags/tool_flags.h"
 #include "comm/federation/aggregator/robust_mean.h"
@@ -25,7 +27,8 @@ std::vector<OptionSpec> OptionsOfClients(SimulateFlags& flags) {
        .help = "clients that a round asks, chosen at random",
        .unit = "clients",
        .range = {.low = 1, .high = 1e6},
-       .field = &flags.clients_per_round},
+       .field = &flags.clients_per_round,
+       .by_default = "10, or all of --clients"},
       {.name = "min-clients",
        .type = kInt,
        .help = "fewest updates that a round needs; with fewer it is tried again",
@@ -138,6 +141,11 @@ std::vector<FlagGroup> GroupsOf(SimulateFlags& flags) {
           {"Files", std::move(files)}};
 }
 
+void FollowClients(SimulateFlags& flags) {
+  constexpr int64_t kUsual = 10;
+  if (flags.clients_per_round == 0) flags.clients_per_round = std::min(kUsual, flags.clients);
+}
+
 absl::Status CheckSimulateFlags(const SimulateFlags& flags) {
   const Options& run = flags.run;
   if (run.network.name.empty()) {
@@ -173,7 +181,7 @@ absl::Status CheckSimulateFlags(const SimulateFlags& flags) {
   }
   const absl::Status split = ParseDivision(flags.split).status();
   if (!split.ok()) return UsageError("--split=", split.message());
-  return CheckRoundFlags(flags.rounds, run, flags.min_clients);
+  return CheckRoundFlags(flags.rounds, run, SizesOf(flags));
 }
 
 }  // namespace dtnn

@@ -21,7 +21,7 @@ struct SimulateFlags {
   Options run;  // network, data and training of each client, encryption, files: as the launcher's
   RoundFlags rounds;
   int64_t clients = 100;
-  int64_t clients_per_round = 10;
+  int64_t clients_per_round = 0;  // 0, before FollowClients: not given
   int64_t min_clients = 1;
   std::string split = "equal";  // data/loading/division/division.h
   double drop_out = 0;
@@ -37,6 +37,15 @@ struct FlagGroup {
 };
 // All of them, bound to `flags`.
 std::vector<FlagGroup> GroupsOf(SimulateFlags& flags);
+
+// The clients of a round where they are not given: 10, or all.
+void FollowClients(SimulateFlags& flags);
+
+inline RoundSizes SizesOf(const SimulateFlags& flags) {
+  return {.least = flags.min_clients,
+          .expected = flags.clients_per_round,
+          .most = flags.clients_per_round};
+}
 
 // Usage errors for flags that contradict each other.
 absl::Status CheckSimulateFlags(const SimulateFlags& flags);

@@ -257,7 +257,8 @@ TEST_F(SimulateTest, ClientsWithoutSamplesAreSaidAndNotAsked) {
 
 TEST_F(SimulateTest, FlagsThatMakeNoSenseAreUsageErrors) {
   const std::pair<Flags, std::string> bad[] = {
-      {{"--clients=3"}, "--clients-per-round=10: there are 3 (--clients)"},
+      {{"--clients=3", "--clients-per-round=10"},
+       "--clients-per-round=10: there are 3 (--clients)"},
       {{"--min-clients=11"}, "--min-clients=11: a round asks 10 (--clients-per-round)"},
       {{"--split=even"}, "--split=\"even\": expected equal, dirichlet:ALPHA, labels:K"},
       {{"--encryption=openfhe"}, "--encryption=openfhe: clients in one process can have masked"},
@@ -276,6 +277,15 @@ TEST_F(SimulateTest, FlagsThatMakeNoSenseAreUsageErrors) {
       {{"--robust=median", "--encryption=masked", "--min-clients=2"}, "not with --encryption"},
       {{"--robust=median", "--dp-clip=1", "--dp-noise=1"}, "not with --dp-clip"},
       {{"--dp-clip=1"}, "needs both, or neither"},
+      {{"--robust=trimmed:0.09"},
+       "--robust=trimmed:0.09: of 10 updates, the most of a round, it leaves out 0.9, which is "
+       "none; give a larger fraction"},
+      {{"--history-file=" + Path("a.csv"), "--clients-file=" + Path("./a.csv")},
+       "--history-file and --clients-file="},
+      {{"--report=" + Path("a.html"), "--save-model=" + Path("a.html")},
+       "--report and --save-model=" + Path("a.html") +
+           ": are one file; give each a name of its "
+           "own"},
   };
   for (const auto& [flags, message] : bad) {
     const Outcome outcome = Simulate(flags);
@@ -286,6 +296,53 @@ TEST_F(SimulateTest, FlagsThatMakeNoSenseAreUsageErrors) {
   EXPECT_EQ(labels.exit_code, 1);
   EXPECT_THAT(labels.text, HasSubstr("--split=labels:11: 11 labels per client, but the samples "
                                      "have 10"));
+}
+
+TEST_F(SimulateTest, FewerClientsThanUsualAreAllAsked) {
+  const Outcome outcome = Simulate({"--clients=5", "--rounds=1", "--test-every=0"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("**** 5 clients, 5 in each of 1 round"));
+}
+
+TEST_F(SimulateTest, FractionsThatAreRoundedDownAreSaid) {
+  const auto said = [this](const Flags& more) {
+    return Simulate(Flags{"--clients=10", "--rounds=1", "--test-every=0"} + more).text;
+  };
+  EXPECT_THAT(said({"--robust=trimmed:0.25"}),
+              HasSubstr("warning: --robust=trimmed:0.25: leaves out 2 of 10 updates (2.5, rounded "
+                        "down), and none of fewer than 4; --min-clients=4 asks for as many\n"));
+  EXPECT_THAT(said({"--robust=krum:0.2", "--min-clients=3"}),
+              HasSubstr("warning: --robust=krum:0.2: leaves out 2 of 10 updates, and none of fewer "
+                        "than 5; --min-clients=5 asks for as many\n"));
+  EXPECT_EQ(said({"--robust=trimmed:0.2", "--min-clients=5"}).find("warning"), std::string::npos);
+}
+
+// A line for each option that has changed, and none for the others.
+TEST_F(SimulateTest, ResumedWithOtherOptionsIsSaid) {
+  const Flags kept = {"--clients=5", "--test-every=0", "--checkpoint-dir=" + Path("state")};
+  ASSERT_EQ(Simulate(kept + Flags{"--rounds=1"}).exit_code, 0);
+  const Flags resumed = kept + Flags{"--rounds=1", "--resume"};
+  EXPECT_EQ(Simulate(resumed).text.find("warning"), std::string::npos);
+  const std::pair<std::string, std::string> changes[] = {
+      {"--learning-rate=0.1", "the first learning rate of a client was 0.05 and is now 0.1"},
+      {"--batch-size=8", "the --batch-size was 16 and is now 8"},
+      {"--num-epochs=2", "the --num-epochs was 1 and is now 2"},
+      {"--optimizer-momentum=0.25", "the momentum of the optimizer was 0.5 and is now 0.25"},
+      {"--robust=median", "the --robust was none and is now median"},
+      {"--max-update-norm=7", "the --max-update-norm was 0 and is now 7"},
+      {"--drop-out=0.25", "the --drop-out was 0 and is now 0.25"}};
+  Flags all = resumed;
+  for (const auto& [flag, message] : changes) all.push_back(flag);
+  const Outcome outcome = Simulate(all);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+  for (const auto& [flag, message] : changes) {
+    EXPECT_THAT(outcome.text,
+                HasSubstr("simulate: warning: resumed federation: " + message + "\n"));
+  }
+  EXPECT_EQ(testing::Count(outcome.text, "warning: "), int(std::size(changes))) << outcome.text;
+  WriteDigits("train", 310);
+  EXPECT_THAT(Simulate(resumed).text,
+              HasSubstr("resumed federation: the number of samples was 320 and is now 310\n"));
 }
 
 TEST_F(SimulateTest, HelpIsGrouped) {

@@ -19,11 +19,6 @@ using Updates = std::span<const WeightedUpdate>;
 // Numbers that a thread takes at a time.
 constexpr int64_t kGrain = 4096;
 
-// The updates that krum:F or trimmed:F takes to be bad, of n.
-int64_t BadOf(const RobustOptions& options, int64_t n) {
-  return int64_t(std::floor(options.number * double(n) + 1e-9));
-}
-
 double Value(const WeightedUpdate& update, size_t i) { return update.values[i] / update.factor; }
 
 // Without the `cut` smallest and largest.
@@ -132,10 +127,15 @@ absl::StatusOr<RobustOptions> ParseRobust(std::string_view text) {
                          "clients below 0.5, such as trimmed:0.2, or norm:R with a norm above 0");
 }
 
+int64_t LeftOut(const RobustOptions& options, int64_t n) {
+  if (options.kind != RobustKind::kTrimmed && options.kind != RobustKind::kKrum) return 0;
+  return int64_t(std::floor(options.number * double(n) + 1e-9));
+}
+
 int64_t LeastUpdates(const RobustOptions& options) {
   if (options.kind != RobustKind::kKrum) return 1;
   int64_t least = kMostKrumUpdates + 1;
-  while (least - 1 >= 2 * BadOf(options, least - 1) + 3) --least;
+  while (least - 1 >= 2 * LeftOut(options, least - 1) + 3) --least;
   return least;
 }
 
@@ -164,7 +164,7 @@ absl::Status CheckRobust(const RobustOptions& options, const ProtectionOptions& 
 
 std::vector<float> RobustMean(const RobustOptions& options, Updates updates,
                               std::span<const float> begin) {
-  const auto bad = size_t(BadOf(options, int64_t(updates.size())));
+  const auto bad = size_t(LeftOut(options, int64_t(updates.size())));
   switch (options.kind) {
     case RobustKind::kMedian:
       return TrimmedMean(updates, (updates.size() - 1) / 2);

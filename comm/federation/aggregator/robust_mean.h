@@ -43,6 +43,10 @@ struct RobustOptions {
 // for other texts: F is from 0 up to but without a half, R above 0.
 absl::StatusOr<RobustOptions> ParseRobust(std::string_view text);
 
+// The updates that krum:F leaves out of n, and trimmed:F on each side: floor(F n); 0 with the
+// others.
+int64_t LeftOut(const RobustOptions& options, int64_t n);
+
 // The most updates that krum takes: of their distances, 128 MiB.
 inline constexpr int64_t kMostKrumUpdates = 4096;
 

@@ -144,5 +144,15 @@ TEST(RobustMeanTest, OtherTextsAreRefused) {
   }
 }
 
+TEST(RobustMeanTest, FractionsOfUpdatesAreRoundedDown) {
+  const RobustOptions trimmed = {.kind = RobustKind::kTrimmed, .number = 0.2};
+  EXPECT_EQ(LeftOut(trimmed, 4), 0);
+  EXPECT_EQ(LeftOut(trimmed, 5), 1);
+  EXPECT_EQ(LeftOut(trimmed, 9), 1);
+  EXPECT_EQ(LeftOut({.kind = RobustKind::kKrum, .number = 0.1}, 30), 3) << "0.1 is not exact";
+  EXPECT_EQ(LeftOut({.kind = RobustKind::kMedian}, 30), 0);
+  EXPECT_EQ(LeftOut({.kind = RobustKind::kNorm, .number = 2}, 30), 0);
+}
+
 }  // namespace
 }  // namespace dtnn::federation

@@ -10,6 +10,7 @@
 #include "models/run/federated/train_round.h"
 #include "models/run/parts/make_device.h"
 #include "models/run/parts/make_trainer_options.h"
+#include "models/run/prepare/run_memory.h"
 #include "models/run/samples/make_loaders.h"
 #include "models/training/trainer.h"
 #include "optim/optimizers/proximal.h"
@@ -44,10 +45,14 @@ SimulatedClients::SimulatedClients(const PreparedRun& run,
 SimulatedClients::~SimulatedClients() = default;
 
 absl::StatusOr<std::unique_ptr<SimulatedClients>> SimulatedClients::Create(
-    const PreparedRun& run, std::vector<std::vector<int64_t>> samples, int64_t most_at_once) {
+    const PreparedRun& run, std::vector<std::vector<int64_t>> samples, int64_t most_at_once,
+    const std::function<double(int threads)>& round_bytes, const AvailableMemory& available) {
   std::unique_ptr<SimulatedClients> clients(new SimulatedClients(run, std::move(samples)));
   DTNN_RETURN_IF_ERROR(clients->CountSamples());
-  DTNN_RETURN_IF_ERROR(clients->MakeWorkers(int(std::min<int64_t>(NumThreads(), most_at_once))));
+  DTNN_ASSIGN_OR_RETURN(const int64_t max_batch, clients->MaxBatch());
+  const auto threads = int(std::min<int64_t>(NumThreads(), most_at_once));
+  DTNN_RETURN_IF_ERROR(clients->CheckMemory(max_batch, threads, round_bytes(threads), available));
+  DTNN_RETURN_IF_ERROR(clients->MakeWorkers(max_batch, threads));
   return clients;
 }
 
@@ -60,14 +65,33 @@ absl::Status SimulatedClients::CountSamples() {
   return absl::OkStatus();
 }
 
-absl::Status SimulatedClients::MakeWorkers(int threads) {
+absl::StatusOr<int64_t> SimulatedClients::MaxBatch() const {
   const auto largest = std::ranges::max_element(trained_);
   if (largest == trained_.end() || *largest == 0) {
     return absl::InvalidArgumentError("no client has samples to train on");
   }
   const std::vector<int64_t>& most = samples_[size_t(largest - trained_.begin())];
   DTNN_ASSIGN_OR_RETURN(const Loaders loaders, MakeClientLoaders(run_.options, run_.dataset, most));
-  const int64_t max_batch = loaders.training->max_batch();
+  return loaders.training->max_batch();
+}
+
+absl::Status SimulatedClients::CheckMemory(int64_t max_batch, int threads, double round_bytes,
+                                           const AvailableMemory& available) const {
+  const Loader* const test = run_.loaders.test.get();
+  const ProximalOptimizer optimizer(run_.optimizer);
+  absl::StatusOr<RunMemory> memory;
+  ParallelThreads(1, [&](int) {  // as the plan of a worker, which has one thread
+    memory =
+        MeasureMemory(run_.options, run_.graph, *run_.metric_set.loss, &optimizer, *run_.context,
+                      {.training = max_batch,
+                       .testing = test == nullptr ? 0 : test->max_batch(),
+                       .ahead = max_batch});
+  });
+  DTNN_RETURN_IF_ERROR(memory.status());
+  return CheckMemoryOfThreads(*memory, round_bytes, available, threads);
+}
+
+absl::Status SimulatedClients::MakeWorkers(int64_t max_batch, int threads) {
   workers_.resize(size_t(threads));
   std::vector<absl::Status> made(size_t(threads), absl::OkStatus());
   // There, so that a plan is one of a single thread.

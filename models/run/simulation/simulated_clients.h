@@ -8,6 +8,7 @@
 #define DTNN_MODELS_RUN_SIMULATION_SIMULATED_CLIENTS_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -19,6 +20,7 @@
 #include "comm/federation/simulation/simulation.h"
 #include "models/run/prepare/prepared_run.h"
 #include "models/training/metric_averages.h"
+#include "tensor/machine/available_memory.h"
 
 namespace dtnn {
 
@@ -26,8 +28,12 @@ class SimulatedClients {
  public:
   // `run`: on the whole data set, prepared, and it outlives them. `samples`: of each client,
   // ascending. For NumThreads() threads, or `most_at_once` where these are fewer.
+  // ResourceExhausted, before memory is taken, where what all threads need is not available,
+  // besides the bytes that `round_bytes` says of so many threads: of the updates of a round.
   static absl::StatusOr<std::unique_ptr<SimulatedClients>> Create(
-      const PreparedRun& run, std::vector<std::vector<int64_t>> samples, int64_t most_at_once);
+      const PreparedRun& run, std::vector<std::vector<int64_t>> samples, int64_t most_at_once,
+      const std::function<double(int threads)>& round_bytes,
+      const AvailableMemory& available = FindAvailableMemory());
   ~SimulatedClients();
 
   // SimulationOptions::threads.
@@ -45,7 +51,10 @@ class SimulatedClients {
   struct Worker;
   SimulatedClients(const PreparedRun& run, std::vector<std::vector<int64_t>> samples);
   absl::Status CountSamples();
-  absl::Status MakeWorkers(int threads);
+  absl::StatusOr<int64_t> MaxBatch() const;
+  absl::Status CheckMemory(int64_t max_batch, int threads, double round_bytes,
+                           const AvailableMemory& available) const;
+  absl::Status MakeWorkers(int64_t max_batch, int threads);
   absl::StatusOr<std::unique_ptr<Worker>> MakeWorker(int64_t max_batch) const;
 
   const PreparedRun& run_;
