@@ -44,14 +44,16 @@ std::vector<OptionSpec> OptionsOfStrategy(RoundFlags& flags) {
       {.name = "strategy",
        .type = kWord,
        .help = "how updates become the next parameters",
-       .words = "avg,wavg,invwavg,fedprox,fedavgm,fedadam",
+       .words = "avg,wavg,invwavg,fedprox,fedavgm,fedadam,fedyogi,fedadagrad",
        .field = &flags.strategy,
        .meanings = "avg: mean of the clients' parameters\n"
                    "wavg: the same, weighted by their samples\n"
                    "invwavg: more samples, less weight\n"
                    "fedprox: wavg, and clients stay near the parameters of the round\n"
                    "fedavgm: wavg with momentum\n"
-                   "fedadam: Adam, on the difference that wavg makes\n"},
+                   "fedadam: Adam, on the difference that wavg makes\n"
+                   "fedyogi: the same, but steps grow slowly after a large difference\n"
+                   "fedadagrad: the same, but steps only get smaller\n"},
       {.name = "proximal-mu",
        .type = kReal,
        .help = "fedprox: how strongly clients stay near the parameters of the round",
@@ -60,13 +62,15 @@ std::vector<OptionSpec> OptionsOfStrategy(RoundFlags& flags) {
        .field = &flags.proximal_mu},
       {.name = "server-learning-rate",
        .type = kReal,
-       .help = "fedavgm, fedadam: size of a round's step; 0: 1 and 0.1",
+       .help = "fedavgm, fedadam, fedyogi, fedadagrad: size of a round's step; 0: 1 with "
+               "fedavgm, 0.1 with the others",
        .unit = "rate",
        .range = kNumber,
        .field = &flags.server_learning_rate},
       {.name = "server-momentum",
        .type = kReal,
-       .help = "fedavgm, fedadam: momentum, the decay rate of the mean of earlier rounds",
+       .help = "fedavgm, fedadam, fedyogi, fedadagrad: momentum, the decay rate of the mean of "
+               "earlier rounds",
        .unit = "factor",
        .range = kBelow1,
        .field = &flags.server_momentum},
@@ -181,7 +185,7 @@ absl::Status CheckRoundFlags(const RoundFlags& flags, const Options& run, const 
     return UsageError("--min-clients=", sizes.least, ": --encryption=", encryption,
                       " needs 2 or more: the sum of one is its update");
   }
-  if (encryption == "tenseal" && (flags.strategy == "fedavgm" || flags.strategy == "fedadam")) {
+  if (encryption == "tenseal" && StrategyOf(flags).reads_average()) {
     return UsageError("--strategy=", flags.strategy,
                       ": needs the mean, which only clients can read with --encryption=tenseal");
   }

@@ -137,6 +137,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Case{"wavg", "equal", {"--strategy=wavg"}},
                       Case{"fedprox", "sizes:0.5", {"--strategy=fedprox", "--proximal-mu=0.1"}},
                       Case{"fedadam", "dirichlet:1", {"--strategy=fedadam"}},
+                      Case{"fedyogi", "labels:5", {"--strategy=fedyogi"}},
+                      Case{"fedadagrad", "sizes:0.5", {"--strategy=fedadagrad"}},
                       Case{"masked", "labels:5", {"--strategy=avg"}, {"--encryption=masked"}}),
     [](const auto& info) { return info.param.name; });
 

@@ -10,13 +10,15 @@
 namespace dtnn::federation {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Strategy>, 6> kNames = {
+constexpr std::array<std::pair<std::string_view, Strategy>, 8> kNames = {
     {{"avg", Strategy::kAvg},
      {"wavg", Strategy::kWavg},
      {"invwavg", Strategy::kInvwavg},
      {"fedprox", Strategy::kFedprox},
      {"fedavgm", Strategy::kFedavgm},
-     {"fedadam", Strategy::kFedadam}}};
+     {"fedadam", Strategy::kFedadam},
+     {"fedyogi", Strategy::kFedyogi},
+     {"fedadagrad", Strategy::kFedadagrad}}};
 
 // g = w - average; v = beta v + g; w = w - rate v.
 void FollowMomentum(const StrategyOptions& options, std::span<const float> average,
@@ -28,17 +30,31 @@ void FollowMomentum(const StrategyOptions& options, std::span<const float> avera
   }
 }
 
-// d = average - w; m and v as Adam's of d, with Adam's correction of their bias (Kingma and Ba,
-// 2015) in the rate; w += rate' m / (sqrt(v) + tau).
-void FollowAdam(const StrategyOptions& options, std::span<const float> average, int64_t update,
-                std::span<float> first, std::span<float> second, std::span<float> w) {
+// The next v, with the square of a difference.
+double NextSecond(const StrategyOptions& options, double v, double square) {
+  const double share = 1 - options.second_moment;
+  switch (options.strategy) {
+    case Strategy::kFedyogi:
+      return v < square ? v + share * square : v > square ? v - share * square : v;
+    case Strategy::kFedadagrad:
+      return v + square;
+    default:
+      return options.second_moment * v + share * square;
+  }
+}
+
+// strategy.h; the corrections of bias are in the rate.
+void FollowAdaptively(const StrategyOptions& options, std::span<const float> average,
+                      int64_t update, std::span<float> first, std::span<float> second,
+                      std::span<float> w) {
   const double b1 = options.momentum, b2 = options.second_moment;
-  const double rate = options.rate() * std::sqrt(1 - std::pow(b2, double(update))) /
-                      (1 - std::pow(b1, double(update)));
+  const bool decays = options.strategy != Strategy::kFedadagrad;
+  const double of_second = decays ? std::sqrt(1 - std::pow(b2, double(update))) : 1;
+  const double rate = options.rate() * of_second / (1 - std::pow(b1, double(update)));
   for (size_t i = 0; i < w.size(); ++i) {
     const double d = double(average[i]) - w[i];
     const double m = b1 * first[i] + (1 - b1) * d;
-    const double v = b2 * second[i] + (1 - b2) * d * d;
+    const double v = NextSecond(options, second[i], d * d);
     first[i] = float(m);
     second[i] = float(v);
     w[i] = float(w[i] + rate * m / (std::sqrt(v) + options.adaptivity));
@@ -92,8 +108,8 @@ void Follow(const StrategyOptions& options, std::span<const float> average, size
       FollowMomentum(options, of_trainable, moments.first, parameters.first(trainable));
     } else {
       moments.second.resize(trainable);
-      FollowAdam(options, of_trainable, moments.updates, moments.first, moments.second,
-                 parameters.first(trainable));
+      FollowAdaptively(options, of_trainable, moments.updates, moments.first, moments.second,
+                       parameters.first(trainable));
     }
   }
   std::ranges::copy(average.subspan(averaged_from), parameters.begin() + int64_t(averaged_from));

@@ -2,14 +2,21 @@
 //
 // With x_k the parameters that client k sends, n_k its samples, and w the parameters of the round:
 //
-//   avg       mean of x_k, all clients alike
-//   wavg      sum of n_k x_k / sum of n_k              McMahan et al., 2017: FedAvg
-//   invwavg   weights (min + max - n_k) / their sum    as RankWeighting (comm/model_sync.h)
-//   fedprox   as wavg; clients add mu (w_now - w) to their gradients   Li et al., 2020: FedProx
-//   fedavgm   v = beta v + (w - wavg), w -= rate v     Hsu et al., 2019: FedAvgM
-//   fedadam   Adam over wavg - w                       Reddi et al., 2021: FedAdam
+//   avg         mean of x_k, all clients alike
+//   wavg        sum of n_k x_k / sum of n_k              McMahan et al., 2017: FedAvg
+//   invwavg     weights (min + max - n_k) / their sum    as RankWeighting (comm/model_sync.h)
+//   fedprox     as wavg; clients add mu (w_now - w) to their gradients   Li et al., 2020: FedProx
+//   fedavgm     v = beta v + (w - wavg), w -= rate v     Hsu et al., 2019: FedAvgM
+//   fedadam, fedyogi, fedadagrad: with d = wavg - w and m = beta1 m + (1 - beta1) d,
+//               w += rate m / (sqrt(v) + tau)            Reddi et al., 2021, algorithm 2, where
+//     fedadam     v = beta2 v + (1 - beta2) d^2          a mean of the last rounds' squares
+//     fedyogi     v -= (1 - beta2) d^2 sign(v - d^2)     the same, but falls by d^2 at most
+//     fedadagrad  v += d^2                               the sum of all: steps only get smaller
 //
-// The last two need the average itself, so they are not for sums that only clients can read.
+// m and v begin at 0, which Adam's correction of their bias makes up for (Kingma and Ba, 2015): the
+// rate is divided by 1 - beta1^t, and, but for the sum of fedadagrad, multiplied with the root of
+// 1 - beta2^t. The last four need the average itself, so they are not for sums that only clients
+// can read.
 // Running statistics (the numbers after the first `trainable`) are averages in all of them.
 
 #ifndef DTNN_COMM_FEDERATION_AGGREGATOR_STRATEGY_H_
@@ -27,7 +34,16 @@
 
 namespace dtnn::federation {
 
-enum class Strategy : uint8_t { kAvg, kWavg, kInvwavg, kFedprox, kFedavgm, kFedadam };
+enum class Strategy : uint8_t {
+  kAvg,
+  kWavg,
+  kInvwavg,
+  kFedprox,
+  kFedavgm,
+  kFedadam,
+  kFedyogi,
+  kFedadagrad
+};
 
 // "avg", ...; nothing for other words.
 std::optional<Strategy> ParseStrategy(std::string_view name);
@@ -36,19 +52,22 @@ std::string_view Name(Strategy strategy);
 struct StrategyOptions {
   Strategy strategy = Strategy::kWavg;
   double proximal = 0.01;       // mu of fedprox
-  double learning_rate = 0;     // of fedavgm and fedadam; 0: 1 and 0.1
-  double momentum = 0.9;        // beta of fedavgm, beta1 of fedadam
-  double second_moment = 0.99;  // beta2 of fedadam
-  double adaptivity = 1e-3;     // tau of fedadam, beside the root of the second moment
+  double learning_rate = 0;     // of fedavgm; of the adaptive ones; 0: 1 and 0.1
+  double momentum = 0.9;        // beta of fedavgm, beta1 of the adaptive ones
+  double second_moment = 0.99;  // beta2
+  double adaptivity = 1e-3;     // tau, beside the root of the second moment
 
+  // Whether numbers have steps of their own, by the squares of earlier differences.
+  bool adaptive() const {
+    return strategy == Strategy::kFedadam || strategy == Strategy::kFedyogi ||
+           strategy == Strategy::kFedadagrad;
+  }
   double rate() const {
     if (learning_rate > 0) return learning_rate;
-    return strategy == Strategy::kFedadam ? 0.1 : 1;
+    return adaptive() ? 0.1 : 1;
   }
   // Whether the aggregator must be able to read the average.
-  bool reads_average() const {
-    return strategy == Strategy::kFedavgm || strategy == Strategy::kFedadam;
-  }
+  bool reads_average() const { return strategy == Strategy::kFedavgm || adaptive(); }
 };
 
 // InvalidArgument for numbers out of range.
@@ -59,8 +78,8 @@ RankWeighting WeightingOf(Strategy strategy);
 
 // What the aggregator keeps from round to round beside the parameters; empty where it is not used.
 struct Moments {
-  std::vector<float> first;   // v of fedavgm, m of fedadam
-  std::vector<float> second;  // v of fedadam
+  std::vector<float> first;   // v of fedavgm, m of the adaptive ones
+  std::vector<float> second;  // v of these
   int64_t updates = 0;
 };
 

@@ -19,7 +19,8 @@ std::vector<float> After(const StrategyOptions& options, const std::vector<float
 }
 
 TEST(StrategyTest, NamesAreReadAndWritten) {
-  for (const char* name : {"avg", "wavg", "invwavg", "fedprox", "fedavgm", "fedadam"}) {
+  for (const char* name :
+       {"avg", "wavg", "invwavg", "fedprox", "fedavgm", "fedadam", "fedyogi", "fedadagrad"}) {
     ASSERT_TRUE(ParseStrategy(name).has_value()) << name;
     EXPECT_EQ(Name(*ParseStrategy(name)), name);
   }
@@ -30,8 +31,8 @@ TEST(StrategyTest, NamesAreReadAndWritten) {
 TEST(StrategyTest, WeighsBySamplesButWhereTheNameSaysOtherwise) {
   EXPECT_EQ(WeightingOf(Strategy::kAvg), RankWeighting::kEqual);
   EXPECT_EQ(WeightingOf(Strategy::kInvwavg), RankWeighting::kInverseSamples);
-  for (const Strategy strategy :
-       {Strategy::kWavg, Strategy::kFedprox, Strategy::kFedavgm, Strategy::kFedadam}) {
+  for (const Strategy strategy : {Strategy::kWavg, Strategy::kFedprox, Strategy::kFedavgm,
+                                  Strategy::kFedadam, Strategy::kFedyogi, Strategy::kFedadagrad}) {
     EXPECT_EQ(WeightingOf(strategy), RankWeighting::kSamples) << Name(strategy);
   }
 }
@@ -66,9 +67,17 @@ TEST(StrategyTest, MomentumOfZeroAndRateOfOneIsTheAverage) {
   EXPECT_THAT(After(options, {1, -4}, 2, moments, {2, 7}), ElementsAre(1, -4));
 }
 
-// Against the formula in double precision, over several rounds and both signs.
-TEST(StrategyTest, AdamFollowsItsFormula) {
-  const StrategyOptions options = {.strategy = Strategy::kFedadam,
+class AdaptiveTest : public ::testing::TestWithParam<Strategy> {};
+
+INSTANTIATE_TEST_SUITE_P(All, AdaptiveTest,
+                         ::testing::Values(Strategy::kFedadam, Strategy::kFedyogi,
+                                           Strategy::kFedadagrad),
+                         [](const auto& info) { return std::string(Name(info.param)); });
+
+// Against the formula in double precision, over several rounds, both signs, and squares that grow
+// and fall.
+TEST_P(AdaptiveTest, FollowsItsFormula) {
+  const StrategyOptions options = {.strategy = GetParam(),
                                    .learning_rate = 0.2,
                                    .momentum = 0.9,
                                    .second_moment = 0.99,
@@ -76,28 +85,50 @@ TEST(StrategyTest, AdamFollowsItsFormula) {
   Moments moments;
   std::vector<float> w = {2, -3};
   double m[2] = {}, v[2] = {}, wanted[2] = {2, -3};
-  const std::vector<std::vector<float>> averages = {{1, -2}, {3, -3}, {0.5, 4}};
-  for (int t = 1; t <= 3; ++t) {
+  const std::vector<std::vector<float>> averages = {{1, -2}, {3, -3}, {0.5, 4}, {1.9f, 4}};
+  for (int t = 1; t <= 4; ++t) {
     const std::vector<float>& average = averages[size_t(t - 1)];
     w = After(options, average, 2, moments, w);
     for (int i = 0; i < 2; ++i) {
       const double d = average[size_t(i)] - wanted[i];
       m[i] = 0.9 * m[i] + 0.1 * d;
-      v[i] = 0.99 * v[i] + 0.01 * d * d;
-      const double rate = 0.2 * std::sqrt(1 - std::pow(0.99, t)) / (1 - std::pow(0.9, t));
+      double rate = 0.2 / (1 - std::pow(0.9, t));
+      if (GetParam() == Strategy::kFedadagrad) {
+        v[i] += d * d;
+      } else {
+        rate *= std::sqrt(1 - std::pow(0.99, t));
+        const int sign = v[i] > d * d ? 1 : v[i] < d * d ? -1 : 0;
+        v[i] = GetParam() == Strategy::kFedyogi ? v[i] - 0.01 * d * d * sign
+                                                : 0.99 * v[i] + 0.01 * d * d;
+      }
       wanted[i] += rate * m[i] / (std::sqrt(v[i]) + 1e-3);
       EXPECT_NEAR(w[size_t(i)], wanted[i], 1e-5) << "round " << t << ", number " << i;
     }
   }
 }
 
-// The first step of Adam is the rate, whatever the size of the difference.
-TEST(StrategyTest, AdamsFirstStepIsItsRate) {
+// Whatever the size of the difference.
+TEST_P(AdaptiveTest, TheFirstStepIsTheRate) {
   Moments moments;
-  const StrategyOptions options = {.strategy = Strategy::kFedadam, .adaptivity = 1e-9};
+  const StrategyOptions options = {.strategy = GetParam(), .adaptivity = 1e-9};
   const std::vector<float> w = After(options, {5, -50}, 2, moments, {0, 0});
   EXPECT_NEAR(w[0], 0.1, 1e-5);
   EXPECT_NEAR(w[1], -0.1, 1e-5);
+}
+
+// After one large difference and then small ones, Adam forgets it soonest, Yogi slowly, and Adagrad
+// never: the smaller v, the larger the steps.
+TEST(StrategyTest, LargeDifferencesAreForgottenSoonerOrLater) {
+  const auto second_after = [](Strategy strategy) {
+    Moments moments;
+    const StrategyOptions options = {.strategy = strategy, .momentum = 0, .second_moment = 0.9};
+    std::vector<float> w = After(options, {1}, 1, moments, {0});
+    for (int t = 0; t < 20; ++t) w = After(options, {w[0] + 0.01f}, 1, moments, w);
+    return moments.second[0];
+  };
+  EXPECT_NEAR(second_after(Strategy::kFedadam), 0.1 * std::pow(0.9, 20), 1e-4);
+  EXPECT_NEAR(second_after(Strategy::kFedyogi), 0.1 - 20 * 0.1 * 1e-4, 1e-5);
+  EXPECT_NEAR(second_after(Strategy::kFedadagrad), 1 + 20 * 1e-4, 1e-5);
 }
 
 TEST(StrategyTest, NumbersOutOfRangeAreRefused) {

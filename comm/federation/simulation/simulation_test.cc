@@ -91,7 +91,8 @@ class StrategyTest : public SimulationTest, public ::testing::WithParamInterface
 INSTANTIATE_TEST_SUITE_P(All, StrategyTest,
                          ::testing::Values(Strategy::kAvg, Strategy::kWavg, Strategy::kInvwavg,
                                            Strategy::kFedprox, Strategy::kFedavgm,
-                                           Strategy::kFedadam),
+                                           Strategy::kFedadam, Strategy::kFedyogi,
+                                           Strategy::kFedadagrad),
                          [](const auto& info) { return std::string(Name(info.param)); });
 
 TEST_P(StrategyTest, TheBitsAreThoseOfAFederation) {
