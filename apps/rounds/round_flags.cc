@@ -44,12 +44,14 @@ std::vector<OptionSpec> OptionsOfStrategy(RoundFlags& flags) {
       {.name = "strategy",
        .type = kWord,
        .help = "how updates become the next parameters",
-       .words = "avg,wavg,invwavg,fedprox,fedavgm,fedadam,fedyogi,fedadagrad",
+       .words = "avg,wavg,invwavg,fedprox,fednova,fedavgm,fedadam,fedyogi,fedadagrad",
        .field = &flags.strategy,
        .meanings = "avg: mean of the clients' parameters\n"
                    "wavg: the same, weighted by their samples\n"
                    "invwavg: more samples, less weight\n"
                    "fedprox: wavg, and clients stay near the parameters of the round\n"
+                   "fednova: wavg of what a step of each client does: for different numbers of "
+                   "steps\n"
                    "fedavgm: wavg with momentum\n"
                    "fedadam: Adam, on the difference that wavg makes\n"
                    "fedyogi: the same, but steps grow slowly after a large difference\n"
@@ -162,6 +164,10 @@ absl::Status CheckRobustMean(const RoundFlags& flags, const Options& run, const 
                       robust->number * double(sizes.most),
                       ", which is none; give a larger fraction");
   }
+  if (robust->on() && StrategyOf(flags).by_steps()) {
+    return UsageError("--robust=", flags.robust, ": not with --strategy=", flags.strategy,
+                      ", which needs the mean of the updates");
+  }
   const std::string& encryption = run.encryption.kind;
   if (robust->on() && (!encryption.empty() || run.federation.dp_clip > 0)) {
     return UsageError("--robust=", flags.robust,
@@ -222,7 +228,7 @@ std::vector<IdentityMember> MembersOf(const RoundFlags& flags) {
   std::vector<IdentityMember> members = {
       {.what = "--robust", .value = flags.robust.empty() ? "none" : flags.robust},
       {.what = "--max-update-norm", .value = FormatValue(ToValue(flags.max_update_norm))}};
-  if (strategy.reads_average()) {
+  if (strategy.reads_average() && !strategy.by_steps()) {
     members.push_back(
         {.what = "--server-learning-rate", .value = FormatValue(ToValue(strategy.rate()))});
     members.push_back(

@@ -137,8 +137,9 @@ class Simulation {
     int64_t without = 0, least = INT64_MAX, most = 0;
     for (int client = 0; client < int(flags_.clients); ++client) {
       const int64_t own = clients_->samples(client);
-      names_.push_back(
-          {.name = absl::StrFormat("client-%0*d", digits, client + 1), .samples = own});
+      names_.push_back({.name = absl::StrFormat("client-%0*d", digits, client + 1),
+                        .samples = own,
+                        .steps = clients_->steps(client)});
       without += own == 0 ? 1 : 0;
       if (own > 0) least = std::min(least, own);
       most = std::max(most, own);

@@ -134,12 +134,15 @@ class SameBitsTest : public SimulateTest, public ::testing::WithParamInterface<C
 
 INSTANTIATE_TEST_SUITE_P(
     All, SameBitsTest,
-    ::testing::Values(Case{"wavg", "equal", {"--strategy=wavg"}},
-                      Case{"fedprox", "sizes:0.5", {"--strategy=fedprox", "--proximal-mu=0.1"}},
-                      Case{"fedadam", "dirichlet:1", {"--strategy=fedadam"}},
-                      Case{"fedyogi", "labels:5", {"--strategy=fedyogi"}},
-                      Case{"fedadagrad", "sizes:0.5", {"--strategy=fedadagrad"}},
-                      Case{"masked", "labels:5", {"--strategy=avg"}, {"--encryption=masked"}}),
+    ::testing::Values(
+        Case{"wavg", "equal", {"--strategy=wavg"}},
+        Case{"fedprox", "sizes:0.5", {"--strategy=fedprox", "--proximal-mu=0.1"}},
+        Case{"fedadam", "dirichlet:1", {"--strategy=fedadam"}},
+        Case{"fednova", "sizes:0.5", {"--strategy=fednova"}},
+        Case{"fednova_masked", "labels:5", {"--strategy=fednova"}, {"--encryption=masked"}},
+        Case{"fedyogi", "labels:5", {"--strategy=fedyogi"}},
+        Case{"fedadagrad", "sizes:0.5", {"--strategy=fedadagrad"}},
+        Case{"masked", "labels:5", {"--strategy=avg"}, {"--encryption=masked"}}),
     [](const auto& info) { return info.param.name; });
 
 TEST_P(SameBitsTest, AsOfClientsInProcessesOfTheirOwn) {
@@ -276,6 +279,8 @@ TEST_F(SimulateTest, FlagsThatMakeNoSenseAreUsageErrors) {
       {{"--robust=krum:0.4999"}, "leaves out too many; take a smaller fraction"},
       {{"--robust=krum:0.1", "--min-clients=9", "--clients=5000", "--clients-per-round=4097"},
        "--clients-per-round=4097: --robust=krum:0.1 takes 4096 updates at most"},
+      {{"--robust=median", "--strategy=fednova"},
+       "--robust=median: not with --strategy=fednova, which needs the mean of the updates"},
       {{"--robust=median", "--encryption=masked", "--min-clients=2"}, "not with --encryption"},
       {{"--robust=median", "--dp-clip=1", "--dp-noise=1"}, "not with --dp-clip"},
       {{"--dp-clip=1"}, "needs both, or neither"},

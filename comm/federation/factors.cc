@@ -16,9 +16,11 @@ constexpr double kLeastWeight = 1.0 / 16;
 
 }  // namespace
 
-std::vector<double> ClientFactors(RankWeighting weighting, std::span<const int64_t> samples) {
+std::vector<double> ClientFactors(RankWeighting weighting, std::span<const int64_t> samples,
+                                  std::span<const int64_t> steps) {
   std::vector<double> factors =
       RankWeights(weighting, samples, std::vector<bool>(samples.size(), true));
+  for (size_t i = 0; i < steps.size(); ++i) factors[i] /= double(steps[i]);
   const double most = factors.empty() ? 1 : *std::ranges::max_element(factors);
   for (double& factor : factors) factor /= most;
   return factors;

@@ -19,10 +19,12 @@
 
 namespace dtnn::federation {
 
-// The weight of each client over the largest one, so at most 1 and above 0. The average is the sum
+// The weight of each client over the largest one, so at most 1 and above 0; with `steps`, of as
+// many clients and each at least 1, weights are divided by them before. The average is the sum
 // of what was sent over the sum of these factors, of the clients that have answered. `samples`: of
 // the clients that were asked, each at least 1.
-std::vector<double> ClientFactors(RankWeighting weighting, std::span<const int64_t> samples);
+std::vector<double> ClientFactors(RankWeighting weighting, std::span<const int64_t> samples,
+                                  std::span<const int64_t> steps = {});
 
 double EffectiveNumber(std::span<const double> factors);
 

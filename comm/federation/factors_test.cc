@@ -23,6 +23,12 @@ TEST(FactorsTest, AreWeightsOverTheLargest) {
   EXPECT_THAT(ClientFactors(RankWeighting::kSamples, std::vector<int64_t>{7}), ElementsAre(1));
 }
 
+TEST(FactorsTest, StepsDivideWeights) {
+  EXPECT_THAT(ClientFactors(RankWeighting::kSamples, std::vector<int64_t>{100, 300, 200},
+                            std::vector<int64_t>{1, 6, 1}),
+              ElementsAre(DoubleEq(0.5), DoubleEq(0.25), 1));
+}
+
 TEST(FactorsTest, OneThatCountsForAllIsEffectivelyAlone) {
   EXPECT_DOUBLE_EQ(EffectiveNumber(std::vector<double>(5, 0.25)), 5);
   EXPECT_DOUBLE_EQ(EffectiveNumber(std::vector<double>{1, 0.5}), 1.8);

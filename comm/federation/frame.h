@@ -49,7 +49,7 @@ enum DeclineReason : uint32_t { kOwnFault = 0, kSetUpFailed = 1, kAccuses = 2 };
 std::string_view Name(FrameKind kind);
 
 inline constexpr size_t kFrameHeaderBytes = 20;
-inline constexpr uint8_t kFrameVersion = 7;
+inline constexpr uint8_t kFrameVersion = 8;
 
 struct FrameHeader {
   FrameKind kind = FrameKind::kAlive;

@@ -109,6 +109,7 @@ Bytes ToBytes(const Hello& message) {
   PutText(writer, message.protection, kMostTextBytes);
   writer.Bytes(message.key);
   writer.Bytes(message.class_names);
+  writer.Number(uint64_t(message.steps));
   return std::move(writer).Take();
 }
 
@@ -124,12 +125,17 @@ absl::StatusOr<Hello> HelloFromBytes(std::span<const uint8_t> bytes) {
   message.protection = Readable(Text(reader));
   message.key = Array<8>(reader);
   message.class_names = Array<sizeof(Hash)>(reader);
+  const uint64_t steps = reader.Number<uint64_t>();
   DTNN_RETURN_IF_ERROR(reader.Done());
   DTNN_RETURN_IF_ERROR(CheckClientName(message.name));
   if (samples < 1 || samples > uint64_t(kMostSamples)) {
     return InvalidArgument("hello: ", samples, " samples; expected 1 to ", kMostSamples);
   }
+  if (steps < 1 || steps > uint64_t(kMostSteps)) {
+    return InvalidArgument("hello: ", steps, " steps in a round; expected 1 to ", kMostSteps);
+  }
   message.samples = int64_t(samples);
+  message.steps = int64_t(steps);
   return message;
 }
 
@@ -189,6 +195,8 @@ Bytes ToBytes(const RoundStart& message) {
   writer.Bytes(message.parameters.nonce);
   writer.Number(message.parameters.clients);
   PutReal(writer, message.parameters.divisor);
+  writer.Number(uint32_t(message.steps.size()));
+  for (const int64_t steps : message.steps) writer.Number(uint64_t(steps));
   return std::move(writer).Take();
 }
 
@@ -218,6 +226,14 @@ absl::StatusOr<RoundStart> RoundStartFromBytes(std::span<const uint8_t> bytes) {
   message.parameters.nonce = Array<sizeof(RunNonce)>(reader);
   message.parameters.clients = reader.Number<uint32_t>();
   message.parameters.divisor = Real(reader);
+  const uint32_t with_steps = reader.Number<uint32_t>();
+  good = good && (with_steps == 0 || with_steps == participants);
+  for (uint32_t i = 0; good && i < with_steps; ++i) {
+    const uint64_t steps = reader.Number<uint64_t>();
+    good = steps >= 1 && steps <= uint64_t(kMostSteps);
+    message.steps.push_back(int64_t(steps));
+  }
+  if (!good) return DataLoss("round: samples or steps that no aggregator sends");
   DTNN_RETURN_IF_ERROR(reader.Done());
   constexpr uint64_t kMostRounds = uint64_t{1} << 40;
   constexpr uint32_t kMostClients = 1 << 16;

@@ -28,6 +28,8 @@ inline constexpr size_t kMostClasses = 1 << 16;
 inline constexpr size_t kMostClassesBytes = 1 << 22;
 // More samples than these no client has.
 inline constexpr int64_t kMostSamples = int64_t{1} << 40;
+// Nor does one make more updates of its parameters in a round.
+inline constexpr int64_t kMostSteps = int64_t{1} << 30;
 
 using Metrics = std::vector<std::pair<std::string, double>>;
 using RunNonce = std::array<uint8_t, 16>;
@@ -62,6 +64,7 @@ struct Hello {
   std::string protection;  // how it protects its updates, in words with all parameters
   KeyName key{};
   Hash class_names{};  // HashOfNames of the classes of its data
+  int64_t steps = 1;   // updates of its parameters in a round
 };
 
 struct Welcome {
@@ -85,9 +88,10 @@ struct RoundStart {
   uint32_t position = 0;              // of this client among
   std::vector<int64_t> samples = {};  // those of all clients that are asked, by position
   RankWeighting weighting = RankWeighting::kEqual;  // of these samples: ClientFactors
-  uint32_t quorum = 0;                              // updates that are enough
-  double proximal = 0;                              // mu of fedprox; 0: none
-  double deadline = 0;                              // seconds
+  std::vector<int64_t> steps = {};  // of the same clients, where weights are divided by them
+  uint32_t quorum = 0;              // updates that are enough
+  double proximal = 0;              // mu of fedprox; 0: none
+  double deadline = 0;              // seconds
   ParametersFrom parameters = {};
 };
 

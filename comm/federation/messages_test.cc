@@ -10,6 +10,7 @@
 #include "comm/wire/wire.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tensor/must.h"
 
 namespace dtnn::federation {
 namespace {
@@ -211,6 +212,29 @@ TEST(MessagesTest, ListsHaveAsManyEntriesAsTheReaderTakes) {
   EXPECT_EQ(*ListFromBytes(ListToBytes(list), 3), list);
   EXPECT_EQ(ListFromBytes(ListToBytes(list), 2).status().message(),
             "list: 3 entries, at most 2 are allowed");
+}
+
+TEST(MessagesTest, StepsAreOfAllClientsOfARoundOrOfNone) {
+  RoundStart start = {
+      .round = 1, .rounds = 2, .samples = {5, 7}, .steps = {3, kMostSteps}, .quorum = 1};
+  EXPECT_EQ(Must(RoundStartFromBytes(ToBytes(start))).steps, start.steps);
+  const std::vector<int64_t> bad[] = {{3}, {3, 4, 5}, {3, 0}, {kMostSteps + 1, 1}, {-1, 1}};
+  for (const std::vector<int64_t>& steps : bad) {
+    start.steps = steps;
+    EXPECT_EQ(RoundStartFromBytes(ToBytes(start)).status(),
+              absl::DataLossError("round: samples or steps that no aggregator sends"));
+  }
+  start.steps = {};
+  EXPECT_TRUE(Must(RoundStartFromBytes(ToBytes(start))).steps.empty());
+  Hello hello;
+  hello.name = "a";
+  hello.samples = 9;
+  hello.steps = 12;
+  EXPECT_EQ(Must(HelloFromBytes(ToBytes(hello))).steps, 12);
+  for (const int64_t steps : {int64_t{0}, kMostSteps + 1, int64_t{-1}}) {
+    hello.steps = steps;
+    EXPECT_FALSE(HelloFromBytes(ToBytes(hello)).ok()) << steps;
+  }
 }
 
 }  // namespace

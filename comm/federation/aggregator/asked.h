@@ -17,7 +17,7 @@ namespace dtnn::federation {
 struct Asked {
   enum class State : uint8_t { kWaiting, kAccepted, kLeftOut };
   std::string name = {};
-  int64_t samples = 0;
+  int64_t samples = 0, steps = 1;  // that it trains on, and makes, in a round
   double factor = 1;
   State state = State::kWaiting;
   // It was left out; of one whose update is in the sum, what it has done wrong besides.

@@ -2,14 +2,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "tensor/text/str_cat.h"
 
 namespace dtnn::federation {
 
 absl::Status TakeAverage(const StrategyOptions& strategy, size_t trainable,
-                         std::span<const float> average, FederationState& state) {
-  Follow(strategy, average, trainable, state.moments, state.parameters);
+                         std::span<const float> average, std::span<const Asked> asked,
+                         FederationState& state) {
+  std::vector<ClientWork> works;
+  for (const Asked& client : asked) {
+    if (client.state != Asked::State::kAccepted) continue;
+    works.push_back({.samples = client.samples, .steps = client.steps});
+  }
+  Follow(strategy, average, trainable, works, state.moments, state.parameters);
   if (!std::ranges::all_of(state.parameters, [](float x) { return std::isfinite(x); })) {
     return absl::DataLossError(
         StrCat("round ", state.rounds_done + 1,

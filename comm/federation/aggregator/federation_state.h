@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "comm/federation/aggregator/asked.h"
 #include "comm/federation/aggregator/strategy.h"
 #include "comm/federation/frame.h"
 #include "comm/federation/messages.h"
@@ -29,9 +30,11 @@ struct FederationState {
   PrivacyLedger privacy = {};  // what was revealed of a client so far, with differential privacy
 };
 
-// A round is done: its mean makes the next parameters. DataLoss where they are not finite.
+// A round that has asked these clients is done: the mean of those that it accepted makes the next
+// parameters. DataLoss where they are not finite.
 absl::Status TakeAverage(const StrategyOptions& strategy, size_t trainable,
-                         std::span<const float> average, FederationState& state);
+                         std::span<const float> average, std::span<const Asked> asked,
+                         FederationState& state);
 
 }  // namespace dtnn::federation
 

@@ -231,6 +231,7 @@ absl::Status Roster::TakeHello(int id, Member& member, const Frame& frame) {
     break;
   }
   member.samples = hello->samples;
+  member.steps = hello->steps;
   const federation::Welcome welcome = {.nonce = nonce_,
                                        .alive_ms = uint32_t(options_.timeout.count() / 4)};
   member.channel.Send(FrameKind::kWelcome, 0, 0, ToBytes(welcome));

@@ -39,7 +39,7 @@ struct Member {
   Channel channel;
   Clock::time_point since = Clock::now();
   std::string name;  // empty before its hello
-  int64_t samples = 0;
+  int64_t samples = 0, steps = 1;
   KeyName key{};
   Hash class_names{};                // of its data; zeros: not known
   std::shared_ptr<Attempt> attempt;  // that it was asked in and has not answered

@@ -42,14 +42,20 @@ void Rounds::SendParameters(Member& member, const RoundStart& start,
 absl::StatusOr<std::shared_ptr<Attempt>> Rounds::BeginAttempt(const std::vector<int>& chosen) {
   ++state_.attempts;
   DTNN_RETURN_IF_ERROR(Charge(int(chosen.size())));
-  std::vector<int64_t> samples;
-  for (const int id : chosen) samples.push_back(roster_.members().at(id).samples);
+  std::vector<int64_t> samples, steps;
+  for (const int id : chosen) {
+    const Member& member = roster_.members().at(id);
+    samples.push_back(member.samples);
+    if (options_.strategy.by_steps()) steps.push_back(member.steps);
+  }
   const RankWeighting weighting = WeightingOf(options_.strategy.strategy);
-  const std::vector<double> factors = ClientFactors(weighting, samples);
+  const std::vector<double> factors = ClientFactors(weighting, samples, steps);
   std::vector<Asked> asked;
   for (size_t i = 0; i < chosen.size(); ++i) {
-    asked.push_back({.name = roster_.members().at(chosen[i]).name,
-                     .samples = samples[i],
+    const Member& member = roster_.members().at(chosen[i]);
+    asked.push_back({.name = member.name,
+                     .samples = member.samples,
+                     .steps = member.steps,
                      .factor = factors[i]});
   }
   DTNN_ASSIGN_OR_RETURN(const Secret job, secret_.Derive(kTagPurpose, nonce_));
@@ -79,6 +85,7 @@ absl::StatusOr<std::shared_ptr<Attempt>> Rounds::BeginAttempt(const std::vector<
                     .position = uint32_t(i),
                     .samples = samples,
                     .weighting = weighting,
+                    .steps = steps,
                     .quorum = uint32_t(options_.min_clients),
                     .proximal = proximal ? options_.strategy.proximal : 0,
                     .deadline = std::chrono::duration<double>(options_.deadline).count(),

@@ -29,7 +29,7 @@ absl::Status Rounds::Open() {
 absl::Status Rounds::TakeSum(const Attempt& attempt) {
   if (protector_.readable()) {
     return TakeAverage(options_.strategy, size_t(options_.model.trainable), attempt.average(),
-                       state_);
+                       attempt.asked(), state_);
   }
   state_.encrypted = attempt.encrypted();
   state_.parameters.clear();

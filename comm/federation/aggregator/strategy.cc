@@ -10,15 +10,34 @@
 namespace dtnn::federation {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Strategy>, 8> kNames = {
+constexpr std::array<std::pair<std::string_view, Strategy>, 9> kNames = {
     {{"avg", Strategy::kAvg},
      {"wavg", Strategy::kWavg},
      {"invwavg", Strategy::kInvwavg},
      {"fedprox", Strategy::kFedprox},
+     {"fednova", Strategy::kFednova},
      {"fedavgm", Strategy::kFedavgm},
      {"fedadam", Strategy::kFedadam},
      {"fedyogi", Strategy::kFedyogi},
      {"fedadagrad", Strategy::kFedadagrad}}};
+
+// The step of fednova towards the average: the mean steps times the mean of their inverses, so 1
+// where all clients make as many.
+double StepOfNova(std::span<const ClientWork> works) {
+  double samples = 0, steps = 0, inverse = 0;
+  for (const ClientWork& work : works) {
+    samples += double(work.samples);
+    steps += double(work.samples) * double(work.steps);
+    inverse += double(work.samples) / double(work.steps);
+  }
+  return samples > 0 ? steps / samples * (inverse / samples) : 1;
+}
+
+void FollowNova(double step, std::span<const float> average, std::span<float> w) {
+  for (size_t i = 0; i < w.size(); ++i) {
+    w[i] = float(w[i] + step * (double(average[i]) - w[i]));
+  }
+}
 
 // g = w - average; v = beta v + g; w = w - rate v.
 void FollowMomentum(const StrategyOptions& options, std::span<const float> average,
@@ -97,13 +116,16 @@ RankWeighting WeightingOf(Strategy strategy) {
 }
 
 void Follow(const StrategyOptions& options, std::span<const float> average, size_t trainable,
-            Moments& moments, std::span<float> parameters) {
+            std::span<const ClientWork> works, Moments& moments, std::span<float> parameters) {
   ++moments.updates;
   size_t averaged_from = 0;
-  if (options.reads_average()) {
+  const std::span<const float> of_trainable = average.first(trainable);
+  if (options.by_steps()) {
+    averaged_from = trainable;
+    FollowNova(StepOfNova(works), of_trainable, parameters.first(trainable));
+  } else if (options.reads_average()) {
     averaged_from = trainable;
     moments.first.resize(trainable);
-    const std::span<const float> of_trainable = average.first(trainable);
     if (options.strategy == Strategy::kFedavgm) {
       FollowMomentum(options, of_trainable, moments.first, parameters.first(trainable));
     } else {

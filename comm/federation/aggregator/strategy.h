@@ -6,6 +6,8 @@
 //   wavg        sum of n_k x_k / sum of n_k              McMahan et al., 2017: FedAvg
 //   invwavg     weights (min + max - n_k) / their sum    as RankWeighting (comm/model_sync.h)
 //   fedprox     as wavg; clients add mu (w_now - w) to their gradients   Li et al., 2020: FedProx
+//   fednova     with tau_k the steps of client k and p_k = n_k / sum of n,
+//               w - (sum of p_k tau_k) (sum of p_k (w - x_k) / tau_k)   Wang et al., 2020: FedNova
 //   fedavgm     v = beta v + (w - wavg), w -= rate v     Hsu et al., 2019: FedAvgM
 //   fedadam, fedyogi, fedadagrad: with d = wavg - w and m = beta1 m + (1 - beta1) d,
 //               w += rate m / (sqrt(v) + tau)            Reddi et al., 2021, algorithm 2, where
@@ -15,8 +17,10 @@
 //
 // m and v begin at 0, which Adam's correction of their bias makes up for (Kingma and Ba, 2015): the
 // rate is divided by 1 - beta1^t, and, but for the sum of fedadagrad, multiplied with the root of
-// 1 - beta2^t. The last four need the average itself, so they are not for sums that only clients
-// can read.
+// 1 - beta2^t. fednova is the mean with weights n_k / tau_k, and a step of
+// (sum of p_k tau_k) (sum of p_k / tau_k) towards it; its formula is that of plain SGD, where each
+// step moves by its gradient. The last five need the average itself, so they are not for sums that
+// only clients can read.
 // Running statistics (the numbers after the first `trainable`) are averages in all of them.
 
 #ifndef DTNN_COMM_FEDERATION_AGGREGATOR_STRATEGY_H_
@@ -39,6 +43,7 @@ enum class Strategy : uint8_t {
   kWavg,
   kInvwavg,
   kFedprox,
+  kFednova,
   kFedavgm,
   kFedadam,
   kFedyogi,
@@ -66,8 +71,10 @@ struct StrategyOptions {
     if (learning_rate > 0) return learning_rate;
     return adaptive() ? 0.1 : 1;
   }
+  // Whether weights are divided by the steps of the clients (ClientFactors).
+  bool by_steps() const { return strategy == Strategy::kFednova; }
   // Whether the aggregator must be able to read the average.
-  bool reads_average() const { return strategy == Strategy::kFedavgm || adaptive(); }
+  bool reads_average() const { return strategy == Strategy::kFedavgm || by_steps() || adaptive(); }
 };
 
 // InvalidArgument for numbers out of range.
@@ -83,10 +90,15 @@ struct Moments {
   int64_t updates = 0;
 };
 
-// Turns `parameters` into those of the next round. `average`: of as many numbers. The first call
-// makes the moments.
+// What a client of the average has done in the round.
+struct ClientWork {
+  int64_t samples = 1, steps = 1;
+};
+
+// Turns `parameters` into those of the next round. `average`: of as many numbers; `works`: of its
+// clients. The first call makes the moments.
 void Follow(const StrategyOptions& options, std::span<const float> average, size_t trainable,
-            Moments& moments, std::span<float> parameters);
+            std::span<const ClientWork> works, Moments& moments, std::span<float> parameters);
 
 }  // namespace dtnn::federation
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/federation/factors.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -14,13 +15,13 @@ using ::testing::ElementsAre;
 
 std::vector<float> After(const StrategyOptions& options, const std::vector<float>& average,
                          size_t trainable, Moments& moments, std::vector<float> parameters) {
-  Follow(options, average, trainable, moments, parameters);
+  Follow(options, average, trainable, {}, moments, parameters);
   return parameters;
 }
 
 TEST(StrategyTest, NamesAreReadAndWritten) {
-  for (const char* name :
-       {"avg", "wavg", "invwavg", "fedprox", "fedavgm", "fedadam", "fedyogi", "fedadagrad"}) {
+  for (const char* name : {"avg", "wavg", "invwavg", "fedprox", "fednova", "fedavgm", "fedadam",
+                           "fedyogi", "fedadagrad"}) {
     ASSERT_TRUE(ParseStrategy(name).has_value()) << name;
     EXPECT_EQ(Name(*ParseStrategy(name)), name);
   }
@@ -31,8 +32,9 @@ TEST(StrategyTest, NamesAreReadAndWritten) {
 TEST(StrategyTest, WeighsBySamplesButWhereTheNameSaysOtherwise) {
   EXPECT_EQ(WeightingOf(Strategy::kAvg), RankWeighting::kEqual);
   EXPECT_EQ(WeightingOf(Strategy::kInvwavg), RankWeighting::kInverseSamples);
-  for (const Strategy strategy : {Strategy::kWavg, Strategy::kFedprox, Strategy::kFedavgm,
-                                  Strategy::kFedadam, Strategy::kFedyogi, Strategy::kFedadagrad}) {
+  for (const Strategy strategy :
+       {Strategy::kWavg, Strategy::kFedprox, Strategy::kFednova, Strategy::kFedavgm,
+        Strategy::kFedadam, Strategy::kFedyogi, Strategy::kFedadagrad}) {
     EXPECT_EQ(WeightingOf(strategy), RankWeighting::kSamples) << Name(strategy);
   }
 }
@@ -129,6 +131,51 @@ TEST(StrategyTest, LargeDifferencesAreForgottenSoonerOrLater) {
   EXPECT_NEAR(second_after(Strategy::kFedadam), 0.1 * std::pow(0.9, 20), 1e-4);
   EXPECT_NEAR(second_after(Strategy::kFedyogi), 0.1 - 20 * 0.1 * 1e-4, 1e-5);
   EXPECT_NEAR(second_after(Strategy::kFedadagrad), 1 + 20 * 1e-4, 1e-5);
+}
+
+// Against the formula of Wang et al., from what clients have.
+TEST(StrategyTest, NovaFollowsItsFormula) {
+  const StrategyOptions options = {.strategy = Strategy::kFednova};
+  const std::vector<ClientWork> works = {
+      {.samples = 100, .steps = 2}, {.samples = 300, .steps = 12}, {.samples = 50, .steps = 1}};
+  const std::vector<std::vector<float>> x = {{1, -2, 5}, {3, 0.5, 6}, {-1, 4, 10}};
+  const std::vector<float> w = {0.5, 2, 7};
+  double mean_steps = 0, normalised[2] = {};
+  for (size_t k = 0; k < 3; ++k) {
+    const double p = double(works[k].samples) / 450;
+    mean_steps += p * double(works[k].steps);
+    for (size_t i = 0; i < 2; ++i) {
+      normalised[i] += p * (double(w[i]) - x[k][i]) / double(works[k].steps);
+    }
+  }
+  // The average that the aggregator gets, of what clients send.
+  const std::vector<double> factors =
+      ClientFactors(WeightingOf(options.strategy), std::vector<int64_t>{100, 300, 50},
+                    std::vector<int64_t>{2, 12, 1});
+  std::vector<float> average(3), next = w;
+  for (size_t i = 0; i < 3; ++i) {
+    double sum = 0, divisor = 0;
+    for (size_t k = 0; k < 3; ++k) {
+      sum += factors[k] * x[k][i];
+      divisor += factors[k];
+    }
+    average[i] = float(sum / divisor);
+  }
+  Moments moments;
+  Follow(options, average, 2, works, moments, next);
+  for (size_t i = 0; i < 2; ++i) EXPECT_NEAR(next[i], w[i] - mean_steps * normalised[i], 1e-5) << i;
+  EXPECT_EQ(next[2], average[2]) << "running statistics are averages";
+  EXPECT_TRUE(moments.first.empty());
+}
+
+TEST(StrategyTest, NovaOfEqualStepsIsTheMean) {
+  Moments moments;
+  std::vector<float> w = {0.5, 2};
+  Follow({.strategy = Strategy::kFednova}, std::vector<float>{1, -3}, 2,
+         std::vector<ClientWork>{{.samples = 10, .steps = 7}, {.samples = 90, .steps = 7}}, moments,
+         w);
+  EXPECT_FLOAT_EQ(w[0], 1);
+  EXPECT_FLOAT_EQ(w[1], -3);
 }
 
 TEST(StrategyTest, NumbersOutOfRangeAreRefused) {

@@ -26,6 +26,10 @@ absl::StatusOr<std::unique_ptr<FederationClient>> FederationClient::Create(
     const ClientOptions& options, const JobSecret& secret) {
   DTNN_RETURN_IF_ERROR(CheckClientName(options.name));
   if (options.samples < 1) return absl::InvalidArgumentError("a client needs samples to train on");
+  if (options.steps < 1 || options.steps > kMostSteps) {
+    return InvalidArgument("a client that makes ", options.steps,
+                           " steps in a round: expected 1 to ", kMostSteps);
+  }
   if (options.timeout.count() < 1) return absl::InvalidArgumentError("a client needs a timeout");
   if (!(options.least_clients >= 1 && options.least_clients <= kMostParticipants)) {
     return InvalidArgument("sums of at least ", options.least_clients, " clients: expected 1 to ",
@@ -65,7 +69,8 @@ absl::Status FederationClient::AwaitWelcome() {
                                .samples = options_.samples,
                                .protection = protector_.ToString(),
                                .key = key_id,
-                               .class_names = class_names}));
+                               .class_names = class_names,
+                               .steps = options_.steps}));
   return AwaitAnswer(call_, *channel_, [this]() -> absl::StatusOr<bool> {
     DTNN_RETURN_IF_ERROR(TakeFrames());
     return welcomed_;

@@ -26,6 +26,7 @@ struct ClientOptions {
   std::string name;  // the same when it comes again
   ModelFacts model;
   int64_t samples = 0;  // that it trains on in a round
+  int64_t steps = 1;    // updates of its parameters in a round
   // Names of the outputs, in their order; empty: not known. The aggregator gets a hash of them, and
   // refuses a client whose classes have other names than those of another.
   std::vector<std::string> class_names = {};

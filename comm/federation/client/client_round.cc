@@ -86,7 +86,13 @@ absl::StatusOr<Company> ClientRound::FindCompany() const {
     return FailedPrecondition("the aggregator says that this client has ", told,
                               " samples; it has ", samples);
   }
-  Company company = {.factors = ClientFactors(start_.weighting, start_.samples),
+  const std::vector<int64_t>& all_steps = start_.steps;  // none where they do not count
+  if (!all_steps.empty() && all_steps[start_.position] != context_.options.steps) {
+    return FailedPrecondition("the aggregator says that this client makes ",
+                              all_steps[start_.position], " steps in a round; it makes ",
+                              context_.options.steps);
+  }
+  Company company = {.factors = ClientFactors(start_.weighting, start_.samples, all_steps),
                      .quorum = int(start_.quorum),
                      .least_clients = context_.options.least_clients};
   // Else it is the aggregator that reads every update, or clients that trust each other.

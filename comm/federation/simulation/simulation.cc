@@ -61,14 +61,21 @@ class SimulatedRounds {
   }
 
   std::vector<Asked> AskedOf(const std::vector<int>& ids) const {
-    std::vector<int64_t> samples;
-    for (const int id : ids) samples.push_back(clients_[size_t(id)].samples);
+    std::vector<int64_t> samples, steps;
+    for (const int id : ids) {
+      const SimulatedClient& client = clients_[size_t(id)];
+      samples.push_back(client.samples);
+      if (options_.strategy.by_steps()) steps.push_back(client.steps);
+    }
     const std::vector<double> factors =
-        ClientFactors(WeightingOf(options_.strategy.strategy), samples);
+        ClientFactors(WeightingOf(options_.strategy.strategy), samples, steps);
     std::vector<Asked> asked;
     for (size_t i = 0; i < ids.size(); ++i) {
-      asked.push_back(
-          {.name = clients_[size_t(ids[i])].name, .samples = samples[i], .factor = factors[i]});
+      const SimulatedClient& client = clients_[size_t(ids[i])];
+      asked.push_back({.name = client.name,
+                       .samples = client.samples,
+                       .steps = client.steps,
+                       .factor = factors[i]});
     }
     return asked;
   }
@@ -128,8 +135,8 @@ class SimulatedRounds {
 
   absl::Status EndRound(const SimulatedAttempt& attempt, std::span<const float> mean,
                         uint64_t attempts, Clock::time_point begin) {
-    DTNN_RETURN_IF_ERROR(
-        TakeAverage(options_.strategy, size_t(options_.model.trainable), mean, state_));
+    DTNN_RETURN_IF_ERROR(TakeAverage(options_.strategy, size_t(options_.model.trainable), mean,
+                                     attempt.asked(), state_));
     RoundRecord record = RecordOfRound(state_, protector_.privacy(), attempt.asked());
     record.attempts = attempts;
     record.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
@@ -147,11 +154,15 @@ class SimulatedRounds {
   PrivacyLedger settled_;  // of the attempts that are over
 };
 
-absl::Status CheckNames(std::span<const SimulatedClient> clients) {
+absl::Status CheckClients(std::span<const SimulatedClient> clients) {
   std::set<std::string_view> names;
   for (const SimulatedClient& client : clients) {
     if (!names.insert(client.name).second) {
       return InvalidArgument("two clients are called ", client.name);
+    }
+    if (client.steps < 1 || client.steps > kMostSteps) {
+      return InvalidArgument("client ", client.name, " makes ", client.steps,
+                             " steps in a round: expected 1 to ", kMostSteps);
     }
   }
   return absl::OkStatus();
@@ -201,7 +212,7 @@ absl::Status RunSimulation(const SimulationOptions& options,
                            std::span<const SimulatedClient> clients, const TrainClient& train,
                            FederationState& state) {
   DTNN_RETURN_IF_ERROR(Validate(options, state));
-  DTNN_RETURN_IF_ERROR(CheckNames(clients));
+  DTNN_RETURN_IF_ERROR(CheckClients(clients));
   DTNN_ASSIGN_OR_RETURN(Protector protector,
                         Protector::Create(options.protection, size_t(options.model.values)));
   DTNN_ASSIGN_OR_RETURN(SimulationSeed seed, SimulationSeed::Of(options.seed));

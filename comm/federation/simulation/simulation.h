@@ -39,6 +39,7 @@ namespace dtnn::federation {
 struct SimulatedClient {
   std::string name;
   int64_t samples = 0;  // that it trains on in a round; without any it is never asked
+  int64_t steps = 1;    // updates of its parameters in a round
 };
 
 // What a client has made of a task.

@@ -29,7 +29,8 @@ class SimulationTest : public FederationTest {
  protected:
   SimulationTest() {
     for (int client = 0; client < kClients; ++client) {
-      clients_.push_back({.name = OptionsOf(client).name, .samples = SamplesOf(client)});
+      clients_.push_back(
+          {.name = OptionsOf(client).name, .samples = SamplesOf(client), .steps = StepsOf(client)});
     }
     simulation_ = {.model = Model(),
                    .rounds = 3,
@@ -90,9 +91,9 @@ class StrategyTest : public SimulationTest, public ::testing::WithParamInterface
 
 INSTANTIATE_TEST_SUITE_P(All, StrategyTest,
                          ::testing::Values(Strategy::kAvg, Strategy::kWavg, Strategy::kInvwavg,
-                                           Strategy::kFedprox, Strategy::kFedavgm,
-                                           Strategy::kFedadam, Strategy::kFedyogi,
-                                           Strategy::kFedadagrad),
+                                           Strategy::kFedprox, Strategy::kFednova,
+                                           Strategy::kFedavgm, Strategy::kFedadam,
+                                           Strategy::kFedyogi, Strategy::kFedadagrad),
                          [](const auto& info) { return std::string(Name(info.param)); });
 
 TEST_P(StrategyTest, TheBitsAreThoseOfAFederation) {
@@ -105,6 +106,41 @@ TEST_P(StrategyTest, TheBitsAreThoseOfAFederation) {
   EXPECT_EQ(simulated_records_[2].metrics, records_[2].metrics);
   EXPECT_EQ(simulated_records_[2].samples, records_[2].samples);
   EXPECT_EQ(simulated_records_[2].attempts, 1u);
+}
+
+// Client k takes steps of gradient descent on (x - k^2)^2 / 2, each another number of them. The
+// least of the sum of all is at the mean of k^2; the mean of parameters, FedAvg, is drawn to the
+// clients of many steps.
+TEST_F(SimulationTest, UnequalStepsMoveTheMeanOfParametersAndNotFednova) {
+  constexpr double kRate = 0.002, kRight = (0 + 1 + 4) / 3.0;
+  simulation_.model.values = simulation_.model.trainable = 1;
+  simulation_.rounds = 1500;
+  simulation_.clients_per_round = simulation_.min_clients = 3;
+  clients_.resize(3);
+  for (int k = 0; k < 3; ++k) {
+    clients_[size_t(k)].samples = 100;
+    clients_[size_t(k)].steps = 2 + 3 * k;
+  }
+  train_ = [this](int thread, int client, const RoundTask& task) {
+    double x = task.parameters[0];
+    for (int64_t step = 0; step < clients_[size_t(client)].steps; ++step) {
+      x -= kRate * (x - client * client);
+    }
+    trained_[size_t(thread)] = {float(x)};
+    return absl::StatusOr<SimulatedUpdate>(SimulatedUpdate{
+        .parameters = trained_[size_t(thread)], .report = {.samples = 100, .seconds = 0.1}});
+  };
+  const auto end = [this](Strategy strategy, Protection protection) {
+    simulation_.strategy.strategy = strategy;
+    simulation_.protection.protection = protection;
+    simulated_ = {};
+    simulated_.parameters = {0};
+    EXPECT_EQ(Simulate(1), absl::OkStatus()) << said();
+    return double(simulated_.parameters[0]);
+  };
+  EXPECT_GT(end(Strategy::kWavg, Protection::kNone), kRight + 0.5);
+  EXPECT_NEAR(end(Strategy::kFednova, Protection::kNone), kRight, 0.02);
+  EXPECT_NEAR(end(Strategy::kFednova, Protection::kMasked), kRight, 0.02);
 }
 
 TEST_F(SimulationTest, MasksLeaveTheSameBits) {

@@ -57,6 +57,7 @@ inline std::vector<float> Trained(std::span<const float> parameters, int client)
 }
 
 inline int64_t SamplesOf(int client) { return 100 * (client + 1); }
+inline int64_t StepsOf(int client) { return 1 + 2 * (client % 3); }
 
 // Where aggregator and clients of each test meet: set by a test's main; nothing: over TCP.
 inline std::function<MeetingPlace()>& PlaceUnderTest() {
@@ -115,6 +116,7 @@ class FederationTest : public ::testing::Test {
             .name = "client-" + std::to_string(client),
             .model = Model(),
             .samples = SamplesOf(client),
+            .steps = StepsOf(client),
             .protection = options_.protection,
             .key = options_.protection.protection == Protection::kSharedKey ? std::optional(key_)
                                                                             : std::nullopt,

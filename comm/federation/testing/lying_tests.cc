@@ -128,17 +128,25 @@ TEST_P(LyingAboutSumsTest, AClientThatWouldCountForAllTakesNoPart) {
               HasSubstr("hide one update no better than 1.06 equal ones would"));
   EXPECT_THAT(Refusal(aggregator, StartOf({100, 10000, 10000}, RankWeighting::kInverseSamples)),
               HasSubstr("hide one update no better than 1.04 equal ones would"));
+  RoundStart by_steps = StartOf({100, 100, 100, 100}, RankWeighting::kSamples);
+  by_steps.steps = {StepsOf(0), 100, 100, 100};
+  EXPECT_THAT(Refusal(aggregator, by_steps),
+              HasSubstr("hide one update no better than 1.06 equal ones would"));
   EXPECT_EQ(Refusal(aggregator, StartOf({100, 1, 1, 1}, RankWeighting::kEqual)), "");
   End(aggregator);
 }
 
 // Its neighbours get the truth, perhaps; this one does not.
-TEST_F(LyingTest, AClientKnowsItsOwnSamples) {
+TEST_F(LyingTest, AClientKnowsItsOwnSamplesAndSteps) {
   options_.protection.protection = Protection::kMasked;
   StartClient();
   RawAggregator aggregator(options_.place);
   EXPECT_EQ(Refusal(aggregator, StartOf({1000000, 1000000, 1000000}, RankWeighting::kSamples)),
             "the aggregator says that this client has 1000000 samples; it has 100");
+  RoundStart by_steps = StartOf({100, 100, 100}, RankWeighting::kSamples);
+  by_steps.steps = {50, 50, 50};
+  EXPECT_EQ(Refusal(aggregator, by_steps),
+            "the aggregator says that this client makes 50 steps in a round; it makes 1");
   End(aggregator);
 }
 

@@ -56,6 +56,7 @@ class Training {
              .name = t_.place.name,
              .model = model,
              .samples = t_.loaders.training->samples(),
+             .steps = StepsOfRound(t_.options, t_.loaders.training->steps()),
              .class_names = {t_.class_names.begin(), t_.class_names.end()},
              .protection = ProtectionOf(t_.options),
              .key = t_.place.key,

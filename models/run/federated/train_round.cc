@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/checkpoint/training_state.h"
+#include "tensor/rounding.h"
 #include "tensor/status_macros.h"
 #include "tensor/stopwatch.h"
 
@@ -44,6 +45,11 @@ std::span<float> RoundTraining::exchanged() const {
 void RoundTraining::Take(std::span<const float> parameters) const {
   std::ranges::copy(parameters, exchanged().begin());
   store.MarkChanged();
+}
+
+int64_t StepsOfRound(const RunOptions& options, int64_t batches) {
+  return std::max<int64_t>(
+      1, options.training.epochs * CeilDiv(batches, options.training.accumulate_steps));
 }
 
 absl::StatusOr<TrainedRound> TrainRound(const RoundTraining& training, const RoundTask& task,

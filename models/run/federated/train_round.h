@@ -7,6 +7,7 @@
 #ifndef DTNN_MODELS_RUN_FEDERATED_TRAIN_ROUND_H_
 #define DTNN_MODELS_RUN_FEDERATED_TRAIN_ROUND_H_
 
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -37,6 +38,10 @@ struct RoundTraining {
   std::span<float> exchanged() const;
   void Take(std::span<const float> parameters) const;
 };
+
+// The updates of its parameters that a client makes in a round, with so many batches in an
+// epoch; 1 at least.
+int64_t StepsOfRound(const RunOptions& options, int64_t batches);
 
 // What a client says that has no update for this reason.
 inline constexpr char kDiverged[] = "its training has diverged";

@@ -15,6 +15,7 @@
 #include "models/training/trainer.h"
 #include "optim/optimizers/proximal.h"
 #include "tensor/errors.h"
+#include "tensor/rounding.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
@@ -63,6 +64,11 @@ absl::Status SimulatedClients::CountSamples() {
     DTNN_ASSIGN_OR_RETURN(trained_.back(), CountClientSamples(run_.options, run_.dataset, own));
   }
   return absl::OkStatus();
+}
+
+int64_t SimulatedClients::steps(int client) const {
+  const int64_t batches = CeilDiv(samples(client), run_.loaders.training->options().batch);
+  return StepsOfRound(run_.options, batches);
 }
 
 absl::StatusOr<int64_t> SimulatedClients::MaxBatch() const {
