@@ -16,6 +16,7 @@
 #include "models/checkpoint/run_identity.h"
 #include "models/observe/report/run_report.h"
 #include "models/parameters/weights.h"
+#include "models/run/federated/exchanged_parameters.h"
 #include "models/run/federated/federation_options.h"
 #include "models/run/options/option_value.h"
 #include "tensor/errors.h"
@@ -43,6 +44,8 @@ class Run {
     const Options& options = flags_.run;
     DTNN_RETURN_IF_ERROR(MakeNetwork());
     DTNN_ASSIGN_OR_RETURN(const federation::ModelFacts model, ModelFactsOf(*graph_, *store_));
+    DTNN_ASSIGN_OR_RETURN(const ExchangedParameters exchanged,
+                          ExchangedParameters::Create(*graph_, *store_, ""));
     DTNN_RETURN_IF_ERROR(CheckProtection(flags_.run, model));
     DTNN_ASSIGN_OR_RETURN(Meeting meeting, FindMeeting(flags_.address, "--address",
                                                        options.ranks.transport, kAggregatorName));
@@ -61,6 +64,7 @@ class Run {
                         .facts = PageFacts(model),
                         .better = better_,
                         .graph = *graph_,
+                        .exchanged = exchanged,
                         .store = *store_,
                         .context = *context_,
                         .out = out_,

@@ -47,8 +47,8 @@ std::string Describe(const RoundRecord& record) {
 
 RoundOutput::RoundOutput(RoundOutputParts parts)
     : parts_(std::move(parts)),
-      state_(parts_.run.checkpoint.folder, parts_.settings, parts_.graph, parts_.store,
-             parts_.context, uint64_t(parts_.run.training.seed)),
+      state_(parts_.run.checkpoint.folder, parts_.settings, parts_.graph, parts_.exchanged,
+             parts_.store, parts_.context, uint64_t(parts_.run.training.seed)),
       page_(parts_.run.output.report, parts_.facts, parts_.better, parts_.rounds, parts_.warn) {}
 
 absl::StatusOr<FederationState> RoundOutput::Begin() {

@@ -24,6 +24,7 @@
 #include "models/graph/graph.h"
 #include "models/observe/report/run_report.h"
 #include "models/parameters/parameter_store.h"
+#include "models/run/federated/exchanged_parameters.h"
 
 namespace dtnn {
 
@@ -36,6 +37,7 @@ struct RoundOutputParts {
   ReportFacts facts;
   BetterOfMetrics better;
   const Graph& graph;
+  const ExchangedParameters& exchanged;
   ParameterStore& store;  // gets the parameters of each round
   DeviceContext& context;
   std::ostream& out;

@@ -109,11 +109,6 @@ absl::StatusOr<Tensor> TensorOf(const federation::RenyiAccountant& accountant) {
 
 }  // namespace
 
-std::span<float> RoundState::Exchanged() const {
-  const Tensor unfrozen = store_.unfrozen();
-  return {unfrozen.data<float>(), size_t(unfrozen.num_elements())};
-}
-
 absl::StatusOr<FederationState> RoundState::Begin(Resumption resumption,
                                                   std::vector<std::string>& warnings) {
   const bool resume = resumption != Resumption::kNo;
@@ -135,8 +130,8 @@ absl::StatusOr<FederationState> RoundState::Begin(Resumption resumption,
     }
   }
   if (!state.from.encrypted) {
-    const std::span<const float> values = Exchanged();
-    state.parameters.assign(values.begin(), values.end());
+    state.parameters.resize(exchanged_.values());
+    exchanged_.Get(store_, state.parameters);
   }
   return state;
 }
@@ -192,7 +187,7 @@ absl::StatusOr<FederationState> RoundState::LoadCheckpoint(Resumption resumption
   }
   state.attempts = uint64_t(counts->second[0]);
   state.moments.updates = int64_t(counts->second[1]);
-  const size_t trainable = size_t(store_.values().num_elements());
+  const size_t trainable = exchanged_.trainable();
   for (const auto& [owner, moment] :
        {std::pair(kFirst, &state.moments.first), std::pair(kSecond, &state.moments.second)}) {
     const auto kept = run.kept.find(owner);
@@ -248,8 +243,7 @@ absl::Status RoundState::Save(const FederationState& state) {
     if (settings_.is_private) DTNN_RETURN_IF_ERROR(SaveLedger(state));
     return SaveEncrypted(state);
   }
-  std::ranges::copy(state.parameters, Exchanged().begin());
-  store_.MarkChanged();
+  exchanged_.Set(state.parameters, store_);
   if (folder_name_.empty()) return absl::OkStatus();
   if (settings_.is_private) DTNN_RETURN_IF_ERROR(SaveLedger(state));
   RunState run = {

@@ -13,7 +13,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +25,7 @@
 #include "models/checkpoint/run_identity.h"
 #include "models/graph/graph.h"
 #include "models/parameters/parameter_store.h"
+#include "models/run/federated/exchanged_parameters.h"
 
 namespace dtnn {
 
@@ -41,13 +41,16 @@ enum class Resumption : uint8_t { kNo, kMust, kIfThere };
 
 class RoundState {
  public:
-  // An empty folder: nothing is written. The others outlive it.
+  // An empty folder: nothing is written. `exchanged`: the numbers of the network that states have.
+  // The others outlive it.
   RoundState(const std::string& folder, RoundSettings settings, const Graph& graph,
-             ParameterStore& store, DeviceContext& context, uint64_t seed)
+             const ExchangedParameters& exchanged, ParameterStore& store, DeviceContext& context,
+             uint64_t seed)
       : folder_name_(folder),
         settings_(std::move(settings)),
         folder_(folder),
         graph_(graph),
+        exchanged_(exchanged),
         store_(store),
         context_(context),
         seed_(seed) {}
@@ -63,7 +66,6 @@ class RoundState {
   absl::Status SaveLedger(const federation::FederationState& state) const;
 
  private:
-  std::span<float> Exchanged() const;
   std::string EncryptedPath() const { return folder_name_ + "/encrypted-state.npz"; }
   std::string LedgerPath() const { return folder_name_ + "/privacy-ledger.npz"; }
   absl::StatusOr<federation::FederationState> LoadCheckpoint(Resumption resumption,
@@ -79,6 +81,7 @@ class RoundState {
   const RoundSettings settings_;
   CheckpointFolder folder_;
   const Graph& graph_;
+  const ExchangedParameters exchanged_;
   ParameterStore& store_;
   DeviceContext& context_;
   const uint64_t seed_;

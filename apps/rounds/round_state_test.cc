@@ -39,7 +39,8 @@ class RoundStateTest : public ::testing::Test {
                                                                          .protection = "none",
                                                                          .is_private = true}) {
     files_.reset();
-    files_.emplace(folder_, settings, graph_, *store_, *context_, 1);
+    files_.emplace(folder_, settings, graph_,
+                   Must(ExchangedParameters::Create(graph_, *store_, "")), *store_, *context_, 1);
     warnings_.clear();
     return files_->Begin(resume ? Resumption::kMust : Resumption::kNo, warnings_);
   }

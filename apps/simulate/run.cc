@@ -23,6 +23,7 @@
 #include "data/loading/fingerprint.h"
 #include "models/checkpoint/run_identity.h"
 #include "models/parameters/parameter_store.h"
+#include "models/run/federated/exchanged_parameters.h"
 #include "models/run/federated/federation_options.h"
 #include "models/run/initial_weights.h"
 #include "models/run/options/option_value.h"
@@ -87,6 +88,7 @@ class Simulation {
                         .facts = PageFacts(),
                         .better = BetterOf(prepared_.metric_set),
                         .graph = prepared_.graph,
+                        .exchanged = exchanged_,
                         .store = *store_,
                         .context = *prepared_.context,
                         .out = out_,
@@ -120,6 +122,14 @@ class Simulation {
                                        uint64_t(flags_.run.training.seed)));
     DTNN_RETURN_IF_ERROR(LoadInitialWeights(prepared_, *store_, log_));
     DTNN_ASSIGN_OR_RETURN(model_, ModelFactsOf(prepared_.graph, *store_));
+    absl::StatusOr<ExchangedParameters> exchanged =
+        ExchangedParameters::Create(prepared_.graph, *store_, flags_.local_parameters);
+    if (!exchanged.ok()) {
+      return UsageError("--local-parameters: ", exchanged.status().message());
+    }
+    exchanged_ = *std::move(exchanged);
+    model_.values = exchanged_.values();
+    model_.trainable = exchanged_.trainable();
     return CheckProtection(flags_.run, model_);
   }
 
@@ -131,7 +141,8 @@ class Simulation {
                                                     data.labels(Split::kTrain), flags_.clients),
                                       "--split=", flags_.split));
     DTNN_ASSIGN_OR_RETURN(
-        clients_, SimulatedClients::Create(prepared_, std::move(samples), flags_.clients_per_round,
+        clients_, SimulatedClients::Create(prepared_, exchanged_, *store_, std::move(samples),
+                                           flags_.clients_per_round,
                                            [this](int threads) { return RoundBytes(threads); }));
     const auto digits = int(std::to_string(flags_.clients).size());
     int64_t without = 0, least = INT64_MAX, most = 0;
@@ -265,6 +276,7 @@ class Simulation {
   RunLog log_;
   std::unique_ptr<ParameterStore> store_;
   federation::ModelFacts model_;
+  ExchangedParameters exchanged_;
   std::unique_ptr<SimulatedClients> clients_;
   std::vector<SimulatedClient> names_;
   std::mutex mutex_;

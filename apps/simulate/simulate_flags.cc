@@ -44,6 +44,13 @@ std::vector<OptionSpec> OptionsOfClients(SimulateFlags& flags) {
        .unit = "DIVISION",
        .field = &flags.split,
        .example = "dirichlet:0.3"},
+      {.name = "local-parameters",
+       .type = kText,
+       .help = "parameters that stay with each client, neither sent nor received: patterns of "
+               "their keys, separated by commas",
+       .unit = "PATTERNS",
+       .field = &flags.local_parameters,
+       .example = "*BatchNormalization*"},
       {.name = "drop-out",
        .type = kReal,
        .help = "probability that a client that is asked does not answer",
@@ -70,7 +77,8 @@ std::vector<OptionSpec> OptionsOfClients(SimulateFlags& flags) {
                "never",
        .unit = "rounds",
        .range = kCountFrom0,
-       .field = &flags.test_every},
+       .field = &flags.test_every,
+       .by_default = "1, or 0 with --local-parameters"},
   };
 }
 
@@ -143,7 +151,12 @@ std::vector<FlagGroup> GroupsOf(SimulateFlags& flags) {
 
 void FollowClients(SimulateFlags& flags) {
   constexpr int64_t kUsual = 10;
-  if (flags.clients_per_round == 0) flags.clients_per_round = std::min(kUsual, flags.clients);
+  if (flags.clients_per_round == SimulateFlags::kNotGiven) {
+    flags.clients_per_round = std::min(kUsual, flags.clients);
+  }
+  if (flags.test_every == SimulateFlags::kNotGiven) {
+    flags.test_every = flags.local_parameters.empty() ? 1 : 0;
+  }
 }
 
 absl::Status CheckSimulateFlags(const SimulateFlags& flags) {
@@ -178,6 +191,15 @@ absl::Status CheckSimulateFlags(const SimulateFlags& flags) {
     return UsageError("--clients-per-round=", flags.clients_per_round,
                       ": --robust=", flags.rounds.robust, " takes ", federation::kMostKrumUpdates,
                       " updates at most");
+  }
+  if (!flags.local_parameters.empty() && flags.test_every > 0) {
+    return UsageError("--test-every=", flags.test_every,
+                      ": not with --local-parameters=", flags.local_parameters,
+                      ", with which there is no model of all clients");
+  }
+  if (!flags.local_parameters.empty() && !run.checkpoint.folder.empty()) {
+    return UsageError("--checkpoint-dir: not with --local-parameters=", flags.local_parameters,
+                      ", which are in memory only");
   }
   const absl::Status split = ParseDivision(flags.split).status();
   if (!split.ok()) return UsageError("--split=", split.message());

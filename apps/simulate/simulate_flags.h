@@ -16,18 +16,21 @@
 namespace dtnn {
 
 struct SimulateFlags {
+  static constexpr int64_t kNotGiven = -1;  // before FollowClients
+
   SimulateFlags() { run.data.validation_split = 0; }
 
   Options run;  // network, data and training of each client, encryption, files: as the launcher's
   RoundFlags rounds;
   int64_t clients = 100;
-  int64_t clients_per_round = 0;  // 0, before FollowClients: not given
+  int64_t clients_per_round = kNotGiven;
   int64_t min_clients = 1;
   std::string split = "equal";  // data/loading/division/division.h
   double drop_out = 0;
-  double liars = 0;        // the fraction of the clients that send another update
-  double lie = -1;         // times what they have learnt
-  int64_t test_every = 1;  // rounds; 0: never
+  double liars = 0;                   // the fraction of the clients that send another update
+  double lie = -1;                    // times what they have learnt
+  std::string local_parameters = {};  // ExchangedParameters
+  int64_t test_every = kNotGiven;     // rounds; 0: never
 };
 
 // Options under one heading of --help.
@@ -38,7 +41,8 @@ struct FlagGroup {
 // All of them, bound to `flags`.
 std::vector<FlagGroup> GroupsOf(SimulateFlags& flags);
 
-// The clients of a round where they are not given: 10, or all.
+// What is not given: 10 clients a round, or all; tests after each round, where there is a model for
+// all clients.
 void FollowClients(SimulateFlags& flags);
 
 inline RoundSizes SizesOf(const SimulateFlags& flags) {

@@ -284,6 +284,12 @@ TEST_F(SimulateTest, FlagsThatMakeNoSenseAreUsageErrors) {
       {{"--robust=median", "--encryption=masked", "--min-clients=2"}, "not with --encryption"},
       {{"--robust=median", "--dp-clip=1", "--dp-noise=1"}, "not with --dp-clip"},
       {{"--dp-clip=1"}, "needs both, or neither"},
+      {{"--local-parameters=*_FC_*", "--test-every=1"},
+       "--test-every=1: not with --local-parameters=*_FC_*, with which there is no model of all"},
+      {{"--local-parameters=*_FC_*", "--checkpoint-dir=" + Path("x")},
+       "--checkpoint-dir: not with --local-parameters=*_FC_*, which are in memory only"},
+      {{"--local-parameters=*BatchNorm*"},
+       "--local-parameters: \"*BatchNorm*\" matches no parameter of model simplecnn8"},
       {{"--robust=trimmed:0.09"},
        "--robust=trimmed:0.09: of 10 updates, the most of a round, it leaves out 0.9, which is "
        "none; give a larger fraction"},
@@ -303,6 +309,20 @@ TEST_F(SimulateTest, FlagsThatMakeNoSenseAreUsageErrors) {
   EXPECT_EQ(labels.exit_code, 1);
   EXPECT_THAT(labels.text, HasSubstr("--split=labels:11: 11 labels per client, but the samples "
                                      "have 10"));
+}
+
+// On any number of threads; and the last layer of the weights that are saved is the first one.
+TEST_F(SimulateTest, LocalParametersStayWithClients) {
+  const Flags two = {"--clients=6", "--clients-per-round=4", "--rounds=3"};
+  const std::vector<float> all = Simulation(two + Flags{"--test-every=0"});
+  std::vector<float> first;
+  for (const char* threads : {"1", "3"}) {
+    setenv("OMP_NUM_THREADS", threads, 1);
+    const std::vector<float> end = Simulation(two + Flags{"--local-parameters=*_FC_*"});
+    EXPECT_NE(end, all);
+    if (first.empty()) first = end;
+    EXPECT_EQ(end, first) << threads;
+  }
 }
 
 TEST_F(SimulateTest, FewerClientsThanUsualAreAllAsked) {

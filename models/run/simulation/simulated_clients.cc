@@ -28,6 +28,7 @@ struct SimulatedClients::Worker {
   std::unique_ptr<Trainer> trainer;
   LastMetrics metrics;
   std::array<Callback*, 1> callbacks = {&metrics};
+  std::vector<float> sent = {};  // where some parameters are not
 
   RoundTraining Round(const RunOptions& options) {
     return {.options = options,
@@ -39,16 +40,32 @@ struct SimulatedClients::Worker {
   }
 };
 
-SimulatedClients::SimulatedClients(const PreparedRun& run,
+namespace {
+
+std::vector<float> LocalOf(const ExchangedParameters& exchanged, const ParameterStore& store) {
+  std::vector<float> local(exchanged.local_values());
+  exchanged.GetLocal(store, local);
+  return local;
+}
+
+}  // namespace
+
+SimulatedClients::SimulatedClients(const PreparedRun& run, const ExchangedParameters& exchanged,
+                                   const ParameterStore& first,
                                    std::vector<std::vector<int64_t>> samples)
-    : run_(run), samples_(std::move(samples)) {}
+    : run_(run),
+      samples_(std::move(samples)),
+      exchanged_(exchanged),
+      local_(samples_.size(), LocalOf(exchanged, first)) {}
 
 SimulatedClients::~SimulatedClients() = default;
 
 absl::StatusOr<std::unique_ptr<SimulatedClients>> SimulatedClients::Create(
-    const PreparedRun& run, std::vector<std::vector<int64_t>> samples, int64_t most_at_once,
+    const PreparedRun& run, const ExchangedParameters& exchanged, const ParameterStore& first,
+    std::vector<std::vector<int64_t>> samples, int64_t most_at_once,
     const std::function<double(int threads)>& round_bytes, const AvailableMemory& available) {
-  std::unique_ptr<SimulatedClients> clients(new SimulatedClients(run, std::move(samples)));
+  std::unique_ptr<SimulatedClients> clients(
+      new SimulatedClients(run, exchanged, first, std::move(samples)));
   DTNN_RETURN_IF_ERROR(clients->CountSamples());
   DTNN_ASSIGN_OR_RETURN(const int64_t max_batch, clients->MaxBatch());
   const auto threads = int(std::min<int64_t>(NumThreads(), most_at_once));
@@ -129,14 +146,22 @@ absl::StatusOr<std::unique_ptr<SimulatedClients::Worker>> SimulatedClients::Make
 
 absl::StatusOr<federation::SimulatedUpdate> SimulatedClients::Train(
     int thread, int client, const federation::RoundTask& task) {
-  const RoundTraining round = workers_[size_t(thread)]->Round(run_.options);
+  Worker& worker = *workers_[size_t(thread)];
+  const RoundTraining round = worker.Round(run_.options);
   DTNN_ASSIGN_OR_RETURN(const Loaders loaders,
                         MakeClientLoaders(run_.options, run_.dataset, samples_[size_t(client)]));
-  round.Take(task.parameters);
+  exchanged_.Set(task.parameters, *worker.store);
+  exchanged_.SetLocal(local_.Begin(client, task.round), *worker.store);
   DTNN_ASSIGN_OR_RETURN(TrainedRound trained, TrainRound(round, task, loaders));
   if (!trained.diverged.empty()) return federation::SimulatedUpdate{.declined = kDiverged};
-  return federation::SimulatedUpdate{.parameters = round.exchanged(),
-                                     .report = std::move(trained.report)};
+  std::span<const float> sent = round.exchanged();
+  if (local_.size() > 0) {
+    local_.Keep(client, LocalOf(exchanged_, *worker.store));
+    worker.sent.resize(exchanged_.values());
+    exchanged_.Get(*worker.store, worker.sent);
+    sent = worker.sent;
+  }
+  return federation::SimulatedUpdate{.parameters = sent, .report = std::move(trained.report)};
 }
 
 absl::StatusOr<NamedMetrics> SimulatedClients::Test(std::span<const float> parameters,

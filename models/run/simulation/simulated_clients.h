@@ -2,7 +2,8 @@
 // a network with its plan per thread, which computes with that thread alone.
 //
 // A client trains as a client that is a process does (models/run/federated/train_round.h). Memory:
-// the data set, a plan per thread, and 8 bytes for each sample of a client.
+// the data set, a plan per thread, 8 bytes for each sample of a client, and the parameters that
+// stay with each (models/run/federated/local_parameters.h).
 
 #ifndef DTNN_MODELS_RUN_SIMULATION_SIMULATED_CLIENTS_H_
 #define DTNN_MODELS_RUN_SIMULATION_SIMULATED_CLIENTS_H_
@@ -18,6 +19,9 @@
 #include "absl/status/statusor.h"
 #include "comm/federation/client/round_task.h"
 #include "comm/federation/simulation/simulation.h"
+#include "models/parameters/parameter_store.h"
+#include "models/run/federated/exchanged_parameters.h"
+#include "models/run/federated/local_parameters.h"
 #include "models/run/prepare/prepared_run.h"
 #include "models/training/metric_averages.h"
 #include "tensor/machine/available_memory.h"
@@ -26,12 +30,14 @@ namespace dtnn {
 
 class SimulatedClients {
  public:
-  // `run`: on the whole data set, prepared, and it outlives them. `samples`: of each client,
+  // `run`: on the whole data set, prepared, and it outlives them. `exchanged`: of its network;
+  // `first`: with the parameters that a federation begins with. `samples`: of each client,
   // ascending. For NumThreads() threads, or `most_at_once` where these are fewer.
   // ResourceExhausted, before memory is taken, where what all threads need is not available,
   // besides the bytes that `round_bytes` says of so many threads: of the updates of a round.
   static absl::StatusOr<std::unique_ptr<SimulatedClients>> Create(
-      const PreparedRun& run, std::vector<std::vector<int64_t>> samples, int64_t most_at_once,
+      const PreparedRun& run, const ExchangedParameters& exchanged, const ParameterStore& first,
+      std::vector<std::vector<int64_t>> samples, int64_t most_at_once,
       const std::function<double(int threads)>& round_bytes,
       const AvailableMemory& available = FindAvailableMemory());
   ~SimulatedClients();
@@ -46,12 +52,14 @@ class SimulatedClients {
   // federation::TrainClient.
   absl::StatusOr<federation::SimulatedUpdate> Train(int thread, int client,
                                                     const federation::RoundTask& task);
-  // These parameters on the test split, with all threads; the names have `prefix` before them.
+  // These parameters on the test split, with all threads; the names have `prefix` before them. Not
+  // where parameters stay with clients: there is no model of all then.
   absl::StatusOr<NamedMetrics> Test(std::span<const float> parameters, std::string_view prefix);
 
  private:
   struct Worker;
-  SimulatedClients(const PreparedRun& run, std::vector<std::vector<int64_t>> samples);
+  SimulatedClients(const PreparedRun& run, const ExchangedParameters& exchanged,
+                   const ParameterStore& first, std::vector<std::vector<int64_t>> samples);
   absl::Status CountSamples();
   absl::StatusOr<int64_t> MaxBatch() const;
   absl::Status CheckMemory(int64_t max_batch, int threads, double round_bytes,
@@ -62,6 +70,8 @@ class SimulatedClients {
   const PreparedRun& run_;
   const std::vector<std::vector<int64_t>> samples_;
   std::vector<int64_t> trained_;
+  const ExchangedParameters exchanged_;
+  LocalParameters local_;
   std::vector<std::unique_ptr<Worker>> workers_;  // by thread
 };
 

@@ -1,0 +1,52 @@
+// The parameters that stay with clients of a federation (exchanged_parameters.h), in memory, from
+// the round in which each is first asked.
+//
+// An attempt at a round that fails is tried again from the parameters before it: what a client
+// makes of a round depends on the rounds before alone. Memory: twice the numbers that stay, for
+// each client that was asked.
+
+#ifndef DTNN_MODELS_RUN_FEDERATED_LOCAL_PARAMETERS_H_
+#define DTNN_MODELS_RUN_FEDERATED_LOCAL_PARAMETERS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace dtnn {
+
+class LocalParameters {
+ public:
+  // `initial`: with which every client begins.
+  LocalParameters(size_t clients, std::vector<float> initial)
+      : initial_(std::move(initial)), of_client_(clients) {}
+
+  size_t size() const { return initial_.size(); }
+
+  // Those that the client begins this round with. Threads may call it, and Keep, for different
+  // clients.
+  std::span<const float> Begin(int client, int64_t round) {
+    OfClient& own = of_client_[size_t(client)];
+    if (own.round != round && !own.after.empty()) own.before = own.after;
+    own.round = round;
+    return own.before.empty() ? initial_ : own.before;
+  }
+  // What it has made of them in the round that it began last.
+  void Keep(int client, std::vector<float> trained) {
+    of_client_[size_t(client)].after = std::move(trained);
+  }
+
+ private:
+  struct OfClient {
+    int64_t round = 0;
+    std::vector<float> before, after;
+  };
+
+  const std::vector<float> initial_;
+  std::vector<OfClient> of_client_;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_RUN_FEDERATED_LOCAL_PARAMETERS_H_
