@@ -12,13 +12,12 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
+#include "apps/rounds/round_identity.h"
 #include "models/checkpoint/checkpoint.h"
 #include "models/checkpoint/federation_tags.h"
 #include "tensor/errors.h"
 #include "tensor/files/array_file.h"
 #include "tensor/text/number.h"
-#include "tensor/text/one_line.h"
 
 namespace dtnn {
 namespace {
@@ -59,25 +58,6 @@ absl::Status CheckSettings(ArrayFileReader& file, const RoundSettings& settings)
                               "another folder");
   }
   return absl::OkStatus();
-}
-
-// The members of an identity, each with a line for its name and one for its value: for the file of
-// an encrypted sum, which is not a checkpoint. An aggregator's identity has no data.
-std::string TextOf(const RunIdentity& identity) {
-  std::string text;
-  for (const IdentityMember& member : identity.members) {
-    StrAppend(&text, OneLine(member.file_key()), "\n", OneLine(member.value), "\n");
-  }
-  return text;
-}
-
-RunIdentity IdentityOf(const std::string& text) {
-  const std::vector<std::string> lines = absl::StrSplit(text, '\n');
-  RunIdentity identity;
-  for (size_t i = 0; i + 1 < lines.size(); i += 2) {
-    identity.members.push_back({.what = lines[i], .value = lines[i + 1]});
-  }
-  return identity;
 }
 
 NamedTexts TextsOf(const RoundSettings& settings) {
@@ -136,28 +116,6 @@ absl::StatusOr<FederationState> RoundState::Begin(Resumption resumption,
   return state;
 }
 
-// As Checkpointer does where a run resumes.
-absl::Status RoundState::CompareIdentity(const std::string& path,
-                                         const std::optional<RunIdentity>& was,
-                                         std::vector<std::string>& warnings) const {
-  const RunIdentity& now = settings_.identity;
-  if (!was || !KnowsAll(*was, now)) {
-    warnings.push_back(StrCat(path, ": was written by an older version, which did not save all ",
-                              "options; those are not compared"));
-  }
-  if (!was) return absl::OkStatus();
-  for (const IdentityChange& change : Compare(*was, now)) {
-    const Difference& d = change.difference;
-    const std::string text = StrCat("the ", d.what, " was ", d.was, " and is now ", d.now);
-    if (change.may_change == MayChange::kNever) {
-      return FailedPrecondition(path, ": the federation cannot be continued: ", text,
-                                "; begin a new one in another folder");
-    }
-    warnings.push_back(StrCat("resumed federation: ", text));
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<FederationState> RoundState::LoadCheckpoint(Resumption resumption,
                                                            std::vector<std::string>& warnings) {
   FederationState state;
@@ -178,7 +136,7 @@ absl::StatusOr<FederationState> RoundState::LoadCheckpoint(Resumption resumption
   DTNN_ASSIGN_OR_RETURN(ArrayFileReader texts, ArrayFileReader::Open(latest->path));
   DTNN_RETURN_IF_ERROR(CheckSettings(texts, settings_));
   const RunState& run = latest->checkpoint.run();
-  DTNN_RETURN_IF_ERROR(CompareIdentity(latest->path, run.identity, warnings));
+  DTNN_RETURN_IF_ERROR(CompareIdentity(latest->path, run.identity, settings_.identity, warnings));
   DTNN_RETURN_IF_ERROR(latest->checkpoint.Apply(store_, context_));
   state.rounds_done = run.training.epoch;
   const auto counts = run.training.schedulers.find(kCounts);
@@ -291,7 +249,7 @@ absl::StatusOr<FederationState> RoundState::LoadEncrypted(
   DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> options, file.Text(kOptions));
   std::optional<RunIdentity> was;
   if (options) was = IdentityOf(*options);
-  DTNN_RETURN_IF_ERROR(CompareIdentity(EncryptedPath(), was, warnings));
+  DTNN_RETURN_IF_ERROR(CompareIdentity(EncryptedPath(), was, settings_.identity, warnings));
   FederationState state;
   state.from.encrypted = true;
   DTNN_ASSIGN_OR_RETURN(state.rounds_done, ReadNumber<int64_t>(file, kRounds));

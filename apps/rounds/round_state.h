@@ -12,7 +12,6 @@
 #define DTNN_APPS_ROUNDS_ROUND_STATE_H_
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -71,8 +70,6 @@ class RoundState {
   absl::StatusOr<federation::FederationState> LoadCheckpoint(Resumption resumption,
                                                              std::vector<std::string>& warnings);
   absl::Status LoadLedger(federation::FederationState& state) const;
-  absl::Status CompareIdentity(const std::string& path, const std::optional<RunIdentity>& was,
-                               std::vector<std::string>& warnings) const;
   absl::Status SaveEncrypted(const federation::FederationState& state) const;
   absl::StatusOr<federation::FederationState> LoadEncrypted(
       std::vector<std::string>& warnings) const;

@@ -15,20 +15,17 @@
 #include "apps/flags/argument_flags.h"
 #include "apps/printing/progress.h"
 #include "apps/rounds/round_output.h"
+#include "apps/simulate/simulation_identity.h"
 #include "comm/federation/aggregator/robust_mean.h"
 #include "comm/federation/simulation/simulation.h"
 #include "comm/ranks/job/exit_code.h"
 #include "comm/ranks/job/interrupt.h"
 #include "data/loading/division/division.h"
-#include "data/loading/fingerprint.h"
 #include "models/checkpoint/run_identity.h"
 #include "models/parameters/parameter_store.h"
 #include "models/run/federated/exchanged_parameters.h"
 #include "models/run/federated/federation_options.h"
 #include "models/run/initial_weights.h"
-#include "models/run/options/option_value.h"
-#include "models/run/options/run_options.h"
-#include "models/run/parts/run_identity.h"
 #include "models/run/prepare/prepared_run.h"
 #include "models/run/simulation/simulated_clients.h"
 #include "tensor/errors.h"
@@ -77,7 +74,7 @@ class Simulation {
     DTNN_ASSIGN_OR_RETURN(
         const federation::Protector protector,
         federation::Protector::Create(ProtectionOf(flags_.run), size_t(model_.values)));
-    DTNN_ASSIGN_OR_RETURN(RunIdentity identity, Identity());
+    DTNN_ASSIGN_OR_RETURN(RunIdentity identity, IdentityOf(flags_, prepared_));
     RoundOutput output({.run = flags_.run,
                         .clients_file = flags_.rounds.clients_file,
                         .rounds = flags_.rounds.rounds,
@@ -179,31 +176,6 @@ class Simulation {
     return StrCat(flags_.rounds.strategy, ", over ", flags_.clients, " simulated clients, ",
                   flags_.clients_per_round, " a round, split ", flags_.split, ", seed ",
                   flags_.run.training.seed);
-  }
-
-  // What may change where the rounds continue, with a warning: the rest.
-  absl::StatusOr<RunIdentity> Identity() const {
-    if (flags_.run.checkpoint.folder.empty()) return RunIdentity();  // nobody compares it
-    const RunOptions& options = prepared_.options;
-    DTNN_ASSIGN_OR_RETURN(const DataFingerprint data,
-                          Fingerprint(*prepared_.dataset, Split::kTrain));
-    RunIdentity identity =
-        MakeRunIdentity(options, *prepared_.optimizer, *prepared_.dataset, data, prepared_.loaders);
-    const auto add = [&](std::string what, const auto& value) {
-      identity.members.push_back({.what = std::move(what), .value = FormatValue(ToValue(value))});
-    };
-    // A run keeps its optimizer, and continues with the rate that it has reached; clients begin
-    // anew in each round.
-    add("RunOptions::optimizer.name", options.optimizer.name);
-    add("first learning rate of a client", InitialLearningRate(options, 1));
-    add("RunOptions::training.epochs", options.training.epochs);
-    const std::vector<IdentityMember> of_rounds = MembersOf(flags_.rounds);
-    identity.members.insert(identity.members.end(), of_rounds.begin(), of_rounds.end());
-    add("--min-clients", flags_.min_clients);
-    add("--drop-out", flags_.drop_out);
-    add("--liars", flags_.liars);
-    add("--lie", flags_.lie);
-    return identity;
   }
 
   ReportFacts PageFacts() const {
