@@ -91,6 +91,23 @@ TEST_F(QuantizeTest, LayersThatDifferTooMuchStayInFloat32) {
   EXPECT_GT(quantized.errors.at(8), 0.001);
 }
 
+// Outputs that are concatenated lie between those of others.
+TEST_F(QuantizeTest, ErrorsOfConcatenatedOutputsAreTheirOwn) {
+  GraphBuilder b("paths", TensorFormat::kNHWC);
+  const GraphBuilder::Path path = [](GraphBuilder& p) { p.Conv2d(8, {.padding = 1}).Relu(); };
+  b.Input({8, 8, 3}).Conv2d(8, {.padding = 1}).Relu().Concat({path, path});
+  b.Conv2d(8, {.padding = 1}).Relu().Flatten().Fc(4).Softmax();
+  const Graph graph = *b.Build();
+  const auto store = *ParameterStore::Create(graph, *device_, DType::kFloat32, /*seed=*/3);
+  const auto quantized = Quantize(graph, *store, *device_, Samples(40), {}, {});
+  ASSERT_TRUE(quantized.ok()) << quantized.status();
+  EXPECT_EQ(quantized->errors.size(), 4);
+  for (const auto& [id, error] : quantized->errors) {
+    EXPECT_GT(error, 1e-4) << id;
+    EXPECT_LT(error, 0.05) << id;
+  }
+}
+
 TEST_F(QuantizeTest, OnlyFloat32IsRead) {
   EXPECT_THAT(Error(testing::OnesTensor(DType::kFloat64, graph_.input_shape().Prepend(3))),
               ::testing::HasSubstr("samples"));
