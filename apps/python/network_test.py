@@ -88,7 +88,7 @@ class NetworkTest(unittest.TestCase):
         refuses(ValueError, "adaptive pool: output height is -2", lambda n: n.adaptive_average_pool2d(-2))
         refuses(ValueError, "scale is 0, expected 1 to 1024", lambda n: n.upsample2d(0))
         refuses(ValueError, "mode=cubic: expected nearest or bilinear", lambda n: n.upsample2d(2, "cubic"))
-        refuses(ValueError, "groups of 4 channels|groups", lambda n: n.conv2d(4, 1).group_norm(3))
+        refuses(ValueError, "divides 4 channels into 3 groups", lambda n: n.conv2d(4, 1).group_norm(3))
         refuses(ValueError, "stride is 0, expected", lambda n: n.transposed_conv2d(3, stride=0))
         refuses(ValueError, "put a Flatten before", lambda n: n.fc(10))
         refuses(ValueError, r"more than 2\^48 elements", lambda n: n.flatten().fc(2**60))

@@ -116,6 +116,7 @@ std::vector<std::string> WarningsOf(const RoundFlags& flags, const RoundSizes& s
   std::string text = StrCat("--robust=", flags.robust, ": leaves out ");
   if (left_out > 0) {
     StrAppend(&text, left_out, " of ", n, " updates");
+    if (robust->kind == federation::RobustKind::kTrimmed) StrAppend(&text, " on each side");
     if (rounded) StrAppend(&text, " (", exact, ", rounded down)");
   }
   if (sizes.least < least) {

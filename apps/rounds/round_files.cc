@@ -78,11 +78,18 @@ absl::StatusOr<RoundFile> RoundFile::Open(std::string_view what, const std::stri
   if (lines.empty()) return file;
   file.columns_ = absl::StrSplit(lines[0], ',');
   file.text_ = lines[0] + "\n";
+  int64_t last = 0;
   for (size_t i = 1; i < lines.size(); ++i) {
     const std::optional<int64_t> round =
         NumberIn<int64_t>(std::string_view(lines[i]).substr(0, lines[i].find(',')));
     if (!round) return FailedPrecondition(path, ", line ", i + 1, ": begins with no round");
-    if (*round <= rounds_done) StrAppend(&file.text_, lines[i], "\n");
+    if (*round > rounds_done) continue;
+    StrAppend(&file.text_, lines[i], "\n");
+    last = *round;
+  }
+  if (last < rounds_done) {
+    file.warn_(StrCat(path, ": has nothing of the rounds from ", last + 1, " to ", rounds_done,
+                      ", which are done; the file continues without them"));
   }
   return file;
 }

@@ -79,6 +79,16 @@ TEST_F(RoundFilesTest, NothingIsMissingWhereTheDiskHasRoomAgain) {
   EXPECT_EQ(Count(Contents(clients_), "\n"), 5);
 }
 
+TEST_F(RoundFilesTest, WhatAFileLacksIsSaidWhenItIsContinued) {
+  Open(0).Add(Round(1));
+  Open(1);
+  EXPECT_THAT(warnings_, ElementsAre());
+  Open(3);
+  const std::string lack =
+      ": has nothing of the rounds from 2 to 3, which are done; the file continues without them";
+  EXPECT_THAT(warnings_, ElementsAre(history_ + lack, clients_ + lack));
+}
+
 TEST_F(RoundFilesTest, RoundsAfterThoseThatAreDoneAreDropped) {
   RoundFiles first = Open(0);
   for (int round = 1; round <= 3; ++round) first.Add(Round(round));

@@ -1,9 +1,8 @@
 #include "apps/simulate/run.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -96,6 +95,9 @@ class Simulation {
     options.charged = [&](const FederationState& charged) { return output.Charged(charged); };
     options.round_done = [&](RoundRecord record, const FederationState& now) {
       bar_.reset();
+      for (const Asked& asked : record.clients) {
+        if (asked.state == Asked::State::kAccepted) clients_->Accept(ids_.at(asked.name));
+      }
       DTNN_RETURN_IF_ERROR(AddTest(record, now));
       return output.RoundDone(record, now);
     };
@@ -148,6 +150,7 @@ class Simulation {
       names_.push_back({.name = absl::StrFormat("client-%0*d", digits, client + 1),
                         .samples = own,
                         .steps = clients_->steps(client)});
+      ids_.emplace(names_.back().name, client);
       without += own == 0 ? 1 : 0;
       if (own > 0) least = std::min(least, own);
       most = std::max(most, own);
@@ -251,6 +254,7 @@ class Simulation {
   ExchangedParameters exchanged_;
   std::unique_ptr<SimulatedClients> clients_;
   std::vector<SimulatedClient> names_;
+  std::map<std::string, int> ids_;  // by name
   std::mutex mutex_;
   std::optional<ProgressBar> bar_;  // of the round
 };

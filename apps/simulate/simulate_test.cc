@@ -74,7 +74,7 @@ class SimulateTest : public ::testing::Test {
 
   // What four clients make in two rounds, of such parts of the samples.
   std::vector<float> Federation(const std::string& split, const Flags& aggregator,
-                                const Flags& of_all) {
+                                const Flags& of_all, const Flags& of_clients) {
     // Free now, and with luck still when the aggregator listens there.
     const std::string address =
         Must(Must(Listen({.host = "127.0.0.1", .port = 0})).Local()).ToString();
@@ -90,7 +90,7 @@ class SimulateTest : public ::testing::Test {
                        Flags{"--validation-split=0", "--parallel=federated", "--comm-timeout=60",
                              "--server=" + address, "--client-name=client-" + number,
                              "--dataset-part=" + number + "/4@" + split} +
-                       of_all));
+                       of_all + of_clients));
     }
     for (const auto& client : clients) {
       const Outcome outcome = client->Wait();
@@ -109,11 +109,12 @@ class SimulateTest : public ::testing::Test {
 
   std::string Path(const std::string& name) const { return folder_ + "/" + name; }
 
-  std::vector<float> Parameters(const std::string& name) {
+  // All arrays whose names have this in them.
+  std::vector<float> Parameters(const std::string& name, std::string_view part = "") {
     ArrayFileReader file = Must(ArrayFileReader::Open(Path(name)));
     std::vector<float> all;
     for (const std::string& array : file.names()) {
-      if (array.starts_with("__")) continue;
+      if (array.starts_with("__") || array.find(part) == array.npos) continue;
       const Tensor tensor = Must(file.Read(array));
       all.insert(all.end(), tensor.data<float>(), tensor.data<float>() + tensor.num_elements());
     }
@@ -127,29 +128,37 @@ const Flags kFour = {"--clients=4", "--clients-per-round=4", "--min-clients=4", 
 
 struct Case {
   std::string name, split;
-  Flags strategy, of_all = {};
+  Flags strategy, of_all = {}, of_clients = {};
 };
+
+const Flags kPlainSgd = {"--optimizer-momentum=0"};
 
 class SameBitsTest : public SimulateTest, public ::testing::WithParamInterface<Case> {};
 
 INSTANTIATE_TEST_SUITE_P(
     All, SameBitsTest,
-    ::testing::Values(
-        Case{"wavg", "equal", {"--strategy=wavg"}},
-        Case{"fedprox", "sizes:0.5", {"--strategy=fedprox", "--proximal-mu=0.1"}},
-        Case{"fedadam", "dirichlet:1", {"--strategy=fedadam"}},
-        Case{"fednova", "sizes:0.5", {"--strategy=fednova"}},
-        Case{"fednova_masked", "labels:5", {"--strategy=fednova"}, {"--encryption=masked"}},
-        Case{"fedyogi", "labels:5", {"--strategy=fedyogi"}},
-        Case{"fedadagrad", "sizes:0.5", {"--strategy=fedadagrad"}},
-        Case{"masked", "labels:5", {"--strategy=avg"}, {"--encryption=masked"}}),
+    ::testing::Values(Case{"wavg", "equal", {"--strategy=wavg"}},
+                      Case{"fedprox", "sizes:0.5", {"--strategy=fedprox", "--proximal-mu=0.1"}},
+                      Case{"fedadam", "dirichlet:1", {"--strategy=fedadam"}},
+                      Case{"fednova", "sizes:0.5", {"--strategy=fednova"}, {}, kPlainSgd},
+                      Case{"fednova_masked",
+                           "labels:5",
+                           {"--strategy=fednova"},
+                           {"--encryption=masked"},
+                           kPlainSgd},
+                      Case{"fedyogi", "labels:5", {"--strategy=fedyogi"}},
+                      Case{"fedadagrad", "sizes:0.5", {"--strategy=fedadagrad"}},
+                      Case{"masked", "labels:5", {"--strategy=avg"}, {"--encryption=masked"}}),
     [](const auto& info) { return info.param.name; });
 
 TEST_P(SameBitsTest, AsOfClientsInProcessesOfTheirOwn) {
   const Case& test = GetParam();
-  const std::vector<float> real = Federation(test.split, test.strategy, test.of_all);
+  const std::vector<float> real =
+      Federation(test.split, test.strategy, test.of_all, test.of_clients);
   ASSERT_GT(real.size(), 10000u);
-  EXPECT_EQ(Simulation(kFour + test.strategy + test.of_all + Flags{"--split=" + test.split}), real);
+  EXPECT_EQ(Simulation(kFour + test.strategy + test.of_all + test.of_clients +
+                       Flags{"--split=" + test.split}),
+            real);
 }
 
 TEST_F(SimulateTest, TheSameBitsOnAnyNumberOfThreads) {
@@ -311,8 +320,26 @@ TEST_F(SimulateTest, FlagsThatMakeNoSenseAreUsageErrors) {
                                      "have 10"));
 }
 
+double Distance(const std::vector<float>& a, const std::vector<float>& b) {
+  EXPECT_EQ(a.size(), b.size());
+  double largest = 0;
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    largest = std::max(largest, std::abs(double(a[i]) - double(b[i])));
+  }
+  return largest;
+}
+
 // On any number of threads; and the last layer of the weights that are saved is the first one.
 TEST_F(SimulateTest, LocalParametersStayWithClients) {
+  const auto last_layer = [&](const Flags& more) {
+    Simulation(more + Flags{"--clients=6", "--clients-per-round=4", "--test-every=0"});
+    return Parameters("simulated.npz", "_FC_");
+  };
+  const std::vector<float> first_one = last_layer({"--rounds=1", "--learning-rate=1e-30"});
+  ASSERT_FALSE(first_one.empty());
+  // A mean of equal numbers is rounded.
+  EXPECT_LT(Distance(last_layer({"--rounds=3", "--local-parameters=*_FC_*"}), first_one), 1e-6);
+  EXPECT_GT(Distance(last_layer({"--rounds=3"}), first_one), 1e-3);
   const Flags two = {"--clients=6", "--clients-per-round=4", "--rounds=3"};
   const std::vector<float> all = Simulation(two + Flags{"--test-every=0"});
   std::vector<float> first;
@@ -323,6 +350,14 @@ TEST_F(SimulateTest, LocalParametersStayWithClients) {
     if (first.empty()) first = end;
     EXPECT_EQ(end, first) << threads;
   }
+  unsetenv("OMP_NUM_THREADS");
+}
+
+TEST_F(SimulateTest, FednovaIsForPlainSgd) {
+  const Outcome outcome = Simulate({"--clients=4", "--rounds=1", "--strategy=fednova"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.text, HasSubstr("which is right for plain SGD alone; train with "
+                                      "--optimizer=sgd and --optimizer-momentum=0"));
 }
 
 TEST_F(SimulateTest, FewerClientsThanUsualAreAllAsked) {
@@ -335,9 +370,11 @@ TEST_F(SimulateTest, FractionsThatAreRoundedDownAreSaid) {
   const auto said = [this](const Flags& more) {
     return Simulate(Flags{"--clients=10", "--rounds=1", "--test-every=0"} + more).text;
   };
-  EXPECT_THAT(said({"--robust=trimmed:0.25"}),
-              HasSubstr("warning: --robust=trimmed:0.25: leaves out 2 of 10 updates (2.5, rounded "
-                        "down), and none of fewer than 4; --min-clients=4 asks for as many\n"));
+  EXPECT_THAT(
+      said({"--robust=trimmed:0.25"}),
+      HasSubstr(
+          "warning: --robust=trimmed:0.25: leaves out 2 of 10 updates on each side (2.5, rounded "
+          "down), and none of fewer than 4; --min-clients=4 asks for as many\n"));
   EXPECT_THAT(said({"--robust=krum:0.2", "--min-clients=3"}),
               HasSubstr("warning: --robust=krum:0.2: leaves out 2 of 10 updates, and none of fewer "
                         "than 5; --min-clients=5 asks for as many\n"));

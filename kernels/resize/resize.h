@@ -1,5 +1,6 @@
 // Images of another size, by nearest neighbours or linear interpolation along both axes: PyTorch's
-// interpolate, ONNX's Resize. Each axis by itself: output i of `out` stands at position p of the
+// interpolate, ONNX's Resize, in exact positions (PyTorch rounds those of nearest to float32). Each
+// axis by itself: output i of `out` stands at position p of the
 // `in` elements,
 //
 //   nearest                  p = floor(i * in / out), that element alone

@@ -19,7 +19,7 @@
 namespace dtnn {
 namespace {
 
-// So that sizes are computed in 64 bits.
+// The most that options, heights and widths may be: what is computed of them fits 64 bits.
 constexpr int64_t kMostOption = int64_t{1} << 24;
 
 // What a bound layer will run of the convolution: its gradient of the input is this layer's forward
@@ -191,19 +191,21 @@ absl::StatusOr<Shape> TransposedConv2dLayer::OutputShape(std::span<const Shape> 
       return InvalidArgument(name, " is ", value, ", expected ", least, " to ", kMostOption);
     }
   }
-  const auto below = [](int64_t output_padding, int64_t stride, int64_t dilation) {
-    return output_padding < std::max(stride, dilation);
-  };
-  if (!below(o.output_padding.vertical, o.stride.vertical, o.dilation.vertical) ||
-      !below(o.output_padding.horizontal, o.stride.horizontal, o.dilation.horizontal)) {
+  if (o.output_padding.vertical >= o.stride.vertical ||
+      o.output_padding.horizontal >= o.stride.horizontal) {
     return absl::InvalidArgumentError(
-        "output_padding is not less than stride or dilation: rows or columns would be without "
-        "weights");
+        "output_padding is not less than stride: the convolution from the output back would have "
+        "another size than the input");
+  }
+  const ImageExtents image = ExtentsOf(inputs[0], format);
+  if (image.height > kMostOption || image.width > kMostOption) {
+    return InvalidArgument("takes an image of ", ToString(image),
+                           ", expected a height and width of ", kMostOption, " at most");
   }
   const Conv2dSpec spec = Spec(inputs[0], format);
   if (spec.height < 1 || spec.width < 1) {
     return InvalidArgument("makes an image of ", spec.height, " x ", spec.width, " of one of ",
-                           ToString(ExtentsOf(inputs[0], format)), "; less padding would help");
+                           ToString(image), "; less padding would help");
   }
   DTNN_RETURN_IF_ERROR(spec.Validate());
   return spec.InputShape().DropFirst();

@@ -20,7 +20,7 @@ namespace dtnn {
 
 struct TransposedConv2dOptions {
   // output_padding: rows and columns at the end, where several sizes would have made the same
-  // input; less than stride or dilation.
+  // input; less than the stride.
   Pair kernel = 3, stride = 1, padding = 0, output_padding = 0, dilation = 1;
   bool bias = true;
   InitializerKind initializer = InitializerKind::kGlorotUniform;

@@ -154,8 +154,12 @@ TEST_P(TransposedConv2dLayerTest, SaysWhatItRefuses) {
             "dilation is 16777217, expected 1 to 16777216");
   EXPECT_EQ(Refusal(4, {.padding = -1}, image), "padding is -1, expected 0 to 16777216");
   EXPECT_EQ(Refusal(4, {.stride = 2, .output_padding = {0, 2}}, image),
-            "output_padding is not less than stride or dilation: rows or columns would be without "
-            "weights");
+            "output_padding is not less than stride: the convolution from the output back would "
+            "have another size than the input");
+  EXPECT_NE(Refusal(4, {.stride = 1, .output_padding = {1, 0}, .dilation = 2}, image), "");
+  EXPECT_EQ(Refusal(4, {.kernel = 1}, Sample(16777217, 1, 1)),
+            "takes an image of 16777217x1x1, expected a height and width of 16777216 at most");
+  EXPECT_EQ(Refusal(1, {.kernel = 1}, Sample(4194304, 1, 1)), "");
   EXPECT_EQ(Refusal(4, {.padding = 2}, image),
             "makes an image of 0 x 0 of one of 2x2x6; less padding would help");
   EXPECT_NE(Refusal(5, {.groups = 2}, image).find("groups"), std::string::npos);

@@ -29,7 +29,8 @@ absl::Status EpochEnds::OnEpochEnd(const Pass&, const Pass*) {
 }
 
 absl::StatusOr<TrainingState> EpochEnds::State() const {
-  if (ending_) return before_end_;
+  // With the parameters of an earlier epoch, this one cannot be ended again.
+  if (ending_ && !schedule_.restored()) return before_end_;
   return Now();
 }
 

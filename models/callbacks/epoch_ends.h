@@ -3,7 +3,9 @@
 // The end of an epoch has parts that may fail: callbacks write files and meet other ranks. While
 // not all of them have done theirs, the run is where its pass of training ended, with the
 // schedulers as they were then; from there the end of the epoch is done again as a whole. Otherwise
-// a history would lack the epoch's line, or a scheduler would see the epoch twice or never.
+// a history would lack the epoch's line, or a scheduler would see the epoch twice or never. But
+// where schedulers have brought an earlier epoch's parameters back, all have seen this one, and it
+// has ended.
 
 #ifndef DTNN_MODELS_CALLBACKS_EPOCH_ENDS_H_
 #define DTNN_MODELS_CALLBACKS_EPOCH_ENDS_H_

@@ -27,9 +27,13 @@ const IdentityMember* RunIdentity::Find(std::string_view file_key) const {
 }
 
 bool KnowsAll(const RunIdentity& was, const RunIdentity& now) {
+  const auto is_constant = [](const IdentityMember& member) {
+    return member.file_key().ends_with(ConstantOfOptimizer(""));
+  };
+  const bool has_constants = std::ranges::any_of(was.members, is_constant);
   return std::ranges::all_of(now.members, [&](const IdentityMember& member) {
-    // A run has these only with that scheduler, with a decay, or with an average.
-    return !member.of_scheduler.empty() ||
+    // A run has these only with that scheduler, that optimizer, with a decay, or with an average.
+    return !member.of_scheduler.empty() || (is_constant(member) && has_constants) ||
            member.file_key() == ConstantOfOptimizer("decay of vectors") ||
            member.file_key() == ConstantOfOptimizer("average decay") ||
            was.Find(member.file_key()) != nullptr;

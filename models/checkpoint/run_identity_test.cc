@@ -57,6 +57,9 @@ TEST(RunIdentityTest, MembersAreComparedByTheRulesOfTheRunThatResumes) {
   EXPECT_TRUE(KnowsAll({}, {.members = {now.members[0],
                                         {ConstantOfOptimizer("decay of vectors"), "1"},
                                         {ConstantOfOptimizer("average decay"), "0.9"}}}));
+  const RunIdentity sgd = {.members = {{ConstantOfOptimizer("momentum"), "0"}}};
+  EXPECT_TRUE(KnowsAll(sgd, {.members = {{ConstantOfOptimizer("beta1"), "0.9"}}}));
+  EXPECT_FALSE(KnowsAll({}, sgd));
   EXPECT_TRUE(KnowsAll(now, {.members = {now.members[0], now.members[2]}}));
 }
 

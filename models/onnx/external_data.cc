@@ -64,7 +64,7 @@ absl::StatusOr<std::string> ExternalData::Read(const onnx::TensorProto& tensor, 
     return InvalidArgument("has ", length, " bytes of external data; its shape needs ", size);
   }
   if (offset > file->size() || size > file->size() - offset) {
-    return InvalidArgument("has its data in bytes ", offset, " to ", offset + size, " of ",
+    return InvalidArgument("has its ", size, " bytes of data at byte ", offset, " of ",
                            Quoted(location), ", which has ", file->size(),
                            "; is the file complete?");
   }

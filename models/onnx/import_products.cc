@@ -206,8 +206,17 @@ absl::Status ImportConvTranspose(OperatorReader& op) {
                         PadsOf(op, input.shape, options.kernel, options.stride, options.dilation));
   // Less padding at the end is more output there.
   options.padding = {pads.top, pads.left};
-  options.output_padding.vertical += pads.top - pads.bottom;
-  options.output_padding.horizontal += pads.left - pads.right;
+  const auto more = [](int64_t& output_padding, int64_t before, int64_t after, int64_t stride) {
+    if (output_padding < 0 || output_padding >= stride) return false;
+    output_padding += before - after;
+    return output_padding >= 0 && output_padding < stride;
+  };
+  if (!more(options.output_padding.vertical, pads.top, pads.bottom, options.stride.vertical) ||
+      !more(options.output_padding.horizontal, pads.left, pads.right, options.stride.horizontal)) {
+    return Unimplemented(
+        "its output_padding is not from 0 to the stride, or its pads after the "
+        "image differ from those before it by more; a layer pads both sides alike");
+  }
   NetworkMaker::Parameters parameters;
   parameters.push_back(std::move(weights.reals));
   if (options.bias) {

@@ -502,8 +502,11 @@ TEST_F(ImportTest, TransposedConvolutionsAreChecked) {
   Ints(node, "pads", {1, 0, 0, 0});  // a row less at the end is one more
   EXPECT_EQ(made(), "padd=(1,0), stride=(2,2), dilat=(1,1), output_padding=(1, 0), groups=4");
   node.mutable_attribute(2)->set_ints(2, 2);
-  EXPECT_THAT(made(), HasSubstr("output_padding is -1, expected 0 to"));
+  EXPECT_THAT(made(), HasSubstr("its pads after the image differ from those before it by more"));
   node.mutable_attribute(2)->set_ints(2, 1);
+  Ints(node, "output_padding", {INT64_MAX, 0});
+  EXPECT_THAT(made(), HasSubstr("its output_padding is not from 0 to the stride"));
+  node.mutable_attribute()->RemoveLast();
   Ints(node, "output_shape", {8, 10});
   EXPECT_THAT(made(), HasSubstr("has an attribute \"output_shape\" or \"auto_pad\""));
   node.mutable_attribute()->RemoveLast();

@@ -87,7 +87,7 @@ TEST(ExternalDataTest, OtherFilesAreRefused) {
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_THAT(found->reals, ElementsAre(1));
   const std::vector<std::vector<std::string>> refused = {
-      {"data", "5", "4", "bytes 5 to 9"},
+      {"data", "5", "4", "has its 4 bytes of data at byte 5 of "},
       {"data", "9223372036854775807", "4", "which has 8"},
       {"data", "-4", "4", "offset of its external data is \"-4\""},
       {"data", "0", "8", "has 8 bytes of external data"},

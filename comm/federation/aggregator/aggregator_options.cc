@@ -37,6 +37,10 @@ absl::Status Validate(const AggregatorOptions& options, const FederationState& s
   }
   DTNN_RETURN_IF_ERROR(
       CheckRobust(options.robust, options.protection, options.min_clients, kMostParticipants));
+  if (options.robust.on() && options.strategy.by_steps()) {
+    return InvalidArgument("strategy ", Name(options.strategy.strategy),
+                           " needs the mean of the updates, not a robust one");
+  }
   if (!state.from.encrypted && state.parameters.size() != options.model.values) {
     return InvalidArgument("the state has ", state.parameters.size(), " parameters, the model ",
                            options.model.values);

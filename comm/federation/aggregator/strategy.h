@@ -12,7 +12,7 @@
 //   fedadam, fedyogi, fedadagrad: with d = wavg - w and m = beta1 m + (1 - beta1) d,
 //               w += rate m / (sqrt(v) + tau)            Reddi et al., 2021, algorithm 2, where
 //     fedadam     v = beta2 v + (1 - beta2) d^2          a mean of the last rounds' squares
-//     fedyogi     v -= (1 - beta2) d^2 sign(v - d^2)     the same, but falls by d^2 at most
+//     fedyogi     v -= (1 - beta2) d^2 sign(v - d^2)     falls by (1 - beta2) d^2 at most
 //     fedadagrad  v += d^2                               the sum of all: steps only get smaller
 //
 // m and v begin at 0, which Adam's correction of their bias makes up for (Kingma and Ba, 2015): the

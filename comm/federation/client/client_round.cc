@@ -195,7 +195,8 @@ absl::StatusOr<RoundTask> ClientRound::Task() {
   RoundTask task = {.over = start_.over,
                     .round = start_.round,
                     .rounds = start_.rounds,
-                    .proximal = start_.proximal};
+                    .proximal = start_.proximal,
+                    .by_steps = !start_.steps.empty()};
   DTNN_ASSIGN_OR_RETURN(task.parameters, DecodeParameters());
   parameters_ = {};
   return task;

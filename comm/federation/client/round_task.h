@@ -12,6 +12,7 @@ struct RoundTask {
   bool over = false;
   int64_t round = 0, rounds = 0;  // from 1
   double proximal = 0;            // mu: add mu (parameters now - these) to gradients
+  bool by_steps = false;          // weights are divided by updates: right for plain SGD alone
   std::vector<float> parameters = {};
 };
 

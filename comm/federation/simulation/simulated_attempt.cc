@@ -48,6 +48,7 @@ SimulatedAttempt::SimulatedAttempt(const SimulationOptions& options, const Prote
             .rounds = options.rounds,
             .proximal =
                 options.strategy.strategy == Strategy::kFedprox ? options.strategy.proximal : 0,
+            .by_steps = options.strategy.by_steps(),
             .parameters = state.parameters},
       together_(protector.together(options.min_clients, int(asked_.size()))),
       needed_(protector.hides_in_sums() ? std::max(together_, options.min_clients)

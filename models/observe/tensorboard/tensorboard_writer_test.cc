@@ -242,8 +242,8 @@ TEST(TensorboardWriterTest, AFullDiskIsOneWarningAndTheFilesStayReadable) {
   ASSERT_THAT(run.warnings, SizeIs(1));
   EXPECT_THAT(run.warnings[0], StartsWith("TensorBoard's files miss an epoch: " + folder));
   ASSERT_TRUE(run.session.Train(4, {run.writer.get()}).ok());
-  const auto& losses = Shown(folder + "/train").scalars.at("categorical_cross_entropy");
-  EXPECT_THAT(losses, ElementsAre(Key(1), Key(4)));
+  const Shown shown(folder + "/train");
+  EXPECT_THAT(shown.scalars.at("categorical_cross_entropy"), ElementsAre(Key(1), Key(4)));
 }
 
 // A batch of bytes without a table of what becomes of them.

@@ -1,15 +1,14 @@
 // The parameters that stay with clients of a federation (exchanged_parameters.h), in memory, from
 // the round in which each is first asked.
 //
-// An attempt at a round that fails is tried again from the parameters before it: what a client
-// makes of a round depends on the rounds before alone. Memory: twice the numbers that stay, for
-// each client that was asked.
+// An attempt at a round that fails is tried again from the parameters before it, perhaps by others:
+// what a client has made of them counts when its update is in the sum of a round. Memory: twice the
+// numbers that stay, for each client that was asked.
 
 #ifndef DTNN_MODELS_RUN_FEDERATED_LOCAL_PARAMETERS_H_
 #define DTNN_MODELS_RUN_FEDERATED_LOCAL_PARAMETERS_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
@@ -24,22 +23,24 @@ class LocalParameters {
 
   size_t size() const { return initial_.size(); }
 
-  // Those that the client begins this round with. Threads may call it, and Keep, for different
+  // Those that the client begins a round with. Threads may call it, and Keep, for different
   // clients.
-  std::span<const float> Begin(int client, int64_t round) {
-    OfClient& own = of_client_[size_t(client)];
-    if (own.round != round && !own.after.empty()) own.before = own.after;
-    own.round = round;
+  std::span<const float> Begin(int client) const {
+    const OfClient& own = of_client_[size_t(client)];
     return own.before.empty() ? initial_ : own.before;
   }
-  // What it has made of them in the round that it began last.
+  // What it has made of them in an attempt.
   void Keep(int client, std::vector<float> trained) {
     of_client_[size_t(client)].after = std::move(trained);
+  }
+  // The round is done, with the client's update of the last attempt.
+  void Accept(int client) {
+    OfClient& own = of_client_[size_t(client)];
+    if (!own.after.empty()) own.before = std::exchange(own.after, {});
   }
 
  private:
   struct OfClient {
-    int64_t round = 0;
     std::vector<float> before, after;
   };
 

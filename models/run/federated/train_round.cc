@@ -6,14 +6,27 @@
 #include <vector>
 
 #include "models/checkpoint/training_state.h"
+#include "tensor/errors.h"
 #include "tensor/rounding.h"
-#include "tensor/status_macros.h"
 #include "tensor/stopwatch.h"
 
 namespace dtnn {
 namespace {
 
 using federation::RoundTask;
+
+// FedNova takes an update to be worth its gradient: momentum makes later ones worth more, and
+// nothing like it holds for others.
+absl::Status CheckCountsOfSteps(const Optimizer& optimizer) {
+  const auto constants = optimizer.constants();
+  const auto momentum = constants.find("momentum");
+  if (optimizer.name() == "sgd" && (momentum == constants.end() || momentum->second == 0)) {
+    return absl::OkStatus();
+  }
+  return FailedPrecondition(
+      "the aggregator weighs updates by their number (fednova), which is right for plain SGD "
+      "alone; train with RunOptions::optimizer.name=sgd and RunOptions::optimizer.momentum=0");
+}
 
 // As at the begin of a run, but for the place in the order of the data.
 absl::Status Rewind(const RoundTraining& training, const RoundTask& task) {
@@ -54,6 +67,7 @@ int64_t StepsOfRound(const RunOptions& options, int64_t batches) {
 
 absl::StatusOr<TrainedRound> TrainRound(const RoundTraining& training, const RoundTask& task,
                                         const Loaders& loaders) {
+  if (task.by_steps) DTNN_RETURN_IF_ERROR(CheckCountsOfSteps(training.optimizer));
   DTNN_RETURN_IF_ERROR(Rewind(training, task));
   const Stopwatch watch;
   const absl::Status trained =

@@ -151,7 +151,7 @@ absl::StatusOr<federation::SimulatedUpdate> SimulatedClients::Train(
   DTNN_ASSIGN_OR_RETURN(const Loaders loaders,
                         MakeClientLoaders(run_.options, run_.dataset, samples_[size_t(client)]));
   exchanged_.Set(task.parameters, *worker.store);
-  exchanged_.SetLocal(local_.Begin(client, task.round), *worker.store);
+  exchanged_.SetLocal(local_.Begin(client), *worker.store);
   DTNN_ASSIGN_OR_RETURN(TrainedRound trained, TrainRound(round, task, loaders));
   if (!trained.diverged.empty()) return federation::SimulatedUpdate{.declined = kDiverged};
   std::span<const float> sent = round.exchanged();

@@ -52,6 +52,9 @@ class SimulatedClients {
   // federation::TrainClient.
   absl::StatusOr<federation::SimulatedUpdate> Train(int thread, int client,
                                                     const federation::RoundTask& task);
+  // A round is done, with the update of this client: the parameters that stay with it are those
+  // that it has trained in the last attempt.
+  void Accept(int client) { local_.Accept(client); }
   // These parameters on the test split, with all threads; the names have `prefix` before them. Not
   // where parameters stay with clients: there is no model of all then.
   absl::StatusOr<NamedMetrics> Test(std::span<const float> parameters, std::string_view prefix);

@@ -119,8 +119,10 @@ TEST_F(SimulatedClientsTest, LocalParametersAreOfOneClient) {
   const std::vector<float> in_first = trained(0, 1);
   trained(1, 1);
   EXPECT_EQ(trained(0, 1), in_first) << "the round is tried again";
+  for (const int client : {0, 1}) clients->Accept(client);
   const std::vector<float> in_second = trained(0, 2);
   trained(1, 2);
+  clients->Accept(1);
   trained(1, 3);
   EXPECT_EQ(trained(0, 2), in_second);
   // From the same numbers that all get, another client's state, or none, makes something else.
@@ -143,6 +145,7 @@ TEST_F(SimulatedClientsTest, LocalNormalizationHelpsClientsWithShiftedInputs) {
         .threads = clients->threads(),
         .round_done = [&](const federation::RoundRecord& record,
                           const federation::FederationState&) {
+          for (const int client : {0, 1}) clients->Accept(client);
           for (const auto& [name, value] : record.metrics) {
             if (name == "val_categorical_cross_entropy") loss = value;
           }
