@@ -35,12 +35,8 @@ absl::Status Validate(const AggregatorOptions& options, const FederationState& s
     return absl::InvalidArgumentError(
         "norms of updates cannot be limited where the aggregator cannot read updates");
   }
-  DTNN_RETURN_IF_ERROR(
-      CheckRobust(options.robust, options.protection, options.min_clients, kMostParticipants));
-  if (options.robust.on() && options.strategy.by_steps()) {
-    return InvalidArgument("strategy ", Name(options.strategy.strategy),
-                           " needs the mean of the updates, not a robust one");
-  }
+  DTNN_RETURN_IF_ERROR(CheckRobust(options.robust, options.strategy, options.protection,
+                                   options.min_clients, kMostParticipants));
   if (!state.from.encrypted && state.parameters.size() != options.model.values) {
     return InvalidArgument("the state has ", state.parameters.size(), " parameters, the model ",
                            options.model.values);

@@ -152,9 +152,13 @@ absl::Status CheckUpdateCounts(const RobustOptions& options, int64_t least, int6
                          ", 3 more than twice those it leaves out, and at most ", kMostKrumUpdates);
 }
 
-absl::Status CheckRobust(const RobustOptions& options, const ProtectionOptions& protection,
-                         int64_t least, int64_t most) {
+absl::Status CheckRobust(const RobustOptions& options, const StrategyOptions& strategy,
+                         const ProtectionOptions& protection, int64_t least, int64_t most) {
   DTNN_RETURN_IF_ERROR(CheckUpdateCounts(options, least, most));
+  if (options.on() && strategy.by_steps()) {
+    return InvalidArgument("strategy ", Name(strategy.strategy),
+                           " needs the mean of the updates, not a robust one");
+  }
   if (!options.on() || (protection.protection == Protection::kNone && !protection.privacy.on())) {
     return absl::OkStatus();
   }

@@ -26,6 +26,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "comm/federation/aggregator/strategy.h"
 #include "comm/federation/protection.h"
 
 namespace dtnn::federation {
@@ -58,9 +59,9 @@ int64_t LeastUpdates(const RobustOptions& options);
 absl::Status CheckUpdateCounts(const RobustOptions& options, int64_t least, int64_t most);
 
 // The same, and where updates are not read one by one, or have noise, of which the account of
-// privacy knows what a mean tells.
-absl::Status CheckRobust(const RobustOptions& options, const ProtectionOptions& protection,
-                         int64_t least, int64_t most);
+// privacy knows what a mean tells; and where the strategy makes more of the mean of all updates.
+absl::Status CheckRobust(const RobustOptions& options, const StrategyOptions& strategy,
+                         const ProtectionOptions& protection, int64_t least, int64_t most);
 
 // The parameters of a client times its factor.
 struct WeightedUpdate {

@@ -52,6 +52,13 @@ TEST(RobustMeanTest, KrumTakesThoseThatAreNearEachOther) {
   EXPECT_THAT(Mean("krum:0.2", {{3}, {4}, {90}, {5}, {4}}), ElementsAre(4)) << "five, less one";
 }
 
+TEST(RobustMeanTest, AStrategyThatCountsStepsNeedsAllUpdates) {
+  const StrategyOptions nova = {.strategy = Strategy::kFednova};
+  EXPECT_EQ(CheckRobust({}, nova, {}, 3, 64), absl::OkStatus());
+  EXPECT_EQ(CheckRobust(*ParseRobust("median"), nova, {}, 3, 64).message(),
+            "strategy fednova needs the mean of the updates, not a robust one");
+}
+
 // n >= 2 floor(F n) + 3 for all n from there.
 TEST(RobustMeanTest, KrumNeedsTwiceTheBadAndThree) {
   const auto least = [](const std::string& text) { return LeastUpdates(*ParseRobust(text)); };
@@ -62,7 +69,7 @@ TEST(RobustMeanTest, KrumNeedsTwiceTheBadAndThree) {
   EXPECT_EQ(least("krum:0.4999"), kMostKrumUpdates + 1);
   EXPECT_EQ(least("trimmed:0.4"), 1);
   const auto error = [](const std::string& text, int64_t least, int64_t most) {
-    return std::string(CheckRobust(*ParseRobust(text), {}, least, most).message());
+    return std::string(CheckRobust(*ParseRobust(text), {}, {}, least, most).message());
   };
   EXPECT_EQ(error("krum:0.4", 11, 4096), "");
   EXPECT_EQ(error("median", 1, 1000000), "");

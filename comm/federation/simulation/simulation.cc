@@ -193,12 +193,8 @@ absl::Status Validate(const SimulationOptions& options, const FederationState& s
     return absl::InvalidArgumentError(
         "norms of updates cannot be limited where the aggregator cannot read updates");
   }
-  DTNN_RETURN_IF_ERROR(CheckRobust(options.robust, options.protection, options.min_clients,
-                                   options.clients_per_round));
-  if (options.robust.on() && options.strategy.by_steps()) {
-    return InvalidArgument("strategy ", Name(options.strategy.strategy),
-                           " needs the mean of the updates, not a robust one");
-  }
+  DTNN_RETURN_IF_ERROR(CheckRobust(options.robust, options.strategy, options.protection,
+                                   options.min_clients, options.clients_per_round));
   if (!(options.drop_out >= 0 && options.drop_out < 1)) {
     return InvalidArgument("a drop-out of ", options.drop_out, ": expected 0 or more, below 1");
   }
