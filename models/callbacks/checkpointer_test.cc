@@ -547,6 +547,46 @@ TEST(CheckpointerTest, AnEndThatFailedIsDoneAgain) {
   }
 }
 
+// Fails where the run was stopped.
+class FailStopped : public Callback {
+ public:
+  explicit FailStopped(const Trainer& trainer) : trainer_(trainer) {}
+  absl::Status OnEpochEnd(const Pass& /*training*/, const Pass* /*validation*/) override {
+    return trainer_.stopped() ? absl::UnavailableError("a rank is lost") : absl::OkStatus();
+  }
+
+ private:
+  const Trainer& trainer_;
+};
+
+// With the parameters of an earlier epoch, which early stopping brings back, the last epoch cannot
+// be ended again: it has ended.
+TEST(CheckpointerTest, AnEndThatBroughtParametersBackIsOne) {
+  Process whole(Folder("brought_back_whole"), 0);
+  ASSERT_TRUE(whole.checkpointer->Begin().ok());
+  ASSERT_TRUE(whole.Train().ok());
+  ASSERT_LT(whole.trainer->epochs_done(), 12);
+  ASSERT_TRUE(whole.schedule->restored().has_value());
+
+  const std::string folder = Folder("brought_back");
+  Process run(folder, 0);
+  ASSERT_TRUE(run.checkpointer->Begin().ok());
+  EpochEnds ends(*run.trainer, *run.schedule);
+  FailStopped fail(*run.trainer);
+  Callback* const callbacks[] = {&ends, run.schedule.get(), &fail, run.checkpointer.get()};
+  EXPECT_EQ(run.trainer->Train(*run.training, run.validation.get(), 12, callbacks).message(),
+            "a rank is lost");
+  ASSERT_TRUE(run.checkpointer->SaveAlone(ends).ok());
+  run.checkpointer = nullptr;  // leaves the folder to others
+
+  Process again(folder, 0);
+  ASSERT_NE(Must(again.Resume()), "");
+  EXPECT_EQ(again.trainer->epochs_done(), whole.trainer->epochs_done());
+  ASSERT_TRUE(again.Train().ok());
+  EXPECT_TRUE(again.losses.values.empty()) << "nothing is left to train";
+  EXPECT_EQ(Values(again.store->all_values()), Values(whole.store->all_values()));
+}
+
 TEST(CheckpointerTest, WithoutACheckpointARunBeginsAnew) {
   Process process(Folder("empty"), 5);
   const absl::StatusOr<std::string> path = process.Resume();
