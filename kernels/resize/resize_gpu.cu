@@ -91,7 +91,8 @@ class ResizeGpu : public Resize {
   static absl::StatusOr<UploadedAxis> Upload(DeviceContext& context, DType dtype,
                                              const resize::Axis& axis) {
     static_assert(sizeof(resize::Taps) == 3 * sizeof(int64_t));
-    UploadedAxis uploaded = {.to = axis.to()};
+    UploadedAxis uploaded;
+    uploaded.to = axis.to();
     DTNN_ASSIGN_OR_RETURN(const Tensor taps,
                           Tensor::Allocate(Device::Cpu(), DType::kInt64, Shape{3 * axis.to()}));
     std::memcpy(taps.raw_data(), axis.taps.data(), axis.taps.size() * sizeof(resize::Taps));
