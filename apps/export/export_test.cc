@@ -11,7 +11,7 @@
 #include "gtest/gtest.h"
 #include "kernels/device/context.h"
 #include "models/graph/builder.h"
-#include "models/onnx/onnx_file.h"
+#include "models/onnx/file/onnx_file.h"
 #include "models/serving/saved_model.h"
 
 namespace dtnn {

@@ -23,7 +23,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr char kNetwork[] = "models/onnx/testdata/squeezenet.onnx";  // 44 x 37, of 4 classes
+constexpr char kNetwork[] = "models/onnx/import/testdata/squeezenet.onnx";  // 44 x 37, of 4 classes
 
 class ImportProgramTest : public ::testing::Test {
  protected:

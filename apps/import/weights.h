@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "apps/import/run.h"
 #include "kernels/device/context.h"
-#include "models/onnx/import.h"
+#include "models/onnx/import/import.h"
 #include "optim/losses/loss.h"
 #include "tensor/format.h"
 

@@ -1,0 +1,100 @@
+// Pooling, and images made larger.
+
+#include <algorithm>
+#include <array>
+
+#include "layers/upsampling/upsample2d.h"
+#include "models/onnx/export/layers.h"
+#include "tensor/errors.h"
+#include "tensor/format.h"
+
+namespace dtnn {
+namespace {
+
+ImageExtents InputOf(const LayerToExport& layer) {
+  return ExtentsOf(layer.node.input_shapes[0], TensorFormat::kNCHW);
+}
+
+// The window of the whole image is an operator of its own, for images of any size.
+absl::Status ExportPool(const LayerToExport& layer, GraphWriter& writer, bool average) {
+  const std::string& name = layer.node.name;
+  const Pair window = layer.read.TwoInts("window"), stride = layer.read.TwoInts("stride"),
+             padding = layer.read.TwoInts("padding"), dilation = layer.read.TwoInts("dilation");
+  if (window == Pair(0) && padding == Pair(0)) {
+    writer.AddNode(average ? "GlobalAveragePool" : "GlobalMaxPool", name, layer.inputs,
+                   layer.output);
+    return absl::OkStatus();
+  }
+  if (average && dilation != Pair(1)) {
+    return Unimplemented(
+        "an average pooling with dilation, which ONNX has since opset 19 only; "
+        "files have opset 17");
+  }
+  const ImageExtents image = InputOf(layer);
+  NodeWriter node =
+      writer.AddNode(average ? "AveragePool" : "MaxPool", name, layer.inputs, layer.output);
+  node.TwoInts("kernel_shape", {window.vertical > 0 ? window.vertical : image.height,
+                                window.horizontal > 0 ? window.horizontal : image.width})
+      .TwoInts("strides", stride)
+      .Pads(padding)
+      .Int("ceil_mode", layer.read.Has("ceil") && layer.read.Switch("ceil") ? 1 : 0);
+  if (average) {
+    node.Int("count_include_pad", 0);
+  } else {
+    node.TwoInts("dilations", dilation);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ExportMaxPool2d(const LayerToExport& layer, GraphWriter& writer) {
+  return ExportPool(layer, writer, /*average=*/false);
+}
+
+absl::Status ExportAveragePool2d(const LayerToExport& layer, GraphWriter& writer) {
+  return ExportPool(layer, writer, /*average=*/true);
+}
+
+// ONNX has no such operator. Windows of one size, side by side, are an ordinary pooling.
+absl::Status ExportAdaptiveAveragePool2d(const LayerToExport& layer, GraphWriter& writer) {
+  const ImageExtents image = InputOf(layer);
+  const Pair output = layer.read.TwoInts("output");
+  if (output == Pair(1)) {
+    writer.AddNode("GlobalAveragePool", layer.node.name, layer.inputs, layer.output);
+    return absl::OkStatus();
+  }
+  if (image.height % output.vertical != 0 || image.width % output.horizontal != 0) {
+    return Unimplemented("an adaptive pooling of ", image.height, " x ", image.width, " to ",
+                         output.vertical, " x ", output.horizontal,
+                         ", whose windows differ in size, which no operator of ONNX can say; "
+                         "images whose size is a multiple of the output's can be exported");
+  }
+  const Pair window = {image.height / output.vertical, image.width / output.horizontal};
+  writer.AddNode("AveragePool", layer.node.name, layer.inputs, layer.output)
+      .TwoInts("kernel_shape", window)
+      .TwoInts("strides", window);
+  return absl::OkStatus();
+}
+
+absl::Status ExportUpsample2d(const LayerToExport& layer, GraphWriter& writer) {
+  const std::string& name = layer.node.name;
+  const Pair scale = layer.read.TwoInts("scale");
+  const bool nearest = layer.read.Word("mode", ParseResizeMode) == ResizeMode::kNearest;
+  const bool align_corners = layer.read.Switch("align_corners");
+  DTNN_ASSIGN_OR_RETURN(const Tensor scales, Tensor::Zeros(DType::kFloat32, {4}));
+  std::ranges::copy(std::array{1.F, 1.F, float(scale.vertical), float(scale.horizontal)},
+                    scales.data<float>());
+  NodeWriter node = writer.AddNode(
+      "Resize", name,
+      {layer.inputs[0], "", writer.AddTensor(StrCat(name, "_scales"), scales, scales.shape())},
+      layer.output);
+  node.Text("mode", nearest ? "nearest" : "linear")
+      .Text("coordinate_transformation_mode", nearest         ? "asymmetric"
+                                              : align_corners ? "align_corners"
+                                                              : "half_pixel")
+      .Text("nearest_mode", "floor");
+  return absl::OkStatus();
+}
+
+}  // namespace dtnn

@@ -1,0 +1,66 @@
+#include "models/onnx/file/onnx_file.h"
+
+#include <fstream>
+#include <string>
+
+#include "data/testing/idx_files.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "models/onnx/file/message_parts.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::HasSubstr;
+
+onnx::ModelProto Model() {
+  onnx::ModelProto model;
+  model.set_ir_version(8);
+  onnx::NodeProto& node = *model.mutable_graph()->add_node();
+  node.set_op_type("Relu");
+  node.add_attribute()->mutable_t()->add_float_data(1);
+  model.mutable_graph()->add_input()->mutable_type()->mutable_tensor_type()->set_elem_type(1);
+  return model;
+}
+
+TEST(OnnxFileTest, WhatIsWrittenIsRead) {
+  const std::string path = testing::NewFolder("onnx_file") + "/net.onnx";
+  ASSERT_TRUE(WriteOnnx(path, Model()).ok());
+  EXPECT_TRUE(CheckOnnxOutput(path).ok());
+  const auto read = ReadOnnx(path);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->SerializeAsString(), Model().SerializeAsString());
+}
+
+TEST(OnnxFileTest, OtherFilesAreNamed) {
+  const std::string folder = testing::NewFolder("onnx_file"), path = folder + "/net.onnx";
+  for (const std::string& bytes : {std::string(), std::string("\x08\x08"), std::string("a text")}) {
+    std::ofstream(path) << bytes;
+    EXPECT_THAT(std::string(ReadOnnx(path).status().message()), HasSubstr("is not an ONNX model"));
+  }
+  EXPECT_FALSE(CheckOnnxOutput(path).ok());
+  EXPECT_FALSE(CheckOnnxOutput(folder + "/net.pb").ok());
+  EXPECT_EQ(ReadOnnx(folder + "/none.onnx").status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST(OnnxFileTest, PartsAreCountedBeforeMemoryIsAllocated) {
+  // ir_version; graph; node, op_type, attribute, t, float_data; input, type, tensor_type,
+  // elem_type.
+  EXPECT_EQ(CountMessageParts(Model().SerializeAsString(), 1000), 11);
+  std::string nodes;  // empty ones: two bytes each
+  for (int i = 0; i < 5'000'000; ++i) nodes.append("\x0a\x00", 2);
+  std::string graph = "\x3a\x80\xad\xe2\x04" + nodes;  // 10000000 bytes
+  EXPECT_EQ(CountMessageParts(graph, 100), 101);
+  EXPECT_EQ(CountMessageParts(graph, 10'000'000), 5'000'001);
+  EXPECT_THAT(std::string(ParseOnnx(graph, "many.onnx").status().message()),
+              HasSubstr("many.onnx: has more than 4194304 parts"));
+  std::string versions;  // the same field again and again
+  for (int i = 0; i < 4194304; ++i) versions += "\x08\x08";
+  EXPECT_THAT(std::string(ParseOnnx(versions, "most.onnx").status().message()),
+              HasSubstr("most.onnx: is not an ONNX model"));
+  EXPECT_THAT(std::string(ParseOnnx(versions + "\x08\x08", "more.onnx").status().message()),
+              HasSubstr("more.onnx: has more than 4194304 parts"));
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,29 @@
+// Numbers that stand for types in ONNX.
+
+#ifndef DTNN_MODELS_ONNX_FILE_ONNX_TYPES_H_
+#define DTNN_MODELS_ONNX_FILE_ONNX_TYPES_H_
+
+#include <cstdint>
+
+namespace dtnn {
+
+// TensorProto::data_type.
+enum class OnnxType : int32_t {
+  kNone = 0,
+  kFloat32 = 1,
+  kUint8 = 2,
+  kInt8 = 3,
+  kInt32 = 6,
+  kInt64 = 7,
+  kBool = 9,
+  kFloat16 = 10,
+  kFloat64 = 11,
+  kBfloat16 = 16,
+};
+
+// AttributeProto::type.
+enum class OnnxAttribute : int32_t { kFloat = 1, kInt = 2, kText = 3, kTensor = 4, kInts = 7 };
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_ONNX_FILE_ONNX_TYPES_H_

@@ -1,0 +1,135 @@
+// Activations that files write as several operators, and those that later opsets have.
+
+#include <cmath>
+#include <optional>
+
+#include "kernels/activation/activation.h"
+#include "layers/activation.h"
+#include "layers/merging/multiplication.h"
+#include "models/onnx/import/operators.h"
+#include "tensor/errors.h"
+
+namespace dtnn {
+namespace {
+
+absl::Status ImportAs(OperatorReader& op, ActivationKind kind, const ImportedValue& input) {
+  return AddElementwise(op, std::make_shared<ActivationLayer>(kind), std::span(&input, 1));
+}
+absl::Status ImportAs(OperatorReader& op, ActivationKind kind) {
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue input, op.Value(0));
+  return ImportAs(op, kind, input);
+}
+
+// Whether one input is a real number about `number`; if so, the place of the other, of which
+// `state` is known.
+std::optional<size_t> Beside(OperatorReader& op, double number, Unfinished state) {
+  for (const size_t constant : {size_t{0}, size_t{1}}) {
+    if (!op.IsConstant(constant) || op.IsConstant(1 - constant)) continue;
+    const auto values = op.Constant(constant);
+    const auto value = op.RawValue(1 - constant);
+    if (!values.ok() || !values->real() || values->count() != 1) return std::nullopt;
+    if (std::abs(double(values->reals[0]) - number) > 1e-6 * number) return std::nullopt;
+    if (!value.ok() || value->unfinished != state) return std::nullopt;
+    return 1 - constant;
+  }
+  return std::nullopt;
+}
+
+absl::Status SetStep(OperatorReader& op, size_t input, Unfinished step) {
+  DTNN_ASSIGN_OR_RETURN(ImportedValue value, op.RawValue(input));
+  value.unfinished = step;
+  op.SetOutput(value);
+  return absl::OkStatus();
+}
+
+// x * sigmoid x, whose sigmoid has no other reader: the input that is x.
+std::optional<size_t> FindSilu(OperatorReader& op, const ImportedValue& a, const ImportedValue& b) {
+  for (const bool first : {true, false}) {
+    const ImportedValue &sigmoid = first ? a : b, &x = first ? b : a;
+    const NetworkMaker& network = op.network();
+    if (network.LayerOf(sigmoid).type_name() == "Sigmoid" && network.IsLatest(sigmoid) &&
+        op.IsLastReader(first ? 0 : 1) && network.NameOfInput(sigmoid) == network.NameOf(x)) {
+      return first ? 1 : 0;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+absl::Status ImportHardSigmoid(OperatorReader& op) {
+  const double alpha = op.Real("alpha", 0.2), beta = op.Real("beta", 0.5);
+  if (std::abs(alpha - 1.0 / 6) > 1e-6 || std::abs(beta - 0.5) > 1e-6) {
+    return Unimplemented("its attributes \"alpha\" and \"beta\" are ", alpha, " and ", beta,
+                         "; the layer has 1/6 and 0.5, as PyTorch has");
+  }
+  return ImportAs(op, ActivationKind::kHardSigmoid);
+}
+
+absl::Status ImportHardSwish(OperatorReader& op) {
+  return ImportAs(op, ActivationKind::kHardSwish);
+}
+
+absl::Status ImportGelu(OperatorReader& op) {
+  if (op.Text("approximate", "none") != "none") {
+    return Unimplemented(
+        "approximates GELU by tanh; the layer has the exact one. Exporting the model with "
+        "approximate=\"none\" changes its answers by less than 0.001");
+  }
+  return ImportAs(op, ActivationKind::kGelu);
+}
+
+absl::Status ImportErf(OperatorReader& op) {
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue value, op.RawValue(0));
+  if (value.unfinished == Unfinished::kOverRootTwo) return SetStep(op, 0, Unfinished::kErf);
+  return Unimplemented(
+      "is read as x * (Erf(x / sqrt 2) + 1) / 2 alone, which is GELU; there is no such layer");
+}
+
+absl::Status ImportDiv(OperatorReader& op) {
+  const auto value = Beside(op, std::sqrt(2.0), Unfinished::kNothing);
+  if (value != 0) return ImportArithmetic(op);
+  DTNN_RETURN_IF_ERROR(op.Value(0).status());
+  return SetStep(op, 0, Unfinished::kOverRootTwo);
+}
+
+bool IsStepOfGelu(OperatorReader& op) { return Beside(op, 1, Unfinished::kErf).has_value(); }
+
+absl::Status ImportErfPlusOne(OperatorReader& op) {
+  return SetStep(op, op.IsConstant(0) ? 1 : 0, Unfinished::kErfPlusOne);
+}
+
+absl::Status ImportMul(OperatorReader& op) {
+  if (const auto value = Beside(op, std::sqrt(0.5), Unfinished::kNothing)) {
+    DTNN_RETURN_IF_ERROR(op.Value(*value).status());
+    return SetStep(op, *value, Unfinished::kOverRootTwo);
+  }
+  if (const auto value = Beside(op, 0.5, Unfinished::kTwiceGelu)) {
+    DTNN_ASSIGN_OR_RETURN(ImportedValue x, op.RawValue(*value));
+    x.unfinished = Unfinished::kNothing;
+    return ImportAs(op, ActivationKind::kGelu, x);
+  }
+  if (op.IsConstant(0) || op.IsConstant(1)) return ImportArithmetic(op);
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue a, op.RawValue(0));
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue b, op.RawValue(1));
+  for (const size_t step : {size_t{0}, size_t{1}}) {
+    const ImportedValue &erf = step == 0 ? a : b, &x = step == 0 ? b : a;
+    if (erf.unfinished != Unfinished::kErfPlusOne || erf.node != x.node || !x.plain()) continue;
+    return SetStep(op, step, Unfinished::kTwiceGelu);
+  }
+  DTNN_RETURN_IF_ERROR(op.Value(0).status());
+  DTNN_RETURN_IF_ERROR(op.Value(1).status());
+  if (const auto x = FindSilu(op, a, b)) {
+    op.DropLatest();
+    return ImportAs(op, ActivationKind::kSilu, *x == 0 ? a : b);
+  }
+  if (a.channels_last != b.channels_last) {
+    return Unimplemented("multiplies values with channels first and last");
+  }
+  // The factors have one pixel.
+  const bool first = a.image() && a.shape[1] * a.shape[2] == 1;
+  const ImportedValue inputs[] = {first ? b : a, first ? a : b};
+  return AddElementwise(op, std::make_shared<MultiplicationLayer>(), inputs);
+}
+
+}  // namespace dtnn

@@ -1,0 +1,199 @@
+// Operators without weights whose results are as large as their inputs, and those that join paths.
+
+#include <cmath>
+#include <limits>
+
+#include "kernels/activation/activation.h"
+#include "layers/activation.h"
+#include "layers/dropout.h"
+#include "layers/flatten.h"
+#include "layers/merging/addition.h"
+#include "layers/merging/concatenation.h"
+#include "layers/softmax.h"
+#include "models/onnx/import/operators.h"
+#include "tensor/errors.h"
+
+namespace dtnn {
+namespace {
+
+constexpr size_t kMostAxes = 64;  // of a shape
+
+absl::Status ImportActivation(OperatorReader& op, ActivationKind kind) {
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue input, op.Value(0));
+  return AddElementwise(op, std::make_shared<ActivationLayer>(kind), std::span(&input, 1));
+}
+
+// An attribute of older opsets, or an input of later ones.
+absl::StatusOr<double> Bound(OperatorReader& op, std::string_view attribute, size_t input,
+                             double otherwise) {
+  const double given = op.Real(attribute, otherwise);
+  if (!op.Has(input)) return given;
+  DTNN_ASSIGN_OR_RETURN(const TensorValues values, op.Constant(input));
+  if (values.real() && values.count() == 1) return double(values.reals[0]);
+  return InvalidArgument("its input ", input, " is not one real number");
+}
+
+// All inputs as images, or all as features, in one order.
+absl::StatusOr<std::vector<ImportedValue>> Alike(OperatorReader& op) {
+  std::vector<ImportedValue> inputs;
+  for (size_t i = 0; i < op.num_inputs(); ++i) {
+    DTNN_ASSIGN_OR_RETURN(const ImportedValue value, op.Value(i));
+    if (i > 0 && (value.channels_last != inputs[0].channels_last ||
+                  value.rows_first != inputs[0].rows_first)) {
+      return Unimplemented("joins values with channels first and last");
+    }
+    inputs.push_back(value);
+  }
+  if (inputs.empty()) return InvalidArgument("has no inputs");
+  return inputs;
+}
+
+}  // namespace
+
+absl::Status AddElementwise(OperatorReader& op, std::shared_ptr<const Layer> layer,
+                            std::span<const ImportedValue> inputs) {
+  DTNN_RETURN_IF_ERROR(op.AddLayer(std::move(layer), inputs));
+  DTNN_ASSIGN_OR_RETURN(ImportedValue output, op.Output());
+  output.channels_last = inputs[0].channels_last;
+  output.rows_first = inputs[0].rows_first;
+  if (output.rows_first) {
+    return Unimplemented(
+        "reads features that were flattened with channels last; only a matrix "
+        "product takes these");
+  }
+  op.SetOutput(output);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int64_t> AxisOf(int64_t axis, int64_t rank) {
+  if (axis >= -rank && axis < rank) return axis < 0 ? axis + rank : axis;
+  return InvalidArgument("names axis ", axis, " of ", rank, " axes");
+}
+
+absl::Status ImportRelu(OperatorReader& op) { return ImportActivation(op, ActivationKind::kRelu); }
+absl::Status ImportSigmoid(OperatorReader& op) {
+  return ImportActivation(op, ActivationKind::kSigmoid);
+}
+absl::Status ImportTanh(OperatorReader& op) { return ImportActivation(op, ActivationKind::kTanh); }
+absl::Status ImportAtanh(OperatorReader& op) {
+  return ImportActivation(op, ActivationKind::kArctanh);
+}
+
+absl::Status ImportLeakyRelu(OperatorReader& op) {
+  const double alpha = op.Real("alpha", 0.01);
+  if (std::abs(alpha - kLeakySlope) > 1e-6) {
+    return Unimplemented("its attribute \"alpha\" is ", alpha, "; the layer has ", kLeakySlope);
+  }
+  return ImportActivation(op, ActivationKind::kLeakyRelu);
+}
+
+absl::Status ImportClip(OperatorReader& op) {
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  DTNN_ASSIGN_OR_RETURN(const double low, Bound(op, "min", 1, -kInfinite));
+  DTNN_ASSIGN_OR_RETURN(const double high, Bound(op, "max", 2, kInfinite));
+  if (low == 0 && high == 6) return ImportActivation(op, ActivationKind::kRelu6);
+  if (low == 0 && high > 1e30) return ImportActivation(op, ActivationKind::kRelu);
+  return Unimplemented("clips to ", low, " to ", high,
+                       "; layers clip to 0 to 6 (Relu6), or below 0 "
+                       "(Relu)");
+}
+
+absl::Status ImportNeg(OperatorReader& op) {
+  DTNN_ASSIGN_OR_RETURN(ImportedValue value, op.RawValue(0));
+  if (value.unfinished == Unfinished::kSoftplusOfNegated) {
+    value.unfinished = Unfinished::kNothing;
+    return AddElementwise(op, std::make_shared<ActivationLayer>(ActivationKind::kLog),
+                          std::span(&value, 1));
+  }
+  DTNN_RETURN_IF_ERROR(op.Value(0).status());
+  value.unfinished = Unfinished::kNegated;
+  op.SetOutput(value);
+  return absl::OkStatus();
+}
+
+absl::Status ImportSoftplus(OperatorReader& op) {
+  DTNN_ASSIGN_OR_RETURN(ImportedValue value, op.RawValue(0));
+  if (value.unfinished != Unfinished::kNegated) {
+    return Unimplemented("is read as -Softplus(-x) alone; there is no such layer");
+  }
+  value.unfinished = Unfinished::kSoftplusOfNegated;
+  op.SetOutput(value);
+  return absl::OkStatus();
+}
+
+absl::Status ImportDropout(OperatorReader& op) {
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue input, op.Value(0));
+  DTNN_ASSIGN_OR_RETURN(const double rate, Bound(op, "ratio", 1, 0.5));
+  op.Int("seed", 0);
+  if (op.Has(2)) {
+    DTNN_ASSIGN_OR_RETURN(const TensorValues training, op.Constant(2));
+    if (training.integers != std::vector<int64_t>{0}) {
+      return Unimplemented("drops in evaluation too; export the model in evaluation mode");
+    }
+  }
+  if (op.OutputIsUsed(1)) return Unimplemented("its second output, the mask, is used");
+  return AddElementwise(op, std::make_shared<DropoutLayer>(rate), std::span(&input, 1));
+}
+
+absl::Status ImportIdentity(OperatorReader& op) {
+  if (!op.IsConstant(0)) DTNN_RETURN_IF_ERROR(op.RawValue(0).status());
+  op.ForwardInput(0);
+  return absl::OkStatus();
+}
+
+absl::Status ImportSoftmax(OperatorReader& op) {
+  DTNN_ASSIGN_OR_RETURN(ImportedValue input, op.Value(0));
+  const int64_t rank = 1 + input.shape.rank();
+  DTNN_ASSIGN_OR_RETURN(const int64_t axis, AxisOf(op.Int("axis", op.SoftmaxAxis()), rank));
+  if (input.image() && input.shape[1] * input.shape[2] == 1) {  // one pixel: a vector
+    DTNN_RETURN_IF_ERROR(op.AddLayer(std::make_shared<FlattenLayer>(), input));
+    DTNN_ASSIGN_OR_RETURN(input, op.Output());
+  }
+  if (axis != (input.channels_last ? rank - 1 : 1) || input.image()) {
+    return Unimplemented("is a softmax over axis ", axis, " of ", rank,
+                         "; the layer takes one over the features of a sample");
+  }
+  return AddElementwise(op, std::make_shared<SoftmaxLayer>(), std::span(&input, 1));
+}
+
+absl::Status ImportAdd(OperatorReader& op) {
+  if (op.IsConstant(0) && op.IsConstant(1)) return ImportArithmetic(op);
+  if (IsStepOfGelu(op)) return ImportErfPlusOne(op);
+  if (op.IsConstant(0) || op.IsConstant(1)) return ImportBias(op);
+  return ImportSum(op);
+}
+
+absl::Status ImportSum(OperatorReader& op) {
+  DTNN_ASSIGN_OR_RETURN(const std::vector<ImportedValue> inputs, Alike(op));
+  if (inputs.size() == 1) {
+    op.SetOutput(inputs[0]);
+    return absl::OkStatus();
+  }
+  return AddElementwise(op, std::make_shared<AdditionLayer>(), inputs);
+}
+
+absl::Status ImportConcat(OperatorReader& op) {
+  if (op.IsConstant(0)) {  // of a shape
+    std::vector<int64_t> all;
+    for (size_t i = 0; i < op.num_inputs(); ++i) {
+      DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> part, op.Integers(i));
+      all.insert(all.end(), part.begin(), part.end());
+      if (all.size() > kMostAxes) return Unimplemented("joins constants that are not a shape");
+    }
+    op.Int("axis", 0);
+    op.SetOutput(TensorValues::OfIntegers(std::move(all)));
+    return absl::OkStatus();
+  }
+  DTNN_ASSIGN_OR_RETURN(const std::vector<ImportedValue> inputs, Alike(op));
+  DTNN_ASSIGN_OR_RETURN(const int64_t axis, AxisOf(op.Int("axis", 1), 1 + inputs[0].shape.rank()));
+  if (axis != (inputs[0].channels_last ? 3 : 1)) {
+    return Unimplemented("joins along axis ", axis, "; the layer joins channels");
+  }
+  if (inputs.size() == 1) {
+    op.SetOutput(inputs[0]);
+    return absl::OkStatus();
+  }
+  return AddElementwise(op, std::make_shared<ConcatenationLayer>(), inputs);
+}
+
+}  // namespace dtnn

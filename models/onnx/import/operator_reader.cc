@@ -1,0 +1,230 @@
+#include "models/onnx/import/operator_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tensor/errors.h"
+
+namespace dtnn {
+
+const onnx::AttributeProto* OperatorReader::Find(std::string_view name) {
+  asked_.emplace(name);
+  for (const onnx::AttributeProto& attribute : node_.attribute()) {
+    if (attribute.name() == name) return &attribute;
+  }
+  return nullptr;
+}
+
+bool OperatorReader::HasAttribute(std::string_view name) const {
+  return std::ranges::any_of(node_.attribute(),
+                             [&](const auto& attribute) { return attribute.name() == name; });
+}
+
+void OperatorReader::Fail(std::string_view name, std::string_view mistake) {
+  if (status_.ok()) status_ = InvalidArgument("its attribute ", Quoted(name), " ", mistake);
+}
+
+int64_t OperatorReader::Int(std::string_view name, int64_t otherwise) {
+  const onnx::AttributeProto* attribute = Find(name);
+  if (attribute == nullptr) return otherwise;
+  if (!attribute->has_i()) Fail(name, "is not a whole number");
+  return attribute->i();
+}
+
+double OperatorReader::Real(std::string_view name, double otherwise) {
+  const onnx::AttributeProto* attribute = Find(name);
+  if (attribute == nullptr) return otherwise;
+  if (!attribute->has_f()) Fail(name, "is not a number");
+  return double(attribute->f());
+}
+
+std::string OperatorReader::Text(std::string_view name, std::string_view otherwise) {
+  const onnx::AttributeProto* attribute = Find(name);
+  if (attribute == nullptr) return std::string(otherwise);
+  if (!attribute->has_s()) Fail(name, "is not a text");
+  return attribute->s();
+}
+
+std::vector<int64_t> OperatorReader::Ints(std::string_view name, std::vector<int64_t> otherwise) {
+  const onnx::AttributeProto* attribute = Find(name);
+  if (attribute == nullptr) return otherwise;
+  if (attribute->ints().empty()) Fail(name, "is not a list of whole numbers");
+  return {attribute->ints().begin(), attribute->ints().end()};
+}
+
+Pair OperatorReader::TwoInts(std::string_view name, const Pair& otherwise) {
+  const std::vector<int64_t> two = Ints(name, {otherwise.vertical, otherwise.horizontal});
+  if (two.size() == 2) return {two[0], two[1]};
+  Fail(name, StrCat("has ", two.size(), " numbers; images have 2 axes, height and width"));
+  return otherwise;
+}
+
+absl::StatusOr<TensorValues> OperatorReader::Tensor(std::string_view name) {
+  const onnx::AttributeProto* attribute = Find(name);
+  if (attribute == nullptr || !attribute->has_t()) {
+    return InvalidArgument("has no tensor as its attribute ", Quoted(name));
+  }
+  return WithContext(ReadTensor(attribute->t(), state_.external), "its attribute ", Quoted(name));
+}
+
+absl::Status OperatorReader::Finish(const absl::Status& status) {
+  if (status_.ok() && !status.ok()) return status;
+  for (const onnx::AttributeProto& attribute : node_.attribute()) {
+    if (!asked_.contains(attribute.name())) {
+      Fail(attribute.name(), "is not one that this program knows");
+    }
+  }
+  return status_;
+}
+
+bool OperatorReader::Has(size_t input) const {
+  return input < num_inputs() && !node_.input(int(input)).empty();
+}
+
+const ImportState::Known* OperatorReader::Known(size_t input) const {
+  if (!Has(input)) return nullptr;
+  const auto found = state_.values.find(node_.input(int(input)));
+  return found == state_.values.end() ? nullptr : &found->second;
+}
+
+bool OperatorReader::IsConstant(size_t input) const {
+  const ImportState::Known* known = Known(input);
+  return known != nullptr && !std::holds_alternative<ImportedValue>(*known);
+}
+
+absl::StatusOr<TensorValues> OperatorReader::Constant(size_t input) {
+  const ImportState::Known* known = Known(input);
+  if (known == nullptr) return InvalidArgument("has no input ", input);
+  const std::string name = Quoted(node_.input(int(input)));
+  if (const auto* values = std::get_if<std::shared_ptr<const TensorValues>>(known)) {
+    return **values;
+  }
+  if (const auto* tensor = std::get_if<const onnx::TensorProto*>(known)) {
+    return WithContext(ReadTensor(**tensor, state_.external), "its input ", name);
+  }
+  return Unimplemented("its input ", input, ", ", name,
+                       ", is computed by the network; layers have constants there. Exporting the "
+                       "model in evaluation mode, with constants folded, may help");
+}
+
+absl::StatusOr<std::vector<int64_t>> OperatorReader::Integers(size_t input) {
+  DTNN_ASSIGN_OR_RETURN(const TensorValues values, Constant(input));
+  if (!values.real() && values.dims.size() <= 1) return values.integers;
+  return InvalidArgument("its input ", input, " is not a list of whole numbers");
+}
+
+absl::StatusOr<std::vector<float>> OperatorReader::Vector(size_t input, int64_t count) {
+  DTNN_ASSIGN_OR_RETURN(TensorValues values, Constant(input));
+  if (!values.real()) return InvalidArgument("its input ", input, " has whole numbers");
+  if (values.count() == count && (count == 1 || values.dims.back() == count)) {
+    return std::move(values.reals);
+  }
+  return InvalidArgument("its input ", input, " has shape ", values.ShapeText(), "; expected ",
+                         count, " elements");
+}
+
+absl::StatusOr<ImportedValue> OperatorReader::RawValue(size_t input) {
+  const ImportState::Known* known = Known(input);
+  if (known == nullptr) return InvalidArgument("has no input ", input);
+  if (const auto* value = std::get_if<ImportedValue>(known)) return *value;
+  return Unimplemented("its input ", input, ", ", Quoted(node_.input(int(input))),
+                       ", is a constant; a layer reads what the network computes");
+}
+
+absl::StatusOr<ImportedValue> OperatorReader::Value(size_t input) {
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue value, RawValue(input));
+  if (value.unfinished != Unfinished::kNothing) {
+    return Unimplemented("its input ", input,
+                         " is a step of -Softplus(-x), which is log(sigmoid x), or of "
+                         "x * (Erf(x / sqrt 2) + 1) / 2, which is GELU; the other steps do not "
+                         "follow");
+  }
+  if (value.pads == ImagePads()) return value;
+  return Unimplemented("its input ", input,
+                       " is an image that Pad has enlarged; only a convolution takes that in");
+}
+
+absl::StatusOr<ImportedValue> OperatorReader::PaddedImage(size_t input) {
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue value, RawValue(input));
+  if (!value.image() || value.unfinished != Unfinished::kNothing) {
+    return Unimplemented("its input ", input, " is not an image, but a sample of shape ",
+                         value.shape.ToString(), "; layers of images are two-dimensional");
+  }
+  if (!value.channels_last) return value;
+  return Unimplemented("its input ", input,
+                       " was transposed to (height, width, channels); the operator takes channels "
+                       "first");
+}
+
+absl::StatusOr<ImportedValue> OperatorReader::Image(size_t input) {
+  DTNN_RETURN_IF_ERROR(Value(input).status());
+  return PaddedImage(input);
+}
+
+absl::StatusOr<ImportedValue> OperatorReader::Features(size_t input) {
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue value, Value(input));
+  if (!value.image()) return value;
+  return Unimplemented("its input ", input, " is an image of shape ", value.shape.ToString(),
+                       "; the layer takes features, as Flatten makes them");
+}
+
+bool OperatorReader::IsLastReader(size_t input) const {
+  const ImportState::Known* known = Known(input);
+  const auto* value = known == nullptr ? nullptr : std::get_if<ImportedValue>(known);
+  return value != nullptr && state_.readers[value->node] == 0;
+}
+
+void OperatorReader::SetOutput(TensorValues values) {
+  state_.constant_bytes += values.MemoryBytes();
+  SetKnown(std::make_shared<const TensorValues>(std::move(values)));
+}
+
+ImportedValue OperatorReader::DropLatest() {
+  state_.ranges.erase(state_.network.size() - 1);
+  state_.readers.erase(state_.network.size() - 1);
+  return state_.network.DropLatest();
+}
+
+absl::StatusOr<ImportedValue> OperatorReader::Output() const {
+  const auto found = state_.values.find(node_.output(0));
+  if (found != state_.values.end()) {
+    if (const auto* value = std::get_if<ImportedValue>(&found->second)) return *value;
+  }
+  return absl::InternalError("has no output yet");
+}
+
+bool OperatorReader::OutputIsUsed(size_t output) const {
+  return output < size_t(node_.output_size()) && state_.uses.contains(node_.output(int(output)));
+}
+
+void OperatorReader::SetKnown(ImportState::Known known) {
+  state_.values.insert_or_assign(node_.output(0), std::move(known));
+}
+
+// PyTorch names a layer's weights after it: "layer1.0.conv1.weight".
+std::string OperatorReader::LayerName(int weights) const {
+  constexpr std::string_view kEnding = ".weight";
+  if (weights >= 0 && Has(size_t(weights))) {
+    const std::string& name = node_.input(weights);
+    if (name.ends_with(kEnding)) return name.substr(0, name.size() - kEnding.size());
+  }
+  return node_.name();
+}
+
+absl::Status OperatorReader::AddLayer(std::shared_ptr<const Layer> layer,
+                                      std::span<const ImportedValue> inputs,
+                                      NetworkMaker::Parameters parameters, int weights) {
+  DTNN_ASSIGN_OR_RETURN(
+      const ImportedValue output,
+      state_.network.Add(std::move(layer), inputs, std::move(parameters), LayerName(weights)));
+  if (weights >= 0) {
+    const ImportState::Known* known = Known(size_t(weights));
+    const auto* values =
+        known == nullptr ? nullptr : std::get_if<std::shared_ptr<const TensorValues>>(known);
+    if (values != nullptr && (*values)->from_bytes) state_.products_of_bytes.insert(output.node);
+  }
+  SetOutput(output);
+  return absl::OkStatus();
+}
+
+}  // namespace dtnn

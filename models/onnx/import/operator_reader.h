@@ -1,0 +1,129 @@
+// A node of an ONNX graph, as the functions of operators.h read it: attributes, inputs that
+// the network computes, inputs that are constants; and what they make of it.
+//
+// Every attribute must be asked for: one that this program does not know could change what the
+// operator computes. The first mistake in an attribute is kept and returned by Finish.
+
+#ifndef DTNN_MODELS_ONNX_IMPORT_OPERATOR_READER_H_
+#define DTNN_MODELS_ONNX_IMPORT_OPERATOR_READER_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/operands/pair.h"
+#include "layers/base/layer.h"
+#include "models/onnx/file/external_data.h"
+#include "models/onnx/file/onnx.pb.h"
+#include "models/onnx/file/tensor_values.h"
+#include "models/onnx/import/network_maker.h"
+#include "models/plan/int8_types.h"
+
+namespace dtnn {
+
+// The extent of the batch in a shape that is computed.
+inline constexpr int64_t kBatchExtent = INT64_MIN;
+
+// What is known so far, by the names of values.
+struct ImportState {
+  using Known =
+      std::variant<ImportedValue, std::shared_ptr<const TensorValues>, const onnx::TensorProto*>;
+
+  NetworkMaker network;
+  ExternalData external;
+  std::map<std::string, Known, std::less<>> values = {};
+  std::map<std::string, int, std::less<>> uses = {};  // readers of each value
+  // By nodes of the network: readers to come of their outputs, under whichever names.
+  std::map<int, int> readers = {};
+  int64_t constant_bytes = 0;  // of the constants that nodes made
+  int64_t opset = 0;
+  // By nodes of the network: of their outputs; layers whose weights the file has in 8 bits.
+  std::map<int, ValueRange> ranges = {};
+  std::set<int> products_of_bytes = {};
+};
+
+class OperatorReader {
+ public:
+  OperatorReader(const onnx::NodeProto& node, ImportState& state) : node_(node), state_(state) {}
+
+  std::string_view type() const { return node_.op_type(); }
+  const std::string& name() const { return node_.name(); }
+  NetworkMaker& network() { return state_.network; }
+
+  // Attributes.
+  bool HasAttribute(std::string_view name) const;
+  int64_t Int(std::string_view name, int64_t otherwise);
+  double Real(std::string_view name, double otherwise);
+  std::string Text(std::string_view name, std::string_view otherwise);
+  std::vector<int64_t> Ints(std::string_view name, std::vector<int64_t> otherwise);
+  Pair TwoInts(std::string_view name, const Pair& otherwise);
+  absl::StatusOr<TensorValues> Tensor(std::string_view name);
+  // `status` of the function that read the node, or what was wrong with an attribute.
+  absl::Status Finish(const absl::Status& status);
+
+  // Inputs. An input that is left out, has the empty name.
+  size_t num_inputs() const { return size_t(node_.input_size()); }
+  bool Has(size_t input) const;
+  bool IsConstant(size_t input) const;
+  absl::StatusOr<TensorValues> Constant(size_t input);
+  // The integers of a constant, which is one of them or a list.
+  absl::StatusOr<std::vector<int64_t>> Integers(size_t input);
+  // The real numbers of a vector: of (count), or of axes of one element before it.
+  absl::StatusOr<std::vector<float>> Vector(size_t input, int64_t count);
+  absl::StatusOr<ImportedValue> Value(size_t input);     // complete
+  absl::StatusOr<ImportedValue> RawValue(size_t input);  // perhaps with pads, or unfinished
+  absl::StatusOr<ImportedValue> Image(size_t input);     // (c, h, w)
+  absl::StatusOr<ImportedValue> PaddedImage(size_t input);
+  absl::StatusOr<ImportedValue> Features(size_t input);
+  // Gives the output what is known of an input: a constant is shared, not copied.
+  void ForwardInput(size_t input) { SetKnown(*Known(input)); }
+  // Whether no node after this one reads the input, under any of its names. Layers that are in the
+  // network may read it all the same.
+  bool IsLastReader(size_t input) const;
+
+  // The axis of a softmax that names none.
+  int64_t SoftmaxAxis() const { return state_.opset < 13 ? 1 : -1; }
+
+  // Outputs.
+  void SetOutput(const ImportedValue& value) { SetKnown(value); }
+  void SetRange(const ImportedValue& value, const ValueRange& range) {
+    state_.ranges[value.node] = range;
+  }
+  void SetOutput(TensorValues values);
+  // Takes the latest layer, which has one input, away: what it read.
+  ImportedValue DropLatest();
+  absl::StatusOr<ImportedValue> Output() const;  // as it was set
+  bool OutputIsUsed(size_t output) const;
+  // Adds a layer, named after the weights that are input `weights`, or else after this node; its
+  // output is the node's.
+  absl::Status AddLayer(std::shared_ptr<const Layer> layer, std::span<const ImportedValue> inputs,
+                        NetworkMaker::Parameters parameters = {}, int weights = -1);
+  absl::Status AddLayer(std::shared_ptr<const Layer> layer, const ImportedValue& input,
+                        NetworkMaker::Parameters parameters = {}, int weights = -1) {
+    return AddLayer(std::move(layer), std::span(&input, 1), std::move(parameters), weights);
+  }
+
+ private:
+  const onnx::AttributeProto* Find(std::string_view name);
+  void Fail(std::string_view name, std::string_view mistake);
+  const ImportState::Known* Known(size_t input) const;
+  void SetKnown(ImportState::Known known);
+  std::string LayerName(int weights) const;
+
+  const onnx::NodeProto& node_;
+  ImportState& state_;
+  std::set<std::string, std::less<>> asked_;
+  absl::Status status_;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_ONNX_IMPORT_OPERATOR_READER_H_

@@ -1,0 +1,84 @@
+#include "models/onnx/import/operators.h"
+
+#include <functional>
+#include <map>
+
+#include "tensor/text/str_cat.h"
+
+namespace dtnn {
+namespace {
+
+using Table = std::map<std::string_view, ImportOperator, std::less<>>;
+
+const Table& Operators() {
+  static const Table& table = *new Table{
+      {"Add", ImportAdd},
+      {"Atanh", ImportAtanh},
+      {"AveragePool", ImportAveragePool},
+      {"BatchNormalization", ImportBatchNormalization},
+      {"Cast", ImportCast},
+      {"Clip", ImportClip},
+      {"Concat", ImportConcat},
+      {"Constant", ImportConstant},
+      {"Conv", ImportConv},
+      {"ConvTranspose", ImportConvTranspose},
+      {"DequantizeLinear", ImportDequantizeLinear},
+      {"Div", ImportDiv},
+      {"Dropout", ImportDropout},
+      {"Erf", ImportErf},
+      {"Flatten", ImportFlatten},
+      {"Gather", ImportGather},
+      {"Gelu", ImportGelu},
+      {"Gemm", ImportGemm},
+      {"GlobalAveragePool", ImportGlobalAveragePool},
+      {"GlobalMaxPool", ImportGlobalMaxPool},
+      {"GroupNormalization", ImportGroupNormalization},
+      {"HardSigmoid", ImportHardSigmoid},
+      {"HardSwish", ImportHardSwish},
+      {"Identity", ImportIdentity},
+      {"InstanceNormalization", ImportInstanceNormalization},
+      {"LayerNormalization", ImportLayerNormalization},
+      {"LeakyRelu", ImportLeakyRelu},
+      {"MatMul", ImportMatMul},
+      {"MaxPool", ImportMaxPool},
+      {"Mul", ImportMul},
+      {"Neg", ImportNeg},
+      {"Pad", ImportPad},
+      {"QuantizeLinear", ImportQuantizeLinear},
+      {"ReduceMean", ImportReduceMean},
+      {"ReduceProd", ImportReduceProd},
+      {"Relu", ImportRelu},
+      {"Reshape", ImportReshape},
+      {"Resize", ImportResize},
+      {"Shape", ImportShape},
+      {"Sigmoid", ImportSigmoid},
+      {"Slice", ImportSlice},
+      {"Softmax", ImportSoftmax},
+      {"Softplus", ImportSoftplus},
+      {"Squeeze", ImportSqueeze},
+      {"Sub", ImportArithmetic},
+      {"Sum", ImportSum},
+      {"Tanh", ImportTanh},
+      {"Transpose", ImportTranspose},
+      {"Unsqueeze", ImportUnsqueeze},
+      {"Upsample", ImportResize},
+  };
+  return table;
+}
+
+}  // namespace
+
+ImportOperator FindImport(std::string_view op_type) {
+  const auto found = Operators().find(op_type);
+  return found == Operators().end() ? nullptr : found->second;
+}
+
+std::string ImportedOperators() {
+  std::string names;
+  for (const auto& [name, function] : Operators()) {
+    StrAppend(&names, names.empty() ? "" : ", ", name);
+  }
+  return names;
+}
+
+}  // namespace dtnn

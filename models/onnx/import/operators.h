@@ -1,0 +1,117 @@
+// What each ONNX operator is in a network: one function per operator, one file per family.
+//
+// To add one: a function in the file of its family, and its line in the table of
+// operators.cc. It reads its attributes and inputs, and sets its output: a layer, or what is
+// known already (a constant, another view of its input).
+
+#ifndef DTNN_MODELS_ONNX_IMPORT_OPERATORS_H_
+#define DTNN_MODELS_ONNX_IMPORT_OPERATORS_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "models/onnx/import/operator_reader.h"
+
+namespace dtnn {
+
+// Unimplemented for what layers do not have: what it is, and what would help; InvalidArgument for
+// what no operator has.
+using ImportOperator = absl::Status (*)(OperatorReader& op);
+
+// Null for an operator that is not in the table.
+ImportOperator FindImport(std::string_view op_type);
+// Their names, in order: "Add, AveragePool, ...".
+std::string ImportedOperators();
+
+// The zeros around an image that `pads` or `auto_pad` asks for. InvalidArgument for a kernel,
+// stride or dilation that is not from 1 to 2^24.
+absl::StatusOr<ImagePads> PadsOf(OperatorReader& op, const Shape& image, const Pair& kernel,
+                                 const Pair& stride, const Pair& dilation);
+// `axis` counted from the front, of `rank` axes.
+absl::StatusOr<int64_t> AxisOf(int64_t axis, int64_t rank);
+
+// Adds a layer to which the order of the elements does not matter: the next operator sees the order
+// that the first input has.
+absl::Status AddElementwise(OperatorReader& op, std::shared_ptr<const Layer> layer,
+                            std::span<const ImportedValue> inputs);
+
+// convolutions.cc
+absl::Status ImportConv(OperatorReader& op);
+absl::Status ImportConvTranspose(OperatorReader& op);
+
+// products.cc
+absl::Status ImportGemm(OperatorReader& op);
+absl::Status ImportMatMul(OperatorReader& op);
+// The sum of what the network computes and a constant: the bias of the layer before.
+absl::Status ImportBias(OperatorReader& op);
+
+// normalizations.cc
+absl::Status ImportBatchNormalization(OperatorReader& op);
+absl::Status ImportGroupNormalization(OperatorReader& op);
+absl::Status ImportInstanceNormalization(OperatorReader& op);
+absl::Status ImportLayerNormalization(OperatorReader& op);
+
+// pools.cc
+absl::Status ImportMaxPool(OperatorReader& op);
+absl::Status ImportAveragePool(OperatorReader& op);
+absl::Status ImportGlobalMaxPool(OperatorReader& op);
+absl::Status ImportGlobalAveragePool(OperatorReader& op);
+absl::Status ImportReduceMean(OperatorReader& op);
+absl::Status ImportResize(OperatorReader& op);  // and Upsample, its older name
+
+// elementwise.cc
+absl::Status ImportRelu(OperatorReader& op);
+absl::Status ImportSigmoid(OperatorReader& op);
+absl::Status ImportTanh(OperatorReader& op);
+absl::Status ImportAtanh(OperatorReader& op);
+absl::Status ImportLeakyRelu(OperatorReader& op);
+absl::Status ImportClip(OperatorReader& op);
+absl::Status ImportNeg(OperatorReader& op);
+absl::Status ImportSoftplus(OperatorReader& op);
+absl::Status ImportDropout(OperatorReader& op);
+absl::Status ImportIdentity(OperatorReader& op);
+absl::Status ImportSoftmax(OperatorReader& op);
+absl::Status ImportAdd(OperatorReader& op);
+absl::Status ImportSum(OperatorReader& op);
+absl::Status ImportConcat(OperatorReader& op);
+
+// activations.cc: those that are several operators, or new ones.
+absl::Status ImportHardSigmoid(OperatorReader& op);
+absl::Status ImportHardSwish(OperatorReader& op);
+absl::Status ImportGelu(OperatorReader& op);
+absl::Status ImportErf(OperatorReader& op);
+absl::Status ImportDiv(OperatorReader& op);
+absl::Status ImportMul(OperatorReader& op);
+// The sum of a value and 1 as a step of an activation; the sum of others is not read.
+bool IsStepOfGelu(OperatorReader& op);
+absl::Status ImportErfPlusOne(OperatorReader& op);
+
+// shapes.cc
+absl::Status ImportFlatten(OperatorReader& op);
+absl::Status ImportReshape(OperatorReader& op);
+absl::Status ImportSqueeze(OperatorReader& op);
+absl::Status ImportTranspose(OperatorReader& op);
+absl::Status ImportPad(OperatorReader& op);
+
+// quantized.cc
+absl::Status ImportQuantizeLinear(OperatorReader& op);
+absl::Status ImportDequantizeLinear(OperatorReader& op);
+
+// constants.cc: what is computed when the model is imported.
+absl::Status ImportConstant(OperatorReader& op);
+absl::Status ImportShape(OperatorReader& op);
+absl::Status ImportGather(OperatorReader& op);
+absl::Status ImportUnsqueeze(OperatorReader& op);
+absl::Status ImportSlice(OperatorReader& op);
+absl::Status ImportCast(OperatorReader& op);
+absl::Status ImportArithmetic(OperatorReader& op);  // Add, Sub, Mul, Div of whole numbers
+absl::Status ImportReduceProd(OperatorReader& op);
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_ONNX_IMPORT_OPERATORS_H_

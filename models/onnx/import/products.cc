@@ -1,0 +1,138 @@
+// Matrix products, and the biases of layers.
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "layers/conv2d.h"
+#include "layers/fc.h"
+#include "layers/image_fc.h"
+#include "models/onnx/import/operators.h"
+#include "tensor/errors.h"
+
+namespace dtnn {
+namespace {
+
+// The elements of a constant that ONNX adds to each channel or feature of a value.
+absl::StatusOr<std::vector<float>> BiasOf(OperatorReader& op, size_t input,
+                                          const ImportedValue& value) {
+  DTNN_ASSIGN_OR_RETURN(TensorValues values, op.Constant(input));
+  const int64_t channels = value.shape[0];
+  // Axes are compared from the last on, where the batch is one more.
+  std::vector<int64_t> expected(1 + size_t(value.shape.rank()), 1);
+  expected[value.image() ? (value.channels_last ? 3 : 1) : 1] = channels;
+  const size_t rank = values.dims.size();
+  const bool fits =
+      values.real() && values.count() == channels && rank <= expected.size() &&
+      std::ranges::equal(values.dims, std::span(expected).subspan(expected.size() - rank));
+  if (fits) return std::move(values.reals);
+  return Unimplemented("adds a constant of shape ", values.ShapeText(), " to samples of ",
+                       value.shape.ToString(),
+                       "; a bias has an element for each channel, of shape ",
+                       TensorValues{.dims = expected}.ShapeText());
+}
+
+// (in, out) of a matrix that is (out, in) where `transposed`; with rows in the order of channels
+// first where features were flattened with channels last.
+absl::StatusOr<std::vector<float>> MatrixOf(OperatorReader& op, const ImportedValue& input,
+                                            bool transposed, int64_t* outputs) {
+  DTNN_ASSIGN_OR_RETURN(const TensorValues weights, op.Constant(1));
+  if (!weights.real() || weights.dims.size() != 2) {
+    return Unimplemented("its weights have shape ", weights.ShapeText(),
+                         "; a fully connected layer has a matrix of real numbers");
+  }
+  const int64_t in = weights.dims[transposed ? 1 : 0], out = weights.dims[transposed ? 0 : 1];
+  if (in != input.shape[0]) {
+    return InvalidArgument("its weights have shape ", weights.ShapeText(), ", but its input has ",
+                           input.shape[0], " features");
+  }
+  *outputs = out;
+  ImageExtents image = {1, 1, in};
+  if (input.rows_first) {
+    image = ExtentsOf(op.network().InputShapeOf(input), TensorFormat::kNCHW);
+  }
+  std::vector<float> matrix(weights.reals.size());
+  int64_t from = 0;  // row of the file: (h, w, c)
+  for (int64_t pixel = 0; pixel < image.height * image.width; ++pixel) {
+    for (int64_t channel = 0; channel < image.channels; ++channel, ++from) {
+      const int64_t to = channel * image.height * image.width + pixel;
+      for (int64_t column = 0; column < out; ++column) {
+        matrix[size_t(to * out + column)] =
+            weights.reals[size_t(transposed ? column * in + from : from * out + column)];
+      }
+    }
+  }
+  return matrix;
+}
+
+}  // namespace
+
+absl::Status ImportGemm(OperatorReader& op) {
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue input, op.Features(0));
+  if (op.Int("transA", 0) != 0) return Unimplemented("its attribute \"transA\" is not 0");
+  int64_t outputs = 0;
+  DTNN_ASSIGN_OR_RETURN(std::vector<float> matrix,
+                        MatrixOf(op, input, op.Int("transB", 0) != 0, &outputs));
+  const auto alpha = float(op.Real("alpha", 1)), beta = float(op.Real("beta", 1));
+  if (alpha != 1) {
+    for (float& value : matrix) value *= alpha;
+  }
+  const FcOptions options = {.bias = op.Has(2)};
+  NetworkMaker::Parameters parameters = {std::move(matrix)};
+  if (options.bias) {
+    DTNN_ASSIGN_OR_RETURN(std::vector<float> bias, op.Vector(2, outputs));
+    if (beta != 1) {
+      for (float& value : bias) value *= beta;
+    }
+    parameters.push_back(std::move(bias));
+  }
+  // As export writes a layer that reads an image.
+  if (op.network().IsLatest(input) && op.IsLastReader(0) &&
+      op.network().NameOf(input) == StrCat(op.name(), ".Flatten")) {
+    const ImportedValue image = op.DropLatest();
+    return op.AddLayer(std::make_shared<ImageFcLayer>(outputs, options), image,
+                       std::move(parameters), /*weights=*/1);
+  }
+  return op.AddLayer(std::make_shared<FcLayer>(outputs, options), input, std::move(parameters),
+                     /*weights=*/1);
+}
+
+absl::Status ImportMatMul(OperatorReader& op) {
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue input, op.Features(0));
+  int64_t outputs = 0;
+  DTNN_ASSIGN_OR_RETURN(std::vector<float> matrix,
+                        MatrixOf(op, input, /*transposed=*/false, &outputs));
+  NetworkMaker::Parameters parameters = {std::move(matrix)};
+  return op.AddLayer(std::make_shared<FcLayer>(outputs, FcOptions{.bias = false}), input,
+                     std::move(parameters), /*weights=*/1);
+}
+
+absl::Status ImportBias(OperatorReader& op) {
+  const size_t constant = op.IsConstant(0) ? 0 : 1;
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue value, op.Value(1 - constant));
+  const Layer& layer = op.network().LayerOf(value);
+  const Attributes attributes = layer.attributes();
+  const bool takes_bias =
+      (layer.type_name() == "FC" || layer.type_name() == "Conv2D") &&
+      std::ranges::find(attributes, std::pair(std::string("bias"), Attribute(int64_t{0}))) !=
+          attributes.end();
+  if (!takes_bias || !op.network().IsLatest(value) || !op.IsLastReader(1 - constant)) {
+    return Unimplemented(
+        "adds a constant; only a convolution or matrix product without a bias, which nothing else "
+        "reads, takes one. Normalisation of the input belongs into the preprocessing");
+  }
+  DTNN_ASSIGN_OR_RETURN(std::vector<float> bias, BiasOf(op, constant, value));
+  Attributes with_bias = attributes;
+  for (auto& [name, attribute] : with_bias) {
+    if (name == "bias") attribute = int64_t{1};
+  }
+  AttributeReader read(with_bias);
+  std::shared_ptr<const Layer> replaced = layer.type_name() == "FC"
+                                              ? FcLayer::FromAttributes<FcLayer>(read)
+                                              : Conv2dLayer::FromAttributes(read);
+  DTNN_RETURN_IF_ERROR(op.network().AddParameterToLatest(std::move(replaced), std::move(bias)));
+  op.SetOutput(value);
+  return absl::OkStatus();
+}
+
+}  // namespace dtnn

@@ -1,0 +1,217 @@
+// Networks of the zoo, exported and imported again. With DTNN_EVERY_NETWORK all of them that fit
+// into a file; else those of few parameters, of every family.
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/testing/idx_files.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "models/graph/builder.h"
+#include "models/onnx/export/export.h"
+#include "models/onnx/file/onnx_file.h"
+#include "models/onnx/import/import.h"
+#include "models/onnx/testing/answers.h"
+#include "models/quantization/quantize.h"
+#include "models/zoo/densenet.h"
+#include "models/zoo/googlenet.h"
+#include "models/zoo/mobilenet.h"
+#include "models/zoo/resnet.h"
+#include "models/zoo/zoo.h"
+#include "tensor/text/str_cat.h"
+
+namespace dtnn {
+namespace {
+
+class RoundTripTest : public ::testing::Test {
+ protected:
+  // Other values in biases and statistics than those of a new network.
+  void Renew(const SavedModel& model) {
+    store_ = *ParameterStore::Create(model.graph, *host_, model.dtype, /*seed=*/5);
+    int64_t count = 0;
+    for (size_t n = 0; n < model.graph.nodes().size(); ++n) {
+      const auto& parameters = model.graph.nodes()[n].parameters;
+      for (size_t p = 0; p < parameters.size(); ++p) {
+        if (parameters[p].shape.rank() != 1) continue;
+        float* const values = store_->Value(int(n), int(p)).data<float>();
+        const float low = parameters[p].name == "running_var" ? 0.5F : -0.5F;
+        for (int64_t i = 0; i < parameters[p].shape.NumElements(); ++i) {
+          values[i] = low + float(++count * 7 % 13) / 13;
+        }
+      }
+    }
+    store_->MarkChanged();
+  }
+
+  void Check(SavedModel model, TensorFormat file) {
+    SCOPED_TRACE(StrCat(model.graph.name(), " ", Name(file)));
+    Renew(model);
+    const auto exported = ExportModel(model, *store_, *host_, {.format = file});
+    ASSERT_TRUE(exported.ok()) << exported.status();
+    std::string bytes;
+    ASSERT_TRUE(exported->SerializeToString(&bytes));
+    const auto read = ParseOnnx(bytes, "net.onnx");
+    ASSERT_TRUE(read.ok()) << read.status();
+    const auto imported = ImportModel(*read, "net.onnx", *host_, {.format = model.graph.format()});
+    ASSERT_TRUE(imported.ok()) << imported.status();
+    const std::vector<Node>&before = model.graph.nodes(), &after = imported->model.graph.nodes();
+    ASSERT_EQ(before.size(), after.size());
+    for (size_t i = 0; i < before.size(); ++i) {
+      EXPECT_EQ(before[i].name, after[i].name);
+      EXPECT_EQ(before[i].id, after[i].id);
+      EXPECT_EQ(before[i].layer->type_name(), after[i].layer->type_name());
+    }
+    EXPECT_EQ(imported->model.graph.name(), model.graph.name());
+    EXPECT_EQ(imported->model.description, model.description);
+    const std::string path = testing::NewFolder("round_trip") + "/model.safetensors";
+    const Tensor x = testing::CountedSamples(model.graph, 2, /*channels_first=*/false);
+    EXPECT_EQ(testing::Answers(model, *store_, *host_, path, x),
+              testing::Answers(imported->model, *imported->store, *host_, path, x));
+  }
+
+  std::unique_ptr<DeviceContext> host_ = *DeviceContext::Create(Device::Cpu());
+  std::unique_ptr<ParameterStore> store_;
+};
+
+#ifdef DTNN_EVERY_NETWORK
+constexpr int64_t kMostParameters = 500'000'000;
+#else
+constexpr int64_t kMostParameters = 700'000;
+#endif
+
+TEST_F(RoundTripTest, NetworksOfTheZooAnswerTheSameBits) {
+  int networks = 0;
+  for (const ModelInfo& info : ZooModels()) {
+    if (info.data.sample.height > 64 && kMostParameters < 1'000'000) continue;
+    SavedModel model = {.graph = *BuildModel(info.name, {})};
+    if (model.graph.num_parameters() > kMostParameters) continue;
+    Check(std::move(model), TensorFormat::kNCHW);
+    ++networks;
+  }
+  EXPECT_GE(networks, 10);
+}
+
+TEST_F(RoundTripTest, NarrowNetworksOfTheOtherFamilies) {
+  using Append = std::function<void(GraphBuilder&)>;
+  const std::pair<const char*, Append> networks[] = {
+      {"bottleneck",
+       [](GraphBuilder& b) {
+         AppendResNet(b,
+                      {.block = ResNetBlock::kBottleneck,
+                       .blocks = {1, 1},
+                       .width = 5,
+                       .stem = ResNetStem::kConv7Relu,
+                       .project_first_stage = true},
+                      4);
+       }},
+      {"densenet",
+       [](GraphBuilder& b) {
+         AppendDenseNet(b, {3, {2, 2}, 0}, 4);
+       }},
+      {"googlenet",
+       [](GraphBuilder& b) { AppendGoogLeNet(b, {.final_window = 0, .width_divisor = 16}, 4); }},
+      {"mobilenet",
+       [](GraphBuilder& b) { AppendMobileNet(b, {.tensorflow = true, .width_divisor = 16}, 4); }},
+      {"all",
+       [](GraphBuilder& b) {
+         b.Conv2d(6, {.kernel = {1, 2}, .dilation = {2, 1}, .bias = false}).LeakyRelu();
+         b.Conv2d(4, {.padding = {2, 1}, .groups = 2}).Tanh();
+         b.MaxPool2d({.window = {3, 2}, .stride = 2, .padding = 1, .ceil = true});
+         b.AveragePool2d({.window = 3, .stride = {1, 2}, .padding = {1, 0}}).Sigmoid();
+         b.Add({GraphBuilder::Identity(), [](GraphBuilder& p) { p.Relu6(); },
+                [](GraphBuilder& p) { p.Conv2d(4, {.kernel = 1}).Arctanh(); }});
+         b.Silu().HardSwish().Gelu().HardSigmoid();
+         b.Multiply({GraphBuilder::Identity(), [](GraphBuilder& p) {
+                       p.AveragePool2d({.window = 0}).Conv2d(4, {.kernel = 1}).Sigmoid();
+                     }});
+         b.MaxPool2d({.window = 0}).Log().Dropout(0.25).Flatten().BatchNorm().Fc(3);
+       }},
+  };
+  for (const auto& [name, append] : networks) {
+    for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+      for (const TensorFormat file : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+        GraphBuilder b(name, format);
+        b.Input({37, 30, 3});
+        append(b);
+        auto graph = b.Softmax().Build();
+        ASSERT_TRUE(graph.ok()) << graph.status();
+        SavedModel model = {.graph = *std::move(graph)};
+        model.preprocessing.normalization = {{-0.5}, {4}};
+        model.description.loss = "categorical_cross_entropy";
+        model.description.training.dataset = "mine";
+        Check(std::move(model), file);
+      }
+    }
+  }
+}
+
+// In 8 bits: the ranges come back, from the metadata or, without these, from the nodes.
+TEST_F(RoundTripTest, RangesForEightBits) {
+  GraphBuilder b("net", TensorFormat::kNHWC);
+  b.Input({9, 8, 3}).Conv2d(8, {.padding = 1}).BatchNorm().Relu();
+  b.Add(
+      {GraphBuilder::Identity(), [](GraphBuilder& p) { p.Conv2d(8, {.padding = 1}).BatchNorm(); }});
+  b.Relu().MaxPool2d({.stride = 2}).Flatten().Fc(6).Relu().Fc(4).Softmax();
+  SavedModel model = {.graph = *b.Build()};
+  Renew(model);
+  const Tensor x = testing::CountedSamples(model.graph, 40, /*channels_first=*/false);
+  const auto quantized = Quantize(model.graph, *store_, *host_, x, model.preprocessing);
+  ASSERT_TRUE(quantized.ok()) << quantized.status();
+  model.quantization = quantized->record;
+  auto exported = ExportModel(model, *store_, *host_, {.int8 = true});
+  ASSERT_TRUE(exported.ok()) << exported.status();
+  const auto with_metadata = ImportModel(*exported, "net.onnx", *host_);
+  ASSERT_TRUE(with_metadata.ok()) << with_metadata.status();
+  EXPECT_EQ(with_metadata->model.quantization, model.quantization);
+  exported->clear_metadata_props();
+  const auto imported = ImportModel(*exported, "net.onnx", *host_);
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_EQ(imported->notes, std::vector<std::string>());
+  ASSERT_TRUE(imported->model.quantization.has_value());
+  EXPECT_EQ(imported->model.quantization->in_float.size(), model.quantization->in_float.size());
+  const std::string path = testing::NewFolder("round_trip") + "/model.safetensors";
+  const auto before = testing::Answers(model, *store_, *host_, path, x, /*int8=*/true),
+             after = testing::Answers(imported->model, *imported->store, *host_, path, x, true);
+  ASSERT_EQ(before.size(), after.size());
+  for (size_t i = 0; i < before.size(); ++i) EXPECT_NEAR(before[i], after[i], 0.02) << i;
+}
+
+TEST_F(RoundTripTest, NormalisationsWithinSamples) {
+  for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+    GraphBuilder b("within", format);
+    b.Input({6, 5, 3}).Conv2d(4, {.kernel = 3}).GroupNorm({.per_pixel = true, .epsilon = 1e-6});
+    b.Conv2d(6, {.kernel = 1}).GroupNorm({.groups = 6}).Relu().GroupNorm({.epsilon = 1e-3});
+    b.Flatten().Fc(4).Softmax();
+    Check({.graph = *b.Build()}, TensorFormat::kNCHW);
+  }
+}
+
+TEST_F(RoundTripTest, ImagesMadeLarger) {
+  for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+    GraphBuilder b("larger", format);
+    b.Input({4, 3, 3}).Conv2d(4, {.kernel = 1}).Upsample2d({.scale = {2, 3}});
+    b.Upsample2d({.mode = ResizeMode::kLinear});
+    b.Upsample2d({.mode = ResizeMode::kLinear, .align_corners = true});
+    b.AveragePool2d({.window = 5, .stride = 3});
+    b.TransposedConv2d(6, {.stride = 2, .padding = 1, .output_padding = {1, 0}, .groups = 2});
+    b.TransposedConv2d(2, {.kernel = {2, 3}, .stride = 2, .dilation = {1, 2}, .bias = false});
+    b.Flatten().Fc(4).Softmax();
+    Check({.graph = *b.Build()}, TensorFormat::kNCHW);
+  }
+}
+
+TEST_F(RoundTripTest, OtherGroupsHaveNoOperatorYet) {
+  GraphBuilder b("groups", TensorFormat::kNCHW);
+  b.Input({6, 5, 4}).GroupNorm({.groups = 2}).Flatten().Fc(4).Softmax();
+  const SavedModel model = {.graph = *b.Build()};
+  Renew(model);
+  EXPECT_THAT(std::string(ExportModel(model, *store_, *host_, {}).status().message()),
+              ::testing::HasSubstr("normalises 2 groups of 4 channels, which ONNX can since opset "
+                                   "21 only"));
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,140 @@
+// Operators that change how a value is seen.
+
+#include <algorithm>
+
+#include "layers/flatten.h"
+#include "models/onnx/import/operators.h"
+#include "tensor/errors.h"
+
+namespace dtnn {
+namespace {
+
+constexpr int64_t kMostPad = int64_t{1} << 24;
+
+// A vector of the value's elements, which features are already.
+absl::Status AddFlatten(OperatorReader& op, const ImportedValue& input) {
+  if (!input.image()) {
+    op.SetOutput(input);
+    return absl::OkStatus();
+  }
+  DTNN_RETURN_IF_ERROR(op.AddLayer(std::make_shared<FlattenLayer>(), input));
+  DTNN_ASSIGN_OR_RETURN(ImportedValue output, op.Output());
+  output.rows_first =
+      input.channels_last && input.shape[0] > 1 && input.shape[1] * input.shape[2] > 1;
+  op.SetOutput(output);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ImportFlatten(OperatorReader& op) {
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue input, op.Value(0));
+  DTNN_ASSIGN_OR_RETURN(const int64_t axis, AxisOf(op.Int("axis", 1), 1 + input.shape.rank()));
+  if (axis != 1) {
+    return Unimplemented("its attribute \"axis\" is ", axis, "; samples are flattened from axis 1");
+  }
+  return AddFlatten(op, input);
+}
+
+// The one shape to which samples can be reshaped is that of a vector.
+absl::Status ImportReshape(OperatorReader& op) {
+  DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> shape, op.Integers(1));
+  if (op.IsConstant(0)) {
+    DTNN_ASSIGN_OR_RETURN(TensorValues values, op.Constant(0));
+    DTNN_ASSIGN_OR_RETURN(const int64_t count, CountElements(shape));
+    if (count != values.count()) {
+      return Unimplemented("reshapes a constant of shape ", values.ShapeText());
+    }
+    values.dims = shape;
+    op.SetOutput(std::move(values));
+    return absl::OkStatus();
+  }
+  op.Int("allowzero", 0);
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue input, op.Value(0));
+  const int64_t elements = input.shape.NumElements();
+  const bool flattens = shape.size() == 2 && (shape[1] == -1 || shape[1] == elements) &&
+                        (shape[0] == kBatchExtent || shape[0] > 0 || shape[0] == 0 ||
+                         (shape[0] == -1 && shape[1] == elements));
+  if (flattens) return AddFlatten(op, input);
+  std::string wanted;
+  for (const int64_t extent : shape) {
+    StrAppend(&wanted, wanted.empty() ? "" : ", ",
+              extent == kBatchExtent ? std::string("N") : StrCat(extent));
+  }
+  return Unimplemented("reshapes samples of ", input.shape.ToString(), " to (", wanted,
+                       "); only flattening, to (N, ", elements, "), is a layer");
+}
+
+// Takes axes of one element away: an image of one pixel becomes a vector.
+absl::Status ImportSqueeze(OperatorReader& op) {
+  std::vector<int64_t> axes =
+      op.HasAttribute("axes") ? op.Ints("axes", {}) : std::vector<int64_t>();
+  if (op.Has(1)) {
+    DTNN_ASSIGN_OR_RETURN(axes, op.Integers(1));
+  }
+  if (op.IsConstant(0)) {
+    DTNN_ASSIGN_OR_RETURN(TensorValues values, op.Constant(0));
+    if (values.count() != 1) return Unimplemented("squeezes a constant of several elements");
+    values.dims.clear();
+    op.SetOutput(std::move(values));
+    return absl::OkStatus();
+  }
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue input, op.Value(0));
+  for (int64_t& axis : axes) {
+    DTNN_ASSIGN_OR_RETURN(axis, AxisOf(axis, 1 + input.shape.rank()));
+  }
+  std::ranges::sort(axes);
+  const std::vector<int64_t> spatial =
+      input.channels_last ? std::vector<int64_t>{1, 2} : std::vector<int64_t>{2, 3};
+  if (input.image() && input.shape[1] * input.shape[2] == 1 && (axes.empty() || axes == spatial)) {
+    return AddFlatten(op, input);
+  }
+  return Unimplemented("squeezes other axes than the height and width of an image of one pixel");
+}
+
+absl::Status ImportTranspose(OperatorReader& op) {
+  DTNN_ASSIGN_OR_RETURN(ImportedValue value, op.RawValue(0));
+  const std::vector<int64_t> order = op.Ints("perm", {3, 2, 1, 0});
+  const bool to_last = order == std::vector<int64_t>{0, 2, 3, 1},
+             to_first = order == std::vector<int64_t>{0, 3, 1, 2};
+  if (!value.image() || !(value.channels_last ? to_first : to_last) || !value.plain()) {
+    return Unimplemented(
+        "transposes other than between channels first and channels last of "
+        "images");
+  }
+  value.channels_last = to_last;
+  op.SetOutput(value);
+  return absl::OkStatus();
+}
+
+// Zeros that the next layer takes in.
+absl::Status ImportPad(OperatorReader& op) {
+  DTNN_ASSIGN_OR_RETURN(ImportedValue value, op.PaddedImage(0));
+  if (op.Text("mode", "constant") != "constant") {
+    return Unimplemented("its attribute \"mode\" is ", Quoted(op.Text("mode", "")),
+                         "; images are padded by zeros");
+  }
+  std::vector<int64_t> pads =
+      op.HasAttribute("pads") ? op.Ints("pads", {}) : std::vector<int64_t>();
+  if (op.Has(1)) {
+    DTNN_ASSIGN_OR_RETURN(pads, op.Integers(1));
+  }
+  double with = op.Real("value", 0);
+  if (op.Has(2)) {
+    DTNN_ASSIGN_OR_RETURN(const TensorValues values, op.Constant(2));
+    with = values.real() && values.count() == 1 ? double(values.reals[0]) : 1;
+  }
+  if (with != 0 || op.Has(3) || pads.size() != 8 || pads[0] != 0 || pads[1] != 0 || pads[4] != 0 ||
+      pads[5] != 0 ||
+      std::ranges::any_of(pads, [](int64_t pad) { return pad < 0 || pad > kMostPad; })) {
+    return Unimplemented(
+        "pads by other than zeros around height and width; a convolution takes "
+        "these in");
+  }
+  if (value.pads != ImagePads()) return Unimplemented("pads an image that is padded already");
+  value.pads = {pads[2], pads[3], pads[6], pads[7]};
+  op.SetOutput(value);
+  return absl::OkStatus();
+}
+
+}  // namespace dtnn
