@@ -38,6 +38,7 @@ constexpr Folder kRooms[] = {
 
     {"layers/base", 0},
     {"layers", 1},
+    {"layers/channels", 1},
     {"layers/merging", 1},
     {"layers/upsampling", 1},
     {"layers/table", 2},

@@ -140,6 +140,14 @@ void BindNetwork(py::module_& module) {
                  .align_corners = align_corners};
              self.steps.push_back([=](GraphBuilder& b) { b.Upsample2d(options); });
            })
+      .def("channel_shuffle",
+           [](Layers& self, int64_t groups) {
+             self.steps.push_back([=](GraphBuilder& b) { b.ChannelShuffle(groups); });
+           })
+      .def("channel_slice",
+           [](Layers& self, int64_t begin, int64_t count) {
+             self.steps.push_back([=](GraphBuilder& b) { b.ChannelSlice(begin, count); });
+           })
       .def("batch_norm",
            [](Layers& self, double momentum, double epsilon) {
              self.steps.push_back(

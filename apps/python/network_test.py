@@ -32,13 +32,16 @@ class NetworkTest(unittest.TestCase):
     def test_groups_and_images_made_larger(self):
         net = dtnn.Network().conv2d(4, 1, bias=False).conv2d(6, 3, groups=2, bias=False)
         net.group_norm(3).group_norm(per_pixel=True, epsilon=1e-6)
-        net.transposed_conv2d(2, 2, stride=2, groups=2, bias=False).upsample2d().flatten()
+        net.transposed_conv2d(2, 2, stride=2, groups=2, bias=False).upsample2d()
+        net.concat(
+            dtnn.Network().channel_slice(1, 1), dtnn.Network().channel_slice(0, 1)
+        ).channel_shuffle(2).flatten()
         net.fc(10, bias=False).softmax()
         shapes = self.parameters(net)
         self.assertEqual(shapes["2_Conv2D_weights"], (2, 3, 3, 6))
         self.assertEqual(shapes["3_GroupNormalization_gamma"], (6,))
         self.assertEqual(shapes["5_TransposedConv2D_weights"], (1, 2, 2, 6))
-        self.assertEqual(shapes["8_FC_weights"], (24 * 24 * 2, 10))
+        self.assertEqual(shapes["12_FC_weights"], (24 * 24 * 2, 10))
 
     def test_paths_are_networks(self):
         branch = dtnn.Network().conv2d(4, 1)
@@ -88,6 +91,8 @@ class NetworkTest(unittest.TestCase):
         refuses(ValueError, "adaptive pool: output height is -2", lambda n: n.adaptive_average_pool2d(-2))
         refuses(ValueError, "scale is 0, expected 1 to 1024", lambda n: n.upsample2d(0))
         refuses(ValueError, "mode=cubic: expected nearest or bilinear", lambda n: n.upsample2d(2, "cubic"))
+        refuses(ValueError, "groups is 2, expected a divisor of 3", lambda n: n.channel_shuffle(2))
+        refuses(ValueError, "3 channels from channel 1 on", lambda n: n.channel_slice(1, 3))
         refuses(ValueError, "divides 4 channels into 3 groups", lambda n: n.conv2d(4, 1).group_norm(3))
         refuses(ValueError, "stride is 0, expected", lambda n: n.transposed_conv2d(3, stride=0))
         refuses(ValueError, "put a Flatten before", lambda n: n.fc(10))

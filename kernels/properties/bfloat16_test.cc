@@ -11,6 +11,7 @@
 #include "kernels/add/add.h"
 #include "kernels/batch_norm/batch_norm.h"
 #include "kernels/bias/bias.h"
+#include "kernels/channel_pick/channel_pick.h"
 #include "kernels/concat/concat.h"
 #include "kernels/device/context.h"
 #include "kernels/dropout/dropout.h"
@@ -287,6 +288,35 @@ TEST_F(Bfloat16Test, AdaptivePoolsAreRoundedOnce) {
       const auto pool = *CreateAdaptivePool(*cpu_, spec);
       ASSERT_EQ(pool->Forward(x.Of(dtype), y.Of(dtype)), absl::OkStatus());
       ASSERT_EQ(pool->Backward(dy.Of(dtype), dx.Of(dtype), /*accumulate=*/false), absl::OkStatus());
+    }
+    ASSERT_TRUE(y.Agrees());
+    ASSERT_TRUE(dx.Agrees());
+  }
+}
+
+TEST_F(Bfloat16Test, PickedChannelsAreThoseOfTheImage) {
+  for (RandomCases cases(kCases); RandomCase* random = cases.Next();) {
+    ChannelPickSpec spec = {.begin = random->Between(0, 5), .groups = random->Between(1, 5)};
+    spec.count = spec.groups * random->Between(1, 40);
+    spec.channels = spec.begin + spec.count + random->Between(0, 5);
+    spec.format = random->Format();
+    random->SetThreads();
+    const ImageExtents image = {random->Between(1, 9), random->Between(1, 9), 0};
+    const int64_t n = random->Between(1, 4);
+    const auto shape = [&](int64_t channels) {
+      return SampleShape({image.height, image.width, channels}, spec.format).Prepend(n);
+    };
+    random->Name(StrCat(spec.groups, " groups of ", shape(spec.channels).ToString()));
+    const Twin x = Operand(*random, shape(spec.channels), spec.format);
+    const Twin y = Operand(*random, shape(spec.count), spec.format);
+    const Twin dy = Operand(*random, shape(spec.count), spec.format);
+    const Twin dx = Operand(*random, shape(spec.channels), spec.format);
+    const bool accumulate = random->Flip();
+    for (const DType dtype : kTypes) {
+      spec.dtype = dtype;
+      const auto pick = *CreateChannelPick(*cpu_, spec);
+      ASSERT_EQ(pick->Forward(x.Of(dtype), y.Of(dtype)), absl::OkStatus());
+      ASSERT_EQ(pick->Backward(dy.Of(dtype), dx.Of(dtype), accumulate), absl::OkStatus());
     }
     ASSERT_TRUE(y.Agrees());
     ASSERT_TRUE(dx.Agrees());

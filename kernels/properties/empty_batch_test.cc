@@ -12,6 +12,7 @@
 #include "kernels/add/add.h"
 #include "kernels/batch_norm/batch_norm.h"
 #include "kernels/bias/bias.h"
+#include "kernels/channel_pick/channel_pick.h"
 #include "kernels/channel_scale/channel_scale.h"
 #include "kernels/concat/concat.h"
 #include "kernels/conv/conv2d.h"
@@ -131,6 +132,13 @@ TEST_P(EmptyBatchTest, Pooling) {
   const Tensor y = Zeros(spec.OutputShape().DropFirst().Prepend(0));
   Ok(pool->Forward(x, y));
   Ok(pool->Backward(y, x, false));
+}
+
+TEST_P(EmptyBatchTest, ChannelPick) {
+  const auto pick = *CreateChannelPick(
+      *context_, {.channels = 6, .begin = 2, .count = 4, .groups = 2, .format = format()});
+  Ok(pick->Forward(Images(6), Images(4)));
+  Ok(pick->Backward(Images(4), Images(6), true));
 }
 
 TEST_P(EmptyBatchTest, Resize) {

@@ -14,6 +14,7 @@
 #include "kernels/add/add.h"
 #include "kernels/batch_norm/batch_norm.h"
 #include "kernels/bias/bias.h"
+#include "kernels/channel_pick/channel_pick.h"
 #include "kernels/channel_scale/channel_scale.h"
 #include "kernels/concat/concat.h"
 #include "kernels/conv/conv2d.h"
@@ -275,6 +276,25 @@ TEST_P(HalfGpuTest, Pooling) {
       return {y, dx, means, dmeans};
     });
   }
+}
+
+TEST_P(HalfGpuTest, PickedChannels) {
+  ExpectRounded([&](Call& call) -> std::vector<Tensor> {
+    const ChannelPickSpec spec = {.channels = 7,
+                                  .begin = 1,
+                                  .count = 6,
+                                  .groups = 2,
+                                  .format = format_,
+                                  .dtype = call.dtype()};
+    const auto pick = *CreateChannelPick(call.gpu(), spec);
+    const auto shape = [&](int64_t channels) {
+      return SampleShape({4, 5, channels}, format_).Prepend(2);
+    };
+    const Tensor y = call.In(shape(6), 1), dx = call.In(shape(7), 2);
+    EXPECT_EQ(pick->Forward(call.In(shape(7), 3), y), absl::OkStatus());
+    EXPECT_EQ(pick->Backward(call.In(shape(6), 4), dx, true), absl::OkStatus());
+    return {y, dx};
+  });
 }
 
 TEST_P(HalfGpuTest, Resizing) {

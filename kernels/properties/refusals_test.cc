@@ -12,6 +12,7 @@
 #include "kernels/batch_norm/batch_norm.h"
 #include "kernels/bias/bias.h"
 #include "kernels/byte_images/byte_images.h"
+#include "kernels/channel_pick/channel_pick.h"
 #include "kernels/concat/concat.h"
 #include "kernels/device/context.h"
 #include "kernels/dropout/dropout.h"
@@ -104,6 +105,13 @@ TEST_F(RefusalsTest, AdaptivePool) {
       .batch = 2, .height = 5, .width = 6, .channels = 3, .out_height = 2, .out_width = 3};
   const auto primitive = *CreateAdaptivePool(*context_, spec);
   Tensor x = Zeros(kImages), y = Zeros(spec.OutputShape());
+  ExpectRefusals({{"x", &x}, {"y", &y}}, [&] { return primitive->Forward(x, y); });
+  ExpectRefusals({{"dy", &y}, {"dx", &x}}, [&] { return primitive->Backward(y, x, false); });
+}
+
+TEST_F(RefusalsTest, ChannelPick) {
+  const auto primitive = *CreateChannelPick(*context_, {.channels = 3, .begin = 1, .count = 2});
+  Tensor x = Zeros(kImages), y = Zeros({2, 5, 6, 2});
   ExpectRefusals({{"x", &x}, {"y", &y}}, [&] { return primitive->Forward(x, y); });
   ExpectRefusals({{"dy", &y}, {"dx", &x}}, [&] { return primitive->Backward(y, x, false); });
 }

@@ -3,6 +3,8 @@
 #include "layers/activation.h"
 #include "layers/adaptive_average_pool2d.h"
 #include "layers/batch_normalization.h"
+#include "layers/channels/channel_shuffle.h"
+#include "layers/channels/channel_slice.h"
 #include "layers/conv2d.h"
 #include "layers/dropout.h"
 #include "layers/fc.h"
@@ -52,6 +54,8 @@ LayerTable MakeTable() {
       {"AveragePool2D", MakePool<PoolKind::kAverage>},
       {"AdaptiveAveragePool2D", AdaptiveAveragePool2dLayer::FromAttributes},
       {"Upsample2D", Upsample2dLayer::FromAttributes},
+      {"ChannelShuffle", ChannelShuffleLayer::FromAttributes},
+      {"ChannelSlice", ChannelSliceLayer::FromAttributes},
       {"BatchNormalization", BatchNormalizationLayer::FromAttributes},
       {"GroupNormalization", GroupNormalizationLayer::FromAttributes},
       {"Dropout", DropoutLayer::FromAttributes},

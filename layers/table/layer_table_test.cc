@@ -7,6 +7,8 @@
 #include "layers/activation.h"
 #include "layers/adaptive_average_pool2d.h"
 #include "layers/batch_normalization.h"
+#include "layers/channels/channel_shuffle.h"
+#include "layers/channels/channel_slice.h"
 #include "layers/conv2d.h"
 #include "layers/dropout.h"
 #include "layers/fc.h"
@@ -55,6 +57,8 @@ Layers Unusual() {
       std::make_shared<AdaptiveAveragePool2dLayer>(Pair(2, 3)),
       std::make_shared<Upsample2dLayer>(
           Upsample2dOptions{.scale = {3, 2}, .mode = ResizeMode::kLinear, .align_corners = true}),
+      std::make_shared<ChannelShuffleLayer>(3),
+      std::make_shared<ChannelSliceLayer>(2, 5),
       std::make_shared<BatchNormalizationLayer>(
           BatchNormalizationOptions{.momentum = 0.1, .epsilon = 1.0 / 3}),
       std::make_shared<GroupNormalizationLayer>(

@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "layers/adaptive_average_pool2d.h"
+#include "layers/channels/channel_shuffle.h"
+#include "layers/channels/channel_slice.h"
 #include "layers/dropout.h"
 #include "layers/flatten.h"
 #include "layers/input.h"
@@ -53,6 +55,14 @@ GraphBuilder& GraphBuilder::AdaptiveAveragePool2d(const Pair& output) {
 
 GraphBuilder& GraphBuilder::Upsample2d(const Upsample2dOptions& options) {
   return Append(std::make_shared<Upsample2dLayer>(options));
+}
+
+GraphBuilder& GraphBuilder::ChannelShuffle(int64_t groups) {
+  return Append(std::make_shared<ChannelShuffleLayer>(groups));
+}
+
+GraphBuilder& GraphBuilder::ChannelSlice(int64_t begin, int64_t count) {
+  return Append(std::make_shared<ChannelSliceLayer>(begin, count));
 }
 
 GraphBuilder& GraphBuilder::Dropout(double rate) {

@@ -55,6 +55,9 @@ class GraphBuilder {
   GraphBuilder& AveragePool2d(const Pool2dOptions& options = {});
   GraphBuilder& AdaptiveAveragePool2d(const Pair& output);
   GraphBuilder& Upsample2d(const Upsample2dOptions& options = {});
+  GraphBuilder& ChannelShuffle(int64_t groups);
+  // Channels begin .. begin + count - 1.
+  GraphBuilder& ChannelSlice(int64_t begin, int64_t count);
   GraphBuilder& Dropout(double rate);
   GraphBuilder& Flatten();
   GraphBuilder& BatchNorm(const BatchNormalizationOptions& options = {});

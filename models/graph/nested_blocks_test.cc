@@ -93,7 +93,9 @@ TEST_P(NestedBlocksTest, GroupedConvolutionsNormalisationAndPools) {
   EXPECT_TRUE(CheckNetworkGradients(Network([&](GraphBuilder& b) {
     b.Add({[&](GraphBuilder& p) { p.Add({separable, kSame}).Relu(); }, pooled});
     b.Concat({separable, pooled}).AdaptiveAveragePool2d({2, 3});
-    b.Upsample2d({.mode = ResizeMode::kLinear});
+    b.Upsample2d({.mode = ResizeMode::kLinear}).ChannelShuffle(2);
+    b.Concat({[](GraphBuilder& p) { p.ChannelSlice(0, 3).Conv2d(3, {.kernel = 1}); },
+              [](GraphBuilder& p) { p.ChannelSlice(3, 5); }});
     b.Concat({[](GraphBuilder& p) { p.TransposedConv2d(2, {.padding = 1}); },
               [](GraphBuilder& p) { p.TransposedConv2d(3, {.padding = 1, .bias = false}); }});
   })));

@@ -53,6 +53,8 @@ Graph EveryLayer(TensorFormat format) {
       .Relu6()
       .AdaptiveAveragePool2d(2)
       .Upsample2d()
+      .ChannelShuffle(2)
+      .ChannelSlice(1, 6)
       .TransposedConv2d(4, {.kernel = 2, .stride = 2})
       .Dropout(0.25)
       .Flatten();

@@ -169,6 +169,14 @@ class Network:
         """Images made larger by whole factors; mode: nearest or bilinear, as in PyTorch."""
         ...
 
+    def channel_shuffle(self, groups: int) -> Network:
+        """Channels dealt from groups that lie one after the other, as in PyTorch."""
+        ...
+
+    def channel_slice(self, begin: int, count: int) -> Network:
+        """Some of the channels: count of them, from channel begin on."""
+        ...
+
     def batch_norm(self, *, momentum: float = 0.9, epsilon: float = 1e-05) -> Network:
         """Batch normalisation; running = momentum * running + (1 - momentum) * batch."""
         ...

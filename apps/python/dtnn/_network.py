@@ -143,6 +143,16 @@ class Network:
         self._core.upsample2d(pair("scale", scale), text_bytes("mode", mode), bool(align_corners))
         return self
 
+    def channel_shuffle(self, groups: int) -> Network:
+        """Channels dealt from groups that lie one after the other, as in PyTorch."""
+        self._core.channel_shuffle(whole("groups", groups))
+        return self
+
+    def channel_slice(self, begin: int, count: int) -> Network:
+        """Some of the channels: count of them, from channel begin on."""
+        self._core.channel_slice(whole("begin", begin), whole("count", count))
+        return self
+
     def batch_norm(self, *, momentum: float = 0.9, epsilon: float = 1e-5) -> Network:
         """Batch normalisation; running = momentum * running + (1 - momentum) * batch."""
         self._core.batch_norm(float(momentum), float(epsilon))

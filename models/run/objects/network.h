@@ -58,6 +58,12 @@ class Network {
   Network& Upsample2d(const Upsample2dOptions& options = {}) {
     return Then([=](GraphBuilder& b) { b.Upsample2d(options); });
   }
+  Network& ChannelShuffle(int64_t groups) {
+    return Then([=](GraphBuilder& b) { b.ChannelShuffle(groups); });
+  }
+  Network& ChannelSlice(int64_t begin, int64_t count) {
+    return Then([=](GraphBuilder& b) { b.ChannelSlice(begin, count); });
+  }
   Network& BatchNorm(const BatchNormalizationOptions& options = {}) {
     return Then([=](GraphBuilder& b) { b.BatchNorm(options); });
   }
