@@ -81,6 +81,12 @@ std::string GraphWriter::AddTensor(std::string_view name, const Tensor& values,
   return tensor.name();
 }
 
+std::string GraphWriter::AddIntegers(std::string_view name, std::span<const int64_t> values) {
+  onnx::TensorProto& tensor = Add(name, OnnxType::kInt64, Shape{int64_t(values.size())});
+  tensor.set_raw_data(values.data(), values.size_bytes());
+  return tensor.name();
+}
+
 std::string GraphWriter::AddScalar(std::string_view name, float value) {
   onnx::TensorProto& tensor = Add(name, OnnxType::kFloat32, Shape{});
   tensor.set_raw_data(&value, sizeof(value));

@@ -61,6 +61,7 @@ class GraphWriter {
 
   // Tensors that stand in the file; result: their names. Of float32 values, under another shape.
   std::string AddTensor(std::string_view name, const Tensor& values, const Shape& shape);
+  std::string AddIntegers(std::string_view name, std::span<const int64_t> values);
   std::string AddScalar(std::string_view name, float value);
   // The values of a layer's weights; in 8 bits, a scale for each place along `axis`, where the
   // layer multiplies bytes.

@@ -122,6 +122,8 @@ ExportLayer FindExport(std::string_view type) {
       {"AveragePool2D", ExportAveragePool2d},
       {"AdaptiveAveragePool2D", ExportAdaptiveAveragePool2d},
       {"Upsample2D", ExportUpsample2d},
+      {"ChannelShuffle", ExportChannelShuffle},
+      {"ChannelSlice", ExportChannelSlice},
       {"Dropout", ExportDropout},
       {"Flatten", ExportFlatten},
       {"Softmax", ExportSoftmax},

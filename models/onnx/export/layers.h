@@ -13,6 +13,7 @@
 #include "layers/base/attributes.h"
 #include "models/graph/graph.h"
 #include "models/onnx/export/graph_writer.h"
+#include "tensor/format.h"
 #include "tensor/tensor.h"
 
 namespace dtnn {
@@ -25,6 +26,11 @@ struct LayerToExport {
   std::vector<Tensor> parameters = {};  // float32, as the layer lists them
   bool in_bytes = false;                // the layer multiplies bytes
 };
+
+// The first input, an image.
+inline ImageExtents InputOf(const LayerToExport& layer) {
+  return ExtentsOf(layer.node.input_shapes[0], TensorFormat::kNCHW);
+}
 
 // Writes the layer's operators, the last of which makes `layer.output`. Attributes that are not
 // read are not checked: they are those of training.
@@ -42,6 +48,8 @@ absl::Status ExportMaxPool2d(const LayerToExport& layer, GraphWriter& writer);
 absl::Status ExportAveragePool2d(const LayerToExport& layer, GraphWriter& writer);
 absl::Status ExportAdaptiveAveragePool2d(const LayerToExport& layer, GraphWriter& writer);
 absl::Status ExportUpsample2d(const LayerToExport& layer, GraphWriter& writer);
+absl::Status ExportChannelShuffle(const LayerToExport& layer, GraphWriter& writer);
+absl::Status ExportChannelSlice(const LayerToExport& layer, GraphWriter& writer);
 
 }  // namespace dtnn
 

@@ -11,10 +11,6 @@
 namespace dtnn {
 namespace {
 
-ImageExtents InputOf(const LayerToExport& layer) {
-  return ExtentsOf(layer.node.input_shapes[0], TensorFormat::kNCHW);
-}
-
 // The window of the whole image is an operator of its own, for images of any size.
 absl::Status ExportPool(const LayerToExport& layer, GraphWriter& writer, bool average) {
   const std::string& name = layer.node.name;

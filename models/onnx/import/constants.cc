@@ -86,9 +86,15 @@ absl::Status ImportUnsqueeze(OperatorReader& op) {
   return absl::OkStatus();
 }
 
+std::pair<int64_t, int64_t> SliceBounds::In(int64_t extent) const {
+  const auto bound = [&](int64_t given) {
+    return std::clamp<int64_t>(given < 0 ? std::max(given, -extent) + extent : given, 0, extent);
+  };
+  const int64_t begin = bound(start);
+  return {begin, std::max(begin, bound(end))};
+}
+
 absl::Status ImportSlice(OperatorReader& op) {
-  DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> from, op.Integers(0));
-  const auto size = int64_t(from.size());
   std::vector<int64_t> starts, ends, axes = {0}, steps = {1};
   if (op.num_inputs() > 1) {
     DTNN_ASSIGN_OR_RETURN(starts, op.Integers(1));
@@ -104,14 +110,15 @@ absl::Status ImportSlice(OperatorReader& op) {
     ends = op.Ints("ends", {});
     axes = op.Ints("axes", {0});
   }
-  if (starts.size() != 1 || ends.size() != 1 || axes != std::vector<int64_t>{0} ||
+  if (starts.size() != 1 || ends.size() != 1 || axes.size() != 1 ||
       steps != std::vector<int64_t>{1}) {
-    return Unimplemented("slices other than a part of a shape");
+    return Unimplemented("slices several axes, or not in steps of 1");
   }
-  const auto bound = [&](int64_t given) {
-    return std::clamp<int64_t>(given < 0 ? std::max(given, -size) + size : given, 0, size);
-  };
-  const int64_t start = bound(starts[0]), end = std::max(start, bound(ends[0]));
+  const SliceBounds bounds = {axes[0], starts[0], ends[0]};
+  if (!op.IsConstant(0)) return ImportSliceOfChannels(op, bounds);
+  DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> from, op.Integers(0));
+  if (bounds.axis != 0) return Unimplemented("slices other than a part of a shape");
+  const auto [start, end] = bounds.In(int64_t(from.size()));
   op.SetOutput(TensorValues::OfIntegers({from.begin() + start, from.begin() + end}));
   return absl::OkStatus();
 }

@@ -194,7 +194,7 @@ class GraphImporter {
     OperatorReader reader(node, state_);
     for (const std::string& input : node.input()) CountReaders(input, -1);
     DTNN_RETURN_IF_ERROR(reader.Finish(import_operator(reader)));
-    CountReaders(node.output(0), state_.uses[node.output(0)]);
+    for (const std::string& output : node.output()) CountReaders(output, state_.uses[output]);
     return absl::OkStatus();
   }
 

@@ -38,7 +38,9 @@ enum class Unfinished : uint8_t {
   kOverRootTwo,
   kErf,
   kErfPlusOne,
-  kTwiceGelu  // of gelu x = x (erf(x / sqrt 2) + 1) / 2
+  kTwiceGelu,  // of gelu x = x (erf(x / sqrt 2) + 1) / 2
+  kGroups,
+  kDealtGroups  // of a channel shuffle: (groups, channels of a group, h, w), and turned round
 };
 
 // The output of a layer, and how the operators after it see it.
@@ -49,6 +51,7 @@ struct ImportedValue {
   bool rows_first = false;     // features that were flattened as (h, w, c)
   ImagePads pads = {};
   Unfinished unfinished = Unfinished::kNothing;
+  int64_t groups = 0;  // of kGroups and kDealtGroups
 
   bool image() const { return shape.rank() == 3; }
   bool plain() const { return pads == ImagePads() && unfinished == Unfinished::kNothing; }

@@ -135,9 +135,9 @@ absl::StatusOr<ImportedValue> OperatorReader::Value(size_t input) {
   DTNN_ASSIGN_OR_RETURN(const ImportedValue value, RawValue(input));
   if (value.unfinished != Unfinished::kNothing) {
     return Unimplemented("its input ", input,
-                         " is a step of -Softplus(-x), which is log(sigmoid x), or of "
-                         "x * (Erf(x / sqrt 2) + 1) / 2, which is GELU; the other steps do not "
-                         "follow");
+                         " is a step of -Softplus(-x), which is log(sigmoid x), of "
+                         "x * (Erf(x / sqrt 2) + 1) / 2, which is GELU, or of a channel shuffle; "
+                         "the other steps do not follow");
   }
   if (value.pads == ImagePads()) return value;
   return Unimplemented("its input ", input,
@@ -197,8 +197,8 @@ bool OperatorReader::OutputIsUsed(size_t output) const {
   return output < size_t(node_.output_size()) && state_.uses.contains(node_.output(int(output)));
 }
 
-void OperatorReader::SetKnown(ImportState::Known known) {
-  state_.values.insert_or_assign(node_.output(0), std::move(known));
+void OperatorReader::SetKnown(ImportState::Known known, size_t output) {
+  state_.values.insert_or_assign(node_.output(int(output)), std::move(known));
 }
 
 // PyTorch names a layer's weights after it: "layer1.0.conv1.weight".

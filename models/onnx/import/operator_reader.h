@@ -93,7 +93,8 @@ class OperatorReader {
   int64_t SoftmaxAxis() const { return state_.opset < 13 ? 1 : -1; }
 
   // Outputs.
-  void SetOutput(const ImportedValue& value) { SetKnown(value); }
+  size_t num_outputs() const { return size_t(node_.output_size()); }
+  void SetOutput(const ImportedValue& value, size_t output = 0) { SetKnown(value, output); }
   void SetRange(const ImportedValue& value, const ValueRange& range) {
     state_.ranges[value.node] = range;
   }
@@ -115,7 +116,7 @@ class OperatorReader {
   const onnx::AttributeProto* Find(std::string_view name);
   void Fail(std::string_view name, std::string_view mistake);
   const ImportState::Known* Known(size_t input) const;
-  void SetKnown(ImportState::Known known);
+  void SetKnown(ImportState::Known known, size_t output = 0);
   std::string LayerName(int weights) const;
 
   const onnx::NodeProto& node_;

@@ -55,6 +55,7 @@ const Table& Operators() {
       {"Slice", ImportSlice},
       {"Softmax", ImportSoftmax},
       {"Softplus", ImportSoftplus},
+      {"Split", ImportSplit},
       {"Squeeze", ImportSqueeze},
       {"Sub", ImportArithmetic},
       {"Sum", ImportSum},

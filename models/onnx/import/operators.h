@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -34,6 +35,14 @@ absl::StatusOr<ImagePads> PadsOf(OperatorReader& op, const Shape& image, const P
                                  const Pair& stride, const Pair& dilation);
 // `axis` counted from the front, of `rank` axes.
 absl::StatusOr<int64_t> AxisOf(int64_t axis, int64_t rank);
+
+// What a Slice takes along one axis.
+struct SliceBounds {
+  int64_t axis = 0, start = 0, end = 0;  // negative: from the end
+
+  // The elements begin .. end - 1 of `extent`.
+  std::pair<int64_t, int64_t> In(int64_t extent) const;
+};
 
 // Adds a layer to which the order of the elements does not matter: the next operator sees the order
 // that the first input has.
@@ -98,6 +107,14 @@ absl::Status ImportSqueeze(OperatorReader& op);
 absl::Status ImportTranspose(OperatorReader& op);
 absl::Status ImportPad(OperatorReader& op);
 
+// channels.cc
+absl::Status ImportSplit(OperatorReader& op);
+// A Slice of an image.
+absl::Status ImportSliceOfChannels(OperatorReader& op, const SliceBounds& bounds);
+// The two Reshapes of a channel shuffle, to `shape`.
+absl::Status ImportGroupsOfChannels(OperatorReader& op, const std::vector<int64_t>& shape);
+absl::Status ImportShuffledChannels(OperatorReader& op, const std::vector<int64_t>& shape);
+
 // quantized.cc
 absl::Status ImportQuantizeLinear(OperatorReader& op);
 absl::Status ImportDequantizeLinear(OperatorReader& op);
@@ -107,7 +124,7 @@ absl::Status ImportConstant(OperatorReader& op);
 absl::Status ImportShape(OperatorReader& op);
 absl::Status ImportGather(OperatorReader& op);
 absl::Status ImportUnsqueeze(OperatorReader& op);
-absl::Status ImportSlice(OperatorReader& op);
+absl::Status ImportSlice(OperatorReader& op);  // and of channels
 absl::Status ImportCast(OperatorReader& op);
 absl::Status ImportArithmetic(OperatorReader& op);  // Add, Sub, Mul, Div of whole numbers
 absl::Status ImportReduceProd(OperatorReader& op);

@@ -189,6 +189,17 @@ TEST_F(RoundTripTest, NormalisationsWithinSamples) {
   }
 }
 
+TEST_F(RoundTripTest, ChannelsShuffledAndSplit) {
+  for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+    GraphBuilder b("channels", format);
+    b.Input({4, 5, 3}).Conv2d(12, {.kernel = 1}).ChannelShuffle(3);
+    b.Concat({[](GraphBuilder& p) { p.ChannelSlice(0, 5); },
+              [](GraphBuilder& p) { p.ChannelSlice(5, 7).Conv2d(7, {.kernel = 1}); }});
+    b.ChannelShuffle(2).Flatten().Fc(4).Softmax();
+    Check({.graph = *b.Build()}, TensorFormat::kNCHW);
+  }
+}
+
 TEST_F(RoundTripTest, ImagesMadeLarger) {
   for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
     GraphBuilder b("larger", format);

@@ -36,7 +36,7 @@ absl::Status ImportFlatten(OperatorReader& op) {
   return AddFlatten(op, input);
 }
 
-// The one shape to which samples can be reshaped is that of a vector.
+// Samples can be reshaped to vectors; other shapes are steps of a channel shuffle.
 absl::Status ImportReshape(OperatorReader& op) {
   DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> shape, op.Integers(1));
   if (op.IsConstant(0)) {
@@ -50,6 +50,9 @@ absl::Status ImportReshape(OperatorReader& op) {
     return absl::OkStatus();
   }
   op.Int("allowzero", 0);
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue raw, op.RawValue(0));
+  if (raw.unfinished == Unfinished::kDealtGroups) return ImportShuffledChannels(op, shape);
+  if (raw.image() && shape.size() == 5) return ImportGroupsOfChannels(op, shape);
   DTNN_ASSIGN_OR_RETURN(const ImportedValue input, op.Value(0));
   const int64_t elements = input.shape.NumElements();
   const bool flattens = shape.size() == 2 && (shape[1] == -1 || shape[1] == elements) &&
@@ -62,7 +65,8 @@ absl::Status ImportReshape(OperatorReader& op) {
               extent == kBatchExtent ? std::string("N") : StrCat(extent));
   }
   return Unimplemented("reshapes samples of ", input.shape.ToString(), " to (", wanted,
-                       "); only flattening, to (N, ", elements, "), is a layer");
+                       "); only flattening, to (N, ", elements,
+                       "), and channel shuffles are layers");
 }
 
 // Takes axes of one element away: an image of one pixel becomes a vector.
@@ -95,12 +99,17 @@ absl::Status ImportSqueeze(OperatorReader& op) {
 absl::Status ImportTranspose(OperatorReader& op) {
   DTNN_ASSIGN_OR_RETURN(ImportedValue value, op.RawValue(0));
   const std::vector<int64_t> order = op.Ints("perm", {3, 2, 1, 0});
+  if (value.unfinished == Unfinished::kGroups && order == std::vector<int64_t>{0, 2, 1, 3, 4}) {
+    value.unfinished = Unfinished::kDealtGroups;
+    op.SetOutput(value);
+    return absl::OkStatus();
+  }
   const bool to_last = order == std::vector<int64_t>{0, 2, 3, 1},
              to_first = order == std::vector<int64_t>{0, 3, 1, 2};
   if (!value.image() || !(value.channels_last ? to_first : to_last) || !value.plain()) {
     return Unimplemented(
         "transposes other than between channels first and channels last of "
-        "images");
+        "images, and in a channel shuffle");
   }
   value.channels_last = to_last;
   op.SetOutput(value);

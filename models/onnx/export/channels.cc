@@ -1,0 +1,46 @@
+// Channels in another order, and some of them.
+
+#include <array>
+
+#include "models/onnx/export/layers.h"
+#include "tensor/format.h"
+#include "tensor/text/str_cat.h"
+
+namespace dtnn {
+
+// As PyTorch writes it.
+absl::Status ExportChannelShuffle(const LayerToExport& layer, GraphWriter& writer) {
+  const std::string& name = layer.node.name;
+  const ImageExtents image = InputOf(layer);
+  const int64_t groups = layer.read.Int("groups");
+  const std::string grouped = writer.NewName(StrCat(name, "_grouped")),
+                    dealt = writer.NewName(StrCat(name, "_dealt"));
+  writer.AddNode(
+      "Reshape", StrCat(name, "/Groups"),
+      {layer.inputs[0], writer.AddIntegers(StrCat(name, "_groups"),
+                                           std::array{int64_t{-1}, groups, image.channels / groups,
+                                                      image.height, image.width})},
+      grouped);
+  writer.AddNode("Transpose", StrCat(name, "/Transpose"), {grouped}, dealt)
+      .Ints("perm", std::array<int64_t, 5>{0, 2, 1, 3, 4});
+  writer.AddNode(
+      "Reshape", name,
+      {dealt, writer.AddIntegers(StrCat(name, "_shape"), std::array{int64_t{-1}, image.channels,
+                                                                    image.height, image.width})},
+      layer.output);
+  return absl::OkStatus();
+}
+
+absl::Status ExportChannelSlice(const LayerToExport& layer, GraphWriter& writer) {
+  const std::string& name = layer.node.name;
+  const int64_t begin = layer.read.Int("begin"), end = begin + layer.read.Int("count");
+  const auto number = [&](const char* what, int64_t value) {
+    return writer.AddIntegers(StrCat(name, "_", what), std::array{value});
+  };
+  writer.AddNode("Slice", name,
+                 {layer.inputs[0], number("begin", begin), number("end", end), number("axis", 1)},
+                 layer.output);
+  return absl::OkStatus();
+}
+
+}  // namespace dtnn
