@@ -65,8 +65,8 @@ def renew(model, rng):
             node.output[:] = ["output" if name == last.input[0] else name for name in node.output]
         model.graph.node.remove(last)
     for tensor in model.graph.initializer:
-        if tensor.name.endswith("_rate") or len(tensor.dims) != 1:
-            continue
+        if len(tensor.dims) != 1 or tensor.data_type != onnx.TensorProto.FLOAT:
+            continue  # neither a rate of dropout nor a shape
         values = numpy_helper.to_array(tensor)
         low, high = -0.2, 0.4
         if tensor.name.endswith("_running_var"):
@@ -120,6 +120,7 @@ def torch_networks():
         "squeezenet1_1": m.squeezenet1_1, "densenet121": m.densenet121,
         "googlenet": lambda **k: m.googlenet(aux_logits=False, init_weights=True, **k),
         "mnasnet1_0": m.mnasnet1_0, "regnet_x_400mf": m.regnet_x_400mf,
+        "shufflenet_v2_x1_0": m.shufflenet_v2_x1_0,
     }
     return makers
 
@@ -148,7 +149,8 @@ def torch(name, folder, rng, dynamo, opset):
 
 # Networks of the zoo with torchvision's structure. For the others, the structure comes from an
 # export with batch normalisations that are not folded.
-ZOO = {"resnet50": "resnet50v15", "vgg11": "vgg11", "vgg16": "vgg16"}
+ZOO = {"resnet50": "resnet50v15", "vgg11": "vgg11", "vgg16": "vgg16",
+       "shufflenet_v2_x1_0": "shufflenet_v2_x1_0"}
 
 
 def weights(name, folder, rng):
@@ -192,7 +194,7 @@ def main():
             jobs.append((n, "torch, dynamo" if dynamo else f"torch, opset {options.opset}",
                          lambda f, r, n=n, d=dynamo: torch(n, f, r, d, options.opset)))
     every = ("resnet18", "resnet50", "vgg11", "vgg16", "mobilenet_v2", "densenet121", "googlenet",
-             "squeezenet1_1", "mnasnet1_0", "regnet_x_400mf")
+             "squeezenet1_1", "mnasnet1_0", "regnet_x_400mf", "shufflenet_v2_x1_0")
     names = every if options.weights == "all" else filter(None, options.weights.split(","))
     jobs += [(n, "torch.save, import", lambda f, r, n=n: weights(n, f, r)) for n in names]
     failed = 0

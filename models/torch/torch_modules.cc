@@ -21,7 +21,7 @@ constexpr std::string_view kFirst[] = {
     "bn2",         "conv3",        "bn3",         "bn",          "denseblock1", "transition1",
     "denseblock2", "transition2",  "denseblock3", "transition3", "denseblock4", "squeeze",
     "expand1x1",   "expand3x3"};
-constexpr std::string_view kLast[] = {"norm5", "downsample", "fc", "classifier"};
+constexpr std::string_view kLast[] = {"norm5", "downsample", "conv5", "fc", "classifier"};
 constexpr size_t kBetween = std::size(kFirst);
 
 // What a part of a name sorts by: its place, then letters and numbers in turn.

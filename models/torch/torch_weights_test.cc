@@ -20,6 +20,7 @@
 #include "models/torch/torch_file.h"
 #include "models/zoo/convnext.h"
 #include "models/zoo/resnet.h"
+#include "models/zoo/shufflenet.h"
 #include "models/zoo/vgg.h"
 #include "tensor/files/npy.h"
 #include "tensor/text/str_cat.h"
@@ -46,6 +47,9 @@ Graph Network(const std::string& name, int64_t outputs = 0) {
   } else if (name == "convnext") {
     b.Input({20, 17, 3});
     AppendConvNext(b, {.blocks = {1, 2}, .width = 4}, 5);
+  } else if (name == "shufflenet") {
+    b.Input({35, 37, 3});
+    AppendShuffleNet(b, {.stem = 4, .blocks = {2, 1, 1}, .widths = {6, 8, 12}, .last = 10}, 4);
   } else {
     b.Input({12, 8, 3});
     AppendVgg(b, {.groups = {{1, 4}, {2, 5}}, .hidden = 7}, outputs > 0 ? outputs : 4);
@@ -69,7 +73,7 @@ class TorchWeightsTest : public ::testing::Test {
 };
 
 TEST_F(TorchWeightsTest, AnswersAreThoseOfPyTorch) {
-  for (const std::string name : {"resnet", "vgg", "convnext"}) {
+  for (const std::string name : {"resnet", "vgg", "convnext", "shufflenet"}) {
     for (const std::string ending : {".pth", ".safetensors"}) {
       SCOPED_TRACE(name + ending);
       const Graph graph = Network(name);

@@ -18,6 +18,7 @@
 #include "models/zoo/mobilenet.h"
 #include "models/zoo/regnet.h"
 #include "models/zoo/resnet.h"
+#include "models/zoo/shufflenet.h"
 #include "models/zoo/simple.h"
 #include "models/zoo/squeezenet.h"
 #include "models/zoo/vgg.h"
@@ -135,6 +136,12 @@ const Family kFamilies[] = {
      {17, 16, 3},
      [](GraphBuilder& b) {
        AppendConvNext(b, {.blocks = {1, 2}, .width = 4}, kClasses);
+     }},
+    {"ShuffleNet",
+     {9, 8, 3},
+     [](GraphBuilder& b) {
+       AppendShuffleNet(
+           b, {.stem = 4, .blocks = {2, 1}, .widths = {6, 8}, .last = 5, .small = true}, kClasses);
      }},
     {"RegNetY",
      {9, 8, 3},

@@ -11,6 +11,7 @@
 #include "models/zoo/mobilenet.h"
 #include "models/zoo/regnet.h"
 #include "models/zoo/resnet.h"
+#include "models/zoo/shufflenet.h"
 #include "models/zoo/simple.h"
 #include "models/zoo/squeezenet.h"
 #include "models/zoo/vgg.h"
@@ -25,7 +26,7 @@ std::vector<ModelInfo> AllFamilies() {
   for (const auto& family :
        {SimpleModels, AlexNetModels, VggModels, GoogLeNetModels, InceptionModels, ResNetModels,
         DenseNetModels, MobileNetModels, InvertedResidualModels, SqueezeNetModels, RegNetModels,
-        ConvNextModels}) {
+        ConvNextModels, ShuffleNetModels}) {
     const std::vector<ModelInfo> members = family();
     models.insert(models.end(), members.begin(), members.end());
   }

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from safetensors.torch import save_file
 from torch import nn
+from torchvision.models import ShuffleNetV2
 from torchvision.models.convnext import CNBlockConfig, ConvNeXt
 
 
@@ -83,10 +84,17 @@ def convnext():
         return network
 
 
+def shufflenet():
+    with torch.random.fork_rng():
+        torch.manual_seed(5)
+        return ShuffleNetV2([2, 1, 1], [4, 6, 8, 12, 10], num_classes=4)
+
+
 def main(folder):
     torch.manual_seed(3)
     for name, network, shape in [("resnet", ResNet(), (2, 3, 21, 18)), ("vgg", Vgg(), (2, 3, 12, 8)),
-                                 ("convnext", convnext(), (2, 3, 20, 17))]:
+                                 ("convnext", convnext(), (2, 3, 20, 17)),
+                                 ("shufflenet", shufflenet(), (2, 3, 35, 37))]:
         network.eval()
         for module in network.modules():
             if isinstance(module, nn.BatchNorm2d):

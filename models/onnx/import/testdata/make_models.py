@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Small networks as ONNX files, and what ONNX Runtime answers: make_models.py DIR
 
-The structures of ResNet, VGG, MobileNetV2, SqueezeNet, DenseNet, GoogLeNet and U-Net with few
-channels and random weights, exported by PyTorch in its two ways and by opsets 11 to 20; and a graph as
-TensorFlow's converters write them. Needs torch, torchvision, onnx, onnxscript and onnxruntime. Each
-NAME.onnx has NAME.npy beside it: the output for the input x[i] = 37 * i mod 101 / 50 - 1.
+The structures of ResNet, VGG, MobileNetV2, SqueezeNet, DenseNet, GoogLeNet, ShuffleNetV2 and U-Net
+with few channels and random weights, exported by PyTorch in its two ways and by opsets 11 to 20; and
+a graph as TensorFlow's converters write them. Needs torch, torchvision, onnx, onnxscript and
+onnxruntime. Each NAME.onnx has NAME.npy beside it: the output for the input
+x[i] = 37 * i mod 101 / 50 - 1.
 """
 
 import os
@@ -17,7 +18,7 @@ import torch
 from onnx import TensorProto, helper, numpy_helper
 from onnxruntime import quantization
 from torch import nn
-from torchvision.models import DenseNet, MobileNetV2
+from torchvision.models import DenseNet, MobileNetV2, ShuffleNetV2
 from torchvision.ops import SqueezeExcitation
 
 
@@ -237,6 +238,16 @@ def unet(folder):
     write(folder, "unet", shape)
 
 
+def shufflenet(folder):
+    torch.manual_seed(9)
+    shape = (2, 3, 36, 41)
+    network = renew(ShuffleNetV2([2, 1, 1], [4, 6, 8, 12, 10], num_classes=4))
+    torch.onnx.export(network, torch.zeros(shape), os.path.join(folder, "shufflenet.onnx"),
+                      dynamo=False, opset_version=17, dynamic_axes={"image": {0: "batch"}},
+                      input_names=["image"])
+    write(folder, "shufflenet", shape)
+
+
 def main(folder):
     torch.manual_seed(7)
     dense = DenseNet(growth_rate=3, block_config=(2, 2), num_init_features=4, bn_size=2,
@@ -271,6 +282,7 @@ def main(folder):
     write(folder, "tensorflow", (2, 9, 11, 3))
     activations(folder, shape)
     unet(folder)
+    shufflenet(folder)
 
 
 if __name__ == "__main__":
