@@ -21,7 +21,7 @@ struct TorchModule {
   std::map<std::string, const Tensor*, std::less<>> arrays;
 
   bool Has(std::string_view array) const { return arrays.contains(array); }
-  // The type of layer that has such arrays; empty: none.
+  // The type of layer that has such arrays; empty: none. A transposed convolution is a Conv2D too.
   std::string_view Type() const {
     if (Has("running_mean")) return "BatchNormalization";
     if (Has("layer_scale")) return "Conv2D";  // of one pixel, depthwise

@@ -28,6 +28,14 @@ bool IsProductOfPixels(const TorchModule& module, const Node& node) {
          node.parameters[0].shape.rank() == 2;
 }
 
+// Whether the module may be the layer. Weights of a transposed convolution look like others: the
+// network says which of the two a module is.
+bool IsOfType(const TorchModule& module, const Node& node) {
+  const std::string_view layer = node.layer->type_name();
+  if (layer == "TransposedConv2D") return module.Type() == "Conv2D" && !module.Has("layer_scale");
+  return module.Type() == layer || IsProductOfPixels(module, node);
+}
+
 // PyTorch's shape of a parameter in NCHW, whose elements have the same order but for a matrix.
 std::vector<int64_t> TorchShape(const TorchModule& module, const Node& node,
                                 const ParameterSpec& spec) {
@@ -151,8 +159,7 @@ absl::StatusOr<MatchedWeights> FillFromTorch(const NamedTensors& weights, const 
       continue;
     }
     const Node* node = next < layers.size() ? &graph.nodes()[layers[next]] : nullptr;
-    if (node == nullptr ||
-        (node->layer->type_name() != module.Type() && !IsProductOfPixels(module, *node))) {
+    if (node == nullptr || !IsOfType(module, *node)) {
       return InvalidArgument("\"", module.name, "\" is a ", module.Type(), ", where network ",
                              graph.name(), " has ", node == nullptr ? "no layer" : Describe(*node),
                              "; the structures differ");

@@ -50,6 +50,11 @@ Graph Network(const std::string& name, int64_t outputs = 0) {
   } else if (name == "shufflenet") {
     b.Input({35, 37, 3});
     AppendShuffleNet(b, {.stem = 4, .blocks = {2, 1, 1}, .widths = {6, 8, 12}, .last = 10}, 4);
+  } else if (name == "decoder") {
+    b.Input({9, 7, 3}).Conv2d(4, {.stride = 2}).Relu();
+    b.TransposedConv2d(6, {.stride = 2, .padding = 1, .output_padding = 1, .groups = 2}).Relu();
+    b.TransposedConv2d(4, {.kernel = 2, .stride = 2, .bias = false}).Relu();
+    b.Conv2d(2, {.kernel = 1}).Flatten().Fc(3);
   } else {
     b.Input({12, 8, 3});
     AppendVgg(b, {.groups = {{1, 4}, {2, 5}}, .hidden = 7}, outputs > 0 ? outputs : 4);
@@ -73,7 +78,7 @@ class TorchWeightsTest : public ::testing::Test {
 };
 
 TEST_F(TorchWeightsTest, AnswersAreThoseOfPyTorch) {
-  for (const std::string name : {"resnet", "vgg", "convnext", "shufflenet"}) {
+  for (const std::string name : {"resnet", "vgg", "convnext", "shufflenet", "decoder"}) {
     for (const std::string ending : {".pth", ".safetensors"}) {
       SCOPED_TRACE(name + ending);
       const Graph graph = Network(name);
@@ -117,6 +122,21 @@ TEST_F(TorchWeightsTest, OtherStructuresAreNamed) {
               HasSubstr("\"bn1\" is a BatchNormalization, where network vgg has layer 4 (Conv2D); "
                         "the structures differ"));
   EXPECT_EQ(OutputsOf(*ReadTorchFile(StrCat(kFolder, "vgg.pth")), /*by_names=*/false), 4);
+}
+
+// (in, out, height, width) where a convolution has (out, in, height, width).
+TEST_F(TorchWeightsTest, TheNetworkSaysWhichConvolutionsAreTransposed) {
+  const auto fill = [&](bool transposed) {
+    GraphBuilder b("net", TensorFormat::kNCHW);
+    b.Input({4, 4, 3}).Conv2d(4, {.stride = 2});
+    transposed ? b.TransposedConv2d(6, {.stride = 2, .padding = 1, .output_padding = 1})
+               : b.Conv2d(6, {.kernel = 1});
+    return std::string(Fill(*b.Build(), "decoder.pth").status().message());
+  };
+  EXPECT_THAT(fill(true), HasSubstr("\"2.weight\" has shape (4, 3, 3, 3), but layer 2 "
+                                    "(TransposedConv2D) has (4, 6, 3, 3)"));
+  EXPECT_THAT(fill(false), HasSubstr("\"2.weight\" has shape (4, 3, 3, 3), but layer 2 (Conv2D) "
+                                     "has (6, 4, 1, 1)"));
 }
 
 // Where modules have the same shape, the wrong order would be a wrong network without an error.

@@ -90,11 +90,21 @@ def shufflenet():
         return ShuffleNetV2([2, 1, 1], [4, 6, 8, 12, 10], num_classes=4)
 
 
+def decoder():
+    with torch.random.fork_rng():
+        torch.manual_seed(6)
+        return nn.Sequential(nn.Conv2d(3, 4, 3, 2), nn.ReLU(),
+                             nn.ConvTranspose2d(4, 6, 3, 2, padding=1, output_padding=1, groups=2),
+                             nn.ReLU(), nn.ConvTranspose2d(6, 4, 2, 2, bias=False), nn.ReLU(),
+                             nn.Conv2d(4, 2, 1), nn.Flatten(), nn.Linear(2 * 16 * 12, 3))
+
+
 def main(folder):
     torch.manual_seed(3)
     for name, network, shape in [("resnet", ResNet(), (2, 3, 21, 18)), ("vgg", Vgg(), (2, 3, 12, 8)),
                                  ("convnext", convnext(), (2, 3, 20, 17)),
-                                 ("shufflenet", shufflenet(), (2, 3, 35, 37))]:
+                                 ("shufflenet", shufflenet(), (2, 3, 35, 37)),
+                                 ("decoder", decoder(), (2, 3, 9, 7))]:
         network.eval()
         for module in network.modules():
             if isinstance(module, nn.BatchNorm2d):
