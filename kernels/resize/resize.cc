@@ -16,6 +16,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/elementwise/transform-inl.h"
+#include "kernels/resize/planes-inl.h"
 
 #ifndef DTNN_KERNELS_RESIZE_RESIZE_CC_
 #define DTNN_KERNELS_RESIZE_RESIZE_CC_
@@ -71,29 +72,18 @@ void RunPixels(const ResizeCall& call, int64_t begin, int64_t end) {
 // Rows of planes, numbered plane by plane.
 template <typename T>
 void RunPlanes(const ResizeCall& call, int64_t begin, int64_t end) {
-  using W = Wide<T>;
   const resize::Axis &rows = call.pass.rows, &columns = call.pass.columns;
-  for (int64_t i = begin; i < end; ++i) {
-    const int64_t plane = i / rows.to();
+  while (begin < end) {
+    const int64_t plane = begin / rows.to(), first = begin % rows.to();
+    const int64_t last = std::min(rows.to(), first + end - begin);
     const int64_t image = plane / call.channels, channel = plane % call.channels;
-    const resize::Taps row = rows.taps[size_t(i % rows.to())];
-    const W* const row_factors = rows.FactorsOf<W>(row);
-    const T* const from =
-        call.from.At<const T>(image, (channel * rows.from + row.first) * columns.from);
-    T* const to = call.to.At<T>(image, (channel * rows.to() + i % rows.to()) * columns.to());
-    for (int64_t c = 0; c < columns.to(); ++c) {
-      const resize::Taps column = columns.taps[size_t(c)];
-      const W* const column_factors = columns.FactorsOf<W>(column);
-      W sum = call.accumulate ? W(to[c]) : W(0);
-      for (int64_t a = 0; a < row.count; ++a) {
-        W of_row = 0;
-        for (int64_t b = 0; b < column.count; ++b) {
-          of_row += W(from[a * columns.from + column.first + b]) * column_factors[b];
-        }
-        sum += of_row * row_factors[a];
-      }
-      to[c] = T(sum);
+    const T* const from = call.from.At<const T>(image, channel * rows.from * columns.from);
+    T* const to = call.to.At<T>(image, channel * rows.to() * columns.to());
+    for (int64_t column = 0; column < columns.to(); column += PlaneStrip<T>::kColumns) {
+      PlaneStrip<T> strip(call.pass, from, to, column, call.accumulate);
+      for (int64_t row = first; row < last; ++row) strip.Run(row);
     }
+    begin += last - first;
   }
 }
 

@@ -13,8 +13,7 @@
 // x, dx are (n, height, width, channels) and y, dy (n, out_height, out_width, channels), or with
 // channels second in NCHW; n <= batch, the same in a call. All may be pitched; none shares memory
 // with another. Results are the same bits on any number of threads. Bytes moved: x or dy is read
-// and y or dx written, where neighbouring rows stay in the cache. On a CPU, NHWC is the fast
-// format: planes are computed element by element.
+// and y or dx written, where neighbouring rows stay in the cache.
 
 #ifndef DTNN_KERNELS_RESIZE_RESIZE_H_
 #define DTNN_KERNELS_RESIZE_RESIZE_H_

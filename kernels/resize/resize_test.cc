@@ -33,9 +33,18 @@ ResizeSpec Spec(Shape nhwc, int64_t out_height, int64_t out_width) {
 }
 
 const ResizeSpec kSpecs[] = {
-    Spec({1, 1, 1, 1}, 1, 1),   Spec({2, 1, 1, 5}, 3, 2),   Spec({2, 3, 2, 17}, 6, 4),
-    Spec({1, 4, 5, 16}, 12, 5), Spec({2, 5, 3, 33}, 7, 11), Spec({1, 7, 8, 3}, 3, 5),
-    Spec({1, 9, 9, 1}, 3, 3),   Spec({1, 2, 40, 1}, 2, 33),
+    Spec({1, 1, 1, 1}, 1, 1),
+    Spec({2, 1, 1, 5}, 3, 2),
+    Spec({2, 3, 2, 17}, 6, 4),
+    Spec({1, 4, 5, 16}, 12, 5),
+    Spec({2, 5, 3, 33}, 7, 11),
+    Spec({1, 7, 8, 3}, 3, 5),
+    Spec({1, 9, 9, 1}, 3, 3),
+    Spec({1, 2, 40, 1}, 2, 33),
+    // Strips of columns, more rows than a strip keeps, and more taps than a table has.
+    Spec({1, 4, 300, 2}, 8, 600),
+    Spec({1, 3, 70, 1}, 33, 350),
+    Spec({1, 20, 530, 1}, 7, 265),
 };
 
 struct Mode {

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "kernels/operands/operand.h"
 #include "tensor/errors.h"
 
 namespace dtnn::resize {
 namespace {
+
+constexpr int64_t kMostTaps = 8;  // of an output in a table
 
 void Append(Axis& axis, int64_t first, std::initializer_list<double> factors) {
   axis.taps.push_back({first, int64_t(factors.size()), int64_t(axis.factors.size())});
@@ -68,14 +71,39 @@ Axis Turned(const Axis& axis) {
   return turned;
 }
 
+// Places grow from output to output, as the first and the last tap of an output do.
+ColumnTable ColumnTable::Of(const Axis& axis) {
+  ColumnTable table = {.from = axis.from, .to = axis.to()};
+  for (const Taps& taps : axis.taps) table.most = std::max(table.most, taps.count);
+  if (table.most > kMostTaps) return {};
+  for (int64_t tap = 0; tap < table.most; ++tap) {
+    int64_t place = 0;
+    for (const Taps& taps : axis.taps) {
+      if (taps.count > 0) place = taps.first + std::min(tap, taps.count - 1);
+      table.places.push_back(int32_t(place));
+      table.factors.push_back(tap < taps.count ? axis.factors[size_t(taps.factor + tap)] : 0);
+    }
+  }
+  for (const Taps& taps : axis.taps) table.counts.push_back(double(taps.count));
+  table.short_factors.assign(table.factors.begin(), table.factors.end());
+  table.short_counts.assign(table.counts.begin(), table.counts.end());
+  return table;
+}
+
+Pass Pass::Of(Axis rows, Axis columns, TensorFormat format) {
+  Pass pass = {std::move(rows), std::move(columns)};
+  if (format == TensorFormat::kNCHW) pass.table = ColumnTable::Of(pass.columns);
+  return pass;
+}
+
 Pass Pass::Forward(const ResizeSpec& spec) {
-  return {AxisOf(spec.height, spec.out_height, spec.mode, spec.align_corners),
-          AxisOf(spec.width, spec.out_width, spec.mode, spec.align_corners)};
+  return Of(AxisOf(spec.height, spec.out_height, spec.mode, spec.align_corners),
+            AxisOf(spec.width, spec.out_width, spec.mode, spec.align_corners), spec.format);
 }
 
 Pass Pass::Backward(const ResizeSpec& spec) {
   const Pass forward = Forward(spec);
-  return {Turned(forward.rows), Turned(forward.columns)};
+  return Of(Turned(forward.rows), Turned(forward.columns), spec.format);
 }
 
 absl::Status CheckImages(const ResizeSpec& spec, Device device, std::string_view in_name,
