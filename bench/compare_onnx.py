@@ -120,7 +120,7 @@ def torch_networks():
         "squeezenet1_1": m.squeezenet1_1, "densenet121": m.densenet121,
         "googlenet": lambda **k: m.googlenet(aux_logits=False, init_weights=True, **k),
         "mnasnet1_0": m.mnasnet1_0, "regnet_x_400mf": m.regnet_x_400mf,
-        "shufflenet_v2_x1_0": m.shufflenet_v2_x1_0,
+        "shufflenet_v2_x1_0": m.shufflenet_v2_x1_0, "convnext_tiny": m.convnext_tiny,
     }
     return makers
 
@@ -150,7 +150,7 @@ def torch(name, folder, rng, dynamo, opset):
 # Networks of the zoo with torchvision's structure. For the others, the structure comes from an
 # export with batch normalisations that are not folded.
 ZOO = {"resnet50": "resnet50v15", "vgg11": "vgg11", "vgg16": "vgg16",
-       "shufflenet_v2_x1_0": "shufflenet_v2_x1_0"}
+       "shufflenet_v2_x1_0": "shufflenet_v2_x1_0", "convnext_tiny": "convnext_tiny"}
 
 
 def weights(name, folder, rng):
@@ -194,7 +194,7 @@ def main():
             jobs.append((n, "torch, dynamo" if dynamo else f"torch, opset {options.opset}",
                          lambda f, r, n=n, d=dynamo: torch(n, f, r, d, options.opset)))
     every = ("resnet18", "resnet50", "vgg11", "vgg16", "mobilenet_v2", "densenet121", "googlenet",
-             "squeezenet1_1", "mnasnet1_0", "regnet_x_400mf", "shufflenet_v2_x1_0")
+             "squeezenet1_1", "mnasnet1_0", "regnet_x_400mf", "shufflenet_v2_x1_0", "convnext_tiny")
     names = every if options.weights == "all" else filter(None, options.weights.split(","))
     jobs += [(n, "torch.save, import", lambda f, r, n=n: weights(n, f, r)) for n in names]
     failed = 0

@@ -109,6 +109,9 @@ absl::Status ImportMul(OperatorReader& op) {
     x.unfinished = Unfinished::kNothing;
     return ImportAs(op, ActivationKind::kGelu, x);
   }
+  if (op.IsConstant(0) != op.IsConstant(1) && IsScaleOfChannels(op)) {
+    return ImportScaleOfChannels(op);
+  }
   if (op.IsConstant(0) || op.IsConstant(1)) return ImportArithmetic(op);
   DTNN_ASSIGN_OR_RETURN(const ImportedValue a, op.RawValue(0));
   DTNN_ASSIGN_OR_RETURN(const ImportedValue b, op.RawValue(1));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include "layers/channels/channel_shuffle.h"
@@ -37,11 +38,8 @@ absl::Status AddSlice(OperatorReader& op, const ImportedValue& image, int64_t be
     op.SetOutput(image);
     return absl::OkStatus();
   }
-  DTNN_RETURN_IF_ERROR(op.AddLayer(std::make_shared<ChannelSliceLayer>(begin, count), image));
-  DTNN_ASSIGN_OR_RETURN(ImportedValue output, op.Output());
-  output.channels_last = image.channels_last;
-  op.SetOutput(output);
-  return absl::OkStatus();
+  return AddElementwise(op, std::make_shared<ChannelSliceLayer>(begin, count),
+                        std::span(&image, 1));
 }
 
 // The extents that a Reshape asks for, where they are those that are `expected`; one of them may

@@ -51,8 +51,9 @@ absl::StatusOr<std::vector<ImportedValue>> Alike(OperatorReader& op) {
 }  // namespace
 
 absl::Status AddElementwise(OperatorReader& op, std::shared_ptr<const Layer> layer,
-                            std::span<const ImportedValue> inputs) {
-  DTNN_RETURN_IF_ERROR(op.AddLayer(std::move(layer), inputs));
+                            std::span<const ImportedValue> inputs,
+                            NetworkMaker::Parameters parameters, int weights) {
+  DTNN_RETURN_IF_ERROR(op.AddLayer(std::move(layer), inputs, std::move(parameters), weights));
   DTNN_ASSIGN_OR_RETURN(ImportedValue output, op.Output());
   output.channels_last = inputs[0].channels_last;
   output.rows_first = inputs[0].rows_first;

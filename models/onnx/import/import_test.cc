@@ -32,8 +32,8 @@ class StoredModelTest : public ::testing::TestWithParam<std::tuple<const char*, 
 INSTANTIATE_TEST_SUITE_P(
     Networks, StoredModelTest,
     ::testing::Combine(::testing::Values("resnet", "vgg", "mobilenet_v2", "squeezenet", "densenet",
-                                         "googlenet", "dynamo", "tensorflow", "activations",
-                                         "unet", "shufflenet"),
+                                         "googlenet", "dynamo", "tensorflow", "activations", "unet",
+                                         "shufflenet", "convnext"),
                        ::testing::Values(TensorFormat::kNHWC, TensorFormat::kNCHW)),
     [](const auto& info) {
       return std::string(std::get<0>(info.param)) + std::string(Name(std::get<1>(info.param)));
@@ -454,6 +454,42 @@ TEST_F(ImportTest, PartsOfTheChannelsAreChecked) {
   EXPECT_THAT(Error(), HasSubstr("takes no channel of an image of (4, 4, 5)"));
   split.set_input(3, "two");
   EXPECT_THAT(Error(), HasSubstr("divides axis 2"));
+}
+
+// As ConvNeXt has them: a product of each pixel and its bias, and a factor for each channel.
+TEST_F(ImportTest, ProductsOfPixelsAreConvolutions) {
+  Tensor("turned", {6, 4});
+  Tensor("bias", {6});
+  Tensor("scale", {6, 1, 1});
+  Tensor("last", {6, 2});
+  Ints(Insert("Transpose", {"turned"}), "perm", {1, 0});
+  At(1).set_output(0, "matrix");
+  Ints(Insert("Transpose", {"c"}, 1), "perm", {0, 2, 3, 1});
+  At(2).set_output(0, "pixels");
+  Insert("MatMul", {"pixels", "matrix"}, 2).set_output(0, "product");
+  Insert("Add", {"bias", "product"}, 3).set_output(0, "sum");
+  Ints(Insert("Transpose", {"sum"}, 4), "perm", {0, 3, 1, 2});
+  At(5).set_output(0, "back");
+  Insert("Mul", {"scale", "back"}, 5);
+  At(7).set_input(0, "new");
+  At(9).set_input(1, "last");
+  const auto imported = Import();
+  ASSERT_EQ(imported.status(), absl::OkStatus());
+  const auto& nodes = imported->model.graph.nodes();
+  ASSERT_EQ(nodes.size(), 7U);
+  EXPECT_EQ(nodes[2].parameters.size(), 2U);
+  EXPECT_EQ(nodes[2].output, Shape({4, 5, 6}));
+  EXPECT_EQ(nodes[3].layer->type_name(), "Conv2D");
+  EXPECT_EQ(nodes[3].parameters[0].shape.NumElements(), 6);
+
+  At(6).set_input(1, "sum");  // one number per column
+  EXPECT_THAT(Error(), HasSubstr("operator \"Mul\"): multiplies a constant of shape (6, 1, 1) with "
+                                 "samples of (6, 4, 5); a factor has an element"));
+  At(3).set_input(0, "c");
+  EXPECT_THAT(Error(), HasSubstr("multiplies the columns of an image of (4, 4, 5)"));
+  At(1).mutable_attribute(0)->set_ints(0, 0);
+  At(1).mutable_attribute(0)->set_ints(1, 1);
+  EXPECT_THAT(Error(), HasSubstr("transposes a constant of shape (6, 4)"));
 }
 
 // A padded image of 6 x 8 takes no more zeros under strides of 2, where 5 rows would take one: the

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include "layers/batch_normalization.h"
@@ -21,12 +22,8 @@ absl::Status AddNormalization(OperatorReader& op, const GroupNormalizationOption
   NetworkMaker::Parameters parameters(2);
   parameters[Norm::kGamma] = std::move(gamma);
   parameters[Norm::kBeta] = std::move(beta);
-  DTNN_RETURN_IF_ERROR(op.AddLayer(std::make_shared<Norm>(options), input, std::move(parameters),
-                                   /*weights=*/1));
-  DTNN_ASSIGN_OR_RETURN(ImportedValue output, op.Output());
-  output.channels_last = input.channels_last;
-  op.SetOutput(output);
-  return absl::OkStatus();
+  return AddElementwise(op, std::make_shared<Norm>(options), std::span(&input, 1),
+                        std::move(parameters), /*weights=*/1);
 }
 
 // A number per channel: a tensor of `shape`, with any axes of one element before it. ONNX aligns

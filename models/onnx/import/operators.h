@@ -44,10 +44,11 @@ struct SliceBounds {
   std::pair<int64_t, int64_t> In(int64_t extent) const;
 };
 
-// Adds a layer to which the order of the elements does not matter: the next operator sees the order
-// that the first input has.
+// Adds a layer to which the order of the axes does not matter: the next operator sees the order
+// that the first input has. `parameters` and `weights` as AddLayer has them.
 absl::Status AddElementwise(OperatorReader& op, std::shared_ptr<const Layer> layer,
-                            std::span<const ImportedValue> inputs);
+                            std::span<const ImportedValue> inputs,
+                            NetworkMaker::Parameters parameters = {}, int weights = -1);
 
 // convolutions.cc
 absl::Status ImportConv(OperatorReader& op);
@@ -56,6 +57,9 @@ absl::Status ImportConvTranspose(OperatorReader& op);
 // products.cc
 absl::Status ImportGemm(OperatorReader& op);
 absl::Status ImportMatMul(OperatorReader& op);
+// The product of an image and a constant with an element for each channel.
+bool IsScaleOfChannels(OperatorReader& op);
+absl::Status ImportScaleOfChannels(OperatorReader& op);
 // The sum of what the network computes and a constant: the bias of the layer before.
 absl::Status ImportBias(OperatorReader& op);
 

@@ -13,9 +13,10 @@
 namespace dtnn {
 namespace {
 
-// The elements of a constant that ONNX adds to each channel or feature of a value.
-absl::StatusOr<std::vector<float>> BiasOf(OperatorReader& op, size_t input,
-                                          const ImportedValue& value) {
+// The elements of a constant that ONNX adds to each channel or feature of a value, or multiplies
+// with it.
+absl::StatusOr<std::vector<float>> EachOf(OperatorReader& op, size_t input,
+                                          const ImportedValue& value, std::string_view what) {
   DTNN_ASSIGN_OR_RETURN(TensorValues values, op.Constant(input));
   const int64_t channels = value.shape[0];
   // Axes are compared from the last on, where the batch is one more.
@@ -26,10 +27,10 @@ absl::StatusOr<std::vector<float>> BiasOf(OperatorReader& op, size_t input,
       values.real() && values.count() == channels && rank <= expected.size() &&
       std::ranges::equal(values.dims, std::span(expected).subspan(expected.size() - rank));
   if (fits) return std::move(values.reals);
-  return Unimplemented("adds a constant of shape ", values.ShapeText(), " to samples of ",
-                       value.shape.ToString(),
-                       "; a bias has an element for each channel, of shape ",
-                       TensorValues{.dims = expected}.ShapeText());
+  return Unimplemented(
+      what == "bias" ? "adds" : "multiplies", " a constant of shape ", values.ShapeText(),
+      what == "bias" ? " to" : " with", " samples of ", value.shape.ToString(), "; a ", what,
+      " has an element for each channel, of shape ", TensorValues{.dims = expected}.ShapeText());
 }
 
 // (in, out) of a matrix that is (out, in) where `transposed`; with rows in the order of channels
@@ -97,7 +98,34 @@ absl::Status ImportGemm(OperatorReader& op) {
                      /*weights=*/1);
 }
 
+namespace {
+
+// A matrix product of each pixel, whose channels come last.
+absl::Status ImportProductOfPixels(OperatorReader& op, const ImportedValue& image) {
+  if (!image.channels_last) {
+    return Unimplemented("multiplies the columns of an image of ", image.shape.ToString(),
+                         "; layers multiply features, or channels that come last");
+  }
+  int64_t filters = 0;
+  DTNN_ASSIGN_OR_RETURN(const std::vector<float> matrix,
+                        MatrixOf(op, image, /*transposed=*/false, &filters));
+  const int64_t channels = image.shape[0];
+  std::vector<float> weights(matrix.size());  // (filters, channels)
+  for (int64_t filter = 0; filter < filters; ++filter) {
+    for (int64_t channel = 0; channel < channels; ++channel) {
+      weights[size_t(filter * channels + channel)] = matrix[size_t(channel * filters + filter)];
+    }
+  }
+  const Conv2dOptions options = {.bias = false, .grouping = ConvGrouping::kPointwise};
+  return AddElementwise(op, std::make_shared<Conv2dLayer>(filters, options), std::span(&image, 1),
+                        {std::move(weights)}, /*weights=*/1);
+}
+
+}  // namespace
+
 absl::Status ImportMatMul(OperatorReader& op) {
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue value, op.Value(0));
+  if (value.image()) return ImportProductOfPixels(op, value);
   DTNN_ASSIGN_OR_RETURN(const ImportedValue input, op.Features(0));
   int64_t outputs = 0;
   DTNN_ASSIGN_OR_RETURN(std::vector<float> matrix,
@@ -105,6 +133,23 @@ absl::Status ImportMatMul(OperatorReader& op) {
   NetworkMaker::Parameters parameters = {std::move(matrix)};
   return op.AddLayer(std::make_shared<FcLayer>(outputs, FcOptions{.bias = false}), input,
                      std::move(parameters), /*weights=*/1);
+}
+
+bool IsScaleOfChannels(OperatorReader& op) {
+  const size_t constant = op.IsConstant(0) ? 0 : 1;
+  const auto image = op.Value(1 - constant);
+  const auto values = op.Constant(constant);
+  return image.ok() && image->image() && values.ok() && values->real() &&
+         values->count() == image->shape[0];
+}
+
+absl::Status ImportScaleOfChannels(OperatorReader& op) {
+  const size_t constant = op.IsConstant(0) ? 0 : 1;
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue image, op.Value(1 - constant));
+  DTNN_ASSIGN_OR_RETURN(std::vector<float> factors, EachOf(op, constant, image, "factor"));
+  const Conv2dOptions options = {.kernel = 1, .bias = false, .grouping = ConvGrouping::kDepthwise};
+  return AddElementwise(op, std::make_shared<Conv2dLayer>(image.shape[0], options),
+                        std::span(&image, 1), {std::move(factors)}, int(constant));
 }
 
 absl::Status ImportBias(OperatorReader& op) {
@@ -121,7 +166,7 @@ absl::Status ImportBias(OperatorReader& op) {
         "adds a constant; only a convolution or matrix product without a bias, which nothing else "
         "reads, takes one. Normalisation of the input belongs into the preprocessing");
   }
-  DTNN_ASSIGN_OR_RETURN(std::vector<float> bias, BiasOf(op, constant, value));
+  DTNN_ASSIGN_OR_RETURN(std::vector<float> bias, EachOf(op, constant, value, "bias"));
   Attributes with_bias = attributes;
   for (auto& [name, attribute] : with_bias) {
     if (name == "bias") attribute = int64_t{1};

@@ -96,7 +96,32 @@ absl::Status ImportSqueeze(OperatorReader& op) {
   return Unimplemented("squeezes other axes than the height and width of an image of one pixel");
 }
 
+namespace {
+
+// Weights that are turned round when the model is imported.
+absl::Status TransposeMatrix(OperatorReader& op) {
+  DTNN_ASSIGN_OR_RETURN(const TensorValues values, op.Constant(0));
+  if (!values.real() || values.dims.size() != 2 ||
+      op.Ints("perm", {1, 0}) != std::vector<int64_t>{1, 0}) {
+    return Unimplemented("transposes a constant of shape ", values.ShapeText(),
+                         "; only matrices of real numbers are");
+  }
+  TensorValues turned = values;
+  const int64_t rows = values.dims[0], columns = values.dims[1];
+  turned.dims = {columns, rows};
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t column = 0; column < columns; ++column) {
+      turned.reals[size_t(column * rows + row)] = values.reals[size_t(row * columns + column)];
+    }
+  }
+  op.SetOutput(std::move(turned));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::Status ImportTranspose(OperatorReader& op) {
+  if (op.IsConstant(0)) return TransposeMatrix(op);
   DTNN_ASSIGN_OR_RETURN(ImportedValue value, op.RawValue(0));
   const std::vector<int64_t> order = op.Ints("perm", {3, 2, 1, 0});
   if (value.unfinished == Unfinished::kGroups && order == std::vector<int64_t>{0, 2, 1, 3, 4}) {

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Small networks as ONNX files, and what ONNX Runtime answers: make_models.py DIR
 
-The structures of ResNet, VGG, MobileNetV2, SqueezeNet, DenseNet, GoogLeNet, ShuffleNetV2 and U-Net
-with few channels and random weights, exported by PyTorch in its two ways and by opsets 11 to 20; and
+The structures of ResNet, VGG, MobileNetV2, SqueezeNet, DenseNet, GoogLeNet, ShuffleNetV2, ConvNeXt
+and U-Net with few channels and random weights, exported by PyTorch in its two ways and by opsets 11 to 20; and
 a graph as TensorFlow's converters write them. Needs torch, torchvision, onnx, onnxscript and
 onnxruntime. Each NAME.onnx has NAME.npy beside it: the output for the input
 x[i] = 37 * i mod 101 / 50 - 1.
@@ -19,6 +19,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnxruntime import quantization
 from torch import nn
 from torchvision.models import DenseNet, MobileNetV2, ShuffleNetV2
+from torchvision.models.convnext import CNBlockConfig, ConvNeXt
 from torchvision.ops import SqueezeExcitation
 
 
@@ -238,6 +239,19 @@ def unet(folder):
     write(folder, "unet", shape)
 
 
+def convnext(folder):
+    torch.manual_seed(10)
+    shape = (2, 3, 20, 17)
+    network = ConvNeXt([CNBlockConfig(4, 8, 1), CNBlockConfig(8, None, 2)],
+                       stochastic_depth_prob=0, layer_scale=0.5, num_classes=5).eval()
+    for parameter in network.parameters():
+        nn.init.uniform_(parameter, -0.5, 0.5)
+    torch.onnx.export(network, torch.zeros(shape), os.path.join(folder, "convnext.onnx"),
+                      dynamo=False, opset_version=17, do_constant_folding=False,
+                      dynamic_axes={"image": {0: "batch"}}, input_names=["image"])
+    write(folder, "convnext", shape)
+
+
 def shufflenet(folder):
     torch.manual_seed(9)
     shape = (2, 3, 36, 41)
@@ -283,6 +297,7 @@ def main(folder):
     activations(folder, shape)
     unet(folder)
     shufflenet(folder)
+    convnext(folder)
 
 
 if __name__ == "__main__":
