@@ -119,6 +119,7 @@ def torch_networks():
         "mobilenet_v2": m.mobilenet_v2, "squeezenet1_0": m.squeezenet1_0,
         "squeezenet1_1": m.squeezenet1_1, "densenet121": m.densenet121,
         "googlenet": lambda **k: m.googlenet(aux_logits=False, init_weights=True, **k),
+        "inception_v3": lambda **k: m.inception_v3(aux_logits=False, init_weights=True, **k),
         "mnasnet1_0": m.mnasnet1_0, "regnet_x_400mf": m.regnet_x_400mf,
         "shufflenet_v2_x1_0": m.shufflenet_v2_x1_0, "convnext_tiny": m.convnext_tiny,
     }

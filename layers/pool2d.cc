@@ -51,6 +51,7 @@ std::shared_ptr<const Layer> Pool2dLayer::FromAttributes(PoolKind kind, Attribut
   options.padding = read.TwoInts("padding");
   options.dilation = read.TwoInts("dilation");
   options.ceil = read.Has("ceil") && read.Switch("ceil");
+  options.count_padding = read.Has("count_padding") && read.Switch("count_padding");
   return std::make_shared<Pool2dLayer>(kind, options);
 }
 
@@ -60,6 +61,7 @@ Attributes Pool2dLayer::attributes() const {
                            {"padding", PairAttribute(options_.padding)},
                            {"dilation", PairAttribute(options_.dilation)}};
   if (options_.ceil) attributes.emplace_back("ceil", int64_t{1});
+  if (options_.count_padding) attributes.emplace_back("count_padding", int64_t{1});
   return attributes;
 }
 
@@ -78,6 +80,7 @@ PoolSpec Pool2dLayer::Spec(const Shape& input, TensorFormat format) const {
   spec.padding = options_.padding;
   spec.dilation = options_.dilation;
   spec.ceil = options_.ceil;
+  spec.count_padding = options_.count_padding;
   spec.format = format;
   return spec;
 }
@@ -112,7 +115,7 @@ std::string Pool2dLayer::WeightsCell(std::span<const Shape> inputs, TensorFormat
 
 std::string Pool2dLayer::SettingsCell() const {
   return GeometryCell(options_.padding, options_.stride, options_.dilation) +
-         (options_.ceil ? ", ceil" : "");
+         (options_.ceil ? ", ceil" : "") + (options_.count_padding ? ", counts padding" : "");
 }
 
 }  // namespace dtnn

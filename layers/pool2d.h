@@ -12,7 +12,8 @@ namespace dtnn {
 
 struct Pool2dOptions {
   Pair window = 2, stride = 1, padding = 0, dilation = 1;
-  bool ceil = false;  // the number of windows is rounded up
+  bool ceil = false;           // the number of windows is rounded up
+  bool count_padding = false;  // a mean counts padding, as zeros
 };
 
 class Pool2dLayer : public Layer {

@@ -28,6 +28,17 @@ TEST_P(Pool2dLayerTest, Gradients) {
                              format()));
 }
 
+TEST_P(Pool2dLayerTest, MeansMayCountPadding) {
+  const Shape image = SampleShape({6, 5, 3}, format());
+  const Pool2dLayer layer(kind(), {.window = 3, .padding = 1, .count_padding = true});
+  if (kind() == PoolKind::kAverage) {
+    EXPECT_TRUE(CheckGradients(layer, {image}, format()));
+  } else {
+    EXPECT_EQ(layer.OutputShape({&image, 1}, format()).status().message(),
+              "pool: a maximum does not count padding; that is for means");
+  }
+}
+
 TEST_P(Pool2dLayerTest, WindowOfZeroIsGlobal) {
   const Shape image = SampleShape({6, 5, 3}, format());
   const Pool2dLayer global(kind(), {.window = 0});

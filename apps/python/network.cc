@@ -118,11 +118,13 @@ void BindNetwork(py::module_& module) {
              self.steps.push_back([=](GraphBuilder& b) { b.Fc(outputs, options); });
            })
       .def("pool2d",
-           [](Layers& self, bool max, Two window, Two stride, Two padding, Two dilation) {
+           [](Layers& self, bool max, Two window, Two stride, Two padding, Two dilation,
+              bool count_padding) {
              const Pool2dOptions options = {.window = PairOf(window),
                                             .stride = PairOf(stride),
                                             .padding = PairOf(padding),
-                                            .dilation = PairOf(dilation)};
+                                            .dilation = PairOf(dilation),
+                                            .count_padding = count_padding};
              self.steps.push_back(
                  [=](GraphBuilder& b) { max ? b.MaxPool2d(options) : b.AveragePool2d(options); });
            })

@@ -66,6 +66,12 @@ class NetworkTest(unittest.TestCase):
             net = pooled.flatten().fc(10).softmax()
             self.assertEqual(self.parameters(net)["3_FC_weights"], (inputs, 10))
 
+    def test_means_may_count_padding(self):
+        net = dtnn.Network().input(8, 8, 3)
+        self.assertNotIn("counts padding", net.average_pool2d(3, stride=1, padding=1).describe())
+        net.average_pool2d(3, stride=1, padding=1, count_padding=True)
+        self.assertIn("counts padding", net.describe())
+
     def test_describes_itself(self):
         net = dtnn.Network("mine").input(8, 8, 3).flatten().fc(5, initializer="he_normal").sigmoid()
         self.assertIn("(192, 5)", net.describe())

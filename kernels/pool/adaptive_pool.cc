@@ -21,7 +21,8 @@ Axis AxisOf(int64_t in, int64_t out) {
   axis.windows.reserve(size_t(out));
   for (int64_t i = 0; i < out; ++i) {
     const AdaptiveRange range = AdaptiveWindow(i, in, out);
-    axis.windows.push_back({.first = range.begin, .count = range.count()});
+    axis.windows.push_back(
+        {.first = range.begin, .count = range.count(), .divisor = range.count()});
     axis.taps = std::max(axis.taps, range.count());
   }
   return axis;

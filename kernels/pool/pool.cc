@@ -25,27 +25,27 @@ int64_t Outputs(int64_t extent, int64_t window, int64_t stride, int64_t padding,
 }
 
 Axis AxisOf(int64_t extent, int64_t outputs, int64_t taps, int64_t stride, int64_t padding,
-            int64_t dilation) {
+            int64_t dilation, bool count_padding) {
   Axis axis = {.extent = extent, .taps = taps, .dilation = dilation, .stride = stride};
   axis.windows.reserve(size_t(outputs));
   for (int64_t o = 0; o < outputs; ++o) {
-    axis.windows.push_back(WindowAt(o, extent, taps, stride, padding, dilation));
+    axis.windows.push_back(WindowAt(o, extent, taps, stride, padding, dilation, count_padding));
   }
   return axis;
 }
 
 pool::Geometry GeometryOf(const PoolSpec& spec) {
-  return {
-      .batch = spec.batch,
-      .rows = AxisOf(spec.height, spec.out_height(), spec.window.vertical, spec.stride.vertical,
-                     spec.padding.vertical, spec.dilation.vertical),
-      .columns = AxisOf(spec.width, spec.out_width(), spec.window.horizontal,
-                        spec.stride.horizontal, spec.padding.horizontal, spec.dilation.horizontal),
-      .channels = spec.channels,
-      .average = spec.kind == PoolKind::kAverage,
-      .format = spec.format,
-      .dtype = spec.dtype,
-      .argmax_dtype = spec.ArgmaxDType()};
+  return {.batch = spec.batch,
+          .rows = AxisOf(spec.height, spec.out_height(), spec.window.vertical, spec.stride.vertical,
+                         spec.padding.vertical, spec.dilation.vertical, spec.count_padding),
+          .columns =
+              AxisOf(spec.width, spec.out_width(), spec.window.horizontal, spec.stride.horizontal,
+                     spec.padding.horizontal, spec.dilation.horizontal, spec.count_padding),
+          .channels = spec.channels,
+          .average = spec.kind == PoolKind::kAverage,
+          .format = spec.format,
+          .dtype = spec.dtype,
+          .argmax_dtype = spec.ArgmaxDType()};
 }
 
 class PoolCpu : public Pool {
@@ -101,6 +101,9 @@ absl::Status PoolSpec::Validate() const {
   DTNN_RETURN_IF_ERROR(CheckRange(kName, "height", height));
   DTNN_RETURN_IF_ERROR(CheckRange(kName, "width", width));
   DTNN_RETURN_IF_ERROR(CheckRange(kName, "channels", channels));
+  if (count_padding && kind == PoolKind::kMax) {
+    return InvalidArgument(kName, ": a maximum does not count padding; that is for means");
+  }
   for (const bool vertical : {true, false}) {
     const auto of = [&](const Pair& pair) { return vertical ? pair.vertical : pair.horizontal; };
     DTNN_RETURN_IF_ERROR(CheckRange(kName, "window", of(window), 1, 4096));
@@ -140,6 +143,7 @@ std::string PoolSpec::ToString() const {
     StrAppend(&token, "d", dilation.vertical, "x", dilation.horizontal);
   }
   if (ceil) token += "ceil";
+  if (count_padding) token += "counted";
   StrAppend(&token, format == TensorFormat::kNHWC ? "_nhwc_" : "_nchw_", ShortName(dtype));
   return token;
 }

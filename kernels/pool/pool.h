@@ -1,5 +1,5 @@
 // Two-dimensional pooling: the maximum or the mean of each window. Padding never takes part: it
-// never wins a maximum and is not counted in a mean.
+// never wins a maximum and is not counted in a mean, but with `count_padding`: as if it were zeros.
 //
 //   out = floor((in + 2*padding - dilation*(window - 1) - 1) / stride) + 1      per axis
 //
@@ -40,6 +40,7 @@ struct PoolSpec {
   int64_t batch = 0, height = 0, width = 0, channels = 0;
   Pair window = 2, stride = 1, padding = 0, dilation = 1;
   bool ceil = false;
+  bool count_padding = false;  // of kAverage; not beyond the padding, with `ceil`
   TensorFormat format = TensorFormat::kNHWC;
   DType dtype = DType::kFloat32;
 
@@ -49,8 +50,9 @@ struct PoolSpec {
   Shape OutputShape() const;
   // Dtype of `argmax`: kUint8 up to 255 window elements, else kInt32.
   DType ArgmaxDType() const;
-  // InvalidArgument naming the field: sizes < 1, output < 1, a window that could lie in the padding
-  // alone (padding >= the dilated window), a tensor beyond the address space.
+  // InvalidArgument naming the field: sizes < 1, output < 1, a maximum that counts, a window that
+  // could lie in the padding alone (padding >= the dilated window), a tensor beyond the address
+  // space.
   absl::Status Validate() const;
   std::string ToString() const;  // "max_n64h28w28c8_r2s2p0x0u2x2_nhwc_f32"
 };

@@ -68,7 +68,7 @@ struct PoolForwardBody {
         }
       }
     }
-    y[cell] = T(average ? result / W(row.count * column.count) : result);
+    y[cell] = T(average ? result / W(row.divisor * column.divisor) : result);
     if (argmax != nullptr) argmax[i] = Argmax(index);
   }
 };
@@ -94,7 +94,8 @@ struct PoolBackwardBody {
                                   int64_t column_tap) const {
     const W gradient = W(dy[output]);
     if (argmax == nullptr) {
-      return gradient / W(rows.windows[output.row].count * columns.windows[output.column].count);
+      return gradient /
+             W(rows.windows[output.row].divisor * columns.windows[output.column].divisor);
     }
     return argmax[out.IndexOf(output)] == Argmax(row_tap * columns.taps + column_tap) ? gradient
                                                                                       : W(0);
@@ -177,7 +178,7 @@ struct PoolForwardRowsBody {
       }
     }
     if (average) {
-      for (int i = 0; i < kLanes; ++i) result.value[i] /= W(row.count * column.count);
+      for (int i = 0; i < kLanes; ++i) result.value[i] /= W(row.divisor * column.divisor);
     }
     return result;
   }
@@ -243,8 +244,9 @@ struct PoolBackwardRowsBody {
                                 Loaded& loaded) const {
     const gpu::Vector<T, kLanes> gradient = gpu::LoadVector<kLanes>(&dy[output]);
     if (argmax == nullptr) {
-      const W count = W(rows.windows[output.row].count * columns.windows[output.column].count);
-      for (int i = 0; i < kLanes; ++i) loaded.sum[i] += W(gradient[i]) / count;
+      const W divisor =
+          W(rows.windows[output.row].divisor * columns.windows[output.column].divisor);
+      for (int i = 0; i < kLanes; ++i) loaded.sum[i] += W(gradient[i]) / divisor;
       return;
     }
     const auto taps = gpu::LoadVector<kLanes>(argmax + out.IndexOf(output));

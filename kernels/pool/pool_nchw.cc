@@ -89,7 +89,7 @@ HWY_INLINE hn::Vec<D> LoadTap(D d, const T* row, int64_t at, int64_t stride, int
 template <class D>
 struct LaneWindows {
   Numbers<D> tap;
-  hn::Vec<D> count;
+  hn::Vec<D> divisor;
   int64_t origin;      // where the first one would begin, were there no edge
   int64_t begin, end;  // the taps that lie inside the image in any lane
 
@@ -98,14 +98,14 @@ struct LaneWindows {
     const hn::RebindToUnsigned<D> numbers;
     using U = hn::TFromD<decltype(numbers)>;
     HWY_ALIGN U taps[hn::MaxLanes(d)] = {};
-    HWY_ALIGN T counts[hn::MaxLanes(d)] = {};
+    HWY_ALIGN T divisors[hn::MaxLanes(d)] = {};
     const Window* windows = columns.windows.data() + first;
     for (int64_t i = 0; i < outputs; ++i) {
       taps[i] = U(windows[i].tap);
-      counts[i] = T(windows[i].count);
+      divisors[i] = T(windows[i].divisor);
     }
     tap = hn::Load(numbers, taps);
-    count = hn::Load(d, counts);
+    divisor = hn::Load(d, divisors);
     origin = columns.OriginOf(windows[0]);
     begin = windows[outputs - 1].tap;
     end = windows[0].tap + windows[0].count;
@@ -142,8 +142,8 @@ void ForwardPlane(const Geometry& g, const Plane<T, W>& plane) {
         auto sum = hn::Zero(d);
         ForEachTap<kTaps, kStride>(d, g, rows, lanes, static_cast<const T*>(plane.in), Wide<T>(0),
                                    [&](auto v, int64_t) HWY_ATTR { sum = hn::Add(sum, v); });
-        const auto count = hn::Mul(lanes.count, hn::Set(d, Wide<T>(rows.count)));
-        access.Store(hn::Div(sum, count), plane.out + output);
+        const auto divisor = hn::Mul(lanes.divisor, hn::Set(d, Wide<T>(rows.divisor)));
+        access.Store(hn::Div(sum, divisor), plane.out + output);
       } else {
         Leader best(d, hn::Add(lanes.tap, NumberVector(d, rows.tap * g.columns.taps)));
         ForEachTap<kTaps, kStride>(d, g, rows, lanes, static_cast<const T*>(plane.in),
@@ -210,7 +210,7 @@ void MeanPlane(const Geometry& g, const T* x, T* y) {
           row += Wide<T>(from[kw * g.columns.dilation]);
         sum += row;
       }
-      *y++ = T(sum / Wide<T>(rows.count * columns.count));
+      *y++ = T(sum / Wide<T>(rows.divisor * columns.divisor));
     }
   }
 }
@@ -219,7 +219,7 @@ template <typename T>
 void MeanGradient(const Geometry& g, const T* dy, Wide<T>* dx) {
   for (const Window& rows : g.rows.windows) {
     for (const Window& columns : g.columns.windows) {
-      const Wide<T> share = Wide<T>(*dy++) / Wide<T>(rows.count * columns.count);
+      const Wide<T> share = Wide<T>(*dy++) / Wide<T>(rows.divisor * columns.divisor);
       ForEachElement(g, rows, columns, [&](int64_t at) { dx[at] += share; });
     }
   }

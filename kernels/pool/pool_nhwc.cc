@@ -56,6 +56,9 @@ struct PixelWindow {
 
   int64_t height() const { return kTaps > 0 ? kTaps : row.rows.count; }
   int64_t width() const { return kTaps > 0 ? kTaps : row.columns(column).count; }
+  int64_t divisor() const {
+    return kTaps > 0 ? kTaps * kTaps : row.rows.divisor * row.columns(column).divisor;
+  }
   int64_t Number(int64_t kh, int64_t kw) const {
     if (kTaps > 0) return kh * kTaps + kw;
     return (row.rows.tap + kh) * row.geometry.columns.taps + row.columns(column).tap + kw;
@@ -128,7 +131,7 @@ struct Mean {
         sum = hn::Add(sum, row);
       }
     }
-    out.Store(hn::Div(sum, hn::Set(in.d, Wide<T>(window.height() * window.width()))), y);
+    out.Store(hn::Div(sum, hn::Set(in.d, Wide<T>(window.divisor()))), y);
   }
 };
 
@@ -162,7 +165,7 @@ struct MeanGradient {
   template <int64_t kTaps, class Access, typename S, typename T>
   HWY_INLINE void operator()(const PixelWindow<kTaps>& window, const Access& in, const Access& out,
                              S* dx, const T* dy, int64_t /*at*/) const {
-    const Wide<T> share = 1 / Wide<T>(window.height() * window.width());
+    const Wide<T> share = 1 / Wide<T>(window.divisor());
     const auto gradient = hn::Mul(out.Load(dy), hn::Set(in.d, share));
     ForEachTap(window, [&](int64_t tap, int64_t) HWY_ATTR { Put(in, add, gradient, dx + tap); });
   }

@@ -50,6 +50,7 @@ PoolSpec RandomSpec(RandomCase& random) {
     spec.padding = {padding(spec.window.vertical, spec.dilation.vertical),
                     padding(spec.window.horizontal, spec.dilation.horizontal)};
     spec.ceil = random.Seldom(3);
+    spec.count_padding = spec.kind == PoolKind::kAverage && random.Seldom(2);
     if (spec.Validate().ok()) return spec;
   }
 }

@@ -106,7 +106,7 @@ std::vector<PoolSpec> Specs() {
 
 class PoolTest : public ::testing::TestWithParam<DType> {
  protected:
-  // Calls check for every spec, in both formats and for both kinds.
+  // Calls check for every spec, in both formats and for both kinds, means with and without padding.
   template <typename F>
   void ForEachSpec(F check) {
     for (PoolSpec spec : Specs()) {
@@ -115,8 +115,13 @@ class PoolTest : public ::testing::TestWithParam<DType> {
           spec.kind = kind;
           spec.format = format;
           spec.dtype = GetParam();
-          SCOPED_TRACE(spec.ToString());
-          check(spec, *Create(spec));
+          for (const bool counted : {false, true}) {
+            if (counted && (kind == PoolKind::kMax || spec.padding == Pair(0))) continue;
+            spec.count_padding = counted;
+            SCOPED_TRACE(spec.ToString());
+            check(spec, *Create(spec));
+          }
+          spec.count_padding = false;
         }
       }
     }
@@ -403,6 +408,25 @@ TEST(PoolSpecTest, RoundedUpALastWindowBeginsInTheImage) {
   EXPECT_EQ(outputs(4, 1, 3, 1), 2);  // a third one would begin at 5, after the image
 }
 
+// Answers of torch.nn.functional.avg_pool2d(x, 3, 2, 1, ceil_mode=True) of 1 to 4 in a row: its
+// last window reaches beyond the padding, which it does not count there.
+TEST(PoolAnswersTest, PaddingCountsAsInPyTorch) {
+  const std::unique_ptr<DeviceContext> context = *DeviceContext::Create(Device::Cpu());
+  PoolSpec spec = Spec({1, 1, 4, 1}, {1, 3}, {1, 2}, {0, 1});
+  spec.kind = PoolKind::kAverage;
+  spec.dtype = DType::kFloat64;
+  spec.ceil = true;
+  for (const auto& [counted, expected] :
+       {std::pair(false, Doubles{1.5, 3, 4}), std::pair(true, Doubles{1, 3, 2})}) {
+    spec.count_padding = counted;
+    const Tensor y = ZeroTensor(spec.dtype, spec.OutputShape());
+    const auto pool = *CreatePool(*context, spec);
+    ASSERT_EQ(pool->Forward(testing::TensorOf(spec.dtype, spec.InputShape(), {1, 2, 3, 4}), y, {}),
+              absl::OkStatus());
+    EXPECT_EQ(Values(y), expected);
+  }
+}
+
 TEST(PoolSpecTest, ErrorsNameTheField) {
   const auto error = [](const PoolSpec& spec) { return std::string(spec.Validate().message()); };
   EXPECT_EQ(error(Spec({1, 4, 4, 1}, 2, 2)), "");
@@ -421,6 +445,9 @@ TEST(PoolSpecTest, ErrorsNameTheField) {
   const int64_t side = 1 << 16;  // windows that mostly lie in the padding
   EXPECT_EQ(error(Spec({1, side, side, 1}, 4096, 1, 4095 * side, side)),
             "pool: output is 268435456, expected 1 to 16777216");
+  PoolSpec counted = Spec({1, 4, 4, 1}, 2, 1, 1);
+  counted.count_padding = true;
+  EXPECT_EQ(error(counted), "pool: a maximum does not count padding; that is for means");
   PoolSpec huge = Spec({1 << 24, 1 << 24, 1 << 24, 1 << 24}, 2, 2);
   EXPECT_NE(error(huge), "");
 }

@@ -11,7 +11,7 @@
 
 namespace dtnn::reference {
 
-// Calls window(index of the output element, number of window elements inside the image) and then
+// Calls window(index of the output element, number of window elements that count) and then
 // element(index of the input element, number in the window) for each of those, output by output.
 template <typename Window, typename Element>
 void ForEachWindow(const PoolSpec& s, int64_t batch, Window window, Element element) {
@@ -21,13 +21,18 @@ void ForEachWindow(const PoolSpec& s, int64_t batch, Window window, Element elem
     return nhwc ? ((n * height + h) * width + w) * s.channels + c
                 : ((n * s.channels + c) * height + h) * width + w;
   };
-  const auto for_each_inside = [&](int64_t oh, int64_t ow, auto f) {
+  // Elements of the image, or of the image and its padding.
+  const auto for_each = [&](int64_t oh, int64_t ow, bool padded, auto f) {
+    const Pair pads = padded ? s.padding : 0;
     for (int64_t kh = 0; kh < s.window.vertical; ++kh) {
       for (int64_t kw = 0; kw < s.window.horizontal; ++kw) {
         const int64_t h = oh * s.stride.vertical - s.padding.vertical + kh * s.dilation.vertical;
         const int64_t w =
             ow * s.stride.horizontal - s.padding.horizontal + kw * s.dilation.horizontal;
-        if (h < 0 || h >= s.height || w < 0 || w >= s.width) continue;
+        if (h < -pads.vertical || h >= s.height + pads.vertical || w < -pads.horizontal ||
+            w >= s.width + pads.horizontal) {
+          continue;
+        }
         f(h, w, kh * s.window.horizontal + kw);
       }
     }
@@ -37,9 +42,9 @@ void ForEachWindow(const PoolSpec& s, int64_t batch, Window window, Element elem
       for (int64_t ow = 0; ow < s.out_width(); ++ow) {
         for (int64_t c = 0; c < s.channels; ++c) {
           int64_t count = 0;
-          for_each_inside(oh, ow, [&](int64_t, int64_t, int64_t) { ++count; });
+          for_each(oh, ow, s.count_padding, [&](int64_t, int64_t, int64_t) { ++count; });
           window(index(n, oh, ow, c, s.out_height(), s.out_width()), count);
-          for_each_inside(oh, ow, [&](int64_t h, int64_t w, int64_t number) {
+          for_each(oh, ow, false, [&](int64_t h, int64_t w, int64_t number) {
             element(index(n, h, w, c, s.height, s.width), number);
           });
         }

@@ -15,6 +15,7 @@ namespace dtnn::pool {
 // on, the first of them at position `first`.
 struct Window {
   int64_t first = 0, tap = 0, count = 0;
+  int64_t divisor = 0;  // of a mean: the taps that it counts
 };
 
 // Outputs begin .. end - 1.
@@ -59,13 +60,19 @@ struct Axis {
 };
 
 // Window `output` of those that begin `stride` elements apart, the first of them `padding` elements
-// before the image.
+// before the image. `count_padding`: a mean counts the taps in the padding too.
 inline Window WindowAt(int64_t output, int64_t extent, int64_t taps, int64_t stride,
-                       int64_t padding, int64_t dilation) {
+                       int64_t padding, int64_t dilation, bool count_padding = false) {
   const int64_t origin = output * stride - padding;
+  const auto taps_before = [&](int64_t edge) {  // that lie before it
+    return std::min(taps, origin < edge ? (edge - 1 - origin) / dilation + 1 : 0);
+  };
   const int64_t tap = origin < 0 ? (dilation - 1 - origin) / dilation : 0;
-  const int64_t end = origin < extent ? (extent - 1 - origin) / dilation + 1 : 0;
-  return {origin + tap * dilation, tap, std::max<int64_t>(0, std::min(taps, end) - tap)};
+  const int64_t count = std::max<int64_t>(0, taps_before(extent) - tap);
+  return {.first = origin + tap * dilation,
+          .tap = tap,
+          .count = count,
+          .divisor = count_padding ? taps_before(extent + padding) : count};
 }
 
 }  // namespace dtnn::pool

@@ -44,6 +44,7 @@ Layers Unusual() {
       std::make_shared<Pool2dLayer>(PoolKind::kMax, pool),
       std::make_shared<Pool2dLayer>(PoolKind::kAverage, pool),
       std::make_shared<Pool2dLayer>(PoolKind::kMax, Pool2dOptions{.ceil = true}),
+      std::make_shared<Pool2dLayer>(PoolKind::kAverage, Pool2dOptions{.count_padding = true}),
       std::make_shared<Conv2dLayer>(4, Conv2dOptions{.groups = 2}),
       std::make_shared<TransposedConv2dLayer>(
           9, TransposedConv2dOptions{.kernel = {4, 3},

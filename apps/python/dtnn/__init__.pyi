@@ -152,8 +152,12 @@ class Network:
         stride: int | tuple[int, int] | None = None,
         padding: int | tuple[int, int] = 0,
         dilation: int | tuple[int, int] = 1,
+        count_padding: bool = False,
     ) -> Network:
-        """The mean of each window; window and stride as in max_pool2d."""
+        """The mean of each window; window and stride as in max_pool2d.
+
+        count_padding: padding counts, as zeros. That is the default of PyTorch.
+        """
         ...
 
     def adaptive_average_pool2d(self, output: int | tuple[int, int] = 1) -> Network:

@@ -112,11 +112,17 @@ class Network:
         stride: int | tuple[int, int] | None = None,
         padding: int | tuple[int, int] = 0,
         dilation: int | tuple[int, int] = 1,
+        count_padding: bool = False,
     ) -> Network:
-        """The mean of each window; window and stride as in max_pool2d."""
-        return self._pool2d(False, window, stride, padding, dilation)
+        """The mean of each window; window and stride as in max_pool2d.
 
-    def _pool2d(self, largest, window, stride, padding, dilation) -> Network:
+        count_padding: padding counts, as zeros. That is the default of PyTorch.
+        """
+        return self._pool2d(False, window, stride, padding, dilation, count_padding)
+
+    def _pool2d(
+        self, largest, window, stride, padding, dilation, count_padding=False
+    ) -> Network:
         window = pair("window", window)
         beside = tuple(side or 1 for side in window)  # 0: all of the image
         self._core.pool2d(
@@ -125,6 +131,7 @@ class Network:
             pair("stride", beside if stride is None else stride),
             pair("padding", padding),
             pair("dilation", dilation),
+            bool(count_padding),
         )
         return self
 

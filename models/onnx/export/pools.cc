@@ -35,7 +35,8 @@ absl::Status ExportPool(const LayerToExport& layer, GraphWriter& writer, bool av
       .Pads(padding)
       .Int("ceil_mode", layer.read.Has("ceil") && layer.read.Switch("ceil") ? 1 : 0);
   if (average) {
-    node.Int("count_include_pad", 0);
+    node.Int("count_include_pad",
+             layer.read.Has("count_padding") && layer.read.Switch("count_padding") ? 1 : 0);
   } else {
     node.TwoInts("dilations", dilation);
   }

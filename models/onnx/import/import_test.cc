@@ -600,13 +600,18 @@ TEST_F(ImportTest, NormalisationsWithinSamplesAreChecked) {
   EXPECT_EQ(Import().status(), absl::OkStatus());
 }
 
-TEST_F(ImportTest, PoolingsThatCountPaddingAreRefused) {
+TEST_F(ImportTest, MeansMayCountPadding) {
   onnx::NodeProto& pool = Insert("AveragePool", {"c"});
   Ints(pool, "kernel_shape", {3, 3});
   Ints(pool, "pads", {1, 1, 1, 1});
-  EXPECT_TRUE(Import().ok());
-  Int(At(1), "count_include_pad", 1);
-  EXPECT_THAT(Error(), HasSubstr("count_include_pad=False"));
+  const auto settings = [&] { return Import()->model.graph.nodes()[2].layer->SettingsCell(); };
+  EXPECT_THAT(settings(), Not(HasSubstr("counts padding")));
+  Int(pool, "count_include_pad", 1);
+  EXPECT_THAT(settings(), HasSubstr("counts padding"));
+  pool.mutable_attribute(1)->set_ints(2, 0);
+  EXPECT_THAT(Error(), HasSubstr("is 1, and its paddings differ from side to side"));
+  for (int side : {0, 1, 3}) pool.mutable_attribute(1)->set_ints(side, 0);
+  EXPECT_THAT(settings(), Not(HasSubstr("counts padding")));
 }
 
 TEST_F(ImportTest, TransposedConvolutionsAreChecked) {

@@ -70,10 +70,12 @@ absl::Status ImportPool(OperatorReader& op, PoolKind kind) {
                            .dilation = op.TwoInts("dilations", 1)};
   DTNN_ASSIGN_OR_RETURN(const ImagePads pads,
                         PadsOf(op, input.shape, options.window, options.stride, options.dilation));
-  if (kind == PoolKind::kAverage && op.Int("count_include_pad", 0) != 0 && pads != ImagePads()) {
+  options.count_padding =
+      kind == PoolKind::kAverage && op.Int("count_include_pad", 0) != 0 && pads != ImagePads();
+  if (options.count_padding && (pads.top != pads.bottom || pads.left != pads.right)) {
     return Unimplemented(
-        "its attribute \"count_include_pad\" is 1; layers divide by the elements "
-        "of the image alone. AvgPool2d(count_include_pad=False) does that too");
+        "its attribute \"count_include_pad\" is 1, and its paddings differ from side to side; "
+        "layers pad both sides alike");
   }
   op.Int("storage_order", 0);  // of indices, which no layer reads
   if (op.OutputIsUsed(1)) return Unimplemented("its second output, indices, is used");

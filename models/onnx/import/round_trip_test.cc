@@ -121,6 +121,7 @@ TEST_F(RoundTripTest, NarrowNetworksOfTheOtherFamilies) {
          b.Conv2d(4, {.padding = {2, 1}, .groups = 2}).Tanh();
          b.MaxPool2d({.window = {3, 2}, .stride = 2, .padding = 1, .ceil = true});
          b.AveragePool2d({.window = 3, .stride = {1, 2}, .padding = {1, 0}}).Sigmoid();
+         b.AveragePool2d({.window = 3, .padding = 1, .count_padding = true});
          b.Add({GraphBuilder::Identity(), [](GraphBuilder& p) { p.Relu6(); },
                 [](GraphBuilder& p) { p.Conv2d(4, {.kernel = 1}).Arctanh(); }});
          b.Silu().HardSwish().Gelu().HardSigmoid();
