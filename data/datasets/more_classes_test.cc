@@ -1,6 +1,7 @@
 #include "data/datasets/more_classes.h"
 
 #include <numeric>
+#include <optional>
 
 #include "data/testing/counting_dataset.h"
 #include "gtest/gtest.h"
@@ -27,6 +28,40 @@ TEST(MoreClassesTest, NothingElseChanges) {
   EXPECT_EQ(*WithClasses(dataset, 7), dataset);
 }
 
+// Differs from the defaults of data sets in every answer.
+class Odd : public CountingDataset {
+ public:
+  Odd() : CountingDataset(2) {}
+  bool counts_classes() const override { return true; }
+  std::vector<std::string> class_names() const override { return {"a", "b"}; }
+  bool names_number_classes() const override { return false; }
+  std::vector<std::string> warnings() const override { return {"a warning"}; }
+  bool decodes() const override { return true; }
+  SampleGroups groups(Split split) const override {
+    return {{0, 1}, split == Split::kTrain ? 3 : 4};
+  }
+  Preprocessing preprocessing() const override { return {.input = Preprocessing::Input::kBgr}; }
+  std::optional<TensorFormat> byte_format() const override { return TensorFormat::kNCHW; }
+};
+
+TEST(MoreClassesTest, AllElseIsTheDataSets) {
+  const auto odd = std::make_shared<Odd>();
+  const std::vector<std::string> names = {"b", "a", "c"};
+  const auto more = *WithClasses(odd, 3), renamed = *WithClassNames(odd, names);
+  for (const auto& dataset : {more, renamed}) {
+    EXPECT_TRUE(dataset->counts_classes());
+    EXPECT_EQ(dataset->warnings(), std::vector<std::string>{"a warning"});
+    EXPECT_TRUE(dataset->decodes());
+    EXPECT_EQ(dataset->groups(Split::kTrain).at_once, 3);
+    EXPECT_EQ(dataset->groups(Split::kTest).at_once, 4);
+    EXPECT_EQ(dataset->preprocessing().input, Preprocessing::Input::kBgr);
+    EXPECT_EQ(dataset->byte_format(), TensorFormat::kNCHW);
+  }
+  EXPECT_EQ(more->class_names(), (std::vector<std::string>{"a", "b"}));
+  EXPECT_FALSE(more->names_number_classes());
+  EXPECT_TRUE(renamed->names_number_classes()) << "the other's names do";
+}
+
 class Values : public CountingDataset {
  public:
   Values() : CountingDataset(7) {}
@@ -34,8 +69,8 @@ class Values : public CountingDataset {
 };
 
 TEST(MoreClassesTest, NeitherFewerNorOfValues) {
-  EXPECT_EQ(WithClasses(std::make_shared<CountingDataset>(7), 6).status().code(),
-            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(WithClasses(std::make_shared<CountingDataset>(7), 6).status().message(),
+            "counting: has 7 classes, which cannot become 6 classes");
   EXPECT_EQ(WithClasses(std::make_shared<Values>(), 8).status().message(),
             "counting: has 7 values per sample, which cannot become 8 classes");
 }
@@ -89,6 +124,13 @@ TEST(MoreClassesTest, OtherNamesAreRefusedWithBothLists) {
             {"blue", "green", "red"}),
       "data set counting has the classes 3 (\"green\", \"red\", \"z_blue\"), which do not fit "
       "3 (\"blue\", \"green\", \"red\")");
+  std::vector<std::string> many;
+  for (int i = 0; i < 21; ++i) many.push_back(std::to_string(i));
+  EXPECT_EQ(
+      error(std::make_shared<Named>(std::vector<std::string>{"x"}), many),
+      "data set counting has the classes 1 (\"x\"), which do not fit 21 (\"0\", \"1\", "
+      "\"2\", \"3\", \"4\", \"5\", \"6\", \"7\", \"8\", \"9\", \"10\", \"11\", \"12\", \"13\", "
+      "\"14\", \"15\", \"16\", \"17\", \"18\", \"19\", ...)");
   // Which of two of one name is meant nobody knows, and columns of values have their places.
   EXPECT_NE(error(std::make_shared<Named>(std::vector<std::string>{"a", "b"}), {"a", "b", "b"}),
             "");

@@ -16,6 +16,7 @@ namespace {
 
 using testing::Bytes;
 using testing::Elements;
+using ::testing::EndsWith;
 using testing::Gzip;
 using ::testing::HasSubstr;
 using testing::Member;
@@ -146,9 +147,23 @@ TEST(ArchiveReaderTest, LimitsHold) {
       EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
     }
   }
+  for (const Bytes& bytes : {Gzip(TarBytes({{"bomb", zeros}})), ZipBytes({{"bomb", zeros}})}) {
+    EXPECT_EQ(Open(bytes, {.member_bytes = 1000000}).status(), absl::OkStatus());
+    EXPECT_THAT(std::string(Open(bytes, {.member_bytes = 999999}).status().message()),
+                EndsWith("input: bomb: is 1000000 bytes long; at most 999999 are expected"));
+    EXPECT_THAT(std::string(Open(bytes, {.total_bytes = 999999}).status().message()),
+                HasSubstr(": the archive unpacks to more than 999999 bytes, which is more than "
+                          "expected; is it the right archive, and is it intact?"));
+  }
+  // Of a .zip the contents count, of a packed .tar all that it unpacks to.
+  EXPECT_EQ(Open(ZipBytes({{"bomb", zeros}}), {.total_bytes = 1000000}).status(), absl::OkStatus());
+  const Bytes tar = TarBytes({{"bomb", zeros}});
+  EXPECT_EQ(Open(Gzip(tar), {.total_bytes = tar.size()}).status(), absl::OkStatus());
+  EXPECT_FALSE(Open(Gzip(tar), {.total_bytes = tar.size() - 1}).ok());
   const Bytes three = TarBytes({{"a", {}}, {"b", {}}, {"c", {}}});
   EXPECT_TRUE(Parse(three, {.members = 3}).ok());
   EXPECT_EQ(Parse(three, {.members = 2}).status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(Parse(three, {.members = 2}).status().message(), "input: contains more than 2 members");
 }
 
 TEST(ArchiveReaderTest, BombsBehindTheEndCountToo) {
@@ -184,6 +199,30 @@ TEST(ArchiveReaderTest, DamageIsNoticed) {
   Bytes zip = ZipBytes({{"one", Elements(70000)}});
   zip[zip.size() / 2] ^= 1;
   EXPECT_EQ(Parse(zip).status().code(), absl::StatusCode::kDataLoss);
+}
+
+TEST(ArchiveReaderTest, DamageIsNamed) {
+  const Bytes tar = TarBytes({{"one", Elements(700)}, {"two", Elements(600)}});
+  const auto error = [](const Bytes& bytes, size_t length) {
+    return std::string(
+        Parse(Bytes(bytes.begin(), bytes.begin() + long(length))).status().message());
+  };
+  // In the second member, packed and not, and after the last one, where only gzip's end is missing.
+  EXPECT_THAT(error(tar, 2100), HasSubstr("input: two: cannot be read as .tar, .tar.gz or .zip ("));
+  const Bytes packed = Gzip(tar);
+  EXPECT_THAT(error(packed, packed.size() / 2), HasSubstr(": the archive is truncated ("));
+  EXPECT_THAT(error(packed, packed.size() / 2),
+              EndsWith("); is the download complete? Download it again"));
+  EXPECT_EQ(error(packed, packed.size() - 1),
+            "input: the gzip data is truncated; download it again");
+  Bytes encrypted = ZipBytes({{"one", Elements(10)}});
+  const Bytes directory = {'P', 'K', 1, 2};
+  const auto at =
+      std::search(encrypted.begin(), encrypted.end(), directory.begin(), directory.end()) -
+      encrypted.begin();
+  encrypted[size_t(at) + 8] |= 1;
+  encrypted[6] |= 1;
+  EXPECT_EQ(Parse(encrypted).status().message(), "input: one: is encrypted");
 }
 
 TEST(ArchiveReaderTest, MemoryFollowsTheDataNotThePromise) {

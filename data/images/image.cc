@@ -61,10 +61,6 @@ absl::StatusOr<ImageExtents> Extents(std::span<const uint8_t> bytes, int64_t max
 
 }  // namespace
 
-bool LooksLikeImage(std::span<const uint8_t> bytes) {
-  return LooksLikeJpeg(bytes) || LooksLikePng(bytes);
-}
-
 absl::StatusOr<Image> DecodeImage(std::span<const uint8_t> bytes, std::string_view name,
                                   const ImageOptions& options) {
   if (options.channels != 1 && options.channels != 3) {

@@ -28,9 +28,6 @@ namespace dtnn {
 // than 65536 (image_limits.h): decoding and resizing take memory for whole rows besides.
 inline constexpr int64_t kMaxImagePixels = int64_t{1} << 28;
 
-// Whether the bytes begin as a JPEG or PNG file does; eight are enough.
-bool LooksLikeImage(std::span<const uint8_t> bytes);
-
 struct ImageOptions {
   int channels = 3;  // or 1
   int64_t max_pixels = kMaxImagePixels;

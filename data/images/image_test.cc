@@ -3,6 +3,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -150,6 +151,21 @@ TEST(ImageTest, InksAreRounded) {
   EXPECT_EQ(Bytes(image.pixels.begin(), image.pixels.begin() + 3), (Bytes{102, 51, 26}));
 }
 
+// Without Adobe's mark they are not inverted: how much of each ink is printed.
+TEST(ImageTest, InksOfOtherProgramsAreNotInverted) {
+  Bytes light;
+  for (int i = 0; i < 64; ++i) light.insert(light.end(), {200, 101, 51, 130});
+  Bytes file = EncodeJpeg(8, 8, light, {.kind = JpegKind::kAdobeCmyk});
+  const Bytes mark = {'A', 'd', 'o', 'b', 'e'};
+  const auto at = std::search(file.begin(), file.end(), mark.begin(), mark.end());
+  ASSERT_NE(at, file.end());
+  *at = 'X';
+  const Image image = Decoded(file);
+  ASSERT_EQ(image.extents, (ImageExtents{8, 8, 3}));
+  // 55 * 125 / 255, 154 * 125 / 255, 204 * 125 / 255.
+  EXPECT_EQ(Bytes(image.pixels.begin(), image.pixels.begin() + 3), (Bytes{27, 75, 100}));
+}
+
 TEST(ImageTest, LargeJpegsAreReducedOnlyAsFarAsAsked) {
   const Bytes file = testing::FlatJpeg(65, 97, {10, 200, 30});
   const auto extents = [&](int64_t side) {
@@ -173,6 +189,57 @@ TEST(ImageTest, HeadersAloneGiveTheExtents) {
   EXPECT_EQ(extents(jpeg), (ImageExtents{30, 40, 1}));
   jpeg.resize(jpeg.size() - 100);
   EXPECT_EQ(extents(jpeg), (ImageExtents{30, 40, 1}));
+  EXPECT_EQ(extents(EncodeJpeg(3, 4, SmoothPixels(3, 4, 3))), (ImageExtents{3, 4, 3}));
+  const Bytes inks = EncodeJpeg(3, 4, SmoothPixels(3, 4, 4), {.kind = JpegKind::kAdobeCmyk});
+  EXPECT_EQ(extents(inks), (ImageExtents{3, 4, 3}));
+  for (const auto& [color_type, stored, shown] : {std::array{0, 1, 1}, {4, 2, 1}, {6, 4, 3}}) {
+    png = EncodePng(3, 4, SmoothPixels(3, 4, stored), {.color_type = color_type});
+    EXPECT_EQ(extents(png), (ImageExtents{3, 4, shown})) << color_type;
+  }
+  png = EncodePng(1, 2, Bytes{0, 1}, {.color_type = 3, .palette = {{1, 2, 3}, {4, 5, 6}}});
+  EXPECT_EQ(extents(png), (ImageExtents{1, 2, 3}));
+}
+
+// The place behind the marker that begins a JPEG's frame, and behind its length.
+size_t FrameOf(const Bytes& jpeg) {
+  const Bytes marker = {0xff, 0xc0, 0, 17, 8};
+  return size_t(std::search(jpeg.begin(), jpeg.end(), marker.begin(), marker.end()) -
+                jpeg.begin()) +
+         4;
+}
+
+TEST(ImageTest, KindsOfJpegThatCannotBeDecodedAreNotCalledDamaged) {
+  const Bytes jpeg = EncodeJpeg(8, 8, SmoothPixels(8, 8, 3));
+  const size_t frame = FrameOf(jpeg);
+  ASSERT_LT(frame, jpeg.size());
+  Bytes lossless = jpeg, deep = jpeg;
+  lossless[frame - 3] = 0xc3;
+  deep[frame] = 12;
+  for (const Bytes& file : {lossless, deep}) {
+    EXPECT_EQ(Error(file).code(), absl::StatusCode::kUnimplemented) << Error(file);
+    EXPECT_THAT(std::string(Error(file).message()),
+                HasSubstr("a file: is a kind of JPEG that cannot be decoded: "));
+  }
+}
+
+// As some cameras leave them.
+TEST(ImageTest, SuperfluousBytesOfAJpegAreSkipped) {
+  const Bytes jpeg = EncodeJpeg(8, 8, SmoothPixels(8, 8, 3));
+  Bytes file = jpeg;
+  file.insert(file.begin() + long(FrameOf(jpeg)) - 4, {1, 2, 3});
+  EXPECT_EQ(Decoded(file).pixels, Decoded(jpeg).pixels);
+  file.insert(file.end(), {4, 5, 6});
+  EXPECT_EQ(Decoded(file).pixels, Decoded(jpeg).pixels);
+}
+
+TEST(ImageTest, AsManyPixelsAsAllowedAreDecoded) {
+  for (const Bytes& file :
+       {EncodePng(4, 6, SmoothPixels(4, 6, 3)), EncodeJpeg(4, 6, SmoothPixels(4, 6, 3))}) {
+    EXPECT_EQ(Error(file, {.max_pixels = 24}), absl::OkStatus());
+    EXPECT_EQ(Error(file, {.max_pixels = 23}).message(),
+              "a file: claims 6 x 4 pixels, more than the 23 that are allowed");
+    EXPECT_EQ(ReadImageExtents(file, "a file", 23).status(), Error(file, {.max_pixels = 23}));
+  }
 }
 
 TEST(ImageTest, EveryCutIsRefused) {

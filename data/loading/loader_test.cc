@@ -535,6 +535,32 @@ TEST(LoaderTest, NextNeedsAnEpoch) {
   EXPECT_EQ(Make(10, {})->Next().status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
+class WithValues : public CountingDataset {
+ public:
+  using CountingDataset::CountingDataset;
+  TargetKind target_kind() const override { return TargetKind::kValues; }
+};
+
+TEST(LoaderTest, RefusalsSayWhatIsWrong) {
+  const auto refusal = [](const LoaderOptions& options, std::vector<int64_t> indices = {0}) {
+    return std::string(
+        Loader::Create(std::make_shared<WithValues>(10), Split::kTest, std::move(indices), options)
+            .status()
+            .message());
+  };
+  EXPECT_EQ(refusal({}, {9, 10}), "counting: there is no sample 10 among the 10 of the test split");
+  EXPECT_EQ(refusal({.dtype = DType::kInt32}), "batches are float32 or float64, not int32");
+  EXPECT_EQ(refusal({.prefetch = -1}),
+            "the number of batches read ahead must be 0 or more, not -1");
+  EXPECT_EQ(refusal({.threads = 1025}),
+            "the number of threads that read ahead must be 1 to 1024, not 1025");
+  EXPECT_EQ(refusal({.mixup = 0.5}), "mixup: needs one class per sample, but counting has values");
+  EXPECT_EQ(refusal({.batch = 0}), "the batch size must be at least 1, not 0");
+  EXPECT_EQ(refusal({.ranks = 2}),
+            "1 samples cannot be divided over 2 ranks: every rank needs one; use fewer ranks or "
+            "more samples");
+}
+
 TEST(LoaderTest, RefusesNonsense) {
   const auto code = [](std::vector<int64_t> indices, const LoaderOptions& options) {
     return Loader::Create(std::make_shared<CountingDataset>(10), Split::kTrain, std::move(indices),

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -223,6 +224,31 @@ TEST(SamplerTest, RefusesNonsense) {
   EXPECT_TRUE(refused(10, {.rank = -1, .ranks = 2}));
   EXPECT_TRUE(refused(10, {.ranks = 11}));
   EXPECT_FALSE(refused(10, {.ranks = 10}));
+}
+
+TEST(SamplerTest, RefusalsSayWhatIsWrong) {
+  const auto refusal = [](int64_t n, const SamplerOptions& options) {
+    return std::string(Sampler::Create(Iota(n), options).status().message());
+  };
+  EXPECT_EQ(refusal(10, {.rank = 2, .ranks = 2}), "there is no rank 2 among 2");
+  EXPECT_EQ(refusal(10, {.steps_per_epoch = -1}),
+            "the steps per epoch must be 0 (all samples) or more, not -1");
+  EXPECT_EQ(refusal(10, {.batch = int64_t{1} << 62, .ranks = 4}),
+            "a batch size of 4611686018427387904 is too large");
+  EXPECT_EQ(refusal(2, {.ranks = 3}),
+            "2 samples cannot be divided over 3 ranks: every rank needs one; use fewer ranks or "
+            "more samples");
+  EXPECT_EQ(refusal(2, {.ranks = 3, .steps_per_epoch = 1}), "") << "samples repeat";
+  EXPECT_EQ(refusal(0, {.ranks = 3}), "");
+  Sampler sampler = *Sampler::Create(Iota(10), {.batch = 2, .rank = 0, .ranks = 3});
+  EXPECT_EQ(sampler.Skip(11).message(), "cannot skip 11 of the 10 samples of an epoch");
+  EXPECT_EQ(sampler.Skip(8).message(),
+            "the 2 samples that are left of an epoch cannot be divided over 3 ranks: every rank "
+            "needs one; use fewer ranks to end it");
+  Sampler trimmed = *Sampler::Create(Iota(10), {.batch = 2, .steps_per_epoch = 2});
+  EXPECT_EQ(trimmed.Skip(1).message(),
+            "cannot skip 1 of the 4 samples of an epoch, because the number of steps per epoch is "
+            "given");
 }
 
 SamplerOptions Grouped(std::vector<int64_t> groups, int64_t at_once) {

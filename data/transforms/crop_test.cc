@@ -47,6 +47,8 @@ TEST(CropTest, AWindowHasPixelsAndFits) {
     EXPECT_FALSE(CheckTransforms({Crop({.size = size})}, extents, {}).ok()) << size;
   }
   EXPECT_TRUE(CheckTransforms({Crop({.size = 8})}, extents, {}).ok());
+  EXPECT_EQ(CheckTransforms({Crop({.size = 9})}, extents, {}).message(),
+            "crop: a window of 9 pixels is larger than the samples, 8 x 9");
 }
 
 TEST(CropTest, AWindowOfTheWholeImageChangesNothing) {

@@ -51,6 +51,8 @@ TEST(MixupTest, ValuesAreMixed) {
   std::vector<double> b = {1, 2};
   Mix(1, b, std::vector<double>{5, 7});
   EXPECT_EQ(b, (std::vector<double>{1, 2}));
+  Mix(0.75, b, std::vector<double>{5, -6});
+  EXPECT_EQ(b, (std::vector<double>{2, 0}));
 }
 
 TEST(MixupTest, AlphasAreChecked) {
@@ -59,6 +61,7 @@ TEST(MixupTest, AlphasAreChecked) {
   for (const double wrong : {-0.1, 2.1, std::numeric_limits<double>::quiet_NaN()}) {
     EXPECT_EQ(CheckMixup(wrong).code(), absl::StatusCode::kInvalidArgument);
   }
+  EXPECT_EQ(CheckMixup(2.5).message(), "mixup: alpha must be a number from 0 to 2, not 2.5");
 }
 
 }  // namespace

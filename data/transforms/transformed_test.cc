@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,16 @@ class Ramp : public Dataset {
   std::vector<std::string> class_names() const override { return {"a", "b", "c"}; }
   int64_t size(Split) const override { return 5; }
   SampleGroups groups(Split) const override { return {{0, 2}, 2}; }
+  bool counts_classes() const override { return true; }
+  bool names_number_classes() const override { return false; }
+  std::vector<int32_t> labels(Split split) const override {
+    return split == Split::kTrain ? std::vector<int32_t>{2, 1} : std::vector<int32_t>{0};
+  }
+  std::vector<std::string> warnings() const override { return {"a warning"}; }
+  Preprocessing preprocessing() const override {
+    return {.input = Preprocessing::Input::kBgr, .geometry = ImageGeometry{}};
+  }
+  std::optional<TensorFormat> byte_format() const override { return TensorFormat::kNHWC; }
 
   absl::Status Read(Split split, std::span<const int64_t> indices, TensorFormat format,
                     const Tensor& x, const Tensor& targets) const override {
@@ -60,6 +71,15 @@ TEST(TransformedTest, CropsBothFormats) {
   EXPECT_THAT(cropped->class_names(), ::testing::ElementsAre("a", "b", "c"));
   EXPECT_EQ(cropped->size(Split::kTest), 5);
   EXPECT_THAT(cropped->groups(Split::kTest).begins, ::testing::ElementsAre(0, 2));
+  EXPECT_TRUE(cropped->counts_classes());
+  EXPECT_FALSE(cropped->names_number_classes());
+  EXPECT_THAT(cropped->labels(Split::kTrain), ::testing::ElementsAre(2, 1));
+  EXPECT_THAT(cropped->labels(Split::kTest), ::testing::ElementsAre(0));
+  EXPECT_THAT(cropped->warnings(), ::testing::ElementsAre("a warning"));
+  EXPECT_TRUE(cropped->decodes()) << "resizing takes long";
+  EXPECT_EQ(cropped->byte_format(), std::nullopt) << "its values are computed";
+  EXPECT_EQ(cropped->preprocessing().input, Preprocessing::Input::kBgr);
+  EXPECT_EQ(cropped->preprocessing().geometry, (ImageGeometry{{.crop = 0.5}, /*of_values=*/true}));
   const std::vector<int64_t> indices = {3, 1};
   for (TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
     const Tensor x =
@@ -89,6 +109,32 @@ TEST(TransformedTest, ResizesWhatTheCropLeft) {
   EXPECT_NEAR(x.data<double>()[0], top + 20, 1e-9);
   EXPECT_NEAR(x.data<double>()[3], top + 31, 1e-9);
   EXPECT_NEAR(x.data<double>()[4], 700 - top + 20, 1e-9);
+}
+
+// One thread reads of several data sets, types and formats in turn.
+TEST(TransformedTest, OneReadLeavesNothingForTheNext) {
+  const auto ramp = Transform(std::make_shared<Ramp>(), {.crop = 0.5}).value();
+  const auto counting =
+      Transform(std::make_shared<CountingDataset>(9, ImageExtents{4, 4, 1}), {.crop = 0.5}).value();
+  const std::vector<int64_t> index = {3};
+  for (int turn = 0; turn < 2; ++turn) {
+    for (const DType dtype : {DType::kFloat32, DType::kFloat64}) {
+      const Tensor wide = Tensor::Zeros(dtype, Shape{1, 4, 2, 2}).value();
+      const Tensor values = Tensor::Zeros(dtype, Shape{1, 3}).value();
+      EXPECT_EQ(ramp->Read(Split::kTrain, index, TensorFormat::kNHWC, wide, values),
+                absl::OkStatus());
+      const Tensor small = Tensor::Zeros(dtype, Shape{1, 1, 2, 2}).value();
+      const Tensor label = Tensor::Zeros(DType::kInt32, Shape{1}).value();
+      EXPECT_EQ(counting->Read(Split::kTrain, index, TensorFormat::kNCHW, small, label),
+                absl::OkStatus());
+      DispatchFloating(dtype, [&](auto zero) {
+        using T = decltype(zero);
+        EXPECT_EQ(wide.data<T>()[0], 3220);
+        EXPECT_EQ(wide.data<T>()[15], 3531);
+        for (int i = 0; i < 4; ++i) EXPECT_EQ(small.data<T>()[i], 3);
+      });
+    }
+  }
 }
 
 TEST(TransformedTest, NothingToDoIsTheDataSetItself) {
