@@ -48,5 +48,12 @@ TEST(FactorsTest, TheLeastIsIncluded) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("wants 1.5 (least_clients)"));
 }
 
+TEST(FactorsTest, TheClientsThatAreLeftMayNotWeighTooLittle) {
+  EXPECT_EQ(CheckWeightLeft(1.0 / 16), absl::OkStatus());
+  EXPECT_EQ(CheckWeightLeft(0.0625 * 0.999).message(),
+            "the clients that are left have 0.0624375 of the weight of the largest one that was "
+            "asked: rounding would drown their mean");
+}
+
 }  // namespace
 }  // namespace dtnn::federation

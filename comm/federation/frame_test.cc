@@ -88,6 +88,32 @@ TEST_F(FrameTest, BytesThatAreNoFrameAreRefused) {
   EXPECT_EQ(Receive().status().code(), absl::StatusCode::kDataLoss);
 }
 
+TEST_F(FrameTest, HeadersArriveAsTheyAreAndOthersAreRefused) {
+  int kinds = 0;
+  for (int kind = 0; kind < 256; ++kind) {
+    Bytes bytes = ToBytes(FrameHeader{.kind = FrameKind(kind),
+                                      .bytes = 0x01020304,
+                                      .attempt = 0x05060708090a0b0c,
+                                      .index = 0x0d0e0f10});
+    const std::span<const uint8_t, kFrameHeaderBytes> header(bytes.data(), kFrameHeaderBytes);
+    const absl::StatusOr<FrameHeader> read = ParseFrameHeader(header);
+    if (Name(FrameKind(kind)).empty()) {
+      EXPECT_EQ(read.status().message(),
+                "these bytes are not a frame (kind " + std::to_string(kind) + ")");
+      continue;
+    }
+    ++kinds;
+    ASSERT_TRUE(read.ok()) << kind << ": " << read.status();
+    EXPECT_EQ(int(read->kind), kind);
+    EXPECT_EQ(read->bytes, 0x01020304u);
+    EXPECT_EQ(read->attempt, 0x05060708090a0b0cu);
+    EXPECT_EQ(read->index, 0x0d0e0f10u);
+    bytes[3] = 1;  // of what is reserved
+    EXPECT_EQ(ParseFrameHeader(header).status().code(), absl::StatusCode::kDataLoss);
+  }
+  EXPECT_EQ(kinds, 16);
+}
+
 TEST_F(FrameTest, OtherVersionsAreRefusedOlderOnesToo) {
   constexpr size_t kVersionAt = 1;
   for (const int version : {0, kFrameVersion - 1, kFrameVersion + 1, 255}) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -236,6 +237,162 @@ TEST(MessagesTest, StepsAreOfAllClientsOfARoundOrOfNone) {
     hello.steps = steps;
     EXPECT_FALSE(HelloFromBytes(ToBytes(hello)).ok()) << steps;
   }
+}
+
+TEST(MessagesTest, EveryFieldArrives) {
+  const Hello hello = {
+      .name = "a-B.9_z",
+      .model = {.network = {1, 2}, .values = 300, .trainable = 200, .sample = {7, 8, 9}},
+      .samples = 40,
+      .protection = "masks",
+      .key = {5, 6},
+      .class_names = {3, 4},
+      .steps = 12};
+  const Hello read = Must(HelloFromBytes(ToBytes(hello)));
+  EXPECT_EQ(read.name, hello.name);
+  EXPECT_EQ(read.model, hello.model);
+  EXPECT_EQ(read.samples, 40);
+  EXPECT_EQ(read.protection, "masks");
+  EXPECT_EQ(read.key, hello.key);
+  EXPECT_EQ(read.class_names, hello.class_names);
+  EXPECT_EQ(read.steps, 12);
+  const Welcome welcome = Must(WelcomeFromBytes(ToBytes(Welcome{{9, 8, 7}, 1234})));
+  EXPECT_EQ(welcome.nonce, (RunNonce{9, 8, 7}));
+  EXPECT_EQ(welcome.alive_ms, 1234u);
+  const RoundStart start = Must(RoundStartFromBytes(ToBytes(RoundStart{
+      .over = true,
+      .round = 3,
+      .rounds = 4,
+      .position = 1,
+      .samples = {5, 6},
+      .weighting = RankWeighting::kSamples,
+      .quorum = 2,
+      .proximal = 0.25,
+      .deadline = 60,
+      .parameters = {
+          .encrypted = true, .attempt = 7, .nonce = {8}, .clients = 9, .divisor = 10}})));
+  EXPECT_TRUE(start.over);
+  EXPECT_EQ(start.round, 3);
+  EXPECT_EQ(start.rounds, 4);
+  EXPECT_EQ(start.position, 1u);
+  EXPECT_EQ(start.samples, (std::vector<int64_t>{5, 6}));
+  EXPECT_EQ(start.weighting, RankWeighting::kSamples);
+  EXPECT_EQ(start.quorum, 2u);
+  EXPECT_EQ(start.proximal, 0.25);
+  EXPECT_EQ(start.deadline, 60);
+  EXPECT_TRUE(start.parameters.encrypted);
+  EXPECT_EQ(start.parameters.attempt, 7u);
+  EXPECT_EQ(start.parameters.nonce, RunNonce{8});
+  EXPECT_EQ(start.parameters.clients, 9u);
+  EXPECT_EQ(start.parameters.divisor, 10);
+  EXPECT_FALSE(Must(RoundStartFromBytes(ToBytes(ARound()))).parameters.encrypted);
+  const Report report = Must(ReportFromBytes(ToBytes(Report{11, 1.5, {{"loss", 0.5}}})));
+  EXPECT_EQ(report.samples, 11);
+  EXPECT_EQ(report.seconds, 1.5);
+  EXPECT_EQ(report.metrics, (Metrics{{"loss", 0.5}}));
+  for (const bool accepted : {false, true}) {
+    const Verdict verdict = Must(VerdictFromBytes(ToBytes(Verdict{accepted, "why"})));
+    EXPECT_EQ(verdict.accepted, accepted);
+    EXPECT_EQ(verdict.text, "why");
+  }
+  const Classes classes = Must(ClassesFromBytes(ToBytes(Classes{2, {"a", "b"}})));
+  EXPECT_EQ(classes.outputs, 2u);
+}
+
+// At every length, and with a byte more.
+TEST(MessagesTest, MessagesOfAnotherLengthAreRefused) {
+  const auto check = [](Bytes bytes,
+                        const std::function<absl::Status(std::span<const uint8_t>)>& read) {
+    EXPECT_EQ(read(bytes), absl::OkStatus());
+    for (size_t size = 0; size < bytes.size(); ++size) {
+      EXPECT_FALSE(read(std::span(bytes).first(size)).ok()) << size;
+    }
+    bytes.push_back(0);
+    EXPECT_FALSE(read(bytes).ok());
+  };
+  Hello hello;
+  hello.name = "a";
+  hello.samples = 1;
+  check(ToBytes(hello), [](auto bytes) { return HelloFromBytes(bytes).status(); });
+  check(ToBytes(Welcome{}), [](auto bytes) { return WelcomeFromBytes(bytes).status(); });
+  check(ToBytes(ARound()), [](auto bytes) { return RoundStartFromBytes(bytes).status(); });
+  check(ToBytes(Report{1, 1, {{"a", 1}}}),
+        [](auto bytes) { return ReportFromBytes(bytes).status(); });
+  check(ToBytes(Verdict{true, "b"}), [](auto bytes) { return VerdictFromBytes(bytes).status(); });
+  check(ToBytes(Classes{1, {"c"}}), [](auto bytes) { return ClassesFromBytes(bytes).status(); });
+  check(ListToBytes(std::vector<Bytes>{{1}, {2, 3}}),
+        [](auto bytes) { return ListFromBytes(bytes, 2).status(); });
+}
+
+TEST(MessagesTest, NamesOfClientsAndMetricsHaveNoOtherCharacters) {
+  EXPECT_EQ(CheckClientName("azAZ09._-"), absl::OkStatus());
+  for (const char* name : {"a b", "a/b", "a:b", "a`", "{", "@", "[", "a\n", "\xc3\xa9", "a\\"}) {
+    EXPECT_FALSE(CheckClientName(name).ok()) << name;
+    EXPECT_THAT(ErrorOf({.samples = 1, .metrics = {{name, 1}}}), HasSubstr("a metric called"));
+  }
+}
+
+// What clients compare before their updates are added.
+TEST(MessagesTest, TheHashOfARoundIsOfAllThatItsClientsGetAlike) {
+  const std::vector<Bytes> chunks = {{1, 2}, {3}};
+  const auto hash = [](const RoundStart& start, const RunNonce& nonce, uint64_t attempt,
+                       const std::vector<Bytes>& parameters) {
+    return Must(HashOfRound(start, nonce, attempt, parameters));
+  };
+  const Hash whole = hash(ARound(), {1}, 2, chunks);
+  RoundStart elsewhere = ARound();
+  elsewhere.position = 1;
+  EXPECT_EQ(hash(elsewhere, {1}, 2, chunks), whole) << "each client has a position of its own";
+  const std::function<void(RoundStart&)> kChanges[] = {
+      [](RoundStart& r) { r.over = true; },
+      [](RoundStart& r) { r.round = 2; },
+      [](RoundStart& r) { r.rounds = 3; },
+      [](RoundStart& r) { r.samples[1] = 3; },
+      [](RoundStart& r) { r.weighting = RankWeighting::kSamples; },
+      [](RoundStart& r) {
+        r.steps = {1, 1};
+      },
+      [](RoundStart& r) { r.quorum = 2; },
+      [](RoundStart& r) { r.proximal = 1; },
+      [](RoundStart& r) { r.deadline = 1; },
+      [](RoundStart& r) { r.parameters.encrypted = true; },
+      [](RoundStart& r) { r.parameters.attempt = 1; },
+      [](RoundStart& r) { r.parameters.nonce = {1}; },
+      [](RoundStart& r) { r.parameters.clients = 1; },
+      [](RoundStart& r) { r.parameters.divisor = 2; },
+  };
+  for (const auto& change : kChanges) {
+    RoundStart other = ARound();
+    change(other);
+    EXPECT_NE(hash(other, {1}, 2, chunks), whole) << &change - kChanges;
+  }
+  EXPECT_NE(hash(ARound(), {2}, 2, chunks), whole);
+  EXPECT_NE(hash(ARound(), {1}, 3, chunks), whole);
+  for (const std::vector<Bytes>& other : std::vector<std::vector<Bytes>>{{{1, 2}},
+                                                                         {{1, 2}, {4}},
+                                                                         {{1, 3}, {3}},
+                                                                         {{3}, {1, 2}},
+                                                                         {{1, 2}, {3}, {}},
+                                                                         {{1}, {2, 3}}}) {
+    EXPECT_NE(hash(ARound(), {1}, 2, other), whole);
+  }
+}
+
+TEST(MessagesTest, ListsOfNamesHaveHashesOfTheirOwn) {
+  const auto hash = [](const std::vector<std::string>& names) { return Must(HashOfNames(names)); };
+  EXPECT_EQ(hash({}), Hash{});
+  EXPECT_EQ(hash({"a", "bc"}), hash({"a", "bc"}));
+  for (const std::vector<std::string>& other : std::vector<std::vector<std::string>>{
+           {"ab", "c"}, {"bc", "a"}, {"a", "bd"}, {"a"}, {"abc"}}) {
+    EXPECT_NE(hash(other), hash({"a", "bc"}));
+  }
+}
+
+TEST(MessagesTest, ClassesWithoutNamesAreOnlyCounted) {
+  EXPECT_EQ(Refusal({"a"}), "classes: 1 names of classes for 2 outputs");
+  EXPECT_EQ(Refusal({}), "");
+  EXPECT_THAT(std::string(CheckClasses({2, {"a", std::string(256, 'x')}}).message()),
+              HasSubstr("expected UTF-8 text of 1 to 255 bytes"));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -114,6 +115,24 @@ TEST(PrivacyTest, PartsOfTheNoiseAddUp) {
   EXPECT_NEAR(std::sqrt(variance), 1.5, 1e-12);
 }
 
+// 12 of deviation for one, of which four with a factor of a half give 3 each to the sum.
+TEST(PrivacyTest, NoiseIsThatOfTheClipOverTheFactor) {
+  EXPECT_DOUBLE_EQ(NoiseOfClient({.clip = 4, .noise = 3}, 1, 1), 12);
+  EXPECT_DOUBLE_EQ(NoiseOfClient({.clip = 4, .noise = 3}, 0.5, 4), 12);
+  EXPECT_EQ((PrivacyOptions{.clip = 4, .noise = 0.5}).ToString(),
+            "differential privacy with clip 4 and noise 0.5");
+}
+
+// As of a model that has not moved: noise all the same.
+TEST(PrivacyTest, AnUpdateOfNothingIsNoise) {
+  const std::vector<float> begin(10'000, 2);
+  std::vector<float> update = begin;
+  ChaCha20Stream random = Known(6);
+  ASSERT_EQ(MakePrivate(begin, 1, 0.25, random, update), absl::OkStatus());
+  EXPECT_NEAR(Length(begin, update), 25, 1);
+  for (const float x : update) ASSERT_TRUE(std::isfinite(x));
+}
+
 TEST(PrivacyTest, WhoReadsUpdatesIsToldMoreThanWhoReadsSums) {
   const PrivacyOptions options = {.clip = 1, .noise = 2};
   PrivacyLedger plain, masked;
@@ -146,6 +165,18 @@ TEST(PrivacyTest, OptionsThatMakeNoSenseAreRefused) {
   EXPECT_FALSE(Validate(PrivacyOptions{.clip = 1}).ok()) << "without noise nothing is private";
   EXPECT_FALSE(Validate(PrivacyOptions{.clip = NAN, .noise = 1}).ok());
   EXPECT_FALSE(Validate(PrivacyOptions{.clip = 1, .noise = 1, .delta = 0}).ok());
+  EXPECT_EQ(Validate(PrivacyOptions{.clip = 1e12, .noise = 1e6, .delta = 0.5}), absl::OkStatus());
+  EXPECT_EQ(Validate(PrivacyOptions{.clip = 1, .noise = 1, .delta = 1e-30}), absl::OkStatus());
+  for (const PrivacyOptions& bad :
+       {PrivacyOptions{.clip = 1.001e12, .noise = 1}, PrivacyOptions{.clip = -1, .noise = 1},
+        PrivacyOptions{.clip = 1, .noise = 1.001e6}, PrivacyOptions{.clip = 1, .noise = -1},
+        PrivacyOptions{.clip = 1, .noise = 1, .delta = 0.501},
+        PrivacyOptions{.clip = 1, .noise = 1, .delta = 0.9e-30}}) {
+    EXPECT_THAT(std::string(Validate(bad).message()),
+                HasSubstr(": expected 0 to 1e12, 0 to 1e6, 1e-30 to 0.5"));
+  }
+  EXPECT_EQ(Validate(PrivacyOptions{.clip = 3}).message(),
+            "differential privacy with clip 3 and noise 0: needs both, or neither");
 }
 
 }  // namespace

@@ -207,5 +207,129 @@ TEST_P(MaskedProtocolTest, AClientUncoversNoSumThatHidesLessThanItWants) {
   EXPECT_TRUE(after_set_up(promised)->TakeNote(2, all).ok());
 }
 
+TEST_P(ProtocolTest, NotesComeInTheirOrderAndHaveTheirForm) {
+  const auto server = Must(MakeServerProtocol(protector_, Facts()));
+  EXPECT_EQ(server->setup_notes(), 2);
+  EXPECT_EQ(server->needs_all(), GetParam() == Protection::kThreshold);
+  EXPECT_EQ(server->spare(), 0) << "of three";
+  EXPECT_TRUE(server->disputes().empty());
+  EXPECT_FALSE(server->Note(0).ok()) << "nobody has replied";
+  const auto clients = Clients(key_);
+  EXPECT_EQ(clients[0]->setup_notes(), 2);
+  EXPECT_EQ(clients[0]->culprit(), std::nullopt);
+  for (int i = 0; i < kClients; ++i) {
+    Bytes reply = Must(clients[size_t(i)]->FirstReply());
+    reply.push_back(0);
+    EXPECT_EQ(server->TakeReply(0, i, reply).code(), absl::StatusCode::kDataLoss);
+    reply.pop_back();
+    EXPECT_FALSE(server->TakeReply(1, i, reply).ok()) << "too early";
+    Must(server->TakeReply(0, i, reply));
+  }
+  EXPECT_FALSE(clients[0]->TakeNote(0, Bytes(3)).ok());
+  Bytes four = *Must(server->Note(0)).at(0);
+  four[0] = 4;  // entries
+  EXPECT_FALSE(clients[0]->TakeNote(0, four).ok());
+}
+
+TEST_P(ThresholdProtocolTest, OneClientHasNobodyToHideAmong) {
+  const SumFacts alone = {.participants = 1, .chunks = 1};
+  EXPECT_EQ(MakeServerProtocol(protector_, alone).status().message(),
+            "threshold keys need 2 clients or more, not 1");
+  EXPECT_EQ(MakeClientProtocol(protector_, alone, 0, key_).status().message(),
+            "threshold keys of 1 client hide nothing; at least 2 are needed");
+}
+
+TEST_P(ThresholdProtocolTest, KeysComeFromAllClientsInTwoSteps) {
+  const auto server = Must(MakeServerProtocol(protector_, Facts()));
+  const auto clients = Clients(key_);
+  EXPECT_EQ(clients[0]->MakeCodec().status().message(), "there is no joint key yet");
+  for (int i = 0; i < 2; ++i) Must(server->TakeReply(0, i, Must(clients[size_t(i)]->FirstReply())));
+  EXPECT_EQ(server->Note(0).status().message(), "threshold keys need all clients");
+  Must(server->TakeReply(0, 2, Must(clients[2]->FirstReply())));
+  const Bytes note = *Must(server->Note(0)).at(1);
+  std::vector<Bytes> commitments = Must(ListFromBytes(note, kClients));
+  commitments[2].pop_back();
+  EXPECT_EQ(clients[0]->TakeNote(0, ListToBytes(commitments)).status().message(),
+            "a commitment of 31 bytes, expected 32");
+  const Bytes share = *Must(clients[1]->TakeNote(0, note));
+  EXPECT_EQ(server->TakeReply(1, 0, share).code(), absl::StatusCode::kUnauthenticated);
+  Must(server->TakeReply(1, 1, share));
+  EXPECT_THAT(std::string(server->TakeReply(2, 1, share).message()),
+              HasSubstr("reply 2 of client 1 has "));
+  const auto fresh = Must(MakeServerProtocol(protector_, Facts()));
+  EXPECT_EQ(fresh->TakeReply(1, 1, share).message(), "a share without a commitment");
+}
+
+// Protections without notes.
+TEST(PlainProtocolTest, ThereIsNothingToAgreeOn) {
+  for (const Protection protection : {Protection::kNone, Protection::kSharedKey}) {
+    const Protector protector = Must(Protector::Create({.protection = protection}, 10));
+    const SumFacts facts = {.attempt = 4, .participants = 3, .chunks = 1};
+    const auto server = Must(MakeServerProtocol(protector, facts));
+    EXPECT_EQ(server->setup_notes(), 0);
+    EXPECT_FALSE(server->needs_all());
+    EXPECT_EQ(server->spare(), 0);
+    EXPECT_EQ(server->TakeReply(1, 2, Bytes(5)).message(),
+              "client 2 replies to note 1, which nobody sent 5 bytes about");
+    EXPECT_EQ(server->Note(1).status().message(), "there is no note 1");
+    EXPECT_EQ(Must(server->AskSurvivors({0, 1})), nullptr);
+    EXPECT_EQ(server->FinishReplies(), absl::OkStatus());
+    EXPECT_TRUE(server->disputes().empty());
+    const Secret key = Must(RandomSecret());
+    const auto client = Must(MakeClientProtocol(protector, facts, 1, key));
+    EXPECT_EQ(client->setup_notes(), 0);
+    EXPECT_TRUE(Must(client->FirstReply()).empty());
+    EXPECT_EQ(client->TakeNote(0, Bytes(5)).status().message(),
+              "note 0 of 5 bytes, which nobody awaits");
+    EXPECT_EQ(client->culprit(), std::nullopt);
+    const char* const codec = protection == Protection::kNone ? "plain" : "ckks";
+    EXPECT_EQ(Must(client->MakeCodec())->description().name, codec);
+    EXPECT_EQ(Must(server->MakeCodec())->description().name, codec);
+    EXPECT_EQ(Must(client->MakeCodec())->description().fingerprint,
+              Must(server->MakeCodec())->description().fingerprint);
+  }
+  const Protector shared = Must(Protector::Create({.protection = Protection::kSharedKey}, 10));
+  EXPECT_EQ(MakeClientProtocol(shared, {.participants = 3}, 1, std::nullopt).status().message(),
+            "the key that clients share is missing");
+}
+
+TEST_P(MaskedProtocolTest, RepliesAreOfWhoSendsThem) {
+  const SumFacts facts = {.attempt = 4, .participants = 4};
+  const auto server = Must(MakeServerProtocol(protector_, facts));
+  EXPECT_EQ(server->spare(), 1);
+  std::vector<std::unique_ptr<ClientProtocol>> clients;
+  for (int i = 0; i < 4; ++i)
+    clients.push_back(Must(MakeClientProtocol(protector_, facts, i, key_)));
+  EXPECT_EQ(server->TakeReply(0, 2, Must(clients[1]->FirstReply())).message(),
+            "client 2 speaks for client 1");
+  for (int i = 0; i < 2; ++i) Must(server->TakeReply(0, i, Must(clients[size_t(i)]->FirstReply())));
+  EXPECT_EQ(server->Note(0).status().message(), "masks need 3 of 4 clients, but only 2 are left");
+  for (int i = 2; i < 4; ++i) Must(server->TakeReply(0, i, Must(clients[size_t(i)]->FirstReply())));
+  const auto first = Must(server->Note(0));
+  EXPECT_EQ(first.size(), 4u);
+  for (int i = 0; i < 4; ++i) {
+    const Bytes reply = *Must(clients[size_t(i)]->TakeNote(0, *first.at(i)));
+    EXPECT_FALSE(server->TakeReply(1, (i + 1) % 4, reply).ok()) << "of another client";
+    Must(server->TakeReply(1, i, reply));
+  }
+  const auto second = Must(server->Note(1));
+  for (int i = 0; i < 4; ++i) Must(clients[size_t(i)]->TakeNote(1, *second.at(i)));
+  const SharedBytes survivors = Must(server->AskSurvivors({0, 2, 3}));
+  EXPECT_EQ(*survivors, Survivors({0, 2, 3}));
+  EXPECT_EQ(clients[0]->TakeNote(2, Bytes(13)).status().message(),
+            "a list of survivors of 13 bytes");
+  EXPECT_EQ(clients[0]->TakeNote(2, Bytes(20)).status().message(),
+            "a list of survivors of 20 bytes");
+  const Bytes reveal = *Must(clients[0]->TakeNote(2, *survivors));
+  EXPECT_EQ(server->TakeReply(2, 2, reveal).message(), "client 2 speaks for client 0");
+  Must(server->TakeReply(2, 0, reveal));
+  EXPECT_FALSE(server->FinishReplies().ok()) << "after one of three";
+  for (const int i : {2, 3}) {
+    Must(server->TakeReply(2, i, *Must(clients[size_t(i)]->TakeNote(2, *survivors))));
+  }
+  EXPECT_EQ(server->FinishReplies(), absl::OkStatus());
+  EXPECT_TRUE(server->disputes().empty());
+}
+
 }  // namespace
 }  // namespace dtnn::federation

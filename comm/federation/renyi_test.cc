@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "gtest/gtest.h"
 
@@ -96,6 +97,53 @@ TEST(RenyiTest, NothingIsToldBeforeTheFirstReleaseAndAllWithoutNoise) {
   EXPECT_LT(EpsilonOf(0.1, 1, 10, 1e-5), EpsilonOf(1, 1, 10, 1e-5));
   EXPECT_LT(EpsilonOf(1, 2, 10, 1e-5), EpsilonOf(1, 1, 10, 1e-5));
   EXPECT_LT(EpsilonOf(1, 1, 10, 1e-5), EpsilonOf(1, 1, 11, 1e-5));
+}
+
+TEST(RenyiTest, ReleasesAddUpHoweverTheyAreCounted) {
+  RenyiAccountant one_by_one, at_once, mixed;
+  for (int i = 0; i < 6; ++i) one_by_one.Add(0.25, 1.5);
+  at_once.Add(0.25, 1.5, 6);
+  for (size_t i = 0; i < at_once.spent().size(); ++i) {
+    EXPECT_NEAR(at_once.spent()[i], one_by_one.spent()[i], 1e-12 * at_once.spent()[i]);
+  }
+  // Each kind for itself, although only one is remembered.
+  RenyiAccountant noisier, likelier;
+  noisier.Add(0.25, 3);
+  likelier.Add(0.5, 1.5);
+  for (int i = 0; i < 6; ++i) {
+    mixed.Add(0.25, 1.5);
+    mixed.Add(0.25, 3);
+    mixed.Add(0.5, 1.5);
+    mixed.Add(0.5, 1.5, 0);
+  }
+  for (size_t i = 0; i < mixed.spent().size(); ++i) {
+    const double wanted = at_once.spent()[i] + 6 * noisier.spent()[i] + 6 * likelier.spent()[i];
+    EXPECT_NEAR(mixed.spent()[i], wanted, 1e-9 * wanted);
+  }
+  RenyiAccountant none;
+  none.Add(0.25, 1.5, 0);
+  EXPECT_EQ(none.Epsilon(1e-5), 0);
+}
+
+TEST(RenyiTest, AccountsContinueWhereTheyWere) {
+  RenyiAccountant before, after;
+  before.Add(0.1, 1, 100);
+  ASSERT_TRUE(after.Restore(before.spent()));
+  EXPECT_EQ(after.Epsilon(1e-5), before.Epsilon(1e-5));
+  before.Add(0.1, 1, 7);
+  after.Add(0.1, 1, 7);
+  EXPECT_EQ(after.spent(), before.spent());
+  std::vector<double> more = before.spent();
+  more.push_back(0);
+  EXPECT_FALSE(after.Restore(more));
+  EXPECT_FALSE(after.Restore({}));
+  EXPECT_EQ(after.spent(), before.spent()) << "what is refused changes nothing";
+}
+
+TEST(RenyiTest, EpsilonIsNeverNegative) {
+  RenyiAccountant accountant;
+  accountant.Add(1, 1e6);
+  EXPECT_EQ(accountant.Epsilon(0.5), 0);
 }
 
 }  // namespace

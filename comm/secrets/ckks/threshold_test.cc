@@ -7,6 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/must.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn::ckks {
 namespace {
@@ -231,6 +232,26 @@ TEST(ThresholdTest, ThePartOfAnotherSumIsNoticed) {
             absl::StatusCode::kDataLoss);
   parts[1] = Must(group.clients[1].Decrypt(sum, {.round = 2}));
   EXPECT_EQ(CombineDecryptions(*context, sum, 2, parts, std::span(value)), absl::OkStatus());
+}
+
+TEST(ThresholdTest, NoMoreNumbersAreReadThanACiphertextHolds) {
+  const auto context = Context(DefaultThresholdCkks());
+  Group group(*context, {.clients = 2});
+  std::vector<double> wanted;
+  const Ciphertext sum = SumOf(*context, group, wanted);
+  const std::vector<std::vector<uint8_t>> parts = Parts(group, sum, {});
+  const size_t most = context->parameters().values();
+  const auto error = [&](const Ciphertext& of, size_t numbers) {
+    std::vector<double> values(numbers);
+    return std::string(CombineDecryptions(*context, of, 2, parts, std::span(values)).message());
+  };
+  EXPECT_EQ(error(sum, most), "");
+  EXPECT_EQ(error(sum, most + 1),
+            StrCat("cannot decrypt ", most + 1, " numbers of a ciphertext with ", context->size(),
+                   ", the parameters have ", context->size()));
+  EXPECT_EQ(error(Ciphertext{}, 1), StrCat("cannot decrypt 1 numbers of a ciphertext with 0, the "
+                                           "parameters have ",
+                                           context->size()));
 }
 
 // A scale of 2^40 cannot give 1e-4 under flooding; the message says what it would give.

@@ -342,6 +342,158 @@ TEST(MaskedTest, AWrongShareIsFoundOutByTheServer) {
   EXPECT_FALSE(server.Unmask(0, {0, 1}, std::span(words)).ok());
 }
 
+// A server meets what it receives before it knows who sends it.
+TEST(MaskedTest, MessagesOfNobodyAreRefused) {
+  const MaskedParameters p{.clients = 3};
+  Advertisement advertisement{.client = 2};
+  EXPECT_TRUE(AdvertisementFromBytes(p, ToBytes(advertisement)).ok());
+  advertisement.client = 3;
+  EXPECT_EQ(AdvertisementFromBytes(p, ToBytes(advertisement)).status().message(),
+            "advertisement: there is no client 3 among 3");
+  advertisement.client = -1;
+  EXPECT_EQ(AdvertisementFromBytes(p, ToBytes(advertisement)).status().message(),
+            "advertisement: there is no client 4294967295 among 3");
+  MaskedClient a = Must(MaskedClient::Create(p, 0)), b = Must(MaskedClient::Create(p, 1)),
+               c = Must(MaskedClient::Create(p, 2));
+  const std::vector<Advertisement> advertised = {a.advertisement(), b.advertisement(),
+                                                 c.advertisement()};
+  const SealedShares good = Must(a.Share(advertised))[0];
+  SealedShares bad = good;
+  bad.from = 3;
+  EXPECT_EQ(SealedSharesFromBytes(p, ToBytes(bad)).status().message(),
+            "sealed shares: there is no client 3 among 3");
+  bad = good;
+  bad.to = 4;
+  EXPECT_EQ(SealedSharesFromBytes(p, ToBytes(bad)).status().message(),
+            "sealed shares: there is no client 4 among 3");
+  const Reveal three = {.client = 2, .entries = {{0, true, {}}, {1, false, {}}, {2, true, {}}}};
+  const Reveal back = Must(RevealFromBytes(p, ToBytes(three)));
+  EXPECT_EQ(back.client, 2);
+  ASSERT_EQ(back.entries.size(), 3u);
+  EXPECT_EQ(back.entries[1].client, 1);
+  EXPECT_FALSE(back.entries[1].survived);
+  EXPECT_TRUE(back.entries[2].survived);
+  Reveal reveal = three;
+  reveal.client = 3;
+  EXPECT_EQ(RevealFromBytes(p, ToBytes(reveal)).status().message(),
+            "revealed shares: there is no client 3 among 3");
+  reveal = three;
+  reveal.entries[1].client = 3;
+  EXPECT_EQ(RevealFromBytes(p, ToBytes(reveal)).status().message(),
+            "revealed shares: there is no client 3 among 3");
+  reveal = three;
+  reveal.entries.push_back({0, true, {}});
+  EXPECT_EQ(RevealFromBytes(p, ToBytes(reveal)).status().message(),
+            "revealed shares: are of 4 clients, there are 3");
+  std::vector<uint8_t> bytes = ToBytes(three);
+  bytes[12] = 2;  // after two numbers and the first entry's client
+  EXPECT_EQ(RevealFromBytes(p, bytes).status().message(),
+            "revealed shares: a client is neither there nor gone");
+}
+
+TEST(MaskedTest, MessagesOfAnotherLengthAreRefused) {
+  const MaskedParameters p{.clients = 2};
+  MaskedClient a = Must(MaskedClient::Create(p, 0)), b = Must(MaskedClient::Create(p, 1));
+  const std::vector<Advertisement> advertised = {a.advertisement(), b.advertisement()};
+  const std::vector<uint8_t> messages[] = {
+      ToBytes(a.advertisement()), ToBytes(Must(a.Share(advertised))[0]),
+      ToBytes(Reveal{.client = 1, .entries = {{0, true, {}}}})};
+  const auto error = [&](size_t kind, std::span<const uint8_t> bytes) {
+    return kind == 0   ? AdvertisementFromBytes(p, bytes).status()
+           : kind == 1 ? SealedSharesFromBytes(p, bytes).status()
+                       : RevealFromBytes(p, bytes).status();
+  };
+  for (size_t kind = 0; kind < 3; ++kind) {
+    std::vector<uint8_t> bytes = messages[kind];
+    EXPECT_EQ(error(kind, bytes), absl::OkStatus()) << kind;
+    for (size_t size = 0; size < bytes.size(); ++size) {
+      EXPECT_EQ(error(kind, std::span(bytes).first(size)).code(), absl::StatusCode::kDataLoss)
+          << kind << ": " << size;
+    }
+    bytes.push_back(0);
+    EXPECT_EQ(error(kind, bytes).code(), absl::StatusCode::kDataLoss) << kind;
+  }
+}
+
+TEST(MaskedTest, AServerTakesOneAdvertisementOfEachClientInTime) {
+  const MaskedParameters p{.clients = 3};
+  MaskedServer server = Must(MaskedServer::Create(p));
+  std::vector<MaskedClient> clients;
+  for (int i = 0; i < 3; ++i) clients.push_back(Must(MaskedClient::Create(p, i)));
+  const auto error = [&](const Advertisement& advertisement) {
+    const absl::Status status = server.AddAdvertisement(advertisement);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    return std::string(status.message());
+  };
+  Must(server.AddAdvertisement(clients[0].advertisement()));
+  EXPECT_EQ(error(clients[0].advertisement()),
+            "masked sum: client 0 does not exist, advertises twice, or too late");
+  for (const int nobody : {-1, 3}) {
+    Advertisement other = clients[1].advertisement();
+    other.client = nobody;
+    EXPECT_EQ(error(other), "masked sum: client " + std::to_string(nobody) +
+                                " does not exist, advertises twice, or too late");
+  }
+  Advertisement same = clients[1].advertisement();
+  same.masking = clients[0].advertisement().sealing;
+  EXPECT_EQ(error(same), "masked sum: client 1 advertises a key that is there already");
+  same = clients[1].advertisement();
+  same.masking = same.sealing;
+  EXPECT_EQ(error(same), "masked sum: client 1 advertises a key that is there already");
+  Advertisement weak = clients[1].advertisement();
+  weak.masking = {};
+  EXPECT_THAT(error(weak), HasSubstr("masked sum: a key of client 1: "));
+  MaskedServer begun = Must(MaskedServer::Create({.clients = 4, .threshold = 3}));
+  for (int i = 0; i < 3; ++i) {
+    clients[size_t(i)] = Must(MaskedClient::Create({.clients = 4, .threshold = 3}, i));
+    Must(begun.AddAdvertisement(clients[size_t(i)].advertisement()));
+  }
+  Must(begun.AddShares(0, Must(clients[0].Share(begun.advertised()))));
+  const MaskedClient late = Must(MaskedClient::Create({.clients = 4, .threshold = 3}, 3));
+  EXPECT_EQ(begun.AddAdvertisement(late.advertisement()).message(),
+            "masked sum: client 3 does not exist, advertises twice, or too late");
+  EXPECT_TRUE(begun.SharesFor(3).empty());
+}
+
+// All that a server asks for comes once, and before the masks are known.
+TEST(MaskedTest, RevealsComeOnceAndInTime) {
+  const MaskedParameters p{.clients = 3, .threshold = 2, .round = 6};
+  MaskedServer server = Must(MaskedServer::Create(p));
+  std::vector<MaskedClient> clients;
+  for (int i = 0; i < 3; ++i) {
+    clients.push_back(Must(MaskedClient::Create(p, i)));
+    Must(server.AddAdvertisement(clients.back().advertisement()));
+  }
+  for (int i = 0; i < 3; ++i) {
+    Must(server.AddShares(i, Must(clients[size_t(i)].Share(server.advertised()))));
+  }
+  const std::vector<int> all = {0, 1, 2}, one = {1};
+  EXPECT_FALSE(server.SetSurvivors(all).ok()) << "before participants are fixed";
+  server.FixParticipants();
+  EXPECT_EQ(server.SetSurvivors(one).message(),
+            "masked sum of round 6: only 1 of 3 clients are left, needs 2: the round cannot be "
+            "finished");
+  Must(server.SetSurvivors(all));
+  std::vector<Reveal> reveals;
+  for (int i = 0; i < 3; ++i) {
+    Must(clients[size_t(i)].Receive(server.SharesFor(i)));
+    reveals.push_back(Must(clients[size_t(i)].RevealShares(all)));
+  }
+  Must(server.AddReveal(reveals[0]));
+  EXPECT_EQ(server.AddReveal(reveals[0]).message(),
+            "masked sum: client 0 did not survive, reveals twice, too late, or too little");
+  Reveal twice = reveals[1];
+  twice.entries[2] = twice.entries[0];
+  EXPECT_EQ(server.AddReveal(twice).message(),
+            "masked sum: client 1 reveals what nobody asked for");
+  EXPECT_EQ(server.Rebuild().message(),
+            "masked sum of round 6: 1 clients have revealed their shares, needs 2");
+  Must(server.AddReveal(reveals[1]));
+  Must(server.Rebuild());
+  EXPECT_EQ(server.Rebuild().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_FALSE(server.AddReveal(reveals[2]).ok()) << "too late";
+}
+
 TEST(MaskedTest, ParametersThatProtectNobodyAreRefused) {
   EXPECT_FALSE(Validate({.clients = 1}).ok());
   EXPECT_TRUE(Validate({.clients = 255}).ok());

@@ -317,6 +317,42 @@ TEST_P(CodecTest, OtherCodecsAndParametersAreFoundOut) {
   }
 }
 
+// Inside the tags, which show who sends what.
+TEST_P(CodecTest, WhatNobodyAskedIsNotAnswered) {
+  const ChunkId id{kRound, 2};
+  const auto sum = Must(sides_->server_codec->NewSum(id, 10));
+  Must(sum->Add(1, Must(sides_->client_codecs[1]->Encode(id, Random(10, 1)))));
+  const std::string refused = "client 1 answers what nobody asked";
+  EXPECT_EQ(sum->AddAnswer(1, {}).message(), refused);
+  EXPECT_EQ(sides_->server_codec->asks(), GetParam().name == "threshold");
+  if (sides_->server_codec->asks()) return;
+  EXPECT_EQ(Must(sum->Question()), Bytes());
+  EXPECT_EQ(sum->AddAnswer(1, {}).message(), refused) << "after an empty question";
+  EXPECT_EQ(sides_->client_codecs[1]->Answer(id, {}).status().message(),
+            "codec " + GetParam().name + ": chunk 2 needs no answer");
+}
+
+TEST_P(CodecTest, ResultsOfAnotherLengthAreRefused) {
+  const ChunkId id{kRound, 0};
+  std::vector<float> values(10, 7);
+  for (const size_t bytes : {0, 1, 39, 41}) {
+    EXPECT_EQ(sides_->client_codecs[0]->Decode(id, Bytes(bytes), values).code(),
+              absl::StatusCode::kDataLoss)
+        << bytes;
+  }
+  EXPECT_EQ(values, std::vector<float>(10, 7)) << "what is refused is not read";
+}
+
+TEST(EncryptedCodecTest, SumsOfNobodyAreRefused) {
+  const CkksContextPointer context = Must(ckks::CkksContext::Create({.log2_degree = 12}));
+  EXPECT_EQ(CkksClient(context, 0, Secret()).status().message(), "codec ckks: sums of 0 clients");
+  EXPECT_EQ(CkksServer(context, 0).status().message(), "codec ckks: sums of 0 clients");
+  EXPECT_EQ(ThresholdCodecServer(context, -1).status().message(),
+            "codec threshold: sums of -1 clients");
+  const auto sum = Must(Must(CkksServer(context, 1))->NewSum({.round = 4, .chunk = 5}, 10));
+  EXPECT_EQ(sum->Result().status().message(), "chunk 5 of round 4: no client has added anything");
+}
+
 // Each client's numbers may be as large as a third of what the sum holds.
 TEST(EncryptedCodecTest, AClientTooManyIsRefused) {
   for (const MakeSides make : {Ckks, Threshold}) {
@@ -394,6 +430,43 @@ TEST(MaskedCodecTest, AClientThatStopsBetweenTwoChunksDoesNotSpoilTheSumUnseen) 
   }
 }
 
+// What passes the tags: a client's own words, or those of a server that a caller uses wrongly.
+TEST(MaskedCodecTest, WordsAreThoseOfOneRoundAndComeOnce) {
+  const std::unique_ptr<Sides> sides = Masked(Must(RandomSecret()));
+  const ChunkId later{kRound + 1, 4};
+  const std::vector<float> values = Random(10, 1);
+  const std::string refused = "codec masked: masks are those of round 9, chunk 4 is of round 10";
+  EXPECT_EQ(sides->client_codecs[0]->Encode(later, values).status().message(), refused);
+  EXPECT_EQ(sides->server_codec->NewSum(later, 10).status().message(), refused);
+  const auto sum = Must(sides->server_codec->NewSum({kRound, 4}, 10));
+  const Bytes words = Must(sides->client_codecs[0]->Encode({kRound, 4}, values));
+  EXPECT_EQ(sum->Add(0, std::span(words).first(36)).message(),
+            "client 0: codec masked: chunk 4 has 36 bytes, expected 40 for 10 numbers");
+  Must(sum->Add(0, words));
+  const absl::Status twice = sum->Add(0, words);
+  EXPECT_EQ(twice.code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(twice.message(), "client 0 has already added its words of chunk 4");
+}
+
+TEST(MaskedCodecTest, OptionsAreChecked) {
+  const masked::MaskedParameters parameters = {.clients = 2};
+  masked::MaskedClient client = Must(masked::MaskedClient::Create(parameters, 0));
+  const masked::MaskedServer server = Must(masked::MaskedServer::Create(parameters));
+  const auto error = [&](int fraction_bits, size_t chunk_values) {
+    const MaskedCodecOptions options = {
+        .parameters = parameters, .fraction_bits = fraction_bits, .chunk_values = chunk_values};
+    const absl::Status status = MaskedCodecClient(options, client).status();
+    EXPECT_EQ(MaskedCodecServer(options, server).status(), status);
+    return std::string(status.message());
+  };
+  EXPECT_EQ(error(1, 1), "");
+  EXPECT_EQ(error(30, 1), "");
+  const std::string advice = ": use 1 to 30 bits, and chunks of something";
+  EXPECT_EQ(error(0, 5), "codec masked: 0 fraction bits in chunks of 5" + advice);
+  EXPECT_EQ(error(31, 5), "codec masked: 31 fraction bits in chunks of 5" + advice);
+  EXPECT_EQ(error(16, 0), "codec masked: 16 fraction bits in chunks of 0" + advice);
+}
+
 // From two encodings of one chunk the server could compute the difference of the numbers.
 TEST(MaskedCodecTest, AChunkIsEncodedOnce) {
   const std::unique_ptr<Sides> sides = Masked(Must(RandomSecret()));
@@ -403,6 +476,60 @@ TEST(MaskedCodecTest, AChunkIsEncodedOnce) {
   EXPECT_EQ(sides->clients[0].Encode({kRound, 0}, values).status().code(),
             absl::StatusCode::kFailedPrecondition);
   EXPECT_TRUE(sides->clients[0].Encode({kRound, 1}, values).ok());
+}
+
+// With one tag's pad for two ciphertexts, the server could compute what tags are made with.
+TEST(ThresholdCodecTest, AChunkIsEncryptedOnce) {
+  const std::unique_ptr<Sides> sides = Threshold(Must(RandomSecret()));
+  const std::vector<float> values = Random(10, 1);
+  Must(sides->client_codecs[0]->Encode({kRound, 0}, values));
+  EXPECT_EQ(sides->client_codecs[0]->Encode({kRound, 0}, values).status().message(),
+            "codec threshold: chunk 0 of round 9 was encrypted before; send that one again");
+  EXPECT_TRUE(sides->client_codecs[0]->Encode({kRound, 1}, values).ok());
+}
+
+// Each part shows what the sum of those asked about is.
+TEST(ThresholdCodecTest, SumsAreOfOneUpdatePerClientUntilTheQuestion) {
+  const std::unique_ptr<Sides> sides = Threshold(Must(RandomSecret()));
+  const ChunkId id{kRound, 0};
+  std::vector<Bytes> bodies;
+  for (int i = 0; i < kClients; ++i) {
+    bodies.push_back(Must(sides->client_codecs[size_t(i)]->Encode(id, Random(10, 1))));
+  }
+  const auto two = Must(sides->server_codec->NewSum(id, 10));
+  Must(two->Add(0, bodies[0]));
+  Must(two->Add(1, bodies[1]));
+  const Bytes of_two = Must(two->Question());
+  EXPECT_EQ(two->Add(2, bodies[2]).message(), "client 2 is too late for this sum");
+  EXPECT_EQ(sides->client_codecs[0]->Answer(id, of_two).status().code(),
+            absl::StatusCode::kUnauthenticated)
+      << "a client answers for all or not at all";
+  const auto sum = Must(sides->server_codec->NewSum(id, 10));
+  EXPECT_EQ(sum->Add(0, of_two).message(), "client 0 sends a sum of 2 updates");
+  for (int i = 0; i < kClients; ++i) Must(sum->Add(i, bodies[size_t(i)]));
+  EXPECT_FALSE(sum->AddAnswer(0, {}).ok()) << "before the question";
+  const Bytes question = Must(sum->Question());
+  Bytes other = question;
+  other[other.size() - 8] ^= 1;
+  EXPECT_FALSE(sides->client_codecs[0]->Answer(id, other).ok());
+  EXPECT_EQ(sides->client_codecs[0]->Answer(id, Bytes(3)).status().message(),
+            "a ciphertext of 3 bytes has no tag");
+  std::vector<Bytes> parts;
+  for (int i = 0; i < kClients; ++i) {
+    parts.push_back(Must(sides->client_codecs[size_t(i)]->Answer(id, question)));
+  }
+  for (const int nobody : {-1, kClients}) {
+    EXPECT_EQ(sum->AddAnswer(nobody, parts[0]).message(),
+              "client " + std::to_string(nobody) + " answers what nobody asked");
+  }
+  EXPECT_EQ(sum->AddAnswer(0, parts[1]).message(), "client 0 gives the part of client 1");
+  EXPECT_EQ(sum->AddAnswer(0, Bytes(3)).code(), absl::StatusCode::kDataLoss);
+  for (int i = 0; i < kClients; ++i) Must(sum->AddAnswer(i, parts[size_t(i)]));
+  std::vector<float> values(10);
+  EXPECT_EQ(sum->Read(values), absl::OkStatus());
+  const Bytes result = Must(sum->Result());
+  EXPECT_EQ(sides->client_codecs[0]->Decode(id, std::span(result).first(36), values).message(),
+            "codec threshold: chunk 0 has 36 bytes, expected 40");
 }
 
 // With a shared key the server has nothing that decrypts; with threshold keys every part is needed.

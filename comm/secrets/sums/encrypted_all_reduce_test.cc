@@ -203,6 +203,19 @@ TEST(EncryptedAllReduceTest, AChangedMessageEndsAllRanksAndNamesItsSender) {
   }
 }
 
+TEST(EncryptedAllReduceTest, NumbersInSlotsHaveNoBoundOfTheirErrors) {
+  const std::vector<absl::Status> ends = Ends(2, [](Communicator& c) {
+    return EncryptedAllReduce::Create(c, {.log2_degree = 12, .packing = ckks::Packing::kSlots},
+                                      Key(1))
+        .status();
+  });
+  for (const absl::Status& end : ends) {
+    EXPECT_EQ(end.message(),
+              "encrypted sums of ranks: rank 0: numbers must be packed as coefficients, whose "
+              "errors have a bound");
+  }
+}
+
 TEST(EncryptedAllReduceTest, OnlyFloat32IsTaken) {
   const std::vector<absl::Status> ends =
       Ends(2, [](Communicator& c) { return Sum(c, RandomTensor(DType::kFloat64, {10}, 1)); });
