@@ -93,6 +93,11 @@ absl::Status Communicator::Check(const Collective& c) const {
     return absl::InvalidArgumentError("a tensor has a pitch; collectives take dense tensors");
   }
   for (const Tensor* tensor : {&c.input, &c.output}) {
+    if (IsHalf(tensor->dtype())) {
+      return InvalidArgument("a tensor is ", Name(tensor->dtype()),
+                             "; ranks exchange float32, float64, uint8, int32 and int64: convert "
+                             "it, or send its bytes");
+    }
     if (tensor->buffer()->host_accessible()) continue;
     return InvalidArgument("a tensor is on ", tensor->device().ToString(),
                            "; ranks exchange host memory only: copy it to the host");

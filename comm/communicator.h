@@ -13,7 +13,8 @@
 //  - A wait ends with DeadlineExceeded when the others have not come within the timeout, with
 //    Unavailable when one of them is gone; the message names the call, this rank and the
 //    missing ones.
-//  - Tensors are dense and in host memory. From the start of a call until Wait has returned, nobody
+//  - Tensors are dense, in host memory, and not of 16 bits. From the start of a call until Wait has
+//  returned, nobody
 //    else may touch them (several sends may read the same one).
 //  - After the first error the group is broken: pending and later calls on all ranks return it. The
 //    tensors of calls that were on their way then hold anything, and with ranks that are processes

@@ -1,7 +1,14 @@
 #include "comm/communicator.h"
 
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tensor/trace/observer.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {
@@ -90,13 +97,23 @@ TEST(CommunicatorTest, CollectivesAreWrittenOut) {
   ASSERT_TRUE(recorder.AllGather(x, y).ok());
   ASSERT_TRUE(recorder.Send(x, 1).ok());
   ASSERT_TRUE(recorder.Receive(x, 1).ok());
+  ASSERT_TRUE(recorder.BroadcastAsync(y, 1)->Wait().ok());
+  ASSERT_TRUE(recorder.AllReduceAsync(y, ReduceOp::kMax)->Wait().ok());
+  ASSERT_TRUE(recorder.AllGatherAsync(x, y)->Wait().ok());
+  ASSERT_TRUE(recorder.SendAsync(y, 1)->Wait().ok());
+  ASSERT_TRUE(recorder.ReceiveAsync(y, 1)->Wait().ok());
+  for (size_t i = 0; i < recorder.started.size(); ++i) {
+    EXPECT_EQ(recorder.started[i].waits_at_once, i < 8) << i;
+  }
   std::vector<std::string> texts;
   for (const Collective& collective : recorder.started) texts.push_back(collective.ToString());
   EXPECT_THAT(texts, ::testing::ElementsAre(
                          "barrier", "broadcast of 3 float32 from rank 1", "all-reduce of 6 float32",
                          "all-reduce (minimum) of 3 float32", "all-reduce (maximum) of 3 float32",
                          "all-gather of 3 float32 each", "send of 3 float32 to rank 1",
-                         "receive of 3 float32 from rank 1"));
+                         "receive of 3 float32 from rank 1", "broadcast of 6 float32 from rank 1",
+                         "all-reduce (maximum) of 6 float32", "all-gather of 3 float32 each",
+                         "send of 6 float32 to rank 1", "receive of 6 float32 from rank 1"));
 }
 
 TEST(CommunicatorTest, CallsFitWhenAllRanksMeanTheSame) {
@@ -114,6 +131,31 @@ TEST(CommunicatorTest, CallsFitWhenAllRanksMeanTheSame) {
   EXPECT_FALSE(send.Fits(sum));
   receive.input = receive.output = y;
   EXPECT_FALSE(send.Fits(receive));
+}
+
+// Remembers what it is told.
+class Watcher : public Observer {
+ public:
+  void End(const Event& event) override { events.emplace_back(event.activity, event.bytes); }
+  std::vector<std::pair<Activity, int64_t>> events;
+};
+
+TEST(CommunicatorTest, ObserversSeeTheCallsThatBlock) {
+  Recorder recorder(0, 2, {});
+  const Tensor x = ZeroTensor(DType::kFloat32, {3}), y = ZeroTensor(DType::kFloat32, {2, 3});
+  Watcher watcher;
+  const ScopedObserver watching(&watcher);
+  ASSERT_TRUE(recorder.Barrier().ok());
+  ASSERT_TRUE(recorder.Broadcast(x, 1).ok());
+  ASSERT_TRUE(recorder.AllReduce(y).ok());
+  ASSERT_TRUE(recorder.AllGather(x, y).ok());
+  ASSERT_TRUE(recorder.Send(ZeroTensor(DType::kFloat64, {3}), 1).ok());
+  ASSERT_TRUE(recorder.Receive(x, 1).ok());
+  EXPECT_THAT(watcher.events,
+              ::testing::ElementsAre(
+                  std::pair(Activity::kBarrier, 0), std::pair(Activity::kBroadcast, 12),
+                  std::pair(Activity::kAllReduce, 24), std::pair(Activity::kAllGather, 12),
+                  std::pair(Activity::kSend, 24), std::pair(Activity::kReceive, 12)));
 }
 
 TEST(CommunicatorTest, RanksShareOneHostUnlessToldOtherwise) {
@@ -137,6 +179,17 @@ TEST(CommunicatorTest, BadArgumentsAreRefusedAndBreakTheGroup) {
   expect(recorder.Barrier(std::chrono::milliseconds(0)), "barrier: the timeout must be positive");
   expect(recorder.AllGather(x, x), "the output has 3 float32, expected 2 times 3 float32");
   expect(recorder.AllGather(x, y), "the output has 6 float64, expected 2 times 3 float32");
+  const Tensor half = *Tensor::Zeros(DType::kBfloat16, Shape{3});
+  expect(recorder.AllReduce(half),
+         "all-reduce: a tensor is bfloat16; ranks exchange float32, float64, uint8, int32 and "
+         "int64: convert it, or send its bytes");
+  expect(recorder.AllGather(x, *Tensor::Zeros(DType::kFloat16, Shape{6})),
+         "all-gather: a tensor is float16;");
+  expect(recorder.AllGather(Tensor(), y), "all-gather: a tensor is empty");
+  expect(recorder.AllGather(x, Tensor()), "all-gather: a tensor is empty");
+  expect(recorder.Barrier(std::chrono::milliseconds(-1)),
+         "barrier: the timeout must be positive, not -1 ms");
+  expect(recorder.Send(x, -1), "send: -1 is not one of the 2 ranks");
   expect(recorder.Send(x, 2), "send: 2 is not one of the 2 ranks");
   expect(recorder.Receive(x, 1), "receive: rank 1 cannot send to itself");
   const Tensor pitched = testing::Pitched(ZeroTensor(DType::kFloat32, {4, 3}), TensorFormat::kNHWC);

@@ -202,13 +202,20 @@ TEST_P(CommunicatorConformance, ADepartureIsAwaited) {
   std::atomic<double> left{0}, returned{1e300};
   EXPECT_EQ(absl::OkStatus(), Run([&](Communicator& c) {
               DTNN_RETURN_IF_ERROR(c.Barrier());
+              for (const int nobody : {-1, c.rank(), ranks()}) {
+                DTNN_RETURN_IF_ERROR(
+                    Expect(c.AwaitDeparture(nobody) == std::nullopt, "a departure of nobody"));
+              }
               if (c.rank() == 0) {
                 for (const double begin = Now(); Now() < begin + 5e7;) continue;
+                c.set_departure_code(3);
+                c.set_departure_code(7);
                 left = Now();
                 return absl::OkStatus();
               }
-              c.AwaitDeparture(0);
+              const std::optional<int32_t> code = c.AwaitDeparture(0);
               if (c.rank() == 1) returned = Now();
+              DTNN_RETURN_IF_ERROR(Expect(code == 7, "departure code"));
               return Expect(c.lost().empty(), "lost");
             }));
   EXPECT_EQ(absl::OkStatus(), Run([&](Communicator& c) {
@@ -216,7 +223,9 @@ TEST_P(CommunicatorConformance, ADepartureIsAwaited) {
               const Tensor earliest = testing::TensorOf(DType::kFloat64, {1}, {returned});
               DTNN_RETURN_IF_ERROR(c.AllReduce(latest, ReduceOp::kMax));
               DTNN_RETURN_IF_ERROR(c.AllReduce(earliest, ReduceOp::kMin));
-              return Expect(*latest.data<double>() <= *earliest.data<double>(), "returned early");
+              DTNN_RETURN_IF_ERROR(
+                  Expect(*latest.data<double>() <= *earliest.data<double>(), "returned early"));
+              return Expect(c.rank() == 0 || c.AwaitDeparture(0) == 0, "code that nobody has set");
             }));
 }
 

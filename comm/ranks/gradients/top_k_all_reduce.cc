@@ -127,8 +127,8 @@ absl::Status TopKAllReduce::CutRegions() {
   }
   for (int64_t& begin : regions_) begin /= ranks;
   regions_.back() = elements_;
-  if (std::ranges::is_sorted(regions_)) return absl::OkStatus();
-  return InvalidArgument("ranks would cut gradients at places that do not ascend");
+  if (regions_.front() == 0 && std::ranges::is_sorted(regions_)) return absl::OkStatus();
+  return InvalidArgument("ranks would cut gradients at places that do not ascend from 0");
 }
 
 absl::Status TopKAllReduce::CheckPlaces(const List& list, int64_t begin, int64_t end) const {

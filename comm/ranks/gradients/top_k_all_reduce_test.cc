@@ -318,6 +318,13 @@ TEST(TopKAllReduceTest, WhatAnotherRankSendsIsNotBelieved) {
   };
   EXPECT_THAT(refused({0, -7}, {0, 0}, {1}), HasSubstr("rank 1 would cut 10 gradients at -7"));
   EXPECT_THAT(refused({0, int64_t{1} << 60}, {0, 0}, {1}), HasSubstr("rank 1 would cut"));
+  EXPECT_THAT(refused({0, 11}, {0, 0}, {1}), HasSubstr("rank 1 would cut 10 gradients at 11"));
+  // On average over the ranks: 5 and 2; 2 and 7.
+  for (const std::vector<int64_t>& cuts : {std::vector<int64_t>{10, 0}, {5, 9}}) {
+    EXPECT_EQ(refused(cuts, {0, 0}, {1}),
+              "ranks would cut gradients at places that do not ascend from 0");
+  }
+  EXPECT_EQ(refused({0, 5}, {6, 0}, {1}), "rank 1 would send 6 gradients of a region of 5");
   EXPECT_THAT(refused({0, 5}, {int64_t{1} << 60, 0}, {1}), HasSubstr("rank 1 would send 115"));
   EXPECT_THAT(refused({0, 5}, {-1, 0}, {1}), HasSubstr("rank 1 would send -1 gradients"));
   for (const std::vector<int32_t>& places :
@@ -338,6 +345,23 @@ TEST(TopKAllReduceTest, WhatAnotherRankHasSummedIsNotBelieved) {
     });
     EXPECT_THAT(why, HasSubstr("another rank sent a gradient for")) << places[1];
   }
+}
+
+// Nor how many it has; rank 0 has summed `own` that rank 1 has sent it.
+TEST(TopKAllReduceTest, NumbersOfSumsAreNotBelieved) {
+  const auto refused = [](int64_t own, int64_t theirs) {
+    return RefusalOf([&](Communicator& c) -> absl::Status {
+      DTNN_RETURN_IF_ERROR(GatherValues<int64_t>(c, std::vector<int64_t>{0, 5}).status());
+      DTNN_RETURN_IF_ERROR(GatherValues<int64_t>(c, std::vector<int64_t>{own, 0}).status());
+      std::vector<int32_t> places(static_cast<size_t>(own));
+      std::iota(places.begin(), places.end(), 0);
+      if (own > 0) DTNN_RETURN_IF_ERROR(SendPlaces(c, places));
+      return GatherValues(c, theirs).status();
+    });
+  };
+  EXPECT_EQ(refused(0, -1), "another rank would send -1 sums of 10 gradients");
+  EXPECT_EQ(refused(0, 11), "another rank would send 11 sums of 10 gradients");
+  EXPECT_EQ(refused(2, 9), "ranks would send 11 sums of 10 gradients");
 }
 
 TEST(TopKAllReduceTest, AFailedStepLeavesTheResidual) {
