@@ -1,5 +1,6 @@
 #include "comm/all_reduce_algorithm.h"
 
+#include <cstdlib>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -48,6 +49,24 @@ TEST(StagesPayTest, ForLargeTensors) {
   EXPECT_EQ(AllReduceAlgorithmFor(two_of_three, kStagedBytes - 1),
             AllReduceAlgorithm::kHalvingDoubling);
   EXPECT_EQ(AllReduceAlgorithmFor(Of({0, 0, 1, 1}), 1 << 30), AllReduceAlgorithm::kHalvingDoubling);
+}
+
+TEST(AllReduceAlgorithmTest, EachHasItsName) {
+  EXPECT_EQ(Name(AllReduceAlgorithm::kRing), "ring");
+  EXPECT_EQ(Name(AllReduceAlgorithm::kHalvingDoubling), "halving-doubling");
+  EXPECT_EQ(Name(AllReduceAlgorithm::kHierarchical), "hierarchical");
+}
+
+TEST(AllReduceAlgorithmTest, TheUserMayChooseAnotherForMpi) {
+  ASSERT_EQ(unsetenv(kMpiAlgorithmVariable), 0);
+  EXPECT_FALSE(OtherMpiAlgorithm());
+  ASSERT_EQ(setenv(kMpiAlgorithmVariable, "3", 1), 0);
+  EXPECT_FALSE(OtherMpiAlgorithm()) << "the one that is set anyway";
+  for (const char* other : {"", "1", "33"}) {
+    ASSERT_EQ(setenv(kMpiAlgorithmVariable, other, 1), 0);
+    EXPECT_TRUE(OtherMpiAlgorithm()) << other;
+  }
+  ASSERT_EQ(unsetenv(kMpiAlgorithmVariable), 0);
 }
 
 }  // namespace

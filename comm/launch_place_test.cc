@@ -134,5 +134,30 @@ TEST(LaunchPlaceTest, NumbersThatMakeNoSenseCountAsUnset) {
   }
 }
 
+TEST(LaunchPlaceTest, TransportsHaveNames) {
+  for (const char* name : {"mpi", "tcp", "grpc", "mqtt"}) EXPECT_EQ(Name(TransportOf(name)), name);
+  EXPECT_EQ(Name(TransportOf("TcP")), "tcp");
+  for (const char* other : {"", "tc", "tcps", "unknown"}) {
+    EXPECT_EQ(Name(TransportOf(other)), "unknown") << other;
+  }
+}
+
+TEST(LaunchPlaceTest, WithoutConnectionsARankIsOneOfSeveral) {
+  const auto launched = [](const char* rank, const char* ranks) {
+    return FindUnconnectedPlace([&](const char* name) -> const char* {
+             return name == std::string("SLURM_PROCID")   ? rank
+                    : name == std::string("SLURM_NTASKS") ? ranks
+                                                          : nullptr;
+           })
+        .launched;
+  };
+  EXPECT_TRUE(launched("1", "2"));
+  EXPECT_TRUE(launched("0", "2"));
+  EXPECT_FALSE(launched("0", "1"));
+  EXPECT_FALSE(launched("2", "2"));
+  EXPECT_FALSE(launched("-1", "2"));
+  EXPECT_FALSE(launched("x", "2"));
+}
+
 }  // namespace
 }  // namespace dtnn

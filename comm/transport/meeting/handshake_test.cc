@@ -246,5 +246,67 @@ TEST(JobSecretTest, AShortSecretIsRefusedWithoutSayingIt) {
   EXPECT_NE(Must(JobSecret::NewText()), Must(JobSecret::NewText()));
 }
 
+// The head of what answers, of sixteen bytes.
+std::string AnswerOf(char answer, const std::string& magic = "DTNN") {
+  std::string head = magic + std::string(12, '\0');
+  head[4] = answer;
+  head[12] = 3;
+  return head;
+}
+
+TEST(HandshakeTest, AnswersOfAnotherProtocolAreRefused) {
+  const auto error = [](const std::string& head) {
+    Handshake caller = Caller();
+    EXPECT_EQ(caller.wanted(), 16u);
+    const absl::Status status = caller.Take(head);
+    EXPECT_EQ(caller.wanted(), 0u) << head;
+    return std::string(status.message());
+  };
+  EXPECT_EQ(error(AnswerOf(0, "HTTP")),
+            "what answers is not a process of DTNN; is another program at its port?");
+  for (const char answer : {3, 4, 5, 7, 127}) {
+    EXPECT_EQ(error(AnswerOf(answer)), "its answer is not one of this protocol") << int(answer);
+  }
+  EXPECT_THAT(error(AnswerOf(1)), HasSubstr("it speaks version 3 of the protocol"));
+  EXPECT_THAT(error(AnswerOf(6)), HasSubstr("it uses TLS, which this process was not told to"));
+  EXPECT_THAT(error(Handshake::NeedsTls().substr(0, 16)), HasSubstr("it uses TLS"));
+}
+
+TEST(HandshakeTest, EachMessageHasItsSizeAndNoneFollowsTheLast) {
+  Handshake caller = Caller(), called = Called();
+  EXPECT_EQ(caller.Take("x").message(), "a message of a wrong size");
+  EXPECT_EQ(called.Take(std::string(called.wanted() + 1, 'x')).message(),
+            "a message of a wrong size");
+  const Ends ends = Shake(caller, called);
+  EXPECT_EQ(ends.caller, absl::OkStatus());
+  EXPECT_EQ(ends.called, absl::OkStatus());
+  EXPECT_EQ(caller.wanted(), 0u);
+  EXPECT_EQ(caller.Take("").message(), "the handshake is over");
+  EXPECT_EQ(called.Take("").message(), "the handshake is over");
+  EXPECT_EQ(called.Take("x").message(), "a message of a wrong size");
+}
+
+TEST(HandshakeTest, WhoBeginsWithTlsIsToldSo) {
+  Handshake called = Called();
+  ASSERT_EQ(called.wanted(), 8u);
+  EXPECT_EQ(called.Take(std::string("\x16\x03\x01\x02\x00\x01\x00\x01", 8)).message(),
+            "uses TLS, which this process was not told to use; start all with PYMPI_SSL=yes, and "
+            "PYMPI_SSL_CERT and PYMPI_SSL_KEY, or all without");
+  EXPECT_NE(called.TakeOutput(), "") << "its end says so too";
+  Handshake other = Called();
+  EXPECT_EQ(other.Take(std::string("\x16\x02\x01\x02\x00\x01\x00\x01", 8)).message(),
+            "is not a process of DTNN");
+}
+
+// As far as it has come.
+TEST(HandshakeTest, ACallWithoutTlsIsRecognisedByItsFirstBytes) {
+  for (const std::string_view begin : {"D", "DT", "DTNN", "DTNN and more"}) {
+    EXPECT_TRUE(Handshake::CallsWithoutTls(begin)) << begin;
+  }
+  for (const std::string_view begin : {"", "d", "DTNX", "\x16\x03\x01"}) {
+    EXPECT_FALSE(Handshake::CallsWithoutTls(begin)) << begin;
+  }
+}
+
 }  // namespace
 }  // namespace dtnn

@@ -6,10 +6,17 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "comm/secrets/crypto/hash.h"
+#include "comm/secrets/crypto/random_secret.h"
+#include "comm/secrets/crypto/x25519.h"
+#include "comm/wire/wire.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/must.h"
@@ -346,6 +353,148 @@ TEST_F(RelayLinkTest, WhoeverIsCutOffIsToldWhy) {
   const std::string text = "x";
   const std::span<const std::byte> range = std::as_bytes(std::span(text));
   EXPECT_FALSE(called_.link_stream().Write({&range, 1}).ok());
+}
+
+// A process of the job as rank 1 that knows all keys, and keeps no rule.
+class Ruleless {
+ public:
+  using Kind = PacketHeader::Kind;
+
+  Ruleless(End& other, RelayLink::Card card)
+      : other_(other), secret_(Known('s')), private_key_(Must(RandomSecret())) {
+    own_ = Must(X25519PublicKeyOf(private_key_));
+    WireWriter call;
+    call.Bytes(own_);
+    call.Number(uint32_t(card.instance.rank));
+    call.Number(card.instance.number);
+    call.Number(card.network_space);
+    Send(Kind::kCall, Must(RelayLink::CallKey(secret_)), 0, call.bytes());
+    if (other.out.empty()) return;
+    const Secret answer_key = Must(secret_.Derive("an answer through a relay", own_));
+    const WipedVector<uint8_t> answer =
+        Must(OpenPacket(answer_key, *ReadPacket(other.out.front(), 1)));
+    X25519PublicKey theirs;
+    std::copy_n(answer.begin(), theirs.size(), theirs.begin());
+    std::vector<uint8_t> both(own_.begin(), own_.end());
+    both.insert(both.end(), theirs.begin(), theirs.end());
+    const Secret of_job = Must(secret_.Derive("a stream through a relay", both));
+    key_ = Must(DeriveSecret(Must(X25519Agree(private_key_, theirs)), "a stream through a relay",
+                             of_job.bytes()));
+  }
+
+  void Say(Kind kind, const std::vector<uint8_t>& payload = {}) {
+    Send(kind, key_, number_++, payload);
+  }
+  void Read(uint64_t so_far) {
+    WireWriter writer;
+    writer.Number(so_far);
+    Say(Kind::kRead, {writer.bytes().begin(), writer.bytes().end()});
+  }
+
+ private:
+  void Send(Kind kind, const Secret& key, int64_t number, std::span<const uint8_t> payload) {
+    other_.Hear(Must(SealPacket(
+        key,
+        {.version = kPacketVersion, .kind = kind, .from = 1, .to = 0, .size = 2, .number = number},
+        payload)));
+  }
+
+  End& other_;
+  const JobSecret secret_;
+  const Secret private_key_;
+  X25519PublicKey own_;
+  Secret key_;
+  int64_t number_ = 0;
+};
+
+// How the stream of a rank ends to which `say` was said.
+std::string EndAfter(const std::function<void(Ruleless&, End&)>& say) {
+  End called(0, Known('s'));
+  Ruleless ruleless(called, {{1, 7}, 100});
+  say(ruleless, called);
+  called.Read();
+  return std::string(called.link.error().message());
+}
+
+TEST(RelayLinkRulesTest, WhoBreaksThemIsCutOff) {
+  using Kind = PacketHeader::Kind;
+  EXPECT_EQ(EndAfter([](Ruleless& peer, End& called) {
+              peer.Say(Kind::kReady);
+              EXPECT_TRUE(called.link.established());
+              peer.Say(Kind::kBytes, {'h', 'i'});
+              peer.Read(0);
+              EXPECT_EQ(called.Read(), "hi");
+            }),
+            "")
+      << "who keeps them is not";
+  EXPECT_EQ(EndAfter([](Ruleless& peer, End&) { peer.Say(Kind::kBytes, {1}); }), "is not ready");
+  EXPECT_EQ(EndAfter([](Ruleless& peer, End&) {
+              peer.Say(Kind::kReady);
+              peer.Say(Kind::kReady);
+            }),
+            "is not ready");
+  EXPECT_EQ(EndAfter([](Ruleless& peer, End&) {
+              peer.Say(Kind::kReady);
+              peer.Say(Kind::kBytes);
+            }),
+            "sends nothing");
+  EXPECT_EQ(EndAfter([](Ruleless& peer, End& called) {
+              peer.Say(Kind::kReady);
+              const int most = int(kWindow / (RelayLink::kPacketCost + 1));
+              for (int i = 0; i < most; ++i) peer.Say(Kind::kBytes, {1});
+              EXPECT_EQ(called.link.error(), absl::OkStatus()) << "as much as it was granted";
+              peer.Say(Kind::kBytes, {1});
+            }),
+            "sends more than it was granted");
+  EXPECT_EQ(EndAfter([](Ruleless& peer, End&) {
+              peer.Say(Kind::kReady);
+              peer.Read(1);
+            }),
+            "reads what was not sent");
+  EXPECT_EQ(EndAfter([](Ruleless& peer, End& called) {
+              peer.Say(Kind::kReady);
+              called.Write("x");
+              peer.Read(RelayLink::kPacketCost + 1);
+              EXPECT_EQ(called.link.error(), absl::OkStatus());
+              peer.Read(RelayLink::kPacketCost);
+            }),
+            "reads what was not sent")
+      << "less than before";
+  for (const size_t bytes : {7, 9}) {
+    EXPECT_THAT(EndAfter([&](Ruleless& peer, End&) {
+                  peer.Say(Kind::kReady);
+                  peer.Say(Kind::kRead, std::vector<uint8_t>(bytes));
+                }),
+                HasSubstr("packet: "));
+  }
+}
+
+TEST(RelayLinkRulesTest, ACardIsOfWhoShowsIt) {
+  End called(0, Known('s'));
+  const Ruleless other(called, {{2, 7}, 100});
+  EXPECT_EQ(called.link.refused(), "shows another's card");
+  EXPECT_TRUE(called.out.empty());
+  EXPECT_EQ(called.link.error(), absl::OkStatus()) << "another may still call";
+}
+
+TEST_F(RelayLinkTest, OnlyHigherRanksCall) {
+  called_.link.Call();
+  Carry(called_, caller_);
+  EXPECT_EQ(caller_.link.refused(), "calls a higher rank");
+  EXPECT_FALSE(caller_.link.established() || called_.link.established());
+  Establish();
+}
+
+// Bytes that nobody reads any more.
+TEST_F(RelayLinkTest, NothingIsWrittenAfterTheEnd) {
+  Establish();
+  caller_.Write("last");
+  caller_.link_stream().CloseWriting();
+  const size_t packets = caller_.out.size();
+  EXPECT_EQ(caller_.Write("more"), 0u);
+  caller_.link_stream().CloseWriting();
+  EXPECT_EQ(caller_.out.size(), packets) << "the end is said once";
+  EXPECT_EQ(called_.Write(""), 0u);
 }
 
 }  // namespace
