@@ -77,6 +77,14 @@ TEST(NormalizeTest, LengthsAndNumbersAreChecked) {
                                      Normalization{{0}, {std::nan("")}}, Normalization{{0}, {0}}}) {
     EXPECT_EQ(CheckNormalization(wrong, 3).code(), absl::StatusCode::kInvalidArgument);
   }
+  EXPECT_EQ(CheckNormalization({{1, 2}, {1}}, 3).message(),
+            "normalisation with 2 offsets and 1 scales; expected one each, or 3, one per channel");
+  EXPECT_EQ(CheckNormalization({{1, 2, 3}, {1, 2}}, 3).message(),
+            "normalisation with 3 offsets and 2 scales; expected one each, or 3, one per channel");
+  EXPECT_EQ(CheckNormalization({{0, 0, 0}, {1, 0, 1}}, 3).message(),
+            "normalisation with scale 0 would make all values equal");
+  EXPECT_EQ(CheckNormalization({{0, -infinite, 0}, {1}}, 3).message(),
+            "normalisation by -inf, which is not finite");
 }
 
 }  // namespace

@@ -160,6 +160,9 @@ TEST(ChestXrayTest, WhatIsMissingIsSaid) {
   std::filesystem::remove(root + "/Data_Entry_2017.csv");
   EXPECT_THAT(Error({.train = root}), HasSubstr("contains neither Data_Entry_2017.csv nor"));
   EXPECT_THAT(Error({}), HasSubstr("no path was given"));
+  WriteText(root, "Data_Entry_2017.csv", kTable);
+  WriteText(root, "test_list.txt", "\n");
+  EXPECT_EQ(Error({.test = root}), root + "/test_list.txt: lists no images");
 }
 
 TEST(ChestXrayTest, BrokenTablesAreNamedByLine) {

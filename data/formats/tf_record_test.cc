@@ -2,6 +2,9 @@
 
 #include <cstring>
 #include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "data/files/crc32c.h"
 #include "data/formats/tf_example.h"
@@ -136,6 +139,55 @@ TEST(TfExampleTest, WhatIsMissingIsNamed) {
             "it: is not a tf.train.Example");
   EXPECT_EQ(ParseImageExample({}, "it").status().message(),
             "it: has no feature \"image/encoded\" of one image");
+}
+
+TEST(TfExampleTest, OneImageHasOneLabel) {
+  const auto error = [](const Bytes& bytes) {
+    return std::string(ParseImageExample(bytes, "it").status().message());
+  };
+  // A feature of that name: field 1 of bytes, or field 3 of numbers that are not packed.
+  const auto example = [](const std::vector<std::pair<std::string, Bytes>>& features) {
+    Bytes map;
+    for (const auto& [key, value] : features) {
+      Bytes entry = {0x0a, uint8_t(key.size())};
+      entry.insert(entry.end(), key.begin(), key.end());
+      entry.insert(entry.end(), {0x12, uint8_t(value.size())});
+      entry.insert(entry.end(), value.begin(), value.end());
+      map.insert(map.end(), {0x0a, uint8_t(entry.size())});
+      map.insert(map.end(), entry.begin(), entry.end());
+    }
+    Bytes bytes = {0x0a, uint8_t(map.size())};
+    bytes.insert(bytes.end(), map.begin(), map.end());
+    return bytes;
+  };
+  const std::string image = "image/encoded", label = "image/class/label";
+  const Bytes one_image = {0x0a, 3, 0x0a, 1, 9}, two_images = {0x0a, 6, 0x0a, 1, 9, 0x0a, 1, 8};
+  const Bytes one_label = {0x1a, 2, 0x08, 5}, two_labels = {0x1a, 4, 0x08, 5, 0x08, 6};
+  const LabelledImage good =
+      ParseImageExample(example({{image, one_image}, {label, one_label}}), "it").value();
+  EXPECT_EQ(good.encoded, Bytes{9});
+  EXPECT_EQ(good.label, 5);
+  const std::string no_image = "it: has no feature \"image/encoded\" of one image";
+  const std::string no_label = "it: has no feature \"image/class/label\" of one number";
+  EXPECT_EQ(error(example({{label, one_label}})), no_image);
+  EXPECT_EQ(error(example({{image, two_images}, {label, one_label}})), no_image);
+  EXPECT_EQ(error(example({{image, one_label}, {label, one_label}})), no_image) << "a number";
+  EXPECT_EQ(error(example({{image, one_image}})), no_label);
+  EXPECT_EQ(error(example({{image, one_image}, {label, two_labels}})), no_label);
+  EXPECT_EQ(error(example({{image, one_image}, {label, one_image}})), no_label) << "bytes";
+}
+
+TEST(TfRecordTest, WhereItIsCutIsSaid) {
+  const Bytes whole = Joined({{1, 2, 3}});
+  const auto cut = [&](size_t size) {
+    return Error(Bytes(whole.begin(), whole.begin() + long(size)));
+  };
+  EXPECT_EQ(cut(11),
+            "a file, record 0: the file ends inside its length; is the download complete?");
+  for (const size_t size : {12, 14, 15, 18}) {
+    EXPECT_EQ(cut(size), "a file, record 0: the file ends inside it; is the download complete?")
+        << size;
+  }
 }
 
 }  // namespace

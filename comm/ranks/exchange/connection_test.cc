@@ -201,5 +201,52 @@ TEST_F(ConnectionTest, WhatComesForAGroupThatBrokeIsThrownAway) {
   EXPECT_EQ(char(memory_[3]), '\0');
 }
 
+TEST_F(ConnectionTest, BytesArriveWhereTheyWereAskedFor) {
+  const std::shared_ptr<Running> running = Expect(8);
+  EXPECT_FALSE(running->complete());
+  Say({.kind = Kind::kData, .payload = 3, .piece = kKey}, "123");
+  Say({.kind = Kind::kData, .payload = 5, .piece = kKey}, "45678");
+  EXPECT_EQ(Error(), "OK");
+  EXPECT_TRUE(running->complete());
+  EXPECT_EQ(std::memcmp(memory_.data(), "12345678", 8), 0);
+}
+
+// An element may come in two reads, and the next frame's head with it.
+TEST_F(ConnectionTest, SumsAreOfWholeElementsHoweverTheirBytesCome) {
+  for (size_t cut = 1; cut < 16; ++cut) {
+    const std::shared_ptr<Running> running = Expect(16, Piece::Kind::kReduce);
+    const std::vector<float> mine = {1, 2, 3, 4}, theirs = {10, 20, 30, 40};
+    std::memcpy(memory_.data(), mine.data(), 16);
+    const std::string bytes(reinterpret_cast<const char*>(theirs.data()), 16);
+    Say({.kind = Kind::kData, .payload = 12, .piece = kKey},
+        bytes.substr(0, std::min(cut, size_t{12})));
+    EXPECT_EQ(Error(), "OK");
+    EXPECT_FALSE(running->complete());
+    if (cut < 12) Say(bytes.substr(cut, 12 - cut));
+    Say({.kind = Kind::kData, .payload = 4, .piece = kKey}, bytes.substr(12));
+    EXPECT_EQ(Error(), "OK");
+    EXPECT_TRUE(running->complete());
+    std::vector<float> sum(4);
+    std::memcpy(sum.data(), memory_.data(), 16);
+    EXPECT_EQ(sum, (std::vector<float>{11, 22, 33, 44})) << cut;
+  }
+}
+
+TEST_F(ConnectionTest, MessagesArePassedOn) {
+  ControlMessage message;
+  message.kind = ControlMessage::Kind::kAbort;
+  message.group = 3;
+  message.status = absl::DataLossError("why");
+  const std::string bytes = Encode(message);
+  Say({.kind = Kind::kControl, .payload = uint32_t(bytes.size())}, bytes.substr(0, 10));
+  EXPECT_EQ(Error(), "OK");
+  EXPECT_TRUE(heard_.empty());
+  Say(bytes.substr(10));
+  EXPECT_EQ(Error(), "OK");
+  ASSERT_EQ(heard_.size(), 1u);
+  EXPECT_EQ(heard_[0].group, 3);
+  EXPECT_EQ(heard_[0].status, absl::DataLossError("why"));
+}
+
 }  // namespace
 }  // namespace dtnn

@@ -10,6 +10,8 @@
 
 #include "comm/communicator.h"
 #include "comm/local.h"
+#include "comm/testing/passing_communicator.h"
+#include "comm/wire/half.h"
 #include "gtest/gtest.h"
 #include "tensor/status_macros.h"
 
@@ -105,6 +107,40 @@ TEST(TakeLargestTest, PlaceByPlace) {
 TEST(MedianTest, OutliersDoNotCount) {
   EXPECT_EQ(Median({3}), 3);
   EXPECT_EQ(Median({1e9, 2, 1}), 2);
+}
+
+// Counts the calls of a rank that sum.
+class Counting : public testing::PassingCommunicator {
+ public:
+  using PassingCommunicator::PassingCommunicator;
+  int sums = 0, messages = 0;
+
+ protected:
+  std::unique_ptr<Work> Start(const Collective& call) override {
+    sums += call.kind == CollectiveKind::kAllReduce && call.op == ReduceOp::kSum;
+    messages += call.kind == CollectiveKind::kSend;
+    return PassingCommunicator::Start(call);
+  }
+};
+
+TEST(MeasureTest, SumsAreMeasuredAsTheyWillBeMade) {
+  for (const std::optional<HalfType> wire :
+       {std::optional<HalfType>(), {HalfType::kFloat16}, {HalfType::kBfloat16}}) {
+    std::mutex mutex;
+    std::set<double> answers;
+    const absl::Status status = RunRanks(2, [&](Communicator& communicator) -> absl::Status {
+      Counting counting(communicator);
+      DTNN_ASSIGN_OR_RETURN(const double seconds, MeasureAllReduce(counting, 1000, wire));
+      EXPECT_EQ(counting.sums, wire ? 0 : 11);
+      EXPECT_EQ(counting.messages > 0, wire.has_value());
+      std::lock_guard lock(mutex);
+      answers.insert(seconds);
+      return absl::OkStatus();
+    });
+    ASSERT_TRUE(status.ok()) << status;
+    ASSERT_EQ(answers.size(), 1u) << "one answer on all ranks";
+    EXPECT_GT(*answers.begin(), 0);
+  }
 }
 
 }  // namespace

@@ -80,5 +80,21 @@ TEST(ControlMessageTest, WhatCannotBeAMessageIsNone) {
   }
 }
 
+TEST(ControlMessageTest, UnknownKindsAreNone) {
+  ControlMessage message = AbortWith({});
+  for (int kind = -2; kind < 12; ++kind) {
+    message.kind = ControlMessage::Kind(kind);
+    EXPECT_EQ(Decode(Encode(message), 4).has_value(), kind >= 0 && kind <= 7) << kind;
+  }
+}
+
+TEST(ControlMessageTest, TextsAreCutOff) {
+  const std::optional<ControlMessage> read =
+      Decode(Encode(AbortWith({2}, std::string(1001, 'x'))), 4);
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->status, absl::UnavailableError(std::string(1000, 'x')));
+  EXPECT_EQ(read->lost, std::vector<int>{2});
+}
+
 }  // namespace
 }  // namespace dtnn

@@ -40,6 +40,16 @@ TEST(RanksTest, OneThatIsNotEndsAll) {
   EXPECT_EQ(answers[2], other);
 }
 
+TEST(RanksTest, AnotherRankIsLostWhereItDoesNotAnswer) {
+  EXPECT_TRUE(IsLossOfPeer(absl::UnavailableError("")));
+  EXPECT_TRUE(IsLossOfPeer(absl::DeadlineExceededError("")));
+  for (const absl::Status& other :
+       {absl::OkStatus(), absl::AbortedError(""), absl::CancelledError(""),
+        absl::InvalidArgumentError(""), absl::DataLossError("")}) {
+    EXPECT_FALSE(IsLossOfPeer(other)) << other;
+  }
+}
+
 TEST(RanksTest, TheLowestRankLeftIsNoneOfTheLost) {
   std::vector<std::unique_ptr<Communicator>> ranks = *LocalGroup::Create(3);
   EXPECT_EQ(LowestRankLeft(*ranks[2]), 0);

@@ -1,5 +1,6 @@
 #include "data/datasets/arrays/array_dataset.h"
 
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <string>
@@ -100,6 +101,37 @@ TEST(ArrayDatasetTest, SamplesCanHaveValuesInsteadOfAClass) {
   EXPECT_THAT(data->labels(Split::kTrain), IsEmpty());
 }
 
+TEST(ArrayDatasetTest, DescribesItself) {
+  ArrayOptions options = Options();
+  const auto counted = Must(MakeArrayDataset(Two<float>(), {}, options));
+  EXPECT_TRUE(counted->counts_classes());
+  EXPECT_FALSE(counted->names_number_classes()) << "labels are numbers";
+  EXPECT_EQ(counted->preprocessing().input, Preprocessing::Input::kValues);
+  EXPECT_EQ(counted->byte_format(), std::nullopt);
+  EXPECT_EQ(counted->warnings().size(), 1u) << "of class 1";
+  options.name = "mine";
+  options.outputs = 3;
+  options.class_names = {"a", "b", "c"};
+  options.dtype = DType::kUint8;
+  options.format = TensorFormat::kNCHW;
+  const auto named = Must(MakeArrayDataset(Two<uint8_t>(), Two<uint8_t>(), options));
+  EXPECT_EQ(named->name(), "mine");
+  EXPECT_FALSE(named->counts_classes());
+  EXPECT_THAT(named->class_names(), ElementsAre("a", "b", "c"));
+  EXPECT_EQ(named->preprocessing().input, Preprocessing::Input::kBytes);
+  EXPECT_EQ(named->byte_format(), TensorFormat::kNCHW);
+  EXPECT_THAT(named->labels(Split::kTest), ElementsAre(2, 0));
+  EXPECT_EQ(named->size(Split::kTest), 2);
+}
+
+// A class of the test split alone.
+TEST(ArrayDatasetTest, ClassesOfBothSplitsAreCounted) {
+  SampleArrays test = Two<float>();
+  test.classes = {7, 1};
+  EXPECT_EQ(Must(MakeArrayDataset(Two<float>(), test, Options()))->outputs(), 8);
+  EXPECT_EQ(Must(MakeArrayDataset(test, Two<float>(), Options()))->outputs(), 8);
+}
+
 TEST(ArrayDatasetTest, WhatIsWrongIsNamed) {
   SampleArrays few = Two<float>();
   few.classes = {0};
@@ -136,6 +168,22 @@ TEST(ArrayDatasetTest, WhatIsWrongIsNamed) {
   bad[7] = 1e300;
   EXPECT_EQ(Refusal({.size = 2, .x = bad.data(), .classes = {0, 1}}, Options(DType::kFloat64)),
             "x of the training split: sample 1 contains a value that float32 does not hold");
+  std::vector<float> infinite(12, 1);
+  infinite[0] = -std::numeric_limits<float>::infinity();
+  EXPECT_EQ(MakeArrayDataset({}, {.size = 2, .x = infinite.data(), .classes = {0, 1}}, Options())
+                .status()
+                .message(),
+            "x of the test split: sample 0 contains NaN or an infinite value");
+  ArrayOptions values = Options();
+  values.targets = TargetKind::kValues;
+  EXPECT_EQ(Refusal({.size = 2, .x = Numbers<float>().data(), .values = {1, 2}}, values),
+            "y: 0 outputs; expected 1 to 16777216");
+  values.outputs = 2;
+  EXPECT_EQ(Refusal({.size = 2, .x = Numbers<float>().data(), .values = {1, 2, 3}}, values),
+            "y of the training split: has 3 targets; x of the training split has 2 samples, with "
+            "2 each");
+  EXPECT_EQ(Refusal({.size = 2, .x = Numbers<float>().data(), .values = {1, 2, NAN, 4}}, values),
+            "y of the training split: sample 1 contains NaN or an infinite value");
 }
 
 }  // namespace
