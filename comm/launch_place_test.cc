@@ -121,6 +121,8 @@ TEST(LaunchPlaceTest, OtherTransportsAreRefused) {
   }
   EXPECT_TRUE(CheckTransport([](const char*) { return nullptr; }).ok());
   EXPECT_EQ(Find({{"PYMPI_PROTO", "pigeon"}}).transport, Transport::kUnknown);
+  EXPECT_FALSE(Find({{"PYMPI_PROTO", "pigeon"}, {"PYMPI_RANK", "1"}, {"PYMPI_SIZE", "2"}}).launched)
+      << "what would connect them is not known";
   const absl::Status refused = CheckTransport([](const char*) { return "pigeon"; });
   EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_NE(refused.message().find("PYMPI_PROTO=\"pigeon\""), refused.message().npos) << refused;

@@ -199,6 +199,25 @@ TEST(FolderTest, DamagedImagesAreLeftOutWhereThatIsAskedFor) {
                              "/train/cat/huge.png and 2 more");
 }
 
+// Files of a kind that nothing here decodes are the same on every host.
+TEST(FolderTest, ImagesOfAnUnknownKindAreSkippedToo) {
+  const std::string root = Root();
+  Bytes lossless = testing::FlatJpeg(kHeight, kWidth, {200, 10, 10});
+  const Bytes frame = {0xff, 0xc0};
+  const auto at = std::search(lossless.begin(), lossless.end(), frame.begin(), frame.end());
+  ASSERT_NE(at, lossless.end());
+  at[1] = 0xc3;
+  Put(root + "/train/cat/0.jpg", lossless);
+  const auto opened = OpenFolder({.train = root, .skip_damaged = true}).value();
+  EXPECT_EQ(opened->size(Split::kTrain), 4);
+  EXPECT_THAT(opened->warnings(), ::testing::ElementsAre("1 image is damaged and skipped: " + root +
+                                                         "/train/cat/0.jpg"));
+  EXPECT_THAT(
+      std::string(
+          ReadOne(*OpenFolder({.train = root}).value(), Split::kTrain, {1}).status.message()),
+      HasSubstr("/train/cat/0.jpg: is a kind of JPEG that cannot be decoded"));
+}
+
 // Another rank, or the next run, may be able to read it.
 TEST(FolderTest, AFileThatCannotBeReadIsNotADamagedOne) {
   const std::string root = Root();

@@ -36,6 +36,17 @@ TEST(FileRangeTest, GivesTheBytesOfTheRangeOnly) {
   EXPECT_EQ(Rest(*FileRange::Open(path, ~uint64_t{0}, ~uint64_t{0}).value()), Bytes());
 }
 
+// What a header promises is compared with it.
+TEST(FileRangeTest, TheBoundIsWhatTheFileHas) {
+  const std::string path = File();
+  EXPECT_EQ(FileRange::Open(path, 990, 100).value()->bound(), 10u);
+  EXPECT_EQ(FileRange::Open(path, 990, ~uint64_t{0}).value()->bound(), 10u);
+  EXPECT_EQ(FileRange::Open(path, 1001, 1).value()->bound(), 0u);
+  const auto range = FileRange::Open(path, 990, 100).value();
+  EXPECT_EQ(range->Skip(50), 10u);
+  EXPECT_EQ(Rest(*range), Bytes());
+}
+
 TEST(FileRangeTest, SkipsWithinTheRange) {
   const auto range = FileRange::Open(File(), 10, 100).value();
   EXPECT_EQ(range->bound(), 100u);

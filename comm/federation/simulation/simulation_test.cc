@@ -468,5 +468,25 @@ TEST_F(SimulationTest, WhatMakesNoSenseIsRefused) {
   }
 }
 
+// Whichever fails first: here the second one does, after the first.
+TEST_F(SimulationTest, TheErrorIsThatOfTheFirstClient) {
+  for (const int last : {0, 1}) {
+    std::atomic<int> begun = 0, failed = 0;
+    train_ = [&](int /*thread*/, int client, const RoundTask&) {
+      ++begun;
+      while (begun < 2) std::this_thread::yield();
+      if (client == last) {
+        while (failed == 0) std::this_thread::yield();
+        // The other one's error is noted meanwhile.
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      }
+      ++failed;
+      return absl::StatusOr<SimulatedUpdate>(absl::DataLossError("x"));
+    };
+    const absl::Status status = Simulate();
+    EXPECT_EQ(status, absl::DataLossError("client " + clients_[0].name + ": x"));
+  }
+}
+
 }  // namespace
 }  // namespace dtnn::federation

@@ -4,6 +4,8 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "comm/secrets/crypto/random_secret.h"
 #include "gtest/gtest.h"
@@ -45,19 +47,30 @@ TEST(ShamirTest, TheOrderOfSharesDoesNotMatter) {
 
 // One share fewer: whatever the secret, each value of a byte of a share is as likely as another.
 TEST(ShamirTest, TooFewSharesSayNothing) {
-  for (const uint8_t byte : {0, 255}) {
+  for (const auto& [byte, index] : {std::pair(uint8_t{0}, size_t{0}), {0, 1}, {255, 0}, {255, 1}}) {
     std::array<uint8_t, 32> bytes;
     bytes.fill(byte);
     std::array<double, 256> counts{};
     constexpr int kRounds = 400;
     for (int round = 0; round < kRounds; ++round) {
       const std::vector<SecretShare> shares = Must(SplitSecret(Secret(bytes), 2, 2));
-      for (const uint8_t b : shares[1].value.bytes()) counts[b] += 1;
+      for (const uint8_t b : shares[index].value.bytes()) counts[b] += 1;
     }
     const double expected = kRounds * 32 / 256.0;
     double chi = 0;
     for (const double c : counts) chi += (c - expected) * (c - expected) / expected;
     EXPECT_NEAR(chi, 255, 6 * std::sqrt(2 * 255.0));
+  }
+}
+
+// Of the largest number of shares, too: two alike would be one.
+TEST(ShamirTest, NoShareIsTheSecretOrAnother) {
+  const Secret secret = Must(RandomSecret());
+  std::vector<SecretShare> shares = Must(SplitSecret(secret, 2, kMaxShares));
+  ASSERT_EQ(shares.size(), 255u);
+  shares.push_back({.index = -1, .value = secret});
+  for (size_t i = 0; i < shares.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) EXPECT_FALSE(shares[i].value.Equals(shares[j].value));
   }
 }
 

@@ -271,6 +271,31 @@ TEST(MaskedTest, SharesForSomebodyElseOrAnotherRoundAreRefused) {
                    .Equals(Must(PairSecret(later, kMaskPurpose, 0, key, 1, peer))));
 }
 
+// Keys that two clients agree on, and hashes of masks, are for one purpose, round and pair.
+TEST(MaskedTest, SecretsAreOfOnePairInOneRound) {
+  const MaskedParameters p{.clients = 5, .round = 1}, later{.clients = 5, .round = 2};
+  const Secret mine = Must(RandomSecret()), theirs = Must(RandomSecret());
+  const X25519PublicKey my_key = Must(X25519PublicKeyOf(mine));
+  const X25519PublicKey their_key = Must(X25519PublicKeyOf(theirs));
+  const auto pair = [&](const MaskedParameters& parameters, std::string_view purpose, int one,
+                        int other) {
+    return Must(PairSecret(parameters, purpose, one, mine, other, their_key));
+  };
+  const Secret agreed = pair(p, kMaskPurpose, 1, 3);
+  EXPECT_TRUE(Must(PairSecret(p, kMaskPurpose, 3, theirs, 1, my_key)).Equals(agreed));
+  EXPECT_TRUE(pair(p, kMaskPurpose, 3, 1).Equals(agreed)) << "it has no direction";
+  EXPECT_FALSE(pair(p, kMaskPurpose, 1, 2).Equals(agreed));
+  EXPECT_FALSE(pair(p, kMaskPurpose, 1, 4).Equals(agreed));
+  EXPECT_FALSE(pair(p, kMaskPurpose, 0, 3).Equals(agreed));
+  EXPECT_FALSE(pair(later, kMaskPurpose, 1, 3).Equals(agreed));
+  EXPECT_FALSE(pair(p, "another purpose", 1, 3).Equals(agreed));
+  const Hash hash = Must(HashOfOwnMask(p, 1, mine));
+  EXPECT_EQ(Must(HashOfOwnMask(p, 1, mine)), hash);
+  EXPECT_NE(Must(HashOfOwnMask(p, 2, mine)), hash);
+  EXPECT_NE(Must(HashOfOwnMask(later, 1, mine)), hash);
+  EXPECT_NE(Must(HashOfOwnMask(p, 1, theirs)), hash);
+}
+
 // Else a client that advertised would be left without its share, and the rest below the threshold.
 TEST(MaskedTest, AServerRefusesSharesThatAreNotOnePerOtherClient) {
   const MaskedParameters p{.clients = 3};

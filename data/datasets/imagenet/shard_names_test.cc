@@ -17,6 +17,7 @@ TEST(ShardNamesTest, WholeSetsAndFreeNamesAreFine) {
   EXPECT_EQ(CheckShardNames({"d/a.npz", "d/train-5.npz", "d/one-of-us.npz", "d/-of-5.npz"}),
             absl::OkStatus());
   EXPECT_EQ(CheckShardNames({"d/00000-of-00002.npz", "d/00001-of-00002.npz"}), absl::OkStatus());
+  EXPECT_EQ(CheckShardNames({"d/a-b-0-of-2.npz", "d/a-b-1-of-2.npz"}), absl::OkStatus());
 }
 
 TEST(ShardNamesTest, MissingFilesAreNamed) {
@@ -30,6 +31,9 @@ TEST(ShardNamesTest, MissingFilesAreNamed) {
   EXPECT_EQ(Error(some),
             "d/train-00300-of-01024.npz: is missing, and so are 723 others of 1024 files; is the "
             "copy complete? To use a part of them, rename them without \"-of-\"");
+  EXPECT_EQ(Error({"d/my-own-train-0-of-2.npz"}),
+            "d/my-own-train-1-of-2.npz: is missing of 2 files; is the copy complete? To use a part "
+            "of them, rename them without \"-of-\"");
   // However many a name promises.
   EXPECT_NE(Error({"d/train-0-of-9000000000000000000.npz"}), "");
 }
