@@ -106,6 +106,11 @@ TEST(HttpServerTest, RefusesWhatIsTooLarge) {
               .code /
           100,
       4);
+  EXPECT_EQ(HttpClient(port)
+                .Ask("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000000000000000\r\n\r\n")
+                .code,
+            413)
+      << "more digits than are read";
   const std::string chunk = StrCat("3e9\r\n", std::string(1001, 'x'), "\r\n");
   EXPECT_EQ(HttpClient(port)
                 .Ask(StrCat("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n",

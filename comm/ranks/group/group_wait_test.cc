@@ -207,6 +207,37 @@ TEST(GroupWaitTest, AnInterruptedRankWaitsForTheSlowButNotForTheDead) {
   }
 }
 
+// However long it was stopped itself, it asks no longer than half of the grace before that begins.
+TEST(GroupWaitTest, AnInterruptedRankThatWasStoppedEndsInTime) {
+  bool interrupted = false;
+  CommunicatorOptions options;
+  options.interrupted = [&] { return interrupted; };
+  options.grace = milliseconds(200);
+  Ranks ranks(3, options);
+  ranks.Kill(1);
+  ranks.Wait(0);
+  ranks.Run(milliseconds(100));
+  interrupted = true;
+  ranks.Run(milliseconds(2000), /*stopped=*/{0});
+  EXPECT_TRUE(ranks.group(0).broken().ok());
+  ranks.Run(milliseconds(600));
+  EXPECT_EQ(ranks.group(0).lost(), std::vector<int>{1});
+}
+
+// What the coordinator has reported before it was lost is old, and says nothing of itself.
+TEST(GroupWaitTest, ACoordinatorThatIsLostLaterIsNamedToo) {
+  Ranks ranks(4);
+  for (const int rank : {0, 1, 2}) ranks.Wait(rank);
+  ranks.Run(kTimeout / 2 + milliseconds(500));
+  ranks.Kill(0);
+  ranks.Run(kTimeout / 2);
+  for (const int rank : {1, 2}) {
+    EXPECT_EQ(ranks.group(rank).lost(), std::vector<int>({0, 3}));
+    EXPECT_THAT(std::string(ranks.group(rank).broken().message()),
+                HasSubstr("for rank 3, which did not call it, and for rank 0, which does not"));
+  }
+}
+
 TEST(GroupWaitTest, AMissingMessageIsAskedForWhereItShouldComeFrom) {
   Ranks ranks(8);
   const auto receive = ranks.group(5).Call(
