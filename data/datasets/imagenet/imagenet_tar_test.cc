@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 #include "data/datasets/imagenet/imagenet.h"
@@ -186,6 +188,38 @@ TEST(ImagenetSynsetsTest, NumbersMustBeComplete) {
             "kit: meta.mat: expected exactly one synset with number 2");
   EXPECT_EQ(error({{1, "a", ""}, {2, "a", ""}}), "kit: meta.mat: synset a is listed twice");
   EXPECT_EQ(error({}), "kit: meta.mat: contains no synsets");
+}
+
+TEST(ImagenetSynsetsTest, TheThousandAreClassesAndInnerNodesAreNot) {
+  std::vector<testing::Synset> synsets = {{0, "root", ""}, {1001, "n", "inner"}};
+  for (int number = 1; number <= 1000; ++number) {
+    synsets.push_back(
+        {number, "n" + std::to_string(20'000 - number), "words of " + std::to_string(number)});
+  }
+  const auto read =
+      ParseImagenetSynsets(testing::SynsetBytes(synsets), "1000\n1\n2\n", "kit").value();
+  ASSERT_EQ(read.names.size(), 1000u);
+  EXPECT_EQ(read.names.front(), "n19000");
+  EXPECT_EQ(read.words.front(), "words of 1000");
+  EXPECT_EQ(read.validation, (std::vector<int32_t>{0, 999, 998}));
+  for (const std::string_view wrong : {"1\n0\n", "1\n1001\n", "1\nn\n"}) {
+    const auto refused = ParseImagenetSynsets(testing::SynsetBytes(synsets), wrong, "kit").status();
+    EXPECT_THAT(std::string(refused.message()), HasSubstr("expected a number from 1 to 1000"));
+  }
+}
+
+TEST(ImagenetSynsetsTest, EveryFieldHasItsKind) {
+  using Value = std::variant<double, std::string>;
+  const std::vector<Value> whole = {1.0, "n01", "a word"};
+  for (const size_t field : {0u, 1u, 2u}) {
+    testing::MatlabStructs structs = {.fields = {"ILSVRC2012_ID", "WNID", "words"},
+                                      .rows = {whole}};
+    Value& value = structs.rows[0][field];
+    value = field == 0 ? Value("1") : Value(1.0);
+    EXPECT_EQ(
+        ParseImagenetSynsets(testing::MatlabBytes(structs, true), "", "kit").status().message(),
+        "kit: meta.mat: a synset has no number, name or words");
+  }
 }
 
 TEST(ImagenetTest, FilesOfPreprocessedImagesAreUsedElse) {
