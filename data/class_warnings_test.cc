@@ -54,6 +54,14 @@ TEST(ClassWarningsTest, ClassesWithoutSamplesAreCountedAndNamed) {
               ElementsAre("labelled: 2 of 3 classes have no training samples: b, c",
                           "labelled: 2 of 3 test samples are of classes without training "
                           "samples: b"));
+  EXPECT_THAT(ClassWarnings(Labelled(4, {0}, {1, 3, 0, 3})),
+              ElementsAre("labelled: 3 of 4 classes have no training samples: 1, 2, 3",
+                          "labelled: 3 of 4 test samples are of classes without training "
+                          "samples: 1, 3"));
+  EXPECT_THAT(ClassWarnings(Labelled(2, {0}, {1})),
+              ElementsAre("labelled: 1 of 2 classes has no training samples: 1",
+                          "labelled: 1 of 1 test sample is of classes without training "
+                          "samples: 1"));
   EXPECT_THAT(ClassWarnings(Labelled(12, {3}, {})),
               ElementsAre("labelled: 11 of 12 classes have no training samples: 0, 1, 2, 4, 5, 6, "
                           "7, 8 and 3 more"));

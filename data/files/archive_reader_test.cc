@@ -225,6 +225,19 @@ TEST(ArchiveReaderTest, DamageIsNamed) {
   EXPECT_EQ(Parse(encrypted).status().message(), "input: one: is encrypted");
 }
 
+TEST(ArchiveReaderTest, SparseFilesAreRefused) {
+  // As GNU tar stores a file of 1010 bytes whose first thousand are a hole.
+  const std::string holes =
+      "22 GNU.sparse.major=0\n22 GNU.sparse.minor=0\n"
+      "24 GNU.sparse.size=1010\n26 GNU.sparse.numblocks=1\n"
+      "26 GNU.sparse.offset=1000\n26 GNU.sparse.numbytes=10\n";
+  const Bytes tar =
+      TarBytes({{"about", Bytes(holes.begin(), holes.end()), 'x'}, {"holes", Elements(10)}});
+  EXPECT_EQ(Parse(tar).status().message(),
+            "input: holes: is stored as a sparse file or without its size; store it as a plain "
+            "file");
+}
+
 TEST(ArchiveReaderTest, MemoryFollowsTheDataNotThePromise) {
   const Bytes tar = TarBytes({{"much", Elements(100), '0', int64_t{1} << 32}});
   const absl::Status status = Parse(tar, {.member_bytes = ~uint64_t{0}}).status();

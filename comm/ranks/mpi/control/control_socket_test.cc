@@ -1,12 +1,37 @@
 #include "comm/ranks/mpi/control/control_socket.h"
 
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
 
 namespace dtnn {
 namespace {
+
+TEST(ControlSocketTest, IsBoundToTheAddressThatItNames) {
+  for (const bool loopback_only : {true, false}) {
+    absl::StatusOr<ControlSocket> opened = ControlSocket::Open(loopback_only);
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    const int descriptor = opened->descriptor();
+    {
+      const ControlSocket socket = *std::move(opened);
+      opened = absl::CancelledError("its own is gone");
+      sockaddr_in bound = {};
+      socklen_t length = sizeof(bound);
+      ASSERT_EQ(getsockname(socket.descriptor(), reinterpret_cast<sockaddr*>(&bound), &length), 0);
+      EXPECT_EQ(ntohl(bound.sin_addr.s_addr), loopback_only ? INADDR_LOOPBACK : INADDR_ANY);
+      EXPECT_EQ(bound.sin_port, socket.address().port);
+      EXPECT_TRUE(!loopback_only || socket.address().hosts[0] == LoopbackHost());
+    }
+    EXPECT_EQ(fcntl(descriptor, F_GETFD), -1) << "closed with its owner";
+  }
+}
 
 TEST(ControlSocketTest, ARankThatOthersCannotReachIsNamed) {
   const absl::StatusOr<ControlSocket> socket = ControlSocket::Open(/*loopback_only=*/true);
