@@ -20,6 +20,8 @@ struct Privacy {
 };
 constexpr Privacy kFile = {S_IRWXG | S_IRWXO, "read or change it",
                            "make a copy of your own, or chown it", "chmod 600 makes it private"};
+constexpr Privacy kGuarded = {S_IWGRP | S_IWOTH, "change it",
+                              "make a copy of your own, or chown it", "chmod go-w ends that"};
 constexpr Privacy kFolder = {S_IWGRP | S_IWOTH, "change what is in it", "name a folder of your own",
                              "chmod go-w ends that"};
 
@@ -35,25 +37,34 @@ absl::Status Check(std::string_view path, const struct stat& info, const Privacy
   return absl::OkStatus();
 }
 
-absl::Status CheckPrivate(const InputFile& file) {
+absl::Status CheckFile(const InputFile& file, const Privacy& privacy) {
   struct stat info = {};
   if (fstat(file.descriptor(), &info) != 0) {
     return absl::ErrnoToStatus(errno, StrCat(file.path(), ": cannot be examined"));
   }
-  return Check(file.path(), info, kFile);
+  return Check(file.path(), info, privacy);
+}
+
+absl::StatusOr<std::vector<std::byte>> ReadChecked(std::string_view path, int64_t max_bytes,
+                                                   const Privacy& privacy) {
+  DTNN_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
+  DTNN_RETURN_IF_ERROR(CheckFile(file, privacy));
+  return ReadFile(file, max_bytes);
 }
 
 }  // namespace
 
 absl::Status CheckPrivateFile(std::string_view path) {
   DTNN_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
-  return CheckPrivate(file);
+  return CheckFile(file, kFile);
 }
 
 absl::StatusOr<std::vector<std::byte>> ReadPrivateFile(std::string_view path, int64_t max_bytes) {
-  DTNN_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
-  DTNN_RETURN_IF_ERROR(CheckPrivate(file));
-  return ReadFile(file, max_bytes);
+  return ReadChecked(path, max_bytes, kFile);
+}
+
+absl::StatusOr<std::vector<std::byte>> ReadGuardedFile(std::string_view path, int64_t max_bytes) {
+  return ReadChecked(path, max_bytes, kGuarded);
 }
 
 absl::Status CheckPrivateFolder(std::string_view path) {

@@ -23,6 +23,9 @@ absl::Status CheckPrivateFile(std::string_view path);
 // `max_bytes`, and for what is not a regular file.
 absl::StatusOr<std::vector<std::byte>> ReadPrivateFile(std::string_view path, int64_t max_bytes);
 
+// The same for a file that others may read, but neither own nor change: a list of public keys.
+absl::StatusOr<std::vector<std::byte>> ReadGuardedFile(std::string_view path, int64_t max_bytes);
+
 // PermissionDenied where another user owns the folder, or may put files there or take them away,
 // and says what to do.
 absl::Status CheckPrivateFolder(std::string_view path);

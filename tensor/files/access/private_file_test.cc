@@ -48,6 +48,18 @@ TEST(PrivateFileTest, AnotherUsersFileIsRefused) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("foreign: belongs to another user"));
 }
 
+TEST(PrivateFileTest, AGuardedFileMayBeReadByOthersButNotChanged) {
+  EXPECT_EQ(ReadGuardedFile(FileOfMode("guarded", 0644), 3).status(), absl::OkStatus());
+  EXPECT_EQ(ReadGuardedFile(FileOfMode("guarded", 0644), 2).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  for (const mode_t mode : {0664, 0646, 0620}) {
+    const absl::Status status = ReadGuardedFile(FileOfMode("shared", mode), 3).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied) << std::oct << mode;
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("shared: other users may change it; chmod go-w ends that"));
+  }
+}
+
 TEST(PrivateFileTest, OnlyWhatIsPrivateIsRead) {
   const auto bytes = ReadPrivateFile(FileOfMode("mine", 0600), 3);
   ASSERT_EQ(bytes.status(), absl::OkStatus());
