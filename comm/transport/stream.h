@@ -6,7 +6,9 @@
 #define DTNN_COMM_TRANSPORT_STREAM_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -30,6 +32,11 @@ class Stream {
   virtual bool wants_to_write() const { return false; }
   // A Write that fell short moves nothing before something was read.
   virtual bool writes_after_reading() const { return false; }
+
+  // The same at both ends, and of no other connection: what one end signs together with it proves
+  // nothing over another one, even where a third process carries all bytes between the two. Once
+  // connected. Empty where nothing but the network says which ends these are.
+  virtual absl::StatusOr<std::vector<uint8_t>> binding() const { return std::vector<uint8_t>(); }
 };
 
 }  // namespace dtnn

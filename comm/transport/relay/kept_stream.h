@@ -3,10 +3,12 @@
 #ifndef DTNN_COMM_TRANSPORT_RELAY_KEPT_STREAM_H_
 #define DTNN_COMM_TRANSPORT_RELAY_KEPT_STREAM_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "comm/transport/stream.h"
@@ -31,6 +33,7 @@ class KeptStream : public Stream {
   void CloseWriting() override { stream_->CloseWriting(); }
   int descriptor() const override { return stream_->descriptor(); }
   bool writes_after_reading() const override { return stream_->writes_after_reading(); }
+  absl::StatusOr<std::vector<uint8_t>> binding() const override { return stream_->binding(); }
 
  private:
   std::unique_ptr<Stream> stream_;

@@ -62,6 +62,7 @@ class RelayStream : public Stream {
   void CloseWriting() override { link_.CloseWriting(); }
   int descriptor() const override { return link_.wake_; }
   bool writes_after_reading() const override { return true; }
+  absl::StatusOr<std::vector<uint8_t>> binding() const override { return link_.Binding(); }
 
  private:
   RelayLink& link_;
@@ -364,6 +365,13 @@ absl::StatusOr<size_t> RelayLink::Write(std::span<const std::span<const std::byt
   written_ += n + kPacketCost;
   SendInStream(Kind::kBytes, payload);
   return n;
+}
+
+absl::StatusOr<std::vector<uint8_t>> RelayLink::Binding() const {
+  const std::lock_guard lock(mutex_);
+  if (!key_) return FailedPrecondition("the stream has no key yet");
+  DTNN_ASSIGN_OR_RETURN(const Secret binding, DeriveSecret(*key_, "a stream's binding"));
+  return std::vector<uint8_t>(binding.bytes().begin(), binding.bytes().end());
 }
 
 void RelayLink::CloseWriting() {

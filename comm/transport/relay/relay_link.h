@@ -22,6 +22,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -101,6 +102,7 @@ class RelayLink {
   absl::StatusOr<size_t> Read(std::span<std::byte> into);
   absl::StatusOr<size_t> Write(std::span<const std::span<const std::byte>> from);
   void CloseWriting();
+  absl::StatusOr<std::vector<uint8_t>> Binding() const;
 
   const Options options_;
   const JobSecret& secret_;

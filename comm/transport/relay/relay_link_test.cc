@@ -111,6 +111,19 @@ TEST_F(RelayLinkTest, EachEndLearnsWhoTheOtherIs) {
   EXPECT_GT(called_.changes, 0);
 }
 
+TEST_F(RelayLinkTest, ABindingIsTheSameAtBothEndsAndOfNoOtherConnection) {
+  EXPECT_FALSE(caller_.link_stream().binding().ok()) << "there is no connection yet";
+  Establish();
+  const std::vector<uint8_t> binding = Must(caller_.link_stream().binding());
+  EXPECT_EQ(binding.size(), 32u);
+  EXPECT_EQ(Must(called_.link_stream().binding()), binding);
+  // Two that know the secret too, one of which has the caller's place.
+  End called(0, Known('s')), caller(1, Known('s'));
+  caller.link.Call();
+  Carry(caller, called);
+  EXPECT_NE(Must(called.link_stream().binding()), binding);
+}
+
 TEST_F(RelayLinkTest, ACarrierWithoutRoomForLargePacketsIsFoundAtOnce) {
   caller_.link.Call();
   called_.Hear(caller_.out.front());

@@ -12,8 +12,10 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "comm/transport/meeting/handshake.h"
 #include "comm/transport/tcp/socket.h"
@@ -76,6 +78,18 @@ class Tls : public Stream {
   int descriptor() const override { return socket_.descriptor(); }
   bool wants_to_write() const override { return read_waits_to_write_; }
   bool writes_after_reading() const override { return write_waits_to_read_; }
+
+  // As RFC 9266 has it.
+  absl::StatusOr<std::vector<uint8_t>> binding() const override {
+    constexpr std::string_view kLabel = "EXPORTER-Channel-Binding";
+    std::vector<uint8_t> bytes(32);
+    if (SSL_is_init_finished(ssl_.get()) != 1 ||
+        SSL_export_keying_material(ssl_.get(), bytes.data(), bytes.size(), kLabel.data(),
+                                   kLabel.size(), nullptr, 0, 0) != 1) {
+      return WithContext(OpenSslReason(), "TLS: no binding of the connection to ", other_end_);
+    }
+    return bytes;
+  }
 
  private:
   // A caller without TLS would only see a closed connection: this sends the reason.

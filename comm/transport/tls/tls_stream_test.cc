@@ -145,6 +145,25 @@ TEST(TlsStreamTest, HostsOfOneAuthorityTalk) {
   }
 }
 
+TEST(TlsStreamTest, ABindingIsTheSameAtBothEndsAndOfNoOtherConnection) {
+  std::vector<std::vector<uint8_t>> bindings;
+  for (int connection = 0; connection < 2; ++connection) {
+    Sockets sockets = Connect();
+    const StreamMaker make = Must(TlsStreams(Good()));
+    End caller(Must(make(std::move(sockets.caller), "localhost")), "hello");
+    End called(Must(make(std::move(sockets.called), "")), "welcome");
+    EXPECT_FALSE(caller.stream().binding().ok()) << "nothing is agreed yet";
+    while (caller.heard() != "welcome" || called.heard() != "hello") {
+      caller.Advance();
+      called.Advance();
+    }
+    bindings.push_back(Must(caller.stream().binding()));
+    EXPECT_EQ(bindings.back().size(), 32u);
+    EXPECT_EQ(Must(called.stream().binding()), bindings.back());
+  }
+  EXPECT_NE(bindings[0], bindings[1]);
+}
+
 TEST(TlsStreamTest, MuchIsCarriedUnchangedBothWays) {
   Sockets sockets = Connect();
   const StreamMaker make = Must(TlsStreams(Good()));
