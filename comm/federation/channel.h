@@ -46,6 +46,8 @@ class Channel {
   // For poll.
   short events() const;
   const std::string& address() const { return address_; }
+  // comm/transport/stream.h
+  absl::StatusOr<Bytes> binding() const { return stream_->binding(); }
   uint64_t bytes_sent() const { return sent_; }
   uint64_t bytes_received() const { return received_; }
 

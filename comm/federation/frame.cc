@@ -23,6 +23,10 @@ std::string_view Name(FrameKind kind) {
       return "answer";
     case FrameKind::kAsk:
       return "ask";
+    case FrameKind::kIntroduce:
+      return "introduction";
+    case FrameKind::kProof:
+      return "proof";
     case FrameKind::kWelcome:
       return "welcome";
     case FrameKind::kRefusal:
@@ -41,6 +45,8 @@ std::string_view Name(FrameKind kind) {
       return "alive";
     case FrameKind::kClasses:
       return "classes";
+    case FrameKind::kChallenge:
+      return "challenge";
   }
   return "";
 }

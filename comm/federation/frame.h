@@ -29,6 +29,8 @@ enum class FrameKind : uint8_t {
   kDecline,    // no update of this round, and why; its index: DeclineReason
   kAnswer,     // to a question, by its index
   kAsk,        // in place of a hello: which classes the network has
+  kIntroduce,  // before either, of a client that proves its name or wants a proof (identity/)
+  kProof,      // to a challenge
   // aggregator -> client
   kWelcome = 64,
   kRefusal,     // why not; then the connection ends
@@ -39,17 +41,24 @@ enum class FrameKind : uint8_t {
   kVerdict,     // what became of an update
   kAlive,       // nothing new
   kClasses,     // what was asked for; then the connection ends
+  kChallenge,   // to an introduction
 };
 
 // The index of a kDecline: what stops the client. From kAccuses on: what the client at position
 // index - kAccuses has sent it through the aggregator.
 enum DeclineReason : uint32_t { kOwnFault = 0, kSetUpFailed = 1, kAccuses = 2 };
 
+// The index of a kRefusal.
+enum RefusalReason : uint32_t {
+  kFinal = 0,
+  kNewKey = 1,  // the client may prove its name by another key now, and come again
+};
+
 // For messages.
 std::string_view Name(FrameKind kind);
 
 inline constexpr size_t kFrameHeaderBytes = 20;
-inline constexpr uint8_t kFrameVersion = 8;
+inline constexpr uint8_t kFrameVersion = 9;
 
 struct FrameHeader {
   FrameKind kind = FrameKind::kAlive;

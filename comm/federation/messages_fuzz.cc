@@ -8,6 +8,7 @@
 #include <span>
 
 #include "comm/federation/frame.h"
+#include "comm/federation/identity/identity.h"
 #include "comm/federation/messages.h"
 
 namespace {
@@ -32,7 +33,7 @@ void Again(const absl::StatusOr<Message>& message,
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const std::span<const uint8_t> bytes(data + 1, size - 1);
-  switch (data[0] % 9) {
+  switch (data[0] % 11) {
     case 0:
       Again(HelloFromBytes(bytes), HelloFromBytes);
       break;
@@ -67,6 +68,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       break;
     case 8:
       Again(ClassesFromBytes(bytes), ClassesFromBytes);
+      break;
+    case 9:
+      Again(IntroductionFromBytes(bytes), IntroductionFromBytes);
+      break;
+    case 10:
+      Again(ChallengeFromBytes(bytes), ChallengeFromBytes);
       break;
   }
   return 0;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -25,6 +26,10 @@ struct AggregatorOptions {
   MeetingPlace place;
   ModelFacts model;
   Classes classes = {};  // of its outputs, for clients that ask
+  // A file with the clients that may take part and their keys (../identity), read again while
+  // the federation runs; empty: all that know the secret, under any name.
+  std::string allowed_clients = {};
+  std::optional<Secret> identity = {};  // the key of Ed25519 that it proves to clients that want it
   ProtectionOptions protection = {};
   StrategyOptions strategy = {};
   int64_t rounds = 1;

@@ -64,6 +64,9 @@ class Attempt {
   void Take(int position, Frame frame);
   // Its connection is gone, or it breaks the rules.
   void Lose(int position, const std::string& why);
+  // Its client may no longer take part: nothing that it has sent counts. Where its update is
+  // accepted already the attempt fails, also one that had its sum.
+  void Revoke(int position, const std::string& why);
   // What time brings; to be called after each of the above, and at next().
   void Advance(Clock::time_point now);
   Clock::time_point next() const { return until_; }

@@ -66,6 +66,17 @@ void Attempt::Lose(int position, const std::string& why) {
   LeaveOut(position, why);
 }
 
+void Attempt::Revoke(int position, const std::string& why) {
+  if (phase_ == Phase::kFailed) return;
+  Lose(position, why);
+  const Asked& asked = asked_[size_t(position)];
+  if (asked.state != State::kAccepted) return;
+  failure_ = FailedPrecondition("the update of client ", asked.name, " must not be used: ", why);
+  phase_ = Phase::kFailed;
+  Release();
+  Forget();
+}
+
 void Attempt::Take(int position, Frame frame) {
   if (over()) {
     Count(places_[size_t(position)], frame.header.kind);

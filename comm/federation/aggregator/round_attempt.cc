@@ -51,8 +51,10 @@ absl::StatusOr<std::shared_ptr<Attempt>> Rounds::BeginAttempt(const std::vector<
   const RankWeighting weighting = WeightingOf(options_.strategy.strategy);
   const std::vector<double> factors = ClientFactors(weighting, samples, steps);
   std::vector<Asked> asked;
+  asked_keys_.clear();
   for (size_t i = 0; i < chosen.size(); ++i) {
     const Member& member = roster_.members().at(chosen[i]);
+    asked_keys_.push_back(member.identity_key);
     asked.push_back({.name = member.name,
                      .samples = member.samples,
                      .steps = member.steps,
@@ -95,11 +97,27 @@ absl::StatusOr<std::shared_ptr<Attempt>> Rounds::BeginAttempt(const std::vector<
   return attempt;
 }
 
+void Rounds::RevokeAsked(Attempt& attempt) const {
+  for (size_t i = 0; i < asked_keys_.size(); ++i) {
+    const std::string& name = attempt.asked()[i].name;
+    if (!roster_.Allows(name, asked_keys_[i])) {
+      attempt.Revoke(int(i), "it is no longer on the list, or not with its key");
+    }
+  }
+}
+
 absl::StatusOr<std::shared_ptr<Attempt>> Rounds::RunAttempt(const std::vector<int>& chosen) {
   DTNN_ASSIGN_OR_RETURN(std::shared_ptr<Attempt> attempt, BeginAttempt(chosen));
   std::set<std::string> told;
+  int changes = roster_.allowed_changes();
   while (true) {
     attempt->Advance(Clock::now());
+    if (attempt->over()) roster_.FollowAllowed();  // no sum has the update of one that is gone
+    if (changes != roster_.allowed_changes()) {
+      changes = roster_.allowed_changes();
+      RevokeAsked(*attempt);
+      continue;
+    }
     for (const Asked& client : attempt->asked()) {
       if (client.why.empty() || !told.insert(client.name).second) continue;
       const bool used = client.state == Asked::State::kAccepted;

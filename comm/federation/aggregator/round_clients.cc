@@ -40,6 +40,7 @@ absl::StatusOr<std::vector<int>> Rounds::AwaitClients() {
   Wait wait(
       {.timeout = options_.timeout, .warn_after = options_.timeout / 5, .warn = options_.warn});
   const Clock::time_point begin = Clock::now();
+  roster_.FollowAllowed();
   std::vector<Candidate> there;
   Choice choice;
   const auto text = [&] {

@@ -19,7 +19,7 @@
 #include "comm/federation/aggregator/choice.h"
 #include "comm/federation/aggregator/federation_state.h"
 #include "comm/federation/aggregator/lost_clients.h"
-#include "comm/federation/aggregator/roster.h"
+#include "comm/federation/aggregator/roster/roster.h"
 
 namespace dtnn::federation {
 
@@ -48,6 +48,8 @@ class Rounds {
   absl::StatusOr<std::vector<int>> AwaitClients();
   absl::StatusOr<std::shared_ptr<Attempt>> BeginAttempt(const std::vector<int>& chosen);
   absl::StatusOr<std::shared_ptr<Attempt>> RunAttempt(const std::vector<int>& chosen);
+  // Clients of the attempt that the list no longer has, or with another key.
+  void RevokeAsked(Attempt& attempt) const;
   // What an attempt that asks so many can tell of one of them, before it does.
   absl::Status Charge(int asked);
   AttemptClients ClientsOf(int asked) const {
@@ -71,6 +73,7 @@ class Rounds {
   Roster roster_;
   LostClients lost_;  // in this round
   KeyName round_key_{};
+  std::vector<std::optional<Ed25519PublicKey>> asked_keys_;  // of the attempt's clients
   double sampling_ = 1;    // of those who were there, the share that was asked
   PrivacyLedger settled_;  // of the attempts that are over
   uint64_t attempts_before_ = 0;

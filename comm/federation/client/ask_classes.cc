@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "comm/federation/channel.h"
+#include "comm/federation/client/prove_identity.h"
 #include "tensor/errors.h"
 
 namespace dtnn::federation {
@@ -17,6 +18,7 @@ std::optional<size_t> Allowed(const FrameHeader& header) {
 
 absl::StatusOr<Classes> AskOver(Link link, const CallOptions& options) {
   Channel channel(std::move(link.stream), link.address);
+  DTNN_RETURN_IF_ERROR(ProveIdentity(options, channel));
   channel.Send(FrameKind::kAsk, 0, 0);
   std::optional<Frame> frame;
   DTNN_RETURN_IF_ERROR(AwaitAnswer(options, channel, [&]() -> absl::StatusOr<bool> {
@@ -24,7 +26,7 @@ absl::StatusOr<Classes> AskOver(Link link, const CallOptions& options) {
     return frame.has_value();
   }));
   if (frame->header.kind == FrameKind::kClasses) return ClassesFromBytes(frame->body);
-  return FailedPrecondition("refuses this client: ", TextFromBytes(frame->body));
+  return RefusalOf(*frame);
 }
 
 }  // namespace

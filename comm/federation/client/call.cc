@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "comm/federation/messages.h"
 #include "comm/wait.h"
 #include "tensor/errors.h"
 
@@ -30,6 +31,12 @@ absl::Status CallOptions::CheckInterrupt() const {
 
 bool IsOfConnection(const absl::Status& status) {
   return absl::IsOutOfRange(status) || absl::IsUnavailable(status);
+}
+
+absl::Status RefusalOf(const Frame& frame) {
+  const std::string why = TextFromBytes(frame.body);
+  if (frame.header.index == kNewKey) return Unavailable(why);
+  return FailedPrecondition("refuses this client: ", why);
 }
 
 absl::Status AwaitAnswer(const CallOptions& options, Channel& channel,

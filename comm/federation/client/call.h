@@ -5,20 +5,32 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "comm/federation/channel.h"
+#include "comm/federation/frame.h"
 #include "comm/federation/meeting.h"
+#include "comm/secrets/crypto/ed25519.h"
 #include "comm/secrets/crypto/job_secret.h"
 #include "comm/transport/mesh.h"
 
 namespace dtnn::federation {
 
+// By what a client and its aggregator prove who they are (prove_identity.h).
+struct ClientIdentity {
+  std::string name = {};      // that the client proves
+  std::string key_file = {};  // its private key of Ed25519, read at every call; empty: it has none
+  std::optional<Ed25519PublicKey> aggregator = {};  // another one is left; nothing: any will do
+};
+
 struct CallOptions {
   MeetingPlace place;
+  ClientIdentity identity = {};
   std::chrono::milliseconds timeout{};  // so long it calls again
   // Told after a few seconds what this client waits for.
   std::function<void(std::string_view line)> warn = {};
@@ -35,6 +47,10 @@ absl::Status AwaitAnswer(const CallOptions& options, Channel& channel,
 
 // Whether it is the connection that failed.
 bool IsOfConnection(const absl::Status& status);
+
+// What a kRefusal says: FailedPrecondition, or an error of the connection where this client is to
+// come again by another one.
+absl::Status RefusalOf(const Frame& frame);
 
 // `talk` with the aggregator over new connections, until it returns OK or an error that is not of
 // the connection, which is returned. Unavailable where the aggregator could not be reached.

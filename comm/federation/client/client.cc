@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "comm/federation/agreed.h"
+#include "comm/federation/client/prove_identity.h"
 #include "comm/federation/client/update_numbers.h"
 #include "comm/patience.h"
 #include "comm/secrets/crypto/hash.h"
@@ -80,7 +81,8 @@ absl::Status FederationClient::AwaitWelcome() {
 absl::Status FederationClient::Introduce(Link link) {
   channel_ = std::make_unique<Channel>(std::move(link.stream), link.address);
   heard_ = Clock::now();
-  const absl::Status status = AwaitWelcome();
+  absl::Status status = ProveIdentity(call_, *channel_);
+  if (status.ok()) status = AwaitWelcome();
   if (!status.ok()) Close();
   return status;
 }
@@ -149,7 +151,7 @@ absl::Status FederationClient::TakeFrame(Frame frame) {
       return absl::OkStatus();
     }
     case FrameKind::kRefusal:
-      return FailedPrecondition("refuses this client: ", TextFromBytes(frame.body));
+      return RefusalOf(frame);
     case FrameKind::kRound: {
       const auto send = [this](FrameKind kind, uint64_t attempt, uint32_t index, Bytes body) {
         channel_->Send(kind, attempt, index, std::move(body));

@@ -73,6 +73,9 @@ class FederationClient {
   FederationClient(const ClientOptions& options, const JobSecret& secret, Protector protector)
       : options_(options),
         call_({.place = options.place,
+               .identity = {.name = options.name,
+                            .key_file = options.identity_key_file,
+                            .aggregator = options.aggregator_key},
                .timeout = options.timeout,
                .warn = options.warn,
                .interrupted = options.interrupted}),

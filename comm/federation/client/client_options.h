@@ -14,6 +14,7 @@
 #include "comm/federation/meeting.h"
 #include "comm/federation/messages.h"
 #include "comm/federation/protection.h"
+#include "comm/secrets/crypto/ed25519.h"
 #include "comm/secrets/crypto/wiped.h"
 
 namespace dtnn::federation {
@@ -34,6 +35,11 @@ struct ClientOptions {
   // That clients share and the aggregator does not have: needed for Protection::kSharedKey; with
   // masks and threshold keys it keeps the aggregator from playing the other clients.
   std::optional<Secret> key = {};
+  // By which it proves its name to an aggregator that wants it: a file with its private key of
+  // Ed25519, read whenever it connects, so that another key there counts from then on; empty: none.
+  std::string identity_key_file = {};
+  // The key that the aggregator has to prove; nothing: any process that knows the secret will do.
+  std::optional<Ed25519PublicKey> aggregator_key = {};
   // Protection::kSharedKey: sends metrics as they are. They tell the aggregator of a model that it
   // cannot read, and of the client's data.
   bool plain_metrics = false;

@@ -112,6 +112,12 @@ class FederationTest : public ::testing::Test {
   }
 
   ClientOptions OptionsOf(int client) {
+    ClientOptions options = PlainOptionsOf(client);
+    if (tune_) tune_(client, options);
+    return options;
+  }
+
+  ClientOptions PlainOptionsOf(int client) {
     return {.place = place_,
             .name = "client-" + std::to_string(client),
             .model = Model(),
@@ -195,6 +201,7 @@ class FederationTest : public ::testing::Test {
   std::mutex mutex_;
   std::string said_;
   std::map<int, std::vector<float>> final_;
+  std::function<void(int client, ClientOptions& options)> tune_;  // of all clients
 };
 
 // A connection without the rules of FederationClient.

@@ -2,13 +2,15 @@
 // and what comes from them. It knows which attempt each client has to do with, and gives it that
 // client's frames; rounds are the aggregator's.
 
-#ifndef DTNN_COMM_FEDERATION_AGGREGATOR_ROSTER_H_
-#define DTNN_COMM_FEDERATION_AGGREGATOR_ROSTER_H_
+#ifndef DTNN_COMM_FEDERATION_AGGREGATOR_ROSTER_ROSTER_H_
+#define DTNN_COMM_FEDERATION_AGGREGATOR_ROSTER_ROSTER_H_
 
 #include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,9 +22,12 @@
 #include "comm/federation/aggregator/attempt.h"
 #include "comm/federation/aggregator/federation_state.h"
 #include "comm/federation/channel.h"
+#include "comm/federation/identity/allowed_clients.h"
+#include "comm/federation/identity/identity_check.h"
 #include "comm/federation/meeting.h"
 #include "comm/federation/messages.h"
 #include "comm/federation/protection.h"
+#include "comm/secrets/crypto/ed25519.h"
 #include "comm/secrets/crypto/hash.h"
 #include "comm/secrets/crypto/job_secret.h"
 #include "comm/transport/meeting/door.h"
@@ -39,6 +44,8 @@ struct Member {
   Channel channel;
   Clock::time_point since = Clock::now();
   std::string name;  // empty before its hello
+  IdentityCheck identity;
+  std::optional<Ed25519PublicKey> identity_key = {};  // by which it has proved that name
   int64_t samples = 0, steps = 1;
   KeyName key{};
   Hash class_names{};                // of its data; zeros: not known
@@ -70,6 +77,14 @@ class Roster {
 
   // By numbers that are never used again. Those without a name are not clients yet, or no longer.
   std::map<int, Member>& members() { return members_; }
+  // Reads the list of clients that may take part again, and sends those away that are no longer on
+  // it, or not with their key. Turn does so once a second.
+  void FollowAllowed();
+  // Grows whenever the list has become another one.
+  int allowed_changes() const { return allowed_changes_; }
+  // Whether the client that has proved its name by this key may take part; where there is no list,
+  // all may.
+  bool Allows(const std::string& name, const std::optional<Ed25519PublicKey>& key) const;
   // Clients that can be asked, in the order of their names.
   std::vector<int> Idle() const;
   // The key that clients need now.
@@ -84,12 +99,15 @@ class Roster {
   void Hear(int id);
   absl::Status TakeFrames(int id, Member& member);
   absl::Status TakeHello(int id, Member& member, const Frame& frame);
+  absl::Status TakeIntroduction(Member& member, const Frame& frame);
+  // Whether it has not proved that it is the client of that name, on the list; then it is refused.
+  bool RefuseUnproved(Member& member, const std::string& name);
   void Answer(Member& member);
   // The end whose classes have other names than those of this client, for a message; empty: none.
   absl::StatusOr<std::string> FindOtherNames(const Hello& hello) const;
   void Remove(int id, const std::string& why);
   void Refuse(Member& member, const std::string& why);
-  void End(Member& member, const std::string& why);
+  void End(Member& member, const std::string& why, RefusalReason reason = kFinal);
 
   const AggregatorOptions& options_;
   const Protector& protector_;
@@ -99,11 +117,15 @@ class Roster {
   std::map<int, Member> members_;
   int next_id_ = 0;
   Clock::time_point alive_at_{};
-  uint64_t sent_ = 0, received_ = 0;    // of connections that have ended
+  uint64_t sent_ = 0, received_ = 0;       // of connections that have ended
+  std::optional<AllowedClients> allowed_;  // nothing: all that know the secret
+  int allowed_changes_ = 0;
+  Clock::time_point follow_at_{};
+  std::set<std::string> told_;          // why clients of this list were refused
   std::string refused_;                 // that was said last
   Clock::time_point say_refused_at_{};  // when the next one may be
 };
 
 }  // namespace dtnn::federation
 
-#endif  // DTNN_COMM_FEDERATION_AGGREGATOR_ROSTER_H_
+#endif  // DTNN_COMM_FEDERATION_AGGREGATOR_ROSTER_ROSTER_H_

@@ -1,11 +1,10 @@
-#include "comm/federation/aggregator/roster.h"
+#include "comm/federation/aggregator/roster/roster.h"
 
 #include <poll.h>
 
 #include <algorithm>
 #include <optional>
 
-#include "absl/strings/str_join.h"
 #include "comm/wait.h"
 
 namespace dtnn::federation {
@@ -24,23 +23,12 @@ constexpr std::chrono::seconds kRefusedEvery(1);
 // Frames of one client that are read before others have their turn.
 constexpr int kFramesPerTurn = 16;
 
-// Between a client's network and the aggregator's, in the words of a refusal.
-std::string Difference(const ModelFacts& client, const ModelFacts& aggregator) {
-  if (client.sample != aggregator.sample) {
-    return StrCat("its samples are of ", absl::StrJoin(client.sample, "x"),
-                  " (height x width x channels), the aggregator's network takes samples of ",
-                  absl::StrJoin(aggregator.sample, "x"));
-  }
-  if (client.values != aggregator.values) {
-    return StrCat("its network has ", client.values, " numbers, the aggregator's ",
-                  aggregator.values);
-  }
-  return "its network differs from the aggregator's in layers, options or format";
-}
-
 }  // namespace
 
 absl::Status Roster::Open(const JobSecret& secret) {
+  if (!options_.allowed_clients.empty()) {
+    DTNN_ASSIGN_OR_RETURN(allowed_, AllowedClients::Read(options_.allowed_clients));
+  }
   DTNN_ASSIGN_OR_RETURN(door_, OpenDoor(options_.place, secret,
                                         {.timeout = options_.timeout,
                                          .warn_after = options_.timeout / 5,
@@ -60,6 +48,7 @@ absl::Status Roster::Turn(Clock::time_point until) {
     ids.push_back(id);
   }
   const Clock::time_point now = Clock::now();
+  if (now >= follow_at_) FollowAllowed();
   PollUntil(descriptors, std::min({until, door_->next(), now + kLongestSleep}));
   DTNN_ASSIGN_OR_RETURN(std::vector<Caller> arrived,
                         door_->Advance(std::span(descriptors).first(strangers), Clock::now()));
@@ -122,7 +111,7 @@ absl::Status Roster::TakeFrames(int id, Member& member) {
     if (member.name.empty()) {
       if (header.kind == FrameKind::kHello) return kMostHello;
       if (header.kind == FrameKind::kAsk) return 0;
-      return std::nullopt;
+      return member.identity.Allowed(header.kind);
     }
     if (member.attempt != nullptr) {
       const std::optional<size_t> most = member.attempt->Allowed(member.position, header);
@@ -137,6 +126,14 @@ absl::Status Roster::TakeFrames(int id, Member& member) {
     if (!frame) return absl::OkStatus();
     if (frame->header.kind == FrameKind::kAsk) {
       Answer(member);
+      continue;
+    }
+    if (frame->header.kind == FrameKind::kIntroduce) {
+      DTNN_RETURN_IF_ERROR(TakeIntroduction(member, *frame));
+      continue;
+    }
+    if (frame->header.kind == FrameKind::kProof) {
+      DTNN_RETURN_IF_ERROR(member.identity.TakeProof(frame->body));
       continue;
     }
     if (member.name.empty()) {
@@ -163,10 +160,10 @@ void Roster::Refuse(Member& member, const std::string& why) {
   End(member, why);
 }
 
-void Roster::End(Member& member, const std::string& why) {
+void Roster::End(Member& member, const std::string& why, RefusalReason reason) {
   if (member.attempt != nullptr) member.attempt->Lose(member.position, StrCat("it is gone: ", why));
   member.attempt.reset();
-  member.channel.Send(FrameKind::kRefusal, 0, 0, TextToBytes(why));
+  member.channel.Send(FrameKind::kRefusal, 0, reason, TextToBytes(why));
   member.name.clear();
   member.ending = true;
   member.since = Clock::now();
@@ -174,73 +171,10 @@ void Roster::End(Member& member, const std::string& why) {
 
 // To one that builds its network with it, and then comes by another connection.
 void Roster::Answer(Member& member) {
+  if (RefuseUnproved(member, member.identity.name())) return;
   member.channel.Send(FrameKind::kClasses, 0, 0, ToBytes(options_.classes));
   member.ending = true;
   member.since = Clock::now();
-}
-
-absl::StatusOr<std::string> Roster::FindOtherNames(const Hello& hello) const {
-  const Hash unknown{};
-  const auto differs = [&](const Hash& names) {
-    return hello.class_names != unknown && names != unknown && names != hello.class_names;
-  };
-  DTNN_ASSIGN_OR_RETURN(const Hash own, HashOfNames(options_.classes.names));
-  if (differs(own)) return "the aggregator";
-  for (const auto& [id, member] : members_) {
-    if (!member.name.empty() && member.name != hello.name && differs(member.class_names)) {
-      return StrCat("client ", member.name);
-    }
-  }
-  return "";
-}
-
-absl::Status Roster::TakeHello(int id, Member& member, const Frame& frame) {
-  absl::StatusOr<Hello> hello = HelloFromBytes(frame.body);
-  if (!hello.ok()) {
-    Refuse(member, std::string(hello.status().message()));
-    return absl::OkStatus();
-  }
-  member.name = hello->name;
-  const std::string protection = protector_.ToString();
-  if (hello->protection != protection) {
-    Refuse(member,
-           StrCat("its updates have ", hello->protection, ", this federation's ", protection));
-    return absl::OkStatus();
-  }
-  if (hello->model != options_.model) {
-    Refuse(member, Difference(hello->model, options_.model));
-    return absl::OkStatus();
-  }
-  DTNN_ASSIGN_OR_RETURN(const std::string other, FindOtherNames(*hello));
-  if (!other.empty()) {
-    Refuse(member, StrCat("the classes of its data have other names, or another order, than those ",
-                          "of ", other, "; an aggregator that knows the names gives them to all"));
-    return absl::OkStatus();
-  }
-  member.class_names = hello->class_names;
-  member.key = protector_.protection() == Protection::kNone ? KeyName{} : hello->key;
-  if (state_.from.encrypted && member.key != state_.key) {
-    Refuse(member, "it has another key than this federation's clients");
-    return absl::OkStatus();
-  }
-  for (auto& [other_id, other] : members_) {
-    if (other_id == id || other.name != hello->name) continue;
-    options_.Say(StrCat("client ", other.name, " has come again, by another connection"));
-    End(other, StrCat("another client has come under the name ", other.name,
-                      "; each needs a name of its own"));
-    break;
-  }
-  member.samples = hello->samples;
-  member.steps = hello->steps;
-  const federation::Welcome welcome = {.nonce = nonce_,
-                                       .alive_ms = uint32_t(options_.timeout.count() / 4)};
-  member.channel.Send(FrameKind::kWelcome, 0, 0, ToBytes(welcome));
-  options_.Say(StrCat("client ", member.name, " is there, with ", member.samples, " samples"));
-  if (member.key != Key()) {
-    options_.Warn(StrCat("client ", member.name,
-                         " has another key than most; only those of one key can ", "take part"));
-  }
-  return absl::OkStatus();
 }
 
 KeyName Roster::Key() const {

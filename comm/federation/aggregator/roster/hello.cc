@@ -1,0 +1,92 @@
+// What a client says of itself when it comes, and whether it fits.
+
+#include <utility>
+
+#include "absl/strings/str_join.h"
+#include "comm/federation/aggregator/roster/roster.h"
+
+namespace dtnn::federation {
+namespace {
+
+// Between a client's network and the aggregator's, in the words of a refusal.
+std::string Difference(const ModelFacts& client, const ModelFacts& aggregator) {
+  if (client.sample != aggregator.sample) {
+    return StrCat("its samples are of ", absl::StrJoin(client.sample, "x"),
+                  " (height x width x channels), the aggregator's network takes samples of ",
+                  absl::StrJoin(aggregator.sample, "x"));
+  }
+  if (client.values != aggregator.values) {
+    return StrCat("its network has ", client.values, " numbers, the aggregator's ",
+                  aggregator.values);
+  }
+  return "its network differs from the aggregator's in layers, options or format";
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> Roster::FindOtherNames(const Hello& hello) const {
+  const Hash unknown{};
+  const auto differs = [&](const Hash& names) {
+    return hello.class_names != unknown && names != unknown && names != hello.class_names;
+  };
+  DTNN_ASSIGN_OR_RETURN(const Hash own, HashOfNames(options_.classes.names));
+  if (differs(own)) return "the aggregator";
+  for (const auto& [id, member] : members_) {
+    if (!member.name.empty() && member.name != hello.name && differs(member.class_names)) {
+      return StrCat("client ", member.name);
+    }
+  }
+  return "";
+}
+
+absl::Status Roster::TakeHello(int id, Member& member, const Frame& frame) {
+  absl::StatusOr<Hello> hello = HelloFromBytes(frame.body);
+  if (!hello.ok()) {
+    Refuse(member, std::string(hello.status().message()));
+    return absl::OkStatus();
+  }
+  if (RefuseUnproved(member, hello->name)) return absl::OkStatus();
+  member.name = hello->name;
+  const std::string protection = protector_.ToString();
+  if (hello->protection != protection) {
+    Refuse(member,
+           StrCat("its updates have ", hello->protection, ", this federation's ", protection));
+    return absl::OkStatus();
+  }
+  if (hello->model != options_.model) {
+    Refuse(member, Difference(hello->model, options_.model));
+    return absl::OkStatus();
+  }
+  DTNN_ASSIGN_OR_RETURN(const std::string other, FindOtherNames(*hello));
+  if (!other.empty()) {
+    Refuse(member, StrCat("the classes of its data have other names, or another order, than those ",
+                          "of ", other, "; an aggregator that knows the names gives them to all"));
+    return absl::OkStatus();
+  }
+  member.class_names = hello->class_names;
+  member.key = protector_.protection() == Protection::kNone ? KeyName{} : hello->key;
+  if (state_.from.encrypted && member.key != state_.key) {
+    Refuse(member, "it has another key than this federation's clients");
+    return absl::OkStatus();
+  }
+  for (auto& [other_id, other] : members_) {
+    if (other_id == id || other.name != hello->name) continue;
+    options_.Say(StrCat("client ", other.name, " has come again, by another connection"));
+    End(other, StrCat("another client has come under the name ", other.name,
+                      "; each needs a name of its own"));
+    break;
+  }
+  member.samples = hello->samples;
+  member.steps = hello->steps;
+  const federation::Welcome welcome = {.nonce = nonce_,
+                                       .alive_ms = uint32_t(options_.timeout.count() / 4)};
+  member.channel.Send(FrameKind::kWelcome, 0, 0, ToBytes(welcome));
+  options_.Say(StrCat("client ", member.name, " is there, with ", member.samples, " samples"));
+  if (member.key != Key()) {
+    options_.Warn(StrCat("client ", member.name,
+                         " has another key than most; only those of one key can ", "take part"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace dtnn::federation

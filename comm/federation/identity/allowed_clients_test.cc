@@ -1,0 +1,143 @@
+#include "comm/federation/identity/allowed_clients.h"
+
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "comm/secrets/crypto/hash.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tensor/must.h"
+
+namespace dtnn::federation {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// The key of a client whose secret is the hash of this number.
+Ed25519PublicKey KeyOf(int number) {
+  const uint8_t bytes[] = {uint8_t(number), uint8_t(number >> 8)};
+  return Must(Ed25519PublicKeyOf(Secret(Must(Sha256({bytes})))));
+}
+std::string Line(const std::string& name, int number) {
+  return name + " " + ToText(KeyOf(number)) + "\n";
+}
+
+std::string ErrorOf(const std::string& text) {
+  const absl::Status status = ParseAllowedClients(text, "list").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text;
+  return std::string(status.message());
+}
+
+TEST(AllowedClientsTest, NamesAndKeysAreThoseOfTheLines) {
+  const ClientKeys keys = Must(ParseAllowedClients(
+      "# who may take part\n\n" + Line("north", 1) + "  south\t" + ToText(KeyOf(2)) +
+          "   # moved in May\r\n" + "a.b_c-9 " + ToText(KeyOf(3)),
+      "list"));
+  EXPECT_EQ(keys, (ClientKeys{{"a.b_c-9", KeyOf(3)}, {"north", KeyOf(1)}, {"south", KeyOf(2)}}));
+}
+
+TEST(AllowedClientsTest, ErrorsNameTheLineAndWhatIsWrong) {
+  const std::string north = Line("north", 1);
+  EXPECT_EQ(ErrorOf(""), "list: names no client; nobody could take part");
+  EXPECT_EQ(ErrorOf("# north\n"), "list: names no client; nobody could take part");
+  EXPECT_EQ(ErrorOf(north + "south\n"),
+            "list:2: has 1 word; expected a client's name and its public key");
+  EXPECT_EQ(ErrorOf("\n" + Line("north of", 1)),
+            "list:2: has 3 words; expected a client's name and its public key");
+  EXPECT_EQ(ErrorOf(Line("../north", 1)),
+            "list:1: a client's name is 1 to 64 letters, digits and \"._-\", not \"../north\"");
+  EXPECT_EQ(ErrorOf("north A6EHv/POEL4d\n"),
+            "list:1: the key of north is not the 44 characters in base64 of a public key: "
+            "\"A6EHv/POEL4d\"");
+  EXPECT_EQ(ErrorOf("north " + std::string(43, 'A') + "=\n"),
+            "list:1: the key of north is a point of small order, with which anybody can sign");
+  EXPECT_EQ(ErrorOf("north Ag" + std::string(41, 'A') + "=\n"),
+            "list:1: the key of north is not a public key of Ed25519: no point of its curve");
+  EXPECT_EQ(ErrorOf(north + "#\n" + Line("north", 2)),
+            "list:3: north has a key in line 1 already; a client has one line");
+  EXPECT_EQ(ErrorOf(north + Line("south", 1)),
+            "list:2: south has the key of north in line 1; each client needs a key of its own");
+  std::string many;
+  for (int i = 0; i <= int(kMostAllowed); ++i) many += Line("c" + std::to_string(i), i);
+  EXPECT_EQ(ErrorOf(many), "list:4097: more than 4096 clients");
+}
+
+class AllowedClientsFileTest : public ::testing::Test {
+ protected:
+  AllowedClientsFileTest() { Write(Line("north", 1) + Line("south", 2)); }
+
+  void Write(const std::string& text) {
+    std::filesystem::remove(path_);
+    std::ofstream(path_) << text;
+    chmod(path_.c_str(), 0644);
+  }
+  bool Follow(AllowedClients& list) {
+    return list.Follow([this](std::string_view line) { warnings_.emplace_back(line); });
+  }
+
+  const std::string path_ = ::testing::TempDir() + "/allowed";
+  std::vector<std::string> warnings_;
+};
+
+TEST_F(AllowedClientsFileTest, AnotherListIsFollowed) {
+  AllowedClients list = Must(AllowedClients::Read(path_));
+  EXPECT_TRUE(list.Allows("north", KeyOf(1)));
+  EXPECT_FALSE(list.Allows("north", KeyOf(2)));
+  EXPECT_FALSE(list.Allows("west", KeyOf(1)));
+  EXPECT_FALSE(Follow(list));
+  Write("# the same clients\n" + Line("south", 2) + Line("north", 1));
+  EXPECT_FALSE(Follow(list)) << "only its text is another";
+  Write(Line("north", 3) + Line("west", 4));
+  EXPECT_TRUE(Follow(list));
+  EXPECT_FALSE(Follow(list));
+  EXPECT_TRUE(list.Allows("north", KeyOf(3)));
+  EXPECT_FALSE(list.Allows("north", KeyOf(1)));
+  EXPECT_EQ(list.Find("south"), nullptr);
+  EXPECT_THAT(warnings_, ElementsAre());
+}
+
+TEST_F(AllowedClientsFileTest, ABrokenListChangesNothingAndIsToldOnce) {
+  AllowedClients list = Must(AllowedClients::Read(path_));
+  const auto stays = [&] {
+    EXPECT_FALSE(Follow(list));
+    EXPECT_FALSE(Follow(list));
+    EXPECT_TRUE(list.Allows("north", KeyOf(1)));
+    EXPECT_TRUE(list.Allows("south", KeyOf(2)));
+  };
+  Write("");
+  stays();
+  EXPECT_THAT(warnings_, ElementsAre(path_ + ": names no client; nobody could take part; the list "
+                                             "of before stays in force"));
+  Write(Line("north", 1) + "south A6EH");
+  stays();
+  ASSERT_EQ(warnings_.size(), 2u);
+  std::filesystem::remove(path_);
+  stays();
+  ASSERT_EQ(warnings_.size(), 3u);
+  Write(Line("north", 5));
+  chmod(path_.c_str(), 0666);
+  stays();
+  ASSERT_EQ(warnings_.size(), 4u);
+  EXPECT_THAT(warnings_[3], HasSubstr("other users may change it"));
+  Write(Line("north", 1) + Line("south", 2));
+  stays();
+  std::filesystem::remove(path_);
+  stays();
+  EXPECT_EQ(warnings_.size(), 5u) << "trouble that was over is new";
+}
+
+TEST_F(AllowedClientsFileTest, AtTheStartABrokenListIsAnError) {
+  Write("north\n");
+  EXPECT_THAT(std::string(AllowedClients::Read(path_).status().message()),
+              HasSubstr("allowed:1: has 1 word"));
+  std::filesystem::remove(path_);
+  EXPECT_TRUE(absl::IsNotFound(AllowedClients::Read(path_).status()));
+  Write(std::string((1 << 20) + 1, '#'));
+  EXPECT_TRUE(absl::IsFailedPrecondition(AllowedClients::Read(path_).status()));
+}
+
+}  // namespace
+}  // namespace dtnn::federation
