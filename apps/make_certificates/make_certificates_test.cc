@@ -8,6 +8,8 @@
 #include "apps/testing/process.h"
 #include "apps/testing/texts.h"
 #include "comm/ranks/job/exit_code.h"
+#include "comm/secrets/crypto/ed25519.h"
+#include "comm/secrets/crypto/ed25519_file.h"
 #include "comm/transport/tls/authority.h"
 #include "comm/transport/tls/tls_stream.h"
 #include "data/testing/idx_files.h"
@@ -128,11 +130,39 @@ TEST(MakeCertificatesTest, WhereOneNameIsRefusedNothingIsWritten) {
   EXPECT_EQ(out.str(), "");
 }
 
+TEST(MakeCertificatesTest, IdentitiesAreLinesOfAListAndPrivateKeys) {
+  const std::string folder = NewFolder("identities") + "/new";
+  const std::string names = "--folder=" + folder + " --identities=north,south-2";
+  const Outcome outcome = Launch(kProgram, names);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+  for (const std::string name : {"north", "south-2"}) {
+    const std::string path = folder + "/" + name + ".key";
+    EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+    const Ed25519PublicKey key = Must(Ed25519PublicKeyOf(Must(ReadEd25519File(path))));
+    EXPECT_THAT(outcome.text, HasSubstr("# " + path + " is for " + name + " alone\n" + name + " " +
+                                        ToText(key) + "\n"));
+  }
+  const std::string before = Contents(folder + "/north.key");
+  fs::remove(folder + "/south-2.key");
+  const Outcome again = Launch(kProgram, "--folder=" + folder + " --identities=south-2,north");
+  EXPECT_NE(again.exit_code, 0);
+  EXPECT_THAT(again.text,
+              HasSubstr("/north.key: is there; move it away, if north needs a new key"));
+  EXPECT_EQ(Contents(folder + "/north.key"), before);
+  EXPECT_FALSE(fs::exists(folder + "/south-2.key")) << "nothing is written where one is there";
+}
+
 TEST(MakeCertificatesTest, WrongUsageSaysWhatToDo) {
   const std::string folder = NewFolder("wrong");
   const std::string to = "--folder=" + folder + " ";
-  const std::vector<std::string> usages = {"node1", to, to + "../node1", to + "'a b'",
-                                           "--days=0 node1"};
+  const std::vector<std::string> usages = {"node1",
+                                           to,
+                                           to + "../node1",
+                                           to + "'a b'",
+                                           "--days=0 node1",
+                                           to + "--identities=a,../b",
+                                           to + "--identities=a,a",
+                                           to + "--identities=a node1"};
   for (const std::string& wrong : usages) {
     const Outcome outcome = Launch(kProgram, wrong);
     EXPECT_EQ(outcome.exit_code, kExitUsage) << outcome.text;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <set>
 #include <span>
 #include <string_view>
 #include <system_error>
@@ -10,7 +11,11 @@
 #include <vector>
 
 #include "apps/flags/value.h"
+#include "comm/federation/messages.h"
 #include "comm/ranks/job/exit_code.h"
+#include "comm/secrets/crypto/ed25519.h"
+#include "comm/secrets/crypto/ed25519_file.h"
+#include "comm/secrets/crypto/random_secret.h"
 #include "comm/transport/tls/authority.h"
 #include "tensor/errors.h"
 #include "tensor/files/access/private_file.h"
@@ -83,6 +88,13 @@ absl::StatusOr<Certificate> MakeForHost(const Certificate& authority, const std:
   return certificate;
 }
 
+absl::Status MakeFolder(const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (!error) return absl::OkStatus();
+  return FailedPrecondition(folder, ": cannot be made: ", error.message());
+}
+
 // A host's files may be replaced, but not those of another authority.
 absl::Status CheckOutputs(const std::string& stem) {
   const absl::StatusOr<std::string> there = ReadText(stem + ".pem");
@@ -114,11 +126,7 @@ absl::Status MakeCertificates(const CertificateOptions& options, std::ostream& o
     }
     certificates.emplace_back(stem, std::move(made));
   }
-  std::error_code error;
-  fs::create_directories(options.folder, error);
-  if (error) {
-    return FailedPrecondition(options.folder, ": cannot be made: ", error.message());
-  }
+  DTNN_RETURN_IF_ERROR(MakeFolder(options.folder));
   for (const auto& [stem, certificate] : certificates) {
     DTNN_RETURN_IF_ERROR(CheckOutputs(folder + stem));
   }
@@ -127,6 +135,30 @@ absl::Status MakeCertificates(const CertificateOptions& options, std::ostream& o
   }
   out << "Copy authority.pem and each host's own two files to that host; keep authority.key "
          "here.\n";
+  return absl::OkStatus();
+}
+
+absl::Status MakeIdentities(const CertificateOptions& options, std::ostream& out) {
+  const fs::path folder(options.folder);
+  std::set<std::string> names;
+  std::error_code ignored;
+  for (const std::string& name : options.identities) {
+    const absl::Status good = federation::CheckClientName(name);
+    if (!good.ok()) return UsageError("--identities: ", good.message());
+    if (!names.insert(name).second) return UsageError("--identities: names ", name, " twice");
+    const std::string path = (folder / (name + ".key")).string();
+    if (fs::exists(fs::symlink_status(path, ignored))) {
+      return FailedPrecondition(path, ": is there; move it away, if ", name, " needs a new key");
+    }
+  }
+  DTNN_RETURN_IF_ERROR(MakeFolder(options.folder));
+  for (const std::string& name : options.identities) {
+    const std::string path = (folder / (name + ".key")).string();
+    DTNN_ASSIGN_OR_RETURN(const Secret secret, RandomSecret());
+    DTNN_ASSIGN_OR_RETURN(const Ed25519PublicKey key, Ed25519PublicKeyOf(secret));
+    DTNN_RETURN_IF_ERROR(WriteEd25519File(path, secret));
+    out << "# " << path << " is for " << name << " alone\n" << name << " " << ToText(key) << "\n";
+  }
   return absl::OkStatus();
 }
 
