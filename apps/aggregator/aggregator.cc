@@ -52,6 +52,19 @@ std::vector<OptionSpec> Flags(AggregatorFlags& flags) {
                    "tcp: connections of clients to the aggregator\n"
                    "grpc: the same, by gRPC\n"
                    "mqtt: a broker, to which the aggregator connects too\n"},
+      {.name = "allowed-clients",
+       .type = kPath,
+       .help = "file with a name and a public key per line: the clients that may take part, each "
+               "with a proof of its name (--identity-key-file). It is read again while the "
+               "federation runs. If not given, all that know the secret, under any name",
+       .field = &flags.allowed_clients,
+       .example = "allowed"},
+      {.name = "identity-key-file",
+       .type = kPath,
+       .help = "file with the private key that the aggregator proves to clients with "
+               "--aggregator-key, as make_certificates --identities writes it",
+       .field = &flags.identity_key_file,
+       .example = "aggregator.key"},
       LikeLauncher("model", &run.network.name,
                    "network; if not given, as the file of --weights-and-bias-filename says; "
                    "--model=list shows all"),

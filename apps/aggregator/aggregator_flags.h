@@ -20,6 +20,8 @@ struct AggregatorFlags {
   int64_t num_classes = 0;
   std::string class_names = {};  // a file of a name per line, or the folder of a data set
   std::string address = "127.0.0.1:61643";
+  std::string allowed_clients = {};    // a file: the only clients; empty: all with the secret
+  std::string identity_key_file = {};  // of the key that it proves to clients; empty: none
   RoundFlags rounds;
   int64_t min_clients = 2;
   double client_fraction = 1;

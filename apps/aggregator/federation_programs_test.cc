@@ -1,5 +1,7 @@
 // The aggregator and its clients as programs: real processes with parts of a data set of their own.
 
+#include "apps/aggregator/testing/federation_programs.h"
+
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -25,8 +27,6 @@
 #include "apps/testing/texts.h"
 #include "comm/ranks/job/exit_code.h"
 #include "comm/secrets/crypto/job_secret.h"
-#include "comm/transport/tcp/socket.h"
-#include "data/testing/idx_files.h"
 #include "data/testing/image_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -41,12 +41,11 @@ namespace {
 
 using testing::FlatJpeg;
 using ::testing::HasSubstr;
-using testing::NewFolder;
+using testing::kAggregator;
+using testing::kClient;
 using testing::Outcome;
 using testing::Process;
 
-constexpr char kAggregator[] = "apps/aggregator/aggregator";
-constexpr char kClient[] = "apps/benchmark";
 const std::string kKeyText = "the key that only clients have: 0123456789abcdef";
 
 // A folder of `classes`, whose images are of one colour each.
@@ -79,47 +78,9 @@ void MakeArchive(const std::string& path, int64_t classes) {
   Must(WriteNpz(path, {{"x_train", x}, {"y_train", y}, {"x_test", x}, {"y_test", y}}));
 }
 
-class FederationProgramsTest : public ::testing::Test {
+class FederationProgramsTest : public testing::FederationPrograms {
  protected:
-  FederationProgramsTest() : folder_(NewFolder("federation")) {
-    setenv("DTNN_JOB_SECRET", std::string(40, 'q').c_str(), 1);
-    setenv("OMP_NUM_THREADS", "1", 1);
-    // Free now, and with luck still when the aggregator listens there.
-    const Socket socket = Must(Listen({.host = "127.0.0.1", .port = 0}));
-    address_ = Must(socket.Local()).ToString();
-    Must(WritePrivateFile(folder_ + "/key", kKeyText));
-  }
-
-  std::unique_ptr<Process> Aggregator(std::vector<std::string> more) {
-    std::vector<std::string> arguments = {"--model=simplecnn8", "--dataset=mnist",
-                                          "--address=" + address_, "--deadline=120",
-                                          "--comm-timeout=60"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return std::make_unique<Process>(kAggregator, arguments);
-  }
-
-  // The client with the k-th part.
-  std::unique_ptr<Process> Client(int k, std::vector<std::string> more = {}, int samples = 320) {
-    std::vector<std::string> arguments = {
-        "--model=simplecnn8",
-        "--dataset=synthetic",
-        "--synthetic-pattern=classes",
-        "--synthetic-input-shape=1,28,28",
-        "--synthetic-output-shape=10",
-        "--synthetic-train-samples=" + std::to_string(samples),
-        "--synthetic-test-samples=50",
-        "--validation-split=0",
-        "--batch-size=16",
-        "--learning-rate=0.05",
-        "--comm-timeout=60",
-        "--parallel=federated",
-        "--server=" + address_,
-        "--client-name=client-" + std::to_string(k),
-        "--dataset-part=" + std::to_string(k) + "/4",
-        "--save-model=" + folder_ + "/client-" + std::to_string(k) + ".npz"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return std::make_unique<Process>(kClient, arguments);
-  }
+  FederationProgramsTest() { Must(WritePrivateFile(folder_ + "/key", kKeyText)); }
 
   // A client with a folder or an archive of its own.
   std::unique_ptr<Process> OwnClient(const std::string& name, const std::string& dataset,
@@ -193,9 +154,6 @@ class FederationProgramsTest : public ::testing::Test {
     }
     return most;
   }
-
-  const std::string folder_;
-  std::string address_;
 };
 
 TEST_F(FederationProgramsTest, AllProtectionsGiveThePlainModel) {

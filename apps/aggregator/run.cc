@@ -11,7 +11,10 @@
 #include "apps/rounds/round_output.h"
 #include "comm/federation/aggregator/aggregator.h"
 #include "comm/federation/aggregator/robust_mean.h"
+#include "comm/federation/identity/allowed_clients.h"
 #include "comm/ranks/job/interrupt.h"
+#include "comm/secrets/crypto/ed25519.h"
+#include "comm/secrets/crypto/ed25519_file.h"
 #include "kernels/device/context.h"
 #include "models/checkpoint/run_identity.h"
 #include "models/observe/report/run_report.h"
@@ -28,6 +31,7 @@ namespace dtnn {
 namespace {
 
 using federation::AggregatorOptions;
+using federation::AllowedClients;
 using federation::FederationState;
 using federation::RoundRecord;
 
@@ -42,6 +46,7 @@ class Run {
 
   absl::Status operator()() {
     const Options& options = flags_.run;
+    DTNN_RETURN_IF_ERROR(FindIdentities());
     DTNN_RETURN_IF_ERROR(MakeNetwork());
     DTNN_ASSIGN_OR_RETURN(const federation::ModelFacts model, ModelFactsOf(*graph_, *store_));
     DTNN_ASSIGN_OR_RETURN(const ExchangedParameters exchanged,
@@ -76,7 +81,7 @@ class Run {
          << Counted(int64_t(model.values), "number") << ", "
          << Counted(flags_.rounds.rounds - state.rounds_done, "round")
          << " to do; waits for clients at " << meeting.place.address.ToString() << "\n"
-         << std::flush;
+         << identities_ << std::flush;
     const Interrupt interrupt;
     AggregatorOptions aggregator = OptionsOf(std::move(meeting), model);
     aggregator.charged = [&](const FederationState& charged) { return output.Charged(charged); };
@@ -89,6 +94,29 @@ class Run {
  private:
   void Warn(std::string_view line) {
     err_ << StrCat("aggregator: warning: ", OneLine(line), "\n") << std::flush;
+  }
+
+  // Reads what they are proved with: the list is read again when the aggregator begins.
+  absl::Status FindIdentities() {
+    if (!flags_.allowed_clients.empty()) {
+      DTNN_ASSIGN_OR_RETURN(
+          const AllowedClients allowed,
+          WithContext(AllowedClients::Read(flags_.allowed_clients), "--allowed-clients"));
+      if (int64_t(allowed.size()) < flags_.min_clients) {
+        Warn(StrCat("--allowed-clients=", flags_.allowed_clients, ": names ",
+                    Counted(int64_t(allowed.size()), "client"),
+                    "; no round begins before it names --min-clients=", flags_.min_clients));
+      }
+      identities_ = StrCat("**** ", Counted(int64_t(allowed.size()), "client"), " of ",
+                           flags_.allowed_clients, " may take part\n");
+    }
+    if (flags_.identity_key_file.empty()) return absl::OkStatus();
+    DTNN_ASSIGN_OR_RETURN(
+        identity_, WithContext(ReadEd25519File(flags_.identity_key_file), "--identity-key-file"));
+    DTNN_ASSIGN_OR_RETURN(const Ed25519PublicKey key, Ed25519PublicKeyOf(*identity_));
+    StrAppend(&identities_, "**** proves to clients that it has --aggregator-key=", ToText(key),
+              "\n");
+    return absl::OkStatus();
   }
 
   absl::Status MakeNetwork() {
@@ -134,6 +162,8 @@ class Run {
     return {.place = std::move(meeting.place),
             .model = model,
             .classes = classes_,
+            .allowed_clients = flags_.allowed_clients,
+            .identity = identity_,
             .protection = ProtectionOf(options),
             .strategy = StrategyOf(flags_.rounds),
             .rounds = flags_.rounds.rounds,
@@ -157,6 +187,8 @@ class Run {
   std::unique_ptr<ParameterStore> store_;
   std::optional<JobSecret> secret_;
   BetterOfMetrics better_;
+  std::optional<Secret> identity_;  // a key of Ed25519
+  std::string identities_;          // lines about who proves what
 };
 
 }  // namespace

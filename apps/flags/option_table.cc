@@ -582,6 +582,17 @@ constexpr OptionSpec kTable[] = {
         "the host's name and --dataset-part")
         .Unit("NAME", "hospital-1")
         .Needs("parallel=federated"),
+    Now("identity-key-file", kParallel, kPath, DTNN_FIELD(federation.identity_key_file),
+        "file with the private key by which this client proves its name to the aggregator, as "
+        "make_certificates --identities writes it; another key there counts from the next "
+        "connection on")
+        .Example("hospital-1.key")
+        .Needs("parallel=federated"),
+    Now("aggregator-key", kParallel, kText, DTNN_FIELD(federation.aggregator_key),
+        "public key that the aggregator must prove to have, in base64; empty: any process that "
+        "knows the job's secret is believed")
+        .Unit("KEY", "A6EHv/POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg=")
+        .Needs("parallel=federated"),
     Now("transport", kParallel, kWord, DTNN_FIELD(ranks.transport),
         "transport of the messages between ranks, or between a client and the aggregator",
         "auto,mpi,tcp,grpc,mqtt")

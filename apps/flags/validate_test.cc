@@ -180,6 +180,8 @@ TEST(ValidateTest, OptionsOfTrainingAreWarnedOfWhereARunOnlyTests) {
                                              "parallel",
                                              "server",
                                              "client-name",
+                                             "identity-key-file",
+                                             "aggregator-key",
                                              "transport",
                                              "rendezvous",
                                              "elastic",

@@ -586,6 +586,10 @@ class Run:
           where the aggregator of the federation listens, or, with mqtt, the broker
       client_name: str = None
           name of this client in the federation, the same when it joins again; if not given, the host's name and dataset_part
+      identity_key_file: str | os.PathLike = None
+          file with the private key by which this client proves its name to the aggregator, as make_certificates --identities writes it; another key there counts from the next connection on
+      aggregator_key: str = None
+          public key that the aggregator must prove to have, in base64; empty: any process that knows the job's secret is believed
       transport: Literal['auto', 'mpi', 'tcp', 'grpc', 'mqtt'] = auto
           transport of the messages between ranks, or between a client and the aggregator
       rendezvous: str = None
@@ -807,6 +811,8 @@ class Run:
         parallel: Literal['sequential', 'data', 'federated'] | None = None,
         server: str | None = None,
         client_name: str | None = None,
+        identity_key_file: str | os.PathLike | None = None,
+        aggregator_key: str | None = None,
         transport: Literal['auto', 'mpi', 'tcp', 'grpc', 'mqtt'] | None = None,
         rendezvous: str | None = None,
         elastic: str | None = None,
@@ -982,6 +988,8 @@ class Run:
         parallel: Literal['sequential', 'data', 'federated'] | None = None,
         server: str | None = None,
         client_name: str | None = None,
+        identity_key_file: str | os.PathLike | None = None,
+        aggregator_key: str | None = None,
         transport: Literal['auto', 'mpi', 'tcp', 'grpc', 'mqtt'] | None = None,
         rendezvous: str | None = None,
         elastic: str | None = None,

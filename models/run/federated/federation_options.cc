@@ -9,6 +9,8 @@
 #include "comm/launch_place.h"
 #include "comm/ranks/job/exit_code.h"
 #include "comm/ranks/job/job_environment.h"
+#include "comm/secrets/crypto/ed25519.h"
+#include "comm/secrets/crypto/ed25519_file.h"
 #include "comm/secrets/crypto/hash.h"
 #include "comm/transport/grpc/grpc_datagrams.h"
 #include "comm/transport/mqtt/mqtt_datagrams.h"
@@ -61,6 +63,23 @@ absl::StatusOr<std::string> ClientNameOf(const RunOptions& options) {
   const absl::Status good = federation::CheckClientName(name);
   if (!good.ok()) return UsageError("RunOptions::federation.client_name: ", good.message());
   return name;
+}
+
+absl::StatusOr<federation::ClientIdentity> IdentityOf(const RunOptions& options) {
+  federation::ClientIdentity identity = {.key_file = options.federation.identity_key_file};
+  DTNN_ASSIGN_OR_RETURN(identity.name, ClientNameOf(options));
+  if (!identity.key_file.empty()) {
+    DTNN_RETURN_IF_ERROR(WithContext(ReadEd25519File(identity.key_file).status(),
+                                     "RunOptions::federation.identity_key_file"));
+  }
+  if (options.federation.aggregator_key.empty()) return identity;
+  const absl::StatusOr<Ed25519PublicKey> key =
+      Ed25519PublicKeyFromText(options.federation.aggregator_key);
+  if (!key.ok()) {
+    return UsageError("RunOptions::federation.aggregator_key: ", key.status().message());
+  }
+  identity.aggregator = *key;
+  return identity;
 }
 
 }  // namespace
@@ -170,11 +189,11 @@ absl::StatusOr<Meeting> FindMeeting(std::string_view text, std::string_view flag
 }
 
 absl::StatusOr<ClientPlace> FindClientPlace(const RunOptions& options) {
-  DTNN_ASSIGN_OR_RETURN(std::string name, ClientNameOf(options));
+  DTNN_ASSIGN_OR_RETURN(federation::ClientIdentity identity, IdentityOf(options));
   DTNN_ASSIGN_OR_RETURN(std::optional<Secret> key, ReadClientKey(options));
   DTNN_ASSIGN_OR_RETURN(Meeting meeting,
                         FindMeeting(options.federation.server, "RunOptions::federation.server",
-                                    options.ranks.transport, StrCat("client ", name)));
+                                    options.ranks.transport, StrCat("client ", identity.name)));
   DTNN_RETURN_IF_ERROR(CheckKeyIsNotOfJob(key, meeting.secret));
   const bool hidden = options.encryption.kind == "masked" || options.encryption.kind == "openfhe";
   if (hidden && !key) {
@@ -184,7 +203,8 @@ absl::StatusOr<ClientPlace> FindClientPlace(const RunOptions& options) {
         " without RunOptions::encryption.key_file: protects this client's updates only from an "
         "aggregator that follows the protocol (docs/security.md)");
   }
-  return ClientPlace{.meeting = std::move(meeting), .name = std::move(name), .key = std::move(key)};
+  return ClientPlace{
+      .meeting = std::move(meeting), .identity = std::move(identity), .key = std::move(key)};
 }
 
 }  // namespace dtnn

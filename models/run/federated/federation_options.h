@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "comm/federation/client/call.h"
 #include "comm/federation/meeting.h"
 #include "comm/federation/messages.h"
 #include "comm/federation/protection.h"
@@ -46,8 +47,10 @@ absl::StatusOr<Meeting> FindMeeting(std::string_view text, std::string_view flag
 // What a client brings besides its data, which are read later: all that options, files and
 // environment can have wrong.
 struct ClientPlace {
-  Meeting meeting;                 // at federation.server
-  std::string name;                // federation.client_name, or of the host's name and data.part
+  Meeting meeting;  // at federation.server
+  // By federation.client_name, or the host's name and data.part; federation.identity_key_file,
+  // which holds a key; federation.aggregator_key.
+  federation::ClientIdentity identity;
   std::optional<Secret> key = {};  // of encryption.key_file
 };
 // As FindMeeting.

@@ -5,6 +5,9 @@
 #include <string>
 
 #include "comm/ranks/job/exit_code.h"
+#include "comm/secrets/crypto/ed25519.h"
+#include "comm/secrets/crypto/ed25519_file.h"
+#include "comm/secrets/crypto/random_secret.h"
 #include "comm/transport/tcp/socket.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -29,7 +32,7 @@ TEST(FederationOptionsTest, AClientThatWaitsInVainIsNamed) {
     options.ranks.transport = transport;
     options.federation.client_name = "north";
     const ClientPlace place = Must(FindClientPlace(options));
-    EXPECT_EQ(place.name, "north");
+    EXPECT_EQ(place.identity.name, "north");
     const auto datagrams = Must(place.meeting.place.datagrams(place.meeting.secret));
     CommunicatorOptions patience;
     patience.timeout = std::chrono::milliseconds(1);
@@ -82,6 +85,34 @@ TEST(FederationOptionsTest, TheJobsSecretIsNoKeyOfTheClients) {
     EXPECT_TRUE(place.key.has_value());
     EXPECT_EQ(place.meeting.warning, "");
   }
+}
+
+TEST(FederationOptionsTest, AnIdentityIsAKeyInAFileAndTheAggregatorsKey) {
+  const std::string path = std::string(std::getenv("TEST_TMPDIR")) + "/north.key";
+  const Secret secret = Must(RandomSecret());
+  Must(WriteEd25519File(path, secret));
+  RunOptions options;
+  options.federation.client_name = "north";
+  const auto find = [&] {
+    setenv("DTNN_JOB_SECRET", std::string(40, 'q').c_str(), 1);
+    return FindClientPlace(options);
+  };
+  EXPECT_EQ(Must(find()).identity.key_file, "");
+  EXPECT_EQ(Must(find()).identity.aggregator, std::nullopt);
+  options.federation.identity_key_file = path;
+  options.federation.aggregator_key = ToText(Must(Ed25519PublicKeyOf(secret)));
+  const ClientPlace place = Must(find());
+  EXPECT_EQ(place.identity.name, "north");
+  EXPECT_EQ(place.identity.key_file, path);
+  EXPECT_EQ(place.identity.aggregator, Must(Ed25519PublicKeyOf(secret)));
+  options.federation.aggregator_key.pop_back();
+  EXPECT_EQ(ExitCodeOf(find().status()), kExitUsage);
+  EXPECT_THAT(std::string(find().status().message()),
+              StartsWith("RunOptions::federation.aggregator_key: is not the 44 characters"));
+  options.federation.identity_key_file += "s";
+  EXPECT_EQ(ExitCodeOf(find().status()), kExitFailed);
+  EXPECT_THAT(std::string(find().status().message()),
+              StartsWith("RunOptions::federation.identity_key_file: "));
 }
 
 TEST(FederationOptionsTest, HiddenUpdatesWithoutAKeyAreWarnedOf) {

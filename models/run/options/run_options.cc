@@ -29,12 +29,19 @@ std::string PathOf(const RunOptions& options, const std::string& part) {
 }  // namespace
 
 std::vector<std::string*> PathsOf(RunOptions& o) {
-  return {&o.network.weights,          &o.data.path,
-          &o.data.train_path,          &o.data.test_path,
-          &o.schedule.model_folder,    &o.device.cudnn_plans,
-          &o.convolution.best_of_file, &o.encryption.key_file,
-          &o.checkpoint.folder,        &o.output.model,
-          &o.output.history,           &o.output.report,
+  return {&o.network.weights,
+          &o.data.path,
+          &o.data.train_path,
+          &o.data.test_path,
+          &o.schedule.model_folder,
+          &o.device.cudnn_plans,
+          &o.convolution.best_of_file,
+          &o.encryption.key_file,
+          &o.federation.identity_key_file,
+          &o.checkpoint.folder,
+          &o.output.model,
+          &o.output.history,
+          &o.output.report,
           &o.output.tensorboard};
 }
 

@@ -205,6 +205,7 @@ absl::Status FollowAggregator(PreparedRun& run, RunLog& log) {
       const federation::Classes classes,
       federation::AskClasses(
           {.place = run.client->meeting.place,
+           .identity = run.client->identity,
            .timeout = std::chrono::milliseconds(int64_t(1000 * run.options.ranks.timeout)),
            .warn = [&log](std::string_view line) { log.Warn(line); },
            .interrupted = [] { return Interrupt::Last() != 0; }},
