@@ -113,6 +113,7 @@ std::vector<OptionSpec> Flags(AggregatorFlags& flags) {
        .unit = "seconds",
        .range = kSeconds,
        .field = &flags.deadline},
+      LikeLauncher("local-parameters", &run.federation.local_parameters),
       LikeLauncher("encryption", &run.encryption.kind),
       LikeLauncher("encryption-poly-degree", &run.encryption.poly_degree),
       LikeLauncher("encryption-global-scale", &run.encryption.global_scale),

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "absl/strings/str_replace.h"
+#include "apps/aggregator/testing/federation_programs.h"
 #include "apps/testing/process.h"
 #include "apps/testing/texts.h"
 #include "comm/ranks/job/exit_code.h"
@@ -30,7 +31,6 @@
 #include "data/testing/image_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "models/serving/saved_model.h"
 #include "tensor/files/access/private_file.h"
 #include "tensor/files/array_file.h"
 #include "tensor/files/npz.h"
@@ -43,10 +43,10 @@ using testing::FlatJpeg;
 using ::testing::HasSubstr;
 using testing::kAggregator;
 using testing::kClient;
+using testing::kKeyText;
 using testing::Outcome;
 using testing::Process;
-
-const std::string kKeyText = "the key that only clients have: 0123456789abcdef";
+using FederationProgramsTest = testing::FederationPrograms;
 
 // A folder of `classes`, whose images are of one colour each.
 void MakeFolder(const std::string& path, const std::vector<std::string>& classes) {
@@ -77,84 +77,6 @@ void MakeArchive(const std::string& path, int64_t classes) {
   }
   Must(WriteNpz(path, {{"x_train", x}, {"y_train", y}, {"x_test", x}, {"y_test", y}}));
 }
-
-class FederationProgramsTest : public testing::FederationPrograms {
- protected:
-  FederationProgramsTest() { Must(WritePrivateFile(folder_ + "/key", kKeyText)); }
-
-  // A client with a folder or an archive of its own.
-  std::unique_ptr<Process> OwnClient(const std::string& name, const std::string& dataset,
-                                     const std::string& path, const std::string& rate = "0.05") {
-    const std::vector<std::string> arguments = {
-        "--model=simplecnn8",      "--dataset=" + dataset,
-        "--dataset-path=" + path,  "--validation-split=0",
-        "--batch-size=8",          "--num-epochs=2",
-        "--learning-rate=" + rate, "--comm-timeout=60",
-        "--parallel=federated",    "--server=" + address_,
-        "--client-name=" + name,   "--save-model=" + folder_ + "/" + name + ".safetensors"};
-    return std::make_unique<Process>(kClient, arguments);
-  }
-  std::unique_ptr<Process> OwnAggregator(std::vector<std::string> more) {
-    more.insert(more.end(), {"--address=" + address_, "--deadline=120", "--comm-timeout=60"});
-    return std::make_unique<Process>(kAggregator, more);
-  }
-  std::vector<std::string> ClassesOf(const std::string& name) {
-    ArrayFileReader file = Must(ArrayFileReader::Open(folder_ + "/" + name));
-    return Must(ReadModel(file)).description.class_names;
-  }
-
-  // All parameters of a file, in its order.
-  std::vector<float> Parameters(const std::string& name) {
-    ArrayFileReader file = Must(ArrayFileReader::Open(folder_ + "/" + name));
-    std::vector<float> all;
-    for (const std::string& array : file.names()) {
-      if (array.starts_with("__")) continue;
-      const Tensor tensor = Must(file.Read(array));
-      all.insert(all.end(), tensor.data<float>(), tensor.data<float>() + tensor.num_elements());
-    }
-    return all;
-  }
-
-  // Two rounds of four clients; what client 1 ends with.
-  std::vector<float> RunAll(const std::string& encryption,
-                            const std::vector<std::string>& strategy = {}) {
-    std::vector<std::string> of_all,
-        of_clients = {"--evaluate", "--metrics=categorical_accuracy,categorical_accuracy"};
-    if (!encryption.empty()) of_all = {"--encryption=" + encryption};
-    if (encryption == "tenseal") of_clients.push_back("--encryption-key-file=" + folder_ + "/key");
-    of_clients.insert(of_clients.end(), of_all.begin(), of_all.end());
-    std::vector<std::string> of_aggregator = {
-        "--rounds=2", "--min-clients=4", "--history-file=" + folder_ + "/history.csv",
-        "--clients-file=" + folder_ + "/clients.csv", "--report=" + folder_ + "/run.html"};
-    of_aggregator.insert(of_aggregator.end(), of_all.begin(), of_all.end());
-    of_aggregator.insert(of_aggregator.end(), strategy.begin(), strategy.end());
-    const auto aggregator = Aggregator(of_aggregator);
-    std::vector<std::unique_ptr<Process>> clients;
-    for (int k = 1; k <= 4; ++k) clients.push_back(Client(k, of_clients));
-    for (const auto& client : clients) {
-      const Outcome outcome = client->Wait();
-      EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
-      EXPECT_THAT(outcome.text, HasSubstr("**** Round 2 of 2..."));
-    }
-    const Outcome outcome = aggregator->Wait();
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
-    EXPECT_THAT(outcome.text, HasSubstr("**** Round 2: 4 of 4 clients"));
-    const std::vector<float> first = Parameters("client-1.npz");
-    for (int k = 2; k <= 4; ++k) {
-      EXPECT_EQ(Parameters("client-" + std::to_string(k) + ".npz"), first) << k;
-    }
-    return first;
-  }
-
-  static double Distance(const std::vector<float>& a, const std::vector<float>& b) {
-    EXPECT_EQ(a.size(), b.size());
-    double most = 0;
-    for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-      most = std::max(most, double(std::abs(a[i] - b[i])));
-    }
-    return most;
-  }
-};
 
 TEST_F(FederationProgramsTest, AllProtectionsGiveThePlainModel) {
   const std::vector<float> plain = RunAll("");
@@ -306,7 +228,7 @@ TEST_F(FederationProgramsTest, FilesThatCannotBeWrittenDoNotEndTheRounds) {
                   "--clients-file=" + gone + "/clients.csv"});
   const auto one = Client(1), two = Client(2);
   ASSERT_TRUE(aggregator->ReadUntil("**** Round 1: "));
-  std::filesystem::remove_all(gone);
+  std::filesystem::rename(gone, folder_ + "/elsewhere");
   const Outcome outcome = aggregator->Wait();
   EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
   EXPECT_THAT(outcome.text, HasSubstr("**** Round 8: 2 of 2 clients"));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "apps/aggregator/network.h"
+#include "apps/flags/argument_flags.h"
 #include "apps/rounds/round_output.h"
 #include "comm/federation/aggregator/aggregator.h"
 #include "comm/federation/aggregator/robust_mean.h"
@@ -48,9 +49,10 @@ class Run {
     const Options& options = flags_.run;
     DTNN_RETURN_IF_ERROR(FindIdentities());
     DTNN_RETURN_IF_ERROR(MakeNetwork());
-    DTNN_ASSIGN_OR_RETURN(const federation::ModelFacts model, ModelFactsOf(*graph_, *store_));
     DTNN_ASSIGN_OR_RETURN(const ExchangedParameters exchanged,
-                          ExchangedParameters::Create(*graph_, *store_, ""));
+                          FindExchanged(options, *graph_, *store_));
+    DTNN_ASSIGN_OR_RETURN(const federation::ModelFacts model,
+                          ModelFactsOf(*graph_, *store_, exchanged));
     DTNN_RETURN_IF_ERROR(CheckProtection(flags_.run, model));
     DTNN_ASSIGN_OR_RETURN(Meeting meeting, FindMeeting(flags_.address, "--address",
                                                        options.ranks.transport, kAggregatorName));
@@ -62,7 +64,7 @@ class Run {
     RoundOutput output({.run = options,
                         .clients_file = flags_.rounds.clients_file,
                         .rounds = flags_.rounds.rounds,
-                        .settings = {.strategy = flags_.rounds.strategy,
+                        .settings = {.strategy = Settings(),
                                      .protection = protector.ToString(),
                                      .is_private = protector.privacy().on(),
                                      .identity = Identity()},
@@ -78,7 +80,10 @@ class Run {
     out_ << "**** " << graph_->name() << ", samples of "
          << ToString(ExtentsOf(graph_->input_shape(), graph_->format())) << ", "
          << Counted(int64_t{classes_.outputs}, "output") << ", "
-         << Counted(int64_t(model.values), "number") << ", "
+         << Counted(int64_t(model.values), "number")
+         << (exchanged.local_values() > 0
+                 ? StrCat(" (and ", exchanged.local_values(), " that stay with each client), ")
+                 : ", ")
          << Counted(flags_.rounds.rounds - state.rounds_done, "round")
          << " to do; waits for clients at " << meeting.place.address.ToString() << "\n"
          << identities_ << std::flush;
@@ -93,7 +98,7 @@ class Run {
 
  private:
   void Warn(std::string_view line) {
-    err_ << StrCat("aggregator: warning: ", OneLine(line), "\n") << std::flush;
+    err_ << StrCat("aggregator: warning: ", NameFlags(OneLine(line)), "\n") << std::flush;
   }
 
   // Reads what they are proved with: the list is read again when the aggregator begins.
@@ -133,6 +138,12 @@ class Run {
                           LoadWeights(options.network.weights, *graph_, *store_, *context_));
     for (const std::string& warning : loaded.warnings) Warn(warning);
     return absl::OkStatus();
+  }
+
+  // What must be the same where the rounds continue, in words.
+  std::string Settings() const {
+    const std::string& local = flags_.run.federation.local_parameters;
+    return StrCat(flags_.rounds.strategy, local.empty() ? "" : ", without ", local);
   }
 
   RunIdentity Identity() const {

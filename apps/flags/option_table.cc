@@ -593,6 +593,11 @@ constexpr OptionSpec kTable[] = {
         "knows the job's secret is believed")
         .Unit("KEY", "A6EHv/POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg=")
         .Needs("parallel=federated"),
+    Now("local-parameters", kParallel, kText, DTNN_FIELD(federation.local_parameters),
+        "parameters that stay with each client, neither sent nor received: patterns of their keys, "
+        "separated by commas; the same for the aggregator and all clients")
+        .Unit("PATTERNS", "*BatchNormalization*")
+        .Needs("parallel=federated"),
     Now("transport", kParallel, kWord, DTNN_FIELD(ranks.transport),
         "transport of the messages between ranks, or between a client and the aggregator",
         "auto,mpi,tcp,grpc,mqtt")

@@ -90,7 +90,7 @@ constexpr std::string_view kNewerDefaults =
     "verbose=False best-of-file=None report=None progress=auto tensorboard-dir=None "
     "energy=False gpu-device=cuda math-mode=fp32 enable-cuda-graphs=True cudnn-plans=None "
     "server=127.0.0.1:61643 "
-    "client-name=None identity-key-file=None aggregator-key=None "
+    "client-name=None identity-key-file=None aggregator-key=None local-parameters=None "
     "dataset-part=None skip-damaged-images=False "
     "encryption-key-file=None dp-clip=0 dp-noise=0 dp-delta=1e-05 gradient-compression=none "
     "elastic=None ";
@@ -112,7 +112,7 @@ int64_t CheckDefaults(std::string_view list) {
 
 TEST(OptionTableTest, HoldsEveryDocumentedOptionWithItsDefault) {
   EXPECT_EQ(CheckDefaults(kDocumentedDefaults), 110);
-  EXPECT_EQ(CheckDefaults(kNewerDefaults), 55);
+  EXPECT_EQ(CheckDefaults(kNewerDefaults), 56);
 }
 
 TEST(OptionTableTest, DefaultsAreValidValues) {

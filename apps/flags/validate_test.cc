@@ -182,6 +182,7 @@ TEST(ValidateTest, OptionsOfTrainingAreWarnedOfWhereARunOnlyTests) {
                                              "client-name",
                                              "identity-key-file",
                                              "aggregator-key",
+                                             "local-parameters",
                                              "transport",
                                              "rendezvous",
                                              "elastic",

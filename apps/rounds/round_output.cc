@@ -104,7 +104,13 @@ absl::Status RoundOutput::SaveLast(const FederationState& state) {
   }
   if (path.empty()) return absl::OkStatus();
   DTNN_RETURN_IF_ERROR(SaveWeights(path, parts_.graph, parts_.store, parts_.context));
-  parts_.out << "**** Saved the weights as " << path << "\n" << std::flush;
+  parts_.out << "**** Saved the weights as " << path;
+  if (const size_t local = parts_.exchanged.local_values(); local > 0) {
+    parts_.out << ": " << Counted(int64_t(local), "number") << " of "
+               << parts_.run.federation.local_parameters
+               << ", which stay with clients, are those that the rounds began with";
+  }
+  parts_.out << "\n" << std::flush;
   return absl::OkStatus();
 }
 

@@ -17,7 +17,6 @@
 #include "apps/simulate/simulation_identity.h"
 #include "comm/federation/aggregator/robust_mean.h"
 #include "comm/federation/simulation/simulation.h"
-#include "comm/ranks/job/exit_code.h"
 #include "comm/ranks/job/interrupt.h"
 #include "data/loading/division/division.h"
 #include "models/checkpoint/run_identity.h"
@@ -120,15 +119,8 @@ class Simulation {
         store_, ParameterStore::Create(prepared_.graph, *prepared_.context, DType::kFloat32,
                                        uint64_t(flags_.run.training.seed)));
     DTNN_RETURN_IF_ERROR(LoadInitialWeights(prepared_, *store_, log_));
-    DTNN_ASSIGN_OR_RETURN(model_, ModelFactsOf(prepared_.graph, *store_));
-    absl::StatusOr<ExchangedParameters> exchanged =
-        ExchangedParameters::Create(prepared_.graph, *store_, flags_.local_parameters);
-    if (!exchanged.ok()) {
-      return UsageError("--local-parameters: ", exchanged.status().message());
-    }
-    exchanged_ = *std::move(exchanged);
-    model_.values = exchanged_.values();
-    model_.trainable = exchanged_.trainable();
+    DTNN_ASSIGN_OR_RETURN(exchanged_, FindExchanged(flags_.run, prepared_.graph, *store_));
+    DTNN_ASSIGN_OR_RETURN(model_, ModelFactsOf(prepared_.graph, *store_, exchanged_));
     return CheckProtection(flags_.run, model_);
   }
 

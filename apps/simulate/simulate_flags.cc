@@ -44,13 +44,9 @@ std::vector<OptionSpec> OptionsOfClients(SimulateFlags& flags) {
        .unit = "DIVISION",
        .field = &flags.split,
        .example = "dirichlet:0.3"},
-      {.name = "local-parameters",
-       .type = kText,
-       .help = "parameters that stay with each client, neither sent nor received: patterns of "
-               "their keys, separated by commas",
-       .unit = "PATTERNS",
-       .field = &flags.local_parameters,
-       .example = "*BatchNormalization*"},
+      LikeLauncher("local-parameters", &flags.run.federation.local_parameters,
+                   "parameters that stay with each client, neither sent nor received: patterns of "
+                   "their keys, separated by commas"),
       {.name = "drop-out",
        .type = kReal,
        .help = "probability that a client that is asked does not answer",
@@ -155,7 +151,7 @@ void FollowClients(SimulateFlags& flags) {
     flags.clients_per_round = std::min(kUsual, flags.clients);
   }
   if (flags.test_every == SimulateFlags::kNotGiven) {
-    flags.test_every = flags.local_parameters.empty() ? 1 : 0;
+    flags.test_every = flags.run.federation.local_parameters.empty() ? 1 : 0;
   }
 }
 
@@ -192,13 +188,13 @@ absl::Status CheckSimulateFlags(const SimulateFlags& flags) {
                       ": --robust=", flags.rounds.robust, " takes ", federation::kMostKrumUpdates,
                       " updates at most");
   }
-  if (!flags.local_parameters.empty() && flags.test_every > 0) {
-    return UsageError("--test-every=", flags.test_every,
-                      ": not with --local-parameters=", flags.local_parameters,
+  const std::string& local = run.federation.local_parameters;
+  if (!local.empty() && flags.test_every > 0) {
+    return UsageError("--test-every=", flags.test_every, ": not with --local-parameters=", local,
                       ", with which there is no model of all clients");
   }
-  if (!flags.local_parameters.empty() && !run.checkpoint.folder.empty()) {
-    return UsageError("--checkpoint-dir: not with --local-parameters=", flags.local_parameters,
+  if (!local.empty() && !run.checkpoint.folder.empty()) {
+    return UsageError("--checkpoint-dir: not with --local-parameters=", local,
                       ", which are in memory only");
   }
   const absl::Status split = ParseDivision(flags.split).status();

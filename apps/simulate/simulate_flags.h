@@ -27,10 +27,9 @@ struct SimulateFlags {
   int64_t min_clients = 1;
   std::string split = "equal";  // data/loading/division/division.h
   double drop_out = 0;
-  double liars = 0;                   // the fraction of the clients that send another update
-  double lie = -1;                    // times what they have learnt
-  std::string local_parameters = {};  // ExchangedParameters
-  int64_t test_every = kNotGiven;     // rounds; 0: never
+  double liars = 0;                // the fraction of the clients that send another update
+  double lie = -1;                 // times what they have learnt
+  int64_t test_every = kNotGiven;  // rounds; 0: never
 };
 
 // Options under one heading of --help.

@@ -147,6 +147,16 @@ INSTANTIATE_TEST_SUITE_P(
                            {"--encryption=masked"},
                            kPlainSgd},
                       Case{"fedyogi", "labels:5", {"--strategy=fedyogi"}},
+                      Case{"local", "labels:5", {"--strategy=wavg"}, {"--local-parameters=*_FC_*"}},
+                      Case{"local_fedadam_masked",
+                           "sizes:0.5",
+                           {"--strategy=fedadam"},
+                           {"--encryption=masked", "--local-parameters=*_FC_*,*_biases"}},
+                      Case{"local_fednova",
+                           "sizes:0.5",
+                           {"--strategy=fednova"},
+                           {"--local-parameters=*_FC_*"},
+                           kPlainSgd},
                       Case{"fedadagrad", "sizes:0.5", {"--strategy=fedadagrad"}},
                       Case{"masked", "labels:5", {"--strategy=avg"}, {"--encryption=masked"}}),
     [](const auto& info) { return info.param.name; });
@@ -200,7 +210,7 @@ TEST_F(SimulateTest, FilesThatCannotBeWrittenDoNotEndTheRounds) {
                                         "--clients-file=" + Path("gone/clients.csv"),
                                         "--report=" + Path("gone/rounds.html")});
   ASSERT_TRUE(simulation.ReadUntil("**** Round 1: "));
-  std::filesystem::remove_all(Path("gone"));
+  std::filesystem::rename(Path("gone"), Path("elsewhere"));
   const Outcome outcome = simulation.Wait();
   EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
   EXPECT_THAT(outcome.text, HasSubstr("**** Round 12: "));

@@ -105,6 +105,7 @@ Bytes ToBytes(const Hello& message) {
   writer.Number(message.model.values);
   writer.Number(message.model.trainable);
   for (const uint32_t extent : message.model.sample) writer.Number(extent);
+  writer.Bytes(message.model.local);
   writer.Number(uint64_t(message.samples));
   PutText(writer, message.protection, kMostTextBytes);
   writer.Bytes(message.key);
@@ -121,6 +122,7 @@ absl::StatusOr<Hello> HelloFromBytes(std::span<const uint8_t> bytes) {
   message.model.values = reader.Number<uint64_t>();
   message.model.trainable = reader.Number<uint64_t>();
   for (uint32_t& extent : message.model.sample) extent = reader.Number<uint32_t>();
+  message.model.local = Array<sizeof(Hash)>(reader);
   const uint64_t samples = reader.Number<uint64_t>();
   message.protection = Readable(Text(reader));
   message.key = Array<8>(reader);

@@ -42,6 +42,7 @@ struct ModelFacts {
   uint64_t values = 0;               // numbers that are exchanged
   uint64_t trainable = 0;            // the first of them; the others are running statistics
   std::array<uint32_t, 3> sample{};  // height, width, channels; of the network's input
+  Hash local{};                      // of which parameters stay with clients; zeros: none
   friend bool operator==(const ModelFacts&, const ModelFacts&) = default;
 };
 

@@ -63,7 +63,7 @@ absl::Status RunWork::Allocate() {
     DTNN_RETURN_IF_ERROR(MakeSchedule());
     for (const std::string& line : DescribeMinimums(run_.options, run_.ranks)) log_.Warn(line);
   }
-  if (!run_.options.checkpoint.folder.empty()) MakeCheckpointer();
+  if (!run_.options.checkpoint.folder.empty() && run_.proximal == nullptr) MakeCheckpointer();
   if (schedules && (checkpointer_ || generation_)) epoch_ends_.emplace(*trainer_, *schedule_);
   return absl::OkStatus();
 }
@@ -135,7 +135,7 @@ RunParts RunWork::Parts() {
 // From a checkpoint, which all ranks choose together, from a file, or from nothing.
 absl::Status RunWork::Begin() {
   if (run_.goes_on) return GoOn();
-  DTNN_RETURN_IF_ERROR(Resumes(run_.options) ? Resume() : LoadInitialWeights(run_, *store_, log_));
+  DTNN_RETURN_IF_ERROR(ResumesRun() ? Resume() : LoadInitialWeights(run_, *store_, log_));
   const bool keeps = run_.Writes() || lasting_ != nullptr;  // any rank may have to write one day
   if (run_.options.output.history.empty() || run_.options.training.evaluate_only || !keeps) {
     return absl::OkStatus();
@@ -161,7 +161,7 @@ absl::Status RunWork::GoOn() {
 
 // Whether the epoch that a checkpoint left can be continued.
 absl::Status RunWork::CheckPlace() {
-  if (!Resumes(run_.options) && !run_.goes_on) return absl::OkStatus();
+  if (!ResumesRun() && !run_.goes_on) return absl::OkStatus();
   if (!run_.goes_on && trainer_->epochs_done() >= run_.options.training.epochs) {
     log_.Warn(StrCat("RunOptions::checkpoint.resume: all epochs of RunOptions::training.epochs=",
                      run_.options.training.epochs,

@@ -47,7 +47,7 @@ absl::Status RunWork::Train() {
   std::optional<EndOfRun> end;  // after what saves and what stops
   if (schedule_) callbacks.push_back(&end.emplace(*trainer_, *schedule_));
   DTNN_RETURN_IF_ERROR(LogPlan());
-  if (Resumes(run_.options) && !run_.goes_on) DTNN_RETURN_IF_ERROR(checkpointer->SetAsideNewer());
+  if (ResumesRun() && !run_.goes_on) DTNN_RETURN_IF_ERROR(checkpointer->SetAsideNewer());
   if (!run_.goes_on && !run_.options.output.report.empty()) {
     log_.Log(StrCat("**** ", run_.options.output.report, " is updated after every epoch\n"));
   }
@@ -107,11 +107,13 @@ absl::Status RunWork::TrainAsClient(std::span<Callback* const> callbacks,
                       .warn = [this](std::string_view line) { log_.Warn(line); }});
   const int signal = interrupt == nullptr ? 0 : interrupt->signal();
   if (signal == 0) return status;
-  return WithExitCode(absl::CancelledError(StrCat(
-                          "stopped by ", SignalName(signal),
-                          "; the federation continues, and takes this client in again when it is "
-                          "started again")),
-                      ExitCodeOfSignal(signal));
+  return WithExitCode(
+      absl::CancelledError(StrCat(
+          "stopped by ", SignalName(signal),
+          "; the federation continues, and takes this client in again when it is "
+          "started again",
+          run_.options.checkpoint.folder.empty() ? "" : " with RunOptions::checkpoint.resume")),
+      ExitCodeOfSignal(signal));
 }
 
 absl::Status RunWork::ReportSpeed() {

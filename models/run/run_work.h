@@ -82,6 +82,8 @@ class RunWork {
   std::optional<Generation>& generation() { return generation_; }
 
  private:
+  // From a checkpoint. A client of a federation keeps less (federated/own_parameters.h).
+  bool ResumesRun() const { return Resumes(run_.options) && run_.proximal == nullptr; }
   TrainerOptions Training();
   absl::Status FindRate();
   absl::Status Allocate();

@@ -1,24 +1,31 @@
-// An aggregator and its clients as processes that tests start, with parts of a data set of their
-// own.
+// An aggregator and its clients as programs, on this host.
 
 #ifndef DTNN_APPS_AGGREGATOR_TESTING_FEDERATION_PROGRAMS_H_
 #define DTNN_APPS_AGGREGATOR_TESTING_FEDERATION_PROGRAMS_H_
 
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "apps/testing/process.h"
 #include "comm/transport/tcp/socket.h"
 #include "data/testing/idx_files.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "models/serving/saved_model.h"
+#include "tensor/files/access/private_file.h"
+#include "tensor/files/array_file.h"
 #include "tensor/must.h"
 
 namespace dtnn::testing {
 
 inline constexpr char kAggregator[] = "apps/aggregator/aggregator";
 inline constexpr char kClient[] = "apps/benchmark";
+inline const std::string kKeyText = "the key that only clients have: 0123456789abcdef";
 
 class FederationPrograms : public ::testing::Test {
  protected:
@@ -28,6 +35,7 @@ class FederationPrograms : public ::testing::Test {
     // Free now, and with luck still when the aggregator listens there.
     const Socket socket = Must(Listen({.host = "127.0.0.1", .port = 0}));
     address_ = Must(socket.Local()).ToString();
+    Must(WritePrivateFile(folder_ + "/key", kKeyText));
   }
 
   std::unique_ptr<Process> Aggregator(std::vector<std::string> more) {
@@ -59,6 +67,79 @@ class FederationPrograms : public ::testing::Test {
         "--save-model=" + folder_ + "/client-" + std::to_string(k) + ".npz"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return std::make_unique<Process>(kClient, arguments);
+  }
+
+  // A client with a folder or an archive of its own.
+  std::unique_ptr<Process> OwnClient(const std::string& name, const std::string& dataset,
+                                     const std::string& path, const std::string& rate = "0.05") {
+    const std::vector<std::string> arguments = {
+        "--model=simplecnn8",      "--dataset=" + dataset,
+        "--dataset-path=" + path,  "--validation-split=0",
+        "--batch-size=8",          "--num-epochs=2",
+        "--learning-rate=" + rate, "--comm-timeout=60",
+        "--parallel=federated",    "--server=" + address_,
+        "--client-name=" + name,   "--save-model=" + folder_ + "/" + name + ".safetensors"};
+    return std::make_unique<Process>(kClient, arguments);
+  }
+  std::unique_ptr<Process> OwnAggregator(std::vector<std::string> more) {
+    more.insert(more.end(), {"--address=" + address_, "--deadline=120", "--comm-timeout=60"});
+    return std::make_unique<Process>(kAggregator, more);
+  }
+  std::vector<std::string> ClassesOf(const std::string& name) {
+    ArrayFileReader file = Must(ArrayFileReader::Open(folder_ + "/" + name));
+    return Must(ReadModel(file)).description.class_names;
+  }
+
+  // All parameters of a file whose names have `part` in them, in its order.
+  std::vector<float> Parameters(const std::string& name, std::string_view part = "") {
+    ArrayFileReader file = Must(ArrayFileReader::Open(folder_ + "/" + name));
+    std::vector<float> all;
+    for (const std::string& array : file.names()) {
+      if (array.starts_with("__") || array.find(part) == array.npos) continue;
+      const Tensor tensor = Must(file.Read(array));
+      all.insert(all.end(), tensor.data<float>(), tensor.data<float>() + tensor.num_elements());
+    }
+    return all;
+  }
+
+  // Two rounds of four clients; what client 1 ends with.
+  std::vector<float> RunAll(const std::string& encryption,
+                            const std::vector<std::string>& strategy = {}) {
+    std::vector<std::string> of_all,
+        of_clients = {"--evaluate", "--metrics=categorical_accuracy,categorical_accuracy"};
+    if (!encryption.empty()) of_all = {"--encryption=" + encryption};
+    if (encryption == "tenseal") of_clients.push_back("--encryption-key-file=" + folder_ + "/key");
+    of_clients.insert(of_clients.end(), of_all.begin(), of_all.end());
+    std::vector<std::string> of_aggregator = {
+        "--rounds=2", "--min-clients=4", "--history-file=" + folder_ + "/history.csv",
+        "--clients-file=" + folder_ + "/clients.csv", "--report=" + folder_ + "/run.html"};
+    of_aggregator.insert(of_aggregator.end(), of_all.begin(), of_all.end());
+    of_aggregator.insert(of_aggregator.end(), strategy.begin(), strategy.end());
+    const auto aggregator = Aggregator(of_aggregator);
+    std::vector<std::unique_ptr<Process>> clients;
+    for (int k = 1; k <= 4; ++k) clients.push_back(Client(k, of_clients));
+    for (const auto& client : clients) {
+      const Outcome outcome = client->Wait();
+      EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+      EXPECT_THAT(outcome.text, ::testing::HasSubstr("**** Round 2 of 2..."));
+    }
+    const Outcome outcome = aggregator->Wait();
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+    EXPECT_THAT(outcome.text, ::testing::HasSubstr("**** Round 2: 4 of 4 clients"));
+    const std::vector<float> first = Parameters("client-1.npz");
+    for (int k = 2; k <= 4; ++k) {
+      EXPECT_EQ(Parameters("client-" + std::to_string(k) + ".npz"), first) << k;
+    }
+    return first;
+  }
+
+  static double Distance(const std::vector<float>& a, const std::vector<float>& b) {
+    EXPECT_EQ(a.size(), b.size());
+    double most = 0;
+    for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+      most = std::max(most, double(std::abs(a[i] - b[i])));
+    }
+    return most;
   }
 
   const std::string folder_;

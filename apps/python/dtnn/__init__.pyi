@@ -590,6 +590,8 @@ class Run:
           file with the private key by which this client proves its name to the aggregator, as make_certificates --identities writes it; another key there counts from the next connection on
       aggregator_key: str = None
           public key that the aggregator must prove to have, in base64; empty: any process that knows the job's secret is believed
+      local_parameters: str = None
+          parameters that stay with each client, neither sent nor received: patterns of their keys, separated by commas; the same for the aggregator and all clients
       transport: Literal['auto', 'mpi', 'tcp', 'grpc', 'mqtt'] = auto
           transport of the messages between ranks, or between a client and the aggregator
       rendezvous: str = None
@@ -813,6 +815,7 @@ class Run:
         client_name: str | None = None,
         identity_key_file: str | os.PathLike | None = None,
         aggregator_key: str | None = None,
+        local_parameters: str | None = None,
         transport: Literal['auto', 'mpi', 'tcp', 'grpc', 'mqtt'] | None = None,
         rendezvous: str | None = None,
         elastic: str | None = None,
@@ -990,6 +993,7 @@ class Run:
         client_name: str | None = None,
         identity_key_file: str | os.PathLike | None = None,
         aggregator_key: str | None = None,
+        local_parameters: str | None = None,
         transport: Literal['auto', 'mpi', 'tcp', 'grpc', 'mqtt'] | None = None,
         rendezvous: str | None = None,
         elastic: str | None = None,

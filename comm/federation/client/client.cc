@@ -164,7 +164,10 @@ absl::Status FederationClient::TakeFrame(Frame frame) {
       return absl::OkStatus();
     }
     default:
-      return round_ ? round_->Take(std::move(frame)) : absl::OkStatus();
+      if (!round_) return absl::OkStatus();
+      DTNN_RETURN_IF_ERROR(round_->Take(std::move(frame)));
+      if (round_->accepted()) accepted_ = round_->accepted();
+      return absl::OkStatus();
   }
 }
 
@@ -233,6 +236,7 @@ absl::Status FederationClient::Submit(std::span<const float> parameters, const R
     return InvalidArgument("an update of ", parameters.size(), " numbers, expected ",
                            options_.model.values);
   }
+  accepted_ = false;
   if (channel_ == nullptr || !Ready()) return absl::OkStatus();
   const uint64_t attempt = round_->attempt();
   heard_ = Clock::now();  // nobody has listened
@@ -268,6 +272,7 @@ absl::Status FederationClient::Submit(std::span<const float> parameters, const R
     DTNN_RETURN_IF_ERROR(Survive(Flush()));  // memory holds one chunk
   }
   if (!Wanted(attempt)) return absl::OkStatus();
+  accepted_.reset();
   round_->Finish(told);
   heard_ = Clock::now();
   return Survive(Flush());

@@ -56,6 +56,9 @@ class FederationClient {
   absl::Status Submit(std::span<const float> parameters, const Report& report);
   // Instead of Submit.
   absl::Status Decline(std::string_view why);
+  // Whether the aggregator uses what was submitted last: false also where it was not sent; nothing
+  // where nothing was submitted, and where the connection was lost before an answer came.
+  std::optional<bool> accepted() const { return accepted_; }
 
   // With differential privacy: what all attempts at rounds up to the last one that this client was
   // asked for can have revealed of it, to the party that sees most (privacy.h). At least what it
@@ -112,6 +115,7 @@ class FederationClient {
   Welcome welcome_;
   Clock::time_point heard_{};  // a sign of the aggregator
   std::optional<ClientRound> round_;
+  std::optional<bool> accepted_;
   std::vector<float> begin_;  // the parameters that it got, with differential privacy
   std::optional<ChaCha20Stream> noise_;
   uint64_t attempts_ = 0;         // up to the last one that it was asked for

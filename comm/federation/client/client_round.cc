@@ -148,6 +148,7 @@ absl::Status ClientRound::GetReady() {
 
 absl::Status ClientRound::TakeVerdict(const Frame& frame) {
   DTNN_ASSIGN_OR_RETURN(const Verdict verdict, VerdictFromBytes(frame.body));
+  accepted_ = verdict.accepted;
   if (!verdict.accepted && context_.options.warn) {
     context_.options.warn(
         StrCat("round ", start_.round,

@@ -52,6 +52,8 @@ class ClientRound {
   absl::Status Take(Frame frame);
 
   State state() const { return state_; }
+  // Whether the aggregator uses the client's update; nothing: it has not said so yet.
+  std::optional<bool> accepted() const { return accepted_; }
   bool over() const { return start_.over; }
   uint64_t attempt() const { return attempt_; }
   // Updates that are read together; fewer are not read at all.
@@ -100,6 +102,7 @@ class ClientRound {
   uint32_t replies_ = 0;  // that were sent
   std::unique_ptr<codec::UpdateClient> codec_;
   uint32_t answers_ = 0;
+  std::optional<bool> accepted_;
 };
 
 }  // namespace dtnn::federation

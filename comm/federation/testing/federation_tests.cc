@@ -536,6 +536,25 @@ TEST_F(FederationTest, ClientsThatComeAndGoAtRandomMoments) {
   std::cout << deaths << " clients died, " << attempts << " attempts at 25 rounds\n";
 }
 
+TEST_F(FederationTest, AClientKnowsWhetherItsUpdateIsUsed) {
+  options_.rounds = 2;
+  options_.min_clients = 1;
+  Start(0, nullptr, "client-1 is left out");
+  threads_.emplace_back([&] {
+    const auto self = Must(FederationClient::Create(OptionsOf(1), Job()));
+    EXPECT_EQ(self->accepted(), std::nullopt);
+    const std::vector<float> none(kValues, NAN), good(kValues, 1);
+    EXPECT_EQ(Must(self->Next()).round, 1);
+    EXPECT_EQ(self->Submit(none, {.samples = SamplesOf(1)}), absl::OkStatus());
+    EXPECT_EQ(Must(self->Next()).round, 2) << "the other one did the first";
+    EXPECT_EQ(self->accepted(), false);
+    EXPECT_EQ(self->Submit(good, {.samples = SamplesOf(1)}), absl::OkStatus());
+    EXPECT_TRUE(Must(self->Next()).over);
+    EXPECT_EQ(self->accepted(), true);
+  });
+  ASSERT_EQ(Run(), absl::OkStatus()) << said();
+}
+
 TEST_F(FederationTest, OptionsThatMakeNoSenseAreRefused) {
   const auto refused = [&](const std::function<void(AggregatorOptions&)>& change) {
     AggregatorOptions options = options_;

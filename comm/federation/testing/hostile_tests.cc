@@ -597,6 +597,14 @@ TEST_F(FederationTest, ClientsThatDoNotFitAreRefusedWithTheReason) {
     hello.model.network[3] = 1;
     EXPECT_THAT(refusal(hello), HasSubstr("its network differs"));
     hello = GoodHello("client-9");
+    hello.model.local[0] = 1;
+    EXPECT_EQ(refusal(hello),
+              "parameters stay with it, and none with this federation's clients; "
+              "RunOptions::federation.local_parameters must be the same for the aggregator and all "
+              "clients");
+    hello.model.values = 3;
+    EXPECT_THAT(refusal(hello), HasSubstr("parameters stay with it, and none with"));
+    hello = GoodHello("client-9");
     hello.protection = "masks";
     EXPECT_EQ(refusal(hello), "its updates have masks, this federation's no encryption");
     EXPECT_THAT(refusal(GoodHello("../../etc")), HasSubstr("a client's name is 1 to 64 letters"));

@@ -84,14 +84,19 @@ absl::Status CheckFederation(const RunOptions& options) {
   if (ElementTypeOf(options) != DType::kFloat32) {
     return exclude(kParallel, "network.dtype=float64", "what clients send is float32");
   }
-  if (!options.checkpoint.folder.empty()) {
-    return exclude(kParallel, "checkpoint.folder", "the aggregator saves every round");
+  const bool local = !options.federation.local_parameters.empty();
+  if (!local && !options.checkpoint.folder.empty()) {
+    return exclude(kParallel, "checkpoint.folder",
+                   "the aggregator saves every round, and RunOptions::federation.local_parameters, "
+                   "which a client would save, is not given");
   }
   if (options.training.evaluate_only) {
     return exclude(kParallel, "training.evaluate_only", "a client of a federation trains");
   }
-  if (!options.network.weights.empty()) {
-    return exclude(kParallel, "network.weights", "the aggregator says what training begins with");
+  if (!local && !options.network.weights.empty()) {
+    return exclude(kParallel, "network.weights",
+                   "the aggregator says what training begins with, but for "
+                   "RunOptions::federation.local_parameters");
   }
   return absl::OkStatus();
 }

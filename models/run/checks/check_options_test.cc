@@ -66,7 +66,18 @@ TEST(CheckOptionsTest, ContradictionsAreRefused) {
               HasSubstr("RunOptions::encryption.kind=tenseal and RunOptions::sync.batch_norm: "));
   EXPECT_THAT(
       Error([](auto& o) { o.ranks.parallel = Parallel::kFederated, o.checkpoint.folder = "c"; }),
-      HasSubstr("RunOptions::ranks.parallel=federated and RunOptions::checkpoint.folder"));
+      HasSubstr(
+          "RunOptions::ranks.parallel=federated and RunOptions::checkpoint.folder: cannot be "
+          "used together; the aggregator saves every round, and "
+          "RunOptions::federation.local_parameters, which a client would save, is not given"));
+  EXPECT_THAT(
+      Error([](auto& o) { o.ranks.parallel = Parallel::kFederated, o.network.weights = "w.npz"; }),
+      HasSubstr("RunOptions::ranks.parallel=federated and RunOptions::network.weights"));
+  EXPECT_EQ(Error([](auto& o) {
+              o.ranks.parallel = Parallel::kFederated, o.checkpoint.folder = "c";
+              o.network.weights = "w.npz", o.federation.local_parameters = "*_FC_*";
+            }),
+            "");
   EXPECT_THAT(Error([](auto& o) { o.sync.compression = "bf16", o.device.nccl = true; }),
               HasSubstr("RunOptions::sync.compression=bf16 and RunOptions::device.nccl: "));
   EXPECT_THAT(Error([](auto& o) { o.optimizer.name = "oktopk", o.sync.model_steps = 3; }),

@@ -21,7 +21,11 @@ absl::StatusOr<ExchangedParameters> ExchangedParameters::Create(const Graph& gra
   ExchangedParameters parameters;
   const auto size = size_t(store.unfrozen().num_elements());
   const auto trainable = size_t(store.values().num_elements());
-  for (const std::string_view word : SplitList(local)) {
+  const std::vector<std::string_view> patterns = SplitList(local);
+  if (patterns.empty() && !local.empty()) {
+    return InvalidArgument("\"", local, "\" contains no pattern");
+  }
+  for (const std::string_view word : patterns) {
     const std::string pattern(word);
     bool found = false;
     for (size_t n = 0; n < graph.nodes().size(); ++n) {
@@ -64,6 +68,9 @@ absl::StatusOr<ExchangedParameters> ExchangedParameters::Create(const Graph& gra
   }
   exchange(size);
   if (any_trainable) return parameters;
+  if (local.empty()) {
+    return absl::InvalidArgumentError("the network has no parameters that training changes");
+  }
   return InvalidArgument("\"", local, "\" leaves no trainable parameter of model ", graph.name(),
                          " to exchange");
 }
@@ -74,6 +81,20 @@ void ExchangedParameters::Get(const ParameterStore& store, std::span<float> to) 
   for (const Range& range : exchanged_) {
     next = std::copy(from + range.begin, from + range.end, next);
   }
+}
+
+std::span<const float> ExchangedParameters::View(const ParameterStore& store,
+                                                 std::vector<float>& buffer) const {
+  if (local_.empty()) return {DataOf(store), values_};
+  buffer.resize(values_);
+  Get(store, buffer);
+  return buffer;
+}
+
+std::string ExchangedParameters::LocalText() const {
+  std::string text;
+  for (const Range& range : local_) StrAppend(&text, range.begin, "-", range.end, ",");
+  return text;
 }
 
 void ExchangedParameters::GetLocal(const ParameterStore& store, std::span<float> to) const {

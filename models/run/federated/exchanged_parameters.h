@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -24,8 +25,8 @@ class ExchangedParameters {
  public:
   // `local`: patterns (*, ?, [0-9]), separated by commas, of the keys of parameters that stay with
   // the client, "12_BatchNormalization_gamma" (Graph::WeightKey); empty: none. InvalidArgument for
-  // a pattern that matches no parameter that training changes, and where no trainable one would be
-  // exchanged.
+  // commas without a pattern, a pattern that matches no parameter that training changes, and where
+  // no trainable one would be exchanged.
   static absl::StatusOr<ExchangedParameters> Create(const Graph& graph, const ParameterStore& store,
                                                     std::string_view local);
 
@@ -34,10 +35,14 @@ class ExchangedParameters {
   size_t values() const { return values_; }
   size_t trainable() const { return trainable_; }
   size_t local_values() const { return local_values_; }
+  // Which parameters stay; the same text whatever patterns say so. Empty: none.
+  std::string LocalText() const;
 
   // The numbers of a store that are exchanged, or that stay, in the order of its memory. `to` and
   // `from` have as many; the store is on the host, in float32.
   void Get(const ParameterStore& store, std::span<float> to) const;
+  // As they are in the store where all of them are exchanged, else copied to `buffer`.
+  std::span<const float> View(const ParameterStore& store, std::vector<float>& buffer) const;
   void GetLocal(const ParameterStore& store, std::span<float> to) const;
   // The store is marked as changed.
   void Set(std::span<const float> from, ParameterStore& store) const;

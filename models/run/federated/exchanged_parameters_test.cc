@@ -117,10 +117,27 @@ TEST_F(ExchangedParametersTest, PatternsThatOverlapCountOnce) {
             Make("*BatchNormalization*").local_values());
 }
 
+TEST_F(ExchangedParametersTest, TheTextSaysWhichOnesStay) {
+  EXPECT_EQ(Make("").LocalText(), "");
+  EXPECT_EQ(Make("*BatchNormalization*,*_gamma").LocalText(),
+            Make("*_beta,*_running_*,*_gamma").LocalText());
+  EXPECT_NE(Make("*_gamma").LocalText(), Make("*_beta").LocalText()) << "as many numbers";
+}
+
+TEST_F(ExchangedParametersTest, AViewIsACopyWhereSomeStay) {
+  Values buffer;
+  EXPECT_EQ(Make("").View(*store_, buffer).data(), store_->unfrozen().data<float>());
+  EXPECT_TRUE(buffer.empty());
+  const ExchangedParameters parameters = Make("*_FC_*");
+  const std::span<const float> view = parameters.View(*store_, buffer);
+  EXPECT_EQ(Values(view.begin(), view.end()), Sent(parameters));
+}
+
 TEST_F(ExchangedParametersTest, PatternsThatMakeNoSenseAreRefused) {
   EXPECT_THAT(Refusal("*Dropout*"),
               HasSubstr("\"*Dropout*\" matches no parameter of model net that training changes"));
   EXPECT_THAT(Refusal("*_FC_*,nothing"), HasSubstr("\"nothing\" matches no parameter"));
+  EXPECT_EQ(Refusal(", ,"), "\", ,\" contains no pattern");
   EXPECT_THAT(Refusal("*"), HasSubstr("leaves no trainable parameter of model net to exchange"));
 }
 

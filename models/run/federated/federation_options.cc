@@ -112,7 +112,8 @@ absl::Status CheckProtection(const RunOptions& options, const ModelFacts& model)
     return UsageError(
         "RunOptions::federation.dp_clip: not with this network: the running statistics of batch "
         "normalization are "
-        "exchanged too, and noise would make variances negative");
+        "exchanged too, and noise would make variances negative; "
+        "RunOptions::federation.local_parameters=*_running_* keeps them with the clients");
   }
   const absl::Status status =
       federation::Protector::Create(ProtectionOf(options), size_t(model.values)).status();
@@ -124,19 +125,30 @@ absl::Status CheckProtection(const RunOptions& options, const ModelFacts& model)
       status.message());
 }
 
-absl::StatusOr<ModelFacts> ModelFactsOf(const Graph& graph, const ParameterStore& store) {
+absl::StatusOr<ExchangedParameters> FindExchanged(const RunOptions& options, const Graph& graph,
+                                                  const ParameterStore& store) {
+  absl::StatusOr<ExchangedParameters> exchanged =
+      ExchangedParameters::Create(graph, store, options.federation.local_parameters);
+  if (exchanged.ok()) return exchanged;
+  if (options.federation.local_parameters.empty()) return exchanged;  // the network's fault
+  return UsageError("RunOptions::federation.local_parameters: ", exchanged.status().message());
+}
+
+absl::StatusOr<ModelFacts> ModelFactsOf(const Graph& graph, const ParameterStore& store,
+                                        const ExchangedParameters& exchanged) {
   if (store.dtype() != DType::kFloat32) {
     return absl::InvalidArgumentError("a federation exchanges float32 only");
   }
   const ImageExtents sample = ExtentsOf(graph.input_shape(), graph.format());
   ModelFacts model = {
-      .values = uint64_t(store.unfrozen().num_elements()),
-      .trainable = uint64_t(store.values().num_elements()),
+      .values = exchanged.values(),
+      .trainable = exchanged.trainable(),
       .sample = {uint32_t(sample.height), uint32_t(sample.width), uint32_t(sample.channels)}};
   const std::string text = NetworkText(graph);
   DTNN_ASSIGN_OR_RETURN(model.network, Sha256({AsBytes(text)}));
-  if (model.trainable == 0) {
-    return absl::InvalidArgumentError("the network has no parameters that training changes");
+  if (exchanged.local_values() > 0) {
+    const std::string local = exchanged.LocalText();
+    DTNN_ASSIGN_OR_RETURN(model.local, Sha256({AsBytes(local)}));
   }
   return model;
 }

@@ -17,6 +17,7 @@
 #include "comm/secrets/crypto/wiped.h"
 #include "models/graph/graph.h"
 #include "models/parameters/parameter_store.h"
+#include "models/run/federated/exchanged_parameters.h"
 #include "models/run/options/run_options.h"
 
 namespace dtnn {
@@ -26,9 +27,11 @@ federation::ProtectionOptions ProtectionOf(const RunOptions& options);
 // A usage error for parameters that are refused names the options.
 absl::Status CheckProtection(const RunOptions& options, const federation::ModelFacts& model);
 
-// What of the network is exchanged: all that training changes.
-absl::StatusOr<federation::ModelFacts> ModelFactsOf(const Graph& graph,
-                                                    const ParameterStore& store);
+// A usage error for federation.local_parameters that are refused names the option.
+absl::StatusOr<ExchangedParameters> FindExchanged(const RunOptions& options, const Graph& graph,
+                                                  const ParameterStore& store);
+absl::StatusOr<federation::ModelFacts> ModelFactsOf(const Graph& graph, const ParameterStore& store,
+                                                    const ExchangedParameters& exchanged);
 
 // How both meet: at HOST:PORT, with the job's secret and, beyond this host, with certificates, as
 // the environment says (comm/ranks/job/job_environment.h).

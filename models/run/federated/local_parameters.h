@@ -33,6 +33,7 @@ class LocalParameters {
   void Keep(int client, std::vector<float> trained) {
     of_client_[size_t(client)].after = std::move(trained);
   }
+  std::span<const float> Trained(int client) const { return of_client_[size_t(client)].after; }
   // The round is done, with the client's update of the last attempt.
   void Accept(int client) {
     OfClient& own = of_client_[size_t(client)];

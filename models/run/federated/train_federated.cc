@@ -3,12 +3,16 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_format.h"
 #include "comm/federation/client/client.h"
 #include "comm/ranks/job/interrupt.h"
+#include "models/run/federated/own_parameters.h"
 #include "models/run/federated/train_round.h"
 #include "tensor/errors.h"
+#include "tensor/text/counted.h"
 
 namespace dtnn {
 namespace {
@@ -32,7 +36,7 @@ class Training {
     DTNN_RETURN_IF_ERROR(Join());
     while (true) {
       DTNN_ASSIGN_OR_RETURN(const RoundTask task, client_->Next());
-      round_.Take(task.parameters);
+      DTNN_RETURN_IF_ERROR(Take(task));
       if (task.over) {
         t_.tell(absl::StrFormat(
             "**** The federation has ended after %d rounds; sent %d bytes, received %d\n",
@@ -47,8 +51,11 @@ class Training {
 
  private:
   absl::Status Join() {
-    DTNN_ASSIGN_OR_RETURN(const federation::ModelFacts model, ModelFactsOf(t_.graph, t_.store));
+    DTNN_ASSIGN_OR_RETURN(exchanged_, FindExchanged(t_.options, t_.graph, t_.store));
+    DTNN_ASSIGN_OR_RETURN(const federation::ModelFacts model,
+                          ModelFactsOf(t_.graph, t_.store, exchanged_));
     DTNN_RETURN_IF_ERROR(CheckProtection(t_.options, model));
+    if (exchanged_.local_values() > 0) DTNN_RETURN_IF_ERROR(MakeOwn(model));
     DTNN_ASSIGN_OR_RETURN(
         client_,
         FederationClient::Create(
@@ -72,6 +79,31 @@ class Training {
     return absl::OkStatus();
   }
 
+  absl::Status MakeOwn(const federation::ModelFacts& model) {
+    DTNN_ASSIGN_OR_RETURN(OwnParameters own,
+                          OwnParameters::Create(t_.options, model, LocalOfStore()));
+    own_ = std::make_unique<OwnParameters>(std::move(own));
+    t_.tell(StrCat("**** ", Counted(int64_t(exchanged_.local_values()), "number"),
+                   " of the network stay with this client, ",
+                   own_->resumed_from().empty() ? "" : StrCat("from ", own_->resumed_from(), ", "),
+                   "and ", model.values, " are exchanged\n"));
+    return absl::OkStatus();
+  }
+
+  std::vector<float> LocalOfStore() const {
+    std::vector<float> local(exchanged_.local_values());
+    exchanged_.GetLocal(t_.store, local);
+    return local;
+  }
+
+  absl::Status Take(const RoundTask& task) {
+    exchanged_.Set(task.parameters, t_.store);
+    if (own_ == nullptr) return absl::OkStatus();
+    DTNN_ASSIGN_OR_RETURN(const std::span<const float> own, own_->Begin(task, client_->accepted()));
+    exchanged_.SetLocal(own, t_.store);
+    return absl::OkStatus();
+  }
+
   absl::Status TrainAndSubmit(const RoundTask& task) {
     DTNN_ASSIGN_OR_RETURN(const TrainedRound round, TrainRound(round_, task, t_.loaders));
     if (!round.diverged.empty()) {
@@ -79,7 +111,8 @@ class Training {
       return client_->Decline(kDiverged);
     }
     if (t_.trainer.stopped()) return absl::OkStatus();
-    DTNN_RETURN_IF_ERROR(client_->Submit(round_.exchanged(), round.report));
+    if (own_ != nullptr) DTNN_RETURN_IF_ERROR(own_->Keep(task.round, LocalOfStore()));
+    DTNN_RETURN_IF_ERROR(client_->Submit(exchanged_.View(t_.store, sent_), round.report));
     if (t_.options.federation.dp_clip > 0) {
       t_.tell(absl::StrFormat("**** Round %d: epsilon at most %.3g for delta %g\n", task.round,
                               client_->Epsilon(), t_.options.federation.dp_delta));
@@ -89,6 +122,9 @@ class Training {
 
   const FederatedTraining& t_;
   const RoundTraining round_;
+  ExchangedParameters exchanged_;
+  std::vector<float> sent_;             // where some parameters stay
+  std::unique_ptr<OwnParameters> own_;  // likewise
   std::unique_ptr<FederationClient> client_;
 };
 

@@ -1,6 +1,6 @@
 // The launcher's training as a client of a federation: in each round it takes over the aggregator's
 // parameters, trains some epochs on its own data, and sends what has become of them
-// (train_round.h).
+// (train_round.h). Parameters that stay with it (own_parameters.h) begin with those in the store.
 
 #ifndef DTNN_MODELS_RUN_FEDERATED_TRAIN_FEDERATED_H_
 #define DTNN_MODELS_RUN_FEDERATED_TRAIN_FEDERATED_H_
@@ -38,7 +38,8 @@ struct FederatedTraining {
   std::function<void(std::string_view)> tell, warn;  // the second of a line
 };
 
-// Until the aggregator says that it is over; the store holds the final parameters then. Returns
+// Until the aggregator says that it is over; the store holds the final parameters then, and among
+// them the client's own. Returns
 // early, without an error, where a callback has stopped the trainer. Cancelled where a signal came
 // while it waited.
 absl::Status TrainFederated(const FederatedTraining& training);

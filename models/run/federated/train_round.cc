@@ -50,16 +50,6 @@ absl::Status Rewind(const RoundTraining& training, const RoundTask& task) {
 
 }  // namespace
 
-std::span<float> RoundTraining::exchanged() const {
-  const Tensor unfrozen = store.unfrozen();
-  return {unfrozen.data<float>(), size_t(unfrozen.num_elements())};
-}
-
-void RoundTraining::Take(std::span<const float> parameters) const {
-  std::ranges::copy(parameters, exchanged().begin());
-  store.MarkChanged();
-}
-
 int64_t StepsOfRound(const RunOptions& options, int64_t batches) {
   return std::max<int64_t>(
       1, options.training.epochs * CeilDiv(batches, options.training.accumulate_steps));

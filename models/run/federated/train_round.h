@@ -33,10 +33,6 @@ struct RoundTraining {
   ProximalOptimizer& optimizer;
   const LastMetrics& metrics;  // one of the callbacks
   std::span<Callback* const> callbacks;
-
-  // What is exchanged: all that training changes.
-  std::span<float> exchanged() const;
-  void Take(std::span<const float> parameters) const;
 };
 
 // The updates of its parameters that a client makes in a round, with so many batches in an
@@ -51,8 +47,8 @@ struct TrainedRound {
   std::string diverged = {};  // why there is none
 };
 
-// From the parameters in the store, which `task` brought. Where a callback has stopped the trainer
-// it returns early, without an error.
+// From the parameters in the store: those that `task` brought, and those that stay. Where a
+// callback has stopped the trainer it returns early, without an error.
 absl::StatusOr<TrainedRound> TrainRound(const RoundTraining& training,
                                         const federation::RoundTask& task, const Loaders& loaders);
 

@@ -198,6 +198,7 @@ constexpr OptionMember kMembers[] = {
     {DTNN_MEMBER(federation.client_name), No()},
     {DTNN_MEMBER(federation.identity_key_file), No()},
     {DTNN_MEMBER(federation.aggregator_key), No()},
+    {DTNN_MEMBER(federation.local_parameters), No()},
     {DTNN_MEMBER(ranks.transport), No()},
     {DTNN_MEMBER(ranks.rendezvous), No()},
     {DTNN_MEMBER(ranks.elastic), No()},

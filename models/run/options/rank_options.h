@@ -97,6 +97,7 @@ struct FederationOptions {
   std::string client_name = {};            // empty: made from the host's name
   std::string identity_key_file = {};      // by which it proves that name; read at every call
   std::string aggregator_key = {};         // public, in base64: any other aggregator is left
+  std::string local_parameters = {};       // patterns of those that stay (ExchangedParameters)
   bool plain_metrics = false;              // tenseal: the aggregator reads the clients' metrics
   double least_clients = 1.5;              // of equal weight, that hide a client's update in a sum
   double dp_clip = 0;                      // longest update of a client; 0: no differential privacy

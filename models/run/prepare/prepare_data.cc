@@ -191,7 +191,7 @@ absl::Status LoadData(PreparedRun& run, RunLog& log) {
     DTNN_RETURN_IF_ERROR(FollowClasses(run, log));
   }
   const bool shared = run.communicator != nullptr && run.options.ranks.shared_storage;
-  if (!shared && run.options.checkpoint.folder.empty()) return absl::OkStatus();
+  if (!shared && (run.options.checkpoint.folder.empty() || run.client)) return absl::OkStatus();
   DTNN_ASSIGN_OR_RETURN(run.train_data, Fingerprint(*run.dataset, Split::kTrain));
   DTNN_ASSIGN_OR_RETURN(run.test_data, Fingerprint(*run.dataset, Split::kTest));
   return absl::OkStatus();

@@ -23,17 +23,17 @@ NamedBytes OthersOfTraining(const RunOptions& options, const Graph& graph, doubl
                             int ranks) {
   const double values = double(graph.num_parameters()) * element;
   const double trainable = double(graph.num_trainable_parameters()) * element;
+  const bool client = options.ranks.parallel == Parallel::kFederated;
   NamedBytes others;
   // Schedulers hold the best parameters, each its own.
   for (const char* const keeper : {"early_stopping", "model_checkpoint"}) {
-    const bool keeps = Schedules(options, keeper);
-    if (keeps && options.ranks.parallel != Parallel::kFederated) {
-      others.emplace_back(StrCat("best parameters (", keeper, ")"), values);
-    }
+    if (!Schedules(options, keeper) || client) continue;
+    others.emplace_back(StrCat("best parameters (", keeper, ")"), values);
   }
   if (options.training.accumulate_steps > 1)
     others.emplace_back("accumulated gradients", trainable);
-  const bool whole_steps = !options.checkpoint.folder.empty() || !options.ranks.elastic.empty();
+  const bool whole_steps =
+      (!options.checkpoint.folder.empty() && !client) || !options.ranks.elastic.empty();
   if (whole_steps && values > trainable) {
     others.emplace_back("statistics of the last step", values - trainable);
   }

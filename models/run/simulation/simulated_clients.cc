@@ -154,20 +154,15 @@ absl::StatusOr<federation::SimulatedUpdate> SimulatedClients::Train(
   exchanged_.SetLocal(local_.Begin(client), *worker.store);
   DTNN_ASSIGN_OR_RETURN(TrainedRound trained, TrainRound(round, task, loaders));
   if (!trained.diverged.empty()) return federation::SimulatedUpdate{.declined = kDiverged};
-  std::span<const float> sent = round.exchanged();
-  if (local_.size() > 0) {
-    local_.Keep(client, LocalOf(exchanged_, *worker.store));
-    worker.sent.resize(exchanged_.values());
-    exchanged_.Get(*worker.store, worker.sent);
-    sent = worker.sent;
-  }
-  return federation::SimulatedUpdate{.parameters = sent, .report = std::move(trained.report)};
+  if (local_.size() > 0) local_.Keep(client, LocalOf(exchanged_, *worker.store));
+  return federation::SimulatedUpdate{.parameters = exchanged_.View(*worker.store, worker.sent),
+                                     .report = std::move(trained.report)};
 }
 
 absl::StatusOr<NamedMetrics> SimulatedClients::Test(std::span<const float> parameters,
                                                     std::string_view prefix) {
   Worker& worker = *workers_[0];
-  worker.Round(run_.options).Take(parameters);
+  exchanged_.Set(parameters, *worker.store);
   DTNN_ASSIGN_OR_RETURN(const MetricAverages averages,
                         worker.trainer->Evaluate(*run_.loaders.test, {}));
   return averages.Values(prefix);

@@ -15,6 +15,14 @@ std::string Difference(const ModelFacts& client, const ModelFacts& aggregator) {
                   " (height x width x channels), the aggregator's network takes samples of ",
                   absl::StrJoin(aggregator.sample, "x"));
   }
+  if (client.network == aggregator.network && client.local != aggregator.local) {
+    constexpr Hash kNone{};
+    return StrCat(client.local == kNone       ? "no parameters stay with it, and some"
+                  : aggregator.local == kNone ? "parameters stay with it, and none"
+                                              : "other parameters stay with it than",
+                  " with this federation's clients; RunOptions::federation.local_parameters must "
+                  "be the same for the aggregator and all clients");
+  }
   if (client.values != aggregator.values) {
     return StrCat("its network has ", client.values, " numbers, the aggregator's ",
                   aggregator.values);

@@ -1,0 +1,137 @@
+#include "models/run/federated/own_parameters.h"
+
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tensor/files/array_file.h"
+#include "tensor/must.h"
+
+namespace dtnn {
+namespace {
+
+using federation::RoundTask;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Values = std::vector<float>;
+
+class OwnParametersTest : public ::testing::Test {
+ protected:
+  OwnParametersTest() {
+    options_.federation.local_parameters = "*_FC_*";
+    model_.network[0] = 1;
+    model_.local[0] = 2;
+  }
+
+  // A client that begins, or comes again, with a folder.
+  absl::StatusOr<OwnParameters> Make(Resume resume, const Values& initial = {1, 2}) {
+    options_.checkpoint = {.folder = folder_, .resume = resume};
+    return OwnParameters::Create(options_, model_, initial);
+  }
+  std::string Refusal(Resume resume, const Values& initial = {1, 2}) {
+    return std::string(Make(resume, initial).status().message());
+  }
+  static Values Begin(OwnParameters& own, int64_t round, std::optional<bool> accepted,
+                      bool over = false) {
+    const std::span<const float> now =
+        Must(own.Begin({.over = over, .round = round, .rounds = 9}, accepted));
+    return {now.begin(), now.end()};
+  }
+
+  RunOptions options_;
+  federation::ModelFacts model_;
+  const std::string folder_ = NewFolder();
+  const std::string file_ = folder_ + "/local-parameters.npz";
+
+ private:
+  static std::string NewFolder() {
+    const std::string folder =
+        ::testing::TempDir() + ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::filesystem::remove_all(folder);
+    std::filesystem::create_directories(folder);
+    return folder;
+  }
+};
+
+TEST_F(OwnParametersTest, CountWhereTheUpdateIsUsed) {
+  OwnParameters own = Must(OwnParameters::Create(options_, model_, {1, 2}));
+  EXPECT_THAT(Begin(own, 1, {}), ElementsAre(1, 2));
+  Must(own.Keep(1, {3, 4}));
+  EXPECT_THAT(Begin(own, 1, false), ElementsAre(1, 2)) << "the round is tried again";
+  Must(own.Keep(1, {5, 6}));
+  EXPECT_THAT(Begin(own, 1, {}), ElementsAre(1, 2)) << "again, by an aggregator that has returned";
+  Must(own.Keep(1, {5, 6}));
+  EXPECT_THAT(Begin(own, 2, true), ElementsAre(5, 6));
+  Must(own.Keep(2, {7, 8}));
+  EXPECT_THAT(Begin(own, 3, false), ElementsAre(5, 6)) << "the round is over without its update";
+  EXPECT_THAT(Begin(own, 4, {}), ElementsAre(5, 6)) << "and what was dropped does not come back";
+  Must(own.Keep(4, {9, 9}));
+  EXPECT_THAT(Begin(own, 6, {}), ElementsAre(9, 9)) << "nobody knows";
+  Must(own.Keep(6, {0, 1}));
+  EXPECT_THAT(Begin(own, 5, {}, /*over=*/true), ElementsAre(9, 9)) << "ended before that round";
+  Must(own.Keep(6, {0, 1}));
+  EXPECT_THAT(Begin(own, 6, true, /*over=*/true), ElementsAre(0, 1));
+  EXPECT_FALSE(std::filesystem::exists(file_)) << "without a folder";
+}
+
+TEST_F(OwnParametersTest, AClientThatComesAgainHasTheSame) {
+  {
+    OwnParameters own = Must(Make(Resume::kIfThere));
+    EXPECT_EQ(own.resumed_from(), "");
+    Begin(own, 1, {});
+    Must(own.Keep(1, {3, 4}));
+    Begin(own, 2, true);
+    Must(own.Keep(2, {5, 6}));
+  }
+  for (const int round : {2, 3}) {  // the same one again, or the next
+    OwnParameters own = Must(Make(Resume::kYes, {7, 7}));
+    EXPECT_EQ(own.resumed_from(), file_);
+    EXPECT_EQ(Begin(own, round, {}), round == 2 ? Values({3, 4}) : Values({5, 6}));
+    if (round == 2) Must(own.Keep(2, {5, 6}));
+  }
+  {
+    OwnParameters own = Must(Make(Resume::kYes));
+    EXPECT_EQ(Begin(own, 3, false), Values({3, 4})) << "its update is not used";
+  }
+  OwnParameters own = Must(Make(Resume::kYes));
+  EXPECT_EQ(Begin(own, 3, {}), Values({3, 4})) << "that is kept, too";
+}
+
+TEST_F(OwnParametersTest, FilesThatDoNotFitAreRefused) {
+  EXPECT_EQ(Refusal(Resume::kYes),
+            "RunOptions::checkpoint.resume: there is no " + file_ +
+                "; RunOptions::checkpoint.resume=if-there begins with new parameters then");
+  {
+    OwnParameters own = Must(Make(Resume::kNo));
+    Must(own.Keep(1, {3, 4}));
+  }
+  EXPECT_EQ(Refusal(Resume::kNo), file_ +
+                                      ": is of another run of a client; continue with it by "
+                                      "RunOptions::checkpoint.resume, or give another folder");
+  options_.federation.local_parameters = "*_gamma";
+  model_.local[0] = 3;
+  EXPECT_EQ(Refusal(Resume::kYes),
+            file_ +
+                ": is of another network, or of RunOptions::federation.local_parameters=*_FC_*; "
+                "this run has *_gamma. Give the options that it began with, or another folder");
+  model_.local[0] = 2;
+  EXPECT_EQ(Refusal(Resume::kIfThere, {1, 2, 3}),
+            file_ + ": has no array \"before\" of 3 finite numbers; is it damaged?");
+  {
+    OwnParameters own = Must(Make(Resume::kYes));
+    Must(own.Keep(1, {3, std::numeric_limits<float>::infinity()}));
+  }
+  EXPECT_EQ(Refusal(Resume::kYes),
+            file_ + ": has no array \"trained\" of 2 finite numbers; is it damaged?");
+  Must(WriteArrayFile(file_, {}, {{"__round__", "-1"}}));
+  EXPECT_EQ(Refusal(Resume::kYes), file_ + ": holds no parameters of a client; is it damaged?");
+  std::filesystem::resize_file(file_, 30);
+  EXPECT_THAT(Refusal(Resume::kYes), HasSubstr(file_));
+}
+
+}  // namespace
+}  // namespace dtnn
