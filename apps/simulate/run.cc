@@ -15,15 +15,19 @@
 #include "apps/printing/progress.h"
 #include "apps/rounds/round_output.h"
 #include "apps/simulate/simulation_identity.h"
+#include "apps/simulate/simulation_memory.h"
 #include "comm/federation/aggregator/robust_mean.h"
 #include "comm/federation/simulation/simulation.h"
+#include "comm/ranks/job/exit_code.h"
 #include "comm/ranks/job/interrupt.h"
 #include "data/loading/division/division.h"
 #include "models/checkpoint/run_identity.h"
 #include "models/parameters/parameter_store.h"
 #include "models/run/federated/exchanged_parameters.h"
 #include "models/run/federated/federation_options.h"
+#include "models/run/federated/train_round.h"
 #include "models/run/initial_weights.h"
+#include "models/run/parts/make_training.h"
 #include "models/run/prepare/prepared_run.h"
 #include "models/run/simulation/simulated_clients.h"
 #include "tensor/errors.h"
@@ -65,6 +69,10 @@ class Simulation {
               .warn = [this](std::string_view line) { Warn(line); }}) {}
 
   absl::Status Run() {
+    if (StrategyOf(flags_.rounds).by_steps()) {  // before data are read
+      DTNN_ASSIGN_OR_RETURN(const auto optimizer, MakeOptimizer(flags_.run));
+      DTNN_RETURN_IF_ERROR(WithExitCode(CheckCountOfSteps(*optimizer), kExitUsage));
+    }
     DTNN_RETURN_IF_ERROR(prepared_.Prepare(log_));
     for (const std::string& warning : WarningsOf(flags_.rounds, SizesOf(flags_))) Warn(warning);
     DTNN_RETURN_IF_ERROR(MakeServer());
@@ -131,10 +139,12 @@ class Simulation {
                           WithContext(DivideSamples(division, data.size(Split::kTrain),
                                                     data.labels(Split::kTrain), flags_.clients),
                                       "--split=", flags_.split));
-    DTNN_ASSIGN_OR_RETURN(
-        clients_, SimulatedClients::Create(prepared_, exchanged_, *store_, std::move(samples),
-                                           flags_.clients_per_round,
-                                           [this](int threads) { return RoundBytes(threads); }));
+    DTNN_ASSIGN_OR_RETURN(clients_, SimulatedClients::Create(
+                                        prepared_, exchanged_, *store_, std::move(samples),
+                                        flags_.clients_per_round, [this](int threads) {
+                                          return BytesOfRounds(flags_, model_,
+                                                               exchanged_.local_values(), threads);
+                                        }));
     const auto digits = int(std::to_string(flags_.clients).size());
     int64_t without = 0, least = INT64_MAX, most = 0;
     for (int client = 0; client < int(flags_.clients); ++client) {
@@ -143,6 +153,10 @@ class Simulation {
                         .samples = own,
                         .steps = clients_->steps(client)});
       ids_.emplace(names_.back().name, client);
+      if (StrategyOf(flags_.rounds).by_steps()) {
+        DTNN_RETURN_IF_ERROR(WithContext(
+            CheckCountOfSteps(*prepared_.optimizer, names_.back().steps), names_.back().name));
+      }
       without += own == 0 ? 1 : 0;
       if (own > 0) least = std::min(least, own);
       most = std::max(most, own);
@@ -157,13 +171,6 @@ class Simulation {
                   " never asked"));
     }
     return absl::OkStatus();
-  }
-
-  // The updates that a round holds (comm/federation/simulation/simulation.h).
-  double RoundBytes(int threads) const {
-    const bool changes = flags_.run.federation.dp_clip > 0 || flags_.liars > 0;
-    const int64_t kept = flags_.rounds.robust.empty() ? 0 : flags_.clients_per_round;
-    return sizeof(float) * double(model_.values) * double((changes ? 4 : 2) * threads + kept);
   }
 
   // What must be the same where the rounds continue, in words.

@@ -363,11 +363,23 @@ TEST_F(SimulateTest, LocalParametersStayWithClients) {
   unsetenv("OMP_NUM_THREADS");
 }
 
+// Before data are read.
 TEST_F(SimulateTest, FednovaIsForPlainSgd) {
-  const Outcome outcome = Simulate({"--clients=4", "--rounds=1", "--strategy=fednova"});
-  EXPECT_EQ(outcome.exit_code, 1);
+  const Outcome outcome = Simulate(
+      {"--clients=4", "--rounds=1", "--strategy=fednova", "--dataset-path=" + Path("none")});
+  EXPECT_EQ(outcome.exit_code, kExitUsage);
   EXPECT_THAT(outcome.text, HasSubstr("which is right for plain SGD alone; train with "
                                       "--optimizer=sgd and --optimizer-momentum=0"));
+}
+
+// Two batches in each epoch.
+TEST_F(SimulateTest, FednovaCountsStepsUpToALimit) {
+  const Outcome outcome =
+      Simulate(kPlainSgd + Flags{"--clients=10", "--strategy=fednova", "--num-epochs=999999999"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.text, HasSubstr("client-01: the aggregator weighs updates by their number "
+                                      "(fednova), and 1073741824 or more in a round are too many; "
+                                      "train with a smaller --num-epochs\n"));
 }
 
 TEST_F(SimulateTest, FewerClientsThanUsualAreAllAsked) {

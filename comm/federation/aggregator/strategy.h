@@ -73,6 +73,8 @@ struct StrategyOptions {
   }
   // Whether weights are divided by the steps of the clients (ClientFactors).
   bool by_steps() const { return strategy == Strategy::kFednova; }
+  // The numbers that it keeps from round to round for each trainable one: Moments.
+  int moments() const { return adaptive() ? 2 : strategy == Strategy::kFedavgm ? 1 : 0; }
   // Whether the aggregator must be able to read the average.
   bool reads_average() const { return strategy == Strategy::kFedavgm || by_steps() || adaptive(); }
 };

@@ -15,19 +15,6 @@ namespace {
 
 using federation::RoundTask;
 
-// FedNova takes an update to be worth its gradient: momentum makes later ones worth more, and
-// nothing like it holds for others.
-absl::Status CheckCountsOfSteps(const Optimizer& optimizer) {
-  const auto constants = optimizer.constants();
-  const auto momentum = constants.find("momentum");
-  if (optimizer.name() == "sgd" && (momentum == constants.end() || momentum->second == 0)) {
-    return absl::OkStatus();
-  }
-  return FailedPrecondition(
-      "the aggregator weighs updates by their number (fednova), which is right for plain SGD "
-      "alone; train with RunOptions::optimizer.name=sgd and RunOptions::optimizer.momentum=0");
-}
-
 // As at the begin of a run, but for the place in the order of the data.
 absl::Status Rewind(const RoundTraining& training, const RoundTask& task) {
   const std::vector<Tensor>& slots = training.store.slots();
@@ -51,13 +38,34 @@ absl::Status Rewind(const RoundTraining& training, const RoundTask& task) {
 }  // namespace
 
 int64_t StepsOfRound(const RunOptions& options, int64_t batches) {
-  return std::max<int64_t>(
-      1, options.training.epochs * CeilDiv(batches, options.training.accumulate_steps));
+  const auto steps =
+      double(options.training.epochs) * double(CeilDiv(batches, options.training.accumulate_steps));
+  return int64_t(std::clamp(steps, 1.0, double(federation::kMostSteps)));
+}
+
+// FedNova takes an update to be worth its gradient: momentum makes later ones worth more, and
+// nothing like it holds for others.
+absl::Status CheckCountOfSteps(const Optimizer& optimizer, int64_t steps) {
+  const auto constants = optimizer.constants();
+  const auto momentum = constants.find("momentum");
+  if (optimizer.name() != "sgd" || (momentum != constants.end() && momentum->second != 0)) {
+    return FailedPrecondition(
+        "the aggregator weighs updates by their number (fednova), which is right for plain SGD "
+        "alone; train with RunOptions::optimizer.name=sgd and RunOptions::optimizer.momentum=0");
+  }
+  if (steps < federation::kMostSteps) return absl::OkStatus();
+  return FailedPrecondition("the aggregator weighs updates by their number (fednova), and ",
+                            federation::kMostSteps,
+                            " or more in a round are too many; train with a smaller "
+                            "RunOptions::training.epochs");
 }
 
 absl::StatusOr<TrainedRound> TrainRound(const RoundTraining& training, const RoundTask& task,
                                         const Loaders& loaders) {
-  if (task.by_steps) DTNN_RETURN_IF_ERROR(CheckCountsOfSteps(training.optimizer));
+  if (task.by_steps) {
+    const int64_t steps = StepsOfRound(training.options, loaders.training->steps());
+    DTNN_RETURN_IF_ERROR(CheckCountOfSteps(training.optimizer, steps));
+  }
   DTNN_RETURN_IF_ERROR(Rewind(training, task));
   const Stopwatch watch;
   const absl::Status trained =

@@ -21,6 +21,7 @@
 #include "models/run/samples/make_loaders.h"
 #include "models/training/callback.h"
 #include "models/training/trainer.h"
+#include "optim/optimizers/optimizer.h"
 #include "optim/optimizers/proximal.h"
 
 namespace dtnn {
@@ -36,8 +37,12 @@ struct RoundTraining {
 };
 
 // The updates of its parameters that a client makes in a round, with so many batches in an
-// epoch; 1 at least.
+// epoch; 1 at least, and federation::kMostSteps where there are more.
 int64_t StepsOfRound(const RunOptions& options, int64_t batches);
+
+// FailedPrecondition where updates are weighed by their number (RoundTask::by_steps), and those of
+// this optimizer, or so many in a round, cannot be.
+absl::Status CheckCountOfSteps(const Optimizer& optimizer, int64_t steps = 1);
 
 // What a client says that has no update for this reason.
 inline constexpr char kDiverged[] = "its training has diverged";

@@ -46,7 +46,7 @@ class SimulatedClients {
   int threads() const { return int(workers_.size()); }
   // What an epoch of a client trains on; 0: it has no samples.
   int64_t samples(int client) const { return trained_[size_t(client)]; }
-  // The updates that it makes in a round; 1 at least.
+  // StepsOfRound of it.
   int64_t steps(int client) const;
 
   // federation::TrainClient.
