@@ -13,6 +13,21 @@ namespace {
 
 float* DataOf(const ParameterStore& store) { return store.unfrozen().data<float>(); }
 
+// Where each parameter that training changes begins, ascending, and where the last one ends. What
+// fills up memory after a parameter goes where it goes.
+std::vector<size_t> BeginsOf(const Graph& graph, const ParameterStore& store) {
+  const auto size = size_t(store.unfrozen().num_elements());
+  std::vector<size_t> begins = {size};
+  for (size_t n = 0; n < graph.nodes().size(); ++n) {
+    for (size_t p = 0; p < graph.nodes()[n].parameters.size(); ++p) {
+      const auto begin = size_t(store.Offset(int(n), int(p)));
+      if (begin < size) begins.push_back(begin);
+    }
+  }
+  std::ranges::sort(begins);
+  return begins;
+}
+
 }  // namespace
 
 absl::StatusOr<ExchangedParameters> ExchangedParameters::Create(const Graph& graph,
@@ -21,6 +36,7 @@ absl::StatusOr<ExchangedParameters> ExchangedParameters::Create(const Graph& gra
   ExchangedParameters parameters;
   const auto size = size_t(store.unfrozen().num_elements());
   const auto trainable = size_t(store.values().num_elements());
+  const std::vector<size_t> begins = BeginsOf(graph, store);
   const std::vector<std::string_view> patterns = SplitList(local);
   if (patterns.empty() && !local.empty()) {
     return InvalidArgument("\"", local, "\" contains no pattern");
@@ -35,8 +51,7 @@ absl::StatusOr<ExchangedParameters> ExchangedParameters::Create(const Graph& gra
         const std::string key = Graph::WeightKey(node, node.parameters[p]);
         if (begin >= size || fnmatch(pattern.c_str(), key.c_str(), 0) != 0) continue;
         found = true;
-        parameters.local_.push_back(
-            {begin, begin + size_t(node.parameters[p].shape.NumElements())});
+        parameters.local_.push_back({begin, *std::ranges::upper_bound(begins, begin)});
       }
     }
     if (found) continue;
@@ -53,21 +68,13 @@ absl::StatusOr<ExchangedParameters> ExchangedParameters::Create(const Graph& gra
     parameters.values_ += end - at;
     parameters.trainable_ += std::min(end, trainable) - std::min(at, trainable);
   };
-  bool any_trainable = false;
-  for (size_t n = 0; n < graph.nodes().size(); ++n) {
-    for (size_t p = 0; p < graph.nodes()[n].parameters.size(); ++p) {
-      const auto begin = size_t(store.Offset(int(n), int(p)));
-      any_trainable |= begin < trainable &&
-                       !std::ranges::binary_search(parameters.local_, begin, {}, &Range::begin);
-    }
-  }
   for (const Range& range : parameters.local_) {
     exchange(range.begin);
     at = range.end;
     parameters.local_values_ += range.end - range.begin;
   }
   exchange(size);
-  if (any_trainable) return parameters;
+  if (parameters.trainable_ > 0) return parameters;
   if (local.empty()) {
     return absl::InvalidArgumentError("the network has no parameters that training changes");
   }

@@ -11,6 +11,8 @@
 #include "comm/transport/tcp/socket.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "kernels/device/context.h"
+#include "models/graph/builder.h"
 #include "tensor/files/access/private_file.h"
 #include "tensor/must.h"
 
@@ -42,6 +44,40 @@ TEST(FederationOptionsTest, AClientThatWaitsInVainIsNamed) {
     EXPECT_THAT(std::string(status.message()), HasSubstr(options.federation.server));
     EXPECT_THAT(std::string(status.message()), Not(HasSubstr("rank ")));
   }
+}
+
+TEST(FederationOptionsTest, FactsAreOfWhatIsExchanged) {
+  GraphBuilder b("net", TensorFormat::kNHWC);
+  b.Input({4, 4, 1}).Conv2d(3).BatchNorm().Relu().Flatten().Fc(2).Softmax();
+  const Graph graph = *b.Build();
+  const auto context = Must(DeviceContext::Create(Device::Cpu()));
+  const auto store = Must(ParameterStore::Create(graph, *context, DType::kFloat32, 1));
+  RunOptions options;
+  const auto facts = [&](const std::string& local) {
+    options.federation.local_parameters = local;
+    return Must(ModelFactsOf(graph, *store, Must(FindExchanged(options, graph, *store))));
+  };
+  const federation::ModelFacts all = facts("");
+  EXPECT_EQ(all.values, uint64_t(store->unfrozen().num_elements()));
+  EXPECT_EQ(all.local, Hash{});
+  const federation::ModelFacts some = facts("*_gamma");
+  EXPECT_LE(some.values, all.values - 3) << "of 3 channels";
+  EXPECT_EQ(all.values - some.values, all.trainable - some.trainable);
+  EXPECT_EQ(some.network, all.network);
+  EXPECT_NE(some, facts("*_beta")) << "as many, but others";
+  EXPECT_EQ(some, facts("*BatchNormalization_gamma,*_gamma")) << "in other words";
+  options.federation.local_parameters = "*_gamma,other";
+  const absl::Status refused = FindExchanged(options, graph, *store).status();
+  EXPECT_EQ(ExitCodeOf(refused), kExitUsage);
+  EXPECT_EQ(refused.message(),
+            "RunOptions::federation.local_parameters: \"other\" matches no parameter of model net "
+            "that training changes; keys are such as \"12_Conv2D_weights\"");
+  // Differential privacy needs statistics that stay.
+  options = {};
+  options.federation.dp_clip = options.federation.dp_noise = 1;
+  EXPECT_THAT(std::string(CheckProtection(options, all).message()),
+              HasSubstr("RunOptions::federation.local_parameters=*_running_* keeps them"));
+  EXPECT_EQ(CheckProtection(options, facts("*_running_*")), absl::OkStatus());
 }
 
 TEST(FederationOptionsTest, FilesThatAreMissingAreNotUsageErrors) {
