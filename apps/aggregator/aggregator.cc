@@ -90,6 +90,12 @@ std::vector<OptionSpec> Flags(AggregatorFlags& flags) {
                "their classes by name, and may lack some; if not given, as the file of "
                "--weights-and-bias-filename says",
        .field = &flags.class_names},
+      LikeLauncher("dataset-path", &run.data.path,
+                   "data of the aggregator's own, on whose test split it tests the parameters of "
+                   "rounds; clients have theirs"),
+      OptionOfTests(flags.rounds, "1 where --dataset-path or --dataset-test-path is given, else 0"),
+      LikeLauncher("batch-size", &run.training.batch, "samples of a step of the test"),
+      LikeLauncher("metrics", &run.training.metrics, "metrics of the test"),
       LikeLauncher("loss-func", &run.training.loss),
       LikeLauncher("tensor-format", &run.network.format),
       LikeLauncher("freeze", &run.network.freeze),
@@ -122,10 +128,17 @@ std::vector<OptionSpec> Flags(AggregatorFlags& flags) {
   };
   for (const std::vector<OptionSpec>& more :
        {OptionsOfStrategy(flags.rounds), OptionsOfPrivacy(run),
-        OptionsOfRoundFiles(flags.rounds, run)}) {
+        OptionsOfRoundFiles(flags.rounds, run), OptionsOfTestSamples(run)}) {
     specs.insert(specs.end(), more.begin(), more.end());
   }
   return specs;
+}
+
+// What is not given: tests where there are data for them.
+void FollowData(AggregatorFlags& flags) {
+  if (flags.rounds.test_every != RoundFlags::kNotGiven) return;
+  const bool has_data = !flags.run.data.path.empty() || !flags.run.data.test_path.empty();
+  flags.rounds.test_every = has_data ? 1 : 0;
 }
 
 // Checks flags against each other.
@@ -149,6 +162,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
     return absl::OkStatus();
   }
   if (PrintList(request.action, std::cout)) return absl::OkStatus();
+  FollowData(flags);
   DTNN_RETURN_IF_ERROR(CheckFlags(flags));
   if (!flags.run.network.name.empty()) {
     DTNN_RETURN_IF_ERROR(CheckModelName(flags.run.network.name));

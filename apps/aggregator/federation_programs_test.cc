@@ -388,6 +388,24 @@ TEST_F(FederationProgramsTest, ClientsWithSomeOfTheClassesLearnAll) {
               HasSubstr("--num-classes=4: " + folder_ + "/ab.safetensors names 3 classes"));
 }
 
+// The aggregator's images are gone when the round ends.
+TEST_F(FederationProgramsTest, ATestThatFailsIsAWarning) {
+  MakeFolder(folder_ + "/own", {"a", "b"});
+  MakeFolder(folder_ + "/ab", {"a", "b"});
+  const auto aggregator =
+      OwnAggregator({"--model=simplecnn8", "--dataset=folder", "--input-shape=3,16,16",
+                     "--dataset-path=" + folder_ + "/own", "--class-names=" + folder_ + "/own",
+                     "--rounds=1", "--min-clients=1"});
+  ASSERT_TRUE(aggregator->ReadUntil("waits for clients"));
+  std::filesystem::rename(folder_ + "/own/test", folder_ + "/elsewhere");
+  const Outcome client = OwnClient("ab", "folder", folder_ + "/ab")->Wait();
+  EXPECT_EQ(client.exit_code, 0) << client.text;
+  const Outcome outcome = aggregator->Wait();
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("**** Tests the parameters on 24 samples of its own\n"));
+  EXPECT_THAT(outcome.text, HasSubstr("aggregator: warning: round 1: no test: "));
+}
+
 TEST_F(FederationProgramsTest, AClientWithSamplesOfAnotherSizeIsToldBothSizes) {
   const auto aggregator = Aggregator({"--rounds=1", "--min-clients=1"});
   const Outcome client = Client(1, {"--synthetic-input-shape=3,8,9"})->Wait();

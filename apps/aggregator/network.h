@@ -1,5 +1,5 @@
-// The network that an aggregator averages. The aggregator has no data: its options, or the file of
-// a saved model, say which samples and classes there are.
+// The network that an aggregator averages. The aggregator needs no data: its options, or the file
+// of a saved model, say which samples and classes there are.
 
 #ifndef DTNN_APPS_AGGREGATOR_NETWORK_H_
 #define DTNN_APPS_AGGREGATOR_NETWORK_H_

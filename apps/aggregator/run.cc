@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "apps/aggregator/network.h"
+#include "apps/aggregator/test_data.h"
 #include "apps/flags/argument_flags.h"
 #include "apps/rounds/round_output.h"
 #include "comm/federation/aggregator/aggregator.h"
@@ -69,7 +70,7 @@ class Run {
                                      .is_private = protector.privacy().on(),
                                      .identity = Identity()},
                         .facts = PageFacts(model),
-                        .better = better_,
+                        .better = BetterOf(metric_set_),
                         .graph = *graph_,
                         .exchanged = exchanged,
                         .store = *store_,
@@ -90,7 +91,8 @@ class Run {
     const Interrupt interrupt;
     AggregatorOptions aggregator = OptionsOf(std::move(meeting), model);
     aggregator.charged = [&](const FederationState& charged) { return output.Charged(charged); };
-    aggregator.round_done = [&](const RoundRecord& record, const FederationState& now) {
+    aggregator.round_done = [&](RoundRecord record, const FederationState& now) {
+      AddTest(exchanged, now, record);
       return output.RoundDone(record, now);
     };
     return output.Finish(federation::RunAggregator(aggregator, *secret_, state), state);
@@ -127,17 +129,41 @@ class Run {
   absl::Status MakeNetwork() {
     const Options& options = flags_.run;
     DTNN_ASSIGN_OR_RETURN(AveragedNetwork network, MakeAveragedNetwork(flags_));
-    better_ = BetterOf(network.metric_set);
+    metric_set_ = std::move(network.metric_set);
     graph_.emplace(std::move(network.graph));
     classes_ = std::move(network.classes);
     DTNN_ASSIGN_OR_RETURN(context_, DeviceContext::Create(Device::Cpu()));
     DTNN_ASSIGN_OR_RETURN(store_, ParameterStore::Create(*graph_, *context_, DType::kFloat32,
                                                          uint64_t(options.training.seed)));
+    DTNN_RETURN_IF_ERROR(ReadTestData());
     if (options.network.weights.empty()) return absl::OkStatus();
     DTNN_ASSIGN_OR_RETURN(const LoadedWeights loaded,
                           LoadWeights(options.network.weights, *graph_, *store_, *context_));
     for (const std::string& warning : loaded.warnings) Warn(warning);
     return absl::OkStatus();
+  }
+
+  absl::Status ReadTestData() {
+    if (flags_.rounds.test_every == 0) return absl::OkStatus();
+    DTNN_ASSIGN_OR_RETURN(TestData data, TestData::Read(flags_.run, *graph_, classes_, metric_set_,
+                                                        *store_, *context_));
+    test_data_.emplace(std::move(data));
+    out_ << "**** Tests the parameters on " << Counted(test_data_->samples(), "sample")
+         << " of its own\n"
+         << std::flush;
+    return absl::OkStatus();
+  }
+
+  // Rounds continue where their test fails.
+  void AddTest(const ExchangedParameters& exchanged, const FederationState& state,
+               RoundRecord& record) {
+    if (!flags_.rounds.TestsAfter(record.round)) return;
+    exchanged.Set(state.parameters, *store_);
+    const absl::StatusOr<NamedMetrics> metrics = test_data_->Test();
+    if (!metrics.ok()) {
+      return Warn(StrCat("round ", record.round, ": no test: ", metrics.status().message()));
+    }
+    record.metrics.insert(record.metrics.end(), metrics->begin(), metrics->end());
   }
 
   // What must be the same where the rounds continue, in words.
@@ -164,7 +190,10 @@ class Run {
                                options.encryption.kind.empty() ? "" : ", with encryption ",
                                options.encryption.kind,
                                ". An epoch here is a round; metrics are the clients' own, weighted "
-                               "with their samples.")};
+                               "with their samples",
+                               test_data_ ? ", those of validation are of the average on the "
+                                            "aggregator's own test data."
+                                          : ".")};
   }
 
   AggregatorOptions OptionsOf(Meeting meeting, const federation::ModelFacts& model) {
@@ -197,7 +226,8 @@ class Run {
   std::unique_ptr<DeviceContext> context_;
   std::unique_ptr<ParameterStore> store_;
   std::optional<JobSecret> secret_;
-  BetterOfMetrics better_;
+  MetricSet metric_set_;
+  std::optional<TestData> test_data_;
   std::optional<Secret> identity_;  // a key of Ed25519
   std::string identities_;          // lines about who proves what
 };

@@ -101,6 +101,16 @@ absl::Status CheckRoundFlags(const RoundFlags& flags, const Options& run, const 
     return UsageError("--max-update-norm: needs updates that the aggregator can read, and not ",
                       "with --encryption=", encryption);
   }
+  if (flags.test_every > 0 && !run.federation.local_parameters.empty()) {
+    return UsageError("--test-every=", flags.test_every,
+                      ": not with --local-parameters=", run.federation.local_parameters,
+                      ", with which there is no model of all clients");
+  }
+  if (flags.test_every > 0 && encryption == "tenseal") {
+    return UsageError(
+        "--test-every=", flags.test_every,
+        ": not with --encryption=tenseal, with which only clients can read the model");
+  }
   DTNN_RETURN_IF_ERROR(CheckDifferentFiles(flags, run));
   return CheckRobustMean(flags, run, sizes);
 }

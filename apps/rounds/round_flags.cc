@@ -1,5 +1,6 @@
 #include "apps/rounds/round_flags.h"
 
+#include "apps/flags/option_table.h"
 #include "apps/flags/tool_flags.h"
 #include "models/run/options/option_value.h"
 
@@ -101,6 +102,36 @@ std::vector<OptionSpec> OptionsOfRoundFiles(RoundFlags& flags, Options& run) {
        .example = "clients.csv"},
       LikeLauncher("save-model", &run.output.model,
                    "write the weights after the last round to this file: .npz or .safetensors"),
+  };
+}
+
+OptionSpec OptionOfTests(RoundFlags& flags, std::string_view by_default) {
+  return {.name = "test-every",
+          .type = OptionType::kInt,
+          .help =
+              "test the parameters of every so many rounds on the test split: columns val_...; "
+              "0: never",
+          .unit = "rounds",
+          .range = kCountFrom0,
+          .field = &flags.test_every,
+          .by_default = by_default};
+}
+
+std::vector<OptionSpec> OptionsOfTestSamples(Options& run) {
+  return {
+      LikeLauncher("dataset-test-path", &run.data.test_path),
+      LikeLauncher("archive-format", &run.data.archive_format),
+      LikeLauncher("synthetic-test-samples", &run.data.synthetic.test_samples),
+      LikeLauncher("synthetic-input-shape", &run.data.synthetic.input_shape),
+      LikeLauncher("synthetic-output-shape", &run.data.synthetic.output_shape),
+      LikeLauncher("synthetic-pattern", &run.data.synthetic.pattern),
+      LikeLauncher("transform-crop", &run.data.center_crop),
+      LikeLauncher("transform-crop-perc", &run.data.center_crop_share),
+      LikeLauncher("transform-resize", &run.data.resize),
+      LikeLauncher("transform-resize-size", &run.data.resize_side),
+      LikeLauncher("normalize", &run.data.normalize),
+      LikeLauncher("normalize-offset", &run.data.normalize_offset),
+      LikeLauncher("normalize-scale", &run.data.normalize_scale),
   };
 }
 

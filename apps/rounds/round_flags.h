@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -17,20 +18,32 @@
 namespace dtnn {
 
 struct RoundFlags {
+  static constexpr int64_t kNotGiven = -1;  // the program says what follows
+
   int64_t rounds = 10;
   std::string strategy = "wavg";
   double proximal_mu = 0.01;
   double server_learning_rate = 0;  // 0: the strategy's own
   double server_momentum = 0.9;
-  double max_update_norm = 0;  // 0: any
-  std::string robust = {};     // federation::ParseRobust
-  std::string clients_file;    // what each client did in each round; empty: none
+  double max_update_norm = 0;      // 0: any
+  std::string robust = {};         // federation::ParseRobust
+  std::string clients_file;        // what each client did in each round; empty: none
+  int64_t test_every = kNotGiven;  // rounds; 0: never
+
+  // Also after the first and the last one: files take their columns from the first.
+  bool TestsAfter(int64_t round) const {
+    return test_every > 0 && (round % test_every == 0 || round == 1 || round == rounds);
+  }
 };
 
 std::vector<OptionSpec> OptionsOfStrategy(RoundFlags& flags);
 // What a sum hides, and noise.
 std::vector<OptionSpec> OptionsOfPrivacy(Options& run);
 std::vector<OptionSpec> OptionsOfRoundFiles(RoundFlags& flags, Options& run);
+// --test-every.
+OptionSpec OptionOfTests(RoundFlags& flags, std::string_view by_default);
+// How the samples of tests are read and shown.
+std::vector<OptionSpec> OptionsOfTestSamples(Options& run);
 
 // The updates of a round.
 struct RoundSizes {

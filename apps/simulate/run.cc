@@ -47,7 +47,7 @@ using federation::SimulatedClient;
 // protected with is theirs too.
 RunOptions OptionsOfTraining(const SimulateFlags& flags) {
   RunOptions options = flags.run;
-  options.training.evaluate = flags.test_every > 0;
+  options.training.evaluate = flags.rounds.test_every > 0;
   options.encryption = {};
   options.federation = {};
   options.checkpoint = {};
@@ -232,12 +232,8 @@ class Simulation {
     return update;
   }
 
-  // In the first round too: files take their columns from it.
   absl::Status AddTest(RoundRecord& record, const FederationState& state) {
-    const int64_t every = flags_.test_every;
-    const bool due = every > 0 && (record.round % every == 0 || record.round == 1 ||
-                                   record.round == flags_.rounds.rounds);
-    if (!due) return absl::OkStatus();
+    if (!flags_.rounds.TestsAfter(record.round)) return absl::OkStatus();
     DTNN_ASSIGN_OR_RETURN(const NamedMetrics metrics, clients_->Test(state.parameters, "val_"));
     for (const auto& [name, value] : metrics) record.metrics.emplace_back(name, value);
     return absl::OkStatus();

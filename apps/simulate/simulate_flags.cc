@@ -67,14 +67,7 @@ std::vector<OptionSpec> OptionsOfClients(SimulateFlags& flags) {
        .unit = "factor",
        .range = {.low = -1e6, .high = 1e6},
        .field = &flags.lie},
-      {.name = "test-every",
-       .type = kInt,
-       .help = "test the parameters of every so many rounds on the test split: columns val_...; 0: "
-               "never",
-       .unit = "rounds",
-       .range = kCountFrom0,
-       .field = &flags.test_every,
-       .by_default = "1, or 0 with --local-parameters"},
+      OptionOfTests(flags.rounds, "1, or 0 with --local-parameters"),
   };
 }
 
@@ -101,25 +94,14 @@ std::vector<OptionSpec> ClientOptions(Options& run) {
 }
 
 std::vector<OptionSpec> SampleOptions(Options& run) {
-  return {
+  std::vector<OptionSpec> options = {
       LikeLauncher("dataset-train-path", &run.data.train_path),
-      LikeLauncher("dataset-test-path", &run.data.test_path),
-      LikeLauncher("archive-format", &run.data.archive_format),
       LikeLauncher("synthetic-train-samples", &run.data.synthetic.train_samples),
-      LikeLauncher("synthetic-test-samples", &run.data.synthetic.test_samples),
-      LikeLauncher("synthetic-input-shape", &run.data.synthetic.input_shape),
-      LikeLauncher("synthetic-output-shape", &run.data.synthetic.output_shape),
-      LikeLauncher("synthetic-pattern", &run.data.synthetic.pattern),
       LikeLauncher("augment", &run.data.augment.transforms),
       LikeLauncher("mixup", &run.data.augment.mixup),
-      LikeLauncher("transform-crop", &run.data.center_crop),
-      LikeLauncher("transform-crop-perc", &run.data.center_crop_share),
-      LikeLauncher("transform-resize", &run.data.resize),
-      LikeLauncher("transform-resize-size", &run.data.resize_side),
-      LikeLauncher("normalize", &run.data.normalize),
-      LikeLauncher("normalize-offset", &run.data.normalize_offset),
-      LikeLauncher("normalize-scale", &run.data.normalize_scale),
   };
+  for (const OptionSpec& spec : OptionsOfTestSamples(run)) options.push_back(spec);
+  return options;
 }
 
 std::vector<OptionSpec> ProtectionOptions(Options& run) {
@@ -147,11 +129,11 @@ std::vector<FlagGroup> GroupsOf(SimulateFlags& flags) {
 
 void FollowClients(SimulateFlags& flags) {
   constexpr int64_t kUsual = 10;
-  if (flags.clients_per_round == SimulateFlags::kNotGiven) {
+  if (flags.clients_per_round == RoundFlags::kNotGiven) {
     flags.clients_per_round = std::min(kUsual, flags.clients);
   }
-  if (flags.test_every == SimulateFlags::kNotGiven) {
-    flags.test_every = flags.run.federation.local_parameters.empty() ? 1 : 0;
+  if (flags.rounds.test_every == RoundFlags::kNotGiven) {
+    flags.rounds.test_every = flags.run.federation.local_parameters.empty() ? 1 : 0;
   }
 }
 
@@ -188,14 +170,9 @@ absl::Status CheckSimulateFlags(const SimulateFlags& flags) {
                       ": --robust=", flags.rounds.robust, " takes ", federation::kMostKrumUpdates,
                       " updates at most");
   }
-  const std::string& local = run.federation.local_parameters;
-  if (!local.empty() && flags.test_every > 0) {
-    return UsageError("--test-every=", flags.test_every, ": not with --local-parameters=", local,
-                      ", with which there is no model of all clients");
-  }
-  if (!local.empty() && !run.checkpoint.folder.empty()) {
-    return UsageError("--checkpoint-dir: not with --local-parameters=", local,
-                      ", which are in memory only");
+  if (!run.federation.local_parameters.empty() && !run.checkpoint.folder.empty()) {
+    return UsageError("--checkpoint-dir: not with --local-parameters=",
+                      run.federation.local_parameters, ", which are in memory only");
   }
   const absl::Status split = ParseDivision(flags.split).status();
   if (!split.ok()) return UsageError("--split=", split.message());

@@ -16,20 +16,17 @@
 namespace dtnn {
 
 struct SimulateFlags {
-  static constexpr int64_t kNotGiven = -1;  // before FollowClients
-
   SimulateFlags() { run.data.validation_split = 0; }
 
   Options run;  // network, data and training of each client, encryption, files: as the launcher's
   RoundFlags rounds;
   int64_t clients = 100;
-  int64_t clients_per_round = kNotGiven;
+  int64_t clients_per_round = RoundFlags::kNotGiven;
   int64_t min_clients = 1;
   std::string split = "equal";  // data/loading/division/division.h
   double drop_out = 0;
-  double liars = 0;                // the fraction of the clients that send another update
-  double lie = -1;                 // times what they have learnt
-  int64_t test_every = kNotGiven;  // rounds; 0: never
+  double liars = 0;  // the fraction of the clients that send another update
+  double lie = -1;   // times what they have learnt
 };
 
 // Options under one heading of --help.
