@@ -17,8 +17,8 @@ namespace dtnn {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 using testing::kClient;
+using ::testing::Not;
 using testing::Outcome;
 using testing::Process;
 using Flags = std::vector<std::string>;
