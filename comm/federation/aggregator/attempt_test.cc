@@ -410,5 +410,31 @@ TEST_F(AttemptTest, WithThresholdKeysALossFailsTheAttemptAndIsNamed) {
   }
 }
 
+// Before its update is there, when it is accepted, and when the sum is there.
+TEST_F(AttemptTest, NoSumHasTheUpdateOfAClientThatIsRevoked) {
+  Begin(Protection::kNone, 4, 2);
+  attempt_->Revoke(3, "it may not take part");
+  attempt_->Advance(now_);
+  EXPECT_EQ(attempt_->asked()[3].state, Asked::State::kLeftOut);
+  EXPECT_EQ(attempt_->asked()[3].why, "it may not take part");
+  for (int client = 0; client < 3; ++client) SendUpdate(client);
+  Deliver();
+  ASSERT_TRUE(attempt_->over());
+  EXPECT_EQ(attempt_->failure(), absl::OkStatus());
+  EXPECT_THAT(attempt_->average(), Each(FloatNear((1 + 2 + 4) / 3.0f, 1e-6f)));
+  attempt_->Revoke(3, "again");
+  EXPECT_EQ(attempt_->failure(), absl::OkStatus()) << "the sum is without it";
+  const std::string wrong = "the update of client client-1 must not be used: why";
+  attempt_->Revoke(1, "why");
+  EXPECT_EQ(std::string(attempt_->failure().message()), wrong);
+  EXPECT_THAT(attempt_->average(), IsEmpty());
+  Begin(Protection::kNone, 4, 2);
+  SendUpdate(1);
+  attempt_->Revoke(1, "why");
+  attempt_->Advance(now_);
+  EXPECT_TRUE(attempt_->over());
+  EXPECT_EQ(std::string(attempt_->failure().message()), wrong);
+}
+
 }  // namespace
 }  // namespace dtnn::federation

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "comm/federation/aggregator/roster/roster.h"
-#include "comm/wait.h"
 
 namespace dtnn::federation {
 namespace {
