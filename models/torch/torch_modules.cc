@@ -23,6 +23,8 @@ constexpr std::string_view kFirst[] = {
     "expand1x1",   "expand3x3"};
 constexpr std::string_view kLast[] = {"norm5", "downsample", "conv5", "fc", "classifier"};
 constexpr size_t kBetween = std::size(kFirst);
+// Last too where a network has these (ShuffleNetV2); elsewhere the number says when it runs.
+constexpr std::string_view kAfterStages = "conv5", kStage = "stage4.";
 
 // What a part of a name sorts by: its place, then letters and numbers in turn.
 struct Key {
@@ -31,10 +33,11 @@ struct Key {
   friend auto operator<=>(const Key&, const Key&) = default;
 };
 
-Key KeyOf(std::string_view part) {
+Key KeyOf(std::string_view part, bool has_stages) {
   Key key;
   const auto* first = std::ranges::find(kFirst, part);
-  const auto* last = std::ranges::find(kLast, part);
+  const auto* last =
+      part == kAfterStages && !has_stages ? std::end(kLast) : std::ranges::find(kLast, part);
   if (first != std::end(kFirst)) key.place = size_t(first - kFirst);
   if (last != std::end(kLast)) key.place = kBetween + 1 + size_t(last - kLast);
   while (!part.empty()) {
@@ -50,18 +53,17 @@ Key KeyOf(std::string_view part) {
   return key;
 }
 
-std::vector<Key> KeysOf(const std::string& name) {
+std::vector<Key> KeysOf(const std::string& name, bool has_stages) {
   std::vector<Key> keys;
   for (const auto part : absl::StrSplit(name, '.')) {
-    keys.push_back(KeyOf({part.data(), part.size()}));
+    keys.push_back(KeyOf({part.data(), part.size()}, has_stages));
   }
   return keys;
 }
 
 // Whether the names tell which of two modules runs first: both are torchvision's, or differ by a
 // number.
-bool OrderIsKnown(const std::string& a, const std::string& b) {
-  const std::vector<Key> left = KeysOf(a), right = KeysOf(b);
+bool OrderIsKnown(const std::vector<Key>& left, const std::vector<Key>& right) {
   for (size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
     if (left[i] == right[i]) continue;
     return left[i].place != right[i].place || left[i].pieces[0].first == right[i].pieces[0].first;
@@ -85,9 +87,12 @@ std::vector<TorchModule> ModulesOf(const NamedTensors& weights) {
 }
 
 absl::Status SortByNames(std::vector<TorchModule>& modules) {
-  std::ranges::stable_sort(modules, {}, [](const TorchModule& m) { return KeysOf(m.name); });
+  const bool has_stages =
+      std::ranges::any_of(modules, [](const TorchModule& m) { return m.name.starts_with(kStage); });
+  const auto keys = [&](const TorchModule& m) { return KeysOf(m.name, has_stages); };
+  std::ranges::stable_sort(modules, {}, keys);
   for (size_t i = 1; i < modules.size(); ++i) {
-    if (OrderIsKnown(modules[i - 1].name, modules[i].name)) continue;
+    if (OrderIsKnown(keys(modules[i - 1]), keys(modules[i]))) continue;
     return InvalidArgument("which of \"", modules[i - 1].name, "\" and \"", modules[i].name,
                            "\" runs first, is not known; a .pth file has modules in their order");
   }
