@@ -134,13 +134,13 @@ struct Gather {
   static constexpr int kMissing = kColumns / 2;
 };
 struct Spread {
-  static constexpr int kTaps = 3;
-  static constexpr int kMost = 8;
-  static constexpr int kAlign = 2;
+  [[maybe_unused]] static constexpr int kTaps = 3;
+  [[maybe_unused]] static constexpr int kMost = 8;
+  [[maybe_unused]] static constexpr int kAlign = 2;
   static constexpr int Columns(int results) { return results / 2 + 1; }
   static constexpr int64_t FirstColumn(int64_t result) { return result / 2; }
   static constexpr int Result(int column, int tap) { return 2 * column - 1 + tap; }
-  static constexpr int kMissing = 1;
+  [[maybe_unused]] static constexpr int kMissing = 1;
 };
 
 // The same as SumTaps with the taps of a window: each input is read once for all results of the
@@ -215,7 +215,7 @@ HWY_INLINE void ForAllChannels(int64_t channels, const Sum& sum) {
 
 // Vectors of channels together, so that there are enough sums to hide each other's latency and they
 // still fit the registers.
-constexpr int VectorsOf(int results) {
+[[maybe_unused]] constexpr int VectorsOf(int results) {
 #if HWY_TARGET <= HWY_AVX3
   return results > 8 ? 1 : results > 6 ? 2 : results > 2 ? 3 : 4;
 #else

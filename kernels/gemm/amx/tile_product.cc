@@ -110,7 +110,8 @@ void TileProduct<Tiles>::Run(const Call& call) const {
 // Rows whose elements lie apart, with zeros up to whole steps.
 template <class Tiles>
 void TileProduct<Tiles>::PackRows(const Problem& problem) const {
-  const auto& [from, from_pitch] = problem.of_rows;
+  const Bfloat16* const from = problem.of_rows.data;
+  const int64_t from_pitch = problem.of_rows.pitch;
   const int64_t pitch = PackedPitch(problem.depth);
   const int64_t blocks = CeilDiv(problem.rows, kPackedRows);
   const int64_t slices = CeilDiv(problem.depth, kPackedDepth);
@@ -135,7 +136,8 @@ void TileProduct<Tiles>::PackRows(const Problem& problem) const {
 // and for a last tile that would reach beyond the rows.
 template <class Tiles>
 void TileProduct<Tiles>::PackRest(const Problem& problem) const {
-  const auto& [from, from_pitch] = problem.of_rows;
+  const Bfloat16* const from = problem.of_rows.data;
+  const int64_t from_pitch = problem.of_rows.pitch;
   const auto copy = [&](int64_t row, int64_t first, int64_t size, Bfloat16* to) {
     const int64_t there = problem.depth - first;
     std::copy_n(from + row * from_pitch + first, there, to);
