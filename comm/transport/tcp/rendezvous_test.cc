@@ -11,7 +11,9 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -120,6 +122,34 @@ TEST(RendezvousTest, RanksMeetInAnyOrder) {
 }
 
 // Without a name this host is ::1, then 127.0.0.1; rank 0 listens at one of them only.
+// Or what should be carried over TLS would be carried as it is.
+TEST(RendezvousTest, EveryConnectionIsOfTheGivenMaker) {
+  std::mutex mutex;
+  std::set<const Stream*> made;
+  Job job(3);
+  for (int rank = 0; rank < 3; ++rank) {
+    job.Start({.rank = rank,
+               .size = 3,
+               .address = job.address(),
+               .stream = [&](Socket socket,
+                             const std::string&) -> absl::StatusOr<std::unique_ptr<Stream>> {
+                 absl::StatusOr<std::unique_ptr<Stream>> stream = PlainStream(std::move(socket));
+                 const std::lock_guard lock(mutex);
+                 if (stream.ok()) made.insert(stream->get());
+                 return stream;
+               }});
+  }
+  job.Wait();
+  ExpectConnected(job, 3);
+  for (int rank = 0; rank < 3; ++rank) {
+    for (int other = 0; other < 3; ++other) {
+      if (other == rank) continue;
+      EXPECT_TRUE(made.contains(job.mesh(rank)->links[size_t(other)].stream.get()))
+          << rank << " to " << other;
+    }
+  }
+}
+
 TEST(RendezvousTest, AllAddressesOfAHostAreTried) {
   for (const char* host : {"127.0.0.1", "::1"}) {
     if (!Listen({host, 0}).ok()) {
