@@ -133,7 +133,7 @@ TEST(CommunicatorTest, CallsFitWhenAllRanksMeanTheSame) {
   EXPECT_FALSE(send.Fits(receive));
 }
 
-// Remembers what it is told.
+// Keeps the events that end.
 class Watcher : public Observer {
  public:
   void End(const Event& event) override { events.emplace_back(event.activity, event.bytes); }

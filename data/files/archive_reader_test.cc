@@ -155,7 +155,7 @@ TEST(ArchiveReaderTest, LimitsHold) {
                 HasSubstr(": the archive unpacks to more than 999999 bytes, which is more than "
                           "expected; is it the right archive, and is it intact?"));
   }
-  // Of a .zip the contents count, of a packed .tar all that it unpacks to.
+  // A .zip counts by its contents, a packed .tar by all that it unpacks to.
   EXPECT_EQ(Open(ZipBytes({{"bomb", zeros}}), {.total_bytes = 1000000}).status(), absl::OkStatus());
   const Bytes tar = TarBytes({{"bomb", zeros}});
   EXPECT_EQ(Open(Gzip(tar), {.total_bytes = tar.size()}).status(), absl::OkStatus());

@@ -63,7 +63,7 @@ TEST(ShamirTest, TooFewSharesSayNothing) {
   }
 }
 
-// Of the largest number of shares, too: two alike would be one.
+// The largest number of shares, too, has no two alike: they would be one.
 TEST(ShamirTest, NoShareIsTheSecretOrAnother) {
   const Secret secret = Must(RandomSecret());
   std::vector<SecretShare> shares = Must(SplitSecret(secret, 2, kMaxShares));

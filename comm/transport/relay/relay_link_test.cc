@@ -439,7 +439,7 @@ TEST(RelayLinkRulesTest, WhoBreaksThemIsCutOff) {
               EXPECT_EQ(called.Read(), "hi");
             }),
             "")
-      << "who keeps them is not";
+      << "a peer that keeps the rules is not lost";
   EXPECT_EQ(EndAfter([](Ruleless& peer, End&) { peer.Say(Kind::kBytes, {1}); }), "is not ready");
   EXPECT_EQ(EndAfter([](Ruleless& peer, End&) {
               peer.Say(Kind::kReady);
