@@ -14,8 +14,7 @@
 //    Unavailable when one of them is gone; the message names the call, this rank and the
 //    missing ones.
 //  - Tensors are dense, in host memory, and not of 16 bits. From the start of a call until Wait has
-//  returned, nobody
-//    else may touch them (several sends may read the same one).
+//    returned, nobody else may touch them (several sends may read the same one).
 //  - After the first error the group is broken: pending and later calls on all ranks return it. The
 //    tensors of calls that were on their way then hold anything, and with ranks that are processes
 //    may still be written to: drop them, their memory lives as long as it is needed.
