@@ -57,6 +57,12 @@ std::map<std::string, std::string, std::less<>> BestOfNames(const RunOptions& op
   return names;
 }
 
+bool KeepsWholeSteps(const RunOptions& options) {
+  const bool saves =
+      !options.checkpoint.folder.empty() && options.ranks.parallel != Parallel::kFederated;
+  return saves || !options.ranks.elastic.empty();
+}
+
 TrainerOptions MakeTrainerOptions(const RunOptions& options, const MetricSet& metric_set,
                                   std::shared_ptr<const Optimizer> optimizer,
                                   Communicator* communicator) {
@@ -78,7 +84,7 @@ TrainerOptions MakeTrainerOptions(const RunOptions& options, const MetricSet& me
           .choose_buckets = BucketBytes(options).value_or(0) == 0,
           .graphs = options.device.cuda_graphs,
           .keep_workspaces = options.device.keep_workspaces || options.device.gpu,
-          .whole_steps = !options.checkpoint.folder.empty() || !options.ranks.elastic.empty(),
+          .whole_steps = KeepsWholeSteps(options),
           .common_metrics = !options.ranks.elastic.empty()};
 }
 

@@ -30,6 +30,10 @@ GradientReducerOptions ReducerOptionsOf(const RunOptions& options);
 // The bytes of so many gradients, as if an all-reduce exchanged them.
 double ExchangedBytes(const RunOptions& options, double elements);
 
+// TrainerOptions::whole_steps: for runs that may go on from the last step before a failure. A
+// client of a federation begins its round anew.
+bool KeepsWholeSteps(const RunOptions& options);
+
 // `communicator`: null for one rank.
 TrainerOptions MakeTrainerOptions(const RunOptions& options, const MetricSet& metric_set,
                                   std::shared_ptr<const Optimizer> optimizer,

@@ -23,6 +23,17 @@ TEST(MakeTrainerOptionsTest, OneRankLearnsAtTheRateAsGiven) {
   EXPECT_TRUE(made.choose_buckets);
 }
 
+TEST(MakeTrainerOptionsTest, WholeStepsAreForRunsThatContinueFromThem) {
+  RunOptions options;
+  options.checkpoint.folder = "x";
+  EXPECT_TRUE(MakeTrainerOptions(options, {}, nullptr, nullptr).whole_steps);
+  options.ranks.parallel = Parallel::kFederated;
+  EXPECT_FALSE(MakeTrainerOptions(options, {}, nullptr, nullptr).whole_steps);
+  options.checkpoint.folder = "";
+  options.ranks = {.parallel = Parallel::kData, .elastic = "1:2"};
+  EXPECT_TRUE(MakeTrainerOptions(options, {}, nullptr, nullptr).whole_steps);
+}
+
 // Per rank and step, of 1000 gradients.
 TEST(MakeTrainerOptionsTest, WhatRanksExchangeInBytes) {
   RunOptions options;

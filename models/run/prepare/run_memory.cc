@@ -32,9 +32,7 @@ NamedBytes OthersOfTraining(const RunOptions& options, const Graph& graph, doubl
   }
   if (options.training.accumulate_steps > 1)
     others.emplace_back("accumulated gradients", trainable);
-  const bool whole_steps =
-      (!options.checkpoint.folder.empty() && !client) || !options.ranks.elastic.empty();
-  if (whole_steps && values > trainable) {
+  if (KeepsWholeSteps(options) && values > trainable) {
     others.emplace_back("statistics of the last step", values - trainable);
   }
   if (ranks == 1) return others;
