@@ -35,6 +35,12 @@ absl::Status Rewind(const RoundTraining& training, const RoundTask& task) {
   return training.trainer.Restore(state);
 }
 
+// The loss may be finite where running statistics are not.
+bool IsFinite(const Tensor& numbers) {
+  return std::ranges::all_of(std::span(numbers.data<float>(), size_t(numbers.num_elements())),
+                             [](float x) { return std::isfinite(x); });
+}
+
 }  // namespace
 
 int64_t StepsOfRound(const RunOptions& options, int64_t batches) {
@@ -73,6 +79,11 @@ absl::StatusOr<TrainedRound> TrainRound(const RoundTraining& training, const Rou
                              training.options.training.epochs, training.callbacks);
   if (training.trainer.diverged()) return TrainedRound{.diverged = std::string(trained.message())};
   DTNN_RETURN_IF_ERROR(trained);
+  if (!training.trainer.stopped() && !IsFinite(training.store.unfrozen())) {
+    return TrainedRound{.diverged =
+                            "parameters or running statistics are infinite or NaN after it: "
+                            "training has diverged; lower the learning rate"};
+  }
   TrainedRound result = {
       .report = {.samples = loaders.training->samples(), .seconds = watch.seconds()}};
   std::set<std::string> names;  // of training.metrics that names one twice

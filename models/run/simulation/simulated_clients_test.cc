@@ -104,6 +104,23 @@ TEST_F(SimulatedClientsTest, EveryThreadTakesMemory) {
   EXPECT_THAT(std::string(status.message()), HasSubstr(" on each of 4 threads, "));
 }
 
+// The loss stays finite: normalised by an infinite variance, all is 0.
+TEST_F(SimulatedClientsTest, AClientWhoseStatisticsBecomeInfiniteDeclines) {
+  for (const std::string_view local : {"*BatchNormalization*", "*_running_*", ""}) {
+    const std::vector<float> first = First(Exchanged(local));
+    const auto clients = Must(Create(local));
+    const SimulatedUpdate whole = Must(clients->Train(0, 0, {.round = 1, .parameters = first}));
+    const std::vector<float> trained(whole.parameters.begin(), whole.parameters.end());
+    const auto others = Must(Create(local));
+    std::vector<float> large = first;
+    std::fill_n(large.begin(), 9, 1e30f);  // weights of the convolution
+    const SimulatedUpdate update = Must(others->Train(0, 0, {.round = 1, .parameters = large}));
+    EXPECT_EQ(update.declined, "its training has diverged") << local;
+    const SimulatedUpdate next = Must(others->Train(0, 0, {.round = 1, .parameters = first}));
+    EXPECT_TRUE(std::ranges::equal(next.parameters, trained)) << local << ": nothing of it stays";
+  }
+}
+
 // Each client's are where it left them, whatever the others did on the same thread.
 TEST_F(SimulatedClientsTest, LocalParametersAreOfOneClient) {
   constexpr char kLocal[] = "*BatchNormalization*";
