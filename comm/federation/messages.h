@@ -77,7 +77,7 @@ struct Welcome {
 struct ParametersFrom {
   // The result of an encrypted sum, which is the parameters times `divisor`; else plain numbers.
   bool encrypted = false;
-  uint64_t attempt = 0;  // of that sum
+  uint64_t attempt = 0;  // of that sum; 0: not known, as after a plain one that was saved
   RunNonce nonce{};      // of the run that made it
   uint32_t clients = 0;  // for how many it was made
   double divisor = 1;

@@ -28,8 +28,10 @@ absl::Status Rounds::Open() {
 
 absl::Status Rounds::TakeSum(const Attempt& attempt) {
   if (protector_.readable()) {
-    return TakeAverage(options_.strategy, size_t(options_.model.trainable), attempt.average(),
-                       attempt.asked(), state_);
+    DTNN_RETURN_IF_ERROR(TakeAverage(options_.strategy, size_t(options_.model.trainable),
+                                     attempt.average(), attempt.asked(), state_));
+    state_.from = {.attempt = state_.attempts, .nonce = nonce_};
+    return absl::OkStatus();
   }
   state_.encrypted = attempt.encrypted();
   state_.parameters.clear();

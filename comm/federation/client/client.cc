@@ -163,11 +163,15 @@ absl::Status FederationClient::TakeFrame(Frame frame) {
       attempts_ = std::max(attempts_, frame.header.attempt);
       return absl::OkStatus();
     }
-    default:
+    default: {
       if (!round_) return absl::OkStatus();
+      const bool knew = round_->accepted().has_value();
       DTNN_RETURN_IF_ERROR(round_->Take(std::move(frame)));
-      if (round_->accepted()) accepted_ = round_->accepted();
-      return absl::OkStatus();
+      if (knew || !round_->accepted()) return absl::OkStatus();
+      accepted_ = round_->accepted();
+      if (!options_.verdict) return absl::OkStatus();
+      return options_.verdict({welcome_.nonce, round_->attempt()}, *accepted_);
+    }
   }
 }
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "comm/federation/client/round_task.h"
 #include "comm/federation/meeting.h"
 #include "comm/federation/messages.h"
 #include "comm/federation/protection.h"
@@ -52,6 +53,9 @@ struct ClientOptions {
   std::optional<Secret> noise_seed = {};
   // So long it tries to reach the aggregator, and waits for a sign of it.
   std::chrono::milliseconds timeout{};
+  // An attempt is over, and the aggregator uses this client's update, or not. An error ends Next or
+  // Submit.
+  std::function<absl::Status(const AttemptId& attempt, bool used)> verdict = {};
   std::function<void(std::string_view line)> say = {}, warn = {};
   std::function<bool()> interrupted = {};
 };

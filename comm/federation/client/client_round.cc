@@ -197,7 +197,9 @@ absl::StatusOr<RoundTask> ClientRound::Task() {
                     .round = start_.round,
                     .rounds = start_.rounds,
                     .proximal = start_.proximal,
-                    .by_steps = !start_.steps.empty()};
+                    .by_steps = !start_.steps.empty(),
+                    .attempt = {context_.nonce, attempt_},
+                    .made_by = {start_.parameters.nonce, start_.parameters.attempt}};
   DTNN_ASSIGN_OR_RETURN(task.parameters, DecodeParameters());
   parameters_ = {};
   return task;

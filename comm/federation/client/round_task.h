@@ -6,7 +6,17 @@
 #include <cstdint>
 #include <vector>
 
+#include "comm/federation/messages.h"
+
 namespace dtnn::federation {
+
+// One attempt at a round. Another process of the aggregator may give a number again.
+struct AttemptId {
+  RunNonce nonce{};  // of the aggregator's process
+  uint64_t number = 0;
+
+  friend bool operator==(const AttemptId&, const AttemptId&) = default;
+};
 
 struct RoundTask {
   bool over = false;
@@ -14,6 +24,9 @@ struct RoundTask {
   double proximal = 0;            // mu: add mu (parameters now - these) to gradients
   bool by_steps = false;          // weights are divided by updates: right for plain SGD alone
   std::vector<float> parameters = {};
+  AttemptId attempt = {};  // this one
+  // Which has made the parameters; AttemptId(): not known, or none.
+  AttemptId made_by = {};
 };
 
 }  // namespace dtnn::federation
