@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
+#include <string_view>
 #include <system_error>
 
 #include "absl/strings/escaping.h"
@@ -15,14 +17,21 @@ namespace dtnn {
 namespace {
 
 constexpr char kBefore[] = "before", kTrained[] = "trained";  // arrays
-constexpr char kModel[] = "__model__", kPatterns[] = "__patterns__", kRound[] = "__round__";
+constexpr char kClient[] = "__client__", kModel[] = "__model__", kPatterns[] = "__patterns__",
+               kRound[] = "__round__", kNonce[] = "__nonce__", kAttempt[] = "__attempt__",
+               kUsed[] = "__used__";
+
+std::string HexOf(std::span<const uint8_t> bytes) {
+  return absl::BytesToHexString({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
 
 std::string NameOf(const federation::ModelFacts& model) {
-  const auto hex = [](const Hash& hash) {
-    return absl::BytesToHexString({reinterpret_cast<const char*>(hash.data()), hash.size()});
-  };
-  return hex(model.network) + hex(model.local);
+  return HexOf(model.network) + HexOf(model.local);
 }
+
+// Whether an update is used.
+constexpr std::string_view kNotKnown = "not known", kYes = "yes", kNo = "no";
+std::string_view TextOf(std::optional<bool> used) { return !used ? kNotKnown : *used ? kYes : kNo; }
 
 absl::StatusOr<std::vector<float>> ReadNumbers(ArrayFileReader& file, const char* name,
                                                size_t size) {
@@ -48,12 +57,12 @@ absl::StatusOr<Tensor> TensorOf(std::span<const float> numbers) {
 
 }  // namespace
 
-absl::StatusOr<OwnParameters> OwnParameters::Create(const RunOptions& options,
+absl::StatusOr<OwnParameters> OwnParameters::Create(const RunOptions& options, std::string client,
                                                     const federation::ModelFacts& model,
                                                     std::vector<float> initial) {
   const std::string& folder = options.checkpoint.folder;
-  OwnParameters own(folder.empty() ? "" : folder + "/local-parameters.npz", NameOf(model),
-                    options.federation.local_parameters, std::move(initial));
+  OwnParameters own(folder.empty() ? "" : folder + "/local-parameters.npz", std::move(client),
+                    NameOf(model), options.federation.local_parameters, std::move(initial));
   if (!folder.empty()) DTNN_RETURN_IF_ERROR(own.Load(options.checkpoint.resume));
   return own;
 }
@@ -73,47 +82,77 @@ absl::Status OwnParameters::Load(Resume resume) {
                     "; RunOptions::checkpoint.resume=if-there begins with new parameters then");
   }
   DTNN_ASSIGN_OR_RETURN(ArrayFileReader file, ArrayFileReader::Open(path_));
-  DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> model, file.Text(kModel));
-  DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> patterns, file.Text(kPatterns));
-  DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> round, file.Text(kRound));
-  const int64_t number = NumberIn<int64_t>(round.value_or("")).value_or(-1);
-  if (!model || !patterns || number < 0) {
+  std::map<std::string_view, std::string> texts;
+  for (const char* const name : {kClient, kModel, kPatterns, kRound, kNonce, kAttempt, kUsed}) {
+    DTNN_ASSIGN_OR_RETURN(std::optional<std::string> text, file.Text(name));
+    if (!text) return DataLoss(path_, ": holds no parameters of a client; is it damaged?");
+    texts[name] = *std::move(text);
+  }
+  const std::string nonce = absl::HexStringToBytes(texts[kNonce]);
+  Trained trained = {
+      .round = NumberIn<int64_t>(texts[kRound]).value_or(-1),
+      .attempt = {.number = NumberIn<uint64_t>(texts[kAttempt]).value_or(0)},
+  };
+  if (texts[kUsed] != kNotKnown) trained.used = texts[kUsed] == kYes;
+  if (trained.round < 0 || nonce.size() != trained.attempt.nonce.size()) {
     return DataLoss(path_, ": holds no parameters of a client; is it damaged?");
   }
-  if (*model != model_) {
+  std::ranges::copy(nonce, trained.attempt.nonce.begin());
+  if (texts[kClient] != client_) {
+    return FailedPrecondition(path_, ": is of the client ", OneLine(texts[kClient], 200),
+                              ", this one is ", client_,
+                              ". Give the folder of this client, or, where it is the same client, "
+                              "its name by RunOptions::federation.client_name");
+  }
+  if (texts[kModel] != model_) {
     return FailedPrecondition(
         path_, ": is of another network, or of RunOptions::federation.local_parameters=",
-        OneLine(*patterns, 200), "; this run has ", OneLine(patterns_, 200),
+        OneLine(texts[kPatterns], 200), "; this run has ", OneLine(patterns_, 200),
         ". Give the options that it began with, or another folder");
   }
   const size_t size = parameters_.size();
   DTNN_ASSIGN_OR_RETURN(std::vector<float> before, ReadNumbers(file, kBefore, size));
   parameters_.Keep(0, std::move(before));
   parameters_.Accept(0);
-  if (number > 0) {
-    DTNN_ASSIGN_OR_RETURN(std::vector<float> trained, ReadNumbers(file, kTrained, size));
-    parameters_.Keep(0, std::move(trained));
+  if (trained.round > 0) {
+    DTNN_ASSIGN_OR_RETURN(std::vector<float> after, ReadNumbers(file, kTrained, size));
+    parameters_.Keep(0, std::move(after));
   }
-  round_ = number;
+  trained_ = trained;
   resumed_from_ = path_;
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::span<const float>> OwnParameters::Begin(const federation::RoundTask& task,
-                                                            std::optional<bool> accepted) {
-  if (round_ > 0) {
-    const int64_t done = task.over ? task.round : task.round - 1;
-    const bool counts = round_ <= done && accepted.value_or(true);
+// An aggregator that was killed may do a round again that it had not saved, without this client.
+bool OwnParameters::Counts(const federation::RoundTask& task) const {
+  const int64_t done = task.over ? task.round : task.round - 1;
+  if (trained_.round > done) return false;
+  const bool is_known = task.made_by != federation::AttemptId();
+  if (trained_.round == done && is_known) return trained_.attempt == task.made_by;
+  return trained_.used.value_or(true);
+}
+
+absl::StatusOr<std::span<const float>> OwnParameters::Begin(const federation::RoundTask& task) {
+  if (trained_.round > 0) {
+    const bool counts = Counts(task);
     if (counts) parameters_.Accept(0);
-    round_ = 0;
+    trained_ = {};
     if (!counts) DTNN_RETURN_IF_ERROR(Write());
   }
   return parameters_.Begin(0);
 }
 
-absl::Status OwnParameters::Keep(int64_t round, std::vector<float> trained) {
+absl::Status OwnParameters::Keep(const federation::RoundTask& task, std::vector<float> trained) {
   parameters_.Keep(0, std::move(trained));
-  round_ = round;
+  trained_ = {.round = task.round, .attempt = task.attempt};
+  return Write();
+}
+
+absl::Status OwnParameters::SetUsed(const federation::AttemptId& attempt, bool used) {
+  if (trained_.round == 0 || trained_.attempt != attempt || trained_.used == used) {
+    return absl::OkStatus();
+  }
+  trained_.used = used;
   return Write();
 }
 
@@ -121,12 +160,18 @@ absl::Status OwnParameters::Write() const {
   if (path_.empty()) return absl::OkStatus();
   DTNN_ASSIGN_OR_RETURN(const Tensor before, TensorOf(parameters_.Begin(0)));
   NamedTensors arrays = {{kBefore, before}};
-  if (round_ > 0) {
+  if (trained_.round > 0) {
     DTNN_ASSIGN_OR_RETURN(const Tensor trained, TensorOf(parameters_.Trained(0)));
     arrays.emplace_back(kTrained, trained);
   }
   return WriteArrayFile(path_, arrays,
-                        {{kModel, model_}, {kPatterns, patterns_}, {kRound, StrCat(round_)}});
+                        {{kClient, client_},
+                         {kModel, model_},
+                         {kPatterns, patterns_},
+                         {kRound, StrCat(trained_.round)},
+                         {kNonce, HexOf(trained_.attempt.nonce)},
+                         {kAttempt, StrCat(trained_.attempt.number)},
+                         {kUsed, std::string(TextOf(trained_.used))}});
 }
 
 }  // namespace dtnn

@@ -3,8 +3,9 @@
 //
 // What it has made of them in a round counts once its update is in the sum of that round. Where it
 // cannot know that, since its connection was lost or it was killed, it counts unless the round is
-// tried again. With checkpoint.folder they are in local-parameters.npz there, too, before an update
-// is sent: a client that was killed, and resumes, gives the same bits.
+// tried again, or others have made the parameters that come next. With checkpoint.folder they are
+// in local-parameters.npz there, too, before an update is sent: a client that was killed, and
+// resumes, gives the same bits.
 
 #ifndef DTNN_MODELS_RUN_FEDERATED_OWN_PARAMETERS_H_
 #define DTNN_MODELS_RUN_FEDERATED_OWN_PARAMETERS_H_
@@ -27,39 +28,49 @@ namespace dtnn {
 
 class OwnParameters {
  public:
-  // `initial`, or what the file has where the run resumes. `model`: of what is exchanged. Errors
-  // name the file: FailedPrecondition for one of another network or with other parameters, and
-  // for one that is there although the run does not resume; NotFound where there is none although
-  // it must; DataLoss for a damaged one.
-  static absl::StatusOr<OwnParameters> Create(const RunOptions& options,
+  // `initial`, or what the file has where the run resumes. `client`: its name; `model`: of what is
+  // exchanged. Errors name the file: FailedPrecondition for one of another client, of another
+  // network or with other parameters, and for one that is there although the run does not resume;
+  // NotFound where there is none although it must; DataLoss for a damaged one.
+  static absl::StatusOr<OwnParameters> Create(const RunOptions& options, std::string client,
                                               const federation::ModelFacts& model,
                                               std::vector<float> initial);
 
   // The file that they are from; empty: they are the initial ones.
   const std::string& resumed_from() const { return resumed_from_; }
 
-  // Those to train with in `task`, or the last ones. `accepted`: FederationClient::accepted. Writes
-  // the file where an update is not used.
-  absl::StatusOr<std::span<const float>> Begin(const federation::RoundTask& task,
-                                               std::optional<bool> accepted);
-  // What the training of a round has made of them; writes the file.
-  absl::Status Keep(int64_t round, std::vector<float> trained);
+  // Those to train with in `task`, or the last ones. Writes the file where what it has made of them
+  // does not count.
+  absl::StatusOr<std::span<const float>> Begin(const federation::RoundTask& task);
+  // What the training of a round has made of them, all finite; writes the file.
+  absl::Status Keep(const federation::RoundTask& task, std::vector<float> trained);
+  // The update of the attempt is used, or not: ClientOptions::verdict. Writes the file.
+  absl::Status SetUsed(const federation::AttemptId& attempt, bool used);
 
  private:
-  OwnParameters(std::string path, std::string model, std::string patterns,
+  // What it has trained, and not yet counted.
+  struct Trained {
+    int64_t round = 0;  // 0: nothing
+    federation::AttemptId attempt = {};
+    std::optional<bool> used = {};  // nothing: it does not know
+  };
+
+  OwnParameters(std::string path, std::string client, std::string model, std::string patterns,
                 std::vector<float> initial)
       : path_(std::move(path)),
+        client_(std::move(client)),
         model_(std::move(model)),
         patterns_(std::move(patterns)),
         parameters_(1, std::move(initial)) {}
 
   absl::Status Load(Resume resume);
   absl::Status Write() const;
+  bool Counts(const federation::RoundTask& task) const;
 
   std::string path_;  // empty: in memory only
-  std::string model_, patterns_, resumed_from_;
+  std::string client_, model_, patterns_, resumed_from_;
   LocalParameters parameters_;  // of one client
-  int64_t round_ = 0;           // of what it has trained, and not yet accepted; 0: none
+  Trained trained_;
 };
 
 }  // namespace dtnn

@@ -14,7 +14,7 @@
 namespace dtnn {
 namespace {
 
-using federation::RoundTask;
+using federation::AttemptId;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Values = std::vector<float>;
@@ -30,20 +30,28 @@ class OwnParametersTest : public ::testing::Test {
   // A client that begins, or comes again, with a folder.
   absl::StatusOr<OwnParameters> Make(Resume resume, const Values& initial = {1, 2}) {
     options_.checkpoint = {.folder = folder_, .resume = resume};
-    return OwnParameters::Create(options_, model_, initial);
+    return OwnParameters::Create(options_, client_, model_, initial);
   }
   std::string Refusal(Resume resume, const Values& initial = {1, 2}) {
     return std::string(Make(resume, initial).status().message());
   }
-  static Values Begin(OwnParameters& own, int64_t round, std::optional<bool> accepted,
-                      bool over = false) {
+  // With what the client knows of its last attempt, which is that of the round it trained.
+  Values Begin(OwnParameters& own, int64_t round, std::optional<bool> used, bool over = false,
+               const AttemptId& made_by = {}) {
+    if (used) Must(own.SetUsed(last_, *used));
     const std::span<const float> now =
-        Must(own.Begin({.over = over, .round = round, .rounds = 9}, accepted));
+        Must(own.Begin({.over = over, .round = round, .rounds = 9, .made_by = made_by}));
     return {now.begin(), now.end()};
+  }
+  absl::Status Keep(OwnParameters& own, int64_t round, Values trained) {
+    last_ = {.nonce = {7}, .number = uint64_t(round) + 10};
+    return own.Keep({.round = round, .attempt = last_}, std::move(trained));
   }
 
   RunOptions options_;
   federation::ModelFacts model_;
+  std::string client_ = "north";
+  AttemptId last_;  // of what was kept last
   const std::string folder_ = NewFolder();
   const std::string file_ = folder_ + "/local-parameters.npz";
 
@@ -58,22 +66,22 @@ class OwnParametersTest : public ::testing::Test {
 };
 
 TEST_F(OwnParametersTest, CountWhereTheUpdateIsUsed) {
-  OwnParameters own = Must(OwnParameters::Create(options_, model_, {1, 2}));
+  OwnParameters own = Must(OwnParameters::Create(options_, client_, model_, {1, 2}));
   EXPECT_THAT(Begin(own, 1, {}), ElementsAre(1, 2));
-  Must(own.Keep(1, {3, 4}));
+  Must(Keep(own, 1, {3, 4}));
   EXPECT_THAT(Begin(own, 1, false), ElementsAre(1, 2)) << "the round is tried again";
-  Must(own.Keep(1, {5, 6}));
+  Must(Keep(own, 1, {5, 6}));
   EXPECT_THAT(Begin(own, 1, {}), ElementsAre(1, 2)) << "again, by an aggregator that has returned";
-  Must(own.Keep(1, {5, 6}));
+  Must(Keep(own, 1, {5, 6}));
   EXPECT_THAT(Begin(own, 2, true), ElementsAre(5, 6));
-  Must(own.Keep(2, {7, 8}));
+  Must(Keep(own, 2, {7, 8}));
   EXPECT_THAT(Begin(own, 3, false), ElementsAre(5, 6)) << "the round is over without its update";
   EXPECT_THAT(Begin(own, 4, {}), ElementsAre(5, 6)) << "and what was dropped does not come back";
-  Must(own.Keep(4, {9, 9}));
+  Must(Keep(own, 4, {9, 9}));
   EXPECT_THAT(Begin(own, 6, {}), ElementsAre(9, 9)) << "nobody knows";
-  Must(own.Keep(6, {0, 1}));
+  Must(Keep(own, 6, {0, 1}));
   EXPECT_THAT(Begin(own, 5, {}, /*over=*/true), ElementsAre(9, 9)) << "ended before that round";
-  Must(own.Keep(6, {0, 1}));
+  Must(Keep(own, 6, {0, 1}));
   EXPECT_THAT(Begin(own, 6, true, /*over=*/true), ElementsAre(0, 1));
   EXPECT_FALSE(std::filesystem::exists(file_)) << "without a folder";
 }
@@ -83,15 +91,15 @@ TEST_F(OwnParametersTest, AClientThatComesAgainHasTheSame) {
     OwnParameters own = Must(Make(Resume::kIfThere));
     EXPECT_EQ(own.resumed_from(), "");
     Begin(own, 1, {});
-    Must(own.Keep(1, {3, 4}));
+    Must(Keep(own, 1, {3, 4}));
     Begin(own, 2, true);
-    Must(own.Keep(2, {5, 6}));
+    Must(Keep(own, 2, {5, 6}));
   }
   for (const int round : {2, 3}) {  // the same one again, or the next
     OwnParameters own = Must(Make(Resume::kYes, {7, 7}));
     EXPECT_EQ(own.resumed_from(), file_);
     EXPECT_EQ(Begin(own, round, {}), round == 2 ? Values({3, 4}) : Values({5, 6}));
-    if (round == 2) Must(own.Keep(2, {5, 6}));
+    if (round == 2) Must(Keep(own, 2, {5, 6}));
   }
   {
     OwnParameters own = Must(Make(Resume::kYes));
@@ -101,13 +109,64 @@ TEST_F(OwnParametersTest, AClientThatComesAgainHasTheSame) {
   EXPECT_EQ(Begin(own, 3, {}), Values({3, 4})) << "that is kept, too";
 }
 
+// A client that is killed after it knows, and is asked again some rounds later.
+TEST_F(OwnParametersTest, WhatItKnowsOfItsUpdateIsInTheFile) {
+  for (const bool used : {true, false}) {
+    std::filesystem::remove(file_);
+    {
+      OwnParameters own = Must(Make(Resume::kNo));
+      Begin(own, 1, {});
+      Must(Keep(own, 1, {3, 4}));
+      Must(own.SetUsed({.nonce = {7}, .number = last_.number + 1}, !used));  // of another attempt
+      Must(own.SetUsed({.nonce = {8}, .number = last_.number}, !used));  // or another aggregator
+      Must(own.SetUsed(last_, used));
+    }
+    OwnParameters own = Must(Make(Resume::kYes));
+    EXPECT_EQ(Begin(own, 4, {}), used ? Values({3, 4}) : Values({1, 2}));
+  }
+}
+
+// An aggregator that had not saved the round does it again with others.
+TEST_F(OwnParametersTest, CountOnlyWhereTheirAttemptMadeTheNextParameters) {
+  for (const std::optional<bool> used : {std::optional<bool>(), std::optional(true)}) {
+    for (const bool resumed : {false, true}) {
+      for (const AttemptId& other :
+           {AttemptId{.nonce = {7}, .number = 12}, AttemptId{.nonce = {8}, .number = 11}}) {
+        std::filesystem::remove(file_);
+        std::optional<OwnParameters> own = Must(Make(Resume::kNo));
+        Must(Keep(*own, 1, {3, 4}));
+        if (used) Must(own->SetUsed(last_, *used));
+        if (resumed) own.emplace(Must(Make(Resume::kYes)));
+        EXPECT_EQ(Begin(*own, 2, {}, false, other), Values({1, 2}));
+        Must(Keep(*own, 2, {5, 6}));
+        EXPECT_EQ(Begin(*own, 2, {}, true, last_), Values({5, 6}));
+      }
+    }
+  }
+}
+
+TEST_F(OwnParametersTest, ThoseOfAnotherClientAreRefused) {
+  {
+    OwnParameters own = Must(Make(Resume::kNo));
+    Must(Keep(own, 1, {3, 4}));
+  }
+  client_ = "south";
+  for (const Resume resume : {Resume::kYes, Resume::kIfThere}) {
+    EXPECT_EQ(Refusal(resume),
+              file_ +
+                  ": is of the client north, this one is south. Give the folder of this client, "
+                  "or, where it is the same client, its name by "
+                  "RunOptions::federation.client_name");
+  }
+}
+
 TEST_F(OwnParametersTest, FilesThatDoNotFitAreRefused) {
   EXPECT_EQ(Refusal(Resume::kYes),
             "RunOptions::checkpoint.resume: there is no " + file_ +
                 "; RunOptions::checkpoint.resume=if-there begins with new parameters then");
   {
     OwnParameters own = Must(Make(Resume::kNo));
-    Must(own.Keep(1, {3, 4}));
+    Must(Keep(own, 1, {3, 4}));
   }
   EXPECT_EQ(Refusal(Resume::kNo), file_ +
                                       ": is of another run of a client; continue with it by "
@@ -123,7 +182,7 @@ TEST_F(OwnParametersTest, FilesThatDoNotFitAreRefused) {
             file_ + ": has no array \"before\" of 3 finite numbers; is it damaged?");
   {
     OwnParameters own = Must(Make(Resume::kYes));
-    Must(own.Keep(1, {3, std::numeric_limits<float>::infinity()}));
+    Must(Keep(own, 1, {3, std::numeric_limits<float>::infinity()}));
   }
   EXPECT_EQ(Refusal(Resume::kYes),
             file_ + ": has no array \"trained\" of 2 finite numbers; is it damaged?");

@@ -72,6 +72,10 @@ class Training {
              .plain_metrics = t_.options.federation.plain_metrics,
              .least_clients = t_.options.federation.least_clients,
              .timeout = std::chrono::milliseconds(int64_t(1000 * t_.options.ranks.timeout)),
+             .verdict =
+                 [this](const federation::AttemptId& attempt, bool used) {
+                   return own_ == nullptr ? absl::OkStatus() : own_->SetUsed(attempt, used);
+                 },
              .say = [this](std::string_view line) { t_.tell(StrCat("**** This ", line, "\n")); },
              .warn = t_.warn,
              .interrupted = [] { return Interrupt::Last() != 0; }},
@@ -80,8 +84,9 @@ class Training {
   }
 
   absl::Status MakeOwn(const federation::ModelFacts& model) {
-    DTNN_ASSIGN_OR_RETURN(OwnParameters own,
-                          OwnParameters::Create(t_.options, model, LocalOfStore()));
+    DTNN_ASSIGN_OR_RETURN(
+        OwnParameters own,
+        OwnParameters::Create(t_.options, t_.place.identity.name, model, LocalOfStore()));
     own_ = std::make_unique<OwnParameters>(std::move(own));
     t_.tell(StrCat("**** ", Counted(int64_t(exchanged_.local_values()), "number"),
                    " of the network stay with this client, ",
@@ -99,7 +104,7 @@ class Training {
   absl::Status Take(const RoundTask& task) {
     exchanged_.Set(task.parameters, t_.store);
     if (own_ == nullptr) return absl::OkStatus();
-    DTNN_ASSIGN_OR_RETURN(const std::span<const float> own, own_->Begin(task, client_->accepted()));
+    DTNN_ASSIGN_OR_RETURN(const std::span<const float> own, own_->Begin(task));
     exchanged_.SetLocal(own, t_.store);
     return absl::OkStatus();
   }
@@ -111,8 +116,11 @@ class Training {
       return client_->Decline(kDiverged);
     }
     if (t_.trainer.stopped()) return absl::OkStatus();
-    if (own_ != nullptr) DTNN_RETURN_IF_ERROR(own_->Keep(task.round, LocalOfStore()));
+    if (own_ != nullptr) DTNN_RETURN_IF_ERROR(own_->Keep(task, LocalOfStore()));
     DTNN_RETURN_IF_ERROR(client_->Submit(exchanged_.View(t_.store, sent_), round.report));
+    if (own_ != nullptr && client_->accepted() == false) {  // also where it was not sent
+      DTNN_RETURN_IF_ERROR(own_->SetUsed(task.attempt, false));
+    }
     if (t_.options.federation.dp_clip > 0) {
       t_.tell(absl::StrFormat("**** Round %d: epsilon at most %.3g for delta %g\n", task.round,
                               client_->Epsilon(), t_.options.federation.dp_delta));
