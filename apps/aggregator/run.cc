@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_format.h"
 #include "apps/aggregator/network.h"
 #include "apps/aggregator/test_data.h"
 #include "apps/flags/argument_flags.h"
@@ -26,6 +27,7 @@
 #include "models/run/options/option_value.h"
 #include "tensor/errors.h"
 #include "tensor/format.h"
+#include "tensor/stopwatch.h"
 #include "tensor/text/counted.h"
 #include "tensor/text/one_line.h"
 
@@ -91,9 +93,9 @@ class Run {
     const Interrupt interrupt;
     AggregatorOptions aggregator = OptionsOf(std::move(meeting), model);
     aggregator.charged = [&](const FederationState& charged) { return output.Charged(charged); };
-    aggregator.round_done = [&](RoundRecord record, const FederationState& now) {
-      AddTest(exchanged, now, record);
-      return output.RoundDone(record, now);
+    aggregator.round_done = [&](const RoundRecord& record, const FederationState& now) {
+      if (!flags_.rounds.TestsAfter(record.round)) return output.RoundDone(record, now);
+      return output.RoundDone(record, now, [this](RoundRecord& tested) { AddTest(tested); });
     };
     return output.Finish(federation::RunAggregator(aggregator, *secret_, state), state);
   }
@@ -154,12 +156,17 @@ class Run {
     return absl::OkStatus();
   }
 
-  // Rounds continue where their test fails.
-  void AddTest(const ExchangedParameters& exchanged, const FederationState& state,
-               RoundRecord& record) {
-    if (!flags_.rounds.TestsAfter(record.round)) return;
-    exchanged.Set(state.parameters, *store_);
+  // The store has the parameters to test. Rounds continue where their test fails.
+  void AddTest(RoundRecord& record) {
+    const Stopwatch watch;
     const absl::StatusOr<NamedMetrics> metrics = test_data_->Test();
+    if (const double seconds = watch.seconds(); seconds > flags_.run.ranks.timeout / 4) {
+      Warn(
+          absl::StrFormat("round %d: the test took %.0f s, in which clients hear nothing; with "
+                          "fewer test samples, or a larger --comm-timeout of all, they do not "
+                          "take the connection for lost",
+                          record.round, seconds));
+    }
     if (!metrics.ok()) {
       return Warn(StrCat("round ", record.round, ": no test: ", metrics.status().message()));
     }

@@ -55,9 +55,10 @@ class RoundOutput {
   absl::Status Charged(const federation::FederationState& state) {
     return state_.SaveLedger(state);
   }
-  // After each round.
-  absl::Status RoundDone(const federation::RoundRecord& record,
-                         const federation::FederationState& state);
+  // After each round. `test`, which may take long, adds to the record once the state is saved, with
+  // the parameters in the store.
+  absl::Status RoundDone(federation::RoundRecord record, const federation::FederationState& state,
+                         const std::function<void(federation::RoundRecord&)>& test = {});
   // What the program ends with, where the rounds have ended with `status`; Cancelled: by a signal.
   absl::Status Finish(const absl::Status& status, const federation::FederationState& state);
 
