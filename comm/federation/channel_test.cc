@@ -27,6 +27,7 @@ class Outlet : public Stream {
   }
   void CloseWriting() override {}
   int descriptor() const override { return -1; }
+  absl::StatusOr<std::vector<uint8_t>> binding() const override { return std::vector<uint8_t>(); }
   bool writes_after_reading() const override { return after_reading_; }
 
  private:

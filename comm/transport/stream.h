@@ -35,8 +35,9 @@ class Stream {
 
   // The same at both ends, and of no other connection: what one end signs together with it proves
   // nothing over another one, even where a third process carries all bytes between the two. Once
-  // connected. Empty where nothing but the network says which ends these are.
-  virtual absl::StatusOr<std::vector<uint8_t>> binding() const { return std::vector<uint8_t>(); }
+  // connected. Empty where nothing but the network says which ends these are. A stream over another
+  // one has that one's.
+  virtual absl::StatusOr<std::vector<uint8_t>> binding() const = 0;
 };
 
 }  // namespace dtnn

@@ -46,6 +46,7 @@ class Spoken : public Stream {
   }
   void CloseWriting() override {}
   int descriptor() const override { return -1; }
+  absl::StatusOr<std::vector<uint8_t>> binding() const override { return std::vector<uint8_t>(); }
 
  private:
   Other& other_;

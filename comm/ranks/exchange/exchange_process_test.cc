@@ -51,6 +51,7 @@ class SignatureChanger : public Stream {
   }
   void CloseWriting() override { shutdown(descriptor_, SHUT_WR); }
   int descriptor() const override { return descriptor_; }
+  absl::StatusOr<std::vector<uint8_t>> binding() const override { return std::vector<uint8_t>(); }
 
  private:
   const int descriptor_, at_;

@@ -72,6 +72,7 @@ class End : public Stream {
   }
   void CloseWriting() override { out_->ended = true; }
   int descriptor() const override { return descriptor_; }
+  absl::StatusOr<std::vector<uint8_t>> binding() const override { return std::vector<uint8_t>(); }
 
   void Say(std::string_view text) {
     if (!out_->unread) out_->bytes += text;

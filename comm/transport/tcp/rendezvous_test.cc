@@ -279,6 +279,7 @@ class CountingStream : public Stream {
   }
   void CloseWriting() override { stream_->CloseWriting(); }
   int descriptor() const override { return stream_->descriptor(); }
+  absl::StatusOr<std::vector<uint8_t>> binding() const override { return stream_->binding(); }
 
  private:
   const std::unique_ptr<Stream> stream_;
