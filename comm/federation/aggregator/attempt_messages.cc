@@ -69,8 +69,10 @@ void Attempt::Lose(int position, const std::string& why) {
 void Attempt::Revoke(int position, const std::string& why) {
   if (phase_ == Phase::kFailed) return;
   Lose(position, why);
-  const Asked& asked = asked_[size_t(position)];
+  Asked& asked = asked_[size_t(position)];
   if (asked.state != State::kAccepted) return;
+  asked.state = State::kLeftOut;
+  asked.why = why;
   failure_ = FailedPrecondition("the update of client ", asked.name, " must not be used: ", why);
   phase_ = Phase::kFailed;
   Release();

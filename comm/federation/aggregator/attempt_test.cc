@@ -428,12 +428,44 @@ TEST_F(AttemptTest, NoSumHasTheUpdateOfAClientThatIsRevoked) {
   attempt_->Revoke(1, "why");
   EXPECT_EQ(std::string(attempt_->failure().message()), wrong);
   EXPECT_THAT(attempt_->average(), IsEmpty());
+  EXPECT_EQ(asked(1).state, Asked::State::kLeftOut);
+  EXPECT_EQ(asked(1).why, "why");
   Begin(Protection::kNone, 4, 2);
   SendUpdate(1);
   attempt_->Revoke(1, "why");
   attempt_->Advance(now_);
   EXPECT_TRUE(attempt_->over());
   EXPECT_EQ(std::string(attempt_->failure().message()), wrong);
+}
+
+// Also of one that is hidden: no log may say that its update is used.
+TEST_F(AttemptTest, NoSumThatIsThereHasTheUpdateOfAClientThatIsRevoked) {
+  for (const Protection protection :
+       {Protection::kNone, Protection::kMasked, Protection::kThreshold}) {
+    Begin(protection, 4, 2);
+    SendUpdates(0, 4);
+    ASSERT_EQ(attempt_->failure(), absl::OkStatus());
+    attempt_->Revoke(2, "why");
+    EXPECT_EQ(std::string(attempt_->failure().message()),
+              "the update of client client-2 must not be used: why");
+    EXPECT_THAT(attempt_->average(), IsEmpty());
+    for (int i = 0; i < 4; ++i) {
+      EXPECT_EQ(asked(i).state, i == 2 ? Asked::State::kLeftOut : Asked::State::kAccepted) << i;
+    }
+    EXPECT_EQ(asked(2).why, "why");
+  }
+}
+
+// Its update is accepted, and others are waited for.
+TEST_F(AttemptTest, AMaskedAttemptFailsWhenAClientIsRevokedAfterItsUpdate) {
+  Begin(Protection::kMasked, 4, 2);
+  SendUpdates(0, 2);
+  attempt_->Revoke(1, "why");
+  EXPECT_TRUE(attempt_->over());
+  EXPECT_EQ(std::string(attempt_->failure().message()),
+            "the update of client client-1 must not be used: why");
+  EXPECT_EQ(asked(1).state, Asked::State::kLeftOut);
+  EXPECT_EQ(asked(0).state, Asked::State::kAccepted);
 }
 
 }  // namespace
