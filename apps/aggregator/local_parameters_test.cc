@@ -182,12 +182,12 @@ TEST_F(LocalParametersTest, AllMustKeepTheSame) {
     EXPECT_EQ(outcome.exit_code, exit_code) << outcome.text;
     return outcome.text;
   };
-  const std::string same =
-      " with this federation's clients; --local-parameters must be the same for the aggregator and "
-      "all clients";
-  EXPECT_THAT(refused({}, kExitFailed), HasSubstr("no parameters stay with it, and some" + same));
+  const std::string same = "; local parameters must be the same for the aggregator and all clients";
+  EXPECT_THAT(
+      refused({}, kExitFailed),
+      HasSubstr("this client exchanges all parameters, this federation keeps some local" + same));
   EXPECT_THAT(refused({"--local-parameters=*_biases"}, kExitFailed),
-              HasSubstr("other parameters stay with it than" + same));
+              HasSubstr("this client keeps other parameters local than this federation" + same));
   EXPECT_THAT(refused({"--local-parameters=*_FC_*,*BatchNorm*"}, kExitUsage),
               HasSubstr("--local-parameters: \"*BatchNorm*\" matches no parameter of model "
                         "simplecnn8 that training changes"));

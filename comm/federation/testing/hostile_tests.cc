@@ -599,11 +599,10 @@ TEST_F(FederationTest, ClientsThatDoNotFitAreRefusedWithTheReason) {
     hello = GoodHello("client-9");
     hello.model.local[0] = 1;
     EXPECT_EQ(refusal(hello),
-              "parameters stay with it, and none with this federation's clients; "
-              "RunOptions::federation.local_parameters must be the same for the aggregator and all "
-              "clients");
+              "this client keeps some parameters local, this federation exchanges all; local "
+              "parameters must be the same for the aggregator and all clients");
     hello.model.values = 3;
-    EXPECT_THAT(refusal(hello), HasSubstr("parameters stay with it, and none with"));
+    EXPECT_THAT(refusal(hello), HasSubstr("keeps some parameters local"));
     hello = GoodHello("client-9");
     hello.protection = "masks";
     EXPECT_EQ(refusal(hello), "its updates have masks, this federation's no encryption");

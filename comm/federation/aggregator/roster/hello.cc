@@ -17,11 +17,12 @@ std::string Difference(const ModelFacts& client, const ModelFacts& aggregator) {
   }
   if (client.network == aggregator.network && client.local != aggregator.local) {
     constexpr Hash kNone{};
-    return StrCat(client.local == kNone       ? "no parameters stay with it, and some"
-                  : aggregator.local == kNone ? "parameters stay with it, and none"
-                                              : "other parameters stay with it than",
-                  " with this federation's clients; RunOptions::federation.local_parameters must "
-                  "be the same for the aggregator and all clients");
+    return StrCat(client.local == kNone
+                      ? "this client exchanges all parameters, this federation keeps some local"
+                  : aggregator.local == kNone
+                      ? "this client keeps some parameters local, this federation exchanges all"
+                      : "this client keeps other parameters local than this federation",
+                  "; local parameters must be the same for the aggregator and all clients");
   }
   if (client.values != aggregator.values) {
     return StrCat("its network has ", client.values, " numbers, the aggregator's ",
