@@ -33,12 +33,10 @@ absl::Status CheckAggregator(const ClientIdentity& own, const Encounter& encount
                             ": another process answers in its place, or its identity has changed");
 }
 
-}  // namespace
-
-absl::Status ProveIdentity(const CallOptions& options, Channel& channel) {
-  const ClientIdentity& own = options.identity;
-  if (own.key_file.empty() && !own.aggregator) return absl::OkStatus();
-  Encounter encounter = {.client = {.name = own.name}};
+// Until the aggregator has proved that it is the right one, where the client expects one: what both
+// have said, and whether the client's proof is wanted.
+absl::StatusOr<bool> MeetAggregator(const CallOptions& options, Channel& channel,
+                                    Encounter& encounter) {
   DTNN_RETURN_IF_ERROR(FillRandom(encounter.client.nonce));
   channel.Send(FrameKind::kIntroduce, 0, 0, ToBytes(encounter.client));
   std::optional<Frame> frame;
@@ -50,8 +48,23 @@ absl::Status ProveIdentity(const CallOptions& options, Channel& channel) {
   DTNN_ASSIGN_OR_RETURN(const Challenge challenge, ChallengeFromBytes(frame->body));
   encounter.aggregator_nonce = challenge.nonce;
   DTNN_ASSIGN_OR_RETURN(encounter.binding, channel.binding());
-  DTNN_RETURN_IF_ERROR(CheckAggregator(own, encounter, challenge.signature));
-  if (!challenge.wants_proof) return absl::OkStatus();
+  DTNN_RETURN_IF_ERROR(CheckAggregator(options.identity, encounter, challenge.signature));
+  return challenge.wants_proof;
+}
+
+}  // namespace
+
+absl::Status ProveIdentity(const CallOptions& options, Channel& channel) {
+  const ClientIdentity& own = options.identity;
+  if (own.key_file.empty() && !own.aggregator) return absl::OkStatus();
+  Encounter encounter = {.client = {.name = own.name}};
+  const absl::StatusOr<bool> wants_proof = MeetAggregator(options, channel, encounter);
+  // Whoever answers must not be able to end a client that expects another one.
+  if (own.aggregator && !wants_proof.ok() && !absl::IsCancelled(wants_proof.status())) {
+    return Unavailable(wants_proof.status().message());
+  }
+  DTNN_RETURN_IF_ERROR(wants_proof.status());
+  if (!*wants_proof) return absl::OkStatus();
   Bytes proof;
   if (!own.key_file.empty()) {
     const absl::StatusOr<Secret> key = ReadEd25519File(own.key_file);

@@ -11,9 +11,10 @@
 namespace dtnn::federation {
 
 // Over a new connection. Nothing is said where options.identity has neither a key nor the
-// aggregator's. FailedPrecondition where the aggregator refuses this client, or does not prove that
-// it has the key that the client expects; errors of the connection also where the file of the key
-// cannot be read now.
+// aggregator's. FailedPrecondition where the aggregator refuses this client. Where the client
+// expects an aggregator's key, whatever comes before the proof of it, a refusal too, is
+// Unavailable: another process may have answered, and the next call may reach the right one. So is
+// a file of the key that cannot be read now.
 absl::Status ProveIdentity(const CallOptions& options, Channel& channel);
 
 }  // namespace dtnn::federation

@@ -5,6 +5,7 @@
 
 #include <sys/stat.h>
 
+#include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <map>
@@ -56,6 +57,14 @@ class IdentityTest : public FederationTest {
   std::string RefusalOf(const ClientOptions& options) {
     const absl::Status status = Must(FederationClient::Create(options, Job()))->Next().status();
     EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+    return std::string(status.message());
+  }
+  // What keeps such a client from an aggregator that it expects; it calls again until its time is
+  // over.
+  std::string TroubleOf(ClientOptions options) {
+    options.timeout = std::chrono::seconds(2);
+    const absl::Status status = Must(FederationClient::Create(options, Job()))->Next().status();
+    EXPECT_TRUE(absl::IsUnavailable(status)) << status;
     return std::string(status.message());
   }
   // Clients 0 to 2, when that was said.

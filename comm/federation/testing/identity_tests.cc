@@ -100,7 +100,7 @@ TEST_F(IdentityTest, AnAggregatorWithoutTheKeyIsLeft) {
   threads_.emplace_back([&] {
     ClientOptions other = OptionsOf(1);
     other.aggregator_key = keys_.at(3);
-    EXPECT_THAT(RefusalOf(other), HasSubstr("does not prove that it has the aggregator's key " +
+    EXPECT_THAT(TroubleOf(other), HasSubstr("does not prove that it has the aggregator's key " +
                                             ToText(keys_.at(3))));
     Note("it is left");
   });
@@ -115,7 +115,7 @@ TEST_F(IdentityTest, AnAggregatorWithoutAKeyIsLeftByThoseWhoExpectOne) {
   threads_.emplace_back([&] {
     ClientOptions expects = PlainOptionsOf(1);
     expects.aggregator_key = keys_.at(3);
-    EXPECT_THAT(RefusalOf(expects), HasSubstr("has no key, but this client expects"));
+    EXPECT_THAT(TroubleOf(expects), HasSubstr("has no key, but this client expects"));
     Note("it is left");
   });
   tune_ = nullptr;
