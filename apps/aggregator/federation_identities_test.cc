@@ -104,9 +104,9 @@ TEST_P(FederationTransportsTest, ThoseOnTheListTrainAndOthersDoNot) {
   const auto aggregator = Guarded({by, "--rounds=2", "--min-clients=2"});
   const auto one = Proved(1, {by});
   EXPECT_THAT(Refused(Proved(2, {by}, /*owner=*/3)),
-              HasSubstr("it does not prove that it is client-2: the list has another key"));
+              HasSubstr("it does not prove that it is client-2: "));
   EXPECT_THAT(Refused(Proved(4, {by}, /*owner=*/3)),
-              HasSubstr("no client called client-4 is on the list"));
+              HasSubstr("it does not prove that it is client-4: "));
   EXPECT_THAT(Refused(Client(2, {by})), HasSubstr("takes clients that prove their names"));
   const auto two = Proved(2, {by});
   for (const auto* client : {&one, &two}) {
@@ -118,7 +118,9 @@ TEST_P(FederationTransportsTest, ThoseOnTheListTrainAndOthersDoNot) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
   EXPECT_THAT(outcome.text, HasSubstr("**** 3 clients of " + folder_ + "/allowed may take part"));
   EXPECT_THAT(outcome.text, HasSubstr("has --aggregator-key=" + aggregator_key_ + "\n"));
-  EXPECT_THAT(outcome.text, HasSubstr("it does not prove that it is client-2"));
+  EXPECT_THAT(outcome.text, HasSubstr("it does not prove that it is client-2: the list has another "
+                                      "key"));
+  EXPECT_THAT(outcome.text, HasSubstr("no client called client-4 is on the list"));
   EXPECT_THAT(outcome.text, HasSubstr("**** Round 2: 2 of 2 clients"));
   for (const char* name : {"PYMPI_SSL", "PYMPI_SSL_CERT", "PYMPI_SSL_KEY", "PYMPI_SSL_CA"}) {
     unsetenv(name);

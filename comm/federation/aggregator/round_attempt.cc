@@ -112,7 +112,8 @@ absl::StatusOr<std::shared_ptr<Attempt>> Rounds::RunAttempt(const std::vector<in
   int changes = roster_.allowed_changes();
   while (true) {
     attempt->Advance(Clock::now());
-    if (attempt->over()) roster_.FollowAllowed();  // no sum has the update of one that is gone
+    // No sum has the update of one that is gone.
+    if (attempt->over()) DTNN_RETURN_IF_ERROR(roster_.SettleAllowed());
     if (changes != roster_.allowed_changes()) {
       changes = roster_.allowed_changes();
       RevokeAsked(*attempt);

@@ -40,7 +40,6 @@ absl::StatusOr<std::vector<int>> Rounds::AwaitClients() {
   Wait wait(
       {.timeout = options_.timeout, .warn_after = options_.timeout / 5, .warn = options_.warn});
   const Clock::time_point begin = Clock::now();
-  roster_.FollowAllowed();
   std::vector<Candidate> there;
   Choice choice;
   const auto text = [&] {
@@ -56,7 +55,12 @@ absl::StatusOr<std::vector<int>> Rounds::AwaitClients() {
                                                         .attempt = state_.attempts}));
     const bool wait_for_others =
         choice.reluctant && SomeAreBusy() && Clock::now() < begin + kReluctance;
-    if (!choice.ids.empty() && !wait_for_others) return true;
+    if (!choice.ids.empty() && !wait_for_others) {
+      const int changes = roster_.allowed_changes();
+      roster_.FollowAllowed();
+      if (roster_.allowed_changes() != changes) return false;  // chooses again
+      if (!roster_.allowed_settles()) return true;
+    }
     DTNN_RETURN_IF_ERROR(roster_.Turn(std::min(until, Clock::now() + kLook)));
     return false;
   };

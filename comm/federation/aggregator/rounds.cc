@@ -105,6 +105,7 @@ absl::Status Rounds::RunRound() {
 }
 
 absl::Status Rounds::SendTheEnd() {
+  DTNN_RETURN_IF_ERROR(roster_.SettleAllowed());  // the model is not for one that is gone
   DTNN_ASSIGN_OR_RETURN(const std::vector<SharedBytes> bodies, ParameterBodies());
   std::set<int> told;
   bool busy = false;

@@ -1,5 +1,6 @@
 #include "comm/federation/identity/allowed_clients.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -25,12 +26,25 @@ std::vector<std::string> WordsOf(absl::string_view line) {
                         absl::SkipEmpty());
 }
 
+// Whether all clients of `now` have their keys in `next`.
+bool OnlyAdds(const ClientKeys& now, const ClientKeys& next) {
+  return std::ranges::all_of(now, [&next](const auto& name_and_key) {
+    const auto place = next.find(name_and_key.first);
+    return place != next.end() && place->second == name_and_key.second;
+  });
+}
+
 }  // namespace
 
 absl::StatusOr<ClientKeys> ParseAllowedClients(std::string_view text, std::string_view path) {
   ClientKeys keys;
   std::map<Ed25519PublicKey, std::string> owners;
   std::map<std::string, int64_t, std::less<>> lines;
+  if (!text.empty() && text.back() != '\n') {
+    return InvalidArgument(path, ":", 1 + std::ranges::count(text, '\n'),
+                           ": the last line has no end: is the file half written? Expected a "
+                           "newline");
+  }
   int64_t number = 0;
   for (const absl::string_view line :
        absl::StrSplit(absl::string_view(text.data(), text.size()), '\n')) {
@@ -71,24 +85,32 @@ absl::StatusOr<AllowedClients> AllowedClients::Read(const std::string& path) {
   return list;
 }
 
-bool AllowedClients::Follow(const std::function<void(std::string_view line)>& warn) {
+bool AllowedClients::Follow(Clock::time_point now,
+                            const std::function<void(std::string_view line)>& warn) {
   absl::StatusOr<std::string> text = ReadText(path_);
   if (text.ok() && *text == text_) {
+    other_.reset();
     trouble_.clear();
     return false;
   }
-  absl::StatusOr<ClientKeys> keys =
-      text.ok() ? ParseAllowedClients(*text, path_) : absl::StatusOr<ClientKeys>(text.status());
-  if (!keys.ok()) {
-    std::string trouble(keys.status().message());
+  if (!text.ok()) {
+    other_ = Reading{.text = "", .keys = text.status(), .since = now};
+  } else if (!other_ || other_->text != *text || text->empty()) {
+    absl::StatusOr<ClientKeys> keys = ParseAllowedClients(*text, path_);
+    other_ = Reading{.text = *std::move(text), .keys = std::move(keys), .since = now};
+  }
+  if (!other_->keys.ok()) {
+    std::string trouble(other_->keys.status().message());
     if (trouble != trouble_ && warn) warn(StrCat(trouble, "; the list of before stays in force"));
     trouble_ = std::move(trouble);
     return false;
   }
   trouble_.clear();
-  text_ = *std::move(text);
-  const bool changed = *keys != keys_;
-  keys_ = *std::move(keys);
+  if (!OnlyAdds(keys_, *other_->keys) && now < other_->since + kSettles) return false;
+  const bool changed = *other_->keys != keys_;
+  text_ = std::move(other_->text);
+  keys_ = *std::move(other_->keys);
+  other_.reset();
   return changed;
 }
 

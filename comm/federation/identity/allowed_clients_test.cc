@@ -32,10 +32,10 @@ std::string ErrorOf(const std::string& text) {
 }
 
 TEST(AllowedClientsTest, NamesAndKeysAreThoseOfTheLines) {
-  const ClientKeys keys = Must(ParseAllowedClients(
-      "# who may take part\n\n" + Line("north", 1) + "  south\t" + ToText(KeyOf(2)) +
-          "   # moved in May\r\n" + "a.b_c-9 " + ToText(KeyOf(3)),
-      "list"));
+  const ClientKeys keys =
+      Must(ParseAllowedClients("# who may take part\n\n" + Line("north", 1) + "  south\t" +
+                                   ToText(KeyOf(2)) + "   # moved in May\r\n" + Line("a.b_c-9", 3),
+                               "list"));
   EXPECT_EQ(keys, (ClientKeys{{"a.b_c-9", KeyOf(3)}, {"north", KeyOf(1)}, {"south", KeyOf(2)}}));
 }
 
@@ -45,6 +45,10 @@ TEST(AllowedClientsTest, ErrorsNameTheLineAndWhatIsWrong) {
   EXPECT_EQ(ErrorOf("# north\n"), "list: names no client; nobody could take part");
   EXPECT_EQ(ErrorOf(north + "south\n"),
             "list:2: has 1 word; expected a client's name and its public key");
+  const std::string no_end =
+      ": the last line has no end: is the file half written? Expected a newline";
+  EXPECT_EQ(ErrorOf(north + "south " + ToText(KeyOf(2))), "list:2" + no_end);
+  EXPECT_EQ(ErrorOf(north + "# sou"), "list:2" + no_end);
   EXPECT_EQ(ErrorOf("\n" + Line("north of", 1)),
             "list:2: has 3 words; expected a client's name and its public key");
   EXPECT_EQ(ErrorOf(Line("../north", 1)),
@@ -75,10 +79,11 @@ class AllowedClientsFileTest : public ::testing::Test {
     chmod(path_.c_str(), 0644);
   }
   bool Follow(AllowedClients& list) {
-    return list.Follow([this](std::string_view line) { warnings_.emplace_back(line); });
+    return list.Follow(now_, [this](std::string_view line) { warnings_.emplace_back(line); });
   }
 
   const std::string path_ = ::testing::TempDir() + "/allowed";
+  AllowedClients::Clock::time_point now_{};
   std::vector<std::string> warnings_;
 };
 
@@ -91,7 +96,12 @@ TEST_F(AllowedClientsFileTest, AnotherListIsFollowed) {
   Write("# the same clients\n" + Line("south", 2) + Line("north", 1));
   EXPECT_FALSE(Follow(list)) << "only its text is another";
   Write(Line("north", 3) + Line("west", 4));
+  EXPECT_FALSE(Follow(list));
+  EXPECT_TRUE(list.settles());
+  EXPECT_TRUE(list.Allows("north", KeyOf(1)));
+  now_ += kSettles;
   EXPECT_TRUE(Follow(list));
+  EXPECT_FALSE(list.settles());
   EXPECT_FALSE(Follow(list));
   EXPECT_TRUE(list.Allows("north", KeyOf(3)));
   EXPECT_FALSE(list.Allows("north", KeyOf(1)));
@@ -127,6 +137,51 @@ TEST_F(AllowedClientsFileTest, ABrokenListChangesNothingAndIsToldOnce) {
   std::filesystem::remove(path_);
   stays();
   EXPECT_EQ(warnings_.size(), 5u) << "trouble that was over is new";
+}
+
+TEST_F(AllowedClientsFileTest, NewClientsCountAtOnce) {
+  AllowedClients list = Must(AllowedClients::Read(path_));
+  Write(Line("north", 1) + Line("south", 2) + Line("west", 3));
+  EXPECT_TRUE(Follow(list));
+  EXPECT_TRUE(list.Allows("west", KeyOf(3)));
+}
+
+// As make_certificates writes it: many of its beginnings are lists.
+TEST_F(AllowedClientsFileTest, AListThatIsBeingWrittenEndsNobody) {
+  const std::string before =
+      "# north.key\n" + Line("north", 1) + "# south.key\n" + Line("south", 2);
+  const std::string after = before + "# west.key\n" + Line("west", 3);
+  for (size_t cut = 0; cut < after.size(); ++cut) {
+    Write(before);
+    AllowedClients list = Must(AllowedClients::Read(path_));
+    const auto all_stay = [&list] {
+      return list.Allows("north", KeyOf(1)) && list.Allows("south", KeyOf(2));
+    };
+    Write(after.substr(0, cut));
+    EXPECT_FALSE(Follow(list)) << cut;
+    EXPECT_TRUE(all_stay()) << cut;
+    Write(after.substr(0, (cut + after.size()) / 2));
+    now_ += kSettles;
+    Follow(list);
+    EXPECT_TRUE(all_stay()) << cut << ": its text has changed since";
+    Write(after);
+    now_ += kSettles;
+    Follow(list);
+    EXPECT_TRUE(all_stay() && list.Allows("west", KeyOf(3))) << cut;
+  }
+}
+
+TEST_F(AllowedClientsFileTest, AListThatComesBackEndsNobody) {
+  AllowedClients list = Must(AllowedClients::Read(path_));
+  for (int time = 0; time < 3; ++time) {
+    Write(Line("north", 1));
+    EXPECT_FALSE(Follow(list));
+    now_ += kSettles / 2;
+    Write(Line("north", 1) + Line("south", 2));
+    EXPECT_FALSE(Follow(list));
+    EXPECT_FALSE(list.settles());
+    now_ += kSettles / 2;
+  }
 }
 
 TEST_F(AllowedClientsFileTest, AtTheStartABrokenListIsAnError) {

@@ -39,31 +39,40 @@ absl::Status IdentityCheck::TakeProof(std::span<const uint8_t> proof) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Ed25519PublicKey> IdentityCheck::Prove(std::string_view name,
-                                                      const AllowedClients& list) const {
-  const auto denied = [](const auto&... why) {
-    return absl::PermissionDeniedError(StrCat(why...));
+ProofResult IdentityCheck::Prove(std::string_view name, const AllowedClients& list) const {
+  const auto denied = [](const std::string& why) {
+    return ProofResult{.key = std::nullopt, .why = why, .detail = why};
   };
   if (!proof_) {
     return denied(
         "this federation takes clients that prove their names; start it with the file of "
         "its identity key");
   }
-  const Ed25519PublicKey* const key = list.Find(name);
-  if (key == nullptr) {
-    return denied("no client called ", name,
-                  " is on the list of those that may take part; the aggregator's owner can add it, "
-                  "with its public key");
-  }
   if (encounter_.client.name != name) {
-    return denied("it has proved to be ", encounter_.client.name, ", and takes part as ", name);
+    return denied(
+        StrCat("it introduces itself as ", encounter_.client.name, ", and takes part as ", name));
   }
-  DTNN_ASSIGN_OR_RETURN(const bool proved,
-                        ProvesEncounter(Side::kClient, encounter_, *key, *proof_));
-  if (proved) return *key;
-  return denied("it does not prove that it is ", name,
-                ": the list has another key for this name, or another process carries what the two "
-                "say");
+  const Ed25519PublicKey* const key = list.Find(name);
+  // Of a name that is not there the signature is checked too, or the time would tell.
+  const absl::StatusOr<bool> proved =
+      ProvesEncounter(Side::kClient, encounter_, key == nullptr ? list.AnyKey() : *key, *proof_);
+  if (key != nullptr && proved.ok() && *proved) return {.key = *key};
+  const std::string no_proof = StrCat("it does not prove that it is ", name, ": ");
+  std::string detail;
+  if (key == nullptr) {
+    detail = StrCat("no client called ", name,
+                    " is on the list of those that may take part; its line needs its public key");
+  } else if (!proved.ok()) {
+    detail = no_proof + std::string(proved.status().message());
+  } else {
+    detail = no_proof +
+             "the list has another key for this name, or another process carries what the two say";
+  }
+  return {.key = std::nullopt,
+          .why = no_proof +
+                 "the list of those that may take part has another key for this name, or "
+                 "no such client, or another process carries what the two say",
+          .detail = std::move(detail)};
 }
 
 }  // namespace dtnn::federation

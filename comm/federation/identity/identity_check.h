@@ -1,5 +1,5 @@
-// What one connection shows of the client at its other end (identity.h): kept until it says under
-// which name it wants to take part, and judged then by the list of that moment.
+// What a client has proved over one connection (identity.h): kept until it says under which name it
+// wants to take part, and judged then by the list of that moment.
 
 #ifndef DTNN_COMM_FEDERATION_IDENTITY_IDENTITY_CHECK_H_
 #define DTNN_COMM_FEDERATION_IDENTITY_IDENTITY_CHECK_H_
@@ -21,6 +21,13 @@
 
 namespace dtnn::federation {
 
+struct ProofResult {
+  std::optional<Ed25519PublicKey> key;  // by which the name is proved; nothing: it is not
+  // Why not, with what to do: for the other end, which learns nothing of the list from it, and for
+  // the log of the list's owner.
+  std::string why = {}, detail = {};
+};
+
 class IdentityCheck {
  public:
   // The longest body that the frame may have; nothing for one that is not its turn.
@@ -34,9 +41,8 @@ class IdentityCheck {
 
   // The name in the introduction, which nothing proves yet; empty: there was none.
   const std::string& name() const { return encounter_.client.name; }
-  // The key by which the other end has proved that it is the client of that name. PermissionDenied,
-  // with what to do, where it has not, or is not on the list.
-  absl::StatusOr<Ed25519PublicKey> Prove(std::string_view name, const AllowedClients& list) const;
+  // Whether the other end has proved that it is the client of that name, which is on the list.
+  ProofResult Prove(std::string_view name, const AllowedClients& list) const;
 
  private:
   enum class State : uint8_t { kNew, kChallenged, kDone };

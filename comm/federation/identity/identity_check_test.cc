@@ -14,6 +14,8 @@ namespace dtnn::federation {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 
 const Bytes kBinding = {1, 2, 3};
 
@@ -44,9 +46,10 @@ class IdentityCheckTest : public ::testing::Test {
     return {proof.begin(), proof.end()};
   }
   std::string Denied(const IdentityCheck& check, const std::string& name) {
-    const absl::Status status = check.Prove(name, list_).status();
-    EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
-    return std::string(status.message());
+    const ProofResult result = check.Prove(name, list_);
+    EXPECT_FALSE(result.key);
+    EXPECT_THAT(result.why, Not(IsEmpty()));
+    return result.detail;
   }
 
   const Secret north_ = Must(RandomSecret()), south_ = Must(RandomSecret());
@@ -58,13 +61,35 @@ TEST_F(IdentityCheckTest, TheOwnerOfTheKeyIsTheClientOfItsNameOnly) {
   const Encounter encounter = Introduce(check, "north");
   EXPECT_EQ(check.name(), "north");
   Must(check.TakeProof(ProofOf(encounter, north_)));
-  EXPECT_EQ(Must(check.Prove("north", list_)), Must(Ed25519PublicKeyOf(north_)));
-  EXPECT_THAT(Denied(check, "south"), HasSubstr("has proved to be north, and takes part as south"));
-  EXPECT_THAT(Denied(check, "west"), HasSubstr("no client called west is on the list"));
+  EXPECT_EQ(check.Prove("north", list_).key, Must(Ed25519PublicKeyOf(north_)));
+  EXPECT_EQ(Denied(check, "south"), "it introduces itself as north, and takes part as south");
   const AllowedClients other = ListOf({{"north", south_}});
-  EXPECT_THAT(std::string(check.Prove("north", other).status().message()),
+  EXPECT_THAT(check.Prove("north", other).detail,
               HasSubstr("the list has another key for this name"))
       << "the list of the moment counts";
+}
+
+// One that knows the secret must not learn who takes part.
+TEST_F(IdentityCheckTest, WhatTheOtherEndIsToldDoesNotTellWhoIsOnTheList) {
+  const auto result = [&](const std::string& name, const Secret& key) {
+    IdentityCheck check;
+    Must(check.TakeProof(ProofOf(Introduce(check, name), key)));
+    EXPECT_FALSE(check.Prove(name, list_).key) << name;
+    return check.Prove(name, list_);
+  };
+  const std::string rest =
+      ": the list of those that may take part has another key for this name, or no such client, or "
+      "another process carries what the two say";
+  EXPECT_EQ(result("north", south_).why, "it does not prove that it is north" + rest);
+  EXPECT_EQ(result("west", south_).why, "it does not prove that it is west" + rest);
+  EXPECT_EQ(result("west", north_).why, "it does not prove that it is west" + rest)
+      << "of a key on the list";
+  EXPECT_THAT(result("north", south_).detail, HasSubstr("the list has another key for this name"));
+  EXPECT_EQ(result("west", south_).detail,
+            "no client called west is on the list of those that may take part; its line needs its "
+            "public key");
+  IdentityCheck none, unlisted;
+  EXPECT_EQ(none.Prove("north", list_).why, unlisted.Prove("west", list_).why);
 }
 
 TEST_F(IdentityCheckTest, OtherProofsAreNone) {
@@ -89,7 +114,7 @@ TEST_F(IdentityCheckTest, OtherProofsAreNone) {
   IdentityCheck before;
   const Bytes recorded = ProofOf(Introduce(before, "north"), north_);
   Must(before.TakeProof(recorded));
-  EXPECT_TRUE(before.Prove("north", list_).ok());
+  EXPECT_TRUE(before.Prove("north", list_).key);
   EXPECT_THAT(denied([&](const Encounter&) { return recorded; }), HasSubstr(wrong));
 }
 

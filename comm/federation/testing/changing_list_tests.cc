@@ -116,6 +116,26 @@ TEST_F(IdentityTest, NoSumHasTheUpdateOfOneThatIsTakenOffTheList) {
   }
 }
 
+TEST_F(IdentityTest, OneThatIsTakenOffTheListDoesNotGetTheLastParameters) {
+  options_.rounds = 1;
+  options_.round_done = [&](const RoundRecord&, const FederationState&) {
+    WriteList({0, 1});
+    return absl::OkStatus();
+  };
+  Start(0);
+  Start(1);
+  threads_.emplace_back([&] {
+    const auto self = Must(FederationClient::Create(OptionsOf(2), Job()));
+    const RoundTask task = Must(self->Next());
+    Must(self->Submit(Trained(task.parameters, 2), {.samples = SamplesOf(2)}));
+    EXPECT_THAT(std::string(self->Next().status().message()),
+                HasSubstr("refuses this client: client-2 is no longer on the list"));
+  });
+  ASSERT_EQ(Run(), absl::OkStatus()) << said();
+  JoinAll();
+  EXPECT_EQ(final_.size(), 2u);
+}
+
 TEST_F(IdentityTest, AClientComesAgainWithItsNewKey) {
   options_.rounds = 4;
   options_.round_done = [&](const RoundRecord& record, const FederationState&) {

@@ -3,14 +3,19 @@
 #include <utility>
 
 #include "comm/federation/aggregator/roster/roster.h"
+#include "comm/transport/meeting/waiting_room.h"
 
 namespace dtnn::federation {
 namespace {
 
 // Between two readings of the list.
 constexpr std::chrono::seconds kFollowEvery(1);
-// Refusals by one list that are warnings: names are the callers' choice.
-constexpr size_t kMostTold = 1000;
+// Callers that have not proved a name, where all must.
+constexpr size_t kMostUnproved = 64;
+
+std::string HostOf(std::string_view address) {
+  return std::string(address.substr(0, address.rfind(':')));
+}
 
 }  // namespace
 
@@ -28,24 +33,39 @@ absl::Status Roster::TakeIntroduction(Member& member, const Frame& frame) {
 
 bool Roster::RefuseUnproved(Member& member, const std::string& name) {
   if (!allowed_) return false;
-  const absl::StatusOr<Ed25519PublicKey> key = member.identity.Prove(name, *allowed_);
-  if (key.ok()) {
-    member.identity_key = *key;
+  const ProofResult result = member.identity.Prove(name, *allowed_);
+  if (result.key) {
+    member.identity_key = *result.key;
     return false;
   }
-  const std::string why(key.status().message());
-  const bool is_new = told_.size() < kMostTold && told_.insert(StrCat(name, ": ", why)).second;
-  if (is_new) options_.Warn(StrCat("refused: ", member.channel.address(), ": ", why));
-  End(member, why);
+  LogRefusal(refusals_, StrCat(member.channel.address(), ": ", result.detail));
+  End(member, result.why);
   return true;
 }
 
+void Roster::MakePlace() {
+  std::vector<int> ids;
+  std::vector<std::string> hosts;
+  for (const auto& [id, member] : members_) {
+    if (member.identity_key) continue;
+    ids.push_back(id);
+    hosts.push_back(HostOf(member.channel.address()));
+  }
+  if (!allowed_ || ids.size() <= kMostUnproved) return;
+  std::vector<WaitingCaller> callers;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    callers.push_back({hosts[i], members_.at(ids[i]).since});
+  }
+  Remove(ids[CallerToDrop(callers, Clock::now(), random_())],
+         StrCat("there are ", kMostUnproved, " connections without a proof already"));
+}
+
 void Roster::FollowAllowed() {
-  follow_at_ = Clock::now() + kFollowEvery;
+  const Clock::time_point now = Clock::now();
+  follow_at_ = now + kFollowEvery;
   if (!allowed_) return;
-  if (!allowed_->Follow(options_.warn)) return;
+  if (!allowed_->Follow(now, options_.warn)) return;
   ++allowed_changes_;
-  told_.clear();
   for (auto& [id, member] : members_) {
     if (member.name.empty() || Allows(member.name, member.identity_key)) continue;
     const bool is_listed = allowed_->Find(member.name) != nullptr;
@@ -55,6 +75,15 @@ void Roster::FollowAllowed() {
     options_.Warn(StrCat("client ", member.name, " is sent away: ", why));
     End(member, why, is_listed ? kNewKey : kFinal);
   }
+}
+
+absl::Status Roster::SettleAllowed() {
+  FollowAllowed();
+  while (allowed_settles()) {
+    DTNN_RETURN_IF_ERROR(Turn(Clock::time_point::max()));
+    FollowAllowed();
+  }
+  return absl::OkStatus();
 }
 
 bool Roster::Allows(const std::string& name, const std::optional<Ed25519PublicKey>& key) const {

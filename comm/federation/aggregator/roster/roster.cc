@@ -18,8 +18,6 @@ constexpr std::chrono::seconds kHelloTime(10);
 constexpr milliseconds kLongestSleep(200);
 // Connections, also of names that are never asked.
 constexpr size_t kMostConnections = 512;
-// Callers that are refused must not be able to fill the log.
-constexpr std::chrono::seconds kRefusedEvery(1);
 // Frames of one client that are read before others have their turn.
 constexpr int kFramesPerTurn = 16;
 
@@ -53,10 +51,9 @@ absl::Status Roster::Turn(Clock::time_point until) {
   DTNN_ASSIGN_OR_RETURN(std::vector<Caller> arrived,
                         door_->Advance(std::span(descriptors).first(strangers), Clock::now()));
   std::string refused = door_->refused();
-  if (!refused.empty() && refused != refused_ && now >= say_refused_at_) {
+  if (!refused.empty() && refused != refused_) {
     refused_ = std::move(refused);
-    say_refused_at_ = now + kRefusedEvery;
-    options_.Warn(StrCat("refused: ", refused_));
+    LogRefusal(refusals_, refused_);
   }
   DTNN_RETURN_IF_ERROR(Welcome(std::move(arrived)));
   for (const int id : ids) {
@@ -67,14 +64,18 @@ absl::Status Roster::Turn(Clock::time_point until) {
 
 absl::Status Roster::Welcome(std::vector<Caller> arrived) {
   for (Caller& caller : arrived) {
-    if (members_.size() >= kMostConnections) {
-      options_.Warn(StrCat("refused: ", caller.address, ": there are ", members_.size(),
-                           " connections already"));
+    const auto has_place = [this](const auto& id_and_member) {
+      return !allowed_ || id_and_member.second.identity_key;
+    };
+    if (size_t(std::ranges::count_if(members_, has_place)) >= kMostConnections) {
+      LogRefusal(refusals_,
+                 StrCat(caller.address, ": there are ", kMostConnections, " connections already"));
       continue;
     }
-    const auto [place, added] =
-        members_.try_emplace(next_id_++, std::move(caller.stream), caller.address);
-    Hear(place->first);  // a stream may hold what poll does not know of
+    const int id = next_id_++;
+    members_.try_emplace(id, std::move(caller.stream), caller.address);
+    MakePlace();
+    if (members_.contains(id)) Hear(id);  // a stream may hold what poll does not know of
   }
   const Clock::time_point now = Clock::now();
   if (now < alive_at_) return absl::OkStatus();
@@ -155,9 +156,15 @@ absl::Status Roster::TakeFrames(int id, Member& member) {
 }
 
 void Roster::Refuse(Member& member, const std::string& why) {
-  options_.Warn(StrCat("refused: client ",
-                       member.name.empty() ? member.channel.address() : member.name, ": ", why));
+  LogRefusal(
+      member.identity_key ? proved_refusals_ : refusals_,
+      StrCat("client ", member.name.empty() ? member.channel.address() : member.name, ": ", why));
   End(member, why);
+}
+
+void Roster::LogRefusal(RefusalLog& log, const std::string& refusal) {
+  const std::string line = log.Line(refusal, Clock::now());
+  if (!line.empty()) options_.Warn(line);
 }
 
 void Roster::End(Member& member, const std::string& why, RefusalReason reason) {
@@ -195,7 +202,7 @@ void Roster::Remove(int id, const std::string& why) {
   if (!member.name.empty()) {
     options_.Say(StrCat("client ", member.name, " has left: ", why));
   } else if (!member.ending) {
-    options_.Warn(StrCat("refused: ", member.channel.address(), ": ", why));
+    LogRefusal(refusals_, StrCat(member.channel.address(), ": ", why));
   }
   sent_ += member.channel.bytes_sent();
   received_ += member.channel.bytes_received();

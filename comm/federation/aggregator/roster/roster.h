@@ -10,7 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
+#include <random>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,6 +21,7 @@
 #include "comm/federation/aggregator/aggregator_options.h"
 #include "comm/federation/aggregator/attempt.h"
 #include "comm/federation/aggregator/federation_state.h"
+#include "comm/federation/aggregator/roster/refusal_log.h"
 #include "comm/federation/channel.h"
 #include "comm/federation/identity/allowed_clients.h"
 #include "comm/federation/identity/identity_check.h"
@@ -80,7 +81,10 @@ class Roster {
   // Reads the list of clients that may take part again, and sends those away that are no longer on
   // it, or not with their key. Turn does so once a second.
   void FollowAllowed();
-  // Grows whenever the list has become another one.
+  // The same, until what the file has counts (AllowedClients::settles).
+  absl::Status SettleAllowed();
+  bool allowed_settles() const { return allowed_ && allowed_->settles(); }
+  // Incremented when the list changes.
   int allowed_changes() const { return allowed_changes_; }
   // Whether the client that has proved its name by this key may take part; where there is no list,
   // all may.
@@ -102,11 +106,16 @@ class Roster {
   absl::Status TakeIntroduction(Member& member, const Frame& frame);
   // Whether it has not proved that it is the client of that name, on the list; then it is refused.
   bool RefuseUnproved(Member& member, const std::string& name);
+  // Where there is a list, those who have not proved a name have places of their own: they must not
+  // keep out the others. After a newcomer has come, the one that loses its place is removed, by the
+  // rule of comm/transport/meeting/waiting_room.h.
+  void MakePlace();
   void Answer(Member& member);
   // The end whose classes have other names than those of this client, for a message; empty: none.
   absl::StatusOr<std::string> FindOtherNames(const Hello& hello) const;
   void Remove(int id, const std::string& why);
   void Refuse(Member& member, const std::string& why);
+  void LogRefusal(RefusalLog& log, const std::string& refusal);
   void End(Member& member, const std::string& why, RefusalReason reason = kFinal);
 
   const AggregatorOptions& options_;
@@ -121,9 +130,10 @@ class Roster {
   std::optional<AllowedClients> allowed_;  // nothing: all that know the secret
   int allowed_changes_ = 0;
   Clock::time_point follow_at_{};
-  std::set<std::string> told_;          // why clients of this list were refused
-  std::string refused_;                 // that was said last
-  Clock::time_point say_refused_at_{};  // when the next one may be
+  std::mt19937_64 random_{std::random_device()()};
+  std::string refused_;  // by the door, the last one
+  // Of clients that have proved their names, which other callers must not silence; of all others.
+  RefusalLog proved_refusals_, refusals_;
 };
 
 }  // namespace dtnn::federation
