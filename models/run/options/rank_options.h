@@ -96,13 +96,13 @@ struct FederationOptions {
   std::string server = "127.0.0.1:61643";  // HOST:PORT of the aggregator
   std::string client_name = {};            // empty: made from the host's name
   std::string identity_key_file = {};      // by which it proves that name; read at every call
-  std::string aggregator_key = {};         // public, in base64: any other aggregator is left
-  std::string local_parameters = {};       // patterns of those that stay (ExchangedParameters)
-  bool plain_metrics = false;              // tenseal: the aggregator reads the clients' metrics
-  double least_clients = 1.5;              // of equal weight, that hide a client's update in a sum
-  double dp_clip = 0;                      // longest update of a client; 0: no differential privacy
-  double dp_noise = 0;                     // deviation, times that
-  double dp_delta = 1e-5;                  // at which epsilons are reported
+  std::string aggregator_key = {};    // public, in base64: the client disconnects from any other
+  std::string local_parameters = {};  // patterns of those that stay (ExchangedParameters)
+  bool plain_metrics = false;         // tenseal: the aggregator reads the clients' metrics
+  double least_clients = 1.5;         // of equal weight, that hide a client's update in a sum
+  double dp_clip = 0;                 // longest update of a client; 0: no differential privacy
+  double dp_noise = 0;                // deviation, times that
+  double dp_delta = 1e-5;             // at which epsilons are reported
 
   friend bool operator==(const FederationOptions&, const FederationOptions&) = default;
 };
