@@ -584,8 +584,7 @@ constexpr OptionSpec kTable[] = {
         .Needs("parallel=federated"),
     Now("identity-key-file", kParallel, kPath, DTNN_FIELD(federation.identity_key_file),
         "file with the private key by which this client proves its name to the aggregator, as "
-        "make_certificates --identities writes it; another key there counts from the next "
-        "connection on")
+        "make_certificates writes it; another key there counts from the next connection on")
         .Example("hospital-1.key")
         .Needs("parallel=federated"),
     Now("aggregator-key", kParallel, kText, DTNN_FIELD(federation.aggregator_key),

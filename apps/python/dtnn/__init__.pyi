@@ -587,7 +587,7 @@ class Run:
       client_name: str = None
           name of this client in the federation, the same when it joins again; if not given, the host's name and dataset_part
       identity_key_file: str | os.PathLike = None
-          file with the private key by which this client proves its name to the aggregator, as make_certificates --identities writes it; another key there counts from the next connection on
+          file with the private key by which this client proves its name to the aggregator, as make_certificates writes it; another key there counts from the next connection on
       aggregator_key: str = None
           public key that the aggregator must prove to have, in base64; empty: any process that knows the job's secret is believed
       local_parameters: str = None
