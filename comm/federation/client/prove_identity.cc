@@ -59,7 +59,7 @@ absl::Status ProveIdentity(const CallOptions& options, Channel& channel) {
   if (own.key_file.empty() && !own.aggregator) return absl::OkStatus();
   Encounter encounter = {.client = {.name = own.name}};
   const absl::StatusOr<bool> wants_proof = MeetAggregator(options, channel, encounter);
-  // Whoever answers must not be able to end a client that expects another one.
+  // Another process that answers must not be able to end a client that expects another one.
   if (own.aggregator && !wants_proof.ok() && !absl::IsCancelled(wants_proof.status())) {
     return Unavailable(wants_proof.status().message());
   }

@@ -58,11 +58,11 @@ class AllowedClients {
   size_t size() const { return keys_.size(); }
   // Null: not on the list.
   const Ed25519PublicKey* Find(std::string_view name) const;
-  // Of one of the clients; there always is one.
+  // The key of one of the clients; there always is one.
   const Ed25519PublicKey& AnyKey() const { return keys_.begin()->second; }
 
  private:
-  // Of the file, where it has not the list that counts.
+  // A text of the file that is not the list that counts.
   struct Reading {
     std::string text;
     absl::StatusOr<ClientKeys> keys;

@@ -53,7 +53,7 @@ ProofResult IdentityCheck::Prove(std::string_view name, const AllowedClients& li
         StrCat("it introduces itself as ", encounter_.client.name, ", and takes part as ", name));
   }
   const Ed25519PublicKey* const key = list.Find(name);
-  // Of a name that is not there the signature is checked too, or the time would tell.
+  // The signature of a name that is not there is checked too, or the time would tell.
   const absl::StatusOr<bool> proved =
       ProvesEncounter(Side::kClient, encounter_, key == nullptr ? list.AnyKey() : *key, *proof_);
   if (key != nullptr && proved.ok() && *proved) return {.key = *key};

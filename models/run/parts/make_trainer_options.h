@@ -30,7 +30,7 @@ GradientReducerOptions ReducerOptionsOf(const RunOptions& options);
 // The bytes of so many gradients, as if an all-reduce exchanged them.
 double ExchangedBytes(const RunOptions& options, double elements);
 
-// TrainerOptions::whole_steps: for runs that may go on from the last step before a failure. A
+// TrainerOptions::whole_steps: for runs that may continue from the last step before a failure. A
 // client of a federation begins its round anew.
 bool KeepsWholeSteps(const RunOptions& options);
 
