@@ -198,6 +198,18 @@ TEST_P(BatchNormGpuTest, InferenceSameAsCpuAndFollowsTheVersions) {
   }
 }
 
+// The memory for sums must do for vectors of 16 bytes, of which a row has fewer than of elements:
+// rows are divided into more parts then.
+TEST_P(BatchNormGpuTest, ManyRowsOfManyChannels) {
+  const auto& [device, format, dtype] = GetParam();
+  if (format == TensorFormat::kNCHW) GTEST_SKIP() << "vectors have no format";
+  Bench bench(*gpu_, {.batch = 1700, .channels = 1024, .dtype = dtype});
+  const Tensor x = Put(*gpu_, testing::OnesTensor(dtype, {1700, 1024}));
+  ASSERT_EQ(bench.primitive->Statistics(x, bench.statistics, bench.workspace), absl::OkStatus());
+  EXPECT_EQ(Values(Get(*gpu_, bench.statistics.mean)), std::vector<double>(1024, 1));
+  EXPECT_EQ(Values(Get(*gpu_, bench.statistics.variance)), std::vector<double>(1024, 0));
+}
+
 TEST_P(BatchNormGpuTest, NoSamplesSameAsCpu) {
   const Case some = {{3, 5, 7, 4}}, none = {{0, 5, 7, 4}};
   const BatchNormSpec spec = SpecOf(some, true);

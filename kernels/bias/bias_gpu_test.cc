@@ -92,6 +92,18 @@ TEST_P(BiasGpuTest, SameAsCpuOnASimulatedGpu) {
   }
 }
 
+// The memory for sums must do for vectors of 16 bytes, of which a row has fewer than of elements:
+// rows are divided into more parts then. 1700 rows make more than one element each would.
+TEST_P(BiasGpuTest, ManyRowsOfManyChannels) {
+  const std::unique_ptr<DeviceContext> gpu = *DeviceContext::Create(Device::Simulated(0));
+  const BiasSpec spec = {1024, TensorFormat::kNHWC, GetParam()};
+  const std::unique_ptr<Bias> bias = *CreateBias(*gpu, spec);
+  const Tensor dbias = Put(*gpu, ZeroTensor(GetParam(), {1024}));
+  ASSERT_EQ(bias->Backward(Put(*gpu, OnesTensor(GetParam(), {1700, 1024})), dbias, false),
+            absl::OkStatus());
+  EXPECT_EQ(Values(Get(*gpu, dbias)), std::vector<double>(1024, 1700));
+}
+
 TEST_P(BiasGpuTest, SameAsCpuOnAGpu) {
   DTNN_GPU_OR_SKIP(gpu);
   for (const Case& c : kCases) {

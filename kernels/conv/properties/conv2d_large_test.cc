@@ -239,9 +239,9 @@ TEST(Conv2dLargeTest, SingleTapsOfManyChannels) {
   }
 }
 
-// Tiles that are transformed a slice at a time; more than one slice, and parts of panels. Against
-// gemm, which is exact on integers: the reference would take minutes.
-TEST(Conv2dLargeTest, WinogradGradientsOfManyChannelsAndFilters) {
+// Tiles that are transformed a slice at a time; more than one slice, parts of panels, and several
+// runs of channels. Against gemm, which is exact on integers: the reference would take minutes.
+TEST(Conv2dLargeTest, WinogradOfManyChannelsAndFilters) {
   for (const int64_t kernel : {3, 5}) {
     for (const DType dtype : {DType::kFloat32, DType::kFloat64}) {
       for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
@@ -251,23 +251,37 @@ TEST(Conv2dLargeTest, WinogradGradientsOfManyChannelsAndFilters) {
         spec.kernel = kernel, spec.padding = kernel / 2;
         spec.format = format, spec.dtype = dtype;
         SCOPED_TRACE(spec.ToString());
-        Conv2dRunner runner(spec, "winograd");
+        Conv2dRunner runner(spec, "winograd"), gemm(spec, "gemm");
         const Tensor x = IntegerTensor(dtype, spec.InputShape(), 1, 3);
         const Tensor dy = IntegerTensor(dtype, spec.OutputShape(), 2, 3);
+        const Tensor w = IntegerTensor(dtype, spec.FilterShape(), 5, 3);
         const Tensor dw = IntegerTensor(dtype, spec.FilterShape(), 3, 3);
         const Tensor dbias = IntegerTensor(dtype, {spec.filters}, 4, 3);
         const Tensor exact = ZeroTensor(dtype, spec.FilterShape());
         const Tensor exact_bias = ZeroTensor(dtype, {spec.filters});
-        Conv2dRunner(spec, "gemm").BackwardFilter(x, dy, exact, exact_bias, false);
+        gemm.BackwardFilter(x, dy, exact, exact_bias, false);
         const Doubles gradient = Values(exact), accumulated = Plus(Values(dw), gradient);
         const Doubles bias = Plus(Values(dbias), Values(exact_bias));
-        // For sums of 1800 terms.
+        // For sums of 1800 terms, or 2500.
         const double tolerance = dtype == DType::kFloat32 ? 2e-2 * double(kernel - 2) : 1e-10;
         runner.BackwardFilter(x, dy, dw, dbias, true);
         EXPECT_TRUE(Close(Values(dw), accumulated, tolerance));
         EXPECT_TRUE(Close(Values(dbias), bias, 0));
         runner.BackwardFilter(x, dy, dw, Tensor(), false);
         EXPECT_TRUE(Close(Values(dw), gradient, tolerance));
+
+        if (kernel != 3) continue;  // the other directions do the same with both
+        const Tensor y = ZeroTensor(dtype, spec.OutputShape());
+        const Tensor exact_y = ZeroTensor(dtype, spec.OutputShape());
+        gemm.Forward(x, w, exact_y);
+        runner.Forward(x, w, y);
+        EXPECT_TRUE(Close(Values(y), Values(exact_y), tolerance));
+        const Tensor dx = IntegerTensor(dtype, spec.InputShape(), 6, 3);
+        const Tensor exact_dx = ZeroTensor(dtype, spec.InputShape());
+        gemm.BackwardData(dy, w, exact_dx, false);
+        const Doubles dx_expected = Plus(Values(dx), Values(exact_dx));
+        runner.BackwardData(dy, w, dx, true);
+        EXPECT_TRUE(Close(Values(dx), dx_expected, tolerance));
       }
     }
   }
