@@ -55,5 +55,21 @@ TEST(ProximalTest, WithoutMuItIsTheOptimizer) {
   EXPECT_EQ(Step(0, 1), (std::vector<float>{0.875f, 2, -4}));
 }
 
+// Its own slot comes last: all else is where the optimizer has it.
+TEST(ProximalTest, AllElseIsThatOfTheOptimizer) {
+  for (const double momentum : {0.0, 0.9}) {
+    for (const double average_decay : {0.0, 0.5}) {
+      const auto inner =
+          std::make_shared<Sgd>(SgdOptions{.momentum = momentum, .average_decay = average_decay});
+      const ProximalOptimizer optimizer(inner);
+      EXPECT_EQ(optimizer.name(), "sgd");
+      EXPECT_EQ(optimizer.slots(), (momentum > 0) + (average_decay > 0) + 1);
+      EXPECT_EQ(optimizer.average_slot(),
+                average_decay > 0 ? std::optional<int>(momentum > 0) : std::nullopt);
+      EXPECT_EQ(optimizer.constants(), inner->constants());
+    }
+  }
+}
+
 }  // namespace
 }  // namespace dtnn
