@@ -24,7 +24,10 @@ TEST(RandomConvolutionsTest, AreValidAndVariedAndFollowTheSeed) {
     first += spec.channels <= 4;
     pointwise += spec.kernel == Pair(1);
     dilated += spec.kernel != Pair(1) && spec.dilation != Pair(1);
+    // As in networks, where a dilation stands in for a stride.
+    EXPECT_TRUE(spec.stride == Pair(1) || spec.dilation == Pair(1)) << spec.ToString();
   }
+  EXPECT_LT(dilated, 50);
   EXPECT_GT(names.size(), 280u);
   for (const int64_t kind : {depthwise, strided, single, first, pointwise, dilated}) {
     EXPECT_GT(kind, 10);
