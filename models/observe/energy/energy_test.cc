@@ -73,22 +73,27 @@ TEST(PowercapTest, CountersThatBeginAnewGoOn) {
   EXPECT_DOUBLE_EQ((*source)->Joules().value(), 12);
 }
 
+// Also where there is one; and a power meter does not come before them.
 TEST(HwmonTest, SocketsAreCountedAndCoresAreNot) {
-  const Tree tree("sockets");
-  tree.Write("hwmon0/name", "nvme");
-  tree.Write("hwmon1/name", "amd_energy");
-  tree.Write("hwmon1/energy1_label", "Ecore000");
-  tree.Write("hwmon1/energy1_input", "77");
-  for (const char* socket : {"65", "66"}) {
-    tree.Write("hwmon1/energy" + std::string(socket) + "_label", "Esocket" + std::string(socket));
-    tree.Write("hwmon1/energy" + std::string(socket) + "_input", "1000000");
+  using Sockets = std::vector<std::string>;
+  for (const Sockets& sockets : {Sockets{"65", "66"}, Sockets{"65"}}) {
+    const Tree tree("sockets" + std::to_string(sockets.size()));
+    tree.Write("hwmon0/name", "power_meter");
+    tree.Write("hwmon0/power1_average", "250000000");
+    tree.Write("hwmon1/name", "amd_energy");
+    tree.Write("hwmon1/energy1_label", "Ecore000");
+    tree.Write("hwmon1/energy1_input", "77");
+    for (const std::string& socket : sockets) {
+      tree.Write("hwmon1/energy" + socket + "_label", "Esocket" + socket);
+      tree.Write("hwmon1/energy" + socket + "_input", "1000000");
+    }
+    const auto source = FindEnergySource("/no/such/folder", tree.path());
+    ASSERT_TRUE(source.ok()) << source.status();
+    EXPECT_EQ((*source)->Describe(), sockets.size() == 2 ? "2 sockets" : "1 socket");
+    tree.Write("hwmon1/energy1_input", "7777777");
+    tree.Write("hwmon1/energy65_input", "1500000");
+    EXPECT_DOUBLE_EQ((*source)->Joules().value(), 0.5);
   }
-  const auto source = FindEnergySource("/no/such/folder", tree.path());
-  ASSERT_TRUE(source.ok()) << source.status();
-  EXPECT_EQ((*source)->Describe(), "2 sockets");
-  tree.Write("hwmon1/energy1_input", "7777777");
-  tree.Write("hwmon1/energy65_input", "1500000");
-  EXPECT_DOUBLE_EQ((*source)->Joules().value(), 0.5);
 }
 
 TEST(HwmonTest, PowerIsAddedUpOverTime) {

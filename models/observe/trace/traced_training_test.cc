@@ -55,13 +55,28 @@ TEST(TracedTrainingTest, AnEpochTellsAllThatItDoes) {
   EXPECT_EQ(counts.at(Activity::kLoss), steps + batches);
   EXPECT_EQ(counts.at(Activity::kReadData), steps + batches);
   EXPECT_FALSE(counts.contains(Activity::kExchange));
+  // What is done for training is not called validation.
+  const auto pass_of = [&](const Event& done) {
+    for (const auto& [pass, thread] : events) {
+      const bool trains = pass.activity == Activity::kTraining;
+      if (!trains && pass.activity != Activity::kValidation) continue;
+      if (pass.begin <= done.begin && done.end <= pass.end) return pass.activity;
+    }
+    return Activity::kTest;
+  };
   std::map<Activity, std::map<int, int64_t>> layers;
   int64_t samples = 0;
   std::set<int32_t> readers;
   for (const auto& [event, thread] : events) {
     EXPECT_LE(event.begin, event.end);
     if (event.layer >= 0) ++layers[event.activity][event.layer];
-    if (event.activity == Activity::kStep) samples += event.samples;
+    if (event.activity == Activity::kStep) {
+      samples += event.samples;
+      EXPECT_EQ(pass_of(event), Activity::kTraining);
+    }
+    if (event.activity == Activity::kEvaluate) {
+      EXPECT_EQ(pass_of(event), Activity::kValidation);
+    }
     if (event.activity == Activity::kReadData) readers.insert(thread);
     EXPECT_EQ(event.activity == Activity::kReadData, thread != events[0].thread);
   }
@@ -75,6 +90,18 @@ TEST(TracedTrainingTest, AnEpochTellsAllThatItDoes) {
     EXPECT_EQ(layers[Activity::kBackward][layer.id], steps) << layer.name;
     EXPECT_EQ(layers[Activity::kInference][layer.id], batches) << layer.name;
   }
+}
+
+TEST(TracedTrainingTest, AnEvaluationAfterTrainingIsATest) {
+  TrainingSession session(PatternMlp());
+  EventLog log;
+  {
+    const ScopedObserver watching(&log);
+    ASSERT_EQ(session.trainer->Evaluate(*session.validation, {}).status(), absl::OkStatus());
+  }
+  const std::map<Activity, int64_t> counts = Count(log.Events());
+  EXPECT_EQ(counts.at(Activity::kTest), 1);
+  EXPECT_FALSE(counts.contains(Activity::kValidation));
 }
 
 TEST(TracedTrainingTest, EveryExchangeHasItsWait) {
