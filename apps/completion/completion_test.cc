@@ -146,7 +146,12 @@ TEST(ManPageTest, EveryOptionThatWorksIsThereAndTextsStayTexts) {
   }
   EXPECT_EQ(ManText(".a\\b-c"), "\\&.a\\eb\\-c");
   std::istringstream lines(page);
+  int64_t indented = 0, depth = 0;  // what words mean stands further to the right, under an option
   for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(".RS")) ++depth, ++indented;
+    if (line.starts_with(".RE")) --depth;
+    EXPECT_TRUE(depth == 0 || depth == 1) << line;
+    EXPECT_TRUE(depth == 0 || !line.starts_with("\\fB")) << line;
     if (!line.starts_with('.')) continue;
     const std::string macro = line.substr(0, line.find(' '));
     EXPECT_THAT((std::set<std::string>{".TH", ".SH", ".SS", ".TP", ".B", ".BR", ".I", ".RI", ".br",
@@ -154,6 +159,9 @@ TEST(ManPageTest, EveryOptionThatWorksIsThereAndTextsStayTexts) {
                 Contains(macro))
         << line;
   }
+  EXPECT_EQ(indented, std::ranges::count_if(OptionTable(), [](const OptionSpec& spec) {
+              return !spec.meanings.empty();
+            }));
 }
 
 TEST(ManPageTest, GroffHasNothingToWarnOf) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "apps/quantize/run.h"
+#include "apps/testing/process.h"
 #include "comm/ranks/job/exit_code.h"
 #include "data/testing/idx_files.h"
 #include "data/testing/image_files.h"
@@ -13,6 +14,7 @@
 #include "gtest/gtest.h"
 #include "kernels/device/context.h"
 #include "models/graph/builder.h"
+#include "models/quantization/quantization_record.h"
 #include "models/serving/predictor.h"
 #include "models/serving/saved_model.h"
 #include "tensor/files/array_file.h"
@@ -87,8 +89,8 @@ TEST_F(QuantizeProgramTest, AFolderOfImagesIsEnough) {
   }
 }
 
-TEST_F(QuantizeProgramTest, ADataSetSaysHowManyAreRight) {
-  const std::string model = Model(TensorFormat::kNHWC, DType::kFloat32, /*channels=*/1);
+// A data set of 25 training and 11 test samples of 6 x 6.
+std::string Digits() {
   const std::string data = testing::NewFolder("quantize_mnist");
   const auto write = [&](const std::string& name, uint32_t count) {
     testing::WriteFile(data, name + "-images-idx3-ubyte",
@@ -98,7 +100,12 @@ TEST_F(QuantizeProgramTest, ADataSetSaysHowManyAreRight) {
   };
   write("train", 25);
   write("t10k", 11);
-  const absl::Status status = Run(model, "mnist", data);
+  return data;
+}
+
+TEST_F(QuantizeProgramTest, ADataSetSaysHowManyAreRight) {
+  const std::string model = Model(TensorFormat::kNHWC, DType::kFloat32, /*channels=*/1);
+  const absl::Status status = Run(model, "mnist", Digits());
   ASSERT_TRUE(status.ok()) << status;
   EXPECT_THAT(text_, HasSubstr("11 samples, "));
   EXPECT_THAT(text_, ::testing::ContainsRegex("float32 +[0-9.]+ % +[0-9.]+ +\n"
@@ -149,6 +156,25 @@ TEST_F(QuantizeProgramTest, ProgramAnswersWithExitCodes) {
   EXPECT_EQ(ExitCode(model + " " + Out() + " --calibrate=" + Images(3) + " --method=median"),
             kExitUsage);
   EXPECT_EQ(ExitCode(model + " " + Out() + " --calibrate=" + Images(3)), 0);
+}
+
+TEST_F(QuantizeProgramTest, EachFlagSaysWhatItIsCalledAfter) {
+  const std::string model = Model(TensorFormat::kNHWC, DType::kFloat32, /*channels=*/1);
+  const std::string call =
+      model + " " + Out() + " --calibrate=mnist --dataset-path=" + Digits() + " --batch-size=4";
+  const testing::Outcome some = testing::Launch(
+      "apps/quantize/quantize", call + " --samples=20 --test-samples=7 --method=entropy");
+  ASSERT_EQ(some.exit_code, 0) << some.text;
+  EXPECT_THAT(some.text, HasSubstr("\n7 samples, "));
+  EXPECT_THAT(some.text, ::testing::ContainsRegex("1_Conv2D +[0-9.]+ %  int8"));
+  const QuantizationRecord record = *(*Predictor::Load(Out()))->model().quantization;
+  EXPECT_EQ(record.samples, 20);
+  EXPECT_EQ(record.method, "entropy");
+  const testing::Outcome none =
+      testing::Launch("apps/quantize/quantize", call + " --largest-error=0");
+  ASSERT_EQ(none.exit_code, 0) << none.text;
+  EXPECT_THAT(none.text, HasSubstr("\n11 samples, "));
+  EXPECT_THAT(none.text, ::testing::ContainsRegex("1_Conv2D +[0-9.]+ %  stays in float32"));
 }
 
 }  // namespace

@@ -15,8 +15,11 @@
 #include "comm/ranks/job/exit_code.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "models/observe/trace/event_log.h"
 #include "models/serving/saved_model.h"
 #include "models/zoo/zoo.h"
+#include "tensor/status_macros.h"
+#include "tensor/trace/observer.h"
 
 namespace dtnn {
 namespace {
@@ -136,6 +139,47 @@ TEST(ScaleModelStepsTest, EventsFollowTheBackwardPass) {
     EXPECT_EQ(from, 0);
     EXPECT_GE(profile->backward_seconds, seconds);
     EXPECT_GT(profile->update_seconds, 0);
+  }
+}
+
+// Blocking, no exchange begins before the gradients of all layers are there; else the first does.
+TEST(ScaleModelStepsTest, ComparesWithTheExchangeThatWasAskedFor) {
+  for (const bool blocking : {true, false}) {
+    SCOPED_TRACE(blocking);
+    const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
+      Options options;
+      options.network.name = "simplemlp";
+      options.training.batch = 1;
+      DTNN_ASSIGN_OR_RETURN(const auto steps, ScaleModelSteps::Create(options));
+      EventLog log;
+      {
+        const ScopedObserver watching(&log);
+        DTNN_RETURN_IF_ERROR(
+            steps->Compare(communicator, {.bucket_bytes = 64 << 10, .blocking = blocking}, 1)
+                .status());
+      }
+      // A layer's backward pass directly after an exchange: of the same step, as steps begin with
+      // forward passes.
+      int64_t exchanges = 0, followed = 0;
+      Activity last = Activity::kForward;
+      for (const auto& [event, thread] : log.Events()) {
+        exchanges += event.activity == Activity::kExchange;
+        const bool backward = event.activity == Activity::kBackward;
+        followed += backward && last == Activity::kExchange;
+        if (backward || event.activity == Activity::kForward ||
+            event.activity == Activity::kExchange) {
+          last = event.activity;
+        }
+      }
+      EXPECT_GT(exchanges, 3 * std::ssize(steps->EventLayers())) << "several buckets";
+      if (blocking) {
+        EXPECT_EQ(followed, 0);
+      } else {
+        EXPECT_GT(followed, 0);
+      }
+      return absl::OkStatus();
+    });
+    EXPECT_EQ(status, absl::OkStatus());
   }
 }
 

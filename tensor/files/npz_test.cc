@@ -273,6 +273,22 @@ TEST_F(NpzTest, MissingFilesFoldersAndBadNamesSayWhatIsWrong) {
   EXPECT_EQ(FilesInFolder(), 0u);
 }
 
+// A zip archive says how long a name is in 16 bits; ".npy" is a part of it.
+TEST_F(NpzTest, NamesAreAsLongAsAnArchiveCanSay) {
+  const Tensor tensor = testing::ZeroTensor(DType::kFloat32, {2});
+  const std::string longest(65531, 'n');
+  ASSERT_EQ(WriteNpz(path_, {{longest, tensor}}), absl::OkStatus());
+  const auto arrays = ReadNpz(path_);
+  ASSERT_EQ(arrays.status(), absl::OkStatus());
+  ASSERT_EQ(arrays->size(), 1u);
+  EXPECT_TRUE(arrays->begin()->first == longest);
+  const absl::Status refused = WriteNpz(path_, {{longest + 'n', tensor}});
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("x.npz: the name \"" + std::string(100, 'n') +
+                        "...\" has 65536 bytes; names in an archive have at most 65535"));
+}
+
 int writes_before_fault;
 int FailAfterSomeWrites(std::string_view step) {
   return step == "write" && writes_before_fault-- == 0 ? ENOSPC : 0;

@@ -110,8 +110,10 @@ absl::StatusOr<std::vector<Member>> Members(std::string_view path, const NamedTe
   for (Member& member : members) {
     member.name += kNpyEnding;
     DTNN_RETURN_IF_ERROR(CheckMemberName(path, member.name));
-    if (member.name.size() > std::numeric_limits<uint16_t>::max()) {
-      return InvalidArgument(path, ": the name ", Quoted(member.name), "... is too long");
+    constexpr size_t kMostName = std::numeric_limits<uint16_t>::max();
+    if (member.name.size() > kMostName) {
+      return InvalidArgument(path, ": the name ", Quoted(member.name), " has ", member.name.size(),
+                             " bytes; names in an archive have at most ", kMostName);
     }
     if (!names.insert(member.name).second) {
       const std::string_view name = std::string_view(member.name);
