@@ -144,6 +144,23 @@ TEST(Int8Conv2dTest, SmallMapsOfManyImagesEqualTheReference) {
   }
 }
 
+// A filter of one tap without a stride reads pixels of whole steps where they are.
+TEST(Int8Conv2dTest, PixelsThatAreNotCopiedMayBePitched) {
+  for (const int64_t channels : {64, 128}) {
+    for (const bool pitched : {false, true}) {
+      Conv2dSpec conv;
+      conv.batch = 3, conv.height = 9, conv.width = 10;
+      conv.channels = channels, conv.filters = 37, conv.kernel = 1;
+      conv.epilogue = {.bias = true, .add = true, .relu = true};
+      const Int8Runner runner(WithRanges(conv, true), uint64_t(channels), true);
+      for (const Int8Level level : Int8Levels()) {
+        runner.Run(level, pitched, Fence::kBehind);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 TEST(Int8Conv2dTest, RandomSizesOfEveryLevelEqualTheReference) {
   for (RandomCases cases(60); RandomCase* random = cases.Next();) {
     Conv2dSpec conv;
