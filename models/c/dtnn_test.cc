@@ -181,6 +181,8 @@ TEST_F(DtnnTest, ErrorsAreTexts) {
   const size_t sizes[] = {8};
   EXPECT_THAT(error_of(dtnn_predict_images(m, images, sizes, 1, out, 9)),
               StartsWith("images[0]: "));
+  const void* const no_image[] = {nullptr};
+  EXPECT_EQ(error_of(dtnn_predict_images(m, no_image, sizes, 1, out, 9)), "images[0] is NULL");
   const uint8_t pixels[6 * 6 * 3] = {};
   EXPECT_THAT(error_of(dtnn_predict_pixels(m, pixels, 6, 6, 1, 1, out, 9)),
               HasSubstr("1 channel, but the network takes 3"));

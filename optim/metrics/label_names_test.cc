@@ -23,6 +23,9 @@ TEST(LabelNamesTest, ColumnsAreThoseOfATerminal) {
   EXPECT_EQ(texts, (Names{"  Bär", "katze", "    1"}));
   AlignRight(texts, 6);
   EXPECT_EQ(texts, (Names{"   Bär", " katze", "     1"}));
+  texts = {"Bäär", "1"};  // the widest has more bytes than columns
+  AlignRight(texts, 1);
+  EXPECT_EQ(texts, (Names{"Bäär", "   1"}));
 }
 
 }  // namespace

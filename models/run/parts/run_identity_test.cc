@@ -41,6 +41,18 @@ std::vector<std::string> Changed(const Edit& edit) {
   return lines;
 }
 
+TEST(RunIdentityTest, WithoutTrainingThereAreNoTransforms) {
+  const auto tells = [](const Edit& edit, std::string_view what) {
+    return std::ranges::any_of(IdentityOf(edit).members, [what](const IdentityMember& member) {
+      return member.what == what;
+    });
+  };
+  const Edit evaluates = [](RunOptions& o) { o.training.evaluate_only = true; };
+  EXPECT_TRUE(tells({}, "list of transforms"));
+  EXPECT_FALSE(tells(evaluates, "list of transforms"));
+  EXPECT_TRUE(tells(evaluates, "preprocessing of the samples"));
+}
+
 TEST(RunIdentityTest, EveryChoiceThatDecidesTheResultIsCompared) {
   EXPECT_THAT(Changed({}), UnorderedElementsAre());
   EXPECT_THAT(Changed([](RunOptions& o) {
