@@ -47,6 +47,8 @@ TEST(OptionNeedsTest, AListIsMetWhenItHoldsTheWord) {
   EXPECT_THAT(Unmet("schedulers=warm_up", options), IsEmpty());
   EXPECT_THAT(Unmet("schedulers=early_stopping", options),
               ElementsAre("without early_stopping in --schedulers"));
+  EXPECT_THAT(Unmet("!schedulers=warm_up", options),
+              ElementsAre("with --schedulers=cosine,warm_up"));
 }
 
 TEST(OptionNeedsTest, EveryConditionButOneAlternativeOfIt) {

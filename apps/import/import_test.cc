@@ -1,7 +1,9 @@
+#include <cerrno>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <string_view>
 
 #include "apps/import/run.h"
 #include "comm/ranks/job/exit_code.h"
@@ -16,6 +18,7 @@
 #include "models/zoo/vgg.h"
 #include "models/zoo/zoo.h"
 #include "tensor/files/array_file.h"
+#include "tensor/files/atomic_file.h"
 #include "tensor/tensor.h"
 
 namespace dtnn {
@@ -135,6 +138,16 @@ TEST_F(ImportProgramTest, TheNetworkHasTheClassesOfTheWeightsUnlessTheyFillAPart
 
 int ExitCode(const std::string& arguments) {
   return std::system(("apps/import/import " + arguments + " > /dev/null 2>&1").c_str()) >> 8;
+}
+
+int FailRename(std::string_view step) { return step == "rename" ? EIO : 0; }
+
+TEST_F(ImportProgramTest, AModelThatCannotBeWrittenIsAnError) {
+  internal::SetFileFaultHookForTesting(FailRename);
+  const absl::Status status = Run({});
+  internal::SetFileFaultHookForTesting(nullptr);
+  EXPECT_THAT(std::string(status.message()), HasSubstr(Out()));
+  EXPECT_THAT(text_, ::testing::Not(HasSubstr(Out())));
 }
 
 TEST_F(ImportProgramTest, ProgramAnswersWithExitCodes) {

@@ -536,6 +536,10 @@ TEST_F(PredictTest, FlagsHaveTheirValuesOnly) {
     EXPECT_EQ(outcome.exit_code, kExitUsage) << argument;
     EXPECT_TRUE(outcome.text.starts_with("predict: " + argument + ": " + message)) << outcome.text;
   };
+  const testing::Outcome normalised = testing::Launch(
+      "apps/predict/predict", "--weights-and-bias-filename=" + weights_ + " --input-shape=3,8,8 " +
+                                  "--mean=0.5 --std=0.25 " + image);
+  EXPECT_THAT(normalised.text, HasSubstr("change this to byte / 255, offset -0.5, scale 4"));
   refused("--format=xml", "unknown word \"xml\"; must be one of: text, csv, json");
   refused("--crop=2", "must be a real number >= 0 and <= 1");
   refused("--std=0", "must be a comma list of real numbers >= 1e-30");
