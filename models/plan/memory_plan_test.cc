@@ -23,6 +23,7 @@ TEST(MemoryPlanTest, BuffersThatLiveTogetherNeverOverlap) {
     }
     const size_t arena = PlaceBuffers(buffers);
     EXPECT_LE(arena, sum);
+    EXPECT_EQ(arena % 64, 0u);
     for (size_t i = 0; i < buffers.size(); ++i) {
       EXPECT_EQ(buffers[i].offset % 64, 0u);
       EXPECT_LE(buffers[i].offset + buffers[i].bytes, arena);

@@ -96,6 +96,10 @@ TEST_F(SavedModelTest, WhatIsWrongNamesFileAndText) {
       Changed("__preprocessing__", "{}").starts_with(file + "\"__preprocessing__\": describes"));
   EXPECT_EQ(Changed("__description__", "version: 1 class_name: \"a\""),
             file + "\"__description__\": names 1 classes, but the network has 3 outputs");
+  EXPECT_EQ(Changed("__network__", "format: \"NHWC\""),
+            file + "\"__network__\": network \"\": has version 0; this program reads version 1");
+  EXPECT_EQ(Changed("__description__", "loss: \"mse\""),
+            file + "\"__description__\": has version 0; this program reads version 1");
   EXPECT_EQ(Changed("__description__", "version: 9"),
             file + "\"__description__\": has version 9; this program reads version 1");
   EXPECT_EQ(Changed("__description__", "version: 1 fusion: \"all\""),

@@ -5,6 +5,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "models/observe/report/epochs.h"
 #include "models/observe/report/testing/page_checker.h"
 #include "tensor/text/str_cat.h"
 
@@ -14,6 +15,7 @@ namespace {
 using ::dtnn::testing::CheckedPage;
 using ::dtnn::testing::CheckPage;
 using ::dtnn::testing::Element;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -62,6 +64,19 @@ RunReport Filled(int epochs) {
                           .certainty = 0.5,
                           .image = {.extents = {1, 1, 1}, .pixels = {7}}}};
   return report;
+}
+
+// The chart of a metric that no validation has does not promise one.
+TEST(EpochsTest, ChartsHaveALinePerSplit) {
+  std::vector<ReportEpoch> epochs;
+  for (int i = 1; i <= 3; ++i) {
+    epochs.push_back(
+        {.epoch = i, .metrics = {{"mse", 1.0 / i}, {"mae", 2.0 / i}, {"val_mae", 3.0 / i}}});
+  }
+  const std::vector<SvgPicture> pictures = DrawEpochs(epochs);
+  ASSERT_EQ(pictures.size(), 2u);
+  EXPECT_THAT(pictures[0].contents, Not(HasSubstr("validation")));
+  EXPECT_THAT(pictures[1].contents, AllOf(HasSubstr("training"), HasSubstr("validation")));
 }
 
 TEST(RunReportTest, HostileNamesDoNoHarm) {
