@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "apps/import/run.h"
+#include "apps/testing/process.h"
 #include "comm/ranks/job/exit_code.h"
 #include "data/testing/idx_files.h"
 #include "data/testing/image_files.h"
@@ -20,6 +21,7 @@
 #include "tensor/files/array_file.h"
 #include "tensor/files/atomic_file.h"
 #include "tensor/tensor.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -157,6 +159,29 @@ TEST_F(ImportProgramTest, ProgramAnswersWithExitCodes) {
   EXPECT_EQ(ExitCode(in + " " + Out() + " --tensor-format=CHWN"), kExitUsage);
   EXPECT_EQ(ExitCode(folder_ + "/none.onnx " + Out()), kExitFailed);
   EXPECT_EQ(ExitCode(in + " " + Out() + " --tensor-format=NCHW"), 0);
+}
+
+TEST_F(ImportProgramTest, EachFlagSaysWhatItIsCalledAfter) {
+  const std::string names = Names("ant\nbee\ncat\ndog\n"), path = folder_ + "/program.safetensors";
+  ASSERT_EQ(Run({.format = "NCHW",
+                 .input_shape = {3, 44, 37},
+                 .final_activation = "softmax",
+                 .class_names = names,
+                 .mean = {0.25, 0.5, 0.75},
+                 .std = {0.5, 0.25, 0.125}}),
+            absl::OkStatus());
+  const testing::Outcome program = testing::Launch(
+      "apps/import/import",
+      StrCat(kNetwork, " ", path, " --final-activation=softmax", " --class-names=", names,
+             " --mean=0.25,0.5,0.75", " --std=0.5,0.25,0.125 --input-shape=3,44,37",
+             " --tensor-format=NCHW"));
+  ASSERT_EQ(program.exit_code, 0) << program.text;
+  const auto bytes = [](const std::string& file) {
+    std::ostringstream contents;
+    contents << std::ifstream(file).rdbuf();
+    return contents.str();
+  };
+  EXPECT_TRUE(bytes(path) == bytes(Out()));
 }
 
 }  // namespace

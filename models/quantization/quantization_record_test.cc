@@ -46,6 +46,7 @@ TEST(QuantizationRecordTest, OtherInputIsRefused) {
 }
 
 TEST(QuantizationRecordTest, DamagedTextsAreRefused) {
+  EXPECT_EQ(Error("range { layer: 4 high: 1 }"), "has version 0; this program reads version 1");
   EXPECT_EQ(Error("version: 2"), "has version 2; this program reads version 1");
   EXPECT_EQ(Error("version: 1 range { layer: 4 low: 1 high: 0 }"),
             "layer 4 has the range 1 to 0; expected two numbers in order");
