@@ -4,8 +4,10 @@
 #include <cstring>
 #include <string>
 
+#include "kernels/int8/block_order.h"
 #include "kernels/int8/image_rows.h"
 #include "kernels/int8/packed_parameters.h"
+#include "kernels/int8/pipeline.h"
 #include "kernels/int8/products.h"
 #include "kernels/int8/write_back.h"
 #include "kernels/workspace/scratch.h"
@@ -18,48 +20,24 @@ namespace {
 
 // Bytes of operands that stay in the L2 cache beside a panel.
 constexpr int64_t kBlockBytes = 768 << 10;
+// Panels that are so few are read again for each block of pixels, from the L2 cache: results are
+// written, and addends read, where the last ones were. Vectors do not wait for it, tiles might.
+constexpr int64_t kInnerPanelBytes = 256 << 10;
 // Results of a task, where there are so many: a panel that comes from the L2 cache is used by all.
 constexpr int64_t kTaskResults = 512;
 
 // How many images, rows of each and panels a task has, and how many tasks there are. Where pixels
 // are read where they are, they count as images of one row.
 struct Division {
-  bool interleaved = false;  // images (ImageRows)
+  BlockOrder order = BlockOrder::kRunOn;
   int64_t units = 1, rows = 1, panels = 1;
   int64_t unit_tasks = 1, row_tasks = 1, panel_tasks = 1;
   int64_t tasks() const { return unit_tasks * row_tasks * panel_tasks; }
 };
 
-// A block whose products are there: sums of results from `first` on.
-struct Block {
-  const int32_t* sums = nullptr;
-  int64_t first_panel = 0, panel_count = 0, first = 0;
-};
-
-// Multiplies a block, then finishes the one before it: tiles multiply while vectors write.
-template <class Finish>
-class Pipeline {
- public:
-  // `sums`: room for two blocks. finish(block).
-  Pipeline(const ProductKernel& kernel, int32_t* sums, const Finish& finish)
-      : kernel_(kernel), sums_(sums), finish_(finish) {}
-  ~Pipeline() {
-    if (last_.sums != nullptr) finish_(last_);
-  }
-
-  void Multiply(Products products, int64_t first_panel, int64_t first) {
-    const bool odd = last_.sums == sums_;
-    products.sums = sums_ + (odd ? kMostRows * kBlockFilters : 0);
-    kernel_.multiply(products);
-    if (last_.sums != nullptr) finish_(last_);
-    last_ = {products.sums, first_panel, products.panel_count, first};
-  }
-
- private:
-  const ProductKernel& kernel_;
-  int32_t* const sums_;
-  const Finish& finish_;
-  Block last_;
+// Panels, of all groups.
+struct Chunk {
+  int64_t begin, end;
 };
 
 // What a task computes: images, rows of them, panels.
@@ -72,16 +50,16 @@ class Conv2dProduct : public Int8Conv2d {
   Conv2dProduct(const Int8Conv2dSpec& spec, Int8Level level)
       : spec_(spec), level_(level), kernel_(&KernelOf(level)), threads_(NumThreads()) {
     Conv2dSpec& conv = spec_.conv;
-    rows_.emplace(conv, kernel_->element_bytes);
+    rows_.emplace(conv, *kernel_);
     group_filters_ = conv.filters / conv.groups;
     panels_ = CeilDiv(group_filters_, kPanelFilters);
     panel_bytes_ = rows_->step_count() * rows_->depth() * kPanelFilters;
     direct_ = conv.kernel == Pair(1) && conv.stride == Pair(1) && conv.padding == Pair(0) &&
               conv.groups == 1 && kernel_->element_bytes == 1 &&
               rows_->step_count() * rows_->depth() == conv.channels;
+    skips_padding_ = spec_.input.zero_point == 0;
     copy_bytes_ = CopyBytes();
-    thread_bytes_ = size_t(copy_bytes_) + 2 * kMostRows * kBlockFilters * sizeof(int32_t) +
-                    RoundUp(size_t(rows_->step_count()) * sizeof(int64_t), kScratchAlignment);
+    thread_bytes_ = Divide(nullptr).bytes;
   }
 
   size_t workspace_bytes() const override { return size_t(threads_) * thread_bytes_; }
@@ -106,17 +84,36 @@ class Conv2dProduct : public Int8Conv2d {
     Division division;
   };
 
+  // A thread's: copies of pixels, and behind them room for the sums of two blocks and for steps.
+  struct Scratch {
+    int32_t* sums;
+    Step* steps;
+    size_t bytes;
+  };
+  Scratch Divide(std::byte* memory) const {
+    ScratchDivider divider(memory);
+    divider.Take<std::byte>(copy_bytes_);
+    auto* const sums = divider.Take<int32_t>(2 * kMostRows * kBlockFilters);
+    Step* const steps = divider.Take<Step>(rows_->step_count());
+    return {sums, steps, divider.bytes()};
+  }
   // The arrays lie behind the weights. Second: bytes of all.
   std::pair<ResultArrays, size_t> DivideKept(std::byte* memory) const;
   Division DivisionOf(int64_t images) const;
-  bool Interleaves(int64_t images) const;
   int64_t CopyBytes() const;
   void RunTask(const Call& call, int64_t task, std::byte* scratch) const;
   void RunCopied(const Call& call, int64_t group, const Piece& piece, std::byte* scratch) const;
-  void RunInterleaved(const Call& call, int64_t group, const Piece& piece, const std::byte* scratch,
-                      const int64_t* steps, int32_t* sums) const;
+  void RunOn(const Call& call, int64_t group, const Piece& piece, std::byte* scratch) const;
+  void RunRows(const Call& call, int64_t group, const Piece& piece, std::byte* scratch) const;
+  void RunInterleaved(const Call& call, int64_t group, const Piece& piece,
+                      std::byte* scratch) const;
   void RunDirect(const Call& call, const Piece& piece, std::byte* scratch) const;
-  Products PanelsOf(int64_t first, int64_t end) const;
+  // Calls use(chunk) for the panels of a piece, as many at once as all its pixels meet together.
+  template <class Use>
+  void ForEachChunk(int64_t group, const Piece& piece, const Use& use) const;
+  // Blocks of these panels, with results from `first` on.
+  template <class P>
+  void MultiplyPanels(const Chunk& chunk, int64_t first, Products* products, P* pipeline) const;
   void Finish(const Call& call, const Block& block, int64_t row, int64_t pixel, int64_t pixels,
               int64_t distance = 1) const;
 
@@ -127,7 +124,8 @@ class Conv2dProduct : public Int8Conv2d {
   std::optional<ImageRows> rows_;
   int64_t group_filters_, panels_;  // panels of a group
   int64_t panel_bytes_;
-  bool direct_;  // pixels are read where they are
+  bool direct_;         // pixels are read where they are
+  bool skips_padding_;  // whose bytes are 0
   int64_t copy_bytes_;
   size_t thread_bytes_;
   std::byte* weights_ = nullptr;
@@ -145,25 +143,17 @@ std::pair<ResultArrays, size_t> Conv2dProduct::DivideKept(std::byte* memory) con
   return {arrays, divider.bytes()};
 }
 
-bool Conv2dProduct::Interleaves(int64_t images) const {
-  if (direct_ || !rows_->may_interleave()) return false;
-  const Conv2dSpec& conv = spec_.conv;
-  const auto used = [&](int64_t results, int64_t computed) {
-    return double(results) / double(RoundUp(computed, int64_t{kernel_->rows}));
-  };
-  const int64_t results = conv.out_height() * conv.out_width();
-  return used(images, images) > 1.1 * used(results, conv.out_height() * rows_->pitch() -
-                                                        rows_->pitch() + conv.out_width());
-}
-
 Division Conv2dProduct::DivisionOf(int64_t images) const {
   const Conv2dSpec& conv = spec_.conv;
-  Division d = {.interleaved = Interleaves(images), .panels = panels_};
+  Division d = {.panels = panels_};
+  if (!direct_) d.order = ChooseBlockOrder(conv, *rows_, *kernel_, skips_padding_, images);
   // All pixels of a direct one are alike: they count as images.
   const int64_t units = direct_ ? images * conv.height * conv.width : images;
   const int64_t out_rows = direct_ ? 1 : conv.out_height();
   const int64_t unit_results = direct_ ? 1 : rows_->pitch();
-  const int64_t least = direct_ ? int64_t{kMostRows} : d.interleaved ? kernel_->rows : 1;
+  const int64_t least = direct_                               ? int64_t{kMostRows}
+                        : d.order == BlockOrder::kInterleaved ? kernel_->rows
+                                                              : 1;
   const auto bytes = [&] { return direct_ ? 0 : rows_->Bytes(d.units, d.rows); };
   d.rows = out_rows;
   d.units = std::min(least, units);
@@ -193,6 +183,14 @@ Division Conv2dProduct::DivisionOf(int64_t images) const {
       break;
     }
   }
+  // As many images for each task, and as many tasks for each thread.
+  int64_t tasks = d.unit_tasks;
+  if (conv.groups * d.tasks() < 8 * threads_) {
+    tasks = std::min(RoundUp(tasks, int64_t{threads_}), CeilDiv(units, least));
+  }
+  d.units = CeilDiv(units, tasks);
+  if (!kernel_->fewer_rows) d.units = RoundUp(d.units, least);
+  d.unit_tasks = CeilDiv(units, d.units);
   return d;
 }
 
@@ -237,12 +235,26 @@ absl::Status Conv2dProduct::SetParameters(const Int8Conv2dParameters& parameters
   return absl::OkStatus();
 }
 
-Products Conv2dProduct::PanelsOf(int64_t first, int64_t end) const {
-  return {.step_count = rows_->step_count(),
-          .depth = rows_->depth(),
-          .panels = weights_ + first * panel_bytes_,
-          .panel_bytes = panel_bytes_,
-          .panel_count = int(std::min<int64_t>(kPanels, end - first))};
+template <class Use>
+void Conv2dProduct::ForEachChunk(int64_t group, const Piece& piece, const Use& use) const {
+  const int64_t first = group * panels_;
+  const bool all =
+      kernel_->fewer_rows && (piece.panel_end - piece.panel) * panel_bytes_ <= kInnerPanelBytes;
+  const int64_t step = all ? piece.panel_end - piece.panel : kPanels;
+  for (int64_t panel = piece.panel; panel < piece.panel_end; panel += step) {
+    use(Chunk{first + panel, first + std::min(panel + step, piece.panel_end)});
+  }
+}
+
+template <class P>
+void Conv2dProduct::MultiplyPanels(const Chunk& chunk, int64_t first, Products* products,
+                                   P* pipeline) const {
+  products->panel_bytes = panel_bytes_;
+  for (int64_t panel = chunk.begin; panel < chunk.end; panel += kPanels) {
+    products->panels = weights_ + panel * panel_bytes_;
+    products->panel_count = int(std::min<int64_t>(kPanels, chunk.end - panel));
+    pipeline->Multiply(*products, panel, first);
+  }
 }
 
 // The block's rows from `row` on are results from `pixel` on; `distance`: pixels from one to the
@@ -266,45 +278,50 @@ void Conv2dProduct::Finish(const Call& call, const Block& block, int64_t row, in
 }
 
 void Conv2dProduct::RunDirect(const Call& call, const Piece& piece, std::byte* scratch) const {
-  auto* const sums = reinterpret_cast<int32_t*>(scratch + copy_bytes_);
-  auto* const steps = reinterpret_cast<int64_t*>(sums + 2 * kMostRows * kBlockFilters);
+  const Scratch own = Divide(scratch);
   const int64_t channels = spec_.conv.channels, rows = kernel_->rows;
-  rows_->Steps(1, 1, /*interleaved=*/false, steps);
   // A block reads no pixel that is not there.
-  const int64_t whole = piece.units / rows * rows;
+  const int64_t whole = kernel_->fewer_rows ? piece.units : piece.units / rows * rows;
   const uint8_t* const pixels = call.x + piece.first * call.x_pitch;
   for (int64_t i = whole; i < piece.units; ++i) {
     std::memcpy(scratch + (i - whole) * channels, pixels + i * call.x_pitch, size_t(channels));
   }
-  const auto finish = [&](const Block& block) {
-    Finish(call, block, 0, piece.first + block.first, std::min(rows, piece.units - block.first));
-  };
-  Pipeline pipeline(*kernel_, sums, finish);
-  for (int64_t panel = piece.panel; panel < piece.panel_end; panel += kPanels) {
-    Products p = PanelsOf(panel, piece.panel_end);
-    p.steps = steps;
-    for (int64_t i = 0; i < piece.units; i += rows) {
+  const auto finish = [&](const Block& block) { Finish(call, block, 0, block.first, block.rows); };
+  Pipeline pipeline(*kernel_, own.sums, finish);
+  Products p = {.steps = own.steps, .depth = rows_->depth()};
+  p.step_count = rows_->Steps(1, 1, /*interleaved=*/false, rows_->AllTaps(), own.steps);
+  ForEachChunk(/*group=*/0, piece, [&](const Chunk& chunk) {
+    for (int64_t i = 0; i < piece.units; i += p.rows) {
       const bool copied = i == whole;
+      p.rows = int(NextRows(*kernel_, piece.units - i));
       p.pixels = copied ? scratch : reinterpret_cast<const std::byte*>(pixels + i * call.x_pitch);
       p.pixel_step = copied ? channels : call.x_pitch;
-      pipeline.Multiply(p, panel, i);
+      MultiplyPanels(chunk, piece.first + i, &p, &pipeline);
     }
-  }
+  });
 }
 
 void Conv2dProduct::RunCopied(const Call& call, int64_t group, const Piece& piece,
                               std::byte* scratch) const {
   const Conv2dSpec& conv = spec_.conv;
-  auto* const sums = reinterpret_cast<int32_t*>(scratch + copy_bytes_);
-  auto* const steps = reinterpret_cast<int64_t*>(sums + 2 * kMostRows * kBlockFilters);
+  const BlockOrder order = call.division.order;
   rows_->Copy(call.x + piece.first * conv.height * conv.width * call.x_pitch, call.x_pitch,
               piece.units, group * (conv.channels / conv.groups), piece.row, piece.rows,
-              uint8_t(spec_.input.zero_point), call.division.interleaved, scratch);
-  rows_->Steps(piece.units, piece.rows, call.division.interleaved, steps);
-  if (call.division.interleaved) {
-    RunInterleaved(call, group, piece, scratch, steps, sums);
-    return;
+              uint8_t(spec_.input.zero_point), order == BlockOrder::kInterleaved, scratch);
+  switch (order) {
+    case BlockOrder::kRunOn:
+      return RunOn(call, group, piece, scratch);
+    case BlockOrder::kRows:
+      return RunRows(call, group, piece, scratch);
+    case BlockOrder::kInterleaved:
+      return RunInterleaved(call, group, piece, scratch);
   }
+}
+
+void Conv2dProduct::RunOn(const Call& call, int64_t group, const Piece& piece,
+                          std::byte* scratch) const {
+  const Conv2dSpec& conv = spec_.conv;
+  const Scratch own = Divide(scratch);
   const int64_t pitch = rows_->pitch(), width = conv.out_width(), height = conv.out_height();
   const int64_t image_rows = rows_->PhaseRows(piece.rows);
   // Results of an image with those thrown away; of all, where blocks over the ends of images are
@@ -332,48 +349,74 @@ void Conv2dProduct::RunCopied(const Call& call, int64_t group, const Piece& piec
       Finish(call, block, row, pixel, pixels);
     });
   };
-  Pipeline pipeline(*kernel_, sums, finish);
-  for (int64_t panel = piece.panel; panel < piece.panel_end; panel += kPanels) {
-    Products p = PanelsOf(group * panels_ + panel, group * panels_ + piece.panel_end);
-    p.pixel_step = rows_->pixel_step();
-    p.steps = steps;
+  Pipeline pipeline(*kernel_, own.sums, finish);
+  Products p = {.pixel_step = rows_->pixel_step(), .steps = own.steps, .depth = rows_->depth()};
+  p.step_count =
+      rows_->Steps(piece.units, piece.rows, /*interleaved=*/false, rows_->AllTaps(), own.steps);
+  ForEachChunk(group, piece, [&](const Chunk& chunk) {
     for (int64_t span = 0; span < spans; ++span) {
       for (int64_t at = 0; at < results; at += kernel_->rows) {
         const int64_t first = span * whole + at;
         bool any = false;
         for_each_row(first, [&](int64_t, int64_t, int64_t) { any = true; });
         if (!any) continue;
+        p.rows = kernel_->rows;
         p.pixels = scratch + first * p.pixel_step;
-        pipeline.Multiply(p, group * panels_ + panel, first);
+        MultiplyPanels(chunk, first, &p, &pipeline);
       }
     }
-  }
+  });
 }
 
-// A block is one place of the map in several images.
-void Conv2dProduct::RunInterleaved(const Call& call, int64_t group, const Piece& piece,
-                                   const std::byte* scratch, const int64_t* steps,
-                                   int32_t* sums) const {
-  const int64_t width = spec_.conv.out_width(), map = spec_.conv.out_height() * width;
-  const auto finish = [&](const Block& block) {
-    const int64_t place = block.first / piece.units, image = block.first % piece.units;
-    Finish(call, block, 0, (piece.first + image) * map + piece.row * width + place,
-           std::min<int64_t>(kernel_->rows, piece.units - image), map);
-  };
-  Pipeline pipeline(*kernel_, sums, finish);
-  for (int64_t panel = piece.panel; panel < piece.panel_end; panel += kPanels) {
-    Products p = PanelsOf(group * panels_ + panel, group * panels_ + piece.panel_end);
-    p.pixel_step = rows_->pixel_bytes();
-    p.steps = steps;
-    for (int64_t place = 0; place < piece.rows * width; ++place) {
-      const int64_t pixel = place / width * rows_->pitch() + place % width;
-      const std::byte* const pixels = scratch + pixel * rows_->pixel_step() * piece.units;
-      for (int64_t image = 0; image < piece.units; image += kernel_->rows) {
-        p.pixels = pixels + image * p.pixel_step;
-        pipeline.Multiply(p, group * panels_ + panel, place * piece.units + image);
+void Conv2dProduct::RunRows(const Call& call, int64_t group, const Piece& piece,
+                            std::byte* scratch) const {
+  const Conv2dSpec& conv = spec_.conv;
+  const Scratch own = Divide(scratch);
+  const int64_t width = conv.out_width(), height = conv.out_height();
+  const auto finish = [&](const Block& block) { Finish(call, block, 0, block.first, block.rows); };
+  Pipeline pipeline(*kernel_, own.sums, finish);
+  Products p = {.pixel_step = rows_->pixel_step(), .steps = own.steps, .depth = rows_->depth()};
+  UsedSteps used(*rows_, piece.units, piece.rows, /*interleaved=*/false, skips_padding_, own.steps);
+  ForEachChunk(group, piece, [&](const Chunk& chunk) {
+    for (int64_t i = 0; i < piece.units * piece.rows; ++i) {
+      const int64_t image = i / piece.rows, y = i % piece.rows;
+      p.step_count = used.CountOf(piece.row + y, std::nullopt);
+      const int64_t row = image * rows_->PhaseRows(piece.rows) + y;
+      const std::byte* const pixels = scratch + row * rows_->pitch() * p.pixel_step;
+      for (int64_t x = 0; x < width; x += p.rows) {
+        p.rows = int(NextRows(*kernel_, width - x));
+        p.pixels = pixels + x * p.pixel_step;
+        MultiplyPanels(chunk, ((piece.first + image) * height + piece.row + y) * width + x, &p,
+                       &pipeline);
       }
     }
-  }
+  });
+}
+
+void Conv2dProduct::RunInterleaved(const Call& call, int64_t group, const Piece& piece,
+                                   std::byte* scratch) const {
+  const Scratch own = Divide(scratch);
+  const int64_t width = spec_.conv.out_width(), map = spec_.conv.out_height() * width;
+  const auto finish = [&](const Block& block) {
+    Finish(call, block, 0, block.first, block.rows, map);
+  };
+  Pipeline pipeline(*kernel_, own.sums, finish);
+  Products p = {.pixel_step = rows_->pixel_bytes(), .steps = own.steps, .depth = rows_->depth()};
+  UsedSteps used(*rows_, piece.units, piece.rows, /*interleaved=*/true, skips_padding_, own.steps);
+  ForEachChunk(group, piece, [&](const Chunk& chunk) {
+    for (int64_t place = 0; place < piece.rows * width; ++place) {
+      const int64_t y = place / width, x = place % width;
+      p.step_count = used.CountOf(piece.row + y, x);
+      const std::byte* const pixels =
+          scratch + (y * rows_->pitch() + x) * rows_->pixel_step() * piece.units;
+      for (int64_t image = 0; image < piece.units; image += p.rows) {
+        p.rows = int(NextRows(*kernel_, piece.units - image));
+        p.pixels = pixels + image * p.pixel_step;
+        MultiplyPanels(chunk, (piece.first + image) * map + piece.row * width + place, &p,
+                       &pipeline);
+      }
+    }
+  });
 }
 
 void Conv2dProduct::RunTask(const Call& call, int64_t task, std::byte* scratch) const {

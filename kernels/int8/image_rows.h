@@ -15,17 +15,25 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "kernels/conv/conv2d_spec.h"
+#include "kernels/int8/products.h"
 
 namespace dtnn::int8 {
+
+// Rows [y, y_end) and columns [x, x_end) of a kernel.
+struct Taps {
+  int64_t y = 0, y_end = 0, x = 0, x_end = 0;
+  friend bool operator==(const Taps&, const Taps&) = default;
+};
 
 // How operands lie in memory; of one group.
 class ImageRows {
  public:
-  // Elements of `element_bytes`, 1 or 2: uint8 as they are, or as int16.
-  ImageRows(const Conv2dSpec& spec, int element_bytes);
+  // Elements of the kernel's bytes, 1 or 2: uint8 as they are, or as int16.
+  ImageRows(const Conv2dSpec& spec, const ProductKernel& kernel);
 
   int64_t pitch() const { return pitch_; }            // results of a row, with those thrown away
   int64_t pixel_step() const { return pixel_step_; }  // bytes
@@ -40,8 +48,13 @@ class ImageRows {
   // Whether pixels of several images may lie side by side: no step has several pixels.
   bool may_interleave() const { return run_taps_ == 1; }
   int64_t pixel_bytes() const { return channels_ * element_bytes_; }
-  // Offsets of the steps from a pixel.
-  void Steps(int64_t images, int64_t rows, bool interleaved, int64_t* steps) const;
+  Taps AllTaps() const { return {0, spec_.kernel.vertical, 0, spec_.kernel.horizontal}; }
+  // The taps that read pixels of the image, and not padding, for result (y, x); without x those of
+  // all results of row y.
+  Taps TapsInside(int64_t y, std::optional<int64_t> x) const;
+  // The steps of some taps; how many. Those that are read together are all there or none.
+  int64_t Steps(int64_t images, int64_t rows, bool interleaved, const Taps& taps,
+                Step* steps) const;
   // Where the operands of a pixel have a channel of a tap: the step, and the byte of it.
   struct Place {
     int64_t step, byte;

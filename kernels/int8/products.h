@@ -22,21 +22,31 @@ inline constexpr int kBlockFilters = kPanels * kPanelFilters;
 inline constexpr int kMostRows = 32;
 inline constexpr int kMostDepth = 64;  // bytes of a step: those of a row of a tile
 
+// Where a step begins, in bytes from the pixel and from the panel on.
+struct Step {
+  int64_t pixel = 0, panel = 0;
+};
+
 struct Products {
   const std::byte* pixels = nullptr;  // the block's first
   int64_t pixel_step = 0;             // bytes from one to the next
-  const int64_t* steps = nullptr;     // where each begins, from the pixel on
-  int64_t step_count = 0;
-  int depth = 0;  // bytes of a step
+  const Step* steps = nullptr;
+  int64_t step_count = 0;  // 0: sums are 0
+  int depth = 0;           // bytes of a step
   const std::byte* panels = nullptr;
   int64_t panel_bytes = 0;  // from one to the next
   int panel_count = 1;
+  int rows = 0;             // 1 or more, up to the kernel's
   int32_t* sums = nullptr;  // [rows][kBlockFilters], overwritten
 };
 
 struct ProductKernel {
-  int rows = 0;           // pixels of a block
-  int element_bytes = 1;  // 2: operands are int16
+  int rows = 0;             // pixels of a block, at most
+  bool fewer_rows = false;  // takes less time for fewer, and reads and writes only these
+  int element_bytes = 1;    // 2: operands are int16
+  // What the bytes of a tap must be a multiple of, so that a step of this tap alone is no slower.
+  int tap_bytes = kQuadBytes;
+  int speed = 1;  // of its products, as a multiple of vectors'
   // A thread's call before its first product of this depth, and after its last.
   void (*begin)(int depth) = nullptr;
   void (*multiply)(const Products& products) = nullptr;

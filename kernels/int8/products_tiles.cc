@@ -16,10 +16,9 @@ void MultiplyBlock(Tiles& tiles, const Products& p) {
     tiles.template Zero<2>();
     tiles.template Zero<3>();
   }
-  const int64_t tile_bytes = p.depth * int64_t(kPanelFilters);
-  const std::byte* panel = p.panels;
-  for (const int64_t* step = p.steps; step != p.steps + p.step_count; ++step) {
-    const std::byte* const pixels = p.pixels + *step;
+  for (const Step* step = p.steps; step != p.steps + p.step_count; ++step) {
+    const std::byte* const pixels = p.pixels + step->pixel;
+    const std::byte* const panel = p.panels + step->panel;
     tiles.template Load<6>(panel, kTileBytes);
     tiles.template Load<4>(pixels, p.pixel_step);
     tiles.template MultiplyBytes<0, 4, 6>();
@@ -30,7 +29,6 @@ void MultiplyBlock(Tiles& tiles, const Products& p) {
       tiles.template MultiplyBytes<2, 4, 7>();
       tiles.template MultiplyBytes<3, 5, 7>();
     }
-    panel += tile_bytes;
   }
   tiles.template Store<0>(p.sums, kSumsPitch);
   tiles.template Store<1>(p.sums + kTileRows * kBlockFilters, kSumsPitch);
@@ -67,15 +65,23 @@ void End() { HardwareTiles().Release(); }
 }  // namespace
 
 const ProductKernel& EmulatedTileProducts() {
-  static constexpr ProductKernel kKernel = {
-      .rows = 2 * kTileRows, .begin = [](int) {}, .multiply = EmulatedMultiply, .end = [] {}};
+  static constexpr ProductKernel kKernel = {.rows = 2 * kTileRows,
+                                            .tap_bytes = kMostDepth,
+                                            .speed = 8,
+                                            .begin = [](int) {},
+                                            .multiply = EmulatedMultiply,
+                                            .end = [] {}};
   return kKernel;
 }
 
 const ProductKernel& TileProducts() {
 #ifdef DTNN_HAS_TILES
-  static constexpr ProductKernel kKernel = {
-      .rows = 2 * kTileRows, .begin = Begin, .multiply = Multiply, .end = End};
+  static constexpr ProductKernel kKernel = {.rows = 2 * kTileRows,
+                                            .tap_bytes = kMostDepth,
+                                            .speed = 8,
+                                            .begin = Begin,
+                                            .multiply = Multiply,
+                                            .end = End};
   return kKernel;
 #else
   return EmulatedTileProducts();

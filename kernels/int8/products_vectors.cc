@@ -33,11 +33,12 @@ void MultiplyPanel(const Products& p, const std::byte* panel, int32_t* to) {
     for (int i = 0; i < kRows; ++i) sums[j][i] = hn::Zero(d);
   }
   const int64_t step = p.pixel_step;
-  for (const int64_t* at = p.steps; at != p.steps + p.step_count; ++at) {
-    const std::byte* quad = p.pixels + *at;
+  for (const Step* at = p.steps; at != p.steps + p.step_count; ++at) {
+    const std::byte* quad = p.pixels + at->pixel;
+    const std::byte* quads = panel + at->panel;
     const std::byte* const end = quad + p.depth;
-    for (; quad != end; quad += kQuadBytes, panel += kPanelFilters * kQuadBytes) {
-      const auto* const pairs = reinterpret_cast<const int16_t*>(panel);
+    for (; quad != end; quad += kQuadBytes, quads += kPanelFilters * kQuadBytes) {
+      const auto* const pairs = reinterpret_cast<const int16_t*>(quads);
       hn::Vec<decltype(halves)> filters[kVectors];
       DTNN_UNROLL(4)
       for (int j = 0; j < kVectors; ++j) filters[j] = hn::LoadU(halves, pairs + 2 * kLanes * j);
@@ -76,9 +77,9 @@ void MultiplyPanel(const Products& p, const std::byte* panel, int32_t* to) {
   for (int i = 0; i < kRows; ++i) {
     int32_t* const sums = to + i * kBlockFilters;
     std::memset(sums, 0, kPanelFilters * sizeof(int32_t));
-    const std::byte* quads = panel;
-    for (const int64_t* at = p.steps; at != p.steps + p.step_count; ++at) {
-      const std::byte* const pixel = p.pixels + i * p.pixel_step + *at;
+    for (const Step* at = p.steps; at != p.steps + p.step_count; ++at) {
+      const std::byte* const pixel = p.pixels + i * p.pixel_step + at->pixel;
+      const std::byte* quads = panel + at->panel;
       for (int quad = 0; quad < p.depth; quad += kQuadBytes, quads += kPanelFilters * kQuadBytes) {
         for (int j = 0; j < kPanelFilters; ++j) {
           // What lies beyond the pixels may be any number: sums that nobody reads wrap around.

@@ -1,6 +1,8 @@
 // vpdpbusd: 4 products of uint8 and int8, added to an int32, without saturation.
 
+#include <array>
 #include <cstring>
+#include <utility>
 
 #include "kernels/int8/products.h"
 #include "kernels/simd/unroll.h"
@@ -21,18 +23,18 @@ inline int32_t QuadAt(const std::byte* from) {
 
 constexpr int kWideRows = 12, kRows = 6;
 
-template <int kCount>
+template <int kCount, int kRows>
 __attribute__((target("avx512f,avx512vnni"))) void MultiplyWide(const Products& p) {
-  __m512i sums[kCount][kWideRows];
+  __m512i sums[kCount][kRows];
   DTNN_UNROLL(2)
   for (int j = 0; j < kCount; ++j) {
     DTNN_UNROLL(12)
-    for (int i = 0; i < kWideRows; ++i) sums[j][i] = _mm512_setzero_si512();
+    for (int i = 0; i < kRows; ++i) sums[j][i] = _mm512_setzero_si512();
   }
   const int64_t step = p.pixel_step;
-  const std::byte* panel = p.panels;
-  for (const int64_t* at = p.steps; at != p.steps + p.step_count; ++at) {
-    const std::byte* quad = p.pixels + *at;
+  for (const Step* at = p.steps; at != p.steps + p.step_count; ++at) {
+    const std::byte* quad = p.pixels + at->pixel;
+    const std::byte* panel = p.panels + at->panel;
     const std::byte* const end = quad + p.depth;
     for (; quad != end; quad += kQuadBytes, panel += kPanelFilters * kQuadBytes) {
       __m512i filters[kCount];
@@ -41,7 +43,7 @@ __attribute__((target("avx512f,avx512vnni"))) void MultiplyWide(const Products& 
         filters[j] = _mm512_loadu_si512(panel + j * p.panel_bytes);
       }
       DTNN_UNROLL(12)
-      for (int i = 0; i < kWideRows; ++i) {
+      for (int i = 0; i < kRows; ++i) {
         const __m512i pixel = _mm512_set1_epi32(QuadAt(quad + i * step));
         DTNN_UNROLL(2)
         for (int j = 0; j < kCount; ++j) {
@@ -53,11 +55,21 @@ __attribute__((target("avx512f,avx512vnni"))) void MultiplyWide(const Products& 
   DTNN_UNROLL(2)
   for (int j = 0; j < kCount; ++j) {
     DTNN_UNROLL(12)
-    for (int i = 0; i < kWideRows; ++i) {
+    for (int i = 0; i < kRows; ++i) {
       _mm512_storeu_si512(p.sums + i * kBlockFilters + j * kPanelFilters, sums[j][i]);
     }
   }
 }
+
+template <int kCount, size_t... kFewer>
+consteval std::array<void (*)(const Products&), kWideRows> WideOfRows(
+    std::index_sequence<kFewer...> /*rows*/) {
+  return {MultiplyWide<kCount, int(kFewer) + 1>...};
+}
+// By panels and rows, less one each.
+constexpr std::array<std::array<void (*)(const Products&), kWideRows>, 2> kWide = {
+    WideOfRows<1>(std::make_index_sequence<kWideRows>()),
+    WideOfRows<2>(std::make_index_sequence<kWideRows>())};
 
 // A panel at a time: 16 registers.
 __attribute__((target("avx2,avxvnni"))) void MultiplyPanel(const Products& p,
@@ -69,12 +81,13 @@ __attribute__((target("avx2,avxvnni"))) void MultiplyPanel(const Products& p,
     for (int i = 0; i < kRows; ++i) sums[j][i] = _mm256_setzero_si256();
   }
   const int64_t step = p.pixel_step;
-  for (const int64_t* at = p.steps; at != p.steps + p.step_count; ++at) {
-    const std::byte* quad = p.pixels + *at;
+  for (const Step* at = p.steps; at != p.steps + p.step_count; ++at) {
+    const std::byte* quad = p.pixels + at->pixel;
+    const std::byte* filters = panel + at->panel;
     const std::byte* const end = quad + p.depth;
-    for (; quad != end; quad += kQuadBytes, panel += kPanelFilters * kQuadBytes) {
-      const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(panel));
-      const __m256i high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(panel + 32));
+    for (; quad != end; quad += kQuadBytes, filters += kPanelFilters * kQuadBytes) {
+      const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(filters));
+      const __m256i high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(filters + 32));
       DTNN_UNROLL(6)
       for (int i = 0; i < kRows; ++i) {
         const __m256i pixel = _mm256_set1_epi32(QuadAt(quad + i * step));
@@ -100,9 +113,9 @@ void Nothing() {}
 const ProductKernel& Avx512VnniProducts() {
   static constexpr ProductKernel kKernel = {
       .rows = kWideRows,
+      .fewer_rows = true,
       .begin = Nothing,
-      .multiply =
-          [](const Products& p) { p.panel_count == 2 ? MultiplyWide<2>(p) : MultiplyWide<1>(p); },
+      .multiply = [](const Products& p) { kWide[p.panel_count - 1][p.rows - 1](p); },
       .end = Nothing};
   return kKernel;
 }
