@@ -1,5 +1,5 @@
-// Softmax over the features of a sample; usually the last layer, where the plan fuses it with the
-// cross entropy.
+// Softmax over the features of a sample, or over the channels of each pixel of an image; usually
+// the last layer, where the plan fuses it with the cross entropy.
 
 #ifndef DTNN_LAYERS_SOFTMAX_H_
 #define DTNN_LAYERS_SOFTMAX_H_

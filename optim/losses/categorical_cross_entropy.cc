@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/pixel_loss/pixel_loss.h"
 #include "kernels/softmax/softmax.h"
 #include "optim/losses/device_loss.h"
 #include "optim/losses/targets.h"
@@ -167,6 +168,20 @@ class ProbabilitiesOp : public LossOp {
   const CategoricalCrossEntropyOptions options_;
 };
 
+// For networks whose output is an image.
+class PixelLossOp : public LossOp {
+ public:
+  explicit PixelLossOp(std::unique_ptr<PixelLoss> loss) : loss_(std::move(loss)) {}
+
+  absl::Status Run(const Tensor& x, const Tensor& targets, const Tensor& probabilities,
+                   const Tensor& losses, const Tensor& dx, const GradientScale& scale) override {
+    return loss_->Run(x, targets, probabilities, losses, dx, scale);
+  }
+
+ private:
+  std::unique_ptr<PixelLoss> loss_;
+};
+
 absl::Status CheckWeights(std::span<const double> weights, int64_t classes) {
   if (weights.empty()) return absl::OkStatus();
   if (int64_t(weights.size()) != classes) {
@@ -189,6 +204,18 @@ absl::StatusOr<std::unique_ptr<LossOp>> CategoricalCrossEntropy::Bind(
     return InvalidArgument("label smoothing is ", smoothing, ", expected 0 <= s < 1");
   }
   DTNN_RETURN_IF_ERROR(CheckWeights(options_.class_weights, context.outputs));
+  if (context.image.height > 0) {
+    DTNN_ASSIGN_OR_RETURN(
+        std::unique_ptr<PixelLoss> loss,
+        CreatePixelLoss(*context.device, {.images = context.batch,
+                                          .image = context.image,
+                                          .format = context.format,
+                                          .dtype = context.dtype,
+                                          .from_logits = context.from_logits,
+                                          .label_smoothing = smoothing,
+                                          .class_weights = options_.class_weights}));
+    return std::make_unique<PixelLossOp>(std::move(loss));
+  }
   const auto on_device = [&] {
     return DeviceLossOp<Distributions>::Create(context, RowLossKind::kCategorical, smoothing,
                                                options_.class_weights);

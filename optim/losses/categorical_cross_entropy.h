@@ -11,6 +11,11 @@
 // by samples, not by weights, so that a sample of class c has w[c] times the loss, as with Keras'
 // class_weight; with weights whose mean over the samples is 1 both are the same.
 //
+// Of a network whose output is an image, each pixel has a class, and the loss of a sample is the
+// mean over its labelled pixels (kernels/pixel_loss/pixel_loss.h). torch.nn.CrossEntropyLoss takes
+// the mean over all labelled pixels of a batch: both are the same where all samples have as many.
+// Weights and smoothing are those of vectors; rows of probabilities are not taken.
+//
 // Targets may also be rows of probabilities q, of the dtype of the predictions, that sum to 1
 // (mixup): loss = -sum(q log p), linear in q, with q in place of onehot above. Rows that are not
 // probabilities are InvalidArgument.
@@ -39,6 +44,7 @@ class CategoricalCrossEntropy : public Loss {
   bool TakesClasses() const override { return true; }
   bool TakesValues() const override { return false; }
   bool TakesDistributions() const override { return true; }
+  bool TakesPixels() const override { return true; }
   FinalActivation absorbs() const override { return FinalActivation::kSoftmax; }
   absl::StatusOr<std::unique_ptr<LossOp>> Bind(const LossContext& context) const override;
 

@@ -8,12 +8,18 @@ namespace dtnn::testing {
 namespace {
 
 std::unique_ptr<LossOp> BindOnCpu(const Loss& loss, const Tensor& x, bool from_logits,
-                                  DeviceContext& device) {
-  return *loss.Bind({.device = &device,
-                     .batch = x.shape()[0],
-                     .outputs = x.shape()[1],
-                     .dtype = x.dtype(),
-                     .from_logits = from_logits});
+                                  TensorFormat format, DeviceContext& device) {
+  LossContext context = {.device = &device,
+                         .batch = x.shape()[0],
+                         .outputs = x.shape()[1],
+                         .dtype = x.dtype(),
+                         .from_logits = from_logits,
+                         .format = format};
+  if (x.shape().rank() == 4) {
+    context.image = ExtentsOf(x.shape().DropFirst(), format);
+    context.outputs = context.image.channels;
+  }
+  return *loss.Bind(context);
 }
 
 Tensor CopyOf(const Tensor& x) { return TensorOf(x.dtype(), x.shape(), Values(x)); }
@@ -21,11 +27,12 @@ Tensor CopyOf(const Tensor& x) { return TensorOf(x.dtype(), x.shape(), Values(x)
 }  // namespace
 
 LossResult RunLoss(const Loss& loss, const Tensor& x, const Tensor& targets, bool from_logits,
-                   double gradient_scale) {
+                   double gradient_scale, TensorFormat format) {
   const auto device = *DeviceContext::Create(Device::Cpu());
-  const auto op = BindOnCpu(loss, x, from_logits, *device);
-  const Tensor losses = ZeroTensor(x.dtype(), Shape{x.shape()[0]});
-  const Tensor y = ZeroTensor(x.dtype(), x.shape()), dx = ZeroTensor(x.dtype(), x.shape());
+  const auto op = BindOnCpu(loss, x, from_logits, format, *device);
+  const DType wide = WideOf(x.dtype());
+  const Tensor losses = ZeroTensor(wide, Shape{x.shape()[0]});
+  const Tensor y = ZeroTensor(wide, x.shape()), dx = ZeroTensor(x.dtype(), x.shape());
   LossResult result;
   result.status = op->CheckTargets(targets);
   if (result.status.ok()) result.status = op->Run(x, targets, y, losses, dx, gradient_scale);
@@ -36,12 +43,13 @@ LossResult RunLoss(const Loss& loss, const Tensor& x, const Tensor& targets, boo
 }
 
 ::testing::AssertionResult CheckLossGradient(const Loss& loss, const Tensor& x,
-                                             const Tensor& targets, bool from_logits) {
+                                             const Tensor& targets, bool from_logits,
+                                             TensorFormat format) {
   constexpr double kScale = 0.25, kStep = 1e-6;
-  const LossResult result = RunLoss(loss, x, targets, from_logits, kScale);
+  const LossResult result = RunLoss(loss, x, targets, from_logits, kScale, format);
   if (!result.status.ok()) return ::testing::AssertionFailure() << result.status;
   const auto sum = [&] {
-    const LossResult at = RunLoss(loss, x, targets, from_logits, kScale);
+    const LossResult at = RunLoss(loss, x, targets, from_logits, kScale, format);
     return std::accumulate(at.losses.begin(), at.losses.end(), 0.0);
   };
   std::vector<double> numeric;
@@ -58,7 +66,7 @@ LossResult RunLoss(const Loss& loss, const Tensor& x, const Tensor& targets, boo
   if (auto close = Close(result.gradient, numeric, 1e-8, 1e-7); !close) return close;
 
   const auto device = *DeviceContext::Create(Device::Cpu());
-  const auto op = BindOnCpu(loss, x, from_logits, *device);
+  const auto op = BindOnCpu(loss, x, from_logits, format, *device);
   const Tensor losses = ZeroTensor(x.dtype(), Shape{x.shape()[0]}), over = CopyOf(x);
   const Tensor y = ZeroTensor(x.dtype(), x.shape()), dx = ZeroTensor(x.dtype(), x.shape());
   if (!op->Run(over, targets, y, losses, over, kScale).ok() || Values(over) != result.gradient) {

@@ -15,14 +15,15 @@ struct LossResult {
   std::vector<double> losses, probabilities, gradient;  // probabilities: zero unless from logits
 };
 
-// x: (n, outputs), left as it is.
+// x: (n, outputs), or images in `format`, left as it is.
 LossResult RunLoss(const Loss& loss, const Tensor& x, const Tensor& targets, bool from_logits,
-                   double gradient_scale);
+                   double gradient_scale, TensorFormat format = TensorFormat::kNHWC);
 
 // x is float64 and away from kinks. The gradient must be the derivative of gradient_scale times the
 // sum of the losses, also where dx and probabilities overwrite x, or where only losses are wanted.
 ::testing::AssertionResult CheckLossGradient(const Loss& loss, const Tensor& x,
-                                             const Tensor& targets, bool from_logits);
+                                             const Tensor& targets, bool from_logits,
+                                             TensorFormat format = TensorFormat::kNHWC);
 
 }  // namespace dtnn::testing
 

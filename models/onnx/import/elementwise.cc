@@ -150,9 +150,10 @@ absl::Status ImportSoftmax(OperatorReader& op) {
     DTNN_RETURN_IF_ERROR(op.AddLayer(std::make_shared<FlattenLayer>(), input));
     DTNN_ASSIGN_OR_RETURN(input, op.Output());
   }
-  if (axis != (input.channels_last ? rank - 1 : 1) || input.image()) {
+  if (axis != (input.channels_last ? rank - 1 : 1) || (input.image() && op.SoftmaxFlattens())) {
     return Unimplemented("is a softmax over axis ", axis, " of ", rank,
-                         "; the layer takes one over the features of a sample");
+                         "; the layer takes one over the features of a sample, or over the "
+                         "channels of an image");
   }
   return AddElementwise(op, std::make_shared<SoftmaxLayer>(), std::span(&input, 1));
 }

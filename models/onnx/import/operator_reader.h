@@ -91,6 +91,8 @@ class OperatorReader {
 
   // The axis of a softmax that names none.
   int64_t SoftmaxAxis() const { return state_.opset < 13 ? 1 : -1; }
+  // Whether a softmax takes all axes from its own on as one.
+  bool SoftmaxFlattens() const { return state_.opset < 13; }
 
   // Outputs.
   size_t num_outputs() const { return size_t(node_.output_size()); }

@@ -1,0 +1,65 @@
+#include "kernels/channel_softmax/channel_softmax.h"
+
+#include <algorithm>
+
+#include "kernels/channel_softmax/bodies.h"
+#include "kernels/channel_softmax/channel_softmax_gpu.h"
+#include "kernels/elementwise/operands.h"
+#include "tensor/errors.h"
+#include "tensor/threads/parallel_for.h"
+
+namespace dtnn {
+namespace {
+
+template <class Body>
+void ForEachPixel(const ImageGrid& grid, const Body& body) {
+  const int64_t grain = std::max<int64_t>(1, kMathGrain / grid.channels);
+  ParallelFor(0, grid.images * grid.height * grid.width, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) body(i);
+  });
+}
+
+class ChannelSoftmaxCpu : public ChannelSoftmax {
+ public:
+  explicit ChannelSoftmaxCpu(const ChannelSoftmaxSpec& spec) : spec_(spec) {}
+
+  absl::Status Forward(const Tensor& x, const Tensor& y) override {
+    DTNN_RETURN_IF_ERROR(CheckChannelSoftmax(spec_, Device::Cpu(), {&x}, {&y}));
+    DispatchCpuFloating(spec_.dtype, [&]<typename T>(T) {
+      const ImageGrid grid = ImageGrid::Of(x.shape(), spec_.format);
+      ForEachPixel(grid, ChannelSoftmaxForward<T>{grid, ImageView<const T>::Of(x, spec_.format),
+                                                  ImageView<Wide<T>>::Of(y, spec_.format)});
+    });
+    return absl::OkStatus();
+  }
+
+  absl::Status Backward(const Tensor& y, const Tensor& dy, const Tensor& dx,
+                        bool accumulate) override {
+    DTNN_RETURN_IF_ERROR(CheckChannelSoftmax(spec_, Device::Cpu(), {&dx}, {&y, &dy}));
+    DispatchCpuFloating(spec_.dtype, [&]<typename T>(T) {
+      const ImageGrid grid = ImageGrid::Of(y.shape(), spec_.format);
+      ForEachPixel(grid, ChannelSoftmaxBackward<T>{grid, accumulate,
+                                                   ImageView<const Wide<T>>::Of(y, spec_.format),
+                                                   ImageView<const Wide<T>>::Of(dy, spec_.format),
+                                                   ImageView<T>::Of(dx, spec_.format)});
+    });
+    return absl::OkStatus();
+  }
+
+ private:
+  const ChannelSoftmaxSpec spec_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ChannelSoftmax>> CreateChannelSoftmax(
+    DeviceContext& context, const ChannelSoftmaxSpec& spec) {
+  DTNN_RETURN_IF_ERROR(CheckFloating("channel softmax", context.device(), spec.dtype));
+  if (spec.channels < 1) {
+    return InvalidArgument("channel softmax: ", spec.channels, " channels, expected at least one");
+  }
+  if (context.device().is_cpu()) return std::make_unique<ChannelSoftmaxCpu>(spec);
+  return CreateChannelSoftmaxGpu(context, spec);
+}
+
+}  // namespace dtnn

@@ -1,0 +1,175 @@
+#include "kernels/channel_softmax/channel_softmax.h"
+
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "kernels/softmax/reference.h"
+#include "kernels/testing/gpu_testing.h"
+#include "tensor/threads/parallel_for.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+using testing::Close;
+using testing::Get;
+using testing::Pitched;
+using testing::Put;
+using testing::RandomTensor;
+using testing::Values;
+using testing::ZeroTensor;
+using Doubles = std::vector<double>;
+
+constexpr int64_t kImages = 2, kHeight = 3, kWidth = 5;
+
+Shape ImagesOf(int64_t channels, TensorFormat format) {
+  return SampleShape({kHeight, kWidth, channels}, format).Prepend(kImages);
+}
+
+// The elements of pixel `pixel` of all, in the order of their channels.
+std::vector<size_t> PixelOf(int64_t pixel, int64_t channels, TensorFormat format) {
+  constexpr int64_t kPixels = kHeight * kWidth;
+  const int64_t image = pixel / kPixels, place = pixel % kPixels;
+  std::vector<size_t> elements;
+  for (int64_t c = 0; c < channels; ++c) {
+    elements.push_back(size_t(format == TensorFormat::kNHWC
+                                  ? pixel * channels + c
+                                  : (image * channels + c) * kPixels + place));
+  }
+  return elements;
+}
+
+Doubles Forward(const Doubles& x, int64_t channels, TensorFormat format) {
+  Doubles y(x.size());
+  for (int64_t pixel = 0; pixel < kImages * kHeight * kWidth; ++pixel) {
+    Doubles from, to(static_cast<size_t>(channels));
+    const std::vector<size_t> elements = PixelOf(pixel, channels, format);
+    for (const size_t element : elements) from.push_back(x[element]);
+    reference::SoftmaxForward(from, to);
+    for (size_t c = 0; c < elements.size(); ++c) y[elements[c]] = to[c];
+  }
+  return y;
+}
+
+Doubles Backward(const Doubles& y, const Doubles& dy, Doubles dx, bool accumulate, int64_t channels,
+                 TensorFormat format) {
+  for (int64_t pixel = 0; pixel < kImages * kHeight * kWidth; ++pixel) {
+    Doubles p, from, to;
+    const std::vector<size_t> elements = PixelOf(pixel, channels, format);
+    for (const size_t element : elements) {
+      p.push_back(y[element]);
+      from.push_back(dy[element]);
+      to.push_back(dx[element]);
+    }
+    reference::SoftmaxBackward(p, from, to, accumulate);
+    for (size_t c = 0; c < elements.size(); ++c) dx[elements[c]] = to[c];
+  }
+  return dx;
+}
+
+class ChannelSoftmaxTest
+    : public ::testing::TestWithParam<std::tuple<int64_t, TensorFormat, DType>> {
+ protected:
+  Tensor Random(uint64_t seed) const { return RandomTensor(dtype_, shape_, seed); }
+
+  const int64_t channels_ = std::get<0>(GetParam());
+  const TensorFormat format_ = std::get<1>(GetParam());
+  const DType dtype_ = std::get<2>(GetParam());
+  const Shape shape_ = ImagesOf(channels_, format_);
+  const double tolerance_ = dtype_ == DType::kFloat32 ? 1e-6 : 1e-14;
+  const ChannelSoftmaxSpec spec_ = {.channels = channels_, .format = format_, .dtype = dtype_};
+  const std::unique_ptr<DeviceContext> cpu_ = *DeviceContext::Create(Device::Cpu());
+  const std::unique_ptr<ChannelSoftmax> softmax_ = *CreateChannelSoftmax(*cpu_, spec_);
+
+  void ExpectNear(const Doubles& values, const Doubles& expected) const {
+    ASSERT_EQ(values.size(), expected.size());
+    for (size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], expected[i], tolerance_) << i;
+  }
+
+  void ExpectSameOn(DeviceContext& gpu) const {
+    const std::unique_ptr<ChannelSoftmax> softmax = *CreateChannelSoftmax(gpu, spec_);
+    const Tensor x = Random(1), dy = Random(2), dx = Random(3);
+    const Tensor device_x = Put(gpu, x), device_dy = Put(gpu, dy), device_dx = Put(gpu, dx);
+    ASSERT_EQ(softmax_->Forward(x, x), absl::OkStatus());
+    ASSERT_EQ(softmax->Forward(device_x, device_x), absl::OkStatus());
+    EXPECT_TRUE(Close(Get(gpu, device_x), x, tolerance_));
+    ASSERT_EQ(softmax_->Backward(x, dy, dx, true), absl::OkStatus());
+    ASSERT_EQ(softmax->Backward(device_x, device_dy, device_dx, true), absl::OkStatus());
+    EXPECT_TRUE(Close(Get(gpu, device_dx), dx, tolerance_));
+  }
+};
+
+TEST_P(ChannelSoftmaxTest, EqualsReferenceDensePitchedAndInPlace) {
+  const Tensor x = Random(1), y = Random(2);
+  const Doubles expected = Forward(Values(x), channels_, format_);
+  ASSERT_EQ(softmax_->Forward(x, y), absl::OkStatus());
+  ExpectNear(Values(y), expected);
+  const Tensor pitched = Pitched(Random(3), format_);
+  ASSERT_EQ(softmax_->Forward(Pitched(x, format_), pitched), absl::OkStatus());
+  ExpectNear(Values(pitched, format_), expected);
+  ASSERT_EQ(softmax_->Forward(x, x), absl::OkStatus());
+  ExpectNear(Values(x), expected);
+}
+
+TEST_P(ChannelSoftmaxTest, GradientEqualsReferenceDensePitchedAndInPlace) {
+  const Tensor y = Random(1), dy = Random(2);
+  ASSERT_EQ(softmax_->Forward(y, y), absl::OkStatus());
+  for (const bool accumulate : {false, true}) {
+    const Tensor dx = Random(3), pitched = Pitched(dx, format_);
+    const Doubles expected =
+        Backward(Values(y), Values(dy), Values(dx), accumulate, channels_, format_);
+    ASSERT_EQ(softmax_->Backward(y, dy, dx, accumulate), absl::OkStatus());
+    ExpectNear(Values(dx), expected);
+    ASSERT_EQ(softmax_->Backward(y, Pitched(dy, format_), pitched, accumulate), absl::OkStatus());
+    ExpectNear(Values(pitched, format_), expected);
+  }
+  const Doubles expected = Backward(Values(y), Values(dy), Values(dy), false, channels_, format_);
+  ASSERT_EQ(softmax_->Backward(y, dy, dy, false), absl::OkStatus());
+  ExpectNear(Values(dy), expected);
+}
+
+TEST_P(ChannelSoftmaxTest, SameOnASimulatedGpu) {
+  DTNN_GPU_OR_SKIP_AT(gpu, Device::Simulated(0));
+  ExpectSameOn(*gpu);
+}
+TEST_P(ChannelSoftmaxTest, SameOnCuda) {
+  DTNN_GPU_OR_SKIP(gpu);
+  ExpectSameOn(*gpu);
+}
+
+INSTANTIATE_TEST_SUITE_P(, ChannelSoftmaxTest,
+                         ::testing::Combine(::testing::Values(1, 2, 21),
+                                            ::testing::Values(TensorFormat::kNHWC,
+                                                              TensorFormat::kNCHW),
+                                            ::testing::Values(DType::kFloat32, DType::kFloat64)));
+
+TEST(ChannelSoftmaxThreadsTest, SameOnAnyNumber) {
+  const std::unique_ptr<DeviceContext> cpu = *DeviceContext::Create(Device::Cpu());
+  const auto softmax = *CreateChannelSoftmax(*cpu, {.channels = 7});
+  const Tensor x = RandomTensor(DType::kFloat32, {2, 40, 40, 7}, 1);
+  Doubles first;
+  for (const int threads : {1, 2, 4}) {
+    SetNumThreads(threads);
+    const Tensor y = ZeroTensor(DType::kFloat32, x.shape());
+    ASSERT_EQ(softmax->Forward(x, y), absl::OkStatus());
+    if (first.empty()) first = Values(y);
+    EXPECT_EQ(Values(y), first);
+  }
+  SetNumThreads(2);
+}
+
+TEST(ChannelSoftmaxSpecTest, SaysWhatDoesNotFit) {
+  const std::unique_ptr<DeviceContext> cpu = *DeviceContext::Create(Device::Cpu());
+  EXPECT_EQ(CreateChannelSoftmax(*cpu, {}).status().message(),
+            "channel softmax: 0 channels, expected at least one");
+  const auto softmax = *CreateChannelSoftmax(*cpu, {.channels = 3});
+  const Tensor four = ZeroTensor(DType::kFloat32, {1, 2, 2, 4});
+  EXPECT_EQ(softmax->Forward(four, four).message(),
+            "channel softmax: shape (1, 2, 2, 4), expected images of 3 channels");
+}
+
+}  // namespace
+}  // namespace dtnn
