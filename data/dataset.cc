@@ -14,11 +14,19 @@ std::string Called(const Dataset& dataset, Split split) {
 }  // namespace
 
 Shape TargetShape(const Dataset& dataset, int64_t n) {
-  return dataset.target_kind() == TargetKind::kClass ? Shape{n} : Shape{n, dataset.outputs()};
+  switch (dataset.target_kind()) {
+    case TargetKind::kClass:
+      return Shape{n};
+    case TargetKind::kPixels:
+      return Shape{n, dataset.sample().height, dataset.sample().width};
+    case TargetKind::kValues:
+      break;
+  }
+  return Shape{n, dataset.outputs()};
 }
 
 DType TargetDType(const Dataset& dataset, DType dtype) {
-  return dataset.target_kind() == TargetKind::kClass ? DType::kInt32 : dtype;
+  return dataset.target_kind() == TargetKind::kValues ? dtype : DType::kInt32;
 }
 
 absl::Status CheckRead(const Dataset& dataset, Split split, std::span<const int64_t> indices,

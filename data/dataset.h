@@ -7,8 +7,9 @@
 //
 // What is to be predicted, the targets, is one class per sample, int32 (n,), or several values per
 // sample (labels that are not mutually exclusive, measured quantities), (n, outputs) of the
-// samples' dtype. An implementation that streams from disk reads inside Read, which loaders call
-// from background threads.
+// samples' dtype, or one class per pixel, int32 (n, height, width), where a pixel without a label
+// has kUnlabelledPixel. An implementation that streams from disk reads inside Read, which loaders
+// call from background threads.
 
 #ifndef DTNN_DATA_DATASET_H_
 #define DTNN_DATA_DATASET_H_
@@ -40,7 +41,16 @@ struct SampleGroups {
   int64_t at_once = 1;
 };
 
-enum class TargetKind : uint8_t { kClass, kValues };
+enum class TargetKind : uint8_t { kClass, kValues, kPixels };
+
+// "classes", "values" or "classes of pixels".
+constexpr std::string_view Name(TargetKind kind) {
+  return kind == TargetKind::kClass
+             ? "classes"
+             : (kind == TargetKind::kValues ? "values" : "classes of pixels");
+}
+
+inline constexpr int32_t kUnlabelledPixel = -1;
 
 class Dataset {
  public:
@@ -80,10 +90,10 @@ class Dataset {
   // Sample indices[i] becomes row i of `x` and what is to be predicted of it row i of `targets`. x
   // is dense, on the host, float32 or float64, (indices.size(), sample in `format`); pixels become
   // byte / 255, or stay bytes where x is uint8 and `format` is byte_format(). targets: int32
-  // (indices.size(),) or (indices.size(), outputs()) of x's dtype, beside bytes float32 or float64,
-  // by target_kind(). Indices may repeat. OutOfRange for an index outside the split,
-  // InvalidArgument for tensors of another shape. Data that are in memory are read without
-  // allocating.
+  // (indices.size(),), with height and width for pixels, or (indices.size(), outputs()) of x's
+  // dtype, beside bytes float32 or float64, by target_kind(). Indices may repeat. OutOfRange for an
+  // index outside the split, InvalidArgument for tensors of another shape. Data that are in memory
+  // are read without allocating.
   virtual absl::Status Read(Split split, std::span<const int64_t> indices, TensorFormat format,
                             const Tensor& x, const Tensor& targets) const = 0;
 };

@@ -69,7 +69,7 @@ absl::Status CheckClientsCanBuild(const Graph& graph, const std::string& file, c
   const absl::StatusOr<Graph> built =
       BuildModel(graph.name(), {.format = graph.format(),
                                 .sample = ExtentsOf(graph.input_shape(), graph.format()),
-                                .classes = graph.output_shape().NumElements(),
+                                .classes = OutputsOf(graph),
                                 .final_activation = loss.final_activation()});
   if (built.ok() && NetworkText(*built) == NetworkText(graph)) return absl::OkStatus();
   return FailedPrecondition(
@@ -93,7 +93,7 @@ absl::StatusOr<Graph> NetworkOfFile(const SavedModel& model, const AggregatorFla
     return UsageError("--input-shape=", absl::StrJoin(flags.input_shape, ","), ": the network in ",
                       file, " takes samples of ", absl::StrJoin(shape, ","));
   }
-  const int64_t outputs = graph.output_shape().NumElements();
+  const int64_t outputs = OutputsOf(graph);
   if (given.count > 0 && given.count != outputs) {
     return UsageError(flags.class_names.empty() ? "--num-classes=" : "--class-names: ", given.count,
                       flags.class_names.empty() ? "" : " names", ": the network in ", file, " has ",
@@ -146,7 +146,7 @@ absl::StatusOr<AveragedNetwork> MakeAveragedNetwork(AggregatorFlags& flags) {
   DTNN_ASSIGN_OR_RETURN(network.graph,
                         saved ? NetworkOfFile(*saved, flags, given, *network.metric_set.loss)
                               : NetworkOfOptions(flags, given, *network.metric_set.loss));
-  network.classes = {.outputs = uint32_t(network.graph.output_shape().NumElements()),
+  network.classes = {.outputs = uint32_t(OutputsOf(network.graph)),
                      .names = std::move(given.names)};
   const absl::Status good = federation::CheckClasses(network.classes);
   if (!good.ok()) {

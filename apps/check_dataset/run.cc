@@ -157,9 +157,9 @@ absl::Status CheckSamples(const CheckOptions& options, std::ostream& out) {
     out << Name(split) << " split: " << Counted(dataset->size(split), "sample");
     if (dataset->size(split) > 0) {
       out << Describe(opened) << ", "
-          << (dataset->target_kind() == TargetKind::kClass
-                  ? Counted(dataset->outputs(), "class", "classes")
-                  : Counted(dataset->outputs(), "value"));
+          << (dataset->target_kind() == TargetKind::kValues
+                  ? Counted(dataset->outputs(), "value")
+                  : Counted(dataset->outputs(), "class", "classes"));
     }
     out << "\n";
     out << DescribeClasses(*dataset, split);

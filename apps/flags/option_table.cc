@@ -16,7 +16,7 @@ using enum OptionType;
 #define DTNN_METRICS                                                                      \
   "categorical_accuracy,top5_accuracy,categorical_hinge,categorical_mse,categorical_mae," \
   "regression_mse,regression_mae,binary_accuracy,binary_confusion_matrix,"                \
-  "multiclass_confusion_matrix,precision,recall,f1_score,per_class_report"
+  "multiclass_confusion_matrix,precision,recall,f1_score,mean_iou,per_class_report"
 #define DTNN_LOSSES "categorical_cross_entropy,binary_cross_entropy,mse,mae"
 constexpr std::string_view kMetrics = DTNN_METRICS;
 constexpr std::string_view kLosses = DTNN_LOSSES;

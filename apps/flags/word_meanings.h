@@ -130,6 +130,7 @@ inline constexpr std::string_view kLearningRateScaling =
   "precision: TP / (TP + FP), averaged over the labels that are true or predicted\n"         \
   "recall: TP / (TP + FN), averaged over the labels that are true or predicted\n"            \
   "f1_score: harmonic mean of precision and recall, averaged over these labels\n"            \
+  "mean_iou: mean intersection over union of the classes of pixels\n"                        \
   "per_class_report: table of precision, recall and F1 score of every class\n"
 inline constexpr std::string_view kMetrics = DTNN_METRIC_MEANINGS;
 inline constexpr std::string_view kLosses = DTNN_LOSS_MEANINGS;

@@ -51,7 +51,7 @@ absl::Status AddClassNames(const ImportFlags& flags, SavedModel& model) {
   if (flags.class_names.empty()) return absl::OkStatus();
   std::vector<std::string>& names = model.description.class_names;
   DTNN_ASSIGN_OR_RETURN(names, ReadClassNames(flags.class_names));
-  const int64_t outputs = model.graph.output_shape().NumElements();
+  const int64_t outputs = OutputsOf(model.graph);
   if (int64_t(names.size()) == outputs) return absl::OkStatus();
   return UsageError("--class-names: ", flags.class_names, " names ", names.size(),
                     " classes, but the network has ", outputs, " outputs");

@@ -129,7 +129,7 @@ class PredictorLoader {
     run.network.name = name;
     run.data.name = options_.dataset;
     const std::optional<DatasetSize> size = KnownSize(run);
-    const int64_t outputs = model.graph.output_shape().NumElements();
+    const int64_t outputs = OutputsOf(model.graph);
     if (!size || (size->sample == sample && size->outputs == outputs)) return absl::OkStatus();
     return differs("dataset", options_.dataset, " takes samples of ", ToString(sample), " and has ",
                    Counted(outputs, "output"), ", not ", ToString(size->sample), " and ",
@@ -139,7 +139,7 @@ class PredictorLoader {
   // For a file without names. One with names has them in the order of its outputs.
   absl::Status NameClasses(SavedModel& model) const {
     DTNN_ASSIGN_OR_RETURN(std::vector<std::string> names, ReadClassNames(options_.class_names));
-    const int64_t outputs = model.graph.output_shape().NumElements();
+    const int64_t outputs = OutputsOf(model.graph);
     if (int64_t(names.size()) != outputs) {
       return UsageError("--class-names: ", options_.class_names, " names ",
                         Counted(int64_t(names.size()), "class", "classes"),
@@ -159,7 +159,7 @@ class PredictorLoader {
   absl::StatusOr<std::unique_ptr<Predictor>> Create(SavedModel model, ArrayFileReader& file,
                                                     const PredictorOptions& options) {
     const std::string name = model.graph.name();
-    const int64_t outputs = model.graph.output_shape().NumElements();
+    const int64_t outputs = OutputsOf(model.graph);
     auto predictor = Predictor::Create(std::move(model), file, options);
     const bool told = !options_.class_names.empty() || !options_.dataset.empty();
     if (!absl::IsInvalidArgument(predictor.status()) || told) return predictor;

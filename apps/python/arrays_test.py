@@ -46,6 +46,36 @@ class ArraysTest(unittest.TestCase):
         self.assertEqual(dtnn.Arrays(self.x[..., 0], self.y).sample, (5, 4, 1))
         self.assertEqual(dtnn.Arrays(self.x[:, 0, :, 0], self.y).sample, (1, 1, 4))
 
+    def test_classes_of_pixels(self):
+        rng = np.random.default_rng(1)
+        labels = rng.integers(0, 3, (30, 5, 4)).astype(np.uint8)
+        x = (80 * labels[..., np.newaxis] + 10).astype(np.uint8)
+        labels[:, 0] = 255  # none
+        net = dtnn.Network().conv2d(8, kernel=1).relu().conv2d(3, kernel=1).softmax()
+        data = dtnn.Arrays(x, labels, x, labels)
+        self.assertEqual(data.outputs, 3)
+        run = dtnn.Run(
+            net, data, batch_size=5, num_epochs=30, learning_rate=0.03, validation_split=0
+        )
+        run.fit()
+        metrics = run.evaluate()
+        self.assertGreater(metrics["mean_iou"], 0.9)
+        signed = np.where(labels == 255, -1, labels.astype(np.int64))
+        self.assertEqual(run.evaluate(x, signed), metrics)
+        outputs = run.predict(x).reshape(30, 5, 4, 3)
+        right = outputs.argmax(3) == labels
+        self.assertAlmostEqual(100 * right[labels < 255].mean(), metrics["categorical_accuracy"], 3)
+        with self.assertRaisesRegex(dtnn.InvalidArgument, "class for each of 5 x 4 pixels"):
+            dtnn.Arrays(x, labels[:, :4])
+        with self.assertRaisesRegex(dtnn.InvalidArgument, "column 2 of sample 1 is 7; .*, or -1 for none"):
+            wrong = signed.copy()
+            wrong[1, 3, 2] = 7
+            dtnn.Arrays(x, wrong, classes=3)
+        with self.assertRaisesRegex(dtnn.InvalidArgument, "a class per pixel"):
+            dtnn.Arrays(x, labels / 2)
+        with self.assertRaisesRegex(dtnn.InvalidArgument, "expected a class for each pixel"):
+            run.evaluate(x, self.y)
+
     def weights(self, outputs):
         return np.random.default_rng(1).random((60, outputs), dtype=np.float32)
 

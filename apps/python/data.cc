@@ -30,8 +30,8 @@ std::shared_ptr<const void> Keep(const py::array& array) {
           }};
 }
 
-// x: (n, sample) of uint8, float32 or float64. y: (n,) of int32, or (n, outputs) of float64. All
-// dense.
+// x: (n, sample) of uint8, float32 or float64. y: (n,) or (n, height, width) of int32, or
+// (n, outputs) of float64. All dense.
 SampleArrays ArraysOf(const std::optional<std::pair<py::array, py::array>>& split) {
   SampleArrays arrays;
   if (!split) return arrays;
@@ -39,7 +39,7 @@ SampleArrays ArraysOf(const std::optional<std::pair<py::array, py::array>>& spli
   arrays.size = x.shape(0);
   arrays.x = x.data();
   arrays.owner = Keep(x);
-  if (y.ndim() == 1) {
+  if (y.ndim() != 2) {
     const auto* classes = static_cast<const int32_t*>(y.data());
     arrays.classes.assign(classes, classes + y.size());
   } else {
@@ -62,16 +62,24 @@ SharedDataset MakeArrays(const std::optional<std::pair<py::array, py::array>>& t
                          int64_t classes, std::vector<std::string> class_names, std::string name) {
   const auto& [x, y] = train ? *train : test.value();
   ArrayOptions options = {.format = planes ? TensorFormat::kNCHW : TensorFormat::kNHWC,
-                          .targets = y.ndim() == 1 ? TargetKind::kClass : TargetKind::kValues,
-                          .outputs = y.ndim() == 1 ? classes : y.shape(1),
+                          .targets = y.ndim() == 1   ? TargetKind::kClass
+                                     : y.ndim() == 2 ? TargetKind::kValues
+                                                     : TargetKind::kPixels,
+                          .outputs = y.ndim() == 2 ? y.shape(1) : classes,
                           .class_names = std::move(class_names),
                           .name = std::move(name)};
   options.dtype = CheckDense(x, {DType::kUint8, DType::kFloat32, DType::kFloat64}, 4);
   options.sample = ExtentsOf(Shape{x.shape(1), x.shape(2), x.shape(3)}, options.format);
+  if (y.ndim() == 3 &&
+      (y.shape(1) != options.sample.height || y.shape(2) != options.sample.width)) {
+    throw StatusError{InvalidArgument("y is an array of shape ", ShapeText(y),
+                                      ": expected a class for each of ", options.sample.height,
+                                      " x ", options.sample.width, " pixels")};
+  }
   for (const auto* split : {&train, &test}) {
     if (!*split) continue;
     CheckDense((*split)->first, {options.dtype}, 4);
-    CheckDense((*split)->second, {y.ndim() == 1 ? DType::kInt32 : DType::kFloat64}, y.ndim());
+    CheckDense((*split)->second, {y.ndim() == 2 ? DType::kFloat64 : DType::kInt32}, y.ndim());
     CheckRows((*split)->first, x);
     CheckRows((*split)->second, y);
   }
@@ -110,6 +118,9 @@ void BindData(py::module_& module) {
       .def("outputs", [](const SharedDataset& self) { return self.data->outputs(); })
       .def("has_classes",
            [](const SharedDataset& self) { return self.data->target_kind() == TargetKind::kClass; })
+      .def(
+          "has_pixels",
+          [](const SharedDataset& self) { return self.data->target_kind() == TargetKind::kPixels; })
       .def("class_names",
            [](const SharedDataset& self) {
              std::vector<py::str> names;

@@ -60,7 +60,7 @@ class SampleReader {
                           OpenDataset(flags_.calibrate, {.path = flags_.dataset_path,
                                                          .geometry = geometry,
                                                          .imagenet_whole = sample_.height == 227}));
-    const int64_t outputs = model_.graph.output_shape().NumElements();
+    const int64_t outputs = OutputsOf(model_.graph);
     if (dataset_->sample() != sample_ || dataset_->outputs() != outputs) {
       return UsageError("--calibrate=", flags_.calibrate, ": its samples are ",
                         ToString(dataset_->sample()), " with ", dataset_->outputs(),

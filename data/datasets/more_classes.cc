@@ -25,6 +25,7 @@ class MoreClasses : public Dataset {
   std::string_view name() const override { return dataset_->name(); }
   ImageExtents sample() const override { return dataset_->sample(); }
   int64_t outputs() const override { return classes_; }
+  TargetKind target_kind() const override { return dataset_->target_kind(); }
   bool counts_classes() const override { return dataset_->counts_classes(); }
   Preprocessing preprocessing() const override { return dataset_->preprocessing(); }
   std::vector<int32_t> labels(Split split) const override {
@@ -72,10 +73,10 @@ std::string ListOf(std::span<const std::string> names) {
 absl::StatusOr<std::shared_ptr<const Dataset>> WithClasses(std::shared_ptr<const Dataset> dataset,
                                                            int64_t classes) {
   if (classes == dataset->outputs()) return dataset;
-  if (dataset->target_kind() != TargetKind::kClass || classes < dataset->outputs()) {
+  if (dataset->target_kind() == TargetKind::kValues || classes < dataset->outputs()) {
     return InvalidArgument(
         dataset->name(), ": has ", dataset->outputs(), " ",
-        dataset->target_kind() == TargetKind::kClass ? "classes" : "values per sample",
+        dataset->target_kind() == TargetKind::kValues ? "values per sample" : "classes",
         ", which cannot become ", classes, " classes");
   }
   std::vector<std::string> names = dataset->class_names();

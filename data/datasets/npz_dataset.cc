@@ -91,10 +91,11 @@ absl::StatusOr<Arrays> ReadPart(NpzReader& reader, std::string_view file, Split 
         "channels) of float64, float32, float16 or uint8; convert others to float32");
   }
   const Shape& y = arrays.y.shape();
-  if (y.rank() < 1 || y.rank() > 2 || y[0] != arrays.size() || arrays.y.num_elements() == 0) {
+  if (y.rank() < 1 || y.rank() > 3 || y[0] != arrays.size() || arrays.y.num_elements() == 0) {
     return InvalidArgument(Described(arrays.y_name, arrays.y), "; expected (", arrays.size(),
-                           ",) or (", arrays.size(), ", outputs), as ", arrays.x_name, " has ",
-                           arrays.size(), " samples");
+                           ",), (", arrays.size(), ", outputs) or, of pixels, (", arrays.size(),
+                           ", height, width), as ", arrays.x_name, " has ", arrays.size(),
+                           " samples");
   }
   DTNN_RETURN_IF_ERROR(CheckFinite(arrays.x_name, arrays.x));
   DTNN_RETURN_IF_ERROR(CheckFinite(arrays.y_name, arrays.y));
@@ -148,19 +149,29 @@ Targets FromValues(const Tensor& y) {
   return targets;
 }
 
-// Integers below `classes`, or where that is 0 any; then it becomes one more than the largest.
+// Integers below `limit`. Of pixels kUnlabelledPixel too, which bytes have as 255.
 absl::StatusOr<Targets> FromLabels(const Arrays& arrays, int64_t limit) {
   Targets targets;
   if (arrays.y.empty()) return targets;
+  const bool pixels = arrays.y.shape().rank() == 3;
+  const bool bytes = arrays.y.dtype() == DType::kUint8;
   int64_t bad = -1, label = 0;
   Visit(arrays.y, [&](const auto* values) {
-    for (int64_t i = 0; i < arrays.size() && bad < 0; ++i) {
+    for (int64_t i = 0; i < arrays.y.num_elements() && bad < 0; ++i) {
       label = int64_t(values[i]);
-      if (label < 0 || label >= limit) bad = i;
+      if (pixels && bytes && label == 255) label = kUnlabelledPixel;
+      const bool unlabelled = pixels && label == kUnlabelledPixel;
+      if (!unlabelled && (label < 0 || label >= limit)) bad = i;
       targets.classes.push_back(int32_t(label));
     }
   });
   if (bad < 0) return targets;
+  if (pixels) {
+    const int64_t width = arrays.y.shape()[2], each = arrays.y.shape()[1] * width;
+    return InvalidArgument(arrays.y_name, ": the label of the pixel in row ", bad % each / width,
+                           " and column ", bad % width, " of sample ", bad / each, " is ", label,
+                           "; expected 0 to ", limit - 1, ", or ", kUnlabelledPixel, " for none");
+  }
   return InvalidArgument(arrays.y_name, ": the label of sample ", bad, " is ", label,
                          "; expected 0 to ", limit - 1);
 }
@@ -252,6 +263,7 @@ class NpzDataset : public Dataset {
   TargetKind target_kind() const override { return kind_; }
   bool counts_classes() const override { return counted_; }
   std::vector<int32_t> labels(Split split) const override {
+    if (kind_ != TargetKind::kClass) return {};
     return split == Split::kTrain ? train_.classes : test_.classes;
   }
   std::vector<std::string> warnings() const override { return ClassWarnings(*this); }
@@ -289,8 +301,9 @@ class NpzDataset : public Dataset {
           });
         });
       }
-      if (kind_ == TargetKind::kClass) {
-        targets.data<int32_t>()[i] = known.classes[size_t(index)];
+      if (kind_ != TargetKind::kValues) {
+        const int64_t each = kind_ == TargetKind::kPixels ? sample_.height * sample_.width : 1;
+        std::copy_n(known.classes.data() + index * each, each, targets.data<int32_t>() + i * each);
         continue;
       }
       DispatchFloating(targets.dtype(), [&]<typename T>(T) {
@@ -352,6 +365,13 @@ absl::StatusOr<std::unique_ptr<Dataset>> Make(Arrays train, Arrays test,
   int64_t outputs = y.rank() == 2 ? y[1] : 1;
   bool counted = false;
   Targets of_train, of_test;
+  if (y.rank() == 3) {
+    kind = TargetKind::kPixels;
+    if (IsFloating(any.y.dtype()) || y[1] != sample.height || y[2] != sample.width) {
+      return InvalidArgument(Described(any.y_name, any.y), "; expected integers, a class for each ",
+                             "of ", sample.height, " x ", sample.width, " pixels");
+    }
+  }
   if (outputs == 1 && !IsFloating(any.y.dtype())) {
     const int64_t limit = options.classes > 0 ? options.classes : kMaxClasses;
     DTNN_ASSIGN_OR_RETURN(of_train, FromLabels(train, limit));
@@ -361,6 +381,7 @@ absl::StatusOr<std::unique_ptr<Dataset>> Make(Arrays train, Arrays test,
     for (const Targets* targets : {&of_train, &of_test}) {
       for (int32_t label : targets->classes) outputs = std::max<int64_t>(outputs, label + 1);
     }
+    if (outputs == 0) return InvalidArgument(any.y_name, ": no pixel has a label");
     if (counted) DTNN_RETURN_IF_ERROR(CheckClasses(any, outputs, {&of_train, &of_test}));
   } else if (IsOneHot(train.y) && IsOneHot(test.y)) {
     of_train = FromOneHot(train.y);

@@ -4,6 +4,8 @@
 //   x_train, x_test   (n, channels, height, width), or (n, height, width, channels) as Keras has
 //                     them, float64, float32, float16 or uint8 (then byte / 255)
 //   y_train, y_test   (n,) or (n, 1) integers or bools: classes, from 0
+//                     (n, height, width) integers: the classes of pixels; -1, or 255 of uint8,
+//                     is none
 //                     (n, outputs): where every row of both splits is 1 at one place and 0 at all
 //                     others, classes; else values. (n,) or (n, 1) reals: one value each
 //

@@ -20,8 +20,11 @@ void ReadAll(const dtnn::Dataset& dataset, dtnn::Split split) {
     const std::vector<int64_t> index = {i};
     if (!dataset.Read(split, index, TensorFormat::kNHWC, x, targets).ok()) std::abort();
     if (dataset.target_kind() == TargetKind::kValues) continue;
-    const int32_t label = targets.data<int32_t>()[0];
-    if (label < 0 || label >= dataset.outputs()) std::abort();
+    const int32_t least = dataset.target_kind() == TargetKind::kPixels ? kUnlabelledPixel : 0;
+    for (int64_t j = 0; j < targets.num_elements(); ++j) {
+      const int32_t label = targets.data<int32_t>()[j];
+      if (label < least || label >= dataset.outputs()) std::abort();
+    }
   }
 }
 

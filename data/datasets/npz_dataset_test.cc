@@ -314,7 +314,8 @@ TEST(NpzDatasetTest, FormsAreChecked) {
                      {"y_train", Array<int32_t>(Shape{0}, {})}}),
               HasSubstr("(0, 2, 2, 3)"));
   EXPECT_THAT(Error({{"x_train", x}, {"y_train", Array<int32_t>(Shape{2}, {0, 1})}}),
-              HasSubstr("y_train: is int32 of shape (2,); expected (3,) or (3, outputs)"));
+              HasSubstr("y_train: is int32 of shape (2,); expected (3,), (3, outputs) or, of "
+                        "pixels, (3, height, width)"));
   EXPECT_THAT(Error({{"x_train", x},
                      {"y_train", y},
                      {"x_test", Array<float>(Shape{1, 1, 1, 1}, {0})},
@@ -359,6 +360,39 @@ TEST(NpzDatasetTest, EveryCutIsAnError) {
     EXPECT_FALSE(ParseNpzDataset(bytes.first(length), "input").ok()) << length;
   }
   EXPECT_FALSE(ParseNpzDataset(bytes, "input", {.max_bytes = 20}).ok());
+}
+
+TEST(NpzDatasetTest, IntegersOfPixelsAreClassesAndSomeHaveNone) {
+  const NamedTensors arrays = {
+      {"x_train", Images<float>(2)},
+      {"y_train", Array<uint8_t>({2, 3, 2}, {0, 1, 2, 255, 0, 0, 1, 1, 1, 1, 1, 255})},
+      {"x_test", Images<float>(1)},
+      {"y_test", Array<uint8_t>({1, 3, 2}, {4, 0, 0, 0, 0, 0})}};
+  const auto dataset = *Load(arrays);
+  EXPECT_EQ(dataset->target_kind(), TargetKind::kPixels);
+  EXPECT_EQ(dataset->outputs(), 5);
+  EXPECT_TRUE(dataset->counts_classes());
+  EXPECT_TRUE(dataset->labels(Split::kTrain).empty());
+  const Tensor x = Tensor::Zeros(DType::kFloat32, Shape{2, 2, 3, 2}).value();
+  const Tensor y = Tensor::Zeros(DType::kInt32, TargetShape(*dataset, 2)).value();
+  ASSERT_EQ(dataset->Read(Split::kTrain, std::vector<int64_t>{1, 0}, TensorFormat::kNCHW, x, y),
+            absl::OkStatus());
+  EXPECT_THAT(std::vector<int32_t>(y.data<int32_t>(), y.data<int32_t>() + 12),
+              ElementsAre(1, 1, 1, 1, 1, -1, 0, 1, 2, -1, 0, 0));
+}
+
+TEST(NpzDatasetTest, NamesThePixelWithABadLabel) {
+  const auto with = [](const Tensor& y) {
+    return NamedTensors{{"x_train", Images<float>(2)}, {"y_train", y}};
+  };
+  const Tensor labels = Array<int32_t>({2, 3, 2}, {0, 1, 2, -1, 0, 0, 1, 1, 1, 7, 1, 1});
+  EXPECT_THAT(Error(with(labels), {.classes = 3}),
+              HasSubstr("y_train: the label of the pixel in row 1 and column 1 of sample 1 is 7; "
+                        "expected 0 to 2, or -1 for none"));
+  EXPECT_THAT(Error(with(Array<int32_t>({2, 2, 3}, std::vector<double>(12)))),
+              HasSubstr("expected integers, a class for each of 3 x 2 pixels"));
+  EXPECT_THAT(Error(with(Array<float>({2, 3, 2}, std::vector<double>(12)))),
+              HasSubstr("expected integers, a class for each of 3 x 2 pixels"));
 }
 
 }  // namespace

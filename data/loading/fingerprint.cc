@@ -101,7 +101,7 @@ absl::StatusOr<uint64_t> Contents(const Dataset& dataset, Split split) {
 std::string Text(std::string_view text) { return std::string(text); }
 std::string Text(int64_t number) { return StrCat(number); }
 std::string Text(uint64_t hash) { return StrCat(absl::Hex(hash, absl::kZeroPad16)); }
-std::string Text(TargetKind kind) { return kind == TargetKind::kClass ? "classes" : "values"; }
+std::string Text(TargetKind kind) { return std::string(Name(kind)); }
 std::string Text(const ImageExtents& sample) { return ToString(sample); }
 
 }  // namespace

@@ -339,8 +339,11 @@ absl::StatusOr<std::unique_ptr<Loader>> Loader::Create(std::shared_ptr<const Dat
       CheckTransforms(options.transforms, dataset->sample(), dataset->preprocessing()));
   DTNN_RETURN_IF_ERROR(CheckMixup(options.mixup));
   if (options.mixup > 0 && dataset->target_kind() != TargetKind::kClass) {
-    return InvalidArgument("mixup: needs one class per sample, but ", dataset->name(),
-                           " has values");
+    return InvalidArgument("mixup: needs one class per sample, but ", dataset->name(), " has ",
+                           Name(dataset->target_kind()));
+  }
+  if (dataset->target_kind() == TargetKind::kPixels) {
+    DTNN_RETURN_IF_ERROR(CheckMovesLabels(options.transforms));
   }
   DTNN_RETURN_IF_ERROR(CheckNormalization(options.normalization, dataset->sample().channels));
   std::shared_ptr<const ByteImagesSpec> bytes;

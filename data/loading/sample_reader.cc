@@ -21,6 +21,11 @@ SampleReader::SampleReader(std::shared_ptr<const Dataset> dataset, Split split,
 
 absl::StatusOr<SampleReader::Scratch> SampleReader::NewScratch() const {
   Scratch scratch;
+  if (!options_.transforms.empty() && dataset_->target_kind() == TargetKind::kPixels) {
+    const ImageExtents sample = dataset_->sample();
+    DTNN_ASSIGN_OR_RETURN(scratch.labels, Tensor::Allocate(Device::Cpu(), DType::kFloat32,
+                                                           Shape{2, sample.height, sample.width}));
+  }
   if (bytes_ != nullptr) return scratch;
   if (!options_.transforms.empty()) {
     DTNN_ASSIGN_OR_RETURN(scratch.sample,
@@ -68,9 +73,10 @@ absl::Status SampleReader::Read(const Sampler& sampler, int64_t epoch, const Sam
                                 std::span<int64_t> indices, const Scratch& scratch,
                                 const Batch& to) const {
   sampler.Indices(slice, indices);
-  if (bytes_ != nullptr) return ReadBytes(epoch, slice.begin, indices, to);
+  if (bytes_ != nullptr) return ReadBytes(epoch, slice.begin, indices, scratch, to);
   DTNN_RETURN_IF_ERROR(dataset_->Read(split_, indices, options_.format, to.x, to.targets));
   Change(to.x, epoch, slice.begin, scratch);
+  MoveLabelsOf(to.targets, epoch, slice.begin, scratch);
   if (options_.mixup == 0) return absl::OkStatus();
   const int64_t next = (slice.begin + slice.count) % sampler.samples();
   DTNN_RETURN_IF_ERROR(ReadNext(sampler, epoch, next, scratch));
@@ -82,8 +88,9 @@ absl::Status SampleReader::Read(const Sampler& sampler, int64_t epoch, const Sam
 // The bytes of samples, the first of which is at `place` of the epoch's order, and what transforms
 // would do to them.
 absl::Status SampleReader::ReadBytes(int64_t epoch, int64_t place, std::span<const int64_t> indices,
-                                     const Batch& to) const {
+                                     const Scratch& scratch, const Batch& to) const {
   DTNN_RETURN_IF_ERROR(dataset_->Read(split_, indices, bytes_->from, to.x, to.targets));
+  MoveLabelsOf(to.targets, epoch, place, scratch);
   if (to.changes.empty()) return absl::OkStatus();
   auto* changes = reinterpret_cast<PixelChange*>(to.changes.data<int32_t>());
   for (size_t i = 0; i < indices.size(); ++i, changes += bytes_->changes) {
@@ -91,6 +98,26 @@ absl::Status SampleReader::ReadBytes(int64_t epoch, int64_t place, std::span<con
                 changes);
   }
   return absl::OkStatus();
+}
+
+// Does to the labels of pixels what transforms do to the pixels. As values they count from 1: a
+// transform fills with 0 what has no pixel, and so no label.
+void SampleReader::MoveLabelsOf(const Tensor& targets, int64_t epoch, int64_t place,
+                                const Scratch& scratch) const {
+  if (scratch.labels.empty()) return;
+  const ImageExtents sample = dataset_->sample();
+  const int64_t pixels = sample.height * sample.width;
+  float* const values = scratch.labels.data<float>();
+  const SampleImage<float> image = {
+      .values = values, .scratch = values + pixels, .extents = {sample.height, sample.width, 1}};
+  for (int64_t i = 0; i < targets.shape()[0]; ++i) {
+    int32_t* const labels = targets.data<int32_t>() + i * pixels;
+    std::transform(labels, labels + pixels, values,
+                   [](int32_t label) { return float(label - kUnlabelledPixel); });
+    MoveLabels(options_.transforms, options_.seed, epoch, place + i, image);
+    std::transform(values, values + pixels, labels,
+                   [](float value) { return int32_t(value) + kUnlabelledPixel; });
+  }
 }
 
 // Transforms and normalises samples, the first of which is at `place` of the epoch's order.

@@ -24,6 +24,7 @@ class SampleReader {
  public:
   struct Scratch {
     Tensor sample;             // for transforms
+    Tensor labels;             // for those of labels of pixels: of two images
     Tensor next, next_target;  // for mixup: the sample after those that are read
   };
 
@@ -44,8 +45,10 @@ class SampleReader {
 
  private:
   absl::Status ReadBytes(int64_t epoch, int64_t place, std::span<const int64_t> indices,
-                         const Batch& to) const;
+                         const Scratch& scratch, const Batch& to) const;
   void Change(const Tensor& x, int64_t epoch, int64_t place, const Scratch& scratch) const;
+  void MoveLabelsOf(const Tensor& targets, int64_t epoch, int64_t place,
+                    const Scratch& scratch) const;
   template <typename T>
   void ChangeValues(const Tensor& x, int64_t epoch, int64_t place, const Scratch& scratch) const;
   absl::Status ReadNext(const Sampler& sampler, int64_t epoch, int64_t place,

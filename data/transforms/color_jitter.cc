@@ -48,6 +48,7 @@ class ColorJitterTransform final : public TransformOf<ColorJitterTransform> {
     return absl::OkStatus();
   }
 
+  bool keeps_places() const override { return true; }
   template <typename T>
   void Run(const SampleImage<T>& image, const SampleRandom& random) const {
     const auto factor = [&](int i, double strength) {

@@ -110,6 +110,17 @@ absl::Status CheckTransforms(const TransformList& transforms, const ImageExtents
   return absl::OkStatus();
 }
 
+absl::Status CheckMovesLabels(const TransformList& transforms) {
+  for (const auto& transform : transforms) {
+    if (transform->moves_pixels() || transform->keeps_places()) continue;
+    return InvalidArgument(ToString(*transform),
+                           ": computes values of neighbours, or a mean, which labels of pixels do "
+                           "not have; those that move pixels (flip, crop, pad_crop, cutout with "
+                           "zero) and color_jitter fit");
+  }
+  return absl::OkStatus();
+}
+
 void DrawChanges(const TransformList& transforms, uint64_t seed, int64_t epoch, int64_t place,
                  const ImageExtents& extents, PixelChange* changes) {
   for (size_t i = 0; i < transforms.size(); ++i) {
@@ -125,6 +136,14 @@ void ApplyTransforms(const TransformList& transforms, uint64_t seed, int64_t epo
 void ApplyTransforms(const TransformList& transforms, uint64_t seed, int64_t epoch, int64_t place,
                      const SampleImage<double>& image) {
   ApplyAll(transforms, seed, epoch, place, image);
+}
+
+void MoveLabels(const TransformList& transforms, uint64_t seed, int64_t epoch, int64_t place,
+                const SampleImage<float>& labels) {
+  for (size_t i = 0; i < transforms.size(); ++i) {
+    if (!transforms[i]->moves_pixels()) continue;
+    transforms[i]->Apply(labels, RandomOf(transforms, i, seed, epoch, place));
+  }
 }
 
 }  // namespace dtnn

@@ -109,6 +109,8 @@ class Transform {
     static_cast<void>(extents), static_cast<void>(random);
     return {};
   }
+  // Whether it changes values where they are, so that labels of pixels stay true.
+  virtual bool keeps_places() const { return false; }
   // Must not allocate.
   virtual void Apply(const SampleImage<float>& image, const SampleRandom& random) const = 0;
   virtual void Apply(const SampleImage<double>& image, const SampleRandom& random) const = 0;
@@ -145,6 +147,10 @@ absl::Status CheckParameters(const TransformKind& kind, std::span<const double> 
 absl::Status CheckTransforms(const TransformList& transforms, const ImageExtents& extents,
                              const Preprocessing& data);
 
+// InvalidArgument for one that labels of pixels cannot follow: it neither moves pixels nor keeps
+// their places.
+absl::Status CheckMovesLabels(const TransformList& transforms);
+
 // What each of them, all of which move pixels, does to the sample at `place` of the order of
 // `epoch`, into as many `changes`.
 void DrawChanges(const TransformList& transforms, uint64_t seed, int64_t epoch, int64_t place,
@@ -154,6 +160,10 @@ void ApplyTransforms(const TransformList& transforms, uint64_t seed, int64_t epo
                      const SampleImage<float>& image);
 void ApplyTransforms(const TransformList& transforms, uint64_t seed, int64_t epoch, int64_t place,
                      const SampleImage<double>& image);
+// What those of them that move pixels did to that sample's image, to the labels of its pixels, one
+// channel of them as values: what comes to have no pixel of the image becomes 0.
+void MoveLabels(const TransformList& transforms, uint64_t seed, int64_t epoch, int64_t place,
+                const SampleImage<float>& labels);
 
 }  // namespace dtnn
 

@@ -54,6 +54,7 @@ void ToProto(const RunIdentity& identity, proto::RunSettings* message) {
   data->set_channels(print.sample.channels);
   data->set_outputs(print.outputs);
   data->set_values(print.targets == TargetKind::kValues);
+  data->set_pixels(print.targets == TargetKind::kPixels);
   data->set_samples(print.samples);
   data->set_contents(print.contents);
   message->set_learning_rate(identity.learning_rate);
@@ -92,7 +93,9 @@ RunIdentity FromProto(const proto::RunSettings& message) {
                               .width = data.width(),
                               .channels = data.channels()},
                    .outputs = data.outputs(),
-                   .targets = data.values() ? TargetKind::kValues : TargetKind::kClass,
+                   .targets = data.values()   ? TargetKind::kValues
+                              : data.pixels() ? TargetKind::kPixels
+                                              : TargetKind::kClass,
                    .samples = data.samples(),
                    .contents = data.contents()},
           .learning_rate = message.learning_rate(),

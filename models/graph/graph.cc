@@ -79,4 +79,10 @@ Graph Graph::Frozen(std::span<const int> nodes) const {
   return graph;
 }
 
+int64_t OutputsOf(const Graph& graph) {
+  const Shape& output = graph.output_shape();
+  if (output.rank() == 3) return ExtentsOf(output, graph.format()).channels;
+  return output.NumElements();
+}
+
 }  // namespace dtnn

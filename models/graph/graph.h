@@ -95,6 +95,10 @@ class Graph {
   int64_t elements_ = 0;  // of all outputs and parameters
 };
 
+// The classes or values of its output: its elements, or the channels of an image, whose pixels each
+// have a class.
+int64_t OutputsOf(const Graph& graph);
+
 }  // namespace dtnn
 
 #endif  // DTNN_MODELS_GRAPH_GRAPH_H_

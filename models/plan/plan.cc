@@ -5,6 +5,7 @@
 
 #include "kernels/device/free_memory.h"
 #include "kernels/operands/gradient_scale.h"
+#include "models/plan/pixel_targets.h"
 #include "tensor/errors.h"
 #include "tensor/trace/observer.h"
 
@@ -79,6 +80,9 @@ void Plan::RenewVersions(Step& step) const {
 }
 
 absl::Status Plan::CheckTargets(const Tensor& targets) const {
+  if (graph_.output_shape().rank() == 3) {
+    return CheckPixelTargets(targets, n_, ExtentsOf(graph_.output_shape(), graph_.format()));
+  }
   const int64_t outputs = graph_.output_shape()[0];
   if (targets.dtype() == dtype_ && targets.shape() == Shape{n_, outputs}) return absl::OkStatus();
   if (targets.dtype() != DType::kInt32 || targets.num_elements() != n_) {
@@ -105,7 +109,7 @@ absl::Status Plan::BringTargets(const Tensor& targets) {
   }
   DTNN_RETURN_IF_ERROR(loss_->CheckTargets(targets));
   DTNN_ASSIGN_OR_RETURN(targets_, values ? device_rows_.Put(targets)
-                                         : device_classes_.Put(targets.Reshaped(Shape{n_})));
+                                         : device_classes_.Put(targets.Reshaped(ClassShape(n_))));
   return absl::OkStatus();
 }
 
@@ -265,7 +269,7 @@ absl::Status Plan::Oversized(const absl::Status& status) const {
 size_t Plan::TwinBytes() const {
   const int64_t outputs = graph_.output_shape().NumElements();
   return 2 * size_t(batch_ * (graph_.input_shape().NumElements() + outputs)) * SizeOf(dtype_) +
-         2 * size_t(batch_) * sizeof(int32_t);
+         2 * size_t(ClassShape(batch_).NumElements()) * sizeof(int32_t);
 }
 
 // Adds the largest batch for which a device has memory.

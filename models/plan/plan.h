@@ -99,7 +99,8 @@ class Plan {
   static absl::StatusOr<PlanMemory> Measure(const Graph& graph, DType dtype, DeviceContext& context,
                                             const PlanOptions& options);
 
-  // `x` must live until the call returns; `targets` are classes or values as the loss takes them
+  // `x` must live until the call returns; `targets` are classes, of samples or of the pixels of an
+  // output that is an image, or values, as the loss takes them
   // (optim/losses/loss.h). InvalidArgument for another shape or type and for invalid classes.
   // Predictions only; a training plan applies dropout here too, and updates running statistics:
   absl::Status Forward(const PlanInput& x);
@@ -193,6 +194,7 @@ class Plan {
   Tensor View(const PlannedValue& value, int node, int64_t n) const;
   Tensor Activation(int node, int64_t n) const;
   bool IsStatistic(int node, const ParameterSpec& parameter) const;
+  Shape ClassShape(int64_t n) const;
   void BindParameters();
   void RenewVersions(Step& step) const;
   absl::Status BindBatch(const PlanInput& x, int64_t step);

@@ -205,17 +205,30 @@ absl::Status Plan::BindLoss(const Loss& loss) {
   const FinalActivation taken_over = loss.absorbs();
   loss_takes_logits_ =
       taken_over != FinalActivation::kOther && taken_over == KindOf(*graph_.nodes().back().layer);
-  if (graph_.output_shape().rank() != 1) {
+  const Shape& output = graph_.output_shape();
+  const bool image = output.rank() == 3;
+  if (output.rank() != 1 && !(image && loss.TakesPixels())) {
     return InvalidArgument("the loss needs a network whose output is a vector, not ",
-                           graph_.output_shape().ToString());
+                           output.ToString());
   }
+  if (image) takes_rows_ = false;
   DTNN_ASSIGN_OR_RETURN(
       loss_, loss.Bind({.device = context_,
                         .batch = batch_,
-                        .outputs = graph_.output_shape()[0],
+                        .outputs = OutputsOf(graph_),
                         .dtype = loss_takes_logits_ ? value_dtypes_[0] : value_dtypes_.back(),
-                        .from_logits = loss_takes_logits_}));
+                        .from_logits = loss_takes_logits_,
+                        .image = image ? ExtentsOf(output, graph_.format()) : ImageExtents{},
+                        .format = graph_.format()}));
   return absl::OkStatus();
+}
+
+// The shape of n samples' classes.
+Shape Plan::ClassShape(int64_t n) const {
+  const Shape& output = graph_.output_shape();
+  if (output.rank() != 3) return Shape{n};
+  const ImageExtents image = ExtentsOf(output, graph_.format());
+  return Shape{n, image.height, image.width};
 }
 
 absl::Status Plan::Allocate() {
@@ -247,7 +260,7 @@ absl::Status Plan::Allocate() {
         device_x_, DeviceTwin::Create(*context_, dtype_, graph_.input_shape().Prepend(batch_)));
     if (takes_classes_) {
       DTNN_ASSIGN_OR_RETURN(device_classes_,
-                            DeviceTwin::Create(*context_, DType::kInt32, Shape{batch_}));
+                            DeviceTwin::Create(*context_, DType::kInt32, ClassShape(batch_)));
     }
     if (takes_rows_) {
       DTNN_ASSIGN_OR_RETURN(

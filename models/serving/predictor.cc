@@ -56,7 +56,7 @@ absl::Status Predictor::Prepare(ArrayFileReader& file, const PredictorOptions& o
     return InvalidArgument("batches of ", batch_, " samples; expected 1 or more");
   }
   const int64_t names = int64_t(model_.description.class_names.size());
-  const int64_t outputs = graph.output_shape().NumElements();
+  const int64_t outputs = OutputsOf(graph);
   if (names > 0 && names != outputs) {
     return InvalidArgument("the model names ", names, " classes, but its network has ", outputs,
                            " outputs");
@@ -118,6 +118,7 @@ absl::Status Predictor::CheckMemory(ArrayFileReader& file, const PlanOptions& op
 }
 
 OutputKind Predictor::output_kind() const {
+  if (model_.graph.output_shape().rank() == 3) return OutputKind::kValues;
   const std::string_view last = model_.graph.nodes().back().layer->type_name();
   if (last == "Softmax") return OutputKind::kClasses;
   return last == "Sigmoid" ? OutputKind::kLabels : OutputKind::kValues;
@@ -125,7 +126,9 @@ OutputKind Predictor::output_kind() const {
 
 std::string Predictor::ClassName(int64_t index) const {
   const std::vector<std::string>& names = model_.description.class_names;
-  return names.empty() ? StrCat(index) : names[size_t(index)];
+  return index < int64_t(names.size()) && model_.graph.output_shape().rank() == 1
+             ? names[size_t(index)]
+             : StrCat(index);
 }
 
 absl::StatusOr<Tensor> Predictor::NewSamples(int64_t n) const {

@@ -53,7 +53,9 @@ struct PredictorOptions {
 enum class OutputKind : uint8_t {
   kClasses,  // probabilities of classes, of which a sample has one: the last layer is a softmax
   kLabels,   // probabilities of labels, each true or false by itself: a sigmoid
-  kValues,   // quantities, such as those of a regression: another layer, or none
+  // Quantities, such as those of a regression: another layer, or none; and the values of an image,
+  // such as probabilities of the classes of its pixels.
+  kValues,
 };
 
 struct Classification {
@@ -94,7 +96,7 @@ class Predictor {
                                                   int64_t row) const;
 
   // What they are made of. `x`: any number of samples as the network takes them, (n, sample) in
-  // its format and element type. Result: (n, outputs).
+  // its format and element type. Result: (n, outputs), or (n, image).
   absl::StatusOr<Tensor> Predict(const Tensor& x);
   // InvalidArgument for what Predict does not take.
   absl::Status CheckSamples(const Tensor& x) const;

@@ -170,7 +170,7 @@ absl::StatusOr<SavedModel> ReadModel(ArrayFileReader& file, const LayerTable& ta
                                                       ParsePreprocessing(*shown, sample.channels)));
   }
 
-  const int64_t outputs = model.graph.output_shape().NumElements();
+  const int64_t outputs = OutputsOf(model.graph);
   DTNN_ASSIGN_OR_RETURN(model.description,
                         InText(file, kDescriptionTag, ReadDescription(file, outputs)));
   DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> quantization, file.Text(kQuantizationTag));

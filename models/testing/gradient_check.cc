@@ -37,9 +37,17 @@ class Run {
     const int64_t batch = options.batch;
     run->x_ = RandomTensor(DType::kFloat64, graph.input_shape().Prepend(batch), 5);
     std::vector<double> labels;
-    for (int64_t i = 0; i < batch; ++i) {
-      labels.push_back(double(i * 7 % graph.output_shape().NumElements()));
+    const int64_t outputs = OutputsOf(graph);
+    if (graph.output_shape().rank() == 3) {  // every pixel has a class, or none
+      const ImageExtents image = ExtentsOf(graph.output_shape(), graph.format());
+      const Shape shape{batch, image.height, image.width};
+      for (int64_t i = 0; i < shape.NumElements(); ++i) {
+        labels.push_back(double(i * 7 % (outputs + 1) - 1));
+      }
+      run->labels_ = TensorOf(DType::kInt32, shape, labels);
+      return run;
     }
+    for (int64_t i = 0; i < batch; ++i) labels.push_back(double(i * 7 % outputs));
     run->labels_ = TensorOf(DType::kInt32, Shape{batch}, labels);
     return run;
   }

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "absl/strings/str_format.h"
+#include "optim/metrics/pixel_rows.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
@@ -29,12 +30,13 @@ std::optional<Better> MetricSet::FindBetter(std::string_view name) const {
   return std::nullopt;
 }
 
-MetricAverages::MetricAverages(const MetricSet& metric_set, int64_t outputs)
-    : metric_set_(metric_set), begins_{1} {
+MetricAverages::MetricAverages(const MetricSet& metric_set, int64_t outputs,
+                               std::optional<TensorFormat> format)
+    : metric_set_(metric_set), begins_{1}, format_(format) {
   for (const auto& metric : metric_set.metrics) {
     begins_.push_back(begins_.back() + size_t(metric->sums(outputs)));
   }
-  sums_.assign(begins_.back(), 0.0);
+  sums_.assign(begins_.back() + (format ? 1 : 0), 0.0);
   std::vector<std::string> labels = {std::string(metric_set.loss->label())};
   for (const auto& metric : metric_set.metrics) labels.push_back(Label(metric->Format("", 0)));
   for (size_t i = 1; i < labels.size(); ++i) {
@@ -50,18 +52,29 @@ absl::Status MetricAverages::Add(double loss_sum, const Tensor& predictions,
     return InvalidArgument("metric ", metric->name(), " is not defined for targets that are ",
                            classes ? "classes: it needs values" : "values: it needs classes");
   }
-  sums_[0] += loss_sum;
-  for (size_t i = 0; i < metric_set_.metrics.size(); ++i) {
-    metric_set_.metrics[i]->Add(predictions, targets,
-                                std::span(sums_).subspan(begins_[i], begins_[i + 1] - begins_[i]));
+  if (format_) {
+    DTNN_ASSIGN_OR_RETURN(const PixelRows pixels, LabelledPixels(predictions, targets, *format_));
+    if (pixels.count > 0) AddRows(pixels.predictions, pixels.targets);
+    sums_.back() += double(pixels.count);
+  } else {
+    AddRows(predictions, targets);
   }
+  sums_[0] += loss_sum;
   samples_ += predictions.shape()[0];
   return absl::OkStatus();
 }
 
+void MetricAverages::AddRows(const Tensor& predictions, const Tensor& targets) {
+  for (size_t i = 0; i < metric_set_.metrics.size(); ++i) {
+    metric_set_.metrics[i]->Add(predictions, targets,
+                                std::span(sums_).subspan(begins_[i], begins_[i + 1] - begins_[i]));
+  }
+}
+
 double MetricAverages::Value(size_t index) const {
   if (index == 0) return sums_[0] / double(samples_);
-  return metric_set_.metrics[index - 1]->Value(SumsOf(index - 1), samples_);
+  return metric_set_.metrics[index - 1]->Value(SumsOf(index - 1),
+                                               format_ ? int64_t(sums_.back()) : samples_);
 }
 
 NamedMetrics MetricAverages::Values(std::string_view prefix) const {

@@ -1,5 +1,8 @@
-// The loss and the metrics over the samples seen so far: sums and one count, so batches of any
+// The loss and the metrics over the samples seen so far: sums and counts, so batches of any
 // size, and the shares of several ranks, combine exactly.
+//
+// Where each pixel of an image has a class, metrics see every labelled pixel as a sample: accuracy
+// is that of pixels, and confusion matrices count them. The loss stays a mean over images.
 
 #ifndef DTNN_MODELS_TRAINING_METRIC_AVERAGES_H_
 #define DTNN_MODELS_TRAINING_METRIC_AVERAGES_H_
@@ -17,6 +20,7 @@
 #include "optim/losses/better.h"
 #include "optim/losses/loss.h"
 #include "optim/metrics/metric.h"
+#include "tensor/format.h"
 #include "tensor/tensor.h"
 
 namespace dtnn {
@@ -39,8 +43,10 @@ using NamedMetrics = std::vector<std::pair<std::string, double>>;
 class MetricAverages {
  public:
   MetricAverages() = default;
-  // For a network with `outputs` outputs; shares the loss and the metrics.
-  MetricAverages(const MetricSet& metric_set, int64_t outputs);
+  // For a network with `outputs` outputs, or whose output is an image in `format` of as many
+  // channels; shares the loss and the metrics.
+  MetricAverages(const MetricSet& metric_set, int64_t outputs,
+                 std::optional<TensorFormat> format = std::nullopt);
 
   // One batch: the sum of its losses, and its predictions for the metrics. InvalidArgument, and
   // nothing is added, for a metric that is not defined for such targets.
@@ -68,14 +74,17 @@ class MetricAverages {
   void FromDoubles(std::span<const double> values);
 
  private:
+  void AddRows(const Tensor& predictions, const Tensor& targets);
   std::span<const double> SumsOf(size_t metric) const {
     return std::span(sums_).subspan(begins_[metric], begins_[metric + 1] - begins_[metric]);
   }
 
   MetricSet metric_set_;
-  std::vector<double> sums_;    // of the loss, then of each metric
-  std::vector<size_t> begins_;  // of each metric's sums, and their end
-  std::vector<bool> in_full_;   // whether a metric is printed under its full name
+  // Sums of the loss, then of each metric; for images also the number of labelled pixels.
+  std::vector<double> sums_;
+  std::vector<size_t> begins_;          // of each metric's sums, and their end
+  std::vector<bool> in_full_;           // whether a metric is printed under its full name
+  std::optional<TensorFormat> format_;  // of outputs that are images
   int64_t samples_ = 0;
 };
 

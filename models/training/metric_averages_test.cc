@@ -44,6 +44,29 @@ TEST(AveragesTest, ValuesAreMeansUnderTheNamesOfTheirMetrics) {
   EXPECT_NEAR(averages["categorical_accuracy"], 200.0 / 3, 1e-9);
 }
 
+// One image of 1 x 2 pixels and one of which a pixel is ignored: 2 of 3 pixels are right.
+TEST(AveragesTest, OfImagesMetricsCountLabelledPixelsAndTheLossIsAMeanOverImages) {
+  for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+    MetricAverages averages({std::make_shared<CategoricalCrossEntropy>(),
+                             {std::make_shared<CategoricalAccuracy>(), *MakeMetric("mean_iou")}},
+                            2, format);
+    // The same in both formats.
+    const Tensor p = testing::TensorOf(DType::kFloat32, SampleShape({1, 2, 2}, format).Prepend(2),
+                                       {1, 0, 0, 1, 1, 0, 0, 1});
+    const Tensor classes = testing::TensorOf(DType::kInt32, Shape{2, 1, 2}, {0, 1, 1, -1});
+    ASSERT_EQ(averages.Add(3, p, classes), absl::OkStatus());
+    MetricAverages copy = averages;
+    const std::vector<double> sums = averages.ToDoubles();
+    copy.FromDoubles(sums);
+    copy.Add(averages);  // as of another rank
+    EXPECT_EQ(copy.samples(), 4);
+    EXPECT_EQ(copy["categorical_cross_entropy"], 1.5);
+    EXPECT_NEAR(copy["categorical_accuracy"], 200.0 / 3, 1e-9);
+    EXPECT_NEAR(copy["mean_iou"], 0.5, 1e-12);
+    EXPECT_EQ(copy.Format(""), "cce: 1.5000000, acc: 66.67%, miou: 0.5000");
+  }
+}
+
 // The printed forms of metrics that are all 0.
 std::string Printed(std::shared_ptr<const Loss> loss, std::initializer_list<const char*> metrics) {
   MetricSet metric_set{std::move(loss), {}};

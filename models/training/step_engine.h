@@ -78,7 +78,9 @@ class StepEngine {
   absl::Status CheckLossScale() const;
   // Averages without samples yet.
   MetricAverages NewAverages() const {
-    return MetricAverages(options_.metric_set, graph_.output_shape()[0]);
+    const bool image = graph_.output_shape().rank() == 3;
+    return MetricAverages(options_.metric_set, OutputsOf(graph_),
+                          image ? std::optional(graph_.format()) : std::nullopt);
   }
 
   // The rate of the next update.

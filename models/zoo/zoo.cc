@@ -14,6 +14,7 @@
 #include "models/zoo/shufflenet.h"
 #include "models/zoo/simple.h"
 #include "models/zoo/squeezenet.h"
+#include "models/zoo/unet.h"
 #include "models/zoo/vgg.h"
 #include "tensor/errors.h"
 #include "tensor/named_table.h"
@@ -26,7 +27,7 @@ std::vector<ModelInfo> AllFamilies() {
   for (const auto& family :
        {SimpleModels, AlexNetModels, VggModels, GoogLeNetModels, InceptionModels, ResNetModels,
         DenseNetModels, MobileNetModels, InvertedResidualModels, SqueezeNetModels, RegNetModels,
-        ConvNextModels, ShuffleNetModels}) {
+        ConvNextModels, ShuffleNetModels, UNetModels}) {
     const std::vector<ModelInfo> members = family();
     models.insert(models.end(), members.begin(), members.end());
   }

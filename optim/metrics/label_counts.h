@@ -24,6 +24,10 @@ struct LabelCounts {
   double F1() const {
     return Quotient(2 * true_positives, 2 * true_positives + false_positives + false_negatives);
   }
+  // The samples that are both predicted and true among those that are either.
+  double IntersectionOverUnion() const {
+    return Quotient(true_positives, true_positives + false_positives + false_negatives);
+  }
   // Samples that have the label.
   double Count() const { return true_positives + false_negatives; }
   // Whether it is true or predicted of any.

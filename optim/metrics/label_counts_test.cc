@@ -7,6 +7,7 @@
 #include "gtest/gtest.h"
 #include "optim/metrics/binary_accuracy.h"
 #include "optim/metrics/binary_confusion_matrix.h"
+#include "optim/metrics/mean_iou.h"
 #include "optim/metrics/per_class_report.h"
 #include "optim/metrics/precision_recall.h"
 #include "tools/testing/tensors.h"
@@ -50,6 +51,17 @@ TEST(LabelCountsTest, OfClassesTheLargestPredictionCountsAlone) {
       TensorOf(DType::kFloat64, Shape{4, 3}, {.1, .4, .2, .3, .3, .1, .2, .1, .4, .4, .3, .2});
   const Tensor classes = TensorOf(DType::kInt32, Shape{4}, {1, 1, 0, 0});
   EXPECT_EQ(SumsOf(F1Score(), p, classes), (Sums{1, 1, 1, 1, 1, 1, 0, 2, 0, 0, 1, 3}));
+}
+
+// Classes 0, 1 and 3 occur: 1 of 3, 1 of 2 and 0 of 1.
+TEST(LabelCountsTest, MeanIouIsOfTheClassesThatOccur) {
+  const Tensor p =
+      TensorOf(DType::kFloat32, Shape{4, 4}, {.9, 0, 0, 0, 0, .9, 0, 0, .9, 0, 0, 0, .9, 0, 0, 0});
+  const Tensor classes = TensorOf(DType::kInt32, Shape{4}, {0, 1, 1, 3});
+  const Sums sums = SumsOf(MeanIou(), p, classes);
+  EXPECT_NEAR(MeanIou().Value(sums, 4), (1 / 3.0 + 1 / 2.0 + 0) / 3, 1e-15);
+  EXPECT_EQ(MeanIou().Format("val_", 0.5), "val_miou: 0.5000");
+  EXPECT_EQ(MeanIou().Value(Sums(16), 0), 0);
 }
 
 TEST(LabelCountsTest, NanIsNotPredicted) {

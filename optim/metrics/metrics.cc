@@ -6,6 +6,7 @@
 #include "optim/metrics/categorical_hinge.h"
 #include "optim/metrics/categorical_mae.h"
 #include "optim/metrics/categorical_mse.h"
+#include "optim/metrics/mean_iou.h"
 #include "optim/metrics/multiclass_confusion_matrix.h"
 #include "optim/metrics/per_class_report.h"
 #include "optim/metrics/precision_recall.h"
@@ -41,6 +42,7 @@ constexpr Entry kMetrics[] = {
     {"precision", Make<Precision>},
     {"recall", Make<Recall>},
     {"f1_score", Make<F1Score>},
+    {"mean_iou", Make<MeanIou>},
     {"per_class_report", Make<PerClassReport>},
 };
 

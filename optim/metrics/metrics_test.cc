@@ -8,7 +8,7 @@ namespace dtnn {
 namespace {
 
 TEST(MetricsTest, EveryNameMakesAMetricOfThatName) {
-  EXPECT_EQ(MetricNames().size(), 14u);
+  EXPECT_EQ(MetricNames().size(), 15u);
   for (const std::string_view name : MetricNames()) {
     const auto metric = MakeMetric(name);
     ASSERT_EQ(metric.status(), absl::OkStatus());
@@ -33,6 +33,7 @@ TEST(MetricsTest, EveryMetricSaysWhichValuesAreBetter) {
       {"precision", Better::kLarger},
       {"recall", Better::kLarger},
       {"f1_score", Better::kLarger},
+      {"mean_iou", Better::kLarger},
       {"per_class_report", Better::kLarger},
   };
   for (const std::string_view name : MetricNames()) {
@@ -48,7 +49,7 @@ TEST(MetricsTest, AnUnknownNameIsAnsweredWithThoseThatThereAre) {
             "unknown metric \"acuracy\"; must be one of: categorical_accuracy, top5_accuracy, "
             "categorical_hinge, categorical_mse, categorical_mae, regression_mse, regression_mae, "
             "binary_accuracy, binary_confusion_matrix, multiclass_confusion_matrix, precision, "
-            "recall, f1_score, per_class_report");
+            "recall, f1_score, mean_iou, per_class_report");
 }
 
 }  // namespace

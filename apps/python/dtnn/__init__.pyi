@@ -520,13 +520,13 @@ class Run:
           largest Euclidean norm of a gradient; a longer one is scaled down to it; 0: off
       accumulate_steps: int = 1
           batches whose gradients are added up for one update
-      loss_func: Literal['categorical_cross_entropy', 'binary_cross_entropy', 'mse', 'mae', 'categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'per_class_report'] | Sequence[Literal['categorical_cross_entropy', 'binary_cross_entropy', 'mse', 'mae', 'categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'per_class_report']] = categorical_cross_entropy
+      loss_func: Literal['categorical_cross_entropy', 'binary_cross_entropy', 'mse', 'mae', 'categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'mean_iou', 'per_class_report'] | Sequence[Literal['categorical_cross_entropy', 'binary_cross_entropy', 'mse', 'mae', 'categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'mean_iou', 'per_class_report']] = categorical_cross_entropy
           loss to minimise: categorical_cross_entropy, binary_cross_entropy, mse or mae; metrics may be listed after it
       label_smoothing: float = 0
           fraction of the target that categorical_cross_entropy spreads over all classes, and binary_cross_entropy over both answers
       class_weights: str = None
           how much a sample of each class counts in training with categorical_cross_entropy: balanced (each class as a whole as much as the others), or a number for each class, from the first on, or a file whose name ends in .txt with a number, or a class and a number, in each line
-      metrics: Literal['categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'per_class_report'] | Sequence[Literal['categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'per_class_report']] = categorical_accuracy
+      metrics: Literal['categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'mean_iou', 'per_class_report'] | Sequence[Literal['categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'mean_iou', 'per_class_report']] = categorical_accuracy
           metrics to compute besides the loss; if not given, those that suit the data; any of:
 
     Learning-rate schedulers:
@@ -782,10 +782,10 @@ class Run:
         ema: float | None = None,
         clip_norm: float | None = None,
         accumulate_steps: int | None = None,
-        loss_func: Literal['categorical_cross_entropy', 'binary_cross_entropy', 'mse', 'mae', 'categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'per_class_report'] | Sequence[Literal['categorical_cross_entropy', 'binary_cross_entropy', 'mse', 'mae', 'categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'per_class_report']] | None = None,
+        loss_func: Literal['categorical_cross_entropy', 'binary_cross_entropy', 'mse', 'mae', 'categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'mean_iou', 'per_class_report'] | Sequence[Literal['categorical_cross_entropy', 'binary_cross_entropy', 'mse', 'mae', 'categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'mean_iou', 'per_class_report']] | None = None,
         label_smoothing: float | None = None,
         class_weights: str | None = None,
-        metrics: Literal['categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'per_class_report'] | Sequence[Literal['categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'per_class_report']] | None = None,
+        metrics: Literal['categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'mean_iou', 'per_class_report'] | Sequence[Literal['categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'mean_iou', 'per_class_report']] | None = None,
         schedulers: Literal['warm_up', 'early_stopping', 'reduce_lr_on_plateau', 'reduce_lr_every_nepochs', 'model_checkpoint', 'stop_at_loss', 'cosine', 'polynomial', 'one_cycle'] | Sequence[Literal['warm_up', 'early_stopping', 'reduce_lr_on_plateau', 'reduce_lr_every_nepochs', 'model_checkpoint', 'stop_at_loss', 'cosine', 'polynomial', 'one_cycle']] | None = None,
         model_dir: str | os.PathLike | None = None,
         warm_up_batches: int | None = None,
@@ -960,10 +960,10 @@ class Run:
         ema: float | None = None,
         clip_norm: float | None = None,
         accumulate_steps: int | None = None,
-        loss_func: Literal['categorical_cross_entropy', 'binary_cross_entropy', 'mse', 'mae', 'categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'per_class_report'] | Sequence[Literal['categorical_cross_entropy', 'binary_cross_entropy', 'mse', 'mae', 'categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'per_class_report']] | None = None,
+        loss_func: Literal['categorical_cross_entropy', 'binary_cross_entropy', 'mse', 'mae', 'categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'mean_iou', 'per_class_report'] | Sequence[Literal['categorical_cross_entropy', 'binary_cross_entropy', 'mse', 'mae', 'categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'mean_iou', 'per_class_report']] | None = None,
         label_smoothing: float | None = None,
         class_weights: str | None = None,
-        metrics: Literal['categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'per_class_report'] | Sequence[Literal['categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'per_class_report']] | None = None,
+        metrics: Literal['categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'mean_iou', 'per_class_report'] | Sequence[Literal['categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'mean_iou', 'per_class_report']] | None = None,
         schedulers: Literal['warm_up', 'early_stopping', 'reduce_lr_on_plateau', 'reduce_lr_every_nepochs', 'model_checkpoint', 'stop_at_loss', 'cosine', 'polynomial', 'one_cycle'] | Sequence[Literal['warm_up', 'early_stopping', 'reduce_lr_on_plateau', 'reduce_lr_every_nepochs', 'model_checkpoint', 'stop_at_loss', 'cosine', 'polynomial', 'one_cycle']] | None = None,
         model_dir: str | os.PathLike | None = None,
         warm_up_batches: int | None = None,
@@ -1065,7 +1065,9 @@ class Run:
         ...
 
     def predict(self, x: Any) -> np.ndarray:
-        """The outputs for each sample of x, as training had them: (samples, outputs)."""
+        """The outputs for each sample of x, as training had them: (samples, outputs), where pixels
+        have classes (samples, their outputs), one image after the other.
+        """
         ...
 
     def save(self, path: str | os.PathLike) -> None:
@@ -1135,7 +1137,8 @@ class Arrays(Dataset):
 
     x: (n, height, width, channels), (n, height, width) or (n, features) of uint8 (then value / 255),
     float32 or float64; with format="NCHW", (n, channels, height, width). y: (n,) integers, classes
-    from 0; (n, classes) where every row is 1 at one place and 0 elsewhere, classes too; other
+    from 0; (n, height, width) integers, a class per pixel, where -1 (255 of uint8) is none;
+    (n, classes) where every row is 1 at one place and 0 elsewhere, classes too; other
     (n, outputs) or (n,) numbers, values. Arrays of x that are not in C order are copied once; y is
     always copied. Do not change x while a run uses it.
 

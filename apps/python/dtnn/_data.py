@@ -62,7 +62,8 @@ class Arrays(Dataset):
 
     x: (n, height, width, channels), (n, height, width) or (n, features) of uint8 (then value / 255),
     float32 or float64; with format="NCHW", (n, channels, height, width). y: (n,) integers, classes
-    from 0; (n, classes) where every row is 1 at one place and 0 elsewhere, classes too; other
+    from 0; (n, height, width) integers, a class per pixel, where -1 (255 of uint8) is none;
+    (n, classes) where every row is 1 at one place and 0 elsewhere, classes too; other
     (n, outputs) or (n,) numbers, values. Arrays of x that are not in C order are copied once; y is
     always copied. Do not change x while a run uses it.
 
@@ -90,7 +91,12 @@ class Arrays(Dataset):
         if train is not None and test is not None:
             train, test = _alike(train, test)
         known = [targets for _, targets in filter(None, (train, test))]
-        as_classes = all(targets.dtype.kind in "iub" and targets.ndim == 1 for targets in known)
+        as_classes = all(targets.dtype.kind in "iub" and targets.ndim != 2 for targets in known)
+        if not as_classes and any(targets.ndim == 3 for targets in known):
+            raise _core.InvalidArgument(
+                f"y: is {known[0].dtype} of shape {known[0].shape}; expected integers, "
+                "a class per pixel"
+            )
         if not as_classes and all(_one_hot(targets) for targets in known):
             classes = known[0].shape[1] if classes is None else classes
             known = [targets.argmax(1) for targets in known]
@@ -121,9 +127,16 @@ def test_data(x: Any, y: Any, like: Dataset) -> Dataset:
         raise _core.InvalidArgument("x: is missing")
     images, targets = split
     classes = like._core.has_classes()
-    if classes and _one_hot(targets):
+    if like._core.has_pixels():
+        classes = True
+        if targets.dtype.kind not in "iub" or targets.ndim != 3:
+            raise _core.InvalidArgument(
+                f"y: is {targets.dtype} of shape {targets.shape}; expected a class for each pixel, "
+                f"as {like.name} has: (n, height, width) integers"
+            )
+    elif classes and _one_hot(targets):
         targets = targets.argmax(1)
-    if classes and (targets.dtype.kind not in "iub" or targets.ndim != 1):
+    elif classes and (targets.dtype.kind not in "iub" or targets.ndim != 1):
         raise _core.InvalidArgument(
             f"y: is {targets.dtype} of shape {targets.shape}; expected classes, as {like.name} has:"
             f" {len(images)} integers"
@@ -156,10 +169,10 @@ def _split(suffix: str, x: Any, y: Any, format: str) -> tuple[np.ndarray, np.nda
     if targets.ndim == 2 and targets.shape[1] == 1:
         targets = targets[:, 0]
     images = samples(x_name, x, format)
-    if targets.ndim not in (1, 2) or len(targets) != len(images):
+    if targets.ndim not in (1, 2, 3) or len(targets) != len(images):
         raise _core.InvalidArgument(
             f"{y_name}: has shape {targets.shape}; expected ({len(images)},) or "
-            f"({len(images)}, outputs), as {x_name} has {len(images)} samples"
+            f"({len(images)}, outputs), or ({len(images)}, height, width) of images, as {x_name} has {len(images)} samples"
         )
     return images, targets
 
@@ -203,6 +216,8 @@ def _one_hot(y: np.ndarray) -> bool:
 
 
 def _classes(y: np.ndarray) -> np.ndarray:
+    if y.ndim == 3 and y.dtype == np.uint8:  # masks
+        y = np.where(y == 255, -1, y.astype(np.int32))
     limits = np.iinfo(np.int32)
     if y.dtype.kind != "b" and (y.min() < limits.min or y.max() > limits.max):
         raise _core.InvalidArgument(f"y: has labels from {y.min()} to {y.max()}; expected classes from 0")

@@ -135,12 +135,15 @@ class Run:
         return self._core.evaluate(self._arrays(x, y)._core, False)
 
     def predict(self, x: Any) -> np.ndarray:
-        """The outputs for each sample of x, as training had them: (samples, outputs)."""
+        """The outputs for each sample of x, as training had them: (samples, outputs), where pixels
+        have classes (samples, their outputs), one image after the other."""
         x = array("x", x)
         data = self._core.dataset()
         if x.ndim > 0 and len(x) == 0:
             return np.empty((0, data.outputs()), self._core.options()["dtype"])
-        shape = (len(x),) if data.has_classes() else (len(x), data.outputs())
+        shape: tuple[int, ...] = (len(x),) if data.has_classes() else (len(x), data.outputs())
+        if data.has_pixels():
+            shape = (len(x), *data.sample()[:2])
         return self._core.predict(self._arrays(x, np.zeros(shape, np.int32))._core)
 
     def _arrays(self, x: Any, y: Any) -> Dataset:

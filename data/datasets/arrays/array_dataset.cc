@@ -48,7 +48,9 @@ class ArrayDataset : public Dataset {
   std::vector<std::string> class_names() const override { return options_.class_names; }
   bool names_number_classes() const override { return false; }
   int64_t size(Split split) const override { return Of(split).size; }
-  std::vector<int32_t> labels(Split split) const override { return Of(split).classes; }
+  std::vector<int32_t> labels(Split split) const override {
+    return options_.targets == TargetKind::kClass ? Of(split).classes : std::vector<int32_t>();
+  }
   std::vector<std::string> warnings() const override { return ClassWarnings(*this); }
   Preprocessing preprocessing() const override {
     return {.input = bytes() ? Preprocessing::Input::kBytes : Preprocessing::Input::kValues,
@@ -77,8 +79,9 @@ class ArrayDataset : public Dataset {
           });
         });
       }
-      if (options_.targets == TargetKind::kClass) {
-        targets.data<int32_t>()[row] = from.classes[index];
+      if (options_.targets != TargetKind::kValues) {
+        const size_t each = from.classes.size() / size_t(from.size);
+        std::copy_n(from.classes.data() + index * each, each, targets.data<int32_t>() + row * each);
       } else {
         DispatchFloating(targets.dtype(), [&]<typename T>(T) {
           std::copy_n(from.values.data() + index * outputs, outputs,
@@ -114,8 +117,11 @@ absl::Status CheckFinite(std::string_view name, std::span<const T> values, int64
 absl::Status CheckSplit(const SampleArrays& split, std::string_view name,
                         const ArrayOptions& options) {
   const std::string x = StrCat("x of ", name), y = StrCat("y of ", name);
-  const bool classes = options.targets == TargetKind::kClass;
-  const int64_t each = classes ? 1 : options.outputs;
+  const bool classes = options.targets != TargetKind::kValues;
+  const bool pixels = options.targets == TargetKind::kPixels;
+  const int64_t each = pixels    ? options.sample.height * options.sample.width
+                       : classes ? 1
+                                 : options.outputs;
   const size_t targets = classes ? split.classes.size() : split.values.size();
   if (targets != size_t(split.size * each)) {
     return InvalidArgument(y, ": has ", targets, " targets; ", x, " has ", split.size,
@@ -133,8 +139,16 @@ absl::Status CheckSplit(const SampleArrays& split, std::string_view name,
   const int64_t limit = options.outputs > 0 ? options.outputs : kMaxClasses;
   for (size_t i = 0; i < split.classes.size(); ++i) {
     if (split.classes[i] >= 0 && split.classes[i] < limit) continue;
-    return InvalidArgument(y, ": the label of sample ", i, " is ", split.classes[i],
-                           "; expected 0 to ", limit - 1);
+    if (!pixels) {
+      return InvalidArgument(y, ": the label of sample ", i, " is ", split.classes[i],
+                             "; expected 0 to ", limit - 1);
+    }
+    if (split.classes[i] == kUnlabelledPixel) continue;
+    const int64_t pixel = int64_t(i) % each, width = options.sample.width;
+    return InvalidArgument(y, ": the label of the pixel in row ", pixel / width, " and column ",
+                           pixel % width, " of sample ", int64_t(i) / each, " is ",
+                           split.classes[i], "; expected 0 to ", limit - 1, ", or ",
+                           kUnlabelledPixel, " for none");
   }
   return CheckFinite(y, std::span<const double>(split.values), split.size);
 }
@@ -158,13 +172,16 @@ absl::StatusOr<std::unique_ptr<Dataset>> MakeArrayDataset(SampleArrays train, Sa
   }
   DTNN_RETURN_IF_ERROR(CheckSplit(train, "the training split", options));
   DTNN_RETURN_IF_ERROR(CheckSplit(test, "the test split", options));
-  const bool counted = options.targets == TargetKind::kClass && options.outputs == 0;
+  const bool counted = options.targets != TargetKind::kValues && options.outputs == 0;
   if (counted) {
     for (const SampleArrays* split : {&train, &test}) {
       for (const int32_t label : split->classes) {
         options.outputs = std::max<int64_t>(options.outputs, label + 1);
       }
     }
+  }
+  if (counted && options.outputs == 0 && train.size + test.size > 0) {
+    return absl::InvalidArgumentError("y: no pixel has a label");
   }
   if (!options.class_names.empty() && int64_t(options.class_names.size()) != options.outputs) {
     return InvalidArgument("class names: ", options.class_names.size(), " for ", options.outputs,

@@ -21,7 +21,8 @@ struct SampleArrays {
   int64_t size = 0;
   const void* x = nullptr;                 // (size, sample), dense
   std::shared_ptr<const void> owner = {};  // of x; several threads may let go of it
-  // What is to be predicted: one class per sample, or ArrayOptions::outputs values each.
+  // What is to be predicted: one class per sample, or per pixel of one, where kUnlabelledPixel is
+  // none, or ArrayOptions::outputs values each.
   std::vector<int32_t> classes = {};
   std::vector<double> values = {};
 };

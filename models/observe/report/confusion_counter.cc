@@ -14,7 +14,8 @@ absl::Status ConfusionCounter::OnPassBegin(const Pass& pass) {
 }
 
 absl::Status ConfusionCounter::OnBatchEnd(const Pass& pass) {
-  if (pass.kind == Pass::Kind::kValidation && pass.batch != nullptr) {
+  const bool validates = pass.kind == Pass::Kind::kValidation && pass.batch != nullptr;
+  if (validates && pass.predictions->shape().rank() == 2) {  // not of pixels
     Count(*pass.predictions, pass.batch->targets, confusion_);
   }
   return absl::OkStatus();

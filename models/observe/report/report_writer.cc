@@ -76,7 +76,8 @@ absl::Status ReportWriter::OnBatchEnd(const Pass& pass) {
       ++steps_;
     }
   }
-  if (pass.kind == Pass::Kind::kValidation && pass.batch != nullptr) {
+  const bool validates = pass.kind == Pass::Kind::kValidation && pass.batch != nullptr;
+  if (validates && pass.predictions->shape().rank() == 2) {  // not of pixels
     DTNN_RETURN_IF_ERROR(wrong_images_.Add(*pass.batch, *pass.predictions));
     DTNN_RETURN_IF_ERROR(wrong_values_.Add(*pass.batch, *pass.predictions));
     report_.outputs = pass.predictions->shape()[1];

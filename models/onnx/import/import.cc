@@ -47,9 +47,8 @@ absl::Status ReadMetadata(const onnx::ModelProto& onnx, SavedModel& model) {
                           at(kPreprocessingTag, ParsePreprocessing(*text, channels)));
   }
   if (const auto text = Metadata(onnx, kDescriptionTag)) {
-    DTNN_ASSIGN_OR_RETURN(
-        model.description,
-        at(kDescriptionTag, ParseDescription(*text, model.graph.output_shape().NumElements())));
+    DTNN_ASSIGN_OR_RETURN(model.description,
+                          at(kDescriptionTag, ParseDescription(*text, OutputsOf(model.graph))));
   }
   if (const auto text = Metadata(onnx, kQuantizationTag)) {
     DTNN_ASSIGN_OR_RETURN(model.quantization, at(kQuantizationTag, ParseQuantization(*text)));

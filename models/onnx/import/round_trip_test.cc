@@ -20,6 +20,7 @@
 #include "models/zoo/googlenet.h"
 #include "models/zoo/mobilenet.h"
 #include "models/zoo/resnet.h"
+#include "models/zoo/unet.h"
 #include "models/zoo/zoo.h"
 #include "tensor/text/str_cat.h"
 
@@ -212,6 +213,15 @@ TEST_F(RoundTripTest, ImagesMadeLarger) {
     b.TransposedConv2d(2, {.kernel = {2, 3}, .stride = 2, .dilation = {1, 2}, .bias = false});
     b.Flatten().Fc(4).Softmax();
     Check({.graph = *b.Build()}, TensorFormat::kNCHW);
+  }
+}
+
+TEST_F(RoundTripTest, ClassesOfPixels) {
+  for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+    GraphBuilder b("pixels", format);
+    b.Input({4, 8, 3});
+    AppendUNet(b, {.width = 3, .depth = 2}, 5);
+    Check({.graph = *b.Softmax().Build()}, TensorFormat::kNCHW);
   }
 }
 

@@ -18,10 +18,10 @@ std::string DescribeRun(const RunSubject& run) {
     StrAppend(&text, ", ", run.loaders.validation->samples(), " to validate");
   }
   StrAppend(&text, ", ",
-            data.target_kind() == TargetKind::kClass ? Counted(data.outputs(), "class", "classes")
-                                                     : Counted(data.outputs(), "value"),
-            "; in batches of ", run.loaders.training->options().batch, ", with ",
-            run.optimizer.name(), ".");
+            data.target_kind() == TargetKind::kValues ? Counted(data.outputs(), "value")
+                                                      : Counted(data.outputs(), "class", "classes"),
+            data.target_kind() == TargetKind::kPixels ? " of pixels" : "", "; in batches of ",
+            run.loaders.training->options().batch, ", with ", run.optimizer.name(), ".");
   return text;
 }
 

@@ -102,7 +102,7 @@ absl::StatusOr<std::vector<double>> MakeClassWeights(const RunOptions& options,
                                                      const Dataset& dataset,
                                                      Communicator* communicator) {
   if (options.training.class_weights.empty()) return std::vector<double>();
-  if (dataset.target_kind() != TargetKind::kClass) {
+  if (dataset.target_kind() == TargetKind::kValues) {
     return UsageError("RunOptions::training.class_weights=", options.training.class_weights,
                       ": needs one class per sample, but ", dataset.name(), " has values");
   }

@@ -44,6 +44,10 @@ void SetConstants(const OptimizerConstants& constants, OptimizerOptions& o) {
 
 void FollowTargets(const Dataset& dataset, RunOptions& options) {
   if (options.training.metrics || dataset.target_kind() == TargetKind::kClass) return;
+  if (dataset.target_kind() == TargetKind::kPixels) {
+    options.training.metrics = {"categorical_accuracy", "mean_iou"};
+    return;
+  }
   const std::string loss = LossOf(options);
   if (loss == "binary_cross_entropy") {
     options.training.metrics = {"binary_accuracy", "f1_score"};
@@ -72,16 +76,21 @@ absl::StatusOr<MetricSet> MakeMetricSet(const RunOptions& options, std::shared_p
 }
 
 absl::Status CheckMetrics(const MetricSet& metric_set, const Dataset& dataset) {
-  const bool classes = dataset.target_kind() == TargetKind::kClass;
+  const bool classes = dataset.target_kind() != TargetKind::kValues;
+  const bool pixels = dataset.target_kind() == TargetKind::kPixels;
   const auto refuse = [&](std::string_view member, std::string_view name, const char* advice) {
-    const std::string_view kind =
-        classes ? "classes, one per sample" : "values, several labels or quantities per sample";
+    const std::string_view kind = pixels    ? "classes of pixels"
+                                  : classes ? "classes, one per sample"
+                                            : "values, several labels or quantities per sample";
     return UsageError("RunOptions::training.", member, ": ", name, " does not fit data set ",
                       dataset.name(), ", whose targets are ", kind, advice);
   };
   const auto fits = [&](const auto& measure) {
     return classes ? measure.TakesClasses() : measure.TakesValues();
   };
+  if (pixels && !metric_set.loss->TakesPixels()) {
+    return refuse("loss", metric_set.loss->name(), "; categorical_cross_entropy is for these");
+  }
   if (!fits(*metric_set.loss)) {
     return refuse("loss", metric_set.loss->name(),
                   "; binary_cross_entropy is for labels that are 0 or 1, mse and mae are for "

@@ -99,7 +99,7 @@ absl::Status FollowModel(const SavedModel& model, RunOptions& options) {
 absl::StatusOr<Graph> NetworkFor(const SavedModel& model, const RunOptions& options,
                                  const std::optional<DatasetSize>& data) {
   const ImageExtents sample = ExtentsOf(model.graph.input_shape(), model.graph.format());
-  const int64_t outputs = model.graph.output_shape().NumElements();
+  const int64_t outputs = OutputsOf(model.graph);
   if (data && (sample != data->sample || outputs != data->outputs)) {
     return InvalidArgument(
         options.network.weights, ": its network takes samples of ", ToString(sample),

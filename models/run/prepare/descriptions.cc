@@ -25,11 +25,13 @@ std::string DescribeSamples(const Dataset& dataset, const Loaders& loaders) {
     parts.push_back(StrCat(loaders.validation->samples(), " to validate on"));
   }
   if (loaders.test != nullptr) parts.push_back(StrCat(loaders.test->samples(), " to test"));
-  return StrCat(
-      "**** Samples of ", ToString(dataset.sample()), ": ", absl::StrJoin(parts, ", "), "; ",
-      dataset.target_kind() == TargetKind::kClass ? Counted(dataset.outputs(), "class", "classes")
-                                                  : Counted(dataset.outputs(), "value") + " each",
-      "\n");
+  return StrCat("**** Samples of ", ToString(dataset.sample()), ": ", absl::StrJoin(parts, ", "),
+                "; ",
+                dataset.target_kind() == TargetKind::kValues
+                    ? Counted(dataset.outputs(), "value") + " each"
+                    : StrCat(Counted(dataset.outputs(), "class", "classes"),
+                             dataset.target_kind() == TargetKind::kPixels ? " of pixels" : ""),
+                "\n");
 }
 
 std::string DescribeLoaders(const Loaders& loaders) {

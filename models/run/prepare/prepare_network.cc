@@ -82,7 +82,22 @@ absl::Status Introduce(const PreparedRun& run, RunLog& log) {
 
 absl::Status PreparedRun::CheckFits(const Dataset& data) const {
   const ImageExtents sample = ExtentsOf(graph.input_shape(), graph.format());
-  const int64_t outputs = graph.output_shape().NumElements();
+  const int64_t outputs = OutputsOf(graph);
+  const bool pixels = graph.output_shape().rank() == 3;
+  if (pixels != (data.target_kind() == TargetKind::kPixels)) {
+    return InvalidArgument("network ", graph.name(),
+                           pixels ? " gives a class for each pixel" : " gives no image",
+                           ", but data set ", data.name(), " has ", Name(data.target_kind()),
+                           pixels ? ", one per sample" : "; unet gives a class for each pixel");
+  }
+  if (pixels) {
+    const ImageExtents image = ExtentsOf(graph.output_shape(), graph.format());
+    if (image.height != data.sample().height || image.width != data.sample().width) {
+      return InvalidArgument("network ", graph.name(), " gives classes for ", image.height, " x ",
+                             image.width, " pixels, but data set ", data.name(), " has labels of ",
+                             data.sample().height, " x ", data.sample().width);
+    }
+  }
   if (sample == data.sample() && outputs == data.outputs()) return absl::OkStatus();
   return InvalidArgument("network ", graph.name(), " takes samples of ", ToString(sample),
                          " (height x width x channels) and has ", outputs,
@@ -98,14 +113,17 @@ absl::Status MakeNetwork(PreparedRun& run, RunLog& log) {
   run.metric_set.class_names =
       std::make_shared<const std::vector<std::string>>(run.dataset->class_names());
   DTNN_RETURN_IF_ERROR(CheckMetrics(run.metric_set, *run.dataset));
-  if (run.dataset->outputs() == 1 && run.dataset->target_kind() == TargetKind::kClass) {
-    return UsageError("RunOptions::data.name: the samples of ", run.dataset->name(),
-                      " all have the same class, so there is nothing to learn");
+  const TargetKind targets = run.dataset->target_kind();
+  if (run.dataset->outputs() == 1 && targets != TargetKind::kValues) {
+    return UsageError(
+        "RunOptions::data.name: the ", targets == TargetKind::kPixels ? "pixels" : "samples",
+        " of ", run.dataset->name(), " all have the same class, so there is nothing to learn");
   }
   if (run.initial_model) {
     DTNN_ASSIGN_OR_RETURN(run.graph, NetworkFor(*run.initial_model, run.options,
                                                 DatasetSize{.sample = run.dataset->sample(),
                                                             .outputs = run.dataset->outputs()}));
+    DTNN_RETURN_IF_ERROR(run.CheckFits(*run.dataset));
     DTNN_ASSIGN_OR_RETURN(run.graph, FreezeLayers(run.options, std::move(run.graph)));
     return Introduce(run, log);
   }
@@ -123,6 +141,7 @@ absl::Status MakeNetwork(PreparedRun& run, RunLog& log) {
                               .sample = run.dataset->sample(),
                               .classes = run.dataset->outputs(),
                               .final_activation = run.metric_set.loss->final_activation()}));
+  DTNN_RETURN_IF_ERROR(run.CheckFits(*run.dataset));
   return Introduce(run, log);
 }
 

@@ -137,11 +137,8 @@ absl::StatusOr<std::unique_ptr<Loader>> PreparedRun::MakeTestLoader(
     std::shared_ptr<const Dataset> data, Split split) const {
   DTNN_RETURN_IF_ERROR(CheckFits(*data));
   if (data->target_kind() != dataset->target_kind()) {
-    const auto kind = [](const Dataset& of) {
-      return of.target_kind() == TargetKind::kClass ? "classes" : "values";
-    };
-    return InvalidArgument("data set ", data->name(), " has ", kind(*data),
-                           " to predict, but the run was made for ", kind(*dataset));
+    return InvalidArgument("data set ", data->name(), " has ", Name(data->target_kind()),
+                           " to predict, but the run was made for ", Name(dataset->target_kind()));
   }
   DTNN_RETURN_IF_ERROR(CheckMetrics(metric_set, *data));
   const bool own_data = ranks > 1 && !options.ranks.shared_storage;

@@ -30,9 +30,13 @@ absl::StatusOr<TransformList> MakeTransforms(const RunOptions& options, const Da
   }
   if (options.data.augment.mixup > 0 && dataset.target_kind() != TargetKind::kClass) {
     return UsageError("RunOptions::data.augment.mixup=", options.data.augment.mixup,
-                      ": needs one class per sample, but ", dataset.name(), " has values");
+                      ": needs one class per sample, but ", dataset.name(), " has ",
+                      Name(dataset.target_kind()));
   }
-  const absl::Status fits = CheckTransforms(transforms, dataset.sample(), dataset.preprocessing());
+  absl::Status fits = CheckTransforms(transforms, dataset.sample(), dataset.preprocessing());
+  if (fits.ok() && dataset.target_kind() == TargetKind::kPixels) {
+    fits = CheckMovesLabels(transforms);
+  }
   if (!fits.ok()) {
     return UsageError("RunOptions::data.augment.transforms=", options.data.augment.transforms, ": ",
                       fits.message());
