@@ -28,7 +28,9 @@ constexpr char kSummary[] =
     "same secret:\n\n  umask 077 && openssl rand -hex 32 >secret\n"
     "  DTNN_JOB_SECRET_FILE=secret aggregator --model=simplecnn8 --dataset=mnist --rounds=10";
 
-constexpr Range kClients = {.low = 1, .high = kMostClients};
+constexpr Range kClients = {.low = 1, .high = federation::kMostParticipants};
+constexpr Range kConnections = {.low = 1, .high = 1 << 20};
+constexpr Range kMebibytes = {.low = 1, .high = 1 << 24};
 constexpr Range kShare = {.low = 0, .high = 1, .low_open = true};
 constexpr Range kClasses = {.low = 0, .high = 65536};
 constexpr Range kSeconds = {.low = 0.5, .high = 1e9};
@@ -119,6 +121,21 @@ std::vector<OptionSpec> Flags(AggregatorFlags& flags) {
        .unit = "seconds",
        .range = kSeconds,
        .field = &flags.deadline},
+      {.name = "max-connections",
+       .type = kInt,
+       .help = "most connections of clients at a time; the aggregator raises its limit of open "
+               "files for them, as far as the system allows. Clients beyond them call again",
+       .unit = "connections",
+       .range = kConnections,
+       .field = &flags.max_connections},
+      {.name = "receive-memory",
+       .type = kInt,
+       .help = "memory for updates without encryption on their way, at least two; other clients "
+               "wait until these are complete and added. Robust means need all updates, whatever "
+               "this says",
+       .unit = "MiB",
+       .range = kMebibytes,
+       .field = &flags.receive_memory},
       LikeLauncher("local-parameters", &run.federation.local_parameters),
       LikeLauncher("encryption", &run.encryption.kind),
       LikeLauncher("encryption-poly-degree", &run.encryption.poly_degree),
@@ -149,7 +166,16 @@ absl::Status CheckFlags(const AggregatorFlags& flags) {
         "--model: missing; name a network, such as --model=simplecnn8, or a saved model with "
         "--weights-and-bias-filename=FILE");
   }
-  return CheckRoundFlags(flags.rounds, run, SizesOf(flags));
+  const RoundSizes sizes = SizesOf(flags);
+  if (sizes.least > sizes.most) {
+    return UsageError("--min-clients=", sizes.least, ": --encryption=", run.encryption.kind,
+                      " adds up ", sizes.most, " updates at most");
+  }
+  if (flags.max_connections < flags.min_clients) {
+    return UsageError("--max-connections=", flags.max_connections, ": a round needs ",
+                      flags.min_clients, " clients (--min-clients)");
+  }
+  return CheckRoundFlags(flags.rounds, run, sizes);
 }
 
 absl::Status Run(const std::vector<std::string>& arguments) {

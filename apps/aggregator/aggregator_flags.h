@@ -9,7 +9,8 @@
 
 #include "apps/flags/options.h"
 #include "apps/rounds/round_flags.h"
-#include "comm/federation/agreed.h"
+#include "comm/federation/protection.h"
+#include "models/run/federated/federation_options.h"
 
 namespace dtnn {
 
@@ -26,12 +27,14 @@ struct AggregatorFlags {
   int64_t min_clients = 2;
   double client_fraction = 1;
   double deadline = 600;  // seconds
+  int64_t max_connections = 16384;
+  int64_t receive_memory = 1024;  // MiB
 };
 
-inline constexpr int kMostClients = federation::kMostParticipants;  // of a round
-
 inline RoundSizes SizesOf(const AggregatorFlags& flags) {
-  return {.least = flags.min_clients, .expected = flags.min_clients, .most = kMostClients};
+  return {.least = flags.min_clients,
+          .expected = flags.min_clients,
+          .most = federation::MostParticipants(ProtectionOf(flags.run).protection)};
 }
 
 }  // namespace dtnn

@@ -216,6 +216,8 @@ class Run {
             .rounds = flags_.rounds.rounds,
             .min_clients = int(flags_.min_clients),
             .client_fraction = flags_.client_fraction,
+            .max_connections = int(flags_.max_connections),
+            .receive_bytes = uint64_t(flags_.receive_memory) << 20,
             .deadline = Milliseconds(flags_.deadline),
             .timeout = Milliseconds(options.ranks.timeout),
             .max_update_norm = flags_.rounds.max_update_norm,

@@ -5,7 +5,7 @@
 #include "apps/flags/option_table.h"
 #include "apps/flags/tool_flags.h"
 #include "comm/federation/aggregator/robust_mean.h"
-#include "comm/federation/agreed.h"
+#include "comm/federation/protection.h"
 #include "comm/ranks/job/exit_code.h"
 #include "data/loading/division/division.h"
 
@@ -159,10 +159,10 @@ absl::Status CheckSimulateFlags(const SimulateFlags& flags) {
     return UsageError("--min-clients=", flags.min_clients, ": a round asks ",
                       flags.clients_per_round, " (--clients-per-round)");
   }
-  if (!encryption.empty() && flags.clients_per_round > federation::kMostParticipants) {
+  const int most = federation::MostParticipants(federation::Protection::kMasked);
+  if (!encryption.empty() && flags.clients_per_round > most) {
     return UsageError("--clients-per-round=", flags.clients_per_round,
-                      ": --encryption=masked adds up ", federation::kMostParticipants,
-                      " updates at most");
+                      ": --encryption=masked adds up ", most, " updates at most");
   }
   if (flags.rounds.robust.starts_with("krum") &&
       flags.clients_per_round > federation::kMostKrumUpdates) {

@@ -11,9 +11,9 @@ double BytesOfRounds(const SimulateFlags& flags, const federation::ModelFacts& m
                      size_t local_values, int threads) {
   const bool changes = flags.run.federation.dp_clip > 0 || flags.liars > 0;
   const int64_t kept = flags.rounds.robust.empty() ? 0 : flags.clients_per_round;
-  // The parameters of the state and of the round, and the mean; a sum of doubles, or of integers
-  // beside an update of them.
-  constexpr int kOfServer = 3 + 2;
+  // The parameters of the state and of the round, and the mean; a sum of 16 bytes per number, or of
+  // integers beside an update of them.
+  constexpr int kOfServer = 3 + 4;
   const double exchanged = double((changes ? 4 : 2) * threads + kept + kOfServer);
   const double asked = std::min(double(flags.clients),
                                 double(flags.rounds.rounds) * double(flags.clients_per_round));

@@ -34,7 +34,7 @@ TEST_F(SimulationMemoryTest, EveryThreadHasUpdates) {
 TEST_F(SimulationMemoryTest, StrategiesKeepMomentsOfTrainableNumbers) {
   flags_.rounds.strategy = "fednova";
   const double none = Numbers();
-  EXPECT_EQ(none, (2 + 5) * 1000);
+  EXPECT_EQ(none, (2 + 7) * 1000);
   flags_.rounds.strategy = "fedavgm";
   EXPECT_EQ(Numbers() - none, 900);
   flags_.rounds.strategy = "fedyogi";

@@ -26,8 +26,9 @@ inline constexpr size_t kParameterChunk = size_t{1} << 16;
 // Metrics of one client.
 inline constexpr size_t kMostMetrics = 32;
 
-// Sums hold so many updates at most.
-inline constexpr int kMostParticipants = 64;
+// A round asks so many clients at most, and fewer where their updates are protected
+// (protection.h).
+inline constexpr int kMostParticipants = 4096;
 
 }  // namespace dtnn::federation
 

@@ -48,7 +48,7 @@ absl::Status Channel::Write() {
 short Channel::events() const {
   const bool waits_for_reading = full_ && stream_->writes_after_reading();
   const bool writes = stream_->wants_to_write() || (!queue_.empty() && !waits_for_reading);
-  return short(POLLIN | (writes ? POLLOUT : 0));
+  return short((waits() ? 0 : POLLIN) | (writes ? POLLOUT : 0));
 }
 
 absl::StatusOr<bool> Channel::Fill(std::span<uint8_t> into, size_t& filled) {
@@ -67,14 +67,19 @@ absl::StatusOr<std::optional<Frame>> Channel::Receive(const Allowed& allowed) {
     DTNN_ASSIGN_OR_RETURN(const bool complete, Fill(header_bytes_, header_filled_));
     if (!complete) return std::nullopt;
     DTNN_ASSIGN_OR_RETURN(header_, ParseFrameHeader(header_bytes_));
+    may_come_ = false;
+  }
+  if (!may_come_) {
     const std::optional<size_t> most = allowed(*header_);
     if (!most) {
       return DataLoss("a frame \"", Name(header_->kind), "\" that nobody asked for");
     }
+    if (*most == kLater) return std::nullopt;
     if (header_->bytes > *most) {
       return DataLoss("a frame \"", Name(header_->kind), "\" of ", header_->bytes,
                       " bytes, at most ", *most, " are allowed");
     }
+    may_come_ = true;
     body_filled_ = 0;
   }
   while (body_filled_ < header_->bytes) {

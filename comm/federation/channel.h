@@ -22,8 +22,11 @@ namespace dtnn::federation {
 
 class Channel {
  public:
-  // The longest body that a frame may have now; nothing where none of its kind may come.
+  // The longest body that a frame may have now; nothing where none of its kind may come. kLater
+  // where it has to wait: nothing more is read, so the other end can soon send nothing more, and
+  // the next Receive asks again.
   using Allowed = std::function<std::optional<size_t>(const FrameHeader& header)>;
+  static constexpr size_t kLater = SIZE_MAX;
 
   // `address`: of the other end, for messages.
   Channel(std::unique_ptr<Stream> stream, std::string address)
@@ -45,6 +48,8 @@ class Channel {
   int descriptor() const { return stream_->descriptor(); }
   // For poll.
   short events() const;
+  // Whether the last Receive has left a frame for later.
+  bool waits() const { return header_ && !may_come_; }
   const std::string& address() const { return address_; }
   // comm/transport/stream.h
   absl::StatusOr<Bytes> binding() const { return stream_->binding(); }
@@ -68,6 +73,7 @@ class Channel {
   std::array<uint8_t, kFrameHeaderBytes> header_bytes_{};
   size_t header_filled_ = 0;
   std::optional<FrameHeader> header_;  // of the frame whose body comes
+  bool may_come_ = false;              // or has to wait
   Bytes body_;
   size_t body_filled_ = 0;
   uint64_t sent_ = 0, received_ = 0;

@@ -3,7 +3,9 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -35,15 +37,15 @@ class Outlet : public Stream {
   const bool after_reading_;
 };
 
-class ChannelTest : public ::testing::TestWithParam<bool> {
+class ChannelOutTest : public ::testing::TestWithParam<bool> {
  protected:
   size_t room_ = 100;
   Channel channel_{std::make_unique<Outlet>(room_, GetParam()), "there"};
 };
-INSTANTIATE_TEST_SUITE_P(WritesAfterReading, ChannelTest, ::testing::Bool());
+INSTANTIATE_TEST_SUITE_P(WritesAfterReading, ChannelOutTest, ::testing::Bool());
 
 // Or what was sent would wait until something comes.
-TEST_P(ChannelTest, WhatIsSentIsWrittenBeforeItWaits) {
+TEST_P(ChannelOutTest, WhatIsSentIsWrittenBeforeItWaits) {
   EXPECT_EQ(channel_.events(), POLLIN);
   channel_.Send(FrameKind::kAlive, 1, 0);
   EXPECT_EQ(channel_.events(), POLLIN | POLLOUT);
@@ -52,7 +54,7 @@ TEST_P(ChannelTest, WhatIsSentIsWrittenBeforeItWaits) {
   EXPECT_EQ(channel_.events(), POLLIN);
 }
 
-TEST_P(ChannelTest, WhatFallsShortWaitsForWhatGivesItRoom) {
+TEST_P(ChannelOutTest, WhatFallsShortWaitsForWhatGivesItRoom) {
   channel_.Send(FrameKind::kUpdate, 1, 0, Bytes(200));
   EXPECT_EQ(channel_.Write(), absl::OkStatus());
   EXPECT_EQ(room_, 0u);
@@ -62,6 +64,63 @@ TEST_P(ChannelTest, WhatFallsShortWaitsForWhatGivesItRoom) {
   EXPECT_TRUE(channel_.flushed());
   channel_.Send(FrameKind::kAlive, 1, 0);
   EXPECT_EQ(channel_.events(), POLLIN | POLLOUT);
+}
+
+// Gives what it has, and no more.
+class Inlet : public Outlet {
+ public:
+  Inlet(size_t& room, Bytes& bytes) : Outlet(room, false), bytes_(bytes) {}
+  absl::StatusOr<size_t> Read(std::span<std::byte> into) override {
+    const size_t n = std::min(into.size(), bytes_.size());
+    std::ranges::copy(std::as_bytes(std::span(bytes_).first(n)), into.begin());
+    bytes_.erase(bytes_.begin(), bytes_.begin() + std::ptrdiff_t(n));
+    return n;
+  }
+
+ private:
+  Bytes& bytes_;
+};
+
+TEST(ChannelTest, AFrameThatHasToWaitIsLeftToTheOtherEnd) {
+  size_t room = 0;
+  Bytes bytes = ToBytes(FrameHeader{.kind = FrameKind::kUpdate, .bytes = 3, .attempt = 5});
+  bytes.insert(bytes.end(), {7, 8, 9});
+  Channel channel(std::make_unique<Inlet>(room, bytes), "there");
+  int asked = 0;
+  std::optional<size_t> may = Channel::kLater;
+  const auto allowed = [&](const FrameHeader& header) {
+    ++asked;
+    EXPECT_EQ(header.attempt, 5u);
+    return may;
+  };
+  for (const int times : {1, 2}) {
+    EXPECT_EQ(channel.Receive(allowed)->has_value(), false);
+    EXPECT_EQ(asked, times);
+    EXPECT_TRUE(channel.waits());
+    EXPECT_EQ(channel.events(), 0);
+    EXPECT_EQ(bytes.size(), 3u) << "nothing more is read";
+  }
+  may = 3;
+  const absl::StatusOr<std::optional<Frame>> frame = channel.Receive(allowed);
+  ASSERT_TRUE(frame.ok() && *frame);
+  EXPECT_EQ((**frame).body, (Bytes{7, 8, 9}));
+  EXPECT_FALSE(channel.waits());
+  EXPECT_EQ(channel.events(), POLLIN);
+  EXPECT_EQ(channel.Receive(allowed)->has_value(), false);
+  EXPECT_EQ(asked, 3) << "no header has come";
+}
+
+// What has to wait may be refused at last.
+TEST(ChannelTest, AFrameThatHasWaitedIsChecked) {
+  size_t room = 0;
+  Bytes bytes = ToBytes(FrameHeader{.kind = FrameKind::kUpdate, .bytes = 3});
+  Channel channel(std::make_unique<Inlet>(room, bytes), "there");
+  std::optional<size_t> may = Channel::kLater;
+  const auto allowed = [&](const FrameHeader&) { return may; };
+  EXPECT_EQ(channel.Receive(allowed)->has_value(), false);
+  may = 2;
+  EXPECT_EQ(channel.Receive(allowed).status().message(),
+            "a frame \"update\" of 3 bytes, at most 2 are allowed");
 }
 
 }  // namespace

@@ -52,6 +52,7 @@ enum DeclineReason : uint32_t { kOwnFault = 0, kSetUpFailed = 1, kAccuses = 2 };
 enum RefusalReason : uint32_t {
   kFinal = 0,
   kNewKey = 1,  // the client may prove its name by another key now, and come again
+  kBusy = 2,    // it may come again when others have left
 };
 
 // For messages.

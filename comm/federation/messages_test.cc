@@ -167,9 +167,9 @@ TEST(MessagesTest, NumbersThatNoAggregatorSendsEndARound) {
               "round: samples or steps that no aggregator sends");
   }
   RoundStart crowd = ARound();
-  crowd.samples.assign(65, 1);
+  crowd.samples.assign(kMostParticipants + 1, 1);
   EXPECT_EQ(RoundStartFromBytes(ToBytes(crowd)).status().message(),
-            "round: 65 clients, at most 64 are allowed");
+            "round: 4097 clients, at most 4096 are allowed");
 }
 
 std::string ErrorOf(const Report& report) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "comm/secrets/ckks/threshold.h"
+#include "comm/secrets/crypto/shamir.h"
 #include "comm/secrets/masked/masked_parameters.h"
 #include "tensor/errors.h"
 
@@ -11,8 +12,23 @@ namespace dtnn::federation {
 namespace {
 
 constexpr size_t kPlainChunk = size_t{1} << 16;
+// A ciphertext is made for the sum of so many.
+constexpr int kMostCiphertexts = 64;
 
 }  // namespace
+
+int MostParticipants(Protection protection) {
+  switch (protection) {
+    case Protection::kNone:
+      break;
+    case Protection::kMasked:
+      return kMaxShares;  // of the secrets of each client
+    case Protection::kSharedKey:
+    case Protection::kThreshold:
+      return kMostCiphertexts;
+  }
+  return kMostParticipants;
+}
 
 absl::StatusOr<Protector> Protector::Create(const ProtectionOptions& options, size_t values) {
   Protector protector;
@@ -31,7 +47,7 @@ absl::StatusOr<Protector> Protector::Create(const ProtectionOptions& options, si
   DTNN_ASSIGN_OR_RETURN(protector.context_, ckks::CkksContext::Create(ckks));
   if (threshold) {
     DTNN_RETURN_IF_ERROR(ValidateThreshold(
-        ckks, {.clients = kMostParticipants,
+        ckks, {.clients = kMostCiphertexts,
                .decryptions =
                    std::max<int64_t>(1, int64_t(protector.chunks(protector.sum_values(values))))}));
   }

@@ -26,6 +26,9 @@ enum class Protection : uint8_t {
   kThreshold,  // CKKS with a key of each round that nobody has alone: "openfhe"
 };
 
+// The most updates of a sum: kMostParticipants, or what the protection can hold.
+int MostParticipants(Protection protection);
+
 struct ProtectionOptions {
   Protection protection = Protection::kNone;
   int log2_degree = 13;

@@ -13,9 +13,15 @@ absl::Status Validate(const AggregatorOptions& options, const FederationState& s
   DTNN_RETURN_IF_ERROR(Validate(options.strategy));
   const bool secure = options.protection.protection == Protection::kMasked ||
                       options.protection.protection == Protection::kThreshold;
-  if (options.min_clients < (secure ? 2 : 1) || options.min_clients > kMostParticipants) {
+  const int most_clients = MostParticipants(options.protection.protection);
+  if (options.min_clients < (secure ? 2 : 1) || options.min_clients > most_clients) {
     return InvalidArgument("a round of at least ", options.min_clients, " clients: expected ",
-                           secure ? 2 : 1, " to ", kMostParticipants);
+                           secure ? 2 : 1, " to ", most_clients);
+  }
+  if (options.max_connections < options.min_clients) {
+    return InvalidArgument(options.max_connections,
+                           " connections at most, and a round of at least ", options.min_clients,
+                           " clients");
   }
   if (!(options.client_fraction > 0 && options.client_fraction <= 1)) {
     return InvalidArgument("a fraction of ", options.client_fraction,
@@ -36,7 +42,7 @@ absl::Status Validate(const AggregatorOptions& options, const FederationState& s
         "norms of updates cannot be limited where the aggregator cannot read updates");
   }
   DTNN_RETURN_IF_ERROR(CheckRobust(options.robust, options.strategy, options.protection,
-                                   options.min_clients, kMostParticipants));
+                                   options.min_clients, most_clients));
   if (!state.from.encrypted && state.parameters.size() != options.model.values) {
     return InvalidArgument("the state has ", state.parameters.size(), " parameters, the model ",
                            options.model.values);

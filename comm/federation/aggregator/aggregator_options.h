@@ -35,6 +35,12 @@ struct AggregatorOptions {
   int64_t rounds = 1;
   int min_clients = 1;
   double client_fraction = 1;  // of those that are there; at least min_clients
+  // Connections at a time, of clients and of those that have not said who they are. Fewer where
+  // the system allows fewer open files.
+  int max_connections = 16384;
+  // Bytes of plain updates that are received at a time, but always two of them: other clients wait
+  // until one is complete, and added.
+  uint64_t receive_bytes = uint64_t{1} << 30;
   std::chrono::milliseconds deadline{};
   // So long it waits for min_clients; clients hear of it four times as often.
   std::chrono::milliseconds timeout{};

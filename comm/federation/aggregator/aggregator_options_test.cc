@@ -29,13 +29,20 @@ FederationState State() {
 TEST(AggregatorOptionsTest, WhatMakesNoSenseIsRefused) {
   EXPECT_EQ(Validate(Good(), State()), absl::OkStatus());
   const std::pair<std::function<void(AggregatorOptions&, FederationState&)>, const char*> bad[] = {
-      {[](auto& o, auto&) { o.min_clients = 0; }, "at least 0 clients: expected 1 to 64"},
-      {[](auto& o, auto&) { o.min_clients = 65; }, "at least 65 clients"},
+      {[](auto& o, auto&) { o.min_clients = 0; }, "at least 0 clients: expected 1 to 4096"},
+      {[](auto& o, auto&) { o.min_clients = 4097; }, "at least 4097 clients"},
+      {[](auto& o, auto&) { o.max_connections = 1; },
+       "1 connections at most, and a round of at least 2 clients"},
       {[](auto& o, auto&) {
          o.min_clients = 1;
          o.protection.protection = Protection::kMasked;
        },
-       "expected 2 to 64"},
+       "expected 2 to 255"},
+      {[](auto& o, auto&) {
+         o.min_clients = 65;
+         o.protection.protection = Protection::kThreshold;
+       },
+       "at least 65 clients: expected 2 to 64"},
       {[](auto& o, auto&) { o.client_fraction = 0; }, "a fraction of 0"},
       {[](auto& o, auto&) { o.classes.outputs = 65537; },
        "65537 outputs; a federation takes 65536"},
@@ -73,7 +80,7 @@ TEST(AggregatorOptionsTest, WhatMakesNoSenseIsRefused) {
        },
        "norms of updates"},
       {[](auto& o, auto&) { o.robust = {.kind = RobustKind::kKrum, .number = 0.2}; },
-       "krum:0.2 of 2 to 64 updates: expected at least 3"},
+       "krum:0.2 of 2 to 4096 updates: expected at least 3"},
       {[](auto&, auto& s) { s.parameters.pop_back(); }, "the state has 2 parameters, the model 3"},
   };
   for (const auto& [spoil, text] : bad) {

@@ -11,6 +11,9 @@ namespace {
 
 using State = Asked::State;
 
+// How long nothing may come of an update for whose place others wait.
+constexpr std::chrono::seconds kMostSilence(10);
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Attempt>> Attempt::Create(const AttemptOptions& options,
@@ -70,6 +73,8 @@ void Attempt::Advance(Clock::time_point now) {
     Enter(notes ? Phase::kSetUp : Phase::kUpdates, now,
           notes ? options_.deadline / 4 : options_.deadline);
   }
+  now_ = now;
+  if (std::exchange(crowd_, false)) DropSlow();
   while (!over()) {
     const Phase phase = phase_;
     const int note = note_;
@@ -87,6 +92,20 @@ void Attempt::Advance(Clock::time_point now) {
 void Attempt::Release() {
   for (Place& place : places_) Empty(place);
   sums_.clear();
+  plain_.reset();
+}
+
+// Those that keep others waiting for too long.
+void Attempt::DropSlow() {
+  for (int position = 0; position < int(places_.size()); ++position) {
+    const Place& place = places_[size_t(position)];
+    if (!place.holds) continue;
+    const bool silent = now_ >= place.heard + kMostSilence;
+    if (!silent && now_ < place.from + options_.deadline / 4) continue;
+    LeaveOut(position,
+             StrCat("its update ", silent ? "has stopped after " : "is slow: ", place.chunks.size(),
+                    " of ", chunks(), " chunks, and other clients wait"));
+  }
 }
 
 absl::Status Attempt::Step(Clock::time_point now, bool late) {

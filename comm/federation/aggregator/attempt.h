@@ -7,6 +7,12 @@
 //
 // An attempt ends with a sum of at least `quorum` updates, or fails. A client that sends something
 // wrong, or is lost, is left out, with the reason. An update counts when all of it is there.
+//
+// Plain updates are added as they become complete (plain_sum.h), so what is held is the sum, and
+// the updates that are on their way: of `receive_bytes` together, but always two. Further clients
+// have to wait before they may send. While some do, one that sends gets a quarter of the deadline,
+// and loses its place, with its update, when nothing of it has come for 10 seconds. Robust means,
+// and protected updates, which a client may still take out of the sum, are held until the end.
 
 #ifndef DTNN_COMM_FEDERATION_AGGREGATOR_ATTEMPT_H_
 #define DTNN_COMM_FEDERATION_AGGREGATOR_ATTEMPT_H_
@@ -25,6 +31,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "comm/federation/aggregator/asked.h"
+#include "comm/federation/aggregator/plain_sum.h"
 #include "comm/federation/aggregator/robust_mean.h"
 #include "comm/federation/channel.h"
 #include "comm/federation/frame.h"
@@ -43,6 +50,7 @@ struct AttemptOptions {
   // Of the update less the parameters it began with, as Euclidean norm; 0: any.
   double max_update_norm = 0;
   RobustOptions robust = {};  // of plain updates, where the parameters they began with are known
+  uint64_t receive_bytes = uint64_t{1} << 30;
 };
 
 class Attempt {
@@ -58,8 +66,9 @@ class Attempt {
                                                          std::span<const float> parameters,
                                                          std::vector<Asked> asked, Send send);
 
-  // The longest body that a client at this position may send now.
-  std::optional<size_t> Allowed(int position, const FrameHeader& header) const;
+  // The longest body that a client at this position may send now; Channel::kLater where it has to
+  // wait for others. It does send what it may.
+  std::optional<size_t> Allowed(int position, const FrameHeader& header);
   // Whatever is wrong with it leaves the client out.
   void Take(int position, Frame frame);
   // Its connection is gone, or it breaks the rules.
@@ -103,8 +112,10 @@ class Attempt {
     bool reported = false;  // or declined
     bool gone = false;
     std::vector<Bytes> chunks;  // of the update
-    std::vector<float> values;  // of a plain update, when it was accepted
+    std::vector<float> values;  // of a plain update of a robust mean, when it was accepted
     uint32_t answers = 0;
+    bool holds = false;                 // one of the places for updates on their way
+    Clock::time_point from{}, heard{};  // since when, and when a chunk of it came
   };
 
   Attempt(const AttemptOptions& options, const Protector& protector, size_t values,
@@ -124,14 +135,20 @@ class Attempt {
   ChunkId IdOf(size_t chunk) const { return {options_.number, uint32_t(chunk)}; }
   bool Waits(int position) const;  // for what it has not sent yet
   static void Count(Place& place, FrameKind kind);
-  static void Empty(Place& place);
+  void Empty(Place& place);
   void Release();
+  bool AddsAtOnce() const {
+    return protector_->protection() == Protection::kNone && !options_.robust.on();
+  }
+  bool HasPlace(Place& place);
+  void DropSlow();
   absl::Status TakeFrame(int position, Frame& frame);
   absl::Status TakeReport(int position, std::span<const uint8_t> body);
   absl::Status TakeDecline(int position, const Frame& frame);
   void Accuse(int accused, int accuser);
   absl::Status FinishReplies();
   absl::Status Inspect(int position);
+  absl::Status Read(int position, size_t chunk, std::span<float> values);
   void LeaveOut(int position, const std::string& why);
   void Enter(Phase phase, Clock::time_point now, std::chrono::milliseconds time);
   absl::Status Step(Clock::time_point now, bool late);
@@ -154,6 +171,10 @@ class Attempt {
   Phase phase_ = Phase::kSetUp;
   bool begun_ = false;
   int note_ = 0;  // whose replies are awaited
+  Clock::time_point now_{};
+  int holding_ = 0;     // places with `holds`
+  bool crowd_ = false;  // since the last Advance, a client had to wait for one
+  std::optional<PlainSum> plain_;
   std::set<int> survivors_;
   bool opened_ = false;
   std::map<int, std::set<int>> accusers_;  // of a position

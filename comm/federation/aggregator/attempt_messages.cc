@@ -7,6 +7,7 @@
 #include "comm/federation/aggregator/attempt_numbers.h"
 #include "comm/federation/aggregator/plain_sum.h"
 #include "tensor/errors.h"
+#include "tensor/threads/parallel_for.h"
 
 namespace dtnn::federation {
 namespace {
@@ -18,8 +19,22 @@ constexpr size_t kMostReply = 1 << 20, kMostReport = 8 << 10;
 
 }  // namespace
 
-std::optional<size_t> Attempt::Allowed(int position, const FrameHeader& header) const {
-  const Place& place = places_[size_t(position)];
+// Whether a client may send the next chunk.
+bool Attempt::HasPlace(Place& place) {
+  if (place.holds) return true;
+  const uint64_t most = std::max<uint64_t>(2, options_.receive_bytes / (values_ * sizeof(float)));
+  if (uint64_t(holding_) >= most) {
+    crowd_ = true;
+    return false;
+  }
+  ++holding_;
+  place.holds = true;
+  place.from = place.heard = now_;
+  return true;
+}
+
+std::optional<size_t> Attempt::Allowed(int position, const FrameHeader& header) {
+  Place& place = places_[size_t(position)];
   if (header.attempt != options_.number) return std::nullopt;
   switch (header.kind) {
     case FrameKind::kReply:
@@ -28,6 +43,10 @@ std::optional<size_t> Attempt::Allowed(int position, const FrameHeader& header) 
       return kMostReply;
     case FrameKind::kUpdate:
       if (place.reported || header.index != place.chunks.size() || header.index >= chunks()) break;
+      if (AddsAtOnce() && asked_[size_t(position)].state == State::kWaiting && !over() &&
+          !HasPlace(place)) {
+        return Channel::kLater;
+      }
       return MostMessageBytes(codec_->description());
     case FrameKind::kReport:
     case FrameKind::kDecline:
@@ -47,7 +66,8 @@ void Attempt::LeaveOut(int position, const std::string& why) {
   if (asked.state == State::kLeftOut) return;
   asked.why = why;
   // What is in a sum cannot be taken out of it; threshold keys need all until the end.
-  const bool added = survivors_.contains(position) && (over() || !protocol_->needs_all());
+  const bool added = (AddsAtOnce() && asked.state == State::kAccepted) ||
+                     (survivors_.contains(position) && (over() || !protocol_->needs_all()));
   if (added) return;
   asked.state = State::kLeftOut;
   Empty(places_[size_t(position)]);
@@ -57,6 +77,7 @@ void Attempt::LeaveOut(int position, const std::string& why) {
 void Attempt::Empty(Place& place) {
   for (Bytes& chunk : place.chunks) Free(chunk);
   Free(place.values);
+  holding_ -= std::exchange(place.holds, false) ? 1 : 0;
 }
 
 void Attempt::Lose(int position, const std::string& why) {
@@ -112,6 +133,7 @@ absl::Status Attempt::TakeFrame(int position, Frame& frame) {
     case FrameKind::kUpdate:
       // The chunks of a client that is left out are counted, not kept.
       place.chunks.push_back(asked.state == State::kWaiting ? std::move(frame.body) : Bytes());
+      place.heard = now_;
       return absl::OkStatus();
     case FrameKind::kDecline:
       place.reported = true;
@@ -169,16 +191,35 @@ absl::Status Attempt::Inspect(int position) {
     return DataLoss("sent ", place.chunks.size(), " chunks of an update, expected ", chunks());
   }
   const bool plain = protector_->protection() == Protection::kNone;
-  if (plain) place.values.resize(values_);
-  for (size_t chunk = 0; chunk < chunks(); ++chunk) {
-    DTNN_ASSIGN_OR_RETURN(codec::UpdateSum sum, codec_->NewSum(IdOf(chunk), ChunkSize(chunk)));
-    DTNN_RETURN_IF_ERROR(sum.Add(position, place.chunks[chunk]));
-    if (plain) DTNN_RETURN_IF_ERROR(sum.Read(ChunkOf(place.values, chunk)));
-  }
+  std::vector<float> values(plain ? values_ : 0);
+  std::vector<absl::Status> read(chunks());
+  ParallelFor(0, int64_t(chunks()), 1, [&](int64_t begin, int64_t end) {
+    for (auto chunk = size_t(begin); chunk < size_t(end); ++chunk) {
+      read[chunk] = Read(position, chunk, plain ? ChunkOf(values, chunk) : std::span<float>());
+    }
+  });
+  for (const absl::Status& status : read) DTNN_RETURN_IF_ERROR(status);
   if (!plain) return absl::OkStatus();
-  for (Bytes& chunk : place.chunks) Free(chunk);
-  return CheckUpdate(place.values, asked_[size_t(position)].factor, parameters_,
-                     options_.max_update_norm);
+  DTNN_RETURN_IF_ERROR(
+      CheckUpdate(values, asked_[size_t(position)].factor, parameters_, options_.max_update_norm));
+  if (!AddsAtOnce()) {
+    place.values = std::move(values);
+    return absl::OkStatus();
+  }
+  if (!plain_) plain_.emplace(values_);
+  plain_->Add(values);
+  Empty(place);
+  return absl::OkStatus();
+}
+
+// Checks a chunk of an update; of a plain one, whose bytes are no longer needed then, the numbers.
+absl::Status Attempt::Read(int position, size_t chunk, std::span<float> values) {
+  Bytes& message = places_[size_t(position)].chunks[chunk];
+  DTNN_ASSIGN_OR_RETURN(codec::UpdateSum sum, codec_->NewSum(IdOf(chunk), ChunkSize(chunk)));
+  DTNN_RETURN_IF_ERROR(sum.Add(position, message));
+  if (values.empty()) return absl::OkStatus();
+  Free(message);
+  return sum.Read(values);
 }
 
 }  // namespace dtnn::federation

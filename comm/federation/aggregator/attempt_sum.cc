@@ -21,9 +21,7 @@ void Attempt::AverageOfPlain() {
     average_ = RobustMean(options_.robust, updates, parameters_);
     return;
   }
-  PlainSum sum(values_);
-  for (const int position : survivors_) sum.Add(places_[size_t(position)].values);
-  average_ = sum.Mean(divisor());
+  average_ = plain_->Mean(divisor());
 }
 
 // All updates are there, and nothing hides their sum but encryption.

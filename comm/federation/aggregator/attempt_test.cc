@@ -82,8 +82,11 @@ class AttemptTest : public ::testing::Test {
       clients_.push_back(Must(MakeClientProtocol(*protector_, sum, i, std::nullopt)));
     }
     attempt_ = Must(
-        Attempt::Create({.number = kNumber, .quorum = quorum, .deadline = seconds(40)}, *protector_,
-                        job_, values, {}, std::move(asked),
+        Attempt::Create({.number = kNumber,
+                         .quorum = quorum,
+                         .deadline = seconds(40),
+                         .receive_bytes = receive_bytes_},
+                        *protector_, job_, values, {}, std::move(asked),
                         [this](int position, FrameKind kind, uint32_t index, SharedBytes body) {
                           notes_.push_back({kind, position, index, std::move(body)});
                         }));
@@ -195,8 +198,9 @@ class AttemptTest : public ::testing::Test {
   };
 
   size_t values_ = 0;
+  uint64_t receive_bytes_ = uint64_t{1} << 30;
   const Secret job_ = Must(RandomSecret());
-  const Attempt::Clock::time_point now_ = Attempt::Clock::now();
+  Attempt::Clock::time_point now_ = Attempt::Clock::now();
   std::optional<Protector> protector_;
   std::unique_ptr<Attempt> attempt_;
   std::vector<std::unique_ptr<ClientProtocol>> clients_;
@@ -270,8 +274,8 @@ TEST_F(AttemptTest, WhenItIsOverTheUpdatesAreFreed) {
   EXPECT_LT(AllocatedBytes(), before + values);
 }
 
-// Nobody has asked for a reply; its update was accepted already.
-TEST_F(AttemptTest, WhoBreaksTheRulesAfterItsUpdateIsLeftOutWithIt) {
+// Nobody has asked for a reply; its update was accepted already. A plain one is in the sum then.
+TEST_F(AttemptTest, WhoBreaksTheRulesAfterItsUpdateIsNamedAndLeftOutWhereThatIsPossible) {
   for (const Protection protection : {Protection::kNone, Protection::kMasked}) {
     Begin(protection, 4, 2);
     SendUpdates(0, 1);
@@ -279,7 +283,113 @@ TEST_F(AttemptTest, WhoBreaksTheRulesAfterItsUpdateIsLeftOutWithIt) {
     EXPECT_TRUE(asked(0).at_fault);
     EXPECT_THAT(asked(0).why, HasSubstr("before it was sent"));
     SendUpdates(1, 4);
-    ExpectMeanOf({1, 2, 3});
+    ExpectMeanOf(protection == Protection::kNone ? std::vector{0, 1, 2, 3} : std::vector{1, 2, 3});
+  }
+}
+
+TEST_F(AttemptTest, PlainUpdatesThatAreAddedTakeNoMemory) {
+  const size_t values = size_t{1} << 20;
+  Begin(Protection::kNone, 20, 2, values);
+  SendUpdate(19);
+  const size_t before = AllocatedBytes();
+  SendUpdates(0, 19);
+  ASSERT_TRUE(attempt_->over());
+  EXPECT_LT(AllocatedBytes(), before + 5 * values) << "the mean; the sum is gone";
+  ExpectMeanOf({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19});
+}
+
+// Updates have more than one chunk.
+class CrowdedAttemptTest : public AttemptTest {
+ protected:
+  static constexpr size_t kMany = 100000;
+
+  // Room for two updates.
+  CrowdedAttemptTest() {
+    receive_bytes_ = 1;
+    Begin(Protection::kNone, 4, 2, kMany);
+  }
+  std::optional<size_t> MaySend(int position, uint32_t chunk) {
+    return attempt_->Allowed(position,
+                             {.kind = FrameKind::kUpdate, .attempt = kNumber, .index = chunk});
+  }
+  void Begun(int position) {
+    ASSERT_NE(MaySend(position, 0), Channel::kLater);
+    Send(position, FrameKind::kUpdate, 0, Bytes(9));
+  }
+};
+
+TEST_F(CrowdedAttemptTest, ClientsWaitUntilAnUpdateIsComplete) {
+  ASSERT_NE(MaySend(0, 0), Channel::kLater);
+  Begun(1);
+  EXPECT_EQ(MaySend(2, 0), Channel::kLater);
+  EXPECT_EQ(MaySend(3, 0), Channel::kLater);
+  EXPECT_NE(MaySend(1, 1), Channel::kLater) << "it has begun";
+  EXPECT_EQ(MaySend(2, 1), std::nullopt) << "out of order";
+  SendUpdate(0);
+  EXPECT_EQ(asked(0).state, Asked::State::kAccepted);
+  EXPECT_NE(MaySend(2, 0), Channel::kLater);
+  EXPECT_EQ(MaySend(3, 0), Channel::kLater);
+  attempt_->Lose(1, "it is gone");
+  EXPECT_NE(MaySend(3, 0), Channel::kLater);
+  SendUpdate(2);
+  SendUpdate(3);
+  ExpectMeanOf({0, 2, 3});
+}
+
+TEST_F(CrowdedAttemptTest, OneThatStopsLosesItsPlaceWhereOthersWait) {
+  Begun(0);
+  Begun(1);
+  attempt_->Advance(now_ + seconds(10));
+  EXPECT_EQ(asked(0).state, Asked::State::kWaiting) << "nobody waits";
+  EXPECT_EQ(MaySend(2, 0), Channel::kLater);
+  attempt_->Advance(now_ + seconds(10));
+  for (const int i : {0, 1}) {
+    EXPECT_EQ(asked(i).state, Asked::State::kLeftOut);
+    EXPECT_EQ(asked(i).why, "its update has stopped after 1 of 2 chunks, and other clients wait");
+    EXPECT_FALSE(asked(i).at_fault) << "its network may be slow";
+  }
+  EXPECT_NE(MaySend(0, 1), Channel::kLater) << "what it still sends is counted, and dropped";
+  SendUpdate(2);
+  SendUpdate(3);
+  ExpectMeanOf({2, 3});
+}
+
+// The attempt has 40 seconds.
+TEST_F(CrowdedAttemptTest, OneThatTricklesLosesItsPlaceAfterAQuarterOfTheDeadline) {
+  Begin(Protection::kNone, 4, 2, 5 * kMany);
+  Begun(0);
+  Begun(1);
+  for (uint32_t chunk = 1; chunk < 3; ++chunk) {
+    now_ += seconds(4);
+    attempt_->Advance(now_);
+    Send(0, FrameKind::kUpdate, chunk, Bytes(9));
+    Send(1, FrameKind::kUpdate, chunk, Bytes(9));
+    EXPECT_EQ(MaySend(2, 0), Channel::kLater);
+  }
+  EXPECT_EQ(asked(0).state, Asked::State::kWaiting);
+  now_ += seconds(2);
+  attempt_->Advance(now_);
+  EXPECT_EQ(asked(0).why, "its update is slow: 3 of 8 chunks, and other clients wait");
+  EXPECT_NE(MaySend(2, 0), Channel::kLater);
+}
+
+// Nobody may be kept waiting by an attempt that is over.
+TEST_F(CrowdedAttemptTest, AtTheDeadlineAllMaySendWhatIsDropped) {
+  SendUpdate(0);
+  SendUpdate(1);
+  Begun(2);
+  attempt_->Advance(now_ + seconds(40));
+  ExpectMeanOf({0, 1});
+  EXPECT_NE(MaySend(3, 0), Channel::kLater);
+}
+
+// All updates of these are needed at the end.
+TEST_F(AttemptTest, NobodyWaitsWhereUpdatesAreHeld) {
+  receive_bytes_ = 1;
+  Begin(Protection::kMasked, 4, 2);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_NE(attempt_->Allowed(i, {.kind = FrameKind::kUpdate, .attempt = kNumber}),
+              Channel::kLater);
   }
 }
 

@@ -72,7 +72,8 @@ absl::StatusOr<std::shared_ptr<Attempt>> Rounds::BeginAttempt(const std::vector<
                                          .quorum = options_.min_clients,
                                          .deadline = options_.deadline,
                                          .max_update_norm = options_.max_update_norm,
-                                         .robust = options_.robust},
+                                         .robust = options_.robust,
+                                         .receive_bytes = options_.receive_bytes},
                                         protector_, job, size_t(options_.model.values),
                                         state_.parameters, asked, send));
   DTNN_ASSIGN_OR_RETURN(const std::vector<SharedBytes> bodies, ParameterBodies());

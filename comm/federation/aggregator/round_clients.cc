@@ -40,6 +40,7 @@ absl::StatusOr<std::vector<int>> Rounds::AwaitClients() {
   Wait wait(
       {.timeout = options_.timeout, .warn_after = options_.timeout / 5, .warn = options_.warn});
   const Clock::time_point begin = Clock::now();
+  const auto most = size_t(MostParticipants(protector_.protection()));
   std::vector<Candidate> there;
   Choice choice;
   const auto text = [&] {
@@ -51,6 +52,7 @@ absl::StatusOr<std::vector<int>> Rounds::AwaitClients() {
     there = Candidates();
     DTNN_ASSIGN_OR_RETURN(choice, ChooseClients(there, {.min_clients = size_t(options_.min_clients),
                                                         .fraction = options_.client_fraction,
+                                                        .most = most,
                                                         .seed = *choice_seed_,
                                                         .attempt = state_.attempts}));
     const bool wait_for_others =

@@ -35,7 +35,7 @@ bool IsOfConnection(const absl::Status& status) {
 
 absl::Status RefusalOf(const Frame& frame) {
   const std::string why = TextFromBytes(frame.body);
-  if (frame.header.index == kNewKey) return Unavailable(why);
+  if (frame.header.index == kNewKey || frame.header.index == kBusy) return Unavailable(why);
   return FailedPrecondition("refuses this client: ", why);
 }
 

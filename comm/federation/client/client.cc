@@ -19,7 +19,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kLongestSleep(100);
-constexpr size_t kMostSmall = 4 << 10;  // bytes of a frame
+// Bytes of a frame; of the start of a round, which has samples and steps of all clients.
+constexpr size_t kMostSmall = 4 << 10, kMostRoundBytes = kMostSmall + 16 * kMostParticipants;
 
 }  // namespace
 
@@ -32,11 +33,12 @@ absl::StatusOr<std::unique_ptr<FederationClient>> FederationClient::Create(
                            " steps in a round: expected 1 to ", kMostSteps);
   }
   if (options.timeout.count() < 1) return absl::InvalidArgumentError("a client needs a timeout");
-  if (!(options.least_clients >= 1 && options.least_clients <= kMostParticipants)) {
-    return InvalidArgument("sums of at least ", options.least_clients, " clients: expected 1 to ",
-                           kMostParticipants);
-  }
   const Protection protection = options.protection.protection;
+  const int most_clients = MostParticipants(protection);
+  if (!(options.least_clients >= 1 && options.least_clients <= most_clients)) {
+    return InvalidArgument("sums of at least ", options.least_clients, " clients: expected 1 to ",
+                           most_clients);
+  }
   if (options.key ? protection == Protection::kNone : protection == Protection::kSharedKey) {
     return absl::InvalidArgumentError(
         "clients need a key where they encrypt with it, and have none without encryption");
@@ -124,7 +126,7 @@ std::optional<size_t> FederationClient::Allowed(const FrameHeader& header) const
     case FrameKind::kVerdict:
       return kMostSmall;
     case FrameKind::kRound:
-      return welcomed_ ? std::optional(kMostSmall) : std::nullopt;
+      return welcomed_ ? std::optional(kMostRoundBytes) : std::nullopt;
     default:
       return round_ ? round_->Allowed(header) : std::nullopt;
   }
@@ -209,8 +211,10 @@ absl::Status FederationClient::Flush() {
   while (true) {
     DTNN_RETURN_IF_ERROR(channel_->Write());
     if (channel_->flushed()) return absl::OkStatus();
+    const Clock::time_point heard = heard_;
     DTNN_RETURN_IF_ERROR(TakeFrames(/*all=*/true));
-    if (channel_->bytes_sent() != before) {
+    // One that is not read, but hears from the aggregator, waits for its turn.
+    if (channel_->bytes_sent() != before || heard_ != heard) {
       before = channel_->bytes_sent();
       end = Clock::now() + options_.timeout;
     }

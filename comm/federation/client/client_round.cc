@@ -24,6 +24,11 @@ absl::StatusOr<ClientRound> ClientRound::Begin(const Frame& frame, Context conte
   if (start.parameters.encrypted && context.protector.readable()) {
     return DataLoss("sends encrypted parameters, but this client has no key");
   }
+  const int most = MostParticipants(context.protector.protection());
+  if (start.samples.size() > size_t(most)) {
+    return DataLoss("asks ", start.samples.size(), " clients in a round, at most ", most,
+                    " are allowed");
+  }
   return ClientRound(frame.header.attempt, std::move(start), std::move(context));
 }
 

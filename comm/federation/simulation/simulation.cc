@@ -185,9 +185,9 @@ absl::Status Validate(const SimulationOptions& options, const FederationState& s
   if (options.threads < 1) {
     return InvalidArgument("training on ", options.threads, " threads: expected 1 or more");
   }
-  if (masked && options.clients_per_round > kMostParticipants) {
+  if (const int most = MostParticipants(protection); masked && options.clients_per_round > most) {
     return InvalidArgument("masked sums of ", options.clients_per_round, " clients: expected ",
-                           kMostParticipants, " at most");
+                           most, " at most");
   }
   if (masked && options.max_update_norm > 0) {
     return absl::InvalidArgumentError(

@@ -440,9 +440,9 @@ TEST_F(SimulationTest, WhatMakesNoSenseIsRefused) {
        "at least 1: expected 2 to 5"},
       {[](auto& o) {
          o.protection.protection = Protection::kMasked;
-         o.clients_per_round = 65;
+         o.clients_per_round = 256;
        },
-       "masked sums of 65 clients: expected 64 at most"},
+       "masked sums of 256 clients: expected 255 at most"},
       {[](auto& o) {
          o.protection.protection = Protection::kMasked;
          o.max_update_norm = 1;

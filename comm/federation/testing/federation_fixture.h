@@ -5,6 +5,7 @@
 #define DTNN_COMM_FEDERATION_TESTING_FEDERATION_FIXTURE_H_
 
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <atomic>
@@ -224,6 +225,12 @@ class RawClient {
   void SendBytes(const Bytes& bytes) {
     const std::span<const std::byte> all = std::as_bytes(std::span(bytes));
     ASSERT_EQ(Must(stream_->Write({&all, 1})), bytes.size());
+  }
+  // The connection breaks, where there is one, instead of ending.
+  void Reset() {
+    const linger at_once = {.l_onoff = 1, .l_linger = 0};
+    setsockopt(channel_->descriptor(), SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+    channel_.reset();
   }
   void SendHello(const Hello& hello) { Send(FrameKind::kHello, 0, 0, ToBytes(hello)); }
 

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
+#include "comm/federation/aggregator/roster/open_files.h"
 #include "comm/wait.h"
 
 namespace dtnn::federation {
@@ -16,8 +18,8 @@ constexpr size_t kMostHello = 2 << 10;
 // How long one that has proved that it knows the secret may take to say who it is.
 constexpr std::chrono::seconds kHelloTime(10);
 constexpr milliseconds kLongestSleep(200);
-// Connections, also of names that are never asked.
-constexpr size_t kMostConnections = 512;
+// Connections beyond the most, to which the reason is said.
+constexpr int64_t kMostRefused = 64;
 // Frames of one client that are read before others have their turn.
 constexpr int kFramesPerTurn = 16;
 
@@ -27,6 +29,9 @@ absl::Status Roster::Open(const JobSecret& secret) {
   if (!options_.allowed_clients.empty()) {
     DTNN_ASSIGN_OR_RETURN(allowed_, AllowedClients::Read(options_.allowed_clients));
   }
+  DTNN_ASSIGN_OR_RETURN(most_connections_,
+                        ConnectionsThatFilesAllow(options_.max_connections, options_.min_clients,
+                                                  options_.place.datagrams ? 2 : 1));
   DTNN_ASSIGN_OR_RETURN(door_, OpenDoor(options_.place, secret,
                                         {.timeout = options_.timeout,
                                          .warn_after = options_.timeout / 5,
@@ -47,7 +52,8 @@ absl::Status Roster::Turn(Clock::time_point until) {
   }
   const Clock::time_point now = Clock::now();
   if (now >= follow_at_) FollowAllowed();
-  PollUntil(descriptors, std::min({until, door_->next(), now + kLongestSleep}));
+  const Clock::time_point wake = std::min({until, door_->next(), now + kLongestSleep});
+  PollUntil(descriptors, std::exchange(stirred_, false) ? now : wake);
   DTNN_ASSIGN_OR_RETURN(std::vector<Caller> arrived,
                         door_->Advance(std::span(descriptors).first(strangers), Clock::now()));
   std::string refused = door_->refused();
@@ -56,10 +62,30 @@ absl::Status Roster::Turn(Clock::time_point until) {
     LogRefusal(refusals_, refused_);
   }
   DTNN_RETURN_IF_ERROR(Welcome(std::move(arrived)));
-  for (const int id : ids) {
-    if (members_.contains(id)) Hear(id);
-  }
+  HearAll(ids, std::span(descriptors).subspan(strangers));
   return absl::OkStatus();
+}
+
+// Those of which poll says so, and those of which it cannot.
+void Roster::HearAll(std::span<const int> ids, std::span<const pollfd> polled) {
+  bool heard = false, some_wait = false;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const auto place = members_.find(ids[i]);
+    if (place == members_.end()) continue;
+    Member& member = place->second;
+    const bool waits = member.channel.waits();
+    if (polled[i].revents == 0 && !waits && !member.more && !member.name.empty()) continue;
+    if (waits && (polled[i].revents & (POLLERR | POLLHUP)) != 0) {
+      Remove(ids[i], "its connection broke while it waited");
+      continue;
+    }
+    heard |= Hear(ids[i]);
+    const auto still = members_.find(ids[i]);
+    if (still == members_.end()) continue;
+    stirred_ |= still->second.more;
+    some_wait |= still->second.channel.waits();
+  }
+  stirred_ |= heard && some_wait;
 }
 
 absl::Status Roster::Welcome(std::vector<Caller> arrived) {
@@ -67,13 +93,21 @@ absl::Status Roster::Welcome(std::vector<Caller> arrived) {
     const auto has_place = [this](const auto& id_and_member) {
       return !allowed_ || id_and_member.second.identity_key;
     };
-    if (size_t(std::ranges::count_if(members_, has_place)) >= kMostConnections) {
-      LogRefusal(refusals_,
-                 StrCat(caller.address, ": there are ", kMostConnections, " connections already"));
+    const auto there = std::ranges::count_if(members_, has_place);
+    const std::string crowd = StrCat(
+        "there are ", there, " connections already, the most that the aggregator takes: its ",
+        "options say how many, and the system's limit of open files (ulimit -n)");
+    if (there >= most_connections_ + kMostRefused) {
+      LogRefusal(refusals_, StrCat(caller.address, ": ", crowd));
       continue;
     }
     const int id = next_id_++;
-    members_.try_emplace(id, std::move(caller.stream), caller.address);
+    Member& member =
+        members_.try_emplace(id, std::move(caller.stream), caller.address).first->second;
+    if (there >= most_connections_) {
+      LogRefusal(refusals_, StrCat(caller.address, ": ", crowd));
+      End(member, crowd, kBusy);
+    }
     MakePlace();
     if (members_.contains(id)) Hear(id);  // a stream may hold what poll does not know of
   }
@@ -87,9 +121,10 @@ absl::Status Roster::Welcome(std::vector<Caller> arrived) {
   return absl::OkStatus();
 }
 
-void Roster::Hear(int id) {
+bool Roster::Hear(int id) {
   Member& member = members_.at(id);
-  absl::Status status = TakeFrames(id, member);
+  const absl::StatusOr<bool> taken = TakeFrames(id, member);
+  absl::Status status = taken.status();
   // Its program has another version of frames: told in one of ours, it says so, too.
   if (absl::IsFailedPrecondition(status) && member.name.empty() && !member.ending) {
     Refuse(member, std::string(status.message()));
@@ -104,9 +139,10 @@ void Roster::Hear(int id) {
         Unavailable(member.ending ? "did not read why it was refused" : "did not say who it is");
   }
   if (!status.ok()) Remove(id, std::string(status.message()));
+  return !taken.ok() || *taken;
 }
 
-absl::Status Roster::TakeFrames(int id, Member& member) {
+absl::StatusOr<bool> Roster::TakeFrames(int id, Member& member) {
   const auto allowed = [&member](const FrameHeader& header) -> std::optional<size_t> {
     if (member.ending) return std::nullopt;
     if (member.name.empty()) {
@@ -121,10 +157,11 @@ absl::Status Roster::TakeFrames(int id, Member& member) {
     if (member.past == nullptr) return std::nullopt;
     return member.past->Allowed(member.past_position, header);
   };
+  member.more = false;
   for (int turn = 0; turn < kFramesPerTurn; ++turn) {
-    if (member.ending) return absl::OkStatus();
+    if (member.ending) return turn > 0;
     DTNN_ASSIGN_OR_RETURN(std::optional<Frame> frame, member.channel.Receive(allowed));
-    if (!frame) return absl::OkStatus();
+    if (!frame) return turn > 0;
     if (frame->header.kind == FrameKind::kAsk) {
       Answer(member);
       continue;
@@ -152,7 +189,8 @@ absl::Status Roster::TakeFrames(int id, Member& member) {
                          ": its update came after its round was over, and is dropped"));
     member.Answered();
   }
-  return absl::OkStatus();
+  member.more = true;
+  return true;
 }
 
 void Roster::Refuse(Member& member, const std::string& why) {
@@ -209,7 +247,6 @@ void Roster::Remove(int id, const std::string& why) {
   members_.erase(place);
 }
 
-// In the order of names, so that the choice is a function of the clients that are there.
 std::vector<int> Roster::Idle() const {
   std::vector<int> idle;
   const KeyName key = Key();
@@ -218,7 +255,6 @@ std::vector<int> Roster::Idle() const {
       idle.push_back(id);
     }
   }
-  std::ranges::sort(idle, {}, [this](int id) { return members_.at(id).name; });
   return idle;
 }
 

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,6 +56,7 @@ struct Member {
   std::shared_ptr<Attempt> past;
   int position = 0, past_position = 0;
   bool ending = false;  // when all is sent
+  bool more = false;    // there may be frames that poll does not know of
 
   void Answered() {
     past = std::move(attempt);
@@ -89,7 +91,7 @@ class Roster {
   // Whether the client that has proved its name by this key may take part; where there is no list,
   // all may.
   bool Allows(const std::string& name, const std::optional<Ed25519PublicKey>& key) const;
-  // Clients that can be asked, in the order of their names.
+  // Clients that can be asked, in any order.
   std::vector<int> Idle() const;
   // The key that clients need now.
   KeyName Key() const;
@@ -100,8 +102,10 @@ class Roster {
 
  private:
   absl::Status Welcome(std::vector<Caller> arrived);
-  void Hear(int id);
-  absl::Status TakeFrames(int id, Member& member);
+  // Whether a frame has come.
+  bool Hear(int id);
+  void HearAll(std::span<const int> ids, std::span<const pollfd> polled);
+  absl::StatusOr<bool> TakeFrames(int id, Member& member);
   absl::Status TakeHello(int id, Member& member, const Frame& frame);
   absl::Status TakeIntroduction(Member& member, const Frame& frame);
   // Whether it has not proved that it is the client of that name, on the list; then it is refused.
@@ -123,6 +127,8 @@ class Roster {
   const FederationState& state_;
   const RunNonce& nonce_;
   std::unique_ptr<Door> door_;
+  int64_t most_connections_ = 0;  // without those that are refused
+  bool stirred_ = false;          // what has come may let clients continue that wait
   std::map<int, Member> members_;
   int next_id_ = 0;
   Clock::time_point alive_at_{};

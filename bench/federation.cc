@@ -1,0 +1,230 @@
+// bazel build -c opt //bench:federation && bazel-bin/bench/federation --help
+//
+// An aggregator, in a process of its own, and many clients that make their updates up
+// (comm/federation/testing/swarm.h), over connections of this host: seconds per round, processor
+// time and memory of the aggregator. Prints a row of a table. Clients and aggregator share the
+// processors, so seconds hold the work of both.
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "apps/flags/option_table.h"
+#include "apps/flags/tool_flags.h"
+#include "apps/program/run_program.h"
+#include "comm/federation/aggregator/aggregator.h"
+#include "comm/federation/testing/swarm.h"
+#include "comm/transport/tcp/socket.h"
+#include "tensor/errors.h"
+#include "tensor/must.h"
+#include "tensor/stopwatch.h"
+
+namespace dtnn {
+namespace {
+
+using federation::AggregatorOptions;
+using federation::FederationState;
+using federation::Protection;
+using federation::RoundRecord;
+
+struct FederationOptions {
+  int64_t clients = 64, idle = 0, values = 1000000, rounds = 3, receive_memory = 1024;
+  std::string encryption = "none";
+};
+
+struct Meeting {
+  federation::MeetingPlace place;
+  federation::ModelFacts model;
+  federation::ProtectionOptions protection;
+  JobSecret secret = Must(JobSecret::Of(std::string(40, 's')));
+};
+
+// In this process, until it is over; a line per round to `out`.
+absl::Status Aggregate(const FederationOptions& options, const Meeting& meeting, int listener,
+                       int out) {
+  AggregatorOptions aggregator = {
+      .place = meeting.place,
+      .model = meeting.model,
+      .protection = meeting.protection,
+      .rounds = options.rounds,
+      .min_clients = int(options.clients),
+      .client_fraction = 1e-9,
+      .max_connections = int(options.clients + options.idle),
+      .receive_bytes = uint64_t(options.receive_memory) << 20,
+      .deadline = std::chrono::seconds(3600),
+      .timeout = std::chrono::seconds(3600),
+      .warn = [](std::string_view line) { std::cerr << "aggregator: " << line << "\n"; },
+      .round_done =
+          [out](const RoundRecord& record, const FederationState&) {
+            const std::string line = StrCat(record.seconds, "\n");
+            return write(out, line.data(), line.size()) < 0 ? absl::UnavailableError("no reader")
+                                                            : absl::OkStatus();
+          }};
+  aggregator.place.listener = listener;
+  // No round begins before all are there.
+  int64_t there = 0;
+  aggregator.say = [&](std::string_view line) {
+    there += line.find(" is there, with") != line.npos ? 1 : 0;
+    const int64_t all = options.clients + options.idle;
+    aggregator.min_clients = int(there < all ? all : options.clients);
+  };
+  FederationState state;
+  state.parameters.assign(size_t(options.values), 0);
+  return RunAggregator(aggregator, meeting.secret, state);
+}
+
+// "VmRSS:" and so on, in KiB; "Threads:".
+int64_t StatusOf(pid_t process, const std::string& what) {
+  std::ifstream status(StrCat("/proc/", process, "/status"));
+  for (std::string word; status >> word;) {
+    if (word != what) continue;
+    int64_t number = 0;
+    status >> number;
+    return number;
+  }
+  return 0;
+}
+
+// All files that the system allows: a connection is one at each of its ends.
+absl::Status RaiseFiles(int64_t connections) {
+  rlimit files = {};
+  getrlimit(RLIMIT_NOFILE, &files);
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
+  if (int64_t(files.rlim_cur) >= connections + 200) return absl::OkStatus();
+  return FailedPrecondition(connections, " connections need more open files than the ",
+                            int64_t(files.rlim_cur), " that ulimit -n allows");
+}
+
+absl::Status Measure(const FederationOptions& options) {
+  DTNN_RETURN_IF_ERROR(RaiseFiles(options.clients + options.idle));
+  Meeting meeting;
+  meeting.model = {.values = uint64_t(options.values), .trainable = uint64_t(options.values)};
+  meeting.protection.protection =
+      options.encryption == "masked" ? Protection::kMasked : Protection::kNone;
+  DTNN_ASSIGN_OR_RETURN(Socket listener, Listen({.host = "127.0.0.1", .port = 0}));
+  DTNN_ASSIGN_OR_RETURN(meeting.place.address, listener.Local());
+  int lines[2] = {};
+  if (pipe(lines) != 0) return absl::UnavailableError("no pipe");
+  const pid_t aggregator = fork();
+  if (aggregator == 0) {
+    close(lines[0]);
+    const absl::Status status = Aggregate(options, meeting, listener.Release(), lines[1]);
+    if (!status.ok()) std::cerr << "aggregator: " << status.message() << "\n";
+    _exit(status.ok() ? 0 : 1);
+  }
+  close(lines[1]);
+  const int64_t connections = options.clients + options.idle;
+  const Stopwatch connecting;
+  federation::Swarm swarm({.place = meeting.place,
+                           .name = "client",
+                           .model = meeting.model,
+                           .samples = 100,
+                           .protection = meeting.protection,
+                           .timeout = std::chrono::seconds(3600),
+                           .warn = [](std::string_view line) { std::cerr << line << "\n"; }},
+                          meeting.secret);
+  const auto ends = [&](absl::Status status) {
+    if (!status.ok()) kill(aggregator, SIGKILL);
+    return status;
+  };
+  DTNN_RETURN_IF_ERROR(ends(swarm.Add(1)));
+  const int64_t before = StatusOf(aggregator, "VmRSS:");
+  // Rounds begin with the next one after these.
+  DTNN_RETURN_IF_ERROR(ends(swarm.Add(int(connections) - 2)));
+  const int64_t idle_kib = StatusOf(aggregator, "VmRSS:") - before;
+  const double connect_seconds = connecting.seconds();
+  DTNN_RETURN_IF_ERROR(ends(swarm.Add(1)));
+  DTNN_RETURN_IF_ERROR(ends(swarm.Run()));
+  int status = 0;
+  rusage used = {};
+  if (wait4(aggregator, &status, 0, &used) != aggregator || status != 0) {
+    return absl::InternalError("the aggregator has failed");
+  }
+  std::string text(1 << 16, 0);
+  text.resize(size_t(std::max<ssize_t>(0, read(lines[0], text.data(), text.size()))));
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  const auto seconds = [](const timeval& time) {
+    return double(time.tv_sec) + 1e-6 * double(time.tv_usec);
+  };
+  std::cout << absl::StrFormat(
+      "| %d | %d | %d | %s | %s| %.2f | %.0f | %.1f | %.1f |\n", options.clients, connections,
+      options.values, options.encryption, text,
+      (seconds(used.ru_utime) + seconds(used.ru_stime)) / double(options.rounds),
+      double(used.ru_maxrss) / 1024, connect_seconds,
+      double(idle_kib) / double(std::max<int64_t>(1, connections - 2)));
+  if (swarm.accepted() == options.clients * options.rounds) return absl::OkStatus();
+  return absl::InternalError(StrCat(swarm.accepted(), " updates were used"));
+}
+
+absl::Status Run(const std::vector<std::string>& arguments) {
+  using enum OptionType;
+  FederationOptions options;
+  constexpr Range kClients = {.low = 3, .high = 1 << 20};
+  const std::vector<OptionSpec> flags = {
+      {.name = "clients",
+       .type = kInt,
+       .help = "clients that a round asks",
+       .unit = "clients",
+       .range = kClients,
+       .field = &options.clients},
+      {.name = "idle",
+       .type = kInt,
+       .help = "clients that are there besides",
+       .unit = "clients",
+       .range = kCountFrom0,
+       .field = &options.idle},
+      {.name = "values",
+       .type = kInt,
+       .help = "numbers of the model",
+       .unit = "numbers",
+       .range = kCountFrom1,
+       .field = &options.values},
+      {.name = "rounds",
+       .type = kInt,
+       .help = "rounds",
+       .unit = "rounds",
+       .range = kCountFrom1,
+       .field = &options.rounds},
+      {.name = "receive-memory",
+       .type = kInt,
+       .help = "memory of the aggregator for updates on their way",
+       .unit = "MiB",
+       .range = kCountFrom1,
+       .field = &options.receive_memory},
+      {.name = "encryption",
+       .type = kWord,
+       .help = "how updates are protected",
+       .words = "none,masked",
+       .field = &options.encryption}};
+  DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags));
+  if (request.action == Action::kHelp) {
+    std::cout << ToolHelp("federation [--clients=1000] ...\n\nMeasures an aggregator.", flags,
+                          request.help_topic);
+    return absl::OkStatus();
+  }
+  std::cout << "| asked | connected | numbers | encryption | seconds of each round | processor "
+               "seconds a round | peak MiB | seconds to connect | KiB per connection |\n"
+               "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
+            << std::flush;
+  return Measure(options);
+}
+
+}  // namespace
+}  // namespace dtnn
+
+int main(int argc, char** argv) {
+  return dtnn::RunProgram("federation", argc, argv, "use fewer clients", dtnn::Run);
+}

@@ -1,0 +1,156 @@
+#include "comm/federation/testing/swarm.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <utility>
+
+#include "comm/federation/meeting.h"
+#include "comm/wait.h"
+#include "tensor/errors.h"
+#include "tensor/must.h"
+
+namespace dtnn::federation {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr size_t kMostFrame = 64 << 20;
+
+}  // namespace
+
+Swarm::Swarm(const ClientOptions& client, const JobSecret& secret)
+    : options_(client),
+      secret_(secret),
+      protector_(Must(Protector::Create(client.protection, size_t(client.model.values)))),
+      numbers_(size_t(client.model.values)) {
+  for (size_t i = 0; i < numbers_.size(); ++i) numbers_[i] = 0.1f * std::sin(float(i));
+}
+
+absl::Status Swarm::Add(int clients) {
+  for (int i = 0; i < clients; ++i) {
+    Wait wait({.timeout = options_.timeout});
+    DTNN_ASSIGN_OR_RETURN(Link link, CallAggregator(options_.place, secret_, wait));
+    Client& client = clients_.emplace_back();
+    client.options = options_;
+    client.options.name += StrCat("-", clients_.size());
+    client.channel = std::make_unique<Channel>(std::move(link.stream), link.address);
+    client.channel->Send(FrameKind::kHello, 0, 0,
+                         ToBytes(Hello{.name = client.options.name,
+                                       .model = client.options.model,
+                                       .samples = client.options.samples,
+                                       .protection = protector_.ToString(),
+                                       .steps = client.options.steps}));
+    DTNN_RETURN_IF_ERROR(client.channel->Write());
+  }
+  return Run([this] { return std::ranges::all_of(clients_, &Client::welcomed); });
+}
+
+absl::Status Swarm::Run(const std::function<bool()>& done) {
+  while (done ? !done() : !std::ranges::all_of(clients_, &Client::over)) {
+    DTNN_RETURN_IF_ERROR(Turn(milliseconds(100)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Swarm::Turn(milliseconds most) {
+  std::vector<pollfd> descriptors;
+  std::vector<Client*> there;
+  for (Client& client : clients_) {
+    if (client.over) continue;
+    descriptors.push_back({client.channel->descriptor(), client.channel->events(), 0});
+    there.push_back(&client);
+  }
+  PollUntil(descriptors, std::chrono::steady_clock::now() + most);
+  for (size_t i = 0; i < there.size(); ++i) {
+    if (descriptors[i].revents == 0) continue;
+    DTNN_RETURN_IF_ERROR(WithContext(Hear(*there[i]), there[i]->options.name));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Swarm::Hear(Client& client) {
+  const auto allowed = [](const FrameHeader&) { return std::optional(kMostFrame); };
+  while (!client.over) {
+    DTNN_ASSIGN_OR_RETURN(std::optional<Frame> frame, client.channel->Receive(allowed));
+    if (!frame) break;
+    DTNN_RETURN_IF_ERROR(Take(client, *std::move(frame)));
+  }
+  if (client.over) {
+    client.channel.reset();
+    return absl::OkStatus();
+  }
+  DTNN_RETURN_IF_ERROR(client.channel->Write());
+  return SendChunks(client);
+}
+
+absl::Status Swarm::Take(Client& client, Frame frame) {
+  switch (frame.header.kind) {
+    case FrameKind::kWelcome: {
+      DTNN_ASSIGN_OR_RETURN(client.welcome, WelcomeFromBytes(frame.body));
+      client.welcomed = true;
+      return absl::OkStatus();
+    }
+    case FrameKind::kRefusal:
+      return FailedPrecondition("is refused: ", TextFromBytes(frame.body));
+    case FrameKind::kRound: {
+      const auto send = [&client](FrameKind kind, uint64_t attempt, uint32_t index, Bytes body) {
+        client.channel->Send(kind, attempt, index, std::move(body));
+      };
+      DTNN_ASSIGN_OR_RETURN(ClientRound round,
+                            ClientRound::Begin(frame, {client.options, protector_, secret_,
+                                                       client.welcome.nonce, send}));
+      client.round.emplace(std::move(round));
+      client.answered = false;
+      break;
+    }
+    case FrameKind::kParameters:
+      frame.body.clear();  // nobody reads them
+      [[fallthrough]];
+    default:
+      if (!client.round) return absl::OkStatus();
+      DTNN_RETURN_IF_ERROR(client.round->Take(std::move(frame)));
+  }
+  if (!client.answered && client.round->accepted()) {
+    client.answered = true;
+    accepted_ += *client.round->accepted() ? 1 : 0;
+  }
+  const bool ready = client.round->state() == ClientRound::State::kReady;
+  client.over = ready && client.round->over();
+  if (ready && !client.over && !client.chunk) client.chunk = 0;
+  return absl::OkStatus();
+}
+
+// One at a time, each when the one before is on its way.
+absl::Status Swarm::SendChunks(Client& client) {
+  const size_t all = protector_.sum_values(numbers_.size()), most = protector_.chunk_values();
+  while (client.chunk && client.channel->flushed()) {
+    if (client.round->state() != ClientRound::State::kReady) {
+      client.chunk.reset();  // the round is over
+      break;
+    }
+    const size_t at = *client.chunk * most;
+    if (at >= all) {
+      client.round->Finish({.samples = client.options.samples});
+      client.chunk.reset();
+      ++updates_;
+    } else {
+      std::vector<float> values(std::min(most, all - at));
+      if (at < numbers_.size()) {
+        const size_t count = std::min(values.size(), numbers_.size() - at);
+        std::ranges::copy(std::span(numbers_).subspan(at, count), values.begin());
+      }
+      for (float& x : values) x = float(x * client.round->factor());
+      DTNN_ASSIGN_OR_RETURN(Bytes message, client.round->Encode(*client.chunk, values));
+      client.channel->Send(FrameKind::kUpdate, client.round->attempt(), *client.chunk,
+                           std::move(message));
+      ++*client.chunk;
+    }
+    DTNN_RETURN_IF_ERROR(client.channel->Write());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace dtnn::federation

@@ -1,0 +1,74 @@
+// Many clients of one aggregator in one thread: each has a connection of its own and follows the
+// protocol with the frames, codecs and secrets of real ones (client/client_round.h), but makes its
+// updates up. For measurements and tests of rounds that ask hundreds.
+//
+// A client holds no parameters, and one chunk of its update at a time: a few kilobytes each. All
+// send the same numbers, with as many samples, so the mean of plain ones is these numbers, to the
+// last bit.
+
+#ifndef DTNN_COMM_FEDERATION_TESTING_SWARM_H_
+#define DTNN_COMM_FEDERATION_TESTING_SWARM_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "comm/federation/channel.h"
+#include "comm/federation/client/client_options.h"
+#include "comm/federation/client/client_round.h"
+#include "comm/federation/messages.h"
+#include "comm/federation/protection.h"
+#include "comm/secrets/crypto/job_secret.h"
+
+namespace dtnn::federation {
+
+class Swarm {
+ public:
+  // `client`: of all but their names, which follow from `client.name` and a number. The secret
+  // outlives the swarm.
+  Swarm(const ClientOptions& client, const JobSecret& secret);
+
+  // The numbers that every client sends.
+  const std::vector<float>& numbers() const { return numbers_; }
+
+  // So many more clients, which are welcome when this returns.
+  absl::Status Add(int clients);
+  // Until the federation is over for all, or, where there is one, until `done`. An error where a
+  // client is refused or loses its connection.
+  absl::Status Run(const std::function<bool()>& done = nullptr);
+
+  int64_t updates() const { return updates_; }  // that were sent
+  int64_t accepted() const { return accepted_; }
+
+ private:
+  struct Client {
+    ClientOptions options;
+    std::unique_ptr<Channel> channel;
+    Welcome welcome = {};
+    bool welcomed = false, over = false;
+    std::optional<ClientRound> round;
+    std::optional<uint32_t> chunk = {};  // of its update, that it sends next
+    bool answered = false;
+  };
+
+  absl::Status Turn(std::chrono::milliseconds most);
+  absl::Status Hear(Client& client);
+  absl::Status Take(Client& client, Frame frame);
+  absl::Status SendChunks(Client& client);
+
+  const ClientOptions options_;
+  const JobSecret& secret_;
+  const Protector protector_;
+  std::vector<float> numbers_;  // and zeros for metrics that a sum hides
+  std::list<Client> clients_;   // whose rounds refer to them
+  int64_t updates_ = 0, accepted_ = 0;
+};
+
+}  // namespace dtnn::federation
+
+#endif  // DTNN_COMM_FEDERATION_TESTING_SWARM_H_
