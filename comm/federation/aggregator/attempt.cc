@@ -12,7 +12,7 @@ namespace {
 using State = Asked::State;
 
 // How long nothing may come of an update for whose place others wait.
-constexpr std::chrono::seconds kMostSilence(10);
+constexpr std::chrono::seconds kMostSilence(30);
 
 }  // namespace
 

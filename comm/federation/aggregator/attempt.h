@@ -11,7 +11,7 @@
 // Plain updates are added as they become complete (plain_sum.h), so what is held is the sum, and
 // the updates that are on their way: of `receive_bytes` together, but always two. Further clients
 // have to wait before they may send. While some do, one that sends gets a quarter of the deadline,
-// and loses its place, with its update, when nothing of it has come for 10 seconds. Robust means,
+// and loses its place, with its update, when nothing of it has come for 30 seconds. Robust means,
 // and protected updates, which a client may still take out of the sum, are held until the end.
 
 #ifndef DTNN_COMM_FEDERATION_AGGREGATOR_ATTEMPT_H_

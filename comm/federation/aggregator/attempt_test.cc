@@ -84,7 +84,7 @@ class AttemptTest : public ::testing::Test {
     attempt_ = Must(
         Attempt::Create({.number = kNumber,
                          .quorum = quorum,
-                         .deadline = seconds(40),
+                         .deadline = deadline_,
                          .receive_bytes = receive_bytes_},
                         *protector_, job_, values, {}, std::move(asked),
                         [this](int position, FrameKind kind, uint32_t index, SharedBytes body) {
@@ -199,6 +199,7 @@ class AttemptTest : public ::testing::Test {
 
   size_t values_ = 0;
   uint64_t receive_bytes_ = uint64_t{1} << 30;
+  seconds deadline_{40};
   const Secret job_ = Must(RandomSecret());
   Attempt::Clock::time_point now_ = Attempt::Clock::now();
   std::optional<Protector> protector_;
@@ -337,12 +338,17 @@ TEST_F(CrowdedAttemptTest, ClientsWaitUntilAnUpdateIsComplete) {
 }
 
 TEST_F(CrowdedAttemptTest, OneThatStopsLosesItsPlaceWhereOthersWait) {
+  deadline_ = seconds(400);
+  Begin(Protection::kNone, 4, 2, kMany);
   Begun(0);
   Begun(1);
-  attempt_->Advance(now_ + seconds(10));
+  attempt_->Advance(now_ + seconds(30));
   EXPECT_EQ(asked(0).state, Asked::State::kWaiting) << "nobody waits";
   EXPECT_EQ(MaySend(2, 0), Channel::kLater);
-  attempt_->Advance(now_ + seconds(10));
+  attempt_->Advance(now_ + seconds(29));
+  EXPECT_EQ(asked(0).state, Asked::State::kWaiting) << "not for long enough";
+  EXPECT_EQ(MaySend(2, 0), Channel::kLater);
+  attempt_->Advance(now_ + seconds(30));
   for (const int i : {0, 1}) {
     EXPECT_EQ(asked(i).state, Asked::State::kLeftOut);
     EXPECT_EQ(asked(i).why, "its update has stopped after 1 of 2 chunks, and other clients wait");

@@ -48,13 +48,22 @@ absl::StatusOr<std::vector<int>> Rounds::AwaitClients() {
                       .what = StrCat(options_.min_clients, " clients that can be asked; ",
                                      there.size(), there.size() == 1 ? " is" : " are", " there")};
   };
+  // Thousands that come at the same time would each have to wait for a look at all others: looks
+  // take a twentieth of the time.
+  Clock::time_point look_at = begin;
   const auto choose = [&](Clock::time_point until) -> absl::StatusOr<bool> {
+    const Clock::time_point now = Clock::now();
+    if (now < look_at) {
+      DTNN_RETURN_IF_ERROR(roster_.Turn(std::min(until, look_at)));
+      return false;
+    }
     there = Candidates();
     DTNN_ASSIGN_OR_RETURN(choice, ChooseClients(there, {.min_clients = size_t(options_.min_clients),
                                                         .fraction = options_.client_fraction,
                                                         .most = most,
                                                         .seed = *choice_seed_,
                                                         .attempt = state_.attempts}));
+    look_at = Clock::now() + 20 * (Clock::now() - now);
     const bool wait_for_others =
         choice.reluctant && SomeAreBusy() && Clock::now() < begin + kReluctance;
     if (!choice.ids.empty() && !wait_for_others) {

@@ -18,6 +18,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr size_t kMostFrame = 64 << 20;
+constexpr int kFramesPerTurn = 2;
 
 }  // namespace
 
@@ -73,7 +74,8 @@ absl::Status Swarm::Turn(milliseconds most) {
 
 absl::Status Swarm::Hear(Client& client) {
   const auto allowed = [](const FrameHeader&) { return std::optional(kMostFrame); };
-  while (!client.over) {
+  // The others have their turn before it hears more.
+  for (int frames = 0; !client.over && frames < kFramesPerTurn; ++frames) {
     DTNN_ASSIGN_OR_RETURN(std::optional<Frame> frame, client.channel->Receive(allowed));
     if (!frame) break;
     DTNN_RETURN_IF_ERROR(Take(client, *std::move(frame)));

@@ -11,12 +11,13 @@ namespace {
 // In the field of polynomials over GF(2) modulo x^8 + x^4 + x^3 + x + 1. No tables, whose cached
 // lines would show what was looked up, and no branches.
 uint8_t Multiply(uint8_t a, uint8_t b) {
-  unsigned product = 0, shifted = a;
+  uint8_t product = 0;
   for (int bit = 0; bit < 8; ++bit) {
-    product ^= shifted & (0u - ((unsigned{b} >> bit) & 1u));
-    shifted = (shifted << 1) ^ (0x11bu & (0u - (shifted >> 7)));
+    product ^= uint8_t(a & uint8_t(0 - (b & 1)));
+    a = uint8_t(uint8_t(a << 1) ^ (0x1b & uint8_t(0 - (a >> 7))));
+    b = uint8_t(b >> 1);
   }
-  return uint8_t(product);
+  return product;
 }
 
 // a^254, the inverse of a unless it is zero.
@@ -56,7 +57,8 @@ absl::StatusOr<std::vector<SecretShare>> SplitSecret(const Secret& secret, int t
   return result;
 }
 
-absl::StatusOr<Secret> RebuildSecret(std::span<const SecretShare> shares, int threshold) {
+absl::StatusOr<SharePolynomials> SharePolynomials::Through(std::span<const SecretShare> shares,
+                                                           int threshold) {
   if (threshold < 1 || shares.size() < size_t(threshold)) {
     return InvalidArgument("cannot rebuild a secret from ", shares.size(), " shares: needs ",
                            threshold);
@@ -70,20 +72,47 @@ absl::StatusOr<Secret> RebuildSecret(std::span<const SecretShare> shares, int th
     }
     seen[size_t(share.index)] = true;
   }
-  Secret secret;
+  SharePolynomials polynomials;
+  polynomials.shares_.assign(shares.begin(), shares.end());
+  // Subtraction is addition is XOR here.
   for (const SecretShare& share : shares) {
-    // Lagrange's basis polynomial of the share, at zero. Subtraction is addition is XOR here.
-    uint8_t weight = 1;
+    uint8_t product = 1;
     for (const SecretShare& other : shares) {
       if (other.index == share.index) continue;
-      const uint8_t x = PointOf(other.index);
-      weight = Multiply(weight, Multiply(x, Inverse(x ^ PointOf(share.index))));
+      product = Multiply(product, PointOf(other.index) ^ PointOf(share.index));
     }
+    polynomials.products_.push_back(product);
+  }
+  return polynomials;
+}
+
+// Lagrange's basis polynomial of a share, at x, is the product of (x - others' points), over that
+// of (its point - others' points).
+Secret SharePolynomials::At(uint8_t x) const {
+  uint8_t all = 1;
+  for (const SecretShare& share : shares_) all = Multiply(all, x ^ PointOf(share.index));
+  Secret value;
+  for (size_t k = 0; k < shares_.size(); ++k) {
+    const uint8_t own = x ^ PointOf(shares_[k].index);  // not 0
+    const uint8_t weight = Multiply(all, Inverse(Multiply(own, products_[k])));
     for (size_t b = 0; b < Secret::kSize; ++b) {
-      secret.bytes()[b] ^= Multiply(weight, share.value.bytes()[b]);
+      value.bytes()[b] ^= Multiply(shares_[k].value.bytes()[b], weight);
     }
   }
-  return secret;
+  return value;
+}
+
+Secret SharePolynomials::Share(int index) const {
+  for (const SecretShare& share : shares_) {
+    if (share.index == index) return share.value;
+  }
+  return At(PointOf(index));
+}
+
+absl::StatusOr<Secret> RebuildSecret(std::span<const SecretShare> shares, int threshold) {
+  DTNN_ASSIGN_OR_RETURN(const SharePolynomials polynomials,
+                        SharePolynomials::Through(shares, threshold));
+  return polynomials.secret();
 }
 
 }  // namespace dtnn

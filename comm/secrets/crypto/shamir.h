@@ -27,8 +27,26 @@ constexpr int kMaxShares = 255;
 absl::StatusOr<std::vector<SecretShare>> SplitSecret(const Secret& secret, int threshold,
                                                      int shares);
 
-// From the first `threshold` of the shares. InvalidArgument where there are fewer, or where two
-// have the same index.
+// The polynomials through the first `threshold` of some shares.
+class SharePolynomials {
+ public:
+  // InvalidArgument where there are fewer, or where two have the same index. Time grows with the
+  // square of the threshold.
+  static absl::StatusOr<SharePolynomials> Through(std::span<const SecretShare> shares,
+                                                  int threshold);
+  // Time grows with the threshold.
+  Secret secret() const { return At(0); }
+  // What the share of that index is where all are right.
+  Secret Share(int index) const;
+
+ private:
+  Secret At(uint8_t x) const;
+
+  std::vector<SecretShare> shares_;
+  std::vector<uint8_t> products_;  // of a share: the differences of its point and each other one
+};
+
+// From the first `threshold` of the shares, as Through.
 absl::StatusOr<Secret> RebuildSecret(std::span<const SecretShare> shares, int threshold);
 
 }  // namespace dtnn

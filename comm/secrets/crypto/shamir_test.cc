@@ -45,6 +45,22 @@ TEST(ShamirTest, TheOrderOfSharesDoesNotMatter) {
   EXPECT_TRUE(Must(RebuildSecret(shares, 100)).Equals(secret));
 }
 
+TEST(ShamirTest, EveryShareFollowsFromEnoughOthers) {
+  const Secret secret = Must(RandomSecret());
+  std::vector<SecretShare> shares = Must(SplitSecret(secret, 170, kMaxShares));
+  std::ranges::rotate(shares, shares.begin() + 40);
+  const SharePolynomials polynomials = Must(SharePolynomials::Through(shares, 170));
+  EXPECT_TRUE(polynomials.secret().Equals(secret));
+  for (const SecretShare& share : shares) {
+    EXPECT_TRUE(polynomials.Share(share.index).Equals(share.value)) << share.index;
+  }
+  shares[3].value.bytes()[31] ^= 0x80;
+  const SharePolynomials wrong = Must(SharePolynomials::Through(shares, 170));
+  EXPECT_TRUE(wrong.Share(shares[3].index).Equals(shares[3].value)) << "one of those it is made of";
+  EXPECT_TRUE(wrong.Share(shares[4].index).Equals(shares[4].value));
+  EXPECT_FALSE(wrong.Share(shares[170].index).Equals(shares[170].value));
+}
+
 // One share fewer: whatever the secret, each value of a byte of a share is as likely as another.
 TEST(ShamirTest, TooFewSharesSayNothing) {
   for (const auto& [byte, index] : {std::pair(uint8_t{0}, size_t{0}), {0, 1}, {255, 0}, {255, 1}}) {

@@ -153,8 +153,7 @@ absl::StatusOr<std::map<int, Secret>> MaskedServer::RebuildAll() {
       status.Update(WithContext(secret.status(), "masked sum: wrong shares of client ", client));
       continue;  // the others may say who lies
     }
-    DTNN_ASSIGN_OR_RETURN(const std::vector<int> wrong,
-                          WrongShares(shares, parameters_.least(), *secret));
+    DTNN_ASSIGN_OR_RETURN(const std::vector<int> wrong, WrongShares(shares, parameters_.least()));
     for (const int from : wrong) wrong_shares_.push_back({.of = client, .from = from});
     secrets.emplace(client, *std::move(secret));
   }

@@ -23,16 +23,15 @@ absl::StatusOr<Secret> FindSecret(std::vector<SecretShare>& shares, int threshol
   }
 }
 
-absl::StatusOr<std::vector<int>> WrongShares(const std::vector<SecretShare>& shares, int threshold,
-                                             const Secret& secret) {
+absl::StatusOr<std::vector<int>> WrongShares(const std::vector<SecretShare>& shares,
+                                             int threshold) {
   std::vector<int> wrong;
-  // With all but one of the right ones, only a right one makes the secret: polynomials of that
-  // degree that agree in so many points, and in the secret, are one.
-  std::vector<SecretShare> some(shares.begin(), shares.begin() + threshold);
+  DTNN_ASSIGN_OR_RETURN(const SharePolynomials polynomials,
+                        SharePolynomials::Through(shares, threshold));
   for (size_t i = size_t(threshold); i < shares.size(); ++i) {
-    some.back() = shares[i];
-    DTNN_ASSIGN_OR_RETURN(const Secret other, RebuildSecret(some, threshold));
-    if (!other.Equals(secret)) wrong.push_back(shares[i].index);
+    if (!polynomials.Share(shares[i].index).Equals(shares[i].value)) {
+      wrong.push_back(shares[i].index);
+    }
   }
   return wrong;
 }

@@ -25,9 +25,8 @@ using IsSecret = std::function<absl::StatusOr<bool>(const Secret&)>;
 absl::StatusOr<Secret> FindSecret(std::vector<SecretShare>& shares, int threshold,
                                   const IsSecret& is_secret, int& tries);
 
-// The indices of those that are not of that secret, where the first `threshold` are.
-absl::StatusOr<std::vector<int>> WrongShares(const std::vector<SecretShare>& shares, int threshold,
-                                             const Secret& secret);
+// The indices of those that do not belong to the first `threshold`, which have made the secret.
+absl::StatusOr<std::vector<int>> WrongShares(const std::vector<SecretShare>& shares, int threshold);
 
 }  // namespace dtnn::masked
 

@@ -45,10 +45,10 @@ absl::Status Roster::Turn(Clock::time_point until) {
   std::vector<pollfd> descriptors;
   door_->AddTo(descriptors);
   const size_t strangers = descriptors.size();
-  std::vector<int> ids;
-  for (auto& [id, member] : members_) {
+  std::vector<Ear> ears;
+  for (const auto& [id, member] : members_) {
     descriptors.push_back({member.channel.descriptor(), member.channel.events(), 0});
-    ids.push_back(id);
+    ears.push_back({id, member.more || member.name.empty() || member.channel.waits()});
   }
   const Clock::time_point now = Clock::now();
   if (now >= follow_at_) FollowAllowed();
@@ -62,25 +62,22 @@ absl::Status Roster::Turn(Clock::time_point until) {
     LogRefusal(refusals_, refused_);
   }
   DTNN_RETURN_IF_ERROR(Welcome(std::move(arrived)));
-  HearAll(ids, std::span(descriptors).subspan(strangers));
+  HearAll(ears, std::span(descriptors).subspan(strangers));
   return absl::OkStatus();
 }
 
-// Those of which poll says so, and those of which it cannot.
-void Roster::HearAll(std::span<const int> ids, std::span<const pollfd> polled) {
+void Roster::HearAll(std::span<const Ear> ears, std::span<const pollfd> polled) {
   bool heard = false, some_wait = false;
-  for (size_t i = 0; i < ids.size(); ++i) {
-    const auto place = members_.find(ids[i]);
+  for (size_t i = 0; i < ears.size(); ++i) {
+    if (polled[i].revents == 0 && !ears[i].anyway) continue;
+    const auto place = members_.find(ears[i].id);
     if (place == members_.end()) continue;
-    Member& member = place->second;
-    const bool waits = member.channel.waits();
-    if (polled[i].revents == 0 && !waits && !member.more && !member.name.empty()) continue;
-    if (waits && (polled[i].revents & (POLLERR | POLLHUP)) != 0) {
-      Remove(ids[i], "its connection broke while it waited");
+    if (place->second.channel.waits() && (polled[i].revents & (POLLERR | POLLHUP)) != 0) {
+      Remove(ears[i].id, "its connection broke while it waited");
       continue;
     }
-    heard |= Hear(ids[i]);
-    const auto still = members_.find(ids[i]);
+    heard |= Hear(ears[i].id);
+    const auto still = members_.find(ears[i].id);
     if (still == members_.end()) continue;
     stirred_ |= still->second.more;
     some_wait |= still->second.channel.waits();

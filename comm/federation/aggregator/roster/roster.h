@@ -104,7 +104,12 @@ class Roster {
   absl::Status Welcome(std::vector<Caller> arrived);
   // Whether a frame has come.
   bool Hear(int id);
-  void HearAll(std::span<const int> ids, std::span<const pollfd> polled);
+  // A member, and whether there may be something of it that poll does not know of.
+  struct Ear {
+    int id = 0;
+    bool anyway = false;
+  };
+  void HearAll(std::span<const Ear> ears, std::span<const pollfd> polled);
   absl::StatusOr<bool> TakeFrames(int id, Member& member);
   absl::Status TakeHello(int id, Member& member, const Frame& frame);
   absl::Status TakeIntroduction(Member& member, const Frame& frame);
