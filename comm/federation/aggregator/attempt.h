@@ -17,6 +17,7 @@
 #ifndef DTNN_COMM_FEDERATION_AGGREGATOR_ATTEMPT_H_
 #define DTNN_COMM_FEDERATION_AGGREGATOR_ATTEMPT_H_
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -65,6 +66,11 @@ class Attempt {
                                                          const Secret& job, size_t values,
                                                          std::span<const float> parameters,
                                                          std::vector<Asked> asked, Send send);
+
+  // So many updates of plain numbers may be on their way at a time.
+  static uint64_t Places(uint64_t receive_bytes, size_t values) {
+    return std::max<uint64_t>(2, receive_bytes / (values * sizeof(float)));
+  }
 
   // The longest body that a client at this position may send now; Channel::kLater where it has to
   // wait for others. It does send what it may.

@@ -22,8 +22,7 @@ constexpr size_t kMostReply = 1 << 20, kMostReport = 8 << 10;
 // Whether a client may send the next chunk.
 bool Attempt::HasPlace(Place& place) {
   if (place.holds) return true;
-  const uint64_t most = std::max<uint64_t>(2, options_.receive_bytes / (values_ * sizeof(float)));
-  if (uint64_t(holding_) >= most) {
+  if (uint64_t(holding_) >= Places(options_.receive_bytes, values_)) {
     crowd_ = true;
     return false;
   }

@@ -38,6 +38,7 @@ absl::Status Swarm::Add(int clients) {
     client.options = options_;
     client.options.name += StrCat("-", clients_.size());
     client.channel = std::make_unique<Channel>(std::move(link.stream), link.address);
+    client.channel->KeepBuffersShort();  // hosts of their own would have more
     client.channel->Send(FrameKind::kHello, 0, 0,
                          ToBytes(Hello{.name = client.options.name,
                                        .model = client.options.model,

@@ -101,6 +101,9 @@ absl::Status Roster::Welcome(std::vector<Caller> arrived) {
     const int id = next_id_++;
     Member& member =
         members_.try_emplace(id, std::move(caller.stream), caller.address).first->second;
+    if (members_.size() > Attempt::Places(options_.receive_bytes, size_t(options_.model.values))) {
+      member.channel.KeepBuffersShort();
+    }
     if (there >= most_connections_) {
       LogRefusal(refusals_, StrCat(caller.address, ": ", crowd));
       End(member, crowd, kBusy);
