@@ -195,7 +195,7 @@ absl::StatusOr<RoundTask> FederationClient::Next() {
       return task;
     }
     // While frames are under way the aggregator is there, however long they take.
-    const milliseconds patience = std::max(options_.timeout, milliseconds(2 * welcome_.alive_ms));
+    const milliseconds patience = Patience();
     if (Clock::now() > heard_ + patience) {
       Disconnect(Unavailable("nothing came for ", ToString(patience)));
       continue;
@@ -206,7 +206,7 @@ absl::StatusOr<RoundTask> FederationClient::Next() {
 
 // All that was sent is on its way.
 absl::Status FederationClient::Flush() {
-  Clock::time_point end = Clock::now() + options_.timeout;
+  Clock::time_point end = Clock::now() + Patience();
   uint64_t before = channel_->bytes_sent();
   while (true) {
     DTNN_RETURN_IF_ERROR(channel_->Write());
@@ -216,9 +216,9 @@ absl::Status FederationClient::Flush() {
     // One that is not read, but hears from the aggregator, waits for its turn.
     if (channel_->bytes_sent() != before || heard_ != heard) {
       before = channel_->bytes_sent();
-      end = Clock::now() + options_.timeout;
+      end = Clock::now() + Patience();
     }
-    if (Clock::now() > end) return Unavailable("takes nothing for ", ToString(options_.timeout));
+    if (Clock::now() > end) return Unavailable("takes nothing for ", ToString(Patience()));
     DTNN_RETURN_IF_ERROR(Sleep(end));
   }
 }

@@ -15,6 +15,7 @@
 #ifndef DTNN_COMM_FEDERATION_CLIENT_CLIENT_H_
 #define DTNN_COMM_FEDERATION_CLIENT_CLIENT_H_
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -97,6 +98,10 @@ class FederationClient {
   absl::Status TakeFrames(bool all = false);
   absl::Status TakeFrame(Frame frame);
   absl::Status Flush();
+  // How long nothing may come from an aggregator that is there.
+  std::chrono::milliseconds Patience() const {
+    return std::max(options_.timeout, std::chrono::milliseconds(2 * welcome_.alive_ms));
+  }
   bool Ready() const { return round_ && round_->state() == ClientRound::State::kReady; }
   bool Wanted(uint64_t attempt) const;
   absl::StatusOr<std::vector<float>> PrivateOf(std::span<const float> parameters);
