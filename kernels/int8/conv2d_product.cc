@@ -8,6 +8,7 @@
 #include "kernels/int8/image_rows.h"
 #include "kernels/int8/packed_parameters.h"
 #include "kernels/int8/pipeline.h"
+#include "kernels/int8/product_division.h"
 #include "kernels/int8/products.h"
 #include "kernels/int8/write_back.h"
 #include "kernels/workspace/scratch.h"
@@ -18,23 +19,9 @@
 namespace dtnn::int8 {
 namespace {
 
-// Bytes of operands that stay in the L2 cache beside a panel.
-constexpr int64_t kBlockBytes = 768 << 10;
 // Panels that are so few are read again for each block of pixels, from the L2 cache: results are
 // written, and addends read, where the last ones were. Vectors do not wait for it, tiles might.
 constexpr int64_t kInnerPanelBytes = 256 << 10;
-// Results of a task, where there are so many: a panel that comes from the L2 cache is used by all.
-constexpr int64_t kTaskResults = 512;
-
-// How many images, rows of each and panels a task has, and how many tasks there are. Where pixels
-// are read where they are, they count as images of one row.
-struct Division {
-  BlockOrder order = BlockOrder::kRunOn;
-  int64_t units = 1, rows = 1, panels = 1;
-  int64_t unit_tasks = 1, row_tasks = 1, panel_tasks = 1;
-  int64_t tasks() const { return unit_tasks * row_tasks * panel_tasks; }
-};
-
 // Panels, of all groups.
 struct Chunk {
   int64_t begin, end;
@@ -58,7 +45,8 @@ class Conv2dProduct : public Int8Conv2d {
               conv.groups == 1 && kernel_->element_bytes == 1 &&
               rows_->step_count() * rows_->depth() == conv.channels;
     skips_padding_ = spec_.input.zero_point == 0;
-    copy_bytes_ = CopyBytes();
+    divider_.emplace(conv, *rows_, *kernel_, direct_, skips_padding_);
+    copy_bytes_ = divider_->CopyBytes();
     thread_bytes_ = Divide(nullptr).bytes;
   }
 
@@ -81,7 +69,7 @@ class Conv2dProduct : public Int8Conv2d {
     std::byte* y;
     int64_t x_pitch, addend_pitch, y_pitch;  // elements, elements, bytes
     int64_t images;
-    Division division;
+    ProductDivision division;
   };
 
   // A thread's: copies of pixels, and behind them room for the sums of two blocks and for steps.
@@ -99,8 +87,6 @@ class Conv2dProduct : public Int8Conv2d {
   }
   // The arrays lie behind the weights. Second: bytes of all.
   std::pair<ResultArrays, size_t> DivideKept(std::byte* memory) const;
-  Division DivisionOf(int64_t images) const;
-  int64_t CopyBytes() const;
   void RunTask(const Call& call, int64_t task, std::byte* scratch) const;
   void RunCopied(const Call& call, int64_t group, const Piece& piece, std::byte* scratch) const;
   void RunOn(const Call& call, int64_t group, const Piece& piece, std::byte* scratch) const;
@@ -126,6 +112,7 @@ class Conv2dProduct : public Int8Conv2d {
   int64_t panel_bytes_;
   bool direct_;         // pixels are read where they are
   bool skips_padding_;  // whose bytes are 0
+  std::optional<ProductDivider> divider_;
   int64_t copy_bytes_;
   size_t thread_bytes_;
   std::byte* weights_ = nullptr;
@@ -141,70 +128,6 @@ std::pair<ResultArrays, size_t> Conv2dProduct::DivideKept(std::byte* memory) con
   arrays.multiplier = divider.Take<float>(panels * kPanelFilters);
   arrays.offset = divider.Take<float>(panels * kPanelFilters);
   return {arrays, divider.bytes()};
-}
-
-Division Conv2dProduct::DivisionOf(int64_t images) const {
-  const Conv2dSpec& conv = spec_.conv;
-  Division d = {.panels = panels_};
-  if (!direct_) d.order = ChooseBlockOrder(conv, *rows_, *kernel_, skips_padding_, images);
-  // All pixels of a direct one are alike: they count as images.
-  const int64_t units = direct_ ? images * conv.height * conv.width : images;
-  const int64_t out_rows = direct_ ? 1 : conv.out_height();
-  const int64_t unit_results = direct_ ? 1 : rows_->pitch();
-  const int64_t least = direct_                               ? int64_t{kMostRows}
-                        : d.order == BlockOrder::kInterleaved ? kernel_->rows
-                                                              : 1;
-  const auto bytes = [&] { return direct_ ? 0 : rows_->Bytes(d.units, d.rows); };
-  d.rows = out_rows;
-  d.units = std::min(least, units);
-  while (d.rows > 1 && bytes() > kBlockBytes) d.rows = CeilDiv(d.rows, 2);
-  if (d.rows == out_rows) {
-    d.units = std::clamp(kTaskResults / (out_rows * unit_results) / least * least, d.units, units);
-    while (d.units > least && bytes() > kBlockBytes) d.units -= least;
-  }
-  const auto enough = [&] {
-    d.unit_tasks = CeilDiv(units, d.units);
-    d.row_tasks = CeilDiv(out_rows, d.rows);
-    d.panel_tasks = CeilDiv(panels_, d.panels);
-    return threads_ == 1 || conv.groups * d.tasks() >= 2 * threads_;
-  };
-  while (!enough()) {
-    // Each task reads its panels, and copies its images.
-    const bool large_filters = d.panels * panel_bytes_ > bytes() && !direct_;
-    if (large_filters && d.panels > kPanels) {
-      d.panels = RoundUp(CeilDiv(d.panels, 2), int64_t{kPanels});
-    } else if (d.units > least) {
-      d.units = RoundUp(CeilDiv(d.units, 2), least);
-    } else if (d.rows > 1 && d.rows * d.units * unit_results > 4 * kMostRows) {
-      d.rows = CeilDiv(d.rows, 2);
-    } else if (d.panels > kPanels) {
-      d.panels = RoundUp(CeilDiv(d.panels, 2), int64_t{kPanels});
-    } else {
-      break;
-    }
-  }
-  // As many images for each task, and as many tasks for each thread.
-  int64_t tasks = d.unit_tasks;
-  if (conv.groups * d.tasks() < 8 * threads_) {
-    tasks = std::min(RoundUp(tasks, int64_t{threads_}), CeilDiv(units, least));
-  }
-  d.units = CeilDiv(units, tasks);
-  if (!kernel_->fewer_rows) d.units = RoundUp(d.units, least);
-  d.unit_tasks = CeilDiv(units, d.units);
-  return d;
-}
-
-// Room for any division, of a batch as large as the spec's or smaller.
-int64_t Conv2dProduct::CopyBytes() const {
-  const Conv2dSpec& conv = spec_.conv;
-  // What the last block reads beyond the pixels that count, and steps beyond their taps.
-  int64_t bytes = kMostRows * rows_->pixel_step() + kMostDepth;
-  if (!direct_) {
-    const int64_t images = std::min<int64_t>(conv.batch, kernel_->rows);
-    bytes += std::min(rows_->Bytes(conv.batch, conv.out_height()),
-                      std::max(kBlockBytes, rows_->Bytes(images, 1)));
-  }
-  return RoundUp(bytes, int64_t{kScratchAlignment});
 }
 
 absl::Status Conv2dProduct::SetParameters(const Int8Conv2dParameters& parameters) {
@@ -420,7 +343,7 @@ void Conv2dProduct::RunInterleaved(const Call& call, int64_t group, const Piece&
 }
 
 void Conv2dProduct::RunTask(const Call& call, int64_t task, std::byte* scratch) const {
-  const Division& d = call.division;
+  const ProductDivision& d = call.division;
   const Conv2dSpec& conv = spec_.conv;
   const int64_t units = direct_ ? call.images * conv.height * conv.width : call.images;
   Piece piece;
@@ -450,7 +373,7 @@ absl::Status Conv2dProduct::Forward(const Tensor& x, const Tensor& addend, const
                      .addend_pitch = add ? addend.PixelPitch() : 0,
                      .y_pitch = y.PixelPitch() * int64_t(SizeOf(y.dtype())),
                      .images = x.shape()[0],
-                     .division = DivisionOf(x.shape()[0])};
+                     .division = divider_->DivisionOf(x.shape()[0], threads_)};
   ParallelForWithScratch(spec_.conv.groups * call.division.tasks(), 1, threads_,
                          [&](int thread, int64_t begin, int64_t end) {
                            kernel_->begin(rows_->depth());
