@@ -168,8 +168,10 @@ absl::Status CheckFlags(const AggregatorFlags& flags) {
   }
   const RoundSizes sizes = SizesOf(flags);
   if (sizes.least > sizes.most) {
-    return UsageError("--min-clients=", sizes.least, ": --encryption=", run.encryption.kind,
-                      " adds up ", sizes.most, " updates at most");
+    const bool robust = !flags.rounds.robust.empty();
+    return UsageError("--min-clients=", sizes.least, ": --", robust ? "robust" : "encryption", "=",
+                      robust ? flags.rounds.robust : run.encryption.kind, " adds up ", sizes.most,
+                      " updates at most");
   }
   if (flags.max_connections < flags.min_clients) {
     return UsageError("--max-connections=", flags.max_connections, ": a round needs ",

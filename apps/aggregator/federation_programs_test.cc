@@ -518,9 +518,11 @@ TEST_F(FederationProgramsTest, WhatDoesNotFitIsAUsageError) {
   EXPECT_THAT(usage(Aggregator({"--report=run.pdf"})->Wait()), HasSubstr("--report=run.pdf: "));
   EXPECT_THAT(usage(Aggregator({"--history-file=a.csv", "--clients-file=./a.csv"})->Wait()),
               HasSubstr("--history-file and --clients-file=./a.csv: are one file"));
-  EXPECT_THAT(usage(Aggregator({"--robust=trimmed:0.0001"})->Wait()),
-              HasSubstr("--robust=trimmed:0.0001: of 4096 updates, the most of a round, it leaves "
-                        "out 0.4096, which is none"));
+  EXPECT_THAT(usage(Aggregator({"--robust=trimmed:0.01"})->Wait()),
+              HasSubstr("--robust=trimmed:0.01: of 64 updates, the most of a round, it leaves out "
+                        "0.64, which is none"));
+  EXPECT_THAT(usage(Aggregator({"--min-clients=65", "--robust=median"})->Wait()),
+              HasSubstr("--min-clients=65: --robust=median adds up 64 updates at most"));
   EXPECT_THAT(usage(Aggregator({"--min-clients=256", "--encryption=masked"})->Wait()),
               HasSubstr("--min-clients=256: --encryption=masked adds up 255 updates at most"));
   EXPECT_THAT(usage(Aggregator({"--min-clients=65", "--encryption=openfhe"})->Wait()),

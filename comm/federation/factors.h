@@ -34,6 +34,8 @@ absl::Status CheckHidden(std::span<const double> factors, double least);
 // FailedPrecondition where the factors of the clients that are left add up to so little that a sum
 // of integers or ciphertexts, which has a fixed number of bits, would be lost in its rounding.
 absl::Status CheckWeightLeft(double sum);
+// The same for the plain sum of so many updates (aggregator/plain_sum.h), which has more bits.
+absl::Status CheckPlainWeightLeft(double sum, size_t updates);
 
 }  // namespace dtnn::federation
 

@@ -53,6 +53,10 @@ TEST(FactorsTest, TheClientsThatAreLeftMayNotWeighTooLittle) {
   EXPECT_EQ(CheckWeightLeft(0.0625 * 0.999).message(),
             "the clients that are left have 0.0624375 of the weight of the largest one that was "
             "asked: rounding would drown their mean");
+  EXPECT_EQ(CheckPlainWeightLeft(3 * 0x1p-20, 3), absl::OkStatus());
+  EXPECT_EQ(CheckPlainWeightLeft(0x1p-20, 2).message(),
+            "the clients that are left have 9.53674e-07 of the weight of the largest one that was "
+            "asked: rounding would drown their mean");
 }
 
 }  // namespace

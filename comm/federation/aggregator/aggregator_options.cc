@@ -1,5 +1,7 @@
 #include "comm/federation/aggregator/aggregator_options.h"
 
+#include <algorithm>
+
 #include "tensor/errors.h"
 
 namespace dtnn::federation {
@@ -9,11 +11,16 @@ absl::Status AggregatorOptions::CheckInterrupt(int64_t rounds_done) const {
   return absl::CancelledError(StrCat("interrupted after round ", rounds_done));
 }
 
+int AggregatorOptions::MostClients() const {
+  const int most = MostParticipants(protection.protection);
+  return place.datagrams || robust.on() ? std::min(most, kMostHeldClients) : most;
+}
+
 absl::Status Validate(const AggregatorOptions& options, const FederationState& state) {
   DTNN_RETURN_IF_ERROR(Validate(options.strategy));
   const bool secure = options.protection.protection == Protection::kMasked ||
                       options.protection.protection == Protection::kThreshold;
-  const int most_clients = MostParticipants(options.protection.protection);
+  const int most_clients = options.MostClients();
   if (options.min_clients < (secure ? 2 : 1) || options.min_clients > most_clients) {
     return InvalidArgument("a round of at least ", options.min_clients, " clients: expected ",
                            secure ? 2 : 1, " to ", most_clients);

@@ -43,6 +43,16 @@ TEST(AggregatorOptionsTest, WhatMakesNoSenseIsRefused) {
          o.protection.protection = Protection::kThreshold;
        },
        "at least 65 clients: expected 2 to 64"},
+      {[](auto& o, auto&) {
+         o.min_clients = 65;
+         o.robust.kind = RobustKind::kMedian;
+       },
+       "at least 65 clients: expected 1 to 64"},
+      {[](auto& o, auto&) {
+         o.min_clients = 65;
+         o.place.datagrams = [](const auto&) { return absl::UnknownError(""); };
+       },
+       "at least 65 clients: expected 1 to 64"},
       {[](auto& o, auto&) { o.client_fraction = 0; }, "a fraction of 0"},
       {[](auto& o, auto&) { o.classes.outputs = 65537; },
        "65537 outputs; a federation takes 65536"},
@@ -80,7 +90,7 @@ TEST(AggregatorOptionsTest, WhatMakesNoSenseIsRefused) {
        },
        "norms of updates"},
       {[](auto& o, auto&) { o.robust = {.kind = RobustKind::kKrum, .number = 0.2}; },
-       "krum:0.2 of 2 to 4096 updates: expected at least 3"},
+       "krum:0.2 of 2 to 64 updates: expected at least 3"},
       {[](auto&, auto& s) { s.parameters.pop_back(); }, "the state has 2 parameters, the model 3"},
   };
   for (const auto& [spoil, text] : bad) {

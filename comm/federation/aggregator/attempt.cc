@@ -101,7 +101,7 @@ void Attempt::DropSlow() {
     const Place& place = places_[size_t(position)];
     if (!place.holds) continue;
     const bool silent = now_ >= place.heard + kMostSilence;
-    if (!silent && now_ < place.from + options_.deadline / 4) continue;
+    if (!silent && now_ < std::max(place.from, *crowd_since_) + options_.deadline / 4) continue;
     LeaveOut(position,
              StrCat("its update ", silent ? "has stopped after " : "is slow: ", place.chunks.size(),
                     " of ", chunks(), " chunks, and other clients wait"));
@@ -171,6 +171,8 @@ absl::Status Attempt::EndUpdates(Clock::time_point now) {
   }
   if (protector_->protection() != Protection::kNone) {
     DTNN_RETURN_IF_ERROR(CheckWeightLeft(divisor()));
+  } else if (!options_.robust.on()) {
+    DTNN_RETURN_IF_ERROR(CheckPlainWeightLeft(divisor(), survivors_.size()));
   }
   DTNN_ASSIGN_OR_RETURN(const SharedBytes note, protocol_->AskSurvivors(survivors_));
   if (note == nullptr) return AddUp(now);

@@ -75,6 +75,8 @@ class Attempt {
   // The longest body that a client at this position may send now; Channel::kLater where it has to
   // wait for others. It does send what it may.
   std::optional<size_t> Allowed(int position, const FrameHeader& header);
+  // Bytes of this position have come.
+  void Hear(int position) { places_[size_t(position)].heard = now_; }
   // Whatever is wrong with it leaves the client out.
   void Take(int position, Frame frame);
   // Its connection is gone, or it breaks the rules.
@@ -121,7 +123,7 @@ class Attempt {
     std::vector<float> values;  // of a plain update of a robust mean, when it was accepted
     uint32_t answers = 0;
     bool holds = false;                 // one of the places for updates on their way
-    Clock::time_point from{}, heard{};  // since when, and when a chunk of it came
+    Clock::time_point from{}, heard{};  // since when, and when bytes of it came
   };
 
   Attempt(const AttemptOptions& options, const Protector& protector, size_t values,
@@ -178,7 +180,8 @@ class Attempt {
   bool begun_ = false;
   int note_ = 0;  // whose replies are awaited
   Clock::time_point now_{};
-  int holding_ = 0;     // places with `holds`
+  int holding_ = 0;                                    // places with `holds`
+  std::optional<Clock::time_point> crowd_since_ = {};  // one had to, for the first time
   bool crowd_ = false;  // since the last Advance, a client had to wait for one
   std::optional<PlainSum> plain_;
   std::set<int> survivors_;

@@ -24,6 +24,7 @@ bool Attempt::HasPlace(Place& place) {
   if (place.holds) return true;
   if (uint64_t(holding_) >= Places(options_.receive_bytes, values_)) {
     crowd_ = true;
+    if (!crowd_since_) crowd_since_ = now_;
     return false;
   }
   ++holding_;

@@ -74,7 +74,9 @@ class AttemptTest : public ::testing::Test {
     clients_.clear();
     updates_.clear();
     replies_.assign(size_t(clients), 0);
-    for (int i = 0; i < clients; ++i) asked.push_back({.name = StrCat("client-", i), .samples = 1});
+    for (int i = 0; i < clients; ++i) {
+      asked.push_back({.name = StrCat("client-", i), .samples = 1, .factor = factor_});
+    }
     const SumFacts sum = {.attempt = kNumber,
                           .participants = clients,
                           .chunks = protector_->chunks(protector_->sum_values(values))};
@@ -198,6 +200,7 @@ class AttemptTest : public ::testing::Test {
   };
 
   size_t values_ = 0;
+  double factor_ = 1;  // of every client
   uint64_t receive_bytes_ = uint64_t{1} << 30;
   seconds deadline_{40};
   const Secret job_ = Must(RandomSecret());
@@ -372,11 +375,61 @@ TEST_F(CrowdedAttemptTest, OneThatTricklesLosesItsPlaceAfterAQuarterOfTheDeadlin
     Send(1, FrameKind::kUpdate, chunk, Bytes(9));
     EXPECT_EQ(MaySend(2, 0), Channel::kLater);
   }
-  EXPECT_EQ(asked(0).state, Asked::State::kWaiting);
-  now_ += seconds(2);
+  now_ += seconds(5);
+  attempt_->Advance(now_);
+  EXPECT_EQ(asked(0).state, Asked::State::kWaiting) << "others have waited for nine seconds";
+  EXPECT_EQ(MaySend(2, 0), Channel::kLater);
+  now_ += seconds(1);
   attempt_->Advance(now_);
   EXPECT_EQ(asked(0).why, "its update is slow: 3 of 8 chunks, and other clients wait");
   EXPECT_NE(MaySend(2, 0), Channel::kLater);
+}
+
+// However long it has taken before.
+TEST_F(CrowdedAttemptTest, OneThatIsSlowMayGoOnWhenOthersBeginToWait) {
+  Begun(0);
+  Begun(1);
+  now_ += seconds(25);
+  attempt_->Advance(now_);
+  attempt_->Hear(0);
+  attempt_->Hear(1);
+  EXPECT_EQ(MaySend(2, 0), Channel::kLater);
+  now_ += seconds(9);
+  attempt_->Advance(now_);
+  EXPECT_EQ(asked(0).state, Asked::State::kWaiting);
+}
+
+// Of a chunk that takes longer than the silence that is allowed.
+TEST_F(CrowdedAttemptTest, BytesOfAChunkAreNoSilence) {
+  deadline_ = seconds(400);
+  Begin(Protection::kNone, 4, 2, kMany);
+  Begun(0);
+  Begun(1);
+  attempt_->Advance(now_ + seconds(29));
+  attempt_->Hear(0);
+  EXPECT_EQ(MaySend(2, 0), Channel::kLater);
+  attempt_->Advance(now_ + seconds(30));
+  EXPECT_EQ(asked(0).state, Asked::State::kWaiting);
+  EXPECT_THAT(asked(1).why, HasSubstr("has stopped"));
+}
+
+// The largest weight is that of a client that sends nothing: what is left of each number, as
+// integers, would be too little.
+TEST_F(AttemptTest, UpdatesOfTooLittleWeightHaveNoMean) {
+  for (const bool enough : {false, true}) {
+    factor_ = enough ? 0x1p-20 : 0x1p-21;
+    Begin(Protection::kNone, 3, 2);
+    SendUpdates(0, 2);
+    attempt_->Lose(2, "it is gone");
+    attempt_->Advance(now_);
+    ASSERT_TRUE(attempt_->over());
+    if (enough) {
+      EXPECT_EQ(attempt_->failure(), absl::OkStatus());
+    } else {
+      EXPECT_THAT(std::string(attempt_->failure().message()),
+                  HasSubstr("have 9.53674e-07 of the weight of the largest one"));
+    }
+  }
 }
 
 // Nobody may be kept waiting by an attempt that is over.

@@ -3,6 +3,8 @@
 // Exact, so that its bits depend neither on the order in which updates come nor on threads: each
 // number is rounded to a multiple of 2^-45 and added as an integer. Numbers from 2^-22 on lose
 // nothing of float32 by that; smaller ones are off by at most 2^-46 (1.4e-14) each.
+// A mean divides the sum of these errors by all weights: CheckPlainWeightLeft (../factors.h) bounds
+// it by 2^-26 (1.5e-8).
 //
 // A number has 8 bytes, whatever is added. Blocks of numbers in which one is 16 or more get 8 bytes
 // more each: integers of 64 bits for the multiples of 16, which are kept apart from the rest.

@@ -50,6 +50,8 @@ int64_t LeftOut(const RobustOptions& options, int64_t n);
 
 // The most updates that krum takes: of their distances, 128 MiB.
 inline constexpr int64_t kMostKrumUpdates = 4096;
+// Clients that an aggregator asks in a round at most where it holds what all of them send.
+inline constexpr int kMostHeldClients = 64;
 
 // The fewest updates that a mean can be taken of, where it can be of all numbers from there to
 // kMostKrumUpdates: 1 but with krum, and kMostKrumUpdates + 1 where F is too near a half for any.

@@ -82,9 +82,12 @@ absl::StatusOr<std::vector<float>> SimulatedAttempt::Mean() {
     factors.push_back(asked.factor);
     names.push_back(&asked.report.metrics);
   }
+  const double weight = std::accumulate(factors.begin(), factors.end(), 0.0);
   if (protector_.hides_in_sums()) {
-    DTNN_RETURN_IF_ERROR(CheckWeightLeft(std::accumulate(factors.begin(), factors.end(), 0.0)));
+    DTNN_RETURN_IF_ERROR(CheckWeightLeft(weight));
     DTNN_RETURN_IF_ERROR(CheckHidden(factors, options_.least_clients));
+  } else if (!options_.robust.on()) {
+    DTNN_RETURN_IF_ERROR(CheckPlainWeightLeft(weight, factors.size()));
   }
   DTNN_ASSIGN_OR_RETURN(std::vector<float> mean, sum_.Mean(task_.parameters));
   if (mean.size() > values_) {

@@ -44,6 +44,7 @@ bool Roster::RefuseUnproved(Member& member, const std::string& name) {
 }
 
 void Roster::MakePlace() {
+  if (!allowed_) return;
   std::vector<int> ids;
   std::vector<std::string> hosts;
   for (const auto& [id, member] : members_) {
@@ -51,7 +52,7 @@ void Roster::MakePlace() {
     ids.push_back(id);
     hosts.push_back(HostOf(member.channel.address()));
   }
-  if (!allowed_ || ids.size() <= kMostUnproved) return;
+  if (ids.size() <= kMostUnproved) return;
   std::vector<WaitingCaller> callers;
   for (size_t i = 0; i < ids.size(); ++i) {
     callers.push_back({hosts[i], members_.at(ids[i]).since});

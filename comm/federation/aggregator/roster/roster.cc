@@ -20,6 +20,9 @@ constexpr std::chrono::seconds kHelloTime(10);
 constexpr milliseconds kLongestSleep(200);
 // Connections beyond the most, to which the reason is said.
 constexpr int64_t kMostRefused = 64;
+// Buffers of so many connections do not fill the memory that Linux has for all, even where they
+// grow to the megabytes that a fast and distant client needs.
+constexpr uint64_t kManyConnections = 256;
 // Frames of one client that are read before others have their turn.
 constexpr int kFramesPerTurn = 16;
 
@@ -86,27 +89,30 @@ void Roster::HearAll(std::span<const Ear> ears, std::span<const pollfd> polled) 
 }
 
 absl::Status Roster::Welcome(std::vector<Caller> arrived) {
+  const uint64_t places = Attempt::Places(options_.receive_bytes, size_t(options_.model.values));
   for (Caller& caller : arrived) {
     const auto has_place = [this](const auto& id_and_member) {
       return !allowed_ || id_and_member.second.identity_key;
     };
     const auto there = std::ranges::count_if(members_, has_place);
-    const std::string crowd = StrCat(
-        "there are ", there, " connections already, the most that the aggregator takes: its ",
-        "options say how many, and the system's limit of open files (ulimit -n)");
+    const auto crowd = [this] {
+      return StrCat("there are ", most_connections_,
+                    " connections already, the most that the aggregator takes: its options say "
+                    "how many, and the system's limit of open files (ulimit -n)");
+    };
     if (there >= most_connections_ + kMostRefused) {
-      LogRefusal(refusals_, StrCat(caller.address, ": ", crowd));
+      LogRefusal(refusals_, StrCat(caller.address, ": ", crowd()));
       continue;
     }
     const int id = next_id_++;
     Member& member =
         members_.try_emplace(id, std::move(caller.stream), caller.address).first->second;
-    if (members_.size() > Attempt::Places(options_.receive_bytes, size_t(options_.model.values))) {
+    if (options_.ClientsWait() && members_.size() > std::max(kManyConnections, places)) {
       member.channel.KeepBuffersShort();
     }
     if (there >= most_connections_) {
-      LogRefusal(refusals_, StrCat(caller.address, ": ", crowd));
-      End(member, crowd, kBusy);
+      LogRefusal(refusals_, StrCat(caller.address, ": ", crowd()));
+      End(member, crowd(), kBusy);
     }
     MakePlace();
     if (members_.contains(id)) Hear(id);  // a stream may hold what poll does not know of
@@ -123,7 +129,11 @@ absl::Status Roster::Welcome(std::vector<Caller> arrived) {
 
 bool Roster::Hear(int id) {
   Member& member = members_.at(id);
+  const uint64_t received = member.channel.bytes_received();
   const absl::StatusOr<bool> taken = TakeFrames(id, member);
+  if (member.attempt != nullptr && member.channel.bytes_received() > received) {
+    member.attempt->Hear(member.position);
+  }
   absl::Status status = taken.status();
   // Its program has another version of frames: told in one of ours, it says so, too.
   if (absl::IsFailedPrecondition(status) && member.name.empty() && !member.ending) {
