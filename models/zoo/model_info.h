@@ -35,6 +35,7 @@ struct ModelInfo {
   AppendModel append;
   AppendModel append_small = {};  // takes append's place for small images; empty: append fits all
   std::string_view note = {};     // what a reader of `--model=list` should know
+  int64_t side_multiple = 1;      // that both sides of an image must be of
 };
 
 // "Small": neither side is longer than 64 pixels.

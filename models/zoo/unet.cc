@@ -28,9 +28,11 @@ void AppendUNet(GraphBuilder& b, const UNetOptions& options, int64_t outputs) {
 
 std::vector<ModelInfo> UNetModels() {
   constexpr ModelData kData = {{256, 256, 3}, 21};
-  return {Adapting(
+  ModelInfo unet = Adapting(
       "unet", kData, [](GraphBuilder& b, int64_t outputs) { AppendUNet(b, {}, outputs); },
-      "classes of pixels, of images whose sides are multiples of 16")};
+      "classes of pixels, of images whose sides are multiples of 16");
+  unet.side_multiple = int64_t{1} << UNetOptions().depth;
+  return {unet};
 }
 
 }  // namespace dtnn

@@ -1,6 +1,7 @@
 #include "models/zoo/zoo.h"
 
 #include <string>
+#include <utility>
 
 #include "models/zoo/alexnet.h"
 #include "models/zoo/convnext.h"
@@ -47,6 +48,17 @@ void AppendActivation(GraphBuilder& b, FinalActivation activation) {
   }
 }
 
+absl::Status CheckSides(const ModelInfo& info, const ImageExtents& sample) {
+  for (const auto& [name, side] : {std::pair("height", sample.height), {"width", sample.width}}) {
+    if (side % info.side_multiple == 0) continue;
+    return InvalidArgument("model ", info.name, " takes images whose sides are multiples of ",
+                           info.side_multiple, ", but the ", name, " of ", ToString(sample),
+                           " (height x width x channels) is ", side,
+                           "; pad, crop or resize the images");
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 const std::vector<ModelInfo>& ZooModels() {
@@ -66,6 +78,7 @@ absl::StatusOr<Graph> BuildModel(std::string_view name, const ModelOptions& opti
         ToString(sample), " and ", classes,
         "; networks without a data set in their names, such as resnet20, adapt to the data");
   }
+  DTNN_RETURN_IF_ERROR(CheckSides(*info, sample));
   GraphBuilder builder(std::string(name), options.format);
   builder.Input(sample);
   const bool small = IsSmall(sample) && info->append_small != nullptr;

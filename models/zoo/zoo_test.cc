@@ -282,7 +282,7 @@ TEST(ZooTest, AdaptingNetworksFitTheUsualImages) {
               name)) {
         EXPECT_NE(status.message().find("(MaxPool2D)"), std::string::npos) << status;
       } else if (data.sample == kMnist.sample && name == "unet") {
-        EXPECT_NE(status.message().find("concatenates maps of one size"), std::string::npos);
+        EXPECT_NE(status.message().find("multiples of 16"), std::string::npos) << status;
       } else {
         EXPECT_TRUE(status.ok()) << status;
       }
@@ -298,6 +298,19 @@ TEST(ZooTest, LiteralModelsNameBothShapes) {
       "model vgg16_cifar10 takes samples of 32x32x3 (height x width x channels) and 10 "
       "classes, but the data set has 28x28x1 and 10; networks without a data set in their names, "
       "such as resnet20, adapt to the data");
+}
+
+TEST(ZooTest, UNetNamesTheSideThatItCannotHalve) {
+  const auto message = [](const ImageExtents& sample) {
+    return std::string(BuildModel("unet", {.sample = sample, .classes = 2}).status().message());
+  };
+  EXPECT_EQ(message({28, 32, 1}),
+            "model unet takes images whose sides are multiples of 16, but the height of 28x32x1 "
+            "(height x width x channels) is 28; pad, crop or resize the images");
+  EXPECT_EQ(message({32, 40, 3}),
+            "model unet takes images whose sides are multiples of 16, but the width of 32x40x3 "
+            "(height x width x channels) is 40; pad, crop or resize the images");
+  EXPECT_EQ(message({16, 48, 3}), "");
 }
 
 TEST(ZooTest, UnknownNamesAreNotFound) {
