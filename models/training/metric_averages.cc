@@ -73,8 +73,8 @@ void MetricAverages::AddRows(const Tensor& predictions, const Tensor& targets) {
 
 double MetricAverages::Value(size_t index) const {
   if (index == 0) return sums_[0] / double(samples_);
-  return metric_set_.metrics[index - 1]->Value(SumsOf(index - 1),
-                                               format_ ? int64_t(sums_.back()) : samples_);
+  if (format_ && rows() == 0) return std::numeric_limits<double>::quiet_NaN();
+  return metric_set_.metrics[index - 1]->Value(SumsOf(index - 1), rows());
 }
 
 NamedMetrics MetricAverages::Values(std::string_view prefix) const {
@@ -95,6 +95,7 @@ double MetricAverages::operator[](std::string_view name) const {
 std::string MetricAverages::Format(std::string_view prefix) const {
   std::string text = absl::StrFormat("%s%s: %.7f", std::string(prefix),
                                      std::string(metric_set_.loss->label()), Value(0));
+  if (format_ && rows() == 0) return text + ", no labelled pixel";
   for (size_t i = 0; i < metric_set_.metrics.size(); ++i) {
     const Metric& metric = *metric_set_.metrics[i];
     const std::string value = metric.Format(prefix, Value(1 + i));
@@ -111,6 +112,7 @@ std::string MetricAverages::Format(std::string_view prefix) const {
 
 std::string MetricAverages::Report(std::string_view prefix) const {
   std::string text;
+  if (format_ && rows() == 0) return text;
   std::span<const std::string> names;
   if (metric_set_.class_names != nullptr) names = *metric_set_.class_names;
   for (size_t i = 0; i < metric_set_.metrics.size(); ++i) {

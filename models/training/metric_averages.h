@@ -2,7 +2,8 @@
 // size, and the shares of several ranks, combine exactly.
 //
 // Where each pixel of an image has a class, metrics see every labelled pixel as a sample: accuracy
-// is that of pixels, and confusion matrices count them. The loss stays a mean over images.
+// is that of pixels, and confusion matrices count them. The loss stays a mean over images. Without
+// a labelled pixel the metrics are NaN, and the line says so.
 
 #ifndef DTNN_MODELS_TRAINING_METRIC_AVERAGES_H_
 #define DTNN_MODELS_TRAINING_METRIC_AVERAGES_H_
@@ -53,14 +54,14 @@ class MetricAverages {
   absl::Status Add(double loss_sum, const Tensor& predictions, const Tensor& targets);
 
   int64_t samples() const { return samples_; }
-  // Index 0 is the loss, 1 + i metric i. NaN before the first sample.
+  // Index 0 is the loss, 1 + i metric i. NaN before the first sample, or labelled pixel.
   double Value(size_t index) const;
   // By name; NaN for one that is not among them.
   double operator[](std::string_view name) const;
   // All of them, in their order, with `prefix` before their names.
   NamedMetrics Values(std::string_view prefix = "") const;
-  // "val_cce: 0.3921180, val_acc: 88.95%". A metric whose short name another has too goes by
-  // its full one.
+  // "val_cce: 0.3921180, val_acc: 88.95%", or of images "val_cce: 0.0000000, no labelled pixel". A
+  // metric whose short name another has too goes by its full one.
   std::string Format(std::string_view prefix) const;
   // The lines of those metrics that are more than a number.
   std::string Report(std::string_view prefix) const;
@@ -74,6 +75,8 @@ class MetricAverages {
   void FromDoubles(std::span<const double> values);
 
  private:
+  // Samples of the metrics: those of the loss or, of images, their labelled pixels.
+  int64_t rows() const { return format_ ? int64_t(sums_.back()) : samples_; }
   void AddRows(const Tensor& predictions, const Tensor& targets);
   std::span<const double> SumsOf(size_t metric) const {
     return std::span(sums_).subspan(begins_[metric], begins_[metric + 1] - begins_[metric]);

@@ -67,6 +67,24 @@ TEST(AveragesTest, OfImagesMetricsCountLabelledPixelsAndTheLossIsAMeanOverImages
   }
 }
 
+TEST(AveragesTest, OfImagesWithoutALabelledPixelNoMetricIsKnown) {
+  MetricAverages averages(
+      {std::make_shared<CategoricalCrossEntropy>(),
+       {*MakeMetric("mean_iou"), *MakeMetric("f1_score"), *MakeMetric("per_class_report")}},
+      2, TensorFormat::kNHWC);
+  const Tensor p = testing::TensorOf(DType::kFloat32, Shape{1, 1, 1, 2}, {1, 0});
+  ASSERT_TRUE(averages.Add(0, p, testing::TensorOf(DType::kInt32, Shape{1, 1, 1}, {-1})).ok());
+  EXPECT_EQ(averages.samples(), 1);
+  EXPECT_EQ(averages["categorical_cross_entropy"], 0);
+  for (const char* name : {"mean_iou", "f1_score", "per_class_report"}) {
+    EXPECT_TRUE(std::isnan(averages[name])) << name;
+  }
+  EXPECT_EQ(averages.Format("val_"), "val_cce: 0.0000000, no labelled pixel");
+  EXPECT_EQ(averages.Report("val_"), "");
+  ASSERT_TRUE(averages.Add(0, p, testing::TensorOf(DType::kInt32, Shape{1, 1, 1}, {0})).ok());
+  EXPECT_EQ(averages["mean_iou"], 1) << "one labelled pixel is enough";
+}
+
 // The printed forms of metrics that are all 0.
 std::string Printed(std::shared_ptr<const Loss> loss, std::initializer_list<const char*> metrics) {
   MetricSet metric_set{std::move(loss), {}};
