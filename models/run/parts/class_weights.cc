@@ -111,6 +111,11 @@ absl::StatusOr<std::vector<double>> MakeClassWeights(const RunOptions& options,
     return ReadOnAll(options, dataset, communicator);
   }
   DTNN_RETURN_IF_ERROR(CheckClassWeights(options, dataset.name(), dataset.outputs()));
+  if (options.training.class_weights == kBalanced && dataset.target_kind() == TargetKind::kPixels) {
+    return UsageError("RunOptions::training.class_weights=", kBalanced,
+                      ": counts the samples of each class, but ", dataset.name(),
+                      " has a class for each pixel; give a weight for each class");
+  }
   if (options.training.class_weights == kBalanced) return Balance(options, dataset, communicator);
   return ClassWeightsOf(options);
 }
