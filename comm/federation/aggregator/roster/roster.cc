@@ -47,45 +47,45 @@ absl::Status Roster::Turn(Clock::time_point until) {
   DTNN_RETURN_IF_ERROR(options_.CheckInterrupt(state_.rounds_done));
   std::vector<pollfd> descriptors;
   door_->AddTo(descriptors);
-  const size_t strangers = descriptors.size();
-  std::vector<Ear> ears;
+  const size_t callers = descriptors.size();
+  std::vector<Connection> connections;
   for (const auto& [id, member] : members_) {
     descriptors.push_back({member.channel.descriptor(), member.channel.events(), 0});
-    ears.push_back({id, member.more || member.name.empty() || member.channel.waits()});
+    connections.push_back({id, member.more || member.name.empty() || member.channel.waits()});
   }
   const Clock::time_point now = Clock::now();
   if (now >= follow_at_) FollowAllowed();
   const Clock::time_point wake = std::min({until, door_->next(), now + kLongestSleep});
-  PollUntil(descriptors, std::exchange(stirred_, false) ? now : wake);
+  PollUntil(descriptors, std::exchange(look_again_, false) ? now : wake);
   DTNN_ASSIGN_OR_RETURN(std::vector<Caller> arrived,
-                        door_->Advance(std::span(descriptors).first(strangers), Clock::now()));
+                        door_->Advance(std::span(descriptors).first(callers), Clock::now()));
   std::string refused = door_->refused();
   if (!refused.empty() && refused != refused_) {
     refused_ = std::move(refused);
     LogRefusal(refusals_, refused_);
   }
   DTNN_RETURN_IF_ERROR(Welcome(std::move(arrived)));
-  HearAll(ears, std::span(descriptors).subspan(strangers));
+  HearAll(connections, std::span(descriptors).subspan(callers));
   return absl::OkStatus();
 }
 
-void Roster::HearAll(std::span<const Ear> ears, std::span<const pollfd> polled) {
+void Roster::HearAll(std::span<const Connection> connections, std::span<const pollfd> polled) {
   bool heard = false, some_wait = false;
-  for (size_t i = 0; i < ears.size(); ++i) {
-    if (polled[i].revents == 0 && !ears[i].anyway) continue;
-    const auto place = members_.find(ears[i].id);
+  for (size_t i = 0; i < connections.size(); ++i) {
+    if (polled[i].revents == 0 && !connections[i].may_have_frames) continue;
+    const auto place = members_.find(connections[i].id);
     if (place == members_.end()) continue;
     if (place->second.channel.waits() && (polled[i].revents & (POLLERR | POLLHUP)) != 0) {
-      Remove(ears[i].id, "its connection broke while it waited");
+      Remove(connections[i].id, "its connection broke while it waited");
       continue;
     }
-    heard |= Hear(ears[i].id);
-    const auto still = members_.find(ears[i].id);
+    heard |= Hear(connections[i].id);
+    const auto still = members_.find(connections[i].id);
     if (still == members_.end()) continue;
-    stirred_ |= still->second.more;
+    look_again_ |= still->second.more;
     some_wait |= still->second.channel.waits();
   }
-  stirred_ |= heard && some_wait;
+  look_again_ |= heard && some_wait;
 }
 
 absl::Status Roster::Welcome(std::vector<Caller> arrived) {
@@ -115,7 +115,10 @@ absl::Status Roster::Welcome(std::vector<Caller> arrived) {
       End(member, crowd(), kBusy);
     }
     MakePlace();
-    if (members_.contains(id)) Hear(id);  // a stream may hold what poll does not know of
+    if (!members_.contains(id)) continue;
+    Hear(id);  // a stream may hold what poll does not know of
+    const auto still = members_.find(id);
+    look_again_ |= still != members_.end() && still->second.more;
   }
   const Clock::time_point now = Clock::now();
   if (now < alive_at_) return absl::OkStatus();

@@ -105,11 +105,11 @@ class Roster {
   // Whether a frame has come.
   bool Hear(int id);
   // A member, and whether there may be something of it that poll does not know of.
-  struct Ear {
+  struct Connection {
     int id = 0;
-    bool anyway = false;
+    bool may_have_frames = false;
   };
-  void HearAll(std::span<const Ear> ears, std::span<const pollfd> polled);
+  void HearAll(std::span<const Connection> connections, std::span<const pollfd> polled);
   absl::StatusOr<bool> TakeFrames(int id, Member& member);
   absl::Status TakeHello(int id, Member& member, const Frame& frame);
   absl::Status TakeIntroduction(Member& member, const Frame& frame);
@@ -133,7 +133,7 @@ class Roster {
   const RunNonce& nonce_;
   std::unique_ptr<Door> door_;
   int64_t most_connections_ = 0;  // without those that are refused
-  bool stirred_ = false;          // what has come may let clients continue that wait
+  bool look_again_ = false;       // what has come may let clients continue that wait
   std::map<int, Member> members_;
   int next_id_ = 0;
   Clock::time_point alive_at_{};
