@@ -399,7 +399,7 @@ TEST_F(CrowdedAttemptTest, OneThatIsSlowMayGoOnWhenOthersBeginToWait) {
   EXPECT_EQ(asked(0).state, Asked::State::kWaiting);
 }
 
-// Of a chunk that takes longer than the silence that is allowed.
+// A chunk may take longer than the silence that is allowed.
 TEST_F(CrowdedAttemptTest, BytesOfAChunkAreNoSilence) {
   deadline_ = seconds(400);
   Begin(Protection::kNone, 4, 2, kMany);
