@@ -1,7 +1,6 @@
 #include "comm/federation/channel.h"
 
 #include <poll.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <span>
@@ -44,14 +43,6 @@ absl::Status Channel::Write() {
     written_ = 0;
   }
   return absl::OkStatus();
-}
-
-void Channel::KeepBuffersShort() const {
-  constexpr int kBytes = 128 << 10;  // Linux takes twice that, with what it needs itself
-  for (const int buffer : {SO_RCVBUF, SO_SNDBUF}) {
-    // What is not a socket has no such buffers.
-    setsockopt(descriptor(), SOL_SOCKET, buffer, &kBytes, sizeof(kBytes));
-  }
 }
 
 short Channel::events() const {

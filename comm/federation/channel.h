@@ -46,10 +46,7 @@ class Channel {
   absl::StatusOr<std::optional<Frame>> Receive(const Allowed& allowed);
 
   int descriptor() const { return stream_->descriptor(); }
-  // For one of thousands, before anything is sent: the system's buffers of a connection, which else
-  // grow to megabytes each, stay below half of one. They are all that a client fills that has to
-  // wait, and all systems have a limit for the sum of all.
-  void KeepBuffersShort() const;
+  void KeepBuffersShort() { stream_->KeepBuffersShort(); }
   // For poll.
   short events() const;
   // Whether the last Receive has left a frame for later.

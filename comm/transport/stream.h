@@ -25,6 +25,10 @@ class Stream {
   virtual absl::StatusOr<size_t> Write(std::span<const std::span<const std::byte>> from) = 0;
   // Nothing more is written.
   virtual void CloseWriting() = 0;
+  // For one of thousands, once connected: the system's buffers of a connection, which else grow to
+  // megabytes each, stay below half of one. They are all that an other side fills that is not read,
+  // and systems have a limit for the sum of all. A stream over another one has none.
+  virtual void KeepBuffersShort() {}
 
   // For poll: always for reading, and for writing after a Write that fell short, or where this asks
   // for it.

@@ -43,6 +43,8 @@ class Socket {
   int descriptor() const { return descriptor_; }
   // Leaves it open, and to the caller.
   int Release() { return std::exchange(descriptor_, -1); }
+  // Its buffers of what is sent and received do not grow beyond a quarter of a megabyte each.
+  void KeepBuffersShort() const;
   // The connection's two ends, as addresses in numbers; for one that listens: the first.
   absl::StatusOr<Endpoint> Local() const;
   absl::StatusOr<Endpoint> Peer() const;
