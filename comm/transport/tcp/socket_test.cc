@@ -1,9 +1,12 @@
 #include "comm/transport/tcp/socket.h"
 
 #include <poll.h>
+#include <sys/socket.h>
 
+#include <memory>
 #include <string>
 
+#include "comm/transport/tcp/plain_stream.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/must.h"
@@ -69,6 +72,19 @@ TEST(SocketTest, EndpointsAreReadAsTheyAreWritten) {
        {"", "node1", "node1:", ":61642", "node1:0", "node1:65536", "node1:-1", "node1:+1",
         "node1: 1", "node1:1x", "::1", "[]:1", "fe80::1:61642", "node1:99999999999999999999"}) {
     EXPECT_EQ(ParseEndpoint(wrong).status().code(), absl::StatusCode::kInvalidArgument) << wrong;
+  }
+}
+
+TEST(SocketTest, ShortBuffersDoNotGrow) {
+  const Socket listener = Must(Listen({.host = "127.0.0.1", .port = 0}));
+  const std::unique_ptr<Stream> stream =
+      PlainStream(Must(StartConnecting(Must(Resolve(Must(listener.Local()))).front())));
+  stream->KeepBuffersShort();
+  for (const int buffer : {SO_RCVBUF, SO_SNDBUF}) {
+    int bytes = 0;
+    socklen_t size = sizeof(bytes);
+    ASSERT_EQ(getsockopt(stream->descriptor(), SOL_SOCKET, buffer, &bytes, &size), 0);
+    EXPECT_EQ(bytes, 256 << 10) << "twice what was asked for, as Linux has it";
   }
 }
 
