@@ -9,7 +9,6 @@
 
 #include "apps/flags/options.h"
 #include "apps/rounds/round_flags.h"
-#include "comm/federation/aggregator/robust_mean.h"
 #include "comm/federation/protection.h"
 #include "models/run/federated/federation_options.h"
 
@@ -33,10 +32,10 @@ struct AggregatorFlags {
 };
 
 inline RoundSizes SizesOf(const AggregatorFlags& flags) {
-  const int most = federation::MostParticipants(ProtectionOf(flags.run).protection);
   return {.least = flags.min_clients,
           .expected = flags.min_clients,
-          .most = flags.rounds.robust.empty() ? most : federation::kMostHeldClients};
+          .most = federation::MostAsked(ProtectionOf(flags.run).protection,
+                                        !flags.rounds.robust.empty())};
 }
 
 }  // namespace dtnn

@@ -14,6 +14,8 @@ namespace {
 constexpr size_t kPlainChunk = size_t{1} << 16;
 // A ciphertext is made for the sum of so many.
 constexpr int kMostCiphertexts = 64;
+// Updates of a round that an aggregator holds at the same time.
+constexpr int kMostHeld = 64;
 
 }  // namespace
 
@@ -28,6 +30,11 @@ int MostParticipants(Protection protection) {
       return kMostCiphertexts;
   }
   return kMostParticipants;
+}
+
+int MostAsked(Protection protection, bool holds) {
+  const int most = MostParticipants(protection);
+  return holds ? std::min(most, kMostHeld) : most;
 }
 
 absl::StatusOr<Protector> Protector::Create(const ProtectionOptions& options, size_t values) {

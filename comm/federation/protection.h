@@ -28,6 +28,9 @@ enum class Protection : uint8_t {
 
 // The most updates of a sum: kMostParticipants, or what the protection can hold.
 int MostParticipants(Protection protection);
+// The most clients of a round: of those, or fewer where the aggregator `holds` what all of them
+// send, for robust means, or over gRPC and MQTT before clients may send.
+int MostAsked(Protection protection, bool holds);
 
 struct ProtectionOptions {
   Protection protection = Protection::kNone;

@@ -1,7 +1,5 @@
 #include "comm/federation/aggregator/aggregator_options.h"
 
-#include <algorithm>
-
 #include "tensor/errors.h"
 
 namespace dtnn::federation {
@@ -9,11 +7,6 @@ namespace dtnn::federation {
 absl::Status AggregatorOptions::CheckInterrupt(int64_t rounds_done) const {
   if (!interrupted || !interrupted()) return absl::OkStatus();
   return absl::CancelledError(StrCat("interrupted after round ", rounds_done));
-}
-
-int AggregatorOptions::MostClients() const {
-  const int most = MostParticipants(protection.protection);
-  return place.datagrams || robust.on() ? std::min(most, kMostHeldClients) : most;
 }
 
 absl::Status Validate(const AggregatorOptions& options, const FederationState& state) {

@@ -63,11 +63,10 @@ struct AggregatorOptions {
     if (warn) warn(line);
   }
   absl::Status CheckInterrupt(int64_t rounds_done) const;
-  // Whether clients wait for others before they send: plain updates that are added as they come.
-  bool ClientsWait() const { return protection.protection == Protection::kNone && !robust.on(); }
-  // The most that a round asks. Robust means hold the updates of all; over gRPC and MQTT the
-  // aggregator holds what clients have sent before they may.
-  int MostClients() const;
+  // The most that a round asks.
+  int MostClients() const {
+    return MostAsked(protection.protection, robust.on() || place.datagrams != nullptr);
+  }
 };
 
 // InvalidArgument for options that make no sense, alone or for that state.

@@ -146,7 +146,7 @@ class Attempt {
   void Empty(Place& place);
   void Release();
   bool AddsAtOnce() const {
-    return protector_->protection() == Protection::kNone && !options_.robust.on();
+    return federation::AddsAtOnce(protector_->protection(), options_.robust);
   }
   bool HasPlace(Place& place);
   void DropSlow();

@@ -26,7 +26,7 @@ struct Candidate {
 struct ChoiceOptions {
   size_t min_clients = 1;
   double fraction = 1;              // of those that are there
-  size_t most = kMostParticipants;  // MostParticipants of the protection
+  size_t most = kMostParticipants;  // MostClients of the options
   // The choice is a function of these two, and of the clients that are there. Where less is
   // revealed of a client because it may not have been asked (renyi.h), nobody may know the seed.
   Secret seed = {};

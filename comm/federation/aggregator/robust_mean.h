@@ -40,6 +40,11 @@ struct RobustOptions {
   bool on() const { return kind != RobustKind::kNone; }
 };
 
+// Whether updates are added as they come, and forgotten: other means, and protected sums, need all.
+inline bool AddsAtOnce(Protection protection, const RobustOptions& robust) {
+  return protection == Protection::kNone && !robust.on();
+}
+
 // "median", "trimmed:F", ...; none of an empty text. InvalidArgument, which says what is expected,
 // for other texts: F is from 0 up to but without a half, R above 0.
 absl::StatusOr<RobustOptions> ParseRobust(std::string_view text);
@@ -50,8 +55,6 @@ int64_t LeftOut(const RobustOptions& options, int64_t n);
 
 // The most updates that krum takes: of their distances, 128 MiB.
 inline constexpr int64_t kMostKrumUpdates = 4096;
-// Clients that an aggregator asks in a round at most where it holds what all of them send.
-inline constexpr int kMostHeldClients = 64;
 
 // The fewest updates that a mean can be taken of, where it can be of all numbers from there to
 // kMostKrumUpdates: 1 but with krum, and kMostKrumUpdates + 1 where F is too near a half for any.

@@ -107,7 +107,8 @@ absl::Status Roster::Welcome(std::vector<Caller> arrived) {
     const int id = next_id_++;
     Member& member =
         members_.try_emplace(id, std::move(caller.stream), caller.address).first->second;
-    if (options_.ClientsWait() && members_.size() > std::max(kManyConnections, places)) {
+    if (AddsAtOnce(options_.protection.protection, options_.robust) &&
+        members_.size() > std::max(kManyConnections, places)) {
       member.channel.KeepBuffersShort();
     }
     if (there >= most_connections_) {
