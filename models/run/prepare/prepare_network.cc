@@ -80,6 +80,9 @@ absl::Status Introduce(const PreparedRun& run, RunLog& log) {
 
 }  // namespace
 
+// Data and losses, which do not know each other, mean the same.
+static_assert(kUnlabelledPixel == kIgnoredPixel);
+
 absl::Status PreparedRun::CheckFits(const Dataset& data) const {
   const ImageExtents sample = ExtentsOf(graph.input_shape(), graph.format());
   const int64_t outputs = OutputsOf(graph);
