@@ -1,7 +1,5 @@
 #include "comm/secrets/masked/masked_client.h"
 
-#include <algorithm>
-
 #include "comm/secrets/crypto/random_secret.h"
 #include "comm/secrets/crypto/sealed_message.h"
 #include "comm/secrets/crypto/shamir.h"
@@ -28,7 +26,8 @@ absl::StatusOr<Hash> HashOfAgreed(const MaskedParameters& parameters, const Bond
   writer.Bytes(AsBytes("DTNN masked sum"));
   writer.Number(parameters.round);
   writer.Number(uint32_t(parameters.clients));
-  writer.Number(uint32_t(parameters.least()));
+  writer.Number(uint32_t(parameters.neighbours));
+  writer.Number(uint32_t(parameters.shares_needed()));
   writer.Bytes(bond.facts);
   for (const auto& [client, advertisement] : advertised) writer.Bytes(ToBytes(advertisement));
   return Sha256({writer.bytes()});
@@ -69,8 +68,8 @@ absl::StatusOr<Secret> MaskedClient::SealKey(const Advertisement& peer) const {
 }
 
 absl::Status MaskedClient::Expect(Stage stage) const {
-  static constexpr std::string_view kNext[] = {"Share", "Receive", "Mask or RevealShares",
-                                               "nothing more"};
+  static constexpr std::string_view kNext[] = {"Share", "Receive", "Mask, vote or RevealShares",
+                                               "RevealShares", "nothing more"};
   if (stage_ == stage) return absl::OkStatus();
   return FailedPrecondition("masked sum of round ", parameters_.round, ": client ",
                             advertisement_.client, " can do ", kNext[size_t(stage_)],
@@ -102,26 +101,38 @@ absl::StatusOr<std::vector<SealedShares>> MaskedClient::Share(
   DTNN_RETURN_IF_ERROR(Expect(Stage::kAdvertised));
   DTNN_RETURN_IF_ERROR(CheckAdvertised(parameters_, advertisement_, advertised));
   stage_ = Stage::kShared;
-  const int self = advertisement_.client;
+  const int self = advertisement_.client, needed = parameters_.shares_needed();
   DTNN_ASSIGN_OR_RETURN(const std::vector<SecretShare> own,
-                        SplitSecret(secrets_->own_mask, parameters_.least(), parameters_.clients));
+                        SplitSecret(secrets_->own_mask, needed, parameters_.shares()));
   DTNN_ASSIGN_OR_RETURN(const std::vector<SecretShare> masking,
-                        SplitSecret(secrets_->masking, parameters_.least(), parameters_.clients));
+                        SplitSecret(secrets_->masking, needed, parameters_.shares()));
   for (const Advertisement& peer : advertised) advertised_.emplace(peer.client, peer);
   DTNN_ASSIGN_OR_RETURN(agreed_, HashOfAgreed(parameters_, bond_, advertised_));
+  DTNN_ASSIGN_OR_RETURN(graph_, MaskGraph::Draw(parameters_, advertised));
   std::vector<SealedShares> messages;
-  for (const auto& [to, peer] : advertised_) {
-    const Shares shares{own[size_t(to)].value, masking[size_t(to)].value};
+  int holders = 0;
+  for (const int to : graph_->Around(self)) {
+    const auto found = advertised_.find(to);
+    if (found == advertised_.end()) continue;
+    const Advertisement& peer = found->second;
+    const auto index = size_t(graph_->ShareIndex(self, to));
+    const Shares shares{own[index].value, masking[index].value};
+    ++holders;
     if (to == self) {
       secrets_->shares.emplace(self, shares);
       continue;
     }
     DTNN_ASSIGN_OR_RETURN(const Secret key, WithContext(SealKey(peer), "client ", to));
+    secrets_->seal_keys.emplace(to, key);
     WipedVector<uint8_t> message(shares.own_mask.bytes().begin(), shares.own_mask.bytes().end());
     message.insert(message.end(), shares.masking.bytes().begin(), shares.masking.bytes().end());
     SealedShares sealed{self, to, {}};
     DTNN_ASSIGN_OR_RETURN(sealed.sealed, Seal(key, Bound(parameters_, self, to), message));
     messages.push_back(std::move(sealed));
+  }
+  if (holders < needed) {
+    return InvalidArgument("masked sum: only ", holders, " around client ", self,
+                           " advertised, needs ", needed);
   }
   return messages;
 }
@@ -131,17 +142,16 @@ absl::Status MaskedClient::Receive(std::span<const SealedShares> shares) {
   const int self = advertisement_.client;
   for (const SealedShares& message : shares) {
     const auto peer = advertised_.find(message.from);
-    if (message.to != self || message.from == self || peer == advertised_.end() ||
-        secrets_->shares.contains(message.from)) {
+    if (message.to != self || peer == advertised_.end() ||
+        !graph_->AreNeighbours(message.from, self) || secrets_->shares.contains(message.from)) {
       return InvalidArgument("masked sum: shares from client ", message.from, " to client ",
                              message.to, " are not for client ", self, " or come twice");
     }
     culprit_ = message.from;
-    DTNN_ASSIGN_OR_RETURN(const Secret key, SealKey(peer->second));
-    DTNN_ASSIGN_OR_RETURN(
-        const WipedVector<uint8_t> opened,
-        WithContext(Open(key, Bound(parameters_, message.from, self), message.sealed),
-                    "shares of client ", message.from));
+    DTNN_ASSIGN_OR_RETURN(const WipedVector<uint8_t> opened,
+                          WithContext(Open(secrets_->seal_keys.at(message.from),
+                                           Bound(parameters_, message.from, self), message.sealed),
+                                      "shares of client ", message.from));
     if (opened.size() != 2 * Secret::kSize) {
       return DataLoss("shares of client ", message.from, ": have ", opened.size(), " bytes");
     }
@@ -154,10 +164,11 @@ absl::Status MaskedClient::Receive(std::span<const SealedShares> shares) {
     secrets_->pair_masks.emplace(message.from, mask);
     culprit_.reset();
   }
-  if (int(secrets_->shares.size()) < parameters_.least()) {
+  if (int(secrets_->shares.size()) < parameters_.shares_needed()) {
     return InvalidArgument("masked sum: only ", secrets_->shares.size(),
-                           " clients sent shares, needs ", parameters_.least());
+                           " clients sent shares, needs ", parameters_.shares_needed());
   }
+  secrets_->seal_keys.clear();
   stage_ = Stage::kReceived;
   return absl::OkStatus();
 }
@@ -182,29 +193,5 @@ absl::Status MaskedClient::Mask(uint64_t chunk, std::span<Word> words) {
 
 template absl::Status MaskedClient::Mask(uint64_t, std::span<uint32_t>);
 template absl::Status MaskedClient::Mask(uint64_t, std::span<uint64_t>);
-
-absl::StatusOr<Reveal> MaskedClient::RevealShares(std::span<const int> survivors) {
-  DTNN_RETURN_IF_ERROR(Expect(Stage::kReceived));
-  const std::set<int> survived(survivors.begin(), survivors.end());
-  for (const int client : survived) {
-    if (!secrets_->shares.contains(client)) {
-      return InvalidArgument("masked sum: client ", client, " cannot survive, it never shared");
-    }
-  }
-  if (int(survived.size()) < parameters_.least() || !survived.contains(advertisement_.client)) {
-    return InvalidArgument("masked sum: client ", advertisement_.client, " reveals nothing for ",
-                           survived.size(), " survivors: needs ", parameters_.least(),
-                           ", itself among them");
-  }
-  stage_ = Stage::kRevealed;
-  Reveal reveal;
-  reveal.client = advertisement_.client;
-  for (const auto& [client, shares] : secrets_->shares) {
-    const bool there = survived.contains(client);
-    reveal.entries.push_back({client, there, there ? shares.own_mask : shares.masking});
-  }
-  secrets_.reset();
-  return reveal;
-}
 
 }  // namespace dtnn::masked

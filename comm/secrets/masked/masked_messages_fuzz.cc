@@ -22,5 +22,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Try(dtnn::masked::AdvertisementFromBytes(kParameters, bytes), bytes);
   Try(dtnn::masked::SealedSharesFromBytes(kParameters, bytes), bytes);
   Try(dtnn::masked::RevealFromBytes(kParameters, bytes), bytes);
+  Try(dtnn::masked::VoteFromBytes(kParameters, bytes), bytes);
   return 0;
 }

@@ -28,16 +28,31 @@ absl::StatusOr<int> Client(const MaskedParameters& parameters, uint32_t client,
 }  // namespace
 
 absl::Status Validate(const MaskedParameters& parameters) {
-  const int least = parameters.least();
-  if (parameters.clients < 2 || parameters.clients > kMaxShares) {
-    return InvalidArgument("masked sums of ", parameters.clients, " clients: needs 2 to ",
-                           kMaxShares);
+  const int clients = parameters.clients, needed = parameters.shares_needed();
+  if (!parameters.complete()) {
+    const int neighbours = parameters.neighbours;
+    if (neighbours < 4 || neighbours % 2 != 0 || neighbours >= kMaxShares ||
+        neighbours >= clients - 1 || clients > kMostMasked) {
+      return InvalidArgument("masked sums of ", clients, " clients with ", neighbours,
+                             " neighbours each: needs an even number from 4 to ", kMaxShares - 1,
+                             ", below ", clients - 1, ", of ", kMostMasked, " clients at most");
+    }
+    // Below, an arc of the circle could be summed by itself (masked_client.h); above, a client that
+    // is gone with its own share would be missed.
+    if (needed < ThresholdOf(neighbours) || needed > neighbours) {
+      return InvalidArgument("masked sums with ", neighbours, " neighbours and a threshold of ",
+                             needed, ": needs ", ThresholdOf(neighbours), " to ", neighbours);
+    }
+    return absl::OkStatus();
+  }
+  if (clients < 2 || clients > kMaxShares) {
+    return InvalidArgument("masked sums of ", clients, " clients: needs 2 to ", kMaxShares);
   }
   // Two groups of half of the clients could receive different messages, and give both shares.
-  if (parameters.threshold < 0 || least > parameters.clients || 2 * least <= parameters.clients) {
-    return InvalidArgument("masked sums of ", parameters.clients, " clients with a threshold of ",
+  if (parameters.threshold < 0 || needed > clients || 2 * needed <= clients) {
+    return InvalidArgument("masked sums of ", clients, " clients with a threshold of ",
                            parameters.threshold, ": needs more than half of the clients, ",
-                           2 * parameters.clients / 3 + 1, " for instance");
+                           2 * clients / 3 + 1, " for instance");
   }
   return absl::OkStatus();
 }
@@ -56,6 +71,13 @@ std::vector<uint8_t> ToBytes(const SealedShares& message) {
   writer.Number(uint32_t(message.from));
   writer.Number(uint32_t(message.to));
   writer.Bytes(message.sealed);
+  return std::move(writer).Take();
+}
+
+std::vector<uint8_t> ToBytes(const Vote& message) {
+  WireWriter writer;
+  writer.Number(uint32_t(message.client));
+  writer.Bytes(message.proof);
   return std::move(writer).Take();
 }
 
@@ -97,13 +119,24 @@ absl::StatusOr<SealedShares> SealedSharesFromBytes(const MaskedParameters& param
   return message;
 }
 
+absl::StatusOr<Vote> VoteFromBytes(const MaskedParameters& parameters,
+                                   std::span<const uint8_t> bytes) {
+  WireReader reader(bytes, "vote");
+  Vote message;
+  const uint32_t client = reader.Number<uint32_t>();
+  Read(reader, message.proof);
+  DTNN_RETURN_IF_ERROR(reader.Done());
+  DTNN_ASSIGN_OR_RETURN(message.client, Client(parameters, client, "vote"));
+  return message;
+}
+
 absl::StatusOr<Reveal> RevealFromBytes(const MaskedParameters& parameters,
                                        std::span<const uint8_t> bytes) {
   WireReader reader(bytes, "revealed shares");
   Reveal message;
   const uint32_t client = reader.Number<uint32_t>(), count = reader.Number<uint32_t>();
-  if (count > uint32_t(parameters.clients)) {
-    return DataLoss("revealed shares: are of ", count, " clients, there are ", parameters.clients);
+  if (count > uint32_t(parameters.shares())) {
+    return DataLoss("revealed shares: are of ", count, " clients, there are ", parameters.shares());
   }
   DTNN_ASSIGN_OR_RETURN(message.client, Client(parameters, client, "revealed shares"));
   for (uint32_t i = 0; i < count; ++i) {

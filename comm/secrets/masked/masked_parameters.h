@@ -14,13 +14,24 @@
 //                              ->  AddShares
 //   Receive                    <-  SharesFor             who takes part is fixed now
 //   Mask, numbers              ->  (adds the words)
-//   Reveal                     <-  the survivors         a share per participant
+//   Vote                       <-  the survivors         only where not all are neighbours
+//                              ->  AddVote
+//   Reveal                     <-  (the votes)           a share per participant
 //                              ->  AddReveal
 //                                  Unmask                the sum of the survivors
 //
+// Masks and shares with all others cost each client work, and all of them bytes, that grow with the
+// number of clients. So clients may have a few neighbours each instead (mask_graph.h,
+// enough_neighbours.h): the sums over v above are over neighbours, and only these hold shares
+// (Bell, Bonawitz, Gascon, Lepoint, Raykova, "Secure single-server aggregation with
+// (poly)logarithmic overhead", 2020). No neighbourhood would then notice that the server has told
+// others of other survivors, so each client first sees, by votes, that more than half of all
+// clients were told the same.
+//
 // Protects each client's numbers, beyond what the sum says, from the server and from fewer than
-// `threshold` clients, as long as the server follows the protocol; where clients have a key that
-// the server does not have (Bond), also from one that does not: docs/security.md.
+// `threshold` clients, with neighbours from a quarter of the clients, as long as the server follows
+// the protocol; where clients have a key that the server does not have (Bond), also from one that
+// does not: docs/security.md.
 
 #ifndef DTNN_COMM_SECRETS_MASKED_MASKED_PARAMETERS_H_
 #define DTNN_COMM_SECRETS_MASKED_MASKED_PARAMETERS_H_
@@ -35,17 +46,31 @@
 #include "comm/secrets/crypto/hash.h"
 #include "comm/secrets/crypto/wiped.h"
 #include "comm/secrets/crypto/x25519.h"
+#include "comm/secrets/masked/enough_neighbours.h"
 
 namespace dtnn::masked {
 
+// The most clients of a sum, where they have neighbours.
+inline constexpr int kMostMasked = 1024;
+
 struct MaskedParameters {
-  int clients = 3;  // 0 .. clients - 1, 2 to 255 of them
-  // Clients that must stay until the end; also the size of a group that could unmask others.
-  // 0: floor(2 clients / 3) + 1.
+  int clients = 3;  // 0 .. clients - 1, 2 to 255 of them, or kMostMasked with neighbours
+  // Shares that rebuild a secret; also the size of a group that could unmask others. 0: of
+  // floor(2 clients / 3) + 1 clients, or ThresholdOf(neighbours).
   int threshold = 0;
   uint64_t round = 0;  // one sum: keys and masks are never used for another one
+  // Of each client, an even number from 4 to 254, below clients - 1; 0: all others.
+  int neighbours = 0;
 
-  int least() const { return threshold > 0 ? threshold : 2 * clients / 3 + 1; }
+  bool complete() const { return neighbours == 0; }
+  // Of each secret: the client itself keeps one.
+  int shares() const { return complete() ? clients : neighbours + 1; }
+  int shares_needed() const {
+    if (threshold != 0) return threshold;
+    return complete() ? 2 * clients / 3 + 1 : ThresholdOf(neighbours);
+  }
+  // Clients that must stay until the end.
+  int least() const { return complete() ? shares_needed() : 2 * clients / 3 + 1; }
 };
 
 absl::Status Validate(const MaskedParameters& parameters);
@@ -64,8 +89,14 @@ struct SealedShares {
   std::vector<uint8_t> sealed;
 };
 
-// What a client reveals: for each participant a share of its own mask's seed where it survived,
-// else of its private key of masking.
+// With which a client says, to all others, of which survivors it was told.
+struct Vote {
+  int client = 0;
+  Hash proof{};
+};
+
+// What a client reveals: for each participant around it a share of its own mask's seed where it
+// survived, else of its private key of masking.
 struct Reveal {
   struct Entry {
     int client = 0;
@@ -80,11 +111,14 @@ struct Reveal {
 // others.
 std::vector<uint8_t> ToBytes(const Advertisement& message);
 std::vector<uint8_t> ToBytes(const SealedShares& message);
+std::vector<uint8_t> ToBytes(const Vote& message);
 std::vector<uint8_t> ToBytes(const Reveal& message);
 absl::StatusOr<Advertisement> AdvertisementFromBytes(const MaskedParameters& parameters,
                                                      std::span<const uint8_t> bytes);
 absl::StatusOr<SealedShares> SealedSharesFromBytes(const MaskedParameters& parameters,
                                                    std::span<const uint8_t> bytes);
+absl::StatusOr<Vote> VoteFromBytes(const MaskedParameters& parameters,
+                                   std::span<const uint8_t> bytes);
 absl::StatusOr<Reveal> RevealFromBytes(const MaskedParameters& parameters,
                                        std::span<const uint8_t> bytes);
 

@@ -21,14 +21,9 @@ absl::StatusOr<MaskedServer> MaskedServer::Create(const MaskedParameters& parame
 
 // What the other clients would refuse, so that one that is wrong is found before they see it.
 absl::Status MaskedServer::CheckKeys(const Advertisement& advertisement) const {
-  std::set<X25519PublicKey> keys;
-  for (const auto& [client, other] : advertised_) {
-    keys.insert(other.sealing);
-    keys.insert(other.masking);
-  }
   DTNN_ASSIGN_OR_RETURN(const Secret any, RandomSecret());
   for (const X25519PublicKey& key : {advertisement.sealing, advertisement.masking}) {
-    if (!keys.insert(key).second) {
+    if (keys_.contains(key) || advertisement.sealing == advertisement.masking) {
       return InvalidArgument("masked sum: client ", advertisement.client,
                              " advertises a key that is there already");
     }
@@ -40,13 +35,14 @@ absl::Status MaskedServer::CheckKeys(const Advertisement& advertisement) const {
 
 absl::Status MaskedServer::AddAdvertisement(const Advertisement& advertisement) {
   const int client = advertisement.client;
-  if (client < 0 || client >= parameters_.clients || !shares_.empty() || fixed_ ||
+  if (client < 0 || client >= parameters_.clients || graph_ || fixed_ ||
       advertised_.contains(client)) {
     return InvalidArgument("masked sum: client ", client,
                            " does not exist, advertises twice, or too late");
   }
   DTNN_RETURN_IF_ERROR(CheckKeys(advertisement));
   advertised_.emplace(client, advertisement);
+  keys_.insert({advertisement.sealing, advertisement.masking});
   return absl::OkStatus();
 }
 
@@ -56,20 +52,31 @@ std::vector<Advertisement> MaskedServer::advertised() const {
   return result;
 }
 
+absl::Status MaskedServer::DrawGraph() {
+  if (graph_) return absl::OkStatus();
+  DTNN_ASSIGN_OR_RETURN(graph_, MaskGraph::Draw(parameters_, advertised()));
+  return absl::OkStatus();
+}
+
 absl::Status MaskedServer::AddShares(int client, std::span<const SealedShares> messages) {
+  if (!advertised_.contains(client)) {
+    return InvalidArgument("masked sum: client ", client, " has shares, but did not advertise");
+  }
+  DTNN_RETURN_IF_ERROR(DrawGraph());
   std::set<int> receivers;
   for (const SealedShares& message : messages) {
-    if (message.from != client || message.to == client || !advertised_.contains(message.to) ||
-        !receivers.insert(message.to).second) {
+    if (message.from != client || !advertised_.contains(message.to) ||
+        !graph_->AreNeighbours(client, message.to) || !receivers.insert(message.to).second) {
       return InvalidArgument("masked sum: shares of client ", client, " name client ", message.from,
                              " as sender and ", message.to,
                              " as receiver, which does not exist or comes twice");
     }
   }
-  if (fixed_ || !advertised_.contains(client) || participants_.contains(client) ||
-      receivers.size() + 1 != advertised_.size()) {
+  const auto around = graph_->Around(client);
+  const auto there = std::ranges::count_if(around, [&](int c) { return advertised_.contains(c); });
+  if (fixed_ || participants_.contains(client) || int64_t(receivers.size()) + 1 != there) {
     return InvalidArgument("masked sum: the shares of client ", client,
-                           " are too late, come twice, or are not for all other clients");
+                           " are too late, come twice, or are not for all its neighbours");
   }
   participants_.insert(client);
   for (const SealedShares& message : messages) shares_[message.to].emplace(client, message);
@@ -79,6 +86,18 @@ absl::Status MaskedServer::AddShares(int client, std::span<const SealedShares> m
 std::set<int> MaskedServer::FixParticipants() {
   fixed_ = true;
   return participants_;
+}
+
+absl::Status MaskedServer::CheckAround(const std::set<int>& clients) const {
+  for (const int client : participants_) {
+    const int around = graph_->CountAround(client, clients);
+    if (around >= parameters_.shares_needed()) continue;
+    return FailedPrecondition("masked sum of round ", parameters_.round, ": only ", around,
+                              " of the ", parameters_.shares(), " clients that have shares of ",
+                              "client ", client, " are left, needs ", parameters_.shares_needed(),
+                              ": the round cannot be finished");
+  }
+  return absl::OkStatus();
 }
 
 std::vector<SealedShares> MaskedServer::SharesFor(int to) const {
@@ -100,20 +119,34 @@ absl::Status MaskedServer::SetSurvivors(std::span<const int> survivors) {
                               " of ", parameters_.clients, " clients are left, needs ",
                               parameters_.least(), ": the round cannot be finished");
   }
+  // At a gap in a circle of neighbours one of them would have too few, so they are connected.
+  DTNN_RETURN_IF_ERROR(CheckAround(survived));
   survivors_ = survived;
+  return absl::OkStatus();
+}
+
+absl::Status MaskedServer::AddVote(const Vote& vote) {
+  if (parameters_.complete() || !survivors_.contains(vote.client) || !reveals_.empty() ||
+      rebuilt_ || !votes_.emplace(vote.client, vote).second) {
+    return InvalidArgument("masked sum: client ", vote.client,
+                           " votes without being asked, twice, or too late");
+  }
   return absl::OkStatus();
 }
 
 absl::Status MaskedServer::AddReveal(const Reveal& reveal) {
   std::set<int> clients;
   for (const Reveal::Entry& entry : reveal.entries) {
-    if (!participants_.contains(entry.client) || !clients.insert(entry.client).second ||
+    const bool around = entry.client == reveal.client ||
+                        (graph_ && graph_->AreNeighbours(entry.client, reveal.client));
+    if (!participants_.contains(entry.client) || !around || !clients.insert(entry.client).second ||
         entry.survived != survivors_.contains(entry.client)) {
       return InvalidArgument("masked sum: client ", reveal.client,
                              " reveals what nobody asked for");
     }
   }
-  if (!survivors_.contains(reveal.client) || clients != participants_ || rebuilt_ ||
+  if (!survivors_.contains(reveal.client) || rebuilt_ ||
+      int(clients.size()) != graph_->CountAround(reveal.client, participants_) ||
       !reveals_.emplace(reveal.client, reveal).second) {
     return InvalidArgument("masked sum: client ", reveal.client,
                            " did not survive, reveals twice, too late, or too little");
@@ -121,11 +154,11 @@ absl::Status MaskedServer::AddReveal(const Reveal& reveal) {
   return absl::OkStatus();
 }
 
-std::vector<SecretShare> MaskedServer::SharesOf(int client) const {
-  std::vector<SecretShare> shares;
+std::map<int, std::vector<SecretShare>> MaskedServer::SharesByClient() const {
+  std::map<int, std::vector<SecretShare>> shares;
   for (const auto& [from, reveal] : reveals_) {
     for (const Reveal::Entry& entry : reveal.entries) {
-      if (entry.client == client) shares.push_back({from, entry.share});
+      shares[entry.client].push_back({graph_->ShareIndex(entry.client, from), entry.share});
     }
   }
   return shares;
@@ -145,16 +178,26 @@ absl::StatusOr<std::map<int, Secret>> MaskedServer::RebuildAll() {
   std::map<int, Secret> secrets;
   int tries = kMostTries;
   absl::Status status;
+  std::map<int, std::vector<SecretShare>> shares_of = SharesByClient();
   for (const int client : participants_) {
-    std::vector<SecretShare> shares = SharesOf(client);
+    std::vector<SecretShare>& shares = shares_of[client];
+    const int needed = parameters_.shares_needed();
+    if (int(shares.size()) < needed) {
+      status.Update(FailedPrecondition("masked sum of round ", parameters_.round, ": only ",
+                                       shares.size(), " clients have revealed shares of client ",
+                                       client, ", needs ", needed));
+      continue;
+    }
     const auto is_secret = [&](const Secret& secret) { return IsSecretOf(client, secret); };
-    absl::StatusOr<Secret> secret = FindSecret(shares, parameters_.least(), is_secret, tries);
+    absl::StatusOr<Secret> secret = FindSecret(shares, needed, is_secret, tries);
     if (!secret.ok()) {
       status.Update(WithContext(secret.status(), "masked sum: wrong shares of client ", client));
       continue;  // the others may say who lies
     }
-    DTNN_ASSIGN_OR_RETURN(const std::vector<int> wrong, WrongShares(shares, parameters_.least()));
-    for (const int from : wrong) wrong_shares_.push_back({.of = client, .from = from});
+    DTNN_ASSIGN_OR_RETURN(const std::vector<int> wrong, WrongShares(shares, needed));
+    for (const int index : wrong) {
+      wrong_shares_.push_back({.of = client, .from = graph_->HolderOf(client, index)});
+    }
     secrets.emplace(client, *std::move(secret));
   }
   DTNN_RETURN_IF_ERROR(status);
@@ -162,9 +205,10 @@ absl::StatusOr<std::map<int, Secret>> MaskedServer::RebuildAll() {
 }
 
 absl::Status MaskedServer::Rebuild() {
-  if (survivors_.empty() || rebuilt_ || int(reveals_.size()) < parameters_.least()) {
+  const int needed = parameters_.shares_needed();
+  if (survivors_.empty() || rebuilt_ || int(reveals_.size()) < needed) {
     return FailedPrecondition("masked sum of round ", parameters_.round, ": ", reveals_.size(),
-                              " clients have revealed their shares, needs ", parameters_.least());
+                              " clients have revealed their shares, needs ", needed);
   }
   DTNN_ASSIGN_OR_RETURN(const auto secrets, RebuildAll());
   std::vector<Removal> removals;
@@ -173,7 +217,8 @@ absl::Status MaskedServer::Rebuild() {
       removals.push_back({secret, Sign::kMinus});
       continue;
     }
-    for (const int survivor : survivors_) {
+    for (const int survivor : graph_->Around(client)) {
+      if (!survivors_.contains(survivor)) continue;
       DTNN_ASSIGN_OR_RETURN(const Secret seed,
                             PairSecret(parameters_, kMaskPurpose, client, secret, survivor,
                                        advertised_.at(survivor).masking));

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "comm/secrets/crypto/wiped.h"
+#include "comm/secrets/masked/mask_graph.h"
 #include "comm/secrets/masked/masked_parameters.h"
 #include "comm/secrets/masked/masks.h"
 #include "comm/secrets/masked/share_search.h"
@@ -32,16 +34,23 @@ class MaskedServer {
   // For every client that advertised.
   std::vector<Advertisement> advertised() const;
 
-  // All messages of one client, one for every other client that advertised.
+  // All messages of one client, one for every neighbour that advertised; no client advertises then.
   absl::Status AddShares(int client, std::span<const SealedShares> messages);
   // The participants: those whose shares arrived. After the first call, no more are taken.
   std::set<int> FixParticipants();
+  // FailedPrecondition where fewer than the threshold participate around one of them: the round is
+  // lost.
+  absl::Status CheckParticipants() const { return CheckAround(participants_); }
   // What client `to`, a participant, has to Receive.
   std::vector<SealedShares> SharesFor(int to) const;
 
-  // Those participants of which all chunks arrived; what clients RevealShares for.
-  // FailedPrecondition for fewer than the threshold: the round is lost.
+  // Those participants of which all chunks arrived; what clients vote for, or RevealShares for.
+  // FailedPrecondition for too few, also around one participant: the round is lost.
   absl::Status SetSurvivors(std::span<const int> survivors);
+
+  // With neighbours: what all survivors need before they reveal, and at least `least` of them.
+  absl::Status AddVote(const Vote& vote);
+  const std::map<int, Vote>& votes() const { return votes_; }
 
   absl::Status AddReveal(const Reveal& reveal);
   // Rebuilds the secrets once enough clients have revealed: FailedPrecondition before. Shares that
@@ -69,15 +78,21 @@ class MaskedServer {
 
   explicit MaskedServer(const MaskedParameters& parameters) : parameters_(parameters) {}
   absl::Status CheckKeys(const Advertisement& advertisement) const;
-  std::vector<SecretShare> SharesOf(int client) const;
+  absl::Status DrawGraph();
+  // Around each participant there are enough of these.
+  absl::Status CheckAround(const std::set<int>& clients) const;
+  std::map<int, std::vector<SecretShare>> SharesByClient() const;
   absl::StatusOr<bool> IsSecretOf(int client, const Secret& secret) const;
   absl::StatusOr<std::map<int, Secret>> RebuildAll();
 
   MaskedParameters parameters_;
   std::map<int, Advertisement> advertised_;
+  std::set<X25519PublicKey> keys_;                     // of these
+  std::optional<MaskGraph> graph_;                     // nothing while clients may advertise
   std::map<int, std::map<int, SealedShares>> shares_;  // by receiver, by sender
   std::set<int> participants_, survivors_;
   bool fixed_ = false, rebuilt_ = false;
+  std::map<int, Vote> votes_;
   std::map<int, Reveal> reveals_;
   std::vector<Removal> removals_;
   std::vector<WrongShare> wrong_shares_;

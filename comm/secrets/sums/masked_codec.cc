@@ -40,8 +40,9 @@ absl::StatusOr<CodecDescription> DescribeMasked(const MaskedCodecOptions& option
   }
   const masked::MaskedParameters& p = options.parameters;
   return Describe("masked", options.chunk_values, 4 * options.chunk_values,
-                  StrCat("clients ", p.clients, ", threshold ", p.least(), ", fraction bits ",
-                         options.fraction_bits));
+                  StrCat("clients ", p.clients, ", threshold ", p.shares_needed(),
+                         p.complete() ? "" : StrCat(", neighbours ", p.neighbours),
+                         ", fraction bits ", options.fraction_bits));
 }
 
 class Client : public ClientCodec {
