@@ -1,4 +1,4 @@
-// Who shares masks and secrets with whom: the neighbours of each client of a masked sum.
+// The neighbours of each client of a masked sum, with which it shares masks and secrets.
 //
 // Clients stand on a circle in a random order; neighbours are those at most half the number of
 // neighbours away (a Harary graph). The order follows from the hash of all advertisements, which

@@ -65,9 +65,9 @@ class Sum {
   }
 
   MaskedClient& client(int i) { return clients_[size_t(i)]; }
-  // Of client 0, a neighbour and one that is none.
+  // A neighbour of client 0, and one that is not.
   int Neighbour() const { return graph_->Around(0)[0]; }
-  int Stranger() const {
+  int FarClient() const {
     return *std::ranges::find_if(all_,
                                  [this](int i) { return i != 0 && !graph_->AreNeighbours(0, i); });
   }
@@ -193,13 +193,13 @@ TEST(MaskedNeighboursTest, OnlyNeighboursGetShares) {
   for (const int i : sum.all_) {
     EXPECT_EQ(receivers.contains(i), sum.graph_->AreNeighbours(0, i)) << i;
   }
-  // A share for a stranger, in place of one for a neighbour or besides.
+  // A share for a client that is far, in place of one for a neighbour or besides.
   std::vector<SealedShares> bad = shares;
-  bad[1].to = sum.Stranger();
+  bad[1].to = sum.FarClient();
   EXPECT_THAT(Message(sum.server_.AddShares(0, bad)), HasSubstr("which does not exist"));
   bad = shares;
   bad.push_back(shares[0]);
-  bad.back().to = sum.Stranger();
+  bad.back().to = sum.FarClient();
   EXPECT_FALSE(sum.server_.AddShares(0, bad).ok());
   bad = shares;
   bad.pop_back();
@@ -207,12 +207,12 @@ TEST(MaskedNeighboursTest, OnlyNeighboursGetShares) {
             "masked sum: the shares of client 0 are too late, come twice, or are not for all its "
             "neighbours");
   EXPECT_EQ(absl::OkStatus(), sum.server_.AddShares(0, shares));
-  // Nor does a client take one from a stranger.
-  const int stranger = sum.Stranger();
-  SealedShares made_up = Must(sum.client(stranger).Share(sum.server_.advertised()))[0];
+  // Nor does a client take one from a client that is far.
+  const int far = sum.FarClient();
+  SealedShares made_up = Must(sum.client(far).Share(sum.server_.advertised()))[0];
   made_up.to = 0;
   EXPECT_EQ(sum.client(0).Receive({&made_up, 1}).message(),
-            "masked sum: shares from client " + std::to_string(stranger) +
+            "masked sum: shares from client " + std::to_string(far) +
                 " to client 0 are not for client 0 or come twice");
 }
 
@@ -265,7 +265,7 @@ TEST(MaskedNeighboursTest, AClientVotesOnceForAListThatHidesIt) {
   EXPECT_TRUE(client.holds_secrets());
 }
 
-TEST(MaskedNeighboursTest, SharesAreRevealedForWhatMostWereTold) {
+TEST(MaskedNeighboursTest, SharesAreRevealedForTheListThatMostHave) {
   Sum sum(kTwelve, {.key = Must(RandomSecret())});
   sum.ShareAndReceive();
   const std::set<int> fewer = Without(sum.all_, {sum.Neighbour()});
@@ -281,7 +281,7 @@ TEST(MaskedNeighboursTest, SharesAreRevealedForWhatMostWereTold) {
     return Message(status);
   };
   EXPECT_EQ(error(others),
-            "masked sum: only 0 clients were told the same as client 0 about who is left, needs 9");
+            "masked sum: only 0 clients have the same list of survivors as client 0, needs 9");
   std::vector<Vote> bad = votes;
   bad.insert(bad.end(), others.begin(), others.end());
   EXPECT_THAT(error(bad), HasSubstr("only " + std::to_string(votes.size()) + " clients"));
@@ -309,7 +309,7 @@ TEST(MaskedNeighboursTest, WrongVotesArePassedOver) {
   EXPECT_THAT(Message(sum.client(1).RevealShares(votes).status()), HasSubstr("only 8 clients"));
 }
 
-// Who has not the clients' key cannot vote for them: a server, for instance.
+// A server without the clients' key cannot vote for them.
 TEST(MaskedNeighboursTest, VotesNeedTheKeyOfTheClients) {
   Sum sum(kTwelve, {.key = Must(RandomSecret())}), other(kTwelve);
   sum.ShareAndReceive();
@@ -322,18 +322,18 @@ TEST(MaskedNeighboursTest, VotesNeedTheKeyOfTheClients) {
 TEST(MaskedNeighboursTest, AServerTakesVotesAndRevealsOnceAndOfWhoIsAsked) {
   Sum sum(kTwelve);
   sum.ShareAndReceive();
-  const std::set<int> fewer = Without(sum.all_, {sum.Stranger()});
+  const std::set<int> fewer = Without(sum.all_, {sum.FarClient()});
   EXPECT_FALSE(sum.server_.AddVote({.client = 0}).ok()) << "before it has survivors";
   Must(sum.server_.SetSurvivors(ListOf(fewer)));
   const std::vector<Vote> votes = sum.Votes(fewer);
   for (const Vote& vote : votes) Must(sum.server_.AddVote(vote));
   EXPECT_EQ(sum.server_.AddVote(votes[0]).message(),
             "masked sum: client 0 votes without being asked, twice, or too late");
-  EXPECT_FALSE(sum.server_.AddVote({.client = sum.Stranger()}).ok());
+  EXPECT_FALSE(sum.server_.AddVote({.client = sum.FarClient()}).ok());
   const Reveal good = Must(sum.client(0).RevealShares(votes));
-  // A share of a stranger's, which it may have been given by that stranger.
+  // A share of a client that is far, which may have given it.
   Reveal bad = good;
-  bad.entries[0].client = sum.Stranger();
+  bad.entries[0].client = sum.FarClient();
   bad.entries[0].survived = false;
   EXPECT_EQ(sum.server_.AddReveal(bad).message(),
             "masked sum: client 0 reveals what nobody asked for");

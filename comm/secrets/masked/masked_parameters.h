@@ -24,9 +24,9 @@
 // number of clients. So clients may have a few neighbours each instead (mask_graph.h,
 // enough_neighbours.h): the sums over v above are over neighbours, and only these hold shares
 // (Bell, Bonawitz, Gascon, Lepoint, Raykova, "Secure single-server aggregation with
-// (poly)logarithmic overhead", 2020). No neighbourhood would then notice that the server has told
-// others of other survivors, so each client first sees, by votes, that more than half of all
-// clients were told the same.
+// (poly)logarithmic overhead", 2020). No neighbourhood would then notice that the server names
+// other survivors to others, so each client first sees, by votes, that more than half of all
+// clients have the same list.
 //
 // Protects each client's numbers, beyond what the sum says, from the server and from fewer than
 // `threshold` clients, with neighbours from a quarter of the clients, as long as the server follows
@@ -59,11 +59,11 @@ struct MaskedParameters {
   // floor(2 clients / 3) + 1 clients, or ThresholdOf(neighbours).
   int threshold = 0;
   uint64_t round = 0;  // one sum: keys and masks are never used for another one
-  // Of each client, an even number from 4 to 254, below clients - 1; 0: all others.
+  // Neighbours of each client, an even number from 4 to 254, below clients - 1; 0: all others.
   int neighbours = 0;
 
   bool complete() const { return neighbours == 0; }
-  // Of each secret: the client itself keeps one.
+  // Shares of each secret; the client itself keeps one.
   int shares() const { return complete() ? clients : neighbours + 1; }
   int shares_needed() const {
     if (threshold != 0) return threshold;
@@ -89,7 +89,7 @@ struct SealedShares {
   std::vector<uint8_t> sealed;
 };
 
-// With which a client says, to all others, of which survivors it was told.
+// With which a client says, to all others, which list of survivors it has got.
 struct Vote {
   int client = 0;
   Hash proof{};

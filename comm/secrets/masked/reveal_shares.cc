@@ -65,8 +65,8 @@ absl::StatusOr<Reveal> MaskedClient::RevealShares(std::span<const Vote> votes) {
     if (proof.Equals(Secret(vote.proof))) agree.insert(vote.client);
   }
   if (int(agree.size()) < parameters_.least()) {
-    return FailedPrecondition("masked sum: only ", agree.size(), " clients were told the same as ",
-                              "client ", advertisement_.client, " about who is left, needs ",
+    return FailedPrecondition("masked sum: only ", agree.size(), " clients have the same list of ",
+                              "survivors as client ", advertisement_.client, ", needs ",
                               parameters_.least());
   }
   return TakeShares(survivors_);
