@@ -138,6 +138,7 @@ std::vector<OptionSpec> Flags(AggregatorFlags& flags) {
        .field = &flags.receive_memory},
       LikeLauncher("local-parameters", &run.federation.local_parameters),
       LikeLauncher("encryption", &run.encryption.kind),
+      LikeLauncher("mask-neighbours", &run.federation.mask_neighbours),
       LikeLauncher("encryption-poly-degree", &run.encryption.poly_degree),
       LikeLauncher("encryption-global-scale", &run.encryption.global_scale),
       LikeLauncher("encryption-security-level", &run.encryption.security_level),
@@ -168,10 +169,12 @@ absl::Status CheckFlags(const AggregatorFlags& flags) {
   }
   const RoundSizes sizes = SizesOf(flags);
   if (sizes.least > sizes.most) {
-    const bool robust = !flags.rounds.robust.empty();
-    return UsageError("--min-clients=", sizes.least, ": --", robust ? "robust" : "encryption", "=",
-                      robust ? flags.rounds.robust : run.encryption.kind, " adds up ", sizes.most,
-                      " updates at most");
+    if (!flags.rounds.robust.empty()) {
+      return UsageError("--min-clients=", sizes.least, ": --robust=", flags.rounds.robust,
+                        " averages ", sizes.most, " updates at most");
+    }
+    return UsageError("--min-clients=", sizes.least, ": --encryption=", run.encryption.kind,
+                      " adds up ", sizes.most, " updates at most", HintOfNeighbours(run));
   }
   if (flags.max_connections < flags.min_clients) {
     return UsageError("--max-connections=", flags.max_connections, ": a round needs ",

@@ -34,8 +34,7 @@ struct AggregatorFlags {
 inline RoundSizes SizesOf(const AggregatorFlags& flags) {
   return {.least = flags.min_clients,
           .expected = flags.min_clients,
-          .most = federation::MostAsked(ProtectionOf(flags.run).protection,
-                                        !flags.rounds.robust.empty())};
+          .most = federation::MostAsked(ProtectionOf(flags.run), !flags.rounds.robust.empty())};
 }
 
 }  // namespace dtnn

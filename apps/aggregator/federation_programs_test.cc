@@ -522,9 +522,11 @@ TEST_F(FederationProgramsTest, WhatDoesNotFitIsAUsageError) {
               HasSubstr("--robust=trimmed:0.01: of 64 updates, the most of a round, it leaves out "
                         "0.64, which is none"));
   EXPECT_THAT(usage(Aggregator({"--min-clients=65", "--robust=median"})->Wait()),
-              HasSubstr("--min-clients=65: --robust=median adds up 64 updates at most"));
-  EXPECT_THAT(usage(Aggregator({"--min-clients=256", "--encryption=masked"})->Wait()),
-              HasSubstr("--min-clients=256: --encryption=masked adds up 255 updates at most"));
+              HasSubstr("--min-clients=65: --robust=median averages 64 updates at most"));
+  EXPECT_THAT(
+      usage(Aggregator({"--min-clients=256", "--encryption=masked"})->Wait()),
+      HasSubstr("--min-clients=256: --encryption=masked adds up 255 updates at most; 1024 with "
+                "--mask-neighbours, where masks are not shared with all others"));
   EXPECT_THAT(usage(Aggregator({"--min-clients=65", "--encryption=openfhe"})->Wait()),
               HasSubstr("--min-clients=65: --encryption=openfhe adds up 64 updates at most"));
   EXPECT_THAT(usage(Aggregator({"--min-clients=65", "--max-connections=64"})->Wait()),

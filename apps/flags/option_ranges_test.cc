@@ -43,6 +43,7 @@ TEST(OptionRangesTest, AreThoseOfTheirQuantities) {
        "reduce-lr-on-plateau-min-lr reduce-lr-every-nepochs-min-lr cosine-min-lr "
        "polynomial-min-lr dp-clip dp-noise cpu-speed memory-bw network-lat "},
       {"[0, 2]", "mixup "},
+      {"[0, 254]", "mask-neighbours "},
       {"[0.5, 1e+09]", "comm-timeout "},
       {"[1, 1e+08]",
        "batch-size global-batch-size synthetic-train-samples synthetic-test-samples "},

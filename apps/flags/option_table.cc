@@ -696,6 +696,14 @@ constexpr OptionSpec kTable[] = {
         "model; "
         "False: not at all. With masked and openfhe it reads the clients' mean only")
         .Needs("encryption=tenseal parallel=federated"),
+    Now("mask-neighbours", kEncryption, kInt, DTNN_FIELD(federation.mask_neighbours),
+        "number of other clients with which each client shares its masks, drawn at random by all; "
+        "at "
+        "least this number, and as many as are enough for the clients of a round: of 1000 clients "
+        "182. It allows rounds of 1024 clients, and protects from an aggregator with fewer helpers "
+        "among the clients. 0: all others, of 255 clients at most")
+        .Unit("clients", "100")
+        .Needs("encryption=masked parallel=federated"),
     Now("least-clients", kEncryption, kReal, DTNN_FIELD(federation.least_clients),
         "send an update only if the sum hides it at least as well as this number of clients with "
         "equal weights would: by (sum of weights)^2 / sum of their squares")

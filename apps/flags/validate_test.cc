@@ -202,6 +202,7 @@ TEST(ValidateTest, OptionsOfTrainingAreWarnedOfWhereARunOnlyTests) {
                                              "encryption-security-level",
                                              "encryption-key-file",
                                              "plain-metrics",
+                                             "mask-neighbours",
                                              "least-clients",
                                              "tracing",
                                              "tracer-output",

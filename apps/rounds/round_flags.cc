@@ -2,7 +2,9 @@
 
 #include "apps/flags/option_table.h"
 #include "apps/flags/tool_flags.h"
+#include "comm/federation/protection.h"
 #include "models/run/options/option_value.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -133,6 +135,13 @@ std::vector<OptionSpec> OptionsOfTestSamples(Options& run) {
       LikeLauncher("normalize-offset", &run.data.normalize_offset),
       LikeLauncher("normalize-scale", &run.data.normalize_scale),
   };
+}
+
+std::string HintOfNeighbours(const Options& run) {
+  if (run.encryption.kind != "masked" || run.federation.mask_neighbours != 0) return "";
+  const int most = federation::MostParticipants(
+      {.protection = federation::Protection::kMasked, .mask_neighbours = 1});
+  return StrCat("; ", most, " with --mask-neighbours, where masks are not shared with all others");
 }
 
 std::vector<IdentityMember> MembersOf(const RoundFlags& flags) {

@@ -53,6 +53,9 @@ struct RoundSizes {
 // Usage errors for options of these that contradict each other.
 absl::Status CheckRoundFlags(const RoundFlags& flags, const Options& run, const RoundSizes& sizes);
 
+// For usage errors of too many masked updates in a round: what allows more, or nothing.
+std::string HintOfNeighbours(const Options& run);
+
 // What these make a federation that resumes be compared by: each may change, with a warning.
 std::vector<IdentityMember> MembersOf(const RoundFlags& flags);
 

@@ -8,6 +8,7 @@
 #include "comm/federation/protection.h"
 #include "comm/ranks/job/exit_code.h"
 #include "data/loading/division/division.h"
+#include "models/run/federated/federation_options.h"
 
 namespace dtnn {
 namespace {
@@ -108,6 +109,7 @@ std::vector<OptionSpec> ProtectionOptions(Options& run) {
   std::vector<OptionSpec> options = {
       LikeLauncher("encryption", &run.encryption.kind,
                    "masked: sums of integers, as with masks, which cancel"),
+      LikeLauncher("mask-neighbours", &run.federation.mask_neighbours),
       LikeLauncher("least-clients", &run.federation.least_clients),
   };
   for (const OptionSpec& spec : OptionsOfPrivacy(run)) options.push_back(spec);
@@ -159,10 +161,11 @@ absl::Status CheckSimulateFlags(const SimulateFlags& flags) {
     return UsageError("--min-clients=", flags.min_clients, ": a round asks ",
                       flags.clients_per_round, " (--clients-per-round)");
   }
-  const int most = federation::MostParticipants(federation::Protection::kMasked);
+  const int most = federation::MostParticipants(ProtectionOf(run));
   if (!encryption.empty() && flags.clients_per_round > most) {
     return UsageError("--clients-per-round=", flags.clients_per_round,
-                      ": --encryption=masked adds up ", most, " updates at most");
+                      ": --encryption=masked adds up ", most, " updates at most",
+                      HintOfNeighbours(run));
   }
   if (flags.rounds.robust.starts_with("krum") &&
       flags.clients_per_round > federation::kMostKrumUpdates) {

@@ -292,7 +292,7 @@ TEST_F(SimulateTest, FlagsThatMakeNoSenseAreUsageErrors) {
       {{"--encryption=openfhe"}, "--encryption=openfhe: clients in one process can have masked"},
       {{"--encryption=masked"}, "--min-clients=1: --encryption=masked needs 2 or more"},
       {{"--encryption=masked", "--min-clients=2", "--clients=300", "--clients-per-round=256"},
-       "adds up 255 updates at most"},
+       "adds up 255 updates at most; 1024 with --mask-neighbours"},
       {{"--resume"}, "--resume: needs --checkpoint-dir"},
       {{"--deadline=3"}, "--deadline"},
       {{"--drop-out=1"}, "--drop-out=1"},

@@ -20,10 +20,15 @@ using masked::SealedShares;
 // participants must not wrap around.
 constexpr double kLargestNumber = 64;
 
-codec::MaskedCodecOptions CodecOptions(size_t chunk_values, const SumFacts& sum) {
-  return {.parameters = {.clients = sum.participants, .round = sum.attempt},
+// Notes after those of the set-up.
+constexpr int kSetUpNotes = 2, kSurvivors = 2, kVotes = 3;
+
+codec::MaskedCodecOptions CodecOptions(const Protector& protector, const SumFacts& sum) {
+  return {.parameters = {.clients = sum.participants,
+                         .round = sum.attempt,
+                         .neighbours = protector.mask_neighbours(sum.participants)},
           .fraction_bits = MaskedFractionBits(sum.participants),
-          .chunk_values = chunk_values};
+          .chunk_values = protector.chunk_values()};
 }
 
 template <typename Message>
@@ -51,8 +56,11 @@ class Server : public ServerProtocol {
   Server(const codec::MaskedCodecOptions& options, masked::MaskedServer server)
       : options_(options), server_(std::move(server)) {}
 
-  int setup_notes() const override { return 2; }
-  int spare() const override { return options_.parameters.clients - options_.parameters.least(); }
+  int setup_notes() const override { return kSetUpNotes; }
+  int closing_notes() const override { return options_.parameters.complete() ? 1 : 2; }
+  int spare() const override {
+    return options_.parameters.shares() - options_.parameters.shares_needed();
+  }
 
   absl::Status TakeReply(int note, int position, std::span<const uint8_t> reply) override {
     const MaskedParameters& parameters = options_.parameters;
@@ -65,6 +73,11 @@ class Server : public ServerProtocol {
       DTNN_ASSIGN_OR_RETURN(const std::vector<SealedShares> shares,
                             ReadList(parameters, reply, masked::SealedSharesFromBytes));
       return server_.AddShares(position, shares);
+    }
+    if (note == kSurvivors && !parameters.complete()) {
+      DTNN_ASSIGN_OR_RETURN(const masked::Vote vote, VoteFromBytes(parameters, reply));
+      DTNN_RETURN_IF_ERROR(CheckSender(vote.client, position));
+      return server_.AddVote(vote);
     }
     DTNN_ASSIGN_OR_RETURN(const masked::Reveal reveal, RevealFromBytes(parameters, reply));
     DTNN_RETURN_IF_ERROR(CheckSender(reveal.client, position));
@@ -80,8 +93,10 @@ class Server : public ServerProtocol {
       if (int(advertised.size()) < options_.parameters.least()) return TooFew(advertised.size());
       return notes;
     }
+    if (note == kVotes) return Votes();
     const std::set<int> participants = server_.FixParticipants();
     if (int(participants.size()) < options_.parameters.least()) return TooFew(participants.size());
+    DTNN_RETURN_IF_ERROR(server_.CheckParticipants());
     for (const int position : participants) {
       notes[position] = std::make_shared<const Bytes>(ListOf(server_.SharesFor(position)));
     }
@@ -110,6 +125,15 @@ class Server : public ServerProtocol {
   }
 
  private:
+  absl::StatusOr<std::map<int, SharedBytes>> Votes() const {
+    std::vector<masked::Vote> votes;
+    for (const auto& [position, vote] : server_.votes()) votes.push_back(vote);
+    if (int(votes.size()) < options_.parameters.least()) return TooFew(votes.size());
+    const SharedBytes all = std::make_shared<const Bytes>(ListOf(votes));
+    std::map<int, SharedBytes> notes;
+    for (const masked::Vote& vote : votes) notes[vote.client] = all;
+    return notes;
+  }
   static absl::Status CheckSender(int client, int position) {
     if (client == position) return absl::OkStatus();
     return InvalidArgument("client ", position, " speaks for client ", client);
@@ -130,7 +154,7 @@ class Client : public ClientProtocol {
          const Company& company)
       : options_(options), client_(std::move(client)), company_(company) {}
 
-  int setup_notes() const override { return 2; }
+  int setup_notes() const override { return kSetUpNotes; }
 
   absl::StatusOr<Bytes> FirstReply() override { return ToBytes(client_.advertisement()); }
 
@@ -148,6 +172,12 @@ class Client : public ClientProtocol {
       DTNN_RETURN_IF_ERROR(client_.Receive(shares));
       return std::nullopt;
     }
+    if (note == kVotes && !parameters.complete()) {
+      DTNN_ASSIGN_OR_RETURN(const std::vector<masked::Vote> votes,
+                            ReadList(parameters, body, masked::VoteFromBytes));
+      DTNN_ASSIGN_OR_RETURN(const masked::Reveal reveal, client_.RevealShares(votes));
+      return ToBytes(reveal);
+    }
     if (body.size() % 4 != 0 || body.size() / 4 > size_t(parameters.clients)) {
       return DataLoss("a list of survivors of ", body.size(), " bytes");
     }
@@ -156,6 +186,10 @@ class Client : public ClientProtocol {
       survivors.push_back(int(LoadLittleEndian<uint32_t>(&body[i])));
     }
     DTNN_RETURN_IF_ERROR(company_.Check({survivors.begin(), survivors.end()}));
+    if (!parameters.complete()) {
+      DTNN_ASSIGN_OR_RETURN(const masked::Vote vote, client_.VoteFor(survivors));
+      return ToBytes(vote);
+    }
     DTNN_ASSIGN_OR_RETURN(const masked::Reveal reveal, client_.RevealShares(survivors));
     return ToBytes(reveal);
   }
@@ -180,19 +214,19 @@ int MaskedFractionBits(int participants) {
   return bits;
 }
 
-absl::StatusOr<std::unique_ptr<ServerProtocol>> MakeMaskedServer(size_t chunk_values,
+absl::StatusOr<std::unique_ptr<ServerProtocol>> MakeMaskedServer(const Protector& protector,
                                                                  const SumFacts& sum) {
-  const codec::MaskedCodecOptions options = CodecOptions(chunk_values, sum);
+  const codec::MaskedCodecOptions options = CodecOptions(protector, sum);
   DTNN_ASSIGN_OR_RETURN(masked::MaskedServer server,
                         masked::MaskedServer::Create(options.parameters));
   return std::make_unique<Server>(options, std::move(server));
 }
 
-absl::StatusOr<std::unique_ptr<ClientProtocol>> MakeMaskedClient(size_t chunk_values,
+absl::StatusOr<std::unique_ptr<ClientProtocol>> MakeMaskedClient(const Protector& protector,
                                                                  const SumFacts& sum, int position,
                                                                  const Secret& key,
                                                                  const Company& company) {
-  const codec::MaskedCodecOptions options = CodecOptions(chunk_values, sum);
+  const codec::MaskedCodecOptions options = CodecOptions(protector, sum);
   DTNN_ASSIGN_OR_RETURN(
       masked::MaskedClient client,
       masked::MaskedClient::Create(options.parameters, position, {.facts = sum.facts, .key = key}));

@@ -1,5 +1,5 @@
 // Notes of masked sums (comm/secrets/masked): 0 advertisements, 1 sealed shares, then who has
-// survived.
+// survived, and, where clients have neighbours, their votes about that.
 
 #ifndef DTNN_COMM_FEDERATION_MASKED_PROTOCOL_H_
 #define DTNN_COMM_FEDERATION_MASKED_PROTOCOL_H_
@@ -15,9 +15,10 @@ namespace dtnn::federation {
 // part.
 int MaskedFractionBits(int participants);
 
-absl::StatusOr<std::unique_ptr<ServerProtocol>> MakeMaskedServer(size_t chunk_values,
+// The protector's is Protection::kMasked.
+absl::StatusOr<std::unique_ptr<ServerProtocol>> MakeMaskedServer(const Protector& protector,
                                                                  const SumFacts& sum);
-absl::StatusOr<std::unique_ptr<ClientProtocol>> MakeMaskedClient(size_t chunk_values,
+absl::StatusOr<std::unique_ptr<ClientProtocol>> MakeMaskedClient(const Protector& protector,
                                                                  const SumFacts& sum, int position,
                                                                  const Secret& key,
                                                                  const Company& company);

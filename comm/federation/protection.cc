@@ -5,6 +5,7 @@
 
 #include "comm/secrets/ckks/threshold.h"
 #include "comm/secrets/crypto/shamir.h"
+#include "comm/secrets/masked/enough_neighbours.h"
 #include "comm/secrets/masked/masked_parameters.h"
 #include "tensor/errors.h"
 
@@ -19,12 +20,13 @@ constexpr int kMostHeld = 64;
 
 }  // namespace
 
-int MostParticipants(Protection protection) {
-  switch (protection) {
+int MostParticipants(const ProtectionOptions& options) {
+  switch (options.protection) {
     case Protection::kNone:
       break;
     case Protection::kMasked:
-      return kMaxShares;  // of the secrets of each client
+      // Each client has a share of the secrets of each other one, or of its neighbours'.
+      return options.mask_neighbours == 0 ? kMaxShares : masked::kMostMasked;
     case Protection::kSharedKey:
     case Protection::kThreshold:
       return kMostCiphertexts;
@@ -32,16 +34,20 @@ int MostParticipants(Protection protection) {
   return kMostParticipants;
 }
 
-int MostAsked(Protection protection, bool holds) {
-  const int most = MostParticipants(protection);
+int MostAsked(const ProtectionOptions& options, bool holds) {
+  const int most = MostParticipants(options);
   return holds ? std::min(most, kMostHeld) : most;
 }
 
 absl::StatusOr<Protector> Protector::Create(const ProtectionOptions& options, size_t values) {
   Protector protector;
   DTNN_RETURN_IF_ERROR(Validate(options.privacy));
-  protector.protection_ = options.protection;
-  protector.privacy_ = options.privacy;
+  protector.options_ = options;
+  if (options.mask_neighbours < 0 || options.mask_neighbours >= kMaxShares) {
+    return InvalidArgument("masks with ", options.mask_neighbours,
+                           " neighbours at least: expected 0, which is all others, to ",
+                           kMaxShares - 1);
+  }
   if (options.protection == Protection::kNone || options.protection == Protection::kMasked) {
     return protector;
   }
@@ -65,12 +71,21 @@ size_t Protector::chunk_values() const {
   return context_ == nullptr ? kPlainChunk : context_->parameters().values();
 }
 
+int Protector::mask_neighbours(int participants) const {
+  if (options_.mask_neighbours == 0) return 0;
+  const int even = (options_.mask_neighbours + 1) / 2 * 2;
+  const int neighbours = std::max(even, masked::EnoughNeighbours(participants));
+  return neighbours < participants - 1 ? neighbours : 0;
+}
+
 int Protector::together(int quorum, int participants) const {
-  switch (protection_) {
+  switch (protection()) {
     case Protection::kNone:
       break;
     case Protection::kMasked:
-      return std::max(quorum, masked::MaskedParameters{.clients = participants}.least());
+      return std::max(quorum, masked::MaskedParameters{.clients = participants,
+                                                       .neighbours = mask_neighbours(participants)}
+                                  .least());
     case Protection::kSharedKey:
       return quorum;
     case Protection::kThreshold:
@@ -81,11 +96,12 @@ int Protector::together(int quorum, int participants) const {
 
 std::string Protector::ToString() const {
   const auto words = [this]() -> std::string {
-    switch (protection_) {
+    switch (protection()) {
       case Protection::kNone:
         return "no encryption";
       case Protection::kMasked:
-        return "masks";
+        if (options_.mask_neighbours == 0) return "masks";
+        return StrCat("masks with ", options_.mask_neighbours, " neighbours or more");
       case Protection::kSharedKey:
         return StrCat("CKKS with a key that clients share, ", context_->parameters().ToString());
       case Protection::kThreshold:
@@ -93,8 +109,8 @@ std::string Protector::ToString() const {
     }
     return StrCat("CKKS with threshold keys, ", context_->parameters().ToString());
   };
-  if (!privacy_.on()) return words();
-  return StrCat(words(), ", ", privacy_.ToString());
+  if (!privacy().on()) return words();
+  return StrCat(words(), ", ", privacy().ToString());
 }
 
 }  // namespace dtnn::federation

@@ -41,6 +41,35 @@ TEST(ProtectionTest, SoManyUpdatesAreReadTogether) {
   EXPECT_EQ(Of(Protection::kThreshold).together(3, 9), 9);
 }
 
+TEST(ProtectionTest, NeighboursAreAtLeastThoseThatAreEnough) {
+  const auto with = [](int neighbours) {
+    return Must(
+        Protector::Create({.protection = Protection::kMasked, .mask_neighbours = neighbours}, 10));
+  };
+  EXPECT_EQ(with(0).mask_neighbours(255), 0) << "all others";
+  EXPECT_EQ(with(1).mask_neighbours(1000), 182);
+  EXPECT_EQ(with(182).mask_neighbours(1000), 182);
+  EXPECT_EQ(with(183).mask_neighbours(1000), 184) << "as many on both sides";
+  EXPECT_EQ(with(254).mask_neighbours(1024), 254);
+  EXPECT_EQ(with(1).mask_neighbours(100), 64);
+  EXPECT_EQ(with(200).mask_neighbours(100), 0) << "more than there are others";
+  EXPECT_EQ(with(1).mask_neighbours(3), 0);
+  EXPECT_EQ(with(1).together(3, 1000), 667);
+  EXPECT_EQ(with(1).together(700, 1000), 700);
+  EXPECT_EQ(with(1).ToString(), "masks with 1 neighbours or more");
+  EXPECT_NE(with(1).ToString(), with(2).ToString()) << "both sides have to agree";
+}
+
+TEST(ProtectionTest, NeighboursAllowLargerRounds) {
+  const ProtectionOptions all = {.protection = Protection::kMasked};
+  const ProtectionOptions some = {.protection = Protection::kMasked, .mask_neighbours = 1};
+  EXPECT_EQ(MostParticipants(all), 255);
+  EXPECT_EQ(MostParticipants(some), 1024);
+  EXPECT_EQ(MostAsked(some, /*holds=*/false), 1024);
+  EXPECT_EQ(MostAsked(some, /*holds=*/true), 64);
+  EXPECT_EQ(MostParticipants({.protection = Protection::kThreshold, .mask_neighbours = 1}), 64);
+}
+
 TEST(ProtectionTest, ChunksHoldAllNumbers) {
   EXPECT_EQ(Of(Protection::kMasked).chunk_values(), 65536u);
   EXPECT_EQ(Of(Protection::kNone).chunks(65536), 1u);
@@ -80,6 +109,11 @@ TEST(ProtectionTest, WhatProtectsNobodyIsRefused) {
   const auto error = [](const ProtectionOptions& options, size_t values = 10) {
     return std::string(Protector::Create(options, values).status().message());
   };
+  for (const int neighbours : {-1, 255}) {
+    EXPECT_EQ(error({.protection = Protection::kMasked, .mask_neighbours = neighbours}),
+              "masks with " + std::to_string(neighbours) +
+                  " neighbours at least: expected 0, which is all others, to 254");
+  }
   EXPECT_THAT(error({.privacy = {.clip = 1}}), HasSubstr("needs both, or neither"));
   EXPECT_NE(error({.protection = Protection::kSharedKey, .log2_degree = 10}), "");
   EXPECT_THAT(error({.protection = Protection::kThreshold, .log2_scale = 40}),

@@ -69,7 +69,7 @@ absl::StatusOr<std::unique_ptr<ServerProtocol>> MakeServerProtocol(const Protect
     case Protection::kNone:
       break;
     case Protection::kMasked:
-      return MakeMaskedServer(protector.chunk_values(), sum);
+      return MakeMaskedServer(protector, sum);
     case Protection::kSharedKey:
       return std::make_unique<SharedKeyServer>(protector.context(), sum.participants);
     case Protection::kThreshold:
@@ -105,7 +105,7 @@ absl::StatusOr<std::unique_ptr<ClientProtocol>> MakeClientProtocol(const Protect
       break;
     case Protection::kMasked: {
       DTNN_ASSIGN_OR_RETURN(const Secret own, key_for("DTNN federation: shares of masks"));
-      return MakeMaskedClient(protector.chunk_values(), sum, position, own, company);
+      return MakeMaskedClient(protector, sum, position, own, company);
     }
     case Protection::kSharedKey:
       if (!key) return absl::FailedPreconditionError("the key that clients share is missing");

@@ -11,6 +11,9 @@
 //                           <-  last note           whose updates are there
 //   reply to it             ->                      what removes the masks
 //
+// Where masks are shared with neighbours only, the replies to that note are votes; one more note
+// gives them to all.
+//
 // Without encryption, and with a key that clients share, there are no notes.
 
 #ifndef DTNN_COMM_FEDERATION_PROTOCOL_H_
@@ -65,6 +68,9 @@ class ServerProtocol {
 
   // Notes before clients train: numbers 0 ..
   virtual int setup_notes() const { return 0; }
+  // Notes after the updates, where there are any: AskSurvivors, and what Note(setup_notes() + 1)
+  // says when the replies to it are there.
+  virtual int closing_notes() const { return 1; }
   // Whether a client that is lost takes the sum with it.
   virtual bool needs_all() const { return false; }
   // So many clients may be lost after the notes, and the sum still be read.
@@ -82,7 +88,7 @@ class ServerProtocol {
   virtual absl::StatusOr<SharedBytes> AskSurvivors(const std::set<int>& /*survivors*/) {
     return SharedBytes();
   }
-  // When the replies to it are there: sums can be read then.
+  // When the replies to the last note are there: sums can be read then.
   virtual absl::Status FinishReplies() { return absl::OkStatus(); }
   // After it: pairs of positions of which one, at least, has lied about what is between the two.
   // Both may be the same one.

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -329,6 +330,70 @@ TEST_P(MaskedProtocolTest, RepliesAreOfWhoSendsThem) {
   }
   EXPECT_EQ(server->FinishReplies(), absl::OkStatus());
   EXPECT_TRUE(server->disputes().empty());
+}
+
+// Where clients have neighbours, one more note, of votes; the sum is that of those who stay.
+TEST(NeighboursProtocolTest, ClientsVoteBeforeTheyReveal) {
+  constexpr int kMany = 40;
+  const Protector protector =
+      Must(Protector::Create({.protection = Protection::kMasked, .mask_neighbours = 1}, 10));
+  ASSERT_EQ(protector.mask_neighbours(kMany), 28);
+  const SumFacts facts = {.attempt = 4, .participants = kMany, .chunks = 1};
+  const Secret key = Must(RandomSecret());
+  const auto server = Must(MakeServerProtocol(protector, facts));
+  EXPECT_EQ(server->setup_notes(), 2);
+  EXPECT_EQ(server->closing_notes(), 2);
+  EXPECT_EQ(server->spare(), 13);
+  std::vector<std::unique_ptr<ClientProtocol>> clients;
+  for (int i = 0; i < kMany; ++i) {
+    clients.push_back(Must(MakeClientProtocol(protector, facts, i, key)));
+    Must(server->TakeReply(0, i, Must(clients.back()->FirstReply())));
+  }
+  const auto first = Must(server->Note(0));
+  for (int i = 0; i < kMany; ++i) {
+    const Bytes shares = *Must(clients[size_t(i)]->TakeNote(0, *first.at(i)));
+    EXPECT_EQ(Must(ListFromBytes(shares, kMany)).size(), 28u) << "for neighbours";
+    Must(server->TakeReply(1, i, shares));
+  }
+  const auto second = Must(server->Note(1));
+  const auto sums = Must(server->MakeCodec());
+  const auto sum = Must(sums->NewSum({4, 0}, 10));
+  std::set<int> survivors;
+  for (int i = 0; i < kMany; ++i) {
+    EXPECT_EQ(Must(clients[size_t(i)]->TakeNote(1, *second.at(i))), std::nullopt);
+    if (i % 10 == 7) continue;
+    survivors.insert(i);
+    const std::vector<float> numbers(10, 0.5f);
+    Must(sum->Add(i, Must(Must(clients[size_t(i)]->MakeCodec())->Encode({4, 0}, numbers))));
+  }
+  const SharedBytes note = Must(server->AskSurvivors(survivors));
+  std::vector<Bytes> votes;
+  for (const int i : survivors) {
+    const Bytes vote = *Must(clients[size_t(i)]->TakeNote(2, *note));
+    EXPECT_EQ(vote.size(), 36u);
+    EXPECT_FALSE(server->TakeReply(2, (i + 1) % kMany, vote).ok()) << "of another client";
+    EXPECT_EQ(clients[size_t(i)]->TakeNote(2, *note).status().code(),
+              absl::StatusCode::kFailedPrecondition)
+        << "a second list";
+    if (i == 7 + 1) {
+      EXPECT_EQ(server->Note(3).status().message(),
+                "masks need 27 of 40 clients, but only 6 are left");
+    }
+    if (i != 5) Must(server->TakeReply(2, i, vote));  // which is too late
+  }
+  const auto all = Must(server->Note(3));
+  EXPECT_EQ(all.size(), 35u);
+  EXPECT_FALSE(all.contains(5));
+  EXPECT_FALSE(clients[0]->TakeNote(3, Bytes(3)).ok());
+  EXPECT_EQ(clients[0]->TakeNote(3, ListToBytes({})).status().message(),
+            "masked sum: only 0 clients have the same list of survivors as client 0, needs 27");
+  for (const auto& [position, body] : all) {
+    Must(server->TakeReply(3, position, *Must(clients[size_t(position)]->TakeNote(3, *body))));
+  }
+  EXPECT_EQ(server->FinishReplies(), absl::OkStatus());
+  std::vector<float> read(10);
+  Must(sum->Read(read));
+  EXPECT_THAT(read, Each(::testing::FloatNear(18, 36 * 0x1p-19f)));
 }
 
 }  // namespace

@@ -636,6 +636,8 @@ class Run:
           file with the key that all clients share and the aggregator must not have, or that all ranks share: at least 32 random characters, readable by its owner only; masked, openfhe: an aggregator without it cannot pose as the other clients
       plain_metrics: bool = False
           send this client's metrics to the aggregator unencrypted, though it cannot read the model; False: not at all. With masked and openfhe it reads the clients' mean only
+      mask_neighbours: int = 0
+          number of other clients with which each client shares its masks, drawn at random by all; at least this number, and as many as are enough for the clients of a round: of 1000 clients 182. It allows rounds of 1024 clients, and protects from an aggregator with fewer helpers among the clients. 0: all others, of 255 clients at most
       least_clients: float = 1.5
           send an update only if the sum hides it at least as well as this number of clients with equal weights would: by (sum of weights)^2 / sum of their squares
       dp_clip: float = 0
@@ -837,6 +839,7 @@ class Run:
         encryption_security_level: Literal['0', '128', '192', '256'] | None = None,
         encryption_key_file: str | os.PathLike | None = None,
         plain_metrics: bool | None = None,
+        mask_neighbours: int | None = None,
         least_clients: float | None = None,
         dp_clip: float | None = None,
         dp_noise: float | None = None,
@@ -1015,6 +1018,7 @@ class Run:
         encryption_security_level: Literal['0', '128', '192', '256'] | None = None,
         encryption_key_file: str | os.PathLike | None = None,
         plain_metrics: bool | None = None,
+        mask_neighbours: int | None = None,
         least_clients: float | None = None,
         dp_clip: float | None = None,
         dp_noise: float | None = None,

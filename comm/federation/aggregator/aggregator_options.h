@@ -65,7 +65,7 @@ struct AggregatorOptions {
   absl::Status CheckInterrupt(int64_t rounds_done) const;
   // The most that a round asks.
   int MostClients() const {
-    return MostAsked(protection.protection, robust.on() || place.datagrams != nullptr);
+    return MostAsked(protection, robust.on() || place.datagrams != nullptr);
   }
 };
 

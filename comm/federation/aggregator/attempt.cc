@@ -52,7 +52,7 @@ bool Attempt::Waits(int position) const {
     case Phase::kUpdates:
       return asked.state == State::kWaiting;
     case Phase::kReplies:
-      return asked.state == State::kAccepted && place.replies <= note_;
+      return asked.state == State::kAccepted && place.note == note_ && place.replies <= note_;
     case Phase::kAnswers:
       return place.answers < chunks();
     case Phase::kDone:
@@ -133,8 +133,7 @@ absl::Status Attempt::Step(Clock::time_point now, bool late) {
     case Phase::kUpdates:
       return EndUpdates(now);
     case Phase::kReplies:
-      DTNN_RETURN_IF_ERROR(FinishReplies());
-      return AddUp(now);
+      return EndReplies(now);
     case Phase::kAnswers:
       DTNN_RETURN_IF_ERROR(ReadSums());
       phase_ = Phase::kDone;
@@ -146,6 +145,11 @@ absl::Status Attempt::Step(Clock::time_point now, bool late) {
   return absl::OkStatus();
 }
 
+void Attempt::SendNote(int position, const SharedBytes& note) {
+  places_[size_t(position)].note = note_;
+  send_(position, FrameKind::kNote, uint32_t(note_), note);
+}
+
 absl::Status Attempt::EndSetUp(Clock::time_point now) {
   DTNN_ASSIGN_OR_RETURN(const auto notes, protocol_->Note(note_));
   for (int position = 0; position < int(asked_.size()); ++position) {
@@ -153,7 +157,7 @@ absl::Status Attempt::EndSetUp(Clock::time_point now) {
     if (note == notes.end()) {
       LeaveOut(position, "it took no part in the set-up");
     } else if (asked_[size_t(position)].state != State::kLeftOut) {
-      send_(position, FrameKind::kNote, uint32_t(note_), note->second);
+      SendNote(position, note->second);
     }
   }
   ++note_;
@@ -177,22 +181,42 @@ absl::Status Attempt::EndUpdates(Clock::time_point now) {
   DTNN_ASSIGN_OR_RETURN(const SharedBytes note, protocol_->AskSurvivors(survivors_));
   if (note == nullptr) return AddUp(now);
   opened_ = true;
-  for (const int position : survivors_) send_(position, FrameKind::kNote, uint32_t(note_), note);
+  for (const int position : survivors_) SendNote(position, note);
   Enter(Phase::kReplies, now, options_.deadline / 4);
   return absl::OkStatus();
 }
 
-// Where it fails, those who have not replied are missing; those who have, and lied, are named
-// either way.
-absl::Status Attempt::FinishReplies() {
-  const absl::Status finished = protocol_->FinishReplies();
-  for (int position = 0; !finished.ok() && position < int(asked_.size()); ++position) {
+absl::Status Attempt::EndReplies(Clock::time_point now) {
+  if (note_ + 1 == protocol_->setup_notes() + protocol_->closing_notes()) {
+    DTNN_RETURN_IF_ERROR(FinishReplies());
+    return AddUp(now);
+  }
+  const auto notes = protocol_->Note(note_ + 1);
+  if (!notes.ok()) {
+    LeaveOutSilent();
+    return notes.status();
+  }
+  ++note_;
+  for (const auto& [position, note] : *notes) SendNote(position, note);
+  Enter(Phase::kReplies, now, options_.deadline / 4);
+  return absl::OkStatus();
+}
+
+// Where the replies do not suffice, those who have not replied are missing.
+void Attempt::LeaveOutSilent() {
+  for (int position = 0; position < int(asked_.size()); ++position) {
     const Place& place = places_[size_t(position)];
     Asked& asked = asked_[size_t(position)];
     if (place.replies > note_ || asked.state != State::kAccepted) continue;
     asked.state = State::kLeftOut;
     asked.why = place.gone ? "it is gone" : "it did not answer in time";
   }
+}
+
+// Those who have lied are named, whether it fails or not.
+absl::Status Attempt::FinishReplies() {
+  const absl::Status finished = protocol_->FinishReplies();
+  if (!finished.ok()) LeaveOutSilent();
   for (const auto& [one, other] : protocol_->disputes()) {
     Asked& asked = asked_[size_t(one)];
     if (one == other) {

@@ -3,7 +3,7 @@
 //
 //   set-up    notes of the protocol, until all that are there have replied
 //   updates   until all that are there have reported, or the deadline
-//   finish    what removes masks, or decrypts; then done
+//   finish    what removes masks, in a note or two, or decrypts; then done
 //
 // An attempt ends with a sum of at least `quorum` updates, or fails. A client that sends something
 // wrong, or is lost, is left out, with the reason. An update counts when all of it is there.
@@ -116,6 +116,7 @@ class Attempt {
   enum class Phase : uint8_t { kSetUp, kUpdates, kReplies, kAnswers, kDone, kFailed };
 
   struct Place {
+    int note = -1;          // the last that it was sent
     int replies = 0;        // so many have come
     bool reported = false;  // or declined
     bool gone = false;
@@ -154,9 +155,12 @@ class Attempt {
   absl::Status TakeReport(int position, std::span<const uint8_t> body);
   absl::Status TakeDecline(int position, const Frame& frame);
   void Accuse(int accused, int accuser);
+  absl::Status EndReplies(Clock::time_point now);
   absl::Status FinishReplies();
+  void LeaveOutSilent();
   absl::Status Inspect(int position);
   absl::Status Read(int position, size_t chunk, std::span<float> values);
+  void SendNote(int position, const SharedBytes& note);
   void LeaveOut(int position, const std::string& why);
   void Enter(Phase phase, Clock::time_point now, std::chrono::milliseconds time);
   absl::Status Step(Clock::time_point now, bool late);

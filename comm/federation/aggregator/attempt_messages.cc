@@ -39,7 +39,10 @@ std::optional<size_t> Attempt::Allowed(int position, const FrameHeader& header) 
   switch (header.kind) {
     case FrameKind::kReply:
       // The last reply of a slow client may come when the attempt is over.
-      if (int64_t{header.index} != place.replies || place.replies > protocol_->setup_notes()) break;
+      if (int64_t{header.index} != place.replies ||
+          place.replies >= protocol_->setup_notes() + protocol_->closing_notes()) {
+        break;
+      }
       return kMostReply;
     case FrameKind::kUpdate:
       if (place.reported || header.index != place.chunks.size() || header.index >= chunks()) break;
@@ -126,6 +129,8 @@ absl::Status Attempt::TakeFrame(int position, Frame& frame) {
     case FrameKind::kReply:
       ++place.replies;
       if (asked.state == State::kLeftOut) return absl::OkStatus();
+      // Too late; the sum may do without it.
+      if (phase_ == Phase::kReplies && int(index) < note_) return absl::OkStatus();
       if (int(index) != note_ || (phase_ != Phase::kSetUp && phase_ != Phase::kReplies)) {
         return FailedPrecondition("replies to note ", index, " before it was sent");
       }

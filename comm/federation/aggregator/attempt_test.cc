@@ -8,7 +8,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,7 +37,7 @@ constexpr size_t kValues = 10;
 constexpr uint64_t kNumber = 3;
 
 // What the client at a position contributes, times its factor of 1.
-float NumberOf(int position) { return float(1 << position); }
+float NumberOf(int position) { return float(1 << position % 7); }
 
 // Its part of a decryption is well formed, but one number of it is another one.
 class LiesAboutSums : public codec::ClientCodec {
@@ -69,7 +71,8 @@ class AttemptTest : public ::testing::Test {
  protected:
   void Begin(Protection protection, int clients, int quorum, size_t values = kValues) {
     values_ = values;
-    protector_ = Must(Protector::Create({.protection = protection}, values));
+    protector_ = Must(
+        Protector::Create({.protection = protection, .mask_neighbours = mask_neighbours_}, values));
     std::vector<Asked> asked;
     clients_.clear();
     updates_.clear();
@@ -127,6 +130,7 @@ class AttemptTest : public ::testing::Test {
         continue;
       }
       ASSERT_EQ(note.kind, FrameKind::kNote);
+      if (skip_ && skip_(note)) continue;
       std::optional<Bytes> reply =
           Must(clients_[size_t(note.position)]->TakeNote(int(note.index), *note.body));
       if (!reply) continue;
@@ -203,6 +207,7 @@ class AttemptTest : public ::testing::Test {
   double factor_ = 1;  // of every client
   uint64_t receive_bytes_ = uint64_t{1} << 30;
   seconds deadline_{40};
+  int mask_neighbours_ = 0;
   const Secret job_ = Must(RandomSecret());
   Attempt::Clock::time_point now_ = Attempt::Clock::now();
   std::optional<Protector> protector_;
@@ -211,6 +216,7 @@ class AttemptTest : public ::testing::Test {
   std::map<int, std::unique_ptr<codec::UpdateClient>> updates_;  // of those that have sent one
   std::vector<uint32_t> replies_;                                // that each has sent
   std::deque<Note> notes_;
+  std::function<bool(const Note&)> skip_;  // which its client does not get
   std::function<void(int position, Bytes& reply)> change_;
   int liar_ = -1;  // decrypts something else than the sum
 };
@@ -626,6 +632,66 @@ TEST_F(AttemptTest, NoSumThatIsThereHasTheUpdateOfAClientThatIsRevoked) {
 }
 
 // Its update is accepted, and others are waited for.
+// 20 clients with 16 neighbours each, of which 14 have to vote.
+class NeighboursAttemptTest : public AttemptTest {
+ protected:
+  NeighboursAttemptTest() {
+    mask_neighbours_ = 1;
+    skip_ = [this](const Note& note) {
+      if (note.index < 2 || !silent_[note.index - 2].contains(note.position)) return false;
+      skipped_.push_back(note);
+      return true;
+    };
+    Begin(Protection::kMasked, 20, 2);
+  }
+  // Goes on without those who are silent.
+  void Miss() {
+    now_ += seconds(11);
+    attempt_->Advance(now_);
+    Deliver();
+  }
+
+  std::set<int> silent_[2];  // when they are to vote, and when they are to reveal
+  std::vector<Note> skipped_;
+};
+
+TEST_F(NeighboursAttemptTest, TheSumOfAllWhoSentAnUpdate) {
+  silent_[0] = {6, 7};
+  silent_[1] = {9};
+  SendUpdates(0, 20);
+  EXPECT_FALSE(attempt_->over());
+  Miss();
+  EXPECT_FALSE(attempt_->over());
+  // A vote that comes too late is not a fault, and nobody waits for it again.
+  ASSERT_EQ(skipped_.size(), 3u);
+  ASSERT_EQ(skipped_[0].position, 6);
+  Reply(6, *Must(clients_[6]->TakeNote(2, *skipped_[0].body)));
+  EXPECT_FALSE(asked(6).at_fault) << asked(6).why;
+  Reply(9, *Must(clients_[9]->TakeNote(3, *skipped_[2].body)));
+  std::vector<int> all(20);
+  std::iota(all.begin(), all.end(), 0);
+  ExpectMeanOf(all);
+  EXPECT_EQ(attempt_->opened(), 20);
+}
+
+TEST_F(NeighboursAttemptTest, TooFewVotesFailTheAttemptAndNameTheSilent) {
+  silent_[0] = {0, 1, 2, 3, 4, 5, 6};
+  SendUpdates(0, 20);
+  Miss();
+  EXPECT_EQ(attempt_->failure().message(), "masks need 14 of 20 clients, but only 13 are left");
+  EXPECT_EQ(asked(6).why, "it did not answer in time");
+  EXPECT_THAT(asked(7).why, IsEmpty());
+}
+
+TEST_F(NeighboursAttemptTest, AVoteInAnothersNameIsAFault) {
+  change_ = [](int from, Bytes& reply) {
+    if (from == 4 && reply.size() == 36) reply[0] = 5;
+  };
+  SendUpdates(0, 20);
+  EXPECT_TRUE(asked(4).at_fault);
+  EXPECT_EQ(asked(4).why, "client 4 speaks for client 5");
+}
+
 TEST_F(AttemptTest, AMaskedAttemptFailsWhenAClientIsRevokedAfterItsUpdate) {
   Begin(Protection::kMasked, 4, 2);
   SendUpdates(0, 2);

@@ -20,7 +20,9 @@ class CrowdTest : public FederationTest {
   // Runs the aggregator beside `clients`, a swarm of so many.
   void RunSwarm(int clients) {
     const JobSecret job = Job();
-    Swarm swarm(PlainOptionsOf(0), job);
+    ClientOptions client = PlainOptionsOf(0);
+    client.model = options_.model;
+    Swarm swarm(client, job);
     threads_.emplace_back([&] {
       ASSERT_EQ(swarm.Add(clients), absl::OkStatus());
       ASSERT_EQ(swarm.Run(), absl::OkStatus());
@@ -29,6 +31,19 @@ class CrowdTest : public FederationTest {
     JoinAll();
     EXPECT_EQ(swarm.accepted(), options_.rounds * clients);
     wanted_ = swarm.numbers();
+  }
+
+  // One round, with masks, of numbers that are rounded by less than `tolerance`.
+  void RunMasked(int clients, double tolerance) {
+    options_.protection.protection = Protection::kMasked;
+    options_.model.values = options_.model.trainable = 50;
+    options_.min_clients = clients;
+    options_.rounds = 1;
+    state_.parameters.assign(50, 1);
+    RunSwarm(clients);
+    ASSERT_EQ(records_.size(), 1u);
+    EXPECT_EQ(records_[0].attempts, 1u);
+    for (size_t i = 0; i < 50; ++i) EXPECT_NEAR(state_.parameters[i], wanted_[i], tolerance) << i;
   }
 
   // A client that was asked: the number of that attempt.
@@ -57,26 +72,12 @@ TEST_F(CrowdTest, TwoPlacesForUpdatesAreEnough) {
   EXPECT_EQ(state_.parameters, wanted_);
 }
 
-TEST_F(CrowdTest, MasksOfMoreThanSixtyFour) {
-  options_.protection.protection = Protection::kMasked;
-  options_.model.values = options_.model.trainable = 50;
-  options_.min_clients = 70;
-  options_.rounds = 1;
-  state_.parameters.assign(50, 1);
-  const JobSecret job = Job();
-  ClientOptions client = PlainOptionsOf(0);
-  client.model = options_.model;
-  Swarm swarm(client, job);
-  threads_.emplace_back([&] {
-    ASSERT_EQ(swarm.Add(70), absl::OkStatus());
-    ASSERT_EQ(swarm.Run(), absl::OkStatus());
-  });
-  ASSERT_EQ(Run(), absl::OkStatus()) << said();
-  JoinAll();
-  EXPECT_EQ(swarm.accepted(), 70);
-  for (size_t i = 0; i < 50; ++i) {
-    EXPECT_NEAR(state_.parameters[i], swarm.numbers()[i], 0x1p-18) << i;
-  }
+TEST_F(CrowdTest, MasksOfMoreThanSixtyFour) { RunMasked(70, 0x1p-18); }
+
+// With 28 each.
+TEST_F(CrowdTest, MasksOfNeighbours) {
+  options_.protection.mask_neighbours = 1;
+  RunMasked(40, 0x1p-18);
 }
 
 // The caller gets the reason, and may call again.

@@ -34,7 +34,7 @@ absl::StatusOr<std::unique_ptr<FederationClient>> FederationClient::Create(
   }
   if (options.timeout.count() < 1) return absl::InvalidArgumentError("a client needs a timeout");
   const Protection protection = options.protection.protection;
-  const int most_clients = MostParticipants(protection);
+  const int most_clients = MostParticipants(options.protection);
   if (!(options.least_clients >= 1 && options.least_clients <= most_clients)) {
     return InvalidArgument("sums of at least ", options.least_clients, " clients: expected 1 to ",
                            most_clients);

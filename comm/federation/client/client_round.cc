@@ -24,7 +24,7 @@ absl::StatusOr<ClientRound> ClientRound::Begin(const Frame& frame, Context conte
   if (start.parameters.encrypted && context.protector.readable()) {
     return DataLoss("sends encrypted parameters, but this client has no key");
   }
-  const int most = MostParticipants(context.protector.protection());
+  const int most = MostParticipants(context.protector.options());
   if (start.samples.size() > size_t(most)) {
     return DataLoss("asks ", start.samples.size(), " clients in a round, at most ", most,
                     " are allowed");

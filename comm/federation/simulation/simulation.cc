@@ -185,7 +185,8 @@ absl::Status Validate(const SimulationOptions& options, const FederationState& s
   if (options.threads < 1) {
     return InvalidArgument("training on ", options.threads, " threads: expected 1 or more");
   }
-  if (const int most = MostParticipants(protection); masked && options.clients_per_round > most) {
+  if (const int most = MostParticipants(options.protection);
+      masked && options.clients_per_round > most) {
     return InvalidArgument("masked sums of ", options.clients_per_round, " clients: expected ",
                            most, " at most");
   }

@@ -28,10 +28,7 @@ constexpr int kClients = 5;
 class SimulationTest : public FederationTest {
  protected:
   SimulationTest() {
-    for (int client = 0; client < kClients; ++client) {
-      clients_.push_back(
-          {.name = OptionsOf(client).name, .samples = SamplesOf(client), .steps = StepsOf(client)});
-    }
+    for (int client = 0; client < kClients; ++client) AddClient();
     simulation_ = {.model = Model(),
                    .rounds = 3,
                    .clients_per_round = kClients,
@@ -57,6 +54,12 @@ class SimulationTest : public FederationTest {
     };
   }
 
+  void AddClient() {
+    const auto client = int(clients_.size());
+    clients_.push_back(
+        {.name = OptionsOf(client).name, .samples = SamplesOf(client), .steps = StepsOf(client)});
+  }
+
   absl::Status Simulate(int threads = 2) {
     absl::Status status;
     std::thread([&] {
@@ -73,7 +76,7 @@ class SimulationTest : public FederationTest {
     options_.protection = simulation_.protection;
     options_.min_clients = simulation_.min_clients;
     options_.max_update_norm = simulation_.max_update_norm;
-    for (int client = 0; client < kClients; ++client) Start(client);
+    for (int client = 0; client < int(clients_.size()); ++client) Start(client);
     ASSERT_EQ(Run(), absl::OkStatus()) << said();
     JoinAll();
     ASSERT_EQ(Simulate(), absl::OkStatus()) << said();
@@ -152,6 +155,39 @@ TEST_F(SimulationTest, MasksLeaveTheSameBits) {
   for (const Asked& asked : simulated_records_[2].clients) {
     EXPECT_TRUE(asked.report.metrics.empty()) << "only their mean can be read";
   }
+}
+
+// The fewest clients of which not all are neighbours: 12 of the 15 others.
+TEST_F(SimulationTest, MasksOfNeighboursLeaveTheSameBits) {
+  simulation_.protection = {.protection = Protection::kMasked, .mask_neighbours = 1};
+  simulation_.clients_per_round = simulation_.min_clients = 16;
+  while (clients_.size() < 16) AddClient();
+  ASSERT_EQ(Must(Protector::Create(simulation_.protection, kValues)).mask_neighbours(16), 12);
+  RunBoth();
+  EXPECT_EQ(simulated_.parameters, state_.parameters);
+  EXPECT_EQ(simulated_records_[2].metrics, records_[2].metrics);
+  EXPECT_EQ(records_[2].attempts, 1u);
+}
+
+// As many as a round may ask; a third of them less one may be missing.
+TEST_F(SimulationTest, AThousandClientsOfWhichThreeTenthsDropOut) {
+  simulation_.protection = {.protection = Protection::kMasked, .mask_neighbours = 1};
+  simulation_.clients_per_round = 1000;
+  simulation_.min_clients = 600;
+  simulation_.drop_out = 0.3;
+  simulation_.rounds = 2;
+  while (clients_.size() < 1000) AddClient();
+  train_ = [train = train_](int thread, int client, const RoundTask& task) {
+    return train(thread, client % 7, task);  // numbers that are small enough
+  };
+  ASSERT_EQ(Simulate(), absl::OkStatus()) << said();
+  const RoundRecord& record = simulated_records_.back();
+  EXPECT_EQ(record.clients.size(), 1000u);
+  const auto used = std::ranges::count(record.clients, Asked::State::kAccepted, &Asked::state);
+  EXPECT_NEAR(double(used), 700, 60);
+  EXPECT_GE(used, 667) << "with fewer the attempt fails";
+  simulation_.protection.mask_neighbours = 0;
+  EXPECT_EQ(Simulate().message(), "masked sums of 1000 clients: expected 255 at most");
 }
 
 class PrivateTest : public SimulationTest, public ::testing::WithParamInterface<Protection> {};

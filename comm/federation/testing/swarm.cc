@@ -37,6 +37,7 @@ absl::Status Swarm::Add(int clients) {
     Client& client = clients_.emplace_back();
     client.options = options_;
     client.options.name += StrCat("-", clients_.size());
+    client.drops_out = int(clients_.size()) <= drop_outs_;
     client.channel = std::make_unique<Channel>(std::move(link.stream), link.address);
     client.channel->KeepBuffersShort();  // hosts of their own would have more
     client.channel->Send(FrameKind::kHello, 0, 0,
@@ -82,6 +83,8 @@ absl::Status Swarm::Hear(Client& client) {
     DTNN_RETURN_IF_ERROR(Take(client, *std::move(frame)));
   }
   if (client.over) {
+    bytes_sent_ += client.channel->bytes_sent();
+    bytes_received_ += client.channel->bytes_received();
     client.channel.reset();
     return absl::OkStatus();
   }
@@ -132,6 +135,11 @@ absl::Status Swarm::SendChunks(Client& client) {
   while (client.chunk && client.channel->flushed()) {
     if (client.round->state() != ClientRound::State::kReady) {
       client.chunk.reset();  // the round is over
+      break;
+    }
+    if (client.drops_out) {
+      client.round->Decline("it drops out", kSetUpFailed);
+      client.chunk.reset();
       break;
     }
     const size_t at = *client.chunk * most;

@@ -33,6 +33,9 @@ class Swarm {
   // outlives the swarm.
   Swarm(const ClientOptions& client, const JobSecret& secret);
 
+  // The first so many that were added send no update in any round.
+  void DropOut(int clients) { drop_outs_ = clients; }
+
   // The numbers that every client sends.
   const std::vector<float>& numbers() const { return numbers_; }
 
@@ -44,12 +47,16 @@ class Swarm {
 
   int64_t updates() const { return updates_; }  // that were sent
   int64_t accepted() const { return accepted_; }
+  // By all clients for which the federation is over.
+  uint64_t bytes_sent() const { return bytes_sent_; }
+  uint64_t bytes_received() const { return bytes_received_; }
 
  private:
   struct Client {
     ClientOptions options;
     std::unique_ptr<Channel> channel;
     Welcome welcome = {};
+    bool drops_out = false;
     bool welcomed = false, over = false;
     std::optional<ClientRound> round;
     std::optional<uint32_t> chunk = {};  // of its update, that it sends next
@@ -66,7 +73,9 @@ class Swarm {
   const Protector protector_;
   std::vector<float> numbers_;  // and zeros for metrics that a sum hides
   std::list<Client> clients_;   // whose rounds refer to them
+  int drop_outs_ = 0;
   int64_t updates_ = 0, accepted_ = 0;
+  uint64_t bytes_sent_ = 0, bytes_received_ = 0;
 };
 
 }  // namespace dtnn::federation

@@ -90,6 +90,7 @@ ProtectionOptions ProtectionOf(const RunOptions& options) {
                           : options.encryption.kind == "tenseal" ? Protection::kSharedKey
                           : options.encryption.kind == "openfhe" ? Protection::kThreshold
                                                                  : Protection::kNone;
+  protection.mask_neighbours = int(options.federation.mask_neighbours);
   const ckks::CkksParameters given = CkksParametersOf(options);
   protection.log2_degree = given.log2_degree;
   protection.security = given.security;

@@ -19,6 +19,7 @@ constexpr OptionRange kAnyReal = {.low = -kLargest, .high = kLargest};
 constexpr OptionRange kNotZero = {.low = -kLargest, .high = kLargest, .hole = kSmallest};
 constexpr OptionRange kAtLeast0 = {.low = 0, .high = kLargest};
 constexpr OptionRange kAtLeast1Client = {.low = 1, .high = 64};
+constexpr OptionRange kNeighbours = {.low = 0, .high = 254};
 constexpr OptionRange kPositive = {.low = 0, .high = kLargest, .low_open = true};
 constexpr OptionRange kDivisor = {.low = kSmallest, .high = kLargest};
 constexpr OptionRange kFactor = {.low = 0, .high = 1, .low_open = true};
@@ -220,6 +221,7 @@ constexpr OptionMember kMembers[] = {
     {DTNN_MEMBER(encryption.security_level), No()},
     {DTNN_MEMBER(encryption.key_file), No()},
     {DTNN_MEMBER(federation.plain_metrics), No()},
+    {DTNN_MEMBER(federation.mask_neighbours), No(), kNeighbours},
     {DTNN_MEMBER(federation.least_clients), No(), kAtLeast1Client},
     {DTNN_MEMBER(federation.dp_clip), No(), kAtLeast0},
     {DTNN_MEMBER(federation.dp_noise), No(), kAtLeast0},

@@ -99,6 +99,7 @@ struct FederationOptions {
   std::string aggregator_key = {};    // public, in base64: the client disconnects from any other
   std::string local_parameters = {};  // patterns of those that stay (ExchangedParameters)
   bool plain_metrics = false;         // tenseal: the aggregator reads the clients' metrics
+  int64_t mask_neighbours = 0;        // masked: that each client has at least; 0: all others
   double least_clients = 1.5;         // of equal weight, that hide a client's update in a sum
   double dp_clip = 0;                 // longest update of a client; 0: no differential privacy
   double dp_noise = 0;                // deviation, times that
