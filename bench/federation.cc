@@ -2,8 +2,8 @@
 //
 // An aggregator, in a process of its own, and many clients that make their updates up
 // (comm/federation/testing/swarm.h), over connections of this host: seconds per round, processor
-// time and memory of the aggregator. Prints a row of a table. Clients and aggregator share the
-// processors, so seconds hold the work of both.
+// time and memory of the aggregator, processor time and bytes of a client. Prints a row of a table.
+// Clients and aggregator share the processors, so seconds hold the work of both.
 
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -15,8 +15,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -41,8 +43,14 @@ using federation::RoundRecord;
 
 struct FederationOptions {
   int64_t clients = 64, idle = 0, values = 1000000, rounds = 3, receive_memory = 1024;
+  int64_t mask_neighbours = 0;
+  double drop_out = 0;
   std::string encryption = "none";
 };
+
+int64_t DropOuts(const FederationOptions& options) {
+  return int64_t(options.drop_out * double(options.clients));
+}
 
 struct Meeting {
   federation::MeetingPlace place;
@@ -50,6 +58,13 @@ struct Meeting {
   federation::ProtectionOptions protection;
   JobSecret secret = Must(JobSecret::Of(std::string(40, 's')));
 };
+
+// Not of clients that are to drop out.
+std::function<void(std::string_view)> WarnTo(const FederationOptions& options,
+                                             std::string_view from) {
+  if (options.drop_out > 0) return nullptr;
+  return [from](std::string_view line) { std::cerr << from << line << "\n"; };
+}
 
 // In this process, until it is over; a line per round to `out`.
 absl::Status Aggregate(const FederationOptions& options, const Meeting& meeting, int listener,
@@ -60,25 +75,24 @@ absl::Status Aggregate(const FederationOptions& options, const Meeting& meeting,
       .protection = meeting.protection,
       .rounds = options.rounds,
       .min_clients = int(options.clients),
-      .client_fraction = 1e-9,
+      .client_fraction = options.drop_out > 0 ? 1 : 1e-9,
       .max_connections = int(options.clients + options.idle),
       .receive_bytes = uint64_t(options.receive_memory) << 20,
       .deadline = std::chrono::seconds(3600),
       .timeout = std::chrono::seconds(3600),
-      .warn = [](std::string_view line) { std::cerr << "aggregator: " << line << "\n"; },
-      .round_done =
-          [out](const RoundRecord& record, const FederationState&) {
-            const std::string line = StrCat(record.seconds, "\n");
-            return write(out, line.data(), line.size()) < 0 ? absl::UnavailableError("no reader")
-                                                            : absl::OkStatus();
-          }};
+      .warn = WarnTo(options, "aggregator: "),
+      .round_done = [out](const RoundRecord& record, const FederationState&) {
+        const std::string line = StrCat(record.seconds, "\n");
+        return write(out, line.data(), line.size()) < 0 ? absl::UnavailableError("no reader")
+                                                        : absl::OkStatus();
+      }};
   aggregator.place.listener = listener;
-  // No round begins before all are there.
+  // No round begins before all are there. It asks as many as it needs, or all where some drop out.
   int64_t there = 0;
   aggregator.say = [&](std::string_view line) {
     there += line.find(" is there, with") != line.npos ? 1 : 0;
     const int64_t all = options.clients + options.idle;
-    aggregator.min_clients = int(there < all ? all : options.clients);
+    aggregator.min_clients = int(there < all ? all : options.clients - DropOuts(options));
   };
   FederationState state;
   state.parameters.assign(size_t(options.values), 0);
@@ -108,12 +122,30 @@ absl::Status RaiseFiles(int64_t connections) {
                             int64_t(files.rlim_cur), " that ulimit -n allows");
 }
 
+double Seconds(const rusage& used) {
+  const auto seconds = [](const timeval& time) {
+    return double(time.tv_sec) + 1e-6 * double(time.tv_usec);
+  };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
+// Processor time of this process.
+double Seconds() {
+  rusage used = {};
+  getrusage(RUSAGE_SELF, &used);
+  return Seconds(used);
+}
+
 absl::Status Measure(const FederationOptions& options) {
+  if (options.drop_out > 0 && options.idle > 0) {
+    return absl::InvalidArgumentError("rounds whose clients drop out ask all: --idle=0");
+  }
   DTNN_RETURN_IF_ERROR(RaiseFiles(options.clients + options.idle));
   Meeting meeting;
   meeting.model = {.values = uint64_t(options.values), .trainable = uint64_t(options.values)};
   meeting.protection.protection =
       options.encryption == "masked" ? Protection::kMasked : Protection::kNone;
+  meeting.protection.mask_neighbours = int(options.mask_neighbours);
   DTNN_ASSIGN_OR_RETURN(Socket listener, Listen({.host = "127.0.0.1", .port = 0}));
   DTNN_ASSIGN_OR_RETURN(meeting.place.address, listener.Local());
   int lines[2] = {};
@@ -134,8 +166,9 @@ absl::Status Measure(const FederationOptions& options) {
                            .samples = 100,
                            .protection = meeting.protection,
                            .timeout = std::chrono::seconds(3600),
-                           .warn = [](std::string_view line) { std::cerr << line << "\n"; }},
+                           .warn = WarnTo(options, "")},
                           meeting.secret);
+  swarm.DropOut(int(DropOuts(options)));
   const auto ends = [&](absl::Status status) {
     if (!status.ok()) kill(aggregator, SIGKILL);
     return status;
@@ -147,7 +180,9 @@ absl::Status Measure(const FederationOptions& options) {
   const int64_t idle_kib = StatusOf(aggregator, "VmRSS:") - before;
   const double connect_seconds = connecting.seconds();
   DTNN_RETURN_IF_ERROR(ends(swarm.Add(1)));
+  const double clients_before = Seconds();
   DTNN_RETURN_IF_ERROR(ends(swarm.Run()));
+  const double clients_seconds = Seconds() - clients_before;
   int status = 0;
   rusage used = {};
   if (wait4(aggregator, &status, 0, &used) != aggregator || status != 0) {
@@ -156,16 +191,16 @@ absl::Status Measure(const FederationOptions& options) {
   std::string text(1 << 16, 0);
   text.resize(size_t(std::max<ssize_t>(0, read(lines[0], text.data(), text.size()))));
   std::replace(text.begin(), text.end(), '\n', ' ');
-  const auto seconds = [](const timeval& time) {
-    return double(time.tv_sec) + 1e-6 * double(time.tv_usec);
-  };
+  const double answers = double(options.clients * options.rounds);
   std::cout << absl::StrFormat(
-      "| %d | %d | %d | %s | %s| %.2f | %.0f | %.1f | %.1f |\n", options.clients, connections,
-      options.values, options.encryption, text,
-      (seconds(used.ru_utime) + seconds(used.ru_stime)) / double(options.rounds),
-      double(used.ru_maxrss) / 1024, connect_seconds,
-      double(idle_kib) / double(std::max<int64_t>(1, connections - 2)));
-  if (swarm.accepted() == options.clients * options.rounds) return absl::OkStatus();
+      "| %d | %d | %d | %s | %s| %.2f | %.0f | %.1f | %.1f | %.3f | %.2f | %.2f |\n",
+      options.clients, connections, options.values, options.encryption, text,
+      Seconds(used) / double(options.rounds), double(used.ru_maxrss) / 1024, connect_seconds,
+      double(idle_kib) / double(std::max<int64_t>(1, connections - 2)), clients_seconds / answers,
+      1e-6 * double(swarm.bytes_sent()) / answers, 1e-6 * double(swarm.bytes_received()) / answers);
+  if (swarm.accepted() == (options.clients - DropOuts(options)) * options.rounds) {
+    return absl::OkStatus();
+  }
   return absl::InternalError(StrCat(swarm.accepted(), " updates were used"));
 }
 
@@ -208,7 +243,19 @@ absl::Status Run(const std::vector<std::string>& arguments) {
        .type = kWord,
        .help = "how updates are protected",
        .words = "none,masked",
-       .field = &options.encryption}};
+       .field = &options.encryption},
+      {.name = "mask-neighbours",
+       .type = kInt,
+       .help = "with masks: neighbours of a client, at least; 0: all others",
+       .unit = "clients",
+       .range = {.low = 0, .high = 254},
+       .field = &options.mask_neighbours},
+      {.name = "drop-out",
+       .type = kReal,
+       .help = "fraction of the clients of a round that send no update",
+       .unit = "fraction",
+       .range = {.low = 0, .high = 1, .high_open = true},
+       .field = &options.drop_out}};
   DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags));
   if (request.action == Action::kHelp) {
     std::cout << ToolHelp("federation [--clients=1000] ...\n\nMeasures an aggregator.", flags,
@@ -216,8 +263,9 @@ absl::Status Run(const std::vector<std::string>& arguments) {
     return absl::OkStatus();
   }
   std::cout << "| asked | connected | numbers | encryption | seconds of each round | processor "
-               "seconds a round | peak MiB | seconds to connect | KiB per connection |\n"
-               "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
+               "seconds a round | peak MiB | seconds to connect | KiB per connection | processor "
+               "seconds of a client a round | MB that it sends | MB that it receives |\n"
+               "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
             << std::flush;
   return Measure(options);
 }
