@@ -1,5 +1,6 @@
 #include "comm/federation/masked_protocol.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -88,9 +89,12 @@ class Server : public ServerProtocol {
     std::map<int, SharedBytes> notes;
     if (note == 0) {
       const std::vector<Advertisement> advertised = server_.advertised();
-      const SharedBytes all = std::make_shared<const Bytes>(ListOf(advertised));
-      for (const Advertisement& a : advertised) notes[a.client] = all;
       if (int(advertised.size()) < options_.parameters.least()) return TooFew(advertised.size());
+      DTNN_ASSIGN_OR_RETURN(const Hash drawn, server_.CloseAdvertised());
+      Bytes body = ListOf(advertised);
+      body.insert(body.end(), drawn.begin(), drawn.end());
+      const SharedBytes all = std::make_shared<const Bytes>(std::move(body));
+      for (const Advertisement& a : advertised) notes[a.client] = all;
       return notes;
     }
     if (note == kVotes) return Votes();
@@ -161,9 +165,14 @@ class Client : public ClientProtocol {
   absl::StatusOr<std::optional<Bytes>> TakeNote(int note, std::span<const uint8_t> body) override {
     const MaskedParameters& parameters = options_.parameters;
     if (note == 0) {
+      Hash drawn{};
+      if (body.size() < drawn.size()) return DataLoss("a list of keys of ", body.size(), " bytes");
+      std::ranges::copy(body.last(drawn.size()), drawn.begin());
       DTNN_ASSIGN_OR_RETURN(const std::vector<Advertisement> advertised,
-                            ReadList(parameters, body, masked::AdvertisementFromBytes));
-      DTNN_ASSIGN_OR_RETURN(const std::vector<SealedShares> shares, client_.Share(advertised));
+                            ReadList(parameters, body.first(body.size() - drawn.size()),
+                                     masked::AdvertisementFromBytes));
+      DTNN_ASSIGN_OR_RETURN(const std::vector<SealedShares> shares,
+                            client_.Share(advertised, drawn));
       return ListOf(shares);
     }
     if (note == 1) {

@@ -631,7 +631,6 @@ TEST_F(AttemptTest, NoSumThatIsThereHasTheUpdateOfAClientThatIsRevoked) {
   }
 }
 
-// Its update is accepted, and others are waited for.
 // 20 clients with 16 neighbours each, of which 14 have to vote.
 class NeighboursAttemptTest : public AttemptTest {
  protected:
@@ -692,6 +691,7 @@ TEST_F(NeighboursAttemptTest, AVoteInAnothersNameIsAFault) {
   EXPECT_EQ(asked(4).why, "client 4 speaks for client 5");
 }
 
+// Its update is accepted, and others are waited for.
 TEST_F(AttemptTest, AMaskedAttemptFailsWhenAClientIsRevokedAfterItsUpdate) {
   Begin(Protection::kMasked, 4, 2);
   SendUpdates(0, 2);

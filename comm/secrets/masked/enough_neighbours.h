@@ -2,8 +2,10 @@
 //
 // Neighbours are drawn at random (mask_graph.h), so of k of them the number that belong to any
 // group of clients is hypergeometric. Counted are those who work together with the server, a
-// quarter of all clients at most, and those who drop out, three tenths at most. Of a sum of n
-// clients these fail, with a probability of at most
+// quarter of all clients at most, and those who drop out, three tenths at most. Both groups are
+// those that would be the same in any other order: nothing is said where somebody sees the order
+// and then chooses the clients that drop out, by delaying them. Of a sum of n clients these fail,
+// with a probability of at most
 //   2^-41  secrecy: no client has so many neighbours in the first group that their shares unmask it
 //   2^-41  secrecy: the others who stay are connected, so that only the sum of all can be read
 //   2^-20  success: no client loses so many neighbours that its mask cannot be removed

@@ -13,7 +13,7 @@ namespace dtnn::masked {
 namespace {
 
 absl::StatusOr<Hash> SeedOf(const MaskedParameters& parameters,
-                            std::span<const Advertisement> advertised) {
+                            std::span<const Advertisement> advertised, const Hash& drawn) {
   std::map<int, const Advertisement*> by_client;
   for (const Advertisement& advertisement : advertised) {
     by_client.emplace(advertisement.client, &advertisement);
@@ -23,6 +23,7 @@ absl::StatusOr<Hash> SeedOf(const MaskedParameters& parameters,
   writer.Number(parameters.round);
   writer.Number(uint32_t(parameters.clients));
   writer.Number(uint32_t(parameters.neighbours));
+  writer.Bytes(drawn);
   for (const auto& [client, advertisement] : by_client) writer.Bytes(ToBytes(*advertisement));
   return Sha256({writer.bytes()});
 }
@@ -41,10 +42,11 @@ uint32_t Below(ChaCha20Stream& random, uint32_t bound) {
 }  // namespace
 
 absl::StatusOr<MaskGraph> MaskGraph::Draw(const MaskedParameters& parameters,
-                                          std::span<const Advertisement> advertised) {
+                                          std::span<const Advertisement> advertised,
+                                          const Hash& drawn) {
   if (parameters.complete()) return MaskGraph(parameters.clients, 0);
   MaskGraph graph(parameters.clients, parameters.neighbours / 2);
-  DTNN_ASSIGN_OR_RETURN(const Hash seed, SeedOf(parameters, advertised));
+  DTNN_ASSIGN_OR_RETURN(const Hash seed, SeedOf(parameters, advertised, drawn));
   DTNN_ASSIGN_OR_RETURN(ChaCha20Stream random, ChaCha20Stream::Create(seed));
   graph.order_.resize(size_t(parameters.clients));
   std::iota(graph.order_.begin(), graph.order_.end(), 0);

@@ -2,8 +2,9 @@
 //
 // Clients stand on a circle in a random order; neighbours are those at most half the number of
 // neighbours away (a Harary graph). The order follows from the hash of all advertisements, which
-// every client sees: nobody chooses it who has to advertise before the others' keys are known. All
-// others are neighbours where the parameters say no number.
+// every client sees, and of bytes that the server draws when no more of them are taken: a client
+// that sees the others' keys before it sends its own cannot choose the order by its own. All others
+// are neighbours where the parameters say no number.
 
 #ifndef DTNN_COMM_SECRETS_MASKED_MASK_GRAPH_H_
 #define DTNN_COMM_SECRETS_MASKED_MASK_GRAPH_H_
@@ -23,7 +24,8 @@ class MaskGraph {
   // The same for all who have the same advertisements, in any order. Of all clients, also of those
   // that have not advertised. `parameters`: valid.
   static absl::StatusOr<MaskGraph> Draw(const MaskedParameters& parameters,
-                                        std::span<const Advertisement> advertised);
+                                        std::span<const Advertisement> advertised,
+                                        const Hash& drawn);
 
   // The client itself, and its neighbours.
   std::vector<int> Around(int client) const;

@@ -21,8 +21,8 @@ std::vector<Advertisement> Advertised(int clients, uint8_t seed = 1) {
 }
 
 MaskGraph Draw(int clients, int neighbours, uint8_t seed = 1) {
-  return Must(
-      MaskGraph::Draw({.clients = clients, .neighbours = neighbours}, Advertised(clients, seed)));
+  return Must(MaskGraph::Draw({.clients = clients, .neighbours = neighbours},
+                              Advertised(clients, seed), {}));
 }
 
 std::set<int> All(int clients) {
@@ -100,21 +100,23 @@ TEST(MaskGraphTest, ConnectedAsASearchFinds) {
 // Each other client is as often a neighbour, over many draws; and any change of what was advertised
 // is another draw.
 TEST(MaskGraphTest, EachIsANeighbourAsOften) {
-  const int clients = 9, draws = 256;
+  const int clients = 9, draws = 20000;
   std::vector<double> met(clients);
-  for (int seed = 0; seed < draws; ++seed) {
-    const MaskGraph graph = Draw(clients, 4, uint8_t(seed));
-    for (int i = 1; i < clients; ++i) met[size_t(i)] += graph.AreNeighbours(0, i) ? 1 : 0;
+  const std::vector<Advertisement> advertised = Advertised(clients);
+  for (int i = 0; i < draws; ++i) {
+    const MaskGraph graph = Must(MaskGraph::Draw({.clients = clients, .neighbours = 4}, advertised,
+                                                 {uint8_t(i), uint8_t(i >> 8)}));
+    for (int j = 1; j < clients; ++j) met[size_t(j)] += graph.AreNeighbours(0, j) ? 1 : 0;
   }
-  for (int i = 1; i < clients; ++i) {
-    EXPECT_NEAR(met[size_t(i)], draws / 2, 5 * std::sqrt(draws / 4)) << i;
+  for (int j = 1; j < clients; ++j) {
+    EXPECT_NEAR(met[size_t(j)], draws / 2, 5 * std::sqrt(draws / 4)) << j;
   }
 }
 
 TEST(MaskGraphTest, FollowsFromWhatWasAdvertised) {
   const int clients = 50;
   const auto around = [](const MaskedParameters& parameters, std::vector<Advertisement> list) {
-    return Must(MaskGraph::Draw(parameters, list)).Around(7);
+    return Must(MaskGraph::Draw(parameters, list, {})).Around(7);
   };
   const MaskedParameters p = {.clients = clients, .round = 3, .neighbours = 10};
   std::vector<Advertisement> list = Advertised(clients);
@@ -122,13 +124,14 @@ TEST(MaskGraphTest, FollowsFromWhatWasAdvertised) {
   std::ranges::reverse(list);
   EXPECT_EQ(around(p, list), known) << "in any order";
   EXPECT_NE(around({.clients = clients, .round = 4, .neighbours = 10}, list), known);
+  EXPECT_NE(Must(MaskGraph::Draw(p, list, {1})).Around(7), known) << "what the server draws";
   std::vector<Advertisement> other = list;
   other[20].own_mask[31] ^= 1;
   EXPECT_NE(around(p, other), known);
   other = list;
   other.pop_back();
   EXPECT_NE(around(p, other), known) << "one less, who is on the circle all the same";
-  const MaskGraph graph = Must(MaskGraph::Draw(p, other));
+  const MaskGraph graph = Must(MaskGraph::Draw(p, other, {}));
   EXPECT_EQ(graph.Around(0).size(), 11u);
   EXPECT_TRUE(graph.AreConnected(All(clients)));
 }

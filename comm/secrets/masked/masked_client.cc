@@ -21,6 +21,7 @@ std::vector<uint8_t> Bound(const MaskedParameters& parameters, int from, int to)
 }
 
 absl::StatusOr<Hash> HashOfAgreed(const MaskedParameters& parameters, const Bond& bond,
+                                  const Hash& drawn,
                                   const std::map<int, Advertisement>& advertised) {
   WireWriter writer;
   writer.Bytes(AsBytes("DTNN masked sum"));
@@ -29,6 +30,7 @@ absl::StatusOr<Hash> HashOfAgreed(const MaskedParameters& parameters, const Bond
   writer.Number(uint32_t(parameters.neighbours));
   writer.Number(uint32_t(parameters.shares_needed()));
   writer.Bytes(bond.facts);
+  writer.Bytes(drawn);
   for (const auto& [client, advertisement] : advertised) writer.Bytes(ToBytes(advertisement));
   return Sha256({writer.bytes()});
 }
@@ -97,7 +99,7 @@ absl::StatusOr<MaskedClient> MaskedClient::Create(const MaskedParameters& parame
 }
 
 absl::StatusOr<std::vector<SealedShares>> MaskedClient::Share(
-    std::span<const Advertisement> advertised) {
+    std::span<const Advertisement> advertised, const Hash& drawn) {
   DTNN_RETURN_IF_ERROR(Expect(Stage::kAdvertised));
   DTNN_RETURN_IF_ERROR(CheckAdvertised(parameters_, advertisement_, advertised));
   stage_ = Stage::kShared;
@@ -107,8 +109,8 @@ absl::StatusOr<std::vector<SealedShares>> MaskedClient::Share(
   DTNN_ASSIGN_OR_RETURN(const std::vector<SecretShare> masking,
                         SplitSecret(secrets_->masking, needed, parameters_.shares()));
   for (const Advertisement& peer : advertised) advertised_.emplace(peer.client, peer);
-  DTNN_ASSIGN_OR_RETURN(agreed_, HashOfAgreed(parameters_, bond_, advertised_));
-  DTNN_ASSIGN_OR_RETURN(graph_, MaskGraph::Draw(parameters_, advertised));
+  DTNN_ASSIGN_OR_RETURN(agreed_, HashOfAgreed(parameters_, bond_, drawn, advertised_));
+  DTNN_ASSIGN_OR_RETURN(graph_, MaskGraph::Draw(parameters_, advertised, drawn));
   std::vector<SealedShares> messages;
   int holders = 0;
   for (const int to : graph_->Around(self)) {

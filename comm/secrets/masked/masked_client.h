@@ -2,16 +2,16 @@
 // below, each once; FailedPrecondition otherwise.
 //
 // Where clients have neighbours, a server that gives different lists of survivors to different ones
-// learns no more than one sum: a client reveals shares only where more than half of all clients
-// have voted for its list, the list is connected, and all its neighbours on the list have shared
-// with it. Suppose that the sum of a part A of that list was read without the rest B. Between the
-// two there are no masks then: a member of A has not got the shares of its neighbours in B, and if
-// it has such neighbours it reveals nothing. Let e be such a member. It has shares of threshold - 1
-// others, so at most k - (k / 2 + 1) = k / 2 - 1 of its k neighbours are in B. Its secret can be
-// rebuilt only from shares of those, and of neighbours in A that have none in B: if the nearest of
-// the latter is j places away there are at most k / 2 - j + 1, all on one side of e, and the former
-// are beyond its reach, at most j on the other side. That is k / 2 + 1 together, one too few. So no
-// member of A has neighbours in B, and the list is not connected.
+// learns no more than one sum: a client reveals shares only where more than two thirds of all
+// clients have voted for its list, the list is connected, and all its neighbours on the list have
+// shared with it. Suppose that the sum of a part A of that list was read without the rest B.
+// Between the two there are no masks then: a member of A has not got the shares of its neighbours
+// in B, and if it has such neighbours it reveals nothing. Let e be such a member. It has shares of
+// threshold - 1 others, so at most k - (k / 2 + 1) = k / 2 - 1 of its k neighbours are in B. Its
+// secret can be rebuilt only from shares of those, and of neighbours in A that have none in B: if
+// the nearest of the latter is j places away there are at most k / 2 - j + 1, all on one side of e,
+// and the former are beyond its reach, at most j on the other side. That is k / 2 + 1 together, one
+// too few. So no member of A has neighbours in B, and the list is not connected.
 
 #ifndef DTNN_COMM_SECRETS_MASKED_MASKED_CLIENT_H_
 #define DTNN_COMM_SECRETS_MASKED_MASKED_CLIENT_H_
@@ -53,8 +53,10 @@ class MaskedClient {
   const Advertisement& advertisement() const { return advertisement_; }
 
   // One message for every neighbour that advertised. InvalidArgument where its own advertisement
-  // was changed, two clients have the same keys, or there are fewer than the threshold.
-  absl::StatusOr<std::vector<SealedShares>> Share(std::span<const Advertisement> advertised);
+  // was changed, two clients have the same keys, or there are fewer than the threshold. `drawn`:
+  // what the server drew when it closed the list.
+  absl::StatusOr<std::vector<SealedShares>> Share(std::span<const Advertisement> advertised,
+                                                  const Hash& drawn = {});
 
   // Those that were sealed for this client: their senders share masks with it.
   absl::Status Receive(std::span<const SealedShares> shares);

@@ -43,7 +43,7 @@ class Sum {
       Must(server_.AddAdvertisement(clients_.back().advertisement()));
       all_.insert(i);
     }
-    graph_ = Must(MaskGraph::Draw(parameters, server_.advertised()));
+    graph_ = Must(MaskGraph::Draw(parameters, server_.advertised(), {}));
   }
 
   void Share(const std::set<int>& who) {
@@ -227,7 +227,7 @@ TEST(MaskedNeighboursTest, ANeighbourhoodThatIsTooSmallTakesNoPart) {
       std::vector<Advertisement> fewer = advertised;
       fewer.erase(fewer.begin() + int(b));
       fewer.erase(fewer.begin() + int(a));
-      const MaskGraph graph = Must(MaskGraph::Draw(kTwelve, fewer));
+      const MaskGraph graph = Must(MaskGraph::Draw(kTwelve, fewer, {}));
       std::set<int> there;
       for (const Advertisement& one : fewer) there.insert(one.client);
       if (graph.CountAround(0, there) != 3 || refused > 0) continue;
@@ -290,6 +290,71 @@ TEST(MaskedNeighboursTest, SharesAreRevealedForTheListThatMostHave) {
   for (int i = 0; i < 12; ++i) bad.push_back({.client = i, .proof = votes[0].proof});
   EXPECT_THAT(error(bad), HasSubstr("only " + std::to_string(votes.size()) + " clients"));
   EXPECT_TRUE(client.holds_secrets());
+}
+
+// It has advertised, and may have shared with all others.
+TEST(MaskedNeighboursTest, ANeighbourWhoseSharesWereWithheldCannotSurvive) {
+  const MaskedParameters p = {.clients = 24, .neighbours = 8};
+  Sum sum(p);
+  sum.Share(sum.all_);
+  const int withheld = sum.Neighbour();
+  std::vector<SealedShares> shares = sum.server_.SharesFor(0);
+  ASSERT_EQ(std::erase_if(shares, [&](const SealedShares& m) { return m.from == withheld; }), 1u);
+  Must(sum.client(0).Receive(shares));
+  EXPECT_EQ(sum.client(0).VoteFor(ListOf(sum.all_)).status().message(),
+            "masked sum: client " + std::to_string(withheld) + " cannot survive, it never shared");
+  EXPECT_TRUE(sum.client(0).VoteFor(ListOf(Without(sum.all_, {withheld}))).ok());
+}
+
+// Two gaps as long as a client reaches: two parts, which both have enough clients in all.
+TEST(MaskedNeighboursTest, NobodyVotesForAListThatIsNotConnected) {
+  Sum sum({.clients = 24, .neighbours = 4});
+  sum.ShareAndReceive();
+  std::vector<int> circle = {0};
+  std::set<int> seen = {0};
+  while (circle.size() < 24) {
+    const std::vector<int> around = sum.graph_->Around(circle.back());
+    circle.push_back(around[3]);  // the next one
+    ASSERT_TRUE(seen.insert(circle.back()).second);
+  }
+  const std::set<int> one_gap = Without(sum.all_, {circle[6], circle[7]});
+  const std::set<int> two_gaps = Without(one_gap, {circle[16], circle[17]});
+  ASSERT_GE(int(two_gaps.size()), sum.parameters_.least());
+  const absl::Status status = sum.client(0).VoteFor(ListOf(two_gaps)).status();
+  EXPECT_THAT(Message(status), HasSubstr("fall into groups without common masks"));
+  EXPECT_TRUE(sum.client(0).VoteFor(ListOf(one_gap)).ok());
+}
+
+TEST(MaskedNeighboursTest, VotesOfAnEarlierSumDoNotCount) {
+  const Bond bond = {.key = Must(RandomSecret())};
+  Sum before(kTwelve, bond), now(kTwelve, bond);
+  before.ShareAndReceive();
+  now.ShareAndReceive();
+  const std::vector<Vote> votes = before.Votes(before.all_);
+  Must(now.client(0).VoteFor(ListOf(now.all_)).status());
+  EXPECT_THAT(Message(now.client(0).RevealShares(votes).status()), HasSubstr("only 0 clients"));
+}
+
+// It is drawn when no more advertise, so nobody can advertise what suits it.
+TEST(MaskedNeighboursTest, TheServerDrawsWhenNoMoreAdvertise) {
+  Sum sum(kTwelve), other(kTwelve);
+  const Hash drawn = Must(sum.server_.CloseAdvertised());
+  EXPECT_NE(Must(other.server_.CloseAdvertised()), drawn);
+  EXPECT_FALSE(sum.server_.CloseAdvertised().ok());
+  const std::vector<Advertisement> advertised = sum.server_.advertised();
+  const std::vector<SealedShares> shares = Must(sum.client(0).Share(advertised, drawn));
+  EXPECT_EQ(absl::OkStatus(), sum.server_.AddShares(0, shares));
+  // Clients that have got different bytes cannot open each other's shares.
+  const int to = shares[0].to;
+  const MaskGraph same = Must(MaskGraph::Draw(kTwelve, advertised, drawn));
+  ASSERT_TRUE(same.AreNeighbours(0, to));
+  Hash changed = drawn;
+  while (!Must(MaskGraph::Draw(kTwelve, advertised, changed)).AreNeighbours(0, to) ||
+         changed == drawn) {
+    ++changed[0];
+  }
+  Must(sum.client(to).Share(advertised, changed).status());
+  EXPECT_EQ(sum.client(to).Receive({&shares[0], 1}).code(), absl::StatusCode::kUnauthenticated);
 }
 
 // Some that lie do not keep the others from their sum; they are not counted.
@@ -400,6 +465,28 @@ TEST(MaskedNeighboursTest, AWrongShareIsNamed) {
   ASSERT_EQ(sum.server_.wrong_shares().size(), 1u);
   EXPECT_EQ(sum.server_.wrong_shares()[0].of, of);
   EXPECT_EQ(sum.server_.wrong_shares()[0].from, 0);
+}
+
+// Four or five of the 31 shares of a secret are wrong, so that one choice of 17 in 60 is good: too
+// many tries for all secrets, and found for the first ones only.
+TEST(MaskedNeighboursTest, ClientsWhoseSharesWereWrongAreTriedLast) {
+  Sum sum({.clients = 40, .neighbours = 30});
+  sum.ShareAndReceive();
+  Must(sum.server_.SetSurvivors(ListOf(sum.all_)));
+  const std::vector<Vote> votes = sum.Votes(sum.all_);
+  for (const Vote& vote : votes) Must(sum.server_.AddVote(vote));
+  for (const int i : sum.all_) {
+    Reveal reveal = Must(sum.client(i).RevealShares(votes));
+    for (Reveal::Entry& entry : reveal.entries) {
+      if (i % 7 == 3) entry.share.bytes()[7] ^= 1;
+    }
+    Must(sum.server_.AddReveal(reveal));
+  }
+  EXPECT_EQ(sum.server_.Rebuild(), absl::OkStatus());
+  EXPECT_EQ(sum.server_.wrong_shares().size(), 6u * 31);
+  for (const MaskedServer::WrongShare& wrong : sum.server_.wrong_shares()) {
+    EXPECT_EQ(wrong.from % 7, 3);
+  }
 }
 
 // Whether some part of a list of survivors can be read by itself, by a server that withholds shares

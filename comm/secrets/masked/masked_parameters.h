@@ -10,7 +10,7 @@
 //
 //   client                         server
 //   Advertise                  ->  AddAdvertisement      two public keys each
-//   Share                      <-  advertisements        sealed shares for every other client
+//   Share                      <-  CloseAdvertised       sealed shares for every other client
 //                              ->  AddShares
 //   Receive                    <-  SharesFor             who takes part is fixed now
 //   Mask, numbers              ->  (adds the words)
@@ -25,8 +25,8 @@
 // enough_neighbours.h): the sums over v above are over neighbours, and only these hold shares
 // (Bell, Bonawitz, Gascon, Lepoint, Raykova, "Secure single-server aggregation with
 // (poly)logarithmic overhead", 2020). No neighbourhood would then notice that the server names
-// other survivors to others, so each client first sees, by votes, that more than half of all
-// clients have the same list.
+// other survivors to others, so each client first sees, by votes, that more than two thirds
+// of all clients have the same list.
 //
 // Protects each client's numbers, beyond what the sum says, from the server and from fewer than
 // `threshold` clients, with neighbours from a quarter of the clients, as long as the server follows

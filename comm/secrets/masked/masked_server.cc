@@ -54,8 +54,16 @@ std::vector<Advertisement> MaskedServer::advertised() const {
 
 absl::Status MaskedServer::DrawGraph() {
   if (graph_) return absl::OkStatus();
-  DTNN_ASSIGN_OR_RETURN(graph_, MaskGraph::Draw(parameters_, advertised()));
+  DTNN_ASSIGN_OR_RETURN(graph_, MaskGraph::Draw(parameters_, advertised(), drawn_));
   return absl::OkStatus();
+}
+
+absl::StatusOr<Hash> MaskedServer::CloseAdvertised() {
+  if (graph_) return FailedPrecondition("masked sum: advertising is closed already");
+  DTNN_ASSIGN_OR_RETURN(const Secret random, RandomSecret());
+  std::ranges::copy(random.bytes(), drawn_.begin());
+  DTNN_RETURN_IF_ERROR(DrawGraph());
+  return drawn_;
 }
 
 absl::Status MaskedServer::AddShares(int client, std::span<const SealedShares> messages) {
@@ -179,6 +187,7 @@ absl::StatusOr<std::map<int, Secret>> MaskedServer::RebuildAll() {
   int tries = kMostTries;
   absl::Status status;
   std::map<int, std::vector<SecretShare>> shares_of = SharesByClient();
+  std::set<int> have_lied;  // and are tried last: else a few would use up all tries
   for (const int client : participants_) {
     std::vector<SecretShare>& shares = shares_of[client];
     const int needed = parameters_.shares_needed();
@@ -188,6 +197,9 @@ absl::StatusOr<std::map<int, Secret>> MaskedServer::RebuildAll() {
                                        client, ", needs ", needed));
       continue;
     }
+    std::ranges::stable_partition(shares, [&](const SecretShare& share) {
+      return !have_lied.contains(graph_->HolderOf(client, share.index));
+    });
     const auto is_secret = [&](const Secret& secret) { return IsSecretOf(client, secret); };
     absl::StatusOr<Secret> secret = FindSecret(shares, needed, is_secret, tries);
     if (!secret.ok()) {
@@ -196,7 +208,9 @@ absl::StatusOr<std::map<int, Secret>> MaskedServer::RebuildAll() {
     }
     DTNN_ASSIGN_OR_RETURN(const std::vector<int> wrong, WrongShares(shares, needed));
     for (const int index : wrong) {
-      wrong_shares_.push_back({.of = client, .from = graph_->HolderOf(client, index)});
+      const int from = graph_->HolderOf(client, index);
+      wrong_shares_.push_back({.of = client, .from = from});
+      have_lied.insert(from);
     }
     secrets.emplace(client, *std::move(secret));
   }

@@ -34,6 +34,10 @@ class MaskedServer {
   // For every client that advertised.
   std::vector<Advertisement> advertised() const;
 
+  // No client advertises then. Random bytes that it draws now, which all clients need to Share;
+  // zeros where clients share without.
+  absl::StatusOr<Hash> CloseAdvertised();
+
   // All messages of one client, one for every neighbour that advertised; no client advertises then.
   absl::Status AddShares(int client, std::span<const SealedShares> messages);
   // The participants: those whose shares arrived. After the first call, no more are taken.
@@ -87,7 +91,8 @@ class MaskedServer {
 
   MaskedParameters parameters_;
   std::map<int, Advertisement> advertised_;
-  std::set<X25519PublicKey> keys_;                     // of these
+  std::set<X25519PublicKey> keys_;  // of these
+  Hash drawn_{};
   std::optional<MaskGraph> graph_;                     // nothing while clients may advertise
   std::map<int, std::map<int, SealedShares>> shares_;  // by receiver, by sender
   std::set<int> participants_, survivors_;
