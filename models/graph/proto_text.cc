@@ -8,7 +8,6 @@
 namespace dtnn {
 namespace {
 
-constexpr size_t kMostBytes = size_t{1} << 23;
 constexpr int kMostDepth = 16;
 
 // Keeps the first mistake.
@@ -35,8 +34,8 @@ std::string ProtoText(const google::protobuf::Message& message) {
 }
 
 absl::Status ParseProtoText(std::string_view text, google::protobuf::Message& message) {
-  if (text.size() > kMostBytes) {
-    return InvalidArgument("has ", text.size(), " bytes; at most ", kMostBytes, " are allowed");
+  if (text.size() > kMostProtoText) {
+    return InvalidArgument("has ", text.size(), " bytes; at most ", kMostProtoText, " are allowed");
   }
   google::protobuf::TextFormat::Parser parser;
   FirstError error;

@@ -64,6 +64,9 @@ absl::Status RunWork::Allocate() {
     for (const std::string& line : DescribeMinimums(run_.options, run_.ranks)) log_.Warn(line);
   }
   if (!run_.options.checkpoint.folder.empty() && run_.proximal == nullptr) MakeCheckpointer();
+  if (checkpointer_ || !run_.options.output.model.empty()) {  // before training, not after it
+    DTNN_RETURN_IF_ERROR(CheckModelTags(ModelTags(Saved(Now()))));
+  }
   if (schedules && (checkpointer_ || generation_)) epoch_ends_.emplace(*trainer_, *schedule_);
   return absl::OkStatus();
 }

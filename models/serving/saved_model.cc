@@ -135,9 +135,20 @@ NamedTexts ModelTags(const SavedModel& model) {
   return tags;
 }
 
+absl::Status CheckModelTags(const NamedTexts& tags) {
+  for (const auto& [tag, text] : tags) {
+    if (text.size() <= kMostProtoText) continue;
+    return InvalidArgument("the model's text \"", tag, "\" has ", text.size(), " bytes; at most ",
+                           kMostProtoText, " can be read again; use shorter names of classes");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status SaveModel(std::string_view path, const SavedModel& model, const ParameterStore& store,
                        DeviceContext& context, const Tensor& values) {
-  return SaveWeights(path, model.graph, store, context, values, ModelTags(model));
+  const NamedTexts tags = ModelTags(model);
+  DTNN_RETURN_IF_ERROR(WithContext(CheckModelTags(tags), path));
+  return SaveWeights(path, model.graph, store, context, values, tags);
 }
 
 absl::StatusOr<bool> HoldsModel(ArrayFileReader& file) {

@@ -77,8 +77,11 @@ struct SavedModel {
 // The texts above, for writers of files of weights. `dtype` does not count: such files say it.
 NamedTexts ModelTags(const SavedModel& model);
 
+// InvalidArgument for a text that is longer than ReadModel takes: of very many long class names.
+absl::Status CheckModelTags(const NamedTexts& tags);
+
 // Writes the parameters of `store`, or `values`, laid out as its all_values(), with those texts.
-// All of the file or nothing.
+// All of the file or nothing. Errors: those of CheckModelTags and of the file.
 absl::Status SaveModel(std::string_view path, const SavedModel& model, const ParameterStore& store,
                        DeviceContext& context, const Tensor& values = {});
 

@@ -5,6 +5,7 @@
 
 #include "gtest/gtest.h"
 #include "models/graph/builder.h"
+#include "models/graph/proto_text.h"
 #include "models/parameters/weights.h"
 
 namespace dtnn {
@@ -68,6 +69,27 @@ TEST_F(SavedModelTest, ComesBackFromEitherKindOfFile) {
     EXPECT_EQ(back->dtype, DType::kFloat64);
     EXPECT_EQ(back->preprocessing.geometry, model.preprocessing.geometry);
   }
+}
+
+// What is written can be read, to the byte.
+TEST_F(SavedModelTest, TextsThatNobodyCouldReadAreNotWritten) {
+  SavedModel model = Small();
+  const auto description = [&] { return ModelTags(model)[2].second.size(); };
+  model.description.written_by = "x";
+  model.description.written_by.append(kMostProtoText - description(), 'x');
+  ASSERT_EQ(description(), kMostProtoText);
+  ArrayFileReader file = *ArrayFileReader::Open(Saved(model, "long.safetensors"));
+  EXPECT_EQ(ReadModel(file).status(), absl::OkStatus());
+  model.description.written_by += 'x';
+  const auto store = *ParameterStore::Create(model.graph, *device_, model.dtype, 1);
+  const std::string path = Path("longer.safetensors");
+  const absl::Status status = SaveModel(path, model, *store, *device_);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(),
+            path +
+                ": the model's text \"__description__\" has 8388609 bytes; at most 8388608 can "
+                "be read again; use shorter names of classes");
+  EXPECT_FALSE(ArrayFileReader::Open(path).ok());
 }
 
 TEST_F(SavedModelTest, ParametersAloneAreNoModel) {

@@ -130,6 +130,25 @@ TEST(RunTraceTest, RanksThatAreApartWriteFilesOfTheirOwn) {
   }
 }
 
+// Under a name that the rank itself has made: what stands there stays.
+TEST(RunTraceTest, FilesOfOthersUnderTheNameOfARankStay) {
+  RunOptions options;
+  options.output.trace = Path("taken.json");
+  std::ofstream(Path("taken.rank1.json")) << "a text";
+  std::array<std::string, 2> warnings;
+  const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
+    Traced run;
+    DTNN_RETURN_IF_ERROR(run.Run(options, &communicator, /*together=*/false));
+    warnings[size_t(communicator.rank())] = run.err.str();
+    return absl::OkStatus();
+  });
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(warnings[0], "");
+  EXPECT_THAT(warnings[1], StartsWith("1: the trace is not written: " + Path("taken.rank1.json")));
+  EXPECT_EQ(Read(Path("taken.rank1.json")), "a text");
+  EXPECT_EQ(Slices(Path("taken.rank0.json")).size(), 1u);
+}
+
 int FailWrites(std::string_view step) { return step == "write" ? ENOSPC : 0; }
 
 TEST(RunTraceTest, AFullDiskIsOneWarningAndNoFile) {
