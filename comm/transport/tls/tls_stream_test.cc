@@ -241,28 +241,85 @@ TEST(TlsStreamTest, WithinOneHostItsNameIsEnough) {
   EXPECT_EQ(*ExpectedName(Files("node", {"node2.example"}), "127.0.0.1"), "127.0.0.1");
 }
 
-// With the names of a host as its common name alone.
-TlsFiles WithoutAlternativeNames(const std::string& id, const std::string& name) {
-  using Bio = std::unique_ptr<BIO, decltype(&BIO_free)>;
-  const auto reads = [](const std::string& text) {
-    return Bio(BIO_new_mem_buf(text.data(), int(text.size())), BIO_free);
-  };
-  const Certificate host = Must(MakeHostCertificate(TestAuthority(), {name}));
-  const std::unique_ptr<X509, decltype(&X509_free)> certificate(
-      PEM_read_bio_X509(reads(host.certificate).get(), nullptr, nullptr, nullptr), X509_free);
-  const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(
-      PEM_read_bio_PrivateKey(reads(TestAuthority().key).get(), nullptr, nullptr, nullptr),
-      EVP_PKEY_free);
-  X509_EXTENSION_free(X509_delete_ext(
-      certificate.get(), X509_get_ext_by_NID(certificate.get(), NID_subject_alt_name, -1)));
-  EXPECT_GT(X509_sign(certificate.get(), key.get(), EVP_sha256()), 0);
+using Bio = std::unique_ptr<BIO, decltype(&BIO_free)>;
+using X509Pointer = std::unique_ptr<X509, decltype(&X509_free)>;
+using KeyPointer = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
+
+Bio Reads(const std::string& text) {
+  return Bio(BIO_new_mem_buf(text.data(), int(text.size())), BIO_free);
+}
+X509Pointer CertificateOf(const Certificate& pem) {
+  return X509Pointer(PEM_read_bio_X509(Reads(pem.certificate).get(), nullptr, nullptr, nullptr),
+                     X509_free);
+}
+KeyPointer KeyOf(const Certificate& pem) {
+  return KeyPointer(PEM_read_bio_PrivateKey(Reads(pem.key).get(), nullptr, nullptr, nullptr),
+                    EVP_PKEY_free);
+}
+// In PEM form, signed again.
+std::string Signed(X509& certificate, const Certificate& by) {
+  EXPECT_GT(X509_sign(&certificate, KeyOf(by).get(), EVP_sha256()), 0);
   const Bio text(BIO_new(BIO_s_mem()), BIO_free);
-  EXPECT_EQ(PEM_write_bio_X509(text.get(), certificate.get()), 1);
+  EXPECT_EQ(PEM_write_bio_X509(text.get(), &certificate), 1);
   char* bytes = nullptr;
   const long size = BIO_get_mem_data(text.get(), &bytes);
-  return {.certificate = WriteText(id + ".pem", std::string(bytes, size_t(size))),
+  return std::string(bytes, size_t(size));
+}
+void Remove(X509& certificate, int extension) {
+  X509_EXTENSION_free(
+      X509_delete_ext(&certificate, X509_get_ext_by_NID(&certificate, extension, -1)));
+}
+
+// With the names of a host as its common name alone.
+TlsFiles WithoutAlternativeNames(const std::string& id, const std::string& name) {
+  const Certificate host = Must(MakeHostCertificate(TestAuthority(), {name}));
+  const X509Pointer certificate = CertificateOf(host);
+  Remove(*certificate, NID_subject_alt_name);
+  return {.certificate = WriteText(id + ".pem", Signed(*certificate, TestAuthority())),
           .key = WriteText(id + ".key", host.key, /*is_private=*/true),
           .authority = WriteText(id + ".authority", TestAuthority().certificate)};
+}
+
+// A certificate of an authority that may sign authorities, signed by `by` or by itself.
+Certificate Signer(const std::string& name, const Certificate* by) {
+  const Certificate own = Must(MakeAuthority(name));
+  const X509Pointer certificate = CertificateOf(own);
+  for (const int extension : {NID_basic_constraints, NID_authority_key_identifier}) {
+    if (X509_get_ext_by_NID(certificate.get(), extension, -1) >= 0) Remove(*certificate, extension);
+  }
+  X509_EXTENSION* const any =
+      X509V3_EXT_conf_nid(nullptr, nullptr, NID_basic_constraints, "critical,CA:TRUE");
+  EXPECT_EQ(X509_add_ext(certificate.get(), any, -1), 1);
+  X509_EXTENSION_free(any);
+  if (by != nullptr) {
+    X509_set_issuer_name(certificate.get(), X509_get_subject_name(CertificateOf(*by).get()));
+  }
+  return {.certificate = Signed(*certificate, by == nullptr ? own : *by), .key = own.key};
+}
+
+// A host whose certificate so many authorities stand behind, each signed by the next; all trust the
+// last.
+TlsFiles Chain(int between) {
+  const Certificate root = Signer("root", nullptr);
+  Certificate signer = root;
+  std::string chain;
+  for (int i = 0; i < between; ++i) {
+    signer = Signer("between " + std::to_string(i), &signer);
+    chain = signer.certificate + chain;
+  }
+  TlsFiles files = Files("chain" + std::to_string(between), {"localhost", "127.0.0.1"}, {}, signer);
+  std::ofstream(files.certificate, std::ios::app) << chain;
+  files.authority = WriteText("chain.root", root.certificate);
+  return files;
+}
+
+TEST(TlsStreamTest, AChainHasAtMostThreeAuthoritiesBetween) {
+  for (const int between : {0, 1, 3}) {
+    const TlsFiles files = Chain(between);
+    EXPECT_EQ(Talk(files, files).caller, absl::OkStatus()) << between;
+  }
+  const TlsFiles files = Chain(4);
+  ExpectRefused(Talk(files, files).caller, "chain");
 }
 
 TEST(TlsStreamTest, CommonNamesDoNotCount) {
