@@ -7,13 +7,10 @@
 #include "absl/status/status.h"
 #include "apps/aggregator/aggregator_flags.h"
 #include "apps/aggregator/run.h"
-#include "apps/flags/option_table.h"
 #include "apps/flags/tool_flags.h"
 #include "apps/printing/name_lists.h"
 #include "apps/program/paths.h"
 #include "apps/program/run_program.h"
-#include "apps/rounds/round_flags.h"
-#include "comm/ranks/job/exit_code.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -28,165 +25,10 @@ constexpr char kSummary[] =
     "same secret:\n\n  umask 077 && openssl rand -hex 32 >secret\n"
     "  DTNN_JOB_SECRET_FILE=secret aggregator --model=simplecnn8 --dataset=mnist --rounds=10";
 
-constexpr Range kClients = {.low = 1, .high = federation::kMostParticipants};
-constexpr Range kConnections = {.low = 1, .high = 1 << 20};
-constexpr Range kMebibytes = {.low = 1, .high = 1 << 24};
-constexpr Range kShare = {.low = 0, .high = 1, .low_open = true};
-constexpr Range kClasses = {.low = 0, .high = 65536};
-constexpr Range kSeconds = {.low = 0.5, .high = 1e9};
-
-std::vector<OptionSpec> Flags(AggregatorFlags& flags) {
-  using enum OptionType;
-  Options& run = flags.run;
-  std::vector<OptionSpec> specs = {
-      {.name = "address",
-       .type = kText,
-       .help = "where to listen, or, with mqtt, the broker",
-       .unit = "HOST:PORT",
-       .field = &flags.address,
-       .example = "node1:61643"},
-      {.name = "transport",
-       .type = kWord,
-       .help = "transport of the messages between clients and aggregator",
-       .words = "auto,tcp,grpc,mqtt",
-       .field = &run.ranks.transport,
-       .meanings = "auto: as the variable PYMPI_PROTO says, or tcp\n"
-                   "tcp: connections of clients to the aggregator\n"
-                   "grpc: the same, by gRPC\n"
-                   "mqtt: a broker, to which the aggregator connects too\n"},
-      {.name = "allowed-clients",
-       .type = kPath,
-       .help = "file with a name and a public key per line: the clients that may take part, each "
-               "with a proof of its name (--identity-key-file). It is read again while the "
-               "federation runs. If not given, all that know the secret, under any name",
-       .field = &flags.allowed_clients,
-       .example = "allowed"},
-      {.name = "identity-key-file",
-       .type = kPath,
-       .help = "file with the private key that the aggregator proves to clients with "
-               "--aggregator-key, as make_certificates --identities writes it",
-       .field = &flags.identity_key_file,
-       .example = "aggregator.key"},
-      LikeLauncher("model", &run.network.name,
-                   "network; if not given, as the file of --weights-and-bias-filename says; "
-                   "--model=list shows all"),
-      LikeLauncher("dataset", &run.data.name,
-                   "data set whose shape and classes the clients' samples have; if not given, the "
-                   "model's own"),
-      {.name = "input-shape",
-       .type = kInts,
-       .help = "size of the clients' samples, if --dataset does not say it",
-       .unit = "channels,height,width",
-       .range = kSideRange,
-       .field = &flags.input_shape},
-      {.name = "num-classes",
-       .type = kInt,
-       .help = "classes of the clients' data, or values per sample, where --dataset does not say "
-               "it; 0: not given",
-       .unit = "classes",
-       .range = kClasses,
-       .field = &flags.num_classes},
-      {.name = "class-names",
-       .type = kPath,
-       .help = "file with a class name per line, or the folder of --dataset=folder: clients match "
-               "their classes by name, and may lack some; if not given, as the file of "
-               "--weights-and-bias-filename says",
-       .field = &flags.class_names},
-      LikeLauncher("dataset-path", &run.data.path,
-                   "data of the aggregator's own, on whose test split it tests the parameters of "
-                   "rounds; clients have theirs"),
-      OptionOfTests(flags.rounds, "1 where --dataset-path or --dataset-test-path is given, else 0"),
-      LikeLauncher("batch-size", &run.training.batch, "samples of a step of the test"),
-      LikeLauncher("metrics", &run.training.metrics, "metrics of the test"),
-      LikeLauncher("loss-func", &run.training.loss),
-      LikeLauncher("tensor-format", &run.network.format),
-      LikeLauncher("freeze", &run.network.freeze),
-      LikeLauncher("weights-and-bias-filename", &run.network.weights),
-      LikeLauncher("random-seed", &run.training.seed),
-      {.name = "min-clients",
-       .type = kInt,
-       .help = "fewest clients with which a round begins, and fewest updates that it needs",
-       .unit = "clients",
-       .range = kClients,
-       .field = &flags.min_clients},
-      {.name = "client-fraction",
-       .type = kReal,
-       .help = "fraction of the connected clients that a round asks, at least --min-clients",
-       .unit = "fraction",
-       .range = kShare,
-       .field = &flags.client_fraction},
-      {.name = "deadline",
-       .type = kReal,
-       .help = "how long a round waits for updates",
-       .unit = "seconds",
-       .range = kSeconds,
-       .field = &flags.deadline},
-      {.name = "max-connections",
-       .type = kInt,
-       .help = "most connections of clients at a time; the aggregator raises its limit of open "
-               "files for them, as far as the system allows. Clients beyond them call again",
-       .unit = "connections",
-       .range = kConnections,
-       .field = &flags.max_connections},
-      {.name = "receive-memory",
-       .type = kInt,
-       .help = "memory for updates without encryption on their way, at least two; other clients "
-               "wait until these are complete and added. Robust means need all updates, whatever "
-               "this says",
-       .unit = "MiB",
-       .range = kMebibytes,
-       .field = &flags.receive_memory},
-      LikeLauncher("local-parameters", &run.federation.local_parameters),
-      LikeLauncher("encryption", &run.encryption.kind),
-      LikeLauncher("mask-neighbours", &run.federation.mask_neighbours),
-      LikeLauncher("encryption-poly-degree", &run.encryption.poly_degree),
-      LikeLauncher("encryption-global-scale", &run.encryption.global_scale),
-      LikeLauncher("encryption-security-level", &run.encryption.security_level),
-      LikeLauncher("comm-timeout", &run.ranks.timeout, "how long to wait for enough clients"),
-  };
-  for (const std::vector<OptionSpec>& more :
-       {OptionsOfStrategy(flags.rounds), OptionsOfPrivacy(run),
-        OptionsOfRoundFiles(flags.rounds, run), OptionsOfTestSamples(run)}) {
-    specs.insert(specs.end(), more.begin(), more.end());
-  }
-  return specs;
-}
-
-// What is not given: tests where there are data for them.
-void FollowData(AggregatorFlags& flags) {
-  if (flags.rounds.test_every != RoundFlags::kNotGiven) return;
-  const bool has_data = !flags.run.data.path.empty() || !flags.run.data.test_path.empty();
-  flags.rounds.test_every = has_data ? 1 : 0;
-}
-
-// Checks flags against each other.
-absl::Status CheckFlags(const AggregatorFlags& flags) {
-  const Options& run = flags.run;
-  if (run.network.name.empty() && run.network.weights.empty()) {
-    return UsageError(
-        "--model: missing; name a network, such as --model=simplecnn8, or a saved model with "
-        "--weights-and-bias-filename=FILE");
-  }
-  const RoundSizes sizes = SizesOf(flags);
-  if (sizes.least > sizes.most) {
-    if (!flags.rounds.robust.empty()) {
-      return UsageError("--min-clients=", sizes.least, ": --robust=", flags.rounds.robust,
-                        " averages ", sizes.most, " updates at most");
-    }
-    return UsageError("--min-clients=", sizes.least, ": --encryption=", run.encryption.kind,
-                      " adds up ", sizes.most, " updates at most", HintOfNeighbours(run));
-  }
-  if (flags.max_connections < flags.min_clients) {
-    return UsageError("--max-connections=", flags.max_connections, ": a round needs ",
-                      flags.min_clients, " clients (--min-clients)");
-  }
-  return CheckRoundFlags(flags.rounds, run, sizes);
-}
-
 absl::Status Run(const std::vector<std::string>& arguments) {
   DTNN_RETURN_IF_ERROR(EnterUserDirectory());
   AggregatorFlags flags;
-  const std::vector<OptionSpec> specs = Flags(flags);
+  const std::vector<OptionSpec> specs = OptionsOf(flags);
   DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, specs));
   if (request.action == Action::kHelp) {
     std::cout << ToolHelp(kSummary, specs, request.help_topic);
@@ -194,7 +36,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   }
   if (PrintList(request.action, std::cout)) return absl::OkStatus();
   FollowData(flags);
-  DTNN_RETURN_IF_ERROR(CheckFlags(flags));
+  DTNN_RETURN_IF_ERROR(CheckAggregatorFlags(flags));
   if (!flags.run.network.name.empty()) {
     DTNN_RETURN_IF_ERROR(CheckModelName(flags.run.network.name));
   }

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "apps/flags/option_spec.h"
 #include "apps/flags/options.h"
 #include "apps/rounds/round_flags.h"
 #include "comm/federation/protection.h"
@@ -36,6 +38,15 @@ inline RoundSizes SizesOf(const AggregatorFlags& flags) {
           .expected = flags.min_clients,
           .most = federation::MostAsked(ProtectionOf(flags.run), !flags.rounds.robust.empty())};
 }
+
+// All of them, bound to `flags`.
+std::vector<OptionSpec> OptionsOf(AggregatorFlags& flags);
+
+// What is not given: tests where there are data for them.
+void FollowData(AggregatorFlags& flags);
+
+// Usage errors for flags that contradict each other.
+absl::Status CheckAggregatorFlags(const AggregatorFlags& flags);
 
 }  // namespace dtnn
 

@@ -71,6 +71,33 @@ TEST(BestOfTest, AFileThatCannotBeWrittenIsToldBeforeAnythingIsTimed) {
   EXPECT_EQ(out.str() + err.str(), "");
 }
 
+TEST(BestOfTest, EachFlagHasItsEffect) {
+  const auto run = [](const std::string& more) {
+    const Outcome outcome = Launch(kProgram, "--model=simplecnn --batch-size=1 " + more);
+    EXPECT_EQ(outcome.exit_code, kExitDone) << outcome.text;
+    return outcome.text;
+  };
+  const std::string all = run("--dataset=cifar10 --dtype=float64 --tensor-format=NCHW");
+  EXPECT_THAT(all, AllOf(HasSubstr("**** simplecnn, 1 sample of (3, 32, 32), float64, NCHW\n"),
+                         HasSubstr("backward_filter")));
+  EXPECT_THAT(run("--evaluate-only=True"), Not(HasSubstr("backward")));
+  EXPECT_THAT(run("--freeze=1-5"),
+              AllOf(HasSubstr("conv2d forward"), Not(HasSubstr("backward_filter"))));
+  EXPECT_THAT(run(""), Not(HasSubstr("im2row")));
+  EXPECT_THAT(run("--conv-direct-methods-for-best-of=convdirect_im2row_nhwc_default"),
+              HasSubstr("im2row"));
+  // What each turns off is the end of the name of a convolution of evaluation.
+  const auto fused = [&](const std::string& model, const std::string& flag) {
+    return run("--evaluate-only=True --model=" + model + flag);
+  };
+  const std::string resnet = "resnet20_cifar10";
+  EXPECT_THAT(fused(resnet, ""), HasSubstr("_scale_bias_kept"));
+  EXPECT_THAT(fused(resnet, " --enable-fused-conv-bn=False"),
+              AllOf(Not(HasSubstr("_scale_bias_kept")), HasSubstr("_scale_bias_relu")));
+  EXPECT_THAT(fused(resnet, " --enable-fused-conv-bn=False --enable-fused-conv-bn-relu=False"),
+              Not(HasSubstr("_scale")));
+}
+
 TEST(BestOfTest, WrongUsageIsRefused) {
   const auto fails = [](const std::string& arguments, const std::string& message) {
     const Outcome outcome = Launch(kProgram, arguments);

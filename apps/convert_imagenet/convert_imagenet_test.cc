@@ -8,6 +8,7 @@
 #include "apps/convert_imagenet/run.h"
 #include "comm/ranks/job/exit_code.h"
 #include "data/datasets/imagenet/imagenet_npz.h"
+#include "data/files/folder_listing.h"
 #include "data/loading/split.h"
 #include "data/testing/archives.h"
 #include "data/testing/idx_files.h"
@@ -82,6 +83,12 @@ std::vector<int> Labels(const std::string& folder, Split split, int64_t scale = 
     labels.push_back(label);
   }
   return labels;
+}
+
+int ExitCode(const std::string& arguments) {
+  return std::system(("apps/convert_imagenet/convert_imagenet " + arguments + " > /dev/null 2>&1")
+                         .c_str()) >>
+         8;
 }
 
 TEST(ConvertImagenetTest, RecordFilesBecomeNpzFilesOfTheSameName) {
@@ -174,6 +181,24 @@ TEST(ConvertImagenetTest, ArchivesAreShuffledAndDivided) {
   EXPECT_THAT(labels, UnorderedElementsAre(1, 1, 1, 2, 2, 2, 2));
   EXPECT_FALSE(std::is_sorted(labels.begin(), labels.end()));
   EXPECT_EQ(Labels(output, Split::kTest, 60), in_order);
+  // As the program does.
+  const std::string program = testing::NewFolder("convert_program");
+  ASSERT_EQ(ExitCode("--input=" + input + " --output=" + program +
+                     " --train-files=2 --validation-files=3 --stored"),
+            0);
+  EXPECT_THAT(FilesIn(program).value(),
+              ElementsAre("train-00000-of-00002.npz", "train-00001-of-00002.npz",
+                          "validation-00000-of-00003.npz", "validation-00001-of-00003.npz",
+                          "validation-00002-of-00003.npz"));
+  EXPECT_EQ(Labels(program, Split::kTrain, 60), labels);
+  EXPECT_EQ(Labels(program, Split::kTest, 60), in_order);
+  EXPECT_GT(std::filesystem::file_size(program + "/train-00000-of-00002.npz"),
+            2 * std::filesystem::file_size(output + "/train-00000-of-00002.npz"))
+      << "images of one colour compress well";
+  ASSERT_EQ(ExitCode("--input=" + input + " --output=" + program + "/part --part=validation " +
+                     "--validation-files=1"),
+            0);
+  EXPECT_THAT(FilesIn(program + "/part").value(), ElementsAre("validation-00000-of-00001.npz"));
   // Then from archives with other images.
   WriteFile(input, "ILSVRC2012_img_train.tar",
             TarBytes({{"n02.tar", images(2, 4)}, {"n01.tar", images(1, 5)}}));
@@ -203,12 +228,6 @@ TEST(ConvertImagenetTest, WrongUseIsSaid) {
   EXPECT_THAT(Error({.input = testing::NewFolder("empty"), .output = output}),
               HasSubstr("contains neither TFRecord files"));
   EXPECT_FALSE(std::filesystem::exists(output));
-}
-
-int ExitCode(const std::string& arguments) {
-  return std::system(("apps/convert_imagenet/convert_imagenet " + arguments + " > /dev/null 2>&1")
-                         .c_str()) >>
-         8;
 }
 
 TEST(ConvertImagenetTest, ProgramAnswersWithExitCodes) {

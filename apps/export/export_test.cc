@@ -5,6 +5,7 @@
 #include <string>
 
 #include "apps/export/run.h"
+#include "apps/testing/process.h"
 #include "comm/ranks/job/exit_code.h"
 #include "data/testing/idx_files.h"
 #include "gmock/gmock.h"
@@ -74,6 +75,10 @@ TEST_F(ExportProgramTest, ProgramAnswersWithExitCodes) {
   EXPECT_EQ(ExitCode("simplecnn " + folder_ + "/a.onnx --tensor-format=NWHC"), kExitUsage);
   EXPECT_EQ(ExitCode(folder_ + "/none.npz " + folder_ + "/a.onnx"), kExitFailed);
   EXPECT_EQ(ExitCode("simplecnn " + folder_ + "/a.onnx"), 0);
+  const testing::Outcome eight =
+      testing::Launch("apps/export/export", "simplecnn " + folder_ + "/b.onnx --math-mode=int8");
+  EXPECT_EQ(eight.exit_code, kExitFailed);
+  EXPECT_THAT(eight.text, HasSubstr("has no ranges of values")) << "which 8 bits need";
 }
 
 }  // namespace

@@ -136,6 +136,13 @@ TEST_F(ImportProgramTest, TheNetworkHasTheClassesOfTheWeightsUnlessTheyFillAPart
   EXPECT_THAT(text_, HasSubstr("fills 3 layers of simplecnn\n"));
   EXPECT_THAT(text_, HasSubstr("the layer keeps its initial values\n"));
   EXPECT_THAT(text_, HasSubstr("output (10,)"));
+  // As the program does.
+  const std::string words = StrCat(in, " ", Out(), " --model=simplecnn ");
+  EXPECT_THAT(testing::Launch("apps/import/import", words).text, HasSubstr("output (7,)"));
+  EXPECT_THAT(testing::Launch("apps/import/import", words + "--weights-partial").text,
+              HasSubstr("output (10,)"));
+  EXPECT_THAT(testing::Launch("apps/import/import", words + "--weights-map=keras").text,
+              HasSubstr("--weights-map=keras: "));
 }
 
 int ExitCode(const std::string& arguments) {
@@ -159,6 +166,9 @@ TEST_F(ImportProgramTest, ProgramAnswersWithExitCodes) {
   EXPECT_EQ(ExitCode(in + " " + Out() + " --tensor-format=CHWN"), kExitUsage);
   EXPECT_EQ(ExitCode(folder_ + "/none.onnx " + Out()), kExitFailed);
   EXPECT_EQ(ExitCode(in + " " + Out() + " --tensor-format=NCHW"), 0);
+  EXPECT_THAT(
+      testing::Launch("apps/import/import", StrCat(in, " ", Out(), " --output=second")).text,
+      HasSubstr("has no output \"second\"; its outputs are "));
 }
 
 TEST_F(ImportProgramTest, EachFlagSaysWhatItIsCalledAfter) {

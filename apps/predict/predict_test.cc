@@ -131,6 +131,21 @@ TEST_F(PredictTest, AModelsFileSaysAll) {
               StartsWith("--model-file: /none.npz: "));
 }
 
+TEST_F(PredictTest, FlagsOfTheProgramSayHowItComputes) {
+  const auto text = [&](const std::string& arguments) {
+    return testing::Launch("apps/predict/predict", root_ + "/test/dark/3 --model-file=" + model_ +
+                                                       " --format=csv --top=2 " + arguments)
+        .text;
+  };
+  const std::string plain = text("");
+  EXPECT_THAT(text("--math-mode=int8"), HasSubstr(": has no ranges of values, which 8 bits need"));
+  EXPECT_NE(text("--normalize --normalize-offset=-0.2 --normalize-scale=1.5"),
+            text("--normalize --normalize-offset=-0.7 --normalize-scale=1.5"));
+  EXPECT_NE(text("--normalize --normalize-offset=-0.2 --normalize-scale=1.5"),
+            text("--normalize --normalize-offset=-0.2 --normalize-scale=2.5"));
+  EXPECT_NE(plain, "");
+}
+
 // They may agree with it.
 TEST_F(PredictTest, EightBitsNeedAModelThatWasQuantized) {
   const Outcome plain = Ask({.model_file = model_, .math_mode = "int8"}, {root_ + "/test"});

@@ -325,6 +325,30 @@ TEST(ScaleModelTest, MistakesAreUsageErrors) {
       HasSubstr("--max-ranks=RANKS                  largest number of ranks to predict [4096]"));
 }
 
+TEST(ScaleModelTest, EachFlagHasItsEffect) {
+  const Outcome outcome =
+      Launch(kProgram,
+             "--model=simplemlp --batch-size=1 --steps=1 --dtype=float64 --layers --max-ranks=4 "
+             "--cpu-speed=5e9 --memory-bw=3e9 --use-blocking-mpi=True --network-lat=12.5e-6 "
+             "--network-bw=2e9 --ranks-per-node=2 --node-lat=2e-6 --node-bw=8e9 --network-alg=bta");
+  ASSERT_EQ(outcome.exit_code, kExitDone) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("**** simplemlp, 1 sample of (28, 28, 1) per rank, float64"));
+  EXPECT_THAT(outcome.text, HasSubstr("layer 2 (FC)"));
+  EXPECT_THAT(outcome.text,
+              HasSubstr("  on a machine of 5.0 GFLOP/s whose copies move 3.0 GB/s (here "));
+  EXPECT_THAT(outcome.text, HasSubstr("12.5 us,   16.00 Gbit/s  (as given)"));
+  EXPECT_THAT(outcome.text, HasSubstr("2.0 us,   64.00 Gbit/s  (as given)"));
+  EXPECT_THAT(outcome.text, HasSubstr("ranks per node: 2\n"));
+  EXPECT_THAT(outcome.text, HasSubstr("with the exchange after the backward pass\n"));
+  EXPECT_THAT(outcome.text, HasSubstr("  binomial tree "));
+  EXPECT_THAT(outcome.text, HasSubstr("\n      4 "));
+  EXPECT_THAT(outcome.text, Not(HasSubstr("\n      8 ")));
+  // A variant that cannot compute the network is known by its name alone.
+  const Outcome wrong = Launch(kProgram, "--model=simplecnn --batch-size=1 --conv-variant=cudnn");
+  EXPECT_NE(wrong.exit_code, kExitDone);
+  EXPECT_THAT(wrong.text, HasSubstr("cudnn"));
+}
+
 TEST(ScaleModelTest, ListsAreThoseOfTheLauncher) {
   for (const std::string list : {"--model=list", "--dataset=list"}) {
     const Outcome outcome = Launch(kProgram, list);

@@ -249,6 +249,16 @@ TEST_F(ServeTest, WrongRequestsAreNamed) {
   EXPECT_THAT(server.Get("/metrics"), HasSubstr("dtnn_requests_total{model=\"net\",code=\"400\"}"));
 }
 
+TEST_F(ServeTest, NoMoreSamplesAreComputedTogetherThanItMay) {
+  const ServedProcess server({Model("net")}, {"--max-batch=3"});
+  const json request = {{"inputs", {Input(Samples(7))}}};
+  ASSERT_EQ(server.Ask(HttpPost("/v2/models/net/infer", request.dump())).code, 200);
+  const std::string metrics = server.Get("/metrics");
+  EXPECT_THAT(metrics, HasSubstr("dtnn_batch_samples_bucket{model=\"net\",le=\"1\"} 1\n"));
+  EXPECT_THAT(metrics, HasSubstr("dtnn_batch_samples_count{model=\"net\"} 3\n"));
+  EXPECT_THAT(metrics, HasSubstr("dtnn_batch_samples_sum{model=\"net\"} 7\n"));
+}
+
 TEST_F(ServeTest, LoadsModelsAgain) {
   const std::string model = Model("net", 1);
   ServedProcess server({model});

@@ -1,0 +1,153 @@
+// Each flag sets what it is called after.
+
+#include "apps/aggregator/aggregator_flags.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "apps/testing/flag_members.h"
+#include "comm/federation/aggregator/strategy.h"
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+TEST(AggregatorFlagsTest, NoTwoFlagsSetTheSame) {
+  AggregatorFlags flags;
+  testing::ExpectNoTwoFlagsSetTheSame(OptionsOf(flags));
+}
+
+TEST(AggregatorFlagsTest, FlagsOfTheLauncherSetItsMembers) {
+  auto flags = std::make_unique<AggregatorFlags>();
+  EXPECT_GT(testing::ExpectFlagsOfTheLauncherSetItsMembers([&] {
+              flags = std::make_unique<AggregatorFlags>();
+              return testing::BoundFlags{OptionsOf(*flags), &flags->run};
+            }),
+            35);
+}
+
+// Those that only programs with rounds have.
+TEST(AggregatorFlagsTest, FlagsOfRoundsSetTheirMembers) {
+  AggregatorFlags flags;
+  const std::pair<std::string_view, const void*> of[] = {
+      {"address", &flags.address},
+      {"allowed-clients", &flags.allowed_clients},
+      {"identity-key-file", &flags.identity_key_file},
+      {"input-shape", &flags.input_shape},
+      {"num-classes", &flags.num_classes},
+      {"class-names", &flags.class_names},
+      {"min-clients", &flags.min_clients},
+      {"client-fraction", &flags.client_fraction},
+      {"deadline", &flags.deadline},
+      {"max-connections", &flags.max_connections},
+      {"receive-memory", &flags.receive_memory},
+      {"rounds", &flags.rounds.rounds},
+      {"strategy", &flags.rounds.strategy},
+      {"proximal-mu", &flags.rounds.proximal_mu},
+      {"server-learning-rate", &flags.rounds.server_learning_rate},
+      {"server-momentum", &flags.rounds.server_momentum},
+      {"max-update-norm", &flags.rounds.max_update_norm},
+      {"robust", &flags.rounds.robust},
+      {"clients-file", &flags.rounds.clients_file},
+      {"test-every", &flags.rounds.test_every}};
+  size_t found = 0;
+  for (const OptionSpec& spec : OptionsOf(flags)) {
+    for (const auto& [name, member] : of) {
+      if (name != spec.name) continue;
+      ++found;
+      EXPECT_EQ(spec.field.variable, member) << "--" << name;
+    }
+  }
+  EXPECT_EQ(found, std::size(of));
+}
+
+RoundFlags Strategy(const std::string& strategy) {
+  RoundFlags flags;
+  flags.strategy = strategy;
+  flags.proximal_mu = 0.25;
+  flags.server_learning_rate = 0.5;
+  flags.server_momentum = 0.75;
+  flags.max_update_norm = 3;
+  return flags;
+}
+
+TEST(RoundFlagsTest, NumbersOfTheStrategyAreNotMistakenForEachOther) {
+  const federation::StrategyOptions options = StrategyOf(Strategy("fedyogi"));
+  EXPECT_EQ(options.strategy, federation::Strategy::kFedyogi);
+  EXPECT_EQ(options.proximal, 0.25);
+  EXPECT_EQ(options.rate(), 0.5);
+  EXPECT_EQ(options.momentum, 0.75);
+}
+
+// What is said of a federation that resumes: only what has an effect on its strategy.
+TEST(RoundFlagsTest, MembersAreThoseOfTheStrategy) {
+  const auto members = [](const std::string& strategy) {
+    std::string text;
+    for (const auto& member : MembersOf(Strategy(strategy))) {
+      text += member.what + "=" + member.value + " ";
+    }
+    return text;
+  };
+  const std::string all = "--robust=none --max-update-norm=3 ";
+  EXPECT_EQ(members("wavg"), all);
+  EXPECT_EQ(members("fedprox"), all + "--proximal-mu=0.25 ");
+  EXPECT_EQ(members("fednova"), all);
+  for (const char* strategy : {"fedavgm", "fedadam", "fedyogi", "fedadagrad"}) {
+    EXPECT_EQ(members(strategy), all + "--server-learning-rate=0.5 --server-momentum=0.75 ");
+  }
+}
+
+TEST(RoundFlagsTest, TestsAreAfterTheFirstTheLastAndEverySoManyRounds) {
+  const auto tested = [](int64_t rounds, int64_t every) {
+    RoundFlags flags;
+    flags.rounds = rounds;
+    flags.test_every = every;
+    std::string text;
+    for (int64_t round = 1; round <= rounds; ++round) text += flags.TestsAfter(round) ? 'x' : '.';
+    return text;
+  };
+  EXPECT_EQ(tested(8, 3), "x.x..x.x");
+  EXPECT_EQ(tested(4, 1), "xxxx");
+  EXPECT_EQ(tested(4, 0), "....");
+}
+
+// The last good and the first bad of the limits between flags.
+TEST(AggregatorFlagsTest, FewestClientsAndConnectionsMayBeEqual) {
+  AggregatorFlags flags;
+  flags.run.network.name = "simplecnn8";
+  flags.min_clients = flags.max_connections = 64;
+  flags.rounds.robust = "median";
+  EXPECT_EQ(CheckAggregatorFlags(flags), absl::OkStatus());
+  flags.max_connections = 63;
+  EXPECT_EQ(std::string(CheckAggregatorFlags(flags).message()),
+            "--max-connections=63: a round needs 64 clients (--min-clients)");
+  flags.max_connections = flags.min_clients = 65;
+  EXPECT_EQ(std::string(CheckAggregatorFlags(flags).message()),
+            "--min-clients=65: --robust=median adds up 64 updates at most");
+  flags.rounds.robust = "";
+  flags.run.encryption.kind = "masked";
+  flags.max_connections = flags.min_clients = 255;
+  EXPECT_EQ(CheckAggregatorFlags(flags), absl::OkStatus());
+}
+
+TEST(AggregatorFlagsTest, TestsFollowTheData) {
+  const auto every = [](const std::string& path, const std::string& test_path, int64_t given) {
+    AggregatorFlags flags;
+    flags.run.data.path = path;
+    flags.run.data.test_path = test_path;
+    flags.rounds.test_every = given;
+    FollowData(flags);
+    return flags.rounds.test_every;
+  };
+  constexpr int64_t kNotGiven = RoundFlags::kNotGiven;
+  EXPECT_EQ(every("", "", kNotGiven), 0);
+  EXPECT_EQ(every("a", "", kNotGiven), 1);
+  EXPECT_EQ(every("", "b", kNotGiven), 1);
+  EXPECT_EQ(every("", "b", 5), 5);
+}
+
+}  // namespace
+}  // namespace dtnn
