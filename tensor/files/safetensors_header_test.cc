@@ -1,6 +1,9 @@
 #include "tensor/files/safetensors_header.h"
 
 #include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -151,6 +154,24 @@ TEST(SafetensorsHeaderTest, ATensorsBytesAreThoseOfItsShapeInsideTheFile) {
   EXPECT_THAT(error("\"F32\"", "[4294967296,2147483648]", "[0,8]"), HasSubstr("63 bits"));
   // 2^64 + 8 bytes, which wraps to 8.
   EXPECT_THAT(error("\"U8\"", "[2305843009213693953,8]", "[0,8]"), HasSubstr("63 bits"));
+}
+
+// As the format defines them.
+TEST(SafetensorsHeaderTest, EveryTypeHasItsSize) {
+  const std::pair<int, std::vector<std::string>> bits_of[] = {
+      {4, {"F4"}},
+      {6, {"F6_E2M3", "F6_E3M2"}},
+      {8, {"BOOL", "U8", "I8", "F8_E5M2", "F8_E4M3", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ"}},
+      {16, {"I16", "U16", "F16", "BF16"}},
+      {32, {"I32", "U32", "F32"}},
+      {64, {"I64", "U64", "F64", "C64"}}};
+  for (const auto& [bits, names] : bits_of) {
+    const std::string offsets = "[0," + std::to_string(bits) + "]";  // of eight elements
+    for (const std::string& name : names) {
+      EXPECT_TRUE(Parse(With("\"" + name + "\"", "[8]", offsets), bits).ok()) << name;
+      EXPECT_FALSE(Parse(With("\"" + name + "\"", "[16]", offsets), bits).ok()) << name;
+    }
+  }
 }
 
 TEST(SafetensorsHeaderTest, BytesBelongToExactlyOneTensor) {
