@@ -22,6 +22,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -92,7 +93,12 @@ class Rank {
                                  heard_.emplace_back(bytes);
                                  changed_.notify_all();
                                },
-                           .left = [](const Instance&) {},
+                           .left =
+                               [this](const Instance& who) {
+                                 const std::lock_guard lock(mutex_);
+                                 left_.push_back(who);
+                                 changed_.notify_all();
+                               },
                            .cut =
                                [this, cut](const absl::Status& why) {
                                  cut(why);
@@ -110,11 +116,18 @@ class Rank {
     changed_.wait(lock, [&] { return cut_ || (!heard_.empty() && heard_.back() == last); });
     return heard_;
   }
+  // The first other process that has ended.
+  std::optional<Instance> WhoLeft() {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::minutes(1), [&] { return !left_.empty(); });
+    return left_.empty() ? std::nullopt : std::optional(left_.front());
+  }
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::string> heard_;
+  std::vector<Instance> left_;
   bool cut_ = false;
   const std::unique_ptr<Datagrams> datagrams_;  // the first to go: its threads use the others
 };
@@ -147,6 +160,50 @@ TEST(GrpcDatagramsTest, WhereTheyNeedNotTheyDoNot) {
   const auto [zero, two] = Heard(true);
   EXPECT_THAT(zero, ElementsAre("to 0"));
   EXPECT_THAT(two, ElementsAre("end"));
+}
+
+TEST(GrpcDatagramsTest, AllOthersHearWhoLeaves) {
+  Socket listener = Must(Listen({.host = "127.0.0.1", .port = 0}));
+  const Endpoint address = Must(listener.Local());
+  Rank zero({.size = 3, .address = address, .listener = listener.Release()}, 0);
+  auto one = std::make_unique<Rank>(GrpcOptions{.size = 3, .address = address}, 1);
+  Rank two({.size = 3, .address = address}, 2);
+  one = nullptr;
+  for (Rank* const rank : {&zero, &two}) {
+    const std::optional<Instance> who = rank->WhoLeft();
+    ASSERT_TRUE(who.has_value()) << (rank == &zero ? "rank 0" : "rank 2");
+    EXPECT_EQ(who->rank, 1);
+    EXPECT_EQ(who->number, 2u);
+  }
+}
+
+// A server that takes calls, and says nothing until the caller is gone.
+class SilentServer : public proto::Switchboard::Service {
+  grpc::Status Join(grpc::ServerContext*,
+                    grpc::ServerReaderWriter<proto::Envelope, proto::Envelope>* caller) override {
+    proto::Envelope ignored;
+    while (caller->Read(&ignored)) {
+    }
+    return grpc::Status::OK;
+  }
+};
+
+TEST(GrpcDatagramsTest, AServerThatSaysNothingKeepsNobodyWhoGivesUp) {
+  SilentServer service;
+  int port = 0;
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  builder.RegisterService(&service);
+  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  ASSERT_NE(server, nullptr);
+  auto datagrams =
+      Must(MakeGrpcDatagrams({.size = 2, .address = {.host = "127.0.0.1", .port = uint16_t(port)}},
+                             Must(JobSecret::Of(std::string(40, 's')))));
+  CommunicatorOptions patience;
+  patience.timeout = std::chrono::milliseconds(200);
+  EXPECT_EQ(datagrams->Open({.rank = 1, .number = 1}, {}, patience).code(),
+            absl::StatusCode::kDeadlineExceeded);
+  datagrams = nullptr;  // returns
 }
 
 // Rank 0 may be the first to know that a job is over.
