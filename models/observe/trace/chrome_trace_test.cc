@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -227,6 +228,30 @@ TEST(ChromeTraceTest, TwoRanksByTheRulesOfTheFormat) {
   ASSERT_EQ(speed.size(), 2u);
   EXPECT_NEAR(speed[0], 64 / 0.02, 1);
   EXPECT_EQ(trace.root["otherData"]["dropped events"], 3);
+}
+
+// A point for every 10 ms or more, over as many steps as these take, pauses between them included.
+TEST(ChromeTraceTest, SpeedIsThatOfAllStepsSinceThePointBefore) {
+  const std::string path = Path("speed.json");
+  auto writer = ChromeTraceWriter::Create(path, 0, kLayers);
+  ASSERT_TRUE(writer.ok()) << writer.status();
+  constexpr int64_t kMillisecond = 1'000'000;
+  std::vector<LoggedEvent> events;
+  for (const auto& [begin, end, samples] :
+       {std::tuple(10, 14, 8), std::tuple(15, 19, 8), std::tuple(20, 24, 5), std::tuple(25, 29, 7),
+        std::tuple(30, 34, 9), std::tuple(35, 39, 11)}) {
+    events.push_back({{.activity = Activity::kStep,
+                       .samples = samples,
+                       .begin = begin * kMillisecond,
+                       .end = end * kMillisecond},
+                      1});
+  }
+  ASSERT_TRUE(writer->Add({.rank = 0, .events = events}).ok());
+  ASSERT_TRUE(writer->Finish().ok());
+  const std::vector<double> speed = Trace(path).counters.at("speed samples/s");
+  ASSERT_EQ(speed.size(), 2u);
+  EXPECT_NEAR(speed[0], (8 + 8 + 5) / 0.014, 1);
+  EXPECT_NEAR(speed[1], (7 + 9) / 0.010, 1);
 }
 
 // Operations and bytes of a pass, of all its samples.

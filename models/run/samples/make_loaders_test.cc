@@ -1,5 +1,6 @@
 #include "models/run/samples/make_loaders.h"
 
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -95,6 +96,43 @@ TEST_F(LoadersTest, AGpuGetsBytesOfAllSamplesOrOfNone) {
   options_.data.augment.transforms = "";
   options_.data.augment.mixup = 0.2;
   all(false, "mixup mixes values");
+}
+
+// How often each of four classes is among the samples of a loader.
+std::array<int, 4> ClassesOf(Loader& loader) {
+  std::array<int, 4> counts = {};
+  loader.StartEpoch(0);
+  for (const Batch* batch = *loader.Next(); batch != nullptr; batch = *loader.Next()) {
+    for (int64_t i = 0; i < batch->targets.num_elements(); ++i) {
+      ++counts[size_t(batch->targets.data<int32_t>()[i])];
+    }
+  }
+  return counts;
+}
+
+// Whichever part of the samples is divided.
+TEST_F(LoadersTest, ValidationHasTheSameFractionOfEveryClassOfAPart) {
+  const std::string folder = testing::NewFolder("mnist");
+  std::vector<uint8_t> labels(80);
+  for (size_t i = 0; i < labels.size(); ++i) labels[i] = i < 40 ? i % 2 : 2 + (i * i / 7) % 2;
+  testing::WriteFile(folder, "train-images-idx3-ubyte",
+                     testing::IdxBytes({80, 6, 5}, testing::Elements(80 * 30)));
+  testing::WriteFile(folder, "train-labels-idx1-ubyte", testing::IdxBytes({80}, labels));
+  options_.data.name = "mnist";
+  options_.data.path = folder;
+  options_.data.validation_split = 0.25;
+  options_.training.evaluate = false;
+  options_.training.batch = 4;
+  for (const char* part : {"", "1/2", "2/2", "3/3", "1/2@labels:2"}) {
+    options_.data.part = part;
+    const Loaders loaders = Make();
+    const std::array<int, 4> train = ClassesOf(*loaders.training),
+                             validation = ClassesOf(*loaders.validation);
+    for (size_t c = 0; c < 4; ++c) {
+      const double all = train[c] + validation[c];
+      EXPECT_NEAR(validation[c], 0.25 * all, 0.99) << part << ", class " << c;
+    }
+  }
 }
 
 TEST_F(LoadersTest, AnotherNumberOfOffsetsThanOfChannelsIsRefused) {

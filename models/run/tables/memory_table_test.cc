@@ -34,6 +34,11 @@ TEST(MemoryTableTest, AllIsTheSumOfWhatIsAllocated) {
             "  workspace                    : 2.0 MBytes\n"
             "  kept by layers               : 1.5 MBytes\n"
             "  all                          : 9.5 MBytes\n");
+  // Which is more than these: the rest has a table of its own.
+  EXPECT_EQ(FormatOtherMemory({{"data", 3 << 20}, {"buffers", 2 << 20}}, 64 << 20),
+            "  data                         : 3.0 MBytes\n"
+            "  buffers                      : 2.0 MBytes\n"
+            "  all of the run               : 64.0 MBytes\n");
 }
 
 }  // namespace
