@@ -196,7 +196,9 @@ TEST(JobDescriptionTest, WhereRanksComeAndGoTheLauncherListens) {
   std::map<std::string, std::string> own = {job->coordinator.begin(), job->coordinator.end()};
   EXPECT_EQ(own["DTNN_JOB_SECRET"], VariablesOf(job->ranks[0])["DTNN_JOB_SECRET"]);
   EXPECT_EQ(own["PYMPI_PORT"], std::to_string(port));
-  EXPECT_TRUE(DescribeJob({.ranks = 0, .elastic = "1:4"}).ok());
+  for (const int ranks : {0, 1, 4}) {
+    EXPECT_TRUE(DescribeJob({.ranks = ranks, .elastic = "1:4"}).ok()) << ranks;
+  }
 
   // A port that was free a moment ago.
   const int free = Listen({.host = "127.0.0.1", .port = 0})->Local()->port;
@@ -234,6 +236,7 @@ TEST(JobDescriptionTest, WhatRanksThatComeAndGoCannotHaveIsAUsageError) {
   for (const auto& [options, text] : std::vector<std::pair<LaunchOptions, std::string>>{
            {{.ranks = 2, .elastic = "3"}, "--elastic=3: must be MIN:MAX"},
            {{.ranks = 1, .elastic = "2:4"}, "--ranks=1: must be from 2 to 4"},
+           {{.ranks = 5, .elastic = "2:4"}, "--ranks=5: must be from 2 to 4"},
            {{.ranks = 2, .transport = Transport::kGrpc, .elastic = "2:4"},
             "--transport=tcp, not grpc"},
            {{.ranks = 2, .hosts = "one,two", .plain = true, .elastic = "2:4"},
