@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -46,6 +47,18 @@ TEST_P(UpdateGateTest, StaysClosedFromTheFirstLossThatIsNotFinite) {
     EXPECT_EQ(At(gate->gates().closed), 1);
     ASSERT_EQ(gate->Reset(), absl::OkStatus());
     EXPECT_EQ(At(gate->gates().closed), 0);
+  }
+}
+
+// Wherever it is, also the only one.
+TEST_P(UpdateGateTest, LooksAtEveryLoss) {
+  for (const auto& [count, place] :
+       {std::pair(1, 0), std::pair(2, 1), std::pair(33, 0), std::pair(33, 32), std::pair(64, 63)}) {
+    const auto gate = *UpdateGate::Create(*context_, dtype_, 0);
+    std::vector<double> losses(size_t(count), 0.5);
+    losses[size_t(place)] = std::nan("");
+    ASSERT_EQ(gate->Watch(Array(losses)), absl::OkStatus());
+    EXPECT_EQ(At(gate->gates().closed), 1) << place << " of " << count;
   }
 }
 

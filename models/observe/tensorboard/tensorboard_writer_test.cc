@@ -128,6 +128,13 @@ int Parameters(const Graph& graph) {
   return count;
 }
 
+// "weights (30, 24), biases (24,)": of a layer with both.
+std::string ParametersOf(const Node& node) {
+  EXPECT_EQ(node.parameters.size(), 2u);
+  return "weights " + node.parameters[0].shape.ToString() + ", biases " +
+         node.parameters[1].shape.ToString();
+}
+
 TEST(TensorboardWriterTest, ScalarsAreThoseOfTheRun) {
   const std::string folder = Folder("scalars");
   Watched run(folder);
@@ -271,6 +278,8 @@ TEST(TensorboardWriterTest, TheNetworkAndTheOptionsAreThere) {
   EXPECT_EQ(train.graph.node(2).name(), "2_FC");
   EXPECT_EQ(train.graph.node(2).op(), "FC");
   EXPECT_THAT(train.graph.node(2).input(), ElementsAre(train.graph.node(1).name()));
+  EXPECT_EQ(train.graph.node(2).attr().at("parameters").s(), ParametersOf(run.graph.nodes()[2]));
+  EXPECT_FALSE(train.graph.node(0).attr().contains("parameters"));
   const auto& shapes = train.graph.node(2).attr().at("_output_shapes").list();
   EXPECT_EQ(shapes.shape(0).dim(0).size(), -1);
   EXPECT_EQ(train.plugins.at("run/text_summary"), "text");
