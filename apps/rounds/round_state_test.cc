@@ -10,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "models/graph/builder.h"
+#include "tensor/files/array_file.h"
 #include "tensor/must.h"
 
 namespace dtnn {
@@ -158,6 +159,25 @@ TEST_F(RoundStateTest, OtherOptionsAreSaidOneByOneOrRefused) {
     EXPECT_THAT(std::string(status.message()),
                 HasSubstr("the federation cannot be continued: the list of classes was a, b and "
                           "is now b, a; begin a new one in another folder"));
+  }
+}
+
+TEST_F(RoundStateTest, AFileOfSomethingElseIsNotTheStateOfAFederation) {
+  for (const std::string name : {"/privacy-ledger.npz", "/encrypted-state.npz"}) {
+    fs::remove_all(folder_);
+    FederationState state = Must(Begin(/*resume=*/false));
+    ASSERT_EQ(Charge(state), absl::OkStatus());
+    state.rounds_done = 1;
+    if (name.starts_with("/encrypted")) {
+      state.from = {.encrypted = true, .attempt = 1, .clients = 3, .divisor = 2};
+      state.encrypted = {{1, 2, 3}};
+    }
+    ASSERT_EQ(files_->Save(state), absl::OkStatus());
+    ASSERT_TRUE(fs::exists(folder_ + name));
+    Must(WriteArrayFile(folder_ + name, {}, {{"of", "something else"}}));
+    const absl::Status status = Begin(/*resume=*/true).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
+    EXPECT_EQ(std::string(status.message()), folder_ + name + ": is not the state of a federation");
   }
 }
 
