@@ -126,7 +126,7 @@ TEST(AggregatorFlagsTest, FewestClientsAndConnectionsMayBeEqual) {
             "--max-connections=63: a round needs 64 clients (--min-clients)");
   flags.max_connections = flags.min_clients = 65;
   EXPECT_EQ(std::string(CheckAggregatorFlags(flags).message()),
-            "--min-clients=65: --robust=median adds up 64 updates at most");
+            "--min-clients=65: --robust=median averages 64 updates at most");
   flags.rounds.robust = "";
   flags.run.encryption.kind = "masked";
   flags.max_connections = flags.min_clients = 255;
