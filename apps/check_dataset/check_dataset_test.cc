@@ -12,6 +12,7 @@
 #include "data/testing/archives.h"
 #include "data/testing/idx_files.h"
 #include "data/testing/image_files.h"
+#include "data/testing/mask_folder.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/files/npz.h"
@@ -255,7 +256,7 @@ TEST(CheckDatasetTest, WrongUseIsSaid) {
   EXPECT_EQ(
       Check("cifra10", "x").text,
       "--dataset=cifra10: must be one of: mnist, cifar10, imagenet, chestxray, cyclone, tsunamis, "
-      "archive, folder, synthetic; did you mean \"cifar10\"?");
+      "archive, folder, masks, synthetic; did you mean \"cifar10\"?");
   EXPECT_EQ(ExitCodeOf(Check("", "").status), kExitUsage);
   EXPECT_THAT(Check("", "").text, HasSubstr("--dataset: missing"));
   EXPECT_EQ(ExitCodeOf(Check("mnist", "").status), kExitUsage);
@@ -289,6 +290,22 @@ TEST(CheckDatasetTest, ProgramAnswersWithExitCodes) {
   EXPECT_EQ(ExitCode("--dataset=mnist --dataset_path " + Mnist()), 0);
   EXPECT_EQ(ExitCode("--dataset=mnist --dataset-path=" + testing::NewFolder("empty")), 1);
   EXPECT_EQ(ExitCode("--dataset=mnists"), 2);
+}
+
+TEST(CheckDatasetTest, EveryMaskThatDoesNotFitIsNamed) {
+  const std::string folder = testing::NewFolder("check_masks");
+  testing::WriteMaskFolder(folder, 9, 3, 2);
+  Outcome outcome = Check("masks", folder, true);
+  EXPECT_TRUE(outcome.status.ok()) << outcome.text;
+  EXPECT_THAT(outcome.text,
+              HasSubstr("train split: 3 samples, images of 3 channels, 3 classes of pixels\n"
+                        "  all are 9 x 9 (height x width)\n  all of them can be read\n"));
+  WriteFile(folder + "/train/masks", "1.png", testing::EncodeMask(2, 2, Bytes{0, 1, 2, 0}));
+  outcome = Check("masks", folder, true);
+  EXPECT_EQ(ExitCodeOf(outcome.status), kExitFailed);
+  EXPECT_THAT(outcome.text, HasSubstr(folder + "/train/masks/1.png: has 2 x 2 pixels, but its "
+                                               "image, "));
+  EXPECT_THAT(outcome.text, HasSubstr("masks: 1 sample cannot be read"));
 }
 
 }  // namespace

@@ -110,6 +110,10 @@ const std::vector<Set>& Sets() {
        "They are at https://nihcc.app.box.com/v/ChestXray-NIHCC, with images_01.tar.gz to "
        "images_12.tar.gz."},
       {"folder", {}, "Expected <path>/train/<class>/<image> and <path>/test/<class>/<image>."},
+      {"masks",
+       {},
+       "Expected <path>/train/images/<image>, <path>/train/masks/<image>.png, and the "
+       "same in <path>/test."},
       {"archive", {}, "Expected an .npz file with x_train, y_train, x_test and y_test."},
       {"synthetic", {}, "It has no files."},
   };

@@ -47,7 +47,8 @@ absl::StatusOr<Opened> Open(const CheckOptions& asked) {
     absl::StatusOr<std::shared_ptr<const Dataset>> as_it_is = MakeDataset(options);
     if (as_it_is.ok()) return Opened{*std::move(as_it_is)};
   }
-  if (imagenet || asked.dataset == "folder" || asked.dataset == "chestxray") {
+  if (imagenet || asked.dataset == "folder" || asked.dataset == "masks" ||
+      asked.dataset == "chestxray") {
     options.data.resize = true;
     options.data.resize_side = 64;
   }
@@ -159,13 +160,16 @@ absl::Status CheckSamples(const CheckOptions& options, std::ostream& out) {
       out << Describe(opened) << ", "
           << (dataset->target_kind() == TargetKind::kValues
                   ? Counted(dataset->outputs(), "value")
-                  : Counted(dataset->outputs(), "class", "classes"));
+                  : Counted(dataset->outputs(), "class", "classes"))
+          << (dataset->target_kind() == TargetKind::kPixels ? " of pixels" : "");
     }
     out << "\n";
     out << DescribeClasses(*dataset, split);
-    if (options.dataset == "folder") {
+    const bool masks = options.dataset == "masks";
+    if (options.dataset == "folder" || masks) {
       DTNN_ASSIGN_OR_RETURN(const std::string folder, FolderOfSplit(options.path, split));
-      DTNN_ASSIGN_OR_RETURN(const std::string facts, DescribeFolder(folder, options.read));
+      DTNN_ASSIGN_OR_RETURN(const std::string facts,
+                            DescribeFolder(masks ? folder + "/images" : folder, options.read));
       out << facts;
     }
     if (!options.read) continue;

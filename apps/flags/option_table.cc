@@ -186,7 +186,7 @@ constexpr OptionSpec kTable[] = {
     Listed(Action::kListDatasets,
            Now("dataset", kDataset, kWord, DTNN_FIELD(data.name),
                "data to train and test on; --dataset=list shows all",
-               "mnist,cifar10,imagenet,chestxray,cyclone,tsunamis,archive,folder,synthetic")
+               "mnist,cifar10,imagenet,chestxray,cyclone,tsunamis,archive,folder,masks,synthetic")
                .Means(meanings::kDataset)),
     Now("dataset-path", kDataset, kPath, DTNN_FIELD(data.path),
         "folder or archive of the data set; mnist without it: Debian's Fashion-MNIST")

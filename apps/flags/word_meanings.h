@@ -46,6 +46,8 @@ inline constexpr std::string_view kDataset =
     "tsunamis: tsunamis, 80x80 images, one value to predict\n"
     "archive: your own arrays in one .npz file: x_train, y_train, x_test, y_test\n"
     "folder: your own JPEG and PNG files, a folder per class in train/ and test/\n"
+    "masks: your own images, and masks with the class of each pixel, in images/ and masks/ of "
+    "train/ and test/\n"
     "synthetic: generated samples, no files: for timing and for trying things\n";
 
 inline constexpr std::string_view kArchiveFormat =

@@ -227,13 +227,15 @@ class ChestXray : public ImageDataset {
   std::string FileName(Split split, int64_t index) const override {
     return samples(split).images.files.Name(samples(split).places[size_t(index)]);
   }
-  void WriteTarget(Split split, int64_t index, int64_t row, const Tensor& targets) const override {
+  absl::Status WriteTarget(Split split, int64_t index, std::span<const uint8_t>, int64_t row,
+                           const Tensor& targets) const override {
     const uint16_t bits = samples(split).findings[size_t(index)];
     DispatchFloating(targets.dtype(), [&](auto zero) {
       using T = decltype(zero);
       T* to = targets.data<T>() + row * outputs();
       for (int i = 0; i < outputs(); ++i) to[i] = T(bits >> i & 1);
     });
+    return absl::OkStatus();
   }
 
  private:

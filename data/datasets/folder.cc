@@ -69,8 +69,10 @@ class Folder : public ImageDataset {
   std::string FileName(Split split, int64_t index) const override {
     return StrCat(samples(split).root, "/", samples(split).names[index]);
   }
-  void WriteTarget(Split split, int64_t index, int64_t row, const Tensor& targets) const override {
+  absl::Status WriteTarget(Split split, int64_t index, std::span<const uint8_t>, int64_t row,
+                           const Tensor& targets) const override {
     targets.data<int32_t>()[row] = samples(split).labels[size_t(index)];
+    return absl::OkStatus();
   }
 
  private:
@@ -139,10 +141,7 @@ absl::Status Folder::Open(const FolderOptions& options) {
   std::string test;
   if (!options.test.empty()) {
     DTNN_ASSIGN_OR_RETURN(test, FolderOfSplit(options.test, Split::kTest));
-    if (fs::path(test).filename() != "test") {
-      renamed_ =
-          StrCat(options.test, ": has no folder test; ", test, " is taken as the test split");
-    }
+    renamed_ = TestFolderWarning(options.test, test);
   }
   bool by_test = false;  // where there is no training split to number the classes
   if (options.train.empty()) {
@@ -166,6 +165,11 @@ absl::StatusOr<std::string> FolderOfSplit(const std::string& path, Split split) 
     }
   }
   return (fs::path(path) / Name(split)).string();
+}
+
+std::string TestFolderWarning(const std::string& path, const std::string& test) {
+  if (fs::path(test).filename() == Name(Split::kTest)) return "";
+  return StrCat(path, ": has no folder test; ", test, " is taken as the test split");
 }
 
 absl::StatusOr<std::unique_ptr<Dataset>> OpenFolder(const FolderOptions& options) {

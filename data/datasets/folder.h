@@ -33,6 +33,9 @@ struct FolderOptions {
 // Where a split is below `path`: the first of the names above that exists, else train or test.
 absl::StatusOr<std::string> FolderOfSplit(const std::string& path, Split split);
 
+// A warning where `test`, which FolderOfSplit has found below `path`, has another name; else empty.
+std::string TestFolderWarning(const std::string& path, const std::string& test);
+
 // Lists the files. NotFound without such folders or images in them; InvalidArgument for a class of
 // the test split that the training split does not have, and for a file that counts in two classes
 // of a split, through a link. Images are decoded when they are read: one that is damaged, or of

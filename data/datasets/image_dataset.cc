@@ -87,7 +87,8 @@ absl::Status ImageDataset::Init(bool skip_damaged) {
     return absl::OkStatus();
   }
   const Split split = size(Split::kTrain) > 0 ? Split::kTrain : Split::kTest;
-  DTNN_ASSIGN_OR_RETURN(const Image first, ReadImage(split, Listed(split, 0)));
+  std::vector<uint8_t> bytes;
+  DTNN_ASSIGN_OR_RETURN(const Image first, ReadImage(split, Listed(split, 0), bytes));
   sample_ = first.extents;
   return absl::OkStatus();
 }
@@ -100,7 +101,12 @@ absl::Status ImageDataset::FindDamaged(Split split) {
   ParallelFor(0, listed(split), 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       bool damaged = false;
-      const absl::Status status = Decode(split, i, smallest, &damaged).status();
+      std::vector<uint8_t> bytes;
+      absl::Status status = Decode(split, i, smallest, bytes, &damaged).status();
+      if (status.ok()) {
+        status = CheckTarget(split, i);
+        damaged = absl::IsDataLoss(status);
+      }
       if (status.ok()) continue;
       std::lock_guard<std::mutex> lock(mutex);
       errors.emplace(i, std::pair(status, damaged));
@@ -123,10 +129,9 @@ absl::Status ImageDataset::FindDamaged(Split split) {
 }
 
 absl::StatusOr<Image> ImageDataset::Decode(Split split, int64_t index, const ImageOptions& decoding,
-                                           bool* damaged) const {
+                                           std::vector<uint8_t>& bytes, bool* damaged) const {
   const std::string name = FileName(split, index);
   try {
-    std::vector<uint8_t> bytes;
     if (const absl::Status read = ReadEncoded(split, index, bytes); !read.ok()) {
       *damaged = absl::IsInvalidArgument(read);
       return read;
@@ -140,9 +145,10 @@ absl::StatusOr<Image> ImageDataset::Decode(Split split, int64_t index, const Ima
 }
 
 // The image after the crop and the resize.
-absl::StatusOr<Image> ImageDataset::ReadImage(Split split, int64_t index) const {
+absl::StatusOr<Image> ImageDataset::ReadImage(Split split, int64_t index,
+                                              std::vector<uint8_t>& bytes) const {
   bool damaged = false;
-  absl::StatusOr<Image> image = Decode(split, index, decoding_, &damaged);
+  absl::StatusOr<Image> image = Decode(split, index, decoding_, bytes, &damaged);
   if (image.ok()) {
     try {
       return Transformed(*std::move(image), geometry_);
@@ -161,9 +167,10 @@ absl::StatusOr<Image> ImageDataset::ReadImage(Split split, int64_t index) const 
 absl::Status ImageDataset::Read(Split split, std::span<const int64_t> indices, TensorFormat format,
                                 const Tensor& x, const Tensor& targets) const {
   DTNN_RETURN_IF_ERROR(CheckRead(*this, split, indices, format, x, targets));
+  std::vector<uint8_t> bytes;
   for (int64_t row = 0; row < int64_t(indices.size()); ++row) {
     const int64_t index = Listed(split, indices[size_t(row)]);
-    DTNN_ASSIGN_OR_RETURN(const Image image, ReadImage(split, index));
+    DTNN_ASSIGN_OR_RETURN(const Image image, ReadImage(split, index, bytes));
     if (image.extents != sample_) {
       const Split first = size(Split::kTrain) > 0 ? Split::kTrain : Split::kTest;
       return NamingArgument(
@@ -174,7 +181,7 @@ absl::Status ImageDataset::Read(Split split, std::span<const int64_t> indices, T
           "Geometry::resize");
     }
     PutImage(image.pixels, TensorFormat::kNHWC, image.extents, format, x, row);
-    WriteTarget(split, index, row, targets);
+    DTNN_RETURN_IF_ERROR(WriteTarget(split, index, bytes, row, targets));
   }
   return absl::OkStatus();
 }

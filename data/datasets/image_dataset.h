@@ -70,16 +70,23 @@ class ImageDataset : public Dataset {
                                    std::vector<uint8_t>& bytes) const = 0;
   // For messages.
   virtual std::string FileName(Split split, int64_t index) const = 0;
-  // Writes what is to be predicted of image `index` to row `row` of `targets`.
-  virtual void WriteTarget(Split split, int64_t index, int64_t row,
-                           const Tensor& targets) const = 0;
+  // Writes what is to be predicted of image `index` to row `row` of `targets`. `encoded`: the bytes
+  // of the image's file. Errors name a file.
+  virtual absl::Status WriteTarget(Split split, int64_t index, std::span<const uint8_t> encoded,
+                                   int64_t row, const Tensor& targets) const = 0;
+  // Where targets are in files of their own: not OK if that of image `index` cannot be decoded.
+  // DataLoss: the file is damaged.
+  virtual absl::Status CheckTarget(Split, int64_t) const { return absl::OkStatus(); }
+
+  const Geometry& geometry() const { return geometry_; }
 
  private:
   int64_t Listed(Split split, int64_t sample) const;
-  // `damaged` becomes true where the file's own bytes are the reason of an error.
+  // `damaged` becomes true where the file's own bytes, which `bytes` receives, are the reason of an
+  // error.
   absl::StatusOr<Image> Decode(Split split, int64_t index, const ImageOptions& decoding,
-                               bool* damaged) const;
-  absl::StatusOr<Image> ReadImage(Split split, int64_t index) const;
+                               std::vector<uint8_t>& bytes, bool* damaged) const;
+  absl::StatusOr<Image> ReadImage(Split split, int64_t index, std::vector<uint8_t>& bytes) const;
   absl::Status FindDamaged(Split split);
 
   const Geometry geometry_;

@@ -50,6 +50,20 @@ absl::StatusOr<Image> Decode(std::span<const uint8_t> bytes, const ImageOptions&
   return Unknown(bytes);
 }
 
+absl::StatusOr<Image> Mask(std::span<const uint8_t> bytes, int64_t max_pixels) {
+  if (LooksLikePng(bytes)) {
+    DTNN_ASSIGN_OR_RETURN(Image mask, DecodePngMask(bytes, max_pixels));
+    try {
+      return Oriented(std::move(mask), PngOrientation(bytes));
+    } catch (const std::bad_alloc&) {
+      return absl::ResourceExhaustedError("not enough memory to turn it");
+    }
+  }
+  if (!LooksLikeJpeg(bytes)) return Unknown(bytes);
+  return absl::InvalidArgumentError(
+      "is a JPEG image, which does not keep values exactly; masks must be PNG files");
+}
+
 absl::StatusOr<ImageExtents> Extents(std::span<const uint8_t> bytes, int64_t max_pixels) {
   for (const Format& format : kFormats) {
     if (!format.is(bytes)) continue;
@@ -67,6 +81,11 @@ absl::StatusOr<Image> DecodeImage(std::span<const uint8_t> bytes, std::string_vi
     return InvalidArgument(name, ": images have 1 or 3 channels, not ", options.channels);
   }
   return WithContext(Decode(bytes, options), name);
+}
+
+absl::StatusOr<Image> DecodeMask(std::span<const uint8_t> bytes, std::string_view name,
+                                 int64_t max_pixels) {
+  return WithContext(Mask(bytes, max_pixels), name);
 }
 
 absl::StatusOr<ImageExtents> ReadImageExtents(std::span<const uint8_t> bytes, std::string_view name,

@@ -47,6 +47,12 @@ struct Image {
 absl::StatusOr<Image> DecodeImage(std::span<const uint8_t> bytes, std::string_view name,
                                   const ImageOptions& options = {});
 
+// The classes of pixels that a PNG file holds: its grey values of up to 8 bits, or the indices of
+// its palette, as the file stores them, not as a viewer shows them. One channel. Errors as above;
+// InvalidArgument for colours, grey of 16 bits, alpha, and JPEG files, whose values are not exact.
+absl::StatusOr<Image> DecodeMask(std::span<const uint8_t> bytes, std::string_view name,
+                                 int64_t max_pixels = kMaxImagePixels);
+
 // Only the extents of the image, from the file's header; channels are 1 for grey and 3 for all
 // others.
 absl::StatusOr<ImageExtents> ReadImageExtents(std::span<const uint8_t> bytes, std::string_view name,

@@ -22,5 +22,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       std::abort();
     }
   }
+  const absl::StatusOr<dtnn::Image> mask = dtnn::DecodeMask(bytes, "input", kMaxPixels);
+  if (mask.ok() &&
+      (mask->extents.channels != 1 || mask->extents.height * mask->extents.width > kMaxPixels ||
+       mask->pixels.size() != size_t(mask->extents.height * mask->extents.width))) {
+    std::abort();
+  }
   return 0;
 }

@@ -102,6 +102,35 @@ TEST(ImageTest, OtherBitDepthsBecomeEight) {
       (Bytes{255, 128, 0, 1}));
 }
 
+TEST(ImageTest, MasksKeepTheValuesThatAreStored) {
+  for (const bool interlaced : {false, true}) {
+    for (const int color_type : {0, 3}) {
+      const Bytes indices = {0, 1, 2, uint8_t(color_type == 0 ? 255 : 2), 1, 0};
+      const Bytes file = EncodePng(2, 3, indices,
+                                   {.color_type = color_type,
+                                    .interlaced = interlaced,
+                                    .palette = {{1, 2, 3}, {200, 100, 50}, {7, 8, 9}}});
+      const auto mask = DecodeMask(file, "mask");
+      ASSERT_TRUE(mask.ok()) << mask.status();
+      EXPECT_EQ(mask->extents, (ImageExtents{2, 3, 1}));
+      EXPECT_EQ(mask->pixels, indices);
+    }
+  }
+  const Bytes nibbles = {0x1f, 0x20, 0x03, 0x40};  // rows of 3 pixels of 4 bits
+  EXPECT_EQ(DecodeMask(EncodePng(2, 3, nibbles, {.color_type = 0, .bit_depth = 4}), "mask")->pixels,
+            (Bytes{1, 15, 2, 0, 3, 4}));
+}
+
+TEST(ImageTest, EveryCutOfAMaskIsRefused) {
+  const Bytes file = EncodePng(4, 5, SmoothPixels(4, 5, 1), {.color_type = 0});
+  constexpr size_t kEnd = 12;  // without it nothing of the picture is missing
+  for (size_t size = 0; size + kEnd < file.size(); ++size) {
+    EXPECT_FALSE(DecodeMask(std::span(file).first(size), "mask").ok()) << size;
+  }
+  EXPECT_TRUE(DecodeMask(file, "mask").ok());
+  EXPECT_EQ(DecodeMask(file, "mask", 19).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
 TEST(ImageTest, JpegIsCloseToWhatWasEncoded) {
   for (const auto& [height, width] : kExtents) {
     for (const bool progressive : {false, true}) {

@@ -87,6 +87,15 @@ bool Start(Decoder& decoder, int channels) {
   return true;
 }
 
+// One value in a byte of its own, as the file stores it.
+bool StartMask(Decoder& decoder) {
+  if (setjmp(decoder.jump) != 0) return false;
+  png_set_packing(decoder.png);
+  png_set_interlace_handling(decoder.png);
+  png_read_update_info(decoder.png, decoder.info);
+  return true;
+}
+
 bool ReadRows(Decoder& decoder, int passes, uint32_t height, uint8_t* to, size_t row_bytes) {
   if (setjmp(decoder.jump) != 0) return false;
   for (int pass = 0; pass < passes; ++pass) {
@@ -126,6 +135,7 @@ class Png {
   absl::Status Begin(int channels) {
     return Start(decoder_, channels) ? absl::OkStatus() : Error();
   }
+  absl::Status BeginMask() { return StartMask(decoder_) ? absl::OkStatus() : Error(); }
   absl::Status Finish(uint8_t* to, size_t row_bytes) {
     const bool interlaced =
         png_get_interlace_type(decoder_.png, decoder_.info) != PNG_INTERLACE_NONE;
@@ -141,6 +151,8 @@ class Png {
   bool grey() const {
     return (png_get_color_type(decoder_.png, decoder_.info) & PNG_COLOR_MASK_COLOR) == 0;
   }
+  int color_type() const { return png_get_color_type(decoder_.png, decoder_.info); }
+  int bit_depth() const { return png_get_bit_depth(decoder_.png, decoder_.info); }
 
  private:
   absl::Status Error() const {
@@ -177,6 +189,25 @@ absl::StatusOr<Image> Decode(Png& png, const ImageOptions& options) {
   return image;
 }
 
+absl::Status CheckMask(const Png& png) {
+  const int type = png.color_type();
+  const char* found = type == PNG_COLOR_TYPE_GRAY_ALPHA ? "grey with alpha"
+                      : png.bit_depth() > 8             ? "of 16 bits"
+                      : type != PNG_COLOR_TYPE_GRAY && type != PNG_COLOR_TYPE_PALETTE ? "in colour"
+                                                                                      : nullptr;
+  if (found == nullptr) return absl::OkStatus();
+  return InvalidArgument("is ", found, "; a mask is a grey PNG of 8 bits or one with a palette, ",
+                         "where each pixel's value is its class");
+}
+
+absl::StatusOr<Image> ReadMask(Png& png) {
+  DTNN_RETURN_IF_ERROR(png.BeginMask());
+  Image mask = {.extents = {png.height(), png.width(), 1}, .pixels = {}};
+  mask.pixels.resize(size_t(png.height() * png.width()));
+  DTNN_RETURN_IF_ERROR(png.Finish(mask.pixels.data(), size_t(png.width())));
+  return mask;
+}
+
 }  // namespace
 
 bool LooksLikePng(std::span<const uint8_t> bytes) {
@@ -190,6 +221,18 @@ absl::StatusOr<Image> DecodePng(std::span<const uint8_t> bytes, const ImageOptio
   DTNN_RETURN_IF_ERROR(png.CheckLength(bytes.size()));
   try {
     return Decode(png, options);
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError("not enough memory to decode it");
+  }
+}
+
+absl::StatusOr<Image> DecodePngMask(std::span<const uint8_t> bytes, int64_t max_pixels) {
+  Png png(bytes);
+  DTNN_RETURN_IF_ERROR(png.Open(max_pixels));
+  DTNN_RETURN_IF_ERROR(CheckMask(png));
+  DTNN_RETURN_IF_ERROR(png.CheckLength(bytes.size()));
+  try {
+    return ReadMask(png);
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError("not enough memory to decode it");
   }

@@ -13,6 +13,8 @@ namespace dtnn {
 
 bool LooksLikePng(std::span<const uint8_t> bytes);
 absl::StatusOr<Image> DecodePng(std::span<const uint8_t> bytes, const ImageOptions& options);
+// What DecodeMask gives.
+absl::StatusOr<Image> DecodePngMask(std::span<const uint8_t> bytes, int64_t max_pixels);
 absl::StatusOr<ImageExtents> ReadPngExtents(std::span<const uint8_t> bytes, int64_t max_pixels);
 
 }  // namespace dtnn

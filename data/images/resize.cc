@@ -161,6 +161,24 @@ void CropAndResize(std::span<const T> from, const ImageExtents& extents, TensorF
   }
 }
 
+template <typename T>
+void CropAndPick(std::span<const T> from, const ImageExtents& extents, const Window& window,
+                 int64_t height, int64_t width, std::span<T> to) {
+  assert(window.top >= 0 && window.height > 0 && window.top + window.height <= extents.height);
+  assert(window.left >= 0 && window.width > 0 && window.left + window.width <= extents.width);
+  assert(extents.channels == 1 && int64_t(from.size()) == extents.height * extents.width);
+  assert(int64_t(to.size()) == height * width);
+  // floor((place + 0.5) * from / to), without rounding.
+  const auto source = [](int64_t place, int64_t side, int64_t wanted) {
+    return (2 * place + 1) * side / (2 * wanted);
+  };
+  for (int64_t y = 0; y < height; ++y) {
+    const T* row =
+        from.data() + (window.top + source(y, window.height, height)) * extents.width + window.left;
+    for (int64_t x = 0; x < width; ++x) to[y * width + x] = row[source(x, window.width, width)];
+  }
+}
+
 }  // namespace
 
 absl::Status CheckGeometry(const Geometry& geometry) {
@@ -207,6 +225,16 @@ void ResizeBilinear(std::span<const float> from, const ImageExtents& extents, Te
 void ResizeBilinear(std::span<const double> from, const ImageExtents& extents, TensorFormat format,
                     const Window& window, int64_t height, int64_t width, std::span<double> to) {
   CropAndResize(from, extents, format, window, height, width, to);
+}
+
+void ResizeNearest(std::span<const uint8_t> from, const ImageExtents& extents, const Window& window,
+                   int64_t height, int64_t width, std::span<uint8_t> to) {
+  CropAndPick(from, extents, window, height, width, to);
+}
+
+void ResizeNearest(std::span<const int32_t> from, const ImageExtents& extents, const Window& window,
+                   int64_t height, int64_t width, std::span<int32_t> to) {
+  CropAndPick(from, extents, window, height, width, to);
 }
 
 }  // namespace dtnn

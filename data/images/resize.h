@@ -53,6 +53,13 @@ void ResizeBilinear(std::span<const float> from, const ImageExtents& extents, Te
 void ResizeBilinear(std::span<const double> from, const ImageExtents& extents, TensorFormat format,
                     const Window& window, int64_t height, int64_t width, std::span<double> to);
 
+// The same for classes of pixels, which have no mean: an output pixel takes the source pixel in
+// which its middle lies. `from` is an image of one channel.
+void ResizeNearest(std::span<const uint8_t> from, const ImageExtents& extents, const Window& window,
+                   int64_t height, int64_t width, std::span<uint8_t> to);
+void ResizeNearest(std::span<const int32_t> from, const ImageExtents& extents, const Window& window,
+                   int64_t height, int64_t width, std::span<int32_t> to);
+
 }  // namespace dtnn
 
 #endif  // DTNN_DATA_IMAGES_RESIZE_H_

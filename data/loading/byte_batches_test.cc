@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "data/datasets/folder.h"
+#include "data/datasets/masks/masks.h"
 #include "data/datasets/mnist.h"
 #include "data/datasets/more_classes.h"
 #include "data/datasets/npz_dataset.h"
@@ -21,6 +22,7 @@
 #include "data/testing/counting_dataset.h"
 #include "data/testing/idx_files.h"
 #include "data/testing/image_files.h"
+#include "data/testing/mask_folder.h"
 #include "data/transforms/transform_list.h"
 #include "data/transforms/transformed.h"
 #include "gmock/gmock.h"
@@ -77,12 +79,19 @@ std::shared_ptr<const Dataset> ImageFolder() {
   return OpenFolder({.train = root}).value();
 }
 
+std::shared_ptr<const Dataset> Masks() {
+  const std::string root = NewFolder("masks");
+  testing::WriteMaskFolder(root, 9, int(kSamples), 0);
+  return OpenMasks({.train = root}).value();
+}
+
 std::vector<std::pair<std::string, std::shared_ptr<const Dataset>>> AllDatasets() {
   return {{"mnist", MnistFiles()},
           {"records of classes", Records(TargetKind::kClass)},
           {"records of values", Records(TargetKind::kValues)},
           {"npz", Npz(DType::kUint8)},
           {"folder", ImageFolder()},
+          {"masks", Masks()},
           {"more classes", *WithClasses(MnistFiles(), 20)}};
 }
 

@@ -9,6 +9,7 @@
 #include "data/datasets/folder.h"
 #include "data/datasets/imagenet/imagenet.h"
 #include "data/datasets/imagenet/imagenet_npz.h"
+#include "data/datasets/masks/masks.h"
 #include "data/datasets/mnist.h"
 #include "data/datasets/npz_dataset.h"
 #include "data/datasets/tsunamis.h"
@@ -84,6 +85,15 @@ constexpr Row kRows[] = {
                           .test = paths.test,
                           .geometry = options.geometry,
                           .skip_damaged = options.skip_damaged_images});
+     }},
+    {"masks",
+     {0, 0, {0, 0, 3}, 0},
+     true,
+     [](const OpenDatasetOptions& options, const Paths& paths) -> Opened {
+       return OpenMasks({.train = paths.train,
+                         .test = paths.test,
+                         .geometry = options.geometry,
+                         .skip_damaged = options.skip_damaged_images});
      }},
     {"cyclone",
      {50000, 10000, {40, 40, 5}, 2},

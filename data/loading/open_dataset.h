@@ -26,9 +26,9 @@ struct OpenDatasetOptions {
   bool train = true, test = true;               // which splits are read
   // Central crop and resize. Images of different sizes need a resize.
   Geometry geometry = {};
-  // Damaged images of folder, chestxray and imagenet's archives are skipped with a warning. Opening
-  // reads and decodes every image (datasets/image_dataset.h). InvalidArgument for imagenet's .npz
-  // files.
+  // Damaged images of folder, masks, chestxray and imagenet's archives are skipped with a warning.
+  // Opening reads and decodes every image (datasets/image_dataset.h). InvalidArgument for
+  // imagenet's .npz files.
   bool skip_damaged_images = false;
   // Samples of imagenet's .npz files are 227 x 227 instead of the middle 224 x 224.
   bool imagenet_whole = false;

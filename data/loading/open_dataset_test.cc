@@ -90,6 +90,7 @@ TEST(OpenDatasetTest, EveryNameIsThatOfItsDataSet) {
            {"chestxray", "Data_Entry_2017.csv"},
            {"archive", "none: "},
            {"folder", "<path>/train/<class>/<image>"},
+           {"masks", "<path>/train/masks/<image>.png"},
            {"cyclone", "40 x 40 bytes"},
            {"tsunamis", "80 x 80 bytes"}}) {
     known.push_back(name);

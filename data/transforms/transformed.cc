@@ -40,11 +40,17 @@ class Transformed : public Dataset {
                     const Tensor& x, const Tensor& targets) const override {
     DTNN_RETURN_IF_ERROR(CheckRead(*this, split, indices, format, x, targets));
     DTNN_ASSIGN_OR_RETURN(const Tensor source, Scratch(x.dtype(), format));
+    const bool pixels = target_kind() == TargetKind::kPixels;
+    Tensor labels;  // of one sample
+    if (pixels) {
+      DTNN_ASSIGN_OR_RETURN(labels, Labels());
+    }
     const size_t from = size_t(source.num_elements());
     const size_t to = size_t(SampleShape(sample_, format).NumElements());
     for (size_t i = 0; i < indices.size(); ++i) {
-      const Tensor target = targets.Samples(int64_t(i), 1, format);
+      const Tensor target = pixels ? labels : targets.Samples(int64_t(i), 1, format);
       DTNN_RETURN_IF_ERROR(dataset_->Read(split, indices.subspan(i, 1), format, source, target));
+      if (pixels) MoveLabels(labels, int64_t(i), targets);
       DispatchFloating(x.dtype(), [&](auto zero) {
         using T = decltype(zero);
         ResizeBilinear(std::span<const T>(source.data<T>(), from), dataset_->sample(), format,
@@ -56,6 +62,25 @@ class Transformed : public Dataset {
   }
 
  private:
+  // The classes of a sample's pixels go where the pixels go.
+  void MoveLabels(const Tensor& labels, int64_t row, const Tensor& targets) const {
+    const ImageExtents from = {dataset_->sample().height, dataset_->sample().width, 1};
+    const size_t to = size_t(sample_.height * sample_.width);
+    ResizeNearest(std::span<const int32_t>(labels.data<int32_t>(), size_t(labels.num_elements())),
+                  from, window_, sample_.height, sample_.width,
+                  std::span<int32_t>(targets.data<int32_t>() + size_t(row) * to, to));
+  }
+
+  // Room for the labels of one sample as `dataset_` gives them.
+  absl::StatusOr<Tensor> Labels() const {
+    thread_local Tensor labels;
+    const Shape shape = TargetShape(*dataset_, 1);
+    if (labels.empty() || labels.shape() != shape) {
+      DTNN_ASSIGN_OR_RETURN(labels, Tensor::Allocate(Device::Cpu(), DType::kInt32, shape));
+    }
+    return labels;
+  }
+
   // Room for one sample as `dataset_` gives it.
   absl::StatusOr<Tensor> Scratch(DType dtype, TensorFormat format) const {
     thread_local Tensor scratch;

@@ -62,6 +62,54 @@ class Ramp : public Dataset {
   }
 };
 
+// As Ramp, of one channel and with a class for each pixel: 10 y + x + 1, or none in the first.
+class PixelRamp : public Dataset {
+ public:
+  std::string_view name() const override { return "pixel ramp"; }
+  ImageExtents sample() const override { return {8, 6, 1}; }
+  int64_t outputs() const override { return 80; }
+  TargetKind target_kind() const override { return TargetKind::kPixels; }
+  int64_t size(Split) const override { return 5; }
+  absl::Status Read(Split split, std::span<const int64_t> indices, TensorFormat format,
+                    const Tensor& x, const Tensor& targets) const override {
+    absl::Status status = CheckRead(*this, split, indices, format, x, targets);
+    if (!status.ok()) return status;
+    for (int64_t i = 0; i < targets.num_elements(); ++i) {
+      const int32_t label = int32_t(10 * (i % 48 / 6) + i % 6 + 1 + indices[size_t(i / 48)]);
+      targets.data<int32_t>()[i] = i % 48 == 0 ? kUnlabelledPixel : label;
+      x.data<float>()[i] = float(label);
+    }
+    return absl::OkStatus();
+  }
+};
+
+TEST(TransformedTest, ClassesOfPixelsGoWhereThePixelsGo) {
+  for (const Geometry& geometry :
+       {Geometry{.crop = 0.5}, Geometry{.resize = 3}, Geometry{.crop = 0.75, .resize = 13}}) {
+    const auto seen = Transform(std::make_shared<PixelRamp>(), geometry).value();
+    const auto [height, width, channels] = seen->sample();
+    const Window window = CentralCrop({8, 6, 1}, geometry.crop);
+    const std::vector<int64_t> indices = {3, 1};
+    const Tensor x = Tensor::Zeros(DType::kFloat32, {2, height, width, 1}).value();
+    const Tensor targets = Tensor::Zeros(DType::kInt32, {2, height, width}).value();
+    ASSERT_TRUE(seen->Read(Split::kTrain, indices, TensorFormat::kNHWC, x, targets).ok());
+    for (int64_t n = 0; n < 2; ++n) {
+      for (int64_t y = 0; y < height; ++y) {
+        for (int64_t x_place = 0; x_place < width; ++x_place) {
+          const int64_t row =
+              window.top + int64_t((double(y) + 0.5) * double(window.height) / double(height));
+          const int64_t column =
+              window.left + int64_t((double(x_place) + 0.5) * double(window.width) / double(width));
+          const int64_t expected =
+              row == 0 && column == 0 ? -1 : 10 * row + column + 1 + indices[size_t(n)];
+          EXPECT_EQ(targets.data<int32_t>()[(n * height + y) * width + x_place], expected)
+              << n << " " << y << " " << x_place;
+        }
+      }
+    }
+  }
+}
+
 TEST(TransformedTest, CropsBothFormats) {
   const auto cropped = Transform(std::make_shared<Ramp>(), {.crop = 0.5}).value();
   EXPECT_EQ(cropped->sample(), (ImageExtents{4, 2, 2}));

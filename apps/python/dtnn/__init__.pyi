@@ -388,7 +388,7 @@ class Run:
           normalise batches over the samples of all ranks, not of each rank alone
 
     Data set:
-      dataset: Literal['mnist', 'cifar10', 'imagenet', 'chestxray', 'cyclone', 'tsunamis', 'archive', 'folder', 'synthetic'] = None
+      dataset: Literal['mnist', 'cifar10', 'imagenet', 'chestxray', 'cyclone', 'tsunamis', 'archive', 'folder', 'masks', 'synthetic'] = None
           data to train and test on; dtnn.datasets() shows all
       dataset_path: str | os.PathLike = None
           folder or archive of the data set; mnist without it: Debian's Fashion-MNIST

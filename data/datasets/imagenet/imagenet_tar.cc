@@ -31,8 +31,10 @@ class ImagenetTar : public ImageDataset {
   std::string FileName(Split split, int64_t index) const override {
     return of(split).files.Name(index);
   }
-  void WriteTarget(Split split, int64_t index, int64_t row, const Tensor& targets) const override {
+  absl::Status WriteTarget(Split split, int64_t index, std::span<const uint8_t>, int64_t row,
+                           const Tensor& targets) const override {
     targets.data<int32_t>()[row] = of(split).labels[size_t(index)];
+    return absl::OkStatus();
   }
 
  private:
