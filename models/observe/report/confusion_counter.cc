@@ -14,8 +14,10 @@ absl::Status ConfusionCounter::OnPassBegin(const Pass& pass) {
 }
 
 absl::Status ConfusionCounter::OnBatchEnd(const Pass& pass) {
-  const bool validates = pass.kind == Pass::Kind::kValidation && pass.batch != nullptr;
-  if (validates && pass.predictions->shape().rank() == 2) {  // not of pixels
+  if (pass.kind != Pass::Kind::kValidation || pass.batch == nullptr) return absl::OkStatus();
+  if (pass.predictions->shape().rank() == 4) {
+    CountPixels(*pass.predictions, pass.batch->targets, format_, confusion_);
+  } else if (pass.predictions->shape().rank() == 2) {
     Count(*pass.predictions, pass.batch->targets, confusion_);
   }
   return absl::OkStatus();

@@ -1,5 +1,5 @@
-// Counts which classes the last validation took for which (confusion.h), of the samples of all
-// ranks.
+// Counts which classes the last validation took for which (confusion.h), of the samples, or of the
+// labelled pixels, of all ranks.
 
 #ifndef DTNN_MODELS_OBSERVE_REPORT_CONFUSION_COUNTER_H_
 #define DTNN_MODELS_OBSERVE_REPORT_CONFUSION_COUNTER_H_
@@ -7,6 +7,7 @@
 #include "comm/communicator.h"
 #include "models/observe/report/confusion.h"
 #include "models/training/callback.h"
+#include "tensor/format.h"
 
 namespace dtnn {
 
@@ -14,8 +15,10 @@ namespace dtnn {
 // most.
 class ConfusionCounter : public Callback {
  public:
-  // `communicator`: null for one rank; must outlive it.
-  explicit ConfusionCounter(Communicator* communicator) : communicator_(communicator) {}
+  // `communicator`: null for one rank; must outlive it. `format`: of the network, whose output may
+  // be an image.
+  ConfusionCounter(Communicator* communicator, TensorFormat format)
+      : communicator_(communicator), format_(format) {}
 
   absl::Status OnPassBegin(const Pass& pass) override;
   absl::Status OnBatchEnd(const Pass& pass) override;
@@ -26,6 +29,7 @@ class ConfusionCounter : public Callback {
 
  private:
   Communicator* const communicator_;
+  const TensorFormat format_;
   Confusion confusion_;
 };
 

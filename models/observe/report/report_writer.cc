@@ -26,6 +26,7 @@ ReportWriter::ReportWriter(ReportWriterOptions options, const Trainer& trainer, 
       trainer_(trainer),
       graph_(graph),
       store_(store),
+      counter_(nullptr, graph.format()),
       wrong_images_(graph.format()),
       wrong_values_(graph.format(), HasLabels(trainer)) {
   report_.facts = options_.facts;

@@ -78,7 +78,7 @@ class ReportWriter : public Callback {
   const Graph& graph_;
   const ParameterStore& store_;
   RunReport report_;
-  ConfusionCounter counter_{nullptr};
+  ConfusionCounter counter_;
   WrongImages wrong_images_;
   WrongValuesFinder wrong_values_;
   PassSpeed speed_;    // of the training

@@ -67,7 +67,7 @@ absl::Status RunWriters::Make(const RunSubject& run, Communicator* communicator,
   if (run.options.output.energy) DTNN_RETURN_IF_ERROR(MakeMeter(run.options, communicator, warn));
   if (!run.options.output.report.empty() && communicator != nullptr) {
     waits_.emplace(trainer, *communicator);
-    confusion_.emplace(communicator);
+    confusion_.emplace(communicator, run.graph.format());
   }
   if (!writes) return absl::OkStatus();
   std::function<std::optional<double>()> joules, watts;
