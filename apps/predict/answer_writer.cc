@@ -19,15 +19,17 @@ std::string CsvText(const std::string& text) {
 
 }  // namespace
 
-AnswerWriter::AnswerWriter(std::string_view format, OutputKind kind, std::ostream& out)
+AnswerWriter::AnswerWriter(std::string_view format, std::optional<OutputKind> kind,
+                           std::ostream& out)
     : format_(format == "csv"    ? Format::kCsv
               : format == "json" ? Format::kJson
                                  : Format::kText),
       kind_(kind),
       out_(out) {
   if (format_ == Format::kCsv) {
-    out_ << (kind_ == OutputKind::kValues ? "file,output,name,value\n"
-                                          : "file,rank,class,probability\n");
+    out_ << (!kind_                         ? "file,mask\n"
+             : kind_ == OutputKind::kValues ? "file,output,name,value\n"
+                                            : "file,rank,class,probability\n");
   }
   if (format_ == Format::kJson) out_ << "[";
 }
@@ -40,6 +42,21 @@ void AnswerWriter::Write(const std::string& file, std::span<const Prediction> be
       return WriteCsv(file, best);
     case Format::kJson:
       return WriteJson(file, best);
+  }
+}
+
+void AnswerWriter::WriteMask(const std::string& file, const std::string& mask) {
+  switch (format_) {
+    case Format::kText:
+      out_ << OneLine(file) << ": " << OneLine(mask) << "\n";
+      return;
+    case Format::kCsv:
+      out_ << CsvText(file) << "," << CsvText(mask) << "\n";
+      return;
+    case Format::kJson:
+      BeginJsonItem(file);
+      out_ << "\"mask\": " << JsonText(mask) << "}";
+      return;
   }
 }
 
@@ -76,7 +93,7 @@ void AnswerWriter::WriteCsv(const std::string& file, std::span<const Prediction>
 
 void AnswerWriter::WriteJson(const std::string& file, std::span<const Prediction> best) {
   BeginJsonItem(file);
-  out_ << "\"predictions\": " << PredictionsJson(kind_, best) << "}";
+  out_ << "\"predictions\": " << PredictionsJson(*kind_, best) << "}";
 }
 
 void AnswerWriter::BeginJsonItem(const std::string& file) {

@@ -22,8 +22,10 @@ constexpr char kSummary[] =
     "Predicts the class of image files (JPEG, PNG), with its probability. A network of labels\n"
     "that may occur together gives all labels above 50 %, one of values the values. A file that\n"
     "training saved (--save-model, --model-dir, --checkpoint-dir) contains everything else. Files\n"
-    "of weights alone, such as those of older versions, need options. Exit code 1 when a file\n"
-    "cannot be read or its answer is NaN or infinite.";
+    "of weights alone, such as those of older versions, need options. With --mask-dir, a network\n"
+    "that gives a class for each pixel writes a mask of each image. Exit code 1 when a file "
+    "cannot\n"
+    "be read or its answer is NaN or infinite.";
 
 std::vector<OptionSpec> Flags(PredictOptions& options) {
   using enum OptionType;
@@ -101,6 +103,11 @@ std::vector<OptionSpec> Flags(PredictOptions& options) {
        .unit = "classes",
        .range = kCountFrom0,
        .field = &options.top},
+      {.name = "mask-dir",
+       .type = kPath,
+       .help = "folder for a mask of each image, of a network that gives a class for each pixel: a "
+               "PNG with a palette and as large as the image, whose values are classes",
+       .field = &options.mask_dir},
       LikeLauncher("batch-size", &options.batch,
                    "images per batch; larger batches are faster and need more memory"),
       {.name = "math-mode",

@@ -32,6 +32,7 @@ struct PredictOptions {
   std::vector<double> mean = {}, std = {};  // of the training data
   std::string format = "text";              // or csv, json
   int64_t top = 0;  // classes or labels per file; 0: the best class, or all labels above 50 %
+  std::string mask_dir = {};  // where masks are written, in place of answers; empty: none
   int64_t batch = 32;
   std::string math_mode = "fp32";  // or bf16, int8
 };

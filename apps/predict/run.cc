@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -9,11 +10,13 @@
 #include "absl/status/statusor.h"
 #include "apps/predict/answer_writer.h"
 #include "apps/predict/load_predictor.h"
+#include "apps/predict/write_masks.h"
 #include "apps/printing/name_lists.h"
 #include "apps/program/image_paths.h"
 #include "comm/ranks/job/exit_code.h"
 #include "data/images/image_files.h"
 #include "models/serving/best_predictions.h"
+#include "models/serving/predicted_mask.h"
 #include "models/serving/predictor.h"
 #include "tensor/errors.h"
 #include "tensor/text/counted.h"
@@ -28,11 +31,17 @@ class Answerer {
            std::ostream& errors)
       : options_(options),
         predictor_(predictor),
-        writer_(options.format, predictor.output_kind(), out),
+        writer_(options.format,
+                options.mask_dir.empty() ? std::optional(predictor.output_kind()) : std::nullopt,
+                out),
         errors_(errors) {}
 
   // How many of the files could not be read, or have no finite answer.
   absl::StatusOr<int64_t> Answer(std::span<const std::string> files) {
+    if (!options_.mask_dir.empty()) {
+      return WriteMasks({.folder = options_.mask_dir, .batch = options_.batch}, predictor_, files,
+                        writer_, errors_);
+    }
     int64_t broken = 0;
     for (size_t begin = 0; begin < files.size(); begin += size_t(options_.batch)) {
       const size_t count = std::min(size_t(options_.batch), files.size() - begin);
@@ -78,8 +87,15 @@ absl::Status Predict(const PredictOptions& options, std::span<const std::string>
   auto predictor = LoadPredictor(options, warnings);
   for (const std::string& warning : warnings) Warn(errors, warning);
   DTNN_RETURN_IF_ERROR(predictor.status());
-  if (options.top > 0 && (*predictor)->output_kind() == OutputKind::kValues) {
+  if (options.top > 0 && !options.mask_dir.empty()) {
+    Warn(errors, "--top has no effect: masks show the likeliest class of each pixel");
+  } else if (options.top > 0 && (*predictor)->output_kind() == OutputKind::kValues) {
     Warn(errors, "--top has no effect: the network predicts values, and all of them are printed");
+  }
+  if (options.mask_dir.empty() && CheckPredictsMasks(**predictor).ok()) {
+    Warn(errors,
+         "the network gives probabilities for each pixel, and all of them are printed; --mask-dir "
+         "writes the likeliest classes as images instead");
   }
   SkippedFiles skipped;
   DTNN_ASSIGN_OR_RETURN(const std::vector<std::string> files, ExpandImagePaths(paths, skipped));

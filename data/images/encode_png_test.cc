@@ -18,6 +18,25 @@ TEST(EncodePngTest, TheSamePixelsComeBack) {
   }
 }
 
+TEST(EncodePngTest, APaletteGivesIndicesTheirColours) {
+  std::array<std::array<uint8_t, 3>, 256> palette = {};
+  for (size_t i = 0; i < 256; ++i) palette[i] = {uint8_t(i), uint8_t(255 - i), uint8_t(3 * i)};
+  const Image image = {.extents = {2, 3, 1}, .pixels = {0, 1, 2, 77, 254, 255}};
+  const auto png = EncodePng(image, palette);
+  ASSERT_TRUE(png.ok()) << png.status();
+  const auto mask = DecodeMask(*png, "the file");
+  ASSERT_TRUE(mask.ok()) << mask.status();
+  EXPECT_EQ(mask->pixels, image.pixels);
+  const auto colours = DecodeImage(*png, "the file", {.channels = 3});
+  ASSERT_TRUE(colours.ok()) << colours.status();
+  for (size_t i = 0; i < image.pixels.size(); ++i) {
+    for (size_t c = 0; c < 3; ++c) {
+      EXPECT_EQ(colours->pixels[3 * i + c], palette[image.pixels[i]][c]);
+    }
+  }
+  EXPECT_FALSE(EncodePng({.extents = {1, 1, 3}, .pixels = {1, 2, 3}}, palette).ok());
+}
+
 // The bytes behind the end are those that would complete it.
 TEST(EncodePngTest, NothingIsReadBehindTheEndOfACutFile) {
   const auto png = EncodePng({.extents = {2, 2, 1}, .pixels = {1, 2, 3, 4}});

@@ -33,25 +33,18 @@ Window Middle(const ImageExtents& extents, const ImageExtents& sample) {
           .width = sample.width};
 }
 
-// Crops and resizes elements of an image of `extents` to those of `sample`.
+// Crops and resizes elements of an image of `extents`.
 template <typename T>
 std::vector<T> Place(std::span<const T> from, const ImageExtents& extents, TensorFormat format,
-                     const Geometry& geometry, const ImageExtents& sample) {
-  const auto elements = [](const ImageExtents& e) {
-    return size_t(e.height * e.width * e.channels);
-  };
-  const Window window = CentralCrop(extents, geometry.crop);
-  std::vector<T> to(elements(sample));
-  const ImageExtents square = {geometry.resize, geometry.resize, sample.channels};
-  if (square.height < sample.height || square.width < sample.width) {
-    ResizeBilinear(from, extents, format, window, sample.height, sample.width, std::span<T>(to));
-    return to;
-  }
-  std::vector<T> resized(elements(square));
-  ResizeBilinear(from, extents, format, window, square.height, square.width, std::span<T>(resized));
-  if (square == sample) return resized;
-  ResizeBilinear(std::span<const T>(resized), square, format, Middle(square, sample), sample.height,
-                 sample.width, std::span<T>(to));
+                     const ImageInput::Placement& placement) {
+  const auto& [window, height, width, middle] = placement;
+  const ImageExtents whole = {height, width, extents.channels};
+  std::vector<T> resized(size_t(height * width * extents.channels));
+  ResizeBilinear(from, extents, format, window, height, width, std::span<T>(resized));
+  if (middle == Window{0, 0, height, width}) return resized;
+  std::vector<T> to(size_t(middle.height * middle.width * extents.channels));
+  ResizeBilinear(std::span<const T>(resized), whole, format, middle, middle.height, middle.width,
+                 std::span<T>(to));
   return to;
 }
 
@@ -70,9 +63,24 @@ absl::StatusOr<ImageInput> ImageInput::Create(const Preprocessing& preprocessing
   return ImageInput(preprocessing, sample, format);
 }
 
+ImageInput::Placement ImageInput::PlacementOf(const ImageExtents& image) const {
+  const Geometry geometry = GeometryOf(preprocessing_).geometry;
+  Placement placement = {.window = CentralCrop(image, geometry.crop),
+                         .height = geometry.resize,
+                         .width = geometry.resize,
+                         .middle = {}};
+  if (geometry.resize < sample_.height || geometry.resize < sample_.width) {
+    placement.height = sample_.height;
+    placement.width = sample_.width;
+  }
+  placement.middle = Middle({placement.height, placement.width, sample_.channels}, sample_);
+  return placement;
+}
+
 template <typename T>
 void ImageInput::Write(const Image& image, T* to) const {
   const ImageGeometry shown = GeometryOf(preprocessing_);
+  const Placement placement = PlacementOf(image.extents);
   const bool bytes = preprocessing_.input == Input::kBgrBytes;
   const T scale = bytes ? T(1) : T(1) / 255;
   std::vector<uint8_t> pixels = image.pixels;
@@ -84,11 +92,10 @@ void ImageInput::Write(const Image& image, T* to) const {
   if (shown.of_values) {
     std::vector<T> whole(pixels.size());
     ConvertImage(pixels, TensorFormat::kNHWC, image.extents, format_, std::span<T>(whole), scale);
-    std::ranges::copy(
-        Place(std::span<const T>(whole), image.extents, format_, shown.geometry, sample_), to);
+    std::ranges::copy(Place(std::span<const T>(whole), image.extents, format_, placement), to);
   } else {
-    const std::vector<uint8_t> placed = Place(std::span<const uint8_t>(pixels), image.extents,
-                                              TensorFormat::kNHWC, shown.geometry, sample_);
+    const std::vector<uint8_t> placed =
+        Place(std::span<const uint8_t>(pixels), image.extents, TensorFormat::kNHWC, placement);
     ConvertImage(placed, TensorFormat::kNHWC, sample_, format_, values, scale);
   }
   Normalize(preprocessing_.normalization, sample_, format_, values);

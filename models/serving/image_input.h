@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "data/images/image.h"
+#include "data/images/resize.h"
 #include "data/preprocessing.h"
 #include "tensor/format.h"
 #include "tensor/tensor.h"
@@ -25,6 +26,15 @@ class ImageInput {
   // gives images of another size, they are then resized to the samples' size.
   static absl::StatusOr<ImageInput> Create(const Preprocessing& preprocessing,
                                            const ImageExtents& sample, TensorFormat format);
+
+  // The part of an image that becomes a sample: `window` of it, resized to height x width, and of
+  // that `middle`, which is as large as a sample.
+  struct Placement {
+    Window window;
+    int64_t height = 0, width = 0;
+    Window middle;
+  };
+  Placement PlacementOf(const ImageExtents& image) const;
 
   // The file at `path`, or an image with as many channels as the samples, becomes sample `row` of
   // `x`, (n, sample) of a floating dtype, dense and on the host. From several threads at once.
