@@ -8,11 +8,13 @@
 #include <csignal>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "apps/flags/value.h"
 #include "apps/program/other_file.h"
 #include "apps/serve/metrics.h"
 #include "apps/serve/routes.h"
@@ -194,6 +196,16 @@ class Server {
     errors_ << "serve: warning: " << OneLine(line) << "\n" << std::flush;
   }
 
+  // The names that requests may call this host by, where a page in a browser could otherwise send
+  // some: without a token and for this host alone, and where names are given.
+  std::optional<std::vector<std::string>> Hosts() const {
+    const bool open = options_.token_file.empty() && IsLoopback(options_.listen);
+    if (!open && options_.allowed_hosts.empty()) return std::nullopt;
+    std::vector<std::string> hosts = {options_.listen};
+    for (const std::string_view name : SplitList(options_.allowed_hosts)) hosts.emplace_back(name);
+    return hosts;
+  }
+
   HttpServerOptions ServerOptions(const Routes& routes, std::string token) const {
     const size_t body = size_t(options_.max_body) * 1'000'000;
     return {.address = {.host = options_.listen, .port = uint16_t(options_.port)},
@@ -201,6 +213,7 @@ class Server {
             .key_file = options_.key,
             .token = std::move(token),
             .open_paths = Routes::OpenPaths(),
+            .hosts = Hosts(),
             .connections = int(options_.max_connections),
             .body_bytes = body,
             .all_body_bytes = 16 * body,

@@ -71,6 +71,14 @@ std::vector<OptionSpec> Flags(ServeOptions& options) {
        .type = kBool,
        .help = "listen for other hosts even without TLS or without a token",
        .field = &options.allow_unprotected},
+      {.name = "allowed-hosts",
+       .type = kText,
+       .help = "other names by which callers may reach this server, separated by commas; without a "
+               "token, a server of this host alone otherwise answers requests to localhost and its "
+               "own address only",
+       .unit = "names",
+       .field = &options.allowed_hosts,
+       .example = "models.internal,node1"},
       {.name = "max-batch",
        .type = kInt,
        .help = "most samples that are computed together; memory grows with it",

@@ -247,7 +247,7 @@ TEST_F(ServeLoadTest, EndsAfterItsAnswers) {
 TEST_F(ServeLoadTest, EndsInTimeWhereCallersDoNot) {
   ServedProcess server({model_}, {"--stop-timeout=0.05"});
   HttpClient half(server.port());
-  half.Send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\n");
+  half.Send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n");
   server.Get("/v2");
   const testing::Outcome end = server.Stop();
   EXPECT_EQ(end.exit_code, 1);

@@ -22,6 +22,7 @@ struct ServeOptions {
   int64_t port = 8000;  // 0: a free one
   std::string certificate = {}, key = {}, token_file = {};
   bool allow_unprotected = false;
+  std::string allowed_hosts = {};  // names, separated by commas
   int64_t max_batch = 32;
   double max_delay = 0;  // milliseconds
   int64_t max_queue = 1024;

@@ -315,6 +315,25 @@ TEST_F(ServeTest, ServesByTlsToThoseWithTheToken) {
   EXPECT_THAT(server.Stop().text, Not(HasSubstr(token)));
 }
 
+// Without a token, a page whose own name leads to 127.0.0.1 gets nothing.
+TEST_F(ServeTest, ThisHostAloneIsAskedByItsOwnNames) {
+  const auto code = [](ServedProcess& server, const std::string& host) {
+    return server.Ask("GET /v2/models HTTP/1.1\r\nHost: " + host + "\r\n\r\n").code;
+  };
+  ServedProcess server({Model("net")}, {});
+  EXPECT_EQ(code(server, "localhost:1"), 200);
+  EXPECT_EQ(code(server, "127.0.0.1"), 200);
+  EXPECT_EQ(code(server, "evil.example"), 421);
+  EXPECT_EQ(code(server, "models.internal"), 421);
+  ServedProcess more({Model("net")}, {"--allowed-hosts=models.internal,node1"});
+  EXPECT_EQ(code(more, "models.internal:80"), 200);
+  EXPECT_EQ(code(more, "node1"), 200);
+  EXPECT_EQ(code(more, "evil.example"), 421);
+  ASSERT_TRUE(WritePrivateFile(folder_ + "/host_token", "0123456789abcdef\n").ok());
+  ServedProcess known({Model("net")}, {"--token-file=" + folder_ + "/host_token"});
+  EXPECT_EQ(code(known, "evil.example"), 401) << "the token protects it";
+}
+
 TEST_F(ServeTest, WrongFlagsAreUsageErrors) {
   const std::string model = Model("net"), file = "--model-file=" + model;
   const std::string twin = testing::NewFolder("serve_twin") + "/net.npz";

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "comm/secrets/crypto/wiped.h"
+#include "comm/transport/tcp/socket.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
@@ -14,6 +15,16 @@ namespace {
 void Wipe(std::string& text) {
   OPENSSL_cleanse(text.data(), text.size());
   text.clear();
+}
+
+// The name or the address in "host", "host:80", "::1" or "[::1]:80".
+std::string_view WithoutPort(std::string_view host) {
+  if (host.starts_with('[')) {
+    const size_t end = host.find(']');
+    return host.substr(1, end == host.npos ? end : end - 1);
+  }
+  const size_t colon = host.find(':');
+  return host.find(':', colon + 1) == host.npos ? host.substr(0, colon) : host;
 }
 
 // The value of Content-Length; libmicrohttpd has read it as a number.
@@ -26,11 +37,24 @@ std::optional<size_t> DeclaredLength(const HttpRequest& request) {
 }  // namespace
 
 absl::StatusOr<Admission> Admission::Create(HttpServerOptions& options) {
-  Admission admission(options.open_paths, options.body_bytes);
+  Admission admission(options);
   if (options.token.empty()) return admission;
   DTNN_ASSIGN_OR_RETURN(admission.token_, Sha256({AsBytes(options.token)}));
   Wipe(options.token);
   return admission;
+}
+
+std::optional<HttpAnswer> Admission::WrongHost(const HttpRequest& request) const {
+  const std::string* const header = request.Header("Host");
+  if (!hosts_ || header == nullptr) return std::nullopt;  // HTTP/1.0, which no browser sends
+  const std::string_view host = WithoutPort(*header);
+  if (IsLoopback(host)) return std::nullopt;
+  const bool allowed = std::ranges::any_of(*hosts_, [&](const std::string& name) {
+    return name.size() == host.size() && strncasecmp(name.data(), host.data(), host.size()) == 0;
+  });
+  if (allowed) return std::nullopt;
+  return HttpError(421, StrCat("the header Host names ", Quoted(*header, 100),
+                               ", which is not a name that this server answers to"));
 }
 
 std::optional<HttpAnswer> Admission::WrongToken(HttpRequest& request) const {
@@ -59,6 +83,7 @@ std::optional<HttpAnswer> Admission::Refusal(HttpRequest& request, std::string_v
     return HttpError(400, StrCat("the request has ", request.Count("Host"),
                                  " headers Host; HTTP/1.1 expects one"));
   }
+  if (std::optional<HttpAnswer> refusal = WrongHost(request)) return refusal;
   if (std::optional<HttpAnswer> refusal = WrongToken(request)) return refusal;
   if (request.Count("Content-Length") + request.Count("Transfer-Encoding") > 1) {
     return HttpError(400, "several headers say the length of the body; expected one of them");

@@ -31,12 +31,14 @@ class Admission {
   HttpAnswer TooLarge() const;
 
  private:
-  Admission(std::vector<std::string> open_paths, size_t body_bytes)
-      : open_paths_(std::move(open_paths)), body_bytes_(body_bytes) {}
+  explicit Admission(const HttpServerOptions& options)
+      : open_paths_(options.open_paths), hosts_(options.hosts), body_bytes_(options.body_bytes) {}
 
+  std::optional<HttpAnswer> WrongHost(const HttpRequest& request) const;
   std::optional<HttpAnswer> WrongToken(HttpRequest& request) const;
 
   std::vector<std::string> open_paths_;
+  std::optional<std::vector<std::string>> hosts_;
   size_t body_bytes_;
   std::optional<Hash> token_;
 };

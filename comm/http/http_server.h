@@ -3,13 +3,14 @@
 //
 // A caller cannot make it wait or keep more than the limits say: it has a time in which to send a
 // whole request, and one in which to read a whole answer, however it spreads its bytes. What is
-// refused here, before the handler sees it: wrong tokens (401), large bodies (413), too many bytes
-// in all bodies (503), requests that say their length in two ways or in a coding other than chunked
-// (400), and those of HTTP/1.1 that name no host (400). libmicrohttpd answers malformed requests
-// (400, 413, 505) and large headers (431) itself, in HTML. The body of a request that is refused is
-// read and discarded first, for as long as a request may take and up to 16 times `body_bytes`: few
-// callers read an answer before they have sent everything. Bodies may be chunked, requests may
-// follow each other without waiting for answers.
+// refused here, before the handler sees it: other names of this host than those allowed (421),
+// wrong tokens (401), large bodies (413), too many bytes in all bodies (503), requests that say
+// their length in two ways or in a coding other than chunked (400), and those of HTTP/1.1 that name
+// no host (400). libmicrohttpd answers malformed requests (400, 413, 505) and large headers (431)
+// itself, in HTML. The body of a request that is refused is read and discarded first, for as long
+// as a request may take and up to 16 times `body_bytes`: few callers read an answer before they
+// have sent everything. Bodies may be chunked, requests may follow each other without waiting for
+// answers.
 
 #ifndef DTNN_COMM_HTTP_HTTP_SERVER_H_
 #define DTNN_COMM_HTTP_HTTP_SERVER_H_
@@ -19,6 +20,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,6 +56,10 @@ struct HttpServerOptions {
   // The server keeps a hash of it; the handler gets no Authorization header.
   std::string token = {};
   std::vector<std::string> open_paths = {};
+  // What callers may call this host, in any case and with any port, in the header Host: a page that
+  // a browser shows cannot then reach a server that only its host should, by a name of the page's
+  // own that leads here (DNS rebinding). Names of the loopback are always right. nullopt: anything.
+  std::optional<std::vector<std::string>> hosts = {};
 
   int connections = 256;          // more wait until one ends
   size_t header_bytes = 1 << 16;  // of a request's first lines; half of it is read at a time

@@ -192,6 +192,33 @@ TEST(HttpServerTest, ABodyOfAnUnknownCodingIsRefused) {
   EXPECT_THAT(answer.body, HasSubstr("expected chunked, or a Content-Length"));
 }
 
+// As a page in a browser would send them whose name was made to lead here.
+TEST(HttpServerTest, OnlyItsOwnNamesAreAnsweredWhereTheyAreKnown) {
+  const auto server = Start({.hosts = {{"node1", "192.0.2.7"}}});
+  const uint16_t port = server->address().port;
+  const auto code = [&](const std::string& host) {
+    return HttpClient(port).Ask("GET / HTTP/1.1\r\nHost: " + host + "\r\n\r\n").code;
+  };
+  for (const char* host : {"localhost", "localhost:8000", "127.0.0.1", "127.0.0.1:80", "[::1]",
+                           "[::1]:8000", "::1", "node1", "NODE1:1", "192.0.2.7:8000"}) {
+    EXPECT_EQ(code(host), 200) << host;
+  }
+  for (const char* host :
+       {"evil.example", "evil.example:80", "node1.evil.example", "node", ":80",
+        "localhost.evil.example", "127.0.0.1.evil.example", "[evil.example]", "192.0.2.70"}) {
+    EXPECT_EQ(code(host), 421) << host;
+  }
+  EXPECT_THAT(HttpClient(port).Ask("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n").body,
+              HasSubstr("the header Host names \\\"evil.example\\\", which is not a name that this "
+                        "server answers to"));
+  EXPECT_EQ(HttpClient(port).Ask("GET / HTTP/1.0\r\n\r\n").code, 200);
+  // The body is not handled, whatever its length.
+  EXPECT_EQ(HttpClient(port)
+                .Ask("POST / HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 3\r\n\r\nabc")
+                .code,
+            421);
+}
+
 TEST(HttpServerTest, ARequestNamesOneHost) {
   const auto server = Start({});
   HttpClient none(server->address().port), two(server->address().port);
