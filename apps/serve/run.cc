@@ -215,6 +215,7 @@ class Server {
             .open_paths = Routes::OpenPaths(),
             .hosts = Hosts(),
             .connections = int(options_.max_connections),
+            .address_connections = int(options_.address_connections),
             .body_bytes = body,
             .all_body_bytes = 16 * body,
             .patience = Milliseconds(options_.timeout),

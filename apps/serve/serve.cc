@@ -110,6 +110,12 @@ std::vector<OptionSpec> Flags(ServeOptions& options) {
        .unit = "connections",
        .range = kConnections,
        .field = &options.max_connections},
+      {.name = "max-connections-per-address",
+       .type = kInt,
+       .help = "most connections at a time from one address; others are closed; 0: any number",
+       .unit = "connections",
+       .range = {.low = 0, .high = 100'000},
+       .field = &options.address_connections},
       {.name = "timeout",
        .type = kReal,
        .help = "how long a caller may take to send a request, to read an answer, and to send the "

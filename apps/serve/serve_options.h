@@ -28,6 +28,7 @@ struct ServeOptions {
   int64_t max_queue = 1024;
   int64_t max_body = 32;  // MB
   int64_t max_connections = 256;
+  int64_t address_connections = 0;         // 0: any number
   double timeout = 30, stop_timeout = 30;  // seconds
   std::string math_mode = "fp32";          // or bf16, int8
 };

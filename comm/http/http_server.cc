@@ -105,6 +105,7 @@ class HttpServer::Daemon {
     DTNN_ASSIGN_OR_RETURN(address_, listener.Local());
     std::vector<MHD_OptionItem> items = {
         {MHD_OPTION_CONNECTION_LIMIT, options_.connections, nullptr},
+        {MHD_OPTION_PER_IP_CONNECTION_LIMIT, options_.address_connections, nullptr},
         {MHD_OPTION_CONNECTION_MEMORY_LIMIT, intptr_t(options_.header_bytes), nullptr},
         {MHD_OPTION_LISTEN_SOCKET, listener.descriptor(), nullptr},
         {MHD_OPTION_UNESCAPE_CALLBACK, intptr_t(&Unescape), nullptr},

@@ -62,6 +62,7 @@ struct HttpServerOptions {
   std::optional<std::vector<std::string>> hosts = {};
 
   int connections = 256;          // more wait until one ends
+  int address_connections = 0;    // of them from one address, more are closed; 0: any number
   size_t header_bytes = 1 << 16;  // of a request's first lines; half of it is read at a time
   size_t body_bytes = size_t{1} << 25;
   size_t all_body_bytes = size_t{1} << 29;  // in memory at a time

@@ -219,6 +219,22 @@ TEST(HttpServerTest, OnlyItsOwnNamesAreAnsweredWhereTheyAreKnown) {
             421);
 }
 
+TEST(HttpServerTest, OneAddressHasAsManyConnectionsAsItMay) {
+  const auto server = Start({.address_connections = 2});
+  const uint16_t port = server->address().port;
+  HttpClient first(port);
+  EXPECT_EQ(first.Ask(HttpGet("/")).code, 200);
+  {
+    HttpClient second(port);
+    EXPECT_EQ(second.Ask(HttpGet("/")).code, 200);
+    EXPECT_EQ(HttpClient(port).Ask(HttpGet("/")).code, 0) << "closed";
+    EXPECT_EQ(second.Ask(HttpGet("/")).code, 200);
+  }
+  EXPECT_EQ(first.Ask(HttpGet("/")).code, 200);
+  while (HttpClient(port).Ask(HttpGet("/")).code != 200) {  // the second's end is noticed
+  }
+}
+
 TEST(HttpServerTest, ARequestNamesOneHost) {
   const auto server = Start({});
   HttpClient none(server->address().port), two(server->address().port);
