@@ -126,13 +126,16 @@ absl::StatusOr<std::vector<GridRun>> MakeGrid(const std::vector<std::string>& ba
     const std::string own = StrCat(folder, "/", run.name);
     for (const auto& [name, file] :
          {std::pair("history-file", kHistoryFile), std::pair("save-model", kModelFile)}) {
-      arguments.push_back(Argument(name, StrCat(own, "/", file)));
+      run.own.push_back(Argument(name, StrCat(own, "/", file)));
     }
-    arguments.push_back(Argument("checkpoint-dir", own));
-    arguments.push_back("--resume=if-there");
+    run.own.push_back(Argument("checkpoint-dir", own));
+    run.own.push_back("--resume=if-there");
+    absl::StatusOr<CommandLine> repeated = WithContext(ParseFlags(arguments), run.name);
+    if (!repeated.ok()) return WithExitCode(repeated.status(), kExitUsage);
+    run.options = std::move(repeated->options);
+    arguments.insert(arguments.end(), run.own.begin(), run.own.end());
     absl::StatusOr<CommandLine> parsed = WithContext(ParseFlags(arguments), run.name);
     if (!parsed.ok()) return WithExitCode(parsed.status(), kExitUsage);
-    run.options = std::move(parsed->options);
     run.warnings = std::move(parsed->warnings);
     grid.push_back(std::move(run));
   }

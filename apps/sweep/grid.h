@@ -28,7 +28,8 @@ absl::StatusOr<GridAxis> ParseGridAxis(std::string_view text);
 struct GridRun {
   std::string name = {};                   // "learning-rate=0.1,batch-size=32", fit for a folder
   std::vector<std::string> values = {};    // by axis
-  Options options = {};                    // with what the run writes, into its folder
+  Options options = {};                    // without what only the sweep's own run has
+  std::vector<std::string> own = {};       // arguments of that: files in its folder, resuming
   std::vector<std::string> warnings = {};  // of its options
 };
 

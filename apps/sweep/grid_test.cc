@@ -68,9 +68,12 @@ TEST(GridTest, EveryCombinationIsARun) {
   EXPECT_EQ(second.name, "learning_rate=0.5,batch-size=16");
   EXPECT_THAT(second.values, ElementsAre("0.5", "16"));
   const std::string folder = "some/folder/" + second.name;
-  EXPECT_EQ(second.options.output.model, folder + "/model.safetensors");
-  EXPECT_EQ(second.options.output.history, folder + "/history.jsonl");
-  EXPECT_EQ(second.options.checkpoint.folder, folder);
+  EXPECT_THAT(second.own, ElementsAre("--history-file=" + folder + "/history.jsonl",
+                                      "--save-model=" + folder + "/model.safetensors",
+                                      "--checkpoint-dir=" + folder, "--resume=if-there"));
+  EXPECT_EQ(second.options.output.model, "");  // a file of the options writes nothing there
+  EXPECT_EQ(second.options.output.history, "");
+  EXPECT_EQ(second.options.checkpoint.folder, "");
 }
 
 TEST(GridTest, WithoutAxesThereIsOneRun) {

@@ -108,9 +108,9 @@ class Runner {
       return absl::OkStatus();
     }
     for (const std::string& warning : grid_[run].warnings) Say(run, "warning: " + warning);
-    DTNN_ASSIGN_OR_RETURN(const pid_t pid,
-                          StartChild({options_.program, "--options=" + In(run, kOptionsFile)},
-                                     In(run, kLogFile), threads_));
+    std::vector<std::string> command = {options_.program, "--options=" + In(run, kOptionsFile)};
+    command.insert(command.end(), grid_[run].own.begin(), grid_[run].own.end());
+    DTNN_ASSIGN_OR_RETURN(const pid_t pid, StartChild(command, In(run, kLogFile), threads_));
     running_.emplace(pid, Running{run, Stopwatch()});
     Say(run, "begins");
     return absl::OkStatus();

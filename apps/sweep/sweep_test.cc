@@ -28,6 +28,15 @@ using testing::Process;
 
 constexpr char kProgram[] = "apps/sweep/sweep", kLauncher[] = "apps/benchmark";
 
+// The metrics of validation in a history, without times.
+std::vector<std::string> ValidationMetrics(const std::string& history) {
+  std::vector<std::string> found;
+  for (size_t at = 0; (at = history.find("\"val_", at)) != history.npos; ++at) {
+    found.push_back(history.substr(at, history.find_first_of(",}", at) - at));
+  }
+  return found;
+}
+
 class SweepTest : public ::testing::Test {
  protected:
   SweepTest() : folder_(testing::NewFolder("sweep")) { Write(2); }
@@ -89,6 +98,20 @@ TEST_F(SweepTest, RunsEveryPointOnceAndPutsTheBestFirst) {
                                 Not(HasSubstr("Curves: "))));
 }
 
+TEST_F(SweepTest, TheOptionsOfARunRepeatItFromTheStart) {
+  ASSERT_EQ(Sweep({"--grid", "learning-rate=0.05"}).exit_code, 0);
+  const std::string run = "learning-rate=0.05/", repeated = folder_ + "/repeated.jsonl";
+  const auto written = std::filesystem::last_write_time(In(run + "model.safetensors"));
+  const Outcome outcome =
+      Process(kLauncher, {"--options=" + In(run + "options.yaml"), "--history-file=" + repeated})
+          .Wait();
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.text;
+  EXPECT_EQ(ValidationMetrics(Contents(repeated)),
+            ValidationMetrics(Contents(In(run + "history.jsonl"))));
+  EXPECT_FALSE(ValidationMetrics(Contents(repeated)).empty());
+  EXPECT_EQ(std::filesystem::last_write_time(In(run + "model.safetensors")), written);
+}
+
 TEST_F(SweepTest, ARunThatFailsDoesNotStopTheOthers) {
   const Outcome outcome =
       Sweep({"--grid", "weights-and-bias-filename=" + folder_ + "/none.npz,None"});
@@ -118,15 +141,8 @@ TEST_F(SweepTest, ContinuesWhereASignalStoppedIt) {
   EXPECT_THAT(Contents(In("random-seed=1/log.txt")), HasSubstr("checkpoint"));
   std::filesystem::rename(folder_ + "/runs", folder_ + "/resumed");
   ASSERT_EQ(Sweep({"--grid", "random-seed=1"}).exit_code, 0);
-  const auto losses = [](const std::string& history) {  // without times
-    std::vector<std::string> found;
-    for (size_t at = 0; (at = history.find("\"val_", at)) != history.npos; ++at) {
-      found.push_back(history.substr(at, history.find(',', at) - at));
-    }
-    return found;
-  };
-  EXPECT_EQ(losses(Contents(folder_ + "/resumed/random-seed=1/history.jsonl")),
-            losses(Contents(In("random-seed=1/history.jsonl"))));
+  EXPECT_EQ(ValidationMetrics(Contents(folder_ + "/resumed/random-seed=1/history.jsonl")),
+            ValidationMetrics(Contents(In("random-seed=1/history.jsonl"))));
 }
 
 // A launcher that writes what it was given.
