@@ -110,6 +110,8 @@ TEST_F(QuantizeProgramTest, ADataSetSaysHowManyAreRight) {
   EXPECT_THAT(text_, HasSubstr("11 samples, "));
   EXPECT_THAT(text_, ::testing::ContainsRegex("float32 +[0-9.]+ % +[0-9.]+ +\n"
                                               "int8 +[0-9.]+ % +[0-9.]+ +[0-9.]+x\n"));
+  // One pass over so few takes some microseconds.
+  EXPECT_THAT(text_, ::testing::ContainsRegex("; timed in [0-9]+ passes over them\n"));
 }
 
 TEST_F(QuantizeProgramTest, WhatCannotBeQuantizedIsRefused) {
