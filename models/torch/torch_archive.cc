@@ -2,13 +2,32 @@
 
 #include <zip.h>
 
+#include <array>
+
 #include "tensor/errors.h"
+#include "tensor/files/bytes/known_contents.h"
 
 namespace dtnn {
 namespace {
 
-absl::Status NotAnArchive() {
-  return InvalidArgument("is not a zip archive, as torch.save writes since PyTorch 1.6");
+// `start`: the file's first bytes, which say what it is.
+absl::Status NotAnArchive(std::span<const std::byte> start) {
+  constexpr std::string_view kExpected = "a zip archive, as torch.save writes since PyTorch 1.6";
+  const std::string_view contents = KnownContents(start);
+  if (contents.starts_with("a zip")) {
+    return InvalidArgument("begins like ", kExpected,
+                           ", but its end is missing or damaged; is the file complete?");
+  }
+  if (contents.empty() || contents.starts_with("a Python pickle")) {
+    return InvalidArgument("is not ", kExpected);
+  }
+  return InvalidArgument("is ", contents, "; expected ", kExpected);
+}
+
+// Which libzip takes for an archive without members.
+absl::Status CheckNotEmpty(int64_t size) {
+  if (size > 0) return absl::OkStatus();
+  return InvalidArgument("is empty; is the file complete?");
 }
 
 }  // namespace
@@ -16,13 +35,19 @@ absl::Status NotAnArchive() {
 void TorchArchive::Close::operator()(zip* archive) const { zip_discard(archive); }
 
 absl::StatusOr<TorchArchive> TorchArchive::Open(const InputFile& file) {
+  DTNN_RETURN_IF_ERROR(CheckNotEmpty(file.size()));
   int code = 0;
   zip_t* archive = zip_open(file.path().c_str(), ZIP_RDONLY | ZIP_CHECKCONS, &code);
-  if (archive == nullptr) return NotAnArchive();
+  if (archive == nullptr) {
+    std::array<std::byte, kKnownContentsBytes> start = {};
+    DTNN_ASSIGN_OR_RETURN(const size_t count, file.ReadUpTo(0, start));
+    return NotAnArchive(std::span(start).first(count));
+  }
   return TorchArchive(archive, file.size());
 }
 
 absl::StatusOr<TorchArchive> TorchArchive::Parse(std::span<const std::byte> bytes) {
+  DTNN_RETURN_IF_ERROR(CheckNotEmpty(int64_t(bytes.size())));
   zip_error_t error;
   zip_error_init(&error);
   zip_source_t* source = zip_source_buffer_create(bytes.data(), bytes.size(), 0, &error);
@@ -31,7 +56,7 @@ absl::StatusOr<TorchArchive> TorchArchive::Parse(std::span<const std::byte> byte
                        : zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, &error);
   if (archive == nullptr && source != nullptr) zip_source_free(source);
   zip_error_fini(&error);
-  if (archive == nullptr) return NotAnArchive();
+  if (archive == nullptr) return NotAnArchive(bytes);
   return TorchArchive(archive, int64_t(bytes.size()));
 }
 

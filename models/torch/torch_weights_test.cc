@@ -238,7 +238,21 @@ TEST(TorchFileTest, DamagedFilesAreRefused) {
     return ParseTorchFile(std::as_bytes(std::span(bytes)), "w.pth");
   };
   ASSERT_TRUE(parse(whole).ok()) << parse(whole).status();
-  EXPECT_FALSE(parse(whole.substr(0, whole.size() / 2)).ok());
+  EXPECT_EQ(parse(whole.substr(0, whole.size() / 2)).status().message(),
+            "w.pth: begins like a zip archive, as torch.save writes since PyTorch 1.6, but its end "
+            "is missing or damaged; is the file complete?");
+  EXPECT_EQ(parse("").status().message(), "w.pth: is empty; is the file complete?");
+  EXPECT_THAT(std::string(parse("<!DOCTYPE html>").status().message()),
+              HasSubstr("w.pth: is an HTML page"));
+  EXPECT_THAT(std::string(parse("\x80\2}q\1.").status().message()),  // of earlier versions
+              HasSubstr("w.pth: is not a zip archive, as torch.save writes since PyTorch 1.6"));
+  const std::string folder = testing::NewFolder("torch");
+  for (const auto& [size, text] :
+       {std::pair(size_t(0), "is empty"), std::pair(whole.size() - 10, "is the file complete?")}) {
+    std::ofstream(folder + "/cut.pth", std::ios::binary) << whole.substr(0, size);
+    EXPECT_THAT(std::string(ReadTorchFile(folder + "/cut.pth").status().message()),
+                HasSubstr(text));
+  }
   EXPECT_THAT(std::string(parse("text").status().message()), HasSubstr("w.pth: is not a zip"));
   std::string flipped = whole;
   const size_t weights = whole.find("data/0");
