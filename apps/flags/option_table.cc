@@ -86,7 +86,8 @@ constexpr OptionSpec kTable[] = {
                                     .Example("resnet20_cifar10")),
     Now("batch-size", kModel, kInt, DTNN_FIELD(training.batch),
         "samples per step and rank; 64 if no batch size is given")
-        .Unit("samples", "128"),
+        .Unit("samples", "128")
+        .With(&OptionSpec::by_default, "None"),
     Now("global-batch-size", kModel, kInt, DTNN_FIELD(training.global_batch),
         "samples per step over all ranks, instead of --batch-size")
         .Unit("samples", "256"),

@@ -163,6 +163,19 @@ TEST(OptionsFileTest, SavedOptionsGiveTheSameRun) {
   }
 }
 
+TEST(OptionsFileTest, DefaultsThatFollowOtherOptionsAreSaved) {
+  const auto saved = [](const Arguments& arguments) {
+    return FormatOptions(ParseFlags(arguments)->options);
+  };
+  const std::string mnist = saved({"--model=simplecnn", "--dataset=mnist"});
+  EXPECT_THAT(mnist, HasSubstr("\nbatch-size: 64\n"));
+  EXPECT_THAT(mnist, HasSubstr("\ndataset-path: /usr/share/datasets/fashion-mnist\n"));
+  const std::string other = saved(
+      {"--model=simplecnn", "--dataset=mnist", "--dataset-train-path=a", "--global-batch-size=8"});
+  EXPECT_THAT(other, Not(HasSubstr("\nbatch-size")));
+  EXPECT_THAT(other, Not(HasSubstr("\ndataset-path")));
+}
+
 TEST(OptionsFileTest, ADefaultWithoutEffectIsNotSaved) {
   const auto parsed = ParseFlags(Arguments{"--model=resnet20", "--dataset=synthetic", "--dry-run",
                                            "--optimizer=sgd", "--save-options=x.yaml"});

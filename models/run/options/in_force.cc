@@ -126,6 +126,8 @@ int64_t GlobalScaleOf(const RunOptions& options) {
 }
 
 RunOptions InForce(RunOptions o) {
+  if (!o.training.global_batch) o.training.batch = *BatchSizePerRank(o);
+  if (o.data.train_path.empty()) o.data.path = TrainPath(o);
   o.network.dtype = ElementTypeOf(o);
   if (o.network.format.empty()) o.network.format = kAutoFormat;
   for (const Watcher& watcher : Watchers()) {

@@ -48,7 +48,7 @@ int64_t GlobalScaleOf(const RunOptions& options);
 
 // All members as they are in force, for those who print or compare them. Constants that the
 // optimizer does not have are those of another. Not set stay numbers whose absence means something:
-// training.batch, training.global_batch, schedule.warm_up.batches.
+// training.global_batch, and training.batch beside it, schedule.warm_up.batches.
 RunOptions InForce(RunOptions options);
 
 }  // namespace dtnn

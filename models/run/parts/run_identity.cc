@@ -19,9 +19,7 @@ namespace {
 // Options that are compared by their values. What a value does to the samples of an epoch is
 // compared beside it, with the settings of its loader.
 void AddOptions(const RunOptions& options, std::vector<IdentityMember>& members) {
-  RunOptions in_force = InForce(options);
-  // The size by default is the same as that size when it is given.
-  if (!options.training.global_batch) in_force.training.batch = *BatchSizePerRank(options);
+  const RunOptions in_force = InForce(options);
   for (const OptionMember& member : OptionMembers()) {
     const Identity& identity = member.identity;
     const bool has_it = identity.of_scheduler.empty() || Schedules(options, identity.of_scheduler);
