@@ -113,6 +113,19 @@ TEST_F(ImportProgramTest, WeightsFillTheNetworkOfAModel) {
   EXPECT_EQ(ExitCodeOf(Run({.in = kNetwork, .model = path})), kExitUsage);
 }
 
+TEST_F(ImportProgramTest, WeightsOfTorchvisionNameTheNetworkOfItsStructure) {
+  const std::string in = folder_ + "/resnet18.safetensors";
+  const NamedTensors arrays = {{"conv1.weight", *Tensor::Zeros(DType::kFloat32, {64, 3, 7, 7})}};
+  ASSERT_EQ(WriteArrayFile(in, arrays, {}), absl::OkStatus());
+  EXPECT_THAT(std::string(Run({.in = in, .model = "resnet18"}).message()),
+              ::testing::EndsWith("; torchvision's resnet18 is --model=torchvision_resnet18"));
+  for (const char* other : {"simplecnn", "torchvision_resnet18"}) {
+    EXPECT_THAT(std::string(Run({.in = in, .model = other}).message()),
+                ::testing::AllOf(HasSubstr("resnet18.safetensors: "),
+                                 ::testing::Not(HasSubstr("torchvision's"))));
+  }
+}
+
 // Weights of simplecnn, which has 10 classes, for 7 of them: zeros.
 TEST_F(ImportProgramTest, TheNetworkHasTheClassesOfTheWeightsUnlessTheyFillAPart) {
   const Graph graph = *BuildModel("simplecnn", {.format = TensorFormat::kNCHW, .classes = 7});

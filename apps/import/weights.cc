@@ -1,5 +1,6 @@
 #include "apps/import/weights.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -44,6 +45,14 @@ absl::StatusOr<ImportedModel> MakeNetwork(const ImportFlags& flags, int64_t outp
   return made;
 }
 
+// Where weights do not fit `model`: the network of the zoo that torchvision calls so.
+std::string OtherNetwork(const std::string& model) {
+  const std::string other = StrCat("torchvision_", model);
+  const bool known =
+      std::ranges::any_of(ZooModels(), [&](const ModelInfo& info) { return info.name == other; });
+  return known ? StrCat("; torchvision's ", model, " is --model=", other) : "";
+}
+
 }  // namespace
 
 bool IsWeights(std::string_view path) {
@@ -71,14 +80,17 @@ absl::StatusOr<ImportedModel> ImportWeights(const ImportFlags& flags, DeviceCont
   DTNN_ASSIGN_OR_RETURN(const NamedTensors weights, ReadTorchFile(flags.in));
   const bool by_names = !IsTorchFileName(flags.in);
   DTNN_ASSIGN_OR_RETURN(ImportedModel made, MakeNetwork(flags, OutputsOf(weights, by_names), host));
-  DTNN_ASSIGN_OR_RETURN(
-      const MatchedWeights matched,
-      WithContext(FillFromTorch(weights, made.model.graph, *made.store,
-                                {.partial = flags.weights_partial, .by_names = by_names}),
-                  flags.in));
-  made.notes.push_back(StrCat(flags.in, ": fills ", Counted(matched.layers, "layer"), " of ",
+  const absl::StatusOr<MatchedWeights> matched =
+      FillFromTorch(weights, made.model.graph, *made.store,
+                    {.partial = flags.weights_partial, .by_names = by_names});
+  if (!matched.ok()) {
+    const absl::Status& status = matched.status();
+    return absl::Status(status.code(),
+                        StrCat(flags.in, ": ", status.message(), OtherNetwork(flags.model)));
+  }
+  made.notes.push_back(StrCat(flags.in, ": fills ", Counted(matched->layers, "layer"), " of ",
                               made.model.graph.name()));
-  made.notes.insert(made.notes.end(), matched.differing.begin(), matched.differing.end());
+  made.notes.insert(made.notes.end(), matched->differing.begin(), matched->differing.end());
   DTNN_ASSIGN_OR_RETURN(NetworkInFormat converted,
                         InFormat(made.model.graph, *made.store, host,
                                  *ParseTensorFormat(flags.format), DType::kFloat32));
