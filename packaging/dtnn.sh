@@ -1,11 +1,69 @@
 #!/bin/sh
 # Runs one of DTNN's programs: dtnn benchmark --help
 bin=/usr/lib/dtnn/bin
-if [ "${1:-}" = --version ]; then exec "$bin/benchmark" --version; fi
-if [ -x "$bin/${1:-.}" ] && [ ! -d "$bin/${1:-.}" ]; then
+
+usage() {
+  echo "usage: dtnn PROGRAM [ARGUMENT]..."
+  echo
+  for name in $(ls "$bin"); do
+    case $name in
+      aggregator) does="averages what clients of a federation train" ;;
+      benchmark) does="trains or tests a network" ;;
+      best_of) does="times the algorithms of a network's convolutions" ;;
+      check_dataset) does="checks whether the files of a data set are there and intact" ;;
+      convert_imagenet) does="converts ImageNet's archives to .npz files" ;;
+      export) does="writes a model as ONNX" ;;
+      import) does="makes a model of an ONNX file, or of weights of PyTorch" ;;
+      inspect) does="shows the contents of models, weights and checkpoints" ;;
+      launch) does="starts the ranks of a job without MPI" ;;
+      make_certificates) does="makes certificates and keys for ranks and federations" ;;
+      predict) does="classifies images with a trained network" ;;
+      quantize) does="prepares a trained network for inference in 8 bits" ;;
+      report) does="puts runs side by side" ;;
+      scale_model) does="predicts how training scales" ;;
+      serve) does="answers requests for predictions, by HTTP" ;;
+      simulate) does="trains a federation of many clients in one process" ;;
+      sweep) does="runs benchmark with every combination of some options' values" ;;
+      *) does= ;;
+    esac
+    printf '  %-18s %s\n' "$name" "$does"
+  done
+  echo
+  echo "dtnn PROGRAM --help explains a program, and dtnn --version names the version."
+}
+
+# The program whose name is at most two letters from $1, added, left out or changed.
+nearest() {
+  ls "$bin" | word=$1 awk '
+    function least(a, b) { return a < b ? a : b }
+    BEGIN { word = ENVIRON["word"]; best = 3 }
+    {
+      for (j = 0; j <= length(word); ++j) row[j] = j
+      for (i = 1; i <= length($0); ++i) {
+        diagonal = row[0]
+        row[0] = i
+        for (j = 1; j <= length(word); ++j) {
+          changed = diagonal + (substr($0, i, 1) != substr(word, j, 1))
+          diagonal = row[j]
+          row[j] = least(changed, 1 + least(row[j], row[j - 1]))
+        }
+      }
+      if (row[length(word)] < best) { best = row[length(word)]; name = $0 }
+    }
+    END { print name }'
+}
+
+case ${1:-} in
+  --version) "$bin/benchmark" --version | sed 's/.* /dtnn /' && exit ;;
+  --help | -h) usage && exit ;;
+  "") usage >&2 && exit 2 ;;
+esac
+if [ -x "$bin/$1" ] && [ ! -d "$bin/$1" ]; then
   program=$1
   shift
   PATH=$bin:$PATH exec "$bin/$program" "$@"
 fi
-echo "usage: dtnn PROGRAM [ARGUMENT]... Programs:" $(ls "$bin") >&2
+meant=$(nearest "$1")
+printf 'dtnn: "%s": no such program%s (dtnn --help shows all)\n' \
+  "$1" "${meant:+; did you mean $meant?}" >&2
 exit 2
