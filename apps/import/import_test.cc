@@ -82,6 +82,9 @@ TEST_F(ImportProgramTest, OptionsThatDoNotFitAreNamed) {
   EXPECT_EQ(ExitCodeOf(Run({.class_names = Names("ant\nbee\n")})), kExitUsage);
   EXPECT_EQ(ExitCodeOf(Run({.mean = {1, 2}, .std = {1, 2, 3}})), kExitUsage);
   EXPECT_EQ(ExitCodeOf(Run({.mean = {1, 2}})), kExitUsage);
+  EXPECT_EQ(Run({.mean = {123.675, 116.28, 103.53}}).message(),
+            "--mean: takes 123.675 from values of byte / 255, which are at most 1; a mean of "
+            "bytes is divided by 255: 0.485");
   EXPECT_EQ(ExitCodeOf(Run({.input_shape = {3, 44}})), kExitUsage);
   const std::string image = folder_ + "/image.png";
   testing::WriteFile(folder_, "image.png",

@@ -8,6 +8,7 @@
 #include "apps/program/image_paths.h"
 #include "apps/program/other_file.h"
 #include "comm/ranks/job/exit_code.h"
+#include "data/check_offsets.h"
 #include "data/normalize.h"
 #include "kernels/device/context.h"
 #include "models/graph/table.h"
@@ -38,6 +39,9 @@ absl::Status AddNormalization(const ImportFlags& flags, SavedModel& model) {
   const int64_t channels = ExtentsOf(model.graph.input_shape(), model.graph.format()).channels;
   if (const absl::Status status = CheckNormalization(added, channels); !status.ok()) {
     return UsageError("--mean, --std: ", status.message());
+  }
+  if (const auto status = CheckOffsets(added, model.preprocessing); !status.ok()) {
+    return UsageError("--mean: ", status.message());
   }
   AddNormalization(added, model.preprocessing);
   // Ranges of a file that says nothing of images are those of the values that come in.

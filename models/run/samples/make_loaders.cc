@@ -6,7 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_join.h"
 #include "comm/ranks/job/exit_code.h"
+#include "data/check_offsets.h"
 #include "data/loading/byte_batches.h"
 #include "data/loading/division/division.h"
 #include "data/loading/division/part.h"
@@ -106,6 +108,13 @@ class LoaderMaker {
         return UsageError(
             "RunOptions::data.normalize_offset and RunOptions::data.normalize_scale: ",
             fits.message());
+      }
+      const absl::Status of_shares =
+          CheckOffsets(training_.normalization, dataset_->preprocessing());
+      if (!of_shares.ok()) {
+        return UsageError("RunOptions::data.normalize_offset=",
+                          absl::StrJoin(options_.data.normalize_offset, ","), ": ",
+                          of_shares.message());
       }
     }
     if (normalization_) training_.normalization = *normalization_;

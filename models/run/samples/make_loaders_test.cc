@@ -144,6 +144,17 @@ TEST_F(LoadersTest, AnotherNumberOfOffsetsThanOfChannelsIsRefused) {
             "expected one each, or 3, one per channel");
 }
 
+TEST_F(LoadersTest, AnOffsetForBytesIsRefusedWhereValuesAreByteShares) {
+  options_.data.normalize = true;
+  options_.data.normalize_offset = {-0.5, -127.5, -1};
+  EXPECT_EQ(
+      std::string(MakeLoaders(options_, *MakeDataset(options_)).status().message()),
+      "RunOptions::data.normalize_offset=-0.5,-127.5,-1: takes 127.5 "
+      "from values of byte / 255, which are at most 1; a mean of bytes is divided by 255: 0.5");
+  options_.data.normalize_offset = {-0.5, 127.5, -1};
+  EXPECT_EQ(Make().training->samples(), 40);
+}
+
 TEST_F(LoadersTest, ASplitThatLeavesNothingIsNamed) {
   options_.data.validation_split = 0.9999999999999999;
   EXPECT_EQ(std::string(MakeLoaders(options_, *MakeDataset(options_)).status().message()),
