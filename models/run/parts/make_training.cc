@@ -93,8 +93,10 @@ absl::Status CheckMetrics(const MetricSet& metric_set, const Dataset& dataset) {
   }
   if (!fits(*metric_set.loss)) {
     return refuse("loss", metric_set.loss->name(),
-                  "; binary_cross_entropy is for labels that are 0 or 1, mse and mae are for "
-                  "quantities");
+                  classes ? "; binary_cross_entropy is for labels that are 0 or 1, mse and mae are "
+                            "for quantities"
+                          : "; binary_cross_entropy is for labels that are 0 or 1, mse and mae are "
+                            "for quantities, and class labels must be integers");
   }
   for (const auto& metric : metric_set.metrics) {
     if (!fits(*metric)) return refuse("metrics", metric->name(), "");

@@ -160,7 +160,8 @@ TEST(MakeTrainingTest, MetricsMustFitTheTargets) {
             "RunOptions::training.loss: categorical_cross_entropy does not fit data set counting, "
             "whose targets "
             "are values, several labels or quantities per sample; binary_cross_entropy is for "
-            "labels that are 0 or 1, mse and mae are for quantities");
+            "labels that are 0 or 1, mse and mae are for quantities, and class labels must be "
+            "integers");
   options.training.loss = "binary_cross_entropy";
   const absl::Status metric = CheckMetrics(*MakeMetricSet(options), values);
   EXPECT_EQ(std::string(metric.message()).substr(0, 60),

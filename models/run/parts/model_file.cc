@@ -101,10 +101,12 @@ absl::StatusOr<Graph> NetworkFor(const SavedModel& model, const RunOptions& opti
   const ImageExtents sample = ExtentsOf(model.graph.input_shape(), model.graph.format());
   const int64_t outputs = OutputsOf(model.graph);
   if (data && (sample != data->sample || outputs != data->outputs)) {
+    const std::string& name = options.data.name;  // empty: an object's
     return InvalidArgument(
         options.network.weights, ": its network takes samples of ", ToString(sample),
-        " (height x width x channels) and ", "has ", outputs, " outputs, but data set ",
-        options.data.name, " has ", ToString(data->sample), " and ", data->outputs,
+        " (height x width x channels) and ", "has ", outputs, " outputs, but ",
+        name.empty() ? "the data set" : StrCat("data set ", name), " has ", ToString(data->sample),
+        " and ", data->outputs,
         "; RunOptions::network.name=NAME trains a network that adapts to the data, and "
         "RunOptions::network.weights_partial skips the parameters that do not fit");
   }

@@ -111,6 +111,9 @@ TEST(ModelFileTest, TheNetworkMustFitTheData) {
   EXPECT_THAT(std::string(NetworkFor(Trained(), options, size(7)).status().message()),
               HasSubstr("m.npz: its network takes samples of 8x8x1 (height x width x channels) and "
                         "has 6 outputs, but data set counting has 8x8x1 and 7"));
+  options.data.name = "";  // an object's
+  EXPECT_THAT(std::string(NetworkFor(Trained(), options, size(7)).status().message()),
+              HasSubstr("has 6 outputs, but the data set has 8x8x1 and 7"));
 }
 
 TEST(ModelFileTest, ParametersAloneNeedTheNameOfTheirNetwork) {

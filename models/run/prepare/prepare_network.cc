@@ -42,6 +42,20 @@ void LogFusions(const PreparedRun& run, RunLog& log) {
   }
 }
 
+// Where labels need more outputs than a network has: the first that does, or "".
+std::string LabelBeyond(const Dataset& data, int64_t outputs) {
+  if (!data.counts_classes()) return "";
+  for (const auto& [split, name] :
+       {std::pair(Split::kTrain, "training"), std::pair(Split::kTest, "test")}) {
+    const std::vector<int32_t> labels = data.labels(split);
+    const auto high = std::ranges::find_if(labels, [&](int32_t label) { return label >= outputs; });
+    if (high == labels.end()) continue;
+    return StrCat("; the label of ", name, " sample ", high - labels.begin(), " is ", *high,
+                  ", expected 0 to ", outputs - 1);
+  }
+  return "";
+}
+
 // The network, the parameters of the run, and what it runs on.
 absl::Status Introduce(const PreparedRun& run, RunLog& log) {
   const Device device = run.context->device();
@@ -54,18 +68,19 @@ absl::Status Introduce(const PreparedRun& run, RunLog& log) {
                             .gpus_per_node = GpusPerHost(run.options, PlaceOf(run))};
     DTNN_ASSIGN_OR_RETURN(parameters, run.objects.listing.parameters(run.options, facts, all));
   }
-  log.Log(StrCat("**** ", run.graph.name(), " model...\n",
-                 all ? FormatTable(run.graph, dtype, device) : FormatSummary(run.graph, dtype),
-                 parameters, "**** Running on ", device.ToString()));
+  std::string text =
+      StrCat("**** ", run.graph.name(), " model...\n",
+             all ? FormatTable(run.graph, dtype, device) : FormatSummary(run.graph, dtype),
+             parameters, "**** Running on ", device.ToString());
   if (const MathMode mode = run.context->math_mode(); mode != MathMode::kFp32) {
-    log.Log(StrCat(" in ", Name(mode)));
+    StrAppend(&text, " in ", Name(mode));
   }
   const std::string instructions = TraitsOf(device).instructions;
   if (!instructions.empty()) {
-    log.Log(StrCat(" (", Counted(NumThreads(), "thread"), ", ", instructions, ")"));
+    StrAppend(&text, " (", Counted(NumThreads(), "thread"), ", ", instructions, ")");
   }
-  if (run.ranks > 1) log.Log(StrCat(" on each of ", run.ranks, " ranks"));
-  log.Log("\n");
+  if (run.ranks > 1) StrAppend(&text, " on each of ", run.ranks, " ranks");
+  log.Log(text + "\n");
   if (run.ranks == 1 && run.options.ranks.parallel == Parallel::kData) {
     log.Log("**** One rank: trains alone\n");
   }
@@ -105,7 +120,8 @@ absl::Status PreparedRun::CheckFits(const Dataset& data) const {
   return InvalidArgument("network ", graph.name(), " takes samples of ", ToString(sample),
                          " (height x width x channels) and has ", outputs,
                          " outputs, but data set ", data.name(), " has samples of ",
-                         ToString(data.sample()), " and ", data.outputs(), " outputs");
+                         ToString(data.sample()), " and ", data.outputs(), " outputs",
+                         LabelBeyond(data, outputs));
 }
 
 absl::Status MakeNetwork(PreparedRun& run, RunLog& log) {

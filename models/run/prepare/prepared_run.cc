@@ -143,9 +143,13 @@ absl::StatusOr<std::unique_ptr<Loader>> PreparedRun::MakeTestLoader(
   DTNN_RETURN_IF_ERROR(CheckMetrics(metric_set, *data));
   const bool own_data = ranks > 1 && !options.ranks.shared_storage;
   if (data->size(split) == 0 && !own_data) {
+    const bool unread = data == dataset && objects.dataset == nullptr && split == Split::kTest &&
+                        !ReadsTest(options);
     return InvalidArgument(
         "data set ", data->name(), " has no ", split == Split::kTrain ? "training" : "test",
-        " samples; those of the test are read with RunOptions::training.evaluate");
+        " samples",
+        unread ? ", because test samples are only read with RunOptions::training.evaluate=True"
+               : "; test with a data set that has some");
   }
   const double share = data == dataset ? options.data.share : 0;
   return TestLoader(loaders, std::move(data), split, share);
