@@ -100,6 +100,11 @@ class PredictorTest(unittest.TestCase):
         refuses(ValueError, "does not fit into 64 bits", load, MODEL, batch_size=2**64)
         refuses(RuntimeError, "no ranges of values", load, MODEL, int8=True)
         refuses(ValueError, r"not \(70, 2, 4, 1\)", predict, self.x[:, :2])
+        one = r"x: has shape \(4, 4, 1\), as one sample; expected \(n, 4, 4, 1\)"
+        refuses(ValueError, one, predict, self.x[0])
+        refuses(ValueError, one, predict, np.zeros((4, 4, 1), np.uint8))
+        self.assertEqual(predict(self.x[:1, :, :, 0], format="NCHW").shape[0], 1)
+        self.assertEqual(predict(self.x[:4, :, :, 0]).shape[0], 4)  # images of one channel
         refuses(ValueError, r"takes samples of \(4, 4, 1\)", predict, np.zeros(4, np.float32))
         refuses(ValueError, r"takes samples of \(4, 4, 1\)", predict, np.float32(3))
         refuses(TypeError, "is int64; expected uint8 images", predict, self.x.astype(int))

@@ -93,7 +93,31 @@ class RunTest(unittest.TestCase):
                 run.evaluate(*args)
         with self.assertRaisesRegex(ValueError, "split=valid"):
             run.evaluate(split="valid")
+        with self.assertRaisesRegex(ValueError, r"has shape \(6, 6, 1\), as one sample; expected \(n, 6"):
+            run.predict(X[0])
         run.fit()  # goes on
+        with self.assertRaisesRegex(ValueError, "arrays has no test samples; test with a data set that"):
+            begin(data=dtnn.Arrays(X, Y)).evaluate()
+        images = bytes([0, 0, 8, 3, 0, 0, 0, 200, 0, 0, 0, 4, 0, 0, 0, 4]) + bytes(range(16)) * 200
+        labels = bytes([0, 0, 8, 1, 0, 0, 0, 200]) + bytes(range(10)) * 20
+        (self.folder / "train-images-idx3-ubyte").write_bytes(images)
+        (self.folder / "train-labels-idx1-ubyte").write_bytes(labels)
+        named = dtnn.Run("simplemlp", "mnist", dataset_path=self.folder)
+        with self.assertRaisesRegex(ValueError, "test samples are only read with evaluate=True"):
+            named.evaluate()
+
+    def test_the_sample_with_a_wrong_label_is_named(self):
+        stray = np.where(np.arange(240) == 17, 3, Y)
+        for data, words in (
+            (dtnn.Arrays(X, stray), "; the label of training sample 17 is 3, expected 0 to 2"),
+            (dtnn.Arrays(X, Y, X, stray), "; the label of test sample 17 is 3, expected 0 to 2"),
+            (dtnn.Arrays(X, Y * 1.0), "and class labels must be integers"),
+            (dtnn.Arrays(X, stray, classes=4), "and 4 outputs$"),
+        ):
+            with self.subTest(words), self.assertRaisesRegex(ValueError, words):
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # a class without training samples
+                    begin(network(), data)
 
     def test_values_and_labels(self):
         run = begin(
@@ -144,6 +168,13 @@ class RunTest(unittest.TestCase):
         self.assertEqual((more.options["optimizer"], more.learning_rate), ("adam", 0.01))
         more.fit()
 
+    def test_a_message_is_one_text(self):
+        texts = []
+        begin(log=texts.append)
+        self.assertNotIn("", texts)
+        (ran,) = [text for text in texts if "**** Running on" in text]
+        self.assertRegex(ran, r"\*\*\*\* Running on cpu \(\d+ thread.*\)$")
+
     def test_more_epochs_and_files(self):
         run = begin(num_epochs=1, history_file=self.folder / "h.csv")
         run.fit()
@@ -174,6 +205,8 @@ class RunTest(unittest.TestCase):
         options = run.options
         self.assertEqual((options["learning_rate"], options["batch_size"]), (0.5, 7))
         self.assertEqual(options["schedulers"], ["cosine"])
+        self.assertEqual(begin().options["batch_size"], 64)
+        self.assertIsNone(begin().options["dataset_path"] or None)
         self.assertIsNone(begin(optimizer=None, learning_rate=0.01).options["checkpoint_dir"])
         for words, bad in (
             ("num_epochs=-1: must be a whole number >= 0", {"num_epochs": -1}),

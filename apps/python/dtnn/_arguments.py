@@ -55,6 +55,16 @@ def array(name: str, value: Any) -> np.ndarray:
     return result
 
 
+def check_several(x: np.ndarray, sample: tuple[int, ...], format: str) -> None:
+    """Refuses one image (height, width, channels) where several are expected."""
+    one_channel = (*x.shape[1:], 1) if format == "NHWC" else (1, *x.shape[1:])
+    if x.ndim == 3 and x.shape == sample and one_channel != sample:
+        raise _core.InvalidArgument(
+            f"x: has shape {x.shape}, as one sample; expected (n, {', '.join(map(str, sample))}): "
+            "x[numpy.newaxis] is one of them"
+        )
+
+
 def dense(values: np.ndarray, dtype: Any = None) -> np.ndarray:
     """The same values in C order and this machine's byte order: themselves where they are."""
     dtype = np.dtype(dtype or values.dtype).newbyteorder("=")

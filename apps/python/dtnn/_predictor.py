@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._arguments import array, dense, path_bytes, whole
+from ._arguments import array, check_several, dense, path_bytes, whole
 
 
 class Predictor:
@@ -89,6 +89,7 @@ class Predictor:
         values = array("x", x)
         if values.shape == (0,):  # []
             return np.empty((0, len(self.classes)), self.dtype)
+        self._check_several(values, format)
         if values.dtype != np.uint8:
             return self._core.predict_values(self._samples(values, format))
         if format not in (None, "NHWC"):
@@ -114,6 +115,15 @@ class Predictor:
             best = np.argsort(-outputs, kind="stable")[:top]
             answers.append([(names[i], float(outputs[i])) for i in best])
         return [answer[0] for answer in answers] if top == 1 else answers
+
+    def _check_several(self, values: np.ndarray, format: str | None) -> None:
+        sample = self.input_shape
+        if len(sample) != 3:
+            return
+        wanted = "NHWC" if values.dtype == np.uint8 else format or self.format
+        if wanted != self.format:
+            sample = (*sample[1:], sample[0]) if wanted == "NHWC" else (sample[2], *sample[:2])
+        check_several(values, sample, wanted)
 
     def _warn_of_images(self) -> None:
         for line in self._of_images:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from . import _core
-from ._arguments import array, dense, option_texts, path_bytes, whole
+from ._arguments import array, check_several, dense, option_texts, path_bytes, whole
 from ._data import Dataset, test_data
 from ._network import Network
 
@@ -139,6 +139,13 @@ class Run:
         have classes (samples, their outputs), one image after the other."""
         x = array("x", x)
         data = self._core.dataset()
+        height, width, channels = data.sample()
+        planes = self.dataset._format == "NCHW"
+        check_several(
+            x,
+            (channels, height, width) if planes else (height, width, channels),
+            "NCHW" if planes else "NHWC",
+        )
         if x.ndim > 0 and len(x) == 0:
             return np.empty((0, data.outputs()), self._core.options()["dtype"])
         shape: tuple[int, ...] = (len(x),) if data.has_classes() else (len(x), data.outputs())
