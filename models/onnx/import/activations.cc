@@ -109,6 +109,9 @@ absl::Status ImportMul(OperatorReader& op) {
     x.unfinished = Unfinished::kNothing;
     return ImportAs(op, ActivationKind::kGelu, x);
   }
+  if (const auto value = Beside(op, 0.5, Unfinished::kErfPlusOne)) {
+    return SetStep(op, *value, Unfinished::kHalfErfPlusOne);
+  }
   if (op.IsConstant(0) != op.IsConstant(1) && IsScaleOfChannels(op)) {
     return ImportScaleOfChannels(op);
   }
@@ -117,8 +120,13 @@ absl::Status ImportMul(OperatorReader& op) {
   DTNN_ASSIGN_OR_RETURN(const ImportedValue b, op.RawValue(1));
   for (const size_t step : {size_t{0}, size_t{1}}) {
     const ImportedValue &erf = step == 0 ? a : b, &x = step == 0 ? b : a;
-    if (erf.unfinished != Unfinished::kErfPlusOne || erf.node != x.node || !x.plain()) continue;
-    return SetStep(op, step, Unfinished::kTwiceGelu);
+    if (erf.node != x.node || !x.plain()) continue;
+    if (erf.unfinished == Unfinished::kHalfErfPlusOne) {
+      return ImportAs(op, ActivationKind::kGelu, x);
+    }
+    if (erf.unfinished == Unfinished::kErfPlusOne) {
+      return SetStep(op, step, Unfinished::kTwiceGelu);
+    }
   }
   DTNN_RETURN_IF_ERROR(op.Value(0).status());
   DTNN_RETURN_IF_ERROR(op.Value(1).status());

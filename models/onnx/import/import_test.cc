@@ -56,6 +56,37 @@ TEST_F(ImportTest, ActivationsThatAreNotQuiteTheLayers) {
   EXPECT_THAT(Error(), HasSubstr("is read as x * (Erf(x / sqrt 2) + 1) / 2 alone"));
 }
 
+TEST_F(ImportTest, GeluInTheTwoOrdersInWhichPyTorchWritesIt) {
+  const auto scalar = [&](const char* name, float value) {
+    onnx::TensorProto& tensor = Tensor(name, {});
+    tensor.set_float_data(0, value);
+  };
+  scalar("root", std::sqrt(2.0F)), scalar("one", 1), scalar("half", 0.5F);
+  const auto steps = [&](const std::vector<std::vector<std::string>>& products) {
+    onnx::GraphProto& graph = *onnx_.mutable_graph();
+    const std::vector<onnx::NodeProto> rest(graph.node().begin() + 1, graph.node().end());
+    graph.mutable_node()->DeleteSubrange(1, graph.node_size() - 1);
+    Node("Div", {"c", "root"}, "over"), Node("Erf", {"over"}, "erf");
+    Node("Add", {"erf", "one"}, "plus");
+    for (const auto& product : products) Node("Mul", {product[0], product[1]}, product[2]);
+    for (const onnx::NodeProto& node : rest) *graph.add_node() = node;
+    graph.mutable_node(6)->set_input(0, "gelu");
+  };
+  const onnx::ModelProto before = onnx_;
+  for (const bool halved_first : {false, true}) {
+    onnx_ = before;
+    const std::string product = halved_first ? "half" : "c";
+    steps({{product, "plus", "product"}, {"product", halved_first ? "c" : "half", "gelu"}});
+    const auto imported = Import();
+    ASSERT_TRUE(imported.ok()) << imported.status();
+    EXPECT_EQ(imported->model.graph.nodes()[2].layer->type_name(), "GELU");
+    EXPECT_EQ(imported->model.graph.nodes().size(), 6U);
+    (halved_first ? *At(5).mutable_input(1) : *At(4).mutable_input(0)) =
+        "x";  // another value than the one below Erf
+    EXPECT_THAT(Error(), HasSubstr("the other steps do not follow"));
+  }
+}
+
 TEST_F(ImportTest, WhatNoLayerComputesIsNamedWithItsNode) {
   Insert("Mish", {"c"});
   EXPECT_THAT(Error(), HasSubstr("net.onnx: node 1 (\"the_new\", operator \"Mish\"): no layer "

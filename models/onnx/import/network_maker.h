@@ -38,6 +38,7 @@ enum class Unfinished : uint8_t {
   kOverRootTwo,
   kErf,
   kErfPlusOne,
+  kHalfErfPlusOne,
   kTwiceGelu,  // of gelu x = x (erf(x / sqrt 2) + 1) / 2
   kGroups,
   kDealtGroups  // of a channel shuffle: (groups, channels of a group, h, w), and turned round
