@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 """Networks to ONNX and back, and weights of PyTorch, beside ONNX Runtime and PyTorch: the largest
-difference of their outputs.
+difference of their outputs, in proportion to the distances between the answers to different images.
 
 Needs the packages onnx and onnxruntime, and for --torch torch and torchvision:
 
-  bazel build //apps:export //apps:import //models/c:libdtnn.so
+  bazel build //apps:export //apps:import //apps:quantize //models/c:libdtnn.so
   bench/compare_onnx.py --zoo=all            # export, new weights, import, predict
+  bench/compare_onnx.py --int8=all           # the same, then quantize, export in 8 bits, predict in 8 bits
   bench/compare_onnx.py --torch=all          # torch.onnx.export, import, predict
   bench/compare_onnx.py --weights=all        # torch.save, import --model, predict: beside PyTorch
 
-Weights are random, statistics of batch normalisations too: structure and arithmetic are what is
-compared. Images are random, of an odd size where the network takes any.
+Weights are random, statistics of batch normalisations are measured, images are spots of colour:
+structure and arithmetic are what is compared, where images differ in the answers.
 """
 
 import argparse
@@ -24,10 +25,12 @@ import tempfile
 import numpy as np
 import onnx
 import onnxruntime
-from onnx import numpy_helper
+from onnx import helper, numpy_helper
 
+onnxruntime.set_default_logger_severity(3)
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-MOST = 1e-4  # of the largest output
+MOST = 1e-3  # of the distances between answers: random weights spread each rounding
+MOST_INT8 = 1.5  # of the distance between 8 bits and float32
 
 
 def program(name):
@@ -56,41 +59,111 @@ def predict(file, x, options=None):
     return outputs
 
 
+def pictures(rng, shape):
+    """Bytes (n, height, width, channels): spots of colour. Noise would be the same to a network whose
+    windows take means, whatever the image."""
+    n, height, width, channels = shape
+    coarse = rng.uniform(0, 256, (n, 5, 5, channels))
+    rows, columns = np.arange(height) * 5 // height, np.arange(width) * 5 // width
+    spots = coarse[:, rows][:, :, columns] + rng.normal(0, 12, shape)
+    return np.clip(spots, 0, 255).astype(np.uint8)
+
+
+def floats(pictures):
+    return np.ascontiguousarray(pictures.transpose(0, 3, 1, 2)).astype(np.float32) / np.float32(255)
+
+
+def input_shape(model, images):
+    """(n, height, width, channels)"""
+    channels, height, width = [
+        d.dim_value for d in model.graph.input[0].type.tensor_type.shape.dim][1:]
+    return images, height, width, channels
+
+
+def measure_statistics(model, x):
+    """Sets the statistics of all batch normalisations to those of their inputs for `x`."""
+    graph = onnx.GraphProto()
+    graph.CopyFrom(model.graph)
+    del graph.node[:], graph.output[:]
+    flat = numpy_helper.from_array(np.array([-1]), "flat")
+    graph.initializer.append(flat)
+    images = {v.name for v in onnx.shape_inference.infer_shapes(model).graph.value_info
+              if len(v.type.tensor_type.shape.dim) == 4}
+    measured = []
+    for node in model.graph.node:
+        copy = onnx.NodeProto()
+        copy.CopyFrom(node)
+        if node.op_type == "BatchNormalization":
+            value, (mean, variance) = node.input[0], node.input[3:5]
+            names = [mean + part for part in ("/kept", "/centred", "/square", "/new")]
+            axes = [0, 2, 3] if value in images else [0]
+            graph.node.extend([
+                helper.make_node("ReduceMean", [value], names[:1], axes=axes, keepdims=1),
+                helper.make_node("Sub", [value, names[0]], names[1:2]),
+                helper.make_node("Mul", [names[1], names[1]], names[2:3]),
+                helper.make_node("ReduceMean", names[2:3], [variance + "/new"], axes=axes,
+                                 keepdims=0),
+                helper.make_node("Reshape", [names[0], "flat"], names[3:]),
+            ])
+            copy.input[3:5] = [mean + "/new", variance + "/new"]
+            measured += [mean, variance]
+        graph.node.append(copy)
+    if not measured:
+        return
+    graph.output.extend(helper.make_tensor_value_info(name + "/new", onnx.TensorProto.FLOAT, None)
+                        for name in measured)
+    whole = onnx.ModelProto()
+    whole.CopyFrom(model)
+    whole.graph.CopyFrom(graph)
+    session = onnxruntime.InferenceSession(whole.SerializeToString(),
+                                           providers=["CPUExecutionProvider"])
+    values = dict(zip(measured, session.run(None, {session.get_inputs()[0].name: x})))
+    for tensor in model.graph.initializer:
+        if tensor.name in values:
+            tensor.CopyFrom(numpy_helper.from_array(values[tensor.name], tensor.name))
+
+
 def renew(model, rng):
-    """Other values than 1 and 0 in batch normalisations and biases, and no softmax, which would hide
-    differences of large values. Normalisations are damped: values grow from block to block."""
+    """Weights by which images differ in the answers as they do in a trained network: filters that
+    keep the size of values behind a relu, statistics of batch normalisations as measured, other
+    values than 1 and 0 in gammas and biases. And no softmax, which would hide differences."""
     last = model.graph.node[-1]
     if last.op_type == "Softmax":
         for node in model.graph.node:
             node.output[:] = ["output" if name == last.input[0] else name for name in node.output]
         model.graph.node.remove(last)
     for tensor in model.graph.initializer:
-        if len(tensor.dims) != 1 or tensor.data_type != onnx.TensorProto.FLOAT:
-            continue  # neither a rate of dropout nor a shape
         values = numpy_helper.to_array(tensor)
-        low, high = -0.2, 0.4
-        if tensor.name.endswith("_running_var"):
-            low, high = 1, 3
-        elif tensor.name.endswith("_gamma"):
-            low, high = 0.2, 0.5
-        drawn = rng.uniform(low, high, values.shape).astype(values.dtype)
-        tensor.CopyFrom(numpy_helper.from_array(drawn, tensor.name))
+        if tensor.data_type != onnx.TensorProto.FLOAT or values.ndim == 0:
+            continue  # neither a rate of dropout nor a shape
+        if values.ndim > 1:
+            drawn = values * np.float32(np.sqrt(2))
+        else:
+            low, high = (0.5, 1) if tensor.name.endswith("_gamma") else (-0.2, 0.4)
+            drawn = rng.uniform(low, high, values.shape)
+        tensor.CopyFrom(numpy_helper.from_array(drawn.astype(values.dtype), tensor.name))
+    measure_statistics(model, floats(pictures(rng, input_shape(model, 8))))
 
 
-def difference(onnx_file, folder, rng, images=2, arguments=()):
+def difference(onnx_file, folder, rng, images=4, arguments=()):
     """The model of `onnx_file` as DTNN and ONNX Runtime see it: (difference, largest output)."""
     saved = os.path.join(folder, "imported.safetensors")
     run(program("import"), onnx_file, saved, *arguments)
     session = onnxruntime.InferenceSession(onnx_file, providers=["CPUExecutionProvider"])
     shape = [images if isinstance(n, str) or i == 0 else n
              for i, n in enumerate(session.get_inputs()[0].shape)]
-    x = rng.uniform(-1, 1, shape).astype(np.float32)
+    x = floats(pictures(rng, [shape[0], shape[2], shape[3], shape[1]]))
     theirs = session.run(None, {session.get_inputs()[0].name: x})[0]
     ours = predict(saved, np.ascontiguousarray(x.transpose(0, 2, 3, 1)))
     if theirs.ndim == 4:
         theirs = theirs.transpose(0, 2, 3, 1)
-    theirs = theirs.reshape(ours.shape)
-    return float(np.abs(ours - theirs).max()), float(np.abs(theirs).max())
+    return compare(ours, theirs.reshape(ours.shape))
+
+
+def compare(ours, theirs):
+    """(largest difference, largest distance of an answer from the mean of all images)"""
+    apart = np.abs(theirs - theirs.mean(axis=0)).max()
+    return float(np.abs(ours - theirs).max()), float(apart)
 
 
 def zoo_names():
@@ -110,6 +183,41 @@ def zoo(name, folder, rng):
     return difference(file, folder, rng)
 
 
+INT8 = ("simplecnn8", "resnet20_cifar10", "vgg16_cifar10", "densenet_cifar10", "googlenet_cifar10",
+        "mobilenetv1_cifar10", "torchvision_resnet18", "resnet50v15", "vgg16", "mobilenet_v2",
+        "squeezenet1_1", "regnet_y_400mf", "shufflenet_v2_x1_0", "efficientnet_b0", "convnext_tiny")
+
+
+def int8(name, folder, rng, images=32):
+    """8 bits here, and as QuantizeLinear and DequantizeLinear in ONNX Runtime: how far each is from
+    float32, and both from each other. A value on the edge of two bytes goes either way, and a deep
+    network spreads it: the two are as far from each other as from float32, but not farther."""
+    from PIL import Image
+
+    file, saved = os.path.join(folder, "float.onnx"), os.path.join(folder, "float.safetensors")
+    bytes8, onnx8 = os.path.join(folder, "int8.safetensors"), os.path.join(folder, "int8.onnx")
+    run(program("export"), name, file)
+    model = onnx.load(file)
+    renew(model, rng)
+    onnx.save(model, file)
+    run(program("import"), file, saved)
+    x = pictures(rng, input_shape(model, images))
+    os.mkdir(os.path.join(folder, "samples"))
+    for i, image in enumerate(x):
+        Image.fromarray(image[:, :, 0] if image.shape[2] == 1 else image).save(
+            os.path.join(folder, "samples", f"{i}.png"))
+    run(program("quantize"), saved, bytes8, "--calibrate=" + os.path.join(folder, "samples"))
+    run(program("export"), bytes8, onnx8, "--math-mode=int8")
+    session = onnxruntime.InferenceSession(onnx8, providers=["CPUExecutionProvider"])
+    theirs = session.run(None, {session.get_inputs()[0].name: floats(x)})[0]
+    samples = np.ascontiguousarray(floats(x).transpose(0, 2, 3, 1))
+    ours, exact = predict(bytes8, samples, b"math-mode=int8"), predict(saved, samples)
+    theirs = theirs.reshape(ours.shape)
+    apart = np.abs(exact - exact.mean(axis=0)).mean()
+    return [float(np.abs(a - b).mean() / apart)
+            for a, b in ((ours, exact), (theirs, exact), (ours, theirs))]
+
+
 def torch_networks():
     import torchvision.models as m
 
@@ -126,18 +234,29 @@ def torch_networks():
     return makers
 
 
+def settle(network, x):
+    """Biases other than 0, statistics of batch normalisations as measured on `x`."""
+    import torch as t
+
+    for module in network.modules():
+        if isinstance(module, t.nn.BatchNorm2d):
+            module.momentum = 1
+        elif isinstance(module, (t.nn.Conv2d, t.nn.Linear)) and module.bias is not None:
+            t.nn.init.uniform_(module.bias, -0.1, 0.1)
+    with t.no_grad():
+        network.train()(x)
+    return network.eval()
+
+
 def torch(name, folder, rng, dynamo, opset):
     import torch as t
 
     t.manual_seed(1)
-    network = torch_networks()[name](num_classes=10).eval()
-    for module in network.modules():
-        if isinstance(module, t.nn.BatchNorm2d):
-            for values, low in [(module.running_mean, -0.2), (module.running_var, 0.5)]:
-                values.uniform_(low, low + 0.6)
+    network = torch_networks()[name](num_classes=10)
     file = os.path.join(folder, "torch.onnx")
     height, width = (224, 224) if "net" not in name or name in ("alexnet",) else (160, 192)
-    x = t.zeros(2, 3, height, width)
+    x = t.from_numpy(floats(pictures(rng, (8, height, width, 3))))
+    settle(network, x)
     if dynamo:
         batch = t.export.Dim("batch")
         t.onnx.export(network, (x,), file, dynamo=True, opset_version=opset,
@@ -150,39 +269,52 @@ def torch(name, folder, rng, dynamo, opset):
 
 # Networks of the zoo with torchvision's structure. For the others, the structure comes from an
 # export with batch normalisations that are not folded.
-ZOO = {"resnet50": "resnet50v15", "vgg11": "vgg11", "vgg16": "vgg16",
-       "shufflenet_v2_x1_0": "shufflenet_v2_x1_0", "convnext_tiny": "convnext_tiny"}
+ZOO = {"resnet18": "torchvision_resnet18", "resnet50": "torchvision_resnet50"} | {
+    name: name for name in ("vgg11", "vgg16", "mobilenet_v2",
+                            "shufflenet_v2_x1_0", "convnext_tiny")}
 
 
 def weights(name, folder, rng):
     import torch as t
 
     t.manual_seed(1)
-    network = torch_networks()[name](num_classes=10).eval()
-    x = t.from_numpy(rng.uniform(-1, 1, (2, 3, 224, 224)).astype(np.float32))
+    network = torch_networks()[name](num_classes=10)
+    x = t.from_numpy(floats(pictures(rng, (8, 224, 224, 3))))
+    settle(network, x)
     model, saved = ZOO.get(name), os.path.join(folder, "filled.safetensors")
     if model is None:
         file, model = os.path.join(folder, "s.onnx"), os.path.join(folder, "s.safetensors")
         t.onnx.export(network, x, file, dynamo=False, do_constant_folding=False,
                       training=t.onnx.TrainingMode.PRESERVE, opset_version=17)
         run(program("import"), file, model)
-    for module in network.modules():
-        if isinstance(module, t.nn.BatchNorm2d):
-            module.running_mean.uniform_(-0.2, 0.4)
-            module.running_var.uniform_(0.5, 1.1)
-        elif isinstance(module, (t.nn.Conv2d, t.nn.Linear)) and module.bias is not None:
-            t.nn.init.uniform_(module.bias, -0.1, 0.1)
     t.save(network.state_dict(), os.path.join(folder, "weights.pth"))
     run(program("import"), os.path.join(folder, "weights.pth"), saved, "--model=" + model)
     with t.no_grad():
         theirs = network(x).numpy()
     ours = predict(saved, np.ascontiguousarray(x.numpy().transpose(0, 2, 3, 1)))
-    return float(np.abs(ours - theirs).max()), float(np.abs(theirs).max())
+    return compare(ours, theirs)
+
+
+def table_of_bytes(names):
+    failed = 0
+    if names:
+        print("| network | 8 bits here | in ONNX Runtime | both |\n| --- | --- | --- | --- |")
+    for name in names:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                ours, theirs, both = int8(name, folder, np.random.default_rng(1))
+                failed += max(ours, both) > MOST_INT8 * theirs
+                print(f"| `{name}` | {ours:.1%} | {theirs:.1%} | {both:.1%} |", flush=True)
+            except Exception as error:
+                failed += 1
+                print(f"| `{name}` | {str(error)[:300]} | | |", flush=True)
+    return failed
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--zoo", default="", help="names of the zoo, comma-separated, or all")
+    parser.add_argument("--int8", default="", help="names of the zoo, or all: some of each kind")
     parser.add_argument("--torch", default="", help="names of torchvision, or all")
     parser.add_argument("--weights", default="", help="names of torchvision, or all")
     parser.add_argument("--opset", type=int, default=17)
@@ -198,14 +330,18 @@ def main():
              "squeezenet1_1", "mnasnet1_0", "regnet_x_400mf", "shufflenet_v2_x1_0", "convnext_tiny")
     names = every if options.weights == "all" else filter(None, options.weights.split(","))
     jobs += [(n, "torch.save, import", lambda f, r, n=n: weights(n, f, r)) for n in names]
-    failed = 0
-    print("| network | way | largest difference | largest output |\n| --- | --- | --- | --- |")
+    failed = table_of_bytes(INT8 if options.int8 == "all" else
+                            [n for n in options.int8.split(",") if n])
+    if not jobs:
+        return failed > 0
+    print("| network | way | largest difference | largest distance of an answer from the mean |\n"
+          "| --- | --- | --- | --- |")
     for name, way, job in jobs:
         with tempfile.TemporaryDirectory() as folder:
             try:
-                most, largest = job(folder, np.random.default_rng(1))
-                failed += most > MOST * max(largest, 1)
-                print(f"| `{name}` | {way} | {most:.1e} | {largest:.3g} |", flush=True)
+                most, apart = job(folder, np.random.default_rng(1))
+                failed += most > MOST * apart
+                print(f"| `{name}` | {way} | {most / apart:.1e} | {apart:.3g} |", flush=True)
             except Exception as error:  # a table of all is worth more than the first error
                 failed += 1
                 print(f"| `{name}` | {way} | {str(error)[:300]} | |", flush=True)
