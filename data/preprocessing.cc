@@ -60,9 +60,11 @@ double At(const std::vector<double>& values, int64_t channel, double none) {
 }
 
 nlohmann::ordered_json Written(const ImageGeometry& image) {
-  return {{"crop", image.geometry.crop},
-          {"resize", image.geometry.resize},
-          {"of", image.of_values ? "values" : "bytes"}};
+  nlohmann::ordered_json written = {{"crop", image.geometry.crop},
+                                    {"resize", image.geometry.resize},
+                                    {"of", image.of_values ? "values" : "bytes"}};
+  if (image.geometry.square) written["square"] = true;
+  return written;
 }
 
 std::optional<ImageGeometry> ReadGeometry(const json& object) {
@@ -72,9 +74,12 @@ std::optional<ImageGeometry> ReadGeometry(const json& object) {
       !resize->is_number_integer() || !of->is_string()) {
     return std::nullopt;
   }
-  const ImageGeometry image = {
-      .geometry = {.crop = crop->get<double>(), .resize = resize->get<int64_t>()},
-      .of_values = *of == "values"};
+  const auto square = object.find("square");
+  if (square != missing && !square->is_boolean()) return std::nullopt;
+  const ImageGeometry image = {.geometry = {.square = square != missing && square->get<bool>(),
+                                            .crop = crop->get<double>(),
+                                            .resize = resize->get<int64_t>()},
+                               .of_values = *of == "values"};
   if (!CheckGeometry(image.geometry).ok() || !(image.of_values || *of == "bytes")) {
     return std::nullopt;
   }
@@ -89,8 +94,9 @@ Normalization Whole(const Preprocessing& preprocessing) {
 }
 
 std::string Describe(const ImageGeometry& image) {
-  const auto& [crop, resize] = image.geometry;
+  const auto& [square, crop, resize] = image.geometry;
   std::string text;
+  if (square) StrAppend(&text, ", the square in the middle");
   if (crop != 1) StrAppend(&text, ", ", 100 * crop, " % of each side");
   if (resize > 0) StrAppend(&text, ", resized to ", resize, " x ", resize);
   return text;

@@ -28,7 +28,8 @@ TEST(PreprocessingTest, ComesBackFromItsText) {
 
 TEST(PreprocessingTest, GeometryAndASecondNormalisationComeBackToo) {
   for (const bool of_values : {false, true}) {
-    Preprocessing told = {.geometry = ImageGeometry{{.crop = 0.1 + 0.2, .resize = 65}, of_values}};
+    Preprocessing told = {.geometry = ImageGeometry{
+                              {.square = !of_values, .crop = 0.1 + 0.2, .resize = 65}, of_values}};
     AddNormalization({{-0.5}, {1.0 / 3}}, told);
     EXPECT_FALSE(told.then.any());
     AddNormalization({{1, 2, 3}, {0.1}}, told);
@@ -41,7 +42,12 @@ TEST(PreprocessingTest, GeometryAndASecondNormalisationComeBackToo) {
 }
 
 TEST(PreprocessingTest, WhatIsNotUnderstoodIsRefused) {
-  for (const char* text : {"", "{", "[]", "null", "{}", R"({"x":"byte / 255","channels":"RGB"})",
+  for (const char* text : {"",
+                           "{",
+                           "[]",
+                           "null",
+                           "{}",
+                           R"({"x":"byte / 255","channels":"RGB"})",
                            R"({"x":"byte / 255","channels":"HSV","offset":[],"scale":[]})",
                            R"({"x":"byte","channels":"RGB","offset":[],"scale":[]})",
                            R"({"x":"byte","channels":"BGR","offset":[],"scale":[],"then":1})",
@@ -54,6 +60,8 @@ TEST(PreprocessingTest, WhatIsNotUnderstoodIsRefused) {
                                {"crop":1,"resize":1e30,"of":"bytes"}})",
                            R"({"x":"byte","channels":"BGR","offset":[],"scale":[],"geometry":
                                {"crop":1,"resize":8,"of":"words"}})",
+                           R"({"x":"byte","channels":"BGR","offset":[],"scale":[],"geometry":
+                               {"square":1,"crop":1,"resize":8,"of":"bytes"}})",
                            R"({"x":"byte / 255","channels":"RGB","offset":[1],"scale":[]})",
                            R"({"x":"byte / 255","channels":"RGB","offset":[1],"scale":[0]})",
                            R"({"x":"byte / 255","channels":"RGB","offset":["1"],"scale":[1]})",

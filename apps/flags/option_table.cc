@@ -284,6 +284,8 @@ constexpr OptionSpec kTable[] = {
         "probability with which --augment-crop crops an image")
         .Unit("probability", "0.25")
         .Needs("augment-crop"),
+    Now("transform-square", kDataset, kBool, DTNN_FIELD(data.center_square),
+        "keep only the largest square in the middle of every image"),
     Now("transform-crop", kDataset, kBool, DTNN_FIELD(data.center_crop),
         "keep only the centre of every image"),
     Now("transform-crop-perc", kDataset, kReal, DTNN_FIELD(data.center_crop_share),

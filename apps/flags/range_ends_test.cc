@@ -40,6 +40,7 @@ std::string Companion(std::string_view name) {
       {"augment-flip", "--augment-flip"},
       {"augment-crop-prob", "--augment-crop --augment-crop-size=4"},
       {"augment-crop", "--augment-crop"},
+      {"transform-square", "--transform-square"},
       {"transform-crop", "--transform-crop"},
       {"normalize", "--normalize"},
       {"cpu-speed", "--profile"},

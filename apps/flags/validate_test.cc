@@ -154,6 +154,7 @@ TEST(ValidateTest, OptionsOfTrainingAreWarnedOfWhereARunOnlyTests) {
                                              "synthetic-output-shape",
                                              "synthetic-pattern",
                                              "dataset-percentage",
+                                             "transform-square",
                                              "transform-crop",
                                              "transform-crop-perc",
                                              "transform-resize",

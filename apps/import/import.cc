@@ -28,6 +28,7 @@ constexpr char kSummary[] =
 
 std::vector<OptionSpec> Flags(ImportFlags& options) {
   using enum OptionType;
+  constexpr Range kShare = {.low = 0, .high = 1};
   constexpr Range kNumber = {.low = -1e30, .high = 1e30};
   constexpr Range kDeviation = {.low = 1e-30, .high = 1e30};
   return {
@@ -62,6 +63,19 @@ std::vector<OptionSpec> Flags(ImportFlags& options) {
        .help = "standard deviation of the training data: one number, or one per channel",
        .range = kDeviation,
        .field = &options.std},
+      {.name = "square",
+       .type = kBool,
+       .help =
+           "the network was shown the largest square in the middle of an image; otherwise all of "
+           "it is stretched to the network's input",
+       .field = &options.square},
+      {.name = "crop",
+       .type = kReal,
+       .help = "fraction of each side that it was shown, in the middle; with --square 0.875 is "
+               "torchvision's Resize(256), CenterCrop(224); 0: all of it, or as the file says",
+       .unit = "fraction",
+       .range = kShare,
+       .field = &options.crop},
       {.name = "input-shape",
        .type = kInts,
        .help = "size of the network's input, for a file that does not tell it",

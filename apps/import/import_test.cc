@@ -78,6 +78,37 @@ TEST_F(ImportProgramTest, EachChannelHasItsMeanAndStd) {
               ::testing::ElementsAre(-0.25, -0.25, -0.25));
 }
 
+TEST_F(ImportProgramTest, TheSquareInTheMiddleIsShown) {
+  const std::vector<uint8_t> wide = testing::SmoothPixels(40, 61, 3, /*seed=*/1);
+  const auto part = [&](int left, int side, const std::string& name) {
+    std::vector<uint8_t> pixels;
+    for (int y = (40 - side) / 2; y < (40 + side) / 2; ++y) {
+      const auto row = wide.begin() + (y * 61 + left) * 3;
+      pixels.insert(pixels.end(), row, row + side * 3);
+    }
+    testing::WriteFile(folder_, name, testing::EncodePng(side, side, pixels));
+  };
+  testing::WriteFile(folder_, "wide.png", testing::EncodePng(40, 61, wide));
+  part(10, 40, "square.png");
+  part(15, 30, "crop.png");
+  const auto answers = [&](const ImportFlags& flags) {
+    EXPECT_EQ(Run(flags), absl::OkStatus());
+    std::vector<std::vector<double>> values;
+    for (const char* name : {"/wide.png", "/square.png", "/crop.png"}) {
+      values.push_back((*(*Predictor::Load(Out()))->Classify({folder_ + name}))[0].outputs);
+    }
+    return values;
+  };
+  const auto stretched = answers({.crop = 1}), square = answers({.square = true}),
+             crop = answers({.square = true, .crop = 0.75});
+  EXPECT_THAT(text_, HasSubstr(", the square in the middle, 75 % of each side"));
+  EXPECT_NE(stretched[0], stretched[1]);
+  EXPECT_EQ(square[0], stretched[1]);
+  EXPECT_EQ(square[1], stretched[1]);
+  EXPECT_EQ(crop[0], stretched[2]);
+  EXPECT_NE(crop[0], square[0]);
+}
+
 TEST_F(ImportProgramTest, OptionsThatDoNotFitAreNamed) {
   EXPECT_EQ(ExitCodeOf(Run({.class_names = Names("ant\nbee\n")})), kExitUsage);
   EXPECT_EQ(ExitCodeOf(Run({.mean = {1, 2}, .std = {1, 2, 3}})), kExitUsage);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "apps/import/weights.h"
@@ -44,11 +45,19 @@ absl::Status AddNormalization(const ImportFlags& flags, SavedModel& model) {
     return UsageError("--mean: ", status.message());
   }
   AddNormalization(added, model.preprocessing);
-  // Ranges of a file that says nothing of images are those of the values that come in.
-  if (model.quantization && model.quantization->method == kRangesOfOnnx) {
-    model.quantization->preprocessing = ToJson(model.preprocessing);
-  }
   return absl::OkStatus();
+}
+
+void SetGeometry(const ImportFlags& flags, SavedModel& model) {
+  if (!flags.square && flags.crop == 0) return;
+  std::optional<ImageGeometry>& geometry = model.preprocessing.geometry;
+  if (!geometry) {
+    const ImageExtents sample = ExtentsOf(model.graph.input_shape(), model.graph.format());
+    geometry.emplace();
+    if (sample.height == sample.width) geometry->geometry.resize = sample.height;
+  }
+  if (flags.square) geometry->geometry.square = true;
+  if (flags.crop > 0) geometry->geometry.crop = flags.crop;
 }
 
 absl::Status AddClassNames(const ImportFlags& flags, SavedModel& model) {
@@ -92,6 +101,11 @@ absl::Status ImportModelFile(const ImportFlags& flags, std::ostream& out) {
                                                                     : ImportFromOnnx(flags, *host));
   SavedModel& model = imported.model;
   DTNN_RETURN_IF_ERROR(AddNormalization(flags, model));
+  SetGeometry(flags, model);
+  // Ranges of a file that says nothing of images are those of the values that come in.
+  if (model.quantization && model.quantization->method == kRangesOfOnnx) {
+    model.quantization->preprocessing = ToJson(model.preprocessing);
+  }
   DTNN_RETURN_IF_ERROR(AddClassNames(flags, model));
   if (model.description.written_by.empty()) {
     model.description.written_by = StrCat("DTNN ", Version());

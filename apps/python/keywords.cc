@@ -110,10 +110,16 @@ absl::StatusOr<Options> OptionsOf(const Keywords& keywords, const std::string& m
 }
 
 bool SaysWhatIsRead(const OptionSpec& option) {
-  constexpr std::string_view kMembers[] = {
-      "data.path",           "data.train_path",          "data.test_path",
-      "data.archive_format", "data.skip_damaged_images", "data.center_crop",
-      "data.resize",         "data.center_crop_share",   "data.resize_side"};
+  constexpr std::string_view kMembers[] = {"data.path",
+                                           "data.train_path",
+                                           "data.test_path",
+                                           "data.archive_format",
+                                           "data.skip_damaged_images",
+                                           "data.center_square",
+                                           "data.center_crop",
+                                           "data.resize",
+                                           "data.center_crop_share",
+                                           "data.resize_side"};
   return std::ranges::count(kMembers, option.path) > 0 || option.path.starts_with("data.synthetic");
 }
 

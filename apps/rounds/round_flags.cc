@@ -127,6 +127,7 @@ std::vector<OptionSpec> OptionsOfTestSamples(Options& run) {
       LikeLauncher("synthetic-input-shape", &run.data.synthetic.input_shape),
       LikeLauncher("synthetic-output-shape", &run.data.synthetic.output_shape),
       LikeLauncher("synthetic-pattern", &run.data.synthetic.pattern),
+      LikeLauncher("transform-square", &run.data.center_square),
       LikeLauncher("transform-crop", &run.data.center_crop),
       LikeLauncher("transform-crop-perc", &run.data.center_crop_share),
       LikeLauncher("transform-resize", &run.data.resize),

@@ -32,12 +32,12 @@ bool IsDamage(const absl::Status& decoded) {
 }
 
 Image Transformed(Image image, const Geometry& geometry) {
-  if (geometry.crop == 1 && geometry.resize == 0) return image;
+  if (geometry == Geometry()) return image;
   Image result = {ExtentsAfter(geometry, image.extents), {}};
   const auto& [height, width, channels] = result.extents;
   result.pixels.resize(size_t(height * width * channels));
   ResizeBilinear(image.pixels, image.extents, TensorFormat::kNHWC,
-                 CentralCrop(image.extents, geometry.crop), height, width,
+                 CentralCrop(geometry, image.extents), height, width,
                  std::span<uint8_t>(result.pixels));
   return result;
 }

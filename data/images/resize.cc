@@ -199,17 +199,23 @@ int64_t ShortestSide(const Geometry& geometry, int64_t side) {
 }
 
 ImageExtents ExtentsAfter(const Geometry& geometry, const ImageExtents& extents) {
-  const Window window = CentralCrop(extents, geometry.crop);
+  const Window window = CentralCrop(geometry, extents);
   if (geometry.resize > 0) return {geometry.resize, geometry.resize, extents.channels};
   return {window.height, window.width, extents.channels};
 }
 
-Window CentralCrop(const ImageExtents& extents, double fraction) {
+Window CentralCrop(const Geometry& geometry, const ImageExtents& extents) {
+  Window window = {0, 0, extents.height, extents.width};
+  if (geometry.square) {
+    const int64_t side = std::min(extents.height, extents.width);
+    window = {(extents.height - side) / 2, (extents.width - side) / 2, side, side};
+  }
   const auto gone = [&](int64_t side) {
-    return std::clamp<int64_t>(std::llround(double(side) * (1 - fraction) / 2), 0, (side - 1) / 2);
+    return std::clamp<int64_t>(std::llround(double(side) * (1 - geometry.crop) / 2), 0,
+                               (side - 1) / 2);
   };
-  const int64_t top = gone(extents.height), left = gone(extents.width);
-  return {top, left, extents.height - 2 * top, extents.width - 2 * left};
+  const int64_t top = gone(window.height), left = gone(window.width);
+  return {window.top + top, window.left + left, window.height - 2 * top, window.width - 2 * left};
 }
 
 void ResizeBilinear(std::span<const uint8_t> from, const ImageExtents& extents, TensorFormat format,

@@ -1,6 +1,9 @@
-// The geometry that all samples of a data set go through before anything else: central crop, then
-// resize. Bytes, float32 or float64, in either tensor format; sources and results are dense.
+// The geometry that all samples of a data set go through before anything else: the square in the
+// middle, central crop, then resize. Bytes, float32 or float64, in either tensor format; sources
+// and results are dense. A square and a crop of 224 / 256 are torchvision's Resize(256) and
+// CenterCrop(224), resized once.
 //
+// Square: of the longer side, half of what is too much goes at the beginning, rounded down.
 // Crop: of each side, round(side * (1 - fraction) / 2) pixels go at either end.
 // Resize: bilinear with half-pixel centres, the middle of output pixel o being (o + 0.5) * from /
 // to in the source. Where an image shrinks, the triangle is widened by the same factor, so that
@@ -21,8 +24,9 @@ namespace dtnn {
 
 // Applied in this order.
 struct Geometry {
-  double crop = 1;     // of each side, this fraction in the middle is kept: (0, 1]
-  int64_t resize = 0;  // to a square of this side; 0: not at all
+  bool square = false;  // the largest square in the middle is kept
+  double crop = 1;      // of each side, this fraction in the middle is kept: (0, 1]
+  int64_t resize = 0;   // to a square of this side; 0: not at all
   friend bool operator==(const Geometry&, const Geometry&) = default;
 };
 
@@ -41,8 +45,8 @@ struct Window {
   friend bool operator==(const Window&, const Window&) = default;
 };
 
-// The middle of an image; one pixel remains at least.
-Window CentralCrop(const ImageExtents& extents, double fraction);
+// What is kept of an image; one pixel remains at least.
+Window CentralCrop(const Geometry& geometry, const ImageExtents& extents);
 
 // The window of `from`, an image of `extents`, resized to height x width; without a change of size
 // a copy. The window lies within the image and no side is 0.

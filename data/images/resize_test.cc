@@ -119,15 +119,24 @@ TEST(ResizeTest, HalvingAveragesAllPixels) {
 }
 
 TEST(ResizeTest, CentralCropIsTheFormula) {
-  EXPECT_EQ(CentralCrop({32, 32, 3}, 1), (Window{0, 0, 32, 32}));
-  EXPECT_EQ(CentralCrop({32, 32, 3}, 0.875), (Window{2, 2, 28, 28}));
-  EXPECT_EQ(CentralCrop({100, 40, 3}, 0.5), (Window{25, 10, 50, 20}));
-  EXPECT_EQ(CentralCrop({5, 7, 3}, 0.875), (Window{0, 0, 5, 7}));  // round(0.3125), round(0.4375)
-  EXPECT_EQ(CentralCrop({1, 2, 3}, 0.001), (Window{0, 0, 1, 2}));
-  EXPECT_EQ(CentralCrop({9, 10, 3}, 1e-9), (Window{4, 4, 1, 2}));
+  EXPECT_EQ(CentralCrop({.crop = 1}, {32, 32, 3}), (Window{0, 0, 32, 32}));
+  EXPECT_EQ(CentralCrop({.crop = 0.875}, {32, 32, 3}), (Window{2, 2, 28, 28}));
+  EXPECT_EQ(CentralCrop({.crop = 0.5}, {100, 40, 3}), (Window{25, 10, 50, 20}));
+  EXPECT_EQ(CentralCrop({.crop = 0.875}, {5, 7, 3}),
+            (Window{0, 0, 5, 7}));  // round(0.3125), round(0.4375)
+  EXPECT_EQ(CentralCrop({.crop = 0.001}, {1, 2, 3}), (Window{0, 0, 1, 2}));
+  EXPECT_EQ(CentralCrop({.crop = 1e-9}, {9, 10, 3}), (Window{4, 4, 1, 2}));
+}
+
+TEST(ResizeTest, TheSquareInTheMiddleComesBeforeTheCrop) {
+  EXPECT_EQ(CentralCrop({.square = true}, {30, 20, 3}), (Window{5, 0, 20, 20}));
+  EXPECT_EQ(CentralCrop({.square = true}, {20, 33, 3}), (Window{0, 6, 20, 20}));
+  EXPECT_EQ(CentralCrop({.square = true, .crop = 0.875}, {480, 640, 3}),
+            (Window{30, 110, 420, 420}));
 }
 
 TEST(ResizeTest, ExtentsFollowTheGeometry) {
+  EXPECT_EQ(ExtentsAfter({.square = true}, {30, 20, 3}), (ImageExtents{20, 20, 3}));
   EXPECT_EQ(ExtentsAfter({}, {30, 20, 3}), (ImageExtents{30, 20, 3}));
   EXPECT_EQ(ExtentsAfter({.crop = 0.5}, {32, 24, 3}), (ImageExtents{16, 12, 3}));
   EXPECT_EQ(ExtentsAfter({.crop = 0.5, .resize = 7}, {32, 24, 1}), (ImageExtents{7, 7, 1}));
@@ -160,7 +169,7 @@ TEST(ResizeTest, OversizedScratchIsFreed) {
   };
   for (const ImageExtents& extents : {ImageExtents{1, kLong, 1}, ImageExtents{kLong, 1, 1}}) {
     const int64_t before = held();
-    ResizeBilinear(from, extents, TensorFormat::kNHWC, CentralCrop(extents, 1), 2, 2,
+    ResizeBilinear(from, extents, TensorFormat::kNHWC, CentralCrop({.crop = 1}, extents), 2, 2,
                    std::span<double>(to));
     EXPECT_LT(held() - before, kLong);
     EXPECT_NEAR(to[3], 1, 1e-9);

@@ -14,7 +14,7 @@ class Transformed : public Dataset {
  public:
   Transformed(std::shared_ptr<const Dataset> dataset, const Geometry& geometry)
       : dataset_(std::move(dataset)),
-        window_(CentralCrop(dataset_->sample(), geometry.crop)),
+        window_(CentralCrop(geometry, dataset_->sample())),
         sample_(ExtentsAfter(geometry, dataset_->sample())),
         geometry_(geometry) {}
 
@@ -103,7 +103,8 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Transform(std::shared_ptr<const D
                                                          const Geometry& geometry) {
   DTNN_RETURN_IF_ERROR(CheckGeometry(geometry));
   if (ExtentsAfter(geometry, dataset->sample()) == dataset->sample() &&
-      ExtentsAfter({geometry.crop, 0}, dataset->sample()) == dataset->sample()) {
+      ExtentsAfter({.square = geometry.square, .crop = geometry.crop}, dataset->sample()) ==
+          dataset->sample()) {
     return dataset;
   }
   return std::make_shared<Transformed>(std::move(dataset), geometry);

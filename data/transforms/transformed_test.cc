@@ -88,7 +88,7 @@ TEST(TransformedTest, ClassesOfPixelsGoWhereThePixelsGo) {
        {Geometry{.crop = 0.5}, Geometry{.resize = 3}, Geometry{.crop = 0.75, .resize = 13}}) {
     const auto seen = Transform(std::make_shared<PixelRamp>(), geometry).value();
     const auto [height, width, channels] = seen->sample();
-    const Window window = CentralCrop({8, 6, 1}, geometry.crop);
+    const Window window = CentralCrop(geometry, {8, 6, 1});
     const std::vector<int64_t> indices = {3, 1};
     const Tensor x = Tensor::Zeros(DType::kFloat32, {2, height, width, 1}).value();
     const Tensor targets = Tensor::Zeros(DType::kInt32, {2, height, width}).value();

@@ -21,10 +21,11 @@ void WarnOfPreprocessing(const PreparedRun& run, const LoadedWeights& loaded, Ru
   const absl::StatusOr<Preprocessing> trained = ParsePreprocessing(*loaded.preprocessing, channels);
   if (!trained.ok()) return log.Warn(StrCat(path, ": ", trained.status().message()));
   if (SamePreprocessing(*trained, run.loaders.preprocessing, channels)) return;
-  log.Warn(StrCat(path, ": was trained on samples preprocessed as ", Describe(*trained),
-                  "; this run preprocesses them as ", Describe(run.loaders.preprocessing),
-                  " (RunOptions::data.normalize, RunOptions::data.standardize, "
-                  "RunOptions::data.center_crop, RunOptions::data.resize)"));
+  log.Warn(StrCat(
+      path, ": was trained on samples preprocessed as ", Describe(*trained),
+      "; this run preprocesses them as ", Describe(run.loaders.preprocessing),
+      " (RunOptions::data.normalize, RunOptions::data.standardize, "
+      "RunOptions::data.center_square, RunOptions::data.center_crop, RunOptions::data.resize)"));
 }
 
 }  // namespace

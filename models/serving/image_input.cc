@@ -65,7 +65,7 @@ absl::StatusOr<ImageInput> ImageInput::Create(const Preprocessing& preprocessing
 
 ImageInput::Placement ImageInput::PlacementOf(const ImageExtents& image) const {
   const Geometry geometry = GeometryOf(preprocessing_).geometry;
-  Placement placement = {.window = CentralCrop(image, geometry.crop),
+  Placement placement = {.window = CentralCrop(geometry, image),
                          .height = geometry.resize,
                          .width = geometry.resize,
                          .middle = {}};

@@ -98,7 +98,7 @@ TEST_F(PredictedMaskTest, TheMaskIsAsLargeAsTheImageWhateverTheNetworkSees) {
   for (const ImageExtents& image : {ImageExtents{20, 40, 3}, ImageExtents{7, 5, 3}}) {
     const auto mask = PredictedMask(*predictor, outputs, 0, image);
     ASSERT_TRUE(mask.ok()) << mask.status();
-    const Window window = CentralCrop(image, 0.5);
+    const Window window = CentralCrop({.crop = 0.5}, image);
     int seen = 0;
     for (int64_t y = 0; y < image.height; ++y) {
       for (int64_t x = 0; x < image.width; ++x) {

@@ -438,6 +438,8 @@ class Run:
           side of the window that augment_crop keeps
       augment_crop_prob: float = 0.5
           probability with which augment_crop crops an image
+      transform_square: bool = False
+          keep only the largest square in the middle of every image
       transform_crop: bool = False
           keep only the centre of every image
       transform_crop_perc: float = 0.875
@@ -746,6 +748,7 @@ class Run:
         augment_crop: bool | None = None,
         augment_crop_size: int | None = None,
         augment_crop_prob: float | None = None,
+        transform_square: bool | None = None,
         transform_crop: bool | None = None,
         transform_crop_perc: float | None = None,
         transform_resize: bool | None = None,
@@ -925,6 +928,7 @@ class Run:
         augment_crop: bool | None = None,
         augment_crop_size: int | None = None,
         augment_crop_prob: float | None = None,
+        transform_square: bool | None = None,
         transform_crop: bool | None = None,
         transform_crop_perc: float | None = None,
         transform_resize: bool | None = None,

@@ -163,8 +163,7 @@ absl::Status Masks::WriteTarget(Split split, int64_t index, std::span<const uint
   const auto& [height, width, channels] = sample();
   std::vector<uint8_t> placed(size_t(height * width));
   ResizeNearest(std::span<const uint8_t>(mask.pixels), mask.extents,
-                CentralCrop(mask.extents, geometry().crop), height, width,
-                std::span<uint8_t>(placed));
+                CentralCrop(geometry(), mask.extents), height, width, std::span<uint8_t>(placed));
   std::ranges::transform(placed, targets.data<int32_t>() + row * height * width, [](uint8_t value) {
     return value == kMaskWithoutClass ? kUnlabelledPixel : int32_t{value};
   });

@@ -51,7 +51,8 @@ struct DataOptions {
   double validation_split = 0.2;
   bool shuffle = true;
   AugmentOptions augment = {};
-  // These four as a model file says that training starts from; without one: no.
+  // These five as a model file says that training starts from; without one: no.
+  std::optional<bool> center_square = {};  // before center_crop
   std::optional<bool> center_crop = {};
   double center_crop_share = 0.875;  // of each side
   std::optional<bool> resize = {};

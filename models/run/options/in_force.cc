@@ -140,8 +140,8 @@ RunOptions InForce(RunOptions o) {
   o.schedule.model_folder = folder;
   o.training.loss = LossOf(o);
   o.training.metrics = MetricsOf(o);
-  for (auto* member :
-       {&o.data.center_crop, &o.data.resize, &o.data.normalize, &o.data.standardize}) {
+  for (auto* member : {&o.data.center_square, &o.data.center_crop, &o.data.resize,
+                       &o.data.normalize, &o.data.standardize}) {
     SetUnlessSet(*member, false);
   }
   SetUnlessSet(o.output.tracing, false);

@@ -108,6 +108,7 @@ constexpr OptionMember kMembers[] = {
     {DTNN_MEMBER(data.augment.crop), Elsewhere()},
     {DTNN_MEMBER(data.augment.crop_size), Elsewhere(), kSideRange},
     {DTNN_MEMBER(data.augment.crop_probability), Elsewhere(), kFactor},
+    {DTNN_MEMBER(data.center_square), Elsewhere()},
     {DTNN_MEMBER(data.center_crop), Elsewhere()},
     {DTNN_MEMBER(data.center_crop_share), Elsewhere(), kFactor},
     {DTNN_MEMBER(data.resize), Elsewhere()},

@@ -24,7 +24,7 @@ SavedModel Trained() {
                                                          .classes = 6}),
                       .dtype = DType::kFloat64};
   model.preprocessing.normalization = {{-1}, {2}};
-  model.preprocessing.geometry = ImageGeometry{{.crop = 0.75, .resize = 8}};
+  model.preprocessing.geometry = ImageGeometry{{.square = true, .crop = 0.75, .resize = 8}};
   model.description.loss = "mse";
   return model;
 }
@@ -37,6 +37,7 @@ TEST(ModelFileTest, OptionsFollowTheModelUnlessTheyAreGiven) {
   EXPECT_EQ(options.network.dtype, DType::kFloat64);
   EXPECT_EQ(options.network.format, "NCHW");
   EXPECT_EQ(options.training.loss, "mse");
+  EXPECT_EQ(options.data.center_square, true);
   EXPECT_EQ(options.data.center_crop, true);
   EXPECT_EQ(options.data.center_crop_share, 0.75);
   EXPECT_EQ(options.data.resize, true);

@@ -33,7 +33,8 @@ OpenDatasetOptions OpenOptions(const RunOptions& options,
       .test_path = TestPath(options),
       .train = ReadsTraining(options),
       .test = ReadsTest(options),
-      .geometry = {.crop = options.data.center_crop.value_or(false) ? options.data.center_crop_share
+      .geometry = {.square = options.data.center_square.value_or(false),
+                   .crop = options.data.center_crop.value_or(false) ? options.data.center_crop_share
                                                                     : 1,
                    .resize = options.data.resize.value_or(false) ? options.data.resize_side : 0},
       .skip_damaged_images = options.data.skip_damaged_images,
