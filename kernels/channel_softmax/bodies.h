@@ -1,10 +1,12 @@
-// What CPUs and GPUs do for each pixel, numbered image by image, and what both check before it.
+// What CPUs and GPUs do for each group of channels of a pixel, and what both check before it.
 
 #ifndef DTNN_KERNELS_CHANNEL_SOFTMAX_BODIES_H_
 #define DTNN_KERNELS_CHANNEL_SOFTMAX_BODIES_H_
 
 #include <cmath>
+#include <cstdint>
 #include <initializer_list>
+#include <type_traits>
 
 #include "absl/status/status.h"
 #include "kernels/channel_softmax/channel_softmax.h"
@@ -24,7 +26,7 @@ inline absl::Status CheckChannelSoftmax(const ChannelSoftmaxSpec& spec, Device d
     return CheckOperand(kName, "an operand", image, device, dtype, shape, Pitch::kAllowed);
   };
   for (const Tensor* input : inputs) DTNN_RETURN_IF_ERROR(check(*input, spec.dtype));
-  for (const Tensor* result : results) DTNN_RETURN_IF_ERROR(check(*result, WideOf(spec.dtype)));
+  for (const Tensor* result : results) DTNN_RETURN_IF_ERROR(check(*result, spec.result_dtype()));
   if (shape.rank() == 4 && ExtentsOf(shape.DropFirst(), spec.format).channels == spec.channels) {
     return absl::OkStatus();
   }
@@ -32,64 +34,120 @@ inline absl::Status CheckChannelSoftmax(const ChannelSoftmaxSpec& spec, Device d
                          spec.channels, " channels");
 }
 
-template <typename T>
+// Groups of channels of pixels, numbered as they lie: `i` is one of size().
+struct ChannelGroups {
+  ImageGrid grid;
+  int64_t groups;
+
+  DTNN_HOST_DEVICE int64_t size() const { return grid.images * grid.height * grid.width * groups; }
+  DTNN_HOST_DEVICE int64_t channels() const { return grid.channels / groups; }
+  // The first channel of the group.
+  template <typename T>
+  DTNN_HOST_DEVICE T* Begin(const ImageView<T>& view, int64_t i) const {
+    const int64_t pixels = grid.height * grid.width;
+    int64_t pixel, group;
+    if (grid.channels_last) {
+      group = i % groups, i /= groups;
+      pixel = i % pixels, i /= pixels;
+    } else {
+      pixel = i % pixels, i /= pixels;
+      group = i % groups, i /= groups;
+    }
+    return view.data + i * view.image + pixel * view.pixel + group * channels() * view.channel;
+  }
+};
+
+// Elements are of type T, results of type R.
+template <typename T, typename R>
 struct ChannelSoftmaxForward {
   using W = Wide<T>;
-  ImageGrid grid;
+  ChannelGroups groups;
   ImageView<const T> x;
-  ImageView<W> y;
+  ImageView<R> y;
 
   void Declare(int64_t, gpu::Accesses& accesses) {
-    x.Declare(grid, accesses);
-    y.Declare(grid, accesses);
+    x.Declare(groups.grid, accesses);
+    y.Declare(groups.grid, accesses);
   }
   DTNN_HOST_DEVICE void operator()(int64_t i) const {
-    const int64_t pixels = grid.height * grid.width, image = i / pixels, pixel = i % pixels;
-    const T* const from = x.data + image * x.image + pixel * x.pixel;
-    W* const to = y.data + image * y.image + pixel * y.pixel;
+    const T* const from = groups.Begin(x, i);
+    R* const to = groups.Begin(y, i);
+    const int64_t channels = groups.channels();
     W largest = W(from[0]);
-    for (int64_t c = 1; c < grid.channels; ++c) {
+    for (int64_t c = 1; c < channels; ++c) {
       const W value = W(from[c * x.channel]);
       largest = largest < value ? value : largest;
     }
     W sum = 0;
-    for (int64_t c = 0; c < grid.channels; ++c) {
+    for (int64_t c = 0; c < channels; ++c) {
       const W e = std::exp(W(from[c * x.channel]) - largest);
-      to[c * y.channel] = e;
+      if constexpr (std::is_same_v<R, W>) to[c * y.channel] = e;
       sum += e;
     }
     const W factor = 1 / sum;
-    for (int64_t c = 0; c < grid.channels; ++c) to[c * y.channel] *= factor;
+    for (int64_t c = 0; c < channels; ++c) {
+      if constexpr (std::is_same_v<R, W>) {
+        to[c * y.channel] *= factor;
+      } else {
+        to[c * y.channel] = R(std::exp(W(from[c * x.channel]) - largest) * factor);
+      }
+    }
   }
 };
 
-template <typename T>
+template <typename T, typename R>
 struct ChannelSoftmaxBackward {
   using W = Wide<T>;
-  ImageGrid grid;
+  ChannelGroups groups;
   bool accumulate;
-  ImageView<const W> y, dy;
+  ImageView<const R> y, dy;
   ImageView<T> dx;
 
   void Declare(int64_t, gpu::Accesses& accesses) {
-    y.Declare(grid, accesses);
-    dy.Declare(grid, accesses);
-    dx.Declare(grid, accesses);
+    y.Declare(groups.grid, accesses);
+    dy.Declare(groups.grid, accesses);
+    dx.Declare(groups.grid, accesses);
   }
   DTNN_HOST_DEVICE void operator()(int64_t i) const {
-    const int64_t pixels = grid.height * grid.width, image = i / pixels, pixel = i % pixels;
-    const W* const p = y.data + image * y.image + pixel * y.pixel;
-    const W* const from = dy.data + image * dy.image + pixel * dy.pixel;
-    T* const to = dx.data + image * dx.image + pixel * dx.pixel;
+    const R* const p = groups.Begin(y, i);
+    const R* const from = groups.Begin(dy, i);
+    T* const to = groups.Begin(dx, i);
+    const int64_t channels = groups.channels();
     W dot = 0;
-    for (int64_t c = 0; c < grid.channels; ++c) dot += p[c * y.channel] * from[c * dy.channel];
-    for (int64_t c = 0; c < grid.channels; ++c) {
-      const W gradient = p[c * y.channel] * (from[c * dy.channel] - dot);
+    for (int64_t c = 0; c < channels; ++c) dot += W(p[c * y.channel]) * W(from[c * dy.channel]);
+    for (int64_t c = 0; c < channels; ++c) {
+      const W gradient = W(p[c * y.channel]) * (W(from[c * dy.channel]) - dot);
       T& result = to[c * dx.channel];
       result = T(accumulate ? W(result) + gradient : gradient);
     }
   }
 };
+
+// The bodies of a call with operands of type T: run(body, groups of channels).
+template <typename T, class Run>
+auto RunChannelSoftmax(const ChannelSoftmaxSpec& spec, const Tensor& x, const Tensor& y,
+                       const Run& run) {
+  const ChannelGroups groups = {ImageGrid::Of(x.shape(), spec.format), spec.groups};
+  const auto with = [&]<typename R>(R) {
+    return run(ChannelSoftmaxForward<T, R>{groups, ImageView<const T>::Of(x, spec.format),
+                                           ImageView<R>::Of(y, spec.format)},
+               groups);
+  };
+  return spec.narrow_result ? with(T{}) : with(Wide<T>{});
+}
+template <typename T, class Run>
+auto RunChannelSoftmaxBackward(const ChannelSoftmaxSpec& spec, const Tensor& y, const Tensor& dy,
+                               const Tensor& dx, bool accumulate, const Run& run) {
+  const ChannelGroups groups = {ImageGrid::Of(y.shape(), spec.format), spec.groups};
+  const auto with = [&]<typename R>(R) {
+    return run(
+        ChannelSoftmaxBackward<T, R>{groups, accumulate, ImageView<const R>::Of(y, spec.format),
+                                     ImageView<const R>::Of(dy, spec.format),
+                                     ImageView<T>::Of(dx, spec.format)},
+        groups);
+  };
+  return spec.narrow_result ? with(T{}) : with(Wide<T>{});
+}
 
 }  // namespace dtnn
 

@@ -11,13 +11,13 @@
 namespace dtnn {
 namespace {
 
-template <class Body>
-void ForEachPixel(const ImageGrid& grid, const Body& body) {
-  const int64_t grain = std::max<int64_t>(1, kMathGrain / grid.channels);
-  ParallelFor(0, grid.images * grid.height * grid.width, grain, [&](int64_t begin, int64_t end) {
+// A body for each group of channels.
+constexpr auto kForEachGroup = [](const auto& body, const ChannelGroups& groups) {
+  const int64_t grain = std::max<int64_t>(1, kMathGrain / groups.channels());
+  ParallelFor(0, groups.size(), grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) body(i);
   });
-}
+};
 
 class ChannelSoftmaxCpu : public ChannelSoftmax {
  public:
@@ -25,11 +25,8 @@ class ChannelSoftmaxCpu : public ChannelSoftmax {
 
   absl::Status Forward(const Tensor& x, const Tensor& y) override {
     DTNN_RETURN_IF_ERROR(CheckChannelSoftmax(spec_, Device::Cpu(), {&x}, {&y}));
-    DispatchCpuFloating(spec_.dtype, [&]<typename T>(T) {
-      const ImageGrid grid = ImageGrid::Of(x.shape(), spec_.format);
-      ForEachPixel(grid, ChannelSoftmaxForward<T>{grid, ImageView<const T>::Of(x, spec_.format),
-                                                  ImageView<Wide<T>>::Of(y, spec_.format)});
-    });
+    DispatchCpuFloating(spec_.dtype,
+                        [&]<typename T>(T) { RunChannelSoftmax<T>(spec_, x, y, kForEachGroup); });
     return absl::OkStatus();
   }
 
@@ -37,11 +34,7 @@ class ChannelSoftmaxCpu : public ChannelSoftmax {
                         bool accumulate) override {
     DTNN_RETURN_IF_ERROR(CheckChannelSoftmax(spec_, Device::Cpu(), {&dx}, {&y, &dy}));
     DispatchCpuFloating(spec_.dtype, [&]<typename T>(T) {
-      const ImageGrid grid = ImageGrid::Of(y.shape(), spec_.format);
-      ForEachPixel(grid, ChannelSoftmaxBackward<T>{grid, accumulate,
-                                                   ImageView<const Wide<T>>::Of(y, spec_.format),
-                                                   ImageView<const Wide<T>>::Of(dy, spec_.format),
-                                                   ImageView<T>::Of(dx, spec_.format)});
+      RunChannelSoftmaxBackward<T>(spec_, y, dy, dx, accumulate, kForEachGroup);
     });
     return absl::OkStatus();
   }
@@ -57,6 +50,10 @@ absl::StatusOr<std::unique_ptr<ChannelSoftmax>> CreateChannelSoftmax(
   DTNN_RETURN_IF_ERROR(CheckFloating("channel softmax", context.device(), spec.dtype));
   if (spec.channels < 1) {
     return InvalidArgument("channel softmax: ", spec.channels, " channels, expected at least one");
+  }
+  if (spec.groups < 1 || spec.channels % spec.groups != 0) {
+    return InvalidArgument("channel softmax: ", spec.channels, " channels in ", spec.groups,
+                           " groups, expected groups of as many channels each");
   }
   if (context.device().is_cpu()) return std::make_unique<ChannelSoftmaxCpu>(spec);
   return CreateChannelSoftmaxGpu(context, spec);

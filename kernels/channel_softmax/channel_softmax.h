@@ -2,7 +2,9 @@
 //
 //   y_c = e^(x_c - max x) / sum_k e^(x_k - max x);   dx = y * (dy - sum(dy * y))
 //
-// Images of either format, which may be pitched. Where x and dx have 16 bits, y and dy are float32.
+// Maxima and sums are those of a group of channels: all of them, or one of several as large as each
+// other, such as those of attention's heads. Images of either format, which may be pitched. Where x
+// and dx have 16 bits, y and dy are float32, or have 16 bits too and are rounded once.
 
 #ifndef DTNN_KERNELS_CHANNEL_SOFTMAX_CHANNEL_SOFTMAX_H_
 #define DTNN_KERNELS_CHANNEL_SOFTMAX_CHANNEL_SOFTMAX_H_
@@ -22,6 +24,10 @@ struct ChannelSoftmaxSpec {
   int64_t channels = 0;
   TensorFormat format = TensorFormat::kNHWC;
   DType dtype = DType::kFloat32;  // of x and dx; y and dy are WideOf it
+  int64_t groups = 1;             // of channels; they are divided evenly
+  bool narrow_result = false;     // y and dy are of dtype too
+
+  DType result_dtype() const { return narrow_result ? dtype : WideOf(dtype); }
 };
 
 class ChannelSoftmax {
@@ -34,7 +40,8 @@ class ChannelSoftmax {
                                 bool accumulate) = 0;
 };
 
-// InvalidArgument without channels, and for types that the device does not compute with.
+// InvalidArgument without channels, for groups that do not divide them, and for types that the
+// device does not compute with.
 absl::StatusOr<std::unique_ptr<ChannelSoftmax>> CreateChannelSoftmax(
     DeviceContext& context, const ChannelSoftmaxSpec& spec);
 

@@ -13,10 +13,10 @@ class ChannelSoftmaxGpu : public ChannelSoftmax {
   absl::Status Forward(const Tensor& x, const Tensor& y) override {
     DTNN_RETURN_IF_ERROR(CheckChannelSoftmax(spec_, runner_.device(), {&x}, {&y}));
     return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
-      const ImageGrid grid = ImageGrid::Of(x.shape(), spec_.format);
-      return runner_.ForEach("channel softmax", grid.images * grid.height * grid.width,
-                             ChannelSoftmaxForward<T>{grid, ImageView<const T>::Of(x, spec_.format),
-                                                      ImageView<Wide<T>>::Of(y, spec_.format)});
+      return RunChannelSoftmax<T>(
+          spec_, x, y, [&](const auto& body, const ChannelGroups& groups) {
+            return runner_.ForEach("channel softmax", groups.size(), body);
+          });
     });
   }
 
@@ -24,12 +24,10 @@ class ChannelSoftmaxGpu : public ChannelSoftmax {
                         bool accumulate) override {
     DTNN_RETURN_IF_ERROR(CheckChannelSoftmax(spec_, runner_.device(), {&dx}, {&y, &dy}));
     return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
-      const ImageGrid grid = ImageGrid::Of(y.shape(), spec_.format);
-      return runner_.ForEach(
-          "channel softmax's gradient", grid.images * grid.height * grid.width,
-          ChannelSoftmaxBackward<T>{grid, accumulate, ImageView<const Wide<T>>::Of(y, spec_.format),
-                                    ImageView<const Wide<T>>::Of(dy, spec_.format),
-                                    ImageView<T>::Of(dx, spec_.format)});
+      return RunChannelSoftmaxBackward<T>(
+          spec_, y, dy, dx, accumulate, [&](const auto& body, const ChannelGroups& groups) {
+            return runner_.ForEach("channel softmax's gradient", groups.size(), body);
+          });
     });
   }
 

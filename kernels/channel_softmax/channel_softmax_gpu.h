@@ -1,4 +1,4 @@
-// The GPU's implementation of ChannelSoftmax: a thread per pixel.
+// The GPU's implementation of ChannelSoftmax: a thread per group of channels of a pixel.
 
 #ifndef DTNN_KERNELS_CHANNEL_SOFTMAX_CHANNEL_SOFTMAX_GPU_H_
 #define DTNN_KERNELS_CHANNEL_SOFTMAX_CHANNEL_SOFTMAX_GPU_H_

@@ -140,11 +140,71 @@ TEST_P(ChannelSoftmaxTest, SameOnCuda) {
   ExpectSameOn(*gpu);
 }
 
+// A group of channels is what it would be as an image of its own.
+TEST_P(ChannelSoftmaxTest, GroupsAreSoftmaxesOfTheirOwn) {
+  for (const int64_t groups : {2, 3}) {
+    ChannelSoftmaxSpec spec = spec_;
+    spec.channels *= groups, spec.groups = groups;
+    const Shape shape = ImagesOf(spec.channels, format_);
+    const Tensor x = RandomTensor(dtype_, shape, 1), y = RandomTensor(dtype_, shape, 2),
+                 dy = RandomTensor(dtype_, shape, 3), dx = RandomTensor(dtype_, shape, 4);
+    const Tensor before = testing::TensorOf(dtype_, shape, Values(dx));
+    const auto softmax = *CreateChannelSoftmax(*cpu_, spec);
+    ASSERT_EQ(softmax->Forward(x, y), absl::OkStatus());
+    ASSERT_EQ(softmax->Backward(y, dy, dx, true), absl::OkStatus());
+    const std::unique_ptr<DeviceContext> gpu = *DeviceContext::Create(Device::Simulated(0));
+    const auto on_gpu = *CreateChannelSoftmax(*gpu, spec);
+    const Tensor gpu_x = Put(*gpu, x), gpu_y = Put(*gpu, y), gpu_dx = Put(*gpu, before);
+    ASSERT_EQ(on_gpu->Forward(gpu_x, gpu_x), absl::OkStatus());
+    ASSERT_EQ(on_gpu->Backward(gpu_y, Put(*gpu, dy), gpu_dx, true), absl::OkStatus());
+    EXPECT_TRUE(Close(Get(*gpu, gpu_x), y, tolerance_));
+    EXPECT_TRUE(Close(Get(*gpu, gpu_dx), dx, tolerance_));
+    for (int64_t group = 0; group < groups; ++group) {
+      const auto part = [&](const Tensor& tensor) {
+        return Values(tensor.Channels(group * channels_, channels_, format_), format_);
+      };
+      ExpectNear(part(y), Forward(part(x), channels_, format_));
+      ExpectNear(part(dx), Backward(part(y), part(dy), part(before), true, channels_, format_));
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(, ChannelSoftmaxTest,
                          ::testing::Combine(::testing::Values(1, 2, 21),
                                             ::testing::Values(TensorFormat::kNHWC,
                                                               TensorFormat::kNCHW),
                                             ::testing::Values(DType::kFloat32, DType::kFloat64)));
+
+// Computed in float32, and rounded once.
+TEST(ChannelSoftmaxBfloat16Test, NarrowResultsAreRoundedOnce) {
+  const std::unique_ptr<DeviceContext> cpu = *DeviceContext::Create(Device::Cpu());
+  constexpr DType kHalf = DType::kBfloat16, kWide = DType::kFloat32;
+  for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+    const Shape shape = ImagesOf(6, format);
+    ChannelSoftmaxSpec spec = {.channels = 6, .format = format, .groups = 2};
+    const auto wide = *CreateChannelSoftmax(*cpu, spec);
+    spec.dtype = kHalf, spec.narrow_result = true;
+    const auto half = *CreateChannelSoftmax(*cpu, spec);
+    const auto rounded = [](Doubles values) {
+      for (double& value : values) value = double(Bfloat16(float(value)));
+      return values;
+    };
+    const Tensor x = RandomTensor(kHalf, shape, 1), y = RandomTensor(kHalf, shape, 2),
+                 dy = RandomTensor(kHalf, shape, 3), dx = RandomTensor(kHalf, shape, 4);
+    const auto widened = [&](const Tensor& from) {
+      return testing::TensorOf(kWide, shape, Values(from));
+    };
+    const Tensor wide_x = widened(x), wide_dx = widened(dx);
+    ASSERT_EQ(half->Forward(x, y), absl::OkStatus());
+    ASSERT_EQ(half->Backward(y, dy, dx, true), absl::OkStatus());
+    ASSERT_EQ(wide->Backward(widened(y), widened(dy), wide_dx, true), absl::OkStatus());
+    ASSERT_EQ(wide->Forward(wide_x, wide_x), absl::OkStatus());
+    EXPECT_EQ(Values(y), rounded(Values(wide_x)));
+    EXPECT_EQ(Values(dx), rounded(Values(wide_dx)));
+    ASSERT_EQ(half->Forward(x, x), absl::OkStatus());
+    EXPECT_EQ(Values(x), Values(y));
+  }
+}
 
 TEST(ChannelSoftmaxThreadsTest, SameOnAnyNumber) {
   const std::unique_ptr<DeviceContext> cpu = *DeviceContext::Create(Device::Cpu());
@@ -165,6 +225,9 @@ TEST(ChannelSoftmaxSpecTest, SaysWhatDoesNotFit) {
   const std::unique_ptr<DeviceContext> cpu = *DeviceContext::Create(Device::Cpu());
   EXPECT_EQ(CreateChannelSoftmax(*cpu, {}).status().message(),
             "channel softmax: 0 channels, expected at least one");
+  EXPECT_EQ(CreateChannelSoftmax(*cpu, {.channels = 5, .groups = 2}).status().message(),
+            "channel softmax: 5 channels in 2 groups, expected groups of as many channels each");
+  EXPECT_FALSE(CreateChannelSoftmax(*cpu, {.channels = 5, .groups = 0}).ok());
   const auto softmax = *CreateChannelSoftmax(*cpu, {.channels = 3});
   const Tensor four = ZeroTensor(DType::kFloat32, {1, 2, 2, 4});
   EXPECT_EQ(softmax->Forward(four, four).message(),
