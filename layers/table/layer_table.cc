@@ -5,6 +5,7 @@
 #include "layers/batch_normalization.h"
 #include "layers/channels/channel_shuffle.h"
 #include "layers/channels/channel_slice.h"
+#include "layers/channels/group_softmax.h"
 #include "layers/conv2d.h"
 #include "layers/dropout.h"
 #include "layers/fc.h"
@@ -15,6 +16,8 @@
 #include "layers/merging/addition.h"
 #include "layers/merging/concatenation.h"
 #include "layers/merging/multiplication.h"
+#include "layers/merging/scores.h"
+#include "layers/merging/weighted_sum.h"
 #include "layers/pool2d.h"
 #include "layers/softmax.h"
 #include "layers/upsampling/transposed_conv2d.h"
@@ -56,6 +59,7 @@ LayerTable MakeTable() {
       {"Upsample2D", Upsample2dLayer::FromAttributes},
       {"ChannelShuffle", ChannelShuffleLayer::FromAttributes},
       {"ChannelSlice", ChannelSliceLayer::FromAttributes},
+      {"GroupSoftmax", GroupSoftmaxLayer::FromAttributes},
       {"BatchNormalization", BatchNormalizationLayer::FromAttributes},
       {"GroupNormalization", GroupNormalizationLayer::FromAttributes},
       {"Dropout", DropoutLayer::FromAttributes},
@@ -64,6 +68,8 @@ LayerTable MakeTable() {
       {"AdditionBlock", WithoutAttributes<AdditionLayer>},
       {"ConcatenationBlock", WithoutAttributes<ConcatenationLayer>},
       {"MultiplicationBlock", WithoutAttributes<MultiplicationLayer>},
+      {"ScoresBlock", ScoresLayer::FromAttributes},
+      {"WeightedSumBlock", WeightedSumLayer::FromAttributes},
       {"Relu", MakeActivation<ActivationKind::kRelu>},
       {"Sigmoid", MakeActivation<ActivationKind::kSigmoid>},
       {"Tanh", MakeActivation<ActivationKind::kTanh>},

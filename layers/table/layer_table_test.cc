@@ -9,12 +9,15 @@
 #include "layers/batch_normalization.h"
 #include "layers/channels/channel_shuffle.h"
 #include "layers/channels/channel_slice.h"
+#include "layers/channels/group_softmax.h"
 #include "layers/conv2d.h"
 #include "layers/dropout.h"
 #include "layers/fc.h"
 #include "layers/group_normalization.h"
 #include "layers/image_fc.h"
 #include "layers/input.h"
+#include "layers/merging/scores.h"
+#include "layers/merging/weighted_sum.h"
 #include "layers/pool2d.h"
 #include "layers/upsampling/transposed_conv2d.h"
 #include "layers/upsampling/upsample2d.h"
@@ -60,6 +63,9 @@ Layers Unusual() {
           Upsample2dOptions{.scale = {3, 2}, .mode = ResizeMode::kLinear, .align_corners = true}),
       std::make_shared<ChannelShuffleLayer>(3),
       std::make_shared<ChannelSliceLayer>(2, 5),
+      std::make_shared<GroupSoftmaxLayer>(3),
+      std::make_shared<ScoresLayer>(ScoresOptions{.heads = 2, .factor = 1.0 / 3}),
+      std::make_shared<WeightedSumLayer>(4),
       std::make_shared<BatchNormalizationLayer>(
           BatchNormalizationOptions{.momentum = 0.1, .epsilon = 1.0 / 3}),
       std::make_shared<GroupNormalizationLayer>(
