@@ -5,12 +5,14 @@
 #include "layers/adaptive_average_pool2d.h"
 #include "layers/channels/channel_shuffle.h"
 #include "layers/channels/channel_slice.h"
+#include "layers/channels/group_softmax.h"
 #include "layers/dropout.h"
 #include "layers/flatten.h"
 #include "layers/input.h"
 #include "layers/merging/addition.h"
 #include "layers/merging/concatenation.h"
 #include "layers/merging/multiplication.h"
+#include "layers/merging/weighted_sum.h"
 #include "layers/softmax.h"
 #include "tensor/errors.h"
 
@@ -95,6 +97,18 @@ GraphBuilder& GraphBuilder::Concat(const std::vector<Path>& paths) {
 
 GraphBuilder& GraphBuilder::Multiply(const std::vector<Path>& paths) {
   return Append(std::make_shared<MultiplicationLayer>(), paths);
+}
+
+GraphBuilder& GraphBuilder::Scores(const std::vector<Path>& paths, const ScoresOptions& options) {
+  return Append(std::make_shared<ScoresLayer>(options), paths);
+}
+
+GraphBuilder& GraphBuilder::GroupSoftmax(int64_t groups) {
+  return Append(std::make_shared<GroupSoftmaxLayer>(groups));
+}
+
+GraphBuilder& GraphBuilder::WeightedSum(const std::vector<Path>& paths, int64_t heads) {
+  return Append(std::make_shared<WeightedSumLayer>(heads), paths);
 }
 
 GraphBuilder& GraphBuilder::Append(std::shared_ptr<const Layer> layer) {

@@ -27,12 +27,23 @@
 #include "layers/conv2d.h"
 #include "layers/fc.h"
 #include "layers/group_normalization.h"
+#include "layers/merging/scores.h"
 #include "layers/pool2d.h"
 #include "layers/upsampling/transposed_conv2d.h"
 #include "layers/upsampling/upsample2d.h"
 #include "models/graph/graph.h"
 
 namespace dtnn {
+
+// Convolutions of 1x1 make queries, keys and values of an image, and one more makes a residual of
+// what attention gives.
+struct SelfAttentionOptions {
+  int64_t heads = 1;  // each has channels of its own; they are divided evenly
+  // Of queries and keys together, and of the values; 0: those of the image.
+  int64_t key_channels = 0, value_channels = 0;
+  double factor = 0;  // of the scores; 0: 1 / sqrt(channels of a head)
+  bool bias = true;   // of the convolutions
+};
 
 class GraphBuilder {
  public:
@@ -79,6 +90,14 @@ class GraphBuilder {
   GraphBuilder& Concat(const std::vector<Path>& paths);
   // An image times a factor for each channel: what the second path makes of it, as one pixel.
   GraphBuilder& Multiply(const std::vector<Path>& paths);
+  // What attention is made of: queries and keys; groups of channels; weights and values.
+  GraphBuilder& Scores(const std::vector<Path>& paths, const ScoresOptions& options = {});
+  GraphBuilder& GroupSoftmax(int64_t groups = 1);
+  GraphBuilder& WeightedSum(const std::vector<Path>& paths, int64_t heads = 1);
+  // The image, and what each of its pixels gathers from all of them, added (Vaswani et al., 2017;
+  // for images Zhang et al., "Self-Attention Generative Adversarial Networks", 2019). Memory grows
+  // with the square of the pixels.
+  GraphBuilder& SelfAttention(const SelfAttentionOptions& options = {});
   // A layer of the user's own.
   GraphBuilder& Append(std::shared_ptr<const Layer> layer);
   // The same for one that makes one value of several paths.

@@ -69,6 +69,23 @@ TEST(GraphBuilderTest, EveryActivationAndPoolHasItsWord) {
                        "Relu6", "Arctanh", "Log", "HardSigmoid", "SiLU", "GELU", "HardSwish"}));
 }
 
+TEST(GraphBuilderTest, SelfAttentionIsMadeOfLayers) {
+  GraphBuilder b("attention", TensorFormat::kNCHW);
+  b.Input({4, 4, 6}).SelfAttention({.heads = 2, .key_channels = 4, .value_channels = 8});
+  const absl::StatusOr<Graph> graph = b.Build();
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  std::vector<std::string> layers;
+  for (const Node& node : graph->nodes()) {
+    layers.push_back(std::string(node.layer->type_name()) + " " + node.output.ToString());
+  }
+  EXPECT_EQ(layers,
+            (std::vector<std::string>{"Input (6, 4, 4)", "Conv2D (4, 4, 4)", "Conv2D (4, 4, 4)",
+                                      "ScoresBlock (32, 4, 4)", "GroupSoftmax (32, 4, 4)",
+                                      "Conv2D (8, 4, 4)", "WeightedSumBlock (8, 4, 4)",
+                                      "Conv2D (6, 4, 4)", "AdditionBlock (6, 4, 4)"}));
+  EXPECT_EQ(graph->nodes()[3].layer->SettingsCell(), "heads 2, factor 0.707107");
+}
+
 TEST(GraphBuilderTest, WeightKeysNameIdLayerAndParameter) {
   GraphBuilder b("keys", TensorFormat::kNHWC);
   b.Input({4, 4, 3}).Flatten().Fc(2);

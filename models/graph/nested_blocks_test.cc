@@ -62,6 +62,24 @@ TEST_P(NestedBlocksTest, SqueezeAndExcitationInARow) {
   })));
 }
 
+TEST_P(NestedBlocksTest, SelfAttentionWithHeadsAndOfSmallerKeys) {
+  EXPECT_TRUE(CheckNetworkGradients(Network([](GraphBuilder& b) {
+    b.SelfAttention({.heads = 2}).Relu();
+    b.SelfAttention({.key_channels = 1, .value_channels = 3, .factor = 1, .bias = false});
+  })));
+}
+
+TEST_P(NestedBlocksTest, AttentionToFewerPixels) {
+  const Path pooled = [](GraphBuilder& p) { p.Conv2d(4, {.kernel = 1}).MaxPool2d({.stride = 2}); };
+  EXPECT_TRUE(CheckNetworkGradients(Network([&](GraphBuilder& b) {
+    b.WeightedSum({[&](GraphBuilder& p) {
+                     p.Scores({kSame, pooled}, {.heads = 2, .factor = 0.5}).GroupSoftmax(2);
+                   },
+                   pooled},
+                  2);
+  })));
+}
+
 TEST_P(NestedBlocksTest, NormalisationsWithinSamples) {
   EXPECT_TRUE(CheckNetworkGradients(Network([&](GraphBuilder& b) {
     b.Conv2d(4, {.kernel = 3, .padding = 1}).GroupNorm({.per_pixel = true}).Gelu();

@@ -48,6 +48,7 @@ Graph EveryLayer(TensorFormat format) {
                 path.AveragePool2d({.window = 0}).Conv2d(8, {.kernel = 1}).HardSigmoid();
               }});
   b.Silu()
+      .SelfAttention({.heads = 2})
       .Gelu()
       .HardSwish()
       .Relu6()
@@ -76,7 +77,8 @@ Graph SmoothLayers(TensorFormat format) {
   b.Concat({convolution(4, 1), convolution(5, 3), GraphBuilder::Identity()});
   b.Conv2d(0, {.kernel = 3, .padding = 1, .grouping = ConvGrouping::kDepthwise}).BatchNorm();
   b.Add({convolution(15, 3), GraphBuilder::Identity()}).Sigmoid();
-  b.Conv2d(8, {.grouping = ConvGrouping::kPointwise}).AdaptiveAveragePool2d(2).Dropout(0.25);
+  b.Conv2d(8, {.grouping = ConvGrouping::kPointwise}).SelfAttention({.heads = 2});
+  b.AdaptiveAveragePool2d(2).Dropout(0.25);
   b.Flatten().Fc(10).Sigmoid().Fc(4).Softmax();
   return *b.Build();
 }

@@ -102,6 +102,19 @@ class Network {
   Network& Multiply(std::vector<Path> paths) {
     return Then([paths = std::move(paths)](GraphBuilder& b) { b.Multiply(paths); });
   }
+  Network& Scores(std::vector<Path> paths, const ScoresOptions& options = {}) {
+    return Then([paths = std::move(paths), options](GraphBuilder& b) { b.Scores(paths, options); });
+  }
+  Network& GroupSoftmax(int64_t groups = 1) {
+    return Then([=](GraphBuilder& b) { b.GroupSoftmax(groups); });
+  }
+  Network& WeightedSum(std::vector<Path> paths, int64_t heads = 1) {
+    return Then(
+        [paths = std::move(paths), heads](GraphBuilder& b) { b.WeightedSum(paths, heads); });
+  }
+  Network& SelfAttention(const SelfAttentionOptions& options = {}) {
+    return Then([=](GraphBuilder& b) { b.SelfAttention(options); });
+  }
   // A layer of your own.
   Network& Append(std::shared_ptr<const Layer> layer) {
     return Then([layer = std::move(layer)](GraphBuilder& b) { b.Append(layer); });

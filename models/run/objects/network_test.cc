@@ -32,6 +32,12 @@ TEST(NetworkTest, HasAllLayersOfABuilder) {
             }),
             "Input Conv2D MaxPool2D AveragePool2D BatchNormalization Dropout AdaptiveAveragePool2D "
             "Upsample2D TransposedConv2D ChannelShuffle ChannelSlice Flatten FC Softmax");
+  const Network::Path same = [](GraphBuilder&) {};
+  EXPECT_EQ(names([&](Network& n) {
+              n.Scores({same, same}).GroupSoftmax().WeightedSum({same, same}).SelfAttention();
+            }),
+            "Input ScoresBlock GroupSoftmax WeightedSumBlock Conv2D Conv2D ScoresBlock "
+            "GroupSoftmax Conv2D WeightedSumBlock Conv2D AdditionBlock");
 }
 
 }  // namespace
