@@ -18,6 +18,7 @@
 #include "layers/merging/multiplication.h"
 #include "layers/merging/scores.h"
 #include "layers/merging/weighted_sum.h"
+#include "layers/pad2d.h"
 #include "layers/pool2d.h"
 #include "layers/softmax.h"
 #include "layers/upsampling/transposed_conv2d.h"
@@ -57,6 +58,7 @@ LayerTable MakeTable() {
       {"AveragePool2D", MakePool<PoolKind::kAverage>},
       {"AdaptiveAveragePool2D", AdaptiveAveragePool2dLayer::FromAttributes},
       {"Upsample2D", Upsample2dLayer::FromAttributes},
+      {"Pad2D", Pad2dLayer::FromAttributes},
       {"ChannelShuffle", ChannelShuffleLayer::FromAttributes},
       {"ChannelSlice", ChannelSliceLayer::FromAttributes},
       {"GroupSoftmax", GroupSoftmaxLayer::FromAttributes},

@@ -18,6 +18,7 @@
 #include "layers/input.h"
 #include "layers/merging/scores.h"
 #include "layers/merging/weighted_sum.h"
+#include "layers/pad2d.h"
 #include "layers/pool2d.h"
 #include "layers/upsampling/transposed_conv2d.h"
 #include "layers/upsampling/upsample2d.h"
@@ -61,6 +62,8 @@ Layers Unusual() {
       std::make_shared<AdaptiveAveragePool2dLayer>(Pair(2, 3)),
       std::make_shared<Upsample2dLayer>(
           Upsample2dOptions{.scale = {3, 2}, .mode = ResizeMode::kLinear, .align_corners = true}),
+      std::make_shared<Pad2dLayer>(Pad2dOptions{
+          .before = {1, 2}, .after = {3, 4}, .mode = PadMode::kReflect, .value = 0.25}),
       std::make_shared<ChannelShuffleLayer>(3),
       std::make_shared<ChannelSliceLayer>(2, 5),
       std::make_shared<GroupSoftmaxLayer>(3),
