@@ -59,6 +59,10 @@ GraphBuilder& GraphBuilder::Upsample2d(const Upsample2dOptions& options) {
   return Append(std::make_shared<Upsample2dLayer>(options));
 }
 
+GraphBuilder& GraphBuilder::Pad2d(const Pad2dOptions& options) {
+  return Append(std::make_shared<Pad2dLayer>(options));
+}
+
 GraphBuilder& GraphBuilder::ChannelShuffle(int64_t groups) {
   return Append(std::make_shared<ChannelShuffleLayer>(groups));
 }

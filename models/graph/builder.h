@@ -28,6 +28,7 @@
 #include "layers/fc.h"
 #include "layers/group_normalization.h"
 #include "layers/merging/scores.h"
+#include "layers/pad2d.h"
 #include "layers/pool2d.h"
 #include "layers/upsampling/transposed_conv2d.h"
 #include "layers/upsampling/upsample2d.h"
@@ -66,6 +67,7 @@ class GraphBuilder {
   GraphBuilder& AveragePool2d(const Pool2dOptions& options = {});
   GraphBuilder& AdaptiveAveragePool2d(const Pair& output);
   GraphBuilder& Upsample2d(const Upsample2dOptions& options = {});
+  GraphBuilder& Pad2d(const Pad2dOptions& options);
   GraphBuilder& ChannelShuffle(int64_t groups);
   // Channels begin .. begin + count - 1.
   GraphBuilder& ChannelSlice(int64_t begin, int64_t count);

@@ -69,6 +69,16 @@ TEST_P(NestedBlocksTest, SelfAttentionWithHeadsAndOfSmallerKeys) {
   })));
 }
 
+TEST_P(NestedBlocksTest, PaddedPathsAmongOthers) {
+  std::vector<Path> paths;
+  for (const PadMode mode : {PadMode::kConstant, PadMode::kReflect, PadMode::kEdge}) {
+    paths.push_back([mode](GraphBuilder& p) {
+      p.Tanh().Pad2d({.before = {1, 2}, .after = {1, 0}, .mode = mode}).Conv2d(4, {.kernel = 3});
+    });
+  }
+  EXPECT_TRUE(CheckNetworkGradients(Network([&](GraphBuilder& b) { b.Concat(paths); })));
+}
+
 TEST_P(NestedBlocksTest, AttentionToFewerPixels) {
   const Path pooled = [](GraphBuilder& p) { p.Conv2d(4, {.kernel = 1}).MaxPool2d({.stride = 2}); };
   EXPECT_TRUE(CheckNetworkGradients(Network([&](GraphBuilder& b) {

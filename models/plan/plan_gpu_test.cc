@@ -54,6 +54,7 @@ Graph EveryLayer(TensorFormat format) {
       .Relu6()
       .AdaptiveAveragePool2d(2)
       .Upsample2d()
+      .Pad2d({.before = 1, .mode = PadMode::kReflect})
       .ChannelShuffle(2)
       .ChannelSlice(1, 6)
       .TransposedConv2d(4, {.kernel = 2, .stride = 2})

@@ -58,6 +58,9 @@ class Network {
   Network& Upsample2d(const Upsample2dOptions& options = {}) {
     return Then([=](GraphBuilder& b) { b.Upsample2d(options); });
   }
+  Network& Pad2d(const Pad2dOptions& options) {
+    return Then([=](GraphBuilder& b) { b.Pad2d(options); });
+  }
   Network& ChannelShuffle(int64_t groups) {
     return Then([=](GraphBuilder& b) { b.ChannelShuffle(groups); });
   }

@@ -27,11 +27,11 @@ TEST(NetworkTest, HasAllLayersOfABuilder) {
             "Input HardSigmoid SiLU GELU HardSwish");
   EXPECT_EQ(names([](Network& n) {
               n.Conv2d(2).MaxPool2d().AveragePool2d({.window = 1}).BatchNorm().Dropout(0.5);
-              n.AdaptiveAveragePool2d(1).Upsample2d().TransposedConv2d(2);
+              n.AdaptiveAveragePool2d(1).Upsample2d().TransposedConv2d(2).Pad2d({.after = 1});
               n.ChannelShuffle(2).ChannelSlice(1, 1).Flatten().Fc(3).Softmax();
             }),
             "Input Conv2D MaxPool2D AveragePool2D BatchNormalization Dropout AdaptiveAveragePool2D "
-            "Upsample2D TransposedConv2D ChannelShuffle ChannelSlice Flatten FC Softmax");
+            "Upsample2D TransposedConv2D Pad2D ChannelShuffle ChannelSlice Flatten FC Softmax");
   const Network::Path same = [](GraphBuilder&) {};
   EXPECT_EQ(names([&](Network& n) {
               n.Scores({same, same}).GroupSoftmax().WeightedSum({same, same}).SelfAttention();
