@@ -142,6 +142,15 @@ void BindNetwork(py::module_& module) {
                  .align_corners = align_corners};
              self.steps.push_back([=](GraphBuilder& b) { b.Upsample2d(options); });
            })
+      .def("pad2d",
+           [](Layers& self, Two before, Two after, std::string_view mode, double value) {
+             constexpr PadMode kModes[] = {PadMode::kConstant, PadMode::kReflect, PadMode::kEdge};
+             const Pad2dOptions options = {.before = PairOf(before),
+                                           .after = PairOf(after),
+                                           .mode = KindOf<PadMode>("mode", mode, kModes, Name),
+                                           .value = value};
+             self.steps.push_back([=](GraphBuilder& b) { b.Pad2d(options); });
+           })
       .def("channel_shuffle",
            [](Layers& self, int64_t groups) {
              self.steps.push_back([=](GraphBuilder& b) { b.ChannelShuffle(groups); });
@@ -186,6 +195,16 @@ void BindNetwork(py::module_& module) {
       .def("multiply",
            [](Layers& self, const std::vector<const Layers*>& paths) {
              self.steps.push_back([paths = PathsOf(paths)](GraphBuilder& b) { b.Multiply(paths); });
+           })
+      .def("self_attention",
+           [](Layers& self, int64_t heads, int64_t key_channels, int64_t value_channels,
+              double factor, bool bias) {
+             const SelfAttentionOptions options = {.heads = heads,
+                                                   .key_channels = key_channels,
+                                                   .value_channels = value_channels,
+                                                   .factor = factor,
+                                                   .bias = bias};
+             self.steps.push_back([=](GraphBuilder& b) { b.SelfAttention(options); });
            })
       .def("describe", [](const Layers& self) {
         self.For(nullptr);  // it must say what it takes

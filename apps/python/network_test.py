@@ -56,6 +56,19 @@ class NetworkTest(unittest.TestCase):
         shapes = self.parameters(net.activation("silu").flatten().fc(10).softmax()).values()
         self.assertIn((8 * 8 * 4, 10), list(shapes))
 
+    def test_attention_is_a_block(self):
+        net = dtnn.Network().conv2d(4, 1).self_attention(2, key_channels=6, bias=False)
+        shapes = self.parameters(net.self_attention().flatten().fc(10).softmax())
+        self.assertEqual(shapes["6_Conv2D_weights"], (4, 1, 1, 6))
+        self.assertEqual(len([name for name in shapes if name.endswith("biases")]), 6)
+        table = dtnn.Network().input(8, 8, 4).self_attention(2, key_channels=6).describe()
+        self.assertRegex(table, r"ScoresBlockCPU \(2-path\) *\|[^|]*\| *\(8, 8, 128\)")
+
+    def test_images_are_padded(self):
+        net = dtnn.Network().input(8, 8, 1).pad2d((1, 0), 2, mode="reflect").pad2d(after=1, value=0.5)
+        self.assertIn("top 1, bottom 2, left 0, right 2, reflect", net.describe())
+        self.assertIn("top 0, bottom 1, left 0, right 1, constant 0.5", net.describe())
+
     def test_windows_lie_side_by_side(self):
         for pooled, inputs in (
             (dtnn.Network().max_pool2d(), 4 * 4 * 3),
@@ -99,6 +112,9 @@ class NetworkTest(unittest.TestCase):
         refuses(ValueError, "mode=cubic: expected nearest or bilinear", lambda n: n.upsample2d(2, "cubic"))
         refuses(ValueError, "groups is 2, expected a divisor of 3", lambda n: n.channel_shuffle(2))
         refuses(ValueError, "3 channels from channel 1 on", lambda n: n.channel_slice(1, 3))
+        refuses(ValueError, "mode=wrap: expected constant, reflect or edge", lambda n: n.pad2d(1, mode="wrap"))
+        refuses(ValueError, "pad: -1 rows or columns", lambda n: n.pad2d(-1))
+        refuses(ValueError, "which 2 heads divide evenly", lambda n: n.self_attention(2))
         refuses(ValueError, "divides 4 channels into 3 groups", lambda n: n.conv2d(4, 1).group_norm(3))
         refuses(ValueError, "stride is 0, expected", lambda n: n.transposed_conv2d(3, stride=0))
         refuses(ValueError, "put a Flatten before", lambda n: n.fc(10))

@@ -173,6 +173,20 @@ class Network:
         """Images made larger by whole factors; mode: nearest or bilinear, as in PyTorch."""
         ...
 
+    def pad2d(
+        self,
+        before: int | tuple[int, int] = 0,
+        after: int | tuple[int, int] = 0,
+        *,
+        mode: str = 'constant',
+        value: float = 0.0,
+    ) -> Network:
+        """More rows and columns around images: before, at the top and the left, and after.
+
+        mode: "constant", of a value, "reflect", mirrored, or "edge".
+        """
+        ...
+
     def channel_shuffle(self, groups: int) -> Network:
         """Channels dealt from groups that lie one after the other, as in PyTorch."""
         ...
@@ -234,6 +248,22 @@ class Network:
     def multiply(self, image: Network, factors: Network) -> Network:
         """The image times a factor for each of its channels, which the other path makes as one
         pixel: squeeze-and-excitation.
+        """
+        ...
+
+    def self_attention(
+        self,
+        heads: int = 1,
+        *,
+        key_channels: int = 0,
+        value_channels: int = 0,
+        factor: float = 0.0,
+        bias: bool = True,
+    ) -> Network:
+        """The image, and what each of its pixels gathers from all of them, added.
+
+        Without numbers of their own, keys and values have the channels of the image, and scores
+        the factor 1 / sqrt(channels of a head).
         """
         ...
 

@@ -150,6 +150,23 @@ class Network:
         self._core.upsample2d(pair("scale", scale), text_bytes("mode", mode), bool(align_corners))
         return self
 
+    def pad2d(
+        self,
+        before: int | tuple[int, int] = 0,
+        after: int | tuple[int, int] = 0,
+        *,
+        mode: str = "constant",
+        value: float = 0.0,
+    ) -> Network:
+        """More rows and columns around images: before, at the top and the left, and after.
+
+        mode: "constant", of a value, "reflect", mirrored, or "edge".
+        """
+        self._core.pad2d(
+            pair("before", before), pair("after", after), text_bytes("mode", mode), float(value)
+        )
+        return self
+
     def channel_shuffle(self, groups: int) -> Network:
         """Channels dealt from groups that lie one after the other, as in PyTorch."""
         self._core.channel_shuffle(whole("groups", groups))
@@ -216,6 +233,29 @@ class Network:
         """The image times a factor for each of its channels, which the other path makes as one
         pixel: squeeze-and-excitation."""
         self._core.multiply(_cores((image, factors)))
+        return self
+
+    def self_attention(
+        self,
+        heads: int = 1,
+        *,
+        key_channels: int = 0,
+        value_channels: int = 0,
+        factor: float = 0.0,
+        bias: bool = True,
+    ) -> Network:
+        """The image, and what each of its pixels gathers from all of them, added.
+
+        Without numbers of their own, keys and values have the channels of the image, and scores
+        the factor 1 / sqrt(channels of a head).
+        """
+        self._core.self_attention(
+            whole("heads", heads),
+            whole("key_channels", key_channels),
+            whole("value_channels", value_channels),
+            float(factor),
+            bool(bias),
+        )
         return self
 
     def describe(self) -> str:
