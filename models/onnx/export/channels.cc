@@ -43,4 +43,24 @@ absl::Status ExportChannelSlice(const LayerToExport& layer, GraphWriter& writer)
   return absl::OkStatus();
 }
 
+absl::Status ExportGroupSoftmax(const LayerToExport& layer, GraphWriter& writer) {
+  const std::string& name = layer.node.name;
+  const ImageExtents image = InputOf(layer);
+  const int64_t groups = layer.read.Int("groups"), pixels = image.height * image.width;
+  const std::string grouped = writer.NewName(StrCat(name, "_grouped")),
+                    softmax = writer.NewName(StrCat(name, "_softmax"));
+  writer.AddNode("Reshape", StrCat(name, "/Groups"),
+                 {layer.inputs[0], writer.AddIntegers(StrCat(name, "_groups"),
+                                                      std::array{int64_t{-1}, groups,
+                                                                 image.channels / groups, pixels})},
+                 grouped);
+  writer.AddNode("Softmax", name, {grouped}, softmax).Int("axis", 2);
+  writer.AddNode(
+      "Reshape", StrCat(name, "/Image"),
+      {softmax, writer.AddIntegers(StrCat(name, "_shape"), std::array{int64_t{-1}, image.channels,
+                                                                      image.height, image.width})},
+      layer.output);
+  return absl::OkStatus();
+}
+
 }  // namespace dtnn

@@ -50,6 +50,9 @@ absl::Status ExportAdaptiveAveragePool2d(const LayerToExport& layer, GraphWriter
 absl::Status ExportUpsample2d(const LayerToExport& layer, GraphWriter& writer);
 absl::Status ExportChannelShuffle(const LayerToExport& layer, GraphWriter& writer);
 absl::Status ExportChannelSlice(const LayerToExport& layer, GraphWriter& writer);
+absl::Status ExportGroupSoftmax(const LayerToExport& layer, GraphWriter& writer);
+absl::Status ExportScores(const LayerToExport& layer, GraphWriter& writer);
+absl::Status ExportWeightedSum(const LayerToExport& layer, GraphWriter& writer);
 
 }  // namespace dtnn
 

@@ -48,10 +48,19 @@ absl::Status ImportShape(OperatorReader& op) {
     DTNN_ASSIGN_OR_RETURN(const TensorValues values, op.Constant(0));
     shape = TensorValues::OfIntegers(values.dims);
   } else {
+    op.TakeAnyAxes();
     DTNN_ASSIGN_OR_RETURN(const ImportedValue value, op.Value(0));
     std::vector<int64_t> extents = {kBatchExtent};
     for (const int64_t extent : value.shape.extents()) extents.push_back(extent);
     if (value.channels_last) std::rotate(&extents[1], &extents[2], &extents[1] + 3);
+    if (!value.axes.empty()) {
+      const auto seen = ExtentsOf(value.axes);
+      if (!seen) {
+        return Unimplemented("asks for the axes ", ToText(value.axes),
+                             ", whose extents depend on the size of the batch, which may be any");
+      }
+      extents = *seen;
+    }
     shape = TensorValues::OfIntegers(std::move(extents));
   }
   const auto rank = int64_t(shape.integers.size());
@@ -94,7 +103,7 @@ std::pair<int64_t, int64_t> SliceBounds::In(int64_t extent) const {
   return {begin, std::max(begin, bound(end))};
 }
 
-absl::Status ImportSlice(OperatorReader& op) {
+absl::StatusOr<SliceBounds> BoundsOf(OperatorReader& op) {
   std::vector<int64_t> starts, ends, axes = {0}, steps = {1};
   if (op.num_inputs() > 1) {
     DTNN_ASSIGN_OR_RETURN(starts, op.Integers(1));
@@ -114,7 +123,11 @@ absl::Status ImportSlice(OperatorReader& op) {
       steps != std::vector<int64_t>{1}) {
     return Unimplemented("slices several axes, or not in steps of 1");
   }
-  const SliceBounds bounds = {axes[0], starts[0], ends[0]};
+  return SliceBounds{axes[0], starts[0], ends[0]};
+}
+
+absl::Status ImportSlice(OperatorReader& op) {
+  DTNN_ASSIGN_OR_RETURN(const SliceBounds bounds, BoundsOf(op));
   if (!op.IsConstant(0)) return ImportSliceOfChannels(op, bounds);
   DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> from, op.Integers(0));
   if (bounds.axis != 0) return Unimplemented("slices other than a part of a shape");

@@ -39,8 +39,8 @@ absl::StatusOr<std::vector<ImportedValue>> Alike(OperatorReader& op) {
   for (size_t i = 0; i < op.num_inputs(); ++i) {
     DTNN_ASSIGN_OR_RETURN(const ImportedValue value, op.Value(i));
     if (i > 0 && (value.channels_last != inputs[0].channels_last ||
-                  value.rows_first != inputs[0].rows_first)) {
-      return Unimplemented("joins values with channels first and last");
+                  value.rows_first != inputs[0].rows_first || value.axes != inputs[0].axes)) {
+      return Unimplemented("joins values with channels first and last, or under different axes");
     }
     inputs.push_back(value);
   }
@@ -57,6 +57,7 @@ absl::Status AddElementwise(OperatorReader& op, std::shared_ptr<const Layer> lay
   DTNN_ASSIGN_OR_RETURN(ImportedValue output, op.Output());
   output.channels_last = inputs[0].channels_last;
   output.rows_first = inputs[0].rows_first;
+  output.axes = inputs[0].axes;
   if (output.rows_first) {
     return Unimplemented(
         "reads features that were flattened with channels last; only a matrix "

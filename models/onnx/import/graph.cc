@@ -183,7 +183,15 @@ class GraphImporter {
       if (input.empty() || state_.values.contains(input)) continue;
       return InvalidArgument("reads ", Quoted(input), ", which no node before it makes");
     }
-    const ImportOperator import_operator = FindImport(node.op_type());
+    ImportOperator import_operator = FindImport(node.op_type());
+    if (const ImportedValue* value = UnderOtherAxes(node)) {
+      import_operator = FindImportOfAxes(node.op_type());
+      if (import_operator == nullptr) {
+        return Unimplemented("reads an image under the axes ", ToText(value->axes),
+                             "; the operators that are read of such are ",
+                             ImportedOperatorsOfAxes());
+      }
+    }
     if (import_operator == nullptr) {
       return Unimplemented("no layer computes it; the operators that are read are ",
                            ImportedOperators());
@@ -196,6 +204,17 @@ class GraphImporter {
     DTNN_RETURN_IF_ERROR(reader.Finish(import_operator(reader)));
     for (const std::string& output : node.output()) CountReaders(output, state_.uses[output]);
     return absl::OkStatus();
+  }
+
+  // An input that is an image which the node sees under other axes; null: none.
+  const ImportedValue* UnderOtherAxes(const onnx::NodeProto& node) const {
+    for (const std::string& input : node.input()) {
+      const auto found = state_.values.find(input);
+      if (found == state_.values.end()) continue;
+      const auto* value = std::get_if<ImportedValue>(&found->second);
+      if (value != nullptr && !value->axes.empty()) return value;
+    }
+    return nullptr;
   }
 
   // Adds to the readers to come of the node of the network that has the value as its output.

@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -19,6 +20,7 @@
 #include "kernels/device/context.h"
 #include "layers/base/layer.h"
 #include "models/graph/graph.h"
+#include "models/onnx/import/axes.h"
 #include "models/parameters/in_format.h"
 #include "tensor/shape.h"
 
@@ -53,9 +55,14 @@ struct ImportedValue {
   ImagePads pads = {};
   Unfinished unfinished = Unfinished::kNothing;
   int64_t groups = 0;  // of kGroups and kDealtGroups
+  // Of an image, where operators see it under others than (N, c, h, w) and (N, h, w, c).
+  Axes axes = {};
+  double factor = 1;  // that the elements are still to be multiplied by
 
   bool image() const { return shape.rank() == 3; }
-  bool plain() const { return pads == ImagePads() && unfinished == Unfinished::kNothing; }
+  bool plain() const {
+    return pads == ImagePads() && unfinished == Unfinished::kNothing && axes.empty() && factor == 1;
+  }
 };
 
 class NetworkMaker {
@@ -71,6 +78,8 @@ class NetworkMaker {
   // Puts another layer in the place of the latest, with a parameter more: a bias.
   absl::Status AddParameterToLatest(std::shared_ptr<const Layer> layer,
                                     std::vector<float> parameter);
+  // Puts another layer, with the same parameters, in the place of the latest.
+  void ReplaceLatest(std::shared_ptr<const Layer> layer) { nodes_.back().layer = std::move(layer); }
   // Takes the latest layer, which has one input, away: what it read.
   ImportedValue DropLatest();
   const std::string& NameOf(const ImportedValue& value) const {

@@ -139,9 +139,18 @@ absl::StatusOr<ImportedValue> OperatorReader::Value(size_t input) {
                          "x * (Erf(x / sqrt 2) + 1) / 2, which is GELU, or of a channel shuffle; "
                          "the other steps do not follow");
   }
-  if (value.pads == ImagePads()) return value;
-  return Unimplemented("its input ", input,
-                       " is an image that Pad has enlarged; only a convolution takes that in");
+  if (value.pads != ImagePads()) {
+    return Unimplemented("its input ", input,
+                         " is an image that Pad has enlarged; only a convolution takes that in");
+  }
+  if (value.factor != 1) {
+    return Unimplemented("its input ", input,
+                         " was multiplied by a number; only the scores of attention, a product of "
+                         "two images over their channels, take that in");
+  }
+  if (value.axes.empty() || any_axes_) return value;
+  return Unimplemented("its input ", input, " is an image under the axes ", ToText(value.axes),
+                       "; the operator takes (N, c, h, w) or (N, h, w, c)");
 }
 
 absl::StatusOr<ImportedValue> OperatorReader::PaddedImage(size_t input) {

@@ -24,13 +24,11 @@
 #include "models/onnx/file/external_data.h"
 #include "models/onnx/file/onnx.pb.h"
 #include "models/onnx/file/tensor_values.h"
+#include "models/onnx/import/axes.h"
 #include "models/onnx/import/network_maker.h"
 #include "models/plan/int8_types.h"
 
 namespace dtnn {
-
-// The extent of the batch in a shape that is computed.
-inline constexpr int64_t kBatchExtent = INT64_MIN;
 
 // What is known so far, by the names of values.
 struct ImportState {
@@ -83,6 +81,9 @@ class OperatorReader {
   absl::StatusOr<ImportedValue> Image(size_t input);     // (c, h, w)
   absl::StatusOr<ImportedValue> PaddedImage(size_t input);
   absl::StatusOr<ImportedValue> Features(size_t input);
+  // From now on images that are seen under other axes are complete too: for operators to which
+  // axes do not matter.
+  void TakeAnyAxes() { any_axes_ = true; }
   // Gives the output what is known of an input: a constant is shared, not copied.
   void ForwardInput(size_t input) { SetKnown(*Known(input)); }
   // Whether no node after this one reads the input, under any of its names. Layers that are in the
@@ -125,6 +126,7 @@ class OperatorReader {
   ImportState& state_;
   std::set<std::string, std::less<>> asked_;
   absl::Status status_;
+  bool any_axes_ = false;
 };
 
 }  // namespace dtnn

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,6 +29,9 @@ using ImportOperator = absl::Status (*)(OperatorReader& op);
 ImportOperator FindImport(std::string_view op_type);
 // Their names, in order: "Add, AveragePool, ...".
 std::string ImportedOperators();
+// The same for operators one of whose inputs is an image under other axes (axes.h).
+ImportOperator FindImportOfAxes(std::string_view op_type);
+std::string ImportedOperatorsOfAxes();
 
 // The zeros around an image that `pads` or `auto_pad` asks for. InvalidArgument for a kernel,
 // stride or dilation that is not from 1 to 2^24.
@@ -43,6 +47,9 @@ struct SliceBounds {
   // The elements begin .. end - 1 of `extent`.
   std::pair<int64_t, int64_t> In(int64_t extent) const;
 };
+
+// The bounds of a Slice, which are constant.
+absl::StatusOr<SliceBounds> BoundsOf(OperatorReader& op);
 
 // Adds a layer to which the order of the axes does not matter: the next operator sees the order
 // that the first input has. `parameters` and `weights` as AddLayer has them.
@@ -62,6 +69,14 @@ bool IsScaleOfChannels(OperatorReader& op);
 absl::Status ImportScaleOfChannels(OperatorReader& op);
 // The sum of what the network computes and a constant: the bias of the layer before.
 absl::Status ImportBias(OperatorReader& op);
+// `bias` as that of the layer that made the value, the latest; which is input `input`, and has no
+// other reader.
+absl::Status AddBiasToLatest(OperatorReader& op, const ImportedValue& value,
+                             std::vector<float> bias);
+absl::Status AddBias(OperatorReader& op, size_t input, const ImportedValue& value,
+                     std::vector<float> bias);
+// A matrix product of each pixel, with a matrix (in, out), or (out, in) where `transposed`.
+absl::Status AddProductOfPixels(OperatorReader& op, const ImportedValue& image, bool transposed);
 
 // normalizations.cc
 absl::Status ImportBatchNormalization(OperatorReader& op);
@@ -118,6 +133,18 @@ absl::Status ImportSliceOfChannels(OperatorReader& op, const SliceBounds& bounds
 // The two Reshapes of a channel shuffle, to `shape`.
 absl::Status ImportGroupsOfChannels(OperatorReader& op, const std::vector<int64_t>& shape);
 absl::Status ImportShuffledChannels(OperatorReader& op, const std::vector<int64_t>& shape);
+
+// axes_operators.cc: images under other axes.
+// Gives the output, which is the image `value`, these axes; false where there are none.
+bool SetAxes(OperatorReader& op, ImportedValue value, std::optional<Axes> axes);
+// The axes that a value is seen under, whichever they are.
+Axes AxesOf(const ImportedValue& value);
+
+// attention.cc: what attention is made of, over the last two of such axes.
+absl::Status ImportMatMulOfAxes(OperatorReader& op);
+absl::Status ImportSoftmaxOfAxes(OperatorReader& op);
+// A product with one number.
+absl::Status ImportFactorOfAxes(OperatorReader& op);
 
 // quantized.cc
 absl::Status ImportQuantizeLinear(OperatorReader& op);

@@ -23,6 +23,9 @@ absl::StatusOr<std::vector<float>> EachOf(OperatorReader& op, size_t input,
   std::vector<int64_t> expected(1 + size_t(value.shape.rank()), 1);
   expected[value.image() ? (value.channels_last ? 3 : 1) : 1] = channels;
   const size_t rank = values.dims.size();
+  if (what == "factor" && values.real() && values.count() == 1) {  // the same for all
+    return std::vector<float>(size_t(channels), values.reals[0]);
+  }
   const bool fits =
       values.real() && values.count() == channels && rank <= expected.size() &&
       std::ranges::equal(values.dims, std::span(expected).subspan(expected.size() - rank));
@@ -98,17 +101,9 @@ absl::Status ImportGemm(OperatorReader& op) {
                      /*weights=*/1);
 }
 
-namespace {
-
-// A matrix product of each pixel, whose channels come last.
-absl::Status ImportProductOfPixels(OperatorReader& op, const ImportedValue& image) {
-  if (!image.channels_last) {
-    return Unimplemented("multiplies the columns of an image of ", image.shape.ToString(),
-                         "; layers multiply features, or channels that come last");
-  }
+absl::Status AddProductOfPixels(OperatorReader& op, const ImportedValue& image, bool transposed) {
   int64_t filters = 0;
-  DTNN_ASSIGN_OR_RETURN(const std::vector<float> matrix,
-                        MatrixOf(op, image, /*transposed=*/false, &filters));
+  DTNN_ASSIGN_OR_RETURN(const std::vector<float> matrix, MatrixOf(op, image, transposed, &filters));
   const int64_t channels = image.shape[0];
   std::vector<float> weights(matrix.size());  // (filters, channels)
   for (int64_t filter = 0; filter < filters; ++filter) {
@@ -121,11 +116,15 @@ absl::Status ImportProductOfPixels(OperatorReader& op, const ImportedValue& imag
                         {std::move(weights)}, /*weights=*/1);
 }
 
-}  // namespace
-
 absl::Status ImportMatMul(OperatorReader& op) {
   DTNN_ASSIGN_OR_RETURN(const ImportedValue value, op.Value(0));
-  if (value.image()) return ImportProductOfPixels(op, value);
+  if (value.image() && value.channels_last) {
+    return AddProductOfPixels(op, value, /*transposed=*/false);
+  }
+  if (value.image()) {
+    return Unimplemented("multiplies the columns of an image of ", value.shape.ToString(),
+                         "; layers multiply features, or channels that come last");
+  }
   DTNN_ASSIGN_OR_RETURN(const ImportedValue input, op.Features(0));
   int64_t outputs = 0;
   DTNN_ASSIGN_OR_RETURN(std::vector<float> matrix,
@@ -140,7 +139,7 @@ bool IsScaleOfChannels(OperatorReader& op) {
   const auto image = op.Value(1 - constant);
   const auto values = op.Constant(constant);
   return image.ok() && image->image() && values.ok() && values->real() &&
-         values->count() == image->shape[0];
+         (values->count() == image->shape[0] || values->count() == 1);
 }
 
 absl::Status ImportScaleOfChannels(OperatorReader& op) {
@@ -152,21 +151,38 @@ absl::Status ImportScaleOfChannels(OperatorReader& op) {
                         std::span(&image, 1), {std::move(factors)}, int(constant));
 }
 
+namespace {
+
+absl::Status NoBias() {
+  return Unimplemented(
+      "adds a constant; only a convolution or matrix product without a bias, which nothing else "
+      "reads, takes one. Normalisation of the input belongs into the preprocessing");
+}
+
+}  // namespace
+
 absl::Status ImportBias(OperatorReader& op) {
   const size_t constant = op.IsConstant(0) ? 0 : 1;
   DTNN_ASSIGN_OR_RETURN(const ImportedValue value, op.Value(1 - constant));
+  DTNN_ASSIGN_OR_RETURN(std::vector<float> bias, EachOf(op, constant, value, "bias"));
+  return AddBias(op, 1 - constant, value, std::move(bias));
+}
+
+absl::Status AddBias(OperatorReader& op, size_t input, const ImportedValue& value,
+                     std::vector<float> bias) {
+  if (op.IsLastReader(input)) return AddBiasToLatest(op, value, std::move(bias));
+  return NoBias();
+}
+
+absl::Status AddBiasToLatest(OperatorReader& op, const ImportedValue& value,
+                             std::vector<float> bias) {
   const Layer& layer = op.network().LayerOf(value);
   const Attributes attributes = layer.attributes();
   const bool takes_bias =
       (layer.type_name() == "FC" || layer.type_name() == "Conv2D") &&
       std::ranges::find(attributes, std::pair(std::string("bias"), Attribute(int64_t{0}))) !=
           attributes.end();
-  if (!takes_bias || !op.network().IsLatest(value) || !op.IsLastReader(1 - constant)) {
-    return Unimplemented(
-        "adds a constant; only a convolution or matrix product without a bias, which nothing else "
-        "reads, takes one. Normalisation of the input belongs into the preprocessing");
-  }
-  DTNN_ASSIGN_OR_RETURN(std::vector<float> bias, EachOf(op, constant, value, "bias"));
+  if (!takes_bias || !op.network().IsLatest(value)) return NoBias();
   Attributes with_bias = attributes;
   for (auto& [name, attribute] : with_bias) {
     if (name == "bias") attribute = int64_t{1};

@@ -116,6 +116,12 @@ TEST_F(RoundTripTest, NarrowNetworksOfTheOtherFamilies) {
        [](GraphBuilder& b) { AppendGoogLeNet(b, {.final_window = 0, .width_divisor = 16}, 4); }},
       {"mobilenet",
        [](GraphBuilder& b) { AppendMobileNet(b, {.tensorflow = true, .width_divisor = 16}, 4); }},
+      {"attention",
+       [](GraphBuilder& b) {
+         b.Conv2d(6, {.kernel = 5, .stride = 3}).SelfAttention({.heads = 2}).Gelu();
+         b.SelfAttention({.key_channels = 1, .value_channels = 3, .factor = 1, .bias = false});
+         b.MaxPool2d({.window = 2, .stride = 2}).SelfAttention({.heads = 6}).Flatten().Fc(4);
+       }},
       {"all",
        [](GraphBuilder& b) {
          b.Conv2d(6, {.kernel = {1, 2}, .dilation = {2, 1}, .bias = false}).LeakyRelu();

@@ -59,6 +59,14 @@ absl::Status ImportReshape(OperatorReader& op) {
                         (shape[0] == kBatchExtent || shape[0] > 0 || shape[0] == 0 ||
                          (shape[0] == -1 && shape[1] == elements));
   if (flattens) return AddFlatten(op, input);
+  if (input.image()) {
+    const Axes axes = AxesOfImage(input.shape, input.channels_last);
+    std::vector<int64_t> wanted = shape;
+    for (size_t i = 0; i < wanted.size() && i < axes.size(); ++i) {
+      if (wanted[i] == 0) wanted[i] = (*ExtentsOf(axes))[i];
+    }
+    if (SetAxes(op, input, Reshaped(axes, wanted))) return absl::OkStatus();
+  }
   std::string wanted;
   for (const int64_t extent : shape) {
     StrAppend(&wanted, wanted.empty() ? "" : ", ",
@@ -132,6 +140,10 @@ absl::Status ImportTranspose(OperatorReader& op) {
   const bool to_last = order == std::vector<int64_t>{0, 2, 3, 1},
              to_first = order == std::vector<int64_t>{0, 3, 1, 2};
   if (!value.image() || !(value.channels_last ? to_first : to_last) || !value.plain()) {
+    if (value.image() && value.plain() &&
+        SetAxes(op, value, Transposed(AxesOfImage(value.shape, value.channels_last), order))) {
+      return absl::OkStatus();
+    }
     return Unimplemented(
         "transposes other than between channels first and channels last of "
         "images, and in a channel shuffle");

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Small networks as ONNX files, and what ONNX Runtime answers: make_models.py DIR
 
-The structures of ResNet, VGG, MobileNetV2, SqueezeNet, DenseNet, GoogLeNet, ShuffleNetV2, ConvNeXt
-and U-Net with few channels and random weights, exported by PyTorch in its two ways and by opsets 11 to 20; and
+The structures of ResNet, VGG, MobileNetV2, SqueezeNet, DenseNet, GoogLeNet, ShuffleNetV2, ConvNeXt,
+U-Net and attention with few channels and random weights, exported by PyTorch in its two ways and by opsets 11 to 20; and
 a graph as TensorFlow's converters write them. Needs torch, torchvision, onnx, onnxscript and
 onnxruntime. Each NAME.onnx has NAME.npy beside it: the output for the input
 x[i] = 37 * i mod 101 / 50 - 1.
@@ -149,6 +149,51 @@ class UNet(nn.Module):
         return self.head(self.nearest(self.half_pixel(x))).mean([2, 3])
 
 
+class Attention(nn.Module):
+    """The block of SAGAN, whose keys and values have fewer pixels."""
+
+    def __init__(self, channels=8):
+        super().__init__()
+        self.stem, self.queries = conv(3, channels, 3, 4), nn.Conv2d(channels, 2, 1)
+        self.keys, self.values = nn.Conv2d(channels, 2, 1), nn.Conv2d(channels, channels // 2, 1)
+        self.last = nn.Conv2d(channels // 2, channels, 1)
+        self.gamma = nn.Parameter(torch.full((1,), 0.75))
+
+    def forward(self, x):
+        x = torch.relu(self.stem(x))
+        n, c, h, w = x.shape
+        small = nn.functional.max_pool2d(x, 2)
+        queries = self.queries(x).view(n, -1, h * w).permute(0, 2, 1)
+        keys, values = self.keys(small).flatten(2), self.values(small).flatten(2)
+        weights = torch.softmax(torch.bmm(queries, keys), -1)
+        gathered = torch.bmm(values, weights.permute(0, 2, 1)).view(n, c // 2, h, w)
+        return (self.gamma * self.last(gathered) + x).mean([2, 3])
+
+
+class Transformer(nn.Module):
+    """Multi-head attention of PyTorch, and as vision transformers write it, over pixels."""
+
+    def __init__(self, channels=12, heads=3):
+        super().__init__()
+        self.stem, self.heads = conv(3, channels, 3, 4), heads
+        self.attention = nn.MultiheadAttention(channels, 2, batch_first=True)
+        self.norm, self.qkv = nn.LayerNorm(channels), nn.Linear(channels, 3 * channels)
+        self.out = nn.Linear(channels, channels)
+        self.mlp = nn.Sequential(nn.Linear(channels, 20), nn.ReLU(), nn.Linear(20, channels))
+
+    def forward(self, x):
+        x = self.stem(x)
+        n, c, h, w = x.shape
+        x = x.flatten(2).transpose(1, 2)
+        x = x + self.attention(x, x, x, need_weights=False)[0]
+        parts = self.qkv(self.norm(x)).reshape(n, h * w, 3, self.heads, c // self.heads)
+        queries, keys, values = parts.permute(2, 0, 3, 1, 4).unbind(0)
+        weights = ((c // self.heads) ** -0.5 * queries @ keys.transpose(-2, -1)).softmax(-1)
+        x = x + self.out((weights @ values).transpose(1, 2).reshape(n, h * w, c))
+        x = x + self.mlp(x)
+        return x.transpose(1, 2).reshape(n, c, h, w).mean([2, 3])
+
+
 def tensorflow():
     """Channels last, paddings of one side, and a matrix product with its bias beside it."""
     rng = np.random.default_rng(3)
@@ -239,6 +284,23 @@ def unet(folder):
     write(folder, "unet", shape)
 
 
+def attention(folder):
+    torch.manual_seed(11)
+    shape = (2, 3, 36, 29)
+    torch.onnx.export(renew(Attention()), torch.zeros(shape),
+                      os.path.join(folder, "attention.onnx"), dynamo=False, opset_version=17,
+                      dynamic_axes={"image": {0: "batch"}}, input_names=["image"])
+    write(folder, "attention", shape)
+    network = renew(Transformer())
+    for bias in [network.attention.in_proj_bias, network.attention.out_proj.bias]:
+        nn.init.uniform_(bias, -0.5, 0.5)
+    torch.onnx.export(network, (torch.zeros(shape),), os.path.join(folder, "transformer.onnx"),
+                      dynamo=True, opset_version=18, external_data=False, verbose=False,
+                      dynamic_shapes=({0: torch.export.Dim("batch")},))
+    forget_sources(os.path.join(folder, "transformer.onnx"))
+    write(folder, "transformer", shape)
+
+
 def convnext(folder):
     torch.manual_seed(10)
     shape = (2, 3, 20, 17)
@@ -298,6 +360,7 @@ def main(folder):
     unet(folder)
     shufflenet(folder)
     convnext(folder)
+    attention(folder)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,172 @@
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "models/onnx/testing/import_fixture.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// The convolution makes 4 channels of 4 x 5 pixels.
+class ImportAttentionTest : public ImportTest {
+ protected:
+  ImportAttentionTest() {
+    onnx_.mutable_graph()->mutable_node()->DeleteSubrange(1, 3);
+    Integers("tokens", {-1, 4, 20});
+    Integers("image", {-1, 4, 4, 5});
+    Integers("heads", {-1, 2, 2, 20});
+  }
+  void Turn(const std::string& from, const std::string& to, const std::vector<int64_t>& order) {
+    Ints(Node("Transpose", {from}, to), "perm", order);
+  }
+  // Scores of the image with itself, as "s".
+  void AddScores() {
+    Node("Reshape", {"c", "tokens"}, "keys");
+    Turn("keys", "queries", {0, 2, 1});
+    Node("MatMul", {"queries", "keys"}, "s");
+  }
+  void End(const std::string& from) {
+    Node("GlobalAveragePool", {from}, "p");
+    Node("Flatten", {"p"}, "f");
+    Node("Gemm", {"f", "m"}, "y");
+  }
+  std::vector<std::string> Layers() {
+    const auto imported = Import();
+    EXPECT_EQ(imported.status(), absl::OkStatus());
+    std::vector<std::string> layers;
+    if (!imported.ok()) return layers;
+    for (const auto& node : imported->model.graph.nodes()) {
+      layers.push_back(std::string(node.layer->type_name()) + " " + node.layer->SettingsCell());
+    }
+    return {layers.begin() + 2, layers.end() - 3};
+  }
+};
+
+TEST_F(ImportAttentionTest, IsTwoProductsAndASoftmax) {
+  AddScores();
+  Tensor("half", {1}).set_float_data(0, 0.5);
+  Node("Mul", {"s", "half"}, "scaled");
+  Int(Node("Softmax", {"scaled"}, "weights"), "axis", -1);
+  Turn("weights", "turned", {0, 2, 1});
+  Node("MatMul", {"keys", "turned"}, "o");
+  Node("Reshape", {"o", "image"}, "i");
+  End("i");
+  EXPECT_THAT(Layers(), ElementsAre("ScoresBlock heads 1, factor 0.5", "GroupSoftmax groups 1",
+                                    "WeightedSumBlock heads 1"));
+}
+
+TEST_F(ImportAttentionTest, FactorsOfQueriesAndKeysAreThoseOfScores) {
+  Node("Reshape", {"c", "heads"}, "keys");
+  Turn("keys", "queries", {0, 1, 3, 2});
+  Tensor("half", {1}).set_float_data(0, 0.5);
+  Tensor("four", {}).set_float_data(0, 4);
+  Node("Mul", {"half", "queries"}, "q");
+  Node("Div", {"keys", "four"}, "k");
+  Node("MatMul", {"q", "k"}, "s");
+  Int(Node("Softmax", {"s"}, "weights"), "axis", 3);
+  Turn("keys", "values", {0, 1, 3, 2});
+  Node("MatMul", {"weights", "values"}, "o");
+  Turn("o", "turned", {0, 1, 3, 2});
+  Node("Reshape", {"turned", "image"}, "i");
+  End("i");
+  EXPECT_THAT(Layers(), ElementsAre("ScoresBlock heads 2, factor 0.125", "GroupSoftmax groups 2",
+                                    "WeightedSumBlock heads 2"));
+  // Weights and values take none.
+  At(7).set_input(0, "k");
+  EXPECT_THAT(Error(), HasSubstr("was multiplied by a number"));
+}
+
+TEST_F(ImportAttentionTest, OtherProductsOfImagesAreRefused) {
+  AddScores();
+  onnx::NodeProto& product = At(3);
+  product.set_input(0, "keys");
+  product.set_input(1, "queries");
+  End("s");
+  EXPECT_THAT(Error(),
+              HasSubstr("node 3 (\"the_s\", operator \"MatMul\"): multiplies images under the axes "
+                        "(N, 4, 20) and (N, 20, 4); layers multiply two images over the channels "
+                        "of their heads"));
+  product.set_input(1, "keys");
+  EXPECT_THAT(Error(), HasSubstr("multiplies images under the axes (N, 4, 20) and (N, 4, 20)"));
+  product.set_input(1, "c");
+  EXPECT_THAT(Error(), HasSubstr("multiplies images under the axes (N, 4, 20) and (N, 4, 4, 5)"));
+}
+
+// Two heads of the queries, whose channels are those of the other one of the keys.
+TEST_F(ImportAttentionTest, HeadsMustBeTheSame) {
+  Integers("mixed", {-1, 2, 2, 20});
+  Node("Reshape", {"c", "mixed"}, "k");
+  Turn("k", "keys", {0, 2, 1, 3});
+  Turn("k", "queries", {0, 1, 3, 2});
+  Node("MatMul", {"queries", "keys"}, "s");
+  End("s");
+  EXPECT_THAT(Error(), HasSubstr("multiplies images under the axes (N, 2, 20, 2) and "
+                                 "(N, 2, 2, 20)"));
+}
+
+TEST_F(ImportAttentionTest, ASoftmaxIsOverTheChannelsOfAHead) {
+  AddScores();
+  onnx::NodeProto& softmax = Node("Softmax", {"s"}, "weights");
+  Int(softmax, "axis", 1);
+  End("weights");
+  EXPECT_THAT(Error(), HasSubstr("is a softmax over axis 1 of (N, 20, 20)"));
+  softmax.mutable_attribute(0)->set_i(3);
+  EXPECT_THAT(Error(), HasSubstr("names axis 3 of 3 axes"));
+}
+
+TEST_F(ImportAttentionTest, OperatorsOfOtherAxesAreNamed) {
+  Node("Reshape", {"c", "tokens"}, "t");
+  onnx::NodeProto& other = Node("GlobalMaxPool", {"t"}, "o");
+  End("o");
+  EXPECT_THAT(Error(), HasSubstr("reads an image under the axes (N, 4, 20); the operators that are "
+                                 "read of such are Add, Div, Dropout, Gather"));
+  other.set_op_type("Reshape");
+  other.add_input("odd");
+  Integers("odd", {-1, 8, 9});
+  EXPECT_THAT(Error(), HasSubstr("reshapes the axes (N, 4, 20) of an image to (-1, 8, 9)"));
+  other.set_op_type("Mul");
+  other.set_input(1, "t");
+  EXPECT_THAT(Error(), HasSubstr("computes with an image under the axes (N, 4, 20) and other than "
+                                 "one number"));
+  other.set_op_type("Transpose");
+  other.mutable_input()->RemoveLast();
+  Ints(other, "perm", {0, 1, 3});
+  EXPECT_THAT(Error(), HasSubstr("its attribute \"perm\" is not an order of the axes"));
+}
+
+TEST_F(ImportAttentionTest, PartsOfChannelsAreSlices) {
+  Integers("parts", {-1, 2, 2, 20});
+  Integers("one", {1});
+  Node("Reshape", {"c", "parts"}, "t");
+  onnx::TensorProto& last = *onnx_.mutable_graph()->add_initializer();
+  last.set_name("last");
+  last.set_data_type(7);
+  last.add_int64_data(-1);
+  onnx::NodeProto& gather = Node("Gather", {"t", "last"}, "g");
+  Int(gather, "axis", 1);
+  Integers("small", {-1, 2, 4, 5});
+  Node("Reshape", {"g", "small"}, "i");
+  End("i");
+  Tensor("narrow", {2, 2});
+  At(onnx_.graph().node_size() - 1).set_input(1, "narrow");
+  EXPECT_THAT(Layers(), ElementsAre("ChannelSlice channels 2 to 3"));
+  gather.mutable_attribute(0)->set_i(2);
+  EXPECT_THAT(Error(), HasSubstr("takes a part of axis 2 of (N, 2, 2, 20)"));
+  gather.mutable_attribute(0)->set_i(1);
+  onnx_.mutable_graph()
+      ->mutable_initializer(onnx_.graph().initializer_size() - 3)
+      ->set_int64_data(0, 2);
+  EXPECT_THAT(Error(), HasSubstr("takes places 2 to 2 of axis 1 of (N, 2, 2, 20)"));
+}
+
+TEST_F(ImportAttentionTest, TheOutputIsAnImageAgain) {
+  Node("Reshape", {"c", "tokens"}, "y");
+  EXPECT_THAT(Error(), HasSubstr("its output \"y\" is only a part of a layer"));
+}
+
+}  // namespace
+}  // namespace dtnn
