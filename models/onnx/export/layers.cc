@@ -122,6 +122,7 @@ ExportLayer FindExport(std::string_view type) {
       {"AveragePool2D", ExportAveragePool2d},
       {"AdaptiveAveragePool2D", ExportAdaptiveAveragePool2d},
       {"Upsample2D", ExportUpsample2d},
+      {"Pad2D", ExportPad2d},
       {"ChannelShuffle", ExportChannelShuffle},
       {"ChannelSlice", ExportChannelSlice},
       {"GroupSoftmax", ExportGroupSoftmax},

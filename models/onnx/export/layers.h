@@ -48,6 +48,7 @@ absl::Status ExportMaxPool2d(const LayerToExport& layer, GraphWriter& writer);
 absl::Status ExportAveragePool2d(const LayerToExport& layer, GraphWriter& writer);
 absl::Status ExportAdaptiveAveragePool2d(const LayerToExport& layer, GraphWriter& writer);
 absl::Status ExportUpsample2d(const LayerToExport& layer, GraphWriter& writer);
+absl::Status ExportPad2d(const LayerToExport& layer, GraphWriter& writer);
 absl::Status ExportChannelShuffle(const LayerToExport& layer, GraphWriter& writer);
 absl::Status ExportChannelSlice(const LayerToExport& layer, GraphWriter& writer);
 absl::Status ExportGroupSoftmax(const LayerToExport& layer, GraphWriter& writer);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "kernels/pad/pad.h"
 #include "layers/upsampling/upsample2d.h"
 #include "models/onnx/export/layers.h"
 #include "tensor/errors.h"
@@ -91,6 +92,22 @@ absl::Status ExportUpsample2d(const LayerToExport& layer, GraphWriter& writer) {
                                               : align_corners ? "align_corners"
                                                               : "half_pixel")
       .Text("nearest_mode", "floor");
+  return absl::OkStatus();
+}
+
+absl::Status ExportPad2d(const LayerToExport& layer, GraphWriter& writer) {
+  const std::string& name = layer.node.name;
+  const Pair before = layer.read.TwoInts("before"), after = layer.read.TwoInts("after");
+  const std::array<int64_t, 8> pads = {0, 0, before.vertical, before.horizontal,
+                                       0, 0, after.vertical,  after.horizontal};
+  // The words are those of ONNX.
+  const std::string mode(Name(layer.read.Word("mode", ParsePadMode)));
+  writer
+      .AddNode("Pad", name,
+               {layer.inputs[0], writer.AddIntegers(StrCat(name, "_pads"), pads),
+                writer.AddScalar(StrCat(name, "_value"), float(layer.read.Real("value")))},
+               layer.output)
+      .Text("mode", mode);
   return absl::OkStatus();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "layers/pad2d.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
@@ -139,10 +140,7 @@ absl::StatusOr<ImportedValue> OperatorReader::Value(size_t input) {
                          "x * (Erf(x / sqrt 2) + 1) / 2, which is GELU, or of a channel shuffle; "
                          "the other steps do not follow");
   }
-  if (value.pads != ImagePads()) {
-    return Unimplemented("its input ", input,
-                         " is an image that Pad has enlarged; only a convolution takes that in");
-  }
+  if (value.pads != ImagePads()) return Enlarged(input, value);
   if (value.factor != 1) {
     return Unimplemented("its input ", input,
                          " was multiplied by a number; only the scores of attention, a product of "
@@ -151,6 +149,19 @@ absl::StatusOr<ImportedValue> OperatorReader::Value(size_t input) {
   if (value.axes.empty() || any_axes_) return value;
   return Unimplemented("its input ", input, " is an image under the axes ", ToText(value.axes),
                        "; the operator takes (N, c, h, w) or (N, h, w, c)");
+}
+
+absl::StatusOr<ImportedValue> OperatorReader::Enlarged(size_t input, const ImportedValue& value) {
+  const auto& [top, left, bottom, right] = value.pads;
+  ImportedValue image = value;
+  image.pads = {};
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue made,
+                        state_.network.Add(std::make_shared<Pad2dLayer>(Pad2dOptions{
+                                               .before = {top, left}, .after = {bottom, right}}),
+                                           std::span(&image, 1), {}, node_.input(int(input))));
+  state_.readers[made.node] = state_.readers[value.node];
+  state_.values.insert_or_assign(node_.input(int(input)), made);
+  return made;
 }
 
 absl::StatusOr<ImportedValue> OperatorReader::PaddedImage(size_t input) {

@@ -121,6 +121,8 @@ class OperatorReader {
   const ImportState::Known* Known(size_t input) const;
   void SetKnown(ImportState::Known known, size_t output = 0);
   std::string LayerName(int weights) const;
+  // An input with its pads, as a layer, from here on: operators that take none in read it.
+  absl::StatusOr<ImportedValue> Enlarged(size_t input, const ImportedValue& value);
 
   const onnx::NodeProto& node_;
   ImportState& state_;

@@ -124,6 +124,8 @@ absl::Status ImportFlatten(OperatorReader& op);
 absl::Status ImportReshape(OperatorReader& op);
 absl::Status ImportSqueeze(OperatorReader& op);
 absl::Status ImportTranspose(OperatorReader& op);
+
+// pads.cc
 absl::Status ImportPad(OperatorReader& op);
 
 // channels.cc

@@ -9,8 +9,6 @@
 namespace dtnn {
 namespace {
 
-constexpr int64_t kMostPad = int64_t{1} << 24;
-
 // A vector of the value's elements, which features are already.
 absl::Status AddFlatten(OperatorReader& op, const ImportedValue& input) {
   if (!input.image()) {
@@ -149,36 +147,6 @@ absl::Status ImportTranspose(OperatorReader& op) {
         "images, and in a channel shuffle");
   }
   value.channels_last = to_last;
-  op.SetOutput(value);
-  return absl::OkStatus();
-}
-
-// Zeros that the next layer takes in.
-absl::Status ImportPad(OperatorReader& op) {
-  DTNN_ASSIGN_OR_RETURN(ImportedValue value, op.PaddedImage(0));
-  if (op.Text("mode", "constant") != "constant") {
-    return Unimplemented("its attribute \"mode\" is ", Quoted(op.Text("mode", "")),
-                         "; images are padded by zeros");
-  }
-  std::vector<int64_t> pads =
-      op.HasAttribute("pads") ? op.Ints("pads", {}) : std::vector<int64_t>();
-  if (op.Has(1)) {
-    DTNN_ASSIGN_OR_RETURN(pads, op.Integers(1));
-  }
-  double with = op.Real("value", 0);
-  if (op.Has(2)) {
-    DTNN_ASSIGN_OR_RETURN(const TensorValues values, op.Constant(2));
-    with = values.real() && values.count() == 1 ? double(values.reals[0]) : 1;
-  }
-  if (with != 0 || op.Has(3) || pads.size() != 8 || pads[0] != 0 || pads[1] != 0 || pads[4] != 0 ||
-      pads[5] != 0 ||
-      std::ranges::any_of(pads, [](int64_t pad) { return pad < 0 || pad > kMostPad; })) {
-    return Unimplemented(
-        "pads by other than zeros around height and width; a convolution takes "
-        "these in");
-  }
-  if (value.pads != ImagePads()) return Unimplemented("pads an image that is padded already");
-  value.pads = {pads[2], pads[3], pads[6], pads[7]};
   op.SetOutput(value);
   return absl::OkStatus();
 }

@@ -1,0 +1,89 @@
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "models/onnx/testing/import_fixture.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// The convolution makes 4 channels of 4 x 5 pixels; a Pad follows it.
+class ImportPadTest : public ImportTest {
+ protected:
+  ImportPadTest() {
+    Integers("pads", {0, 0, 1, 2, 0, 0, 3, 0});
+    Insert("Pad", {"c", "pads"});
+  }
+  onnx::TensorProto& Pads() { return *onnx_.mutable_graph()->mutable_initializer(2); }
+  // What the layers between the convolution and the pooling say.
+  std::vector<std::string> Layers() {
+    const auto imported = Import();
+    EXPECT_EQ(imported.status(), absl::OkStatus());
+    std::vector<std::string> layers;
+    if (!imported.ok()) return layers;
+    for (const auto& node : imported->model.graph.nodes()) {
+      if (node.layer->type_name() == "Pad2D") layers.push_back(node.layer->SettingsCell());
+    }
+    return layers;
+  }
+};
+
+TEST_F(ImportPadTest, MirrorsAndEdgesAreLayers) {
+  Text(At(1), "mode", "reflect");
+  EXPECT_THAT(Layers(), ElementsAre("top 1, bottom 3, left 2, right 0, reflect"));
+  At(1).mutable_attribute(0)->set_s("edge");
+  EXPECT_THAT(Layers(), ElementsAre("top 1, bottom 3, left 2, right 0, edge"));
+  At(1).mutable_attribute(0)->set_s("wrap");
+  EXPECT_THAT(Error(), HasSubstr("its attribute \"mode\" is \"wrap\"; images are padded by a "
+                                 "constant, mirrored (\"reflect\"), or by their edge"));
+  At(1).mutable_attribute(0)->set_s("reflect");
+  Pads().set_int64_data(2, 4);
+  EXPECT_THAT(Error(), HasSubstr("mirrored rows and columns"));
+}
+
+TEST_F(ImportPadTest, SoAreConstantsAndZerosThatNoConvolutionTakesIn) {
+  EXPECT_THAT(Layers(), ElementsAre("top 1, bottom 3, left 2, right 0, constant 0"));
+  Tensor("value", {}).set_float_data(0, 0.5);
+  At(1).add_input("value");
+  EXPECT_THAT(Layers(), ElementsAre("top 1, bottom 3, left 2, right 0, constant 0.5"));
+}
+
+// Twice the same image: one layer.
+TEST_F(ImportPadTest, ReadersShareALayer) {
+  Insert("Add", {"new", "new"}, 1).set_output(0, "sum");
+  At(2).set_input(0, "new");
+  At(2).set_input(1, "new");
+  At(3).set_input(0, "sum");
+  EXPECT_EQ(Layers().size(), 1);
+}
+
+TEST_F(ImportPadTest, AxesMayBeNamed) {
+  Integers("few", {1, 2, 3, 4});
+  Integers("axes", {-1, 2});
+  At(1).set_input(1, "few");
+  At(1).add_input("");
+  At(1).add_input("axes");
+  EXPECT_THAT(Layers(), ElementsAre("top 2, bottom 4, left 1, right 3, constant 0"));
+  At(1).set_input(1, "pads");
+  EXPECT_THAT(Error(), HasSubstr("has 8 pads; an image of 4 axes has two for each"));
+}
+
+TEST_F(ImportPadTest, OtherPadsAreRefused) {
+  constexpr char kMessage[] = "pads along other axes than height and width, or by less than 0";
+  for (const int place : {0, 1, 4, 5}) {
+    Pads().set_int64_data(place, 1);
+    EXPECT_THAT(Error(), HasSubstr(kMessage)) << place;
+    Pads().set_int64_data(place, 0);
+  }
+  for (const int64_t pad : {int64_t{-1}, INT64_MIN, INT64_MAX}) {
+    Pads().set_int64_data(2, pad);
+    EXPECT_THAT(Error(), HasSubstr(kMessage)) << pad;
+  }
+}
+
+}  // namespace
+}  // namespace dtnn
