@@ -24,7 +24,8 @@ INSTANTIATE_TEST_SUITE_P(
     Networks, StoredModelTest,
     ::testing::Combine(::testing::Values("resnet", "vgg", "mobilenet_v2", "squeezenet", "densenet",
                                          "googlenet", "dynamo", "tensorflow", "activations", "unet",
-                                         "shufflenet", "convnext", "attention", "transformer"),
+                                         "shufflenet", "convnext", "attention", "transformer",
+                                         "padded"),
                        ::testing::Values(TensorFormat::kNHWC, TensorFormat::kNCHW)),
     [](const auto& info) {
       return std::string(std::get<0>(info.param)) + std::string(Name(std::get<1>(info.param)));

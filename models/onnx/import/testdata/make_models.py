@@ -2,10 +2,10 @@
 """Small networks as ONNX files, and what ONNX Runtime answers: make_models.py DIR
 
 The structures of ResNet, VGG, MobileNetV2, SqueezeNet, DenseNet, GoogLeNet, ShuffleNetV2, ConvNeXt,
-U-Net and attention with few channels and random weights, exported by PyTorch in its two ways and by opsets 11 to 20; and
-a graph as TensorFlow's converters write them. Needs torch, torchvision, onnx, onnxscript and
-onnxruntime. Each NAME.onnx has NAME.npy beside it: the output for the input
-x[i] = 37 * i mod 101 / 50 - 1.
+U-Net, attention and paddings with few channels and random weights, exported by PyTorch in its two
+ways and by opsets 11 to 20; and a graph as TensorFlow's converters write them. Needs torch,
+torchvision, onnx, onnxscript and onnxruntime. Each NAME.onnx has NAME.npy beside it: the output
+for the input x[i] = 37 * i mod 101 / 50 - 1.
 """
 
 import os
@@ -194,6 +194,19 @@ class Transformer(nn.Module):
         return x.transpose(1, 2).reshape(n, c, h, w).mean([2, 3])
 
 
+class Padded(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.ReflectionPad2d((3, 1, 2, 4)), conv(3, 5, 3, 2, padding=0), nn.ReLU(),
+            nn.ReplicationPad2d((0, 2, 1, 0)), conv(5, 6, 3, 2), nn.ConstantPad2d((1, 0, 2, 3), 0.5),
+            nn.AvgPool2d(2), nn.ZeroPad2d((2, 1, 0, 1)), nn.MaxPool2d(2), nn.Tanh(),
+            nn.ZeroPad2d((1, 0, 2, 0)), nn.Conv2d(6, 4, 2), nn.AdaptiveAvgPool2d(1), nn.Flatten())
+
+    def forward(self, x):
+        return self.layers(x)
+
+
 def tensorflow():
     """Channels last, paddings of one side, and a matrix product with its bias beside it."""
     rng = np.random.default_rng(3)
@@ -301,6 +314,16 @@ def attention(folder):
     write(folder, "transformer", shape)
 
 
+def padded(folder):
+    torch.manual_seed(12)
+    shape = (2, 3, 36, 29)
+    torch.onnx.export(renew(Padded()), (torch.zeros(shape),), os.path.join(folder, "padded.onnx"),
+                      dynamo=True, opset_version=18, external_data=False, verbose=False,
+                      dynamic_shapes=({0: torch.export.Dim("batch")},))
+    forget_sources(os.path.join(folder, "padded.onnx"))
+    write(folder, "padded", shape)
+
+
 def convnext(folder):
     torch.manual_seed(10)
     shape = (2, 3, 20, 17)
@@ -361,6 +384,7 @@ def main(folder):
     shufflenet(folder)
     convnext(folder)
     attention(folder)
+    padded(folder)
 
 
 if __name__ == "__main__":
