@@ -107,6 +107,7 @@ Axes AxesOfImage(const Shape& image, bool channels_last) {
 }
 
 std::optional<Axes> Reshaped(const Axes& axes, const std::vector<int64_t>& shape) {
+  if (shape.size() > kMostImageAxes) return std::nullopt;
   Factors factors(axes);
   Axes made(shape.size());
   const auto take = [&](size_t i, bool outermost) {

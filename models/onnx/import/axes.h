@@ -7,6 +7,7 @@
 #ifndef DTNN_MODELS_ONNX_IMPORT_AXES_H_
 #define DTNN_MODELS_ONNX_IMPORT_AXES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,6 +19,9 @@ namespace dtnn {
 
 // The extent of the batch in a shape that is computed.
 inline constexpr int64_t kBatchExtent = INT64_MIN;
+
+// An image has no more; files have up to 6.
+inline constexpr size_t kMostImageAxes = 16;
 
 struct AxisFactor {
   enum class Of : uint8_t { kSamples, kChannels, kPixels };
@@ -36,7 +40,7 @@ using Axes = std::vector<Axis>;
 Axes AxesOfImage(const Shape& image, bool channels_last);
 // The same elements under other axes: `shape` as a Reshape has it, with one -1 at most, and
 // kBatchExtent or, in the first place, any number for the batch. Nullopt where they are not
-// products of factors.
+// products of factors, or more than kMostImageAxes.
 std::optional<Axes> Reshaped(const Axes& axes, const std::vector<int64_t>& shape);
 // Nullopt where `order` is not one of the axes.
 std::optional<Axes> Transposed(const Axes& axes, const std::vector<int64_t>& order);

@@ -95,11 +95,11 @@ absl::StatusOr<std::vector<int64_t>> PlacesOf(OperatorReader& op, int64_t rank) 
 }
 
 absl::Status Unsqueeze(OperatorReader& op) {
-  constexpr size_t kMostAxes = 16;
   DTNN_ASSIGN_OR_RETURN(const ImportedValue value, op.RawValue(0));
   const size_t added = op.Has(1) ? op.Integers(1).value_or(std::vector<int64_t>()).size()
                                  : op.Ints("axes", {}).size();
-  if (value.axes.size() + added > kMostAxes) return Unimplemented("makes more than 16 axes");
+  if (value.axes.size() + added > kMostImageAxes)
+    return Unimplemented("makes more than ", kMostImageAxes, " axes");
   DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> places,
                         PlacesOf(op, int64_t(value.axes.size() + added)));
   Axes axes = value.axes;

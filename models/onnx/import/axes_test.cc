@@ -57,6 +57,11 @@ TEST(AxesTest, OtherShapesAreNone) {
                                             {-1, 36, 8}}) {
     EXPECT_EQ(Text(Reshaped(kImage, shape)), "none") << shape.size() << " " << shape[1];
   }
+  std::vector<int64_t> many(kMostImageAxes + 1, 1);
+  many[0] = -1;
+  EXPECT_EQ(Text(Reshaped(kImage, many)), "none");
+  many.pop_back();
+  EXPECT_NE(Text(Reshaped(kImage, many)), "none");
   EXPECT_EQ(Text(Transposed(kImage, {0, 1, 2})), "none");
   EXPECT_EQ(Text(Transposed(kImage, {0, 1, 2, 2})), "none");
   EXPECT_EQ(Text(Transposed(kImage, {0, 1, 2, 4})), "none");
