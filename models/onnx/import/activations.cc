@@ -116,10 +116,11 @@ absl::Status ImportMul(OperatorReader& op) {
     return ImportScaleOfChannels(op);
   }
   if (op.IsConstant(0) || op.IsConstant(1)) return ImportArithmetic(op);
-  DTNN_ASSIGN_OR_RETURN(const ImportedValue a, op.RawValue(0));
-  DTNN_ASSIGN_OR_RETURN(const ImportedValue b, op.RawValue(1));
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue first_step, op.RawValue(0));
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue second_step, op.RawValue(1));
   for (const size_t step : {size_t{0}, size_t{1}}) {
-    const ImportedValue &erf = step == 0 ? a : b, &x = step == 0 ? b : a;
+    const ImportedValue &erf = step == 0 ? first_step : second_step,
+                        &x = step == 0 ? second_step : first_step;
     if (erf.node != x.node || !x.plain()) continue;
     if (erf.unfinished == Unfinished::kHalfErfPlusOne) {
       return ImportAs(op, ActivationKind::kGelu, x);
@@ -128,8 +129,8 @@ absl::Status ImportMul(OperatorReader& op) {
       return SetStep(op, step, Unfinished::kTwiceGelu);
     }
   }
-  DTNN_RETURN_IF_ERROR(op.Value(0).status());
-  DTNN_RETURN_IF_ERROR(op.Value(1).status());
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue a, op.Value(0));
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue b, op.Value(1));
   if (const auto x = FindSilu(op, a, b)) {
     op.DropLatest();
     return ImportAs(op, ActivationKind::kSilu, *x == 0 ? a : b);

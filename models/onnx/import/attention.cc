@@ -42,10 +42,10 @@ struct Matrices {
 int64_t ExtentOf(const Axis& axis) { return axis.empty() ? 1 : axis[0].extent; }
 
 absl::StatusOr<Matrices> MatricesOf(OperatorReader& op, size_t input) {
-  DTNN_ASSIGN_OR_RETURN(const ImportedValue value, op.RawValue(input));
+  DTNN_ASSIGN_OR_RETURN(ImportedValue value, op.RawValue(input));
   if (value.factor == 1) {
     op.TakeAnyAxes();
-    DTNN_RETURN_IF_ERROR(op.Value(input).status());
+    DTNN_ASSIGN_OR_RETURN(value, op.Value(input));
   }
   const Matrices matrices = {value, value.image() ? AxesOf(value) : Axes()};
   if (matrices.axes.size() >= 3) return matrices;

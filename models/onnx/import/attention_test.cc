@@ -97,6 +97,41 @@ TEST_F(ImportAttentionTest, OtherProductsOfImagesAreRefused) {
 }
 
 // Two heads of the queries, whose channels are those of the other one of the keys.
+TEST_F(ImportAttentionTest, AFactorIsNotLostBeforeAConvolution) {
+  Node("Reshape", {"c", "tokens"}, "keys");
+  Tensor("half", {1}).set_float_data(0, 0.5);
+  Node("Mul", {"keys", "half"}, "scaled");
+  Node("Reshape", {"scaled", "image"}, "i");
+  Tensor("again", {4, 4, 1, 1});
+  Node("Conv", {"i", "again"}, "o");
+  End("o");
+  EXPECT_THAT(Error(), HasSubstr("its input 0 was multiplied by a number; only the scores of"));
+  At(2).set_input(0, "c");
+  At(3).set_input(0, "keys");
+  At(4).set_input(0, "keys");
+  EXPECT_THAT(Error(), HasSubstr("(N, 4, 20)"));
+}
+
+TEST_F(ImportAttentionTest, ANumberOfTheInputBelongsIntoThePreprocessing) {
+  Tensor("scale", {}).set_float_data(0, 1.0F / 255);
+  Node("Mul", {"x", "scale"}, "scaled");
+  onnx_.mutable_graph()->mutable_node()->SwapElements(0, 1);
+  At(1).set_input(0, "scaled");
+  End("c");
+  EXPECT_THAT(Error(), HasSubstr("belongs into the preprocessing"));
+}
+
+TEST_F(ImportAttentionTest, AsManyChannelsAsSamplesAreRefused) {
+  Node("Reshape", {"c", "tokens"}, "keys");
+  onnx::NodeProto& shape = Node("Shape", {"x"}, "batch");
+  Int(shape, "start", 0), Int(shape, "end", 1);
+  Integers("far", {1 << 30}), Integers("axis", {1});
+  Node("Slice", {"keys", "batch", "far", "axis"}, "part");
+  Node("Reshape", {"part", "image"}, "i");
+  End("i");
+  EXPECT_THAT(Error(), HasSubstr("takes as many channels as the batch has samples"));
+}
+
 TEST_F(ImportAttentionTest, HeadsMustBeTheSame) {
   Integers("mixed", {-1, 2, 2, 20});
   Node("Reshape", {"c", "mixed"}, "k");

@@ -172,6 +172,7 @@ absl::Status Slice(OperatorReader& op) {
   op.TakeAnyAxes();
   DTNN_ASSIGN_OR_RETURN(const ImportedValue value, op.Value(0));
   DTNN_ASSIGN_OR_RETURN(SliceBounds bounds, BoundsOf(op));
+  DTNN_RETURN_IF_ERROR(CheckBounds(bounds));
   DTNN_ASSIGN_OR_RETURN(bounds.axis, AxisOf(bounds.axis, int64_t(value.axes.size())));
   const Axis& axis = value.axes[size_t(bounds.axis)];
   if (axis.size() != 1 || axis[0].of == AxisFactor::Of::kSamples) {

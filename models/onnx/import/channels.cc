@@ -53,11 +53,14 @@ bool AreExtents(const std::vector<int64_t>& asked, std::vector<int64_t> expected
 
 }  // namespace
 
+absl::Status CheckBounds(const SliceBounds& bounds) {
+  if (bounds.start != kBatchExtent && bounds.end != kBatchExtent) return absl::OkStatus();
+  return Unimplemented("takes as many channels as the batch has samples, which may be any");
+}
+
 absl::Status ImportSliceOfChannels(OperatorReader& op, const SliceBounds& bounds) {
   DTNN_ASSIGN_OR_RETURN(const Channels channels, ChannelsOf(op, bounds.axis));
-  if (bounds.start == kBatchExtent || bounds.end == kBatchExtent) {
-    return Unimplemented("takes as many channels as the batch has samples, which may be any");
-  }
+  DTNN_RETURN_IF_ERROR(CheckBounds(bounds));
   const auto [start, end] = bounds.In(channels.image.shape[0]);
   if (start == end) {
     return InvalidArgument("takes no channel of an image of ", channels.image.shape.ToString());

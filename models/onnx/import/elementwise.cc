@@ -107,7 +107,7 @@ absl::Status ImportNeg(OperatorReader& op) {
     return AddElementwise(op, std::make_shared<ActivationLayer>(ActivationKind::kLog),
                           std::span(&value, 1));
   }
-  DTNN_RETURN_IF_ERROR(op.Value(0).status());
+  DTNN_ASSIGN_OR_RETURN(value, op.Value(0));
   value.unfinished = Unfinished::kNegated;
   op.SetOutput(value);
   return absl::OkStatus();

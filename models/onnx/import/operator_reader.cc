@@ -141,12 +141,18 @@ absl::StatusOr<ImportedValue> OperatorReader::Value(size_t input) {
                          "the other steps do not follow");
   }
   if (value.pads != ImagePads()) return Enlarged(input, value);
+  DTNN_RETURN_IF_ERROR(CheckView(input, value));
+  return value;
+}
+
+// What is not of the image itself: a factor that waits for its layer, and other axes.
+absl::Status OperatorReader::CheckView(size_t input, const ImportedValue& value) const {
   if (value.factor != 1) {
     return Unimplemented("its input ", input,
                          " was multiplied by a number; only the scores of attention, a product of "
                          "two images over their channels, take that in");
   }
-  if (value.axes.empty() || any_axes_) return value;
+  if (value.axes.empty() || any_axes_) return absl::OkStatus();
   return Unimplemented("its input ", input, " is an image under the axes ", ToText(value.axes),
                        "; the operator takes (N, c, h, w) or (N, h, w, c)");
 }
@@ -170,6 +176,7 @@ absl::StatusOr<ImportedValue> OperatorReader::PaddedImage(size_t input) {
     return Unimplemented("its input ", input, " is not an image, but a sample of shape ",
                          value.shape.ToString(), "; layers of images are two-dimensional");
   }
+  DTNN_RETURN_IF_ERROR(CheckView(input, value));
   if (!value.channels_last) return value;
   return Unimplemented("its input ", input,
                        " was transposed to (height, width, channels); the operator takes channels "

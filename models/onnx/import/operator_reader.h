@@ -122,6 +122,7 @@ class OperatorReader {
   void SetKnown(ImportState::Known known, size_t output = 0);
   std::string LayerName(int weights) const;
   // An input with its pads, as a layer, from here on: operators that take none in read it.
+  absl::Status CheckView(size_t input, const ImportedValue& value) const;
   absl::StatusOr<ImportedValue> Enlarged(size_t input, const ImportedValue& value);
 
   const onnx::NodeProto& node_;

@@ -131,6 +131,8 @@ absl::Status ImportPad(OperatorReader& op);
 // channels.cc
 absl::Status ImportSplit(OperatorReader& op);
 // A Slice of an image.
+// No bound may be the size of the batch.
+absl::Status CheckBounds(const SliceBounds& bounds);
 absl::Status ImportSliceOfChannels(OperatorReader& op, const SliceBounds& bounds);
 // The two Reshapes of a channel shuffle, to `shape`.
 absl::Status ImportGroupsOfChannels(OperatorReader& op, const std::vector<int64_t>& shape);

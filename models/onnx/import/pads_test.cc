@@ -61,6 +61,30 @@ TEST_F(ImportPadTest, ReadersShareALayer) {
   EXPECT_EQ(Layers().size(), 1);
 }
 
+// The first reader makes the layer, and reads it.
+TEST_F(ImportPadTest, TheFirstReaderReadsTheLayer) {
+  Insert("Mul", {"new", "gate"}, 1).set_output(0, "product");
+  At(2).set_input(0, "new");
+  At(3).set_input(0, "product");
+  Node("GlobalAveragePool", {"c"}, "mean");
+  Node("Sigmoid", {"mean"}, "gate");
+  for (int i = 0; i < 2; ++i) {  // before the product
+    for (int node = onnx_.graph().node_size() - 1; node > 1; --node) {
+      onnx_.mutable_graph()->mutable_node()->SwapElements(node, node - 1);
+    }
+  }
+  EXPECT_EQ(Layers().size(), 1);
+}
+
+TEST_F(ImportPadTest, TheStepsOfALogarithmReadTheLayer) {
+  Insert("Neg", {"new"}, 1).set_output(0, "minus");
+  Insert("Softplus", {"minus"}, 2).set_output(0, "plus");
+  Insert("Neg", {"plus"}, 3).set_output(0, "log");
+  At(2).set_input(0, "new"), At(3).set_input(0, "minus"), At(4).set_input(0, "plus");
+  At(5).set_input(0, "log");
+  EXPECT_EQ(Layers().size(), 1);
+}
+
 TEST_F(ImportPadTest, AxesMayBeNamed) {
   Integers("few", {1, 2, 3, 4});
   Integers("axes", {-1, 2});

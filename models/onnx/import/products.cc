@@ -139,7 +139,8 @@ bool IsScaleOfChannels(OperatorReader& op) {
   const auto image = op.Value(1 - constant);
   const auto values = op.Constant(constant);
   return image.ok() && image->image() && values.ok() && values->real() &&
-         (values->count() == image->shape[0] || values->count() == 1);
+         (values->count() == image->shape[0] ||
+          (values->count() == 1 && op.network().LayerOf(*image).type_name() != "Input"));
 }
 
 absl::Status ImportScaleOfChannels(OperatorReader& op) {
