@@ -33,7 +33,7 @@ std::string Hex(std::span<const uint8_t> bytes) {
 // bytes.
 TEST(IdentityTest, TranscriptsAndSignaturesAreFixed) {
   const std::string rest =
-      "09"              // version of the frames
+      "0a"              // version of the frames
       "05006e6f727468"  // the name
       "202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f"
       "404142434445464748494a4b4c4d4e4f505152535455565758595a5b5c5d5e5f"
@@ -44,11 +44,11 @@ TEST(IdentityTest, TranscriptsAndSignaturesAreFixed) {
   EXPECT_EQ(Hex(TranscriptOf(Side::kClient, Meeting())), client);
   EXPECT_EQ(Hex(TranscriptOf(Side::kAggregator, Meeting())), aggregator);
   EXPECT_EQ(Hex(Must(SignEncounter(Side::kClient, Meeting(), kSecret))),
-            "b1b69e22d58536cc3d56379fc0afdd1ac4b67a575c156bf2e061dddb75117c5a"
-            "4eae464561861676ce60b1637eaf5610bc5944d3c258ff128e7a2430f173760f");
+            "cbc988143eede3bd278cd1447b1583a5528c3dc12a94fdaf0a288409050d0614"
+            "0226f1299af7b6343cb5373211ab32941a4ef12235f70257d47fa6bea74eb805");
   EXPECT_EQ(Hex(Must(SignEncounter(Side::kAggregator, Meeting(), kSecret))),
-            "b6f420c573185809ddeedf0243f0fdf494f2b5f3798d55388f1086d42e7278d5"
-            "0f72b5ff9be1b851c6e519076cda374e6cdbee7b2eae609e35ff878d9c76d30f");
+            "8274ce8f9ae49e9bb6c88aecd51b0fb8523fd68baf74e1190f338ffd745f4197"
+            "975074cd32e90aed0371fdf1bc0959d4e5af15d4e9f2c9303ac46ec4f243480a");
 }
 
 TEST(IdentityTest, AProofIsOfOneEncounterAndOneSide) {
