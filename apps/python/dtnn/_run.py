@@ -82,8 +82,10 @@ class Run:
         if isinstance(dataset, str):
             options["dataset"] = dataset
         elif dataset is not None and not isinstance(dataset, Dataset):
+            shape = getattr(dataset, "shape", None)
+            what = type(dataset).__name__ + ("" if shape is None else f" of shape {tuple(shape)}")
             raise TypeError(
-                f"dataset: expected a name, dtnn.Arrays(x, y) or a dtnn.Dataset, not {dataset!r}"
+                f"dataset: expected a name, dtnn.Arrays(x, y) or a dtnn.Dataset, not a {what}"
             )
         if log is not None and not callable(log):
             raise TypeError(f"log: expected a function of a text, not {log!r}")
