@@ -13,10 +13,9 @@ class ChannelSoftmaxGpu : public ChannelSoftmax {
   absl::Status Forward(const Tensor& x, const Tensor& y) override {
     DTNN_RETURN_IF_ERROR(CheckChannelSoftmax(spec_, runner_.device(), {&x}, {&y}));
     return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
-      return RunChannelSoftmax<T>(
-          spec_, x, y, [&](const auto& body, const ChannelGroups& groups) {
-            return runner_.ForEach("channel softmax", groups.size(), body);
-          });
+      return RunChannelSoftmax<T>(spec_, x, y, [&](const auto& body, const ChannelGroups& groups) {
+        return runner_.ForEach("channel softmax", groups.size(), body);
+      });
     });
   }
 

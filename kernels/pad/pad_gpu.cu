@@ -63,12 +63,11 @@ class PadGpu : public Pad {
     DTNN_RETURN_IF_ERROR(CheckPadCall(spec_, runner_.device(), x, y));
     return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
       const ImageGrid padded = ImageGrid::Of(y.shape(), spec_.format);
-      return runner_.ForEach(
-          "pad", padded.size(),
-          PadForwardBody<T>{ImageGrid::Of(x.shape(), spec_.format), padded, RowsOf(spec_),
-                            ColumnsOf(spec_), T(spec_.value),
-                            ImageView<const T>::Of(x, spec_.format),
-                            ImageView<T>::Of(y, spec_.format)});
+      return runner_.ForEach("pad", padded.size(),
+                             PadForwardBody<T>{ImageGrid::Of(x.shape(), spec_.format), padded,
+                                               RowsOf(spec_), ColumnsOf(spec_), T(spec_.value),
+                                               ImageView<const T>::Of(x, spec_.format),
+                                               ImageView<T>::Of(y, spec_.format)});
     });
   }
 
