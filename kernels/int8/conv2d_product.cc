@@ -22,9 +22,9 @@ namespace {
 // Panels that are so few are read again for each block of pixels, from the L2 cache: results are
 // written, and addends read, where the last ones were. Vectors do not wait for it, tiles might.
 constexpr int64_t kInnerPanelBytes = 256 << 10;
-// Panels, of all groups.
+// Panels, counted over all groups, of one group.
 struct Chunk {
-  int64_t begin, end;
+  int64_t group, begin, end;
 };
 
 // What a task computes: images, rows of them, panels.
@@ -45,6 +45,8 @@ class Conv2dProduct : public Int8Conv2d {
               conv.groups == 1 && kernel_->element_bytes == 1 &&
               rows_->step_count() * rows_->depth() == conv.channels;
     skips_padding_ = spec_.input.zero_point == 0;
+    writes_ = kernel_->multiply_to != nullptr && spec_.output.has_value() &&
+              group_filters_ % kPanelFilters == 0;
     divider_.emplace(conv, *rows_, *kernel_, direct_, skips_padding_);
     copy_bytes_ = divider_->CopyBytes();
     thread_bytes_ = Divide(nullptr).bytes;
@@ -97,11 +99,17 @@ class Conv2dProduct : public Int8Conv2d {
   // Calls use(chunk) for the panels of a piece, as many at once as all its pixels meet together.
   template <class Use>
   void ForEachChunk(int64_t group, const Piece& piece, const Use& use) const;
-  // Blocks of these panels, with results from `first` on.
+  // Blocks of these panels, with results from `first` on. `distance`: pixels from one result to the
+  // next, 0 where some in between are thrown away.
   template <class P>
-  void MultiplyPanels(const Chunk& chunk, int64_t first, Products* products, P* pipeline) const;
-  void Finish(const Call& call, const Block& block, int64_t row, int64_t pixel, int64_t pixels,
-              int64_t distance = 1) const;
+  void MultiplyPanels(const Call& call, const Chunk& chunk, int64_t first, int64_t distance,
+                      Products* products, P* pipeline) const;
+  // Results from `pixel` on, of the block's panels; without sums.
+  ResultRows RowsAt(const Call& call, int64_t group, const Block& block, int64_t pixel,
+                    int64_t pixels, int64_t distance) const;
+  // The block's rows from `row` on are these.
+  void Finish(const Call& call, int64_t group, const Block& block, int64_t row, int64_t pixel,
+              int64_t pixels, int64_t distance = 1) const;
 
   Int8Conv2dSpec spec_;
   Int8Level level_;
@@ -112,6 +120,7 @@ class Conv2dProduct : public Int8Conv2d {
   int64_t panel_bytes_;
   bool direct_;         // pixels are read where they are
   bool skips_padding_;  // whose bytes are 0
+  bool writes_;         // the kernel writes bytes, from registers
   std::optional<ProductDivider> divider_;
   int64_t copy_bytes_;
   size_t thread_bytes_;
@@ -165,39 +174,47 @@ void Conv2dProduct::ForEachChunk(int64_t group, const Piece& piece, const Use& u
       kernel_->fewer_rows && (piece.panel_end - piece.panel) * panel_bytes_ <= kInnerPanelBytes;
   const int64_t step = all ? piece.panel_end - piece.panel : kPanels;
   for (int64_t panel = piece.panel; panel < piece.panel_end; panel += step) {
-    use(Chunk{first + panel, first + std::min(panel + step, piece.panel_end)});
+    use(Chunk{group, first + panel, first + std::min(panel + step, piece.panel_end)});
   }
 }
 
 template <class P>
-void Conv2dProduct::MultiplyPanels(const Chunk& chunk, int64_t first, Products* products,
-                                   P* pipeline) const {
+void Conv2dProduct::MultiplyPanels(const Call& call, const Chunk& chunk, int64_t first,
+                                   int64_t distance, Products* products, P* pipeline) const {
   products->panel_bytes = panel_bytes_;
   for (int64_t panel = chunk.begin; panel < chunk.end; panel += kPanels) {
     products->panels = weights_ + panel * panel_bytes_;
     products->panel_count = int(std::min<int64_t>(kPanels, chunk.end - panel));
-    pipeline->Multiply(*products, panel, first);
+    if (writes_ && distance > 0) {
+      const Block block = {.first_panel = panel, .panel_count = products->panel_count};
+      kernel_->multiply_to(*products, arrays_.Rule(spec_, panel * kPanelFilters),
+                           RowsAt(call, chunk.group, block, first, products->rows, distance));
+    } else {
+      pipeline->Multiply(*products, panel, first);
+    }
   }
 }
 
-// The block's rows from `row` on are results from `pixel` on; `distance`: pixels from one to the
-// next.
-void Conv2dProduct::Finish(const Call& call, const Block& block, int64_t row, int64_t pixel,
-                           int64_t pixels, int64_t distance) const {
-  const int64_t first_panel = block.first_panel, group = first_panel / panels_;
-  const int64_t in_group = (first_panel - group * panels_) * kPanelFilters;
+ResultRows Conv2dProduct::RowsAt(const Call& call, int64_t group, const Block& block, int64_t pixel,
+                                 int64_t pixels, int64_t distance) const {
+  const int64_t in_group = (block.first_panel - group * panels_) * kPanelFilters;
   const int64_t filter = group * group_filters_ + in_group;
   const uint8_t* const addend =
       call.addend == nullptr ? nullptr : call.addend + pixel * call.addend_pitch + filter;
-  WriteBack(arrays_.Rule(spec_, first_panel * kPanelFilters),
-            {.sums = block.sums + row * kBlockFilters,
-             .sums_pitch = kBlockFilters,
-             .addend = addend,
-             .addend_pitch = call.addend_pitch * distance,
-             .results = call.y + pixel * call.y_pitch + filter * (spec_.output ? 1 : 4),
-             .results_pitch = call.y_pitch * distance,
-             .rows = pixels,
-             .filters = std::min(block.panel_count * kPanelFilters, group_filters_ - in_group)});
+  return {.addend = addend,
+          .addend_pitch = call.addend_pitch * distance,
+          .results = call.y + pixel * call.y_pitch + filter * (spec_.output ? 1 : 4),
+          .results_pitch = call.y_pitch * distance,
+          .rows = pixels,
+          .filters = std::min(block.panel_count * kPanelFilters, group_filters_ - in_group)};
+}
+
+void Conv2dProduct::Finish(const Call& call, int64_t group, const Block& block, int64_t row,
+                           int64_t pixel, int64_t pixels, int64_t distance) const {
+  ResultRows rows = RowsAt(call, group, block, pixel, pixels, distance);
+  rows.sums = block.sums + row * kBlockFilters;
+  rows.sums_pitch = kBlockFilters;
+  WriteBack(arrays_.Rule(spec_, block.first_panel * kPanelFilters), rows);
 }
 
 void Conv2dProduct::RunDirect(const Call& call, const Piece& piece, std::byte* scratch) const {
@@ -209,7 +226,9 @@ void Conv2dProduct::RunDirect(const Call& call, const Piece& piece, std::byte* s
   for (int64_t i = whole; i < piece.units; ++i) {
     std::memcpy(scratch + (i - whole) * channels, pixels + i * call.x_pitch, size_t(channels));
   }
-  const auto finish = [&](const Block& block) { Finish(call, block, 0, block.first, block.rows); };
+  const auto finish = [&](const Block& block) {
+    Finish(call, /*group=*/0, block, 0, block.first, block.rows);
+  };
   Pipeline pipeline(*kernel_, own.sums, finish);
   Products p = {.steps = own.steps, .depth = rows_->depth()};
   p.step_count = rows_->Steps(1, 1, /*interleaved=*/false, rows_->AllTaps(), own.steps);
@@ -219,7 +238,7 @@ void Conv2dProduct::RunDirect(const Call& call, const Piece& piece, std::byte* s
       p.rows = int(NextRows(*kernel_, piece.units - i));
       p.pixels = copied ? scratch : reinterpret_cast<const std::byte*>(pixels + i * call.x_pitch);
       p.pixel_step = copied ? channels : call.x_pitch;
-      MultiplyPanels(chunk, piece.first + i, &p, &pipeline);
+      MultiplyPanels(call, chunk, piece.first + i, /*distance=*/1, &p, &pipeline);
     }
   });
 }
@@ -269,7 +288,7 @@ void Conv2dProduct::RunOn(const Call& call, int64_t group, const Piece& piece,
   };
   const auto finish = [&](const Block& block) {
     for_each_row(block.first, [&](int64_t row, int64_t pixel, int64_t pixels) {
-      Finish(call, block, row, pixel, pixels);
+      Finish(call, group, block, row, pixel, pixels);
     });
   };
   Pipeline pipeline(*kernel_, own.sums, finish);
@@ -285,7 +304,7 @@ void Conv2dProduct::RunOn(const Call& call, int64_t group, const Piece& piece,
         if (!any) continue;
         p.rows = kernel_->rows;
         p.pixels = scratch + first * p.pixel_step;
-        MultiplyPanels(chunk, first, &p, &pipeline);
+        MultiplyPanels(call, chunk, first, /*distance=*/0, &p, &pipeline);
       }
     }
   });
@@ -296,7 +315,9 @@ void Conv2dProduct::RunRows(const Call& call, int64_t group, const Piece& piece,
   const Conv2dSpec& conv = spec_.conv;
   const Scratch own = Divide(scratch);
   const int64_t width = conv.out_width(), height = conv.out_height();
-  const auto finish = [&](const Block& block) { Finish(call, block, 0, block.first, block.rows); };
+  const auto finish = [&](const Block& block) {
+    Finish(call, group, block, 0, block.first, block.rows);
+  };
   Pipeline pipeline(*kernel_, own.sums, finish);
   Products p = {.pixel_step = rows_->pixel_step(), .steps = own.steps, .depth = rows_->depth()};
   UsedSteps used(*rows_, piece.units, piece.rows, /*interleaved=*/false, skips_padding_, own.steps);
@@ -309,8 +330,8 @@ void Conv2dProduct::RunRows(const Call& call, int64_t group, const Piece& piece,
       for (int64_t x = 0; x < width; x += p.rows) {
         p.rows = int(NextRows(*kernel_, width - x));
         p.pixels = pixels + x * p.pixel_step;
-        MultiplyPanels(chunk, ((piece.first + image) * height + piece.row + y) * width + x, &p,
-                       &pipeline);
+        MultiplyPanels(call, chunk, ((piece.first + image) * height + piece.row + y) * width + x,
+                       /*distance=*/1, &p, &pipeline);
       }
     }
   });
@@ -321,7 +342,7 @@ void Conv2dProduct::RunInterleaved(const Call& call, int64_t group, const Piece&
   const Scratch own = Divide(scratch);
   const int64_t width = spec_.conv.out_width(), map = spec_.conv.out_height() * width;
   const auto finish = [&](const Block& block) {
-    Finish(call, block, 0, block.first, block.rows, map);
+    Finish(call, group, block, 0, block.first, block.rows, map);
   };
   Pipeline pipeline(*kernel_, own.sums, finish);
   Products p = {.pixel_step = rows_->pixel_bytes(), .steps = own.steps, .depth = rows_->depth()};
@@ -335,8 +356,8 @@ void Conv2dProduct::RunInterleaved(const Call& call, int64_t group, const Piece&
       for (int64_t image = 0; image < piece.units; image += p.rows) {
         p.rows = int(NextRows(*kernel_, piece.units - image));
         p.pixels = pixels + image * p.pixel_step;
-        MultiplyPanels(chunk, (piece.first + image) * map + piece.row * width + place, &p,
-                       &pipeline);
+        MultiplyPanels(call, chunk, (piece.first + image) * map + piece.row * width + place, map,
+                       &p, &pipeline);
       }
     }
   });

@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "kernels/int8/level.h"
+#include "kernels/int8/write_back.h"
 
 namespace dtnn::int8 {
 
@@ -50,6 +51,9 @@ struct ProductKernel {
   // A thread's call before its first product of this depth, and after its last.
   void (*begin)(int depth) = nullptr;
   void (*multiply)(const Products& products) = nullptr;
+  // Writes bytes instead of sums, from registers; null: cannot. `results.sums` is not read.
+  void (*multiply_to)(const Products& products, const ResultRule& rule,
+                      const ResultRows& results) = nullptr;
   void (*end)() = nullptr;
 };
 
