@@ -24,6 +24,12 @@ using testing::FencedTensor;
 using testing::RandomCase;
 using testing::RandomCases;
 
+enum class Operands {
+  kDense,
+  kPitched,       // y is the addend
+  kPitchedInput,  // x and the addend; y is dense
+};
+
 // A convolution with random operands, and what they should give.
 class Int8Runner {
  public:
@@ -42,7 +48,7 @@ class Int8Runner {
   }
 
   // Passes if a level gives what the reference gives.
-  void Run(Int8Level level, bool pitched, Fence fence) const {
+  void Run(Int8Level level, Operands operands, Fence fence) const {
     const Conv2dSpec& conv = spec_.conv;
     auto made = Int8Conv2d::Create(spec_, level);
     ASSERT_TRUE(made.ok()) << made.status();
@@ -51,12 +57,13 @@ class Int8Runner {
     const testing::FencedWorkspace workspace(op.workspace_bytes(), fence);
     op.Keep(kept.Dirty().data());
     ASSERT_EQ(op.SetParameters(parameters_), absl::OkStatus());
+    const bool pitched = operands != Operands::kDense;
     const Tensor x = Filled(x_, conv.InputShape(), pitched, fence);
     const Tensor addend = Filled(addend_, conv.OutputShape(), pitched, fence);
     const DType dtype = spec_.output ? DType::kUint8 : DType::kFloat32;
-    // The addend may be y itself.
+    const bool pitched_y = operands == Operands::kPitched;
     const Tensor y =
-        spec_.output && pitched ? addend : New(dtype, conv.OutputShape(), pitched, fence);
+        spec_.output && pitched_y ? addend : New(dtype, conv.OutputShape(), pitched_y, fence);
     const absl::Status status = op.Forward(x, addend, y, workspace);
     ASSERT_TRUE(status.ok()) << status;
     for (size_t i = 0; i < expected_.size(); ++i) {
@@ -119,7 +126,7 @@ TEST(Int8Conv2dTest, HardSizesOfEveryLevelEqualTheReference) {
     if (seed % 2 == 0) spec.input.zero_point = 0;  // so that padding is skipped
     const Int8Runner runner(spec, seed, seed % 7 == 0);
     for (const Int8Level level : Int8Levels()) {
-      runner.Run(level, /*pitched=*/seed % 2 == 1, Fence::kBehind);
+      runner.Run(level, Operands(seed % 3), Fence::kBehind);
       if (HasFatalFailure()) return;
     }
   }
@@ -148,8 +155,37 @@ TEST(Int8Conv2dTest, SmallMapsOfManyImagesEqualTheReference) {
     spec.input.zero_point = int32_t(sizes.zero_point);
     const Int8Runner runner(spec, ++seed, false);
     for (const Int8Level level : Int8Levels()) {
-      runner.Run(level, /*pitched=*/seed % 2 == 1, Fence::kBehind);
+      runner.Run(level, Operands(seed % 3), Fence::kBehind);
       if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// Panels without gaps, which kernels may write from registers, in every order of blocks: rows, maps
+// that run on, the same place of many images, pixels where they are.
+TEST(Int8Conv2dTest, WholePanelsEqualTheReference) {
+  struct Sizes {
+    int64_t batch, extent;
+    Pair kernel;
+  };
+  uint64_t seed = 0;
+  for (const Sizes& sizes : std::initializer_list<Sizes>{
+           {2, 14, Pair(3)}, {2, 7, Pair(3, 1)}, {33, 2, Pair(3)}, {3, 5, Pair(1)}}) {
+    for (const bool bytes : {true, false}) {
+      for (const bool add : {true, false}) {
+        Conv2dSpec conv;
+        conv.batch = sizes.batch, conv.height = conv.width = sizes.extent;
+        conv.channels = 64, conv.filters = 48, conv.kernel = sizes.kernel;
+        conv.padding = Pair(sizes.kernel.vertical / 2, sizes.kernel.horizontal / 2);
+        conv.epilogue = {.bias = true, .add = add, .relu = ++seed % 3 == 0};
+        const Int8Runner runner(WithRanges(conv, bytes), seed, false);
+        for (const Int8Level level : Int8Levels()) {
+          for (const Operands operands : {Operands::kPitched, Operands::kPitchedInput}) {
+            runner.Run(level, operands, Fence::kBehind);
+            if (HasFatalFailure()) return;
+          }
+        }
+      }
     }
   }
 }
@@ -157,14 +193,15 @@ TEST(Int8Conv2dTest, SmallMapsOfManyImagesEqualTheReference) {
 // A filter of one tap without a stride reads pixels of whole steps where they are.
 TEST(Int8Conv2dTest, PixelsThatAreNotCopiedMayBePitched) {
   for (const int64_t channels : {64, 128}) {
-    for (const bool pitched : {false, true}) {
+    for (const Operands operands :
+         {Operands::kDense, Operands::kPitched, Operands::kPitchedInput}) {
       Conv2dSpec conv;
       conv.batch = 3, conv.height = 9, conv.width = 10;
       conv.channels = channels, conv.filters = 37, conv.kernel = 1;
       conv.epilogue = {.bias = true, .add = true, .relu = true};
       const Int8Runner runner(WithRanges(conv, true), uint64_t(channels), true);
       for (const Int8Level level : Int8Levels()) {
-        runner.Run(level, pitched, Fence::kBehind);
+        runner.Run(level, operands, Fence::kBehind);
         if (HasFatalFailure()) return;
       }
     }
@@ -180,7 +217,7 @@ TEST(Int8Conv2dTest, RandomSizesOfEveryLevelEqualTheReference) {
       conv.height = random->Between(1, 12);
       conv.width = random->Between(1, random->Seldom(4) ? 50 : 12);
       conv.channels = random->Flip() ? random->Between(1, 80) : 64 * random->Between(1, 2);
-      conv.filters = random->Between(1, 90);
+      conv.filters = random->Flip() ? random->Between(1, 90) : 16 * random->Between(1, 5);
       if (random->Seldom(4)) {
         conv.groups = random->Between(1, 5);
         conv.channels = conv.groups * random->Between(1, 6);
@@ -203,7 +240,8 @@ TEST(Int8Conv2dTest, RandomSizesOfEveryLevelEqualTheReference) {
     random->Name(std::string(Name(level)) + " " + spec.ToString());
     random->SetThreads();
     Int8Runner(spec, uint64_t(random->Between(1, 1000)), random->Flip())
-        .Run(level, random->Flip(), random->Flip() ? Fence::kBehind : Fence::kBefore);
+        .Run(level, Operands(random->Between(0, 2)),
+             random->Flip() ? Fence::kBehind : Fence::kBefore);
   }
 }
 
