@@ -17,6 +17,7 @@
 #include "layers/base/conv_variants.h"
 #include "layers/base/geometry_cell.h"
 #include "layers/base/input_check.h"
+#include "layers/base/saturating.h"
 #include "tensor/rounding.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/str_cat.h"
@@ -413,7 +414,7 @@ absl::StatusOr<std::unique_ptr<LayerOp>> Conv2dLayer::Bind(const BindContext& co
 
 int64_t Conv2dLayer::MultiplyAdds(std::span<const Shape> inputs, TensorFormat format) const {
   const Conv2dSpec spec = Spec(inputs[0], format);
-  return spec.out_height() * spec.out_width() * spec.FilterShape().NumElements();
+  return SaturatingProduct({spec.out_height(), spec.out_width(), spec.FilterShape().NumElements()});
 }
 
 std::string Conv2dLayer::SettingsCell() const {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kernels/pixel_product/pixel_product.h"
+#include "layers/base/saturating.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
@@ -78,7 +79,7 @@ absl::StatusOr<std::unique_ptr<LayerOp>> ScoresLayer::Bind(const BindContext& co
 
 int64_t ScoresLayer::MultiplyAdds(std::span<const Shape> inputs, TensorFormat format) const {
   const ImageExtents keys = ExtentsOf(inputs[1], format);
-  return inputs[0].NumElements() * keys.height * keys.width;
+  return SaturatingProduct({inputs[0].NumElements(), keys.height, keys.width});
 }
 
 std::string ScoresLayer::SettingsCell() const {

@@ -26,6 +26,8 @@ TEST(ScoresLayerTest, AChannelForEachPixelOfTheKeys) {
   const std::vector<Shape> inputs = {{3, 4, 6}, {2, 5, 6}};
   EXPECT_EQ(*layer.OutputShape(inputs, TensorFormat::kNHWC), (Shape{3, 4, 20}));
   EXPECT_EQ(layer.MultiplyAdds(inputs, TensorFormat::kNHWC), 3 * 4 * 2 * 5 * 6);
+  const Shape large = {1 << 23, 1 << 23, 2};
+  EXPECT_EQ(layer.MultiplyAdds(std::vector<Shape>{large, large}, TensorFormat::kNHWC), INT64_MAX);
   EXPECT_EQ(layer.SettingsCell(), "heads 2, factor 0.5");
 }
 

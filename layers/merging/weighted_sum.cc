@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "kernels/pixel_product/pixel_product.h"
+#include "layers/base/saturating.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
@@ -68,7 +69,7 @@ absl::StatusOr<std::unique_ptr<LayerOp>> WeightedSumLayer::Bind(const BindContex
 
 int64_t WeightedSumLayer::MultiplyAdds(std::span<const Shape> inputs, TensorFormat format) const {
   const ImageExtents weights = ExtentsOf(inputs[0], format);
-  return weights.height * weights.width * inputs[1].NumElements();
+  return SaturatingProduct({weights.height, weights.width, inputs[1].NumElements()});
 }
 
 std::string WeightedSumLayer::SettingsCell() const { return StrCat("heads ", heads_); }

@@ -13,6 +13,7 @@
 #include "layers/base/conv_variants.h"
 #include "layers/base/geometry_cell.h"
 #include "layers/base/input_check.h"
+#include "layers/base/saturating.h"
 #include "tensor/errors.h"
 #include "tensor/rounding.h"
 
@@ -253,7 +254,8 @@ absl::StatusOr<std::unique_ptr<LayerOp>> TransposedConv2dLayer::Bind(
 int64_t TransposedConv2dLayer::MultiplyAdds(std::span<const Shape> inputs,
                                             TensorFormat format) const {
   const ImageExtents image = ExtentsOf(inputs[0], format);
-  return image.height * image.width * Spec(inputs[0], format).FilterShape().NumElements();
+  return SaturatingProduct(
+      {image.height, image.width, Spec(inputs[0], format).FilterShape().NumElements()});
 }
 
 std::string TransposedConv2dLayer::SettingsCell() const {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "layers/base/saturating.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
@@ -61,7 +62,9 @@ int64_t Graph::num_trainable_parameters() const {
 
 int64_t Graph::multiply_adds() const {
   int64_t count = 0;
-  for (const Node& node : nodes_) count += node.layer->MultiplyAdds(node.input_shapes, format_);
+  for (const Node& node : nodes_) {
+    count = SaturatingSum(count, node.layer->MultiplyAdds(node.input_shapes, format_));
+  }
   return count;
 }
 
