@@ -1,9 +1,11 @@
 #include "kernels/pixel_product/pixel_product.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <span>
 #include <type_traits>
+#include <utility>
 
 #include "kernels/cast/bfloat16.h"
 #include "kernels/elementwise/operands.h"
@@ -20,8 +22,9 @@ namespace {
 
 // Below this, a thread more costs more than it saves.
 constexpr double kSerialFlops = 1e6;
-// Rows of a part of a matrix are a multiple of this.
-constexpr int64_t kRows = 16;
+// Rows of a part of a matrix are a multiple of this, and of 16 bits at most so many, since a thread
+// holds what it multiplies in a wide type.
+constexpr int64_t kRows = 16, kMostHalfRows = 256;
 
 template <typename T>
 struct Rows {
@@ -55,13 +58,21 @@ class PixelProductCpu : public PixelProduct {
   explicit PixelProductCpu(const PixelProductSpec& spec) : spec_(spec), threads_(NumThreads()) {
     const int64_t of_x = spec.x.height * spec.x.width, of_y = spec.y.height * spec.y.width,
                   depth = spec.x.channels / spec.heads;
-    largest_ = std::max({of_x * depth, of_y * depth, IsHalf(spec.dtype) ? of_x * of_y : 1});
     DispatchFloating(WideOf(spec.dtype), [&]<typename T>(T) {
       const auto bytes = [&](int64_t m, int64_t n, int64_t k) {
         return std::max(SerialGemmScratchBytes<T>(m, n, k), SerialGemmScratchBytes<T>(n, m, k));
       };
       gemm_bytes_ =
           std::max({bytes(of_x, of_y, depth), bytes(of_x, depth, of_y), bytes(of_y, depth, of_x)});
+      const bool rows_are_pixels = spec.format == TensorFormat::kNHWC;
+      bool scores = true;  // the first of the three kinds
+      for (auto [m, n, k] : {std::array{of_x, of_y, depth}, std::array{of_x, depth, of_y},
+                             std::array{of_y, depth, of_x}}) {
+        if (!rows_are_pixels) std::swap(m, n);
+        const Copies copies = CopiesOf(m, n, k, /*factor_of_a=*/scores == rows_are_pixels);
+        thread_bytes_ = std::max(thread_bytes_, Divide<T>(nullptr, copies).bytes);
+        scores = false;
+      }
     });
   }
 
@@ -77,13 +88,20 @@ class PixelProductCpu : public PixelProduct {
                       Workspace workspace) override {
     return Run(PixelProductKind::kGather, {x, y, s}, accumulate, workspace);
   }
-  size_t workspace_bytes() const override {
-    return DispatchFloating(WideOf(spec_.dtype), [&]<typename W>(W) {
-      return size_t(threads_) * Divide<W>(nullptr).bytes;
-    });
-  }
+  size_t workspace_bytes() const override { return size_t(threads_) * thread_bytes_; }
 
  private:
+  // Elements of the matrices of a product that a thread copies.
+  struct Copies {
+    int64_t a, b, c;
+  };
+  Copies CopiesOf(int64_t m, int64_t n, int64_t k, bool factor_of_a) const {
+    const int64_t rows = MostRows(m);
+    if (IsHalf(spec_.dtype)) return {rows * k, k * n, rows * n};
+    if (spec_.factor == 1) return {0, 0, 0};
+    return factor_of_a ? Copies{rows * k, 0, 0} : Copies{0, k * n, 0};
+  }
+  int64_t MostRows(int64_t m) const { return IsHalf(spec_.dtype) ? std::min(m, kMostHalfRows) : m; }
   template <typename W>
   struct Memory {
     std::byte* gemm;
@@ -91,14 +109,13 @@ class PixelProductCpu : public PixelProduct {
     size_t bytes;
   };
   template <typename W>
-  Memory<W> Divide(std::byte* block) const {
-    const bool half = IsHalf(spec_.dtype), copies = half || spec_.factor != 1;
+  Memory<W> Divide(std::byte* block, const Copies& copies) const {
     ScratchDivider divider(block);
     Memory<W> memory;
     memory.gemm = divider.Take<std::byte>(int64_t(gemm_bytes_));
-    memory.a = divider.Take<W>(copies ? largest_ : 0);
-    memory.b = divider.Take<W>(copies ? largest_ : 0);
-    memory.c = divider.Take<W>(half ? largest_ : 0);
+    memory.a = divider.Take<W>(copies.a);
+    memory.b = divider.Take<W>(copies.b);
+    memory.c = divider.Take<W>(copies.c);
     memory.bytes = divider.bytes();
     return memory;
   }
@@ -125,13 +142,14 @@ class PixelProductCpu : public PixelProduct {
     const int64_t wanted = flops < kSerialFlops || matrices == 0
                                ? 1
                                : (std::min(threads_, NumThreads()) + matrices - 1) / matrices;
-    const int64_t rows = RoundUp((product.m + wanted - 1) / wanted, kRows),
+    const int64_t rows = std::min(RoundUp((product.m + wanted - 1) / wanted, kRows),
+                                  RoundUp(MostRows(product.m), kRows)),
                   parts = (product.m + rows - 1) / rows;
     const auto grain = int64_t(std::clamp(kSerialFlops * double(parts) / flops, 1.0, 1e9));
-    const size_t thread_bytes = Divide<W>(nullptr).bytes;
+    const Copies copies = CopiesOf(product.m, product.n, product.k, product.factor_of_a);
     ParallelForWithScratch(
         matrices * parts, grain, threads_, [&](int thread, int64_t begin, int64_t end) {
-          const Memory<W> memory = Divide<W>(workspace + size_t(thread) * thread_bytes);
+          const Memory<W> memory = Divide<W>(workspace + size_t(thread) * thread_bytes_, copies);
           for (int64_t i = begin; i < end; ++i) {
             const int64_t row = i % parts * rows;
             MultiplyRows(product, i / parts, row, std::min(rows, product.m - row), memory);
@@ -167,8 +185,7 @@ class PixelProductCpu : public PixelProduct {
 
   const PixelProductSpec spec_;
   const int threads_;
-  int64_t largest_ = 0;  // elements of the largest matrix that is copied
-  size_t gemm_bytes_ = 0;
+  size_t gemm_bytes_ = 0, thread_bytes_ = 0;
 };
 
 }  // namespace

@@ -142,6 +142,21 @@ TEST_P(PixelProductFormatTest, TakesABatchWithoutSamples) {
   call.Run(/*accumulate=*/false);
 }
 
+// A thread holds 256 rows of 16 bits in a wide type, not all of S.
+TEST(PixelProductWorkspaceTest, HoldsPartsOfRows) {
+  const std::unique_ptr<DeviceContext> cpu = *DeviceContext::Create(Device::Cpu());
+  const auto bytes = [&](DType dtype, double factor) {
+    PixelProductSpec spec = Spec({32, 32, 8}, {16, 32, 8}, 1, factor);
+    spec.dtype = dtype;
+    return (*CreatePixelProduct(*cpu, spec))->workspace_bytes();
+  };
+  const auto threads = size_t(NumThreads());
+  const size_t gemm = bytes(DType::kFloat32, 1), x = 32 * 32 * 8 * 4;
+  EXPECT_EQ(bytes(DType::kFloat32, 0.5), gemm + threads * x);
+  EXPECT_EQ(bytes(DType::kBfloat16, 1),  // Gather, of 256 rows of the transposed S
+            gemm + threads * 4 * (256 * 1024 + 1024 * 8 + 256 * 8));
+}
+
 TEST(PixelProductSpecTest, SaysWhatDoesNotFit) {
   const std::unique_ptr<DeviceContext> cpu = *DeviceContext::Create(Device::Cpu());
   const auto error = [&](const PixelProductSpec& spec) {
