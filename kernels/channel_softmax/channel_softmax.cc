@@ -4,6 +4,7 @@
 
 #include "kernels/channel_softmax/bodies.h"
 #include "kernels/channel_softmax/channel_softmax_gpu.h"
+#include "kernels/channel_softmax/planes.h"
 #include "kernels/elementwise/operands.h"
 #include "tensor/errors.h"
 #include "tensor/threads/parallel_for.h"
@@ -19,12 +20,22 @@ constexpr auto kForEachGroup = [](const auto& body, const ChannelGroups& groups)
   });
 };
 
+PlaneOperand PlanesOf(const Tensor& image) {
+  return {image.raw_data(), image.ImagePitch(), image.shape()[2] * image.shape()[3]};
+}
+
 class ChannelSoftmaxCpu : public ChannelSoftmax {
  public:
   explicit ChannelSoftmaxCpu(const ChannelSoftmaxSpec& spec) : spec_(spec) {}
 
   absl::Status Forward(const Tensor& x, const Tensor& y) override {
     DTNN_RETURN_IF_ERROR(CheckChannelSoftmax(spec_, Device::Cpu(), {&x}, {&y}));
+    if (spec_.format == TensorFormat::kNCHW) {
+      PlanesPass pass = Planes(y);
+      pass.x = PlanesOf(x), pass.y = PlanesOf(y);
+      Run(pass, RunPlanesForward);
+      return absl::OkStatus();
+    }
     DispatchCpuFloating(spec_.dtype,
                         [&]<typename T>(T) { RunChannelSoftmax<T>(spec_, x, y, kForEachGroup); });
     return absl::OkStatus();
@@ -33,6 +44,13 @@ class ChannelSoftmaxCpu : public ChannelSoftmax {
   absl::Status Backward(const Tensor& y, const Tensor& dy, const Tensor& dx,
                         bool accumulate) override {
     DTNN_RETURN_IF_ERROR(CheckChannelSoftmax(spec_, Device::Cpu(), {&dx}, {&y, &dy}));
+    if (spec_.format == TensorFormat::kNCHW) {
+      PlanesPass pass = Planes(y);
+      pass.y = PlanesOf(y), pass.dy = PlanesOf(dy), pass.dx = PlanesOf(dx);
+      pass.accumulate = accumulate;
+      Run(pass, RunPlanesBackward);
+      return absl::OkStatus();
+    }
     DispatchCpuFloating(spec_.dtype, [&]<typename T>(T) {
       RunChannelSoftmaxBackward<T>(spec_, y, dy, dx, accumulate, kForEachGroup);
     });
@@ -40,6 +58,21 @@ class ChannelSoftmaxCpu : public ChannelSoftmax {
   }
 
  private:
+  PlanesPass Planes(const Tensor& image) const {
+    const Shape& shape = image.shape();
+    return {.dtype = spec_.dtype,
+            .narrow_result = spec_.narrow_result,
+            .images = shape[0],
+            .groups = spec_.groups,
+            .channels = spec_.channels / spec_.groups,
+            .pixels = shape[2] * shape[3]};
+  }
+  static void Run(const PlanesPass& pass, void (*run)(const PlanesPass&, int64_t, int64_t)) {
+    const int64_t grain = std::max<int64_t>(1, kMathGrain / (pass.channels * pass.block()));
+    ParallelFor(0, pass.blocks(), grain,
+                [&](int64_t begin, int64_t end) { run(pass, begin, end); });
+  }
+
   const ChannelSoftmaxSpec spec_;
 };
 

@@ -1,5 +1,7 @@
 #include "kernels/channel_softmax/channel_softmax.h"
 
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -206,17 +208,91 @@ TEST(ChannelSoftmaxBfloat16Test, NarrowResultsAreRoundedOnce) {
   }
 }
 
+// Blocks of pixels, the last of them smaller, and channels of which a core's caches keep few.
+TEST(ChannelSoftmaxPlanesTest, AreWhatPixelsAre) {
+  const std::unique_ptr<DeviceContext> cpu = *DeviceContext::Create(Device::Cpu());
+  struct Case {
+    int64_t height, width, channels, groups;
+  };
+  for (const auto& [height, width, channels, groups] :
+       {Case{23, 47, 6, 2}, Case{9, 31, 300, 1}, Case{3, 29, 1500, 3}, Case{2, 33, 5000, 1}}) {
+    for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kBfloat16}) {
+      ChannelSoftmaxSpec spec = {
+          .channels = channels, .dtype = dtype, .groups = groups, .narrow_result = true};
+      const Shape shape = Shape{2, height, width, channels}, planes = {2, channels, height, width};
+      const auto turned = [&](const Tensor& pixels) {
+        const Doubles from = Values(pixels);
+        Doubles to(from.size());
+        for (size_t i = 0; i < from.size(); ++i) {
+          const size_t c = i % size_t(channels), rest = i / size_t(channels),
+                       area = size_t(height * width);
+          to[(rest / area * size_t(channels) + c) * area + rest % area] = from[i];
+        }
+        return testing::TensorOf(dtype, planes, to);
+      };
+      const Tensor x = RandomTensor(dtype, shape, 1), dy = RandomTensor(dtype, shape, 2),
+                   dx = RandomTensor(dtype, shape, 3), in = turned(x), gradient = turned(dy),
+                   out = turned(dx);
+      const auto of_pixels = *CreateChannelSoftmax(*cpu, spec);
+      spec.format = TensorFormat::kNCHW;
+      const auto of_planes = *CreateChannelSoftmax(*cpu, spec);
+      ASSERT_EQ(of_pixels->Forward(x, x), absl::OkStatus());
+      ASSERT_EQ(of_planes->Forward(in, in), absl::OkStatus());
+      const double tolerance = dtype == DType::kFloat32   ? 1e-6
+                               : dtype == DType::kFloat64 ? 1e-14
+                                                          : 4e-3;
+      EXPECT_TRUE(Close(in, turned(x), tolerance));
+      ASSERT_EQ(of_pixels->Backward(x, dy, dx, true), absl::OkStatus());
+      ASSERT_EQ(of_planes->Backward(in, gradient, out, true), absl::OkStatus());
+      EXPECT_TRUE(Close(out, turned(dx), 4 * tolerance));
+    }
+  }
+}
+
+TEST(ChannelSoftmaxPlanesTest, LogitsMayBeFarApartAndInfinitelyLow) {
+  const std::unique_ptr<DeviceContext> cpu = *DeviceContext::Create(Device::Cpu());
+  const auto softmax = *CreateChannelSoftmax(*cpu, {.channels = 3, .format = TensorFormat::kNCHW});
+  Doubles values(3 * 20, 200);
+  for (size_t i = 0; i < 20; ++i) {
+    values[i] = -std::numeric_limits<double>::infinity();
+    values[20 + i] = i % 2 == 0 ? 200 : -3e38;
+  }
+  const Tensor x = testing::TensorOf(DType::kFloat32, {1, 3, 4, 5}, values);
+  ASSERT_EQ(softmax->Forward(x, x), absl::OkStatus());
+  const Doubles y = Values(x);
+  for (size_t i = 0; i < 20; ++i) {
+    EXPECT_EQ(y[i], 0);
+    EXPECT_EQ(y[20 + i], i % 2 == 0 ? 0.5 : 0);
+    EXPECT_EQ(y[40 + i], i % 2 == 0 ? 0.5 : 1);
+  }
+}
+
+TEST(ChannelSoftmaxPlanesTest, NaNIsOfItsPixelAlone) {
+  const std::unique_ptr<DeviceContext> cpu = *DeviceContext::Create(Device::Cpu());
+  const auto softmax = *CreateChannelSoftmax(*cpu, {.channels = 3, .format = TensorFormat::kNCHW});
+  for (const size_t channel : {0, 1, 2}) {
+    Doubles values(60, 0.5);
+    values[channel * 20 + 7] = std::numeric_limits<double>::quiet_NaN();
+    const Tensor x = testing::TensorOf(DType::kFloat32, {1, 3, 4, 5}, values);
+    ASSERT_EQ(softmax->Forward(x, x), absl::OkStatus());
+    const Doubles y = Values(x);
+    for (size_t i = 0; i < 60; ++i) EXPECT_EQ(std::isnan(y[i]), i % 20 == 7) << i;
+  }
+}
+
 TEST(ChannelSoftmaxThreadsTest, SameOnAnyNumber) {
   const std::unique_ptr<DeviceContext> cpu = *DeviceContext::Create(Device::Cpu());
-  const auto softmax = *CreateChannelSoftmax(*cpu, {.channels = 7});
-  const Tensor x = RandomTensor(DType::kFloat32, {2, 40, 40, 7}, 1);
-  Doubles first;
-  for (const int threads : {1, 2, 4}) {
-    SetNumThreads(threads);
-    const Tensor y = ZeroTensor(DType::kFloat32, x.shape());
-    ASSERT_EQ(softmax->Forward(x, y), absl::OkStatus());
-    if (first.empty()) first = Values(y);
-    EXPECT_EQ(Values(y), first);
+  for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+    const auto softmax = *CreateChannelSoftmax(*cpu, {.channels = 7, .format = format});
+    const Tensor x = RandomTensor(DType::kFloat32, SampleShape({40, 40, 7}, format).Prepend(2), 1);
+    Doubles first;
+    for (const int threads : {1, 2, 4}) {
+      SetNumThreads(threads);
+      const Tensor y = ZeroTensor(DType::kFloat32, x.shape());
+      ASSERT_EQ(softmax->Forward(x, y), absl::OkStatus());
+      if (first.empty()) first = Values(y);
+      EXPECT_EQ(Values(y), first);
+    }
   }
   SetNumThreads(2);
 }
