@@ -1,5 +1,9 @@
 #include "kernels/int8/level.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include "kernels/amx/amx.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -31,12 +35,20 @@ namespace {
 
 HWY_EXPORT(VectorBits);
 
+#if defined(__x86_64__)
+// As CPUID says it: clang before 15 has no name of it.
+bool HasAvxVnni() {
+  unsigned int eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0 && (eax & 1U << 4) != 0;
+}
+#endif
+
 bool Has(Int8Level level) {
 #if defined(__x86_64__)
   const int bits = HWY_DYNAMIC_DISPATCH(VectorBits)();
   switch (level) {
     case Int8Level::kAvxVnni:
-      return bits >= 256 && __builtin_cpu_supports("avxvnni");
+      return bits >= 256 && HasAvxVnni();
     case Int8Level::kAvx512Vnni:
       return bits >= 512 && __builtin_cpu_supports("avx512vnni");
     case Int8Level::kTiles:
