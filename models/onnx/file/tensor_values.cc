@@ -1,7 +1,9 @@
 #include "models/onnx/file/tensor_values.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
+#include <span>
 #include <string_view>
 
 #include "absl/strings/str_join.h"
@@ -12,6 +14,7 @@ namespace dtnn {
 namespace {
 
 constexpr int64_t kMostElements = int64_t{1} << 40;
+constexpr size_t kMostAxes = 16;
 
 // 0: a type that is not read.
 int64_t BytesOf(OnnxType type) {
@@ -116,7 +119,10 @@ void ReadFields(const onnx::TensorProto& tensor, TensorValues& values) {
 
 }  // namespace
 
-std::string TensorValues::ShapeText() const { return StrCat("(", absl::StrJoin(dims, ", "), ")"); }
+std::string TensorValues::ShapeText() const {
+  const std::span shown = std::span(dims).first(std::min(dims.size(), kMostAxes));
+  return StrCat("(", absl::StrJoin(shown, ", "), shown.size() < dims.size() ? ", ...)" : ")");
+}
 
 absl::StatusOr<int64_t> CountElements(std::span<const int64_t> dims) {
   int64_t count = 1;
@@ -133,6 +139,9 @@ absl::StatusOr<int64_t> CountElements(std::span<const int64_t> dims) {
 }
 
 absl::StatusOr<TensorValues> ReadTensor(const onnx::TensorProto& tensor, ExternalData& external) {
+  if (size_t(tensor.dims_size()) > kMostAxes) {
+    return InvalidArgument("has ", tensor.dims_size(), " axes, more than ", kMostAxes);
+  }
   TensorValues values = {.type = OnnxType(tensor.data_type()),
                          .dims = {tensor.dims().begin(), tensor.dims().end()}};
   const int64_t bytes_each = BytesOf(values.type);

@@ -48,6 +48,17 @@ TEST_F(TensorValuesTest, EveryTypeIsRead) {
   EXPECT_THAT(Read(Raw(kFloat32, "", 0)).reals, ElementsAre());
 }
 
+TEST_F(TensorValuesTest, HasAtMostSixteenAxes) {
+  onnx::TensorProto tensor = Raw(OnnxType::kFloat32, std::string(4, 0), 1);
+  for (int i = 1; i < 16; ++i) tensor.add_dims(1);
+  EXPECT_EQ(Read(tensor).dims.size(), 16U);
+  tensor.add_dims(1);
+  EXPECT_THAT(std::string(ReadTensor(tensor, none_).status().message()),
+              HasSubstr("has 17 axes, more than 16"));
+  const TensorValues many = {.dims = std::vector<int64_t>(20, 1)};
+  EXPECT_THAT(many.ShapeText(), ::testing::EndsWith("1, 1, ...)"));
+}
+
 TEST(CountElementsTest, UpTo2To40) {
   constexpr int64_t kMost = int64_t{1} << 40;
   const auto error = [](const std::vector<int64_t>& dims) {

@@ -28,6 +28,7 @@ std::optional<size_t> Beside(OperatorReader& op, double number, Unfinished state
     const auto values = op.Constant(constant);
     const auto value = op.RawValue(1 - constant);
     if (!values.ok() || !values->real() || values->count() != 1) return std::nullopt;
+    if (value.ok() && values->dims.size() > value->rank()) return std::nullopt;
     if (std::abs(double(values->reals[0]) - number) > 1e-6 * number) return std::nullopt;
     if (!value.ok() || value->unfinished != state) return std::nullopt;
     return 1 - constant;
@@ -47,8 +48,11 @@ std::optional<size_t> FindSilu(OperatorReader& op, const ImportedValue& a, const
   for (const bool first : {true, false}) {
     const ImportedValue &sigmoid = first ? a : b, &x = first ? b : a;
     const NetworkMaker& network = op.network();
-    if (network.LayerOf(sigmoid).type_name() == "Sigmoid" && network.IsLatest(sigmoid) &&
-        op.IsLastReader(first ? 0 : 1) && network.NameOfInput(sigmoid) == network.NameOf(x)) {
+    ImportedValue view = sigmoid;
+    view.node = x.node;
+    if (view == x && network.LayerOf(sigmoid).type_name() == "Sigmoid" &&
+        network.IsLatest(sigmoid) && op.IsLastReader(first ? 0 : 1) &&
+        network.NameOfInput(sigmoid) == network.NameOf(x)) {
       return first ? 1 : 0;
     }
   }
@@ -86,49 +90,81 @@ absl::Status ImportErf(OperatorReader& op) {
       "is read as x * (Erf(x / sqrt 2) + 1) / 2 alone, which is GELU; there is no such layer");
 }
 
-absl::Status ImportDiv(OperatorReader& op) {
-  const auto value = Beside(op, std::sqrt(2.0), Unfinished::kNothing);
-  if (value != 0) return ImportArithmetic(op);
-  DTNN_RETURN_IF_ERROR(op.Value(0).status());
-  return SetStep(op, 0, Unfinished::kOverRootTwo);
+namespace {
+
+// An image that GELU may be of, as it was before the step: not scores, queries and keys of
+// attention, which are divided by such numbers too.
+bool BeginsGelu(OperatorReader& op, size_t input) {
+  const auto value = op.RawValue(input);
+  return value.ok() && value->factor == 1 &&
+         op.network().LayerOf(*value).type_name() != "ScoresBlock";
 }
 
-bool IsStepOfGelu(OperatorReader& op) { return Beside(op, 1, Unfinished::kErf).has_value(); }
-
-absl::Status ImportErfPlusOne(OperatorReader& op) {
-  return SetStep(op, op.IsConstant(0) ? 1 : 0, Unfinished::kErfPlusOne);
+// x, and what was made of it, are seen alike.
+bool AreOfOne(const ImportedValue& x, const ImportedValue& erf) {
+  ImportedValue step = x;
+  step.unfinished = erf.unfinished;
+  return x.unfinished == Unfinished::kNothing && x.pads == ImagePads() && x.factor == 1 &&
+         step == erf;
 }
 
-absl::Status ImportMul(OperatorReader& op) {
-  if (const auto value = Beside(op, std::sqrt(0.5), Unfinished::kNothing)) {
-    DTNN_RETURN_IF_ERROR(op.Value(*value).status());
-    return SetStep(op, *value, Unfinished::kOverRootTwo);
+}  // namespace
+
+absl::StatusOr<bool> ImportStepOfGelu(OperatorReader& op) {
+  const auto step = [&](std::optional<size_t> input, Unfinished made) -> absl::StatusOr<bool> {
+    DTNN_RETURN_IF_ERROR(SetStep(op, *input, made));
+    return true;
+  };
+  if (op.type() == "Add") {
+    const auto value = Beside(op, 1, Unfinished::kErf);
+    return value ? step(value, Unfinished::kErfPlusOne) : false;
   }
+  const bool divides = op.type() == "Div";
+  const auto over = Beside(op, divides ? std::sqrt(2.0) : std::sqrt(0.5), Unfinished::kNothing);
+  if (over && !(divides && *over == 1)) {
+    if (!BeginsGelu(op, *over)) return false;
+    op.TakeAnyAxes();
+    DTNN_RETURN_IF_ERROR(op.Value(*over).status());  // with its pads
+    return step(over, Unfinished::kOverRootTwo);
+  }
+  if (divides) return false;
   if (const auto value = Beside(op, 0.5, Unfinished::kTwiceGelu)) {
     DTNN_ASSIGN_OR_RETURN(ImportedValue x, op.RawValue(*value));
     x.unfinished = Unfinished::kNothing;
-    return ImportAs(op, ActivationKind::kGelu, x);
+    DTNN_RETURN_IF_ERROR(ImportAs(op, ActivationKind::kGelu, x));
+    return true;
   }
   if (const auto value = Beside(op, 0.5, Unfinished::kErfPlusOne)) {
-    return SetStep(op, *value, Unfinished::kHalfErfPlusOne);
+    return step(value, Unfinished::kHalfErfPlusOne);
   }
+  const auto a = op.RawValue(0), b = op.RawValue(1);
+  if (!a.ok() || !b.ok()) return false;
+  for (const size_t input : {size_t{0}, size_t{1}}) {
+    const ImportedValue &erf = input == 0 ? *a : *b, &x = input == 0 ? *b : *a;
+    if (!AreOfOne(x, erf)) continue;
+    if (erf.unfinished == Unfinished::kErfPlusOne) return step(input, Unfinished::kTwiceGelu);
+    if (erf.unfinished == Unfinished::kHalfErfPlusOne) {
+      DTNN_RETURN_IF_ERROR(ImportAs(op, ActivationKind::kGelu, x));
+      return true;
+    }
+  }
+  return false;
+}
+
+absl::Status ImportDiv(OperatorReader& op) {
+  DTNN_ASSIGN_OR_RETURN(const bool step, ImportStepOfGelu(op));
+  return step ? absl::OkStatus() : ImportArithmetic(op);
+}
+
+absl::Status ImportMul(OperatorReader& op) {
+  DTNN_ASSIGN_OR_RETURN(const bool step, ImportStepOfGelu(op));
+  if (step) return absl::OkStatus();
   if (op.IsConstant(0) != op.IsConstant(1) && IsScaleOfChannels(op)) {
-    return ImportScaleOfChannels(op);
+    const size_t constant = op.IsConstant(0) ? 0 : 1;
+    const bool factor = op.Constant(constant)->count() == 1 && AreLatestScores(op, 1 - constant);
+    return factor ? ImportFactorOfAxes(op) : ImportScaleOfChannels(op);
   }
   if (op.IsConstant(0) || op.IsConstant(1)) return ImportArithmetic(op);
-  DTNN_ASSIGN_OR_RETURN(const ImportedValue first_step, op.RawValue(0));
-  DTNN_ASSIGN_OR_RETURN(const ImportedValue second_step, op.RawValue(1));
-  for (const size_t step : {size_t{0}, size_t{1}}) {
-    const ImportedValue &erf = step == 0 ? first_step : second_step,
-                        &x = step == 0 ? second_step : first_step;
-    if (erf.node != x.node || !x.plain()) continue;
-    if (erf.unfinished == Unfinished::kHalfErfPlusOne) {
-      return ImportAs(op, ActivationKind::kGelu, x);
-    }
-    if (erf.unfinished == Unfinished::kErfPlusOne) {
-      return SetStep(op, step, Unfinished::kTwiceGelu);
-    }
-  }
   DTNN_ASSIGN_OR_RETURN(const ImportedValue a, op.Value(0));
   DTNN_ASSIGN_OR_RETURN(const ImportedValue b, op.Value(1));
   if (const auto x = FindSilu(op, a, b)) {

@@ -43,6 +43,10 @@ int64_t ExtentOf(const Axis& axis) { return axis.empty() ? 1 : axis[0].extent; }
 
 absl::StatusOr<Matrices> MatricesOf(OperatorReader& op, size_t input) {
   DTNN_ASSIGN_OR_RETURN(ImportedValue value, op.RawValue(input));
+  if (value.unfinished == Unfinished::kOverRootTwo) {  // a factor of two channels of a head
+    value.unfinished = Unfinished::kNothing;
+    value.factor = std::sqrt(0.5);
+  }
   if (value.factor == 1) {
     op.TakeAnyAxes();
     DTNN_ASSIGN_OR_RETURN(value, op.Value(input));
@@ -138,15 +142,22 @@ absl::Status ImportMatMulOfAxes(OperatorReader& op) {
   return NoProduct(a, b);
 }
 
+absl::Status AddSoftmaxOfOne(OperatorReader& op, const ImportedValue& image) {
+  return AddElementwise(op, std::make_shared<GroupSoftmaxLayer>(image.shape[0]),
+                        std::span(&image, 1));
+}
+
 absl::Status ImportSoftmaxOfAxes(OperatorReader& op) {
   op.TakeAnyAxes();
   DTNN_ASSIGN_OR_RETURN(const ImportedValue value, op.Value(0));
   const auto rank = int64_t(value.axes.size());
   DTNN_ASSIGN_OR_RETURN(const int64_t place, AxisOf(op.Int("axis", op.SoftmaxAxis()), rank));
   const Axis& axis = value.axes[size_t(place)];
+  const bool flattens = op.SoftmaxFlattens() && place + 1 != rank;
+  if (axis.empty() && !flattens) return AddSoftmaxOfOne(op, value);
   const bool of_channels = axis.size() == 1 && axis[0].of == Of::kChannels && axis[0].step == 1 &&
                            value.shape[0] % axis[0].extent == 0;
-  if (!of_channels || (op.SoftmaxFlattens() && place + 1 != rank)) {
+  if (!of_channels || flattens) {
     return Unimplemented(
         "is a softmax over axis ", place, " of ", ToText(value.axes),
         "; layers have one over the channels of an image, or of a head: of scores, "
@@ -156,20 +167,27 @@ absl::Status ImportSoftmaxOfAxes(OperatorReader& op) {
                         std::span(&value, 1));
 }
 
+bool AreLatestScores(OperatorReader& op, size_t input) {
+  const auto value = op.RawValue(input);
+  return value.ok() && op.network().LayerOf(*value).type_name() == "ScoresBlock" &&
+         op.network().IsLatest(*value) && op.IsLastReader(input);
+}
+
 absl::Status ImportFactorOfAxes(OperatorReader& op) {
   const size_t constant = op.IsConstant(0) ? 0 : 1;
   DTNN_ASSIGN_OR_RETURN(ImportedValue value, op.RawValue(1 - constant));
+  if (value.unfinished != Unfinished::kNothing) return op.Value(1 - constant).status();
   const auto values = op.Constant(constant);
   const bool divides = op.type() == "Div";
-  if (!values.ok() || !values->real() || values->count() != 1 || (divides && constant == 0)) {
+  if (!values.ok() || !values->real() || values->count() != 1 || (divides && constant == 0) ||
+      values->dims.size() > value.rank()) {
     return Unimplemented("computes with an image under the axes ", ToText(value.axes),
                          " and other than one number");
   }
-  const double factor = divides ? 1 / double(values->reals[0]) : double(values->reals[0]);
+  const double number = ShortestReal(values->reals[0]), factor = divides ? 1 / number : number;
   if (!std::isfinite(factor)) return InvalidArgument("multiplies by ", factor);
   NetworkMaker& network = op.network();
-  if (network.LayerOf(value).type_name() == "ScoresBlock" && network.IsLatest(value) &&
-      op.IsLastReader(1 - constant)) {
+  if (AreLatestScores(op, 1 - constant)) {
     const Attributes attributes = network.LayerOf(value).attributes();
     AttributeReader read(attributes);
     const ScoresOptions options = {.heads = read.Int("heads"),

@@ -3,48 +3,13 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "models/onnx/testing/import_fixture.h"
+#include "models/onnx/testing/attention_fixture.h"
 
 namespace dtnn {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-// The convolution makes 4 channels of 4 x 5 pixels.
-class ImportAttentionTest : public ImportTest {
- protected:
-  ImportAttentionTest() {
-    onnx_.mutable_graph()->mutable_node()->DeleteSubrange(1, 3);
-    Integers("tokens", {-1, 4, 20});
-    Integers("image", {-1, 4, 4, 5});
-    Integers("heads", {-1, 2, 2, 20});
-  }
-  void Turn(const std::string& from, const std::string& to, const std::vector<int64_t>& order) {
-    Ints(Node("Transpose", {from}, to), "perm", order);
-  }
-  // Scores of the image with itself, as "s".
-  void AddScores() {
-    Node("Reshape", {"c", "tokens"}, "keys");
-    Turn("keys", "queries", {0, 2, 1});
-    Node("MatMul", {"queries", "keys"}, "s");
-  }
-  void End(const std::string& from) {
-    Node("GlobalAveragePool", {from}, "p");
-    Node("Flatten", {"p"}, "f");
-    Node("Gemm", {"f", "m"}, "y");
-  }
-  std::vector<std::string> Layers() {
-    const auto imported = Import();
-    EXPECT_EQ(imported.status(), absl::OkStatus());
-    std::vector<std::string> layers;
-    if (!imported.ok()) return layers;
-    for (const auto& node : imported->model.graph.nodes()) {
-      layers.push_back(std::string(node.layer->type_name()) + " " + node.layer->SettingsCell());
-    }
-    return {layers.begin() + 2, layers.end() - 3};
-  }
-};
 
 TEST_F(ImportAttentionTest, IsTwoProductsAndASoftmax) {
   AddScores();
@@ -129,7 +94,7 @@ TEST_F(ImportAttentionTest, AsManyChannelsAsSamplesAreRefused) {
   Node("Slice", {"keys", "batch", "far", "axis"}, "part");
   Node("Reshape", {"part", "image"}, "i");
   End("i");
-  EXPECT_THAT(Error(), HasSubstr("takes as many channels as the batch has samples"));
+  EXPECT_THAT(Error(), HasSubstr("takes as many places as the batch has samples"));
 }
 
 TEST_F(ImportAttentionTest, HeadsMustBeTheSame) {
@@ -158,7 +123,7 @@ TEST_F(ImportAttentionTest, OperatorsOfOtherAxesAreNamed) {
   onnx::NodeProto& other = Node("GlobalMaxPool", {"t"}, "o");
   End("o");
   EXPECT_THAT(Error(), HasSubstr("reads an image under the axes (N, 4, 20); the operators that are "
-                                 "read of such are Add, Div, Dropout, Gather"));
+                                 "read of such are Add, Div, Dropout, Erf, Gather"));
   other.set_op_type("Reshape");
   other.add_input("odd");
   Integers("odd", {-1, 8, 9});
@@ -195,7 +160,69 @@ TEST_F(ImportAttentionTest, PartsOfChannelsAreSlices) {
   onnx_.mutable_graph()
       ->mutable_initializer(onnx_.graph().initializer_size() - 3)
       ->set_int64_data(0, 2);
-  EXPECT_THAT(Error(), HasSubstr("takes places 2 to 2 of axis 1 of (N, 2, 2, 20)"));
+  EXPECT_THAT(Error(), HasSubstr("takes place 2 of axis 1 of (N, 2, 2, 20)"));
+}
+
+// 1 / sqrt 2 of two channels of a head is not a step of GELU.
+TEST_F(ImportAttentionTest, QueriesAreDividedByTheRootOfTwo) {
+  Node("Reshape", {"c", "heads"}, "keys");
+  Turn("keys", "queries", {0, 1, 3, 2});
+  Tensor("root", {}).set_float_data(0, 1.41421356F);
+  Node("Div", {"queries", "root"}, "q");
+  Node("MatMul", {"q", "keys"}, "s");
+  onnx::NodeProto& product = At(onnx_.graph().node_size() - 1);
+  Int(Node("Softmax", {"s"}, "weights"), "axis", 3);
+  Turn("keys", "values", {0, 1, 3, 2});
+  Node("MatMul", {"weights", "values"}, "o");
+  Turn("o", "turned", {0, 1, 3, 2});
+  Node("Reshape", {"turned", "image"}, "i");
+  End("i");
+  EXPECT_THAT(Layers()[0], HasSubstr("ScoresBlock heads 2, factor 0.7071"));
+  product.set_input(0, "queries");
+  At(3).set_input(0, "s");  // and of scores
+  onnx_.mutable_graph()->mutable_node()->SwapElements(3, 4);
+  At(5).set_input(0, "q");
+  EXPECT_THAT(Layers()[0], HasSubstr("ScoresBlock heads 2, factor 0.7071"));
+}
+
+// As PyTorch writes 1 / sqrt(channels of a head).
+TEST_F(ImportAttentionTest, AFactorIsComputedFromAShape) {
+  Node("Reshape", {"c", "heads"}, "keys");
+  Turn("keys", "queries", {0, 1, 3, 2});
+  onnx::NodeProto& shape = Node("Shape", {"queries"}, "extents");
+  Int(shape, "start", 3), Int(shape, "end", 4);
+  Int(Node("Cast", {"extents"}, "real"), "to", 1);
+  Tensor("two", {1}).set_float_data(0, 2);
+  Node("Mul", {"real", "two"}, "four");
+  Node("Sqrt", {"four"}, "root");
+  Node("Div", {"two", "root"}, "factor");
+  Node("Mul", {"queries", "factor"}, "q");
+  Node("MatMul", {"q", "keys"}, "s");
+  Int(Node("Softmax", {"s"}, "weights"), "axis", 3);
+  Turn("keys", "values", {0, 1, 3, 2});
+  Node("MatMul", {"weights", "values"}, "o");
+  Turn("o", "turned", {0, 1, 3, 2});
+  Node("Reshape", {"turned", "image"}, "i");
+  End("i");
+  EXPECT_EQ(Layers()[0], "ScoresBlock heads 2, factor 1");
+  shape.mutable_attribute(0)->set_i(0), shape.mutable_attribute(1)->set_i(1);
+  EXPECT_THAT(Error(), HasSubstr("operator \"Cast\"): computes with the size of the batch"));
+}
+
+TEST_F(ImportAttentionTest, AnAxisIsNamedOnce) {
+  Integers("added", {1, 1});
+  Node("Reshape", {"c", "tokens"}, "t");
+  onnx::NodeProto& node = Node("Unsqueeze", {"t", "added"}, "u");
+  Node("Reshape", {"u", "image"}, "i");
+  End("i");
+  EXPECT_THAT(Error(), HasSubstr("operator \"Unsqueeze\"): names axis 1 twice"));
+  auto& added = *onnx_.mutable_graph()->mutable_initializer(onnx_.graph().initializer_size() - 1);
+  added.set_int64_data(0, -4);  // of 5 axes, the same
+  EXPECT_THAT(Error(), HasSubstr("names axis 1 twice"));
+  added.set_int64_data(0, 3);
+  EXPECT_THAT(Layers(), ElementsAre());
+  node.set_op_type("Squeeze");
+  EXPECT_THAT(Error(), HasSubstr("names axis 3 of 3 axes"));
 }
 
 TEST_F(ImportAttentionTest, TheOutputIsAnImageAgain) {

@@ -7,7 +7,6 @@
 #include <span>
 #include <utility>
 
-#include "layers/channels/channel_slice.h"
 #include "layers/group_normalization.h"
 #include "models/onnx/import/operators.h"
 #include "tensor/errors.h"
@@ -29,6 +28,18 @@ bool SetAxes(OperatorReader& op, ImportedValue value, std::optional<Axes> axes) 
 
 Axes AxesOf(const ImportedValue& value) {
   return value.axes.empty() ? AxesOfImage(value.shape, value.channels_last) : value.axes;
+}
+
+std::optional<Axes> WantedAxes(OperatorReader& op, const ImportedValue& value,
+                               std::vector<int64_t> shape) {
+  const Axes axes = AxesOf(value);
+  const auto extents = ExtentsOf(axes);
+  if (op.Int("allowzero", 0) == 0 && extents) {
+    for (size_t i = 0; i < shape.size() && i < extents->size(); ++i) {
+      if (shape[i] == 0) shape[i] = (*extents)[i];
+    }
+  }
+  return Reshaped(axes, shape, op.batch());
 }
 
 namespace {
@@ -54,20 +65,11 @@ absl::Status SetAxesWithChannelsLast(OperatorReader& op, const ImportedValue& in
 
 absl::Status Reshape(OperatorReader& op) {
   DTNN_ASSIGN_OR_RETURN(const ImportedValue value, op.RawValue(0));
-  DTNN_ASSIGN_OR_RETURN(std::vector<int64_t> shape, op.Integers(1));
-  const auto extents = ExtentsOf(value.axes);
-  if (op.Int("allowzero", 0) == 0) {
-    for (size_t i = 0; i < shape.size(); ++i) {
-      if (shape[i] == 0 && extents && i < extents->size()) shape[i] = (*extents)[i];
-    }
-  }
-  if (SetAxes(op, value, Reshaped(value.axes, shape))) return absl::OkStatus();
-  std::string wanted;
-  for (const int64_t extent : shape) {
-    StrAppend(&wanted, wanted.empty() ? "" : ", ", extent == kBatchExtent ? "N" : StrCat(extent));
-  }
-  return Unimplemented("reshapes the axes ", ToText(value.axes), " of an image to (", wanted,
-                       "), which are not products of them, of heads and of channels of a head");
+  DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> shape, op.Integers(1));
+  if (SetAxes(op, value, WantedAxes(op, value, shape))) return absl::OkStatus();
+  return Unimplemented("reshapes the axes ", ToText(value.axes), " of an image to ", TextOf(shape),
+                       ", which are not products of them, of heads and of channels of a head; a "
+                       "number stands for N only where the input has it");
 }
 
 absl::Status Transpose(OperatorReader& op) {
@@ -80,41 +82,25 @@ absl::Status Transpose(OperatorReader& op) {
   return InvalidArgument("its attribute \"perm\" is not an order of the axes ", ToText(value.axes));
 }
 
-// The places that an attribute of older opsets, or an input of later ones, names among `rank` axes.
-absl::StatusOr<std::vector<int64_t>> PlacesOf(OperatorReader& op, int64_t rank) {
-  std::vector<int64_t> places =
-      op.HasAttribute("axes") ? op.Ints("axes", {}) : std::vector<int64_t>();
-  if (op.Has(1)) {
-    DTNN_ASSIGN_OR_RETURN(places, op.Integers(1));
-  }
-  for (int64_t& place : places) {
-    DTNN_ASSIGN_OR_RETURN(place, AxisOf(place, rank));
-  }
-  std::ranges::sort(places);
-  return places;
-}
-
 absl::Status Unsqueeze(OperatorReader& op) {
   DTNN_ASSIGN_OR_RETURN(const ImportedValue value, op.RawValue(0));
-  const size_t added = op.Has(1) ? op.Integers(1).value_or(std::vector<int64_t>()).size()
-                                 : op.Ints("axes", {}).size();
-  if (value.axes.size() + added > kMostImageAxes)
-    return Unimplemented("makes more than ", kMostImageAxes, " axes");
-  DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> places,
-                        PlacesOf(op, int64_t(value.axes.size() + added)));
+  DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> given, AxesGiven(op));
   Axes axes = value.axes;
-  for (const int64_t place : places) {
-    if (place > int64_t(axes.size())) return InvalidArgument("names an axis twice");
-    axes.insert(axes.begin() + place, Axis());
+  if (axes.size() + given.size() > kMostImageAxes) {
+    return Unimplemented("makes more than ", kMostImageAxes, " axes");
   }
+  DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> places,
+                        SortedAxes(given, int64_t(axes.size() + given.size())));
+  for (const int64_t place : places) axes.insert(axes.begin() + place, Axis());
   SetAxes(op, value, std::move(axes));
   return absl::OkStatus();
 }
 
 absl::Status Squeeze(OperatorReader& op) {
   DTNN_ASSIGN_OR_RETURN(const ImportedValue value, op.RawValue(0));
+  DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> given, AxesGiven(op));
   DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> places,
-                        PlacesOf(op, int64_t(value.axes.size())));
+                        SortedAxes(given, int64_t(value.axes.size())));
   Axes axes;
   for (size_t i = 0; i < value.axes.size(); ++i) {
     const bool named = std::ranges::find(places, int64_t(i)) != places.end();
@@ -128,72 +114,48 @@ absl::Status Squeeze(OperatorReader& op) {
   return absl::OkStatus();
 }
 
-// Some of the outermost parts of the channels: begin .. end - 1 of axis `place`.
-absl::Status TakePart(OperatorReader& op, const ImportedValue& value, int64_t place, int64_t begin,
-                      int64_t end, bool keeps_axis) {
-  const Axis& axis = value.axes[size_t(place)];
-  const AxisFactor part = axis.size() == 1 ? axis[0] : AxisFactor();
-  if (part.of != AxisFactor::Of::kChannels || part.extent * part.step != value.shape[0]) {
-    return Unimplemented(
-        "takes a part of axis ", place, " of ", ToText(value.axes),
-        "; only channels of images are divided, along the outermost of their axes");
+// A constant with an element for each channel, the last axis.
+absl::StatusOr<std::vector<float>> LastOf(OperatorReader& op, size_t constant,
+                                          const ImportedValue& value) {
+  DTNN_ASSIGN_OR_RETURN(const TensorValues values, op.Constant(constant));
+  if (values.real() && values.count() > 1 && values.count() != value.shape[0]) {
+    return Unimplemented("computes with a constant of shape ", values.ShapeText(),
+                         ", perhaps an embedding of positions; layers have one number for each of "
+                         "the ",
+                         value.shape[0], " channels");
   }
-  if (begin < 0 || begin >= end || end > part.extent) {
-    return InvalidArgument("takes places ", begin, " to ", end - 1, " of axis ", place, " of ",
-                           ToText(value.axes));
-  }
-  ImportedValue image = value;
-  image.axes.clear();
-  DTNN_RETURN_IF_ERROR(op.AddLayer(
-      std::make_shared<ChannelSliceLayer>(begin * part.step, (end - begin) * part.step), image));
-  DTNN_ASSIGN_OR_RETURN(const ImportedValue output, op.Output());
-  Axes axes = value.axes;
-  axes[size_t(place)] = ChannelAxis(end - begin, part.step);
-  if (!keeps_axis) axes.erase(axes.begin() + place);
-  SetAxes(op, output, std::move(axes));
-  return absl::OkStatus();
+  if (values.dims.size() <= value.rank()) return op.Vector(constant, value.shape[0]);
+  return Unimplemented("computes with a constant of shape ", values.ShapeText(), " and the axes ",
+                       ToText(AxesOf(value)), ", which are fewer");
 }
 
-absl::Status Gather(OperatorReader& op) {
+// The sum of two images; or the bias of a product of pixels, which stands beside it.
+absl::Status Add(OperatorReader& op) {
+  DTNN_ASSIGN_OR_RETURN(const bool step, ImportStepOfGelu(op));
+  if (step) return absl::OkStatus();
   op.TakeAnyAxes();
-  DTNN_ASSIGN_OR_RETURN(const ImportedValue value, op.Value(0));
-  DTNN_ASSIGN_OR_RETURN(const TensorValues index, op.Constant(1));
-  DTNN_ASSIGN_OR_RETURN(const int64_t place, AxisOf(op.Int("axis", 0), int64_t(value.axes.size())));
-  if (index.real() || !index.dims.empty() || index.count() != 1) {
-    return Unimplemented("gathers several places of an axis; one can be taken");
-  }
-  int64_t begin = index.integers[0];
-  if (begin < 0 && value.axes[size_t(place)].size() == 1)
-    begin += value.axes[size_t(place)][0].extent;
-  return TakePart(op, value, place, begin, begin + 1, /*keeps_axis=*/false);
-}
-
-absl::Status Slice(OperatorReader& op) {
-  op.TakeAnyAxes();
-  DTNN_ASSIGN_OR_RETURN(const ImportedValue value, op.Value(0));
-  DTNN_ASSIGN_OR_RETURN(SliceBounds bounds, BoundsOf(op));
-  DTNN_RETURN_IF_ERROR(CheckBounds(bounds));
-  DTNN_ASSIGN_OR_RETURN(bounds.axis, AxisOf(bounds.axis, int64_t(value.axes.size())));
-  const Axis& axis = value.axes[size_t(bounds.axis)];
-  if (axis.size() != 1 || axis[0].of == AxisFactor::Of::kSamples) {
-    return Unimplemented("takes a part of axis ", bounds.axis, " of ", ToText(value.axes),
-                         "; only channels of images are divided");
-  }
-  const auto [begin, end] = bounds.In(axis[0].extent);
-  return TakePart(op, value, bounds.axis, begin, end, /*keeps_axis=*/true);
-}
-
-// The bias of a product of pixels, which stands beside it.
-absl::Status Bias(OperatorReader& op, size_t constant) {
+  if (!op.IsConstant(0) && !op.IsConstant(1)) return ImportSum(op);
+  const size_t constant = op.IsConstant(0) ? 0 : 1;
   DTNN_ASSIGN_OR_RETURN(const ImportedValue value, WithChannelsLast(op, 1 - constant));
-  DTNN_ASSIGN_OR_RETURN(std::vector<float> bias, op.Vector(constant, value.shape[0]));
+  DTNN_ASSIGN_OR_RETURN(std::vector<float> bias, LastOf(op, constant, value));
   return AddBias(op, 1 - constant, value, std::move(bias));
 }
 
-absl::Status Add(OperatorReader& op) {
-  if (op.IsConstant(0) || op.IsConstant(1)) return Bias(op, op.IsConstant(0) ? 0 : 1);
-  op.TakeAnyAxes();
-  return ImportSum(op);
+absl::Status Div(OperatorReader& op) {
+  DTNN_ASSIGN_OR_RETURN(const bool step, ImportStepOfGelu(op));
+  return step ? absl::OkStatus() : ImportFactorOfAxes(op);
+}
+
+// A product with one number, or with one for each channel.
+absl::Status Mul(OperatorReader& op) {
+  DTNN_ASSIGN_OR_RETURN(const bool step, ImportStepOfGelu(op));
+  if (step) return absl::OkStatus();
+  const size_t constant = op.IsConstant(0) ? 0 : 1;
+  const auto values = op.Constant(constant);
+  if (!values.ok() || !values->real() || values->count() == 1) return ImportFactorOfAxes(op);
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue value, WithChannelsLast(op, 1 - constant));
+  DTNN_ASSIGN_OR_RETURN(std::vector<float> factors, LastOf(op, constant, value));
+  return AddScaleOfChannels(op, value, std::move(factors), int(constant));
 }
 
 // A fully connected layer of rows, which are pixels.
@@ -251,20 +213,23 @@ using Table = std::map<std::string_view, ImportOperator, std::less<>>;
 const Table& OperatorsOfAxes() {
   static const Table& table = *new Table{
       {"Add", Add},
-      {"Div", ImportFactorOfAxes},
+      {"Div", Div},
       {"Dropout", OfAnyAxes<ImportDropout>},
-      {"Gather", Gather},
+      {"Erf", ImportErf},
+      {"Gather", ImportGatherOfImage},
       {"Gelu", OfAnyAxes<ImportGelu>},
       {"Gemm", Gemm},
       {"Identity", ImportIdentity},
       {"LayerNormalization", LayerNormalization},
       {"MatMul", MatMul},
-      {"Mul", ImportFactorOfAxes},
+      {"Mul", Mul},
+      {"ReduceMean", ImportReduceMean},
       {"Relu", OfAnyAxes<ImportRelu>},
       {"Reshape", Reshape},
       {"Shape", ImportShape},
-      {"Slice", Slice},
+      {"Slice", ImportSliceOfAxes},
       {"Softmax", ImportSoftmaxOfAxes},
+      {"Split", ImportSplit},
       {"Squeeze", Squeeze},
       {"Transpose", Transpose},
       {"Unsqueeze", Unsqueeze},

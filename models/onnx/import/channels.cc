@@ -4,7 +4,6 @@
 // Transpose of the groups and their channels, and a Reshape back.
 
 #include <algorithm>
-#include <numeric>
 #include <span>
 #include <vector>
 
@@ -44,23 +43,20 @@ absl::Status AddSlice(OperatorReader& op, const ImportedValue& image, int64_t be
 
 // The extents that a Reshape asks for, where they are those that are `expected`; one of them may
 // be -1, and the batch 0.
-bool AreExtents(const std::vector<int64_t>& asked, std::vector<int64_t> expected) {
+bool AreExtents(const std::vector<int64_t>& asked, std::vector<int64_t> expected, int64_t batch) {
   if (asked.size() != expected.size() + 1 || std::ranges::count(asked, -1) > 1) return false;
-  if (asked[0] < -1 && asked[0] != kBatchExtent) return false;
+  if (asked[0] != -1 && asked[0] != 0 && asked[0] != kBatchExtent &&
+      (batch == 0 || asked[0] != batch)) {
+    return false;
+  }
   return std::ranges::equal(asked.begin() + 1, asked.end(), expected.begin(), expected.end(),
                             [](int64_t a, int64_t b) { return a == b || a == -1; });
 }
 
 }  // namespace
 
-absl::Status CheckBounds(const SliceBounds& bounds) {
-  if (bounds.start != kBatchExtent && bounds.end != kBatchExtent) return absl::OkStatus();
-  return Unimplemented("takes as many channels as the batch has samples, which may be any");
-}
-
 absl::Status ImportSliceOfChannels(OperatorReader& op, const SliceBounds& bounds) {
   DTNN_ASSIGN_OR_RETURN(const Channels channels, ChannelsOf(op, bounds.axis));
-  DTNN_RETURN_IF_ERROR(CheckBounds(bounds));
   const auto [start, end] = bounds.In(channels.image.shape[0]);
   if (start == end) {
     return InvalidArgument("takes no channel of an image of ", channels.image.shape.ToString());
@@ -68,52 +64,12 @@ absl::Status ImportSliceOfChannels(OperatorReader& op, const SliceBounds& bounds
   return AddSlice(op, channels.image, start, end - start);
 }
 
-absl::Status ImportSplit(OperatorReader& op) {
-  DTNN_ASSIGN_OR_RETURN(const Channels channels, ChannelsOf(op, op.Int("axis", 0)));
-  const auto outputs = int64_t(op.num_outputs());
-  const int64_t count = channels.image.shape[0];
-  std::vector<int64_t> counts =
-      op.HasAttribute("split") ? op.Ints("split", {}) : std::vector<int64_t>();
-  if (op.Has(1)) {
-    DTNN_ASSIGN_OR_RETURN(counts, op.Integers(1));
-  }
-  if (counts.empty()) {
-    // Equal parts, but for the last.
-    if (op.Int("num_outputs", outputs) != outputs) {
-      return InvalidArgument("its attribute \"num_outputs\" is not ", outputs, ", as it has");
-    }
-    const int64_t each = (count + outputs - 1) / outputs;
-    counts.assign(size_t(outputs), each);
-    counts.back() = count - each * (outputs - 1);
-  }
-  const bool within =
-      std::ranges::all_of(counts, [&](int64_t part) { return part >= 1 && part <= count; });
-  if (!within || int64_t(counts.size()) != outputs || outputs > count ||
-      std::accumulate(counts.begin(), counts.end(), int64_t{0}) != count) {
-    return InvalidArgument("splits ", count, " channels into ", outputs,
-                           " parts whose sizes do not add up to them");
-  }
-  std::vector<ImportedValue> parts(counts.size());
-  int64_t begin = 0;
-  for (size_t i = 0; i < counts.size(); ++i) {
-    if (op.OutputIsUsed(i)) {
-      DTNN_RETURN_IF_ERROR(AddSlice(op, channels.image, begin, counts[i]));
-      DTNN_ASSIGN_OR_RETURN(parts[i], op.Output());
-    }
-    begin += counts[i];
-  }
-  for (size_t i = 0; i < counts.size(); ++i) {
-    if (op.OutputIsUsed(i)) op.SetOutput(parts[i], i);
-  }
-  return absl::OkStatus();
-}
-
 absl::Status ImportGroupsOfChannels(OperatorReader& op, const std::vector<int64_t>& shape) {
   DTNN_ASSIGN_OR_RETURN(ImportedValue value, op.Image(0));
   const int64_t channels = value.shape[0];
   const int64_t asked = shape[1] > 0 ? shape[1] : shape[2] > 0 ? channels / shape[2] : 0;
   if (asked < 1 || channels % asked != 0 ||
-      !AreExtents(shape, {asked, channels / asked, value.shape[1], value.shape[2]})) {
+      !AreExtents(shape, {asked, channels / asked, value.shape[1], value.shape[2]}, op.batch())) {
     return Unimplemented("reshapes samples of ", value.shape.ToString(),
                          " to 4 axes that are not groups, channels of a group, height and width");
   }
@@ -125,7 +81,7 @@ absl::Status ImportGroupsOfChannels(OperatorReader& op, const std::vector<int64_
 
 absl::Status ImportShuffledChannels(OperatorReader& op, const std::vector<int64_t>& shape) {
   DTNN_ASSIGN_OR_RETURN(ImportedValue value, op.RawValue(0));
-  if (!AreExtents(shape, {value.shape[0], value.shape[1], value.shape[2]})) {
+  if (!AreExtents(shape, {value.shape[0], value.shape[1], value.shape[2]}, op.batch())) {
     return Unimplemented("does not reshape the groups of channels that a Transpose made to ",
                          value.shape.ToString(), " again");
   }

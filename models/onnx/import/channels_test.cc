@@ -85,11 +85,11 @@ TEST_F(ImportTest, PartsOfTheChannelsAreChecked) {
   onnx::NodeProto& split = Insert("Split", {"c"});
   split.add_output("rest");
   Int(split, "axis", 2);
-  EXPECT_THAT(Error(), HasSubstr("divides axis 2 of samples of (4, 4, 5); only channels of images "
-                                 "are divided"));
+  EXPECT_THAT(Error(),
+              HasSubstr("divides axis 2 of (N, 4, 4, 5); only channels of images are divided"));
   split.mutable_attribute(0)->set_i(1);
   Ints(split, "split", {1, 2});
-  EXPECT_THAT(Error(), HasSubstr("splits 4 channels into 2 parts whose sizes do not add up"));
+  EXPECT_THAT(Error(), HasSubstr("splits an axis of 4 into 2 parts whose sizes do not add up"));
   split.mutable_attribute(1)->set_ints(0, INT64_MAX);
   EXPECT_THAT(Error(), HasSubstr("do not add up"));
   split.mutable_attribute(1)->set_ints(0, 5);

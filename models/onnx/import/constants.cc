@@ -2,29 +2,13 @@
 // that exports have before a Reshape. The batch, whose size is not known, is handed on as it is.
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "models/onnx/import/operators.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
-namespace {
-
-constexpr int64_t kMost = int64_t{1} << 40;  // of a number in a shape
-
-absl::StatusOr<int64_t> Compute(std::string_view type, int64_t a, int64_t b) {
-  if (a == kBatchExtent || b == kBatchExtent) {
-    return Unimplemented("computes with the size of the batch, which may be any");
-  }
-  if (std::max(std::abs(a), std::abs(b)) > kMost) return InvalidArgument("has numbers above 2^40");
-  if (type == "Add") return a + b;
-  if (type == "Sub") return a - b;
-  if (type == "Div" && b != 0) return a / b;
-  if (type == "Mul" && (b == 0 || std::abs(a) <= kMost / std::abs(b))) return a * b;
-  return InvalidArgument("of ", a, " and ", b, " is not a number up to 2^40");
-}
-
-}  // namespace
 
 absl::Status ImportConstant(OperatorReader& op) {
   TensorValues values;
@@ -75,6 +59,7 @@ absl::Status ImportShape(OperatorReader& op) {
 }
 
 absl::Status ImportGather(OperatorReader& op) {
+  if (!op.IsConstant(0)) return ImportGatherOfImage(op);
   DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> from, op.Integers(0));
   DTNN_ASSIGN_OR_RETURN(TensorValues indices, op.Constant(1));
   if (op.Int("axis", 0) != 0 || indices.real()) return Unimplemented("gathers not from a shape");
@@ -87,11 +72,30 @@ absl::Status ImportGather(OperatorReader& op) {
 }
 
 absl::Status ImportUnsqueeze(OperatorReader& op) {
-  if (op.HasAttribute("axes")) op.Ints("axes", {});
-  DTNN_ASSIGN_OR_RETURN(TensorValues values, op.Constant(0));
-  if (values.count() != 1) return Unimplemented("unsqueezes more than one number of a shape");
-  values.dims = {1};
-  op.SetOutput(std::move(values));
+  DTNN_ASSIGN_OR_RETURN(std::vector<int64_t> axes, AxesGiven(op));
+  DTNN_ASSIGN_OR_RETURN(WholeNumbers numbers, op.Numbers(0));
+  std::vector<int64_t>& dims = numbers.first.dims;
+  if (dims.size() + axes.size() > kMostImageAxes) {
+    return Unimplemented("makes more than ", kMostImageAxes, " axes");
+  }
+  DTNN_ASSIGN_OR_RETURN(axes, SortedAxes(axes, int64_t(dims.size() + axes.size())));
+  for (const int64_t axis : axes) dims.insert(dims.begin() + axis, 1);
+  if (numbers.step != 0 && !axes.empty() && axes[0] == 0) {
+    return Unimplemented("puts an axis before that of the samples");
+  }
+  op.SetOutput(std::move(numbers));
+  return absl::OkStatus();
+}
+
+absl::Status ImportRange(OperatorReader& op) {
+  int64_t bounds[3] = {};
+  for (size_t i = 0; i < 3; ++i) {
+    DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> numbers, op.Integers(i));
+    if (numbers.size() != 1) return InvalidArgument("its input ", i, " is not one whole number");
+    bounds[i] = numbers[0];
+  }
+  DTNN_ASSIGN_OR_RETURN(WholeNumbers numbers, RangeOf(bounds[0], bounds[1], bounds[2]));
+  op.SetOutput(std::move(numbers));
   return absl::OkStatus();
 }
 
@@ -123,6 +127,9 @@ absl::StatusOr<SliceBounds> BoundsOf(OperatorReader& op) {
       steps != std::vector<int64_t>{1}) {
     return Unimplemented("slices several axes, or not in steps of 1");
   }
+  if (IsOfBatch(starts[0]) || IsOfBatch(ends[0])) {
+    return Unimplemented("takes as many places as the batch has samples, which may be any");
+  }
   return SliceBounds{axes[0], starts[0], ends[0]};
 }
 
@@ -144,8 +151,15 @@ absl::Status ImportCast(OperatorReader& op) {
     return Unimplemented("casts values of the network to another type than float");
   }
   DTNN_ASSIGN_OR_RETURN(TensorValues values, op.Constant(0));
-  if (TensorValues{.type = to}.real() != values.real()) {
-    return Unimplemented("casts between real and whole numbers");
+  const bool to_real = TensorValues{.type = to}.real();
+  if (to_real && !values.real() && values.count() <= kMostNumbers) {
+    if (std::ranges::any_of(values.integers, IsOfBatch)) {
+      return Unimplemented("computes with the size of the batch, which may be any");
+    }
+    values.reals.assign(values.integers.begin(), values.integers.end());
+    values.integers = {};
+  } else if (to_real != values.real()) {
+    return Unimplemented("casts real to whole numbers, or more than ", kMostNumbers, " of these");
   }
   if (values.type == to) return ImportIdentity(op);
   values.type = to;
@@ -161,22 +175,46 @@ absl::Status ImportArithmetic(OperatorReader& op) {
         "into the "
         "preprocessing");
   }
-  DTNN_ASSIGN_OR_RETURN(TensorValues a, op.Constant(0));
-  DTNN_ASSIGN_OR_RETURN(TensorValues b, op.Constant(1));
-  if (a.real() || b.real()) return Unimplemented("computes with constants that are not a shape");
-  if (a.count() < b.count()) {
-    if (a.count() != 1) return InvalidArgument("has inputs of different sizes");
-    a.integers.assign(size_t(b.count()), a.integers[0]);
-    a.dims = b.dims;
+  if (op.type() == "Mod" && op.Int("fmod", 0) != 0) {
+    return Unimplemented("its attribute \"fmod\" is not 0");
   }
-  if (b.count() != 1 && b.count() != a.count()) {
-    return InvalidArgument("has inputs of different sizes");
+  DTNN_ASSIGN_OR_RETURN(const WholeNumbers a, op.Numbers(0));
+  DTNN_ASSIGN_OR_RETURN(const WholeNumbers b, op.Numbers(1));
+  DTNN_ASSIGN_OR_RETURN(WholeNumbers result, Arithmetic(op.type(), a, b));
+  op.SetOutput(std::move(result));
+  return absl::OkStatus();
+}
+
+absl::Status ImportExpand(OperatorReader& op) {
+  if (!op.IsConstant(0)) {
+    return Unimplemented(
+        "repeats what the network computes; layers add and multiply images of one shape, and "
+        "factors of channels");
   }
-  for (size_t i = 0; i < a.integers.size(); ++i) {
-    DTNN_ASSIGN_OR_RETURN(a.integers[i],
-                          Compute(op.type(), a.integers[i], b.integers[b.count() == 1 ? 0 : i]));
+  DTNN_ASSIGN_OR_RETURN(const WholeNumbers numbers, op.Numbers(0));
+  if (numbers.first.real()) {
+    return Unimplemented("repeats a constant of shape ", numbers.first.ShapeText(),
+                         ", perhaps a class token, for each sample; no layer has pixels of its own "
+                         "beside those of its input. A mean of all tokens needs none");
   }
-  op.SetOutput(std::move(a));
+  DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> shape, op.Integers(1));
+  if (std::ranges::any_of(shape, IsOfBatch)) {
+    return Unimplemented("computes with the size of the batch, which may be any");
+  }
+  DTNN_ASSIGN_OR_RETURN(const int64_t count, CountElements(shape));
+  if (count > kMostNumbers) return Unimplemented("makes ", count, " numbers");
+  const TensorValues zeros = {.dims = shape, .integers = std::vector<int64_t>(size_t(count))};
+  DTNN_ASSIGN_OR_RETURN(WholeNumbers result, Arithmetic("Add", numbers, {zeros}));
+  op.SetOutput(std::move(result));
+  return absl::OkStatus();
+}
+
+absl::Status ImportSqrt(OperatorReader& op) {
+  if (!op.IsConstant(0)) return ImportArithmetic(op);
+  DTNN_ASSIGN_OR_RETURN(TensorValues values, op.Constant(0));
+  if (!values.real()) return InvalidArgument("its input 0 has whole numbers");
+  for (float& value : values.reals) value = std::sqrt(value);
+  op.SetOutput(std::move(values));
   return absl::OkStatus();
 }
 
@@ -185,7 +223,10 @@ absl::Status ImportReduceProd(OperatorReader& op) {
   if (op.HasAttribute("axes")) op.Ints("axes", {});
   int64_t product = 1;
   for (const int64_t factor : factors) {
-    DTNN_ASSIGN_OR_RETURN(product, Compute("Mul", product, factor));
+    DTNN_ASSIGN_OR_RETURN(const WholeNumbers next,
+                          Arithmetic("Mul", {TensorValues::OfIntegers({product})},
+                                     {TensorValues::OfIntegers({factor})}));
+    product = next.first.integers[0];
   }
   TensorValues values = TensorValues::OfIntegers({product});
   if (op.Int("keepdims", 1) == 0) values.dims.clear();

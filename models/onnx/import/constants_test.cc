@@ -31,6 +31,8 @@ TEST_F(ImportTest, AShapeThatOnlyFlattensIsFolded) {
   const auto imported = Import();
   ASSERT_TRUE(imported.ok()) << imported.status();
   EXPECT_EQ(imported->model.graph.nodes().size(), 5U);
+  At(5).mutable_attribute(0)->set_i(1);
+  EXPECT_THAT(Error(), HasSubstr("names axis 1 of 1 axes"));
 }
 
 TEST_F(ImportTest, ArithmeticOfShapesHasLimits) {
@@ -70,6 +72,26 @@ TEST_F(ImportTest, ArithmeticOfShapesHasLimits) {
   const std::vector<int64_t> ones(63, 1), more(64, 1);
   EXPECT_THAT(error("Mul", ones, {1}), Not(HasSubstr("not a shape")));
   EXPECT_THAT(error("Mul", more, {1}), HasSubstr("joins constants that are not a shape"));
+}
+
+TEST_F(ImportTest, ConstantsAreRepeatedIfTheyAreNumbers) {
+  Integers("one", {3});
+  Integers("two", {2});
+  Integers("start", {1}), Integers("end", {2});
+  Node("Expand", {"one", "two"}, "threes");
+  Node("Slice", {"threes", "start", "end"}, "three");
+  Node("Mul", {"three", "one"}, "nine");
+  Node("Reshape", {"f", "nine"}, "last");
+  onnx_.mutable_graph()->mutable_output(0)->set_name("last");
+  EXPECT_THAT(Error(), HasSubstr("reshapes samples of (4,) to (9)"));
+  At(4).set_input(0, "m");
+  EXPECT_THAT(Error(), HasSubstr("repeats a constant of shape (4, 2), perhaps a class token, for "
+                                 "each sample; no layer has pixels of its own"));
+  At(4).set_input(0, "f");
+  EXPECT_THAT(Error(), HasSubstr("repeats what the network computes"));
+  At(4).set_input(0, "one");
+  onnx_.mutable_graph()->mutable_initializer(3)->set_int64_data(0, 1 << 23);
+  EXPECT_THAT(Error(), HasSubstr("makes 8388608 numbers"));
 }
 
 // 4 MB of bytes, which take 32 MB when they are read, under 50 names.

@@ -1,5 +1,6 @@
 // Operators without weights whose results are as large as their inputs, and those that join paths.
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -29,7 +30,7 @@ absl::StatusOr<double> Bound(OperatorReader& op, std::string_view attribute, siz
   const double given = op.Real(attribute, otherwise);
   if (!op.Has(input)) return given;
   DTNN_ASSIGN_OR_RETURN(const TensorValues values, op.Constant(input));
-  if (values.real() && values.count() == 1) return double(values.reals[0]);
+  if (values.real() && values.count() == 1) return ShortestReal(values.reals[0]);
   return InvalidArgument("its input ", input, " is not one real number");
 }
 
@@ -70,6 +71,21 @@ absl::Status AddElementwise(OperatorReader& op, std::shared_ptr<const Layer> lay
 absl::StatusOr<int64_t> AxisOf(int64_t axis, int64_t rank) {
   if (axis >= -rank && axis < rank) return axis < 0 ? axis + rank : axis;
   return InvalidArgument("names axis ", axis, " of ", rank, " axes");
+}
+
+absl::StatusOr<std::vector<int64_t>> SortedAxes(std::vector<int64_t> axes, int64_t rank) {
+  for (int64_t& axis : axes) {
+    DTNN_ASSIGN_OR_RETURN(axis, AxisOf(axis, rank));
+  }
+  std::ranges::sort(axes);
+  const auto twice = std::ranges::adjacent_find(axes);
+  if (twice == axes.end()) return axes;
+  return InvalidArgument("names axis ", *twice, " twice");
+}
+
+absl::StatusOr<std::vector<int64_t>> AxesGiven(OperatorReader& op) {
+  if (op.Has(1)) return op.Integers(1);
+  return op.HasAttribute("axes") ? op.Ints("axes", {}) : std::vector<int64_t>();
 }
 
 absl::Status ImportRelu(OperatorReader& op) { return ImportActivation(op, ActivationKind::kRelu); }
@@ -147,11 +163,16 @@ absl::Status ImportSoftmax(OperatorReader& op) {
   DTNN_ASSIGN_OR_RETURN(ImportedValue input, op.Value(0));
   const int64_t rank = 1 + input.shape.rank();
   DTNN_ASSIGN_OR_RETURN(const int64_t axis, AxisOf(op.Int("axis", op.SoftmaxAxis()), rank));
+  const int64_t channels = input.channels_last ? rank - 1 : 1;
+  if (input.image() && axis != channels && AxesOf(input)[size_t(axis)].empty() &&
+      !(op.SoftmaxFlattens() && axis + 1 != rank)) {
+    return AddSoftmaxOfOne(op, input);
+  }
   if (input.image() && input.shape[1] * input.shape[2] == 1) {  // one pixel: a vector
     DTNN_RETURN_IF_ERROR(op.AddLayer(std::make_shared<FlattenLayer>(), input));
     DTNN_ASSIGN_OR_RETURN(input, op.Output());
   }
-  if (axis != (input.channels_last ? rank - 1 : 1) || (input.image() && op.SoftmaxFlattens())) {
+  if (axis != channels || (input.image() && op.SoftmaxFlattens())) {
     return Unimplemented("is a softmax over axis ", axis, " of ", rank,
                          "; the layer takes one over the features of a sample, or over the "
                          "channels of an image");
@@ -161,7 +182,8 @@ absl::Status ImportSoftmax(OperatorReader& op) {
 
 absl::Status ImportAdd(OperatorReader& op) {
   if (op.IsConstant(0) && op.IsConstant(1)) return ImportArithmetic(op);
-  if (IsStepOfGelu(op)) return ImportErfPlusOne(op);
+  DTNN_ASSIGN_OR_RETURN(const bool step, ImportStepOfGelu(op));
+  if (step) return absl::OkStatus();
   if (op.IsConstant(0) || op.IsConstant(1)) return ImportBias(op);
   return ImportSum(op);
 }
@@ -183,9 +205,8 @@ absl::Status ImportConcat(OperatorReader& op) {
       all.insert(all.end(), part.begin(), part.end());
       if (all.size() > kMostAxes) return Unimplemented("joins constants that are not a shape");
     }
-    op.Int("axis", 0);
     op.SetOutput(TensorValues::OfIntegers(std::move(all)));
-    return absl::OkStatus();
+    return AxisOf(op.Int("axis", 0), 1).status();
   }
   DTNN_ASSIGN_OR_RETURN(const std::vector<ImportedValue> inputs, Alike(op));
   DTNN_ASSIGN_OR_RETURN(const int64_t axis, AxisOf(op.Int("axis", 1), 1 + inputs[0].shape.rank()));

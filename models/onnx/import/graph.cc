@@ -155,7 +155,10 @@ class GraphImporter {
       extent = dim.dim_value();
       return absl::OkStatus();
     };
-    if (rank >= 2) DTNN_RETURN_IF_ERROR(read(last ? 3 : 1, extents.channels));
+    if (rank >= 2) {
+      state_.batch = std::max<int64_t>(0, type.shape().dim(0).dim_value());
+      DTNN_RETURN_IF_ERROR(read(last ? 3 : 1, extents.channels));
+    }
     if (rank == 4) {
       DTNN_RETURN_IF_ERROR(read(last ? 1 : 2, extents.height));
       DTNN_RETURN_IF_ERROR(read(last ? 2 : 3, extents.width));

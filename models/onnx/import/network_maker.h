@@ -20,7 +20,7 @@
 #include "kernels/device/context.h"
 #include "layers/base/layer.h"
 #include "models/graph/graph.h"
-#include "models/onnx/import/axes.h"
+#include "models/onnx/shapes/axes.h"
 #include "models/parameters/in_format.h"
 #include "tensor/shape.h"
 
@@ -59,7 +59,10 @@ struct ImportedValue {
   Axes axes = {};
   double factor = 1;  // that the elements are still to be multiplied by
 
+  friend bool operator==(const ImportedValue&, const ImportedValue&) = default;
+
   bool image() const { return shape.rank() == 3; }
+  size_t rank() const { return axes.empty() ? 1 + size_t(shape.rank()) : axes.size(); }
   bool plain() const {
     return pads == ImagePads() && unfinished == Unfinished::kNothing && axes.empty() && factor == 1;
   }

@@ -66,5 +66,29 @@ TEST_F(ImportTest, NormalisationsWithinSamplesAreChecked) {
   EXPECT_EQ(Import().status(), absl::OkStatus());
 }
 
+// Files have floats: 1e-5 is 9.99999974737875163555e-06 there.
+TEST_F(ImportTest, NumbersAreTheDecimalsThatWereMeant) {
+  Tensor("ones", {4});
+  for (float& value : *onnx_.mutable_graph()->mutable_initializer(2)->mutable_float_data()) {
+    value = 1;
+  }
+  onnx::NodeProto& norm = Insert("BatchNormalization", {"c", "ones", "ones", "ones", "ones"});
+  onnx::AttributeProto& epsilon = *norm.add_attribute();
+  epsilon.set_name("epsilon");
+  epsilon.set_f(1e-5F);
+  for (const double expected : {1e-5, 1e-3, 0.3, double(1e-5F * 3)}) {
+    epsilon.set_f(float(expected));
+    const auto imported = Import();
+    ASSERT_TRUE(imported.ok()) << imported.status();
+    const Attributes attributes = imported->model.graph.nodes()[2].layer->attributes();
+    AttributeReader read(attributes);
+    const double epsilon_read = read.Real("epsilon");
+    EXPECT_EQ(float(epsilon_read), float(expected));
+    if (double(float(expected)) != expected) {
+      EXPECT_EQ(epsilon_read, expected);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace dtnn

@@ -1,12 +1,22 @@
 #include "models/onnx/import/operator_reader.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <utility>
 
 #include "layers/pad2d.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
+
+double ShortestReal(float value) {
+  char digits[32];
+  const auto written = std::to_chars(digits, digits + sizeof(digits), value);
+  double read = double(value);  // of NaN and infinity
+  if (std::isfinite(value)) std::from_chars(digits, written.ptr, read);
+  return read;
+}
 
 const onnx::AttributeProto* OperatorReader::Find(std::string_view name) {
   asked_.emplace(name);
@@ -36,7 +46,7 @@ double OperatorReader::Real(std::string_view name, double otherwise) {
   const onnx::AttributeProto* attribute = Find(name);
   if (attribute == nullptr) return otherwise;
   if (!attribute->has_f()) Fail(name, "is not a number");
-  return double(attribute->f());
+  return ShortestReal(attribute->f());
 }
 
 std::string OperatorReader::Text(std::string_view name, std::string_view otherwise) {
@@ -97,6 +107,11 @@ absl::StatusOr<TensorValues> OperatorReader::Constant(size_t input) {
   const ImportState::Known* known = Known(input);
   if (known == nullptr) return InvalidArgument("has no input ", input);
   const std::string name = Quoted(node_.input(int(input)));
+  if (std::holds_alternative<std::shared_ptr<const WholeNumbers>>(*known)) {
+    return Unimplemented("its input ", input, ", ", name,
+                         ", has other numbers for each sample; only a Gather reads such, of the "
+                         "elements of a sample");
+  }
   if (const auto* values = std::get_if<std::shared_ptr<const TensorValues>>(known)) {
     return **values;
   }
@@ -112,6 +127,16 @@ absl::StatusOr<std::vector<int64_t>> OperatorReader::Integers(size_t input) {
   DTNN_ASSIGN_OR_RETURN(const TensorValues values, Constant(input));
   if (!values.real() && values.dims.size() <= 1) return values.integers;
   return InvalidArgument("its input ", input, " is not a list of whole numbers");
+}
+
+absl::StatusOr<WholeNumbers> OperatorReader::Numbers(size_t input) {
+  const ImportState::Known* known = Known(input);
+  if (known != nullptr) {
+    const auto* numbers = std::get_if<std::shared_ptr<const WholeNumbers>>(known);
+    if (numbers != nullptr) return **numbers;
+  }
+  DTNN_ASSIGN_OR_RETURN(TensorValues values, Constant(input));
+  return WholeNumbers{.first = std::move(values)};
 }
 
 absl::StatusOr<std::vector<float>> OperatorReader::Vector(size_t input, int64_t count) {
@@ -204,6 +229,12 @@ bool OperatorReader::IsLastReader(size_t input) const {
 void OperatorReader::SetOutput(TensorValues values) {
   state_.constant_bytes += values.MemoryBytes();
   SetKnown(std::make_shared<const TensorValues>(std::move(values)));
+}
+
+void OperatorReader::SetOutput(WholeNumbers numbers) {
+  if (numbers.step == 0) return SetOutput(std::move(numbers.first));
+  state_.constant_bytes += numbers.first.MemoryBytes();
+  SetKnown(std::make_shared<const WholeNumbers>(std::move(numbers)));
 }
 
 ImportedValue OperatorReader::DropLatest() {

@@ -24,16 +24,17 @@
 #include "models/onnx/file/external_data.h"
 #include "models/onnx/file/onnx.pb.h"
 #include "models/onnx/file/tensor_values.h"
-#include "models/onnx/import/axes.h"
 #include "models/onnx/import/network_maker.h"
+#include "models/onnx/shapes/axes.h"
+#include "models/onnx/shapes/numbers.h"
 #include "models/plan/int8_types.h"
 
 namespace dtnn {
 
 // What is known so far, by the names of values.
 struct ImportState {
-  using Known =
-      std::variant<ImportedValue, std::shared_ptr<const TensorValues>, const onnx::TensorProto*>;
+  using Known = std::variant<ImportedValue, std::shared_ptr<const TensorValues>,
+                             std::shared_ptr<const WholeNumbers>, const onnx::TensorProto*>;
 
   NetworkMaker network;
   ExternalData external;
@@ -43,10 +44,16 @@ struct ImportState {
   std::map<int, int> readers = {};
   int64_t constant_bytes = 0;  // of the constants that nodes made
   int64_t opset = 0;
+  int64_t batch = 0;  // samples, where the input has a number of these; 0: any
   // By nodes of the network: of their outputs; layers whose weights the file has in 8 bits.
   std::map<int, ValueRange> ranges = {};
   std::set<int> products_of_bytes = {};
+  std::vector<std::string> notes = {};  // for people (import.h)
 };
+
+// The number that was meant by a float of a file: of those that are rounded to it, the one with the
+// fewest digits. 1e-5 is not 9.99999974737875163555e-06.
+double ShortestReal(float value);
 
 class OperatorReader {
  public:
@@ -70,10 +77,12 @@ class OperatorReader {
   // Inputs. An input that is left out, has the empty name.
   size_t num_inputs() const { return size_t(node_.input_size()); }
   bool Has(size_t input) const;
-  bool IsConstant(size_t input) const;
+  bool IsConstant(size_t input) const;  // or numbers that follow from those of samples alone
   absl::StatusOr<TensorValues> Constant(size_t input);
   // The integers of a constant, which is one of them or a list.
   absl::StatusOr<std::vector<int64_t>> Integers(size_t input);
+  // A constant, or numbers that differ from sample to sample.
+  absl::StatusOr<WholeNumbers> Numbers(size_t input);
   // The real numbers of a vector: of (count), or of axes of one element before it.
   absl::StatusOr<std::vector<float>> Vector(size_t input, int64_t count);
   absl::StatusOr<ImportedValue> Value(size_t input);     // complete
@@ -90,6 +99,8 @@ class OperatorReader {
   // network may read it all the same.
   bool IsLastReader(size_t input) const;
 
+  // Samples of a file that has a number of these; 0: any.
+  int64_t batch() const { return state_.batch; }
   // The axis of a softmax that names none.
   int64_t SoftmaxAxis() const { return state_.opset < 13 ? 1 : -1; }
   // Whether a softmax takes all axes from its own on as one.
@@ -102,10 +113,12 @@ class OperatorReader {
     state_.ranges[value.node] = range;
   }
   void SetOutput(TensorValues values);
+  void SetOutput(WholeNumbers numbers);
   // Takes the latest layer, which has one input, away: what it read.
   ImportedValue DropLatest();
   absl::StatusOr<ImportedValue> Output() const;  // as it was set
   bool OutputIsUsed(size_t output) const;
+  void AddNote(std::string note) { state_.notes.push_back(std::move(note)); }
   // Adds a layer, named after the weights that are input `weights`, or else after this node; its
   // output is the node's.
   absl::Status AddLayer(std::shared_ptr<const Layer> layer, std::span<const ImportedValue> inputs,

@@ -39,6 +39,10 @@ absl::StatusOr<ImagePads> PadsOf(OperatorReader& op, const Shape& image, const P
                                  const Pair& stride, const Pair& dilation);
 // `axis` counted from the front, of `rank` axes.
 absl::StatusOr<int64_t> AxisOf(int64_t axis, int64_t rank);
+// All of them, in order; InvalidArgument for one that is named twice.
+absl::StatusOr<std::vector<int64_t>> SortedAxes(std::vector<int64_t> axes, int64_t rank);
+// The attribute or, since opset 13, the input "axes".
+absl::StatusOr<std::vector<int64_t>> AxesGiven(OperatorReader& op);
 
 // What a Slice takes along one axis.
 struct SliceBounds {
@@ -48,7 +52,7 @@ struct SliceBounds {
   std::pair<int64_t, int64_t> In(int64_t extent) const;
 };
 
-// The bounds of a Slice, which are constant.
+// The bounds of a Slice, which are constant; none is the size of the batch.
 absl::StatusOr<SliceBounds> BoundsOf(OperatorReader& op);
 
 // Adds a layer to which the order of the axes does not matter: the next operator sees the order
@@ -67,6 +71,9 @@ absl::Status ImportMatMul(OperatorReader& op);
 // The product of an image and a constant with an element for each channel.
 bool IsScaleOfChannels(OperatorReader& op);
 absl::Status ImportScaleOfChannels(OperatorReader& op);
+// `factors`, which are input `weights`, one for each channel.
+absl::Status AddScaleOfChannels(OperatorReader& op, const ImportedValue& image,
+                                std::vector<float> factors, int weights);
 // The sum of what the network computes and a constant: the bias of the layer before.
 absl::Status ImportBias(OperatorReader& op);
 // `bias` as that of the layer that made the value, the latest; which is input `input`, and has no
@@ -115,9 +122,8 @@ absl::Status ImportGelu(OperatorReader& op);
 absl::Status ImportErf(OperatorReader& op);
 absl::Status ImportDiv(OperatorReader& op);
 absl::Status ImportMul(OperatorReader& op);
-// The sum of a value and 1 as a step of an activation; the sum of others is not read.
-bool IsStepOfGelu(OperatorReader& op);
-absl::Status ImportErfPlusOne(OperatorReader& op);
+// Whether the node, Add, Div or Mul, is a step of GELU, which it then imports.
+absl::StatusOr<bool> ImportStepOfGelu(OperatorReader& op);
 
 // shapes.cc
 absl::Status ImportFlatten(OperatorReader& op);
@@ -129,10 +135,7 @@ absl::Status ImportTranspose(OperatorReader& op);
 absl::Status ImportPad(OperatorReader& op);
 
 // channels.cc
-absl::Status ImportSplit(OperatorReader& op);
 // A Slice of an image.
-// No bound may be the size of the batch.
-absl::Status CheckBounds(const SliceBounds& bounds);
 absl::Status ImportSliceOfChannels(OperatorReader& op, const SliceBounds& bounds);
 // The two Reshapes of a channel shuffle, to `shape`.
 absl::Status ImportGroupsOfChannels(OperatorReader& op, const std::vector<int64_t>& shape);
@@ -141,14 +144,26 @@ absl::Status ImportShuffledChannels(OperatorReader& op, const std::vector<int64_
 // axes_operators.cc: images under other axes.
 // Gives the output, which is the image `value`, these axes; false where there are none.
 bool SetAxes(OperatorReader& op, ImportedValue value, std::optional<Axes> axes);
+// Those of an image that a Reshape to `shape` makes; nullopt where there are none.
+std::optional<Axes> WantedAxes(OperatorReader& op, const ImportedValue& value,
+                               std::vector<int64_t> shape);
 // The axes that a value is seen under, whichever they are.
 Axes AxesOf(const ImportedValue& value);
+
+// parts.cc: some of the places along an axis of an image, whichever axes it is seen under.
+absl::Status ImportGatherOfImage(OperatorReader& op);
+absl::Status ImportSliceOfAxes(OperatorReader& op);
+absl::Status ImportSplit(OperatorReader& op);
 
 // attention.cc: what attention is made of, over the last two of such axes.
 absl::Status ImportMatMulOfAxes(OperatorReader& op);
 absl::Status ImportSoftmaxOfAxes(OperatorReader& op);
+// Along an axis of one element, as keys of one pixel are.
+absl::Status AddSoftmaxOfOne(OperatorReader& op, const ImportedValue& image);
 // A product with one number.
 absl::Status ImportFactorOfAxes(OperatorReader& op);
+// Whether that takes a factor in, whichever axes scores are seen under.
+bool AreLatestScores(OperatorReader& op, size_t input);
 
 // quantized.cc
 absl::Status ImportQuantizeLinear(OperatorReader& op);
@@ -161,8 +176,11 @@ absl::Status ImportGather(OperatorReader& op);
 absl::Status ImportUnsqueeze(OperatorReader& op);
 absl::Status ImportSlice(OperatorReader& op);  // and of channels
 absl::Status ImportCast(OperatorReader& op);
-absl::Status ImportArithmetic(OperatorReader& op);  // Add, Sub, Mul, Div of whole numbers
+absl::Status ImportArithmetic(OperatorReader& op);  // Add, Sub, Mul, Div, Mod, Pow
+absl::Status ImportSqrt(OperatorReader& op);
+absl::Status ImportExpand(OperatorReader& op);
 absl::Status ImportReduceProd(OperatorReader& op);
+absl::Status ImportRange(OperatorReader& op);
 
 }  // namespace dtnn
 

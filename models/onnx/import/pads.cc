@@ -61,7 +61,7 @@ absl::Status ImportPad(OperatorReader& op) {
     if (!values.real() || values.count() != 1) {
       return InvalidArgument("its input 2 is not one real number");
     }
-    with = double(values.reals[0]);
+    with = ShortestReal(values.reals[0]);
   }
   if (*mode == PadMode::kConstant && with == 0) {
     value.pads = pads;

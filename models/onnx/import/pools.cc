@@ -170,30 +170,36 @@ absl::Status ImportGlobalAveragePool(OperatorReader& op) {
   return ImportGlobalPool(op, PoolKind::kAverage);
 }
 
-// The mean over height and width is a pooling of the whole image.
+// The mean over all pixels is a pooling of the whole image, under whichever axes it is seen.
 absl::Status ImportReduceMean(OperatorReader& op) {
-  DTNN_ASSIGN_OR_RETURN(const ImportedValue input, op.Value(0));
-  std::vector<int64_t> axes = op.Ints("axes", {});
-  if (op.Has(1)) {
-    DTNN_ASSIGN_OR_RETURN(axes, op.Integers(1));
-  }
+  op.TakeAnyAxes();
+  DTNN_ASSIGN_OR_RETURN(ImportedValue input, op.Value(0));
+  DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> given, AxesGiven(op));
   const bool keeps = op.Int("keepdims", 1) != 0;
   op.Int("noop_with_empty_axes", 0);
-  for (int64_t& axis : axes) {
-    DTNN_ASSIGN_OR_RETURN(axis, AxisOf(axis, 1 + input.shape.rank()));
+  DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> places,
+                        SortedAxes(given, int64_t(input.rank())));
+  Axes axes = input.image() ? AxesOf(input) : Axes();
+  int64_t pixels = 1;
+  for (size_t i = places.size(); i > 0 && input.image(); --i) {
+    const auto place = axes.begin() + places[i - 1];
+    for (const AxisFactor& factor : *place) {
+      pixels *= factor.of == AxisFactor::Of::kPixels ? factor.extent : 0;
+    }
+    place->clear();
+    if (!keeps) axes.erase(place);
   }
-  std::ranges::sort(axes);
-  const std::vector<int64_t> spatial =
-      input.channels_last ? std::vector<int64_t>{1, 2} : std::vector<int64_t>{2, 3};
-  if (!input.image() || axes != spatial) {
+  if (!input.image() || places.empty() || pixels != input.shape[1] * input.shape[2]) {
     return Unimplemented("is a mean over other axes than height and width");
   }
   DTNN_RETURN_IF_ERROR(op.AddLayer(
       std::make_shared<Pool2dLayer>(PoolKind::kAverage, Pool2dOptions{.window = 0}), input));
-  DTNN_ASSIGN_OR_RETURN(ImportedValue pooled, op.Output());
-  pooled.channels_last = input.channels_last;
-  op.SetOutput(pooled);
-  return keeps ? absl::OkStatus() : op.AddLayer(std::make_shared<FlattenLayer>(), pooled);
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue pooled, op.Output());
+  if (axes == Axes{{AxisFactor()}, ChannelAxis(pooled.shape[0])}) {
+    return op.AddLayer(std::make_shared<FlattenLayer>(), pooled);
+  }
+  SetAxes(op, pooled, std::move(axes));
+  return absl::OkStatus();
 }
 
 // An old one has two inputs, and counts from the corner.

@@ -23,7 +23,8 @@ absl::StatusOr<std::vector<float>> EachOf(OperatorReader& op, size_t input,
   std::vector<int64_t> expected(1 + size_t(value.shape.rank()), 1);
   expected[value.image() ? (value.channels_last ? 3 : 1) : 1] = channels;
   const size_t rank = values.dims.size();
-  if (what == "factor" && values.real() && values.count() == 1) {  // the same for all
+  if (what == "factor" && values.real() && values.count() == 1 && rank <= expected.size()) {
+    // The same for all.
     return std::vector<float>(size_t(channels), values.reals[0]);
   }
   const bool fits =
@@ -143,13 +144,26 @@ bool IsScaleOfChannels(OperatorReader& op) {
           (values->count() == 1 && op.network().LayerOf(*image).type_name() != "Input"));
 }
 
+absl::Status AddScaleOfChannels(OperatorReader& op, const ImportedValue& image,
+                                std::vector<float> factors, int weights) {
+  const Conv2dOptions options = {.kernel = 1, .bias = false, .grouping = ConvGrouping::kDepthwise};
+  return AddElementwise(op, std::make_shared<Conv2dLayer>(image.shape[0], options),
+                        std::span(&image, 1), {std::move(factors)}, weights);
+}
+
 absl::Status ImportScaleOfChannels(OperatorReader& op) {
   const size_t constant = op.IsConstant(0) ? 0 : 1;
   DTNN_ASSIGN_OR_RETURN(const ImportedValue image, op.Value(1 - constant));
   DTNN_ASSIGN_OR_RETURN(std::vector<float> factors, EachOf(op, constant, image, "factor"));
-  const Conv2dOptions options = {.kernel = 1, .bias = false, .grouping = ConvGrouping::kDepthwise};
-  return AddElementwise(op, std::make_shared<Conv2dLayer>(image.shape[0], options),
-                        std::span(&image, 1), {std::move(factors)}, int(constant));
+  DTNN_ASSIGN_OR_RETURN(const TensorValues constants, op.Constant(constant));
+  DTNN_RETURN_IF_ERROR(AddScaleOfChannels(op, image, std::move(factors), int(constant)));
+  if (!constants.dims.empty()) return absl::OkStatus();
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue product, op.Output());
+  op.AddNote(
+      StrCat("Layer ", Quoted(op.network().NameOf(product)), " multiplies by the number ",
+             ShortestReal(constants.reals[0]),
+             ", as a filter of each channel. Training changes it, unless the layer is frozen."));
+  return absl::OkStatus();
 }
 
 namespace {

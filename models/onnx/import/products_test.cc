@@ -78,6 +78,24 @@ TEST_F(ImportTest, AFlattenThatOthersReadStays) {
                                             "FC", "FC", "AdditionBlock"));
 }
 
+TEST_F(ImportTest, ANumberTimesAnImageIsNoted) {
+  Tensor("third", {}).set_float_data(0, 0.3F);
+  Insert("Mul", {"third", "c"});
+  auto imported = Import();
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_EQ(imported->notes, std::vector<std::string>{
+                                 "Layer \"the_new\" multiplies by the number 0.3, as a filter of "
+                                 "each channel. Training changes it, unless the layer is frozen."});
+  auto& third = *onnx_.mutable_graph()->mutable_initializer(2);
+  third.add_dims(1);  // a parameter of one element, as SAGAN's gamma
+  imported = Import();
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_EQ(imported->notes, std::vector<std::string>());
+  for (int i = 0; i < 4; ++i) third.add_dims(1);
+  EXPECT_THAT(Error(), HasSubstr("multiplies a constant of shape (1, 1, 1, 1, 1) with samples of "
+                                 "(4, 4, 5); a factor has an element for each channel"));
+}
+
 // As ConvNeXt has them: a product of each pixel and its bias, and a factor for each channel.
 TEST_F(ImportTest, ProductsOfPixelsAreConvolutions) {
   Tensor("turned", {6, 4});

@@ -204,6 +204,18 @@ TEST_F(RoundTripTest, NormalisationsWithinSamples) {
   }
 }
 
+// A pooling to one pixel, whose scores are a channel for each head.
+TEST_F(RoundTripTest, KeysOfOnePixel) {
+  for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+    for (const int64_t heads : {1, 2}) {
+      GraphBuilder b("keys", format);
+      b.Input({6, 5, 3}).Conv2d(6, {.kernel = 3}).AveragePool2d({.window = 0});
+      b.SelfAttention({.heads = heads}).Flatten().Fc(4).Softmax();
+      Check({.graph = *b.Build()}, TensorFormat::kNCHW);
+    }
+  }
+}
+
 TEST_F(RoundTripTest, ChannelsShuffledAndSplit) {
   for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
     GraphBuilder b("channels", format);

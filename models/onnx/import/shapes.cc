@@ -53,35 +53,23 @@ absl::Status ImportReshape(OperatorReader& op) {
   if (raw.image() && shape.size() == 5) return ImportGroupsOfChannels(op, shape);
   DTNN_ASSIGN_OR_RETURN(const ImportedValue input, op.Value(0));
   const int64_t elements = input.shape.NumElements();
+  const bool of_batch = !shape.empty() && (shape[0] == kBatchExtent || shape[0] == 0 ||
+                                           (op.batch() > 0 && shape[0] == op.batch()));
   const bool flattens = shape.size() == 2 && (shape[1] == -1 || shape[1] == elements) &&
-                        (shape[0] == kBatchExtent || shape[0] > 0 || shape[0] == 0 ||
-                         (shape[0] == -1 && shape[1] == elements));
+                        (of_batch || (shape[0] == -1 && shape[1] == elements));
   if (flattens) return AddFlatten(op, input);
   if (input.image()) {
-    const Axes axes = AxesOfImage(input.shape, input.channels_last);
-    std::vector<int64_t> wanted = shape;
-    for (size_t i = 0; i < wanted.size() && i < axes.size(); ++i) {
-      if (wanted[i] == 0) wanted[i] = (*ExtentsOf(axes))[i];
-    }
-    if (SetAxes(op, input, Reshaped(axes, wanted))) return absl::OkStatus();
+    if (SetAxes(op, input, WantedAxes(op, input, shape))) return absl::OkStatus();
   }
-  std::string wanted;
-  for (const int64_t extent : shape) {
-    StrAppend(&wanted, wanted.empty() ? "" : ", ",
-              extent == kBatchExtent ? std::string("N") : StrCat(extent));
-  }
-  return Unimplemented("reshapes samples of ", input.shape.ToString(), " to (", wanted,
-                       "); only flattening, to (N, ", elements,
-                       "), and channel shuffles are layers");
+  return Unimplemented("reshapes samples of ", input.shape.ToString(), " to ", TextOf(shape),
+                       "; only flattening, to (N, ", elements,
+                       "), and channel shuffles are layers, and a number stands for N only where "
+                       "the input has it");
 }
 
 // Takes axes of one element away: an image of one pixel becomes a vector.
 absl::Status ImportSqueeze(OperatorReader& op) {
-  std::vector<int64_t> axes =
-      op.HasAttribute("axes") ? op.Ints("axes", {}) : std::vector<int64_t>();
-  if (op.Has(1)) {
-    DTNN_ASSIGN_OR_RETURN(axes, op.Integers(1));
-  }
+  DTNN_ASSIGN_OR_RETURN(std::vector<int64_t> axes, AxesGiven(op));
   if (op.IsConstant(0)) {
     DTNN_ASSIGN_OR_RETURN(TensorValues values, op.Constant(0));
     if (values.count() != 1) return Unimplemented("squeezes a constant of several elements");
@@ -90,10 +78,7 @@ absl::Status ImportSqueeze(OperatorReader& op) {
     return absl::OkStatus();
   }
   DTNN_ASSIGN_OR_RETURN(const ImportedValue input, op.Value(0));
-  for (int64_t& axis : axes) {
-    DTNN_ASSIGN_OR_RETURN(axis, AxisOf(axis, 1 + input.shape.rank()));
-  }
-  std::ranges::sort(axes);
+  DTNN_ASSIGN_OR_RETURN(axes, SortedAxes(axes, 1 + input.shape.rank()));
   const std::vector<int64_t> spatial =
       input.channels_last ? std::vector<int64_t>{1, 2} : std::vector<int64_t>{2, 3};
   if (input.image() && input.shape[1] * input.shape[2] == 1 && (axes.empty() || axes == spatial)) {

@@ -25,7 +25,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Combine(::testing::Values("resnet", "vgg", "mobilenet_v2", "squeezenet", "densenet",
                                          "googlenet", "dynamo", "tensorflow", "activations", "unet",
                                          "shufflenet", "convnext", "attention", "transformer",
-                                         "padded"),
+                                         "padded", "tokens", "tokens_dynamo", "convnext_dynamo"),
                        ::testing::Values(TensorFormat::kNHWC, TensorFormat::kNCHW)),
     [](const auto& info) {
       return std::string(std::get<0>(info.param)) + std::string(Name(std::get<1>(info.param)));

@@ -194,6 +194,30 @@ class Transformer(nn.Module):
         return x.transpose(1, 2).reshape(n, c, h, w).mean([2, 3])
 
 
+class Tokens(nn.Module):
+    """Queries, keys and values side by side, GELU, and the mean of all pixels."""
+
+    def __init__(self, channels=8, heads=2):
+        super().__init__()
+        self.stem, self.heads = conv(3, channels, 3, 4), heads
+        self.attention = nn.MultiheadAttention(channels, heads, batch_first=True)
+        self.norm, self.parts = nn.LayerNorm(channels), nn.Linear(channels, 3 * channels)
+        self.scale = nn.Parameter(torch.linspace(0.5, 1.5, channels))
+        self.mlp = nn.Sequential(nn.Linear(channels, 12), nn.GELU(), nn.Linear(12, channels))
+        self.head = nn.Linear(channels, 5)
+
+    def forward(self, x):
+        x = self.stem(x).flatten(2).transpose(1, 2)
+        n, pixels, channels = x.shape
+        x = x + self.attention(x, x, x, need_weights=False)[0]
+        queries, keys, values = [
+            part.view(n, pixels, self.heads, channels // self.heads).transpose(1, 2)
+            for part in self.parts(self.norm(x)).chunk(3, -1)]
+        y = nn.functional.scaled_dot_product_attention(queries, keys, values)
+        x = x + self.scale * y.transpose(1, 2).reshape(n, pixels, channels)
+        return self.head((x + self.mlp(x)).mean(1))
+
+
 class Padded(nn.Module):
     def __init__(self):
         super().__init__()
@@ -324,6 +348,28 @@ def padded(folder):
     write(folder, "padded", shape)
 
 
+def dynamo(folder, name, network, shape):
+    file = os.path.join(folder, name + ".onnx")
+    torch.onnx.export(network, (torch.zeros(shape),), file, dynamo=True, external_data=False,
+                      verbose=False, dynamic_shapes=({0: torch.export.Dim("batch")},))
+    forget_sources(file)
+    write(folder, name, shape)
+
+
+def tokens(folder):
+    """By both exporters."""
+    torch.manual_seed(13)
+    shape = (2, 3, 20, 13)
+    network = renew(Tokens())
+    for bias in [network.attention.in_proj_bias, network.attention.out_proj.bias]:
+        nn.init.uniform_(bias, -0.5, 0.5)
+    torch.onnx.export(network, torch.zeros(shape), os.path.join(folder, "tokens.onnx"),
+                      dynamo=False, opset_version=17, dynamic_axes={"image": {0: "batch"}},
+                      input_names=["image"])
+    write(folder, "tokens", shape)
+    dynamo(folder, "tokens_dynamo", network, shape)
+
+
 def convnext(folder):
     torch.manual_seed(10)
     shape = (2, 3, 20, 17)
@@ -331,6 +377,7 @@ def convnext(folder):
                        stochastic_depth_prob=0, layer_scale=0.5, num_classes=5).eval()
     for parameter in network.parameters():
         nn.init.uniform_(parameter, -0.5, 0.5)
+    dynamo(folder, "convnext_dynamo", network, shape)
     torch.onnx.export(network, torch.zeros(shape), os.path.join(folder, "convnext.onnx"),
                       dynamo=False, opset_version=17, do_constant_folding=False,
                       dynamic_axes={"image": {0: "batch"}}, input_names=["image"])
@@ -385,6 +432,7 @@ def main(folder):
     convnext(folder)
     attention(folder)
     padded(folder)
+    tokens(folder)
 
 
 if __name__ == "__main__":

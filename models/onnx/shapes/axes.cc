@@ -1,7 +1,9 @@
-#include "models/onnx/import/axes.h"
+#include "models/onnx/shapes/axes.h"
 
 #include <algorithm>
 #include <deque>
+#include <functional>
+#include <numeric>
 
 #include "tensor/text/str_cat.h"
 
@@ -36,18 +38,19 @@ class Factors {
   // An axis of the outermost or innermost of those that are left.
   std::optional<Axis> Take(int64_t extent, bool outermost) {
     std::vector<AxisFactor> taken;
-    if (extent == kBatchExtent) {
-      const AxisFactor next = left_.empty() ? AxisFactor{Of::kPixels, 1, 1}
-                              : outermost   ? left_.front()
-                                            : left_.back();
-      if (next.of != Of::kSamples) return std::nullopt;
-      Drop(outermost);
-      return Axis{next};
-    }
-    while (extent > 1) {
+    bool samples = IsOfBatch(extent);  // are still to be taken
+    if (samples) extent = TimesOf(extent);
+    while (extent > 1 || samples) {
       if (left_.empty()) return std::nullopt;
       AxisFactor& next = outermost ? left_.front() : left_.back();
-      if (next.of == Of::kSamples) return std::nullopt;
+      if (next.of == Of::kSamples) {
+        if (!samples) return std::nullopt;
+        samples = false;
+        taken.push_back(next);
+        Drop(outermost);
+        continue;
+      }
+      if (extent == 1) return std::nullopt;
       if (extent % next.extent == 0) {
         extent /= next.extent;
         taken.push_back(next);
@@ -106,14 +109,14 @@ Axes AxesOfImage(const Shape& image, bool channels_last) {
   return {samples, channels, rows, columns};
 }
 
-std::optional<Axes> Reshaped(const Axes& axes, const std::vector<int64_t>& shape) {
+std::optional<Axes> Reshaped(const Axes& axes, const std::vector<int64_t>& shape, int64_t batch) {
   if (shape.size() > kMostImageAxes) return std::nullopt;
   Factors factors(axes);
   Axes made(shape.size());
   const auto take = [&](size_t i, bool outermost) {
     int64_t extent = shape[i];
-    if (i == 0 && extent >= 1 && factors.SamplesAreNext()) extent = kBatchExtent;
-    if (extent < 1 && extent != kBatchExtent) return false;
+    if (i == 0 && extent == batch && factors.SamplesAreNext()) extent = kBatchExtent;
+    if (extent < 1 && !IsOfBatch(extent)) return false;
     std::optional<Axis> axis = factors.Take(extent, outermost);
     if (!axis) return false;
     made[i] = *std::move(axis);
@@ -143,31 +146,74 @@ std::optional<Axes> Transposed(const Axes& axes, const std::vector<int64_t>& ord
   return made;
 }
 
-std::optional<std::vector<int64_t>> ExtentsOf(const Axes& axes) {
-  std::vector<int64_t> extents;
-  for (const Axis& axis : axes) {
-    int64_t extent = 1;
-    for (const AxisFactor& factor : axis) {
-      if (factor.of == Of::kSamples && axis.size() > 1) return std::nullopt;
-      extent = factor.of == Of::kSamples ? kBatchExtent : extent * factor.extent;
-    }
-    extents.push_back(extent);
+std::optional<Axes> Gathered(const Axis& axis, const std::vector<int64_t>& extents,
+                             const std::vector<int64_t>& places) {
+  const size_t rank = extents.size();
+  int64_t count = 1;
+  std::vector<int64_t> steps(rank), of_places(rank);  // from a place of an axis to the next
+  for (size_t i = rank; i > 0; --i) {
+    of_places[i - 1] = count;
+    count *= extents[i - 1];
+    if (count > int64_t(places.size()) || count < 1) return std::nullopt;
   }
-  return extents;
+  const auto stands = [&](int64_t place) { return place >= 0 && place < count; };
+  if (count != int64_t(places.size()) || !std::ranges::all_of(places, stands)) return std::nullopt;
+  for (size_t i = 0; i < rank; ++i) {
+    if (extents[i] > 1) steps[i] = places[size_t(of_places[i])];
+  }
+  for (int64_t place = 0; place < count; ++place) {
+    int64_t at = 0;
+    for (size_t i = 0; i < rank; ++i) at += place / of_places[i] % extents[i] * steps[i];
+    if (at != places[size_t(place)]) return std::nullopt;
+  }
+  std::vector<int64_t> order(rank), back(rank), divided(rank);
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::greater(), [&](int64_t i) { return steps[size_t(i)]; });
+  int64_t step = 1;
+  for (size_t i = rank; i > 0; --i) {
+    const auto of = size_t(order[i - 1]);
+    if (extents[of] > 1 && steps[of] != step) return std::nullopt;
+    step *= extents[of];
+    divided[i - 1] = extents[of];
+    back[of] = int64_t(i) - 1;
+  }
+  const auto axes = Reshaped({axis}, divided);
+  return axes ? Transposed(*axes, back) : std::nullopt;
 }
 
-std::string ToText(const Axes& axes) {
-  std::string text;
+std::optional<std::vector<int64_t>> ExtentsOf(const Axes& axes) {
+  std::vector<int64_t> extents;
   for (const Axis& axis : axes) {
     int64_t extent = 1;
     bool samples = false;
     for (const AxisFactor& factor : axis) {
       factor.of == Of::kSamples ? void(samples = true) : void(extent *= factor.extent);
     }
+    if (samples && extent > kMostTimes) return std::nullopt;
+    extents.push_back(samples ? BatchExtent(extent) : extent);
+  }
+  return extents;
+}
+
+std::string TextOfExtent(int64_t extent) {
+  if (!IsOfBatch(extent)) return StrCat(extent);
+  return extent == kBatchExtent ? "N" : StrCat("N * ", TimesOf(extent));
+}
+
+std::string TextOf(const std::vector<int64_t>& extents) {
+  std::string text;
+  for (size_t i = 0; i < extents.size() && i <= kMostImageAxes; ++i) {
     StrAppend(&text, text.empty() ? "(" : ", ",
-              !samples      ? StrCat(extent)
-              : extent == 1 ? std::string("N")
-                            : StrCat("N * ", extent));
+              i < kMostImageAxes ? TextOfExtent(extents[i]) : std::string("..."));
+  }
+  return text.empty() ? "()" : text + ")";
+}
+
+std::string ToText(const Axes& axes) {
+  std::string text;
+  for (const Axis& axis : axes) {
+    const auto extents = ExtentsOf({axis});
+    StrAppend(&text, text.empty() ? "(" : ", ", extents ? TextOfExtent((*extents)[0]) : "N * ...");
   }
   return text + ")";
 }

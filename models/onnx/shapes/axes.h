@@ -4,8 +4,8 @@
 // An axis is a product of factors, of which each is a part of one of three: the samples of a batch,
 // whose number is not known, the channels of the image, or its pixels, row by row.
 
-#ifndef DTNN_MODELS_ONNX_IMPORT_AXES_H_
-#define DTNN_MODELS_ONNX_IMPORT_AXES_H_
+#ifndef DTNN_MODELS_ONNX_SHAPES_AXES_H_
+#define DTNN_MODELS_ONNX_SHAPES_AXES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -17,8 +17,14 @@
 
 namespace dtnn {
 
-// The extent of the batch in a shape that is computed.
-inline constexpr int64_t kBatchExtent = INT64_MIN;
+// The extent of the batch in a shape that is computed; and so many times that, as where samples and
+// heads are one axis. (Files have the lowest number of all, in slices from the first element on.)
+inline constexpr int64_t kBatchExtent = INT64_MIN + (int64_t{1} << 40), kMostTimes = 1 << 30;
+constexpr int64_t BatchExtent(int64_t times) { return kBatchExtent + (times - 1); }
+constexpr bool IsOfBatch(int64_t extent) {
+  return extent >= kBatchExtent && extent < kBatchExtent + kMostTimes;
+}
+constexpr int64_t TimesOf(int64_t extent) { return extent - kBatchExtent + 1; }
 
 // An image has no more; files have up to 6.
 inline constexpr size_t kMostImageAxes = 16;
@@ -39,14 +45,22 @@ using Axes = std::vector<Axis>;
 // Those of an image (c, h, w).
 Axes AxesOfImage(const Shape& image, bool channels_last);
 // The same elements under other axes: `shape` as a Reshape has it, with one -1 at most, and
-// kBatchExtent or, in the first place, any number for the batch. Nullopt where they are not
-// products of factors, or more than kMostImageAxes.
-std::optional<Axes> Reshaped(const Axes& axes, const std::vector<int64_t>& shape);
+// BatchExtent for the batch, or, in the first place, `batch`, the number of samples of an input
+// that names it. Nullopt where they are not products of factors, or more than kMostImageAxes.
+std::optional<Axes> Reshaped(const Axes& axes, const std::vector<int64_t>& shape,
+                             int64_t batch = 0);
 // Nullopt where `order` is not one of the axes.
 std::optional<Axes> Transposed(const Axes& axes, const std::vector<int64_t>& order);
-// kBatchExtent for the samples, nullopt where an axis is the samples times something.
+// The same elements under axes of these extents, of which place `i` is place `places[i]` of `axis`:
+// the parts that it is made of, in another order. Nullopt for any other places.
+std::optional<Axes> Gathered(const Axis& axis, const std::vector<int64_t>& extents,
+                             const std::vector<int64_t>& places);
+// BatchExtent for the samples, and for these times something; nullopt for more than kMostTimes.
 std::optional<std::vector<int64_t>> ExtentsOf(const Axes& axes);
-// "(N, 12, 8)".
+// "N", "N * 6" or "8".
+std::string TextOfExtent(int64_t extent);
+// "(N, 12, 8)"; of many, the first ones.
+std::string TextOf(const std::vector<int64_t>& extents);
 std::string ToText(const Axes& axes);
 
 // `extent` channels, step by step.
@@ -54,4 +68,4 @@ Axis ChannelAxis(int64_t extent, int64_t step = 1);
 
 }  // namespace dtnn
 
-#endif  // DTNN_MODELS_ONNX_IMPORT_AXES_H_
+#endif  // DTNN_MODELS_ONNX_SHAPES_AXES_H_

@@ -1,0 +1,156 @@
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "models/onnx/testing/attention_fixture.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class ImportPartsTest : public ImportAttentionTest {
+ protected:
+  onnx::TensorProto& Places(const std::string& name, const std::vector<int64_t>& dims,
+                            const std::vector<int64_t>& places) {
+    Integers(name, places);
+    auto& tensor =
+        *onnx_.mutable_graph()->mutable_initializer(onnx_.graph().initializer_size() - 1);
+    tensor.mutable_dims()->Assign(dims.begin(), dims.end());
+    return tensor;
+  }
+  // A batch as one axis, and numbers of its elements: those of the first sample, and `step`.
+  void AddStrided(const std::vector<int64_t>& dims, const std::vector<int64_t>& places,
+                  int64_t step) {
+    Integers("all", {-1});
+    Places("zero", {}, {0}), Places("one", {}, {1}), Places("step", {}, {step});
+    Integers("axes", {1, 2, 3});
+    Node("Reshape", {"c", "all"}, "flat");
+    onnx::NodeProto& shape = Node("Shape", {"c"}, "batch");
+    Int(shape, "start", 0), Int(shape, "end", 1);
+    Node("Squeeze", {"batch"}, "n");
+    Node("Range", {"zero", "n", "one"}, "samples");
+    Node("Mul", {"samples", "step"}, "starts");
+    Node("Unsqueeze", {"starts", "axes"}, "column");
+    Places("places", dims, places);
+    Node("Add", {"column", "places"}, "numbers");
+    Int(Node("Gather", {"flat", "numbers"}, "g"), "axis", 0);
+  }
+};
+
+std::vector<int64_t> Counted(int64_t count) {
+  std::vector<int64_t> places;
+  for (int64_t i = 0; i < count; ++i) places.push_back(i);
+  return places;
+}
+
+TEST_F(ImportPartsTest, AStridedViewIsTheImageItself) {
+  AddStrided({1, 4, 4, 5}, Counted(80), 80);
+  End("g");
+  EXPECT_THAT(Layers(), ElementsAre());
+}
+
+TEST_F(ImportPartsTest, AStridedViewMayTurnAxes) {
+  std::vector<int64_t> places;  // (h, w, c) of (c, h, w)
+  for (int64_t i = 0; i < 80; ++i) places.push_back(i % 4 * 20 + i / 4);
+  AddStrided({1, 4, 5, 4}, places, 80);
+  Ints(Node("Transpose", {"g"}, "t"), "perm", {0, 3, 1, 2});
+  End("t");
+  EXPECT_THAT(Layers(), ElementsAre());
+}
+
+TEST_F(ImportPartsTest, OtherStridedViewsAreRefused) {
+  AddStrided({1, 4, 4, 5}, Counted(80), 79);
+  End("g");
+  const onnx::ModelProto whole = onnx_;
+  EXPECT_THAT(Error(), HasSubstr("gathers elements of each sample of the axes (N * 80), by numbers "
+                                 "79 apart from sample to sample; read are all 80 elements"));
+  auto& graph = *onnx_.mutable_graph();
+  const auto set = [&](const std::string& name, int place, int64_t number) {
+    for (auto& tensor : *graph.mutable_initializer()) {
+      if (tensor.name() == name) tensor.set_int64_data(place, number);
+    }
+  };
+  set("step", 0, 80);
+  EXPECT_EQ(Error(), "");
+  set("places", 7, 8);
+  EXPECT_THAT(Error(), HasSubstr("gathers elements of each sample"));
+  set("places", 7, int64_t{1} << 40);
+  EXPECT_THAT(Error(), HasSubstr("gathers elements of each sample"));
+  set("places", 7, 7);
+  set("axes", 0, 0);
+  EXPECT_THAT(Error(), HasSubstr("puts an axis before that of the samples"));
+  onnx_ = whole;
+  for (auto& node : *onnx_.mutable_graph()->mutable_node()) {
+    if (node.op_type() == "Gather") node.set_op_type("Reshape"), node.clear_attribute();
+  }
+  EXPECT_THAT(Error(), HasSubstr("its input 1, \"numbers\", has other numbers for each sample"));
+}
+
+TEST_F(ImportPartsTest, PlacesOfAnAxisMayBeItsParts) {
+  Places("parts", {2, 2}, {0, 1, 2, 3});
+  Int(Node("Gather", {"c", "parts"}, "g"), "axis", 1);
+  Node("Reshape", {"g", "image"}, "i");
+  End("i");
+  EXPECT_THAT(Layers(), ElementsAre());
+}
+
+TEST_F(ImportPartsTest, ChannelsAreTakenInAnyOrder) {
+  Places("order", {4}, {3, -2, 0, 1});
+  onnx::NodeProto& gather = Node("Gather", {"c", "order"}, "g");
+  Int(gather, "axis", -3);
+  End("g");
+  EXPECT_THAT(Layers(), ElementsAre("ChannelSlice channels 3 to 3", "ChannelSlice channels 2 to 2",
+                                    "ChannelSlice channels 0 to 1", "ConcatenationBlock "));
+  auto& order = *onnx_.mutable_graph()->mutable_initializer(5);
+  const auto set = [&](const std::vector<int64_t>& places) {
+    order.mutable_int64_data()->Assign(places.begin(), places.end());
+  };
+  set({0, 2, 1, 3});
+  EXPECT_THAT(Layers(), ElementsAre("ChannelShuffle groups=2"));
+  set({0, 1, 2, 3});
+  EXPECT_THAT(Layers(), ElementsAre());
+  set({0, 4, 1, 3});
+  EXPECT_THAT(Error(), HasSubstr("takes place 4 of axis 1 of (N, 4, 4, 5)"));
+  set({0, 2, 1, 3});
+  gather.mutable_attribute(0)->set_i(2);
+  EXPECT_THAT(Error(), HasSubstr("gathers 4 places of axis 2 of (N, 4, 4, 5); read are all of "
+                                 "them in the order of parts of the axis, and channels"));
+  gather.mutable_attribute(0)->set_i(0);
+  EXPECT_THAT(Error(),
+              HasSubstr("gathers places of axis 0 of (N, 4, 4, 5); places of the channels"));
+}
+
+TEST_F(ImportPartsTest, AShuffleHasGroupsAndChannelsOfAGroup) {
+  Tensor("w6", {6, 3, 2, 2}), Tensor("m6", {6, 2});
+  At(0).set_input(1, "w6");
+  Places("order", {6}, {0, 3, 1, 4, 2, 5});
+  auto& order = *onnx_.mutable_graph()->mutable_initializer(onnx_.graph().initializer_size() - 1);
+  Int(Node("Gather", {"c", "order"}, "g"), "axis", 1);
+  End("g");
+  At(onnx_.graph().node_size() - 1).set_input(1, "m6");
+  EXPECT_THAT(Layers(), ElementsAre("ChannelShuffle groups=2"));
+  const std::vector<int64_t> three = {0, 2, 4, 1, 3, 5};
+  order.mutable_int64_data()->Assign(three.begin(), three.end());
+  EXPECT_THAT(Layers(), ElementsAre("ChannelShuffle groups=3"));
+}
+
+TEST_F(ImportPartsTest, ManySlicesAndFeaturesAreRefused) {
+  std::vector<int64_t> places;
+  for (int64_t i = 0; i < 65; ++i) places.push_back(i % 2 * 2);
+  Places("order", {65}, places);
+  Int(Node("Gather", {"c", "order"}, "g"), "axis", 1);
+  End("g");
+  EXPECT_THAT(Error(), HasSubstr("in an order of more than 64 slices"));
+  At(1).set_input(0, "f");
+  At(4).set_input(0, "g");
+  At(2).set_input(0, "c");
+  for (int i = 1; i < 3; ++i) onnx_.mutable_graph()->mutable_node()->SwapElements(i, i + 1);
+  EXPECT_THAT(Error(), HasSubstr("gathers from samples of shape (4,)"));
+}
+
+}  // namespace
+}  // namespace dtnn
