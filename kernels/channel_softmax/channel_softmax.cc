@@ -20,6 +20,9 @@ constexpr auto kForEachGroup = [](const auto& body, const ChannelGroups& groups)
   });
 };
 
+// With fewer pixels, most lanes of a vector of them have nothing to do.
+constexpr int64_t kLeastPixels = 5;
+
 PlaneOperand PlanesOf(const Tensor& image) {
   return {image.raw_data(), image.ImagePitch(), image.shape()[2] * image.shape()[3]};
 }
@@ -30,7 +33,7 @@ class ChannelSoftmaxCpu : public ChannelSoftmax {
 
   absl::Status Forward(const Tensor& x, const Tensor& y) override {
     DTNN_RETURN_IF_ERROR(CheckChannelSoftmax(spec_, Device::Cpu(), {&x}, {&y}));
-    if (spec_.format == TensorFormat::kNCHW) {
+    if (ArePlanes(y)) {
       PlanesPass pass = Planes(y);
       pass.x = PlanesOf(x), pass.y = PlanesOf(y);
       Run(pass, RunPlanesForward);
@@ -44,7 +47,7 @@ class ChannelSoftmaxCpu : public ChannelSoftmax {
   absl::Status Backward(const Tensor& y, const Tensor& dy, const Tensor& dx,
                         bool accumulate) override {
     DTNN_RETURN_IF_ERROR(CheckChannelSoftmax(spec_, Device::Cpu(), {&dx}, {&y, &dy}));
-    if (spec_.format == TensorFormat::kNCHW) {
+    if (ArePlanes(y)) {
       PlanesPass pass = Planes(y);
       pass.y = PlanesOf(y), pass.dy = PlanesOf(dy), pass.dx = PlanesOf(dx);
       pass.accumulate = accumulate;
@@ -58,6 +61,10 @@ class ChannelSoftmaxCpu : public ChannelSoftmax {
   }
 
  private:
+  bool ArePlanes(const Tensor& image) const {
+    const Shape& shape = image.shape();
+    return spec_.format == TensorFormat::kNCHW && shape[2] * shape[3] >= kLeastPixels;
+  }
   PlanesPass Planes(const Tensor& image) const {
     const Shape& shape = image.shape();
     return {.dtype = spec_.dtype,

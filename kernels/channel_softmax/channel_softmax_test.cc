@@ -215,7 +215,8 @@ TEST(ChannelSoftmaxPlanesTest, AreWhatPixelsAre) {
     int64_t height, width, channels, groups;
   };
   for (const auto& [height, width, channels, groups] :
-       {Case{23, 47, 6, 2}, Case{9, 31, 300, 1}, Case{3, 29, 1500, 3}, Case{2, 33, 5000, 1}}) {
+       {Case{23, 47, 6, 2}, Case{1, 3, 8, 2}, Case{9, 31, 300, 1}, Case{3, 29, 1500, 3},
+        Case{2, 33, 5000, 1}}) {
     for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kBfloat16}) {
       ChannelSoftmaxSpec spec = {
           .channels = channels, .dtype = dtype, .groups = groups, .narrow_result = true};
