@@ -77,8 +77,10 @@ absl::StatusOr<PredictorOptions> ParseOptions(std::string_view text) {
       options.batch = *number;
     } else if (name == "math-mode") {
       options.int8 = value == "int8";
-      if (!options.int8 && value != "fp32") {
-        return InvalidArgument("option ", Quoted(std::string(option)), ": must be fp32 or int8");
+      options.math_mode = value == "bf16" ? MathMode::kBf16 : MathMode::kFp32;
+      if (!options.int8 && value != "bf16" && value != "fp32") {
+        return InvalidArgument("option ", Quoted(std::string(option)),
+                               ": must be fp32, bf16 or int8");
       }
     } else {
       return InvalidArgument("option ", Quoted(std::string(option)),

@@ -47,7 +47,8 @@ typedef struct dtnn_model dtnn_model;
  *
  *   batch-size   the most samples that are computed at a time, 32 if not given; memory grows with
  *                it, answers stay the same
- *   math-mode    fp32; int8: in 8 bits, which needs a model that was quantized */
+ *   math-mode    fp32; bf16: in 16 bits, of models of float32; int8: in 8 bits, which needs a model
+ *                that was quantized */
 DTNN_API dtnn_model* dtnn_load(const char* path, const char* options);
 DTNN_API void dtnn_free(dtnn_model* model);
 

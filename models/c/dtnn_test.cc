@@ -61,6 +61,23 @@ class DtnnTest : public ::testing::Test {
   std::string folder_ = testing::NewFolder("dtnn");
 };
 
+TEST_F(DtnnTest, TheMathModeIsThatOfThePredictor) {
+  const std::string path = Saved();
+  const auto predictor = *Predictor::Load(path, {.math_mode = MathMode::kBf16});
+  const Tensor x = testing::RandomTensor(DType::kFloat32, {2, 6, 6, 3}, 7);
+  const auto outputs = [&](const char* options) {
+    const Model model = Load(path, options);
+    std::vector<float> values(6);
+    EXPECT_EQ(dtnn_predict_floats(model.get(), x.data<float>(), 2, values.data(), 6), 0)
+        << dtnn_last_error();
+    return values;
+  };
+  const Tensor y = *predictor->Predict(x);
+  EXPECT_EQ(outputs("math-mode=bf16"), std::vector<float>(y.data<float>(), y.data<float>() + 6));
+  EXPECT_NE(outputs("math-mode=bf16"), outputs("math-mode=fp32"));
+  EXPECT_EQ(outputs("math-mode=fp32"), outputs(nullptr));
+}
+
 TEST_F(DtnnTest, DescribesTheModel) {
   EXPECT_EQ(dtnn_version(), Version());
   const Model model = Load(Saved());
@@ -149,7 +166,7 @@ TEST_F(DtnnTest, ErrorsAreTexts) {
   const std::pair<const char*, const char*> options[] = {
       {"batch-size=-1", "option \"batch-size=-1\": must be a number >= 1"},
       {"batch-size=8x", "option \"batch-size=8x\": must be a number >= 1"},
-      {"math-mode=fp8", "option \"math-mode=fp8\": must be fp32 or int8"},
+      {"math-mode=fp8", "option \"math-mode=fp8\": must be fp32, bf16 or int8"},
       {"batch-size=8 batch\n",
        "option \"batch\\n\": is unknown; there are batch-size=N and math-mode=MODE"}};
   for (const auto& [text, error] : options) {
@@ -159,6 +176,9 @@ TEST_F(DtnnTest, ErrorsAreTexts) {
   EXPECT_EQ(Load(path, " math-mode=int8"), nullptr) << "was not quantized";
   EXPECT_THAT(dtnn_last_error(), AllOf(StartsWith(path), HasSubstr("quantize")));
   EXPECT_EQ(Load(path, "batch-size=1000000000000000000"), nullptr);
+  EXPECT_EQ(Load(Saved(DType::kFloat64), "math-mode=bf16"), nullptr);
+  EXPECT_STREQ(dtnn_last_error(), "math mode bf16 is for models of float32, not float64");
+  EXPECT_EQ(Saved(), path);
   EXPECT_NE(Load(path, " math-mode=fp32  batch-size=8 "), nullptr) << dtnn_last_error();
   const Model model = Load(path);
   dtnn_model* const m = model.get();
