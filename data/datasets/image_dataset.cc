@@ -31,6 +31,15 @@ bool IsDamage(const absl::Status& decoded) {
          absl::IsUnimplemented(decoded);  // a kind of JPEG that is not supported
 }
 
+// An error about damage, with the option that skips such files.
+absl::Status OfferToSkip(const absl::Status& damage) {
+  const std::string why(damage.message());
+  return NamingArgument(
+      absl::Status(damage.code(), StrCat(why, why.ends_with('?') ? " " : "; ", kSkipDamagedImages,
+                                         " leaves damaged images out")),
+      kSkipDamagedImages);
+}
+
 Image Transformed(Image image, const Geometry& geometry) {
   if (geometry == Geometry()) return image;
   Image result = {ExtentsAfter(geometry, image.extents), {}};
@@ -157,11 +166,7 @@ absl::StatusOr<Image> ImageDataset::ReadImage(Split split, int64_t index,
     }
   }
   if (kept_ || !damaged) return image;
-  const std::string why(image.status().message());
-  return NamingArgument(
-      absl::Status(image.status().code(), StrCat(why, why.ends_with('?') ? " " : "; ",
-                                                 kSkipDamagedImages, " leaves damaged images out")),
-      kSkipDamagedImages);
+  return OfferToSkip(image.status());
 }
 
 absl::Status ImageDataset::Read(Split split, std::span<const int64_t> indices, TensorFormat format,
@@ -181,7 +186,8 @@ absl::Status ImageDataset::Read(Split split, std::span<const int64_t> indices, T
           "Geometry::resize");
     }
     PutImage(image.pixels, TensorFormat::kNHWC, image.extents, format, x, row);
-    DTNN_RETURN_IF_ERROR(WriteTarget(split, index, bytes, row, targets));
+    const absl::Status target = WriteTarget(split, index, bytes, row, targets);
+    if (!target.ok()) return absl::IsDataLoss(target) && !kept_ ? OfferToSkip(target) : target;
   }
   return absl::OkStatus();
 }

@@ -159,8 +159,8 @@ class Png {
     if (decoder_.png == nullptr || decoder_.info == nullptr) {
       return absl::ResourceExhaustedError("not enough memory to decode it");
     }
-    return DataLoss(decoder_.cut_short ? "is truncated" : "is damaged", " (", decoder_.message,
-                    "); is it complete?");
+    if (decoder_.cut_short) return DataLoss("is truncated; is it complete?");
+    return DataLoss("is damaged (", decoder_.message, "); is it complete?");
   }
 
   Decoder decoder_;

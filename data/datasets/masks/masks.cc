@@ -19,6 +19,7 @@
 #include "data/images/image.h"
 #include "data/images/mask_values.h"
 #include "tensor/errors.h"
+#include "tensor/named_argument.h"
 #include "tensor/text/counted.h"
 #include "tensor/threads/parallel_for.h"
 
@@ -117,7 +118,11 @@ absl::Status Masks::CountClasses(const std::string& root, bool skip_damaged) {
       }
     });
     for (const auto& [index, status] : errors) {
-      if (!skip_damaged || !absl::IsDataLoss(status)) return status;
+      if (!absl::IsDataLoss(status)) return status;
+      if (skip_damaged) continue;
+      constexpr std::string_view kOption = "OpenDatasetOptions::skip_damaged_images";
+      return NamingArgument(DataLoss(status.message(), " ", kOption, " leaves damaged images out"),
+                            kOption);
     }
   }
   if (classes_ > 1 || !any_without) return absl::OkStatus();

@@ -9,6 +9,7 @@
 #include "data/testing/mask_folder.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tensor/named_argument.h"
 
 namespace dtnn {
 namespace {
@@ -259,7 +260,10 @@ TEST(MasksTest, EveryCutOfAMaskIsNamedOrSkipped) {
   Bytes cut = whole;
   cut.resize(whole.size() - 20);
   Put(mask, cut);
-  EXPECT_THAT(OpenError(root), HasSubstr(mask + ": is truncated"));
+  const std::string error = mask +
+                            ": is truncated; is it complete? "
+                            "OpenDatasetOptions::skip_damaged_images leaves damaged images out";
+  EXPECT_EQ(OpenError(root), error);
   const auto skipped = OpenMasks({.train = root, .test = root, .skip_damaged = true}).value();
   EXPECT_EQ(skipped->size(Split::kTrain), 1);
   EXPECT_THAT(skipped->warnings(),
@@ -267,8 +271,9 @@ TEST(MasksTest, EveryCutOfAMaskIsNamedOrSkipped) {
   Put(root + "/classes.txt", Text("a\nb\nc\nd\n"));
   const auto masks = OpenMasks({.train = root}).value();
   EXPECT_TRUE(ReadSamples(*masks, Split::kTrain, {0}).status.ok());
-  EXPECT_THAT(std::string(ReadSamples(*masks, Split::kTrain, {1}).status.message()),
-              HasSubstr(mask + ": is truncated"));
+  const absl::Status read = ReadSamples(*masks, Split::kTrain, {1}).status;
+  EXPECT_EQ(read.message(), error);
+  EXPECT_EQ(FindNamedArgument(read)->argument, "OpenDatasetOptions::skip_damaged_images");
 }
 
 TEST(MasksTest, WithoutAResizeAllImagesHaveOneSize) {
