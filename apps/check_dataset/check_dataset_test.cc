@@ -231,7 +231,7 @@ TEST(CheckDatasetTest, FilesThatAreNoImagesAreWarnedOfOnce) {
                         "/train/a/Thumbs.db and 1 more\ntrain split: 1 "));
 }
 
-// Images as //apps:convert_imagenet writes them, under names that say nothing.
+// Images as convert_imagenet writes them, under names that say nothing.
 TEST(CheckDatasetTest, ImagenetFilesOfBothPartsAreRefused) {
   const std::string root = testing::NewFolder("check_imagenet_npz");
   const Tensor x = Tensor::Zeros(DType::kUint8, Shape{1, 3, 227, 227}).value();

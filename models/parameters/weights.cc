@@ -21,6 +21,11 @@ struct Decision {
   std::string_view reason;
 };
 
+// As PyTorch calls the parameters of a module: "layer1.0.conv1.weight".
+bool IsTorchParameter(std::string_view name) {
+  return name.ends_with(".weight") || name.ends_with(".bias") || name.ends_with(".running_mean");
+}
+
 absl::StatusOr<std::vector<ParameterArray>> FindItems(ArrayFileReader& file, const Graph& graph,
                                                       bool partial, LoadedWeights* loaded) {
   std::vector<ParameterArray> items = ParameterArrays(graph, {});
@@ -42,9 +47,13 @@ absl::StatusOr<std::vector<ParameterArray>> FindItems(ArrayFileReader& file, con
   if (!missing.empty()) {
     const std::string text = StrCat(file.file(), ": has no ", ListKeys(missing), ", which model ",
                                     graph.name(), " needs");
-    if (!partial || items.empty()) {
-      return NotFound(text, items.empty() ? "; it contains none of the model's parameters" : "");
+    if (items.empty()) {
+      const bool torch = std::ranges::any_of(file.names(), IsTorchParameter);
+      return NotFound(text, torch ? "; it has weights of PyTorch, by their names, of which the "
+                                    "program import makes a model"
+                                  : "; it contains none of the model's parameters");
     }
+    if (!partial) return NotFound(text);
     loaded->warnings.push_back(StrCat(text, "; these keep their values"));
   }
   for (const std::string& name : file.names()) {

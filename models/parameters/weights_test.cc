@@ -339,6 +339,10 @@ TEST_F(WeightsTest, MissingKeysAreAnErrorUnlessAPartialLoadIsAskedFor) {
 
   ASSERT_TRUE(WriteNpz(npz_, {{"other", arrays[0].second}}).ok());
   EXPECT_THAT(ErrorOf(graph, {.partial = true}), HasSubstr("none of the model's parameters"));
+  ASSERT_TRUE(WriteNpz(npz_, {{"features.0.weight", arrays[0].second}}).ok());
+  EXPECT_THAT(ErrorOf(graph, {.partial = true}),
+              HasSubstr("simplecnn8 needs; it has weights of PyTorch, by their names, of which the "
+                        "program import makes a model"));
 }
 
 TEST_F(WeightsTest, AFileOfAnotherModelSaysWhichOne) {

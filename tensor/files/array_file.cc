@@ -12,8 +12,10 @@ bool IsSafetensors(std::string_view path) { return path.ends_with(".safetensors"
 
 absl::Status CheckReadableName(std::string_view path) {
   if (IsNpz(path) || IsSafetensors(path)) return absl::OkStatus();
-  return InvalidArgument(path,
-                         ": is not named as a file of arrays; only .npz and .safetensors are read");
+  const bool imported = path.ends_with(".onnx") || path.ends_with(".pth") || path.ends_with(".pt");
+  return InvalidArgument(
+      path, ": is not named as a file of arrays; only .npz and .safetensors are read",
+      imported ? "; the program import makes a model of ONNX files and of weights of PyTorch" : "");
 }
 
 }  // namespace

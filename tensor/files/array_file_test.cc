@@ -45,6 +45,15 @@ TEST(ArrayFileTest, ATextThatIsANumberIsAnError) {
               HasSubstr("expected a text"));
 }
 
+TEST(ArrayFileTest, FilesThatImportReadsAreNamed) {
+  for (const std::string path : {"net.onnx", "r18.pth", "r18.pt"}) {
+    EXPECT_EQ(ArrayFileReader::Open(path).status().message(),
+              path +
+                  ": is not named as a file of arrays; only .npz and .safetensors are read; the "
+                  "program import makes a model of ONNX files and of weights of PyTorch");
+  }
+}
+
 TEST(ArrayFileTest, OtherEndingsAreRefusedByName) {
   for (const char* path : {"weights.h5", "npz", "", "x.npz.tmp"}) {
     EXPECT_THAT(std::string(ArrayFileReader::Open(path).status().message()),

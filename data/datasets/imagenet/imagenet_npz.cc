@@ -33,7 +33,7 @@ constexpr std::array<double, 3> kMeans = {103.939, 116.779, 123.68};
 
 constexpr char kHowToGet[] =
     "expected train-*.npz files of x uint8 (n, 3, 227, 227) and y int16 (n, 1); "
-    "//apps:convert_imagenet makes them from ImageNet's archives or from TFRecord files";
+    "the program convert_imagenet makes them from ImageNet's archives or from TFRecord files";
 
 // The .npz files in `folder` whose names `wanted` accepts; none where there is no such folder.
 template <typename Wanted>

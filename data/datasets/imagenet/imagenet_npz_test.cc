@@ -162,7 +162,8 @@ TEST(ImagenetNpzTest, WrongFilesAreNamed) {
                         "(1, 3, 227, 227), as many images as labels"));
   testing::WriteFile(root, "train-00001-of-00004.npz", testing::Bytes{'P', 'K', 3, 4, 1});
   EXPECT_THAT(Error({.train = root}), HasSubstr(root + "/train-00001-of-00004.npz: "));
-  EXPECT_THAT(Error({.train = root + "/none"}), HasSubstr("//apps:convert_imagenet makes them"));
+  EXPECT_THAT(Error({.train = root + "/none"}),
+              HasSubstr("; the program convert_imagenet makes them from"));
   EXPECT_THAT(Error({}), HasSubstr("no path was given"));
 }
 
