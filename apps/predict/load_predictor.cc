@@ -9,6 +9,7 @@
 #include "apps/program/image_paths.h"
 #include "apps/program/other_file.h"
 #include "comm/ranks/job/exit_code.h"
+#include "data/check_offsets.h"
 #include "data/normalize.h"
 #include "data/preprocessing.h"
 #include "models/parameters/weights.h"
@@ -42,6 +43,10 @@ absl::StatusOr<Normalization> MakeNormalization(const PredictOptions& options, i
   const absl::Status status = CheckNormalization(result, channels);
   if (!status.ok()) {
     return UsageError("--mean, --std or --normalize: ", status.message());
+  }
+  // Whatever the file says, flags mean byte / 255.
+  if (const auto offsets = CheckOffsets(result, Preprocessing()); !offsets.ok()) {
+    return UsageError(options.normalize ? "--normalize-offset: " : "--mean: ", offsets.message());
   }
   return result;
 }

@@ -6,15 +6,13 @@
 #include <cstddef>
 #include <cstdlib>
 #include <filesystem>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "apps/predict/run.h"
+#include "apps/predict/ask.h"
 #include "apps/testing/process.h"
 #include "comm/ranks/job/exit_code.h"
-#include "data/images/image.h"
 #include "data/preprocessing.h"
 #include "data/testing/idx_files.h"
 #include "data/testing/image_files.h"
@@ -32,21 +30,11 @@
 namespace dtnn {
 namespace {
 
+using testing::Ask;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 using testing::WriteFile;
-
-struct Outcome {
-  absl::Status status;
-  std::string out, errors;
-};
-
-Outcome Ask(const PredictOptions& options, const std::vector<std::string>& paths) {
-  std::ostringstream out, errors;
-  const absl::Status status = Predict(options, paths, out, errors);
-  return {status, out.str(), errors.str()};
-}
 
 testing::Bytes Text(std::string_view text) { return {text.begin(), text.end()}; }
 
@@ -99,101 +87,8 @@ std::string WithTags(const std::string& weights, const std::string& path, const 
   return path;
 }
 
-// A network that gives each pixel the class of its largest channel.
-std::string PixelModel(const std::string& path) {
-  const auto context = DeviceContext::Create(Device::Cpu()).value();
-  GraphBuilder b("largest", TensorFormat::kNHWC);
-  const Graph graph =
-      b.Input({8, 8, 3}).Conv2d(3, {.kernel = 1, .bias = false}).Softmax().Build().value();
-  const auto store = ParameterStore::Create(graph, *context, DType::kFloat32, 0).value();
-  for (size_t i = 0; i < 9; ++i) store->values().data<float>()[i] = i % 4 == 0 ? 9 : 0;
-  EXPECT_TRUE(SaveModel(path,
-                        {.graph = graph,
-                         .preprocessing = {.geometry = ImageGeometry{.geometry = {.resize = 8}}}},
-                        *store, *context)
-                  .ok());
-  return path;
-}
-
-Image MaskIn(const std::string& path) {
-  const auto bytes = ReadFile(path, 1 << 20);
-  if (!bytes.ok()) return {};
-  return DecodeMask({reinterpret_cast<const uint8_t*>(bytes->data()), bytes->size()}, path)
-      .value_or(Image{});
-}
-
-TEST_F(PredictTest, MasksShowTheClassOfEachPixel) {
-  const std::string folder = testing::NewFolder("predict_masks"), masks = folder + "/new/masks";
-  std::filesystem::create_directories(folder + "/images/deep");
-  testing::Bytes pixels;
-  for (int y = 0; y < 16; ++y) {
-    for (int x = 0; x < 24; ++x) {
-      for (int c = 0; c < 3; ++c) pixels.push_back(c == (x < 12 ? 0 : y < 8 ? 1 : 2) ? 250 : 5);
-    }
-  }
-  WriteFile(folder + "/images", "a.png", testing::EncodePng(16, 24, pixels));
-  WriteFile(folder + "/images/deep", "b.jpg", testing::FlatJpeg(5, 7, {20, 200, 20}));
-  PredictOptions options = {
-      .model_file = PixelModel(folder + "/m.safetensors"), .mask_dir = masks, .batch = 1};
-  const Outcome outcome = Ask(options, {folder + "/images"});
-  ASSERT_TRUE(outcome.status.ok()) << outcome.status;
-  EXPECT_EQ(outcome.errors, "");
-  EXPECT_EQ(outcome.out, folder + "/images/a.png: " + masks + "/a.png\n" + folder +
-                             "/images/deep/b.jpg: " + masks + "/b.png\n");
-  const Image a = MaskIn(masks + "/a.png"), b = MaskIn(masks + "/b.png");
-  ASSERT_EQ(a.extents, (ImageExtents{16, 24, 1}));
-  for (size_t i = 0; i < a.pixels.size(); ++i) {
-    EXPECT_EQ(a.pixels[i], i % 24 < 12 ? 0 : i / 24 < 8 ? 1 : 2) << i;
-  }
-  ASSERT_EQ(b.extents, (ImageExtents{5, 7, 1}));
-  EXPECT_EQ(b.pixels, testing::Bytes(35, 1));
-
-  // The other forms, and files that exist.
-  options.format = "csv";
-  EXPECT_EQ(Ask(options, {folder + "/images/a.png"}).out,
-            "file,mask\n" + folder + "/images/a.png," + masks + "/a.png\n");
-  options.format = "json";
-  const std::string broken = WriteFile(folder, "c.png", testing::Bytes{1, 2, 3});
-  const Outcome json = Ask(options, {broken, folder + "/images/a.png"});
-  EXPECT_EQ(ExitCodeOf(json.status), kExitFailed);
-  EXPECT_THAT(json.out, HasSubstr("\"mask\": \"" + masks + "/a.png\"}\n]"));
-  EXPECT_THAT(json.out, HasSubstr("\"error\": \"" + broken + ": is neither"));
-  EXPECT_FALSE(std::filesystem::exists(masks + "/c.png"));
-}
-
-TEST_F(PredictTest, MasksThatCannotBeAreRefused) {
-  const std::string folder = testing::NewFolder("predict_masks");
-  std::filesystem::create_directories(folder + "/1");
-  std::filesystem::create_directories(folder + "/2");
-  const auto image = testing::EncodePng(8, 8, testing::SmoothPixels(8, 8, 3));
-  for (const char* name : {"/1", "/2"}) WriteFile(folder + name, "a.png", image);
-  const std::string model = PixelModel(folder + "/m.safetensors");
-  const auto refusal = [&](const std::string& file, const std::string& masks,
-                           const std::vector<std::string>& paths) {
-    const absl::Status status = Ask({.model_file = file, .mask_dir = masks}, paths).status;
-    EXPECT_EQ(ExitCodeOf(status), kExitUsage) << status;
-    return std::string(status.message());
-  };
-  EXPECT_EQ(
-      refusal(model_, folder + "/masks", {folder + "/1"}),
-      "--mask-dir: network simplemlp gives no class for each pixel; its output is (2,) and its "
-      "last layer Softmax, expected an image and Softmax; leave the option out");
-  EXPECT_EQ(refusal(model, folder + "/masks", {folder + "/1", folder + "/2"}),
-            "--mask-dir: " + folder + "/1/a.png and " + folder + "/2/a.png have the same mask, " +
-                folder + "/masks/a.png; give each its own run and folder");
-  EXPECT_EQ(refusal(model, folder + "/2/../1/.", {folder + "/1"}),
-            "--mask-dir: the mask of " + folder + "/1/a.png would replace the image " + folder +
-                "/1/a.png; name another folder");
-  EXPECT_FALSE(std::filesystem::exists(folder + "/masks"));
-  const Outcome no_folder = Ask({.model_file = model, .mask_dir = model}, {folder + "/1"});
-  EXPECT_THAT(std::string(no_folder.status.message()), StartsWith("--mask-dir: " + model + ": "));
-  EXPECT_THAT(Ask({.model_file = model}, {folder + "/1"}).errors,
-              HasSubstr("warning: the network gives probabilities for each pixel, and all of them "
-                        "are printed; --mask-dir "));
-}
-
 TEST_F(PredictTest, TellsTheClassesOfAFolder) {
-  const Outcome outcome = Ask(Options(), {root_ + "/test"});
+  const testing::Answer outcome = Ask(Options(), {root_ + "/test"});
   ASSERT_TRUE(outcome.status.ok()) << outcome.status;
   std::istringstream lines(outcome.out);
   int count = 0;
@@ -209,11 +104,11 @@ TEST_F(PredictTest, AModelsFileSaysAll) {
   PredictOptions flags = Options();
   flags.format = "csv";
   flags.top = 2;
-  const Outcome expected = Ask(flags, {root_ + "/test"});
+  const testing::Answer expected = Ask(flags, {root_ + "/test"});
   for (const std::string& file : {model_, weights_}) {
     PredictOptions options = {.format = "csv", .top = 2};
     (file == model_ ? options.model_file : options.weights) = file;
-    const Outcome outcome = Ask(options, {root_ + "/test"});
+    const testing::Answer outcome = Ask(options, {root_ + "/test"});
     ASSERT_TRUE(outcome.status.ok()) << outcome.status;
     EXPECT_EQ(outcome.out, expected.out);
     EXPECT_EQ(outcome.errors, "");
@@ -243,7 +138,7 @@ TEST_F(PredictTest, FlagsOfTheProgramSayHowItComputes) {
 
 // They may agree with it.
 TEST_F(PredictTest, EightBitsNeedAModelThatWasQuantized) {
-  const Outcome plain = Ask({.model_file = model_, .math_mode = "int8"}, {root_ + "/test"});
+  const testing::Answer plain = Ask({.model_file = model_, .math_mode = "int8"}, {root_ + "/test"});
   EXPECT_EQ(
       plain.status.message(),
       model_ + ": has no ranges of values, which 8 bits need; the program quantize finds them");
@@ -262,7 +157,7 @@ TEST_F(PredictTest, EightBitsNeedAModelThatWasQuantized) {
   const std::string path = root_ + "/quantized.safetensors";
   ASSERT_TRUE(SaveModel(path, model, *store, *context).ok());
   for (const char* mode : {"fp32", "bf16", "int8"}) {
-    const Outcome outcome = Ask({.model_file = path, .math_mode = mode}, {root_ + "/test"});
+    const testing::Answer outcome = Ask({.model_file = path, .math_mode = mode}, {root_ + "/test"});
     ASSERT_TRUE(outcome.status.ok()) << outcome.status;
     EXPECT_THAT(outcome.out, HasSubstr("/test/bright/0: bright"));
     EXPECT_THAT(outcome.out, HasSubstr("/test/dark/9: dark"));
@@ -311,11 +206,11 @@ TEST_F(PredictTest, FlagsDoNotChangeTheNetworkOfAFile) {
 TEST_F(PredictTest, FlagsAddToAModelsFile) {
   const std::vector<std::string> files = {root_ + "/test/dark/3"};
   const std::string three = WriteFile(root_, "three", Text("a\nb\nc\n"));
-  const Outcome wrong = Ask({.model_file = model_, .class_names = three}, files);
+  const testing::Answer wrong = Ask({.model_file = model_, .class_names = three}, files);
   EXPECT_EQ(ExitCodeOf(wrong.status), kExitUsage);
   EXPECT_THAT(std::string(wrong.status.message()),
               HasSubstr(three + " names 3 classes, but the network has 2"));
-  const Outcome other = Ask({.model_file = model_, .mean = {0.5}}, files);
+  const testing::Answer other = Ask({.model_file = model_, .mean = {0.5}}, files);
   EXPECT_THAT(other.errors,
               HasSubstr(model_ + ": was trained on images preprocessed as byte / 255, offset"));
   EXPECT_EQ(ExitCodeOf(Ask({.model_file = model_, .weights = weights_}, files).status), kExitUsage);
@@ -324,7 +219,7 @@ TEST_F(PredictTest, FlagsAddToAModelsFile) {
 TEST_F(PredictTest, AFileOfParametersAloneNeedsTheirNetwork) {
   const std::string path = root_ + "/alone.npz";
   ASSERT_TRUE(WriteArrayFile(path, {}, {}).ok());
-  const Outcome outcome = Ask({.model_file = path}, {root_ + "/test/dark/3"});
+  const testing::Answer outcome = Ask({.model_file = path}, {root_ + "/test/dark/3"});
   EXPECT_EQ(ExitCodeOf(outcome.status), kExitUsage);
   EXPECT_EQ(outcome.status.message(),
             "--model: missing, and " + path +
@@ -335,7 +230,7 @@ TEST_F(PredictTest, NormalisationsOfBothKindsAgree) {
   PredictOptions options = Options();
   options.format = "csv";
   options.top = 2;
-  const Outcome one = Ask(options, {root_ + "/test/dark/3"});
+  const testing::Answer one = Ask(options, {root_ + "/test/dark/3"});
   ASSERT_TRUE(one.status.ok()) << one.status;
   EXPECT_TRUE(one.out.starts_with("file,rank,class,probability\n" + root_ + "/test/dark/3,1,dark,"))
       << one.out;
@@ -347,19 +242,36 @@ TEST_F(PredictTest, NormalisationsOfBothKindsAgree) {
   EXPECT_EQ(ExitCodeOf(Ask(options, {root_}).status), kExitUsage);
 }
 
+TEST_F(PredictTest, AMeanOfBytesIsRefused) {
+  const std::string refused =
+      "takes 127.5 from values of byte / 255, which are at most 1; a mean of bytes is divided by "
+      "255: 0.5";
+  for (const std::string& file : {weights_, model_}) {
+    PredictOptions options = {.weights = file};
+    if (file == weights_) options = Options();
+    options.normalize = false;
+    options.mean.assign(3, 127.5);
+    EXPECT_EQ(Ask(options, {root_}).status, UsageError("--mean: ", refused)) << file;
+    options.mean.clear();
+    options.normalize = true;
+    options.normalize_offset = {-0.5, -127.5, 0};
+    EXPECT_EQ(Ask(options, {root_}).status, UsageError("--normalize-offset: ", refused)) << file;
+  }
+}
+
 TEST_F(PredictTest, TheFileSaysHowImagesWereNormalised) {
   PredictOptions options = Options();
   options.format = "csv";
   const std::vector<std::string> files = {root_ + "/test/dark/3", root_ + "/test/bright/4"};
-  const Outcome repeated = Ask(options, files);
+  const testing::Answer repeated = Ask(options, files);
   EXPECT_EQ(repeated.errors, "");
   options.normalize = false;
-  const Outcome applied = Ask(options, files);
+  const testing::Answer applied = Ask(options, files);
   ASSERT_TRUE(applied.status.ok()) << applied.status;
   EXPECT_EQ(applied.out, repeated.out);
   EXPECT_EQ(applied.errors, "");
   options.mean = {0.5};
-  const Outcome other = Ask(options, files);
+  const testing::Answer other = Ask(options, files);
   EXPECT_NE(other.out, repeated.out) << "flags count";
   EXPECT_THAT(other.errors, HasSubstr("predict: warning: " + weights_ +
                                       ": was trained on images preprocessed as byte / 255, offset "
@@ -376,7 +288,7 @@ TEST_F(PredictTest, WhereTheFileDoesNotSayAWarningDoes) {
   options.normalize = false;
   EXPECT_THAT(Ask(options, {root_ + "/test/dark/3"}).errors, HasSubstr(warning));
   options.weights = WithTags(weights_, root_ + "/odd.npz", {{"__preprocessing__", "{}"}});
-  const Outcome odd = Ask(options, {root_ + "/test/dark/3"});
+  const testing::Answer odd = Ask(options, {root_ + "/test/dark/3"});
   EXPECT_EQ(ExitCodeOf(odd.status), kExitFailed);
   EXPECT_THAT(std::string(odd.status.message()), HasSubstr("odd.npz: describes its preprocessing"));
 }
@@ -394,7 +306,7 @@ TEST_F(PredictTest, ImagesAreShownInTheOrderOfTraining) {
     options.weights = WithTags(weights_, folder + "/w.npz", {{"__preprocessing__", ToJson(told)}});
     testing::Bytes pixels;
     for (int i = 0; i < 64; ++i) pixels.insert(pixels.end(), colours.begin(), colours.end());
-    const Outcome outcome =
+    const testing::Answer outcome =
         Ask(options, {WriteFile(folder, "image", testing::EncodePng(8, 8, pixels))});
     EXPECT_EQ(outcome.errors, "");
     return outcome.out.substr(outcome.out.find(",1,"));
@@ -407,7 +319,7 @@ TEST_F(PredictTest, ClassesThatNobodyNamedAreAskedFor) {
   PredictOptions options = Options();
   options.weights = WithTags(weights_, root_ + "/unnamed.npz", {});
   options.class_names = "";
-  const Outcome outcome = Ask(options, {root_ + "/test/dark/3"});
+  const testing::Answer outcome = Ask(options, {root_ + "/test/dark/3"});
   EXPECT_EQ(ExitCodeOf(outcome.status), kExitFailed);
   EXPECT_THAT(
       std::string(outcome.status.message()),
@@ -426,7 +338,7 @@ TEST_F(PredictTest, NaNInAFileIsNotBlamedOnMissingNames) {
   options.class_names = "";
   options.weights = testing::NewFolder("predict_nan") + "/w.npz";
   ASSERT_TRUE(SaveWeights(options.weights, graph, *store, *context).ok());
-  const Outcome outcome = Ask(options, {root_ + "/test/dark/3"});
+  const testing::Answer outcome = Ask(options, {root_ + "/test/dark/3"});
   EXPECT_THAT(std::string(outcome.status.message()), HasSubstr(" contains the value nan "));
   EXPECT_THAT(std::string(outcome.status.message()), Not(HasSubstr("--class-names")));
 }
@@ -436,7 +348,7 @@ TEST_F(PredictTest, OfAFolderOnlyImagesAreAnswered) {
   WriteFile(folder, "image", testing::FlatJpeg(8, 8, {205, 205, 205}));
   const std::string other = WriteFile(folder, "Thumbs.db", testing::Bytes{1, 2});
   std::filesystem::create_directory_symlink(folder, folder + "/again");
-  const Outcome outcome = Ask(Options(), {folder});
+  const testing::Answer outcome = Ask(Options(), {folder});
   EXPECT_TRUE(outcome.status.ok()) << outcome.status;
   EXPECT_EQ(std::ranges::count(outcome.out, '\n'), 1);
   EXPECT_EQ(outcome.errors,
@@ -451,7 +363,7 @@ TEST_F(PredictTest, AFileOfNamesIsReadAsDataSetsReadTheirs) {
     options.class_names = WriteFile(root_, "names", testing::Bytes(text.begin(), text.end()));
     return Ask(options, {root_ + "/test/dark/3"});
   };
-  const Outcome named = ask(" bright \r\ndark\t\n\n");
+  const testing::Answer named = ask(" bright \r\ndark\t\n\n");
   EXPECT_TRUE(named.status.ok()) << named.status;
   EXPECT_THAT(std::string(ask("bright\n\ndark\n").status.message()),
               HasSubstr("/names: line 2: expected the name of class 1"));
@@ -471,7 +383,7 @@ TEST_F(PredictTest, ABrokenFileIsNamedAndTheOthersAreAnswered) {
   const std::string broken = WriteFile(root_, "broken", testing::Bytes{1, 2, 3});
   const std::vector<std::string> files = {broken, root_ + "/test/dark/1", root_ + "/none",
                                           root_ + "/test/bright/1", root_ + "/test/dark/2"};
-  const Outcome text = Ask(Options(), files);
+  const testing::Answer text = Ask(Options(), files);
   EXPECT_EQ(ExitCodeOf(text.status), kExitFailed);
   EXPECT_EQ(text.status.message(), "2 of 5 files could not be classified");
   EXPECT_THAT(text.errors, HasSubstr("predict: " + broken + ": "));
@@ -492,7 +404,7 @@ TEST_F(PredictTest, AnAnswerThatIsNaNFails) {
   options.normalize = false;
   options.std = {1e-40};  // more than float32 holds: infinities that cancel each other
   const std::string file = root_ + "/test/dark/1";
-  const Outcome outcome = Ask(options, {file});
+  const testing::Answer outcome = Ask(options, {file});
   EXPECT_EQ(ExitCodeOf(outcome.status), kExitFailed);
   EXPECT_EQ(outcome.status.message(), "") << "one file, one line";
   EXPECT_THAT(outcome.errors, HasSubstr(file + ": the network's output is NaN or infinite"));
@@ -564,14 +476,14 @@ TEST_F(PredictTest, TheLossOfTrainingSaysWhatNumbersMean) {
   options.format = "text";
   EXPECT_THAT(Ask(options, files).out, HasSubstr(" %"));
   options.loss_func = "mse";
-  const Outcome values = Ask(options, files);
+  const testing::Answer values = Ask(options, files);
   EXPECT_THAT(values.out, HasSubstr("/test/bright/1: bright "));
   EXPECT_THAT(values.out, HasSubstr(", dark "));
   EXPECT_THAT(values.out, Not(HasSubstr("%")));
   EXPECT_THAT(values.errors, HasSubstr("--top has no effect: the network predicts values"));
   options.top = 0;
   options.format = "json";
-  const Outcome json = Ask(options, files);
+  const testing::Answer json = Ask(options, files);
   EXPECT_THAT(json.out, HasSubstr("{\"name\": \"dark\", \"index\": 1, \"value\": "));
   EXPECT_THAT(json.out, Not(HasSubstr("probability")));
   EXPECT_THAT(json.errors, Not(HasSubstr("--top")));
@@ -600,7 +512,7 @@ TEST_F(PredictTest, AllLabelsAboveHalfArePrinted) {
     model.preprocessing.geometry = ImageGeometry{.geometry = {.resize = 8}};
     model.description.class_names = {"warm", "wet"};
     EXPECT_TRUE(SaveModel(path, model, *store, *context).ok());
-    const Outcome outcome = Ask({.model_file = path, .top = top}, files);
+    const testing::Answer outcome = Ask({.model_file = path, .top = top}, files);
     EXPECT_TRUE(outcome.status.ok()) << outcome.status;
     return outcome.out.substr(files[0].size());
   };
