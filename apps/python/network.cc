@@ -196,6 +196,21 @@ void BindNetwork(py::module_& module) {
            [](Layers& self, const std::vector<const Layers*>& paths) {
              self.steps.push_back([paths = PathsOf(paths)](GraphBuilder& b) { b.Multiply(paths); });
            })
+      .def("scores",
+           [](Layers& self, const std::vector<const Layers*>& paths, int64_t heads, double factor) {
+             const ScoresOptions options = {.heads = heads, .factor = factor};
+             self.steps.push_back(
+                 [=, paths = PathsOf(paths)](GraphBuilder& b) { b.Scores(paths, options); });
+           })
+      .def("group_softmax",
+           [](Layers& self, int64_t groups) {
+             self.steps.push_back([=](GraphBuilder& b) { b.GroupSoftmax(groups); });
+           })
+      .def("weighted_sum",
+           [](Layers& self, const std::vector<const Layers*>& paths, int64_t heads) {
+             self.steps.push_back(
+                 [=, paths = PathsOf(paths)](GraphBuilder& b) { b.WeightedSum(paths, heads); });
+           })
       .def("self_attention",
            [](Layers& self, int64_t heads, int64_t key_channels, int64_t value_channels,
               double factor, bool bias) {

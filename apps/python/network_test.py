@@ -3,6 +3,7 @@
 import unittest
 
 import dtnn
+import numpy as np
 
 
 class NetworkTest(unittest.TestCase):
@@ -63,6 +64,32 @@ class NetworkTest(unittest.TestCase):
         self.assertEqual(len([name for name in shapes if name.endswith("biases")]), 6)
         table = dtnn.Network().input(8, 8, 4).self_attention(2, key_channels=6).describe()
         self.assertRegex(table, r"ScoresBlockCPU \(2-path\) *\|[^|]*\| *\(8, 8, 128\)")
+
+    def test_attention_may_be_made_of_its_parts(self):
+        def pointwise(channels):
+            return dtnn.Network().conv2d(channels, 1)
+
+        def attention(factor, net):
+            weights = pointwise(4).scores(dtnn.Network(), pointwise(4), heads=2, factor=factor)
+            net = net.conv2d(6, 1).weighted_sum(weights.group_softmax(2), pointwise(6), heads=2)
+            return net.flatten().fc(10).softmax()
+
+        table = attention(0.5, dtnn.Network().input(8, 8, 4)).describe()
+        self.assertRegex(table, r"ScoresBlockCPU \(2-path\) *\|[^|]*\| *\(8, 8, 128\)")
+        self.assertRegex(table, r"WeightedSumBlockCPU \(2-path\) *\|[^|]*\| *\(8, 8, 6\)")
+        self.assertIn("groups 2", table)
+        data = dtnn.open_dataset("synthetic", synthetic_input_shape=[3, 8, 8])
+        x = np.random.default_rng(1).integers(0, 256, (2, 8, 8, 3), np.uint8)
+        half, same, five = (
+            dtnn.Run(attention(factor, dtnn.Network()), data, schedulers=[]).predict(x)
+            for factor in (0.5, 0.5, 5)
+        )
+        np.testing.assert_array_equal(half, same)
+        self.assertGreater(np.abs(half - five).max(), 1e-6)
+        with self.assertRaisesRegex(TypeError, "paths: expected networks, not 3"):
+            dtnn.Network().scores(dtnn.Network(), 3)
+        with self.assertRaisesRegex(ValueError, r"GroupSoftmax\): .*3"):
+            self.parameters(dtnn.Network().conv2d(4, 1).group_softmax(3).flatten().fc(10).softmax())
 
     def test_images_are_padded(self):
         net = dtnn.Network().input(8, 8, 1).pad2d((1, 0), 2, mode="reflect").pad2d(after=1, value=0.5)

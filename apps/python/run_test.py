@@ -4,6 +4,7 @@ import csv
 import gc
 import os
 import pathlib
+import pydoc
 import tempfile
 import threading
 import unittest
@@ -347,6 +348,8 @@ class RunTest(unittest.TestCase):
 
     def test_documentation_lists_every_option(self):
         self.assertIn("learning_rate: float = 0.01", dtnn.Run.__doc__)
+        lines = pydoc.plain(pydoc.render_doc(dtnn.Run)).splitlines()
+        self.assertLess(max(map(len, lines)), 1000, "a signature with all options helps nobody")
         self.assertNotIn("--", dtnn.Run.__doc__.replace("---", ""))
 
     def test_runs_end_while_threads_still_read(self):

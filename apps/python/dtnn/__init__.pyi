@@ -251,6 +251,30 @@ class Network:
         """
         ...
 
+    def scores(
+        self,
+        queries: Network,
+        keys: Network,
+        *,
+        heads: int = 1,
+        factor: float = 1.0,
+    ) -> Network:
+        """How alike each pixel of the queries is to each pixel of the keys: factor times the sum
+        over channels of their products, as a channel for each pixel of the keys. Each head has a
+        group of the channels, and a group of the results.
+        """
+        ...
+
+    def group_softmax(self, groups: int = 1) -> Network:
+        """The softmax over each group of channels, of each pixel by itself: scores to weights."""
+        ...
+
+    def weighted_sum(self, weights: Network, values: Network, *, heads: int = 1) -> Network:
+        """For each pixel the sum of the values of all pixels, times its weights for them, which are
+        channels. Each head has a group of the weights, and a group of the values.
+        """
+        ...
+
     def self_attention(
         self,
         heads: int = 1,

@@ -274,9 +274,26 @@ def option_type(kind: str, words: Sequence[str]) -> str:
     return f"{literal} | Sequence[{literal}]" if kind == "words" else _TYPES[kind]
 
 
+def with_options(signature: inspect.Signature) -> inspect.Signature:
+    """With an argument for each option in place of **options: what the stub has, for editors.
+
+    The functions themselves keep **options: help() would show them as a line of 20,000 letters."""
+    parameters = [p for p in signature.parameters.values() if p.kind != p.VAR_KEYWORD]
+    if len(parameters) == len(signature.parameters):
+        return signature
+    for name, kind, words, *_ in _core.keywords():
+        if name not in ("model", "dataset"):
+            annotation = f"{option_type(kind, words)} | None"
+            parameters.append(
+                inspect.Parameter(
+                    name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation
+                )
+            )
+    return signature.replace(parameters=parameters)
+
+
 def _document() -> None:
-    """The options of Run: in its signature, and in its documentation."""
-    rows = _core.keywords()
+    """The options of Run, in its documentation."""
     text = inspect.cleandoc(
         """One training, and the model that it makes.
 
@@ -291,26 +308,12 @@ def _document() -> None:
         """
     )
     group = None
-    for name, kind, words, default, title, help_text in rows:
+    for name, kind, words, default, title, help_text in _core.keywords():
         if title != group:
             group = title
             text += f"\n\n{title}:"
         text += f"\n  {name}: {option_type(kind, words)} = {default}\n      {help_text}"
     Run.__doc__ = text + "\n"
-    parameters = [
-        inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=None,
-            annotation=f"{option_type(kind, words)} | None",
-        )
-        for name, kind, words, *_ in rows
-        if name not in ("model", "dataset")
-    ]
-    for function in (Run.__init__, Run.load.__func__):
-        signature = inspect.signature(function)
-        known = [p for p in signature.parameters.values() if p.kind != p.VAR_KEYWORD]
-        function.__signature__ = signature.replace(parameters=[*known, *parameters])
 
 
 _document()
