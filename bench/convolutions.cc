@@ -32,6 +32,7 @@
 #include "absl/strings/str_cat.h"
 #include "apps/flags/tool_flags.h"
 #include "apps/flags/value.h"
+#include "apps/help/tool_help.h"
 #include "apps/program/run_program.h"
 #include "bench/random_convolutions.h"
 #include "kernels/conv/conv2d.h"
@@ -42,6 +43,12 @@
 
 namespace dtnn {
 namespace {
+
+constexpr ProgramText kProgramText = {.name = "convolutions",
+                                      .does = "times convolutions by themselves",
+                                      .text =
+                                          "convolutions --shapes=FILE | --random=N\n\nTimes "
+                                          "convolutions by themselves, as JSON lines."};
 
 using conv::Direction;
 using Clock = std::chrono::steady_clock;
@@ -292,10 +299,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   };
   DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags));
   if (request.action == Action::kHelp) {
-    std::cout << ToolHelp(
-        "convolutions --shapes=FILE | --random=N\n\nTimes convolutions by themselves, as JSON "
-        "lines.",
-        flags, request.help_topic);
+    std::cout << ToolHelp(kProgramText, flags, request.help_topic);
   }
   if (request.action != Action::kRun) return absl::OkStatus();
   std::vector<NamedConvolution> shapes;

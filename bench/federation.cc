@@ -25,6 +25,7 @@
 #include "absl/strings/str_format.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/tool_flags.h"
+#include "apps/help/tool_help.h"
 #include "apps/program/run_program.h"
 #include "comm/federation/aggregator/aggregator.h"
 #include "comm/federation/testing/swarm.h"
@@ -35,6 +36,11 @@
 
 namespace dtnn {
 namespace {
+
+constexpr ProgramText kProgramText = {
+    .name = "federation",
+    .does = "measures an aggregator",
+    .text = "federation [--clients=1000] ...\n\nMeasures an aggregator."};
 
 using federation::AggregatorOptions;
 using federation::FederationState;
@@ -258,8 +264,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
        .field = &options.drop_out}};
   DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags));
   if (request.action == Action::kHelp) {
-    std::cout << ToolHelp("federation [--clients=1000] ...\n\nMeasures an aggregator.", flags,
-                          request.help_topic);
+    std::cout << ToolHelp(kProgramText, flags, request.help_topic);
     return absl::OkStatus();
   }
   std::cout << "| asked | connected | numbers | encryption | seconds of each round | processor "

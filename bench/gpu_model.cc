@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "apps/flags/tool_flags.h"
+#include "apps/help/tool_help.h"
 #include "apps/printing/name_lists.h"
 #include "apps/program/run_program.h"
 #include "bench/measured_networks.h"
@@ -20,15 +21,19 @@
 namespace dtnn {
 namespace {
 
+constexpr ProgramText kProgramText = {
+    .name = "gpu_model",
+    .does = "predicts a training step on a GPU",
+    .text =
+        "gpu_model [--models=NAME,...]\n\nPredicts what a training step on a GPU reads, writes and "
+        "takes, kernel by kernel, without one."};
+
 absl::Status Run(const std::vector<std::string>& arguments) {
   MeasuredNetworks options = {.models = "resnet50_imagenet", .math_mode = "bf16", .batch = 128};
   const std::vector<OptionSpec> flags = options.Flags();
   DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags));
   if (request.action == Action::kHelp) {
-    std::cout << ToolHelp(
-        "gpu_model [--models=NAME,...]\n\nPredicts what a training step on a GPU reads, writes and "
-        "takes, kernel by kernel, without one.",
-        flags, request.help_topic);
+    std::cout << ToolHelp(kProgramText, flags, request.help_topic);
     return absl::OkStatus();
   }
   if (PrintList(request.action, std::cout)) return absl::OkStatus();

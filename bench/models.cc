@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
 #include "apps/flags/tool_flags.h"
+#include "apps/help/tool_help.h"
 #include "apps/printing/name_lists.h"
 #include "apps/program/run_program.h"
 #include "bench/gpu_profile.h"
@@ -33,6 +34,12 @@
 
 namespace dtnn {
 namespace {
+
+constexpr ProgramText kProgramText = {.name = "models",
+                                      .does = "measures networks",
+                                      .text =
+                                          "models [--models=NAME,...]\n\nMeasures how fast "
+                                          "networks train and predict, on random data."};
 
 struct ModelsOptions {
   MeasuredNetworks network = {.models = "simplemlp,simplecnn,simplecnn8,vgg16_cifar10",
@@ -155,10 +162,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   flags.insert(flags.end(), std::begin(own), std::end(own));
   DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags));
   if (request.action == Action::kHelp) {
-    std::cout << ToolHelp(
-        "models [--models=NAME,...]\n\nMeasures how fast networks train "
-        "and predict, on random data.",
-        flags, request.help_topic);
+    std::cout << ToolHelp(kProgramText, flags, request.help_topic);
     return absl::OkStatus();
   }
   if (PrintList(request.action, std::cout)) return absl::OkStatus();

@@ -21,6 +21,7 @@
 #include "absl/strings/str_split.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/tool_flags.h"
+#include "apps/help/tool_help.h"
 #include "apps/program/run_program.h"
 #include "apps/testing/process.h"
 #include "comm/http/testing/http_client.h"
@@ -33,6 +34,11 @@
 
 namespace dtnn {
 namespace {
+
+constexpr ProgramText kProgramText = {
+    .name = "serving",
+    .does = "measures the server of models",
+    .text = "serving [--models=a,b] ...\n\nMeasures the server of models."};
 
 using Clock = std::chrono::steady_clock;
 using testing::HttpClient;
@@ -229,8 +235,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
        .field = &options.seconds}};
   DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags));
   if (request.action == Action::kHelp) {
-    std::cout << ToolHelp("serving [--models=a,b] ...\n\nMeasures the server of models.", flags,
-                          request.help_topic);
+    std::cout << ToolHelp(kProgramText, flags, request.help_topic);
     return absl::OkStatus();
   }
   std::cout << "| network | math mode | samples per request | connections | predictor, samples/s | "

@@ -75,19 +75,28 @@ try "two ranks" "
   dtnn launch -n 2 -- benchmark --model=simplecnn --dataset=mnist \
     --dataset-path=/usr/share/datasets/fashion-mnist --parallel=data --num-epochs=1"
 try "manual pages" "
-  for page in \$(dpkg -L dtnn | grep /man1/); do
-    zgrep -q '^.TH' \$page || { echo \$page; exit 1; }
+  for program in /usr/lib/dtnn/bin/*; do
+    zgrep -q '^.TH' /usr/share/man/man1/dtnn-\${program##*/}.1.gz || { echo \$program; exit 1; }
   done"
+try "completion in bash" "
+  source /usr/share/bash-completion/completions/dtnn &&
+  COMP_WORDS=(dtnn predict --model-f) COMP_CWORD=2 && _dtnn 2>/dev/null &&
+  test \"\${COMPREPLY[*]}\" = --model-file="
+# Their copies in the packages, as docs/installing.md says.
 try "examples/cmake" "
-  cmake -S source/examples/cmake -B build && cmake --build build --parallel 2 &&
+  cp -r /usr/share/doc/libdtnn-dev/examples . &&
+  cmake -S examples/cmake -B build && cmake --build build --parallel 2 &&
   build/train trained.safetensors && build/answer trained.safetensors $image &&
   build/answer $model $image >cmake"
 try "examples/pkg-config" "
-  make -C source/examples/pkg-config && source/examples/pkg-config/answer $model $image | diff cmake -"
+  make -C examples/pkg-config && examples/pkg-config/answer $model $image | diff cmake -"
 try "examples/c" "
-  make -C source/examples/c && source/examples/c/answer $model $image | sed 1d | diff cmake -"
-try "examples/python" "
-  mkdir -p curves && python3 source/examples/python/fashion_mnist.py \
+  make -C examples/c && examples/c/answer $model $image | sed 1d | diff cmake -"
+try "examples/library" "
+  cmake -S examples/library -B library && cmake --build library --parallel 2 &&
+  library/own_parts && library/train /usr/share/datasets/fashion-mnist 20"
+try "examples of python3-dtnn" "
+  mkdir -p curves && python3 /usr/share/doc/python3-dtnn/examples/fashion_mnist.py \
     /usr/share/datasets/fashion-mnist 1 curves"
 try "apt remove" "
   dpkg -L dtnn libdtnn0 libdtnn-dev python3-dtnn | sort -u >files &&

@@ -53,6 +53,24 @@ def _archive(ctx, objects):
     )
     return archive
 
+def _printed(ctx, program):
+    """What a program says of itself: pairs of a path below the prefix and a file."""
+    pairs = []
+    executable = program[DefaultInfo].files_to_run
+    for topic, path in ctx.attr.printed.items():
+        path = path % program.label.name
+        if path in ctx.attr.not_printed:
+            continue
+        file = ctx.actions.declare_file("%s/%s" % (ctx.label.name, path))
+        ctx.actions.run_shell(
+            command = "%s --help=%s > %s" % (executable.executable.path, topic, file.path),
+            tools = [executable],
+            outputs = [file],
+            mnemonic = "ComponentText",
+        )
+        pairs.append((path, file))
+    return pairs
+
 def _component_impl(ctx):
     name = ctx.attr.component
     needed = [need[InstallInfo] for need in ctx.attr.needs]
@@ -90,18 +108,10 @@ def _component_impl(ctx):
         installed.append((path, file))
     for program in ctx.attr.programs:
         installed.append(("bin/" + program.label.name, program[DefaultInfo].files_to_run.executable))
+        installed += _printed(ctx, program)
     for target, path in ctx.attr.files.items():
         for file in target.files.to_list():
             installed.append((path + file.basename if path.endswith("/") else path, file))
-    for command, path in ctx.attr.printed.items():
-        file = ctx.actions.declare_file("%s/%s" % (ctx.label.name, path))
-        ctx.actions.run_shell(
-            command = "%s %s > %s" % (ctx.executable.printer.path, command, file.path),
-            tools = [ctx.executable.printer],
-            outputs = [file],
-            mnemonic = "ComponentText",
-        )
-        installed.append((path, file))
     lines = ["link\t%s\t%s" % link for link in ctx.attr.links.items()]
     for path, file in installed:
         mode = "755" if path.startswith("bin/") else "644"
@@ -133,9 +143,8 @@ component = rule(
         "files": attr.label_keyed_string_dict(allow_files = True, doc = "file -> path below the prefix, or folder/"),
         "links": attr.string_dict(doc = "path below the prefix -> what it points to"),
         "templates": attr.label_keyed_string_dict(allow_files = True, doc = "file with words in @ -> path below the prefix"),
-        "printed": attr.string_dict(doc = "arguments of `printer`, whose output becomes -> path below the prefix"),
-        # As users run it: the programs are compiled once.
-        "printer": attr.label(executable = True, cfg = "target"),
+        "printed": attr.string_dict(doc = "word, for which each program's --help=word is -> path below the prefix, with %s for the program's name"),
+        "not_printed": attr.string_list(doc = "of these paths, those that are left out"),
         "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
     },
     toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],

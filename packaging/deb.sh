@@ -92,7 +92,9 @@ build "libdtnn$soname" libs "$depends" "predictions with neural networks: the C 
 
 stage libdtnn-dev
 take include/dtnn.h include/dtnn lib/libdtnn.a lib/libdtnn-train.a lib/libdtnn.so lib/cmake/dtnn \
-  lib/pkgconfig
+  lib/pkgconfig share/doc/dtnn/examples
+mv "$tree/usr/share/doc/dtnn/examples" "$tree/usr/share/doc/libdtnn-dev"
+rmdir "$tree/usr/share/doc/dtnn"
 # They name folders of this architecture.
 mkdir -p "$tree/usr/lib/$multiarch"
 mv "$tree/usr/lib/pkgconfig" "$tree/usr/lib/$multiarch/pkgconfig"
@@ -105,6 +107,7 @@ stage python3-dtnn
 modules=$tree/usr/lib/python3/dist-packages
 /usr/bin/python3 -m zipfile -e "$here"/../apps/python/wheel/*.whl "$modules"
 rm "$modules"/*.dist-info/RECORD # it is pip's list of what it may remove
+install -D -m 644 -t "$tree/usr/share/doc/python3-dtnn/examples" "$here/../examples/python/fashion_mnist.py"
 printf '#!/bin/sh\nset -e\nrm -rf /usr/lib/python3/dist-packages/dtnn/__pycache__\n' >"$tree/DEBIAN/prerm"
 chmod 755 "$tree/DEBIAN/prerm"
 depends=$(libraries "$modules/dtnn/_core.so")
@@ -112,15 +115,27 @@ python=$(/usr/bin/python3 -c 'import sys; print("python3 (>= %d.%d), python3 (<<
 build python3-dtnn python "$python, python3-numpy, $depends" "neural networks for Python"
 
 stage dtnn
-mkdir -p "$tree/usr/lib/dtnn" "$tree/usr/bin" "$tree/usr/share/man/man1"
-mv "$work/all/usr/bin" "$tree/usr/lib/dtnn/bin"
-gzip -9n <"$work/all/usr/share/man/man1/benchmark.1" >"$tree/usr/share/man/man1/dtnn-benchmark.1.gz"
-install -m 755 "$here/dtnn.sh" "$tree/usr/bin/dtnn"
+bin=$tree/usr/lib/dtnn/bin man=$tree/usr/share/man/man1
+mkdir -p "$tree/usr/lib/dtnn" "$man"
+take share/doc/dtnn/README.md share/doc/dtnn/docs
+mv "$work/all/usr/bin" "$bin"
+install -D -m 755 "$here/dtnn.sh" "$tree/usr/bin/dtnn"
+install -D -m 644 "$here/dtnn_completion.bash" "$tree/usr/share/bash-completion/completions/dtnn"
+# A program in this folder knows that it is called `dtnn PROGRAM`. The list is that of dtnn --help.
+for program in "$bin"/*; do
+  name=${program##*/}
+  page=$("$program" --help=man)
+  gzip -9n <<<"$page" >"$man/dtnn-$name.1.gz"
+  printf '%s\t%s\n' "$name" "$(sed -n '/^\.SH NAME/{n;s/.* \\- //;s/\\-/-/g;p;}' <<<"$page")"
+done >"$tree/usr/lib/dtnn/programs"
 {
-  printf '.TH DTNN 1\n.SH NAME\ndtnn \\- trains neural networks and predicts with them\n'
+  printf '.TH DTNN 1 "" "DTNN %s"\n.SH NAME\ndtnn \\- trains neural networks and predicts with them\n' "$version"
   printf '.SH SYNOPSIS\n.B dtnn\n.I program\n.RI [ argument ...]\n.SH DESCRIPTION\nRuns one of:\n'
-  (cd "$tree/usr/lib/dtnn/bin" && printf '.br\n.B %s\n' *)
-  printf '.PP\n.B dtnn\n.I program\n.B \\-\\-help\nexplains it.\n.SH SEE ALSO\n.BR dtnn\\-benchmark (1)\n'
-} | gzip -9n >"$tree/usr/share/man/man1/dtnn.1.gz"
+  while IFS=$'\t' read -r name does; do
+    printf '.TP\n.BR dtnn\\-%s (1)\n%s\n' "$name" "${does//-/\\-}"
+  done <"$tree/usr/lib/dtnn/programs"
+  printf '.PP\nPages and messages name a program without what stands before it: predict is\n'
+  printf '.B dtnn predict\nhere.\n.B dtnn\n.I program\n.B \\-\\-help\nexplains one.\n'
+} | gzip -9n >"$man/dtnn.1.gz"
 depends=$(libraries "$tree"/usr/lib/dtnn/bin/*)
 build dtnn science "$depends, openmpi-bin" "trains neural networks and predicts with them"

@@ -29,15 +29,38 @@ check "the library needs protobuf" grep -q libprotobuf <<<"$(dpkg-deb --field "$
 check "headers need Abseil's" grep -q libabsl-dev <<<"$(dpkg-deb --field "$2" Depends)"
 check "/usr/bin has one program" test "$(ls "$root/usr/bin")" = dtnn
 check "programs start" test "$("$root/usr/lib/dtnn/bin/predict" --version)" = "predict (DTNN) $5"
-check "the manual page lists the programs" zgrep -qx '.B predict' "$root/usr/share/man/man1/dtnn.1.gz"
+man=$root/usr/share/man/man1
+check "the manual page lists the programs" zgrep -qx '.BR dtnn\\-predict (1)' "$man/dtnn.1.gz"
+check "with what they do" zgrep -qx 'predicts how training scales' "$man/dtnn.1.gz"
 check "all files are packaged" test -e "$root/usr/lib/cmake/dtnn/dtnn-train.cmake"
 
-sed "s#^bin=#bin=$root#" "$root/usr/bin/dtnn" >"$TEST_TMPDIR/dtnn"
+sed "s#^\(bin\|list\)=#&$root#" "$root/usr/bin/dtnn" >"$TEST_TMPDIR/dtnn"
 check "dtnn starts them" test "$(sh "$TEST_TMPDIR/dtnn" inspect --version)" = "inspect (DTNN) $5"
 check "with this version" test "$(sh "$TEST_TMPDIR/dtnn" --version)" = "dtnn $5"
 for program in $(ls "$root/usr/lib/dtnn/bin"); do
   check "$program has a line" grep -q "^  $program  *[a-z]" <<<"$(sh "$TEST_TMPDIR/dtnn" --help)"
+  page=$(gunzip <"$man/dtnn-$program.1.gz")
+  check "$program has a page" grep -q "^dtnn.-${program//_/.} .- [a-z]" <<<"$page"
+  check "that says how it is called here" grep -q "^\(mpirun .*\)\?dtnn $program" <<<"$page"
 done
+option='\fB\-\-batch\-size\fR=\fISAMPLES\fR'
+check "a page has options" grep -qxF "$option" <<<"$(gunzip <"$man/dtnn-predict.1.gz")"
+check "texts name commands that are there" grep -q '^  dtnn serve --model-file=mine.safetensors$' \
+  <<<"$(sh "$TEST_TMPDIR/dtnn" serve --help)"
+check "of other programs too" grep -q '; dtnn convert_imagenet makes .npz files' \
+  <<<"$(sh "$TEST_TMPDIR/dtnn" check_dataset --dataset=imagenet --dataset-path="$TEST_TMPDIR" || true)"
+check "and none of Bazel" test "$(strings "$root"/usr/lib/dtnn/bin/* | grep -c 'bazel run //apps:[a-z]')" = 0
+
+# offers WHAT WORD...: what bash offers for the last word, a line each.
+sed "s#bin=/usr#bin=$root/usr#" "$root/usr/share/bash-completion/completions/dtnn" >"$TEST_TMPDIR/completion"
+offers() {
+  bash -uc 'source "$0"; COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _dtnn; printf "%s\n" "${COMPREPLY[@]-}"' \
+    "$TEST_TMPDIR/completion" dtnn "$@" | tr '\n' ' '
+}
+check "bash completes programs" test "$(offers qu)" = "quantize "
+check "and options" test "$(offers predict --model-f)" = "--model-file= "
+check "and their values" test "$(offers benchmark --progress = b)" = "bar "
+check "but not of what is no program" test "$(offers ../predict --model-f)" = " "
 
 python=$(dpkg-deb --field "$4" Depends)
 check "Python needs this Python" grep -q "python3 (>= 3.*python3 (<< 3.*python3-numpy.*libprotobuf" <<<"$python"
@@ -46,7 +69,11 @@ import dtnn, sys
 print(dtnn.__file__, dtnn.__version__, dtnn.load(sys.argv[1]).name)' models/run/testdata/model.safetensors)
 check "and works" test "$said" = "$root/usr/lib/python3/dist-packages/dtnn/__init__.py $5 simplecnn"
 
-cp -r examples/c "$TEST_TMPDIR/c"
+examples=$root/usr/share/doc/libdtnn-dev/examples
+check "the examples" test "$(ls "$examples" | tr '\n' ' ')" = "README.md c cmake library pkg-config "
+check "the documents" test -s "$root/usr/share/doc/dtnn/docs/first-lesson.md"
+check "Python's" test -s "$root/usr/share/doc/python3-dtnn/examples/fashion_mnist.py"
+cp -r "$examples/c" "$TEST_TMPDIR/c"
 PKG_CONFIG_PATH=$(echo "$root"/usr/lib/*/pkgconfig) make -C "$TEST_TMPDIR/c"
 check "a C program is linked with it" grep -q "usage: answer" \
   <<<"$("$TEST_TMPDIR/c/answer" 2>&1 || true)"

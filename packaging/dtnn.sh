@@ -1,33 +1,14 @@
 #!/bin/sh
 # Runs one of DTNN's programs: dtnn benchmark --help
 bin=/usr/lib/dtnn/bin
+list=/usr/lib/dtnn/programs # a name, a tab, and what it does; a line each
 
 usage() {
   echo "usage: dtnn PROGRAM [ARGUMENT]..."
   echo
-  for name in $(ls "$bin"); do
-    case $name in
-      aggregator) does="averages what clients of a federation train" ;;
-      benchmark) does="trains or tests a network" ;;
-      best_of) does="times the algorithms of a network's convolutions" ;;
-      check_dataset) does="checks whether the files of a data set are there and intact" ;;
-      convert_imagenet) does="converts ImageNet's archives to .npz files" ;;
-      export) does="writes a model as ONNX" ;;
-      import) does="makes a model of an ONNX file, or of weights of PyTorch" ;;
-      inspect) does="shows the contents of models, weights and checkpoints" ;;
-      launch) does="starts the ranks of a job without MPI" ;;
-      make_certificates) does="makes certificates and keys for ranks and federations" ;;
-      predict) does="classifies images with a trained network" ;;
-      quantize) does="prepares a trained network for inference in 8 bits" ;;
-      report) does="puts runs side by side" ;;
-      scale_model) does="predicts how training scales" ;;
-      serve) does="answers requests for predictions, by HTTP" ;;
-      simulate) does="trains a federation of many clients in one process" ;;
-      sweep) does="runs benchmark with every combination of some options' values" ;;
-      *) does= ;;
-    esac
+  while IFS="$(printf '\t')" read -r name does; do
     printf '  %-18s %s\n' "$name" "$does"
-  done
+  done <"$list"
   echo
   echo "dtnn PROGRAM --help explains a program, and dtnn --version names the version."
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What the program `dtnn` says and runs, of programs that only say what they are called.
-# usage: dtnn_test.sh DTNN.SH
+# usage: dtnn_test.sh DTNN.SH COMPLETION
 set -euo pipefail
 
 bin=$TEST_TMPDIR/bin
@@ -10,7 +10,9 @@ for name in benchmark predict newest; do
   printf 'echo "%s: $*"\nexit 7\n' "$name" >>"$bin/$name"
   chmod +x "$bin/$name"
 done
-sed "s#^bin=.*#bin=$bin#" "$1" >"$TEST_TMPDIR/dtnn"
+list=$TEST_TMPDIR/programs
+printf 'benchmark\ttrains or tests a network\nnewest\tis new\npredict\tclassifies images\n' >"$list"
+sed "s#^bin=.*#bin=$bin#; s#^list=.*#list=$list#" "$1" >"$TEST_TMPDIR/dtnn"
 
 failed=false
 # expect EXIT_CODE OUT ERR ARGUMENT...: patterns of all that it writes.
@@ -22,7 +24,7 @@ expect() {
   cat "$TEST_TMPDIR/out" "$TEST_TMPDIR/err" >&2
   failed=true
 }
-list=$'usage: dtnn PROGRAM *\n  benchmark          trains or tests a network\n  newest *\n  predict            classifies *'
+list=$'usage: dtnn PROGRAM *\n  benchmark          trains or tests a network\n  newest             is new\n  predict            classifies *'
 expect 0 "$list" "" --help
 expect 2 "" "$list"
 expect 0 "dtnn 1.2.3" "" --version
@@ -32,4 +34,27 @@ expect 2 "" 'dtnn: "pradicts": no such program; did you mean predict? (dtnn --he
 expect 2 "" 'dtnn: "colour": no such program (dtnn --help shows all)' colour
 expect 2 "" 'dtnn: "a\\b": no such program (dtnn --help shows all)' 'a\b'
 expect 2 "" 'dtnn: "..": no such program (dtnn --help shows all)' ..
+
+# Completion: of the programs, then as the program says.
+for name in benchmark predict; do
+  printf '#!/bin/sh\necho "_dtnn_%s() { COMPREPLY=(\\"%s \\$COMP_CWORD \\${COMP_WORDS[*]}\\"); }"\n' \
+    $name $name >"$bin/$name"
+done
+sed "s#bin=/usr[^ ]*#bin=$bin#" "$2" >"$TEST_TMPDIR/completion"
+# offers OFFERS WORD...
+offers() {
+  local said
+  said=$(bash -uc 'source "$0"; COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _dtnn; echo "${COMPREPLY[*]-}"' \
+    "$TEST_TMPDIR/completion" dtnn "${@:2}")
+  [[ $said == "$1" ]] && return
+  echo "FAILED: completion of dtnn ${*:2}: $said" >&2
+  failed=true
+}
+offers "benchmark newest predict --help --version" ""
+offers "predict" pre
+offers "--version" --v
+offers "predict 1 predict --to" predict --to
+offers "benchmark 3 benchmark --top = 3" benchmark --top = 3
+offers "" colour --to
+offers "" "a b" --to
 ! $failed

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The examples for users of an installation, built and run as their READMEs say; what they link.
+# The installed examples, built and run as docs/installing.md says; what they link.
 # usage: examples_test.sh INSTALL MODEL IMAGE
 set -euo pipefail
 
@@ -20,7 +20,7 @@ for program in cmake pkg-config make; do
   fi
 done
 "$install" --prefix="$prefix" --components=train
-cp -rL examples "$TEST_TMPDIR"
+cp -r "$prefix/share/doc/dtnn/examples" "$TEST_TMPDIR"
 cd "$TEST_TMPDIR/examples"
 
 # C++ with CMake: a program that predicts, one that trains.
@@ -56,9 +56,13 @@ done
 nm --demangle build/train >symbols
 check "names of what trains are as above" grep -q StepEngine symbols
 
-# Nor does a program with parts of its own need other headers than are installed.
-check "a program of docs/library.md compiles" \
-  g++ -std=c++20 -fsyntax-only -I"$prefix/include/dtnn" library/own_parts.cc
+# The programs of docs/library.md need no other headers than are installed.
+cmake -S library -B library-build -DCMAKE_PREFIX_PATH="$prefix"
+for program in library/*.cc; do
+  check "$program compiles" g++ -std=c++20 -fsyntax-only -I"$prefix/include/dtnn" "$program"
+done
+check "all programs are there" test "$(echo library/*.cc)" = \
+  "library/own_parts.cc library/ranks.cc library/run.cc library/train.cc"
 
 # A newer version than there is.
 sed 's/dtnn [0-9.]*/dtnn 0.99/' -i cmake/CMakeLists.txt

@@ -28,8 +28,9 @@ expect "it says how many files" grep -q "^install: [0-9]* files, in $prefix$" "$
 for path in bin/benchmark bin/launch bin/predict include/dtnn.h include/dtnn/models/run/run.h \
   include/dtnn/models/serving/predictor.h lib/libdtnn-train.a lib/libdtnn.a lib/libdtnn.so \
   lib/libdtnn.so.0 lib/cmake/dtnn/dtnn-config.cmake lib/pkgconfig/dtnn-train.pc \
-  lib/pkgconfig/dtnn.pc share/bash-completion/completions/benchmark share/doc/dtnn/LICENSE \
-  share/man/man1/benchmark.1 share/zsh/site-functions/_benchmark; do
+  lib/pkgconfig/dtnn.pc share/bash-completion/completions/predict share/doc/dtnn/LICENSE \
+  share/doc/dtnn/examples/c/answer.c share/doc/dtnn/examples/library/CMakeLists.txt \
+  share/zsh/site-functions/_predict; do
   expect "$path is there" test -s "$prefix/$path"
 done
 expect "no header of tests" test ! -e "$prefix/include/dtnn/tools"
@@ -40,6 +41,7 @@ expect "the library has it" test -e "$prefix/lib/libdtnn.so.${version##* }"
 for program in "$prefix"/bin/*; do
   name=$(basename "$program")
   expect "$name --version" test "$("$program" --version)" = "$name (DTNN) ${version##* }"
+  expect "$name has a manual page" grep -qxF ".SH NAME" "$prefix/share/man/man1/$name.1"
 done
 expect "all is listed" diff <(files "$prefix" | grep -v installed-files) \
   <(sed '/\/$/d; s#^#./#' "$prefix/share/dtnn/installed-files" | sort)

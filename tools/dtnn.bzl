@@ -22,6 +22,7 @@
     dtnn_link_only                    the code of a library without its headers
     if_cuda                           a list that is empty without --config=cuda
     DTNN_VERSION, DTNN_SONAME_VERSION the version (tools/version.bzl)
+    DTNN_PROGRAMS                     the programs, which are also what is installed
 """
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
@@ -34,6 +35,24 @@ load("//tools/pch:precompiled_header.bzl", "precompiled_header")
 
 DTNN_VERSION = _VERSION
 DTNN_SONAME_VERSION = _SONAME_VERSION
+DTNN_PROGRAMS = ["//apps:benchmark"] + ["//apps/" + name for name in [
+    "aggregator",
+    "best_of",
+    "check_dataset",
+    "convert_imagenet",
+    "export",
+    "import",
+    "inspect",
+    "launch",
+    "make_certificates",
+    "predict",
+    "quantize",
+    "report",
+    "scale_model",
+    "serve",
+    "simulate",
+    "sweep",
+]]
 dtnn_component = component
 dtnn_debian_packages = debian_packages
 dtnn_link_only = link_only

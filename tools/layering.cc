@@ -118,6 +118,7 @@ constexpr Folder kRooms[] = {
     {"apps/flags", 0},
     {"apps/options_file", 1},
     {"apps/program", 1},
+    {"apps/help", 2},
     {"apps/printing", 2},
     {"apps/rounds", 2},
     {"apps", 4},

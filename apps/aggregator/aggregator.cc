@@ -8,6 +8,7 @@
 #include "apps/aggregator/aggregator_flags.h"
 #include "apps/aggregator/run.h"
 #include "apps/flags/tool_flags.h"
+#include "apps/help/tool_help.h"
 #include "apps/printing/name_lists.h"
 #include "apps/program/paths.h"
 #include "apps/program/run_program.h"
@@ -16,14 +17,19 @@
 namespace dtnn {
 namespace {
 
-constexpr char kSummary[] =
-    "aggregator --model=NAME [--dataset=NAME] [--rounds=N] [--min-clients=K] ...\n\n"
-    "Gives clients (benchmark --parallel=federated --server=HOST:PORT) the parameters of a "
-    "network,\n"
-    "and averages the models that they train on data of their own: docs/federation.md. All need "
-    "the\n"
-    "same secret:\n\n  umask 077 && openssl rand -hex 32 >secret\n"
-    "  DTNN_JOB_SECRET_FILE=secret aggregator --model=simplecnn8 --dataset=mnist --rounds=10";
+constexpr ProgramText kProgramText = {
+    .name = "aggregator",
+    .does = "averages what clients of a federation train",
+    .text =
+        "aggregator --model=NAME [--dataset=NAME] [--rounds=N] [--min-clients=K] ...\n"
+        "\n"
+        "Gives clients (benchmark --parallel=federated --server=HOST:PORT) the parameters of a\n"
+        "network, and averages the models that they train on data of their own:\n"
+        "docs/federation.md. All need the same secret:\n"
+        "\n"
+        "  umask 077 && openssl rand -hex 32 >secret\n"
+        "  DTNN_JOB_SECRET_FILE=secret aggregator --model=simplecnn8 --dataset=mnist --rounds=10",
+};
 
 absl::Status Run(const std::vector<std::string>& arguments) {
   DTNN_RETURN_IF_ERROR(EnterUserDirectory());
@@ -31,7 +37,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   const std::vector<OptionSpec> specs = OptionsOf(flags);
   DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, specs));
   if (request.action == Action::kHelp) {
-    std::cout << ToolHelp(kSummary, specs, request.help_topic);
+    std::cout << ToolHelp(kProgramText, specs, request.help_topic);
     return absl::OkStatus();
   }
   if (PrintList(request.action, std::cout)) return absl::OkStatus();
@@ -47,5 +53,5 @@ absl::Status Run(const std::vector<std::string>& arguments) {
 }  // namespace dtnn
 
 int main(int argc, char** argv) {
-  return dtnn::RunProgram("aggregator", argc, argv, "use a smaller network", dtnn::Run);
+  return dtnn::RunProgram(dtnn::kProgramText.name, argc, argv, "use a smaller network", dtnn::Run);
 }

@@ -8,6 +8,7 @@
 #include "apps/best_of/run.h"
 #include "apps/flags/options.h"
 #include "apps/flags/tool_flags.h"
+#include "apps/help/tool_help.h"
 #include "apps/printing/name_lists.h"
 #include "apps/program/paths.h"
 #include "apps/program/run_program.h"
@@ -17,11 +18,17 @@
 namespace dtnn {
 namespace {
 
-constexpr char kSummary[] =
-    "best_of --model=NAME [--batch-size=N] [--best-of-file=FILE]\n\nTimes the algorithms of every "
-    "convolution of a network, for training and for evaluation,\nand prints which is the fastest. "
-    "Needs no data. A run of benchmark with --enable-best-of,\nthe same --best-of-file and the "
-    "same number of threads then runs the fastest without timing.";
+constexpr ProgramText kProgramText = {
+    .name = "best_of",
+    .does = "times the algorithms of a network's convolutions",
+    .text =
+        "best_of --model=NAME [--batch-size=N] [--best-of-file=FILE]\n"
+        "\n"
+        "Times the algorithms of every convolution of a network, for training and for\n"
+        "evaluation, and prints which is the fastest. Needs no data. A run of benchmark with\n"
+        "--enable-best-of, the same --best-of-file and the same number of threads then runs the\n"
+        "fastest without timing.",
+};
 
 absl::Status Run(const std::vector<std::string>& arguments) {
   DTNN_RETURN_IF_ERROR(EnterUserDirectory());
@@ -45,7 +52,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   };
   DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags));
   if (request.action == Action::kHelp) {
-    std::cout << ToolHelp(kSummary, flags, request.help_topic);
+    std::cout << ToolHelp(kProgramText, flags, request.help_topic);
     return absl::OkStatus();
   }
   if (PrintList(request.action, std::cout)) return absl::OkStatus();
@@ -61,5 +68,6 @@ absl::Status Run(const std::vector<std::string>& arguments) {
 }  // namespace dtnn
 
 int main(int argc, char** argv) {
-  return dtnn::RunProgram("best_of", argc, argv, "a smaller --batch-size needs less", dtnn::Run);
+  return dtnn::RunProgram(dtnn::kProgramText.name, argc, argv, "a smaller --batch-size needs less",
+                          dtnn::Run);
 }

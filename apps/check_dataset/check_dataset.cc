@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "apps/check_dataset/run.h"
 #include "apps/flags/tool_flags.h"
+#include "apps/help/tool_help.h"
 #include "apps/printing/name_lists.h"
 #include "apps/program/paths.h"
 #include "apps/program/run_program.h"
@@ -15,10 +16,15 @@
 namespace dtnn {
 namespace {
 
-constexpr char kSummary[] =
-    "check_dataset --dataset=NAME --dataset-path=PATH\n\nSays whether all files of a data set are "
-    "there and intact, and where to get them.\nDownloads nothing. Exit code 1 when something is "
-    "missing or wrong.";
+constexpr ProgramText kProgramText = {
+    .name = "check_dataset",
+    .does = "checks whether the files of a data set are there and intact",
+    .text =
+        "check_dataset --dataset=NAME --dataset-path=PATH\n"
+        "\n"
+        "Says whether all files of a data set are there and intact, and where to get them.\n"
+        "Downloads nothing. Exit code 1 when something is missing or wrong.",
+};
 
 absl::Status Run(const std::vector<std::string>& arguments) {
   DTNN_RETURN_IF_ERROR(EnterUserDirectory());
@@ -35,7 +41,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   };
   DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags));
   if (request.action == Action::kHelp) {
-    std::cout << ToolHelp(kSummary, flags, request.help_topic);
+    std::cout << ToolHelp(kProgramText, flags, request.help_topic);
     return absl::OkStatus();
   }
   if (PrintList(request.action, std::cout)) return absl::OkStatus();
@@ -46,5 +52,6 @@ absl::Status Run(const std::vector<std::string>& arguments) {
 }  // namespace dtnn
 
 int main(int argc, char** argv) {
-  return dtnn::RunProgram("check_dataset", argc, argv, "use a smaller part of the data", dtnn::Run);
+  return dtnn::RunProgram(dtnn::kProgramText.name, argc, argv, "use a smaller part of the data",
+                          dtnn::Run);
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "apps/program/program_command.h"
 #include "data/files/archive_reader.h"
 #include "data/files/byte_source.h"
 #include "data/files/folder_listing.h"
@@ -101,8 +102,9 @@ const std::vector<Set>& Sets() {
        {{{"ILSVRC2012_img_train.tar"}, {{"", 147897477120, "1d675b47d978889d74fa0da5fadfb00e"}}},
         {{"ILSVRC2012_img_val.tar"}, {{"", 6744924160, "29b22e2961454d5413ddabcf34fc5622"}}},
         {{"ILSVRC2012_devkit_t12.tar.gz"}, {{"", 0, "fa75699e90414af021442c21a62c3abf"}}}},
-       "They are at https://image-net.org/download-images, for those with an account there; "
-       "//apps:convert_imagenet makes .npz files of them."},
+       StrCat(
+           "They are at https://image-net.org/download-images, for those with an account there; ",
+           ProgramCommand("convert_imagenet"), " makes .npz files of them.")},
       {"chestxray",
        {{{"Data_Entry_2017.csv", "Data_Entry_2017_v2020.csv"}},
         {{"train_val_list.txt"}},

@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "apps/convert_imagenet/run.h"
 #include "apps/flags/tool_flags.h"
+#include "apps/help/tool_help.h"
 #include "apps/program/paths.h"
 #include "apps/program/run_program.h"
 #include "tensor/status_macros.h"
@@ -14,12 +15,17 @@
 namespace dtnn {
 namespace {
 
-constexpr char kSummary[] =
-    "convert_imagenet --input=FOLDER --output=FOLDER\n\n"
-    "Resizes ImageNet's images to 227 x 227 and writes them as .npz files for --dataset=imagenet.\n"
-    "The input is TFRecord files (train-00000-of-01024, ...) or the original archives\n"
-    "(ILSVRC2012_img_train.tar, ...). Run it again to continue after a stop. It writes\n"
-    "OMP_NUM_THREADS files at a time, with 200 MB of memory each.";
+constexpr ProgramText kProgramText = {
+    .name = "convert_imagenet",
+    .does = "converts ImageNet's archives to .npz files",
+    .text =
+        "convert_imagenet --input=FOLDER --output=FOLDER\n"
+        "\n"
+        "Resizes ImageNet's images to 227 x 227 and writes them as .npz files for\n"
+        "--dataset=imagenet. The input is TFRecord files (train-00000-of-01024, ...) or the\n"
+        "original archives (ILSVRC2012_img_train.tar, ...). Run it again to continue after a\n"
+        "stop. It writes OMP_NUM_THREADS files at a time, with 200 MB of memory each.",
+};
 
 constexpr Range kFiles = {.low = 1, .high = 99999};  // the names have five digits
 
@@ -60,7 +66,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   };
   DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags));
   if (request.action == Action::kHelp) {
-    std::cout << ToolHelp(kSummary, flags, request.help_topic);
+    std::cout << ToolHelp(kProgramText, flags, request.help_topic);
     return absl::OkStatus();
   }
   return ConvertImagenet(options, std::cout);
@@ -70,6 +76,6 @@ absl::Status Run(const std::vector<std::string>& arguments) {
 }  // namespace dtnn
 
 int main(int argc, char** argv) {
-  return dtnn::RunProgram("convert_imagenet", argc, argv, "use fewer threads (OMP_NUM_THREADS)",
-                          dtnn::Run);
+  return dtnn::RunProgram(dtnn::kProgramText.name, argc, argv,
+                          "use fewer threads (OMP_NUM_THREADS)", dtnn::Run);
 }

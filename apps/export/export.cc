@@ -8,6 +8,7 @@
 #include "apps/export/run.h"
 #include "apps/flags/option_spec.h"
 #include "apps/flags/tool_flags.h"
+#include "apps/help/tool_help.h"
 #include "apps/program/paths.h"
 #include "apps/program/run_program.h"
 #include "comm/ranks/job/exit_code.h"
@@ -16,11 +17,18 @@
 namespace dtnn {
 namespace {
 
-constexpr char kSummary[] =
-    "export MODEL OUT.onnx\n\n"
-    "Writes MODEL as ONNX, for ONNX Runtime and other programs: opset 17, float32, a batch of any\n"
-    "size, with preprocessing and classes in the metadata. MODEL is a file that training saved\n"
-    "(.npz, .safetensors), or the name of a network, which is exported with initial weights.";
+constexpr ProgramText kProgramText = {
+    .name = "export",
+    .does = "writes a model as ONNX",
+    .text =
+        "export MODEL OUT.onnx\n"
+        "\n"
+        "Writes MODEL as ONNX, for ONNX Runtime and other programs: opset 17, float32, a batch\n"
+        "of any size, with preprocessing and classes in the metadata. MODEL is a file that\n"
+        "training saved (.npz, .safetensors), or the name of a network, which is exported with\n"
+        "initial weights.",
+    .files = true,
+};
 
 std::vector<OptionSpec> Flags(ExportFlags& options) {
   using enum OptionType;
@@ -46,7 +54,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   const std::vector<OptionSpec> flags = Flags(options);
   DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags, &files));
   if (request.action == Action::kHelp) {
-    std::cout << ToolHelp(kSummary, flags, request.help_topic);
+    std::cout << ToolHelp(kProgramText, flags, request.help_topic);
     return absl::OkStatus();
   }
   if (files.size() != 2) {
@@ -62,5 +70,6 @@ absl::Status Run(const std::vector<std::string>& arguments) {
 }  // namespace dtnn
 
 int main(int argc, char** argv) {
-  return dtnn::RunProgram("export", argc, argv, "export a smaller network", dtnn::Run);
+  return dtnn::RunProgram(dtnn::kProgramText.name, argc, argv, "export a smaller network",
+                          dtnn::Run);
 }

@@ -1,5 +1,6 @@
 #include "apps/flags/tool_flags.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "apps/flags/arguments.h"
@@ -7,7 +8,6 @@
 #include "apps/flags/option_table.h"
 #include "apps/flags/value.h"
 #include "tensor/status_macros.h"
-#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 
@@ -28,7 +28,9 @@ absl::StatusOr<ToolRequest> ParseToolFlags(std::span<const std::string> argument
   const Syntax syntax = {.options = flags, .takes_others = others != nullptr};
   DTNN_ASSIGN_OR_RETURN(Arguments parsed, ParseArguments(arguments, syntax));
   ToolRequest request = {.action = parsed.action, .help_topic = {}};
-  if (!parsed.help_topic.empty() && parsed.help_topic != "all") {
+  if (std::ranges::count(kShellTopics, parsed.help_topic) > 0) {
+    request.help_topic = parsed.help_topic;
+  } else if (!parsed.help_topic.empty() && parsed.help_topic != "all") {
     DTNN_ASSIGN_OR_RETURN(const OptionSpec* option, FindHelp(parsed.help_topic, syntax));
     request.help_topic = std::string(option->name);
   }
@@ -36,14 +38,6 @@ absl::StatusOr<ToolRequest> ParseToolFlags(std::span<const std::string> argument
   for (const Setting& setting : parsed.settings) Store(setting.value, *setting.spec, nullptr);
   if (others != nullptr) *others = std::move(parsed.others);
   return request;
-}
-
-std::string ToolHelp(std::string_view summary, std::span<const OptionSpec> flags,
-                     std::string_view help_topic) {
-  const Syntax syntax = {.options = flags};
-  const OptionSpec* option = FindSpelling(help_topic, syntax);
-  if (option != nullptr) return DescribeOption(*option, syntax);
-  return StrCat(summary, "\n\n", DescribeOptions(flags));
 }
 
 }  // namespace dtnn

@@ -6,8 +6,10 @@
 //       {.name = "top", .type = OptionType::kInt, .help = "how many", .range = kCountFrom1,
 //        .field = &options.top}};
 //   DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags, &files));
-//   if (request.action == Action::kHelp) std::cout << ToolHelp(kSummary, flags,
+//   if (request.action == Action::kHelp) std::cout << ToolHelp(kProgramText, flags,
 //   request.help_topic);
+//
+// ToolHelp is in apps/help/tool_help.h.
 
 #ifndef DTNN_APPS_FLAGS_TOOL_FLAGS_H_
 #define DTNN_APPS_FLAGS_TOOL_FLAGS_H_
@@ -26,10 +28,13 @@ namespace dtnn {
 // of its own unless that is empty. What it needs in the launcher it does not need here.
 OptionSpec LikeLauncher(std::string_view name, OptionField field, std::string_view help = {});
 
+// --help=bash and so on: what shells and man need to know of a program.
+inline constexpr std::string_view kShellTopics[] = {"bash", "man", "zsh"};
+
 // What was asked for.
 struct ToolRequest {
   Action action = Action::kRun;
-  std::string help_topic;  // of kHelp: an option, or empty for all of them
+  std::string help_topic;  // of kHelp: an option, one of kShellTopics, or empty for all options
 };
 
 // The variables are set where a run was asked for. `arguments` without the program's name.
@@ -37,10 +42,6 @@ struct ToolRequest {
 absl::StatusOr<ToolRequest> ParseToolFlags(std::span<const std::string> arguments,
                                            std::span<const OptionSpec> flags,
                                            std::vector<std::string>* others = nullptr);
-
-// `summary`, then the options with their defaults; or, with a topic, all about that option.
-std::string ToolHelp(std::string_view summary, std::span<const OptionSpec> flags,
-                     std::string_view help_topic = {});
 
 }  // namespace dtnn
 

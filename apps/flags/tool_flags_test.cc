@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "apps/flags/option_table.h"
+#include "apps/flags/value.h"
 #include "comm/ranks/job/exit_code.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -84,7 +85,7 @@ TEST(ToolFlagsTest, AllSpellings) {
 TEST(ToolFlagsTest, AVariableThatMayBeNotSetHasTheLaunchersDefault) {
   std::optional<DType> dtype;
   const OptionSpec flags[] = {LikeLauncher("dtype", &dtype)};
-  EXPECT_THAT(ToolHelp("", flags), ::testing::HasSubstr("[float32]"));
+  EXPECT_EQ(DefaultText(flags[0]), "float32");
   ASSERT_TRUE(ParseToolFlags(Arguments{}, flags).ok());
   EXPECT_EQ(dtype, std::nullopt);
   ASSERT_TRUE(ParseToolFlags(Arguments{"--dtype=float32"}, flags).ok());
@@ -95,6 +96,9 @@ TEST(ToolFlagsTest, WhatIsNotRunSetsNothing) {
   Settings settings;
   EXPECT_EQ(Parse({"--count=7", "--help", "--nonsense"}, settings).value(), Action::kHelp);
   EXPECT_EQ(Parse({"--count=7", "-h"}, settings).value(), Action::kHelp);
+  for (const std::string word : {"bash", "man", "zsh", "count"}) {
+    EXPECT_EQ(ParseToolFlags(Arguments{"--help=" + word}, Flags(settings))->help_topic, word);
+  }
   EXPECT_FALSE(Parse({"--count=7", "--ratio=x"}, settings).ok());
   EXPECT_EQ(settings.count, 3);
   std::string model;
@@ -147,39 +151,6 @@ TEST(ToolFlagsTest, OtherArgumentsAreGivenBack) {
   EXPECT_EQ(ParseToolFlags(Arguments{"-v"}, Flags(settings), &others).status().message(),
             "argument \"-v\": is not an option; write --name=value, or -- before names that begin "
             "with - (--help=all lists them)");
-}
-
-TEST(ToolFlagsTest, HelpNamesEveryFlagAndItsDefault) {
-  Settings settings;
-  const std::vector<OptionSpec> flags = Flags(settings);
-  EXPECT_EQ(ToolHelp("Counts.", std::span(flags).subspan(1)),
-            "Counts.\n\n"
-            "  --fast                             hurry [False]\n"
-            "  --count=N                          how many [3]\n"
-            "  --ratio=SHARE                      share to use [0.5]\n"
-            "  --mean=X,...                       per channel\n"
-            "  --weights-format=auto|NHWC|NCHW    of the file [NHWC]\n");
-}
-
-TEST(ToolFlagsTest, HelpOfAnOptionTellsAllAboutIt) {
-  Settings settings;
-  const std::vector<OptionSpec> flags = Flags(settings);
-  const auto help = [&](const std::string& word) {
-    const absl::StatusOr<ToolRequest> request = ParseToolFlags(Arguments{"--help=" + word}, flags);
-    EXPECT_TRUE(request.ok()) << request.status();
-    EXPECT_EQ(request->action, Action::kHelp);
-    return ToolHelp("Counts.", flags, request->help_topic);
-  };
-  EXPECT_EQ(help("ratio"),
-            "--ratio=SHARE\n"
-            "  share to use\n"
-            "\n"
-            "  takes     a real number >= 0\n"
-            "  default   0.5\n");
-  EXPECT_EQ(help("the_path"), help("--the-path"));
-  EXPECT_EQ(help("weights-format").find("needs"), std::string::npos)
-      << "of an option that this tool does not have";
-  EXPECT_EQ(help("all"), ToolHelp("Counts.", flags));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/tool_flags.h"
+#include "apps/help/tool_help.h"
 #include "apps/import/run.h"
 #include "apps/printing/name_lists.h"
 #include "apps/program/paths.h"
@@ -17,14 +18,21 @@
 namespace dtnn {
 namespace {
 
-constexpr char kSummary[] =
-    "import IN.onnx OUT\n"
-    "import WEIGHTS.pth --model=NAME OUT\n\n"
-    "Makes a model (.safetensors, .npz) of a convolutional network in ONNX, such as PyTorch\n"
-    "exports. predict, quantize, inspect and benchmark use it like one that was trained here. An\n"
-    "operator that no layer computes is an error that names the node. ONNX does not say how\n"
-    "images are preprocessed or what classes are called: options do, unless export wrote the\n"
-    "file. Weights of PyTorch (.pth, .pt, .safetensors) fill a network of the same structure.";
+constexpr ProgramText kProgramText = {
+    .name = "import",
+    .does = "makes a model of an ONNX file, or of weights of PyTorch",
+    .text =
+        "import IN.onnx OUT\n"
+        "import WEIGHTS.pth --model=NAME OUT\n"
+        "\n"
+        "Makes a model (.safetensors, .npz) of a convolutional network in ONNX, such as PyTorch\n"
+        "exports. predict, quantize, inspect and benchmark use it like one that was trained\n"
+        "here. An operator that no layer computes is an error that names the node. ONNX does\n"
+        "not say how images are preprocessed or what classes are called: options do, unless\n"
+        "export wrote the file. Weights of PyTorch (.pth, .pt, .safetensors) fill a network of\n"
+        "the same structure.",
+    .files = true,
+};
 
 std::vector<OptionSpec> Flags(ImportFlags& options) {
   using enum OptionType;
@@ -102,7 +110,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   const std::vector<OptionSpec> flags = Flags(options);
   DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags, &files));
   if (request.action == Action::kHelp) {
-    std::cout << ToolHelp(kSummary, flags, request.help_topic);
+    std::cout << ToolHelp(kProgramText, flags, request.help_topic);
     return absl::OkStatus();
   }
   if (PrintList(request.action, std::cout)) return absl::OkStatus();
@@ -119,5 +127,6 @@ absl::Status Run(const std::vector<std::string>& arguments) {
 }  // namespace dtnn
 
 int main(int argc, char** argv) {
-  return dtnn::RunProgram("import", argc, argv, "import a smaller network", dtnn::Run);
+  return dtnn::RunProgram(dtnn::kProgramText.name, argc, argv, "import a smaller network",
+                          dtnn::Run);
 }

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "apps/flags/tool_flags.h"
+#include "apps/help/tool_help.h"
 #include "apps/inspect/run.h"
 #include "apps/program/paths.h"
 #include "apps/program/run_program.h"
@@ -14,11 +15,17 @@
 namespace dtnn {
 namespace {
 
-constexpr char kSummary[] =
-    "inspect [--format=json] FILE...\n\n"
-    "Prints the contents of models, weights (.npz, .safetensors) and checkpoints: the\n"
-    "network, its preprocessing, classes and training, and every array. Exit code 1 when a\n"
-    "file cannot be read.";
+constexpr ProgramText kProgramText = {
+    .name = "inspect",
+    .does = "shows the contents of models, weights and checkpoints",
+    .text =
+        "inspect [--format=json] FILE...\n"
+        "\n"
+        "Prints the contents of models, weights (.npz, .safetensors) and checkpoints: the\n"
+        "network, its preprocessing, classes and training, and every array. Exit code 1 when a\n"
+        "file cannot be read.",
+    .files = true,
+};
 
 absl::Status Run(const std::vector<std::string>& arguments) {
   DTNN_RETURN_IF_ERROR(EnterUserDirectory());
@@ -32,7 +39,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
        .field = &format}};
   DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags, &files));
   if (request.action == Action::kHelp) {
-    std::cout << ToolHelp(kSummary, flags, request.help_topic);
+    std::cout << ToolHelp(kProgramText, flags, request.help_topic);
     return absl::OkStatus();
   }
   return InspectFiles(files, format, std::cout, std::cerr);
@@ -42,5 +49,6 @@ absl::Status Run(const std::vector<std::string>& arguments) {
 }  // namespace dtnn
 
 int main(int argc, char** argv) {
-  return dtnn::RunProgram("inspect", argc, argv, "inspect one file at a time", dtnn::Run);
+  return dtnn::RunProgram(dtnn::kProgramText.name, argc, argv, "inspect one file at a time",
+                          dtnn::Run);
 }

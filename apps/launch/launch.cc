@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "apps/flags/tool_flags.h"
+#include "apps/help/tool_help.h"
 #include "apps/launch/run.h"
 #include "apps/program/paths.h"
 #include "apps/program/run_program.h"
@@ -17,16 +18,21 @@
 namespace dtnn {
 namespace {
 
-constexpr char kProgram[] = "launch";
-constexpr char kSummary[] =
-    "launch -n RANKS [--hosts=a,b] -- PROGRAM [ARGUMENT...]\n\nStarts RANKS processes of a program "
-    "as one job: they meet without MPI, and recognise each\nother by a secret that is new "
-    "for every job. On other hosts they are started by ssh, in the same\nfolder. Each line that a "
-    "rank writes has its number before it. Signals go to all ranks. When one\nfails, the others "
-    "are "
-    "ended; the exit code is 75 if a rank has ended with it, else that of the first\nthat "
-    "failed.\n\n"
-    "  bazel run //apps:launch -- -n 4 -- bazel-bin/apps/benchmark --parallel=data ...";
+constexpr ProgramText kProgramText = {
+    .name = "launch",
+    .does = "starts the ranks of a job without MPI",
+    .text =
+        "launch -n RANKS [--hosts=a,b] -- PROGRAM [ARGUMENT...]\n"
+        "\n"
+        "Starts RANKS processes of a program as one job: they meet without MPI, and recognise\n"
+        "each other by a secret that is new for every job. On other hosts they are started by\n"
+        "ssh, in the same folder. Each line that a rank writes has its number before it.\n"
+        "Signals go to all ranks. When one fails, the others are ended; the exit code is 75 if\n"
+        "a rank has ended with it, else that of the first that failed.\n"
+        "\n"
+        "  launch -n 4 -- benchmark --parallel=data ...",
+    .files = true,
+};
 
 constexpr Range kRanks = {.low = 0, .high = 4096}, kRestarts = {.low = 0, .high = 1e6},
                 kGrace = {.low = 0, .high = 1e6};
@@ -121,7 +127,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   }
   DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(own, flags));
   if (request.action == Action::kHelp) {
-    std::cout << ToolHelp(kSummary, flags, request.help_topic);
+    std::cout << ToolHelp(kProgramText, flags, request.help_topic);
     return absl::OkStatus();
   }
   if (separator != arguments.end()) options.command.assign(separator + 1, arguments.end());
@@ -140,5 +146,5 @@ absl::Status Run(const std::vector<std::string>& arguments) {
 }  // namespace dtnn
 
 int main(int argc, char** argv) {
-  return dtnn::RunProgram(dtnn::kProgram, argc, argv, "start fewer ranks", dtnn::Run);
+  return dtnn::RunProgram(dtnn::kProgramText.name, argc, argv, "start fewer ranks", dtnn::Run);
 }

@@ -4,26 +4,26 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
 #include <iostream>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "apps/flags/argument_flags.h"
 #include "apps/flags/environment.h"
-#include "apps/flags/help.h"
 #include "apps/flags/parser.h"
 #include "apps/flags/validate.h"
 #include "apps/launcher/benchmark_run.h"
+#include "apps/launcher/launcher_help.h"
 #include "apps/launcher/main_job.h"
 #include "apps/options_file/options_file.h"
 #include "apps/printing/name_lists.h"
 #include "apps/program/job_flags.h"
+#include "apps/program/other_file.h"
 #include "apps/program/paths.h"
+#include "apps/program/program_command.h"
 #include "apps/program/run_program.h"
 #include "comm/launch_place.h"
 #include "comm/ranks/job/exit_code.h"
@@ -39,6 +39,7 @@ namespace dtnn {
 namespace {
 
 constexpr char kProgram[] = "benchmark";
+static_assert(kLauncher.name == kProgram);
 
 absl::StatusOr<CommandLine> Understand(const std::vector<std::string>& arguments) {
   DTNN_ASSIGN_OR_RETURN(CommandLine command_line, ParseFlags(arguments));
@@ -97,6 +98,8 @@ absl::Status Train(const Options& options, const LaunchPlace& place) {
   if (options.dry_run) return DryRun(options, place);
   DTNN_RETURN_IF_ERROR(CheckLauncher(place.transport));
   DTNN_RETURN_IF_ERROR(CheckPackagedData(options, PackagedDataIsInstalled()));
+  DTNN_RETURN_IF_ERROR(
+      WithContext(CheckNotImportable(options.network.weights), "--weights-and-bias-filename"));
   const auto save_found = [&](double rate) {
     if (options.save_options.empty()) return absl::OkStatus();
     Options found = options;
@@ -110,7 +113,7 @@ absl::Status Train(const Options& options, const LaunchPlace& place) {
 absl::Status Answer(const CommandLine& command_line, const LaunchPlace& place) {
   if (command_line.action != Action::kRun && place.rank > 0) return absl::OkStatus();
   if (command_line.action == Action::kHelp) {
-    DTNN_ASSIGN_OR_RETURN(const std::string help, HelpText(kProgram, command_line.help_topic));
+    DTNN_ASSIGN_OR_RETURN(const std::string help, LauncherHelp(command_line.help_topic));
     std::cout << help;
     return absl::OkStatus();
   }
@@ -122,8 +125,7 @@ absl::Status Answer(const CommandLine& command_line, const LaunchPlace& place) {
   return Train(command_line.options, place);
 }
 
-// `program`: as the user wrote it.
-absl::Status RunLauncher(std::string_view program, std::vector<std::string> arguments) {
+absl::Status RunLauncher(std::vector<std::string> arguments) {
   DTNN_RETURN_IF_ERROR(EnterUserDirectory());
   const auto with_file = WithOptionsFile(arguments);
   if (with_file.ok()) arguments = *with_file;
@@ -131,10 +133,7 @@ absl::Status RunLauncher(std::string_view program, std::vector<std::string> argu
   if (!with_file.ok()) return TellOnce(with_file.status(), place, kProgram, std::cout, std::cerr);
   if (arguments.empty()) {
     arguments = MainJobArguments();
-    const bool under_bazel = std::getenv("BUILD_WORKING_DIRECTORY") != nullptr;
-    if (place.rank == 0) {
-      std::cout << MainJobNotice(under_bazel ? "bazel run //apps:benchmark --" : program);
-    }
+    if (place.rank == 0) std::cout << MainJobNotice(ProgramCommand(kProgram));
   }
   AddElastic(place, arguments);
   absl::StatusOr<CommandLine> command_line = Understand(arguments);
@@ -156,8 +155,5 @@ absl::Status RunLauncher(std::string_view program, std::vector<std::string> argu
 
 int main(int argc, char** argv) {
   return dtnn::RunProgram(dtnn::kProgram, argc, argv, "use a smaller --batch-size or network",
-                          [&](const std::vector<std::string>& arguments) {
-                            return dtnn::RunLauncher(argc > 0 ? argv[0] : dtnn::kProgram,
-                                                     arguments);
-                          });
+                          dtnn::RunLauncher);
 }

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "apps/flags/tool_flags.h"
 #include "apps/flags/value.h"
+#include "apps/help/tool_help.h"
 #include "apps/make_certificates/run.h"
 #include "apps/program/paths.h"
 #include "apps/program/run_program.h"
@@ -18,16 +19,25 @@
 namespace dtnn {
 namespace {
 
-constexpr char kSummary[] =
-    "make_certificates --folder=FOLDER NAME[,NAME_OR_ADDRESS...] ...\n\nMakes a certificate and a "
-    "private key for each host, whose names and addresses are one argument, and,\nif the folder "
-    "has none yet, the authority that signs them. Ranks on several hosts check them:\n"
-    "docs/ranks-without-mpi.md.\n\n  make_certificates --folder=certificates "
-    "node1,10.0.0.1 node2,10.0.0.2\n\n"
-    "make_certificates --folder=FOLDER --identities=NAME[,NAME...]\n\nMakes a key for each client "
-    "of "
-    "a federation, and writes the lines of the aggregator's list of them:\ndocs/federation.md.\n\n"
-    "  make_certificates --folder=identities --identities=north,south >allowed";
+constexpr ProgramText kProgramText = {
+    .name = "make_certificates",
+    .does = "makes certificates and keys for ranks and federations",
+    .text =
+        "make_certificates --folder=FOLDER NAME[,NAME_OR_ADDRESS...] ...\n"
+        "\n"
+        "Makes a certificate and a private key for each host, whose names and addresses are one\n"
+        "argument, and, if the folder has none yet, the authority that signs them. Ranks on\n"
+        "several hosts check them: docs/ranks-without-mpi.md.\n"
+        "\n"
+        "  make_certificates --folder=certificates node1,10.0.0.1 node2,10.0.0.2\n"
+        "\n"
+        "make_certificates --folder=FOLDER --identities=NAME[,NAME...]\n"
+        "\n"
+        "Makes a key for each client of a federation, and writes the lines of the aggregator's\n"
+        "list of them: docs/federation.md.\n"
+        "\n"
+        "  make_certificates --folder=identities --identities=north,south >allowed",
+};
 
 constexpr Range kDays = {.low = 1, .high = 36500};
 
@@ -57,7 +67,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   DTNN_ASSIGN_OR_RETURN(const ToolRequest request,
                         ParseToolFlags(arguments, flags, &options.hosts));
   if (request.action == Action::kHelp) {
-    std::cout << ToolHelp(kSummary, flags, request.help_topic);
+    std::cout << ToolHelp(kProgramText, flags, request.help_topic);
     return absl::OkStatus();
   }
   if (options.folder.empty()) {
@@ -82,5 +92,5 @@ absl::Status Run(const std::vector<std::string>& arguments) {
 }  // namespace dtnn
 
 int main(int argc, char** argv) {
-  return dtnn::RunProgram("make_certificates", argc, argv, "name fewer hosts", dtnn::Run);
+  return dtnn::RunProgram(dtnn::kProgramText.name, argc, argv, "name fewer hosts", dtnn::Run);
 }

@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/tool_flags.h"
+#include "apps/help/tool_help.h"
 #include "apps/predict/run.h"
 #include "apps/printing/name_lists.h"
 #include "apps/program/paths.h"
@@ -16,16 +17,21 @@
 namespace dtnn {
 namespace {
 
-constexpr char kSummary[] =
-    "predict --model-file=FILE IMAGE_OR_FOLDER...\n"
-    "predict --weights-and-bias-filename=FILE [--model=NAME] IMAGE_OR_FOLDER...\n\n"
-    "Predicts the class of image files (JPEG, PNG), with its probability. A network of labels\n"
-    "that may occur together gives all labels above 50 %, one of values the values. A file that\n"
-    "training saved (--save-model, --model-dir, --checkpoint-dir) contains everything else. Files\n"
-    "of weights alone, such as those of older versions, need options. With --mask-dir, a network\n"
-    "that gives a class for each pixel writes a mask of each image. Exit code 1 when a file "
-    "cannot\n"
-    "be read or its answer is NaN or infinite.";
+constexpr ProgramText kProgramText = {
+    .name = "predict",
+    .does = "classifies images with a trained network",
+    .text =
+        "predict --model-file=FILE IMAGE_OR_FOLDER...\n"
+        "predict --weights-and-bias-filename=FILE [--model=NAME] IMAGE_OR_FOLDER...\n"
+        "\n"
+        "Predicts the class of image files (JPEG, PNG), with its probability. A network of\n"
+        "labels that may occur together gives all labels above 50 %, one of values the values.\n"
+        "A file that training saved (--save-model, --model-dir, --checkpoint-dir) contains\n"
+        "everything else. Files of weights alone, such as those of older versions, need\n"
+        "options. With --mask-dir, a network that gives a class for each pixel writes a mask of\n"
+        "each image. Exit code 1 when a file cannot be read or its answer is NaN or infinite.",
+    .files = true,
+};
 
 std::vector<OptionSpec> Flags(PredictOptions& options) {
   using enum OptionType;
@@ -126,7 +132,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   const std::vector<OptionSpec> flags = Flags(options);
   DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags, &paths));
   if (request.action == Action::kHelp) {
-    std::cout << ToolHelp(kSummary, flags, request.help_topic);
+    std::cout << ToolHelp(kProgramText, flags, request.help_topic);
     return absl::OkStatus();
   }
   if (PrintList(request.action, std::cout)) return absl::OkStatus();
@@ -137,5 +143,6 @@ absl::Status Run(const std::vector<std::string>& arguments) {
 }  // namespace dtnn
 
 int main(int argc, char** argv) {
-  return dtnn::RunProgram("predict", argc, argv, "use a smaller --batch-size", dtnn::Run);
+  return dtnn::RunProgram(dtnn::kProgramText.name, argc, argv, "use a smaller --batch-size",
+                          dtnn::Run);
 }

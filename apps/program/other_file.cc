@@ -6,6 +6,7 @@
 #include <span>
 #include <system_error>
 
+#include "apps/program/program_command.h"
 #include "tensor/errors.h"
 #include "tensor/files/bytes/known_contents.h"
 #include "tensor/files/input_file.h"
@@ -18,16 +19,25 @@ struct Kind {
   std::string text;         // after the path; empty: not known
 };
 
+// What `import` makes a model of, by the ending of its name, and the command; empty for others.
+std::string Importable(const std::string& path) {
+  const std::string command = StrCat(ProgramCommand("import"), " ", path);
+  if (path.ends_with(".onnx")) {
+    return StrCat("is an ONNX model, by its name (a model is made of it by: ", command,
+                  " OUT.safetensors)");
+  }
+  if (!path.ends_with(".pth") && !path.ends_with(".pt")) return "";
+  return StrCat("has weights of PyTorch, by its name (a model is made of them by: ", command,
+                " --model=NAME OUT.safetensors)");
+}
+
 // What the files are that start with those bytes.
 Kind KindOf(std::string_view contents, const std::string& path) {
   if (contents == "a JPEG image" || contents == "a PNG image") {
     return {"predict", StrCat("is ", contents, ", which predict classifies")};
   }
-  if (path.ends_with(".onnx") && contents.empty()) {
-    return {"import", "is an ONNX model, by its name; import makes a model of it"};
-  }
-  if ((path.ends_with(".pth") || path.ends_with(".pt")) && contents.starts_with("a zip archive")) {
-    return {"import", "has weights of PyTorch, by its name; import makes a model of them"};
+  if (contents.empty() || contents.starts_with("a zip archive")) {
+    if (const std::string what = Importable(path); !what.empty()) return {"import", what};
   }
   for (const auto& [ending, word] :
        {std::pair(".npz", "a zip archive"), std::pair(".safetensors", "a .safetensors file")}) {
@@ -60,6 +70,11 @@ absl::Status NameOtherFile(const absl::Status& error, const std::string& path,
   }
   if (kind.text.empty() || kind.reader == program) return error;
   return InvalidArgument(path, ": ", kind.text, "; expected ", expected);
+}
+
+absl::Status CheckNotImportable(const std::string& path) {
+  const std::string what = Importable(path);
+  return what.empty() ? absl::OkStatus() : InvalidArgument(path, ": ", what);
 }
 
 }  // namespace dtnn

@@ -17,6 +17,10 @@ namespace dtnn {
 absl::Status NameOtherFile(const absl::Status& error, const std::string& path,
                            std::string_view program, std::string_view expected);
 
+// InvalidArgument where the name of a file of weights says that it is one of those of which
+// `import` makes a model (.onnx, .pth, .pt), with the command that does.
+absl::Status CheckNotImportable(const std::string& path);
+
 }  // namespace dtnn
 
 #endif  // DTNN_APPS_PROGRAM_OTHER_FILE_H_

@@ -11,7 +11,10 @@ namespace dtnn {
 namespace {
 
 using namespace std::string_literals;
+using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 std::string Folder() {
   const std::string folder = ::testing::TempDir() + "/other_file";
@@ -42,11 +45,13 @@ TEST(OtherFileTest, SaysWhatAFileIsAndWhichProgramReadsIt) {
             ": is a .safetensors file; inspect and report read it under a name that ends in "
             ".safetensors; expected a model");
   EXPECT_THAT(Said("a.zip", zip, "report"), HasSubstr("under a name that ends in .npz"));
-  EXPECT_EQ(Said("a.onnx", "\x08\x08"),
-            ": is an ONNX model, by its name; import makes a model of it; expected a model");
-  EXPECT_EQ(
-      Said("a.pth", zip),
-      ": has weights of PyTorch, by its name; import makes a model of them; expected a model");
+  EXPECT_THAT(
+      Said("a.onnx", "\x08\x08"),
+      AllOf(StartsWith(": is an ONNX model, by its name (a model is made of it by: bazel run "
+                       "//apps:import -- /"),
+            EndsWith("a.onnx OUT.safetensors); expected a model")));
+  EXPECT_THAT(Said("a.pth", zip),
+              EndsWith("a.pth --model=NAME OUT.safetensors); expected a model"));
   // Nothing better is known.
   EXPECT_EQ(Said("a.onnx", "\x08\x08", "import"), ": as before");
   EXPECT_EQ(Said("a.npz", zip), ": as before");
@@ -67,6 +72,17 @@ TEST(OtherFileTest, SaysThatItIsAFolderOrMissing) {
   EXPECT_EQ(said(folder, "report"), "as before");
   EXPECT_EQ(said(folder + "/none", "inspect"),
             folder + "/none: cannot be opened: No such file or directory");
+}
+
+TEST(OtherFileTest, WeightsThatImportReadsAreRefusedByName) {
+  EXPECT_EQ(CheckNotImportable("r18.pth").message(),
+            "r18.pth: has weights of PyTorch, by its name (a model is made of them by: bazel run "
+            "//apps:import -- r18.pth --model=NAME OUT.safetensors)");
+  EXPECT_FALSE(CheckNotImportable("r18.pt").ok());
+  EXPECT_FALSE(CheckNotImportable("net.onnx").ok());
+  for (const char* path : {"", "r18.npz", "r18.safetensors", "pth"}) {
+    EXPECT_TRUE(CheckNotImportable(path).ok()) << path;
+  }
 }
 
 }  // namespace

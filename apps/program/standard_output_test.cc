@@ -47,7 +47,7 @@ INSTANTIATE_TEST_SUITE_P(
                       "apps/predict/predict --model=list", "apps/serve/serve --help",
                       "apps/inspect/inspect --help", "apps/quantize/quantize --calibrate=list",
                       "apps/report/report --help", "apps/best_of/best_of --help",
-                      "apps/completion/completion man",
+                      "apps/predict/predict --help=man",
                       "apps/check_dataset/check_dataset --dataset=synthetic",
                       "apps/convert_imagenet/convert_imagenet --help",
                       "apps/scale_model/scale_model --model=list",

@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/tool_flags.h"
+#include "apps/help/tool_help.h"
 #include "apps/printing/name_lists.h"
 #include "apps/program/paths.h"
 #include "apps/program/run_program.h"
@@ -17,12 +18,18 @@
 namespace dtnn {
 namespace {
 
-constexpr char kSummary[] =
-    "quantize MODEL OUT --calibrate=DATASET|FOLDER\n\n"
-    "Prepares a trained model for inference in 8 bits on CPUs: finds the ranges of its values on\n"
-    "samples, and writes OUT, which holds them beside the float32 weights. Prints each layer's\n"
-    "error, the layers that stay in float32 and why, and the accuracy and speed of both. Use OUT\n"
-    "with predict --math-mode=int8.";
+constexpr ProgramText kProgramText = {
+    .name = "quantize",
+    .does = "prepares a trained network for inference in 8 bits",
+    .text =
+        "quantize MODEL OUT --calibrate=DATASET|FOLDER\n"
+        "\n"
+        "Prepares a trained model for inference in 8 bits on CPUs: finds the ranges of its\n"
+        "values on samples, and writes OUT, which holds them beside the float32 weights. Prints\n"
+        "each layer's error, the layers that stay in float32 and why, and the accuracy and\n"
+        "speed of both. Use OUT with predict --math-mode=int8.",
+    .files = true,
+};
 
 std::vector<OptionSpec> Flags(QuantizeFlags& options) {
   using enum OptionType;
@@ -72,7 +79,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   const std::vector<OptionSpec> flags = Flags(options);
   DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags, &files));
   if (request.action == Action::kHelp) {
-    std::cout << ToolHelp(kSummary, flags, request.help_topic);
+    std::cout << ToolHelp(kProgramText, flags, request.help_topic);
     return absl::OkStatus();
   }
   if (PrintList(request.action, std::cout)) return absl::OkStatus();
@@ -92,5 +99,5 @@ absl::Status Run(const std::vector<std::string>& arguments) {
 }  // namespace dtnn
 
 int main(int argc, char** argv) {
-  return dtnn::RunProgram("quantize", argc, argv, "use fewer --samples", dtnn::Run);
+  return dtnn::RunProgram(dtnn::kProgramText.name, argc, argv, "use fewer --samples", dtnn::Run);
 }

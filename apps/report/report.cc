@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "apps/flags/tool_flags.h"
+#include "apps/help/tool_help.h"
 #include "apps/program/paths.h"
 #include "apps/program/run_program.h"
 #include "apps/report/run.h"
@@ -14,12 +15,19 @@
 namespace dtnn {
 namespace {
 
-constexpr char kSummary[] =
-    "report RUN [RUN ...]                    prints last and best values of runs, and settings\n"
-    "report RUN [RUN ...] --output=FILE      draws them: .html all, .svg one metric\n"
-    "\n"
-    "A run is a file that benchmark --history-file wrote (.csv, .jsonl), a checkpoint (.npz), the\n"
-    "folder of --checkpoint-dir, perhaps with the history in it, or a saved model.";
+constexpr ProgramText kProgramText = {
+    .name = "report",
+    .does = "puts runs side by side",
+    .text =
+        "report RUN [RUN ...]                    prints last and best values of runs, and "
+        "settings\n"
+        "report RUN [RUN ...] --output=FILE      draws them: .html all, .svg one metric\n"
+        "\n"
+        "A run is a file that benchmark --history-file wrote (.csv, .jsonl), a checkpoint\n"
+        "(.npz), the folder of --checkpoint-dir, perhaps with the history in it, or a saved\n"
+        "model.",
+    .files = true,
+};
 
 absl::Status Run(const std::vector<std::string>& arguments) {
   DTNN_RETURN_IF_ERROR(EnterUserDirectory());
@@ -37,7 +45,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   DTNN_ASSIGN_OR_RETURN(const ToolRequest request,
                         ParseToolFlags(arguments, flags, &options.files));
   if (request.action == Action::kHelp) {
-    std::cout << ToolHelp(kSummary, flags, request.help_topic);
+    std::cout << ToolHelp(kProgramText, flags, request.help_topic);
     return absl::OkStatus();
   }
   return ReportRuns(options, std::cout);
@@ -47,5 +55,5 @@ absl::Status Run(const std::vector<std::string>& arguments) {
 }  // namespace dtnn
 
 int main(int argc, char** argv) {
-  return dtnn::RunProgram("report", argc, argv, "compare fewer runs", dtnn::Run);
+  return dtnn::RunProgram(dtnn::kProgramText.name, argc, argv, "compare fewer runs", dtnn::Run);
 }

@@ -15,6 +15,7 @@
 #include "apps/flags/option_table.h"
 #include "apps/flags/options.h"
 #include "apps/flags/tool_flags.h"
+#include "apps/help/tool_help.h"
 #include "apps/printing/name_lists.h"
 #include "apps/program/paths.h"
 #include "apps/program/run_program.h"
@@ -29,15 +30,19 @@
 namespace dtnn {
 namespace {
 
-constexpr char kProgram[] = "scale_model";
 constexpr char kDefaultModel[] = "resnet20_cifar10";
-constexpr char kSummary[] =
-    "scale_model [--model=NAME] [...]      predicts for a network with given or assumed speed\n"
-    "mpirun -np RANKS scale_model [...]    measures the network, and checks itself on these ranks\n"
-    "\n"
-    "Measures a training step here, and predicts the time of a step on 1, 2, 4, ... ranks, for "
-    "each\n"
-    "algorithm of the all-reduce of gradients: docs/scale-model.md.\n";
+constexpr char kProgram[] = "scale_model";
+constexpr ProgramText kProgramText = {
+    .name = kProgram,
+    .does = "predicts how training scales",
+    .text =
+        "scale_model [--model=NAME] [...]      predicts for a network with given or assumed speed\n"
+        "mpirun -np RANKS scale_model [...]    measures the network, and checks itself on these "
+        "ranks\n"
+        "\n"
+        "Measures a training step here, and predicts the time of a step on 1, 2, 4, ... ranks,\n"
+        "for each algorithm of the all-reduce of gradients: docs/scale-model.md.",
+};
 
 constexpr std::string_view kNetworkAlg =
     "all: ring, halving-doubling and hierarchical, of which the launcher chooses\n"
@@ -63,13 +68,7 @@ absl::Status RunHere(const ScaleModelOptions& options, const LaunchPlace& place)
   });
 }
 
-// The options under their headings.
-struct Section {
-  std::string heading;
-  std::vector<OptionSpec> flags;
-};
-
-std::vector<Section> Sections(ScaleModelOptions& options) {
+std::vector<OptionSection> Sections(ScaleModelOptions& options) {
   using enum OptionType;
   Options& run = options.run;
   // As for the launcher, but that 0 may be given: as measured.
@@ -97,7 +96,7 @@ std::vector<Section> Sections(ScaleModelOptions& options) {
         .name = name, .type = kInt, .help = help, .unit = unit, .range = range, .field = field};
   };
   return {
-      {"The step:",
+      {"The step",
        {LikeLauncher("model", &run.network.name,
                      "network; resnet20_cifar10 if neither this nor --model-file is given; "
                      "--model=list shows all"),
@@ -118,13 +117,13 @@ std::vector<Section> Sections(ScaleModelOptions& options) {
          .type = kBool,
          .help = "print when the gradients of each layer are final",
          .field = &options.layers}}},
-      {"The exchange of gradients:",
+      {"The exchange of gradients",
        {LikeLauncher("comm-bucket-mb", &run.sync.bucket_mb,
                      "gradients per all-reduce; auto: the best size for each prediction"),
         LikeLauncher("use-blocking-mpi", &run.sync.blocking,
                      "exchange gradients after the backward pass; False: during it"),
         LikeLauncher("comm-timeout", &options.comm_timeout)}},
-      {"The cluster; 0: as measured here, or assumed where it cannot be measured:",
+      {"The cluster; 0: as measured here, or assumed where it cannot be measured",
        {LikeLauncher("cpu-speed", &options.machine.cpu_speed,
                      "floating-point operations per second of each rank"),
         LikeLauncher("memory-bw", &options.machine.memory_bw,
@@ -143,19 +142,11 @@ std::vector<Section> Sections(ScaleModelOptions& options) {
 // True when --help or a list was asked for, and answered.
 absl::StatusOr<bool> Understand(const std::vector<std::string>& arguments,
                                 ScaleModelOptions& options, std::ostream& out) {
-  const std::vector<Section> sections = Sections(options);
-  std::vector<OptionSpec> flags;
-  for (const Section& section : sections) {
-    flags.insert(flags.end(), section.flags.begin(), section.flags.end());
-  }
+  const std::vector<OptionSection> sections = Sections(options);
+  const std::vector<OptionSpec> flags = AllOptions(sections);
   DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags));
   if (request.action == Action::kHelp) {
-    if (!request.help_topic.empty()) {
-      out << ToolHelp(kSummary, flags, request.help_topic);
-      return true;
-    }
-    out << kSummary;
-    for (const Section& section : sections) out << ToolHelp("\n" + section.heading, section.flags);
+    out << ToolHelp(kProgramText, sections, request.help_topic);
     return true;
   }
   if (PrintList(request.action, out)) return true;

@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/tool_flags.h"
+#include "apps/help/tool_help.h"
 #include "apps/program/paths.h"
 #include "apps/program/run_program.h"
 #include "apps/serve/run.h"
@@ -15,14 +16,20 @@
 namespace dtnn {
 namespace {
 
-constexpr char kSummary[] =
-    "serve --model-file=FILE [--model-file=FILE]... [--port=PORT]\n\n"
-    "Answers requests for predictions with trained models, by HTTP: the Open Inference Protocol\n"
-    "(version 2), images as files (/classify), a page (/), metrics for Prometheus (/metrics):\n"
-    "docs/serving.md. A model's name is that of its file. SIGHUP loads the files again, SIGTERM\n"
-    "and Ctrl-C end the server after its answers.\n\n"
-    "  serve --model-file=mine.safetensors\n"
-    "  curl --data-binary @cat.jpg 'http://127.0.0.1:8000/classify?top=5'";
+constexpr ProgramText kProgramText = {
+    .name = "serve",
+    .does = "answers requests for predictions, by HTTP",
+    .text =
+        "serve --model-file=FILE [--model-file=FILE]... [--port=PORT]\n"
+        "\n"
+        "Answers requests for predictions with trained models, by HTTP: the Open Inference\n"
+        "Protocol (version 2), images as files (/classify), a page (/), metrics for Prometheus\n"
+        "(/metrics): docs/serving.md. A model's name is that of its file. SIGHUP loads the\n"
+        "files again, SIGTERM and Ctrl-C end the server after its answers.\n"
+        "\n"
+        "  serve --model-file=mine.safetensors\n"
+        "  curl --data-binary @cat.jpg 'http://127.0.0.1:8000/classify?top=5'",
+};
 
 constexpr Range kPorts = {.low = 0, .high = 65535}, kBatches = {.low = 1, .high = 65536};
 // Samples of a million take gigabytes in most networks.
@@ -144,7 +151,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   const std::vector<OptionSpec> flags = Flags(options);
   DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags));
   if (request.action == Action::kHelp) {
-    std::cout << ToolHelp(kSummary, flags, request.help_topic);
+    std::cout << ToolHelp(kProgramText, flags, request.help_topic);
     return absl::OkStatus();
   }
   return Serve(options, std::cout, std::cerr);
@@ -154,5 +161,6 @@ absl::Status Run(const std::vector<std::string>& arguments) {
 }  // namespace dtnn
 
 int main(int argc, char** argv) {
-  return dtnn::RunProgram("serve", argc, argv, "use a smaller --max-batch", dtnn::Run);
+  return dtnn::RunProgram(dtnn::kProgramText.name, argc, argv, "use a smaller --max-batch",
+                          dtnn::Run);
 }

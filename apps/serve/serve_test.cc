@@ -353,7 +353,7 @@ TEST_F(ServeTest, WrongFlagsAreUsageErrors) {
   for (const Wrong& wrong : {
            Wrong{"", 2, "--model-file: missing"},
            Wrong{"--model-file=" + folder_ + "/none", 1, "none"},
-           Wrong{"--model-file=" + onnx, 1, "is an ONNX model, by its name; import makes a model"},
+           Wrong{"--model-file=" + onnx, 1, "is an ONNX model, by its name (a model is made"},
            Wrong{file + " --model-file=" + twin, 2, "has the same name, net"},
            Wrong{file + " --listen=0.0.0.0", 2, "--listen=0.0.0.0: other hosts can connect"},
            Wrong{file + " --listen=0.0.0.0 --token-file=" + open_token, 2, "other hosts"},

@@ -118,7 +118,7 @@ std::vector<OptionSpec> ProtectionOptions(Options& run) {
 
 }  // namespace
 
-std::vector<FlagGroup> GroupsOf(SimulateFlags& flags) {
+std::vector<OptionSection> SectionsOf(SimulateFlags& flags) {
   std::vector<OptionSpec> files = OptionsOfRoundFiles(flags.rounds, flags.run);
   files.push_back(LikeLauncher("progress", &flags.run.progress));
   return {{"The federation", OptionsOfClients(flags)},

@@ -5,12 +5,11 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "apps/flags/option_spec.h"
 #include "apps/flags/options.h"
+#include "apps/help/program_text.h"
 #include "apps/rounds/round_flags.h"
 
 namespace dtnn {
@@ -29,13 +28,8 @@ struct SimulateFlags {
   double lie = -1;   // times what they have learnt
 };
 
-// Options under one heading of --help.
-struct FlagGroup {
-  std::string_view title;
-  std::vector<OptionSpec> options;
-};
-// All of them, bound to `flags`.
-std::vector<FlagGroup> GroupsOf(SimulateFlags& flags);
+// All options, bound to `flags`.
+std::vector<OptionSection> SectionsOf(SimulateFlags& flags);
 
 // What is not given: 10 clients a round, or all; tests after each round, where there is a model for
 // all clients.

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/tool_flags.h"
+#include "apps/help/tool_help.h"
 #include "apps/program/paths.h"
 #include "apps/program/run_program.h"
 #include "apps/sweep/run.h"
@@ -17,14 +18,20 @@
 namespace dtnn {
 namespace {
 
-constexpr char kSummary[] =
-    "sweep RUN.yaml --grid OPTION=VALUE,VALUE,... [OPTION=VALUE,... ...]\n\n"
-    "Runs benchmark --options=RUN.yaml with every combination of the values, one run after "
-    "another\n"
-    "or several at a time, and prints a table, the best run first. Each run has a folder, with "
-    "its\n"
-    "log, history, checkpoint and model. The same command continues where it was stopped.\n\n"
-    "  sweep run.yaml --grid learning-rate=0.1,0.01 'schedulers=[warm_up,cosine],one_cycle'";
+constexpr ProgramText kProgramText = {
+    .name = "sweep",
+    .does = "runs benchmark with every combination of some options' values",
+    .text =
+        "sweep RUN.yaml --grid OPTION=VALUE,VALUE,... [OPTION=VALUE,... ...]\n"
+        "\n"
+        "Runs benchmark --options=RUN.yaml with every combination of the values, one run after\n"
+        "another or several at a time, and prints a table, the best run first. Each run has a\n"
+        "folder, with its log, history, checkpoint and model. The same command continues where\n"
+        "it was stopped.\n"
+        "\n"
+        "  sweep run.yaml --grid learning-rate=0.1,0.01 'schedulers=[warm_up,cosine],one_cycle'",
+    .files = true,
+};
 
 // The launcher, where it is installed or built: beside this program, or above its folder.
 absl::StatusOr<std::string> LauncherBeside() {
@@ -35,8 +42,8 @@ absl::StatusOr<std::string> LauncherBeside() {
     if (std::filesystem::is_regular_file(path, error)) return path.string();
   }
   return UsageError(
-      "benchmark is not beside this program; build it (bazel build //apps:benchmark), or say where "
-      "it is with --program");
+      "benchmark is not beside this program; build it (where this is built by Bazel: bazel build "
+      "//apps:benchmark), or say where it is with --program");
 }
 
 absl::Status Run(const std::vector<std::string>& arguments) {
@@ -69,7 +76,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   std::vector<std::string> others;
   DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags, &others));
   if (request.action == Action::kHelp) {
-    std::cout << ToolHelp(kSummary, flags, request.help_topic);
+    std::cout << ToolHelp(kProgramText, flags, request.help_topic);
     return absl::OkStatus();
   }
   if (!grid.empty()) others.insert(others.begin(), grid);
@@ -103,5 +110,6 @@ absl::Status Run(const std::vector<std::string>& arguments) {
 }  // namespace dtnn
 
 int main(int argc, char** argv) {
-  return dtnn::RunProgram("sweep", argc, argv, "run fewer --jobs at a time", dtnn::Run);
+  return dtnn::RunProgram(dtnn::kProgramText.name, argc, argv, "run fewer --jobs at a time",
+                          dtnn::Run);
 }

@@ -1,6 +1,6 @@
 // Your own data set, layer, callback and observer in a run: the programs of docs/library.md.
 //
-//   bazel run //examples/library:own_parts
+//   bazel run //examples/library:own_parts        (installed: CMakeLists.txt builds it)
 
 #include <algorithm>
 #include <cstdio>

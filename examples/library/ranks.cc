@@ -1,6 +1,6 @@
 // A run on several processes that mpirun started: the program of docs/library.md.
 //
-//   mpirun -n 2 bazel-bin/examples/library/ranks
+//   mpirun -n 2 bazel-bin/examples/library/ranks        (installed: CMakeLists.txt builds it)
 
 #include <cstdio>
 #include <iostream>

@@ -1,7 +1,7 @@
 // A run with checkpoints, history, page and early stopping: the program of docs/library.md. Stop it
 // with Ctrl-C and start it again: it continues.
 //
-//   bazel run //examples/library:run [-- FOLDER [EPOCHS]]
+//   bazel run //examples/library:run [-- FOLDER [EPOCHS]]    (installed: CMakeLists.txt builds it)
 
 #include "models/run/run.h"
 

@@ -2,6 +2,8 @@
 // prints the share of the test images that it classifies right, saves it, and asks it about images.
 //
 //   bazel run //examples/library:train [-- FOLDER [STEPS [FILE.png ...]]]    (0 steps: all samples)
+//
+// Where DTNN is installed, CMakeLists.txt builds it.
 
 #include <cstdio>
 #include <string>

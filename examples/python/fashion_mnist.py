@@ -1,6 +1,6 @@
 """From arrays to a trained network, its curves and its answers: the program of docs/python.md.
 
-    python3 examples/python/fashion_mnist.py [FOLDER OF THE DATA [EPOCHS [FOLDER FOR RESULTS]]]
+    python3 fashion_mnist.py [FOLDER OF THE DATA [EPOCHS [FOLDER FOR RESULTS]]]
 
 The cells (# %%) run one by one in editors that know them.
 """

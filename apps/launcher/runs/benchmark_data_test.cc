@@ -266,6 +266,15 @@ TEST(BenchmarkDataTest, APipeIsNoFileOfWeights) {
   }
 }
 
+TEST(BenchmarkDataTest, WeightsOfPyTorchAreRefusedWithTheCommandThatReadsThem) {
+  const Outcome outcome = testing::Launch(
+      kProgram, "--model=simplemlp --dataset=synthetic --weights-and-bias-filename=r18.pth");
+  EXPECT_EQ(outcome.exit_code, kExitFailed);
+  EXPECT_THAT(outcome.text, HasSubstr("--weights-and-bias-filename: r18.pth: has weights of "
+                                      "PyTorch, by its name (a model is made of them by: bazel run "
+                                      "//apps:import -- r18.pth --model=NAME OUT.safetensors)"));
+}
+
 TEST(BenchmarkDataTest, FilesInFoldersThatAreNoImagesAreWarnedOfOnce) {
   const std::string root = NewFolder("thumbs");
   for (const char* folder : {"/train/a", "/train/b"}) {

@@ -1,4 +1,4 @@
-#include "apps/completion/values.h"
+#include "apps/help/values.h"
 
 #include "apps/flags/value.h"
 

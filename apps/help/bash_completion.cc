@@ -1,10 +1,11 @@
-#include "apps/completion/bash_completion.h"
+#include "apps/help/bash_completion.h"
 
 #include <map>
 #include <vector>
 
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "apps/program/program_command.h"
 #include "tensor/text/str_cat.h"
 
 namespace dtnn {
@@ -13,7 +14,7 @@ namespace {
 // Words in capitals are filled in.
 constexpr char kScript[] = R"(# Completion of PROGRAM for bash; source it, or save it as
 # ~/.local/share/bash-completion/completions/PROGRAM
-_PROGRAM() {
+_dtnn_PROGRAM() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
   local option='' attached='' before='' kind='' words=''
   COMPREPLY=()
@@ -30,7 +31,7 @@ _PROGRAM() {
 CASES  esac
   # Where a switch stands alone, or nothing that takes a value, the next option follows.
   if [[ -z $attached && ( -z $kind || $kind == switch* ) ]]; then
-    words='OPTIONS'
+FILES    words='OPTIONS'
     if [[ $cur == --no* ]]; then words+=' NEGATIONS'; fi
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
     if [[ ${COMPREPLY[0]-} == *= ]]; then compopt -o nospace 2>/dev/null; fi
@@ -46,7 +47,14 @@ CASES  esac
     mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -P "$before" -f -- "$cur")
   fi
 }
-complete -F _PROGRAM PROGRAM
+)";
+
+// Where files may stand, they are offered for a word that does not begin like an option.
+constexpr char kFiles[] = R"(    if [[ $cur != -* ]]; then
+      compopt -o filenames 2>/dev/null
+      mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+      return
+    fi
 )";
 
 // Words hold letters, digits, dashes and the like, but a quote must not end the script's.
@@ -63,7 +71,7 @@ std::string KindOf(const OptionValues& values) {
 
 }  // namespace
 
-std::string BashCompletion(std::string_view program, std::span<const OptionSpec> options,
+std::string BashCompletion(const ProgramText& program, std::span<const OptionSpec> options,
                            std::span<const std::string_view> topics, const NamesOf& names) {
   std::map<std::string, std::vector<std::string>> by_action;  // options that take the same
   std::vector<std::string> written = {"--help"}, negations, help(topics.begin(), topics.end());
@@ -81,10 +89,15 @@ std::string BashCompletion(std::string_view program, std::span<const OptionSpec>
   for (const auto& [action, flags] : by_action) {
     StrAppend(&cases, "    ", absl::StrJoin(flags, "|"), ") ", action, " ;;\n");
   }
-  return absl::StrReplaceAll(kScript, {{"PROGRAM", std::string(program)},
+  const std::string name(program.name);
+  const bool packaged = InstalledCommand(name) != name;
+  const std::string bound = packaged ? "" : StrCat("complete -F _dtnn_", name, " ", name, "\n");
+  return absl::StrReplaceAll(kScript, {{"PROGRAM", name},
+                                       {"FILES", program.files ? kFiles : ""},
                                        {"CASES", cases},
                                        {"OPTIONS", absl::StrJoin(written, " ")},
-                                       {"NEGATIONS", absl::StrJoin(negations, " ")}});
+                                       {"NEGATIONS", absl::StrJoin(negations, " ")}}) +
+         bound;
 }
 
 }  // namespace dtnn

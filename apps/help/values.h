@@ -1,7 +1,7 @@
 // What may follow an option on a command line, as completion needs to know it.
 
-#ifndef DTNN_APPS_COMPLETION_VALUES_H_
-#define DTNN_APPS_COMPLETION_VALUES_H_
+#ifndef DTNN_APPS_HELP_VALUES_H_
+#define DTNN_APPS_HELP_VALUES_H_
 
 #include <functional>
 #include <string>
@@ -26,4 +26,4 @@ OptionValues ValuesOf(const OptionSpec& spec, const NamesOf& names);
 
 }  // namespace dtnn
 
-#endif  // DTNN_APPS_COMPLETION_VALUES_H_
+#endif  // DTNN_APPS_HELP_VALUES_H_

@@ -1,4 +1,5 @@
-// What the scripts make of a command line, asked of the shells themselves; and the manual page.
+// What the scripts of --help=bash and --help=zsh make of a command line, asked of the shells
+// themselves.
 
 #include <unistd.h>
 
@@ -9,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "apps/completion/man_page.h"
 #include "apps/flags/option_table.h"
 #include "apps/testing/process.h"
 #include "apps/testing/terminal.h"
@@ -33,11 +33,11 @@ using ::testing::UnorderedElementsAre;
 
 std::string Path(const std::string& name) { return ::testing::TempDir() + "/" + name; }
 
-std::string Script(const std::string& what) {
-  const auto outcome = Launch("apps/completion/completion", what);
+std::string Script(const std::string& shell, const std::string& program = "apps/benchmark") {
+  const auto outcome = Launch(program, "--help=" + shell);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
-  std::ofstream(Path(what)) << outcome.text;
-  return Path(what);
+  std::ofstream(Path(shell)) << outcome.text;
+  return Path(shell);
 }
 
 bool Missing(const char* program) { return access(program, X_OK) != 0; }
@@ -50,11 +50,12 @@ class BashTest : public ::testing::Test {
   }
 
   // What bash offers for the last of these words.
-  std::vector<std::string> Offers(const std::string& words) {
+  std::vector<std::string> Offers(const std::string& words,
+                                  const std::string& program = "benchmark") {
     const std::string file = Path("offer.sh");
-    std::ofstream(file) << "set -u\nsource " << script_ << "\nCOMP_WORDS=(benchmark " << words
-                        << ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_benchmark\n"
-                           "printf '%s\\n' \"${COMPREPLY[@]-}\"\n";
+    std::ofstream(file) << "set -u\nsource " << script_ << "\nCOMP_WORDS=(" << program << " "
+                        << words << ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_dtnn_" << program
+                        << "\nprintf '%s\\n' \"${COMPREPLY[@]-}\"\n";
     const auto outcome = Launch("/bin/bash", file);
     EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
     std::vector<std::string> offers;
@@ -111,6 +112,17 @@ TEST_F(BashTest, ListsGoOnAfterACommaAndPathsAreFiles) {
   EXPECT_THAT(Offers("--profile = T"), Contains("True"));
 }
 
+// Programs of which files are arguments.
+TEST_F(BashTest, FilesAreOfferedWhereTheyMayStand) {
+  script_ = Script("bash", "apps/predict/predict");
+  std::ofstream(Path("a shoe.png")) << "x";
+  EXPECT_THAT(Offers(Path("a"), "predict"), ElementsAre(Path("a shoe.png")));
+  EXPECT_THAT(Offers("--top = 3 " + Path("a"), "predict"), ElementsAre(Path("a shoe.png")));
+  EXPECT_THAT(Offers("--form", "predict"), ElementsAre("--format="));
+  EXPECT_THAT(Offers("--model = vgg16_cif", "predict"), ElementsAre("vgg16_cifar10"));
+  EXPECT_THAT(Offers("--help = weights-f", "predict"), ElementsAre("weights-format"));
+}
+
 // A user who presses tabs.
 TEST_F(BashTest, AtATerminalTabsCompleteWords) {
   Terminal bash("/bin/bash", {"--norc", "--noprofile", "-i"});
@@ -136,60 +148,6 @@ TEST(ZshTest, AtATerminalTabsCompleteWords) {
   EXPECT_TRUE(zsh.ReadUntil(
       "<--progress=none><--model=vgg16_cifar10><--metrics=f1_score><--evaluate-only>"))
       << zsh.text();
-}
-
-TEST(ManPageTest, EveryOptionThatWorksIsThereAndTextsStayTexts) {
-  const std::string page = ManPage("benchmark", OptionTable());
-  for (const OptionSpec& spec : OptionTable()) {
-    const std::string entry = StrCat(".TP\n\\fB", ManText(StrCat("--", spec.name)), "\\fR");
-    EXPECT_NE(page.find(entry), page.npos) << spec.name;
-  }
-  EXPECT_EQ(ManText(".a\\b-c"), "\\&.a\\eb\\-c");
-  std::istringstream lines(page);
-  int64_t indented = 0, depth = 0;  // what words mean stands further to the right, under an option
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with(".RS")) ++depth, ++indented;
-    if (line.starts_with(".RE")) --depth;
-    EXPECT_TRUE(depth == 0 || depth == 1) << line;
-    EXPECT_TRUE(depth == 0 || !line.starts_with("\\fB")) << line;
-    if (!line.starts_with('.')) continue;
-    const std::string macro = line.substr(0, line.find(' '));
-    EXPECT_THAT((std::set<std::string>{".TH", ".SH", ".SS", ".TP", ".B", ".BR", ".I", ".RI", ".br",
-                                       ".RS", ".RE"}),
-                Contains(macro))
-        << line;
-  }
-  EXPECT_EQ(indented, std::ranges::count_if(OptionTable(), [](const OptionSpec& spec) {
-              return !spec.meanings.empty();
-            }));
-}
-
-TEST(ManPageTest, GroffHasNothingToWarnOf) {
-  const std::string page = Script("man");
-  if (Missing("/usr/bin/groff")) GTEST_SKIP() << "no groff; apt-get install groff-base";
-  const auto warnings = Launch("/usr/bin/groff", "-man -ww -Tutf8 " + page + " 2>&1 >/dev/null");
-  EXPECT_EQ(warnings.exit_code, 0);
-  EXPECT_EQ(warnings.text, "");
-  const auto text = Launch("/usr/bin/groff", "-man -Tascii -P-c " + page);
-  std::string plain;  // without what bold letters are made of
-  for (const char c : text.text) {
-    if (c != '\b') {
-      plain += c;
-    } else if (!plain.empty()) {
-      plain.pop_back();
-    }
-  }
-  EXPECT_NE(plain.find("--learning-rate=RATE"), plain.npos);
-}
-
-TEST(CompletionTest, WrongWordsAreErrors) {
-  EXPECT_EQ(Launch("apps/completion/completion", "").exit_code, 2);
-  EXPECT_EQ(Launch("apps/completion/completion", "fish").exit_code, 2);
-  EXPECT_EQ(Launch("apps/completion/completion", "bash zsh").exit_code, 2);
-  EXPECT_EQ(Launch("apps/completion/completion", "bash '--program=a;b'").exit_code, 2);
-  EXPECT_THAT(Launch("apps/completion/completion", "bash --program=train").text,
-              AllOf(HasSubstr("complete -F _train train\n"), Not(HasSubstr("_benchmark"))));
-  EXPECT_EQ(Launch("apps/completion/completion", "--help").exit_code, 0);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "apps/completion/zsh_completion.h"
+#include "apps/help/zsh_completion.h"
 
 #include <vector>
 
@@ -34,8 +34,9 @@ std::string ActionOf(const OptionValues& values) {
 
 }  // namespace
 
-std::string ZshCompletion(std::string_view program, std::span<const OptionSpec> options,
+std::string ZshCompletion(const ProgramText& text, std::span<const OptionSpec> options,
                           std::span<const std::string_view> topics, const NamesOf& names) {
+  const std::string_view program = text.name;
   std::vector<std::string> help(topics.begin(), topics.end());
   std::string lines;
   for (const OptionSpec& spec : options) {
@@ -50,7 +51,8 @@ std::string ZshCompletion(std::string_view program, std::span<const OptionSpec> 
                 " for zsh; source it after compinit, or save it as _", program,
                 " in a folder of $fpath\n_", program, "() {\n  _arguments \\\n",
                 "    '--help=-[explain an option or a topic]::word:(", JoinEscaped(help), ")'",
-                lines, "\n}\nif [[ ${funcstack[1]-} == _", program, " ]]; then\n  _", program,
+                lines, text.files ? " \\\n    '*:file:_files'" : "",
+                "\n}\nif [[ ${funcstack[1]-} == _", program, " ]]; then\n  _", program,
                 " \"$@\"\nelse\n  compdef _", program, " ", program, "\nfi\n");
 }
 

@@ -1,0 +1,106 @@
+#include "apps/help/man_page.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "apps/flags/option_table.h"
+#include "apps/testing/process.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tensor/text/str_cat.h"
+
+namespace dtnn {
+namespace {
+
+using ::dtnn::testing::Launch;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+std::string Page(const std::string& program) {
+  const auto outcome = Launch(program, "--help=man");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+  return outcome.text;
+}
+
+// What groff makes of a page, without what bold letters are made of.
+std::string Printed(const std::string& page) {
+  const std::string file = ::testing::TempDir() + "/page";
+  std::ofstream(file) << page;
+  const auto warnings = Launch("/usr/bin/groff", "-man -ww -Tutf8 " + file + " 2>&1 >/dev/null");
+  EXPECT_EQ(warnings.exit_code, 0);
+  EXPECT_EQ(warnings.text, "");
+  std::string plain;
+  for (const char c : Launch("/usr/bin/groff", "-man -Tascii -P-c " + file).text) {
+    if (c != '\b') {
+      plain += c;
+    } else if (!plain.empty()) {
+      plain.pop_back();
+    }
+  }
+  return plain;
+}
+
+TEST(ManPageTest, EveryOptionThatWorksIsThereAndTextsStayTexts) {
+  const std::string page = Page("apps/benchmark");
+  for (const OptionSpec& spec : OptionTable()) {
+    const std::string entry = StrCat(".TP\n\\fB", ManText(StrCat("--", spec.name)), "\\fR");
+    EXPECT_NE(page.find(entry), page.npos) << spec.name;
+  }
+  EXPECT_EQ(ManText(".a\\b-c"), "\\&.a\\eb\\-c");
+  std::istringstream lines(page);
+  int64_t indented = 0, depth = 0;  // what words mean stands further to the right, under an option
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(".RS")) ++depth, ++indented;
+    if (line.starts_with(".RE")) --depth;
+    EXPECT_TRUE(depth == 0 || depth == 1) << line;
+    EXPECT_TRUE(depth == 0 || !line.starts_with("\\fB")) << line;
+    if (!line.starts_with('.')) continue;
+    const std::string macro = line.substr(0, line.find(' '));
+    EXPECT_THAT((std::set<std::string>{".TH", ".SH", ".SS", ".TP", ".B", ".BR", ".I", ".RI", ".br",
+                                       ".RS", ".RE", ".nf", ".fi", ".PP"}),
+                Contains(macro))
+        << line;
+  }
+  EXPECT_EQ(indented, std::ranges::count_if(OptionTable(), [](const OptionSpec& spec) {
+              return !spec.meanings.empty();
+            }));
+}
+
+TEST(ManPageTest, EveryProgramHasOneThatGroffHasNothingToWarnOf) {
+  if (access("/usr/bin/groff", X_OK) != 0) GTEST_SKIP() << "no groff; apt-get install groff-base";
+  size_t programs = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator("apps")) {
+    const std::string path = entry.path().string(), name = entry.path().filename().string();
+    if (!entry.is_regular_file() || access(path.c_str(), X_OK) != 0) continue;
+    if (name != entry.path().parent_path().filename() && name != "benchmark") continue;
+    ++programs;
+    const std::string text = Printed(Page(path));
+    EXPECT_THAT(text, HasSubstr(StrCat("NAME\n       ", name, " "))) << path;
+    EXPECT_THAT(text, HasSubstr(StrCat("SYNOPSIS\n       ", name, " "))) << path;
+    EXPECT_THAT(text, HasSubstr("OPTIONS\n")) << path;
+    EXPECT_THAT(text, HasSubstr("--help[=WORD]")) << path;
+  }
+  EXPECT_EQ(programs, 17);
+}
+
+TEST(ManPageTest, APageHasWhatHelpHas) {
+  if (access("/usr/bin/groff", X_OK) != 0) GTEST_SKIP() << "no groff; apt-get install groff-base";
+  const std::string page = Printed(Page("apps/serve/serve"));
+  EXPECT_THAT(page, HasSubstr("serve - answers requests for predictions, by HTTP\n"));
+  EXPECT_THAT(page, HasSubstr("\n       serve --model-file=FILE [--model-file=FILE]... [--port"));
+  EXPECT_THAT(page, HasSubstr("\n       --max-batch=SAMPLES\n"));
+  EXPECT_THAT(page,
+              HasSubstr("EXAMPLES\n       serve --model-file=mine.safetensors\n       curl "));
+  EXPECT_THAT(page, HasSubstr("SEE ALSO\n       benchmark(1)\n"));
+  EXPECT_THAT(Printed(Page("apps/simulate/simulate")), HasSubstr("\n   The federation\n"))
+      << "titles of options";
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,28 @@
+// How the user of this process calls DTNN's programs, for texts that name one: such a line can be
+// copied where it is read.
+
+#ifndef DTNN_APPS_PROGRAM_PROGRAM_COMMAND_H_
+#define DTNN_APPS_PROGRAM_PROGRAM_COMMAND_H_
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace dtnn {
+
+// "bazel run //apps:predict --" in a program that Bazel has built and that is not installed,
+// "dtnn predict" where the Debian package is, else "predict".
+std::string ProgramCommand(std::string_view program);
+
+// The same but for programs that are not installed: "predict". For lines of usage, which are short,
+// and for files that are installed.
+std::string InstalledCommand(std::string_view program);
+
+// For tests: of a process whose program is in the file `executable`, where the package's command is
+// `dtnn`.
+std::string ProgramCommand(std::string_view program, const std::filesystem::path& executable,
+                           const std::filesystem::path& dtnn);
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_PROGRAM_PROGRAM_COMMAND_H_
