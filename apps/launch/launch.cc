@@ -28,7 +28,8 @@ constexpr ProgramText kProgramText = {
         "each other by a secret that is new for every job. On other hosts they are started by\n"
         "ssh, in the same folder. Each line that a rank writes has its number before it.\n"
         "Signals go to all ranks. When one fails, the others are ended; the exit code is 75 if\n"
-        "a rank has ended with it, else that of the first that failed.\n"
+        "a rank has ended with it, else that of the first that failed. PROGRAM is a path, or a\n"
+        "name that is found in $PATH, which dtnn extends by DTNN's programs.\n"
         "\n"
         "  launch -n 4 -- benchmark --parallel=data ...",
     .files = true,
