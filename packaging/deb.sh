@@ -117,7 +117,7 @@ build python3-dtnn python "$python, python3-numpy, $depends" "neural networks fo
 stage dtnn
 bin=$tree/usr/lib/dtnn/bin man=$tree/usr/share/man/man1
 mkdir -p "$tree/usr/lib/dtnn" "$man"
-take share/doc/dtnn/README.md share/doc/dtnn/docs
+take share/doc/dtnn/README.md share/doc/dtnn/CHANGES.md share/doc/dtnn/docs
 mv "$work/all/usr/bin" "$bin"
 install -D -m 755 "$here/dtnn.sh" "$tree/usr/bin/dtnn"
 install -D -m 644 "$here/dtnn_completion.bash" "$tree/usr/share/bash-completion/completions/dtnn"

@@ -111,6 +111,10 @@ def dtnn_cc_library(name, copts = [], deps = [], cuda_deps = [], gpu_deps = [], 
     cc_library(name = name, copts = _copts(copts), deps = deps + _PCH, **kwargs)
 
 def dtnn_cc_binary(name, copts = [], deps = [], **kwargs):
+    folder = native.package_name()
+    label = "//" + folder + ("" if folder.endswith("/" + name) else ":" + name)
+    if folder.split("/")[0] == "apps" and not kwargs.get("testonly") and label not in DTNN_PROGRAMS:
+        fail("%s is not in DTNN_PROGRAMS of tools/dtnn.bzl, so it would not be installed" % label)
     cc_binary(name = name, copts = _copts(copts), deps = deps + _PCH, **kwargs)
 
 def dtnn_shared_library(name, soname, version_script, deps, linkopts = [], **kwargs):

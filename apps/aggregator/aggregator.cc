@@ -25,7 +25,7 @@ constexpr ProgramText kProgramText = {
         "\n"
         "Gives clients (benchmark --parallel=federated --server=HOST:PORT) the parameters of a\n"
         "network, and averages the models that they train on data of their own:\n"
-        "docs/federation.md. All need the same secret:\n"
+        "docs/federation.md. All need the same secret, which the example makes.\n"
         "\n"
         "  umask 077 && openssl rand -hex 32 >secret\n"
         "  DTNN_JOB_SECRET_FILE=secret aggregator --model=simplecnn8 --dataset=mnist --rounds=10",

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "apps/flags/help.h"
@@ -52,16 +53,26 @@ constexpr char kLauncher[] = "benchmark";
 constexpr char kHowToWrite[] =
     ".PP\nWrite \\-\\-name=value or \\-\\-name value; switches stand alone or as \\-\\-noname.\n";
 
-constexpr char kHelpOption[] =
-    ".TP\n\\fB\\-\\-help\\fR[=\\fIWORD\\fR]\nThis list; with the name of an option, all about "
-    "it; with bash or zsh, a script that lets the shell complete options; with man, this page.\n"
-    ".TP\n\\fB\\-\\-version\\fR\nThe version.\n";
+std::string HelpOption(std::span<const std::string_view> topics) {
+  std::string lists = "This list";
+  if (!topics.empty()) {
+    lists = StrCat("The main options; with one of ",
+                   absl::StrJoin(std::vector<std::string>(topics.begin(), topics.end()), ", "),
+                   ", those of that topic");
+  }
+  return StrCat(
+      ".TP\n\\fB\\-\\-help\\fR[=\\fIWORD\\fR]\n", ManText(lists),
+      "; with the name of an option, all about it; with bash or zsh, a script that lets the "
+      "shell complete options; with man, this page.\n.TP\n\\fB\\-\\-version\\fR\nThe "
+      "version.\n");
+}
 
 constexpr char kEnvironment[] =
     ".SH ENVIRONMENT\n.TP\n.B OMP_NUM_THREADS\nThreads of each process.\n.TP\n.B DTNN_SIMD\nThe "
     "instruction set: amx, avx512_bf16, avx512, avx2 or scalar.\n.SH EXIT STATUS\n.TP\n.B "
     "0\nDone.\n.TP\n.B 1\nFailed.\n.TP\n.B 2\nWrong usage.\n.TP\n.B 75\nA rank was lost, and "
-    "\\-\\-resume of benchmark continues from a checkpoint.\n.TP\n.B 128+n\nEnded by signal n.\n";
+    "\\-\\-resume of benchmark continues from a checkpoint (programs that start or join "
+    "ranks).\n.TP\n.B 128+n\nEnded by signal n.\n";
 
 // The paragraphs of that kind; all but text as lines of a typewriter.
 void AppendParagraphs(const ProgramText& program, ParagraphKind kind, std::string_view command,
@@ -100,7 +111,8 @@ std::string ManText(std::string_view text) {
   return roff;
 }
 
-std::string ManPage(const ProgramText& program, std::span<const OptionSection> sections) {
+std::string ManPage(const ProgramText& program, std::span<const OptionSection> sections,
+                    std::span<const std::string_view> topics) {
   const std::string command = InstalledCommand(program.name);
   const bool packaged = command != program.name;
   const std::string page_name = absl::StrReplaceAll(command, {{" ", "-"}});
@@ -116,7 +128,7 @@ std::string ManPage(const ProgramText& program, std::span<const OptionSection> s
     if (!section.title.empty()) StrAppend(&page, ".SS ", ManText(section.title), "\n");
     for (const OptionSpec& spec : section.options) AppendOption(spec, page);
   }
-  page += kHelpOption;
+  page += HelpOption(topics);
   std::string examples;
   AppendParagraphs(program, ParagraphKind::kExample, command, examples);
   if (!examples.empty()) StrAppend(&page, ".SH EXAMPLES\n", examples);

@@ -14,9 +14,11 @@ namespace dtnn {
 // Text of any origin: backslashes, dashes and dots at the begin of a line stay what they are.
 std::string ManText(std::string_view text);
 
-// Options stand under the titles of their sections. A program of the Debian package, which is
-// called "dtnn predict", has the page dtnn-predict(1).
-std::string ManPage(const ProgramText& program, std::span<const OptionSection> sections);
+// Options stand under the titles of their sections. `topics`: what --help=TOPIC takes besides
+// options; where there are any, --help alone lists the main options. A program of the Debian
+// package, which is called "dtnn predict", has the page dtnn-predict(1).
+std::string ManPage(const ProgramText& program, std::span<const OptionSection> sections,
+                    std::span<const std::string_view> topics = {});
 
 }  // namespace dtnn
 

@@ -86,7 +86,7 @@ TEST(ManPageTest, EveryProgramHasOneThatGroffHasNothingToWarnOf) {
     EXPECT_THAT(text, HasSubstr("OPTIONS\n")) << path;
     EXPECT_THAT(text, HasSubstr("--help[=WORD]")) << path;
   }
-  EXPECT_EQ(programs, 17);
+  EXPECT_GE(programs, 17);
 }
 
 TEST(ManPageTest, APageHasWhatHelpHas) {
@@ -98,6 +98,8 @@ TEST(ManPageTest, APageHasWhatHelpHas) {
   EXPECT_THAT(page,
               HasSubstr("EXAMPLES\n       serve --model-file=mine.safetensors\n       curl "));
   EXPECT_THAT(page, HasSubstr("SEE ALSO\n       benchmark(1)\n"));
+  EXPECT_THAT(Page("apps/serve/serve"), HasSubstr("\nThis list; with the name of an option, all"));
+  EXPECT_THAT(Page("apps/benchmark"), HasSubstr("\nThe main options; with one of all, model, "));
   EXPECT_THAT(Printed(Page("apps/simulate/simulate")), HasSubstr("\n   The federation\n"))
       << "titles of options";
 }

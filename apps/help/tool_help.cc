@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "absl/strings/str_replace.h"
 #include "apps/flags/arguments.h"
 #include "apps/flags/help.h"
 #include "apps/help/bash_completion.h"
@@ -21,6 +22,14 @@ std::vector<std::string> NamesOfOption(std::string_view option) {
   return names;
 }
 
+// Lines that can be copied; a program that another one starts is named by its file.
+std::string Example(const ProgramText& program, std::string_view lines) {
+  const std::string command = ProgramCommand(program.name);
+  const std::string text = Calling(program, command, lines);
+  if (command == InstalledCommand(program.name)) return text;
+  return absl::StrReplaceAll(text, {{" -- benchmark ", " -- bazel-bin/apps/benchmark "}});
+}
+
 // The program's text, in which usage and examples call it as the user does.
 std::string TextOf(const ProgramText& program) {
   std::string text;
@@ -31,7 +40,7 @@ std::string TextOf(const ProgramText& program) {
         text += Calling(program, InstalledCommand(program.name), paragraph.text);
         break;
       case ParagraphKind::kExample:
-        text += Calling(program, ProgramCommand(program.name), paragraph.text);
+        text += Example(program, paragraph.text);
         break;
       case ParagraphKind::kAbout:
         text += paragraph.text;
@@ -47,7 +56,7 @@ std::optional<std::string> ShellHelp(const ProgramText& program,
                                      std::span<const OptionSection> sections,
                                      std::span<const std::string_view> topics,
                                      std::string_view topic) {
-  if (topic == "man") return ManPage(program, sections);
+  if (topic == "man") return ManPage(program, sections, topics);
   if (topic == "bash") return BashCompletion(program, AllOptions(sections), topics, NamesOfOption);
   if (topic == "zsh") return ZshCompletion(program, AllOptions(sections), topics, NamesOfOption);
   return std::nullopt;

@@ -56,6 +56,14 @@ TEST(ToolHelpTest, NamesEveryOptionItsDefaultAndHowTheProgramIsCalled) {
       HasSubstr("\n\nOne:\n  --fast                             hurry [False]\n\nOther:\n"));
 }
 
+TEST(ToolHelpTest, AProgramThatIsStartedByItsNameIsAFileOfBazels) {
+  const ProgramText text = {
+      .name = "start", .does = "starts", .text = "start\n\n  start -- benchmark -x"};
+  const std::vector<OptionSpec> none;
+  EXPECT_EQ(ToolHelp(text, none),
+            "start\n\n  bazel run //apps:start -- -- bazel-bin/apps/benchmark -x\n\n");
+}
+
 TEST(ToolHelpTest, AnInstalledProgramIsCalledByItsPackagesCommand) {
   EXPECT_EQ(Calling(kProgramText, "dtnn count", "count FILE...\nmpirun count a"),
             "dtnn count FILE...\nmpirun dtnn count a");

@@ -95,11 +95,12 @@ absl::Status SaveOptions(const Options& options, const LaunchPlace& place) {
 
 absl::Status Train(const Options& options, const LaunchPlace& place) {
   DTNN_RETURN_IF_ERROR(SaveOptions(options, place));
+  DTNN_RETURN_IF_ERROR(
+      WithContext(CheckNotImportable(options.network.weights, options.network.name),
+                  "--weights-and-bias-filename"));
   if (options.dry_run) return DryRun(options, place);
   DTNN_RETURN_IF_ERROR(CheckLauncher(place.transport));
   DTNN_RETURN_IF_ERROR(CheckPackagedData(options, PackagedDataIsInstalled()));
-  DTNN_RETURN_IF_ERROR(
-      WithContext(CheckNotImportable(options.network.weights), "--weights-and-bias-filename"));
   const auto save_found = [&](double rate) {
     if (options.save_options.empty()) return absl::OkStatus();
     Options found = options;

@@ -33,8 +33,8 @@ constexpr ProgramText kProgramText = {
         "\n"
         "make_certificates --folder=FOLDER --identities=NAME[,NAME...]\n"
         "\n"
-        "Makes a key for each client of a federation, and writes the lines of the aggregator's\n"
-        "list of them: docs/federation.md.\n"
+        "With --identities, makes a key for each client of a federation, and writes the lines\n"
+        "of the aggregator's list of them: docs/federation.md.\n"
         "\n"
         "  make_certificates --folder=identities --identities=north,south >allowed",
 };

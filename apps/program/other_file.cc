@@ -20,7 +20,7 @@ struct Kind {
 };
 
 // What `import` makes a model of, by the ending of its name, and the command; empty for others.
-std::string Importable(const std::string& path) {
+std::string Importable(const std::string& path, std::string_view model) {
   const std::string command = StrCat(ProgramCommand("import"), " ", path);
   if (path.ends_with(".onnx")) {
     return StrCat("is an ONNX model, by its name (a model is made of it by: ", command,
@@ -28,7 +28,8 @@ std::string Importable(const std::string& path) {
   }
   if (!path.ends_with(".pth") && !path.ends_with(".pt")) return "";
   return StrCat("has weights of PyTorch, by its name (a model is made of them by: ", command,
-                " --model=NAME OUT.safetensors)");
+                " --model=", model.empty() ? "NAME" : model,
+                " --final-activation=softmax OUT.safetensors)");
 }
 
 // What the files are that start with those bytes.
@@ -37,7 +38,7 @@ Kind KindOf(std::string_view contents, const std::string& path) {
     return {"predict", StrCat("is ", contents, ", which predict classifies")};
   }
   if (contents.empty() || contents.starts_with("a zip archive")) {
-    if (const std::string what = Importable(path); !what.empty()) return {"import", what};
+    if (const std::string what = Importable(path, ""); !what.empty()) return {"import", what};
   }
   for (const auto& [ending, word] :
        {std::pair(".npz", "a zip archive"), std::pair(".safetensors", "a .safetensors file")}) {
@@ -72,9 +73,11 @@ absl::Status NameOtherFile(const absl::Status& error, const std::string& path,
   return InvalidArgument(path, ": ", kind.text, "; expected ", expected);
 }
 
-absl::Status CheckNotImportable(const std::string& path) {
-  const std::string what = Importable(path);
-  return what.empty() ? absl::OkStatus() : InvalidArgument(path, ": ", what);
+absl::Status CheckNotImportable(const std::string& path, std::string_view model) {
+  const std::string what = Importable(path, model);
+  if (what.empty()) return absl::OkStatus();
+  DTNN_RETURN_IF_ERROR(InputFile::Open(path).status());
+  return InvalidArgument(path, ": ", what);
 }
 
 }  // namespace dtnn

@@ -17,9 +17,10 @@ namespace dtnn {
 absl::Status NameOtherFile(const absl::Status& error, const std::string& path,
                            std::string_view program, std::string_view expected);
 
-// InvalidArgument where the name of a file of weights says that it is one of those of which
-// `import` makes a model (.onnx, .pth, .pt), with the command that does.
-absl::Status CheckNotImportable(const std::string& path);
+// `path`: a file of weights for the network `model`, which may be empty. InvalidArgument where the
+// file's name says that it is one of those of which `import` makes a model (.onnx, .pth, .pt), with
+// the command that does; an error of the system where such a file cannot be opened.
+absl::Status CheckNotImportable(const std::string& path, std::string_view model);
 
 }  // namespace dtnn
 

@@ -50,8 +50,9 @@ TEST(OtherFileTest, SaysWhatAFileIsAndWhichProgramReadsIt) {
       AllOf(StartsWith(": is an ONNX model, by its name (a model is made of it by: bazel run "
                        "//apps:import -- /"),
             EndsWith("a.onnx OUT.safetensors); expected a model")));
-  EXPECT_THAT(Said("a.pth", zip),
-              EndsWith("a.pth --model=NAME OUT.safetensors); expected a model"));
+  EXPECT_THAT(
+      Said("a.pth", zip),
+      EndsWith("a.pth --model=NAME --final-activation=softmax OUT.safetensors); expected a model"));
   // Nothing better is known.
   EXPECT_EQ(Said("a.onnx", "\x08\x08", "import"), ": as before");
   EXPECT_EQ(Said("a.npz", zip), ": as before");
@@ -75,13 +76,18 @@ TEST(OtherFileTest, SaysThatItIsAFolderOrMissing) {
 }
 
 TEST(OtherFileTest, WeightsThatImportReadsAreRefusedByName) {
-  EXPECT_EQ(CheckNotImportable("r18.pth").message(),
-            "r18.pth: has weights of PyTorch, by its name (a model is made of them by: bazel run "
-            "//apps:import -- r18.pth --model=NAME OUT.safetensors)");
-  EXPECT_FALSE(CheckNotImportable("r18.pt").ok());
-  EXPECT_FALSE(CheckNotImportable("net.onnx").ok());
+  for (const char* name : {"/r18.pth", "/r18.pt", "/net.onnx"}) {
+    const std::string path = Folder() + name;
+    std::ofstream(path) << "x";
+    const std::string said(CheckNotImportable(path, "torchvision_resnet18").message());
+    EXPECT_THAT(said, HasSubstr(" by: bazel run //apps:import -- " + path + " "));
+    EXPECT_EQ(said.find("--model=torchvision_resnet18 ") != said.npos,
+              name != std::string("/net.onnx"));
+  }
+  EXPECT_EQ(CheckNotImportable("none.pth", "").message(),
+            "none.pth: cannot be opened: No such file or directory");
   for (const char* path : {"", "r18.npz", "r18.safetensors", "pth"}) {
-    EXPECT_TRUE(CheckNotImportable(path).ok()) << path;
+    EXPECT_TRUE(CheckNotImportable(path, "").ok()) << path;
   }
 }
 

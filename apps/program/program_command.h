@@ -11,17 +11,16 @@
 namespace dtnn {
 
 // "bazel run //apps:predict --" in a program that Bazel has built and that is not installed,
-// "dtnn predict" where the Debian package is, else "predict".
+// "dtnn predict" in one of the Debian package, else "predict".
 std::string ProgramCommand(std::string_view program);
 
 // The same but for programs that are not installed: "predict". For lines of usage, which are short,
 // and for files that are installed.
 std::string InstalledCommand(std::string_view program);
 
-// For tests: of a process whose program is in the file `executable`, where the package's command is
-// `dtnn`.
-std::string ProgramCommand(std::string_view program, const std::filesystem::path& executable,
-                           const std::filesystem::path& dtnn);
+// For tests: of a process whose program is in the file `executable`. The package has its list of
+// programs beside their folder.
+std::string ProgramCommand(std::string_view program, const std::filesystem::path& executable);
 
 }  // namespace dtnn
 

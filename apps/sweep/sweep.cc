@@ -10,6 +10,7 @@
 #include "apps/flags/tool_flags.h"
 #include "apps/help/tool_help.h"
 #include "apps/program/paths.h"
+#include "apps/program/program_command.h"
 #include "apps/program/run_program.h"
 #include "apps/sweep/run.h"
 #include "comm/ranks/job/exit_code.h"
@@ -41,9 +42,10 @@ absl::StatusOr<std::string> LauncherBeside() {
     const std::filesystem::path path = folder / "benchmark";
     if (std::filesystem::is_regular_file(path, error)) return path.string();
   }
-  return UsageError(
-      "benchmark is not beside this program; build it (where this is built by Bazel: bazel build "
-      "//apps:benchmark), or say where it is with --program");
+  const bool built = ProgramCommand("benchmark") != InstalledCommand("benchmark");
+  return UsageError("benchmark is not beside this program; ",
+                    built ? "build it (bazel build //apps:benchmark), or " : "",
+                    "say where it is with --program");
 }
 
 absl::Status Run(const std::vector<std::string>& arguments) {

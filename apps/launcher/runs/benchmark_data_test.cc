@@ -267,12 +267,20 @@ TEST(BenchmarkDataTest, APipeIsNoFileOfWeights) {
 }
 
 TEST(BenchmarkDataTest, WeightsOfPyTorchAreRefusedWithTheCommandThatReadsThem) {
-  const Outcome outcome = testing::Launch(
-      kProgram, "--model=simplemlp --dataset=synthetic --weights-and-bias-filename=r18.pth");
-  EXPECT_EQ(outcome.exit_code, kExitFailed);
-  EXPECT_THAT(outcome.text, HasSubstr("--weights-and-bias-filename: r18.pth: has weights of "
-                                      "PyTorch, by its name (a model is made of them by: bazel run "
-                                      "//apps:import -- r18.pth --model=NAME OUT.safetensors)"));
+  const std::string root = NewFolder("torch"), file = root + "/r18.pth";
+  WriteFile(root, "r18.pth", Bytes{1, 2, 3});
+  for (const char* more : {"", " --dry-run"}) {
+    const Outcome outcome = testing::Launch(
+        kProgram,
+        "--model=simplemlp --dataset=synthetic --weights-and-bias-filename=" + file + more);
+    EXPECT_EQ(outcome.exit_code, kExitFailed);
+    EXPECT_THAT(
+        outcome.text,
+        HasSubstr("--weights-and-bias-filename: " + file +
+                  ": has weights of PyTorch, by its name (a model is made of them by: bazel "
+                  "run //apps:import -- " +
+                  file + " --model=simplemlp --final-activation=softmax OUT.safetensors)"));
+  }
 }
 
 TEST(BenchmarkDataTest, FilesInFoldersThatAreNoImagesAreWarnedOfOnce) {
