@@ -44,7 +44,8 @@ TEST(ShapeTest, EqualityComparesRankAndExtents) {
 
 TEST(ShapeTest, TakesTheMaximumRankAndNoMore) {
   EXPECT_EQ(Shape::Make(std::vector<int64_t>(Shape::kMaxRank, 1))->rank(), Shape::kMaxRank);
-  EXPECT_THAT(ErrorOf(std::vector<int64_t>(Shape::kMaxRank + 1, 1)), HasSubstr("at most 6"));
+  EXPECT_THAT(ErrorOf(std::vector<int64_t>(Shape::kMaxRank + 1, 1)),
+              HasSubstr("a shape has at most 6 dimensions, not 7"));
 }
 
 TEST(ShapeTest, RefusesNegativeExtents) {

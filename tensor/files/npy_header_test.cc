@@ -28,7 +28,7 @@ TEST(NpyHeaderTest, ReadsWhatNumpyWrites) {
 }
 
 TEST(NpyHeaderTest, OrderOfKeysBlanksAndQuotesAreFree) {
-  for (const char* text : {"{'shape':(2,),'descr':'<i2','fortran_order':False}",
+  for (const char* text : {"{'shape':(2L,),'descr':'<i2','fortran_order':False}",
                            "{\"fortran_order\" :False , 'shape': ( 2L , ) ,\t\"descr\":\"<i2\"}\n",
                            " { 'shape' : (2,) , 'descr' : '<i2' , 'fortran_order' : False , } "}) {
     const absl::StatusOr<NpyHeader> header = Parse(text);
@@ -85,6 +85,7 @@ TEST(NpyHeaderTest, RefusesEverythingButTheDictionary) {
       {"{'descr': '<f4', 'fortran_order': False}", "no key \"shape\""},
       {"{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': ()}", "two keys"},
       {"{'descr': '<f4', 'fortran_order': False, 'shape': (), 'x': 1}", "unknown key \"x\""},
+      {"{'descr': '<f4", "'descr' is not a text"},
       {"{'descr': {'a': 1}, 'fortran_order': False, 'shape': ()}", "'descr' is not a text"},
       {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': ()}", "structured dtype"},
       {"{'descr': '<f4', 'fortran_order': 0, 'shape': ()}", "neither True nor False"},

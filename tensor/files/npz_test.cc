@@ -97,6 +97,19 @@ TEST_F(NpzTest, AnUnknownNameIsNotFoundAndTheNamesAreListed) {
                                                    HasSubstr("it contains conv_weights, labels")));
 }
 
+TEST_F(NpzTest, AtMostEightNamesAreListed) {
+  NamedTensors tensors;
+  for (const char name : std::string_view("abcdefghi")) {
+    tensors.emplace_back(std::string(1, name), testing::ZeroTensor(DType::kUint8, {1}));
+    ASSERT_EQ(WriteNpz(path_, tensors), absl::OkStatus());
+    if (tensors.size() < 8) continue;
+    EXPECT_THAT(
+        std::string(NpzReader::Open(path_)->Read("x").status().message()),
+        ::testing::EndsWith(tensors.size() == 8 ? "it contains a, b, c, d, e, f, g, h"
+                                                : "it contains a, b, c, d, e, f, g, h, ..."));
+  }
+}
+
 TEST_F(NpzTest, WhatCannotBeReadIsRefusedWhenItIsReadAndNotSkipped) {
   NpzReader reader = *NpzReader::Open(Golden("mixed.npz"));
   EXPECT_TRUE(reader.Read("values").ok());

@@ -134,6 +134,19 @@ TEST_F(SafetensorsTest, EverythingComesBackAndWideElementsStandFirst) {
   EXPECT_EQ(fs::file_size(path_), 8 + size_t(bytes[0]) + 256 * size_t(bytes[1]) + 3 + 48 + 40 + 4);
 }
 
+TEST_F(SafetensorsTest, HalvesAreWrittenInTheirBits) {
+  const std::vector<double> values = {1.5, -2, 0.25, 3, -0.375};
+  for (const DType dtype : {DType::kFloat16, DType::kBfloat16}) {
+    ASSERT_EQ(WriteSafetensors(path_, {{"w", testing::TensorOf(dtype, {5}, values)}}),
+              absl::OkStatus());
+    const auto reader = SafetensorsReader::Open(path_);
+    ASSERT_TRUE(reader.ok()) << reader.status();
+    EXPECT_EQ(reader->Bytes("w"), 10);
+    EXPECT_EQ(reader->Read("w")->dtype(), DType::kFloat32);
+    EXPECT_EQ(testing::Values(*reader->Read("w")), values);
+  }
+}
+
 TEST_F(SafetensorsTest, TypesThatTensorsDoNotHaveBecomeTheNextThatHoldsThem) {
   const auto read = [](const std::string& dtype, int64_t count, const std::string& data) {
     const std::string json = FormatSafetensorsHeader(

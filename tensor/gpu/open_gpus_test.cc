@@ -22,6 +22,8 @@ TEST(OpenGpusTest, AllThatAreCountedOpen) {
 
 TEST(OpenGpusTest, WhatIsNotThereIsNamed) {
   EXPECT_EQ(OpenGpu(Device::Cpu()).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(OpenGpu(Device::Cpu()).status().message()),
+              ::testing::HasSubstr("the cpu is not a GPU"));
   for (const Device device : {Device::Simulated(99), Device::Cuda(99)}) {
     for (int i = 0; i < 2; ++i) {  // the second time too
       const absl::Status status = OpenGpu(device).status();

@@ -48,6 +48,21 @@ TEST(OverlapTest, SameAsSetsOfBytes) {
   EXPECT_LT(overlapping, 19000);
 }
 
+TEST(ClockTest, CoversWhatIsNotLaterInAnyStream) {
+  Clock one, two;
+  EXPECT_TRUE(one.Covers(two));
+  two.Tick(2);  // the last stream of all
+  EXPECT_FALSE(one.Covers(two));
+  EXPECT_TRUE(two.Covers(one));
+  one.Tick(0);
+  EXPECT_FALSE(two.Covers(one));
+  one.Merge(two);
+  EXPECT_TRUE(one.Covers(two));
+  EXPECT_EQ(one[0], 1u);
+  EXPECT_EQ(one[2], 1u);
+  EXPECT_EQ(one[7], 0u);
+}
+
 // Operations of several streams with clocks, as a simulated GPU keeps them.
 class AccessHistoryTest : public ::testing::Test {
  protected:
@@ -115,6 +130,21 @@ TEST_F(AccessHistoryTest, KeepsOnlyWhatCanMatter) {
   history_.ForgetBefore(host);
   EXPECT_EQ(history_.size(), 1u);
   EXPECT_FALSE(Run(1, "unordered", Rows(500, 1, 1, 1)).ok());
+}
+
+TEST_F(AccessHistoryTest, AWriteReplacesWhatItCovers) {
+  EXPECT_EQ(Run(0, "a", Rows(0, 8, 1, 8)), absl::OkStatus());
+  EXPECT_EQ(Run(0, "b", Rows(8, 8, 1, 8, kRead)), absl::OkStatus());
+  EXPECT_EQ(Run(0, "rows", Rows(0, 4, 3, 16)), absl::OkStatus());
+  EXPECT_EQ(history_.size(), 3u) << "rows cover no range";
+  EXPECT_EQ(Run(0, "the same rows", Rows(0, 4, 3, 16)), absl::OkStatus());
+  EXPECT_EQ(history_.size(), 3u);
+  EXPECT_EQ(Run(0, "rows of another pitch", Rows(0, 4, 3, 15)), absl::OkStatus());
+  EXPECT_EQ(history_.size(), 4u);
+  EXPECT_EQ(Run(0, "but for a byte at either end", Rows(1, 34, 1, 34)), absl::OkStatus());
+  EXPECT_EQ(history_.size(), 4u);
+  EXPECT_EQ(Run(0, "all", Rows(0, 36, 1, 36)), absl::OkStatus());
+  EXPECT_EQ(history_.size(), 1u);
 }
 
 TEST_F(AccessHistoryTest, ChannelsBetweenEachOtherDoNotConflict) {
