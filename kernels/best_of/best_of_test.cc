@@ -123,6 +123,11 @@ TEST(FindFastestTest, TheLastOneLeftWinsAtOnce) {
   EXPECT_EQ(race.order(), "abab");
 }
 
+TEST(FindFastestTest, NoneIsAnError) {
+  EXPECT_EQ(FindFastest({}, SteadySeconds).status(),
+            absl::InvalidArgumentError("there is no candidate to choose"));
+}
+
 TEST(FindFastestTest, OneAloneIsNotCalled) {
   Race race;
   race.Add("a", {1});

@@ -229,16 +229,19 @@ TEST_P(ByteImagesTest, RefusesWhatDoesNotFit) {
   const auto images = *CreateByteImages(*context_, made.spec, dtype_);
   const Tensor bytes = Put(*context_, made.bytes), changes = Put(*context_, made.changes);
   const Tensor y = Nothing(made);
-  const auto refused = [&](const Tensor& b, const Tensor& c, const Tensor& to) {
-    EXPECT_EQ(images->Run(b, c, to).code(), absl::StatusCode::kInvalidArgument);
+  const auto refused = [&](const Tensor& b, const Tensor& c, const Tensor& to,
+                           std::string_view what) {
+    const absl::Status status = images->Run(b, c, to);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()), HasSubstr("byte_images: " + std::string(what)));
   };
-  refused(Tensor(), changes, y);
-  refused(bytes, Tensor(), y);
-  refused(bytes, changes, Tensor());
-  refused(bytes, changes, bytes);
-  refused(y, changes, y);
-  refused(bytes.Samples(0, 1, made.spec.from), changes, y);
-  refused(bytes, changes.Samples(0, 1, made.spec.from), y);
+  refused(Tensor(), changes, y, "the bytes have no memory");
+  refused(bytes, Tensor(), y, "the changes");
+  refused(bytes, changes, Tensor(), "y");
+  refused(bytes, changes, bytes, "y");
+  refused(y, changes, y, "the bytes");
+  refused(bytes.Samples(0, 1, made.spec.from), changes, y, "y");
+  refused(bytes, changes.Samples(0, 1, made.spec.from), y, "the changes");
 }
 
 INSTANTIATE_TEST_SUITE_P(, ByteImagesTest,

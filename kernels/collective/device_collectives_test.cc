@@ -2,8 +2,11 @@
 
 #include "kernels/collective/device_collectives.h"
 
+#include <chrono>
 #include <functional>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -162,7 +165,17 @@ TEST(DeviceCollectivesTest, RefusesWhatDoesNotFit) {
   const auto cpu = *DeviceContext::Create(Device::Cpu());
   EXPECT_EQ(DeviceCollectives::NewId(*cpu).status().code(), absl::StatusCode::kUnimplemented);
   const auto gpu = *DeviceContext::Create(Device::Simulated(0));
-  EXPECT_FALSE(DeviceCollectives::Create(*gpu, {}, {.rank = 1, .ranks = 1}).ok());
+  for (const auto& [place, words] :
+       {std::pair(CollectivePlace{.rank = 1, .ranks = 1, .timeout = std::chrono::seconds(1)},
+                  "rank 1 of 1 and a timeout of 1000 ms"),
+        {CollectivePlace{.rank = -1, .ranks = 2, .timeout = std::chrono::seconds(1)},
+         "rank -1 of 2 and a timeout of 1000 ms"},
+        {CollectivePlace{.rank = 0, .ranks = 1, .timeout = std::chrono::seconds(0)},
+         "rank 0 of 1 and a timeout of 0 ms"}}) {
+    const absl::Status refused = DeviceCollectives::Create(*gpu, {}, place).status();
+    EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(refused.message(), std::string(words) + ": no place in a group");
+  }
   const absl::Status other = DeviceCollectives::Create(*gpu, {}, {}).status();
   EXPECT_EQ(other.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(other.message()), HasSubstr("these ranks are processes"));
@@ -171,7 +184,8 @@ TEST(DeviceCollectivesTest, RefusesWhatDoesNotFit) {
     EXPECT_EQ(r.collectives.AllReduce(0, host).code(), absl::StatusCode::kInvalidArgument);
     const Tensor integers = Put(r.context, IntegerTensor(DType::kInt32, {10}, 1));
     EXPECT_EQ(r.collectives.AllReduce(0, integers).code(), absl::StatusCode::kInvalidArgument);
-    EXPECT_EQ(r.collectives.Await(0).code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(r.collectives.Await(0).message(), "all-reduce: number 0 is not on its way");
+    EXPECT_EQ(r.collectives.Await(1000).message(), "all-reduce: number 1000 is not on its way");
   });
 }
 

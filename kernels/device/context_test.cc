@@ -36,6 +36,8 @@ TEST(CpuContextTest, RefusesWhatItCannotCopyOrZero) {
         cpu->FillZero(pitched), cpu->FillZero(Tensor())}) {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
   }
+  EXPECT_EQ(cpu->Copy(x, ZeroTensor(kFloat, {4, 5})).message(),
+            "copying: 96 bytes to a tensor of 80; expected as many");
 }
 
 }  // namespace

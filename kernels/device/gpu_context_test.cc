@@ -69,6 +69,12 @@ TEST_P(GpuContextTest, RefusesWhatItCannotCopy) {
         gpu_->FillZero(device.Channels(0, 2, TensorFormat::kNHWC)), gpu_->Copy(Tensor(), host)}) {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
   }
+  for (const int64_t columns : {5, 7}) {
+    EXPECT_EQ(
+        gpu_->Copy(host, Put(*gpu_, testing::ZeroTensor(DType::kFloat32, {4, columns}))).message(),
+        columns == 5 ? "copying: 96 bytes to a tensor of 80; expected as many"
+                     : "copying: 96 bytes to a tensor of 112; expected as many");
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(, GpuContextTest, ::testing::Values(Device::Simulated(0), Device::Cuda(0)),

@@ -320,18 +320,27 @@ TEST(GemmCreateTest, MultipliesBfloat16InTilesWhereThereIsAmx) {
 
 TEST(GemmCreateTest, RefusesWhatNobodyCanDo) {
   const auto context = *DeviceContext::Create(Device::Cpu());
-  const auto code = [&](const GemmSpec& spec) {
-    return CreateGemm(*context, spec).status().code();
+  const auto refusal = [&](const GemmSpec& spec) {
+    const absl::Status status = CreateGemm(*context, spec).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << spec.ToString();
+    return std::string(status.message());
   };
-  EXPECT_EQ(code({.m = -1, .n = 1, .k = 1}), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(code({.m = 1, .n = 1, .k = 1, .dtype = DType::kInt32}),
-            absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(code({.m = 1, .n = 1, .k = 1, .accumulate = true, .epilogue = {.relu = true}}),
-            absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(code({.m = 1, .n = 1, .k = 1, .transpose_b = true, .column_sums = true}),
-            absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(code({.m = 1, .n = 1, .k = 1, .accumulate = true, .column_sums = true}),
-            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(refusal({.m = -1, .n = 2, .k = 3}), "gemm: negative size in m = -1, n = 2, k = 3");
+  EXPECT_EQ(refusal({.m = 1, .n = -2, .k = 3}), "gemm: negative size in m = 1, n = -2, k = 3");
+  EXPECT_EQ(refusal({.m = 1, .n = 2, .k = -3}), "gemm: negative size in m = 1, n = 2, k = -3");
+  EXPECT_EQ(refusal({.m = 1, .n = 1, .k = 1, .dtype = DType::kInt32}),
+            "gemm: dtype int32; only float32 and float64 are multiplied");
+  EXPECT_EQ(refusal({.m = 1, .n = 1, .k = 1, .dtype = DType::kFloat64, .tf32 = true}),
+            "gemm: TF32 is for float32, not for float64");
+  const GemmSpec both = {.m = 1, .n = 2, .k = 3, .accumulate = true, .epilogue = {.relu = true}};
+  EXPECT_EQ(refusal(both),
+            "gemm: " + both.ToString() + " has both accumulate and an epilogue; choose one");
+  for (const GemmSpec& spec :
+       {GemmSpec{.m = 1, .n = 2, .k = 3, .transpose_b = true, .column_sums = true},
+        GemmSpec{.m = 1, .n = 2, .k = 3, .accumulate = true, .column_sums = true}}) {
+    EXPECT_EQ(refusal(spec), "gemm: " + spec.ToString() +
+                                 " sums columns; B cannot be transposed then, nor C be added to");
+  }
   const absl::Status unknown = CreateGemm(*context, {.m = 1, .n = 1, .k = 1}, "tyle").status();
   for (const char* name : {"tile, ", ", blis"}) {
     EXPECT_NE(std::string(unknown.message()).find(name), std::string::npos) << unknown;

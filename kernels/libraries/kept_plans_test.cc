@@ -65,7 +65,10 @@ TEST_F(KeptPlansTest, FilesThatAreNoPlanOfTheKeyAreRefused) {
                                   "# plan 3 of " + std::string(kKey).substr(1) + "\ntext",
                                   "# plan 2 of " + std::string(kKey) + "\ntext"}) {
     Overwrite(text);
-    EXPECT_EQ(Open()->Load(kKey, kRevision).status().code(), absl::StatusCode::kInvalidArgument)
+    const absl::Status refused = Open()->Load(kKey, kRevision).status();
+    EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument) << text;
+    EXPECT_EQ(refused.message(), File() + ": is not a plan of revision " +
+                                     std::to_string(kRevision) + " of " + std::string(kKey))
         << text;
   }
   std::filesystem::resize_file(File(), KeptPlans::kMostBytes + 1);

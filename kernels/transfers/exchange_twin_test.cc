@@ -1,5 +1,6 @@
 #include "kernels/transfers/exchange_twin.h"
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kernels/testing/gpu_testing.h"
 #include "tools/testing/tensors.h"
@@ -55,7 +56,9 @@ TEST_P(ExchangeTwinGpuTest, WhatIsReleasedMayBeWritten) {
   ASSERT_EQ(twin->Fetch(0, array), absl::OkStatus());
   ASSERT_EQ(twin->Release(), absl::OkStatus());
   EXPECT_EQ(gpu->FillZero(array), absl::OkStatus());
-  EXPECT_EQ(twin->Return(0).code(), absl::StatusCode::kFailedPrecondition);
+  const absl::Status late = twin->Return(0);
+  EXPECT_EQ(late.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(late.message()), ::testing::EndsWith(": range 0 was not fetched"));
   EXPECT_EQ(Values(Get(*gpu, array)), std::vector<double>(100, 0));
   EXPECT_EQ(twin->Fetch(0, Part(array, 0, 99)).code(), absl::StatusCode::kInvalidArgument);
 }

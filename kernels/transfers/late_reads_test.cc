@@ -47,11 +47,18 @@ TEST_P(LateReadsTest, RefusesMoreThanThereIsRoomFor) {
   const Tensor larger = Put(*context, TensorOf(DType::kFloat64, {3}, {1, 2, 3}));
   LateReads reads =
       *LateReads::Create(*context, std::vector<LateReads::Kind>{{DType::kFloat64, Shape{2}}}, 1);
-  EXPECT_EQ(reads.Take().status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(reads.Add({&larger, 1}).code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(reads.Add({}).code(), absl::StatusCode::kInvalidArgument);
+  const Tensor other = Put(*context, TensorOf(DType::kFloat32, {2}, {1, 2}));
+  EXPECT_EQ(reads.Take().status().message(), "late reads: nothing waits to be read");
+  EXPECT_EQ(reads.Add({&larger, 1}).message(),
+            "late reads: a tensor of shape (3,) and type float64 does not fit one of (2,) and type "
+            "float64");
+  EXPECT_EQ(reads.Add({&other, 1}).message(),
+            "late reads: a tensor of shape (2,) and type float32 does not fit one of (2,) and type "
+            "float64");
+  EXPECT_EQ(reads.Add({}).message(), "late reads: 0 tensors, expected 1");
+  EXPECT_EQ(reads.waiting(), 0);
   EXPECT_EQ(reads.Add({&x, 1}), absl::OkStatus());
-  EXPECT_EQ(reads.Add({&x, 1}).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(reads.Add({&x, 1}).message(), "late reads: all slots wait to be read");
   reads.Drop();
   EXPECT_EQ(reads.Add({&x, 1}), absl::OkStatus());
 }

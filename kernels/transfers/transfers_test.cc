@@ -50,6 +50,20 @@ TEST(TransfersTest, TheHostChangesWhatTheDeviceHolds) {
   }
 }
 
+TEST(TransfersTest, OnlyADenseTensorOfADeviceIsChanged) {
+  const auto gpu = *DeviceContext::Create(Device::Simulated(0));
+  const Tensor device = *ToDevice(*gpu, IntegerTensor(DType::kFloat64, {3, 4}, 1));
+  bool called = false;
+  const absl::Status refused =
+      ChangeOnHost(*gpu, device.Channels(1, 2, TensorFormat::kNHWC), [&](const Tensor& /*host*/) {
+        called = true;
+        return absl::OkStatus();
+      });
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(refused.message(), "a tensor to be changed has a pitch");
+  EXPECT_FALSE(called);
+}
+
 TEST(TransfersTest, TwinsTakeFewerSamples) {
   const auto gpu = *DeviceContext::Create(Device::Simulated(0));
   auto twin = *DeviceTwin::Create(*gpu, DType::kFloat32, {5, 2, 2, 3});

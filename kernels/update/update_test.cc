@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kernels/update/reference.h"
 #include "tensor/threads/parallel_for.h"
@@ -239,8 +240,16 @@ TEST_P(UpdateTest, RefusesMissingSlotsAndStepZero) {
   const UpdateSpec adam = {.rule = UpdateRule::kAdam};
   EXPECT_EQ(Create(adam)->Run(w, w, {}, {.learning_rate = .1}).message(),
             "update: 0 slots, expected 2");
-  EXPECT_FALSE(Create(adam)->Run(w, w, Slots(adam, 4), {.learning_rate = .1, .step = 0}).ok());
-  EXPECT_FALSE(Create(adam)->Run(w, w, Slots(adam, 5), {.learning_rate = .1}).ok());
+  EXPECT_EQ(Create(adam)->Run(w, w, Slots(adam, 4), {.learning_rate = .1, .step = 0}).message(),
+            "update: step 0, expected steps from 1");
+  EXPECT_EQ(Create(adam)->Run(w, w, Slots(adam, 4), {.learning_rate = .1, .step = 1}),
+            absl::OkStatus());
+  EXPECT_THAT(std::string(Create(adam)->Run(w, w, Slots(adam, 5), {.learning_rate = .1}).message()),
+              ::testing::StartsWith("update: a slot"));
+  std::vector<Tensor> three = Slots(adam, 4);
+  three.push_back(w);
+  EXPECT_EQ(Create(adam)->Run(w, w, three, {.learning_rate = .1}).message(),
+            "update: 3 slots, expected 2");
 }
 
 // Views with a pitch would be read and written as if they had none.
