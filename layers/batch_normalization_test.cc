@@ -19,7 +19,8 @@ using Norm = BatchNormalizationLayer;
 
 // A bound layer of one feature with its parameters at their initial values.
 struct Bench {
-  Bench(int64_t batch, bool training, bool fuse_relu = false, bool frozen = false)
+  Bench(int64_t batch, bool training, bool fuse_relu = false, bool frozen = false,
+        bool fuse_addition = false)
       : op(*Norm().Bind({.device = device.get(),
                          .batch = batch,
                          .dtype = DType::kFloat64,
@@ -27,6 +28,7 @@ struct Bench {
                          .frozen = frozen,
                          .inputs = {Shape{1}},
                          .output = Shape{1},
+                         .fuse_addition = fuse_addition,
                          .fuse_relu = fuse_relu})),
         workspace_memory(ZeroTensor(DType::kUint8, {int64_t(op->traits().workspace_bytes)})),
         workspace(workspace_memory.raw_data(), op->traits().workspace_bytes) {
@@ -136,6 +138,59 @@ TEST(BatchNormalizationLayerTest, AppliesAFusedRelu) {
   }
 }
 
+// Cut where the relu is 0, whether or not the gradient of x is wanted too.
+TEST(BatchNormalizationLayerTest, TheAddendHasItsGradientAlone) {
+  for (const bool frozen : {false, true}) {
+    Bench bench(4, /*training=*/true, /*fuse_relu=*/true, frozen, /*fuse_addition=*/true);
+    const Shape shape = {4, 1};
+    const Tensor inputs[] = {TensorOf(DType::kFloat64, shape, {1, 5, -3, 0.5}),
+                             TensorOf(DType::kFloat64, shape, {0.25, -9, 4, -3})};
+    const Tensor y = ZeroTensor(DType::kFloat64, shape);
+    for (ParameterView& parameter : bench.parameters) ++parameter.version;
+    ASSERT_TRUE(bench.op
+                    ->Forward({.inputs = inputs,
+                               .output = y,
+                               .parameters = bench.parameters,
+                               .workspace = bench.workspace})
+                    .ok());
+    const std::vector<double> output = Values(y), gradient = {0.5, -2, 3, -1.5};
+    const Tensor dx[] = {Tensor(), ZeroTensor(DType::kFloat64, shape)};
+    const bool accumulate[] = {false, false};
+    const Tensor of_line[] = {ZeroTensor(DType::kFloat64, {1}), ZeroTensor(DType::kFloat64, {1})};
+    ASSERT_TRUE(bench.op
+                    ->Backward({.inputs = inputs,
+                                .output = y,
+                                .dy = TensorOf(DType::kFloat64, shape, gradient),
+                                .dx = dx,
+                                .accumulate = accumulate,
+                                .parameters = bench.parameters,
+                                .gradients = std::span(of_line).first(frozen ? 0 : 2),
+                                .state = Tensor(),
+                                .workspace = bench.workspace})
+                    .ok());
+    const std::vector<double> addend = Values(dx[1]);
+    for (size_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(output[i] > 0, i % 2 == 0) << i;
+      EXPECT_EQ(addend[i], i % 2 == 0 ? gradient[i] : 0) << i << (frozen ? ", frozen" : "");
+    }
+  }
+}
+
+TEST(BatchNormalizationLayerTest, TheLayerBeforeGetsItsScaleAndShift) {
+  Bench bench(1, /*training=*/false);
+  const double values[4] = {-1, 3, 4, 2};  // beta, gamma, running variance and mean
+  for (size_t i = 0; i < 4; ++i) {
+    bench.parameters[i].tensor = TensorOf(DType::kFloat64, {1}, {values[i]});
+  }
+  const Tensor scale = ZeroTensor(DType::kFloat64, {1}), shift = ZeroTensor(DType::kFloat64, {1});
+  const Norm norm({.epsilon = 0.5});
+  ASSERT_TRUE(
+      norm.ScaleAndShift(bench.parameters, TensorOf(DType::kFloat64, {1}, {0.75}), scale, shift)
+          .ok());
+  EXPECT_NEAR(Values(scale)[0], 3 / std::sqrt(4.5), 1e-15);
+  EXPECT_NEAR(Values(shift)[0], 3 * (0.75 - 2) / std::sqrt(4.5) - 1, 1e-15);
+}
+
 TEST(BatchNormalizationLayerTest, OneSampleIsItsOwnMean) {
   Bench bench(1, /*training=*/true);
   EXPECT_EQ(bench.Forward({7}), std::vector<double>{0});
@@ -161,6 +216,21 @@ TEST(BatchNormalizationLayerTest, RefusesWhatIsNeitherImageNorVector) {
   const Shape matrix = {3, 4};
   EXPECT_FALSE(Norm().OutputShape({&matrix, 1}, TensorFormat::kNHWC).ok());
   EXPECT_FALSE(Norm().OutputShape({}, TensorFormat::kNHWC).ok());
+}
+
+TEST(BatchNormalizationLayerTest, ConstantsHaveTheirRanges) {
+  const auto message = [](const BatchNormalizationOptions& options) {
+    const Shape vector{3};
+    return std::string(
+        Norm(options).OutputShape({&vector, 1}, TensorFormat::kNHWC).status().message());
+  };
+  for (const double momentum : {0.0, 1.0}) EXPECT_EQ(message({.momentum = momentum}), "");
+  EXPECT_EQ(message({.momentum = -0.25}), "has a momentum of -0.25; expected 0 to 1");
+  EXPECT_EQ(message({.momentum = 1.25}), "has a momentum of 1.25; expected 0 to 1");
+  EXPECT_EQ(message({.epsilon = 1e-300}), "");
+  EXPECT_EQ(message({.epsilon = 0}), "has an epsilon of 0; expected a finite number above 0");
+  EXPECT_EQ(message({.epsilon = INFINITY}),
+            "has an epsilon of inf; expected a finite number above 0");
 }
 
 }  // namespace

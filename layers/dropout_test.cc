@@ -1,6 +1,9 @@
 #include "layers/dropout.h"
 
 #include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -17,13 +20,6 @@ using ::dtnn::testing::ZeroTensor;
 TEST(DropoutLayerTest, Gradients) {
   EXPECT_TRUE(testing::CheckGradients(DropoutLayer(0.5), {Shape{3, 4, 2}}, TensorFormat::kNHWC));
   EXPECT_TRUE(testing::CheckGradients(DropoutLayer(0.2), {Shape{13}}, TensorFormat::kNCHW));
-}
-
-TEST(DropoutLayerTest, RefusesRatesOutsideTheUnitInterval) {
-  const Shape vector{4};
-  for (double rate : {-0.1, 1.1}) {
-    EXPECT_FALSE(DropoutLayer(rate).OutputShape({&vector, 1}, TensorFormat::kNHWC).ok());
-  }
 }
 
 // Every element of the batch and every step has a mask of its own.
@@ -86,6 +82,28 @@ TEST(DropoutLayerTest, StepsOfAnyNumberOfElementsShareNoNumbers) {
     }
     EXPECT_EQ(numbers, stream) << features;
   }
+}
+
+TEST(DropoutLayerTest, RatesHaveARange) {
+  const Shape vector{3};
+  for (const double rate : {0.0, 1.0}) {
+    EXPECT_TRUE(DropoutLayer(rate).OutputShape({&vector, 1}, TensorFormat::kNHWC).ok());
+  }
+  for (const auto& [rate, words] : {std::pair(-0.125, "-0.125"), {1.25, "1.25"}, {NAN, "nan"}}) {
+    EXPECT_EQ(DropoutLayer(rate).OutputShape({&vector, 1}, TensorFormat::kNHWC).status().message(),
+              "needs a rate in [0, 1], not " + std::string(words));
+  }
+  const Shape two[] = {vector, vector};
+  EXPECT_EQ(DropoutLayer(0.5).OutputShape(two, TensorFormat::kNHWC).status().message(),
+            "needs one input, not 2");
+}
+
+TEST(DropoutLayerTest, BoundForEvaluationItHasNoBackwardPass) {
+  const auto device = *DeviceContext::Create(Device::Cpu());
+  const auto op = *DropoutLayer(0.5).Bind(
+      {.device = device.get(), .batch = 1, .inputs = {Shape{3}}, .output = Shape{3}});
+  EXPECT_TRUE(op->traits().is_view);
+  EXPECT_EQ(op->Backward({}), absl::FailedPreconditionError("Dropout was bound for evaluation"));
 }
 
 }  // namespace

@@ -16,6 +16,11 @@ TEST(AdditionLayerTest, Gradients) {
   }
 }
 
+TEST(AdditionLayerTest, NeedsAPath) {
+  EXPECT_EQ(AdditionLayer().OutputShape({}, TensorFormat::kNHWC).status().message(),
+            "needs at least one path");
+}
+
 TEST(AdditionLayerTest, RefusesUnequalShapes) {
   const Shape inputs[] = {Shape{3, 4, 2}, Shape{3, 4, 1}};
   EXPECT_EQ(AdditionLayer().OutputShape(inputs, TensorFormat::kNHWC).status().message(),

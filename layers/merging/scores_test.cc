@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -41,7 +42,12 @@ TEST(ScoresLayerTest, SaysWhatItRefuses) {
             "takes images of the same channels, which 4 heads divide evenly, but has (3, 4, 6) and "
             "(3, 4, 6)");
   EXPECT_NE(error({}, {{3, 4, 6}, {3, 4, 5}}), "");
-  EXPECT_NE(error({}, {{6}, {6}}), "");
+  for (const auto& [queries, keys] :
+       {std::pair(Shape{6}, Shape{6}), {Shape{6}, Shape{3, 4, 6}}, {Shape{3, 4, 6}, Shape{6}}}) {
+    EXPECT_EQ(error({}, {queries, keys}),
+              "takes images of the same channels, which 1 heads divide evenly, but has " +
+                  queries.ToString() + " and " + keys.ToString());
+  }
   EXPECT_NE(error({.heads = 0}, {{3, 4, 6}, {3, 4, 6}}), "");
   EXPECT_EQ(error({.factor = std::numeric_limits<double>::infinity()}, {{3, 4, 6}, {3, 4, 6}}),
             "factor is inf, expected a finite number");

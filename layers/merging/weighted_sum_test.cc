@@ -1,6 +1,7 @@
 #include "layers/merging/weighted_sum.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -40,7 +41,13 @@ TEST(WeightedSumLayerTest, SaysWhatItRefuses) {
             "divide the channels of the second evenly, but has (3, 4, 12) and (2, 2, 6)");
   EXPECT_NE(error(3, {{3, 4, 12}, {2, 2, 5}}), "");
   EXPECT_NE(error(0, {{3, 4, 12}, {2, 2, 6}}), "");
-  EXPECT_NE(error(1, {{6}, {6}}), "");
+  for (const auto& [weights, values] :
+       {std::pair(Shape{6}, Shape{6}), {Shape{6}, Shape{2, 3, 6}}, {Shape{2, 3, 6}, Shape{6}}}) {
+    EXPECT_EQ(error(1, {weights, values}),
+              "takes images, the first with a channel for each pixel of the second in 1 heads, "
+              "which divide the channels of the second evenly, but has " +
+                  weights.ToString() + " and " + values.ToString());
+  }
 }
 
 }  // namespace

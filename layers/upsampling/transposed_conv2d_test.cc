@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "layers/testing/gradient_check.h"
 #include "tools/testing/tensors.h"
@@ -14,6 +15,7 @@ using ::dtnn::testing::CheckGradients;
 using ::dtnn::testing::Close;
 using ::dtnn::testing::RandomTensor;
 using ::dtnn::testing::Values;
+using ::testing::MatchesRegex;
 
 class TransposedConv2dLayerTest : public ::testing::TestWithParam<TensorFormat> {
  protected:
@@ -115,12 +117,29 @@ TEST_P(TransposedConv2dLayerTest, ForwardEqualsTheDefinition) {
                         .parameters = std::span(parameters, options.bias ? 2 : 1),
                         .workspace = {workspace.raw_data(), size_t(workspace.num_elements())}}),
         absl::OkStatus());
+    EXPECT_THAT((*op)->Algorithms(), MatchesRegex("forward [a-z]+"));
     EXPECT_TRUE(Close(Values(y),
                       Reference(options, in, ExtentsOf(*output, GetParam()), 2, Values(x),
                                 Values(w), options.bias ? Values(b) : std::vector<double>(4)),
                       1e-12))
         << layer.SettingsCell();
   }
+}
+
+// In the order in which they run, by what they are of the layer.
+TEST_P(TransposedConv2dLayerTest, NamesTheAlgorithmsOfItsDirections) {
+  const auto context = *DeviceContext::Create(Device::Cpu());
+  const Shape sample = Sample(5, 6, 2);
+  const TransposedConv2dLayer layer(4, {.kernel = {3, 2}, .stride = 2});
+  BindContext bind;
+  bind.device = context.get();
+  bind.batch = 2;
+  bind.format = GetParam();
+  bind.training = true;
+  bind.inputs = {sample};
+  bind.output = *layer.OutputShape({&sample, 1}, GetParam());
+  EXPECT_THAT((*layer.Bind(bind))->Algorithms(),
+              MatchesRegex("forward [a-z]+, backward data [a-z]+, backward filter [a-z]+"));
 }
 
 TEST_P(TransposedConv2dLayerTest, Gradients) {
