@@ -1,10 +1,12 @@
 #include "optim/losses/categorical_cross_entropy.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "optim/testing/loss_check.h"
 #include "tools/testing/tensors.h"
@@ -217,18 +219,32 @@ TEST(CategoricalCrossEntropyTest, RefusesWeightsThatDoNotFit) {
 
 TEST(CategoricalCrossEntropyTest, RowsThatAreNoProbabilitiesAreRefused) {
   for (const bool from_logits : {false, true}) {
-    for (const std::vector<double>& row :
-         {std::vector<double>{1, 1, 0, 0}, std::vector<double>{-0.5, 1.5, 0, 0},
-          std::vector<double>{std::nan(""), 0, 0, 1}}) {
-      std::vector<double> rows = {0, 0, 1, 0, 0.5, 0.5, 0, 0};
-      rows.insert(rows.end(), row.begin(), row.end());
-      const absl::Status status = RunLoss(CategoricalCrossEntropy(), Predictions(from_logits),
-                                          Rows(4, rows), from_logits, 1)
-                                      .status;
-      EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-      EXPECT_EQ(std::string(status.message()).find("the targets of sample 2 of the batch are no"),
-                0u)
-          << status;
+    for (const auto& [row, sums] : {std::pair(std::vector<double>{1, 1, 0, 0}, "2"),
+                                    {{-0.5, 1.5, 0, 0}, "1 and the smallest is -0.5"},
+                                    {{0.5, 0.5, 0.25, -0.25}, "1 and the smallest is -0.25"},
+                                    {{std::nan(""), 0, 0, 1}, "nan"},
+                                    {{0.5, 0.5, 0, 0.0011}, "1.0011 and"},
+                                    {{0.5, 0.4989, 0, 0}, "0.9989 and"}}) {
+      for (const int64_t sample : {0, 1, 2}) {
+        std::vector<double> rows = {0, 0, 1, 0, 0.5, 0.5, 0, 0, 0.2, 0.2, 0.2, 0.4};
+        std::ranges::copy(row, rows.begin() + 4 * sample);
+        const absl::Status status = RunLoss(CategoricalCrossEntropy(), Predictions(from_logits),
+                                            Rows(4, rows), from_logits, 1)
+                                        .status;
+        EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+        EXPECT_THAT(
+            std::string(status.message()),
+            ::testing::StartsWith("the targets of sample " + std::to_string(sample) +
+                                  " of the batch are not probabilities: they sum to " + sums));
+      }
+    }
+    for (const double last : {-0.0009, 0.0009}) {
+      EXPECT_EQ(
+          RunLoss(CategoricalCrossEntropy(), Predictions(from_logits),
+                  Rows(4, {0, 0, 1, 0, 0.5, 0.5, 0, 0, 0.25, 0, 0, 0.75 + last}), from_logits, 1)
+              .status,
+          absl::OkStatus())
+          << "roundings";
     }
   }
 }

@@ -55,6 +55,14 @@ TEST(ProximalTest, WithoutMuItIsTheOptimizer) {
   EXPECT_EQ(Step(0, 1), (std::vector<float>{0.875f, 2, -4}));
 }
 
+TEST(ProximalTest, OtherTypesThanFloat32AreRefused) {
+  const auto context = Must(DeviceContext::Create(Device::Cpu()));
+  const ProximalOptimizer optimizer(std::make_shared<Sgd>());
+  const absl::Status refused = optimizer.Bind(*context, DType::kFloat64, {}).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(refused.message(), "a proximal term is computed on CPUs and in float32 only");
+}
+
 // Its own slot comes last: all else is where the optimizer has it.
 TEST(ProximalTest, AllElseIsThatOfTheOptimizer) {
   for (const double momentum : {0.0, 0.9}) {
