@@ -40,8 +40,7 @@ TEST(ClassListTest, WhatIsWrongIsNamed) {
   const std::string longest(255, 'x');
   EXPECT_TRUE(ReadClassList(FolderWith(longest), 1).ok());
   const struct {
-    std::string text;
-    const char* error;
+    std::string text, error;
   } cases[] = {
       {"", "line 1: expected the name of class 0, "},
       {"a\n\nc\n", "line 2: expected the name of class 1, "},
@@ -51,7 +50,10 @@ TEST(ClassListTest, WhatIsWrongIsNamed) {
       {"a\n\x1b[2Jb\nc\n", "line 2: expected"},
       {"a\ngr\xfcn\nc\n", "line 2: expected"},
       {std::string("a\0b\nc\nd\n", 8), "line 1: expected"},
-      {longest + "x\nb\nc\n", "line 1: expected"},
+      {longest + "x\nb\nc\n",
+       "line 1: expected the name of class 0, UTF-8 text of 1 to 255 bytes without control "
+       "characters, not \"" +
+           std::string(80, 'x') + "...\""},
   };
   for (const auto& c : cases) {
     const auto names = ReadClassList(FolderWith(c.text), 3);

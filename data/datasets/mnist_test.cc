@@ -147,7 +147,7 @@ TEST(MnistTest, PartsMayComeFromTwoFoldersOrBeLeftOut) {
   const auto only_test = LoadMnist({"", test}).value();
   EXPECT_EQ(only_test->size(Split::kTrain), 0);
   EXPECT_EQ(only_test->size(Split::kTest), kTest);
-  EXPECT_FALSE(LoadMnist({"", ""}).ok());
+  EXPECT_EQ(LoadMnist({"", ""}).status().message(), "mnist: no folder was given");
 }
 
 TEST(MnistTest, MissingFileListsTheNamesAndTheWayToGetIt) {

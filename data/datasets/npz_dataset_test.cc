@@ -18,6 +18,7 @@ namespace dtnn {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 template <typename T>
@@ -336,6 +337,7 @@ TEST(NpzDatasetTest, FormsAreChecked) {
             16777216);
   EXPECT_EQ(Error({{"x_train", x}, {"y_train", y}}, {.classes = 16777217}),
             "archive: the number of classes must be 0 to 16777216, not 16777217");
+  EXPECT_EQ(LoadNpzDataset({}, {}).status().message(), "archive: no .npz file was given");
 }
 
 TEST(NpzDatasetTest, ValuesMustBeFinite) {
@@ -389,6 +391,8 @@ TEST(NpzDatasetTest, NamesThePixelWithABadLabel) {
   EXPECT_THAT(Error(with(labels), {.classes = 3}),
               HasSubstr("y_train: the label of the pixel in row 1 and column 1 of sample 1 is 7; "
                         "expected 0 to 2, or -1 for none"));
+  EXPECT_THAT(Error(with(Array<uint8_t>({2, 3, 2}, std::vector<double>(12, 255)))),
+              EndsWith("y_train: no pixel has a label"));
   EXPECT_THAT(Error(with(Array<int32_t>({2, 2, 3}, std::vector<double>(12)))),
               HasSubstr("expected integers, a class for each of 3 x 2 pixels"));
   EXPECT_THAT(Error(with(Array<float>({2, 3, 2}, std::vector<double>(12)))),

@@ -36,8 +36,8 @@ void ExpectEveryPixelInItsPlace(const ImageExtents& extents) {
 TEST(ImageBytesTest, EveryPixelIsInItsPlace) {
   for (const ImageExtents& extents :
        {ImageExtents{1, 1, 1}, ImageExtents{3, 5, 1}, ImageExtents{1, 1, 3}, ImageExtents{4, 7, 2},
-        ImageExtents{32, 32, 3}, ImageExtents{16, 32, 3}, ImageExtents{19, 27, 3},
-        ImageExtents{40, 40, 5}}) {
+        ImageExtents{5, 6, 4}, ImageExtents{32, 32, 3}, ImageExtents{16, 32, 3},
+        ImageExtents{19, 27, 3}, ImageExtents{40, 40, 5}}) {
     ExpectEveryPixelInItsPlace<float>(extents);
     ExpectEveryPixelInItsPlace<double>(extents);
   }

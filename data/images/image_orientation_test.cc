@@ -160,6 +160,11 @@ TEST(ImageOrientationTest, WhatIsNoOrientationChangesNothing) {
   odd.push_back(wrong_order);
   for (const Bytes& exif : odd) ExpectShown(PngWith(png, exif), shown);
 
+  Bytes first = good;  // the only entry, and the first one
+  first[10] = 1;
+  first.erase(first.begin() + 12, first.begin() + 24);
+  EXPECT_EQ(DecodeImage(PngWith(png, first), "", {})->extents, (ImageExtents{kWidth, kHeight, 3}));
+
   Bytes wrong_sum = PngWith(png, good);
   wrong_sum[33 + 8 + good.size()] ^= 1;
   ExpectShown(wrong_sum, shown);

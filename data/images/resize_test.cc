@@ -153,9 +153,14 @@ TEST(ResizeTest, GeometryIsChecked) {
   EXPECT_TRUE(CheckGeometry({.crop = 1e-3, .resize = 1}).ok());
   for (const Geometry& geometry :
        {Geometry{.crop = 0}, Geometry{.crop = 1.1}, Geometry{.crop = std::nan("")},
-        Geometry{.resize = -1}, Geometry{.resize = 1 << 20}}) {
+        Geometry{.resize = -1}, Geometry{.resize = 65537}}) {
     EXPECT_EQ(CheckGeometry(geometry).code(), absl::StatusCode::kInvalidArgument);
   }
+  EXPECT_TRUE(CheckGeometry({.crop = 1, .resize = 65536}).ok());
+  EXPECT_EQ(CheckGeometry({.resize = 65537}).message(),
+            "the side after a resize must be 1 to 65536, not 65537");
+  EXPECT_EQ(CheckGeometry({.crop = 1.5}).message(),
+            "the fraction that a central crop keeps must be in (0, 1], not 1.5");
 }
 
 // A very wide or very high sample does not leave its scratch memory with the thread.

@@ -230,6 +230,9 @@ TEST(SamplerTest, RefusalsSayWhatIsWrong) {
   const auto refusal = [](int64_t n, const SamplerOptions& options) {
     return std::string(Sampler::Create(Iota(n), options).status().message());
   };
+  EXPECT_EQ(refusal(10, {.batch = 0}), "the batch size must be at least 1, not 0");
+  EXPECT_EQ(refusal(10, {.rank = 0, .ranks = 0}), "there is no rank 0 among 0");
+  EXPECT_EQ(refusal(10, {.rank = -1, .ranks = 2}), "there is no rank -1 among 2");
   EXPECT_EQ(refusal(10, {.rank = 2, .ranks = 2}), "there is no rank 2 among 2");
   EXPECT_EQ(refusal(10, {.steps_per_epoch = -1}),
             "the steps per epoch must be 0 (all samples) or more, not -1");
@@ -326,9 +329,15 @@ TEST(SamplerTest, GroupedOrderIsTheSameOnAnyNumberOfRanks) {
 }
 
 TEST(SamplerTest, GroupsAreChecked) {
-  EXPECT_FALSE(Sampler::Create(Iota(9), Grouped({1, 3}, 1)).ok());
-  EXPECT_FALSE(Sampler::Create(Iota(9), Grouped({0, 5, 3}, 1)).ok());
-  EXPECT_FALSE(Sampler::Create(Iota(9), Grouped({0, 5}, 0)).ok());
+  for (const SamplerOptions& options :
+       {Grouped({1, 3}, 1), Grouped({0, 5, 3}, 1), Grouped({0, 5}, 0)}) {
+    EXPECT_EQ(Sampler::Create(Iota(9), options).status().message(),
+              "there must be at most 2^24 groups of samples, their first samples must ascend from "
+              "0, and at least one group must be read at a time");
+  }
+  for (const SamplerOptions& options : {Grouped({0, 3, 3}, 1), Grouped({}, 1), Grouped({0}, 7)}) {
+    EXPECT_TRUE(Sampler::Create(Iota(9), options).ok());
+  }
 }
 
 }  // namespace

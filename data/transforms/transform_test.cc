@@ -99,6 +99,34 @@ TEST(TransformTest, PlacesAcrossDoNotFollowFromThoseDown) {
               0, 0.08);
 }
 
+// A device that gets bytes is told what to do with them, a host does it itself.
+TEST(TransformTest, ChangesSayWhatHappensToPixels) {
+  const TransformList all = {Flip(),
+                             Flip({.vertical = true}),
+                             Crop({.size = 3}),
+                             Crop({.size = 5, .probability = 1}),
+                             PadCrop({.padding = 3}),
+                             PadCrop({.padding = 4, .fill = PadFill::kReflect}),
+                             Cutout({.size = 3, .fill = CutoutFill::kZero}),
+                             Cutout({.size = 4, .fill = CutoutFill::kZero})};
+  for (const auto& transform : all) {
+    ASSERT_TRUE(transform->moves_pixels());
+    for (int64_t at = 0; at < 100; ++at) {
+      TestImage<float> image(kExtents, TensorFormat::kNCHW);
+      ApplyTransforms({transform}, 1, 2, at, image.image());
+      const PixelChange change =
+          transform->Change(kExtents, SampleRandom(1, 2, at, transform->kind().stream));
+      image.ForEach([&](int64_t c, int64_t y, int64_t x) {
+        PixelPlace place = {int32_t(y), int32_t(x)};
+        const bool shown =
+            FindPixel(&change, 1, int32_t(kExtents.height), int32_t(kExtents.width), place);
+        ASSERT_EQ(image.At(c, y, x), shown ? testing::NumberAt(c, place.row, place.column) : 0)
+            << transform->kind().name << ' ' << at << ": " << c << ' ' << y << ' ' << x;
+      });
+    }
+  }
+}
+
 TEST(TransformTest, NumbersAreUniform) {
   constexpr int kSamples = 30000;
   for (int i : {0, 5, 8, 39}) {

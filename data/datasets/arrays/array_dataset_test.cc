@@ -142,6 +142,8 @@ TEST(ArrayDatasetTest, WhatIsWrongIsNamed) {
   negative.classes = {0, -1};
   EXPECT_THAT(Refusal(negative, Options()),
               HasSubstr("y of the training split: the label of sample 1 is -1; expected 0 to "));
+  EXPECT_EQ(MakeArrayDataset({}, few, Options()).status().message(),
+            "y of the test split: has 1 targets; x of the test split has 2 samples, with 1 each");
   ArrayOptions two = Options();
   two.outputs = 2;
   EXPECT_THAT(Refusal(Two<float>(), two), HasSubstr("the label of sample 0 is 2; expected 0 to 1"));

@@ -113,6 +113,8 @@ TEST(ImagenetNpzTest, ImagesAreCroppedReversedAndCentred) {
   EXPECT_EQ(whole->sample(), (ImageExtents{227, 227, 3}));
   for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
     ExpectImages<float>(*imagenet, format, 224, 1);
+    ExpectImages<double>(*imagenet, format, 224, 1);
+    ExpectImages<float>(*whole, format, 227, 0);
     ExpectImages<double>(*whole, format, 227, 0);
   }
 }

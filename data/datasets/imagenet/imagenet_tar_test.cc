@@ -132,6 +132,12 @@ TEST(ImagenetTarTest, WhatDoesNotBelongTogetherIsRefused) {
   WriteFile(root, kImagenetTrainTar, TarBytes({{"image.JPEG", {1}}}));
   EXPECT_THAT(Error({.train = root, .geometry = kResize}),
               HasSubstr("member image.JPEG is not an archive of a class"));
+  for (const bool train : {true, false}) {
+    const std::string path = root + "/" + (train ? kImagenetTrainTar : kImagenetValidationTar);
+    WriteFile(root, train ? kImagenetTrainTar : kImagenetValidationTar, TarBytes({}));
+    EXPECT_EQ(Error({.train = train ? root : "", .test = train ? "" : root, .geometry = kResize}),
+              path + ": contains no files");
+  }
   std::filesystem::remove(root + "/" + kImagenetTrainTar);
   EXPECT_THAT(Error({.train = root, .geometry = kResize}),
               HasSubstr("ILSVRC2012_img_train.tar: no such file. Download the archives"));
