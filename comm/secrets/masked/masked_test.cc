@@ -189,7 +189,8 @@ TEST(MaskedTest, AClientRevealsOnceAndOnlyForEnoughSurvivors) {
   }
   MaskedClient& client = clients[0];
   std::vector<int> survivors = {0, 1, 2};
-  EXPECT_FALSE(client.RevealShares(survivors).ok()) << "before it received shares";
+  EXPECT_EQ(client.RevealShares(survivors).status().message(),
+            "masked sum of round 0: client 0 can do Receive now; one client object makes one sum");
   Must(client.Receive(to_first));
   for (const std::vector<int>& bad : {std::vector<int>{0, 1}, {1, 2, 3}, {0, 1, 1}, {0, 1, 7}}) {
     EXPECT_EQ(client.RevealShares(bad).status().code(), absl::StatusCode::kInvalidArgument);
@@ -202,7 +203,9 @@ TEST(MaskedTest, AClientRevealsOnceAndOnlyForEnoughSurvivors) {
   survivors = {0, 1, 3};
   EXPECT_EQ(client.RevealShares(survivors).status().code(), absl::StatusCode::kFailedPrecondition);
   std::vector<uint32_t> words(1);
-  EXPECT_FALSE(client.Mask(0, std::span(words)).ok()) << "after it revealed";
+  EXPECT_EQ(client.Mask(0, std::span(words)).message(),
+            "masked sum of round 0: client 0 can do nothing more now; one client object makes one "
+            "sum");
 }
 
 // The server would subtract one from the other, and know how the numbers differ.
@@ -212,7 +215,9 @@ TEST(MaskedTest, AMaskIsUsedOnce) {
   const std::vector<Advertisement> advertised = {a.advertisement(), b.advertisement()};
   Must(a.Share(advertised).status());
   std::vector<uint32_t> words = {1, 2};
-  EXPECT_FALSE(a.Mask(7, std::span(words)).ok()) << "too early";
+  EXPECT_THAT(std::string(a.Mask(7, std::span(words)).message()),
+              HasSubstr("client 0 can do Receive now"))
+      << "too early";
   Must(a.Receive(Must(b.Share(advertised))));
   Must(a.Mask(7, std::span(words)));
   words = {5, 6};
@@ -257,11 +262,12 @@ TEST(MaskedTest, SharesForSomebodyElseOrAnotherRoundAreRefused) {
   const std::vector<SealedShares> good = Must(b.Share(advertised));
   std::vector<SealedShares> bad = good;
   bad[0].to = 1;
-  EXPECT_FALSE(a.Receive(bad).ok());
+  EXPECT_EQ(a.Receive(bad).message(),
+            "masked sum: shares from client 1 to client 1 are not for client 0 or come twice");
   bad = good;
   bad[0].sealed[40] ^= 1;
   EXPECT_EQ(a.Receive(bad).code(), absl::StatusCode::kUnauthenticated);
-  EXPECT_FALSE(a.Receive({}).ok());
+  EXPECT_EQ(a.Receive({}).message(), "masked sum: only 1 clients sent shares, needs 2");
   EXPECT_EQ(absl::OkStatus(), a.Receive(good));
 
   // The same clients in another round agree on other masks.
@@ -315,14 +321,25 @@ TEST(MaskedTest, AServerRefusesSharesThatAreNotOnePerOtherClient) {
   bad[4][0].to = 3;             // no such client
   bad[5][0].from = good[1].to;  // of another
   for (size_t i = 0; i < bad.size(); ++i) {
-    EXPECT_EQ(server.AddShares(0, bad[i]).code(), absl::StatusCode::kInvalidArgument) << i;
+    const absl::Status refused = server.AddShares(0, bad[i]);
+    EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument) << i;
+    EXPECT_THAT(
+        std::string(refused.message()),
+        HasSubstr(i < 2 ? "are not for all its neighbours" : "which does not exist or comes twice"))
+        << i;
   }
-  EXPECT_FALSE(server.AddShares(3, {}).ok()) << "of a client that does not exist";
+  EXPECT_EQ(server.AddShares(3, {}).message(),
+            "masked sum: client 3 has shares, but did not advertise");
   Must(server.AddShares(0, good));
-  EXPECT_FALSE(server.AddShares(0, good).ok()) << "twice";
+  const std::string again =
+      "masked sum: the shares of client 0 are too late, come twice, or are not for all its "
+      "neighbours";
+  EXPECT_EQ(server.AddShares(0, good).message(), again) << "twice";
   EXPECT_TRUE(server.SharesFor(0).empty());
   EXPECT_EQ(server.FixParticipants(), std::set<int>{0});
-  EXPECT_FALSE(server.AddShares(1, Must(clients[1].Share(server.advertised()))).ok()) << "too late";
+  EXPECT_THAT(
+      std::string(server.AddShares(1, Must(clients[1].Share(server.advertised()))).message()),
+      HasSubstr("the shares of client 1 are too late"));
 }
 
 TEST(MaskedTest, AWrongShareIsFoundOutByTheServer) {
@@ -347,13 +364,16 @@ TEST(MaskedTest, AWrongShareIsFoundOutByTheServer) {
     if (i == 0) {
       Reveal twisted = reveal;
       twisted.entries[2].survived = true;
-      EXPECT_FALSE(server.AddReveal(twisted).ok());
+      EXPECT_EQ(server.AddReveal(twisted).message(),
+                "masked sum: client 0 reveals what nobody asked for");
       twisted = reveal;
       twisted.entries.pop_back();
-      EXPECT_FALSE(server.AddReveal(twisted).ok());
+      EXPECT_EQ(server.AddReveal(twisted).message(),
+                "masked sum: client 0 did not survive, reveals twice, too late, or too little");
       twisted = reveal;
       twisted.client = 2;
-      EXPECT_FALSE(server.AddReveal(twisted).ok());
+      EXPECT_THAT(std::string(server.AddReveal(twisted).message()),
+                  HasSubstr("masked sum: client 2 "));
       EXPECT_EQ(server.Rebuild().code(), absl::StatusCode::kFailedPrecondition);
     } else {
       reveal.entries[2].share.bytes()[0] ^= 1;
@@ -364,7 +384,8 @@ TEST(MaskedTest, AWrongShareIsFoundOutByTheServer) {
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(std::string(status.message()), HasSubstr("wrong shares of client 2"));
   std::vector<uint32_t> words(1);
-  EXPECT_FALSE(server.Unmask(0, {0, 1}, std::span(words)).ok());
+  EXPECT_THAT(std::string(server.Unmask(0, {0, 1}, std::span(words)).message()),
+              HasSubstr("masks can be removed only after Rebuild"));
 }
 
 // A server meets what it receives before it knows who sends it.
@@ -493,7 +514,8 @@ TEST(MaskedTest, RevealsComeOnceAndInTime) {
     Must(server.AddShares(i, Must(clients[size_t(i)].Share(server.advertised()))));
   }
   const std::vector<int> all = {0, 1, 2}, one = {1};
-  EXPECT_FALSE(server.SetSurvivors(all).ok()) << "before participants are fixed";
+  EXPECT_EQ(server.SetSurvivors(all).message(),
+            "masked sum: survivors are participants, and are set once, when those are fixed");
   server.FixParticipants();
   EXPECT_EQ(server.SetSurvivors(one).message(),
             "masked sum of round 6: only 1 of 3 clients are left, needs 2: the round cannot be "
@@ -516,19 +538,29 @@ TEST(MaskedTest, RevealsComeOnceAndInTime) {
   Must(server.AddReveal(reveals[1]));
   Must(server.Rebuild());
   EXPECT_EQ(server.Rebuild().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_FALSE(server.AddReveal(reveals[2]).ok()) << "too late";
+  EXPECT_EQ(server.AddReveal(reveals[2]).message(),
+            "masked sum: client 2 did not survive, reveals twice, too late, or too little");
 }
 
 TEST(MaskedTest, ParametersThatProtectNobodyAreRefused) {
-  EXPECT_FALSE(Validate({.clients = 1}).ok());
+  EXPECT_TRUE(Validate({.clients = 2}).ok());
   EXPECT_TRUE(Validate({.clients = 255}).ok());
-  EXPECT_FALSE(Validate({.clients = 256}).ok());
-  EXPECT_FALSE(Validate({.clients = 4, .threshold = 2}).ok());
-  EXPECT_FALSE(Validate({.clients = 4, .threshold = 5}).ok());
-  EXPECT_FALSE(Validate({.clients = 4, .threshold = -1}).ok());
-  EXPECT_TRUE(Validate({.clients = 4, .threshold = 3}).ok());
-  EXPECT_FALSE(MaskedClient::Create({.clients = 3}, 3).ok());
-  EXPECT_FALSE(MaskedClient::Create({.clients = 3}, -1).ok());
+  for (const int clients : {1, 256}) {
+    EXPECT_EQ(Validate({.clients = clients}).message(),
+              "masked sums of " + std::to_string(clients) + " clients: needs 2 to 255");
+  }
+  for (const int threshold : {2, 5, -1}) {
+    EXPECT_EQ(Validate({.clients = 4, .threshold = threshold}).message(),
+              "masked sums of 4 clients with a threshold of " + std::to_string(threshold) +
+                  ": needs more than half of the clients, 3 for instance");
+  }
+  for (const int threshold : {3, 4}) {
+    EXPECT_TRUE(Validate({.clients = 4, .threshold = threshold}).ok());
+  }
+  for (const int client : {3, -1}) {
+    EXPECT_EQ(MaskedClient::Create({.clients = 3}, client).status().message(),
+              "masked sum: there is no client " + std::to_string(client) + " among 3");
+  }
 }
 
 TEST(FixedPointTest, ThereAndBack) {
@@ -569,7 +601,8 @@ TEST(FixedPointTest, NumbersOutOfRangeAreRefused) {
               absl::StatusCode::kInvalidArgument);
   }
   const std::vector<float> two(2);
-  EXPECT_FALSE(ToFixedPoint(std::span(two), 20, 8, std::span(words)).ok());
+  EXPECT_EQ(ToFixedPoint(std::span(two), 20, 8, std::span(words)).message(),
+            "cannot write 2 numbers to 1 words");
 }
 
 }  // namespace

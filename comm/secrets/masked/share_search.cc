@@ -33,6 +33,8 @@ absl::StatusOr<std::vector<int>> WrongShares(const std::vector<SecretShare>& sha
       wrong.push_back(shares[i].index);
     }
   }
+  const size_t others = shares.size() - size_t(threshold);
+  if (others > 1 && wrong.size() == others) wrong.clear();
   return wrong;
 }
 

@@ -26,6 +26,8 @@ absl::StatusOr<Secret> FindSecret(std::vector<SecretShare>& shares, int threshol
                                   const IsSecret& is_secret, int& tries);
 
 // The indices of those that do not belong to the first `threshold`, which have made the secret.
+// None where all of several others do not belong: errors of two or more shares can be such that
+// they cancel in the secret, and then the others are right.
 absl::StatusOr<std::vector<int>> WrongShares(const std::vector<SecretShare>& shares, int threshold);
 
 }  // namespace dtnn::masked
