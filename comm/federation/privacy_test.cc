@@ -162,9 +162,14 @@ TEST(PrivacyTest, OptionsThatMakeNoSenseAreRefused) {
   EXPECT_EQ(Validate(PrivacyOptions{.clip = 1, .noise = 1}), absl::OkStatus());
   EXPECT_THAT(std::string(Validate(PrivacyOptions{.noise = 1}).message()),
               HasSubstr("needs both, or neither"));
-  EXPECT_FALSE(Validate(PrivacyOptions{.clip = 1}).ok()) << "without noise nothing is private";
-  EXPECT_FALSE(Validate(PrivacyOptions{.clip = NAN, .noise = 1}).ok());
-  EXPECT_FALSE(Validate(PrivacyOptions{.clip = 1, .noise = 1, .delta = 0}).ok());
+  EXPECT_EQ(Validate(PrivacyOptions{.clip = 1}).message(),
+            "differential privacy with clip 1 and noise 0: needs both, or neither")
+      << "without noise nothing is private";
+  const std::string expected = ": expected 0 to 1e12, 0 to 1e6, 1e-30 to 0.5";
+  EXPECT_EQ(Validate(PrivacyOptions{.clip = NAN, .noise = 2, .delta = 0.25}).message(),
+            "differential privacy with clip nan, noise 2, delta 0.25" + expected);
+  EXPECT_EQ(Validate(PrivacyOptions{.clip = 1, .noise = 2, .delta = 0}).message(),
+            "differential privacy with clip 1, noise 2, delta 0" + expected);
   EXPECT_EQ(Validate(PrivacyOptions{.clip = 1e12, .noise = 1e6, .delta = 0.5}), absl::OkStatus());
   EXPECT_EQ(Validate(PrivacyOptions{.clip = 1, .noise = 1, .delta = 1e-30}), absl::OkStatus());
   for (const PrivacyOptions& bad :

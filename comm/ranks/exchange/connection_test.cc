@@ -102,14 +102,19 @@ TEST_F(ConnectionTest, AKindsLongestFrameIsTakenAndNoLongerOne) {
 }
 
 TEST_F(ConnectionTest, UnknownKindsAndEmptyFramesEndIt) {
+  for (const uint8_t kind : {0, 4}) {
+    EXPECT_EQ(ReadFrameHeader(BytesOf(FrameHeader{.kind = Kind(kind), .payload = 1}), 2)
+                  .status()
+                  .message(),
+              "a frame of unknown kind " + std::to_string(kind));
+  }
   for (const FrameHeader& header :
-       {FrameHeader{.kind = Kind(0), .payload = 1}, FrameHeader{.kind = Kind(4), .payload = 1},
-        FrameHeader{.kind = Kind::kData}, FrameHeader{.kind = Kind::kControl},
+       {FrameHeader{.kind = Kind::kData}, FrameHeader{.kind = Kind::kControl},
         FrameHeader{.kind = Kind::kGrant, .payload = 1},
         FrameHeader{.kind = Kind::kGrant, .bytes = -1}}) {
     EXPECT_FALSE(ReadFrameHeader(BytesOf(header), 2).ok());
   }
-  EXPECT_FALSE(ReadFrameHeader("short", 2).ok());
+  EXPECT_EQ(ReadFrameHeader("short", 2).status().message(), "a frame's header is incomplete");
 }
 
 TEST_F(ConnectionTest, BytesThatNobodyAskedForEndIt) {

@@ -279,6 +279,28 @@ TEST(TopKAllReduceTest, GradientsAreScaledBeforeTheyAreKept) {
   ASSERT_TRUE(status.ok()) << status;
 }
 
+TEST(TopKAllReduceTest, OptionsAndElementsHaveTheirRanges) {
+  const absl::Status status = RunRanks(1, [&](Communicator& c) -> absl::Status {
+    const auto refusal = [&](const TopKOptions& options, int64_t elements) {
+      return std::string(TopKAllReduce::Create(c, options, elements).status().message());
+    };
+    EXPECT_EQ(refusal({.density = 1, .tau = 1, .tau_prime = 1}, 2147483647), "");
+    EXPECT_EQ(refusal({}, 2147483648),
+              "a sparse sum of 2147483648 gradients; places of 4 bytes reach up to 2^31 - 1");
+    for (const auto& [options, words] :
+         {std::pair(TopKOptions{.density = 0, .tau = 2, .tau_prime = 3}, "0, tau 2 and tau' 3"),
+          {{.density = 1.5, .tau = 2, .tau_prime = 3}, "1.5, tau 2 and tau' 3"},
+          {{.density = 0.5, .tau = 0, .tau_prime = 3}, "0.5, tau 0 and tau' 3"},
+          {{.density = 0.5, .tau = 2, .tau_prime = 0}, "0.5, tau 2 and tau' 0"}}) {
+      EXPECT_EQ(refusal(options, 4), "a sparse sum of density " + std::string(words) +
+                                         "; expected a density above 0 and up to 1, and 1 step or "
+                                         "more");
+    }
+    return absl::OkStatus();
+  });
+  ASSERT_TRUE(status.ok()) << status;
+}
+
 // Rank 1 sends what no rank of this program would.
 constexpr int64_t kFew = 10;
 

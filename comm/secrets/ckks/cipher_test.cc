@@ -125,6 +125,23 @@ TEST(CipherTest, SeededAndExpandedOnesAddUp) {
   EXPECT_EQ(sum.summands, 4u);
 }
 
+TEST(CipherTest, SummandsAreCountedAsFarAsTheirNumberGoes) {
+  const auto context = Context({});
+  const SecretKey key = NewKey(*context);
+  const std::vector<float> a = {1, 2, 3};
+  const Ciphertext one = Must(Expand(*context, Must(Encrypt(*context, key, std::span(a), 10))));
+  Ciphertext sum = one, more = one;
+  sum.summands = 0xfffffff0u;
+  more.summands = 15;
+  Must(Add(*context, sum, more));
+  EXPECT_EQ(sum.summands, 0xffffffffu);
+  const absl::Status refused = Add(*context, sum, one);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(refused.message(),
+            "cannot add ciphertexts: 4294967295 and 1 summands are too many to be true");
+  EXPECT_EQ(sum.summands, 0xffffffffu);
+}
+
 TEST(CipherTest, AnotherKeyDecryptsNothing) {
   const auto context = Context({});
   const SecretKey key = NewKey(*context), other = NewKey(*context);

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -103,14 +104,16 @@ TEST(ShamirTest, NonsenseIsRefused) {
   EXPECT_FALSE(SplitSecret(secret, 4, 3).ok());
   EXPECT_FALSE(SplitSecret(secret, 4, kMaxShares + 1).ok());
   std::vector<SecretShare> shares = Must(SplitSecret(secret, 2, 3));
-  EXPECT_FALSE(RebuildSecret(shares, 0).ok());
-  EXPECT_FALSE(RebuildSecret(shares, 4).ok());
-  shares[1].index = 0;
-  EXPECT_FALSE(RebuildSecret(shares, 2).ok());
-  shares[1].index = -1;
-  EXPECT_FALSE(RebuildSecret(shares, 2).ok());
-  shares[1].index = kMaxShares;
-  EXPECT_FALSE(RebuildSecret(shares, 2).ok());
+  for (const int threshold : {0, 4}) {
+    EXPECT_EQ(RebuildSecret(shares, threshold).status().message(),
+              "cannot rebuild a secret from 3 shares: needs " + std::to_string(threshold));
+  }
+  for (const int index : {0, -1, kMaxShares}) {
+    shares[1].index = index;
+    EXPECT_EQ(RebuildSecret(shares, 2).status().message(), "cannot rebuild a secret: share " +
+                                                               std::to_string(index) +
+                                                               " comes twice or does not exist");
+  }
 }
 
 }  // namespace

@@ -302,10 +302,13 @@ TEST_P(CodecTest, NumbersThatAreNoneAndChunksOfNothingAreRefused) {
               absl::StatusCode::kInvalidArgument);
   }
   const size_t chunk_values = client.description().chunk_values;
-  EXPECT_FALSE(client.Encode({kRound, 0}, {}).ok());
-  EXPECT_FALSE(client.Encode({kRound, 0}, std::vector<float>(chunk_values + 1)).ok());
-  EXPECT_FALSE(sides_->server->NewSum({kRound, 0}, 0).ok());
-  EXPECT_FALSE(sides_->server->NewSum({kRound, 0}, chunk_values + 1).ok());
+  for (const size_t count : {size_t{0}, chunk_values + 1}) {
+    const std::string error = "codec " + std::string(client.description().name) + ": chunk 0 of " +
+                              std::to_string(count) + " numbers: chunks have 1 to " +
+                              std::to_string(chunk_values);
+    EXPECT_EQ(client.Encode({kRound, 0}, std::vector<float>(count)).status().message(), error);
+    EXPECT_EQ(sides_->server->NewSum({kRound, 0}, count).status().message(), error);
+  }
 }
 
 TEST_P(CodecTest, OtherCodecsAndParametersAreFoundOut) {
