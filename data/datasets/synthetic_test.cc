@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "data/loading/split.h"
@@ -124,13 +125,26 @@ TEST(SyntheticTest, ClassesAreLearnable) {
 
 TEST(SyntheticTest, RefusesNonsense) {
   constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
-  EXPECT_FALSE(MakeSynthetic({.train_samples = -1}).ok());
-  EXPECT_FALSE(MakeSynthetic({.test_samples = kHuge}).ok());
-  EXPECT_FALSE(MakeSynthetic({.sample = {0, 1, 1}}).ok());
-  EXPECT_FALSE(MakeSynthetic({.sample = {1, 1, -1}}).ok());
-  EXPECT_FALSE(MakeSynthetic({.sample = {kHuge, kHuge, 2}}).ok());
-  EXPECT_FALSE(MakeSynthetic({.classes = 0}).ok());
-  EXPECT_FALSE(MakeSynthetic({.classes = int64_t{1} << 31}).ok());
+  const auto error = [](const SyntheticOptions& options) {
+    return std::string(MakeSynthetic(options).status().message());
+  };
+  const std::string samples = "the number of synthetic samples must be 0 to 2^53, not ";
+  EXPECT_EQ(error({.train_samples = -1}), samples + "-1");
+  EXPECT_EQ(error({.test_samples = -2}), samples + "-2");
+  EXPECT_EQ(error({.test_samples = kHuge}), samples + std::to_string(kHuge));
+  const std::string possible =
+      " are not possible; expected 1 or more of each, and fewer than 2^63 values";
+  EXPECT_EQ(error({.sample = {0, 2, 3}}),
+            "synthetic samples of 3 channels, height 0 and width 2" + possible);
+  EXPECT_EQ(error({.sample = {1, 0, 3}}),
+            "synthetic samples of 3 channels, height 1 and width 0" + possible);
+  EXPECT_EQ(error({.sample = {1, 2, -3}}),
+            "synthetic samples of -3 channels, height 1 and width 2" + possible);
+  EXPECT_NE(error({.sample = {kHuge, kHuge, 2}}), "");
+  for (const int64_t classes : {int64_t{0}, int64_t{1} << 31}) {
+    EXPECT_EQ(error({.classes = classes}),
+              "synthetic data need 1 to 2^31 - 1 classes, not " + std::to_string(classes));
+  }
   EXPECT_TRUE(MakeSynthetic({.classes = (int64_t{1} << 31) - 1}).ok());
   EXPECT_TRUE(MakeSynthetic({.train_samples = int64_t{1} << 53}).ok());
   EXPECT_EQ(MakeSynthetic({.train_samples = (int64_t{1} << 53) + 1}).status().message(),

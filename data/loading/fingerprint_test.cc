@@ -48,6 +48,12 @@ TEST(FingerprintTest, SaysWhatTheSplitIs) {
   EXPECT_EQ(FirstDifference(print, print), std::nullopt);
 }
 
+// Checkpoints of older programs have it.
+TEST(FingerprintTest, ContentsHaveTheHashThatTheyAlwaysHad) {
+  EXPECT_EQ(Fingerprint(CountingDataset(100), Split::kTrain)->contents, 583349758933209761u);
+  EXPECT_EQ(Fingerprint(CountingDataset(99), Split::kTrain)->contents, 11321589746686443171u);
+}
+
 TEST(FingerprintTest, EveryValueOfDataInMemoryCounts) {
   const DataFingerprint print = *Fingerprint(CountingDataset(200), Split::kTrain);
   for (const int64_t sample : {0, 63, 64, 121, 199}) {

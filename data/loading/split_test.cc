@@ -6,6 +6,8 @@
 #include <limits>
 #include <set>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -104,14 +106,29 @@ TEST(SplitIndicesTest, StratifiedIsTheRandomSplitWithFewSamplesChanged) {
 TEST(SplitIndicesTest, RefusesNonsense) {
   const std::vector<int32_t> labels = {0, 1, -1};
   const std::vector<int64_t> groups = {0};
-  EXPECT_FALSE(SplitIndices(3, 0.5, 0, {}, labels).ok());
-  EXPECT_FALSE(SplitIndices(2, 0.5, 0, {}, labels).ok());
-  EXPECT_FALSE(SplitIndices(2, 0.5, 0, groups, std::span(labels).first(2)).ok());
-  for (double fraction : {-0.1, 1.0, 1.5, std::nan(""), std::numeric_limits<double>::infinity()}) {
-    EXPECT_FALSE(SplitIndices(10, fraction, 0).ok()) << fraction;
+  const std::string one_each = "the labels must be one class per sample, without groups";
+  EXPECT_EQ(SplitIndices(3, 0.5, 0, {}, labels).status().message(), one_each);
+  for (const size_t count : {1, 3}) {
+    const auto some = std::span(labels).first(count);
+    EXPECT_EQ(SplitIndices(2, 0.5, 0, {}, some).status().message(), one_each);
   }
-  EXPECT_FALSE(SplitIndices(-1, 0.2, 0).ok());
-  EXPECT_FALSE(SplitIndices((int64_t{1} << 32) + 1, 0.2, 0).ok());
+  EXPECT_TRUE(SplitIndices(2, 0.5, 0, {}, std::span(labels).first(2)).ok());
+  EXPECT_EQ(SplitIndices(2, 0.5, 0, groups, std::span(labels).first(2)).status().message(),
+            one_each);
+  for (const auto& [fraction, words] : {std::pair(-0.1, "-0.1"),
+                                        {1.0, "1"},
+                                        {1.5, "1.5"},
+                                        {std::nan(""), "nan"},
+                                        {std::numeric_limits<double>::infinity(), "inf"}}) {
+    EXPECT_EQ(SplitIndices(10, fraction, 0).status().message(),
+              "the fraction of the samples held out for validation must be in [0, 1), not " +
+                  std::string(words));
+  }
+  for (const int64_t n : {int64_t{-1}, (int64_t{1} << 32) + 1}) {
+    EXPECT_EQ(
+        SplitIndices(n, 0.2, 0).status().message(),
+        "a data set of " + std::to_string(n) + " samples cannot be split: expected 0 to 2^32");
+  }
 }
 
 TEST(SplitTest, WholeGroupsAreHeldOut) {
@@ -133,8 +150,11 @@ TEST(SplitTest, WholeGroupsAreHeldOut) {
     EXPECT_LE(partly, 1);
   }
   EXPECT_GT(seen.size(), 2u);
-  EXPECT_FALSE(SplitIndices(40, 0.25, 1, std::vector<int64_t>{0, 41}).ok());
-  EXPECT_FALSE(SplitIndices(40, 0.25, 1, std::vector<int64_t>{1, 4}).ok());
+  for (const std::vector<int64_t>& wrong : {std::vector<int64_t>{0, 41}, {1, 4}, {0, 9, 8}}) {
+    EXPECT_EQ(SplitIndices(40, 0.25, 1, wrong).status().message(),
+              "the first samples of the groups must ascend from 0");
+  }
+  EXPECT_TRUE(SplitIndices(40, 0.25, 1, std::vector<int64_t>{0, 40}).ok());
 }
 
 TEST(TakeFractionTest, TakesTheFractionRoundedDown) {
