@@ -55,6 +55,9 @@ CheckpointInfo Some() {
       .learning_rate = 0.5,
       .epochs = 12,
       .members = {{.what = "--loss-func", .value = "mse"}, {.what = "x", .value = ""}}};
+  info.ranks_with_slot = 5;
+  info.exchange = {2.5, -3, 1e-300};
+  info.frozen = {1, 4, 6};
   info.loss_scale = {.scale = 1024, .good_steps = 7, .skipped_steps = 3};
   return info;
 }
@@ -70,6 +73,11 @@ TEST(CheckpointInfoTest, EverythingComesBack) {
   ASSERT_TRUE(back.ok()) << back.status();
   EXPECT_EQ(*back, info);
   EXPECT_EQ(*EncodeCheckpointInfo(*back), *EncodeCheckpointInfo(info));
+  for (const TargetKind targets : {TargetKind::kClass, TargetKind::kPixels}) {
+    CheckpointInfo other = info;
+    other.identity->data.targets = targets;
+    EXPECT_EQ(*DecodeCheckpointInfo(*EncodeCheckpointInfo(other), "x"), other);
+  }
   // A new run, where all counts are 0.
   CheckpointInfo fresh = {.model = "m", .format = "NCHW", .dtype = "float64", .optimizer = "sgd"};
   EXPECT_EQ(*DecodeCheckpointInfo(*EncodeCheckpointInfo(fresh), "x"), fresh);
@@ -176,11 +184,18 @@ TEST(CheckpointInfoTest, CountsThatNoRunCanHaveAreRefused) {
       [](CheckpointInfo& i) { i.average_slot = i.slots; },
       [](CheckpointInfo& i) { i.slots = 65; },
       [](CheckpointInfo& i) { i.ranks_with_slot = 65537; },
+      [](CheckpointInfo& i) { i.ranks_with_slot = -1; },
+      [](CheckpointInfo& i) {  // ranks that have a slot that there is not
+        i.slots = 0;
+        i.average_slot.reset();
+      },
   };
   EXPECT_TRUE(StatusOf(Some()).ok());
   CheckpointInfo most = Some();
   most.slots = 64;
   most.ranks_with_slot = 65536;
+  most.average_slot = 63;
+  most.training.sampler.first = most.training.sampler.samples;
   EXPECT_TRUE(StatusOf(most).ok());
   for (size_t i = 0; i < std::size(kBreakages); ++i) {
     CheckpointInfo info = Some();

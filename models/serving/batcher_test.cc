@@ -175,6 +175,8 @@ TEST_F(BatcherTest, RefusesWhatHasNoRoom) {
   EXPECT_THAT(std::string(two.taken().message()),
               HasSubstr("5 samples wait already, of at most 6"));
   EXPECT_EQ(seven.taken().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(seven.taken().message(),
+            "a request of 7 samples; at most 6 are queued, so send it in pieces");
   EXPECT_TRUE(Pending(batcher, Random(graph, 6, 1)).taken().ok()) << "there is room again";
 }
 

@@ -102,7 +102,8 @@ TEST_F(PredictorTest, MathModesAreThoseOfTraining) {
   EXPECT_EQ(Values(*predictor->Predict(x)), Values(plan->predictions()));
   EXPECT_NE(Values(*predictor->Predict(x)), Values(*(*Predictor::Load(path))->Predict(x)));
   EXPECT_FALSE(Predictor::Load(path, {.math_mode = MathMode::kTf32}).ok());
-  EXPECT_FALSE(Predictor::Load(path, {.math_mode = MathMode::kBf16, .int8 = true}).ok());
+  EXPECT_EQ(Predictor::Load(path, {.math_mode = MathMode::kBf16, .int8 = true}).status().message(),
+            "math mode bf16 is for models of float32, not for 8 bits");
   const std::string wide = Saved({.graph = graph, .dtype = DType::kFloat64}, "wide.safetensors");
   EXPECT_EQ(Predictor::Load(wide, {.math_mode = MathMode::kBf16}).status().message(),
             "math mode bf16 is for models of float32, not float64");
@@ -199,7 +200,8 @@ TEST_F(PredictorTest, SamplesThatDoNotFitAreRefused) {
 
 TEST_F(PredictorTest, FilesThatPromiseTooMuchAreRefused) {
   const std::string path = Saved({.graph = Net(TensorFormat::kNHWC)}, "honest.safetensors");
-  EXPECT_FALSE(Predictor::Load(path, {.batch = 0}).ok());
+  EXPECT_EQ(Predictor::Load(path, {.batch = 0}).status().message(),
+            "batches of 0 samples; expected 1 or more");
   EXPECT_TRUE(absl::IsNotFound(Predictor::Load(folder_ + "/none.npz").status()));
   ArrayFileReader file = *ArrayFileReader::Open(path);
 

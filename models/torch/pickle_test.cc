@@ -1,6 +1,8 @@
 #include "models/torch/pickle.h"
 
+#include <cstdint>
 #include <string>
+#include <utility>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -37,6 +39,24 @@ TEST(PickleTest, ATensorIsAViewOfAStorage) {
   EXPECT_EQ(tensor.offset, 4);
   EXPECT_THAT(tensor.extents, ElementsAre(2, 3));
   EXPECT_THAT(tensor.strides, ElementsAre(3, 1));
+}
+
+// In as many bytes as they need.
+TEST(PickleTest, NumbersHaveAnyLength) {
+  using namespace std::string_literals;
+  const std::string valid = Valid();
+  const size_t at = valid.find("QK\4") + 1;
+  for (const auto& [code, offset] : {std::pair("K\xff"s, int64_t{255}),
+                                     {"M\1\x82"s, 0x8201},
+                                     {"J\1\2\3\4"s, 0x04030201},
+                                     {"\x8a\0"s, 0},
+                                     {"\x8a\1\x7f"s, 127},
+                                     {"\x8a\3\1\2\3"s, 0x030201},
+                                     {"\x8a\x08\1\2\3\4\5\6\7\0"s, 0x0007060504030201}}) {
+    const auto tensors = ReadPickle(std::string(valid).replace(at, 2, code));
+    ASSERT_TRUE(tensors.ok()) << tensors.status();
+    EXPECT_EQ((*tensors)[0].offset, offset);
+  }
 }
 
 TEST(PickleTest, NothingElseIsLoaded) {
@@ -109,9 +129,29 @@ TEST(PickleTest, DamagedPicklesAreRefused) {
   for (size_t size = 0; size < valid.size(); ++size) {
     EXPECT_FALSE(ReadPickle(valid.substr(0, size)).ok()) << size;
   }
-  for (const char* pickle : {".", "t.", "R.", "(t", "}K\1s.", "K\1K\2K\3s.", "Nq\1h\2.", "K\1Q.",
-                             "X\xff\xff\xff\xff", "]e.", "(K\1K\2e.", "\x8a\x09", "i", "Nb."}) {
-    EXPECT_FALSE(ReadPickle(pickle).ok()) << pickle;
+  const std::pair<const char*, const char*> kPickles[] = {
+      {".", "takes from an empty stack"},
+      {"t.", "has no mark to go back to"},
+      {"R.", "takes from an empty stack"},
+      {"(t", "ends too early"},
+      {"(\x86", "takes from an empty stack"},
+      {"}K\1s.", "adds to what is not a list or dictionary"},
+      {"K\1K\2K\3s.", "adds to what is not a list or dictionary"},
+      {"Nq\1h\2.", "recalls what it never had"},
+      {"q\1", "remembers nothing"},
+      {"N(q\1", "remembers nothing"},
+      {"K\1Q.", "has a storage of an unknown form"},
+      {"X\xff\xff\xff\xff", "ends too early"},
+      {"]e.", "has no mark to go back to"},
+      {"(K\1K\2e.", "adds to what is not a list or dictionary"},
+      {"}(K\1K\2K\3u.", "adds to what is not a list or dictionary"},
+      {"](K\1K\2u.", "adds to what is not a list or dictionary"},
+      {"\x8a\x09", "has a number of 9 bytes"},
+      {"cos", "ends too early"},
+      {"i", "has code 105, which files of tensors do not need"},
+      {"Nb.", "takes from an empty stack"}};
+  for (const auto& [pickle, error] : kPickles) {
+    EXPECT_EQ(Error(pickle), std::string("its pickle ") + error) << pickle;
   }
   EXPECT_THAT(Error(std::string(1048577, 'N')), HasSubstr("more than 1048576 objects"));
   EXPECT_THAT(Error(std::string(1048576, 'N')), Not(HasSubstr("objects")));

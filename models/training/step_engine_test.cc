@@ -349,11 +349,12 @@ TEST(StepEngineTest, NeedsALossAndAnOptimizer) {
   const Graph graph = PatternMlp();
   auto device = *DeviceContext::Create(Device::Cpu());
   auto store = *ParameterStore::Create(graph, *device, DType::kFloat32, 1);
-  EXPECT_FALSE(StepEngine::Create(graph, *store, *device, {}).ok());
+  EXPECT_EQ(StepEngine::Create(graph, *store, *device, {}).status().message(),
+            "a trainer needs a loss");
   TrainerOptions options = PatternTraining();
   options.optimizer = nullptr;
   auto engine = *StepEngine::Create(graph, *store, *device, options);
-  EXPECT_FALSE(engine->PrepareForTraining(4).ok());
+  EXPECT_EQ(engine->PrepareForTraining(4).message(), "training needs an optimizer");
   EXPECT_EQ(engine->Step({}, nullptr).code(), absl::StatusCode::kFailedPrecondition);
   MetricAverages averages = engine->NewAverages();
   EXPECT_EQ(engine->Evaluate({}, "", averages).code(), absl::StatusCode::kFailedPrecondition);

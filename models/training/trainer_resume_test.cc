@@ -116,10 +116,14 @@ TEST(TrainerResumeTest, RestoreRefusesAnotherRun) {
   TrainingSession session(PatternMlp());
   TrainingState state{
       .step_in_epoch = 2, .random_seed = PatternTraining().random_seed, .metrics = {.sums = {1}}};
-  EXPECT_FALSE(session.trainer->Restore(state).ok()) << "one metric is missing";
+  EXPECT_EQ(session.trainer->Restore(state).message(),
+            "the run was interrupted in the middle of an epoch with 1 sums for its loss and "
+            "metrics; this one has 2; use the same loss and metrics");
   state.metrics = {.sums = {1, 2}};
   state.random_seed = 1;
-  EXPECT_FALSE(session.trainer->Restore(state).ok()) << "another seed";
+  EXPECT_EQ(session.trainer->Restore(state).message(),
+            "the run was started with random seed 1, not " +
+                std::to_string(PatternTraining().random_seed));
   state.random_seed = PatternTraining().random_seed;
   state.metrics.names = {"mse", "categorical_accuracy"};
   EXPECT_THAT(std::string(session.trainer->Restore(state).message()),

@@ -83,6 +83,38 @@ TEST(MakeTrainingTest, OptionsReachTheOptimizer) {
             Path(Rmsprop({.rho = 0.3, .epsilon = 0.1, .decay = 0.2})));
 }
 
+// What ConstantsFrom reads becomes options, of which an optimizer is made again.
+TEST(MakeTrainingTest, ConstantsBecomeTheOptionsOfTheirNames) {
+  OptimizerOptions options;
+  SetConstants({.momentum = 0.11,
+                .beta1 = 0.22,
+                .beta2 = 0.33,
+                .rho = 0.44,
+                .epsilon = 0.55,
+                .decay = 0.66,
+                .average_decay = 0.77,
+                .density = 0.88,
+                .tau = 9,
+                .tau_prime = 10,
+                .nesterov = true,
+                .decay_vectors = false},
+               options);
+  EXPECT_EQ(options, (OptimizerOptions{.momentum = 0.11,
+                                       .decay = 0.66,
+                                       .decay_all = false,
+                                       .nesterov = true,
+                                       .beta1 = 0.22,
+                                       .beta2 = 0.33,
+                                       .epsilon = 0.55,
+                                       .rho = 0.44,
+                                       .tau = 9,
+                                       .tau_prime = 10,
+                                       .density = 0.88,
+                                       .average_decay = 0.77}));
+  SetConstants({.nesterov = false, .decay_vectors = true}, options);
+  EXPECT_EQ(options, (OptimizerOptions{.decay_all = true, .nesterov = false}));
+}
+
 // The second of two values is a bias; without gradients only the decay moves values.
 TEST(MakeTrainingTest, DecayOfAllOrOfWeightsOnly) {
   auto device = *DeviceContext::Create(Device::Cpu());
@@ -141,6 +173,33 @@ class MultiLabelDataset : public dtnn::testing::CountingDataset {
   MultiLabelDataset() : CountingDataset(2) {}
   TargetKind target_kind() const override { return TargetKind::kValues; }
 };
+
+class PixelDataset : public dtnn::testing::CountingDataset {
+ public:
+  PixelDataset() : CountingDataset(2) {}
+  TargetKind target_kind() const override { return TargetKind::kPixels; }
+};
+
+TEST(MakeTrainingTest, PixelsHaveTheirMetricsAndTheirLoss) {
+  const PixelDataset pixels;
+  RunOptions options;
+  FollowTargets(pixels, options);
+  EXPECT_EQ(MetricsOf(options), (std::vector<std::string>{"categorical_accuracy", "mean_iou"}));
+  EXPECT_TRUE(CheckMetrics(*MakeMetricSet(options), pixels).ok());
+  options.training.loss = "mse";
+  EXPECT_EQ(CheckMetrics(*MakeMetricSet(options), pixels).message(),
+            "RunOptions::training.loss: mse does not fit data set counting, whose targets are "
+            "classes of pixels; categorical_cross_entropy is for these");
+}
+
+TEST(MakeTrainingTest, LabelSmoothingReachesTheLoss) {
+  RunOptions options = {.training = {.loss = "categorical_cross_entropy", .label_smoothing = 1}};
+  const auto device = *DeviceContext::Create(Device::Cpu());
+  const LossContext context = {.device = device.get(), .batch = 1, .outputs = 2};
+  EXPECT_FALSE(MakeMetricSet(options)->loss->Bind(context).ok()) << "a whole label is too much";
+  options.training.label_smoothing = 0.5;
+  EXPECT_TRUE(MakeMetricSet(options)->loss->Bind(context).ok());
+}
 
 TEST(MakeTrainingTest, MetricsThatAreSetStay) {
   const MultiLabelDataset values;

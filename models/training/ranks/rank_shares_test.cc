@@ -1,6 +1,8 @@
 #include "models/training/ranks/rank_shares.h"
 
 #include <memory>
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include "comm/local.h"
@@ -91,7 +93,13 @@ TEST(RankSharesTest, ALoaderOfAnotherRankIsRefused) {
     return RankShares::Of(*loader, &communicator).status();
   });
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_FALSE(RankShares::Of(*Make(23, {.batch = 5, .ranks = 2}), nullptr).ok());
+  for (const auto& [rank, ranks, words] : {std::tuple(0, 2, "0 of 2"), {2, 3, "2 of 3"}}) {
+    EXPECT_EQ(RankShares::Of(*Make(23, {.batch = 5, .rank = rank, .ranks = ranks}), nullptr)
+                  .status()
+                  .message(),
+              "rank 0 of 1 has a loader for rank " + std::string(words) +
+                  "; expected a loader for itself, or for a single rank");
+  }
 }
 
 }  // namespace
