@@ -30,11 +30,11 @@ class QuantizeProgramTest : public ::testing::Test {
  protected:
   // A model of images of 6 x 6.
   std::string Model(TensorFormat format = TensorFormat::kNHWC, DType dtype = DType::kFloat32,
-                    int64_t channels = 3) {
+                    int64_t channels = 3, const Geometry& geometry = {}) {
     GraphBuilder b("net", format);
     b.Input({6, 6, channels}).Conv2d(8, {.padding = 1}).Relu().Conv2d(8).Relu();
     SavedModel model = {.graph = *b.Flatten().Fc(10).Softmax().Build(), .dtype = dtype};
-    model.preprocessing = {.normalization = {{-0.5}, {4}}, .geometry = ImageGeometry{}};
+    model.preprocessing = {.normalization = {{-0.5}, {4}}, .geometry = ImageGeometry{geometry}};
     auto device = *DeviceContext::Create(Device::Cpu());
     auto store = *ParameterStore::Create(model.graph, *device, dtype, /*seed=*/3);
     const std::string path = folder_ + "/model.safetensors";
@@ -52,11 +52,15 @@ class QuantizeProgramTest : public ::testing::Test {
   std::string Out() const { return folder_ + "/out.safetensors"; }
 
   absl::Status Run(const std::string& model, const std::string& calibrate,
-                   const std::string& path = {}) {
+                   const std::string& path = {}, int64_t test_samples = 0) {
     std::ostringstream out;
-    const absl::Status status = QuantizeModel(
-        {.model = model, .out = Out(), .calibrate = calibrate, .dataset_path = path, .samples = 20},
-        out);
+    const absl::Status status = QuantizeModel({.model = model,
+                                               .out = Out(),
+                                               .calibrate = calibrate,
+                                               .dataset_path = path,
+                                               .samples = 20,
+                                               .test_samples = test_samples},
+                                              out);
     text_ = out.str();
     return status;
   }
@@ -110,6 +114,11 @@ TEST_F(QuantizeProgramTest, ADataSetSaysHowManyAreRight) {
   EXPECT_THAT(text_, HasSubstr("11 samples, "));
   EXPECT_THAT(text_, ::testing::ContainsRegex("float32 +[0-9.]+ % +[0-9.]+ +\n"
                                               "int8 +[0-9.]+ % +[0-9.]+ +[0-9.]+x\n"));
+  ASSERT_TRUE(Run(model, "mnist", Digits(), /*test_samples=*/5).ok());
+  EXPECT_THAT(text_,
+              ::testing::AllOf(HasSubstr("5 samples, "), ::testing::Not(HasSubstr("11 samples"))));
+  ASSERT_TRUE(Run(model, "mnist", Digits(), /*test_samples=*/12).ok());
+  EXPECT_THAT(text_, HasSubstr("11 samples, "));
   // One pass over so few takes some microseconds.
   EXPECT_THAT(text_, ::testing::ContainsRegex("; timed in [0-9]+ passes over them\n"));
 }
@@ -128,6 +137,11 @@ TEST_F(QuantizeProgramTest, WhatCannotBeQuantizedIsRefused) {
   EXPECT_THAT(
       std::string(Run(model, "synthetic").message()),
       HasSubstr("its samples are 32x32x3 with 10 outputs; model net takes 6x6x3 and has 10"));
+  EXPECT_THAT(std::string(Run(Model(TensorFormat::kNHWC, DType::kFloat32, /*channels=*/1,
+                                    {.crop = 0.5, .resize = 6}),
+                              "mnist", Digits())
+                              .message()),
+              HasSubstr("; data set mnist can only be shown as "));
   const std::string image = Images(2) + "/0.png";
   EXPECT_THAT(std::string(Run(image, empty).message()), HasSubstr("is a PNG image"));
   EXPECT_EQ(Run(Model(TensorFormat::kNHWC, DType::kFloat64), empty).message(),

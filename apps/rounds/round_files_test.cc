@@ -48,6 +48,16 @@ class RoundFilesTest : public ::testing::Test {
   std::vector<std::string> warnings_;
 };
 
+TEST_F(RoundFilesTest, BothFilesHaveNamesOfCsv) {
+  const auto error = [](const std::string& history, const std::string& clients) {
+    return std::string(
+        RoundFiles::Open(history, clients, 0, [](std::string_view) {}).status().message());
+  };
+  EXPECT_EQ(error("", ""), "") << "which none needs";
+  EXPECT_EQ(error(folder_ + "/a.txt", clients_), folder_ + "/a.txt: the name must end in .csv");
+  EXPECT_EQ(error(history_, folder_ + "/csv"), folder_ + "/csv: the name must end in .csv");
+}
+
 TEST_F(RoundFilesTest, AFullDiskIsAWarningPerFileAndOneMoreAtTheEnd) {
   RoundFiles files = Open(0);
   files.Add(Round(1));
