@@ -100,6 +100,10 @@ TEST(OptimizerTest, OktopkFollowsAsSgdDoes) {
       const Tensor g = TensorOf(DType::kFloat32, Shape{1}, {0.5 / double(step)});
       EXPECT_TRUE(update->Run(w, g, slots, {.learning_rate = 0.1, .step = step}).ok());
     }
+    if (optimizer.sparse_sum()) {  // the last slot is the sum's
+      EXPECT_EQ(Values(slots.back()), std::vector<double>{0});
+      EXPECT_NE(Values(slots.front()), std::vector<double>{0});
+    }
     return Values(w);
   };
   EXPECT_EQ(path(Oktopk({.momentum = 0.5, .nesterov = true, .decay = 0.1})),

@@ -81,6 +81,13 @@ LossResult RunLoss(const Loss& loss, const Tensor& x, const Tensor& targets, boo
   if (!op->Run(x, targets, y, losses, Tensor(), 0).ok() || Values(losses) != result.losses) {
     return ::testing::AssertionFailure() << "other losses without a gradient";
   }
+  if (x.shape().rank() == 2) {  // columns of a wider matrix
+    const Tensor some = Pitched(x, format), gradient = Pitched(dx, format);
+    if (!op->Run(some, targets, y, losses, gradient, kScale).ok() ||
+        Values(losses) != result.losses || Values(gradient) != result.gradient) {
+      return ::testing::AssertionFailure() << "other results where rows are apart";
+    }
+  }
   return ::testing::AssertionSuccess();
 }
 

@@ -20,7 +20,8 @@ LossResult RunLoss(const Loss& loss, const Tensor& x, const Tensor& targets, boo
                    double gradient_scale, TensorFormat format = TensorFormat::kNHWC);
 
 // x is float64 and away from kinks. The gradient must be the derivative of gradient_scale times the
-// sum of the losses, also where dx and probabilities overwrite x, or where only losses are wanted.
+// sum of the losses, also where dx and probabilities overwrite x, where only losses are wanted, or
+// where vectors and their gradients are columns of wider matrices.
 ::testing::AssertionResult CheckLossGradient(const Loss& loss, const Tensor& x,
                                              const Tensor& targets, bool from_logits,
                                              TensorFormat format = TensorFormat::kNHWC);
