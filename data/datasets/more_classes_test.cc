@@ -26,6 +26,7 @@ TEST(MoreClassesTest, NothingElseChanges) {
   EXPECT_EQ(targets.data<int32_t>()[0], 6);
   EXPECT_EQ(x.data<float>()[5], 6);
   EXPECT_EQ(*WithClasses(dataset, 7), dataset);
+  EXPECT_FALSE(more->counts_classes());
 }
 
 // Differs from the defaults of data sets in every answer.

@@ -258,6 +258,20 @@ TEST(NpzDatasetTest, ChannelsMayComeLastAsKerasHasThem) {
     EXPECT_EQ(At213(*reals, 1, format), double(kElements + kPlace));
     const auto bytes = Load({{"x_train", Images<uint8_t>(2, last)}, {"y_train", y}}).value();
     EXPECT_DOUBLE_EQ(At213(*bytes, 1, format), double(uint8_t(kElements + kPlace)) / 255);
+    // Of the test split, too.
+    const auto both = Load({{"x_train", Images<float>(2, last)},
+                            {"y_train", y},
+                            {"x_test", Images<float>(2, last)},
+                            {"y_test", y}})
+                          .value();
+    const auto read = [&](Split split) {
+      const Tensor x =
+          Tensor::Zeros(DType::kFloat32, SampleShape(both->sample(), format).Prepend(2)).value();
+      const Tensor targets = Tensor::Zeros(DType::kInt32, Shape{2}).value();
+      EXPECT_TRUE(both->Read(split, std::vector<int64_t>{0, 1}, format, x, targets).ok());
+      return std::vector<float>(x.data<float>(), x.data<float>() + 2 * kElements);
+    };
+    EXPECT_EQ(read(Split::kTest), read(Split::kTrain));
   }
 }
 

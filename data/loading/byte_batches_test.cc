@@ -115,6 +115,11 @@ std::vector<std::string> Epochs(const std::shared_ptr<const Dataset>& dataset,
       EXPECT_EQ(values.dtype(), options.dtype);
       EXPECT_EQ(values.shape(),
                 SampleShape(dataset->sample(), options.format).Prepend(batch->count));
+      if (batch->count > 1) {  // the last one alone
+        const int64_t last = batch->count - 1;
+        EXPECT_EQ(Bits(*ValuesOf(*batch, last, 1)),
+                  Bits(values.Samples(last, 1, TensorFormat::kNHWC)));
+      }
       batches.push_back(Bits(values) + Bits(batch->targets));
     }
   }
