@@ -135,11 +135,20 @@ TEST_P(TransposedConv2dLayerTest, NamesTheAlgorithmsOfItsDirections) {
   bind.device = context.get();
   bind.batch = 2;
   bind.format = GetParam();
-  bind.training = true;
   bind.inputs = {sample};
   bind.output = *layer.OutputShape({&sample, 1}, GetParam());
-  EXPECT_THAT((*layer.Bind(bind))->Algorithms(),
+  const auto algorithms = [&](bool training, bool frozen, bool input_gradient) {
+    bind.training = training;
+    bind.frozen = frozen;
+    bind.input_gradient = input_gradient;
+    return (*layer.Bind(bind))->Algorithms();
+  };
+  EXPECT_THAT(algorithms(true, false, true),
               MatchesRegex("forward [a-z]+, backward data [a-z]+, backward filter [a-z]+"));
+  EXPECT_THAT(algorithms(true, true, true), MatchesRegex("forward [a-z]+, backward data [a-z]+"));
+  EXPECT_THAT(algorithms(true, false, false),
+              MatchesRegex("forward [a-z]+, backward filter [a-z]+"));
+  EXPECT_THAT(algorithms(false, false, true), MatchesRegex("forward [a-z]+"));
 }
 
 TEST_P(TransposedConv2dLayerTest, Gradients) {
