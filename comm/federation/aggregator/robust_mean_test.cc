@@ -142,8 +142,10 @@ TEST(RobustMeanTest, TheSameBitsOnAnyNumberOfThreads) {
 
 TEST(RobustMeanTest, OtherTextsAreRefused) {
   EXPECT_FALSE(ParseRobust("")->on());
-  for (const std::string text : {"mean", "median:1", "trimmed", "trimmed:0.5", "trimmed:-0.1",
-                                 "krum:", "krum:x", "norm", "norm:0", "norm:nan"}) {
+  EXPECT_EQ(ParseRobust("norm:1e12")->number, 1e12);
+  for (const std::string text :
+       {"mean", "median:1", "trimmed", "trimmed:0.5", "trimmed:-0.1", "krum:", "krum:x", "norm",
+        "norm:0", "norm:nan", "norm:1000000000001"}) {
     EXPECT_EQ(ParseRobust(text).status().message(),
               "\"" + text +
                   "\": expected median, trimmed:F or krum:F with a fraction F of the clients below "
