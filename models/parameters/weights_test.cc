@@ -129,6 +129,16 @@ class WeightsTest : public ::testing::Test {
   std::string npz_;
 };
 
+// An average of the parameters, say.
+TEST_F(WeightsTest, OtherValuesThanTheStoresAreSavedWhereTheyAreGiven) {
+  const Graph graph = Mixture(TensorFormat::kNCHW);
+  const auto store = Store(graph, 1), average = Store(graph, 2), loaded = Store(graph, 3);
+  ASSERT_TRUE(SaveWeights(npz_, graph, *store, *device_, average->all_values()).ok());
+  ASSERT_TRUE(LoadWeights(npz_, graph, *loaded, *device_).ok());
+  EXPECT_EQ(Values(loaded->all_values()), Values(average->all_values()));
+  EXPECT_NE(Values(loaded->all_values()), Values(store->all_values()));
+}
+
 TEST_F(WeightsTest, EverythingComesBackInBothFileFormatsFormatsAndDTypes) {
   for (const char* file : {"x.npz", "x.safetensors"}) {
     for (const TensorFormat format : kFormats) {

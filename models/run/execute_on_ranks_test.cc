@@ -116,6 +116,22 @@ TEST_F(ExecuteOnRanksTest, RanksMeetWhereTheOptionsSay) {
   ExpectAlike("alone.npz", "both.npz");
 }
 
+TEST_F(ExecuteOnRanksTest, ClientsAreNotStartedTogether) {
+  RunOptions options = Steps(1);
+  options.ranks.parallel = Parallel::kFederated;
+  options.ranks.transport = Transport::kTcp;
+  options.ranks.rendezvous = "127.0.0.1:1";
+  const std::pair<const char*, const char*> kVariables[] = {
+      {kSecretVariable, kSecret}, {kRankVariable, "1"}, {kSizeVariable, "3"}};
+  for (const auto& [name, value] : kVariables) setenv(name, value, 1);
+  const absl::Status status = ExecuteOnRanks(options, {.name = "test"}, std::cout, std::cerr);
+  for (const auto& [name, value] : kVariables) unsetenv(name);
+  EXPECT_EQ(ExitCodeOf(status), kExitUsage);
+  EXPECT_EQ(status.message(),
+            "RunOptions::ranks.parallel=federated: 3 processes were started together; start each "
+            "client by itself");
+}
+
 TEST_F(ExecuteOnRanksTest, ElasticRanksContinueWithoutOneThatIsLost) {
   RunOptions options = Steps(4);
   options.output = {.model = In("alone.npz"), .history = In("alone.csv")};

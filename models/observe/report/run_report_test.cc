@@ -77,6 +77,16 @@ TEST(EpochsTest, ChartsHaveALinePerSplit) {
   ASSERT_EQ(pictures.size(), 2u);
   EXPECT_THAT(pictures[0].contents, Not(HasSubstr("validation")));
   EXPECT_THAT(pictures[1].contents, AllOf(HasSubstr("training"), HasSubstr("validation")));
+  // Each of its own values: with those of the other, or of another epoch, a line is another one.
+  const auto drawn = [](double training, double validation) {
+    const std::vector<SvgPicture> one =
+        DrawEpochs({{.epoch = 1, .metrics = {{"mae", 0.0}, {"val_mae", 1.0}}},
+                    {.epoch = 2, .metrics = {{"mae", training}, {"val_mae", validation}}}});
+    return one[0].contents;
+  };
+  EXPECT_EQ(drawn(0.25, 0.5), drawn(0.25, 0.5));
+  EXPECT_NE(drawn(0.25, 0.5), drawn(0.25, 0.75));
+  EXPECT_NE(drawn(0.25, 0.5), drawn(0.125, 0.5));
 }
 
 TEST(RunReportTest, HostileNamesDoNoHarm) {

@@ -75,15 +75,20 @@ TEST(GatherEventsTest, AnErrorOfTheTakerDoesNotKeepTheOthers) {
 
 // What another rank says becomes an index.
 TEST(GatherEventsTest, EventsThatNoRankCanHaveAreRefused) {
-  const absl::Status status = RunRanks(2, [](Communicator& communicator) {
-    EventLog log(1000);
-    log.End({.activity = communicator.rank() == 0 ? Activity::kStep : Activity(250), .end = 1});
-    return GatherEvents(log, &communicator, ClockOffset(),
-                        {.begin = [](int64_t) { return absl::OkStatus(); },
-                         .take = [](const RankEvents&) { return absl::OkStatus(); }});
-  });
-  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
-  EXPECT_NE(status.message().find("rank 1 told events that no rank can have"), std::string::npos);
+  for (const int64_t wrong : {0, 1, 2}) {  // among others
+    const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
+      EventLog log(1000);
+      for (int64_t i = 0; i < 3; ++i) {
+        const bool bad = communicator.rank() == 1 && i == wrong;
+        log.End({.activity = bad ? Activity(250) : Activity::kStep, .end = 1 + i});
+      }
+      return GatherEvents(log, &communicator, ClockOffset(),
+                          {.begin = [](int64_t) { return absl::OkStatus(); },
+                           .take = [](const RankEvents&) { return absl::OkStatus(); }});
+    });
+    EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+    EXPECT_NE(status.message().find("rank 1 told events that no rank can have"), std::string::npos);
+  }
 }
 
 TEST(GatherEventsTest, OneRankNeedsNoCommunicator) {

@@ -114,6 +114,23 @@ TEST(ProfileTest, OtherThreadsOnlyRead) {
   EXPECT_EQ(profile.nanoseconds(), 0);
 }
 
+// Of slices of a batch forward, and of all of it backward.
+TEST(ProfileReportTest, PassesForwardAndBackwardAreCountedApart) {
+  Profile profile(4);
+  Clock clock(profile);
+  clock.Do({.activity = Activity::kStep, .samples = 10}, kMs, [&] {
+    for (const int64_t samples : {4, 4, 2}) {
+      clock.Do({.activity = Activity::kForward, .layer = 1, .samples = samples}, 5 * kMs);
+    }
+    clock.Do({.activity = Activity::kBackward, .layer = 1, .samples = 9}, 25 * kMs);
+  });
+  const ProfileReport report = MakeReport(profile, kLayers, {.flops = 2e9, .bytes = 1e9});
+  ASSERT_EQ(report.layers.size(), 1u);
+  EXPECT_DOUBLE_EQ(report.layers[0].flops_per_second, (10 * 1e6 + 9 * 2e6) / 0.04);
+  EXPECT_DOUBLE_EQ(report.layers[0].bytes_per_second,
+                   (10 * 100 + 9 * 200 + 1000 * (3 + 2 * 1)) / 0.04);
+}
+
 TEST(ProfileReportTest, SpeedsAreSharesOfWhatTheMachineCanDo) {
   Profile profile(4);
   Fill(profile);

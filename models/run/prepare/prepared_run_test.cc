@@ -15,6 +15,7 @@
 namespace dtnn {
 namespace {
 
+using ::testing::Each;
 using ::testing::HasSubstr;
 
 RunOptions Small() {
@@ -57,6 +58,26 @@ TEST(PreparedRunTest, TheNetworkFitsTheData) {
   EXPECT_THAT(prepared.out.str(), HasSubstr("**** Loading synthetic dataset...\n"));
   EXPECT_THAT(prepared.out.str(), HasSubstr("**** simplemlp model...\n"));
   EXPECT_EQ(prepared.err.str(), "");
+}
+
+// Of 40 training, 10 validation and 20 test samples.
+TEST(PreparedRunTest, EachOfAnyNumberOfRanksFindsASample) {
+  const auto prepare = [](const std::string& range) {
+    std::array<absl::Status, 2> statuses;
+    (void)RunRanks(2, [&](Communicator& communicator) {
+      RunOptions options = Small();
+      options.ranks.parallel = Parallel::kData;
+      options.ranks.elastic = range;
+      return statuses[size_t(communicator.rank())] = Prepared(options, &communicator).status;
+    });
+    return statuses;
+  };
+  EXPECT_THAT(prepare("1:10"), Each(absl::OkStatus()));
+  const auto statuses = prepare("1:11");
+  EXPECT_THAT(std::string(statuses[0].message()),
+              HasSubstr("RunOptions::ranks.elastic=1:11: there may be 11 ranks, but a part of the "
+                        "data has only 10 samples"));
+  EXPECT_EQ(statuses[1].message(), "rank 0 cannot continue");
 }
 
 TEST(PreparedRunTest, SchedulersWatchWhatThereIs) {
