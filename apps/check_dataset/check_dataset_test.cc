@@ -101,6 +101,19 @@ TEST(CheckDatasetTest, SizesAndSumsOfFixedFilesAreCompared) {
   EXPECT_THAT(outcome.text, HasSubstr("cifar10: 6 of 6 files"));
 }
 
+TEST(CheckDatasetTest, WhereNoSumsAreKnownSizesAreComparedIfTheyAre) {
+  const std::string root = testing::NewFolder("check_sizes");
+  WriteSparse(root + "/data_batch_1.bin", 80010000);
+  WriteSparse(root + "/test_batch.bin", 80009999);
+  const std::string cyclone = Check("cyclone", root).text;
+  EXPECT_THAT(cyclone, HasSubstr("test_batch.bin                   wrong size: 80009999 bytes, "
+                                 "expected 80010000"));
+  EXPECT_THAT(cyclone, Not(HasSubstr("data_batch_1.bin                 wrong")));
+  const std::string tsunamis = Check("tsunamis", root).text;
+  EXPECT_THAT(tsunamis, Not(HasSubstr("wrong")));
+  EXPECT_THAT(tsunamis, Not(HasSubstr("missing")));
+}
+
 TEST(CheckDatasetTest, MembersOfArchivesAreCheckedInPlace) {
   const std::string root = testing::NewFolder("check_archive");
   const std::string path = WriteFile(

@@ -118,6 +118,17 @@ TEST(MakeCertificatesTest, AnAuthorityThatOthersKnowIsRefused) {
   EXPECT_FALSE(fs::exists(folder + "/node2.key"));
 }
 
+// Its file would be that of the authority's key.
+TEST(MakeCertificatesTest, NoHostIsCalledLikeTheAuthority) {
+  const std::string folder = ::testing::TempDir() + "/no_authority";
+  std::filesystem::remove_all(folder);
+  std::ostringstream out;
+  const absl::Status status =
+      MakeCertificates({.folder = folder, .hosts = {"node1", "authority"}}, out);
+  EXPECT_EQ(ExitCodeOf(status), kExitUsage);
+  EXPECT_EQ(status.message(), "\"authority\": is not a name for a host here");
+}
+
 TEST(MakeCertificatesTest, WhereOneNameIsRefusedNothingIsWritten) {
   const std::string folder = NewFolder("refused") + "/new";
   std::ostringstream out;

@@ -129,6 +129,7 @@ TEST_F(PredictTest, FlagsOfTheProgramSayHowItComputes) {
   };
   const std::string plain = text("");
   EXPECT_THAT(text("--math-mode=int8"), HasSubstr(": has no ranges of values, which 8 bits need"));
+  EXPECT_THAT(text("--math-mode=tf32"), HasSubstr("must be one of: fp32, bf16, int8"));
   EXPECT_NE(text("--normalize --normalize-offset=-0.2 --normalize-scale=1.5"),
             text("--normalize --normalize-offset=-0.7 --normalize-scale=1.5"));
   EXPECT_NE(text("--normalize --normalize-offset=-0.2 --normalize-scale=1.5"),
