@@ -83,6 +83,15 @@ TEST_F(FastestConv2dTest, OnlyTheDirectionsAskedForAreTimed) {
   EXPECT_EQ(variants[Direction::kBackwardFilter], "auto");
 }
 
+// Files of decisions have a word for it.
+TEST_F(FastestConv2dTest, ADirectionIsOneWordOfItsKey) {
+  for (const auto& [direction, word] : {std::pair(Direction::kForward, "/forward/"),
+                                        {Direction::kBackwardData, "/backward_data/"},
+                                        {Direction::kBackwardFilter, "/backward_filter/"}}) {
+    EXPECT_THAT(FastestConv2dKey(Spec(), direction, false).ToString(), ::testing::HasSubstr(word));
+  }
+}
+
 TEST_F(FastestConv2dTest, KeysTellApartWhatMattersToADirection) {
   const auto key = [](Direction direction, auto change, bool keeps_filter = true) {
     Conv2dSpec spec = Spec();
