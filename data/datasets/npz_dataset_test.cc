@@ -258,7 +258,7 @@ TEST(NpzDatasetTest, ChannelsMayComeLastAsKerasHasThem) {
     EXPECT_EQ(At213(*reals, 1, format), double(kElements + kPlace));
     const auto bytes = Load({{"x_train", Images<uint8_t>(2, last)}, {"y_train", y}}).value();
     EXPECT_DOUBLE_EQ(At213(*bytes, 1, format), double(uint8_t(kElements + kPlace)) / 255);
-    // Of the test split, too.
+    // The test split has them too.
     const auto both = Load({{"x_train", Images<float>(2, last)},
                             {"y_train", y},
                             {"x_test", Images<float>(2, last)},

@@ -99,7 +99,7 @@ TEST(TransformTest, PlacesAcrossDoNotFollowFromThoseDown) {
               0, 0.08);
 }
 
-// A device that gets bytes is told what to do with them, a host does it itself.
+// A device that gets bytes does what the change says, a host what the transform does.
 TEST(TransformTest, ChangesSayWhatHappensToPixels) {
   const TransformList all = {Flip(),
                              Flip({.vertical = true}),

@@ -114,7 +114,7 @@ TEST(ProfileTest, OtherThreadsOnlyRead) {
   EXPECT_EQ(profile.nanoseconds(), 0);
 }
 
-// Of slices of a batch forward, and of all of it backward.
+// Slices of a batch go forward one by one, and backward together.
 TEST(ProfileReportTest, PassesForwardAndBackwardAreCountedApart) {
   Profile profile(4);
   Clock clock(profile);

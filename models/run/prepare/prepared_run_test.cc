@@ -60,7 +60,7 @@ TEST(PreparedRunTest, TheNetworkFitsTheData) {
   EXPECT_EQ(prepared.err.str(), "");
 }
 
-// Of 40 training, 10 validation and 20 test samples.
+// There are 40 training, 10 validation and 20 test samples.
 TEST(PreparedRunTest, EachOfAnyNumberOfRanksFindsASample) {
   const auto prepare = [](const std::string& range) {
     std::array<absl::Status, 2> statuses;
