@@ -4,9 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
-#include <string_view>
 
+#include "tensor/machine/resident_memory.h"
 #include "tensor/rounding.h"
 
 namespace dtnn {
@@ -17,19 +16,6 @@ constexpr int64_t kMemoryEvery = 100'000'000;  // nanoseconds
 uint64_t NextSerial() {
   static std::atomic<uint64_t> last = 0;
   return ++last;
-}
-
-// Bytes of memory that the process has in use, from an open /proc/self/statm; 0: not known.
-int64_t ResidentBytes(int statm) {
-  static const int64_t page = sysconf(_SC_PAGESIZE);
-  char text[128];
-  const ssize_t size = pread(statm, text, sizeof(text), 0);
-  if (size <= 0) return 0;
-  const std::string_view numbers(text, size_t(size));
-  const size_t second = numbers.find(' ') + 1;  // 0: there is none
-  int64_t pages = 0;
-  if (second > 0) std::from_chars(text + second, text + size, pages);
-  return pages * page;
 }
 
 }  // namespace
