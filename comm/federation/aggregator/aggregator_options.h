@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "comm/federation/aggregator/observer/federation_observer.h"
 #include "comm/federation/aggregator/federation_state.h"
 #include "comm/federation/aggregator/robust_mean.h"
 #include "comm/federation/aggregator/round_record.h"
@@ -51,6 +52,7 @@ struct AggregatorOptions {
   std::optional<Secret> choice_seed = {};
   std::function<void(std::string_view line)> say = {}, warn = {};
   std::function<bool()> interrupted = {};
+  FederationObserver* observer = nullptr;  // outlives the run; null: none
   // With differential privacy, before any client is asked: the account of the state counts what
   // this attempt can tell of one at most, so that kept here it holds whatever happens then.
   std::function<absl::Status(const FederationState&)> charged = {};
@@ -61,6 +63,10 @@ struct AggregatorOptions {
   }
   void Warn(std::string_view line) const {
     if (warn) warn(line);
+  }
+  FederationObserver& Observer() const {
+    static FederationObserver none;
+    return observer == nullptr ? none : *observer;
   }
   absl::Status CheckInterrupt(int64_t rounds_done) const;
   // The most that a round asks.

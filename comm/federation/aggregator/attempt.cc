@@ -62,6 +62,23 @@ bool Attempt::Waits(int position) const {
   return false;
 }
 
+std::optional<FederationObserver::Step> Attempt::step() const {
+  using enum FederationObserver::Step;
+  switch (phase_) {
+    case Phase::kSetUp:
+      return kSetUp;
+    case Phase::kUpdates:
+      return kUpdates;
+    case Phase::kReplies:
+    case Phase::kAnswers:
+      return kFinish;
+    case Phase::kDone:
+    case Phase::kFailed:
+      break;
+  }
+  return std::nullopt;
+}
+
 void Attempt::Enter(Phase phase, Clock::time_point now, std::chrono::milliseconds time) {
   phase_ = phase;
   until_ = now + time;

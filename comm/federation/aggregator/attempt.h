@@ -32,6 +32,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "comm/federation/aggregator/asked.h"
+#include "comm/federation/aggregator/observer/federation_observer.h"
 #include "comm/federation/aggregator/plain_sum.h"
 #include "comm/federation/aggregator/robust_mean.h"
 #include "comm/federation/channel.h"
@@ -90,6 +91,8 @@ class Attempt {
 
   uint64_t number() const { return options_.number; }
   bool over() const { return phase_ == Phase::kDone || phase_ == Phase::kFailed; }
+  // What it waits for; nothing when it is over.
+  std::optional<FederationObserver::Step> step() const;
   // Why there is no sum; OK else.
   const absl::Status& failure() const { return failure_; }
   // The position is done with: another round may ask its client. What comes from it now is counted

@@ -1,7 +1,9 @@
 // One attempt at a round: what its clients are sent.
 
 #include <algorithm>
+#include <optional>
 #include <span>
+#include <utility>
 
 #include "comm/federation/aggregator/rounds.h"
 #include "comm/federation/agreed.h"
@@ -109,10 +111,19 @@ void Rounds::RevokeAsked(Attempt& attempt) const {
 
 absl::StatusOr<std::shared_ptr<Attempt>> Rounds::RunAttempt(const std::vector<int>& chosen) {
   DTNN_ASSIGN_OR_RETURN(std::shared_ptr<Attempt> attempt, BeginAttempt(chosen));
+  options_.Observer().OnAttempt(state_.rounds_done + 1, attempt->asked());
   std::set<std::string> told;
+  std::optional<FederationObserver::Step> step;
+  Clock::time_point step_began = Clock::now();
   int changes = roster_.allowed_changes();
   while (true) {
     attempt->Advance(Clock::now());
+    if (attempt->step() != step) {
+      const Clock::time_point now = Clock::now();
+      const std::chrono::duration<double> took = now - std::exchange(step_began, now);
+      if (step) options_.Observer().OnStepEnd(*step, took.count());
+      step = attempt->step();
+    }
     // No sum has the update of one that is gone.
     if (attempt->over()) DTNN_RETURN_IF_ERROR(roster_.SettleAllowed());
     if (changes != roster_.allowed_changes()) {

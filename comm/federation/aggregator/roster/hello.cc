@@ -91,6 +91,8 @@ absl::Status Roster::TakeHello(int id, Member& member, const Frame& frame) {
                                        .alive_ms = uint32_t(options_.timeout.count() / 4)};
   member.channel.Send(FrameKind::kWelcome, 0, 0, ToBytes(welcome));
   options_.Say(StrCat("client ", member.name, " is there, with ", member.samples, " samples"));
+  member.there = true;
+  options_.Observer().OnClient(member.name, member.samples);
   if (member.key != Key()) {
     options_.Warn(StrCat("client ", member.name,
                          " has another key than most; only those of one key can ", "take part"));

@@ -74,6 +74,7 @@ void Roster::FollowAllowed() {
         is_listed ? StrCat("the list of clients has another key for ", member.name, " now")
                   : StrCat(member.name, " is no longer on the list of clients that may take part");
     options_.Warn(StrCat("client ", member.name, " is sent away: ", why));
+    options_.Observer().OnRevoked(member.name);
     End(member, why, is_listed ? kNewKey : kFinal);
   }
 }

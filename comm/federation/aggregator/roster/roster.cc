@@ -54,7 +54,11 @@ absl::Status Roster::Turn(Clock::time_point until) {
     connections.push_back({id, member.more || member.name.empty() || member.channel.waits()});
   }
   const Clock::time_point now = Clock::now();
-  if (now >= follow_at_) FollowAllowed();
+  if (now >= follow_at_) {
+    FollowAllowed();
+    const auto [sent, received] = bytes();
+    options_.Observer().OnTurn(sent, received);
+  }
   const Clock::time_point wake = std::min({until, door_->next(), now + kLongestSleep});
   PollUntil(descriptors, std::exchange(look_again_, false) ? now : wake);
   DTNN_ASSIGN_OR_RETURN(std::vector<Caller> arrived,
@@ -199,6 +203,7 @@ absl::StatusOr<bool> Roster::TakeFrames(int id, Member& member) {
     const std::shared_ptr<Attempt> attempt = member.attempt;
     attempt->Take(member.position, *std::move(frame));
     if (!attempt->over() || !attempt->answered(member.position)) continue;
+    options_.Observer().OnLate(member.name);
     options_.Warn(StrCat("client ", member.name,
                          ": its update came after its round was over, and is dropped"));
     member.Answered();
@@ -215,6 +220,7 @@ void Roster::Refuse(Member& member, const std::string& why) {
 }
 
 void Roster::LogRefusal(RefusalLog& log, const std::string& refusal) {
+  options_.Observer().OnRefusal();
   const std::string line = log.Line(refusal, Clock::now());
   if (!line.empty()) options_.Warn(line);
 }
@@ -223,9 +229,14 @@ void Roster::End(Member& member, const std::string& why, RefusalReason reason) {
   if (member.attempt != nullptr) member.attempt->Lose(member.position, StrCat("it is gone: ", why));
   member.attempt.reset();
   member.channel.Send(FrameKind::kRefusal, 0, reason, TextToBytes(why));
+  ObserveGone(member);
   member.name.clear();
   member.ending = true;
   member.since = Clock::now();
+}
+
+void Roster::ObserveGone(Member& member) const {
+  if (std::exchange(member.there, false)) options_.Observer().OnGone(member.name);
 }
 
 // To one that builds its network with it, and then comes by another connection.
@@ -251,6 +262,7 @@ void Roster::Remove(int id, const std::string& why) {
   const auto place = members_.find(id);
   Member& member = place->second;
   if (member.attempt != nullptr) member.attempt->Lose(member.position, StrCat("it is gone: ", why));
+  ObserveGone(member);
   if (!member.name.empty()) {
     options_.Say(StrCat("client ", member.name, " has left: ", why));
   } else if (!member.ending) {

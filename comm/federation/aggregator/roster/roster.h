@@ -55,6 +55,7 @@ struct Member {
   // The last one that it has answered: what still comes for it is none of the other's.
   std::shared_ptr<Attempt> past;
   int position = 0, past_position = 0;
+  bool there = false;   // as a client, of whom observers know
   bool ending = false;  // when all is sent
   bool more = false;    // there may be frames that poll does not know of
 
@@ -126,6 +127,7 @@ class Roster {
   void Refuse(Member& member, const std::string& why);
   void LogRefusal(RefusalLog& log, const std::string& refusal);
   void End(Member& member, const std::string& why, RefusalReason reason = kFinal);
+  void ObserveGone(Member& member) const;
 
   const AggregatorOptions& options_;
   const Protector& protector_;

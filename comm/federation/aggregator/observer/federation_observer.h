@@ -1,0 +1,44 @@
+// What happens in a federation, as its aggregator sees it, for those who watch it (metrics, a
+// page). Called on the aggregator's thread, between other things: an observer returns at once.
+// Names are what clients say, of any bytes; where they prove them, the list's.
+
+#ifndef DTNN_COMM_FEDERATION_AGGREGATOR_OBSERVER_FEDERATION_OBSERVER_H_
+#define DTNN_COMM_FEDERATION_AGGREGATOR_OBSERVER_FEDERATION_OBSERVER_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "comm/federation/aggregator/asked.h"
+
+namespace dtnn::federation {
+
+class FederationObserver {
+ public:
+  virtual ~FederationObserver() = default;
+
+  // A client has come, or it is no longer there.
+  virtual void OnClient(const std::string& /*name*/, int64_t /*samples*/) {}
+  virtual void OnGone(const std::string& /*name*/) {}
+  // A caller was refused, whether it has a name or not.
+  virtual void OnRefusal() {}
+  // A client is sent away, because the list of those that may take part has changed.
+  virtual void OnRevoked(const std::string& /*name*/) {}
+  // An update came after its round was over, and was dropped.
+  virtual void OnLate(const std::string& /*name*/) {}
+
+  // An attempt at a round, from 1: the clients that are asked, and then, what became of them.
+  virtual void OnAttempt(int64_t /*round*/, std::span<const Asked> /*asked*/) {}
+  // Clients have sent all that the aggregator waited for at the end of each of these.
+  enum class Step : uint8_t { kSetUp, kUpdates, kFinish };
+  virtual void OnStepEnd(Step /*step*/, double /*seconds*/) {}
+  virtual void OnAttemptEnd(std::span<const Asked> /*asked*/, bool /*good*/) {}
+
+  // About once a second while the aggregator is not busy with other things: bytes sent and received
+  // so far.
+  virtual void OnTurn(uint64_t /*sent*/, uint64_t /*received*/) {}
+};
+
+}  // namespace dtnn::federation
+
+#endif  // DTNN_COMM_FEDERATION_AGGREGATOR_OBSERVER_FEDERATION_OBSERVER_H_
