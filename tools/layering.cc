@@ -116,6 +116,7 @@ constexpr Folder kRooms[] = {
     {"models/run/simulation", 14},
 
     {"apps/flags", 0},
+    {"apps/monitor", 1},
     {"apps/options_file", 1},
     {"apps/program", 1},
     {"apps/help", 2},

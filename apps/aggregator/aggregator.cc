@@ -10,6 +10,7 @@
 #include "apps/flags/tool_flags.h"
 #include "apps/help/tool_help.h"
 #include "apps/printing/name_lists.h"
+#include "apps/program/log.h"
 #include "apps/program/paths.h"
 #include "apps/program/run_program.h"
 #include "tensor/status_macros.h"
@@ -41,6 +42,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
     return absl::OkStatus();
   }
   if (PrintList(request.action, std::cout)) return absl::OkStatus();
+  BeginLog(flags.run.log_format, {.program = "aggregator"});
   FollowData(flags);
   DTNN_RETURN_IF_ERROR(CheckAggregatorFlags(flags));
   if (!flags.run.network.name.empty()) {

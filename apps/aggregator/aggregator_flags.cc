@@ -3,6 +3,7 @@
 #include "apps/flags/option_table.h"
 #include "apps/flags/tool_flags.h"
 #include "comm/ranks/job/exit_code.h"
+#include "tensor/status_macros.h"
 
 namespace dtnn {
 namespace {
@@ -13,6 +14,29 @@ constexpr Range kMebibytes = {.low = 1, .high = 1 << 24};
 constexpr Range kShare = {.low = 0, .high = 1, .low_open = true};
 constexpr Range kClasses = {.low = 0, .high = 65536};
 constexpr Range kSeconds = {.low = 0.5, .high = 1e9};
+
+constexpr std::string_view kMonitorHelp =
+    "port of TCP where the aggregator tells of the federation by HTTP: a page (/), /healthz, "
+    "/metrics for Prometheus, /status.json; 0: a free one, which is printed";
+
+std::vector<OptionSpec> OptionsOfMonitor(MonitorOptions& options) {
+  return {LikeLauncher("metrics-port", &options.port, kMonitorHelp),
+          LikeLauncher("metrics-listen", &options.listen),
+          LikeLauncher("metrics-certificate", &options.certificate),
+          LikeLauncher("metrics-key", &options.key),
+          LikeLauncher("metrics-token-file", &options.token_file),
+          LikeLauncher("metrics-allow-unprotected", &options.allow_unprotected),
+          LikeLauncher("metrics-allowed-hosts", &options.allowed_hosts)};
+}
+
+absl::Status CheckMonitorFlags(const MonitorOptions& options) {
+  MonitorOptions none;
+  none.port = options.port;
+  if (options.port || options == none) return absl::OkStatus();
+  return UsageError(
+      "--metrics-port: missing; other options that begin with --metrics- have no effect without "
+      "it");
+}
 
 }  // namespace
 
@@ -124,10 +148,12 @@ std::vector<OptionSpec> OptionsOf(AggregatorFlags& flags) {
       LikeLauncher("encryption-global-scale", &run.encryption.global_scale),
       LikeLauncher("encryption-security-level", &run.encryption.security_level),
       LikeLauncher("comm-timeout", &run.ranks.timeout, "how long to wait for enough clients"),
+      LikeLauncher("log-format", &run.log_format),
   };
   for (const std::vector<OptionSpec>& more :
        {OptionsOfStrategy(flags.rounds), OptionsOfPrivacy(run),
-        OptionsOfRoundFiles(flags.rounds, run), OptionsOfTestSamples(run)}) {
+        OptionsOfRoundFiles(flags.rounds, run), OptionsOfTestSamples(run),
+        OptionsOfMonitor(flags.monitor)}) {
     specs.insert(specs.end(), more.begin(), more.end());
   }
   return specs;
@@ -159,6 +185,7 @@ absl::Status CheckAggregatorFlags(const AggregatorFlags& flags) {
     return UsageError("--max-connections=", flags.max_connections, ": a round needs ",
                       flags.min_clients, " clients (--min-clients)");
   }
+  DTNN_RETURN_IF_ERROR(CheckMonitorFlags(flags.monitor));
   return CheckRoundFlags(flags.rounds, run, sizes);
 }
 

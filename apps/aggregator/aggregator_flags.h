@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "apps/flags/listen_options.h"
 #include "apps/flags/option_spec.h"
 #include "apps/flags/options.h"
 #include "apps/rounds/round_flags.h"
@@ -31,6 +32,7 @@ struct AggregatorFlags {
   double deadline = 600;  // seconds
   int64_t max_connections = 16384;
   int64_t receive_memory = 1024;  // MiB
+  MonitorOptions monitor = {};
 };
 
 inline RoundSizes SizesOf(const AggregatorFlags& flags) {

@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "apps/aggregator/federation_watch.h"
 #include "apps/aggregator/network.h"
 #include "apps/aggregator/test_data.h"
 #include "apps/flags/argument_flags.h"
+#include "apps/monitor/monitor.h"
 #include "apps/rounds/round_output.h"
 #include "comm/federation/aggregator/aggregator.h"
 #include "comm/federation/aggregator/robust_mean.h"
@@ -46,7 +48,7 @@ std::chrono::milliseconds Milliseconds(double seconds) {
 class Run {
  public:
   Run(const AggregatorFlags& flags, std::ostream& out, std::ostream& err)
-      : flags_(flags), out_(out), err_(err) {}
+      : flags_(flags), out_(out), err_(err), watch_(Milliseconds(flags.run.ranks.timeout)) {}
 
   absl::Status operator()() {
     const Options& options = flags_.run;
@@ -80,6 +82,9 @@ class Run {
                         .out = out_,
                         .warn = [this](std::string_view line) { Warn(line); }});
     DTNN_ASSIGN_OR_RETURN(FederationState state, output.Begin());
+    watch_.Begin(graph_->name(), state.rounds_done, flags_.rounds.rounds);
+    DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<Monitor> monitor,
+                          Monitor::Start(flags_.monitor, watch_));
     out_ << "**** " << graph_->name() << ", samples of "
          << ToString(ExtentsOf(graph_->input_shape(), graph_->format())) << ", "
          << Counted(int64_t{classes_.outputs}, "output") << ", "
@@ -89,15 +94,28 @@ class Run {
                  : ", ")
          << Counted(flags_.rounds.rounds - state.rounds_done, "round")
          << " to do; waits for clients at " << meeting.place.address.ToString() << "\n"
-         << identities_ << std::flush;
+         << identities_;
+    if (monitor != nullptr) out_ << "**** Tells of itself at " << monitor->url() << "\n";
+    out_ << std::flush;
     const Interrupt interrupt;
     AggregatorOptions aggregator = OptionsOf(std::move(meeting), model);
     aggregator.charged = [&](const FederationState& charged) { return output.Charged(charged); };
     aggregator.round_done = [&](const RoundRecord& record, const FederationState& now) {
-      if (!flags_.rounds.TestsAfter(record.round)) return output.RoundDone(record, now);
-      return output.RoundDone(record, now, [this](RoundRecord& tested) { AddTest(tested); });
+      watch_.OnSave();
+      RoundRecord watched = record;
+      const auto test = [&](RoundRecord& tested) {
+        AddTest(tested);
+        watched = tested;
+      };
+      const bool tests = flags_.rounds.TestsAfter(record.round);
+      DTNN_RETURN_IF_ERROR(tests ? output.RoundDone(record, now, test)
+                                 : output.RoundDone(record, now));
+      watch_.OnRoundDone(watched);
+      return absl::OkStatus();
     };
-    return output.Finish(federation::RunAggregator(aggregator, *secret_, state), state);
+    const absl::Status status = federation::RunAggregator(aggregator, *secret_, state);
+    watch_.OnEnd();
+    return output.Finish(status, state);
   }
 
  private:
@@ -225,7 +243,8 @@ class Run {
             .say = [this](std::string_view line) { out_ << "**** " << line << "\n"
                                                         << std::flush; },
             .warn = [this](std::string_view line) { Warn(line); },
-            .interrupted = [] { return Interrupt::Last() != 0; }};
+            .interrupted = [] { return Interrupt::Last() != 0; },
+            .observer = &watch_};
   }
 
   AggregatorFlags flags_;  // with what follows from a saved model
@@ -239,6 +258,7 @@ class Run {
   std::optional<TestData> test_data_;
   std::optional<Secret> identity_;  // a key of Ed25519
   std::string identities_;          // lines about who proves what
+  FederationWatch watch_;
 };
 
 }  // namespace

@@ -53,7 +53,9 @@ std::vector<Setting> Alternatives(std::string_view condition) {
   return settings;
 }
 
-bool IsSet(const Value& value) {
+// `optional`: None is its default, so 0 is a number like others.
+bool IsSet(const Value& value, bool optional = false) {
+  if (optional) return !std::holds_alternative<std::monostate>(value);
   if (const bool* flag = std::get_if<bool>(&value)) return *flag;
   if (const int64_t* number = std::get_if<int64_t>(&value)) return *number != 0;
   if (const double* number = std::get_if<double>(&value)) return *number != 0;
@@ -62,7 +64,7 @@ bool IsSet(const Value& value) {
 
 bool IsMet(const Setting& setting, const Options& options) {
   const Value value = Load(&options, *FindOption(setting.option));
-  bool met = IsSet(value);
+  bool met = IsSet(value, DefaultText(*FindOption(setting.option)) == "None");
   if (!setting.words.empty()) {
     const std::string text = FormatValue(value);
     const std::vector<std::string_view> given = SplitList(text);

@@ -31,6 +31,13 @@ TEST(OptionNeedsTest, ASwitchANumberAndAPathAreMetWhenSet) {
   }
 }
 
+TEST(OptionNeedsTest, ZeroIsANumberWhereNoneIsTheDefault) {
+  Options options;
+  EXPECT_THAT(Unmet("metrics-port", options), ElementsAre("without --metrics-port"));
+  options.monitor.port = 0;
+  EXPECT_THAT(Unmet("metrics-port", options), IsEmpty());
+}
+
 TEST(OptionNeedsTest, AWordIsMetByAnyOfItsWords) {
   Options options;
   EXPECT_THAT(Unmet("optimizer=adam,nadam", options), ElementsAre("with --optimizer=sgd"));

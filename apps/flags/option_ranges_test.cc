@@ -52,6 +52,7 @@ TEST(OptionRangesTest, AreThoseOfTheirQuantities) {
        "accumulate-steps warm-up-batches early-stopping-patience "
        "reduce-lr-on-plateau-patience reduce-lr-every-nepochs-nepochs "
        "model-checkpoint-save-freq cosine-restart-growth "},
+      {"[0, 65535]", "metrics-port "},
       {"[1, 62]", "encryption-poly-degree encryption-global-scale "},
       {"[1, 64]", "least-clients "},
       {"[1, 65535]", "tracer-pmlib-port "},

@@ -105,6 +105,12 @@ struct OptionSpec {
     return With(&OptionSpec::meanings, text);
   }
   constexpr OptionSpec Needs(std::string_view text) const { return With(&OptionSpec::needs, text); }
+  // The range of a member that a run does not have; others say theirs beside the member.
+  constexpr OptionSpec Within(const Range& numbers) const {
+    OptionSpec spec = *this;
+    spec.range = numbers;
+    return spec;
+  }
   // Has an effect even where the others of its group have none.
   constexpr OptionSpec Always() const {
     OptionSpec spec = *this;

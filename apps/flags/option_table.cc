@@ -788,6 +788,40 @@ constexpr OptionSpec kTable[] = {
     Now("progress", kOther, kWord, DTNN_FIELD(progress), "how a run shows its progress",
         "auto,bar,line,none")
         .Means(meanings::kProgress),
+    Now("metrics-port", kOther, kInt, DTNN_FIELD(monitor.port),
+        "port of TCP where rank 0 tells of the run by HTTP: /healthz, /metrics for Prometheus, "
+        "/status.json; 0: a free one, which is printed")
+        .Unit("port", "9100")
+        .Within({.low = 0, .high = 65535}),
+    Now("metrics-listen", kOther, kText, DTNN_FIELD(monitor.listen),
+        "address of this host for --metrics-port; 0.0.0.0: all of them")
+        .Unit("address", "0.0.0.0")
+        .Needs("metrics-port"),
+    Now("metrics-certificate", kOther, kPath, DTNN_FIELD(monitor.certificate),
+        "tell by TLS with this certificate (PEM), perhaps with those that signed it")
+        .Example("server.pem")
+        .Needs("metrics-port"),
+    Now("metrics-key", kOther, kPath, DTNN_FIELD(monitor.key),
+        "private key of --metrics-certificate (PEM), which only its owner may read")
+        .Example("server.key")
+        .Needs("metrics-port"),
+    Now("metrics-token-file", kOther, kPath, DTNN_FIELD(monitor.token_file),
+        "tell only those with the token in this file, which only its owner may read; /healthz "
+        "needs none")
+        .Example("token")
+        .Needs("metrics-port"),
+    Now("metrics-allow-unprotected", kOther, kBool, DTNN_FIELD(monitor.allow_unprotected),
+        "tell other hosts even without TLS or without a token")
+        .Needs("metrics-port"),
+    Now("metrics-allowed-hosts", kOther, kText, DTNN_FIELD(monitor.allowed_hosts),
+        "other names by which callers may reach --metrics-port, separated by commas; without a "
+        "token, a program that listens for this host alone otherwise answers requests to localhost "
+        "and its own address only")
+        .Unit("names", "node1.internal")
+        .Needs("metrics-port"),
+    Now("log-format", kOther, kWord, DTNN_FIELD(log_format), "form of what the program writes",
+        "text,json")
+        .Means(meanings::kLogFormat),
     Now("verbose", kOther, kWord, DTNN_FIELD(output.verbose), "also print what was chosen and why",
         "False,True,dispatch")
         .Means(meanings::kVerbose),

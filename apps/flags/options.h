@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "apps/flags/listen_options.h"
 #include "models/run/options/run_options.h"
 
 namespace dtnn {
@@ -18,10 +19,12 @@ using GivenOptions = std::set<std::string_view>;
 
 struct Options : RunOptions {
   GivenOptions given = {};
-  std::string options_file = {};  // it was read before, and is among these
-  std::string save_options = {};  // file for all of these, to be read again
-  bool dry_run = false;           // only says what the run would need
-  std::string progress = "auto";  // or bar, line or none
+  std::string options_file = {};    // it was read before, and is among these
+  std::string save_options = {};    // file for all of these, to be read again
+  bool dry_run = false;             // only says what the run would need
+  std::string progress = "auto";    // or bar, line or none
+  std::string log_format = "text";  // or json
+  MonitorOptions monitor = {};
 
   friend bool operator==(const Options&, const Options&) = default;
 };

@@ -213,6 +213,14 @@ TEST(ValidateTest, OptionsOfTrainingAreWarnedOfWhereARunOnlyTests) {
                                              "force",
                                              "quiet",
                                              "progress",
+                                             "metrics-port",
+                                             "metrics-listen",
+                                             "metrics-certificate",
+                                             "metrics-key",
+                                             "metrics-token-file",
+                                             "metrics-allow-unprotected",
+                                             "metrics-allowed-hosts",
+                                             "log-format",
                                              "verbose"};
   Options options = OptionsInForce(Options());
   options.training.evaluate_only = true;

@@ -23,6 +23,11 @@ inline constexpr std::string_view kProgress =
     "line: a line after each epoch\n"
     "none: no lines of epochs; results of tests are printed\n";
 
+inline constexpr std::string_view kLogFormat =
+    "text: lines for people\n"
+    "json: an object of JSON per line, with time, severity and rank, for programs that collect "
+    "logs\n";
+
 inline constexpr std::string_view kTensorFormat =
     "AUTO: the fastest: NCHW on a GPU with --math-mode=fp32, NHWC otherwise\n"
     "NHWC: channels last\n"

@@ -130,7 +130,7 @@ TEST_F(BashTest, AtATerminalTabsCompleteWords) {
   bash.Type("source " + script_ +
             "; benchmark() { printf '<%s>' \"$@\"; echo; }; echo so''urced\n");
   ASSERT_TRUE(bash.ReadUntil("sourced\r\n")) << bash.text();
-  bash.Type("benchmark --progr\tno\t--metr\tf1\t,prec\t --evaluate-o\t\n");
+  bash.Type("benchmark --progr\tno\t--metrics=f1\t,prec\t --evaluate-o\t\n");
   EXPECT_TRUE(bash.ReadUntil("<--progress=none><--metrics=f1_score,precision><--evaluate-only>"))
       << bash.text();
 }

@@ -9,6 +9,7 @@
 #include "apps/flags/tool_flags.h"
 #include "apps/help/tool_help.h"
 #include "apps/launch/run.h"
+#include "apps/program/log.h"
 #include "apps/program/paths.h"
 #include "apps/program/run_program.h"
 #include "comm/launch_place.h"
@@ -55,7 +56,7 @@ absl::StatusOr<Transport> TransportOfRanks(const std::string& flag) {
 absl::Status Run(const std::vector<std::string>& arguments) {
   DTNN_RETURN_IF_ERROR(EnterUserDirectory());
   LaunchOptions options;
-  std::string transport;
+  std::string transport, log_format = "text";
   using enum OptionType;
   const OptionSpec flags[] = {
       {.name = "ranks",
@@ -116,6 +117,9 @@ absl::Status Run(const std::vector<std::string>& arguments) {
        .unit = "seconds",
        .range = kGrace,
        .field = &options.grace},
+      LikeLauncher("log-format", &log_format,
+                   "json: a line of JSON for each line, of the ranks too; what they write as JSON "
+                   "themselves stays as it is"),
       {.name = "ssh",
        .type = kPath,
        .help = "program that starts a command on another host, as ssh does",
@@ -131,6 +135,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
     std::cout << ToolHelp(kProgramText, flags, request.help_topic);
     return absl::OkStatus();
   }
+  BeginLog(log_format, {.program = "launch"});
   if (separator != arguments.end()) options.command.assign(separator + 1, arguments.end());
   if (options.ranks == 0 && options.elastic.empty()) {
     return UsageError("--ranks=0: must be at least 1; only with --elastic others may start them");

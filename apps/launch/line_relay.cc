@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "apps/program/log.h"
+
 namespace dtnn {
 
 void LineRelay::Take(std::string_view bytes) {
@@ -14,14 +16,16 @@ void LineRelay::Take(std::string_view bytes) {
     const bool ended = bytes.starts_with('\n');
     if (ended) bytes.remove_prefix(1);
     if (!ended && line_.size() < kMostBytes) break;
-    lines += prefix_ + line_ + '\n';
+    if (!RelayLog(out_, line_, rank_)) lines += prefix_ + line_ + '\n';
     line_.clear();
   }
   if (!lines.empty()) out_ << lines << std::flush;
 }
 
 void LineRelay::Finish() {
-  if (!line_.empty()) out_ << prefix_ + line_ + '\n' << std::flush;
+  if (!line_.empty() && !RelayLog(out_, line_, rank_)) {
+    out_ << prefix_ + line_ + '\n' << std::flush;
+  }
   line_.clear();
 }
 

@@ -3,7 +3,9 @@
 #include <sstream>
 #include <string>
 
+#include "apps/program/json_lines.h"
 #include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
 
 namespace dtnn {
 namespace {
@@ -19,6 +21,27 @@ TEST(LineRelayTest, OnlyWholeLinesArePassedOn) {
   other.Finish();
   other.Finish();
   EXPECT_EQ(out.str(), "[1] first\n[1] \n[0] half and half\n[1] second\n");
+}
+
+TEST(LineRelayTest, LinesOfJsonAreObjectsOfTheRank) {
+  std::stringbuf written;
+  JsonLines lines(written, {.program = "launch"}, Severity::kInfo);
+  std::ostream out(&lines);
+  LineRelay relay("[7] ", out, 7);
+  relay.Take("{\"message\": \"own\"}\nplain\nlast");
+  relay.Finish();
+  std::istringstream text(written.str());
+  std::string line;
+  ASSERT_TRUE(std::getline(text, line));
+  EXPECT_EQ(line, "{\"message\": \"own\"}");
+  for (const char* message : {"plain", "last"}) {
+    ASSERT_TRUE(std::getline(text, line));
+    const nlohmann::json object = nlohmann::json::parse(line);
+    EXPECT_EQ(object["message"], message);
+    EXPECT_EQ(object["rank"], 7);
+    EXPECT_EQ(object["program"], "launch");
+  }
+  EXPECT_FALSE(std::getline(text, line));
 }
 
 TEST(LineRelayTest, HoweverLongALineIsMemoryIsNot) {

@@ -102,7 +102,7 @@ void WriteAll(int descriptor, std::string_view text) {
 RankChild::RankChild(const RankChildOptions& options, std::ostream& out, std::ostream& err)
     : rank_(options.rank),
       host_(options.host),
-      relays_{{options.prefix, out}, {options.prefix, err}} {}
+      relays_{{options.prefix, out, options.rank}, {options.prefix, err, options.rank}} {}
 
 RankChild::~RankChild() {
   if (pid_ > 0 && running()) {

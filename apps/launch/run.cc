@@ -17,6 +17,7 @@
 #include "apps/launch/job_description.h"
 #include "apps/launch/keeper.h"
 #include "apps/launch/rank_child.h"
+#include "apps/program/log.h"
 #include "comm/patience.h"
 #include "comm/ranks/elastic/coordinator.h"
 #include "comm/ranks/elastic/elastic_range.h"
@@ -111,7 +112,9 @@ class Launch {
 
   bool elastic() const { return !options_.elastic.empty(); }
 
-  void Say(const std::string& line) { err_ << StrCat("launch: ", line, "\n") << std::flush; }
+  void Say(const std::string& line) {
+    WriteLog(err_, Severity::kInfo, StrCat(LogsJson(err_) ? "" : "launch: ", line, "\n"));
+  }
 
   absl::StatusOr<std::unique_ptr<RankChild>> Start(const RankChildOptions& rank) {
     DTNN_ASSIGN_OR_RETURN(std::unique_ptr<RankChild> child, RankChild::Start(rank, out_, err_));

@@ -21,6 +21,7 @@
 #include "apps/options_file/options_file.h"
 #include "apps/printing/name_lists.h"
 #include "apps/program/job_flags.h"
+#include "apps/program/log.h"
 #include "apps/program/other_file.h"
 #include "apps/program/paths.h"
 #include "apps/program/program_command.h"
@@ -111,6 +112,14 @@ absl::Status Train(const Options& options, const LaunchPlace& place) {
   return RunBenchmark(options, place, save_found, std::cout, std::cerr);
 }
 
+LogSource SourceOf(const Options& options, const LaunchPlace& place) {
+  LogSource source = {.program = kProgram};
+  if (place.ranks > 1) source.rank = place.rank;
+  if (options.ranks.parallel == Parallel::kFederated)
+    source.client = options.federation.client_name;
+  return source;
+}
+
 absl::Status Answer(const CommandLine& command_line, const LaunchPlace& place) {
   if (command_line.action != Action::kRun && place.rank > 0) return absl::OkStatus();
   if (command_line.action == Action::kHelp) {
@@ -119,6 +128,7 @@ absl::Status Answer(const CommandLine& command_line, const LaunchPlace& place) {
     return absl::OkStatus();
   }
   if (PrintList(command_line.action, std::cout)) return absl::OkStatus();
+  BeginLog(command_line.options.log_format, SourceOf(command_line.options, place));
   if (place.rank == 0) {
     Warn(command_line.warnings);
     Warn(EnvironmentWarnings(environ, place.transport));

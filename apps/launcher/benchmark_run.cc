@@ -2,13 +2,19 @@
 
 #include <unistd.h>
 
+#include <memory>
 #include <optional>
 #include <string_view>
 
 #include "apps/flags/argument_flags.h"
+#include "apps/launcher/run_watch.h"
+#include "apps/monitor/monitor.h"
+#include "apps/printing/log_callback.h"
 #include "apps/printing/progress.h"
 #include "apps/printing/progress_callback.h"
 #include "apps/printing/run_lists.h"
+#include "apps/program/log.h"
+#include "comm/ranks/job/tell_once.h"
 #include "models/run/execute_on_ranks.h"
 #include "tensor/text/str_cat.h"
 
@@ -27,12 +33,42 @@ absl::Status RunBenchmark(const Options& options, const LaunchPlace& place,
             err << StrCat("benchmark: warning: ", NameFlags(line), "\n") << std::flush;
           }};
   std::optional<ProgressCallback> shown;
+  std::optional<LogCallback> logged;
+  RunWatch watch;
+  std::unique_ptr<Monitor> monitor;
+  // The monitor begins when the ranks have met: the secret of their job leaves the environment
+  // before there are threads, and which rank is 0 may change.
+  if (place.rank == 0) {
+    const absl::Status monitored = Monitor::Check(options.monitor);
+    if (!monitored.ok()) return TellOnce(monitored, place, "benchmark", out, err);
+  }
+  const auto tell = [&] {
+    if (monitor != nullptr) return;
+    absl::StatusOr<std::unique_ptr<Monitor>> started = Monitor::Start(options.monitor, watch);
+    if (!started.ok()) return sinks.warn(std::string(started.status().message()));
+    monitor = *std::move(started);
+    out << StrCat("**** Tells of itself at ", monitor->url(), "\n") << std::flush;
+  };
   const auto objects = [&](const Communicator* communicator) {
     RunObjects run = {.sinks = sinks,
                       .listing = ListingOf(options),
                       .on_learning_rate = on_learning_rate,
                       .stop_on_signal = true};
-    if (communicator == nullptr || communicator->rank() == 0) {
+    // Without a communicator, elastic ranks only save what was kept.
+    const bool trains = communicator != nullptr || options.ranks.elastic.empty();
+    const bool monitored = options.monitor.port.has_value() && trains;
+    if (monitored) watch.OnRanks(communicator == nullptr ? 1 : communicator->size());
+    if (communicator != nullptr && communicator->rank() > 0) {
+      monitor.reset();  // another rank is the first one now
+      return run;
+    }
+    if (monitored) {
+      tell();
+      run.callbacks.push_back(&watch);
+    }
+    if (LogsJson(out)) {
+      run.callbacks.push_back(&logged.emplace(progress.epochs, out));
+    } else {
       run.callbacks.push_back(&shown.emplace(progress, out));
     }
     return run;

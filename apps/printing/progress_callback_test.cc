@@ -3,40 +3,26 @@
 #include <algorithm>
 #include <sstream>
 
+#include "apps/testing/two_samples.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "optim/losses/categorical_cross_entropy.h"
-#include "optim/metrics/metrics.h"
-#include "tools/testing/tensors.h"
 
 namespace dtnn {
 namespace {
 
-using ::dtnn::testing::TensorOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
+using testing::TwoSamples;
 
 class ProgressCallbackTest : public ::testing::Test {
  protected:
-  // Two samples, one of them right.
-  MetricAverages Some(const std::vector<const char*>& metrics) {
-    MetricSet metric_set;
-    metric_set.loss = std::make_shared<CategoricalCrossEntropy>();
-    for (const char* name : metrics) metric_set.metrics.push_back(*MakeMetric(name));
-    MetricAverages averages(metric_set, 2);
-    EXPECT_TRUE(averages
-                    .Add(1.5, TensorOf(DType::kFloat32, Shape{2, 2}, {0.9, 0.1, 0.8, 0.2}),
-                         TensorOf(DType::kInt32, Shape{2}, {0, 1}))
-                    .ok());
-    return averages;
-  }
-
   std::ostringstream out_;
   ProgressCallback progress_{{}, out_};
 };
 
 TEST_F(ProgressCallbackTest, MatricesStandBelowTheirEpoch) {
-  const MetricAverages trained = Some({"categorical_accuracy", "multiclass_confusion_matrix"});
+  const MetricAverages trained =
+      TwoSamples({"categorical_accuracy", "multiclass_confusion_matrix"});
   const Pass pass{.samples = 2, .done = 2, .averages = &trained};
   ASSERT_TRUE(progress_.OnPassBegin(pass).ok());
   ASSERT_TRUE(progress_.OnBatchEnd(pass).ok());
@@ -50,7 +36,7 @@ TEST_F(ProgressCallbackTest, MatricesStandBelowTheirEpoch) {
 
 // The trainer counts the epochs of all rounds.
 TEST_F(ProgressCallbackTest, AClientOfAFederationCountsEpochsWithinTheRound) {
-  const MetricAverages averages = Some({});
+  const MetricAverages averages = TwoSamples({});
   const auto line = [&](int64_t round, Pass pass) {
     out_.str("");
     pass.samples = pass.done = 2;
@@ -68,7 +54,7 @@ TEST_F(ProgressCallbackTest, AClientOfAFederationCountsEpochsWithinTheRound) {
 TEST_F(ProgressCallbackTest, ATestTakesAsLongAsTheLastRank) {
   double now = 5;
   ProgressCallback progress({.clock = [&] { return now; }}, out_);
-  const MetricAverages averages = Some({});
+  const MetricAverages averages = TwoSamples({});
   Pass pass{.kind = Pass::Kind::kTest, .samples = 100, .averages = &averages};
   ASSERT_TRUE(progress.OnPassBegin(pass).ok());
   now += 1;
@@ -85,7 +71,7 @@ TEST_F(ProgressCallbackTest, TheBarSaysWhatTheRunWillTakeYet) {
   ProgressCallback progress(
       {.display = {.live = true, .columns = 200, .unicode = false}, .clock = [&] { return now; }},
       out_);
-  const MetricAverages averages = Some({});
+  const MetricAverages averages = TwoSamples({});
   const auto epoch = [&](int64_t number, int64_t before) {
     Pass pass{.epoch = number, .epochs = 3, .samples = 100, .done = before, .averages = &averages};
     ASSERT_TRUE(progress.OnPassBegin(pass).ok());
@@ -131,7 +117,7 @@ TEST_F(ProgressCallbackTest, TheBarSaysWhatTheRunWillTakeYet) {
 
 TEST_F(ProgressCallbackTest, EpochsCanBeKeptBack) {
   ProgressCallback progress({.epochs = false}, out_);
-  const MetricAverages some = Some({"multiclass_confusion_matrix"});
+  const MetricAverages some = TwoSamples({"multiclass_confusion_matrix"});
   Pass pass{.samples = 2, .done = 2, .averages = &some};
   ASSERT_TRUE(progress.OnPassBegin(pass).ok());
   ASSERT_TRUE(progress.OnBatchEnd(pass).ok());
@@ -145,7 +131,7 @@ TEST_F(ProgressCallbackTest, EpochsCanBeKeptBack) {
 }
 
 TEST_F(ProgressCallbackTest, AndBelowATest) {
-  const MetricAverages tested = Some({"multiclass_confusion_matrix"});
+  const MetricAverages tested = TwoSamples({"multiclass_confusion_matrix"});
   const Pass pass{.kind = Pass::Kind::kTest, .samples = 2, .done = 2, .averages = &tested};
   ASSERT_TRUE(progress_.OnPassBegin(pass).ok());
   ASSERT_TRUE(progress_.OnPassEnd(pass).ok());
@@ -153,7 +139,7 @@ TEST_F(ProgressCallbackTest, AndBelowATest) {
 }
 
 TEST_F(ProgressCallbackTest, MetricsThatAreNumbersStandInTheLineAlone) {
-  const MetricAverages tested = Some({"categorical_accuracy"});
+  const MetricAverages tested = TwoSamples({"categorical_accuracy"});
   const Pass pass{.kind = Pass::Kind::kTest, .samples = 2, .done = 2, .averages = &tested};
   ASSERT_TRUE(progress_.OnPassBegin(pass).ok());
   ASSERT_TRUE(progress_.OnPassEnd(pass).ok());

@@ -10,6 +10,7 @@
 #include <new>
 
 #include "apps/flags/argument_flags.h"
+#include "apps/program/log.h"
 #include "comm/ranks/job/exit_code.h"
 #include "kernels/simd/simd_target.h"
 #include "tensor/errors.h"
@@ -54,10 +55,15 @@ int RunProgram(std::string_view name, int argc, char** argv, std::string_view ad
     status = ResourceExhausted("out of memory; ", advice);
   }
   if (!std::cout.flush() && status.ok()) {
-    if (ReaderHasExited()) return ExitCodeOfSignal(SIGPIPE);
+    if (ReaderHasExited()) {
+      EndLog();
+      return ExitCodeOfSignal(SIGPIPE);
+    }
     status = absl::DataLossError("cannot write to the standard output; is the disk full?");
   }
-  return ReportStatus(NameFlags(status), name, std::cerr);
+  const int code = ReportStatus(NameFlags(status), name, std::cerr);
+  EndLog();
+  return code;
 }
 
 }  // namespace dtnn

@@ -1,9 +1,11 @@
 #include "apps/rounds/round_output.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "apps/program/log.h"
 #include "comm/ranks/job/exit_code.h"
 #include "comm/ranks/job/interrupt.h"
 #include "models/parameters/weights.h"
@@ -21,13 +23,23 @@ Resumption ResumptionOf(Resume resume) {
   return resume == Resume::kYes ? Resumption::kMust : Resumption::kNo;
 }
 
+int64_t Accepted(const RoundRecord& record) {
+  using State = federation::Asked::State;
+  return std::ranges::count(record.clients, State::kAccepted, &federation::Asked::state);
+}
+
+std::vector<LogField> FieldsOf(const RoundRecord& record) {
+  std::vector<LogField> fields = {
+      LogFieldOf("round", record.round), LogFieldOf("clients", int64_t(record.clients.size())),
+      LogFieldOf("accepted", Accepted(record)), LogFieldOf("seconds", record.seconds)};
+  if (!record.metrics.empty()) fields.push_back(LogFieldOf("loss", record.metrics[0].second));
+  fields.push_back(LogFieldOf("metrics", record.metrics));
+  return fields;
+}
+
 std::string Describe(const RoundRecord& record) {
-  int64_t accepted = 0;
-  for (const federation::Asked& asked : record.clients) {
-    accepted += asked.state == federation::Asked::State::kAccepted ? 1 : 0;
-  }
   std::string text =
-      absl::StrFormat("**** Round %d: %d of %s, %.2f s", record.round, accepted,
+      absl::StrFormat("**** Round %d: %d of %s, %.2f s", record.round, Accepted(record),
                       Counted(int64_t(record.clients.size()), "client"), record.seconds);
   if (record.bytes_sent > 0) {
     absl::StrAppendFormat(&text, ", sent %.2f MB, received %.2f MB",
@@ -79,7 +91,7 @@ absl::Status RoundOutput::RoundDone(RoundRecord record, const FederationState& s
   page_.Add(files_->history());
   // Before the last message, which slow clients delay.
   if (record.round == parts_.rounds) DTNN_RETURN_IF_ERROR(SaveLast(state));
-  parts_.out << Describe(record) << std::flush;
+  WriteLog(parts_.out, Severity::kInfo, Describe(record), FieldsOf(record));
   return absl::OkStatus();
 }
 

@@ -3,7 +3,6 @@
 #ifndef DTNN_APPS_SERVE_METRICS_H_
 #define DTNN_APPS_SERVE_METRICS_H_
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -11,6 +10,8 @@
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include "apps/monitor/histogram.h"
 
 namespace dtnn {
 
@@ -30,27 +31,13 @@ class Metrics {
   std::string Text(std::span<const ModelState> models) const;
 
  private:
-  // Counts of values up to each bound, and of all.
-  template <size_t kBounds>
-  struct Histogram {
-    std::array<int64_t, kBounds + 1> counts = {};
-    double sum = 0;
-  };
-
   static constexpr double kSeconds[] = {0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05,
                                         0.1,    0.2,   0.5,   1,     2,    5,    10};
   static constexpr double kSamples[] = {1, 2, 4, 8, 16, 32, 64, 128, 256};
 
-  template <size_t kBounds>
-  static void Add(Histogram<kBounds>& histogram, const double (&bounds)[kBounds], double value);
-  template <size_t kBounds>
-  static std::string Lines(std::string_view name, std::string_view model,
-                           const Histogram<kBounds>& histogram, const double (&bounds)[kBounds]);
-
   mutable std::mutex mutex_;
   std::map<std::pair<std::string, int>, int64_t> requests_;
-  std::map<std::string, Histogram<std::size(kSeconds)>> seconds_;
-  std::map<std::string, Histogram<std::size(kSamples)>> samples_;
+  std::map<std::string, Histogram> seconds_, samples_;
   std::map<std::pair<std::string, bool>, int64_t> reloads_;
 };
 

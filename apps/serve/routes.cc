@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "apps/monitor/metrics_text.h"
 #include "apps/serve/page.h"
 #include "models/serving/best_predictions.h"
 #include "models/serving/protocol/infer_answer.h"
@@ -220,7 +221,7 @@ HttpAnswer Routes::MetricsText() const {
     const std::shared_ptr<ModelVersion> current = model->current();
     states.push_back({model->name(), current->number, current->batcher->queued()});
   }
-  return {.body = metrics_.Text(states), .type = "text/plain; version=0.0.4"};
+  return {.body = metrics_.Text(states), .type = std::string(MetricsText::kType)};
 }
 
 absl::Status Routes::Infer(const HttpRequest& request, HttpReply& reply) const {

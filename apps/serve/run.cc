@@ -1,36 +1,28 @@
 #include "apps/serve/run.h"
 
-#include <openssl/crypto.h>
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "apps/flags/value.h"
+#include "apps/monitor/listening.h"
 #include "apps/program/other_file.h"
 #include "apps/serve/metrics.h"
 #include "apps/serve/routes.h"
 #include "comm/http/http_server.h"
 #include "comm/ranks/job/exit_code.h"
 #include "comm/ranks/job/interrupt.h"
-#include "comm/transport/tcp/socket.h"
 #include "models/serving/served_model.h"
 #include "tensor/errors.h"
-#include "tensor/files/access/private_file.h"
 #include "tensor/text/one_line.h"
 
 namespace dtnn {
 namespace {
-
-constexpr size_t kLeastToken = 16, kMostToken = 4096;
 
 std::chrono::milliseconds Milliseconds(double seconds) {
   return std::chrono::milliseconds(int64_t(seconds * 1000));
@@ -61,41 +53,6 @@ class Signals {
   sigset_t set_ = {}, before_ = {};
 };
 
-absl::StatusOr<std::string> ReadToken(const std::string& path) {
-  if (path.empty()) return std::string();
-  DTNN_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, ReadPrivateFile(path, kMostToken));
-  std::string token(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  OPENSSL_cleanse(bytes.data(), bytes.size());
-  while (!token.empty() && (token.back() == '\n' || token.back() == '\r')) token.pop_back();
-  const bool printable = std::ranges::all_of(token, [](char c) { return c > ' ' && c < '\x7f'; });
-  if (printable && token.size() >= kLeastToken) return token;
-  return InvalidArgument(path, ": expected a token of ", kLeastToken,
-                         " characters or more, without spaces; openssl rand -hex 32 makes one");
-}
-
-absl::Status CheckAddress(const std::string& listen) {
-  const absl::StatusOr<std::vector<SocketAddress>> addresses = Resolve({.host = listen});
-  const bool own = addresses.ok() && std::ranges::any_of(*addresses, [](const auto& address) {
-                     const auto* const at = reinterpret_cast<const sockaddr*>(&address.bytes);
-                     const Socket socket(::socket(at->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-                     return bind(socket.descriptor(), at, address.size) == 0;
-                   });
-  if (own) return absl::OkStatus();
-  return UsageError("--listen=", listen,
-                    " is not an address of this host; expected one, or 0.0.0.0 for all of them");
-}
-
-absl::Status CheckProtection(const ServeOptions& options) {
-  if (options.certificate.empty() != options.key.empty()) {
-    return UsageError("--certificate and --key: give both, or neither");
-  }
-  if (IsLoopback(options.listen) || options.allow_unprotected) return absl::OkStatus();
-  if (!options.certificate.empty() && !options.token_file.empty()) return absl::OkStatus();
-  return UsageError("--listen=", options.listen,
-                    ": other hosts can connect there; give --certificate, --key and --token-file, "
-                    "or --allow-unprotected where something else protects it");
-}
-
 class Server {
  public:
   Server(const ServeOptions& options, std::ostream& out, std::ostream& errors)
@@ -105,14 +62,12 @@ class Server {
     if (options_.models.paths.empty()) {
       return UsageError("--model-file: missing; name the file of a trained model");
     }
-    DTNN_RETURN_IF_ERROR(CheckAddress(options_.listen));
-    DTNN_RETURN_IF_ERROR(CheckProtection(options_));
-    DTNN_ASSIGN_OR_RETURN(std::string token, ReadToken(options_.token_file));
+    DTNN_ASSIGN_OR_RETURN(HttpServerOptions listening, ListeningAt(options_, options_.port, "--"));
     const Signals signals;
     for (const std::string& path : options_.models.paths) DTNN_RETURN_IF_ERROR(LoadModel(path));
     const Routes routes(models_, metrics_, options_.max_queue);
     DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<HttpServer> server,
-                          HttpServer::Start(ServerOptions(routes, std::move(token)),
+                          HttpServer::Start(WithLimits(std::move(listening), routes),
                                             [&routes](HttpRequest& request, HttpReply reply) {
                                               routes.Answer(request, std::move(reply));
                                             }));
@@ -196,34 +151,20 @@ class Server {
     errors_ << "serve: warning: " << OneLine(line) << "\n" << std::flush;
   }
 
-  // The names that requests may call this host by, where a page in a browser could otherwise send
-  // some: without a token and for this host alone, and where names are given.
-  std::optional<std::vector<std::string>> Hosts() const {
-    const bool open = options_.token_file.empty() && IsLoopback(options_.listen);
-    if (!open && options_.allowed_hosts.empty()) return std::nullopt;
-    std::vector<std::string> hosts = {options_.listen};
-    for (const std::string_view name : SplitList(options_.allowed_hosts)) hosts.emplace_back(name);
-    return hosts;
-  }
-
-  HttpServerOptions ServerOptions(const Routes& routes, std::string token) const {
+  HttpServerOptions WithLimits(HttpServerOptions server, const Routes& routes) const {
     const size_t body = size_t(options_.max_body) * 1'000'000;
-    return {.address = {.host = options_.listen, .port = uint16_t(options_.port)},
-            .certificate_file = options_.certificate,
-            .key_file = options_.key,
-            .token = std::move(token),
-            .open_paths = Routes::OpenPaths(),
-            .hosts = Hosts(),
-            .connections = int(options_.max_connections),
-            .address_connections = int(options_.address_connections),
-            .body_bytes = body,
-            .all_body_bytes = 16 * body,
-            .patience = Milliseconds(options_.timeout),
-            .workers = std::max(2, int(std::thread::hardware_concurrency())),
-            .on_answer = [&routes](const HttpRequest& request, int code,
-                                   std::chrono::duration<double> took) {
-              routes.Count(request, code, took.count());
-            }};
+    server.open_paths = Routes::OpenPaths();
+    server.connections = int(options_.max_connections);
+    server.address_connections = int(options_.address_connections);
+    server.body_bytes = body;
+    server.all_body_bytes = 16 * body;
+    server.patience = Milliseconds(options_.timeout);
+    server.workers = std::max(2, int(std::thread::hardware_concurrency()));
+    server.on_answer = [&routes](const HttpRequest& request, int code,
+                                 std::chrono::duration<double> took) {
+      routes.Count(request, code, took.count());
+    };
+    return server;
   }
 
   const ServeOptions& options_;

@@ -8,6 +8,7 @@
 #include "apps/flags/option_table.h"
 #include "apps/flags/tool_flags.h"
 #include "apps/help/tool_help.h"
+#include "apps/program/log.h"
 #include "apps/program/paths.h"
 #include "apps/program/run_program.h"
 #include "apps/serve/run.h"
@@ -142,6 +143,7 @@ std::vector<OptionSpec> Flags(ServeOptions& options) {
                "that quantize wrote",
        .words = "fp32,bf16,int8",
        .field = &options.math_mode},
+      LikeLauncher("log-format", &options.log_format),
   };
 }
 
@@ -154,6 +156,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
     std::cout << ToolHelp(kProgramText, flags, request.help_topic);
     return absl::OkStatus();
   }
+  BeginLog(options.log_format, {.program = "serve"});
   return Serve(options, std::cout, std::cerr);
 }
 

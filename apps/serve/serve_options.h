@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "apps/flags/listen_options.h"
+
 namespace dtnn {
 
 // A flag that is given once per file.
@@ -16,13 +18,9 @@ struct ModelFiles {
 inline std::string AsOption(const ModelFiles&) { return ""; }
 inline void FromOption(const std::string& path, ModelFiles& files) { files.paths.push_back(path); }
 
-struct ServeOptions {
+struct ServeOptions : ListenOptions {
   ModelFiles models = {};
-  std::string listen = "127.0.0.1";
   int64_t port = 8000;  // 0: a free one
-  std::string certificate = {}, key = {}, token_file = {};
-  bool allow_unprotected = false;
-  std::string allowed_hosts = {};  // names, separated by commas
   int64_t max_batch = 32;
   double max_delay = 0;  // milliseconds
   int64_t max_queue = 1024;
@@ -31,6 +29,7 @@ struct ServeOptions {
   int64_t address_connections = 0;         // 0: any number
   double timeout = 30, stop_timeout = 30;  // seconds
   std::string math_mode = "fp32";          // or bf16, int8
+  std::string log_format = "text";         // or json
 };
 
 }  // namespace dtnn

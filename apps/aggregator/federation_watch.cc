@@ -1,0 +1,155 @@
+#include "apps/aggregator/federation_watch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tensor/errors.h"
+
+namespace dtnn {
+
+using federation::Asked;
+using federation::RoundRecord;
+using State = FederationFacts::State;
+
+FederationWatch::FederationWatch(std::chrono::milliseconds patience,
+                                 std::function<Clock::time_point()> now)
+    : patience_(patience), now_(std::move(now)), turned_(now_()) {}
+
+double FederationWatch::SecondsSince(Clock::time_point time) const {
+  return std::chrono::duration<double>(now_() - time).count();
+}
+
+FederationFacts FederationWatch::Facts() const {
+  const std::lock_guard lock(mutex_);
+  FederationFacts facts = facts_;
+  facts.seconds_since_turn = SecondsSince(turned_);
+  return facts;
+}
+
+absl::Status FederationWatch::Health() const {
+  const std::lock_guard lock(mutex_);
+  if (facts_.state == State::kOver || now_() - turned_ < patience_) return absl::OkStatus();
+  return Unavailable("the aggregator has not listened to its clients for ",
+                     int64_t(SecondsSince(turned_)), " seconds, with a --comm-timeout of ",
+                     patience_.count() / 1000);
+}
+
+void FederationWatch::Begin(const std::string& network, int64_t rounds_done, int64_t rounds) {
+  const std::lock_guard lock(mutex_);
+  facts_.network = network;
+  facts_.rounds_done = rounds_done;
+  facts_.rounds = rounds;
+}
+
+void FederationWatch::OnClient(const std::string& name, int64_t samples) {
+  const std::lock_guard lock(mutex_);
+  FederationFacts::Client& client = facts_.clients[name];
+  client.there = true;
+  client.samples = samples;
+}
+
+// One that has left is remembered while there is room: callers choose their names.
+void FederationWatch::OnGone(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  const auto client = facts_.clients.find(name);
+  if (client == facts_.clients.end()) return;
+  client->second.there = false;
+  client->second.asked = false;
+  if (facts_.clients.size() > FederationFacts::kMostClients) facts_.clients.erase(client);
+}
+
+void FederationWatch::OnRefusal() {
+  const std::lock_guard lock(mutex_);
+  ++facts_.refused;
+}
+
+void FederationWatch::OnRevoked(const std::string&) {
+  const std::lock_guard lock(mutex_);
+  ++facts_.revoked;
+}
+
+void FederationWatch::OnLate(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  ++facts_.late;
+  const auto client = facts_.clients.find(name);
+  if (client != facts_.clients.end()) ++client->second.late;
+}
+
+void FederationWatch::OnAttempt(int64_t, std::span<const Asked> asked) {
+  const std::lock_guard lock(mutex_);
+  facts_.state = State::kRound;
+  facts_.asked += int64_t(asked.size());
+  for (auto& [name, client] : facts_.clients) client.asked = false;
+  for (const Asked& one : asked) {
+    const auto client = facts_.clients.find(one.name);
+    if (client != facts_.clients.end()) client->second.asked = true;
+  }
+}
+
+void FederationWatch::OnStepEnd(Step step, double seconds) {
+  const std::lock_guard lock(mutex_);
+  switch (step) {
+    case Step::kSetUp:
+      return facts_.set_up.Add(seconds);
+    case Step::kUpdates:
+      return facts_.updates.Add(seconds);
+    case Step::kFinish:
+      return facts_.finish.Add(seconds);
+  }
+}
+
+void FederationWatch::OnAttemptEnd(std::span<const Asked> asked, bool good) {
+  const std::lock_guard lock(mutex_);
+  ++(good ? facts_.good_attempts : facts_.failed_attempts);
+  facts_.state = State::kWaits;
+  for (const Asked& one : asked) {
+    const bool counted = good && one.state == Asked::State::kAccepted;
+    const bool left_out = one.state == Asked::State::kLeftOut;
+    if (counted) ++facts_.answered;
+    if (left_out) ++facts_.left_out;
+    const auto client = facts_.clients.find(one.name);
+    if (client == facts_.clients.end()) continue;
+    if (counted) ++client->second.accepted;
+    if (left_out) ++client->second.left_out;
+    if (!one.why.empty()) client->second.why = one.why;
+  }
+}
+
+void FederationWatch::OnTurn(uint64_t sent, uint64_t received) {
+  const std::lock_guard lock(mutex_);
+  turned_ = now_();
+  facts_.bytes_sent = sent;
+  facts_.bytes_received = received;
+}
+
+void FederationWatch::OnSave() {
+  const std::lock_guard lock(mutex_);
+  facts_.state = State::kSaves;
+  saves_since_ = now_();
+}
+
+void FederationWatch::OnRoundDone(const RoundRecord& record) {
+  FederationFacts::Round round = {.round = record.round,
+                                  .asked = int64_t(record.clients.size()),
+                                  .attempts = record.attempts,
+                                  .bytes_sent = record.bytes_sent,
+                                  .bytes_received = record.bytes_received,
+                                  .seconds = record.seconds,
+                                  .metrics = record.metrics};
+  round.accepted = std::ranges::count(record.clients, Asked::State::kAccepted, &Asked::state);
+  round.metrics.resize(std::min(round.metrics.size(), FederationFacts::kMostMetrics));
+  const std::lock_guard lock(mutex_);
+  facts_.state = State::kWaits;
+  facts_.rounds_done = record.round;
+  facts_.save.Add(SecondsSince(saves_since_));
+  std::vector<FederationFacts::Round>& rounds = facts_.last_rounds;
+  if (rounds.size() == FederationFacts::kMostRounds) rounds.erase(rounds.begin());
+  rounds.push_back(std::move(round));
+}
+
+void FederationWatch::OnEnd() {
+  const std::lock_guard lock(mutex_);
+  facts_.state = State::kOver;
+}
+
+}  // namespace dtnn

@@ -1,0 +1,66 @@
+// Watches a federation for its monitor (apps/monitor/monitor.h): the aggregator's thread notes what
+// happens, the monitor's thread copies it. Neither waits for the other longer than for such a copy.
+
+#ifndef DTNN_APPS_AGGREGATOR_FEDERATION_WATCH_H_
+#define DTNN_APPS_AGGREGATOR_FEDERATION_WATCH_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <span>
+#include <string>
+
+#include "apps/aggregator/federation_facts.h"
+#include "apps/aggregator/federation_page.h"
+#include "apps/monitor/monitor.h"
+#include "comm/federation/aggregator/observer/federation_observer.h"
+#include "comm/federation/aggregator/round_record.h"
+
+namespace dtnn {
+
+class FederationWatch : public MonitorSource, public federation::FederationObserver {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // Clients that hear nothing for `patience` take the connection for lost: the aggregator is sick.
+  explicit FederationWatch(std::chrono::milliseconds patience,
+                           std::function<Clock::time_point()> now = &Clock::now);
+
+  // Before the rounds.
+  void Begin(const std::string& network, int64_t rounds_done, int64_t rounds);
+  // A round has a sum, and is saved and tested; then it is done.
+  void OnSave();
+  void OnRoundDone(const federation::RoundRecord& record);
+  // No more rounds.
+  void OnEnd();
+
+  absl::Status Health() const override;
+  std::string Metrics() const override { return MetricsOf(Facts()); }
+  std::string Status() const override { return StatusOf(Facts()); }
+  std::string Page() const override { return FederationPage(); }
+
+  void OnClient(const std::string& name, int64_t samples) override;
+  void OnGone(const std::string& name) override;
+  void OnRefusal() override;
+  void OnRevoked(const std::string& name) override;
+  void OnLate(const std::string& name) override;
+  void OnAttempt(int64_t round, std::span<const federation::Asked> asked) override;
+  void OnStepEnd(Step step, double seconds) override;
+  void OnAttemptEnd(std::span<const federation::Asked> asked, bool good) override;
+  void OnTurn(uint64_t sent, uint64_t received) override;
+
+ private:
+  FederationFacts Facts() const;
+  double SecondsSince(Clock::time_point time) const;
+
+  const std::chrono::milliseconds patience_;
+  const std::function<Clock::time_point()> now_;
+  mutable std::mutex mutex_;
+  FederationFacts facts_;
+  Clock::time_point turned_, saves_since_;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_AGGREGATOR_FEDERATION_WATCH_H_
