@@ -121,7 +121,7 @@ absl::StatusOr<std::shared_ptr<Attempt>> Rounds::RunAttempt(const std::vector<in
     if (attempt->step() != step) {
       const Clock::time_point now = Clock::now();
       const std::chrono::duration<double> took = now - std::exchange(step_began, now);
-      if (step) options_.Observer().OnStepEnd(*step, took.count());
+      if (step && attempt->failure().ok()) options_.Observer().OnStepEnd(*step, took.count());
       step = attempt->step();
     }
     // No sum has the update of one that is gone.

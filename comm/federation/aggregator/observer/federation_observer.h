@@ -1,6 +1,7 @@
 // What happens in a federation, as its aggregator sees it, for those who watch it (metrics, a
 // page). Called on the aggregator's thread, between other things: an observer returns at once.
-// Names are what clients say, of any bytes; where they prove them, the list's.
+// Names are what clients say (IsName, comm/federation/messages.cc); where they prove them, the
+// list's. Names of metrics and reasons may be any text.
 
 #ifndef DTNN_COMM_FEDERATION_AGGREGATOR_OBSERVER_FEDERATION_OBSERVER_H_
 #define DTNN_COMM_FEDERATION_AGGREGATOR_OBSERVER_FEDERATION_OBSERVER_H_
@@ -29,7 +30,8 @@ class FederationObserver {
 
   // An attempt at a round, from 1: the clients that are asked, and then, what became of them.
   virtual void OnAttempt(int64_t /*round*/, std::span<const Asked> /*asked*/) {}
-  // Clients have sent all that the aggregator waited for at the end of each of these.
+  // A step of an attempt is done: clients have sent what the aggregator waited for, or enough of
+  // it by the deadline. Not called for the step in which an attempt fails.
   enum class Step : uint8_t { kSetUp, kUpdates, kFinish };
   virtual void OnStepEnd(Step /*step*/, double /*seconds*/) {}
   virtual void OnAttemptEnd(std::span<const Asked> /*asked*/, bool /*good*/) {}
