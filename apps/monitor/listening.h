@@ -1,7 +1,7 @@
 // The options of a server of HTTP that a program has, checked: where it listens, and which requests
-// it answers. Other hosts need TLS and a token, or a word that something else protects it; without
-// a token, a server of this host alone answers only requests that call it by a name that is its
-// own, since a page in a browser could send others.
+// it answers. Other hosts need TLS and a token, or an option that says that something else protects
+// it; without a token, a server of this host alone answers only requests that call it by a name
+// that is its own, since a page in a browser could send others.
 
 #ifndef DTNN_APPS_MONITOR_LISTENING_H_
 #define DTNN_APPS_MONITOR_LISTENING_H_

@@ -16,7 +16,8 @@ namespace {
 
 constexpr char kFlags[] = "--metrics-", kPortFlag[] = "--metrics-port";
 
-constexpr int kConnections = 32;
+// A caller, by its address, must not keep out probes: those of a cluster come from elsewhere.
+constexpr int kConnections = 128, kAddressConnections = 16;
 // Requests have no body.
 constexpr size_t kHeaderBytes = 1 << 14, kBodyBytes = 1 << 10;
 constexpr std::chrono::seconds kPatience(10);
@@ -77,10 +78,11 @@ class WithoutSignals {
 
 }  // namespace
 
-absl::Status Monitor::Check(const MonitorOptions& options) {
+absl::Status Monitor::Check(const MonitorOptions& options, bool listens) {
   if (!options.port) return absl::OkStatus();
   DTNN_ASSIGN_OR_RETURN(HttpServerOptions server, ListeningAt(options, *options.port, kFlags));
   OPENSSL_cleanse(server.token.data(), server.token.size());
+  if (!listens) return absl::OkStatus();
   return WithContext(Listen(server.address).status(), kPortFlag);
 }
 
@@ -90,6 +92,7 @@ absl::StatusOr<std::unique_ptr<Monitor>> Monitor::Start(const MonitorOptions& op
   DTNN_ASSIGN_OR_RETURN(HttpServerOptions server, ListeningAt(options, *options.port, kFlags));
   server.open_paths = {"/", "/healthz"};
   server.connections = kConnections;
+  server.address_connections = kAddressConnections;
   server.header_bytes = kHeaderBytes;
   server.body_bytes = kBodyBytes;
   server.all_body_bytes = kConnections * kBodyBytes;

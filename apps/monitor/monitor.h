@@ -1,13 +1,14 @@
-// What a program tells of itself while it works, by HTTP, to probes, to Prometheus and to people:
+// What a program reports of itself while it works, by HTTP, to probes, to Prometheus and to people:
 //
-//   GET /healthz      200, or 503 where the program no longer does its work
+//   GET /healthz      200, or 503 where the source says that the program no longer does its work
 //   GET /metrics      for Prometheus
 //   GET /status.json  what the page shows
 //   GET /             the page, where there is one
 //
-// It has threads of its own, and asks its source from them. A caller that is slow, silent or talks
-// nonsense costs none of the program's time: connections, bytes and seconds have limits
-// (comm/http/http_server.h). Probes and the page need no token; the rest does where there is one.
+// It has threads of its own, and asks its source from them. A caller that is slow, silent or sends
+// something else than HTTP costs none of the program's time: connections, of each address and of
+// all, bytes and seconds have limits (comm/http/http_server.h). Probes and the page need no token;
+// the rest does where there is one.
 
 #ifndef DTNN_APPS_MONITOR_MONITOR_H_
 #define DTNN_APPS_MONITOR_MONITOR_H_
@@ -40,8 +41,9 @@ class Monitor {
   static absl::StatusOr<std::unique_ptr<Monitor>> Start(const MonitorOptions& options,
                                                         const MonitorSource& source);
 
-  // What Start would fail with, before the program has threads.
-  static absl::Status Check(const MonitorOptions& options);
+  // What Start would fail with, before the program has threads. Not `listens`: whether the port is
+  // free is not asked.
+  static absl::Status Check(const MonitorOptions& options, bool listens = true);
 
   const std::string& url() const { return url_; }  // "http://127.0.0.1:9100"
 

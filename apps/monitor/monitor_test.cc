@@ -1,11 +1,16 @@
 #include "apps/monitor/monitor.h"
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
 #include <atomic>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "comm/http/testing/http_client.h"
+#include "comm/transport/tcp/socket.h"
 #include "data/testing/idx_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -114,9 +119,9 @@ TEST_F(MonitorTest, AnswersToItsOwnNamesOnly) {
   EXPECT_EQ(code(port, "evil.example"), 421);
 }
 
-// While some send nonsense, half a request, or nothing, and one reads no answer, others are
-// answered, and what it tells of is asked by none of them.
-TEST_F(MonitorTest, SlowAndMadCallersDelayNobody) {
+// While some send something else, half a request, or nothing, and one reads no answer, others are
+// answered.
+TEST_F(MonitorTest, SlowAndBrokenCallersDelayNoOther) {
   source_.page = std::string(32 << 20, 'p');
   const uint16_t port = Start();
   std::vector<HttpClient> callers;
@@ -128,6 +133,41 @@ TEST_F(MonitorTest, SlowAndMadCallersDelayNobody) {
   }
   for (int i = 0; i < 20; ++i) EXPECT_EQ(Get(port, "/metrics").body, "m 1\n");
   monitor_.reset();  // ends in spite of them
+}
+
+// From 127.0.0.2, the code of the answer to a probe.
+std::string ProbeFromElsewhere(uint16_t port) {
+  const Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const timeval patience = {.tv_sec = 60, .tv_usec = 0};
+  setsockopt(socket.descriptor(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+  sockaddr_in own = {}, other = {};
+  own.sin_family = other.sin_family = AF_INET;
+  own.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
+  other.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  other.sin_port = htons(port);
+  EXPECT_EQ(bind(socket.descriptor(), reinterpret_cast<sockaddr*>(&own), sizeof(own)), 0);
+  EXPECT_EQ(connect(socket.descriptor(), reinterpret_cast<sockaddr*>(&other), sizeof(other)), 0);
+  const std::string request = HttpGet("/healthz");
+  EXPECT_EQ(send(socket.descriptor(), request.data(), request.size(), MSG_NOSIGNAL),
+            ssize_t(request.size()));
+  char answer[12] = {};
+  recv(socket.descriptor(), answer, sizeof(answer), MSG_WAITALL);
+  return {answer, sizeof(answer)};
+}
+
+// They hold the places of their address, and others are closed: all places would be gone.
+TEST_F(MonitorTest, SilentCallersOfOneAddressDoNotKeepOutProbes) {
+  const uint16_t port = Start();
+  std::vector<HttpClient> callers;
+  for (int i = 0; i < 200; ++i) callers.emplace_back(port);
+  EXPECT_EQ(ProbeFromElsewhere(port), "HTTP/1.1 200");
+}
+
+TEST_F(MonitorTest, AnElasticRankDoesNotAskForThePort) {
+  MonitorOptions options;
+  options.port = Start();
+  EXPECT_FALSE(Monitor::Check(options).ok());
+  EXPECT_TRUE(Monitor::Check(options, /*listens=*/false).ok());
 }
 
 TEST_F(MonitorTest, ErrorsNameTheFlags) {
