@@ -44,6 +44,18 @@ TEST(LineRelayTest, LinesOfJsonAreObjectsOfTheRank) {
   EXPECT_FALSE(std::getline(text, line));
 }
 
+// The longest message of a rank, all of it escaped.
+TEST(LineRelayTest, TheLongestObjectOfARankStaysWhole) {
+  std::stringbuf of_rank, of_launch;
+  JsonLines rank(of_rank, {.program = "benchmark", .rank = 7}, Severity::kInfo);
+  std::ostream(&rank) << std::string(JsonLines::kMostBytes, '\x01') << "\n";
+  JsonLines launch(of_launch, {.program = "launch"}, Severity::kInfo);
+  std::ostream out(&launch);
+  LineRelay("", out, 7).Take(of_rank.str());
+  EXPECT_GT(of_rank.str().size(), 6 * JsonLines::kMostBytes);
+  EXPECT_EQ(of_launch.str(), of_rank.str());
+}
+
 TEST(LineRelayTest, HoweverLongALineIsMemoryIsNot) {
   std::ostringstream out;
   LineRelay relay("", out);

@@ -68,27 +68,30 @@ void JsonLines::WriteLine(const std::string& line) {
           target_.sputn(line.data(), std::streamsize(line.size())) == std::streamsize(line.size());
 }
 
-void JsonLines::EndLine() {
-  std::string_view text = line_;
+void JsonLines::EndLine(const std::string& line) {
+  std::string_view text = line;
   Severity severity = severity_;
   if (Drop(kStars, text)) severity = Severity::kInfo;
   if (Drop(StrCat(source_.program, ": "), text) && Drop(kWarning, text)) {
     severity = Severity::kWarning;
   }
   if (!text.empty()) WriteLine(Format(severity, text, source_.rank, {}));
-  line_.clear();
 }
 
 void JsonLines::Take(std::string_view bytes) {
+  std::string& line = begun_[std::this_thread::get_id()];
   while (!bytes.empty()) {
     const size_t end = bytes.find('\n');
-    const size_t count = std::min({end, bytes.size(), kMostBytes - line_.size()});
-    line_ += bytes.substr(0, count);
+    const size_t count = std::min({end, bytes.size(), kMostBytes - line.size()});
+    line += bytes.substr(0, count);
     bytes.remove_prefix(count);
     const bool ended = bytes.starts_with('\n');
     if (ended) bytes.remove_prefix(1);
-    if (ended || line_.size() == kMostBytes) EndLine();
+    if (!ended && line.size() < kMostBytes) break;
+    EndLine(line);
+    line.clear();
   }
+  if (line.empty()) begun_.erase(std::this_thread::get_id());
 }
 
 void JsonLines::Write(Severity severity, std::string_view text, std::span<const LogField> fields) {
@@ -108,7 +111,8 @@ void JsonLines::Relay(std::string_view line, int rank) {
 
 void JsonLines::Finish() {
   const std::lock_guard lock(mutex_);
-  if (!line_.empty()) EndLine();
+  for (const auto& [writer, line] : begun_) EndLine(line);
+  begun_.clear();
   if (target_.pubsync() != 0) good_ = false;
 }
 

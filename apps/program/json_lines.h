@@ -4,20 +4,25 @@
 //   {"time": "2026-03-01T09:30:00.123456Z", "severity": "WARNING", "program": "benchmark",
 //    "rank": 1, "message": "..."}
 //
-// all in one line. Empty lines are dropped, longer ones than kMostBytes cut in two. What is left of
-// a program's own marks ("**** ", "benchmark: warning: ") becomes the severity. Control characters
-// and broken UTF-8 are escaped. Lines of several threads do not mix.
+// all in one line. Empty lines are dropped, longer ones than kMostBytes cut in two. A program's own
+// marks ("**** ", "benchmark: warning: ") are left out, and become the severity. Control characters
+// and broken UTF-8 are escaped. Lines of several threads do not mix, in however many pieces each is
+// written. What is written to the file below the stream itself, as libraries do, stays as it is.
 
 #ifndef DTNN_APPS_PROGRAM_JSON_LINES_H_
 #define DTNN_APPS_PROGRAM_JSON_LINES_H_
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <streambuf>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <utility>
 
 namespace dtnn {
 
@@ -37,7 +42,8 @@ struct LogField {
 
 class JsonLines : public std::streambuf {
  public:
-  static constexpr size_t kMostBytes = size_t{64} << 10;
+  // The most of a line: as an object it has less than 64 KiB, even where all of it is escaped.
+  static constexpr size_t kMostBytes = size_t{8} << 10;
 
   // `target` gets whole lines, and outlives it. `severity`: of lines without a mark.
   JsonLines(std::streambuf& target, LogSource source, Severity severity)
@@ -59,7 +65,7 @@ class JsonLines : public std::streambuf {
  private:
   void Take(std::string_view bytes);
   void WriteLine(const std::string& line);
-  void EndLine();
+  void EndLine(const std::string& line);
   std::string Format(Severity severity, std::string_view message, std::optional<int> rank,
                      std::span<const LogField> fields) const;
 
@@ -67,8 +73,8 @@ class JsonLines : public std::streambuf {
   std::streambuf& target_;
   const LogSource source_;
   const Severity severity_;
-  std::string line_;  // its begin
-  bool good_ = true;  // of the target
+  std::map<std::thread::id, std::string> begun_;  // lines, by their writers
+  bool good_ = true;                              // of the target
 };
 
 }  // namespace dtnn

@@ -3,6 +3,7 @@
 #include <ctime>
 #include <ostream>
 #include <regex>
+#include <set>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -121,6 +122,23 @@ TEST_F(JsonLinesTest, HoweverLongALineIsMemoryIsNot) {
   ASSERT_EQ(messages.size(), 2);
   EXPECT_EQ(messages[0].size(), JsonLines::kMostBytes);
   EXPECT_EQ(messages[1].size(), JsonLines::kMostBytes / 2);
+}
+
+TEST_F(JsonLinesTest, PiecesOfThreadsDoNotMix) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([this, t] {
+      std::ostream out(&lines_);
+      for (int i = 0; i < 300; ++i) out << "**** " << std::string(20, char('a' + t)) << i << "\n";
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const std::vector<std::string> messages = Messages();
+  EXPECT_EQ(messages.size(), 1200);
+  EXPECT_EQ(std::set<std::string>(messages.begin(), messages.end()).size(), 1200);
+  for (const std::string& message : messages) {
+    EXPECT_EQ(message.find_first_not_of(message[0]), 20) << message;
+  }
 }
 
 TEST_F(JsonLinesTest, ObjectsOfThreadsDoNotMix) {
