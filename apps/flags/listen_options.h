@@ -18,9 +18,9 @@ struct ListenOptions {
   friend bool operator==(const ListenOptions&, const ListenOptions&) = default;
 };
 
-// Those of a program that tells of itself (apps/monitor).
+// Those of a program that reports on itself (apps/monitor).
 struct MonitorOptions : ListenOptions {
-  std::optional<int64_t> port = {};  // nothing: it does not; 0: a free one
+  std::optional<int64_t> port = {};  // nothing: none; 0: a free one
 
   friend bool operator==(const MonitorOptions&, const MonitorOptions&) = default;
 };

@@ -789,16 +789,18 @@ constexpr OptionSpec kTable[] = {
         "auto,bar,line,none")
         .Means(meanings::kProgress),
     Now("metrics-port", kOther, kInt, DTNN_FIELD(monitor.port),
-        "port of TCP where rank 0 tells of the run by HTTP: /healthz, /metrics for Prometheus, "
-        "/status.json; 0: a free one, which is printed")
-        .Unit("port", "9100")
+        "port of TCP where rank 0 reports on the run by HTTP: /metrics for Prometheus, "
+        "/status.json, "
+        "/healthz; 0: a free one, which is printed")
+        .Unit("port", "61645")
         .Within({.low = 0, .high = 65535}),
     Now("metrics-listen", kOther, kText, DTNN_FIELD(monitor.listen),
         "address of this host for --metrics-port; 0.0.0.0: all of them")
         .Unit("address", "0.0.0.0")
         .Needs("metrics-port"),
     Now("metrics-certificate", kOther, kPath, DTNN_FIELD(monitor.certificate),
-        "tell by TLS with this certificate (PEM), perhaps with those that signed it")
+        "serve --metrics-port over TLS with this certificate (PEM), perhaps with those that signed "
+        "it")
         .Example("server.pem")
         .Needs("metrics-port"),
     Now("metrics-key", kOther, kPath, DTNN_FIELD(monitor.key),
@@ -806,12 +808,13 @@ constexpr OptionSpec kTable[] = {
         .Example("server.key")
         .Needs("metrics-port"),
     Now("metrics-token-file", kOther, kPath, DTNN_FIELD(monitor.token_file),
-        "tell only those with the token in this file, which only its owner may read; /healthz "
+        "require the token in this file, which only its owner may read, for --metrics-port; "
+        "/healthz "
         "needs none")
         .Example("token")
         .Needs("metrics-port"),
     Now("metrics-allow-unprotected", kOther, kBool, DTNN_FIELD(monitor.allow_unprotected),
-        "tell other hosts even without TLS or without a token")
+        "open --metrics-port to other hosts even without TLS or without a token")
         .Needs("metrics-port"),
     Now("metrics-allowed-hosts", kOther, kText, DTNN_FIELD(monitor.allowed_hosts),
         "other names by which callers may reach --metrics-port, separated by commas; without a "

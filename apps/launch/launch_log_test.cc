@@ -92,7 +92,7 @@ TEST(LaunchLogTest, ErrorsAreObjectsToo) {
 TEST(LaunchLogTest, RankZeroTellsOfTheJob) {
   Process job(kLaunch, Ranks(2, With(SmallRun(101), {"--num-epochs=100000", "--progress=none",
                                                      "--metrics-port=0"})));
-  ASSERT_TRUE(job.ReadUntil("Tells of itself at http://127.0.0.1:"));
+  ASSERT_TRUE(job.ReadUntil("Metrics at http://127.0.0.1:"));
   ASSERT_TRUE(job.ReadUntil("\n[0] "));
   const std::string& text = job.text();
   const size_t at = text.find("http://127.0.0.1:");
@@ -100,7 +100,7 @@ TEST(LaunchLogTest, RankZeroTellsOfTheJob) {
   std::string metrics;
   do {
     metrics = HttpClient(port).Ask(HttpGet("/metrics")).body;
-  } while (metrics.find("\ndtnn_run_epochs_done_total 0\n") != metrics.npos);
+  } while (metrics.find("\ndtnn_run_epochs_done 0\n") != metrics.npos);
   EXPECT_THAT(metrics, HasSubstr("\ndtnn_run_ranks 2\n"));
   EXPECT_THAT(metrics, HasSubstr("\ndtnn_run_epochs 100000\n"));
   EXPECT_THAT(metrics, HasSubstr("\ndtnn_run_metric{metric=\"categorical_cross_entropy\"} "));
@@ -110,34 +110,52 @@ TEST(LaunchLogTest, RankZeroTellsOfTheJob) {
   EXPECT_EQ(job.Wait().exit_code, 128 + SIGTERM) << job.text();
 }
 
+// Free now, and with luck still when a rank listens there.
+std::string FreePort() {
+  const Socket free = Must(Listen({.host = "127.0.0.1", .port = 0}));
+  return std::to_string(Must(free.Local()).port);
+}
+
+// Empty while nobody listens.
+std::string MetricsAt(const std::string& port) {
+  HttpClient client(uint16_t(std::stoi(port)));
+  return client.connected() ? client.Ask(HttpGet("/metrics")).body : "";
+}
+
 // One of the three is rank 0, and listens; another one does once that is killed.
 TEST(LaunchLogTest, ARankTellsOfTheJobWhicheverIsLost) {
   for (const int victim : {0, 1, 2}) {
     SCOPED_TRACE(victim);
-    const std::string port = [] {
-      const Socket free = Must(Listen({.host = "127.0.0.1", .port = 0}));
-      return std::to_string(Must(free.Local()).port);
-    }();
-    // Empty while nobody listens.
-    const auto metrics = [&port] {
-      HttpClient client(uint16_t(std::stoi(port)));
-      return client.connected() ? client.Ask(HttpGet("/metrics")).body : "";
-    };
+    const std::string port = FreePort();
     ElasticJob job(NewFolder("told" + std::to_string(victim)), 3, {"--elastic=1:4"},
                    With(SmallRun(101), {"--num-epochs=100000", "--progress=none",
                                         "--comm-timeout=6", "--metrics-port=" + port}));
-    ASSERT_TRUE(job.launch().ReadUntil("Tells of itself at http://127.0.0.1:" + port));
-    EXPECT_THAT(metrics(), HasSubstr("\ndtnn_run_ranks 3\n"));
+    ASSERT_TRUE(job.launch().ReadUntil("Metrics at http://127.0.0.1:" + port));
+    EXPECT_THAT(MetricsAt(port), HasSubstr("\ndtnn_run_ranks 3\n"));
     ASSERT_EQ(kill(job.Rank(victim), SIGKILL), 0);
     ASSERT_TRUE(job.launch().ReadUntil("launch: generation 2: 2 ranks"));
     std::string text;
     do {
-      text = metrics();
+      text = MetricsAt(port);
     } while (text.find("\ndtnn_run_ranks 2\n") == text.npos);
     EXPECT_THAT(text, HasSubstr("\ndtnn_run_generations_total 2\n"));
     job.launch().Signal(SIGTERM);
     EXPECT_NE(job.Wait().exit_code, 0);
   }
+}
+
+// On the same host, where the port is in use.
+TEST(LaunchLogTest, ARankThatJoinsFindsThePortTaken) {
+  const std::string port = FreePort();
+  ElasticJob job(NewFolder("joined"), 2, {"--elastic=1:4"},
+                 With(SmallRun(101), {"--num-epochs=100000", "--progress=none", "--comm-timeout=6",
+                                      "--metrics-port=" + port}));
+  ASSERT_TRUE(job.launch().ReadUntil("Metrics at http://127.0.0.1:" + port));
+  job.Add("1:4");
+  while (MetricsAt(port).find("\ndtnn_run_ranks 3\n") == std::string::npos) {
+  }
+  job.launch().Signal(SIGTERM);
+  EXPECT_NE(job.Wait().exit_code, 1);
 }
 
 // The other rank does not wait for it.

@@ -20,6 +20,17 @@
 
 namespace dtnn {
 
+namespace {
+
+// A client of a protected federation does not send its metrics as they are: they would reveal
+// something of its data.
+bool HidesMetrics(const Options& options) {
+  if (options.ranks.parallel != Parallel::kFederated) return false;
+  return !options.encryption.kind.empty() || options.federation.dp_clip > 0;
+}
+
+}  // namespace
+
 absl::Status RunBenchmark(const Options& options, const LaunchPlace& place,
                           const std::function<absl::Status(double rate)>& on_learning_rate,
                           std::ostream& out, std::ostream& err) {
@@ -34,20 +45,22 @@ absl::Status RunBenchmark(const Options& options, const LaunchPlace& place,
           }};
   std::optional<ProgressCallback> shown;
   std::optional<LogCallback> logged;
-  RunWatch watch;
+  RunWatch watch(HidesMetrics(options) && options.monitor.token_file.empty());
   std::unique_ptr<Monitor> monitor;
   // The monitor begins when the ranks have met: the secret of their job leaves the environment
-  // before there are threads, and which rank is 0 may change.
+  // before there are threads, and which rank is 0 may change. An elastic rank that joins may find
+  // the port in use by the first one of this host.
   if (place.rank == 0) {
-    const absl::Status monitored = Monitor::Check(options.monitor);
+    const absl::Status monitored =
+        Monitor::Check(options.monitor, /*listens=*/options.ranks.elastic.empty());
     if (!monitored.ok()) return TellOnce(monitored, place, "benchmark", out, err);
   }
-  const auto tell = [&] {
+  const auto begin_monitor = [&] {
     if (monitor != nullptr) return;
     absl::StatusOr<std::unique_ptr<Monitor>> started = Monitor::Start(options.monitor, watch);
     if (!started.ok()) return sinks.warn(std::string(started.status().message()));
     monitor = *std::move(started);
-    out << StrCat("**** Tells of itself at ", monitor->url(), "\n") << std::flush;
+    out << StrCat("**** Metrics at ", monitor->url(), "\n") << std::flush;
   };
   const auto objects = [&](const Communicator* communicator) {
     RunObjects run = {.sinks = sinks,
@@ -63,7 +76,7 @@ absl::Status RunBenchmark(const Options& options, const LaunchPlace& place,
       return run;
     }
     if (monitored) {
-      tell();
+      begin_monitor();
       run.callbacks.push_back(&watch);
     }
     if (LogsJson(out)) {

@@ -13,8 +13,6 @@
 namespace dtnn {
 namespace {
 
-constexpr std::chrono::seconds kMeasureEvery(1);
-
 // "val_" and "test_" go with the names.
 std::string_view PrefixOf(const Pass& pass) {
   if (pass.kind == Pass::Kind::kValidation) return "val_";
@@ -36,106 +34,107 @@ void Update(const NamedMetrics& values, NamedMetrics& metrics) {
 
 void RunWatch::OnRanks(int ranks) {
   const std::lock_guard lock(mutex_);
-  ranks_ = ranks;
-  ++generations_;
+  facts_.ranks = ranks;
+  ++facts_.generations;
 }
 
-absl::Status RunWatch::OnRoundBegin(int64_t round, int64_t rounds, int64_t) {
+absl::Status RunWatch::OnRoundBegin(int64_t round, int64_t rounds, int64_t epochs_done) {
   const std::lock_guard lock(mutex_);
-  round_ = round;
-  rounds_ = rounds;
+  facts_.round = round;
+  facts_.rounds = rounds;
+  before_round_ = epochs_done;
   return absl::OkStatus();
 }
 
 absl::Status RunWatch::OnPassBegin(const Pass& pass) {
   const std::lock_guard lock(mutex_);
   const bool trains = pass.kind == Pass::Kind::kTraining;
-  state_ = trains ? "trains" : pass.kind == Pass::Kind::kTest ? "tests" : "validates";
-  if (trains) epochs_ = pass.epochs;
+  facts_.state = trains ? "trains" : pass.kind == Pass::Kind::kTest ? "tests" : "validates";
+  pass_.emplace();
   pass_done_ = pass.done;
-  pass_began_ = measured_ = Clock::now();
-  measured_samples_ = pass.done;
+  if (!trains) return absl::OkStatus();
+  facts_.epochs_done = pass.epoch - before_round_;
+  facts_.epochs = pass.epochs - before_round_;
   return absl::OkStatus();
 }
 
 absl::Status RunWatch::OnBatchEnd(const Pass& pass) {
-  const std::lock_guard lock(mutex_);
   if (pass.kind != Pass::Kind::kTraining) return absl::OkStatus();
-  ++steps_;
-  samples_ += pass.done - std::exchange(pass_done_, pass.done);
-  const double seconds = SecondsSince(measured_);
-  if (seconds < std::chrono::duration<double>(kMeasureEvery).count()) return absl::OkStatus();
-  samples_per_second_ = double(pass.done - std::exchange(measured_samples_, pass.done)) / seconds;
-  measured_ = Clock::now();
-  // On a GPU a step's results come with the next.
-  if (pass.averages->samples() > 0) Update(pass.averages->Values(), metrics_);
+  const std::lock_guard lock(mutex_);
+  ++facts_.steps;
+  facts_.samples += pass.done - std::exchange(pass_done_, pass.done);
   return absl::OkStatus();
 }
 
 absl::Status RunWatch::OnPassEnd(const Pass& pass) {
+  const NamedMetrics metrics = pass.averages->Values(PrefixOf(pass));
   const std::lock_guard lock(mutex_);
-  const double seconds = SecondsSince(pass_began_);
-  Update(pass.averages->Values(PrefixOf(pass)), metrics_);
-  if (pass.kind != Pass::Kind::kTraining) {
-    evaluation_.Add(seconds);
-    return absl::OkStatus();
-  }
-  training_.Add(seconds);
-  trained_ = seconds;
+  const double seconds = pass_ ? pass_->seconds() : 0;
+  if (!hides_metrics_) Update(metrics, facts_.metrics);
+  if (pass.kind == Pass::Kind::kTraining) trained_ = seconds;
+  (pass.kind == Pass::Kind::kTraining ? facts_.training : facts_.evaluation).Add(seconds);
   return absl::OkStatus();
 }
 
 absl::Status RunWatch::OnEpochEnd(const Pass& training, const Pass* validation) {
+  const NamedMetrics metrics = hides_metrics_ ? NamedMetrics() : MetricsOf(training, validation);
   const std::lock_guard lock(mutex_);
-  epochs_done_ = training.epoch + 1;
-  if (last_epochs_.size() == kMostEpochs) last_epochs_.erase(last_epochs_.begin());
-  last_epochs_.push_back({epochs_done_, trained_, MetricsOf(training, validation)});
+  facts_.epochs_done = training.epoch + 1 - before_round_;
+  if (epochs_.size() == kMostEpochs) epochs_.pop_front();
+  epochs_.push_back(std::make_shared<const std::string>(
+      StrCat("{\"round\": ", facts_.round, ", \"epoch\": ", facts_.epochs_done,
+             ", \"seconds\": ", JsonNumber(trained_), ", \"metrics\": ", JsonOf(metrics), "}")));
   return absl::OkStatus();
 }
 
-std::string RunWatch::Metrics() const {
-  MetricsText text;
+RunWatch::Facts RunWatch::FactsNow() const {
   const std::lock_guard lock(mutex_);
-  text.One("dtnn_run_epochs", "gauge", "Epochs that the run is to train, at most.", epochs_);
-  text.One("dtnn_run_epochs_done_total", "counter",
-           "Epochs that are done, with those before it was resumed.", epochs_done_);
-  if (round_ > 0) {
-    text.One("dtnn_run_round", "gauge", "Round of the federation, from 1.", round_);
-    text.One("dtnn_run_rounds", "gauge", "Rounds that the federation is to do.", rounds_);
+  return facts_;
+}
+
+std::string RunWatch::Metrics() const {
+  const Facts facts = FactsNow();
+  MetricsText text;
+  text.One("dtnn_run_epochs", "gauge",
+           "Epochs to train, at most; of the round, where there is a federation.", facts.epochs);
+  text.One("dtnn_run_epochs_done", "gauge",
+           "Epochs that are done, with those before the run was resumed.", facts.epochs_done);
+  if (facts.round > 0) {
+    text.One("dtnn_run_round", "gauge", "Round of the federation, from 1.", facts.round);
+    text.One("dtnn_run_rounds", "gauge", "Rounds that the federation is to do.", facts.rounds);
   }
-  text.One("dtnn_run_steps_total", "counter", "Steps of training, in this process.", steps_);
+  text.One("dtnn_run_steps_total", "counter", "Steps of training, in this process.", facts.steps);
   text.One("dtnn_run_samples_total", "counter",
-           "Samples trained on, over all ranks, since this process began.", samples_);
-  text.One("dtnn_run_samples_per_second", "gauge",
-           "Speed of training over all ranks, measured once a second.", samples_per_second_);
+           "Samples trained on, over all ranks, since this process began.", facts.samples);
   text.Family("dtnn_run_metric", "gauge",
-              "Loss and metrics: of the pass that runs, else of the last one; val_..., test_....");
-  for (const auto& [name, value] : metrics_) text.Add({{"metric", name}}, value);
+              "Loss and metrics over all ranks of the last epoch, validation (val_...) and test "
+              "(test_...).");
+  for (const auto& [name, value] : facts.metrics) text.Add({{"metric", name}}, value);
   text.Family("dtnn_run_pass_seconds", "histogram",
               "How long passes over data took: epochs of training, and validations and tests.");
-  text.Add({{"pass", "training"}}, training_);
-  text.Add({{"pass", "evaluation"}}, evaluation_);
-  text.One("dtnn_run_ranks", "gauge", "Ranks that train together now.", int64_t{ranks_});
+  text.Add({{"pass", "training"}}, facts.training);
+  text.Add({{"pass", "evaluation"}}, facts.evaluation);
+  text.One("dtnn_run_ranks", "gauge", "Ranks that train together now.", int64_t{facts.ranks});
   text.One("dtnn_run_generations_total", "counter",
-           "Times that ranks have formed a job: 1, and one more for each change of elastic ranks.",
-           generations_);
+           "Times that ranks have formed the job since this process began.", facts.generations);
   AddProcess(text);
   return text.text();
 }
 
 std::string RunWatch::Status() const {
-  const std::lock_guard lock(mutex_);
+  const Facts facts = FactsNow();
+  const auto list = [this] {
+    const std::lock_guard lock(mutex_);
+    return epochs_;
+  }();
   std::string epochs;
-  for (const Epoch& epoch : last_epochs_) {
-    StrAppend(&epochs, epochs.empty() ? "" : ",\n  ", "{\"epoch\": ", epoch.epoch,
-              ", \"seconds\": ", JsonNumber(epoch.seconds),
-              ", \"metrics\": ", JsonOf(epoch.metrics), "}");
-  }
-  return StrCat("{\"state\": \"", state_, "\", \"epochs_done\": ", epochs_done_,
-                ", \"epochs\": ", epochs_, ", \"round\": ", round_, ", \"rounds\": ", rounds_,
-                ", \"steps\": ", steps_, ", \"samples\": ", samples_, ", \"ranks\": ", ranks_,
-                ", \"generations\": ", generations_, ",\n \"metrics\": ", JsonOf(metrics_),
-                ",\n \"last_epochs\": [", epochs, "]}\n");
+  for (const auto& epoch : list) StrAppend(&epochs, epochs.empty() ? "" : ",\n  ", *epoch);
+  return StrCat(
+      "{\"state\": \"", facts.state, "\", \"epochs_done\": ", facts.epochs_done,
+      ", \"epochs\": ", facts.epochs, ", \"round\": ", facts.round, ", \"rounds\": ", facts.rounds,
+      ", \"steps\": ", facts.steps, ", \"samples\": ", facts.samples, ", \"ranks\": ", facts.ranks,
+      ", \"generations\": ", facts.generations, ",\n \"metrics\": ", JsonOf(facts.metrics),
+      ",\n \"last_epochs\": [", epochs, "]}\n");
 }
 
 }  // namespace dtnn

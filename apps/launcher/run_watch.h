@@ -1,19 +1,22 @@
 // Watches a run for its monitor (apps/monitor/monitor.h): a callback of the rank that coordinates.
-// A step costs a lock and two additions; metrics of a running pass are taken once a second.
+// A step costs a lock and two additions: the monitor's thread holds the lock only to copy, and
+// makes its texts afterwards.
 
 #ifndef DTNN_APPS_LAUNCHER_RUN_WATCH_H_
 #define DTNN_APPS_LAUNCHER_RUN_WATCH_H_
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
-#include <vector>
 
 #include "apps/monitor/histogram.h"
 #include "apps/monitor/monitor.h"
 #include "models/training/callback.h"
+#include "tensor/stopwatch.h"
 
 namespace dtnn {
 
@@ -21,7 +24,10 @@ class RunWatch : public Callback, public MonitorSource {
  public:
   static constexpr size_t kMostEpochs = 1000;  // in the status; the last ones
 
-  // A run begins, or its next generation of ranks.
+  // `hides_metrics`: losses and metrics are not reported, since the run's protection hides them.
+  explicit RunWatch(bool hides_metrics = false) : hides_metrics_(hides_metrics) {}
+
+  // A run begins, or its next generation of ranks; by every rank.
   void OnRanks(int ranks);
 
   absl::Status OnRoundBegin(int64_t round, int64_t rounds, int64_t epochs_done) override;
@@ -34,36 +40,28 @@ class RunWatch : public Callback, public MonitorSource {
   std::string Status() const override;
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   static constexpr double kPassSeconds[] = {0.1, 1, 10, 60, 300, 900, 3600, 4 * 3600, 24 * 3600};
 
-  struct Epoch {
-    int64_t epoch = 0;
-    double seconds = 0;  // of training
-    NamedMetrics metrics = {};
+  struct Facts {
+    const char* state = "begins";
+    int ranks = 1;
+    int64_t generations = 0;
+    int64_t round = 0, rounds = 0;        // of a client of a federation
+    int64_t epochs_done = 0, epochs = 0;  // of the round, where there is one
+    int64_t steps = 0, samples = 0;       // of training, in this process
+    NamedMetrics metrics = {};            // of each pass the last ones
+    Histogram training{kPassSeconds}, evaluation{kPassSeconds};
   };
+  Facts FactsNow() const;
 
-  static double SecondsSince(Clock::time_point time) {
-    return std::chrono::duration<double>(Clock::now() - time).count();
-  }
-
+  const bool hides_metrics_;
   mutable std::mutex mutex_;
-  const char* state_ = "begins";
-  int ranks_ = 1;
-  int64_t generations_ = 0;
-  int64_t round_ = 0, rounds_ = 0;  // of a client of a federation
-  int64_t epochs_done_ = 0, epochs_ = 0;
-  int64_t steps_ = 0, samples_ = 0;  // of training, in this process
-  int64_t pass_done_ = 0;            // samples of the pass that are counted
-  double samples_per_second_ = 0;    // of the last second of training
-  NamedMetrics metrics_ = {};        // the newest of each name
-  Histogram training_{kPassSeconds}, evaluation_{kPassSeconds};
-  std::vector<Epoch> last_epochs_ = {};
-  // When the pass that runs, and the measurement of its speed, began.
-  Clock::time_point pass_began_{}, measured_{};
-  int64_t measured_samples_ = 0;
-  double trained_ = 0;
+  Facts facts_;
+  std::deque<std::shared_ptr<const std::string>> epochs_;  // as JSON
+  int64_t before_round_ = 0;                               // epochs
+  int64_t pass_done_ = 0;                                  // samples of the pass that are counted
+  std::optional<Stopwatch> pass_;                          // since it began
+  double trained_ = 0;                                     // seconds of the last epoch's training
 };
 
 }  // namespace dtnn

@@ -52,8 +52,8 @@ TEST_F(RunWatchTest, CountsStepsSamplesAndEpochs) {
   ASSERT_TRUE(watch_.OnEpochEnd(PassOf(Pass::Kind::kTraining, 0), &validation).ok());
   const std::string text = watch_.Metrics();
   for (const char* line :
-       {"\ndtnn_run_epochs_done_total 1\n", "\ndtnn_run_steps_total 7\n",
-        "\ndtnn_run_samples_total 14\n", "\ndtnn_run_ranks 4\n", "\ndtnn_run_generations_total 1\n",
+       {"\ndtnn_run_epochs_done 1\n", "\ndtnn_run_steps_total 7\n", "\ndtnn_run_samples_total 14\n",
+        "\ndtnn_run_ranks 4\n", "\ndtnn_run_generations_total 1\n",
         "\ndtnn_run_metric{metric=\"categorical_accuracy\"} 50\n",
         "\ndtnn_run_metric{metric=\"val_categorical_accuracy\"} 50\n",
         "\ndtnn_run_pass_seconds_count{pass=\"training\"} 1\n",
@@ -73,6 +73,32 @@ TEST_F(RunWatchTest, CountsChangesOfElasticRanks) {
   for (const int ranks : {4, 3, 5}) watch_.OnRanks(ranks);
   EXPECT_THAT(watch_.Metrics(), HasSubstr("\ndtnn_run_ranks 5\n"));
   EXPECT_THAT(watch_.Metrics(), HasSubstr("\ndtnn_run_generations_total 3\n"));
+}
+
+TEST_F(RunWatchTest, EpochsBeforeAResumedOneAreDoneAtItsBegin) {
+  ASSERT_TRUE(watch_.OnPassBegin(PassOf(Pass::Kind::kTraining, 2)).ok());
+  EXPECT_THAT(watch_.Metrics(), HasSubstr("\ndtnn_run_epochs_done 2\n"));
+}
+
+// The trainer counts the epochs of all rounds.
+TEST_F(RunWatchTest, AClientCountsEpochsWithinItsRound) {
+  ASSERT_TRUE(watch_.OnRoundBegin(2, 9, 2).ok());
+  ASSERT_TRUE(watch_.OnPassBegin(PassOf(Pass::Kind::kTraining, 2)).ok());
+  EXPECT_THAT(watch_.Metrics(), HasSubstr("dtnn_run_epochs 1\n"));
+  EXPECT_THAT(watch_.Metrics(), HasSubstr("\ndtnn_run_epochs_done 0\n"));
+}
+
+TEST_F(RunWatchTest, WhatProtectionHidesIsNotReported) {
+  RunWatch watch(/*hides_metrics=*/true);
+  const Pass pass = PassOf(Pass::Kind::kTraining, 0);
+  ASSERT_TRUE(watch.OnPassBegin(pass).ok());
+  ASSERT_TRUE(watch.OnPassEnd(pass).ok());
+  ASSERT_TRUE(watch.OnEpochEnd(pass, &pass).ok());
+  EXPECT_THAT(watch.Metrics(), Not(HasSubstr("dtnn_run_metric{")));
+  EXPECT_THAT(watch.Metrics(), HasSubstr("\ndtnn_run_epochs_done 1\n"));
+  const json status = json::parse(watch.Status());
+  EXPECT_TRUE(status["metrics"].empty());
+  EXPECT_TRUE(status["last_epochs"][0]["metrics"].empty());
 }
 
 TEST_F(RunWatchTest, AClientKnowsItsRound) {
