@@ -3,7 +3,6 @@
 #include "apps/flags/option_table.h"
 #include "apps/flags/tool_flags.h"
 #include "comm/ranks/job/exit_code.h"
-#include "tensor/status_macros.h"
 
 namespace dtnn {
 namespace {
@@ -16,7 +15,7 @@ constexpr Range kClasses = {.low = 0, .high = 65536};
 constexpr Range kSeconds = {.low = 0.5, .high = 1e9};
 
 constexpr std::string_view kMonitorHelp =
-    "port of TCP where the aggregator tells of the federation by HTTP: a page (/), /healthz, "
+    "port of TCP for a page (/), /healthz, "
     "/metrics for Prometheus, /status.json; 0: a free one, which is printed";
 
 std::vector<OptionSpec> OptionsOfMonitor(MonitorOptions& options) {
@@ -27,15 +26,6 @@ std::vector<OptionSpec> OptionsOfMonitor(MonitorOptions& options) {
           LikeLauncher("metrics-token-file", &options.token_file),
           LikeLauncher("metrics-allow-unprotected", &options.allow_unprotected),
           LikeLauncher("metrics-allowed-hosts", &options.allowed_hosts)};
-}
-
-absl::Status CheckMonitorFlags(const MonitorOptions& options) {
-  MonitorOptions none;
-  none.port = options.port;
-  if (options.port || options == none) return absl::OkStatus();
-  return UsageError(
-      "--metrics-port: missing; other options that begin with --metrics- have no effect without "
-      "it");
 }
 
 }  // namespace
@@ -185,7 +175,6 @@ absl::Status CheckAggregatorFlags(const AggregatorFlags& flags) {
     return UsageError("--max-connections=", flags.max_connections, ": a round needs ",
                       flags.min_clients, " clients (--min-clients)");
   }
-  DTNN_RETURN_IF_ERROR(CheckMonitorFlags(flags.monitor));
   return CheckRoundFlags(flags.rounds, run, sizes);
 }
 

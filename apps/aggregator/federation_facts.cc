@@ -1,6 +1,6 @@
 #include "apps/aggregator/federation_facts.h"
 
-#include <algorithm>
+#include <map>
 #include <string_view>
 
 #include "apps/monitor/metrics_text.h"
@@ -32,38 +32,50 @@ std::string_view Name(FederationFacts::State state) {
 // Those of the last round, by names that are fit for labels, each once.
 std::map<std::string, double> LastMetrics(const FederationFacts& facts) {
   std::map<std::string, double> metrics;
-  if (facts.last_rounds.empty()) return metrics;
-  for (const auto& [name, value] : facts.last_rounds.back().metrics) {
+  if (facts.last_round == nullptr) return metrics;
+  for (const auto& [name, value] : facts.last_round->metrics) {
     if (metrics.size() == FederationFacts::kMostMetrics) break;
     metrics.try_emplace(OneLine(name, kMostName), value);
   }
   return metrics;
 }
 
-int64_t There(const FederationFacts& facts) {
-  return std::ranges::count_if(facts.clients, [](const auto& named) { return named.second.there; });
-}
-
 void AddClients(const FederationFacts& facts, MetricsText& text) {
-  text.One("dtnn_federation_clients", "gauge", "Clients that are there.", There(facts));
-  text.Family(
-      "dtnn_federation_clients_total", "counter",
-      "What became of clients: asked in an attempt, with an update that counted, left out "
-      "of an attempt, with an update that came too late, refused, sent away as no longer on "
-      "the list.");
-  const std::pair<std::string_view, int64_t> counts[] = {
-      {"asked", facts.asked}, {"answered", facts.answered}, {"left_out", facts.left_out},
-      {"late", facts.late},   {"refused", facts.refused},   {"revoked", facts.revoked}};
-  for (const auto& [event, count] : counts) text.Add({{"event", event}}, count);
+  text.One("dtnn_federation_clients", "gauge", "Clients that are there.", facts.there);
+  text.One("dtnn_federation_asked_total", "counter", "Updates that attempts at rounds asked for.",
+           facts.asked);
+  text.Family("dtnn_federation_updates_total", "counter",
+              "Updates: accepted in a sum, left out of an attempt, or too late for it.");
+  text.Add({{"result", "accepted"}}, facts.accepted);
+  text.Add({{"result", "left_out"}}, facts.left_out);
+  text.Add({{"result", "late"}}, facts.late);
+  text.One("dtnn_federation_refusals_total", "counter", "Times that a caller was refused.",
+           facts.refusals);
+  text.One("dtnn_federation_revocations_total", "counter",
+           "Clients that were sent away, as the list no longer has them.", facts.revocations);
 }
 
-std::string Json(const FederationFacts::Client& client, const std::string& name) {
-  return StrCat("{\"name\": ", JsonText(OneLine(name, kMostName)),
-                ", \"there\": ", client.there ? "true" : "false",
-                ", \"asked\": ", client.asked ? "true" : "false", ", \"samples\": ", client.samples,
-                ", \"accepted\": ", client.accepted, ", \"left_out\": ", client.left_out,
-                ", \"late\": ", client.late,
-                ", \"why\": ", JsonText(OneLine(client.why, kMostReason)), "}");
+void AddLastRound(const FederationFacts::Round& round, MetricsText& text) {
+  text.One("dtnn_federation_last_round_seconds", "gauge", "How long its last attempt took.",
+           round.seconds);
+  if (!round.epsilons) return;
+  text.Family("dtnn_federation_epsilon", "gauge",
+              "Differential privacy of all rounds: of the model, and against the aggregator.");
+  text.Add({{"of", "model"}}, round.epsilons->model);
+  text.Add({{"of", "aggregator"}}, round.epsilons->aggregator);
+}
+
+std::string Json(const std::string& name, const FederationFacts::Client& client, bool hides_drawn) {
+  std::string text =
+      StrCat("{\"name\": ", JsonText(OneLine(name, kMostName)),
+             ", \"there\": ", client.there ? "true" : "false", ", \"samples\": ", client.samples);
+  if (!hides_drawn) {
+    StrAppend(&text, ", \"asked\": ", client.asked ? "true" : "false",
+              ", \"accepted\": ", client.accepted, ", \"left_out\": ", client.left_out,
+              ", \"late\": ", client.late,
+              ", \"why\": ", JsonText(OneLine(client.why, kMostReason)));
+  }
+  return text + "}";
 }
 
 std::string Json(const FederationFacts::Round& round) {
@@ -100,32 +112,24 @@ std::string MetricsOf(const FederationFacts& facts) {
   text.Family("dtnn_federation_metric", "gauge",
               "Metrics of the last round: means over its clients, and of tests (val_...).");
   for (const auto& [name, value] : LastMetrics(facts)) text.Add({{"metric", name}}, value);
-  if (!facts.last_rounds.empty()) {
-    text.One("dtnn_federation_last_round_seconds", "gauge", "How long its last attempt took.",
-             facts.last_rounds.back().seconds);
-  }
+  if (facts.last_round != nullptr) AddLastRound(*facts.last_round, text);
   text.One("dtnn_federation_idle_seconds", "gauge",
            "Since the aggregator has last listened to its clients.", facts.seconds_since_turn);
   AddProcess(text);
   return text.text();
 }
 
-std::string StatusOf(const FederationFacts& facts) {
+std::string StatusOf(const FederationFacts& facts, const FederationLists& lists) {
   std::string clients, rounds;
-  size_t listed = 0;
-  for (const bool there : {true, false}) {
-    for (const auto& [name, client] : facts.clients) {
-      if (client.there != there || listed == FederationFacts::kMostClients) continue;
-      ++listed;
-      StrAppend(&clients, clients.empty() ? "" : ",\n  ", Json(client, name));
-    }
+  for (const auto& [name, client] : lists.clients) {
+    StrAppend(&clients, clients.empty() ? "" : ",\n  ", Json(name, client, lists.hides_drawn));
   }
-  for (const FederationFacts::Round& round : facts.last_rounds) {
-    StrAppend(&rounds, rounds.empty() ? "" : ",\n  ", Json(round));
+  for (const auto& round : lists.rounds) {
+    StrAppend(&rounds, rounds.empty() ? "" : ",\n  ", Json(*round));
   }
   return StrCat("{\"network\": ", JsonText(facts.network), ",\n \"state\": \"", Name(facts.state),
                 "\",\n \"rounds\": ", facts.rounds, ",\n \"rounds_done\": ", facts.rounds_done,
-                ",\n \"clients_there\": ", There(facts), ",\n \"refused\": ", facts.refused,
+                ",\n \"clients_there\": ", facts.there, ",\n \"refused\": ", facts.refusals,
                 ",\n \"last_rounds\": [", rounds, "],\n \"clients\": [", clients, "]}\n");
 }
 

@@ -1,15 +1,17 @@
 // What is known of a federation while it runs, as text for Prometheus and as JSON.
 //
-// Names are what clients say. As values of labels there are only names of metrics, kMostMetrics of
-// them; clients, of whom there may be many thousands, are in the JSON, the first kMostClients.
+// As values of labels there are only names of metrics, which clients choose, kMostMetrics of them;
+// clients, of whom there may be many thousands, are in the JSON, the first kMostClients.
 
 #ifndef DTNN_APPS_AGGREGATOR_FEDERATION_FACTS_H_
 #define DTNN_APPS_AGGREGATOR_FEDERATION_FACTS_H_
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/monitor/histogram.h"
@@ -36,6 +38,7 @@ struct FederationFacts {
     uint64_t attempts = 0, bytes_sent = 0, bytes_received = 0;
     double seconds = 0;
     federation::Metrics metrics = {};
+    std::optional<federation::RoundRecord::Epsilons> epsilons = {};
   };
 
   std::string network = {};
@@ -43,16 +46,25 @@ struct FederationFacts {
   int64_t rounds_done = 0, rounds = 0;
   double seconds_since_turn = 0;
 
-  std::map<std::string, Client> clients = {};  // also some that have left
-  int64_t asked = 0, answered = 0, left_out = 0, late = 0, refused = 0, revoked = 0;  // so far
-  int64_t good_attempts = 0, failed_attempts = 0;
+  int64_t there = 0;                                        // clients, now
+  int64_t asked = 0, accepted = 0, left_out = 0, late = 0;  // updates, so far
+  int64_t refusals = 0, revocations = 0, good_attempts = 0, failed_attempts = 0;
   uint64_t bytes_sent = 0, bytes_received = 0;
   Histogram set_up{kStepSeconds}, updates{kStepSeconds}, finish{kStepSeconds}, save{kStepSeconds};
-  std::vector<Round> last_rounds = {};  // the last kMostRounds
+  std::shared_ptr<const Round> last_round = {};  // null: there was none yet
+};
+
+// What is listed, too.
+struct FederationLists {
+  // Privacy counts on it that nobody knows which clients a round draws: nothing is listed by which
+  // that could be seen.
+  bool hides_drawn = false;
+  std::vector<std::pair<std::string, FederationFacts::Client>> clients = {};
+  std::vector<std::shared_ptr<const FederationFacts::Round>> rounds = {};
 };
 
 std::string MetricsOf(const FederationFacts& facts);
-std::string StatusOf(const FederationFacts& facts);
+std::string StatusOf(const FederationFacts& facts, const FederationLists& lists);
 
 }  // namespace dtnn
 

@@ -120,7 +120,7 @@ function show(status) {
       megabytes(round.bytes_sent), megabytes(round.bytes_received), ...names.map(name => number(round.metrics[name]))])));
   at('clients').replaceChildren(...status.clients.map(client => {
     const line = row([client.name, !client.there ? 'left' : client.asked ? 'asked' : 'there', client.samples,
-                      client.accepted, client.left_out, client.late, client.why]);
+                      client.accepted ?? '-', client.left_out ?? '-', client.late ?? '-', client.why ?? '-']);
     line.lastChild.className = 'text';
     return line;
   }));

@@ -35,7 +35,7 @@ TEST(FederationPageTest, LoadsNothingFromElsewhere) {
 TEST(FederationPageTest, ShowsRoundsAndClientsAsText) {
   if (!Browser::IsThere()) GTEST_SKIP() << Browser::kMissing;
   FederationWatch watch{std::chrono::seconds(60)};
-  watch.Begin("net", 0, 9);
+  watch.Begin("net", 0, 9, false);
   const std::string hostile = "<img src=x onerror=alert(1)>";
   watch.OnClient(hostile, 100);
   watch.OnClient("north", 50);

@@ -26,63 +26,81 @@ FederationFacts FederationWatch::Facts() const {
   return facts;
 }
 
+// Those that are there first.
+FederationLists FederationWatch::Lists() const {
+  const std::lock_guard lock(mutex_);
+  FederationLists lists = {.hides_drawn = hides_drawn_, .rounds = {rounds_.begin(), rounds_.end()}};
+  for (const bool there : {true, false}) {
+    for (const auto& [name, client] : clients_) {
+      if (lists.clients.size() == FederationFacts::kMostClients) break;
+      if (client.there == there) lists.clients.emplace_back(name, client);
+    }
+  }
+  return lists;
+}
+
+// Saving and testing may take long; that is warned of, and not a reason to end the aggregator.
 absl::Status FederationWatch::Health() const {
   const std::lock_guard lock(mutex_);
-  if (facts_.state == State::kOver || now_() - turned_ < patience_) return absl::OkStatus();
+  const bool listens = facts_.state != State::kOver && facts_.state != State::kSaves;
+  if (!listens || now_() - turned_ < patience_) return absl::OkStatus();
   return Unavailable("the aggregator has not listened to its clients for ",
                      int64_t(SecondsSince(turned_)), " seconds, with a --comm-timeout of ",
                      patience_.count() / 1000);
 }
 
-void FederationWatch::Begin(const std::string& network, int64_t rounds_done, int64_t rounds) {
+void FederationWatch::Begin(const std::string& network, int64_t rounds_done, int64_t rounds,
+                            bool hides_drawn) {
   const std::lock_guard lock(mutex_);
   facts_.network = network;
   facts_.rounds_done = rounds_done;
   facts_.rounds = rounds;
+  turned_ = now_();
+  hides_drawn_ = hides_drawn;
 }
 
 void FederationWatch::OnClient(const std::string& name, int64_t samples) {
   const std::lock_guard lock(mutex_);
-  FederationFacts::Client& client = facts_.clients[name];
-  client.there = true;
+  FederationFacts::Client& client = clients_[name];
+  if (!std::exchange(client.there, true)) ++facts_.there;
   client.samples = samples;
 }
 
 // One that has left is remembered while there is room: callers choose their names.
 void FederationWatch::OnGone(const std::string& name) {
   const std::lock_guard lock(mutex_);
-  const auto client = facts_.clients.find(name);
-  if (client == facts_.clients.end()) return;
-  client->second.there = false;
+  const auto client = clients_.find(name);
+  if (client == clients_.end()) return;
+  if (std::exchange(client->second.there, false)) --facts_.there;
   client->second.asked = false;
-  if (facts_.clients.size() > FederationFacts::kMostClients) facts_.clients.erase(client);
+  if (clients_.size() > FederationFacts::kMostClients) clients_.erase(client);
 }
 
 void FederationWatch::OnRefusal() {
   const std::lock_guard lock(mutex_);
-  ++facts_.refused;
+  ++facts_.refusals;
 }
 
 void FederationWatch::OnRevoked(const std::string&) {
   const std::lock_guard lock(mutex_);
-  ++facts_.revoked;
+  ++facts_.revocations;
 }
 
 void FederationWatch::OnLate(const std::string& name) {
   const std::lock_guard lock(mutex_);
   ++facts_.late;
-  const auto client = facts_.clients.find(name);
-  if (client != facts_.clients.end()) ++client->second.late;
+  const auto client = clients_.find(name);
+  if (client != clients_.end()) ++client->second.late;
 }
 
 void FederationWatch::OnAttempt(int64_t, std::span<const Asked> asked) {
   const std::lock_guard lock(mutex_);
   facts_.state = State::kRound;
   facts_.asked += int64_t(asked.size());
-  for (auto& [name, client] : facts_.clients) client.asked = false;
+  for (auto& [name, client] : clients_) client.asked = false;
   for (const Asked& one : asked) {
-    const auto client = facts_.clients.find(one.name);
-    if (client != facts_.clients.end()) client->second.asked = true;
+    const auto client = clients_.find(one.name);
+    if (client != clients_.end()) client->second.asked = true;
   }
 }
 
@@ -105,10 +123,10 @@ void FederationWatch::OnAttemptEnd(std::span<const Asked> asked, bool good) {
   for (const Asked& one : asked) {
     const bool counted = good && one.state == Asked::State::kAccepted;
     const bool left_out = one.state == Asked::State::kLeftOut;
-    if (counted) ++facts_.answered;
+    if (counted) ++facts_.accepted;
     if (left_out) ++facts_.left_out;
-    const auto client = facts_.clients.find(one.name);
-    if (client == facts_.clients.end()) continue;
+    const auto client = clients_.find(one.name);
+    if (client == clients_.end()) continue;
     if (counted) ++client->second.accepted;
     if (left_out) ++client->second.left_out;
     if (!one.why.empty()) client->second.why = one.why;
@@ -135,16 +153,18 @@ void FederationWatch::OnRoundDone(const RoundRecord& record) {
                                   .bytes_sent = record.bytes_sent,
                                   .bytes_received = record.bytes_received,
                                   .seconds = record.seconds,
-                                  .metrics = record.metrics};
+                                  .metrics = record.metrics,
+                                  .epsilons = record.epsilons};
   round.accepted = std::ranges::count(record.clients, Asked::State::kAccepted, &Asked::state);
   round.metrics.resize(std::min(round.metrics.size(), FederationFacts::kMostMetrics));
   const std::lock_guard lock(mutex_);
   facts_.state = State::kWaits;
   facts_.rounds_done = record.round;
   facts_.save.Add(SecondsSince(saves_since_));
-  std::vector<FederationFacts::Round>& rounds = facts_.last_rounds;
-  if (rounds.size() == FederationFacts::kMostRounds) rounds.erase(rounds.begin());
-  rounds.push_back(std::move(round));
+  facts_.last_round = std::make_shared<const FederationFacts::Round>(std::move(round));
+  if (rounds_.size() == FederationFacts::kMostRounds) rounds_.pop_front();
+  rounds_.push_back(facts_.last_round);
+  turned_ = now_();  // it listens again
 }
 
 void FederationWatch::OnEnd() {

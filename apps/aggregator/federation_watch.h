@@ -1,12 +1,15 @@
 // Watches a federation for its monitor (apps/monitor/monitor.h): the aggregator's thread notes what
-// happens, the monitor's thread copies it. Neither waits for the other longer than for such a copy.
+// happens, the monitor's thread copies numbers and lists, and makes texts of them afterwards.
 
 #ifndef DTNN_APPS_AGGREGATOR_FEDERATION_WATCH_H_
 #define DTNN_APPS_AGGREGATOR_FEDERATION_WATCH_H_
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
@@ -23,12 +26,14 @@ class FederationWatch : public MonitorSource, public federation::FederationObser
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Clients that hear nothing for `patience` take the connection for lost: the aggregator is sick.
+  // Clients that hear nothing for `patience` take the connection for lost: the aggregator is
+  // not healthy then.
   explicit FederationWatch(std::chrono::milliseconds patience,
                            std::function<Clock::time_point()> now = &Clock::now);
 
   // Before the rounds.
-  void Begin(const std::string& network, int64_t rounds_done, int64_t rounds);
+  // `hides_drawn`: FederationLists.
+  void Begin(const std::string& network, int64_t rounds_done, int64_t rounds, bool hides_drawn);
   // A round has a sum, and is saved and tested; then it is done.
   void OnSave();
   void OnRoundDone(const federation::RoundRecord& record);
@@ -37,7 +42,7 @@ class FederationWatch : public MonitorSource, public federation::FederationObser
 
   absl::Status Health() const override;
   std::string Metrics() const override { return MetricsOf(Facts()); }
-  std::string Status() const override { return StatusOf(Facts()); }
+  std::string Status() const override { return StatusOf(Facts(), Lists()); }
   std::string Page() const override { return FederationPage(); }
 
   void OnClient(const std::string& name, int64_t samples) override;
@@ -52,12 +57,16 @@ class FederationWatch : public MonitorSource, public federation::FederationObser
 
  private:
   FederationFacts Facts() const;
+  FederationLists Lists() const;
   double SecondsSince(Clock::time_point time) const;
 
   const std::chrono::milliseconds patience_;
   const std::function<Clock::time_point()> now_;
   mutable std::mutex mutex_;
   FederationFacts facts_;
+  bool hides_drawn_ = false;
+  std::map<std::string, FederationFacts::Client> clients_;            // also some that have left
+  std::deque<std::shared_ptr<const FederationFacts::Round>> rounds_;  // the last kMostRounds
   Clock::time_point turned_, saves_since_;
 };
 

@@ -26,7 +26,7 @@ class FederationWatchTest : public ::testing::Test {
 };
 
 TEST_F(FederationWatchTest, CountsWhatBecomesOfClients) {
-  watch_.Begin("net", 4, 9);
+  watch_.Begin("net", 4, 9, false);
   for (const char* name : {"a", "b", "c"}) watch_.OnClient(name, 10);
   std::vector<Asked> asked = {{.name = "a"}, {.name = "b"}};
   watch_.OnAttempt(5, asked);
@@ -50,12 +50,11 @@ TEST_F(FederationWatchTest, CountsWhatBecomesOfClients) {
        {"\ndtnn_federation_rounds 9\n", "\ndtnn_federation_rounds_done_total 4\n",
         "\ndtnn_federation_attempts_total{result=\"good\"} 1\n",
         "\ndtnn_federation_attempts_total{result=\"failed\"} 1\n", "\ndtnn_federation_clients 2\n",
-        "\ndtnn_federation_clients_total{event=\"asked\"} 4\n",
-        "\ndtnn_federation_clients_total{event=\"answered\"} 1\n",
-        "\ndtnn_federation_clients_total{event=\"left_out\"} 2\n",
-        "\ndtnn_federation_clients_total{event=\"late\"} 1\n",
-        "\ndtnn_federation_clients_total{event=\"refused\"} 1\n",
-        "\ndtnn_federation_clients_total{event=\"revoked\"} 1\n",
+        "\ndtnn_federation_asked_total 4\n",
+        "\ndtnn_federation_updates_total{result=\"accepted\"} 1\n",
+        "\ndtnn_federation_updates_total{result=\"left_out\"} 2\n",
+        "\ndtnn_federation_updates_total{result=\"late\"} 1\n",
+        "\ndtnn_federation_refusals_total 1\n", "\ndtnn_federation_revocations_total 1\n",
         "\ndtnn_federation_bytes_total{direction=\"received\"} 2000\n",
         "\ndtnn_federation_phase_seconds_bucket{phase=\"updates\",le=\"0.1\"} 0\n",
         "\ndtnn_federation_phase_seconds_bucket{phase=\"updates\",le=\"1\"} 1\n",
@@ -69,7 +68,7 @@ TEST_F(FederationWatchTest, CountsWhatBecomesOfClients) {
 }
 
 TEST_F(FederationWatchTest, ARoundBringsItsNumbers) {
-  watch_.Begin("net", 0, 3);
+  watch_.Begin("net", 0, 3, false);
   watch_.OnSave();
   EXPECT_EQ(Status()["state"], "saves and tests");
   now_ += std::chrono::seconds(2);
@@ -78,10 +77,12 @@ TEST_F(FederationWatchTest, ARoundBringsItsNumbers) {
                       .seconds = 1.5,
                       .bytes_sent = 7,
                       .clients = {{.state = State::kAccepted}, {}},
-                      .metrics = {{"loss", 0.25}, {"val_acc", 0.5}}});
+                      .metrics = {{"loss", 0.25}, {"val_acc", 0.5}},
+                      .epsilons = RoundRecord::Epsilons{.model = 1.5, .aggregator = 9}});
   const std::string text = watch_.Metrics();
   EXPECT_THAT(text, HasSubstr("\ndtnn_federation_metric{metric=\"loss\"} 0.25\n"));
   EXPECT_THAT(text, HasSubstr("\ndtnn_federation_last_round_seconds 1.5\n"));
+  EXPECT_THAT(text, HasSubstr("\ndtnn_federation_epsilon{of=\"model\"} 1.5\n"));
   EXPECT_THAT(text, HasSubstr("\ndtnn_federation_phase_seconds_sum{phase=\"save\"} 2\n"));
   const json round = Status()["last_rounds"][0];
   EXPECT_EQ(round["accepted"], 1);
@@ -89,9 +90,26 @@ TEST_F(FederationWatchTest, ARoundBringsItsNumbers) {
   EXPECT_EQ(round["metrics"]["val_acc"], 0.5);
 }
 
+// The smaller epsilon of drawn clients holds against those who do not know who was drawn.
+TEST_F(FederationWatchTest, PrivacyHidesWhoWasDrawn) {
+  watch_.Begin("net", 0, 9, /*hides_drawn=*/true);
+  watch_.OnClient("a", 10);
+  watch_.OnClient("b", 10);
+  std::vector<Asked> asked = {{.name = "a"}};
+  watch_.OnAttempt(1, asked);
+  const json before = Status()["clients"];
+  asked[0].state = State::kLeftOut;
+  asked[0].why = "it is gone";
+  watch_.OnAttemptEnd(asked, true);
+  watch_.OnLate("a");
+  EXPECT_EQ(Status()["clients"], before);
+  EXPECT_EQ(before, json::parse(R"([{"name": "a", "there": true, "samples": 10},
+                                    {"name": "b", "there": true, "samples": 10}])"));
+}
+
 // Texts that clients send stay texts, in both forms, and are bounded in length and number.
 TEST_F(FederationWatchTest, NamesOfClientsStayNames) {
-  watch_.Begin("net", 0, 1);
+  watch_.Begin("net", 0, 1, false);
   watch_.OnClient("\"}, {\"evil\": \"\n\x01\xff<script>", 1);
   watch_.OnClient(std::string(100'000, 'n'), 1);
   RoundRecord record;
@@ -125,7 +143,7 @@ TEST_F(FederationWatchTest, RemembersAsManyThatLeftAsItHasRoomFor) {
   EXPECT_EQ(Status()["last_rounds"].back()["round"], 1500);
 }
 
-TEST_F(FederationWatchTest, IsSickWhereClientsHearNothing) {
+TEST_F(FederationWatchTest, IsNotHealthyWhereClientsHearNothing) {
   watch_.OnTurn(0, 0);
   now_ += std::chrono::seconds(59);
   EXPECT_TRUE(watch_.Health().ok());
@@ -135,6 +153,13 @@ TEST_F(FederationWatchTest, IsSickWhereClientsHearNothing) {
             "of 60");
   EXPECT_THAT(watch_.Metrics(), HasSubstr("\ndtnn_federation_idle_seconds 60\n"));
   watch_.OnTurn(0, 0);
+  EXPECT_TRUE(watch_.Health().ok());
+  watch_.OnSave();
+  now_ += std::chrono::seconds(61);
+  EXPECT_TRUE(watch_.Health().ok()) << "a long test does not end it";
+  RoundRecord record;
+  record.round = 1;
+  watch_.OnRoundDone(record);
   EXPECT_TRUE(watch_.Health().ok());
   now_ += std::chrono::seconds(61);
   watch_.OnEnd();

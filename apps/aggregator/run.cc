@@ -80,9 +80,14 @@ class Run {
                         .store = *store_,
                         .context = *context_,
                         .out = out_,
-                        .warn = [this](std::string_view line) { Warn(line); }});
+                        .warn = [this](std::string_view line) { Warn(line); },
+                        .loss = metric_set_.Names().front()});
     DTNN_ASSIGN_OR_RETURN(FederationState state, output.Begin());
-    watch_.Begin(graph_->name(), state.rounds_done, flags_.rounds.rounds);
+    watch_.Begin(graph_->name(), state.rounds_done, flags_.rounds.rounds,
+                 /*hides_drawn=*/protector.privacy().on() && flags_.client_fraction < 1);
+    if (!flags_.monitor.port && flags_.monitor != MonitorOptions()) {
+      Warn("options that begin with --metrics- have no effect without --metrics-port");
+    }
     DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<Monitor> monitor,
                           Monitor::Start(flags_.monitor, watch_));
     out_ << "**** " << graph_->name() << ", samples of "
@@ -95,7 +100,7 @@ class Run {
          << Counted(flags_.rounds.rounds - state.rounds_done, "round")
          << " to do; waits for clients at " << meeting.place.address.ToString() << "\n"
          << identities_;
-    if (monitor != nullptr) out_ << "**** Tells of itself at " << monitor->url() << "\n";
+    if (monitor != nullptr) out_ << "**** Metrics at " << monitor->url() << "\n";
     out_ << std::flush;
     const Interrupt interrupt;
     AggregatorOptions aggregator = OptionsOf(std::move(meeting), model);

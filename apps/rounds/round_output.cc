@@ -28,11 +28,18 @@ int64_t Accepted(const RoundRecord& record) {
   return std::ranges::count(record.clients, State::kAccepted, &federation::Asked::state);
 }
 
-std::vector<LogField> FieldsOf(const RoundRecord& record) {
+// `loss`: the name of the metric that is one.
+std::vector<LogField> FieldsOf(const RoundRecord& record, const std::string& loss) {
   std::vector<LogField> fields = {
       LogFieldOf("round", record.round), LogFieldOf("clients", int64_t(record.clients.size())),
       LogFieldOf("accepted", Accepted(record)), LogFieldOf("seconds", record.seconds)};
-  if (!record.metrics.empty()) fields.push_back(LogFieldOf("loss", record.metrics[0].second));
+  for (const auto& [name, value] : record.metrics) {
+    if (name == loss) fields.push_back(LogFieldOf("loss", value));
+  }
+  if (record.epsilons) {
+    fields.push_back(LogFieldOf("epsilon", record.epsilons->model));
+    fields.push_back(LogFieldOf("epsilon_aggregator", record.epsilons->aggregator));
+  }
   fields.push_back(LogFieldOf("metrics", record.metrics));
   return fields;
 }
@@ -91,7 +98,7 @@ absl::Status RoundOutput::RoundDone(RoundRecord record, const FederationState& s
   page_.Add(files_->history());
   // Before the last message, which slow clients delay.
   if (record.round == parts_.rounds) DTNN_RETURN_IF_ERROR(SaveLast(state));
-  WriteLog(parts_.out, Severity::kInfo, Describe(record), FieldsOf(record));
+  WriteLog(parts_.out, Severity::kInfo, Describe(record), FieldsOf(record, parts_.loss));
   return absl::OkStatus();
 }
 

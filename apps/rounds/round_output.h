@@ -42,6 +42,7 @@ struct RoundOutputParts {
   DeviceContext& context;
   std::ostream& out;
   std::function<void(std::string_view line)> warn;
+  std::string loss = {};  // the name of the metric that is one; empty: not known
 };
 
 class RoundOutput {
