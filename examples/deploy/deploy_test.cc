@@ -67,14 +67,15 @@ TEST(DeployTest, RanksOfSlurmFindTheirPlaces) {
                "while [ \"${1#--}\" != \"$1\" ]; do\n  shift\ndone\n"
                "for i in 0 1 2 3; do\n"
                "  SLURM_PROCID=$i SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=4 \"$@\" || exit 1\ndone\n");
-  const std::map<std::string, Call> calls =
-      programs.Run("bash " + kDeployFolder + "ranks.slurm",
-                   "-u DTNN_JOB_SECRET HOME=/home/me SLURM_JOB_ID=7 SLURM_JOB_NODELIST='node[1-2]' "
-                   "SLURM_CPUS_PER_TASK=8",
-                   "SLURM_PROCID");
+  const std::map<std::string, Call> calls = programs.Run(
+      "bash " + kDeployFolder + "ranks.slurm",
+      "-u DTNN_JOB_SECRET HOME=/home/me SLURM_JOB_ID=12345 SLURM_JOB_NODELIST='node[1-2]' "
+      "SLURM_CPUS_PER_TASK=8",
+      "SLURM_PROCID");
   ExpectPlaces(calls, 4, Transport::kGrpc);
   EXPECT_STREQ(calls.at("1").Get(kAddressVariable), "node1");
   EXPECT_STREQ(calls.at("1").Get("OMP_NUM_THREADS"), "8");
+  EXPECT_EQ(OptionOf(calls.at("0").arguments, "metrics-port"), "22345");
   EXPECT_GE(std::string(calls.at("1").Get(kSecretVariable)).size(), 32);
 }
 
@@ -85,12 +86,14 @@ TEST(DeployTest, RanksOfPbsFindTheirPlaces) {
                "while [ \"${1#-}\" != \"$1\" ]; do\n  shift 2\ndone\n"
                "for i in 0 1 2 3; do\n"
                "  OMPI_COMM_WORLD_RANK=$i OMPI_COMM_WORLD_SIZE=4 \"$@\" || exit 1\ndone\n");
-  const std::map<std::string, Call> calls = programs.Run(
-      "bash " + kDeployFolder + "ranks.pbs",
-      "-u OMP_NUM_THREADS -u PYMPI_PROTO HOME=/home/me PBS_O_WORKDIR=. PBS_NODEFILE=nodes",
-      "OMPI_COMM_WORLD_RANK");
+  const std::map<std::string, Call> calls =
+      programs.Run("bash " + kDeployFolder + "ranks.pbs",
+                   "-u OMP_NUM_THREADS -u PYMPI_PROTO HOME=/home/me PBS_O_WORKDIR=. "
+                   "PBS_JOBID=12346.server PBS_NODEFILE=nodes",
+                   "OMPI_COMM_WORLD_RANK");
   ExpectPlaces(calls, 4, Transport::kMpi);
   EXPECT_STREQ(calls.at("3").Get("OMP_NUM_THREADS"), "8");
+  EXPECT_EQ(OptionOf(calls.at("0").arguments, "metrics-port"), "22346");
 }
 
 }  // namespace

@@ -57,6 +57,14 @@ std::map<std::string, YAML::Node> Objects(const std::string& file) {
   return objects;
 }
 
+void ExpectScraped(const YAML::Node& annotations, const std::string& port) {
+  ASSERT_TRUE(annotations);
+  EXPECT_EQ(annotations["prometheus.io/scrape"].as<std::string>(), "true");
+  EXPECT_EQ(annotations["prometheus.io/path"].as<std::string>(), "/metrics");
+  EXPECT_EQ(annotations["prometheus.io/port"].as<std::string>(), port);
+  EXPECT_NE(port, "9100") << "the node exporter's";
+}
+
 // What Kubernetes refuses, or what does nothing there: names that do not meet.
 void ExpectConsistent(const std::map<std::string, YAML::Node>& objects) {
   for (const auto& [name, object] : objects) {
@@ -82,15 +90,16 @@ void ExpectConsistent(const std::map<std::string, YAML::Node>& objects) {
     for (const YAML::Node& port : container["ports"]) {
       ports[port["name"].as<std::string>()] = port["containerPort"].as<std::string>();
     }
+    EXPECT_NE(object["kind"].as<std::string>(), "Deployment") << "it would begin what has ended";
+    EXPECT_FALSE(container["securityContext"]["allowPrivilegeEscalation"].as<bool>());
+    EXPECT_EQ(container["securityContext"]["capabilities"]["drop"][0].as<std::string>(), "ALL");
+    EXPECT_EQ(pod["securityContext"]["seccompProfile"]["type"].as<std::string>(), "RuntimeDefault");
+    EXPECT_TRUE(pod["securityContext"]["runAsNonRoot"].as<bool>());
+    EXPECT_NE(container["image"].as<std::string>().find('/'), std::string::npos);
     for (const char* probe : {"startupProbe", "livenessProbe"}) {
       if (!container[probe]) continue;
       EXPECT_EQ(container[probe]["httpGet"]["path"].as<std::string>(), "/healthz");
       EXPECT_TRUE(ports.contains(container[probe]["httpGet"]["port"].as<std::string>()));
-    }
-    if (const YAML::Node annotations = spec["template"]["metadata"]["annotations"]) {
-      EXPECT_EQ(annotations["prometheus.io/scrape"].as<std::string>(), "true");
-      EXPECT_EQ(annotations["prometheus.io/path"].as<std::string>(), "/metrics");
-      EXPECT_EQ(annotations["prometheus.io/port"].as<std::string>(), ports["metrics"]);
     }
     std::set<std::string> volumes;
     for (const YAML::Node& volume : pod["volumes"]) {
@@ -108,13 +117,19 @@ TEST(KubernetesTest, AFederationMeets) {
   const std::map<std::string, YAML::Node> objects = Objects("federation.yaml");
   ExpectConsistent(objects);
   const YAML::Node container =
-      objects.at("Deployment/aggregator")["spec"]["template"]["spec"]["containers"][0];
+      objects.at("Job/aggregator")["spec"]["template"]["spec"]["containers"][0];
   const Words aggregator = container["args"].as<Words>();
   ExpectValid(aggregator);
   EXPECT_EQ(OptionOf(aggregator, "address"),
             "0.0.0.0:" + container["ports"][0]["containerPort"].as<std::string>());
-  EXPECT_EQ(OptionOf(aggregator, "metrics-port"),
-            container["ports"][1]["containerPort"].as<std::string>());
+  const std::string metrics = OptionOf(aggregator, "metrics-port");
+  EXPECT_EQ(metrics, container["ports"][1]["containerPort"].as<std::string>());
+  EXPECT_TRUE(container["startupProbe"] && container["livenessProbe"]);
+  ExpectScraped(objects.at("Job/aggregator")["spec"]["template"]["metadata"]["annotations"],
+                metrics);
+  const YAML::Node ingress = objects.at("NetworkPolicy/aggregator")["spec"]["ingress"];
+  EXPECT_EQ(ingress[0]["from"][0]["podSelector"]["matchLabels"]["app"].as<std::string>(), "client");
+  EXPECT_EQ(ingress[1]["ports"][0]["port"].as<std::string>(), "metrics");
 
   const YAML::Node job = objects.at("Job/client")["spec"];
   EXPECT_EQ(job["completionMode"].as<std::string>(), "Indexed");
@@ -161,6 +176,11 @@ TEST(KubernetesTest, RanksFindTheirPlaces) {
     all.merge(programs.Run("sh -c " + Quote(command[2]), variables, "HOSTNAME"));
   }
   ExpectPlaces(all, ranks, Transport::kGrpc);
+  const YAML::Node told = objects.at("Service/ranks-metrics");
+  EXPECT_EQ(told["spec"]["selector"]["statefulset.kubernetes.io/pod-name"].as<std::string>(),
+            "ranks-0");
+  ExpectScraped(told["metadata"]["annotations"],
+                OptionOf(all.at("ranks-0").arguments, "metrics-port"));
   EXPECT_STREQ(all.at("ranks-3").Get(kRankVariable), "3");
   EXPECT_STREQ(all.at("ranks-3").Get(kAddressVariable), "ranks-0.ranks");
 }
