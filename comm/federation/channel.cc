@@ -22,6 +22,20 @@ void Channel::Send(FrameKind kind, uint64_t attempt, uint32_t index,
   queue_.push_back({.header = ToBytes(header), .body = std::move(body)});
 }
 
+bool Channel::Forget(uint64_t attempt) {
+  bool begin = false;  // the frame that begins a round
+  // Of the first one bytes may be on their way, also where the stream has taken none yet.
+  const size_t kept = written_ > 0 || full_ ? 1 : 0;
+  for (size_t i = queue_.size(); i-- > kept;) {
+    const absl::StatusOr<FrameHeader> header =
+        ParseFrameHeader(std::span<const uint8_t, kFrameHeaderBytes>(queue_[i].header));
+    if (!header.ok() || header->attempt != attempt) continue;
+    begin |= header->kind == FrameKind::kRound;
+    queue_.erase(queue_.begin() + int64_t(i));
+  }
+  return begin;
+}
+
 absl::Status Channel::Write() {
   full_ = false;
   while (!queue_.empty()) {

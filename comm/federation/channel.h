@@ -37,6 +37,9 @@ class Channel {
   void Send(FrameKind kind, uint64_t attempt, uint32_t index, Bytes body = {}) {
     Send(kind, attempt, index, std::make_shared<const Bytes>(std::move(body)));
   }
+  // Does not send those frames of an attempt of which nothing is sent yet. Whether its kRound is
+  // one of them, so that the other end never learns of it.
+  bool Forget(uint64_t attempt);
   // What is not sent yet, as far as it goes now.
   absl::Status Write();
   bool flushed() const { return queue_.empty(); }

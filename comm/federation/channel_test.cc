@@ -54,6 +54,25 @@ TEST_P(ChannelOutTest, WhatIsSentIsWrittenBeforeItWaits) {
   EXPECT_EQ(channel_.events(), POLLIN);
 }
 
+TEST_P(ChannelOutTest, WhatHasNotBegunIsForgotten) {
+  const auto body = std::make_shared<const Bytes>(200);
+  channel_.Send(FrameKind::kRound, 7, 0);
+  channel_.Send(FrameKind::kParameters, 7, 0, body);
+  channel_.Send(FrameKind::kParameters, 7, 1, body);
+  channel_.Send(FrameKind::kRound, 8, 0, body);
+  channel_.Send(FrameKind::kParameters, 8, 0, body);
+  EXPECT_EQ(channel_.Write(), absl::OkStatus());  // some of the second one
+  EXPECT_EQ(body.use_count(), 5);
+  EXPECT_FALSE(channel_.Forget(7)) << "the other end knows of it";
+  EXPECT_EQ(body.use_count(), 4) << "the frame that has begun is sent";
+  EXPECT_TRUE(channel_.Forget(8));
+  EXPECT_EQ(body.use_count(), 2);
+  room_ = 1000;
+  EXPECT_EQ(channel_.Write(), absl::OkStatus());
+  EXPECT_EQ(room_, 1000 - (2 * kFrameHeaderBytes + 200 - 100));
+  EXPECT_TRUE(channel_.flushed());
+}
+
 TEST_P(ChannelOutTest, WhatFallsShortWaitsForWhatGivesItRoom) {
   channel_.Send(FrameKind::kUpdate, 1, 0, Bytes(200));
   EXPECT_EQ(channel_.Write(), absl::OkStatus());

@@ -59,7 +59,7 @@ enum RefusalReason : uint32_t {
 std::string_view Name(FrameKind kind);
 
 inline constexpr size_t kFrameHeaderBytes = 20;
-inline constexpr uint8_t kFrameVersion = 10;
+inline constexpr uint8_t kFrameVersion = 11;
 
 struct FrameHeader {
   FrameKind kind = FrameKind::kAlive;

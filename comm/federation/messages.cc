@@ -199,6 +199,7 @@ Bytes ToBytes(const RoundStart& message) {
   PutReal(writer, message.parameters.divisor);
   writer.Number(uint32_t(message.steps.size()));
   for (const int64_t steps : message.steps) writer.Number(uint64_t(steps));
+  writer.Number(uint8_t(message.difference));
   return std::move(writer).Take();
 }
 
@@ -236,11 +237,12 @@ absl::StatusOr<RoundStart> RoundStartFromBytes(std::span<const uint8_t> bytes) {
     message.steps.push_back(int64_t(steps));
   }
   if (!good) return DataLoss("round: samples or steps that no aggregator sends");
+  const uint8_t difference = reader.Number<uint8_t>();
   DTNN_RETURN_IF_ERROR(reader.Done());
   constexpr uint64_t kMostRounds = uint64_t{1} << 40;
   constexpr uint32_t kMostClients = 1 << 16;
-  good = good && over <= 1 && encrypted <= 1 && rounds <= kMostRounds && round <= rounds &&
-         weighting <= uint8_t(RankWeighting::kInverseSamples) &&
+  good = good && over <= 1 && encrypted <= 1 && difference <= 1 && rounds <= kMostRounds &&
+         round <= rounds && weighting <= uint8_t(RankWeighting::kInverseSamples) &&
          (over == 1 || message.position < participants) &&
          (over == 1 || (message.quorum >= 1 && message.quorum <= participants)) &&
          In(message.proximal, 0, 1e38) && In(message.deadline, 0, 1e12) &&
@@ -251,6 +253,7 @@ absl::StatusOr<RoundStart> RoundStartFromBytes(std::span<const uint8_t> bytes) {
   message.round = int64_t(round);
   message.rounds = int64_t(rounds);
   message.parameters.encrypted = encrypted == 1;
+  message.difference = difference == 1;
   return message;
 }
 

@@ -93,6 +93,8 @@ struct RoundStart {
   uint32_t quorum = 0;              // updates that are enough
   double proximal = 0;              // mu of fedprox; 0: none
   double deadline = 0;              // seconds
+  // What clients send of the trainable numbers: less the parameters of the round; else as they are.
+  bool difference = false;
   ParametersFrom parameters = {};
 };
 

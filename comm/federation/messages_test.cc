@@ -117,6 +117,7 @@ TEST(MessagesTest, NumbersOfARoundReachTheirLimits) {
       [](RoundStart& r) { r.quorum = 2; },
       [](RoundStart& r) { r.proximal = 1e38; },
       [](RoundStart& r) { r.deadline = 1e12; },
+      [](RoundStart& r) { r.difference = true; },
       [](RoundStart& r) { r.parameters.clients = 65536; },
       [](RoundStart& r) { r.parameters.divisor = 1e-9; },
       [](RoundStart& r) { r.parameters.divisor = 1e9; },
@@ -159,6 +160,10 @@ TEST(MessagesTest, NumbersThatNoAggregatorSendsEndARound) {
               "round: numbers that no aggregator sends")
         << &change - kBad;
   }
+  Bytes neither = ToBytes(ARound());
+  neither.back() = 2;
+  EXPECT_EQ(RoundStartFromBytes(neither).status().message(),
+            "round: numbers that no aggregator sends");
   const std::vector<int64_t> bad_samples[] = {{1, 0}, {(int64_t{1} << 40) + 1, 1}};
   for (const std::vector<int64_t>& samples : bad_samples) {
     RoundStart round = ARound();
@@ -269,6 +274,7 @@ TEST(MessagesTest, EveryFieldArrives) {
       .quorum = 2,
       .proximal = 0.25,
       .deadline = 60,
+      .difference = true,
       .parameters = {
           .encrypted = true, .attempt = 7, .nonce = {8}, .clients = 9, .divisor = 10}})));
   EXPECT_TRUE(start.over);
@@ -280,6 +286,7 @@ TEST(MessagesTest, EveryFieldArrives) {
   EXPECT_EQ(start.quorum, 2u);
   EXPECT_EQ(start.proximal, 0.25);
   EXPECT_EQ(start.deadline, 60);
+  EXPECT_TRUE(start.difference);
   EXPECT_TRUE(start.parameters.encrypted);
   EXPECT_EQ(start.parameters.attempt, 7u);
   EXPECT_EQ(start.parameters.nonce, RunNonce{8});
@@ -355,6 +362,7 @@ TEST(MessagesTest, TheHashOfARoundIsOfAllThatItsClientsGetAlike) {
       [](RoundStart& r) { r.quorum = 2; },
       [](RoundStart& r) { r.proximal = 1; },
       [](RoundStart& r) { r.deadline = 1; },
+      [](RoundStart& r) { r.difference = true; },
       [](RoundStart& r) { r.parameters.encrypted = true; },
       [](RoundStart& r) { r.parameters.attempt = 1; },
       [](RoundStart& r) { r.parameters.nonce = {1}; },

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "comm/federation/aggregator/buffer/buffered_rounds.h"
 #include "comm/federation/aggregator/rounds.h"
 #include "tensor/errors.h"
 
@@ -17,9 +18,14 @@ absl::Status RunAggregator(const AggregatorOptions& options, const JobSecret& se
     return InvalidArgument("the state has ", state.encrypted.size(), " encrypted chunks, expected ",
                            protector.chunks(size_t(options.model.values)));
   }
-  Rounds rounds(options, secret, std::move(protector), state);
-  DTNN_RETURN_IF_ERROR(rounds.Open());
-  return rounds.Run();
+  const auto run = [](auto rounds) -> absl::Status {
+    DTNN_RETURN_IF_ERROR(rounds.Open());
+    return rounds.Run();
+  };
+  if (options.buffer.on()) {
+    return run(BufferedRounds(options, secret, std::move(protector), state));
+  }
+  return run(Rounds(options, secret, std::move(protector), state));
 }
 
 }  // namespace dtnn::federation

@@ -41,8 +41,23 @@ absl::Status Validate(const AggregatorOptions& options, const FederationState& s
     return absl::InvalidArgumentError(
         "norms of updates cannot be limited where the aggregator cannot read updates");
   }
+  DTNN_RETURN_IF_ERROR(
+      CheckBuffer(options.buffer, options.strategy, options.protection, options.model));
+  if (options.buffer.size > options.min_clients) {
+    return InvalidArgument("a buffer of ", options.buffer.size, " updates, and rounds of at least ",
+                           options.min_clients,
+                           " clients: a client gives one update of the same parameters, so at "
+                           "least as many clients are needed as updates");
+  }
+  const bool buffered = options.buffer.on();
+  const int most_held = MostAsked(options.protection, options.robust.on());
+  if (options.buffer.size > most_held) {
+    return InvalidArgument("a buffer of ", options.buffer.size, " updates: expected ", most_held,
+                           " at most, with a robust mean, which needs all of them at once");
+  }
   DTNN_RETURN_IF_ERROR(CheckRobust(options.robust, options.strategy, options.protection,
-                                   options.min_clients, most_clients));
+                                   buffered ? options.buffer.size : options.min_clients,
+                                   buffered ? options.buffer.size : most_clients));
   if (!state.from.encrypted && state.parameters.size() != options.model.values) {
     return InvalidArgument("the state has ", state.parameters.size(), " parameters, the model ",
                            options.model.values);

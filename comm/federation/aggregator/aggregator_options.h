@@ -11,8 +11,9 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "comm/federation/aggregator/observer/federation_observer.h"
+#include "comm/federation/aggregator/buffer/update_buffer.h"
 #include "comm/federation/aggregator/federation_state.h"
+#include "comm/federation/aggregator/observer/federation_observer.h"
 #include "comm/federation/aggregator/robust_mean.h"
 #include "comm/federation/aggregator/round_record.h"
 #include "comm/federation/aggregator/strategy.h"
@@ -46,6 +47,8 @@ struct AggregatorOptions {
   // So long it waits for min_clients; clients hear of it four times as often.
   std::chrono::milliseconds timeout{};
   double max_update_norm = 0;
+  // Rounds that do not wait: the parameters move after so many updates.
+  BufferOptions buffer = {};
   RobustOptions robust = {};  // how plain updates are averaged, in place of the strategy's mean
   // The seed of the choice of clients; nothing: a new one from the system, which nobody knows. None
   // is kept in a file: it would say which clients were asked.
@@ -71,7 +74,8 @@ struct AggregatorOptions {
   absl::Status CheckInterrupt(int64_t rounds_done) const;
   // The most that a round asks.
   int MostClients() const {
-    return MostAsked(protection, robust.on() || place.datagrams != nullptr);
+    const bool holds = robust.on() && !buffer.on();  // all that it asks
+    return MostAsked(protection, holds || place.datagrams != nullptr);
   }
 };
 

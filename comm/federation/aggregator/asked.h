@@ -19,6 +19,7 @@ struct Asked {
   std::string name = {};
   int64_t samples = 0, steps = 1;  // that it trains on, and makes, in a round
   double factor = 1;
+  int64_t staleness = 0;  // of its update: how often the parameters have moved since it was asked
   State state = State::kWaiting;
   // It was left out; of one whose update is in the sum, what it has done wrong besides.
   std::string why = {};

@@ -1,45 +1,16 @@
 // One attempt at a round: what its clients are sent.
 
-#include <algorithm>
 #include <optional>
 #include <span>
 #include <utility>
 
+#include "comm/federation/aggregator/round_messages.h"
 #include "comm/federation/aggregator/rounds.h"
 #include "comm/federation/agreed.h"
 #include "comm/federation/factors.h"
-#include "comm/secrets/sums/plain_codec.h"
 #include "tensor/errors.h"
 
 namespace dtnn::federation {
-
-absl::StatusOr<std::vector<SharedBytes>> Rounds::ParameterBodies() const {
-  std::vector<SharedBytes> bodies;
-  if (state_.from.encrypted) {
-    for (const Bytes& chunk : state_.encrypted)
-      bodies.push_back(std::make_shared<const Bytes>(chunk));
-    return bodies;
-  }
-  DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<codec::ClientCodec> codec,
-                        codec::PlainClient(codec::WireType::kFloat32, kParameterChunk));
-  for (size_t at = 0; at < state_.parameters.size(); at += kParameterChunk) {
-    const size_t count = std::min(kParameterChunk, state_.parameters.size() - at);
-    DTNN_ASSIGN_OR_RETURN(Bytes body,
-                          codec->Encode({.chunk = uint32_t(at / kParameterChunk)},
-                                        std::span(state_.parameters).subspan(at, count)));
-    bodies.push_back(std::make_shared<const Bytes>(std::move(body)));
-  }
-  return bodies;
-}
-
-void Rounds::SendParameters(Member& member, const RoundStart& start,
-                            const std::vector<SharedBytes>& bodies) {
-  const uint64_t attempt = start.over ? 0 : state_.attempts;
-  member.channel.Send(FrameKind::kRound, attempt, 0, ToBytes(start));
-  for (size_t i = 0; i < bodies.size(); ++i) {
-    member.channel.Send(FrameKind::kParameters, attempt, uint32_t(i), bodies[i]);
-  }
-}
 
 absl::StatusOr<std::shared_ptr<Attempt>> Rounds::BeginAttempt(const std::vector<int>& chosen) {
   ++state_.attempts;
@@ -78,24 +49,24 @@ absl::StatusOr<std::shared_ptr<Attempt>> Rounds::BeginAttempt(const std::vector<
                                          .receive_bytes = options_.receive_bytes},
                                         protector_, job, size_t(options_.model.values),
                                         state_.parameters, asked, send));
-  DTNN_ASSIGN_OR_RETURN(const std::vector<SharedBytes> bodies, ParameterBodies());
+  DTNN_ASSIGN_OR_RETURN(const std::vector<SharedBytes> bodies, ParameterBodies(state_));
   for (size_t i = 0; i < chosen.size(); ++i) {
     Member& member = roster_.members().at(chosen[i]);
     member.attempt = attempt;
     member.position = int(i);
     const bool proximal = options_.strategy.strategy == Strategy::kFedprox;
-    SendParameters(member,
-                   {.round = state_.rounds_done + 1,
-                    .rounds = options_.rounds,
-                    .position = uint32_t(i),
-                    .samples = samples,
-                    .weighting = weighting,
-                    .steps = steps,
-                    .quorum = uint32_t(options_.min_clients),
-                    .proximal = proximal ? options_.strategy.proximal : 0,
-                    .deadline = std::chrono::duration<double>(options_.deadline).count(),
-                    .parameters = state_.from},
-                   bodies);
+    SendRound(member, state_.attempts,
+              {.round = state_.rounds_done + 1,
+               .rounds = options_.rounds,
+               .position = uint32_t(i),
+               .samples = samples,
+               .weighting = weighting,
+               .steps = steps,
+               .quorum = uint32_t(options_.min_clients),
+               .proximal = proximal ? options_.strategy.proximal : 0,
+               .deadline = std::chrono::duration<double>(options_.deadline).count(),
+               .parameters = state_.from},
+              bodies);
   }
   return attempt;
 }

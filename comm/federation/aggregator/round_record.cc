@@ -17,6 +17,17 @@ RoundRecord RecordOfRound(const FederationState& state, const PrivacyOptions& pr
   return record;
 }
 
+RoundRecord::Buffer BufferRecordOf(std::span<const Asked> clients, int64_t too_stale) {
+  double sum = 0;
+  int64_t accepted = 0;
+  for (const Asked& client : clients) {
+    if (client.state != Asked::State::kAccepted) continue;
+    sum += double(client.staleness);
+    ++accepted;
+  }
+  return {.staleness = accepted > 0 ? sum / double(accepted) : 0, .too_stale = too_stale};
+}
+
 void SumReports(RoundRecord& record) {
   std::map<std::string, std::pair<double, int>> sums;
   int accepted = 0;

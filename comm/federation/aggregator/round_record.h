@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "comm/federation/aggregator/asked.h"
@@ -28,11 +29,21 @@ struct RoundRecord {
     double model = 0, aggregator = 0;
   };
   std::optional<Epsilons> epsilons = {};
+  // What a round that does not wait (buffer/update_buffer.h) was.
+  struct Buffer {
+    double staleness = 0;   // mean, of the accepted updates
+    int64_t too_stale = 0;  // updates that were not used for it
+  };
+  std::optional<Buffer> buffer = {};
+  std::optional<double> simulated_seconds = {};  // of a simulated clock (../simulation)
 };
 
 // The last round of `state`, which was an attempt at these clients.
 RoundRecord RecordOfRound(const FederationState& state, const PrivacyOptions& privacy,
                           std::vector<Asked> clients);
+
+// What the clients of a round make it.
+RoundRecord::Buffer BufferRecordOf(std::span<const Asked> clients, int64_t too_stale);
 
 // `samples` and `metrics` of what the record's clients have reported.
 void SumReports(RoundRecord& record);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "comm/federation/aggregator/round_messages.h"
 #include "comm/secrets/crypto/random_secret.h"
 #include "tensor/errors.h"
 
@@ -12,8 +13,6 @@ using std::chrono::milliseconds;
 
 // Between two attempts at a round: longer and longer, while clients are lost in each.
 constexpr milliseconds kPauseFirst(100), kPauseLast(1000);
-// How long clients get to fetch the final parameters.
-constexpr std::chrono::seconds kLastMessages(10);
 
 }  // namespace
 
@@ -105,34 +104,9 @@ absl::Status Rounds::RunRound() {
                      " attempts");
 }
 
-absl::Status Rounds::SendTheEnd() {
-  DTNN_RETURN_IF_ERROR(roster_.SettleAllowed());  // the model is not for one that is gone
-  DTNN_ASSIGN_OR_RETURN(const std::vector<SharedBytes> bodies, ParameterBodies());
-  std::set<int> told;
-  bool busy = false;
-  for (const auto& [id, member] : roster_.members()) busy |= member.attempt != nullptr;
-  const Clock::time_point end =
-      Clock::now() + kLastMessages + (busy ? options_.deadline : milliseconds(0));
-  do {  // also those who come now
-    for (auto& [id, member] : roster_.members()) {
-      if (member.name.empty() || !told.insert(id).second) continue;
-      SendParameters(member,
-                     {.over = true,
-                      .round = state_.rounds_done,
-                      .rounds = options_.rounds,
-                      .parameters = state_.from},
-                     bodies);
-    }
-    // A connection that is closed with bytes unread may take what was sent with it: clients go
-    // first.
-    DTNN_RETURN_IF_ERROR(roster_.Turn(end));
-  } while (!roster_.members().empty() && Clock::now() < end);
-  return absl::OkStatus();
-}
-
 absl::Status Rounds::Run() {
   while (state_.rounds_done < options_.rounds) DTNN_RETURN_IF_ERROR(RunRound());
-  return SendTheEnd();
+  return SendTheEnd(options_, state_, roster_);
 }
 
 }  // namespace dtnn::federation

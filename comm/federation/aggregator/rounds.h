@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "comm/federation/aggregator/aggregator_options.h"
-#include "comm/federation/aggregator/attempt.h"
+#include "comm/federation/aggregator/attempt/attempt.h"
 #include "comm/federation/aggregator/attempt_privacy.h"
 #include "comm/federation/aggregator/choice.h"
 #include "comm/federation/aggregator/federation_state.h"
@@ -59,10 +59,6 @@ class Rounds {
   void TellVerdicts(const Attempt& attempt, bool good);
   absl::Status TakeSum(const Attempt& attempt);
   RoundRecord RecordOf(const Attempt& attempt, Clock::time_point begin) const;
-  absl::Status SendTheEnd();
-  absl::StatusOr<std::vector<SharedBytes>> ParameterBodies() const;
-  void SendParameters(Member& member, const RoundStart& start,
-                      const std::vector<SharedBytes>& bodies);
 
   const AggregatorOptions& options_;
   const JobSecret& secret_;

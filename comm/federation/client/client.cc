@@ -190,7 +190,7 @@ absl::StatusOr<RoundTask> FederationClient::Next() {
     if (channel_ == nullptr) continue;
     if (Ready()) {
       DTNN_ASSIGN_OR_RETURN(RoundTask task, round_->Task());
-      if (protector_.privacy().on()) begin_ = task.parameters;
+      if (protector_.privacy().on() || round_->sends_difference()) begin_ = task.parameters;
       if (task.over) Close();
       return task;
     }
@@ -251,7 +251,7 @@ absl::Status FederationClient::Submit(std::span<const float> parameters, const R
   DTNN_RETURN_IF_ERROR(Survive(TakeFrames(/*all=*/true)));
   if (!Wanted(attempt)) return absl::OkStatus();
   Report told = report;
-  std::vector<float> noisy;
+  std::vector<float> noisy, difference;
   if (protector_.privacy().on()) {
     absl::StatusOr<std::vector<float>> made = PrivateOf(parameters);
     if (!made.ok()) {
@@ -261,6 +261,10 @@ absl::Status FederationClient::Submit(std::span<const float> parameters, const R
     noisy = *std::move(made);
     ++private_updates_;
     parameters = noisy;
+  }
+  if (round_->sends_difference()) {
+    difference = DifferenceOf(parameters, begin_, options_.model.trainable);
+    parameters = difference;
   }
   const size_t sum_values = protector_.sum_values(parameters.size());
   const std::vector<float> hidden =  // after the parameters

@@ -121,7 +121,8 @@ class FederationClient {
   Clock::time_point heard_{};  // a sign of the aggregator
   std::optional<ClientRound> round_;
   std::optional<bool> accepted_;
-  std::vector<float> begin_;  // the parameters that it got, with differential privacy
+  // The parameters that it got, where it sends no more than what it has changed of them.
+  std::vector<float> begin_;
   std::optional<ChaCha20Stream> noise_;
   uint64_t attempts_ = 0;         // up to the last one that it was asked for
   uint64_t private_updates_ = 0;  // that were made to be sent

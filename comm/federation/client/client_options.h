@@ -53,8 +53,8 @@ struct ClientOptions {
   std::optional<Secret> noise_seed = {};
   // So long it tries to reach the aggregator, and waits for a sign of it.
   std::chrono::milliseconds timeout{};
-  // An attempt is over, and the aggregator uses this client's update, or not. An error ends Next or
-  // Submit.
+  // An attempt is over, and the aggregator uses this client's update, or not; where it does not
+  // wait for a round, that it has the update in its buffer. An error ends Next or Submit.
   std::function<absl::Status(const AttemptId& attempt, bool used)> verdict = {};
   std::function<void(std::string_view line)> say = {}, warn = {};
   std::function<bool()> interrupted = {};

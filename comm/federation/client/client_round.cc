@@ -24,6 +24,9 @@ absl::StatusOr<ClientRound> ClientRound::Begin(const Frame& frame, Context conte
   if (start.parameters.encrypted && context.protector.readable()) {
     return DataLoss("sends encrypted parameters, but this client has no key");
   }
+  if (start.difference && context.protector.protection() != Protection::kNone) {
+    return DataLoss("asks for a difference, but this client protects its updates");
+  }
   const int most = MostParticipants(context.protector.options());
   if (start.samples.size() > size_t(most)) {
     return DataLoss("asks ", start.samples.size(), " clients in a round, at most ", most,

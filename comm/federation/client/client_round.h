@@ -62,6 +62,7 @@ class ClientRound {
   // Once it is ready:
   absl::StatusOr<RoundTask> Task();
   double factor() const { return factor_; }  // of this client's parameters
+  bool sends_difference() const { return start_.difference; }
   // The message for numbers that are multiplied by it.
   absl::StatusOr<Bytes> Encode(uint32_t chunk, std::span<const float> values);
   // Nothing more comes; the first one counts.

@@ -19,6 +19,13 @@ absl::StatusOr<std::vector<float>> PrivateUpdate(const Protector& protector,
   return update;
 }
 
+std::vector<float> DifferenceOf(std::span<const float> parameters, std::span<const float> begin,
+                                size_t trainable) {
+  std::vector<float> difference(parameters.begin(), parameters.end());
+  for (size_t i = 0; i < trainable; ++i) difference[i] -= begin[i];
+  return difference;
+}
+
 std::vector<float> HideReport(const Protector& protector, size_t values, bool plain_metrics,
                               Metrics& metrics) {
   if (protector.sum_values(values) > values) return HideMetrics(metrics);

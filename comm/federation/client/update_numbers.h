@@ -21,6 +21,11 @@ absl::StatusOr<std::vector<float>> PrivateUpdate(const Protector& protector,
                                                  int together, ChaCha20Stream& random,
                                                  std::span<const float> parameters);
 
+// What is sent where only changes are: of the first `trainable` numbers less `begin`, of running
+// statistics, which must not become negative, all.
+std::vector<float> DifferenceOf(std::span<const float> parameters, std::span<const float> begin,
+                                size_t trainable);
+
 // The numbers after a model's `values` that hide the metrics in the sum (hidden_metrics.h), whose
 // values become 0. Empty where there are none: then metrics that nobody may know are removed.
 std::vector<float> HideReport(const Protector& protector, size_t values, bool plain_metrics,

@@ -33,7 +33,7 @@ std::string Hex(std::span<const uint8_t> bytes) {
 // bytes.
 TEST(IdentityTest, TranscriptsAndSignaturesAreFixed) {
   const std::string rest =
-      "0a"              // version of the frames
+      "0b"              // version of the frames
       "05006e6f727468"  // the name
       "202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f"
       "404142434445464748494a4b4c4d4e4f505152535455565758595a5b5c5d5e5f"
@@ -44,11 +44,11 @@ TEST(IdentityTest, TranscriptsAndSignaturesAreFixed) {
   EXPECT_EQ(Hex(TranscriptOf(Side::kClient, Meeting())), client);
   EXPECT_EQ(Hex(TranscriptOf(Side::kAggregator, Meeting())), aggregator);
   EXPECT_EQ(Hex(Must(SignEncounter(Side::kClient, Meeting(), kSecret))),
-            "cbc988143eede3bd278cd1447b1583a5528c3dc12a94fdaf0a288409050d0614"
-            "0226f1299af7b6343cb5373211ab32941a4ef12235f70257d47fa6bea74eb805");
+            "10692558e8aca4f8bf25167df88d3b1670f92e9c9d6b74462dcd30ff3cedd01b"
+            "325146a7389d7b640a45b9cd51240973c9b87ceb33c57bb0209cb04878b25c02");
   EXPECT_EQ(Hex(Must(SignEncounter(Side::kAggregator, Meeting(), kSecret))),
-            "8274ce8f9ae49e9bb6c88aecd51b0fb8523fd68baf74e1190f338ffd745f4197"
-            "975074cd32e90aed0371fdf1bc0959d4e5af15d4e9f2c9303ac46ec4f243480a");
+            "11818320bad344a1dfafe7f613cf039f5af39b04ad0bbd2c85e0b4e694794425"
+            "cd5a7e706324cfc7baf975966d921a9d79a40d33c90af2113dd342f63af35a0c");
 }
 
 TEST(IdentityTest, AProofIsOfOneEncounterAndOneSide) {

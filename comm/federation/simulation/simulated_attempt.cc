@@ -8,6 +8,7 @@
 #include "comm/federation/client/update_numbers.h"
 #include "comm/federation/factors.h"
 #include "comm/federation/hidden_metrics.h"
+#include "comm/federation/simulation/lie.h"
 #include "tensor/errors.h"
 #include "tensor/threads/parallel_for.h"
 
@@ -20,14 +21,6 @@ void LeaveOut(Asked& asked, std::string why, bool at_fault) {
   asked.state = State::kLeftOut;
   asked.why = std::move(why);
   asked.at_fault = at_fault;
-}
-
-UpdateNumbers Lie(std::span<const float> begin, std::span<const float> trained, double factor) {
-  UpdateNumbers told(trained.size());
-  for (size_t i = 0; i < told.size(); ++i) {
-    told[i] = float(begin[i] + factor * (double(trained[i]) - begin[i]));
-  }
-  return told;
 }
 
 }  // namespace

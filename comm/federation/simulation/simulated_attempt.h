@@ -34,6 +34,7 @@ class SimulatedAttempt {
   absl::StatusOr<std::vector<float>> Mean();
 
   const std::vector<Asked>& asked() const { return asked_; }
+  const std::vector<int>& ids() const { return ids_; }  // of the same
   int accepted() const;
   // Where the clients' own were hidden in the sum: their means.
   const Metrics& metrics() const { return metrics_; }

@@ -11,6 +11,8 @@
 #include "comm/federation/aggregator/choice.h"
 #include "comm/federation/aggregator/lost_clients.h"
 #include "comm/federation/factors.h"
+#include "comm/federation/simulation/buffered_simulation.h"
+#include "comm/federation/simulation/client_seconds.h"
 #include "comm/federation/simulation/simulated_attempt.h"
 #include "comm/federation/simulation/simulation_seed.h"
 #include "tensor/errors.h"
@@ -141,7 +143,20 @@ class SimulatedRounds {
     record.attempts = attempts;
     record.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     if (!attempt.metrics().empty()) record.metrics = attempt.metrics();
+    DTNN_ASSIGN_OR_RETURN(record.simulated_seconds, SlowestOf(attempt));
     return options_.round_done ? options_.round_done(record, state_) : absl::OkStatus();
+  }
+
+  // The round waits for it.
+  absl::StatusOr<double> SlowestOf(const SimulatedAttempt& attempt) const {
+    double slowest = 0;
+    for (size_t i = 0; i < attempt.asked().size(); ++i) {
+      if (attempt.asked()[i].state != Asked::State::kAccepted) continue;
+      DTNN_ASSIGN_OR_RETURN(const double seconds,
+                            SecondsOf(options_.client_seconds, seed_, attempt.ids()[i]));
+      slowest = std::max(slowest, seconds);
+    }
+    return slowest;
   }
 
   const SimulationOptions& options_;
@@ -154,7 +169,15 @@ class SimulatedRounds {
   PrivacyLedger settled_;  // of the attempts that are over
 };
 
-absl::Status CheckClients(std::span<const SimulatedClient> clients) {
+absl::Status CheckClients(const SimulationOptions& options,
+                          std::span<const SimulatedClient> clients) {
+  const auto can_be_asked = std::ranges::count_if(
+      clients, [](const SimulatedClient& client) { return client.samples > 0; });
+  if (options.buffer.size > can_be_asked) {
+    return InvalidArgument("a buffer of ", options.buffer.size, " updates, and ", can_be_asked,
+                           " clients with samples: a client gives one update of the same "
+                           "parameters, so at least as many clients are needed as updates");
+  }
   std::set<std::string_view> names;
   for (const SimulatedClient& client : clients) {
     if (!names.insert(client.name).second) {
@@ -194,8 +217,12 @@ absl::Status Validate(const SimulationOptions& options, const FederationState& s
     return absl::InvalidArgumentError(
         "norms of updates cannot be limited where the aggregator cannot read updates");
   }
+  DTNN_RETURN_IF_ERROR(
+      CheckBuffer(options.buffer, options.strategy, options.protection, options.model));
+  const bool buffered = options.buffer.on();
   DTNN_RETURN_IF_ERROR(CheckRobust(options.robust, options.strategy, options.protection,
-                                   options.min_clients, options.clients_per_round));
+                                   buffered ? options.buffer.size : options.min_clients,
+                                   buffered ? options.buffer.size : options.clients_per_round));
   if (!(options.drop_out >= 0 && options.drop_out < 1)) {
     return InvalidArgument("a drop-out of ", options.drop_out, ": expected 0 or more, below 1");
   }
@@ -213,10 +240,13 @@ absl::Status RunSimulation(const SimulationOptions& options,
                            std::span<const SimulatedClient> clients, const TrainClient& train,
                            FederationState& state) {
   DTNN_RETURN_IF_ERROR(Validate(options, state));
-  DTNN_RETURN_IF_ERROR(CheckClients(clients));
+  DTNN_RETURN_IF_ERROR(CheckClients(options, clients));
   DTNN_ASSIGN_OR_RETURN(Protector protector,
                         Protector::Create(options.protection, size_t(options.model.values)));
   DTNN_ASSIGN_OR_RETURN(SimulationSeed seed, SimulationSeed::Of(options.seed));
+  if (options.buffer.on()) {
+    return BufferedSimulation(options, clients, train, std::move(seed), state).Run();
+  }
   return SimulatedRounds(options, clients, train, std::move(protector), std::move(seed), state)
       .Run();
 }

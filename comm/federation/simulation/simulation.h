@@ -24,6 +24,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "comm/federation/aggregator/asked.h"
+#include "comm/federation/aggregator/buffer/update_buffer.h"
 #include "comm/federation/aggregator/federation_state.h"
 #include "comm/federation/aggregator/robust_mean.h"
 #include "comm/federation/aggregator/round_record.h"
@@ -32,6 +33,7 @@
 #include "comm/federation/client/round_task.h"
 #include "comm/federation/messages.h"
 #include "comm/federation/protection.h"
+#include "comm/federation/simulation/client_seconds.h"
 #include "comm/secrets/crypto/wiped.h"
 
 namespace dtnn::federation {
@@ -57,6 +59,9 @@ struct SimulationOptions {
   int clients_per_round = 1;
   int min_clients = 1;  // fewest updates of a round; with fewer it is tried again
   double max_update_norm = 0;
+  // Rounds that do not wait (buffered_simulation.h): `clients_per_round` train at a time then.
+  BufferOptions buffer = {};
+  ClientSeconds client_seconds = {};
   RobustOptions robust = {};             // as AggregatorOptions::robust
   double least_clients = kLeastClients;  // as ClientOptions::least_clients
   double drop_out = 0;                   // the probability that a client that is asked is lost

@@ -16,6 +16,7 @@ namespace dtnn::federation {
 class SimulationSeed {
  public:
   static constexpr std::string_view kDropOut = "DTNN simulation: drop-outs";
+  static constexpr std::string_view kSeconds = "DTNN simulation: seconds of clients";
   static constexpr std::string_view kNoise = "DTNN simulation: noise";
 
   static absl::StatusOr<SimulationSeed> Of(uint64_t seed);

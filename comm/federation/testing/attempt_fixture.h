@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "comm/federation/aggregator/attempt.h"
+#include "comm/federation/aggregator/attempt/attempt.h"
 #include "comm/federation/hidden_metrics.h"
 #include "comm/secrets/ckks/message.h"
 #include "comm/secrets/crypto/random_secret.h"

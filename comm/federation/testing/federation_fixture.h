@@ -162,6 +162,15 @@ class FederationTest : public ::testing::Test {
   }
 
   absl::Status Run() { return RunAggregator(options_, Job(), state_); }
+  // What is wrong with these options.
+  std::string WhyRefused(const std::function<void(AggregatorOptions&)>& change) {
+    AggregatorOptions options = options_;
+    options.place.listener = -1;
+    change(options);
+    const absl::Status status = RunAggregator(options, Job(), state_);
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    return std::string(status.message());
+  }
   void JoinAll() {
     for (std::thread& thread : threads_) thread.join();
     threads_.clear();

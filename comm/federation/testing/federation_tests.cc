@@ -409,7 +409,7 @@ TEST_F(FederationTest, LateUpdatesAreDroppedWithALine) {
     EXPECT_EQ(record.samples, samples);
     return absl::OkStatus();
   };
-  const std::string dropped = "client client-1: its update came after its round was over";
+  const std::string dropped = "client client-1: its answer came after its round was over";
   Start(0, [&](const RoundTask& task, int) {
     if (task.round == 3) AwaitSaid(dropped);
     return std::vector<float>(kValues, 1);
@@ -556,32 +556,24 @@ TEST_F(FederationTest, AClientKnowsWhetherItsUpdateIsUsed) {
 }
 
 TEST_F(FederationTest, OptionsThatMakeNoSenseAreRefused) {
-  const auto refused = [&](const std::function<void(AggregatorOptions&)>& change) {
-    AggregatorOptions options = options_;
-    options.place.listener = -1;
-    change(options);
-    const absl::Status status = RunAggregator(options, Job(), state_);
-    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
-    return std::string(status.message());
-  };
-  refused([](AggregatorOptions& o) { o.min_clients = 0; });
-  refused([](AggregatorOptions& o) { o.client_fraction = 0; });
-  refused([](AggregatorOptions& o) { o.model.values = 5; });
-  refused([](AggregatorOptions& o) {
+  WhyRefused([](AggregatorOptions& o) { o.min_clients = 0; });
+  WhyRefused([](AggregatorOptions& o) { o.client_fraction = 0; });
+  WhyRefused([](AggregatorOptions& o) { o.model.values = 5; });
+  WhyRefused([](AggregatorOptions& o) {
     o.protection.protection = Protection::kMasked;
     o.min_clients = 1;
   });
-  EXPECT_THAT(refused([](AggregatorOptions& o) {
+  EXPECT_THAT(WhyRefused([](AggregatorOptions& o) {
                 o.protection.protection = Protection::kSharedKey;
                 o.strategy.strategy = Strategy::kFedadam;
               }),
               HasSubstr("strategy fedadam needs the average"));
-  EXPECT_THAT(refused([](AggregatorOptions& o) {
+  EXPECT_THAT(WhyRefused([](AggregatorOptions& o) {
                 o.protection.protection = Protection::kMasked;
                 o.max_update_norm = 1;
               }),
               HasSubstr("norms of updates cannot be limited"));
-  EXPECT_THAT(refused([](AggregatorOptions& o) {
+  EXPECT_THAT(WhyRefused([](AggregatorOptions& o) {
                 o.protection = {.protection = Protection::kThreshold, .log2_scale = 40};
               }),
               HasSubstr("scale"));

@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "comm/federation/aggregator/attempt/receive_places.h"
+#include "comm/federation/aggregator/robust_mean.h"
 #include "comm/federation/aggregator/roster/open_files.h"
 #include "comm/wait.h"
 
@@ -93,7 +95,8 @@ void Roster::HearAll(std::span<const Connection> connections, std::span<const po
 }
 
 absl::Status Roster::Welcome(std::vector<Caller> arrived) {
-  const uint64_t places = Attempt::Places(options_.receive_bytes, size_t(options_.model.values));
+  const uint64_t places =
+      ReceivePlaces::Count(options_.receive_bytes, size_t(options_.model.values));
   for (Caller& caller : arrived) {
     const auto has_place = [this](const auto& id_and_member) {
       return !allowed_ || id_and_member.second.identity_key;
@@ -200,12 +203,12 @@ absl::StatusOr<bool> Roster::TakeFrames(int id, Member& member) {
       member.past->Take(member.past_position, *std::move(frame));
       continue;
     }
-    const std::shared_ptr<Attempt> attempt = member.attempt;
+    const std::shared_ptr<Inquiry> attempt = member.attempt;
     attempt->Take(member.position, *std::move(frame));
     if (!attempt->over() || !attempt->answered(member.position)) continue;
     options_.Observer().OnLate(member.name);
     options_.Warn(StrCat("client ", member.name,
-                         ": its update came after its round was over, and is dropped"));
+                         ": its answer came after its round was over, and is dropped"));
     member.Answered();
   }
   member.more = true;

@@ -20,8 +20,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "comm/federation/aggregator/aggregator_options.h"
-#include "comm/federation/aggregator/attempt.h"
 #include "comm/federation/aggregator/federation_state.h"
+#include "comm/federation/aggregator/inquiry.h"
 #include "comm/federation/aggregator/roster/refusal_log.h"
 #include "comm/federation/channel.h"
 #include "comm/federation/identity/allowed_clients.h"
@@ -51,9 +51,9 @@ struct Member {
   int64_t samples = 0, steps = 1;
   KeyName key{};
   Hash class_names{};                // of its data; zeros: not known
-  std::shared_ptr<Attempt> attempt;  // that it was asked in and has not answered
+  std::shared_ptr<Inquiry> attempt;  // that it was asked in and has not answered
   // The last one that it has answered: what still comes for it is none of the other's.
-  std::shared_ptr<Attempt> past;
+  std::shared_ptr<Inquiry> past;
   int position = 0, past_position = 0;
   bool there = false;   // as a client, of whom observers know
   bool ending = false;  // when all is sent

@@ -1,4 +1,4 @@
-#include "comm/federation/aggregator/attempt.h"
+#include "comm/federation/aggregator/attempt/attempt.h"
 
 #include <algorithm>
 #include <utility>
@@ -10,9 +10,6 @@ namespace dtnn::federation {
 namespace {
 
 using State = Asked::State;
-
-// How long nothing may come of an update for whose place others wait.
-constexpr std::chrono::seconds kMostSilence(30);
 
 }  // namespace
 
@@ -33,13 +30,8 @@ absl::StatusOr<std::unique_ptr<Attempt>> Attempt::Create(const AttemptOptions& o
   return attempt;
 }
 
-size_t Attempt::ChunkSize(size_t chunk) const {
-  const size_t most = protector_->chunk_values();
-  return std::min(most, sum_values_ - chunk * most);
-}
-
 std::span<float> Attempt::ChunkOf(std::vector<float>& values, size_t chunk) const {
-  return std::span(values).subspan(chunk * protector_->chunk_values(), ChunkSize(chunk));
+  return std::span(values).subspan(chunk * protector_->chunk_values(), shape().size(chunk));
 }
 
 bool Attempt::Waits(int position) const {
@@ -91,7 +83,7 @@ void Attempt::Advance(Clock::time_point now) {
           notes ? options_.deadline / 4 : options_.deadline);
   }
   now_ = now;
-  if (std::exchange(crowd_, false)) DropSlow();
+  if (receive_places_.SomeWait()) DropSlow();
   while (!over()) {
     const Phase phase = phase_;
     const int note = note_;
@@ -116,12 +108,9 @@ void Attempt::Release() {
 void Attempt::DropSlow() {
   for (int position = 0; position < int(places_.size()); ++position) {
     const Place& place = places_[size_t(position)];
-    if (!place.holds) continue;
-    const bool silent = now_ >= place.heard + kMostSilence;
-    if (!silent && now_ < std::max(place.from, *crowd_since_) + options_.deadline / 4) continue;
-    LeaveOut(position,
-             StrCat("its update ", silent ? "has stopped after " : "is slow: ", place.chunks.size(),
-                    " of ", chunks(), " chunks, and other clients wait"));
+    const std::optional<std::string> why = receive_places_.WhyLost(
+        place.receiving, now_, options_.deadline, place.chunks.size(), chunks());
+    if (why) LeaveOut(position, *why);
   }
 }
 

@@ -1,4 +1,4 @@
-#include "comm/federation/aggregator/attempt.h"
+#include "comm/federation/aggregator/attempt/attempt.h"
 
 #include <malloc.h>
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "comm/federation/aggregator/attempt.h"
+#include "comm/federation/aggregator/attempt/attempt.h"
 #include "comm/federation/aggregator/attempt_numbers.h"
 #include "comm/federation/aggregator/plain_sum.h"
 #include "comm/federation/hidden_metrics.h"
@@ -32,7 +32,7 @@ absl::Status Attempt::AddUp(Clock::time_point now) {
     return absl::OkStatus();
   }
   for (size_t chunk = 0; chunk < chunks(); ++chunk) {
-    DTNN_ASSIGN_OR_RETURN(codec::UpdateSum sum, codec_->NewSum(IdOf(chunk), ChunkSize(chunk)));
+    DTNN_ASSIGN_OR_RETURN(codec::UpdateSum sum, codec_->NewSum(IdOf(chunk), shape().size(chunk)));
     for (const int position : survivors_) {
       Bytes& message = places_[size_t(position)].chunks[chunk];
       DTNN_RETURN_IF_ERROR(sum.Add(position, message));

@@ -8,16 +8,14 @@
 // An attempt ends with a sum of at least `quorum` updates, or fails. A client that sends something
 // wrong, or is lost, is left out, with the reason. An update counts when all of it is there.
 //
-// Plain updates are added as they become complete (plain_sum.h), so what is held is the sum, and
-// the updates that are on their way: of `receive_bytes` together, but always two. Further clients
-// have to wait before they may send. While some do, one that sends gets a quarter of the deadline,
-// and loses its place, with its update, when nothing of it has come for 30 seconds. Robust means,
-// and protected updates, which a client may still take out of the sum, are held until the end.
+// Plain updates are added as they become complete (../plain_sum.h), so what is held is the sum, and
+// the updates that are on their way: of `receive_bytes` together, but always two
+// (receive_places.h). Robust means, and protected updates, which a client may still take out of the
+// sum, are held until the end.
 
-#ifndef DTNN_COMM_FEDERATION_AGGREGATOR_ATTEMPT_H_
-#define DTNN_COMM_FEDERATION_AGGREGATOR_ATTEMPT_H_
+#ifndef DTNN_COMM_FEDERATION_AGGREGATOR_ATTEMPT_ATTEMPT_H_
+#define DTNN_COMM_FEDERATION_AGGREGATOR_ATTEMPT_ATTEMPT_H_
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -32,6 +30,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "comm/federation/aggregator/asked.h"
+#include "comm/federation/aggregator/attempt/read_update.h"
+#include "comm/federation/aggregator/attempt/receive_places.h"
+#include "comm/federation/aggregator/inquiry.h"
 #include "comm/federation/aggregator/observer/federation_observer.h"
 #include "comm/federation/aggregator/plain_sum.h"
 #include "comm/federation/aggregator/robust_mean.h"
@@ -55,7 +56,7 @@ struct AttemptOptions {
   uint64_t receive_bytes = uint64_t{1} << 30;
 };
 
-class Attempt {
+class Attempt : public Inquiry {
  public:
   using Clock = std::chrono::steady_clock;
   using Send = std::function<void(int position, FrameKind kind, uint32_t index, SharedBytes body)>;
@@ -68,20 +69,10 @@ class Attempt {
                                                          std::span<const float> parameters,
                                                          std::vector<Asked> asked, Send send);
 
-  // So many updates of plain numbers may be on their way at a time.
-  static uint64_t Places(uint64_t receive_bytes, size_t values) {
-    return std::max<uint64_t>(2, receive_bytes / (values * sizeof(float)));
-  }
-
-  // The longest body that a client at this position may send now; Channel::kLater where it has to
-  // wait for others. It does send what it may.
-  std::optional<size_t> Allowed(int position, const FrameHeader& header);
-  // Bytes of this position have come.
-  void Hear(int position) { places_[size_t(position)].heard = now_; }
-  // Whatever is wrong with it leaves the client out.
-  void Take(int position, Frame frame);
-  // Its connection is gone, or it breaks the rules.
-  void Lose(int position, const std::string& why);
+  std::optional<size_t> Allowed(int position, const FrameHeader& header) override;
+  void Hear(int position) override { places_[size_t(position)].receiving.heard = now_; }
+  void Take(int position, Frame frame) override;
+  void Lose(int position, const std::string& why) override;
   // Its client may no longer take part: nothing that it has sent counts. Where its update is
   // accepted already the attempt fails, also one that had its sum.
   void Revoke(int position, const std::string& why);
@@ -89,15 +80,13 @@ class Attempt {
   void Advance(Clock::time_point now);
   Clock::time_point next() const { return until_; }
 
-  uint64_t number() const { return options_.number; }
-  bool over() const { return phase_ == Phase::kDone || phase_ == Phase::kFailed; }
+  uint64_t number() const override { return options_.number; }
+  bool over() const override { return phase_ == Phase::kDone || phase_ == Phase::kFailed; }
   // What it waits for; nothing when it is over.
   std::optional<FederationObserver::Step> step() const;
   // Why there is no sum; OK else.
   const absl::Status& failure() const { return failure_; }
-  // The position is done with: another round may ask its client. What comes from it now is counted
-  // and thrown away.
-  bool answered(int position) const { return places_[size_t(position)].reported; }
+  bool answered(int position) const override { return places_[size_t(position)].reported; }
   const std::vector<Asked>& asked() const { return asked_; }
   // The updates of the sum that the aggregator was given the means to read, whether it could or
   // not; 0 where it was not. Updates that need no means are not counted.
@@ -126,8 +115,7 @@ class Attempt {
     std::vector<Bytes> chunks;  // of the update
     std::vector<float> values;  // of a plain update of a robust mean, when it was accepted
     uint32_t answers = 0;
-    bool holds = false;                 // one of the places for updates on their way
-    Clock::time_point from{}, heard{};  // since when, and when bytes of it came
+    ReceivePlaces::Holder receiving = {};
   };
 
   Attempt(const AttemptOptions& options, const Protector& protector, size_t values,
@@ -139,11 +127,14 @@ class Attempt {
         parameters_(parameters),
         send_(std::move(send)),
         asked_(std::move(asked)),
-        places_(asked_.size()) {}
+        places_(asked_.size()),
+        receive_places_(ReceivePlaces::Count(options.receive_bytes, values)) {}
 
-  size_t chunks() const { return protector_->chunks(sum_values_); }
+  UpdateShape shape() const {
+    return {.values = sum_values_, .chunk_values = protector_->chunk_values()};
+  }
+  size_t chunks() const { return shape().chunks(); }
   std::span<float> ChunkOf(std::vector<float>& values, size_t chunk) const;
-  size_t ChunkSize(size_t chunk) const;
   ChunkId IdOf(size_t chunk) const { return {options_.number, uint32_t(chunk)}; }
   bool Waits(int position) const;  // for what it has not sent yet
   static void Count(Place& place, FrameKind kind);
@@ -152,7 +143,6 @@ class Attempt {
   bool AddsAtOnce() const {
     return federation::AddsAtOnce(protector_->protection(), options_.robust);
   }
-  bool HasPlace(Place& place);
   void DropSlow();
   absl::Status TakeFrame(int position, Frame& frame);
   absl::Status TakeReport(int position, std::span<const uint8_t> body);
@@ -162,7 +152,6 @@ class Attempt {
   absl::Status FinishReplies();
   void LeaveOutSilent();
   absl::Status Inspect(int position);
-  absl::Status Read(int position, size_t chunk, std::span<float> values);
   void SendNote(int position, const SharedBytes& note);
   void LeaveOut(int position, const std::string& why);
   void Enter(Phase phase, Clock::time_point now, std::chrono::milliseconds time);
@@ -187,9 +176,7 @@ class Attempt {
   bool begun_ = false;
   int note_ = 0;  // whose replies are awaited
   Clock::time_point now_{};
-  int holding_ = 0;                                    // places with `holds`
-  std::optional<Clock::time_point> crowd_since_ = {};  // one had to, for the first time
-  bool crowd_ = false;  // since the last Advance, a client had to wait for one
+  ReceivePlaces receive_places_;
   std::optional<PlainSum> plain_;
   std::set<int> survivors_;
   bool opened_ = false;
@@ -204,4 +191,4 @@ class Attempt {
 
 }  // namespace dtnn::federation
 
-#endif  // DTNN_COMM_FEDERATION_AGGREGATOR_ATTEMPT_H_
+#endif  // DTNN_COMM_FEDERATION_AGGREGATOR_ATTEMPT_ATTEMPT_H_

@@ -3,35 +3,20 @@
 #include <algorithm>
 #include <utility>
 
-#include "comm/federation/aggregator/attempt.h"
+#include "comm/federation/aggregator/attempt/attempt.h"
 #include "comm/federation/aggregator/attempt_numbers.h"
 #include "comm/federation/aggregator/plain_sum.h"
 #include "tensor/errors.h"
-#include "tensor/threads/parallel_for.h"
 
 namespace dtnn::federation {
 namespace {
 
 using State = Asked::State;
 
-// Bytes of a reply to a note, and of a report.
-constexpr size_t kMostReply = 1 << 20, kMostReport = 8 << 10;
+// Bytes of a reply to a note.
+constexpr size_t kMostReply = 1 << 20;
 
 }  // namespace
-
-// Whether a client may send the next chunk.
-bool Attempt::HasPlace(Place& place) {
-  if (place.holds) return true;
-  if (uint64_t(holding_) >= Places(options_.receive_bytes, values_)) {
-    crowd_ = true;
-    if (!crowd_since_) crowd_since_ = now_;
-    return false;
-  }
-  ++holding_;
-  place.holds = true;
-  place.from = place.heard = now_;
-  return true;
-}
 
 std::optional<size_t> Attempt::Allowed(int position, const FrameHeader& header) {
   Place& place = places_[size_t(position)];
@@ -47,7 +32,7 @@ std::optional<size_t> Attempt::Allowed(int position, const FrameHeader& header) 
     case FrameKind::kUpdate:
       if (place.reported || header.index != place.chunks.size() || header.index >= chunks()) break;
       if (AddsAtOnce() && asked_[size_t(position)].state == State::kWaiting && !over() &&
-          !HasPlace(place)) {
+          !receive_places_.Take(place.receiving, now_)) {
         return Channel::kLater;
       }
       return MostMessageBytes(codec_->description());
@@ -80,7 +65,7 @@ void Attempt::LeaveOut(int position, const std::string& why) {
 void Attempt::Empty(Place& place) {
   for (Bytes& chunk : place.chunks) Free(chunk);
   Free(place.values);
-  holding_ -= std::exchange(place.holds, false) ? 1 : 0;
+  receive_places_.Release(place.receiving);
 }
 
 void Attempt::Lose(int position, const std::string& why) {
@@ -138,7 +123,7 @@ absl::Status Attempt::TakeFrame(int position, Frame& frame) {
     case FrameKind::kUpdate:
       // The chunks of a client that is left out are counted, not kept.
       place.chunks.push_back(asked.state == State::kWaiting ? std::move(frame.body) : Bytes());
-      place.heard = now_;
+      place.receiving.heard = now_;
       return absl::OkStatus();
     case FrameKind::kDecline:
       place.reported = true;
@@ -192,18 +177,10 @@ absl::Status Attempt::Inspect(int position) {
     return FailedPrecondition("reports before it could have trained");
   }
   Place& place = places_[size_t(position)];
-  if (place.chunks.size() != chunks()) {
-    return DataLoss("sent ", place.chunks.size(), " chunks of an update, expected ", chunks());
-  }
   const bool plain = protector_->protection() == Protection::kNone;
   std::vector<float> values(plain ? values_ : 0);
-  std::vector<absl::Status> read(chunks());
-  ParallelFor(0, int64_t(chunks()), 1, [&](int64_t begin, int64_t end) {
-    for (auto chunk = size_t(begin); chunk < size_t(end); ++chunk) {
-      read[chunk] = Read(position, chunk, plain ? ChunkOf(values, chunk) : std::span<float>());
-    }
-  });
-  for (const absl::Status& status : read) DTNN_RETURN_IF_ERROR(status);
+  DTNN_RETURN_IF_ERROR(
+      ReadUpdate(*codec_, options_.number, position, shape(), place.chunks, values));
   if (!plain) return absl::OkStatus();
   DTNN_RETURN_IF_ERROR(
       CheckUpdate(values, asked_[size_t(position)].factor, parameters_, options_.max_update_norm));
@@ -215,16 +192,6 @@ absl::Status Attempt::Inspect(int position) {
   plain_->Add(values);
   Empty(place);
   return absl::OkStatus();
-}
-
-// Checks a chunk of an update; of a plain one, whose bytes are no longer needed then, the numbers.
-absl::Status Attempt::Read(int position, size_t chunk, std::span<float> values) {
-  Bytes& message = places_[size_t(position)].chunks[chunk];
-  DTNN_ASSIGN_OR_RETURN(codec::UpdateSum sum, codec_->NewSum(IdOf(chunk), ChunkSize(chunk)));
-  DTNN_RETURN_IF_ERROR(sum.Add(position, message));
-  if (values.empty()) return absl::OkStatus();
-  Free(message);
-  return sum.Read(values);
 }
 
 }  // namespace dtnn::federation

@@ -1,0 +1,86 @@
+#include "comm/federation/aggregator/round_messages.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "comm/federation/agreed.h"
+#include "comm/patience.h"
+#include "comm/secrets/sums/plain_codec.h"
+#include "tensor/errors.h"
+
+namespace dtnn::federation {
+namespace {
+
+using std::chrono::milliseconds;
+
+// How long clients get to fetch the final parameters.
+constexpr std::chrono::seconds kLastMessages(10);
+
+}  // namespace
+
+absl::StatusOr<std::vector<SharedBytes>> ParameterBodies(const FederationState& state) {
+  std::vector<SharedBytes> bodies;
+  if (state.from.encrypted) {
+    for (const Bytes& chunk : state.encrypted)
+      bodies.push_back(std::make_shared<const Bytes>(chunk));
+    return bodies;
+  }
+  DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<codec::ClientCodec> codec,
+                        codec::PlainClient(codec::WireType::kFloat32, kParameterChunk));
+  for (size_t at = 0; at < state.parameters.size(); at += kParameterChunk) {
+    const size_t count = std::min(kParameterChunk, state.parameters.size() - at);
+    DTNN_ASSIGN_OR_RETURN(Bytes body,
+                          codec->Encode({.chunk = uint32_t(at / kParameterChunk)},
+                                        std::span(state.parameters).subspan(at, count)));
+    bodies.push_back(std::make_shared<const Bytes>(std::move(body)));
+  }
+  return bodies;
+}
+
+void SendRound(Member& member, uint64_t attempt, const RoundStart& start,
+               const std::vector<SharedBytes>& bodies) {
+  member.channel.Send(FrameKind::kRound, attempt, 0, ToBytes(start));
+  for (size_t i = 0; i < bodies.size(); ++i) {
+    member.channel.Send(FrameKind::kParameters, attempt, uint32_t(i), bodies[i]);
+  }
+}
+
+absl::Status SendTheEnd(const AggregatorOptions& options, const FederationState& state,
+                        Roster& roster) {
+  using Clock = Roster::Clock;
+  DTNN_RETURN_IF_ERROR(roster.SettleAllowed());  // the model is not for one that is gone
+  DTNN_ASSIGN_OR_RETURN(const std::vector<SharedBytes> bodies, ParameterBodies(state));
+  std::set<int> told;
+  const auto busy = std::ranges::count_if(roster.members(), [](const auto& id_and_member) {
+    return id_and_member.second.attempt != nullptr;
+  });
+  const Clock::time_point end =
+      Clock::now() + kLastMessages + (busy > 0 ? options.deadline : milliseconds(0));
+  if (busy > 0) {
+    options.Say(StrCat("waits for ", busy,
+                       busy == 1 ? " client that trains" : " clients that train", ", ",
+                       ToString(options.deadline + milliseconds(kLastMessages)),
+                       " at most, to send the final parameters"));
+  }
+  do {  // also those who come now
+    for (auto& [id, member] : roster.members()) {
+      if (member.name.empty() || !told.insert(id).second) continue;
+      SendRound(member, 0,
+                {.over = true,
+                 .round = state.rounds_done,
+                 .rounds = options.rounds,
+                 .parameters = state.from},
+                bodies);
+    }
+    // A connection that is closed with bytes unread may take what was sent with it: clients go
+    // first.
+    DTNN_RETURN_IF_ERROR(roster.Turn(end));
+  } while (!roster.members().empty() && Clock::now() < end);
+  return absl::OkStatus();
+}
+
+}  // namespace dtnn::federation
