@@ -106,13 +106,14 @@ std::vector<OptionSpec> OptionsOf(AggregatorFlags& flags) {
        .field = &flags.min_clients},
       {.name = "client-fraction",
        .type = kReal,
-       .help = "fraction of the connected clients that a round asks, at least --min-clients",
+       .help = "fraction of the connected clients that a round asks, at least --min-clients; with "
+               "--buffer-size, of those that train at a time",
        .unit = "fraction",
        .range = kShare,
        .field = &flags.client_fraction},
       {.name = "deadline",
        .type = kReal,
-       .help = "how long a round waits for updates",
+       .help = "how long a round, or a turn of a client with --buffer-size, waits for updates",
        .unit = "seconds",
        .range = kSeconds,
        .field = &flags.deadline},
@@ -162,20 +163,26 @@ absl::Status CheckAggregatorFlags(const AggregatorFlags& flags) {
         "--model: missing; name a network, such as --model=simplecnn8, or a saved model with "
         "--weights-and-bias-filename=FILE");
   }
-  const RoundSizes sizes = SizesOf(flags);
-  if (sizes.least > sizes.most) {
+  const int most = MostClientsOf(flags);
+  if (flags.min_clients > most) {
     if (!flags.rounds.robust.empty()) {
-      return UsageError("--min-clients=", sizes.least, ": --robust=", flags.rounds.robust,
-                        " averages ", sizes.most, " updates at most");
+      return UsageError("--min-clients=", flags.min_clients, ": --robust=", flags.rounds.robust,
+                        " averages ", most, " updates at most");
     }
-    return UsageError("--min-clients=", sizes.least, ": --encryption=", run.encryption.kind,
-                      " adds up ", sizes.most, " updates at most", HintOfNeighbours(run));
+    return UsageError("--min-clients=", flags.min_clients, ": --encryption=", run.encryption.kind,
+                      " adds up ", most, " updates at most", HintOfNeighbours(run));
+  }
+  if (flags.rounds.buffer_size > flags.min_clients) {
+    return UsageError("--buffer-size=", flags.rounds.buffer_size,
+                      ": needs as many clients, since each gives one update of the same "
+                      "parameters; --min-clients=",
+                      flags.rounds.buffer_size, " waits for them");
   }
   if (flags.max_connections < flags.min_clients) {
     return UsageError("--max-connections=", flags.max_connections, ": a round needs ",
                       flags.min_clients, " clients (--min-clients)");
   }
-  return CheckRoundFlags(flags.rounds, run, sizes);
+  return CheckRoundFlags(flags.rounds, run, SizesOf(flags));
 }
 
 }  // namespace dtnn

@@ -35,10 +35,15 @@ struct AggregatorFlags {
   MonitorOptions monitor = {};
 };
 
+// The most that a round asks.
+inline int MostClientsOf(const AggregatorFlags& flags) {
+  const bool holds = !flags.rounds.robust.empty() && flags.rounds.buffer_size == 0;
+  return federation::MostAsked(ProtectionOf(flags.run), holds);
+}
+
 inline RoundSizes SizesOf(const AggregatorFlags& flags) {
-  return {.least = flags.min_clients,
-          .expected = flags.min_clients,
-          .most = federation::MostAsked(ProtectionOf(flags.run), !flags.rounds.robust.empty())};
+  if (flags.rounds.buffer_size > 0) return SizesOfBuffer(flags.rounds);
+  return {.least = flags.min_clients, .expected = flags.min_clients, .most = MostClientsOf(flags)};
 }
 
 // All of them, bound to `flags`.

@@ -49,6 +49,9 @@ TEST(AggregatorFlagsTest, FlagsOfRoundsSetTheirMembers) {
       {"proximal-mu", &flags.rounds.proximal_mu},
       {"server-learning-rate", &flags.rounds.server_learning_rate},
       {"server-momentum", &flags.rounds.server_momentum},
+      {"buffer-size", &flags.rounds.buffer_size},
+      {"staleness-weight", &flags.rounds.staleness_weight},
+      {"max-staleness", &flags.rounds.max_staleness},
       {"max-update-norm", &flags.rounds.max_update_norm},
       {"robust", &flags.rounds.robust},
       {"clients-file", &flags.rounds.clients_file},
@@ -91,13 +94,29 @@ TEST(RoundFlagsTest, MembersAreThoseOfTheStrategy) {
     }
     return text;
   };
-  const std::string all = "--robust=none --max-update-norm=3 ";
+  const std::string all = "--robust=none --max-update-norm=3 --buffer-size=0 ";
   EXPECT_EQ(members("wavg"), all);
   EXPECT_EQ(members("fedprox"), all + "--proximal-mu=0.25 ");
   EXPECT_EQ(members("fednova"), all);
   for (const char* strategy : {"fedavgm", "fedadam", "fedyogi", "fedadagrad"}) {
     EXPECT_EQ(members(strategy), all + "--server-learning-rate=0.5 --server-momentum=0.75 ");
   }
+}
+
+TEST(RoundFlagsTest, MembersOfABufferAreThoseOfItsWeights) {
+  RoundFlags flags = Strategy("wavg");
+  flags.buffer_size = 7;
+  flags.staleness_weight = "constant";
+  flags.max_staleness = 5;
+  std::string text;
+  for (const auto& member : MembersOf(flags)) text += member.what + "=" + member.value + " ";
+  EXPECT_EQ(text,
+            "--robust=none --max-update-norm=3 --buffer-size=7 --staleness-weight=constant "
+            "--max-staleness=5 ");
+  const federation::BufferOptions options = BufferOf(flags);
+  EXPECT_EQ(options.size, 7);
+  EXPECT_EQ(options.weight, federation::StalenessWeight::kConstant);
+  EXPECT_EQ(options.max_staleness, 5);
 }
 
 TEST(RoundFlagsTest, TestsAreAfterTheFirstTheLastAndEverySoManyRounds) {
@@ -131,6 +150,63 @@ TEST(AggregatorFlagsTest, FewestClientsAndConnectionsMayBeEqual) {
   flags.run.encryption.kind = "masked";
   flags.max_connections = flags.min_clients = 255;
   EXPECT_EQ(CheckAggregatorFlags(flags), absl::OkStatus());
+}
+
+// What an update that comes alone cannot have.
+TEST(AggregatorFlagsTest, BuffersSayWhyTheyAreRefused) {
+  const auto why = [](const std::function<void(AggregatorFlags&)>& change) {
+    AggregatorFlags flags;
+    flags.run.network.name = "simplecnn8";
+    flags.min_clients = flags.rounds.buffer_size = 3;
+    change(flags);
+    return std::string(CheckAggregatorFlags(flags).message());
+  };
+  EXPECT_EQ(why([](AggregatorFlags&) {}), "");
+  EXPECT_EQ(why([](AggregatorFlags& f) { f.min_clients = 2; }),
+            "--buffer-size=3: needs as many clients, since each gives one update of the same "
+            "parameters; --min-clients=3 waits for them");
+  EXPECT_EQ(why([](AggregatorFlags& f) { f.rounds.strategy = "invwavg"; }),
+            "--buffer-size=3: not with --strategy=invwavg: it weighs a client by the samples of "
+            "all clients of a round, which are not known before their updates are there");
+  for (const std::string kind : {"masked", "openfhe", "tenseal"}) {
+    EXPECT_EQ(why([&](AggregatorFlags& f) { f.run.encryption.kind = kind; }),
+              "--buffer-size=3: not with --encryption=" + kind +
+                  ": it hides an update in the sum of clients that agree on it before they train, "
+                  "and the updates of a buffer come one by one");
+  }
+  EXPECT_EQ(why([](AggregatorFlags& f) {
+              f.run.federation.dp_clip = 1;
+              f.run.federation.dp_noise = 1;
+            }),
+            "--buffer-size=3: not with --dp-clip: the account of privacy counts rounds, in each of "
+            "which a client is asked once, and a buffer asks fast clients more often than others");
+  EXPECT_EQ(why([](AggregatorFlags& f) { f.run.federation.local_parameters = "*_FC_*"; }),
+            "--buffer-size=3: not with --local-parameters=*_FC_*: they follow the rounds that have "
+            "used a client's updates, and an update of a buffer begins in one round and is used in "
+            "another");
+  EXPECT_EQ(why([](AggregatorFlags& f) {
+              f.min_clients = 20;
+              f.rounds.robust = "krum:0.4";
+            }),
+            "--buffer-size=3: --robust=krum:0.4 needs 11 or more, 3 more than twice the updates "
+            "that it leaves out");
+  const auto with_median = [](int64_t size) {
+    return [size](AggregatorFlags& f) {
+      f.min_clients = 2000;
+      f.rounds.buffer_size = size;
+      f.rounds.robust = "median";
+    };
+  };
+  EXPECT_EQ(why(with_median(64)), "") << "there may be more clients than the mean takes updates";
+  EXPECT_EQ(why(with_median(65)),
+            "--buffer-size=65: --robust=median needs all updates of the buffer at once, and takes "
+            "64 at most");
+  EXPECT_EQ(why([](AggregatorFlags& f) {
+              f.min_clients = 20;
+              f.rounds.robust = "trimmed:0.2";
+            }),
+            "--robust=trimmed:0.2: of 3 updates, the most of a round, it leaves out 0.6, which is "
+            "none; give a larger fraction");
 }
 
 TEST(AggregatorFlagsTest, TestsFollowTheData) {

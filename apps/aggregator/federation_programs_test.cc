@@ -103,17 +103,25 @@ TEST_F(FederationProgramsTest, AllProtectionsGiveThePlainModel) {
   EXPECT_THAT(page, HasSubstr("at least 4 a round, by fedavgm"));
 }
 
-// Clients, and the aggregator, are killed and started again; all rounds are done in the end.
-TEST_F(FederationProgramsTest, ProcessesThatAreKilledComeBack) {
-  const std::vector<std::string> options = {
-      "--rounds=16",        "--min-clients=2",
-      "--deadline=20",      "--checkpoint-dir=" + folder_ + "/state",
-      "--resume=if-there",  "--strategy=fedadam",
-      "--encryption=masked"};
-  const std::vector<std::string> masked = {"--encryption=masked"};
+// Clients, and the aggregator, are killed and started again; all rounds are done in the end: with
+// masks, and with a buffer.
+class KilledProgramsTest : public FederationProgramsTest,
+                           public ::testing::WithParamInterface<bool> {};
+
+INSTANTIATE_TEST_SUITE_P(All, KilledProgramsTest, ::testing::Bool(),
+                         [](const auto& info) { return info.param ? "buffered" : "masked"; });
+
+TEST_P(KilledProgramsTest, ProcessesThatAreKilledComeBack) {
+  std::vector<std::string> options = {"--rounds=16",       "--min-clients=2",
+                                      "--deadline=20",     "--checkpoint-dir=" + folder_ + "/state",
+                                      "--resume=if-there", "--strategy=fedadam"};
+  std::vector<std::string> of_clients;
+  options.push_back("--history-file=" + folder_ + "/history.csv");
+  if (!GetParam()) of_clients.push_back("--encryption=masked");
+  options.push_back(GetParam() ? "--buffer-size=2" : "--encryption=masked");
   auto aggregator = Aggregator(options);
   std::vector<std::unique_ptr<Process>> clients;
-  for (int k = 1; k <= 4; ++k) clients.push_back(Client(k, masked, 640));
+  for (int k = 1; k <= 4; ++k) clients.push_back(Client(k, of_clients, 640));
   std::mt19937_64 random(20261123);
   // Which round an aggregator begins with that was killed, nobody knows.
   for (const std::string round : {"2: ", "3: ", "", ""}) {
@@ -128,7 +136,7 @@ TEST_F(FederationProgramsTest, ProcessesThatAreKilledComeBack) {
     const size_t victim = random() % clients.size();
     clients[victim]->Signal(SIGKILL);
     clients[victim]->Wait();
-    clients[victim] = Client(int(victim) + 1, masked, 640);
+    clients[victim] = Client(int(victim) + 1, of_clients, 640);
   }
   const Outcome outcome = aggregator->Wait();
   EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
@@ -138,7 +146,13 @@ TEST_F(FederationProgramsTest, ProcessesThatAreKilledComeBack) {
     EXPECT_EQ(ended.exit_code, 0) << ended.text;
     EXPECT_THAT(ended.text, HasSubstr("**** The federation has ended after 16 rounds"));
   }
-  EXPECT_TRUE(ArrayFileReader::Open(folder_ + "/state/checkpoint-16.npz").ok());
+  const std::vector<float> end = Parameters("state/checkpoint-16.npz");
+  for (int k = 1; k <= 4; ++k) {
+    EXPECT_EQ(Parameters("client-" + std::to_string(k) + ".npz"), end) << k;
+  }
+  EXPECT_EQ(outcome.text.find(", staleness ") != std::string::npos, GetParam()) << outcome.text;
+  const std::string history = testing::Contents(folder_ + "/history.csv");
+  EXPECT_EQ(history.find(",staleness,too_stale\n") != std::string::npos, GetParam()) << history;
 }
 
 // A new aggregator continues with the settings of the state, or not at all.

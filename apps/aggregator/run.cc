@@ -214,16 +214,20 @@ class Run {
   ReportFacts PageFacts(const federation::ModelFacts& model) const {
     const Options& options = flags_.run;
     return {.network = StrCat(graph_->name(), ", by a federation"),
-            .sentence = StrCat(graph_->name(), " (", Counted(int64_t(model.values), "number"),
-                               ") is averaged over clients, at least ", flags_.min_clients,
-                               " a round, by ", flags_.rounds.strategy,
-                               options.encryption.kind.empty() ? "" : ", with encryption ",
-                               options.encryption.kind,
-                               ". An epoch here is a round; metrics are the clients' own, weighted "
-                               "with their samples",
-                               test_data_ ? ", those of validation are of the average on the "
-                                            "aggregator's own test data."
-                                          : ".")};
+            .sentence =
+                StrCat(graph_->name(), " (", Counted(int64_t(model.values), "number"),
+                       ") is averaged over clients, ",
+                       flags_.rounds.buffer_size > 0
+                           ? StrCat("whenever ", flags_.rounds.buffer_size, " updates are there")
+                           : StrCat("at least ", flags_.min_clients, " a round"),
+                       ", by ", flags_.rounds.strategy,
+                       options.encryption.kind.empty() ? "" : ", with encryption ",
+                       options.encryption.kind,
+                       ". An epoch here is a round; metrics are the clients' own, weighted "
+                       "with their samples",
+                       test_data_ ? ", those of validation are of the average on the "
+                                    "aggregator's own test data."
+                                  : ".")};
   }
 
   AggregatorOptions OptionsOf(Meeting meeting, const federation::ModelFacts& model) {
@@ -244,6 +248,7 @@ class Run {
             .deadline = Milliseconds(flags_.deadline),
             .timeout = Milliseconds(options.ranks.timeout),
             .max_update_norm = flags_.rounds.max_update_norm,
+            .buffer = BufferOf(flags_.rounds),
             .robust = *federation::ParseRobust(flags_.rounds.robust),
             .say = [this](std::string_view line) { out_ << "**** " << line << "\n"
                                                         << std::flush; },

@@ -11,8 +11,10 @@
 
 #include "apps/rounds/round_flags.h"
 #include "comm/federation/aggregator/robust_mean.h"
+#include "comm/federation/protection.h"
 #include "comm/ranks/job/exit_code.h"
 #include "models/observe/report/report_name.h"
+#include "models/run/federated/federation_options.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/one_line.h"
 #include "tensor/text/str_cat.h"
@@ -54,7 +56,8 @@ absl::Status CheckRobustMean(const RoundFlags& flags, const Options& run, const 
   if (!robust.ok()) return UsageError("--robust=", robust.status().message());
   const int64_t least = federation::LeastUpdates(*robust);
   if (sizes.least < least) {
-    return UsageError("--min-clients=", sizes.least, ": --robust=", flags.robust,
+    const std::string_view flag = flags.buffer_size > 0 ? "--buffer-size=" : "--min-clients=";
+    return UsageError(flag, sizes.least, ": --robust=", flags.robust,
                       least > federation::kMostKrumUpdates
                           ? std::string(" leaves out too many; take a smaller fraction")
                           : StrCat(" needs ", least,
@@ -77,6 +80,24 @@ absl::Status CheckRobustMean(const RoundFlags& flags, const Options& run, const 
                       encryption.empty() ? "--dp-clip" : "--encryption");
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckBufferSize(const RoundFlags& flags, const Options& run) {
+  if (flags.buffer_size == 0) return absl::OkStatus();
+  const std::string given = StrCat("--buffer-size=", flags.buffer_size);
+  const int most_held = federation::MostAsked({}, !flags.robust.empty());
+  if (flags.buffer_size > most_held) {
+    return UsageError(given, ": --robust=", flags.robust, " needs all updates of the buffer at ",
+                      "once, and takes ", most_held, " at most");
+  }
+  const std::string& local = run.federation.local_parameters;
+  const auto conflict = federation::FindBufferConflict(StrategyOf(flags), ProtectionOf(run),
+                                                       /*keeps_parameters=*/!local.empty());
+  if (!conflict) return absl::OkStatus();
+  const std::string with[] = {StrCat("--strategy=", flags.strategy),
+                              StrCat("--encryption=", run.encryption.kind), "--dp-clip",
+                              StrCat("--local-parameters=", local)};
+  return UsageError(given, ": not with ", with[size_t(conflict->with)], ": ", conflict->why);
 }
 
 }  // namespace
@@ -111,6 +132,7 @@ absl::Status CheckRoundFlags(const RoundFlags& flags, const Options& run, const 
         "--test-every=", flags.test_every,
         ": not with --encryption=tenseal, with which only clients can read the model");
   }
+  DTNN_RETURN_IF_ERROR(CheckBufferSize(flags, run));
   DTNN_RETURN_IF_ERROR(CheckDifferentFiles(flags, run));
   return CheckRobustMean(flags, run, sizes);
 }
@@ -131,7 +153,8 @@ std::vector<std::string> WarningsOf(const RoundFlags& flags, const RoundSizes& s
   }
   if (sizes.least < least) {
     StrAppend(&text, left_out > 0 ? ", and " : "", "none of fewer than ", least,
-              "; --min-clients=", least, " asks for as many");
+              flags.buffer_size > 0 ? "; --buffer-size=" : "; --min-clients=", least,
+              " asks for as many");
   }
   return {text};
 }

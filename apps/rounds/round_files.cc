@@ -26,13 +26,18 @@ constexpr const char* kOfRound[] = {"clients", "samples",    "attempts",
                                     "seconds", "bytes_sent", "bytes_received"};
 // Columns after those, with differential privacy.
 constexpr const char* kOfPrivacy[] = {"epsilon", "epsilon_aggregator"};
+// The same, of rounds that do not wait; of simulated ones; and in the file of clients.
+constexpr const char* kOfBuffer[] = {"staleness", "too_stale"};
+constexpr const char kSimulatedSeconds[] = "simulated_seconds";
 // Columns of the file of clients, before the metrics.
 constexpr const char* kOfClient[] = {"round", "client", "result", "samples", "seconds"};
 
 // Metrics have the names that clients give them.
 bool IsColumn(std::string_view name) {
-  return name == "epoch" ||
-         std::ranges::count(kOfRound, name) + std::ranges::count(kOfPrivacy, name) > 0;
+  return name == "epoch" || name == kSimulatedSeconds ||
+         std::ranges::count(kOfRound, name) + std::ranges::count(kOfPrivacy, name) +
+                 std::ranges::count(kOfBuffer, name) >
+             0;
 }
 
 std::string Number(double x) { return absl::StrFormat("%.9g", x); }
@@ -158,6 +163,8 @@ void RoundFiles::AddToHistory(const federation::RoundRecord& record) {
     if (record.epsilons) {
       columns.insert(columns.end(), std::begin(kOfPrivacy), std::end(kOfPrivacy));
     }
+    if (record.buffer) columns.insert(columns.end(), std::begin(kOfBuffer), std::end(kOfBuffer));
+    if (record.simulated_seconds) columns.emplace_back(kSimulatedSeconds);
     history_.SetColumns(std::move(columns));
   }
   std::map<std::string, std::string, std::less<>> values = {
@@ -168,6 +175,11 @@ void RoundFiles::AddToHistory(const federation::RoundRecord& record) {
     values[kOfPrivacy[0]] = Number(record.epsilons->model);
     values[kOfPrivacy[1]] = Number(record.epsilons->aggregator);
   }
+  if (record.buffer) {
+    values[kOfBuffer[0]] = Number(record.buffer->staleness);
+    values[kOfBuffer[1]] = StrCat(record.buffer->too_stale);
+  }
+  if (record.simulated_seconds) values[kSimulatedSeconds] = Number(*record.simulated_seconds);
   std::vector<std::string> line = {StrCat(record.round)};
   for (size_t i = 1; i < history_.columns().size(); ++i) {
     const std::string& column = history_.columns()[i];
@@ -180,6 +192,7 @@ void RoundFiles::AddToHistory(const federation::RoundRecord& record) {
 void RoundFiles::AddToClients(const federation::RoundRecord& record) {
   if (clients_.columns().empty()) {
     std::vector<std::string> columns(std::begin(kOfClient), std::end(kOfClient));
+    if (record.buffer) columns.emplace_back(kOfBuffer[0]);
     for (const auto& [name, value] : record.metrics) columns.push_back(name);
     clients_.SetColumns(std::move(columns));
   }
@@ -188,7 +201,9 @@ void RoundFiles::AddToClients(const federation::RoundRecord& record) {
     std::vector<std::string> line = {StrCat(record.round), asked.name, std::string(NameOf(asked)),
                                      StrCat(asked.report.samples), Number(asked.report.seconds)};
     for (size_t i = line.size(); i < clients_.columns().size(); ++i) {
-      line.push_back(ValueOf(asked.report.metrics, clients_.columns()[i]));
+      const std::string& column = clients_.columns()[i];
+      line.push_back(column == kOfBuffer[0] ? StrCat(asked.staleness)
+                                            : ValueOf(asked.report.metrics, column));
     }
     lines.push_back(std::move(line));
   }

@@ -110,5 +110,20 @@ TEST_F(RoundFilesTest, RoundsAfterThoseThatAreDoneAreDropped) {
   EXPECT_TRUE(warnings_.empty());
 }
 
+TEST_F(RoundFilesTest, RoundsOfABufferHaveColumnsOfTheirOwn) {
+  RoundFiles files = Open(0);
+  federation::RoundRecord record = Round(1);
+  record.clients[1].staleness = 3;
+  record.buffer = {.staleness = 1.5, .too_stale = 2};
+  record.simulated_seconds = 0.25;
+  files.Add(record);
+  EXPECT_EQ(Contents(history_),
+            "epoch,loss,clients,samples,attempts,seconds,bytes_sent,bytes_received,staleness,"
+            "too_stale,simulated_seconds\n1,0.5,0,0,0,0,0,0,1.5,2,0.25\n");
+  EXPECT_EQ(Contents(clients_),
+            "round,client,result,samples,seconds,staleness,loss\n"
+            "1,a,waiting,0,0,0,\n1,b,waiting,0,0,3,\n");
+}
+
 }  // namespace
 }  // namespace dtnn

@@ -10,6 +10,7 @@ namespace dtnn {
 namespace {
 
 constexpr Range kRounds = {.low = 1, .high = 1e9};
+constexpr Range kBuffer = {.low = 0, .high = 4096};
 constexpr Range kNumber = {.low = 0, .high = 1e38};
 constexpr Range kBelow1 = {.low = 0, .high = 1, .high_open = true};
 
@@ -59,6 +60,29 @@ std::vector<OptionSpec> OptionsOfStrategy(RoundFlags& flags) {
        .unit = "factor",
        .range = kBelow1,
        .field = &flags.server_momentum},
+      {.name = "buffer-size",
+       .type = kInt,
+       .help = "rounds that do not wait: clients are asked one by one as they become free, and the "
+               "parameters move after so many updates; 0: a round waits for all clients that it "
+               "asks",
+       .unit = "updates",
+       .range = kBuffer,
+       .field = &flags.buffer_size,
+       .example = "10"},
+      {.name = "staleness-weight",
+       .type = kWord,
+       .help = "--buffer-size: the weight of an update, by how often the parameters have moved "
+               "since its client was asked",
+       .words = "root,constant",
+       .field = &flags.staleness_weight,
+       .meanings = "root: 1 / sqrt(1 + staleness)\n"
+                   "constant: 1\n"},
+      {.name = "max-staleness",
+       .type = kInt,
+       .help = "--buffer-size: updates are dropped for which the parameters have moved more often",
+       .unit = "rounds",
+       .range = kCountFrom0,
+       .field = &flags.max_staleness},
       {.name = "max-update-norm",
        .type = kReal,
        .help = "skip updates that are farther from the parameters of the round; 0: none",
@@ -150,6 +174,12 @@ std::vector<IdentityMember> MembersOf(const RoundFlags& flags) {
   std::vector<IdentityMember> members = {
       {.what = "--robust", .value = flags.robust.empty() ? "none" : flags.robust},
       {.what = "--max-update-norm", .value = FormatValue(ToValue(flags.max_update_norm))}};
+  members.push_back({.what = "--buffer-size", .value = FormatValue(ToValue(flags.buffer_size))});
+  if (flags.buffer_size > 0) {
+    members.push_back({.what = "--staleness-weight", .value = flags.staleness_weight});
+    members.push_back(
+        {.what = "--max-staleness", .value = FormatValue(ToValue(flags.max_staleness))});
+  }
   if (strategy.reads_average() && !strategy.by_steps()) {
     members.push_back(
         {.what = "--server-learning-rate", .value = FormatValue(ToValue(strategy.rate()))});
@@ -167,6 +197,12 @@ federation::StrategyOptions StrategyOf(const RoundFlags& flags) {
           .proximal = flags.proximal_mu,
           .learning_rate = flags.server_learning_rate,
           .momentum = flags.server_momentum};
+}
+
+federation::BufferOptions BufferOf(const RoundFlags& flags) {
+  return {.size = int(flags.buffer_size),
+          .weight = *federation::ParseStalenessWeight(flags.staleness_weight),
+          .max_staleness = flags.max_staleness};
 }
 
 }  // namespace dtnn

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "apps/flags/option_spec.h"
 #include "apps/flags/options.h"
+#include "comm/federation/aggregator/buffer/update_buffer.h"
 #include "comm/federation/aggregator/strategy.h"
 #include "models/checkpoint/run_identity.h"
 
@@ -25,6 +26,9 @@ struct RoundFlags {
   double proximal_mu = 0.01;
   double server_learning_rate = 0;  // 0: the strategy's own
   double server_momentum = 0.9;
+  int64_t buffer_size = 0;  // updates after which the parameters move; 0: rounds wait
+  std::string staleness_weight = "root";
+  int64_t max_staleness = 20;      // rounds
   double max_update_norm = 0;      // 0: any
   std::string robust = {};         // federation::ParseRobust
   std::string clients_file;        // what each client did in each round; empty: none
@@ -49,6 +53,10 @@ std::vector<OptionSpec> OptionsOfTestSamples(Options& run);
 struct RoundSizes {
   int64_t least = 1, expected = 1, most = 1;
 };
+// Where rounds do not wait.
+inline RoundSizes SizesOfBuffer(const RoundFlags& flags) {
+  return {.least = flags.buffer_size, .expected = flags.buffer_size, .most = flags.buffer_size};
+}
 
 // Usage errors for options of these that contradict each other.
 absl::Status CheckRoundFlags(const RoundFlags& flags, const Options& run, const RoundSizes& sizes);
@@ -63,6 +71,7 @@ std::vector<IdentityMember> MembersOf(const RoundFlags& flags);
 std::vector<std::string> WarningsOf(const RoundFlags& flags, const RoundSizes& sizes);
 
 federation::StrategyOptions StrategyOf(const RoundFlags& flags);
+federation::BufferOptions BufferOf(const RoundFlags& flags);
 
 }  // namespace dtnn
 

@@ -52,6 +52,14 @@ std::string Describe(const RoundRecord& record) {
     absl::StrAppendFormat(&text, ", sent %.2f MB, received %.2f MB",
                           double(record.bytes_sent) * 1e-6, double(record.bytes_received) * 1e-6);
   }
+  if (record.simulated_seconds) {
+    absl::StrAppendFormat(&text, ", %.2f s of simulated time", *record.simulated_seconds);
+  }
+  if (record.buffer) {
+    absl::StrAppendFormat(&text, ", staleness %.2f", record.buffer->staleness);
+    if (record.buffer->too_stale > 0)
+      StrAppend(&text, ", ", record.buffer->too_stale, " too stale");
+  }
   for (const auto& [name, value] : record.metrics) {
     absl::StrAppendFormat(&text, ", %s %.4f", name, value);
   }

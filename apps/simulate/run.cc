@@ -17,6 +17,7 @@
 #include "apps/simulate/simulation_identity.h"
 #include "apps/simulate/simulation_memory.h"
 #include "comm/federation/aggregator/robust_mean.h"
+#include "comm/federation/simulation/client_seconds.h"
 #include "comm/federation/simulation/simulation.h"
 #include "comm/ranks/job/exit_code.h"
 #include "comm/ranks/job/interrupt.h"
@@ -102,6 +103,7 @@ class Simulation {
     options.charged = [&](const FederationState& charged) { return output.Charged(charged); };
     options.round_done = [&](RoundRecord record, const FederationState& now) {
       bar_.reset();
+      if (!HasClock()) record.simulated_seconds.reset();
       for (const Asked& asked : record.clients) {
         if (asked.state == Asked::State::kAccepted) clients_->Accept(ids_.at(asked.name));
       }
@@ -161,7 +163,9 @@ class Simulation {
       if (own > 0) least = std::min(least, own);
       most = std::max(most, own);
     }
+    const int64_t buffer = flags_.rounds.buffer_size;
     out_ << StrCat("**** ", Counted(flags_.clients, "client"), ", ", flags_.clients_per_round,
+                   buffer > 0 ? StrCat(" at a time, ", Counted(buffer, "update")) : "",
                    " in each of ", Counted(flags_.rounds.rounds, "round"), ", ", least, " to ",
                    Counted(most, "sample"), " each (--split=", flags_.split, ")\n")
          << std::flush;
@@ -171,6 +175,10 @@ class Simulation {
                   " never asked"));
     }
     return absl::OkStatus();
+  }
+
+  bool HasClock() const {
+    return flags_.rounds.buffer_size > 0 || flags_.client_seconds != "equal";
   }
 
   // What must be the same where the rounds continue, in words.
@@ -185,8 +193,12 @@ class Simulation {
             .sentence = StrCat(
                 prepared_.graph.name(), " (", Counted(int64_t(model_.values), "number"),
                 ") is averaged over ", flags_.clients_per_round, " of ",
-                Counted(flags_.clients, "client"), " a round, by ", flags_.rounds.strategy,
-                "; samples are divided as --split=", flags_.split,
+                Counted(flags_.clients, "client"),
+                flags_.rounds.buffer_size > 0
+                    ? StrCat(" at a time, whenever ", flags_.rounds.buffer_size,
+                             " updates are there, by ")
+                    : " a round, by ",
+                flags_.rounds.strategy, "; samples are divided as --split=", flags_.split,
                 " says. An epoch here is a round; metrics are the clients' own, weighted with "
                 "their samples, those of validation are of the average on the test split.")};
   }
@@ -199,6 +211,8 @@ class Simulation {
             .clients_per_round = int(flags_.clients_per_round),
             .min_clients = int(flags_.min_clients),
             .max_update_norm = flags_.rounds.max_update_norm,
+            .buffer = BufferOf(flags_.rounds),
+            .client_seconds = *federation::ParseClientSeconds(flags_.client_seconds),
             .robust = *federation::ParseRobust(flags_.rounds.robust),
             .least_clients = flags_.run.federation.least_clients,
             .drop_out = flags_.drop_out,

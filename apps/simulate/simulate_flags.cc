@@ -6,6 +6,7 @@
 #include "apps/flags/tool_flags.h"
 #include "comm/federation/aggregator/robust_mean.h"
 #include "comm/federation/protection.h"
+#include "comm/federation/simulation/client_seconds.h"
 #include "comm/ranks/job/exit_code.h"
 #include "data/loading/division/division.h"
 #include "models/run/federated/federation_options.h"
@@ -25,7 +26,8 @@ std::vector<OptionSpec> OptionsOfClients(SimulateFlags& flags) {
        .field = &flags.clients},
       {.name = "clients-per-round",
        .type = kInt,
-       .help = "clients that a round asks, chosen at random",
+       .help = "clients that a round asks, chosen at random; with --buffer-size, that train at a "
+               "time",
        .unit = "clients",
        .range = {.low = 1, .high = 1e6},
        .field = &flags.clients_per_round,
@@ -48,6 +50,14 @@ std::vector<OptionSpec> OptionsOfClients(SimulateFlags& flags) {
       LikeLauncher("local-parameters", &flags.run.federation.local_parameters,
                    "parameters that stay with each client, neither sent nor received: patterns of "
                    "their keys, separated by commas"),
+      {.name = "client-seconds",
+       .type = kText,
+       .help = "how long clients take for a round, by a simulated clock, which decides the order "
+               "of updates with --buffer-size: equal; lognormal:SPREAD, each client another time, "
+               "half of them less than a second",
+       .unit = "TIMES",
+       .field = &flags.client_seconds,
+       .example = "lognormal:1"},
       {.name = "drop-out",
        .type = kReal,
        .help = "probability that a client that is asked does not answer",
@@ -161,13 +171,23 @@ absl::Status CheckSimulateFlags(const SimulateFlags& flags) {
     return UsageError("--min-clients=", flags.min_clients, ": a round asks ",
                       flags.clients_per_round, " (--clients-per-round)");
   }
+  if (flags.rounds.buffer_size > flags.clients) {
+    return UsageError("--buffer-size=", flags.rounds.buffer_size, ": there are ", flags.clients,
+                      " (--clients), and each gives one update of the same parameters");
+  }
+  if (flags.rounds.buffer_size > 0 && flags.min_clients > 1) {
+    return UsageError("--min-clients=", flags.min_clients, ": not with --buffer-size, which says ",
+                      "how many updates a round has");
+  }
+  const absl::Status seconds = federation::ParseClientSeconds(flags.client_seconds).status();
+  if (!seconds.ok()) return UsageError("--client-seconds=", seconds.message());
   const int most = federation::MostParticipants(ProtectionOf(run));
   if (!encryption.empty() && flags.clients_per_round > most) {
     return UsageError("--clients-per-round=", flags.clients_per_round,
                       ": --encryption=masked adds up ", most, " updates at most",
                       HintOfNeighbours(run));
   }
-  if (flags.rounds.robust.starts_with("krum") &&
+  if (flags.rounds.buffer_size == 0 && flags.rounds.robust.starts_with("krum") &&
       flags.clients_per_round > federation::kMostKrumUpdates) {
     return UsageError("--clients-per-round=", flags.clients_per_round,
                       ": --robust=", flags.rounds.robust, " takes ", federation::kMostKrumUpdates,

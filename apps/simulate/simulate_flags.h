@@ -22,7 +22,8 @@ struct SimulateFlags {
   int64_t clients = 100;
   int64_t clients_per_round = RoundFlags::kNotGiven;
   int64_t min_clients = 1;
-  std::string split = "equal";  // data/loading/division/division.h
+  std::string split = "equal";           // data/loading/division/division.h
+  std::string client_seconds = "equal";  // federation::ParseClientSeconds
   double drop_out = 0;
   double liars = 0;  // the fraction of the clients that send another update
   double lie = -1;   // times what they have learnt
@@ -36,6 +37,7 @@ std::vector<OptionSection> SectionsOf(SimulateFlags& flags);
 void FollowClients(SimulateFlags& flags);
 
 inline RoundSizes SizesOf(const SimulateFlags& flags) {
+  if (flags.rounds.buffer_size > 0) return SizesOfBuffer(flags.rounds);
   return {.least = flags.min_clients,
           .expected = flags.clients_per_round,
           .most = flags.clients_per_round};

@@ -2,7 +2,10 @@
 
 #include "apps/simulate/simulate_flags.h"
 
+#include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "apps/testing/flag_members.h"
 #include "gtest/gtest.h"
@@ -22,6 +25,30 @@ TEST(SimulateFlagsTest, FlagsOfTheLauncherSetItsMembers) {
               return testing::BoundFlags{AllOptions(SectionsOf(*flags)), &flags->run};
             }),
             30);
+}
+
+TEST(SimulateFlagsTest, BuffersSayWhyTheyAreRefused) {
+  const auto why = [](const std::function<void(SimulateFlags&)>& change) {
+    SimulateFlags flags;
+    flags.run.network.name = "simplecnn8";
+    flags.run.data.name = "mnist";
+    flags.clients = 20;
+    flags.clients_per_round = 10;
+    flags.rounds.buffer_size = 4;
+    change(flags);
+    return std::string(CheckSimulateFlags(flags).message());
+  };
+  EXPECT_EQ(why([](SimulateFlags&) {}), "");
+  EXPECT_EQ(why([](SimulateFlags& f) { f.rounds.buffer_size = 20; }), "");
+  EXPECT_EQ(why([](SimulateFlags& f) { f.rounds.buffer_size = 21; }),
+            "--buffer-size=21: there are 20 (--clients), and each gives one update of the same "
+            "parameters");
+  EXPECT_EQ(why([](SimulateFlags& f) { f.min_clients = 2; }),
+            "--min-clients=2: not with --buffer-size, which says how many updates a round has");
+  EXPECT_EQ(why([](SimulateFlags& f) { f.client_seconds = "lognormal"; }),
+            "--client-seconds=\"lognormal\": expected equal, or lognormal:SPREAD with a spread "
+            "from 0 to 10, such as lognormal:1");
+  EXPECT_EQ(why([](SimulateFlags& f) { f.rounds.robust = "trimmed:0.25"; }), "");
 }
 
 }  // namespace

@@ -3,10 +3,12 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -107,6 +109,18 @@ class SimulateTest : public ::testing::Test {
     return Parameters("simulated.npz");
   }
 
+  // Percent of the test split.
+  double AccuracyAfter(int rounds, const Flags& more) {
+    const Outcome outcome =
+        Simulate(more + Flags{StrCat("--rounds=", rounds), "--history-file=" + Path("h.csv")});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+    const std::string history = Contents(Path("h.csv"));
+    std::filesystem::remove(Path("h.csv"));
+    const std::vector<std::string> fields =
+        absl::StrSplit(history.substr(history.rfind(StrCat("\n", rounds, ","))), ',');
+    return std::stod(fields.at(4));
+  }
+
   std::string Path(const std::string& name) const { return folder_ + "/" + name; }
 
   // All arrays whose names have this in them.
@@ -187,6 +201,37 @@ TEST_F(SimulateTest, TheSameBitsOnAnyNumberOfThreads) {
   }
 }
 
+// Also of rounds that do not wait, whose order is that of a simulated clock.
+TEST_F(SimulateTest, ABufferHasTheSameBitsOnAnyNumberOfThreads) {
+  std::vector<float> first;
+  std::string first_clients;
+  for (const char* threads : {"1", "2", "4"}) {
+    setenv("OMP_NUM_THREADS", threads, 1);
+    const std::vector<float> end =
+        Simulation({"--clients=20", "--clients-per-round=8", "--buffer-size=3", "--rounds=5",
+                    "--client-seconds=lognormal:1", "--drop-out=0.1", "--strategy=fedadam",
+                    "--history-file=" + Path("rounds.csv"), "--clients-file=" + Path("clients.csv"),
+                    "--max-staleness=4"});
+    // Without the seconds of this machine.
+    std::string clients;
+    for (const absl::string_view line : absl::StrSplit(Contents(Path("clients.csv")), '\n')) {
+      std::vector<std::string> columns = absl::StrSplit(line, ',');
+      if (columns.size() > 5) columns[4] = "";
+      for (const std::string& column : columns) StrAppend(&clients, column, ",");
+    }
+    if (first.empty()) first = end;
+    if (first_clients.empty()) first_clients = clients;
+    EXPECT_EQ(end, first) << threads;
+    EXPECT_EQ(clients, first_clients) << threads;
+  }
+  const std::string history = Contents(Path("rounds.csv"));
+  EXPECT_THAT(history, HasSubstr(",bytes_received,staleness,too_stale,simulated_seconds\n1,"));
+  const std::string last = history.substr(history.rfind(',') + 1);
+  EXPECT_NE(std::stod(last), std::round(std::stod(last))) << "clients have times of their own";
+  EXPECT_THAT(Contents(Path("clients.csv")), HasSubstr("samples,seconds,staleness,"));
+  EXPECT_EQ(testing::Count(Contents(Path("clients.csv")), ",accepted,"), 5 * 3);
+}
+
 TEST_F(SimulateTest, WritesWhatAnAggregatorWritesAndTheTest) {
   const Outcome outcome =
       Simulate({"--clients=8", "--clients-per-round=3", "--rounds=3", "--test-every=2",
@@ -254,15 +299,8 @@ TEST_F(SimulateTest, ContinuesWhereASignalHasStoppedIt) {
 // is left.
 TEST_F(SimulateTest, RobustMeansLearnAmongLiars) {
   const auto accuracy = [this](const Flags& more) {
-    const Outcome outcome = Simulate(Flags{"--clients=10", "--clients-per-round=10", "--rounds=8",
-                                           "--num-epochs=4", "--history-file=" + Path("h.csv")} +
-                                     more);
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
-    const std::string history = Contents(Path("h.csv"));
-    std::filesystem::remove(Path("h.csv"));
-    const std::vector<std::string> fields =
-        absl::StrSplit(history.substr(history.rfind("\n8,")), ',');
-    return std::stod(fields.at(4));
+    return AccuracyAfter(8,
+                         Flags{"--clients=10", "--clients-per-round=10", "--num-epochs=4"} + more);
   };
   EXPECT_GT(accuracy({}), 90);
   const Flags lying = {"--liars=0.2", "--lie=-4"};
@@ -271,6 +309,18 @@ TEST_F(SimulateTest, RobustMeansLearnAmongLiars) {
     EXPECT_GT(accuracy(lying + Flags{StrCat("--robust=", robust), "--min-clients=3"}), 90)
         << robust;
   }
+}
+
+// As many updates, and clients that differ in speed.
+TEST_F(SimulateTest, ABufferLearnsAsRoundsThatWaitDo) {
+  const Flags clients = {"--clients=10", "--clients-per-round=6", "--num-epochs=4",
+                         "--client-seconds=lognormal:1"};
+  const double waits = AccuracyAfter(10, clients);
+  const double does_not = AccuracyAfter(20, clients + Flags{"--buffer-size=3"});
+  std::cout << waits << " % after 10 rounds of 6 updates, " << does_not
+            << " % after 20 rounds of 3\n";
+  EXPECT_GT(waits, 90);
+  EXPECT_GT(does_not, waits - 3);
 }
 
 TEST_F(SimulateTest, ClientsWithoutSamplesAreSaidAndNotAsked) {

@@ -29,6 +29,7 @@ absl::StatusOr<RunIdentity> IdentityOf(const SimulateFlags& flags, const Prepare
   const std::vector<IdentityMember> of_rounds = MembersOf(flags.rounds);
   identity.members.insert(identity.members.end(), of_rounds.begin(), of_rounds.end());
   add("--min-clients", flags.min_clients);
+  add("--client-seconds", flags.client_seconds);
   add("--drop-out", flags.drop_out);
   add("--liars", flags.liars);
   add("--lie", flags.lie);

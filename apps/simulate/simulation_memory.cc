@@ -10,7 +10,12 @@ namespace dtnn {
 double BytesOfRounds(const SimulateFlags& flags, const federation::ModelFacts& model,
                      size_t local_values, int threads) {
   const bool changes = flags.run.federation.dp_clip > 0 || flags.liars > 0;
-  const int64_t kept = flags.rounds.robust.empty() ? 0 : flags.clients_per_round;
+  const int64_t buffer = flags.rounds.buffer_size;
+  const int64_t of_round = buffer > 0 ? buffer : flags.clients_per_round;
+  int64_t kept = flags.rounds.robust.empty() ? 0 : of_round;
+  // Parameters of earlier rounds, from which clients have still to train; and what no update
+  // changes, for a mean or a norm.
+  if (buffer > 0) kept += std::min(flags.clients_per_round, flags.rounds.max_staleness + 1) + 1;
   // The parameters of the state and of the round, and the mean; a sum of 16 bytes per number, or of
   // integers beside an update of them.
   constexpr int kOfServer = 3 + 4;

@@ -31,6 +31,17 @@ TEST_F(SimulationMemoryTest, EveryThreadHasUpdates) {
   EXPECT_EQ(Numbers() - one, 7 * 1000) << "all of a round";
 }
 
+// 7 clients at a time.
+TEST_F(SimulationMemoryTest, ABufferKeepsParametersOfEarlierRounds) {
+  const double one = Numbers();
+  flags_.rounds.buffer_size = 3;
+  EXPECT_EQ(Numbers() - one, (7 + 1) * 1000);
+  flags_.rounds.max_staleness = 2;
+  EXPECT_EQ(Numbers() - one, (3 + 1) * 1000);
+  flags_.rounds.robust = "median";
+  EXPECT_EQ(Numbers() - one, (3 + 1 + 3) * 1000) << "the updates of a round";
+}
+
 TEST_F(SimulationMemoryTest, StrategiesKeepMomentsOfTrainableNumbers) {
   flags_.rounds.strategy = "fednova";
   const double none = Numbers();
