@@ -199,6 +199,9 @@ absl::Status BufferedRounds::RunRound() {
   record.bytes_sent = sent_now - sent;
   record.bytes_received = received_now - received;
   record.buffer = BufferRecordOf(record.clients, too_stale_);
+  options_.Observer().OnAttempt(record.round, record.clients);
+  options_.Observer().OnStepEnd(FederationObserver::Step::kUpdates, record.seconds);
+  options_.Observer().OnAttemptEnd(record.clients, /*good=*/true);
   return Report(record);
 }
 

@@ -28,7 +28,8 @@ class FederationObserver {
   // An update came after its round was over, and was dropped.
   virtual void OnLate(const std::string& /*name*/) {}
 
-  // An attempt at a round, from 1: the clients that are asked, and then, what became of them.
+  // An attempt at a round, from 1: the clients that are asked, and then, what became of them. With
+  // a buffer both come at the end of a round, with the clients whose turns have ended in it.
   virtual void OnAttempt(int64_t /*round*/, std::span<const Asked> /*asked*/) {}
   // A step of an attempt is done: clients have sent what the aggregator waited for, or enough of
   // it by the deadline. Not called for the step in which an attempt fails.

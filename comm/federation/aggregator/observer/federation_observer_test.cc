@@ -72,6 +72,20 @@ TEST_F(FederationTest, AnObserverHearsOfTheStepsOfMaskedSums) {
               ElementsAre("round 1 asks 3", "step 0", "step 1", "step 2", "good with 3"));
 }
 
+TEST_F(FederationTest, AnObserverHearsOfRoundsThatDoNotWait) {
+  Notes notes;
+  options_.observer = &notes;
+  options_.rounds = 3;
+  options_.min_clients = 3;
+  options_.buffer.size = 3;
+  for (int client = 0; client < 3; ++client) Start(client);
+  ASSERT_EQ(Run(), absl::OkStatus());
+  JoinAll();
+  EXPECT_THAT(notes.events,
+              ElementsAre("round 1 asks 3", "step 1", "good with 3", "round 2 asks 3", "step 1",
+                          "good with 3", "round 3 asks 3", "step 1", "good with 3"));
+}
+
 // A refused caller that has taken the name of a client does not make that one gone.
 TEST_F(FederationTest, ARefusalIsNobodysEnd) {
   Notes notes;
