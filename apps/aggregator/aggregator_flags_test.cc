@@ -165,6 +165,17 @@ TEST(AggregatorFlagsTest, BuffersSayWhyTheyAreRefused) {
   EXPECT_EQ(why([](AggregatorFlags& f) { f.min_clients = 2; }),
             "--buffer-size=3: needs as many clients, since each gives one update of the same "
             "parameters; --min-clients=3 waits for them");
+  EXPECT_EQ(why([](AggregatorFlags& f) {
+              f.rounds.buffer_size = 0;
+              f.rounds.max_staleness = 3;
+            }),
+            "--max-staleness=3: needs --buffer-size; where rounds wait, no update is stale");
+  EXPECT_EQ(why([](AggregatorFlags& f) {
+              f.rounds.buffer_size = 0;
+              f.rounds.staleness_weight = "constant";
+            }),
+            "--staleness-weight=constant: needs --buffer-size; where rounds wait, no update is "
+            "stale");
   EXPECT_EQ(why([](AggregatorFlags& f) { f.rounds.strategy = "invwavg"; }),
             "--buffer-size=3: not with --strategy=invwavg: it weighs a client by the samples of "
             "all clients of a round, which are not known before their updates are there");

@@ -83,7 +83,18 @@ absl::Status CheckRobustMean(const RoundFlags& flags, const Options& run, const 
 }
 
 absl::Status CheckBufferSize(const RoundFlags& flags, const Options& run) {
-  if (flags.buffer_size == 0) return absl::OkStatus();
+  if (flags.buffer_size == 0) {
+    const RoundFlags waits;
+    std::string more;
+    if (flags.max_staleness != waits.max_staleness) {
+      more = StrCat("--max-staleness=", flags.max_staleness);
+    }
+    if (flags.staleness_weight != waits.staleness_weight) {
+      more = StrCat("--staleness-weight=", flags.staleness_weight);
+    }
+    if (more.empty()) return absl::OkStatus();
+    return UsageError(more, ": needs --buffer-size; where rounds wait, no update is stale");
+  }
   const std::string given = StrCat("--buffer-size=", flags.buffer_size);
   const int most_held = federation::MostAsked({}, !flags.robust.empty());
   if (flags.buffer_size > most_held) {
