@@ -20,7 +20,7 @@ std::vector<std::string> Pieces(const std::filesystem::path& path) {
 
 }  // namespace
 
-const char* Call::Get(const char* name) const {
+const char* ProgramCall::Get(const char* name) const {
   const auto found = variables.find(name);
   return found == variables.end() ? nullptr : found->second.c_str();
 }
@@ -40,17 +40,17 @@ void CalledPrograms::Add(const std::string& name, const std::string& script) {
   std::filesystem::permissions(path, std::filesystem::perms::owner_all);
 }
 
-std::map<std::string, Call> CalledPrograms::Run(const std::string& command,
-                                                const std::string& variables,
-                                                const std::string& variable) {
+std::map<std::string, ProgramCall> CalledPrograms::Run(const std::string& command,
+                                                       const std::string& variables,
+                                                       const std::string& variable) {
   for (const auto& entry : std::filesystem::directory_iterator(folder_ + "/calls")) {
     std::filesystem::remove_all(entry);
   }
   const Outcome outcome = Launch("env", variables + " PATH=" + folder_ + "/bin:$PATH " + command);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
-  std::map<std::string, Call> calls;
+  std::map<std::string, ProgramCall> calls;
   for (const auto& entry : std::filesystem::directory_iterator(folder_ + "/calls")) {
-    Call call = {.arguments = Pieces(entry.path() / "arguments")};
+    ProgramCall call = {.arguments = Pieces(entry.path() / "arguments")};
     for (const std::string& pair : Pieces(entry.path() / "variables")) {
       const size_t equals = pair.find('=');
       call.variables[pair.substr(0, equals)] = pair.substr(equals + 1);

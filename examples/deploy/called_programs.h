@@ -9,7 +9,7 @@
 
 namespace dtnn::testing {
 
-struct Call {
+struct ProgramCall {
   std::vector<std::string> arguments = {};  // of dtnn: the program's name is the first
   std::map<std::string, std::string> variables = {};
 
@@ -25,8 +25,8 @@ class CalledPrograms {
   void Add(const std::string& name, const std::string& script);
   // Runs a command of sh with these variables, such as "A=1 B=2"; it must succeed. What calls of
   // dtnn came of it, by their rank or index in `variable`.
-  std::map<std::string, Call> Run(const std::string& command, const std::string& variables,
-                                  const std::string& variable);
+  std::map<std::string, ProgramCall> Run(const std::string& command, const std::string& variables,
+                                         const std::string& variable);
 
  private:
   const std::string folder_;

@@ -41,7 +41,7 @@ void ExpectValid(Words words) {
   EXPECT_TRUE(CheckModelName(flags.run.network.name).ok());
 }
 
-void ExpectPlaces(const std::map<std::string, Call>& calls, int ranks, Transport transport) {
+void ExpectPlaces(const std::map<std::string, ProgramCall>& calls, int ranks, Transport transport) {
   ASSERT_EQ(calls.size(), size_t(ranks));
   std::set<int> found;
   std::set<std::string> meetings;

@@ -24,7 +24,7 @@ std::string OptionOf(const Words& words, const std::string& name);
 void ExpectValid(Words words);
 
 // That these are all ranks of a job, each with a place of its own, and that they meet at one.
-void ExpectPlaces(const std::map<std::string, Call>& calls, int ranks, Transport transport);
+void ExpectPlaces(const std::map<std::string, ProgramCall>& calls, int ranks, Transport transport);
 
 }  // namespace dtnn::testing
 

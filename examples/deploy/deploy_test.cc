@@ -16,7 +16,6 @@
 namespace dtnn {
 namespace {
 
-using testing::Call;
 using testing::CalledPrograms;
 using testing::Contents;
 using testing::ExpectPlaces;
@@ -24,6 +23,7 @@ using testing::ExpectValid;
 using ::testing::HasSubstr;
 using testing::kDeployFolder;
 using testing::OptionOf;
+using testing::ProgramCall;
 using testing::Words;
 
 TEST(DeployTest, TheImageRunsTheProgramsOfThePackage) {
@@ -67,7 +67,7 @@ TEST(DeployTest, RanksOfSlurmFindTheirPlaces) {
                "while [ \"${1#--}\" != \"$1\" ]; do\n  shift\ndone\n"
                "for i in 0 1 2 3; do\n"
                "  SLURM_PROCID=$i SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=4 \"$@\" || exit 1\ndone\n");
-  const std::map<std::string, Call> calls = programs.Run(
+  const std::map<std::string, ProgramCall> calls = programs.Run(
       "bash " + kDeployFolder + "ranks.slurm",
       "-u DTNN_JOB_SECRET HOME=/home/me SLURM_JOB_ID=12345 SLURM_JOB_NODELIST='node[1-2]' "
       "SLURM_CPUS_PER_TASK=8",
@@ -86,7 +86,7 @@ TEST(DeployTest, RanksOfPbsFindTheirPlaces) {
                "while [ \"${1#-}\" != \"$1\" ]; do\n  shift 2\ndone\n"
                "for i in 0 1 2 3; do\n"
                "  OMPI_COMM_WORLD_RANK=$i OMPI_COMM_WORLD_SIZE=4 \"$@\" || exit 1\ndone\n");
-  const std::map<std::string, Call> calls =
+  const std::map<std::string, ProgramCall> calls =
       programs.Run("bash " + kDeployFolder + "ranks.pbs",
                    "-u OMP_NUM_THREADS -u PYMPI_PROTO HOME=/home/me PBS_O_WORKDIR=. "
                    "PBS_JOBID=12346.server PBS_NODEFILE=nodes",

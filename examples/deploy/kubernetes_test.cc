@@ -17,12 +17,12 @@
 namespace dtnn {
 namespace {
 
-using testing::Call;
 using testing::CalledPrograms;
 using testing::ExpectPlaces;
 using testing::ExpectValid;
 using testing::kDeployFolder;
 using testing::OptionOf;
+using testing::ProgramCall;
 using testing::Words;
 
 std::string VariablesOf(const YAML::Node& container) {
@@ -143,10 +143,10 @@ TEST(KubernetesTest, AFederationMeets) {
   for (int index = 0; index < 3; ++index) {
     const std::string variables =
         VariablesOf(client) + "JOB_COMPLETION_INDEX=" + std::to_string(index);
-    const std::map<std::string, Call> calls =
+    const std::map<std::string, ProgramCall> calls =
         programs.Run("sh -c " + Quote(command[2]), variables, "JOB_COMPLETION_INDEX");
     ASSERT_EQ(calls.size(), 1);
-    const Call& call = calls.begin()->second;
+    const ProgramCall& call = calls.begin()->second;
     ExpectValid(call.arguments);
     EXPECT_STREQ(call.Get(kTransportVariable), "grpc");
     names.insert(OptionOf(call.arguments, "client-name"));
@@ -170,7 +170,7 @@ TEST(KubernetesTest, RanksFindTheirPlaces) {
   const Words command = container["command"].as<Words>();
   const int ranks = set["replicas"].as<int>();
   CalledPrograms programs;
-  std::map<std::string, Call> all;
+  std::map<std::string, ProgramCall> all;
   for (int rank = 0; rank < ranks; ++rank) {
     const std::string variables = VariablesOf(container) + "HOSTNAME=ranks-" + std::to_string(rank);
     all.merge(programs.Run("sh -c " + Quote(command[2]), variables, "HOSTNAME"));
