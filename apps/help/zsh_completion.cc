@@ -47,13 +47,15 @@ std::string ZshCompletion(const ProgramText& text, std::span<const OptionSpec> o
               Escaped(spec.help), "]", values.optional ? "::" : ":",
               Escaped(spec.unit.empty() ? "value" : spec.unit), ":", ActionOf(values), "'");
   }
+  const std::string function = StrCat("_dtnn_", program);
+  // Zsh calls the file _predict as a function of that name; _dtnn calls the function itself.
   return StrCat("#compdef ", program, "\n# Completion of ", program,
                 " for zsh; source it after compinit, or save it as _", program,
-                " in a folder of $fpath\n_", program, "() {\n  _arguments \\\n",
+                " in a folder of $fpath\n", function, "() {\n  _arguments \\\n",
                 "    '--help=-[explain an option or a topic]::word:(", JoinEscaped(help), ")'",
                 lines, text.files ? " \\\n    '*:file:_files'" : "",
-                "\n}\nif [[ ${funcstack[1]-} == _", program, " ]]; then\n  _", program,
-                " \"$@\"\nelse\n  compdef _", program, " ", program, "\nfi\n");
+                "\n}\ncase \" ${funcstack[*]-} \" in\n  *' _dtnn '*) ;;\n  ' _", program, " '*) ",
+                function, " \"$@\" ;;\n  *) compdef ", function, " ", program, " ;;\nesac\n");
 }
 
 }  // namespace dtnn
