@@ -44,7 +44,8 @@ inside() {
     "$root" "$1"
 }
 install="apt-get install -qq -y --no-install-recommends -o Acquire::Retries=3"
-inside "apt-get update -qq && $install cmake dataset-fashion-mnist g++ lintian make pkg-config" \
+inside "apt-get update -qq &&
+  $install bash-completion cmake dataset-fashion-mnist g++ lintian make pkg-config zsh" \
   >"$log" 2>&1 || skip "the tools of the check cannot be installed: $(tail -n 1 "$log")"
 
 failed=false
@@ -71,20 +72,29 @@ try "dtnn benchmark, and predict with what it saved" "
   dtnn benchmark --model=simplecnn --dataset=mnist --dataset-path=/usr/share/datasets/fashion-mnist \
     --num-epochs=1 --save-model=mine.safetensors &&
   dtnn predict $image --model-file=mine.safetensors"
-try "two ranks" "
-  dtnn launch -n 2 -- benchmark --model=simplecnn --dataset=mnist \
-    --dataset-path=/usr/share/datasets/fashion-mnist --parallel=data --num-epochs=1"
+# Of two ranks, 20 steps of 64 samples each, and how long each waited for the other.
+cat >"$root/root/two_ranks.sh" <<'END'
+"$@" --model=simplecnn --dataset=mnist --dataset-path=/usr/share/datasets/fashion-mnist \
+  --parallel=data --num-epochs=1 --steps-per-epoch=20 >said || { cat said; exit 1; }
+for words in "on each of 2 ranks" ": 2560 to train on in 20 steps" "% on rank 0, the" "% on rank 1, the"; do
+  grep -qF "$words" said || { cat said; echo "not said: $words"; exit 1; }
+done
+END
+try "two ranks" "bash two_ranks.sh dtnn launch -n 2 -- benchmark"
 try "two ranks of mpirun" "
-  mpirun --allow-run-as-root --oversubscribe -np 2 dtnn benchmark --model=simplecnn --dataset=mnist \
-    --dataset-path=/usr/share/datasets/fashion-mnist --parallel=data --steps-per-epoch=20"
+  bash two_ranks.sh mpirun --allow-run-as-root --oversubscribe -np 2 dtnn benchmark"
 try "manual pages" "
   for program in /usr/lib/dtnn/bin/*; do
     zgrep -q '^.TH' /usr/share/man/man1/dtnn-\${program##*/}.1.gz || { echo \$program; exit 1; }
   done"
 try "completion in bash" "
-  source /usr/share/bash-completion/completions/dtnn &&
+  source /usr/share/bash-completion/bash_completion && { _completion_loader dtnn || true; } &&
+  test \"\$(complete -p dtnn)\" = 'complete -F _dtnn dtnn' &&
   COMP_WORDS=(dtnn predict --model-f) COMP_CWORD=2 && { _dtnn || true; } &&
   test \"\${COMPREPLY[*]}\" = --model-file="
+try "completion in zsh" "
+  test \"\$(zsh -fc 'autoload -U compinit; compinit -D -u; print \$_comps[dtnn]')\" = _dtnn"
+try "links of pages" "python3 source/packaging/check_links.py /usr/share/doc/dtnn"
 # Their copies in the packages, as docs/installing.md says.
 try "examples/cmake" "
   cp -r /usr/share/doc/libdtnn-dev/examples . &&
@@ -95,6 +105,9 @@ try "examples/pkg-config" "
   make -C examples/pkg-config && examples/pkg-config/answer $model $image | diff cmake -"
 try "examples/c" "
   make -C examples/c && examples/c/answer $model $image | sed 1d | diff cmake -"
+try "examples/predict" "
+  cmake -S examples/predict -B predict && cmake --build predict &&
+  predict/answer $model $image | diff cmake -"
 try "examples/library" "
   cmake -S examples/library -B library && cmake --build library --parallel 2 &&
   library/own_parts && library/train /usr/share/datasets/fashion-mnist 20"

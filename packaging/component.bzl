@@ -71,6 +71,25 @@ def _printed(ctx, program):
         pairs.append((path, file))
     return pairs
 
+def _pages(ctx, installed):
+    """The same pairs, with the pages among them as they are installed: links to other files are words."""
+    files = ctx.actions.declare_file(ctx.label.name + ".pages")
+    ctx.actions.write(files, "".join(["%s\t%s\n" % (file.short_path, path) for path, file in installed]))
+    pairs = []
+    for path, file in installed:
+        if file.extension == "md":
+            page = ctx.actions.declare_file("%s/%s" % (ctx.label.name, path))
+            ctx.actions.run_shell(
+                command = "/usr/bin/python3 %s %s %s < %s > %s" %
+                          (ctx.file._installed_page.path, file.short_path, files.path, file.path, page.path),
+                inputs = [file, files, ctx.file._installed_page],
+                outputs = [page],
+                mnemonic = "InstalledPage",
+            )
+            file = page
+        pairs.append((path, file))
+    return pairs
+
 def _component_impl(ctx):
     name = ctx.attr.component
     needed = [need[InstallInfo] for need in ctx.attr.needs]
@@ -109,9 +128,11 @@ def _component_impl(ctx):
     for program in ctx.attr.programs:
         installed.append(("bin/" + program.label.name, program[DefaultInfo].files_to_run.executable))
         installed += _printed(ctx, program)
-    for target, path in ctx.attr.files.items():
-        for file in target.files.to_list():
-            installed.append((path + file.basename if path.endswith("/") else path, file))
+    installed += _pages(ctx, [
+        (path + file.basename if path.endswith("/") else path, file)
+        for target, path in ctx.attr.files.items()
+        for file in target.files.to_list()
+    ])
     lines = ["link\t%s\t%s" % link for link in ctx.attr.links.items()]
     for path, file in installed:
         mode = "755" if path.startswith("bin/") else "644"
@@ -145,6 +166,7 @@ component = rule(
         "templates": attr.label_keyed_string_dict(allow_files = True, doc = "file with words in @ -> path below the prefix"),
         "printed": attr.string_dict(doc = "word, for which each program's --help=word is -> path below the prefix, with %s for the program's name"),
         "not_printed": attr.string_list(doc = "of these paths, those that are left out"),
+        "_installed_page": attr.label(default = "//packaging:installed_page.py", allow_single_file = True),
         "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
     },
     toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],

@@ -40,7 +40,7 @@ dtnn ($version) bookworm; urgency=medium
 
  -- $maintainer  $(date -u -R -d "$date")
 END
-  gzip -9n <"$work/all/usr/share/doc/dtnn/CHANGES.md" >"$documents/NEWS.gz"
+  gzip -9n <"$work/news" >"$documents/NEWS.gz"
 }
 # take PATH...: moves them from the installation into the tree.
 take() {
@@ -82,6 +82,10 @@ END
 }
 
 DESTDIR=$work/all "$here/install.sh" --prefix=/usr >&2
+# Every package has it, and one of them what it links to.
+printf 'CHANGES.md\tNEWS\n' >"$work/pages"
+/usr/bin/python3 "$here/installed_page.py" CHANGES.md "$work/pages" \
+  <"$work/all/usr/share/doc/dtnn/CHANGES.md" >"$work/news"
 
 stage "libdtnn$soname"
 take "lib/libdtnn.so.$soname" "lib/libdtnn.so.$version"
@@ -92,7 +96,7 @@ build "libdtnn$soname" libs "$depends" "predictions with neural networks: the C 
 
 stage libdtnn-dev
 take include/dtnn.h include/dtnn lib/libdtnn.a lib/libdtnn-train.a lib/libdtnn.so lib/cmake/dtnn \
-  lib/pkgconfig share/doc/dtnn/examples
+  lib/pkgconfig share/doc/dtnn/examples/{README.md,c,cmake,library,pkg-config,predict}
 mv "$tree/usr/share/doc/dtnn/examples" "$tree/usr/share/doc/libdtnn-dev"
 rmdir "$tree/usr/share/doc/dtnn"
 # They name folders of this architecture.
@@ -117,10 +121,11 @@ build python3-dtnn python "$python, python3-numpy, $depends" "neural networks fo
 stage dtnn
 bin=$tree/usr/lib/dtnn/bin man=$tree/usr/share/man/man1
 mkdir -p "$tree/usr/lib/dtnn" "$man"
-take share/doc/dtnn/README.md share/doc/dtnn/CHANGES.md share/doc/dtnn/docs
+take share/doc/dtnn/{README.md,CHANGES.md,SECURITY.md,bench,docs,examples}
 mv "$work/all/usr/bin" "$bin"
 install -D -m 755 "$here/dtnn.sh" "$tree/usr/bin/dtnn"
 install -D -m 644 "$here/dtnn_completion.bash" "$tree/usr/share/bash-completion/completions/dtnn"
+install -D -m 644 "$here/dtnn_completion.zsh" "$tree/usr/share/zsh/vendor-completions/_dtnn"
 # A program in this folder knows that it is called `dtnn PROGRAM`. The list is that of dtnn --help.
 for program in "$bin"/*; do
   name=${program##*/}

@@ -61,6 +61,8 @@ check "bash completes programs" test "$(offers qu)" = "quantize "
 check "and options" test "$(offers predict --model-f)" = "--model-file= "
 check "and their values" test "$(offers benchmark --progress = b)" = "bar "
 check "but not of what is no program" test "$(offers ../predict --model-f)" = " "
+check "zsh's is where Debian's zsh looks" grep -qx '#compdef dtnn' \
+  "$root/usr/share/zsh/vendor-completions/_dtnn"
 
 python=$(dpkg-deb --field "$4" Depends)
 check "Python needs this Python" grep -q "python3 (>= 3.*python3 (<< 3.*python3-numpy.*libprotobuf" <<<"$python"
@@ -70,8 +72,13 @@ print(dtnn.__file__, dtnn.__version__, dtnn.load(sys.argv[1]).name)' models/run/
 check "and works" test "$said" = "$root/usr/lib/python3/dist-packages/dtnn/__init__.py $5 simplecnn"
 
 examples=$root/usr/share/doc/libdtnn-dev/examples
-check "the examples" test "$(ls "$examples" | tr '\n' ' ')" = "README.md c cmake library pkg-config "
+check "the examples" test "$(ls "$examples" | tr '\n' ' ')" = "README.md c cmake library pkg-config predict "
 check "the documents" test -s "$root/usr/share/doc/dtnn/docs/first-lesson.md"
+check "of clusters too" test -s "$root/usr/share/doc/dtnn/examples/deploy/ranks.slurm"
+check "links of pages, also of NEWS" python3 packaging/check_links.py "$root/usr/share/doc"
+for path in $(grep -rhoE '/usr/(share|lib|include)/[a-z0-9/._-]*dtnn[a-z0-9/._-]*[a-z]' "$root/usr/share/doc" | sort -u); do
+  check "pages name $path" test -e "$root$path"
+done
 check "Python's" test -s "$root/usr/share/doc/python3-dtnn/examples/fashion_mnist.py"
 cp -r "$examples/c" "$TEST_TMPDIR/c"
 PKG_CONFIG_PATH=$(echo "$root"/usr/lib/*/pkgconfig) make -C "$TEST_TMPDIR/c"

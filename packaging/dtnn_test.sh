@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What the program `dtnn` says and runs, of programs that only say what they are called.
-# usage: dtnn_test.sh DTNN.SH COMPLETION
+# usage: dtnn_test.sh DTNN.SH COMPLETION.BASH COMPLETION.ZSH
 set -euo pipefail
 
 bin=$TEST_TMPDIR/bin
@@ -57,4 +57,32 @@ offers "predict 1 predict --to" predict --to
 offers "benchmark 3 benchmark --top = 3" benchmark --top = 3
 offers "" colour --to
 offers "" "a b" --to
+
+# The same by zsh, at a terminal: words are completed where a tab is.
+if ! command -v zsh >/dev/null; then
+  echo "SKIPPED: zsh is not installed; ./setup.sh --dev installs it"
+else
+  mkdir "$TEST_TMPDIR/functions"
+  sed "s#bin=/usr[^ ]*#bin=$bin#; s#list=/usr[^ ]*#list=$TEST_TMPDIR/programs#" "$3" >"$TEST_TMPDIR/functions/_dtnn"
+  for name in benchmark predict; do
+    printf '#!/bin/sh\necho "_dtnn_%s() { compadd -- \"%s-\$CURRENT-\$words[1]\"; }"\n' \
+      $name $name >"$bin/$name"
+  done
+  cat >"$TEST_TMPDIR/terminal" <<'END'
+zmodload zsh/zpty
+zpty shell zsh -f -i
+zpty -w shell "stty -echo; unsetopt zle_bracketed_paste; TERM=dumb; fpath=($1 \$fpath)
+autoload -U compinit; compinit -D -u; dtnn() { printf '<%s>' \"\$@\"; echo; }; echo so''urced"
+zpty -r -m shell said '*sourced*'
+zpty -w shell $'dtnn bench\t\t\ndtnn --v\t\necho do\'\'ne'
+zpty -r -m shell said '*done*'
+print -r -- $said
+END
+  said=$(timeout 50 zsh -f "$TEST_TMPDIR/terminal" "$TEST_TMPDIR/functions" || true)
+  for words in "<benchmark><benchmark-2-benchmark>" "<--version>"; do
+    [[ $said == *"$words"* ]] && continue
+    echo "FAILED: zsh completes $words: $said" >&2
+    failed=true
+  done
+fi
 ! $failed

@@ -36,6 +36,10 @@ make -C c
 build/answer "$model" "$image" >answers
 pkg-config/answer "$model" "$image" >others
 check "pkg-config and CMake agree" diff answers others
+cmake -S predict -B predict-build -DCMAKE_PREFIX_PATH="$prefix"
+cmake --build predict-build
+predict-build/answer "$model" "$image" >others
+check "predict and cmake agree" diff answers others
 c/answer "$model" "$image" | tee described
 check "C and C++ agree" diff answers <(sed 1d described)
 check "C describes the model" grep -q "^DTNN [0-9.]*, simplecnn: 4 x 4 x 1 (NHWC), 3 outputs, 2751 parameters$" described

@@ -30,6 +30,7 @@ for path in bin/benchmark bin/launch bin/predict include/dtnn.h include/dtnn/mod
   lib/libdtnn.so.0 lib/cmake/dtnn/dtnn-config.cmake lib/pkgconfig/dtnn-train.pc \
   lib/pkgconfig/dtnn.pc share/bash-completion/completions/predict share/doc/dtnn/LICENSE \
   share/doc/dtnn/examples/c/answer.c share/doc/dtnn/examples/library/CMakeLists.txt \
+  share/doc/dtnn/examples/deploy/kubernetes/ranks.yaml share/doc/dtnn/examples/predict/answer.cc \
   share/zsh/site-functions/_predict; do
   expect "$path is there" test -s "$prefix/$path"
 done
@@ -45,7 +46,24 @@ for program in "$prefix"/bin/*; do
 done
 expect "all is listed" diff <(files "$prefix" | grep -v installed-files) \
   <(sed '/\/$/d; s#^#./#' "$prefix/share/dtnn/installed-files" | sort)
+expect "links lead to what is installed" python3 packaging/check_links.py "$prefix"
+expect "a page that lists folders of the sources names them" \
+  grep -q '^| `kernels` | ' "$prefix/share/doc/dtnn/README.md"
+expect "and says where the text does not" \
+  grep -q '^transform (`data`)\.' "$prefix/share/doc/dtnn/README.md"
+expect "links to installed pages stay" \
+  grep -qF '](../bench/PERFORMANCE.md#' "$prefix/share/doc/dtnn/docs/precision.md"
 files "$prefix" >"$TEST_TMPDIR/all"
+
+# The test of links sees dead ones.
+mkdir "$TEST_TMPDIR/pages"
+printf '# One\n[a](#one) [b](no.md) [c](#two) `[d](none)`\n' >"$TEST_TMPDIR/pages/page.md"
+said=$(python3 packaging/check_links.py "$TEST_TMPDIR/pages" || true)
+expect "dead links are told from others: $said" diff - <(sed 's#^.*/##' <<<"$said") <<'END'
+page.md: no.md: no such file
+page.md: #two: no such heading
+1 pages, 3 links, 2 of them dead
+END
 
 # Again, over a file that was changed.
 echo changed >"$prefix/include/dtnn.h"
