@@ -1,6 +1,6 @@
 #include "apps/launch/remote_command.h"
 
-#include "apps/printing/command_line.h"
+#include "tensor/text/shell_word.h"
 #include "tensor/text/str_cat.h"
 
 namespace dtnn {

@@ -10,9 +10,6 @@
 
 namespace dtnn {
 
-// `text` as one word of a shell's command, in quotes where it needs them.
-std::string ShellWord(std::string_view text);
-
 // "mpirun -np 2 benchmark --model=simplecnn ...", without MPI "launch -n 2 --transport=grpc --
 // benchmark ...": the options that were given, in the order of the table, under their newest names,
 // `separator` before each. One rank needs no launcher, and neither does a client of a federation.

@@ -46,12 +46,5 @@ TEST(CommandLineTest, SaysWhatStartsTheRanks) {
             "benchmark --model=simplecnn --dataset=mnist --parallel=federated --transport=grpc");
 }
 
-TEST(CommandLineTest, WordsForTheShellAreQuotedWhereNeeded) {
-  EXPECT_EQ(ShellWord("a-b_c/d.e=1,2:3"), "a-b_c/d.e=1,2:3");
-  EXPECT_EQ(ShellWord(""), "''");
-  EXPECT_EQ(ShellWord("$(rm x)"), "'$(rm x)'");
-  EXPECT_EQ(ShellWord("*"), "'*'");
-}
-
 }  // namespace
 }  // namespace dtnn

@@ -10,6 +10,7 @@
 #include "tensor/errors.h"
 #include "tensor/files/bytes/known_contents.h"
 #include "tensor/files/input_file.h"
+#include "tensor/text/shell_word.h"
 
 namespace dtnn {
 namespace {
@@ -21,14 +22,14 @@ struct Kind {
 
 // What `import` makes a model of, by the ending of its name, and the command; empty for others.
 std::string Importable(const std::string& path, std::string_view model) {
-  const std::string command = StrCat(ProgramCommand("import"), " ", path);
+  const std::string command = StrCat(ProgramCommand("import"), " ", ShellWord(path));
   if (path.ends_with(".onnx")) {
     return StrCat("is an ONNX model, by its name (a model is made of it by: ", command,
                   " OUT.safetensors)");
   }
   if (!path.ends_with(".pth") && !path.ends_with(".pt")) return "";
   return StrCat("has weights of PyTorch, by its name (a model is made of them by: ", command,
-                " --model=", model.empty() ? "NAME" : model,
+                " --model=", model.empty() ? "NAME" : ShellWord(model),
                 " --final-activation=softmax OUT.safetensors)");
 }
 

@@ -84,6 +84,10 @@ TEST(OtherFileTest, WeightsThatImportReadsAreRefusedByName) {
     EXPECT_EQ(said.find("--model=torchvision_resnet18 ") != said.npos,
               name != std::string("/net.onnx"));
   }
+  const std::string spaces = Folder() + "/my net's.pth";
+  std::ofstream(spaces) << "x";
+  EXPECT_THAT(std::string(CheckNotImportable(spaces, "a b.npz").message()),
+              HasSubstr("//apps:import -- '" + Folder() + "/my net'\\''s.pth' --model='a b.npz' "));
   EXPECT_EQ(CheckNotImportable("none.pth", "").message(),
             "none.pth: cannot be opened: No such file or directory");
   for (const char* path : {"", "r18.npz", "r18.safetensors", "pth"}) {
