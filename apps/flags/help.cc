@@ -172,12 +172,8 @@ std::string OldSpellings(const OptionSpec& option, const Syntax& syntax) {
   return text;
 }
 
-std::string Page(std::string_view program) {
-  const std::string name(program);
-  std::string out = StrCat(
-      "Trains and tests neural networks.\n  ", name,
-      "                                                    train simplecnn on Fashion-MNIST\n  ",
-      name, " --model=NAME --dataset=NAME --dataset-path=PATH    a run of your own\n\n");
+std::string Page(std::string_view about) {
+  std::string out = StrCat(about, "\n\n");
   for (const std::string_view option : kMainOptions) {
     AppendOption(*FindOption(option), /*shortened=*/true, out);
   }
@@ -314,8 +310,8 @@ absl::StatusOr<const OptionSpec*> FindHelp(std::string_view word, const Syntax& 
                     Suggestions(name, known), " (--help=all lists all options)");
 }
 
-absl::StatusOr<std::string> HelpText(std::string_view program, std::string_view topic) {
-  if (topic.empty()) return Page(program);
+absl::StatusOr<std::string> HelpText(std::string_view about, std::string_view topic) {
+  if (topic.empty()) return Page(about);
   if (topic == "all") return Everything();
   std::vector<std::string_view> topics;
   for (int g = 0; g < kOptionGroups; ++g) topics.push_back(Name(static_cast<OptionGroup>(g)));

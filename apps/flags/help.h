@@ -34,9 +34,10 @@ std::string DescribeOption(const OptionSpec& option, const Syntax& syntax);
 absl::StatusOr<const OptionSpec*> FindHelp(std::string_view word, const Syntax& syntax,
                                            std::span<const std::string_view> topics = {});
 
-// The launcher's help. `topic`: empty for the page, "all", the Name of an OptionGroup, or an
-// option; where an option is called like its group, both. Other words are usage errors.
-absl::StatusOr<std::string> HelpText(std::string_view program, std::string_view topic);
+// The launcher's help. `about`: what the page says before its options. `topic`: empty for the page,
+// "all", the Name of an OptionGroup, or an option; where an option is called like its group, both.
+// Other words are usage errors.
+absl::StatusOr<std::string> HelpText(std::string_view about, std::string_view topic);
 
 }  // namespace dtnn
 

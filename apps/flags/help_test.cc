@@ -15,11 +15,12 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
-std::string Help(std::string_view topic) { return HelpText("benchmark", topic).value(); }
+std::string Help(std::string_view topic) { return HelpText("what it is", topic).value(); }
 
 std::string Error(std::string_view topic) {
-  const absl::Status status = HelpText("benchmark", topic).status();
+  const absl::Status status = HelpText("what it is", topic).status();
   EXPECT_EQ(ExitCodeOf(status), kExitUsage);
   return std::string(status.message());
 }
@@ -37,6 +38,7 @@ bool TakesNumbers(const OptionSpec& spec) {
 TEST(HelpTest, AloneIsAPageOf20Lines) {
   const std::string page = Help("");
   EXPECT_LE(std::ranges::count(page, '\n'), 20) << page;
+  EXPECT_THAT(page, StartsWith("what it is\n\n  --model=NAME "));
   for (const char* option :
        {"--model=", "--dataset=", "--num-epochs=", "--batch-size=", "--learning-rate=",
         "--optimizer=", "--evaluate", "--checkpoint-dir=", "--resume",
@@ -73,7 +75,7 @@ TEST(HelpTest, TopicShowsItsGroupOnly) {
   EXPECT_THAT(help, HasSubstr("warm_up: epochs until the full learning rate [5]"));
   EXPECT_THAT(help, Not(HasSubstr("--augment")));
   EXPECT_THAT(Help("convolution"), Not(HasSubstr("--warm-up-epochs")));
-  EXPECT_TRUE(HelpText("benchmark", "encryption").ok());
+  EXPECT_TRUE(HelpText("what it is", "encryption").ok());
 }
 
 TEST(HelpTest, AnOptionThatIsCalledLikeItsTopicStandsBeforeIt) {

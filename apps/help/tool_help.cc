@@ -30,10 +30,12 @@ std::string Example(const ProgramText& program, std::string_view lines) {
   return absl::StrReplaceAll(text, {{" -- benchmark ", " -- bazel-bin/apps/benchmark "}});
 }
 
-// The program's text, in which usage and examples call it as the user does.
-std::string TextOf(const ProgramText& program) {
+}  // namespace
+
+std::string TextOf(const ProgramText& program, bool examples) {
   std::string text;
   for (const Paragraph& paragraph : ParagraphsOf(program)) {
+    if (paragraph.kind == ParagraphKind::kExample && !examples) continue;
     if (!text.empty()) text += "\n\n";
     switch (paragraph.kind) {
       case ParagraphKind::kUsage:
@@ -49,8 +51,6 @@ std::string TextOf(const ProgramText& program) {
   }
   return text;
 }
-
-}  // namespace
 
 std::optional<std::string> ShellHelp(const ProgramText& program,
                                      std::span<const OptionSection> sections,

@@ -23,6 +23,9 @@ std::string ToolHelp(const ProgramText& program, std::span<const OptionSection> 
 std::string ToolHelp(const ProgramText& program, std::span<const OptionSpec> options,
                      std::string_view topic = {});
 
+// The program's text, in which usage and examples call it as the user does.
+std::string TextOf(const ProgramText& program, bool examples = true);
+
 // What --help=bash, --help=man or --help=zsh prints; nothing for other topics. `topics`: what
 // --help=TOPIC takes besides options.
 std::optional<std::string> ShellHelp(const ProgramText& program,

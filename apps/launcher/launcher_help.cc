@@ -6,7 +6,6 @@
 #include "apps/flags/help.h"
 #include "apps/flags/option_table.h"
 #include "apps/help/tool_help.h"
-#include "apps/program/program_command.h"
 
 namespace dtnn {
 
@@ -22,7 +21,7 @@ absl::StatusOr<std::string> LauncherHelp(std::string_view topic) {
   }
   std::optional<std::string> text = ShellHelp(kLauncher, groups, topics, topic);
   if (text) return *std::move(text);
-  return HelpText(InstalledCommand(kLauncher.name), topic);
+  return HelpText(TextOf(kLauncher, /*examples=*/false), topic);
 }
 
 }  // namespace dtnn
