@@ -56,9 +56,9 @@ int CodeOf(const absl::Status& status) {
 }
 
 HttpAnswer ErrorAnswer(const absl::Status& status) {
-  HttpAnswer answer = HttpError(CodeOf(status), std::string(status.message()));
-  if (answer.code == 503) answer.headers.emplace_back("Retry-After", "1");
-  return answer;
+  const int code = CodeOf(status);
+  const std::string message(status.message());
+  return code == 503 ? HttpBusy(message) : HttpError(code, message);
 }
 
 HttpAnswer WrongMethod(const HttpRequest& request, const char* allowed) {

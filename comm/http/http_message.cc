@@ -39,4 +39,10 @@ HttpAnswer HttpError(int code, std::string_view message) {
   return {.code = code, .body = StrCat("{\"error\": ", JsonText(message), "}\n")};
 }
 
+HttpAnswer HttpBusy(std::string_view message) {
+  HttpAnswer answer = HttpError(503, message);
+  answer.headers.emplace_back("Retry-After", "1");
+  return answer;
+}
+
 }  // namespace dtnn

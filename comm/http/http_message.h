@@ -35,6 +35,8 @@ struct HttpAnswer {
 
 // {"error": "..."}.
 HttpAnswer HttpError(int code, std::string_view message);
+// The same with 503, of a server that has too much to do, or too little memory, now.
+HttpAnswer HttpBusy(std::string_view message);
 
 }  // namespace dtnn
 

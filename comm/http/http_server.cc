@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <deque>
+#include <exception>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -29,6 +30,7 @@ using Clock = std::chrono::steady_clock;
 using Exchange = HttpReply::Exchange;
 using State = Deadlines::State;
 
+constexpr char kNoMemory[] = "no memory is left for this request; try again later";
 constexpr char kVersionsOfTls[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
 
 // For libmicrohttpd, through which no exception may pass.
@@ -79,8 +81,14 @@ void DeleteString(void* text) { delete static_cast<std::string*>(text); }
 }  // namespace
 
 HttpReply::~HttpReply() {
-  if (exchange_ != nullptr)
-    Send(HttpError(500, "the server has no memory left for this, or a defect"));
+  if (exchange_ == nullptr) return;
+  // std::bad_alloc is the only exception that may pass: others end the program.
+  const bool memory = std::uncaught_exceptions() > 0;
+  try {
+    Send(memory ? HttpBusy(kNoMemory) : HttpError(500, "a defect of the server"));
+  } catch (const std::bad_alloc&) {
+    Send({.code = 503, .type = {}});  // which needs none
+  }
 }
 
 void HttpReply::Send(HttpAnswer answer) {
@@ -245,9 +253,12 @@ class HttpServer::Daemon {
       exchange.answer = admission_->TooLarge();
       exchange.answered = true;
     } else if (!exchange.answered && all_body_bytes_ + bytes.size() > options_.all_body_bytes) {
-      exchange.answer =
-          HttpError(503, StrCat("the bodies of all requests have more than the limit of ",
-                                options_.all_body_bytes, " bytes; try again later"));
+      exchange.answer = HttpBusy(StrCat("the bodies of all requests have more than the limit of ",
+                                        options_.all_body_bytes, " bytes; try again later"));
+      exchange.answered = true;
+    }
+    if (!exchange.answered && !Append(bytes, body)) {
+      exchange.answer = HttpBusy(kNoMemory);
       exchange.answered = true;
     }
     if (exchange.answered) {
@@ -255,10 +266,19 @@ class HttpServer::Daemon {
       body = std::string();
       return exchange.received > admission_->MostDiscarded() ? MHD_NO : MHD_YES;
     }
-    body.append(bytes);
     exchange.kept += bytes.size();
     all_body_bytes_ += bytes.size();
     return MHD_YES;
+  }
+
+  // False where there is no memory for them.
+  static bool Append(std::string_view bytes, std::string& body) {
+    try {
+      body.append(bytes);
+      return true;
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
   }
 
   // The request is whole. Nothing of it may be used here afterwards.

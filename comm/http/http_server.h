@@ -31,7 +31,8 @@
 
 namespace dtnn {
 
-// The one answer to a request, from any thread. Without an answer, the caller gets 500.
+// The one answer to a request, from any thread. Without an answer, the caller gets 500; where
+// std::bad_alloc was the reason, 503.
 class HttpReply {
  public:
   class Exchange;

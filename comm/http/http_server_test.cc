@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <future>
 #include <mutex>
+#include <new>
 #include <thread>
 
 #include "comm/http/testing/http_client.h"
@@ -91,6 +92,20 @@ TEST(HttpServerTest, AnAnswerMayComeLaterAndFromAnotherThread) {
 TEST(HttpServerTest, ARequestThatIsDroppedIsAnswered) {
   const auto server = Start({}, [](HttpRequest&, HttpReply) {});
   EXPECT_EQ(HttpClient(server->address().port).Ask(HttpGet("/")).code, 500);
+}
+
+TEST(HttpServerTest, ARequestForWhichNoMemoryIsLeftIsToBeMadeAgain) {
+  int asked = 0;
+  const auto server = Start({.workers = 1}, [&](HttpRequest&, HttpReply reply) {
+    const HttpReply moved = std::move(reply);  // as by one that hands the request on
+    if (++asked == 1) throw std::bad_alloc();
+  });
+  HttpClient client(server->address().port);
+  const HttpResponse answer = client.Ask(HttpPost("/", "body"));
+  EXPECT_EQ(answer.code, 503);
+  EXPECT_EQ(answer.body, "{\"error\": \"no memory is left for this request; try again later\"}\n");
+  EXPECT_THAT(answer.head, HasSubstr("\r\nRetry-After: 1\r\n"));
+  EXPECT_EQ(client.Ask(HttpPost("/", "body")).code, 500) << "without an exception";
 }
 
 TEST(HttpServerTest, RefusesWhatIsTooLarge) {

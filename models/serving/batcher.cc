@@ -55,8 +55,8 @@ absl::Status Batcher::Submit(Tensor x, Done done) {
       return ResourceExhausted(queued_, " samples wait already, of at most ", options_.max_queued,
                                "; try again later");
     }
-    queued_ += samples;
     queue_.push_back(std::move(request));
+    queued_ += samples;  // what throws has changed nothing
   }
   changed_.notify_one();
   return absl::OkStatus();
