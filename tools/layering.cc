@@ -122,6 +122,7 @@ constexpr Folder kRooms[] = {
     {"apps/help", 2},
     {"apps/printing", 2},
     {"apps/rounds", 2},
+    {"apps/conversion", 2},
     {"apps", 4},
 };
 constexpr int kUnnamedRoom = 3;

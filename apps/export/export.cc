@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "apps/export/run.h"
+#include "apps/conversion/export_model.h"
 #include "apps/flags/option_spec.h"
 #include "apps/flags/tool_flags.h"
 #include "apps/help/tool_help.h"
@@ -30,28 +30,11 @@ constexpr ProgramText kProgramText = {
     .files = true,
 };
 
-std::vector<OptionSpec> Flags(ExportFlags& options) {
-  using enum OptionType;
-  return {
-      {.name = "tensor-format",
-       .type = kWord,
-       .help = "order of the axes of the images that the exported model takes",
-       .words = "NCHW,NHWC",
-       .field = &options.format},
-      {.name = "math-mode",
-       .type = kWord,
-       .help = "fp32, or int8 for a model that quantize has prepared: QuantizeLinear and "
-               "DequantizeLinear around the layers that compute in 8 bits",
-       .words = "fp32,int8",
-       .field = &options.math_mode},
-  };
-}
-
 absl::Status Run(const std::vector<std::string>& arguments) {
   DTNN_RETURN_IF_ERROR(EnterUserDirectory());
   ExportFlags options;
   std::vector<std::string> files;
-  const std::vector<OptionSpec> flags = Flags(options);
+  const std::vector<OptionSpec> flags = OptionsOf(options);
   DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags, &files));
   if (request.action == Action::kHelp) {
     std::cout << ToolHelp(kProgramText, flags, request.help_topic);

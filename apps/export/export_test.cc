@@ -4,7 +4,7 @@
 #include <sstream>
 #include <string>
 
-#include "apps/export/run.h"
+#include "apps/conversion/export_model.h"
 #include "apps/testing/process.h"
 #include "comm/ranks/job/exit_code.h"
 #include "data/testing/idx_files.h"

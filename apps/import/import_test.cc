@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "apps/import/run.h"
+#include "apps/conversion/import_model.h"
 #include "apps/testing/process.h"
 #include "comm/ranks/job/exit_code.h"
 #include "data/testing/idx_files.h"
@@ -142,6 +142,8 @@ TEST_F(ImportProgramTest, WeightsFillTheNetworkOfAModel) {
   EXPECT_TRUE(Predictor::Load(Out()).ok());
   EXPECT_THAT(std::string(Run({.in = weights, .model = "vgg16"}).message()),
               HasSubstr("vgg.pth: \"features.0.weight\" has shape (4, 3, 3, 3), but layer 1 "));
+  EXPECT_THAT(std::string(Run({.in = weights, .model = kNetwork}).message()),
+              HasSubstr(".onnx: is an ONNX model, by its name (a model is made of it by: "));
   EXPECT_EQ(ExitCodeOf(Run({.in = weights})), kExitUsage);
   EXPECT_EQ(ExitCodeOf(Run({.in = weights, .model = "vgg61"})), kExitUsage);
   EXPECT_EQ(ExitCodeOf(Run({.in = kNetwork, .model = path})), kExitUsage);

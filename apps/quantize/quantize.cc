@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "apps/flags/option_table.h"
+#include "apps/conversion/quantize_model.h"
+#include "apps/flags/option_spec.h"
 #include "apps/flags/tool_flags.h"
 #include "apps/help/tool_help.h"
 #include "apps/printing/name_lists.h"
 #include "apps/program/paths.h"
 #include "apps/program/run_program.h"
-#include "apps/quantize/run.h"
 #include "comm/ranks/job/exit_code.h"
 #include "tensor/status_macros.h"
 
@@ -31,52 +31,11 @@ constexpr ProgramText kProgramText = {
     .files = true,
 };
 
-std::vector<OptionSpec> Flags(QuantizeFlags& options) {
-  using enum OptionType;
-  return {
-      {.name = "calibrate",
-       .type = kText,
-       .help = "samples to find ranges with: a data set (training samples; accuracy is measured on "
-               "test samples) or a folder of images; list shows the data sets",
-       .field = &options.calibrate,
-       .on_list = Action::kListDatasets},
-      LikeLauncher("dataset-path", &options.dataset_path,
-                   "folder or archive of the data set's files, as benchmark takes it"),
-      {.name = "samples",
-       .type = kInt,
-       .help = "samples to find ranges with; some hundreds are enough",
-       .unit = "samples",
-       .range = kCountFrom1,
-       .field = &options.samples},
-      {.name = "method",
-       .type = kWord,
-       .help = "minmax: ranges hold all values; percentile: all but one of 10000 at each end; "
-               "entropy: those with the least divergence between the distributions of values "
-               "before and after",
-       .words = "minmax,percentile,entropy",
-       .field = &options.method},
-      {.name = "largest-error",
-       .type = kReal,
-       .help = "a layer whose results differ by more in 8 bits stays in float32",
-       .unit = "fraction",
-       .range = {.low = 0, .high = 1e6},
-       .field = &options.largest_error},
-      {.name = "test-samples",
-       .type = kInt,
-       .help = "samples of the data set on which accuracy and speed are measured; 0: all",
-       .unit = "samples",
-       .range = kCountFrom0,
-       .field = &options.test_samples},
-      LikeLauncher("batch-size", &options.batch,
-                   "samples per batch; larger batches are faster and need more memory"),
-  };
-}
-
 absl::Status Run(const std::vector<std::string>& arguments) {
   DTNN_RETURN_IF_ERROR(EnterUserDirectory());
   QuantizeFlags options;
   std::vector<std::string> files;
-  const std::vector<OptionSpec> flags = Flags(options);
+  const std::vector<OptionSpec> flags = OptionsOf(options);
   DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags, &files));
   if (request.action == Action::kHelp) {
     std::cout << ToolHelp(kProgramText, flags, request.help_topic);

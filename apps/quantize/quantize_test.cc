@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/quantize/run.h"
+#include "apps/conversion/quantize_model.h"
 #include "apps/testing/process.h"
 #include "comm/ranks/job/exit_code.h"
 #include "data/testing/idx_files.h"

@@ -1,4 +1,4 @@
-#include "apps/quantize/samples.h"
+#include "apps/conversion/quantize_samples.h"
 
 #include <algorithm>
 #include <memory>
@@ -23,7 +23,8 @@ class SampleReader {
         sample_(ExtentsOf(model.graph.input_shape(), model.graph.format())) {}
 
   absl::StatusOr<QuantizeSamples> Read() {
-    if (std::ranges::count(DatasetNames(), flags_.calibrate) > 0) return OfDataset();
+    const auto named = [&] { return std::ranges::count(DatasetNames(), flags_.calibrate) > 0; };
+    if (flags_.dataset != nullptr || named()) return OfDataset();
     return OfFolder();
   }
 
@@ -55,11 +56,14 @@ class SampleReader {
   }
 
   absl::StatusOr<QuantizeSamples> OfDataset() {
-    const Geometry geometry = model_.preprocessing.geometry.value_or(ImageGeometry{}).geometry;
-    DTNN_ASSIGN_OR_RETURN(dataset_,
-                          OpenDataset(flags_.calibrate, {.path = flags_.dataset_path,
-                                                         .geometry = geometry,
-                                                         .imagenet_whole = sample_.height == 227}));
+    dataset_ = flags_.dataset;
+    if (dataset_ == nullptr) {
+      const Geometry geometry = model_.preprocessing.geometry.value_or(ImageGeometry{}).geometry;
+      const OpenDatasetOptions options = {.path = flags_.dataset_path,
+                                          .geometry = geometry,
+                                          .imagenet_whole = sample_.height == 227};
+      DTNN_ASSIGN_OR_RETURN(dataset_, OpenDataset(flags_.calibrate, options));
+    }
     const int64_t outputs = OutputsOf(model_.graph);
     if (dataset_->sample() != sample_ || dataset_->outputs() != outputs) {
       return UsageError("--calibrate=", flags_.calibrate, ": its samples are ",

@@ -1,4 +1,4 @@
-#include "apps/export/run.h"
+#include "apps/conversion/export_model.h"
 
 #include <memory>
 #include <utility>
@@ -55,6 +55,23 @@ bool IsFile(const std::string& model) {
 }
 
 }  // namespace
+
+std::vector<OptionSpec> OptionsOf(ExportFlags& options) {
+  using enum OptionType;
+  return {
+      {.name = "tensor-format",
+       .type = kWord,
+       .help = "order of the axes of the images that the exported model takes",
+       .words = "NCHW,NHWC",
+       .field = &options.format},
+      {.name = "math-mode",
+       .type = kWord,
+       .help = "fp32, or int8 for a model that quantize has prepared: QuantizeLinear and "
+               "DequantizeLinear around the layers that compute in 8 bits",
+       .words = "fp32,int8",
+       .field = &options.math_mode},
+  };
+}
 
 absl::Status ExportToOnnx(const ExportFlags& flags, std::ostream& out) {
   DTNN_RETURN_IF_ERROR(CheckOnnxOutput(flags.out));

@@ -1,14 +1,13 @@
-// Makes a saved model of an ONNX file, or of weights of PyTorch.
+// The options of import, of the program and of Python.
 
-#ifndef DTNN_APPS_IMPORT_RUN_H_
-#define DTNN_APPS_IMPORT_RUN_H_
+#ifndef DTNN_APPS_CONVERSION_IMPORT_FLAGS_H_
+#define DTNN_APPS_CONVERSION_IMPORT_FLAGS_H_
 
 #include <cstdint>
-#include <ostream>
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
+#include "apps/flags/option_spec.h"
 
 namespace dtnn {
 
@@ -20,6 +19,7 @@ struct ImportFlags {
   std::string output = {};
   std::string final_activation = "none";  // or softmax, sigmoid
   std::string class_names = {};           // a file of a name per line
+  std::vector<std::string> names = {};    // of classes, where there is no file of them
   std::vector<double> mean = {}, std = {};
   bool square = false;  // the network saw the largest square in the middle of an image
   double crop = 0;      // and of that this fraction of each side; 0: as the file says
@@ -29,10 +29,9 @@ struct ImportFlags {
   bool weights_partial = false;
 };
 
-// Reads flags.in, an ONNX model or weights of PyTorch by the ending of its name, and writes
-// flags.out. Says in `out` what it did.
-absl::Status ImportModelFile(const ImportFlags& flags, std::ostream& out);
+// Bound to its members, all but `in`, `out` and `names`.
+std::vector<OptionSpec> OptionsOf(ImportFlags& options);
 
 }  // namespace dtnn
 
-#endif  // DTNN_APPS_IMPORT_RUN_H_
+#endif  // DTNN_APPS_CONVERSION_IMPORT_FLAGS_H_

@@ -1,12 +1,12 @@
 // Samples as a network takes them, of a data set or of a folder of images.
 
-#ifndef DTNN_APPS_QUANTIZE_SAMPLES_H_
-#define DTNN_APPS_QUANTIZE_SAMPLES_H_
+#ifndef DTNN_APPS_CONVERSION_QUANTIZE_SAMPLES_H_
+#define DTNN_APPS_CONVERSION_QUANTIZE_SAMPLES_H_
 
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "apps/quantize/quantize_options.h"
+#include "apps/conversion/quantize_flags.h"
 #include "models/serving/saved_model.h"
 #include "tensor/tensor.h"
 
@@ -24,4 +24,4 @@ absl::StatusOr<QuantizeSamples> ReadSamples(const QuantizeFlags& flags, const Sa
 
 }  // namespace dtnn
 
-#endif  // DTNN_APPS_QUANTIZE_SAMPLES_H_
+#endif  // DTNN_APPS_CONVERSION_QUANTIZE_SAMPLES_H_

@@ -1,11 +1,11 @@
-#include "apps/import/run.h"
+#include "apps/conversion/import_model.h"
 
 #include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
 
-#include "apps/import/weights.h"
+#include "apps/conversion/import_weights.h"
 #include "apps/program/image_paths.h"
 #include "apps/program/other_file.h"
 #include "comm/ranks/job/exit_code.h"
@@ -61,13 +61,16 @@ void SetGeometry(const ImportFlags& flags, SavedModel& model) {
 }
 
 absl::Status AddClassNames(const ImportFlags& flags, SavedModel& model) {
-  if (flags.class_names.empty()) return absl::OkStatus();
+  if (flags.class_names.empty() && flags.names.empty()) return absl::OkStatus();
   std::vector<std::string>& names = model.description.class_names;
-  DTNN_ASSIGN_OR_RETURN(names, ReadClassNames(flags.class_names));
+  names = flags.names;
+  if (names.empty()) {
+    DTNN_ASSIGN_OR_RETURN(names, ReadClassNames(flags.class_names));
+  }
   const int64_t outputs = OutputsOf(model.graph);
   if (int64_t(names.size()) == outputs) return absl::OkStatus();
-  return UsageError("--class-names: ", flags.class_names, " names ", names.size(),
-                    " classes, but the network has ", outputs, " outputs");
+  return UsageError("--class-names: ", flags.class_names, flags.class_names.empty() ? "" : " ",
+                    "names ", names.size(), " classes, but the network has ", outputs, " outputs");
 }
 
 absl::StatusOr<ImportedModel> ImportFromOnnx(const ImportFlags& flags, DeviceContext& host) {

@@ -1,4 +1,4 @@
-#include "apps/quantize/run.h"
+#include "apps/conversion/quantize_model.h"
 
 #include <algorithm>
 #include <memory>
@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "apps/conversion/quantize_samples.h"
 #include "apps/program/other_file.h"
-#include "apps/quantize/samples.h"
 #include "comm/ranks/job/exit_code.h"
 #include "models/parameters/weights.h"
 #include "models/plan/plan.h"

@@ -1,12 +1,14 @@
 // Writes a model as ONNX.
 
-#ifndef DTNN_APPS_EXPORT_RUN_H_
-#define DTNN_APPS_EXPORT_RUN_H_
+#ifndef DTNN_APPS_CONVERSION_EXPORT_MODEL_H_
+#define DTNN_APPS_CONVERSION_EXPORT_MODEL_H_
 
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "apps/flags/option_spec.h"
 
 namespace dtnn {
 
@@ -17,9 +19,12 @@ struct ExportFlags {
   std::string math_mode = "fp32";  // or int8
 };
 
+// Bound to its members, all but `model` and `out`.
+std::vector<OptionSpec> OptionsOf(ExportFlags& options);
+
 // Says in `out` what it wrote.
 absl::Status ExportToOnnx(const ExportFlags& flags, std::ostream& out);
 
 }  // namespace dtnn
 
-#endif  // DTNN_APPS_EXPORT_RUN_H_
+#endif  // DTNN_APPS_CONVERSION_EXPORT_MODEL_H_

@@ -1,14 +1,14 @@
 // Weights of PyTorch for a network that has another source: a name, or a model's file.
 
-#ifndef DTNN_APPS_IMPORT_WEIGHTS_H_
-#define DTNN_APPS_IMPORT_WEIGHTS_H_
+#ifndef DTNN_APPS_CONVERSION_IMPORT_WEIGHTS_H_
+#define DTNN_APPS_CONVERSION_IMPORT_WEIGHTS_H_
 
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "apps/import/run.h"
+#include "apps/conversion/import_flags.h"
 #include "kernels/device/context.h"
 #include "models/onnx/import/import.h"
 #include "optim/losses/loss.h"
@@ -27,4 +27,4 @@ absl::StatusOr<ImportedModel> ImportWeights(const ImportFlags& flags, DeviceCont
 
 }  // namespace dtnn
 
-#endif  // DTNN_APPS_IMPORT_WEIGHTS_H_
+#endif  // DTNN_APPS_CONVERSION_IMPORT_WEIGHTS_H_

@@ -1,12 +1,12 @@
 // Quantises a model file and says what it costs.
 
-#ifndef DTNN_APPS_QUANTIZE_RUN_H_
-#define DTNN_APPS_QUANTIZE_RUN_H_
+#ifndef DTNN_APPS_CONVERSION_QUANTIZE_MODEL_H_
+#define DTNN_APPS_CONVERSION_QUANTIZE_MODEL_H_
 
 #include <ostream>
 
 #include "absl/status/status.h"
-#include "apps/quantize/quantize_options.h"
+#include "apps/conversion/quantize_flags.h"
 
 namespace dtnn {
 
@@ -16,4 +16,4 @@ absl::Status QuantizeModel(const QuantizeFlags& flags, std::ostream& out);
 
 }  // namespace dtnn
 
-#endif  // DTNN_APPS_QUANTIZE_RUN_H_
+#endif  // DTNN_APPS_CONVERSION_QUANTIZE_MODEL_H_

@@ -1,9 +1,10 @@
-#include "apps/import/weights.h"
+#include "apps/conversion/import_weights.h"
 
 #include <algorithm>
 #include <memory>
 #include <utility>
 
+#include "apps/program/other_file.h"
 #include "comm/ranks/job/exit_code.h"
 #include "models/parameters/in_format.h"
 #include "models/run/options/run_options.h"
@@ -28,6 +29,7 @@ absl::StatusOr<ImportedModel> MakeNetwork(const ImportFlags& flags, int64_t outp
     DTNN_ASSIGN_OR_RETURN(ArrayFileReader file, ArrayFileReader::Open(flags.model));
     DTNN_ASSIGN_OR_RETURN(made.model, ReadModel(file));
   } else {
+    DTNN_RETURN_IF_ERROR(CheckNotImportable(flags.model, ""));
     const absl::StatusOr<Graph> own =
         BuildModel(flags.model, {.final_activation = FinalActivation::kOther});
     if (!own.ok()) return UsageError("--model=", flags.model, ": ", own.status().message());
