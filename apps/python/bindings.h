@@ -11,6 +11,8 @@ namespace dtnn::python {
 void BindPredictor(pybind11::module_& module);
 void BindNetwork(pybind11::module_& module);
 void BindData(pybind11::module_& module);
+void BindConversion(pybind11::module_& module);
+void BindRanks(pybind11::module_& module);
 void BindRun(pybind11::module_& module);
 
 }  // namespace dtnn::python

@@ -31,5 +31,7 @@ PYBIND11_MODULE(_core, module) {
   dtnn::python::BindData(module);
   dtnn::python::BindNetwork(module);
   dtnn::python::BindPredictor(module);
+  dtnn::python::BindConversion(module);
+  dtnn::python::BindRanks(module);
   dtnn::python::BindRun(module);
 }

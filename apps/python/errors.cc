@@ -18,6 +18,8 @@ struct Classes {
 };
 Classes classes;
 
+constexpr char kImports[] = "dtnn.import_onnx and dtnn.import_weights make models of";
+
 py::handle NewClass(py::module_& module, const char* name, const char* doc, py::tuple bases) {
   const std::string full = std::string("dtnn.") + name;
   PyObject* made = PyErr_NewExceptionWithDoc(full.c_str(), doc, bases.ptr(), nullptr);
@@ -56,25 +58,33 @@ bool OfFlag(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
 
 }  // namespace
 
-std::string NameKeywords(std::string_view text) {
-  const std::string flags = NameFlags(text);
+std::string NameKeywords(std::string_view flags,
+                         absl::FunctionRef<const OptionSpec*(std::string_view name)> find) {
   std::string named;
   for (size_t at = 0; at < flags.size();) {
     size_t end = at + 2;
     const bool begins = flags.compare(at, 2, "--") == 0 && (at == 0 || flags[at - 1] != '-');
     while (begins && end < flags.size() && OfFlag(flags[end])) ++end;
-    const OptionSpec* option =
-        begins ? FindOption(std::string_view(flags).substr(at + 2, end - at - 2)) : nullptr;
-    if (option == nullptr || !IsKeyword(*option)) {
+    const OptionSpec* option = begins ? find(flags.substr(at + 2, end - at - 2)) : nullptr;
+    if (option == nullptr) {
       named += flags[at++];
     } else {
       named += Keyword(*option);
       at = end;
     }
   }
+  return named;
+}
+
+std::string NameKeywords(std::string_view text) {
+  std::string named = NameKeywords(NameFlags(text), [](std::string_view name) {
+    const OptionSpec* const option = FindOption(name);
+    return option != nullptr && IsKeyword(*option) ? option : nullptr;
+  });
   // Values that list others, and functions.
   absl::StrReplaceAll({{"model=list", "dtnn.models()"},
                        {"dataset=list", "dtnn.datasets()"},
+                       {"the program import makes a model of", kImports},
                        {"Run::Create begins", "dtnn.Run begins"},
                        {"Run::Fit", "Run.fit"}},
                       &named);

@@ -10,8 +10,10 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "apps/flags/option_spec.h"
 
 namespace dtnn::python {
 
@@ -29,6 +31,10 @@ T Check(absl::StatusOr<T> value) {
   Check(value.status());
   return *std::move(value);
 }
+
+// Options that `find` knows, "--num-epochs", as "num_epochs".
+std::string NameKeywords(std::string_view text,
+                         absl::FunctionRef<const OptionSpec*(std::string_view name)> find);
 
 // "--num-epochs" and "RunOptions::training.epochs" as "num_epochs".
 std::string NameKeywords(std::string_view text);

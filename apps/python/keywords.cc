@@ -53,6 +53,16 @@ std::string_view Kind(OptionType type) {
   return "";
 }
 
+absl::Status SetKeyword(const OptionSpec& option, const std::string& text, Options* options) {
+  const auto value = ParseValue(option, text);
+  if (!value.ok()) {
+    return UsageError(Keyword(option), "=", OneLine(text, kShownBytes), ": ",
+                      value.status().message());
+  }
+  dtnn::Store(*value, option, options);
+  return absl::OkStatus();
+}
+
 absl::Status Unknown(const std::string& name) {
   const std::string dashes = absl::StrReplaceAll(name, {{"_", "-"}});
   std::optional<std::string_view> meant;
@@ -98,15 +108,29 @@ absl::StatusOr<Options> OptionsOf(const Keywords& keywords, const std::string& m
       return IsKeyword(row) && Keyword(row) == name;
     });
     if (option == OptionTable().end()) return Unknown(name);
-    const auto value = ParseValue(*option, text);
-    if (!value.ok()) {
-      return UsageError(name, "=", OneLine(text, kShownBytes), ": ", value.status().message());
-    }
-    Store(*value, *option, &options);
+    DTNN_RETURN_IF_ERROR(SetKeyword(*option, text, &options));
     options.given.insert(option->name);
   }
   DTNN_RETURN_IF_ERROR(SplitLossFunction(options));
   return options;
+}
+
+absl::Status SetKeywords(const Keywords& keywords, std::span<const OptionSpec> options) {
+  for (const auto& [name, text] : keywords) {
+    const auto option = std::ranges::find(options, name, Keyword);
+    if (option == options.end()) return UsageError(name, ": no such option");
+    DTNN_RETURN_IF_ERROR(SetKeyword(*option, text, nullptr));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WithKeywords(const absl::Status& status, std::span<const OptionSpec> options) {
+  if (status.ok()) return status;
+  const std::string_view message(status.message().data(), status.message().size());
+  return absl::Status(status.code(), NameKeywords(message, [&](std::string_view name) {
+                        const auto found = std::ranges::find(options, name, &OptionSpec::name);
+                        return found == options.end() ? nullptr : &*found;
+                      }));
 }
 
 bool SaysWhatIsRead(const OptionSpec& option) {

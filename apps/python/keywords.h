@@ -6,11 +6,13 @@
 
 #include <pybind11/pybind11.h>
 
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "apps/flags/option_spec.h"
 #include "apps/flags/options.h"
@@ -26,6 +28,11 @@ using Keywords = std::vector<std::pair<std::string, std::string>>;
 // Usage errors name the keyword, its value and what is allowed. `model_file`: unless it is empty,
 // options of a run that continues with the model in that file, but for the keywords.
 absl::StatusOr<Options> OptionsOf(const Keywords& keywords, const std::string& model_file = "");
+
+// Sets options of another table, by the same names and with the same errors.
+absl::Status SetKeywords(const Keywords& keywords, std::span<const OptionSpec> options);
+// The error, in which options of that table go by their keywords.
+absl::Status WithKeywords(const absl::Status& status, std::span<const OptionSpec> options);
 
 // Whether an option says which files of data are read, and how: one that a data set object
 // replaces.

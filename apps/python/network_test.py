@@ -121,6 +121,17 @@ class NetworkTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "has no layers|does not say"):
             dtnn.Network().describe()
 
+    def test_names_of_keras_and_pytorch_lead_to_layers(self):
+        for name, meant in (("Dense", "fc"), ("avg_pool2d", "average_pool2d")):
+            with self.assertRaises(AttributeError) as error:
+                getattr(dtnn.Network(), name)
+            self.assertEqual(
+                str(error.exception), f"dtnn.Network has no {name!r}; did you mean {meant!r}?"
+            )
+        self.assertFalse(hasattr(dtnn.Network(), "lstm"))
+        names = dtnn._network._NAMES_ELSEWHERE.values()
+        self.assertTrue(all(hasattr(dtnn.Network, name) for name in names))
+
     def test_mistakes_are_named(self):
         def refuses(error, words, make):
             with self.assertRaisesRegex(error, words):

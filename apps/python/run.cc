@@ -23,6 +23,7 @@
 #include "apps/python/keywords.h"
 #include "apps/python/network.h"
 #include "apps/python/numpy_types.h"
+#include "apps/python/ranks.h"
 #include "apps/python/run_hooks.h"
 #include "kernels/device/context.h"
 #include "models/graph/table.h"
@@ -64,7 +65,7 @@ bool AllFinite(const Tensor& values) {
   return finite;
 }
 
-class PythonRun {
+class PythonRun : public UsesRanks {
  public:
   PythonRun(const Keywords& keywords, const std::string& model_file, const Layers* network,
             const SharedDataset* dataset, RunHooks::Functions hooks, py::object print,
@@ -87,7 +88,7 @@ class PythonRun {
     {
       const py::gil_scoped_release released;
       dtnn::Options options = Check(OptionsOf(keywords, model_file));
-      CheckAlone(options);
+      objects.communicator = RanksOf(options);
       run = Run::Create(options, std::move(objects));
       if (run.ok()) {
         run_ = *std::move(run);
@@ -270,6 +271,7 @@ class PythonRun {
     CheckOpen();
     return {run_->shared_dataset()};
   }
+  void DropRun() override { Drop(); }
   py::str Describe() const {
     CheckOpen();
     return Text(
@@ -277,13 +279,18 @@ class PythonRun {
   }
 
  private:
-  static void CheckAlone(const dtnn::Options& options) {
-    const bool elastic = !options.ranks.elastic.empty();
-    if (!elastic && options.ranks.parallel != Parallel::kData) return;
-    throw StatusError{
-        InvalidArgument(elastic ? StrCat("elastic=", options.ranks.elastic) : "parallel=data",
-                        ": several ranks are not started from Python; the program benchmark and "
-                        "the library for C++ train with them")};
+  // The others of a run on several ranks; null for one that trains alone.
+  static Communicator* RanksOf(const dtnn::Options& options) {
+    if (!options.ranks.elastic.empty()) {
+      throw StatusError{InvalidArgument(
+          "elastic=", options.ranks.elastic,
+          ": ranks of Python do not come and go; the program benchmark trains with such ranks")};
+    }
+    if (options.ranks.parallel != Parallel::kData) return nullptr;
+    if (CurrentRanks() != nullptr) return CurrentRanks();
+    throw StatusError{InvalidArgument(
+        "parallel=data: is for the ranks of a job, in a function that dtnn.run_as_rank calls; "
+        "leave it out to train in one process")};
   }
   // A data set object replaces options, which then have no effect.
   static void WarnOfReading(dtnn::Options& options,

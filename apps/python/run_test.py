@@ -255,10 +255,10 @@ class RunTest(unittest.TestCase):
         with self.assertWarnsRegex(UserWarning, "use_synthetic_data: no effect beside"):
             begin(use_synthetic_data=True)
 
-    def test_several_ranks_are_not_started_from_python(self):
+    def test_ranks_are_those_of_run_as_rank(self):
         for words, options in (
-            ("parallel=data: several ranks are not started", {"parallel": "data"}),
-            ("elastic=1:2: several ranks are not", {"parallel": "data", "elastic": "1:2"}),
+            ("parallel=data: is for the ranks of a job, in a function", {"parallel": "data"}),
+            ("elastic=1:2: ranks of Python do not come", {"parallel": "data", "elastic": "1:2"}),
         ):
             with self.assertRaisesRegex(ValueError, words):
                 begin(**options)

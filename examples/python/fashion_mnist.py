@@ -17,6 +17,8 @@ arguments = dict(enumerate(sys.argv))
 source = pathlib.Path(arguments.get(1, "/usr/share/datasets/fashion-mnist"))
 epochs = int(arguments.get(2, 5))
 results = pathlib.Path(arguments.get(3, "."))
+if not source.is_dir():
+    sys.exit(f"{source}: no such folder; Fashion-MNIST comes with: apt install dataset-fashion-mnist")
 
 
 def read(name, header):

@@ -14,9 +14,11 @@
 
 from ._core import Error, InvalidArgument, NotFound, OutOfMemory, datasets, models
 from ._core import version as __version__
+from ._conversion import export_onnx, import_onnx, import_weights, quantize
 from ._data import Arrays, Dataset, open_dataset
 from ._network import Network
 from ._predictor import Predictor, load
+from ._ranks import run_as_rank
 from ._run import Callback, Run
 
 __all__ = [
@@ -31,7 +33,12 @@ __all__ = [
     "Predictor",
     "Run",
     "datasets",
+    "export_onnx",
+    "import_onnx",
+    "import_weights",
     "load",
     "models",
     "open_dataset",
+    "quantize",
+    "run_as_rank",
 ]

@@ -1247,6 +1247,74 @@ def datasets() -> list[str]:
     ...
 
 
+def export_onnx(
+    model: str | os.PathLike,
+    out: str | os.PathLike,
+    *,
+    tensor_format: Literal['NCHW', 'NHWC'] = 'NCHW',
+    math_mode: Literal['fp32', 'int8'] = 'fp32',
+) -> str:
+    """Writes the model in a file as ONNX, and returns what the program export says of it.
+
+    model: a file that training saved, or the name of a network, which has its initial weights.
+    tensor_format: of the images that the exported model takes. math_mode: int8 for a model that
+    was quantized.
+    """
+    ...
+
+
+def import_onnx(
+    path: str | os.PathLike,
+    out: str | os.PathLike,
+    *,
+    final_activation: Literal['none', 'softmax', 'sigmoid'] = 'none',
+    class_names: str | os.PathLike | Sequence[str] | None = None,
+    mean: float | Sequence[float] | None = None,
+    std: float | Sequence[float] | None = None,
+    square: bool = False,
+    crop: float = 0,
+    input_shape: tuple[int, int, int] | None = None,
+    output: str | None = None,
+    tensor_format: Literal['NHWC', 'NCHW'] = 'NHWC',
+) -> str:
+    """Makes a model's file (.safetensors, .npz) of an ONNX file, such as PyTorch exports, and
+    returns what the program import says of it.
+
+    final_activation: what is added after the last layer; networks of PyTorch end in logits.
+    class_names: names in the order of the outputs, or a file of a name per line.
+    mean, std: of byte / 255, one number or one per channel, as in training.
+    square, crop: the square in the middle of an image, and the fraction of each side, that training
+    showed. input_shape: (channels, height, width), for a file that does not tell it. output: the
+    name of one, of a file with several.
+    """
+    ...
+
+
+def import_weights(
+    path: str | os.PathLike,
+    model: str | os.PathLike,
+    out: str | os.PathLike,
+    *,
+    weights_partial: bool = False,
+    final_activation: Literal['none', 'softmax', 'sigmoid'] = 'none',
+    class_names: str | os.PathLike | Sequence[str] | None = None,
+    mean: float | Sequence[float] | None = None,
+    std: float | Sequence[float] | None = None,
+    square: bool = False,
+    crop: float = 0,
+    input_shape: tuple[int, int, int] | None = None,
+    tensor_format: Literal['NHWC', 'NCHW'] = 'NHWC',
+) -> str:
+    """Makes a model's file of weights of PyTorch (.pth, .pt, .safetensors), and returns what the
+    program import says of it.
+
+    model: their network: a name, such as "torchvision_resnet18", or the file of a model that has
+    it. weights_partial: layers of another shape, such as the last one for other classes, keep their
+    initial values. The rest as in import_onnx.
+    """
+    ...
+
+
 def load(path: str | os.PathLike, *, batch_size: int = 32, int8: bool = False) -> Predictor:
     """The model in a file that training saved.
 
@@ -1266,5 +1334,39 @@ def open_dataset(name: str, path: str | os.PathLike | None = None, **options: An
 
     options: those of Run that say how data are read (dataset_train_path, transform_resize, ...),
     random_seed of generated data and, for imagenet, the model.
+    """
+    ...
+
+
+def quantize(
+    model: str | os.PathLike,
+    out: str | os.PathLike,
+    calibrate: Dataset | str | os.PathLike,
+    *,
+    dataset_path: str | os.PathLike | None = None,
+    samples: int = 512,
+    method: Literal['minmax', 'percentile', 'entropy'] = 'minmax',
+    largest_error: float = 0.1,
+    test_samples: int = 2000,
+    batch_size: int = 32,
+) -> str:
+    """Prepares the model in a file for inference in 8 bits, dtnn.load(out, int8=True), and returns
+    what the program quantize says: each layer's error, accuracy and speed of both.
+
+    calibrate: samples to find ranges of values with, as training showed them: dtnn.Arrays(x, y),
+    whose training samples are taken and whose test samples are measured on; the name of a data set,
+    with dataset_path; or a folder of images. largest_error: a layer whose results differ by more
+    stays in float32.
+    """
+    ...
+
+
+def run_as_rank(work: Callable[[int, int], Any], **options: Any) -> None:
+    """Joins the processes that mpirun, srun or launch started, and calls work(rank, ranks), in
+    which runs with parallel="data" train one model on all of them. They end with it.
+
+    All ranks create such a run, and call fit(), evaluate(), predict() and save(), together; rank 0
+    writes files. Samples are divided among them. An exception in one of them ends all. options: how
+    ranks meet: transport, rendezvous, comm_timeout, as of the program benchmark.
     """
     ...

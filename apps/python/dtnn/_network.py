@@ -2,8 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from . import _core
 from ._arguments import pair, text_bytes, whole
+
+
+# Layers as Keras and PyTorch call them, in lower case.
+_NAMES_ELSEWHERE = {
+    "dense": "fc",
+    "linear": "fc",
+    "convtranspose2d": "transposed_conv2d",
+    "conv2dtranspose": "transposed_conv2d",
+    "maxpooling2d": "max_pool2d",
+    "averagepooling2d": "average_pool2d",
+    "avgpool2d": "average_pool2d",
+    "globalaveragepooling2d": "adaptive_average_pool2d",
+    "adaptiveavgpool2d": "adaptive_average_pool2d",
+    "upsampling2d": "upsample2d",
+    "zeropadding2d": "pad2d",
+    "batchnormalization": "batch_norm",
+    "batchnorm2d": "batch_norm",
+    "groupnormalization": "group_norm",
+    "concatenate": "concat",
+    "multiheadattention": "self_attention",
+}
 
 
 class Network:
@@ -18,6 +41,12 @@ class Network:
 
     def __init__(self, name: str = "network") -> None:
         self._core = _core.Network(text_bytes("name", name))
+
+    def __getattr__(self, name: str) -> Any:
+        meant = _NAMES_ELSEWHERE.get(name.lower().replace("_", ""))
+        if meant is not None:
+            raise AttributeError(f"dtnn.Network has no {name!r}; did you mean {meant!r}?")
+        raise AttributeError(f"dtnn.Network has no {name!r}", name=name, obj=self)
 
     @property
     def name(self) -> str:

@@ -1,0 +1,81 @@
+// Files of models made of others: what the programs import, export and quantize do.
+
+#include <pybind11/stl.h>
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_join.h"
+#include "apps/conversion/export_model.h"
+#include "apps/conversion/import_model.h"
+#include "apps/conversion/import_weights.h"
+#include "apps/conversion/quantize_model.h"
+#include "apps/python/bindings.h"
+#include "apps/python/data.h"
+#include "apps/python/errors.h"
+#include "apps/python/keywords.h"
+#include "data/datasets/class_list.h"
+#include "tensor/errors.h"
+
+namespace dtnn::python {
+namespace py = pybind11;
+namespace {
+
+// Does `work(flags, out)` without the GIL, with those options set, and returns what it says.
+// Messages name its options as keywords.
+template <typename Flags, typename Work>
+py::str Convert(Flags& flags, const Keywords& keywords, Work work) {
+  std::ostringstream out;
+  {
+    const py::gil_scoped_release released;
+    const std::vector<OptionSpec> options = OptionsOf(flags);
+    Check(SetKeywords(keywords, options));
+    Check(WithKeywords(work(flags, out), options));
+  }
+  return Text(out.str());
+}
+
+// `names`: of classes; or none, where an option names their file.
+py::str ImportModel(const std::string& in, const std::string& out, const Keywords& keywords,
+                    const std::vector<std::string>& names, bool weights) {
+  ImportFlags flags = {.in = in, .out = out};
+  if (!names.empty()) {
+    flags.names = Check(ParseClassFile(absl::StrJoin(names, "\n"), "class_names"));
+    if (flags.names.size() != names.size()) {
+      throw StatusError{InvalidArgument("class_names: a name contains a line break, or is empty")};
+    }
+  }
+  if (weights != IsWeights(in)) {
+    throw StatusError{InvalidArgument(
+        in, ": has ", weights ? "a network of its own" : "weights alone", ", by its name; dtnn.",
+        weights ? "import_onnx" : "import_weights", " reads such files")};
+  }
+  return Convert(flags, keywords, ImportModelFile);
+}
+
+py::str Export(const std::string& model, const std::string& out, const Keywords& keywords) {
+  ExportFlags flags = {.model = model, .out = out};
+  return Convert(flags, keywords, ExportToOnnx);
+}
+
+// `dataset`: null, where an option names one or a folder.
+py::str QuantizeFile(const std::string& model, const std::string& out, const Keywords& keywords,
+                     const SharedDataset* dataset) {
+  QuantizeFlags flags = {.model = model, .out = out};
+  if (dataset != nullptr) {
+    flags.dataset = dataset->data;
+    flags.calibrate = std::string(dataset->data->name());
+  }
+  return Convert(flags, keywords, QuantizeModel);
+}
+
+}  // namespace
+
+void BindConversion(py::module_& module) {
+  module.def("import_model", ImportModel);
+  module.def("export_onnx", Export);
+  module.def("quantize", QuantizeFile);
+}
+
+}  // namespace dtnn::python

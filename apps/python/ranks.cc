@@ -1,0 +1,115 @@
+#include "apps/python/ranks.h"
+
+#include <pybind11/stl.h>
+
+#include <csignal>
+#include <iostream>
+#include <optional>
+#include <set>
+
+#include "apps/python/bindings.h"
+#include "apps/python/errors.h"
+#include "apps/python/keywords.h"
+#include "comm/ranks/job/exit_code.h"
+#include "comm/ranks/job/rank_process.h"
+#include "models/run/parts/rank_process.h"
+#include "tensor/errors.h"
+
+namespace dtnn::python {
+namespace py = pybind11;
+namespace {
+
+Communicator* current = nullptr;
+std::set<UsesRanks*> users;
+
+constexpr int kFirstOfSignals = 128;
+
+// What a function of Python has raised, as the status by which its process leaves the others. Its
+// text is printed here, since a rank that others wait for leaves without an end of Python's.
+absl::Status EndedBy(py::error_already_set& error) {
+  if (error.matches(PyExc_KeyboardInterrupt)) {
+    return WithExitCode(absl::CancelledError(""), ExitCodeOfSignal(SIGINT));
+  }
+  if (error.matches(PyExc_SystemExit)) {
+    const py::object code = error.value().attr("code");
+    const int number = code.is_none() ? 0 : py::isinstance<py::int_>(code) ? code.cast<int>() : 1;
+    if (number == 0) return absl::OkStatus();
+    return number > kFirstOfSignals ? WithExitCode(absl::CancelledError(""), number)
+                                    : WithExitCode(absl::InternalError(""), number);
+  }
+  error.restore();
+  PyErr_PrintEx(/*set_sys_last_vars=*/0);
+  return WithExitCode(absl::InternalError(""), kExitFailed);
+}
+
+void Flush() {
+  for (const char* stream : {"stdout", "stderr"}) {
+    try {
+      py::module_::import("sys").attr(stream).attr("flush")();
+    } catch (py::error_already_set& error) {
+      error.discard_as_unraisable("dtnn.run_as_rank");
+    }
+  }
+}
+
+// Calls it as this rank; its runs end with it.
+absl::Status Call(const py::function& work, Communicator& communicator) {
+  const py::gil_scoped_acquire held;
+  absl::Status status;
+  current = &communicator;
+  try {
+    work(communicator.rank(), communicator.size());
+  } catch (py::error_already_set& error) {
+    status = EndedBy(error);
+  }
+  while (!users.empty()) {
+    UsesRanks* const user = *users.begin();
+    users.erase(user);
+    user->DropRun();
+  }
+  current = nullptr;
+  Flush();
+  return status;
+}
+
+void RunWork(const py::function& work, const Keywords& keywords) {
+  if (current != nullptr) {
+    throw StatusError{FailedPrecondition("run_as_rank: this process is a rank already")};
+  }
+  absl::Status status;
+  {
+    const py::gil_scoped_release released;
+    const RunOptions options = Check(OptionsOf(keywords));
+    const LaunchPlace place = PlaceOfProcess(options);
+    if (!place.launched) {
+      throw StatusError{InvalidArgument(
+          "run_as_rank: this process was started alone; start several: mpirun -n 2 python3 "
+          "train.py, or without MPI dtnn launch -n 2 -- python3 train.py")};
+    }
+    status = RunAsRank(place, RankProcessOf(options, "dtnn", std::cerr), std::cout, std::cerr,
+                       [&](Communicator& communicator) {
+                         const absl::Status done = Call(work, communicator);
+                         // Others may wait for this rank.
+                         if (!done.ok() && !absl::IsCancelled(done)) {
+                           communicator.Abort(absl::AbortedError("its function raised an error"));
+                         }
+                         return done;
+                       });
+  }
+  if (status.ok() || !status.message().empty()) return Check(status);
+  PyErr_SetObject(PyExc_SystemExit, py::int_(ExitCodeOf(status)).ptr());
+  throw py::error_already_set();
+}
+
+}  // namespace
+
+Communicator* CurrentRanks() { return current; }
+
+UsesRanks::UsesRanks() {
+  if (current != nullptr) users.insert(this);
+}
+UsesRanks::~UsesRanks() { users.erase(this); }
+
+void BindRanks(py::module_& module) { module.def("run_as_rank", RunWork); }
+
+}  // namespace dtnn::python

@@ -1,0 +1,112 @@
+"""dtnn.run_as_rank: processes that mpirun or launch started train one model."""
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import dtnn
+import numpy as np
+
+BEGIN = """
+import hashlib, sys
+import dtnn
+import numpy as np
+
+X = np.random.default_rng(0).random((80, 4, 4, 1), dtype=np.float32)
+Y = (X.mean((1, 2, 3)) > 0.5).astype(np.int32)
+
+
+def make(**options):
+    net = dtnn.Network("mine").conv2d(4).relu().flatten().fc(2).softmax()
+    options = {"validation_split": 0, "schedulers": [], "num_epochs": 2, **options}
+    return dtnn.Run(net, dtnn.Arrays(X, Y, X, Y), **options)
+
+"""
+TRAIN = """
+def train(rank, ranks):
+    run = make(parallel="data", batch_size=10)
+    run.fit()
+    digest = hashlib.sha256(b"".join(a.tobytes() for a in run.parameters.values())).hexdigest()
+    run.save(sys.argv[1])
+    # One write, which lines of other ranks do not divide.
+    sys.stdout.write(f"rank {rank} of {ranks}: {run.steps_done} steps, {digest}\\n")
+
+dtnn.run_as_rank(train)
+print("after")
+"""
+FAIL = """
+def fail(rank, ranks):
+    run = make(parallel="data", num_epochs=1000000)
+    if rank == 1:
+        raise ValueError("of rank 1 alone")
+    run.fit()
+
+dtnn.run_as_rank(fail)
+print("after")
+"""
+
+
+class RanksTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def start(self, launcher, program):
+        script = self.folder + "/train.py"
+        with open(script, "w") as file:
+            file.write(BEGIN + program)
+        model = self.folder + "/mine.safetensors"
+        return subprocess.run(
+            [*launcher, sys.executable, script, model],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=100,
+        )
+
+    def trains_one_model(self, launcher):
+        done = self.start(launcher, TRAIN)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        lines = re.findall(r"rank (.) of 2: 8 steps, (\w{64})\n", done.stdout)
+        self.assertEqual([rank for rank, _ in sorted(lines)], ["0", "1"], done.stdout)
+        self.assertEqual(lines[0][1], lines[1][1], "all have the same parameters")
+        self.assertEqual(done.stdout.count("after"), 2)
+        # A single process with as many samples in a step.
+        program = BEGIN + "run = make(batch_size=20)\nrun.fit()\nanswers = run.predict(X)\n"
+        alone = {}
+        exec(compile(program, "alone", "exec"), alone)
+        answers = dtnn.load(self.folder + "/mine.safetensors").predict(alone["X"])
+        np.testing.assert_allclose(answers, alone["answers"], rtol=1e-4)
+
+    def test_ranks_of_launch(self):
+        self.trains_one_model(["apps/launch/launch", "-n", "2", "--"])
+
+    def test_ranks_of_mpirun(self):
+        if shutil.which("mpirun") is None:
+            self.skipTest("mpirun is not installed")
+        flags = ["--allow-run-as-root", "--oversubscribe", "-np", "2"]
+        self.trains_one_model(["mpirun", *flags])
+
+    def test_an_exception_in_one_rank_ends_all(self):
+        done = self.start(["apps/launch/launch", "-n", "2", "--"], FAIL)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("ValueError: of rank 1 alone", done.stdout)
+        self.assertNotIn("after", done.stdout)
+
+    def test_a_process_alone_is_told_what_starts_several(self):
+        with self.assertRaisesRegex(
+            dtnn.InvalidArgument, "^run_as_rank: this process was started alone; start several: mpirun"
+        ):
+            dtnn.run_as_rank(lambda rank, ranks: None)
+        with self.assertRaisesRegex(dtnn.InvalidArgument, "^transport=carrier: unknown word"):
+            dtnn.run_as_rank(lambda rank, ranks: None, transport="carrier")
+        with self.assertRaisesRegex(TypeError, "^work: expected a function"):
+            dtnn.run_as_rank(None)
+
+
+if __name__ == "__main__":
+    unittest.main()
