@@ -61,7 +61,7 @@ libraries() {
   printf 'Source: dtnn\n\nPackage: dtnn\nArchitecture: any\n' >"$work/debian/control"
   (cd "$work" && dpkg-shlibdeps -O --warnings=0 "${arguments[@]}") | sed -n 's/^shlibs:Depends=//p'
 }
-# build PACKAGE SECTION DEPENDS DESCRIPTION: the package of the tree.
+# build PACKAGE SECTION DEPENDS DESCRIPTION [RECOMMENDS]: the package of the tree.
 build() {
   (cd "$tree" && find usr -type f -print0 | sort -z | xargs -0 md5sum >DEBIAN/md5sums)
   cat >"$tree/DEBIAN/control" <<END
@@ -72,7 +72,8 @@ Maintainer: $maintainer
 Section: $2
 Priority: optional
 Installed-Size: $(du -sk "$tree/usr" | cut -f1)
-Depends: $3
+Depends: $3${5:+
+Recommends: $5}
 Description: $4
  DTNN trains convolutional networks, on one process or many, and predicts
  with them.
@@ -81,7 +82,7 @@ END
   dpkg-deb -Zxz -z1 --root-owner-group --build "$tree" "$out/$1.deb" >&2
 }
 
-DESTDIR=$work/all "$here/install.sh" --prefix=/usr >&2
+DESTDIR=$work/all DTNN_CALLED="dtnn " "$here/install.sh" --prefix=/usr >&2
 # Every package has it, and one of them what it links to.
 printf 'CHANGES.md\tNEWS\n' >"$work/pages"
 /usr/bin/python3 "$here/installed_page.py" CHANGES.md "$work/pages" \
@@ -143,4 +144,5 @@ done >"$tree/usr/lib/dtnn/programs"
   printf '.B dtnn predict\nhere.\n.B dtnn\n.I program\n.B \\-\\-help\nexplains one.\n'
 } | gzip -9n >"$man/dtnn.1.gz"
 depends=$(libraries "$tree"/usr/lib/dtnn/bin/*)
-build dtnn science "$depends, openmpi-bin" "trains neural networks and predicts with them"
+build dtnn science "$depends, openmpi-bin" "trains neural networks and predicts with them" \
+  dataset-fashion-mnist # what it trains on without options

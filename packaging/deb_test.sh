@@ -24,6 +24,8 @@ for package in "$1" "$2" "$3" "$4"; do
 done
 
 check "programs need MPI" grep -q "libopenmpi3 .*openmpi-bin" <<<"$(dpkg-deb --field "$1" Depends)"
+check "and recommend the data of the first run" \
+  test "$(dpkg-deb --field "$1" Recommends)" = dataset-fashion-mnist
 check "the library does not" grep -vq openmpi <<<"$(dpkg-deb --field "$3" Depends)"
 check "the library needs protobuf" grep -q libprotobuf <<<"$(dpkg-deb --field "$3" Depends)"
 check "headers need Abseil's" grep -q libabsl-dev <<<"$(dpkg-deb --field "$2" Depends)"
@@ -76,6 +78,15 @@ check "the examples" test "$(ls "$examples" | tr '\n' ' ')" = "README.md c cmake
 check "the documents" test -s "$root/usr/share/doc/dtnn/docs/first-lesson.md"
 check "of clusters too" test -s "$root/usr/share/doc/dtnn/examples/deploy/ranks.slurm"
 check "links of pages, also of NEWS" python3 packaging/check_links.py "$root/usr/share/doc"
+check "commands are those of dtnn" grep -qx 'dtnn predict --model-file=mine.safetensors cat.jpg' \
+  "$root/usr/share/doc/dtnn/docs/onnx.md"
+check "of launch, too" grep -qx 'dtnn launch -n 2 -- benchmark --parallel=data --model=.*' \
+  "$root/usr/share/doc/dtnn/docs/ranks-without-mpi.md"
+check "and none of Bazel" test "$(grep -rhE 'bazel run //apps:[a-z]|bazel-bin/apps/' "$root/usr/share/doc" |
+  grep -vcE 'scale_model_check|wheel/\*')" = 0
+for name in $(grep -rhoE '(^|`|\$ )dtnn [a-z_]+' "$root/usr/share/doc" | sed 's/.* //' | sort -u); do
+  check "pages name the program $name" test -x "$root/usr/lib/dtnn/bin/$name"
+done
 for path in $(grep -rhoE '/usr/(share|lib|include)/[a-z0-9/._-]*dtnn[a-z0-9/._-]*[a-z]' "$root/usr/share/doc" | sort -u); do
   check "pages name $path" test -e "$root$path"
 done

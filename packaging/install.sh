@@ -111,9 +111,12 @@ comm -23 "$old" "$new" | remove
 while IFS=$'\t' read -r mode path source; do
   if [ "$mode" = link ]; then
     ln -sfn "$source" "$root/$path"
-  else
-    install -D -m "$mode" "$source" "$root/$path"
+    continue
   fi
+  install -D -m "$mode" "$source" "$root/$path"
+  case $path in
+    *.md) /usr/bin/python3 packaging/installed_commands.py "${DTNN_CALLED-}" <"$source" >"$root/$path" ;;
+  esac
 done <<<"$entries" # sorted by mode: links are last
 cp "$new" "$root/$list"
 

@@ -51,6 +51,8 @@ expect "a page that lists folders of the sources names them" \
   grep -q '^| `kernels` | ' "$prefix/share/doc/dtnn/README.md"
 expect "and says where the text does not" \
   grep -q '^transform (`data`)\.' "$prefix/share/doc/dtnn/README.md"
+expect "commands are those of programs in bin" \
+  grep -qx 'predict --model-file=mine.safetensors cat.jpg' "$prefix/share/doc/dtnn/docs/onnx.md"
 expect "links to installed pages stay" \
   grep -qF '](../bench/PERFORMANCE.md#' "$prefix/share/doc/dtnn/docs/precision.md"
 files "$prefix" >"$TEST_TMPDIR/all"

@@ -1,8 +1,8 @@
 // DTNN as a library: answers with a model that the launcher has trained and saved, and links
 // neither trainer nor optimizers nor MPI.
 //
-//   bazel run //apps:benchmark -- --model=simplecnn --dataset=mnist --save-model=/tmp/mine.npz
-//   bazel run //examples/predict:answer -- /tmp/mine.npz /tmp/shoe.png
+//   benchmark --model=simplecnn --dataset=mnist --save-model=/tmp/mine.npz
+//   answer /tmp/mine.npz /tmp/shoe.png
 
 #include <cstdio>
 
