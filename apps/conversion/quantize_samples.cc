@@ -6,6 +6,7 @@
 
 #include "apps/program/image_paths.h"
 #include "comm/ranks/job/exit_code.h"
+#include "data/datasets/more_classes.h"
 #include "data/loading/open_dataset.h"
 #include "data/normalize.h"
 #include "models/serving/image_input.h"
@@ -64,6 +65,9 @@ class SampleReader {
                                           .imagenet_whole = sample_.height == 227};
       DTNN_ASSIGN_OR_RETURN(dataset_, OpenDataset(flags_.calibrate, options));
     }
+    DTNN_ASSIGN_OR_RETURN(dataset_,
+                          WithContext(WithClassNames(dataset_, model_.description.class_names),
+                                      "--calibrate=", flags_.calibrate));
     const int64_t outputs = OutputsOf(model_.graph);
     if (dataset_->sample() != sample_ || dataset_->outputs() != outputs) {
       return UsageError("--calibrate=", flags_.calibrate, ": its samples are ",

@@ -1,5 +1,6 @@
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -30,10 +31,13 @@ class QuantizeProgramTest : public ::testing::Test {
  protected:
   // A model of images of 6 x 6.
   std::string Model(TensorFormat format = TensorFormat::kNHWC, DType dtype = DType::kFloat32,
-                    int64_t channels = 3, const Geometry& geometry = {}) {
+                    int64_t channels = 3, const Geometry& geometry = {},
+                    const std::vector<std::string>& class_names = {}) {
     GraphBuilder b("net", format);
     b.Input({6, 6, channels}).Conv2d(8, {.padding = 1}).Relu().Conv2d(8).Relu();
-    SavedModel model = {.graph = *b.Flatten().Fc(10).Softmax().Build(), .dtype = dtype};
+    const int64_t outputs = class_names.empty() ? 10 : int64_t(class_names.size());
+    SavedModel model = {.graph = *b.Flatten().Fc(outputs).Softmax().Build(), .dtype = dtype};
+    model.description.class_names = class_names;
     model.preprocessing = {.normalization = {{-0.5}, {4}}, .geometry = ImageGeometry{geometry}};
     auto device = *DeviceContext::Create(Device::Cpu());
     auto store = *ParameterStore::Create(model.graph, *device, dtype, /*seed=*/3);
@@ -121,6 +125,42 @@ TEST_F(QuantizeProgramTest, ADataSetSaysHowManyAreRight) {
   EXPECT_THAT(text_, HasSubstr("11 samples, "));
   // One pass over so few takes some microseconds.
   EXPECT_THAT(text_, ::testing::ContainsRegex("; timed in [0-9]+ passes over them\n"));
+}
+
+// A data set of folders with the names of classes, whose images are all alike.
+std::string Folders(const std::vector<std::string>& classes) {
+  const std::string data = testing::NewFolder("quantize_folders");
+  for (const std::string split : {"train", "test"}) {
+    for (const std::string& name : classes) {
+      const std::string folder = data + "/" + split + "/" + name;
+      std::filesystem::create_directories(folder);
+      for (int i = 0; i < 4; ++i) {
+        testing::WriteFile(folder, std::to_string(i) + ".png",
+                           testing::EncodePng(6, 6, testing::SmoothPixels(6, 6, 3, /*seed=*/i)));
+      }
+    }
+  }
+  return data;
+}
+
+TEST_F(QuantizeProgramTest, ClassesAreMatchedByTheirNames) {
+  const std::string model =
+      Model(TensorFormat::kNHWC, DType::kFloat32, /*channels=*/3, {}, {"blue", "green", "red"});
+  const auto accuracy = [&] {
+    const size_t begin = text_.find("float32 ", text_.find("accuracy"));
+    return std::atof(text_.c_str() + begin + 8);
+  };
+  // One class alone: its share of the answers. All three shares make the whole.
+  double sum = 0;
+  for (const std::string name : {"red", "green", "blue"}) {
+    const absl::Status status = Run(model, "folder", Folders({name}));
+    ASSERT_TRUE(status.ok()) << status;
+    sum += accuracy();
+  }
+  EXPECT_DOUBLE_EQ(sum, 100);
+  EXPECT_EQ(Run(model, "folder", Folders({"green", "z_blue"})).message(),
+            "--calibrate=folder: data set folder has the classes 2 (\"green\", \"z_blue\"), "
+            "which do not fit 3 (\"blue\", \"green\", \"red\")");
 }
 
 TEST_F(QuantizeProgramTest, WhatCannotBeQuantizedIsRefused) {
