@@ -81,8 +81,7 @@ absl::Status DryRun(const Options& options, const LaunchPlace& place) {
 
 absl::Status WriteOptions(const Options& options) {
   const std::string text = FormatOptions(options);
-  DTNN_RETURN_IF_ERROR(
-      CheckOutputFile(options.save_options, "what --save-options writes", IsSavedOptions));
+  DTNN_RETURN_IF_ERROR(CheckOutputFile(options.save_options, "a file of options", IsSavedOptions));
   return WriteFileAtomically(options.save_options, std::as_bytes(std::span(text)));
 }
 

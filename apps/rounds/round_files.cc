@@ -132,12 +132,16 @@ absl::Status RoundFile::Write() {
 
 absl::StatusOr<RoundFiles> RoundFiles::Open(const std::string& history, const std::string& clients,
                                             int64_t rounds_done, const WarnOfFile& warn) {
-  DTNN_ASSIGN_OR_RETURN(RoundFile of_rounds,
-                        RoundFile::Open("history", history, "epoch", absl::StrJoin(kOfRound, ","),
-                                        rounds_done, warn));
-  DTNN_ASSIGN_OR_RETURN(RoundFile of_clients,
-                        RoundFile::Open("file of clients", clients, kOfClient[0],
-                                        absl::StrJoin(kOfClient, ","), rounds_done, warn));
+  DTNN_ASSIGN_OR_RETURN(
+      RoundFile of_rounds,
+      WithContext(RoundFile::Open("history", history, "epoch", absl::StrJoin(kOfRound, ","),
+                                  rounds_done, warn),
+                  "--history-file"));
+  DTNN_ASSIGN_OR_RETURN(
+      RoundFile of_clients,
+      WithContext(RoundFile::Open("file of clients", clients, kOfClient[0],
+                                  absl::StrJoin(kOfClient, ","), rounds_done, warn),
+                  "--clients-file"));
   return RoundFiles(std::move(of_rounds), std::move(of_clients));
 }
 

@@ -1,6 +1,7 @@
 #include "apps/rounds/round_files.h"
 
 #include <cerrno>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -54,8 +55,24 @@ TEST_F(RoundFilesTest, BothFilesHaveNamesOfCsv) {
         RoundFiles::Open(history, clients, 0, [](std::string_view) {}).status().message());
   };
   EXPECT_EQ(error("", ""), "") << "which none needs";
-  EXPECT_EQ(error(folder_ + "/a.txt", clients_), folder_ + "/a.txt: the name must end in .csv");
-  EXPECT_EQ(error(history_, folder_ + "/csv"), folder_ + "/csv: the name must end in .csv");
+  EXPECT_EQ(error(folder_ + "/a.txt", clients_),
+            "--history-file: " + folder_ + "/a.txt: the name must end in .csv");
+  EXPECT_EQ(error(history_, folder_ + "/csv"),
+            "--clients-file: " + folder_ + "/csv: the name must end in .csv");
+}
+
+TEST_F(RoundFilesTest, WhatCannotBeWrittenIsNamedWithItsOption) {
+  const auto error = [](const std::string& history, const std::string& clients) {
+    return std::string(
+        RoundFiles::Open(history, clients, 0, [](std::string_view) {}).status().message());
+  };
+  const std::string nowhere = folder_ + "/nowhere/a.csv";
+  EXPECT_THAT(error(nowhere, ""), StartsWith("--history-file: " + nowhere + ": cannot be written"));
+  EXPECT_THAT(error("", nowhere), StartsWith("--clients-file: " + nowhere + ": cannot be written"));
+  const std::string of_others = folder_ + "/of_others.csv";
+  std::ofstream(of_others) << "epoch,accuracy\n1,.5\n";
+  EXPECT_THAT(error(of_others, ""), StartsWith("--history-file: " + of_others + ": is not a file"));
+  EXPECT_THAT(error("", of_others), StartsWith("--clients-file: " + of_others + ": is not a file"));
 }
 
 TEST_F(RoundFilesTest, AFullDiskIsAWarningPerFileAndOneMoreAtTheEnd) {

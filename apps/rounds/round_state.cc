@@ -94,11 +94,11 @@ absl::StatusOr<FederationState> RoundState::Begin(Resumption resumption,
   const bool resume = resumption != Resumption::kNo;
   FederationState state;
   if (!folder_name_.empty()) {
-    DTNN_ASSIGN_OR_RETURN(warnings, folder_.Prepare(resume));
+    DTNN_ASSIGN_OR_RETURN(warnings, WithContext(folder_.Prepare(resume), "--checkpoint-dir"));
     std::error_code error;
     for (const std::string& path : {EncryptedPath(), LedgerPath()}) {
       if (resume || !std::filesystem::exists(path, error)) continue;
-      return FailedPrecondition(path,
+      return FailedPrecondition("--checkpoint-dir: ", path,
                                 ": is of another federation; continue it with --resume, or give "
                                 "another folder");
     }
