@@ -38,6 +38,22 @@ constexpr OptionAlias kAliases[] = {
 
 constexpr WordAlias kWordAliases[] = {{"accuracy", "categorical_accuracy"}};
 
+// The losses of PyTorch and Keras. That of classes there is cross_entropy, which is nearer to the
+// other one here.
+constexpr OtherName kOtherWords[] = {
+    {"bce", "binary_cross_entropy"},
+    {"binary_crossentropy", "binary_cross_entropy"},
+    {"categorical_crossentropy", "categorical_cross_entropy"},
+    {"cross_entropy", "categorical_cross_entropy"},
+    {"crossentropy", "categorical_cross_entropy"},
+    {"l1", "mae"},
+    {"l2", "mse"},
+    {"mean_absolute_error", "mae"},
+    {"mean_squared_error", "mse"},
+    {"nll", "categorical_cross_entropy"},
+    {"sparse_categorical_crossentropy", "categorical_cross_entropy"},
+};
+
 constexpr ComputedValue kComputedValues[] = {
     {"mpi-processes", "it is the number of processes that mpirun or launch starts"},
     {"threads-per-process", "set the environment variable OMP_NUM_THREADS"},
@@ -63,6 +79,7 @@ constexpr OtherName kOtherNames[] = {
     {"epochs", "num-epochs"},
     {"eval", "evaluate-only"},
     {"gpu", "enable-gpu"},
+    {"gpus", "enable-gpu"},
     {"gradient-accumulation-steps", "accumulate-steps"},
     {"log-dir", "tensorboard-dir"},
     {"logdir", "tensorboard-dir"},
@@ -71,9 +88,14 @@ constexpr OtherName kOtherNames[] = {
     {"mixed-precision", "math-mode"},
     {"num-workers", "loader-threads"},
     {"opt", "optimizer"},
+    {"optim", "optimizer"},
+    {"output", "save-model"},
     {"output-dir", "checkpoint-dir"},
     {"patience", "early-stopping-patience"},
+    {"precision", "math-mode"},
     {"pretrained", "weights-and-bias-filename"},
+    {"resume-from", "resume"},
+    {"resume-from-checkpoint", "resume"},
     {"seed", "random-seed"},
     {"sync-bn", "sync-batch-norm"},
     {"val-split", "validation-split"},
@@ -94,6 +116,8 @@ const OptionAlias* FindAlias(std::string_view old_name) {
 }
 
 std::span<const WordAlias> WordAliasTable() { return kWordAliases; }
+
+std::span<const OtherName> OtherWordTable() { return kOtherWords; }
 
 std::span<const ComputedValue> ComputedValueTable() { return kComputedValues; }
 

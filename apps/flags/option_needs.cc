@@ -114,7 +114,7 @@ std::vector<std::string> UnmetNeeds(const OptionSpec& spec, const Options& optio
 bool IsOffAnyway(const OptionSpec& spec, const Options& options) {
   const Value value = Load(&options, spec);
   const std::string text = FormatValue(value);
-  const bool off = !IsSet(value) || (spec.is_switch() && text == "False");
+  const bool off = !IsSet(value) || text == "none" || (spec.is_switch() && text == "False");
   return off && text == DefaultText(spec);
 }
 

@@ -29,6 +29,8 @@ struct WordAlias {
   std::string_view word;
 };
 std::span<const WordAlias> WordAliasTable();
+// What other frameworks call a word: suggested, not accepted.
+std::span<const OtherName> OtherWordTable();
 
 std::span<const ComputedValue> ComputedValueTable();
 std::span<const OtherName> OtherNameTable();

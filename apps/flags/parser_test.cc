@@ -109,6 +109,9 @@ TEST(ParserTest, NamesOfOtherProgramsAreSuggested) {
   EXPECT_EQ(suggested("data"), "dataset-path");
   EXPECT_EQ(suggested("lr"), "learning-rate");
   EXPECT_EQ(suggested("epochs"), "num-epochs");
+  EXPECT_EQ(suggested("optim"), "optimizer");
+  EXPECT_EQ(suggested("output"), "save-model");
+  EXPECT_EQ(suggested("precision"), "math-mode");
 }
 
 TEST(ParserTest, AbbreviationsAreSuggestedButNotAccepted) {

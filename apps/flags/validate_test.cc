@@ -108,7 +108,8 @@ TEST(ValidateTest, WhatHasNoEffectForOneReasonIsOneLine) {
 // Old scripts give every option that there is.
 TEST(ValidateTest, WhatIsOffAnywayIsNotWarnedOf) {
   EXPECT_EQ(Parse({"--tracing=False", "--encryption=None", "--profile=False", "--dp-noise=0",
-                   "--use-mpi-buffers=None", "--enable-nccl=False", "--optimizer-nesterov=False"})
+                   "--use-mpi-buffers=None", "--enable-nccl=False", "--optimizer-nesterov=False",
+                   "--gradient-compression=none"})
                 ->warnings,
             Arguments{});
   // On by default, so that off would be a change.

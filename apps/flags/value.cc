@@ -112,6 +112,17 @@ absl::StatusOr<double> ParseReal(const OptionSpec& spec, std::string_view text) 
   return value == 0 ? 0.0 : value;  // -0 is 0
 }
 
+// `; did you mean "NEAREST"?` after an unknown word.
+std::string Suggestion(const OptionSpec& spec, std::string_view word) {
+  const std::vector<std::string_view> offered = SplitList(Offered(spec));
+  for (const OtherName& other : OtherWordTable()) {
+    if (EqualsIgnoreCase(word, other.other) && std::ranges::count(offered, other.name) > 0) {
+      word = other.name;
+    }
+  }
+  return DidYouMean(word, offered);
+}
+
 // The canonical spelling of a word.
 absl::StatusOr<std::string> ParseWord(const OptionSpec& spec, std::string_view text) {
   std::string_view word = Trim(text);
@@ -133,7 +144,7 @@ absl::StatusOr<std::string> ParseWord(const OptionSpec& spec, std::string_view t
   return UsageError("unknown word \"", OneLine(word, 80), "\"; must be ", DescribeAllowed(spec),
                     off && spec.type == OptionType::kWords && spec.name != kLossOption
                         ? StrCat("; for none of them write --", spec.name, "=")
-                        : DidYouMean(word, SplitList(Offered(spec))));
+                        : Suggestion(spec, word));
 }
 
 absl::StatusOr<Value> ParseWordList(const OptionSpec& spec, std::string_view text) {

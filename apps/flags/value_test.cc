@@ -3,10 +3,15 @@
 #include <string>
 
 #include "apps/flags/option_table.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace dtnn {
 namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 // The canonical text of `text` for an option, or the error's message after "error: ".
 std::string Canonical(std::string_view option, std::string_view text) {
@@ -111,6 +116,19 @@ TEST(ValueTest, AWrongLossIsOfferedLosses) {
             "error: unknown word \"hinge\"; must be one of: categorical_cross_entropy, "
             "binary_cross_entropy, mse, mae");
   EXPECT_EQ(Canonical("loss-func", "mse,regression_mae"), "mse,regression_mae");
+  EXPECT_THAT(Canonical("loss-func", "categorical_cross_entrpy"),
+              EndsWith("; did you mean \"categorical_cross_entropy\"?"));
+}
+
+TEST(ValueTest, LossesOfOtherFrameworksAreSuggested) {
+  for (const OtherName& other : OtherWordTable()) {
+    EXPECT_THAT(Canonical("loss-func", std::string(other.other)),
+                EndsWith("; did you mean \"" + std::string(other.name) + "\"?"));
+  }
+  // Nearer in letters to the other one.
+  EXPECT_THAT(Canonical("loss-func", "Cross_Entropy"),
+              EndsWith("; did you mean \"categorical_cross_entropy\"?"));
+  EXPECT_THAT(Canonical("optimizer", "bce"), Not(HasSubstr("cross_entropy")));
 }
 
 TEST(ValueTest, AListIsOffWhereItIsEmpty) {
