@@ -1,5 +1,7 @@
 #include "models/run/tables/run_speed.h"
 
+#include <cmath>
+
 #include "absl/strings/str_format.h"
 
 namespace dtnn {
@@ -11,7 +13,9 @@ std::string FormatRunSpeed(double seconds, const PassTotals& totals) {
                                      totals.validation_samples > 0 ? ", validation included" : "");
   if (totals.training_samples > 0) {
     const double epochs = double(totals.training_samples) / double(totals.epoch_samples);
-    absl::StrAppendFormat(&text, "Time per epoch: %5.4f s\n", seconds / epochs);
+    const double between = seconds - totals.training_seconds;
+    absl::StrAppendFormat(&text, "Time per epoch: %5.4f s\n",
+                          totals.training_seconds / epochs + between / std::ceil(epochs));
   }
   return text;
 }

@@ -10,7 +10,8 @@
 namespace dtnn {
 
 // `seconds`: of all that was done in these passes. Samples of validation count as well, as the
-// original counts them; those that the run before a resumed one has done do not.
+// original counts them; those that the run before a resumed one has done do not. The time per epoch
+// is that of all its training, from the share that was done here, and of one validation.
 std::string FormatRunSpeed(double seconds, const PassTotals& totals);
 
 }  // namespace dtnn

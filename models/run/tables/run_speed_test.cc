@@ -12,11 +12,17 @@ TEST(RunSpeedTest, CountsTheSamplesThatWereDone) {
       "Time per epoch: 2.0000 s\n");
 }
 
-// Resumed after 1 950 of 2 000 samples.
+// Resumed after 1 950 of 2 000 samples: a fortieth of the training, and the validation as a whole.
 TEST(RunSpeedTest, AnEpochThatWasResumedCountsAsThePartOfItThatWasDone) {
+  EXPECT_EQ(FormatRunSpeed(
+                0.5, {.training_samples = 50, .epoch_samples = 2000, .training_seconds = 0.25}),
+            "**** Done...\nTime: 0.50 s\nThroughput: 100.00 samples/s\n"
+            "Time per epoch: 10.2500 s\n");
+  // The last half of an epoch, and one more.
   EXPECT_EQ(
-      FormatRunSpeed(0.5, {.training_samples = 50, .epoch_samples = 2000}),
-      "**** Done...\nTime: 0.50 s\nThroughput: 100.00 samples/s\nTime per epoch: 20.0000 s\n");
+      FormatRunSpeed(4, {.training_samples = 3000, .epoch_samples = 2000, .training_seconds = 3}),
+      "**** Done...\nTime: 4.00 s\nThroughput: 750.00 samples/s\n"
+      "Time per epoch: 2.5000 s\n");
 }
 
 TEST(RunSpeedTest, ARunThatDidNothingHasNone) {
