@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -135,19 +136,30 @@ TEST_F(BashTest, AtATerminalTabsCompleteWords) {
       << bash.text();
 }
 
-TEST(ZshTest, AtATerminalTabsCompleteWords) {
-  const std::string script = Script("zsh");
+// What zsh makes of a line at a terminal, with commands before and after compinit.
+void ExpectZshCompletes(const std::string& before, const std::string& after) {
   if (Missing("/usr/bin/zsh")) GTEST_SKIP() << "no zsh; apt-get install zsh to run this test";
   Terminal zsh("/usr/bin/zsh", {"-f", "-i"});
   if (!zsh.why_not().empty()) GTEST_SKIP() << zsh.why_not();
-  zsh.Type(
-      "unsetopt zle_bracketed_paste; TERM=dumb; autoload -U compinit; compinit -D -u; source " +
-      script + "; benchmark() { printf '<%s>' \"$@\"; echo; }; echo so''urced\n");
+  zsh.Type("unsetopt zle_bracketed_paste; TERM=dumb; " + before +
+           "; autoload -U compinit; compinit -D -u; " + after +
+           "; benchmark() { printf '<%s>' \"$@\"; echo; }; echo so''urced\n");
   ASSERT_TRUE(zsh.ReadUntil("sourced\r\n")) << zsh.text();
   zsh.Type("benchmark --progr\tno\t --model=vgg16_cif\t --metrics=f1\t --evaluate-o\t\n");
   EXPECT_TRUE(zsh.ReadUntil(
       "<--progress=none><--model=vgg16_cifar10><--metrics=f1_score><--evaluate-only>"))
       << zsh.text();
+}
+
+TEST(ZshTest, AtATerminalTabsCompleteWords) { ExpectZshCompletes(":", "source " + Script("zsh")); }
+
+// As it is installed.
+TEST(ZshTest, AFileInAFolderOfFunctionsIsLoaded) {
+  const std::string folder = Path("functions");
+  std::filesystem::create_directories(folder);
+  std::filesystem::copy_file(Script("zsh"), folder + "/_benchmark",
+                             std::filesystem::copy_options::overwrite_existing);
+  ExpectZshCompletes("fpath=(" + folder + " $fpath)", ":");
 }
 
 }  // namespace
