@@ -84,7 +84,7 @@ void AppendParagraphs(const ProgramText& program, ParagraphKind kind, std::strin
     const bool lines = kind != ParagraphKind::kAbout;
     if (lines) page += ".nf\n";
     const std::string text =
-        lines ? Calling(program, command, paragraph.text) : std::string(paragraph.text);
+        lines ? Calling(program, command, paragraph.text) : NamingDocuments(paragraph.text);
     const std::vector<std::string> split = absl::StrSplit(text, '\n');
     for (std::string line : split) {
       if (line.starts_with("  ")) line.erase(0, 2);

@@ -45,7 +45,7 @@ std::string TextOf(const ProgramText& program, bool examples) {
         text += Example(program, paragraph.text);
         break;
       case ParagraphKind::kAbout:
-        text += paragraph.text;
+        text += NamingDocuments(paragraph.text);
         break;
     }
   }

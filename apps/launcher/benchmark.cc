@@ -143,7 +143,7 @@ absl::Status RunLauncher(std::vector<std::string> arguments) {
   if (!with_file.ok()) return TellOnce(with_file.status(), place, kProgram, std::cout, std::cerr);
   if (arguments.empty()) {
     arguments = MainJobArguments();
-    if (place.rank == 0) std::cout << MainJobNotice(ProgramCommand(kProgram));
+    if (place.rank == 0) std::cout << NamingDocuments(MainJobNotice(ProgramCommand(kProgram)));
   }
   AddElastic(place, arguments);
   absl::StatusOr<CommandLine> command_line = Understand(arguments);

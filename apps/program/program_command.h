@@ -18,9 +18,16 @@ std::string ProgramCommand(std::string_view program);
 // and for files that are installed.
 std::string InstalledCommand(std::string_view program);
 
+// Where the documents are: "docs/" of the sources, "/usr/share/doc/dtnn/docs/" of the Debian
+// package, or the folder below the prefix of an installation.
+std::string DocumentsFolder();
+// `text`, in which "docs/" is that folder.
+std::string NamingDocuments(std::string_view text);
+
 // For tests: of a process whose program is in the file `executable`. The package has its list of
 // programs beside their folder.
 std::string ProgramCommand(std::string_view program, const std::filesystem::path& executable);
+std::string DocumentsFolder(const std::filesystem::path& executable);
 
 }  // namespace dtnn
 
