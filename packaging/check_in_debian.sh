@@ -114,6 +114,29 @@ try "examples/library" "
 try "examples of python3-dtnn" "
   mkdir -p curves && python3 /usr/share/doc/python3-dtnn/examples/fashion_mnist.py \
     /usr/share/datasets/fashion-mnist 1 curves"
+cat >"$root/root/ranks.py" <<'END'
+import dtnn
+import numpy as np
+
+
+def train(rank, ranks):
+    x, y = np.arange(64, dtype=np.float32).reshape(64, 1) / 64, np.arange(64) // 32
+    net = dtnn.Network().flatten().fc(2).softmax()
+    run = dtnn.Run(net, dtnn.Arrays(x, y), parallel="data", batch_size=4, validation_split=0)
+    run.fit()
+    print(f"rank {rank} of {ranks}: {run.steps_done} steps")
+
+
+dtnn.run_as_rank(train)
+END
+try "two ranks of Python" "
+  for launcher in 'dtnn launch -n 2 --' 'mpirun --allow-run-as-root --oversubscribe -np 2'; do
+    \$launcher python3 ranks.py | grep -o 'rank . of 2: 8 steps' | sort | tr '\\n' ' ' >said
+    test \"\$(cat said)\" = 'rank 0 of 2: 8 steps rank 1 of 2: 8 steps ' || { cat said; exit 1; }
+  done"
+try "ONNX in Python" "
+  python3 -c 'import dtnn; dtnn.export_onnx(\"$model\", \"out.onnx\"); dtnn.import_onnx(\"out.onnx\", \"back.npz\")
+assert dtnn.load(\"back.npz\").num_parameters == dtnn.load(\"$model\").num_parameters'"
 try "apt remove" "
   dpkg -L dtnn libdtnn0 libdtnn-dev python3-dtnn | sort -u >files &&
   apt-get remove -qq -y dtnn libdtnn0 libdtnn-dev python3-dtnn &&

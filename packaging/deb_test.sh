@@ -47,6 +47,9 @@ for program in $(ls "$root/usr/lib/dtnn/bin"); do
 done
 option='\fB\-\-batch\-size\fR=\fISAMPLES\fR'
 check "a page has options" grep -qxF "$option" <<<"$(gunzip <"$man/dtnn-predict.1.gz")"
+check "and documents where they are" grep -qF ': /usr/share/doc/dtnn/docs/serving.md.' \
+  <<<"$(sh "$TEST_TMPDIR/dtnn" serve --help)"
+check "in manual pages too" grep -qF /usr/share/doc/dtnn/docs/serving.md <<<"$(gunzip <"$man/dtnn-serve.1.gz" | sed 's/\\-/-/g')"
 check "texts name commands that are there" grep -q '^  dtnn serve --model-file=mine.safetensors$' \
   <<<"$(sh "$TEST_TMPDIR/dtnn" serve --help)"
 check "of other programs too" grep -q '; dtnn convert_imagenet makes .npz files' \

@@ -111,13 +111,12 @@ comm -23 "$old" "$new" | remove
 while IFS=$'\t' read -r mode path source; do
   if [ "$mode" = link ]; then
     ln -sfn "$source" "$root/$path"
-    continue
+  else
+    install -D -m "$mode" "$source" "$root/$path"
   fi
-  install -D -m "$mode" "$source" "$root/$path"
-  case $path in
-    *.md) /usr/bin/python3 packaging/installed_commands.py "${DTNN_CALLED-}" <"$source" >"$root/$path" ;;
-  esac
 done <<<"$entries" # sorted by mode: links are last
+pages=$(cut -f2 <<<"$entries" | sed -n '/\.md$/p')
+(cd "$root" && xargs -r -d '\n' /usr/bin/python3 "$OLDPWD/packaging/installed_commands.py" "${DTNN_CALLED-}") <<<"$pages"
 cp "$new" "$root/$list"
 
 echo "install: $(grep -vc '/$' "$new") files, in $root"

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""The commands of an installed page, as they are called where it is: usage: installed_commands.py CALLED <page
+"""Writes the commands of installed pages as they are called there: installed_commands.py CALLED PAGE...
 
 CALLED stands before the name of a program: "dtnn " in the packages, nothing below a prefix. In the
 sources Bazel starts programs, `bazel run //apps:predict --`, or they are in bazel-bin/apps; lines that
 only build them go. Builds with --config and whatever is not a program stay as they are.
 """
 
+import pathlib
 import re
 import sys
 
@@ -23,10 +24,12 @@ RULES = (
 
 
 def main():
-    page = sys.stdin.read()
-    for pattern, replacement in RULES:
-        page = re.sub(pattern, replacement.replace("{}", sys.argv[1]), page)
-    sys.stdout.write(page)
+    called, *pages = sys.argv[1:]
+    for page in map(pathlib.Path, pages):
+        text = page.read_text(encoding="utf-8")
+        for pattern, replacement in RULES:
+            text = re.sub(pattern, replacement.replace("{}", called), text)
+        page.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
