@@ -12,13 +12,16 @@
 #include "models/serving/saved_model.h"
 #include "models/zoo/zoo.h"
 #include "tensor/files/array_file.h"
+#include "tools/testing/descriptors.h"
 
 namespace dtnn {
 namespace {
 
 using ::testing::_;
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -172,11 +175,29 @@ TEST_F(ReadRunTest, WhatIsNoRunIsNamed) {
   EXPECT_THAT(ErrorOf(weights), StartsWith(weights + ": has weights, but does not say how"));
   EXPECT_THAT(ErrorOf("/no/such.npz"), StartsWith("/no/such.npz: "));
   EXPECT_THAT(ErrorOf("x.json"), StartsWith("x.json: "));
+  const std::string first = Write("a.csv", kHistory), second = Write("b.csv", kHistory);
+  EXPECT_THAT(ErrorOf(folder_),
+              AllOf(StartsWith(folder_ + ": has 2 files that may be its history, "),
+                    HasSubstr(first), HasSubstr(second), EndsWith("name one of them")));
+  std::filesystem::remove(first);
+  std::filesystem::remove(second);
   // Cut in the middle, as a full disk or a broken copy leaves them.
   const std::string checkpoint = Checkpoint(1);
   std::filesystem::resize_file(checkpoint, std::filesystem::file_size(checkpoint) / 2);
   EXPECT_THAT(ErrorOf(checkpoint), StartsWith(checkpoint + ": "));
   EXPECT_THAT(ErrorOf(folder_), StartsWith(checkpoint + ": "));
+}
+
+// What cannot be read is not a folder without runs.
+TEST_F(ReadRunTest, AFolderThatCannotBeReadSaysWhy) {
+  Write("history.csv", kHistory);
+  std::string error;
+  {
+    const testing::NoNewDescriptors none;
+    error = ErrorOf(folder_);
+  }
+  EXPECT_EQ(error, folder_ + ": cannot read the folder: Too many open files");
+  EXPECT_TRUE(ReadRun(folder_).ok());
 }
 
 }  // namespace

@@ -77,6 +77,75 @@ Scale ScaleOf(const CheckedPage& page) {
   return {known.front().first, known.front().second, known.back().first, known.back().second};
 }
 
+double NumberOf(const Element& element, const std::string& key) {
+  double value = kNaN;
+  EXPECT_TRUE(absl::SimpleAtod(element.Attribute(key), &value)) << key;
+  return value;
+}
+
+// Texts begin, or end, inside a picture; bars and markers are inside it as a whole.
+void CheckInside(const SvgPicture& picture) {
+  const CheckedPage page = CheckFragment(FormatSvg(picture));
+  for (const Element* text : page.root.All("text")) {
+    const double x = NumberOf(*text, "x"), y = NumberOf(*text, "y");
+    const std::string anchor = text->Attribute("text-anchor");
+    EXPECT_TRUE(x >= 0 && x <= picture.width) << text->text << " at " << x;
+    EXPECT_TRUE(anchor != "end" || x > 20) << text->text << " ends at " << x;
+    EXPECT_TRUE(anchor != "start" || x < picture.width - 20) << text->text << " begins at " << x;
+    EXPECT_TRUE(y > 8 && y <= picture.height) << text->text << " at height " << y;
+  }
+  for (const Element* bar : page.root.All("rect")) {
+    EXPECT_LE(NumberOf(*bar, "x") + NumberOf(*bar, "width"), picture.width);
+    EXPECT_LE(NumberOf(*bar, "y") + NumberOf(*bar, "height"), picture.height);
+  }
+  for (const Element* marker : page.root.All("circle")) {
+    EXPECT_LE(NumberOf(*marker, "cx"), picture.width);
+    EXPECT_LE(NumberOf(*marker, "cy"), picture.height);
+  }
+}
+
+// The places of texts with this anchor, in their order.
+std::vector<std::pair<double, double>> PlacesOfTexts(const SvgPicture& picture,
+                                                     const std::string& anchor) {
+  const CheckedPage page = CheckFragment(FormatSvg(picture));
+  std::vector<std::pair<double, double>> places;
+  for (const Element* text : page.root.All("text")) {
+    if (text->Attribute("text-anchor") != anchor) continue;
+    places.emplace_back(NumberOf(*text, "x"), NumberOf(*text, "y"));
+  }
+  return places;
+}
+
+TEST(LineChartTest, WithoutValuesItSaysSoInItsMiddle) {
+  for (const LineChart& chart :
+       {LineChart{.id = "a", .title = "t"},
+        LineChart{.id = "a", .title = "t", .series = {{"s", {1, 2}, {kNaN, kNaN}}}}}) {
+    const SvgPicture picture = DrawLines(chart);
+    const CheckedPage page = CheckFragment(FormatSvg(picture));
+    ASSERT_EQ(page.root.All("text").size(), 1u);
+    EXPECT_EQ(page.root.All("text")[0]->text, "no values yet");
+    const auto places = PlacesOfTexts(picture, "middle");
+    ASSERT_EQ(places.size(), 1u);
+    EXPECT_EQ(places[0].first, picture.width / 2);
+    EXPECT_EQ(picture.description, "There are no values yet.");
+    CheckInside(picture);
+  }
+}
+
+TEST(LineChartTest, AllOfItIsInsideAndNamesStandBelowOneAnother) {
+  LineChart chart = {.id = "a", .title = "t"};
+  for (int i = 0; i < 3; ++i) chart.series.push_back({StrCat("run ", i), {1, 9}, {-3.0, i + 2.0}});
+  const SvgPicture picture = DrawLines(chart);
+  CheckInside(picture);
+  const auto names = PlacesOfTexts(picture, "start");
+  ASSERT_EQ(names.size(), 3u);
+  EXPECT_GT(names[1].second, names[0].second + 10);
+  EXPECT_GT(names[2].second, names[1].second + 10);
+  EXPECT_EQ(names[2].first, names[0].first);
+  chart.series.resize(1);
+  EXPECT_THAT(PlacesOfTexts(DrawLines(chart), "start"), IsEmpty()) << "the title says what it is";
+}
+
 TEST(LineChartTest, PointsStandWhereTheirNumbersAre) {
   const std::vector<double> values = {2.3, 0.9, kNaN, 0.45, 0.4625};
   const SvgPicture picture =
@@ -178,6 +247,32 @@ TEST(BarChartTest, LengthsAreInTheRatioOfValues) {
                         {.id = "a", .title = "t", .pieces = {"p"}, .rows = {{"r", {0}, "0"}}})))
           .problems,
       IsEmpty());
+}
+
+TEST(BarChartTest, AllOfItIsInsideAndPiecesStandSideBySide) {
+  const SvgPicture picture = DrawBars({.id = "a",
+                                       .title = "t",
+                                       .pieces = {"one", "two"},
+                                       .rows = {{"a", {10, 30}, "40 ms"}, {"b", {5, 5}, "10 ms"}}});
+  CheckInside(picture);
+  const CheckedPage page = CheckFragment(FormatSvg(picture));
+  const std::vector<const Element*> bars = page.root.All("rect");
+  ASSERT_EQ(bars.size(), 6u) << "four bars and what their two colours mean";
+  for (const size_t row : {size_t{0}, size_t{2}}) {
+    EXPECT_NEAR(NumberOf(*bars[row], "x") + NumberOf(*bars[row], "width"),
+                NumberOf(*bars[row + 1], "x"), 0.02);
+    EXPECT_EQ(NumberOf(*bars[row], "y"), NumberOf(*bars[row + 1], "y"));
+  }
+  EXPECT_GE(NumberOf(*bars[2], "y"), NumberOf(*bars[0], "y") + NumberOf(*bars[0], "height"));
+  EXPECT_GE(NumberOf(*bars[5], "y"), NumberOf(*bars[4], "y") + NumberOf(*bars[4], "height"));
+  EXPECT_EQ(bars[1]->All("title")[0]->text, "a, two: 30");
+  // Labels stand after their bars.
+  const auto labels = PlacesOfTexts(picture, "start");
+  ASSERT_EQ(labels.size(), 4u);
+  for (const size_t row : {size_t{0}, size_t{1}}) {
+    const Element& last = *bars[2 * row + 1];
+    EXPECT_GT(labels[row].first, NumberOf(last, "x") + NumberOf(last, "width"));
+  }
 }
 
 TEST(BarChartTest, NamesAreCutAtTheirEnd) {
