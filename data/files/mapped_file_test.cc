@@ -18,6 +18,7 @@
 #include "data/testing/idx_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tools/testing/descriptors.h"
 
 namespace dtnn {
 namespace {
@@ -42,6 +43,14 @@ TEST(MappedFileTest, GivesTheBytesOfTheFile) {
     EXPECT_TRUE(file->Check().ok());
   }
   EXPECT_EQ(MappedFile::Open(folder + "/none").status().code(), absl::StatusCode::kNotFound);
+}
+
+// The mapping holds the file.
+TEST(MappedFileTest, NeedsNoDescriptor) {
+  const std::string path = WriteFile(NewFolder("mapped_file"), "file", Elements(100));
+  const int64_t before = testing::OpenDescriptors();
+  const auto file = *MappedFile::Open(path);
+  EXPECT_EQ(testing::OpenDescriptors(), before);
 }
 
 TEST(MappedFileTest, OfAFileThatIsCutTheRestReadsAsZerosAndItIsSaid) {

@@ -16,6 +16,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tools/testing/descriptors.h"
 
 namespace dtnn {
 namespace {
@@ -295,6 +296,31 @@ TEST_F(AtomicFileTest, WriteAtCompletesWhatWasWrittenBefore) {
   EXPECT_TRUE(file.Append(" end").ok());
   EXPECT_TRUE(file.Commit().ok());
   EXPECT_EQ(Contents(path_), "head body end");
+}
+
+// A run writes thousands of files.
+TEST_F(AtomicFileTest, NoDescriptorStaysOpen) {
+  const auto open = testing::OpenDescriptors;
+  const int64_t before = open();
+  EXPECT_TRUE(Write(path_, "x").ok());
+  EXPECT_EQ(open(), before) << "after Commit";
+  {
+    AtomicFile file = *AtomicFile::Create(path_.string());
+    EXPECT_TRUE(file.Append("y").ok());
+    AtomicFile moved = std::move(file);
+    EXPECT_EQ(open(), before + 2) << "the file and its folder";
+  }
+  EXPECT_EQ(open(), before) << "without Commit";
+  internal::SetFileFaultHookForTesting(FailOnce);
+  fault_errno = EIO;
+  for (std::string_view step : {"open", "write", "fsync", "close", "rename", "fsync folder"}) {
+    fault_step = step;
+    EXPECT_FALSE(Write(path_, "z").ok()) << step;
+    EXPECT_EQ(open(), before) << step;
+  }
+  EXPECT_FALSE(Write(folder_ / "none" / "file", "x").ok());
+  EXPECT_FALSE(Write(folder_, "x").ok());
+  EXPECT_EQ(open(), before);
 }
 
 TEST_F(AtomicFileTest, TheFirstErrorSticks) {

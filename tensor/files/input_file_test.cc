@@ -13,6 +13,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tools/testing/descriptors.h"
 
 namespace dtnn {
 namespace {
@@ -39,6 +40,25 @@ class InputFileTest : public ::testing::Test {
 
 std::string Text(const std::vector<std::byte>& bytes, size_t count) {
   return {reinterpret_cast<const char*>(bytes.data()), count};
+}
+
+// A data set may have a million files.
+TEST_F(InputFileTest, NoDescriptorStaysOpen) {
+  const std::string path = Put("x");
+  const int64_t before = testing::OpenDescriptors();
+  {
+    InputFile file = *InputFile::Open(path);
+    const InputFile moved = std::move(file);
+    EXPECT_EQ(testing::OpenDescriptors(), before + 1);
+  }
+  EXPECT_NE(ErrorOf(folder_), "");
+  EXPECT_EQ(testing::OpenDescriptors(), before);
+  std::string error;
+  {
+    const testing::NoNewDescriptors none;
+    error = ErrorOf(path);
+  }
+  EXPECT_EQ(error, path + ": cannot be opened: Too many open files");
 }
 
 TEST_F(InputFileTest, ReadsFromAnyPlace) {

@@ -13,6 +13,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tools/testing/descriptors.h"
 
 namespace dtnn {
 namespace {
@@ -76,6 +77,18 @@ TEST_F(FolderLockTest, WhoComesSecondLearnsWhoHoldsIt) {
                                                std::to_string(holder.pid()) + " on host " + host +
                                                " (if that host is gone, delete " +
                                                folder_.string() + "/.lock)");
+}
+
+TEST_F(FolderLockTest, ALockThatIsNotGivenLeavesNoDescriptorOpen) {
+  const int64_t before = testing::OpenDescriptors();
+  {
+    const absl::StatusOr<FolderLock> lock = Take();
+    ASSERT_TRUE(lock.ok()) << lock.status();
+    EXPECT_EQ(testing::OpenDescriptors(), before + 1);
+    EXPECT_FALSE(Take().ok());
+    EXPECT_EQ(testing::OpenDescriptors(), before + 1);
+  }
+  EXPECT_EQ(testing::OpenDescriptors(), before);
 }
 
 TEST_F(FolderLockTest, ADeadProcessHoldsNothing) {
