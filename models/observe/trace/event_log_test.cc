@@ -6,6 +6,7 @@
 
 #include "gtest/gtest.h"
 #include "tools/testing/count_allocations.h"
+#include "tools/testing/descriptors.h"
 
 namespace dtnn {
 namespace {
@@ -33,6 +34,24 @@ TEST(EventLogTest, AFullLogCountsWhatItCannotKeep) {
   EXPECT_EQ(log.Events().size(), 1024u);
   EXPECT_EQ(log.dropped(), 3000 - 1024);
   EXPECT_EQ(log.Events().back().event.begin, 1023) << "the first ones are kept";
+}
+
+TEST(EventLogTest, ALogHasRoomForAMillionEventsUnlessItIsSaid) {
+  EventLog log;
+  for (int i = 0; i < 1'000'000; ++i) log.End(At(i, i + 1));
+  EXPECT_EQ(log.dropped(), 0);
+  EXPECT_EQ(log.Events().size(), 1'000'000u);
+  for (int i = 0; i < 1024; ++i) log.End(At(i, i + 1));
+  EXPECT_GT(log.dropped(), 0) << "nor for a block more";
+}
+
+TEST(EventLogTest, ItsFileIsClosedWithIt) {
+  const int64_t before = testing::OpenDescriptors();
+  {
+    const EventLog log(1);
+    EXPECT_EQ(testing::OpenDescriptors(), before + 1) << "of the memory of the process";
+  }
+  EXPECT_EQ(testing::OpenDescriptors(), before);
 }
 
 TEST(EventLogTest, ThreadsKeepTheirEventsApart) {
