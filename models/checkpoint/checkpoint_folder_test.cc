@@ -16,6 +16,7 @@
 #include "models/graph/builder.h"
 #include "tensor/files/access/folder_lock.h"
 #include "tensor/files/atomic_file.h"
+#include "tools/testing/descriptors.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {
@@ -185,6 +186,19 @@ TEST_F(CheckpointFolderTest, AFolderWithoutCheckpointsSaysWhatWasLookedFor) {
   const absl::Status status = Newest(folder).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(status.message()), HasSubstr("looked for checkpoint-<steps>.npz"));
+}
+
+// Else a run that resumes would begin again.
+TEST_F(CheckpointFolderTest, AFolderThatCannotBeReadIsNotOneWithoutCheckpoints) {
+  fs::create_directories(path_);
+  absl::Status status;
+  {
+    const testing::NoNewDescriptors none;
+    status = CheckpointFolder(path_.string()).NewestPath().status();
+  }
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(StartsWith(path_.string() + ": cannot read the folder of checkpoints"),
+                    HasSubstr("Too many open files")));
 }
 
 TEST_F(CheckpointFolderTest, DamagedFilesArePassedOverWithAWarning) {
