@@ -43,6 +43,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
 
@@ -160,6 +161,37 @@ TEST(GrpcDatagramsTest, WhereTheyNeedNotTheyDoNot) {
   const auto [zero, two] = Heard(true);
   EXPECT_THAT(zero, ElementsAre("to 0"));
   EXPECT_THAT(two, ElementsAre("end"));
+}
+
+// In every direction, also through rank 0.
+TEST(GrpcDatagramsTest, TheLongestMessageArrives) {
+  Socket listener = Must(Listen({.host = "127.0.0.1", .port = 0}));
+  const Endpoint address = Must(listener.Local());
+  Rank zero({.size = 3, .address = address, .listener = listener.Release()}, 0);
+  Rank one({.size = 3, .address = address}, 1), two({.size = 3, .address = address}, 2);
+  const std::string longest(Datagrams::kMostBytes, 'x');
+  one.Send(0, longest);
+  EXPECT_THAT(zero.HearUntil(longest), ElementsAre(longest));
+  one.Send(2, longest);
+  EXPECT_THAT(two.HearUntil(longest), ElementsAre(longest));
+  zero.Send(1, longest);
+  EXPECT_THAT(one.HearUntil(longest), ElementsAre(longest));
+}
+
+// An envelope has 1024 bytes for what is around a message. Rank 0 takes no longer one, since it
+// would have to hold it; nor do the others from rank 0.
+TEST(GrpcDatagramsTest, ALongerEnvelopeEndsTheConnectionOfTheRankThatSendsIt) {
+  for (const int sender : {1, 0}) {
+    Socket listener = Must(Listen({.host = "127.0.0.1", .port = 0}));
+    const Endpoint address = Must(listener.Local());
+    Rank zero({.size = 3, .address = address, .listener = listener.Release()}, 0);
+    Rank one({.size = 3, .address = address}, 1), two({.size = 3, .address = address}, 2);
+    const std::string longer(Datagrams::kMostBytes + 1025, 'x');
+    (sender == 0 ? zero : one).Send(1 - sender, longer);
+    EXPECT_THAT(one.HearUntil("nothing"), IsEmpty()) << "until its connection is cut";
+    zero.Send(2, "still here");
+    EXPECT_THAT(two.HearUntil("still here"), ElementsAre("still here"));
+  }
 }
 
 TEST(GrpcDatagramsTest, AllOthersHearWhoLeaves) {

@@ -275,6 +275,22 @@ TEST_F(StreamDoorTest, NewcomersDoNotPushOutThoseThatHaveJustCome) {
   EXPECT_EQ(Closed(), 0);
 }
 
+// A byte is enough, however long ago the caller came.
+TEST_F(StreamDoorTest, NewcomersPushOutTheSilentAndNotThoseThatHaveJustSpoken) {
+  FillAllPlaces();
+  Turn(2 * kSilence);
+  for (size_t i = 0; i < kPlaces; i += 2) ends_[i]->Say("D");
+  while (heard_.size() < kPlaces / 2) Turn(milliseconds(0));
+  std::vector<std::unique_ptr<End>> newcomers;
+  for (int i = 0; i < 40; ++i) {
+    newcomers.push_back(Connect());
+    Turn(milliseconds(0));
+  }
+  EXPECT_EQ(Closed(), 40);
+  for (size_t i = 0; i < kPlaces; i += 2) EXPECT_FALSE(ends_[i]->closed()) << i;
+  for (const auto& newcomer : newcomers) EXPECT_FALSE(newcomer->closed());
+}
+
 // As many as a turn hears come before each turn.
 TEST_F(StreamDoorTest, WhoIsHalfwayIsHeardBeforeThoseThatCome) {
   Greeting honest = Greet(Connect(), kSecret);

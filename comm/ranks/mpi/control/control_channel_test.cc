@@ -1,5 +1,6 @@
 #include "comm/ranks/mpi/control/control_channel.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <atomic>
@@ -113,6 +114,31 @@ TEST(ControlChannelTest, WhatMustBeHeardIsRepeatedUntilItIs) {
   EXPECT_EQ(b.inbox.Next().second.kind, Kind::kAbort);
   a.channel->Flush(InAMinute());
   EXPECT_LT(ControlChannel::Clock::now(), begin + std::chrono::seconds(30));
+}
+
+// Its thread waits without end until there is something to repeat. Several times, since the thread
+// may see by chance what it was not woken for.
+TEST(ControlChannelTest, AChannelThatWaitsIsWokenToRepeat) {
+  for (int i = 0; i < 5; ++i) {
+    Rank a, b, c;
+    const std::vector<ControlAddress> all = {a.address, b.address, c.address};
+    const ControlChannel::Token token = ControlChannel::NewToken();
+    a.Listen(0, all, token);
+    c.Listen(2, all, token);
+    for (int turn = 0; turn < 3; ++turn) {  // after which both have their threads
+      a.channel->Send(2, Message(Kind::kQuery, turn));
+      EXPECT_EQ(c.inbox.Next().second.calls, turn);
+      c.channel->Send(0, Message(Kind::kAnswer, turn));
+      EXPECT_EQ(a.inbox.Next().second.calls, turn);
+    }
+    a.channel->Send(1, Message(Kind::kAbort, 1));
+    for (int datagram = 0; datagram < 3; ++datagram) {  // which nobody answers
+      pollfd socket = {b.socket.descriptor(), POLLIN, 0};
+      ASSERT_EQ(poll(&socket, 1, 10'000), 1) << datagram << " in round " << i;
+      char lost[1];
+      EXPECT_GE(recv(b.socket.descriptor(), lost, sizeof(lost), MSG_DONTWAIT), 0);
+    }
+  }
 }
 
 TEST(ControlChannelTest, WhatComesBeforeTheStartIsHandledAfterIt) {
