@@ -99,6 +99,22 @@ TEST_F(KeptPlansTest, FoldersThatOthersMayWriteToAreRefused) {
   EXPECT_EQ(open(), absl::OkStatus());
 }
 
+// Those of cuDNN have up to 90 KiB; larger ones have room too.
+TEST_F(KeptPlansTest, LongPlansAreKeptUpToTheLimit) {
+  const std::unique_ptr<KeptPlans> plans = Open();
+  ASSERT_EQ(plans->Save(kKey, kRevision, ""), absl::OkStatus());
+  const size_t header = std::filesystem::file_size(File());
+  for (const size_t size : {size_t{90} << 10, size_t{3} << 20, (size_t{4} << 20) - header}) {
+    const std::string text(size, char('a' + size % 26));
+    ASSERT_EQ(plans->Save(kKey, kRevision, text), absl::OkStatus()) << size;
+    EXPECT_EQ(*plans->Load(kKey, kRevision), text) << size;
+  }
+  EXPECT_THAT(
+      std::string(
+          plans->Save(kKey, kRevision, std::string((size_t{4} << 20) - header + 1, 'x')).message()),
+      HasSubstr("bytes, expected at most 4194304"));
+}
+
 TEST_F(KeptPlansTest, WhatIsNotKept) {
   const std::unique_ptr<KeptPlans> plans = Open();
   EXPECT_FALSE(plans->Save(kKey, kRevision, std::string(KeptPlans::kMostBytes, 'x')).ok());
