@@ -1,6 +1,7 @@
 #include "models/serving/saved_model.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "gtest/gtest.h"
@@ -69,6 +70,18 @@ TEST_F(SavedModelTest, ComesBackFromEitherKindOfFile) {
     EXPECT_EQ(back->dtype, DType::kFloat64);
     EXPECT_EQ(back->preprocessing.geometry, model.preprocessing.geometry);
   }
+}
+
+TEST_F(SavedModelTest, TheElementTypeIsWhatTheFileSaysAndFloat32WithoutAWord) {
+  const auto type = [&](const std::string& text) -> std::optional<DType> {
+    EXPECT_EQ(Changed("__dtype__", text), "");
+    ArrayFileReader file = *ArrayFileReader::Open(Path("changed.safetensors"));
+    const absl::StatusOr<SavedModel> model = ReadModel(file);
+    return model.ok() ? std::optional(model->dtype) : std::nullopt;
+  };
+  EXPECT_EQ(type("float64"), DType::kFloat64);
+  EXPECT_EQ(type("float32"), DType::kFloat32);
+  EXPECT_EQ(type(""), DType::kFloat32);
 }
 
 // What is written can be read, to the byte.

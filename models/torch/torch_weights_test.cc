@@ -165,6 +165,9 @@ TEST_F(TorchWeightsTest, NamesThatDoNotTellTheOrderAreRefused) {
   EXPECT_EQ(fill("up1", "conv5", true), 0);
   EXPECT_EQ(fill("head", "body", true), 0);
   EXPECT_EQ(fill("head", "body", false), 1);
+  const bool by_default = TorchWeightsOptions().by_names;
+  EXPECT_EQ(fill("head", "body", by_default), 1) << "the order of the file";
+  EXPECT_EQ(fill("block1-10.a", "block1-9.a", by_default), 1);
   // The layers' own names.
   EXPECT_EQ(fill("2_Conv2D", "1_Conv2D", false), 2);
   EXPECT_EQ(fill("2_Conv2D", "1_Conv2D", true), 2);
