@@ -1,10 +1,13 @@
 // An aggregator that tests the parameters of rounds on data of its own.
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "apps/aggregator/testing/federation_programs.h"
 #include "apps/testing/process.h"
@@ -12,6 +15,7 @@
 #include "comm/ranks/job/exit_code.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "models/observe/report/testing/page_checker.h"
 
 namespace dtnn {
 namespace {
@@ -78,6 +82,29 @@ TEST_F(TestDataTest, TestsAreOfTheParametersOfTheRound) {
   EXPECT_THAT(testing::Contents(File("h.html")),
               HasSubstr("weighted with their samples, those of validation are of the average on "));
   for (const auto& client : {&one, &two}) EXPECT_EQ((*client)->Wait().exit_code, 0);
+
+  // The page names the best round of each metric, which is not the last one for all of them.
+  const testing::CheckedPage page = testing::CheckPage(testing::Contents(File("h.html")));
+  const auto results = testing::NumbersOf(*page.root.All("table")[0]);
+  const std::vector<std::pair<std::string, bool>> metrics = {
+      {"categorical_cross_entropy", false},
+      {"categorical_accuracy", true},
+      {"val_categorical_cross_entropy", false},
+      {"val_categorical_accuracy", true}};
+  ASSERT_GE(results.size(), metrics.size());
+  for (size_t i = 0; i < metrics.size(); ++i) {
+    const auto& [name, larger_is_better] = metrics[i];
+    double best = larger_is_better ? -1e9 : 1e9;
+    for (const std::string& text : Column("h.csv", name)) {
+      double value = best;
+      if (!absl::SimpleAtod(text, &value)) continue;  // its name, or a round without
+      best = larger_is_better ? std::max(best, value) : std::min(best, value);
+    }
+    EXPECT_EQ(results[i][2], best) << name;
+    double there = 0;
+    EXPECT_TRUE(absl::SimpleAtod(Column("h.csv", name)[size_t(results[i][3])], &there));
+    EXPECT_EQ(there, best) << name;
+  }
 }
 
 TEST_F(TestDataTest, WithoutDataThereAreNoTests) {

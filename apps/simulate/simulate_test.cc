@@ -21,6 +21,7 @@
 #include "data/testing/idx_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "models/observe/report/testing/page_checker.h"
 #include "tensor/files/array_file.h"
 #include "tensor/must.h"
 #include "tensor/text/str_cat.h"
@@ -247,6 +248,13 @@ TEST_F(SimulateTest, WritesWhatAnAggregatorWritesAndTheTest) {
                                  "samples,attempts,seconds,bytes_sent,bytes_received\n1,"));
   EXPECT_EQ(testing::Count(history, "\n"), 4);
   EXPECT_THAT(Contents(Path("rounds.html")), HasSubstr("over 3 of 8 clients a round, by wavg"));
+  const testing::CheckedPage page = testing::CheckPage(Contents(Path("rounds.html")));
+  const auto results = testing::NumbersOf(*page.root.All("table")[0]);
+  ASSERT_GE(results.size(), 4u);
+  for (size_t metric = 0; metric < 4; ++metric) {
+    EXPECT_GE(results[metric][2], 0) << "it is known which round is the best";
+    EXPECT_GE(results[metric][3], 1);
+  }
   EXPECT_EQ(testing::Count(Contents(Path("clients.csv")), ",accepted,40,"), 9);
 }
 
@@ -309,6 +317,19 @@ TEST_F(SimulateTest, RobustMeansLearnAmongLiars) {
     EXPECT_GT(accuracy(lying + Flags{StrCat("--robust=", robust), "--min-clients=3"}), 90)
         << robust;
   }
+}
+
+// Not of those that a round asks. A lie of 0 is to have learnt nothing.
+TEST_F(SimulateTest, LiarsAreAFractionOfAllClients) {
+  const Flags few = {"--clients=10", "--clients-per-round=2"}, all = {"--liars=1", "--lie=0"};
+  const auto differ = [](const std::vector<float>& a, const std::vector<float>& b) {
+    double most = 0;
+    for (size_t i = 0; i < a.size(); ++i) most = std::max(most, std::abs(double(a[i]) - b[i]));
+    return most;
+  };
+  const std::vector<float> once = Simulation(few + all + Flags{"--rounds=1"});
+  EXPECT_LT(differ(Simulation(few + all + Flags{"--rounds=4"}), once), 1e-5);
+  EXPECT_GT(differ(Simulation(few + Flags{"--rounds=1"}), once), 1e-3);
 }
 
 // As many updates, and clients that differ in speed.
