@@ -1,6 +1,7 @@
 #include "comm/federation/aggregator/observer/federation_observer.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -19,7 +20,10 @@ using ::testing::UnorderedElementsAre;
 
 // All in the order of the calls, which are of one thread.
 struct Notes : FederationObserver {
-  void OnClient(const std::string& name, int64_t samples) override { there[name] = samples; }
+  void OnClient(const std::string& name, int64_t samples) override {
+    there[name] = samples;
+    if (said) said_before += said().find(StrCat(name, " is there")) != std::string::npos;
+  }
   void OnGone(const std::string& name) override { gone.push_back(name); }
   void OnRefusal() override { ++refusals; }
   void OnAttempt(int64_t round, std::span<const Asked> asked) override {
@@ -43,15 +47,19 @@ struct Notes : FederationObserver {
   std::vector<std::string> gone, events;
   int refusals = 0;
   uint64_t sent = 0, received = 0;
+  std::function<std::string()> said;
+  int said_before = 0;
 };
 
 TEST_F(FederationTest, AnObserverHearsOfClientsAndRounds) {
   Notes notes;
+  notes.said = [this] { return said(); };
   options_.observer = &notes;
   options_.rounds = 2;
   for (int client = 0; client < 3; ++client) Start(client);
   ASSERT_EQ(Run(), absl::OkStatus());
   JoinAll();
+  EXPECT_EQ(notes.said_before, 0) << "a reader of that line finds the client on the pages";
   EXPECT_THAT(notes.there, UnorderedElementsAre(Pair("client-0", 100), Pair("client-1", 200),
                                                 Pair("client-2", 300)));
   EXPECT_THAT(notes.events, ElementsAre("round 1 asks 3", "step 1", "good with 3", "round 2 asks 3",

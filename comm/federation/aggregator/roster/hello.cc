@@ -90,9 +90,9 @@ absl::Status Roster::TakeHello(int id, Member& member, const Frame& frame) {
   const federation::Welcome welcome = {.nonce = nonce_,
                                        .alive_ms = uint32_t(options_.timeout.count() / 4)};
   member.channel.Send(FrameKind::kWelcome, 0, 0, ToBytes(welcome));
-  options_.Say(StrCat("client ", member.name, " is there, with ", member.samples, " samples"));
   member.there = true;
   options_.Observer().OnClient(member.name, member.samples);
+  options_.Say(StrCat("client ", member.name, " is there, with ", member.samples, " samples"));
   if (member.key != Key()) {
     options_.Warn(StrCat("client ", member.name,
                          " has another key than most; only those of one key can ", "take part"));

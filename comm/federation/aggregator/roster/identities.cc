@@ -73,8 +73,8 @@ void Roster::FollowAllowed() {
     const std::string why =
         is_listed ? StrCat("the list of clients has another key for ", member.name, " now")
                   : StrCat(member.name, " is no longer on the list of clients that may take part");
-    options_.Warn(StrCat("client ", member.name, " is sent away: ", why));
     options_.Observer().OnRevoked(member.name);
+    options_.Warn(StrCat("client ", member.name, " is sent away: ", why));
     End(member, why, is_listed ? kNewKey : kFinal);
   }
 }
