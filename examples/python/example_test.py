@@ -26,6 +26,18 @@ class ExampleTest(unittest.TestCase):
             self.assertGreater(len(excerpt(name)), 100)
             self.assertIn(f"```python\n{excerpt(name)}```", page)
 
+    def test_the_program_for_users_of_keras_runs(self):
+        page = pathlib.Path("docs/from-keras-and-pytorch.md").read_text()
+        begin = page.index('net = dtnn.Network("mine")')
+        program = page[begin : page.index("```", begin)]
+        x = np.random.default_rng(0).integers(0, 256, (200, 28, 28), np.uint8)
+        y = np.arange(200) % 10
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        program = program.replace("mine.safetensors", folder.name + "/mine.safetensors")
+        exec(program, {"dtnn": dtnn, "x": x, "y": y, "x_test": x[:50], "y_test": y[:50]})
+        self.assertEqual(len(dtnn.load(folder.name + "/mine.safetensors").classify(x[:3])), 3)
+
     def test_it_runs(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
