@@ -8,14 +8,14 @@
 #include <system_error>
 #include <vector>
 
+#include "apps/predict/mask_file.h"
 #include "comm/ranks/job/exit_code.h"
 #include "data/files/read_bytes.h"
-#include "data/images/encode_png.h"
 #include "data/images/image.h"
-#include "data/images/mask_values.h"
 #include "models/serving/predicted_mask.h"
 #include "tensor/errors.h"
 #include "tensor/files/atomic_file.h"
+#include "tensor/files/output_file.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
@@ -75,7 +75,7 @@ class MaskWriter {
               ? WithContext(PredictedMask(predictor_, outputs, int64_t(i), *read[i]), files[i])
               : read[i].status();
       if (mask.ok()) {
-        DTNN_ASSIGN_OR_RETURN(const std::vector<uint8_t> png, EncodePng(*mask, kPalette));
+        DTNN_ASSIGN_OR_RETURN(const std::vector<uint8_t> png, EncodeMask(*mask));
         DTNN_RETURN_IF_ERROR(WriteFileAtomically(masks[i], std::as_bytes(std::span(png))));
         writer_.WriteMask(files[i], masks[i]);
       } else {
@@ -88,8 +88,6 @@ class MaskWriter {
   }
 
  private:
-  static constexpr auto kPalette = MaskPalette();
-
   // The image at `path` becomes sample `row`.
   absl::StatusOr<ImageExtents> Read(const std::string& path, const Tensor& x, int64_t row) const {
     try {
@@ -122,6 +120,9 @@ absl::StatusOr<int64_t> WriteMasks(const MaskOptions& options, Predictor& predic
   if (fs::create_directories(options.folder, error); error) {
     return FailedPrecondition("--mask-dir: ", options.folder,
                               ": cannot be created: ", error.message());
+  }
+  for (const std::string& mask : masks) {  // before the work
+    DTNN_RETURN_IF_ERROR(WithContext(CheckOutputFile(mask, "a mask", IsOwnMask), "--mask-dir"));
   }
   MaskWriter mask_writer(predictor, *input, writer, errors);
   int64_t without = 0;

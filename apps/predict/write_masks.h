@@ -20,11 +20,12 @@ struct MaskOptions {
   int64_t batch = 32;
 };
 
-// The mask of <path>/<name>.<ending> is <folder>/<name>.png; an existing one is replaced. Writes an
-// answer for each file. Returns for how many files there is no mask, because they cannot be read or
-// the network's output is not finite; each is named on `errors`. A usage error for a network that
-// gives no class for each pixel, for two files with one mask, and for a mask that would replace one
-// of the files; an error of the system where a mask cannot be written.
+// The mask of <path>/<name>.<ending> is <folder>/<name>.png; one that was written so before is
+// replaced. Writes an answer for each file. Returns for how many files there is no mask, because
+// they cannot be read or the network's output is not finite; each is named on `errors`. A usage
+// error for a network that gives no class for each pixel, for two files with one mask, and for a
+// mask that would replace one of the files. FailedPrecondition where another file has the name of a
+// mask; an error of the system where a mask cannot be written.
 absl::StatusOr<int64_t> WriteMasks(const MaskOptions& options, Predictor& predictor,
                                    std::span<const std::string> files, AnswerWriter& writer,
                                    std::ostream& errors);

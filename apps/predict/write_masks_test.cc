@@ -94,6 +94,32 @@ TEST(WriteMasksTest, MasksShowTheClassOfEachPixel) {
   EXPECT_FALSE(std::filesystem::exists(masks + "/c.png"));
 }
 
+// --mask-dir names the folder of the masks that the network learned from.
+TEST(WriteMasksTest, MasksOfOthersAreNotReplaced) {
+  const std::string folder = testing::NewFolder("predict_masks");
+  std::filesystem::create_directories(folder + "/images");
+  std::filesystem::create_directories(folder + "/masks");
+  for (const char* name : {"a.png", "b.png"}) {
+    WriteFile(folder + "/images", name, testing::EncodePng(8, 8, testing::SmoothPixels(8, 8, 3)));
+  }
+  const testing::Bytes drawn = testing::EncodePng(8, 8, testing::Bytes(64, 2), {.color_type = 0});
+  const std::string mask = WriteFile(folder + "/masks", "b.png", drawn);
+  const PredictOptions options = {.model_file = PixelModel(folder + "/m.safetensors"),
+                                  .mask_dir = folder + "/masks"};
+  const testing::Answer refused = Ask(options, {folder + "/images"});
+  EXPECT_EQ(refused.status.message(),
+            "--mask-dir: " + mask +
+                ": is not a mask written by DTNN, and would be overwritten; choose another name, "
+                "or delete the file");
+  EXPECT_EQ(MaskIn(mask).pixels, testing::Bytes(64, 2));
+  EXPECT_FALSE(std::filesystem::exists(folder + "/masks/a.png")) << "nothing was written";
+  std::filesystem::remove(mask);
+  for (int i = 0; i < 2; ++i) {  // and its own once more
+    const testing::Answer written = Ask(options, {folder + "/images"});
+    EXPECT_TRUE(written.status.ok()) << written.status;
+  }
+}
+
 TEST(WriteMasksTest, MasksThatCannotBeAreRefused) {
   const std::string folder = testing::NewFolder("predict_masks");
   std::filesystem::create_directories(folder + "/1");
