@@ -111,10 +111,11 @@ class Rank {
   }
   void Send(int to, const std::string& bytes) { datagrams_->Send(to, bytes); }
   void Flush() { datagrams_->Flush(std::chrono::steady_clock::now() + std::chrono::minutes(1)); }
-  // All up to that one, or to the end of the connection.
+  // All up to that one, or to the end of the connection, or in half a minute.
   std::vector<std::string> HearUntil(const std::string& last) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return cut_ || (!heard_.empty() && heard_.back() == last); });
+    const auto is_over = [&] { return cut_ || (!heard_.empty() && heard_.back() == last); };
+    EXPECT_TRUE(changed_.wait_for(lock, std::chrono::seconds(30), is_over));
     return heard_;
   }
   // The first other process that has ended.
