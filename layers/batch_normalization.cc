@@ -28,12 +28,13 @@ class BatchNormalizationOp : public LayerOp {
 
   LayerOpTraits traits() const override {
     return {.backward_reads_input = true,
-            .backward_reads_output = spec_.cuts_by_output(),
+            .backward_reads_output = spec_.cuts_by_output() && !keeps_signs(),
             .forward_in_place = true,
             .backward_in_place = 0,
             .backward_over_output = spec_.cuts_by_output(),
             .backward_includes_fused = true,
             .changes_statistics = of_batch_,
+            .state_shape = keeps_signs() ? Shape{norm_->signs_bytes()} : Shape(),
             .workspace_bytes = norm_->workspace_bytes(),
             .kept_bytes = of_batch_ ? 2 * VectorBytes() : 0};
   }
@@ -50,18 +51,18 @@ class BatchNormalizationOp : public LayerOp {
     const BatchNormParameters parameters = Norm::LineOf(args.parameters);
     const RunningStatistics running = Norm::RunningOf(args.parameters);
     const Tensor addend = spec_.add ? args.inputs.back() : Tensor();
+    const BatchNormOutput out = {args.output, args.state};
     if (!of_batch_) {
-      return norm_->Infer(x, parameters, running, addend, args.output, args.workspace);
+      return norm_->Infer(x, parameters, running, addend, out, args.workspace);
     }
     if (shared_ == nullptr) {
-      return norm_->Normalize(x, statistics_, parameters, running, addend, args.output,
-                              args.workspace);
+      return norm_->Normalize(x, statistics_, parameters, running, addend, out, args.workspace);
     }
     DTNN_RETURN_IF_ERROR(norm_->Statistics(x, statistics_, args.workspace));
     const int64_t count = x.num_elements() / statistics_.mean.num_elements();
     DTNN_RETURN_IF_ERROR(shared_->Combine(count, statistics_));
     DTNN_RETURN_IF_ERROR(norm_->Track(statistics_, running));
-    return norm_->Apply(x, statistics_, parameters, addend, args.output, args.workspace);
+    return norm_->Apply(x, statistics_, parameters, addend, out, args.workspace);
   }
 
   absl::Status Backward(const BackwardArgs& args) override {
@@ -87,11 +88,14 @@ class BatchNormalizationOp : public LayerOp {
     return RoundUp(size_t(spec_.channels) * sizeof(double), Buffer::kAlignment);
   }
 
+  bool keeps_signs() const { return norm_->signs_bytes() > 0; }
+  static BatchNormOutput OutputOf(const BackwardArgs& args) { return {args.output, args.state}; }
+
   static BatchNormGradients GradientsOf(const BackwardArgs& args) {
     return {.gamma = args.gradients[Norm::kGamma], .beta = args.gradients[Norm::kBeta]};
   }
   absl::Status Gradients(const BackwardArgs& args) {
-    return norm_->Gradients(args.inputs[0], args.output, args.dy, statistics_,
+    return norm_->Gradients(args.inputs[0], OutputOf(args), args.dy, statistics_,
                             Norm::LineOf(args.parameters), GradientsOf(args), args.workspace);
   }
   absl::Status BackwardData(const BackwardArgs& args) {
@@ -108,7 +112,7 @@ class BatchNormalizationOp : public LayerOp {
   }
   absl::Status BackwardOfBatch(const BackwardArgs& args) {
     if (shared_ == nullptr) {
-      return norm_->Backward(args.inputs[0], args.output, args.dy, statistics_,
+      return norm_->Backward(args.inputs[0], OutputOf(args), args.dy, statistics_,
                              Norm::LineOf(args.parameters), GradientsOf(args), args.dx[0],
                              args.accumulate[0], args.workspace);
     }
@@ -116,9 +120,9 @@ class BatchNormalizationOp : public LayerOp {
     return BackwardData(args);
   }
   absl::Status BackwardInfer(const BackwardArgs& args, const Tensor& dx) {
-    return norm_->BackwardInfer(args.inputs[0], args.output, args.dy, Norm::LineOf(args.parameters),
-                                Norm::RunningOf(args.parameters), dx, args.accumulate[0],
-                                args.workspace);
+    return norm_->BackwardInfer(args.inputs[0], OutputOf(args), args.dy,
+                                Norm::LineOf(args.parameters), Norm::RunningOf(args.parameters), dx,
+                                args.accumulate[0], args.workspace);
   }
   // The addend's gradient is dy, cut.
   absl::Status PassToAddend(const BackwardArgs& args) {

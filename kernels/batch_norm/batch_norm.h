@@ -13,17 +13,17 @@
 // Training is split where ranks would exchange what they found: statistics, or dgamma and dbeta
 // with the count of all ranks. With relu, dy counts only where the y of Apply is positive, which is
 // found from x again, to the bit: y itself need not be kept. With an addend too, which need not be
-// kept either, y says it: the first step of the backward pass, Gradients or BackwardInfer, cuts dy
-// where it stands. So dy is the addend's gradient then, and what the steps after that take as it
-// is. Statistics are float64 and differences
+// kept either, y says it, or the signs that a GPU writes with y: the first step of the backward
+// pass, Gradients or BackwardInfer, cuts dy where it stands. So dy is the addend's gradient then,
+// and what the steps after that take as it is. Statistics are float64 and differences
 // are summed from a sample of the channel on, so a mean far larger than the deviation costs no
 // digits. One element gives variance 0 and y = beta. A running variance below 0 counts as 0.
 //
 // x, addend, y, dy, dx: (n, ...) of one shape, n <= batch, a pitch allowed. y may be x or the
 // addend; dx may be dy or y unless accumulating. Results do not depend on the number of threads.
 // Bytes moved: Statistics and Apply read x twice and write y; Gradients and BackwardData read x and
-// dy twice and write dx. An addend costs one read of it; with a relu, one of y and a write of dy
-// more.
+// dy twice and write dx. An addend costs one read of it; with a relu, one of y, or of a sixteenth
+// of it in signs, and a write of dy more.
 
 #ifndef DTNN_KERNELS_BATCH_NORM_BATCH_NORM_H_
 #define DTNN_KERNELS_BATCH_NORM_BATCH_NORM_H_
@@ -31,6 +31,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -73,16 +74,31 @@ struct BatchNormGradients {
   Tensor gamma, beta;
 };
 
+// What Apply and its like write, and what the backward pass cuts dy by: y; or the signs of it,
+// where there are any.
+struct BatchNormOutput {
+  BatchNormOutput(Tensor y, Tensor signs = {})  // NOLINT: y alone is an output
+      : y(std::move(y)), signs(std::move(signs)) {}
+
+  Tensor y;
+  // (n, BatchNorm::signs_bytes()) uint8: whether y is above 0, or NaN. Empty: y is read instead.
+  Tensor signs;
+};
+
 class BatchNorm {
  public:
   virtual ~BatchNorm() = default;
+
+  // Of a sample's signs, which may be kept instead of y where the backward pass cuts dy by it; 0:
+  // there are none, y is read.
+  virtual int64_t signs_bytes() const { return 0; }
 
   virtual absl::Status Statistics(const Tensor& x, const BatchStatistics& statistics,
                                   Workspace workspace) = 0;
   // `addend`: empty unless the spec adds.
   virtual absl::Status Apply(const Tensor& x, const BatchStatistics& statistics,
                              const BatchNormParameters& parameters, const Tensor& addend,
-                             const Tensor& y, Workspace workspace) = 0;
+                             const BatchNormOutput& out, Workspace workspace) = 0;
   virtual absl::Status Track(const BatchStatistics& statistics,
                              const RunningStatistics& running) = 0;
 
@@ -91,16 +107,16 @@ class BatchNorm {
   virtual absl::Status Normalize(const Tensor& x, const BatchStatistics& statistics,
                                  const BatchNormParameters& parameters,
                                  const RunningStatistics& running, const Tensor& addend,
-                                 const Tensor& y, Workspace workspace);
+                                 const BatchNormOutput& out, Workspace workspace);
 
   // What follows from the parameters is kept until the version of one of them changes.
   virtual absl::Status Infer(const Tensor& x, const BatchNormParameters& parameters,
                              const RunningStatistics& running, const Tensor& addend,
-                             const Tensor& y, Workspace workspace) = 0;
+                             const BatchNormOutput& out, Workspace workspace) = 0;
 
-  // Overwrites the gradients; and dy, where y is read: it is empty unless the spec adds and has a
-  // relu.
-  virtual absl::Status Gradients(const Tensor& x, const Tensor& y, const Tensor& dy,
+  // Overwrites the gradients; and dy, where `out` is read: it is empty unless the spec adds and has
+  // a relu.
+  virtual absl::Status Gradients(const Tensor& x, const BatchNormOutput& out, const Tensor& dy,
                                  const BatchStatistics& statistics,
                                  const BatchNormParameters& parameters,
                                  const BatchNormGradients& gradients, Workspace workspace) = 0;
@@ -113,15 +129,15 @@ class BatchNorm {
                                     const Tensor& dx, bool accumulate, Workspace workspace) = 0;
 
   // Gradients and BackwardData of the batch that the last call of Normalize brought.
-  virtual absl::Status Backward(const Tensor& x, const Tensor& y, const Tensor& dy,
+  virtual absl::Status Backward(const Tensor& x, const BatchNormOutput& out, const Tensor& dy,
                                 const BatchStatistics& statistics,
                                 const BatchNormParameters& parameters,
                                 const BatchNormGradients& gradients, const Tensor& dx,
                                 bool accumulate, Workspace workspace);
 
-  // dx = (accumulate ? dx : 0) + gradient of Infer, whose statistics do not follow from x. y as in
-  // Gradients; where it is read, dx may be empty: dy is all that is wanted.
-  virtual absl::Status BackwardInfer(const Tensor& x, const Tensor& y, const Tensor& dy,
+  // dx = (accumulate ? dx : 0) + gradient of Infer, whose statistics do not follow from x. `out`
+  // as in Gradients; where it is read, dx may be empty: dy is all that is wanted.
+  virtual absl::Status BackwardInfer(const Tensor& x, const BatchNormOutput& out, const Tensor& dy,
                                      const BatchNormParameters& parameters,
                                      const RunningStatistics& running, const Tensor& dx,
                                      bool accumulate, Workspace workspace) = 0;

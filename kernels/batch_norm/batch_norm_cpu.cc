@@ -36,8 +36,9 @@ class BatchNormCpu : public BatchNorm {
   }
 
   absl::Status Apply(const Tensor& x, const BatchStatistics& statistics,
-                     const BatchNormParameters& parameters, const Tensor& addend, const Tensor& y,
-                     Workspace workspace) override {
+                     const BatchNormParameters& parameters, const Tensor& addend,
+                     const BatchNormOutput& out, Workspace workspace) override {
+    const Tensor& y = out.y;
     DTNN_RETURN_IF_ERROR(Check({&x, spec_.add ? &addend : &x, &y}, workspace));
     DTNN_RETURN_IF_ERROR(CheckInputs(statistics, parameters));
     Pass pass = MakePass(BatchNormStep::kApply, x, Tensor(), y, addend);
@@ -65,8 +66,9 @@ class BatchNormCpu : public BatchNorm {
   }
 
   absl::Status Infer(const Tensor& x, const BatchNormParameters& parameters,
-                     const RunningStatistics& running, const Tensor& addend, const Tensor& y,
-                     Workspace workspace) override {
+                     const RunningStatistics& running, const Tensor& addend,
+                     const BatchNormOutput& out, Workspace workspace) override {
+    const Tensor& y = out.y;
     DTNN_RETURN_IF_ERROR(Check({&x, spec_.add ? &addend : &x, &y}, workspace));
     DTNN_RETURN_IF_ERROR(CheckInputs(running, parameters));
     DTNN_RETURN_IF_ERROR(RenewLine(parameters, running));
@@ -76,9 +78,10 @@ class BatchNormCpu : public BatchNorm {
     return absl::OkStatus();
   }
 
-  absl::Status Gradients(const Tensor& x, const Tensor& y, const Tensor& dy,
+  absl::Status Gradients(const Tensor& x, const BatchNormOutput& out, const Tensor& dy,
                          const BatchStatistics& statistics, const BatchNormParameters& parameters,
                          const BatchNormGradients& gradients, Workspace workspace) override {
+    const Tensor& y = out.y;
     const bool cuts = spec_.cuts_by_output();
     DTNN_RETURN_IF_ERROR(Check({&x, cuts ? &y : &x, &dy}, workspace));
     DTNN_RETURN_IF_ERROR(CheckInputs(statistics, parameters));
@@ -109,10 +112,11 @@ class BatchNormCpu : public BatchNorm {
     return absl::OkStatus();
   }
 
-  absl::Status BackwardInfer(const Tensor& x, const Tensor& y, const Tensor& dy,
+  absl::Status BackwardInfer(const Tensor& x, const BatchNormOutput& out, const Tensor& dy,
                              const BatchNormParameters& parameters,
                              const RunningStatistics& running, const Tensor& dx, bool accumulate,
                              Workspace workspace) override {
+    const Tensor& y = out.y;
     const bool cuts = spec_.cuts_by_output(), cuts_only = cuts && dx.empty();
     DTNN_RETURN_IF_ERROR(Check({&x, cuts ? &y : &x, &dy, cuts_only ? &x : &dx}, workspace));
     DTNN_RETURN_IF_ERROR(CheckInputs(running, parameters));
@@ -234,18 +238,18 @@ absl::Status Validate(const BatchNormSpec& spec) {
 absl::Status BatchNorm::Normalize(const Tensor& x, const BatchStatistics& statistics,
                                   const BatchNormParameters& parameters,
                                   const RunningStatistics& running, const Tensor& addend,
-                                  const Tensor& y, Workspace workspace) {
+                                  const BatchNormOutput& out, Workspace workspace) {
   DTNN_RETURN_IF_ERROR(Statistics(x, statistics, workspace));
   DTNN_RETURN_IF_ERROR(Track(statistics, running));
-  return Apply(x, statistics, parameters, addend, y, workspace);
+  return Apply(x, statistics, parameters, addend, out, workspace);
 }
 
-absl::Status BatchNorm::Backward(const Tensor& x, const Tensor& y, const Tensor& dy,
+absl::Status BatchNorm::Backward(const Tensor& x, const BatchNormOutput& out, const Tensor& dy,
                                  const BatchStatistics& statistics,
                                  const BatchNormParameters& parameters,
                                  const BatchNormGradients& gradients, const Tensor& dx,
                                  bool accumulate, Workspace workspace) {
-  DTNN_RETURN_IF_ERROR(Gradients(x, y, dy, statistics, parameters, gradients, workspace));
+  DTNN_RETURN_IF_ERROR(Gradients(x, out, dy, statistics, parameters, gradients, workspace));
   const int64_t channels = gradients.gamma.num_elements();
   return BackwardData(x, dy, statistics, parameters, gradients, x.num_elements() / channels, dx,
                       accumulate, workspace);

@@ -14,19 +14,27 @@ class BatchNormGpu : public BatchNorm {
   BatchNormGpu(const GpuRunner& runner, const BatchNormSpec& spec, Tensor line, Tensor batch_line)
       : runner_(runner), spec_(spec), line_(std::move(line)), batch_line_(std::move(batch_line)) {}
 
+  // Of rows of whole vectors.
+  int64_t signs_bytes() const override {
+    const int64_t vector = int64_t(gpu::kVectorBytes / SizeOf(spec_.dtype));
+    const bool planes = spec_.format == TensorFormat::kNCHW && spec_.positions > 1;
+    const bool any = spec_.cuts_by_output() && !planes && spec_.channels % vector == 0;
+    return any ? spec_.positions * spec_.channels / vector : 0;
+  }
+
   absl::Status Statistics(const Tensor& x, const BatchStatistics& statistics,
                           Workspace workspace) override {
     return Measure(x, statistics, workspace, nullptr, nullptr);
   }
 
   absl::Status Apply(const Tensor& x, const BatchStatistics& statistics,
-                     const BatchNormParameters& parameters, const Tensor& addend, const Tensor& y,
-                     Workspace workspace) override {
-    DTNN_RETURN_IF_ERROR(Check({&x, spec_.add ? &addend : &x, &y}, workspace));
+                     const BatchNormParameters& parameters, const Tensor& addend,
+                     const BatchNormOutput& out, Workspace workspace) override {
+    DTNN_RETURN_IF_ERROR(CheckForward(x, addend, out, workspace));
     DTNN_RETURN_IF_ERROR(CheckInputs(statistics, parameters));
     std::byte* const coefficients = Divide(workspace.data()).coefficients;
     DTNN_RETURN_IF_ERROR(SetLine(statistics, parameters, coefficients));
-    return Write(x, coefficients, addend, y);
+    return Write(x, coefficients, addend, out);
   }
 
   absl::Status Track(const BatchStatistics& statistics, const RunningStatistics& running) override {
@@ -43,32 +51,34 @@ class BatchNormGpu : public BatchNorm {
 
   absl::Status Normalize(const Tensor& x, const BatchStatistics& statistics,
                          const BatchNormParameters& parameters, const RunningStatistics& running,
-                         const Tensor& addend, const Tensor& y, Workspace workspace) override {
-    DTNN_RETURN_IF_ERROR(Check({&x, spec_.add ? &addend : &x, &y}, workspace));
+                         const Tensor& addend, const BatchNormOutput& out,
+                         Workspace workspace) override {
+    DTNN_RETURN_IF_ERROR(CheckForward(x, addend, out, workspace));
     DTNN_RETURN_IF_ERROR(CheckInputs(statistics, parameters));
     DTNN_RETURN_IF_ERROR(
         CheckChannels(WideOf(spec_.dtype), {&running.mean.tensor, &running.variance.tensor}));
     DTNN_RETURN_IF_ERROR(Measure(x, statistics, workspace, &running, &parameters));
-    return Write(x, batch_line_.raw_data(), addend, y);
+    return Write(x, batch_line_.raw_data(), addend, out);
   }
 
   absl::Status Infer(const Tensor& x, const BatchNormParameters& parameters,
-                     const RunningStatistics& running, const Tensor& addend, const Tensor& y,
-                     Workspace workspace) override {
-    DTNN_RETURN_IF_ERROR(Check({&x, spec_.add ? &addend : &x, &y}, workspace));
+                     const RunningStatistics& running, const Tensor& addend,
+                     const BatchNormOutput& out, Workspace workspace) override {
+    DTNN_RETURN_IF_ERROR(CheckForward(x, addend, out, workspace));
     DTNN_RETURN_IF_ERROR(CheckInputs(running, parameters));
     DTNN_RETURN_IF_ERROR(RenewLine(parameters, running));
-    return Write(x, line_.raw_data(), addend, y);
+    return Write(x, line_.raw_data(), addend, out);
   }
 
-  absl::Status Gradients(const Tensor& x, const Tensor& y, const Tensor& dy,
+  absl::Status Gradients(const Tensor& x, const BatchNormOutput& out, const Tensor& dy,
                          const BatchStatistics& statistics, const BatchNormParameters& parameters,
                          const BatchNormGradients& gradients, Workspace workspace) override {
-    DTNN_RETURN_IF_ERROR(Check({&x, spec_.cuts_by_output() ? &y : &x, &dy}, workspace));
+    DTNN_RETURN_IF_ERROR(CheckBackward(x, out, dy, dy, workspace));
     DTNN_RETURN_IF_ERROR(CheckInputs(statistics, parameters));
     const Division memory = Divide(workspace.data());
     DTNN_RETURN_IF_ERROR(SetLine(statistics, parameters, memory.coefficients));
-    return SumGradients(x, y, dy, statistics, gradients, memory.coefficients, memory.sums, nullptr);
+    return SumGradients(x, out, dy, statistics, gradients, memory.coefficients, memory.sums,
+                        nullptr);
   }
 
   absl::Status BackwardData(const Tensor& x, const Tensor& dy, const BatchStatistics& statistics,
@@ -83,25 +93,25 @@ class BatchNormGpu : public BatchNorm {
     return WriteGradient(x, dy, coefficients, dx, accumulate);
   }
 
-  absl::Status Backward(const Tensor& x, const Tensor& y, const Tensor& dy,
+  absl::Status Backward(const Tensor& x, const BatchNormOutput& out, const Tensor& dy,
                         const BatchStatistics& statistics, const BatchNormParameters& parameters,
                         const BatchNormGradients& gradients, const Tensor& dx, bool accumulate,
                         Workspace workspace) override {
-    DTNN_RETURN_IF_ERROR(Check({&x, spec_.cuts_by_output() ? &y : &x, &dy, &dx}, workspace));
+    DTNN_RETURN_IF_ERROR(CheckBackward(x, out, dy, dx, workspace));
     DTNN_RETURN_IF_ERROR(CheckInputs(statistics, parameters));
-    DTNN_RETURN_IF_ERROR(SumGradients(x, y, dy, statistics, gradients, batch_line_.raw_data(),
+    DTNN_RETURN_IF_ERROR(SumGradients(x, out, dy, statistics, gradients, batch_line_.raw_data(),
                                       Divide(workspace.data()).sums, &parameters));
     return WriteGradient(x, dy, batch_line_.raw_data(), dx, accumulate);
   }
 
-  absl::Status BackwardInfer(const Tensor& x, const Tensor& y, const Tensor& dy,
+  absl::Status BackwardInfer(const Tensor& x, const BatchNormOutput& out, const Tensor& dy,
                              const BatchNormParameters& parameters,
                              const RunningStatistics& running, const Tensor& dx, bool accumulate,
                              Workspace workspace) override {
     const bool cuts = spec_.cuts_by_output(), cuts_only = cuts && dx.empty();
-    DTNN_RETURN_IF_ERROR(Check({&x, cuts ? &y : &x, &dy, cuts_only ? &x : &dx}, workspace));
+    DTNN_RETURN_IF_ERROR(CheckBackward(x, out, dy, cuts_only ? dy : dx, workspace));
     DTNN_RETURN_IF_ERROR(CheckInputs(running, parameters));
-    if (cuts) DTNN_RETURN_IF_ERROR(Cut(y, dy));
+    if (cuts) DTNN_RETURN_IF_ERROR(Cut(out, dy));
     if (cuts_only) return absl::OkStatus();
     DTNN_RETURN_IF_ERROR(RenewLine(parameters, running));
     return WriteGradient(x, dy, line_.raw_data(), dx, accumulate);
@@ -153,37 +163,31 @@ class BatchNormGpu : public BatchNorm {
     });
   }
   // With `parameters`, sets the slopes of the batch's line too.
-  absl::Status SumGradients(const Tensor& x, const Tensor& y, const Tensor& dy,
-                            const BatchStatistics& statistics, const BatchNormGradients& gradients,
-                            const std::byte* coefficients, double* sums,
-                            const BatchNormParameters* parameters) {
-    if (spec_.cuts_by_output()) {
-      return SumGradients<true>(x, y, dy, statistics, gradients, coefficients, sums, parameters);
-    }
-    return SumGradients<false>(x, x, dy, statistics, gradients, coefficients, sums, parameters);
-  }
-  template <bool kCut>
-  absl::Status SumGradients(const Tensor& x, const Tensor& y, const Tensor& dy,
+  absl::Status SumGradients(const Tensor& x, const BatchNormOutput& out, const Tensor& dy,
                             const BatchStatistics& statistics, const BatchNormGradients& gradients,
                             const std::byte* coefficients, double* sums,
                             const BatchNormParameters* parameters) {
     DTNN_RETURN_IF_ERROR(CheckChannels(WideOf(spec_.dtype), {&gradients.gamma, &gradients.beta}));
     const ChannelLayout layout = LayoutOf(x);
-    return WithVectors({&x, &y, &dy}, [&]<typename T, int kLanes>() {
-      using W = Wide<T>;
-      return runner_.ReduceChannels(
-          "normalisation gradients", "sums of gradients", layout.extents(),
-          NormGradientsBody<T, kLanes, kCut>{
-              kCut || cuts_by_input(), layout.planes(), CoefficientsAt<W>(coefficients),
-              layout.ViewOf<const T, kLanes>(x), layout.ViewOf<const T, kLanes>(dy),
-              layout.ViewOf<const T, kLanes>(y), layout.ViewOf<T, kLanes>(dy)},
-          sums,
-          NormGradientsFinish<W>{
-              spec_.epsilon, statistics.mean.data<double>(), statistics.variance.data<double>(),
-              gradients.gamma.data<W>(), gradients.beta.data<W>(),
-              parameters == nullptr
-                  ? NormLineMaker<W>()
-                  : LineMaker<W>(*parameters, batch_line_.raw_data(), layout.positions())});
+    return WithCut(out, [&]<NormCut kCut>() {
+      const Tensor& y = kCut == NormCut::kOutput ? out.y : x;
+      return WithVectors({&x, &y, &dy}, [&]<typename T, int kLanes>() {
+        using W = Wide<T>;
+        return runner_.ReduceChannels(
+            "normalisation gradients", "sums of gradients", layout.extents(),
+            NormGradientsBody<T, kLanes, kCut>{
+                kCut != NormCut::kNone || cuts_by_input(), layout.planes(),
+                CoefficientsAt<W>(coefficients), layout.ViewOf<const T, kLanes>(x),
+                layout.ViewOf<const T, kLanes>(dy), CutterOf<T, kLanes, kCut>(y, out.signs),
+                layout.ViewOf<T, kLanes>(dy)},
+            sums,
+            NormGradientsFinish<W>{
+                spec_.epsilon, statistics.mean.data<double>(), statistics.variance.data<double>(),
+                gradients.gamma.data<W>(), gradients.beta.data<W>(),
+                parameters == nullptr
+                    ? NormLineMaker<W>()
+                    : LineMaker<W>(*parameters, batch_line_.raw_data(), layout.positions())});
+      });
     });
   }
 
@@ -230,31 +234,64 @@ class BatchNormGpu : public BatchNorm {
   // Whether the relu's mask is found from x again.
   bool cuts_by_input() const { return spec_.relu && !spec_.add; }
 
-  absl::Status Cut(const Tensor& y, const Tensor& dy) {
-    const ChannelLayout layout = LayoutOf(y);
-    return WithVectors({&y, &dy}, [&]<typename T, int kLanes>() {
-      return runner_.ForEachVector(
-          "relu gradient", layout.extents(),
-          NormCutBody<T, kLanes>{layout.ViewOf<const T, kLanes>(y),
-                                 layout.ViewOf<const T, kLanes>(dy), layout.ViewOf<T, kLanes>(dy)});
+  // use.template operator()<kCut>(), for what dy is cut by.
+  template <class Use>
+  absl::Status WithCut(const BatchNormOutput& out, const Use& use) const {
+    if (!spec_.cuts_by_output()) return use.template operator()<NormCut::kNone>();
+    return out.signs.empty() ? use.template operator()<NormCut::kOutput>()
+                             : use.template operator()<NormCut::kSigns>();
+  }
+  template <typename T, int kLanes, NormCut kCut>
+  NormCutter<T, kLanes, kCut> CutterOf(const Tensor& y, const Tensor& signs) const {
+    return {LayoutOf(y).template ViewOf<const T, kLanes>(y), SignsAt<T, const uint8_t>(signs)};
+  }
+  template <typename T, typename Byte>
+  NormSigns<T, Byte> SignsAt(const Tensor& signs) const {
+    return {signs.empty() ? nullptr : signs.data<uint8_t>(), spec_.channels / gpu::kFullVector<T>};
+  }
+
+  absl::Status Cut(const BatchNormOutput& out, const Tensor& dy) {
+    const ChannelLayout layout = LayoutOf(dy);
+    return WithCut(out, [&]<NormCut kCut>() -> absl::Status {
+      if constexpr (kCut == NormCut::kNone) {
+        return absl::OkStatus();
+      } else {
+        const Tensor& y = kCut == NormCut::kOutput ? out.y : dy;
+        return WithVectors({&dy, &y}, [&]<typename T, int kLanes>() {
+          return runner_.ForEachVector(
+              "relu gradient", layout.extents(),
+              NormCutBody<T, kLanes, kCut>{CutterOf<T, kLanes, kCut>(y, out.signs),
+                                           layout.ViewOf<const T, kLanes>(dy),
+                                           layout.ViewOf<T, kLanes>(dy)});
+        });
+      }
     });
   }
   absl::Status Write(const Tensor& x, const std::byte* coefficients, const Tensor& addend,
-                     const Tensor& y) {
-    return spec_.add ? Write<true>(x, coefficients, addend, y)
-                     : Write<false>(x, coefficients, x, y);
+                     const BatchNormOutput& out) {
+    if (!spec_.add) return Write<NormAddend::kNone>(x, coefficients, x, out);
+    if (out.signs.empty()) return Write<NormAddend::kAdd>(x, coefficients, addend, out);
+    return Write<NormAddend::kAddSigns>(x, coefficients, addend, out);
   }
-  template <bool kAdd>
+  template <NormAddend kAddend>
   absl::Status Write(const Tensor& x, const std::byte* coefficients, const Tensor& addend,
-                     const Tensor& y) {
+                     const BatchNormOutput& out) {
     const ChannelLayout layout = LayoutOf(x);
-    return WithVectors({&x, &addend, &y}, [&]<typename T, int kLanes>() {
-      return runner_.ForEachVector(
+    return WithVectors({&x, &addend, &out.y}, [&]<typename T, int kLanes>() -> absl::Status {
+      constexpr bool kSigns = kAddend == NormAddend::kAddSigns;
+      constexpr bool kApart = kSigns && kLanes == 1;
+      constexpr NormAddend kHow = kApart ? NormAddend::kAdd : kAddend;
+      const NormSigns<T, uint8_t> signs = SignsAt<T, uint8_t>(kSigns ? out.signs : Tensor());
+      DTNN_RETURN_IF_ERROR(runner_.ForEachVector(
           "normalisation", layout.extents(),
-          NormApplyBody<T, kLanes, kAdd>{
+          NormApplyBody<T, kLanes, kHow>{
               spec_.relu, layout.planes(), CoefficientsAt<Wide<T>>(coefficients),
               layout.ViewOf<const T, kLanes>(x), layout.ViewOf<const T, kLanes>(addend),
-              layout.ViewOf<T, kLanes>(y)});
+              layout.ViewOf<T, kLanes>(out.y), signs}));
+      if constexpr (!kApart) return absl::OkStatus();
+      return runner_.ForEach(
+          "signs of the output", layout.outer * signs.row,
+          NormSignsBody<T>{out.y.template data<T>(), layout.outer, layout.PitchOf(out.y), signs});
     });
   }
   absl::Status WriteGradient(const Tensor& x, const Tensor& dy, const std::byte* coefficients,
@@ -285,6 +322,22 @@ class BatchNormGpu : public BatchNorm {
   }
   ChannelLayout LayoutOf(const Tensor& x) const {
     return ChannelLayout::Of(x, spec_.channels, spec_.format);
+  }
+  absl::Status CheckForward(const Tensor& x, const Tensor& addend, const BatchNormOutput& out,
+                            Workspace workspace) const {
+    DTNN_RETURN_IF_ERROR(Check({&x, spec_.add ? &addend : &x, &out.y}, workspace));
+    return CheckSigns(x, out);
+  }
+  absl::Status CheckBackward(const Tensor& x, const BatchNormOutput& out, const Tensor& dy,
+                             const Tensor& dx, Workspace workspace) const {
+    const bool reads_y = spec_.cuts_by_output() && out.signs.empty();
+    DTNN_RETURN_IF_ERROR(Check({&x, reads_y ? &out.y : &x, &dy, &dx}, workspace));
+    return CheckSigns(x, out);
+  }
+  absl::Status CheckSigns(const Tensor& x, const BatchNormOutput& out) const {
+    if (out.signs.empty()) return absl::OkStatus();
+    return CheckOperand("batch normalisation", "the signs", out.signs, runner_.device(),
+                        DType::kUint8, Shape{x.shape()[0], signs_bytes()}, Pitch::kNone);
   }
   absl::Status Check(std::initializer_list<const Tensor*> tensors, Workspace workspace) const {
     return CheckBatchNorm(spec_, runner_.device(), tensors, workspace, workspace_bytes());

@@ -69,6 +69,63 @@ DTNN_HOST_DEVICE W CutGradient(bool relu, W y, W dy) {
   return y < 0 ? W(0) : y;
 }
 
+// What says which elements of dy a relu after a sum let through; none: nothing has to.
+enum class NormCut : uint8_t { kNone, kOutput, kSigns };
+
+// Signs of an output of T in rows of channels: a byte per vector of 16 bytes, a bit per element,
+// which is set where that is above 0, or NaN.
+template <typename T, typename Byte>
+struct NormSigns {
+  static constexpr uint32_t kPerByte = uint32_t(gpu::kFullVector<T>);
+  Byte* data = nullptr;
+  int64_t row = 0;  // bytes of a row of channels
+
+  void Declare(const gpu::VectorGrid& grid, gpu::Accesses& accesses) {
+    if constexpr (std::is_const_v<Byte>) {
+      accesses.Reads(data, int64_t(grid.rows) * row);
+    } else {
+      accesses.Writes(data, int64_t(grid.rows) * row);
+    }
+  }
+  // Bit i: of element i of the vector.
+  template <int kLanes>
+  DTNN_HOST_DEVICE uint32_t Load(const gpu::VectorCell& cell) const {
+    const Byte* const bytes = data + int64_t(cell.row) * row;
+    if constexpr (kLanes == gpu::kFullVector<T>) return bytes[cell.column];
+    static_assert(kLanes == 1 || kLanes == gpu::kFullVector<T>);
+    return uint32_t(bytes[cell.column / kPerByte]) >> (cell.column % kPerByte);
+  }
+  // Whole vectors only.
+  DTNN_HOST_DEVICE void Store(const gpu::VectorCell& cell, uint32_t bits) const {
+    data[int64_t(cell.row) * row + cell.column] = Byte(bits);
+  }
+};
+
+// Bit i of a vector's signs, of an element of the output.
+template <typename W>
+DTNN_HOST_DEVICE uint32_t SignBit(W y, int i) {
+  return uint32_t(!(y <= 0)) << i;
+}
+
+// The signs of an output whose rows are not made of whole vectors in memory.
+template <typename T>
+struct NormSignsBody {
+  const T* y;
+  int64_t rows, pitch;
+  NormSigns<T, uint8_t> signs;
+
+  void Declare(int64_t bytes, gpu::Accesses& accesses) {
+    accesses.Reads(y, rows, signs.row * signs.kPerByte, pitch);
+    accesses.Writes(signs.data, bytes);
+  }
+  DTNN_HOST_DEVICE void operator()(int64_t i) const {
+    const T* const vector = y + i / signs.row * pitch + i % signs.row * signs.kPerByte;
+    uint32_t bits = 0;
+    for (uint32_t k = 0; k < signs.kPerByte; ++k) bits |= SignBit(Wide<T>(vector[k]), int(k));
+    signs.data[i] = uint8_t(bits);
+  }
+};
+
 DTNN_HOST_DEVICE inline double InverseDeviation(double variance, double epsilon) {
   return 1 / std::sqrt((variance < 0 ? 0.0 : variance) + epsilon);
 }
@@ -226,15 +283,20 @@ struct MomentsFinish {
   }
 };
 
-// With kAdd, y has the addend too, which nobody looks at else.
-template <typename T, int kVector, bool kAdd>
+// With an addend, y has it too; else nobody looks at it. With kAddSigns, y's signs are kept.
+enum class NormAddend : uint8_t { kNone, kAdd, kAddSigns };
+
+template <typename T, int kVector, NormAddend kAddend>
 struct NormApplyBody {
   using W = Wide<T>;
+  static constexpr bool kAdd = kAddend != NormAddend::kNone;
+  static constexpr bool kSigns = kAddend == NormAddend::kAddSigns;
   static constexpr int kLanes = kVector, kAhead = kAdd ? 2 : 4;
   bool relu, planes;
   ReadNormCoefficients<W> coefficients;
   gpu::VectorView<const T, kLanes> x, addend;
   gpu::VectorView<T, kLanes> y;
+  NormSigns<T, uint8_t> signs;
 
   using Kept = NormLine<W, kLanes>;
   struct Loaded {
@@ -246,6 +308,7 @@ struct NormApplyBody {
     x.Declare(grid, accesses);
     if (kAdd) addend.Declare(grid, accesses);
     y.Declare(grid, accesses);
+    if (kSigns) signs.Declare(grid, accesses);
   }
   DTNN_HOST_DEVICE Kept Keep(const gpu::VectorCell& cell) const {
     return coefficients.Line(VectorChannels<kLanes>(planes, cell));
@@ -259,94 +322,142 @@ struct NormApplyBody {
   DTNN_HOST_DEVICE void Store(const gpu::VectorCell& cell, const Loaded& loaded,
                               const Kept& line) const {
     gpu::Vector<T, kLanes> result;
+    [[maybe_unused]] uint32_t bits = 0;
     for (int i = 0; i < kLanes; ++i) {
       W value = line.At(i, W(loaded.x[i]));
       if constexpr (kAdd) value += W(loaded.addend[i]);
-      result.Set(i, T(relu && value < 0 ? W(0) : value));
+      const T rounded = T(relu && value < 0 ? W(0) : value);
+      result.Set(i, rounded);
+      if constexpr (kSigns) bits |= SignBit(W(rounded), i);
     }
     y.Store(cell, result);
+    if constexpr (kSigns) signs.Store(cell, bits);
+  }
+};
+
+// What cuts dy: y, or its signs.
+template <typename T, int kVector, NormCut kCut>
+struct NormCutter {
+  using W = Wide<T>;
+  gpu::VectorView<const T, kVector> y;
+  NormSigns<T, const uint8_t> signs;
+
+  // At: element i of y, or what has its sign.
+  struct LoadedOutput {
+    gpu::Vector<T, kVector> y;
+    DTNN_HOST_DEVICE W At(int i) const { return W(y[i]); }
+  };
+  struct LoadedSigns {
+    uint32_t bits;
+    DTNN_HOST_DEVICE W At(int i) const { return W(bits >> i & 1); }
+  };
+  struct NothingLoaded {};
+  using Loaded =
+      std::conditional_t<kCut == NormCut::kOutput, LoadedOutput,
+                         std::conditional_t<kCut == NormCut::kSigns, LoadedSigns, NothingLoaded>>;
+
+  void Declare(const gpu::VectorGrid& grid, gpu::Accesses& accesses) {
+    if (kCut == NormCut::kOutput) y.Declare(grid, accesses);
+    if (kCut == NormCut::kSigns) signs.Declare(grid, accesses);
+  }
+  DTNN_HOST_DEVICE Loaded Load([[maybe_unused]] const gpu::VectorCell& cell) const {
+    if constexpr (kCut == NormCut::kOutput) return {y.Load(cell)};
+    if constexpr (kCut == NormCut::kSigns) return {signs.template Load<kVector>(cell)};
+    return {};
   }
 };
 
 // dy where a relu after y lets it through.
-template <typename T, int kVector>
+template <typename T, int kVector, NormCut kCut>
 struct NormCutBody {
   using W = Wide<T>;
+  using Cutter = NormCutter<T, kVector, kCut>;
   static constexpr int kLanes = kVector, kAhead = 2;
-  gpu::VectorView<const T, kLanes> y, dy;
+  Cutter by;
+  gpu::VectorView<const T, kLanes> dy;
   gpu::VectorView<T, kLanes> cut;  // may be dy
 
   struct Kept {};
   struct Loaded {
-    gpu::Vector<T, kLanes> y, dy;
+    typename Cutter::Loaded by;
+    gpu::Vector<T, kLanes> dy;
   };
 
   void Declare(const gpu::VectorGrid& grid, gpu::Accesses& accesses) {
-    y.Declare(grid, accesses);
+    by.Declare(grid, accesses);
     dy.Declare(grid, accesses);
     cut.Declare(grid, accesses);
   }
   DTNN_HOST_DEVICE Kept Keep(const gpu::VectorCell&) const { return {}; }
   DTNN_HOST_DEVICE Loaded Load(const gpu::VectorCell& cell) const {
-    return {y.Load(cell), dy.Load(cell)};
+    return {by.Load(cell), dy.Load(cell)};
   }
   DTNN_HOST_DEVICE void Store(const gpu::VectorCell& cell, const Loaded& loaded,
                               const Kept&) const {
     gpu::Vector<T, kLanes> result;
     for (int i = 0; i < kLanes; ++i) {
-      result.Set(i, T(CutGradient(true, W(loaded.y[i]), W(loaded.dy[i]))));
+      result.Set(i, T(CutGradient(true, loaded.by.At(i), W(loaded.dy[i]))));
     }
     cut.Store(cell, result);
   }
 };
 
-// The sums of dy, where a relu lets it through, and of that times x - mean. With kCut, y says what
-// the relu lets through, and that is written over dy.
-template <typename T, int kVector, bool kCut>
+// The sums of dy, where a relu lets it through, and of that times x - mean. Cut by y or its signs,
+// dy is written over.
+template <typename T, int kVector, NormCut kCut>
 struct NormGradientsBody {
   using W = Wide<T>;
+  using Cutter = NormCutter<T, kVector, kCut>;
+  static constexpr bool kWrites = kCut != NormCut::kNone;
   static constexpr int kLanes = kVector, kAhead = 2, kSums = 2;
   using Sum = NormSum<T>;
   bool relu, planes;
   ReadNormCoefficients<W> coefficients;
-  gpu::VectorView<const T, kLanes> x, dy, y;
+  gpu::VectorView<const T, kLanes> x, dy;
+  Cutter by;
   gpu::VectorView<T, kLanes> cut;
 
   using Kept = NormLine<W, kLanes>;
   struct Loaded {
-    gpu::Vector<T, kLanes> x, dy, y;
+    gpu::Vector<T, kLanes> x, dy;
+    typename Cutter::Loaded by;
   };
 
   void Declare(const gpu::VectorGrid& grid, gpu::Accesses& accesses) {
     coefficients.Declare(accesses);
     x.Declare(grid, accesses);
     dy.Declare(grid, accesses);
-    if (!kCut) return;
-    y.Declare(grid, accesses);
+    if (!kWrites) return;
+    by.Declare(grid, accesses);
     cut.Declare(grid, accesses);
   }
   DTNN_HOST_DEVICE Kept Keep(const gpu::VectorCell& cell) const {
     return coefficients.Line(VectorChannels<kLanes>(planes, cell));
   }
   DTNN_HOST_DEVICE Loaded Load(const gpu::VectorCell& cell) const {
-    Loaded loaded;
-    loaded.x = x.Load(cell);
-    loaded.dy = dy.Load(cell);
-    if constexpr (kCut) loaded.y = y.Load(cell);
-    return loaded;
+    return {x.Load(cell), dy.Load(cell), by.Load(cell)};
   }
   DTNN_HOST_DEVICE void Add(const gpu::VectorCell& cell, const Loaded& loaded, const Kept& line,
                             Sum (&sums)[kSums][kLanes]) const {
     [[maybe_unused]] gpu::Vector<T, kLanes> passed;
     for (int i = 0; i < kLanes; ++i) {
       const W value = W(loaded.x[i]);
-      const W output = kCut ? W(loaded.y[i]) : line.At(i, value);
+      const W output = OutputAt(i, value, loaded, line);
       const W gradient = CutGradient(relu, output, W(loaded.dy[i]));
-      if constexpr (kCut) passed.Set(i, T(gradient));
+      if constexpr (kWrites) passed.Set(i, T(gradient));
       sums[0][i] += Sum(gradient);
       sums[1][i] += Sum(gradient) * Sum(value - line.mean[i]);
     }
-    if constexpr (kCut) cut.Store(cell, passed);
+    if constexpr (kWrites) cut.Store(cell, passed);
+  }
+
+ private:
+  DTNN_HOST_DEVICE static W OutputAt(int i, W x, const Loaded& loaded, const Kept& line) {
+    if constexpr (kWrites) {
+      return loaded.by.At(i);
+    } else {
+      return line.At(i, x);
+    }
   }
 };
 

@@ -17,8 +17,10 @@ import sys
 
 # Bytes of an element.
 SIZES = {"Bfloat16": 2, "Float16": 2, "float": 4, "double": 8}
-# What they store besides are the places of the largest elements.
-OTHER_STORES = ["PoolForwardRowsBody"]
+# What they store besides are the places of the largest elements, and signs.
+OTHER_STORES = ["PoolForwardRowsBody", "(NormAddend)2"]
+# What moves such bytes beside numbers of 16 bits.
+WITH_BYTES = ["unsigned char", "(NormAddend)2", "(NormCut)2", "NormSignsBody"]
 
 
 def entries(text):
@@ -78,7 +80,8 @@ def main():
             kernels = list(entries(file.read()))
         used = resources(ptxas, path)
         for (mangled, code), name in zip(kernels, demangled([name for name, _ in kernels])):
-            if "loat16" in name and "unsigned char" not in name and re.search(r"\b[ls][dt]\.global\S*\.[bus]8", code):
+            has_bytes = any(other in name for other in WITH_BYTES)
+            if "loat16" in name and not has_bytes and re.search(r"\b[ls][dt]\.global\S*\.[bus]8", code):
                 findings.append(f"{path}: {name}: moves numbers of 16 bits by bytes")
             if not has_full_vectors(name):
                 continue

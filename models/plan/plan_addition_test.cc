@@ -141,6 +141,7 @@ TEST_P(PlanAdditionTest, SameAsApart) {
   }
 }
 
+// But for the signs that a GPU keeps of NHWC outputs: a bit for each of their float32 numbers.
 TEST_P(PlanAdditionTest, TakesNoMoreMemory) {
   for (const char* name : {"resnet20_cifar10", "resnet50_imagenet"}) {
     const Graph graph = *BuildModel(name, {.format = format_});
@@ -150,8 +151,10 @@ TEST_P(PlanAdditionTest, TakesNoMoreMemory) {
       const auto fused = Plan::Measure(graph, DType::kFloat32, *device_, options);
       const auto apart = Plan::Measure(Apart(graph), DType::kFloat32, *device_, options);
       ASSERT_TRUE(fused.ok() && apart.ok());
-      EXPECT_LE(fused->arena, apart->arena) << graph.name() << training;
-      EXPECT_LE(fused->total(), apart->total()) << graph.name() << training;
+      const bool signs = training && !device_->device().is_cpu() && format_ == TensorFormat::kNHWC;
+      const size_t most = signs ? apart->arena / 32 : 0;
+      EXPECT_LE(fused->arena, apart->arena + most) << graph.name() << training;
+      EXPECT_LE(fused->total(), apart->total() + most) << graph.name() << training;
     }
   }
 }
