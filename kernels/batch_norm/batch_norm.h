@@ -89,8 +89,8 @@ class BatchNorm {
  public:
   virtual ~BatchNorm() = default;
 
-  // Of a sample's signs, which may be kept instead of y where the backward pass cuts dy by it; 0:
-  // there are none, y is read.
+  // The bytes of a sample's signs, which may be kept instead of y where the backward pass cuts dy
+  // by it; 0: there are none, y is read.
   virtual int64_t signs_bytes() const { return 0; }
 
   virtual absl::Status Statistics(const Tensor& x, const BatchStatistics& statistics,

@@ -11,10 +11,15 @@ namespace dtnn {
 
 class BatchNormGpu : public BatchNorm {
  public:
-  BatchNormGpu(const GpuRunner& runner, const BatchNormSpec& spec, Tensor line, Tensor batch_line)
-      : runner_(runner), spec_(spec), line_(std::move(line)), batch_line_(std::move(batch_line)) {}
+  BatchNormGpu(const GpuRunner& runner, const BatchNormSpec& spec, Tensor line, Tensor batch_line,
+               Tensor arrived)
+      : runner_(runner),
+        spec_(spec),
+        line_(std::move(line)),
+        batch_line_(std::move(batch_line)),
+        arrived_(std::move(arrived)) {}
 
-  // Of rows of whole vectors.
+  // Signs are for rows of whole vectors.
   int64_t signs_bytes() const override {
     const int64_t vector = int64_t(gpu::kVectorBytes / SizeOf(spec_.dtype));
     const bool planes = spec_.format == TensorFormat::kNCHW && spec_.positions > 1;
@@ -153,7 +158,7 @@ class BatchNormGpu : public BatchNorm {
       const MomentsBody<T, kLanes> body = {layout.planes(), layout.ViewOf<const T, kLanes>(x),
                                            layout.outer / 2, layout.inner / 2};
       return runner_.ReduceChannels(
-          "batch statistics", "sums of statistics", layout.extents(), body, sums,
+          "batch statistics", layout.extents(), body, sums, arrived_,
           MomentsFinish<T>{double(layout.positions()), body.pivots(), body.pivot_step(),
                            statistics.mean.data<double>(), statistics.variance.data<double>(),
                            running == nullptr ? TrackedStatistics<W>() : TrackedIn<W>(*running),
@@ -174,13 +179,13 @@ class BatchNormGpu : public BatchNorm {
       return WithVectors({&x, &y, &dy}, [&]<typename T, int kLanes>() {
         using W = Wide<T>;
         return runner_.ReduceChannels(
-            "normalisation gradients", "sums of gradients", layout.extents(),
+            "normalisation gradients", layout.extents(),
             NormGradientsBody<T, kLanes, kCut>{
                 kCut != NormCut::kNone || cuts_by_input(), layout.planes(),
                 CoefficientsAt<W>(coefficients), layout.ViewOf<const T, kLanes>(x),
                 layout.ViewOf<const T, kLanes>(dy), CutterOf<T, kLanes, kCut>(y, out.signs),
                 layout.ViewOf<T, kLanes>(dy)},
-            sums,
+            sums, arrived_,
             NormGradientsFinish<W>{
                 spec_.epsilon, statistics.mean.data<double>(), statistics.variance.data<double>(),
                 gradients.gamma.data<W>(), gradients.beta.data<W>(),
@@ -356,6 +361,7 @@ class BatchNormGpu : public BatchNorm {
   Tensor line_;  // coefficients of the parameters and running statistics of `line_versions_`
   LineVersions line_versions_;
   Tensor batch_line_;  // those of the last Normalize, and of the Backward after it
+  Tensor arrived_;     // of reductions
 };
 
 absl::StatusOr<std::unique_ptr<BatchNorm>> CreateBatchNormGpu(DeviceContext& context,
@@ -366,8 +372,10 @@ absl::StatusOr<std::unique_ptr<BatchNorm>> CreateBatchNormGpu(DeviceContext& con
   };
   DTNN_ASSIGN_OR_RETURN(Tensor line, coefficients());
   DTNN_ASSIGN_OR_RETURN(Tensor batch_line, coefficients());
-  return std::make_unique<BatchNormGpu>(GpuRunner(context), spec, std::move(line),
-                                        std::move(batch_line));
+  const GpuRunner runner(context);
+  DTNN_ASSIGN_OR_RETURN(Tensor arrived, runner.MakeArrived());
+  return std::make_unique<BatchNormGpu>(runner, spec, std::move(line), std::move(batch_line),
+                                        std::move(arrived));
 }
 
 }  // namespace dtnn

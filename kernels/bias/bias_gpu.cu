@@ -96,10 +96,10 @@ class BiasGpu : public Bias {
     return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
       DTNN_RETURN_IF_ERROR(Reserve<T>(layout));
       return WithChannelVectors<T>(layout, {&dy}, [&]<int kLanes>() {
-        return runner_.ReduceChannels(
-            "bias gradient", "sums of the bias gradient", layout.extents(),
-            BiasSumBody<T, kLanes>{layout.ViewOf<const T, kLanes>(dy)}, sums_.data<double>(),
-            BiasFinish<Wide<T>>{accumulate, dbias.data<Wide<T>>()});
+        return runner_.ReduceChannels("bias gradient", layout.extents(),
+                                      BiasSumBody<T, kLanes>{layout.ViewOf<const T, kLanes>(dy)},
+                                      sums_.data<double>(), arrived_,
+                                      BiasFinish<Wide<T>>{accumulate, dbias.data<Wide<T>>()});
       });
     });
   }
@@ -109,6 +109,7 @@ class BiasGpu : public Bias {
   template <typename T>
   absl::Status Reserve(const ChannelLayout& layout) {
     if (!sums_.empty()) return absl::OkStatus();
+    DTNN_ASSIGN_OR_RETURN(arrived_, runner_.MakeArrived());
     gpu::VectorExtents largest = layout.extents();
     largest.rows = int64_t{1} << 24;
     DTNN_ASSIGN_OR_RETURN(
@@ -120,7 +121,8 @@ class BiasGpu : public Bias {
 
   GpuRunner runner_;
   BiasSpec spec_;
-  Tensor sums_;  // of the parts of every channel, from the first gradient on
+  // From the first gradient on: of the parts of every channel, and the blocks that have come.
+  Tensor sums_, arrived_;
 };
 
 absl::StatusOr<std::unique_ptr<Bias>> CreateBiasGpu(DeviceContext& context, const BiasSpec& spec) {

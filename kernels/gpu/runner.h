@@ -4,8 +4,8 @@
 // gets a row and the warp that shares it: lane(), size(), Sum, Max, Sync. Both say in
 // `Declare(int64_t n, gpu::Accesses&)` what they touch for n elements or rows
 // (tensor/gpu/launch.h). Passes over activations take vectors of 16 bytes, with bodies of
-// tensor/gpu/vectors.h and tensor/gpu/reduce_channels.h. Bodies use no atomics, hence results are
-// reproducible bit for bit.
+// tensor/gpu/vectors.h and tensor/gpu/reduce_channels.h. Nothing is added in the order in which
+// threads come, hence results are reproducible bit for bit.
 
 #ifndef DTNN_KERNELS_GPU_RUNNER_H_
 #define DTNN_KERNELS_GPU_RUNNER_H_
@@ -14,11 +14,14 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "kernels/device/gpu_context.h"
 #include "tensor/device.h"
 #include "tensor/gpu/launch.h"
 #include "tensor/gpu/reduce_channels.h"
 #include "tensor/gpu/vectors.h"
+#include "tensor/status_macros.h"
+#include "tensor/tensor.h"
 
 namespace dtnn {
 inline namespace DTNN_GPU_COMPILER {
@@ -45,10 +48,18 @@ class GpuRunner {
     return gpu::ForEachVector(context_->stream(), what, extents, body);
   }
   template <class Body, class Finish>
-  absl::Status ReduceChannels(std::string_view what, std::string_view total,
-                              const gpu::VectorExtents& extents, const Body& body, double* scratch,
+  absl::Status ReduceChannels(std::string_view what, const gpu::VectorExtents& extents,
+                              const Body& body, double* scratch, const Tensor& arrived,
                               const Finish& finish) const {
-    return gpu::ReduceChannels(context_->stream(), what, total, extents, body, scratch, finish);
+    return gpu::ReduceChannels(context_->stream(), what, extents, body, scratch,
+                               reinterpret_cast<uint32_t*>(arrived.data<int32_t>()), finish);
+  }
+  // Counters of a caller's reductions, one after the other.
+  absl::StatusOr<Tensor> MakeArrived() const {
+    DTNN_ASSIGN_OR_RETURN(Tensor arrived, Tensor::Allocate(device(), DType::kInt32,
+                                                           Shape{gpu::ReducedParts::kMostArrived}));
+    DTNN_RETURN_IF_ERROR(context_->FillZero(arrived));
+    return arrived;
   }
 
  private:

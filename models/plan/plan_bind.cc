@@ -358,7 +358,11 @@ absl::Status Plan::CheckBatch(const Tensor& x, DType dtype, const Shape& sample)
 // To where the ops read it, in their type.
 absl::Status Plan::BringValues(const Tensor& x) {
   DTNN_RETURN_IF_ERROR(CheckBatch(x, dtype_, graph_.input_shape()));
-  DTNN_ASSIGN_OR_RETURN(x_, device_x_.Put(x));
+  x_ = x;
+  // A conversion takes what is on the device from where it is.
+  if (cast_in_ == nullptr || x.device() != context_->device()) {
+    DTNN_ASSIGN_OR_RETURN(x_, device_x_.Put(x));
+  }
   if (narrow_x_.empty()) return absl::OkStatus();
   const Tensor narrow = narrow_x_.Samples(0, x.shape()[0], TensorFormat::kNHWC);
   const Tensor wide = std::exchange(x_, narrow);

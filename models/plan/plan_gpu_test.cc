@@ -28,6 +28,7 @@ namespace {
 using testing::Close;
 using testing::Get;
 using testing::Labels;
+using testing::Put;
 using testing::RandomTensor;
 using testing::Values;
 
@@ -161,6 +162,9 @@ TEST_P(PlanGpuTest, GradientsInEveryMathMode) {
     ASSERT_EQ((*plan)->ForwardBackward(x, Labels(5), 0.2, 0), absl::OkStatus());
     std::vector<double> gradients = Values(Get(*gpu_, store->gradients()));
     const std::vector<double> predictions = Values((*plan)->predictions());
+    // A batch that is on the GPU already.
+    ASSERT_EQ((*plan)->Forward(Put(*gpu_, x)), absl::OkStatus());
+    EXPECT_EQ(Values((*plan)->predictions()), predictions);
     const double scale = mode == MathMode::kFp16 ? 65536 : 1;
     for (double& gradient : gradients) gradient /= scale;
     const size_t activations = (*plan)->memory().activations;

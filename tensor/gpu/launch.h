@@ -2,7 +2,10 @@
 //
 //   ForEach     body(i) for i in 0 .. n-1, a thread each
 //   ForEachRow  body(row, warp), a warp each: lane(), size(), Sum, Max, Shuffle, Sync
-//   KernelOf    any other shape: a functor over a thread, with shared memory and Barrier()
+//   KernelOf    any other shape: a functor over a thread, with shared memory, Barrier(), and
+//               IsLast(arrived, blocks), which all threads of a block call together: true in the
+//               last of so many blocks. That one may read, by LoadOfOthers, what the others wrote
+//               before; `arrived`, in the device's memory, is 0 before the first and after the last
 //
 // A body is a small trivially copyable struct. It says in `void Declare(int64_t n, Accesses&)`
 // what it touches for n elements or rows (kernel.h). Code that shall run on CUDA is compiled by
@@ -70,6 +73,18 @@ struct CudaThread {
   __device__ int64_t grid_size() const { return int64_t(gridDim.x) * blockDim.x; }
   __device__ CudaWarp warp() const { return {}; }
   __device__ void Barrier() const { __syncthreads(); }
+  __device__ bool IsLast(uint32_t* arrived, uint32_t blocks) const {
+    __threadfence();
+    __syncthreads();
+    bool last = false;
+    if (threadIdx.x + threadIdx.y + threadIdx.z == 0) {
+      last = atomicAdd(arrived, 1u) + 1 == blocks;
+      if (last) *arrived = 0;
+    }
+    last = __syncthreads_or(last);
+    __threadfence();
+    return last;
+  }
   template <typename T>
   __device__ T* Shared() const {
     extern __shared__ __align__(16) unsigned char dtnn_shared_memory[];
@@ -83,6 +98,15 @@ __global__ void __launch_bounds__(Functor::kThreads) RunFunctor(const Functor fu
 }
 
 #endif  // __CUDACC__
+
+// What another block of the same kernel wrote: not from a cache that does not see it.
+DTNN_HOST_DEVICE inline double LoadOfOthers(const double* from) {
+#ifdef __CUDA_ARCH__
+  return __ldcg(from);
+#else
+  return *from;
+#endif
+}
 
 // `Functor` has, beside the two members that kernel.h asks for, the constants kThreads, the most
 // threads per block that it is launched with, and kCooperation.

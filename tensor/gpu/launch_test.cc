@@ -67,6 +67,28 @@ struct Reversed {
   }
 };
 
+// Each block writes its number; the last adds all.
+struct LastAdds {
+  static constexpr uint32_t kThreads = 64;
+  static constexpr Cooperation kCooperation = Cooperation::kBlock;
+  uint32_t blocks;
+  double *numbers, *sums;
+  uint32_t* arrived;
+
+  void Declare(Accesses& accesses) {
+    accesses.Writes(numbers, blocks);
+    accesses.Writes(sums, kThreads);
+    accesses.Writes(arrived, 1);
+  }
+  template <class Thread>
+  DTNN_HOST_DEVICE void operator()(const Thread& thread) const {
+    const uint32_t own = thread.thread_index().x;
+    if (own == kThreads - 1) numbers[thread.block_index().x] = thread.block_index().x;
+    if (!thread.IsLast(arrived, blocks)) return;
+    for (uint32_t i = 0; i < blocks; ++i) sums[own] += LoadOfOthers(numbers + i);
+  }
+};
+
 class LaunchTest : public ::testing::TestWithParam<uint64_t> {
  protected:
   template <typename T>
@@ -160,6 +182,23 @@ TEST_P(LaunchTest, AMissingBarrierShows) {
   int wrong = 0;
   for (const float value : Get(functor.x, kThreads)) wrong += value != 1.0f;
   EXPECT_EQ(wrong, int(kThreads) / 2);
+}
+
+TEST_P(LaunchTest, TheLastBlockSeesWhatTheOthersWrote) {
+  constexpr uint32_t kThreads = LastAdds::kThreads;
+  for (const uint32_t blocks : {1u, 2u, 17u}) {
+    const LastAdds functor = {blocks, Device<double>(blocks),
+                              Put(std::vector<double>(kThreads, 0.0)),
+                              Put(std::vector<uint32_t>{0})};
+    // The second launch begins as the first did.
+    for (int launch = 1; launch <= 2; ++launch) {
+      ASSERT_EQ(stream_->Launch(KernelOf("add", {blocks}, {kThreads}, 0, functor)),
+                absl::OkStatus());
+      EXPECT_EQ(Get(functor.sums, kThreads),
+                std::vector<double>(kThreads, launch * blocks * (blocks - 1) / 2));
+    }
+    EXPECT_EQ(Get(functor.arrived, 1), std::vector<uint32_t>{0});
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, LaunchTest, ::testing::Range<uint64_t>(1, kSeeds + 1));

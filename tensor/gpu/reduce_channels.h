@@ -3,9 +3,10 @@
 //   ReduceChannels   body.Add(at, body.Load(at), body.Keep(at), sums) for every vector of a grid,
 //                    then finish(channel, sums) once per channel
 //
-// The first kernel sums in registers and then in shared memory, and writes the sums of each block
-// as (part, sum, channel); the second adds the parts in order. There are no atomics, and the number
-// of parts follows from the extents alone.
+// One kernel: blocks sum in registers, then in shared memory, and write their sums as (part, sum,
+// channel). The last block of a group of parts to come so far adds those of the group, and the last
+// of all adds the groups and finishes. Both add in the order of parts, whichever block does it, and
+// their number follows from the extents alone.
 //
 // Beside what ForEachVector asks for (vectors.h), a body has
 //
@@ -28,32 +29,45 @@
 namespace dtnn::gpu {
 inline namespace DTNN_GPU_COMPILER {
 
-// Memory for the sums of the blocks.
+// Memory of a reduction.
 struct ReducedParts {
-  double* sums;
+  double* sums;       // of the parts, then of the groups
+  uint32_t* arrived;  // blocks, by column of blocks and group, the last for groups; 0 between calls
   int64_t channels, parts;
+  uint32_t group;  // parts of a group
 
-  static ReducedParts Of(double* sums, const VectorExtents& extents, const VectorGrid& grid) {
-    // Vectors of a thread; blocks: two or three rounds of those that an H100 has room for.
-    constexpr uint32_t kLeast = 8, kMostBlocks = 768;
+  // Blocks: three for each multiprocessor of an H100, as many as it has registers for at once.
+  // From two to eight for each it was measured to be as fast.
+  static constexpr uint32_t kMostBlocks = 396;
+  // Counters that any reduction takes: fewer than it has blocks.
+  static constexpr int64_t kMostArrived = kMostBlocks;
+
+  static ReducedParts Of(double* sums, uint32_t* arrived, const VectorExtents& extents,
+                         const VectorGrid& grid) {
+    constexpr uint32_t kLeast = 8;  // vectors of a thread
     const bool planes = extents.order == VectorExtents::Order::kPlanes;
-    return {sums, planes ? extents.groups : extents.columns, grid.Parts(kLeast, kMostBlocks)};
+    const uint32_t parts = grid.Parts(kLeast, kMostBlocks);
+    // As many groups as parts of each.
+    uint32_t group = 1;
+    while (group * group < parts) ++group;
+    return {sums, arrived, planes ? extents.groups : extents.columns, parts, group};
   }
   // Doubles that a reduction of up to so large extents takes, with vectors of any length.
   static int64_t MostDoubles(const VectorExtents& extents, int sums, int full_vector) {
     int64_t most = 0;
     for (const int vector : {1, full_vector}) {
-      const ReducedParts parts = Of(nullptr, extents, VectorGrid::Of(extents, vector));
-      most = std::max(most, parts.parts * parts.channels * sums);
+      const ReducedParts parts = Of(nullptr, nullptr, extents, VectorGrid::Of(extents, vector));
+      most = std::max(most, (parts.parts + parts.groups()) * parts.channels * sums);
     }
     return most;
   }
+  DTNN_HOST_DEVICE uint32_t groups() const { return (uint32_t(parts) + group - 1) / group; }
   DTNN_HOST_DEVICE int64_t At(int64_t part, int sum, int sums, int64_t channel) const {
     return (part * sums + sum) * channels + channel;
   }
 };
 
-template <class Body>
+template <class Body, class Finish>
 struct SumsOfBlocks {
   static constexpr uint32_t kThreads = VectorGrid::kThreads;
   static constexpr Cooperation kCooperation = Cooperation::kBlock;
@@ -64,17 +78,22 @@ struct SumsOfBlocks {
     Sum of[kSums][kLanes];
   };
   static constexpr uint32_t kAdders = 16;
+  static constexpr int kAhead = 8;  // parts that a thread loads before it adds the first
   static size_t SharedBytes(const VectorGrid& grid) {
-    return grid.threads() * sizeof(Sums) + (grid.planes() ? kSums * kAdders * sizeof(double) : 0);
+    const size_t all = grid.planes() ? kSums * kAdders * sizeof(double) : 0;
+    return grid.threads() * std::max(sizeof(Sums), kSums * sizeof(double)) + all;
   }
 
   VectorGrid grid;
   Body body;
   ReducedParts to;
+  Finish finish;
 
   void Declare(Accesses& accesses) {
     body.Declare(grid, accesses);
-    accesses.Writes(to.sums, to.parts * kSums * to.channels);
+    accesses.Writes(to.sums, (to.parts + to.groups()) * kSums * to.channels);
+    if (to.parts > 1) accesses.Writes(to.arrived, int64_t(grid.size_y()) * (to.groups() + 1));
+    finish.Declare(to.channels, accesses);
   }
   template <class Thread>
   DTNN_HOST_DEVICE void operator()(const Thread& thread) const {
@@ -96,6 +115,7 @@ struct SumsOfBlocks {
     } else {
       AddRows(walk, shared, own);
     }
+    AddParts(thread);
   }
 
  private:
@@ -135,56 +155,69 @@ struct SumsOfBlocks {
     const Dim3 block = thread.block_index();
     to.sums[to.At(block.x, int(own), kSums, block.y)] = all;
   }
-};
 
-// 8 channels and up to 32 ranges of parts per block, which a thread has many loads of in flight.
-template <int kSums, class Finish>
-struct SumOfParts {
-  static constexpr uint32_t kThreads = kThreadsPerBlock;
-  static constexpr Cooperation kCooperation = Cooperation::kBlock;
-  static constexpr uint32_t kChannels = 8, kSlicesPerWarp = kWarpSize / kChannels;
-  static constexpr int kAhead = 8;
-
-  ReducedParts from;
-  const double* sums;
-  uint32_t slices;
-  Finish finish;
-
-  DTNN_HOST_DEVICE uint32_t threads() const { return slices * kChannels; }
-  size_t shared_bytes() const { return threads() * kSums * sizeof(double); }
-
-  void Declare(Accesses& accesses) {
-    accesses.Reads(sums, from.parts * kSums * from.channels);
-    finish.Declare(from.channels, accesses);
-  }
+  // The sums of the blocks of this column.
   template <class Thread>
-  DTNN_HOST_DEVICE void operator()(const Thread& thread) const {
-    const uint32_t own = thread.thread_index().x, slice = own / kChannels;
-    const int64_t channel = int64_t(thread.block_index().x) * kChannels + own % kChannels;
-    double total[kSums] = {};
-    if (channel < from.channels) AddSlice(slice, channel, total);
-    double* const shared = thread.template Shared<double>();
-    for (int sum = 0; sum < kSums; ++sum) shared[uint32_t(sum) * threads() + own] = total[sum];
-    thread.Barrier();
-    if (slice != 0 || channel >= from.channels) return;
-    for (int sum = 0; sum < kSums; ++sum) {
-      for (uint32_t each = 1; each < slices; ++each) {
-        total[sum] += shared[uint32_t(sum) * threads() + each * kChannels + own];
-      }
+  DTNN_HOST_DEVICE void AddParts(const Thread& thread) const {
+    const Dim3 block = thread.block_index();
+    const uint32_t parts = uint32_t(to.parts), groups = to.groups(), group = block.x / to.group;
+    if (parts > 1) {
+      uint32_t* const arrived = to.arrived + block.y * (groups + 1);
+      const uint32_t first = group * to.group;
+      const uint32_t count = first + to.group < parts ? to.group : parts - first;
+      if (!thread.IsLast(arrived + group, count)) return;
+      AddRange(thread, first, count, [&](int64_t channel, const double(&total)[kSums]) {
+        for (int sum = 0; sum < kSums; ++sum) {
+          to.sums[to.At(parts + group, sum, kSums, channel)] = total[sum];
+        }
+      });
+      if (!thread.IsLast(arrived + groups, groups)) return;
+    } else {
+      thread.Barrier();
     }
-    finish(channel, total);
+    AddRange(thread, parts > 1 ? parts : 0, parts > 1 ? groups : 1, finish);
   }
-
- private:
-  DTNN_HOST_DEVICE void AddSlice(uint32_t slice, int64_t channel, double (&total)[kSums]) const {
-    for (int64_t part = slice; part < from.parts; part += kAhead * slices) {
+  // use(channel, total) of `count` parts from `first` on, for each channel of this column of
+  // blocks. Where there are n threads for a channel, thread k of them adds parts k, k + n, ...
+  template <class Thread, class Use>
+  DTNN_HOST_DEVICE void AddRange(const Thread& thread, uint32_t first, uint32_t count,
+                                 const Use& use) const {
+    const uint32_t own = thread.thread_index().x, y = thread.block_index().y;
+    const uint32_t most = grid.planes() ? 1 : grid.lanes * kLanes;
+    const int64_t begin = grid.planes() ? y : int64_t(y) * most;
+    const uint32_t channels = to.channels - begin < most ? uint32_t(to.channels - begin) : most;
+    double* const shared = thread.template Shared<double>();
+    // A block of few rows has fewer threads than channels.
+    const uint32_t slices = grid.threads() < channels ? 1 : grid.threads() / channels;
+    const uint32_t used = slices < count ? slices : count;
+    for (uint32_t at = 0; at < channels; at += grid.threads()) {
+      const uint32_t slice = own / channels, channel = at + own % channels;
+      const bool adds = slice < used && channel < channels;
+      double total[kSums] = {};
+      if (adds) AddSlice(first, count, slice, used, begin + channel, total);
+      thread.Barrier();
+      for (int sum = 0; sum < kSums; ++sum)
+        shared[uint32_t(sum) * grid.threads() + own] = total[sum];
+      thread.Barrier();
+      if (!adds || slice != 0) continue;
+      for (int sum = 0; sum < kSums; ++sum) {
+        for (uint32_t each = 1; each < used; ++each) {
+          total[sum] += shared[uint32_t(sum) * grid.threads() + each * channels + own];
+        }
+      }
+      use(begin + channel, total);
+    }
+  }
+  DTNN_HOST_DEVICE void AddSlice(uint32_t first, uint32_t count, uint32_t slice, uint32_t slices,
+                                 int64_t channel, double (&total)[kSums]) const {
+    for (uint32_t part = slice; part < count; part += kAhead * slices) {
       double loaded[kAhead][kSums] = {};
       DTNN_GPU_UNROLL
       for (int k = 0; k < kAhead; ++k) {
-        const int64_t each = part + int64_t(k) * slices;
-        if (each >= from.parts) continue;
+        const uint32_t each = part + uint32_t(k) * slices;
+        if (each >= count) continue;
         for (int sum = 0; sum < kSums; ++sum) {
-          loaded[k][sum] = sums[from.At(each, sum, kSums, channel)];
+          loaded[k][sum] = LoadOfOthers(to.sums + to.At(first + each, sum, kSums, channel));
         }
       }
       DTNN_GPU_UNROLL
@@ -195,33 +228,19 @@ struct SumOfParts {
   }
 };
 
-// `scratch`: ReducedParts::MostDoubles or more. Without elements the sums are 0.
+// `scratch`: ReducedParts::MostDoubles or more. `arrived`: kMostArrived, all 0. Without elements
+// the sums are 0.
 template <class Body, class Finish>
-absl::Status ReduceChannels(Stream& stream, std::string_view name, std::string_view finish_name,
-                            const VectorExtents& extents, const Body& body, double* scratch,
+absl::Status ReduceChannels(Stream& stream, std::string_view name, const VectorExtents& extents,
+                            const Body& body, double* scratch, uint32_t* arrived,
                             const Finish& finish) {
   if (absl::Status status = VectorGrid::Check(extents); !status.ok()) return status;
   const VectorGrid grid = VectorGrid::Of(extents, Body::kLanes);
-  ReducedParts parts = ReducedParts::Of(scratch, extents, grid);
+  const ReducedParts parts = ReducedParts::Of(scratch, arrived, extents, grid);
   if (parts.channels <= 0) return absl::OkStatus();
-  if (extents.size() > 0) {
-    using First = SumsOfBlocks<Body>;
-    const First first = {grid, body, parts};
-    absl::Status status =
-        stream.Launch(KernelOf(name, {uint32_t(parts.parts), grid.size_y()}, {grid.threads()},
-                               First::SharedBytes(grid), first));
-    if (!status.ok()) return status;
-  } else {
-    parts.parts = 0;
-  }
-  using Last = SumOfParts<Body::kSums, Finish>;
-  const int64_t warps = (parts.parts + Last::kSlicesPerWarp - 1) / Last::kSlicesPerWarp;
-  const uint32_t slices =
-      Last::kSlicesPerWarp * uint32_t(std::clamp<int64_t>(warps, 1, Last::kThreads / kWarpSize));
-  const Last last = {{nullptr, parts.channels, parts.parts}, scratch, slices, finish};
-  return stream.Launch(
-      KernelOf(finish_name, {uint32_t((parts.channels + Last::kChannels - 1) / Last::kChannels)},
-               {last.threads()}, last.shared_bytes(), last));
+  using Functor = SumsOfBlocks<Body, Finish>;
+  return stream.Launch(KernelOf(name, {uint32_t(parts.parts), grid.size_y()}, {grid.threads()},
+                                Functor::SharedBytes(grid), Functor{grid, body, parts, finish}));
 }
 
 }  // namespace DTNN_GPU_COMPILER

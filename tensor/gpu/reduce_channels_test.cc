@@ -50,6 +50,12 @@ class ReduceChannelsTest : public ::testing::TestWithParam<uint64_t> {
   T* Device(int64_t count) {
     return static_cast<T*>(*gpu_->Allocate(size_t(count) * sizeof(T), "test"));
   }
+  uint32_t* Arrived() {
+    uint32_t* const arrived = Device<uint32_t>(ReducedParts::kMostArrived);
+    EXPECT_EQ(stream_->Fill(arrived, 0, ReducedParts::kMostArrived * sizeof(uint32_t)),
+              absl::OkStatus());
+    return arrived;
+  }
   // Whole numbers, so that sums have no rounding.
   template <int kLanes>
   void Check(const VectorExtents& extents, int64_t gap) {
@@ -75,16 +81,21 @@ class ReduceChannelsTest : public ::testing::TestWithParam<uint64_t> {
     double *const scratch = Device<double>(doubles), *const sums = Device<double>(2 * channels);
     double* const result =
         static_cast<double*>(*gpu_->AllocatePinned(size_t(2 * channels) * sizeof(double), "get"));
-    ASSERT_EQ(ReduceChannels(*stream_, "squares", "sums of squares", extents,
-                             SquaresBody<kLanes>{{x, pitch, extents.columns}}, scratch,
-                             WriteSums{sums, sums + channels}),
-              absl::OkStatus());
+    uint32_t* const arrived = Arrived();
+    // The second call finds the counters as the first did.
+    for (int call = 0; call < 2; ++call) {
+      ASSERT_EQ(stream_->Fill(sums, 0xff, size_t(2 * channels) * sizeof(double)), absl::OkStatus());
+      ASSERT_EQ(ReduceChannels(*stream_, "squares", extents,
+                               SquaresBody<kLanes>{{x, pitch, extents.columns}}, scratch, arrived,
+                               WriteSums{sums, sums + channels}),
+                absl::OkStatus());
+    }
     ASSERT_EQ(stream_->Copy(result, sums, size_t(2 * channels) * sizeof(double)), absl::OkStatus());
     ASSERT_EQ(stream_->Synchronize(), absl::OkStatus());
     EXPECT_EQ(std::vector<double>(result, result + 2 * channels), expected);
     for (void* memory :
          {static_cast<void*>(pinned), static_cast<void*>(x), static_cast<void*>(scratch),
-          static_cast<void*>(sums), static_cast<void*>(result)}) {
+          static_cast<void*>(sums), static_cast<void*>(arrived), static_cast<void*>(result)}) {
       EXPECT_EQ(gpu_->Free(memory), absl::OkStatus());
     }
   }
@@ -103,6 +114,8 @@ TEST_P(ReduceChannelsTest, RowsOfChannels) {
   }
   Check<1>(VectorExtents::Rows(30, 1), 0);
   Check<1>(VectorExtents::Rows(90000, 3), 0);  // the most blocks
+  Check<1>(VectorExtents::Rows(1, 96), 0);     // more channels than threads of a block
+  Check<4>(VectorExtents::Rows(1, 256), 0);
 }
 
 TEST_P(ReduceChannelsTest, Planes) {
@@ -115,17 +128,21 @@ TEST_P(ReduceChannelsTest, Planes) {
 }
 
 TEST_P(ReduceChannelsTest, NothingSumsToZero) {
-  double* const sums = Device<double>(16);
+  double *const sums = Device<double>(16), *const scratch = Device<double>(64);
+  uint32_t* const arrived = Arrived();
   ASSERT_EQ(stream_->Fill(sums, 0x3f, 16 * sizeof(double)), absl::OkStatus());
-  ASSERT_EQ(ReduceChannels(*stream_, "squares", "sums of squares", VectorExtents::Rows(0, 8),
-                           SquaresBody<4>{{nullptr, 8, 0}}, sums, WriteSums{sums, sums + 8}),
-            absl::OkStatus());
+  ASSERT_EQ(
+      ReduceChannels(*stream_, "squares", VectorExtents::Rows(0, 8),
+                     SquaresBody<4>{{nullptr, 8, 0}}, scratch, arrived, WriteSums{sums, sums + 8}),
+      absl::OkStatus());
   double* const result = static_cast<double*>(*gpu_->AllocatePinned(16 * sizeof(double), "get"));
   ASSERT_EQ(stream_->Copy(result, sums, 16 * sizeof(double)), absl::OkStatus());
   ASSERT_EQ(stream_->Synchronize(), absl::OkStatus());
   EXPECT_EQ(std::vector<double>(result, result + 16), std::vector<double>(16, 0.0));
-  EXPECT_EQ(gpu_->Free(result), absl::OkStatus());
-  EXPECT_EQ(gpu_->Free(sums), absl::OkStatus());
+  for (void* memory : {static_cast<void*>(result), static_cast<void*>(sums),
+                       static_cast<void*>(scratch), static_cast<void*>(arrived)}) {
+    EXPECT_EQ(gpu_->Free(memory), absl::OkStatus());
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, ReduceChannelsTest, ::testing::Range<uint64_t>(1, 4));

@@ -21,7 +21,8 @@ class SimulatedBlock {
   DTNN_HOST_DEVICE virtual const uint64_t* MeetWarp(uint32_t thread, const char* what,
                                                     uint64_t value,
                                                     void (*combine)(uint64_t* lanes)) = 0;
-  DTNN_HOST_DEVICE virtual void MeetBlock(uint32_t thread) = 0;
+  // Returns whether any thread of the block has brought `value` true.
+  DTNN_HOST_DEVICE virtual bool MeetBlock(uint32_t thread, bool value) = 0;
   DTNN_HOST_DEVICE virtual std::byte* shared() = 0;
 
  protected:
@@ -106,7 +107,17 @@ class SimulatedThread {
 
   DTNN_HOST_DEVICE SimulatedWarp warp() const { return {cooperation_, flat_index()}; }
   // Waits for all threads of the block: __syncthreads.
-  DTNN_HOST_DEVICE void Barrier() const { cooperation_->MeetBlock(flat_index()); }
+  DTNN_HOST_DEVICE void Barrier() const { cooperation_->MeetBlock(flat_index(), false); }
+  // See launch.h. Blocks run one after the other.
+  DTNN_HOST_DEVICE bool IsLast(uint32_t* arrived, uint32_t blocks) const {
+    Barrier();
+    bool last = false;
+    if (flat_index() == 0) {
+      last = ++*arrived == blocks;
+      if (last) *arrived = 0;
+    }
+    return cooperation_->MeetBlock(flat_index(), last);
+  }
   template <typename T>
   DTNN_HOST_DEVICE T* Shared() const {
     return reinterpret_cast<T*>(cooperation_->shared());

@@ -205,7 +205,7 @@ TEST_F(LtGemmTest, BothGradientsAreOneLaunch) {
     return gpu::CallsOf(gpu).launches - before;
   };
   EXPECT_EQ(launches("simulated_lt"), 1);
-  EXPECT_EQ(launches("plain"), 3);
+  EXPECT_EQ(launches("plain"), 2);
 }
 
 TEST_P(LtDeviceTest, ANaNComesOutOfTheSums) {

@@ -90,11 +90,14 @@ class KernelRunner::Block final : public SimulatedBlock {
     return values;
   }
 
-  void MeetBlock(uint32_t thread) override {
+  bool MeetBlock(uint32_t thread, bool value) override {
     Meeting& meeting = Needs(Cooperation::kBlock, thread, "Barrier", all_);
     const uint32_t round = meeting.round;
+    uint64_t& any = meeting.values[round % 2][0];
+    any = value || (meeting.arrived > 0 && any != 0);
     if (++meeting.arrived == threads_) Complete(meeting);
     WaitFor(meeting, round, thread);
+    return any != 0;
   }
 
   std::byte* shared() override { return shared_ == nullptr ? nullptr : shared_->host(); }
