@@ -217,17 +217,18 @@ Batch Loader::Impl::Rows(const Batch& batch, int64_t begin, int64_t count) const
 
 void Loader::Impl::Prepare(Slot& slot, int64_t step, int64_t pieces) const {
   const Sampler::Slice slice = sampler_.StepSlice(step);
-  slot.batch = Rows(slot.memory, 0, slice.count);
+  slot.batch = slice.count == 0 ? Batch() : Rows(slot.memory, 0, slice.count);
   slot.batch.global_count = slice.global_count;
   slot.step = step;
   slot.begin = slice.begin;
-  slot.pieces = slot.failed = std::min(pieces, slice.count);
+  slot.pieces = slot.failed = std::clamp<int64_t>(slice.count, 1, pieces);
   slot.given = slot.done = 0;
   slot.status = absl::OkStatus();
 }
 
 absl::Status Loader::Impl::Read(Slot& slot, int64_t piece,
                                 const SampleReader::Scratch& scratch) const {
+  if (slot.batch.count == 0) return absl::OkStatus();
   const int64_t begin = slot.batch.count * piece / slot.pieces;
   const int64_t count = slot.batch.count * (piece + 1) / slot.pieces - begin;
   const Span span({.activity = Activity::kReadData, .samples = count});
@@ -338,6 +339,10 @@ absl::StatusOr<std::unique_ptr<Loader>> Loader::Create(std::shared_ptr<const Dat
   DTNN_RETURN_IF_ERROR(
       CheckTransforms(options.transforms, dataset->sample(), dataset->preprocessing()));
   DTNN_RETURN_IF_ERROR(CheckMixup(options.mixup));
+  if (options.mixup > 0 && options.poisson) {
+    return absl::InvalidArgumentError(
+        "mixup: not with Poisson sampling, where a sample may not depend on the next one");
+  }
   if (options.mixup > 0 && dataset->target_kind() != TargetKind::kClass) {
     return InvalidArgument("mixup: needs one class per sample, but ", dataset->name(), " has ",
                            Name(dataset->target_kind()));
@@ -371,7 +376,8 @@ absl::StatusOr<std::unique_ptr<Loader>> Loader::Create(std::shared_ptr<const Dat
                                            .seed = options.seed,
                                            .steps_per_epoch = options.steps_per_epoch,
                                            .groups = std::move(groups.begins),
-                                           .groups_at_once = groups.at_once}));
+                                           .groups_at_once = groups.at_once,
+                                           .poisson = options.poisson}));
   auto impl = std::make_unique<Impl>(std::move(dataset), split, std::move(sampler), options,
                                      std::move(bytes));
   DTNN_RETURN_IF_ERROR(impl->Init());
@@ -389,6 +395,7 @@ double Loader::seconds_waited() const { return impl_->seconds_waited(); }
 int64_t Loader::steps() const { return impl_->sampler().steps(); }
 int64_t Loader::samples() const { return impl_->sampler().samples(); }
 int64_t Loader::SamplesBefore(int64_t steps) const { return impl_->sampler().SamplesBefore(steps); }
+double Loader::probability() const { return impl_->sampler().probability(); }
 int64_t Loader::max_batch() const { return impl_->sampler().max_batch(); }
 
 }  // namespace dtnn

@@ -42,6 +42,7 @@
 
 #include "absl/status/statusor.h"
 #include "data/dataset.h"
+#include "data/loading/poisson_steps.h"
 #include "data/normalize.h"
 #include "data/transforms/transform.h"
 #include "kernels/byte_images/byte_images.h"
@@ -67,6 +68,9 @@ struct LoaderOptions {
   double mixup = 0;  // alpha; 0: off. Only where there is one class per sample
   // Batches of bytes, where nothing stands against it (WhyNoBytes of byte_batches.h).
   bool bytes = false;
+  // Poisson sampling by these words, one rank's: batches have `batch` samples on average, and may
+  // be empty (sampler.h). Null: each epoch has each sample once. Not with mixup.
+  RandomWords poisson = {};
 };
 
 // The threads that prepare batches without keeping training waiting, unless a user knows better:
@@ -79,7 +83,7 @@ struct Batch {
   // With mixup, what a loss compares with: (count, outputs) probabilities, of x's dtype. Metrics go
   // by `targets`, the class that has the larger share. Else empty.
   Tensor mixed_targets = {};
-  int64_t count = 0;         // samples of this rank in this step, at least 1
+  int64_t count = 0;         // samples of this rank in this step; 0 only with Poisson sampling
   int64_t global_count = 0;  // samples of all ranks in this step: what a mean divides by
   // Of a batch of bytes, else null: what makes values of x, which is uint8 of its bytes_shape, and
   // of the changes to each sample, int32 of its changes_shape, empty where there are none.
@@ -126,8 +130,11 @@ class Loader {
   int64_t samples() const;
   // Samples of an epoch before its step `steps`, over all ranks, skipped ones included.
   int64_t SamplesBefore(int64_t steps) const;
+  // The probability with which a step of Poisson sampling takes a sample; 0: there is none.
+  double probability() const;
   // The largest Batch::count of any rank and step: what a plan must be made for. It is
-  // options.batch or fewer, or one more where the samples left over do not suffice for a step.
+  // options.batch or fewer, or one more where the samples left over do not suffice for a step; with
+  // Poisson sampling more.
   int64_t max_batch() const;
 
  private:

@@ -15,9 +15,11 @@
 #include "data/loading/split.h"
 #include "data/testing/counting_dataset.h"
 #include "data/testing/every_transform.h"
+#include "data/testing/philox_words.h"
 #include "data/transforms/crop.h"
 #include "data/transforms/flip.h"
 #include "data/transforms/mixup.h"
+#include "data/transforms/pad_crop.h"
 #include "gtest/gtest.h"
 #include "tensor/threads/parallel_for.h"
 
@@ -107,6 +109,66 @@ void See(Loader& loader, int64_t epoch, Seen& seen, int64_t first_step = 0) {
       seen[batch->targets.data<int32_t>()[i]].assign(first, first + elements);
     }
   }
+}
+
+TEST(LoaderTest, PoissonBatchesMayBeEmptyAndDoNotDependOnThreads) {
+  std::vector<std::vector<int64_t>> seen;
+  for (const int prefetch : {0, 3}) {
+    for (const int threads : {1, 3}) {
+      auto loader = Make(50, {.batch = 2,
+                              .prefetch = prefetch,
+                              .threads = threads,
+                              .poisson = testing::PhiloxWords(9)});
+      EXPECT_DOUBLE_EQ(loader->probability(), 0.04);
+      std::vector<int64_t>& all = seen.emplace_back();
+      int64_t steps = 0, empty = 0;
+      for (const int64_t epoch : {0, 1, 2}) {
+        loader->StartEpoch(epoch);
+        for (;; ++steps) {
+          const Batch* batch = *loader->Next();
+          if (batch == nullptr) break;
+          EXPECT_EQ(batch->global_count, batch->count);
+          if (batch->count == 0) ++empty;
+          for (int64_t i = 0; i < batch->count; ++i) {
+            all.push_back(batch->targets.data<int32_t>()[i]);
+            EXPECT_EQ(batch->x.data<float>()[i * batch->x.shape().DropFirst().NumElements()],
+                      float(all.back()));
+          }
+        }
+      }
+      EXPECT_EQ(steps, 75);
+      EXPECT_TRUE(empty > 0 && empty < 40) << empty;
+    }
+  }
+  for (const auto& other : seen) EXPECT_EQ(other, seen[0]);
+}
+
+// Or what becomes of a sample would say which others are drawn.
+TEST(LoaderTest, TransformsOfPoissonBatchesAreByTheWordsNotByPlace) {
+  // Each step takes all samples, at the places of a loader without Poisson sampling.
+  const auto first = [](const LoaderOptions& options) {
+    auto loader = Make(6, options);
+    loader->StartEpoch(0);
+    const Batch* batch = *loader->Next();
+    return std::vector<float>(batch->x.data<float>(),
+                              batch->x.data<float>() + batch->x.num_elements());
+  };
+  LoaderOptions options = {
+      .batch = 6, .shuffle = false, .prefetch = 0, .transforms = {PadCrop({.padding = 1})}};
+  const std::vector<float> by_place = first(options);
+  options.poisson = testing::PhiloxWords(1);
+  const std::vector<float> one = first(options);
+  EXPECT_EQ(one, first(options));
+  EXPECT_NE(one, by_place);
+  options.poisson = testing::PhiloxWords(2);
+  EXPECT_NE(one, first(options));
+  options.transforms = {};
+  options.mixup = 0.2;
+  EXPECT_EQ(
+      Loader::Create(std::make_shared<CountingDataset>(6), Split::kTrain, AllIndices(6), options)
+          .status()
+          .message(),
+      "mixup: not with Poisson sampling, where a sample may not depend on the next one");
 }
 
 TEST(LoaderTest, SamplesDoNotDependOnBatchRanksOrThreads) {

@@ -73,10 +73,10 @@ absl::Status SampleReader::Read(const Sampler& sampler, int64_t epoch, const Sam
                                 std::span<int64_t> indices, const Scratch& scratch,
                                 const Batch& to) const {
   sampler.Indices(slice, indices);
-  if (bytes_ != nullptr) return ReadBytes(epoch, slice.begin, indices, scratch, to);
+  if (bytes_ != nullptr) return ReadBytes(sampler, epoch, slice.begin, indices, scratch, to);
   DTNN_RETURN_IF_ERROR(dataset_->Read(split_, indices, options_.format, to.x, to.targets));
-  Change(to.x, epoch, slice.begin, scratch);
-  MoveLabelsOf(to.targets, epoch, slice.begin, scratch);
+  Change(sampler, to.x, epoch, slice.begin, scratch);
+  MoveLabelsOf(sampler, to.targets, epoch, slice.begin, scratch);
   if (options_.mixup == 0) return absl::OkStatus();
   const int64_t next = (slice.begin + slice.count) % sampler.samples();
   DTNN_RETURN_IF_ERROR(ReadNext(sampler, epoch, next, scratch));
@@ -87,23 +87,24 @@ absl::Status SampleReader::Read(const Sampler& sampler, int64_t epoch, const Sam
 
 // The bytes of samples, the first of which is at `place` of the epoch's order, and what transforms
 // would do to them.
-absl::Status SampleReader::ReadBytes(int64_t epoch, int64_t place, std::span<const int64_t> indices,
-                                     const Scratch& scratch, const Batch& to) const {
+absl::Status SampleReader::ReadBytes(const Sampler& sampler, int64_t epoch, int64_t place,
+                                     std::span<const int64_t> indices, const Scratch& scratch,
+                                     const Batch& to) const {
   DTNN_RETURN_IF_ERROR(dataset_->Read(split_, indices, bytes_->from, to.x, to.targets));
-  MoveLabelsOf(to.targets, epoch, place, scratch);
+  MoveLabelsOf(sampler, to.targets, epoch, place, scratch);
   if (to.changes.empty()) return absl::OkStatus();
   auto* changes = reinterpret_cast<PixelChange*>(to.changes.data<int32_t>());
   for (size_t i = 0; i < indices.size(); ++i, changes += bytes_->changes) {
-    DrawChanges(options_.transforms, options_.seed, epoch, place + int64_t(i), bytes_->sample,
-                changes);
+    DrawChanges(options_.transforms, options_.seed, epoch, sampler.Key(place + int64_t(i)),
+                bytes_->sample, changes);
   }
   return absl::OkStatus();
 }
 
 // Does to the labels of pixels what transforms do to the pixels. As values they count from 1: a
 // transform fills with 0 what has no pixel, and so no label.
-void SampleReader::MoveLabelsOf(const Tensor& targets, int64_t epoch, int64_t place,
-                                const Scratch& scratch) const {
+void SampleReader::MoveLabelsOf(const Sampler& sampler, const Tensor& targets, int64_t epoch,
+                                int64_t place, const Scratch& scratch) const {
   if (scratch.labels.empty()) return;
   const ImageExtents sample = dataset_->sample();
   const int64_t pixels = sample.height * sample.width;
@@ -114,22 +115,23 @@ void SampleReader::MoveLabelsOf(const Tensor& targets, int64_t epoch, int64_t pl
     int32_t* const labels = targets.data<int32_t>() + i * pixels;
     std::transform(labels, labels + pixels, values,
                    [](int32_t label) { return float(label - kUnlabelledPixel); });
-    MoveLabels(options_.transforms, options_.seed, epoch, place + i, image);
+    MoveLabels(options_.transforms, options_.seed, epoch, sampler.Key(place + i), image);
     std::transform(values, values + pixels, labels,
                    [](float value) { return int32_t(value) + kUnlabelledPixel; });
   }
 }
 
 // Transforms and normalises samples, the first of which is at `place` of the epoch's order.
-void SampleReader::Change(const Tensor& x, int64_t epoch, int64_t place,
+void SampleReader::Change(const Sampler& sampler, const Tensor& x, int64_t epoch, int64_t place,
                           const Scratch& scratch) const {
-  DispatchFloating(options_.dtype,
-                   [&](auto zero) { ChangeValues<decltype(zero)>(x, epoch, place, scratch); });
+  DispatchFloating(options_.dtype, [&](auto zero) {
+    ChangeValues<decltype(zero)>(sampler, x, epoch, place, scratch);
+  });
 }
 
 template <typename T>
-void SampleReader::ChangeValues(const Tensor& x, int64_t epoch, int64_t place,
-                                const Scratch& scratch) const {
+void SampleReader::ChangeValues(const Sampler& sampler, const Tensor& x, int64_t epoch,
+                                int64_t place, const Scratch& scratch) const {
   if (!options_.transforms.empty()) {
     SampleImage<T> image = {.values = x.data<T>(),
                             .scratch = scratch.sample.data<T>(),
@@ -137,7 +139,7 @@ void SampleReader::ChangeValues(const Tensor& x, int64_t epoch, int64_t place,
                             .format = options_.format,
                             .input = input_};
     for (int64_t i = 0; i < x.shape()[0]; ++i, image.values += image.size()) {
-      ApplyTransforms(options_.transforms, options_.seed, epoch, place + i, image);
+      ApplyTransforms(options_.transforms, options_.seed, epoch, sampler.Key(place + i), image);
     }
   }
   Normalize(options_.normalization, dataset_->sample(), options_.format,
@@ -152,7 +154,7 @@ absl::Status SampleReader::ReadNext(const Sampler& sampler, int64_t epoch, int64
   sampler.Indices({place, 1, 1}, {&index, 1});
   DTNN_RETURN_IF_ERROR(
       dataset_->Read(split_, {&index, 1}, options_.format, scratch.next, scratch.next_target));
-  Change(scratch.next, epoch, place, scratch);
+  Change(sampler, scratch.next, epoch, place, scratch);
   return absl::OkStatus();
 }
 

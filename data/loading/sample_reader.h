@@ -1,6 +1,7 @@
 // The samples of a batch as training sees them: read from the data set, changed by transforms,
 // normalised and mixed (in the order that loader.h gives). A function of the epoch and of the
-// positions in its order alone, whichever thread reads them and in what pieces.
+// positions in its order alone (with Poisson sampling, of Sampler::Key), whichever thread reads
+// them and in what pieces.
 
 #ifndef DTNN_DATA_LOADING_SAMPLE_READER_H_
 #define DTNN_DATA_LOADING_SAMPLE_READER_H_
@@ -44,13 +45,16 @@ class SampleReader {
                     std::span<int64_t> indices, const Scratch& scratch, const Batch& to) const;
 
  private:
-  absl::Status ReadBytes(int64_t epoch, int64_t place, std::span<const int64_t> indices,
-                         const Scratch& scratch, const Batch& to) const;
-  void Change(const Tensor& x, int64_t epoch, int64_t place, const Scratch& scratch) const;
-  void MoveLabelsOf(const Tensor& targets, int64_t epoch, int64_t place,
+  absl::Status ReadBytes(const Sampler& sampler, int64_t epoch, int64_t place,
+                         std::span<const int64_t> indices, const Scratch& scratch,
+                         const Batch& to) const;
+  void Change(const Sampler& sampler, const Tensor& x, int64_t epoch, int64_t place,
+              const Scratch& scratch) const;
+  void MoveLabelsOf(const Sampler& sampler, const Tensor& targets, int64_t epoch, int64_t place,
                     const Scratch& scratch) const;
   template <typename T>
-  void ChangeValues(const Tensor& x, int64_t epoch, int64_t place, const Scratch& scratch) const;
+  void ChangeValues(const Sampler& sampler, const Tensor& x, int64_t epoch, int64_t place,
+                    const Scratch& scratch) const;
   absl::Status ReadNext(const Sampler& sampler, int64_t epoch, int64_t place,
                         const Scratch& scratch) const;
   template <typename T>

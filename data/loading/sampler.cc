@@ -14,6 +14,17 @@
 namespace dtnn {
 namespace {
 
+absl::Status CheckPoisson(std::vector<int64_t> indices, const SamplerOptions& options) {
+  if (options.ranks > 1) {
+    return InvalidArgument("Poisson sampling is for one rank, not for ", options.ranks);
+  }
+  std::ranges::sort(indices);
+  const auto twice = std::ranges::adjacent_find(indices);
+  if (twice == indices.end()) return absl::OkStatus();
+  return InvalidArgument("Poisson sampling needs each sample once, but sample ", *twice,
+                         " is there twice: what is added up of it would count twice, too");
+}
+
 absl::Status Check(int64_t samples, const SamplerOptions& options) {
   if (options.batch < 1) {
     return InvalidArgument("the batch size must be at least 1, not ", options.batch);
@@ -52,6 +63,7 @@ absl::Status Check(int64_t samples, const SamplerOptions& options) {
 absl::StatusOr<Sampler> Sampler::Create(std::vector<int64_t> indices,
                                         const SamplerOptions& options) {
   absl::Status status = Check(int64_t(indices.size()), options);
+  if (status.ok() && options.poisson) status = CheckPoisson(indices, options);
   if (!status.ok()) return status;
   return Sampler(std::move(indices), options);
 }
@@ -61,8 +73,14 @@ Sampler::Sampler(std::vector<int64_t> indices, const SamplerOptions& options)
       indices_(std::move(indices)),
       division_{
           .samples = int64_t(indices_.size()), .batch = options.batch, .ranks = options.ranks} {
-  if (options.shuffle && !options.groups.empty()) FindGroups();
-  if (options.shuffle) order_ = indices_;
+  if (options.poisson) {
+    options_.shuffle = false;
+    if (!indices_.empty()) {
+      poisson_.emplace(int64_t(indices_.size()), options.batch, options.poisson);
+    }
+  }
+  if (options_.shuffle && !options.groups.empty()) FindGroups();
+  if (options_.shuffle) order_ = indices_;
   if (division_.samples > 0 && options.steps_per_epoch > 0) {
     division_.samples = options.steps_per_epoch * division_.step_samples();
   }
@@ -75,6 +93,7 @@ void Sampler::DivideIntoSteps() {
   const int64_t ranks = options_.ranks;
   const int64_t last = division_.samples - division_.SamplesBefore(steps_ - 1);
   max_batch_ = std::max(steps_ > 1 ? options_.batch : 0, CeilDiv(last, ranks));
+  if (poisson_) max_batch_ = poisson_->most();
 }
 
 absl::Status Sampler::Skip(int64_t samples) {
@@ -112,6 +131,7 @@ void Sampler::FindGroups() {
 
 void Sampler::StartEpoch(int64_t epoch) {
   assert(epoch >= 0);
+  if (poisson_) poisson_->Draw(steps_);
   if (!options_.shuffle) return;
   const auto random = [&](uint64_t window) {
     return Philox(options_.seed,
@@ -137,6 +157,10 @@ void Sampler::StartEpoch(int64_t epoch) {
 
 Sampler::Slice Sampler::StepSlice(int64_t step) const {
   assert(step >= 0 && step < steps_);
+  if (poisson_) {
+    const int64_t count = int64_t(poisson_->Step(step).size());
+    return {poisson_->Begin(step), count, count};
+  }
   const int64_t begin = SamplesBefore(step), count = SamplesBefore(step + 1) - begin;
   const int64_t each = count / options_.ranks;
   const int64_t more = count % options_.ranks;  // ranks below this take one more
@@ -146,6 +170,11 @@ Sampler::Slice Sampler::StepSlice(int64_t step) const {
 
 void Sampler::Indices(const Slice& slice, std::span<int64_t> out) const {
   assert(int64_t(out.size()) == slice.count);
+  if (poisson_) {
+    const auto drawn = std::span(poisson_->drawn()).subspan(size_t(slice.begin), out.size());
+    std::ranges::transform(drawn, out.begin(), [&](int64_t i) { return indices_[size_t(i)]; });
+    return;
+  }
   const std::vector<int64_t>& order = options_.shuffle ? order_ : indices_;
   size_t place = size_t(slice.begin) % order.size();
   for (int64_t& index : out) {

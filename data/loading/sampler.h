@@ -15,16 +15,24 @@
 // the groups in random order, `groups_at_once` of them at a time, and the samples of those in
 // random order: all samples still come once, each group is read once, and the order is as much a
 // function of (seed, epoch) as without groups.
+//
+// With `poisson` each step takes each sample independently (poisson_steps.h), with the probability
+// that makes steps of `batch` samples on average. Steps and SamplesBefore are those of an epoch in
+// which each sample comes once: the number of samples that steps have on average. What an epoch has
+// is then a function of the random words, and drawn anew each time; nothing is shuffled, and groups
+// do not count.
 
 #ifndef DTNN_DATA_LOADING_SAMPLER_H_
 #define DTNN_DATA_LOADING_SAMPLER_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "data/loading/epoch_division.h"
+#include "data/loading/poisson_steps.h"
 
 namespace dtnn {
 
@@ -38,6 +46,8 @@ struct SamplerOptions {
   // First sample of each group, ascending from 0; empty: no groups.
   std::vector<int64_t> groups = {};
   int64_t groups_at_once = 1;
+  // Poisson sampling by these words, of one rank; null: each epoch has each sample once.
+  RandomWords poisson = {};
 };
 
 class Sampler {
@@ -45,7 +55,7 @@ class Sampler {
   // A rank's part of a step: places [begin, begin + count) of the epoch's order.
   struct Slice {
     int64_t begin = 0;
-    int64_t count = 0;         // at least 1
+    int64_t count = 0;         // at least 1, or with Poisson sampling 0
     int64_t global_count = 0;  // of all ranks
   };
 
@@ -75,6 +85,11 @@ class Sampler {
   int64_t SamplesBefore(int64_t step) const { return division_.SamplesBefore(step); }
   // The largest Slice::count of any rank and step.
   int64_t max_batch() const { return max_batch_; }
+  // For random changes to the sample at a place of the order: the place, or, with Poisson sampling,
+  // a random number, since a place would depend on which others are drawn.
+  int64_t Key(int64_t place) const { return poisson_ ? poisson_->keys()[size_t(place)] : place; }
+  // The probability with which a step of Poisson sampling takes a sample; 0: there is none.
+  double probability() const { return poisson_ ? poisson_->probability() : 0; }
 
  private:
   Sampler(std::vector<int64_t> indices, const SamplerOptions& options);
@@ -93,6 +108,7 @@ class Sampler {
   std::vector<int64_t> run_order_;
   std::vector<int64_t> order_;  // empty unless shuffled
   EpochDivision division_;
+  std::optional<PoissonSteps> poisson_;
   int64_t steps_ = 0;
   int64_t max_batch_ = 0;
 };

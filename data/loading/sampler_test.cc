@@ -1,6 +1,7 @@
 #include "data/loading/sampler.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <numeric>
@@ -9,10 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include "data/testing/philox_words.h"
 #include "gtest/gtest.h"
 
 namespace dtnn {
 namespace {
+
+using testing::PhiloxWords;
 
 std::vector<int64_t> Iota(int64_t n, int64_t first = 0) {
   std::vector<int64_t> values(n);
@@ -338,6 +342,59 @@ TEST(SamplerTest, GroupsAreChecked) {
   for (const SamplerOptions& options : {Grouped({0, 3, 3}, 1), Grouped({}, 1), Grouped({0}, 7)}) {
     EXPECT_TRUE(Sampler::Create(Iota(9), options).ok());
   }
+}
+
+TEST(SamplerTest, PoissonStepsTakeSamplesByCoinsAndCountLikeOthers) {
+  Sampler sampler =
+      *Sampler::Create(Iota(1000, 5), {.batch = 64, .shuffle = true, .poisson = PhiloxWords(1)});
+  const Sampler other = *Sampler::Create(Iota(1000, 5), {.batch = 64});
+  EXPECT_EQ(sampler.steps(), other.steps());
+  EXPECT_EQ(sampler.samples(), 1000);
+  EXPECT_EQ(sampler.SamplesBefore(3), other.SamplesBefore(3));
+  EXPECT_DOUBLE_EQ(sampler.probability(), 0.064);
+  EXPECT_EQ(other.probability(), 0);
+  std::set<int64_t> sizes, seen;
+  for (int64_t epoch = 0; epoch < 3; ++epoch) {
+    sampler.StartEpoch(epoch);
+    for (int64_t step = 0; step < sampler.steps(); ++step) {
+      const std::vector<int64_t> indices = StepIndices(sampler, step);
+      EXPECT_EQ(sampler.StepSlice(step).global_count, int64_t(indices.size()));
+      EXPECT_LE(int64_t(indices.size()), sampler.max_batch());
+      sizes.insert(int64_t(indices.size()));
+      seen.insert(indices.begin(), indices.end());
+    }
+  }
+  EXPECT_GT(sizes.size(), 5u);
+  EXPECT_GT(seen.size(), 800u);
+  EXPECT_TRUE(*seen.begin() >= 5 && *seen.rbegin() < 1005);
+}
+
+TEST(SamplerTest, PoissonSamplingOfAPartOfAnEpochHasTheSameProbability) {
+  Sampler sampler = *Sampler::Create(Iota(100), {.batch = 10, .poisson = PhiloxWords(1)});
+  ASSERT_TRUE(sampler.Skip(45).ok());
+  EXPECT_EQ(sampler.steps(), 6);
+  EXPECT_DOUBLE_EQ(sampler.probability(), 0.1);
+  std::vector<double> taken(100);
+  for (int64_t epoch = 0; epoch < 500; ++epoch) {
+    sampler.StartEpoch(epoch);
+    for (int64_t step = 0; step < 6; ++step) {
+      for (const int64_t index : StepIndices(sampler, step)) taken[size_t(index)] += 1;
+    }
+  }
+  for (const double count : taken) EXPECT_NEAR(count, 300, 5.5 * std::sqrt(270));
+  const Sampler longer =
+      *Sampler::Create(Iota(100), {.batch = 10, .steps_per_epoch = 50, .poisson = PhiloxWords(1)});
+  EXPECT_EQ(longer.steps(), 50);
+  EXPECT_DOUBLE_EQ(longer.probability(), 0.1);
+}
+
+TEST(SamplerTest, PoissonSamplingRefusesRanksAndSamplesThatAreThereTwice) {
+  EXPECT_EQ(Sampler::Create({1, 2, 1}, {.poisson = PhiloxWords(1)}).status().message(),
+            "Poisson sampling needs each sample once, but sample 1 is there twice: what is added "
+            "up of it would count twice, too");
+  EXPECT_EQ(Sampler::Create({1, 2}, {.ranks = 2, .poisson = PhiloxWords(1)}).status().message(),
+            "Poisson sampling is for one rank, not for 2");
+  EXPECT_EQ(Sampler::Create({}, {.poisson = PhiloxWords(1)})->steps(), 0);
 }
 
 }  // namespace
