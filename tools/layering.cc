@@ -89,6 +89,7 @@ constexpr Folder kRooms[] = {
     {"models/checkpoint", 3},
     {"models/serving", 4},
     {"models/training/ranks", 4},
+    {"models/training/privacy", 4},
     {"models/onnx/file", 4},
     {"models/serving/protocol", 5},
     {"models/c", 5},

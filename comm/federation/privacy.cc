@@ -12,9 +12,6 @@
 namespace dtnn::federation {
 namespace {
 
-// Steps of the numbers that are sent in one deviation of the noise.
-constexpr double kSteps = 1 << 20;
-
 // Over the clip.
 double NoiseOfSum(const PrivacyOptions& options, int accepted, int together) {
   return options.noise * std::sqrt(double(accepted) / together);
@@ -54,7 +51,7 @@ absl::Status MakePrivate(std::span<const float> begin, double clip, double devia
   if (!std::isfinite(squares)) {
     return absl::InvalidArgumentError("an update that is not finite cannot be made private");
   }
-  const double step = deviation / kSteps;
+  const double step = deviation / kGridPerDeviation;
   // Rounding may lengthen it by half the diagonal of a cell.
   const double longest = std::max(0.0, clip - step * std::sqrt(double(update.size())) / 2);
   const double scale = std::min(1.0, longest / std::sqrt(squares));
@@ -62,7 +59,7 @@ absl::Status MakePrivate(std::span<const float> begin, double clip, double devia
   std::vector<int64_t> noise(std::min(kPiece, update.size()));
   for (size_t at = 0; at < update.size(); at += kPiece) {
     const size_t count = std::min(kPiece, update.size() - at);
-    ckks::SampleGaussian(random, kSteps, std::span(noise).first(count));
+    ckks::SampleGaussian(random, kGridPerDeviation, std::span(noise).first(count));
     for (size_t i = 0; i < count; ++i) {
       const double d = squares > 0 ? scale * (double(update[at + i]) - begin[at + i]) : 0;
       update[at + i] = float(begin[at + i] + step * (std::rint(d / step) + double(noise[i])));

@@ -25,6 +25,9 @@
 
 namespace dtnn::federation {
 
+// The numbers that are sent are multiples of the deviation of the noise over this.
+inline constexpr double kGridPerDeviation = 1 << 20;
+
 struct PrivacyOptions {
   double clip = 0;      // 0: no differential privacy
   double noise = 0;     // times `clip`

@@ -113,6 +113,7 @@ void ToProto(const TrainingState& state, proto::TrainingState* message) {
   for (double sum : state.metrics.sums) message->add_metric_sums(sum);
   for (const std::string& name : state.metrics.names) message->add_metric_names(name);
   message->set_metric_samples(state.metrics.samples);
+  for (double spent : state.privacy_spent) message->add_privacy_spent(spent);
   for (const auto& [name, values] : state.schedulers) {
     proto::SchedulerState& scheduler = (*message->mutable_schedulers())[name];
     for (double value : values) scheduler.add_values(value);
@@ -148,6 +149,7 @@ TrainingState FromProto(const proto::TrainingState& message) {
   state.metrics.sums.assign(message.metric_sums().begin(), message.metric_sums().end());
   state.metrics.names.assign(message.metric_names().begin(), message.metric_names().end());
   state.metrics.samples = message.metric_samples();
+  state.privacy_spent.assign(message.privacy_spent().begin(), message.privacy_spent().end());
   for (const auto& [name, scheduler] : message.schedulers()) {
     state.schedulers[name].assign(scheduler.values().begin(), scheduler.values().end());
   }

@@ -75,6 +75,10 @@ struct TrainingState {
 
   MetricSums metrics = {};  // of what is done of the epoch in progress, over all ranks
 
+  // With differential privacy of samples, what steps have revealed (RenyiAccountant::spent); else
+  // empty.
+  std::vector<double> privacy_spent = {};
+
   // By scheduler, its state (best value so far, epochs waited, ...).
   std::map<std::string, std::vector<double>, std::less<>> schedulers = {};
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "data/loading/loader.h"
@@ -21,11 +22,13 @@ class Trainer;
 struct Pass {
   enum class Kind : uint8_t { kTraining, kValidation, kTest };
   Kind kind = Kind::kTraining;
-  Trainer* trainer = nullptr;                // which runs it
-  int64_t epoch = 0, epochs = 0;             // from 0; of training and its validation
-  int64_t step = 0, steps = 0;               // batches done, and of the whole pass
-  int64_t samples = 0;                       // of the whole pass, over all ranks
-  int64_t done = 0;                          // samples seen so far, over all ranks
+  Trainer* trainer = nullptr;     // which runs it
+  int64_t epoch = 0, epochs = 0;  // from 0; of training and its validation
+  int64_t step = 0, steps = 0;    // batches done, and of the whole pass
+  int64_t samples = 0;            // of the whole pass, over all ranks
+  int64_t done = 0;               // samples seen so far, over all ranks
+  // At the end of training with differential privacy for each sample: what all of it has revealed.
+  std::optional<double> epsilon = {};
   const MetricAverages* averages = nullptr;  // this rank's during the pass, all ranks' at its end
   // In OnBatchEnd of an evaluation, this rank's batch and what the network says of it, on the host;
   // null where it has none in this step.
@@ -33,12 +36,17 @@ struct Pass {
   const Tensor* predictions = nullptr;
 };
 
-// The metrics of an epoch by name, those of validation after "val_"; null: there was none.
+// What Pass::epsilon is called among metrics.
+inline constexpr char kEpsilonName[] = "dp_epsilon";
+
+// The metrics of an epoch by name, those of validation after "val_"; null: there was none. After
+// them the epsilon, with differential privacy.
 inline NamedMetrics MetricsOf(const Pass& training, const Pass* validation) {
   NamedMetrics metrics = training.averages->Values();
   if (validation != nullptr) {
     std::ranges::move(validation->averages->Values("val_"), std::back_inserter(metrics));
   }
+  if (training.epsilon) metrics.emplace_back(kEpsilonName, *training.epsilon);
   return metrics;
 }
 

@@ -1,5 +1,6 @@
 #include "models/training/step_engine.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -33,6 +34,25 @@ std::string ReasonNotToCapture(const DeviceContext& context, const TrainerOption
 // For what ranks draw each for itself. Seeds of neighbouring runs do not meet: those of ranks are
 // far apart (2^64 over the golden ratio, an odd number). Rank 0's is that of the run.
 uint64_t SeedOfRank(uint64_t seed, int rank) { return seed + 0x9e3779b97f4a7c15 * uint64_t(rank); }
+
+// Whether samples can be protected so.
+absl::Status CheckPrivateTraining(const Graph& graph, const TrainerOptions& options) {
+  DTNN_RETURN_IF_ERROR(PrivateGradients::Check(options.privacy, graph));
+  if (options.communicator != nullptr && options.communicator->size() > 1) {
+    return absl::InvalidArgumentError(
+        "differential privacy of samples is for one rank: gradients that ranks send each other "
+        "would have no noise yet");
+  }
+  if (options.common_metrics) {
+    return absl::InvalidArgumentError(
+        "differential privacy of samples: not with metrics that are common in every step");
+  }
+  if (options.accumulate_steps == 1) return absl::OkStatus();
+  return InvalidArgument(
+      "differential privacy of samples: each batch is an update, so not with ",
+      options.accumulate_steps,
+      " batches per update; a larger batch takes no more memory for activations");
+}
 
 // In memory of its own, which is kept.
 absl::Status CopyTargets(const Tensor& from, Tensor& to) {
@@ -81,6 +101,7 @@ absl::StatusOr<std::unique_ptr<StepEngine>> StepEngine::Create(const Graph& grap
         "a trainer accumulates over 1 batch or more, not ", options.accumulate_steps,
         ", and clips to a norm above 0 or not at all (0), not to ", options.clip_norm);
   }
+  if (options.privacy.enabled()) DTNN_RETURN_IF_ERROR(CheckPrivateTraining(graph, options));
   if (options.common_metrics && !options.whole_steps) {
     return absl::InvalidArgumentError("metrics that are common in every step need whole steps");
   }
@@ -113,10 +134,12 @@ absl::StatusOr<std::unique_ptr<StepEngine>> StepEngine::Create(const Graph& grap
   return engine;
 }
 
-absl::StatusOr<std::unique_ptr<Plan>> StepEngine::Compile(int64_t batch, bool training) {
+absl::StatusOr<std::unique_ptr<Plan>> StepEngine::Compile(int64_t batch, bool training,
+                                                          ParameterStore& store,
+                                                          DeviceContext& context) {
   const int rank = options_.communicator == nullptr ? 0 : options_.communicator->rank();
   return Plan::Compile(
-      graph_, *store_, *context_,
+      graph_, store, context,
       {.batch = batch,
        .training = training,
        .loss = training && options_.training_loss != nullptr ? options_.training_loss.get()
@@ -126,8 +149,11 @@ absl::StatusOr<std::unique_ptr<Plan>> StepEngine::Compile(int64_t batch, bool tr
        .random_seed = SeedOfRank(options_.random_seed, rank),
        .fusions = options_.fusions,
        .ranks = training && exchange_ ? &*exchange_ : nullptr,
-       .skips_zero_gradients = !options_.reducer.sum,
-       .workspaces = options_.keep_workspaces ? nullptr : &workspace_use_});
+       .skips_zero_gradients = !options_.reducer.sum && !options_.privacy.enabled(),
+       // Which plans of several threads cannot share.
+       .workspaces = options_.keep_workspaces || (training && options_.privacy.enabled())
+                         ? nullptr
+                         : &workspace_use_});
 }
 
 // Everything but the plan, which depends on the batch.
@@ -161,7 +187,19 @@ absl::Status StepEngine::PrepareForTraining(int64_t max_batch) {
   if (updater_ == nullptr) DTNN_RETURN_IF_ERROR(AllocateForTraining());
   if (training_batch_ < max_batch) {
     graphs_.Clear();
-    DTNN_ASSIGN_OR_RETURN(training_plan_, Compile(max_batch, /*training=*/true));
+    private_.reset();
+    const int64_t samples = options_.privacy.enabled() ? 1 : max_batch;
+    DTNN_ASSIGN_OR_RETURN(training_plan_, Compile(samples, /*training=*/true, *store_, *context_));
+    training_batch_ = 0;
+    if (options_.privacy.enabled()) {
+      const auto compile = [this](ParameterStore& store, DeviceContext& context) {
+        return Compile(1, /*training=*/true, store, context);
+      };
+      DTNN_ASSIGN_OR_RETURN(private_,
+                            PrivateSteps::Create(options_.privacy, graph_, *store_, *context_,
+                                                 *training_plan_, max_batch, compile));
+    }
+    training_batch_ = max_batch;
     training_batch_ = max_batch;
     if (!late_) return absl::OkStatus();
     std::vector<LateReads::Kind> results = {
@@ -175,7 +213,8 @@ absl::Status StepEngine::PrepareForTraining(int64_t max_batch) {
 
 absl::Status StepEngine::PrepareForEvaluation(int64_t max_batch) {
   if (evaluation_batch_ < max_batch) {
-    DTNN_ASSIGN_OR_RETURN(evaluation_plan_, Compile(max_batch, /*training=*/false));
+    DTNN_ASSIGN_OR_RETURN(evaluation_plan_,
+                          Compile(max_batch, /*training=*/false, *store_, *context_));
     evaluation_batch_ = max_batch;
   }
   return absl::OkStatus();
@@ -218,8 +257,7 @@ absl::Status StepEngine::Step(const Batch& batch, MetricAverages* averages, bool
       DTNN_RETURN_IF_ERROR(ReadLater(batch));
       if (late_reads_.waiting() > 1) DTNN_RETURN_IF_ERROR(ReadOldest(&batch, *averages));
     } else {
-      DTNN_RETURN_IF_ERROR(
-          averages->Add(training_plan_->LossSum(), training_plan_->predictions(), batch.targets));
+      DTNN_RETURN_IF_ERROR(AddTo(*averages, batch));
     }
   }
   if (const Tensor norm = updater_->gradient_norm(); !late_ && settled() && !norm.empty()) {
@@ -228,13 +266,64 @@ absl::Status StepEngine::Step(const Batch& batch, MetricAverages* averages, bool
   return settled() ? sync_.EndUpdate(*store_) : absl::OkStatus();
 }
 
+// The results of a step.
+absl::Status StepEngine::AddTo(MetricAverages& averages, const Batch& batch) {
+  if (private_ != nullptr) {
+    return averages.Add(private_->LossSum(), private_->predictions(), batch.targets);
+  }
+  return averages.Add(training_plan_->LossSum(), training_plan_->predictions(), batch.targets);
+}
+
+std::optional<double> StepEngine::epsilon() const {
+  return options_.privacy.enabled() ? std::optional(spent_.Epsilon(options_.privacy.delta))
+                                    : std::nullopt;
+}
+
 // What a batch adds to the number that gradients are divided by.
 int64_t StepEngine::SamplesOf(const Batch& batch) const {
   return sync_.means_of_ranks() ? batch.count : batch.global_count;
 }
 
+// With differential privacy for each sample. A batch without samples is a step like others, and a
+// loss that is not finite ends nothing: that would tell of a single sample.
+absl::Status StepEngine::RunPrivateStep(const Batch& batch) {
+  if (private_ == nullptr || sampling_.probability == 0) {
+    return absl::FailedPreconditionError(
+        "differential privacy of samples: StepEngine::Step was called before PrepareForTraining "
+        "has succeeded, or before SetSampling");
+  }
+  DTNN_RETURN_IF_ERROR(updater_->Begin(store_->gradients(), sync_.exchanges()));
+  DTNN_RETURN_IF_ERROR(
+      updater_->SetStep({.learning_rate = learning_rate_, .step = steps_done_ + 1}));
+  DTNN_RETURN_IF_ERROR(private_->Run(batch, sampling_.mean));
+  spent_.Add(sampling_.probability, options_.privacy.noise);
+  DTNN_RETURN_IF_ERROR(updater_->Finish());
+  ++steps_done_;
+  return absl::OkStatus();
+}
+
+absl::Status StepEngine::SetSampling(double probability, double mean) {
+  if (!(probability > 0 && probability <= 1) || !(mean > 0 && std::isfinite(mean))) {
+    return InvalidArgument("steps that take a sample with probability ", probability, ", and ",
+                           mean,
+                           " samples on average: expected a probability above 0 and up to 1, and a "
+                           "mean above 0");
+  }
+  sampling_ = {probability, mean};
+  return absl::OkStatus();
+}
+
+bool StepEngine::RestorePrivacySpent(const std::vector<double>& spent) {
+  federation::RenyiAccountant accountant;
+  if (!std::ranges::all_of(spent, [](double x) { return x >= 0; })) return false;
+  if (!spent.empty() && !accountant.Restore(spent)) return false;
+  spent_ = accountant;
+  return true;
+}
+
 // A step whose loss is `watched` fails where that is NaN or infinite.
 absl::Status StepEngine::RunStep(const Batch& batch, bool watched, bool last) {
+  if (options_.privacy.enabled()) return RunPrivateStep(batch);
   Plan::GradientsReady ready;
   if (options_.accumulate_steps == 1) {
     DTNN_RETURN_IF_ERROR(updater_->Begin(store_->gradients(), sync_.exchanges()));
@@ -287,8 +376,7 @@ absl::Status StepEngine::RunOnDevice(const Batch& batch, const StepGraphs::Kind&
     } else if (kind.watched) {
       DTNN_RETURN_IF_ERROR(CheckLoss(batch));
       if (options_.common_metrics) {
-        DTNN_RETURN_IF_ERROR(update_averages_.Add(training_plan_->LossSum(),
-                                                  training_plan_->predictions(), batch.targets));
+        DTNN_RETURN_IF_ERROR(AddTo(update_averages_, batch));
       }
     }
   }
@@ -320,6 +408,7 @@ absl::Status StepEngine::Update() {
 }
 
 absl::StatusOr<double> StepEngine::LossSum() {
+  if (private_ != nullptr) return private_->LossSum();
   DTNN_RETURN_IF_ERROR(training_plan_->FetchResults());
   return training_plan_->LossSum();
 }

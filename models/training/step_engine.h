@@ -21,6 +21,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "comm/federation/renyi.h"
 #include "data/loading/loader.h"
 #include "kernels/add/add.h"
 #include "kernels/transfers/late_reads.h"
@@ -29,6 +30,7 @@
 #include "models/parameters/parameter_store.h"
 #include "models/plan/plan.h"
 #include "models/training/metric_averages.h"
+#include "models/training/privacy/private_steps.h"
 #include "models/training/ranks/communicator_exchange.h"
 #include "models/training/ranks/rank_shares.h"
 #include "models/training/ranks/synchronization.h"
@@ -103,6 +105,17 @@ class StepEngine {
   bool settled() const { return pending_batches_ == 0; }
   bool torn() const { return updater_ != nullptr && updater_->torn(); }
 
+  // With differential privacy for each sample (private_gradients.h), before the first step: the
+  // probability with which a step takes a sample, and how many it takes on average.
+  // InvalidArgument for a probability outside (0, 1] or a mean that is not above 0.
+  absl::Status SetSampling(double probability, double mean);
+  // What steps have revealed of a sample, before anyone has seen the parameters after them; nothing
+  // without differential privacy.
+  std::optional<double> epsilon() const;
+  // By order, as RenyiAccountant keeps it. False for what no run can have spent.
+  const std::vector<double>& privacy_spent() const { return spent_.spent(); }
+  bool RestorePrivacySpent(const std::vector<double>& spent);
+
   // Averages over the ranks: of running statistics after a pass and before saving; after the last
   // pass also of models (synchronization.h). All ranks call them together.
   absl::Status AverageStatistics() { return sync_.AverageStatistics(*store_); }
@@ -152,10 +165,13 @@ class StepEngine {
   StepEngine(const Graph& graph, ParameterStore& store, DeviceContext& context,
              const TrainerOptions& options);
 
-  absl::StatusOr<std::unique_ptr<Plan>> Compile(int64_t batch, bool training);
+  absl::StatusOr<std::unique_ptr<Plan>> Compile(int64_t batch, bool training, ParameterStore& store,
+                                                DeviceContext& context);
   absl::Status AllocateForTraining();
   int64_t SamplesOf(const Batch& batch) const;
   absl::Status RunStep(const Batch& batch, bool watched, bool last);
+  absl::Status RunPrivateStep(const Batch& batch);
+  absl::Status AddTo(MetricAverages& averages, const Batch& batch);
   absl::Status RunOnDevice(const Batch& batch, const StepGraphs::Kind& kind,
                            const Plan::GradientsReady& ready);
   absl::Status Update();
@@ -190,6 +206,13 @@ class StepEngine {
   std::unique_ptr<Updater> updater_;
   WorkspaceUse workspace_use_;
   std::unique_ptr<Plan> training_plan_, evaluation_plan_;
+  // With differential privacy, where training_plan_ takes one sample.
+  struct Sampling {
+    double probability = 0, mean = 0;
+  };
+  Sampling sampling_;
+  federation::RenyiAccountant spent_;
+  std::unique_ptr<PrivateSteps> private_;  // after PrepareForTraining; else null
   std::optional<double> gradient_norm_;
   // On devices whose results are read later. What the host knows of the steps that wait, oldest
   // first.

@@ -51,6 +51,28 @@ Activity ActivityOf(Pass::Kind kind) {
   return Activity::kTest;
 }
 
+// A run is with differential privacy from its first step to its last, or not at all.
+absl::Status CheckAccount(const PrivateTraining& privacy, const TrainingState& state) {
+  const std::vector<double>& spent = state.privacy_spent;
+  if (!privacy.enabled() && !spent.empty()) {
+    return absl::InvalidArgumentError(
+        "the run was started with differential privacy of samples, which steps without it would "
+        "end; continue with it");
+  }
+  if (!privacy.enabled() || (state.steps_done == 0 && spent.empty())) return absl::OkStatus();
+  if (spent.empty()) {
+    return InvalidArgument(
+        "the run was started without differential privacy of samples: its first ", state.steps_done,
+        " steps may have revealed anything; begin a new run with it");
+  }
+  federation::RenyiAccountant accountant;
+  const bool possible = std::ranges::all_of(spent, [](double x) { return x >= 0; });
+  if (possible && accountant.Restore(spent)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "the state holds no account of differential privacy that a run can have: it is damaged; "
+      "resume from another checkpoint");
+}
+
 }  // namespace
 
 Trainer::Trainer(std::unique_ptr<StepEngine> engine)
@@ -160,6 +182,7 @@ absl::Status Trainer::RunPass(Loader& loader, Pass& pass, MetricAverages& averag
     diverged_ |= absl::IsOutOfRange(scale);
     DTNN_RETURN_IF_ERROR(scale);
     DTNN_RETURN_IF_ERROR(engine_->AverageStatistics());
+    pass.epsilon = engine_->epsilon();
   }
   // An epoch that was stopped during its validation already has the metrics of all ranks.
   if (!training || !std::exchange(trained_by_all_, true))
@@ -185,6 +208,16 @@ absl::Status Trainer::BeginEpochs(Loader& training) {
     return absl::InvalidArgumentError(
         "an average of the parameters needs the same ones on all ranks, hence shared data; ranks "
         "with their own data take steps on their own");
+  }
+  if (engine_->options().privacy.enabled()) {
+    const double probability = training.probability();
+    if (probability == 0) {
+      return absl::InvalidArgumentError(
+          "differential privacy of samples needs a loader with Poisson sampling "
+          "(LoaderOptions::poisson), which its bound assumes");
+    }
+    DTNN_RETURN_IF_ERROR(engine_->SetSampling(
+        probability, double(probability < 1 ? training.options().batch : training.max_batch())));
   }
   DTNN_RETURN_IF_ERROR(ResumeEpoch(training, SettingsOf(training, shares)));
   engine_->BeginPass(shares, state_.step_in_epoch, /*first_batch=*/0);
@@ -286,6 +319,7 @@ absl::StatusOr<TrainingState> Trainer::StateWith(bool all_ranks) {
   DTNN_RETURN_IF_ERROR(engine_->ShowAverage());
   TrainingState state = state_;
   state.ended |= stopped_ && !state.in_epoch();
+  if (engine_->options().privacy.enabled()) state.privacy_spent = engine_->privacy_spent();
   if (!state.in_epoch()) return state;
   MetricAverages trained = trained_;
   if (all_ranks && !trained_by_all_) DTNN_RETURN_IF_ERROR(engine_->Combine(trained));
@@ -301,6 +335,7 @@ absl::Status Trainer::CheckState(const TrainingState& state) const {
     return InvalidArgument("the run was started with random seed ", state.random_seed, ", not ",
                            state_.random_seed);
   }
+  DTNN_RETURN_IF_ERROR(CheckAccount(engine_->options().privacy, state));
   if (!state.in_epoch()) return absl::OkStatus();
   const size_t sums = engine_->NewAverages().ToDoubles().size() - 1;
   if (state.metrics.sums.size() != sums) {
@@ -321,6 +356,7 @@ absl::Status Trainer::CheckState(const TrainingState& state) const {
 absl::Status Trainer::Restore(const TrainingState& state) {
   DTNN_RETURN_IF_ERROR(CheckState(state));
   state_ = state;
+  engine_->RestorePrivacySpent(std::exchange(state_.privacy_spent, {}));  // CheckState has seen it
   engine_->set_steps_done(state.steps_done);
   SetRate(state.learning_rate, learning_rate_factor_);
   diverged_ = false;

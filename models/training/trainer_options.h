@@ -13,6 +13,7 @@
 #include "comm/ranks/gradients/gradient_reducer.h"
 #include "models/plan/fusion.h"
 #include "models/training/metric_averages.h"
+#include "models/training/privacy/private_gradients.h"
 #include "optim/optimizers/optimizer.h"
 
 namespace dtnn {
@@ -29,6 +30,10 @@ struct TrainerOptions {
   int64_t accumulate_steps = 1;
   // The gradient is shortened to this Euclidean norm where it is longer; 0: never.
   double clip_norm = 0;
+  // Differential privacy for each sample: of one rank, without accumulation, on a CPU, with a
+  // loader with Poisson sampling. Loss and metrics of training have no noise, so a callback that
+  // changes the learning rate or ends training by them breaks the bound.
+  PrivateTraining privacy = {};
   std::string conv_variant = "auto";
   // Chooses the variants of convolutions by timing; null: a rule does. Must outlive what is made
   // with it. Ranks that are to choose alike share its decisions first (share_decisions.h).
