@@ -113,6 +113,10 @@ absl::StatusOr<CommandLine> Parse(const std::string& argument, std::string_view 
   if (option == "elastic") arguments.push_back("--parallel=data");
   if (option == "encryption") arguments.push_back("--parallel=federated");
   if (option == "math-mode") arguments.push_back("--enable-gpu");
+  // Neither works without the other.
+  const bool is_on = argument.find('=') != std::string::npos && !argument.ends_with("=0");
+  if (is_on && option == "dp-sgd-clip") arguments.push_back("--dp-sgd-noise=1");
+  if (is_on && option == "dp-sgd-noise") arguments.push_back("--dp-sgd-clip=1");
   if (argument == "--tracing" || argument == "--tracing=True") {
     arguments.push_back("--tracer-output=trace.json");
   }

@@ -24,7 +24,8 @@ TEST(OptionRangesTest, AreThoseOfTheirQuantities) {
     if (spec.range != Range()) options[Interval(spec.range)] += std::string(spec.name) + " ";
   }
   const std::map<std::string, std::string> expected = {
-      {"(0, 1)", "reduce-lr-on-plateau-factor reduce-lr-every-nepochs-factor dp-delta "},
+      {"(0, 1)",
+       "dp-sgd-delta reduce-lr-on-plateau-factor reduce-lr-every-nepochs-factor dp-delta "},
       {"(0, 1]", "augment-flip-prob augment-crop-prob transform-crop-perc optimizer-density "},
       {"(0, 1e+38]", "learning-rate polynomial-power "},
       {"[-1e+09, 1e+09]", "model-sync-freq "},
@@ -39,7 +40,7 @@ TEST(OptionRangesTest, AreThoseOfTheirQuantities) {
        "num-epochs steps-per-epoch checkpoint-steps model-sync-min-avail "
        "warm-up-epochs cosine-restart-epochs "},
       {"[0, 1e+38]",
-       "optimizer-decay clip-norm early-stopping-min-delta "
+       "optimizer-decay clip-norm dp-sgd-clip dp-sgd-noise early-stopping-min-delta "
        "reduce-lr-on-plateau-min-lr reduce-lr-every-nepochs-min-lr cosine-min-lr "
        "polynomial-min-lr dp-clip dp-noise cpu-speed memory-bw network-lat "},
       {"[0, 2]", "mixup "},

@@ -426,6 +426,19 @@ constexpr OptionSpec kTable[] = {
     Now("clip-norm", kOptimizer, kReal, DTNN_FIELD(training.clip_norm),
         "largest Euclidean norm of a gradient; a longer one is scaled down to it; 0: off")
         .Unit("norm", "1"),
+    Now("dp-sgd-clip", kOptimizer, kReal, DTNN_FIELD(training.dp_sgd_clip),
+        "differential privacy for each sample: longest gradient of one, as Euclidean norm; longer "
+        "ones are shortened to it. 0: none. For whole clients of a federation there is --dp-clip")
+        .Unit("norm", "1"),
+    Now("dp-sgd-noise", kOptimizer, kReal, DTNN_FIELD(training.dp_sgd_noise),
+        "differential privacy for each sample: deviation of the noise over --dp-sgd-clip, in the "
+        "sum of the gradients of a step")
+        .Unit("factor", "1.1")
+        .Needs("dp-sgd-clip"),
+    Now("dp-sgd-delta", kOptimizer, kReal, DTNN_FIELD(training.dp_sgd_delta),
+        "differential privacy for each sample: the delta for which epsilon is reported")
+        .Unit("probability", "1e-6")
+        .Needs("dp-sgd-clip"),
     Now("accumulate-steps", kOptimizer, kInt, DTNN_FIELD(training.accumulate_steps),
         "batches whose gradients are added up for one update")
         .Unit("batches", "4"),
@@ -714,7 +727,7 @@ constexpr OptionSpec kTable[] = {
         .Needs("encryption=masked,openfhe parallel=federated"),
     Now("dp-clip", kEncryption, kReal, DTNN_FIELD(federation.dp_clip),
         "differential privacy: longest update of a client, as Euclidean norm; longer ones are "
-        "shortened to it. 0: none")
+        "shortened to it. 0: none. For single samples of other runs there is --dp-sgd-clip")
         .Unit("norm", "5")
         .Needs("parallel=federated"),
     Now("dp-noise", kEncryption, kReal, DTNN_FIELD(federation.dp_noise),

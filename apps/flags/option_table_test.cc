@@ -82,6 +82,7 @@ constexpr std::string_view kNewerDefaults =
     "checkpoint-freq=1 transform-square=False "
     "checkpoint-steps=0 resume=False sync-batch-norm=False synthetic-pattern=zeros "
     "augment=None mixup=0 standardize=False loader-threads=0 optimizer-decay-all=True clip-norm=0 "
+    "dp-sgd-clip=0 dp-sgd-noise=0 dp-sgd-delta=1e-05 "
     "accumulate-steps=1 "
     "label-smoothing=0 ema=0 find-learning-rate=False class-weights=None model-dir=None "
     "cosine-min-lr=0 "
@@ -115,7 +116,7 @@ int64_t CheckDefaults(std::string_view list) {
 
 TEST(OptionTableTest, HoldsEveryDocumentedOptionWithItsDefault) {
   EXPECT_EQ(CheckDefaults(kDocumentedDefaults), 110);
-  EXPECT_EQ(CheckDefaults(kNewerDefaults), 65);
+  EXPECT_EQ(CheckDefaults(kNewerDefaults), 68);
 }
 
 TEST(OptionTableTest, DefaultsAreValidValues) {

@@ -50,6 +50,8 @@ TEST(RunIdentityTest, FilesHaveThemByTheirFlags) {
                            "math-mode",
                            "global-batch-size",
                            "clip-norm",
+                           "dp-sgd-clip",
+                           "dp-sgd-noise",
                            "label-smoothing",
                            "model-sync-participation",
                            "model-sync-min-avail",

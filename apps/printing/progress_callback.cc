@@ -1,8 +1,10 @@
 #include "apps/printing/progress_callback.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
+#include "absl/strings/str_format.h"
 #include "tensor/stopwatch.h"
 #include "tensor/text/str_cat.h"
 
@@ -97,6 +99,11 @@ absl::Status ProgressCallback::OnEpochEnd(const Pass& training, const Pass* vali
   bar_->Finish([&](std::string& line) {
     line += training.averages->Format("");
     if (validation != nullptr) line += ", " + validation->averages->Format("val_");
+    if (training.epsilon) {
+      // An upper bound, so it is rounded up.
+      absl::StrAppendFormat(&line, ", %s: %.4f", kEpsilonName,
+                            std::ceil(*training.epsilon * 1e4) / 1e4);
+    }
   });
   bar_.reset();
   out_ << training.averages->Report("");

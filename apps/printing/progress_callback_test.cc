@@ -34,6 +34,14 @@ TEST_F(ProgressCallbackTest, MatricesStandBelowTheirEpoch) {
   EXPECT_NE(text.find("\nval_multiclass_confusion_matrix", matrix), text.npos) << text;
 }
 
+TEST_F(ProgressCallbackTest, EpsilonStandsAtTheEndOfItsEpoch) {
+  const MetricAverages trained = TwoSamples({});
+  const Pass pass{.samples = 2, .done = 2, .epsilon = 1.24991, .averages = &trained};
+  ASSERT_TRUE(progress_.OnPassBegin(pass).ok());
+  ASSERT_TRUE(progress_.OnEpochEnd(pass, &pass).ok());
+  EXPECT_THAT(out_.str(), HasSubstr("val_cce: 0.7500000, dp_epsilon: 1.2500"));
+}
+
 // The trainer counts the epochs of all rounds.
 TEST_F(ProgressCallbackTest, AClientOfAFederationCountsEpochsWithinTheRound) {
   const MetricAverages averages = TwoSamples({});

@@ -47,12 +47,15 @@ constexpr char kOtherColumns[] =
     "history";
 
 // What a line holds.
-std::vector<std::string> ColumnNames(bool rate, const MetricSet& metric_set, bool validates) {
+std::vector<std::string> ColumnNames(bool rate, const MetricSet& metric_set, bool validates,
+                                     bool is_private) {
   std::vector<std::string> names = {"epoch"};
   if (rate) names.emplace_back("learning_rate");
   for (const std::string& name : metric_set.Names()) names.push_back(name);
-  if (!validates) return names;
-  for (const std::string& name : metric_set.Names()) names.push_back("val_" + name);
+  for (const std::string& name : metric_set.Names()) {
+    if (validates) names.push_back("val_" + name);
+  }
+  if (is_private) names.emplace_back(kEpsilonName);
   return names;
 }
 
@@ -134,8 +137,8 @@ absl::StatusOr<std::unique_ptr<History>> History::Create(std::string_view path,
     ++end;
   }
   history->text_ = text.substr(0, end);
-  DTNN_RETURN_IF_ERROR(
-      history->CheckColumns(ColumnNames(form != HistoryForm::kText, metric_set, validates)));
+  DTNN_RETURN_IF_ERROR(history->CheckColumns(ColumnNames(
+      form != HistoryForm::kText, metric_set, validates, trainer.engine().epsilon().has_value())));
   return history;
 }
 

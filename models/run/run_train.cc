@@ -19,6 +19,14 @@
 #include "tensor/text/str_cat.h"
 
 namespace dtnn {
+namespace {
+
+// What a run that is stopped within an epoch says.
+std::string DescribeEpsilon(std::optional<double> epsilon) {
+  return epsilon ? StrCat(", with ", kEpsilonName, " ", *epsilon) : "";
+}
+
+}  // namespace
 
 absl::Status RunWork::Train() {
   std::vector<Callback*> callbacks;
@@ -51,6 +59,13 @@ absl::Status RunWork::Train() {
   if (!run_.goes_on && !run_.options.output.report.empty()) {
     log_.Log(StrCat("**** ", run_.options.output.report, " is updated after every epoch\n"));
   }
+  const PrivateTraining& privacy = trainer_->engine().options().privacy;
+  if (const int64_t samples = run_.loaders.training->samples();
+      privacy.enabled() && privacy.delta * double(samples) >= 1) {
+    log_.Warn(StrCat("RunOptions::training.dp_sgd_delta=", privacy.delta,
+                     ": is as much as publishing one of the ", samples,
+                     " samples; give less than 1 / ", samples));
+  }
   if (!run_.goes_on) log_.Log("**** Training...\n");
   const Stopwatch watch;
   const int64_t before = trainer_->epochs_done();
@@ -69,6 +84,7 @@ absl::Status RunWork::Train() {
     return WithExitCode(
         absl::CancelledError(StrCat(
             "stopped by ", SignalName(signal), " after ", Counted(trainer_->steps_done(), "step"),
+            DescribeEpsilon(trainer_->engine().epsilon()),
             checkpointer == nullptr ? "; RunOptions::checkpoint.folder would have saved the run"
                                     : "; RunOptions::checkpoint.resume continues from here")),
         ExitCodeOfSignal(signal));

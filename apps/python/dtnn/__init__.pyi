@@ -574,6 +574,12 @@ class Run:
           keep an exponential moving average of the parameters with this decay per step; validation, tests, schedulers and files take it instead of the parameters; 0: off
       clip_norm: float = 0
           largest Euclidean norm of a gradient; a longer one is scaled down to it; 0: off
+      dp_sgd_clip: float = 0
+          differential privacy for each sample: longest gradient of one, as Euclidean norm; longer ones are shortened to it. 0: none. For whole clients of a federation there is dp_clip
+      dp_sgd_noise: float = 0
+          differential privacy for each sample: deviation of the noise over dp_sgd_clip, in the sum of the gradients of a step
+      dp_sgd_delta: float = 1e-05
+          differential privacy for each sample: the delta for which epsilon is reported
       accumulate_steps: int = 1
           batches whose gradients are added up for one update
       loss_func: Literal['categorical_cross_entropy', 'binary_cross_entropy', 'mse', 'mae', 'categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'mean_iou', 'per_class_report'] | Sequence[Literal['categorical_cross_entropy', 'binary_cross_entropy', 'mse', 'mae', 'categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'mean_iou', 'per_class_report']] = categorical_cross_entropy
@@ -697,7 +703,7 @@ class Run:
       least_clients: float = 1.5
           send an update only if the sum hides it at least as well as this number of clients with equal weights would: by (sum of weights)^2 / sum of their squares
       dp_clip: float = 0
-          differential privacy: longest update of a client, as Euclidean norm; longer ones are shortened to it. 0: none
+          differential privacy: longest update of a client, as Euclidean norm; longer ones are shortened to it. 0: none. For single samples of other runs there is dp_sgd_clip
       dp_noise: float = 0
           differential privacy: deviation of the noise over dp_clip, in each update, or with encryption in each sum of them
       dp_delta: float = 1e-05
@@ -840,6 +846,9 @@ class Run:
         optimizer_tau_prime: int | None = None,
         ema: float | None = None,
         clip_norm: float | None = None,
+        dp_sgd_clip: float | None = None,
+        dp_sgd_noise: float | None = None,
+        dp_sgd_delta: float | None = None,
         accumulate_steps: int | None = None,
         loss_func: Literal['categorical_cross_entropy', 'binary_cross_entropy', 'mse', 'mae', 'categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'mean_iou', 'per_class_report'] | Sequence[Literal['categorical_cross_entropy', 'binary_cross_entropy', 'mse', 'mae', 'categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'mean_iou', 'per_class_report']] | None = None,
         label_smoothing: float | None = None,
@@ -1020,6 +1029,9 @@ class Run:
         optimizer_tau_prime: int | None = None,
         ema: float | None = None,
         clip_norm: float | None = None,
+        dp_sgd_clip: float | None = None,
+        dp_sgd_noise: float | None = None,
+        dp_sgd_delta: float | None = None,
         accumulate_steps: int | None = None,
         loss_func: Literal['categorical_cross_entropy', 'binary_cross_entropy', 'mse', 'mae', 'categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'mean_iou', 'per_class_report'] | Sequence[Literal['categorical_cross_entropy', 'binary_cross_entropy', 'mse', 'mae', 'categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'mean_iou', 'per_class_report']] | None = None,
         label_smoothing: float | None = None,

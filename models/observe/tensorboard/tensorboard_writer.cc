@@ -187,6 +187,7 @@ absl::Status TensorboardWriter::WriteEpoch(const Pass& training, const Pass* val
   AddScalar("samples_per_second", speed_.samples_per_second(), trained);
   DTNN_ASSIGN_OR_RETURN(const auto norm, trainer_.engine().MeasureGradientNorm());
   if (norm) AddScalar("gradient_norm_of_last_update", *norm, trained);
+  if (training.epsilon) AddScalar(kEpsilonName, *training.epsilon, trained);
   const auto joules = options_.joules ? options_.joules() : std::nullopt;
   if (joules) AddScalar("joules", *joules, trained);
   DTNN_RETURN_IF_ERROR(AddHistograms(trained));

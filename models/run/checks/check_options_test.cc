@@ -125,5 +125,45 @@ TEST(CheckOptionsTest, FilesHaveEndingsThatSayTheirForm) {
               HasSubstr("RunOptions::output.profile=p.xml: "));
 }
 
+TEST(CheckOptionsTest, PrivacyOfSamplesRefusesWhatItsBoundDoesNotCover) {
+  const auto error = [](const std::function<void(RunOptions & o)>& edit) {
+    return Error([&](auto& o) {
+      o.training.dp_sgd_clip = o.training.dp_sgd_noise = 1;
+      edit(o);
+    });
+  };
+  EXPECT_EQ(error([](auto&) {}), "");
+  EXPECT_EQ(error([](auto& o) { o.training.dp_sgd_noise = 0; }),
+            "RunOptions::training.dp_sgd_clip=1: clipping alone protects nothing; add "
+            "RunOptions::training.dp_sgd_noise");
+  EXPECT_EQ(
+      error([](auto& o) { o.training.dp_sgd_clip = 0; }),
+      "RunOptions::training.dp_sgd_noise=1: noise protects gradients whose length is bounded; "
+      "add RunOptions::training.dp_sgd_clip");
+  EXPECT_THAT(error([](auto& o) { o.training.dp_sgd_noise = 0.001; }),
+              AllOf(HasSubstr("RunOptions::training.dp_sgd_noise"), HasSubstr("0.01 to 1e6")));
+  EXPECT_THAT(error([](auto& o) { o.training.dp_sgd_delta = 0.7; }), HasSubstr("1e-12 to 0.5"));
+  const struct {
+    std::function<void(RunOptions& o)> edit;
+    const char* part;
+  } cases[] = {
+      {[](auto& o) { o.data.shuffle = false; }, "data.shuffle=False: "},
+      {[](auto& o) { o.ranks.parallel = Parallel::kData; }, "ranks.parallel=data: "},
+      {[](auto& o) { o.ranks.parallel = Parallel::kFederated; },
+       "ranks.parallel=federated: cannot be used together; RunOptions::federation.dp_clip "},
+      {[](auto& o) { o.device.gpu = true; }, "device.gpu: "},
+      {[](auto& o) { o.data.augment.mixup = 0.5; }, "data.augment.mixup: "},
+      {[](auto& o) { o.data.share = 1.5; }, "data.share: "},
+      {[](auto& o) { o.data.standardize = true; }, "data.standardize: "},
+      {[](auto& o) { o.training.class_weights = "balanced"; }, "class_weights=balanced: "},
+      {[](auto& o) { o.optimizer.find_learning_rate = true; }, "find_learning_rate: "},
+      {[](auto& o) { o.training.accumulate_steps = 2; }, "accumulate_steps: "},
+  };
+  for (const auto& [edit, part] : cases) {
+    EXPECT_THAT(error(edit), AllOf(HasSubstr("RunOptions::training.dp_sgd_clip and RunOptions::"),
+                                   HasSubstr(part)));
+  }
+}
+
 }  // namespace
 }  // namespace dtnn

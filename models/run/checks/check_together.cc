@@ -217,6 +217,7 @@ absl::Status CheckTogether(const RunOptions& options) {
   DTNN_RETURN_IF_ERROR(CheckAverage(options));
   DTNN_RETURN_IF_ERROR(CheckFindsRate(options));
   DTNN_RETURN_IF_ERROR(CheckMathMode(options));
+  DTNN_RETURN_IF_ERROR(CheckPrivacy(options));
   DTNN_RETURN_IF_ERROR(CheckElastic(options));
   if (Resumes(options) && options.checkpoint.folder.empty()) {
     return UsageError(

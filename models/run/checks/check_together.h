@@ -14,6 +14,9 @@ absl::Status CheckTogether(const RunOptions& options);
 absl::Status CheckEncryptedSums(const RunOptions& options);
 absl::Status CheckFederation(const RunOptions& options);
 
+// check_privacy.cc: of training with differential privacy for each sample.
+absl::Status CheckPrivacy(const RunOptions& options);
+
 }  // namespace dtnn
 
 #endif  // DTNN_MODELS_RUN_CHECKS_CHECK_TOGETHER_H_

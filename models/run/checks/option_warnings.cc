@@ -39,6 +39,11 @@ std::vector<std::string> OptionWarnings(const RunOptions& options, bool own_sche
                               ": is a share, not per cent; uses all data ", share,
                               " times in each epoch"));
   }
+  if (options.training.dp_sgd_clip > 0) {
+    warnings.push_back(
+        "RunOptions::training.dp_sgd_clip: protects samples in the model; loss and metrics of "
+        "training, in the output and in files, have no noise");
+  }
   if (!own_schedulers) AddOfSchedulers(options, warnings);
   if (options.encryption.security_level == "0" && !options.encryption.kind.empty()) {
     warnings.push_back(

@@ -49,5 +49,13 @@ TEST(OptionWarningsTest, SchedulersThatEndTooSoonAreNamed) {
                           "val_categorical_accuracy are better"));
 }
 
+TEST(OptionWarningsTest, MetricsOfPrivateTrainingAreNotProtected) {
+  RunOptions options;
+  options.training.dp_sgd_clip = options.training.dp_sgd_noise = 1;
+  const std::vector<std::string> warnings = OptionWarnings(options, /*own_schedulers=*/false);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].find("metrics of training"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace dtnn

@@ -20,6 +20,9 @@ struct TrainingOptions {
   std::string loss = {};               // empty: as a model file says, or LossOf
   OptionNames metrics = std::nullopt;  // not set: those that suit the data
   double clip_norm = 0;                // 0: gradients are not clipped
+  // Differential privacy for each sample (models/training/privacy/private_gradients.h); clip 0:
+  // none.
+  double dp_sgd_clip = 0, dp_sgd_noise = 0, dp_sgd_delta = 1e-5;
   double label_smoothing = 0;
   std::string class_weights = {};  // "balanced", a list or a file.txt; empty: all 1
   int64_t seed = 57005;            // of initial values, the order of samples, dropout, transforms

@@ -64,9 +64,15 @@ SchedulerConstants ConstantsOf(std::string_view name, const RunOptions& o,
 }
 
 absl::Status CheckWatched(const Scheduler& scheduler, const MetricSet& metric_set,
-                          bool has_validation) {
+                          bool has_validation, bool is_private) {
   const std::string_view watched = scheduler.watched();
   if (watched.empty()) return absl::OkStatus();
+  if (is_private && !watched.starts_with("val_")) {
+    return UsageError("RunOptions::schedule.schedulers: ", scheduler.name(), " watches ", watched,
+                      ", a metric of training, which has no noise: with "
+                      "RunOptions::training.dp_sgd_clip give one of validation (val_",
+                      watched, "), or leave the scheduler out");
+  }
   if (watched.starts_with("val_") && !has_validation) {
     return UsageError("RunOptions::schedule.schedulers: ", scheduler.name(), " watches ", watched,
                       ", but there are no validation samples: give "
@@ -96,8 +102,9 @@ bool WatchTraining(RunOptions& options) {
 absl::StatusOr<std::vector<std::shared_ptr<Scheduler>>> MakeSchedulers(
     const RunOptions& options, const MetricSet& metric_set, bool has_validation, int64_t ranks,
     std::vector<std::shared_ptr<Scheduler>> own) {
+  const bool is_private = options.training.dp_sgd_clip > 0;
   for (const auto& scheduler : own) {
-    DTNN_RETURN_IF_ERROR(CheckWatched(*scheduler, metric_set, has_validation));
+    DTNN_RETURN_IF_ERROR(CheckWatched(*scheduler, metric_set, has_validation, is_private));
   }
   if (!own.empty()) return own;
   std::vector<std::shared_ptr<Scheduler>> schedulers;
@@ -105,7 +112,7 @@ absl::StatusOr<std::vector<std::shared_ptr<Scheduler>>> MakeSchedulers(
     auto scheduler = MakeScheduler(name, ConstantsOf(name, options, metric_set, ranks));
     if (!scheduler.ok())
       return UsageError("RunOptions::schedule.schedulers: ", scheduler.status().message());
-    DTNN_RETURN_IF_ERROR(CheckWatched(**scheduler, metric_set, has_validation));
+    DTNN_RETURN_IF_ERROR(CheckWatched(**scheduler, metric_set, has_validation, is_private));
     schedulers.push_back(*std::move(scheduler));
   }
   return schedulers;

@@ -78,6 +78,8 @@ TEST(RunIdentityTest, EveryChoiceThatDecidesTheResultIsCompared) {
        "3.75"},
       {[](RunOptions& o) { o.training.batch = 3; }, "training.batch: 64, 3"},
       {[](RunOptions& o) { o.training.clip_norm = 2; }, "training.clip_norm: 0, 2"},
+      {[](RunOptions& o) { o.training.dp_sgd_clip = 2; }, "training.dp_sgd_clip: 0, 2"},
+      {[](RunOptions& o) { o.training.dp_sgd_noise = 2; }, "training.dp_sgd_noise: 0, 2"},
       {[](RunOptions& o) { o.training.label_smoothing = 0.5; }, "training.label_smoothing: 0, 0.5"},
       {[](RunOptions& o) { o.optimizer.momentum = 0.5; }, "momentum of the optimizer: 0.9, 0.5"},
       {[](RunOptions& o) { o.sync.participation = Participation::kWithData; },

@@ -13,6 +13,7 @@
 #include "tensor/status_macros.h"
 #include "tensor/text/counted.h"
 #include "tensor/text/str_cat.h"
+#include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
 
@@ -70,13 +71,16 @@ absl::StatusOr<RunMemory> MeasureMemory(const RunOptions& options, const Graph& 
   const DType dtype = ElementTypeOf(options);
   const std::string variant(ConvVariantOf(options));
   RunMemory memory = {.batches = batches, .parameters = ParameterBytes(graph, dtype, optimizer)};
+  const bool one_by_one =
+      options.training.dp_sgd_clip > 0;  // models/training/privacy/private_steps.h
   if (batches.training > 0) {
-    DTNN_ASSIGN_OR_RETURN(memory.training, Plan::Measure(graph, dtype, context,
-                                                         {.batch = batches.training,
-                                                          .training = true,
-                                                          .loss = &loss,
-                                                          .conv_variant = variant,
-                                                          .best_of = best_of}));
+    DTNN_ASSIGN_OR_RETURN(memory.training,
+                          Plan::Measure(graph, dtype, context,
+                                        {.batch = one_by_one ? 1 : batches.training,
+                                         .training = true,
+                                         .loss = &loss,
+                                         .conv_variant = variant,
+                                         .best_of = best_of}));
   }
   if (batches.testing > 0) {
     DTNN_ASSIGN_OR_RETURN(memory.testing, Plan::Measure(graph, dtype, context,
@@ -88,6 +92,14 @@ absl::StatusOr<RunMemory> MeasureMemory(const RunOptions& options, const Graph& 
   }
   const double element = double(SizeOf(dtype));
   if (batches.training > 0) memory.others = OthersOfTraining(options, graph, element, ranks);
+  if (one_by_one && memory.training) {
+    const double sums = sizeof(double) * double(graph.num_trainable_parameters());
+    const double copies =
+        double(memory.training->total()) +
+        element * double(graph.num_parameters() + graph.num_trainable_parameters());
+    memory.others.emplace_back("samples one by one on several threads",
+                               (NumThreads() + 2) * sums + (NumThreads() - 1) * copies);
+  }
   if (IsHalf(ActivationType(context.math_mode(), dtype))) {
     constexpr double kHalf = 2;
     memory.others.emplace_back("copies of the weights in 16 bits",

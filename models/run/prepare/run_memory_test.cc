@@ -7,6 +7,7 @@
 #include "models/zoo/zoo.h"
 #include "optim/losses/categorical_cross_entropy.h"
 #include "optim/optimizers/adam.h"
+#include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
 namespace {
@@ -81,6 +82,26 @@ TEST_F(RunMemoryTest, WhatIsHeldBesidesCounts) {
   EXPECT_EQ(Bytes(memory, "gradients as they are exchanged"), values);  // twice two bytes
   EXPECT_EQ(Bytes(memory, "sums of models"), values);
   EXPECT_EQ(measure({.training = 8}, 1).all_others(), 0);
+}
+
+TEST_F(RunMemoryTest, SamplesOneByOneTakeSumsAndCopiesOfThreads) {
+  RunOptions options;
+  options.schedule.schedulers = {};
+  options.training.dp_sgd_clip = options.training.dp_sgd_noise = 1;
+  const auto measure = [&](int64_t batch) {
+    return *MeasureMemory(options, graph_, CategoricalCrossEntropy(), &adam_, *context_,
+                          {.training = batch}, 1);
+  };
+  const int before = NumThreads();
+  SetNumThreads(1);
+  const RunMemory one = measure(64);
+  EXPECT_EQ(one.training->total(), Measure({.training = 1}, &adam_).training->total());
+  EXPECT_EQ(one.all_others(), 3 * 8 * 101958);
+  SetNumThreads(3);
+  const RunMemory three = measure(64);
+  EXPECT_EQ(three.all_others(),
+            5 * 8 * 101958 + 2 * (2 * 4 * 101958 + double(three.training->total())));
+  SetNumThreads(before);
 }
 
 TEST(CheckMemoryTest, WhatFitsPasses) {

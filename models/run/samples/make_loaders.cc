@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_join.h"
 #include "comm/ranks/job/exit_code.h"
+#include "comm/secrets/crypto/chacha20_stream.h"
 #include "data/check_offsets.h"
 #include "data/loading/byte_batches.h"
 #include "data/loading/division/division.h"
@@ -63,6 +64,11 @@ class LoaderMaker {
     evaluation_.steps_per_epoch = 0;
     training_.transforms = std::move(transforms_);
     training_.mixup = options_.data.augment.mixup;
+    if (options_.training.dp_sgd_clip > 0) {
+      DTNN_ASSIGN_OR_RETURN(ChaCha20Stream random, ChaCha20Stream::Random());
+      training_.poisson = [stream = std::make_shared<ChaCha20Stream>(std::move(random))](
+                              std::span<uint64_t> words) { stream->FillWords(words); };
+    }
 
     // One way for all of a run's samples.
     if (options_.device.gpu) {

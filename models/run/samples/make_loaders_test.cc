@@ -70,6 +70,31 @@ TEST_F(LoadersTest, APercentageThatLeavesNothingIsNamed) {
             "RunOptions::data.share=0.001: a share of 0.001 leaves none of 40 samples");
 }
 
+// With the same seed: what is drawn is nobody's to guess.
+TEST_F(LoadersTest, BatchesOfPrivateTrainingAreOthersEachTime) {
+  options_.training.dp_sgd_clip = options_.training.dp_sgd_noise = 1;
+  const auto sizes_of_an_epoch = [](Loader& loader) {
+    std::vector<int64_t> labels;
+    loader.StartEpoch(0);
+    while (const Batch* batch = *loader.Next()) {
+      labels.push_back(-batch->count);
+      for (int64_t i = 0; i < batch->count; ++i) {
+        labels.push_back(batch->targets.data<int32_t>()[i]);
+      }
+    }
+    return labels;
+  };
+  options_.training.batch = 4;
+  options_.data.synthetic.train_samples = 400;  // as many coins make the same draw in no two epochs
+  options_.data.synthetic.pattern = "classes";
+  const Loaders one = Make(), other = Make();
+  EXPECT_GT(one.training->probability(), 0);
+  EXPECT_NE(sizes_of_an_epoch(*one.training), sizes_of_an_epoch(*other.training));
+  EXPECT_NE(sizes_of_an_epoch(*one.training), sizes_of_an_epoch(*one.training));
+  options_.training.dp_sgd_clip = options_.training.dp_sgd_noise = 0;
+  EXPECT_EQ(Make().training->probability(), 0);
+}
+
 TEST_F(LoadersTest, AGpuGetsBytesOfAllSamplesOrOfNone) {
   const auto all = [&](bool bytes, const std::string& why) {
     const std::string folder = testing::NewFolder("mnist");
