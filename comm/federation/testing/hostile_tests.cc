@@ -307,6 +307,19 @@ TEST_F(HostileTest, AnUpdateOfAnotherRoundIsLeftOut) {
   });
 }
 
+// A number that the aggregator draws at every start is in the keys of tags: what a client has sent
+// in the same attempt of another run, with the same secret, is nobody's now.
+TEST_F(HostileTest, AnUpdateRecordedInAnotherRunIsLeftOut) {
+  RunWith("bad-one is left out: ", [](RawClient& raw, BadRound round) {
+    RunNonce other = round.nonce;
+    other[0] ^= 1;
+    round.job = Must(Job().Derive(kTagPurpose, other));
+    SendUpdate(raw, round, std::vector<float>(kValues, 1));
+    const Verdict verdict = Must(VerdictFromBytes(raw.Await(FrameKind::kVerdict)->body));
+    EXPECT_THAT(verdict.text, HasSubstr("the tag does not fit"));
+  });
+}
+
 // More and more of what it may send once.
 TEST_F(HostileTest, AFloodEndsTheConnection) {
   RunWith("client bad-one has left: a frame \"update\" that nobody asked for",

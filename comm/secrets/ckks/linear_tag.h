@@ -11,7 +11,11 @@
 // where all a and r follow from a secret that clients have and the aggregator does not. The a hash;
 // each r hides one hash, so tags say nothing about the a. To accept another c1 than the sum of what
 // all clients have tagged, each once, a client must be given the right two hashes of the
-// difference: a guess, with a probability of 1 / q^2 (2^-80 at the default primes).
+// difference d, modulo a prime q where d is not 0: for each j, the sum over k of a_jk d_k. With one
+// d_k that is not 0 this takes each value for as many a_jk, whatever the other a are, and tags have
+// said nothing about them. So it is a guess, with a probability of 1 / q^2 (less than 2^-80 at the
+// default primes) for each question. A client is asked once for each chunk, so n clients and c
+// chunks are n c guesses at most, each of which, if refused, rules out one value for the next.
 //
 // The secret must be new for every sum: a chunk is tagged once with it.
 

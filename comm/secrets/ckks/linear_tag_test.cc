@@ -87,6 +87,22 @@ TEST_F(LinearTagTest, NothingElseIsTheSum) {
   }
 }
 
+// The chance of a guess, 1 / q^2, is less than 2^-80.
+TEST_F(LinearTagTest, HashesAreTwoModuloPrimesOfFortyOneBits) {
+  ASSERT_EQ(context_->primes(), 2u);
+  for (size_t k = 0; k < 2; ++k) EXPECT_GT(context_->prime(k).value(), uint64_t{1} << 40);
+  EXPECT_EQ(tag_.size(), 4u);
+  // What differs modulo one prime alone is told apart by the two hashes modulo it.
+  for (size_t k = 0; k < 2; ++k) {
+    std::vector<uint64_t> other = sum_;
+    uint64_t& number = other[k * context_->parameters().degree()];
+    number = number == 0 ? 1 : number - 1;
+    const LinearTag tag = Must(tagger_.TagOf(other, 0, kChunk));
+    const LinearTag before = Must(tagger_.TagOf(sum_, 0, kChunk));
+    for (size_t i = 0; i < 4; ++i) EXPECT_EQ(tag[i] != before[i], i / 2 == k) << k << " " << i;
+  }
+}
+
 TEST_F(LinearTagTest, AnotherChunkAndAnotherSecretHaveOtherTags) {
   EXPECT_FALSE(Accepts(sum_, tag_, kClients, kChunk + 1));
   EXPECT_NE(Must(tagger_.TagOf(all_[0], 0, 8)), tags_[0]);

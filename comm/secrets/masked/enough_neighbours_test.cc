@@ -84,5 +84,17 @@ TEST(EnoughNeighboursTest, FewestThatKeepThePromises) {
   }
 }
 
+// What docs/security.md says of more helpers than a quarter, where each of 1000 clients has 182
+// neighbours and 93 shares unmask one.
+TEST(EnoughNeighboursTest, MoreHelpersThanAQuarterOfAThousandClients) {
+  const int neighbours = EnoughNeighbours(1000), threshold = ThresholdOf(neighbours);
+  const auto unmasks_one = [&](int helpers) {
+    return HypergeometricTail(999, helpers, neighbours, threshold);
+  };
+  EXPECT_LT((1000 - 333) * unmasks_one(333), 1.0 / 32000) << "a third, by a union bound";
+  EXPECT_GT((1000 - 400) * unmasks_one(400), 0.1) << "two fifths";
+  EXPECT_NEAR(unmasks_one(500), 0.4, 0.02) << "a half";
+}
+
 }  // namespace
 }  // namespace dtnn::masked

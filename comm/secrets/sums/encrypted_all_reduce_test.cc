@@ -53,13 +53,20 @@ class TamperingCommunicator : public testing::PassingCommunicator {
  protected:
   std::unique_ptr<Work> Start(const Collective& call) override {
     if (call.kind == CollectiveKind::kSend && left_-- == 0) {
-      call.input.data<uint8_t>()[call.input.num_elements() / 2] ^= 1;
+      // A copy: another rank may still read the same numbers, from an earlier message.
+      changed_ = *Tensor::Zeros(DType::kUint8, call.input.shape());
+      std::copy_n(call.input.data<uint8_t>(), changed_.num_elements(), changed_.data<uint8_t>());
+      changed_.data<uint8_t>()[changed_.num_elements() / 2] ^= 1;
+      Collective changed = call;
+      changed.input = changed.output = changed_;
+      return PassingCommunicator::Start(changed);
     }
     return PassingCommunicator::Start(call);
   }
 
  private:
   int left_;
+  Tensor changed_;
 };
 
 TEST(EncryptedAllReduceTest, IsTheSumWithTheSameBitsOnAllRanks) {
@@ -122,9 +129,13 @@ TEST(EncryptedAllReduceTest, SmallNumbersKeepTheirDigits) {
     DTNN_RETURN_IF_ERROR(Sum(c, tensor));
     const std::vector<double> after = Values(tensor);
     double squares = 0;
+    int finer = 0;
     for (size_t i = 0; i < before.size(); ++i) {
       squares += std::pow(after[i] - 2 * before[i], 2);
+      EXPECT_EQ(after[i] * 0x1p33, std::rint(after[i] * 0x1p33)) << "rounded to multiples of 2^-33";
+      finer += after[i] * 0x1p32 != std::rint(after[i] * 0x1p32);
     }
+    EXPECT_GT(finer, 0);
     const double deviation = std::sqrt(squares / double(before.size()));
     EXPECT_LT(deviation, 5e-11);
     EXPECT_GT(deviation, 1e-13) << "nothing was encrypted";
