@@ -117,6 +117,8 @@ struct LayerOpTraits {
   // Backward takes the gradient after a fused sum or relu, and applies theirs; only
   // backward_reads_output reads what comes out of them.
   bool backward_includes_fused = false;
+  // Inputs, output and their gradients have no gaps: none is a part of a concatenation.
+  bool needs_dense = false;
   bool changes_statistics = false;  // Forward does, in training: parameters that are not trainable
   // Written by Forward in training, read by Backward; per sample, rank 0: none.
   DType state_dtype = DType::kUint8;

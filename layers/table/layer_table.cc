@@ -19,6 +19,10 @@
 #include "layers/merging/scores.h"
 #include "layers/merging/weighted_sum.h"
 #include "layers/pad2d.h"
+#include "layers/pixels/class_token.h"
+#include "layers/pixels/pixel_slice.h"
+#include "layers/pixels/position_embedding.h"
+#include "layers/pixels/scale.h"
 #include "layers/pool2d.h"
 #include "layers/softmax.h"
 #include "layers/upsampling/transposed_conv2d.h"
@@ -59,6 +63,10 @@ LayerTable MakeTable() {
       {"AdaptiveAveragePool2D", AdaptiveAveragePool2dLayer::FromAttributes},
       {"Upsample2D", Upsample2dLayer::FromAttributes},
       {"Pad2D", Pad2dLayer::FromAttributes},
+      {"ClassToken", ClassTokenLayer::FromAttributes},
+      {"PositionEmbedding", WithoutAttributes<PositionEmbeddingLayer>},
+      {"PixelSlice", PixelSliceLayer::FromAttributes},
+      {"Scale", ScaleLayer::FromAttributes},
       {"ChannelShuffle", ChannelShuffleLayer::FromAttributes},
       {"ChannelSlice", ChannelSliceLayer::FromAttributes},
       {"GroupSoftmax", GroupSoftmaxLayer::FromAttributes},

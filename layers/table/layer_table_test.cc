@@ -19,6 +19,9 @@
 #include "layers/merging/scores.h"
 #include "layers/merging/weighted_sum.h"
 #include "layers/pad2d.h"
+#include "layers/pixels/class_token.h"
+#include "layers/pixels/pixel_slice.h"
+#include "layers/pixels/scale.h"
 #include "layers/pool2d.h"
 #include "layers/upsampling/transposed_conv2d.h"
 #include "layers/upsampling/upsample2d.h"
@@ -64,6 +67,9 @@ Layers Unusual() {
           Upsample2dOptions{.scale = {3, 2}, .mode = ResizeMode::kLinear, .align_corners = true}),
       std::make_shared<Pad2dLayer>(Pad2dOptions{
           .before = {1, 2}, .after = {3, 4}, .mode = PadMode::kReflect, .value = 0.25}),
+      std::make_shared<ClassTokenLayer>(3),
+      std::make_shared<PixelSliceLayer>(2, 5),
+      std::make_shared<ScaleLayer>(1.0 / 3),
       std::make_shared<ChannelShuffleLayer>(3),
       std::make_shared<ChannelSliceLayer>(2, 5),
       std::make_shared<GroupSoftmaxLayer>(3),

@@ -13,6 +13,10 @@
 #include "layers/merging/concatenation.h"
 #include "layers/merging/multiplication.h"
 #include "layers/merging/weighted_sum.h"
+#include "layers/pixels/class_token.h"
+#include "layers/pixels/pixel_slice.h"
+#include "layers/pixels/position_embedding.h"
+#include "layers/pixels/scale.h"
 #include "layers/softmax.h"
 #include "tensor/errors.h"
 
@@ -69,6 +73,20 @@ GraphBuilder& GraphBuilder::ChannelShuffle(int64_t groups) {
 
 GraphBuilder& GraphBuilder::ChannelSlice(int64_t begin, int64_t count) {
   return Append(std::make_shared<ChannelSliceLayer>(begin, count));
+}
+
+GraphBuilder& GraphBuilder::Scale(double factor) {
+  return Append(std::make_shared<ScaleLayer>(factor));
+}
+
+GraphBuilder& GraphBuilder::ClassToken() { return Append(std::make_shared<ClassTokenLayer>()); }
+
+GraphBuilder& GraphBuilder::PositionEmbedding() {
+  return Append(std::make_shared<PositionEmbeddingLayer>());
+}
+
+GraphBuilder& GraphBuilder::PixelSlice(int64_t begin, int64_t count) {
+  return Append(std::make_shared<PixelSliceLayer>(begin, count));
 }
 
 GraphBuilder& GraphBuilder::Dropout(double rate) {

@@ -71,6 +71,14 @@ class GraphBuilder {
   GraphBuilder& ChannelShuffle(int64_t groups);
   // Channels begin .. begin + count - 1.
   GraphBuilder& ChannelSlice(int64_t begin, int64_t count);
+  // Times one number, which training does not change.
+  GraphBuilder& Scale(double factor);
+  // A learned pixel before all others, which stand in one row then.
+  GraphBuilder& ClassToken();
+  // A learned number for each element.
+  GraphBuilder& PositionEmbedding();
+  // Pixels begin .. begin + count - 1, row by row.
+  GraphBuilder& PixelSlice(int64_t begin, int64_t count);
   GraphBuilder& Dropout(double rate);
   GraphBuilder& Flatten();
   GraphBuilder& BatchNorm(const BatchNormalizationOptions& options = {});

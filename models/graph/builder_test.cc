@@ -48,6 +48,8 @@ TEST(GraphBuilderTest, EveryActivationAndPoolHasItsWord) {
   b.Input({9, 9, 3}).MaxPool2d().AveragePool2d().AdaptiveAveragePool2d({2, 3}).Upsample2d();
   b.ChannelShuffle(3).ChannelSlice(1, 2).Pad2d({.before = {1, 0}});
   EXPECT_EQ(b.current(), (Shape{5, 6, 2}));
+  b.Scale(2).ClassToken().PositionEmbedding().PixelSlice(1, 3);
+  EXPECT_EQ(b.current(), (Shape{1, 3, 2}));
   b.Relu()
       .Sigmoid()
       .Tanh()
@@ -63,11 +65,29 @@ TEST(GraphBuilderTest, EveryActivationAndPoolHasItsWord) {
   ASSERT_TRUE(graph.ok()) << graph.status();
   std::vector<std::string> types;
   for (const Node& node : graph->nodes()) types.emplace_back(node.layer->type_name());
-  EXPECT_EQ(types,
-            (std::vector<std::string>{
-                "Input", "MaxPool2D", "AveragePool2D", "AdaptiveAveragePool2D", "Upsample2D",
-                "ChannelShuffle", "ChannelSlice", "Pad2D", "Relu", "Sigmoid", "Tanh", "LeakyRelu",
-                "Relu6", "Arctanh", "Log", "HardSigmoid", "SiLU", "GELU", "HardSwish"}));
+  EXPECT_EQ(types, (std::vector<std::string>{"Input",
+                                             "MaxPool2D",
+                                             "AveragePool2D",
+                                             "AdaptiveAveragePool2D",
+                                             "Upsample2D",
+                                             "ChannelShuffle",
+                                             "ChannelSlice",
+                                             "Pad2D",
+                                             "Scale",
+                                             "ClassToken",
+                                             "PositionEmbedding",
+                                             "PixelSlice",
+                                             "Relu",
+                                             "Sigmoid",
+                                             "Tanh",
+                                             "LeakyRelu",
+                                             "Relu6",
+                                             "Arctanh",
+                                             "Log",
+                                             "HardSigmoid",
+                                             "SiLU",
+                                             "GELU",
+                                             "HardSwish"}));
 }
 
 TEST(GraphBuilderTest, SelfAttentionIsMadeOfLayers) {

@@ -122,6 +122,19 @@ void Shared(const Blocks& blocks, GraphBuilder& b) {
   b.Add({flat, [&](GraphBuilder& p) { join(p), flat(p); }}).Softmax();
 }
 
+// Pixels as tokens, whose ops require dense memory; before, between and after what works in place.
+void Tokens(const Blocks& blocks, GraphBuilder& b) {
+  const Path row = [](GraphBuilder& p) { p.Tanh().PixelSlice(0, 36); };
+  blocks.Concat(b, {[](GraphBuilder& p) { p.Conv2d(3, {.kernel = 1}).PositionEmbedding(); }, Same(),
+                    [](GraphBuilder& p) { p.PositionEmbedding().Tanh(); }});
+  blocks.Concat(b,
+                {row, [&](GraphBuilder& p) { row(p), p.ClassToken().Tanh().PixelSlice(0, 36); }});
+  b.ClassToken().PositionEmbedding();
+  blocks.Concat(b, {Same(), [](GraphBuilder& p) { p.Conv2d(2, {.kernel = 1}); }});
+  b.PixelSlice(0, 30);
+  End(b);
+}
+
 using Build = void (*)(const Blocks&, GraphBuilder&);
 struct Case {
   std::string name;
@@ -145,7 +158,7 @@ INSTANTIATE_TEST_SUITE_P(
     Graphs, PlanConcatenationTest,
     ::testing::Combine(::testing::Values(Case{"Densenet", Densenet}, Case{"Googlenet", Googlenet},
                                          Case{"Nested", Nested}, Case{"Dropouts", Dropouts},
-                                         Case{"Shared", Shared}),
+                                         Case{"Shared", Shared}, Case{"Tokens", Tokens}),
                        ::testing::Values(TensorFormat::kNHWC, TensorFormat::kNCHW)),
     [](const auto& info) {
       return std::get<0>(info.param).name + std::string(Name(std::get<1>(info.param)));

@@ -101,6 +101,13 @@ class LayoutMaker {
     }
   }
 
+  // Whether the op that makes a value, or one that reads it, requires dense memory.
+  bool NeedsDense(int value) const {
+    return traits(value).needs_dense ||
+           std::ranges::any_of(consumers_[size_t(value)],
+                               [&](int consumer) { return traits(consumer).needs_dense; });
+  }
+
   void Read(int value, int moment) {
     last_read_[size_t(value)] = std::max(last_read_[size_t(value)], moment);
   }
@@ -182,7 +189,7 @@ class LayoutMaker {
     const Slot& slot = slots_[size_t(index)];
     if (index == kBatchSlot || slot.host >= 0) return false;
     for (int other : slot.values) {  // no view of it under another shape, which would be dense
-      if (node(other).output != node(value).output) return false;
+      if (node(other).output != node(value).output || NeedsDense(other)) return false;
     }
     const int last = LastRead(slot);
     for (int writer : slots_[size_t(slot_of_[size_t(whole)])].values) {
@@ -272,7 +279,8 @@ class LayoutMaker {
       return layout_.needs_gradient[size_t(input)] &&
              layout_.gradient[size_t(input)].buffer == PlanLayout::kNone &&
              DTypeOf(i) == DTypeOf(input) &&
-             (layout_.gradient[size_t(i)].dense() || node(i).output == node(input).output);
+             (layout_.gradient[size_t(i)].dense() ||
+              (node(i).output == node(input).output && !NeedsDense(input)));
     };
     const int addend = int(inputs.size()) - 1;
     const bool adds = inputs.size() > node(i).inputs.size();
@@ -304,7 +312,7 @@ class LayoutMaker {
       const PlannedValue& dy = layout_.gradient[size_t(i)];
       if (gradient.buffer != PlanLayout::kNone) {
         layout_.accumulate[size_t(i)][k] = 1;
-      } else if (traits(i).joins_channels) {
+      } else if (traits(i).joins_channels && !NeedsDense(input)) {
         // Earlier users of the input add to this part of dy, which no other node needs any more.
         gradient = Part(dy, ChannelsOf(i), begin, ChannelsOf(input));
       } else if (in_place == int(k)) {

@@ -17,8 +17,9 @@
 //   an input of a concatenation is written where the concatenation holds it (and likewise what
 //     holds that concatenation), so a dense block lives in one buffer; so are gradients, backwards.
 //     A value that stands in several concatenations, or several times in one, is copied to all but
-//     one of these places; so is the batch, an image that is also seen under another shape, and a
-//     value still to be read when an op writes over the concatenation in place.
+//     one of these places; so is the batch, an image that is also seen under another shape, a value
+//     still to be read when an op writes over the concatenation in place, and a value for which an
+//     op requires dense memory.
 
 #ifndef DTNN_MODELS_PLAN_PLAN_LAYOUT_H_
 #define DTNN_MODELS_PLAN_PLAN_LAYOUT_H_

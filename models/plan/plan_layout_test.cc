@@ -175,6 +175,7 @@ class JoinedLayoutTest : public ::testing::TestWithParam<TensorFormat> {
       of.is_view = type == "Flatten" || (type == "Dropout" && !training);
       of.backward_reads_output = of.forward_in_place = type == "Tanh";
       of.joins_channels = type == "ConcatenationBlock";
+      of.needs_dense = type == "PixelSlice";
       if (of.is_view || of.forward_in_place || type == "AdditionBlock") of.backward_in_place = 0;
     }
     const PlanLayout layout =
@@ -253,6 +254,29 @@ TEST_P(JoinedLayoutTest, ADenseBlockLivesInOneBuffer) {
     EXPECT_EQ(layout.accumulate[size_t(whole)], (std::vector<uint8_t>{0, 0}));
     EXPECT_EQ(layout.accumulate[size_t(whole) - 1], std::vector<uint8_t>{1});
   }
+}
+
+// What such an op reads or makes, through an op in place, has no gaps, and its gradient neither.
+TEST_P(JoinedLayoutTest, DenseValuesAreNoPartsOfAConcatenation) {
+  GraphBuilder b("joined", GetParam());
+  b.Input({1, 4, 3}).Conv2d(4, {.kernel = 1});
+  b.Concat({[](GraphBuilder& p) { p.Conv2d(2, {.kernel = 1}); },
+            [](GraphBuilder& p) { p.PixelSlice(0, 4); },
+            [](GraphBuilder& p) { p.PixelSlice(0, 4).Tanh(); }});
+  const PlanLayout layout = Make(b);
+  EXPECT_TRUE(layout.activation[1].dense() && layout.gradient[1].dense());
+  int slices = 0;
+  for (size_t i = 0; i < graph_.nodes().size(); ++i) {
+    const std::string_view type = graph_.nodes()[i].layer->type_name();
+    if (type == "PixelSlice" || type == "Tanh") {
+      EXPECT_TRUE(layout.activation[i].dense()) << i;
+    }
+    if (type == "PixelSlice") {
+      EXPECT_TRUE(layout.gradient[i].dense()) << i;
+      ++slices;
+    }
+  }
+  EXPECT_EQ(slices, 2);
 }
 
 TEST_P(JoinedLayoutTest, AnOutputStaysForItsOwnBackwardPass) {

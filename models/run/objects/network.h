@@ -67,6 +67,18 @@ class Network {
   Network& ChannelSlice(int64_t begin, int64_t count) {
     return Then([=](GraphBuilder& b) { b.ChannelSlice(begin, count); });
   }
+  Network& Scale(double factor) {
+    return Then([=](GraphBuilder& b) { b.Scale(factor); });
+  }
+  Network& ClassToken() {
+    return Then([](GraphBuilder& b) { b.ClassToken(); });
+  }
+  Network& PositionEmbedding() {
+    return Then([](GraphBuilder& b) { b.PositionEmbedding(); });
+  }
+  Network& PixelSlice(int64_t begin, int64_t count) {
+    return Then([=](GraphBuilder& b) { b.PixelSlice(begin, count); });
+  }
   Network& BatchNorm(const BatchNormalizationOptions& options = {}) {
     return Then([=](GraphBuilder& b) { b.BatchNorm(options); });
   }

@@ -25,13 +25,16 @@ TEST(NetworkTest, HasAllLayersOfABuilder) {
       "Input Relu6 LeakyRelu Arctanh Log Relu Sigmoid Tanh");
   EXPECT_EQ(names([](Network& n) { n.HardSigmoid().Silu().Gelu().HardSwish(); }),
             "Input HardSigmoid SiLU GELU HardSwish");
-  EXPECT_EQ(names([](Network& n) {
-              n.Conv2d(2).MaxPool2d().AveragePool2d({.window = 1}).BatchNorm().Dropout(0.5);
-              n.AdaptiveAveragePool2d(1).Upsample2d().TransposedConv2d(2).Pad2d({.after = 1});
-              n.ChannelShuffle(2).ChannelSlice(1, 1).Flatten().Fc(3).Softmax();
-            }),
-            "Input Conv2D MaxPool2D AveragePool2D BatchNormalization Dropout AdaptiveAveragePool2D "
-            "Upsample2D TransposedConv2D Pad2D ChannelShuffle ChannelSlice Flatten FC Softmax");
+  EXPECT_EQ(
+      names([](Network& n) {
+        n.Conv2d(2).MaxPool2d().AveragePool2d({.window = 1}).BatchNorm().Dropout(0.5);
+        n.AdaptiveAveragePool2d(1).Upsample2d().TransposedConv2d(2).Pad2d({.after = 1});
+        n.ChannelShuffle(2).ChannelSlice(1, 1);
+        n.Scale(0.5).ClassToken().PositionEmbedding().PixelSlice(0, 1).Flatten().Fc(3).Softmax();
+      }),
+      "Input Conv2D MaxPool2D AveragePool2D BatchNormalization Dropout AdaptiveAveragePool2D "
+      "Upsample2D TransposedConv2D Pad2D ChannelShuffle ChannelSlice Scale "
+      "ClassToken PositionEmbedding PixelSlice Flatten FC Softmax");
   const Network::Path same = [](GraphBuilder&) {};
   EXPECT_EQ(names([&](Network& n) {
               n.Scores({same, same}).GroupSoftmax().WeightedSum({same, same}).SelfAttention();
