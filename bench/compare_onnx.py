@@ -234,7 +234,7 @@ def settle(network, x):
 
 # Where heads have as many features as images of one size give; others take 160 x 192.
 SIZES = {"alexnet": (224, 224), "vgg11": (224, 224), "vgg16": (224, 224), "vgg16_bn": (224, 224),
-         "vision_transformer": (64, 64)}
+         "vision_transformer": (64, 64), "vit_b_16": (224, 224)}
 
 
 def torch(name, folder, rng, dynamo, opset):

@@ -124,13 +124,16 @@ class Tokens(nn.Module):
         return self.head(self.blocks(self.encoder(x)).mean(1))
 
 
-def vision_transformer(num_classes):
-    """With values where training begins at 0."""
-    network = m.VisionTransformer(image_size=64, patch_size=16, num_layers=3, num_heads=4,
-                                  hidden_dim=96, mlp_dim=192, num_classes=num_classes)
+def begun(network):
+    """With values where training of a vision transformer begins at 0."""
     for values in (network.class_token, network.heads.head.weight):
         nn.init.normal_(values, std=0.1)
     return network
+
+
+def vision_transformer(num_classes):
+    return begun(m.VisionTransformer(image_size=64, patch_size=16, num_layers=3, num_heads=4,
+                                     hidden_dim=96, mlp_dim=192, num_classes=num_classes))
 
 
 def networks():
@@ -152,4 +155,5 @@ def networks():
         "yolo": lambda num_classes: Yolo(num_classes),
         "tokens": lambda num_classes: Tokens(num_classes),
         "vision_transformer": vision_transformer,
+        "vit_b_16": lambda num_classes: begun(m.vit_b_16(num_classes=num_classes)),
     }

@@ -31,15 +31,20 @@ absl::Status ExportChannelShuffle(const LayerToExport& layer, GraphWriter& write
   return absl::OkStatus();
 }
 
-absl::Status ExportChannelSlice(const LayerToExport& layer, GraphWriter& writer) {
+void WriteSlice(const LayerToExport& layer, GraphWriter& writer, const std::string& value,
+                int64_t axis, int64_t begin, int64_t end) {
   const std::string& name = layer.node.name;
-  const int64_t begin = layer.read.Int("begin"), end = begin + layer.read.Int("count");
-  const auto number = [&](const char* what, int64_t value) {
-    return writer.AddIntegers(StrCat(name, "_", what), std::array{value});
+  const auto number = [&](const char* what, int64_t number) {
+    return writer.AddIntegers(StrCat(name, "_", what), std::array{number});
   };
   writer.AddNode("Slice", name,
-                 {layer.inputs[0], number("begin", begin), number("end", end), number("axis", 1)},
+                 {value, number("begin", begin), number("end", end), number("axis", axis)},
                  layer.output);
+}
+
+absl::Status ExportChannelSlice(const LayerToExport& layer, GraphWriter& writer) {
+  const int64_t begin = layer.read.Int("begin"), end = begin + layer.read.Int("count");
+  WriteSlice(layer, writer, layer.inputs[0], /*axis=*/1, begin, end);
   return absl::OkStatus();
 }
 

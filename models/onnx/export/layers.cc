@@ -80,6 +80,14 @@ absl::Status ExportGelu(const LayerToExport& layer, GraphWriter& writer) {
   return absl::OkStatus();
 }
 
+absl::Status ExportScale(const LayerToExport& layer, GraphWriter& writer) {
+  const std::string& name = layer.node.name;
+  const auto factor = float(layer.read.Real("factor"));
+  writer.AddNode("Mul", name, {layer.inputs[0], writer.AddScalar(StrCat(name, "_factor"), factor)},
+                 layer.output);
+  return absl::OkStatus();
+}
+
 absl::Status ExportSoftmax(const LayerToExport& layer, GraphWriter& writer) {
   writer.AddNode("Softmax", layer.node.name, layer.inputs, layer.output).Int("axis", 1);
   return absl::OkStatus();
@@ -125,6 +133,10 @@ ExportLayer FindExport(std::string_view type) {
       {"Pad2D", ExportPad2d},
       {"ChannelShuffle", ExportChannelShuffle},
       {"ChannelSlice", ExportChannelSlice},
+      {"Scale", ExportScale},
+      {"ClassToken", ExportClassToken},
+      {"PositionEmbedding", ExportPositionEmbedding},
+      {"PixelSlice", ExportPixelSlice},
       {"GroupSoftmax", ExportGroupSoftmax},
       {"Dropout", ExportDropout},
       {"Flatten", ExportFlatten},

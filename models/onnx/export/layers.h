@@ -32,6 +32,10 @@ inline ImageExtents InputOf(const LayerToExport& layer) {
   return ExtentsOf(layer.node.input_shapes[0], TensorFormat::kNCHW);
 }
 
+// Places begin .. end - 1 of an axis of the image `value`, as the layer's output.
+void WriteSlice(const LayerToExport& layer, GraphWriter& writer, const std::string& value,
+                int64_t axis, int64_t begin, int64_t end);
+
 // Writes the layer's operators, the last of which makes `layer.output`. Attributes that are not
 // read are not checked: they are those of training.
 using ExportLayer = absl::Status (*)(const LayerToExport& layer, GraphWriter& writer);
@@ -51,6 +55,9 @@ absl::Status ExportUpsample2d(const LayerToExport& layer, GraphWriter& writer);
 absl::Status ExportPad2d(const LayerToExport& layer, GraphWriter& writer);
 absl::Status ExportChannelShuffle(const LayerToExport& layer, GraphWriter& writer);
 absl::Status ExportChannelSlice(const LayerToExport& layer, GraphWriter& writer);
+absl::Status ExportClassToken(const LayerToExport& layer, GraphWriter& writer);
+absl::Status ExportPositionEmbedding(const LayerToExport& layer, GraphWriter& writer);
+absl::Status ExportPixelSlice(const LayerToExport& layer, GraphWriter& writer);
 absl::Status ExportGroupSoftmax(const LayerToExport& layer, GraphWriter& writer);
 absl::Status ExportScores(const LayerToExport& layer, GraphWriter& writer);
 absl::Status ExportWeightedSum(const LayerToExport& layer, GraphWriter& writer);

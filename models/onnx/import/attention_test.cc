@@ -123,7 +123,7 @@ TEST_F(ImportAttentionTest, OperatorsOfOtherAxesAreNamed) {
   onnx::NodeProto& other = Node("GlobalMaxPool", {"t"}, "o");
   End("o");
   EXPECT_THAT(Error(), HasSubstr("reads an image under the axes (N, 4, 20); the operators that are "
-                                 "read of such are Add, Div, Dropout, Erf, Gather"));
+                                 "read of such are Add, Concat, Div, Dropout, Erf, Gather"));
   other.set_op_type("Reshape");
   other.add_input("odd");
   Integers("odd", {-1, 8, 9});

@@ -120,9 +120,7 @@ absl::StatusOr<std::vector<float>> LastOf(OperatorReader& op, size_t constant,
   DTNN_ASSIGN_OR_RETURN(const TensorValues values, op.Constant(constant));
   if (values.real() && values.count() > 1 && values.count() != value.shape[0]) {
     return Unimplemented("computes with a constant of shape ", values.ShapeText(),
-                         ", perhaps an embedding of positions; layers have one number for each of "
-                         "the ",
-                         value.shape[0], " channels");
+                         "; layers have one number for each of the ", value.shape[0], " channels");
   }
   if (values.dims.size() <= value.rank()) return op.Vector(constant, value.shape[0]);
   return Unimplemented("computes with a constant of shape ", values.ShapeText(), " and the axes ",
@@ -136,9 +134,16 @@ absl::Status Add(OperatorReader& op) {
   op.TakeAnyAxes();
   if (!op.IsConstant(0) && !op.IsConstant(1)) return ImportSum(op);
   const size_t constant = op.IsConstant(0) ? 0 : 1;
-  DTNN_ASSIGN_OR_RETURN(const ImportedValue value, WithChannelsLast(op, 1 - constant));
+  DTNN_ASSIGN_OR_RETURN(ImportedValue value, op.Value(1 - constant));
+  if (ArePositions(op, constant, value)) return ImportPositions(op, constant, value);
+  DTNN_ASSIGN_OR_RETURN(value, WithChannelsLast(op, 1 - constant));
   DTNN_ASSIGN_OR_RETURN(std::vector<float> bias, LastOf(op, constant, value));
   return AddBias(op, 1 - constant, value, std::move(bias));
+}
+
+absl::Status Slice(OperatorReader& op) {
+  DTNN_ASSIGN_OR_RETURN(const SliceBounds bounds, BoundsOf(op));
+  return ImportSliceOfImage(op, bounds);
 }
 
 absl::Status Div(OperatorReader& op) {
@@ -213,6 +218,7 @@ using Table = std::map<std::string_view, ImportOperator, std::less<>>;
 const Table& OperatorsOfAxes() {
   static const Table& table = *new Table{
       {"Add", Add},
+      {"Concat", ImportConcat},
       {"Div", Div},
       {"Dropout", OfAnyAxes<ImportDropout>},
       {"Erf", ImportErf},
@@ -227,7 +233,7 @@ const Table& OperatorsOfAxes() {
       {"Relu", OfAnyAxes<ImportRelu>},
       {"Reshape", Reshape},
       {"Shape", ImportShape},
-      {"Slice", ImportSliceOfAxes},
+      {"Slice", Slice},
       {"Softmax", ImportSoftmaxOfAxes},
       {"Split", ImportSplit},
       {"Squeeze", Squeeze},

@@ -135,7 +135,7 @@ absl::StatusOr<SliceBounds> BoundsOf(OperatorReader& op) {
 
 absl::Status ImportSlice(OperatorReader& op) {
   DTNN_ASSIGN_OR_RETURN(const SliceBounds bounds, BoundsOf(op));
-  if (!op.IsConstant(0)) return ImportSliceOfChannels(op, bounds);
+  if (!op.IsConstant(0)) return ImportSliceOfImage(op, bounds);
   DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> from, op.Integers(0));
   if (bounds.axis != 0) return Unimplemented("slices other than a part of a shape");
   const auto [start, end] = bounds.In(int64_t(from.size()));
@@ -163,6 +163,9 @@ absl::Status ImportCast(OperatorReader& op) {
   }
   if (values.type == to) return ImportIdentity(op);
   values.type = to;
+  if (to == OnnxType::kBool) {
+    for (int64_t& value : values.integers) value = value == 0 ? 0 : 1;
+  }
   op.SetOutput(std::move(values));
   return absl::OkStatus();
 }
@@ -181,30 +184,6 @@ absl::Status ImportArithmetic(OperatorReader& op) {
   DTNN_ASSIGN_OR_RETURN(const WholeNumbers a, op.Numbers(0));
   DTNN_ASSIGN_OR_RETURN(const WholeNumbers b, op.Numbers(1));
   DTNN_ASSIGN_OR_RETURN(WholeNumbers result, Arithmetic(op.type(), a, b));
-  op.SetOutput(std::move(result));
-  return absl::OkStatus();
-}
-
-absl::Status ImportExpand(OperatorReader& op) {
-  if (!op.IsConstant(0)) {
-    return Unimplemented(
-        "repeats what the network computes; layers add and multiply images of one shape, and "
-        "factors of channels");
-  }
-  DTNN_ASSIGN_OR_RETURN(const WholeNumbers numbers, op.Numbers(0));
-  if (numbers.first.real()) {
-    return Unimplemented("repeats a constant of shape ", numbers.first.ShapeText(),
-                         ", perhaps a class token, for each sample; no layer has pixels of its own "
-                         "beside those of its input. A mean of all tokens needs none");
-  }
-  DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> shape, op.Integers(1));
-  if (std::ranges::any_of(shape, IsOfBatch)) {
-    return Unimplemented("computes with the size of the batch, which may be any");
-  }
-  DTNN_ASSIGN_OR_RETURN(const int64_t count, CountElements(shape));
-  if (count > kMostNumbers) return Unimplemented("makes ", count, " numbers");
-  const TensorValues zeros = {.dims = shape, .integers = std::vector<int64_t>(size_t(count))};
-  DTNN_ASSIGN_OR_RETURN(WholeNumbers result, Arithmetic("Add", numbers, {zeros}));
   op.SetOutput(std::move(result));
   return absl::OkStatus();
 }

@@ -85,8 +85,8 @@ TEST_F(ImportTest, ConstantsAreRepeatedIfTheyAreNumbers) {
   onnx_.mutable_graph()->mutable_output(0)->set_name("last");
   EXPECT_THAT(Error(), HasSubstr("reshapes samples of (4,) to (9)"));
   At(4).set_input(0, "m");
-  EXPECT_THAT(Error(), HasSubstr("repeats a constant of shape (4, 2), perhaps a class token, for "
-                                 "each sample; no layer has pixels of its own"));
+  EXPECT_THAT(Error(), HasSubstr("repeats a constant of shape (4, 2) to (2); real numbers are "
+                                 "repeated for each sample of a batch alone"));
   At(4).set_input(0, "f");
   EXPECT_THAT(Error(), HasSubstr("repeats what the network computes"));
   At(4).set_input(0, "one");

@@ -198,7 +198,10 @@ absl::Status ImportSum(OperatorReader& op) {
 }
 
 absl::Status ImportConcat(OperatorReader& op) {
-  if (op.IsConstant(0)) {  // of a shape
+  size_t constants = 0;
+  for (size_t i = 0; i < op.num_inputs(); ++i) constants += op.IsConstant(i) ? 1 : 0;
+  if (constants > 0 && constants < op.num_inputs()) return ImportClassTokens(op);
+  if (constants > 0) {  // of a shape
     std::vector<int64_t> all;
     for (size_t i = 0; i < op.num_inputs(); ++i) {
       DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> part, op.Integers(i));

@@ -126,9 +126,9 @@ absl::StatusOr<ImportedModel> Import(const onnx::ModelProto& onnx, std::string_v
   }
   imported.model.graph = std::move(made.graph);
   imported.store = std::move(made.store);
-  for (std::string& note : state.notes) imported.notes.push_back(std::move(note));
   imported.model.description.loss = LossOfNetwork(imported.model.graph);
   DTNN_RETURN_IF_ERROR(ReadMetadata(onnx, imported.model));
+  for (std::string& note : state.notes) imported.notes.push_back(std::move(note));
   if (!imported.model.quantization && !state.products_of_bytes.empty()) {
     const absl::Status ranges = imported.model.graph.format() == TensorFormat::kNHWC
                                     ? AddRanges(state, imported.model)

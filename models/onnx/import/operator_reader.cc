@@ -112,6 +112,12 @@ absl::StatusOr<TensorValues> OperatorReader::Constant(size_t input) {
                          ", has other numbers for each sample; only a Gather reads such, of the "
                          "elements of a sample");
   }
+  if (std::holds_alternative<std::shared_ptr<const ForEachSample>>(*known)) {
+    return Unimplemented(
+        "its input ", input, ", ", name,
+        ", is repeated for each sample; only a Concat reads such, as a class token "
+        "before the pixels of an image");
+  }
   if (const auto* values = std::get_if<std::shared_ptr<const TensorValues>>(known)) {
     return **values;
   }
@@ -137,6 +143,16 @@ absl::StatusOr<WholeNumbers> OperatorReader::Numbers(size_t input) {
   }
   DTNN_ASSIGN_OR_RETURN(TensorValues values, Constant(input));
   return WholeNumbers{.first = std::move(values)};
+}
+
+absl::StatusOr<TensorValues> OperatorReader::ConstantOfEachSample(size_t input) {
+  const ImportState::Known* known = Known(input);
+  if (known != nullptr) {
+    const auto* constant = std::get_if<std::shared_ptr<const ForEachSample>>(known);
+    if (constant != nullptr) return (*constant)->values;
+  }
+  if (batch() == 1) return Constant(input);
+  return Unimplemented("its input ", input, " is not repeated for each sample of the batch");
 }
 
 absl::StatusOr<std::vector<float>> OperatorReader::Vector(size_t input, int64_t count) {
@@ -235,6 +251,11 @@ void OperatorReader::SetOutput(WholeNumbers numbers) {
   if (numbers.step == 0) return SetOutput(std::move(numbers.first));
   state_.constant_bytes += numbers.first.MemoryBytes();
   SetKnown(std::make_shared<const WholeNumbers>(std::move(numbers)));
+}
+
+void OperatorReader::SetOutput(ForEachSample constant) {
+  state_.constant_bytes += constant.values.MemoryBytes();
+  SetKnown(std::make_shared<const ForEachSample>(std::move(constant)));
 }
 
 ImportedValue OperatorReader::DropLatest() {

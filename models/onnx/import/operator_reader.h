@@ -31,10 +31,16 @@
 
 namespace dtnn {
 
+// Real numbers that each sample of a batch has, as a class token: the first axis is the batch.
+struct ForEachSample {
+  TensorValues values;
+};
+
 // What is known so far, by the names of values.
 struct ImportState {
   using Known = std::variant<ImportedValue, std::shared_ptr<const TensorValues>,
-                             std::shared_ptr<const WholeNumbers>, const onnx::TensorProto*>;
+                             std::shared_ptr<const WholeNumbers>,
+                             std::shared_ptr<const ForEachSample>, const onnx::TensorProto*>;
 
   NetworkMaker network;
   ExternalData external;
@@ -83,6 +89,9 @@ class OperatorReader {
   absl::StatusOr<std::vector<int64_t>> Integers(size_t input);
   // A constant, or numbers that differ from sample to sample.
   absl::StatusOr<WholeNumbers> Numbers(size_t input);
+  // Numbers that are the same for each sample, whose axis has extent 1; in a file of one sample any
+  // constant is.
+  absl::StatusOr<TensorValues> ConstantOfEachSample(size_t input);
   // The real numbers of a vector: of (count), or of axes of one element before it.
   absl::StatusOr<std::vector<float>> Vector(size_t input, int64_t count);
   absl::StatusOr<ImportedValue> Value(size_t input);     // complete
@@ -114,6 +123,7 @@ class OperatorReader {
   }
   void SetOutput(TensorValues values);
   void SetOutput(WholeNumbers numbers);
+  void SetOutput(ForEachSample constant);
   // Takes the latest layer, which has one input, away: what it read.
   ImportedValue DropLatest();
   absl::StatusOr<ImportedValue> Output() const;  // as it was set

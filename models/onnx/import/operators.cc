@@ -20,11 +20,13 @@ const Table& Operators() {
       {"Clip", ImportClip},
       {"Concat", ImportConcat},
       {"Constant", ImportConstant},
+      {"ConstantOfShape", ImportConstantOfShape},
       {"Conv", ImportConv},
       {"ConvTranspose", ImportConvTranspose},
       {"DequantizeLinear", ImportDequantizeLinear},
       {"Div", ImportDiv},
       {"Dropout", ImportDropout},
+      {"Equal", ImportArithmetic},
       {"Erf", ImportErf},
       {"Expand", ImportExpand},
       {"Flatten", ImportFlatten},
@@ -68,6 +70,7 @@ const Table& Operators() {
       {"Transpose", ImportTranspose},
       {"Unsqueeze", ImportUnsqueeze},
       {"Upsample", ImportResize},
+      {"Where", ImportWhere},
   };
   return table;
 }

@@ -82,6 +82,8 @@ absl::Status AddBiasToLatest(OperatorReader& op, const ImportedValue& value,
                              std::vector<float> bias);
 absl::Status AddBias(OperatorReader& op, size_t input, const ImportedValue& value,
                      std::vector<float> bias);
+// Whether AddBiasToLatest may add a bias to the layer of the value.
+bool TakesBias(OperatorReader& op, const ImportedValue& value);
 // A matrix product of each pixel, with a matrix (in, out), or (out, in) where `transposed`.
 absl::Status AddProductOfPixels(OperatorReader& op, const ImportedValue& image, bool transposed);
 
@@ -134,13 +136,6 @@ absl::Status ImportTranspose(OperatorReader& op);
 // pads.cc
 absl::Status ImportPad(OperatorReader& op);
 
-// channels.cc
-// A Slice of an image.
-absl::Status ImportSliceOfChannels(OperatorReader& op, const SliceBounds& bounds);
-// The two Reshapes of a channel shuffle, to `shape`.
-absl::Status ImportGroupsOfChannels(OperatorReader& op, const std::vector<int64_t>& shape);
-absl::Status ImportShuffledChannels(OperatorReader& op, const std::vector<int64_t>& shape);
-
 // axes_operators.cc: images under other axes.
 // Gives the output, which is the image `value`, these axes; false where there are none.
 bool SetAxes(OperatorReader& op, ImportedValue value, std::optional<Axes> axes);
@@ -152,7 +147,7 @@ Axes AxesOf(const ImportedValue& value);
 
 // parts.cc: some of the places along an axis of an image, whichever axes it is seen under.
 absl::Status ImportGatherOfImage(OperatorReader& op);
-absl::Status ImportSliceOfAxes(OperatorReader& op);
+absl::Status ImportSliceOfImage(OperatorReader& op, const SliceBounds& bounds);
 absl::Status ImportSplit(OperatorReader& op);
 
 // attention.cc: what attention is made of, over the last two of such axes.
@@ -165,6 +160,14 @@ absl::Status ImportFactorOfAxes(OperatorReader& op);
 // Whether that takes a factor in, whichever axes scores are seen under.
 bool AreLatestScores(OperatorReader& op, size_t input);
 
+// tokens.cc
+// Constants before the pixels of an image.
+absl::Status ImportClassTokens(OperatorReader& op);
+// Whether the constant has one element for each element of an image, and is not the bias of a
+// layer; the sum with it.
+bool ArePositions(OperatorReader& op, size_t constant, const ImportedValue& value);
+absl::Status ImportPositions(OperatorReader& op, size_t constant, const ImportedValue& value);
+
 // quantized.cc
 absl::Status ImportQuantizeLinear(OperatorReader& op);
 absl::Status ImportDequantizeLinear(OperatorReader& op);
@@ -176,11 +179,15 @@ absl::Status ImportGather(OperatorReader& op);
 absl::Status ImportUnsqueeze(OperatorReader& op);
 absl::Status ImportSlice(OperatorReader& op);  // and of channels
 absl::Status ImportCast(OperatorReader& op);
-absl::Status ImportArithmetic(OperatorReader& op);  // Add, Sub, Mul, Div, Mod, Pow
+absl::Status ImportArithmetic(OperatorReader& op);  // Add, Sub, Mul, Div, Mod, Pow, Equal
 absl::Status ImportSqrt(OperatorReader& op);
-absl::Status ImportExpand(OperatorReader& op);
 absl::Status ImportReduceProd(OperatorReader& op);
 absl::Status ImportRange(OperatorReader& op);
+
+// expand.cc: the same.
+absl::Status ImportExpand(OperatorReader& op);
+absl::Status ImportConstantOfShape(OperatorReader& op);
+absl::Status ImportWhere(OperatorReader& op);
 
 }  // namespace dtnn
 

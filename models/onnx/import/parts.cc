@@ -10,7 +10,9 @@
 
 #include "layers/channels/channel_shuffle.h"
 #include "layers/channels/channel_slice.h"
+#include "layers/flatten.h"
 #include "layers/merging/concatenation.h"
+#include "layers/pixels/pixel_slice.h"
 #include "models/onnx/import/operators.h"
 #include "tensor/errors.h"
 
@@ -29,40 +31,58 @@ absl::Status SetPart(OperatorReader& op, const ImportedValue& seen, int64_t plac
   Axes axes = seen.axes;
   axes[size_t(place)] = axis;
   if (!keeps_axis) axes.erase(axes.begin() + place);
+  if (output.shape[1] * output.shape[2] == 1 &&
+      axes == Axes{{AxisFactor()}, ChannelAxis(output.shape[0])}) {
+    return op.AddLayer(std::make_shared<FlattenLayer>(), output);
+  }
   SetAxes(op, output, std::move(axes));
   return absl::OkStatus();
 }
 
-// An axis that divides all channels, outside of any others that do, or has one place; nullopt for
-// any other axis.
-std::optional<AxisFactor> OutermostChannels(const ImportedValue& value, int64_t place) {
+// An axis that divides all channels or all pixels, outside of any others that do, or has one place;
+// nullopt for any other axis.
+std::optional<AxisFactor> OutermostPart(const ImportedValue& value, int64_t place) {
   if (!value.image() || value.axes[size_t(place)].size() > 1) return std::nullopt;
   const Axis& axis = value.axes[size_t(place)];
   const AxisFactor part = axis.empty() ? AxisFactor{Of::kChannels, 1, value.shape[0]} : axis[0];
-  if (part.of != Of::kChannels || part.extent * part.step != value.shape[0]) return std::nullopt;
+  const int64_t all = part.of == Of::kChannels ? value.shape[0] : value.shape[1] * value.shape[2];
+  if (part.of == Of::kSamples || part.extent * part.step != all) return std::nullopt;
   return part;
 }
 
-// Some of the outermost parts of the channels: begin .. end - 1 of axis `place`.
+absl::Status NotDivided(const ImportedValue& value, int64_t place) {
+  return Unimplemented("takes a part of axis ", place, " of ",
+                       value.image() ? ToText(value.axes) : "samples of " + value.shape.ToString(),
+                       "; only channels and pixels of images are divided, along the outermost of "
+                       "their axes");
+}
+
+// Some of the outermost parts of the channels or pixels: begin .. end - 1 of axis `place`.
 absl::Status TakePart(OperatorReader& op, const ImportedValue& value, int64_t place, int64_t begin,
                       int64_t end, bool keeps_axis) {
-  const auto part = OutermostChannels(value, place);
-  if (!part) {
-    return Unimplemented(
-        "takes a part of axis ", place, " of ", ToText(value.axes),
-        "; only channels of images are divided, along the outermost of their axes");
-  }
+  const auto part = OutermostPart(value, place);
+  if (!part) return NotDivided(value, place);
   if (begin < 0 || begin >= end || end > part->extent) {
     return InvalidArgument("takes places ", begin, " to ", end - 1, " of axis ", place, " of ",
                            ToText(value.axes));
   }
-  if (begin == 0 && end == part->extent) {
+  // All pixels of an image of several rows, in one: another image.
+  const int64_t pixels = value.shape[1] * value.shape[2];
+  const bool joins_rows = part->of == Of::kPixels && value.shape[1] > 1 &&
+                          value.axes == AxesOfImage({value.shape[0], 1, pixels}, false);
+  if (begin == 0 && end == part->extent && !joins_rows) {
     op.SetOutput(value);
     return SetPart(op, value, place, value.axes[size_t(place)], keeps_axis);
   }
-  DTNN_RETURN_IF_ERROR(op.AddLayer(
-      std::make_shared<ChannelSliceLayer>(begin * part->step, (end - begin) * part->step), value));
-  return SetPart(op, value, place, ChannelAxis(end - begin, part->step), keeps_axis);
+  const int64_t first = begin * part->step, count = (end - begin) * part->step;
+  Axis axis = ChannelAxis(end - begin, part->step);
+  if (part->of == Of::kChannels) {
+    DTNN_RETURN_IF_ERROR(op.AddLayer(std::make_shared<ChannelSliceLayer>(first, count), value));
+  } else {
+    DTNN_RETURN_IF_ERROR(op.AddLayer(std::make_shared<PixelSliceLayer>(first, count), value));
+    for (AxisFactor& factor : axis) factor.of = Of::kPixels;
+  }
+  return SetPart(op, value, place, axis, keeps_axis);
 }
 
 // The groups of the shuffle that takes channels in that order; 0: none.
@@ -209,13 +229,8 @@ absl::Status ImportSplit(OperatorReader& op) {
   DTNN_ASSIGN_OR_RETURN(ImportedValue value, op.Value(0));
   DTNN_ASSIGN_OR_RETURN(const int64_t place, AxisOf(op.Int("axis", 0), int64_t(value.rank())));
   if (value.image()) value.axes = AxesOf(value);
-  const auto part = OutermostChannels(value, place);
-  if (!part) {
-    return Unimplemented(
-        "divides axis ", place, " of ",
-        value.image() ? ToText(value.axes) : "samples of " + value.shape.ToString(),
-        "; only channels of images are divided, along the outermost of their axes");
-  }
+  const auto part = OutermostPart(value, place);
+  if (!part) return NotDivided(value, place);
   DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> counts, CountsOf(op, part->extent));
   std::vector<ImportedValue> parts(counts.size());
   int64_t begin = 0;
@@ -233,18 +248,15 @@ absl::Status ImportSplit(OperatorReader& op) {
   return absl::OkStatus();
 }
 
-absl::Status ImportSliceOfAxes(OperatorReader& op) {
+absl::Status ImportSliceOfImage(OperatorReader& op, const SliceBounds& bounds) {
   op.TakeAnyAxes();
-  DTNN_ASSIGN_OR_RETURN(const ImportedValue value, op.Value(0));
-  DTNN_ASSIGN_OR_RETURN(SliceBounds bounds, BoundsOf(op));
-  DTNN_ASSIGN_OR_RETURN(bounds.axis, AxisOf(bounds.axis, int64_t(value.axes.size())));
-  const Axis& axis = value.axes[size_t(bounds.axis)];
-  if (axis.size() != 1 || axis[0].of == Of::kSamples) {
-    return Unimplemented("takes a part of axis ", bounds.axis, " of ", ToText(value.axes),
-                         "; only channels of images are divided");
-  }
-  const auto [begin, end] = bounds.In(axis[0].extent);
-  return TakePart(op, value, bounds.axis, begin, end, /*keeps_axis=*/true);
+  DTNN_ASSIGN_OR_RETURN(ImportedValue value, op.Value(0));
+  DTNN_ASSIGN_OR_RETURN(const int64_t place, AxisOf(bounds.axis, int64_t(value.rank())));
+  if (value.image()) value.axes = AxesOf(value);
+  const auto part = OutermostPart(value, place);
+  if (!part) return NotDivided(value, place);
+  const auto [begin, end] = bounds.In(part->extent);
+  return TakePart(op, value, place, begin, end, /*keeps_axis=*/true);
 }
 
 }  // namespace dtnn

@@ -7,6 +7,7 @@
 #include "layers/conv2d.h"
 #include "layers/fc.h"
 #include "layers/image_fc.h"
+#include "layers/pixels/scale.h"
 #include "models/onnx/import/operators.h"
 #include "tensor/errors.h"
 
@@ -156,13 +157,16 @@ absl::Status ImportScaleOfChannels(OperatorReader& op) {
   DTNN_ASSIGN_OR_RETURN(const ImportedValue image, op.Value(1 - constant));
   DTNN_ASSIGN_OR_RETURN(std::vector<float> factors, EachOf(op, constant, image, "factor"));
   DTNN_ASSIGN_OR_RETURN(const TensorValues constants, op.Constant(constant));
-  DTNN_RETURN_IF_ERROR(AddScaleOfChannels(op, image, std::move(factors), int(constant)));
-  if (!constants.dims.empty()) return absl::OkStatus();
+  if (!constants.dims.empty()) {
+    return AddScaleOfChannels(op, image, std::move(factors), int(constant));
+  }
+  // As numbers in the code of a network have none.
+  const double factor = ShortestReal(constants.reals[0]);
+  DTNN_RETURN_IF_ERROR(
+      AddElementwise(op, std::make_shared<ScaleLayer>(factor), std::span(&image, 1)));
   DTNN_ASSIGN_OR_RETURN(const ImportedValue product, op.Output());
-  op.AddNote(
-      StrCat("Layer ", Quoted(op.network().NameOf(product)), " multiplies by the number ",
-             ShortestReal(constants.reals[0]),
-             ", as a filter of each channel. Training changes it, unless the layer is frozen."));
+  op.AddNote(StrCat("Layer ", Quoted(op.network().NameOf(product)), " multiplies by the number ",
+                    factor, ", which training does not change."));
   return absl::OkStatus();
 }
 
@@ -179,6 +183,7 @@ absl::Status NoBias() {
 absl::Status ImportBias(OperatorReader& op) {
   const size_t constant = op.IsConstant(0) ? 0 : 1;
   DTNN_ASSIGN_OR_RETURN(const ImportedValue value, op.Value(1 - constant));
+  if (ArePositions(op, constant, value)) return ImportPositions(op, constant, value);
   DTNN_ASSIGN_OR_RETURN(std::vector<float> bias, EachOf(op, constant, value, "bias"));
   return AddBias(op, 1 - constant, value, std::move(bias));
 }
@@ -189,15 +194,20 @@ absl::Status AddBias(OperatorReader& op, size_t input, const ImportedValue& valu
   return NoBias();
 }
 
+bool TakesBias(OperatorReader& op, const ImportedValue& value) {
+  const Layer& layer = op.network().LayerOf(value);
+  const Attributes attributes = layer.attributes();
+  return (layer.type_name() == "FC" || layer.type_name() == "Conv2D") &&
+         op.network().IsLatest(value) &&
+         std::ranges::find(attributes, std::pair(std::string("bias"), Attribute(int64_t{0}))) !=
+             attributes.end();
+}
+
 absl::Status AddBiasToLatest(OperatorReader& op, const ImportedValue& value,
                              std::vector<float> bias) {
   const Layer& layer = op.network().LayerOf(value);
   const Attributes attributes = layer.attributes();
-  const bool takes_bias =
-      (layer.type_name() == "FC" || layer.type_name() == "Conv2D") &&
-      std::ranges::find(attributes, std::pair(std::string("bias"), Attribute(int64_t{0}))) !=
-          attributes.end();
-  if (!takes_bias || !op.network().IsLatest(value)) return NoBias();
+  if (!TakesBias(op, value)) return NoBias();
   Attributes with_bias = attributes;
   for (auto& [name, attribute] : with_bias) {
     if (name == "bias") attribute = int64_t{1};

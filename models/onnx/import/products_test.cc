@@ -78,19 +78,24 @@ TEST_F(ImportTest, AFlattenThatOthersReadStays) {
                                             "FC", "FC", "AdditionBlock"));
 }
 
-TEST_F(ImportTest, ANumberTimesAnImageIsNoted) {
+TEST_F(ImportTest, ANumberTimesAnImageIsNotTrained) {
+  std::vector<std::string> notes;
+  const auto layer = [&] {
+    const auto imported = Import();
+    EXPECT_EQ(imported.status(), absl::OkStatus());
+    notes = imported.ok() ? imported->notes : std::vector<std::string>();
+    return imported.ok() ? imported->model.graph.nodes()[2].layer : nullptr;
+  };
   Tensor("third", {}).set_float_data(0, 0.3F);
   Insert("Mul", {"third", "c"});
-  auto imported = Import();
-  ASSERT_TRUE(imported.ok()) << imported.status();
-  EXPECT_EQ(imported->notes, std::vector<std::string>{
-                                 "Layer \"the_new\" multiplies by the number 0.3, as a filter of "
-                                 "each channel. Training changes it, unless the layer is frozen."});
+  EXPECT_EQ(layer()->type_name(), "Scale");
+  EXPECT_EQ(layer()->attributes(), (Attributes{{"factor", 0.3}}));
+  EXPECT_EQ(notes, std::vector<std::string>{"Layer \"the_new\" multiplies by the number 0.3, which "
+                                            "training does not change."});
   auto& third = *onnx_.mutable_graph()->mutable_initializer(2);
   third.add_dims(1);  // a parameter of one element, as SAGAN's gamma
-  imported = Import();
-  ASSERT_TRUE(imported.ok()) << imported.status();
-  EXPECT_EQ(imported->notes, std::vector<std::string>());
+  EXPECT_EQ(layer()->type_name(), "Conv2D");
+  EXPECT_EQ(notes, std::vector<std::string>());
   for (int i = 0; i < 4; ++i) third.add_dims(1);
   EXPECT_THAT(Error(), HasSubstr("multiplies a constant of shape (1, 1, 1, 1, 1) with samples of "
                                  "(4, 4, 5); a factor has an element for each channel"));

@@ -41,7 +41,8 @@ absl::StatusOr<Bytes> BytesOf(OperatorReader& op) {
 // Rounding to 8 bits cuts off what is below the smallest byte. Where that is 0, it is the relu that
 // quantisers leave out.
 absl::Status AddRelu(OperatorReader& op, const ValueRange& range, ImportedValue& value) {
-  constexpr std::string_view kSigned[] = {"Conv2D", "FC", "BatchNormalization", "AdditionBlock"};
+  constexpr std::string_view kSigned[] = {"Conv2D",        "FC",    "BatchNormalization",
+                                          "AdditionBlock", "Scale", "PositionEmbedding"};
   constexpr double kNearSix = 0.03;
   const std::string_view type = op.network().LayerOf(value).type_name();
   if (range.low < 0 || std::ranges::find(kSigned, type) == std::end(kSigned)) {
@@ -49,7 +50,8 @@ absl::Status AddRelu(OperatorReader& op, const ValueRange& range, ImportedValue&
   }
   const ActivationKind kind =
       std::abs(range.high - 6) < kNearSix ? ActivationKind::kRelu6 : ActivationKind::kRelu;
-  DTNN_RETURN_IF_ERROR(op.AddLayer(std::make_shared<ActivationLayer>(kind), value));
+  DTNN_RETURN_IF_ERROR(
+      AddElementwise(op, std::make_shared<ActivationLayer>(kind), std::span(&value, 1)));
   DTNN_ASSIGN_OR_RETURN(value, op.Output());
   return absl::OkStatus();
 }

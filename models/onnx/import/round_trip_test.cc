@@ -11,6 +11,7 @@
 #include "data/testing/idx_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "layers/pixels/class_token.h"
 #include "models/graph/builder.h"
 #include "models/onnx/export/export.h"
 #include "models/onnx/file/onnx_file.h"
@@ -136,7 +137,7 @@ TEST_F(RoundTripTest, NarrowNetworksOfTheOtherFamilies) {
          b.AveragePool2d({.window = 3, .padding = 1, .count_padding = true});
          b.Add({GraphBuilder::Identity(), [](GraphBuilder& p) { p.Relu6(); },
                 [](GraphBuilder& p) { p.Conv2d(4, {.kernel = 1}).Arctanh(); }});
-         b.Silu().HardSwish().Gelu().HardSigmoid();
+         b.Silu().HardSwish().Gelu().HardSigmoid().Scale(0.7);
          b.Pad2d({.before = {1, 2}, .mode = PadMode::kReflect}).Pad2d({.after = 1, .value = 0.5});
          b.Pad2d({.before = {0, 3}, .after = {1, 0}, .mode = PadMode::kEdge});
          b.Multiply({GraphBuilder::Identity(), [](GraphBuilder& p) {
@@ -224,6 +225,30 @@ TEST_F(RoundTripTest, ChannelsShuffledAndSplit) {
               [](GraphBuilder& p) { p.ChannelSlice(5, 7).Conv2d(7, {.kernel = 1}); }});
     b.ChannelShuffle(2).Flatten().Fc(4).Softmax();
     Check({.graph = *b.Build()}, TensorFormat::kNCHW);
+  }
+}
+
+TEST_F(RoundTripTest, PixelsAsTokens) {
+  for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+    for (const TensorFormat file : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+      GraphBuilder b("tokens", format);
+      b.Input({8, 6, 3}).Conv2d(6, {.kernel = 2, .stride = 2, .bias = false}).PositionEmbedding();
+      b.ClassToken().Append(std::make_shared<ClassTokenLayer>(2));
+      b.PositionEmbedding().GroupNorm({.per_pixel = true});
+      b.SelfAttention({.heads = 2}).PixelSlice(1, 10).PixelSlice(2, 1).Flatten().Fc(4).Softmax();
+      Check({.graph = *b.Build()}, file);
+    }
+  }
+}
+
+// Another view than a slice of an image of several rows, and a token of one pixel.
+TEST_F(RoundTripTest, PixelsOfSeveralRowsAndOfOne) {
+  for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+    GraphBuilder b("tokens", format);
+    b.Input({4, 3, 5}).Relu().Scale(0.25).PositionEmbedding().PixelSlice(0, 12).PixelSlice(2, 9);
+    b.Conv2d(4, {.kernel = 1}).PixelSlice(0, 1);
+    b.Relu().PositionEmbedding().ClassToken().AveragePool2d({.window = 0}).Flatten().Fc(4);
+    Check({.graph = *b.Softmax().Build()}, TensorFormat::kNCHW);
   }
 }
 

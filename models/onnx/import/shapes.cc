@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "layers/channels/channel_shuffle.h"
 #include "layers/flatten.h"
 #include "models/onnx/import/operators.h"
 #include "tensor/errors.h"
@@ -23,6 +24,47 @@ absl::Status AddFlatten(OperatorReader& op, const ImportedValue& input) {
   return absl::OkStatus();
 }
 
+// The extents that a Reshape asks for, where they are those that are `expected`; one of them may
+// be -1, and the batch 0.
+bool AreExtents(const std::vector<int64_t>& asked, std::vector<int64_t> expected, int64_t batch) {
+  if (asked.size() != expected.size() + 1 || std::ranges::count(asked, -1) > 1) return false;
+  if (asked[0] != -1 && asked[0] != 0 && asked[0] != kBatchExtent &&
+      (batch == 0 || asked[0] != batch)) {
+    return false;
+  }
+  return std::ranges::equal(asked.begin() + 1, asked.end(), expected.begin(), expected.end(),
+                            [](int64_t a, int64_t b) { return a == b || a == -1; });
+}
+
+// The two Reshapes of a channel shuffle, to `shape`: to (N, groups, channels / groups, h, w), and,
+// after a Transpose of the groups and their channels, back.
+absl::Status GroupChannels(OperatorReader& op, const std::vector<int64_t>& shape) {
+  DTNN_ASSIGN_OR_RETURN(ImportedValue value, op.Image(0));
+  const int64_t channels = value.shape[0];
+  const int64_t asked = shape[1] > 0 ? shape[1] : shape[2] > 0 ? channels / shape[2] : 0;
+  if (asked < 1 || channels % asked != 0 ||
+      !AreExtents(shape, {asked, channels / asked, value.shape[1], value.shape[2]}, op.batch())) {
+    return Unimplemented("reshapes samples of ", value.shape.ToString(),
+                         " to 4 axes that are not groups, channels of a group, height and width");
+  }
+  value.unfinished = Unfinished::kGroups;
+  value.groups = asked;
+  op.SetOutput(value);
+  return absl::OkStatus();
+}
+
+absl::Status ShuffleChannels(OperatorReader& op, const std::vector<int64_t>& shape) {
+  DTNN_ASSIGN_OR_RETURN(ImportedValue value, op.RawValue(0));
+  if (!AreExtents(shape, {value.shape[0], value.shape[1], value.shape[2]}, op.batch())) {
+    return Unimplemented("does not reshape the groups of channels that a Transpose made to ",
+                         value.shape.ToString(), " again");
+  }
+  const int64_t groups = value.groups;
+  value.unfinished = Unfinished::kNothing;
+  value.groups = 0;
+  return op.AddLayer(std::make_shared<ChannelShuffleLayer>(groups), value);
+}
+
 }  // namespace
 
 absl::Status ImportFlatten(OperatorReader& op) {
@@ -34,23 +76,39 @@ absl::Status ImportFlatten(OperatorReader& op) {
   return AddFlatten(op, input);
 }
 
+namespace {
+
+absl::Status ReshapeConstant(OperatorReader& op, std::vector<int64_t> shape) {
+  if (shape.size() > kMostImageAxes) {
+    return Unimplemented("makes more than ", kMostImageAxes, " axes");
+  }
+  DTNN_ASSIGN_OR_RETURN(TensorValues values, op.Constant(0));
+  op.Int("allowzero", 0);
+  const auto open = std::ranges::find(shape, -1);
+  if (open != shape.end()) {
+    *open = 1;
+    DTNN_ASSIGN_OR_RETURN(const int64_t rest, CountElements(shape));
+    if (rest > 0) *open = values.count() / rest;
+  }
+  DTNN_ASSIGN_OR_RETURN(const int64_t count, CountElements(shape));
+  if (count != values.count()) {
+    return Unimplemented("reshapes a constant of shape ", values.ShapeText());
+  }
+  values.dims = std::move(shape);
+  op.SetOutput(std::move(values));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 // Samples can be reshaped to vectors; other shapes are steps of a channel shuffle.
 absl::Status ImportReshape(OperatorReader& op) {
   DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> shape, op.Integers(1));
-  if (op.IsConstant(0)) {
-    DTNN_ASSIGN_OR_RETURN(TensorValues values, op.Constant(0));
-    DTNN_ASSIGN_OR_RETURN(const int64_t count, CountElements(shape));
-    if (count != values.count()) {
-      return Unimplemented("reshapes a constant of shape ", values.ShapeText());
-    }
-    values.dims = shape;
-    op.SetOutput(std::move(values));
-    return absl::OkStatus();
-  }
+  if (op.IsConstant(0)) return ReshapeConstant(op, shape);
   op.Int("allowzero", 0);
   DTNN_ASSIGN_OR_RETURN(const ImportedValue raw, op.RawValue(0));
-  if (raw.unfinished == Unfinished::kDealtGroups) return ImportShuffledChannels(op, shape);
-  if (raw.image() && shape.size() == 5) return ImportGroupsOfChannels(op, shape);
+  if (raw.unfinished == Unfinished::kDealtGroups) return ShuffleChannels(op, shape);
+  if (raw.image() && shape.size() == 5) return GroupChannels(op, shape);
   DTNN_ASSIGN_OR_RETURN(const ImportedValue input, op.Value(0));
   const int64_t elements = input.shape.NumElements();
   const bool of_batch = !shape.empty() && (shape[0] == kBatchExtent || shape[0] == 0 ||

@@ -132,8 +132,8 @@ TEST_F(ImportAttentionTest, ChannelsOfTokensAreSplitAndScaled) {
   At(onnx_.graph().node_size() - 1).set_input(1, "m2");
   EXPECT_THAT(Layers(), ElementsAre("ChannelSlice channels 0 to 1", "ChannelSlice channels 2 to 3",
                                     HasSubstr("Conv2D"), HasSubstr("Addition")));
-  split.mutable_attribute(0)->set_i(1);
-  EXPECT_THAT(Error(), HasSubstr("divides axis 1 of (N, 20, 4); only channels of images are"));
+  split.mutable_attribute(0)->set_i(0);
+  EXPECT_THAT(Error(), HasSubstr("takes a part of axis 0 of (N, 20, 4); only channels and pixels"));
 }
 
 TEST_F(ImportAttentionTest, AMeanOfTokensIsAPooling) {

@@ -11,6 +11,10 @@ namespace dtnn {
 namespace {
 
 absl::StatusOr<int64_t> Compute(std::string_view type, int64_t a, int64_t b) {
+  if (type == "Equal") {
+    if (IsOfBatch(a) == IsOfBatch(b)) return a == b;
+    if ((IsOfBatch(a) ? b : a) < 1) return 0;  // a batch has a sample
+  }
   if (IsOfBatch(a) || IsOfBatch(b)) {
     const int64_t times = TimesOf(IsOfBatch(a) ? a : b), other = IsOfBatch(a) ? b : a;
     if (type == "Mul" && other >= 1 && other <= kMostTimes / times) {

@@ -24,10 +24,11 @@ struct WholeNumbers {
   int64_t step = 0;  // from a sample's numbers to those of the next
 };
 
-// "Add", "Sub", "Mul", "Div" or "Mod" of a and b, with the axes of both aligned at their ends, and
-// of real numbers "Pow" too. InvalidArgument for axes that do not fit and for whole numbers that
-// are not up to kMostNumber; Unimplemented with BatchExtent (axes.h) but for multiples of it, for
-// numbers that are not a multiple of the sample plus a constant, and for both kinds at once.
+// "Add", "Sub", "Mul", "Div", "Mod" or "Equal" (0 or 1) of a and b, with the axes of both aligned
+// at their ends, and of real numbers "Pow" too. InvalidArgument for axes that do not fit and for
+// whole numbers that are not up to kMostNumber; Unimplemented with BatchExtent (axes.h) but for
+// multiples of it, for numbers that are not a multiple of the sample plus a constant, and for both
+// kinds at once.
 absl::StatusOr<WholeNumbers> Arithmetic(std::string_view type, const WholeNumbers &a,
                                         const WholeNumbers &b);
 

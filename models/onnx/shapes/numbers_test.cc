@@ -21,6 +21,27 @@ std::string Error(const absl::StatusOr<WholeNumbers>& result) {
   return std::string(result.status().message());
 }
 
+TEST(ArithmeticTest, ABatchEqualsNoNumberBelowOne) {
+  const auto equal = [](int64_t a, int64_t b) {
+    return Arithmetic("Equal", {Of({}, {a})}, {Of({}, {b})});
+  };
+  EXPECT_THAT(Arithmetic("Equal", {Of({3}, {1, 2, 3})}, {Of({1}, {2})})->first.integers,
+              ElementsAre(0, 1, 0));
+  EXPECT_EQ(equal(kBatchExtent, kBatchExtent)->first.integers[0], 1);
+  EXPECT_EQ(equal(BatchExtent(2), kBatchExtent)->first.integers[0], 0);
+  for (const int64_t number : {-1, 0}) {
+    EXPECT_EQ(equal(kBatchExtent, number)->first.integers[0], 0);
+    EXPECT_EQ(equal(number, kBatchExtent)->first.integers[0], 0);
+  }
+  for (const int64_t number : {1, 3}) {
+    EXPECT_THAT(Error(equal(kBatchExtent, number)), HasSubstr("the size of the batch"));
+    EXPECT_THAT(Error(equal(number, kBatchExtent)), HasSubstr("the size of the batch"));
+  }
+  WholeNumbers of_samples = {Of({1}, {0})};
+  of_samples.step = 1;
+  EXPECT_NE(Error(Arithmetic("Equal", of_samples, {Of({1}, {0})})), "");
+}
+
 TEST(ArithmeticTest, AlignsAxesAtTheirEnds) {
   const auto sum = Arithmetic("Add", {Of({2, 1}, {10, 20})}, {Of({3}, {1, 2, 3})});
   ASSERT_TRUE(sum.ok()) << sum.status();

@@ -218,6 +218,27 @@ class Tokens(nn.Module):
         return self.head((x + self.mlp(x)).mean(1))
 
 
+class Vision(nn.Module):
+    """A vision transformer: two tokens before the pixels, positions, and the first token's classes."""
+
+    def __init__(self, channels=8, heads=2, pixels=20):
+        super().__init__()
+        self.stem = conv(3, channels, 3, 4)
+        self.tokens = nn.Parameter(torch.randn(1, 2, channels))
+        self.positions = nn.Parameter(torch.randn(1, 2 + pixels, channels))
+        self.norm, self.last = nn.LayerNorm(channels), nn.LayerNorm(channels)
+        self.attention = nn.MultiheadAttention(channels, heads, batch_first=True)
+        self.mlp = nn.Sequential(nn.Linear(channels, 12), nn.GELU(), nn.Linear(12, channels))
+        self.head = nn.Linear(channels, 5)
+
+    def forward(self, x):
+        x = (0.75 * self.stem(x)).flatten(2).transpose(1, 2)
+        x = torch.cat([self.tokens.expand(x.shape[0], -1, -1), x], 1) + self.positions
+        y = self.norm(x)
+        x = x + self.attention(y, y, y, need_weights=False)[0]
+        return self.head(self.last(x + self.mlp(x))[:, 0])
+
+
 class Padded(nn.Module):
     def __init__(self):
         super().__init__()
@@ -370,6 +391,20 @@ def tokens(folder):
     dynamo(folder, "tokens_dynamo", network, shape)
 
 
+def vision(folder):
+    """By both exporters."""
+    torch.manual_seed(14)
+    shape = (2, 3, 20, 13)
+    network = renew(Vision())
+    for bias in [network.attention.in_proj_bias, network.attention.out_proj.bias]:
+        nn.init.uniform_(bias, -0.5, 0.5)
+    torch.onnx.export(network, torch.zeros(shape), os.path.join(folder, "vision.onnx"),
+                      dynamo=False, opset_version=17, dynamic_axes={"image": {0: "batch"}},
+                      input_names=["image"])
+    write(folder, "vision", shape)
+    dynamo(folder, "vision_dynamo", network, shape)
+
+
 def convnext(folder):
     torch.manual_seed(10)
     shape = (2, 3, 20, 17)
@@ -433,6 +468,7 @@ def main(folder):
     attention(folder)
     padded(folder)
     tokens(folder)
+    vision(folder)
 
 
 if __name__ == "__main__":
