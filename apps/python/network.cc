@@ -159,6 +159,20 @@ void BindNetwork(py::module_& module) {
            [](Layers& self, int64_t begin, int64_t count) {
              self.steps.push_back([=](GraphBuilder& b) { b.ChannelSlice(begin, count); });
            })
+      .def("scale",
+           [](Layers& self, double factor) {
+             self.steps.push_back([=](GraphBuilder& b) { b.Scale(factor); });
+           })
+      .def("class_token",
+           [](Layers& self) { self.steps.push_back([](GraphBuilder& b) { b.ClassToken(); }); })
+      .def("position_embedding",
+           [](Layers& self) {
+             self.steps.push_back([](GraphBuilder& b) { b.PositionEmbedding(); });
+           })
+      .def("pixel_slice",
+           [](Layers& self, int64_t begin, int64_t count) {
+             self.steps.push_back([=](GraphBuilder& b) { b.PixelSlice(begin, count); });
+           })
       .def("batch_norm",
            [](Layers& self, double momentum, double epsilon) {
              self.steps.push_back(

@@ -30,6 +30,21 @@ class NetworkTest(unittest.TestCase):
             },
         )
 
+    def test_pixels_as_tokens(self):
+        net = dtnn.Network().conv2d(6, 4, stride=4).class_token().position_embedding()
+        net.pixel_slice(0, 1).scale(0.5).flatten().fc(10).softmax()
+        self.assertEqual(
+            self.parameters(net),
+            {
+                "1_Conv2D_weights": (3, 4, 4, 6),
+                "1_Conv2D_biases": (6,),
+                "2_ClassToken_token": (6,),
+                "3_PositionEmbedding_embedding": (6 * (1 + 2 * 2),),
+                "7_FC_weights": (6, 10),
+                "7_FC_biases": (10,),
+            },
+        )
+
     def test_groups_and_images_made_larger(self):
         net = dtnn.Network().conv2d(4, 1, bias=False).conv2d(6, 3, groups=2, bias=False)
         net.group_norm(3).group_norm(per_pixel=True, epsilon=1e-6)

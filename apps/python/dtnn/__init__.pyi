@@ -195,6 +195,22 @@ class Network:
         """Some of the channels: count of them, from channel begin on."""
         ...
 
+    def scale(self, factor: float) -> Network:
+        """The image times one number, which training does not change."""
+        ...
+
+    def class_token(self) -> Network:
+        """A learned pixel before those of the image, which stand in one row from then on."""
+        ...
+
+    def position_embedding(self) -> Network:
+        """A learned number for each element of the image, added to it."""
+        ...
+
+    def pixel_slice(self, begin: int, count: int) -> Network:
+        """Some of the pixels: count of them, from pixel begin on, counted row by row."""
+        ...
+
     def batch_norm(self, *, momentum: float = 0.9, epsilon: float = 1e-05) -> Network:
         """Batch normalisation; running = momentum * running + (1 - momentum) * batch."""
         ...

@@ -206,6 +206,26 @@ class Network:
         self._core.channel_slice(whole("begin", begin), whole("count", count))
         return self
 
+    def scale(self, factor: float) -> Network:
+        """The image times one number, which training does not change."""
+        self._core.scale(float(factor))
+        return self
+
+    def class_token(self) -> Network:
+        """A learned pixel before those of the image, which stand in one row from then on."""
+        self._core.class_token()
+        return self
+
+    def position_embedding(self) -> Network:
+        """A learned number for each element of the image, added to it."""
+        self._core.position_embedding()
+        return self
+
+    def pixel_slice(self, begin: int, count: int) -> Network:
+        """Some of the pixels: count of them, from pixel begin on, counted row by row."""
+        self._core.pixel_slice(whole("begin", begin), whole("count", count))
+        return self
+
     def batch_norm(self, *, momentum: float = 0.9, epsilon: float = 1e-5) -> Network:
         """Batch normalisation; running = momentum * running + (1 - momentum) * batch."""
         self._core.batch_norm(float(momentum), float(epsilon))
