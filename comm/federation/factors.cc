@@ -20,13 +20,22 @@ constexpr double kLeastPlainWeight = 0x1p-20;
 }  // namespace
 
 std::vector<double> ClientFactors(RankWeighting weighting, std::span<const int64_t> samples,
-                                  std::span<const int64_t> steps) {
+                                  std::span<const int64_t> steps,
+                                  std::span<const int64_t> clients) {
   std::vector<double> factors =
       RankWeights(weighting, samples, std::vector<bool>(samples.size(), true));
   for (size_t i = 0; i < steps.size(); ++i) factors[i] /= double(steps[i]);
+  if (weighting == RankWeighting::kEqual) {
+    for (size_t i = 0; i < clients.size(); ++i) factors[i] *= double(clients[i]);
+  }
   const double most = factors.empty() ? 1 : *std::ranges::max_element(factors);
   for (double& factor : factors) factor /= most;
   return factors;
+}
+
+double ShareOfGroup(RankWeighting weighting, const GroupSize& told, const GroupSize& answered) {
+  return weighting == RankWeighting::kEqual ? double(answered.clients) / double(told.clients)
+                                            : double(answered.samples) / double(told.samples);
 }
 
 double EffectiveNumber(std::span<const double> factors) {

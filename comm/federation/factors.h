@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "comm/federation/messages.h"
 #include "comm/model_sync.h"
 
 namespace dtnn::federation {
@@ -22,9 +23,15 @@ namespace dtnn::federation {
 // The weight of each client over the largest one, so at most 1 and above 0; with `steps`, of as
 // many clients and each at least 1, weights are divided by them before. The average is the sum
 // of what was sent over the sum of these factors, of the clients that have answered. `samples`: of
-// the clients that were asked, each at least 1.
+// the clients that were asked, each at least 1. `clients`: that stand behind each, where some are
+// aggregators; equal weights are multiplied by them.
 std::vector<double> ClientFactors(RankWeighting weighting, std::span<const int64_t> samples,
-                                  std::span<const int64_t> steps = {});
+                                  std::span<const int64_t> steps = {},
+                                  std::span<const int64_t> clients = {});
+
+// By what the factor of an aggregator that is a client is multiplied, where it has said that it
+// averages `told`, and only `answered` have answered it.
+double ShareOfGroup(RankWeighting weighting, const GroupSize& told, const GroupSize& answered);
 
 double EffectiveNumber(std::span<const double> factors);
 

@@ -29,6 +29,19 @@ TEST(FactorsTest, StepsDivideWeights) {
               ElementsAre(DoubleEq(0.5), DoubleEq(0.25), 1));
 }
 
+// Equal weights are those of clients: three behind one have three times its weight.
+TEST(FactorsTest, ClientsBehindOneMultiplyEqualWeights) {
+  const std::vector<int64_t> samples = {100, 300}, clients = {1, 3};
+  EXPECT_THAT(ClientFactors(RankWeighting::kEqual, samples, {}, clients),
+              ElementsAre(DoubleEq(1.0 / 3), 1));
+  EXPECT_THAT(ClientFactors(RankWeighting::kSamples, samples, {}, clients),
+              ElementsAre(DoubleEq(1.0 / 3), 1))
+      << "these are the samples of all of them already";
+  const GroupSize told = {.clients = 4, .samples = 1000}, answered = {.clients = 3, .samples = 100};
+  EXPECT_EQ(ShareOfGroup(RankWeighting::kEqual, told, answered), 0.75);
+  EXPECT_EQ(ShareOfGroup(RankWeighting::kSamples, told, answered), 0.1);
+}
+
 TEST(FactorsTest, OneThatCountsForAllIsEffectivelyAlone) {
   EXPECT_DOUBLE_EQ(EffectiveNumber(std::vector<double>(5, 0.25)), 5);
   EXPECT_DOUBLE_EQ(EffectiveNumber(std::vector<double>{1, 0.5}), 1.8);

@@ -27,6 +27,8 @@ std::string_view Name(FrameKind kind) {
       return "introduction";
     case FrameKind::kProof:
       return "proof";
+    case FrameKind::kSize:
+      return "size";
     case FrameKind::kWelcome:
       return "welcome";
     case FrameKind::kRefusal:

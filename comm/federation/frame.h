@@ -31,6 +31,7 @@ enum class FrameKind : uint8_t {
   kAsk,        // in place of a hello: which classes the network has
   kIntroduce,  // before either, of a client that proves its name or wants a proof (identity/)
   kProof,      // to a challenge
+  kSize,       // of an aggregator that is a client: what it averages has changed
   // aggregator -> client
   kWelcome = 64,
   kRefusal,     // why not; then the connection ends
@@ -59,7 +60,7 @@ enum RefusalReason : uint32_t {
 std::string_view Name(FrameKind kind);
 
 inline constexpr size_t kFrameHeaderBytes = 20;
-inline constexpr uint8_t kFrameVersion = 11;
+inline constexpr uint8_t kFrameVersion = 12;
 
 struct FrameHeader {
   FrameKind kind = FrameKind::kAlive;

@@ -111,7 +111,7 @@ TEST_F(FrameTest, HeadersArriveAsTheyAreAndOthersAreRefused) {
     bytes[3] = 1;  // of what is reserved
     EXPECT_EQ(ParseFrameHeader(header).status().code(), absl::StatusCode::kDataLoss);
   }
-  EXPECT_EQ(kinds, 19);
+  EXPECT_EQ(kinds, 20);
 }
 
 TEST_F(FrameTest, OtherVersionsAreRefusedOlderOnesToo) {

@@ -111,6 +111,7 @@ Bytes ToBytes(const Hello& message) {
   writer.Bytes(message.key);
   writer.Bytes(message.class_names);
   writer.Number(uint64_t(message.steps));
+  writer.Number(uint64_t(message.clients));
   return std::move(writer).Take();
 }
 
@@ -128,6 +129,7 @@ absl::StatusOr<Hello> HelloFromBytes(std::span<const uint8_t> bytes) {
   message.key = Array<8>(reader);
   message.class_names = Array<sizeof(Hash)>(reader);
   const uint64_t steps = reader.Number<uint64_t>();
+  const uint64_t clients = reader.Number<uint64_t>();
   DTNN_RETURN_IF_ERROR(reader.Done());
   DTNN_RETURN_IF_ERROR(CheckClientName(message.name));
   if (samples < 1 || samples > uint64_t(kMostSamples)) {
@@ -136,9 +138,33 @@ absl::StatusOr<Hello> HelloFromBytes(std::span<const uint8_t> bytes) {
   if (steps < 1 || steps > uint64_t(kMostSteps)) {
     return InvalidArgument("hello: ", steps, " steps in a round; expected 1 to ", kMostSteps);
   }
+  if (clients > uint64_t(kMostGroup)) {
+    return InvalidArgument("hello: an aggregator of ", clients, " clients; expected ", kMostGroup,
+                           " at most");
+  }
   message.samples = int64_t(samples);
   message.steps = int64_t(steps);
+  message.clients = int64_t(clients);
   return message;
+}
+
+Bytes ToBytes(const GroupSize& message) {
+  WireWriter writer;
+  writer.Number(uint64_t(message.clients));
+  writer.Number(uint64_t(message.samples));
+  return std::move(writer).Take();
+}
+
+absl::StatusOr<GroupSize> GroupSizeFromBytes(std::span<const uint8_t> bytes) {
+  WireReader reader(bytes, "size");
+  const uint64_t clients = reader.Number<uint64_t>(), samples = reader.Number<uint64_t>();
+  DTNN_RETURN_IF_ERROR(reader.Done());
+  if (clients < 1 || clients > uint64_t(kMostGroup) || samples < 1 ||
+      samples > uint64_t(kMostSamples)) {
+    return DataLoss("size: ", clients, " clients with ", samples, " samples; expected 1 to ",
+                    kMostGroup, " and 1 to ", kMostSamples);
+  }
+  return GroupSize{.clients = int64_t(clients), .samples = int64_t(samples)};
 }
 
 Bytes ToBytes(const Classes& message) {
@@ -199,6 +225,8 @@ Bytes ToBytes(const RoundStart& message) {
   PutReal(writer, message.parameters.divisor);
   writer.Number(uint32_t(message.steps.size()));
   for (const int64_t steps : message.steps) writer.Number(uint64_t(steps));
+  writer.Number(uint32_t(message.clients.size()));
+  for (const int64_t clients : message.clients) writer.Number(uint64_t(clients));
   writer.Number(uint8_t(message.difference));
   return std::move(writer).Take();
 }
@@ -236,7 +264,14 @@ absl::StatusOr<RoundStart> RoundStartFromBytes(std::span<const uint8_t> bytes) {
     good = steps >= 1 && steps <= uint64_t(kMostSteps);
     message.steps.push_back(int64_t(steps));
   }
-  if (!good) return DataLoss("round: samples or steps that no aggregator sends");
+  const uint32_t with_clients = good ? reader.Number<uint32_t>() : 0;
+  good = good && (with_clients == 0 || with_clients == participants);
+  for (uint32_t i = 0; good && i < with_clients; ++i) {
+    const uint64_t clients = reader.Number<uint64_t>();
+    good = clients >= 1 && clients <= uint64_t(kMostGroup);
+    message.clients.push_back(int64_t(clients));
+  }
+  if (!good) return DataLoss("round: samples, steps or clients that no aggregator sends");
   const uint8_t difference = reader.Number<uint8_t>();
   DTNN_RETURN_IF_ERROR(reader.Done());
   constexpr uint64_t kMostRounds = uint64_t{1} << 40;
@@ -282,6 +317,7 @@ Bytes ToBytes(const Report& message) {
     PutText(writer, message.metrics[i].first, kMostNameBytes);
     PutReal(writer, message.metrics[i].second);
   }
+  writer.Number(uint64_t(message.clients));
   return std::move(writer).Take();
 }
 
@@ -298,11 +334,16 @@ absl::StatusOr<Report> ReportFromBytes(std::span<const uint8_t> bytes) {
     std::string name = Text(reader);
     message.metrics.emplace_back(std::move(name), Real(reader));
   }
+  const uint64_t clients = reader.Number<uint64_t>();
   DTNN_RETURN_IF_ERROR(reader.Done());
   if (samples < 1 || samples > uint64_t(kMostSamples)) {
     return DataLoss("report: ", samples, " samples; expected 1 to ", kMostSamples);
   }
+  if (clients > uint64_t(kMostGroup)) {
+    return DataLoss("report: of ", clients, " clients; expected ", kMostGroup, " at most");
+  }
   message.samples = int64_t(samples);
+  message.clients = int64_t(clients);
   if (!In(message.seconds, 0, 1e12)) return DataLoss("report: took ", message.seconds, " seconds");
   std::set<std::string_view> names;
   for (const auto& [name, value] : message.metrics) {

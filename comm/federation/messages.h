@@ -30,6 +30,8 @@ inline constexpr size_t kMostClassesBytes = 1 << 22;
 inline constexpr int64_t kMostSamples = int64_t{1} << 40;
 // Nor does one make more updates of its parameters in a round.
 inline constexpr int64_t kMostSteps = int64_t{1} << 30;
+// Nor do more clients stand behind one that is an aggregator.
+inline constexpr int64_t kMostGroup = int64_t{1} << 24;
 
 using Metrics = std::vector<std::pair<std::string, double>>;
 using RunNonce = std::array<uint8_t, 16>;
@@ -58,6 +60,12 @@ absl::Status CheckClasses(const Classes& classes);
 // Lists with the same names in the same order have the same hash; zeros for none.
 absl::StatusOr<Hash> HashOfNames(std::span<const std::string> names);
 
+// The clients of an aggregator that is a client itself, and the samples of all of them.
+struct GroupSize {
+  int64_t clients = 0, samples = 0;
+  friend bool operator==(const GroupSize&, const GroupSize&) = default;
+};
+
 struct Hello {
   std::string name;
   ModelFacts model;
@@ -66,6 +74,8 @@ struct Hello {
   KeyName key{};
   Hash class_names{};  // HashOfNames of the classes of its data
   int64_t steps = 1;   // updates of its parameters in a round
+  // Of an aggregator: its clients, whose samples those are; 0: it has data of its own.
+  int64_t clients = 0;
 };
 
 struct Welcome {
@@ -90,9 +100,11 @@ struct RoundStart {
   std::vector<int64_t> samples = {};  // those of all clients that are asked, by position
   RankWeighting weighting = RankWeighting::kEqual;  // of these samples: ClientFactors
   std::vector<int64_t> steps = {};  // of the same clients, where weights are divided by them
-  uint32_t quorum = 0;              // updates that are enough
-  double proximal = 0;              // mu of fedprox; 0: none
-  double deadline = 0;              // seconds
+  // Behind each of the same clients, 1 for one with data of its own; empty: all have.
+  std::vector<int64_t> clients = {};
+  uint32_t quorum = 0;  // updates that are enough
+  double proximal = 0;  // mu of fedprox; 0: none
+  double deadline = 0;  // seconds
   // What clients send of the trainable numbers: less the parameters of the round; else as they are.
   bool difference = false;
   ParametersFrom parameters = {};
@@ -102,6 +114,7 @@ struct Report {
   int64_t samples = 0;  // that were trained on
   double seconds = 0;
   Metrics metrics = {};
+  int64_t clients = 0;  // of an aggregator: those of its mean
 };
 
 struct Verdict {
@@ -116,6 +129,7 @@ absl::StatusOr<Hash> HashOfRound(RoundStart start, const RunNonce& nonce, uint64
 
 Bytes ToBytes(const Hello& message);
 Bytes ToBytes(const Classes& message);
+Bytes ToBytes(const GroupSize& message);
 Bytes ToBytes(const Welcome& message);
 Bytes ToBytes(const RoundStart& message);
 Bytes ToBytes(const Report& message);
@@ -125,6 +139,7 @@ Bytes TextToBytes(std::string_view text);
 
 absl::StatusOr<Hello> HelloFromBytes(std::span<const uint8_t> bytes);
 absl::StatusOr<Classes> ClassesFromBytes(std::span<const uint8_t> bytes);
+absl::StatusOr<GroupSize> GroupSizeFromBytes(std::span<const uint8_t> bytes);
 absl::StatusOr<Welcome> WelcomeFromBytes(std::span<const uint8_t> bytes);
 absl::StatusOr<RoundStart> RoundStartFromBytes(std::span<const uint8_t> bytes);
 absl::StatusOr<Report> ReportFromBytes(std::span<const uint8_t> bytes);

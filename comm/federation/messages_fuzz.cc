@@ -33,7 +33,7 @@ void Again(const absl::StatusOr<Message>& message,
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const std::span<const uint8_t> bytes(data + 1, size - 1);
-  switch (data[0] % 11) {
+  switch (data[0] % 12) {
     case 0:
       Again(HelloFromBytes(bytes), HelloFromBytes);
       break;
@@ -74,6 +74,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       break;
     case 10:
       Again(ChallengeFromBytes(bytes), ChallengeFromBytes);
+      break;
+    case 11:
+      Again(GroupSizeFromBytes(bytes), GroupSizeFromBytes);
       break;
   }
   return 0;

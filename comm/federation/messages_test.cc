@@ -6,6 +6,7 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "comm/wire/wire.h"
@@ -118,6 +119,9 @@ TEST(MessagesTest, NumbersOfARoundReachTheirLimits) {
       [](RoundStart& r) { r.proximal = 1e38; },
       [](RoundStart& r) { r.deadline = 1e12; },
       [](RoundStart& r) { r.difference = true; },
+      [](RoundStart& r) {
+        r.clients = {1, int64_t{1} << 24};
+      },
       [](RoundStart& r) { r.parameters.clients = 65536; },
       [](RoundStart& r) { r.parameters.divisor = 1e-9; },
       [](RoundStart& r) { r.parameters.divisor = 1e9; },
@@ -169,12 +173,42 @@ TEST(MessagesTest, NumbersThatNoAggregatorSendsEndARound) {
     RoundStart round = ARound();
     round.samples = samples;
     EXPECT_EQ(RoundStartFromBytes(ToBytes(round)).status().message(),
-              "round: samples or steps that no aggregator sends");
+              "round: samples, steps or clients that no aggregator sends");
+  }
+  for (const std::vector<int64_t>& clients :
+       std::vector<std::vector<int64_t>>{{1, 0}, {(int64_t{1} << 24) + 1, 1}, {1}, {1, 1, 1}}) {
+    RoundStart round = ARound();
+    round.clients = clients;
+    EXPECT_EQ(RoundStartFromBytes(ToBytes(round)).status().message(),
+              "round: samples, steps or clients that no aggregator sends");
   }
   RoundStart crowd = ARound();
   crowd.samples.assign(kMostParticipants + 1, 1);
   EXPECT_EQ(RoundStartFromBytes(ToBytes(crowd)).status().message(),
             "round: 4097 clients, at most 4096 are allowed");
+}
+
+TEST(MessagesTest, SizesOfGroupsHaveLimits) {
+  const auto error = [](int64_t clients, int64_t samples) {
+    return std::string(GroupSizeFromBytes(ToBytes(GroupSize{clients, samples})).status().message());
+  };
+  EXPECT_EQ(error(1 << 24, int64_t{1} << 40), "");
+  for (const auto& [clients, samples] : std::vector<std::pair<int64_t, int64_t>>{
+           {0, 1}, {(1 << 24) + 1, 1}, {-1, 1}, {1, 0}, {1, (int64_t{1} << 40) + 1}}) {
+    EXPECT_THAT(error(clients, samples),
+                HasSubstr("expected 1 to 16777216 and 1 to 1099511627776"));
+  }
+  Hello hello;
+  hello.name = "a";
+  hello.samples = 1;
+  hello.clients = 1 << 24;
+  EXPECT_EQ(Must(HelloFromBytes(ToBytes(hello))).clients, 1 << 24);
+  ++hello.clients;
+  EXPECT_EQ(HelloFromBytes(ToBytes(hello)).status().message(),
+            "hello: an aggregator of 16777217 clients; expected 16777216 at most");
+  EXPECT_EQ(
+      ReportFromBytes(ToBytes(Report{.samples = 1, .clients = (1 << 24) + 1})).status().message(),
+      "report: of 16777217 clients; expected 16777216 at most");
 }
 
 std::string ErrorOf(const Report& report) {
@@ -229,7 +263,7 @@ TEST(MessagesTest, StepsAreOfAllClientsOfARoundOrOfNone) {
   for (const std::vector<int64_t>& steps : bad) {
     start.steps = steps;
     EXPECT_EQ(RoundStartFromBytes(ToBytes(start)).status(),
-              absl::DataLossError("round: samples or steps that no aggregator sends"));
+              absl::DataLossError("round: samples, steps or clients that no aggregator sends"));
   }
   start.steps = {};
   EXPECT_TRUE(Must(RoundStartFromBytes(ToBytes(start))).steps.empty());
@@ -297,6 +331,9 @@ TEST(MessagesTest, EveryFieldArrives) {
   EXPECT_EQ(report.samples, 11);
   EXPECT_EQ(report.seconds, 1.5);
   EXPECT_EQ(report.metrics, (Metrics{{"loss", 0.5}}));
+  const GroupSize size = {.clients = 3, .samples = 4};
+  EXPECT_EQ(Must(GroupSizeFromBytes(ToBytes(size))), size);
+  EXPECT_EQ(Must(ReportFromBytes(ToBytes(Report{.samples = 1, .clients = 5}))).clients, 5);
   for (const bool accepted : {false, true}) {
     const Verdict verdict = Must(VerdictFromBytes(ToBytes(Verdict{accepted, "why"})));
     EXPECT_EQ(verdict.accepted, accepted);
@@ -321,6 +358,7 @@ TEST(MessagesTest, MessagesOfAnotherLengthAreRefused) {
   hello.name = "a";
   hello.samples = 1;
   check(ToBytes(hello), [](auto bytes) { return HelloFromBytes(bytes).status(); });
+  check(ToBytes(GroupSize{1, 1}), [](auto bytes) { return GroupSizeFromBytes(bytes).status(); });
   check(ToBytes(Welcome{}), [](auto bytes) { return WelcomeFromBytes(bytes).status(); });
   check(ToBytes(ARound()), [](auto bytes) { return RoundStartFromBytes(bytes).status(); });
   check(ToBytes(Report{1, 1, {{"a", 1}}}),
@@ -358,6 +396,9 @@ TEST(MessagesTest, TheHashOfARoundIsOfAllThatItsClientsGetAlike) {
       [](RoundStart& r) { r.weighting = RankWeighting::kSamples; },
       [](RoundStart& r) {
         r.steps = {1, 1};
+      },
+      [](RoundStart& r) {
+        r.clients = {1, 2};
       },
       [](RoundStart& r) { r.quorum = 2; },
       [](RoundStart& r) { r.proximal = 1; },

@@ -9,8 +9,42 @@ absl::Status AggregatorOptions::CheckInterrupt(int64_t rounds_done) const {
   return absl::CancelledError(StrCat("interrupted after round ", rounds_done));
 }
 
+namespace {
+
+// What would be the parent's to say, or cannot be passed on to it.
+absl::Status CheckParent(const AggregatorOptions& options) {
+  if (!options.parent) return absl::OkStatus();
+  if (options.strategy.strategy != Strategy::kWavg) {
+    return InvalidArgument("strategy ", Name(options.strategy.strategy),
+                           " of an aggregator with a parent: the parent has the strategy");
+  }
+  if (options.buffer.on()) {
+    return absl::InvalidArgumentError(
+        "an aggregator with a parent has rounds that wait: each is one of its parent's");
+  }
+  if (options.protection.protection == Protection::kSharedKey) {
+    return absl::InvalidArgumentError(
+        "an aggregator with a parent reads the mean that it sends to it: its clients cannot share "
+        "a key that it does not have");
+  }
+  if (options.protection.privacy.on()) {
+    return absl::InvalidArgumentError(
+        "differential privacy is not for an aggregator with a parent: neither of the two could "
+        "count what the other's rounds reveal of a client");
+  }
+  if (options.model.local != Hash{}) {
+    return absl::InvalidArgumentError(
+        "local parameters are not for an aggregator with a parent: its clients could not learn "
+        "whether the parent has used their updates");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::Status Validate(const AggregatorOptions& options, const FederationState& state) {
   DTNN_RETURN_IF_ERROR(Validate(options.strategy));
+  DTNN_RETURN_IF_ERROR(CheckParent(options));
   const bool secure = options.protection.protection == Protection::kMasked ||
                       options.protection.protection == Protection::kThreshold;
   const int most_clients = options.MostClients();

@@ -14,6 +14,7 @@
 #include "comm/federation/aggregator/buffer/update_buffer.h"
 #include "comm/federation/aggregator/federation_state.h"
 #include "comm/federation/aggregator/observer/federation_observer.h"
+#include "comm/federation/aggregator/parent/parent_options.h"
 #include "comm/federation/aggregator/robust_mean.h"
 #include "comm/federation/aggregator/round_record.h"
 #include "comm/federation/aggregator/strategy.h"
@@ -49,6 +50,9 @@ struct AggregatorOptions {
   double max_update_norm = 0;
   // Rounds that do not wait: the parameters move after so many updates.
   BufferOptions buffer = {};
+  // Of an aggregator that is a client of another one: `rounds`, and how updates are weighted and
+  // become parameters, are the other's. Each of its rounds is one of the other's.
+  std::optional<ParentOptions> parent = {};
   RobustOptions robust = {};  // how plain updates are averaged, in place of the strategy's mean
   // The seed of the choice of clients; nothing: a new one from the system, which nobody knows. None
   // is kept in a file: it would say which clients were asked.

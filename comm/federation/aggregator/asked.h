@@ -18,6 +18,7 @@ struct Asked {
   enum class State : uint8_t { kWaiting, kAccepted, kLeftOut };
   std::string name = {};
   int64_t samples = 0, steps = 1;  // that it trains on, and makes, in a round
+  int64_t clients = 0;             // of an aggregator, as it said before the round
   double factor = 1;
   int64_t staleness = 0;  // of its update: how often the parameters have moved since it was asked
   State state = State::kWaiting;

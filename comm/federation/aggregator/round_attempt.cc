@@ -1,5 +1,6 @@
 // One attempt at a round: what its clients are sent.
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <utility>
@@ -15,14 +16,17 @@ namespace dtnn::federation {
 absl::StatusOr<std::shared_ptr<Attempt>> Rounds::BeginAttempt(const std::vector<int>& chosen) {
   ++state_.attempts;
   DTNN_RETURN_IF_ERROR(Charge(int(chosen.size())));
-  std::vector<int64_t> samples, steps;
+  std::vector<int64_t> samples, steps, clients;
+  bool some_are_groups = false;
   for (const int id : chosen) {
     const Member& member = roster_.members().at(id);
     samples.push_back(member.samples);
     if (options_.strategy.by_steps()) steps.push_back(member.steps);
+    clients.push_back(std::max<int64_t>(1, member.clients));
+    some_are_groups |= member.clients > 0;
   }
-  const RankWeighting weighting = WeightingOf(options_.strategy.strategy);
-  const std::vector<double> factors = ClientFactors(weighting, samples, steps);
+  if (!some_are_groups) clients.clear();
+  const std::vector<double> factors = ClientFactors(terms_.weighting, samples, steps, clients);
   std::vector<Asked> asked;
   asked_keys_.clear();
   for (size_t i = 0; i < chosen.size(); ++i) {
@@ -31,6 +35,7 @@ absl::StatusOr<std::shared_ptr<Attempt>> Rounds::BeginAttempt(const std::vector<
     asked.push_back({.name = member.name,
                      .samples = member.samples,
                      .steps = member.steps,
+                     .clients = member.clients,
                      .factor = factors[i]});
   }
   DTNN_ASSIGN_OR_RETURN(const Secret job, secret_.Derive(kTagPurpose, nonce_));
@@ -43,8 +48,9 @@ absl::StatusOr<std::shared_ptr<Attempt>> Rounds::BeginAttempt(const std::vector<
                         Attempt::Create({.number = state_.attempts,
                                          .nonce = nonce_,
                                          .quorum = options_.min_clients,
-                                         .deadline = options_.deadline,
+                                         .deadline = AtMost(options_.deadline),
                                          .max_update_norm = options_.max_update_norm,
+                                         .weighting = terms_.weighting,
                                          .robust = options_.robust,
                                          .receive_bytes = options_.receive_bytes},
                                         protector_, job, size_t(options_.model.values),
@@ -54,17 +60,17 @@ absl::StatusOr<std::shared_ptr<Attempt>> Rounds::BeginAttempt(const std::vector<
     Member& member = roster_.members().at(chosen[i]);
     member.attempt = attempt;
     member.position = int(i);
-    const bool proximal = options_.strategy.strategy == Strategy::kFedprox;
     SendRound(member, state_.attempts,
               {.round = state_.rounds_done + 1,
-               .rounds = options_.rounds,
+               .rounds = terms_.rounds,
                .position = uint32_t(i),
                .samples = samples,
-               .weighting = weighting,
+               .weighting = terms_.weighting,
                .steps = steps,
+               .clients = clients,
                .quorum = uint32_t(options_.min_clients),
-               .proximal = proximal ? options_.strategy.proximal : 0,
-               .deadline = std::chrono::duration<double>(options_.deadline).count(),
+               .proximal = terms_.proximal,
+               .deadline = std::chrono::duration<double>(AtMost(options_.deadline)).count(),
                .parameters = state_.from},
               bodies);
   }

@@ -37,8 +37,9 @@ bool Rounds::SomeAreBusy() {
 }
 
 absl::StatusOr<std::vector<int>> Rounds::AwaitClients() {
-  Wait wait(
-      {.timeout = options_.timeout, .warn_after = options_.timeout / 5, .warn = options_.warn});
+  Wait wait({.timeout = AtMost(options_.timeout),
+             .warn_after = options_.timeout / 5,
+             .warn = options_.warn});
   const Clock::time_point begin = Clock::now();
   const auto most = size_t(options_.MostClients());
   std::vector<Candidate> there;

@@ -49,8 +49,8 @@ void SendRound(Member& member, uint64_t attempt, const RoundStart& start,
   }
 }
 
-absl::Status SendTheEnd(const AggregatorOptions& options, const FederationState& state,
-                        Roster& roster) {
+absl::Status SendTheEnd(const AggregatorOptions& options, int64_t rounds,
+                        const FederationState& state, Roster& roster) {
   using Clock = Roster::Clock;
   DTNN_RETURN_IF_ERROR(roster.SettleAllowed());  // the model is not for one that is gone
   DTNN_ASSIGN_OR_RETURN(const std::vector<SharedBytes> bodies, ParameterBodies(state));
@@ -69,12 +69,10 @@ absl::Status SendTheEnd(const AggregatorOptions& options, const FederationState&
   do {  // also those who come now
     for (auto& [id, member] : roster.members()) {
       if (member.name.empty() || !told.insert(id).second) continue;
-      SendRound(member, 0,
-                {.over = true,
-                 .round = state.rounds_done,
-                 .rounds = options.rounds,
-                 .parameters = state.from},
-                bodies);
+      SendRound(
+          member, 0,
+          {.over = true, .round = state.rounds_done, .rounds = rounds, .parameters = state.from},
+          bodies);
     }
     // A connection that is closed with bytes unread may take what was sent with it: clients go
     // first.

@@ -23,10 +23,10 @@ absl::StatusOr<std::vector<SharedBytes>> ParameterBodies(const FederationState& 
 void SendRound(Member& member, uint64_t attempt, const RoundStart& start,
                const std::vector<SharedBytes>& bodies);
 
-// Gives all clients that are there, or come, the final parameters; clients that still train get the
-// deadline to fetch them.
-absl::Status SendTheEnd(const AggregatorOptions& options, const FederationState& state,
-                        Roster& roster);
+// Gives all clients that are there, or come, the final parameters, of so many rounds; clients that
+// still train get the deadline to fetch them.
+absl::Status SendTheEnd(const AggregatorOptions& options, int64_t rounds,
+                        const FederationState& state, Roster& roster);
 
 }  // namespace dtnn::federation
 

@@ -17,6 +17,7 @@ namespace dtnn::federation {
 
 struct RoundRecord {
   int64_t round = 0;                            // from 1
+  int64_t rounds = 0;                           // that there are; 0: as the program knows
   uint64_t attempts = 0;                        // it took so many
   double seconds = 0;                           // of the last one
   uint64_t bytes_sent = 0, bytes_received = 0;  // in it, over all clients

@@ -22,6 +22,10 @@ absl::Status Rounds::Open() {
   if (!choice_seed_) {
     DTNN_ASSIGN_OR_RETURN(choice_seed_, RandomSecret());
   }
+  const bool proximal = options_.strategy.strategy == Strategy::kFedprox;
+  terms_ = {.weighting = WeightingOf(options_.strategy.strategy),
+            .proximal = proximal ? options_.strategy.proximal : 0,
+            .rounds = options_.rounds};
   return roster_.Open(secret_);
 }
 
@@ -47,6 +51,7 @@ absl::Status Rounds::TakeSum(const Attempt& attempt) {
 
 RoundRecord Rounds::RecordOf(const Attempt& attempt, Clock::time_point begin) const {
   RoundRecord record = RecordOfRound(state_, protector_.privacy(), attempt.asked());
+  record.rounds = terms_.rounds;
   record.attempts = state_.attempts - attempts_before_;
   record.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   if (!attempt.metrics().empty()) record.metrics = attempt.metrics();
@@ -92,21 +97,26 @@ absl::Status Rounds::RunRound() {
       record.bytes_sent = sent_now - sent;
       record.bytes_received = received_now - received;
       attempt->Forget();
-      return options_.round_done ? options_.round_done(record, state_) : absl::OkStatus();
+      last_ = std::move(record);
+      return options_.round_done ? options_.round_done(last_, state_) : absl::OkStatus();
     }
     options_.Warn(StrCat("round ", state_.rounds_done + 1, ": ", attempt->failure().message(),
                          "; it is tried again"));
     const Clock::time_point again = Clock::now() + pause;
     pause = std::min(2 * pause, kPauseLast);
     while (Clock::now() < again) DTNN_RETURN_IF_ERROR(roster_.Turn(again));
+    if (terms_.end && Clock::now() >= *terms_.end) {
+      return Unavailable("round ", state_.rounds_done + 1, ": the parent waits no longer");
+    }
   }
   return Unavailable("round ", state_.rounds_done + 1, ": gave up after ", kMostAttempts,
                      " attempts");
 }
 
 absl::Status Rounds::Run() {
+  if (options_.parent) return RunForParent();
   while (state_.rounds_done < options_.rounds) DTNN_RETURN_IF_ERROR(RunRound());
-  return SendTheEnd(options_, state_, roster_);
+  return SendTheEnd(options_, options_.rounds, state_, roster_);
 }
 
 }  // namespace dtnn::federation

@@ -19,7 +19,11 @@
 #include "comm/federation/aggregator/choice.h"
 #include "comm/federation/aggregator/federation_state.h"
 #include "comm/federation/aggregator/lost_clients.h"
+#include "comm/federation/aggregator/parent/parent_link.h"
 #include "comm/federation/aggregator/roster/roster.h"
+#include "comm/federation/aggregator/round_record.h"
+#include "comm/federation/client/round_task.h"
+#include "comm/model_sync.h"
 
 namespace dtnn::federation {
 
@@ -44,6 +48,12 @@ class Rounds {
   // Whether some have not answered an attempt that is over, and could be asked when they have.
   bool SomeAreBusy();
   absl::Status RunRound();
+  // Each of the parent's rounds in which it is asked, until the parent's end.
+  absl::Status RunForParent();
+  absl::Status FollowParent(ParentLink& parent);
+  absl::Status Answer(const RoundTask& task, ParentLink& parent);
+  // So long at most; less where the parent waits for this round no longer.
+  std::chrono::milliseconds AtMost(std::chrono::milliseconds time) const;
   // Until enough clients are there.
   absl::StatusOr<std::vector<int>> AwaitClients();
   absl::StatusOr<std::shared_ptr<Attempt>> BeginAttempt(const std::vector<int>& chosen);
@@ -73,6 +83,14 @@ class Rounds {
   double sampling_ = 1;    // of those who were there, the share that was asked
   PrivacyLedger settled_;  // of the attempts that are over
   uint64_t attempts_before_ = 0;
+  // What clients are told of a round.
+  struct Terms {
+    RankWeighting weighting = RankWeighting::kEqual;
+    double proximal = 0;
+    int64_t rounds = 0;
+    std::optional<Clock::time_point> end = {};  // it fails then: the parent's
+  } terms_;
+  RoundRecord last_;  // of the round that was done last
 };
 
 }  // namespace dtnn::federation

@@ -27,7 +27,14 @@ constexpr size_t kMostSmall = 4 << 10, kMostRoundBytes = kMostSmall + 16 * kMost
 absl::StatusOr<std::unique_ptr<FederationClient>> FederationClient::Create(
     const ClientOptions& options, const JobSecret& secret) {
   DTNN_RETURN_IF_ERROR(CheckClientName(options.name));
-  if (options.samples < 1) return absl::InvalidArgumentError("a client needs samples to train on");
+  if (options.samples < 1 && !options.group) {
+    return absl::InvalidArgumentError("a client needs samples to train on");
+  }
+  if (options.group &&
+      (options.protection.protection != Protection::kNone || options.protection.privacy.on())) {
+    return absl::InvalidArgumentError(
+        "the mean of an aggregator's clients is sent without encryption and noise");
+  }
   if (options.steps < 1 || options.steps > kMostSteps) {
     return InvalidArgument("a client that makes ", options.steps,
                            " steps in a round: expected 1 to ", kMostSteps);
@@ -66,14 +73,16 @@ absl::Status FederationClient::AwaitWelcome() {
   }
   DTNN_ASSIGN_OR_RETURN(const Hash class_names, HashOfNames(options_.class_names));
   welcomed_ = false;
+  told_ = options_.group ? options_.group() : GroupSize{.samples = options_.samples};
   channel_->Send(FrameKind::kHello, 0, 0,
                  ToBytes(Hello{.name = options_.name,
                                .model = options_.model,
-                               .samples = options_.samples,
+                               .samples = told_.samples,
                                .protection = protector_.ToString(),
                                .key = key_id,
                                .class_names = class_names,
-                               .steps = options_.steps}));
+                               .steps = options_.steps,
+                               .clients = told_.clients}));
   return AwaitAnswer(call_, *channel_, [this]() -> absl::StatusOr<bool> {
     DTNN_RETURN_IF_ERROR(TakeFrames());
     return welcomed_;
@@ -177,6 +186,13 @@ absl::Status FederationClient::TakeFrame(Frame frame) {
   }
 }
 
+void FederationClient::TellSize() {
+  if (!options_.group) return;
+  const GroupSize now = options_.group();
+  if (now == std::exchange(told_, now)) return;
+  channel_->Send(FrameKind::kSize, 0, 0, ToBytes(now));
+}
+
 absl::StatusOr<RoundTask> FederationClient::Next() {
   while (true) {
     if (channel_ == nullptr) {
@@ -184,6 +200,7 @@ absl::StatusOr<RoundTask> FederationClient::Next() {
       Say(StrCat(std::exchange(was_there_, true) ? "is there again: " : "is a client of ",
                  "the aggregator at ", options_.place.address.ToString()));
     }
+    TellSize();
     absl::Status status = channel_->Write();
     if (status.ok()) status = TakeFrames();
     DTNN_RETURN_IF_ERROR(Survive(status));
@@ -269,11 +286,12 @@ absl::Status FederationClient::Submit(std::span<const float> parameters, const R
   const size_t sum_values = protector_.sum_values(parameters.size());
   const std::vector<float> hidden =  // after the parameters
       HideReport(protector_, parameters.size(), options_.plain_metrics, told.metrics);
+  const double factor = round_->factor() * (options_.group ? round_->ShareOf(told) : 1);
   const size_t most = protector_.chunk_values();
   std::vector<float> scaled;
   for (size_t at = 0; at < sum_values && Wanted(attempt); at += most) {
     scaled.resize(std::min(most, sum_values - at));
-    ScaleNumbers(parameters, hidden, round_->factor(), at, scaled);
+    ScaleNumbers(parameters, hidden, factor, at, scaled);
     const auto chunk = uint32_t(at / most);
     absl::StatusOr<Bytes> message = round_->Encode(chunk, scaled);
     if (!message.ok()) {

@@ -98,6 +98,8 @@ class FederationClient {
   absl::Status TakeFrames(bool all = false);
   absl::Status TakeFrame(Frame frame);
   absl::Status Flush();
+  // Of an aggregator's clients, where they are others than it has said.
+  void TellSize();
   // How long nothing may come from an aggregator that is there.
   std::chrono::milliseconds Patience() const {
     return std::max(options_.timeout, std::chrono::milliseconds(2 * welcome_.alive_ms));
@@ -118,6 +120,7 @@ class FederationClient {
   std::unique_ptr<Channel> channel_;
   bool welcomed_ = false, was_there_ = false;
   Welcome welcome_;
+  GroupSize told_;             // what it has, as the other end knows
   Clock::time_point heard_{};  // a sign of the aggregator
   std::optional<ClientRound> round_;
   std::optional<bool> accepted_;

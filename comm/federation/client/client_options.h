@@ -29,6 +29,9 @@ struct ClientOptions {
   ModelFacts model;
   int64_t samples = 0;  // that it trains on in a round
   int64_t steps = 1;    // updates of its parameters in a round
+  // Of an aggregator that is a client, in place of `samples`: what it would average now. Asked
+  // before each hello, and while it waits for a round, so that the other end hears of changes.
+  std::function<GroupSize()> group = {};
   // Names of the outputs, in their order; empty: not known. The aggregator gets a hash of them, and
   // refuses a client whose classes have other names than those of another.
   std::vector<std::string> class_names = {};

@@ -90,7 +90,8 @@ absl::Status ClientRound::Take(Frame frame) {
 
 absl::StatusOr<Company> ClientRound::FindCompany() const {
   const int64_t told = start_.samples[start_.position], samples = context_.options.samples;
-  if (told != samples) {
+  const bool is_group = context_.options.group != nullptr;
+  if (told != samples && !is_group) {
     return FailedPrecondition("the aggregator says that this client has ", told,
                               " samples; it has ", samples);
   }
@@ -100,9 +101,13 @@ absl::StatusOr<Company> ClientRound::FindCompany() const {
                               all_steps[start_.position], " steps in a round; it makes ",
                               context_.options.steps);
   }
-  Company company = {.factors = ClientFactors(start_.weighting, start_.samples, all_steps),
-                     .quorum = int(start_.quorum),
-                     .least_clients = context_.options.least_clients};
+  if (is_group && start_.clients.empty()) {
+    return DataLoss("the aggregator does not count the clients of this one");
+  }
+  Company company = {
+      .factors = ClientFactors(start_.weighting, start_.samples, all_steps, start_.clients),
+      .quorum = int(start_.quorum),
+      .least_clients = context_.options.least_clients};
   // Else it is the aggregator that reads every update, or clients that trust each other.
   if (context_.protector.hides_in_sums()) {
     DTNN_RETURN_IF_ERROR(CheckHidden(company.factors, company.least_clients));
@@ -205,12 +210,23 @@ absl::StatusOr<RoundTask> ClientRound::Task() {
                     .round = start_.round,
                     .rounds = start_.rounds,
                     .proximal = start_.proximal,
+                    .deadline = start_.deadline,
+                    .weighting = start_.weighting,
                     .by_steps = !start_.steps.empty(),
                     .attempt = {context_.nonce, attempt_},
                     .made_by = {start_.parameters.nonce, start_.parameters.attempt}};
   DTNN_ASSIGN_OR_RETURN(task.parameters, DecodeParameters());
   parameters_ = {};
   return task;
+}
+
+double ClientRound::ShareOf(Report& report) const {
+  const GroupSize told = {.clients = start_.clients[start_.position],
+                          .samples = start_.samples[start_.position]};
+  report.clients = std::min(report.clients, told.clients);
+  report.samples = std::min(report.samples, told.samples);
+  return ShareOfGroup(start_.weighting, told,
+                      {.clients = report.clients, .samples = report.samples});
 }
 
 absl::StatusOr<Bytes> ClientRound::Encode(uint32_t chunk, std::span<const float> values) {

@@ -62,6 +62,9 @@ class ClientRound {
   // Once it is ready:
   absl::StatusOr<RoundTask> Task();
   double factor() const { return factor_; }  // of this client's parameters
+  // Of an aggregator that is a client: makes its report say no more than the other end was told
+  // before the round, and returns what its factor is multiplied by.
+  double ShareOf(Report& report) const;
   bool sends_difference() const { return start_.difference; }
   // The message for numbers that are multiplied by it.
   absl::StatusOr<Bytes> Encode(uint32_t chunk, std::span<const float> values);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "comm/federation/messages.h"
+#include "comm/model_sync.h"
 
 namespace dtnn::federation {
 
@@ -22,7 +23,9 @@ struct RoundTask {
   bool over = false;
   int64_t round = 0, rounds = 0;  // from 1
   double proximal = 0;            // mu: add mu (parameters now - these) to gradients
-  bool by_steps = false;          // weights are divided by updates: right for plain SGD alone
+  double deadline = 0;            // seconds that the aggregator waits for the update
+  RankWeighting weighting = RankWeighting::kEqual;  // of updates
+  bool by_steps = false;  // weights are divided by updates: right for plain SGD alone
   std::vector<float> parameters = {};
   AttemptId attempt = {};  // this one
   // Which has made the parameters; AttemptId(): not known, or none.

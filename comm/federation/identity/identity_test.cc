@@ -33,7 +33,7 @@ std::string Hex(std::span<const uint8_t> bytes) {
 // bytes.
 TEST(IdentityTest, TranscriptsAndSignaturesAreFixed) {
   const std::string rest =
-      "0b"              // version of the frames
+      "0c"              // version of the frames
       "05006e6f727468"  // the name
       "202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f"
       "404142434445464748494a4b4c4d4e4f505152535455565758595a5b5c5d5e5f"
@@ -44,11 +44,11 @@ TEST(IdentityTest, TranscriptsAndSignaturesAreFixed) {
   EXPECT_EQ(Hex(TranscriptOf(Side::kClient, Meeting())), client);
   EXPECT_EQ(Hex(TranscriptOf(Side::kAggregator, Meeting())), aggregator);
   EXPECT_EQ(Hex(Must(SignEncounter(Side::kClient, Meeting(), kSecret))),
-            "10692558e8aca4f8bf25167df88d3b1670f92e9c9d6b74462dcd30ff3cedd01b"
-            "325146a7389d7b640a45b9cd51240973c9b87ceb33c57bb0209cb04878b25c02");
+            "9c77dc4c8fe0fb6dc7a80891dce6b61fcb3814a8efed4151a6448e805055aa88"
+            "10ce1edc0b32b99ce8268d9dca547477e0a1685276269c0f9b498d9e2b91e907");
   EXPECT_EQ(Hex(Must(SignEncounter(Side::kAggregator, Meeting(), kSecret))),
-            "11818320bad344a1dfafe7f613cf039f5af39b04ad0bbd2c85e0b4e694794425"
-            "cd5a7e706324cfc7baf975966d921a9d79a40d33c90af2113dd342f63af35a0c");
+            "b40392cf964873718f115d886efb751500585741efbc9010f615126f7fd5f191"
+            "608af3d14980e95c620aaae94eb88c3867b59d8669db904fe3f1f56123d0bb07");
 }
 
 TEST(IdentityTest, AProofIsOfOneEncounterAndOneSide) {

@@ -155,13 +155,14 @@ absl::StatusOr<ModelFacts> ModelFactsOf(const Graph& graph, const ParameterStore
 }
 
 absl::StatusOr<Meeting> FindMeeting(std::string_view text, std::string_view flag,
-                                    TransportChoice transport, std::string_view self) {
+                                    TransportChoice transport, std::string_view self,
+                                    const GetVariable& get) {
   DTNN_ASSIGN_OR_RETURN(const Endpoint endpoint, OfFlag(ParseEndpoint(text), flag));
   LaunchPlace here = {.transport = transport.value_or(FindLaunchPlace().transport),
                       .address = std::string(text)};
   if (here.transport == Transport::kUnknown) return WithExitCode(CheckTransport(), kExitUsage);
   if (here.transport == Transport::kMpi) here.transport = Transport::kTcp;  // what nobody has set
-  absl::StatusOr<JobEnvironment> job = FindJob(here);
+  absl::StatusOr<JobEnvironment> job = FindJob(here, get);
   if (!job.ok()) return OfEnvironment(job.status());
   Meeting meeting = {
       .place = {.address = endpoint}, .secret = job->secret, .warning = std::move(job->warning)};
@@ -201,12 +202,13 @@ absl::StatusOr<Meeting> FindMeeting(std::string_view text, std::string_view flag
   return meeting;
 }
 
-absl::StatusOr<ClientPlace> FindClientPlace(const RunOptions& options) {
+absl::StatusOr<ClientPlace> FindClientPlace(const RunOptions& options, std::string_view flag,
+                                            const GetVariable& get) {
   DTNN_ASSIGN_OR_RETURN(federation::ClientIdentity identity, IdentityOf(options));
   DTNN_ASSIGN_OR_RETURN(std::optional<Secret> key, ReadClientKey(options));
   DTNN_ASSIGN_OR_RETURN(Meeting meeting,
-                        FindMeeting(options.federation.server, "RunOptions::federation.server",
-                                    options.ranks.transport, StrCat("client ", identity.name)));
+                        FindMeeting(options.federation.server, flag, options.ranks.transport,
+                                    StrCat("client ", identity.name), get));
   DTNN_RETURN_IF_ERROR(CheckKeyIsNotOfJob(key, meeting.secret));
   const bool hidden = options.encryption.kind == "masked" || options.encryption.kind == "openfhe";
   if (hidden && !key) {

@@ -13,6 +13,7 @@
 #include "comm/federation/meeting.h"
 #include "comm/federation/messages.h"
 #include "comm/federation/protection.h"
+#include "comm/launch_place.h"
 #include "comm/secrets/crypto/job_secret.h"
 #include "comm/secrets/crypto/wiped.h"
 #include "models/graph/graph.h"
@@ -43,9 +44,10 @@ struct Meeting {
 inline constexpr char kAggregatorName[] = "the aggregator";
 // `text`: of the option `flag`; `transport`: of ranks.transport; `self`: what messages call this
 // process. Usage errors, but for files that cannot be used. To be called once, before other
-// threads.
+// threads: it takes the secret from the environment, unless `get` answers in its place.
 absl::StatusOr<Meeting> FindMeeting(std::string_view text, std::string_view flag,
-                                    TransportChoice transport, std::string_view self);
+                                    TransportChoice transport, std::string_view self,
+                                    const GetVariable& get = nullptr);
 
 // What a client brings besides its data, which are read later: all that options, files and
 // environment can have wrong.
@@ -56,8 +58,10 @@ struct ClientPlace {
   federation::ClientIdentity identity;
   std::optional<Secret> key = {};  // of encryption.key_file
 };
-// As FindMeeting.
-absl::StatusOr<ClientPlace> FindClientPlace(const RunOptions& options);
+// As FindMeeting. `flag`: the option of federation.server, where it has another name.
+absl::StatusOr<ClientPlace> FindClientPlace(const RunOptions& options,
+                                            std::string_view flag = "RunOptions::federation.server",
+                                            const GetVariable& get = nullptr);
 
 }  // namespace dtnn
 

@@ -41,6 +41,7 @@
 #include "comm/federation/messages.h"
 #include "comm/federation/protection.h"
 #include "comm/federation/protocol.h"
+#include "comm/model_sync.h"
 #include "comm/secrets/sums/authenticated.h"
 
 namespace dtnn::federation {
@@ -52,6 +53,7 @@ struct AttemptOptions {
   std::chrono::milliseconds deadline{};  // for the updates; a quarter of it for each other step
   // Of the update less the parameters it began with, as Euclidean norm; 0: any.
   double max_update_norm = 0;
+  RankWeighting weighting = RankWeighting::kEqual;  // by which clients have their factors
   RobustOptions robust = {};  // of plain updates, where the parameters they began with are known
   uint64_t receive_bytes = uint64_t{1} << 30;
 };
@@ -147,6 +149,7 @@ class Attempt : public Inquiry {
   absl::Status TakeFrame(int position, Frame& frame);
   absl::Status TakeReport(int position, std::span<const uint8_t> body);
   absl::Status TakeDecline(int position, const Frame& frame);
+  absl::Status FitFactor(Asked& asked) const;
   void Accuse(int accused, int accuser);
   absl::Status EndReplies(Clock::time_point now);
   absl::Status FinishReplies();

@@ -6,6 +6,7 @@
 #include "comm/federation/aggregator/attempt/attempt.h"
 #include "comm/federation/aggregator/attempt_numbers.h"
 #include "comm/federation/aggregator/plain_sum.h"
+#include "comm/federation/factors.h"
 #include "tensor/errors.h"
 
 namespace dtnn::federation {
@@ -166,8 +167,27 @@ void Attempt::Accuse(int accused, int accuser) {
 absl::Status Attempt::TakeReport(int position, std::span<const uint8_t> body) {
   Asked& asked = asked_[size_t(position)];
   DTNN_ASSIGN_OR_RETURN(asked.report, ReportFromBytes(body));
+  DTNN_RETURN_IF_ERROR(FitFactor(asked));
   DTNN_RETURN_IF_ERROR(Inspect(position));
   asked.state = State::kAccepted;
+  return absl::OkStatus();
+}
+
+// An aggregator may have lost clients since it said how many it has, but counts for no more.
+absl::Status Attempt::FitFactor(Asked& asked) const {
+  const Report& report = asked.report;
+  if (asked.clients == 0) {
+    if (report.clients == 0) return absl::OkStatus();
+    return DataLoss("reports a mean of ", report.clients,
+                    " clients, but has not come as an aggregator");
+  }
+  if (report.clients < 1 || report.clients > asked.clients || report.samples > asked.samples) {
+    return DataLoss("reports a mean of ", report.clients, " clients with ", report.samples,
+                    " samples; before the round it had ", asked.clients, " with ", asked.samples);
+  }
+  asked.factor *=
+      ShareOfGroup(options_.weighting, {.clients = asked.clients, .samples = asked.samples},
+                   {.clients = report.clients, .samples = report.samples});
   return absl::OkStatus();
 }
 

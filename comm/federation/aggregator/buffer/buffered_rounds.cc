@@ -223,7 +223,7 @@ absl::Status BufferedRounds::Run() {
     Close(*ask);
   }
   running_.clear();
-  return SendTheEnd(options_, state_, roster_);
+  return SendTheEnd(options_, options_.rounds, state_, roster_);
 }
 
 }  // namespace dtnn::federation

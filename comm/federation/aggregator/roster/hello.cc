@@ -48,6 +48,20 @@ absl::StatusOr<std::string> Roster::FindOtherNames(const Hello& hello) const {
   return "";
 }
 
+// Its mean stands for many clients, and nothing of each of them is known here.
+absl::Status Roster::CheckTakesGroups() const {
+  if (options_.strategy.by_steps() || options_.strategy.strategy == Strategy::kInvwavg) {
+    return FailedPrecondition("strategy ", Name(options_.strategy.strategy),
+                              " needs the samples and steps of each client, so its clients cannot "
+                              "be aggregators");
+  }
+  if (options_.buffer.on()) {
+    return absl::FailedPreconditionError(
+        "its rounds do not wait, and aggregators can only be clients of rounds that do");
+  }
+  return absl::OkStatus();  // encryption and noise are compared
+}
+
 absl::Status Roster::TakeHello(int id, Member& member, const Frame& frame) {
   absl::StatusOr<Hello> hello = HelloFromBytes(frame.body);
   if (!hello.ok()) {
@@ -65,6 +79,12 @@ absl::Status Roster::TakeHello(int id, Member& member, const Frame& frame) {
   if (hello->model != options_.model) {
     Refuse(member, Difference(hello->model, options_.model));
     return absl::OkStatus();
+  }
+  if (hello->clients > 0) {
+    if (const absl::Status takes = CheckTakesGroups(); !takes.ok()) {
+      Refuse(member, std::string(takes.message()));
+      return absl::OkStatus();
+    }
   }
   DTNN_ASSIGN_OR_RETURN(const std::string other, FindOtherNames(*hello));
   if (!other.empty()) {
@@ -87,12 +107,14 @@ absl::Status Roster::TakeHello(int id, Member& member, const Frame& frame) {
   }
   member.samples = hello->samples;
   member.steps = hello->steps;
+  member.clients = hello->clients;
   const federation::Welcome welcome = {.nonce = nonce_,
                                        .alive_ms = uint32_t(options_.timeout.count() / 4)};
   member.channel.Send(FrameKind::kWelcome, 0, 0, ToBytes(welcome));
   member.there = true;
   options_.Observer().OnClient(member.name, member.samples);
-  options_.Say(StrCat("client ", member.name, " is there, with ", member.samples, " samples"));
+  options_.Say(StrCat("client ", member.name, " is there, with ", member.samples, " samples",
+                      member.clients > 0 ? StrCat(" of ", member.clients, " clients") : ""));
   if (member.key != Key()) {
     options_.Warn(StrCat("client ", member.name,
                          " has another key than most; only those of one key can ", "take part"));

@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr size_t kMostHello = 2 << 10;
+constexpr size_t kMostHello = 2 << 10, kSizeBytes = 16;
 // How long one that has proved that it knows the secret may take to say who it is.
 constexpr std::chrono::seconds kHelloTime(10);
 constexpr milliseconds kLongestSleep(200);
@@ -171,6 +171,7 @@ absl::StatusOr<bool> Roster::TakeFrames(int id, Member& member) {
       if (header.kind == FrameKind::kAsk) return 0;
       return member.identity.Allowed(header.kind);
     }
+    if (header.kind == FrameKind::kSize && member.clients > 0) return kSizeBytes;
     if (member.attempt != nullptr) {
       const std::optional<size_t> most = member.attempt->Allowed(member.position, header);
       if (most) return most;
@@ -197,6 +198,14 @@ absl::StatusOr<bool> Roster::TakeFrames(int id, Member& member) {
     }
     if (member.name.empty()) {
       DTNN_RETURN_IF_ERROR(TakeHello(id, member, *frame));
+      continue;
+    }
+    if (frame->header.kind == FrameKind::kSize) {  // for the rounds that have not begun
+      DTNN_ASSIGN_OR_RETURN(const GroupSize size, GroupSizeFromBytes(frame->body));
+      member.clients = size.clients;
+      member.samples = size.samples;
+      options_.Say(StrCat("client ", member.name, " has ", size.samples, " samples of ",
+                          size.clients, " clients now"));
       continue;
     }
     if (member.past != nullptr && frame->header.attempt == member.past->number()) {
@@ -248,6 +257,16 @@ void Roster::Answer(Member& member) {
   member.channel.Send(FrameKind::kClasses, 0, 0, ToBytes(options_.classes));
   member.ending = true;
   member.since = Clock::now();
+}
+
+GroupSize Roster::Size() const {
+  GroupSize size;
+  for (const auto& [id, member] : members_) {
+    if (member.name.empty()) continue;
+    size.clients = std::min(kMostGroup, size.clients + std::max<int64_t>(1, member.clients));
+    size.samples = std::min(kMostSamples, size.samples + member.samples);
+  }
+  return size;
 }
 
 KeyName Roster::Key() const {

@@ -49,6 +49,7 @@ struct Member {
   IdentityCheck identity;
   std::optional<Ed25519PublicKey> identity_key = {};  // by which it has proved that name
   int64_t samples = 0, steps = 1;
+  int64_t clients = 0;  // of an aggregator
   KeyName key{};
   Hash class_names{};                // of its data; zeros: not known
   std::shared_ptr<Inquiry> attempt;  // that it was asked in and has not answered
@@ -94,6 +95,8 @@ class Roster {
   bool Allows(const std::string& name, const std::optional<Ed25519PublicKey>& key) const;
   // Clients that can be asked, in any order.
   std::vector<int> Idle() const;
+  // All clients that are there, and those behind them.
+  GroupSize Size() const;
   // The key that clients need now.
   KeyName Key() const;
   // From now on this one alone will do.
@@ -121,6 +124,8 @@ class Roster {
   // rule of comm/transport/meeting/waiting_room.h.
   void MakePlace();
   void Answer(Member& member);
+  // FailedPrecondition where an aggregator cannot be a client of this federation.
+  absl::Status CheckTakesGroups() const;
   // The end whose classes have other names than those of this client, for a message; empty: none.
   absl::StatusOr<std::string> FindOtherNames(const Hello& hello) const;
   void Remove(int id, const std::string& why);

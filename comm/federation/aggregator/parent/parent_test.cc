@@ -1,0 +1,458 @@
+// Aggregators that are clients of another one, with clients of their own: what goes up is their
+// clients' mean, with the weight of those that are in it.
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "comm/federation/testing/federation_fixture.h"
+#include "comm/secrets/sums/authenticated.h"
+#include "comm/secrets/sums/plain_codec.h"
+#include "comm/transport/tcp/socket.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tensor/must.h"
+
+namespace dtnn::federation {
+namespace {
+
+using ::testing::HasSubstr;
+
+JobSecret GroupJob() { return Must(JobSecret::Of(std::string(40, 'g'))); }
+
+// An aggregator with a parent.
+struct Group {
+  AggregatorOptions options;
+  FederationState state;
+  absl::Status status;
+  std::vector<RoundRecord> records;
+};
+
+class ParentTest : public FederationTest {
+ protected:
+  ParentTest() {
+    options_.min_clients = 2;
+    options_.rounds = 2;
+  }
+
+  ParentOptions ParentAs(const std::string& name) const {
+    ClientOptions client;
+    client.place = place_;
+    client.name = name;
+    return {.client = client, .secret = Job()};
+  }
+
+  // The group of that name, with these clients, once `after` was said.
+  Group& StartGroup(const std::string& name, const std::vector<int>& clients,
+                    const std::function<void(AggregatorOptions&)>& change = nullptr,
+                    const std::string& after = "") {
+    groups_.push_back(std::make_unique<Group>());
+    Group& group = *groups_.back();
+    Socket listener = Must(Listen({.host = "127.0.0.1", .port = 0}));
+    MeetingPlace place = {.address = Must(listener.Local())};
+    group.options = options_;
+    group.options.strategy = {};
+    group.options.parent = ParentAs(name);
+    group.options.rounds = 1;  // it does those of its parent
+    group.options.min_clients = int(clients.size());
+    group.state.parameters.assign(kValues, 0);
+    group.options.round_done = [&group](const RoundRecord& record, const FederationState&) {
+      group.records.push_back(record);
+      return absl::OkStatus();
+    };
+    if (change) change(group.options);
+    group.options.place = place;
+    group.options.place.listener = listener.Release();
+    threads_.emplace_back([this, &group, after] {
+      AwaitSaid(after);
+      group.status = RunAggregator(group.options, GroupJob(), group.state);
+    });
+    for (const int client : clients) StartClient(group, client);
+    return group;
+  }
+
+  // One that trains as `train_` says; without numbers it has no update.
+  void StartClient(const Group& group, int client, const std::string& after = "") {
+    MeetingPlace place = group.options.place;
+    place.listener = -1;
+    threads_.emplace_back([this, place, protection = group.options.protection, client, after] {
+      AwaitSaid(after);
+      ClientOptions options = PlainOptionsOf(client);
+      options.place = place;
+      options.protection = protection;
+      const auto self = Must(FederationClient::Create(options, GroupJob()));
+      while (true) {
+        const absl::StatusOr<RoundTask> task = self->Next();
+        ASSERT_EQ(task.status(), absl::OkStatus());
+        if (task->over) {
+          const std::lock_guard lock(mutex_);
+          final_[client] = task->parameters;
+          return;
+        }
+        const std::vector<float> trained = train_(*task, client);
+        if (trained.empty()) {
+          ASSERT_EQ(self->Decline("it is tired"), absl::OkStatus());
+          continue;
+        }
+        ASSERT_EQ(self->Submit(trained, {.samples = SamplesOf(client),
+                                         .seconds = 0.25,
+                                         .metrics = {{"loss", double(client)}}}),
+                  absl::OkStatus());
+      }
+    });
+  }
+
+  void Finish() {
+    ASSERT_EQ(Run(), absl::OkStatus()) << said();
+    JoinAll();
+    for (const auto& group : groups_) {
+      EXPECT_EQ(group->status, absl::OkStatus()) << said();
+      EXPECT_EQ(group->state.parameters, state_.parameters) << "the final ones reach it";
+    }
+    for (const auto& [client, parameters] : final_) {
+      EXPECT_EQ(parameters, state_.parameters) << client;
+    }
+  }
+
+  // The mean of what these clients make of `w`, by these weights.
+  static std::vector<double> MeanOf(const std::vector<double>& w, const std::vector<int>& clients,
+                                    const std::function<double(int)>& weight) {
+    const std::vector<float> now(w.begin(), w.end());
+    std::vector<double> mean(w.size());
+    double sum = 0;
+    for (const int client : clients) sum += weight(client);
+    for (const int client : clients) {
+      const std::vector<float> trained = Trained(now, client);
+      for (size_t i = 0; i < mean.size(); ++i) mean[i] += weight(client) / sum * trained[i];
+    }
+    return mean;
+  }
+
+  std::vector<std::unique_ptr<Group>> groups_;
+  std::function<std::vector<float>(const RoundTask&, int)> train_ =
+      [](const RoundTask& task, int client) { return Trained(task.parameters, client); };
+};
+
+TEST_F(ParentTest, GroupsMakeTheMeanOfAllClients) {
+  for (const Protection protection :
+       {Protection::kNone, Protection::kMasked, Protection::kThreshold}) {
+    const auto protect = [&](AggregatorOptions& options) {
+      options.protection.protection = protection;
+    };
+    StartGroup("north", {0, 1}, protect);
+    StartGroup("south", {2, 3}, protect);
+    Finish();
+    // Numbers up to 3, rounded to float32 in each group and times its factor; or as sums of
+    // integers and ciphertexts are.
+    const double tolerance = protection == Protection::kNone     ? 2e-6
+                             : protection == Protection::kMasked ? 2e-5
+                                                                 : 1e-4;
+    EXPECT_LT(Distance(state_.parameters, Wanted({0, 1, 2, 3}, 2)), tolerance);
+    const RoundRecord& last = records_.back();
+    EXPECT_EQ(last.samples, 1000);
+    ASSERT_EQ(last.metrics.size(), 1u);  // (0 * 100 + 1 * 200 + 2 * 300 + 3 * 400) / 1000
+    EXPECT_NEAR(last.metrics[0].second, 2, tolerance);
+    ASSERT_EQ(last.clients.size(), 2u);
+    EXPECT_EQ(last.clients[1].report.clients, 2);
+    EXPECT_EQ(groups_.back()->records.back().round, 2) << "the parent's number of the round";
+    EXPECT_EQ(groups_.back()->records.back().samples, 700);
+    if (protection == Protection::kThreshold) return;
+    // Again, with another protection.
+    groups_.clear();
+    final_.clear();
+    said_.clear();
+    Socket listener = Must(Listen({.host = "127.0.0.1", .port = 0}));
+    place_.address = options_.place.address = Must(listener.Local());
+    options_.place.listener = listener.Release();
+    state_ = {};
+    state_.parameters.assign(kValues, 1);
+  }
+}
+
+TEST_F(ParentTest, EqualWeightsAreThoseOfClientsNotOfGroups) {
+  options_.strategy.strategy = Strategy::kAvg;
+  options_.rounds = 1;
+  options_.min_clients = 3;
+  StartGroup("north", {0, 1});
+  StartGroup("south", {2});
+  Start(3);  // a client of the parent's own
+  Finish();
+  const std::vector<double> begin(kValues, 1);
+  EXPECT_LT(Distance(state_.parameters, MeanOf(begin, {0, 1, 2, 3}, [](int) { return 1; })), 2e-6);
+}
+
+TEST_F(ParentTest, StrategiesOfTheParentContinueFromTheMean) {
+  options_.strategy = {.strategy = Strategy::kFedavgm, .learning_rate = 0.5, .momentum = 0.5};
+  StartGroup("north", {0, 1});
+  StartGroup("south", {2, 3});
+  Finish();
+  std::vector<double> w(kValues, 1), v(kTrainable);
+  for (int round = 0; round < 2; ++round) {
+    const std::vector<double> mean =
+        MeanOf(w, {0, 1, 2, 3}, [](int client) { return double(SamplesOf(client)); });
+    for (size_t i = 0; i < kValues; ++i) {
+      if (i >= kTrainable) {
+        w[i] = mean[i];
+        continue;
+      }
+      v[i] = 0.5 * v[i] + (w[i] - mean[i]);
+      w[i] -= 0.5 * v[i];
+    }
+  }
+  EXPECT_LT(Distance(state_.parameters, w), 4e-6);
+}
+
+TEST_F(ParentTest, TermsOfTheParentReachClients) {
+  options_.strategy = {.strategy = Strategy::kFedprox, .proximal = 0.25};
+  options_.min_clients = 1;
+  train_ = [this](const RoundTask& task, int client) {
+    Note("mu is " + std::to_string(task.proximal) + " in round " + std::to_string(task.round) +
+         " of " + std::to_string(task.rounds));
+    EXPECT_LE(task.deadline, 48) << "of the parent's minute";
+    return Trained(task.parameters, client);
+  };
+  StartGroup("north", {0}, [](AggregatorOptions& o) { o.deadline = std::chrono::hours(1); });
+  Finish();
+  EXPECT_THAT(said(), HasSubstr("mu is 0.250000 in round 2 of 2"));
+}
+
+// A client without an update in round 3: its group has less weight then.
+TEST_F(ParentTest, WeightIsThatOfTheClientsThatHaveAnswered) {
+  options_.rounds = 3;
+  train_ = [this](const RoundTask& task, int client) {
+    // Both clients of the south are there when round 2 begins.
+    if (task.round == 1 && client == 0) AwaitSaid("700 samples of 2 clients");
+    return client == 3 && task.round == 3 ? std::vector<float>() : Trained(task.parameters, client);
+  };
+  StartGroup("north", {0, 1});
+  StartGroup("south", {2, 3}, [](AggregatorOptions& options) { options.min_clients = 1; });
+  std::vector<std::vector<double>> after;
+  options_.round_done = [&](const RoundRecord& record, const FederationState& state) {
+    records_.push_back(record);
+    after.emplace_back(state.parameters.begin(), state.parameters.end());
+    return absl::OkStatus();
+  };
+  Finish();
+  const auto samples = [](int client) { return double(SamplesOf(client)); };
+  const auto of = [&](size_t round) {
+    return std::vector<float>(after[round].begin(), after[round].end());
+  };
+  EXPECT_LT(Distance(of(1), MeanOf(after[0], {0, 1, 2, 3}, samples)), 2e-6) << said();
+  EXPECT_LT(Distance(of(2), MeanOf(after[1], {0, 1, 2}, samples)), 2e-6) << said();
+  EXPECT_EQ(records_[1].samples, 1000);
+  EXPECT_EQ(records_[2].samples, 600);
+}
+
+TEST_F(ParentTest, RoundsContinueWithoutAGroupThatHasTooFewClients) {
+  options_.min_clients = 1;
+  options_.timeout = std::chrono::seconds(20);
+  train_ = [this](const RoundTask& task, int client) {
+    if (task.round == 1) AwaitSaid("client south is there");
+    return client == 3 && task.round == 2 ? std::vector<float>() : Trained(task.parameters, client);
+  };
+  StartGroup("north", {0, 1});
+  Group& south = StartGroup("south", {2, 3}, [](AggregatorOptions& options) {
+    options.timeout = std::chrono::seconds(1);
+  });
+  options_.rounds = 3;
+  Finish();
+  EXPECT_THAT(said(), HasSubstr("takes no part in this round of its parent: round 2 has waited "));
+  EXPECT_THAT(said(), HasSubstr("client south is left out: it has no update: round 2 has waited "));
+  EXPECT_EQ(records_[1].samples, 300) << "of the north alone";
+  EXPECT_EQ(records_[2].samples, 1000) << "and then of all";
+  EXPECT_EQ(south.records.back().round, 3);
+}
+
+// Clients that come count from the next round on.
+TEST_F(ParentTest, TheParentHearsOfClientsThatCome) {
+  Group& north = StartGroup("north", {0});
+  StartClient(north, 1, "round 1 has begun");
+  Start(4, [this](const RoundTask& task, int client) {
+    Note("round 1 has begun");
+    if (task.round == 1) AwaitSaid("client north has 300 samples of 2 clients now");
+    return Trained(task.parameters, client);
+  });
+  Finish();
+  EXPECT_EQ(records_[0].samples, 100 + 500);
+  EXPECT_EQ(records_[1].samples, 300 + 500);
+  EXPECT_EQ(records_[1].clients[1].name, "north");
+  EXPECT_EQ(records_[1].clients[1].clients, 2);
+}
+
+// Beside two good clients, a process that says that it is an aggregator.
+class LyingGroupTest : public ParentTest {
+ protected:
+  // Its update, of numbers that would win, comes with this report.
+  void RunWith(const Hello& hello, const Report& report, const std::string& until) {
+    const Train train = [this, until](const RoundTask& task, int client) {
+      AwaitSaid(task.round == 1 ? "client liar is there" : until);
+      return Trained(task.parameters, client);
+    };
+    Start(0, train);
+    Start(1, train);
+    threads_.emplace_back([this, hello, report] {
+      AwaitSaid("client-0 is there");
+      AwaitSaid("client-1 is there");
+      RawClient raw(place_);
+      raw.SendHello(hello);
+      const Welcome welcome = Must(WelcomeFromBytes(raw.Await(FrameKind::kWelcome)->body));
+      const Frame begin = *raw.Await(FrameKind::kRound);
+      SendUpdate(raw, begin, welcome);
+      raw.Send(FrameKind::kReport, begin.header.attempt, 0, ToBytes(report));
+      raw.Await(FrameKind::kHello);  // which does not come: until all is over
+    });
+    ASSERT_EQ(Run(), absl::OkStatus()) << said();
+    JoinAll();
+    EXPECT_THAT(said(), HasSubstr(until));
+    EXPECT_LT(Distance(state_.parameters, Wanted({0, 1}, 2)), 2e-5) << said();
+  }
+
+  static void SendUpdate(RawClient& raw, const Frame& begin, const Welcome& welcome) {
+    const Secret job = Must(Job().Derive(kTagPurpose, welcome.nonce));
+    const int position = int(Must(RoundStartFromBytes(begin.body)).position);
+    codec::UpdateClient codec(Must(codec::PlainClient(codec::WireType::kFloat32, kParameterChunk)),
+                              position, Must(codec::ClientTagKey(job, position)),
+                              Must(codec::ServerTagKey(job)));
+    const std::vector<float> update(kValues, 1000);
+    for (size_t at = 0; at < kValues; at += kParameterChunk) {
+      const auto chunk = uint32_t(at / kParameterChunk);
+      const auto part = std::span(update).subspan(at, std::min(kParameterChunk, kValues - at));
+      raw.Send(FrameKind::kUpdate, begin.header.attempt, chunk,
+               Must(codec.Encode({begin.header.attempt, chunk}, part)));
+    }
+  }
+
+  static Hello HelloOf(int64_t clients) {
+    Hello hello = GoodHello("liar");
+    hello.samples = 500;
+    hello.clients = clients;
+    return hello;
+  }
+};
+
+TEST_F(LyingGroupTest, MoreClientsThanItHasSaid) {
+  RunWith(HelloOf(3), {.samples = 500, .clients = 4},
+          "client liar is left out: reports a mean of 4 clients with 500 samples; before the "
+          "round it had 3 with 500");
+}
+
+TEST_F(LyingGroupTest, MoreSamplesThanItHasSaid) {
+  RunWith(HelloOf(3), {.samples = 501, .clients = 3},
+          "client liar is left out: reports a mean of 3 clients with 501 samples; before the "
+          "round it had 3 with 500");
+}
+
+TEST_F(LyingGroupTest, NoClients) {
+  RunWith(HelloOf(3), {.samples = 500, .clients = 0}, "reports a mean of 0 clients");
+}
+
+TEST_F(LyingGroupTest, ClientsOfOneThatIsNoAggregator) {
+  RunWith(HelloOf(0), {.samples = 500, .clients = 2},
+          "client liar is left out: reports a mean of 2 clients, but has not come as an "
+          "aggregator");
+}
+
+// A size without clients, and one of a client that is not an aggregator, end the connection.
+TEST_F(LyingGroupTest, WrongSizesEndTheConnection) {
+  options_.rounds = 1;
+  for (const char* name : {"nobody", "plain"}) {
+    threads_.emplace_back([this, name] {
+      RawClient raw(place_);
+      Hello hello = HelloOf(name == std::string("plain") ? 0 : 3);
+      hello.name = name;
+      raw.SendHello(hello);
+      raw.Await(FrameKind::kWelcome);
+      raw.Send(FrameKind::kSize, 0, 0, ToBytes(GroupSize{.clients = 0, .samples = 5}));
+      EXPECT_FALSE(raw.Await(FrameKind::kRound));
+    });
+  }
+  Start(0, nullptr, "client nobody has left: size: 0 clients with 5 samples; expected 1 to ");
+  Start(1, nullptr, "client plain has left: a frame \"size\" that nobody asked for");
+  ASSERT_EQ(Run(), absl::OkStatus()) << said();
+  EXPECT_LT(Distance(state_.parameters, Wanted({0, 1}, 1)), 2e-5);
+}
+
+// Why an aggregator cannot be a client of a federation with these options.
+class NoGroupsTest : public ParentTest {
+ protected:
+  void ExpectRefusal(const std::function<void(AggregatorOptions&)>& change,
+                     const std::string& why) {
+    options_.min_clients = 1;
+    options_.rounds = 1;
+    change(options_);
+    Group& group = StartGroup("north", {}, [](AggregatorOptions& options) {
+      options.buffer = {};
+      options.protection = {};
+      options.min_clients = 1;
+      options.timeout = std::chrono::seconds(5);
+    });
+    // Its client calls until it hears nothing any more.
+    threads_.emplace_back([this, place = group.options.place] {
+      ClientOptions options = PlainOptionsOf(0);
+      options.protection = {};
+      options.place = place;
+      options.place.listener = -1;
+      options.timeout = std::chrono::seconds(1);
+      const auto self = Must(FederationClient::Create(options, GroupJob()));
+      EXPECT_TRUE(absl::IsUnavailable(self->Next().status()));
+    });
+    Start(1, nullptr, why);
+    if (options_.protection.protection == Protection::kMasked) Start(2, nullptr, why);
+    ASSERT_EQ(Run(), absl::OkStatus()) << said();
+    JoinAll();
+    EXPECT_TRUE(absl::IsFailedPrecondition(group.status)) << group.status;
+    EXPECT_THAT(std::string(group.status.message()), HasSubstr(why));
+  }
+};
+
+TEST_F(NoGroupsTest, FedNova) {
+  ExpectRefusal([](auto& options) { options.strategy.strategy = Strategy::kFednova; },
+                "strategy fednova needs the samples and steps of each client");
+}
+
+TEST_F(NoGroupsTest, Invwavg) {
+  ExpectRefusal([](auto& options) { options.strategy.strategy = Strategy::kInvwavg; },
+                "strategy invwavg needs the samples");
+}
+
+TEST_F(NoGroupsTest, RoundsThatDoNotWait) {
+  ExpectRefusal([](auto& options) { options.buffer.size = 1; },
+                "its rounds do not wait, and aggregators can only be clients of rounds that do");
+}
+
+TEST_F(NoGroupsTest, MaskedSums) {
+  ExpectRefusal(
+      [](auto& options) {
+        options.protection.protection = Protection::kMasked;
+        options.min_clients = 2;
+      },
+      "its updates have no encryption");
+}
+
+TEST_F(ParentTest, OptionsThatAreTheParentsAreRefused) {
+  const auto why = [this](const std::function<void(AggregatorOptions&)>& change) {
+    return WhyRefused([&](AggregatorOptions& options) {
+      options.parent = ParentAs("north");
+      change(options);
+    });
+  };
+  EXPECT_THAT(why([](auto& options) { options.strategy.strategy = Strategy::kFedadam; }),
+              HasSubstr("strategy fedadam of an aggregator with a parent: the parent has the"));
+  EXPECT_THAT(why([](auto& options) { options.buffer.size = 1; }),
+              HasSubstr("has rounds that wait: each is one of its parent's"));
+  EXPECT_THAT(why([](auto& options) { options.protection.protection = Protection::kSharedKey; }),
+              HasSubstr("its clients cannot share a key that it does not have"));
+  EXPECT_THAT(why([](auto& options) { options.protection.privacy = {.clip = 1, .noise = 1}; }),
+              HasSubstr("differential privacy is not for an aggregator with a parent"));
+  EXPECT_THAT(why([](auto& options) { options.model.local[0] = 1; }),
+              HasSubstr("local parameters are not for an aggregator with a parent"));
+}
+
+}  // namespace
+}  // namespace dtnn::federation
