@@ -1,8 +1,12 @@
 #include "apps/aggregator/aggregator_flags.h"
 
+#include <string_view>
+#include <utility>
+
 #include "apps/flags/option_table.h"
 #include "apps/flags/tool_flags.h"
 #include "comm/ranks/job/exit_code.h"
+#include "tensor/status_macros.h"
 
 namespace dtnn {
 namespace {
@@ -62,6 +66,25 @@ std::vector<OptionSpec> OptionsOf(AggregatorFlags& flags) {
                "--aggregator-key, as make_certificates --identities writes it",
        .field = &flags.identity_key_file,
        .example = "aggregator.key"},
+      {.name = "parent",
+       .type = kText,
+       .help = "where another aggregator listens, of which this one is a client: it has the rounds "
+               "and the strategy, and gets the mean of this one's clients, with their weight",
+       .unit = "HOST:PORT",
+       .field = &flags.parent,
+       .example = "node1:61643"},
+      {.name = "parent-secret-file",
+       .type = kPath,
+       .help = "--parent: file with the secret of its federation; if not given, that of this one",
+       .field = &flags.parent_secret_file,
+       .example = "parent.secret"},
+      LikeLauncher("client-name", &run.federation.client_name,
+                   "--parent: name of this aggregator there, the same when it joins again; if not "
+                   "given, the host's name"),
+      LikeLauncher("aggregator-key", &run.federation.aggregator_key,
+                   "--parent: public key that it must prove to have, in base64; empty: any process "
+                   "that knows the secret is believed. This aggregator proves its own, of "
+                   "--identity-key-file"),
       LikeLauncher("model", &run.network.name,
                    "network; if not given, as the file of --weights-and-bias-filename says; "
                    "--model=list shows all"),
@@ -156,6 +179,55 @@ void FollowData(AggregatorFlags& flags) {
   flags.rounds.test_every = has_data ? 1 : 0;
 }
 
+namespace {
+
+// What the parent says, and what cannot be passed on to it. Options that have no effect are errors.
+absl::Status CheckParentFlags(const AggregatorFlags& flags) {
+  const Options& run = flags.run;
+  if (flags.parent.empty()) {
+    for (const auto& [flag, value] :
+         {std::pair("--parent-secret-file", flags.parent_secret_file),
+          std::pair("--client-name", run.federation.client_name),
+          std::pair("--aggregator-key", run.federation.aggregator_key)}) {
+      if (value.empty()) continue;
+      return UsageError(flag, "=", value, ": needs --parent, the aggregator that it is for");
+    }
+    return absl::OkStatus();
+  }
+  const RoundFlags standard, &rounds = flags.rounds;
+  const std::pair<bool, std::string_view> of_parent[] = {
+      {rounds.rounds != standard.rounds, "--rounds"},
+      {rounds.strategy != standard.strategy, "--strategy"},
+      {rounds.proximal_mu != standard.proximal_mu, "--proximal-mu"},
+      {rounds.server_learning_rate != standard.server_learning_rate, "--server-learning-rate"},
+      {rounds.server_momentum != standard.server_momentum, "--server-momentum"},
+      {rounds.buffer_size != 0, "--buffer-size"},
+      {rounds.test_every > 0, "--test-every, or data to test with"},
+      {!run.checkpoint.folder.empty(), "--checkpoint-dir"},
+      {run.checkpoint.resume != Resume::kNo, "--resume"}};
+  for (const auto& [given, flag] : of_parent) {
+    if (given) return UsageError(flag, ": not with --parent, which has it; give it there");
+  }
+  if (run.encryption.kind == "tenseal") {
+    return UsageError(
+        "--encryption=tenseal: not with --parent: this aggregator sends it the mean of its "
+        "clients, and with tenseal cannot read it; --encryption=masked");
+  }
+  if (run.federation.dp_clip > 0) {
+    return UsageError(
+        "--dp-clip: not with --parent: neither of the two could count what the other's rounds "
+        "reveal of a client");
+  }
+  if (!run.federation.local_parameters.empty()) {
+    return UsageError("--local-parameters=", run.federation.local_parameters,
+                      ": not with --parent: clients could not learn whether it has used their "
+                      "updates");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::Status CheckAggregatorFlags(const AggregatorFlags& flags) {
   const Options& run = flags.run;
   if (run.network.name.empty() && run.network.weights.empty()) {
@@ -163,6 +235,7 @@ absl::Status CheckAggregatorFlags(const AggregatorFlags& flags) {
         "--model: missing; name a network, such as --model=simplecnn8, or a saved model with "
         "--weights-and-bias-filename=FILE");
   }
+  DTNN_RETURN_IF_ERROR(CheckParentFlags(flags));
   const int most = MostClientsOf(flags);
   if (flags.min_clients > most) {
     if (!flags.rounds.robust.empty()) {

@@ -26,6 +26,9 @@ struct AggregatorFlags {
   std::string address = "127.0.0.1:61643";
   std::string allowed_clients = {};    // a file: the only clients; empty: all with the secret
   std::string identity_key_file = {};  // of the key that it proves to clients; empty: none
+  // Of the aggregator that this one is a client of, as run.federation.client_name; empty: none.
+  std::string parent = {};
+  std::string parent_secret_file = {};  // empty: the secret of its own clients
   RoundFlags rounds;
   int64_t min_clients = 2;
   double client_fraction = 1;

@@ -36,6 +36,8 @@ TEST(AggregatorFlagsTest, FlagsOfRoundsSetTheirMembers) {
       {"address", &flags.address},
       {"allowed-clients", &flags.allowed_clients},
       {"identity-key-file", &flags.identity_key_file},
+      {"parent", &flags.parent},
+      {"parent-secret-file", &flags.parent_secret_file},
       {"input-shape", &flags.input_shape},
       {"num-classes", &flags.num_classes},
       {"class-names", &flags.class_names},
@@ -218,6 +220,42 @@ TEST(AggregatorFlagsTest, BuffersSayWhyTheyAreRefused) {
             }),
             "--robust=trimmed:0.2: of 3 updates, the most of a round, it leaves out 0.6, which is "
             "none; give a larger fraction");
+}
+
+TEST(AggregatorFlagsTest, ParentsSayWhyOptionsAreRefused) {
+  const auto why = [](const std::function<void(AggregatorFlags&)>& change) {
+    AggregatorFlags flags;
+    flags.run.network.name = "simplecnn8";
+    flags.parent = "node1:61643";
+    change(flags);
+    return std::string(CheckAggregatorFlags(flags).message());
+  };
+  EXPECT_EQ(why([](AggregatorFlags&) {}), "");
+  EXPECT_EQ(why([](AggregatorFlags& f) { f.run.encryption.kind = "masked"; }), "");
+  const std::pair<const char*, std::function<void(AggregatorFlags&)>> of_parent[] = {
+      {"--rounds", [](auto& f) { f.rounds.rounds = 3; }},
+      {"--strategy", [](auto& f) { f.rounds.strategy = "avg"; }},
+      {"--proximal-mu", [](auto& f) { f.rounds.proximal_mu = 3; }},
+      {"--server-learning-rate", [](auto& f) { f.rounds.server_learning_rate = 3; }},
+      {"--server-momentum", [](auto& f) { f.rounds.server_momentum = 0.5; }},
+      {"--buffer-size", [](auto& f) { f.rounds.buffer_size = 2; }},
+      {"--test-every, or data to test with", [](auto& f) { f.rounds.test_every = 2; }},
+      {"--checkpoint-dir", [](auto& f) { f.run.checkpoint.folder = "a"; }},
+      {"--resume", [](auto& f) { f.run.checkpoint.resume = Resume::kYes; }}};
+  for (const auto& [flag, change] : of_parent) {
+    EXPECT_EQ(why(change), std::string(flag) + ": not with --parent, which has it; give it there");
+  }
+  EXPECT_EQ(why([](AggregatorFlags& f) { f.run.federation.dp_clip = 1; }),
+            "--dp-clip: not with --parent: neither of the two could count what the other's rounds "
+            "reveal of a client");
+  EXPECT_EQ(why([](AggregatorFlags& f) { f.run.federation.local_parameters = "*_FC_*"; }),
+            "--local-parameters=*_FC_*: not with --parent: clients could not learn whether it has "
+            "used their updates");
+  EXPECT_EQ(why([](AggregatorFlags& f) {
+              f.parent = "";
+              f.run.federation.client_name = "north";
+            }),
+            "--client-name=north: needs --parent, the aggregator that it is for");
 }
 
 TEST(AggregatorFlagsTest, TestsFollowTheData) {

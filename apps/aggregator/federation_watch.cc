@@ -160,6 +160,7 @@ void FederationWatch::OnRoundDone(const RoundRecord& record) {
   const std::lock_guard lock(mutex_);
   facts_.state = State::kWaits;
   facts_.rounds_done = record.round;
+  if (record.rounds > 0) facts_.rounds = record.rounds;
   facts_.save.Add(SecondsSince(saves_since_));
   facts_.last_round = std::make_shared<const FederationFacts::Round>(std::move(round));
   if (rounds_.size() == FederationFacts::kMostRounds) rounds_.pop_front();

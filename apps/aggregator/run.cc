@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "apps/aggregator/federation_watch.h"
 #include "apps/aggregator/network.h"
+#include "apps/aggregator/parent.h"
 #include "apps/aggregator/test_data.h"
 #include "apps/flags/argument_flags.h"
 #include "apps/monitor/monitor.h"
@@ -59,6 +60,8 @@ class Run {
     DTNN_ASSIGN_OR_RETURN(const federation::ModelFacts model,
                           ModelFactsOf(*graph_, *store_, exchanged));
     DTNN_RETURN_IF_ERROR(CheckProtection(flags_.run, model));
+    DTNN_ASSIGN_OR_RETURN(parent_,
+                          FindParent(flags_, [this](std::string_view line) { Warn(line); }));
     DTNN_ASSIGN_OR_RETURN(Meeting meeting, FindMeeting(flags_.address, "--address",
                                                        options.ranks.transport, kAggregatorName));
     if (!meeting.warning.empty()) Warn(meeting.warning);
@@ -68,7 +71,7 @@ class Run {
         federation::Protector::Create(ProtectionOf(options), size_t(model.values)));
     RoundOutput output({.run = options,
                         .clients_file = flags_.rounds.clients_file,
-                        .rounds = flags_.rounds.rounds,
+                        .rounds = rounds(),
                         .settings = {.strategy = Settings(),
                                      .protection = protector.ToString(),
                                      .is_private = protector.privacy().on(),
@@ -83,7 +86,7 @@ class Run {
                         .warn = [this](std::string_view line) { Warn(line); },
                         .loss = metric_set_.Names().front()});
     DTNN_ASSIGN_OR_RETURN(FederationState state, output.Begin());
-    watch_.Begin(graph_->name(), state.rounds_done, flags_.rounds.rounds,
+    watch_.Begin(graph_->name(), state.rounds_done, rounds(),
                  /*hides_drawn=*/protector.privacy().on() && flags_.client_fraction < 1);
     if (!flags_.monitor.port && flags_.monitor != MonitorOptions()) {
       Warn("options that begin with --metrics- have no effect without --metrics-port");
@@ -97,8 +100,9 @@ class Run {
          << (exchanged.local_values() > 0
                  ? StrCat(" (and ", exchanged.local_values(), " that stay with each client), ")
                  : ", ")
-         << Counted(flags_.rounds.rounds - state.rounds_done, "round")
-         << " to do; waits for clients at " << meeting.place.address.ToString() << "\n"
+         << (parent_ ? StrCat("the rounds of the aggregator at ", flags_.parent)
+                     : StrCat(Counted(rounds() - state.rounds_done, "round"), " to do"))
+         << "; waits for clients at " << meeting.place.address.ToString() << "\n"
          << identities_;
     if (monitor != nullptr) out_ << "**** Metrics at " << monitor->url() << "\n";
     out_ << std::flush;
@@ -120,10 +124,13 @@ class Run {
     };
     const absl::Status status = federation::RunAggregator(aggregator, *secret_, state);
     watch_.OnEnd();
+    if (parent_ && status.ok()) exchanged.Set(state.parameters, *store_);  // its last ones
     return output.Finish(status, state);
   }
 
  private:
+  int64_t rounds() const { return parent_ ? 0 : flags_.rounds.rounds; }
+
   void Warn(std::string_view line) {
     err_ << StrCat("aggregator: warning: ", NameFlags(OneLine(line)), "\n") << std::flush;
   }
@@ -220,7 +227,8 @@ class Run {
                        flags_.rounds.buffer_size > 0
                            ? StrCat("whenever ", flags_.rounds.buffer_size, " updates are there")
                            : StrCat("at least ", flags_.min_clients, " a round"),
-                       ", by ", flags_.rounds.strategy,
+                       parent_ ? StrCat(", for the aggregator at ", flags_.parent)
+                               : StrCat(", by ", flags_.rounds.strategy),
                        options.encryption.kind.empty() ? "" : ", with encryption ",
                        options.encryption.kind,
                        ". An epoch here is a round; metrics are the clients' own, weighted "
@@ -249,6 +257,7 @@ class Run {
             .timeout = Milliseconds(options.ranks.timeout),
             .max_update_norm = flags_.rounds.max_update_norm,
             .buffer = BufferOf(flags_.rounds),
+            .parent = parent_,
             .robust = *federation::ParseRobust(flags_.rounds.robust),
             .say = [this](std::string_view line) { out_ << "**** " << line << "\n"
                                                         << std::flush; },
@@ -264,6 +273,7 @@ class Run {
   std::unique_ptr<DeviceContext> context_;
   std::unique_ptr<ParameterStore> store_;
   std::optional<JobSecret> secret_;
+  std::optional<federation::ParentOptions> parent_;
   MetricSet metric_set_;
   std::optional<TestData> test_data_;
   std::optional<Secret> identity_;  // a key of Ed25519

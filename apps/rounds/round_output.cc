@@ -89,7 +89,7 @@ absl::StatusOr<FederationState> RoundOutput::Begin() {
     DTNN_RETURN_IF_ERROR(WithContext(CheckWeightsOutput(parts_.run.output.model), "--save-model"));
   }
   DTNN_RETURN_IF_ERROR(page_.Check());
-  none_to_do_ = state.rounds_done >= parts_.rounds;
+  none_to_do_ = state.rounds_done >= parts_.rounds;  // also those of a parent
   return state;
 }
 
@@ -103,6 +103,7 @@ absl::Status RoundOutput::RoundDone(RoundRecord record, const FederationState& s
     test(record);
     files_->Add(record);
   }
+  if (record.rounds > 0) page_.SetRounds(record.rounds);
   page_.Add(files_->history());
   // Before the last message, which slow clients delay.
   if (record.round == parts_.rounds) DTNN_RETURN_IF_ERROR(SaveLast(state));

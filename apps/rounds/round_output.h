@@ -32,7 +32,7 @@ namespace dtnn {
 struct RoundOutputParts {
   const Options& run;  // the files
   std::string clients_file;
-  int64_t rounds = 0;
+  int64_t rounds = 0;  // 0: a parent says how many
   RoundSettings settings;
   ReportFacts facts;
   BetterOfMetrics better;

@@ -23,6 +23,8 @@ class RoundPage {
 
   // Whether it can be written at all.
   absl::Status Check() const;
+  // Where they are known only when the first one is done.
+  void SetRounds(int64_t rounds) { report_.epochs_wanted = rounds; }
   // `history`: the text of --history-file (round_files.h), with all rounds.
   void Add(std::string_view history);
   // Once more, with how the run ended.
