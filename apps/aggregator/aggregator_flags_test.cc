@@ -100,6 +100,7 @@ TEST(RoundFlagsTest, MembersAreThoseOfTheStrategy) {
   EXPECT_EQ(members("wavg"), all);
   EXPECT_EQ(members("fedprox"), all + "--proximal-mu=0.25 ");
   EXPECT_EQ(members("fednova"), all);
+  EXPECT_EQ(members("scaffold"), all + "--server-learning-rate=0.5 ");
   for (const char* strategy : {"fedavgm", "fedadam", "fedyogi", "fedadagrad"}) {
     EXPECT_EQ(members(strategy), all + "--server-learning-rate=0.5 --server-momentum=0.75 ");
   }
@@ -220,6 +221,28 @@ TEST(AggregatorFlagsTest, BuffersSayWhyTheyAreRefused) {
             }),
             "--robust=trimmed:0.2: of 3 updates, the most of a round, it leaves out 0.6, which is "
             "none; give a larger fraction");
+}
+
+TEST(AggregatorFlagsTest, ControlVariatesSayWithWhatTheyAreRefused) {
+  const auto why = [](const std::function<void(AggregatorFlags&)>& change) {
+    AggregatorFlags flags;
+    flags.run.network.name = "simplecnn8";
+    flags.rounds.strategy = "scaffold";
+    change(flags);
+    return std::string(CheckAggregatorFlags(flags).message());
+  };
+  const std::string begin =
+      "--strategy=scaffold: strategy scaffold sends control variates, and not with ";
+  EXPECT_EQ(why([](AggregatorFlags& f) { f.run.encryption.kind = "masked"; }), "");
+  EXPECT_EQ(why([](AggregatorFlags& f) { f.run.encryption.kind = "openfhe"; }),
+            begin + "ciphertexts, which are made for the parameters alone; masked sums have both");
+  EXPECT_EQ(why([](AggregatorFlags& f) {
+              f.run.federation.dp_clip = 1;
+              f.run.federation.dp_noise = 1;
+            }),
+            begin + "differential privacy: clip and noise are those of parameters");
+  EXPECT_EQ(why([](AggregatorFlags& f) { f.run.federation.local_parameters = "*_FC_*"; }),
+            begin + "parameters that stay with clients");
 }
 
 TEST(AggregatorFlagsTest, ParentsSayWhyOptionsAreRefused) {

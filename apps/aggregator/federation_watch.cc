@@ -163,6 +163,8 @@ void FederationWatch::OnRoundDone(const RoundRecord& record) {
   if (record.rounds > 0) facts_.rounds = record.rounds;
   facts_.save.Add(SecondsSince(saves_since_));
   facts_.last_round = std::make_shared<const FederationFacts::Round>(std::move(round));
+  // A parent may ask for a round again.
+  while (!rounds_.empty() && rounds_.back()->round >= record.round) rounds_.pop_back();
   if (rounds_.size() == FederationFacts::kMostRounds) rounds_.pop_front();
   rounds_.push_back(facts_.last_round);
   turned_ = now_();  // it listens again

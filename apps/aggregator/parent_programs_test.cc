@@ -108,12 +108,14 @@ TEST_F(ParentProgramsTest, EitherLevelMayBeKilled) {
   const std::vector<std::string> options = {"--rounds=12", "--resume=if-there", "--deadline=20"};
   auto parent = Parent(options);
   std::vector<std::unique_ptr<Process>> groups, clients;
-  for (int group = 0; group < 2; ++group) groups.push_back(Group(group));
+  const std::vector<std::string> history = {"--history-file=" + folder_ + "/north.csv"};
+  groups.push_back(Group(0, history));
+  groups.push_back(Group(1));
   for (int k = 1; k <= 4; ++k) clients.push_back(ClientOfGroup(k));
   ASSERT_TRUE(parent->ReadUntil("**** Round 2: "));
   groups[0]->Signal(SIGKILL);
   groups[0]->Wait();
-  groups[0] = Group(0);
+  groups[0] = Group(0, history);
   ASSERT_TRUE(parent->ReadUntil("**** Round 5: "));
   parent->Signal(SIGKILL);
   parent->Wait();
@@ -124,6 +126,12 @@ TEST_F(ParentProgramsTest, EitherLevelMayBeKilled) {
   const std::vector<float> end = Parameters("state/checkpoint-12.npz");
   EXPECT_EQ(Parameters("north.npz"), end);
   EXPECT_EQ(Parameters("client-4.npz"), end);
+  // Each round once, whichever process did it, and however often.
+  std::ifstream file(folder_ + "/north.csv");
+  std::string line, rounds;
+  std::getline(file, line);
+  while (std::getline(file, line)) rounds += line.substr(0, line.find(',')) + " ";
+  EXPECT_EQ(rounds, "1 2 3 4 5 6 7 8 9 10 11 12 ");
 }
 
 TEST_F(ParentProgramsTest, WhatTheParentHasIsRefused) {

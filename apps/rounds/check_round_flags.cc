@@ -129,6 +129,9 @@ absl::Status CheckRoundFlags(const RoundFlags& flags, const Options& run, const 
     return UsageError("--strategy=", flags.strategy,
                       ": needs the mean, which only clients can read with --encryption=tenseal");
   }
+  const absl::Status controls = federation::CheckControls(StrategyOf(flags), ProtectionOf(run),
+                                                          !run.federation.local_parameters.empty());
+  if (!controls.ok()) return UsageError("--strategy=", flags.strategy, ": ", controls.message());
   if (flags.max_update_norm > 0 && !encryption.empty()) {
     return UsageError("--max-update-norm: needs updates that the aggregator can read, and not ",
                       "with --encryption=", encryption);

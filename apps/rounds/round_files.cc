@@ -68,7 +68,7 @@ absl::StatusOr<RoundFile> RoundFile::Open(std::string_view what, const std::stri
   file.what_ = what;
   file.path_ = path;
   file.warn_ = std::move(warn);
-  file.last_ = file.last_written_ = rounds_done;
+  file.last_ = file.last_written_ = rounds_done == kKeepAll ? 0 : rounds_done;
   if (path.empty()) return file;
   if (!path.ends_with(".csv")) return InvalidArgument(path, ": the name must end in .csv");
   DTNN_RETURN_IF_ERROR(CheckOutputFile(path, "a file of rounds", [&](std::string_view start) {
@@ -92,7 +92,9 @@ absl::StatusOr<RoundFile> RoundFile::Open(std::string_view what, const std::stri
     StrAppend(&file.text_, lines[i], "\n");
     last = *round;
   }
-  if (last < rounds_done) {
+  if (rounds_done == kKeepAll) {
+    file.last_ = file.last_written_ = last;
+  } else if (last < rounds_done) {
     file.warn_(StrCat(path, ": has nothing of the rounds from ", last + 1, " to ", rounds_done,
                       ", which are done; the file continues without them"));
   }
@@ -104,7 +106,17 @@ void RoundFile::SetColumns(std::vector<std::string> columns) {
   text_ = absl::StrJoin(columns_, ",") + "\n";
 }
 
+void RoundFile::DropFrom(int64_t round) {
+  const std::vector<std::string> lines = absl::StrSplit(text_, '\n', absl::SkipEmpty());
+  text_ = lines[0] + "\n";
+  for (size_t i = 1; i < lines.size(); ++i) {
+    const std::string_view number = std::string_view(lines[i]).substr(0, lines[i].find(','));
+    if (NumberIn<int64_t>(number).value_or(0) < round) StrAppend(&text_, lines[i], "\n");
+  }
+}
+
 void RoundFile::Add(int64_t round, const std::vector<std::vector<std::string>>& lines) {
+  if (round <= last_ && !text_.empty()) DropFrom(round);
   for (const std::vector<std::string>& line : lines) {
     StrAppend(&text_, absl::StrJoin(line, ","), "\n");
   }

@@ -26,6 +26,9 @@ using WarnOfFile = std::function<void(std::string_view line)>;
 // One CSV file whose lines begin with the number of their round.
 class RoundFile {
  public:
+  // For `rounds_done`: keeps all lines until a round comes, which may be an earlier one.
+  static constexpr int64_t kKeepAll = INT64_MAX;
+
   // An empty path: nothing is written. `what`: as warnings call it. Of an existing file the lines
   // of the first `rounds_done` rounds are kept. InvalidArgument for a path that does not end in
   // .csv; FailedPrecondition for a file that is not one of these, whose first column is `first` and
@@ -38,7 +41,8 @@ class RoundFile {
   const std::vector<std::string>& columns() const { return columns_; }
   // Where there are none yet.
   void SetColumns(std::vector<std::string> columns);
-  // Adds the lines of a round, one value per column each, and writes the file.
+  // Adds the lines of a round, one value per column each, in place of those from that round on, and
+  // writes the file.
   void Add(int64_t round, const std::vector<std::vector<std::string>>& lines);
   // After the last round: tries once more where rounds are missing, and warns where they stay so.
   void Finish();
@@ -48,6 +52,7 @@ class RoundFile {
 
  private:
   absl::Status Write();
+  void DropFrom(int64_t round);
 
   std::string what_, path_, text_;
   std::vector<std::string> columns_;

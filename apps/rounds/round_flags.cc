@@ -28,7 +28,7 @@ std::vector<OptionSpec> OptionsOfStrategy(RoundFlags& flags) {
       {.name = "strategy",
        .type = kWord,
        .help = "how updates become the next parameters",
-       .words = "avg,wavg,invwavg,fedprox,fednova,fedavgm,fedadam,fedyogi,fedadagrad",
+       .words = "avg,wavg,invwavg,fedprox,fednova,scaffold,fedavgm,fedadam,fedyogi,fedadagrad",
        .field = &flags.strategy,
        .meanings = "avg: mean of the clients' parameters\n"
                    "wavg: the same, weighted by their samples\n"
@@ -36,6 +36,7 @@ std::vector<OptionSpec> OptionsOfStrategy(RoundFlags& flags) {
                    "fedprox: wavg, and clients stay near the parameters of the round\n"
                    "fednova: wavg of what a step of each client does: for different numbers of "
                    "steps\n"
+                   "scaffold: wavg of clients that correct their gradients towards those of all\n"
                    "fedavgm: wavg with momentum\n"
                    "fedadam: Adam, on the difference that wavg makes\n"
                    "fedyogi: the same, but steps grow slowly after a large difference\n"
@@ -48,8 +49,8 @@ std::vector<OptionSpec> OptionsOfStrategy(RoundFlags& flags) {
        .field = &flags.proximal_mu},
       {.name = "server-learning-rate",
        .type = kReal,
-       .help = "fedavgm, fedadam, fedyogi, fedadagrad: size of a round's step; 0: 1 with "
-               "fedavgm, 0.1 with the others",
+       .help = "scaffold, fedavgm, fedadam, fedyogi, fedadagrad: size of a round's step; 0: 1 with "
+               "scaffold and fedavgm, 0.1 with the others",
        .unit = "rate",
        .range = kNumber,
        .field = &flags.server_learning_rate},
@@ -183,6 +184,7 @@ std::vector<IdentityMember> MembersOf(const RoundFlags& flags) {
   if (strategy.reads_average() && !strategy.by_steps()) {
     members.push_back(
         {.what = "--server-learning-rate", .value = FormatValue(ToValue(strategy.rate()))});
+    if (strategy.controls()) return members;
     members.push_back(
         {.what = "--server-momentum", .value = FormatValue(ToValue(strategy.momentum))});
   }

@@ -83,8 +83,10 @@ absl::StatusOr<FederationState> RoundOutput::Begin() {
   DTNN_ASSIGN_OR_RETURN(FederationState state,
                         state_.Begin(ResumptionOf(parts_.run.checkpoint.resume), warnings));
   for (const std::string& warning : warnings) parts_.warn(warning);
-  DTNN_ASSIGN_OR_RETURN(files_, RoundFiles::Open(parts_.run.output.history, parts_.clients_file,
-                                                 state.rounds_done, parts_.warn));
+  DTNN_ASSIGN_OR_RETURN(
+      files_,
+      RoundFiles::Open(parts_.run.output.history, parts_.clients_file,
+                       parts_.rounds > 0 ? state.rounds_done : RoundFile::kKeepAll, parts_.warn));
   if (!parts_.run.output.model.empty()) {
     DTNN_RETURN_IF_ERROR(WithContext(CheckWeightsOutput(parts_.run.output.model), "--save-model"));
   }

@@ -28,7 +28,7 @@ using federation::Moments;
 // As checkpoints call the optimizer of their run; and the owner of counts and of moments in them.
 constexpr char kOptimizer[] = "federation";
 constexpr char kCounts[] = "federation", kFirst[] = "federation-first",
-               kSecond[] = "federation-second";
+               kSecond[] = "federation-second", kControl[] = "federation-control";
 constexpr char kModelPrivacy[] = "federation-privacy-model",
                kAggregatorPrivacy[] = "federation-privacy-aggregator";
 constexpr char kSum[] = "sum";
@@ -147,7 +147,8 @@ absl::StatusOr<FederationState> RoundState::LoadCheckpoint(Resumption resumption
   state.moments.updates = int64_t(counts->second[1]);
   const size_t trainable = exchanged_.trainable();
   for (const auto& [owner, moment] :
-       {std::pair(kFirst, &state.moments.first), std::pair(kSecond, &state.moments.second)}) {
+       {std::pair(kFirst, &state.moments.first), std::pair(kSecond, &state.moments.second),
+        std::pair(kControl, &state.control)}) {
     const auto kept = run.kept.find(owner);
     if (kept == run.kept.end()) continue;
     moment->assign(kept->second.data<float>(), kept->second.data<float>() + trainable);
@@ -210,7 +211,8 @@ absl::Status RoundState::Save(const FederationState& state) {
   run.training.random_seed = seed_;
   run.training.schedulers[kCounts] = {double(state.attempts), double(state.moments.updates)};
   for (const auto& [owner, moment] :
-       {std::pair(kFirst, &state.moments.first), std::pair(kSecond, &state.moments.second)}) {
+       {std::pair(kFirst, &state.moments.first), std::pair(kSecond, &state.moments.second),
+        std::pair(kControl, &state.control)}) {
     if (moment->empty()) continue;
     DTNN_ASSIGN_OR_RETURN(Tensor arena,
                           Tensor::Zeros(DType::kFloat32, store_.all_values().shape()));

@@ -91,6 +91,24 @@ TEST_F(RoundStateTest, AttemptsOfProcessesThatWereKilledStayCharged) {
   EXPECT_EQ(state.privacy.model().spent(), state.privacy.aggregator().spent());
 }
 
+TEST_F(RoundStateTest, AControlVariateComesBack) {
+  const RoundSettings settings = {.strategy = "scaffold", .protection = "none"};
+  FederationState state = Must(Begin(/*resume=*/false, settings));
+  state.rounds_done = 1;
+  for (size_t i = 0; i < Must(ExchangedParameters::Create(graph_, *store_, "")).trainable(); ++i) {
+    state.control.push_back(0.5f + float(i));
+  }
+  ASSERT_EQ(files_->Save(state), absl::OkStatus());
+  const std::vector<float> control = Must(Begin(/*resume=*/true, settings)).control;
+  ASSERT_EQ(control.size(), state.control.size());
+  int same = 0;
+  for (size_t i = 0; i < control.size(); ++i) {  // memory has gaps between arrays, which are 0
+    same += control[i] == state.control[i] ? 1 : 0;
+    EXPECT_TRUE(control[i] == state.control[i] || control[i] == 0) << i;
+  }
+  EXPECT_EQ(same, 16 * 3 + 3);
+}
+
 TEST_F(RoundStateTest, AnEncryptedSumComesWithItsLedger) {
   FederationState state = Must(Begin(/*resume=*/false));
   ASSERT_EQ(Charge(state), absl::OkStatus());

@@ -70,9 +70,12 @@ class Simulation {
               .warn = [this](std::string_view line) { Warn(line); }}) {}
 
   absl::Status Run() {
-    if (StrategyOf(flags_.rounds).by_steps()) {  // before data are read
+    const federation::StrategyOptions strategy = StrategyOf(flags_.rounds);
+    if (strategy.by_steps() || strategy.controls()) {  // before data are read
       DTNN_ASSIGN_OR_RETURN(const auto optimizer, MakeOptimizer(flags_.run));
-      DTNN_RETURN_IF_ERROR(WithExitCode(CheckCountOfSteps(*optimizer), kExitUsage));
+      DTNN_RETURN_IF_ERROR(WithExitCode(
+          strategy.by_steps() ? CheckCountOfSteps(*optimizer) : CheckControlled(*optimizer),
+          kExitUsage));
     }
     DTNN_RETURN_IF_ERROR(prepared_.Prepare(log_));
     for (const std::string& warning : WarningsOf(flags_.rounds, SizesOf(flags_))) Warn(warning);
@@ -141,12 +144,13 @@ class Simulation {
                           WithContext(DivideSamples(division, data.size(Split::kTrain),
                                                     data.labels(Split::kTrain), flags_.clients),
                                       "--split=", flags_.split));
-    DTNN_ASSIGN_OR_RETURN(clients_, SimulatedClients::Create(
-                                        prepared_, exchanged_, *store_, std::move(samples),
-                                        flags_.clients_per_round, [this](int threads) {
-                                          return BytesOfRounds(flags_, model_,
-                                                               exchanged_.local_values(), threads);
-                                        }));
+    DTNN_ASSIGN_OR_RETURN(
+        clients_, SimulatedClients::Create(
+                      prepared_, exchanged_, *store_, std::move(samples), flags_.clients_per_round,
+                      [this](int threads) {
+                        return BytesOfRounds(flags_, model_, exchanged_.local_values(), threads);
+                      },
+                      StrategyOf(flags_.rounds).controls()));
     const auto digits = int(std::to_string(flags_.clients).size());
     int64_t without = 0, least = INT64_MAX, most = 0;
     for (int client = 0; client < int(flags_.clients); ++client) {

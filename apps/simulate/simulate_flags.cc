@@ -193,6 +193,11 @@ absl::Status CheckSimulateFlags(const SimulateFlags& flags) {
                       ": --robust=", flags.rounds.robust, " takes ", federation::kMostKrumUpdates,
                       " updates at most");
   }
+  if (StrategyOf(flags.rounds).controls() && !run.checkpoint.folder.empty()) {
+    return UsageError("--checkpoint-dir=", run.checkpoint.folder,
+                      ": not with --strategy=", flags.rounds.strategy,
+                      ", whose clients' control variates are in memory only");
+  }
   if (!run.federation.local_parameters.empty() && !run.checkpoint.folder.empty()) {
     return UsageError("--checkpoint-dir: not with --local-parameters=",
                       run.federation.local_parameters, ", which are in memory only");

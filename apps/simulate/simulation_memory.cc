@@ -22,9 +22,11 @@ double BytesOfRounds(const SimulateFlags& flags, const federation::ModelFacts& m
   const double exchanged = double((changes ? 4 : 2) * threads + kept + kOfServer);
   const double asked = std::min(double(flags.clients),
                                 double(flags.rounds.rounds) * double(flags.clients_per_round));
-  return sizeof(float) * (exchanged * double(model.values) +
-                          StrategyOf(flags.rounds).moments() * double(model.trainable) +
-                          (2 * asked + 1) * double(local_values));
+  const federation::StrategyOptions strategy = StrategyOf(flags.rounds);
+  const double control = strategy.controls() ? double(model.trainable) : 0;  // sent, and kept
+  return sizeof(float) * (exchanged * (double(model.values) + control) +
+                          strategy.moments() * double(model.trainable) +
+                          (2 * asked + 1) * (double(local_values) + control));
 }
 
 }  // namespace dtnn

@@ -13,9 +13,6 @@ namespace {
 constexpr double kRounding = 1e-9;
 // The clients of a sum have at least this weight, relative to the largest that was asked.
 constexpr double kLeastWeight = 1.0 / 16;
-// For each plain update: its error is at most 2^-46 before the division by all weights, and 2^-26
-// after it.
-constexpr double kLeastPlainWeight = 0x1p-20;
 
 }  // namespace
 

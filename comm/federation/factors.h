@@ -33,6 +33,10 @@ std::vector<double> ClientFactors(RankWeighting weighting, std::span<const int64
 // averages `told`, and only `answered` have answered it.
 double ShareOfGroup(RankWeighting weighting, const GroupSize& told, const GroupSize& answered);
 
+// A plain update has at least this weight, relative to the largest that was asked: its error is at
+// most 2^-46 before the division by all weights, and 2^-26 after it.
+inline constexpr double kLeastPlainWeight = 0x1p-20;
+
 double EffectiveNumber(std::span<const double> factors);
 
 // FailedPrecondition where the effective number of these factors is below `least`.

@@ -228,6 +228,7 @@ Bytes ToBytes(const RoundStart& message) {
   writer.Number(uint32_t(message.clients.size()));
   for (const int64_t clients : message.clients) writer.Number(uint64_t(clients));
   writer.Number(uint8_t(message.difference));
+  writer.Number(uint8_t(message.control));
   return std::move(writer).Take();
 }
 
@@ -272,12 +273,13 @@ absl::StatusOr<RoundStart> RoundStartFromBytes(std::span<const uint8_t> bytes) {
     message.clients.push_back(int64_t(clients));
   }
   if (!good) return DataLoss("round: samples, steps or clients that no aggregator sends");
-  const uint8_t difference = reader.Number<uint8_t>();
+  const uint8_t difference = reader.Number<uint8_t>(), control = reader.Number<uint8_t>();
   DTNN_RETURN_IF_ERROR(reader.Done());
   constexpr uint64_t kMostRounds = uint64_t{1} << 40;
   constexpr uint32_t kMostClients = 1 << 16;
-  good = good && over <= 1 && encrypted <= 1 && difference <= 1 && rounds <= kMostRounds &&
-         round <= rounds && weighting <= uint8_t(RankWeighting::kInverseSamples) &&
+  good = good && over <= 1 && encrypted <= 1 && difference + control <= 1 &&
+         rounds <= kMostRounds && round <= rounds &&
+         weighting <= uint8_t(RankWeighting::kInverseSamples) &&
          (over == 1 || message.position < participants) &&
          (over == 1 || (message.quorum >= 1 && message.quorum <= participants)) &&
          In(message.proximal, 0, 1e38) && In(message.deadline, 0, 1e12) &&
@@ -289,6 +291,7 @@ absl::StatusOr<RoundStart> RoundStartFromBytes(std::span<const uint8_t> bytes) {
   message.rounds = int64_t(rounds);
   message.parameters.encrypted = encrypted == 1;
   message.difference = difference == 1;
+  message.control = control == 1;
   return message;
 }
 

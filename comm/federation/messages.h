@@ -107,6 +107,9 @@ struct RoundStart {
   double deadline = 0;  // seconds
   // What clients send of the trainable numbers: less the parameters of the round; else as they are.
   bool difference = false;
+  // After the parameters comes the control variate of the aggregator (aggregator/strategy.h), of as
+  // many numbers as there are trainable ones, and after an update what the client's has changed by.
+  bool control = false;
   ParametersFrom parameters = {};
 };
 

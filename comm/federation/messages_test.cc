@@ -119,6 +119,7 @@ TEST(MessagesTest, NumbersOfARoundReachTheirLimits) {
       [](RoundStart& r) { r.proximal = 1e38; },
       [](RoundStart& r) { r.deadline = 1e12; },
       [](RoundStart& r) { r.difference = true; },
+      [](RoundStart& r) { r.control = true; },
       [](RoundStart& r) {
         r.clients = {1, int64_t{1} << 24};
       },
@@ -152,6 +153,7 @@ TEST(MessagesTest, NumbersThatNoAggregatorSendsEndARound) {
       [](RoundStart& r) { r.proximal = 1.001e38; },
       [](RoundStart& r) { r.deadline = 1.001e12; },
       [](RoundStart& r) { r.deadline = NAN; },
+      [](RoundStart& r) { r.difference = r.control = true; },
       [](RoundStart& r) { r.parameters.clients = 65537; },
       [](RoundStart& r) { r.parameters.divisor = 0.999e-9; },
       [](RoundStart& r) { r.parameters.divisor = 1.001e9; },
@@ -164,10 +166,12 @@ TEST(MessagesTest, NumbersThatNoAggregatorSendsEndARound) {
               "round: numbers that no aggregator sends")
         << &change - kBad;
   }
-  Bytes neither = ToBytes(ARound());
-  neither.back() = 2;
-  EXPECT_EQ(RoundStartFromBytes(neither).status().message(),
-            "round: numbers that no aggregator sends");
+  for (const size_t from_end : {1, 2}) {  // two switches
+    Bytes neither = ToBytes(ARound());
+    neither[neither.size() - from_end] = 2;
+    EXPECT_EQ(RoundStartFromBytes(neither).status().message(),
+              "round: numbers that no aggregator sends");
+  }
   const std::vector<int64_t> bad_samples[] = {{1, 0}, {(int64_t{1} << 40) + 1, 1}};
   for (const std::vector<int64_t>& samples : bad_samples) {
     RoundStart round = ARound();
@@ -404,6 +408,7 @@ TEST(MessagesTest, TheHashOfARoundIsOfAllThatItsClientsGetAlike) {
       [](RoundStart& r) { r.proximal = 1; },
       [](RoundStart& r) { r.deadline = 1; },
       [](RoundStart& r) { r.difference = true; },
+      [](RoundStart& r) { r.control = true; },
       [](RoundStart& r) { r.parameters.encrypted = true; },
       [](RoundStart& r) { r.parameters.attempt = 1; },
       [](RoundStart& r) { r.parameters.nonce = {1}; },

@@ -55,6 +55,31 @@ TEST(ProximalTest, WithoutMuItIsTheOptimizer) {
   EXPECT_EQ(Step(0, 1), (std::vector<float>{0.875f, 2, -4}));
 }
 
+// g + slot, where the scale is of g alone: {0.25 + 0, 0 + 2, 2 + 1}
+TEST(ProximalTest, TheSlotIsAddedInPlaceOfTheTerm) {
+  const auto context = Must(DeviceContext::Create(Device::Cpu()));
+  ProximalOptimizer optimizer(std::make_shared<Sgd>(SgdOptions{.momentum = 0}));
+  const auto update = Must(optimizer.Bind(*context, DType::kFloat32, {}));
+  const auto of_other_part = Must(optimizer.Bind(*context, DType::kFloat32, {}));
+  optimizer.set_mu(8);
+  optimizer.set_adds_slot(true);
+  optimizer.CountRates();
+  const Tensor w = Of({1, 2, -3}), gradient = Of({0.5, 0, 4});
+  const std::vector<Tensor> slots = {Of({0, 2, 1})};
+  for (const auto& part : {update.get(), of_other_part.get()}) {
+    Must(part->SetStep({.learning_rate = 0.25, .step = 1, .gradient_scale = 0.5}));
+  }
+  Must(update->Run(w, gradient, slots, UpdateGates()));
+  EXPECT_EQ(std::vector<float>(w.data<float>(), w.data<float>() + 3),
+            (std::vector<float>{0.9375f, 1.5f, -3.75f}));
+  EXPECT_EQ(optimizer.rates(), 0.25) << "both parts have one step";
+  Must(update->SetStep({.learning_rate = 0.5, .step = 2}));
+  EXPECT_EQ(optimizer.rates(), 0.75);
+  optimizer.CountRates();
+  Must(update->SetStep({.learning_rate = 0.125, .step = 1}));
+  EXPECT_EQ(optimizer.rates(), 0.125);
+}
+
 TEST(ProximalTest, OtherTypesThanFloat32AreRefused) {
   const auto context = Must(DeviceContext::Create(Device::Cpu()));
   const ProximalOptimizer optimizer(std::make_shared<Sgd>());

@@ -71,6 +71,8 @@ absl::Status Validate(const AggregatorOptions& options, const FederationState& s
                            " needs the average, which only clients can read where they share a "
                            "key");
   }
+  DTNN_RETURN_IF_ERROR(CheckControls(options.strategy, options.protection,
+                                     /*keeps_parameters=*/options.model.local != Hash{}));
   if (options.max_update_norm > 0 && options.protection.protection != Protection::kNone) {
     return absl::InvalidArgumentError(
         "norms of updates cannot be limited where the aggregator cannot read updates");

@@ -8,16 +8,40 @@
 
 namespace dtnn::federation {
 
+namespace {
+
+bool AreFinite(std::span<const float> numbers) {
+  return std::ranges::all_of(numbers, [](float x) { return std::isfinite(x); });
+}
+
+}  // namespace
+
+std::vector<float> NumbersOfRound(const FederationState& state, size_t trainable, bool control) {
+  std::vector<float> numbers = state.parameters;
+  if (!control) return numbers;
+  numbers.insert(numbers.end(), state.control.begin(), state.control.end());
+  numbers.resize(state.parameters.size() + trainable);  // zeros before the first round
+  return numbers;
+}
+
 absl::Status TakeAverage(const StrategyOptions& strategy, size_t trainable,
                          std::span<const float> average, std::span<const Asked> asked,
-                         FederationState& state) {
+                         int64_t all_samples, FederationState& state) {
   std::vector<ClientWork> works;
+  double samples = 0;
   for (const Asked& client : asked) {
     if (client.state != Asked::State::kAccepted) continue;
     works.push_back({.samples = client.samples, .steps = client.steps});
+    samples += double(client.clients > 0 ? client.report.samples : client.samples);
   }
-  Follow(strategy, average, trainable, works, state.moments, state.parameters);
-  if (!std::ranges::all_of(state.parameters, [](float x) { return std::isfinite(x); })) {
+  const size_t values = state.parameters.size();
+  Follow(strategy, average.first(values), trainable, works, state.moments, state.parameters);
+  if (strategy.controls()) {
+    state.control.resize(trainable);
+    MoveControl(average.subspan(values), std::min(1.0, samples / double(all_samples)),
+                state.control);
+  }
+  if (!AreFinite(state.parameters) || !AreFinite(state.control)) {
     return absl::DataLossError(
         StrCat("round ", state.rounds_done + 1,
                ": the parameters are no longer finite; lower the strategy's learning rate"));

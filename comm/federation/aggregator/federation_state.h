@@ -27,14 +27,24 @@ struct FederationState {
   std::vector<Bytes> encrypted;
   KeyName key{};  // with which these are encrypted
   Moments moments;
+  std::vector<float> control = {};  // of a strategy with control variates; empty before a round
   PrivacyLedger privacy = {};  // what was revealed of a client so far, with differential privacy
 };
 
+// The numbers that clients send, of as many parameters.
+inline size_t ValuesOfUpdate(const ModelFacts& model, bool control) {
+  return size_t(model.values + (control ? model.trainable : 0));
+}
+
+// The parameters, and the control variate after them, if it is sent.
+std::vector<float> NumbersOfRound(const FederationState& state, size_t trainable, bool control);
+
 // A round that has asked these clients is done: the mean of those that it accepted makes the next
-// parameters. DataLoss where they are not finite.
+// parameters, and its numbers after these the next control variate. `all_samples`: of all clients
+// that could have been asked. DataLoss where they are not finite.
 absl::Status TakeAverage(const StrategyOptions& strategy, size_t trainable,
                          std::span<const float> average, std::span<const Asked> asked,
-                         FederationState& state);
+                         int64_t all_samples, FederationState& state);
 
 }  // namespace dtnn::federation
 

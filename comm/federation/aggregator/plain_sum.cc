@@ -97,9 +97,9 @@ absl::Status CheckUpdate(std::span<const float> values, double factor, std::span
   if (!AreNumbersOfNetworks(values, factor)) {
     return absl::OutOfRangeError(StrCat("its update has numbers beyond ", kLargestNumber));
   }
-  if (max_norm <= 0 || begin.size() != values.size()) return absl::OkStatus();
+  if (max_norm <= 0 || begin.size() > values.size()) return absl::OkStatus();
   double squares = 0;
-  for (size_t i = 0; i < values.size(); ++i) {
+  for (size_t i = 0; i < begin.size(); ++i) {
     const double d = values[i] / factor - begin[i];
     squares += d * d;
   }

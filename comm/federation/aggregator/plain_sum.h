@@ -41,9 +41,9 @@ class PlainSum {
   int adds_ = 0;                              // since the last Carry
 };
 
-// OutOfRange for an update, times `factor`, with numbers that no network has, and for one that is
-// farther than `max_norm` from `begin`, the parameters that it was trained from; 0, or none of
-// these: however far.
+// OutOfRange for an update, times `factor`, with numbers that no network has, and for one whose
+// first numbers are farther than `max_norm` from `begin`, the parameters that it was trained from;
+// 0, or none of these: however far.
 absl::Status CheckUpdate(std::span<const float> values, double factor, std::span<const float> begin,
                          double max_norm);
 

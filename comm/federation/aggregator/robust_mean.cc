@@ -155,7 +155,7 @@ absl::Status CheckUpdateCounts(const RobustOptions& options, int64_t least, int6
 absl::Status CheckRobust(const RobustOptions& options, const StrategyOptions& strategy,
                          const ProtectionOptions& protection, int64_t least, int64_t most) {
   DTNN_RETURN_IF_ERROR(CheckUpdateCounts(options, least, most));
-  if (options.on() && strategy.by_steps()) {
+  if (options.on() && (strategy.by_steps() || strategy.controls())) {
     return InvalidArgument("strategy ", Name(strategy.strategy),
                            " needs the mean of the updates, not a robust one");
   }

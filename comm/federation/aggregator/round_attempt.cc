@@ -26,6 +26,7 @@ absl::StatusOr<std::shared_ptr<Attempt>> Rounds::BeginAttempt(const std::vector<
     some_are_groups |= member.clients > 0;
   }
   if (!some_are_groups) clients.clear();
+  all_samples_ = std::max(all_samples_, roster_.Size().samples);
   const std::vector<double> factors = ClientFactors(terms_.weighting, samples, steps, clients);
   std::vector<Asked> asked;
   asked_keys_.clear();
@@ -38,24 +39,28 @@ absl::StatusOr<std::shared_ptr<Attempt>> Rounds::BeginAttempt(const std::vector<
                      .clients = member.clients,
                      .factor = factors[i]});
   }
+  // The same for all: clients of a protected sum compare what they were told.
+  const std::chrono::milliseconds deadline = DeadlineOfAttempt();
   DTNN_ASSIGN_OR_RETURN(const Secret job, secret_.Derive(kTagPurpose, nonce_));
   const auto send = [this, chosen](int position, FrameKind kind, uint32_t index, SharedBytes body) {
     const auto member = roster_.members().find(chosen[size_t(position)]);
     if (member == roster_.members().end()) return;
     member->second.channel.Send(kind, state_.attempts, index, std::move(body));
   };
-  DTNN_ASSIGN_OR_RETURN(std::shared_ptr<Attempt> attempt,
-                        Attempt::Create({.number = state_.attempts,
-                                         .nonce = nonce_,
-                                         .quorum = options_.min_clients,
-                                         .deadline = AtMost(options_.deadline),
-                                         .max_update_norm = options_.max_update_norm,
-                                         .weighting = terms_.weighting,
-                                         .robust = options_.robust,
-                                         .receive_bytes = options_.receive_bytes},
-                                        protector_, job, size_t(options_.model.values),
-                                        state_.parameters, asked, send));
-  DTNN_ASSIGN_OR_RETURN(const std::vector<SharedBytes> bodies, ParameterBodies(state_));
+  DTNN_ASSIGN_OR_RETURN(
+      std::shared_ptr<Attempt> attempt,
+      Attempt::Create({.number = state_.attempts,
+                       .nonce = nonce_,
+                       .quorum = options_.min_clients,
+                       .deadline = deadline,
+                       .max_update_norm = options_.max_update_norm,
+                       .weighting = terms_.weighting,
+                       .robust = options_.robust,
+                       .receive_bytes = options_.receive_bytes},
+                      protector_, job, ValuesOfUpdate(options_.model, terms_.control),
+                      state_.parameters, asked, send));
+  DTNN_ASSIGN_OR_RETURN(const std::vector<SharedBytes> bodies,
+                        ParameterBodies(state_, size_t(options_.model.trainable), terms_.control));
   for (size_t i = 0; i < chosen.size(); ++i) {
     Member& member = roster_.members().at(chosen[i]);
     member.attempt = attempt;
@@ -70,7 +75,8 @@ absl::StatusOr<std::shared_ptr<Attempt>> Rounds::BeginAttempt(const std::vector<
                .clients = clients,
                .quorum = uint32_t(options_.min_clients),
                .proximal = terms_.proximal,
-               .deadline = std::chrono::duration<double>(AtMost(options_.deadline)).count(),
+               .deadline = std::chrono::duration<double>(deadline).count(),
+               .control = terms_.control,
                .parameters = state_.from},
               bodies);
   }

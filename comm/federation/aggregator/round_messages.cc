@@ -22,7 +22,8 @@ constexpr std::chrono::seconds kLastMessages(10);
 
 }  // namespace
 
-absl::StatusOr<std::vector<SharedBytes>> ParameterBodies(const FederationState& state) {
+absl::StatusOr<std::vector<SharedBytes>> ParameterBodies(const FederationState& state,
+                                                         size_t trainable, bool control) {
   std::vector<SharedBytes> bodies;
   if (state.from.encrypted) {
     for (const Bytes& chunk : state.encrypted)
@@ -31,11 +32,11 @@ absl::StatusOr<std::vector<SharedBytes>> ParameterBodies(const FederationState& 
   }
   DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<codec::ClientCodec> codec,
                         codec::PlainClient(codec::WireType::kFloat32, kParameterChunk));
-  for (size_t at = 0; at < state.parameters.size(); at += kParameterChunk) {
-    const size_t count = std::min(kParameterChunk, state.parameters.size() - at);
-    DTNN_ASSIGN_OR_RETURN(Bytes body,
-                          codec->Encode({.chunk = uint32_t(at / kParameterChunk)},
-                                        std::span(state.parameters).subspan(at, count)));
+  const std::vector<float> numbers = NumbersOfRound(state, trainable, control);
+  for (size_t at = 0; at < numbers.size(); at += kParameterChunk) {
+    const size_t count = std::min(kParameterChunk, numbers.size() - at);
+    DTNN_ASSIGN_OR_RETURN(Bytes body, codec->Encode({.chunk = uint32_t(at / kParameterChunk)},
+                                                    std::span(numbers).subspan(at, count)));
     bodies.push_back(std::make_shared<const Bytes>(std::move(body)));
   }
   return bodies;

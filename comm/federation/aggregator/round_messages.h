@@ -3,6 +3,7 @@
 #ifndef DTNN_COMM_FEDERATION_AGGREGATOR_ROUND_MESSAGES_H_
 #define DTNN_COMM_FEDERATION_AGGREGATOR_ROUND_MESSAGES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -16,8 +17,11 @@
 
 namespace dtnn::federation {
 
-// The chunks of the parameters, which the messages to all clients share.
-absl::StatusOr<std::vector<SharedBytes>> ParameterBodies(const FederationState& state);
+// The chunks of the parameters, which the messages to all clients share; with `control`, of the
+// control variate too.
+absl::StatusOr<std::vector<SharedBytes>> ParameterBodies(const FederationState& state,
+                                                         size_t trainable = 0,
+                                                         bool control = false);
 
 // `attempt`: whose frames these are; 0: the final parameters.
 void SendRound(Member& member, uint64_t attempt, const RoundStart& start,

@@ -25,14 +25,15 @@ absl::Status Rounds::Open() {
   const bool proximal = options_.strategy.strategy == Strategy::kFedprox;
   terms_ = {.weighting = WeightingOf(options_.strategy.strategy),
             .proximal = proximal ? options_.strategy.proximal : 0,
-            .rounds = options_.rounds};
+            .rounds = options_.rounds,
+            .control = options_.strategy.controls()};
   return roster_.Open(secret_);
 }
 
 absl::Status Rounds::TakeSum(const Attempt& attempt) {
   if (protector_.readable()) {
     DTNN_RETURN_IF_ERROR(TakeAverage(options_.strategy, size_t(options_.model.trainable),
-                                     attempt.average(), attempt.asked(), state_));
+                                     attempt.average(), attempt.asked(), all_samples_, state_));
     state_.from = {.attempt = state_.attempts, .nonce = nonce_};
     return absl::OkStatus();
   }
@@ -82,6 +83,10 @@ absl::Status Rounds::RunRound() {
   milliseconds pause = kPauseFirst;
   while (state_.attempts - attempts_before_ < kMostAttempts) {
     DTNN_ASSIGN_OR_RETURN(const std::vector<int> chosen, AwaitClients());
+    if (TooLate()) {
+      return Unavailable("round ", state_.rounds_done + 1, ": too little is left of the time that ",
+                         "the parent waits");
+    }
     round_key_ = roster_.members().at(chosen[0]).key;
     const auto [sent, received] = roster_.bytes();
     const Clock::time_point begin = Clock::now();
@@ -105,9 +110,6 @@ absl::Status Rounds::RunRound() {
     const Clock::time_point again = Clock::now() + pause;
     pause = std::min(2 * pause, kPauseLast);
     while (Clock::now() < again) DTNN_RETURN_IF_ERROR(roster_.Turn(again));
-    if (terms_.end && Clock::now() >= *terms_.end) {
-      return Unavailable("round ", state_.rounds_done + 1, ": the parent waits no longer");
-    }
   }
   return Unavailable("round ", state_.rounds_done + 1, ": gave up after ", kMostAttempts,
                      " attempts");

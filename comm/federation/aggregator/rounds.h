@@ -54,6 +54,9 @@ class Rounds {
   absl::Status Answer(const RoundTask& task, ParentLink& parent);
   // So long at most; less where the parent waits for this round no longer.
   std::chrono::milliseconds AtMost(std::chrono::milliseconds time) const;
+  // For its updates; with a parent so that all steps of it end in time.
+  std::chrono::milliseconds DeadlineOfAttempt() const;
+  bool TooLate() const;
   // Until enough clients are there.
   absl::StatusOr<std::vector<int>> AwaitClients();
   absl::StatusOr<std::shared_ptr<Attempt>> BeginAttempt(const std::vector<int>& chosen);
@@ -88,9 +91,12 @@ class Rounds {
     RankWeighting weighting = RankWeighting::kEqual;
     double proximal = 0;
     int64_t rounds = 0;
+    bool control = false;
     std::optional<Clock::time_point> end = {};  // it fails then: the parent's
+    std::chrono::milliseconds least{};          // no attempt begins with less time left
   } terms_;
-  RoundRecord last_;  // of the round that was done last
+  int64_t all_samples_ = 1;  // of all clients, the most that were there when an attempt began
+  RoundRecord last_;         // of the round that was done last
 };
 
 }  // namespace dtnn::federation

@@ -10,12 +10,13 @@
 namespace dtnn::federation {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Strategy>, 9> kNames = {
+constexpr std::array<std::pair<std::string_view, Strategy>, 10> kNames = {
     {{"avg", Strategy::kAvg},
      {"wavg", Strategy::kWavg},
      {"invwavg", Strategy::kInvwavg},
      {"fedprox", Strategy::kFedprox},
      {"fednova", Strategy::kFednova},
+     {"scaffold", Strategy::kScaffold},
      {"fedavgm", Strategy::kFedavgm},
      {"fedadam", Strategy::kFedadam},
      {"fedyogi", Strategy::kFedyogi},
@@ -33,7 +34,8 @@ double StepOfNova(std::span<const ClientWork> works) {
   return samples > 0 ? steps / samples * (inverse / samples) : 1;
 }
 
-void FollowNova(double step, std::span<const float> average, std::span<float> w) {
+// w + step (average - w).
+void FollowStep(double step, std::span<const float> average, std::span<float> w) {
   for (size_t i = 0; i < w.size(); ++i) {
     w[i] = float(w[i] + step * (double(average[i]) - w[i]));
   }
@@ -110,9 +112,30 @@ absl::Status Validate(const StrategyOptions& options) {
   return absl::OkStatus();
 }
 
+absl::Status CheckControls(const StrategyOptions& options, const ProtectionOptions& protection,
+                           bool keeps_parameters) {
+  if (!options.controls()) return absl::OkStatus();
+  const std::string_view what =
+      protection.privacy.on() ? "differential privacy: clip and noise are those of parameters"
+      : protection.protection == Protection::kSharedKey ||
+              protection.protection == Protection::kThreshold
+          ? "ciphertexts, which are made for the parameters alone; masked sums have both"
+      : keeps_parameters ? "parameters that stay with clients"
+                         : "";
+  if (what.empty()) return absl::OkStatus();
+  return InvalidArgument("strategy ", Name(options.strategy),
+                         " sends control variates, and not with ", what);
+}
+
 RankWeighting WeightingOf(Strategy strategy) {
   if (strategy == Strategy::kAvg) return RankWeighting::kEqual;
   return strategy == Strategy::kInvwavg ? RankWeighting::kInverseSamples : RankWeighting::kSamples;
+}
+
+void MoveControl(std::span<const float> change, double share, std::span<float> control) {
+  for (size_t i = 0; i < control.size(); ++i) {
+    control[i] = float(control[i] + share * double(change[i]));
+  }
 }
 
 void Follow(const StrategyOptions& options, std::span<const float> average, size_t trainable,
@@ -122,7 +145,10 @@ void Follow(const StrategyOptions& options, std::span<const float> average, size
   const std::span<const float> of_trainable = average.first(trainable);
   if (options.by_steps()) {
     averaged_from = trainable;
-    FollowNova(StepOfNova(works), of_trainable, parameters.first(trainable));
+    FollowStep(StepOfNova(works), of_trainable, parameters.first(trainable));
+  } else if (options.controls()) {
+    averaged_from = options.rate() == 1 ? 0 : trainable;
+    if (options.rate() != 1) FollowStep(options.rate(), of_trainable, parameters.first(trainable));
   } else if (options.reads_average()) {
     averaged_from = trainable;
     moments.first.resize(trainable);

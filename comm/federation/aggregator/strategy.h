@@ -8,6 +8,10 @@
 //   fedprox     as wavg; clients add mu (w_now - w) to their gradients   Li et al., 2020: FedProx
 //   fednova     with tau_k the steps of client k and p_k = n_k / sum of n,
 //               w - (sum of p_k tau_k) (sum of p_k (w - x_k) / tau_k)   Wang et al., 2020: FedNova
+//   scaffold    w + rate (wavg - w); clients add c - c_k to their gradients, where c_k becomes
+//               c_k - c + (w - x_k) / (the sum of the rates of its steps), and c changes by s times
+//               the mean of what c_k have changed by, weighted as x_k are; s is the share of the
+//               round's clients in all samples    Karimireddy et al., 2020: SCAFFOLD, option II
 //   fedavgm     v = beta v + (w - wavg), w -= rate v     Hsu et al., 2019: FedAvgM
 //   fedadam, fedyogi, fedadagrad: with d = wavg - w and m = beta1 m + (1 - beta1) d,
 //               w += rate m / (sqrt(v) + tau)            Reddi et al., 2021, algorithm 2, where
@@ -19,9 +23,9 @@
 // rate is divided by 1 - beta1^t, and, but for the sum of fedadagrad, multiplied with the root of
 // 1 - beta2^t. fednova is the mean with weights n_k / tau_k, and a step of
 // (sum of p_k tau_k) (sum of p_k / tau_k) towards it; its formula is that of plain SGD, where each
-// step moves by its gradient. The last five need the average itself, so they are not for sums that
-// only clients can read.
-// Running statistics (the numbers after the first `trainable`) are averages in all of them.
+// step moves by its gradient. scaffold's formula is that of plain SGD too. The last six need the
+// average itself, so they are not for sums that only clients can read. Running statistics (the
+// numbers after the first `trainable`) are averages in all of them.
 
 #ifndef DTNN_COMM_FEDERATION_AGGREGATOR_STRATEGY_H_
 #define DTNN_COMM_FEDERATION_AGGREGATOR_STRATEGY_H_
@@ -34,6 +38,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "comm/federation/protection.h"
 #include "comm/model_sync.h"
 
 namespace dtnn::federation {
@@ -44,6 +49,7 @@ enum class Strategy : uint8_t {
   kInvwavg,
   kFedprox,
   kFednova,
+  kScaffold,
   kFedavgm,
   kFedadam,
   kFedyogi,
@@ -71,16 +77,24 @@ struct StrategyOptions {
     if (learning_rate > 0) return learning_rate;
     return adaptive() ? 0.1 : 1;
   }
+  // Whether there are control variates: c of the aggregator, and one of each client.
+  bool controls() const { return strategy == Strategy::kScaffold; }
   // Whether weights are divided by the steps of the clients (ClientFactors).
   bool by_steps() const { return strategy == Strategy::kFednova; }
   // The numbers that it keeps from round to round for each trainable one: Moments.
   int moments() const { return adaptive() ? 2 : strategy == Strategy::kFedavgm ? 1 : 0; }
   // Whether the aggregator must be able to read the average.
-  bool reads_average() const { return strategy == Strategy::kFedavgm || by_steps() || adaptive(); }
+  bool reads_average() const {
+    return strategy == Strategy::kFedavgm || by_steps() || adaptive() || controls();
+  }
 };
 
 // InvalidArgument for numbers out of range.
 absl::Status Validate(const StrategyOptions& options);
+// InvalidArgument for control variates where updates have this protection, or parameters stay with
+// clients.
+absl::Status CheckControls(const StrategyOptions& options, const ProtectionOptions& protection,
+                           bool keeps_parameters);
 
 // By which clients' parameters are averaged: ClientFactors (comm/federation/factors.h).
 RankWeighting WeightingOf(Strategy strategy);
@@ -96,6 +110,9 @@ struct Moments {
 struct ClientWork {
   int64_t samples = 1, steps = 1;
 };
+
+// c after a round of clients with this share of all samples: it moves by their mean `change`.
+void MoveControl(std::span<const float> change, double share, std::span<float> control);
 
 // Turns `parameters` into those of the next round. `average`: of as many numbers; `works`: of its
 // clients. The first call makes the moments.

@@ -71,7 +71,8 @@ absl::Status FederationClient::AwaitWelcome() {
                           DeriveSecret(*options_.key, "DTNN federation: name of the key"));
     std::copy_n(id.bytes().begin(), key_id.size(), key_id.begin());
   }
-  DTNN_ASSIGN_OR_RETURN(const Hash class_names, HashOfNames(options_.class_names));
+  DTNN_ASSIGN_OR_RETURN(const Hash of_names, HashOfNames(options_.class_names));
+  const Hash class_names = options_.class_names.empty() ? options_.names_of_clients : of_names;
   welcomed_ = false;
   told_ = options_.group ? options_.group() : GroupSize{.samples = options_.samples};
   channel_->Send(FrameKind::kHello, 0, 0,
@@ -186,7 +187,7 @@ absl::Status FederationClient::TakeFrame(Frame frame) {
   }
 }
 
-void FederationClient::TellSize() {
+void FederationClient::SendSize() {
   if (!options_.group) return;
   const GroupSize now = options_.group();
   if (now == std::exchange(told_, now)) return;
@@ -200,7 +201,7 @@ absl::StatusOr<RoundTask> FederationClient::Next() {
       Say(StrCat(std::exchange(was_there_, true) ? "is there again: " : "is a client of ",
                  "the aggregator at ", options_.place.address.ToString()));
     }
-    TellSize();
+    SendSize();
     absl::Status status = channel_->Write();
     if (status.ok()) status = TakeFrames();
     DTNN_RETURN_IF_ERROR(Survive(status));
@@ -257,9 +258,9 @@ double FederationClient::Epsilon() const {
 }
 
 absl::Status FederationClient::Submit(std::span<const float> parameters, const Report& report) {
-  if (parameters.size() != options_.model.values) {
-    return InvalidArgument("an update of ", parameters.size(), " numbers, expected ",
-                           options_.model.values);
+  const uint64_t values = round_ ? round_->values() : options_.model.values;
+  if (parameters.size() != values && (round_ || parameters.size() < values)) {
+    return InvalidArgument("an update of ", parameters.size(), " numbers, expected ", values);
   }
   accepted_ = false;
   if (channel_ == nullptr || !Ready()) return absl::OkStatus();
@@ -312,10 +313,10 @@ bool FederationClient::Wanted(uint64_t attempt) const {
   return channel_ != nullptr && Ready() && round_->attempt() == attempt && !round_->over();
 }
 
-absl::Status FederationClient::Decline(std::string_view why) {
+absl::Status FederationClient::Decline(std::string_view why, DeclineReason reason) {
   heard_ = Clock::now();
   if (channel_ == nullptr || !round_) return absl::OkStatus();
-  round_->Decline(why, kOwnFault);
+  round_->Decline(why, reason);
   return Survive(Flush());
 }
 

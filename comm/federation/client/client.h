@@ -50,13 +50,14 @@ class FederationClient {
   // aggregator could not be reached, FailedPrecondition where it refuses this client, Cancelled
   // where this was interrupted.
   absl::StatusOr<RoundTask> Next();
-  // Sends the parameters that it has trained in the round that Next() began. OK also where the
+  // Sends the parameters that it has trained in the round that Next() began, and after them, where
+  // there is a control variate, what the client's has changed by. OK also where the
   // aggregator does not want them any more, or is gone: Next() continues. With differential privacy
   // it sends no metrics, which would tell of the data; where the aggregator reads only sums, it
   // reads only the sums of metrics too (hidden_metrics.h).
   absl::Status Submit(std::span<const float> parameters, const Report& report);
   // Instead of Submit.
-  absl::Status Decline(std::string_view why);
+  absl::Status Decline(std::string_view why, DeclineReason reason = kOwnFault);
   // Whether the aggregator uses what was submitted last: false also where it was not sent; nothing
   // where nothing was submitted, and where the connection was lost before an answer came.
   std::optional<bool> accepted() const { return accepted_; }
@@ -99,7 +100,7 @@ class FederationClient {
   absl::Status TakeFrame(Frame frame);
   absl::Status Flush();
   // Of an aggregator's clients, where they are others than it has said.
-  void TellSize();
+  void SendSize();
   // How long nothing may come from an aggregator that is there.
   std::chrono::milliseconds Patience() const {
     return std::max(options_.timeout, std::chrono::milliseconds(2 * welcome_.alive_ms));

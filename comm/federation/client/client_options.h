@@ -16,6 +16,7 @@
 #include "comm/federation/messages.h"
 #include "comm/federation/protection.h"
 #include "comm/secrets/crypto/ed25519.h"
+#include "comm/secrets/crypto/hash.h"
 #include "comm/secrets/crypto/wiped.h"
 
 namespace dtnn::federation {
@@ -35,6 +36,8 @@ struct ClientOptions {
   // Names of the outputs, in their order; empty: not known. The aggregator gets a hash of them, and
   // refuses a client whose classes have other names than those of another.
   std::vector<std::string> class_names = {};
+  // Of an aggregator that does not know them: HashOfNames of its clients; zeros: not known.
+  Hash names_of_clients{};
   ProtectionOptions protection = {};
   // That clients share and the aggregator does not have: needed for Protection::kSharedKey; with
   // masks and threshold keys it keeps the aggregator from playing the other clients.

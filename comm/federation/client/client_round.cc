@@ -27,6 +27,15 @@ absl::StatusOr<ClientRound> ClientRound::Begin(const Frame& frame, Context conte
   if (start.difference && context.protector.protection() != Protection::kNone) {
     return DataLoss("asks for a difference, but this client protects its updates");
   }
+  if (start.control && (context.protector.privacy().on() ||
+                        context.protector.protection() == Protection::kSharedKey ||
+                        context.protector.protection() == Protection::kThreshold)) {
+    return DataLoss("asks for control variates, but this client protects its updates with ",
+                    context.protector.ToString());
+  }
+  if (start.control && context.options.model.local != Hash{}) {
+    return DataLoss("asks for control variates, but this client keeps parameters");
+  }
   const int most = MostParticipants(context.protector.options());
   if (start.samples.size() > size_t(most)) {
     return DataLoss("asks ", start.samples.size(), " clients in a round, at most ", most,
@@ -216,6 +225,9 @@ absl::StatusOr<RoundTask> ClientRound::Task() {
                     .attempt = {context_.nonce, attempt_},
                     .made_by = {start_.parameters.nonce, start_.parameters.attempt}};
   DTNN_ASSIGN_OR_RETURN(task.parameters, DecodeParameters());
+  const auto control = task.parameters.begin() + int64_t(context_.options.model.values);
+  task.control.assign(control, task.parameters.end());
+  task.parameters.erase(control, task.parameters.end());
   parameters_ = {};
   return task;
 }

@@ -66,6 +66,11 @@ class ClientRound {
   // before the round, and returns what its factor is multiplied by.
   double ShareOf(Report& report) const;
   bool sends_difference() const { return start_.difference; }
+  // Of an update: its parameters, and what its control variate has changed by.
+  size_t values() const {
+    const ModelFacts& model = context_.options.model;
+    return size_t(model.values + (start_.control ? model.trainable : 0));
+  }
   // The message for numbers that are multiplied by it.
   absl::StatusOr<Bytes> Encode(uint32_t chunk, std::span<const float> values);
   // Nothing more comes; the first one counts.
@@ -79,7 +84,6 @@ class ClientRound {
   ClientRound(uint64_t attempt, RoundStart start, Context context)
       : context_(std::move(context)), attempt_(attempt), start_(std::move(start)) {}
 
-  size_t values() const { return size_t(context_.options.model.values); }
   size_t ParameterChunks() const;
   void Send(FrameKind kind, uint32_t index, Bytes body) const {
     context_.send(kind, attempt_, index, std::move(body));

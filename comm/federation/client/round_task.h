@@ -27,6 +27,8 @@ struct RoundTask {
   RankWeighting weighting = RankWeighting::kEqual;  // of updates
   bool by_steps = false;  // weights are divided by updates: right for plain SGD alone
   std::vector<float> parameters = {};
+  // The aggregator's control variate; empty: the strategy has none.
+  std::vector<float> control = {};
   AttemptId attempt = {};  // this one
   // Which has made the parameters; AttemptId(): not known, or none.
   AttemptId made_by = {};

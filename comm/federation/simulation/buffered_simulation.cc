@@ -193,8 +193,9 @@ absl::Status BufferedSimulation::RunRound() {
     DTNN_RETURN_IF_ERROR(TakeNext());
   }
   const std::vector<float> mean = buffer_.Mean(state_.parameters);
-  DTNN_RETURN_IF_ERROR(
-      TakeAverage(options_.strategy, size_t(options_.model.trainable), mean, ended_, state_));
+  DTNN_RETURN_IF_ERROR(TakeAverage(options_.strategy, size_t(options_.model.trainable), mean,
+                                   ended_,
+                                   /*all_samples=*/1, state_));
   task_.reset();
   buffer_.Clear();
   trained_.clear();

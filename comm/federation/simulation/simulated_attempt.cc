@@ -17,6 +17,13 @@ namespace {
 
 using State = Asked::State;
 
+// Zeros before the first round; nothing where the strategy has none.
+std::vector<float> ControlOf(const SimulationOptions& options, const FederationState& state) {
+  std::vector<float> control = state.control;
+  control.resize(options.strategy.controls() ? size_t(options.model.trainable) : 0);
+  return control;
+}
+
 void LeaveOut(Asked& asked, std::string why, bool at_fault) {
   asked.state = State::kLeftOut;
   asked.why = std::move(why);
@@ -36,13 +43,14 @@ SimulatedAttempt::SimulatedAttempt(const SimulationOptions& options, const Prote
       attempt_(state.attempts),
       ids_(std::move(ids)),
       asked_(std::move(asked)),
-      values_(size_t(options.model.values)),
+      values_(ValuesOfUpdate(options.model, options.strategy.controls())),
       task_{.round = state.rounds_done + 1,
             .rounds = options.rounds,
             .proximal =
                 options.strategy.strategy == Strategy::kFedprox ? options.strategy.proximal : 0,
             .by_steps = options.strategy.by_steps(),
-            .parameters = state.parameters},
+            .parameters = state.parameters,
+            .control = ControlOf(options, state)},
       together_(protector.together(options.min_clients, int(asked_.size()))),
       needed_(protector.hides_in_sums() ? std::max(together_, options.min_clients)
                                         : options.min_clients),
@@ -137,7 +145,9 @@ absl::StatusOr<UpdateNumbers> SimulatedAttempt::Numbers(std::span<const float> p
   Asked& asked = asked_[size_t(position)];
   UpdateNumbers told, noisy;
   if (ids_[size_t(position)] < options_.liars) {
-    told = Lie(task_.parameters, parameters, options_.lie);
+    told = Lie(task_.parameters, parameters.first(task_.parameters.size()), options_.lie);
+    const std::span<const float> change = parameters.subspan(task_.parameters.size());
+    told.insert(told.end(), change.begin(), change.end());
     parameters = told;
   }
   if (protector_.privacy().on()) {

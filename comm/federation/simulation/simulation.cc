@@ -138,13 +138,22 @@ class SimulatedRounds {
   absl::Status EndRound(const SimulatedAttempt& attempt, std::span<const float> mean,
                         uint64_t attempts, Clock::time_point begin) {
     DTNN_RETURN_IF_ERROR(TakeAverage(options_.strategy, size_t(options_.model.trainable), mean,
-                                     attempt.asked(), state_));
+                                     attempt.asked(), AllSamples(), state_));
     RoundRecord record = RecordOfRound(state_, protector_.privacy(), attempt.asked());
     record.attempts = attempts;
     record.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     if (!attempt.metrics().empty()) record.metrics = attempt.metrics();
     DTNN_ASSIGN_OR_RETURN(record.simulated_seconds, SlowestOf(attempt));
     return options_.round_done ? options_.round_done(record, state_) : absl::OkStatus();
+  }
+
+  // Of all clients that could be asked.
+  int64_t AllSamples() const {
+    int64_t samples = 0;
+    for (const SimulatedClient& client : clients_) {
+      samples = std::min(kMostSamples, samples + client.samples);
+    }
+    return std::max<int64_t>(1, samples);
   }
 
   // The round waits for it.
@@ -213,6 +222,8 @@ absl::Status Validate(const SimulationOptions& options, const FederationState& s
     return InvalidArgument("masked sums of ", options.clients_per_round, " clients: expected ",
                            most, " at most");
   }
+  DTNN_RETURN_IF_ERROR(CheckControls(options.strategy, options.protection,
+                                     /*keeps_parameters=*/options.model.local != Hash{}));
   if (masked && options.max_update_norm > 0) {
     return absl::InvalidArgumentError(
         "norms of updates cannot be limited where the aggregator cannot read updates");

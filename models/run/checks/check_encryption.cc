@@ -85,11 +85,6 @@ absl::Status CheckFederation(const RunOptions& options) {
     return exclude(kParallel, "network.dtype=float64", "what clients send is float32");
   }
   const bool local = !options.federation.local_parameters.empty();
-  if (!local && !options.checkpoint.folder.empty()) {
-    return exclude(kParallel, "checkpoint.folder",
-                   "the aggregator saves every round, and RunOptions::federation.local_parameters, "
-                   "which a client would save, is not given");
-  }
   if (options.training.evaluate_only) {
     return exclude(kParallel, "training.evaluate_only", "a client of a federation trains");
   }

@@ -59,9 +59,10 @@ absl::StatusOr<Tensor> TensorOf(std::span<const float> numbers) {
 
 absl::StatusOr<OwnParameters> OwnParameters::Create(const RunOptions& options, std::string client,
                                                     const federation::ModelFacts& model,
-                                                    std::vector<float> initial) {
+                                                    std::vector<float> initial,
+                                                    std::string_view file) {
   const std::string& folder = options.checkpoint.folder;
-  OwnParameters own(folder.empty() ? "" : folder + "/local-parameters.npz", std::move(client),
+  OwnParameters own(folder.empty() ? "" : StrCat(folder, "/", file), std::move(client),
                     NameOf(model), options.federation.local_parameters, std::move(initial));
   if (!folder.empty()) DTNN_RETURN_IF_ERROR(own.Load(options.checkpoint.resume));
   return own;

@@ -1,10 +1,10 @@
 // The parameters that stay with a client of a federation (exchanged_parameters.h), from round to
-// round.
+// round; or its control variate (RoundTask::control), for which all of this holds too.
 //
 // What it has made of them in a round counts once its update is in the sum of that round. Where it
 // cannot know that, since its connection was lost or it was killed, it counts unless the round is
 // tried again, or others have made the parameters that come next. With checkpoint.folder they are
-// in local-parameters.npz there, too, before an update is sent: a client that was killed, and
+// in a file there, too, before an update is sent: a client that was killed, and
 // resumes, gives the same bits.
 
 #ifndef DTNN_MODELS_RUN_FEDERATED_OWN_PARAMETERS_H_
@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -28,13 +29,18 @@ namespace dtnn {
 
 class OwnParameters {
  public:
+  // Names of files in checkpoint.folder.
+  static constexpr std::string_view kLocalFile = "local-parameters.npz",
+                                    kControlFile = "control-variate.npz";
+
   // `initial`, or what the file has where the run resumes. `client`: its name; `model`: of what is
   // exchanged. Errors name the file: FailedPrecondition for one of another client, of another
   // network or with other parameters, and for one that is there although the run does not resume;
   // NotFound where there is none although it must; DataLoss for a damaged one.
   static absl::StatusOr<OwnParameters> Create(const RunOptions& options, std::string client,
                                               const federation::ModelFacts& model,
-                                              std::vector<float> initial);
+                                              std::vector<float> initial,
+                                              std::string_view file = kLocalFile);
 
   // The file that they are from; empty: they are the initial ones.
   const std::string& resumed_from() const { return resumed_from_; }

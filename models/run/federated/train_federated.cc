@@ -1,6 +1,8 @@
 #include "models/run/federated/train_federated.h"
 
+#include <algorithm>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -101,23 +103,73 @@ class Training {
     return local;
   }
 
-  absl::Status Take(const RoundTask& task) {
-    exchanged_.Set(task.parameters, t_.store);
-    if (own_ == nullptr) return absl::OkStatus();
-    DTNN_ASSIGN_OR_RETURN(const std::span<const float> own, own_->Begin(task));
-    exchanged_.SetLocal(own, t_.store);
+  // The first round says whether there are control variates.
+  absl::Status MakeControl(const RoundTask& task) {
+    if (own_ != nullptr || task.over) return absl::OkStatus();
+    if (task.control.empty()) {
+      if (!t_.options.checkpoint.folder.empty() && !std::exchange(warned_, true)) {
+        t_.warn("RunOptions::checkpoint.folder: has no effect: nothing stays with this client");
+      }
+      return absl::OkStatus();
+    }
+    DTNN_ASSIGN_OR_RETURN(const federation::ModelFacts model,
+                          ModelFactsOf(t_.graph, t_.store, exchanged_));
+    DTNN_ASSIGN_OR_RETURN(OwnParameters own,
+                          OwnParameters::Create(t_.options, t_.place.identity.name, model,
+                                                std::vector<float>(task.control.size()),
+                                                OwnParameters::kControlFile));
+    own_ = std::make_unique<OwnParameters>(std::move(own));
+    if (t_.options.checkpoint.folder.empty()) {
+      t_.warn(
+          "without RunOptions::checkpoint.folder the control variate of this client (scaffold) is "
+          "in memory only: where it is started again, it begins at 0, and the aggregator's is "
+          "wrong "
+          "for all");
+    } else if (!own_->resumed_from().empty()) {
+      t_.tell(StrCat("**** Continues with the control variate of ", own_->resumed_from(), "\n"));
+    }
     return absl::OkStatus();
   }
 
+  absl::Status Take(const RoundTask& task) {
+    exchanged_.Set(task.parameters, t_.store);
+    DTNN_RETURN_IF_ERROR(MakeControl(task));
+    if (own_ == nullptr) return absl::OkStatus();
+    DTNN_ASSIGN_OR_RETURN(const std::span<const float> own, own_->Begin(task));
+    if (exchanged_.local_values() > 0) {
+      exchanged_.SetLocal(own, t_.store);
+    } else {
+      control_.assign(own.begin(), own.end());
+    }
+    return absl::OkStatus();
+  }
+
+  // What stays with the client after a round.
+  std::vector<float> OwnAfter(const TrainedRound& round) const {
+    if (exchanged_.local_values() > 0) return LocalOfStore();
+    std::vector<float> control = control_;
+    std::ranges::transform(control, round.change, control.begin(), std::plus<float>());
+    return control;
+  }
+
+  // The numbers of an update.
+  std::span<const float> Sent(const TrainedRound& round) {
+    const std::span<const float> parameters = exchanged_.View(t_.store, sent_);
+    if (round.change.empty()) return parameters;
+    sent_.assign(parameters.begin(), parameters.end());
+    sent_.insert(sent_.end(), round.change.begin(), round.change.end());
+    return sent_;
+  }
+
   absl::Status TrainAndSubmit(const RoundTask& task) {
-    DTNN_ASSIGN_OR_RETURN(const TrainedRound round, TrainRound(round_, task, t_.loaders));
+    DTNN_ASSIGN_OR_RETURN(const TrainedRound round, TrainRound(round_, task, t_.loaders, control_));
     if (!round.diverged.empty()) {
       t_.warn(StrCat("round ", task.round, ": ", round.diverged));
       return client_->Decline(kDiverged);
     }
     if (t_.trainer.stopped()) return absl::OkStatus();
-    if (own_ != nullptr) DTNN_RETURN_IF_ERROR(own_->Keep(task, LocalOfStore()));
-    DTNN_RETURN_IF_ERROR(client_->Submit(exchanged_.View(t_.store, sent_), round.report));
+    if (own_ != nullptr) DTNN_RETURN_IF_ERROR(own_->Keep(task, OwnAfter(round)));
+    DTNN_RETURN_IF_ERROR(client_->Submit(Sent(round), round.report));
     if (own_ != nullptr && client_->accepted() == false) {  // also where it was not sent
       DTNN_RETURN_IF_ERROR(own_->SetUsed(task.attempt, false));
     }
@@ -131,8 +183,11 @@ class Training {
   const FederatedTraining& t_;
   const RoundTraining round_;
   ExchangedParameters exchanged_;
-  std::vector<float> sent_;             // where some parameters stay
-  std::unique_ptr<OwnParameters> own_;  // likewise
+  std::vector<float> sent_;  // where it is not the store
+  // Where some parameters stay, or there are control variates.
+  std::unique_ptr<OwnParameters> own_;
+  std::vector<float> control_;  // of this client; empty: the strategy has none
+  bool warned_ = false;
   std::unique_ptr<FederationClient> client_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <set>
 #include <vector>
 
@@ -16,15 +17,23 @@ namespace {
 using federation::RoundTask;
 
 // As at the begin of a run, but for the place in the order of the data.
-absl::Status Rewind(const RoundTraining& training, const RoundTask& task) {
+absl::Status Rewind(const RoundTraining& training, const RoundTask& task,
+                    std::span<const float> control) {
   const std::vector<Tensor>& slots = training.store.slots();
   for (const Tensor& slot : slots) {
     std::fill_n(slot.data<float>(), size_t(slot.num_elements()), 0.0f);
   }
   const Tensor anchor = slots.back();
-  std::copy_n(training.store.values().data<float>(), size_t(anchor.num_elements()),
-              anchor.data<float>());
+  const bool controlled = !task.control.empty();
+  if (controlled) {
+    std::ranges::transform(task.control, control, anchor.data<float>(), std::minus<float>());
+  } else {
+    std::copy_n(training.store.values().data<float>(), size_t(anchor.num_elements()),
+                anchor.data<float>());
+  }
   training.optimizer.set_mu(task.proximal);
+  training.optimizer.set_adds_slot(controlled);
+  training.optimizer.CountRates();
   TrainingState state;
   state.epoch = (task.round - 1) * training.options.training.epochs;
   for (Callback* callback : training.callbacks) {
@@ -43,6 +52,30 @@ bool IsFinite(const Tensor& numbers) {
 
 }  // namespace
 
+namespace {
+
+// What a client's control variate changes by: the mean of its gradients, as its steps say, less the
+// aggregator's.
+std::vector<float> ChangeOf(const RoundTraining& training, const RoundTask& task) {
+  const float* const trained = training.store.unfrozen().data<float>();
+  const double rates = training.optimizer.rates();
+  std::vector<float> change(task.control.size());
+  if (rates <= 0) return change;  // it has not moved
+  for (size_t i = 0; i < change.size(); ++i) {
+    const double mean = (double(task.parameters[i]) - double(trained[i])) / rates;
+    change[i] = float(mean - double(task.control[i]));
+  }
+  return change;
+}
+
+bool IsPlainSgd(const Optimizer& optimizer) {
+  const auto constants = optimizer.constants();
+  const auto momentum = constants.find("momentum");
+  return optimizer.name() == "sgd" && (momentum == constants.end() || momentum->second == 0);
+}
+
+}  // namespace
+
 int64_t StepsOfRound(const RunOptions& options, int64_t batches) {
   const auto steps =
       double(options.training.epochs) * double(CeilDiv(batches, options.training.accumulate_steps));
@@ -52,9 +85,7 @@ int64_t StepsOfRound(const RunOptions& options, int64_t batches) {
 // FedNova takes an update to be worth its gradient: momentum makes later ones worth more, and
 // nothing like it holds for others.
 absl::Status CheckCountOfSteps(const Optimizer& optimizer, int64_t steps) {
-  const auto constants = optimizer.constants();
-  const auto momentum = constants.find("momentum");
-  if (optimizer.name() != "sgd" || (momentum != constants.end() && momentum->second != 0)) {
+  if (!IsPlainSgd(optimizer)) {
     return FailedPrecondition(
         "the aggregator weighs updates by their number (fednova), which is right for plain SGD "
         "alone; train with RunOptions::optimizer.name=sgd and RunOptions::optimizer.momentum=0");
@@ -66,13 +97,29 @@ absl::Status CheckCountOfSteps(const Optimizer& optimizer, int64_t steps) {
                             "RunOptions::training.epochs");
 }
 
+absl::Status CheckControlled(const Optimizer& optimizer) {
+  if (IsPlainSgd(optimizer)) return absl::OkStatus();
+  return FailedPrecondition(
+      "the aggregator has control variates (scaffold), whose formula is that of plain SGD; train "
+      "with RunOptions::optimizer.name=sgd and RunOptions::optimizer.momentum=0");
+}
+
 absl::StatusOr<TrainedRound> TrainRound(const RoundTraining& training, const RoundTask& task,
-                                        const Loaders& loaders) {
+                                        const Loaders& loaders, std::span<const float> control) {
   if (task.by_steps) {
     const int64_t steps = StepsOfRound(training.options, loaders.training->steps());
     DTNN_RETURN_IF_ERROR(CheckCountOfSteps(training.optimizer, steps));
   }
-  DTNN_RETURN_IF_ERROR(Rewind(training, task));
+  if (!task.control.empty()) {
+    DTNN_RETURN_IF_ERROR(CheckControlled(training.optimizer));
+    if (task.control.size() != control.size() ||
+        int64_t(control.size()) != training.store.slots().back().num_elements()) {
+      return InvalidArgument("control variates of ", task.control.size(), " and ", control.size(),
+                             " numbers for ", training.store.slots().back().num_elements(),
+                             " trainable ones");
+    }
+  }
+  DTNN_RETURN_IF_ERROR(Rewind(training, task, control));
   const Stopwatch watch;
   const absl::Status trained =
       training.trainer.Train(*loaders.training, loaders.validation.get(),
@@ -86,6 +133,7 @@ absl::StatusOr<TrainedRound> TrainRound(const RoundTraining& training, const Rou
   }
   TrainedRound result = {
       .report = {.samples = loaders.training->samples(), .seconds = watch.seconds()}};
+  if (!task.control.empty()) result.change = ChangeOf(training, task);
   std::set<std::string> names;  // of training.metrics that names one twice
   for (const auto& [name, value] : training.metrics.values()) {
     if (std::isfinite(value) && names.insert(name).second) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -43,6 +44,9 @@ int64_t StepsOfRound(const RunOptions& options, int64_t batches);
 // FailedPrecondition where updates are weighed by their number (RoundTask::by_steps), and those of
 // this optimizer, or so many in a round, cannot be.
 absl::Status CheckCountOfSteps(const Optimizer& optimizer, int64_t steps = 1);
+// FailedPrecondition where there are control variates (RoundTask::control), and the optimizer's
+// steps are not those of their formula.
+absl::Status CheckControlled(const Optimizer& optimizer);
 
 // What a client says that has no update for this reason.
 inline constexpr char kDiverged[] = "its training has diverged";
@@ -50,12 +54,16 @@ inline constexpr char kDiverged[] = "its training has diverged";
 struct TrainedRound {
   federation::Report report = {};
   std::string diverged = {};  // why there is none
+  // Where there are control variates, what the client's changes by: comm/federation's strategy.h.
+  std::vector<float> change = {};
 };
 
-// From the parameters in the store: those that `task` brought, and those that stay. Where a
-// callback has stopped the trainer it returns early, without an error.
+// From the parameters in the store: those that `task` brought, and those that stay. `control`: the
+// client's control variate, of as many numbers as the task's, which are those of the store's
+// gradients. Where a callback has stopped the trainer it returns early, without an error.
 absl::StatusOr<TrainedRound> TrainRound(const RoundTraining& training,
-                                        const federation::RoundTask& task, const Loaders& loaders);
+                                        const federation::RoundTask& task, const Loaders& loaders,
+                                        std::span<const float> control = {});
 
 }  // namespace dtnn
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <utility>
 
 #include "kernels/device/context.h"
@@ -48,24 +49,32 @@ std::vector<float> LocalOf(const ExchangedParameters& exchanged, const Parameter
   return local;
 }
 
+// What stays with a client: its control variate, or some parameters.
+std::vector<float> FirstOwn(const ExchangedParameters& exchanged, const ParameterStore& store,
+                            bool controls) {
+  return controls ? std::vector<float>(exchanged.trainable()) : LocalOf(exchanged, store);
+}
+
 }  // namespace
 
 SimulatedClients::SimulatedClients(const PreparedRun& run, const ExchangedParameters& exchanged,
                                    const ParameterStore& first,
-                                   std::vector<std::vector<int64_t>> samples)
+                                   std::vector<std::vector<int64_t>> samples, bool controls)
     : run_(run),
       samples_(std::move(samples)),
       exchanged_(exchanged),
-      local_(samples_.size(), LocalOf(exchanged, first)) {}
+      controls_(controls),
+      local_(samples_.size(), FirstOwn(exchanged, first, controls)) {}
 
 SimulatedClients::~SimulatedClients() = default;
 
 absl::StatusOr<std::unique_ptr<SimulatedClients>> SimulatedClients::Create(
     const PreparedRun& run, const ExchangedParameters& exchanged, const ParameterStore& first,
     std::vector<std::vector<int64_t>> samples, int64_t most_at_once,
-    const std::function<double(int threads)>& round_bytes, const AvailableMemory& available) {
+    const std::function<double(int threads)>& round_bytes, bool controls,
+    const AvailableMemory& available) {
   std::unique_ptr<SimulatedClients> clients(
-      new SimulatedClients(run, exchanged, first, std::move(samples)));
+      new SimulatedClients(run, exchanged, first, std::move(samples), controls));
   DTNN_RETURN_IF_ERROR(clients->CountSamples());
   DTNN_ASSIGN_OR_RETURN(const int64_t max_batch, clients->MaxBatch());
   const auto threads = int(std::min<int64_t>(NumThreads(), most_at_once));
@@ -151,12 +160,24 @@ absl::StatusOr<federation::SimulatedUpdate> SimulatedClients::Train(
   DTNN_ASSIGN_OR_RETURN(const Loaders loaders,
                         MakeClientLoaders(run_.options, run_.dataset, samples_[size_t(client)]));
   exchanged_.Set(task.parameters, *worker.store);
-  exchanged_.SetLocal(local_.Begin(client), *worker.store);
-  DTNN_ASSIGN_OR_RETURN(TrainedRound trained, TrainRound(round, task, loaders));
+  const std::span<const float> own = local_.Begin(client);
+  if (!controls_) exchanged_.SetLocal(own, *worker.store);
+  DTNN_ASSIGN_OR_RETURN(
+      TrainedRound trained,
+      TrainRound(round, task, loaders, controls_ ? own : std::span<const float>()));
   if (!trained.diverged.empty()) return federation::SimulatedUpdate{.declined = kDiverged};
-  if (local_.size() > 0) local_.Keep(client, LocalOf(exchanged_, *worker.store));
-  return federation::SimulatedUpdate{.parameters = exchanged_.View(*worker.store, worker.sent),
-                                     .report = std::move(trained.report)};
+  std::span<const float> sent = exchanged_.View(*worker.store, worker.sent);
+  if (controls_) {
+    std::vector<float> control(own.begin(), own.end());
+    std::ranges::transform(control, trained.change, control.begin(), std::plus<float>());
+    local_.Keep(client, std::move(control));
+    worker.sent.assign(sent.begin(), sent.end());
+    worker.sent.insert(worker.sent.end(), trained.change.begin(), trained.change.end());
+    sent = worker.sent;
+  } else if (local_.size() > 0) {
+    local_.Keep(client, LocalOf(exchanged_, *worker.store));
+  }
+  return federation::SimulatedUpdate{.parameters = sent, .report = std::move(trained.report)};
 }
 
 absl::StatusOr<NamedMetrics> SimulatedClients::Test(std::span<const float> parameters,

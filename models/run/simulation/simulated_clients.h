@@ -32,13 +32,14 @@ class SimulatedClients {
  public:
   // `run`: on the whole data set, prepared, and it outlives them. `exchanged`: of its network;
   // `first`: with the parameters that a federation begins with. `samples`: of each client,
-  // ascending. For NumThreads() threads, or `most_at_once` where these are fewer.
-  // ResourceExhausted, before memory is taken, where what all threads need is not available,
-  // besides the bytes that `round_bytes` says of so many threads: of the updates of a round.
+  // ascending. `controls`: they have control variates. For NumThreads() threads, or `most_at_once`
+  // where these are fewer. ResourceExhausted, before memory is taken, where what all threads need
+  // is not available, besides the bytes that `round_bytes` says of so many threads: of the updates
+  // of a round.
   static absl::StatusOr<std::unique_ptr<SimulatedClients>> Create(
       const PreparedRun& run, const ExchangedParameters& exchanged, const ParameterStore& first,
       std::vector<std::vector<int64_t>> samples, int64_t most_at_once,
-      const std::function<double(int threads)>& round_bytes,
+      const std::function<double(int threads)>& round_bytes, bool controls = false,
       const AvailableMemory& available = FindAvailableMemory());
   ~SimulatedClients();
 
@@ -62,7 +63,8 @@ class SimulatedClients {
  private:
   struct Worker;
   SimulatedClients(const PreparedRun& run, const ExchangedParameters& exchanged,
-                   const ParameterStore& first, std::vector<std::vector<int64_t>> samples);
+                   const ParameterStore& first, std::vector<std::vector<int64_t>> samples,
+                   bool controls);
   absl::Status CountSamples();
   absl::StatusOr<int64_t> MaxBatch() const;
   absl::Status CheckMemory(int64_t max_batch, int threads, double round_bytes,
@@ -74,7 +76,8 @@ class SimulatedClients {
   const std::vector<std::vector<int64_t>> samples_;
   std::vector<int64_t> trained_;
   const ExchangedParameters exchanged_;
-  LocalParameters local_;
+  const bool controls_;
+  LocalParameters local_;                         // or control variates
   std::vector<std::unique_ptr<Worker>> workers_;  // by thread
 };
 

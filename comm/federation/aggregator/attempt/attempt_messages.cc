@@ -185,9 +185,15 @@ absl::Status Attempt::FitFactor(Asked& asked) const {
     return DataLoss("reports a mean of ", report.clients, " clients with ", report.samples,
                     " samples; before the round it had ", asked.clients, " with ", asked.samples);
   }
-  asked.factor *=
+  const double share =
       ShareOfGroup(options_.weighting, {.clients = asked.clients, .samples = asked.samples},
                    {.clients = report.clients, .samples = report.samples});
+  // Else one that has claimed to be huge takes the weight of all others with it.
+  if (share < kLeastPlainWeight) {
+    return DataLoss("reports a mean of ", report.samples, " samples; before the round it had ",
+                    asked.samples);
+  }
+  asked.factor *= share;
   return absl::OkStatus();
 }
 

@@ -143,8 +143,9 @@ void BufferedRounds::Revoke() {
 
 absl::Status BufferedRounds::Move() {
   const std::vector<float> mean = buffer_.Mean(state_.parameters);
-  DTNN_RETURN_IF_ERROR(
-      TakeAverage(options_.strategy, size_t(options_.model.trainable), mean, ended_, state_));
+  DTNN_RETURN_IF_ERROR(TakeAverage(options_.strategy, size_t(options_.model.trainable), mean,
+                                   ended_,
+                                   /*all_samples=*/1, state_));
   state_.from = {.attempt = state_.attempts, .nonce = nonce_};
   bodies_.clear();
   buffer_.Clear();

@@ -42,6 +42,11 @@ std::optional<BufferConflict> FindBufferConflict(const StrategyOptions& strategy
                           "it weighs a client by the samples of all clients of a round, which are "
                           "not known before their updates are there"};
   }
+  if (strategy.controls()) {
+    return BufferConflict{kStrategy,
+                          "its control variates are of rounds in which clients train from the same "
+                          "parameters"};
+  }
   if (protection.protection != Protection::kNone) {
     return BufferConflict{kEncryption,
                           "it hides an update in the sum of clients that agree on it before they "
@@ -71,10 +76,11 @@ absl::Status CheckBuffer(const BufferOptions& options, const StrategyOptions& st
   const std::optional<BufferConflict> conflict =
       FindBufferConflict(strategy, protection, model.local != Hash{});
   if (!conflict) return absl::OkStatus();
-  constexpr std::string_view kWith[] = {"strategy invwavg", "encryption", "differential privacy",
-                                        "parameters that stay with clients"};
+  const std::string strategy_name = StrCat("strategy ", Name(strategy.strategy));
+  const std::string_view with[] = {strategy_name, "encryption", "differential privacy",
+                                   "parameters that stay with clients"};
   return InvalidArgument("a buffer of ", options.size, " updates: not with ",
-                         kWith[size_t(conflict->with)], ": ", conflict->why);
+                         with[size_t(conflict->with)], ": ", conflict->why);
 }
 
 UpdateBuffer::UpdateBuffer(const BufferOptions& options, const StrategyOptions& strategy,

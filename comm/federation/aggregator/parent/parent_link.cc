@@ -51,7 +51,7 @@ absl::Status ParentLink::Run(const ParentOptions& options) {
     if (over) return absl::OkStatus();
     DTNN_ASSIGN_OR_RETURN(const Answer answer, AwaitAnswer());
     DTNN_RETURN_IF_ERROR(answer.why_not.empty() ? client->Submit(answer.mean, answer.report)
-                                                : client->Decline(answer.why_not));
+                                                : client->Decline(answer.why_not, kSetUpFailed));
   }
 }
 
@@ -92,8 +92,8 @@ void ParentLink::Note(bool warns, std::string_view line) {
   lines_.push_back({.warns = warns, .text = std::string(line)});
 }
 
-void ParentLink::Tell(const std::function<void(std::string_view line)>& say,
-                      const std::function<void(std::string_view line)>& warn) {
+void ParentLink::LogLines(const std::function<void(std::string_view line)>& say,
+                          const std::function<void(std::string_view line)>& warn) {
   std::vector<Line> lines;
   {
     const std::lock_guard lock(mutex_);

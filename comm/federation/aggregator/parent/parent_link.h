@@ -37,8 +37,8 @@ class ParentLink {
   void Submit(std::vector<float> mean, Report report);
   void Decline(std::string why);
   // What the client has said and warned of since the last call.
-  void Tell(const std::function<void(std::string_view line)>& say,
-            const std::function<void(std::string_view line)>& warn);
+  void LogLines(const std::function<void(std::string_view line)>& say,
+                const std::function<void(std::string_view line)>& warn);
 
  private:
   struct Answer {

@@ -2,10 +2,14 @@
 // clients' mean, with the weight of those that are in it.
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <numeric>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -86,6 +90,7 @@ class ParentTest : public FederationTest {
       ClientOptions options = PlainOptionsOf(client);
       options.place = place;
       options.protection = protection;
+      options.class_names = names_;
       const auto self = Must(FederationClient::Create(options, GroupJob()));
       while (true) {
         const absl::StatusOr<RoundTask> task = self->Next();
@@ -135,6 +140,7 @@ class ParentTest : public FederationTest {
   }
 
   std::vector<std::unique_ptr<Group>> groups_;
+  std::vector<std::string> names_;  // of the classes of all clients
   std::function<std::vector<float>(const RoundTask&, int)> train_ =
       [](const RoundTask& task, int client) { return Trained(task.parameters, client); };
 };
@@ -156,6 +162,7 @@ TEST_F(ParentTest, GroupsMakeTheMeanOfAllClients) {
     EXPECT_LT(Distance(state_.parameters, Wanted({0, 1, 2, 3}, 2)), tolerance);
     const RoundRecord& last = records_.back();
     EXPECT_EQ(last.samples, 1000);
+    EXPECT_EQ(groups_.back()->records.back().attempts, 1u) << said();
     ASSERT_EQ(last.metrics.size(), 1u);  // (0 * 100 + 1 * 200 + 2 * 300 + 3 * 400) / 1000
     EXPECT_NEAR(last.metrics[0].second, 2, tolerance);
     ASSERT_EQ(last.clients.size(), 2u);
@@ -263,10 +270,47 @@ TEST_F(ParentTest, RoundsContinueWithoutAGroupThatHasTooFewClients) {
   options_.rounds = 3;
   Finish();
   EXPECT_THAT(said(), HasSubstr("takes no part in this round of its parent: round 2 has waited "));
-  EXPECT_THAT(said(), HasSubstr("client south is left out: it has no update: round 2 has waited "));
+  EXPECT_THAT(
+      said(),
+      HasSubstr("client south is left out: it cannot take part in the sum: round 2 has waited "));
   EXPECT_EQ(records_[1].samples, 300) << "of the north alone";
   EXPECT_EQ(records_[2].samples, 1000) << "and then of all";
   EXPECT_EQ(south.records.back().round, 3);
+}
+
+// Being short of a client for one attempt is no fault: the group is asked again.
+TEST_F(ParentTest, AGroupThatWasShortOfClientsIsAskedAgainInTheRound) {
+  std::atomic<bool> tired = false;
+  train_ = [&tired](const RoundTask& task, int client) {
+    const bool first = client == 3 && task.round == 2 && !tired.exchange(true);
+    return first ? std::vector<float>() : Trained(task.parameters, client);
+  };
+  StartGroup("north", {0, 1});
+  StartGroup("south", {2, 3},
+             [](AggregatorOptions& options) { options.timeout = std::chrono::seconds(1); });
+  Finish();
+  EXPECT_EQ(records_[1].attempts, 2u) << said();
+  EXPECT_EQ(records_[1].samples, 1000);
+}
+
+// Clients of a protected sum compare all that they were told.
+TEST_F(ParentTest, ManyMaskedClientsAreToldTheSame) {
+  options_.min_clients = 1;
+  std::vector<int> clients(20);
+  std::iota(clients.begin(), clients.end(), 0);
+  std::set<double> deadlines;
+  train_ = [&](const RoundTask& task, int client) {
+    const std::lock_guard lock(mutex_);
+    if (task.round == 1) deadlines.insert(task.deadline);
+    return Trained(task.parameters, client);
+  };
+  Group& north = StartGroup("north", clients, [](AggregatorOptions& options) {
+    options.protection.protection = Protection::kMasked;
+  });
+  Finish();
+  EXPECT_EQ(deadlines.size(), 1u) << said();
+  EXPECT_LE(*deadlines.begin(), 24) << "half of four fifths of the parent's minute";
+  EXPECT_EQ(north.records[0].attempts, 1u);
 }
 
 // Clients that come count from the next round on.
@@ -352,6 +396,15 @@ TEST_F(LyingGroupTest, NoClients) {
   RunWith(HelloOf(3), {.samples = 500, .clients = 0}, "reports a mean of 0 clients");
 }
 
+// Its claim has made the weights of all others nothing.
+TEST_F(LyingGroupTest, NextToNothingOfWhatItHasSaid) {
+  Hello hello = HelloOf(3);
+  hello.samples = int64_t{1} << 40;
+  RunWith(hello, {.samples = 1, .clients = 3},
+          "client liar is left out: reports a mean of 1 samples; before the round it had "
+          "1099511627776");
+}
+
 TEST_F(LyingGroupTest, ClientsOfOneThatIsNoAggregator) {
   RunWith(HelloOf(0), {.samples = 500, .clients = 2},
           "client liar is left out: reports a mean of 2 clients, but has not come as an "
@@ -433,6 +486,38 @@ TEST_F(NoGroupsTest, MaskedSums) {
         options.min_clients = 2;
       },
       "its updates have no encryption");
+}
+
+// Classes of other names are found across groups, whose aggregators do not know them.
+TEST_F(ParentTest, ClassesOfAnotherGroupAreCompared) {
+  options_.min_clients = 1;
+  options_.rounds = 1;
+  names_ = {"cat", "dog"};
+  StartGroup("north", {0});
+  Group& south = StartGroup(
+      "south", {},
+      [](AggregatorOptions& options) {
+        options.min_clients = 1;
+        options.timeout = std::chrono::seconds(5);
+      },
+      "client north is there");
+  train_ = [this](const RoundTask& task, int client) {
+    AwaitSaid("the classes of its data have other names");
+    return Trained(task.parameters, client);
+  };
+  threads_.emplace_back([this, place = south.options.place] {
+    ClientOptions options = PlainOptionsOf(1);
+    options.place = place;
+    options.place.listener = -1;
+    options.class_names = {"dog", "cat"};
+    options.timeout = std::chrono::seconds(3);
+    AwaitSaid("client north is there");
+    const auto self = Must(FederationClient::Create(options, GroupJob()));
+    EXPECT_FALSE(self->Next().ok());
+  });
+  ASSERT_EQ(Run(), absl::OkStatus()) << said();
+  JoinAll();
+  EXPECT_TRUE(absl::IsFailedPrecondition(south.status)) << south.status;
 }
 
 TEST_F(ParentTest, OptionsThatAreTheParentsAreRefused) {

@@ -49,7 +49,7 @@ absl::StatusOr<std::string> Roster::FindOtherNames(const Hello& hello) const {
 }
 
 // Its mean stands for many clients, and nothing of each of them is known here.
-absl::Status Roster::CheckTakesGroups() const {
+absl::Status Roster::CheckTakesGroup(const Hello& hello) const {
   if (options_.strategy.by_steps() || options_.strategy.strategy == Strategy::kInvwavg) {
     return FailedPrecondition("strategy ", Name(options_.strategy.strategy),
                               " needs the samples and steps of each client, so its clients cannot "
@@ -58,6 +58,16 @@ absl::Status Roster::CheckTakesGroups() const {
   if (options_.buffer.on()) {
     return absl::FailedPreconditionError(
         "its rounds do not wait, and aggregators can only be clients of rounds that do");
+  }
+  if (options_.strategy.controls()) {
+    return absl::FailedPreconditionError(
+        "strategy scaffold needs clients that learn whether their updates are used, so its clients "
+        "cannot be aggregators");
+  }
+  if (!options_.classes.names.empty() && hello.class_names == Hash{}) {
+    return absl::FailedPreconditionError(
+        "this aggregator knows the names of the classes, and its clients must compare theirs with "
+        "them: give them to their aggregator, too (--class-names)");
   }
   return absl::OkStatus();  // encryption and noise are compared
 }
@@ -81,7 +91,7 @@ absl::Status Roster::TakeHello(int id, Member& member, const Frame& frame) {
     return absl::OkStatus();
   }
   if (hello->clients > 0) {
-    if (const absl::Status takes = CheckTakesGroups(); !takes.ok()) {
+    if (const absl::Status takes = CheckTakesGroup(*hello); !takes.ok()) {
       Refuse(member, std::string(takes.message()));
       return absl::OkStatus();
     }

@@ -17,6 +17,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr size_t kMostHello = 2 << 10, kSizeBytes = 16;
+// Lines about the clients of one that is an aggregator are so far apart at least.
+constexpr std::chrono::seconds kBetweenSizes(10);
 // How long one that has proved that it knows the secret may take to say who it is.
 constexpr std::chrono::seconds kHelloTime(10);
 constexpr milliseconds kLongestSleep(200);
@@ -204,6 +206,9 @@ absl::StatusOr<bool> Roster::TakeFrames(int id, Member& member) {
       DTNN_ASSIGN_OR_RETURN(const GroupSize size, GroupSizeFromBytes(frame->body));
       member.clients = size.clients;
       member.samples = size.samples;
+      options_.Observer().OnClient(member.name, member.samples);
+      if (Clock::now() < member.size_said + kBetweenSizes) continue;
+      member.size_said = Clock::now();
       options_.Say(StrCat("client ", member.name, " has ", size.samples, " samples of ",
                           size.clients, " clients now"));
       continue;
@@ -267,6 +272,13 @@ GroupSize Roster::Size() const {
     size.samples = std::min(kMostSamples, size.samples + member.samples);
   }
   return size;
+}
+
+Hash Roster::NamesOfClasses() const {
+  for (const auto& [id, member] : members_) {
+    if (!member.name.empty() && member.class_names != Hash{}) return member.class_names;
+  }
+  return {};
 }
 
 KeyName Roster::Key() const {

@@ -56,9 +56,10 @@ struct Member {
   // The last one that it has answered: what still comes for it is none of the other's.
   std::shared_ptr<Inquiry> past;
   int position = 0, past_position = 0;
-  bool there = false;   // as a client, of whom observers know
-  bool ending = false;  // when all is sent
-  bool more = false;    // there may be frames that poll does not know of
+  bool there = false;             // as a client, of whom observers know
+  bool ending = false;            // when all is sent
+  Clock::time_point size_said{};  // when a line said how many clients it has
+  bool more = false;              // there may be frames that poll does not know of
 
   void Answered() {
     past = std::move(attempt);
@@ -97,6 +98,8 @@ class Roster {
   std::vector<int> Idle() const;
   // All clients that are there, and those behind them.
   GroupSize Size() const;
+  // HashOfNames of the classes of a client's data; zeros where no client knows them.
+  Hash NamesOfClasses() const;
   // The key that clients need now.
   KeyName Key() const;
   // From now on this one alone will do.
@@ -125,7 +128,7 @@ class Roster {
   void MakePlace();
   void Answer(Member& member);
   // FailedPrecondition where an aggregator cannot be a client of this federation.
-  absl::Status CheckTakesGroups() const;
+  absl::Status CheckTakesGroup(const Hello& hello) const;
   // The end whose classes have other names than those of this client, for a message; empty: none.
   absl::StatusOr<std::string> FindOtherNames(const Hello& hello) const;
   void Remove(int id, const std::string& why);
