@@ -50,7 +50,7 @@ struct AggregatorOptions {
   double max_update_norm = 0;
   // Rounds that do not wait: the parameters move after so many updates.
   BufferOptions buffer = {};
-  // Of an aggregator that is a client of another one: `rounds`, and how updates are weighted and
+  // Where this aggregator is a client of another one: `rounds`, and how updates are weighted and
   // become parameters, are the other's. Each of its rounds is one of the other's.
   std::optional<ParentOptions> parent = {};
   RobustOptions robust = {};  // how plain updates are averaged, in place of the strategy's mean

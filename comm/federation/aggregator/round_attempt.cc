@@ -39,7 +39,7 @@ absl::StatusOr<std::shared_ptr<Attempt>> Rounds::BeginAttempt(const std::vector<
                      .clients = member.clients,
                      .factor = factors[i]});
   }
-  // The same for all: clients of a protected sum compare what they were told.
+  // The same for all: clients of a protected sum compare what they have received.
   const std::chrono::milliseconds deadline = DeadlineOfAttempt();
   DTNN_ASSIGN_OR_RETURN(const Secret job, secret_.Derive(kTagPurpose, nonce_));
   const auto send = [this, chosen](int position, FrameKind kind, uint32_t index, SharedBytes body) {

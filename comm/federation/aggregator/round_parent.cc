@@ -16,8 +16,8 @@ using std::chrono::milliseconds;
 
 // Between two looks whether the parent has asked.
 constexpr milliseconds kLook(20);
-// Of the parent's deadline, for the round of the clients; the rest is for the update's way up. And
-// what an attempt needs of it.
+// The part of the parent's deadline for the round of the clients; the rest is for the update's way
+// up. And what an attempt needs.
 constexpr double kShareOfDeadline = 0.8, kLeastShare = 0.1;
 
 // An attempt takes so many times its deadline at most: the updates, and a quarter for each note.

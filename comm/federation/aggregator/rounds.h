@@ -86,7 +86,7 @@ class Rounds {
   double sampling_ = 1;    // of those who were there, the share that was asked
   PrivacyLedger settled_;  // of the attempts that are over
   uint64_t attempts_before_ = 0;
-  // What clients are told of a round.
+  // What clients learn of a round.
   struct Terms {
     RankWeighting weighting = RankWeighting::kEqual;
     double proximal = 0;

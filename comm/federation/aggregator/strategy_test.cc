@@ -179,7 +179,7 @@ TEST(StrategyTest, NovaOfEqualStepsIsTheMean) {
 }
 
 TEST(StrategyTest, NumbersOutOfRangeAreRefused) {
-  EXPECT_TRUE(Validate({}).ok());
+  EXPECT_TRUE(Validate(StrategyOptions{}).ok());
   EXPECT_FALSE(Validate({.momentum = 1}).ok());
   EXPECT_FALSE(Validate({.momentum = -0.1}).ok());
   EXPECT_FALSE(Validate({.second_moment = 1}).ok());

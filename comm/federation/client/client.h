@@ -99,7 +99,7 @@ class FederationClient {
   absl::Status TakeFrames(bool all = false);
   absl::Status TakeFrame(Frame frame);
   absl::Status Flush();
-  // Of an aggregator's clients, where they are others than it has said.
+  // Says how many clients this aggregator has, where they are others than before.
   void SendSize();
   // How long nothing may come from an aggregator that is there.
   std::chrono::milliseconds Patience() const {

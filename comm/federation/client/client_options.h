@@ -36,7 +36,7 @@ struct ClientOptions {
   // Names of the outputs, in their order; empty: not known. The aggregator gets a hash of them, and
   // refuses a client whose classes have other names than those of another.
   std::vector<std::string> class_names = {};
-  // Of an aggregator that does not know them: HashOfNames of its clients; zeros: not known.
+  // HashOfNames of the clients of an aggregator that does not know the names; zeros: not known.
   Hash names_of_clients{};
   ProtectionOptions protection = {};
   // That clients share and the aggregator does not have: needed for Protection::kSharedKey; with

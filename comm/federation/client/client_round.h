@@ -62,11 +62,11 @@ class ClientRound {
   // Once it is ready:
   absl::StatusOr<RoundTask> Task();
   double factor() const { return factor_; }  // of this client's parameters
-  // Of an aggregator that is a client: makes its report say no more than the other end was told
-  // before the round, and returns what its factor is multiplied by.
+  // Where this client is an aggregator: makes its report say no more than the other end knew before
+  // the round, and returns what its factor is multiplied by.
   double ShareOf(Report& report) const;
   bool sends_difference() const { return start_.difference; }
-  // Of an update: its parameters, and what its control variate has changed by.
+  // Numbers of an update: its parameters, and what its control variate has changed by.
   size_t values() const {
     const ModelFacts& model = context_.options.model;
     return size_t(model.values + (start_.control ? model.trainable : 0));

@@ -21,7 +21,7 @@ constexpr size_t kNumbers = 4, kMoved = 3;  // the last number is a running stat
 constexpr int kSteps = 3;
 constexpr double kRate = 0.1;
 
-// Of (k + 1) / 4 (y - b)^2 / 2, where b is another one for each client and number.
+// The gradient of (k + 1) / 4 (y - b)^2 / 2, where b is another one for each client and number.
 double GradientOf(int client, size_t i, double y) {
   return 0.25 * (client + 1) * (y - double((client * 7 + int(i) * 3) % 5));
 }

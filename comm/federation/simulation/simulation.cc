@@ -147,7 +147,7 @@ class SimulatedRounds {
     return options_.round_done ? options_.round_done(record, state_) : absl::OkStatus();
   }
 
-  // Of all clients that could be asked.
+  // The samples of all clients that could be asked.
   int64_t AllSamples() const {
     int64_t samples = 0;
     for (const SimulatedClient& client : clients_) {

@@ -278,7 +278,7 @@ TEST_F(ParentTest, RoundsContinueWithoutAGroupThatHasTooFewClients) {
   EXPECT_EQ(south.records.back().round, 3);
 }
 
-// Being short of a client for one attempt is no fault: the group is asked again.
+// Being short of a client for one attempt is not a fault: the group is asked again.
 TEST_F(ParentTest, AGroupThatWasShortOfClientsIsAskedAgainInTheRound) {
   std::atomic<bool> tired = false;
   train_ = [&tired](const RoundTask& task, int client) {
@@ -293,7 +293,7 @@ TEST_F(ParentTest, AGroupThatWasShortOfClientsIsAskedAgainInTheRound) {
   EXPECT_EQ(records_[1].samples, 1000);
 }
 
-// Clients of a protected sum compare all that they were told.
+// Clients of a protected sum compare all that they have received.
 TEST_F(ParentTest, ManyMaskedClientsAreToldTheSame) {
   options_.min_clients = 1;
   std::vector<int> clients(20);

@@ -67,7 +67,7 @@ absl::Status Roster::CheckTakesGroup(const Hello& hello) const {
   if (!options_.classes.names.empty() && hello.class_names == Hash{}) {
     return absl::FailedPreconditionError(
         "this aggregator knows the names of the classes, and its clients must compare theirs with "
-        "them: give them to their aggregator, too (--class-names)");
+        "them: give their aggregator the same names");
   }
   return absl::OkStatus();  // encryption and noise are compared
 }
