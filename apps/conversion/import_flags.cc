@@ -50,8 +50,9 @@ std::vector<OptionSpec> OptionsOf(ImportFlags& options) {
        .field = &options.square},
       {.name = "crop",
        .type = kReal,
-       .help = "fraction of each side that it was shown, in the middle; with --square 0.875 is "
-               "torchvision's Resize(256), CenterCrop(224); 0: all of it, or as the file says",
+       .help =
+           "fraction of each side that it was shown, in the middle; with --square 0.875 is "
+           "nearly torchvision's Resize(256), CenterCrop(224); 0: all of it, or as the file says",
        .unit = "fraction",
        .range = kShare,
        .field = &options.crop},

@@ -226,6 +226,7 @@ const Table& OperatorsOfAxes() {
       {"Gelu", OfAnyAxes<ImportGelu>},
       {"Gemm", Gemm},
       {"Identity", ImportIdentity},
+      {"InstanceNormalization", ImportInstanceNormalizationOfGroups},
       {"LayerNormalization", LayerNormalization},
       {"MatMul", MatMul},
       {"Mul", Mul},

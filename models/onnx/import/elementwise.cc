@@ -100,7 +100,8 @@ absl::Status ImportAtanh(OperatorReader& op) {
 absl::Status ImportLeakyRelu(OperatorReader& op) {
   const double alpha = op.Real("alpha", 0.01);
   if (std::abs(alpha - kLeakySlope) > 1e-6) {
-    return Unimplemented("its attribute \"alpha\" is ", alpha, "; the layer has ", kLeakySlope);
+    return Unimplemented("its attribute \"alpha\" is ", alpha, "; the layer has ", kLeakySlope,
+                         ", PyTorch's default: train the network with that slope, or with Relu");
   }
   return ImportActivation(op, ActivationKind::kLeakyRelu);
 }
@@ -132,7 +133,9 @@ absl::Status ImportNeg(OperatorReader& op) {
 absl::Status ImportSoftplus(OperatorReader& op) {
   DTNN_ASSIGN_OR_RETURN(ImportedValue value, op.RawValue(0));
   if (value.unfinished != Unfinished::kNegated) {
-    return Unimplemented("is read as -Softplus(-x) alone; there is no such layer");
+    return Unimplemented(
+        "is read as -Softplus(-x) alone, the logarithm of a sigmoid; there is no such layer, and "
+        "none for Mish, which is x * tanh(Softplus(x)): train the network with SiLU in its place");
   }
   value.unfinished = Unfinished::kSoftplusOfNegated;
   op.SetOutput(value);
@@ -178,6 +181,24 @@ absl::Status ImportSoftmax(OperatorReader& op) {
                          "channels of an image");
   }
   return AddElementwise(op, std::make_shared<SoftmaxLayer>(), std::span(&input, 1));
+}
+
+// Logits differ from it by a number for each sample, which a softmax takes away again.
+absl::Status ImportLogSoftmax(OperatorReader& op) {
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue input, op.Value(0));
+  const int64_t rank = 1 + input.shape.rank();
+  DTNN_ASSIGN_OR_RETURN(const int64_t axis, AxisOf(op.Int("axis", op.SoftmaxAxis()), rank));
+  const bool flattens = input.image() && op.SoftmaxFlattens();
+  if (!op.MakesTheOutput() || axis != (input.channels_last ? rank - 1 : 1) || flattens) {
+    return Unimplemented(
+        "is read as the last operator alone, over the features of a sample or the channels of an "
+        "image; leave it out, and import with softmax as the final activation");
+  }
+  op.AddNote(StrCat("Node ", Quoted(op.name()),
+                    " (LogSoftmax) is left out: the network ends in logits, of which the final "
+                    "activation softmax makes probabilities."));
+  op.SetOutput(input);
+  return absl::OkStatus();
 }
 
 absl::Status ImportAdd(OperatorReader& op) {

@@ -74,10 +74,10 @@ class GraphImporter {
     for (const onnx::ValueInfoProto& value : graph_.output()) {
       names.push_back(Quoted(value.name()));
       if (value.name() == wanted || (wanted.empty() && graph_.output_size() == 1)) {
-        output_ = value.name();
+        state_.output = value.name();
       }
     }
-    if (!output_.empty()) return absl::OkStatus();
+    if (!state_.output.empty()) return absl::OkStatus();
     std::string list;
     for (const std::string& name : names) StrAppend(&list, list.empty() ? "" : ", ", name);
     if (wanted.empty()) {
@@ -89,8 +89,8 @@ class GraphImporter {
 
   // The nodes on which the output depends, and how often each value is read by these.
   void FindNeeded() {
-    std::vector<std::string> open = {output_};
-    ++state_.uses[output_];
+    std::vector<std::string> open = {state_.output};
+    ++state_.uses[state_.output];
     while (!open.empty()) {
       const auto maker = makers_.find(open.back());
       open.pop_back();
@@ -148,9 +148,14 @@ class GraphImporter {
         return InvalidArgument("does not tell its extent along axis ", axis, " (",
                                Quoted(dim.dim_param()), "); give the size of a sample");
       }
-      if (dim.dim_value() < 0 || (sample && extent != dim.dim_value())) {
+      if (dim.dim_value() < 0) {
+        return InvalidArgument("has ", dim.dim_value(), " elements along axis ", axis);
+      }
+      if (sample && extent != dim.dim_value()) {
         return InvalidArgument("has ", dim.dim_value(), " elements along axis ", axis,
-                               sample ? ", but the sample that was given has another number" : "");
+                               ", but the input shape that was given has ", extent,
+                               " there, of channels,height,width = ", sample->channels, ",",
+                               sample->height, ",", sample->width);
       }
       extent = dim.dim_value();
       return absl::OkStatus();
@@ -240,14 +245,14 @@ class GraphImporter {
   }
 
   absl::StatusOr<ImportedValue> Output() const {
-    const auto found = state_.values.find(output_);
+    const auto found = state_.values.find(state_.output);
     if (found == state_.values.end()) {
-      return InvalidArgument("its output ", Quoted(output_), " is not what a node makes");
+      return InvalidArgument("its output ", Quoted(state_.output), " is not what a node makes");
     }
     const auto* value = std::get_if<ImportedValue>(&found->second);
     if (value == nullptr) return InvalidArgument("its output is a constant");
     if (!value->plain() || value->rows_first || !state_.network.IsLatest(*value)) {
-      return Unimplemented("its output ", Quoted(output_),
+      return Unimplemented("its output ", Quoted(state_.output),
                            " is only a part of a layer, or features that were flattened with "
                            "channels last");
     }
@@ -260,7 +265,6 @@ class GraphImporter {
   std::vector<const onnx::ValueInfoProto*> inputs_;
   std::map<std::string, int, std::less<>> makers_;  // of values: indices of nodes
   std::set<int> needed_;
-  std::string output_;
 };
 
 }  // namespace

@@ -42,6 +42,33 @@ TEST_F(ImportTest, AFinalActivationIsAddedOnce) {
   }
 }
 
+// Also where the softmax that the program adds follows.
+TEST_F(ImportTest, ALastLogSoftmaxIsLeftOut) {
+  Int(Insert("LogSoftmax", {"y"}, 3), "axis", 1);
+  onnx_.mutable_graph()->mutable_output(0)->set_name("new");
+  for (const bool softmax : {false, true}) {
+    const auto imported =
+        Import({.final_activation = softmax ? FinalActivation::kSoftmax : FinalActivation::kOther});
+    ASSERT_TRUE(imported.ok()) << imported.status();
+    EXPECT_EQ(imported->model.graph.nodes().back().layer->type_name(), softmax ? "Softmax" : "FC");
+    EXPECT_THAT(
+        imported->notes,
+        ::testing::Contains(
+            "Node \"the_new\" (LogSoftmax) is left out: the network ends in logits, of which "
+            "the final activation softmax makes probabilities."));
+  }
+  onnx::NodeProto& node = At(4);
+  node.mutable_attribute(0)->set_i(0);
+  EXPECT_THAT(Error(), HasSubstr("is read as the last operator alone, over the features of a "
+                                 "sample or the channels of an image; leave it out, and import "
+                                 "with softmax as the final activation"));
+  node.mutable_attribute(0)->set_i(-1);
+  EXPECT_TRUE(Import().ok());
+  Node("Relu", {"new"}, "after");
+  onnx_.mutable_graph()->mutable_output(0)->set_name("after");
+  EXPECT_THAT(Error(), HasSubstr("is read as the last operator alone"));
+}
+
 TEST_F(ImportTest, ActivationsThatAreNotQuiteTheLayers) {
   Insert("Gelu", {"c"});
   EXPECT_TRUE(Import().ok());
@@ -95,7 +122,8 @@ TEST_F(ImportTest, WhatNoLayerComputesIsNamedWithItsNode) {
   onnx::AttributeProto& alpha = *At(1).add_attribute();
   alpha.set_name("alpha");
   alpha.set_f(0.5F);
-  EXPECT_THAT(Error(), HasSubstr("its attribute \"alpha\" is 0.5; the layer has 0.01"));
+  EXPECT_THAT(Error(), HasSubstr("its attribute \"alpha\" is 0.5; the layer has 0.01, PyTorch's "
+                                 "default: train the network with that slope, or with Relu"));
   alpha.set_f(0.01F);
   EXPECT_TRUE(Import().ok());
   alpha.set_name("beta");
@@ -240,7 +268,8 @@ TEST_F(ImportTest, AnExtentThatIsNotToldIsGiven) {
   const auto imported = Import({.sample = ImageExtents{7, 9, 3}});
   ASSERT_TRUE(imported.ok()) << imported.status();
   EXPECT_EQ(imported->model.graph.input_shape(), Shape({7, 9, 3}));
-  EXPECT_THAT(Error({.sample = ImageExtents{7, 9, 4}}), HasSubstr("another number"));
+  EXPECT_THAT(Error({.sample = ImageExtents{7, 9, 4}}),
+              HasSubstr("the input shape that was given has 4 there"));
 }
 
 // The order of what comes out would be another one.

@@ -44,6 +44,13 @@ absl::StatusOr<std::vector<float>> ChannelsOf(OperatorReader& op, size_t input,
                        " channels: ", TensorValues{.dims = std::move(shape)}.ShapeText());
 }
 
+// A number per channel, of one per group.
+std::vector<float> ForEachChannel(const std::vector<float>& groups, int64_t channels) {
+  std::vector<float> each;
+  for (const float value : groups) each.insert(each.end(), size_t(channels) / groups.size(), value);
+  return each;
+}
+
 }  // namespace
 
 absl::Status ImportBatchNormalization(OperatorReader& op) {
@@ -108,6 +115,24 @@ absl::Status ImportInstanceNormalization(OperatorReader& op) {
                           std::move(gamma), std::move(beta));
 }
 
+absl::Status ImportInstanceNormalizationOfGroups(OperatorReader& op) {
+  op.TakeAnyAxes();
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue input, op.Value(0));
+  const int64_t channels = input.shape[0];
+  const Axes& axes = input.axes;
+  const int64_t groups = axes.size() < 2 || axes[1].empty() ? 1 : axes[1][0].extent;
+  const auto expected =
+      Reshaped(AxesOfImage(input.shape, /*channels_last=*/false), {kBatchExtent, groups, -1});
+  if (channels % groups != 0 || axes != expected) {
+    return Unimplemented("normalises over the axes ", ToText(axes), " of an image of ", channels,
+                         " channels; expected (N, groups, all else), with groups of channels");
+  }
+  DTNN_ASSIGN_OR_RETURN(const std::vector<float> gamma, ChannelsOf(op, 1, {groups}));
+  DTNN_ASSIGN_OR_RETURN(const std::vector<float> beta, ChannelsOf(op, 2, {groups}));
+  return AddNormalization(op, {.groups = groups, .epsilon = op.Real("epsilon", 1e-5)}, input,
+                          ForEachChannel(gamma, channels), ForEachChannel(beta, channels));
+}
+
 // Scale and bias have a number per channel, or, in opset 18, per group.
 absl::Status ImportGroupNormalization(OperatorReader& op) {
   DTNN_ASSIGN_OR_RETURN(const ImportedValue input, op.Image(0));
@@ -121,11 +146,7 @@ absl::Status ImportGroupNormalization(OperatorReader& op) {
     DTNN_ASSIGN_OR_RETURN(const TensorValues values, op.Constant(place));
     if (values.count() != groups || groups == channels) return ChannelsOf(op, place, {channels});
     if (!values.real()) return InvalidArgument("its input ", place, " has whole numbers");
-    std::vector<float> each;
-    for (int64_t c = 0; c < channels; ++c) {
-      each.push_back(values.reals[size_t(c / (channels / groups))]);
-    }
-    return each;
+    return ForEachChannel(values.reals, channels);
   };
   DTNN_ASSIGN_OR_RETURN(std::vector<float> gamma, vector(1));
   DTNN_ASSIGN_OR_RETURN(std::vector<float> beta, vector(2));

@@ -4,6 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "layers/group_normalization.h"
 #include "models/onnx/testing/import_fixture.h"
 
 namespace dtnn {
@@ -31,6 +32,46 @@ TEST_F(ImportTest, BatchNormalizationsAreChecked) {
   Tensor("variance", {4});
   node.set_input(4, "variance");
   EXPECT_THAT(Error(), HasSubstr("its running variance has the negative number -2"));
+}
+
+// As PyTorch writes GroupNorm: groups of channels under one axis, and what follows for each
+// channel.
+TEST_F(ImportTest, GroupsOfChannelsUnderOneAxisAreNormalised) {
+  for (const int64_t groups : {1, 2, 4}) {
+    onnx_.Clear();
+    onnx_.add_opset_import()->set_version(17);
+    Value(*onnx_.mutable_graph()->add_input(), "x", {-1, 4, 5, 6});
+    onnx_.mutable_graph()->add_output()->set_name("y");
+    Integers("groups", {0, groups, -1});
+    Integers("image", {-1, 4, 5, 6});
+    Tensor("scale", {groups}), Tensor("shift", {groups}), Tensor("each", {4, 1, 1});
+    Node("Reshape", {"x", "groups"}, "a");
+    onnx::AttributeProto& epsilon =
+        *Node("InstanceNormalization", {"a", "scale", "shift"}, "b").add_attribute();
+    epsilon.set_name("epsilon");
+    epsilon.set_f(0.25F);
+    Node("Reshape", {"b", "image"}, "c");
+    Node("Mul", {"c", "each"}, "d"), Node("Add", {"d", "each"}, "y");
+    const auto imported = Import();
+    ASSERT_EQ(imported.status(), absl::OkStatus()) << groups;
+    const auto& nodes = imported->model.graph.nodes();
+    ASSERT_EQ(nodes.size(), 3U) << "the product and the sum are one convolution";
+    EXPECT_EQ(nodes[1].layer->attributes(),
+              GroupNormalizationLayer({.groups = groups, .epsilon = 0.25}).attributes());
+    EXPECT_EQ(nodes[1].output, Shape({5, 6, 4}));
+    for (const int parameter : {0, 1}) {
+      const dtnn::Tensor values = imported->store->Value(1, parameter);
+      for (int64_t c = 0; c < 4; ++c) {
+        EXPECT_EQ(values.data<float>()[c], float(c / (4 / groups)) - 2) << groups << ", " << c;
+      }
+    }
+  }
+  onnx::TensorProto& axes = *onnx_.mutable_graph()->mutable_initializer(0);
+  axes.set_dims(0, 4), axes.set_int64_data(1, 2), axes.set_int64_data(2, 2);
+  axes.add_int64_data(30);
+  EXPECT_THAT(Error(),
+              HasSubstr("normalises over the axes (N, 2, 2, 30) of an image of 4 channels; "
+                        "expected (N, groups, all else), with groups of channels"));
 }
 
 TEST_F(ImportTest, NormalisationsWithinSamplesAreChecked) {

@@ -276,6 +276,11 @@ bool OperatorReader::OutputIsUsed(size_t output) const {
   return output < size_t(node_.output_size()) && state_.uses.contains(node_.output(int(output)));
 }
 
+bool OperatorReader::MakesTheOutput() const {
+  const std::string& output = node_.output(0);
+  return output == state_.output && state_.uses.at(output) == 1;
+}
+
 void OperatorReader::SetKnown(ImportState::Known known, size_t output) {
   state_.values.insert_or_assign(node_.output(int(output)), std::move(known));
 }

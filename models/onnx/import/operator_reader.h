@@ -48,6 +48,7 @@ struct ImportState {
   std::map<std::string, int, std::less<>> uses = {};  // readers of each value
   // By nodes of the network: readers to come of their outputs, under whichever names.
   std::map<int, int> readers = {};
+  std::string output = {};     // the name of what the network computes
   int64_t constant_bytes = 0;  // of the constants that nodes made
   int64_t opset = 0;
   int64_t batch = 0;  // samples, where the input has a number of these; 0: any
@@ -128,6 +129,8 @@ class OperatorReader {
   ImportedValue DropLatest();
   absl::StatusOr<ImportedValue> Output() const;  // as it was set
   bool OutputIsUsed(size_t output) const;
+  // Whether its output is the network's, and nothing else reads it.
+  bool MakesTheOutput() const;
   void AddNote(std::string note) { state_.notes.push_back(std::move(note)); }
   // Adds a layer, named after the weights that are input `weights`, or else after this node; its
   // output is the node's.

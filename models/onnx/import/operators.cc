@@ -42,6 +42,7 @@ const Table& Operators() {
       {"InstanceNormalization", ImportInstanceNormalization},
       {"LayerNormalization", ImportLayerNormalization},
       {"LeakyRelu", ImportLeakyRelu},
+      {"LogSoftmax", ImportLogSoftmax},
       {"MatMul", ImportMatMul},
       {"MaxPool", ImportMaxPool},
       {"Mod", ImportArithmetic},

@@ -91,6 +91,8 @@ absl::Status AddProductOfPixels(OperatorReader& op, const ImportedValue& image, 
 absl::Status ImportBatchNormalization(OperatorReader& op);
 absl::Status ImportGroupNormalization(OperatorReader& op);
 absl::Status ImportInstanceNormalization(OperatorReader& op);
+// Groups of channels, under one axis, are normalised each: PyTorch's GroupNorm.
+absl::Status ImportInstanceNormalizationOfGroups(OperatorReader& op);
 absl::Status ImportLayerNormalization(OperatorReader& op);
 
 // pools.cc
@@ -113,6 +115,7 @@ absl::Status ImportSoftplus(OperatorReader& op);
 absl::Status ImportDropout(OperatorReader& op);
 absl::Status ImportIdentity(OperatorReader& op);
 absl::Status ImportSoftmax(OperatorReader& op);
+absl::Status ImportLogSoftmax(OperatorReader& op);
 absl::Status ImportAdd(OperatorReader& op);
 absl::Status ImportSum(OperatorReader& op);
 absl::Status ImportConcat(OperatorReader& op);
