@@ -30,6 +30,7 @@ constexpr ProgramText kProgramText = {
         "\n"
         "  umask 077 && openssl rand -hex 32 >secret\n"
         "  DTNN_JOB_SECRET_FILE=secret aggregator --model=simplecnn8 --dataset=mnist --rounds=10",
+    .ranks = true,
 };
 
 absl::Status Run(const std::vector<std::string>& arguments) {

@@ -41,6 +41,11 @@ void AppendOption(const OptionSpec& spec, std::string& page) {
               ManText(value.substr(equals + 1)), "\\fR");
   }
   StrAppend(&page, "\n", ManText(HelpWithoutList(spec)), ".");
+  if (spec.type == OptionType::kWord && spec.meanings.empty()) {
+    StrAppend(&page,
+              " One of: ", ManText(absl::StrReplaceAll(std::string(spec.words), {{",", ", "}})),
+              ".");
+  }
   const std::string standard = DefaultText(spec);
   if (!standard.empty() && standard != "None")
     StrAppend(&page, " Default: ", ManText(standard), ".");
@@ -70,9 +75,10 @@ std::string HelpOption(std::span<const std::string_view> topics) {
 constexpr char kEnvironment[] =
     ".SH ENVIRONMENT\n.TP\n.B OMP_NUM_THREADS\nThreads of each process.\n.TP\n.B DTNN_SIMD\nThe "
     "instruction set: amx, avx512_bf16, avx512, avx2 or scalar.\n.SH EXIT STATUS\n.TP\n.B "
-    "0\nDone.\n.TP\n.B 1\nFailed.\n.TP\n.B 2\nWrong usage.\n.TP\n.B 75\nA rank was lost, and "
-    "\\-\\-resume of benchmark continues from a checkpoint (programs that start or join "
-    "ranks).\n.TP\n.B 128+n\nEnded by signal n.\n";
+    "0\nDone.\n.TP\n.B 1\nFailed.\n.TP\n.B 2\nWrong usage.\n";
+constexpr char kRankWasLost[] =
+    ".TP\n.B 75\nRanks or clients were lost, and \\-\\-resume continues from a checkpoint.\n";
+constexpr char kSignal[] = ".TP\n.B 128+n\nEnded by signal n.\n";
 
 // The paragraphs of that kind; all but text as lines of a typewriter.
 void AppendParagraphs(const ProgramText& program, ParagraphKind kind, std::string_view command,
@@ -133,6 +139,8 @@ std::string ManPage(const ProgramText& program, std::span<const OptionSection> s
   AppendParagraphs(program, ParagraphKind::kExample, command, examples);
   if (!examples.empty()) StrAppend(&page, ".SH EXAMPLES\n", examples);
   page += kEnvironment;
+  if (program.ranks) page += kRankWasLost;
+  page += kSignal;
   if (packaged) {
     page += ".SH SEE ALSO\n.BR dtnn (1)\n";
   } else if (program.name != kLauncher) {

@@ -8,7 +8,9 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <vector>
 
+#include "absl/strings/str_split.h"
 #include "apps/flags/option_table.h"
 #include "apps/testing/process.h"
 #include "gmock/gmock.h"
@@ -72,21 +74,63 @@ TEST(ManPageTest, EveryOptionThatWorksIsThereAndTextsStayTexts) {
             }));
 }
 
+// The files of all programs.
+std::vector<std::filesystem::path> Programs() {
+  std::vector<std::filesystem::path> programs;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator("apps")) {
+    const std::string name = entry.path().filename().string();
+    if (!entry.is_regular_file() || access(entry.path().c_str(), X_OK) != 0) continue;
+    if (name != entry.path().parent_path().filename() && name != "benchmark") continue;
+    programs.push_back(entry.path());
+  }
+  EXPECT_GE(programs.size(), 17);
+  return programs;
+}
+
+// An option of --help that names its values, as "--format=csv|json": the page has each of them.
+TEST(ManPageTest, EveryValueThatHelpNamesIsThere) {
+  int values = 0;
+  for (const std::filesystem::path& path : Programs()) {
+    const std::string program = path.string(), page = Page(program);
+    std::istringstream lines(Launch(program, "--help=all").text);
+    for (std::string line; std::getline(lines, line);) {
+      const size_t equals = line.find('=');
+      if (!line.starts_with("  --") || equals == line.npos) continue;
+      const std::string words = line.substr(equals + 1, line.find(' ', equals) - equals - 1);
+      if (words.find('|') == words.npos) continue;
+      const std::string option = line.substr(2, equals - 2);
+      const size_t begin = page.find(StrCat(".TP\n\\fB", ManText(option), "\\fR"));
+      ASSERT_NE(begin, page.npos) << program << " " << option;
+      const std::string entry = page.substr(begin, page.find("\n.TP\n\\fB", begin) - begin);
+      for (const std::string& word : std::vector<std::string>(absl::StrSplit(words, '|'))) {
+        EXPECT_THAT(entry, HasSubstr(ManText(word))) << program << " " << option;
+        ++values;
+      }
+    }
+  }
+  EXPECT_GE(values, 100);
+}
+
+TEST(ManPageTest, ALostRankOrClientIsAnExitCodeOfProgramsThatHaveThem) {
+  for (const std::filesystem::path& path : Programs()) {
+    const std::string name = path.filename().string();
+    EXPECT_EQ(
+        Page(path.string()).find(".B 75\n") != std::string::npos,
+        (std::set<std::string>{"aggregator", "benchmark", "launch", "simulate"}).contains(name))
+        << name;
+  }
+}
+
 TEST(ManPageTest, EveryProgramHasOneThatGroffHasNothingToWarnOf) {
   if (access("/usr/bin/groff", X_OK) != 0) GTEST_SKIP() << "no groff; apt-get install groff-base";
-  size_t programs = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator("apps")) {
-    const std::string path = entry.path().string(), name = entry.path().filename().string();
-    if (!entry.is_regular_file() || access(path.c_str(), X_OK) != 0) continue;
-    if (name != entry.path().parent_path().filename() && name != "benchmark") continue;
-    ++programs;
+  for (const std::filesystem::path& program : Programs()) {
+    const std::string path = program.string(), name = program.filename().string();
     const std::string text = Printed(Page(path));
     EXPECT_THAT(text, HasSubstr(StrCat("NAME\n       ", name, " "))) << path;
     EXPECT_THAT(text, HasSubstr(StrCat("SYNOPSIS\n       ", name, " "))) << path;
     EXPECT_THAT(text, HasSubstr("OPTIONS\n")) << path;
     EXPECT_THAT(text, HasSubstr("--help[=WORD]")) << path;
   }
-  EXPECT_GE(programs, 17);
 }
 
 TEST(ManPageTest, APageHasWhatHelpHas) {

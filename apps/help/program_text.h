@@ -20,6 +20,8 @@ struct ProgramText {
   // examples; those that begin with the name, or with mpirun, are lines of usage.
   std::string_view text;
   bool files = false;  // it takes names of files besides options
+  bool ranks =
+      false;  // it starts or joins ranks, or has clients: exit code 75 says that some were lost
 };
 
 // Options under a title, which may be empty.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -34,6 +35,7 @@ constexpr ProgramText kProgramText = {
         "\n"
         "  launch -n 4 -- benchmark --parallel=data ...",
     .files = true,
+    .ranks = true,
 };
 
 constexpr Range kRanks = {.low = 0, .high = 4096}, kRestarts = {.low = 0, .high = 1e6},
@@ -130,7 +132,12 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   for (std::string& argument : own) {
     if (argument == "-n" || argument == "-np") argument = "--ranks";
   }
-  DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(own, flags));
+  absl::StatusOr<ToolRequest> parsed = ParseToolFlags(own, flags);
+  if (!parsed.ok() && separator == arguments.end()) {
+    return UsageError(parsed.status().message(),
+                      "; write -- before the program, as in launch -n 2 -- benchmark");
+  }
+  DTNN_ASSIGN_OR_RETURN(const ToolRequest request, std::move(parsed));
   if (request.action == Action::kHelp) {
     std::cout << ToolHelp(kProgramText, flags, request.help_topic);
     return absl::OkStatus();

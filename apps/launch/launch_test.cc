@@ -196,6 +196,18 @@ TEST(LaunchTest, WrongUsageSaysWhatToDo) {
   }
 }
 
+TEST(LaunchTest, AProgramWithoutTheDashesBeforeItIsAdvised) {
+  for (const std::vector<std::string>& wrong : std::vector<std::vector<std::string>>{
+           {"-n", "2", "true"}, {"-n", "2", "true", "--epochs=1"}, {"-n", "2", "--epochs=1"}}) {
+    const Outcome outcome = Process(kProgram, wrong).Wait();
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_THAT(outcome.text,
+                HasSubstr("; write -- before the program, as in launch -n 2 -- benchmark\n"));
+  }
+  EXPECT_THAT(Process(kProgram, {"--epochs=1", "--", "true"}).Wait().text,
+              ::testing::Not(HasSubstr("write -- before")));
+}
+
 TEST(LaunchTest, SignalsGoToAllRanks) {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     Process job(kProgram, Arguments(2,

@@ -23,7 +23,8 @@ inline constexpr ProgramText kLauncher = {
         "--dataset and --dataset-path, a network of your choice.\n"
         "\n"
         "  benchmark --model=resnet20_cifar10 --dataset=cifar10 "
-        "--dataset-path=cifar-10-binary.tar.gz"};
+        "--dataset-path=cifar-10-binary.tar.gz",
+    .ranks = true};
 
 // Usage errors for topics that there are not.
 absl::StatusOr<std::string> LauncherHelp(std::string_view topic);

@@ -29,6 +29,7 @@ constexpr ProgramText kProgramText = {
         "\n"
         "  simulate --model=simplecnn8 --dataset=mnist --clients=1000 --clients-per-round=50 \\\n"
         "      --rounds=20 --split=dirichlet:0.3 --strategy=fedadam --report=rounds.html",
+    .ranks = true,
 };
 
 absl::Status Run(const std::vector<std::string>& arguments) {
