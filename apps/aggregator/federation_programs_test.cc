@@ -558,7 +558,9 @@ TEST_F(FederationProgramsTest, AFileThatIsMissingIsNotAUsageError) {
     return outcome.text;
   };
   EXPECT_THAT(failed(Aggregator({"--class-names=" + folder_ + "/none"})->Wait()),
-              HasSubstr("--class-names: " + folder_ + "/none: cannot be opened"));
+              HasSubstr("--class-names: " + folder_ +
+                        "/none: there is no such file or folder; expected a file with "
+                        "one name per line, or a folder with one folder per class"));
   EXPECT_THAT(
       failed(Client(1, {"--encryption=tenseal", "--encryption-key-file=" + folder_ + "/nokey"})
                  ->Wait()),

@@ -65,7 +65,7 @@ absl::Status AddClassNames(const ImportFlags& flags, SavedModel& model) {
   std::vector<std::string>& names = model.description.class_names;
   names = flags.names;
   if (names.empty()) {
-    DTNN_ASSIGN_OR_RETURN(names, ReadClassNames(flags.class_names));
+    DTNN_ASSIGN_OR_RETURN(names, WithContext(ReadClassNames(flags.class_names), "--class-names"));
   }
   const int64_t outputs = OutputsOf(model.graph);
   if (int64_t(names.size()) == outputs) return absl::OkStatus();

@@ -55,6 +55,19 @@ std::string OtherNetwork(const std::string& model) {
   return known ? StrCat("; torchvision's ", model, " is --model=", other) : "";
 }
 
+// Where weights have batch normalisations, and the network of a model's file has none.
+std::string ExportWithNormalizations(const NamedTensors& weights, const Graph& graph) {
+  const bool have = std::ranges::any_of(
+      weights, [](const auto& weight) { return weight.first.ends_with("running_mean"); });
+  const bool has = std::ranges::any_of(graph.nodes(), [](const Node& node) {
+    return node.layer->type_name() == "BatchNormalization";
+  });
+  if (!have || has) return "";
+  return "; an export to ONNX multiplies batch normalisations into the layers before them. Export "
+         "the network with dynamo=False, training=torch.onnx.TrainingMode.PRESERVE and "
+         "do_constant_folding=False, and import that file for --model";
+}
+
 }  // namespace
 
 bool IsWeights(std::string_view path) {
@@ -77,7 +90,7 @@ absl::StatusOr<ImportedModel> ImportWeights(const ImportFlags& flags, DeviceCont
   if (flags.model.empty()) {
     return UsageError("--model: missing; ", flags.in,
                       " has weights alone, so name their network (--model=list shows all) or the "
-                      "file of a model that has it");
+                      "file of a model that has it, such as one that was imported from ONNX");
   }
   DTNN_ASSIGN_OR_RETURN(const NamedTensors weights, ReadTorchFile(flags.in));
   const bool by_names = !IsTorchFileName(flags.in);
@@ -86,9 +99,11 @@ absl::StatusOr<ImportedModel> ImportWeights(const ImportFlags& flags, DeviceCont
       FillFromTorch(weights, made.model.graph, *made.store,
                     {.partial = flags.weights_partial, .by_names = by_names});
   if (!matched.ok()) {
+    const bool of_file = CheckArrayFileName(flags.model).ok();
     const absl::Status& status = matched.status();
     return absl::Status(status.code(),
-                        StrCat(flags.in, ": ", status.message(), OtherNetwork(flags.model)));
+                        StrCat(flags.in, ": ", status.message(), OtherNetwork(flags.model),
+                               of_file ? ExportWithNormalizations(weights, made.model.graph) : ""));
   }
   made.notes.push_back(StrCat(flags.in, ": fills ", Counted(matched->layers, "layer"), " of ",
                               made.model.graph.name()));

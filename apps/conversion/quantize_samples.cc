@@ -3,15 +3,18 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "apps/program/image_paths.h"
 #include "comm/ranks/job/exit_code.h"
 #include "data/datasets/more_classes.h"
+#include "data/files/folder_listing.h"
 #include "data/loading/open_dataset.h"
 #include "data/normalize.h"
 #include "models/serving/image_input.h"
 #include "tensor/errors.h"
 #include "tensor/format.h"
+#include "tensor/text/nearest.h"
 
 namespace dtnn {
 namespace {
@@ -35,6 +38,13 @@ class SampleReader {
   }
 
   absl::StatusOr<QuantizeSamples> OfFolder() {
+    DTNN_ASSIGN_OR_RETURN(const PathKind kind, LookAt(flags_.calibrate));
+    if (kind == PathKind::kNothing) {
+      const std::vector<std::string_view> names = DatasetNames();
+      return UsageError("--calibrate=", flags_.calibrate,
+                        ": is neither the name of a data set nor a folder",
+                        DidYouMean(flags_.calibrate, names), " (--calibrate=list shows data sets)");
+    }
     const std::string paths[] = {flags_.calibrate};
     SkippedFiles skipped;
     DTNN_ASSIGN_OR_RETURN(std::vector<std::string> files, ExpandImagePaths(paths, skipped));

@@ -111,12 +111,19 @@ TEST_F(ImportProgramTest, TheSquareInTheMiddleIsShown) {
 
 TEST_F(ImportProgramTest, OptionsThatDoNotFitAreNamed) {
   EXPECT_EQ(ExitCodeOf(Run({.class_names = Names("ant\nbee\n")})), kExitUsage);
+  EXPECT_EQ(Run({.class_names = "ant,bee"}).message(),
+            "--class-names: ant,bee: there is no such file or folder; expected a file with one "
+            "name per line, or a folder with one folder per class");
   EXPECT_EQ(ExitCodeOf(Run({.mean = {1, 2}, .std = {1, 2, 3}})), kExitUsage);
   EXPECT_EQ(ExitCodeOf(Run({.mean = {1, 2}})), kExitUsage);
   EXPECT_EQ(Run({.mean = {123.675, 116.28, 103.53}}).message(),
             "--mean: takes 123.675 from values of byte / 255, which are at most 1; a mean of "
             "bytes is divided by 255: 0.485");
   EXPECT_EQ(ExitCodeOf(Run({.input_shape = {3, 44}})), kExitUsage);
+  EXPECT_THAT(std::string(Run({.input_shape = {44, 37, 3}}).message()),
+              ::testing::EndsWith(
+                  "has 3 elements along axis 1, but the input shape that was given has 44 there, "
+                  "of channels,height,width = 44,37,3"));
   const std::string image = folder_ + "/image.png";
   testing::WriteFile(folder_, "image.png",
                      testing::EncodePng(1, 1, testing::SmoothPixels(1, 1, 3)));
@@ -147,6 +154,29 @@ TEST_F(ImportProgramTest, WeightsFillTheNetworkOfAModel) {
   EXPECT_EQ(ExitCodeOf(Run({.in = weights})), kExitUsage);
   EXPECT_EQ(ExitCodeOf(Run({.in = weights, .model = "vgg61"})), kExitUsage);
   EXPECT_EQ(ExitCodeOf(Run({.in = kNetwork, .model = path})), kExitUsage);
+}
+
+TEST_F(ImportProgramTest, AStructureWithoutItsBatchNormalizationsSaysHowToExportThem) {
+  const std::string path = folder_ + "/structure.safetensors",
+                    weights = "models/torch/testdata/resnet.pth",
+                    advice =
+                        "; the structures differ; an export to ONNX multiplies batch "
+                        "normalisations into the layers before them. Export the network with "
+                        "dynamo=False, training=torch.onnx.TrainingMode.PRESERVE and "
+                        "do_constant_folding=False, and import that file for --model";
+  for (const bool normalized : {false, true}) {
+    GraphBuilder b("mine", TensorFormat::kNHWC);
+    b.Input({16, 16, 3});
+    b.Conv2d(2, {.kernel = 7, .stride = 2, .padding = 3});
+    if (normalized) b.BatchNorm();
+    const SavedModel model = {.graph = *b.Flatten().Fc(5).Build()};
+    auto host = *DeviceContext::Create(Device::Cpu());
+    auto store = *ParameterStore::Create(model.graph, *host, DType::kFloat32, /*seed=*/1);
+    ASSERT_EQ(SaveModel(path, model, *store, *host), absl::OkStatus());
+    const std::string error(Run({.in = weights, .model = path}).message());
+    EXPECT_THAT(error, HasSubstr("; the structures differ"));
+    EXPECT_EQ(error.ends_with(advice), !normalized) << error;
+  }
 }
 
 TEST_F(ImportProgramTest, WeightsOfTorchvisionNameTheNetworkOfItsStructure) {

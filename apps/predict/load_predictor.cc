@@ -143,7 +143,8 @@ class PredictorLoader {
 
   // For a file without names. One with names has them in the order of its outputs.
   absl::Status NameClasses(SavedModel& model) const {
-    DTNN_ASSIGN_OR_RETURN(std::vector<std::string> names, ReadClassNames(options_.class_names));
+    DTNN_ASSIGN_OR_RETURN(std::vector<std::string> names,
+                          WithContext(ReadClassNames(options_.class_names), "--class-names"));
     const int64_t outputs = OutputsOf(model.graph);
     if (int64_t(names.size()) != outputs) {
       return UsageError("--class-names: ", options_.class_names, " names ",
@@ -235,7 +236,8 @@ class PredictorLoader {
                       .final_activation = metric_set.loss->final_activation()};
     DTNN_RETURN_IF_ERROR(ChooseSamples(name, made));
     if (!options_.class_names.empty()) {
-      DTNN_ASSIGN_OR_RETURN(model.description.class_names, ReadClassNames(options_.class_names));
+      DTNN_ASSIGN_OR_RETURN(model.description.class_names,
+                            WithContext(ReadClassNames(options_.class_names), "--class-names"));
       made.classes = int64_t(model.description.class_names.size());
     }
     DTNN_ASSIGN_OR_RETURN(model.graph, BuildModel(name, made));

@@ -27,16 +27,19 @@ absl::StatusOr<std::vector<std::string>> ExpandImagePaths(std::span<const std::s
 }
 
 absl::StatusOr<std::vector<std::string>> ReadClassNames(const std::string& path) {
+  constexpr char kExpected[] =
+      "a file with one name per line, or a folder with one folder per class";
   DTNN_ASSIGN_OR_RETURN(const PathKind kind, LookAt(path));
+  if (kind == PathKind::kNothing) {
+    return NotFound(path, ": there is no such file or folder; expected ", kExpected);
+  }
   if (kind != PathKind::kFolder) return ReadClassFile(path);
   const std::string train = (std::filesystem::path(path) / "train").string();
   DTNN_ASSIGN_OR_RETURN(const PathKind inside, LookAt(train));
   DTNN_ASSIGN_OR_RETURN(std::vector<std::string> names,
                         FoldersIn(inside == PathKind::kFolder ? train : path));
   if (names.empty()) {
-    return InvalidArgument(path,
-                           ": contains no class names; expected a file with one name per line, or "
-                           "a folder with one folder per class");
+    return InvalidArgument(path, ": contains no class names; expected ", kExpected);
   }
   return names;
 }

@@ -169,6 +169,9 @@ TEST_F(QuantizeProgramTest, WhatCannotBeQuantizedIsRefused) {
             "--calibrate=" + empty +
                 ": contains no JPEG or PNG images, and is not the name of a data set "
                 "(--calibrate=list shows them)");
+  EXPECT_EQ(Run(model, "mnsit").message(),
+            "--calibrate=mnsit: is neither the name of a data set nor a folder; did you mean "
+            "\"mnist\"? (--calibrate=list shows data sets)");
   EXPECT_EQ(Run(model, Images(1)).message(),
             model +
                 ": one sample is too little to find ranges with; some hundreds that differ are "
