@@ -83,6 +83,7 @@ check "of clusters too" test -s "$root/usr/share/doc/dtnn/examples/deploy/ranks.
 check "links of pages, also of NEWS" python3 packaging/check_links.py "$root/usr/share/doc"
 check "commands are those of dtnn" grep -qx 'dtnn predict --model-file=mine.safetensors cat.jpg' \
   "$root/usr/share/doc/dtnn/docs/onnx.md"
+check "no page installs sources" test "$(grep -c 'this installs\|setup\.sh && ' "$root/usr/share/doc/dtnn/README.md")" = 0
 check "of launch, too" grep -qx 'dtnn launch -n 2 -- benchmark --parallel=data --model=.*' \
   "$root/usr/share/doc/dtnn/docs/ranks-without-mpi.md"
 check "and none of Bazel" test "$(grep -rhE 'bazel run //apps:[a-z]|bazel-bin/apps/' "$root/usr/share/doc" |

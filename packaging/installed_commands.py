@@ -16,6 +16,9 @@ RULES = (
     (r"(?m)^(?:\./setup\.sh && )?bazel build(?: //apps:[a-z_]+)+\n", ""),
     (r"`bazel build //apps:[a-z_]+`, then ", ""),
     (r"\./setup\.sh && (?=bazel run //apps:)", ""),
+    # Installing, and tests of the sources.
+    (r", this installs what is needed and trains", ", this trains"),
+    (r"and this installs what is needed and runs every test:\n\n```\n[^`]*```\n\n", ""),
     (rf"bazel run //apps:{PROGRAM}(?: --(?![a-z]))?", r"{}\1"),
     # A program that another one starts is named by its file.
     (rf"( -- (?:\\\n *)?){BUILT}", r"\1\2"),
