@@ -268,7 +268,7 @@ TEST(CheckpointerTest, ARunThatWritesHasTheFolderForItself) {
   ASSERT_TRUE(first.Train(6, true).ok());
   for (const absl::Status& status : {second.checkpointer->Begin(), second.Resume().status()}) {
     EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-    EXPECT_THAT(std::string(status.message()), HasSubstr(folder + ": is in use by process "));
+    EXPECT_THAT(std::string(status.message()), HasSubstr(folder + ": is in use by this process, "));
   }
   EXPECT_TRUE(reader.Resume().ok()) << "another rank of the first run";
   first.checkpointer = nullptr;

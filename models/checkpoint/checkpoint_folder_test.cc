@@ -281,13 +281,14 @@ TEST_F(CheckpointFolderTest, IsOfOneProcessUntilAllCopiesAreGone) {
   const absl::Status status = second.Prepare(/*resume=*/true).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()),
-              AllOf(HasSubstr(path_.string() + ": is in use by process "),
+              AllOf(HasSubstr(path_.string() + ": is in use by this process, "),
                     HasSubstr("choose another folder")));
   EXPECT_EQ(Names().size(), 2u) << "another's files are not touched";
   const auto goes_on = CheckpointFolder(path_.string()).Prepare(/*resume=*/true, /*goes_on=*/true);
   ASSERT_TRUE(goes_on.ok()) << goes_on.status();
-  EXPECT_THAT(*goes_on, ElementsAre(AllOf(HasSubstr(path_.string() + ": is in use by process "),
-                                          HasSubstr("this run continues without it"))));
+  EXPECT_THAT(*goes_on,
+              ElementsAre(AllOf(HasSubstr(path_.string() + ": is in use by this process, "),
+                                HasSubstr("this run continues without it"))));
   EXPECT_THAT(Names(), ElementsAre(StartsWith(".checkpoint-8"))) << "it may wake and finish it";
   writing.reset();
   std::ofstream(path_ / ".checkpoint-9.npz.1-0.tmp") << "of one that was killed";

@@ -22,10 +22,10 @@ void WarnOfPreprocessing(const PreparedRun& run, const LoadedWeights& loaded, Ru
   if (!trained.ok()) return log.Warn(StrCat(path, ": ", trained.status().message()));
   if (SamePreprocessing(*trained, run.loaders.preprocessing, channels)) return;
   log.Warn(StrCat(
-      path, ": was trained on samples preprocessed as ", Describe(*trained),
-      "; this run preprocesses them as ", Describe(run.loaders.preprocessing),
-      " (RunOptions::data.normalize, RunOptions::data.standardize, "
-      "RunOptions::data.center_square, RunOptions::data.center_crop, RunOptions::data.resize)"));
+      path, ": was trained on samples that are preprocessed in another way (", Describe(*trained),
+      ") than those of this run (", Describe(run.loaders.preprocessing),
+      "); see RunOptions::data.normalize, RunOptions::data.standardize, "
+      "RunOptions::data.center_square, RunOptions::data.center_crop, RunOptions::data.resize"));
 }
 
 }  // namespace

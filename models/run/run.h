@@ -59,7 +59,8 @@ class Run {
 
   // Trains what is left of RunOptions::training.epochs, and writes RunOptions::output.model.
   // OutOfRange where it diverged. Cancelled where a signal or a callback ended it: the run does not
-  // train again, but where it has one rank it can still be tested and saved, until End.
+  // train again and leaves its folder of checkpoints to others, but where it has one rank it can
+  // still be tested and saved, until End.
   absl::Status Fit();
   // Trains so many epochs from where the run is, with schedules that begin anew. A run with
   // checkpoints is instead resumed with more of RunOptions::training.epochs.

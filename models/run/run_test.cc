@@ -53,6 +53,31 @@ TEST_F(RunTest, ContinuesWhereItsCheckpointEnds) {
   EXPECT_EQ(Parameters(*resumed), Parameters(*whole)) << "to the last bit";
 }
 
+TEST_F(RunTest, OneThatWasCancelledLeavesItsCheckpointsAndCanBeSaved) {
+  struct StopSecond : Callback {
+    absl::Status OnEpochEnd(const Pass& training, const Pass*) override {
+      return training.epoch == 1 ? absl::CancelledError("enough") : absl::OkStatus();
+    }
+  };
+  StopSecond stop;
+  RunOptions options = Short(4);
+  options.checkpoint.folder = In("c");
+  options.checkpoint.resume = Resume::kIfThere;
+  RunObjects objects = Objects();
+  objects.callbacks = {&stop};
+  const auto cancelled = Begin(options, objects);
+  EXPECT_EQ(TrainingRun::Create(options, Objects()).status().code(),
+            absl::StatusCode::kFailedPrecondition)
+      << "while it trains, it holds them";
+  EXPECT_EQ(cancelled->Fit().message(), "enough");
+  const auto next = Begin(options);
+  EXPECT_EQ(next->trainer().epochs_done(), 1);
+  Must(cancelled->Save(In("m.safetensors")));
+  EXPECT_TRUE(Predictor::Load(In("m.safetensors")).ok());
+  Must(next->Fit());
+  EXPECT_EQ(next->trainer().epochs_done(), 4);
+}
+
 // As where a peer is lost between the end of an epoch's steps and its line in the history.
 TEST_F(RunTest, ContinuesFromTheEndOfAnEpochThatFailed) {
   struct FailSecond : Callback {

@@ -50,6 +50,7 @@ absl::Status RunWork::Finish(absl::Status status, bool together) {
   if (status.ok() || absl::IsCancelled(status)) {
     writers_.Finish(status);
     FinishTrace(together && (lasting_ == nullptr || !lasting_->rank->has_next()));
+    LeaveCheckpoints();
     return status;
   }
   // What has started the ranks sends those that are left a signal.
@@ -61,6 +62,12 @@ absl::Status RunWork::Finish(absl::Status status, bool together) {
   writers_.Finish(status);
   FinishTrace(/*together=*/false);
   return status;
+}
+
+// Another run may continue there while this one is still tested and saved.
+void RunWork::LeaveCheckpoints() {
+  checkpointer_.reset();
+  run_.checkpoint_folder = CheckpointFolder(run_.options.checkpoint.folder);
 }
 
 absl::Status RunWork::Work() {

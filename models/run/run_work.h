@@ -104,6 +104,7 @@ class RunWork {
   absl::Status LogPlan();
 
   void FinishTrace(bool together);
+  void LeaveCheckpoints();
 
   RunIdentity Identity() const;
   SavedModel Saved(const EpochRecord& epoch) const;

@@ -180,10 +180,14 @@ TEST(BenchmarkDataTest, FilesSayWhatTheNetworkWasShown) {
     const std::string otherwise = testing::Launch(kProgram, run + weights).text;
     EXPECT_THAT(
         otherwise,
-        HasSubstr(file + ": was trained on samples preprocessed as byte / 255, offset -0.3"));
-    EXPECT_THAT(otherwise, HasSubstr("; this run preprocesses them as byte / 255, not normalised"));
+        HasSubstr(file +
+                  ": was trained on samples that are preprocessed in another way (byte / 255, "
+                  "offset -0.3"));
+    EXPECT_THAT(
+        otherwise,
+        HasSubstr(") than those of this run (byte / 255, not normalised); see --normalize, "));
     EXPECT_THAT(testing::Launch(kProgram, run + weights + " --standardize").text,
-                Not(HasSubstr("was trained on samples preprocessed as")));
+                Not(HasSubstr("preprocessed in another way")));
   }
 }
 

@@ -64,6 +64,10 @@ absl::StatusOr<std::shared_ptr<const Dataset>> MakeDataset(
     return UsageError("RunOptions::data.name: unknown data set ", options.data.name);
   }
   if (!options.data.synthetic.instead) {
+    if (options.data.name != kSynthetic && open.train_path.empty() && open.test_path.empty()) {
+      return UsageError("RunOptions::data.path: missing; where are the files of ",
+                        options.data.name, "?");
+    }
     absl::StatusOr<std::shared_ptr<const Dataset>> opened = OpenDataset(options.data.name, open);
     return WithContext(std::move(opened), options.data.path.empty()
                                               ? StrCat("RunOptions::data.name=", options.data.name)

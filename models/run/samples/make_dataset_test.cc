@@ -22,5 +22,12 @@ TEST(MakeDatasetTest, ImagesAreAsLargeAsTheNetworkTakesThem) {
   EXPECT_EQ(SideFor("mine", ImageExtents{227, 227, 3}), 227);
 }
 
+TEST(MakeDatasetTest, AsksForFilesThatNobodyNamed) {
+  RunOptions options;
+  options.data.name = "cifar10";
+  EXPECT_EQ(MakeDataset(options).status().message(),
+            "RunOptions::data.path: missing; where are the files of cifar10?");
+}
+
 }  // namespace
 }  // namespace dtnn

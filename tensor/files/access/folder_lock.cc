@@ -34,11 +34,15 @@ std::string Holder(int file) {
   return size > 0 ? std::string(text, size_t(size)) : "another process on some host";
 }
 
-// For messages only: what is locked stays locked where it cannot be written.
-void WriteHolder(int file) {
+std::string ThisProcess() {
   char host[HOST_NAME_MAX + 1] = "";
   gethostname(host, sizeof(host) - 1);
-  const std::string text = StrCat("process ", getpid(), " on host ", host);
+  return StrCat("process ", getpid(), " on host ", host);
+}
+
+// For messages only: what is locked stays locked where it cannot be written.
+void WriteHolder(int file) {
+  const std::string text = ThisProcess();
   [[maybe_unused]] const bool written =
       ftruncate(file, 0) == 0 && pwrite(file, text.data(), text.size(), 0) > 0;
 }
@@ -56,6 +60,7 @@ absl::StatusOr<FolderLock> FolderLock::Take(std::string_view folder) {
   const int error = errno;
   const std::string holder = error == EWOULDBLOCK ? Holder(lock.file_) : "";
   close(std::exchange(lock.file_, -1));  // not the destructor, which gives up a lock that is held
+  if (holder == ThisProcess()) return FailedPrecondition(folder, ": is in use by this process");
   if (!holder.empty()) {
     return FailedPrecondition(folder, ": is in use by ", holder, " (if that host is gone, delete ",
                               path, ")");

@@ -16,9 +16,9 @@ namespace dtnn {
 
 class FolderLock {
  public:
-  // FailedPrecondition where another process, or another lock of this one, holds it, with the
-  // holder's process id and host, and the file to delete once that host is gone. Unimplemented
-  // where the file system has no locks.
+  // FailedPrecondition where another process holds it, with its id and host, and the file to delete
+  // once that host is gone, or another lock of this process. Unimplemented where the file system
+  // has no locks.
   static absl::StatusOr<FolderLock> Take(std::string_view folder);
   ~FolderLock();
   FolderLock(FolderLock&& other) noexcept;
