@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -97,15 +98,26 @@ class SampleReader {
     return samples;
   }
 
-  // What Read does not do of it, `normalization_` does.
+  // What Read does not do of it, `normalization_` does. Values that a caller gives are those that
+  // training had, as a prediction takes them.
   absl::Status CheckPreprocessing() {
+    using Input = Preprocessing::Input;
     const Preprocessing& wanted = model_.preprocessing;
     Preprocessing shown = dataset_->preprocessing();
+    const bool given = flags_.dataset != nullptr;
+    if (given && shown.input == Input::kValues && wanted.input != Input::kValues) {
+      shown.input = wanted.input;
+      shown.geometry = std::nullopt;
+    }
     normalization_ = shown.normalization.any() ? wanted.then : wanted.normalization;
     AddNormalization(normalization_, shown);
     if (SamePreprocessing(shown, wanted, sample_.channels)) return absl::OkStatus();
-    return InvalidArgument("the model's training showed ", Describe(wanted), "; data set ",
-                           flags_.calibrate, " can only be shown as ", Describe(shown));
+    return InvalidArgument("--calibrate=", flags_.calibrate,
+                           ": its samples are preprocessed in another way (", Describe(shown),
+                           ") than those of the model's training (", Describe(wanted), ")",
+                           given && wanted.input == Input::kValues
+                               ? "; give their values, of float32, as training had them"
+                               : "");
   }
 
   absl::StatusOr<Tensor> ReadSplit(Split split, int64_t most, std::vector<int32_t>& classes) const {

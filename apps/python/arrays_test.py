@@ -184,5 +184,9 @@ class ArraysTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "learning_rate: not for open_dataset"):
             dtnn.open_dataset("synthetic", learning_rate=5)
         dtnn.open_dataset("synthetic", synthetic_train_samples=7, random_seed=3, model="vgg16")
-        with self.assertRaisesRegex(dtnn.Error, "/none"):
+        with self.assertRaisesRegex(dtnn.Error, "^path: /none"):
             dtnn.open_dataset("mnist", "/none")
+        with self.assertRaisesRegex(ValueError, "^path: missing; where are the files of cifar10\\?$"):
+            dtnn.open_dataset("cifar10")
+        with self.assertRaisesRegex(ValueError, "^dataset_path: missing; where are the files of cifar10"):
+            dtnn.Run("resnet20", "cifar10")

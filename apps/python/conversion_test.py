@@ -105,6 +105,30 @@ class ConversionTest(unittest.TestCase):
             data,
         )
 
+    def test_calibration_takes_values_as_predictions_do(self):
+        bytes_ = np.random.default_rng(0).integers(0, 256, (60, 6, 6, 3), np.uint8)
+        y = np.arange(60) % 2
+        net = dtnn.Network("mine").conv2d(16, padding=1).relu().flatten().fc(2).softmax()
+        mine, other = self.folder + "/mine.safetensors", self.folder + "/other.safetensors"
+        data = dtnn.Arrays(bytes_, y)
+        shown = {"normalize": True, "normalize_offset": [-0.4, -0.5, -0.6], "normalize_scale": 4}
+        dtnn.Run(net, data, batch_size=4, **shown).save(mine)
+        values = dtnn.Arrays(bytes_ / np.float32(255), y)
+        dtnn.quantize(mine, self.out, data)
+        dtnn.quantize(mine, other, values)
+        answers = [dtnn.load(path, int8=True).predict(bytes_) for path in (self.out, other)]
+        np.testing.assert_allclose(answers[1], answers[0], atol=0.01)
+        dtnn.Run(net, values, batch_size=4).save(mine)
+        self.refuses(
+            "calibrate=arrays: its samples are preprocessed in another way (byte / 255, not "
+            "normalised) than those of the model's training (as in the data, not normalised); give "
+            "their values, of float32, as training had them",
+            dtnn.quantize,
+            mine,
+            self.out,
+            data,
+        )
+
     def test_errors_name_arguments(self):
         self.refuses(
             'final_activation=relu: unknown word "relu"; must be one of: none, softmax, sigmoid',

@@ -9,6 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_replace.h"
 #include "apps/python/bindings.h"
 #include "apps/python/errors.h"
 #include "apps/python/keywords.h"
@@ -102,7 +105,11 @@ SharedDataset OpenNamed(const Keywords& keywords) {
                                       "files are read; give the rest to dtnn.Run")};
   }
   options.training.evaluate = true;  // reads the test split too
-  return {Check(MakeDataset(options))};
+  absl::StatusOr<std::shared_ptr<const Dataset>> made = MakeDataset(options);
+  if (made.ok()) return {*std::move(made)};
+  throw StatusError{absl::Status(
+      made.status().code(),
+      absl::StrReplaceAll(made.status().message(), {{"RunOptions::data.path: ", "path: "}}))};
 }
 
 }  // namespace

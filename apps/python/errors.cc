@@ -18,6 +18,11 @@ struct Classes {
 };
 Classes classes;
 
+constexpr char kHeldHere[] =
+    "in use by this process, whose checkpoints this run would overwrite; end the other run,";
+constexpr char kHeldByRun[] =
+    "in use by a run of this process, whose checkpoints this run would overwrite; end it with "
+    "run.end() or a `with` block,";
 constexpr char kImports[] = "dtnn.import_onnx and dtnn.import_weights make models of";
 
 py::handle NewClass(py::module_& module, const char* name, const char* doc, py::tuple bases) {
@@ -85,6 +90,8 @@ std::string NameKeywords(std::string_view text) {
   absl::StrReplaceAll({{"model=list", "dtnn.models()"},
                        {"dataset=list", "dtnn.datasets()"},
                        {"the program import makes a model of", kImports},
+                       {"the program quantize finds them", "dtnn.quantize finds them"},
+                       {kHeldHere, kHeldByRun},
                        {"Run::Create begins", "dtnn.Run begins"},
                        {"Run::Fit", "Run.fit"}},
                       &named);

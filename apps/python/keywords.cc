@@ -64,6 +64,11 @@ absl::Status SetKeyword(const OptionSpec& option, const std::string& text, Optio
 }
 
 absl::Status Unknown(const std::string& name) {
+  if (name == "validation_data") {
+    return UsageError(
+        "validation_data: no such option; give x_test and y_test of dtnn.Arrays, and "
+        "test_as_validation=True");
+  }
   const std::string dashes = absl::StrReplaceAll(name, {{"_", "-"}});
   std::optional<std::string_view> meant;
   const auto other = std::ranges::find(OtherNameTable(), dashes, &OtherName::other);

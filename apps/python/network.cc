@@ -236,7 +236,12 @@ void BindNetwork(py::module_& module) {
              self.steps.push_back([=](GraphBuilder& b) { b.SelfAttention(options); });
            })
       .def("describe", [](const Layers& self) {
-        self.For(nullptr);  // it must say what it takes
+        if (!self.has_input) {
+          throw StatusError{InvalidArgument(
+              "network ", self.name,
+              ": does not say what it takes; begin with input(height, width, channels), or "
+              "describe a run, which knows its data: dtnn.Run(network, data).describe()")};
+        }
         GraphBuilder builder(self.name, TensorFormat::kNHWC);
         Play(self)(builder);
         return Text(FormatTable(Check(builder.Build()), DType::kFloat32, Device::Cpu()));

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -18,22 +19,32 @@
 #include "apps/python/numpy_types.h"
 #include "apps/python/signals.h"
 #include "data/normalize.h"
+#include "kernels/device/math_mode.h"
 #include "models/graph/table.h"
 #include "tensor/errors.h"
+#include "tensor/text/one_line.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn::python {
 namespace py = pybind11;
 namespace {
 
+constexpr size_t kShownBytes = 200;
+
 // Puts sample `index` into row `row` of `x`.
 using Fill = absl::FunctionRef<absl::Status(size_t index, const Tensor& x, int64_t row)>;
 
 class SharedPredictor {
  public:
-  SharedPredictor(const std::string& path, int64_t batch, bool int8) : batch_(batch) {
+  SharedPredictor(const std::string& path, int64_t batch, const std::string& math_mode, bool int8)
+      : batch_(batch) {
     const py::gil_scoped_release released;
-    predictor_ = Check(Predictor::Load(path, {.batch = batch, .int8 = int8}));
+    const std::optional<MathMode> mode = ParseMathMode(math_mode);
+    if (mode != MathMode::kFp32 && mode != MathMode::kBf16) {
+      throw StatusError{InvalidArgument("math_mode=", OneLine(math_mode, kShownBytes),
+                                        ": must be one of: fp32, bf16 (8 bits: int8=True)")};
+    }
+    predictor_ = Check(Predictor::Load(path, {.batch = batch, .math_mode = *mode, .int8 = int8}));
   }
 
   const Predictor& predictor() const { return *predictor_; }
@@ -185,7 +196,7 @@ std::string_view KindOf(const SharedPredictor& self) {
 
 void BindPredictor(py::module_& module) {
   py::class_<SharedPredictor>(module, "Predictor")
-      .def(py::init<const std::string&, int64_t, bool>())
+      .def(py::init<const std::string&, int64_t, const std::string&, bool>())
       .def("name", [](const SharedPredictor& self) { return Text(self.graph().name()); })
       .def("format", [](const SharedPredictor& self) { return Name(self.graph().format()); })
       .def("dtype",

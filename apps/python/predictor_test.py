@@ -50,6 +50,12 @@ class PredictorTest(unittest.TestCase):
         self.assertEqual(self.model.predict([]).shape, (0, 3))
         self.assertEqual(self.model.classify([]), [])
 
+    def test_bfloat16_is_nearly_as_exact(self):
+        exact, rounded = self.model.predict(self.x), dtnn.load(MODEL, math_mode="bf16").predict(self.x)
+        self.assertEqual(rounded.dtype, np.float32)
+        np.testing.assert_allclose(rounded, exact, atol=0.03)
+        self.assertTrue((rounded != exact).any())
+
     def test_images_are_converted_as_in_training(self):
         images = np.random.default_rng(0).integers(0, 256, (5, 4, 4, 1), np.uint8)
         values = self.model.predict(images.astype(np.float32) / np.float32(255))
@@ -98,7 +104,10 @@ class PredictorTest(unittest.TestCase):
             refuses(ValueError, f"batches of {batch} samples", load, MODEL, batch_size=batch)
         refuses(MemoryError, "use a smaller batch", load, MODEL, batch_size=2**62)
         refuses(ValueError, "does not fit into 64 bits", load, MODEL, batch_size=2**64)
-        refuses(RuntimeError, "no ranges of values", load, MODEL, int8=True)
+        refuses(RuntimeError, "no ranges of values, which 8 bits need; dtnn.quantize finds them$", load, MODEL, int8=True)
+        modes = '^math_mode=tf32: must be one of: fp32, bf16 '
+        refuses(ValueError, modes, load, MODEL, math_mode="tf32")
+        refuses(TypeError, "^math_mode=5: expected a text", load, MODEL, math_mode=5)
         refuses(ValueError, r"not \(70, 2, 4, 1\)", predict, self.x[:, :2])
         one = r"x: has shape \(4, 4, 1\), as one sample; expected \(n, 4, 4, 1\)"
         refuses(ValueError, one, predict, self.x[0])

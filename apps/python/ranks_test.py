@@ -48,6 +48,16 @@ dtnn.run_as_rank(fail)
 print("after")
 """
 
+ALONE = """
+def alone(rank, ranks):
+    run = make(parallel="sequential", report=sys.argv[1] + ".html")
+    run.fit()
+    sys.stdout.write(f"rank {rank} is done\\n")
+
+make()
+dtnn.run_as_rank(alone)
+"""
+
 
 class RanksTest(unittest.TestCase):
     def setUp(self):
@@ -96,6 +106,18 @@ class RanksTest(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("ValueError: of rank 1 alone", done.stdout)
         self.assertNotIn("after", done.stdout)
+
+    def test_processes_that_do_not_train_together_are_told(self):
+        done = self.start(["apps/launch/launch", "-n", "2", "--"], ALONE)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        words = (
+            "UserWarning: 2 processes were started, but each of them trains all by itself, and "
+            'writes the same files; parallel="data" in a function that dtnn.run_as_rank calls '
+            'divides the work among all of them (parallel="sequential": no warning)\n'
+        )
+        self.assertEqual(done.stdout.count(words), 1, done.stdout)  # of one rank, of the first run
+        self.assertEqual(done.stdout.count("Warning: "), 1, done.stdout)
+        self.assertEqual(done.stdout.count(" is done"), 2)
 
     def test_a_process_alone_is_told_what_starts_several(self):
         with self.assertRaisesRegex(

@@ -25,11 +25,14 @@
 #include "apps/python/numpy_types.h"
 #include "apps/python/ranks.h"
 #include "apps/python/run_hooks.h"
+#include "comm/launch_place.h"
 #include "kernels/device/context.h"
 #include "models/graph/table.h"
 #include "models/parameters/parameter_arrays.h"
 #include "models/run/options/option_members.h"
+#include "models/run/parts/rank_process.h"
 #include "tensor/errors.h"
+#include "tensor/text/counted.h"
 #include "tensor/text/str_cat.h"
 
 namespace dtnn::python {
@@ -92,7 +95,9 @@ class PythonRun : public UsesRanks {
       run = Run::Create(options, std::move(objects));
       if (run.ok()) {
         run_ = *std::move(run);
+        name_ = run_->graph().name();
         if (dataset != nullptr) WarnOfReading(options, tell);
+        WarnOfRanks(options, tell);
         static_cast<RunOptions&>(options) = run_->options();  // a model, for example, has said more
         for (const std::string& line : WithoutEffect(options)) tell(line);
       }
@@ -116,7 +121,8 @@ class PythonRun : public UsesRanks {
       const py::gil_scoped_release released;
       status = epochs ? run_->Fit(*epochs) : run_->Fit();
     }
-    DropIfEnded();
+    stopped_ = stopped_ || absl::IsCancelled(status);
+    DropIfFailed();
     hooks_.Rethrow();
     Check(status);
   }
@@ -272,6 +278,14 @@ class PythonRun : public UsesRanks {
     return {run_->shared_dataset()};
   }
   void DropRun() override { Drop(); }
+  // In one line, whatever it is doing.
+  py::str Repr() const {
+    std::string text = StrCat("<dtnn.Run of ", name_, ": ");
+    if (busy_ && !hooks_.calling()) return Text(text + "computes>");
+    StrAppend(&text, Counted(Epochs(), "epoch"), ", ", Counted(Steps(), "step"),
+              run_ == nullptr || run_->ended() ? ", has ended>" : ">");
+    return Text(text);
+  }
   py::str Describe() const {
     CheckOpen();
     return Text(
@@ -291,6 +305,20 @@ class PythonRun : public UsesRanks {
     throw StatusError{InvalidArgument(
         "parallel=data: is for the ranks of a job, in a function that dtnn.run_as_rank calls; "
         "leave it out to train in one process")};
+  }
+  // Where a job's processes all train, and write the same files, without the others.
+  static void WarnOfRanks(const dtnn::Options& options,
+                          const std::function<void(std::string_view)>& warn) {
+    if (options.ranks.parallel != Parallel::kSequential || options.given.contains("parallel")) {
+      return;
+    }
+    const LaunchPlace place = PlaceOfProcess(options);
+    if (place.ranks == 1 || place.rank > 0) return;
+    warn(StrCat(place.ranks,
+                " processes were started, but each of them trains all by itself, and "
+                "writes the same files; parallel=\"data\" in a function that "
+                "dtnn.run_as_rank calls divides the work among all of them "
+                "(parallel=\"sequential\": no warning)"));
   }
   // A data set object replaces options, which then have no effect.
   static void WarnOfReading(dtnn::Options& options,
@@ -342,10 +370,11 @@ class PythonRun : public UsesRanks {
     throw StatusError{
         FailedPrecondition("this run has ended; dtnn.Run begins another, which can resume")};
   }
-  // With a checkpoint everything is on the disk, and another run shall be able to use its folder.
-  // Otherwise the run can still be saved and tested, and its parameters read.
-  void DropIfEnded() {
-    if (run_->ended() && !run_->options().checkpoint.folder.empty()) Drop();
+  // A run that failed leaves its folder of checkpoints to others. One that a signal or a callback
+  // ended has left it already, and can still be saved and tested, and its parameters read; so can
+  // one without such a folder.
+  void DropIfFailed() {
+    if (!stopped_ && run_->ended() && !run_->options().checkpoint.folder.empty()) Drop();
   }
   void Drop() {
     if (run_ == nullptr) return;
@@ -366,7 +395,7 @@ class PythonRun : public UsesRanks {
       const py::gil_scoped_release released;
       averages = data == nullptr ? run_->Evaluate(split) : run_->Evaluate(*data->data, split);
     }
-    DropIfEnded();
+    DropIfFailed();
     hooks_.Rethrow();
     return Check(std::move(averages)).Values();
   }
@@ -376,7 +405,9 @@ class PythonRun : public UsesRanks {
   RunHooks hooks_;  // which the run calls, until it ends
   std::unique_ptr<Run> run_;
   const bool stop_on_signal_;
+  std::string name_ = {};  // of its network
   bool busy_ = false;
+  bool stopped_ = false;            // by a signal or a callback, while it trained
   int64_t epochs_ = 0, steps_ = 0;  // of a run that was dropped
 };
 
@@ -409,6 +440,7 @@ void BindRun(py::module_& module) {
       .def("steps_done", &PythonRun::Steps)
       .def("end", &PythonRun::End)
       .def("describe", &PythonRun::Describe)
+      .def("__repr__", &PythonRun::Repr)
       .def("dataset", &PythonRun::Data);
 }
 

@@ -218,6 +218,11 @@ class RunTest(unittest.TestCase):
             ('optimizer=adamm: .*did you mean "adamw"', {"optimizer": "adamm"}),
             ("lr: no such option; did you mean learning_rate", {"lr": 0.1}),
             ("epochs: no such option; did you mean num_epochs", {"epochs": 1}),
+            (
+                "validation_data: no such option; give x_test and y_test of dtnn.Arrays, and "
+                "test_as_validation=True",
+                {"validation_data": (X, Y)},
+            ),
             ("dry_run: no such option", {"dry_run": True}),
             ("schedulers=cosine,cosine: names cosine twice", {"schedulers": ["cosine"] * 2}),
             (r"save_model=a.x00b: contains a zero byte", {"save_model": "a\0b"}),
@@ -316,6 +321,36 @@ class RunTest(unittest.TestCase):
         run.end()  # once more
         with self.assertRaisesRegex(dtnn.Error, "this run has ended"):
             run.evaluate()
+
+    def test_a_folder_of_checkpoints_is_of_one_run_at_a_time(self):
+        path = self.folder / "c"
+        first = begin(checkpoint_dir=path)
+        with self.assertRaises(dtnn.Error) as refused:
+            begin(checkpoint_dir=path)
+        self.assertEqual(
+            str(refused.exception),
+            f"checkpoint_dir: {path}: is in use by a run of this process, whose checkpoints this "
+            "run would overwrite; end it with run.end() or a `with` block, or choose another "
+            "folder",
+        )
+        first.end()
+        begin(checkpoint_dir=path).end()
+
+    def test_says_what_it_is(self):
+        texts = []
+        run = begin(num_epochs=1, batch_size=96, callbacks=[lambda *_: texts.append(repr(run))])
+        texts.append(repr(run))
+        run.fit()
+        run.end()
+        texts.append(repr(run))
+        self.assertEqual(
+            texts,
+            [
+                "<dtnn.Run of mine: 0 epochs, 0 steps>",
+                "<dtnn.Run of mine: 1 epoch, 2 steps>",
+                "<dtnn.Run of mine: 1 epoch, 2 steps, has ended>",
+            ],
+        )
 
     def test_integers_are_values_where_the_run_has_values(self):
         x, y = np.ones((4, 1, 1, 2), np.float32), np.full(4, 7.0)

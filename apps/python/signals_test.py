@@ -46,6 +46,15 @@ class SignalsTest(unittest.TestCase):
         self.assertEqual(signal.getsignal(signal.SIGINT), before)
         resumed = begin([], **self.options)  # `run` is still there
         self.assertEqual(resumed.steps_done, 6)
+        path = self.options["checkpoint_dir"] + ".npz"
+        run.save(path)
+        np.testing.assert_array_equal(run.predict(X), resumed.predict(X))
+        np.testing.assert_array_equal(dtnn.load(path).predict(X), resumed.predict(X))
+        for _ in range(2):
+            with self.assertRaisesRegex(dtnn.Error, "this run has ended"):
+                run.fit()
+        self.assertIn("categorical_accuracy", run.evaluate(X, Y))
+        run.end()
         resumed.fit()
         for name, values in resumed.parameters.items():
             np.testing.assert_array_equal(values, whole.parameters[name])

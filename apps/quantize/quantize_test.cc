@@ -184,7 +184,7 @@ TEST_F(QuantizeProgramTest, WhatCannotBeQuantizedIsRefused) {
                                     {.crop = 0.5, .resize = 6}),
                               "mnist", Digits())
                               .message()),
-              HasSubstr("; data set mnist can only be shown as "));
+              HasSubstr("--calibrate=mnist: its samples are preprocessed in another way ("));
   const std::string image = Images(2) + "/0.png";
   EXPECT_THAT(std::string(Run(image, empty).message()), HasSubstr("is a PNG image"));
   EXPECT_EQ(Run(Model(TensorFormat::kNHWC, DType::kFloat64), empty).message(),

@@ -318,7 +318,14 @@ class Predictor:
     Threads may share it: it computes one batch at a time, on all cores, and without the GIL.
     """
 
-    def __init__(self, path: str | os.PathLike, *, batch_size: int = 32, int8: bool = False) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike,
+        *,
+        batch_size: int = 32,
+        math_mode: Literal['fp32', 'bf16'] = 'fp32',
+        int8: bool = False,
+    ) -> None:
         ...
 
     @property
@@ -1343,11 +1350,18 @@ def import_weights(
     ...
 
 
-def load(path: str | os.PathLike, *, batch_size: int = 32, int8: bool = False) -> Predictor:
+def load(
+    path: str | os.PathLike,
+    *,
+    batch_size: int = 32,
+    math_mode: Literal['fp32', 'bf16'] = 'fp32',
+    int8: bool = False,
+) -> Predictor:
     """The model in a file that training saved.
 
     batch_size: the most samples that are computed at a time; memory grows with it, answers stay
-    the same. int8: computes in 8 bits, which needs a model that was quantized.
+    the same. math_mode: bf16 is faster on CPUs with instructions for it, and less exact. int8:
+    computes in 8 bits, which needs a model that was quantized.
     """
     ...
 

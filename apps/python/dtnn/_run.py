@@ -231,6 +231,9 @@ class Run:
         """A table of the layers."""
         return self._core.describe()
 
+    def __repr__(self) -> str:
+        return repr(self._core)
+
 
 class _Hooks:
     def __init__(self, callbacks) -> None:
