@@ -200,7 +200,6 @@ absl::Status StepEngine::PrepareForTraining(int64_t max_batch) {
                                                  *training_plan_, max_batch, compile));
     }
     training_batch_ = max_batch;
-    training_batch_ = max_batch;
     if (!late_) return absl::OkStatus();
     std::vector<LateReads::Kind> results = {
         {store_->dtype(), Shape{max_batch}},

@@ -5,10 +5,10 @@
 namespace dtnn {
 
 std::string ShellWord(std::string_view text) {
-  constexpr std::string_view kPlain = "_-+=.,:/@%*";
+  constexpr std::string_view kPlain = "_-+=.,:/@%";
   const bool plain = !text.empty() && std::ranges::all_of(text, [&](char c) {
     const bool letter = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-    return letter || (c != '*' && kPlain.find(c) != kPlain.npos);
+    return letter || kPlain.find(c) != kPlain.npos;
   });
   if (plain) return std::string(text);
   std::string word = "'";

@@ -4,12 +4,12 @@
 //   (sum over the samples of the step of g * min(1, clip / |g|)  +  noise) / mean batch
 //
 // g is the gradient of one sample's loss over all trained parameters, |g| its Euclidean norm, and
-// the noise normal, of deviation noise * clip in each parameter. A gradient that is NaN
-// or infinite counts as 0, so that such a sample is hidden like others. The bound, epsilon, is for
-// steps that take each sample independently with the same probability
-// (data/loading/poisson_steps.h), so the mean size of batches divides, not that of the batch, which
-// depends on the samples. It is for neighbours that differ by one sample, and against an observer
-// who sees the parameters after each step.
+// the noise normal, of deviation noise * clip in each parameter. A gradient that is NaN or infinite
+// counts as 0, so that such a sample is hidden like others. The bound, epsilon, is for steps that
+// take each sample independently with the same probability (data/loading/poisson_steps.h), so the
+// mean size of batches divides, not that of the batch, which depends on the samples. It is for
+// neighbours that differ by one sample, and against an observer who sees the parameters after each
+// step.
 //
 // As in a federation (comm/federation/privacy.h), clipped gradients are rounded to multiples of
 // 2^-20 of the noise's deviation, and added exactly: sums do not depend on the order of samples,

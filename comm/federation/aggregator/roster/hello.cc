@@ -127,7 +127,7 @@ absl::Status Roster::TakeHello(int id, Member& member, const Frame& frame) {
                       member.clients > 0 ? StrCat(" of ", member.clients, " clients") : ""));
   if (member.key != Key()) {
     options_.Warn(StrCat("client ", member.name,
-                         " has another key than most; only those of one key can ", "take part"));
+                         " has another key than most; only those of one key can take part"));
   }
   return absl::OkStatus();
 }
