@@ -1,9 +1,11 @@
 // bazel build -c opt //bench:serving //apps/serve && bazel-bin/bench/serving --help
 //
 // The server of models (apps/serve) under load, on this machine: samples/s of callers that ask
-// again at once, as a share of the predictor's own in the same run, the two in turns; and how long
-// requests take at half of that load, from the moment when each should have been sent. Requests are
-// binary tensors of FP32. Prints a row of a table per network and size of requests.
+// again at once, as a share of the predictor's own in the same run, the two in turns; the same in
+// processor time, of the server alone, which callers and other programs on the same cores change
+// less; and how long requests take at half of that load, from the moment when each should have been
+// sent. Requests are binary tensors of FP32. Prints a row of a table per network and size of
+// requests.
 
 #include <algorithm>
 #include <atomic>
@@ -11,6 +13,7 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <iostream>
 #include <string>
@@ -55,6 +58,14 @@ struct ServingOptions {
 
 double Seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
+// That a process has used so far; 0: this one.
+double ProcessorSeconds(pid_t process) {
+  clockid_t clock;
+  timespec time = {};
+  if (clock_getcpuclockid(process, &clock) == 0) clock_gettime(clock, &time);
+  return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
+}
+
 std::string Save(const std::string& name) {
   const absl::StatusOr<Graph> graph = BuildModel(name, {});
   if (!graph.ok()) return "";
@@ -91,28 +102,37 @@ std::string RequestOf(const std::string& model, const Tensor& x) {
                            StrCat("Inference-Header-Content-Length: ", head.size(), "\r\n"));
 }
 
-double PredictorSpeed(Predictor& predictor, const Tensor& x, double seconds) {
+// Samples per second, and per second of processor time.
+struct Speed {
+  double elapsed = 0, processor = 0;
+};
+
+Speed PredictorSpeed(Predictor& predictor, const Tensor& x, double seconds) {
   const Clock::time_point begin = Clock::now();
+  const double used = ProcessorSeconds(0);
   int64_t samples = 0;
   do {
-    if (!predictor.Predict(x).ok()) return 0;
+    if (!predictor.Predict(x).ok()) return {};
     samples += x.shape()[0];
   } while (Seconds(Clock::now() - begin) < seconds);
-  return double(samples) / Seconds(Clock::now() - begin);
+  return {double(samples) / Seconds(Clock::now() - begin),
+          double(samples) / (ProcessorSeconds(0) - used)};
 }
 
 struct Load {
+  pid_t server;
   uint16_t port;
   const std::string& request;
   int64_t connections;
   double seconds;
 };
 
-// Requests per second, of callers that ask again at once. 0: one was refused.
-double ClosedLoop(const Load& load) {
+// Requests instead of samples, of callers that ask again at once. 0: one was refused.
+Speed ClosedLoop(const Load& load) {
   std::vector<std::thread> threads;
   std::atomic<int64_t> answers = 0, refused = 0;
   const Clock::time_point begin = Clock::now();
+  const double used = ProcessorSeconds(load.server);
   for (int64_t t = 0; t < load.connections; ++t) {
     threads.emplace_back([&] {
       HttpClient client(load.port);
@@ -122,7 +142,9 @@ double ClosedLoop(const Load& load) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  return refused > 0 ? 0 : double(answers) / Seconds(Clock::now() - begin);
+  if (refused > 0) return {};
+  return {double(answers) / Seconds(Clock::now() - begin),
+          double(answers) / (ProcessorSeconds(load.server) - used)};
 }
 
 // Sorted milliseconds of requests, at that many per second in all, evenly.
@@ -170,26 +192,31 @@ absl::Status Measure(const ServingOptions& options, const std::string& name) {
     const int64_t connections = options.connections[std::min(i, options.connections.size() - 1)];
     DTNN_ASSIGN_OR_RETURN(const Tensor x, Noise(*predictor, samples));
     const std::string request = RequestOf(name, x);
-    const Load load = {port, request, connections, options.seconds};
-    ClosedLoop({port, request, connections, options.seconds / 4});  // warms up
-    std::vector<std::pair<double, double>> rounds;                  // share, samples/s
+    const Load load = {server.pid(), port, request, connections, options.seconds};
+    ClosedLoop({server.pid(), port, request, connections, options.seconds / 4});  // warms up
+    std::vector<std::pair<double, double>> rounds;  // share, samples/s
+    std::vector<double> of_processor;               // the same share in processor time
     double own = 0, requests = 0;
     for (int64_t round = 0; round < options.rounds; ++round) {
-      const double predicted = PredictorSpeed(*predictor, whole, options.seconds);
-      const double served = ClosedLoop(load);
-      if (served == 0) return absl::InternalError("a request was refused");
-      own = std::max(own, predicted);
-      requests = std::max(requests, served);
-      rounds.emplace_back(served * double(samples) / predicted, served * double(samples));
+      const Speed predicted = PredictorSpeed(*predictor, whole, options.seconds);
+      const Speed served = ClosedLoop(load);
+      if (served.elapsed == 0) return absl::InternalError("a request was refused");
+      own = std::max(own, predicted.elapsed);
+      requests = std::max(requests, served.elapsed);
+      rounds.emplace_back(served.elapsed * double(samples) / predicted.elapsed,
+                          served.elapsed * double(samples));
+      of_processor.push_back(served.processor * double(samples) / predicted.processor);
     }
     std::ranges::sort(rounds);
+    std::ranges::sort(of_processor);
     const std::vector<double> times =
-        OpenLoop({port, request, connections, 2 * options.seconds}, requests / 2);
+        OpenLoop({server.pid(), port, request, connections, 2 * options.seconds}, requests / 2);
     if (times.empty()) return absl::InternalError("no answers at half load");
-    std::printf("| %s | %s | %d | %d | %.0f | %.0f | %.0f %% | %.1f | %.1f |\n", name.c_str(),
-                options.math_mode.c_str(), int(samples), int(connections), own,
+    std::printf("| %s | %s | %d | %d | %.0f | %.0f | %.0f %% | %.0f %% | %.1f | %.1f |\n",
+                name.c_str(), options.math_mode.c_str(), int(samples), int(connections), own,
                 rounds[rounds.size() / 2].second, 100 * rounds[rounds.size() / 2].first,
-                times[times.size() / 2], times[times.size() * 99 / 100]);
+                100 * of_processor[of_processor.size() / 2], times[times.size() / 2],
+                times[times.size() * 99 / 100]);
     std::fflush(stdout);
   }
   server.Signal(SIGTERM);
@@ -238,10 +265,11 @@ absl::Status Run(const std::vector<std::string>& arguments) {
     std::cout << ToolHelp(kProgramText, flags, request.help_topic);
     return absl::OkStatus();
   }
-  std::cout << "| network | math mode | samples per request | connections | predictor, samples/s | "
-               "served, samples/s | share | p50 at half load, ms | p99 |\n"
-               "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
-            << std::flush;
+  std::cout
+      << "| network | math mode | samples per request | connections | predictor, samples/s | "
+         "served, samples/s | share | share of processor time | p50 at half load, ms | p99 |\n"
+         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
+      << std::flush;
   const std::vector<std::string> names = absl::StrSplit(options.models, ',');
   for (const std::string& name : names) {
     DTNN_RETURN_IF_ERROR(Measure(options, name));

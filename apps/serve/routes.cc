@@ -25,6 +25,8 @@ using ModelVersion = ServedModel::Version;
 
 // An image of 33 megapixels takes 100 MB while it is decoded.
 constexpr int64_t kMostPixels = int64_t{1} << 25;
+// What is parsed and copied in less time than it takes to wake a thread, or in little more.
+constexpr size_t kBriefJson = 4096, kBriefBody = size_t{1} << 20;
 constexpr std::string_view kJsonBytes = "Inference-Header-Content-Length";
 
 std::vector<std::string_view> Words(std::string_view path) {
@@ -171,6 +173,15 @@ void Routes::Answer(HttpRequest& request, HttpReply reply) const {
   // Where the request is taken the reply is gone afterwards.
   const absl::Status status = classifies ? Classify(request, reply) : Infer(request, reply);
   if (!status.ok()) reply.Send(ErrorAnswer(status));
+}
+
+bool Routes::Brief(const HttpRequest& request) {
+  const absl::StatusOr<size_t> bytes = JsonBytes(request);
+  if (!bytes.ok() || *bytes > kBriefJson || request.body.size() > kBriefBody) return false;
+  // UINT8 means images, whose conversion can take long; it could be written with escapes.
+  const std::string_view json = std::string_view(request.body).substr(0, *bytes);
+  return request.path.starts_with("/v2/") && json.find("UINT8") == json.npos &&
+         json.find('\\') == json.npos;
 }
 
 HttpAnswer Routes::AnswerAtOnce(const HttpRequest& request) const {

@@ -17,6 +17,7 @@
 #include "comm/http/http_server.h"
 #include "comm/ranks/job/exit_code.h"
 #include "comm/ranks/job/interrupt.h"
+#include "comm/transport/tcp/socket.h"
 #include "models/serving/served_model.h"
 #include "tensor/errors.h"
 #include "tensor/text/one_line.h"
@@ -63,6 +64,7 @@ class Server {
       return UsageError("--model-file: missing; name the file of a trained model");
     }
     DTNN_ASSIGN_OR_RETURN(HttpServerOptions listening, ListeningAt(options_, options_.port, "--"));
+    DTNN_RETURN_IF_ERROR(WithContext(Listen(listening.address).status(), "--port"));
     const Signals signals;
     for (const std::string& path : options_.models.paths) DTNN_RETURN_IF_ERROR(LoadModel(path));
     const Routes routes(models_, metrics_, options_.max_queue);
@@ -160,6 +162,7 @@ class Server {
     server.all_body_bytes = 16 * body;
     server.patience = Milliseconds(options_.timeout);
     server.workers = std::max(2, int(std::thread::hardware_concurrency()));
+    server.brief = &Routes::Brief;
     server.on_answer = [&routes](const HttpRequest& request, int code,
                                  std::chrono::duration<double> took) {
       routes.Count(request, code, took.count());

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "apps/serve/served_process.h"
+#include "comm/transport/tcp/socket.h"
 #include "comm/transport/tls/authority.h"
 #include "data/testing/idx_files.h"
 #include "data/testing/image_files.h"
@@ -374,6 +375,10 @@ TEST_F(ServeTest, WrongFlagsAreUsageErrors) {
     EXPECT_EQ(outcome.exit_code, wrong.code) << wrong.flags << ": " << outcome.text;
     EXPECT_THAT(outcome.text, HasSubstr(wrong.said)) << wrong.flags;
   }
+  const Socket taken = *Listen({.host = "127.0.0.1"});
+  const std::string port = StrCat(taken.Local()->port);
+  EXPECT_THAT(testing::Launch("apps/serve/serve", file + " --port=" + port).text,
+              HasSubstr("--port: cannot listen at 127.0.0.1:" + port));
   EXPECT_THAT(testing::Launch("apps/serve/serve", "--help").text, HasSubstr("--max-delay"));
 }
 

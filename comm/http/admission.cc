@@ -27,14 +27,13 @@ std::string_view WithoutPort(std::string_view host) {
   return host.find(':', colon + 1) == host.npos ? host.substr(0, colon) : host;
 }
 
-// The value of Content-Length; libmicrohttpd has read it as a number.
+}  // namespace
+
 std::optional<size_t> DeclaredLength(const HttpRequest& request) {
   const std::string* const length = request.Header("Content-Length");
   if (length == nullptr) return std::nullopt;
   return length->size() > 18 ? SIZE_MAX : size_t(std::stoull(*length));
 }
-
-}  // namespace
 
 absl::StatusOr<Admission> Admission::Create(HttpServerOptions& options) {
   Admission admission(options);

@@ -16,6 +16,9 @@
 
 namespace dtnn {
 
+// The value of Content-Length; libmicrohttpd has read it as a number.
+std::optional<size_t> DeclaredLength(const HttpRequest& request);
+
 class Admission {
  public:
   // Keeps a hash of the token, not the token, and wipes the options' own.

@@ -22,8 +22,9 @@ class HttpReply::Exchange {
   HttpRequest request = {};
   HttpAnswer answer = {};
   bool answered = false;  // `answer` is what is sent
-  size_t received = 0;    // bytes of the body
-  size_t kept = 0;        // those of them that count in the limit for all
+  size_t declared = 0;    // bytes of the body by its header; 0: unknown
+  size_t received = 0;    // those that have come
+  size_t kept = 0;        // those that count in the limit for all
   std::chrono::steady_clock::time_point began = {};
   std::function<void()> resume = {};  // after `answer` was set by another thread
 };

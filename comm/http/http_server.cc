@@ -3,6 +3,7 @@
 #include <microhttpd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <condition_variable>
@@ -31,6 +32,8 @@ using Exchange = HttpReply::Exchange;
 using State = Deadlines::State;
 
 constexpr char kNoMemory[] = "no memory is left for this request; try again later";
+// For a body of which only the first bytes have come.
+constexpr size_t kMostReserved = size_t{1} << 20;
 constexpr char kVersionsOfTls[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
 
 // For libmicrohttpd, through which no exception may pass.
@@ -162,11 +165,11 @@ class HttpServer::Daemon {
       const std::lock_guard lock(mutex_);
       ending_ = true;
     }
-    changed_.notify_all();
+    passed_.notify_all();
     for (std::thread& worker : workers_) worker.join();
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return resuming_ == 0; });
+      resumed_.wait(lock, [this] { return resuming_ == 0; });
     }
     MHD_stop_daemon(std::exchange(daemon_, nullptr));
     return all;
@@ -240,7 +243,10 @@ class HttpServer::Daemon {
     request.headers = FieldReader::Read(connection, MHD_HEADER_KIND);
     request.query = FieldReader::Read(connection, MHD_GET_ARGUMENT_KIND);
     std::optional<HttpAnswer> refusal = admission_->Refusal(request, version);
-    if (!refusal) return MHD_YES;
+    if (!refusal) {
+      exchange->declared = DeclaredLength(request).value_or(0);
+      return MHD_YES;
+    }
     exchange->answer = *std::move(refusal);
     exchange->answered = true;
     return admission_->AtOnce(request, exchange->answer) ? Write(*exchange) : MHD_YES;
@@ -257,7 +263,7 @@ class HttpServer::Daemon {
                                         options_.all_body_bytes, " bytes; try again later"));
       exchange.answered = true;
     }
-    if (!exchange.answered && !Append(bytes, body)) {
+    if (!exchange.answered && !Append(bytes, exchange.declared, body)) {
       exchange.answer = HttpBusy(kNoMemory);
       exchange.answered = true;
     }
@@ -271,9 +277,10 @@ class HttpServer::Daemon {
     return MHD_YES;
   }
 
-  // False where there is no memory for them.
-  static bool Append(std::string_view bytes, std::string& body) {
+  // False where there is no memory for them. `declared`: bytes that the body should have.
+  static bool Append(std::string_view bytes, size_t declared, std::string& body) {
     try {
+      if (body.empty()) body.reserve(std::min(declared, kMostReserved));
       body.append(bytes);
       return true;
     } catch (const std::bad_alloc&) {
@@ -291,15 +298,18 @@ class HttpServer::Daemon {
       }
       MHD_resume_connection(connection);
       const std::lock_guard lock(mutex_);
-      --resuming_;
-      changed_.notify_all();
+      if (--resuming_ == 0) resumed_.notify_all();
     };
     MHD_suspend_connection(exchange.connection);
+    if (options_.brief && options_.brief(exchange.request)) {
+      Run(exchange);
+      return MHD_YES;
+    }
     {
       const std::lock_guard lock(mutex_);
       waiting_.push_back(&exchange);
     }
-    changed_.notify_one();
+    passed_.notify_one();
     return MHD_YES;
   }
 
@@ -333,15 +343,19 @@ class HttpServer::Daemon {
   void Work() {
     while (true) {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return ending_ || !waiting_.empty(); });
+      passed_.wait(lock, [this] { return ending_ || !waiting_.empty(); });
       if (waiting_.empty()) return;
       Exchange* const exchange = waiting_.front();
       waiting_.pop_front();
       lock.unlock();
-      try {
-        handler_(exchange->request, HttpReply(exchange));
-      } catch (const std::bad_alloc&) {  // the reply says so
-      }
+      Run(*exchange);
+    }
+  }
+
+  void Run(Exchange& exchange) {
+    try {
+      handler_(exchange.request, HttpReply(&exchange));
+    } catch (const std::bad_alloc&) {  // the reply says so
     }
   }
 
@@ -361,9 +375,10 @@ class HttpServer::Daemon {
   MHD_Daemon* daemon_ = nullptr;
 
   std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Exchange*> waiting_;  // for a worker
-  int resuming_ = 0;               // threads that tell libmicrohttpd of an answer
+  std::condition_variable passed_;   // to a worker, or no more will be
+  std::deque<Exchange*> waiting_;    // for a worker
+  std::condition_variable resumed_;  // all of them
+  int resuming_ = 0;                 // threads that tell libmicrohttpd of an answer
   bool ending_ = false;
   std::string reason_;
   std::vector<std::thread> workers_;

@@ -70,6 +70,9 @@ struct HttpServerOptions {
   // For the other end: to send a request, to read an answer, and between the two.
   std::chrono::milliseconds patience{30'000};
   int workers = 2;  // threads that run the handler
+  // Whether the handler takes so little time for this request that the thread that moves the bytes
+  // of all connections runs it itself, instead of waking a worker for it.
+  std::function<bool(const HttpRequest& request)> brief = {};
   // After each answer of this class: what was asked, without its body, and how long it took.
   std::function<void(const HttpRequest& request, int code, std::chrono::duration<double> took)>
       on_answer = {};

@@ -89,6 +89,37 @@ TEST(HttpServerTest, AnAnswerMayComeLaterAndFromAnotherThread) {
   EXPECT_EQ(second.Read().body, "later");
 }
 
+TEST(HttpServerTest, BriefRequestsWaitForNoWorker) {
+  std::promise<void> taken, end;
+  const auto server =
+      Start({.workers = 1, .brief = [](const HttpRequest& request) { return request.body == "b"; }},
+            [&](HttpRequest& request, HttpReply reply) {
+              if (request.path == "/long") {
+                taken.set_value();
+                end.get_future().wait();
+              }
+              Echo(request, std::move(reply));
+            });
+  HttpClient slow(server->address().port), quick(server->address().port);
+  slow.Send(HttpGet("/long"));
+  taken.get_future().wait();  // the one worker is busy
+  EXPECT_EQ(quick.Ask(HttpPost("/brief", "b")).body, "POST /brief b");
+  EXPECT_EQ(quick.Ask(HttpPost("/again", "b")).body, "POST /again b");
+  end.set_value();
+  EXPECT_EQ(slow.Read().body, "GET /long ");
+}
+
+TEST(HttpServerTest, ABriefRequestThatIsDroppedIsAnswered) {
+  const auto server = Start({.brief = [](const HttpRequest&) { return true; }},
+                            [](HttpRequest& request, HttpReply reply) {
+                              const HttpReply moved = std::move(reply);
+                              if (request.path == "/memory") throw std::bad_alloc();
+                            });
+  HttpClient client(server->address().port);
+  EXPECT_EQ(client.Ask(HttpGet("/")).code, 500);
+  EXPECT_EQ(client.Ask(HttpGet("/memory")).code, 503);
+}
+
 TEST(HttpServerTest, ARequestThatIsDroppedIsAnswered) {
   const auto server = Start({}, [](HttpRequest&, HttpReply) {});
   EXPECT_EQ(HttpClient(server->address().port).Ask(HttpGet("/")).code, 500);
