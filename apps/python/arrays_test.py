@@ -2,6 +2,7 @@
 
 import gc
 import unittest
+import warnings
 import weakref
 
 import dtnn
@@ -167,6 +168,17 @@ class ArraysTest(unittest.TestCase):
         refuses(TypeError, "name=5: expected a text", x, y, name=5)
         refuses(TypeError, "class_names=1: expected a text", x, y, class_names=[0, 1, 2][1:])
         refuses(UnicodeEncodeError, "surrogates", x, y, name="\ud800")
+
+    def test_images_that_look_like_planes_are_named(self):
+        y = np.arange(4) % 2
+        for shape in ((4, 3, 32, 32), (4, 1, 28, 28)):
+            with self.assertWarnsRegex(UserWarning, 'x: .* channels, .* format="NCHW" is for'):
+                dtnn.Arrays(np.zeros(shape, np.float32), y)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for shape in ((4, 32, 32, 3), (4, 28, 28, 1), (4, 1, 100, 16), (4, 3, 3, 8)):
+                dtnn.Arrays(np.zeros(shape, np.float32), y)
+            dtnn.Arrays(np.zeros((4, 3, 32, 32), np.float32), y, format="NCHW")
 
     def test_the_module_compares_the_splits(self):
         large, small = np.zeros((2, 100, 100, 1), np.float32), np.zeros((2, 1, 1, 1), np.float32)

@@ -53,6 +53,22 @@ class CallbacksTest(unittest.TestCase):
         self.assertEqual(history, {name: [seen[6][name], seen[13][name]] for name in history})
         self.assertIn("val_categorical_accuracy", history)
 
+    def test_hooks_that_are_never_called_are_named(self):
+        class Mistyped(dtnn.Callback):
+            on_epoch_ends = on_train_begin = lambda self, *_: None
+
+        with self.assertWarns(UserWarning) as warned:
+            begin([Mistyped()])
+        said = [str(each.message) for each in warned.warnings]
+        self.assertEqual(
+            said,
+            [
+                "callbacks: Mistyped.on_epoch_ends is never called; did you mean on_epoch_end?",
+                "callbacks: Mistyped.on_train_begin is never called; "
+                "a run calls on_epoch_begin, on_batch_end, on_epoch_end",
+            ],
+        )
+
     def test_what_one_raises_ends_the_run_and_is_raised(self):
         def fail(run):
             raise KeyError("of a callback")

@@ -2,8 +2,10 @@
 
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/strings/str_join.h"
@@ -70,9 +72,29 @@ py::str QuantizeFile(const std::string& model, const std::string& out, const Key
   return Convert(flags, keywords, QuantizeModel);
 }
 
+// Rows of the options of a program.
+py::list OptionsOfProgram(std::string_view program) {
+  ImportFlags import_flags;
+  ExportFlags export_flags = {.model = "", .out = ""};
+  QuantizeFlags quantize_flags = {.model = "", .out = ""};
+  const std::vector<OptionSpec> options = program == "import"   ? OptionsOf(import_flags)
+                                          : program == "export" ? OptionsOf(export_flags)
+                                                                : OptionsOf(quantize_flags);
+  const auto find = [&](std::string_view name) {
+    const auto found = std::ranges::find(options, name, &OptionSpec::name);
+    return found == options.end() ? nullptr : &*found;
+  };
+  py::list rows;
+  for (const OptionSpec& option : options) {
+    rows.append(KeywordRow(option, "Options", NameKeywords(option.help, find)));
+  }
+  return rows;
+}
+
 }  // namespace
 
 void BindConversion(py::module_& module) {
+  module.def("options_of", OptionsOfProgram);
   module.def("import_model", ImportModel);
   module.def("export_onnx", Export);
   module.def("quantize", QuantizeFile);

@@ -129,6 +129,22 @@ class ConversionTest(unittest.TestCase):
             data,
         )
 
+    def test_options_are_those_of_the_programs(self):
+        self.refuses(
+            'final_activtion: no such option; did you mean "final_activation"?',
+            dtnn.import_onnx,
+            ONNX,
+            self.out,
+            final_activtion="softmax",
+        )
+        self.refuses("what: no such option", dtnn.export_onnx, MODEL, self.out, what=1)
+        said = dtnn.import_onnx.__doc__
+        self.assertIn("\n  crop: float = 0\n", said)
+        self.assertIn("with square 0.875 is", said)
+        self.assertIn("  method: Literal['minmax', 'percentile', 'entropy'] = minmax\n", dtnn.quantize.__doc__)
+        self.assertNotIn("weights_partial", said)
+        self.assertIn("weights_partial", dtnn.import_weights.__doc__)
+
     def test_errors_name_arguments(self):
         self.refuses(
             'final_activation=relu: unknown word "relu"; must be one of: none, softmax, sigmoid',

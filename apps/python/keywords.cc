@@ -123,7 +123,12 @@ absl::StatusOr<Options> OptionsOf(const Keywords& keywords, const std::string& m
 absl::Status SetKeywords(const Keywords& keywords, std::span<const OptionSpec> options) {
   for (const auto& [name, text] : keywords) {
     const auto option = std::ranges::find(options, name, Keyword);
-    if (option == options.end()) return UsageError(name, ": no such option");
+    if (option == options.end()) {
+      std::vector<std::string> names;
+      for (const OptionSpec& other : options) names.push_back(Keyword(other));
+      const std::vector<std::string_view> known(names.begin(), names.end());
+      return UsageError(OneLine(name, kShownBytes), ": no such option", DidYouMean(name, known));
+    }
     DTNN_RETURN_IF_ERROR(SetKeyword(*option, text, nullptr));
   }
   return absl::OkStatus();
@@ -161,15 +166,20 @@ std::string GivenKeywords(const Options& options, absl::FunctionRef<bool(const O
   return names;
 }
 
+py::tuple KeywordRow(const OptionSpec& option, std::string_view title, std::string_view help) {
+  std::vector<std::string> words;
+  for (const std::string_view word : SplitList(option.words)) words.emplace_back(word);
+  return py::make_tuple(Keyword(option), Kind(option.type), words, DefaultText(option), title,
+                        help);
+}
+
 void BindKeywords(py::module_& module) {
   module.def("keywords", [] {
     py::list rows;
     for (const OptionSpec& option : OptionTable()) {
-      if (!IsKeyword(option)) continue;
-      std::vector<std::string> words;
-      for (const std::string_view word : SplitList(option.words)) words.emplace_back(word);
-      rows.append(py::make_tuple(Keyword(option), Kind(option.type), words, DefaultText(option),
-                                 Title(option.group), NameKeywords(option.help)));
+      if (IsKeyword(option)) {
+        rows.append(KeywordRow(option, Title(option.group), NameKeywords(option.help)));
+      }
     }
     return rows;
   });

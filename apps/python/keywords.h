@@ -8,6 +8,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -40,7 +41,10 @@ bool SaysWhatIsRead(const OptionSpec& option);
 // "dataset_path, transform_resize": those of the given ones that pass.
 std::string GivenKeywords(const Options& options, absl::FunctionRef<bool(const OptionSpec&)> pass);
 
-// keywords(): name, kind, words, default, group and help of each; models(); datasets().
+// Name, kind, words, default, title and help of an option.
+pybind11::tuple KeywordRow(const OptionSpec& option, std::string_view title, std::string_view help);
+
+// keywords(): such a row for each; models(); datasets().
 void BindKeywords(pybind11::module_& module);
 
 }  // namespace dtnn::python

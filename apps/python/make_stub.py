@@ -7,7 +7,7 @@ import inspect
 import textwrap
 
 import dtnn
-from dtnn._run import with_options
+from dtnn._options import with_options
 
 HEAD = '''# Made by make_stub.py from the package and the table of options: change those.
 
@@ -39,9 +39,7 @@ def argument(parameter):
 
 
 def function(name, value):
-    signature = inspect.signature(value)
-    if value.__module__ == with_options.__module__:
-        signature = with_options(signature)
+    signature = with_options(value)
     arguments, starred = [], False
     for parameter in signature.parameters.values():
         if parameter.kind == parameter.KEYWORD_ONLY and not starred:

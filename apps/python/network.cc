@@ -186,6 +186,9 @@ void BindNetwork(py::module_& module) {
            })
       .def("dropout",
            [](Layers& self, double rate) {
+             if (!(rate >= 0 && rate <= 1)) {
+               throw StatusError{InvalidArgument("dropout: needs a rate in [0, 1], not ", rate)};
+             }
              self.steps.push_back([=](GraphBuilder& b) { b.Dropout(rate); });
            })
       .def("flatten",

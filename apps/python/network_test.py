@@ -171,7 +171,9 @@ class NetworkTest(unittest.TestCase):
         refuses(ValueError, "stride is 0, expected", lambda n: n.transposed_conv2d(3, stride=0))
         refuses(ValueError, "put a Flatten before", lambda n: n.fc(10))
         refuses(ValueError, r"more than 2\^48 elements", lambda n: n.flatten().fc(2**60))
-        refuses(ValueError, "rate in", lambda n: n.dropout(float("nan")))
+        refuses(ValueError, "dropout: needs a rate in .0, 1., not nan", lambda n: n.dropout(float("nan")))
+        with self.assertRaises(dtnn.InvalidArgument):  # at once
+            dtnn.Network().dropout(1.5)
         refuses(ValueError, "has 4 outputs, but data set synthetic", lambda n: n.flatten().fc(4))
         refuses(ValueError, "at least one path", lambda n: n.add())
         refuses(ValueError, "positive extents", lambda n: n.input(8, 8, -1))

@@ -1286,14 +1286,18 @@ def export_onnx(
     model: str | os.PathLike,
     out: str | os.PathLike,
     *,
-    tensor_format: Literal['NCHW', 'NHWC'] = 'NCHW',
-    math_mode: Literal['fp32', 'int8'] = 'fp32',
+    tensor_format: Literal['NCHW', 'NHWC'] | None = None,
+    math_mode: Literal['fp32', 'int8'] | None = None,
 ) -> str:
     """Writes the model in a file as ONNX, and returns what the program export says of it.
 
     model: a file that training saved, or the name of a network, which has its initial weights.
-    tensor_format: of the images that the exported model takes. math_mode: int8 for a model that
-    was quantized.
+
+    Options:
+      tensor_format: Literal['NCHW', 'NHWC'] = NCHW
+          order of the axes of the images that the exported model takes
+      math_mode: Literal['fp32', 'int8'] = fp32
+          fp32, or int8 for a model that quantize has prepared: QuantizeLinear and DequantizeLinear around the layers that compute in 8 bits
     """
     ...
 
@@ -1302,25 +1306,38 @@ def import_onnx(
     path: str | os.PathLike,
     out: str | os.PathLike,
     *,
-    final_activation: Literal['none', 'softmax', 'sigmoid'] = 'none',
     class_names: str | os.PathLike | Sequence[str] | None = None,
+    final_activation: Literal['none', 'softmax', 'sigmoid'] | None = None,
     mean: float | Sequence[float] | None = None,
     std: float | Sequence[float] | None = None,
-    square: bool = False,
-    crop: float = 0,
-    input_shape: tuple[int, int, int] | None = None,
+    square: bool | None = None,
+    crop: float | None = None,
+    input_shape: int | Sequence[int] | None = None,
     output: str | None = None,
-    tensor_format: Literal['NHWC', 'NCHW'] = 'NHWC',
+    tensor_format: Literal['NHWC', 'NCHW'] | None = None,
 ) -> str:
     """Makes a model's file (.safetensors, .npz) of an ONNX file, such as PyTorch exports, and
     returns what the program import says of it.
 
-    final_activation: what is added after the last layer; networks of PyTorch end in logits.
     class_names: names in the order of the outputs, or a file of a name per line.
-    mean, std: of byte / 255, one number or one per channel, as in training.
-    square, crop: the square in the middle of an image, and the fraction of each side, that training
-    showed. input_shape: (channels, height, width), for a file that does not tell it. output: the
-    name of one, of a file with several.
+
+    Options:
+      final_activation: Literal['none', 'softmax', 'sigmoid'] = none
+          what is added after the last layer, unless that is it: networks of PyTorch end in logits, without the softmax by which predict gives probabilities of classes
+      mean: float | Sequence[float] = None
+          mean of the training data, of byte / 255: one number, or one per channel
+      std: float | Sequence[float] = None
+          standard deviation of the training data: one number, or one per channel
+      square: bool = False
+          the network was shown the largest square in the middle of an image; otherwise all of it is stretched to the network's input
+      crop: float = 0
+          fraction of each side that it was shown, in the middle; with square 0.875 is nearly torchvision's Resize(256), CenterCrop(224); 0: all of it, or as the file says
+      input_shape: int | Sequence[int] = None
+          size of the network's input, for a file that does not tell it
+      output: str = None
+          name of the output that the network is to have, of a file with several
+      tensor_format: Literal['NHWC', 'NCHW'] = NHWC
+          order of the axes of the images that the network computes with; on CPUs NHWC is faster, and quantize needs it
     """
     ...
 
@@ -1330,22 +1347,39 @@ def import_weights(
     model: str | os.PathLike,
     out: str | os.PathLike,
     *,
-    weights_partial: bool = False,
-    final_activation: Literal['none', 'softmax', 'sigmoid'] = 'none',
     class_names: str | os.PathLike | Sequence[str] | None = None,
+    weights_partial: bool | None = None,
+    final_activation: Literal['none', 'softmax', 'sigmoid'] | None = None,
     mean: float | Sequence[float] | None = None,
     std: float | Sequence[float] | None = None,
-    square: bool = False,
-    crop: float = 0,
-    input_shape: tuple[int, int, int] | None = None,
-    tensor_format: Literal['NHWC', 'NCHW'] = 'NHWC',
+    square: bool | None = None,
+    crop: float | None = None,
+    input_shape: int | Sequence[int] | None = None,
+    tensor_format: Literal['NHWC', 'NCHW'] | None = None,
 ) -> str:
     """Makes a model's file of weights of PyTorch (.pth, .pt, .safetensors), and returns what the
     program import says of it.
 
     model: their network: a name, such as "torchvision_resnet18", or the file of a model that has
-    it. weights_partial: layers of another shape, such as the last one for other classes, keep their
-    initial values. The rest as in import_onnx.
+    it. class_names: names in the order of the outputs, or a file of a name per line.
+
+    Options:
+      weights_partial: bool = False
+          layers that a file of weights has in another shape, such as the last one for other classes, keep their initial values
+      final_activation: Literal['none', 'softmax', 'sigmoid'] = none
+          what is added after the last layer, unless that is it: networks of PyTorch end in logits, without the softmax by which predict gives probabilities of classes
+      mean: float | Sequence[float] = None
+          mean of the training data, of byte / 255: one number, or one per channel
+      std: float | Sequence[float] = None
+          standard deviation of the training data: one number, or one per channel
+      square: bool = False
+          the network was shown the largest square in the middle of an image; otherwise all of it is stretched to the network's input
+      crop: float = 0
+          fraction of each side that it was shown, in the middle; with square 0.875 is nearly torchvision's Resize(256), CenterCrop(224); 0: all of it, or as the file says
+      input_shape: int | Sequence[int] = None
+          size of the network's input, for a file that does not tell it
+      tensor_format: Literal['NHWC', 'NCHW'] = NHWC
+          order of the axes of the images that the network computes with; on CPUs NHWC is faster, and quantize needs it
     """
     ...
 
@@ -1386,19 +1420,32 @@ def quantize(
     calibrate: Dataset | str | os.PathLike,
     *,
     dataset_path: str | os.PathLike | None = None,
-    samples: int = 512,
-    method: Literal['minmax', 'percentile', 'entropy'] = 'minmax',
-    largest_error: float = 0.1,
-    test_samples: int = 2000,
-    batch_size: int = 32,
+    samples: int | None = None,
+    method: Literal['minmax', 'percentile', 'entropy'] | None = None,
+    largest_error: float | None = None,
+    test_samples: int | None = None,
+    batch_size: int | None = None,
 ) -> str:
     """Prepares the model in a file for inference in 8 bits, dtnn.load(out, int8=True), and returns
     what the program quantize says: each layer's error, accuracy and speed of both.
 
     calibrate: samples to find ranges of values with, as training showed them: dtnn.Arrays(x, y),
     whose training samples are taken and whose test samples are measured on; the name of a data set,
-    with dataset_path; or a folder of images. largest_error: a layer whose results differ by more
-    stays in float32.
+    with dataset_path; or a folder of images.
+
+    Options:
+      dataset_path: str | os.PathLike = None
+          folder or archive of the data set's files, as benchmark takes it
+      samples: int = 512
+          samples to find ranges with; some hundreds are enough
+      method: Literal['minmax', 'percentile', 'entropy'] = minmax
+          minmax: ranges hold all values; percentile: all but one of 10000 at each end; entropy: those with the least divergence between the distributions of values before and after
+      largest_error: float = 0.1
+          a layer whose results differ by more in 8 bits stays in float32
+      test_samples: int = 2000
+          samples of the data set on which accuracy and speed are measured; 0: all
+      batch_size: int = 32
+          samples per batch; larger batches are faster and need more memory
     """
     ...
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -189,6 +190,15 @@ def samples(name: str, x: Any, format: str) -> np.ndarray:
         x = x.reshape(len(x), 1, 1, -1) if format == "NHWC" else x.reshape(len(x), -1, 1, 1)
     if x.ndim == 3:
         x = np.expand_dims(x, 3 if format == "NHWC" else 1)
+    if format == "NHWC" and x.ndim == 4:
+        _, height, width, channels = x.shape
+        square = height == 1 and width == channels
+        if channels > 4 and (square or height == 3) and width > height:
+            warnings.warn(
+                f"{name}: {height} x {width} images of {channels} channels, by its shape {x.shape}; "
+                'format="NCHW" is for (n, channels, height, width)',
+                stacklevel=4,
+            )
     if x.ndim != 4 or x.size == 0:
         raise _core.InvalidArgument(
             f"{name}: has shape {x.shape}; expected one or more samples, (n, height, width, "

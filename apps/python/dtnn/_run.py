@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import os
 import warnings
@@ -15,6 +16,7 @@ from . import _core
 from ._arguments import array, check_several, dense, option_texts, path_bytes, whole
 from ._data import Dataset, test_data
 from ._network import Network
+from ._options import option_lines, takes_options
 
 
 class Callback:
@@ -241,6 +243,7 @@ class _Hooks:
         for callback in callbacks:
             if isinstance(callback, Callback):
                 self.objects.append(callback)
+                _warn_of_unknown_hooks(type(callback))
                 for name in ("epoch_begin", "batch_end", "epoch_end"):
                     if getattr(type(callback), f"on_{name}") is not getattr(Callback, f"on_{name}"):
                         getattr(self, name).append(getattr(callback, f"on_{name}"))
@@ -253,46 +256,17 @@ class _Hooks:
                 )
 
 
+def _warn_of_unknown_hooks(kind: type) -> None:
+    known = [name for name in vars(Callback) if name.startswith("on_")]
+    for name in dir(kind):
+        if name.startswith("on_") and name not in known and callable(getattr(kind, name)):
+            near = difflib.get_close_matches(name, known, 1, 0.85)
+            meant = f"did you mean {near[0]}?" if near else f"a run calls {', '.join(known)}"
+            warnings.warn(f"callbacks: {kind.__name__}.{name} is never called; {meant}", stacklevel=5)
+
+
 def _warn(line: str) -> None:
     warnings.warn(line, stacklevel=4)  # where the run is made
-
-
-_TYPES = {
-    "bool": "bool",
-    "int": "int",
-    "float": "float",
-    "text": "str",
-    "path": "str | os.PathLike",
-    "metric": "str",
-    "ints": "int | Sequence[int]",
-    "floats": "float | Sequence[float]",
-}
-
-
-def option_type(kind: str, words: Sequence[str]) -> str:
-    """The type of an option's value, as annotations have it."""
-    literal = f"Literal[{', '.join(repr(word) for word in words)}]" if words else "str"
-    if kind == "word":
-        return f"bool | {literal}" if words[:2] == ["False", "True"] else literal
-    return f"{literal} | Sequence[{literal}]" if kind == "words" else _TYPES[kind]
-
-
-def with_options(signature: inspect.Signature) -> inspect.Signature:
-    """With an argument for each option in place of **options: what the stub has, for editors.
-
-    The functions themselves keep **options: help() would show them as a line of 20,000 letters."""
-    parameters = [p for p in signature.parameters.values() if p.kind != p.VAR_KEYWORD]
-    if len(parameters) == len(signature.parameters):
-        return signature
-    for name, kind, words, *_ in _core.keywords():
-        if name not in ("model", "dataset"):
-            annotation = f"{option_type(kind, words)} | None"
-            parameters.append(
-                inspect.Parameter(
-                    name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation
-                )
-            )
-    return signature.replace(parameters=parameters)
 
 
 def _document() -> None:
@@ -310,13 +284,9 @@ def _document() -> None:
         the program `benchmark`, with underscores:
         """
     )
-    group = None
-    for name, kind, words, default, title, help_text in _core.keywords():
-        if title != group:
-            group = title
-            text += f"\n\n{title}:"
-        text += f"\n  {name}: {option_type(kind, words)} = {default}\n      {help_text}"
-    Run.__doc__ = text + "\n"
+    Run.__doc__ = text + option_lines(_core.keywords()) + "\n"
+    takes_options(Run.__init__, _core.keywords(), "model", "dataset")
+    takes_options(Run.load.__func__, _core.keywords(), "model", "dataset")
 
 
 _document()
