@@ -28,6 +28,7 @@
 #include "apps/testing/texts.h"
 #include "comm/ranks/job/exit_code.h"
 #include "comm/secrets/crypto/job_secret.h"
+#include "comm/transport/tcp/socket.h"
 #include "data/testing/image_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -550,6 +551,13 @@ TEST_F(FederationProgramsTest, WhatDoesNotFitIsAUsageError) {
   EXPECT_THAT(usage(Client(1, {"--server=:5"})->Wait()), HasSubstr("--server: "));
   unsetenv("DTNN_JOB_SECRET");
   EXPECT_THAT(usage(Aggregator({})->Wait()), HasSubstr("DTNN_JOB_SECRET"));
+}
+
+TEST_F(FederationProgramsTest, ATakenPortIsNamedWithItsOption) {
+  const Socket taken = *Listen({.host = "127.0.0.1"});
+  const std::string address = StrCat("127.0.0.1:", taken.Local()->port);
+  EXPECT_THAT(Aggregator({"--address=" + address})->Wait().text,
+              HasSubstr("--address: cannot listen at " + address + ": Address already in use"));
 }
 
 TEST_F(FederationProgramsTest, AFileThatIsMissingIsNotAUsageError) {

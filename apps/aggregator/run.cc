@@ -21,6 +21,7 @@
 #include "comm/ranks/job/interrupt.h"
 #include "comm/secrets/crypto/ed25519.h"
 #include "comm/secrets/crypto/ed25519_file.h"
+#include "comm/transport/tcp/socket.h"
 #include "kernels/device/context.h"
 #include "models/checkpoint/run_identity.h"
 #include "models/observe/report/run_report.h"
@@ -64,6 +65,9 @@ class Run {
                           FindParent(flags_, [this](std::string_view line) { Warn(line); }));
     DTNN_ASSIGN_OR_RETURN(Meeting meeting, FindMeeting(flags_.address, "--address",
                                                        options.ranks.transport, kAggregatorName));
+    if (!meeting.place.datagrams && meeting.place.listener < 0) {
+      DTNN_RETURN_IF_ERROR(WithContext(Listen(meeting.place.address).status(), "--address"));
+    }
     if (!meeting.warning.empty()) Warn(meeting.warning);
     for (const std::string& warning : WarningsOf(flags_.rounds, SizesOf(flags_))) Warn(warning);
     DTNN_ASSIGN_OR_RETURN(

@@ -19,7 +19,7 @@ TEST(DeviceContextTest, AGpuThatIsNotThereIsAnError) {
     const std::string message(context.status().message());
     EXPECT_THAT(message, HasSubstr(device.ToString()));
     if (context.status().code() == absl::StatusCode::kUnimplemented) {
-      EXPECT_THAT(message, HasSubstr("build with --config=cuda"));
+      EXPECT_THAT(message, HasSubstr("build the sources with --config=cuda"));
     } else {
       EXPECT_EQ(context.status().code(), absl::StatusCode::kNotFound);
     }

@@ -100,6 +100,14 @@ class CheckpointFolderTest : public ::testing::Test {
   fs::path path_;
 };
 
+TEST_F(CheckpointFolderTest, AFolderOfAFolderThatIsMissingIsAMistake) {
+  CheckpointFolder folder((path_ / "none" / "checkpoints").string(), 3);
+  EXPECT_EQ(folder.Prepare(/*resume=*/false).status().message(),
+            (path_ / "none" / "checkpoints").string() +
+                ": cannot create the folder for checkpoints: No such file or directory");
+  EXPECT_FALSE(fs::exists(path_));
+}
+
 TEST_F(CheckpointFolderTest, TheNewestStay) {
   CheckpointFolder folder(path_.string(), 3);
   ASSERT_TRUE(folder.Prepare(/*resume=*/false).ok());

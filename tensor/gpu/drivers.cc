@@ -36,7 +36,9 @@ absl::StatusOr<std::unique_ptr<Driver>> CreateDriver(DriverKind kind) {
 #ifdef DTNN_WITH_CUDA
   return CreateCudaDriver();
 #else
-  return Unimplemented("this build has no GPU support; build with --config=cuda");
+  return Unimplemented(
+      "this build has no GPU support, and packages have none; build the sources with "
+      "--config=cuda");
 #endif
 }
 

@@ -46,7 +46,7 @@ TEST(DriversTest, WithoutCudaTheReasonIsTold) {
   if (reason.empty()) GTEST_SKIP() << "this machine has a GPU";
   EXPECT_THAT(
       reason,
-      AnyOf(HasSubstr("build with --config=cuda"), HasSubstr("this machine has no GPU"),
+      AnyOf(HasSubstr("build the sources with --config=cuda"), HasSubstr("this machine has no GPU"),
             AllOf(HasSubstr("cudaGetDeviceCount: "), HasSubstr("(cudaErrorInsufficientDriver, 35)"),
                   HasSubstr("this program needs")),
             AllOf(HasSubstr("(cudaErrorStubLibrary, 34)"), HasSubstr("LD_LIBRARY_PATH"))));

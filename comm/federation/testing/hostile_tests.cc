@@ -605,7 +605,9 @@ TEST_F(FederationTest, ClientsThatDoNotFitAreRefusedWithTheReason) {
     };
     Hello hello = GoodHello("client-9");
     hello.model.values = 3;
-    EXPECT_EQ(refusal(hello), "its network has 3 numbers, the aggregator's 70001");
+    EXPECT_EQ(refusal(hello),
+              "its network has 3 numbers, the aggregator's 70001; the model must be the same for "
+              "the aggregator and all clients");
     hello = GoodHello("client-9");
     hello.model.network[3] = 1;
     EXPECT_THAT(refusal(hello), HasSubstr("its network differs"));

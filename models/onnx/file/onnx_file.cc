@@ -56,9 +56,9 @@ absl::StatusOr<onnx::ModelProto> ParseOnnx(std::string_view bytes, std::string_v
       !model.has_graph()) {
     const std::string_view known =
         KnownContents(std::as_bytes(std::span(bytes.substr(0, kKnownContentsBytes))));
-    return InvalidArgument(
-        name, ": is not an ONNX model",
-        known.empty() ? std::string(", or is damaged") : StrCat("; it is ", known));
+    return InvalidArgument(name, ": is not an ONNX model",
+                           known.empty() ? std::string(", or is damaged; is the file complete?")
+                                         : StrCat("; it is ", known));
   }
   return model;
 }

@@ -36,7 +36,8 @@ TEST(OnnxFileTest, OtherFilesAreNamed) {
   const std::string folder = testing::NewFolder("onnx_file"), path = folder + "/net.onnx";
   for (const std::string& bytes : {std::string(), std::string("\x08\x08"), std::string("a text")}) {
     std::ofstream(path) << bytes;
-    EXPECT_THAT(std::string(ReadOnnx(path).status().message()), HasSubstr("is not an ONNX model"));
+    EXPECT_THAT(std::string(ReadOnnx(path).status().message()),
+                HasSubstr("net.onnx: is not an ONNX model, or is damaged; is the file complete?"));
   }
   EXPECT_FALSE(CheckOnnxOutput(path).ok());
   EXPECT_FALSE(CheckOnnxOutput(folder + "/net.pb").ok());

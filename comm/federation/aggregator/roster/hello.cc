@@ -8,6 +8,8 @@
 namespace dtnn::federation {
 namespace {
 
+constexpr char kSameNetwork[] = "; the model must be the same for the aggregator and all clients";
+
 // Between a client's network and the aggregator's, in the words of a refusal.
 std::string Difference(const ModelFacts& client, const ModelFacts& aggregator) {
   if (client.sample != aggregator.sample) {
@@ -26,9 +28,10 @@ std::string Difference(const ModelFacts& client, const ModelFacts& aggregator) {
   }
   if (client.values != aggregator.values) {
     return StrCat("its network has ", client.values, " numbers, the aggregator's ",
-                  aggregator.values);
+                  aggregator.values, kSameNetwork);
   }
-  return "its network differs from the aggregator's in layers, options or format";
+  return StrCat("its network differs from the aggregator's in layers, options or format",
+                kSameNetwork);
 }
 
 }  // namespace
