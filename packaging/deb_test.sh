@@ -65,6 +65,8 @@ offers() {
 check "bash completes programs" test "$(offers qu)" = "quantize "
 check "and options" test "$(offers predict --model-f)" = "--model-file= "
 check "and their values" test "$(offers benchmark --progress = b)" = "bar "
+check "programs that launch starts" test "$(offers launch -n 2 -- bench)" = "benchmark "
+check "and their values" test "$(offers launch -n 2 -- benchmark --progress = b)" = "bar "
 check "but not of what is no program" test "$(offers ../predict --model-f)" = " "
 check "zsh's is where Debian's zsh looks" grep -qx '#compdef dtnn' \
   "$root/usr/share/zsh/vendor-completions/_dtnn"
@@ -83,7 +85,10 @@ check "of clusters too" test -s "$root/usr/share/doc/dtnn/examples/deploy/ranks.
 check "links of pages, also of NEWS" python3 packaging/check_links.py "$root/usr/share/doc"
 check "commands are those of dtnn" grep -qx 'dtnn predict --model-file=mine.safetensors cat.jpg' \
   "$root/usr/share/doc/dtnn/docs/onnx.md"
-check "no page installs sources" test "$(grep -c 'this installs\|setup\.sh && ' "$root/usr/share/doc/dtnn/README.md")" = 0
+check "README says nothing of the sources" test "$(grep -c 'this installs\|setup\.sh\|bazel [a-z]* //' "$root/usr/share/doc/dtnn/README.md")" = 0
+check "but where a GPU is used" grep -q '| `bazel run --config=cuda .* in the sources;' "$root/usr/share/doc/dtnn/README.md"
+check "library.md names the examples" grep -q '`library/run`, built as \[installing' "$root/usr/share/doc/dtnn/docs/library.md"
+check "all marks are read" test "$(grep -rl '<!-- \(sources\|end\|installed\)' "$root/usr/share/doc" | wc -l)" = 0
 check "of launch, too" grep -qx 'dtnn launch -n 2 -- benchmark --parallel=data --model=.*' \
   "$root/usr/share/doc/dtnn/docs/ranks-without-mpi.md"
 check "and none of Bazel" test "$(grep -rhE 'bazel run //apps:[a-z]|bazel-bin/apps/' "$root/usr/share/doc" |

@@ -55,6 +55,9 @@ offers "predict" pre
 offers "--version" --v
 offers "predict 1 predict --to" predict --to
 offers "benchmark 3 benchmark --top = 3" benchmark --top = 3
+offers "predict" launch -n 2 -- pre
+offers "predict 1 predict --to" launch -n 2 -- predict --to
+offers "" launch -n 2 -- colour --to
 offers "" colour --to
 offers "" "a b" --to
 
@@ -74,12 +77,13 @@ zpty shell zsh -f -i
 zpty -w shell "stty -echo; unsetopt zle_bracketed_paste; TERM=dumb; fpath=($1 \$fpath)
 autoload -U compinit; compinit -D -u; dtnn() { printf '<%s>' \"\$@\"; echo; }; echo so''urced"
 zpty -r -m shell said '*sourced*'
-zpty -w shell $'dtnn bench\t\t\ndtnn --v\t\necho do\'\'ne'
+zpty -w shell $'dtnn bench\t\t\ndtnn --v\t\ndtnn launch -n 2 -- bench\t\t\necho do\'\'ne'
 zpty -r -m shell said '*done*'
 print -r -- $said
 END
   said=$(timeout 50 zsh -f "$TEST_TMPDIR/terminal" "$TEST_TMPDIR/functions" || true)
-  for words in "<benchmark><benchmark-2-benchmark>" "<--version>"; do
+  for words in "<benchmark><benchmark-2-benchmark>" "<--version>" \
+    "<launch><-n><2><--><benchmark><benchmark-2-benchmark>"; do
     [[ $said == *"$words"* ]] && continue
     echo "FAILED: zsh completes $words: $said" >&2
     failed=true

@@ -4,6 +4,9 @@
 CALLED stands before the name of a program: "dtnn " in the packages, nothing below a prefix. In the
 sources Bazel starts programs, `bazel run //apps:predict --`, or they are in bazel-bin/apps; lines that
 only build them go. Builds with --config and whatever is not a program stay as they are.
+
+What a page says to readers of the sources alone is between <!-- sources --> and <!-- end -->, and goes;
+<!-- installed: TEXT --> becomes TEXT.
 """
 
 import pathlib
@@ -13,12 +16,12 @@ import sys
 PROGRAM = r"(?!scale_model_check\b)([a-z_]+)(?![\w/])"
 BUILT = rf"bazel-bin/apps/(?:[a-z_]+/)?{PROGRAM}"
 RULES = (
+    (r"(?ms)^<!-- sources -->\n.*?^<!-- end -->\n", ""),
+    (r"(?s)<!-- sources -->.*?<!-- end -->", ""),
+    (r"(?s)<!-- installed: (.*?) -->", r"\1"),
     (r"(?m)^(?:\./setup\.sh && )?bazel build(?: //apps:[a-z_]+)+\n", ""),
     (r"`bazel build //apps:[a-z_]+`, then ", ""),
     (r"\./setup\.sh && (?=bazel run //apps:)", ""),
-    # Installing, and tests of the sources.
-    (r", this installs what is needed and trains", ", this trains"),
-    (r"and this installs what is needed and runs every test:\n\n```\n[^`]*```\n\n", ""),
     (rf"bazel run //apps:{PROGRAM}(?: --(?![a-z]))?", r"{}\1"),
     # A program that another one starts is named by its file.
     (rf"( -- (?:\\\n *)?){BUILT}", r"\1\2"),
