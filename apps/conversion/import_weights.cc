@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "apps/program/other_file.h"
 #include "comm/ranks/job/exit_code.h"
+#include "layers/activation.h"
+#include "layers/softmax.h"
+#include "models/graph/graph.h"
 #include "models/parameters/in_format.h"
 #include "models/run/options/run_options.h"
 #include "models/torch/torch_file.h"
@@ -13,6 +17,7 @@
 #include "models/zoo/zoo.h"
 #include "tensor/errors.h"
 #include "tensor/files/array_file.h"
+#include "tensor/format.h"
 #include "tensor/text/counted.h"
 
 namespace dtnn {
@@ -21,6 +26,22 @@ namespace {
 // Layers that keep their values have those that training begins with by default.
 uint64_t Seed() { return uint64_t(RunOptions().training.seed); }
 
+// After the last layer of a model's file, unless that is it.
+absl::StatusOr<Graph> WithFinalActivation(const Graph& graph, FinalActivation wanted) {
+  std::shared_ptr<const Layer> layer;
+  if (wanted == FinalActivation::kSoftmax) layer = std::make_shared<SoftmaxLayer>();
+  if (wanted == FinalActivation::kSigmoid) {
+    layer = std::make_shared<ActivationLayer>(ActivationKind::kSigmoid);
+  }
+  const Node& last = graph.nodes().back();
+  if (layer == nullptr || last.layer->type_name() == layer->type_name()) return graph;
+  std::vector<NodeSpec> nodes = graph.ToNodes();
+  const int id = std::ranges::max(nodes, {}, &NodeSpec::id).id + 1;
+  nodes.push_back({.layer = layer, .inputs = {last.name}, .id = id});
+  return WithContext(Graph::FromNodes(graph.name(), graph.format(), nodes), "the final ",
+                     layer->type_name());
+}
+
 // The network in NCHW, the order of PyTorch, with initial values; the rest as a model's file says.
 absl::StatusOr<ImportedModel> MakeNetwork(const ImportFlags& flags, int64_t outputs,
                                           DeviceContext& host) {
@@ -28,6 +49,15 @@ absl::StatusOr<ImportedModel> MakeNetwork(const ImportFlags& flags, int64_t outp
   if (CheckArrayFileName(flags.model).ok()) {
     DTNN_ASSIGN_OR_RETURN(ArrayFileReader file, ArrayFileReader::Open(flags.model));
     DTNN_ASSIGN_OR_RETURN(made.model, ReadModel(file));
+    Graph& graph = made.model.graph;
+    const ImageExtents sample = ExtentsOf(graph.input_shape(), graph.format());
+    if (SampleOf(flags).value_or(sample) != sample) {
+      return UsageError("--input-shape: ", flags.model, " has a network for samples of ",
+                        ToString(sample), " (height, width, channels); leave it out");
+    }
+    const size_t layers = graph.nodes().size();
+    DTNN_ASSIGN_OR_RETURN(graph, WithFinalActivation(graph, ActivationOf(flags.final_activation)));
+    if (graph.nodes().size() > layers) made.model.description.loss.clear();  // the network says it
   } else {
     DTNN_RETURN_IF_ERROR(CheckNotImportable(flags.model, ""));
     const absl::StatusOr<Graph> own =

@@ -4,6 +4,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include "apps/conversion/import_model.h"
 #include "apps/testing/process.h"
@@ -154,6 +155,32 @@ TEST_F(ImportProgramTest, WeightsFillTheNetworkOfAModel) {
   EXPECT_EQ(ExitCodeOf(Run({.in = weights})), kExitUsage);
   EXPECT_EQ(ExitCodeOf(Run({.in = weights, .model = "vgg61"})), kExitUsage);
   EXPECT_EQ(ExitCodeOf(Run({.in = kNetwork, .model = path})), kExitUsage);
+}
+
+TEST_F(ImportProgramTest, TheNetworkOfAModelGetsTheFinalActivation) {
+  GraphBuilder b("mine", TensorFormat::kNHWC);
+  b.Input({12, 8, 3});
+  AppendVgg(b, {.groups = {{1, 4}, {2, 5}}, .hidden = 7}, 4);
+  const SavedModel model = {.graph = *b.Build(), .description = {.loss = "mse"}};
+  auto host = *DeviceContext::Create(Device::Cpu());
+  auto store = *ParameterStore::Create(model.graph, *host, DType::kFloat32, /*seed=*/1);
+  const std::string path = folder_ + "/logits.npz";
+  ASSERT_EQ(SaveModel(path, model, *store, *host), absl::OkStatus());
+  ImportFlags flags = {.in = "models/torch/testdata/vgg.pth", .model = path};
+  for (const auto& [word, last, loss] : {std::tuple("none", "FC", "mse"),
+                                         {"softmax", "Softmax", "categorical_cross_entropy"},
+                                         {"sigmoid", "Sigmoid", "binary_cross_entropy"}}) {
+    flags.final_activation = word;
+    ASSERT_EQ(Run(flags), absl::OkStatus());
+    const auto predictor = *Predictor::Load(Out());
+    EXPECT_EQ(predictor->model().graph.nodes().back().layer->type_name(), last);
+    EXPECT_EQ(predictor->model().description.loss, loss);
+  }
+  flags.input_shape = {3, 8, 12};
+  EXPECT_THAT(std::string(Run(flags).message()),
+              HasSubstr("--input-shape: " + path +
+                        " has a network for samples of 12x8x3 (height, "
+                        "width, channels); leave it out"));
 }
 
 TEST_F(ImportProgramTest, AStructureWithoutItsBatchNormalizationsSaysHowToExportThem) {
