@@ -101,7 +101,7 @@ TEST_F(CrowdTest, MoreConnectionsThanThereMayBe) {
         TextFromBytes(refusal->body),
         "there are 3 connections already, the most that the aggregator takes: its options say "
         "how many, and the system's limit of open files (ulimit -n)");
-    EXPECT_TRUE(absl::IsUnavailable(RefusalOf(*refusal))) << "a client calls again";
+    EXPECT_TRUE(absl::IsAborted(RefusalOf(*refusal))) << "a client calls again";
     Note("refused, as it should be");
   });
   ASSERT_EQ(Run(), absl::OkStatus()) << said();

@@ -30,31 +30,32 @@ absl::Status CallOptions::CheckInterrupt() const {
 }
 
 bool IsOfConnection(const absl::Status& status) {
-  return absl::IsOutOfRange(status) || absl::IsUnavailable(status);
+  return absl::IsOutOfRange(status) || absl::IsUnavailable(status) || absl::IsAborted(status);
 }
 
 absl::Status RefusalOf(const Frame& frame) {
   const std::string why = TextFromBytes(frame.body);
-  if (frame.header.index == kNewKey || frame.header.index == kBusy) return Unavailable(why);
+  if (frame.header.index == kNewKey || frame.header.index == kBusy) return absl::AbortedError(why);
   return FailedPrecondition("refuses this client: ", why);
 }
 
 absl::Status AwaitAnswer(const CallOptions& options, Channel& channel,
                          absl::FunctionRef<absl::StatusOr<bool>()> heard) {
-  Wait wait(
-      {.timeout = options.timeout, .interrupted = options.interrupted, .grace = milliseconds(0)});
+  Wait wait({.timeout = std::min<milliseconds>(kAnswerTime, options.timeout),
+             .interrupted = options.interrupted,
+             .grace = milliseconds(0)});
   const auto text = [&] { return Wait::Text{.who = "this client", .what = channel.address()}; };
-  const auto answered = [&](Wait::Clock::time_point until) -> absl::StatusOr<bool> {
-    DTNN_RETURN_IF_ERROR(channel.Write());
-    DTNN_ASSIGN_OR_RETURN(const bool is_there, heard());
-    pollfd descriptor = {channel.descriptor(), channel.events(), 0};
-    if (!is_there) PollUntil({&descriptor, 1}, until);
-    return is_there;
-  };
-  const absl::StatusOr<bool> done = wait.Until(wait.Now() + kAnswerTime, text, answered);
+  const absl::Status answered =
+      wait.For(text, [&](Wait::Clock::time_point until) -> absl::StatusOr<bool> {
+        DTNN_RETURN_IF_ERROR(channel.Write());
+        DTNN_ASSIGN_OR_RETURN(const bool is_there, heard());
+        pollfd descriptor = {channel.descriptor(), channel.events(), 0};
+        if (!is_there) PollUntil({&descriptor, 1}, until);
+        return is_there;
+      });
   DTNN_RETURN_IF_ERROR(options.CheckInterrupt());
-  DTNN_RETURN_IF_ERROR(done.status());
-  return *done ? absl::OkStatus() : Unavailable("it does not answer");
+  if (absl::IsDeadlineExceeded(answered)) return Unavailable("it does not answer");
+  return answered;
 }
 
 absl::Status CallUntilDone(const CallOptions& options, const JobSecret& secret,
@@ -65,18 +66,27 @@ absl::Status CallUntilDone(const CallOptions& options, const JobSecret& secret,
              .interrupted = options.interrupted,
              .grace = milliseconds(0)});
   const std::string where = StrCat("the aggregator at ", options.place.address.ToString());
+  std::string said;  // by the aggregator, at last
+  const auto after_said = [&](const absl::Status& trouble) {
+    return StrCat(said.empty() ? "" : StrCat("the last answer: ", said, "; since then: "),
+                  trouble.message());
+  };
   for (milliseconds pause = kPauseFirst;; pause = std::min(2 * pause, kPauseLast)) {
     absl::StatusOr<Link> link = CallAggregator(options.place, secret, wait);
     DTNN_RETURN_IF_ERROR(options.CheckInterrupt());
-    // The time is out.
-    if (absl::IsDeadlineExceeded(link.status())) return Unavailable(link.status().message());
+    // The time is out, a moment after this call perhaps.
+    if (absl::IsDeadlineExceeded(link.status())) {
+      return Unavailable(after_said(link.status()));
+    }
     const absl::Status status = link.ok() ? talk(*std::move(link)) : link.status();
     if (status.ok()) return status;
     if (!IsOfConnection(status)) return WithContext(status, where);
+    const bool is_said = absl::IsAborted(status);
+    if (is_said) said = std::string(status.message());
     const auto text = [&] {
       return Wait::Text{.who = "this client",
                         .what = StrCat(where, " to answer"),
-                        .trouble = std::string(status.message())};
+                        .trouble = is_said ? said : after_said(status)};
     };
     const absl::Status paused = wait.Pause(pause, text);
     DTNN_RETURN_IF_ERROR(options.CheckInterrupt());

@@ -41,19 +41,21 @@ struct CallOptions {
 };
 
 // Writes what the channel has to send, until `heard` says that the answer is there; Unavailable
-// where it does not come within seconds.
+// where it does not come within seconds, or within the timeout.
 absl::Status AwaitAnswer(const CallOptions& options, Channel& channel,
                          absl::FunctionRef<absl::StatusOr<bool>()> heard);
 
-// Whether it is the connection that failed.
+// Whether the client is to come again by another connection: this one failed, or the aggregator has
+// said so, which is Aborted.
 bool IsOfConnection(const absl::Status& status);
 
-// What a kRefusal says: FailedPrecondition, or an error of the connection where this client is to
-// come again by another one.
+// What a kRefusal says: FailedPrecondition, or Aborted where this client is to come again by
+// another connection.
 absl::Status RefusalOf(const Frame& frame);
 
 // `talk` with the aggregator over new connections, until it returns OK or an error that is not of
-// the connection, which is returned. Unavailable where the aggregator could not be reached.
+// the connection, which is returned. Unavailable where the time is over before; it says what the
+// aggregator has answered last, if it has, and what has happened since.
 absl::Status CallUntilDone(const CallOptions& options, const JobSecret& secret,
                            const std::function<absl::Status(Link link)>& talk);
 

@@ -60,8 +60,9 @@ absl::Status ProveIdentity(const CallOptions& options, Channel& channel) {
   Encounter encounter = {.client = {.name = own.name}};
   const absl::StatusOr<bool> wants_proof = MeetAggregator(options, channel, encounter);
   // Another process that answers must not be able to end a client that expects another one.
-  if (own.aggregator && !wants_proof.ok() && !absl::IsCancelled(wants_proof.status())) {
-    return Unavailable(wants_proof.status().message());
+  if (own.aggregator && !wants_proof.ok() && !absl::IsCancelled(wants_proof.status()) &&
+      !IsOfConnection(wants_proof.status())) {
+    return absl::AbortedError(wants_proof.status().message());
   }
   DTNN_RETURN_IF_ERROR(wants_proof.status());
   if (!*wants_proof) return absl::OkStatus();

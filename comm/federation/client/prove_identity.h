@@ -12,9 +12,9 @@ namespace dtnn::federation {
 
 // Over a new connection. Nothing is said where options.identity has neither a key nor the
 // aggregator's. FailedPrecondition where the aggregator refuses this client. Where the client
-// expects an aggregator's key, whatever comes before the proof of it, a refusal too, is
-// Unavailable: another process may have answered, and the next call may reach the right one. So is
-// a file of the key that cannot be read now.
+// expects an aggregator's key, whatever is said before the proof of it, a refusal too, is
+// Aborted: another process may have answered, and the next call may reach the right one.
+// Unavailable where the file of the key cannot be read now.
 absl::Status ProveIdentity(const CallOptions& options, Channel& channel);
 
 }  // namespace dtnn::federation

@@ -80,7 +80,7 @@ TEST_F(ProveIdentityTest, TheAggregatorWithTheKeyIsTheRightOne) {
 TEST_F(ProveIdentityTest, NobodyElseEndsAClientThatExpectsAKey) {
   const auto trouble = [&](const auto& make_answer) {
     const absl::Status status = With(make_answer);
-    EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+    EXPECT_TRUE(absl::IsAborted(status)) << status;
     return std::string(status.message());
   };
   EXPECT_EQ(trouble(Refusal), "refuses this client: it is not wanted");
