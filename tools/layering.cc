@@ -30,11 +30,11 @@ constexpr Folder kHouse[] = {
 constexpr Folder kRooms[] = {
     {"tensor/text", 0},
     {"tensor/trace", 0},
-    {"tensor", 1},
     {"tensor/machine", 1},
-    {"tensor/gpu", 1},
     {"tensor/threads", 2},
-    {"tensor/files", 3},
+    {"tensor", 3},
+    {"tensor/gpu", 3},
+    {"tensor/files", 4},
 
     {"layers/base", 0},
     {"layers", 1},

@@ -215,7 +215,7 @@ absl::Status SimulatedEvent::Synchronize() {
     DTNN_ASSIGN_OR_RETURN(occurrence, Last("waiting for an event"));
     ++gpu_.calls_.waits_for_events;
   }
-  while (occurrence->done.load(std::memory_order_acquire) == 0) occurrence->done.wait(0);
+  occurrence->AwaitDone();
   const std::lock_guard lock(gpu_.world_->mutex);
   gpu_.world_->HostWaitedFor(occurrence->clock);
   return gpu_.CheckError();
@@ -225,7 +225,7 @@ absl::StatusOr<bool> SimulatedEvent::Query() {
   const std::lock_guard lock(gpu_.world_->mutex);
   DTNN_ASSIGN_OR_RETURN(const std::shared_ptr<Occurrence> occurrence, Last("querying an event"));
   DTNN_RETURN_IF_ERROR(gpu_.CheckError());
-  if (occurrence->done.load(std::memory_order_acquire) == 0) return false;
+  if (!occurrence->IsDone()) return false;
   gpu_.world_->HostWaitedFor(occurrence->clock);
   return true;
 }
@@ -239,8 +239,7 @@ absl::StatusOr<double> SimulatedEvent::SecondsSince(const Event& start) {
   if (timing_ == Timing::kOff || before.timing_ == Timing::kOff) {
     return FailedPrecondition(gpu_.name(), ": ", what, ": one was made without timing");
   }
-  if (first->done.load(std::memory_order_acquire) == 0 ||
-      last->done.load(std::memory_order_acquire) == 0) {
+  if (!first->IsDone() || !last->IsDone()) {
     return FailedPrecondition(gpu_.name(), ": ", what, ": one is not done yet; wait for it");
   }
   return std::chrono::duration<double>(last->time - first->time).count();

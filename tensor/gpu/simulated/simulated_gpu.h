@@ -22,6 +22,7 @@
 #include "tensor/gpu/simulated/mapping.h"
 #include "tensor/gpu/simulated/simulated_driver.h"
 #include "tensor/gpu/simulated/work_queue.h"
+#include "tensor/threads/waitable_word.h"
 
 namespace dtnn::gpu {
 
@@ -104,8 +105,13 @@ struct Occurrence {
   Clock clock;
   std::shared_ptr<Capture> capture;  // null unless captured
   std::vector<size_t> after;         // of the capture
-  std::atomic<uint32_t> done = 0;
+  WaitableWord done;                 // 1: it is
   std::chrono::steady_clock::time_point time;
+
+  bool IsDone() const { return done.Load(std::memory_order_acquire) != 0; }
+  void AwaitDone() {
+    if (!IsDone()) done.SleepWhile(0);
+  }
 };
 
 class SimulatedEvent : public Event {

@@ -187,8 +187,8 @@ absl::Status SimulatedStream::Record(Event& event) {
   occurrence->clock = clock_;
   Push([occurrence](KernelRunner&) {
     occurrence->time = std::chrono::steady_clock::now();
-    occurrence->done.store(1, std::memory_order_seq_cst);  // as WorkQueue::Push
-    occurrence->done.notify_all();
+    occurrence->done.Store(1, std::memory_order_seq_cst);  // as WorkQueue::Push
+    occurrence->done.Wake();
   });
   return absl::OkStatus();
 }
@@ -202,9 +202,7 @@ absl::Status SimulatedStream::Wait(const Event& event) {
   }
   if (capture_ != nullptr || occurrence->capture != nullptr) return WaitInCapture(*occurrence);
   clock_.Merge(occurrence->clock);
-  Push([occurrence](KernelRunner&) {
-    while (occurrence->done.load(std::memory_order_acquire) == 0) occurrence->done.wait(0);
-  });
+  Push([occurrence](KernelRunner&) { occurrence->AwaitDone(); });
   return absl::OkStatus();
 }
 

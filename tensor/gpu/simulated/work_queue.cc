@@ -20,20 +20,21 @@ void WorkQueue::Push(std::function<void()> work) {
   item->work = std::move(work);
   ++pushed_;
   std::exchange(last_, item)->next = item;
-  // Not after the look at who waits that a notification begins with: it would miss a thread that
-  // has just gone to sleep.
-  queued_.store(pushed_, std::memory_order_seq_cst);
-  queued_.notify_one();
+  // Not after the look at who sleeps that Wake begins with: it would miss a thread that has just
+  // gone to sleep.
+  queued_.Store(pushed_, std::memory_order_seq_cst);
+  queued_.Wake();
 }
 
 void WorkQueue::WaitFor(uint32_t pushed) {
   const auto missing = [&](uint32_t done) { return int32_t(pushed - done) > 0; };
-  for (uint32_t done; missing(done = done_.load(std::memory_order_acquire));) done_.wait(done);
+  uint32_t done = done_.Load(std::memory_order_acquire);
+  while (missing(done)) done = done_.SleepWhile(done);
 }
 
 void WorkQueue::DoAll(Item* item) {
   for (uint32_t number = 0;; ++number) {
-    while (queued_.load(std::memory_order_acquire) == number) queued_.wait(number);
+    if (queued_.Load(std::memory_order_acquire) == number) queued_.SleepWhile(number);
     Item* const next = item->next;
     delete item;
     item = next;
@@ -46,8 +47,8 @@ void WorkQueue::DoAll(Item* item) {
     }
     item->work();
     item->work = nullptr;  // what it held is free before anybody is woken
-    done_.fetch_add(1, std::memory_order_release);
-    done_.notify_all();
+    done_.FetchAdd(1);
+    done_.Wake();
   }
   delete item;
 }

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "tensor/philox.h"
+#include "tensor/threads/waitable_word.h"
 
 namespace dtnn::gpu {
 
@@ -31,7 +32,7 @@ class WorkQueue {
   // How much that is; and, for any thread, a wait until so much is done.
   uint32_t pushed() const { return pushed_; }
   void WaitFor(uint32_t pushed);
-  bool Done() const { return done_.load(std::memory_order_acquire) == pushed_; }
+  bool Done() const { return done_.Load(std::memory_order_acquire) == pushed_; }
 
  private:
   struct Item {
@@ -46,7 +47,7 @@ class WorkQueue {
   Item* last_;           // of those who push
   uint32_t pushed_ = 0;  // likewise
   // Counts that wrap around.
-  std::atomic<uint32_t> queued_ = 0, done_ = 0;
+  WaitableWord queued_, done_;
   std::thread thread_;
 };
 
