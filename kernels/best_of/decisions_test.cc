@@ -135,9 +135,10 @@ TEST(DecisionsTest, DamagedLinesAreNamed) {
 
 TEST(DecisionsTest, FilesThatAreFarTooLargeAreRefused) {
   const std::string path = absl::StrCat(::testing::TempDir(), "large.txt");
-  std::ofstream(path) << std::string((size_t{16} << 20) + 1, '\n');
+  const std::string most = "# " + std::string((size_t{16} << 20) - 2, 'a');  // one comment
+  std::ofstream(path) << most << "a";
   EXPECT_FALSE(Decisions::Load(path).ok());
-  std::ofstream(path) << std::string(size_t{16} << 20, '\n');
+  std::ofstream(path) << most;
   EXPECT_TRUE(Decisions::Load(path).ok());
 }
 
