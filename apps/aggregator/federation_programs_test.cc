@@ -260,13 +260,16 @@ TEST_F(FederationProgramsTest, FilesThatCannotBeWrittenDoNotEndTheRounds) {
 }
 
 TEST_F(FederationProgramsTest, AFolderWithoutRoundsIsNotContinued) {
-  const Outcome outcome = Aggregator({"--resume", "--rounds=1", "--min-clients=1",
-                                      "--checkpoint-dir=" + folder_ + "/x"})
-                              ->Wait();
-  EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_THAT(outcome.text, HasSubstr("--resume: " + folder_ +
-                                      "/x contains no round; "
-                                      "--resume=if-there begins a new federation then"));
+  for (const std::string why : {" does not exist; ", " contains no round; "}) {
+    const Outcome outcome = Aggregator({"--resume", "--rounds=1", "--min-clients=1",
+                                        "--checkpoint-dir=" + folder_ + "/x"})
+                                ->Wait();
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_THAT(outcome.text, HasSubstr("--resume: " + folder_ + "/x" + why +
+                                        "--resume=if-there begins a new federation then"));
+    EXPECT_EQ(std::filesystem::create_directory(folder_ + "/x"), why == " does not exist; ")
+        << "the first made none";
+  }
 }
 
 // Epsilon grows from round to round, also where another process continues.

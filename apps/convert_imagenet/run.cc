@@ -255,7 +255,7 @@ absl::Status ConvertImagenet(const ConvertOptions& options, std::ostream& out) {
     }
   }
   std::error_code error;
-  if (fs::create_directories(options.output, error); error) {
+  if (fs::create_directory(options.output, error); error) {
     return absl::PermissionDeniedError(
         StrCat(options.output, ": cannot be created: ", error.message()));
   }

@@ -90,7 +90,7 @@ absl::StatusOr<Certificate> MakeForHost(const Certificate& authority, const std:
 
 absl::Status MakeFolder(const std::string& folder) {
   std::error_code error;
-  fs::create_directories(folder, error);
+  fs::create_directory(folder, error);
   if (!error) return absl::OkStatus();
   return FailedPrecondition(folder, ": cannot be made: ", error.message());
 }

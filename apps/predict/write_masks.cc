@@ -117,7 +117,7 @@ absl::StatusOr<int64_t> WriteMasks(const MaskOptions& options, Predictor& predic
   DTNN_ASSIGN_OR_RETURN(const ImageInput* const input, predictor.images());
   DTNN_ASSIGN_OR_RETURN(const std::vector<std::string> masks, MaskNames(options.folder, files));
   std::error_code error;
-  if (fs::create_directories(options.folder, error); error) {
+  if (fs::create_directory(options.folder, error); error) {
     return FailedPrecondition("--mask-dir: ", options.folder,
                               ": cannot be created: ", error.message());
   }

@@ -56,7 +56,7 @@ Image MaskIn(const std::string& path) {
 }
 
 TEST(WriteMasksTest, MasksShowTheClassOfEachPixel) {
-  const std::string folder = testing::NewFolder("predict_masks"), masks = folder + "/new/masks";
+  const std::string folder = testing::NewFolder("predict_masks"), masks = folder + "/masks";
   std::filesystem::create_directories(folder + "/images/deep");
   testing::Bytes pixels;
   for (int y = 0; y < 16; ++y) {

@@ -94,6 +94,12 @@ absl::StatusOr<FederationState> RoundState::Begin(Resumption resumption,
   const bool resume = resumption != Resumption::kNo;
   FederationState state;
   if (!folder_name_.empty()) {
+    std::error_code ignored;
+    if (resumption == Resumption::kMust && std::filesystem::status(folder_name_, ignored).type() ==
+                                               std::filesystem::file_type::not_found) {
+      return FailedPrecondition("--resume: ", folder_name_,
+                                " does not exist; --resume=if-there begins a new federation then");
+    }
     DTNN_ASSIGN_OR_RETURN(warnings, WithContext(folder_.Prepare(resume), "--checkpoint-dir"));
     std::error_code error;
     for (const std::string& path : {EncryptedPath(), LedgerPath()}) {

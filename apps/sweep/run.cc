@@ -17,10 +17,12 @@
 #include "apps/sweep/table.h"
 #include "comm/ranks/job/exit_code.h"
 #include "comm/ranks/job/interrupt.h"
+#include "models/observe/report/charts/page.h"
 #include "models/observe/report/comparison.h"
 #include "models/observe/report/read_run.h"
 #include "tensor/errors.h"
 #include "tensor/files/atomic_file.h"
+#include "tensor/files/output_file.h"
 #include "tensor/stopwatch.h"
 #include "tensor/text/counted.h"
 #include "tensor/threads/parallel_for.h"
@@ -30,6 +32,8 @@ namespace {
 
 constexpr int64_t kMostBytes = 1 << 20;  // of a file of options
 
+std::string PageOf(const SweepOptions& options) { return options.folder + "/sweep.html"; }
+
 class Runner {
  public:
   Runner(const SweepOptions& options, const std::vector<GridRun>& grid, std::ostream& out)
@@ -38,12 +42,15 @@ class Runner {
         out_(out),
         threads_(options.jobs > 1 ? std::max(1, NumThreads() / int(options.jobs)) : 0) {}
 
-  // That no folder holds a run with other options.
+  // That no folder holds a run with other options, and that the page can be written; makes the
+  // folder of all.
   absl::Status Check() const {
     for (size_t run = 0; run < grid_.size(); ++run) {
       DTNN_RETURN_IF_ERROR(HasItsOptions(run).status());
     }
-    return absl::OkStatus();
+    std::error_code ignored;  // the page says what is wrong
+    std::filesystem::create_directory(options_.folder, ignored);
+    return CheckOutputFile(PageOf(options_), "a report", IsPage);
   }
 
   // All runs to their ends.
@@ -95,7 +102,7 @@ class Runner {
     DTNN_ASSIGN_OR_RETURN(const bool there, HasItsOptions(run));
     if (there) return absl::OkStatus();
     std::error_code ignored;  // writing the file says what is wrong
-    std::filesystem::create_directories(StrCat(options_.folder, "/", grid_[run].name), ignored);
+    std::filesystem::create_directory(StrCat(options_.folder, "/", grid_[run].name), ignored);
     const std::string text = FormatOptions(grid_[run].options);
     return WriteFileAtomically(In(run, kOptionsFile), std::as_bytes(std::span(text)));
   }
@@ -179,7 +186,7 @@ absl::Status Compare(const SweepOptions& options, const std::vector<GridRun>& gr
   SortByLoss(runs);
   std::vector<ComparedRun> compared;
   for (const SweptRun& run : runs) compared.push_back(run.run);
-  const std::string page = FormatComparison(compared), path = options.folder + "/sweep.html";
+  const std::string page = FormatComparison(compared), path = PageOf(options);
   DTNN_RETURN_IF_ERROR(WriteFileAtomically(path, std::as_bytes(std::span(page))));
   std::vector<std::string> names;
   for (const GridAxis& axis : options.grid) names.push_back(axis.name);

@@ -112,6 +112,18 @@ TEST_F(SweepTest, TheOptionsOfARunRepeatItFromTheStart) {
   EXPECT_EQ(std::filesystem::last_write_time(In(run + "model.safetensors")), written);
 }
 
+TEST_F(SweepTest, APageThatIsNotItsOwnStays) {
+  std::filesystem::create_directory(folder_ + "/runs");
+  std::ofstream(In("sweep.html")) << "my notes";
+  const Outcome outcome = Sweep({"--grid", "learning-rate=0.05"});
+  EXPECT_EQ(outcome.exit_code, kExitFailed);
+  EXPECT_THAT(outcome.text,
+              AllOf(HasSubstr(In("sweep.html") + ": is not a report written by DTNN, and would be "
+                                                 "overwritten"),
+                    Not(HasSubstr("begins"))));
+  EXPECT_EQ(Contents(In("sweep.html")), "my notes");
+}
+
 TEST_F(SweepTest, ARunThatFailsDoesNotStopTheOthers) {
   const Outcome outcome =
       Sweep({"--grid", "weights-and-bias-filename=" + folder_ + "/none.npz,None"});

@@ -98,7 +98,7 @@ absl::StatusOr<std::vector<std::string>> CheckpointFolder::Lock(bool goes_on) {
 
 absl::StatusOr<std::vector<std::string>> CheckpointFolder::Prepare(bool resume, bool goes_on) {
   std::error_code error;
-  fs::create_directory(folder_, error);  // a parent that is not there is a mistake of writing
+  fs::create_directory(folder_, error);  // not those above it, as for files
   if (error) return Failed(folder_, "cannot create the folder for checkpoints", error);
   DTNN_RETURN_IF_ERROR(WithContext(AtomicFile::Create(PathOf(0)).status(), folder_,
                                    ": cannot write checkpoints there"));

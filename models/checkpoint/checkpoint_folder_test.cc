@@ -275,6 +275,11 @@ TEST_F(CheckpointFolderTest, ANewRunDoesNotWriteBesideAnOlderOne) {
   EXPECT_THAT(
       std::string(CheckpointFolder((path_ / "file").string()).Prepare(true).status().message()),
       HasSubstr("cannot create the folder"));
+  // Those above it are not made.
+  EXPECT_THAT(
+      std::string(CheckpointFolder((path_ / "a/b").string()).Prepare(false).status().message()),
+      AllOf(HasSubstr("/a/b: cannot create the folder"), HasSubstr("No such file")));
+  EXPECT_FALSE(std::filesystem::exists(path_ / "a"));
 }
 
 TEST_F(CheckpointFolderTest, IsOfOneProcessUntilAllCopiesAreGone) {

@@ -491,6 +491,7 @@ TEST(BenchmarkRanksTest, RanksGoOnFromTheNewestCheckpointThatAllHave) {
   EXPECT_THAT(resumed.text, HasSubstr("/c-rank0/checkpoint-18.npz, 18 steps done"));
   EXPECT_THAT(resumed.text, HasSubstr("Epoch 2/3"));
   std::filesystem::remove_all(folder + "/c-rank1");
+  std::filesystem::create_directory(folder + "/c-rank1");
   const Outcome refused = RunJob(2, With(run, {"--num-epochs=4", "--resume"}));
   EXPECT_EQ(RankExitCode(refused, 0), kExitFailed) << refused.text;
   EXPECT_THAT(refused.text, HasSubstr("rank 1 has no checkpoint, but other ranks have"));

@@ -87,9 +87,14 @@ TEST(BenchmarkResumeTest, AFolderThatIsMistypedIsNotANewRun) {
   const Outcome refused = Launch("--checkpoint-dir=" + folder + "/a --resume");
   EXPECT_EQ(refused.exit_code, 1);
   EXPECT_THAT(refused.text, HasSubstr("benchmark: --resume: " + folder +
-                                      "/a contains no checkpoint; --resume=if-there starts a new "
-                                      "run then\n"));
+                                      "/a does not exist; --resume=if-there starts a new run "
+                                      "then\n"));
   EXPECT_THAT(refused.text, Not(HasSubstr("Epoch 1")));
+  EXPECT_FALSE(std::filesystem::exists(folder + "/a")) << "it is not made";
+  std::filesystem::create_directory(folder + "/a");
+  EXPECT_THAT(Launch("--checkpoint-dir=" + folder + "/a --resume").text,
+              HasSubstr("benchmark: --resume: " + folder +
+                        "/a contains no checkpoint; --resume=if-there starts a new run then\n"));
   const std::string run = "--checkpoint-dir=" + folder + "/a --resume=if-there ";
   const Outcome begun = Launch(run);
   EXPECT_EQ(begun.exit_code, 0) << begun.text;

@@ -58,7 +58,7 @@ absl::Status Failed(std::string_view path, std::string_view step) {
 
 absl::Status MakeFolder(const fs::path& folder) {
   std::error_code error;
-  fs::create_directories(folder, error);
+  fs::create_directory(folder, error);
   if (!error && fs::is_directory(folder, error)) return absl::OkStatus();
   return FailedPrecondition(folder.string(), ": is not a folder and cannot be created",
                             error ? ": " + error.message() : "");

@@ -105,6 +105,8 @@ TEST(EventFileTest, WhatIsNoFolderIsAnErrorBefore) {
               StartsWith(file + ": is not a folder"));
   EXPECT_FALSE(EventFile::Create(file + "/below", 1).ok());
   EXPECT_FALSE(CheckEventFolder("/proc/no/such").ok());
+  EXPECT_FALSE(CheckEventFolder(folder + "/a/b").ok());
+  EXPECT_FALSE(std::filesystem::exists(folder + "/a")) << "those above it are not made";
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace dtnn {
 absl::Status MakeModelFolder(const std::string& folder) {
   if (folder.empty()) return absl::OkStatus();
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
+  std::filesystem::create_directory(folder, error);
   if (error) {
     return absl::ErrnoToStatus(error.value(), StrCat("RunOptions::schedule.model_folder=", folder,
                                                      ": cannot create the folder"));

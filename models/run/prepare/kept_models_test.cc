@@ -135,9 +135,11 @@ TEST_F(KeptModelsTest, WhatCannotBeWrittenDeletesNothing) {
 
 TEST_F(KeptModelsTest, TheFolderIsMadeOrTheFlagNamed) {
   EXPECT_TRUE(MakeModelFolder("").ok());
-  EXPECT_TRUE(MakeModelFolder(folder_ + "/a/b").ok());
-  EXPECT_TRUE(fs::is_directory(folder_ + "/a/b"));
-  EXPECT_TRUE(MakeModelFolder(folder_ + "/a/b").ok()) << "it may be there";
+  EXPECT_FALSE(MakeModelFolder(folder_ + "/a").ok());
+  EXPECT_FALSE(fs::exists(folder_)) << "those above it are not made";
+  EXPECT_TRUE(MakeModelFolder(folder_).ok());
+  EXPECT_TRUE(fs::is_directory(folder_));
+  EXPECT_TRUE(MakeModelFolder(folder_).ok()) << "it may be there";
   EXPECT_THAT(std::string(MakeModelFolder("/dev/null/a").message()),
               HasSubstr("RunOptions::schedule.model_folder=/dev/null/a: "));
 }

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -40,12 +42,25 @@
 namespace dtnn {
 namespace {
 
+// A run that must resume, and has nothing to resume from, makes no folder.
+absl::Status CheckFolderToResumeFrom(const PreparedRun& run) {
+  const std::string& folder = run.options.checkpoint.folder;
+  if (run.options.checkpoint.resume != Resume::kYes || run.goes_on) return absl::OkStatus();
+  std::error_code error;
+  if (std::filesystem::status(folder, error).type() != std::filesystem::file_type::not_found) {
+    return absl::OkStatus();
+  }
+  return NotFound("RunOptions::checkpoint.resume: ", folder,
+                  " does not exist; RunOptions::checkpoint.resume=if-there starts a new run then");
+}
+
 // What the run will write to must take it: a run of hours must not find out at its end.
 absl::Status PrepareOutput(PreparedRun& run, RunLog& log) {
   if (run.Writes()) DTNN_RETURN_IF_ERROR(CheckModelFile(run.options.output.model));
   DTNN_RETURN_IF_ERROR(CheckTraceFiles(run.options, run.rank));
   if (run.rank == 0 && TunesRun(run)) DTNN_RETURN_IF_ERROR(CheckBestOfFile(run.options));
   if (run.options.training.evaluate_only) return absl::OkStatus();
+  if (run.WritesCheckpoints()) DTNN_RETURN_IF_ERROR(CheckFolderToResumeFrom(run));
   if (run.Writes()) DTNN_RETURN_IF_ERROR(CheckReportFile(run.options));
   if (run.Writes()) DTNN_RETURN_IF_ERROR(CheckBoard(run.options));
   if (run.Writes()) DTNN_RETURN_IF_ERROR(MakeModelFolder(run.options.schedule.model_folder));
