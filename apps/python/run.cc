@@ -5,8 +5,6 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -24,13 +22,11 @@
 #include "apps/python/network.h"
 #include "apps/python/numpy_types.h"
 #include "apps/python/ranks.h"
+#include "apps/python/run_arguments.h"
 #include "apps/python/run_hooks.h"
-#include "comm/launch_place.h"
-#include "kernels/device/context.h"
+#include "apps/python/run_parameters.h"
 #include "models/graph/table.h"
-#include "models/parameters/parameter_arrays.h"
 #include "models/run/options/option_members.h"
-#include "models/run/parts/rank_process.h"
 #include "tensor/errors.h"
 #include "tensor/text/counted.h"
 #include "tensor/text/str_cat.h"
@@ -38,35 +34,6 @@
 namespace dtnn::python {
 namespace py = pybind11;
 namespace {
-
-// Lines for a function of Python, from whichever thread. What it raises is reported, not raised.
-std::function<void(std::string_view)> Sink(const py::object& function) {
-  if (function.is_none()) return {};
-  // Copied and dropped without the GIL.
-  const std::shared_ptr<PyObject> kept(py::object(function).release().ptr(), [](PyObject* object) {
-    const py::gil_scoped_acquire held;
-    Py_DECREF(object);
-  });
-  return [kept](std::string_view text) {
-    const py::gil_scoped_acquire held;
-    while (text.ends_with('\n')) text.remove_suffix(1);
-    try {
-      py::handle(kept.get())(Text(NameKeywords(text)));
-    } catch (py::error_already_set& error) {
-      if (error.matches(PyExc_KeyboardInterrupt)) return PyErr_SetInterrupt();  // once more
-      error.discard_as_unraisable("dtnn.Run: a function for messages");
-    }
-  };
-}
-
-bool AllFinite(const Tensor& values) {
-  bool finite = true;
-  DispatchFloating(values.dtype(), [&]<typename T>(T) {
-    const std::span<const T> all(values.data<T>(), size_t(values.num_elements()));
-    finite = std::ranges::all_of(all, [](T value) { return std::isfinite(value); });
-  });
-  return finite;
-}
 
 class PythonRun : public UsesRanks {
  public:
@@ -163,56 +130,13 @@ class PythonRun : public UsesRanks {
     Check(run_->Save(path));
   }
 
-  // Copies, by the keys that files have.
   py::dict Parameters() const {
     const Reading reading(*this);
-    ParameterStore& store = run_->store();
-    const auto context = Check(DeviceContext::Create(store.all_values().device()));
-    py::dict arrays;
-    for (const auto& [name, values] :
-         Check(NameArena(run_->graph(), store, *context, store.all_values(), {}))) {
-      const std::span<const int64_t> extents = values.shape().extents();
-      py::array array(NumpyType(values.dtype()),
-                      std::vector<py::ssize_t>(extents.begin(), extents.end()));
-      std::memcpy(array.mutable_data(), values.raw_data(), size_t(array.nbytes()));
-      arrays[Text(name)] = array;
-    }
-    return arrays;
+    return ParametersOf(*run_);
   }
-
-  // Arrays of the store's type, dense; all are checked before the first is copied.
-  void SetParameters(const std::vector<std::pair<std::string, py::array>>& arrays) {
+  void SetParameters(const NamedArrays& arrays) {
     const Reading reading(*this);
-    ParameterStore& store = run_->store();
-    const auto context = Check(DeviceContext::Create(store.all_values().device()));
-    const std::vector<ParameterArray> known = ParameterArrays(run_->graph(), {});
-    std::vector<std::pair<Tensor, Tensor>> copies;
-    for (const auto& [name, array] : arrays) {
-      const auto found = std::ranges::find(known, name, &ParameterArray::key);
-      if (found == known.end()) {
-        throw StatusError{InvalidArgument("network ", run_->graph().name(), " has no parameter ",
-                                          Quoted(name), "; Run.parameters has those there are")};
-      }
-      const Tensor value = store.Value(int(found->node), int(found->parameter));
-      const std::string wanted = value.shape().ToString();
-      if (ShapeText(array) != wanted) {
-        throw StatusError{InvalidArgument("parameter ", Quoted(name), " has shape ", wanted,
-                                          ", not ", ShapeText(array))};
-      }
-      CheckDense(array, {value.dtype()}, array.ndim());
-      const Tensor from = Check(Tensor::Allocate(Device::Cpu(), value.dtype(), value.shape()));
-      std::memcpy(from.raw_data(), array.data(), size_t(array.nbytes()));
-      if (!AllFinite(from)) {
-        throw StatusError{
-            InvalidArgument("parameter ", Quoted(name), " contains NaN or an infinite value")};
-      }
-      copies.emplace_back(from, value);
-    }
-    for (const auto& [from, to] : copies) {
-      Check(context->Copy(from, to));
-      Check(context->Synchronize());
-    }
-    store.MarkChanged();
+    SetParametersOf(*run_, arrays);
   }
 
   py::list History() const {
@@ -293,43 +217,6 @@ class PythonRun : public UsesRanks {
   }
 
  private:
-  // The others of a run on several ranks; null for one that trains alone.
-  static Communicator* RanksOf(const dtnn::Options& options) {
-    if (!options.ranks.elastic.empty()) {
-      throw StatusError{InvalidArgument(
-          "elastic=", options.ranks.elastic,
-          ": ranks of Python do not come and go; the program benchmark trains with such ranks")};
-    }
-    if (options.ranks.parallel != Parallel::kData) return nullptr;
-    if (CurrentRanks() != nullptr) return CurrentRanks();
-    throw StatusError{InvalidArgument(
-        "parallel=data: is for the ranks of a job, in a function that dtnn.run_as_rank calls; "
-        "leave it out to train in one process")};
-  }
-  // Where a job's processes all train, and write the same files, without the others.
-  static void WarnOfRanks(const dtnn::Options& options,
-                          const std::function<void(std::string_view)>& warn) {
-    if (options.ranks.parallel != Parallel::kSequential || options.given.contains("parallel")) {
-      return;
-    }
-    const LaunchPlace place = PlaceOfProcess(options);
-    if (place.ranks == 1 || place.rank > 0) return;
-    warn(StrCat(place.ranks,
-                " processes were started, but each of them trains all by itself, and "
-                "writes the same files; parallel=\"data\" in a function that "
-                "dtnn.run_as_rank calls divides the work among all of them "
-                "(parallel=\"sequential\": no warning)"));
-  }
-  // A data set object replaces options, which then have no effect.
-  static void WarnOfReading(dtnn::Options& options,
-                            const std::function<void(std::string_view)>& warn) {
-    const std::string names = GivenKeywords(options, SaysWhatIsRead);
-    if (names.empty()) return;
-    warn(names + ": no effect beside a data set object, which is read as it is");
-    std::erase_if(options.given,
-                  [](const auto& name) { return SaysWhatIsRead(*FindOption(name)); });
-  }
-
   // A run computes one thing at a time.
   struct Use {
     explicit Use(PythonRun& run) : run(run) {

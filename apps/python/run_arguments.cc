@@ -1,0 +1,70 @@
+#include "apps/python/run_arguments.h"
+
+#include <memory>
+#include <string>
+
+#include "apps/flags/option_table.h"
+#include "apps/python/errors.h"
+#include "apps/python/keywords.h"
+#include "apps/python/ranks.h"
+#include "comm/launch_place.h"
+#include "models/run/parts/rank_process.h"
+#include "tensor/errors.h"
+#include "tensor/text/str_cat.h"
+
+namespace dtnn::python {
+namespace py = pybind11;
+
+std::function<void(std::string_view)> Sink(const py::object& function) {
+  if (function.is_none()) return {};
+  // Copied and dropped without the GIL.
+  const std::shared_ptr<PyObject> kept(py::object(function).release().ptr(), [](PyObject* object) {
+    const py::gil_scoped_acquire held;
+    Py_DECREF(object);
+  });
+  return [kept](std::string_view text) {
+    const py::gil_scoped_acquire held;
+    while (text.ends_with('\n')) text.remove_suffix(1);
+    try {
+      py::handle(kept.get())(Text(NameKeywords(text)));
+    } catch (py::error_already_set& error) {
+      if (error.matches(PyExc_KeyboardInterrupt)) return PyErr_SetInterrupt();  // once more
+      error.discard_as_unraisable("dtnn.Run: a function for messages");
+    }
+  };
+}
+
+Communicator* RanksOf(const dtnn::Options& options) {
+  if (!options.ranks.elastic.empty()) {
+    throw StatusError{InvalidArgument(
+        "elastic=", options.ranks.elastic,
+        ": ranks of Python do not come and go; the program benchmark trains with such ranks")};
+  }
+  if (options.ranks.parallel != Parallel::kData) return nullptr;
+  if (CurrentRanks() != nullptr) return CurrentRanks();
+  throw StatusError{InvalidArgument(
+      "parallel=data: is for the ranks of a job, in a function that dtnn.run_as_rank calls; "
+      "leave it out to train in one process")};
+}
+
+void WarnOfRanks(const dtnn::Options& options, const std::function<void(std::string_view)>& warn) {
+  if (options.ranks.parallel != Parallel::kSequential || options.given.contains("parallel")) {
+    return;
+  }
+  const LaunchPlace place = PlaceOfProcess(options);
+  if (place.ranks == 1 || place.rank > 0) return;
+  warn(StrCat(place.ranks,
+              " processes were started, but each of them trains all by itself, and "
+              "writes the same files; parallel=\"data\" in a function that "
+              "dtnn.run_as_rank calls divides the work among all of them "
+              "(parallel=\"sequential\": no warning)"));
+}
+
+void WarnOfReading(dtnn::Options& options, const std::function<void(std::string_view)>& warn) {
+  const std::string names = GivenKeywords(options, SaysWhatIsRead);
+  if (names.empty()) return;
+  warn(names + ": no effect beside a data set object, which is read as it is");
+  std::erase_if(options.given, [](const auto& name) { return SaysWhatIsRead(*FindOption(name)); });
+}
+
+}  // namespace dtnn::python

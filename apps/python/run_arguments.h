@@ -1,0 +1,29 @@
+// What a run of Python is given beside options: functions for its messages, ranks, data; and what
+// is said about options that these make useless.
+
+#ifndef DTNN_APPS_PYTHON_RUN_ARGUMENTS_H_
+#define DTNN_APPS_PYTHON_RUN_ARGUMENTS_H_
+
+#include <pybind11/pybind11.h>
+
+#include <functional>
+#include <string_view>
+
+#include "apps/flags/options.h"
+#include "comm/communicator.h"
+
+namespace dtnn::python {
+
+// Lines for a function of Python, from whichever thread. What it raises is reported, not raised.
+std::function<void(std::string_view)> Sink(const pybind11::object& function);
+
+// The others of a run on several ranks; null for one that trains alone.
+Communicator* RanksOf(const dtnn::Options& options);
+// Where a job's processes all train, and write the same files, without the others.
+void WarnOfRanks(const dtnn::Options& options, const std::function<void(std::string_view)>& warn);
+// A data set object replaces options, which then have no effect.
+void WarnOfReading(dtnn::Options& options, const std::function<void(std::string_view)>& warn);
+
+}  // namespace dtnn::python
+
+#endif  // DTNN_APPS_PYTHON_RUN_ARGUMENTS_H_
