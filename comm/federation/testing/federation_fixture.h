@@ -263,22 +263,23 @@ class RawClient {
 
   std::optional<Frame> Next() {
     if (held_) return std::exchange(held_, std::nullopt);
-    while (true) {
+    while (!over_) {
       const auto any = [](const FrameHeader&) { return std::optional<size_t>(1 << 24); };
       absl::StatusOr<std::optional<Frame>> frame = channel_->Receive(any);
       if (!frame.ok()) return std::nullopt;
-      if (*frame && (**frame).header.kind == FrameKind::kRound &&
-          Must(RoundStartFromBytes((**frame).body)).over) {
-        return std::nullopt;
-      }
+      over_ = *frame && (**frame).header.kind == FrameKind::kRound &&
+              Must(RoundStartFromBytes((**frame).body)).over;
+      if (over_) break;
       if (*frame) return *std::move(frame);
       pollfd descriptor = {channel_->descriptor(), POLLIN, 0};
       poll(&descriptor, 1, 100);
     }
+    return std::nullopt;
   }
 
  private:
   std::optional<Frame> held_;
+  bool over_ = false;         // the run: it has said so
   Stream* stream_ = nullptr;  // of the channel
   std::unique_ptr<Channel> channel_;
 };

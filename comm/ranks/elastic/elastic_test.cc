@@ -430,6 +430,12 @@ TEST(ElasticTest, AnEndedRunIsToldToThoseThatWaitAndCome) {
   EXPECT_TRUE(late.ended);
 }
 
+// Until something has come, or for a moment.
+void AwaitBytes(const Stream& stream) {
+  pollfd descriptor = {stream.descriptor(), POLLIN, 0};
+  poll(&descriptor, 1, 100);
+}
+
 // A member that speaks for itself: what it says need not make sense.
 class RawCaller {
  public:
@@ -454,7 +460,11 @@ class RawCaller {
       std::byte next;
       const auto n = stream_->Read({&next, 1});
       if (!n.ok()) return false;
-      if (*n > 0) bytes.push_back(char(next));
+      if (*n > 0) {
+        bytes.push_back(char(next));
+      } else {
+        AwaitBytes(*stream_);
+      }
     }
     return ReadMessage(bytes, notice);
   }
@@ -492,7 +502,11 @@ class LoneCoordinator {
     while (bytes.size() < sizeof(word) && Clock::now() < end) {
       std::byte next;
       const size_t n = Must(stream_->Read({&next, 1}));
-      if (n > 0) bytes.push_back(char(next));
+      if (n > 0) {
+        bytes.push_back(char(next));
+      } else {
+        AwaitBytes(*stream_);
+      }
     }
     EXPECT_TRUE(ReadMessage(bytes, word));
     return word;

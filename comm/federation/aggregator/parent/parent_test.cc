@@ -35,6 +35,7 @@ struct Group {
   AggregatorOptions options;
   FederationState state;
   absl::Status status;
+  std::atomic<bool> ended = false;  // the status says how
   std::vector<RoundRecord> records;
 };
 
@@ -76,6 +77,7 @@ class ParentTest : public FederationTest {
     threads_.emplace_back([this, &group, after] {
       AwaitSaid(after);
       group.status = RunAggregator(group.options, GroupJob(), group.state);
+      group.ended = true;
     });
     for (const int client : clients) StartClient(group, client);
     return group;
@@ -505,12 +507,13 @@ TEST_F(ParentTest, ClassesOfAnotherGroupAreCompared) {
     AwaitSaid("the classes of its data have other names");
     return Trained(task.parameters, client);
   };
-  threads_.emplace_back([this, place = south.options.place] {
+  threads_.emplace_back([this, &south, place = south.options.place] {
     ClientOptions options = PlainOptionsOf(1);
     options.place = place;
     options.place.listener = -1;
     options.class_names = {"dog", "cat"};
-    options.timeout = std::chrono::seconds(3);
+    // Until its aggregator has ended, too.
+    options.interrupted = [&south] { return south.ended.load(); };
     AwaitSaid("client north is there");
     const auto self = Must(FederationClient::Create(options, GroupJob()));
     EXPECT_FALSE(self->Next().ok());
