@@ -14,7 +14,7 @@
 
 namespace dtnn {
 
-// Images of one shape, and vectors of a number per channel. Empty tensors are not looked at.
+// x, which fits the spec, images of its shape, and vectors of a number per channel.
 inline absl::Status CheckGroupNorm(const GroupNormSpec& spec, Device device, const Tensor& x,
                                    std::initializer_list<const Tensor*> images,
                                    std::initializer_list<const Tensor*> vectors) {
@@ -30,16 +30,29 @@ inline absl::Status CheckGroupNorm(const GroupNormSpec& spec, Device device, con
   DTNN_RETURN_IF_ERROR(
       CheckOperand(kName, "an image", x, device, spec.dtype, shape, Pitch::kAllowed));
   for (const Tensor* image : images) {
-    if (image->empty()) continue;
     DTNN_RETURN_IF_ERROR(
         CheckOperand(kName, "an image", *image, device, spec.dtype, shape, Pitch::kAllowed));
   }
   for (const Tensor* vector : vectors) {
-    if (vector->empty()) continue;
     DTNN_RETURN_IF_ERROR(CheckOperand(kName, "a vector of channels", *vector, device,
                                       WideOf(spec.dtype), Shape{spec.channels}, Pitch::kNone));
   }
   return absl::OkStatus();
+}
+
+// `dx` may be empty, and dgamma and dbeta together.
+inline absl::Status CheckGroupNormBackward(const GroupNormSpec& spec, Device device,
+                                           const Tensor& x, const Tensor& dy, const Tensor& gamma,
+                                           const Tensor& dx, const Tensor& dgamma,
+                                           const Tensor& dbeta, Workspace workspace,
+                                           size_t needed) {
+  const bool trains = !dgamma.empty() || !dbeta.empty();
+  DTNN_RETURN_IF_ERROR(
+      CheckGroupNorm(spec, device, x, {&dy, dx.empty() ? &x : &dx},
+                     {&gamma, trains ? &dgamma : &gamma, trains ? &dbeta : &gamma}));
+  if (workspace.size() >= needed) return absl::OkStatus();
+  return InvalidArgument("group norm: a workspace of ", workspace.size(), " bytes, expected ",
+                         needed);
 }
 
 }  // namespace dtnn

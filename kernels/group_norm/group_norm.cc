@@ -376,8 +376,8 @@ class GroupNormCpu : public GroupNorm {
   absl::Status Backward(const Tensor& x, const Tensor& dy, const Tensor& gamma, const Tensor& dx,
                         bool accumulate, const Tensor& dgamma, const Tensor& dbeta,
                         Workspace workspace) override {
-    DTNN_RETURN_IF_ERROR(
-        CheckGroupNorm(spec_, Device::Cpu(), x, {&dy, &dx}, {&gamma, &dgamma, &dbeta}));
+    DTNN_RETURN_IF_ERROR(CheckGroupNormBackward(spec_, Device::Cpu(), x, dy, gamma, dx, dgamma,
+                                                dbeta, workspace, workspace_bytes()));
     const GroupNormPass pass = {.spec = &spec_,
                                 .x = OperandOf(x),
                                 .dy = OperandOf(dy),

@@ -202,8 +202,8 @@ class GroupNormGpu : public GroupNorm {
   absl::Status Backward(const Tensor& x, const Tensor& dy, const Tensor& gamma, const Tensor& dx,
                         bool accumulate, const Tensor& dgamma, const Tensor& dbeta,
                         Workspace workspace) override {
-    DTNN_RETURN_IF_ERROR(
-        CheckGroupNorm(spec_, runner_.device(), x, {&dy, &dx}, {&gamma, &dgamma, &dbeta}));
+    DTNN_RETURN_IF_ERROR(CheckGroupNormBackward(spec_, runner_.device(), x, dy, gamma, dx, dgamma,
+                                                dbeta, workspace, workspace_bytes()));
     const GroupSets sets = GroupSets::Of(spec_, x);
     return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) -> absl::Status {
       auto* const moments = reinterpret_cast<Wide<T>*>(workspace.data());

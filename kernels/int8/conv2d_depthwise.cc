@@ -88,7 +88,7 @@ class Conv2dDepthwise : public Int8Conv2d {
 
   absl::Status Forward(const Tensor& x, const Tensor& addend, const Tensor& y,
                        Workspace workspace) override {
-    DTNN_RETURN_IF_ERROR(CheckOperands(spec_, x, addend, y));
+    DTNN_RETURN_IF_ERROR(CheckOperands(spec_, x, addend, y, workspace, workspace_bytes()));
     const int64_t rows = x.shape()[0] * spec_.conv.out_height();
     ParallelForWithScratch(rows, 1, threads_, [&](int thread, int64_t begin, int64_t end) {
       const size_t bytes = ScratchOf(nullptr).bytes;

@@ -385,7 +385,7 @@ void Conv2dProduct::RunTask(const Call& call, int64_t task, std::byte* scratch) 
 
 absl::Status Conv2dProduct::Forward(const Tensor& x, const Tensor& addend, const Tensor& y,
                                     Workspace workspace) {
-  DTNN_RETURN_IF_ERROR(CheckOperands(spec_, x, addend, y));
+  DTNN_RETURN_IF_ERROR(CheckOperands(spec_, x, addend, y, workspace, workspace_bytes()));
   const bool add = spec_.conv.epilogue.add;
   const Call call = {.x = x.data<uint8_t>(),
                      .addend = add ? addend.data<uint8_t>() : nullptr,

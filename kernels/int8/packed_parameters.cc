@@ -76,7 +76,7 @@ absl::Status ResultArrays::Set(const Int8Conv2dSpec& spec, const Int8Conv2dParam
 }
 
 absl::Status CheckOperands(const Int8Conv2dSpec& spec, const Tensor& x, const Tensor& addend,
-                           const Tensor& y) {
+                           const Tensor& y, Workspace workspace, size_t needed) {
   constexpr std::string_view kOperation = "convolution in 8 bits";
   const int64_t n = x.empty() || x.shape().rank() == 0 ? 0 : x.shape()[0];
   if (n < 1 || n > spec.conv.batch) {
@@ -91,8 +91,12 @@ absl::Status CheckOperands(const Int8Conv2dSpec& spec, const Tensor& x, const Te
   DTNN_RETURN_IF_ERROR(check("x", x, DType::kUint8, conv.InputShape()));
   DTNN_RETURN_IF_ERROR(
       check("y", y, spec.output ? DType::kUint8 : DType::kFloat32, conv.OutputShape()));
-  if (!conv.epilogue.add) return absl::OkStatus();
-  return check("addend", addend, DType::kUint8, conv.OutputShape());
+  if (conv.epilogue.add) {
+    DTNN_RETURN_IF_ERROR(check("addend", addend, DType::kUint8, conv.OutputShape()));
+  }
+  if (workspace.size() >= needed) return absl::OkStatus();
+  return InvalidArgument(kOperation, ": a workspace of ", workspace.size(), " bytes, expected ",
+                         needed);
 }
 
 }  // namespace dtnn::int8

@@ -36,7 +36,7 @@ struct ResultArrays {
 
 // That the operands of a call are what the spec says.
 absl::Status CheckOperands(const Int8Conv2dSpec& spec, const Tensor& x, const Tensor& addend,
-                           const Tensor& y);
+                           const Tensor& y, Workspace workspace, size_t needed);
 
 }  // namespace dtnn::int8
 

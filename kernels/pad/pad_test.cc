@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -70,18 +71,22 @@ TEST_P(PadTest, EqualsItsReferenceDenseAndPitched) {
       if (from >= 0) dx[size_t(from)] += dy[to];
     });
     const Tensor device_x = Make(spec.image, x, dtype_), device_dy = Make(padded, dy, dtype_);
-    for (const bool pitched : {false, true}) {
-      const auto as = [&](const Tensor& dense) {
+    for (const auto& [read_pitched, written_pitched] :
+         {std::pair(false, false), std::pair(true, true), std::pair(true, false),
+          std::pair(false, true)}) {
+      const auto as = [&](const Tensor& dense, bool pitched) {
         return pitched ? Pitched(dense, format_) : dense;
       };
       const auto pad = *CreatePad(*cpu_, spec);
-      const Tensor to_y = as(Make(padded, dy, dtype_)),
-                   to_dx = as(Make(spec.image, before, dtype_));
-      ASSERT_EQ(pad->Forward(as(device_x), to_y), absl::OkStatus());
+      const Tensor to_y = as(Make(padded, dy, dtype_), written_pitched),
+                   to_dx = as(Make(spec.image, before, dtype_), written_pitched);
+      ASSERT_EQ(pad->Forward(as(device_x, read_pitched), to_y), absl::OkStatus());
       EXPECT_EQ(Back(padded, to_y), y);
-      ASSERT_EQ(pad->Backward(as(device_dy), to_dx, /*accumulate=*/true), absl::OkStatus());
+      ASSERT_EQ(pad->Backward(as(device_dy, read_pitched), to_dx, /*accumulate=*/true),
+                absl::OkStatus());
       EXPECT_EQ(Back(spec.image, to_dx), dx);
-      ASSERT_EQ(pad->Backward(as(device_dy), to_dx, /*accumulate=*/false), absl::OkStatus());
+      ASSERT_EQ(pad->Backward(as(device_dy, read_pitched), to_dx, /*accumulate=*/false),
+                absl::OkStatus());
       Doubles gradient = dx;
       for (size_t i = 0; i < gradient.size(); ++i) gradient[i] -= before[i];
       EXPECT_EQ(Back(spec.image, to_dx), gradient);

@@ -1,5 +1,5 @@
-// Every operand of every call of every primitive on a CPU, refused where it does not fit, and every
-// workspace. (Those of convolutions: conv/conv2d_call_test.cc.)
+// Every operand of every call of every primitive, on CPUs and GPUs, refused where it does not fit,
+// and every workspace. (Those of convolutions: conv/conv2d_call_test.cc.)
 
 #include "tools/testing/refusals.h"
 
@@ -22,29 +22,32 @@
 #include "kernels/resize/resize.h"
 #include "kernels/softmax/softmax.h"
 #include "kernels/sum_of_squares/sum_of_squares.h"
+#include "kernels/testing/device_workspace.h"
+#include "kernels/testing/gpu_testing.h"
 #include "kernels/update/update.h"
-#include "tools/testing/fenced.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {
 namespace {
 
+using testing::DeviceWorkspace;
 using testing::ExpectRefusals;
-using testing::ExpectWorkspaceOf;
-using testing::FencedWorkspace;
 using testing::ZeroTensor;
 
 constexpr DType kFloat = DType::kFloat32;
 const Shape kImages = {2, 5, 6, 3};
 
-Tensor Zeros(const Shape& shape, DType dtype = kFloat) { return ZeroTensor(dtype, shape); }
-
-class RefusalsTest : public ::testing::Test {
+class RefusalsTest : public ::testing::TestWithParam<Device> {
  protected:
-  std::unique_ptr<DeviceContext> context_ = *DeviceContext::Create(Device::Cpu());
+  void TearDown() override { EXPECT_EQ(context_->Synchronize(), absl::OkStatus()); }
+  Tensor Zeros(const Shape& shape, DType dtype = kFloat) const {
+    const Tensor host = ZeroTensor(dtype, shape);
+    return GetParam().is_cpu() ? host : testing::Put(*context_, host);
+  }
+  std::unique_ptr<DeviceContext> context_ = *DeviceContext::Create(GetParam());
 };
 
-TEST_F(RefusalsTest, Activation) {
+TEST_P(RefusalsTest, Activation) {
   const auto primitive = *CreateActivation(*context_, {});
   Tensor x = Zeros(kImages), y = Zeros(kImages), dy = Zeros(kImages), dx = Zeros(kImages);
   ExpectRefusals({{"x", &x}, {"y", &y}}, [&] { return primitive->Forward(x, y); });
@@ -52,7 +55,7 @@ TEST_F(RefusalsTest, Activation) {
                  [&] { return primitive->Backward(y, dy, dx, false); });
 }
 
-TEST_F(RefusalsTest, Add) {
+TEST_P(RefusalsTest, Add) {
   const auto primitive = *CreateAdd(*context_, {});
   Tensor y = Zeros(kImages);
   std::array<Tensor, 2> inputs = {Zeros(kImages), Zeros(kImages)};
@@ -60,7 +63,7 @@ TEST_F(RefusalsTest, Add) {
                  [&] { return primitive->Run(inputs, y, true); });
 }
 
-TEST_F(RefusalsTest, Bias) {
+TEST_P(RefusalsTest, Bias) {
   const auto primitive = *CreateBias(*context_, {.channels = 3});
   Tensor x = Zeros(kImages), bias = Zeros({3}), y = Zeros(kImages);
   ExpectRefusals({{"x", &x}, {"bias", &bias}, {"y", &y}},
@@ -69,7 +72,7 @@ TEST_F(RefusalsTest, Bias) {
   ExpectRefusals({{"dbias", &bias}}, [&] { return primitive->Backward(x, bias, true); });
 }
 
-TEST_F(RefusalsTest, Concat) {
+TEST_P(RefusalsTest, Concat) {
   const auto primitive = *CreateConcat(*context_, {});
   std::array<Tensor, 2> parts = {Zeros({2, 5, 6, 1}), Zeros({2, 5, 6, 2})};
   Tensor whole = Zeros(kImages);
@@ -81,7 +84,7 @@ TEST_F(RefusalsTest, Concat) {
                  });
 }
 
-TEST_F(RefusalsTest, Dropout) {
+TEST_P(RefusalsTest, Dropout) {
   const auto primitive = *CreateDropout(*context_, {});
   Tensor x = Zeros(kImages), y = Zeros(kImages), step = Zeros({1}, DType::kInt64);
   const Philox stream(1, StreamId(RandomPurpose::kDropout));
@@ -89,7 +92,7 @@ TEST_F(RefusalsTest, Dropout) {
                  [&] { return primitive->Run(x, stream, RandomOffset(4, step), y, false); });
 }
 
-TEST_F(RefusalsTest, Pool) {
+TEST_P(RefusalsTest, Pool) {
   const PoolSpec spec = {.batch = 2, .height = 5, .width = 6, .channels = 3};
   const auto primitive = *CreatePool(*context_, spec);
   Tensor x = Zeros(kImages), y = Zeros(spec.OutputShape());
@@ -100,7 +103,7 @@ TEST_F(RefusalsTest, Pool) {
                  [&] { return primitive->Backward(y, argmax, x, true); });
 }
 
-TEST_F(RefusalsTest, AdaptivePool) {
+TEST_P(RefusalsTest, AdaptivePool) {
   const AdaptivePoolSpec spec = {
       .batch = 2, .height = 5, .width = 6, .channels = 3, .out_height = 2, .out_width = 3};
   const auto primitive = *CreateAdaptivePool(*context_, spec);
@@ -109,14 +112,14 @@ TEST_F(RefusalsTest, AdaptivePool) {
   ExpectRefusals({{"dy", &y}, {"dx", &x}}, [&] { return primitive->Backward(y, x, false); });
 }
 
-TEST_F(RefusalsTest, ChannelPick) {
+TEST_P(RefusalsTest, ChannelPick) {
   const auto primitive = *CreateChannelPick(*context_, {.channels = 3, .begin = 1, .count = 2});
   Tensor x = Zeros(kImages), y = Zeros({2, 5, 6, 2});
   ExpectRefusals({{"x", &x}, {"y", &y}}, [&] { return primitive->Forward(x, y); });
   ExpectRefusals({{"dy", &y}, {"dx", &x}}, [&] { return primitive->Backward(y, x, false); });
 }
 
-TEST_F(RefusalsTest, Resize) {
+TEST_P(RefusalsTest, Resize) {
   const ResizeSpec spec = {
       .batch = 2, .height = 5, .width = 6, .channels = 3, .out_height = 10, .out_width = 9};
   const auto primitive = *CreateResize(*context_, spec);
@@ -125,7 +128,7 @@ TEST_F(RefusalsTest, Resize) {
   ExpectRefusals({{"dy", &y}, {"dx", &x}}, [&] { return primitive->Backward(y, x, false); });
 }
 
-TEST_F(RefusalsTest, Softmax) {
+TEST_P(RefusalsTest, Softmax) {
   const auto primitive = *CreateSoftmax(*context_, {.rows = 4, .columns = 5});
   Tensor x = Zeros({4, 5}), y = Zeros({4, 5}), dy = Zeros({4, 5}), dx = Zeros({4, 5});
   ExpectRefusals({{"x", &x}, {"y", &y}}, [&] { return primitive->Forward(x, y); });
@@ -145,7 +148,7 @@ TEST_F(RefusalsTest, Softmax) {
                  });
 }
 
-TEST_F(RefusalsTest, SumOfSquares) {
+TEST_P(RefusalsTest, SumOfSquares) {
   const auto primitive = *CreateSumOfSquares(*context_, kFloat);
   const Tensor x = Zeros({7});
   Tensor sum = Zeros({1}, DType::kFloat64);
@@ -158,7 +161,7 @@ TEST_F(RefusalsTest, SumOfSquares) {
   EXPECT_FALSE(primitive->Queue(x, Zeros({2}, DType::kFloat64)).ok());
 }
 
-TEST_F(RefusalsTest, Update) {
+TEST_P(RefusalsTest, Update) {
   const auto primitive = *CreateUpdate(*context_, {.rule = UpdateRule::kAdam});
   Tensor w = Zeros({7}), g = Zeros({7});
   std::array<Tensor, 2> slots = {Zeros({7}), Zeros({7})};
@@ -173,8 +176,9 @@ TEST_F(RefusalsTest, Update) {
                  [&] { return primitive->Run(w, g, slots, gates); });
 }
 
-TEST_F(RefusalsTest, ByteImages) {
-  const ByteImagesSpec spec = {.sample = {5, 6, 3}, .changes = 2, .values = Zeros({3, 256})};
+TEST_P(RefusalsTest, ByteImages) {
+  const ByteImagesSpec spec = {
+      .sample = {5, 6, 3}, .changes = 2, .values = ZeroTensor(kFloat, {3, 256})};
   const auto primitive = *CreateByteImages(*context_, spec, kFloat);
   Tensor bytes = Zeros(kImages, DType::kUint8), y = Zeros(kImages);
   Tensor changes = Zeros(spec.changes_shape(2), DType::kInt32);
@@ -184,7 +188,7 @@ TEST_F(RefusalsTest, ByteImages) {
                  [&] { return primitive->Run(bytes, changes, y); });
 }
 
-TEST_F(RefusalsTest, Gemm) {
+TEST_P(RefusalsTest, Gemm) {
   for (const bool sums : {false, true}) {
     GemmSpec spec = {.m = 4, .n = 5, .k = 6, .column_sums = sums};
     spec.epilogue = {.bias = true, .scale = true, .add = true};
@@ -194,7 +198,7 @@ TEST_F(RefusalsTest, Gemm) {
                                  .scale = Zeros({5}),
                                  .addend = Zeros({4, 5}),
                                  .column_sums = Zeros({5})};
-    const FencedWorkspace workspace(primitive->workspace_bytes());
+    const DeviceWorkspace workspace(GetParam(), primitive->workspace_bytes());
     std::vector<testing::CheckedOperand> checked = {{"a", &a},
                                                     {"b", &b},
                                                     {"c", &c},
@@ -203,15 +207,15 @@ TEST_F(RefusalsTest, Gemm) {
                                                     {"addend", &operands.addend}};
     if (sums) checked.push_back({"the sums", &operands.column_sums});
     ExpectRefusals(checked, [&] { return primitive->Run(a, b, c, operands, workspace); });
-    ExpectWorkspaceOf(primitive->workspace_bytes(),
-                      [&](Workspace given) { return primitive->Run(a, b, c, operands, given); });
+    workspace.ExpectNeeded(
+        [&](Workspace given) { return primitive->Run(a, b, c, operands, given); });
   }
 }
 
-TEST_F(RefusalsTest, BatchNorm) {
+TEST_P(RefusalsTest, BatchNorm) {
   const auto primitive = *CreateBatchNorm(*context_, {.batch = 2, .positions = 30, .channels = 3});
-  const auto vector = [](DType dtype = kFloat) { return Zeros({3}, dtype); };
-  const FencedWorkspace memory(primitive->workspace_bytes());
+  const auto vector = [&](DType dtype = kFloat) { return Zeros({3}, dtype); };
+  const DeviceWorkspace memory(GetParam(), primitive->workspace_bytes());
   Tensor x = Zeros(kImages), y = Zeros(kImages), dy = Zeros(kImages), dx = Zeros(kImages);
   BatchStatistics statistics = {vector(DType::kFloat64), vector(DType::kFloat64)};
   BatchNormParameters parameters = {{vector(), 0}, {vector(), 0}};
@@ -230,7 +234,7 @@ TEST_F(RefusalsTest, BatchNorm) {
     SCOPED_TRACE(direction);
     for (const Operands& more : vectors) operands.insert(operands.end(), more.begin(), more.end());
     ExpectRefusals(operands, [&] { return call(memory); });
-    ExpectWorkspaceOf(primitive->workspace_bytes(), call);
+    memory.ExpectNeeded(call);
   };
   check("Statistics", {{"x", &x}}, {of_batch},
         [&](Workspace given) { return primitive->Statistics(x, statistics, given); });
@@ -258,6 +262,8 @@ TEST_F(RefusalsTest, BatchNorm) {
   SCOPED_TRACE("Track");
   ExpectRefusals(tracked, [&] { return primitive->Track(statistics, running); });
 }
+
+INSTANTIATE_TEST_SUITE_P(, RefusalsTest, ::testing::Values(Device::Cpu(), Device::Simulated(0)));
 
 }  // namespace
 }  // namespace dtnn

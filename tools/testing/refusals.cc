@@ -16,6 +16,12 @@ Shape Longer(const Shape& shape, int axis) {
   return *Shape::Make(extents);
 }
 
+// As a tensor that fits has it: on its device. Zeros, where that is the host.
+Tensor Like(const Tensor& fits, DType dtype, const Shape& shape) {
+  if (fits.device().is_cpu()) return ZeroTensor(dtype, shape);
+  return *Tensor::Allocate(fits.device(), dtype, shape);
+}
+
 }  // namespace
 
 void ExpectRefusals(const std::vector<CheckedOperand>& operands,
@@ -31,13 +37,15 @@ void ExpectRefusals(const std::vector<CheckedOperand>& operands,
     const Shape& shape = fits.shape();
     if (!operand.optional) refuses("nothing", Tensor());
     for (int axis = 0; axis < shape.rank(); ++axis) {
-      refuses("a longer shape", ZeroTensor(fits.dtype(), Longer(shape, axis)));
+      refuses("a longer shape", Like(fits, fits.dtype(), Longer(shape, axis)));
     }
-    refuses("one axis more", ZeroTensor(fits.dtype(), shape.Prepend(1)));
+    refuses("one axis more", Like(fits, fits.dtype(), shape.Prepend(1)));
     refuses("another type",
-            ZeroTensor(fits.dtype() == DType::kFloat64 ? DType::kFloat32 : DType::kFloat64, shape));
-    refuses("another device", *Tensor::Allocate(Device::Simulated(0), fits.dtype(), shape));
-    if (!operand.may_be_pitched && (shape.rank() == 2 || shape.rank() == 4)) {
+            Like(fits, fits.dtype() == DType::kFloat64 ? DType::kFloat32 : DType::kFloat64, shape));
+    const bool on_host = fits.device().is_cpu();
+    refuses("another device",
+            *Tensor::Allocate(on_host ? Device::Simulated(0) : Device::Cpu(), fits.dtype(), shape));
+    if (on_host && !operand.may_be_pitched && (shape.rank() == 2 || shape.rank() == 4)) {
       refuses("a pitch", FencedPitched(fits.dtype(), shape, TensorFormat::kNHWC));
     }
     *operand.tensor = fits;
