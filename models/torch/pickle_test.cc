@@ -1,8 +1,11 @@
 #include "models/torch/pickle.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -52,6 +55,10 @@ TEST(PickleTest, NumbersHaveAnyLength) {
                                      {"\x8a\0"s, 0},
                                      {"\x8a\1\x7f"s, 127},
                                      {"\x8a\3\1\2\3"s, 0x030201},
+                                     {"J\xfe\xff\xff\xff"s, -2},
+                                     {"\x8a\1\x80"s, -128},
+                                     {"\x8a\2\0\x80"s, -32768},
+                                     {"\x8a\x08\xff\xff\xff\xff\xff\xff\xff\xff"s, -1},
                                      {"\x8a\x08\1\2\3\4\5\6\7\0"s, 0x0007060504030201}}) {
     const auto tensors = ReadPickle(std::string(valid).replace(at, 2, code));
     ASSERT_TRUE(tensors.ok()) << tensors.status();
@@ -122,6 +129,66 @@ TEST(PickleTest, TheOnlyDictionaryOfTensorsIsTaken) {
   EXPECT_THAT(Error("}" + epoch + entry("model", "") + "."),
               HasSubstr("no dictionary of tensors by name, as model.state_dict() is; save that one "
                         "alone. The file has the keys \"epoch\", \"model\""));
+}
+
+// A tensor with another object in the place of one of its parts.
+TEST(PickleTest, EveryPartOfATensorIsChecked) {
+  const std::vector<std::string> storage = {Text("storage"), "ctorch\nFloatStorage\n", Text("0"),
+                                            Text("cpu"), "K\1"};
+  const auto storage_of = [](const std::vector<std::string>& parts) {
+    std::string code = "(";
+    for (const std::string& part : parts) code += part;
+    return code + "tQ";
+  };
+  const std::vector<std::string> tensor = {storage_of(storage), "K\1", "K\1\x85", "K\1\x85"};
+  const auto file = [](const std::string& function, const std::vector<std::string>& parts) {
+    std::string code = "}" + Text("w") + function + "(";
+    for (const std::string& part : parts) code += part;
+    return code + "tRs.";
+  };
+  const auto tensor_of = [&](const std::vector<std::string>& parts) {
+    return file("ctorch._utils\n_rebuild_tensor_v2\n", parts);
+  };
+  EXPECT_EQ(ReadPickle(tensor_of(tensor)).status(), absl::OkStatus());
+  const std::vector<std::string> others = {Text("other"), "N", "K\2", ")", "ctorch\nIntStorage\n"};
+  const auto check = [&](const std::vector<std::string>& parts, const auto& make,
+                         std::string_view message, const std::vector<std::vector<int>>& fit) {
+    for (size_t i = 0; i < parts.size(); ++i) {
+      for (size_t j = 0; j < others.size(); ++j) {
+        if (std::ranges::count(fit[i], int(j)) > 0) continue;
+        std::vector<std::string> changed = parts;
+        changed[i] = others[j];
+        EXPECT_EQ(Error(make(changed)), message) << "part " << i << " is " << others[j];
+      }
+    }
+    std::vector<std::string> fewer = parts;
+    fewer.pop_back();
+    EXPECT_EQ(Error(make(fewer)), message);
+  };
+  const auto with_storage = [&](const std::vector<std::string>& parts) {
+    std::vector<std::string> changed = tensor;
+    changed[0] = storage_of(parts);
+    return tensor_of(changed);
+  };
+  // Any name of a storage, any key, any device and any number of elements fit.
+  check(storage, with_storage, "its pickle has a storage of an unknown form",
+        {{}, {4}, {0}, {0, 1, 2, 3, 4}, {2}});
+  std::vector<std::string> more = storage;
+  more.push_back("K\1");
+  EXPECT_EQ(Error(with_storage(more)), "its pickle has a storage of an unknown form");
+  check(tensor, tensor_of, "its pickle has a tensor of an unknown form", {{}, {2}, {}, {}});
+  EXPECT_EQ(Error(file("N", tensor)), "its pickle calls what is not a function");
+  EXPECT_EQ(Error("}" + Text("w") + "ctorch._utils\n_rebuild_tensor_v2\nNRs."),
+            "its pickle calls what is not a function");
+  // A parameter is the tensor that it is of, and nothing else.
+  const std::string parameter = "ctorch._utils\n_rebuild_parameter\n";
+  const std::string made =
+      "ctorch._utils\n_rebuild_tensor_v2\n(" + tensor[0] + tensor[1] + tensor[2] + tensor[3] + "tR";
+  EXPECT_EQ(ReadPickle(file(parameter, {made, "N", ")"})).status(), absl::OkStatus());
+  EXPECT_EQ(Error(file(parameter, {"N", "N", ")"})), "its pickle has a tensor of an unknown form");
+  EXPECT_EQ(Error(file(parameter, {})), "its pickle has a tensor of an unknown form");
+  EXPECT_EQ(Error(file("ccollections\nOrderedDict\n", {"N"})),
+            "its pickle has a tensor of an unknown form");
 }
 
 TEST(PickleTest, DamagedPicklesAreRefused) {
