@@ -11,6 +11,7 @@
 #include "models/observe/energy/energy_meter.h"
 #include "models/observe/energy/energy_source.h"
 #include "tensor/status_macros.h"
+#include "tensor/stopwatch.h"
 #include "tensor/trace/observer.h"
 
 namespace dtnn {
@@ -100,10 +101,16 @@ TEST(HwmonTest, PowerIsAddedUpOverTime) {
   const Tree tree("meter");
   tree.Write("hwmon3/name", "power_meter");
   tree.Write("hwmon3/power1_average", "250000000");
+  const Stopwatch longer;
   const auto source = OpenHwmon(tree.path());
   ASSERT_TRUE(source.ok()) << source.status();
-  const double first = (*source)->Joules().value(), second = (*source)->Joules().value();
+  const Stopwatch shorter;
+  const double first = (*source)->Joules().value();
+  const double least = 250 * shorter.seconds();
+  const double second = (*source)->Joules().value();
   EXPECT_GE(second, first);
+  EXPECT_GE(second, least);
+  EXPECT_LE(second, 250 * longer.seconds());
   tree.Write("hwmon3/power1_average", "0");
   EXPECT_EQ((*source)->Joules().value(), second);
 }
