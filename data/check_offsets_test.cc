@@ -16,6 +16,7 @@ TEST(CheckOffsetsTest, AMeanOfBytesIsRefusedAfterByteShares) {
       "255: 0.485";
   EXPECT_EQ(CheckOffsets(of_bytes, {Input::kBytes}).message(), text);
   EXPECT_EQ(CheckOffsets(of_bytes, {Input::kBgr}).message(), text);
+  EXPECT_FALSE(CheckOffsets({{-1.001}, {1}}, {Input::kBytes}).ok());
   for (const Input input : {Input::kBytes, Input::kBgr}) {
     EXPECT_TRUE(CheckOffsets(of_shares, {input}).ok());
     EXPECT_TRUE(CheckOffsets(of_bytes, {input, {{0}, {255}}}).ok()) << "values are larger";

@@ -62,6 +62,11 @@ TEST(ClassWarningsTest, ClassesWithoutSamplesAreCountedAndNamed) {
               ElementsAre("labelled: 1 of 2 classes has no training samples: 1",
                           "labelled: 1 of 1 test sample is of classes without training "
                           "samples: 1"));
+  EXPECT_THAT(ClassWarnings(Labelled(2, {1}, {}, {"a", "b"})),
+              ElementsAre("labelled: 1 of 2 classes has no training samples: a"));
+  EXPECT_THAT(ClassWarnings(Labelled(9, {0}, {})),
+              ElementsAre("labelled: 8 of 9 classes have no training samples: 1, 2, 3, 4, 5, 6, 7, "
+                          "8"));
   EXPECT_THAT(ClassWarnings(Labelled(12, {3}, {})),
               ElementsAre("labelled: 11 of 12 classes have no training samples: 0, 1, 2, 4, 5, 6, "
                           "7, 8 and 3 more"));

@@ -50,6 +50,10 @@ TEST(DatasetTest, TargetsHaveTheShapeAndTypeOfTheirKind) {
               HasSubstr("need targets of shape (2,) and type int32"));
   EXPECT_THAT(Refusal(values, x, Must(Tensor::Zeros(DType::kFloat64, {2, 3}))),
               HasSubstr("need targets of shape (2, 3) and type float32"));
+  EXPECT_THAT(Refusal(values, x, Must(Tensor::Zeros(DType::kFloat32, {2, 4}))),
+              HasSubstr("need targets of shape (2, 3) and type float32"));
+  EXPECT_THAT(Refusal(classes, x, Must(Tensor::Zeros(DType::kInt32, {3}))),
+              HasSubstr("need targets of shape (2,) and type int32"));
   EXPECT_THAT(Refusal(values, x, Tensor()), HasSubstr("need targets of shape (2, 3)"));
 }
 
@@ -85,6 +89,12 @@ TEST(DatasetTest, BytesAreReadInTheirFormatOnly) {
   for (const DType dtype : {DType::kFloat32, DType::kFloat64}) {
     EXPECT_EQ(Refusal(values, bytes, Must(Tensor::Zeros(dtype, {2, 3}))), "");
   }
+  EXPECT_THAT(Refusal(values, Must(Tensor::Zeros(DType::kFloat32, {2, 1, 2, 1})),
+                      Must(Tensor::Zeros(DType::kFloat64, {2, 3}))),
+              HasSubstr("need targets of shape (2, 3) and type float32"))
+      << "not bytes";
+  EXPECT_THAT(Refusal(values, bytes, Tensor()),
+              HasSubstr("need targets of shape (2, 3) and type float32"));
   EXPECT_THAT(Refusal(values, bytes, Must(Tensor::Zeros(DType::kInt32, {2, 3}))),
               HasSubstr("need targets of shape (2, 3) and type float32 in dense host memory"));
   EXPECT_THAT(Refusal(classes, Tensor(), labels),

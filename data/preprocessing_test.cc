@@ -32,13 +32,20 @@ TEST(PreprocessingTest, GeometryAndASecondNormalisationComeBackToo) {
                               {.square = !of_values, .crop = 0.1 + 0.2, .resize = 65}, of_values}};
     AddNormalization({{-0.5}, {1.0 / 3}}, told);
     EXPECT_FALSE(told.then.any());
-    AddNormalization({{1, 2, 3}, {0.1}}, told);
+    AddNormalization({{1, 2, 3}, {0.5}}, told);
+    EXPECT_EQ(told.then, (Normalization{{1, 2, 3}, {0.5}}));
+    AddNormalization({{-2}, {4}}, told);
+    EXPECT_EQ(told.then.scale, (std::vector<double>{2, 2, 2}));
+    EXPECT_TRUE(SamePreprocessing(told, {told.input, told.normalization, {{-3, -2, -1}, {2}}}, 3));
     const Preprocessing back = ParsePreprocessing(ToJson(told), 3).value();
     EXPECT_EQ(back.geometry, told.geometry);
     EXPECT_EQ(back.normalization, told.normalization);
     EXPECT_EQ(back.then, told.then);
   }
   EXPECT_EQ(ParsePreprocessing(ToJson({}), 3)->geometry, std::nullopt) << "not told";
+  const std::string text = R"({"x":"byte","channels":"BGR","offset":[],"scale":[],"geometry":
+      {"square":false,"crop":1,"resize":8,"of":"bytes"}})";
+  EXPECT_EQ(ParsePreprocessing(text, 3)->geometry, (ImageGeometry{{.resize = 8}}));
 }
 
 TEST(PreprocessingTest, WhatIsNotUnderstoodIsRefused) {
@@ -65,6 +72,20 @@ TEST(PreprocessingTest, WhatIsNotUnderstoodIsRefused) {
                            R"({"x":"byte / 255","channels":"RGB","offset":[1],"scale":[]})",
                            R"({"x":"byte / 255","channels":"RGB","offset":[1],"scale":[0]})",
                            R"({"x":"byte / 255","channels":"RGB","offset":["1"],"scale":[1]})",
+                           R"({"x":"byte / 255","channels":"RGB","offset":[1,"1"],"scale":[1]})",
+                           R"({"x":"byte / 255","channels":"RGB","offset":1,"scale":[1]})",
+                           R"({"x":1,"channels":"RGB","offset":[1],"scale":[1]})",
+                           R"({"x":"byte","channels":"BGR","offset":[],"scale":[],"geometry":
+                               {"crop":"1","resize":8,"of":"bytes"}})",
+                           R"({"x":"byte","channels":"BGR","offset":[],"scale":[],"geometry":
+                               {"crop":1,"resize":8,"of":1}})",
+                           R"({"x":"byte","channels":"BGR","offset":[],"scale":[],"geometry":
+                               {"resize":8,"of":"bytes"}})",
+                           R"({"x":"byte","channels":"BGR","offset":[],"scale":[],"geometry":
+                               {"crop":1,"of":"bytes"}})",
+                           R"({"x":"byte","channels":"BGR","offset":[],"scale":[],"geometry":
+                               {"crop":1,"resize":8}})",
+                           R"({"x":"byte","channels":"BGR","offset":[],"scale":[],"geometry":[]})",
                            R"({"x":"byte / 255","channels":"RGB","offset":[1,2],"scale":[1,2,3]})",
                            R"({"x":"byte / 255","channels":"RGB","offset":[0,0],"scale":[1,1]})"}) {
     EXPECT_EQ(ParsePreprocessing(text, 3).status().code(), absl::StatusCode::kInvalidArgument)
@@ -108,6 +129,10 @@ TEST(PreprocessingTest, IsDescribedForPeople) {
                       ImageGeometry{{.crop = 0.875, .resize = 24}}}),
             "byte as blue, green, red, offset -1, scale 1, then offset 0, scale 3, 87.5 % of each "
             "side, resized to 24 x 24");
+  EXPECT_EQ(Describe({.geometry = ImageGeometry{{.square = true}}}),
+            "byte / 255, not normalised, the square in the middle");
+  EXPECT_EQ(Describe({.geometry = ImageGeometry{{.resize = 1}}}),
+            "byte / 255, not normalised, resized to 1 x 1");
 }
 
 }  // namespace

@@ -97,6 +97,9 @@ TEST(FileSetTest, NotFoundNamesBothEndsOfALongList) {
   FileSet set = Set();
   set.names = {"f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8", "f9"};
   EXPECT_THAT(Error(set, NewFolder("long")), HasSubstr("contains none of f1 to f9, no folder"));
+  set.names.pop_back();
+  EXPECT_THAT(Error(set, NewFolder("long")),
+              HasSubstr("contains none of f1, f2, f3, f4, f5, f6, f7, f8, no folder"));
 }
 
 TEST(FileSetTest, APartOfTheFilesIsNotEnough) {
@@ -122,6 +125,20 @@ TEST(FileSetTest, NamesThatAreNotRequiredMayEndButNotMiss) {
   EXPECT_EQ(Contents(LoadFiles(set, folder)), (std::vector<Bytes>{{1}}));
   WriteFile(folder, "c", Bytes{1});
   EXPECT_THAT(Error(set, folder), HasSubstr("missing: b. "));
+  const std::string archive = WriteFile(folder, "part.tar", TarBytes({{"b", {2}}, {"a", {1}}}));
+  EXPECT_EQ(Contents(LoadFiles(set, archive)), (std::vector<Bytes>{{1}, {2}}));
+}
+
+TEST(FileSetTest, AFileOfTheLargestSizeIsRead) {
+  FileSet set = Set();
+  set.names = {"a"};
+  set.max_file_bytes = 10;
+  const std::string folder = NewFolder("largest");
+  WriteFile(folder, "a", Bytes(10));
+  EXPECT_EQ(Contents(LoadFiles(set, folder)), (std::vector<Bytes>{Bytes(10)}));
+  WriteFile(folder, "a", Bytes(11));
+  EXPECT_EQ(Error(set, folder, absl::StatusCode::kResourceExhausted),
+            folder + "/a: is 11 bytes long; at most 10 are expected");
 }
 
 TEST(FileSetTest, HostileArchivesAreRefused) {

@@ -34,6 +34,16 @@ TEST(FolderListingTest, ListsAreSortedAndWithoutHiddenNames) {
   EXPECT_EQ(*FilesIn(root), (Names{"B", "z"}));
   EXPECT_EQ(*FilesBelow(root), (Names{"B", "a/2", "a/deep/1", "z"}));
   EXPECT_EQ(*FilesBelow(root + "/b"), Names());
+  Names many;  // more than any order of a folder has right by chance
+  for (int i = 100; i < 200; ++i) many.push_back(std::to_string(i));
+  for (size_t i = 0; i < many.size(); ++i) {
+    const std::string& name = many[i * 37 % many.size()];
+    testing::WriteFile(root + "/b", name, testing::Bytes{1});
+    fs::create_directories(root + "/a/deep/" + name);
+  }
+  EXPECT_EQ(*FilesIn(root + "/b"), many);
+  EXPECT_EQ(*FilesBelow(root + "/b"), many);
+  EXPECT_EQ(*FoldersIn(root + "/a/deep"), many);
 }
 
 TEST(FolderListingTest, LinksAreFollowedButNotRoundAndRound) {

@@ -48,6 +48,7 @@ TEST(CsvTest, QuotesHoldCommasLinesAndQuotes) {
 
 TEST(CsvTest, BrokenQuotesAreNamedByLine) {
   EXPECT_EQ(Error("a,b\n\"c\nd"), "table, line 2: a quoted field does not end");
+  EXPECT_EQ(Error("a\r\n\r\nb,\"c\"\r\n\"d"), "table, line 4: a quoted field does not end");
   EXPECT_EQ(Error("\"x\ny\"\n\n\"c\"d\n"),
             "table, line 4: a quoted field is followed by something other than a separator");
 }

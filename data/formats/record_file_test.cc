@@ -128,6 +128,14 @@ TEST(RecordFileTest, ValuesAreBytesOrReals) {
   ExpectSamples<double>(*reals, Split::kTest, {0}, {2}, {0.25});
 }
 
+TEST(RecordFileTest, ClassesAreBytes) {
+  const absl::Status status =
+      MakeRecordDataset(Classes(), {File("reals", {0}, {Real(1)})}, {}).status();
+  EXPECT_EQ(status.message(),
+            "reals: contains 16 bytes, which is not a whole number of records of 13 bytes; is the "
+            "download complete?");
+}
+
 TEST(RecordFileTest, LengthsAndLabelsAreChecked) {
   const auto error = [](const RecordFormat& format, LoadedFile file) {
     const absl::Status status =

@@ -60,6 +60,18 @@ TEST(TfRecordTest, RecordsComeInOrder) {
   }
 }
 
+TEST(TfRecordTest, APackedFileThatIsCutBetweenRecordsIsTruncated) {
+  const std::string folder = testing::NewFolder("tf_record");
+  Bytes packed = testing::Gzip(Joined({{1, 2, 3}, {4, 5}}));
+  packed.resize(packed.size() - 4);  // of the checksum and the size after the data
+  TfRecordReader reader = TfRecordReader::Open(testing::WriteFile(folder, "cut", packed)).value();
+  Bytes record;
+  ASSERT_TRUE(reader.Next(record).value());
+  ASSERT_TRUE(reader.Next(record).value());
+  EXPECT_EQ(reader.Next(record).status().message(),
+            folder + "/cut, record 2: the file is truncated; is the download complete?");
+}
+
 // From the format's definition: length 3 and its masked checksum.
 TEST(TfRecordTest, FramesAreTensorFlows) {
   const Bytes framed = TfRecordBytes(Bytes{'a', 'b', 'c'});

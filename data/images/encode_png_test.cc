@@ -1,6 +1,10 @@
 #include "data/images/encode_png.h"
 
+#include <utility>
+#include <vector>
+
 #include "gtest/gtest.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -54,6 +58,24 @@ TEST(EncodePngTest, PixelsThatAreMissingAreAnError) {
   EXPECT_FALSE(EncodePng({.extents = {2, 1, 2}, .pixels = {1, 2, 3, 4}}).ok());
   EXPECT_FALSE(EncodePng({.extents = {0, 0, 1}, .pixels = {}}).ok());
   EXPECT_FALSE(EncodePng({.extents = {1 << 17, 1 << 17, 1}, .pixels = {}}).ok());
+}
+
+TEST(EncodePngTest, SidesAreWithinWhatDecodingTakes) {
+  constexpr int64_t kMost = 65536;
+  for (const auto& [height, width] :
+       {std::pair{int64_t{0}, int64_t{5}}, {5, 0}, {kMost + 1, 1}, {1, kMost + 1}, {-1, -1}}) {
+    const size_t pixels = size_t(height * width);
+    const absl::Status status =
+        EncodePng({.extents = {height, width, 1}, .pixels = std::vector<uint8_t>(pixels)}).status();
+    EXPECT_EQ(status, absl::InvalidArgumentError(StrCat("an image of ", height, " x ", width,
+                                                        " pixels came with ", pixels, " bytes")));
+  }
+  for (const auto& [height, width] : {std::pair{int64_t{1}, kMost}, {kMost, 1}}) {
+    const Image image = {.extents = {height, width, 1}, .pixels = std::vector<uint8_t>(kMost, 7)};
+    const auto png = EncodePng(image);
+    ASSERT_TRUE(png.ok()) << png.status();
+    EXPECT_EQ(DecodeImage(*png, "the file", {.channels = 1})->pixels, image.pixels);
+  }
 }
 
 }  // namespace

@@ -132,6 +132,7 @@ TEST(ImageOrientationTest, OtherSegmentsStandBeforeIt) {
       EncodeJpeg(int(stored.extents.height), int(stored.extents.width), stored.pixels);
   Bytes file = WithSegment(JpegWith(jpeg, Exif(8)), 0xe1, "http://ns.adobe.com/xap/1.0/", {0, 1});
   file = WithSegment(file, 0xfe, "a comment", {});
+  file = WithSegment(file, 0xfe, std::string(1000, 'x'), {});
   file.insert(file.begin() + 2, {0xff, 0xff});  // fill bytes
   ExpectShown(file, shown, 12);
 }
@@ -164,6 +165,12 @@ TEST(ImageOrientationTest, WhatIsNoOrientationChangesNothing) {
   first[10] = 1;
   first.erase(first.begin() + 12, first.begin() + 24);
   EXPECT_EQ(DecodeImage(PngWith(png, first), "", {})->extents, (ImageExtents{kWidth, kHeight, 3}));
+
+  Bytes beyond = good;  // the entry after the last one that the directory counts
+  beyond[10] = 1;
+  ExpectShown(PngWith(png, beyond), shown);
+  // The first chunk counts, before the pixels or after them.
+  ExpectShown(PngWith(PngWith(png, good, /*late=*/true), Exif(1)), shown);
 
   Bytes wrong_sum = PngWith(png, good);
   wrong_sum[33 + 8 + good.size()] ^= 1;

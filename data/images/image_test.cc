@@ -32,7 +32,7 @@ absl::Status Error(std::span<const uint8_t> bytes, const ImageOptions& options =
 }
 
 int Luma(int red, int green, int blue) {
-  return int(0.299 * red + 0.587 * green + 0.114 * blue + 0.5);
+  return (299 * red + 587 * green + 114 * blue + 500) / 1000;
 }
 
 void ExpectClose(const Bytes& a, const Bytes& b, int tolerance) {
@@ -62,12 +62,13 @@ TEST(ImageTest, PngIsExact) {
 }
 
 TEST(ImageTest, ColouredPngBecomesGreyByLuma) {
-  const Bytes rgb = SmoothPixels(5, 7, 3);
-  const Image image = Decoded(EncodePng(5, 7, rgb), {.channels = 1});
-  EXPECT_EQ(image.extents, (ImageExtents{5, 7, 1}));
-  ASSERT_EQ(image.pixels.size(), 35u);
-  for (size_t i = 0; i < 35; ++i) {
-    EXPECT_NEAR(image.pixels[i], Luma(rgb[3 * i], rgb[3 * i + 1], rgb[3 * i + 2]), 1);
+  Bytes rgb(3 * 50 * 70);  // all over the cube of colours
+  for (size_t i = 0; i < rgb.size(); ++i) rgb[i] = uint8_t(i * i % 257 * 31);
+  const Image image = Decoded(EncodePng(50, 70, rgb), {.channels = 1});
+  EXPECT_EQ(image.extents, (ImageExtents{50, 70, 1}));
+  ASSERT_EQ(image.pixels.size(), 3500u);
+  for (size_t i = 0; i < 3500; ++i) {
+    EXPECT_EQ(image.pixels[i], Luma(rgb[3 * i], rgb[3 * i + 1], rgb[3 * i + 2])) << i;
   }
 }
 
@@ -178,6 +179,31 @@ TEST(ImageTest, InksAreRounded) {
   for (int i = 0; i < 64; ++i) inks.insert(inks.end(), {200, 101, 51, 130});
   const Image image = Decoded(EncodeJpeg(8, 8, inks, {.kind = JpegKind::kAdobeCmyk}));
   EXPECT_EQ(Bytes(image.pixels.begin(), image.pixels.begin() + 3), (Bytes{102, 51, 26}));
+  for (const Bytes& light : {Bytes{200, 101, 51, 130},
+                             {255, 255, 255, 255},
+                             {0, 255, 0, 255},
+                             {255, 0, 0, 255},
+                             {0, 0, 255, 255},
+                             {90, 200, 33, 254}}) {
+    Bytes flat;
+    for (int i = 0; i < 64; ++i) flat.insert(flat.end(), light.begin(), light.end());
+    const Bytes file = EncodeJpeg(8, 8, flat, {.kind = JpegKind::kAdobeCmyk});
+    const auto rounded = [&](size_t i) { return (light[i] * light[3] + 127) / 255; };
+    const Bytes rgb = Decoded(file).pixels;
+    for (size_t i = 0; i < 3; ++i) EXPECT_EQ(rgb[i], rounded(i));
+    EXPECT_EQ(Decoded(file, {.channels = 1}).pixels[0], Luma(rgb[0], rgb[1], rgb[2]));
+  }
+}
+
+// What is said of the picture is newer than the library; the pixels are as ever.
+TEST(ImageTest, MetadataOfALaterVersionIsNoDamage) {
+  const Bytes rgb(8 * 8 * 3, 90);
+  Bytes file = EncodeJpeg(8, 8, rgb);
+  const Bytes mark = {'J', 'F', 'I', 'F', 0};
+  const auto at = std::search(file.begin(), file.end(), mark.begin(), mark.end());
+  ASSERT_NE(at, file.end());
+  at[5] = 2;  // the major version
+  ExpectClose(Decoded(file).pixels, rgb, 1);
 }
 
 // Without Adobe's mark they are not inverted: how much of each ink is printed.
@@ -208,6 +234,7 @@ TEST(ImageTest, LargeJpegsAreReducedOnlyAsFarAsAsked) {
   EXPECT_EQ(extents(17), (ImageExtents{17, 25, 3}));
   EXPECT_EQ(extents(9), (ImageExtents{9, 13, 3}));
   EXPECT_EQ(extents(1), (ImageExtents{9, 13, 3}));
+  EXPECT_EQ(extents(1000), (ImageExtents{65, 97, 3})) << "never enlarged";
 }
 
 TEST(ImageTest, HeadersAloneGiveTheExtents) {
@@ -381,6 +408,8 @@ TEST(ImageTest, OtherFilesAreRefused) {
             "a file: is a GIF image; images must be JPEG or PNG files");
   EXPECT_EQ(Error(Bytes{1, 2, 3, 4, 5}).message(),
             "a file: is neither a JPEG nor a PNG image: it starts with 01 02 03 04");
+  EXPECT_EQ(Error(Bytes{1, 2, 3}).message(),
+            "a file: is neither a JPEG nor a PNG image: it starts with 01 02 03");
   EXPECT_EQ(Error(EncodePng(1, 1, Bytes{1, 2, 3}), {.channels = 2}).message(),
             "a file: images have 1 or 3 channels, not 2");
 }
@@ -389,6 +418,10 @@ TEST(ImageTest, DamageIsFound) {
   Bytes png = EncodePng(9, 9, SmoothPixels(9, 9, 3));
   png[png.size() - 20] ^= 1;
   EXPECT_EQ(Error(png).code(), absl::StatusCode::kDataLoss);
+  png[png.size() - 20] ^= 1;
+  png.back() ^= 1;  // after the pixels
+  EXPECT_EQ(Error(png),
+            absl::DataLossError("a file: is damaged (IEND: CRC error); is it complete?"));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "data/testing/numbered_image.h"
 #include "gtest/gtest.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -45,7 +46,11 @@ TEST(CropTest, AWindowHasPixelsAndFits) {
   const ImageExtents extents = {.height = 8, .width = 9, .channels = 3};
   for (const int64_t size : {-5, 0, 9}) {
     EXPECT_FALSE(CheckTransforms({Crop({.size = size})}, extents, {}).ok()) << size;
+    if (size > 0) continue;
+    EXPECT_EQ(Crop({.size = size})->Fits(extents, {}).message(),
+              StrCat("crop: a window has 1 pixel or more, not ", size));
   }
+  EXPECT_EQ(Crop({.size = 1})->Fits(extents, {}), absl::OkStatus());
   EXPECT_TRUE(CheckTransforms({Crop({.size = 8})}, extents, {}).ok());
   EXPECT_EQ(CheckTransforms({Crop({.size = 9})}, extents, {}).message(),
             "crop: a window of 9 pixels is larger than the samples, 8 x 9");

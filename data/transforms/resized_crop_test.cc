@@ -88,6 +88,8 @@ TEST(ResizedCropTest, APartThatNeverFitsIsTheLargestCentralOne) {
   EXPECT_EQ(draw(1, 1, {20, 10, 3}), (std::vector<int64_t>{5, 0, 10, 10}));
   EXPECT_EQ(draw(2, 2, {10, 10, 3}), (std::vector<int64_t>{2, 0, 5, 10}));
   EXPECT_EQ(draw(100, 100, {10, 10, 3}), (std::vector<int64_t>{4, 0, 1, 10}));
+  // The image's own ratio where it is within the range, which no draw meets exactly.
+  EXPECT_EQ(draw(3.9, 4.1, {10000, 40000, 3}), (std::vector<int64_t>{0, 0, 10000, 40000}));
 }
 
 TEST(ResizedCropTest, TheWholeImageStaysAsItIs) {
