@@ -115,12 +115,18 @@ TEST_F(ImportProgramTest, OptionsThatDoNotFitAreNamed) {
   EXPECT_EQ(Run({.class_names = "ant,bee"}).message(),
             "--class-names: ant,bee: there is no such file or folder; expected a file with one "
             "name per line, or a folder with one folder per class");
-  EXPECT_EQ(ExitCodeOf(Run({.mean = {1, 2}, .std = {1, 2, 3}})), kExitUsage);
+  EXPECT_EQ(Run({.mean = {1, 2}, .std = {1, 2, 3}}).message(),
+            "--mean, --std: have 2 and 3 numbers; expected one, or one per channel");
+  EXPECT_EQ(Run({.mean = {1, 2, 3}, .std = {1, 2}}).message(),
+            "--mean, --std: have 3 and 2 numbers; expected one, or one per channel");
   EXPECT_EQ(ExitCodeOf(Run({.mean = {1, 2}})), kExitUsage);
+  EXPECT_THAT(std::string(Run({.std = {1, 2}}).message()),
+              ::testing::StartsWith("--mean, --std: "));
   EXPECT_EQ(Run({.mean = {123.675, 116.28, 103.53}}).message(),
             "--mean: takes 123.675 from values of byte / 255, which are at most 1; a mean of "
             "bytes is divided by 255: 0.485");
-  EXPECT_EQ(ExitCodeOf(Run({.input_shape = {3, 44}})), kExitUsage);
+  EXPECT_EQ(Run({.input_shape = {3, 44}}).message(),
+            "--input-shape: has 2 numbers; expected channels,height,width");
   EXPECT_THAT(std::string(Run({.input_shape = {44, 37, 3}}).message()),
               ::testing::EndsWith(
                   "has 3 elements along axis 1, but the input shape that was given has 44 there, "

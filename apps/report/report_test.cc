@@ -84,7 +84,15 @@ TEST(ReportTest, WritesAPageOrAPicture) {
 }
 
 TEST(ReportTest, WrongUseAndWrongFilesAreErrors) {
-  EXPECT_EQ(Report("").exit_code, 2);
+  const auto none = Report("");
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_THAT(none.text, HasSubstr("no runs: name their histories (.csv or .jsonl, of benchmark "
+                                   "--history-file) or their checkpoints"));
+  const auto table = Report(OneRun() + " --metric=mse");
+  EXPECT_EQ(table.exit_code, 2);
+  EXPECT_THAT(table.text, HasSubstr("--metric: needs --output=FILE.svg; a page shows all metrics"));
+  const auto page = Report(OneRun() + " --metric=mse --output=" + Path("metric.html"));
+  EXPECT_EQ(page.exit_code, 2);
   const auto ending = Report(OneRun() + " --output=x.pdf");
   EXPECT_EQ(ending.exit_code, 2);
   EXPECT_THAT(ending.text, HasSubstr("must be .html for a page or .svg for a picture"));
