@@ -36,7 +36,7 @@ Placement PlacementOf(std::span<const int> nodes) {
 
 bool StagesPay(const Placement& placement) {
   const bool near = placement.in_order && std::has_single_bit(uint64_t(placement.ranks_per_node));
-  return placement.even && placement.nodes > 1 && placement.ranks_per_node > 1 && !near;
+  return placement.even && placement.nodes > 1 && !near;
 }
 
 bool OtherMpiAlgorithm() {

@@ -41,6 +41,8 @@ TEST(StagesPayTest, WhereNearRanksAreNotOnOneNode) {
   EXPECT_FALSE(StagesPay(Of({0, 0, 1, 1})));
   EXPECT_FALSE(StagesPay(Of({0, 1, 2})));
   EXPECT_FALSE(StagesPay(Of({0, 0, 0, 1, 1})));
+  EXPECT_FALSE(StagesPay(Of({0, 0, 0}))) << "one node";
+  EXPECT_FALSE(StagesPay(Of({5, 2, 8, 1})));
 }
 
 TEST(StagesPayTest, ForLargeTensors) {

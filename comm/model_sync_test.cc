@@ -163,6 +163,30 @@ TEST(WeightedSumTest, AWeightOfZeroHidesWhateverIsThere) {
   EXPECT_TRUE(status.ok()) << status;
 }
 
+// More elements than a thread takes at once.
+TEST(WeightedSumTest, AWeightOfZeroHidesAllOfALargeTensor) {
+  constexpr int64_t kSize = 100'003;
+  const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
+    const Tensor x = TensorOf(DType::kFloat32, {kSize}, std::vector<double>(kSize, 3));
+    DTNN_RETURN_IF_ERROR(WeightedSum(communicator, communicator.rank(), x, x));
+    EXPECT_EQ(Values(x), std::vector<double>(kSize, 3));
+    return absl::OkStatus();
+  });
+  EXPECT_EQ(status, absl::OkStatus());
+}
+
+TEST(WeightedSumTest, TheSumIsAsLargeAndOfTheSameType) {
+  const Tensor x = TensorOf(DType::kFloat32, {2}, {1, 2});
+  for (const Tensor& sum :
+       {TensorOf(DType::kFloat32, {1}, {0}), TensorOf(DType::kFloat64, {2}, {0, 0}),
+        TensorOf(DType::kInt32, {2}, {0, 0}), Tensor()}) {
+    const absl::Status status = RunRanks(
+        2, [&](Communicator& communicator) { return WeightedSum(communicator, 0.5, x, sum); });
+    EXPECT_EQ(status.message(),
+              "a weighted sum over ranks takes dense tensors of float32 or float64 on the host");
+  }
+}
+
 TEST(WeightedSumTest, WhatCannotBeScaledEndsAllRanks) {
   const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
     const DType dtype = communicator.rank() == 0 ? DType::kInt32 : DType::kFloat32;

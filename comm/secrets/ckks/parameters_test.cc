@@ -107,6 +107,26 @@ TEST(ParametersTest, OnePrimeUpToSixtyBitsThenTwo) {
   }
 }
 
+// Parties of two versions add up what the other one encrypted: parameters that are alike have the
+// fingerprint that they always had.
+TEST(ParametersTest, FingerprintsStayWhatTheyAre) {
+  const auto fingerprint = [](const CkksParameters& p) {
+    const Fingerprint bytes = *FingerprintOf(p);
+    return std::vector<int>(bytes.begin(), bytes.end());
+  };
+  EXPECT_EQ(fingerprint({}), (std::vector<int>{229, 226, 182, 253, 207, 99, 220, 91, 45, 165, 99,
+                                               60, 178, 177, 217, 243}));
+  EXPECT_EQ(
+      fingerprint({.packing = Packing::kSlots}),
+      (std::vector<int>{106, 9, 208, 51, 252, 75, 186, 187, 155, 62, 201, 94, 38, 132, 223, 162}));
+}
+
+TEST(ParametersTest, ASumHasTwoBitsOfRoom) {
+  for (const int bits : {3, 8, 20}) {
+    EXPECT_EQ(CkksParameters{.sum_bits = bits}.sum_limit(), double(1 << bits) / 4);
+  }
+}
+
 TEST(ParametersTest, DifferentParametersHaveDifferentFingerprints) {
   std::set<Fingerprint> seen;
   for (const CkksParameters& p : std::initializer_list<CkksParameters>{

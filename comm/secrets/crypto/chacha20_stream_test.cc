@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,14 @@ TEST(ChaCha20StreamTest, ThePublishedBytes) {
             "da41597c5157488d7724e03fb8d84a376a43b8f41518a11cc387b669b2ee6586");
 }
 
+// RFC 8439, A.1, test vector 5: the last byte of the nonce is 2.
+TEST(ChaCha20StreamTest, TheStreamsNumberIsTheEndOfTheNonce) {
+  const std::vector<uint8_t> bytes =
+      Bytes(Must(ChaCha20Stream::Create(kZeros, uint64_t{2} << 56)), 16);
+  EXPECT_EQ(absl::BytesToHexString({reinterpret_cast<const char*>(bytes.data()), bytes.size()}),
+            "c2c64d378cd536374ae204b9ef933fcd");
+}
+
 TEST(ChaCha20StreamTest, PiecesAreThoseOfOneStream) {
   const std::vector<uint8_t> whole = Bytes(Must(ChaCha20Stream::Create(kZeros, 7)), 3 << 20);
   ChaCha20Stream stream = Must(ChaCha20Stream::Create(kZeros, 7));
@@ -48,6 +57,12 @@ TEST(ChaCha20StreamTest, StreamsAndSeedsDiffer) {
   const std::vector<uint8_t> c = Bytes(Must(ChaCha20Stream::Create(seed, uint64_t{1} << 63)), 64);
   seed[31] = 1;
   const std::vector<uint8_t> d = Bytes(Must(ChaCha20Stream::Create(seed, 0)), 64);
+  // Every bit of a stream's number counts.
+  std::set<std::vector<uint8_t>> different = {a};
+  for (int bit = 0; bit < 64; ++bit) {
+    different.insert(Bytes(Must(ChaCha20Stream::Create(kZeros, uint64_t{1} << bit)), 64));
+  }
+  EXPECT_EQ(different.size(), 65u);
   EXPECT_NE(a, b);
   EXPECT_NE(a, c);
   EXPECT_NE(a, d);

@@ -47,5 +47,11 @@ TEST(JobSecretTest, ACrashLeavesNoMemoryInAFileOrAPipe) {
   EXPECT_FALSE(WCOREDUMP(status));
 }
 
+TEST(JobSecretTest, ASecretHas32CharactersAtLeast) {
+  EXPECT_TRUE(JobSecret::Of(std::string(32, 'x')).ok());
+  EXPECT_EQ(JobSecret::Of(std::string(31, 'x')).status().message(),
+            "the secret has 31 characters, expected at least 32; `openssl rand -hex 32` makes one");
+}
+
 }  // namespace
 }  // namespace dtnn

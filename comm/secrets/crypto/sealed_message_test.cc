@@ -57,6 +57,7 @@ TEST(SealedMessageTest, TagsAreOfHeaderAndBody) {
     EXPECT_EQ(tag.size(), kSealBytes);
     EXPECT_EQ(absl::OkStatus(), CheckTag(key, header, body, tag));
     EXPECT_FALSE(CheckTag(other, header, body, tag).ok());
+    EXPECT_NE(Must(MakeTag(key, header, body)), tag) << "no two tags have one salt";
     Bytes bad_header = header, bad_body = body, bad_tag = tag, longer = body;
     bad_header[1] ^= 1;
     longer.push_back(0);

@@ -113,6 +113,15 @@ TEST(MaskGraphTest, EachIsANeighbourAsOften) {
   }
 }
 
+// All clients and the server draw the same circle, whichever version they have.
+TEST(MaskGraphTest, TheCircleStaysWhatItIs) {
+  EXPECT_EQ(Draw(9, 4).Around(3), (std::vector<int>{4, 1, 3, 5, 6}));
+  EXPECT_EQ(Draw(40, 6).Around(17), (std::vector<int>{0, 7, 10, 17, 29, 21, 26}));
+  EXPECT_EQ(Must(MaskGraph::Draw({.clients = 9, .round = 5, .neighbours = 4}, Advertised(9), {}))
+                .Around(3),
+            (std::vector<int>{5, 6, 3, 1, 7}));
+}
+
 TEST(MaskGraphTest, FollowsFromWhatWasAdvertised) {
   const int clients = 50;
   const auto around = [](const MaskedParameters& parameters, std::vector<Advertisement> list) {

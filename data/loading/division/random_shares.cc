@@ -24,7 +24,10 @@ class Draws {
   // The logarithm of a gamma variate (Marsaglia and Tsang, "A simple method for generating gamma
   // variables", 2000): those of a small alpha are too small for a number.
   double LogGamma(double alpha) {
-    if (alpha < 1) return LogGamma(alpha + 1) + std::log(Uniform()) / alpha;
+    if (alpha < 1) {
+      const double larger = LogGamma(alpha + 1);  // draws first, with every compiler
+      return larger + std::log(Uniform()) / alpha;
+    }
     const double d = alpha - 1.0 / 3, c = 1 / std::sqrt(9 * d);
     while (true) {
       const double z = Normal(), root = 1 + c * z;
