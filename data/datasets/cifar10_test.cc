@@ -71,6 +71,8 @@ TEST(Cifar10Test, BatchesAreReadInOrder) {
   EXPECT_EQ(dataset->class_names()[9], "truck");
   EXPECT_EQ(Labels(*dataset, Split::kTrain), (std::vector<int32_t>{1, 2, 2, 3, 3, 4, 4, 5, 5, 6}));
   EXPECT_EQ(Labels(*dataset, Split::kTest), (std::vector<int32_t>{7, 8, 9}));
+  const std::string folder = archive.substr(0, archive.rfind('/'));
+  EXPECT_EQ(LoadCifar10({folder, folder}).value()->size(Split::kTrain), 10) << "which holds it";
 }
 
 TEST(Cifar10Test, PartsMayComeFromTwoPlacesOrBeLeftOut) {

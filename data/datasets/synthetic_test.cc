@@ -44,6 +44,22 @@ Samples Read(const Dataset& dataset, Split split, const std::vector<int64_t>& in
   return samples;
 }
 
+// As bytes, of sample 7: figures of earlier runs are of the same images.
+TEST(SyntheticTest, ImagesStayWhatTheyAre) {
+  const Samples samples = Read<double>(*Classes(), Split::kTrain, {7});
+  std::vector<int64_t> first, last;
+  for (size_t i = 0; i < 24; ++i) {
+    first.push_back(std::llround(samples.x[i] * 255));
+    last.push_back(std::llround(samples.x[samples.x.size() - 24 + i] * 255));
+  }
+  EXPECT_EQ(samples.labels, std::vector<int32_t>{2});
+  EXPECT_EQ(first, (std::vector<int64_t>{96,  116, 96,  82,  201, 132, 22,  182, 55, 17, 169, 35,
+                                         174, 196, 156, 188, 165, 121, 148, 156, 99, 62, 130, 30}));
+  EXPECT_EQ(last,
+            (std::vector<int64_t>{165, 124, 184, 144, 117, 163, 120, 108, 168, 185, 147, 137,
+                                  145, 110, 235, 108, 141, 147, 123, 156, 152, 119, 106, 199}));
+}
+
 TEST(SyntheticTest, DefaultIsZeros) {
   const auto dataset = MakeSynthetic({}).value();
   EXPECT_EQ(dataset->name(), "synthetic");

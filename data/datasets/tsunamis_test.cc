@@ -46,6 +46,8 @@ TEST(TsunamisTest, OneRealOutput) {
   EXPECT_EQ(targets.data<double>()[0], 0.5);
   EXPECT_EQ(targets.data<double>()[1], -3.25);
   EXPECT_EQ(x.data<double>()[6399], 0.2);
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  EXPECT_EQ(LoadTsunamis({folder, folder}).value()->size(Split::kTrain), 2) << "which holds it";
 }
 
 TEST(TsunamisTest, AnyNumberOfTrainingFilesButOneAtLeast) {

@@ -144,6 +144,22 @@ TEST(SamplerTest, OrderDependsOnSeedAndEpochOnly) {
   EXPECT_NE(Epoch(other, 0), epoch0);
 }
 
+// A run that resumes with the next version visits the samples that it would have visited.
+TEST(SamplerTest, OrdersStayWhatTheyAre) {
+  std::vector<Sampler> ranks = AllRanks(Iota(12), {.batch = 5, .seed = 3});
+  EXPECT_EQ(Epoch(ranks, 0), (std::vector<int64_t>{7, 2, 11, 10, 5, 6, 4, 0, 9, 8, 1, 3}));
+  EXPECT_EQ(Epoch(ranks, 2), (std::vector<int64_t>{4, 8, 11, 5, 6, 0, 3, 10, 1, 9, 2, 7}));
+  SamplerOptions grouped = {.batch = 5, .seed = 3};
+  grouped.groups = {0, 4, 8};
+  for (const auto& [at_once, order] :
+       {std::pair<int64_t, std::vector<int64_t>>{1, {2, 1, 3, 0, 11, 8, 10, 9, 5, 6, 7, 4}},
+        {2, {2, 8, 3, 9, 11, 10, 0, 1, 7, 4, 6, 5}}}) {
+    grouped.groups_at_once = at_once;
+    std::vector<Sampler> groups = AllRanks(Iota(12), grouped);
+    EXPECT_EQ(Epoch(groups, 1), order) << at_once;
+  }
+}
+
 TEST(SamplerTest, StepsPerEpochTrims) {
   std::vector<Sampler> samplers =
       AllRanks(Iota(100), {.batch = 4, .ranks = 2, .steps_per_epoch = 3});

@@ -212,6 +212,13 @@ TEST(MasksTest, WhatNoSampleIsMadeOfIsAWarning) {
           "2 masks have no image and are skipped: " + root + "/train/masks/0.png and 1 more"));
 }
 
+TEST(MasksTest, OneMaskWithoutAnImageIsNamed) {
+  const std::string root = Root();
+  Put(root + "/train/masks/z.png", EncodeMask(1, 1, Bytes{7}));
+  EXPECT_THAT(OpenMasks({.train = root}).value()->warnings(),
+              ElementsAre("1 mask has no image and is skipped: " + root + "/train/masks/z.png"));
+}
+
 TEST(MasksTest, TwoImagesDoNotShareAMask) {
   const std::string root = Root();
   Put(root + "/train/images/a.jpg", testing::FlatJpeg(2, 2, {1, 2, 3}));
@@ -274,6 +281,17 @@ TEST(MasksTest, EveryCutOfAMaskIsNamedOrSkipped) {
   const absl::Status read = ReadSamples(*masks, Split::kTrain, {1}).status;
   EXPECT_EQ(read.message(), error);
   EXPECT_EQ(FindNamedArgument(read)->argument, "OpenDatasetOptions::skip_damaged_images");
+}
+
+TEST(MasksTest, AMaskIsAsWideAndAsHighAsItsImage) {
+  const std::string root = Root();
+  Put(root + "/train/images/a.png", EncodePng(3, 2, SmoothPixels(3, 2, 3)));
+  for (const auto& [height, width] : {std::pair(3, 3), {2, 2}, {2, 3}}) {
+    Put(root + "/train/masks/a.png", EncodeMask(height, width, Bytes(size_t(height * width), 1)));
+    const auto masks = OpenMasks({.train = root, .geometry = {.resize = 4}}).value();
+    EXPECT_THAT(std::string(ReadSamples(*masks, Split::kTrain, {0}).status.message()),
+                HasSubstr("has 2 x 3; a mask is as large as its image"));
+  }
 }
 
 TEST(MasksTest, WithoutAResizeAllImagesHaveOneSize) {
