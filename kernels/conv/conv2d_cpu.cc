@@ -68,10 +68,11 @@ struct DataSide {
 
   int64_t derived_elements() const { return kernel == nullptr ? 0 : kernel->derived_elements(); }
   size_t workspace_bytes() const { return kernel == nullptr ? 0 : kernel->workspace_bytes(); }
-  const T* Derive(const Filter<const T>& filter, uint64_t new_version, T* scratch) {
+  const T* Derive(const Filter<const T>& filter, uint64_t new_version, T* scratch,
+                  std::byte* workspace) {
     T* const derived = kept == nullptr ? scratch : kept;
     if (kept == nullptr || new_version == 0 || new_version != version) {
-      kernel->DeriveFilter(filter, derived);
+      kernel->DeriveFilter(filter, derived, workspace);
       version = new_version;
     }
     return derived;
@@ -104,7 +105,7 @@ class Conv2dCpu final : public Conv2d {
     call.in = Images<const T>::Of(x, spec_.format);
     call.images = x.shape()[0];
     call.weights = Filter<const T>::Of(filter.tensor, spec_);
-    call.filter = forward_.Derive(call.weights, filter.version, memory.derived);
+    call.filter = forward_.Derive(call.weights, filter.version, memory.derived, memory.kernel);
     if (spec_.epilogue.scale) call.write_back.scale = Pad(operands.scale, memory.scale);
     if (spec_.epilogue.bias) call.write_back.bias = Pad(operands.bias, memory.bias);
     if (spec_.epilogue.add) {
@@ -127,7 +128,7 @@ class Conv2dCpu final : public Conv2d {
     call.in = Images<const T>::Of(dy, spec_.format);
     call.images = dy.shape()[0];
     call.weights = Filter<const T>::Of(filter.tensor, spec_);
-    call.filter = data_.Derive(call.weights, filter.version, memory.derived);
+    call.filter = data_.Derive(call.weights, filter.version, memory.derived, memory.kernel);
     if (accumulate) call.write_back.addend = Images<const T>::Of(dx, spec_.format);
     call.out = Images<T>::Of(dx, spec_.format);
     call.workspace = memory.kernel;

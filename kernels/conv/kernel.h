@@ -43,7 +43,8 @@ class DataKernel {
     Images<const T> in;
     int64_t images = 0;         // at most the batch of the spec; may be 0
     const T* filter = nullptr;  // as DeriveFilter left it
-    Filter<const T> weights;    // the filter itself
+    Filter<const T> weights;    // the filter itself; without data where the next one has some
+    Filter<const Bfloat16> weights16;  // the filter of a caller that computes within copies
     WriteBack<T> write_back = {};
     Images<T> out;
     std::byte* workspace = nullptr;  // workspace_bytes()
@@ -52,7 +53,9 @@ class DataKernel {
   virtual ~DataKernel() = default;
   // Elements of what the kernel derives from the filter: packed panels, transformed tiles.
   virtual int64_t derived_elements() const = 0;
-  virtual void DeriveFilter(const Filter<const T>& filter, T* derived) const = 0;
+  // With the same workspace as Run.
+  virtual void DeriveFilter(const Filter<const T>& filter, T* derived,
+                            std::byte* workspace) const = 0;
   // For the threads available when the kernel was made.
   virtual size_t workspace_bytes() const = 0;
   virtual void Run(const Call& call) const = 0;

@@ -34,7 +34,8 @@ class TileData final : public DataKernel<Bfloat16> {
       : plan_(spec, direction), untapped_(spec, direction) {}
 
   int64_t derived_elements() const override { return plan_.derived_elements(); }
-  void DeriveFilter(const Filter<const Bfloat16>& filter, Bfloat16* derived) const override {
+  void DeriveFilter(const Filter<const Bfloat16>& filter, Bfloat16* derived,
+                    std::byte*) const override {
     PackFilter(plan_, filter, Tiles::kHardware, derived);
   }
   size_t workspace_bytes() const override { return size_t(plan_.threads()) * thread_bytes(); }

@@ -42,7 +42,7 @@ DepthwiseData<T>::DepthwiseData(const Conv2dSpec& spec, Direction direction)
 }
 
 template <typename T>
-void DepthwiseData<T>::DeriveFilter(const Filter<const T>& filter, T* derived) const {
+void DepthwiseData<T>::DeriveFilter(const Filter<const T>& filter, T* derived, std::byte*) const {
   auto* to = reinterpret_cast<Wide<T>*>(derived);
   for (int64_t t = 0; t < taps_; ++t, to += padded_channels_) {
     const T* const from = filter.data + t * filter.tap;

@@ -30,7 +30,7 @@ class DepthwiseData final : public DataKernel<T> {
   int64_t derived_elements() const override {
     return taps_ * padded_channels_ * int64_t(sizeof(Wide<T>) / sizeof(T));
   }
-  void DeriveFilter(const Filter<const T>& filter, T* derived) const override;
+  void DeriveFilter(const Filter<const T>& filter, T* derived, std::byte* workspace) const override;
   size_t workspace_bytes() const override { return 0; }
   void Run(const Call& call) const override;
 

@@ -134,7 +134,7 @@ typename Planes<T>::Scratch Planes<T>::Divide(std::byte* memory) const {
 
 // Blocks of max_rows output channels, then of 4: [block][term][channel of the block].
 template <typename T>
-void PlanarData<T>::DeriveFilter(const Filter<const T>& filter, T* derived) const {
+void PlanarData<T>::DeriveFilter(const Filter<const T>& filter, T* derived, std::byte*) const {
   const int64_t depth_step = backward_ ? filter.filter : filter.channel;
   const int64_t out_step = backward_ ? filter.channel : filter.filter;
   Value* to = reinterpret_cast<Value*>(derived);

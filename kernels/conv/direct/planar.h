@@ -72,7 +72,7 @@ class PlanarData final : public DataKernel<T>, private Planes<T> {
   int64_t derived_elements() const override {
     return this->terms() * this->padded_out_channels_ * int64_t(sizeof(Value) / sizeof(T));
   }
-  void DeriveFilter(const Filter<const T>& filter, T* derived) const override;
+  void DeriveFilter(const Filter<const T>& filter, T* derived, std::byte* workspace) const override;
   size_t workspace_bytes() const override { return size_t(this->threads_) * this->thread_bytes(); }
   void Run(const Call& call) const override;
 

@@ -150,7 +150,7 @@ void GatherGemm<T>::DeriveFew(const Filter<const T>& filter, T* derived) const {
 }
 
 template <typename T>
-void GatherGemm<T>::DeriveFilter(const Filter<const T>& filter, T* derived) const {
+void GatherGemm<T>::DeriveFilter(const Filter<const T>& filter, T* derived, std::byte*) const {
   if (few_out_channels()) return DeriveFew(filter, derived);
   const int64_t depth_step = backward_ ? filter.filter : filter.channel;
   const int64_t out_step = backward_ ? filter.channel : filter.filter;

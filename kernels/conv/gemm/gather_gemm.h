@@ -37,7 +37,7 @@ class GatherGemm final : public DataKernel<T> {
   int64_t derived_elements() const override {
     return kernel_height_ * kernel_width_ * padded_depth_ * padded_out_channels();
   }
-  void DeriveFilter(const Filter<const T>& filter, T* derived) const override;
+  void DeriveFilter(const Filter<const T>& filter, T* derived, std::byte* workspace) const override;
   size_t workspace_bytes() const override { return size_t(threads_) * thread_bytes(); }
   void Run(const Call& call) const override;
 

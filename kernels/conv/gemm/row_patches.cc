@@ -111,13 +111,13 @@ class RowPatchesForward final : public DataKernel<T> {
   explicit RowPatchesForward(const Conv2dSpec& spec)
       : rows_(spec), kernel_(rows_.RowSpec(), Direction::kForward) {}
 
-  int64_t derived_elements() const override {
-    return kernel_.derived_elements() + rows_.filter_elements();
-  }
-  void DeriveFilter(const Filter<const T>& filter, T* derived) const override {
-    T* const dense = derived + kernel_.derived_elements();
+  int64_t derived_elements() const override { return kernel_.derived_elements(); }
+  void DeriveFilter(const Filter<const T>& filter, T* derived,
+                    std::byte* workspace) const override {
+    const Memory memory = Divide(workspace);
+    T* const dense = memory.rows;
     rows_.ForEachWeight(filter, [&](int64_t i, int64_t at) { dense[i] = filter.data[at]; });
-    kernel_.DeriveFilter(rows_.template DenseFilter<const T>(dense), derived);
+    kernel_.DeriveFilter(rows_.template DenseFilter<const T>(dense), derived, memory.inner);
   }
   size_t workspace_bytes() const override { return Divide(nullptr).bytes; }
 
@@ -137,14 +137,14 @@ class RowPatchesForward final : public DataKernel<T> {
 
  private:
   struct Memory {
-    T* rows;
+    T* rows;  // while the filter is derived, a dense copy of it
     std::byte* inner;
     size_t bytes;
   };
   Memory Divide(std::byte* workspace) const {
     ScratchDivider divider(workspace);
     Memory memory;
-    memory.rows = divider.Take<T>(rows_.elements(rows_.batch()));
+    memory.rows = divider.Take<T>(std::max(rows_.elements(rows_.batch()), rows_.filter_elements()));
     memory.inner = divider.Take<std::byte>(int64_t(kernel_.workspace_bytes()));
     memory.bytes = divider.bytes();
     return memory;

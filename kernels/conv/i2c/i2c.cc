@@ -83,7 +83,7 @@ class I2cData final : public DataKernel<T> {
   int64_t derived_elements() const override { return gather().patch() * gather().out_channels; }
 
   // The matrix (patch element) x (output channel).
-  void DeriveFilter(const Filter<const T>& filter, T* derived) const override {
+  void DeriveFilter(const Filter<const T>& filter, T* derived, std::byte*) const override {
     const int64_t depth = gather().depth, out_channels = gather().out_channels;
     const int64_t depth_step = backward_ ? filter.filter : filter.channel;
     const int64_t out_step = backward_ ? filter.channel : filter.filter;

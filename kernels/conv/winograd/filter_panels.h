@@ -31,12 +31,15 @@ class FilterPanels {
   int64_t out_channels(int64_t panel) const {
     return std::min(full_width(), out_channels_ - first_out_channel(panel));
   }
-  // to[e * element + k * width(panel) + j] for the depths first + k < last.
-  void Transform(const Filter<const T>& filter, int64_t panel, int64_t first, int64_t last, T* to,
+  // to[e * element + k * width(panel) + j] for the depths first + k < last. The filter's type F is
+  // T or, of float32, bfloat16.
+  template <typename F>
+  void Transform(const Filter<const F>& filter, int64_t panel, int64_t first, int64_t last, T* to,
                  int64_t element) const;
 
  private:
-  void TransformRun(const Filter<const T>& filter, int64_t panel, int64_t first, int64_t last,
+  template <typename F>
+  void TransformRun(const Filter<const F>& filter, int64_t panel, int64_t first, int64_t last,
                     T* to, int64_t element) const;
 
   Form form_;

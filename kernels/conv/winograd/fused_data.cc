@@ -46,7 +46,7 @@ int64_t FusedData<T>::derived_elements() const {
 }
 
 template <typename T>
-void FusedData<T>::DeriveFilter(const Filter<const T>& filter, T* derived) const {
+void FusedData<T>::DeriveFilter(const Filter<const T>& filter, T* derived, std::byte*) const {
   const FilterPanels<T>& panels = side_.panels();
   constexpr int64_t kRun = 16;
   const int64_t runs = CeilDiv(panels.depth(), kRun);

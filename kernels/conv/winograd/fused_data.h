@@ -21,7 +21,7 @@ class FusedData final : public DataKernel<T> {
   FusedData(const Conv2dSpec& spec, Direction direction, Form form);
 
   int64_t derived_elements() const override;
-  void DeriveFilter(const Filter<const T>& filter, T* derived) const override;
+  void DeriveFilter(const Filter<const T>& filter, T* derived, std::byte* workspace) const override;
   size_t workspace_bytes() const override;
   void Run(const Call& call) const override;
 

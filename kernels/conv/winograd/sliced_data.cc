@@ -1,6 +1,7 @@
 #include "kernels/conv/winograd/sliced_data.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "kernels/conv/winograd/layout.h"
 #include "kernels/workspace/scratch.h"
@@ -123,12 +124,24 @@ void SlicedData<T>::TransformInput(const Call& call, int64_t run, int64_t first,
 }
 
 template <typename T>
+void SlicedData<T>::TransformFilter(const Call& call, int64_t panel, int64_t first, int64_t last,
+                                    const Scratch& scratch) const {
+  const auto transform = [&](const auto& filter) {
+    side_.panels().Transform(filter, panel, first, last, scratch.filter, scratch.filter_element);
+  };
+  if constexpr (std::is_same_v<T, float>) {
+    if (call.weights16.data != nullptr) return transform(call.weights16);
+  }
+  transform(call.weights);
+}
+
+template <typename T>
 void SlicedData<T>::RunPanel(const Call& call, int64_t panel, int64_t tiles, const Shared& shared,
                              const Scratch& scratch) const {
   const FilterPanels<T>& panels = side_.panels();
   for (int64_t run = 0; run < runs(); ++run) {
     const int64_t first = run * kRun, last = std::min(panels.depth(), first + kRun);
-    panels.Transform(call.weights, panel, first, last, scratch.filter, scratch.filter_element);
+    TransformFilter(call, panel, first, last, scratch);
     side_.kernels().multiply({.elements = side_.form().elements(),
                               .tiles = tiles,
                               .channels = last - first,

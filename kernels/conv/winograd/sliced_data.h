@@ -22,7 +22,7 @@ class SlicedData final : public DataKernel<T> {
   SlicedData(const Conv2dSpec& spec, Direction direction, Form form);
 
   int64_t derived_elements() const override { return 0; }
-  void DeriveFilter(const Filter<const T>&, T*) const override {}
+  void DeriveFilter(const Filter<const T>&, T*, std::byte*) const override {}
   size_t workspace_bytes() const override;
   void Run(const Call& call) const override;
 
@@ -33,6 +33,9 @@ class SlicedData final : public DataKernel<T> {
   Scratch Divide(std::byte* memory) const;
   void TransformInput(const Call& call, int64_t run, int64_t first, int64_t last,
                       const Shared& shared) const;
+  // Depths [first, last) of a panel.
+  void TransformFilter(const Call& call, int64_t panel, int64_t first, int64_t last,
+                       const Scratch& scratch) const;
   void RunPanel(const Call& call, int64_t panel, int64_t tiles, const Shared& shared,
                 const Scratch& scratch) const;
   // Runs of depths.

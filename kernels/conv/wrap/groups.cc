@@ -31,9 +31,10 @@ class DataGroups final : public DataKernel<T> {
   }
 
   int64_t derived_elements() const override { return groups_ * derived_; }
-  void DeriveFilter(const Filter<const T>& filter, T* derived) const override {
+  void DeriveFilter(const Filter<const T>& filter, T* derived,
+                    std::byte* workspace) const override {
     for (int64_t g = 0; g < groups_; ++g) {
-      kernel_->DeriveFilter(filter.From(g * filters_), derived + g * derived_);
+      kernel_->DeriveFilter(filter.From(g * filters_), derived + g * derived_, workspace);
     }
   }
   size_t workspace_bytes() const override { return VectorBytes() * 2 + kernel_->workspace_bytes(); }
@@ -46,6 +47,7 @@ class DataGroups final : public DataKernel<T> {
       inner.out = call.out.From(0, g * out_channels_);
       inner.filter = call.filter + g * derived_;
       inner.weights = call.weights.From(g * filters_);
+      inner.weights16 = call.weights16.From(g * filters_);
       inner.write_back.addend = call.write_back.addend.From(0, g * out_channels_);
       inner.write_back.scale = PadOfGroup(call.write_back.scale, g, scale);
       inner.write_back.bias = PadOfGroup(call.write_back.bias, g, bias);

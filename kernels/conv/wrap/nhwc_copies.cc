@@ -128,18 +128,10 @@ struct FilterCopy {
         channels(s.channels / s.groups),
         filters(s.filters) {}
   int64_t elements() const { return std::is_same_v<T, U> ? 0 : taps * channels * filters; }
-  Filter<const U> Of(const Filter<const T>& filter, const U* memory) const {
+  Filter<const U> Fill(const Filter<const T>& filter, U* memory) const {
     if constexpr (std::is_same_v<T, U>) {
       return filter;
-    } else if (filter.filter == 1) {
-      return {memory, filters, taps * filters, 1};
     } else {
-      return {memory, 1, taps, taps * channels};
-    }
-  }
-  Filter<const U> Fill(const Filter<const T>& filter, U* memory) const {
-    const Filter<const U> copy = Of(filter, memory);
-    if constexpr (!std::is_same_v<T, U>) {
       // Rows of what lies side by side: the filters, or the taps of all channels.
       const bool filters_last = filter.filter == 1;
       const int64_t row = filters_last ? filters : taps * channels;
@@ -152,8 +144,9 @@ struct FilterCopy {
           Convert(from, row, memory + i * row);
         }
       });
+      if (filters_last) return {memory, filters, taps * filters, 1};
+      return {memory, 1, taps, taps * channels};
     }
-    return copy;
   }
 };
 
@@ -172,21 +165,27 @@ class DataCopies final : public DataKernel<T> {
   }
 
   int64_t derived_elements() const override {
-    return int64_t(DivideDerived(nullptr).bytes / sizeof(T));
+    return kernel_->derived_elements() * int64_t(sizeof(U) / sizeof(T));
   }
-  void DeriveFilter(const Filter<const T>& filter, T* derived) const override {
-    const Derived parts = DivideDerived(derived);
-    kernel_->DeriveFilter(filter_.Fill(filter, parts.filter), parts.inner);
+  void DeriveFilter(const Filter<const T>& filter, T* derived,
+                    std::byte* workspace) const override {
+    if (kernel_->derived_elements() == 0) return;
+    const Memory memory = Divide(workspace);
+    kernel_->DeriveFilter(filter_.Fill(filter, memory.filter), reinterpret_cast<U*>(derived),
+                          memory.inner);
   }
   size_t workspace_bytes() const override { return Divide(nullptr).bytes; }
 
   void Run(const Call& call) const override {
     const Memory memory = Divide(call.workspace);
-    const Derived derived = DivideDerived(const_cast<T*>(call.filter));
     const Images<const T>& addend = call.write_back.addend;
     typename DataKernel<U>::Call inner;
-    inner.filter = derived.inner;
-    inner.weights = filter_.Of(call.weights, derived.filter);
+    inner.filter = reinterpret_cast<const U*>(call.filter);
+    if constexpr (std::is_same_v<T, U>) {
+      inner.weights = call.weights;
+    } else {
+      inner.weights16 = call.weights;
+    }
     inner.write_back.scale = call.write_back.scale;
     inner.write_back.bias = call.write_back.bias;
     inner.write_back.relu = call.write_back.relu;
@@ -205,28 +204,20 @@ class DataCopies final : public DataKernel<T> {
   }
 
  private:
-  struct Derived {
-    U *inner, *filter;
-    size_t bytes;
-  };
   struct Memory {
     U *in, *out;
+    U* filter;  // while it is derived, in the place of the images
     std::byte* inner;
     size_t bytes;
   };
-  Derived DivideDerived(T* memory) const {
-    ScratchDivider divider(reinterpret_cast<std::byte*>(memory));
-    Derived derived;
-    derived.inner = divider.Take<U>(kernel_->derived_elements());
-    derived.filter = divider.Take<U>(filter_.elements());
-    derived.bytes = divider.bytes();
-    return derived;
-  }
   Memory Divide(std::byte* workspace) const {
+    const int64_t in = RoundUp(chunk_ * in_.elements(), kVectorPadding);
+    const int64_t images = in + chunk_ * out_.elements();
+    const int64_t filter = kernel_->derived_elements() == 0 ? 0 : filter_.elements();
     ScratchDivider divider(workspace);
     Memory memory;
-    memory.in = divider.Take<U>(chunk_ * in_.elements());
-    memory.out = divider.Take<U>(chunk_ * out_.elements());
+    memory.in = memory.filter = divider.Take<U>(std::max(images, filter));
+    memory.out = memory.in + in;
     memory.inner = divider.Take<std::byte>(int64_t(kernel_->workspace_bytes()));
     memory.bytes = divider.bytes();
     return memory;
