@@ -19,7 +19,10 @@ constexpr int64_t kRun = 64;
 constexpr int64_t kBlock = 16;
 // Channels of x that lie together, a line: with a panel of filters they cover few pages.
 constexpr int64_t kInPanel = 16;
-// Channels whose gradients are written together.
+// Sums of a block of channels and a panel of filters, which share the L2 cache with the tiles that
+// are multiplied.
+constexpr int64_t kSumBytes = 300 << 10;
+// Channels whose gradients are written together where filters do not lie side by side.
 constexpr int64_t kWritten = 16;
 
 }  // namespace
@@ -27,11 +30,11 @@ constexpr int64_t kWritten = 16;
 template <typename T>
 struct SlicedFilter<T>::Memory {
   InWindow<T>*x, *dy;
-  Tiles<T> in, gradient;             // [element][panel][tile][channel of the panel]
-  T* sums;                           // [panel][element][channel][width]
-  int64_t sums_panel, sums_element;  // steps
-  T* block_bias;                     // [block of tiles][filter]
+  Tiles<T> in, gradient;  // [element][panel][tile][channel of the panel]
+  T* block_bias;          // [block of tiles][filter]
   T* bias;
+  T* sums;            // [thread][element][channel][width]
+  int64_t sums_step;  // from thread to thread
   size_t bytes;
 };
 
@@ -40,6 +43,7 @@ SlicedFilter<T>::SlicedFilter(const Conv2dSpec& spec, Form form)
     : form_(form),
       kernels_(CpuKernels<T>(form)),
       grid_(spec, Direction::kForward, form),
+      threads_(NumThreads()),
       channels_(spec.channels),
       filters_(spec.filters),
       padded_filters_(RoundUp(spec.filters, kernels_.lanes)) {
@@ -47,6 +51,9 @@ SlicedFilter<T>::SlicedFilter(const Conv2dSpec& spec, Form form)
   const int64_t fit = kSliceBytes / (form.elements() * row * int64_t(sizeof(T)));
   slice_ = std::min(std::clamp(fit / kBlock * kBlock, kBlock, kMostTiles),
                     spec.batch * grid_.per_image());
+  const int64_t sums = kSumBytes / (form.elements() * panel_width() * int64_t(sizeof(T)));
+  block_ = std::min(std::max(sums / kInPanel, int64_t{1}) * kInPanel, channels_);
+  sums_element_ = OddLines<T>(block_ * panel_width());
 }
 
 template <typename T>
@@ -66,11 +73,10 @@ typename SlicedFilter<T>::Memory SlicedFilter<T>::Divide(std::byte* workspace) c
   memory.dy = divider.Take<InWindow<T>>(slice_);
   memory.in = take(channels_, kInPanel);
   memory.gradient = take(filters_, panel_width());
-  memory.sums_element = OddLines<T>(channels_ * panel_width());
-  memory.sums_panel = form_.elements() * memory.sums_element;
-  memory.sums = divider.Take<T>(panels() * memory.sums_panel);
   memory.block_bias = divider.Take<T>(CeilDiv(slice_, kBlock) * padded_filters_);
   memory.bias = divider.Take<T>(padded_filters_);
+  memory.sums_step = form_.elements() * sums_element_;
+  memory.sums = divider.Take<T>(threads_ * memory.sums_step);
   memory.bytes = divider.bytes();
   return memory;
 }
@@ -82,7 +88,7 @@ size_t SlicedFilter<T>::workspace_bytes() const {
 
 template <typename T>
 void SlicedFilter<T>::Sum(const Images<const T>& x, const Images<const T>& dy, int64_t images,
-                          bool first, const Gradient&, std::byte* workspace) const {
+                          bool first, const Gradient& gradient, std::byte* workspace) const {
   const Memory memory = Divide(workspace);
   const int64_t tiles = images * grid_.per_image();
   if (first) std::fill_n(memory.bias, padded_filters_, T(0));
@@ -105,11 +111,18 @@ void SlicedFilter<T>::Sum(const Images<const T>& x, const Images<const T>& dy, i
       const T* const sums = memory.block_bias + block * padded_filters_;
       for (int64_t f = 0; f < filters_; ++f) memory.bias[f] += sums[f];
     }
-    ParallelFor(0, form_.elements() * panels(), 1, [&](int64_t begin, int64_t end) {
-      for (int64_t item = begin; item < end; ++item) {
-        Multiply(item / panels(), item % panels(), count, !first || at > 0, memory);
-      }
-    });
+    Gradient target = gradient;
+    target.accumulate |= !first || at > 0;
+    const int64_t parts = CeilDiv(channels_, block_);
+    ParallelForWithScratch(panels() * parts, 1, threads_,
+                           [&](int thread, int64_t begin, int64_t end) {
+                             T* const sums = memory.sums + thread * memory.sums_step;
+                             for (int64_t item = begin; item < end; ++item) {
+                               const int64_t channel = item % parts * block_;
+                               AddBlock(target, item / parts, channel,
+                                        std::min(channels_, channel + block_), count, memory, sums);
+                             }
+                           });
   }
 }
 
@@ -149,67 +162,74 @@ void SlicedFilter<T>::TransformGradient(const Images<const T>& dy, int64_t run, 
        .sums = bias});
 }
 
+// Adds the products of a slice to the gradients of channels [first, last) for the filters of a
+// panel.
 template <typename T>
-void SlicedFilter<T>::Multiply(int64_t element, int64_t panel, int64_t count, bool accumulate,
-                               const Memory& memory) const {
-  const Tiles<T>&in = memory.in, &gradient = memory.gradient;
-  T* const sums = memory.sums + panel * memory.sums_panel + element * memory.sums_element;
-  for (int64_t channel = 0; channel < channels_; channel += kInPanel) {
-    kernels_.correlate(
-        {.elements = 1,
-         .tiles = count,
-         .channels = std::min(kInPanel, channels_ - channel),
-         .width = width(panel),
-         .in = {in.data + element * in.element + channel * slice_, in.element, in.tile},
-         .gradient = {gradient.data + element * gradient.element + panel * panel_width() * slice_,
-                      gradient.element, gradient.tile},
-         .accumulate = accumulate,
-         .out = sums + channel * width(panel),
-         .out_element = memory.sums_element});
+void SlicedFilter<T>::AddBlock(const Gradient& gradient, int64_t panel, int64_t first, int64_t last,
+                               int64_t count, const Memory& memory, T* sums) const {
+  const Tiles<T>&in = memory.in, &dy = memory.gradient;
+  for (int64_t element = 0; element < form_.elements(); ++element) {
+    for (int64_t channel = first; channel < last; channel += kInPanel) {
+      kernels_.correlate(
+          {.elements = 1,
+           .tiles = count,
+           .channels = std::min(kInPanel, last - channel),
+           .width = width(panel),
+           .in = {in.data + element * in.element + channel * slice_, in.element, in.tile},
+           .gradient = {dy.data + element * dy.element + panel * panel_width() * slice_, dy.element,
+                        dy.tile},
+           .out = sums + element * sums_element_ + (channel - first) * width(panel),
+           .out_element = sums_element_});
+    }
+  }
+  WriteBlock(gradient, panel, first, last, sums);
+}
+
+template <typename T>
+void SlicedFilter<T>::WriteBlock(const Gradient& gradient, int64_t panel, int64_t first,
+                                 int64_t last, const T* sums) const {
+  const Filter<T>& dfilter = gradient.dfilter;
+  const int64_t filter = panel * panel_width(), columns = width(panel);
+  FilterTransform<T> job = {.from = sums,
+                            .from_step = sums_element_,
+                            .from_row = columns,
+                            .to = dfilter.data + first * dfilter.channel + filter,
+                            .to_step = dfilter.tap,
+                            .to_row = dfilter.channel,
+                            .count = last - first,
+                            .columns = columns,
+                            .accumulate = gradient.accumulate};
+  if (dfilter.filter == 1 && filter + columns <= filters_) return kernels_.sums_to_filter(job);
+  constexpr int64_t kMostWidth = 2 * 64 / sizeof(T);
+  T taps[kMostTaps * kMostTaps * kWritten * kMostWidth];  // [tap][channel][column]
+  job.to = taps;
+  job.to_row = columns;
+  job.accumulate = false;
+  for (int64_t begin = first; begin < last; begin += kWritten) {
+    job.from = sums + (begin - first) * columns;
+    job.count = std::min(kWritten, last - begin);
+    job.to_step = job.count * columns;
+    kernels_.sums_to_filter(job);
+    for (int64_t tap = 0; tap < int64_t(form_.taps) * form_.taps; ++tap) {
+      for (int64_t c = 0; c < job.count; ++c) {
+        const T* from = taps + tap * job.to_step + c * columns;
+        T* to = dfilter.data + tap * dfilter.tap + (begin + c) * dfilter.channel +
+                filter * dfilter.filter;
+        for (int64_t f = 0; f < std::min(columns, filters_ - filter); ++f) {
+          T& at = to[f * dfilter.filter];
+          at = (gradient.accumulate ? at : T(0)) + from[f];
+        }
+      }
+    }
   }
 }
 
+// Gradients of filters are complete.
 template <typename T>
 void SlicedFilter<T>::Write(const Gradient& gradient, std::byte* workspace) const {
   const Memory memory = Divide(workspace);
-  const int64_t runs = CeilDiv(channels_, kWritten);
-  ParallelFor(0, panels() * runs, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t item = begin; item < end; ++item) {
-      const int64_t first = item % runs * kWritten;
-      WritePanel(gradient, item / runs, first, std::min(channels_, first + kWritten), memory);
-    }
-  });
   for (int64_t f = 0; gradient.dbias != nullptr && f < filters_; ++f) {
     gradient.dbias[f] = (gradient.accumulate ? gradient.dbias[f] : T(0)) + memory.bias[f];
-  }
-}
-
-// The gradients of channels [first, last) for the filters of a panel.
-template <typename T>
-void SlicedFilter<T>::WritePanel(const Gradient& gradient, int64_t panel, int64_t first,
-                                 int64_t last, const Memory& memory) const {
-  constexpr int64_t kMostWidth = 2 * 64 / sizeof(T);
-  T taps[kMostTaps * kMostTaps * kWritten * kMostWidth];  // [tap][channel][column]
-  const int64_t columns = width(panel), filter = panel * panel_width();
-  const int64_t tap_step = (last - first) * columns;
-  kernels_.sums_to_filter({.from = memory.sums + panel * memory.sums_panel + first * columns,
-                           .from_step = memory.sums_element,
-                           .from_row = columns,
-                           .to = taps,
-                           .to_step = tap_step,
-                           .to_row = columns,
-                           .count = last - first,
-                           .columns = columns});
-  const Filter<T>& dfilter = gradient.dfilter;
-  for (int64_t tap = 0; tap < int64_t(form_.taps) * form_.taps; ++tap) {
-    for (int64_t c = first; c < last; ++c) {
-      const T* from = taps + tap * tap_step + (c - first) * columns;
-      T* to = dfilter.data + tap * dfilter.tap + c * dfilter.channel + filter * dfilter.filter;
-      for (int64_t f = 0; f < std::min(columns, filters_ - filter); ++f) {
-        T& at = to[f * dfilter.filter];
-        at = (gradient.accumulate ? at : T(0)) + from[f];
-      }
-    }
   }
 }
 
