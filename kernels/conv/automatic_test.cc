@@ -96,6 +96,12 @@ TEST(AutomaticVariantTest, AtItsLimits) {
       {"wgg", 1, 12, 16, 64, 64, 3, 1},
       {"wgw", 1, 12, 12, 64, 64, 5, 2},
       {"wgg", 1, 8, 16, 64, 64, 5, 2},
+      // A large filter needs more tiles, or larger ones.
+      {"ggg", 1, 4, 4, 512, 512, 3, 1},
+      {"ggg", 2, 4, 4, 512, 512, 3, 1},
+      {"wgg", 3, 4, 4, 512, 512, 3, 1},
+      {"wgg", 1, 4, 4, 64, 64, 3, 1},
+      {"wgg", 1, 7, 7, 512, 512, 3, 1},
       // direct: fewer than 16 results of a pixel, from at most 32,
       {"ddg", 64, 28, 28, 3, 15, 3, 1},
       {"gdg", 64, 28, 28, 3, 16, 3, 1},

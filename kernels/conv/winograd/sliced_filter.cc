@@ -9,10 +9,11 @@
 namespace dtnn::conv::winograd {
 namespace {
 
-// The transformed tiles of a slice, in the L3 cache.
-constexpr int64_t kSliceBytes = 12 << 20;
-// Tiles of a slice: a panel of one element of them stays in the L1 cache.
-constexpr int64_t kMostTiles = 192;
+// The transformed tiles of a slice, in the L3 cache, of which other processes use a part.
+constexpr int64_t kSliceBytes = 4 << 20;
+// Tiles of a slice: few cost less than transforming their sums back, and a panel of one element of
+// them stays in the L1 cache.
+constexpr int64_t kLeastTiles = 64, kMostTiles = 192;
 // What a thread transforms at a time: channels, and tiles, whose pixels are one partial sum of the
 // bias.
 constexpr int64_t kRun = 64;
@@ -49,10 +50,12 @@ SlicedFilter<T>::SlicedFilter(const Conv2dSpec& spec, Form form)
       padded_filters_(RoundUp(spec.filters, kernels_.lanes)) {
   const int64_t row = RoundUp(channels_, kInPanel) + RoundUp(filters_, panel_width());
   const int64_t fit = kSliceBytes / (form.elements() * row * int64_t(sizeof(T)));
-  slice_ = std::min(std::clamp(fit / kBlock * kBlock, kBlock, kMostTiles),
+  slice_ = std::min(std::clamp(fit / kBlock * kBlock, kLeastTiles, kMostTiles),
                     spec.batch * grid_.per_image());
   const int64_t sums = kSumBytes / (form.elements() * panel_width() * int64_t(sizeof(T)));
-  block_ = std::min(std::max(sums / kInPanel, int64_t{1}) * kInPanel, channels_);
+  // And enough blocks to divide them among the threads.
+  const int64_t share = channels_ * panels() / (2 * threads_);
+  block_ = std::min(std::max(std::min(sums, share) / kInPanel, int64_t{1}) * kInPanel, channels_);
   sums_element_ = OddLines<T>(block_ * panel_width());
 }
 

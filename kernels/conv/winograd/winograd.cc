@@ -22,8 +22,9 @@ using winograd::Form;
 constexpr int64_t kLargeFilter = 3 << 20;
 
 // Channels times filters of a gradient that is summed faster from tiles in the L3 cache than
-// from tiles that are transformed again for every block of it.
-constexpr int64_t kLargeGradient = 256 * 256;
+// from tiles that are transformed again for every block of it; where there are so many of each.
+constexpr int64_t kLargeGradient = 64 * 128;
+constexpr int64_t kFewChannels = 32;
 
 Support SupportOf(const Conv2dSpec& spec, Direction direction) {
   if (spec.stride != Pair(1)) return {"computes a stride of 1 only"};
@@ -31,6 +32,13 @@ Support SupportOf(const Conv2dSpec& spec, Direction direction) {
   const std::optional<Form> form = winograd::ChooseForm(spec, direction);
   if (!form.has_value()) return {"computes kernels of 3x3 and 5x5 only"};
   return {.refusal = "", .error = form->error};
+}
+
+// That of a group. Images of bfloat16 are computed with in float32.
+bool IsLargeFilter(const Conv2dSpec& spec, Form form) {
+  const int64_t size = spec.dtype == DType::kFloat64 ? 8 : 4;
+  return spec.channels / spec.groups * (spec.filters / spec.groups) * form.elements() * size >
+         kLargeFilter;
 }
 
 // Transforming costs in proportion to images + outputs, products to images x outputs: with few
@@ -44,6 +52,8 @@ double Gain(const Conv2dSpec& spec, Direction direction) {
   const double saved = winograd::ProductsSaved(spec, direction, form);
   if (saved < 1.5) return 0;
   const auto tiles = double(spec.batch * winograd::TilesPerImage(spec, direction, form));
+  // To transform a filter in every call costs as much as the products of several tiles.
+  if (IsLargeFilter(spec, form) && tiles * (saved - 1) < 4.5) return 0;
   if (direction == Direction::kBackwardData && tiles < 16) return 0;
   if (direction == Direction::kBackwardFilter && tiles * (saved - 1) < 32) return 0;
   return saved;
@@ -52,8 +62,7 @@ double Gain(const Conv2dSpec& spec, Direction direction) {
 template <typename T>
 std::unique_ptr<DataKernel<T>> MakeData(const Conv2dSpec& spec, Direction direction) {
   const Form form = *winograd::ChooseForm(spec, direction);
-  const int64_t transformed = spec.channels * spec.filters * form.elements();
-  if (transformed * int64_t(sizeof(T)) > kLargeFilter) {
+  if (IsLargeFilter(spec, form)) {
     return std::make_unique<winograd::SlicedData<T>>(spec, direction, form);
   }
   return std::make_unique<winograd::FusedData<T>>(spec, direction, form);
@@ -61,7 +70,8 @@ std::unique_ptr<DataKernel<T>> MakeData(const Conv2dSpec& spec, Direction direct
 template <typename T>
 std::unique_ptr<FilterKernel<T>> MakeFilter(const Conv2dSpec& spec) {
   const Form form = *winograd::ChooseForm(spec, Direction::kBackwardFilter);
-  if (spec.channels * spec.filters >= kLargeGradient) {
+  if (spec.channels * spec.filters >= kLargeGradient &&
+      std::min(spec.channels, spec.filters) >= kFewChannels) {
     return std::make_unique<winograd::SlicedFilter<T>>(spec, form);
   }
   return std::make_unique<winograd::FusedFilter<T>>(spec, form);

@@ -32,12 +32,13 @@ bool SlicesData(Conv2dSpec spec, Direction direction) {
   return dynamic_cast<const winograd::SlicedData<T>*>(kernel.get()) != nullptr;
 }
 
-TEST(WinogradTest, GradientsOfFiltersFrom256x256OnAreSliced) {
+TEST(WinogradTest, GradientsOfManyChannelsAndFiltersAreSliced) {
   struct {
     int64_t channels, filters;
     bool sliced;
-  } const kCases[] = {{64, 64, false},   {255, 256, false}, {256, 255, false}, {256, 256, true},
-                      {128, 511, false}, {128, 512, true},  {512, 128, true},  {512, 512, true}};
+  } const kCases[] = {{64, 64, false}, {64, 127, false}, {127, 64, false}, {64, 128, true},
+                      {128, 64, true}, {31, 512, false}, {512, 31, false}, {32, 256, true},
+                      {256, 32, true}, {512, 512, true}};
   for (const auto& [channels, filters, sliced] : kCases) {
     const Conv2dSpec spec = SpecOf(channels, filters, 14);
     EXPECT_EQ(SlicesFilter<float>(spec), sliced) << spec.ToString();
