@@ -42,6 +42,34 @@ std::string Readable(std::string text) {
   return text;
 }
 
+void PutNonces(WireWriter& writer, std::span<const RunNonce> nonces) {
+  writer.Number(uint32_t(nonces.size()));
+  for (const RunNonce& nonce : nonces) writer.Bytes(nonce);
+}
+
+absl::StatusOr<std::vector<RunNonce>> Nonces(WireReader& reader, std::string_view what) {
+  const uint32_t count = reader.Number<uint32_t>();
+  if (count > kMostAggregators) {
+    return DataLoss(what, ": ", count, " aggregators, at most ", kMostAggregators, " are allowed");
+  }
+  std::vector<RunNonce> nonces;
+  for (uint32_t i = 0; i < count; ++i) nonces.push_back(Array<sizeof(RunNonce)>(reader));
+  return nonces;
+}
+
+absl::StatusOr<Labels> LabelsIn(WireReader& reader) {
+  const uint16_t count = reader.Number<uint16_t>();
+  if (count > kMostLabels) {
+    return InvalidArgument("hello: ", count, " labels, at most ", kMostLabels, " are allowed");
+  }
+  Labels labels;
+  for (uint16_t i = 0; i < count; ++i) {
+    std::string key = Text(reader);
+    labels.emplace_back(std::move(key), Text(reader));
+  }
+  return labels;
+}
+
 // At least `low`, finite.
 bool In(double x, double low, double high) { return x >= low && x <= high; }
 
@@ -112,6 +140,12 @@ Bytes ToBytes(const Hello& message) {
   writer.Bytes(message.class_names);
   writer.Number(uint64_t(message.steps));
   writer.Number(uint64_t(message.clients));
+  PutNonces(writer, message.aggregators);
+  writer.Number(uint16_t(message.labels.size()));
+  for (const auto& [key, value] : message.labels) {
+    PutText(writer, key, kMostLabelBytes);
+    PutText(writer, value, kMostLabelBytes);
+  }
   return std::move(writer).Take();
 }
 
@@ -130,8 +164,11 @@ absl::StatusOr<Hello> HelloFromBytes(std::span<const uint8_t> bytes) {
   message.class_names = Array<sizeof(Hash)>(reader);
   const uint64_t steps = reader.Number<uint64_t>();
   const uint64_t clients = reader.Number<uint64_t>();
+  DTNN_ASSIGN_OR_RETURN(message.aggregators, Nonces(reader, "hello"));
+  DTNN_ASSIGN_OR_RETURN(message.labels, LabelsIn(reader));
   DTNN_RETURN_IF_ERROR(reader.Done());
   DTNN_RETURN_IF_ERROR(CheckClientName(message.name));
+  DTNN_RETURN_IF_ERROR(WithContext(CheckLabels(message.labels), "hello"));
   if (samples < 1 || samples > uint64_t(kMostSamples)) {
     return InvalidArgument("hello: ", samples, " samples; expected 1 to ", kMostSamples);
   }
@@ -152,19 +189,23 @@ Bytes ToBytes(const GroupSize& message) {
   WireWriter writer;
   writer.Number(uint64_t(message.clients));
   writer.Number(uint64_t(message.samples));
+  PutNonces(writer, message.aggregators);
   return std::move(writer).Take();
 }
 
 absl::StatusOr<GroupSize> GroupSizeFromBytes(std::span<const uint8_t> bytes) {
   WireReader reader(bytes, "size");
   const uint64_t clients = reader.Number<uint64_t>(), samples = reader.Number<uint64_t>();
+  DTNN_ASSIGN_OR_RETURN(std::vector<RunNonce> aggregators, Nonces(reader, "size"));
   DTNN_RETURN_IF_ERROR(reader.Done());
   if (clients < 1 || clients > uint64_t(kMostGroup) || samples < 1 ||
       samples > uint64_t(kMostSamples)) {
     return DataLoss("size: ", clients, " clients with ", samples, " samples; expected 1 to ",
                     kMostGroup, " and 1 to ", kMostSamples);
   }
-  return GroupSize{.clients = int64_t(clients), .samples = int64_t(samples)};
+  return GroupSize{.clients = int64_t(clients),
+                   .samples = int64_t(samples),
+                   .aggregators = std::move(aggregators)};
 }
 
 Bytes ToBytes(const Classes& message) {
@@ -229,6 +270,7 @@ Bytes ToBytes(const RoundStart& message) {
   for (const int64_t clients : message.clients) writer.Number(uint64_t(clients));
   writer.Number(uint8_t(message.difference));
   writer.Number(uint8_t(message.control));
+  PutReal(writer, message.clip);
   return std::move(writer).Take();
 }
 
@@ -274,6 +316,7 @@ absl::StatusOr<RoundStart> RoundStartFromBytes(std::span<const uint8_t> bytes) {
   }
   if (!good) return DataLoss("round: samples, steps or clients that no aggregator sends");
   const uint8_t difference = reader.Number<uint8_t>(), control = reader.Number<uint8_t>();
+  message.clip = Real(reader);
   DTNN_RETURN_IF_ERROR(reader.Done());
   constexpr uint64_t kMostRounds = uint64_t{1} << 40;
   constexpr uint32_t kMostClients = 1 << 16;
@@ -283,7 +326,8 @@ absl::StatusOr<RoundStart> RoundStartFromBytes(std::span<const uint8_t> bytes) {
          (over == 1 || message.position < participants) &&
          (over == 1 || (message.quorum >= 1 && message.quorum <= participants)) &&
          In(message.proximal, 0, 1e38) && In(message.deadline, 0, 1e12) &&
-         message.parameters.clients <= kMostClients && In(message.parameters.divisor, 1e-9, 1e9);
+         message.parameters.clients <= kMostClients && In(message.parameters.divisor, 1e-9, 1e9) &&
+         In(message.clip, 0, 1e15);
   if (!good) return DataLoss("round: numbers that no aggregator sends");
   message.over = over == 1;
   message.weighting = RankWeighting(weighting);

@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "comm/federation/agreed.h"
 #include "comm/federation/frame.h"
+#include "comm/federation/labels.h"
 #include "comm/model_sync.h"
 #include "comm/secrets/crypto/hash.h"
 
@@ -32,6 +33,8 @@ inline constexpr int64_t kMostSamples = int64_t{1} << 40;
 inline constexpr int64_t kMostSteps = int64_t{1} << 30;
 // Nor do more clients stand behind one that is an aggregator.
 inline constexpr int64_t kMostGroup = int64_t{1} << 24;
+// Nor more aggregators behind it, of which it says so.
+inline constexpr size_t kMostAggregators = 256;
 
 using Metrics = std::vector<std::pair<std::string, double>>;
 using RunNonce = std::array<uint8_t, 16>;
@@ -63,6 +66,9 @@ absl::StatusOr<Hash> HashOfNames(std::span<const std::string> names);
 // The clients of an aggregator that is a client itself, and the samples of all of them.
 struct GroupSize {
   int64_t clients = 0, samples = 0;
+  // The numbers of the aggregator's process, and of those behind it: one that finds its own is its
+  // own parent.
+  std::vector<RunNonce> aggregators = {};
   friend bool operator==(const GroupSize&, const GroupSize&) = default;
 };
 
@@ -76,6 +82,8 @@ struct Hello {
   int64_t steps = 1;   // updates of its parameters in a round
   // Of an aggregator: its clients, whose samples those are; 0: it has data of its own.
   int64_t clients = 0;
+  std::vector<RunNonce> aggregators = {};  // of an aggregator: GroupSize
+  Labels labels = {};
 };
 
 struct Welcome {
@@ -110,6 +118,7 @@ struct RoundStart {
   // After the parameters comes the control variate of the aggregator (aggregator/strategy.h), of as
   // many numbers as there are trainable ones, and after an update what the client's has changed by.
   bool control = false;
+  double clip = 0;  // of updates, where it adapts (privacy.h); 0: it does not
   ParametersFrom parameters = {};
 };
 

@@ -126,6 +126,7 @@ TEST(MessagesTest, NumbersOfARoundReachTheirLimits) {
       [](RoundStart& r) { r.parameters.clients = 65536; },
       [](RoundStart& r) { r.parameters.divisor = 1e-9; },
       [](RoundStart& r) { r.parameters.divisor = 1e9; },
+      [](RoundStart& r) { r.clip = 1e15; },
       [](RoundStart& r) { r = {.over = true}; },
   };
   for (const auto& change : kGood) {
@@ -158,6 +159,9 @@ TEST(MessagesTest, NumbersThatNoAggregatorSendsEndARound) {
       [](RoundStart& r) { r.parameters.divisor = 0.999e-9; },
       [](RoundStart& r) { r.parameters.divisor = 1.001e9; },
       [](RoundStart& r) { r.parameters.divisor = NAN; },
+      [](RoundStart& r) { r.clip = -1e-9; },
+      [](RoundStart& r) { r.clip = 1.001e15; },
+      [](RoundStart& r) { r.clip = NAN; },
   };
   for (const auto& change : kBad) {
     RoundStart round = ARound();
@@ -166,7 +170,7 @@ TEST(MessagesTest, NumbersThatNoAggregatorSendsEndARound) {
               "round: numbers that no aggregator sends")
         << &change - kBad;
   }
-  for (const size_t from_end : {1, 2}) {  // two switches
+  for (const size_t from_end : {9, 10}) {  // two switches, before the clip
     Bytes neither = ToBytes(ARound());
     neither[neither.size() - from_end] = 2;
     EXPECT_EQ(RoundStartFromBytes(neither).status().message(),
@@ -282,6 +286,34 @@ TEST(MessagesTest, StepsAreOfAllClientsOfARoundOrOfNone) {
   }
 }
 
+TEST(MessagesTest, LabelsAndAggregatorsOfAHelloHaveLimits) {
+  Hello hello;
+  hello.name = "a";
+  hello.samples = 1;
+  const auto why = [&] { return std::string(HelloFromBytes(ToBytes(hello)).status().message()); };
+  hello.aggregators.assign(kMostAggregators, {1});
+  for (int i = 0; i < 16; ++i) hello.labels.emplace_back("k" + std::to_string(i), "v");
+  EXPECT_EQ(Must(HelloFromBytes(ToBytes(hello))).aggregators.size(), 256u);
+  hello.labels.emplace_back("more", "v");
+  EXPECT_EQ(why(), "hello: 17 labels, at most 16 are allowed");
+  hello.labels = {{"site", "the north"}};
+  EXPECT_EQ(
+      why(),
+      "hello: a label with \"the north\": expected KEY=VALUE, each of 1 to 64 letters, digits "
+      "and \"._-\"");
+  hello.labels = {{"samples", "5"}};
+  EXPECT_EQ(why(),
+            "hello: a label called samples: that is known of every client; take another word");
+  hello.labels.clear();
+  hello.aggregators.push_back({2});
+  EXPECT_EQ(why(), "hello: 257 aggregators, at most 256 are allowed");
+  GroupSize size = {.clients = 1, .samples = 1, .aggregators = hello.aggregators};
+  EXPECT_EQ(GroupSizeFromBytes(ToBytes(size)).status().message(),
+            "size: 257 aggregators, at most 256 are allowed");
+  size.aggregators.pop_back();
+  EXPECT_EQ(Must(GroupSizeFromBytes(ToBytes(size))), size);
+}
+
 TEST(MessagesTest, EveryFieldArrives) {
   const Hello hello = {
       .name = "a-B.9_z",
@@ -290,7 +322,9 @@ TEST(MessagesTest, EveryFieldArrives) {
       .protection = "masks",
       .key = {5, 6},
       .class_names = {3, 4},
-      .steps = 12};
+      .steps = 12,
+      .aggregators = {{1}, {2}},
+      .labels = {{"battery", "80"}, {"site", "north"}}};
   const Hello read = Must(HelloFromBytes(ToBytes(hello)));
   EXPECT_EQ(read.name, hello.name);
   EXPECT_EQ(read.model, hello.model);
@@ -299,6 +333,8 @@ TEST(MessagesTest, EveryFieldArrives) {
   EXPECT_EQ(read.key, hello.key);
   EXPECT_EQ(read.class_names, hello.class_names);
   EXPECT_EQ(read.steps, 12);
+  EXPECT_EQ(read.aggregators, hello.aggregators);
+  EXPECT_EQ(read.labels, hello.labels);
   const Welcome welcome = Must(WelcomeFromBytes(ToBytes(Welcome{{9, 8, 7}, 1234})));
   EXPECT_EQ(welcome.nonce, (RunNonce{9, 8, 7}));
   EXPECT_EQ(welcome.alive_ms, 1234u);
@@ -313,6 +349,7 @@ TEST(MessagesTest, EveryFieldArrives) {
       .proximal = 0.25,
       .deadline = 60,
       .difference = true,
+      .clip = 0.75,
       .parameters = {
           .encrypted = true, .attempt = 7, .nonce = {8}, .clients = 9, .divisor = 10}})));
   EXPECT_TRUE(start.over);
@@ -325,6 +362,7 @@ TEST(MessagesTest, EveryFieldArrives) {
   EXPECT_EQ(start.proximal, 0.25);
   EXPECT_EQ(start.deadline, 60);
   EXPECT_TRUE(start.difference);
+  EXPECT_EQ(start.clip, 0.75);
   EXPECT_TRUE(start.parameters.encrypted);
   EXPECT_EQ(start.parameters.attempt, 7u);
   EXPECT_EQ(start.parameters.nonce, RunNonce{8});
@@ -409,6 +447,7 @@ TEST(MessagesTest, TheHashOfARoundIsOfAllThatItsClientsGetAlike) {
       [](RoundStart& r) { r.deadline = 1; },
       [](RoundStart& r) { r.difference = true; },
       [](RoundStart& r) { r.control = true; },
+      [](RoundStart& r) { r.clip = 1; },
       [](RoundStart& r) { r.parameters.encrypted = true; },
       [](RoundStart& r) { r.parameters.attempt = 1; },
       [](RoundStart& r) { r.parameters.nonce = {1}; },

@@ -1,6 +1,7 @@
 #include "comm/federation/privacy.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -30,19 +31,84 @@ absl::Status Validate(const PrivacyOptions& options) {
     return InvalidArgument("differential privacy with clip ", options.clip, " and noise ",
                            options.noise, ": needs both, or neither");
   }
-  return absl::OkStatus();
+  if (!options.adapts()) {
+    if (options.quantile == 0) return absl::OkStatus();
+    return InvalidArgument("a clip that adapts to the quantile ", options.quantile,
+                           ": expected more than 0, less than 1");
+  }
+  if (!options.on()) {
+    return InvalidArgument("a clip that adapts to the quantile ", options.quantile,
+                           ": needs differential privacy, with a first clip and noise");
+  }
+  if (!(options.quantile < 1) || !(options.clip_rate > 0 && options.clip_rate <= 10) ||
+      !in(options.bit_noise, 0, 1e6)) {
+    return InvalidArgument("a clip that adapts to the quantile ", options.quantile, " at the rate ",
+                           options.clip_rate, ", with noise ", options.bit_noise,
+                           " of its bits: expected more than 0 and less than 1, more than 0 to 10, "
+                           "0 to 1e6");
+  }
+  if (2 * options.bits() > options.noise) return absl::OkStatus();
+  return InvalidArgument("a clip that adapts, with noise ", options.bits(),
+                         " of its bits: expected more than half of the noise ", options.noise,
+                         ", of which the updates need the rest");
+}
+
+double PrivacyOptions::update_noise() const {
+  if (!adapts()) return noise;
+  const double share = noise / (2 * bits());
+  return noise / std::sqrt(1 - share * share);
+}
+
+PrivacyOptions PrivacyOptions::WithClip(double of_round) const {
+  PrivacyOptions options = *this;
+  if (of_round > 0) options.clip = of_round;
+  return options;
 }
 
 std::string PrivacyOptions::ToString() const {
-  return StrCat("differential privacy with clip ", clip, " and noise ", noise);
+  const std::string fixed = StrCat("differential privacy with clip ", clip, " and noise ", noise);
+  if (!adapts()) return fixed;
+  return StrCat(fixed, ", where the clip follows the quantile ", quantile, " at the rate ",
+                clip_rate, ", with noise ", bits(), " of its bits");
 }
 
 double NoiseOfClient(const PrivacyOptions& options, double factor, int together) {
-  return options.noise * options.clip / (factor * std::sqrt(double(together)));
+  return options.update_noise() * options.clip / (factor * std::sqrt(double(together)));
 }
 
-absl::Status MakePrivate(std::span<const float> begin, double clip, double deviation,
-                         ChaCha20Stream& random, std::span<float> update) {
+namespace {
+
+// By which bits are multiplied: sums hold no large numbers (masked_protocol.cc).
+double ScaleOfBits(const PrivacyOptions& options) { return 1 / std::max(1.0, options.bits()); }
+
+}  // namespace
+
+float NumberOfBit(const PrivacyOptions& options, bool below, double factor, int together,
+                  ChaCha20Stream& random) {
+  const double step = options.bits() / (factor * std::sqrt(double(together))) / kGridPerDeviation;
+  std::array<int64_t, 1> noise{};
+  ckks::SampleGaussian(random, kGridPerDeviation, noise);
+  // Towards 0: not more than 1/2.
+  const double bit = std::trunc((below ? 0.5 : -0.5) / step);
+  return float(ScaleOfBits(options) * step * (bit + double(noise[0])));
+}
+
+double ShareBelow(const PrivacyOptions& options, double mean) {
+  return mean / ScaleOfBits(options) + 0.5;
+}
+
+double NearFirstClip(const PrivacyOptions& options, double clip) {
+  return std::clamp(clip, options.clip / kMostClipChange, options.clip * kMostClipChange);
+}
+
+double NextClip(const PrivacyOptions& options, double clip, double below) {
+  // A mean of plain numbers is beyond 0 to 1 by noise, or by a client that lies.
+  const double distance = std::clamp(below, -1.0, 2.0) - options.quantile;
+  return NearFirstClip(options, clip * std::exp(-options.clip_rate * distance));
+}
+
+absl::StatusOr<bool> MakePrivate(std::span<const float> begin, double clip, double deviation,
+                                 ChaCha20Stream& random, std::span<float> update) {
   double squares = 0;
   for (size_t i = 0; i < update.size(); ++i) {
     const double d = double(update[i]) - begin[i];
@@ -65,7 +131,7 @@ absl::Status MakePrivate(std::span<const float> begin, double clip, double devia
       update[at + i] = float(begin[at + i] + step * (std::rint(d / step) + double(noise[i])));
     }
   }
-  return absl::OkStatus();
+  return std::sqrt(squares) <= clip;
 }
 
 void PrivacyLedger::AddRead(const PrivacyOptions& options, int accepted, int together) {

@@ -8,6 +8,12 @@
 //                            aggregator reads it, in each sum where it does not. There every client
 //                            adds a part of that, so that the fewest clients of which there can be
 //                            a sum make the whole
+//   a clip that adapts       follows a quantile of the lengths of updates (Andrew et al.,
+//                            "Differentially private learning with adaptive clipping", 2021): each
+//                            client adds one number, 1/2 where its update was not longer than the
+//                            clip of the round, else -1/2, with noise of its own. Both releases
+//                            together tell as much as one with `noise`: that of updates is a little
+//                            larger, 1 / noise^2 = 1 / update_noise()^2 + 1 / (2 bits())^2
 //
 // Numbers and noise are multiples of 2^-20 of the deviation, so nothing is revealed by the last
 // bits of floating-point numbers (Mironov, "On significance of the least significant bits for
@@ -20,6 +26,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "comm/federation/renyi.h"
 #include "comm/secrets/crypto/chacha20_stream.h"
 
@@ -32,23 +39,52 @@ struct PrivacyOptions {
   double clip = 0;      // 0: no differential privacy
   double noise = 0;     // times `clip`
   double delta = 1e-5;  // at which epsilons are reported
+  // The share of updates that are not longer than the clip, which it follows from round to round,
+  // beginning with `clip`; 0: it stays.
+  double quantile = 0;
+  double clip_rate = 0.2;  // of its steps: NextClip
+  double bit_noise = 0;    // deviation of the noise of a sum of bits; 0: twice `noise`
 
   bool on() const { return clip > 0; }
+  bool adapts() const { return quantile > 0; }
+  double bits() const { return bit_noise > 0 ? bit_noise : 2 * noise; }
+  // The deviation of the noise of updates over the clip.
+  double update_noise() const;
+  // The same with the clip of a round; 0: with its own.
+  PrivacyOptions WithClip(double of_round) const;
   // What both sides must agree on, in words.
   std::string ToString() const;
 };
 
-// InvalidArgument for numbers out of range, and for noise without a clip.
+// A clip that adapts stays within these factors of the first one: else who chooses the clips could
+// make noise so small that it is lost where numbers are rounded.
+inline constexpr double kMostClipChange = 1000;
+
+// InvalidArgument for numbers out of range, for noise without a clip, and for bits with so little
+// noise that they tell more than all together may.
 absl::Status Validate(const PrivacyOptions& options);
 
 // The deviation of the noise that one client adds to its numbers, which are multiplied by `factor`
 // afterwards. `together`: of so many clients the parts must be enough.
 double NoiseOfClient(const PrivacyOptions& options, double factor, int together);
 
-// Makes of `update`, numbers that were trained from `begin`, what may be sent. InvalidArgument for
-// numbers that are not finite, which are left as they are.
-absl::Status MakePrivate(std::span<const float> begin, double clip, double deviation,
-                         ChaCha20Stream& random, std::span<float> update);
+// Makes of `update`, numbers that were trained from `begin`, what may be sent; says whether it was
+// not longer than the clip. InvalidArgument for numbers that are not finite, which are left as they
+// are.
+absl::StatusOr<bool> MakePrivate(std::span<const float> begin, double clip, double deviation,
+                                 ChaCha20Stream& random, std::span<float> update);
+
+// Where the clip adapts: what a client says of its update, to be multiplied by `factor` as that is.
+float NumberOfBit(const PrivacyOptions& options, bool below, double factor, int together,
+                  ChaCha20Stream& random);
+// The share of updates that were not longer than the clip, but for noise, of the mean of these
+// numbers.
+double ShareBelow(const PrivacyOptions& options, double mean);
+// The nearest clip that a round may have.
+double NearFirstClip(const PrivacyOptions& options, double clip);
+// clip exp(-clip_rate (below - quantile)), within kMostClipChange of the first clip; `below` counts
+// as -1 to 2.
+double NextClip(const PrivacyOptions& options, double clip, double below);
 
 // What has been revealed of a client that took part whenever it could.
 class PrivacyLedger {

@@ -42,6 +42,11 @@ int MostAsked(const ProtectionOptions& options, bool holds) {
 absl::StatusOr<Protector> Protector::Create(const ProtectionOptions& options, size_t values) {
   Protector protector;
   DTNN_RETURN_IF_ERROR(Validate(options.privacy));
+  if (options.privacy.adapts() && options.protection == Protection::kSharedKey) {
+    return absl::InvalidArgumentError(
+        "a clip that adapts needs the mean of what clients say of their updates, which only "
+        "clients can read where they share a key");
+  }
   protector.options_ = options;
   if (options.mask_neighbours < 0 || options.mask_neighbours >= kMaxShares) {
     return InvalidArgument("masks with ", options.mask_neighbours,

@@ -61,9 +61,11 @@ class Protector {
     return protection() == Protection::kMasked || protection() == Protection::kThreshold;
   }
   // Numbers that a client sends: of its model, and, where the aggregator reads sums only, of its
-  // metrics (hidden_metrics.h). With noise there are none of these.
+  // metrics (hidden_metrics.h). With noise there are none of these, but, where the clip adapts, the
+  // number that says whether the update was short (NumberOfBit).
   size_t sum_values(size_t values) const {
-    return values + (hides_in_sums() && !privacy().on() ? 2 * kMostMetrics : 0);
+    if (privacy().on()) return values + (privacy().adapts() ? 1 : 0);
+    return values + (hides_in_sums() ? 2 * kMostMetrics : 0);
   }
   // Numbers of a chunk, and chunks of an update of so many numbers.
   size_t chunk_values() const;

@@ -11,8 +11,10 @@ namespace dtnn::federation {
 absl::Status RunAggregator(const AggregatorOptions& options, const JobSecret& secret,
                            FederationState& state) {
   DTNN_RETURN_IF_ERROR(Validate(options, state));
-  DTNN_ASSIGN_OR_RETURN(Protector protector,
-                        Protector::Create(options.protection, size_t(options.model.values)));
+  DTNN_ASSIGN_OR_RETURN(
+      Protector protector,
+      Protector::Create(options.protection,
+                        ValuesOfUpdate(options.model, options.strategy.controls())));
   if (state.from.encrypted &&
       state.encrypted.size() != protector.chunks(size_t(options.model.values))) {
     return InvalidArgument("the state has ", state.encrypted.size(), " encrypted chunks, expected ",

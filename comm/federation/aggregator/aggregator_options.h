@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "comm/federation/aggregator/buffer/update_buffer.h"
+#include "comm/federation/aggregator/criterion.h"
 #include "comm/federation/aggregator/federation_state.h"
 #include "comm/federation/aggregator/observer/federation_observer.h"
 #include "comm/federation/aggregator/parent/parent_options.h"
@@ -37,7 +38,8 @@ struct AggregatorOptions {
   StrategyOptions strategy = {};
   int64_t rounds = 1;
   int min_clients = 1;
-  double client_fraction = 1;  // of those that are there; at least min_clients
+  Criterion select = {};       // which of those that are there can be asked
+  double client_fraction = 1;  // of these; at least min_clients
   // Connections at a time, of clients and of those that have not said who they are. Fewer where
   // the system allows fewer open files.
   int max_connections = 16384;

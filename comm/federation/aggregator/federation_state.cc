@@ -16,6 +16,12 @@ bool AreFinite(std::span<const float> numbers) {
 
 }  // namespace
 
+double ClipOfRound(const PrivacyOptions& privacy, const FederationState& state) {
+  if (!privacy.adapts()) return 0;
+  // A file may hold anything.
+  return state.clip > 0 ? NearFirstClip(privacy, state.clip) : privacy.clip;
+}
+
 std::vector<float> NumbersOfRound(const FederationState& state, size_t trainable, bool control) {
   std::vector<float> numbers = state.parameters;
   if (!control) return numbers;

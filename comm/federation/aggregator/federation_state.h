@@ -28,8 +28,12 @@ struct FederationState {
   KeyName key{};  // with which these are encrypted
   Moments moments;
   std::vector<float> control = {};  // of a strategy with control variates; empty before a round
+  double clip = 0;                  // of the next round, where it adapts; 0: the first one
   PrivacyLedger privacy = {};  // what was revealed of a client so far, with differential privacy
 };
+
+// The clip of the next round, where it adapts; else 0.
+double ClipOfRound(const PrivacyOptions& privacy, const FederationState& state);
 
 // The numbers that clients send, of as many parameters.
 inline size_t ValuesOfUpdate(const ModelFacts& model, bool control) {

@@ -77,6 +77,7 @@ absl::StatusOr<std::shared_ptr<Attempt>> Rounds::BeginAttempt(const std::vector<
                .proximal = terms_.proximal,
                .deadline = std::chrono::duration<double>(deadline).count(),
                .control = terms_.control,
+               .clip = ClipOfRound(protector_.privacy(), state_),
                .parameters = state_.from},
               bodies);
   }

@@ -47,7 +47,8 @@ absl::StatusOr<std::vector<int>> Rounds::AwaitClients() {
   const auto text = [&] {
     return Wait::Text{.who = StrCat("round ", state_.rounds_done + 1),
                       .what = StrCat(options_.min_clients, " clients that can be asked; ",
-                                     there.size(), there.size() == 1 ? " is" : " are", " there")};
+                                     there.size(), there.size() == 1 ? " is" : " are", " there",
+                                     TextOfOthers(options_.select, roster_.CountUnfit()))};
   };
   // Thousands that come at the same time would each have to wait for a look at all others: looks
   // take a twentieth of the time.

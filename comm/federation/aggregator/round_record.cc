@@ -17,6 +17,15 @@ RoundRecord RecordOfRound(const FederationState& state, const PrivacyOptions& pr
   return record;
 }
 
+std::optional<RoundRecord::Clipping> FollowClip(const PrivacyOptions& privacy,
+                                                std::optional<double> below,
+                                                FederationState& state) {
+  if (!below) return std::nullopt;
+  const RoundRecord::Clipping clipping = {.clip = ClipOfRound(privacy, state), .below = *below};
+  state.clip = NextClip(privacy, clipping.clip, *below);
+  return clipping;
+}
+
 RoundRecord::Buffer BufferRecordOf(std::span<const Asked> clients, int64_t too_stale) {
   double sum = 0;
   int64_t accepted = 0;

@@ -36,12 +36,24 @@ struct RoundRecord {
     int64_t too_stale = 0;  // updates that were not used for it
   };
   std::optional<Buffer> buffer = {};
+  // Where the clip of updates adapts: that of the round, and the share of updates that were not
+  // longer, but for its noise.
+  struct Clipping {
+    double clip = 0, below = 0;
+  };
+  std::optional<Clipping> clipping = {};
   std::optional<double> simulated_seconds = {};  // of a simulated clock (../simulation)
 };
 
 // The last round of `state`, which was an attempt at these clients.
 RoundRecord RecordOfRound(const FederationState& state, const PrivacyOptions& privacy,
                           std::vector<Asked> clients);
+
+// After a round that is done: its clip, and the next one's in the state. `below`: nothing where the
+// clip stays.
+std::optional<RoundRecord::Clipping> FollowClip(const PrivacyOptions& privacy,
+                                                std::optional<double> below,
+                                                FederationState& state);
 
 // What the clients of a round make it.
 RoundRecord::Buffer BufferRecordOf(std::span<const Asked> clients, int64_t too_stale);

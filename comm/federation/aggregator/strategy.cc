@@ -115,13 +115,10 @@ absl::Status Validate(const StrategyOptions& options) {
 absl::Status CheckControls(const StrategyOptions& options, const ProtectionOptions& protection,
                            bool keeps_parameters) {
   if (!options.controls()) return absl::OkStatus();
-  const std::string_view what =
-      protection.privacy.on() ? "differential privacy: clip and noise are those of parameters"
-      : protection.protection == Protection::kSharedKey ||
-              protection.protection == Protection::kThreshold
-          ? "ciphertexts, which are made for the parameters alone; masked sums have both"
-      : keeps_parameters ? "parameters that stay with clients"
-                         : "";
+  const std::string_view what = protection.privacy.on()
+                                    ? "differential privacy: clip and noise are those of parameters"
+                                : keeps_parameters ? "parameters that stay with clients"
+                                                   : "";
   if (what.empty()) return absl::OkStatus();
   return InvalidArgument("strategy ", Name(options.strategy),
                          " sends control variates, and not with ", what);

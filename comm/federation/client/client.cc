@@ -40,6 +40,7 @@ absl::StatusOr<std::unique_ptr<FederationClient>> FederationClient::Create(
                            " steps in a round: expected 1 to ", kMostSteps);
   }
   if (options.timeout.count() < 1) return absl::InvalidArgumentError("a client needs a timeout");
+  DTNN_RETURN_IF_ERROR(CheckLabels(options.labels));
   const Protection protection = options.protection.protection;
   const int most_clients = MostParticipants(options.protection);
   if (!(options.least_clients >= 1 && options.least_clients <= most_clients)) {
@@ -83,7 +84,9 @@ absl::Status FederationClient::AwaitWelcome() {
                                .key = key_id,
                                .class_names = class_names,
                                .steps = options_.steps,
-                               .clients = told_.clients}));
+                               .clients = told_.clients,
+                               .aggregators = told_.aggregators,
+                               .labels = options_.labels}));
   return AwaitAnswer(call_, *channel_, [this]() -> absl::StatusOr<bool> {
     DTNN_RETURN_IF_ERROR(TakeFrames());
     return welcomed_;
@@ -247,8 +250,8 @@ absl::StatusOr<std::vector<float>> FederationClient::PrivateOf(std::span<const f
                                       ? ChaCha20Stream::Create(options_.noise_seed->bytes())
                                       : ChaCha20Stream::Random());
   }
-  return PrivateUpdate(protector_, begin_, round_->factor(), round_->together(), *noise_,
-                       parameters);
+  return PrivateUpdate(protector_, round_->clip(), begin_, round_->factor(), round_->together(),
+                       *noise_, parameters);
 }
 
 double FederationClient::Epsilon() const {
@@ -284,9 +287,9 @@ absl::Status FederationClient::Submit(std::span<const float> parameters, const R
     difference = DifferenceOf(parameters, begin_, options_.model.trainable);
     parameters = difference;
   }
-  const size_t sum_values = protector_.sum_values(parameters.size());
+  const size_t sum_values = protector_.sum_values(values);
   const std::vector<float> hidden =  // after the parameters
-      HideReport(protector_, parameters.size(), options_.plain_metrics, told.metrics);
+      HideReport(protector_, options_.plain_metrics, told.metrics);
   const double factor = round_->factor() * (options_.group ? round_->ShareOf(told) : 1);
   const size_t most = protector_.chunk_values();
   std::vector<float> scaled;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "comm/federation/client/round_task.h"
+#include "comm/federation/labels.h"
 #include "comm/federation/meeting.h"
 #include "comm/federation/messages.h"
 #include "comm/federation/protection.h"
@@ -30,6 +31,7 @@ struct ClientOptions {
   ModelFacts model;
   int64_t samples = 0;  // that it trains on in a round
   int64_t steps = 1;    // updates of its parameters in a round
+  Labels labels = {};   // by which the aggregator may choose whom it asks
   // Of an aggregator that is a client, in place of `samples`: what it would average now. Asked
   // before each hello, and while it waits for a round, so that the other end hears of changes.
   std::function<GroupSize()> group = {};

@@ -6,6 +6,7 @@
 
 #include "comm/federation/agreed.h"
 #include "comm/federation/factors.h"
+#include "comm/federation/privacy.h"
 #include "comm/secrets/crypto/hash.h"
 #include "comm/secrets/sums/encrypted_codec.h"
 #include "comm/secrets/sums/plain_codec.h"
@@ -16,6 +17,19 @@ namespace {
 
 // Notes list what all participants have said.
 constexpr size_t kMostNote = 64 << 20, kMostSmall = 4 << 10;
+
+// The clip of a round is the aggregator's choice, but not any.
+absl::Status CheckClip(const RoundStart& start, const PrivacyOptions& privacy) {
+  if (start.over) return absl::OkStatus();
+  if (!privacy.adapts()) {
+    if (start.clip == 0) return absl::OkStatus();
+    return DataLoss("sends the clip ", start.clip, " of a round, but this client's does not adapt");
+  }
+  const double least = privacy.clip / kMostClipChange, most = privacy.clip * kMostClipChange;
+  if (start.clip >= least && start.clip <= most) return absl::OkStatus();
+  return DataLoss("sends the clip ", start.clip, " of a round; of ", privacy.clip,
+                  ", with which it begins, it becomes ", least, " to ", most);
+}
 
 }  // namespace
 
@@ -28,14 +42,14 @@ absl::StatusOr<ClientRound> ClientRound::Begin(const Frame& frame, Context conte
     return DataLoss("asks for a difference, but this client protects its updates");
   }
   if (start.control && (context.protector.privacy().on() ||
-                        context.protector.protection() == Protection::kSharedKey ||
-                        context.protector.protection() == Protection::kThreshold)) {
+                        context.protector.protection() == Protection::kSharedKey)) {
     return DataLoss("asks for control variates, but this client protects its updates with ",
                     context.protector.ToString());
   }
   if (start.control && context.options.model.local != Hash{}) {
     return DataLoss("asks for control variates, but this client keeps parameters");
   }
+  DTNN_RETURN_IF_ERROR(CheckClip(start, context.protector.privacy()));
   const int most = MostParticipants(context.protector.options());
   if (start.samples.size() > size_t(most)) {
     return DataLoss("asks ", start.samples.size(), " clients in a round, at most ", most,

@@ -65,6 +65,7 @@ class ClientRound {
   // Where this client is an aggregator: makes its report say no more than the other end knew before
   // the round, and returns what its factor is multiplied by.
   double ShareOf(Report& report) const;
+  double clip() const { return start_.clip; }  // of its update, where the clip adapts
   bool sends_difference() const { return start_.difference; }
   // Numbers of an update: its parameters, and what its control variate has changed by.
   size_t values() const {

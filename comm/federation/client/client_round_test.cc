@@ -4,6 +4,7 @@
 
 #include "gtest/gtest.h"
 #include "tensor/must.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn::federation {
 namespace {
@@ -29,6 +30,37 @@ TEST(ClientRoundTest, OnlyPlainUpdatesAreSentAsDifferences) {
   EXPECT_EQ(begin(Protection::kMasked, false), absl::OkStatus());
   EXPECT_EQ(begin(Protection::kMasked, true),
             absl::DataLossError("asks for a difference, but this client protects its updates"));
+}
+
+// Noise of a clip that an aggregator chooses freely could be lost in rounding.
+TEST(ClientRoundTest, TheClipOfARoundIsNearTheFirstOne) {
+  const JobSecret secret = Must(JobSecret::Of(std::string(40, 's')));
+  const ClientOptions options = {
+      .place = {}, .name = "a", .model = {.values = 3, .trainable = 2}, .samples = 5};
+  const auto begin = [&](double quantile, double clip, bool over = false) {
+    const Protector protector =
+        Must(Protector::Create({.privacy = {.clip = 2, .noise = 1, .quantile = quantile}}, 3));
+    const RoundStart start = {
+        .over = over, .round = 1, .rounds = 2, .samples = {5, 6}, .quorum = 1, .clip = clip};
+    const Frame frame = {.header = {.kind = FrameKind::kRound, .attempt = 1},
+                         .body = ToBytes(start)};
+    const absl::StatusOr<ClientRound> round =
+        ClientRound::Begin(frame, {.options = options,
+                                   .protector = protector,
+                                   .secret = secret,
+                                   .send = [](FrameKind, uint64_t, uint32_t, Bytes) {}});
+    EXPECT_TRUE(!round.ok() || round->clip() == clip);
+    return std::string(round.status().message());
+  };
+  for (const double good : {0.002, 2.0, 2000.0}) EXPECT_EQ(begin(0.5, good), "");
+  EXPECT_EQ(begin(0, 0), "");
+  EXPECT_EQ(begin(0.5, 0, /*over=*/true), "") << "final parameters have none";
+  EXPECT_EQ(begin(0, 2), "sends the clip 2 of a round, but this client's does not adapt");
+  for (const double bad : {0.0, 0.0019, 2001.0}) {
+    EXPECT_EQ(begin(0.5, bad),
+              StrCat("sends the clip ", bad,
+                     " of a round; of 2, with which it begins, it becomes 0.002 to 2000"));
+  }
 }
 
 }  // namespace

@@ -8,14 +8,18 @@
 
 namespace dtnn::federation {
 
-absl::StatusOr<std::vector<float>> PrivateUpdate(const Protector& protector,
+absl::StatusOr<std::vector<float>> PrivateUpdate(const Protector& protector, double clip,
                                                  std::span<const float> begin, double factor,
                                                  int together, ChaCha20Stream& random,
                                                  std::span<const float> parameters) {
-  const PrivacyOptions& privacy = protector.privacy();
+  const PrivacyOptions privacy = protector.privacy().WithClip(clip);
   std::vector<float> update(parameters.begin(), parameters.end());
-  DTNN_RETURN_IF_ERROR(
+  DTNN_ASSIGN_OR_RETURN(
+      const bool below,
       MakePrivate(begin, privacy.clip, NoiseOfClient(privacy, factor, together), random, update));
+  if (privacy.adapts()) {
+    update.push_back(NumberOfBit(privacy, below, factor, together, random));
+  }
   return update;
 }
 
@@ -26,9 +30,8 @@ std::vector<float> DifferenceOf(std::span<const float> parameters, std::span<con
   return difference;
 }
 
-std::vector<float> HideReport(const Protector& protector, size_t values, bool plain_metrics,
-                              Metrics& metrics) {
-  if (protector.sum_values(values) > values) return HideMetrics(metrics);
+std::vector<float> HideReport(const Protector& protector, bool plain_metrics, Metrics& metrics) {
+  if (protector.hides_in_sums() && !protector.privacy().on()) return HideMetrics(metrics);
   const bool plain = protector.protection() == Protection::kNone || plain_metrics;
   if (!plain || protector.privacy().on()) metrics.clear();
   return {};

@@ -15,8 +15,9 @@
 namespace dtnn::federation {
 
 // With differential privacy: `parameters`, which were trained from `begin`, as they may be sent
-// (MakePrivate). `together`: Protector::together of the round.
-absl::StatusOr<std::vector<float>> PrivateUpdate(const Protector& protector,
+// (MakePrivate), and after them, where the clip adapts, NumberOfBit. `clip`: of the round; 0: as
+// the options say. `together`: Protector::together of the round.
+absl::StatusOr<std::vector<float>> PrivateUpdate(const Protector& protector, double clip,
                                                  std::span<const float> begin, double factor,
                                                  int together, ChaCha20Stream& random,
                                                  std::span<const float> parameters);
@@ -26,10 +27,9 @@ absl::StatusOr<std::vector<float>> PrivateUpdate(const Protector& protector,
 std::vector<float> DifferenceOf(std::span<const float> parameters, std::span<const float> begin,
                                 size_t trainable);
 
-// The numbers after a model's `values` that hide the metrics in the sum (hidden_metrics.h), whose
+// The numbers after a model's that hide the metrics in the sum (hidden_metrics.h), whose
 // values become 0. Empty where there are none: then metrics that nobody may know are removed.
-std::vector<float> HideReport(const Protector& protector, size_t values, bool plain_metrics,
-                              Metrics& metrics);
+std::vector<float> HideReport(const Protector& protector, bool plain_metrics, Metrics& metrics);
 
 // Numbers `at` to `at` + out.size() of an update: the parameters, then `hidden`, times `factor`.
 void ScaleNumbers(std::span<const float> parameters, std::span<const float> hidden, double factor,

@@ -33,7 +33,7 @@ std::string Hex(std::span<const uint8_t> bytes) {
 // bytes.
 TEST(IdentityTest, TranscriptsAndSignaturesAreFixed) {
   const std::string rest =
-      "0c"              // version of the frames
+      "0d"              // version of the frames
       "05006e6f727468"  // the name
       "202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f"
       "404142434445464748494a4b4c4d4e4f505152535455565758595a5b5c5d5e5f"
@@ -44,11 +44,11 @@ TEST(IdentityTest, TranscriptsAndSignaturesAreFixed) {
   EXPECT_EQ(Hex(TranscriptOf(Side::kClient, Meeting())), client);
   EXPECT_EQ(Hex(TranscriptOf(Side::kAggregator, Meeting())), aggregator);
   EXPECT_EQ(Hex(Must(SignEncounter(Side::kClient, Meeting(), kSecret))),
-            "9c77dc4c8fe0fb6dc7a80891dce6b61fcb3814a8efed4151a6448e805055aa88"
-            "10ce1edc0b32b99ce8268d9dca547477e0a1685276269c0f9b498d9e2b91e907");
+            "43c434e30bbdf4b88f16c2f41c6f0c9f0edd72bbd3182aad20f22df984496c05"
+            "189a3170d48ff8edd130e91f9959f8d082d57220f837cfcb323453e4aeafd607");
   EXPECT_EQ(Hex(Must(SignEncounter(Side::kAggregator, Meeting(), kSecret))),
-            "b40392cf964873718f115d886efb751500585741efbc9010f615126f7fd5f191"
-            "608af3d14980e95c620aaae94eb88c3867b59d8669db904fe3f1f56123d0bb07");
+            "dd9e81ac2656775ba3aebc3ac01856903fe697803bc0ff6383f76eaf99912775"
+            "75404b5b9ea5161281136ed2f4f00b5990d1f5210927da2f722dd4eb8c4c3706");
 }
 
 TEST(IdentityTest, AProofIsOfOneEncounterAndOneSide) {

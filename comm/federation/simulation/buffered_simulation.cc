@@ -33,7 +33,7 @@ absl::Status BufferedSimulation::AskClients() {
   for (int id = 0; id < int(clients_.size()); ++id) {
     const SimulatedClient& client = clients_[size_t(id)];
     const int losses = lost_.LossesOf(client.name);
-    if (client.samples == 0 || busy_.contains(id) || trained_.contains(client.name) ||
+    if (!CanBeAsked(options_, client) || busy_.contains(id) || trained_.contains(client.name) ||
         lost_.Excludes(client.name) || losses >= int(kMostAttempts)) {
       continue;
     }

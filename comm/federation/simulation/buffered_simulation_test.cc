@@ -203,9 +203,10 @@ TEST_F(BufferedSimulationTest, ItContinuesFromTheState) {
 
 TEST_F(BufferedSimulationTest, TooFewClientsAreAnError) {
   simulation_.buffer.size = 10;
-  EXPECT_EQ(Simulate().message(),
-            "a buffer of 10 updates, and 9 clients with samples: a client gives one update of the "
-            "same parameters, so at least as many clients are needed as updates");
+  EXPECT_EQ(
+      Simulate().message(),
+      "a buffer of 10 updates, and 9 clients that can be asked: a client gives one update of the "
+      "same parameters, so at least as many clients are needed as updates");
   simulation_.buffer.size = 9;
   train_ = [](int, int, const RoundTask&) {
     return absl::StatusOr<SimulatedUpdate>(SimulatedUpdate{.declined = "it has diverged"});

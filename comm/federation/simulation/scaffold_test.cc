@@ -138,6 +138,15 @@ TEST_F(ScaffoldTest, RoundsOfAllClientsAreThoseOfTheFormula) {
   EXPECT_EQ(state_.control, simulated_.control);
 }
 
+// Ciphertexts of a joint key have both, as masked sums do.
+TEST_F(ScaffoldTest, ThresholdRoundsAreThoseOfTheFormula) {
+  simulation_.protection.protection = Protection::kThreshold;
+  RunReal();
+  Reference reference;
+  for (int round = 0; round < 3; ++round) reference.Round({0, 1, 2, 3, 4});
+  reference.Expect(state_, 1e-4);
+}
+
 TEST_F(ScaffoldTest, PlainRoundsHaveTheBitsOfRealOnes) {
   RunReal();
   ASSERT_EQ(Simulate(), absl::OkStatus()) << said();
@@ -227,9 +236,6 @@ TEST_F(ScaffoldTest, UpdatesThatCannotCarryControlVariatesAreRefused) {
   EXPECT_THAT(why([](auto& options) { options.protection.privacy = {.clip = 1, .noise = 1}; }),
               HasSubstr("strategy scaffold sends control variates, and not with differential "
                         "privacy"));
-  EXPECT_THAT(
-      why([](auto& options) { options.protection.protection = Protection::kThreshold; }),
-      HasSubstr("not with ciphertexts, which are made for the parameters alone; masked sums"));
   EXPECT_THAT(why([](auto& options) { options.protection.protection = Protection::kSharedKey; }),
               HasSubstr("needs the average"));
   EXPECT_THAT(why([](auto& options) { options.model.local[0] = 1; }),

@@ -8,6 +8,7 @@
 #include "comm/federation/client/update_numbers.h"
 #include "comm/federation/factors.h"
 #include "comm/federation/hidden_metrics.h"
+#include "comm/federation/privacy.h"
 #include "comm/federation/simulation/lie.h"
 #include "tensor/errors.h"
 #include "tensor/threads/parallel_for.h"
@@ -44,6 +45,7 @@ SimulatedAttempt::SimulatedAttempt(const SimulationOptions& options, const Prote
       ids_(std::move(ids)),
       asked_(std::move(asked)),
       values_(ValuesOfUpdate(options.model, options.strategy.controls())),
+      clip_(ClipOfRound(protector.privacy(), state)),
       task_{.round = state.rounds_done + 1,
             .rounds = options.rounds,
             .proximal =
@@ -91,11 +93,13 @@ absl::StatusOr<std::vector<float>> SimulatedAttempt::Mean() {
     DTNN_RETURN_IF_ERROR(CheckPlainWeightLeft(weight, factors.size()));
   }
   DTNN_ASSIGN_OR_RETURN(std::vector<float> mean, sum_.Mean(task_.parameters));
-  if (mean.size() > values_) {
+  if (protector_.privacy().adapts()) {
+    below_ = ShareBelow(protector_.privacy(), mean[values_]);
+  } else if (mean.size() > values_) {
     metrics_ = MetricsOfSum(names, std::span(mean).subspan(values_));
     for (Asked& asked : asked_) asked.report.metrics.clear();
-    mean.resize(values_);
   }
+  mean.resize(values_);
   return mean;
 }
 
@@ -153,12 +157,12 @@ absl::StatusOr<UpdateNumbers> SimulatedAttempt::Numbers(std::span<const float> p
   if (protector_.privacy().on()) {
     DTNN_ASSIGN_OR_RETURN(ChaCha20Stream random, seed_.Stream(SimulationSeed::kNoise, attempt_,
                                                               uint64_t(ids_[size_t(position)])));
-    DTNN_ASSIGN_OR_RETURN(noisy, PrivateUpdate(protector_, task_.parameters, asked.factor,
+    DTNN_ASSIGN_OR_RETURN(noisy, PrivateUpdate(protector_, clip_, task_.parameters, asked.factor,
                                                together_, random, parameters));
     parameters = noisy;
   }
   const std::vector<float> hidden =
-      HideReport(protector_, values_, /*plain_metrics=*/false, asked.report.metrics);
+      HideReport(protector_, /*plain_metrics=*/false, asked.report.metrics);
   UpdateNumbers numbers(protector_.sum_values(values_));
   ScaleNumbers(parameters, hidden, asked.factor, 0, numbers);
   if (protector_.protection() == Protection::kNone) {

@@ -7,6 +7,7 @@
 #include <climits>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -38,6 +39,8 @@ class SimulatedAttempt {
   int accepted() const;
   // Where the clients' own were hidden in the sum: their means.
   const Metrics& metrics() const { return metrics_; }
+  // Where the clip adapts, after Mean(): as Attempt::below.
+  std::optional<double> below() const { return below_; }
 
  private:
   absl::Status DropOut();
@@ -53,10 +56,12 @@ class SimulatedAttempt {
   const std::vector<int> ids_;
   std::vector<Asked> asked_;
   const size_t values_;
+  const double clip_;  // where it adapts
   const RoundTask task_;
   const int together_, needed_;  // updates whose noise is enough, and that a mean takes
   SimulatedSum sum_;
   Metrics metrics_;
+  std::optional<double> below_;
   std::mutex mutex_;
   // The first position that has failed, and its error: those before it train on.
   std::atomic<int> failed_ = INT_MAX;

@@ -44,7 +44,7 @@ class SimulatedRounds {
     std::vector<Candidate> there;
     for (int id = 0; id < int(clients_.size()); ++id) {
       const SimulatedClient& client = clients_[size_t(id)];
-      if (client.samples == 0 || lost_.Excludes(client.name)) continue;
+      if (!CanBeAsked(options_, client) || lost_.Excludes(client.name)) continue;
       there.push_back({.id = id, .name = client.name, .losses = lost_.LossesOf(client.name)});
     }
     const size_t count = there.size();
@@ -59,7 +59,14 @@ class SimulatedRounds {
                        .attempt = state_.attempts}));
     if (!choice.ids.empty()) return choice;
     return Unavailable("round ", state_.rounds_done + 1, ": ", count, " clients can be asked, and ",
-                       options_.min_clients, " are needed");
+                       options_.min_clients, " are needed",
+                       TextOfOthers(options_.select, CountUnfit()));
+  }
+
+  size_t CountUnfit() const {
+    return size_t(std::ranges::count_if(clients_, [this](const SimulatedClient& client) {
+      return client.samples > 0 && !CanBeAsked(options_, client);
+    }));
   }
 
   std::vector<Asked> AskedOf(const std::vector<int>& ids) const {
@@ -140,6 +147,7 @@ class SimulatedRounds {
     DTNN_RETURN_IF_ERROR(TakeAverage(options_.strategy, size_t(options_.model.trainable), mean,
                                      attempt.asked(), AllSamples(), state_));
     RoundRecord record = RecordOfRound(state_, protector_.privacy(), attempt.asked());
+    record.clipping = FollowClip(protector_.privacy(), attempt.below(), state_);
     record.attempts = attempts;
     record.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     if (!attempt.metrics().empty()) record.metrics = attempt.metrics();
@@ -151,6 +159,7 @@ class SimulatedRounds {
   int64_t AllSamples() const {
     int64_t samples = 0;
     for (const SimulatedClient& client : clients_) {
+      if (!CanBeAsked(options_, client)) continue;
       samples = std::min(kMostSamples, samples + client.samples);
     }
     return std::max<int64_t>(1, samples);
@@ -181,10 +190,10 @@ class SimulatedRounds {
 absl::Status CheckClients(const SimulationOptions& options,
                           std::span<const SimulatedClient> clients) {
   const auto can_be_asked = std::ranges::count_if(
-      clients, [](const SimulatedClient& client) { return client.samples > 0; });
+      clients, [&](const SimulatedClient& client) { return CanBeAsked(options, client); });
   if (options.buffer.size > can_be_asked) {
     return InvalidArgument("a buffer of ", options.buffer.size, " updates, and ", can_be_asked,
-                           " clients with samples: a client gives one update of the same "
+                           " clients that can be asked: a client gives one update of the same "
                            "parameters, so at least as many clients are needed as updates");
   }
   std::set<std::string_view> names;

@@ -25,12 +25,14 @@
 #include "absl/status/statusor.h"
 #include "comm/federation/aggregator/asked.h"
 #include "comm/federation/aggregator/buffer/update_buffer.h"
+#include "comm/federation/aggregator/criterion.h"
 #include "comm/federation/aggregator/federation_state.h"
 #include "comm/federation/aggregator/robust_mean.h"
 #include "comm/federation/aggregator/round_record.h"
 #include "comm/federation/aggregator/strategy.h"
 #include "comm/federation/client/client_options.h"
 #include "comm/federation/client/round_task.h"
+#include "comm/federation/labels.h"
 #include "comm/federation/messages.h"
 #include "comm/federation/protection.h"
 #include "comm/federation/simulation/client_seconds.h"
@@ -42,6 +44,7 @@ struct SimulatedClient {
   std::string name;
   int64_t samples = 0;  // that it trains on in a round; without any it is never asked
   int64_t steps = 1;    // updates of its parameters in a round
+  Labels labels = {};
 };
 
 // What a client has made of a task.
@@ -56,6 +59,7 @@ struct SimulationOptions {
   ProtectionOptions protection = {};  // kNone or kMasked: sums of integers, without the masks
   StrategyOptions strategy = {};
   int64_t rounds = 1;
+  Criterion select = {};  // which clients can be asked
   int clients_per_round = 1;
   int min_clients = 1;  // fewest updates of a round; with fewer it is tried again
   double max_update_norm = 0;
@@ -82,6 +86,14 @@ struct SimulationOptions {
   std::function<absl::Status(const FederationState&)> charged = {};
   std::function<absl::Status(const RoundRecord&, const FederationState&)> round_done = {};
 };
+
+// Whether rounds ask it.
+inline bool CanBeAsked(const SimulationOptions& options, const SimulatedClient& client) {
+  return client.samples > 0 && options.select.Fulfils({.name = client.name,
+                                                       .samples = client.samples,
+                                                       .steps = client.steps,
+                                                       .labels = client.labels});
+}
 
 // Trains a client; calls with the same `thread`, 0 .. SimulationOptions::threads - 1, do not
 // overlap. An error ends the simulation: that of the first client, in the order of names, that has

@@ -158,6 +158,57 @@ TEST_P(PrivateTest, ClippedUpdatesAndTheAccountAreThoseOfAFederation) {
   EXPECT_EQ(simulated_records_[2].epsilons->model, records_[2].epsilons->model);
 }
 
+// With next to no noise, whose rounding no clip sees.
+TEST_P(PrivateTest, ClipsThatAdaptAreThoseOfAFederation) {
+  simulation_.protection = {.protection = GetParam(),
+                            .privacy = {.clip = 150, .noise = 1e-9, .quantile = 0.4}};
+  RunBoth();
+  const std::vector<double> wanted(state_.parameters.begin(), state_.parameters.end());
+  EXPECT_LT(Distance(simulated_.parameters, wanted), 3e-5);
+  for (size_t round = 0; round < 3; ++round) {
+    EXPECT_EQ(simulated_records_[round].clipping->clip, records_[round].clipping->clip);
+    EXPECT_EQ(simulated_records_[round].clipping->below, records_[round].clipping->below);
+  }
+  EXPECT_EQ(simulated_.clip, state_.clip);
+  EXPECT_TRUE(records_[2].metrics.empty());
+  EXPECT_TRUE(simulated_records_[2].metrics.empty());
+  EXPECT_NE(state_.clip, 150);
+  EXPECT_EQ(simulated_.privacy.model().spent(), state_.privacy.model().spent());
+}
+
+// 20 clients move by 1 to 20: the clip comes to rest where that share of them is below.
+TEST_F(SimulationTest, TheClipFollowsTheQuantileOfLengths) {
+  while (clients_.size() < 20) AddClient();
+  simulation_.model.values = simulation_.model.trainable = 400;
+  simulation_.clients_per_round = simulation_.min_clients = 20;
+  simulation_.rounds = 80;
+  simulation_.strategy.strategy = Strategy::kAvg;
+  train_ = [this](int thread, int client, const RoundTask& task) {
+    std::vector<float>& own = trained_[size_t(thread)];
+    own = task.parameters;
+    // Each has this length, and a direction of its own.
+    own[size_t(client)] += float(client + 1);
+    return absl::StatusOr<SimulatedUpdate>(
+        SimulatedUpdate{.parameters = own, .report = {.samples = SamplesOf(client)}});
+  };
+  for (const Protection protection : {Protection::kNone, Protection::kMasked}) {
+    for (const double quantile : {0.2, 0.5, 0.9}) {
+      simulation_.protection = {
+          .protection = protection,
+          .privacy = {.clip = 1, .noise = 0.02, .quantile = quantile, .bit_noise = 0.5}};
+      simulated_ = {};
+      simulated_.parameters.assign(400, 1);
+      simulated_records_.clear();
+      ASSERT_EQ(Simulate(), absl::OkStatus()) << said();
+      EXPECT_EQ(simulated_records_[0].clipping->clip, 1);
+      // Noise of the share: 0.5 / sqrt(20) where each update has its own, a steady state of a few
+      // steps of 0.2 times that.
+      EXPECT_NEAR(std::log(simulated_.clip / (20 * quantile + 0.5)), 0, 0.25) << quantile;
+      EXPECT_NEAR(simulated_records_.back().clipping->below, quantile, 0.5);
+    }
+  }
+}
+
 TEST_F(SimulationTest, NoiseIsAFunctionOfTheSeed) {
   simulation_.protection.privacy = {.clip = 5, .noise = 0.5};
   simulation_.rounds = 2;
@@ -233,6 +284,50 @@ TEST_F(SimulationTest, TheSameClientsAreChosen) {
     }
   }
   EXPECT_GT(chosen.size(), 2u);
+}
+
+// Clients 1 to 4 have 200 to 500 samples, and 2 and 4 the label.
+TEST_F(SimulationTest, OnlyClientsThatFulfilTheCriterionAreAsked) {
+  simulation_.select = Must(Criterion::Parse("samples>=200,site=north"));
+  simulation_.min_clients = simulation_.clients_per_round = 2;
+  for (const int client : {0, 2, 4}) clients_[size_t(client)].labels = {{"site", "north"}};
+  tune_ = [this](int client, ClientOptions& options) {
+    options.labels = clients_[size_t(client)].labels;
+  };
+  RunBoth();
+  EXPECT_EQ(simulated_.parameters, state_.parameters);
+  for (const std::vector<RoundRecord>* records : {&records_, &simulated_records_}) {
+    for (const RoundRecord& record : *records) {
+      ASSERT_EQ(record.clients.size(), 2u);
+      EXPECT_EQ(record.clients[0].name, "client-2");
+      EXPECT_EQ(record.clients[1].name, "client-4");
+    }
+  }
+  EXPECT_THAT(said(), HasSubstr("client client-2 is there, with 300 samples, site=north\n"));
+  EXPECT_THAT(said(), HasSubstr("client client-1 is there, with 200 samples, and is not asked: it "
+                                "does not fulfil samples>=200,site=north\n"));
+  simulated_.rounds_done = 0;
+  simulation_.min_clients = simulation_.clients_per_round = 3;
+  EXPECT_EQ(Simulate().message(),
+            "round 1: 2 clients can be asked, and 3 are needed, and 3 more do not fulfil "
+            "samples>=200,site=north");
+}
+
+// Too few fulfil it, and the aggregator says how many others there are.
+TEST_F(SimulationTest, AnAggregatorWithoutClientsThatFulfilItsCriterionSaysSo) {
+  options_.select = Must(Criterion::Parse("samples>100"));
+  options_.min_clients = 1;
+  options_.timeout = std::chrono::seconds(2);
+  threads_.emplace_back([this] {
+    ClientOptions options = OptionsOf(0);  // 100 samples
+    options.timeout = std::chrono::seconds(1);
+    EXPECT_FALSE(Must(FederationClient::Create(options, Job()))->Next().ok());
+  });
+  const absl::Status status = Run();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("1 clients that can be asked; 0 are there, and 1 more does not fulfil "
+                        "samples>100"));
 }
 
 TEST_F(SimulationTest, TheSameBitsOnAnyNumberOfThreads) {

@@ -114,6 +114,49 @@ TEST_P(ProtectionTest, DifferentialPrivacyIsWhatIsTold) {
   EXPECT_DOUBLE_EQ(epsilons.model, (plain ? all : one).Epsilon(1e-5));
 }
 
+// A reference in plain loops: what each client sends, what of it is below, and the next clip.
+TEST_P(ProtectionTest, AClipThatAdaptsFollowsWhatClientsSay) {
+  if (GetParam() == Protection::kSharedKey) {
+    EXPECT_THAT(WhyRefused([](AggregatorOptions& o) {
+                  o.protection = {.protection = Protection::kSharedKey,
+                                  .privacy = {.clip = 1, .noise = 1, .quantile = 0.5}};
+                }),
+                HasSubstr("a clip that adapts needs the mean of what clients say"));
+    return;
+  }
+  const PrivacyOptions privacy = {.clip = 160, .noise = 1e-7, .quantile = 0.3, .clip_rate = 0.5};
+  options_.protection = {.protection = GetParam(), .privacy = privacy};
+  for (int client = 0; client < 3; ++client) Start(client);
+  ASSERT_EQ(Run(), absl::OkStatus()) << said();
+  JoinAll();
+  ASSERT_EQ(records_.size(), 3u);
+  std::vector<double> w(kValues, 1);
+  double clip = 160;
+  for (const RoundRecord& record : records_) {
+    ASSERT_TRUE(record.clipping);
+    EXPECT_TRUE(record.metrics.empty());
+    EXPECT_NEAR(record.clipping->clip, clip, 1e-4 * clip);
+    const std::vector<float> begin(w.begin(), w.end());
+    double below = 0;
+    for (int client = 0; client < 3; ++client) {
+      const std::vector<float> trained = Trained(begin, client);
+      double squares = 0;
+      for (size_t i = 0; i < kValues; ++i) squares += std::pow(double(trained[i]) - begin[i], 2);
+      const double length = std::sqrt(squares), weight = (client + 1) / 6.0;
+      below += length <= clip ? weight : 0;
+      for (size_t i = 0; i < kValues; ++i) {
+        w[i] += weight * std::min(1.0, clip / length) * (double(trained[i]) - begin[i]);
+      }
+    }
+    EXPECT_NEAR(record.clipping->below, below, 1e-4);
+    EXPECT_GT(below, 0) << "a test of both";
+    clip *= std::exp(-0.5 * (below - 0.3));
+  }
+  EXPECT_NE(records_[2].clipping->below, records_[0].clipping->below);
+  EXPECT_NEAR(state_.clip, clip, 1e-4 * clip);
+  EXPECT_LT(Distance(final_[0], w), 1e-3);
+}
+
 // Both of two are asked, then two of four, then, when the other two have left, both of two again.
 TEST_F(FederationTest, EachRoundIsAccountedForWithItsOwnShareOfTheClients) {
   options_.protection.privacy = {.clip = 5, .noise = 1};

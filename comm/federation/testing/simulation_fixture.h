@@ -68,6 +68,7 @@ class SimulationTest : public FederationTest {
     options_.protection = simulation_.protection;
     options_.min_clients = simulation_.min_clients;
     options_.max_update_norm = simulation_.max_update_norm;
+    options_.select = simulation_.select;
     for (int client = 0; client < int(clients_.size()); ++client) Start(client);
     ASSERT_EQ(Run(), absl::OkStatus()) << said();
     JoinAll();

@@ -101,6 +101,8 @@ class Attempt : public Inquiry {
   const std::vector<float>& average() const { return average_; }
   // Where the clients' own were hidden in the sum: their means. Reports have none then.
   const Metrics& metrics() const { return metrics_; }
+  // Where the clip adapts: the share of updates that were not longer, but for noise.
+  std::optional<double> below() const { return below_; }
   // By chunk, then: messages for clients.
   const std::vector<Bytes>& encrypted() const { return encrypted_; }
   // The sum is no longer needed.
@@ -164,6 +166,7 @@ class Attempt : public Inquiry {
   absl::Status AddUp(Clock::time_point now);
   void AverageOfPlain();
   absl::Status ReadSums();
+  void TakeBits();
   void TakeMetrics();
 
   const AttemptOptions options_;
@@ -189,6 +192,7 @@ class Attempt : public Inquiry {
   absl::Status failure_;
   std::vector<float> average_;
   Metrics metrics_;
+  std::optional<double> below_;
   std::vector<Bytes> encrypted_;
 };
 

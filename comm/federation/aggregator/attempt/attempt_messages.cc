@@ -204,7 +204,7 @@ absl::Status Attempt::Inspect(int position) {
   }
   Place& place = places_[size_t(position)];
   const bool plain = protector_->protection() == Protection::kNone;
-  std::vector<float> values(plain ? values_ : 0);
+  std::vector<float> values(plain ? sum_values_ : 0);
   DTNN_RETURN_IF_ERROR(
       ReadUpdate(*codec_, options_.number, position, shape(), place.chunks, values));
   if (!plain) return absl::OkStatus();
@@ -214,7 +214,7 @@ absl::Status Attempt::Inspect(int position) {
     place.values = std::move(values);
     return absl::OkStatus();
   }
-  if (!plain_) plain_.emplace(values_);
+  if (!plain_) plain_.emplace(sum_values_);
   plain_->Add(values);
   Empty(place);
   return absl::OkStatus();

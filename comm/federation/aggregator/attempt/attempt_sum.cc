@@ -8,6 +8,7 @@
 #include "comm/federation/aggregator/attempt_numbers.h"
 #include "comm/federation/aggregator/plain_sum.h"
 #include "comm/federation/hidden_metrics.h"
+#include "comm/federation/privacy.h"
 
 namespace dtnn::federation {
 
@@ -22,6 +23,7 @@ void Attempt::AverageOfPlain() {
     return;
   }
   average_ = plain_->Mean(divisor());
+  TakeBits();
 }
 
 // All updates are there, and nothing hides their sum but encryption.
@@ -60,6 +62,13 @@ absl::Status Attempt::AddUp(Clock::time_point now) {
   return absl::OkStatus();
 }
 
+// The last number of the mean, where the clip adapts.
+void Attempt::TakeBits() {
+  if (!protector_->privacy().adapts()) return;
+  below_ = ShareBelow(protector_->privacy(), average_[values_]);
+  average_.resize(values_);
+}
+
 // From the last numbers of the mean.
 void Attempt::TakeMetrics() {
   std::vector<const Metrics*> names;
@@ -82,8 +91,10 @@ absl::Status Attempt::ReadSums() {
   }
   const double divisor = this->divisor();
   for (float& x : average_) x = float(x / divisor);
+  const bool good = AreNumbersOfNetworks(average_, 1);
+  TakeBits();
   TakeMetrics();
-  if (AreNumbersOfNetworks(average_, 1)) return absl::OkStatus();
+  if (good) return absl::OkStatus();
   return absl::DataLossError("the mean is not that of a network");
 }
 

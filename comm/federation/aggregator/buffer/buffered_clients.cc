@@ -21,7 +21,9 @@ constexpr milliseconds kLook(200);
 size_t BufferedRounds::CountThere() {
   size_t there = 0;
   for (const auto& [id, member] : roster_.members()) {
-    there += !member.name.empty() && !lost_.Excludes(member.name) ? 1 : 0;
+    const bool counts =
+        !member.name.empty() && !lost_.Excludes(member.name) && roster_.Fulfils(member);
+    there += counts ? 1 : 0;
   }
   return there;
 }
@@ -29,7 +31,7 @@ size_t BufferedRounds::CountThere() {
 std::vector<Candidate> BufferedRounds::Candidates() {
   std::vector<Candidate> candidates;
   for (const auto& [id, member] : roster_.members()) {
-    if (member.name.empty() || member.attempt != nullptr) continue;
+    if (member.name.empty() || member.attempt != nullptr || !roster_.Fulfils(member)) continue;
     if (lost_.Excludes(member.name) || trained_.contains(member.name)) continue;
     candidates.push_back({.id = id, .name = member.name, .losses = lost_.LossesOf(member.name)});
   }
@@ -87,7 +89,8 @@ std::string BufferedRounds::Trouble() {
   const auto busy = std::ranges::count_if(roster_.members(), [](const auto& id_and_member) {
     return id_and_member.second.attempt != nullptr;
   });
-  std::string text = StrCat(there, there == 1 ? " is" : " are", " there");
+  std::string text = StrCat(there, there == 1 ? " is" : " are", " there",
+                            TextOfOthers(options_.select, roster_.CountUnfit()));
   if (!trained_.empty()) {
     StrAppend(&text, "; ", trained_.size(), trained_.size() == 1 ? " has" : " have",
               " given an update of the current parameters");

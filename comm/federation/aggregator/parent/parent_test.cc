@@ -22,6 +22,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/must.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn::federation {
 namespace {
@@ -53,6 +54,25 @@ class ParentTest : public FederationTest {
     return {.client = client, .secret = Job()};
   }
 
+  // Where a group is the parent.
+  static ParentOptions ParentIn(const Group& group, const std::string& name) {
+    ClientOptions client;
+    client.place = {.address = group.options.place.address};
+    client.name = name;
+    return {.client = client, .secret = GroupJob()};
+  }
+
+  // A client of an aggregator that will not have a round.
+  void StartInVain(const MeetingPlace& place, const JobSecret& secret, int client) {
+    threads_.emplace_back([this, place, secret, client] {
+      ClientOptions options = PlainOptionsOf(client);
+      options.place = place;
+      options.place.listener = -1;
+      options.timeout = std::chrono::seconds(2);
+      EXPECT_FALSE(Must(FederationClient::Create(options, secret))->Next().ok());
+    });
+  }
+
   // The group of that name, with these clients, once `after` was said.
   Group& StartGroup(const std::string& name, const std::vector<int>& clients,
                     const std::function<void(AggregatorOptions&)>& change = nullptr,
@@ -62,6 +82,7 @@ class ParentTest : public FederationTest {
     Socket listener = Must(Listen({.host = "127.0.0.1", .port = 0}));
     MeetingPlace place = {.address = Must(listener.Local())};
     group.options = options_;
+    group.options.place = place;
     group.options.strategy = {};
     group.options.parent = ParentAs(name);
     group.options.rounds = 1;  // it does those of its parent
@@ -113,6 +134,19 @@ class ParentTest : public FederationTest {
                   absl::OkStatus());
       }
     });
+  }
+
+  // For another federation in the same test.
+  void NewPlace() {
+    if (PlaceUnderTest()) {
+      place_ = options_.place = PlaceUnderTest()();
+    } else {
+      Socket listener = Must(Listen({.host = "127.0.0.1", .port = 0}));
+      place_.address = options_.place.address = Must(listener.Local());
+      options_.place.listener = listener.Release();
+    }
+    state_ = {};
+    state_.parameters.assign(kValues, 1);
   }
 
   void Finish() {
@@ -176,12 +210,69 @@ TEST_F(ParentTest, GroupsMakeTheMeanOfAllClients) {
     groups_.clear();
     final_.clear();
     said_.clear();
-    Socket listener = Must(Listen({.host = "127.0.0.1", .port = 0}));
-    place_.address = options_.place.address = Must(listener.Local());
-    options_.place.listener = listener.Release();
-    state_ = {};
-    state_.parameters.assign(kValues, 1);
+    NewPlace();
   }
+}
+
+// A town in a country in the world, each with clients of its own.
+TEST_F(ParentTest, ThreeLevelsMakeTheMeanOfAllClients) {
+  for (const Strategy strategy : {Strategy::kWavg, Strategy::kAvg}) {
+    if (strategy == Strategy::kAvg) {  // again
+      groups_.clear();
+      final_.clear();
+      records_.clear();
+      NewPlace();
+    }
+    options_.strategy.strategy = strategy;
+    Group& country = StartGroup("country", {0}, [](auto& options) { options.min_clients = 2; });
+    StartGroup("town", {1, 2}, [&](auto& options) { options.parent = ParentIn(country, "town"); });
+    Start(3);
+    Finish();
+    std::vector<double> w(kValues, 1);
+    for (int round = 0; round < 2; ++round) {
+      w = MeanOf(w, {0, 1, 2, 3}, [&](int client) {
+        return strategy == Strategy::kAvg ? 1 : double(SamplesOf(client));
+      });
+    }
+    EXPECT_LT(Distance(state_.parameters, w), 4e-6) << Name(strategy);
+    EXPECT_EQ(records_.back().samples, 1000);
+    for (const Asked& client : records_.back().clients) {
+      EXPECT_EQ(client.report.clients, client.name == "country" ? 3 : 0) << client.name;
+    }
+  }
+}
+
+// Neither could have a round: each would wait for the other's.
+TEST_F(ParentTest, ARingOfTwoAggregatorsIsFound) {
+  options_.timeout = std::chrono::seconds(2);
+  options_.min_clients = 1;
+  options_.strategy = {};
+  Group& north =
+      StartGroup("north", {}, [](AggregatorOptions& options) { options.min_clients = 1; });
+  options_.parent = ParentIn(north, "top");
+  StartInVain(north.options.place, GroupJob(), 0);
+  StartInVain(place_, Job(), 1);
+  const absl::Status top = Run();
+  JoinAll();
+  EXPECT_FALSE(top.ok());
+  EXPECT_FALSE(north.status.ok());
+  const std::string both = StrCat(top.message(), "; ", north.status.message());
+  EXPECT_THAT(both,
+              HasSubstr("the aggregators are a ring: this one is behind its own client; one of "
+                        "them needs another parent, or none"));
+}
+
+TEST_F(ParentTest, AnAggregatorIsNotItsOwnParent) {
+  Group& north = StartGroup("north", {}, [](AggregatorOptions& options) {
+    options.timeout = std::chrono::seconds(2);
+    options.min_clients = 1;
+    options.parent->client.place = {.address = options.place.address};
+    options.parent->secret = GroupJob();
+  });
+  StartInVain(north.options.place, GroupJob(), 0);
+  JoinAll();
+  EXPECT_TRUE(absl::IsFailedPrecondition(north.status)) << north.status;
+  EXPECT_THAT(std::string(north.status.message()), HasSubstr("the aggregators are a ring"));
 }
 
 TEST_F(ParentTest, EqualWeightsAreThoseOfClientsNotOfGroups) {
@@ -424,7 +515,9 @@ TEST_F(LyingGroupTest, WrongSizesEndTheConnection) {
       raw.SendHello(hello);
       raw.Await(FrameKind::kWelcome);
       raw.Send(FrameKind::kSize, 0, 0, ToBytes(GroupSize{.clients = 0, .samples = 5}));
-      EXPECT_FALSE(raw.Await(FrameKind::kRound));
+      while (raw.Await(FrameKind::kRound)) {
+        // Asked before its size was read.
+      }
     });
   }
   Start(0, nullptr, "client nobody has left: size: 0 clients with 5 samples; expected 1 to ");

@@ -93,6 +93,10 @@ absl::Status Roster::TakeHello(int id, Member& member, const Frame& frame) {
     Refuse(member, Difference(hello->model, options_.model));
     return absl::OkStatus();
   }
+  if (IsAmong(hello->aggregators)) {
+    RefuseRing(member);
+    return absl::OkStatus();
+  }
   if (hello->clients > 0) {
     if (const absl::Status takes = CheckTakesGroup(*hello); !takes.ok()) {
       Refuse(member, std::string(takes.message()));
@@ -121,13 +125,19 @@ absl::Status Roster::TakeHello(int id, Member& member, const Frame& frame) {
   member.samples = hello->samples;
   member.steps = hello->steps;
   member.clients = hello->clients;
+  member.aggregators = hello->aggregators;
+  member.labels = hello->labels;
   const federation::Welcome welcome = {.nonce = nonce_,
                                        .alive_ms = uint32_t(options_.timeout.count() / 4)};
   member.channel.Send(FrameKind::kWelcome, 0, 0, ToBytes(welcome));
   member.there = true;
   options_.Observer().OnClient(member.name, member.samples);
-  options_.Say(StrCat("client ", member.name, " is there, with ", member.samples, " samples",
-                      member.clients > 0 ? StrCat(" of ", member.clients, " clients") : ""));
+  options_.Say(StrCat(
+      "client ", member.name, " is there, with ", member.samples, " samples",
+      member.clients > 0 ? StrCat(" of ", member.clients, " clients") : "",
+      member.labels.empty() ? "" : StrCat(", ", TextOf(member.labels)),
+      Fulfils(member) ? ""
+                      : StrCat(", and is not asked: it does not fulfil ", options_.select.text())));
   if (member.key != Key()) {
     options_.Warn(StrCat("client ", member.name,
                          " has another key than most; only those of one key can take part"));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "comm/federation/aggregator/attempt/receive_places.h"
@@ -16,7 +17,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr size_t kMostHello = 2 << 10, kSizeBytes = 16;
+constexpr size_t kMostHello = 8 << 10, kMostSize = 8 << 10;
 // Lines about the clients of one that is an aggregator are so far apart at least.
 constexpr std::chrono::seconds kBetweenSizes(10);
 // How long one that has proved that it knows the secret may take to say who it is.
@@ -173,7 +174,7 @@ absl::StatusOr<bool> Roster::TakeFrames(int id, Member& member) {
       if (header.kind == FrameKind::kAsk) return 0;
       return member.identity.Allowed(header.kind);
     }
-    if (header.kind == FrameKind::kSize && member.clients > 0) return kSizeBytes;
+    if (header.kind == FrameKind::kSize && member.clients > 0) return kMostSize;
     if (member.attempt != nullptr) {
       const std::optional<size_t> most = member.attempt->Allowed(member.position, header);
       if (most) return most;
@@ -204,6 +205,11 @@ absl::StatusOr<bool> Roster::TakeFrames(int id, Member& member) {
     }
     if (frame->header.kind == FrameKind::kSize) {  // for the rounds that have not begun
       DTNN_ASSIGN_OR_RETURN(const GroupSize size, GroupSizeFromBytes(frame->body));
+      if (IsAmong(size.aggregators)) {
+        RefuseRing(member);
+        continue;
+      }
+      member.aggregators = size.aggregators;
       member.clients = size.clients;
       member.samples = size.samples;
       options_.Observer().OnClient(member.name, member.samples);
@@ -266,12 +272,34 @@ void Roster::Answer(Member& member) {
 
 GroupSize Roster::Size() const {
   GroupSize size;
+  std::set<RunNonce> behind;
   for (const auto& [id, member] : members_) {
     if (member.name.empty()) continue;
+    behind.insert(member.aggregators.begin(), member.aggregators.end());
+    if (!Fulfils(member)) continue;
     size.clients = std::min(kMostGroup, size.clients + std::max<int64_t>(1, member.clients));
     size.samples = std::min(kMostSamples, size.samples + member.samples);
   }
+  size.aggregators = {nonce_};
+  size.aggregators.insert(size.aggregators.end(), behind.begin(), behind.end());
+  size.aggregators.resize(std::min(size.aggregators.size(), kMostAggregators));
   return size;
+}
+
+size_t Roster::CountUnfit() const {
+  return size_t(std::ranges::count_if(members_, [this](const auto& id_and_member) {
+    return !id_and_member.second.name.empty() && !Fulfils(id_and_member.second);
+  }));
+}
+
+bool Roster::IsAmong(std::span<const RunNonce> aggregators) const {
+  return std::ranges::find(aggregators, nonce_) != aggregators.end();
+}
+
+void Roster::RefuseRing(Member& member) {
+  Refuse(member,
+         "the aggregators are a ring: this one is behind its own client; one of them needs another "
+         "parent, or none");
 }
 
 Hash Roster::NamesOfClasses() const {
@@ -311,7 +339,7 @@ std::vector<int> Roster::Idle() const {
   std::vector<int> idle;
   const KeyName key = Key();
   for (const auto& [id, member] : members_) {
-    if (!member.name.empty() && member.attempt == nullptr && member.key == key) {
+    if (!member.name.empty() && member.attempt == nullptr && member.key == key && Fulfils(member)) {
       idle.push_back(id);
     }
   }

@@ -26,6 +26,7 @@
 #include "comm/federation/channel.h"
 #include "comm/federation/identity/allowed_clients.h"
 #include "comm/federation/identity/identity_check.h"
+#include "comm/federation/labels.h"
 #include "comm/federation/meeting.h"
 #include "comm/federation/messages.h"
 #include "comm/federation/protection.h"
@@ -49,7 +50,9 @@ struct Member {
   IdentityCheck identity;
   std::optional<Ed25519PublicKey> identity_key = {};  // by which it has proved that name
   int64_t samples = 0, steps = 1;
-  int64_t clients = 0;  // of an aggregator
+  int64_t clients = 0;                     // of an aggregator
+  std::vector<RunNonce> aggregators = {};  // of an aggregator: those behind it
+  Labels labels = {};
   KeyName key{};
   Hash class_names{};                // of its data; zeros: not known
   std::shared_ptr<Inquiry> attempt;  // that it was asked in and has not answered
@@ -96,7 +99,16 @@ class Roster {
   bool Allows(const std::string& name, const std::optional<Ed25519PublicKey>& key) const;
   // Clients that can be asked, in any order.
   std::vector<int> Idle() const;
-  // All clients that are there, and those behind them.
+  // Whether rounds may ask it.
+  bool Fulfils(const Member& member) const {
+    return options_.select.Fulfils({.name = member.name,
+                                    .samples = member.samples,
+                                    .steps = member.steps,
+                                    .labels = member.labels});
+  }
+  // Clients that rounds may not ask.
+  size_t CountUnfit() const;
+  // All clients that can be asked, and those behind them.
   GroupSize Size() const;
   // HashOfNames of the classes of a client's data; zeros where no client knows them.
   Hash NamesOfClasses() const;
@@ -127,6 +139,9 @@ class Roster {
   // rule of comm/transport/meeting/waiting_room.h.
   void MakePlace();
   void Answer(Member& member);
+  // Whether this aggregator is one of those.
+  bool IsAmong(std::span<const RunNonce> aggregators) const;
+  void RefuseRing(Member& member);
   // FailedPrecondition where an aggregator cannot be a client of this federation.
   absl::Status CheckTakesGroup(const Hello& hello) const;
   // The end whose classes have other names than those of this client, for a message; empty: none.
