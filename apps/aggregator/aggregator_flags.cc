@@ -81,6 +81,9 @@ std::vector<OptionSpec> OptionsOf(AggregatorFlags& flags) {
       LikeLauncher("client-name", &run.federation.client_name,
                    "--parent: name of this aggregator there, the same when it joins again; if not "
                    "given, the host's name"),
+      LikeLauncher("client-labels", &run.federation.client_labels,
+                   "--parent: what this aggregator says of itself there: labels by which it may "
+                   "choose whom it asks"),
       LikeLauncher("aggregator-key", &run.federation.aggregator_key,
                    "--parent: public key that it must prove to have, in base64; empty: any process "
                    "that knows the secret is believed. This aggregator proves its own, of "
@@ -188,6 +191,7 @@ absl::Status CheckParentFlags(const AggregatorFlags& flags) {
     for (const auto& [flag, value] :
          {std::pair("--parent-secret-file", flags.parent_secret_file),
           std::pair("--client-name", run.federation.client_name),
+          std::pair("--client-labels", run.federation.client_labels),
           std::pair("--aggregator-key", run.federation.aggregator_key)}) {
       if (value.empty()) continue;
       return UsageError(flag, "=", value, ": needs --parent, the aggregator that it is for");

@@ -96,7 +96,7 @@ TEST(RoundFlagsTest, MembersAreThoseOfTheStrategy) {
     }
     return text;
   };
-  const std::string all = "--robust=none --max-update-norm=3 --buffer-size=0 ";
+  const std::string all = "--select=none --robust=none --max-update-norm=3 --buffer-size=0 ";
   EXPECT_EQ(members("wavg"), all);
   EXPECT_EQ(members("fedprox"), all + "--proximal-mu=0.25 ");
   EXPECT_EQ(members("fednova"), all);
@@ -114,8 +114,8 @@ TEST(RoundFlagsTest, MembersOfABufferAreThoseOfItsWeights) {
   std::string text;
   for (const auto& member : MembersOf(flags)) text += member.what + "=" + member.value + " ";
   EXPECT_EQ(text,
-            "--robust=none --max-update-norm=3 --buffer-size=7 --staleness-weight=constant "
-            "--max-staleness=5 ");
+            "--select=none --robust=none --max-update-norm=3 --buffer-size=7 "
+            "--staleness-weight=constant --max-staleness=5 ");
   const federation::BufferOptions options = BufferOf(flags);
   EXPECT_EQ(options.size, 7);
   EXPECT_EQ(options.weight, federation::StalenessWeight::kConstant);
@@ -278,6 +278,11 @@ TEST(AggregatorFlagsTest, ParentsSayWhyOptionsAreRefused) {
               f.run.federation.client_name = "north";
             }),
             "--client-name=north: needs --parent, the aggregator that it is for");
+  EXPECT_EQ(why([](AggregatorFlags& f) {
+              f.parent.clear();
+              f.run.federation.client_labels = "site=north";
+            }),
+            "--client-labels=site=north: needs --parent, the aggregator that it is for");
 }
 
 TEST(AggregatorFlagsTest, TestsFollowTheData) {

@@ -63,6 +63,12 @@ void AddLastRound(const FederationFacts::Round& round, MetricsText& text) {
               "Differential privacy of all rounds: of the model, and against the aggregator.");
   text.Add({{"of", "model"}}, round.epsilons->model);
   text.Add({{"of", "aggregator"}}, round.epsilons->aggregator);
+  if (!round.clipping) return;
+  text.One("dtnn_federation_clip", "gauge", "The clip of the last round, where it adapts.",
+           round.clipping->clip);
+  text.One("dtnn_federation_below_clip", "gauge",
+           "The share of these updates that were not longer, but for noise.",
+           round.clipping->below);
 }
 
 std::string Json(const std::string& name, const FederationFacts::Client& client, bool hides_drawn) {
@@ -81,11 +87,15 @@ std::string Json(const std::string& name, const FederationFacts::Client& client,
 std::string Json(const FederationFacts::Round& round) {
   federation::Metrics metrics = round.metrics;
   for (auto& [name, value] : metrics) name = OneLine(name, kMostName);
-  return StrCat(
-      "{\"round\": ", round.round, ", \"attempts\": ", round.attempts, ", \"asked\": ", round.asked,
-      ", \"accepted\": ", round.accepted, ", \"seconds\": ", JsonNumber(round.seconds),
-      ", \"bytes_sent\": ", round.bytes_sent, ", \"bytes_received\": ", round.bytes_received,
-      ", \"metrics\": ", JsonOf(metrics), "}");
+  return StrCat("{\"round\": ", round.round, ", \"attempts\": ", round.attempts,
+                ", \"asked\": ", round.asked, ", \"accepted\": ", round.accepted,
+                ", \"seconds\": ", JsonNumber(round.seconds),
+                ", \"bytes_sent\": ", round.bytes_sent,
+                ", \"bytes_received\": ", round.bytes_received, ", \"metrics\": ", JsonOf(metrics),
+                round.clipping ? StrCat(", \"clip\": ", JsonNumber(round.clipping->clip),
+                                        ", \"below_clip\": ", JsonNumber(round.clipping->below))
+                               : "",
+                "}");
 }
 
 }  // namespace

@@ -39,6 +39,7 @@ struct FederationFacts {
     double seconds = 0;
     federation::Metrics metrics = {};
     std::optional<federation::RoundRecord::Epsilons> epsilons = {};
+    std::optional<federation::RoundRecord::Clipping> clipping = {};
   };
 
   std::string network = {};

@@ -114,10 +114,13 @@ function show(status) {
     if (names.includes(chosen)) at('metric').value = chosen;
   }
   draw(rounds, at('metric').value);
-  at('round-names').replaceChildren(row(['round', 'clients', 'attempts', 'seconds', 'MB sent', 'MB received', ...names], 'th'));
+  const clips = last?.clip !== undefined;
+  at('round-names').replaceChildren(row(['round', 'clients', 'attempts', 'seconds', 'MB sent', 'MB received',
+                                         ...(clips ? ['clip', 'below'] : []), ...names], 'th'));
   at('rounds').replaceChildren(...rounds.slice(-200).reverse().map(round => row([
       round.round, `${round.accepted} of ${round.asked}`, round.attempts, round.seconds.toFixed(2),
-      megabytes(round.bytes_sent), megabytes(round.bytes_received), ...names.map(name => number(round.metrics[name]))])));
+      megabytes(round.bytes_sent), megabytes(round.bytes_received),
+      ...(clips ? [number(round.clip), number(round.below_clip)] : []), ...names.map(name => number(round.metrics[name]))])));
   at('clients').replaceChildren(...status.clients.map(client => {
     const line = row([client.name, !client.there ? 'left' : client.asked ? 'asked' : 'there', client.samples,
                       client.accepted ?? '-', client.left_out ?? '-', client.late ?? '-', client.why ?? '-']);

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "apps/aggregator/testing/federation_programs.h"
 #include "apps/testing/process.h"
 #include "apps/testing/texts.h"
@@ -274,8 +275,8 @@ TEST_F(FederationProgramsTest, AFolderWithoutRoundsIsNotContinued) {
 
 // Epsilon grows from round to round, also where another process continues.
 TEST_F(FederationProgramsTest, DifferentialPrivacyIsAccountedFor) {
-  const std::vector<std::string> privacy = {"--dp-clip=1", "--dp-noise=2"};
-  std::vector<double> epsilons;
+  const std::vector<std::string> privacy = {"--dp-clip=1", "--dp-noise=2", "--dp-quantile=0.5"};
+  std::vector<double> epsilons, clips;
   for (const int rounds : {2, 3}) {
     std::vector<std::string> options = privacy;
     options.insert(options.end(), {"--rounds=" + std::to_string(rounds), "--min-clients=2",
@@ -293,15 +294,20 @@ TEST_F(FederationProgramsTest, DifferentialPrivacyIsAccountedFor) {
   std::getline(history, line);
   EXPECT_EQ(line,
             "epoch,clients,samples,attempts,seconds,bytes_sent,bytes_received,epsilon,"
-            "epsilon_aggregator");
+            "epsilon_aggregator,clip,below_clip");
   while (std::getline(history, line)) {
-    epsilons.push_back(std::stod(line.substr(line.rfind(',') + 1)));
+    const std::vector<std::string> fields = absl::StrSplit(line, ',');
+    epsilons.push_back(std::stod(fields[8]));
+    clips.push_back(std::stod(fields[9]));
   }
   ASSERT_EQ(epsilons.size(), 3u);
   // One release with noise 2 is (2.2, 1e-5)-private, three are not much worse than by sqrt(3).
   EXPECT_NEAR(epsilons[0], 2.2, 0.3);
   EXPECT_GT(epsilons[1], 1.3 * epsilons[0]);
   EXPECT_GT(epsilons[2], 1.1 * epsilons[1]);
+  EXPECT_EQ(clips[0], 1);
+  EXPECT_NE(clips[1], 1);
+  EXPECT_NE(clips[2], clips[1]) << "continued";
   EXPECT_THAT(Aggregator({"--dp-noise=1"})->Wait().text, HasSubstr("--dp-clip"));
   EXPECT_EQ(Aggregator({"--dp-clip=1"})->Wait().exit_code, kExitUsage);
 }

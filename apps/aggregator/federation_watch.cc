@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "apps/aggregator/history_rounds.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
@@ -57,6 +58,17 @@ void FederationWatch::Begin(const std::string& network, int64_t rounds_done, int
   facts_.rounds = rounds;
   turned_ = now_();
   hides_drawn_ = hides_drawn;
+}
+
+void FederationWatch::Remember(std::string_view history) {
+  std::deque<std::shared_ptr<const FederationFacts::Round>> rounds;
+  for (FederationFacts::Round& round : RoundsOfHistory(history)) {
+    rounds.push_back(std::make_shared<const FederationFacts::Round>(std::move(round)));
+    if (rounds.size() > FederationFacts::kMostRounds) rounds.pop_front();
+  }
+  const std::lock_guard lock(mutex_);
+  rounds_ = std::move(rounds);
+  if (!rounds_.empty()) facts_.last_round = rounds_.back();
 }
 
 void FederationWatch::OnClient(const std::string& name, int64_t samples) {
@@ -154,7 +166,8 @@ void FederationWatch::OnRoundDone(const RoundRecord& record) {
                                   .bytes_received = record.bytes_received,
                                   .seconds = record.seconds,
                                   .metrics = record.metrics,
-                                  .epsilons = record.epsilons};
+                                  .epsilons = record.epsilons,
+                                  .clipping = record.clipping};
   round.accepted = std::ranges::count(record.clients, Asked::State::kAccepted, &Asked::state);
   round.metrics.resize(std::min(round.metrics.size(), FederationFacts::kMostMetrics));
   const std::lock_guard lock(mutex_);

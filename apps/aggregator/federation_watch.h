@@ -13,6 +13,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "apps/aggregator/federation_facts.h"
 #include "apps/aggregator/federation_page.h"
@@ -34,6 +35,8 @@ class FederationWatch : public MonitorSource, public federation::FederationObser
   // Before the rounds.
   // `hides_drawn`: FederationLists.
   void Begin(const std::string& network, int64_t rounds_done, int64_t rounds, bool hides_drawn);
+  // Rounds that were done before this process began, as --history-file has them: as CSV.
+  void Remember(std::string_view history);
   // A round has a sum, and is saved and tested; then it is done.
   void OnSave();
   void OnRoundDone(const federation::RoundRecord& record);

@@ -1,5 +1,6 @@
 #include "apps/aggregator/federation_watch.h"
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -78,16 +79,40 @@ TEST_F(FederationWatchTest, ARoundBringsItsNumbers) {
                       .bytes_sent = 7,
                       .clients = {{.state = State::kAccepted}, {}},
                       .metrics = {{"loss", 0.25}, {"val_acc", 0.5}},
-                      .epsilons = RoundRecord::Epsilons{.model = 1.5, .aggregator = 9}});
+                      .epsilons = RoundRecord::Epsilons{.model = 1.5, .aggregator = 9},
+                      .clipping = RoundRecord::Clipping{.clip = 0.75, .below = 0.25}});
   const std::string text = watch_.Metrics();
   EXPECT_THAT(text, HasSubstr("\ndtnn_federation_metric{metric=\"loss\"} 0.25\n"));
   EXPECT_THAT(text, HasSubstr("\ndtnn_federation_last_round_seconds 1.5\n"));
   EXPECT_THAT(text, HasSubstr("\ndtnn_federation_epsilon{of=\"model\"} 1.5\n"));
+  EXPECT_THAT(text, HasSubstr("\ndtnn_federation_clip 0.75\n"));
+  EXPECT_THAT(text, HasSubstr("\ndtnn_federation_below_clip 0.25\n"));
   EXPECT_THAT(text, HasSubstr("\ndtnn_federation_phase_seconds_sum{phase=\"save\"} 2\n"));
   const json round = Status()["last_rounds"][0];
   EXPECT_EQ(round["accepted"], 1);
   EXPECT_EQ(round["asked"], 2);
   EXPECT_EQ(round["metrics"]["val_acc"], 0.5);
+  EXPECT_EQ(round["clip"], 0.75);
+  EXPECT_EQ(round["below_clip"], 0.25);
+}
+
+// The rounds before --resume, and those after it.
+TEST_F(FederationWatchTest, RoundsBeforeItBeganAreRemembered) {
+  watch_.Begin("net", 2, 3, false);
+  watch_.Remember(
+      "epoch,loss,clients,samples,attempts,seconds,bytes_sent,bytes_received\n"
+      "1,0.5,3,600,1,1.5,7,9\n2,0.25,2,400,1,0.5,7,9\n");
+  EXPECT_THAT(watch_.Metrics(), HasSubstr("\ndtnn_federation_metric{metric=\"loss\"} 0.25\n"));
+  watch_.OnSave();
+  watch_.OnRoundDone({.round = 3, .clients = {{}}, .metrics = {{"loss", 0.125}}});
+  const json rounds = Status()["last_rounds"];
+  ASSERT_EQ(rounds.size(), 3u) << rounds;
+  for (int round = 1; round <= 3; ++round) {
+    EXPECT_EQ(rounds[size_t(round - 1)]["round"], round);
+    EXPECT_EQ(rounds[size_t(round - 1)]["metrics"]["loss"], 1 / std::pow(2.0, round));
+  }
+  EXPECT_EQ(rounds[1]["accepted"], 2);
+  EXPECT_EQ(rounds[1]["asked"], 2);
 }
 
 // The smaller epsilon of drawn clients holds against those who do not know who was drawn.

@@ -35,6 +35,7 @@ absl::StatusOr<std::optional<federation::ParentOptions>> FindParent(
   federation::ClientOptions options;
   options.place = std::move(place.meeting.place);
   options.name = std::move(place.identity.name);
+  options.labels = std::move(place.labels);
   options.identity_key_file = std::move(place.identity.key_file);
   options.aggregator_key = place.identity.aggregator;
   return federation::ParentOptions{.client = std::move(options), .secret = place.meeting.secret};

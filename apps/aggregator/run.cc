@@ -16,6 +16,7 @@
 #include "apps/monitor/monitor.h"
 #include "apps/rounds/round_output.h"
 #include "comm/federation/aggregator/aggregator.h"
+#include "comm/federation/aggregator/criterion.h"
 #include "comm/federation/aggregator/robust_mean.h"
 #include "comm/federation/identity/allowed_clients.h"
 #include "comm/ranks/job/interrupt.h"
@@ -92,6 +93,7 @@ class Run {
     DTNN_ASSIGN_OR_RETURN(FederationState state, output.Begin());
     watch_.Begin(graph_->name(), state.rounds_done, rounds(),
                  /*hides_drawn=*/protector.privacy().on() && flags_.client_fraction < 1);
+    watch_.Remember(output.history());
     if (!flags_.monitor.port && flags_.monitor != MonitorOptions()) {
       Warn("options that begin with --metrics- have no effect without --metrics-port");
     }
@@ -254,6 +256,7 @@ class Run {
             .strategy = StrategyOf(flags_.rounds),
             .rounds = flags_.rounds.rounds,
             .min_clients = int(flags_.min_clients),
+            .select = *federation::Criterion::Parse(flags_.rounds.select),
             .client_fraction = flags_.client_fraction,
             .max_connections = int(flags_.max_connections),
             .receive_bytes = uint64_t(flags_.receive_memory) << 20,

@@ -27,13 +27,14 @@ TEST(OptionRangesTest, AreThoseOfTheirQuantities) {
       {"(0, 1)",
        "dp-sgd-delta reduce-lr-on-plateau-factor reduce-lr-every-nepochs-factor dp-delta "},
       {"(0, 1]", "augment-flip-prob augment-crop-prob transform-crop-perc optimizer-density "},
+      {"(0, 10]", "dp-clip-rate "},
       {"(0, 1e+38]", "learning-rate polynomial-power "},
       {"[-1e+09, 1e+09]", "model-sync-freq "},
       {"[-1e+38, 1e+38]", "normalize-offset stop-at-loss-threshold "},
       {"[-1e+38, 1e+38] but (-1e-30, 1e-30)", "normalize-scale "},
       {"[0, 1)",
        "validation-split optimizer-momentum optimizer-beta1 optimizer-beta2 "
-       "optimizer-rho ema label-smoothing "},
+       "optimizer-rho ema label-smoothing dp-quantile "},
       {"[0, 1000]", "dataset-percentage "},
       {"[0, 1024]", "loader-threads "},
       {"[0, 1e+09]",
@@ -42,7 +43,7 @@ TEST(OptionRangesTest, AreThoseOfTheirQuantities) {
       {"[0, 1e+38]",
        "optimizer-decay clip-norm dp-sgd-clip dp-sgd-noise early-stopping-min-delta "
        "reduce-lr-on-plateau-min-lr reduce-lr-every-nepochs-min-lr cosine-min-lr "
-       "polynomial-min-lr dp-clip dp-noise cpu-speed memory-bw network-lat "},
+       "polynomial-min-lr dp-clip dp-noise dp-bit-noise cpu-speed memory-bw network-lat "},
       {"[0, 2]", "mixup "},
       {"[0, 254]", "mask-neighbours "},
       {"[0.5, 1e+09]", "comm-timeout "},

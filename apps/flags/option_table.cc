@@ -598,6 +598,10 @@ constexpr OptionSpec kTable[] = {
         "the host's name and --dataset-part")
         .Unit("NAME", "hospital-1")
         .Needs("parallel=federated"),
+    Now("client-labels", kParallel, kText, DTNN_FIELD(federation.client_labels),
+        "what this client says of itself: labels by which the aggregator may choose whom it asks")
+        .Unit("KEY=VALUE,...", "site=north,battery=80")
+        .Needs("parallel=federated"),
     Now("identity-key-file", kParallel, kPath, DTNN_FIELD(federation.identity_key_file),
         "file with the private key by which this client proves its name to the aggregator, as "
         "make_certificates writes it; another key there counts from the next connection on")
@@ -739,6 +743,21 @@ constexpr OptionSpec kTable[] = {
         "differential privacy: the delta for which epsilon is reported")
         .Unit("probability", "1e-6")
         .Needs("dp-clip"),
+    Now("dp-quantile", kEncryption, kReal, DTNN_FIELD(federation.dp_quantile),
+        "differential privacy: the clip begins with --dp-clip and follows this quantile of the "
+        "lengths of updates from round to round: 0.5 shortens half of them. 0: it stays")
+        .Unit("share", "0.5")
+        .Needs("dp-clip"),
+    Now("dp-clip-rate", kEncryption, kReal, DTNN_FIELD(federation.dp_clip_rate),
+        "--dp-quantile: how fast the clip follows: a round in which all updates are shorter makes "
+        "it smaller by the factor e^-(rate (1 - quantile))")
+        .Unit("rate", "0.1")
+        .Needs("dp-quantile"),
+    Now("dp-bit-noise", kEncryption, kReal, DTNN_FIELD(federation.dp_bit_noise),
+        "--dp-quantile: deviation of the noise of the number of updates that are shorter than the "
+        "clip, in each update, or with --encryption in each sum of them; 0: twice --dp-noise")
+        .Unit("updates", "2")
+        .Needs("dp-quantile"),
 
     Now("tracing", kTracing, kBool, DTNN_FIELD(output.tracing),
         "record a trace of the run; --tracer-output alone does so too")

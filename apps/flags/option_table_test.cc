@@ -92,9 +92,11 @@ constexpr std::string_view kNewerDefaults =
     "verbose=False best-of-file=None report=None progress=auto tensorboard-dir=None "
     "energy=False gpu-device=cuda math-mode=fp32 enable-cuda-graphs=True cudnn-plans=None "
     "server=127.0.0.1:61643 "
-    "client-name=None identity-key-file=None aggregator-key=None local-parameters=None "
+    "client-name=None client-labels=None identity-key-file=None aggregator-key=None "
+    "local-parameters=None "
     "dataset-part=None skip-damaged-images=False "
-    "encryption-key-file=None dp-clip=0 dp-noise=0 dp-delta=1e-05 gradient-compression=none "
+    "encryption-key-file=None dp-clip=0 dp-noise=0 dp-delta=1e-05 dp-quantile=0 "
+    "dp-clip-rate=0.2 dp-bit-noise=0 gradient-compression=none "
     "elastic=None log-format=text "
     "metrics-port=None metrics-listen=127.0.0.1 metrics-certificate=None metrics-key=None "
     "metrics-token-file=None metrics-allow-unprotected=False metrics-allowed-hosts=None ";
@@ -116,7 +118,7 @@ int64_t CheckDefaults(std::string_view list) {
 
 TEST(OptionTableTest, HoldsEveryDocumentedOptionWithItsDefault) {
   EXPECT_EQ(CheckDefaults(kDocumentedDefaults), 110);
-  EXPECT_EQ(CheckDefaults(kNewerDefaults), 68);
+  EXPECT_EQ(CheckDefaults(kNewerDefaults), 72);
 }
 
 TEST(OptionTableTest, DefaultsAreValidValues) {

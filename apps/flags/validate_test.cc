@@ -137,6 +137,9 @@ TEST(ValidateTest, OptionsOfTrainingAreWarnedOfWhereARunOnlyTests) {
                                              "dp-clip",
                                              "dp-noise",
                                              "dp-delta",
+                                             "dp-quantile",
+                                             "dp-clip-rate",
+                                             "dp-bit-noise",
                                              "resume",  // refused
                                              "tensor-format",
                                              "random-seed",
@@ -182,6 +185,7 @@ TEST(ValidateTest, OptionsOfTrainingAreWarnedOfWhereARunOnlyTests) {
                                              "parallel",
                                              "server",
                                              "client-name",
+                                             "client-labels",
                                              "identity-key-file",
                                              "aggregator-key",
                                              "local-parameters",

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "apps/rounds/round_flags.h"
+#include "comm/federation/aggregator/criterion.h"
 #include "comm/federation/aggregator/robust_mean.h"
 #include "comm/federation/protection.h"
 #include "comm/ranks/job/exit_code.h"
@@ -114,6 +115,8 @@ absl::Status CheckBufferSize(const RoundFlags& flags, const Options& run) {
 }  // namespace
 
 absl::Status CheckRoundFlags(const RoundFlags& flags, const Options& run, const RoundSizes& sizes) {
+  const absl::Status select = federation::Criterion::Parse(flags.select).status();
+  if (!select.ok()) return UsageError("--select: ", select.message());
   if (Resumes(run) && run.checkpoint.folder.empty()) {
     return UsageError("--resume: needs --checkpoint-dir, the folder of the rounds");
   }

@@ -26,6 +26,7 @@ constexpr const char* kOfRound[] = {"clients", "samples",    "attempts",
                                     "seconds", "bytes_sent", "bytes_received"};
 // Columns after those, with differential privacy.
 constexpr const char* kOfPrivacy[] = {"epsilon", "epsilon_aggregator"};
+constexpr const char* kOfClipping[] = {"clip", "below_clip"};
 // The same, of rounds that do not wait; of simulated ones; and in the file of clients.
 constexpr const char* kOfBuffer[] = {"staleness", "too_stale"};
 constexpr const char kSimulatedSeconds[] = "simulated_seconds";
@@ -36,7 +37,7 @@ constexpr const char* kOfClient[] = {"round", "client", "result", "samples", "se
 bool IsColumn(std::string_view name) {
   return name == "epoch" || name == kSimulatedSeconds ||
          std::ranges::count(kOfRound, name) + std::ranges::count(kOfPrivacy, name) +
-                 std::ranges::count(kOfBuffer, name) >
+                 std::ranges::count(kOfClipping, name) + std::ranges::count(kOfBuffer, name) >
              0;
 }
 
@@ -179,6 +180,9 @@ void RoundFiles::AddToHistory(const federation::RoundRecord& record) {
     if (record.epsilons) {
       columns.insert(columns.end(), std::begin(kOfPrivacy), std::end(kOfPrivacy));
     }
+    if (record.clipping) {
+      columns.insert(columns.end(), std::begin(kOfClipping), std::end(kOfClipping));
+    }
     if (record.buffer) columns.insert(columns.end(), std::begin(kOfBuffer), std::end(kOfBuffer));
     if (record.simulated_seconds) columns.emplace_back(kSimulatedSeconds);
     history_.SetColumns(std::move(columns));
@@ -190,6 +194,10 @@ void RoundFiles::AddToHistory(const federation::RoundRecord& record) {
   if (record.epsilons) {
     values[kOfPrivacy[0]] = Number(record.epsilons->model);
     values[kOfPrivacy[1]] = Number(record.epsilons->aggregator);
+  }
+  if (record.clipping) {
+    values[kOfClipping[0]] = Number(record.clipping->clip);
+    values[kOfClipping[1]] = Number(record.clipping->below);
   }
   if (record.buffer) {
     values[kOfBuffer[0]] = Number(record.buffer->staleness);

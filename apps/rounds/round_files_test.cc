@@ -127,6 +127,17 @@ TEST_F(RoundFilesTest, RoundsAfterThoseThatAreDoneAreDropped) {
   EXPECT_TRUE(warnings_.empty());
 }
 
+TEST_F(RoundFilesTest, ClipsThatAdaptHaveColumns) {
+  RoundFiles files = Open(0);
+  federation::RoundRecord record = Round(1);
+  record.epsilons = {.model = 1.5, .aggregator = 2};
+  record.clipping = {.clip = 0.25, .below = 0.625};
+  files.Add(record);
+  EXPECT_EQ(Contents(history_),
+            "epoch,loss,clients,samples,attempts,seconds,bytes_sent,bytes_received,epsilon,"
+            "epsilon_aggregator,clip,below_clip\n1,0.5,0,0,0,0,0,0,1.5,2,0.25,0.625\n");
+}
+
 TEST_F(RoundFilesTest, RoundsOfABufferHaveColumnsOfTheirOwn) {
   RoundFiles files = Open(0);
   federation::RoundRecord record = Round(1);

@@ -41,6 +41,13 @@ std::vector<OptionSpec> OptionsOfStrategy(RoundFlags& flags) {
                    "fedadam: Adam, on the difference that wavg makes\n"
                    "fedyogi: the same, but steps grow slowly after a large difference\n"
                    "fedadagrad: the same, but steps only get smaller\n"},
+      {.name = "select",
+       .type = kText,
+       .help = "ask only clients that fulfil all of these conditions: samples, steps (updates in a "
+               "round), name or labels of theirs, compared with =, !=, >=, <=, > or <",
+       .unit = "CONDITION,...",
+       .field = &flags.select,
+       .example = "samples>=500,site=north"},
       {.name = "proximal-mu",
        .type = kReal,
        .help = "fedprox: how strongly clients stay near the parameters of the round",
@@ -107,6 +114,9 @@ std::vector<OptionSpec> OptionsOfPrivacy(Options& run) {
       LikeLauncher("dp-clip", &run.federation.dp_clip),
       LikeLauncher("dp-noise", &run.federation.dp_noise),
       LikeLauncher("dp-delta", &run.federation.dp_delta),
+      LikeLauncher("dp-quantile", &run.federation.dp_quantile),
+      LikeLauncher("dp-clip-rate", &run.federation.dp_clip_rate),
+      LikeLauncher("dp-bit-noise", &run.federation.dp_bit_noise),
   };
 }
 
@@ -173,6 +183,7 @@ std::string HintOfNeighbours(const Options& run) {
 std::vector<IdentityMember> MembersOf(const RoundFlags& flags) {
   const federation::StrategyOptions strategy = StrategyOf(flags);
   std::vector<IdentityMember> members = {
+      {.what = "--select", .value = flags.select.empty() ? "none" : flags.select},
       {.what = "--robust", .value = flags.robust.empty() ? "none" : flags.robust},
       {.what = "--max-update-norm", .value = FormatValue(ToValue(flags.max_update_norm))}};
   members.push_back({.what = "--buffer-size", .value = FormatValue(ToValue(flags.buffer_size))});

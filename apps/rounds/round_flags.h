@@ -23,6 +23,7 @@ struct RoundFlags {
 
   int64_t rounds = 10;
   std::string strategy = "wavg";
+  std::string select = {};  // federation::Criterion
   double proximal_mu = 0.01;
   double server_learning_rate = 0;  // 0: the strategy's own
   double server_momentum = 0.9;

@@ -40,6 +40,10 @@ std::vector<LogField> FieldsOf(const RoundRecord& record, const std::string& los
     fields.push_back(LogFieldOf("epsilon", record.epsilons->model));
     fields.push_back(LogFieldOf("epsilon_aggregator", record.epsilons->aggregator));
   }
+  if (record.clipping) {
+    fields.push_back(LogFieldOf("clip", record.clipping->clip));
+    fields.push_back(LogFieldOf("below_clip", record.clipping->below));
+  }
   fields.push_back(LogFieldOf("metrics", record.metrics));
   return fields;
 }
@@ -66,6 +70,10 @@ std::string Describe(const RoundRecord& record) {
   if (record.epsilons) {
     absl::StrAppendFormat(&text, ", epsilon %.3g, to the aggregator %.3g", record.epsilons->model,
                           record.epsilons->aggregator);
+  }
+  if (record.clipping) {
+    absl::StrAppendFormat(&text, ", clip %.4g, %.0f%% below", record.clipping->clip,
+                          100 * record.clipping->below);
   }
   return text + "\n";
 }

@@ -60,6 +60,8 @@ class RoundOutput {
   // the parameters in the store.
   absl::Status RoundDone(federation::RoundRecord record, const federation::FederationState& state,
                          const std::function<void(federation::RoundRecord&)>& test = {});
+  // The rounds so far, as --history-file has them; after Begin().
+  const std::string& history() const { return files_->history(); }
   // What the program ends with, where the rounds have ended with `status`; Cancelled: by a signal.
   absl::Status Finish(const absl::Status& status, const federation::FederationState& state);
 

@@ -27,7 +27,7 @@ using federation::Moments;
 
 // As checkpoints call the optimizer of their run; and the owner of counts and of moments in them.
 constexpr char kOptimizer[] = "federation";
-constexpr char kCounts[] = "federation", kFirst[] = "federation-first",
+constexpr char kCounts[] = "federation", kClip[] = "federation-clip", kFirst[] = "federation-first",
                kSecond[] = "federation-second", kControl[] = "federation-control";
 constexpr char kModelPrivacy[] = "federation-privacy-model",
                kAggregatorPrivacy[] = "federation-privacy-aggregator";
@@ -151,6 +151,10 @@ absl::StatusOr<FederationState> RoundState::LoadCheckpoint(Resumption resumption
   }
   state.attempts = uint64_t(counts->second[0]);
   state.moments.updates = int64_t(counts->second[1]);
+  if (const auto clip = run.training.schedulers.find(kClip);
+      clip != run.training.schedulers.end() && clip->second.size() == 1) {
+    state.clip = clip->second[0];
+  }
   const size_t trainable = exchanged_.trainable();
   for (const auto& [owner, moment] :
        {std::pair(kFirst, &state.moments.first), std::pair(kSecond, &state.moments.second),
@@ -216,6 +220,7 @@ absl::Status RoundState::Save(const FederationState& state) {
   run.training.epoch = run.training.steps_done = state.rounds_done;
   run.training.random_seed = seed_;
   run.training.schedulers[kCounts] = {double(state.attempts), double(state.moments.updates)};
+  if (state.clip > 0) run.training.schedulers[kClip] = {state.clip};
   for (const auto& [owner, moment] :
        {std::pair(kFirst, &state.moments.first), std::pair(kSecond, &state.moments.second),
         std::pair(kControl, &state.control)}) {

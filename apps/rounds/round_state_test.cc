@@ -91,6 +91,16 @@ TEST_F(RoundStateTest, AttemptsOfProcessesThatWereKilledStayCharged) {
   EXPECT_EQ(state.privacy.model().spent(), state.privacy.aggregator().spent());
 }
 
+TEST_F(RoundStateTest, AClipThatAdaptsComesBackToTheBit) {
+  FederationState state = Must(Begin(/*resume=*/false));
+  EXPECT_EQ(state.clip, 0);
+  ASSERT_EQ(Charge(state), absl::OkStatus());
+  state.rounds_done = 1;
+  state.clip = 0.1 * 1.1 * 1.1;
+  ASSERT_EQ(files_->Save(state), absl::OkStatus());
+  EXPECT_EQ(Must(Begin(/*resume=*/true)).clip, state.clip);
+}
+
 TEST_F(RoundStateTest, AControlVariateComesBack) {
   const RoundSettings settings = {.strategy = "scaffold", .protection = "none"};
   FederationState state = Must(Begin(/*resume=*/false, settings));

@@ -14,8 +14,10 @@
 #include "apps/flags/argument_flags.h"
 #include "apps/printing/progress.h"
 #include "apps/rounds/round_output.h"
+#include "apps/simulate/client_labels.h"
 #include "apps/simulate/simulation_identity.h"
 #include "apps/simulate/simulation_memory.h"
+#include "comm/federation/aggregator/criterion.h"
 #include "comm/federation/aggregator/robust_mean.h"
 #include "comm/federation/simulation/client_seconds.h"
 #include "comm/federation/simulation/simulation.h"
@@ -101,6 +103,11 @@ class Simulation {
                         .out = out_,
                         .warn = [this](std::string_view line) { Warn(line); }});
     DTNN_ASSIGN_OR_RETURN(FederationState state, output.Begin());
+    const std::string& folder = flags_.run.checkpoint.folder;
+    const bool keeps = clients_->keeps() && !folder.empty();
+    if (keeps && state.rounds_done > 0) {
+      DTNN_RETURN_IF_ERROR(WithContext(clients_->LoadOwn(folder, state.rounds_done), "--resume"));
+    }
     const Interrupt interrupt;
     federation::SimulationOptions options = SimulationOf();
     options.charged = [&](const FederationState& charged) { return output.Charged(charged); };
@@ -110,6 +117,7 @@ class Simulation {
       for (const Asked& asked : record.clients) {
         if (asked.state == Asked::State::kAccepted) clients_->Accept(ids_.at(asked.name));
       }
+      if (keeps) DTNN_RETURN_IF_ERROR(clients_->SaveOwn(folder, now.rounds_done));
       DTNN_RETURN_IF_ERROR(AddTest(record, now));
       return output.RoundDone(record, now);
     };
@@ -151,13 +159,16 @@ class Simulation {
                         return BytesOfRounds(flags_, model_, exchanged_.local_values(), threads);
                       },
                       StrategyOf(flags_.rounds).controls()));
+    DTNN_ASSIGN_OR_RETURN(const std::vector<federation::Labels> labels,
+                          ReadClientLabels(flags_.client_labels_file, flags_.clients));
     const auto digits = int(std::to_string(flags_.clients).size());
     int64_t without = 0, least = INT64_MAX, most = 0;
     for (int client = 0; client < int(flags_.clients); ++client) {
       const int64_t own = clients_->samples(client);
       names_.push_back({.name = absl::StrFormat("client-%0*d", digits, client + 1),
                         .samples = own,
-                        .steps = clients_->steps(client)});
+                        .steps = clients_->steps(client),
+                        .labels = labels[size_t(client)]});
       ids_.emplace(names_.back().name, client);
       if (StrategyOf(flags_.rounds).by_steps()) {
         DTNN_RETURN_IF_ERROR(WithContext(
@@ -189,7 +200,10 @@ class Simulation {
   std::string Settings() const {
     return StrCat(flags_.rounds.strategy, ", over ", flags_.clients, " simulated clients, ",
                   flags_.clients_per_round, " a round, split ", flags_.split, ", seed ",
-                  flags_.run.training.seed);
+                  flags_.run.training.seed,
+                  flags_.run.federation.local_parameters.empty()
+                      ? ""
+                      : StrCat(", without ", flags_.run.federation.local_parameters));
   }
 
   ReportFacts PageFacts() const {
@@ -212,6 +226,7 @@ class Simulation {
             .protection = ProtectionOf(flags_.run),
             .strategy = StrategyOf(flags_.rounds),
             .rounds = flags_.rounds.rounds,
+            .select = *federation::Criterion::Parse(flags_.rounds.select),
             .clients_per_round = int(flags_.clients_per_round),
             .min_clients = int(flags_.min_clients),
             .max_update_norm = flags_.rounds.max_update_norm,

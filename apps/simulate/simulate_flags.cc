@@ -50,6 +50,12 @@ std::vector<OptionSpec> OptionsOfClients(SimulateFlags& flags) {
       LikeLauncher("local-parameters", &flags.run.federation.local_parameters,
                    "parameters that stay with each client, neither sent nor received: patterns of "
                    "their keys, separated by commas"),
+      {.name = "client-labels-file",
+       .type = kPath,
+       .help = "file with the labels of a client per line, such as site=north,battery=80, for "
+               "--select; an empty line is a client without labels",
+       .field = &flags.client_labels_file,
+       .example = "labels.txt"},
       {.name = "client-seconds",
        .type = kText,
        .help = "how long clients take for a round, by a simulated clock, which decides the order "
@@ -192,15 +198,6 @@ absl::Status CheckSimulateFlags(const SimulateFlags& flags) {
     return UsageError("--clients-per-round=", flags.clients_per_round,
                       ": --robust=", flags.rounds.robust, " takes ", federation::kMostKrumUpdates,
                       " updates at most");
-  }
-  if (StrategyOf(flags.rounds).controls() && !run.checkpoint.folder.empty()) {
-    return UsageError("--checkpoint-dir=", run.checkpoint.folder,
-                      ": not with --strategy=", flags.rounds.strategy,
-                      ", whose clients' control variates are in memory only");
-  }
-  if (!run.federation.local_parameters.empty() && !run.checkpoint.folder.empty()) {
-    return UsageError("--checkpoint-dir: not with --local-parameters=",
-                      run.federation.local_parameters, ", which are in memory only");
   }
   const absl::Status split = ParseDivision(flags.split).status();
   if (!split.ok()) return UsageError("--split=", split.message());

@@ -23,6 +23,7 @@ struct SimulateFlags {
   int64_t clients_per_round = RoundFlags::kNotGiven;
   int64_t min_clients = 1;
   std::string split = "equal";           // data/loading/division/division.h
+  std::string client_labels_file = {};   // a line per client; empty: they have none
   std::string client_seconds = "equal";  // federation::ParseClientSeconds
   double drop_out = 0;
   double liars = 0;  // the fraction of the clients that send another update

@@ -288,7 +288,8 @@ TEST_F(SimulateTest, FilesThatCannotBeWrittenDoNotEndTheRounds) {
 
 TEST_F(SimulateTest, ContinuesWhereASignalHasStoppedIt) {
   const Flags federation = {"--clients=12",       "--clients-per-round=4", "--split=labels:2",
-                            "--strategy=fedavgm", "--dp-clip=1",           "--dp-noise=0.01"};
+                            "--strategy=fedavgm", "--dp-clip=1",           "--dp-noise=0.01",
+                            "--dp-quantile=0.5"};
   const std::vector<float> whole = Simulation(federation + Flags{"--rounds=4"});
   const Flags kept = federation + Flags{"--checkpoint-dir=" + Path("state"), "--resume=if-there"};
   Process stopped(kSimulate, Training() + kept + Flags{"--rounds=100000"});
@@ -307,6 +308,27 @@ TEST_F(SimulateTest, ContinuesWhereASignalHasStoppedIt) {
   // Nothing is left to do, and the weights are written all the same.
   ASSERT_TRUE(std::filesystem::remove(Path("simulated.npz")));
   EXPECT_EQ(Simulation(kept + Flags{"--rounds=4"}), whole);
+}
+
+// Control variates, and parameters that stay, continue with the same bits.
+TEST_F(SimulateTest, WhatStaysWithClientsIsKept) {
+  const std::pair<std::string, Flags> kinds[] = {
+      {"scaffold", {"--strategy=scaffold", "--optimizer-momentum=0"}},
+      {"local", {"--local-parameters=*_FC_*"}}};
+  for (const auto& [kind, options] : kinds) {
+    const Flags federation =
+        Flags{"--clients=6", "--clients-per-round=3", "--split=labels:2", "--test-every=0"} +
+        options;
+    const std::vector<float> whole = Simulation(federation + Flags{"--rounds=4"});
+    const Flags kept = federation + Flags{"--checkpoint-dir=" + Path(kind), "--resume=if-there"};
+    ASSERT_EQ(Simulate(kept + Flags{"--rounds=2"}).exit_code, 0);
+    EXPECT_EQ(Simulation(kept + Flags{"--rounds=4"}), whole) << kind;
+    ASSERT_TRUE(std::filesystem::remove(Path(kind) + "/clients-4.npz"));
+    const Outcome without = Simulate(kept + Flags{"--rounds=5"});
+    EXPECT_EQ(without.exit_code, 1);
+    EXPECT_THAT(without.text, HasSubstr("clients-4.npz, with what stayed with the clients after "
+                                        "round 4; begin a new federation in another folder"));
+  }
 }
 
 // A fifth of the clients send four times the opposite of what they have learnt: in the mean nothing
@@ -360,6 +382,25 @@ TEST_F(SimulateTest, ClientsWithoutSamplesAreSaidAndNotAsked) {
   EXPECT_THAT(outcome.text, HasSubstr(" 3 to 4 samples each"));
 }
 
+TEST_F(SimulateTest, OnlyClientsThatFulfilTheCriterionAreAsked) {
+  std::ofstream(Path("labels.txt")) << "site=north\n\nsite=south\nsite=north,battery=7\n";
+  const Flags federation = {"--clients=4", "--clients-per-round=4", "--rounds=2",
+                            "--client-labels-file=" + Path("labels.txt"),
+                            "--clients-file=" + Path("chosen.csv")};
+  const Outcome outcome = Simulate(federation + Flags{"--select=site=north"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("**** Round 2: 2 of 2 clients"));
+  const std::string chosen = Contents(Path("chosen.csv"));
+  for (const auto& [client, asked] :
+       {std::pair(1, true), std::pair(2, false), std::pair(3, false), std::pair(4, true)}) {
+    EXPECT_EQ(chosen.find(StrCat(",client-", client, ",")) != chosen.npos, asked) << chosen;
+  }
+  const Outcome none = Simulate(federation + Flags{"--select=battery>10"});
+  EXPECT_EQ(none.exit_code, kExitFailed) << none.text;
+  EXPECT_THAT(none.text, HasSubstr("round 1: 0 clients can be asked, and 1 are needed, and 4 more "
+                                   "do not fulfil battery>10"));
+}
+
 TEST_F(SimulateTest, FlagsThatMakeNoSenseAreUsageErrors) {
   const std::pair<Flags, std::string> bad[] = {
       {{"--clients=3", "--clients-per-round=10"},
@@ -373,6 +414,7 @@ TEST_F(SimulateTest, FlagsThatMakeNoSenseAreUsageErrors) {
       {{"--resume"}, "--resume: needs --checkpoint-dir"},
       {{"--deadline=3"}, "--deadline"},
       {{"--drop-out=1"}, "--drop-out=1"},
+      {{"--select=samples>>5"}, "--select: \"samples>>5\": expected conditions such as"},
       {{"--robust=mean"}, "--robust=\"mean\": expected median, trimmed:F"},
       {{"--robust=krum:0.3", "--min-clients=4"},
        "--min-clients=4: --robust=krum:0.3 needs 5 or more, 3 more than twice the updates that it "
@@ -385,10 +427,11 @@ TEST_F(SimulateTest, FlagsThatMakeNoSenseAreUsageErrors) {
       {{"--robust=median", "--encryption=masked", "--min-clients=2"}, "not with --encryption"},
       {{"--robust=median", "--dp-clip=1", "--dp-noise=1"}, "not with --dp-clip"},
       {{"--dp-clip=1"}, "needs both, or neither"},
+      {{"--dp-clip=1", "--dp-noise=1", "--dp-quantile=0.5", "--dp-bit-noise=0.5"},
+       "--dp-quantile, --dp-clip, --dp-noise, --dp-bit-noise: a clip that adapts, with noise 0.5 "
+       "of its bits: expected more than half of the noise 1, of which the updates need the rest"},
       {{"--local-parameters=*_FC_*", "--test-every=1"},
        "--test-every=1: not with --local-parameters=*_FC_*, with which there is no model of all"},
-      {{"--local-parameters=*_FC_*", "--checkpoint-dir=" + Path("x")},
-       "--checkpoint-dir: not with --local-parameters=*_FC_*, which are in memory only"},
       {{"--local-parameters=*BatchNorm*"},
        "--local-parameters: \"*BatchNorm*\" matches no parameter of model simplecnn8"},
       {{"--robust=trimmed:0.09"},

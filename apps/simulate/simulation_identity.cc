@@ -30,6 +30,7 @@ absl::StatusOr<RunIdentity> IdentityOf(const SimulateFlags& flags, const Prepare
   identity.members.insert(identity.members.end(), of_rounds.begin(), of_rounds.end());
   add("--min-clients", flags.min_clients);
   add("--client-seconds", flags.client_seconds);
+  add("--client-labels-file", flags.client_labels_file.empty() ? "none" : flags.client_labels_file);
   add("--drop-out", flags.drop_out);
   add("--liars", flags.liars);
   add("--lie", flags.lie);

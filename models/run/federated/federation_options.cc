@@ -65,6 +65,13 @@ absl::StatusOr<std::string> ClientNameOf(const RunOptions& options) {
   return name;
 }
 
+absl::StatusOr<federation::Labels> LabelsOf(const RunOptions& options) {
+  absl::StatusOr<federation::Labels> labels =
+      federation::ParseLabels(options.federation.client_labels);
+  if (labels.ok()) return labels;
+  return UsageError("RunOptions::federation.client_labels: ", labels.status().message());
+}
+
 absl::StatusOr<federation::ClientIdentity> IdentityOf(const RunOptions& options) {
   federation::ClientIdentity identity = {.key_file = options.federation.identity_key_file};
   DTNN_ASSIGN_OR_RETURN(identity.name, ClientNameOf(options));
@@ -97,7 +104,10 @@ ProtectionOptions ProtectionOf(const RunOptions& options) {
   protection.log2_scale = given.log2_scale;
   protection.privacy = {.clip = options.federation.dp_clip,
                         .noise = options.federation.dp_noise,
-                        .delta = options.federation.dp_delta};
+                        .delta = options.federation.dp_delta,
+                        .quantile = options.federation.dp_quantile,
+                        .clip_rate = options.federation.dp_clip_rate,
+                        .bit_noise = options.federation.dp_bit_noise};
   return protection;
 }
 
@@ -105,10 +115,18 @@ absl::Status CheckProtection(const RunOptions& options, const ModelFacts& model)
   const federation::PrivacyOptions privacy = ProtectionOf(options).privacy;
   const absl::Status good = Validate(privacy);
   if (!good.ok())
+    return UsageError(privacy.adapts()
+                          ? "RunOptions::federation.dp_quantile, RunOptions::federation.dp_clip, "
+                            "RunOptions::federation.dp_noise, RunOptions::federation.dp_bit_noise: "
+                          : "RunOptions::federation.dp_clip, RunOptions::federation.dp_noise, "
+                            "RunOptions::federation.dp_delta: ",
+                      good.message());
+  if (privacy.adapts() && options.encryption.kind == "tenseal") {
     return UsageError(
-        "RunOptions::federation.dp_clip, RunOptions::federation.dp_noise, "
-        "RunOptions::federation.dp_delta: ",
-        good.message());
+        "RunOptions::federation.dp_quantile: not with RunOptions::encryption.kind=tenseal: the "
+        "clip follows the mean of what clients say of their updates, which only clients could "
+        "read");
+  }
   if (privacy.on() && model.values != model.trainable) {
     return UsageError(
         "RunOptions::federation.dp_clip: not with this network: the running statistics of batch "
@@ -205,6 +223,7 @@ absl::StatusOr<Meeting> FindMeeting(std::string_view text, std::string_view flag
 absl::StatusOr<ClientPlace> FindClientPlace(const RunOptions& options, std::string_view flag,
                                             const GetVariable& get) {
   DTNN_ASSIGN_OR_RETURN(federation::ClientIdentity identity, IdentityOf(options));
+  DTNN_ASSIGN_OR_RETURN(federation::Labels labels, LabelsOf(options));
   DTNN_ASSIGN_OR_RETURN(std::optional<Secret> key, ReadClientKey(options));
   DTNN_ASSIGN_OR_RETURN(Meeting meeting,
                         FindMeeting(options.federation.server, flag, options.ranks.transport,
@@ -218,8 +237,10 @@ absl::StatusOr<ClientPlace> FindClientPlace(const RunOptions& options, std::stri
         " without RunOptions::encryption.key_file: protects this client's updates only from an "
         "aggregator that follows the protocol (docs/security.md)");
   }
-  return ClientPlace{
-      .meeting = std::move(meeting), .identity = std::move(identity), .key = std::move(key)};
+  return ClientPlace{.meeting = std::move(meeting),
+                     .identity = std::move(identity),
+                     .labels = std::move(labels),
+                     .key = std::move(key)};
 }
 
 }  // namespace dtnn

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "comm/federation/client/call.h"
+#include "comm/federation/labels.h"
 #include "comm/federation/meeting.h"
 #include "comm/federation/messages.h"
 #include "comm/federation/protection.h"
@@ -56,6 +57,7 @@ struct ClientPlace {
   // By federation.client_name, or the host's name and data.part; federation.identity_key_file,
   // which holds a key; federation.aggregator_key.
   federation::ClientIdentity identity;
+  federation::Labels labels = {};  // federation.client_labels
   std::optional<Secret> key = {};  // of encryption.key_file
 };
 // As FindMeeting. `flag`: the option of federation.server, where it has another name.

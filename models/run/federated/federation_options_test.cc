@@ -78,6 +78,13 @@ TEST(FederationOptionsTest, FactsAreOfWhatIsExchanged) {
   EXPECT_THAT(std::string(CheckProtection(options, all).message()),
               HasSubstr("RunOptions::federation.local_parameters=*_running_* keeps them"));
   EXPECT_EQ(CheckProtection(options, facts("*_running_*")), absl::OkStatus());
+  options.federation.dp_quantile = 0.5;
+  EXPECT_EQ(CheckProtection(options, facts("*_running_*")), absl::OkStatus());
+  options.encryption.kind = "tenseal";
+  EXPECT_EQ(CheckProtection(options, facts("*_running_*")).message(),
+            "RunOptions::federation.dp_quantile: not with RunOptions::encryption.kind=tenseal: the "
+            "clip follows the mean of what clients say of their updates, which only clients could "
+            "read");
 }
 
 TEST(FederationOptionsTest, FilesThatAreMissingAreNotUsageErrors) {

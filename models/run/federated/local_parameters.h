@@ -34,6 +34,9 @@ class LocalParameters {
     of_client_[size_t(client)].after = std::move(trained);
   }
   std::span<const float> Trained(int client) const { return of_client_[size_t(client)].after; }
+  size_t clients() const { return of_client_.size(); }
+  // Whether it begins with others than the initial ones.
+  bool HasOwn(int client) const { return !of_client_[size_t(client)].before.empty(); }
   // The round is done, with the client's update of the last attempt.
   void Accept(int client) {
     OfClient& own = of_client_[size_t(client)];

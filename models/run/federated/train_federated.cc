@@ -66,6 +66,7 @@ class Training {
              .model = model,
              .samples = t_.loaders.training->samples(),
              .steps = StepsOfRound(t_.options, t_.loaders.training->steps()),
+             .labels = t_.place.labels,
              .class_names = {t_.class_names.begin(), t_.class_names.end()},
              .protection = ProtectionOf(t_.options),
              .key = t_.place.key,

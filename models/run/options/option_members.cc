@@ -24,6 +24,7 @@ constexpr OptionRange kPositive = {.low = 0, .high = kLargest, .low_open = true}
 constexpr OptionRange kDivisor = {.low = kSmallest, .high = kLargest};
 constexpr OptionRange kFactor = {.low = 0, .high = 1, .low_open = true};
 constexpr OptionRange kBelow1 = {.low = 0, .high = 1, .high_open = true};
+constexpr OptionRange kClipRate = {.low = 0, .high = 10, .low_open = true};
 constexpr OptionRange kInside01 = {.low = 0, .high = 1, .low_open = true, .high_open = true};
 // Numbers that index lists are held to what lists of a common machine can hold.
 constexpr OptionRange kAnyCount = {.low = -1e9, .high = 1e9};
@@ -201,6 +202,7 @@ constexpr OptionMember kMembers[] = {
     {DTNN_MEMBER(ranks.parallel), No()},
     {DTNN_MEMBER(federation.server), No()},
     {DTNN_MEMBER(federation.client_name), No()},
+    {DTNN_MEMBER(federation.client_labels), No()},
     {DTNN_MEMBER(federation.identity_key_file), No()},
     {DTNN_MEMBER(federation.aggregator_key), No()},
     {DTNN_MEMBER(federation.local_parameters), No()},
@@ -230,6 +232,9 @@ constexpr OptionMember kMembers[] = {
     {DTNN_MEMBER(federation.dp_clip), No(), kAtLeast0},
     {DTNN_MEMBER(federation.dp_noise), No(), kAtLeast0},
     {DTNN_MEMBER(federation.dp_delta), No(), kInside01},
+    {DTNN_MEMBER(federation.dp_quantile), No(), kBelow1},
+    {DTNN_MEMBER(federation.dp_clip_rate), No(), kClipRate},
+    {DTNN_MEMBER(federation.dp_bit_noise), No(), kAtLeast0},
     {DTNN_MEMBER(output.tracing), No()},
     {DTNN_MEMBER(output.trace), No()},
     {DTNN_MEMBER(output.pmlib.server), No()},

@@ -95,6 +95,7 @@ struct SyncOptions {
 struct FederationOptions {
   std::string server = "127.0.0.1:61643";  // HOST:PORT of the aggregator
   std::string client_name = {};            // empty: made from the host's name
+  std::string client_labels = {};          // KEY=VALUE, by which the aggregator may choose
   std::string identity_key_file = {};      // by which it proves that name; read at every call
   std::string aggregator_key = {};    // public, in base64: the client disconnects from any other
   std::string local_parameters = {};  // patterns of those that stay (ExchangedParameters)
@@ -104,6 +105,9 @@ struct FederationOptions {
   double dp_clip = 0;                 // longest update of a client; 0: no differential privacy
   double dp_noise = 0;                // deviation, times that
   double dp_delta = 1e-5;             // at which epsilons are reported
+  double dp_quantile = 0;             // of lengths of updates, which the clip follows; 0: it stays
+  double dp_clip_rate = 0.2;          // of its steps
+  double dp_bit_noise = 0;            // of the sum that counts short updates; 0: twice dp_noise
 
   friend bool operator==(const FederationOptions&, const FederationOptions&) = default;
 };

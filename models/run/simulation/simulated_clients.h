@@ -23,6 +23,7 @@
 #include "models/run/federated/exchanged_parameters.h"
 #include "models/run/federated/local_parameters.h"
 #include "models/run/prepare/prepared_run.h"
+#include "models/run/simulation/own_numbers_file.h"
 #include "models/training/metric_averages.h"
 #include "tensor/machine/available_memory.h"
 
@@ -56,6 +57,15 @@ class SimulatedClients {
   // A round is done, with the update of this client: the parameters that stay with it are those
   // that it has trained in the last attempt.
   void Accept(int client) { local_.Accept(client); }
+  // Whether something stays with clients: parameters, or control variates.
+  bool keeps() const { return local_.size() > 0; }
+  // The same after a round, in this folder, and back (own_numbers_file.h).
+  absl::Status SaveOwn(const std::string& folder, int64_t round) const {
+    return SaveOwnNumbers(folder, round, local_);
+  }
+  absl::Status LoadOwn(const std::string& folder, int64_t round) {
+    return LoadOwnNumbers(folder, round, local_);
+  }
   // These parameters on the test split, with all threads; the names have `prefix` before them. Not
   // where parameters stay with clients: there is no model of all then.
   absl::StatusOr<NamedMetrics> Test(std::span<const float> parameters, std::string_view prefix);
