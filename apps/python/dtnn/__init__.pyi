@@ -671,6 +671,8 @@ class Run:
           where the aggregator of the federation listens, or, with mqtt, the broker
       client_name: str = None
           name of this client in the federation, the same when it joins again; if not given, the host's name and dataset_part
+      client_labels: str = None
+          what this client says of itself: labels by which the aggregator may choose whom it asks
       identity_key_file: str | os.PathLike = None
           file with the private key by which this client proves its name to the aggregator, as make_certificates writes it; another key there counts from the next connection on
       aggregator_key: str = None
@@ -731,6 +733,12 @@ class Run:
           differential privacy: deviation of the noise over dp_clip, in each update, or with encryption in each sum of them
       dp_delta: float = 1e-05
           differential privacy: the delta for which epsilon is reported
+      dp_quantile: float = 0
+          differential privacy: the clip begins with dp_clip and follows this quantile of the lengths of updates from round to round: 0.5 shortens half of them. 0: it stays
+      dp_clip_rate: float = 0.2
+          dp_quantile: how fast the clip follows: a round in which all updates are shorter makes it smaller by the factor e^-(rate (1 - quantile))
+      dp_bit_noise: float = 0
+          dp_quantile: deviation of the noise of the number of updates that are shorter than the clip, in each update, or with encryption in each sum of them; 0: twice dp_noise
 
     Tracing and profiling:
       tracing: bool = False
@@ -904,6 +912,7 @@ class Run:
         parallel: Literal['sequential', 'data', 'federated'] | None = None,
         server: str | None = None,
         client_name: str | None = None,
+        client_labels: str | None = None,
         identity_key_file: str | os.PathLike | None = None,
         aggregator_key: str | None = None,
         local_parameters: str | None = None,
@@ -933,6 +942,9 @@ class Run:
         dp_clip: float | None = None,
         dp_noise: float | None = None,
         dp_delta: float | None = None,
+        dp_quantile: float | None = None,
+        dp_clip_rate: float | None = None,
+        dp_bit_noise: float | None = None,
         tracing: bool | None = None,
         tracer_output: str | None = None,
         tracer_pmlib_server: str | None = None,
@@ -1087,6 +1099,7 @@ class Run:
         parallel: Literal['sequential', 'data', 'federated'] | None = None,
         server: str | None = None,
         client_name: str | None = None,
+        client_labels: str | None = None,
         identity_key_file: str | os.PathLike | None = None,
         aggregator_key: str | None = None,
         local_parameters: str | None = None,
@@ -1116,6 +1129,9 @@ class Run:
         dp_clip: float | None = None,
         dp_noise: float | None = None,
         dp_delta: float | None = None,
+        dp_quantile: float | None = None,
+        dp_clip_rate: float | None = None,
+        dp_bit_noise: float | None = None,
         tracing: bool | None = None,
         tracer_output: str | None = None,
         tracer_pmlib_server: str | None = None,
