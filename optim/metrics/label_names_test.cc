@@ -23,6 +23,9 @@ TEST(LabelNamesTest, ColumnsAreThoseOfATerminal) {
   EXPECT_EQ(texts, (Names{"  Bär", "katze", "    1"}));
   AlignRight(texts, 6);
   EXPECT_EQ(texts, (Names{"   Bär", " katze", "     1"}));
+  texts = {"Maß", "katze"};  // the last byte of a character may be any above 0x7f and below 0xc0
+  AlignRight(texts, 1);
+  EXPECT_EQ(texts, (Names{"  Maß", "katze"}));
   texts = {"Bäär", "1"};  // the widest has more bytes than columns
   AlignRight(texts, 1);
   EXPECT_EQ(texts, (Names{"Bäär", "   1"}));

@@ -38,6 +38,18 @@ TEST(PixelRowsTest, EachLabelledPixelIsARowInBothFormats) {
   }
 }
 
+TEST(PixelRowsTest, TheLastPixelOfTheLastImageCounts) {
+  const Tensor predictions = testing::IntegerTensor(DType::kFloat32, {3, 1, 4, 2}, 1);
+  std::vector<double> labels(12, -1);
+  labels.back() = 1;
+  const PixelRows rows =
+      *LabelledPixels(predictions, TensorOf(DType::kInt32, {3, 1, 4}, labels), TensorFormat::kNHWC);
+  EXPECT_EQ(rows.count, 1);
+  const Doubles all = Values(predictions);
+  EXPECT_EQ(Values(rows.predictions), Doubles(all.end() - 2, all.end()));
+  EXPECT_EQ(Values(rows.targets), Doubles{1});
+}
+
 TEST(PixelRowsTest, ThereMayBeNone) {
   const Tensor none = TensorOf(DType::kInt32, {2, 1, 2}, {-1, -1, -1, -1});
   const PixelRows rows =

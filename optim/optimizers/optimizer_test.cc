@@ -89,6 +89,12 @@ TEST(OptimizerTest, SlotsPerRule) {
 }
 
 // Its update is sgd's: what is left over belongs to the sum.
+TEST(OptimizerTest, OktopkIsForCpus) {
+  auto device = *DeviceContext::Create(Device::Simulated(0));
+  EXPECT_EQ(Oktopk().Bind(*device, DType::kFloat32, {}).status(),
+            absl::UnimplementedError("the sparse sum of oktopk is computed on CPUs only"));
+}
+
 TEST(OptimizerTest, OktopkFollowsAsSgdDoes) {
   const auto path = [](const Optimizer& optimizer) {
     auto device = *DeviceContext::Create(Device::Cpu());

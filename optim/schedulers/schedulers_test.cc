@@ -1,5 +1,8 @@
 #include "optim/schedulers/schedulers.h"
 
+#include <string>
+#include <vector>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "optim/schedulers/testing/recording_host.h"
@@ -64,6 +67,20 @@ TEST(SchedulersTest, EachConstantArrives) {
   EXPECT_TRUE(After("stop_at_loss", stop, {0.2}).stopped);
   EXPECT_TRUE(After("model_checkpoint", {.save_freq = 3}, {1, 1}).saved.empty());
   EXPECT_EQ(After("model_checkpoint", {.save_freq = 3}, {1, 1, 1}).saved.size(), 1u);
+}
+
+TEST(SchedulersTest, AStateHasAsManyValuesAsTheScheduler) {
+  for (const std::string_view name : SchedulerNames()) {
+    const auto scheduler = *MakeScheduler(name);
+    const std::vector<double> state = scheduler->State();
+    EXPECT_EQ(scheduler->Restore(state), absl::OkStatus()) << name;
+    for (size_t size = 0; size < 5; ++size) {
+      if (size == state.size()) continue;
+      EXPECT_THAT(std::string(scheduler->Restore(std::vector<double>(size, 1)).message()),
+                  ::testing::HasSubstr("expected " + std::to_string(state.size())))
+          << name << " of " << size;
+    }
+  }
 }
 
 TEST(SchedulersTest, AnotherNameIsAnsweredWithTheNames) {
