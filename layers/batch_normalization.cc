@@ -7,6 +7,7 @@
 #include "kernels/add/add.h"
 #include "kernels/batch_norm/fold.h"
 #include "layers/base/shared_statistics.h"
+#include "layers/normalized_sum.h"
 #include "tensor/errors.h"
 #include "tensor/rounding.h"
 
@@ -201,8 +202,7 @@ std::vector<ParameterSpec> BatchNormalizationLayer::Parameters(std::span<const S
           parameter("running_mean", InitializerKind::kZeros, false)};
 }
 
-absl::StatusOr<std::unique_ptr<LayerOp>> BatchNormalizationLayer::Bind(
-    const BindContext& context) const {
+BatchNormSpec BatchNormalizationLayer::SpecOf(const BindContext& context) const {
   const Shape& sample = context.inputs[0];
   BatchNormSpec spec = {.batch = context.batch,
                         .channels = sample[0],
@@ -216,6 +216,15 @@ absl::StatusOr<std::unique_ptr<LayerOp>> BatchNormalizationLayer::Bind(
     const ImageExtents image = ExtentsOf(sample, context.format);
     spec.positions = image.height * image.width;
     spec.channels = image.channels;
+  }
+  return spec;
+}
+
+absl::StatusOr<std::unique_ptr<LayerOp>> BatchNormalizationLayer::Bind(
+    const BindContext& context) const {
+  const BatchNormSpec spec = SpecOf(context);
+  if (const auto* const other = dynamic_cast<const Norm*>(context.fuse_addend)) {
+    return BindNormalizedSum(*context.device, {other->SpecOf(context), spec});
   }
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<BatchNorm> norm, CreateBatchNorm(*context.device, spec));
   std::unique_ptr<SharedStatistics> shared;

@@ -5,7 +5,8 @@
 // (from 1) and running_mean (from 0), which a forward pass of training moves towards the statistics
 // of its batch and evaluation uses. Frozen, it uses and keeps them in training too.
 //
-// A sum and a relu after it become a part of it, forward and backward.
+// A sum and a relu after it become a part of it, forward and backward; on a GPU, in training, so
+// does another one whose output is added (layers/normalized_sum.h).
 
 #ifndef DTNN_LAYERS_BATCH_NORMALIZATION_H_
 #define DTNN_LAYERS_BATCH_NORMALIZATION_H_
@@ -38,6 +39,9 @@ class BatchNormalizationLayer : public Layer {
   absl::StatusOr<std::unique_ptr<LayerOp>> Bind(const BindContext& context) const override;
   Epilogue absorbs() const override { return {.add = true, .relu = true}; }
   Epilogue absorbable() const override { return {.scale = true}; }
+  bool CanComputeAddend(const Layer& other) const override {
+    return dynamic_cast<const BatchNormalizationLayer*>(&other) != nullptr;
+  }
   absl::Status ScaleAndShift(std::span<const ParameterView> parameters, const Tensor& bias,
                              const Tensor& scale, const Tensor& shift) const override;
 
@@ -46,6 +50,8 @@ class BatchNormalizationLayer : public Layer {
   static RunningStatistics RunningOf(std::span<const ParameterView> parameters);
 
  private:
+  BatchNormSpec SpecOf(const BindContext& context) const;
+
   BatchNormalizationOptions options_;
 };
 

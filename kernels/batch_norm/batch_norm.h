@@ -56,6 +56,7 @@ struct BatchNormSpec {
 
   // Whether the backward pass cuts dy by y.
   bool cuts_by_output() const { return add && relu; }
+  friend bool operator==(const BatchNormSpec&, const BatchNormSpec&) = default;
 };
 
 // The statistics of one batch: (channels,) each, float64.

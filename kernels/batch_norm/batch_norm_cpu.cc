@@ -220,19 +220,6 @@ class BatchNormCpu : public BatchNorm {
   LineVersions line_versions_;
 };
 
-absl::Status Validate(const BatchNormSpec& spec) {
-  if (spec.batch < 0 || spec.positions < 1 || spec.channels < 1) {
-    return InvalidArgument("batch normalisation: ", spec.batch, " samples of ", spec.positions,
-                           " positions and ", spec.channels,
-                           " channels, expected at least one of each");
-  }
-  if (!(spec.epsilon > 0) || !(spec.momentum >= 0 && spec.momentum <= 1)) {
-    return InvalidArgument("batch normalisation: epsilon ", spec.epsilon, " and momentum ",
-                           spec.momentum, ", expected a positive epsilon and a momentum in [0, 1]");
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::Status BatchNorm::Normalize(const Tensor& x, const BatchStatistics& statistics,
@@ -258,7 +245,7 @@ absl::Status BatchNorm::Backward(const Tensor& x, const BatchNormOutput& out, co
 absl::StatusOr<std::unique_ptr<BatchNorm>> CreateBatchNorm(DeviceContext& context,
                                                            const BatchNormSpec& spec) {
   DTNN_RETURN_IF_ERROR(CheckFloating("batch normalisation", context.device(), spec.dtype));
-  DTNN_RETURN_IF_ERROR(Validate(spec));
+  DTNN_RETURN_IF_ERROR(ValidateBatchNorm(spec));
   if (!context.device().is_cpu()) return CreateBatchNormGpu(context, spec);
   // All coefficients have a place; inference sets three, and slopes and offsets stay 0.
   DTNN_ASSIGN_OR_RETURN(

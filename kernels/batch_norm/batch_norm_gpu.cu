@@ -1,31 +1,20 @@
 #include <utility>
 
 #include "kernels/batch_norm/batch_norm_gpu.h"
-#include "kernels/batch_norm/bodies_gpu.h"
-#include "kernels/batch_norm/check.h"
-#include "kernels/gpu/runner.h"
-#include "kernels/workspace/scratch.h"
+#include "kernels/batch_norm/norm_gpu.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
 
-class BatchNormGpu : public BatchNorm {
+class BatchNormGpu : public BatchNorm, NormGpu {
  public:
   BatchNormGpu(const GpuRunner& runner, const BatchNormSpec& spec, Tensor line, Tensor batch_line,
                Tensor arrived)
-      : runner_(runner),
-        spec_(spec),
+      : NormGpu(runner, spec, std::move(arrived)),
         line_(std::move(line)),
-        batch_line_(std::move(batch_line)),
-        arrived_(std::move(arrived)) {}
+        batch_line_(std::move(batch_line)) {}
 
-  // Signs are for rows of whole vectors.
-  int64_t signs_bytes() const override {
-    const int64_t vector = int64_t(gpu::kVectorBytes / SizeOf(spec_.dtype));
-    const bool planes = spec_.format == TensorFormat::kNCHW && spec_.positions > 1;
-    const bool any = spec_.cuts_by_output() && !planes && spec_.channels % vector == 0;
-    return any ? spec_.positions * spec_.channels / vector : 0;
-  }
+  int64_t signs_bytes() const override { return SignsBytes(); }
 
   absl::Status Statistics(const Tensor& x, const BatchStatistics& statistics,
                           Workspace workspace) override {
@@ -50,7 +39,7 @@ class BatchNormGpu : public BatchNorm {
       return runner_.ForEach(
           "running statistics", spec_.channels,
           NormTrackBody<W>{statistics.mean.data<double>(), statistics.variance.data<double>(),
-                           TrackedIn<W>(running)});
+                           TrackedIn<W>(spec_.momentum, running)});
     });
   }
 
@@ -131,16 +120,10 @@ class BatchNormGpu : public BatchNorm {
     size_t bytes;
   };
   Division Divide(std::byte* memory) const {
-    const ChannelLayout most =
-        spec_.format == TensorFormat::kNCHW
-            ? ChannelLayout{spec_.batch, spec_.channels, spec_.positions}
-            : ChannelLayout{spec_.batch * spec_.positions, spec_.channels, 1};
     ScratchDivider divider(memory, kGpuScratchAlignment);
     Division division;
-    division.sums = divider.Take<double>(gpu::ReducedParts::MostDoubles(
-        most.extents(), 2, int(gpu::kVectorBytes / SizeOf(spec_.dtype))));
-    division.coefficients = divider.Take<std::byte>(
-        NormCoefficients<double>::kArrays * spec_.channels * int64_t(SizeOf(WideOf(spec_.dtype))));
+    division.sums = divider.Take<double>(MostDoubles(2));
+    division.coefficients = divider.Take<std::byte>(int64_t(CoefficientBytes()));
     division.bytes = divider.bytes();
     return division;
   }
@@ -159,12 +142,13 @@ class BatchNormGpu : public BatchNorm {
                                            layout.outer / 2, layout.inner / 2};
       return runner_.ReduceChannels(
           "batch statistics", layout.extents(), body, sums, arrived_,
-          MomentsFinish<T>{double(layout.positions()), body.pivots(), body.pivot_step(),
-                           statistics.mean.data<double>(), statistics.variance.data<double>(),
-                           running == nullptr ? TrackedStatistics<W>() : TrackedIn<W>(*running),
-                           parameters == nullptr
-                               ? NormLineMaker<W>()
-                               : LineMaker<W>(*parameters, batch_line_.raw_data(), 1)});
+          MomentsFinish<T>{
+              double(layout.positions()), body.pivots(), body.pivot_step(),
+              statistics.mean.data<double>(), statistics.variance.data<double>(),
+              running == nullptr ? TrackedStatistics<W>() : TrackedIn<W>(spec_.momentum, *running),
+              parameters == nullptr
+                  ? NormLineMaker<W>()
+                  : LineMaker<W>(spec_.epsilon, *parameters, batch_line_.raw_data(), 1)});
     });
   }
   // With `parameters`, sets the slopes of the batch's line too.
@@ -189,26 +173,13 @@ class BatchNormGpu : public BatchNorm {
             NormGradientsFinish<W>{
                 spec_.epsilon, statistics.mean.data<double>(), statistics.variance.data<double>(),
                 gradients.gamma.data<W>(), gradients.beta.data<W>(),
-                parameters == nullptr
-                    ? NormLineMaker<W>()
-                    : LineMaker<W>(*parameters, batch_line_.raw_data(), layout.positions())});
+                parameters == nullptr ? NormLineMaker<W>()
+                                      : LineMaker<W>(spec_.epsilon, *parameters,
+                                                     batch_line_.raw_data(), layout.positions())});
       });
     });
   }
 
-  template <typename W>
-  TrackedStatistics<W> TrackedIn(const RunningStatistics& running) const {
-    return {spec_.momentum, running.mean.tensor.data<W>(), running.variance.tensor.data<W>()};
-  }
-  template <typename W>
-  NormLineMaker<W> LineMaker(const BatchNormParameters& parameters, std::byte* to,
-                             int64_t count) const {
-    return {spec_.epsilon,
-            double(count),
-            parameters.gamma.tensor.data<W>(),
-            parameters.beta.tensor.data<W>(),
-            {spec_.channels, reinterpret_cast<W*>(to)}};
-  }
   absl::Status RenewLine(const BatchNormParameters& parameters, const RunningStatistics& running) {
     return line_versions_.Renew(parameters, running, [&] {
       return DispatchFloating(WideOf(spec_.dtype), [&]<typename W>(W) {
@@ -233,27 +204,11 @@ class BatchNormGpu : public BatchNorm {
                            NormLineBody<W, S>{mean.data<S>(), variance.data<S>(),
                                               slopes ? gradients.gamma.data<W>() : nullptr,
                                               slopes ? gradients.beta.data<W>() : nullptr,
-                                              LineMaker<W>(parameters, to, count)});
+                                              LineMaker<W>(spec_.epsilon, parameters, to, count)});
   }
 
   // Whether the relu's mask is found from x again.
   bool cuts_by_input() const { return spec_.relu && !spec_.add; }
-
-  // use.template operator()<kCut>(), for what dy is cut by.
-  template <class Use>
-  absl::Status WithCut(const BatchNormOutput& out, const Use& use) const {
-    if (!spec_.cuts_by_output()) return use.template operator()<NormCut::kNone>();
-    return out.signs.empty() ? use.template operator()<NormCut::kOutput>()
-                             : use.template operator()<NormCut::kSigns>();
-  }
-  template <typename T, int kLanes, NormCut kCut>
-  NormCutter<T, kLanes, kCut> CutterOf(const Tensor& y, const Tensor& signs) const {
-    return {LayoutOf(y).template ViewOf<const T, kLanes>(y), SignsAt<T, const uint8_t>(signs)};
-  }
-  template <typename T, typename Byte>
-  NormSigns<T, Byte> SignsAt(const Tensor& signs) const {
-    return {signs.empty() ? nullptr : signs.data<uint8_t>(), spec_.channels / gpu::kFullVector<T>};
-  }
 
   absl::Status Cut(const BatchNormOutput& out, const Tensor& dy) {
     const ChannelLayout layout = LayoutOf(dy);
@@ -282,22 +237,16 @@ class BatchNormGpu : public BatchNorm {
   absl::Status Write(const Tensor& x, const std::byte* coefficients, const Tensor& addend,
                      const BatchNormOutput& out) {
     const ChannelLayout layout = LayoutOf(x);
-    return WithVectors({&x, &addend, &out.y}, [&]<typename T, int kLanes>() -> absl::Status {
-      constexpr bool kSigns = kAddend == NormAddend::kAddSigns;
-      constexpr bool kApart = kSigns && kLanes == 1;
-      constexpr NormAddend kHow = kApart ? NormAddend::kAdd : kAddend;
-      const NormSigns<T, uint8_t> signs = SignsAt<T, uint8_t>(kSigns ? out.signs : Tensor());
-      DTNN_RETURN_IF_ERROR(runner_.ForEachVector(
-          "normalisation", layout.extents(),
-          NormApplyBody<T, kLanes, kHow>{
-              spec_.relu, layout.planes(), CoefficientsAt<Wide<T>>(coefficients),
-              layout.ViewOf<const T, kLanes>(x), layout.ViewOf<const T, kLanes>(addend),
-              layout.ViewOf<T, kLanes>(out.y), signs}));
-      if constexpr (!kApart) return absl::OkStatus();
-      return runner_.ForEach(
-          "signs of the output", layout.outer * signs.row,
-          NormSignsBody<T>{out.y.template data<T>(), layout.outer, layout.PitchOf(out.y), signs});
-    });
+    return WithSigns<kAddend>(
+        {&x, &addend, &out.y}, out, [&]<typename T, int kLanes, NormAddend kHow>() {
+          return runner_.ForEachVector(
+              "normalisation", layout.extents(),
+              NormApplyBody<T, kLanes, kHow>{
+                  spec_.relu, layout.planes(), CoefficientsAt<Wide<T>>(coefficients),
+                  layout.ViewOf<const T, kLanes>(x), layout.ViewOf<const T, kLanes>(addend),
+                  layout.ViewOf<T, kLanes>(out.y),
+                  SignsAt<T, uint8_t>(kHow == NormAddend::kAddSigns ? out.signs : Tensor())});
+        });
   }
   absl::Status WriteGradient(const Tensor& x, const Tensor& dy, const std::byte* coefficients,
                              const Tensor& dx, bool accumulate) {
@@ -312,22 +261,6 @@ class BatchNormGpu : public BatchNorm {
     });
   }
 
-  // use.template operator()<T, kLanes>() for what all tensors allow.
-  template <class Use>
-  absl::Status WithVectors(std::initializer_list<const Tensor*> tensors, const Use& use) const {
-    return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
-      return WithChannelVectors<T>(
-          ChannelLayout::Of(**tensors.begin(), spec_.channels, spec_.format), tensors,
-          [&]<int kLanes>() { return use.template operator()<T, kLanes>(); });
-    });
-  }
-  template <typename W>
-  ReadNormCoefficients<W> CoefficientsAt(const std::byte* coefficients) const {
-    return {spec_.channels, reinterpret_cast<const W*>(coefficients)};
-  }
-  ChannelLayout LayoutOf(const Tensor& x) const {
-    return ChannelLayout::Of(x, spec_.channels, spec_.format);
-  }
   absl::Status CheckForward(const Tensor& x, const Tensor& addend, const BatchNormOutput& out,
                             Workspace workspace) const {
     DTNN_RETURN_IF_ERROR(Check({&x, spec_.add ? &addend : &x, &out.y}, workspace));
@@ -339,39 +272,19 @@ class BatchNormGpu : public BatchNorm {
     DTNN_RETURN_IF_ERROR(Check({&x, reads_y ? &out.y : &x, &dy, &dx}, workspace));
     return CheckSigns(x, out);
   }
-  absl::Status CheckSigns(const Tensor& x, const BatchNormOutput& out) const {
-    if (out.signs.empty()) return absl::OkStatus();
-    return CheckOperand("batch normalisation", "the signs", out.signs, runner_.device(),
-                        DType::kUint8, Shape{x.shape()[0], signs_bytes()}, Pitch::kNone);
-  }
   absl::Status Check(std::initializer_list<const Tensor*> tensors, Workspace workspace) const {
-    return CheckBatchNorm(spec_, runner_.device(), tensors, workspace, workspace_bytes());
-  }
-  template <class Statistics>
-  absl::Status CheckInputs(const Statistics& statistics,
-                           const BatchNormParameters& parameters) const {
-    return CheckBatchNormInputs(spec_, runner_.device(), statistics, parameters);
-  }
-  absl::Status CheckChannels(DType dtype, std::initializer_list<const Tensor*> tensors) const {
-    return CheckBatchNormChannels(spec_, runner_.device(), dtype, tensors);
+    return NormGpu::Check(tensors, workspace, workspace_bytes());
   }
 
-  GpuRunner runner_;
-  BatchNormSpec spec_;
   Tensor line_;  // coefficients of the parameters and running statistics of `line_versions_`
   LineVersions line_versions_;
   Tensor batch_line_;  // those of the last Normalize, and of the Backward after it
-  Tensor arrived_;     // of reductions
 };
 
 absl::StatusOr<std::unique_ptr<BatchNorm>> CreateBatchNormGpu(DeviceContext& context,
                                                               const BatchNormSpec& spec) {
-  const auto coefficients = [&] {
-    return Tensor::Allocate(context.device(), WideOf(spec.dtype),
-                            Shape{NormCoefficients<double>::kArrays, spec.channels});
-  };
-  DTNN_ASSIGN_OR_RETURN(Tensor line, coefficients());
-  DTNN_ASSIGN_OR_RETURN(Tensor batch_line, coefficients());
+  DTNN_ASSIGN_OR_RETURN(Tensor line, MakeNormCoefficients(context, spec));
+  DTNN_ASSIGN_OR_RETURN(Tensor batch_line, MakeNormCoefficients(context, spec));
   const GpuRunner runner(context);
   DTNN_ASSIGN_OR_RETURN(Tensor arrived, runner.MakeArrived());
   return std::make_unique<BatchNormGpu>(runner, spec, std::move(line), std::move(batch_line),

@@ -1,5 +1,5 @@
-// The bodies of batch normalisation on a GPU, with the formulas of batch_norm.h. For
-// batch_norm_gpu.cu only.
+// The bodies of batch normalisation on a GPU, with the formulas of batch_norm.h. For the .cu files
+// of this folder only.
 
 #ifndef DTNN_KERNELS_BATCH_NORM_BODIES_GPU_H_
 #define DTNN_KERNELS_BATCH_NORM_BODIES_GPU_H_
@@ -37,6 +37,19 @@ struct NormLine {
   DTNN_HOST_DEVICE W At(int i, W x) const { return scale[i] * (x - mean[i]) + shift[i]; }
 };
 
+// The same, for the gradient of x.
+template <typename W, int kLanes>
+struct NormGradientLine {
+  NormLine<W, kLanes> line;
+  W slope[kLanes], offset[kLanes];
+  // `gradient`: dy where a relu lets it through.
+  DTNN_HOST_DEVICE W At(int i, W x, W gradient) const {
+    // A slope of 0 is that of inference, where an infinite x has no part in the gradient.
+    const W sloped = slope[i] != W(0) ? slope[i] * (x - line.mean[i]) : W(0);
+    return line.scale[i] * gradient + (sloped + offset[i]);
+  }
+};
+
 template <typename W>
 struct ReadNormCoefficients {
   int64_t channels;
@@ -54,8 +67,17 @@ struct ReadNormCoefficients {
     return line;
   }
   DTNN_HOST_DEVICE W mean(int64_t c) const { return values[c]; }
-  DTNN_HOST_DEVICE W slope(int64_t c) const { return values[3 * channels + c]; }
-  DTNN_HOST_DEVICE W offset(int64_t c) const { return values[4 * channels + c]; }
+  template <int kLanes>
+  DTNN_HOST_DEVICE NormGradientLine<W, kLanes> GradientLine(
+      const VectorChannels<kLanes>& at) const {
+    NormGradientLine<W, kLanes> line;
+    line.line = Line(at);
+    for (int i = 0; i < kLanes; ++i) {
+      line.slope[i] = values[3 * channels + at.At(i)];
+      line.offset[i] = values[4 * channels + at.At(i)];
+    }
+    return line;
+  }
 
   void Declare(gpu::Accesses& accesses) {
     accesses.Reads(values, NormCoefficients<W>::kArrays * channels);
@@ -162,8 +184,9 @@ struct MomentsBody {
     return kept;
   }
   DTNN_HOST_DEVICE Loaded Load(const gpu::VectorCell& cell) const { return x.Load(cell); }
+  // `sums`: kSums of them.
   DTNN_HOST_DEVICE void Add(const gpu::VectorCell&, const Loaded& loaded, const Kept& kept,
-                            Sum (&sums)[kSums][kLanes]) const {
+                            Sum (*sums)[kLanes]) const {
     for (int i = 0; i < kLanes; ++i) {
       const Sum d = Sum(loaded[i]) - kept.pivot[i];
       sums[0][i] += d;
@@ -493,10 +516,7 @@ struct NormDataBody {
   gpu::VectorView<const T, kLanes> x, dy;
   gpu::VectorView<T, kLanes> dx;
 
-  struct Kept {
-    NormLine<W, kLanes> line;
-    W slope[kLanes], offset[kLanes];
-  };
+  using Kept = NormGradientLine<W, kLanes>;
   struct Loaded {
     gpu::Vector<T, kLanes> x, dy, dx;
   };
@@ -508,14 +528,7 @@ struct NormDataBody {
     dx.Declare(grid, accesses);
   }
   DTNN_HOST_DEVICE Kept Keep(const gpu::VectorCell& cell) const {
-    const VectorChannels<kLanes> channels(planes, cell);
-    Kept kept;
-    kept.line = coefficients.Line(channels);
-    for (int i = 0; i < kLanes; ++i) {
-      kept.slope[i] = coefficients.slope(channels.At(i));
-      kept.offset[i] = coefficients.offset(channels.At(i));
-    }
-    return kept;
+    return coefficients.GradientLine(VectorChannels<kLanes>(planes, cell));
   }
   DTNN_HOST_DEVICE Loaded Load(const gpu::VectorCell& cell) const {
     Loaded loaded = {x.Load(cell), dy.Load(cell), {}};
@@ -528,9 +541,7 @@ struct NormDataBody {
     for (int i = 0; i < kLanes; ++i) {
       const W value = W(loaded.x[i]);
       const W gradient = CutGradient(relu, kept.line.At(i, value), W(loaded.dy[i]));
-      // A slope of 0 is that of inference, where an infinite x has no part in the gradient.
-      const W sloped = kept.slope[i] != W(0) ? kept.slope[i] * (value - kept.line.mean[i]) : W(0);
-      const W sum = kept.line.scale[i] * gradient + (sloped + kept.offset[i]);
+      const W sum = kept.At(i, value, gradient);
       result.Set(i, T(accumulate ? W(loaded.dx[i]) + sum : sum));
     }
     dx.Store(cell, result);

@@ -17,6 +17,20 @@
 
 namespace dtnn {
 
+// Checks a spec, apart from its type.
+inline absl::Status ValidateBatchNorm(const BatchNormSpec& spec) {
+  if (spec.batch < 0 || spec.positions < 1 || spec.channels < 1) {
+    return InvalidArgument("batch normalisation: ", spec.batch, " samples of ", spec.positions,
+                           " positions and ", spec.channels,
+                           " channels, expected at least one of each");
+  }
+  if (!(spec.epsilon > 0) || !(spec.momentum >= 0 && spec.momentum <= 1)) {
+    return InvalidArgument("batch normalisation: epsilon ", spec.epsilon, " and momentum ",
+                           spec.momentum, ", expected a positive epsilon and a momentum in [0, 1]");
+  }
+  return absl::OkStatus();
+}
+
 // Activations of one shape that fits the spec, and a workspace of `needed` bytes.
 inline absl::Status CheckBatchNorm(const BatchNormSpec& spec, Device device,
                                    std::initializer_list<const Tensor*> tensors,

@@ -10,7 +10,8 @@ DeviceTraits TraitsOf(Device device) {
             .instructions = "",
             .replays_work = true,
             .tunes_libraries = device.type == DeviceType::kCuda,
-            .scales_filters = true};
+            .scales_filters = true,
+            .pairs_normalizations = true};
   }
   return {.kind = "CPU",
           .instructions = SimdTarget(),

@@ -32,6 +32,9 @@ struct DeviceTraits {
   // write, of images in any format; or with a copy of the filter that has the scale in it, made of
   // the parameters, of NHWC images.
   bool scales_results = false, scales_filters = false;
+  // Whether two batch normalisations whose outputs are added train as one operation
+  // (kernels/batch_norm/norm_pair.h).
+  bool pairs_normalizations = false;
 
   bool FoldsNormalizations(TensorFormat format) const {
     return scales_results || (scales_filters && format == TensorFormat::kNHWC);

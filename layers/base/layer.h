@@ -86,6 +86,11 @@ struct BindContext {
   // may be dy's memory.
   bool fuse_addition = false;
   bool fuse_relu = false;
+  // With a fused sum, in training, of a normalisation's op: its other term is what this
+  // normalisation makes of the last of the inputs, which the op computes too. Its parameters, their
+  // gradients and its input's gradient follow the layer's own. Only where the device pairs
+  // normalisations (DeviceTraits), and neither input's gradient is added to another.
+  const Layer* fuse_addend = nullptr;
   // Backward applies the gradient of the relu before it too; only where
   // Layer::CanApplyReluGradient().
   bool after_relu = false;
@@ -102,6 +107,7 @@ struct BindContext {
 // What a training plan must keep for the backward pass, and where memory may be shared.
 struct LayerOpTraits {
   bool backward_reads_input = false;
+  bool backward_reads_addend = false;  // the other term of a fused sum
   bool backward_reads_output = false;
   bool is_view = false;           // the output is the input's memory under another shape
   bool forward_in_place = false;  // the output may be the (only) input's memory
@@ -213,6 +219,9 @@ class Layer {
   // True where an op of this layer can tell from its own output what a relu before it let through:
   // its elements are elements of its input.
   virtual bool CanApplyReluGradient() const { return false; }
+  // True where an op of this layer, which adds what `other` makes of its only input, can compute
+  // that too in training (BindContext::fuse_addend).
+  virtual bool CanComputeAddend(const Layer& /*other*/) const { return false; }
 
   // Two cells of the printed table: the shape of the weights or of the pooling window, and
   // settings.

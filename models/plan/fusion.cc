@@ -1,5 +1,7 @@
 #include "models/plan/fusion.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 
 #include "absl/strings/str_format.h"
@@ -91,6 +93,20 @@ class Finder {
 
 std::vector<Fusion> FindFusions(const Graph& graph, const Fusions& wanted, bool additions) {
   return Finder(graph, wanted, additions).Find();
+}
+
+bool PairsNormalizations(const Graph& graph, const Fusion& fusion) {
+  if (fusion.addition < 0) return false;
+  const auto layer = [&](int node) -> const Layer& { return *graph.nodes()[size_t(node)].layer; };
+  if (!layer(fusion.layer).CanComputeAddend(layer(fusion.addend))) return false;
+  const std::vector<std::vector<int>> consumers = ConsumersOf(graph);
+  const std::vector<uint8_t> needs_gradient = NeedsGradient(graph);
+  return std::ranges::all_of(std::array{fusion.layer, fusion.addend}, [&](int term) {
+    const Node& node = graph.nodes()[size_t(term)];
+    const size_t input = size_t(node.inputs[0]);
+    return !node.frozen && consumers[size_t(term)].size() == 1 && consumers[input].size() == 1 &&
+           needs_gradient[input];
+  });
 }
 
 std::vector<uint8_t> LosesConstants(const Graph& graph) {

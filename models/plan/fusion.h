@@ -6,7 +6,7 @@
 // in evaluation by a convolution too: the results are the same. A normalisation becomes a scale and
 // a shift in the write-back of the convolution before it, in evaluation only, unless that is turned
 // off: sums are then rounded differently. Layers, parameters, weight keys and training do not
-// change.
+// change. On a GPU, two normalisations whose outputs are added are one op in training.
 
 #ifndef DTNN_MODELS_PLAN_FUSION_H_
 #define DTNN_MODELS_PLAN_FUSION_H_
@@ -28,11 +28,18 @@ struct Fusion {
   int addition = -1;
   int addend = -1;  // its other input, which is computed before the layer
   int relu = -1;
+  // The layer's op computes the addend too, a normalisation (PairsNormalizations).
+  bool pair = false;
   std::vector<int> asked;  // those of them that were asked for: empty, two or three
 };
 
 // In the order of the graph. `additions`: convolutions may take sums too.
 std::vector<Fusion> FindFusions(const Graph& graph, const Fusions& wanted, bool additions);
+
+// Whether a fusion is of a sum of two normalisations that can be one op in training
+// (DeviceTraits::pairs_normalizations): no others read what they read and write, both train, and so
+// does something before each.
+bool PairsNormalizations(const Graph& graph, const Fusion& fusion);
 
 // The requested ones, for the start of an evaluation on a kind of device (DeviceTraits::kind):
 // "001_Conv2DCPU + 002_BatchNormalizationCPU + 003_ReluCPU".

@@ -7,9 +7,11 @@
 
 #include "gtest/gtest.h"
 #include "models/graph/builder.h"
+#include "models/graph/freeze.h"
 #include "models/parameters/parameter_store.h"
 #include "models/plan/plan.h"
 #include "models/testing/plan_session.h"
+#include "models/zoo/zoo.h"
 #include "tensor/threads/parallel_for.h"
 #include "tools/testing/count_allocations.h"
 #include "tools/testing/tensors.h"
@@ -165,6 +167,40 @@ TEST_P(FusionTest, ASumOfTwoIsPartOfItsLaterConvolution) {
   EXPECT_EQ(unfolded(true),
             (std::vector<std::vector<int>>{{1, 2, 3}, {5, 6, 7}, {10, 11, -1}, {22, 23, 24}}));
   EXPECT_EQ(unfolded(false), (std::vector<std::vector<int>>{{5, 6, 7}, {22, 23, 24}}));
+}
+
+TEST_P(FusionTest, TwoNormalizationsThatAreAddedArePairs) {
+  const GraphBuilder::Path itself = GraphBuilder::Identity();
+  const auto normalized = [](GraphBuilder& p) { p.Conv2d(3, {.padding = 1}).BatchNorm(); };
+  const auto bare = [](GraphBuilder& p) { p.BatchNorm(); };
+  GraphBuilder b("pairs", GetParam());
+  b.Input(kImage).Add({bare, normalized});  // 1 2 3 4: no gradient before the first
+  b.Add({normalized, normalized}).Relu();   // 5 6 7 8 9 10
+  b.Add({normalized, normalized}).Tanh();   // 11 12 13 14 15 16
+  b.Add({normalized, bare});                // 17 18 19 20: two read the tanh
+  b.Add({normalized, itself});              // 21 22 23
+  b.Add({normalized, normalized, itself});  // 24 25 26 27 28
+  b.Add({[&](GraphBuilder& p) {             // 29 30
+           p.Conv2d(3, {.padding = 1}).BatchNorm();
+           p.Concat({[](GraphBuilder& q) { q.Conv2d(3, {.kernel = 1}); }, itself});  // 31 32
+           p.Conv2d(3, {.kernel = 1});                                               // 33
+         },
+         normalized});                                              // 34 35 36
+  b.Flatten().Add({[](GraphBuilder& p) { p.Fc(4).BatchNorm(); },    // 37 38 39
+                   [](GraphBuilder& p) { p.Fc(4).BatchNorm(); }});  // 40 41 42
+  const Graph graph = *b.Softmax().Build();
+  const auto pairs = [](const Graph& graph) {
+    std::vector<std::vector<int>> pairs;
+    for (const Fusion& fusion : FindFusions(graph, Fusions::None(), /*additions=*/false)) {
+      if (PairsNormalizations(graph, fusion)) pairs.push_back({fusion.addend, fusion.layer});
+    }
+    return pairs;
+  };
+  EXPECT_EQ(pairs(graph), (std::vector<std::vector<int>>{{6, 8}, {12, 14}, {39, 41}}));
+  EXPECT_EQ(pairs(*Freeze(graph, "7")), (std::vector<std::vector<int>>{{12, 14}, {39, 41}}));
+  EXPECT_EQ(pairs(*Freeze(graph, "9")), (std::vector<std::vector<int>>{{12, 14}, {39, 41}}));
+  EXPECT_EQ(pairs(*BuildModel("resnet20_cifar10", {.format = GetParam()})).size(), 2);
+  EXPECT_EQ(pairs(*BuildModel("resnet50_imagenet", {.format = GetParam()})).size(), 4);
 }
 
 // The forward pass of training adds for itself.

@@ -164,6 +164,7 @@ class Plan {
   struct Step {
     int node = 0;
     int folded_node = -1;  // the normalisation that the op applies too, with its parameters
+    int paired_node = -1;  // likewise, the one whose output it adds
     int last_node = -1;    // the node whose output the op writes
     std::unique_ptr<LayerOp> op;
     LayerOpTraits traits;

@@ -89,7 +89,15 @@ absl::Status Plan::Bind(const PlanOptions& options) {
                                                  : Fusions::None();
   const std::vector<Fusion> found = FindFusions(graph_, wanted, may_fold);
   if (options.int8 != nullptr) DTNN_RETURN_IF_ERROR(ChooseInt8(options, found));
-  for (const Fusion& fusion : found) {
+  // Normalisations that are left to the op of the one after them, which reads their inputs, forward
+  // and backward, and writes the gradients of those. As views they lend it that memory, and what is
+  // said to read their outputs keeps it alive.
+  std::vector<uint8_t> left_to_pair(nodes.size(), 0);
+  const bool may_pair =
+      training_ && options.ranks == nullptr && TraitsOf(context_->device()).pairs_normalizations;
+  for (Fusion fusion : found) {
+    fusion.pair = may_pair && PairsNormalizations(graph_, fusion);
+    if (fusion.pair) left_to_pair[size_t(fusion.addend)] = 1;
     fusions[size_t(fusion.layer)] = fusion;
     for (int node : {fusion.normalization, fusion.addition, fusion.relu}) {
       if (node >= 0) absorber[size_t(node)] = fusion.layer;
@@ -108,6 +116,10 @@ absl::Status Plan::Bind(const PlanOptions& options) {
     DTNN_RETURN_IF_ERROR(BindNode(int(i), fusions[i], after_relu, !no_bias_gradient[i],
                                   needs_gradient, origins[i], options));
     Step& step = steps_.back();
+    if (left_to_pair[i]) {
+      step.traits = {.is_view = true, .backward_in_place = 0, .needs_dense = true};
+      step.runs_backward = false;
+    }
     changes_statistics_ |= step.traits.changes_statistics;
     step.runs_forward = i > 0 && absorber[i] < 0 && !step.traits.is_view;
     // Where the op before or the one after takes over the backward pass too, nothing is left of
@@ -159,6 +171,7 @@ absl::Status Plan::BindNode(int index, const Fusion& fusion, bool after_relu, bo
   step.last_node = std::max({index, fusion.normalization, fusion.addition, fusion.relu});
   step.input_nodes = node.inputs;
   if (fusion.addend >= 0) step.input_nodes.push_back(fusion.addend);
+  if (fusion.pair) step.paired_node = fusion.addend;
   // Far beyond any machine, and far enough from the end of 64 bits for sums of buffers.
   constexpr int64_t kMostBytes = int64_t{1} << 52;
   if (batch_ > kMostBytes / 8 / std::max<int64_t>(1, node.output.NumElements())) {
@@ -183,6 +196,7 @@ absl::Status Plan::BindNode(int index, const Fusion& fusion, bool after_relu, bo
       .best_of = options.best_of,
       .fuse_addition = fusion.addition >= 0,
       .fuse_relu = fusion.relu >= 0,
+      .fuse_addend = fusion.pair ? graph_.nodes()[size_t(fusion.addend)].layer.get() : nullptr,
       .after_relu = after_relu,
       .fuse_normalization = fusion.normalization < 0
                                 ? nullptr
@@ -314,11 +328,17 @@ void Plan::BindParameters() {
       if (step.gradients.empty()) step.first_gradient = begin;
       step.gradients.push_back(store_->Gradient(step.node, int(p)));
     }
-    if (step.folded_node < 0) continue;
-    const std::vector<ParameterSpec>& folded = graph_.nodes()[size_t(step.folded_node)].parameters;
-    for (size_t p = 0; p < folded.size(); ++p) {
-      step.parameters.push_back({store_->Value(step.folded_node, int(p)), 0});
-      step.is_statistic.push_back(IsStatistic(step.folded_node, folded[p]));
+    for (const int other : {step.folded_node, step.paired_node}) {
+      if (other < 0) continue;
+      const std::vector<ParameterSpec>& specs = graph_.nodes()[size_t(other)].parameters;
+      for (size_t p = 0; p < specs.size(); ++p) {
+        step.parameters.push_back({store_->Value(other, int(p)), 0});
+        step.is_statistic.push_back(IsStatistic(other, specs[p]));
+        // Final before its turn.
+        if (training_ && specs[p].trainable) {
+          step.gradients.push_back(store_->Gradient(other, int(p)));
+        }
+      }
     }
   }
 }

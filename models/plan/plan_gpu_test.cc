@@ -32,6 +32,12 @@ using testing::Put;
 using testing::RandomTensor;
 using testing::Values;
 
+GraphBuilder::Path Normalized(int64_t filters, int64_t kernel) {
+  return [=](GraphBuilder& path) {
+    path.Conv2d(filters, {.kernel = kernel, .padding = kernel / 2}).BatchNorm();
+  };
+}
+
 Graph EveryLayer(TensorFormat format) {
   GraphBuilder b("every layer", format);
   const auto convolution = [](int64_t filters, int64_t kernel) {
@@ -44,6 +50,7 @@ Graph EveryLayer(TensorFormat format) {
   b.Concat({convolution(4, 1), convolution(5, 3), GraphBuilder::Identity()});
   b.Conv2d(0, {.kernel = 3, .padding = 1, .grouping = ConvGrouping::kDepthwise}).BatchNorm();
   b.Add({convolution(15, 3), GraphBuilder::Identity()}).LeakyRelu();
+  b.Add({Normalized(6, 3), Normalized(6, 1)}).Relu();  // trains as one operation
   b.AveragePool2d({.window = 2, .stride = 1}).Conv2d(8, {.grouping = ConvGrouping::kPointwise});
   b.Multiply({GraphBuilder::Identity(), [](GraphBuilder& path) {
                 path.AveragePool2d({.window = 0}).Conv2d(8, {.kernel = 1}).HardSigmoid();
@@ -83,6 +90,7 @@ Graph SmoothLayers(TensorFormat format) {
   b.Concat({convolution(4, 1), convolution(5, 3), GraphBuilder::Identity()});
   b.Conv2d(0, {.kernel = 3, .padding = 1, .grouping = ConvGrouping::kDepthwise}).BatchNorm();
   b.Add({convolution(15, 3), GraphBuilder::Identity()}).Sigmoid();
+  b.Add({Normalized(6, 3), Normalized(6, 1)}).Sigmoid();
   b.Conv2d(8, {.grouping = ConvGrouping::kPointwise}).SelfAttention({.heads = 2});
   b.AdaptiveAveragePool2d(2).Scale(0.7).ClassToken().PositionEmbedding().PixelSlice(0, 4);
   b.Dropout(0.25);

@@ -121,6 +121,7 @@ class LayoutMaker {
       for (int input : inputs_[size_t(i)]) Read(input, i);
       if (!backward || !traits(i).backward_reads_input) continue;
       for (int input : node(i).inputs) Read(input, BackwardMoment(i));
+      if (traits(i).backward_reads_addend) Read(inputs_[size_t(i)].back(), BackwardMoment(i));
     }
     Read(count_ - 1, End());
     Read(last, count_);  // the loss reads the last node's output, or the logits before it

@@ -78,7 +78,8 @@ struct SumsOfBlocks {
     Sum of[kSums][kLanes];
   };
   static constexpr uint32_t kAdders = 16;
-  static constexpr int kAhead = 8;  // parts that a thread loads before it adds the first
+  // Parts that a thread loads before it adds the first: 16 sums, which take two registers each.
+  static constexpr int kAhead = kSums > 2 ? 16 / kSums : 8;
   static size_t SharedBytes(const VectorGrid& grid) {
     const size_t all = grid.planes() ? kSums * kAdders * sizeof(double) : 0;
     return grid.threads() * std::max(sizeof(Sums), kSums * sizeof(double)) + all;
