@@ -6,8 +6,7 @@
 //     one stream, Wait on another) or a host that waits (Synchronize) orders it otherwise.
 //   * Copies and kernels touch device and pinned memory of this GPU only; other memory of the host
 //     is refused. The host touches pinned memory only when no queued work does.
-//   * There is no default stream. Allocating and freeing may wait for the whole GPU: not in a step
-//     (memory_pool.h).
+//   * There is no default stream. Allocating and freeing may wait for the whole GPU: not in a step.
 //   * Errors are Statuses that name the call and its arguments. An error of queued work is
 //     reported by a later call, and then by every call: the process cannot use the GPU any more.
 //

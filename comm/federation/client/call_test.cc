@@ -120,7 +120,7 @@ TEST_F(CallTest, TheTroubleOfTheLastTalkIsSaidWhereTheTimeEndsInThePauseAfterIt)
   }
 }
 
-// Of a client whose time is shorter than what an answer may take.
+// A client may have less time than an answer may take.
 TEST_F(CallTest, AnAnswerThatDoesNotComeIsOfTheConnection) {
   std::array<int, 2> pair;
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair.data()), 0);
