@@ -18,7 +18,7 @@
 #include "data/transforms/crop.h"
 #include "data/transforms/flip.h"
 #include "models/parameters/parameter_store.h"
-#include "models/training/step_engine.h"
+#include "models/training/step/step_engine.h"
 #include "models/zoo/zoo.h"
 #include "optim/losses/categorical_cross_entropy.h"
 #include "optim/optimizers/adam.h"

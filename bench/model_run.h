@@ -19,7 +19,7 @@
 #include "models/parameters/parameter_store.h"
 #include "models/plan/int8_types.h"
 #include "models/plan/plan.h"
-#include "models/training/step_engine.h"
+#include "models/training/step/step_engine.h"
 #include "tensor/device.h"
 #include "tensor/format.h"
 

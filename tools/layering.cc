@@ -97,6 +97,7 @@ constexpr Folder kRooms[] = {
     {"models/onnx/shapes", 5},
     {"models/torch", 5},
     {"models/training", 5},
+    {"models/training/step", 5},
     {"models/callbacks", 6},
     {"models/onnx/export", 6},
     {"models/onnx/import", 6},
@@ -130,7 +131,8 @@ constexpr Folder kRooms[] = {
 constexpr int kUnnamedRoom = 3;
 
 // Two folders of one room, which use each other.
-constexpr std::string_view kTwins[][2] = {{"tensor", "tensor/gpu"}};
+constexpr std::string_view kTwins[][2] = {{"tensor", "tensor/gpu"},
+                                          {"models/training", "models/training/step"}};
 
 // Libraries, whose messages name no flags of programs; flags of other programs are advice that any
 // user can take.

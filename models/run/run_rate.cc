@@ -8,7 +8,7 @@
 #include "models/run/run_work.h"
 #include "models/run/tables/rate_table.h"
 #include "models/training/rates/learning_rate_range.h"
-#include "models/training/step_engine.h"
+#include "models/training/step/step_engine.h"
 #include "tensor/errors.h"
 #include "tensor/text/str_cat.h"
 

@@ -12,7 +12,7 @@
 #include "data/loading/split.h"
 #include "gtest/gtest.h"
 #include "models/parameters/parameter_store.h"
-#include "models/training/step_engine.h"
+#include "models/training/step/step_engine.h"
 #include "models/zoo/zoo.h"
 #include "optim/losses/categorical_cross_entropy.h"
 #include "optim/metrics/categorical_accuracy.h"

@@ -26,7 +26,7 @@
 #include "models/parameters/parameter_store.h"
 #include "models/training/callback.h"
 #include "models/training/metric_averages.h"
-#include "models/training/step_engine.h"
+#include "models/training/step/step_engine.h"
 #include "models/training/trainer_options.h"
 
 namespace dtnn {

@@ -11,7 +11,7 @@
 #include "models/observe/trace/layer_facts.h"
 #include "models/observe/trace/profile.h"
 #include "models/observe/trace/simple_trace.h"
-#include "models/training/step_engine.h"
+#include "models/training/step/step_engine.h"
 #include "models/zoo/zoo.h"
 #include "optim/losses/categorical_cross_entropy.h"
 #include "optim/optimizers/adam.h"

@@ -12,7 +12,7 @@
 #include "models/observe/trace/profile.h"
 #include "models/observe/trace/simple_trace.h"
 #include "models/testing/training_session.h"
-#include "models/training/step_engine.h"
+#include "models/training/step/step_engine.h"
 #include "models/zoo/zoo.h"
 #include "tensor/status_macros.h"
 #include "tensor/trace/observer_list.h"

@@ -26,7 +26,7 @@
 #include "models/observe/trace/simple_trace.h"
 #include "models/parameters/parameter_store.h"
 #include "models/run/options/run_options.h"
-#include "models/training/step_engine.h"
+#include "models/training/step/step_engine.h"
 #include "tensor/trace/observer.h"
 #include "tensor/trace/observer_list.h"
 

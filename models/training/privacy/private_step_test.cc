@@ -12,7 +12,7 @@
 #include "models/graph/builder.h"
 #include "models/testing/private_options.h"
 #include "models/testing/training_session.h"
-#include "models/training/step_engine.h"
+#include "models/training/step/step_engine.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {

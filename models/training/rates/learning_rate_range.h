@@ -15,7 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "data/loading/loader.h"
-#include "models/training/step_engine.h"
+#include "models/training/step/step_engine.h"
 
 namespace dtnn {
 

@@ -1,7 +1,7 @@
 // What plans take of a batch, for the parts of step_engine.h.
 
-#ifndef DTNN_MODELS_TRAINING_STEP_ENGINE_BATCH_INPUT_H_
-#define DTNN_MODELS_TRAINING_STEP_ENGINE_BATCH_INPUT_H_
+#ifndef DTNN_MODELS_TRAINING_STEP_BATCH_INPUT_H_
+#define DTNN_MODELS_TRAINING_STEP_BATCH_INPUT_H_
 
 #include "data/loading/loader.h"
 #include "models/plan/plan.h"
@@ -17,4 +17,4 @@ inline PlanInput InputOf(const Batch& batch) { return {batch.x, batch.changes, b
 
 }  // namespace dtnn
 
-#endif  // DTNN_MODELS_TRAINING_STEP_ENGINE_BATCH_INPUT_H_
+#endif  // DTNN_MODELS_TRAINING_STEP_BATCH_INPUT_H_

@@ -1,4 +1,4 @@
-#include "models/training/step_graphs.h"
+#include "models/training/step/step_graphs.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "models/training/step_engine.h"
+#include "models/training/step/step_engine.h"
 
 #include <algorithm>
 #include <cstdint>

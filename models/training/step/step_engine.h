@@ -8,8 +8,8 @@
 // broadcast from rank 0 before the first step; running statistics are tracked by each rank on its
 // samples until AverageStatistics.
 
-#ifndef DTNN_MODELS_TRAINING_STEP_ENGINE_H_
-#define DTNN_MODELS_TRAINING_STEP_ENGINE_H_
+#ifndef DTNN_MODELS_TRAINING_STEP_STEP_ENGINE_H_
+#define DTNN_MODELS_TRAINING_STEP_STEP_ENGINE_H_
 
 #include <array>
 #include <cstdint>
@@ -34,7 +34,7 @@
 #include "models/training/ranks/communicator_exchange.h"
 #include "models/training/ranks/rank_shares.h"
 #include "models/training/ranks/synchronization.h"
-#include "models/training/step_graphs.h"
+#include "models/training/step/step_graphs.h"
 #include "models/training/trainer_options.h"
 #include "models/training/updater.h"
 
@@ -235,4 +235,4 @@ class StepEngine {
 
 }  // namespace dtnn
 
-#endif  // DTNN_MODELS_TRAINING_STEP_ENGINE_H_
+#endif  // DTNN_MODELS_TRAINING_STEP_STEP_ENGINE_H_

@@ -4,7 +4,7 @@
 
 #include "kernels/device/device_traits.h"
 #include "models/training/check_outputs.h"
-#include "models/training/step_engine.h"
+#include "models/training/step/step_engine.h"
 #include "tensor/errors.h"
 
 namespace dtnn {

@@ -1,8 +1,8 @@
-#include "models/training/step_engine.h"
+#include "models/training/step/step_engine.h"
 
 #include "comm/model_sync.h"
 #include "kernels/transfers/transfers.h"
-#include "models/training/step_engine/batch_input.h"
+#include "models/training/step/batch_input.h"
 #include "tensor/errors.h"
 #include "tensor/trace/observer.h"
 

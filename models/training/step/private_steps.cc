@@ -2,7 +2,7 @@
 #include <cmath>
 #include <vector>
 
-#include "models/training/step_engine.h"
+#include "models/training/step/step_engine.h"
 #include "tensor/errors.h"
 
 namespace dtnn {

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "models/training/step_engine.h"
-#include "models/training/step_engine/batch_input.h"
+#include "models/training/step/batch_input.h"
+#include "models/training/step/step_engine.h"
 #include "tensor/errors.h"
 #include "tensor/trace/observer.h"
 

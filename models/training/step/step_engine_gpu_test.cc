@@ -19,7 +19,7 @@
 #include "kernels/testing/gpu_testing.h"
 #include "models/graph/builder.h"
 #include "models/parameters/parameter_store.h"
-#include "models/training/step_engine.h"
+#include "models/training/step/step_engine.h"
 #include "optim/losses/categorical_cross_entropy.h"
 #include "optim/metrics/categorical_accuracy.h"
 #include "optim/optimizers/adam.h"

@@ -5,8 +5,8 @@
 // captured; from then on it is replayed. Where this cannot be, steps run call by call, and
 // reason() says why.
 
-#ifndef DTNN_MODELS_TRAINING_STEP_GRAPHS_H_
-#define DTNN_MODELS_TRAINING_STEP_GRAPHS_H_
+#ifndef DTNN_MODELS_TRAINING_STEP_STEP_GRAPHS_H_
+#define DTNN_MODELS_TRAINING_STEP_STEP_GRAPHS_H_
 
 #include <compare>
 #include <cstdint>
@@ -64,4 +64,4 @@ class StepGraphs {
 
 }  // namespace dtnn
 
-#endif  // DTNN_MODELS_TRAINING_STEP_GRAPHS_H_
+#endif  // DTNN_MODELS_TRAINING_STEP_STEP_GRAPHS_H_
