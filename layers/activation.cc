@@ -1,9 +1,11 @@
 #include "layers/activation.h"
 
 #include <utility>
+#include <variant>
 
 #include "layers/base/input_check.h"
 #include "tensor/status_macros.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -59,21 +61,65 @@ std::string_view ActivationLayer::type_name() const {
       return "GELU";
     case ActivationKind::kHardSwish:
       return "HardSwish";
+    case ActivationKind::kElu:
+      return "ELU";
+    case ActivationKind::kClip:
+      return "Clip";
+    case ActivationKind::kSoftplus:
+      return "Softplus";
+    case ActivationKind::kMish:
+      return "Mish";
   }
   return "?";
+}
+
+std::shared_ptr<const Layer> ActivationLayer::FromAttributes(ActivationKind kind,
+                                                             AttributeReader& read) {
+  ActivationNumbers numbers;
+  if (kind == ActivationKind::kLeakyRelu && read.Has("slope")) numbers.slope = read.Real("slope");
+  if (kind == ActivationKind::kElu) numbers.alpha = read.Real("alpha");
+  if (kind == ActivationKind::kClip) {
+    numbers.low = read.Real("low");
+    numbers.high = read.Real("high");
+  }
+  return std::make_shared<ActivationLayer>(kind, numbers);
+}
+
+Attributes ActivationLayer::attributes() const {
+  switch (kind_) {
+    case ActivationKind::kLeakyRelu:
+      if (numbers_.slope == ActivationNumbers().slope) return {};
+      return {{"slope", numbers_.slope}};
+    case ActivationKind::kElu:
+      return {{"alpha", numbers_.alpha}};
+    case ActivationKind::kClip:
+      return {{"low", numbers_.low}, {"high", numbers_.high}};
+    default:
+      return {};
+  }
+}
+
+std::string ActivationLayer::SettingsCell() const {
+  std::string cell;
+  for (const auto& [name, value] : attributes()) {
+    StrAppend(&cell, cell.empty() ? "" : ", ", name, " ", std::get<double>(value));
+  }
+  return cell;
 }
 
 absl::StatusOr<Shape> ActivationLayer::OutputShape(std::span<const Shape> inputs,
                                                    TensorFormat /*format*/) const {
   DTNN_RETURN_IF_ERROR(ExpectOneInput(inputs));
+  DTNN_RETURN_IF_ERROR(CheckNumbers(kind_, numbers_));
   return inputs[0];
 }
 
 absl::StatusOr<std::unique_ptr<LayerOp>> ActivationLayer::Bind(const BindContext& context) const {
   DTNN_ASSIGN_OR_RETURN(
       std::unique_ptr<Activation> activation,
-      CreateActivation(*context.device,
-                       {.kind = kind_, .format = context.format, .dtype = context.dtype}));
+      CreateActivation(
+          *context.device,
+          {.kind = kind_, .format = context.format, .dtype = context.dtype, .numbers = numbers_}));
   return std::make_unique<ActivationOp>(std::move(activation), GradientReadsInput(kind_));
 }
 

@@ -103,7 +103,10 @@ absl::Status ImportModelFile(const ImportFlags& flags, std::ostream& out) {
   DTNN_ASSIGN_OR_RETURN(ImportedModel imported, IsWeights(flags.in) ? ImportWeights(flags, *host)
                                                                     : ImportFromOnnx(flags, *host));
   SavedModel& model = imported.model;
+  // What the network itself does comes after what the options say.
+  if (imported.normalization.any()) model.preprocessing.normalization = {};
   DTNN_RETURN_IF_ERROR(AddNormalization(flags, model));
+  AddNormalization(imported.normalization, model.preprocessing);
   SetGeometry(flags, model);
   // Ranges of a file that says nothing of images are those of the values that come in.
   if (model.quantization && model.quantization->method == kRangesOfOnnx) {

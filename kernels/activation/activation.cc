@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <limits>
 
 #include "kernels/activation/activation_gpu.h"
 #include "kernels/elementwise/operands.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 #include "tensor/threads/parallel_for.h"
 
 // From here on, everything up to HWY_ONCE is compiled once per instruction set.
@@ -29,6 +30,7 @@ struct ActivationPass {
   RowGrid grid;
   Operand x = {}, y = {}, point = {}, dy = {}, dx = {};
   bool accumulate = false;
+  ActivationNumbers numbers = {};
 };
 
 }  // namespace dtnn
@@ -79,18 +81,20 @@ struct TanhGradient {
 };
 
 struct LeakyRelu {
+  double slope;
   template <class D, class V>
   HWY_INLINE V operator()(D d, V x) const {
-    const V leak = hn::Mul(x, hn::Set(d, hn::TFromD<D>(kLeakySlope)));
+    const V leak = hn::Mul(x, hn::Set(d, hn::TFromD<D>(slope)));
     return hn::IfThenElse(hn::Gt(x, hn::Zero(d)), x, leak);
   }
 };
 struct LeakyReluGradient {
+  double slope;
   template <class D, class V>
   HWY_INLINE V operator()(D d, V y, V dy) const {
-    const V leak = hn::Set(d, hn::TFromD<D>(kLeakySlope));
-    const V slope = hn::IfThenElse(hn::Gt(y, hn::Zero(d)), hn::Set(d, 1), leak);
-    return hn::Mul(dy, hn::IfThenElse(hn::IsNaN(y), y, slope));
+    const V leak = hn::Set(d, hn::TFromD<D>(slope));
+    const V factor = hn::IfThenElse(hn::Gt(y, hn::Zero(d)), hn::Set(d, 1), leak);
+    return hn::Mul(dy, hn::IfThenElse(hn::IsNaN(y), y, factor));
   }
 };
 
@@ -197,6 +201,85 @@ struct HardSwishGradient {
   }
 };
 
+struct Elu {
+  double alpha;
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    const V below = hn::Mul(OneMinusExp(d, x), hn::Set(d, hn::TFromD<D>(-alpha)));
+    return hn::IfThenElse(hn::Gt(x, hn::Zero(d)), x, below);
+  }
+};
+struct EluGradient {
+  double alpha;
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V y, V dy) const {
+    const V below = hn::Add(y, hn::Set(d, hn::TFromD<D>(alpha)));
+    return hn::Mul(dy, hn::IfThenElse(hn::Gt(y, hn::Zero(d)), hn::Set(d, 1), below));
+  }
+};
+
+struct Clip {
+  double low, high;
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    const V least = hn::Set(d, hn::TFromD<D>(low)), most = hn::Set(d, hn::TFromD<D>(high));
+    return hn::IfThenElse(hn::Lt(x, least), least, hn::IfThenElse(hn::Gt(x, most), most, x));
+  }
+};
+struct ClipGradient {
+  double low, high;
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V y, V dy) const {
+    const auto passes = hn::And(hn::Gt(y, hn::Set(d, hn::TFromD<D>(low))),
+                                hn::Lt(y, hn::Set(d, hn::TFromD<D>(high))));
+    const V inside = hn::IfThenElseZero(hn::Or(passes, hn::IsNaN(dy)), dy);
+    return hn::IfThenElse(hn::IsNaN(y), y, inside);
+  }
+};
+
+struct Softplus {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    return hn::Neg(LogSigmoid(d, hn::Neg(x)));
+  }
+};
+struct SoftplusGradient {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V y, V dy) const {
+    return hn::Mul(dy, OneMinusExp(d, hn::Neg(y)));
+  }
+};
+
+// t = tanh(log(1 + e^x)) = (w - 2) / w with w = e^2x + 2 e^x + 2; where x > 0, both are divided by
+// e^2x, so that nothing overflows: with e = e^-|x|, w is 1 + 2 e + 2 e^2 there.
+template <class D, class V>
+HWY_INLINE V TanhOfSoftplus(D d, V x, V e, V& w) {
+  const V one = hn::Set(d, 1), two = hn::Set(d, 2);
+  const auto positive = hn::Gt(x, hn::Zero(d));
+  const V below = hn::Mul(e, hn::Add(e, two)), above = hn::MulAdd(e, two, one);
+  w = hn::IfThenElse(positive, hn::MulAdd(hn::Mul(e, e), two, above), hn::Add(below, two));
+  return hn::Div(hn::IfThenElse(positive, above, below), w);
+}
+struct Mish {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    V w;
+    return hn::Mul(x, TanhOfSoftplus(d, x, ExpOfNonPositive(d, hn::Neg(hn::Abs(x))), w));
+  }
+};
+// (1 - t^2) sigmoid x = 4 e (1 + e) / w^2 with e = e^x, and e times that where e = e^-x.
+struct MishGradient {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x, V dy) const {
+    const V e = ExpOfNonPositive(d, hn::Neg(hn::Abs(x)));
+    V w;
+    const V t = TanhOfSoftplus(d, x, e, w);
+    const V quotient = hn::Div(hn::Mul(hn::MulAdd(e, e, e), hn::Set(d, 4)), hn::Mul(w, w));
+    const V slope = hn::IfThenElse(hn::Gt(x, hn::Zero(d)), hn::Mul(quotient, e), quotient);
+    return hn::Mul(dy, hn::MulAdd(x, slope, t));
+  }
+};
+
 template <typename T>
 void ForwardTyped(const ActivationPass& pass, int64_t begin, int64_t end) {
   switch (pass.kind) {
@@ -207,7 +290,8 @@ void ForwardTyped(const ActivationPass& pass, int64_t begin, int64_t end) {
     case ActivationKind::kTanh:
       return TransformRange<T>(pass.grid, begin, end, TanhOp(), pass.y, pass.x);
     case ActivationKind::kLeakyRelu:
-      return TransformRange<T>(pass.grid, begin, end, LeakyRelu(), pass.y, pass.x);
+      return TransformRange<T>(pass.grid, begin, end, LeakyRelu{pass.numbers.slope}, pass.y,
+                               pass.x);
     case ActivationKind::kRelu6:
       return TransformRange<T>(pass.grid, begin, end, Relu6(), pass.y, pass.x);
     case ActivationKind::kArctanh:
@@ -222,16 +306,26 @@ void ForwardTyped(const ActivationPass& pass, int64_t begin, int64_t end) {
       return TransformRange<T>(pass.grid, begin, end, Gelu(), pass.y, pass.x);
     case ActivationKind::kHardSwish:
       return TransformRange<T>(pass.grid, begin, end, HardSwish(), pass.y, pass.x);
+    case ActivationKind::kElu:
+      return TransformRange<T>(pass.grid, begin, end, Elu{pass.numbers.alpha}, pass.y, pass.x);
+    case ActivationKind::kClip:
+      return TransformRange<T>(pass.grid, begin, end, Clip{pass.numbers.low, pass.numbers.high},
+                               pass.y, pass.x);
+    case ActivationKind::kSoftplus:
+      return TransformRange<T>(pass.grid, begin, end, Softplus(), pass.y, pass.x);
+    case ActivationKind::kMish:
+      return TransformRange<T>(pass.grid, begin, end, Mish(), pass.y, pass.x);
   }
 }
 
 template <typename T, class Gradient>
-void BackwardWith(const ActivationPass& pass, int64_t begin, int64_t end) {
+void BackwardWith(const ActivationPass& pass, int64_t begin, int64_t end,
+                  const Gradient& gradient = {}) {
   if (pass.accumulate) {
-    TransformRange<T>(pass.grid, begin, end, Accumulated<Gradient>(), pass.dx, pass.point, pass.dy,
-                      pass.dx);
+    TransformRange<T>(pass.grid, begin, end, Accumulated<Gradient>{gradient}, pass.dx, pass.point,
+                      pass.dy, pass.dx);
   } else {
-    TransformRange<T>(pass.grid, begin, end, Gradient(), pass.dx, pass.point, pass.dy);
+    TransformRange<T>(pass.grid, begin, end, gradient, pass.dx, pass.point, pass.dy);
   }
 }
 
@@ -245,7 +339,7 @@ void BackwardTyped(const ActivationPass& pass, int64_t begin, int64_t end) {
     case ActivationKind::kTanh:
       return BackwardWith<T, TanhGradient>(pass, begin, end);
     case ActivationKind::kLeakyRelu:
-      return BackwardWith<T, LeakyReluGradient>(pass, begin, end);
+      return BackwardWith<T, LeakyReluGradient>(pass, begin, end, {pass.numbers.slope});
     case ActivationKind::kRelu6:
       return BackwardWith<T, Relu6Gradient>(pass, begin, end);
     case ActivationKind::kArctanh:
@@ -260,6 +354,14 @@ void BackwardTyped(const ActivationPass& pass, int64_t begin, int64_t end) {
       return BackwardWith<T, GeluGradient>(pass, begin, end);
     case ActivationKind::kHardSwish:
       return BackwardWith<T, HardSwishGradient>(pass, begin, end);
+    case ActivationKind::kElu:
+      return BackwardWith<T, EluGradient>(pass, begin, end, {pass.numbers.alpha});
+    case ActivationKind::kClip:
+      return BackwardWith<T, ClipGradient>(pass, begin, end, {pass.numbers.low, pass.numbers.high});
+    case ActivationKind::kSoftplus:
+      return BackwardWith<T, SoftplusGradient>(pass, begin, end);
+    case ActivationKind::kMish:
+      return BackwardWith<T, MishGradient>(pass, begin, end);
   }
 }
 
@@ -296,7 +398,8 @@ class ActivationCpu : public Activation {
     pass.y = OperandIn(pass.grid, y, spec_.format);
     const bool math =
         IsOneOf({ActivationKind::kSigmoid, ActivationKind::kTanh, ActivationKind::kArctanh,
-                 ActivationKind::kLog, ActivationKind::kSilu, ActivationKind::kGelu});
+                 ActivationKind::kLog, ActivationKind::kSilu, ActivationKind::kGelu,
+                 ActivationKind::kElu, ActivationKind::kSoftplus, ActivationKind::kMish});
     ParallelFor(0, pass.grid.size(), math ? kMathGrain : kCopyGrain,
                 [&](int64_t begin, int64_t end) {
                   HWY_DYNAMIC_DISPATCH(ForwardRange)(pass, begin, end);
@@ -313,8 +416,9 @@ class ActivationCpu : public Activation {
     pass.dy = OperandIn(pass.grid, dy, spec_.format);
     pass.dx = OperandIn(pass.grid, dx, spec_.format);
     pass.accumulate = accumulate;
-    const bool math = IsOneOf({ActivationKind::kArctanh, ActivationKind::kLog,
-                               ActivationKind::kSilu, ActivationKind::kGelu});
+    const bool math =
+        IsOneOf({ActivationKind::kArctanh, ActivationKind::kLog, ActivationKind::kSilu,
+                 ActivationKind::kGelu, ActivationKind::kSoftplus, ActivationKind::kMish});
     ParallelFor(0, pass.grid.size(), math ? kMathGrain : kCopyGrain,
                 [&](int64_t begin, int64_t end) {
                   HWY_DYNAMIC_DISPATCH(BackwardRange)(pass, begin, end);
@@ -324,7 +428,7 @@ class ActivationCpu : public Activation {
 
  private:
   ActivationPass PassOver(const RowGrid& grid) const {
-    return {.kind = spec_.kind, .dtype = spec_.dtype, .grid = grid};
+    return {.kind = spec_.kind, .dtype = spec_.dtype, .grid = grid, .numbers = spec_.numbers};
   }
   bool IsOneOf(std::initializer_list<ActivationKind> kinds) const {
     return std::find(kinds.begin(), kinds.end(), spec_.kind) != kinds.end();
@@ -359,15 +463,47 @@ std::string_view Name(ActivationKind kind) {
       return "gelu";
     case ActivationKind::kHardSwish:
       return "hard_swish";
+    case ActivationKind::kElu:
+      return "elu";
+    case ActivationKind::kClip:
+      return "clip";
+    case ActivationKind::kSoftplus:
+      return "softplus";
+    case ActivationKind::kMish:
+      return "mish";
   }
   return "unknown";
+}
+
+absl::Status CheckNumbers(ActivationKind kind, const ActivationNumbers& numbers) {
+  constexpr double kMost = std::numeric_limits<float>::max();
+  const bool leaky = kind == ActivationKind::kLeakyRelu;
+  if (leaky || kind == ActivationKind::kElu) {
+    const double number = leaky ? numbers.slope : numbers.alpha;
+    if (number >= 0 && number <= kMost) return absl::OkStatus();
+    return InvalidArgument(leaky ? "slope is " : "alpha is ", number,
+                           ", expected a number from 0 on that a float can be");
+  }
+  if (kind != ActivationKind::kClip ||
+      (numbers.low >= -kMost && numbers.low <= numbers.high && numbers.high <= kMost)) {
+    return absl::OkStatus();
+  }
+  return InvalidArgument("clips from ", numbers.low, " to ", numbers.high,
+                         ", expected two numbers that floats can be, the smaller one first");
 }
 
 absl::StatusOr<std::unique_ptr<Activation>> CreateActivation(DeviceContext& context,
                                                              const ActivationSpec& spec) {
   DTNN_RETURN_IF_ERROR(CheckFloating(Name(spec.kind), context.device(), spec.dtype));
-  if (context.device().is_cpu()) return std::make_unique<ActivationCpu>(spec);
-  return CreateActivationGpu(context, spec);
+  DTNN_RETURN_IF_ERROR(WithContext(CheckNumbers(spec.kind, spec.numbers), Name(spec.kind)));
+  // What was clipped has the bound that elements can have: the gradient compares with it.
+  ActivationSpec rounded = spec;
+  DispatchGpuFloating(spec.dtype, [&]<typename T>(T) {
+    rounded.numbers.low = double(Wide<T>(T(Wide<T>(spec.numbers.low))));
+    rounded.numbers.high = double(Wide<T>(T(Wide<T>(spec.numbers.high))));
+  });
+  if (context.device().is_cpu()) return std::make_unique<ActivationCpu>(rounded);
+  return CreateActivationGpu(context, rounded);
 }
 
 }  // namespace dtnn

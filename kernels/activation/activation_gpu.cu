@@ -17,11 +17,17 @@ DTNN_HOST_DEVICE W NormalDistribution(W x) {
   return W(0.5) * std::erfc(x * W(-0.7071067811865476));
 }
 
+template <typename W>
+DTNN_HOST_DEVICE W Softplus(W x) {
+  return (x < 0 ? W(0) : x) + std::log1p(std::exp(-std::abs(x)));
+}
+
 template <typename T, int kVector>
 struct ActivationForwardBody {
   using W = Wide<T>;
   static constexpr int kLanes = kVector, kAhead = 4;
   ActivationKind kind;
+  ActivationNumbers numbers;
   gpu::VectorView<const T, kLanes> x;
   gpu::VectorView<T, kLanes> y;
 
@@ -41,7 +47,7 @@ struct ActivationForwardBody {
       case ActivationKind::kTanh:
         return std::tanh(value);
       case ActivationKind::kLeakyRelu:
-        return value > 0 ? value : value * W(kLeakySlope);
+        return value > 0 ? value : value * W(numbers.slope);
       case ActivationKind::kRelu6:
         return value < 0 ? W(0) : value > 6 ? W(6) : value;
       case ActivationKind::kArctanh:
@@ -56,6 +62,16 @@ struct ActivationForwardBody {
         return value * NormalDistribution(value);
       case ActivationKind::kHardSwish:
         return value * HardSigmoid(value);
+      case ActivationKind::kElu:
+        return value > 0 ? value : W(numbers.alpha) * std::expm1(value);
+      case ActivationKind::kClip:
+        return value < W(numbers.low)    ? W(numbers.low)
+               : value > W(numbers.high) ? W(numbers.high)
+                                         : value;
+      case ActivationKind::kSoftplus:
+        return Softplus(value);
+      case ActivationKind::kMish:
+        return value * std::tanh(Softplus(value));
     }
     return 0;
   }
@@ -72,8 +88,10 @@ struct ActivationForwardBody {
 template <typename T, int kVector>
 struct ActivationBackwardBody {
   using W = Wide<T>;
-  static constexpr int kLanes = kVector, kAhead = 2;
+  static constexpr int kLanes = kVector;
+  static constexpr int kAhead = sizeof(T) < 8 ? 2 : 1;  // two of float64 would spill
   ActivationKind kind;
+  ActivationNumbers numbers;
   bool accumulate;
   gpu::VectorView<const T, kLanes> point, dy;
   gpu::VectorView<T, kLanes> dx;
@@ -98,7 +116,7 @@ struct ActivationBackwardBody {
       case ActivationKind::kTanh:
         return dvalue * (1 - value * value);
       case ActivationKind::kLeakyRelu:
-        return value > 0 ? dvalue : dvalue * W(kLeakySlope);
+        return value > 0 ? dvalue : dvalue * W(numbers.slope);
       case ActivationKind::kRelu6:
         return (value > 0 && value < 6) || std::isnan(dvalue) ? dvalue : W(0);
       case ActivationKind::kArctanh: {
@@ -119,6 +137,22 @@ struct ActivationBackwardBody {
       }
       case ActivationKind::kHardSwish:
         return dvalue * (value <= -3 ? W(0) : value >= 3 ? W(1) : (2 * value + 3) * W(1.0 / 6));
+      case ActivationKind::kElu:
+        return value > 0 ? dvalue : dvalue * (value + W(numbers.alpha));
+      case ActivationKind::kClip: {
+        const bool inside = value > W(numbers.low) && value < W(numbers.high);
+        return inside || std::isnan(dvalue) ? dvalue : W(0);
+      }
+      case ActivationKind::kSoftplus:
+        return -dvalue * std::expm1(-value);
+      case ActivationKind::kMish: {
+        // 1 - t^2 as a quotient: the difference has no digits left where t is almost 1.
+        const W e = std::exp(-std::abs(value)), above = 1 + 2 * e;
+        const W w = value > 0 ? above + 2 * e * e : e * (e + 2) + 2;
+        const W t = (value > 0 ? above : e * (e + 2)) / w;
+        const W slope = 4 * (e + e * e) / (w * w) * (value > 0 ? e : W(1));
+        return dvalue * (t + value * slope);
+      }
     }
     return 0;
   }
@@ -151,7 +185,7 @@ class ActivationGpu : public Activation {
       return WithGridVectors<T>(grid, spec_.format, Tensors{&x, &y}, [&]<int kLanes>() {
         return runner_.ForEachVector(
             kName, ExtentsOf(grid),
-            ActivationForwardBody<T, kLanes>{spec_.kind,
+            ActivationForwardBody<T, kLanes>{spec_.kind, spec_.numbers,
                                              VectorsIn<const T, kLanes>(grid, x, spec_.format),
                                              VectorsIn<T, kLanes>(grid, y, spec_.format)});
       });
@@ -166,7 +200,7 @@ class ActivationGpu : public Activation {
       return WithGridVectors<T>(grid, spec_.format, Tensors{&point, &dy, &dx}, [&]<int kLanes>() {
         return runner_.ForEachVector(
             kName, ExtentsOf(grid),
-            ActivationBackwardBody<T, kLanes>{spec_.kind, accumulate,
+            ActivationBackwardBody<T, kLanes>{spec_.kind, spec_.numbers, accumulate,
                                               VectorsIn<const T, kLanes>(grid, point, spec_.format),
                                               VectorsIn<const T, kLanes>(grid, dy, spec_.format),
                                               VectorsIn<T, kLanes>(grid, dx, spec_.format)});

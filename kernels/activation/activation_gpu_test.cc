@@ -64,6 +64,23 @@ TEST_P(ActivationGpuTest, SameAsCpuOnAGpu) {
   ExpectSameAsCpu(*gpu, **activation, spec());
 }
 
+TEST(ActivationNumbersGpuTest, SameAsCpu) {
+  const std::pair<ActivationKind, ActivationNumbers> functions[] = {
+      {ActivationKind::kLeakyRelu, {.slope = 0.3}},
+      {ActivationKind::kElu, {.alpha = 0.7}},
+      {ActivationKind::kClip, {.low = -0.1, .high = 0.3}}};
+  for (const auto& [kind, numbers] : functions) {
+    const ActivationSpec spec = {.kind = kind, .numbers = numbers};
+    const std::unique_ptr<DeviceContext> gpu = *DeviceContext::Create(Device::Simulated(0));
+    ExpectSameAsCpu(*gpu, **CreateActivation(*gpu, spec), spec);
+  }
+  DTNN_GPU_OR_SKIP(gpu);
+  for (const auto& [kind, numbers] : functions) {
+    const ActivationSpec spec = {.kind = kind, .numbers = numbers};
+    ExpectSameAsCpu(*gpu, **CreateActivation(*gpu, spec), spec);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(, ActivationGpuTest,
                          ::testing::Combine(::testing::ValuesIn(kActivationKinds),
                                             ::testing::Values(TensorFormat::kNHWC,

@@ -37,14 +37,15 @@ class ActivationTest : public ::testing::TestWithParam<std::tuple<ActivationKind
   DType dtype() const { return std::get<1>(GetParam()); }
   // Comparisons are exact; functions may be wrong in the last digits.
   double tolerance() const {
-    const bool compares = kind() == ActivationKind::kRelu || kind() == ActivationKind::kRelu6;
+    const bool compares = kind() == ActivationKind::kRelu || kind() == ActivationKind::kRelu6 ||
+                          kind() == ActivationKind::kClip;
     return compares ? 0 : 6 * Epsilon(dtype());
   }
   // The tolerance of gradients from integers: polynomials of them are exact.
   double gradient_tolerance() const {
     const bool exact = kind() != ActivationKind::kLeakyRelu && kind() != ActivationKind::kArctanh &&
                        kind() != ActivationKind::kLog && kind() != ActivationKind::kHardSigmoid &&
-                       !GradientReadsInput(kind());
+                       kind() != ActivationKind::kSoftplus && !GradientReadsInput(kind());
     return exact ? 0 : 8 * Epsilon(dtype());
   }
   // Inputs where the function is defined.
@@ -143,6 +144,9 @@ TEST_P(ActivationTest, GradientsOfExtremes) {
   if (kind() == ActivationKind::kHardSigmoid) y = {0, 1e-30, 0.99, 1};
   if (kind() == ActivationKind::kLeakyRelu) y = {-infinity, -1e30, -1, 0, 1, infinity};
   if (kind() == ActivationKind::kRelu6) y = {0, 1e-30, 5.99, 6};
+  if (kind() == ActivationKind::kElu) y = {-1, -1 + 0x1p-23, -1e-30, -0.0, 1e-30, infinity};
+  if (kind() == ActivationKind::kClip) y = {-1, -1 + 0x1p-23, 0, 1 - 0x1p-23, 1};
+  if (kind() == ActivationKind::kSoftplus) y = {0, 1e-30, 1e-5, 0.6, 20, 90, 1e30, infinity};
   if (kind() == ActivationKind::kArctanh) y = {-18, -8, -1e-5, 0, 1e-5, 8, 18};
   if (kind() == ActivationKind::kLog) y = {-infinity, -1e30, -200, -90, -1, -1e-3, -1e-6, -0.0};
   const std::vector<double> ones(y.size(), 1);
@@ -204,6 +208,52 @@ INSTANTIATE_TEST_SUITE_P(, ActivationTest,
                                   std::string(Name(std::get<1>(info.param)));
                          });
 
+// Other numbers than PyTorch's, in each element type; bounds that a bfloat16 cannot have, too.
+TEST(ActivationNumbersTest, EqualTheReference) {
+  const auto context = *DeviceContext::Create(Device::Cpu());
+  const float most = std::numeric_limits<float>::max();
+  const std::pair<ActivationKind, ActivationNumbers> functions[] = {
+      {ActivationKind::kLeakyRelu, {.slope = 0.25}},
+      {ActivationKind::kLeakyRelu, {.slope = 0}},
+      {ActivationKind::kElu, {.alpha = 2.5}},
+      {ActivationKind::kElu, {.alpha = 0}},
+      {ActivationKind::kClip, {.low = -0.5, .high = 2}},
+      {ActivationKind::kClip, {.low = 1, .high = most}},
+      {ActivationKind::kClip, {.low = -most, .high = -0.25}},
+      {ActivationKind::kClip, {.low = 0.5, .high = 0.5}}};
+  for (const auto& [kind, numbers] : functions) {
+    for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kBfloat16}) {
+      SCOPED_TRACE(Name(kind));
+      const double epsilon = dtype == DType::kBfloat16 ? 0x1p-8 : Epsilon(dtype);
+      const auto activation =
+          *CreateActivation(*context, {.kind = kind, .dtype = dtype, .numbers = numbers});
+      const Tensor x = IntegerTensor(dtype, {37}, 1, 9), dy = IntegerTensor(dtype, {37}, 2);
+      const Tensor y = ZeroTensor(dtype, {37}), dx = ZeroTensor(dtype, {37});
+      ASSERT_EQ(activation->Forward(x, y), absl::OkStatus());
+      std::vector<double> expected(37), slopes(37);
+      reference::ActivationForward(kind, Values(x), expected, numbers);
+      EXPECT_TRUE(Close(Values(y), expected, 0, 6 * epsilon));
+      ASSERT_EQ(activation->Backward(y, dy, dx, false), absl::OkStatus());
+      reference::ActivationBackward(kind, Values(y), Values(dy), slopes, false, numbers);
+      EXPECT_TRUE(Close(Values(dx), slopes, epsilon, 2 * epsilon));
+    }
+  }
+}
+
+// 0.1 and 0.3 are not among them, and what was clipped must have no gradient.
+TEST(ActivationNumbersTest, BoundsAreRoundedAsElementsAre) {
+  const auto context = *DeviceContext::Create(Device::Cpu());
+  for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kBfloat16}) {
+    const auto clip = *CreateActivation(
+        *context,
+        {.kind = ActivationKind::kClip, .dtype = dtype, .numbers = {.low = 0.1, .high = 0.3}});
+    const Tensor x = TensorOf(dtype, {3}, {0, 0.25, 1}), ones = testing::OnesTensor(dtype, {3});
+    ASSERT_EQ(clip->Forward(x, x), absl::OkStatus());
+    ASSERT_EQ(clip->Backward(x, ones, ones, false), absl::OkStatus());
+    EXPECT_EQ(Values(ones), (std::vector<double>{0, 1, 0})) << Name(dtype);
+  }
+}
+
 TEST(ActivationReferenceTest, SlopeIsTheDerivative) {
   for (const auto kind : kActivationKinds) {
     for (const double x : {-2.5, -0.4, 0.3, 1.7, 6.5}) {
@@ -222,6 +272,10 @@ TEST(ActivationCreateTest, RefusesIntegersAndDifferentShapes) {
   const auto context = *DeviceContext::Create(Device::Cpu());
   EXPECT_EQ(CreateActivation(*context, {.dtype = DType::kInt32}).status().message(),
             "relu: dtype int32, expected float32 or float64");
+  EXPECT_EQ(CreateActivation(*context, {.kind = ActivationKind::kElu, .numbers = {.alpha = -1}})
+                .status()
+                .message(),
+            "elu: alpha is -1, expected a number from 0 on that a float can be");
   const auto relu = *CreateActivation(*context, {});
   EXPECT_EQ(
       relu->Forward(ZeroTensor(DType::kFloat32, {3}), ZeroTensor(DType::kFloat32, {4})).code(),

@@ -21,6 +21,7 @@
 #include "kernels/gemm/gemm.h"
 #include "kernels/pool/adaptive_pool.h"
 #include "kernels/pool/pool.h"
+#include "kernels/prelu/prelu.h"
 #include "kernels/resize/resize.h"
 #include "kernels/softmax/softmax.h"
 #include "tensor/philox.h"
@@ -182,6 +183,12 @@ TEST_P(EmptyBatchTest, Elementwise) {
     Ok(activation->Forward(x, y));
     Ok(activation->Backward(y, x, x, true));
   }
+  const auto prelu = *CreatePRelu(*context_, {.channels = 3, .format = format()});
+  const Tensor slopes = Ones({3});
+  Ok(prelu->Forward(x, slopes, y));
+  Ok(prelu->Backward(x, slopes, y, x, true));
+  Ok(prelu->SlopeGradient(x, y, slopes));
+  EXPECT_EQ(Values(slopes), Doubles(3, 0));
   const auto scale = *CreateChannelScale(*context_, {.format = format()});
   const Tensor factors = Zeros(SampleShape({1, 1, 3}, format()).Prepend(0));
   Ok(scale->Multiply(x, factors, y, true));

@@ -22,6 +22,7 @@
 #include "kernels/gemm/gemm.h"
 #include "kernels/pool/adaptive_pool.h"
 #include "kernels/pool/pool.h"
+#include "kernels/prelu/prelu.h"
 #include "kernels/resize/resize.h"
 #include "kernels/softmax/softmax.h"
 #include "kernels/testing/gpu_testing.h"
@@ -202,6 +203,20 @@ TEST_P(HalfGpuTest, Activations) {
       return {y, dx};
     });
   }
+}
+
+TEST_P(HalfGpuTest, PRelu) {
+  ExpectRounded([&](Call& call) -> std::vector<Tensor> {
+    const auto prelu =
+        *CreatePRelu(call.gpu(), {.channels = 5, .format = format_, .dtype = call.dtype()});
+    const Shape shape = Images(5);
+    const Tensor x = call.In(shape, 1), y = call.In(shape, 2), dx = call.In(shape, 3),
+                 slopes = call.Float({5}, 4);
+    EXPECT_EQ(prelu->Forward(x, slopes, y), absl::OkStatus());
+    EXPECT_EQ(prelu->Backward(x, slopes, call.In(shape, 5), dx, /*accumulate=*/true),
+              absl::OkStatus());
+    return {y, dx};
+  });
 }
 
 TEST_P(HalfGpuTest, AddBiasConcatDropout) {

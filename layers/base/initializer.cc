@@ -89,7 +89,7 @@ double Initializer::Variance() const {
 }
 
 double Initializer::Limit() const {
-  if (IsConstant(kind)) return kind == InitializerKind::kOnes ? 1 : 0;
+  if (IsConstant(kind)) return kind == InitializerKind::kOnes ? times : 0;
   if (IsNormal(kind)) return 2 * std::sqrt(Variance()) / kTruncatedDeviation;
   return std::sqrt(3 * Variance());
 }

@@ -45,6 +45,7 @@ std::optional<InitializerKind> ParseInitializerKind(std::string_view name);
 struct Initializer {
   InitializerKind kind = InitializerKind::kZeros;
   int64_t fan_in = 1, fan_out = 1;
+  double times = 1;  // of kOnes: the value
 
   // The variance of the values drawn; 0 for the constant kinds.
   double Variance() const;

@@ -23,6 +23,14 @@ TEST(InitializerTest, LimitsAreThoseOfThePapers) {
   EXPECT_NEAR(he.Limit(), 0.10206207, 1e-8);
 }
 
+TEST(InitializerTest, OnesMayBeAnotherNumber) {
+  const Tensor values = ZeroTensor(DType::kFloat32, Shape{3});
+  const Initializer quarters{.kind = InitializerKind::kOnes, .times = 0.25};
+  quarters.Fill(values, Philox(1, 2));
+  EXPECT_EQ(Values(values), (std::vector<double>{0.25, 0.25, 0.25}));
+  EXPECT_EQ(quarters.Variance(), 0);
+}
+
 std::vector<InitializerKind> RandomKinds() {
   return {std::begin(kInitializerKinds) + 2, std::end(kInitializerKinds)};
 }

@@ -6,6 +6,7 @@
 #include "layers/channels/channel_shuffle.h"
 #include "layers/channels/channel_slice.h"
 #include "layers/channels/group_softmax.h"
+#include "layers/channels/prelu.h"
 #include "layers/conv2d.h"
 #include "layers/dropout.h"
 #include "layers/fc.h"
@@ -38,8 +39,8 @@ std::shared_ptr<const Layer> WithoutAttributes(AttributeReader&) {
 }
 
 template <ActivationKind kKind>
-std::shared_ptr<const Layer> MakeActivation(AttributeReader&) {
-  return std::make_shared<ActivationLayer>(kKind);
+std::shared_ptr<const Layer> MakeActivation(AttributeReader& read) {
+  return ActivationLayer::FromAttributes(kKind, read);
 }
 
 template <PoolKind kKind>
@@ -80,6 +81,7 @@ LayerTable MakeTable() {
       {"MultiplicationBlock", WithoutAttributes<MultiplicationLayer>},
       {"ScoresBlock", ScoresLayer::FromAttributes},
       {"WeightedSumBlock", WeightedSumLayer::FromAttributes},
+      {"PRelu", PReluLayer::FromAttributes},
       {"Relu", MakeActivation<ActivationKind::kRelu>},
       {"Sigmoid", MakeActivation<ActivationKind::kSigmoid>},
       {"Tanh", MakeActivation<ActivationKind::kTanh>},
@@ -91,6 +93,10 @@ LayerTable MakeTable() {
       {"SiLU", MakeActivation<ActivationKind::kSilu>},
       {"GELU", MakeActivation<ActivationKind::kGelu>},
       {"HardSwish", MakeActivation<ActivationKind::kHardSwish>},
+      {"ELU", MakeActivation<ActivationKind::kElu>},
+      {"Clip", MakeActivation<ActivationKind::kClip>},
+      {"Softplus", MakeActivation<ActivationKind::kSoftplus>},
+      {"Mish", MakeActivation<ActivationKind::kMish>},
   };
 }
 

@@ -10,6 +10,7 @@
 #include "layers/channels/channel_shuffle.h"
 #include "layers/channels/channel_slice.h"
 #include "layers/channels/group_softmax.h"
+#include "layers/channels/prelu.h"
 #include "layers/conv2d.h"
 #include "layers/dropout.h"
 #include "layers/fc.h"
@@ -79,7 +80,13 @@ Layers Unusual() {
           BatchNormalizationOptions{.momentum = 0.1, .epsilon = 1.0 / 3}),
       std::make_shared<GroupNormalizationLayer>(
           GroupNormalizationOptions{.groups = 3, .per_pixel = true, .epsilon = 0.25}),
-      std::make_shared<DropoutLayer>(0.1)};
+      std::make_shared<DropoutLayer>(0.1),
+      std::make_shared<PReluLayer>(false),
+      std::make_shared<ActivationLayer>(ActivationKind::kLeakyRelu,
+                                        ActivationNumbers{.slope = 0.2}),
+      std::make_shared<ActivationLayer>(ActivationKind::kElu, ActivationNumbers{.alpha = 0.5}),
+      std::make_shared<ActivationLayer>(ActivationKind::kClip,
+                                        ActivationNumbers{.low = -0.25, .high = 1.0 / 3})};
 }
 
 TEST(LayerTableTest, AttributesMakeTheSameLayer) {
@@ -101,6 +108,13 @@ TEST(LayerTableTest, EveryTypeIsItsOwn) {
     ASSERT_TRUE(made.ok()) << type << ": " << made.status();
     EXPECT_EQ((*made)->type_name(), type);
   }
+}
+
+// Files of versions in which it had no other.
+TEST(LayerTableTest, LeakyReluWithoutASlopeHasPyTorchs) {
+  const auto made = MakeLayer("LeakyRelu", {});
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ(dynamic_cast<const ActivationLayer&>(**made).numbers().slope, 0.01);
 }
 
 TEST(LayerTableTest, WhatIsNotKnownIsNamed) {

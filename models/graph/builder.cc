@@ -6,6 +6,7 @@
 #include "layers/channels/channel_shuffle.h"
 #include "layers/channels/channel_slice.h"
 #include "layers/channels/group_softmax.h"
+#include "layers/channels/prelu.h"
 #include "layers/dropout.h"
 #include "layers/flatten.h"
 #include "layers/input.h"
@@ -103,8 +104,12 @@ GraphBuilder& GraphBuilder::GroupNorm(const GroupNormalizationOptions& options) 
   return Append(std::make_shared<GroupNormalizationLayer>(options));
 }
 
-GraphBuilder& GraphBuilder::Activation(ActivationKind kind) {
-  return Append(std::make_shared<ActivationLayer>(kind));
+GraphBuilder& GraphBuilder::PRelu(bool per_channel) {
+  return Append(std::make_shared<PReluLayer>(per_channel));
+}
+
+GraphBuilder& GraphBuilder::Activation(ActivationKind kind, const ActivationNumbers& numbers) {
+  return Append(std::make_shared<ActivationLayer>(kind, numbers));
 }
 
 GraphBuilder& GraphBuilder::Softmax() { return Append(std::make_shared<SoftmaxLayer>()); }

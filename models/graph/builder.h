@@ -86,7 +86,9 @@ class GraphBuilder {
   GraphBuilder& Relu() { return Activation(ActivationKind::kRelu); }
   GraphBuilder& Sigmoid() { return Activation(ActivationKind::kSigmoid); }
   GraphBuilder& Tanh() { return Activation(ActivationKind::kTanh); }
-  GraphBuilder& LeakyRelu() { return Activation(ActivationKind::kLeakyRelu); }
+  GraphBuilder& LeakyRelu(double slope = ActivationNumbers().slope) {
+    return Activation(ActivationKind::kLeakyRelu, {.slope = slope});
+  }
   GraphBuilder& Relu6() { return Activation(ActivationKind::kRelu6); }
   GraphBuilder& Arctanh() { return Activation(ActivationKind::kArctanh); }
   GraphBuilder& Log() { return Activation(ActivationKind::kLog); }
@@ -94,7 +96,15 @@ class GraphBuilder {
   GraphBuilder& Silu() { return Activation(ActivationKind::kSilu); }
   GraphBuilder& Gelu() { return Activation(ActivationKind::kGelu); }
   GraphBuilder& HardSwish() { return Activation(ActivationKind::kHardSwish); }
-  GraphBuilder& Activation(ActivationKind kind);
+  GraphBuilder& Elu(double alpha = 1) { return Activation(ActivationKind::kElu, {.alpha = alpha}); }
+  GraphBuilder& Clip(double low, double high) {
+    return Activation(ActivationKind::kClip, {.low = low, .high = high});
+  }
+  GraphBuilder& Softplus() { return Activation(ActivationKind::kSoftplus); }
+  GraphBuilder& Mish() { return Activation(ActivationKind::kMish); }
+  // A relu whose slope below 0 is trained: one for each channel or feature, or one for all.
+  GraphBuilder& PRelu(bool per_channel = true);
+  GraphBuilder& Activation(ActivationKind kind, const ActivationNumbers& numbers = {});
   GraphBuilder& Softmax();
   GraphBuilder& Add(const std::vector<Path>& paths);
   GraphBuilder& Concat(const std::vector<Path>& paths);

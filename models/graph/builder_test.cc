@@ -60,7 +60,12 @@ TEST(GraphBuilderTest, EveryActivationAndPoolHasItsWord) {
       .HardSigmoid()
       .Silu()
       .Gelu()
-      .HardSwish();
+      .HardSwish()
+      .Elu()
+      .Clip(0, 2)
+      .Softplus()
+      .Mish()
+      .PRelu();
   const absl::StatusOr<Graph> graph = b.Build();
   ASSERT_TRUE(graph.ok()) << graph.status();
   std::vector<std::string> types;
@@ -87,7 +92,12 @@ TEST(GraphBuilderTest, EveryActivationAndPoolHasItsWord) {
                                              "HardSigmoid",
                                              "SiLU",
                                              "GELU",
-                                             "HardSwish"}));
+                                             "HardSwish",
+                                             "ELU",
+                                             "Clip",
+                                             "Softplus",
+                                             "Mish",
+                                             "PRelu"}));
 }
 
 TEST(GraphBuilderTest, SelfAttentionIsMadeOfLayers) {

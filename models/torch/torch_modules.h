@@ -27,7 +27,7 @@ struct TorchModule {
     if (Has("layer_scale")) return "Conv2D";  // of one pixel, depthwise
     if (!Has("weight")) return "";
     const int rank = arrays.find("weight")->second->shape().rank();
-    if (rank == 1 && Has("bias")) return "GroupNormalization";
+    if (rank == 1) return Has("bias") ? "GroupNormalization" : "PRelu";
     return rank == 4 ? "Conv2D" : rank == 2 ? "FC" : "";
   }
 };

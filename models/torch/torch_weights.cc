@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <set>
 #include <span>
 #include <string_view>
@@ -17,7 +18,7 @@ namespace {
 // The name of an array in the file for a parameter of a layer.
 std::string_view ArrayOf(const TorchModule& module, std::string_view parameter) {
   if (parameter == "weights" && module.Has("layer_scale")) return "layer_scale";
-  if (parameter == "weights" || parameter == "gamma") return "weight";
+  if (parameter == "weights" || parameter == "gamma" || parameter == "slopes") return "weight";
   if (parameter == "biases" || parameter == "beta") return "bias";
   return parameter;  // running_mean, running_var
 }
@@ -120,6 +121,22 @@ std::string WithoutBias(const Graph& graph,
   return line;
 }
 
+// Arrays of vision transformers, by the last part of their names: torchvision's and timm's.
+constexpr std::string_view kOfAttention[] = {"class_token", "cls_token",      "pos_embedding",
+                                             "pos_embed",   "in_proj_weight", "in_proj_bias"};
+
+absl::Status CheckKinds(const NamedTensors& weights) {
+  for (const auto& [name, tensor] : weights) {
+    const std::string_view array = std::string_view(name).substr(name.rfind('.') + 1);
+    if (std::ranges::find(kOfAttention, array) == std::end(kOfAttention)) continue;
+    return Unimplemented(Quoted(name),
+                         " is a token, an embedding or a product of attention, which weights alone "
+                         "do not fill; load them into their network in PyTorch, export that as "
+                         "ONNX, torch.onnx.export, and import the .onnx file, which has them");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckValues(const NamedTensors& weights) {
   for (const auto& [name, tensor] : weights) {
     const std::span values(tensor.data<float>(), size_t(tensor.num_elements()));
@@ -138,6 +155,7 @@ absl::Status CheckValues(const NamedTensors& weights) {
 absl::StatusOr<MatchedWeights> FillFromTorch(const NamedTensors& weights, const Graph& graph,
                                              ParameterStore& store,
                                              const TorchWeightsOptions& options) {
+  DTNN_RETURN_IF_ERROR(CheckKinds(weights));
   DTNN_RETURN_IF_ERROR(CheckValues(weights));
   std::vector<size_t> layers;
   for (size_t i = 0; i < graph.nodes().size(); ++i) {
@@ -155,7 +173,7 @@ absl::StatusOr<MatchedWeights> FillFromTorch(const NamedTensors& weights, const 
   for (const TorchModule& module : modules) {
     if (module.Type().empty()) {
       matched.differing.push_back(
-          StrCat("\"", module.name, "\" is not a convolution, product or normalisation"));
+          StrCat("\"", module.name, "\" is not a convolution, product, normalisation or PReLU"));
       continue;
     }
     const Node* node = next < layers.size() ? &graph.nodes()[layers[next]] : nullptr;

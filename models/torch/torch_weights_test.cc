@@ -190,6 +190,42 @@ TEST_F(TorchWeightsTest, ValuesThatNoTrainingLeavesAreRefused) {
   }
 }
 
+TEST_F(TorchWeightsTest, SlopesFillAPRelu) {
+  GraphBuilder b("net", TensorFormat::kNCHW);
+  b.Input({4, 4, 3}).PRelu().PRelu(false).Flatten().Fc(2);
+  const Graph graph = *b.Build();
+  store_ = *ParameterStore::Create(graph, *host_, DType::kFloat32, /*seed=*/3);
+  NamedTensors weights;
+  for (const auto& [name, shape] : {std::pair("0.weight", Shape{3}),
+                                    {"1.weight", Shape{1}},
+                                    {"3.weight", Shape{2, 48}},
+                                    {"3.bias", Shape{2}}}) {
+    const Tensor tensor = *Tensor::Zeros(DType::kFloat32, shape);
+    std::fill_n(tensor.data<float>(), tensor.num_elements(), 0.5F + float(weights.size()));
+    weights.emplace_back(name, tensor);
+  }
+  const auto matched = FillFromTorch(weights, graph, *store_);
+  ASSERT_TRUE(matched.ok()) << matched.status();
+  EXPECT_EQ(matched->layers, 3);
+  EXPECT_EQ(store_->Value(1, 0).data<float>()[2], 0.5F);
+  EXPECT_EQ(store_->Value(2, 0).data<float>()[0], 1.5F);
+}
+
+TEST_F(TorchWeightsTest, TransformersComeAsOnnx) {
+  const Graph graph = Network("vgg");
+  store_ = *ParameterStore::Create(graph, *host_, DType::kFloat32, /*seed=*/3);
+  for (const char* name : {"class_token", "encoder.pos_embedding",
+                           "encoder.layers.encoder_layer_0.self_attention.in_proj_weight"}) {
+    NamedTensors weights = *ReadTorchFile(StrCat(kFolder, "vgg.pth"));
+    weights.emplace_back(name, *Tensor::Zeros(DType::kFloat32, {1, 1, 4}));
+    EXPECT_EQ(FillFromTorch(weights, graph, *store_).status().message(),
+              StrCat("\"", name,
+                     "\" is a token, an embedding or a product of attention, which weights alone "
+                     "do not fill; load them into their network in PyTorch, export that as ONNX, "
+                     "torch.onnx.export, and import the .onnx file, which has them"));
+  }
+}
+
 // Before a batch normalisation, zeros are all that a bias is good for.
 TEST_F(TorchWeightsTest, BiasesThatTheFileLacksAreSaid) {
   const Graph graph = Network("vgg");

@@ -11,7 +11,7 @@ namespace dtnn {
 namespace {
 
 constexpr char kRelu[] = "Relu", kSigmoid[] = "Sigmoid", kTanh[] = "Tanh", kAtanh[] = "Atanh",
-               kHardSwish[] = "HardSwish", kMul[] = "Mul";
+               kHardSwish[] = "HardSwish", kSoftplus[] = "Softplus", kMul[] = "Mul";
 
 // An operator of the same name without attributes.
 template <const char* kOperator>
@@ -21,17 +21,43 @@ absl::Status ExportElementwise(const LayerToExport& layer, GraphWriter& writer) 
 }
 
 absl::Status ExportLeakyRelu(const LayerToExport& layer, GraphWriter& writer) {
-  writer.AddNode("LeakyRelu", layer.node.name, layer.inputs, layer.output)
-      .Float("alpha", kLeakySlope);
+  const double slope =
+      layer.read.Has("slope") ? layer.read.Real("slope") : ActivationNumbers().slope;
+  writer.AddNode("LeakyRelu", layer.node.name, layer.inputs, layer.output).Float("alpha", slope);
   return absl::OkStatus();
 }
 
-absl::Status ExportRelu6(const LayerToExport& layer, GraphWriter& writer) {
+absl::Status ExportPRelu(const LayerToExport& layer, GraphWriter& writer) {
+  const std::string& name = layer.node.name;
+  const Tensor& slopes = layer.parameters[0];
+  const int64_t count = slopes.shape()[0];
+  const bool channels = count > 1 && layer.node.output.rank() == 3;
+  writer.AddNode("PRelu", name,
+                 {layer.inputs[0], writer.AddTensor(StrCat(name, ".weight"), slopes,
+                                                    channels ? Shape{count, 1, 1} : Shape{count})},
+                 layer.output);
+  return absl::OkStatus();
+}
+
+absl::Status ExportElu(const LayerToExport& layer, GraphWriter& writer) {
+  writer.AddNode("Elu", layer.node.name, layer.inputs, layer.output)
+      .Float("alpha", layer.read.Real("alpha"));
+  return absl::OkStatus();
+}
+
+void WriteClip(const LayerToExport& layer, GraphWriter& writer, double low, double high) {
   const std::string& name = layer.node.name;
   writer.AddNode("Clip", name,
-                 {layer.inputs[0], writer.AddScalar(StrCat(name, "_low"), 0),
-                  writer.AddScalar(StrCat(name, "_high"), 6)},
+                 {layer.inputs[0], writer.AddScalar(StrCat(name, "_low"), float(low)),
+                  writer.AddScalar(StrCat(name, "_high"), float(high))},
                  layer.output);
+}
+absl::Status ExportRelu6(const LayerToExport& layer, GraphWriter& writer) {
+  WriteClip(layer, writer, 0, 6);
+  return absl::OkStatus();
+}
+absl::Status ExportClip(const LayerToExport& layer, GraphWriter& writer) {
+  WriteClip(layer, writer, layer.read.Real("low"), layer.read.Real("high"));
   return absl::OkStatus();
 }
 
@@ -43,6 +69,17 @@ absl::Status ExportLog(const LayerToExport& layer, GraphWriter& writer) {
   writer.AddNode("Neg", StrCat(name, "/Neg"), layer.inputs, minus);
   writer.AddNode("Softplus", StrCat(name, "/Softplus"), {minus}, plus);
   writer.AddNode("Neg", name, {plus}, layer.output);
+  return absl::OkStatus();
+}
+
+// x tanh(softplus x), as PyTorch writes it: there is an operator from opset 18 on only.
+absl::Status ExportMish(const LayerToExport& layer, GraphWriter& writer) {
+  const std::string &name = layer.node.name, &x = layer.inputs[0];
+  const std::string plus = writer.NewName(StrCat(name, "_softplus")),
+                    tanh = writer.NewName(StrCat(name, "_tanh"));
+  writer.AddNode("Softplus", StrCat(name, "/Softplus"), {x}, plus);
+  writer.AddNode("Tanh", StrCat(name, "/Tanh"), {plus}, tanh);
+  writer.AddNode("Mul", name, {x, tanh}, layer.output);
   return absl::OkStatus();
 }
 
@@ -157,6 +194,11 @@ ExportLayer FindExport(std::string_view type) {
       {"SiLU", ExportSilu},
       {"GELU", ExportGelu},
       {"HardSwish", ExportElementwise<kHardSwish>},
+      {"ELU", ExportElu},
+      {"PRelu", ExportPRelu},
+      {"Clip", ExportClip},
+      {"Softplus", ExportElementwise<kSoftplus>},
+      {"Mish", ExportMish},
   };
   const auto found = table.find(type);
   return found == table.end() ? nullptr : found->second;

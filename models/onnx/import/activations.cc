@@ -1,9 +1,11 @@
-// Activations that files write as several operators, and those that later opsets have.
+// Activations that files write as several operators, and GELU, which later opsets have as one too.
 
 #include <cmath>
+#include <initializer_list>
+#include <iterator>
 #include <optional>
+#include <string_view>
 
-#include "kernels/activation/activation.h"
 #include "layers/activation.h"
 #include "layers/merging/multiplication.h"
 #include "models/onnx/import/operators.h"
@@ -14,10 +16,6 @@ namespace {
 
 absl::Status ImportAs(OperatorReader& op, ActivationKind kind, const ImportedValue& input) {
   return AddElementwise(op, std::make_shared<ActivationLayer>(kind), std::span(&input, 1));
-}
-absl::Status ImportAs(OperatorReader& op, ActivationKind kind) {
-  DTNN_ASSIGN_OR_RETURN(const ImportedValue input, op.Value(0));
-  return ImportAs(op, kind, input);
 }
 
 // Whether one input is a real number about `number`; if so, the place of the other, of which
@@ -43,35 +41,83 @@ absl::Status SetStep(OperatorReader& op, size_t input, Unfinished step) {
   return absl::OkStatus();
 }
 
-// x * sigmoid x, whose sigmoid has no other reader: the input that is x.
-std::optional<size_t> FindSilu(OperatorReader& op, const ImportedValue& a, const ImportedValue& b) {
+// The product of x and of what `steps` make of it, the first one last, which have no other readers:
+// the input that is x.
+std::optional<size_t> FindProduct(OperatorReader& op, const ImportedValue& a,
+                                  const ImportedValue& b,
+                                  std::initializer_list<std::string_view> steps) {
+  const NetworkMaker& network = op.network();
   for (const bool first : {true, false}) {
-    const ImportedValue &sigmoid = first ? a : b, &x = first ? b : a;
-    const NetworkMaker& network = op.network();
-    ImportedValue view = sigmoid;
-    view.node = x.node;
-    if (view == x && network.LayerOf(sigmoid).type_name() == "Sigmoid" &&
-        network.IsLatest(sigmoid) && op.IsLastReader(first ? 0 : 1) &&
-        network.NameOfInput(sigmoid) == network.NameOf(x)) {
-      return first ? 1 : 0;
+    const ImportedValue &made = first ? a : b, &x = first ? b : a;
+    ImportedValue at = made;
+    bool found = network.IsLatest(made);
+    for (const std::string_view step : steps) {
+      found = found && at.node > x.node && !op.IsReadLater(at) &&
+              network.LayerOf(at).type_name() == step;
+      if (!found) break;
+      const std::string& input = network.NameOfInput(at);
+      --at.node;
+      // The layer before it, or x, which layers beside these may read too.
+      if (step == *std::prev(steps.end())) at.node = x.node;
+      found = network.NameOf(at) == input;
     }
+    if (found && at == x) return first ? 1 : 0;
   }
   return std::nullopt;
 }
 
 }  // namespace
 
-absl::Status ImportHardSigmoid(OperatorReader& op) {
-  const double alpha = op.Real("alpha", 0.2), beta = op.Real("beta", 0.5);
-  if (std::abs(alpha - 1.0 / 6) > 1e-6 || std::abs(beta - 0.5) > 1e-6) {
-    return Unimplemented("its attributes \"alpha\" and \"beta\" are ", alpha, " and ", beta,
-                         "; the layer has 1/6 and 0.5, as PyTorch has");
+absl::Status ImportNeg(OperatorReader& op) {
+  DTNN_ASSIGN_OR_RETURN(ImportedValue value, op.RawValue(0));
+  if (value.unfinished == Unfinished::kSoftplusOfNegated) {
+    value.unfinished = Unfinished::kNothing;
+    return ImportAs(op, ActivationKind::kLog, value);
   }
-  return ImportAs(op, ActivationKind::kHardSigmoid);
+  DTNN_ASSIGN_OR_RETURN(value, op.Value(0));
+  value.unfinished = Unfinished::kNegated;
+  op.SetOutput(value);
+  return absl::OkStatus();
 }
 
-absl::Status ImportHardSwish(OperatorReader& op) {
-  return ImportAs(op, ActivationKind::kHardSwish);
+absl::Status ImportSoftplus(OperatorReader& op) {
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue value, op.RawValue(0));
+  if (value.unfinished == Unfinished::kNegated) {
+    return SetStep(op, 0, Unfinished::kSoftplusOfNegated);
+  }
+  return ImportActivation(op, ActivationKind::kSoftplus);
+}
+
+// From 15 on softplus x is x to seven digits.
+absl::Status ImportGreater(OperatorReader& op) {
+  constexpr float kLarge = 15;
+  const auto bound = op.Constant(1);
+  if (!op.IsConstant(0) && bound.ok() && bound->real() && bound->count() == 1 &&
+      bound->reals[0] >= kLarge) {
+    DTNN_RETURN_IF_ERROR(op.Value(0).status());
+    return SetStep(op, 0, Unfinished::kIsLarge);
+  }
+  return Unimplemented(
+      "compares values; that is read as a step of Softplus alone, which is x where x > 20, as "
+      "PyTorch writes it");
+}
+
+absl::Status ImportWhereOfValues(OperatorReader& op) {
+  const auto large = op.RawValue(0), x = op.RawValue(1), softplus = op.RawValue(2);
+  if (large.ok() && x.ok() && softplus.ok() && large->unfinished == Unfinished::kIsLarge) {
+    ImportedValue same = *large, input = *softplus;
+    same.unfinished = Unfinished::kNothing;
+    input.node = x->node;
+    const NetworkMaker& network = op.network();
+    if (same == *x && input == *x && network.LayerOf(*softplus).type_name() == "Softplus" &&
+        network.NameOfInput(*softplus) == network.NameOf(*x)) {
+      op.SetOutput(*softplus);
+      return absl::OkStatus();
+    }
+  }
+  return Unimplemented(
+      "chooses between values of the network; that is read as the last step of Softplus alone, "
+      "which is x where x > 20, as PyTorch writes it for a beta of 1");
 }
 
 absl::Status ImportGelu(OperatorReader& op) {
@@ -80,7 +126,7 @@ absl::Status ImportGelu(OperatorReader& op) {
         "approximates GELU by tanh; the layer has the exact one. Exporting the model with "
         "approximate=\"none\" changes its answers by less than 0.001");
   }
-  return ImportAs(op, ActivationKind::kGelu);
+  return ImportActivation(op, ActivationKind::kGelu);
 }
 
 absl::Status ImportErf(OperatorReader& op) {
@@ -153,12 +199,16 @@ absl::StatusOr<bool> ImportStepOfGelu(OperatorReader& op) {
 
 absl::Status ImportDiv(OperatorReader& op) {
   DTNN_ASSIGN_OR_RETURN(const bool step, ImportStepOfGelu(op));
-  return step ? absl::OkStatus() : ImportArithmetic(op);
+  if (step) return absl::OkStatus();
+  DTNN_ASSIGN_OR_RETURN(const bool is_first, ImportPreprocessing(op));
+  return is_first ? absl::OkStatus() : ImportArithmetic(op);
 }
 
 absl::Status ImportMul(OperatorReader& op) {
   DTNN_ASSIGN_OR_RETURN(const bool step, ImportStepOfGelu(op));
   if (step) return absl::OkStatus();
+  DTNN_ASSIGN_OR_RETURN(const bool is_first, ImportPreprocessing(op));
+  if (is_first) return absl::OkStatus();
   if (op.IsConstant(0) != op.IsConstant(1) && IsScaleOfChannels(op)) {
     const size_t constant = op.IsConstant(0) ? 0 : 1;
     const bool factor = op.Constant(constant)->count() == 1 && AreLatestScores(op, 1 - constant);
@@ -167,9 +217,14 @@ absl::Status ImportMul(OperatorReader& op) {
   if (op.IsConstant(0) || op.IsConstant(1)) return ImportArithmetic(op);
   DTNN_ASSIGN_OR_RETURN(const ImportedValue a, op.Value(0));
   DTNN_ASSIGN_OR_RETURN(const ImportedValue b, op.Value(1));
-  if (const auto x = FindSilu(op, a, b)) {
+  if (const auto x = FindProduct(op, a, b, {"Sigmoid"})) {
     op.DropLatest();
     return ImportAs(op, ActivationKind::kSilu, *x == 0 ? a : b);
+  }
+  if (const auto x = FindProduct(op, a, b, {"Tanh", "Softplus"})) {
+    op.DropLatest();
+    op.DropLatest();
+    return ImportAs(op, ActivationKind::kMish, *x == 0 ? a : b);
   }
   if (a.channels_last != b.channels_last) {
     return Unimplemented("multiplies values with channels first and last");

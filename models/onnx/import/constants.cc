@@ -174,9 +174,9 @@ absl::Status ImportArithmetic(OperatorReader& op) {
   if (!op.IsConstant(0) || !op.IsConstant(1)) {
     return Unimplemented(
         "computes with values of the network; of such operators layers have only sums of values of "
-        "one shape, and images times a factor for each channel. Normalisation of the input belongs "
-        "into the "
-        "preprocessing");
+        "one shape, and images times a factor for each channel. Normalisation of the input, "
+        "(x - mean) / std of each channel, is read where nothing else reads the input; elsewhere "
+        "leave it out, and give import its mean and std");
   }
   if (op.type() == "Mod" && op.Int("fmod", 0) != 0) {
     return Unimplemented("its attribute \"fmod\" is not 0");
@@ -186,6 +186,11 @@ absl::Status ImportArithmetic(OperatorReader& op) {
   DTNN_ASSIGN_OR_RETURN(WholeNumbers result, Arithmetic(op.type(), a, b));
   op.SetOutput(std::move(result));
   return absl::OkStatus();
+}
+
+absl::Status ImportSub(OperatorReader& op) {
+  DTNN_ASSIGN_OR_RETURN(const bool is_first, ImportPreprocessing(op));
+  return is_first ? absl::OkStatus() : ImportArithmetic(op);
 }
 
 absl::Status ImportSqrt(OperatorReader& op) {

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
+#include <vector>
 
-#include "kernels/activation/activation.h"
 #include "layers/activation.h"
+#include "layers/channels/prelu.h"
 #include "layers/dropout.h"
 #include "layers/flatten.h"
 #include "layers/merging/addition.h"
@@ -18,21 +20,6 @@ namespace dtnn {
 namespace {
 
 constexpr size_t kMostAxes = 64;  // of a shape
-
-absl::Status ImportActivation(OperatorReader& op, ActivationKind kind) {
-  DTNN_ASSIGN_OR_RETURN(const ImportedValue input, op.Value(0));
-  return AddElementwise(op, std::make_shared<ActivationLayer>(kind), std::span(&input, 1));
-}
-
-// An attribute of older opsets, or an input of later ones.
-absl::StatusOr<double> Bound(OperatorReader& op, std::string_view attribute, size_t input,
-                             double otherwise) {
-  const double given = op.Real(attribute, otherwise);
-  if (!op.Has(input)) return given;
-  DTNN_ASSIGN_OR_RETURN(const TensorValues values, op.Constant(input));
-  if (values.real() && values.count() == 1) return ShortestReal(values.reals[0]);
-  return InvalidArgument("its input ", input, " is not one real number");
-}
 
 // All inputs as images, or all as features, in one order.
 absl::StatusOr<std::vector<ImportedValue>> Alike(OperatorReader& op) {
@@ -50,6 +37,15 @@ absl::StatusOr<std::vector<ImportedValue>> Alike(OperatorReader& op) {
 }
 
 }  // namespace
+
+absl::StatusOr<double> RealGiven(OperatorReader& op, std::string_view attribute, size_t input,
+                                 double otherwise) {
+  const double given = op.Real(attribute, otherwise);
+  if (!op.Has(input)) return given;
+  DTNN_ASSIGN_OR_RETURN(const TensorValues values, op.Constant(input));
+  if (values.real() && values.count() == 1) return ShortestReal(values.reals[0]);
+  return InvalidArgument("its input ", input, " is not one real number");
+}
 
 absl::Status AddElementwise(OperatorReader& op, std::shared_ptr<const Layer> layer,
                             std::span<const ImportedValue> inputs,
@@ -88,6 +84,12 @@ absl::StatusOr<std::vector<int64_t>> AxesGiven(OperatorReader& op) {
   return op.HasAttribute("axes") ? op.Ints("axes", {}) : std::vector<int64_t>();
 }
 
+absl::Status ImportActivation(OperatorReader& op, ActivationKind kind,
+                              const ActivationNumbers& numbers) {
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue input, op.Value(0));
+  return AddElementwise(op, std::make_shared<ActivationLayer>(kind, numbers), std::span(&input, 1));
+}
+
 absl::Status ImportRelu(OperatorReader& op) { return ImportActivation(op, ActivationKind::kRelu); }
 absl::Status ImportSigmoid(OperatorReader& op) {
   return ImportActivation(op, ActivationKind::kSigmoid);
@@ -96,55 +98,52 @@ absl::Status ImportTanh(OperatorReader& op) { return ImportActivation(op, Activa
 absl::Status ImportAtanh(OperatorReader& op) {
   return ImportActivation(op, ActivationKind::kArctanh);
 }
+absl::Status ImportHardSwish(OperatorReader& op) {
+  return ImportActivation(op, ActivationKind::kHardSwish);
+}
+absl::Status ImportMish(OperatorReader& op) { return ImportActivation(op, ActivationKind::kMish); }
 
 absl::Status ImportLeakyRelu(OperatorReader& op) {
-  const double alpha = op.Real("alpha", 0.01);
-  if (std::abs(alpha - kLeakySlope) > 1e-6) {
-    return Unimplemented("its attribute \"alpha\" is ", alpha, "; the layer has ", kLeakySlope,
-                         ", PyTorch's default: train the network with that slope, or with Relu");
+  return ImportActivation(op, ActivationKind::kLeakyRelu, {.slope = op.Real("alpha", 0.01)});
+}
+
+absl::Status ImportElu(OperatorReader& op) {
+  return ImportActivation(op, ActivationKind::kElu, {.alpha = op.Real("alpha", 1)});
+}
+
+absl::Status ImportPRelu(OperatorReader& op) {
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue input, op.Value(0));
+  DTNN_ASSIGN_OR_RETURN(std::vector<float> slopes, EachOf(op, 1, input, "slope"));
+  DTNN_ASSIGN_OR_RETURN(const TensorValues values, op.Constant(1));
+  const bool per_channel = values.count() > 1;
+  if (!per_channel) slopes.resize(1);
+  return AddElementwise(op, std::make_shared<PReluLayer>(per_channel), std::span(&input, 1),
+                        {std::move(slopes)}, /*weights=*/1);
+}
+
+absl::Status ImportHardSigmoid(OperatorReader& op) {
+  const double alpha = op.Real("alpha", 0.2), beta = op.Real("beta", 0.5);
+  if (std::abs(alpha - 1.0 / 6) > 1e-6 || std::abs(beta - 0.5) > 1e-6) {
+    return Unimplemented("its attributes \"alpha\" and \"beta\" are ", alpha, " and ", beta,
+                         "; the layer has 1/6 and 0.5, as PyTorch has");
   }
-  return ImportActivation(op, ActivationKind::kLeakyRelu);
+  return ImportActivation(op, ActivationKind::kHardSigmoid);
 }
 
 absl::Status ImportClip(OperatorReader& op) {
-  constexpr double kInfinite = std::numeric_limits<double>::infinity();
-  DTNN_ASSIGN_OR_RETURN(const double low, Bound(op, "min", 1, -kInfinite));
-  DTNN_ASSIGN_OR_RETURN(const double high, Bound(op, "max", 2, kInfinite));
+  constexpr double kInfinite = std::numeric_limits<double>::infinity(),
+                   kMost = std::numeric_limits<float>::max();
+  DTNN_ASSIGN_OR_RETURN(const double low, RealGiven(op, "min", 1, -kInfinite));
+  DTNN_ASSIGN_OR_RETURN(const double high, RealGiven(op, "max", 2, kInfinite));
   if (low == 0 && high == 6) return ImportActivation(op, ActivationKind::kRelu6);
   if (low == 0 && high > 1e30) return ImportActivation(op, ActivationKind::kRelu);
-  return Unimplemented("clips to ", low, " to ", high,
-                       "; layers clip to 0 to 6 (Relu6), or below 0 "
-                       "(Relu)");
-}
-
-absl::Status ImportNeg(OperatorReader& op) {
-  DTNN_ASSIGN_OR_RETURN(ImportedValue value, op.RawValue(0));
-  if (value.unfinished == Unfinished::kSoftplusOfNegated) {
-    value.unfinished = Unfinished::kNothing;
-    return AddElementwise(op, std::make_shared<ActivationLayer>(ActivationKind::kLog),
-                          std::span(&value, 1));
-  }
-  DTNN_ASSIGN_OR_RETURN(value, op.Value(0));
-  value.unfinished = Unfinished::kNegated;
-  op.SetOutput(value);
-  return absl::OkStatus();
-}
-
-absl::Status ImportSoftplus(OperatorReader& op) {
-  DTNN_ASSIGN_OR_RETURN(ImportedValue value, op.RawValue(0));
-  if (value.unfinished != Unfinished::kNegated) {
-    return Unimplemented(
-        "is read as -Softplus(-x) alone, the logarithm of a sigmoid; there is no such layer, and "
-        "none for Mish, which is x * tanh(Softplus(x)): train the network with SiLU in its place");
-  }
-  value.unfinished = Unfinished::kSoftplusOfNegated;
-  op.SetOutput(value);
-  return absl::OkStatus();
+  return ImportActivation(op, ActivationKind::kClip,
+                          {.low = std::max(low, -kMost), .high = std::min(high, kMost)});
 }
 
 absl::Status ImportDropout(OperatorReader& op) {
   DTNN_ASSIGN_OR_RETURN(const ImportedValue input, op.Value(0));
-  DTNN_ASSIGN_OR_RETURN(const double rate, Bound(op, "ratio", 1, 0.5));
+  DTNN_ASSIGN_OR_RETURN(const double rate, RealGiven(op, "ratio", 1, 0.5));
   op.Int("seed", 0);
   if (op.Has(2)) {
     DTNN_ASSIGN_OR_RETURN(const TensorValues training, op.Constant(2));
@@ -205,6 +204,8 @@ absl::Status ImportAdd(OperatorReader& op) {
   if (op.IsConstant(0) && op.IsConstant(1)) return ImportArithmetic(op);
   DTNN_ASSIGN_OR_RETURN(const bool step, ImportStepOfGelu(op));
   if (step) return absl::OkStatus();
+  DTNN_ASSIGN_OR_RETURN(const bool is_first, ImportPreprocessing(op));
+  if (is_first) return absl::OkStatus();
   if (op.IsConstant(0) || op.IsConstant(1)) return ImportBias(op);
   return ImportSum(op);
 }

@@ -79,6 +79,7 @@ absl::Status ImportConstantOfShape(OperatorReader& op) {
 }
 
 absl::Status ImportWhere(OperatorReader& op) {
+  if (!op.IsConstant(0)) return ImportWhereOfValues(op);
   DTNN_ASSIGN_OR_RETURN(const TensorValues condition, WholeConstant(op, 0));
   DTNN_ASSIGN_OR_RETURN(TensorValues chosen, WholeConstant(op, 1));
   DTNN_ASSIGN_OR_RETURN(const TensorValues otherwise, WholeConstant(op, 2));

@@ -8,6 +8,7 @@
 #include "layers/activation.h"
 #include "layers/softmax.h"
 #include "models/onnx/import/graph.h"
+#include "models/onnx/import/operators.h"
 #include "models/parameters/weights.h"
 #include "models/plan/fusion.h"
 #include "models/plan/int8_types.h"
@@ -107,6 +108,7 @@ absl::StatusOr<ImportedModel> Import(const onnx::ModelProto& onnx, std::string_v
   }
   ImportState state = {.network = {}, .external = ExternalData(path)};
   DTNN_ASSIGN_OR_RETURN(state.opset, OpsetOf(onnx));
+  state.of_our_own = Metadata(onnx, kDescriptionTag).has_value();
   DTNN_ASSIGN_OR_RETURN(const ImportedValue output,
                         ImportGraph(onnx.graph(), options.sample, options.output, state));
   DTNN_RETURN_IF_ERROR(AddFinalActivation(options.final_activation, state.network, output));
@@ -128,6 +130,14 @@ absl::StatusOr<ImportedModel> Import(const onnx::ModelProto& onnx, std::string_v
   imported.store = std::move(made.store);
   imported.model.description.loss = LossOfNetwork(imported.model.graph);
   DTNN_RETURN_IF_ERROR(ReadMetadata(onnx, imported.model));
+  if (state.normalization.any()) {
+    imported.normalization = state.normalization;
+    AddNormalization(state.normalization, imported.model.preprocessing);
+    imported.notes.push_back(StrCat("The network begins with a normalisation of its input, of ",
+                                    TextOf(state.normalization),
+                                    ", which is a part of the preprocessing of images now. Arrays "
+                                    "that are given to the model must have it."));
+  }
   for (std::string& note : state.notes) imported.notes.push_back(std::move(note));
   if (!imported.model.quantization && !state.products_of_bytes.empty()) {
     const absl::Status ranges = imported.model.graph.format() == TensorFormat::kNHWC

@@ -6,7 +6,8 @@
 // names of the nodes, or of PyTorch's modules where weights have these; parameters, statistics of
 // batch normalisations and rates of dropout come along, initialisers and constants of training do
 // not. A file that ExportModel made gives the same network again, bit for bit, its preprocessing,
-// classes, and ranges for 8 bits.
+// classes, and ranges for 8 bits. Of other files, (x - mean) / std of each channel, where that is
+// the first that a network does, becomes preprocessing.
 
 #ifndef DTNN_MODELS_ONNX_IMPORT_IMPORT_H_
 #define DTNN_MODELS_ONNX_IMPORT_IMPORT_H_
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "data/normalize.h"
 #include "kernels/device/context.h"
 #include "models/onnx/file/onnx.pb.h"
 #include "models/parameters/parameter_store.h"
@@ -42,6 +44,8 @@ struct ImportOptions {
 struct ImportedModel {
   SavedModel model;
   std::unique_ptr<ParameterStore> store;
+  // With which the network of the file begins: the end of the model's preprocessing.
+  Normalization normalization = {};
   std::vector<std::string> notes;  // for people: what differs from what was asked for
 };
 

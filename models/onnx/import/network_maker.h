@@ -37,6 +37,7 @@ enum class Unfinished : uint8_t {
   kNothing,
   kNegated,
   kSoftplusOfNegated,  // of log(sigmoid x) = -softplus(-x)
+  kIsLarge,            // whether x is so large that softplus x is x
   kOverRootTwo,
   kErf,
   kErfPlusOne,

@@ -154,4 +154,52 @@ absl::Status ImportGroupNormalization(OperatorReader& op) {
                           std::move(gamma), std::move(beta));
 }
 
+namespace {
+
+// y = (x + offset) * scale, of each channel.
+Normalization NormalizationOf(std::string_view type, std::vector<float> constants) {
+  Normalization made;
+  if (std::ranges::adjacent_find(constants, std::ranges::not_equal_to()) == constants.end()) {
+    constants.resize(1);
+  }
+  for (const float constant : constants) {
+    const double number = ShortestReal(constant);
+    made.offset.push_back(type == "Add" ? number : type == "Sub" ? -number : 0);
+    made.scale.push_back(type == "Mul" ? number : type == "Div" ? 1 / number : 1);
+  }
+  return made;
+}
+
+}  // namespace
+
+absl::StatusOr<bool> ImportPreprocessing(OperatorReader& op) {
+  const bool turns = op.type() == "Add" || op.type() == "Mul";  // the order does not matter
+  const size_t input = turns && op.IsConstant(0) ? 1 : 0, constant = 1 - input;
+  if (op.OfOurOwn() || !op.IsConstant(constant) || op.IsConstant(input)) return false;
+  const auto value = op.RawValue(input);
+  if (!value.ok() || !value->plain() || !value->image() ||
+      op.network().LayerOf(*value).type_name() != "Input" || !op.network().IsLatest(*value) ||
+      !op.IsLastReader(input)) {
+    return false;
+  }
+  const auto constants = EachOf(op, constant, *value, "factor");
+  if (!constants.ok()) return false;
+  const Normalization made = NormalizationOf(op.type(), *constants);
+  if (!CheckNormalization(made, value->shape[0]).ok()) return false;  // times 0
+  op.Normalize(made);
+  op.SetOutput(*value);
+  return true;
+}
+
+std::string TextOf(const Normalization& normalization) {
+  std::string mean, std;
+  for (const double offset : normalization.offset) {
+    StrAppend(&mean, mean.empty() ? "" : ",", offset == 0 ? 0 : -offset);
+  }
+  for (const double scale : normalization.scale) {
+    StrAppend(&std, std.empty() ? "" : ",", 1 / scale);
+  }
+  return StrCat("mean ", mean, " and std ", std);
+}
+
 }  // namespace dtnn

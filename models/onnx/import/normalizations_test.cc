@@ -1,7 +1,10 @@
 #include <cmath>
+#include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
+#include "data/preprocessing.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "layers/group_normalization.h"
@@ -10,6 +13,8 @@
 namespace dtnn {
 namespace {
 
+using ::testing::DoubleEq;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 TEST_F(ImportTest, BatchNormalizationsAreChecked) {
@@ -129,6 +134,88 @@ TEST_F(ImportTest, NumbersAreTheDecimalsThatWereMeant) {
       EXPECT_EQ(epsilon_read, expected);
     }
   }
+}
+
+class ImportPreprocessingTest : public ImportTest {
+ protected:
+  ImportPreprocessingTest() {
+    for (const auto& [name, values] :
+         {std::pair(std::string("mean"), std::vector<float>{0.5F, 0.25F, 0.125F}),
+          {"std", std::vector<float>{0.25F, 0.5F, 2}}}) {
+      onnx::TensorProto& tensor = Tensor(name, {1, 3, 1, 1});
+      tensor.mutable_float_data()->Assign(values.begin(), values.end());
+    }
+    Tensor("two", {}).set_float_data(0, 2);
+    Tensor("zero", {}).set_float_data(0, 0);
+  }
+  // Another node before all that read its output, which the convolution does.
+  onnx::NodeProto& First(const std::string& type, const std::vector<std::string>& inputs,
+                         const std::string& output) {
+    Node(type, inputs, output);
+    for (int i = onnx_.graph().node_size() - 1; i > firsts_; --i) {
+      onnx_.mutable_graph()->mutable_node()->SwapElements(i, i - 1);
+    }
+    At(++firsts_).set_input(0, output);
+    return At(firsts_ - 1);
+  }
+  std::string FirstLayer() {
+    const auto imported = Import();
+    if (!imported.ok()) return std::string(imported.status().message());
+    return std::string(imported->model.graph.nodes()[1].layer->type_name());
+  }
+
+  int firsts_ = 0;
+};
+
+TEST_F(ImportPreprocessingTest, IsWhatANetworkDoesFirst) {
+  First("Sub", {"x", "mean"}, "a");
+  First("Div", {"a", "std"}, "b");
+  const auto imported = Import();
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_EQ(imported->model.graph.nodes()[1].layer->type_name(), "Conv2D");
+  const Normalization& made = imported->model.preprocessing.normalization;
+  EXPECT_THAT(made.offset, ElementsAre(-0.5, -0.25, -0.125));
+  EXPECT_THAT(made.scale, ElementsAre(4, 2, 0.5));
+  EXPECT_EQ(imported->normalization, made);
+  EXPECT_THAT(imported->notes,
+              ElementsAre("The network begins with a normalisation of its input, of mean "
+                          "0.5,0.25,0.125 and std 0.25,0.5,2, which is a part of the preprocessing "
+                          "of images now. Arrays that are given to the model must have it."));
+}
+
+TEST_F(ImportPreprocessingTest, NumbersAndOtherOperatorsAreStepsToo) {
+  First("Mul", {"two", "x"}, "a");
+  First("Add", {"a", "mean"}, "b");
+  First("Div", {"b", "two"}, "c0");
+  const auto imported = Import();
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_THAT(imported->normalization.scale, ElementsAre(1, 1, 1));
+  EXPECT_THAT(imported->normalization.offset,
+              ElementsAre(DoubleEq(0.25), DoubleEq(0.125), DoubleEq(0.0625)));
+}
+
+TEST_F(ImportPreprocessingTest, WhatReadsTheInputTooKeepsIt) {
+  First("Mul", {"x", "two"}, "a");
+  First("Add", {"a", "x"}, "both");
+  EXPECT_EQ(FirstLayer(), "Scale");
+  At(0).set_op_type("Sub");
+  EXPECT_THAT(FirstLayer(), HasSubstr("Normalisation of the input, (x - mean) / std of each "
+                                      "channel, is read where nothing else reads the input; "
+                                      "elsewhere leave it out, and give import its mean and std"));
+}
+
+TEST_F(ImportPreprocessingTest, OtherConstantsAndOrdersAreNot) {
+  First("Sub", {"mean", "x"}, "a");
+  EXPECT_THAT(FirstLayer(), HasSubstr("computes with values of the network"));
+  At(0).set_op_type("Div");
+  EXPECT_THAT(FirstLayer(), HasSubstr("computes with values of the network"));
+  At(0).set_input(0, "x"), At(0).set_input(1, "zero");
+  EXPECT_THAT(FirstLayer(), HasSubstr("computes with values of the network"));
+  At(0).set_op_type("Mul");
+  EXPECT_EQ(FirstLayer(), "Scale") << "times 0";
+  Tensor("image", {3, 5, 6});
+  At(0).set_op_type("Add"), At(0).set_input(1, "image");
+  EXPECT_EQ(FirstLayer(), "PositionEmbedding");
 }
 
 }  // namespace

@@ -239,7 +239,7 @@ absl::StatusOr<ImportedValue> OperatorReader::Features(size_t input) {
 bool OperatorReader::IsLastReader(size_t input) const {
   const ImportState::Known* known = Known(input);
   const auto* value = known == nullptr ? nullptr : std::get_if<ImportedValue>(known);
-  return value != nullptr && state_.readers[value->node] == 0;
+  return value != nullptr && !IsReadLater(*value);
 }
 
 void OperatorReader::SetOutput(TensorValues values) {

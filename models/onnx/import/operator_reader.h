@@ -19,6 +19,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "data/normalize.h"
 #include "kernels/operands/pair.h"
 #include "layers/base/layer.h"
 #include "models/onnx/file/external_data.h"
@@ -56,6 +57,8 @@ struct ImportState {
   std::map<int, ValueRange> ranges = {};
   std::set<int> products_of_bytes = {};
   std::vector<std::string> notes = {};  // for people (import.h)
+  bool of_our_own = false;              // ExportModel made the file: each operator is a layer
+  Normalization normalization = {};     // with which the network begins, left to the preprocessing
 };
 
 // The number that was meant by a float of a file: of those that are rounded to it, the one with the
@@ -108,9 +111,12 @@ class OperatorReader {
   // Whether no node after this one reads the input, under any of its names. Layers that are in the
   // network may read it all the same.
   bool IsLastReader(size_t input) const;
+  // The same of what a layer makes.
+  bool IsReadLater(const ImportedValue& value) const { return state_.readers[value.node] != 0; }
 
   // Samples of a file that has a number of these; 0: any.
   int64_t batch() const { return state_.batch; }
+  bool OfOurOwn() const { return state_.of_our_own; }
   // The axis of a softmax that names none.
   int64_t SoftmaxAxis() const { return state_.opset < 13 ? 1 : -1; }
   // Whether a softmax takes all axes from its own on as one.
@@ -131,6 +137,8 @@ class OperatorReader {
   bool OutputIsUsed(size_t output) const;
   // Whether its output is the network's, and nothing else reads it.
   bool MakesTheOutput() const;
+  // Leaves a step to the preprocessing, after those before it.
+  void Normalize(const Normalization& by) { state_.normalization = Then(state_.normalization, by); }
   void AddNote(std::string note) { state_.notes.push_back(std::move(note)); }
   // Adds a layer, named after the weights that are input `weights`, or else after this node; its
   // output is the node's.

@@ -17,6 +17,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "data/normalize.h"
+#include "kernels/activation/activation.h"
 #include "models/onnx/import/operator_reader.h"
 
 namespace dtnn {
@@ -43,6 +45,9 @@ absl::StatusOr<int64_t> AxisOf(int64_t axis, int64_t rank);
 absl::StatusOr<std::vector<int64_t>> SortedAxes(std::vector<int64_t> axes, int64_t rank);
 // The attribute or, since opset 13, the input "axes".
 absl::StatusOr<std::vector<int64_t>> AxesGiven(OperatorReader& op);
+// One real number: an attribute of older opsets, or an input of later ones.
+absl::StatusOr<double> RealGiven(OperatorReader& op, std::string_view attribute, size_t input,
+                                 double otherwise);
 
 // What a Slice takes along one axis.
 struct SliceBounds {
@@ -84,6 +89,11 @@ absl::Status AddBias(OperatorReader& op, size_t input, const ImportedValue& valu
                      std::vector<float> bias);
 // Whether AddBiasToLatest may add a bias to the layer of the value.
 bool TakesBias(OperatorReader& op, const ImportedValue& value);
+// The elements of the constant that is an input, one for each channel or feature of a value, whose
+// `what` they are: its "bias", which ONNX adds, its "factor" or "slope", which it multiplies with;
+// of one element, where it is not a bias, the same for all.
+absl::StatusOr<std::vector<float>> EachOf(OperatorReader& op, size_t input,
+                                          const ImportedValue& value, std::string_view what);
 // A matrix product of each pixel, with a matrix (in, out), or (out, in) where `transposed`.
 absl::Status AddProductOfPixels(OperatorReader& op, const ImportedValue& image, bool transposed);
 
@@ -94,6 +104,11 @@ absl::Status ImportInstanceNormalization(OperatorReader& op);
 // Groups of channels, under one axis, are normalised each: PyTorch's GroupNorm.
 absl::Status ImportInstanceNormalizationOfGroups(OperatorReader& op);
 absl::Status ImportLayerNormalization(OperatorReader& op);
+// Whether the node, Add, Sub, Mul or Div, is a normalisation of the input, which nothing else
+// reads: it then becomes a part of the preprocessing.
+absl::StatusOr<bool> ImportPreprocessing(OperatorReader& op);
+// "mean 0.5 and std 0.25,0.25,0.5".
+std::string TextOf(const Normalization& normalization);
 
 // pools.cc
 absl::Status ImportMaxPool(OperatorReader& op);
@@ -103,15 +118,34 @@ absl::Status ImportGlobalAveragePool(OperatorReader& op);
 absl::Status ImportReduceMean(OperatorReader& op);
 absl::Status ImportResize(OperatorReader& op);  // and Upsample, its older name
 
+// activations.cc: those that are several operators, and products with what they are made of.
+absl::Status ImportNeg(OperatorReader& op);
+absl::Status ImportSoftplus(OperatorReader& op);
+absl::Status ImportGreater(OperatorReader& op);
+// Where, which chooses between values of the network.
+absl::Status ImportWhereOfValues(OperatorReader& op);
+absl::Status ImportGelu(OperatorReader& op);
+absl::Status ImportErf(OperatorReader& op);
+absl::Status ImportDiv(OperatorReader& op);
+absl::Status ImportMul(OperatorReader& op);
+// Whether the node, Add, Div or Mul, is a step of GELU, which it then imports.
+absl::StatusOr<bool> ImportStepOfGelu(OperatorReader& op);
+
 // elementwise.cc
+// Adds an activation of input 0.
+absl::Status ImportActivation(OperatorReader& op, ActivationKind kind,
+                              const ActivationNumbers& numbers = {});
 absl::Status ImportRelu(OperatorReader& op);
 absl::Status ImportSigmoid(OperatorReader& op);
 absl::Status ImportTanh(OperatorReader& op);
 absl::Status ImportAtanh(OperatorReader& op);
 absl::Status ImportLeakyRelu(OperatorReader& op);
 absl::Status ImportClip(OperatorReader& op);
-absl::Status ImportNeg(OperatorReader& op);
-absl::Status ImportSoftplus(OperatorReader& op);
+absl::Status ImportElu(OperatorReader& op);
+absl::Status ImportPRelu(OperatorReader& op);
+absl::Status ImportHardSigmoid(OperatorReader& op);
+absl::Status ImportHardSwish(OperatorReader& op);
+absl::Status ImportMish(OperatorReader& op);
 absl::Status ImportDropout(OperatorReader& op);
 absl::Status ImportIdentity(OperatorReader& op);
 absl::Status ImportSoftmax(OperatorReader& op);
@@ -119,16 +153,6 @@ absl::Status ImportLogSoftmax(OperatorReader& op);
 absl::Status ImportAdd(OperatorReader& op);
 absl::Status ImportSum(OperatorReader& op);
 absl::Status ImportConcat(OperatorReader& op);
-
-// activations.cc: those that are several operators, or new ones.
-absl::Status ImportHardSigmoid(OperatorReader& op);
-absl::Status ImportHardSwish(OperatorReader& op);
-absl::Status ImportGelu(OperatorReader& op);
-absl::Status ImportErf(OperatorReader& op);
-absl::Status ImportDiv(OperatorReader& op);
-absl::Status ImportMul(OperatorReader& op);
-// Whether the node, Add, Div or Mul, is a step of GELU, which it then imports.
-absl::StatusOr<bool> ImportStepOfGelu(OperatorReader& op);
 
 // shapes.cc
 absl::Status ImportFlatten(OperatorReader& op);
@@ -182,7 +206,8 @@ absl::Status ImportGather(OperatorReader& op);
 absl::Status ImportUnsqueeze(OperatorReader& op);
 absl::Status ImportSlice(OperatorReader& op);  // and of channels
 absl::Status ImportCast(OperatorReader& op);
-absl::Status ImportArithmetic(OperatorReader& op);  // Add, Sub, Mul, Div, Mod, Pow, Equal
+absl::Status ImportArithmetic(OperatorReader& op);  // Add, Mul, Div, Mod, Pow, Equal
+absl::Status ImportSub(OperatorReader& op);
 absl::Status ImportSqrt(OperatorReader& op);
 absl::Status ImportReduceProd(OperatorReader& op);
 absl::Status ImportRange(OperatorReader& op);

@@ -188,16 +188,6 @@ TEST_F(ImportTest, AChannelShuffleIsThreeOperators) {
   EXPECT_THAT(Error(), HasSubstr("does not reshape the groups of channels"));
 }
 
-// A logarithm of a sigmoid is three operators; without the first, it would be that of -x.
-TEST_F(ImportTest, ASoftplusIsReadWithBothItsSignsOnly) {
-  Insert("Softplus", {"c"});
-  EXPECT_THAT(Error(), HasSubstr("is read as -Softplus(-x) alone, the logarithm of a sigmoid; "
-                                 "there is no such layer, and none for Mish"));
-  At(1).set_output(0, "softplus");
-  Insert("Neg", {"softplus"}, 1);
-  EXPECT_THAT(Error(), HasSubstr("is read as -Softplus(-x) alone"));
-}
-
 TEST_F(ImportTest, ChannelsAreSplitAndSliced) {
   Integers("begin", {-3});
   Integers("end", {INT64_MAX});

@@ -14,30 +14,6 @@
 namespace dtnn {
 namespace {
 
-// The elements of a constant that ONNX adds to each channel or feature of a value, or multiplies
-// with it.
-absl::StatusOr<std::vector<float>> EachOf(OperatorReader& op, size_t input,
-                                          const ImportedValue& value, std::string_view what) {
-  DTNN_ASSIGN_OR_RETURN(TensorValues values, op.Constant(input));
-  const int64_t channels = value.shape[0];
-  // Axes are compared from the last on, where the batch is one more.
-  std::vector<int64_t> expected(1 + size_t(value.shape.rank()), 1);
-  expected[value.image() ? (value.channels_last ? 3 : 1) : 1] = channels;
-  const size_t rank = values.dims.size();
-  if (what == "factor" && values.real() && values.count() == 1 && rank <= expected.size()) {
-    // The same for all.
-    return std::vector<float>(size_t(channels), values.reals[0]);
-  }
-  const bool fits =
-      values.real() && values.count() == channels && rank <= expected.size() &&
-      std::ranges::equal(values.dims, std::span(expected).subspan(expected.size() - rank));
-  if (fits) return std::move(values.reals);
-  return Unimplemented(
-      what == "bias" ? "adds" : "multiplies", " a constant of shape ", values.ShapeText(),
-      what == "bias" ? " to" : " with", " samples of ", value.shape.ToString(), "; a ", what,
-      " has an element for each channel, of shape ", TensorValues{.dims = expected}.ShapeText());
-}
-
 // (in, out) of a matrix that is (out, in) where `transposed`; with rows in the order of channels
 // first where features were flattened with channels last.
 absl::StatusOr<std::vector<float>> MatrixOf(OperatorReader& op, const ImportedValue& input,
@@ -72,6 +48,28 @@ absl::StatusOr<std::vector<float>> MatrixOf(OperatorReader& op, const ImportedVa
 }
 
 }  // namespace
+
+absl::StatusOr<std::vector<float>> EachOf(OperatorReader& op, size_t input,
+                                          const ImportedValue& value, std::string_view what) {
+  DTNN_ASSIGN_OR_RETURN(TensorValues values, op.Constant(input));
+  const int64_t channels = value.shape[0];
+  // Axes are compared from the last on, where the batch is one more.
+  std::vector<int64_t> expected(1 + size_t(value.shape.rank()), 1);
+  expected[value.image() ? (value.channels_last ? 3 : 1) : 1] = channels;
+  const size_t rank = values.dims.size();
+  if (what != "bias" && values.real() && values.count() == 1 && rank <= expected.size()) {
+    // The same for all.
+    return std::vector<float>(size_t(channels), values.reals[0]);
+  }
+  const bool fits =
+      values.real() && values.count() == channels && rank <= expected.size() &&
+      std::ranges::equal(values.dims, std::span(expected).subspan(expected.size() - rank));
+  if (fits) return std::move(values.reals);
+  return Unimplemented(
+      what == "bias" ? "adds" : "multiplies", " a constant of shape ", values.ShapeText(),
+      what == "bias" ? " to" : " with", " samples of ", value.shape.ToString(), "; a ", what,
+      " has an element for each channel, of shape ", TensorValues{.dims = expected}.ShapeText());
+}
 
 absl::Status ImportGemm(OperatorReader& op) {
   DTNN_ASSIGN_OR_RETURN(const ImportedValue input, op.Features(0));
@@ -141,8 +139,7 @@ bool IsScaleOfChannels(OperatorReader& op) {
   const auto image = op.Value(1 - constant);
   const auto values = op.Constant(constant);
   return image.ok() && image->image() && values.ok() && values->real() &&
-         (values->count() == image->shape[0] ||
-          (values->count() == 1 && op.network().LayerOf(*image).type_name() != "Input"));
+         (values->count() == image->shape[0] || values->count() == 1);
 }
 
 absl::Status AddScaleOfChannels(OperatorReader& op, const ImportedValue& image,
@@ -175,7 +172,9 @@ namespace {
 absl::Status NoBias() {
   return Unimplemented(
       "adds a constant; only a convolution or matrix product without a bias, which nothing else "
-      "reads, takes one. Normalisation of the input belongs into the preprocessing");
+      "reads, takes one. Normalisation of the input, (x - mean) / std of each channel, is read "
+      "where nothing else reads the input; elsewhere leave it out, and give import its mean and "
+      "std");
 }
 
 }  // namespace

@@ -138,12 +138,14 @@ TEST_F(RoundTripTest, NarrowNetworksOfTheOtherFamilies) {
          b.Add({GraphBuilder::Identity(), [](GraphBuilder& p) { p.Relu6(); },
                 [](GraphBuilder& p) { p.Conv2d(4, {.kernel = 1}).Arctanh(); }});
          b.Silu().HardSwish().Gelu().HardSigmoid().Scale(0.7);
+         b.LeakyRelu(0.3).Elu(0.7).Clip(-0.6, 0.8).Mish().Softplus().PRelu();
          b.Pad2d({.before = {1, 2}, .mode = PadMode::kReflect}).Pad2d({.after = 1, .value = 0.5});
          b.Pad2d({.before = {0, 3}, .after = {1, 0}, .mode = PadMode::kEdge});
          b.Multiply({GraphBuilder::Identity(), [](GraphBuilder& p) {
                        p.AveragePool2d({.window = 0}).Conv2d(4, {.kernel = 1}).Sigmoid();
                      }});
-         b.MaxPool2d({.window = 0}).Log().Dropout(0.25).Flatten().BatchNorm().Fc(3);
+         b.MaxPool2d({.window = 0}).Log().PRelu(false).Dropout(0.25).Flatten().BatchNorm();
+         b.PRelu().Fc(3);
        }},
   };
   for (const auto& [name, append] : networks) {
@@ -249,6 +251,20 @@ TEST_F(RoundTripTest, PixelsOfSeveralRowsAndOfOne) {
     b.Conv2d(4, {.kernel = 1}).PixelSlice(0, 1);
     b.Relu().PositionEmbedding().ClassToken().AveragePool2d({.window = 0}).Flatten().Fc(4);
     Check({.graph = *b.Softmax().Build()}, TensorFormat::kNCHW);
+  }
+}
+
+// Other files begin with preprocessing there.
+TEST_F(RoundTripTest, WhatFollowsTheInputIsALayer) {
+  using Append = std::function<void(GraphBuilder&)>;
+  for (const Append& append :
+       {Append([](GraphBuilder& b) { b.Scale(0.25).PositionEmbedding(); }),
+        Append([](GraphBuilder& b) { b.PositionEmbedding().Scale(0.25); })}) {
+    GraphBuilder b("first", TensorFormat::kNHWC);
+    b.Input({4, 3, 5});
+    append(b);
+    b.Flatten().Fc(4).Softmax();
+    Check({.graph = *b.Build()}, TensorFormat::kNCHW);
   }
 }
 

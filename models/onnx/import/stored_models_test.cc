@@ -26,7 +26,8 @@ INSTANTIATE_TEST_SUITE_P(
                                          "googlenet", "dynamo", "tensorflow", "activations", "unet",
                                          "shufflenet", "convnext", "attention", "transformer",
                                          "padded", "tokens", "tokens_dynamo", "vision",
-                                         "vision_dynamo", "convnext_dynamo"),
+                                         "vision_dynamo", "convnext_dynamo", "more_activations",
+                                         "more_activations_dynamo"),
                        ::testing::Values(TensorFormat::kNHWC, TensorFormat::kNCHW)),
     [](const auto& info) {
       return std::string(std::get<0>(info.param)) + std::string(Name(std::get<1>(info.param)));

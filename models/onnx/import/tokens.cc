@@ -87,7 +87,6 @@ absl::Status ImportClassTokens(OperatorReader& op) {
 bool ArePositions(OperatorReader& op, size_t constant, const ImportedValue& value) {
   const auto values = op.Constant(constant);
   return value.image() && values.ok() && values->real() &&
-         op.network().LayerOf(value).type_name() != "Input" &&
          values->count() == value.shape.NumElements() &&
          (value.shape[1] * value.shape[2] > 1 || !TakesBias(op, value));
 }

@@ -91,13 +91,15 @@ class Network {
   Network& Flatten() {
     return Then([](GraphBuilder& b) { b.Flatten(); });
   }
-  Network& Activation(ActivationKind kind) {
-    return Then([=](GraphBuilder& b) { b.Activation(kind); });
+  Network& Activation(ActivationKind kind, const ActivationNumbers& numbers = {}) {
+    return Then([=](GraphBuilder& b) { b.Activation(kind, numbers); });
   }
   Network& Relu() { return Activation(ActivationKind::kRelu); }
   Network& Sigmoid() { return Activation(ActivationKind::kSigmoid); }
   Network& Tanh() { return Activation(ActivationKind::kTanh); }
-  Network& LeakyRelu() { return Activation(ActivationKind::kLeakyRelu); }
+  Network& LeakyRelu(double slope = ActivationNumbers().slope) {
+    return Activation(ActivationKind::kLeakyRelu, {.slope = slope});
+  }
   Network& Relu6() { return Activation(ActivationKind::kRelu6); }
   Network& Arctanh() { return Activation(ActivationKind::kArctanh); }
   Network& Log() { return Activation(ActivationKind::kLog); }
@@ -105,6 +107,15 @@ class Network {
   Network& Silu() { return Activation(ActivationKind::kSilu); }
   Network& Gelu() { return Activation(ActivationKind::kGelu); }
   Network& HardSwish() { return Activation(ActivationKind::kHardSwish); }
+  Network& Elu(double alpha = 1) { return Activation(ActivationKind::kElu, {.alpha = alpha}); }
+  Network& Clip(double low, double high) {
+    return Activation(ActivationKind::kClip, {.low = low, .high = high});
+  }
+  Network& Softplus() { return Activation(ActivationKind::kSoftplus); }
+  Network& Mish() { return Activation(ActivationKind::kMish); }
+  Network& PRelu(bool per_channel = true) {
+    return Then([=](GraphBuilder& b) { b.PRelu(per_channel); });
+  }
   Network& Softmax() {
     return Then([](GraphBuilder& b) { b.Softmax(); });
   }

@@ -25,6 +25,8 @@ TEST(NetworkTest, HasAllLayersOfABuilder) {
       "Input Relu6 LeakyRelu Arctanh Log Relu Sigmoid Tanh");
   EXPECT_EQ(names([](Network& n) { n.HardSigmoid().Silu().Gelu().HardSwish(); }),
             "Input HardSigmoid SiLU GELU HardSwish");
+  EXPECT_EQ(names([](Network& n) { n.Elu(0.5).Clip(-1, 2).Softplus().Mish().PRelu(); }),
+            "Input ELU Clip Softplus Mish PRelu");
   EXPECT_EQ(
       names([](Network& n) {
         n.Conv2d(2).MaxPool2d().AveragePool2d({.window = 1}).BatchNorm().Dropout(0.5);

@@ -127,6 +127,21 @@ class Activations(nn.Module):
         return self.layers(x)
 
 
+class MoreActivations(nn.Module):
+    """With numbers of their own, and with slopes that are learned."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(conv(3, 5, 3, 3), nn.ELU(0.7), conv(5, 6, 3, 2), nn.PReLU(6),
+                                    nn.Hardtanh(-0.5, 2), conv(6, 7, 3, 2), nn.Mish(), nn.PReLU(),
+                                    conv(7, 4, 1), nn.Softplus(), nn.AdaptiveAvgPool2d(1),
+                                    nn.Flatten(), nn.Linear(4, 5), nn.LeakyReLU(0.2),
+                                    nn.PReLU(5))
+
+    def forward(self, x):
+        return self.layers(x)
+
+
 class UNet(nn.Module):
     """Two ways up, learnt and interpolated, each beside what the way down had there."""
 
@@ -377,6 +392,21 @@ def dynamo(folder, name, network, shape):
     write(folder, name, shape)
 
 
+def more_activations(folder):
+    """By both exporters."""
+    torch.manual_seed(15)
+    shape = (2, 3, 20, 13)
+    network = renew(MoreActivations())
+    for module in network.modules():
+        if isinstance(module, nn.PReLU):
+            nn.init.uniform_(module.weight, -0.5, 0.5)
+    torch.onnx.export(network, torch.zeros(shape), os.path.join(folder, "more_activations.onnx"),
+                      dynamo=False, opset_version=17, dynamic_axes={"image": {0: "batch"}},
+                      input_names=["image"])
+    write(folder, "more_activations", shape)
+    dynamo(folder, "more_activations_dynamo", network, shape)
+
+
 def tokens(folder):
     """By both exporters."""
     torch.manual_seed(13)
@@ -465,6 +495,7 @@ def main(folder):
     unet(folder)
     shufflenet(folder)
     convnext(folder)
+    more_activations(folder)
     attention(folder)
     padded(folder)
     tokens(folder)
