@@ -88,13 +88,13 @@ TEST(OptimizerTest, SlotsPerRule) {
   EXPECT_EQ(Oktopk({.momentum = 0}).slots(), 1);
 }
 
-// Its update is sgd's: what is left over belongs to the sum.
 TEST(OptimizerTest, OktopkIsForCpus) {
   auto device = *DeviceContext::Create(Device::Simulated(0));
   EXPECT_EQ(Oktopk().Bind(*device, DType::kFloat32, {}).status(),
             absl::UnimplementedError("the sparse sum of oktopk is computed on CPUs only"));
 }
 
+// Its update is sgd's: what is left over belongs to the sum.
 TEST(OptimizerTest, OktopkFollowsAsSgdDoes) {
   const auto path = [](const Optimizer& optimizer) {
     auto device = *DeviceContext::Create(Device::Cpu());
