@@ -76,7 +76,8 @@ class FilterKernel {
   virtual size_t workspace_bytes() const = 0;
   // Adds images to the sums in the workspace, which `first` starts anew. A batch may come in
   // several calls, always divided in the same way, of which only the last has fewer images than the
-  // spec's batch; Write follows the last.
+  // spec's batch; Write follows the last. Sum may write the filter's gradient already: all calls up
+  // to Write bring the same one, whose memory nobody else touches.
   virtual void Sum(const Images<const T>& x, const Images<const T>& dy, int64_t images, bool first,
                    const Gradient& gradient, std::byte* workspace) const = 0;
   virtual void Write(const Gradient& gradient, std::byte* workspace) const = 0;

@@ -287,5 +287,41 @@ TEST(Conv2dLargeTest, WinogradOfManyChannelsAndFilters) {
   }
 }
 
+// Filters so large that they are transformed as they are, not by way of a float32 copy.
+TEST(Conv2dLargeTest, WinogradOfLargeFiltersOfBfloat16) {
+  constexpr DType kHalf = DType::kBfloat16;
+  for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+    for (const TensorFormat filter_format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+      for (const int64_t groups : {1, 2}) {
+        Conv2dSpec spec;
+        spec.batch = 5, spec.height = spec.width = 7;
+        spec.channels = 266 * groups, spec.filters = 275 * groups, spec.groups = groups;
+        spec.kernel = 3, spec.padding = 1;
+        spec.format = format, spec.filter_format = filter_format, spec.dtype = kHalf;
+        SCOPED_TRACE(spec.ToString());
+        Conv2dRunner runner(spec, "winograd"), gemm(spec, "gemm");
+        const Tensor w = IntegerTensor(kHalf, spec.FilterShape(), 1, 3);
+        for (const int64_t images : {5, 2}) {
+          Conv2dSpec batch = spec;
+          batch.batch = images;
+          const Tensor x = IntegerTensor(kHalf, batch.InputShape(), 2, 3);
+          const Tensor dy = IntegerTensor(kHalf, batch.OutputShape(), 3, 3);
+          const Tensor y = ZeroTensor(kHalf, batch.OutputShape());
+          const Tensor exact_y = ZeroTensor(kHalf, batch.OutputShape());
+          const Tensor dx = ZeroTensor(kHalf, batch.InputShape());
+          const Tensor exact_dx = ZeroTensor(kHalf, batch.InputShape());
+          gemm.Forward(x, w, exact_y);
+          runner.Forward(x, w, y);
+          // Sums as exact as in float32, rounded once: to the neighbour at most.
+          EXPECT_TRUE(Close(Values(y), Values(exact_y), 4e-2, 0x1p-7));
+          gemm.BackwardData(dy, w, exact_dx, false);
+          runner.BackwardData(dy, w, dx, false);
+          EXPECT_TRUE(Close(Values(dx), Values(exact_dx), 4e-2, 0x1p-7));
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace dtnn

@@ -32,7 +32,8 @@ class Conv2dThreadsTest : public ::testing::Test {
       SCOPED_TRACE(absl::StrCat(std::string(variant), " ", spec.ToString()));
       std::vector<std::vector<double>> first;
       for (const auto& [made_with, run_with] :
-           {std::pair(1, 1), std::pair(2, 2), std::pair(4, 4), std::pair(4, 1)}) {
+           {std::pair(1, 1), std::pair(2, 2), std::pair(4, 4), std::pair(4, 1), std::pair(16, 2),
+            std::pair(2, 16)}) {
         const std::vector<std::vector<double>> now = Run(spec, variant, made_with, run_with);
         if (first.empty()) first = now;
         EXPECT_TRUE(now == first) << "made with " << made_with << ", run with " << run_with;
@@ -102,6 +103,17 @@ TEST_F(Conv2dThreadsTest, SinglePixels) {
     spec.batch = 3, spec.height = 45, spec.channels = 31, spec.filters = 17;
     ExpectSameBits(spec);
     spec.batch = 1, spec.height = spec.width = 3, spec.channels = 40, spec.filters = 150;
+    ExpectSameBits(spec);
+  }
+}
+
+// Winograd's tiles in slices, whose blocks of the gradient are smaller the more threads there are.
+TEST_F(Conv2dThreadsTest, SlicesOfTiles) {
+  for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+    Conv2dSpec spec;
+    spec.batch = 2, spec.height = spec.width = 13, spec.channels = 70, spec.filters = 140;
+    spec.kernel = 3, spec.padding = 1, spec.format = format;
+    spec.epilogue = {.bias = true, .add = true, .relu = true};
     ExpectSameBits(spec);
   }
 }

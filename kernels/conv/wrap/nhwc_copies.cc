@@ -217,7 +217,7 @@ class DataCopies final : public DataKernel<T> {
     ScratchDivider divider(workspace);
     Memory memory;
     memory.in = memory.filter = divider.Take<U>(std::max(images, filter));
-    memory.out = memory.in + in;
+    memory.out = memory.in == nullptr ? nullptr : memory.in + in;
     memory.inner = divider.Take<std::byte>(int64_t(kernel_->workspace_bytes()));
     memory.bytes = divider.bytes();
     return memory;
