@@ -196,10 +196,17 @@ void BindNetwork(py::module_& module) {
       .def("softmax",
            [](Layers& self) { self.steps.push_back([](GraphBuilder& b) { b.Softmax(); }); })
       .def("activation",
-           [](Layers& self, std::string_view word) {
+           [](Layers& self, std::string_view word, double slope, double alpha, double low,
+              double high) {
              const ActivationKind kind =
                  KindOf<ActivationKind>("activation", word, kActivationKinds, Name);
-             self.steps.push_back([=](GraphBuilder& b) { b.Activation(kind); });
+             const ActivationNumbers numbers = {
+                 .slope = slope, .alpha = alpha, .low = low, .high = high};
+             self.steps.push_back([=](GraphBuilder& b) { b.Activation(kind, numbers); });
+           })
+      .def("prelu",
+           [](Layers& self, bool per_channel) {
+             self.steps.push_back([=](GraphBuilder& b) { b.PRelu(per_channel); });
            })
       .def("add",
            [](Layers& self, const std::vector<const Layers*>& paths) {

@@ -72,6 +72,16 @@ class NetworkTest(unittest.TestCase):
         shapes = self.parameters(net.activation("silu").flatten().fc(10).softmax()).values()
         self.assertIn((8 * 8 * 4, 10), list(shapes))
 
+    def test_activations_have_numbers(self):
+        net = dtnn.Network().input(8, 8, 4).activation("leaky_relu", slope=0.2)
+        net.activation("elu", alpha=0.5).activation("clip", low=-2, high=0.25).prelu()
+        table = net.activation("mish").activation("softplus").prelu(per_channel=False).describe()
+        for part in ["slope 0.2", "alpha 0.5", "low -2, high 0.25", "Mish", "Softplus", "one slope"]:
+            self.assertIn(part, table)
+        shapes = self.parameters(dtnn.Network().prelu().prelu(False).flatten().fc(10).softmax())
+        self.assertEqual(shapes["1_PRelu_slopes"], (3,))
+        self.assertEqual(shapes["2_PRelu_slopes"], (1,))
+
     def test_attention_is_a_block(self):
         net = dtnn.Network().conv2d(4, 1).self_attention(2, key_channels=6, bias=False)
         shapes = self.parameters(net.self_attention().flatten().fc(10).softmax())
@@ -174,6 +184,7 @@ class NetworkTest(unittest.TestCase):
         refuses(ValueError, "dropout: needs a rate in .0, 1., not nan", lambda n: n.dropout(float("nan")))
         with self.assertRaises(dtnn.InvalidArgument):  # at once
             dtnn.Network().dropout(1.5)
+        refuses(ValueError, "alpha is -1, expected", lambda n: n.activation("elu", alpha=-1))
         refuses(ValueError, "has 4 outputs, but data set synthetic", lambda n: n.flatten().fc(4))
         refuses(ValueError, "at least one path", lambda n: n.add())
         refuses(ValueError, "positive extents", lambda n: n.input(8, 8, -1))

@@ -235,9 +235,25 @@ class Network:
         """Images to vectors."""
         ...
 
-    def activation(self, kind: str) -> Network:
+    def activation(
+        self,
+        kind: str,
+        *,
+        slope: float = 0.01,
+        alpha: float = 1.0,
+        low: float = -1.0,
+        high: float = 1.0,
+    ) -> Network:
         """One of relu, sigmoid, tanh, leaky_relu, relu6, arctanh, log, hard_sigmoid, silu,
-        gelu, hard_swish.
+        gelu, hard_swish, elu, clip, softplus, mish.
+
+        slope: of leaky_relu, below 0. alpha: of elu. low, high: of clip.
+        """
+        ...
+
+    def prelu(self, per_channel: bool = True) -> Network:
+        """A relu whose slope below 0 is trained: one for each channel or feature, or one for
+        all.
         """
         ...
 
