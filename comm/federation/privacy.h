@@ -56,8 +56,8 @@ struct PrivacyOptions {
   std::string ToString() const;
 };
 
-// A clip that adapts stays within these factors of the first one: else who chooses the clips could
-// make noise so small that it is lost where numbers are rounded.
+// A clip that adapts stays within these factors of the first one. Where noise would be lost in
+// rounding before that, clients refuse the round (LeastNoise in protocol.h).
 inline constexpr double kMostClipChange = 1000;
 
 // InvalidArgument for numbers out of range, for noise without a clip, and for bits with so little

@@ -1,5 +1,7 @@
 #include "comm/federation/protocol.h"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "comm/federation/factors.h"
@@ -62,6 +64,17 @@ class SharedKeyClient : public ClientProtocol {
 };
 
 }  // namespace
+
+double LeastNoise(const Protector& protector, int participants, double factor,
+                  std::span<const float> begin) {
+  if (!protector.hides_in_sums()) return 0;
+  constexpr double kUnits = 4;
+  float largest = 0;
+  for (const float x : begin) largest = std::max(largest, std::abs(x));
+  const bool masked = protector.protection() == Protection::kMasked;
+  const double unit = masked ? std::ldexp(1, -MaskedFractionBits(participants)) : 0;
+  return kUnits * std::max(unit, factor * double(largest) * 0x1p-23);
+}
 
 absl::StatusOr<std::unique_ptr<ServerProtocol>> MakeServerProtocol(const Protector& protector,
                                                                    const SumFacts& sum) {

@@ -114,6 +114,12 @@ class ClientProtocol {
   virtual absl::StatusOr<std::unique_ptr<codec::ClientCodec>> MakeCodec() = 0;
 };
 
+// Noise of one client in a sum of so many clients must not be smaller than this: else it is lost
+// where numbers that are trained from `begin`, times `factor`, are rounded to float32 and to what
+// masked sums hold. 0 where no sum hides an update: there its noise is added before it is rounded.
+double LeastNoise(const Protector& protector, int participants, double factor,
+                  std::span<const float> begin);
+
 absl::StatusOr<std::unique_ptr<ServerProtocol>> MakeServerProtocol(const Protector& protector,
                                                                    const SumFacts& sum);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "comm/federation/protocol.h"
 #include "tensor/text/str_cat.h"
 
 namespace dtnn::federation {
@@ -16,10 +17,18 @@ bool AreFinite(std::span<const float> numbers) {
 
 }  // namespace
 
-double ClipOfRound(const PrivacyOptions& privacy, const FederationState& state) {
+double ClipOfRound(const Protector& protector, int quorum, int asked,
+                   const FederationState& state) {
+  const PrivacyOptions& privacy = protector.privacy();
   if (!privacy.adapts()) return 0;
   // A file may hold anything.
-  return state.clip > 0 ? NearFirstClip(privacy, state.clip) : privacy.clip;
+  const double clip = state.clip > 0 ? NearFirstClip(privacy, state.clip) : privacy.clip;
+  if (clip >= privacy.clip) return clip;
+  const double noise_of_1 =
+      NoiseOfClient(privacy.WithClip(1), 1, protector.together(quorum, asked));
+  constexpr double kRounding = 1.001;  // clients compute the same in another order
+  const double least = kRounding * LeastNoise(protector, asked, 1, state.parameters) / noise_of_1;
+  return std::max(clip, std::min(privacy.clip, least));
 }
 
 std::vector<float> NumbersOfRound(const FederationState& state, size_t trainable, bool control) {

@@ -14,6 +14,7 @@
 #include "comm/federation/frame.h"
 #include "comm/federation/messages.h"
 #include "comm/federation/privacy.h"
+#include "comm/federation/protection.h"
 
 namespace dtnn::federation {
 
@@ -32,8 +33,9 @@ struct FederationState {
   PrivacyLedger privacy = {};  // what was revealed of a client so far, with differential privacy
 };
 
-// The clip of the next round, where it adapts; else 0.
-double ClipOfRound(const PrivacyOptions& privacy, const FederationState& state);
+// The clip of the next round, where it adapts; else 0. `asked`: so many clients, of which `quorum`
+// are enough; it is not so small that their noise would be lost in rounding (LeastNoise).
+double ClipOfRound(const Protector& protector, int quorum, int asked, const FederationState& state);
 
 // The numbers that clients send, of as many parameters.
 inline size_t ValuesOfUpdate(const ModelFacts& model, bool control) {

@@ -39,6 +39,7 @@ absl::StatusOr<std::shared_ptr<Attempt>> Rounds::BeginAttempt(const std::vector<
                      .clients = member.clients,
                      .factor = factors[i]});
   }
+  clip_ = ClipOfRound(protector_, options_.min_clients, int(chosen.size()), state_);
   // The same for all: clients of a protected sum compare what they have received.
   const std::chrono::milliseconds deadline = DeadlineOfAttempt();
   DTNN_ASSIGN_OR_RETURN(const Secret job, secret_.Derive(kTagPurpose, nonce_));
@@ -77,7 +78,7 @@ absl::StatusOr<std::shared_ptr<Attempt>> Rounds::BeginAttempt(const std::vector<
                .proximal = terms_.proximal,
                .deadline = std::chrono::duration<double>(deadline).count(),
                .control = terms_.control,
-               .clip = ClipOfRound(protector_.privacy(), state_),
+               .clip = clip_,
                .parameters = state_.from},
               bodies);
   }

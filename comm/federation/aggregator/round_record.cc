@@ -17,13 +17,12 @@ RoundRecord RecordOfRound(const FederationState& state, const PrivacyOptions& pr
   return record;
 }
 
-std::optional<RoundRecord::Clipping> FollowClip(const PrivacyOptions& privacy,
+std::optional<RoundRecord::Clipping> FollowClip(const PrivacyOptions& privacy, double clip,
                                                 std::optional<double> below,
                                                 FederationState& state) {
   if (!below) return std::nullopt;
-  const RoundRecord::Clipping clipping = {.clip = ClipOfRound(privacy, state), .below = *below};
-  state.clip = NextClip(privacy, clipping.clip, *below);
-  return clipping;
+  state.clip = NextClip(privacy, clip, *below);
+  return RoundRecord::Clipping{.clip = clip, .below = *below};
 }
 
 RoundRecord::Buffer BufferRecordOf(std::span<const Asked> clients, int64_t too_stale) {

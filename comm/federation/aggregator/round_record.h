@@ -49,9 +49,9 @@ struct RoundRecord {
 RoundRecord RecordOfRound(const FederationState& state, const PrivacyOptions& privacy,
                           std::vector<Asked> clients);
 
-// After a round that is done: its clip, and the next one's in the state. `below`: nothing where the
-// clip stays.
-std::optional<RoundRecord::Clipping> FollowClip(const PrivacyOptions& privacy,
+// After a round with this clip that is done: the next one's in the state. `below`: nothing where
+// the clip stays.
+std::optional<RoundRecord::Clipping> FollowClip(const PrivacyOptions& privacy, double clip,
                                                 std::optional<double> below,
                                                 FederationState& state);
 

@@ -99,7 +99,7 @@ absl::Status Rounds::RunRound() {
       const auto [sent_now, received_now] = roster_.bytes();
       DTNN_RETURN_IF_ERROR(TakeSum(*attempt));
       RoundRecord record = RecordOf(*attempt, begin);
-      record.clipping = FollowClip(protector_.privacy(), attempt->below(), state_);
+      record.clipping = FollowClip(protector_.privacy(), clip_, attempt->below(), state_);
       record.bytes_sent = sent_now - sent;
       record.bytes_received = received_now - received;
       attempt->Forget();

@@ -83,6 +83,7 @@ class Rounds {
   LostClients lost_;  // in this round
   KeyName round_key_{};
   std::vector<std::optional<Ed25519PublicKey>> asked_keys_;  // of the attempt's clients
+  double clip_ = 0;                                          // of the attempt, where it adapts
   double sampling_ = 1;    // of those who were there, the share that was asked
   PrivacyLedger settled_;  // of the attempts that are over
   uint64_t attempts_before_ = 0;

@@ -18,7 +18,7 @@ namespace {
 // Notes list what all participants have said.
 constexpr size_t kMostNote = 64 << 20, kMostSmall = 4 << 10;
 
-// The clip of a round is the aggregator's choice, but not any.
+// The clip of a round is the aggregator's choice, within a range.
 absl::Status CheckClip(const RoundStart& start, const PrivacyOptions& privacy) {
   if (start.over) return absl::OkStatus();
   if (!privacy.adapts()) {
@@ -146,6 +146,7 @@ absl::Status ClientRound::SetUp() {
   const Protector& protector = context_.protector;
   DTNN_ASSIGN_OR_RETURN(const Company company, FindCompany());
   factor_ = company.factors[start_.position];
+  DTNN_RETURN_IF_ERROR(CheckNoise());
   Hash facts{};
   if (protector.hides_in_sums()) {
     DTNN_ASSIGN_OR_RETURN(facts, HashOfRound(start_, context_.nonce, attempt_, parameters_));
@@ -162,6 +163,22 @@ absl::Status ClientRound::SetUp() {
   DTNN_ASSIGN_OR_RETURN(Bytes first, protocol_->FirstReply());
   Send(FrameKind::kReply, replies_++, std::move(first));
   return absl::OkStatus();
+}
+
+// The first clip is the client's own choice, and larger ones have more noise.
+absl::Status ClientRound::CheckNoise() const {
+  const Protector& protector = context_.protector;
+  const PrivacyOptions& privacy = protector.privacy();
+  if (!protector.hides_in_sums() || !privacy.adapts() || start_.clip >= privacy.clip) {
+    return absl::OkStatus();
+  }
+  DTNN_ASSIGN_OR_RETURN(const std::vector<float> begin, DecodeParameters());
+  const double noise = factor_ * NoiseOfClient(privacy.WithClip(start_.clip), factor_, together());
+  if (noise >= LeastNoise(protector, int(start_.samples.size()), factor_, begin)) {
+    return absl::OkStatus();
+  }
+  return FailedPrecondition("the clip ", start_.clip, " of the round makes this client's noise, ",
+                            noise, ", smaller than what numbers are rounded to");
 }
 
 absl::Status ClientRound::TakeNote(const Frame& frame) {

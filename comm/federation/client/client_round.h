@@ -94,6 +94,8 @@ class ClientRound {
   // The requirements of this client.
   absl::StatusOr<Company> FindCompany() const;
   absl::Status TakeNote(const Frame& frame);
+  // FailedPrecondition where the clip of the round makes noise that rounding would take away.
+  absl::Status CheckNoise() const;
   // No note is awaited any more.
   absl::Status GetReady();
   absl::Status TakeVerdict(const Frame& frame);

@@ -1,7 +1,10 @@
 #include "comm/federation/client/client_round.h"
 
 #include <string>
+#include <vector>
 
+#include "comm/federation/agreed.h"
+#include "comm/secrets/sums/plain_codec.h"
 #include "gtest/gtest.h"
 #include "tensor/must.h"
 #include "tensor/text/str_cat.h"
@@ -32,7 +35,7 @@ TEST(ClientRoundTest, OnlyPlainUpdatesAreSentAsDifferences) {
             absl::DataLossError("asks for a difference, but this client protects its updates"));
 }
 
-// Noise of a clip that an aggregator chooses freely could be lost in rounding.
+// Whatever the aggregator makes of what clients say.
 TEST(ClientRoundTest, TheClipOfARoundIsNearTheFirstOne) {
   const JobSecret secret = Must(JobSecret::Of(std::string(40, 's')));
   const ClientOptions options = {
@@ -61,6 +64,44 @@ TEST(ClientRoundTest, TheClipOfARoundIsNearTheFirstOne) {
               StrCat("sends the clip ", bad,
                      " of a round; of 2, with which it begins, it becomes 0.002 to 2000"));
   }
+}
+
+// What a client says to a masked round of 100 clients with this clip, whose parameters are these.
+std::string AnswerTo(double clip, float parameter) {
+  const JobSecret secret = Must(JobSecret::Of(std::string(40, 's')));
+  const ClientOptions options = {
+      .place = {}, .name = "a", .model = {.values = 3, .trainable = 3}, .samples = 5};
+  const Protector protector = Must(Protector::Create(
+      {.protection = Protection::kMasked, .privacy = {.clip = 1, .noise = 0.1, .quantile = 0.5}},
+      3));
+  RoundStart start = {.round = 1, .rounds = 2, .quorum = 100, .clip = clip};
+  start.samples.assign(100, 5);
+  std::string declined;
+  ClientRound round = Must(ClientRound::Begin(
+      {.header = {.kind = FrameKind::kRound, .attempt = 1}, .body = ToBytes(start)},
+      {.options = options,
+       .protector = protector,
+       .secret = secret,
+       .send = [&](FrameKind kind, uint64_t, uint32_t, const Bytes& body) {
+         if (kind == FrameKind::kDecline) declined = TextFromBytes(body);
+       }}));
+  const std::vector<float> parameters(3, parameter);
+  const auto codec = Must(codec::PlainClient(codec::WireType::kFloat32, kParameterChunk));
+  EXPECT_EQ(round.Take({.header = {.kind = FrameKind::kParameters, .attempt = 1},
+                        .body = Must(codec->Encode({}, parameters))}),
+            absl::OkStatus());
+  return declined;
+}
+
+// A hundred clients round to 2^-18, and each has a tenth of the noise, 0.103 clips.
+TEST(ClientRoundTest, NoiseThatWouldBeLostInRoundingEndsTheRound) {
+  EXPECT_EQ(AnswerTo(1, 1), "");
+  EXPECT_EQ(AnswerTo(0.0015, 1), "");
+  EXPECT_EQ(AnswerTo(0.00147, 1),
+            "the clip 0.00147 of the round makes this client's noise, 1.51821e-05, smaller than "
+            "what numbers are rounded to");
+  EXPECT_EQ(AnswerTo(0.01, 60), "");
+  EXPECT_NE(AnswerTo(0.01, 2000), "") << "float32 has steps of 2^-13 there";
 }
 
 }  // namespace

@@ -1,9 +1,17 @@
 #include "comm/federation/client/update_numbers.h"
 
+#include <cmath>
+#include <span>
+#include <utility>
 #include <vector>
 
+#include "comm/federation/privacy.h"
+#include "comm/federation/protection.h"
+#include "comm/secrets/crypto/chacha20_stream.h"
+#include "comm/secrets/crypto/wiped.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tensor/must.h"
 
 namespace dtnn::federation {
 namespace {
@@ -14,6 +22,39 @@ TEST(UpdateNumbersTest, ADifferenceIsOfWhatIsTrainedAlone) {
   const std::vector<float> begin = {1, 2, 3}, parameters = {5, 1, 9};
   EXPECT_THAT(DifferenceOf(parameters, begin, 2), ElementsAre(4, -1, 9));
   EXPECT_THAT(DifferenceOf(parameters, begin, 0), ElementsAre(5, 1, 9));
+}
+
+// Updates by nothing are noise. The first clip is 1, that of the round 8, which counts.
+TEST(UpdateNumbersTest, NoiseAndBitAreThoseOfTheClipOfTheRound) {
+  constexpr double kFactor = 0.5;
+  constexpr size_t kCount = 20'000;
+  const PrivacyOptions privacy = {.clip = 1, .noise = 0.5, .quantile = 0.5};
+  for (const Protection protection : {Protection::kNone, Protection::kMasked}) {
+    const Protector protector =
+        Must(Protector::Create({.protection = protection, .privacy = privacy}, kCount));
+    const int together = protector.together(4, 4);
+    const std::vector<float> begin(kCount, 0.25f);
+    ChaCha20Stream random = Must(ChaCha20Stream::Create(Secret().bytes()));
+    const auto sent = [&](std::span<const float> parameters) {
+      return Must(PrivateUpdate(protector, 8, std::span(begin).first(parameters.size()), kFactor,
+                                together, random, parameters));
+    };
+    const std::vector<float> noise = sent(begin);
+    ASSERT_EQ(noise.size(), kCount + 1);
+    double squares = 0;
+    for (size_t i = 0; i < kCount; ++i) squares += std::pow(double(noise[i]) - 0.25, 2);
+    const double wanted = 8 * privacy.update_noise() / (kFactor * std::sqrt(together));
+    EXPECT_NEAR(std::sqrt(squares / kCount), wanted, 0.03 * wanted);
+    for (const auto& [length, bit] : {std::pair(4.0f, 0.5), std::pair(9.0f, -0.5)}) {
+      std::vector<float> trained(begin.begin(), begin.begin() + 8);
+      trained[7] += length;
+      double mean = 0;
+      constexpr int kTimes = 10'000;
+      for (int time = 0; time < kTimes; ++time) mean += double(sent(trained).back()) / kTimes;
+      const double deviation = privacy.bits() / (kFactor * std::sqrt(together) * std::sqrt(kTimes));
+      EXPECT_NEAR(mean, bit, 5 * deviation) << length;
+    }
+  }
 }
 
 }  // namespace

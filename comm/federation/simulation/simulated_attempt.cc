@@ -45,7 +45,7 @@ SimulatedAttempt::SimulatedAttempt(const SimulationOptions& options, const Prote
       ids_(std::move(ids)),
       asked_(std::move(asked)),
       values_(ValuesOfUpdate(options.model, options.strategy.controls())),
-      clip_(ClipOfRound(protector.privacy(), state)),
+      clip_(ClipOfRound(protector, options.min_clients, int(asked_.size()), state)),
       task_{.round = state.rounds_done + 1,
             .rounds = options.rounds,
             .proximal =

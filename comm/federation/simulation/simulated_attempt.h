@@ -39,6 +39,7 @@ class SimulatedAttempt {
   int accepted() const;
   // Where the clients' own were hidden in the sum: their means.
   const Metrics& metrics() const { return metrics_; }
+  double clip() const { return clip_; }
   // Where the clip adapts, after Mean(): as Attempt::below.
   std::optional<double> below() const { return below_; }
 

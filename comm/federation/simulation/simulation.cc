@@ -147,7 +147,7 @@ class SimulatedRounds {
     DTNN_RETURN_IF_ERROR(TakeAverage(options_.strategy, size_t(options_.model.trainable), mean,
                                      attempt.asked(), AllSamples(), state_));
     RoundRecord record = RecordOfRound(state_, protector_.privacy(), attempt.asked());
-    record.clipping = FollowClip(protector_.privacy(), attempt.below(), state_);
+    record.clipping = FollowClip(protector_.privacy(), attempt.clip(), attempt.below(), state_);
     record.attempts = attempts;
     record.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     if (!attempt.metrics().empty()) record.metrics = attempt.metrics();

@@ -124,7 +124,7 @@ TEST_P(ProtectionTest, AClipThatAdaptsFollowsWhatClientsSay) {
                 HasSubstr("a clip that adapts needs the mean of what clients say"));
     return;
   }
-  const PrivacyOptions privacy = {.clip = 160, .noise = 1e-7, .quantile = 0.3, .clip_rate = 0.5};
+  const PrivacyOptions privacy = {.clip = 160, .noise = 1e-7, .quantile = 0.9, .clip_rate = 0.5};
   options_.protection = {.protection = GetParam(), .privacy = privacy};
   for (int client = 0; client < 3; ++client) Start(client);
   ASSERT_EQ(Run(), absl::OkStatus()) << said();
@@ -150,7 +150,7 @@ TEST_P(ProtectionTest, AClipThatAdaptsFollowsWhatClientsSay) {
     }
     EXPECT_NEAR(record.clipping->below, below, 1e-4);
     EXPECT_GT(below, 0) << "a test of both";
-    clip *= std::exp(-0.5 * (below - 0.3));
+    clip *= std::exp(-0.5 * (below - 0.9));
   }
   EXPECT_NE(records_[2].clipping->below, records_[0].clipping->below);
   EXPECT_NEAR(state_.clip, clip, 1e-4 * clip);
