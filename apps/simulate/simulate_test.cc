@@ -428,8 +428,9 @@ TEST_F(SimulateTest, FlagsThatMakeNoSenseAreUsageErrors) {
       {{"--robust=median", "--dp-clip=1", "--dp-noise=1"}, "not with --dp-clip"},
       {{"--dp-clip=1"}, "needs both, or neither"},
       {{"--dp-clip=1", "--dp-noise=1", "--dp-quantile=0.5", "--dp-bit-noise=0.5"},
-       "--dp-quantile, --dp-clip, --dp-noise, --dp-bit-noise: a clip that adapts, with noise 0.5 "
-       "of its bits: expected more than half of the noise 1, of which the updates need the rest"},
+       "--dp-quantile, --dp-clip, --dp-noise, --dp-delta, --dp-clip-rate, --dp-bit-noise: a clip "
+       "that adapts, with noise 0.5 of its bits: expected more than half of the noise 1, of which "
+       "the updates need the rest"},
       {{"--local-parameters=*_FC_*", "--test-every=1"},
        "--test-every=1: not with --local-parameters=*_FC_*, with which there is no model of all"},
       {{"--local-parameters=*BatchNorm*"},

@@ -4,14 +4,35 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "apps/rounds/round_flags.h"
+#include "apps/simulate/client_labels.h"
+#include "comm/federation/labels.h"
+#include "comm/secrets/crypto/hash.h"
 #include "data/loading/fingerprint.h"
 #include "models/run/options/option_value.h"
 #include "models/run/options/run_options.h"
 #include "models/run/parts/run_identity.h"
 #include "tensor/status_macros.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
+
+namespace {
+
+// The start of a hash of all of them.
+absl::StatusOr<std::string> NameOfLabels(const SimulateFlags& flags) {
+  if (flags.client_labels_file.empty()) return "none";
+  DTNN_ASSIGN_OR_RETURN(const std::vector<federation::Labels> labels,
+                        ReadClientLabels(flags.client_labels_file, flags.clients));
+  std::string text;
+  for (const federation::Labels& of_client : labels)
+    StrAppend(&text, federation::TextOf(of_client), "\n");
+  DTNN_ASSIGN_OR_RETURN(const Hash hash, Sha256({AsBytes(text)}));
+  return absl::BytesToHexString({reinterpret_cast<const char*>(hash.data()), 8});
+}
+
+}  // namespace
 
 absl::StatusOr<RunIdentity> IdentityOf(const SimulateFlags& flags, const PreparedRun& run) {
   if (flags.run.checkpoint.folder.empty()) return RunIdentity();  // nobody compares it
@@ -30,7 +51,8 @@ absl::StatusOr<RunIdentity> IdentityOf(const SimulateFlags& flags, const Prepare
   identity.members.insert(identity.members.end(), of_rounds.begin(), of_rounds.end());
   add("--min-clients", flags.min_clients);
   add("--client-seconds", flags.client_seconds);
-  add("--client-labels-file", flags.client_labels_file.empty() ? "none" : flags.client_labels_file);
+  DTNN_ASSIGN_OR_RETURN(const std::string labels, NameOfLabels(flags));
+  add("labels of clients", labels);
   add("--drop-out", flags.drop_out);
   add("--liars", flags.liars);
   add("--lie", flags.lie);

@@ -24,9 +24,11 @@ double BytesOfRounds(const SimulateFlags& flags, const federation::ModelFacts& m
                                 double(flags.rounds.rounds) * double(flags.clients_per_round));
   const federation::StrategyOptions strategy = StrategyOf(flags.rounds);
   const double control = strategy.controls() ? double(model.trainable) : 0;  // sent, and kept
+  // Before and after a round, and what is written.
+  const int copies = flags.run.checkpoint.folder.empty() ? 2 : 3;
   return sizeof(float) * (exchanged * (double(model.values) + control) +
                           strategy.moments() * double(model.trainable) +
-                          (2 * asked + 1) * (double(local_values) + control));
+                          (copies * asked + 1) * (double(local_values) + control));
 }
 
 }  // namespace dtnn

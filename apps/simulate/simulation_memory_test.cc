@@ -57,6 +57,8 @@ TEST_F(SimulationMemoryTest, ClientsThatMayBeAskedKeepTheirOwnTwice) {
   EXPECT_EQ(Numbers(1, 10) - none, (2 * 4 * 7 + 1) * 10);
   flags_.rounds.rounds = 1'000'000'000;
   EXPECT_EQ(Numbers(1, 10) - none, (2 * 50 + 1) * 10) << "all of them";
+  flags_.run.checkpoint.folder = "a";
+  EXPECT_EQ(Numbers(1, 10) - none, (3 * 50 + 1) * 10) << "and what is written";
 }
 
 }  // namespace

@@ -117,7 +117,9 @@ absl::Status CheckProtection(const RunOptions& options, const ModelFacts& model)
   if (!good.ok())
     return UsageError(privacy.adapts()
                           ? "RunOptions::federation.dp_quantile, RunOptions::federation.dp_clip, "
-                            "RunOptions::federation.dp_noise, RunOptions::federation.dp_bit_noise: "
+                            "RunOptions::federation.dp_noise, RunOptions::federation.dp_delta, "
+                            "RunOptions::federation.dp_clip_rate, "
+                            "RunOptions::federation.dp_bit_noise: "
                           : "RunOptions::federation.dp_clip, RunOptions::federation.dp_noise, "
                             "RunOptions::federation.dp_delta: ",
                       good.message());

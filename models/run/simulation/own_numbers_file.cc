@@ -51,7 +51,7 @@ absl::Status SaveOwnNumbers(const std::string& folder, int64_t round, const Loca
   DTNN_RETURN_IF_ERROR(WriteArrayFile(
       PathOf(folder, round), arrays, {{kRound, StrCat(round)}, {kClients, StrCat(own.clients())}}));
   std::error_code nothing_to_remove;
-  std::filesystem::remove(PathOf(folder, round - 2), nothing_to_remove);
+  std::filesystem::remove(PathOf(folder, round - 3), nothing_to_remove);
   return absl::OkStatus();
 }
 

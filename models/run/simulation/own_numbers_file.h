@@ -1,7 +1,8 @@
 // What stays with simulated clients (../federated/local_parameters.h: control variates, or
 // parameters that are not exchanged), kept from run to run: in a folder, after each round, a file
-// with the numbers of all clients whose updates were used so far, clients-ROUND.npz. The last two
-// are kept, as checkpoints are.
+// with the numbers of all clients whose updates were used so far, clients-ROUND.npz. The last three
+// are kept: two checkpoints are there before that of the round is written, and may be resumed from.
+// Memory: a copy of what is written.
 
 #ifndef DTNN_MODELS_RUN_SIMULATION_OWN_NUMBERS_FILE_H_
 #define DTNN_MODELS_RUN_SIMULATION_OWN_NUMBERS_FILE_H_

@@ -26,11 +26,11 @@ LocalParameters Clients(float number, int clients = 3) {
 
 TEST(OwnNumbersFileTest, NumbersOfARoundComeBack) {
   const std::string folder = testing::NewFolder("own");
-  for (int round = 1; round <= 3; ++round) {
+  for (int round = 1; round <= 4; ++round) {
     ASSERT_EQ(SaveOwnNumbers(folder, round, Clients(float(round) + 0.25f)), absl::OkStatus());
   }
-  EXPECT_FALSE(std::filesystem::exists(folder + "/clients-1.npz")) << "two are kept";
-  for (const int round : {2, 3}) {
+  EXPECT_FALSE(std::filesystem::exists(folder + "/clients-1.npz")) << "three are kept";
+  for (const int round : {2, 3, 4}) {
     LocalParameters own(3, {0.5f, 0.5f});
     ASSERT_EQ(LoadOwnNumbers(folder, round, own), absl::OkStatus());
     EXPECT_THAT(own.Begin(0), ElementsAre(0.5f, 0.5f)) << "it begins as all do";
