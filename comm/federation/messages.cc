@@ -179,6 +179,10 @@ absl::StatusOr<Hello> HelloFromBytes(std::span<const uint8_t> bytes) {
     return InvalidArgument("hello: an aggregator of ", clients, " clients; expected ", kMostGroup,
                            " at most");
   }
+  if (clients == 0 && !message.aggregators.empty()) {
+    return InvalidArgument("hello: names ", message.aggregators.size(),
+                           " aggregators behind it, but has not come as one");
+  }
   message.samples = int64_t(samples);
   message.steps = int64_t(steps);
   message.clients = int64_t(clients);

@@ -291,6 +291,7 @@ TEST(MessagesTest, LabelsAndAggregatorsOfAHelloHaveLimits) {
   hello.name = "a";
   hello.samples = 1;
   const auto why = [&] { return std::string(HelloFromBytes(ToBytes(hello)).status().message()); };
+  hello.clients = 1;
   hello.aggregators.assign(kMostAggregators, {1});
   for (int i = 0; i < 16; ++i) hello.labels.emplace_back("k" + std::to_string(i), "v");
   EXPECT_EQ(Must(HelloFromBytes(ToBytes(hello))).aggregators.size(), 256u);
@@ -307,6 +308,10 @@ TEST(MessagesTest, LabelsAndAggregatorsOfAHelloHaveLimits) {
   hello.labels.clear();
   hello.aggregators.push_back({2});
   EXPECT_EQ(why(), "hello: 257 aggregators, at most 256 are allowed");
+  hello.clients = 0;
+  hello.aggregators.resize(1);
+  EXPECT_EQ(why(), "hello: names 1 aggregators behind it, but has not come as one");
+  hello.aggregators.assign(257, {1});
   GroupSize size = {.clients = 1, .samples = 1, .aggregators = hello.aggregators};
   EXPECT_EQ(GroupSizeFromBytes(ToBytes(size)).status().message(),
             "size: 257 aggregators, at most 256 are allowed");
@@ -323,6 +328,7 @@ TEST(MessagesTest, EveryFieldArrives) {
       .key = {5, 6},
       .class_names = {3, 4},
       .steps = 12,
+      .clients = 3,
       .aggregators = {{1}, {2}},
       .labels = {{"battery", "80"}, {"site", "north"}}};
   const Hello read = Must(HelloFromBytes(ToBytes(hello)));

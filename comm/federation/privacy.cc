@@ -93,6 +93,13 @@ float NumberOfBit(const PrivacyOptions& options, bool below, double factor, int 
   return float(ScaleOfBits(options) * step * (bit + double(noise[0])));
 }
 
+absl::Status CheckNumberOfBit(const PrivacyOptions& options, double number) {
+  const double most = ScaleOfBits(options) * (0.5 + 10 * options.bits());
+  if (std::abs(number) <= most) return absl::OkStatus();
+  return absl::OutOfRangeError(StrCat("its update says ", number,
+                                      " of the clip, where its noise allows ", most, " at most"));
+}
+
 double ShareBelow(const PrivacyOptions& options, double mean) {
   return mean / ScaleOfBits(options) + 0.5;
 }

@@ -77,6 +77,8 @@ absl::StatusOr<bool> MakePrivate(std::span<const float> begin, double clip, doub
 // Where the clip adapts: what a client says of its update, to be multiplied by `factor` as that is.
 float NumberOfBit(const PrivacyOptions& options, bool below, double factor, int together,
                   ChaCha20Stream& random);
+// OutOfRange for a number, times its client's factor, that none comes to with all of its noise.
+absl::Status CheckNumberOfBit(const PrivacyOptions& options, double number);
 // The share of updates that were not longer than the clip, but for noise, of the mean of these
 // numbers.
 double ShareBelow(const PrivacyOptions& options, double mean);

@@ -210,6 +210,20 @@ TEST(PrivacyTest, TheClipFollowsTheQuantileInStepsOfAFactor) {
             "0.5 at the rate 0.2, with noise 1 of its bits");
 }
 
+TEST(PrivacyTest, NumbersOfBitsHaveLimits) {
+  PrivacyOptions options = kAdapts;  // with noise 1
+  for (const double good : {-10.5, 0.0, 10.5}) {
+    EXPECT_EQ(CheckNumberOfBit(options, good), absl::OkStatus()) << good;
+  }
+  EXPECT_EQ(CheckNumberOfBit(options, 10.51).message(),
+            "its update says 10.51 of the clip, where its noise allows 10.5 at most");
+  EXPECT_FALSE(CheckNumberOfBit(options, -11).ok());
+  EXPECT_FALSE(CheckNumberOfBit(options, NAN).ok());
+  options.bit_noise = 5;  // sent as fifths
+  EXPECT_EQ(CheckNumberOfBit(options, 10.1), absl::OkStatus());
+  EXPECT_FALSE(CheckNumberOfBit(options, 10.11).ok());
+}
+
 TEST(PrivacyTest, ClipsThatAdaptHaveLimits) {
   const auto why = [](auto change) {
     PrivacyOptions options = kAdapts;

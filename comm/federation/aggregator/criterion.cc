@@ -41,10 +41,11 @@ absl::StatusOr<Criterion::Condition> Criterion::ParseCondition(std::string_view 
   Condition condition = {.fact = std::string(fact),
                          .compare = sign->second,
                          .value = std::string(rest.substr(sign->first.size()))};
+  condition.number = FiniteNumber(condition.value);
   const bool orders =
       condition.compare != Compare::kEqual && condition.compare != Compare::kNotEqual;
   const bool of_number = fact == kSamplesFact || fact == kStepsFact;
-  if ((orders || of_number) && !FiniteNumber(condition.value)) {
+  if ((orders || of_number) && !condition.number) {
     return InvalidArgument(Quoted(text, 80), ": expected a number after ", fact, sign->first);
   }
   if (orders && fact == kNameFact) {
@@ -66,7 +67,7 @@ absl::StatusOr<Criterion> Criterion::Parse(std::string_view text) {
 }
 
 bool Criterion::Holds(const Condition& condition, std::string_view value) {
-  const std::optional<double> is = FiniteNumber(value), wanted = FiniteNumber(condition.value);
+  const std::optional<double> is = FiniteNumber(value), &wanted = condition.number;
   const bool numbers = is && wanted;
   switch (condition.compare) {
     case Compare::kEqual:

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +45,7 @@ class Criterion {
     std::string fact;
     Compare compare = Compare::kEqual;
     std::string value;
+    std::optional<double> number = {};  // that the value is
   };
 
   static absl::StatusOr<Condition> ParseCondition(std::string_view text);

@@ -7,6 +7,7 @@
 #include "comm/federation/aggregator/attempt_numbers.h"
 #include "comm/federation/aggregator/plain_sum.h"
 #include "comm/federation/factors.h"
+#include "comm/federation/privacy.h"
 #include "tensor/errors.h"
 
 namespace dtnn::federation {
@@ -210,6 +211,9 @@ absl::Status Attempt::Inspect(int position) {
   if (!plain) return absl::OkStatus();
   DTNN_RETURN_IF_ERROR(
       CheckUpdate(values, asked_[size_t(position)].factor, parameters_, options_.max_update_norm));
+  if (protector_->privacy().adapts()) {
+    DTNN_RETURN_IF_ERROR(CheckNumberOfBit(protector_->privacy(), values.back()));
+  }
   if (!AddsAtOnce()) {
     place.values = std::move(values);
     return absl::OkStatus();

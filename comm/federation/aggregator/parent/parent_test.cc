@@ -68,7 +68,7 @@ class ParentTest : public FederationTest {
       ClientOptions options = PlainOptionsOf(client);
       options.place = place;
       options.place.listener = -1;
-      options.timeout = std::chrono::seconds(2);
+      options.timeout = std::chrono::seconds(8);
       EXPECT_FALSE(Must(FederationClient::Create(options, secret))->Next().ok());
     });
   }
@@ -244,7 +244,7 @@ TEST_F(ParentTest, ThreeLevelsMakeTheMeanOfAllClients) {
 
 // Neither could have a round: each would wait for the other's.
 TEST_F(ParentTest, ARingOfTwoAggregatorsIsFound) {
-  options_.timeout = std::chrono::seconds(2);
+  options_.timeout = std::chrono::seconds(8);
   options_.min_clients = 1;
   options_.strategy = {};
   Group& north =
@@ -264,7 +264,7 @@ TEST_F(ParentTest, ARingOfTwoAggregatorsIsFound) {
 
 TEST_F(ParentTest, AnAggregatorIsNotItsOwnParent) {
   Group& north = StartGroup("north", {}, [](AggregatorOptions& options) {
-    options.timeout = std::chrono::seconds(2);
+    options.timeout = std::chrono::seconds(8);
     options.min_clients = 1;
     options.parent->client.place = {.address = options.place.address};
     options.parent->secret = GroupJob();
