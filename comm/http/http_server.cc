@@ -254,16 +254,19 @@ class HttpServer::Daemon {
 
   MHD_Result Take(std::string_view bytes, Exchange& exchange) {
     exchange.received += bytes.size();
+    // In memory from the first byte on.
+    const size_t held = std::max(exchange.received, std::min(exchange.declared, kMostReserved));
     std::string& body = exchange.request.body;
     if (!exchange.answered && exchange.received > options_.body_bytes) {
       exchange.answer = admission_->TooLarge();
       exchange.answered = true;
-    } else if (!exchange.answered && all_body_bytes_ + bytes.size() > options_.all_body_bytes) {
+    } else if (!exchange.answered &&
+               all_body_bytes_ + held - exchange.kept > options_.all_body_bytes) {
       exchange.answer = HttpBusy(StrCat("the bodies of all requests have more than the limit of ",
                                         options_.all_body_bytes, " bytes; try again later"));
       exchange.answered = true;
     }
-    if (!exchange.answered && !Append(bytes, exchange.declared, body)) {
+    if (!exchange.answered && !Append(bytes, held, body)) {
       exchange.answer = HttpBusy(kNoMemory);
       exchange.answered = true;
     }
@@ -272,15 +275,14 @@ class HttpServer::Daemon {
       body = std::string();
       return exchange.received > admission_->MostDiscarded() ? MHD_NO : MHD_YES;
     }
-    exchange.kept += bytes.size();
-    all_body_bytes_ += bytes.size();
+    all_body_bytes_ += held - std::exchange(exchange.kept, held);
     return MHD_YES;
   }
 
-  // False where there is no memory for them. `declared`: bytes that the body should have.
-  static bool Append(std::string_view bytes, size_t declared, std::string& body) {
+  // False where there is no memory for them. `held`: bytes for which there is room from the first.
+  static bool Append(std::string_view bytes, size_t held, std::string& body) {
     try {
-      if (body.empty()) body.reserve(std::min(declared, kMostReserved));
+      if (body.empty()) body.reserve(held);
       body.append(bytes);
       return true;
     } catch (const std::bad_alloc&) {
@@ -290,6 +292,7 @@ class HttpServer::Daemon {
 
   // The request is whole. Nothing of it may be used here afterwards.
   MHD_Result Pass(Exchange& exchange) {
+    const bool brief = options_.brief && options_.brief(exchange.request);  // it may throw
     deadlines_.Enter(exchange.deadline, State::kOwnAnswer);
     exchange.resume = [this, connection = exchange.connection] {
       {
@@ -300,14 +303,18 @@ class HttpServer::Daemon {
       const std::lock_guard lock(mutex_);
       if (--resuming_ == 0) resumed_.notify_all();
     };
+    // From here on nothing may throw: only an answer ends a suspended connection.
     MHD_suspend_connection(exchange.connection);
-    if (options_.brief && options_.brief(exchange.request)) {
+    if (brief) {
       Run(exchange);
       return MHD_YES;
     }
-    {
+    try {
       const std::lock_guard lock(mutex_);
       waiting_.push_back(&exchange);
+    } catch (const std::bad_alloc&) {
+      HttpReply(&exchange).Send({.code = 503, .type = {}});  // which needs none
+      return MHD_YES;
     }
     passed_.notify_one();
     return MHD_YES;

@@ -1,5 +1,6 @@
 // A server of HTTP/1.1 for programs, by libmicrohttpd: one thread moves the bytes of all
-// connections, a few others run the handler, and an answer may come later, from any thread.
+// connections and runs the handler for brief requests, a few others run it for the rest, and an
+// answer may come later, from any thread.
 //
 // A caller cannot make it wait or keep more than the limits say: it has a time in which to send a
 // whole request, and one in which to read a whole answer, however it spreads its bytes. What is
@@ -66,12 +67,14 @@ struct HttpServerOptions {
   int address_connections = 0;    // of them from one address, more are closed; 0: any number
   size_t header_bytes = 1 << 16;  // of a request's first lines; half of it is read at a time
   size_t body_bytes = size_t{1} << 25;
-  size_t all_body_bytes = size_t{1} << 29;  // in memory at a time
+  size_t all_body_bytes = size_t{1} << 29;  // in memory at a time, of which each that began holds
+                                            // what it declares, up to 1 MiB
   // For the other end: to send a request, to read an answer, and between the two.
   std::chrono::milliseconds patience{30'000};
-  int workers = 2;  // threads that run the handler
+  int workers = 2;  // threads that run the handler for requests that are not brief
   // Whether the handler takes so little time for this request that the thread that moves the bytes
-  // of all connections runs it itself, instead of waking a worker for it.
+  // of all connections runs it itself, instead of waking a worker for it. The handler must not wait
+  // then: all connections would wait with it.
   std::function<bool(const HttpRequest& request)> brief = {};
   // After each answer of this class: what was asked, without its body, and how long it took.
   std::function<void(const HttpRequest& request, int code, std::chrono::duration<double> took)>

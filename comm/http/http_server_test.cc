@@ -120,6 +120,18 @@ TEST(HttpServerTest, ABriefRequestThatIsDroppedIsAnswered) {
   EXPECT_EQ(client.Ask(HttpGet("/memory")).code, 503);
 }
 
+TEST(HttpServerTest, StopsAlsoAfterMemoryIsShortBeforeTheHandler) {
+  const auto server = Start({.brief = [](const HttpRequest& request) -> bool {
+    if (request.path == "/memory") throw std::bad_alloc();
+    return false;
+  }});
+  HttpClient client(server->address().port);
+  client.Send(HttpGet("/memory"));
+  EXPECT_TRUE(client.AwaitEnd());
+  EXPECT_EQ(HttpClient(server->address().port).Ask(HttpGet("/")).code, 200);
+  EXPECT_TRUE(server->Stop(std::chrono::hours(1)));
+}
+
 TEST(HttpServerTest, ARequestThatIsDroppedIsAnswered) {
   const auto server = Start({}, [](HttpRequest&, HttpReply) {});
   EXPECT_EQ(HttpClient(server->address().port).Ask(HttpGet("/")).code, 500);
@@ -207,6 +219,22 @@ TEST(HttpServerTest, AllBodiesTogetherHaveALimit) {
     EXPECT_EQ(HttpClient(port).Ask(HttpPost("/", std::string(400, 'y'))).code, 200);
     EXPECT_EQ(first.Ask("x").code, 200);
   }
+}
+
+// Its first byte reserves memory for what it declares.
+TEST(HttpServerTest, ABodyThatBeganCountsWithWhatItDeclares) {
+  const auto server = Start({.body_bytes = 1000, .all_body_bytes = 1500});
+  const uint16_t port = server->address().port;
+  HttpClient first(port);
+  first.Send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\nx");
+  int code = 200;  // until that byte has arrived
+  for (int i = 0; i < 1000 && code == 200; ++i) {
+    code = HttpClient(port).Ask(HttpPost("/", std::string(501, 'y'))).code;
+  }
+  EXPECT_EQ(code, 503);
+  EXPECT_EQ(HttpClient(port).Ask(HttpPost("/", std::string(500, 'y'))).code, 200);
+  EXPECT_EQ(first.Ask(std::string(999, 'x')).code, 200);
+  EXPECT_EQ(HttpClient(port).Ask(HttpPost("/", std::string(1000, 'y'))).code, 200);
 }
 
 TEST(HttpServerTest, RefusesMalformedRequests) {
