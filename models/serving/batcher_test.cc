@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <future>
 #include <limits>
+#include <memory>
 #include <new>
 #include <optional>
 #include <stdexcept>
@@ -325,6 +327,25 @@ TEST_F(BatcherTest, AModelIsLoadedAgainUnderLoad) {
   ASSERT_TRUE(model->Reload().ok());
   EXPECT_EQ(model->current()->number, 3);
   EXPECT_EQ(Pending(*model->current()->batcher, x).Outputs().shape(), (Shape{2, 7}));
+}
+
+TEST_F(BatcherTest, ACallerOfAnOldVersionDoesNotWaitForItsQueue) {
+  const Graph graph = Net();
+  const auto model = *ServedModel::Load("net", Saved(graph, 1), {});
+  std::promise<void> left;
+  std::shared_ptr<ServedModel::Version> old = model->current();
+  ASSERT_TRUE(old->batcher
+                  ->Submit(Random(graph, 1, 1),
+                           [&](const absl::StatusOr<Tensor>&) {
+                             EXPECT_EQ(left.get_future().wait_for(std::chrono::seconds(10)),
+                                       std::future_status::ready);
+                           })
+                  .ok());
+  std::thread reload([&] { EXPECT_TRUE(model->Reload().ok()); });
+  while (model->current()->number == 1) std::this_thread::yield();
+  old.reset();
+  left.set_value();
+  reload.join();
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "models/serving/served_model.h"
 
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "tensor/errors.h"
@@ -29,6 +31,10 @@ absl::Status ServedModel::Reload() {
   {
     const std::lock_guard lock(mutex_);
     current_.swap(version);
+  }
+  // Callers keep the old one for a moment. Its end waits for its queue: here, not in one of them.
+  while (version != nullptr && version.use_count() > 1) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   return absl::OkStatus();
 }

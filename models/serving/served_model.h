@@ -36,11 +36,12 @@ class ServedModel {
   const std::string& name() const { return name_; }
   const std::string& path() const { return path_; }
 
-  // A caller submits to it at once, and keeps it no longer than that.
+  // A caller submits to it at once, and keeps it no longer than that: Reload waits for it.
   std::shared_ptr<Version> current() const;
 
-  // The file as it is now becomes the current version; the old one answers what it has taken. On an
-  // error, which names the file, the old one stays. One call at a time.
+  // The file as it is now becomes the current version; returns when the old one has answered what
+  // it has taken, and callers have left it. On an error, which names the file, the old one stays.
+  // One call at a time.
   absl::Status Reload();
 
  private:
