@@ -6,7 +6,8 @@ sources Bazel starts programs, `bazel run //apps:predict --`, or they are in baz
 only build them go. Builds with --config and whatever is not a program stay as they are.
 
 What a page says to readers of the sources alone is between <!-- sources --> and <!-- end -->, and goes;
-<!-- installed: TEXT --> becomes TEXT.
+<!-- installed: TEXT --> becomes TEXT. A page where these two do not alternate is an error: it would lose
+text for all readers.
 """
 
 import pathlib
@@ -29,10 +30,23 @@ RULES = (
 )
 
 
+def check_marks(page, text):
+    """Refuses a page whose marks of text for readers of the sources do not come in pairs."""
+    lines = []  # of those that are open
+    for mark in re.finditer(r"<!-- (sources|end) -->", text):
+        line = text.count("\n", 0, mark.start()) + 1
+        if (mark[1] == "end") != bool(lines):
+            sys.exit(f"{page}:{line}: {mark[0]}; expected <!-- {'end' if lines else 'sources'} --> first")
+        lines = [line] if mark[1] == "sources" else []
+    if lines:
+        sys.exit(f"{page}:{lines[0]}: <!-- sources --> without an <!-- end --> after it")
+
+
 def main():
     called, *pages = sys.argv[1:]
     for page in map(pathlib.Path, pages):
         text = page.read_text(encoding="utf-8")
+        check_marks(page, text)
         for pattern, replacement in RULES:
             text = re.sub(pattern, replacement.replace("{}", called), text)
         page.write_text(text, encoding="utf-8")
