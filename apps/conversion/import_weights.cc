@@ -49,6 +49,12 @@ absl::StatusOr<ImportedModel> MakeNetwork(const ImportFlags& flags, int64_t outp
   if (CheckArrayFileName(flags.model).ok()) {
     DTNN_ASSIGN_OR_RETURN(ArrayFileReader file, ArrayFileReader::Open(flags.model));
     DTNN_ASSIGN_OR_RETURN(made.model, ReadModel(file));
+    if (made.model.quantization) {
+      made.model.quantization.reset();
+      made.notes.push_back(StrCat(flags.model,
+                                  ": its ranges for inference in 8 bits are those of "
+                                  "its own weights, and are not kept; quantize finds new ones"));
+    }
     Graph& graph = made.model.graph;
     const ImageExtents sample = ExtentsOf(graph.input_shape(), graph.format());
     if (SampleOf(flags).value_or(sample) != sample) {

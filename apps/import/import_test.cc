@@ -163,6 +163,27 @@ TEST_F(ImportProgramTest, WeightsFillTheNetworkOfAModel) {
   EXPECT_EQ(ExitCodeOf(Run({.in = kNetwork, .model = path})), kExitUsage);
 }
 
+TEST_F(ImportProgramTest, RangesOfOtherWeightsAreNotKept) {
+  GraphBuilder b("mine", TensorFormat::kNHWC);
+  b.Input({12, 8, 3});
+  AppendVgg(b, {.groups = {{1, 4}, {2, 5}}, .hidden = 7}, 4);
+  SavedModel model = {.graph = *b.Softmax().Build()};
+  model.quantization = {.method = "minmax",
+                        .samples = 40,
+                        .input = model.graph.input_shape().ToString(),
+                        .preprocessing = ToJson(model.preprocessing)};
+  for (const Node& node : model.graph.nodes()) model.quantization->ranges[node.id] = {-1, 1};
+  auto host = *DeviceContext::Create(Device::Cpu());
+  auto store = *ParameterStore::Create(model.graph, *host, DType::kFloat32, /*seed=*/1);
+  const std::string path = folder_ + "/quantized.safetensors";
+  ASSERT_EQ(SaveModel(path, model, *store, *host), absl::OkStatus());
+  ASSERT_TRUE(Predictor::Load(path, {.int8 = true}).ok());
+  ASSERT_EQ(Run({.in = "models/torch/testdata/vgg.pth", .model = path}), absl::OkStatus());
+  EXPECT_THAT(text_, HasSubstr(path + ": its ranges for inference in 8 bits are those of its own "
+                                      "weights, and are not kept; quantize finds new ones\n"));
+  EXPECT_FALSE((*Predictor::Load(Out()))->model().quantization);
+}
+
 TEST_F(ImportProgramTest, TheNetworkOfAModelGetsTheFinalActivation) {
   GraphBuilder b("mine", TensorFormat::kNHWC);
   b.Input({12, 8, 3});
