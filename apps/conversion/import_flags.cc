@@ -58,7 +58,8 @@ std::vector<OptionSpec> OptionsOf(ImportFlags& options) {
        .field = &options.crop},
       {.name = "input-shape",
        .type = kInts,
-       .help = "size of the network's input, for a file that does not tell it",
+       .help = "size of the network's input, channels, height and width in this order, for a file "
+               "that does not tell it",
        .unit = "channels,height,width",
        .range = kSideRange,
        .field = &options.input_shape},

@@ -95,6 +95,10 @@ py::list OptionsOfProgram(std::string_view program) {
 
 void BindConversion(py::module_& module) {
   module.def("options_of", OptionsOfProgram);
+  module.def("check_keywords",
+             [](const std::vector<std::string>& names, const std::vector<std::string>& taken) {
+               Check(CheckKeywords(names, taken));
+             });
   module.def("import_model", ImportModel);
   module.def("export_onnx", Export);
   module.def("quantize", QuantizeFile);

@@ -27,8 +27,8 @@ namespace {
 
 constexpr size_t kShownBytes = 200;
 
-std::string_view Kind(OptionType type) {
-  switch (type) {
+std::string_view Kind(const OptionSpec& option) {
+  switch (option.type) {
     case OptionType::kBool:
       return "bool";
     case OptionType::kInt:
@@ -44,7 +44,7 @@ std::string_view Kind(OptionType type) {
     case OptionType::kWords:
       return "words";
     case OptionType::kInts:
-      return "ints";
+      return option.unit.find(',') == option.unit.npos ? "ints" : "shape";  // as "height,width"
     case OptionType::kReals:
       return "floats";
     case OptionType::kMetric:
@@ -120,15 +120,19 @@ absl::StatusOr<Options> OptionsOf(const Keywords& keywords, const std::string& m
   return options;
 }
 
+absl::Status CheckKeywords(std::span<const std::string> names, std::span<const std::string> taken) {
+  for (const std::string& name : names) {
+    if (std::ranges::count(taken, name) > 0) continue;
+    const std::vector<std::string_view> known(taken.begin(), taken.end());
+    return UsageError(OneLine(name, kShownBytes), ": no such option", DidYouMean(name, known));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status SetKeywords(const Keywords& keywords, std::span<const OptionSpec> options) {
   for (const auto& [name, text] : keywords) {
     const auto option = std::ranges::find(options, name, Keyword);
-    if (option == options.end()) {
-      std::vector<std::string> names;
-      for (const OptionSpec& other : options) names.push_back(Keyword(other));
-      const std::vector<std::string_view> known(names.begin(), names.end());
-      return UsageError(OneLine(name, kShownBytes), ": no such option", DidYouMean(name, known));
-    }
+    if (option == options.end()) return UsageError(OneLine(name, kShownBytes), ": no such option");
     DTNN_RETURN_IF_ERROR(SetKeyword(*option, text, nullptr));
   }
   return absl::OkStatus();
@@ -169,8 +173,7 @@ std::string GivenKeywords(const Options& options, absl::FunctionRef<bool(const O
 py::tuple KeywordRow(const OptionSpec& option, std::string_view title, std::string_view help) {
   std::vector<std::string> words;
   for (const std::string_view word : SplitList(option.words)) words.emplace_back(word);
-  return py::make_tuple(Keyword(option), Kind(option.type), words, DefaultText(option), title,
-                        help);
+  return py::make_tuple(Keyword(option), Kind(option), words, DefaultText(option), title, help);
 }
 
 void BindKeywords(py::module_& module) {

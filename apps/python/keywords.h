@@ -30,6 +30,8 @@ using Keywords = std::vector<std::pair<std::string, std::string>>;
 // options of a run that continues with the model in that file, but for the keywords.
 absl::StatusOr<Options> OptionsOf(const Keywords& keywords, const std::string& model_file = "");
 
+// That a function takes options of these names; `taken`: the names of those that it takes.
+absl::Status CheckKeywords(std::span<const std::string> names, std::span<const std::string> taken);
 // Sets options of another table, by the same names and with the same errors.
 absl::Status SetKeywords(const Keywords& keywords, std::span<const OptionSpec> options);
 // The error, in which options of that table go by their keywords.

@@ -501,7 +501,7 @@ class Run:
           number of training samples of dataset=synthetic
       synthetic_test_samples: int = 100
           number of test samples of dataset=synthetic
-      synthetic_input_shape: int | Sequence[int] = 3,32,32
+      synthetic_input_shape: Sequence[int] = 3,32,32
           size of a sample of dataset=synthetic
       synthetic_output_shape: int | Sequence[int] = 10
           number of classes of dataset=synthetic
@@ -840,7 +840,7 @@ class Run:
         dataset_lang2: str | None = None,
         synthetic_train_samples: int | None = None,
         synthetic_test_samples: int | None = None,
-        synthetic_input_shape: int | Sequence[int] | None = None,
+        synthetic_input_shape: Sequence[int] | None = None,
         synthetic_output_shape: int | Sequence[int] | None = None,
         synthetic_pattern: Literal['zeros', 'classes'] | None = None,
         dataset_percentage: float | None = None,
@@ -1027,7 +1027,7 @@ class Run:
         dataset_lang2: str | None = None,
         synthetic_train_samples: int | None = None,
         synthetic_test_samples: int | None = None,
-        synthetic_input_shape: int | Sequence[int] | None = None,
+        synthetic_input_shape: Sequence[int] | None = None,
         synthetic_output_shape: int | Sequence[int] | None = None,
         synthetic_pattern: Literal['zeros', 'classes'] | None = None,
         dataset_percentage: float | None = None,
@@ -1344,7 +1344,7 @@ def import_onnx(
     std: float | Sequence[float] | None = None,
     square: bool | None = None,
     crop: float | None = None,
-    input_shape: int | Sequence[int] | None = None,
+    input_shape: Sequence[int] | None = None,
     output: str | None = None,
     tensor_format: Literal['NHWC', 'NCHW'] | None = None,
 ) -> str:
@@ -1364,8 +1364,8 @@ def import_onnx(
           the network was shown the largest square in the middle of an image; otherwise all of it is stretched to the network's input
       crop: float = 0
           fraction of each side that it was shown, in the middle; with square 0.875 is nearly torchvision's Resize(256), CenterCrop(224); 0: all of it, or as the file says
-      input_shape: int | Sequence[int] = None
-          size of the network's input, for a file that does not tell it
+      input_shape: Sequence[int] = None
+          size of the network's input, channels, height and width in this order, for a file that does not tell it
       output: str = None
           name of the output that the network is to have, of a file with several
       tensor_format: Literal['NHWC', 'NCHW'] = NHWC
@@ -1386,7 +1386,7 @@ def import_weights(
     std: float | Sequence[float] | None = None,
     square: bool | None = None,
     crop: float | None = None,
-    input_shape: int | Sequence[int] | None = None,
+    input_shape: Sequence[int] | None = None,
     tensor_format: Literal['NHWC', 'NCHW'] | None = None,
 ) -> str:
     """Makes a model's file of weights of PyTorch (.pth, .pt, .safetensors), and returns what the
@@ -1408,8 +1408,8 @@ def import_weights(
           the network was shown the largest square in the middle of an image; otherwise all of it is stretched to the network's input
       crop: float = 0
           fraction of each side that it was shown, in the middle; with square 0.875 is nearly torchvision's Resize(256), CenterCrop(224); 0: all of it, or as the file says
-      input_shape: int | Sequence[int] = None
-          size of the network's input, for a file that does not tell it
+      input_shape: Sequence[int] = None
+          size of the network's input, channels, height and width in this order, for a file that does not tell it
       tensor_format: Literal['NHWC', 'NCHW'] = NHWC
           order of the axes of the images that the network computes with; on CPUs NHWC is faster, and quantize needs it
     """

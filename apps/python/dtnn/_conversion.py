@@ -10,7 +10,7 @@ from typing import Any
 from . import _core
 from ._arguments import option_texts, path_bytes, text_bytes
 from ._data import Dataset
-from ._options import option_lines, takes_options
+from ._options import option_lines, takes_options, with_options
 
 
 def _with_options_of(program: str, *but: str) -> Callable[[Callable[..., str]], Callable[..., str]]:
@@ -23,6 +23,12 @@ def _with_options_of(program: str, *but: str) -> Callable[[Callable[..., str]], 
         return function
 
     return add
+
+
+def _texts(function: Callable[..., str], options: dict[str, Any]) -> list[tuple[bytes, bytes]]:
+    """The options that are set, as a command line has them, unless a function takes others."""
+    _core.check_keywords(list(options), list(with_options(function).parameters))
+    return option_texts(options)
 
 
 @_with_options_of("import", "class_names", "model", "weights_map", "weights_partial")
@@ -38,7 +44,7 @@ def import_onnx(
 
     class_names: names in the order of the outputs, or a file of a name per line.
     """
-    return _import(path, out, class_names, options, False)
+    return _import(path, out, class_names, _texts(import_onnx, options), False)
 
 
 @_with_options_of("import", "class_names", "model", "weights_map", "output")
@@ -56,20 +62,21 @@ def import_weights(
     model: their network: a name, such as "torchvision_resnet18", or the file of a model that has
     it. class_names: names in the order of the outputs, or a file of a name per line.
     """
-    return _import(path, out, class_names, {"model": os.fspath(model), **options}, True)
+    texts = [(b"model", path_bytes(model)), *_texts(import_weights, options)]
+    return _import(path, out, class_names, texts, True)
 
 
-def _import(path: Any, out: Any, class_names: Any, options: dict[str, Any], weights: bool) -> str:
+def _import(
+    path: Any, out: Any, class_names: Any, options: list[tuple[bytes, bytes]], weights: bool
+) -> str:
     names = []
-    if class_names is None or isinstance(class_names, (str, bytes, os.PathLike)):
-        options["class_names"] = class_names
-    else:
+    if isinstance(class_names, (str, bytes, os.PathLike)):
+        options.append((b"class_names", path_bytes(class_names)))
+    elif class_names is not None:
         names = [text_bytes("class_names", name) for name in class_names]
         if not names:
             raise _core.InvalidArgument("class_names: is empty; expected a name for each output")
-    return _core.import_model(
-        path_bytes(path), path_bytes(out), option_texts(options), names, weights
-    )
+    return _core.import_model(path_bytes(path), path_bytes(out), options, names, weights)
 
 
 @_with_options_of("export")
@@ -78,7 +85,7 @@ def export_onnx(model: str | os.PathLike, out: str | os.PathLike, **options: Any
 
     model: a file that training saved, or the name of a network, which has its initial weights.
     """
-    return _core.export_onnx(path_bytes(model), path_bytes(out), option_texts(options))
+    return _core.export_onnx(path_bytes(model), path_bytes(out), _texts(export_onnx, options))
 
 
 @_with_options_of("quantize", "calibrate")
@@ -96,10 +103,12 @@ def quantize(
     with dataset_path; or a folder of images.
     """
     arrays = isinstance(calibrate, Dataset)
-    options["calibrate"] = None if arrays else os.fspath(calibrate)
+    texts = _texts(quantize, options)
+    if not arrays:
+        texts.append((b"calibrate", path_bytes(calibrate)))
     return _core.quantize(
         path_bytes(model),
         path_bytes(out),
-        option_texts(options),
+        texts,
         calibrate._core if arrays else None,
     )

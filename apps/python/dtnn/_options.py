@@ -17,6 +17,7 @@ _TYPES = {
     "path": "str | os.PathLike",
     "metric": "str",
     "ints": "int | Sequence[int]",
+    "shape": "Sequence[int]",
     "floats": "float | Sequence[float]",
 }
 
