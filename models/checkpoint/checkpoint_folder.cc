@@ -11,6 +11,7 @@
 #include "tensor/errors.h"
 #include "tensor/files/array_file.h"
 #include "tensor/files/atomic_file.h"
+#include "tensor/files/make_folder.h"
 #include "tensor/named_argument.h"
 #include "tensor/text/number.h"
 
@@ -97,9 +98,8 @@ absl::StatusOr<std::vector<std::string>> CheckpointFolder::Lock(bool goes_on) {
 }
 
 absl::StatusOr<std::vector<std::string>> CheckpointFolder::Prepare(bool resume, bool goes_on) {
-  std::error_code error;
-  fs::create_directory(folder_, error);  // not those above it, as for files
-  if (error) return Failed(folder_, "cannot create the folder for checkpoints", error);
+  DTNN_RETURN_IF_ERROR(
+      MakeFolder(folder_, StrCat(folder_, ": cannot create the folder for checkpoints")));
   DTNN_RETURN_IF_ERROR(WithContext(AtomicFile::Create(PathOf(0)).status(), folder_,
                                    ": cannot write checkpoints there"));
   DTNN_ASSIGN_OR_RETURN(std::vector<std::string> warnings, Lock(goes_on));

@@ -229,9 +229,12 @@ TEST(BenchmarkTest, FoldersForFilesAreThereBeforeTraining) {
   std::filesystem::remove_all(folder);
   const std::string run = std::string(kSmallRun) + "--num-epochs=2 --schedulers=model_checkpoint " +
                           "--model-checkpoint-save-freq=1 ";
-  const Outcome made = Launch(run + "--model-dir=" + folder + "/a/b");
+  const Outcome made = Launch(run + "--model-dir=" + folder);
   EXPECT_EQ(made.exit_code, 0) << made.text;
-  EXPECT_TRUE(std::filesystem::exists(folder + "/a/b"));
+  EXPECT_TRUE(std::filesystem::exists(folder));
+  const Outcome below = Launch(run + "--model-dir=" + folder + "/a/b");
+  EXPECT_EQ(below.exit_code, 1);
+  EXPECT_NE(below.text.find("make " + folder + "/a first"), std::string::npos) << below.text;
   for (const std::string path : {"--model-dir=/dev/null/a", "--history-file=/dev/null/a/h.csv"}) {
     const Outcome outcome = Launch(run + path);
     EXPECT_EQ(outcome.exit_code, 1);

@@ -16,6 +16,7 @@
 #include "data/formats/tf_record.h"
 #include "tensor/errors.h"
 #include "tensor/files/atomic_file.h"
+#include "tensor/files/make_folder.h"
 #include "tensor/text/number.h"
 
 namespace dtnn {
@@ -56,18 +57,14 @@ absl::Status Failed(std::string_view path, std::string_view step) {
   return absl::ErrnoToStatus(errno, StrCat(path, ": ", step));
 }
 
-absl::Status MakeFolder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directory(folder, error);
-  if (!error && fs::is_directory(folder, error)) return absl::OkStatus();
-  return FailedPrecondition(folder.string(), ": is not a folder and cannot be created",
-                            error ? ": " + error.message() : "");
+absl::Status MakeEventFolder(std::string_view folder) {
+  return MakeFolder(folder, StrCat(folder, ": is not a folder and cannot be created"));
 }
 
 }  // namespace
 
 absl::StatusOr<EventFile> EventFile::Create(std::string_view folder, int64_t first_step) {
-  DTNN_RETURN_IF_ERROR(MakeFolder(folder));
+  DTNN_RETURN_IF_ERROR(MakeEventFolder(folder));
   int64_t time = std::max(int64_t{std::time(nullptr)}, NewestTime(folder) + 1);
   std::string path;
   int file = -1;
@@ -115,7 +112,7 @@ absl::Status EventFile::Add(tensorboard::Event event) {
 }
 
 absl::Status CheckEventFolder(std::string_view folder) {
-  DTNN_RETURN_IF_ERROR(MakeFolder(folder));
+  DTNN_RETURN_IF_ERROR(MakeEventFolder(folder));
   return AtomicFile::Create(StrCat(folder, "/", kPrefix, "check")).status();
 }
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <ctime>
-#include <filesystem>
-#include <system_error>
 
 #include "data/images/encode_png.h"
 #include "data/images/thumbnail.h"
@@ -12,6 +10,7 @@
 #include "models/observe/tensorboard/graph_def.h"
 #include "models/observe/tensorboard/histogram.h"
 #include "tensor/errors.h"
+#include "tensor/files/make_folder.h"
 
 namespace dtnn {
 namespace {
@@ -23,10 +22,8 @@ constexpr int kDouble = 2, kString = 7, kFloat = 1;
 constexpr int kScalarData = 1, kTensorData = 2, kBlobData = 3;
 constexpr int64_t kMostImages = 12, kMostPixels = 64;
 
-// Not those above it. Where it cannot be made, the folders inside it say why.
-void MakeFolder(std::string_view folder) {
-  std::error_code ignored;
-  std::filesystem::create_directory(folder, ignored);
+absl::Status MakeRunFolder(std::string_view folder) {
+  return MakeFolder(folder, StrCat(folder, ": is not a folder and cannot be created"));
 }
 std::string TrainFolder(std::string_view folder) { return StrCat(folder, "/train"); }
 std::string ValidationFolder(std::string_view folder) { return StrCat(folder, "/validation"); }
@@ -104,7 +101,7 @@ Summary ImagesOf(const Tensor& x, TensorFormat format) {
 }  // namespace
 
 absl::Status CheckTensorboardFolder(std::string_view folder) {
-  MakeFolder(folder);
+  DTNN_RETURN_IF_ERROR(MakeRunFolder(folder));
   DTNN_RETURN_IF_ERROR(CheckEventFolder(TrainFolder(folder)));
   return CheckEventFolder(ValidationFolder(folder));
 }
@@ -121,7 +118,7 @@ absl::StatusOr<std::unique_ptr<TensorboardWriter>> TensorboardWriter::Create(
 
 absl::Status TensorboardWriter::Open() {
   const int64_t first = trainer_.epochs_done() + 1;
-  MakeFolder(options_.folder);
+  DTNN_RETURN_IF_ERROR(MakeRunFolder(options_.folder));
   DTNN_ASSIGN_OR_RETURN(EventFile training, EventFile::Create(TrainFolder(options_.folder), first));
   training_ = std::make_unique<EventFile>(std::move(training));
   if (!options_.validates) return absl::OkStatus();

@@ -293,6 +293,16 @@ TEST(TensorboardWriterTest, TheNetworkAndTheOptionsAreThere) {
   EXPECT_FALSE(std::filesystem::exists(folder + "/validation"));
 }
 
+TEST(TensorboardWriterTest, AFolderOfAFolderThatIsMissingIsAMistake) {
+  const std::string folder = Folder("none");
+  EXPECT_EQ(CheckTensorboardFolder(folder + "/adam").message(),
+            folder +
+                "/adam: is not a folder and cannot be created: No such file or directory; "
+                "make " +
+                folder + " first, or correct the path");
+  EXPECT_FALSE(std::filesystem::exists(folder));
+}
+
 // A run that was lost after epoch 4 and had saved epoch 2.
 TEST(TensorboardWriterTest, ARunThatContinuesDoesNotOverlap) {
   const std::string folder = Folder("resumed");

@@ -7,17 +7,14 @@
 #include "models/parameters/weights.h"
 #include "tensor/errors.h"
 #include "tensor/files/atomic_file.h"
+#include "tensor/files/make_folder.h"
 
 namespace dtnn {
 
 absl::Status MakeModelFolder(const std::string& folder) {
   if (folder.empty()) return absl::OkStatus();
-  std::error_code error;
-  std::filesystem::create_directory(folder, error);
-  if (error) {
-    return absl::ErrnoToStatus(error.value(), StrCat("RunOptions::schedule.model_folder=", folder,
-                                                     ": cannot create the folder"));
-  }
+  DTNN_RETURN_IF_ERROR(MakeFolder(
+      folder, StrCat("RunOptions::schedule.model_folder=", folder, ": cannot create the folder")));
   const std::string trial = (std::filesystem::path(folder) / "model.npz").string();
   return WithContext(AtomicFile::Create(trial).status(),
                      "RunOptions::schedule.model_folder=", folder, ": cannot write models there");

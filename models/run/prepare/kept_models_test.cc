@@ -135,7 +135,10 @@ TEST_F(KeptModelsTest, WhatCannotBeWrittenDeletesNothing) {
 
 TEST_F(KeptModelsTest, TheFolderIsMadeOrTheFlagNamed) {
   EXPECT_TRUE(MakeModelFolder("").ok());
-  EXPECT_FALSE(MakeModelFolder(folder_ + "/a").ok());
+  EXPECT_EQ(MakeModelFolder(folder_ + "/a").message(),
+            "RunOptions::schedule.model_folder=" + folder_ +
+                "/a: cannot create the folder: No such file or directory; make " + folder_ +
+                " first, or correct the path");
   EXPECT_FALSE(fs::exists(folder_)) << "those above it are not made";
   EXPECT_TRUE(MakeModelFolder(folder_).ok());
   EXPECT_TRUE(fs::is_directory(folder_));
