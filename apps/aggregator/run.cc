@@ -66,8 +66,9 @@ class Run {
                           FindParent(flags_, [this](std::string_view line) { Warn(line); }));
     DTNN_ASSIGN_OR_RETURN(Meeting meeting, FindMeeting(flags_.address, "--address",
                                                        options.ranks.transport, kAggregatorName));
-    if (!meeting.place.datagrams && meeting.place.listener < 0) {
-      DTNN_RETURN_IF_ERROR(WithContext(Listen(meeting.place.address).status(), "--address"));
+    Socket listener;
+    if (!meeting.place.datagrams) {
+      DTNN_ASSIGN_OR_RETURN(listener, WithContext(Listen(meeting.place.address), "--address"));
     }
     if (!meeting.warning.empty()) Warn(meeting.warning);
     for (const std::string& warning : WarningsOf(flags_.rounds, SizesOf(flags_))) Warn(warning);
@@ -113,6 +114,7 @@ class Run {
     if (monitor != nullptr) out_ << "**** Metrics at " << monitor->url() << "\n";
     out_ << std::flush;
     const Interrupt interrupt;
+    if (!meeting.place.datagrams) meeting.place.listener = listener.Release();
     AggregatorOptions aggregator = OptionsOf(std::move(meeting), model);
     aggregator.charged = [&](const FederationState& charged) { return output.Charged(charged); };
     aggregator.round_done = [&](const RoundRecord& record, const FederationState& now) {

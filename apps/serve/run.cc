@@ -64,10 +64,11 @@ class Server {
       return UsageError("--model-file: missing; name the file of a trained model");
     }
     DTNN_ASSIGN_OR_RETURN(HttpServerOptions listening, ListeningAt(options_, options_.port, "--"));
-    DTNN_RETURN_IF_ERROR(WithContext(Listen(listening.address).status(), "--port"));
+    DTNN_ASSIGN_OR_RETURN(Socket listener, WithContext(Listen(listening.address), "--port"));
     const Signals signals;
     for (const std::string& path : options_.models.paths) DTNN_RETURN_IF_ERROR(LoadModel(path));
     const Routes routes(models_, metrics_, options_.max_queue);
+    listening.listener = listener.Release();
     DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<HttpServer> server,
                           HttpServer::Start(WithLimits(std::move(listening), routes),
                                             [&routes](HttpRequest& request, HttpReply reply) {

@@ -111,8 +111,9 @@ class HttpServer::Daemon {
   ~Daemon() { Stop(std::chrono::milliseconds(0)); }
 
   absl::Status Start() {
+    DTNN_ASSIGN_OR_RETURN(Socket listener, options_.listener >= 0 ? AdoptListener(options_.listener)
+                                                                  : Listen(options_.address));
     DTNN_ASSIGN_OR_RETURN(admission_, Admission::Create(options_));
-    DTNN_ASSIGN_OR_RETURN(Socket listener, Listen(options_.address));
     DTNN_ASSIGN_OR_RETURN(address_, listener.Local());
     std::vector<MHD_OptionItem> items = {
         {MHD_OPTION_CONNECTION_LIMIT, options_.connections, nullptr},

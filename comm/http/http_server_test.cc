@@ -461,6 +461,16 @@ TEST(HttpServerTest, ServesByTls) {
   EXPECT_THAT(message(), HasSubstr("none"));
 }
 
+TEST(HttpServerTest, TakesASocketThatListens) {
+  Socket listener = *Listen({.host = "127.0.0.1"});
+  const uint16_t port = listener.Local()->port;
+  HttpClient early(port);
+  ASSERT_TRUE(early.Send(HttpGet("/early")));
+  const auto server = Start({.listener = listener.Release()});
+  EXPECT_EQ(server->address().port, port);
+  EXPECT_EQ(early.Read().body, "GET /early ");
+}
+
 TEST(HttpServerTest, ATakenPortIsNamed) {
   const auto server = Start({});
   const absl::Status status = HttpServer::Start({.address = server->address()}, Echo).status();
