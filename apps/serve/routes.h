@@ -38,7 +38,8 @@ class Routes {
 
   // HttpServer::Handler, from any thread.
   void Answer(HttpRequest& request, HttpReply reply) const;
-  // HttpServerOptions::brief: few samples that are taken as they are, by a short request in JSON.
+  // HttpServerOptions::brief: every short request below /v2/, those by GET too; with samples, few
+  // of them that are taken as they are.
   static bool Brief(const HttpRequest& request);
   // Counts an answer that was given, here or by the server itself.
   void Count(const HttpRequest& request, int code, double seconds) const;
