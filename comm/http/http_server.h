@@ -54,7 +54,7 @@ struct HttpServerOptions {
   Endpoint address = {.host = "127.0.0.1"};  // port 0: one that is free
   // A socket that listens there already, which the server takes; -1: it listens itself.
   int listener = -1;
-  // Of a server by TLS (1.2 and 1.3), in PEM form; the key's owner alone may read it. Or neither.
+  // For a server by TLS (1.2 and 1.3), in PEM form; the key's owner alone may read it. Or neither.
   std::string certificate_file = {}, key_file = {};
   // What callers must send as `Authorization: Bearer TOKEN`, but for these paths; empty: nothing.
   // The server keeps a hash of it; the handler gets no Authorization header.
