@@ -78,7 +78,9 @@ class KernelRunner::Block final : public SimulatedBlock {
 
   const uint64_t* MeetWarp(uint32_t thread, const char* what, uint64_t value,
                            void (*combine)(uint64_t*)) override {
-    Meeting& meeting = Needs(Cooperation::kWarp, thread, what, warps_[thread / kWarpSize]);
+    Needs(Cooperation::kWarp, thread, what);
+    Meeting& meeting = warps_[thread / kWarpSize];
+    Join(meeting, thread, what);
     const uint32_t round = meeting.round;
     uint64_t* const values = meeting.values[round % 2];
     values[thread % kWarpSize] = value;
@@ -91,7 +93,9 @@ class KernelRunner::Block final : public SimulatedBlock {
   }
 
   bool MeetBlock(uint32_t thread, bool value) override {
-    Meeting& meeting = Needs(Cooperation::kBlock, thread, "Barrier", all_);
+    Needs(Cooperation::kBlock, thread, "Barrier");
+    Meeting& meeting = all_;
+    Join(meeting, thread, "Barrier");
     const uint32_t round = meeting.round;
     uint64_t& any = meeting.values[round % 2][0];
     any = value || (meeting.arrived > 0 && any != 0);
@@ -190,20 +194,23 @@ class KernelRunner::Block final : public SimulatedBlock {
     }
   }
 
-  // `meeting`, unless the thread may not be there.
-  Meeting& Needs(Cooperation least, uint32_t thread, const char* what, Meeting& meeting) {
+  // Ends the kernel if its threads do not wait for each other as `what` does. Meetings of warps exist
+  // only after this.
+  void Needs(Cooperation least, uint32_t thread, const char* what) {
     progress_ = true;
     if (kernel_->cooperation < least) {
       Fail(thread, StrCat("calls ", what, " in a kernel whose threads do not wait for each other"));
       Leave(thread);
     }
+  }
+
+  void Join(Meeting& meeting, uint32_t thread, const char* what) {
     if (meeting.arrived > 0 && std::strcmp(meeting.what, what) != 0) {
       Fail(thread,
            StrCat("calls ", what, " where another thread of the warp calls ", meeting.what));
       Leave(thread);
     }
     meeting.what = what;
-    return meeting;
   }
 
   void Complete(Meeting& meeting) {
