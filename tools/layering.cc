@@ -96,27 +96,27 @@ constexpr Folder kRooms[] = {
     {"models/c", 5},
     {"models/onnx/shapes", 5},
     {"models/torch", 5},
-    {"models/training", 5},
     {"models/training/step", 5},
-    {"models/callbacks", 6},
-    {"models/onnx/export", 6},
-    {"models/onnx/import", 6},
-    {"models/training/rates", 6},
-    {"models/observe/trace", 6},
-    {"models/observe/energy", 6},
-    {"models/observe/report", 7},
-    {"models/observe/tensorboard", 7},
-    {"models/run/options", 7},
-    {"models/run/tables", 7},
-    {"models/run/checks", 8},
-    {"models/run/samples", 8},
-    {"models/run/parts", 9},
-    {"models/run/observe", 10},
-    {"models/run/federated", 10},
-    {"models/run/objects", 11},
-    {"models/run/prepare", 12},
-    {"models/run", 13},
-    {"models/run/simulation", 14},
+    {"models/training", 6},
+    {"models/callbacks", 7},
+    {"models/onnx/export", 7},
+    {"models/onnx/import", 7},
+    {"models/training/rates", 7},
+    {"models/observe/trace", 7},
+    {"models/observe/energy", 7},
+    {"models/observe/report", 8},
+    {"models/observe/tensorboard", 8},
+    {"models/run/options", 8},
+    {"models/run/tables", 8},
+    {"models/run/checks", 9},
+    {"models/run/samples", 9},
+    {"models/run/parts", 10},
+    {"models/run/observe", 11},
+    {"models/run/federated", 11},
+    {"models/run/objects", 12},
+    {"models/run/prepare", 13},
+    {"models/run", 14},
+    {"models/run/simulation", 15},
 
     {"apps/flags", 0},
     {"apps/monitor", 1},
@@ -131,8 +131,7 @@ constexpr Folder kRooms[] = {
 constexpr int kUnnamedRoom = 3;
 
 // Two folders of one room, which use each other.
-constexpr std::string_view kTwins[][2] = {{"tensor", "tensor/gpu"},
-                                          {"models/training", "models/training/step"}};
+constexpr std::string_view kTwins[][2] = {{"tensor", "tensor/gpu"}};
 
 // Libraries, whose messages name no flags of programs; flags of other programs are advice that any
 // user can take.

@@ -8,7 +8,7 @@
 #include "apps/aggregator/aggregator_flags.h"
 #include "comm/federation/messages.h"
 #include "models/graph/graph.h"
-#include "models/training/metric_averages.h"
+#include "models/training/step/metric_averages.h"
 
 namespace dtnn {
 

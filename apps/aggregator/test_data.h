@@ -15,7 +15,7 @@
 #include "models/parameters/parameter_store.h"
 #include "models/run/options/run_options.h"
 #include "models/run/samples/make_loaders.h"
-#include "models/training/metric_averages.h"
+#include "models/training/step/metric_averages.h"
 #include "models/training/trainer.h"
 
 namespace dtnn {

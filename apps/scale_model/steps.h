@@ -24,7 +24,7 @@
 #include "models/observe/trace/layer_facts.h"
 #include "models/parameters/parameter_store.h"
 #include "models/plan/plan.h"
-#include "models/training/updater.h"
+#include "models/training/step/updater.h"
 #include "optim/losses/loss.h"
 #include "optim/optimizers/optimizer.h"
 #include "tensor/tensor.h"

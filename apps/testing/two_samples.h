@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "models/training/metric_averages.h"
+#include "models/training/step/metric_averages.h"
 #include "optim/losses/categorical_cross_entropy.h"
 #include "optim/metrics/metrics.h"
 #include "tools/testing/tensors.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "models/callbacks/history_form.h"
-#include "models/training/metric_averages.h"
+#include "models/training/step/metric_averages.h"
 
 namespace dtnn {
 

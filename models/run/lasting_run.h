@@ -10,7 +10,7 @@
 #include "comm/ranks/job/interrupt.h"
 #include "data/dataset.h"
 #include "models/callbacks/hand_over.h"
-#include "models/training/metric_averages.h"
+#include "models/training/step/metric_averages.h"
 
 namespace dtnn {
 

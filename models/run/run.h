@@ -36,7 +36,7 @@
 #include "models/run/objects/run_objects.h"
 #include "models/run/options/run_options.h"
 #include "models/run/prepare/run_needs.h"
-#include "models/training/metric_averages.h"
+#include "models/training/step/metric_averages.h"
 #include "models/training/trainer.h"
 
 namespace dtnn {

@@ -32,9 +32,9 @@
 #include "models/run/tables/performance_counter.h"
 #include "models/serving/saved_model.h"
 #include "models/training/callback.h"
-#include "models/training/metric_averages.h"
+#include "models/training/step/metric_averages.h"
+#include "models/training/step/trainer_options.h"
 #include "models/training/trainer.h"
-#include "models/training/trainer_options.h"
 
 namespace dtnn {
 

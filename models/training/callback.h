@@ -12,7 +12,7 @@
 
 #include "absl/status/status.h"
 #include "data/loading/loader.h"
-#include "models/training/metric_averages.h"
+#include "models/training/step/metric_averages.h"
 
 namespace dtnn {
 

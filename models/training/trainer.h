@@ -25,9 +25,9 @@
 #include "models/graph/graph.h"
 #include "models/parameters/parameter_store.h"
 #include "models/training/callback.h"
-#include "models/training/metric_averages.h"
+#include "models/training/step/metric_averages.h"
 #include "models/training/step/step_engine.h"
-#include "models/training/trainer_options.h"
+#include "models/training/step/trainer_options.h"
 
 namespace dtnn {
 

@@ -12,7 +12,7 @@
 
 #include "models/observe/report/charts/html.h"
 #include "models/observe/report/charts/svg.h"
-#include "models/training/metric_averages.h"
+#include "models/training/step/metric_averages.h"
 #include "optim/losses/better.h"
 
 namespace dtnn {

@@ -24,7 +24,7 @@
 #include "models/observe/report/wrong_values.h"
 #include "models/observe/trace/profile_report.h"
 #include "models/plan/plan_layout.h"
-#include "models/training/metric_averages.h"
+#include "models/training/step/metric_averages.h"
 
 namespace dtnn {
 

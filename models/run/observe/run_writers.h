@@ -21,7 +21,7 @@
 #include "models/parameters/parameter_store.h"
 #include "models/run/observe/run_subject.h"
 #include "models/training/callback.h"
-#include "models/training/metric_averages.h"
+#include "models/training/step/metric_averages.h"
 #include "models/training/trainer.h"
 
 namespace dtnn {

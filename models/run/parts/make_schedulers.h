@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "models/run/options/run_options.h"
-#include "models/training/metric_averages.h"
+#include "models/training/step/metric_averages.h"
 #include "optim/schedulers/scheduler.h"
 
 namespace dtnn {

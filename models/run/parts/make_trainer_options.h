@@ -12,8 +12,8 @@
 #include "comm/communicator.h"
 #include "comm/ranks/gradients/gradient_reducer.h"
 #include "models/run/options/run_options.h"
-#include "models/training/metric_averages.h"
-#include "models/training/trainer_options.h"
+#include "models/training/step/metric_averages.h"
+#include "models/training/step/trainer_options.h"
 #include "optim/optimizers/optimizer.h"
 
 namespace dtnn {

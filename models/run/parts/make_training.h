@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "data/dataset.h"
 #include "models/run/options/run_options.h"
-#include "models/training/metric_averages.h"
+#include "models/training/step/metric_averages.h"
 #include "optim/losses/loss.h"
 #include "optim/metrics/metric.h"
 #include "optim/optimizers/optimizer.h"

@@ -29,7 +29,7 @@
 #include "models/run/prepare/kept_models.h"
 #include "models/run/samples/make_loaders.h"
 #include "models/serving/saved_model.h"
-#include "models/training/metric_averages.h"
+#include "models/training/step/metric_averages.h"
 #include "optim/losses/loss.h"
 #include "optim/optimizers/optimizer.h"
 #include "optim/optimizers/proximal.h"

@@ -24,7 +24,7 @@
 #include "models/run/federated/local_parameters.h"
 #include "models/run/prepare/prepared_run.h"
 #include "models/run/simulation/own_numbers_file.h"
-#include "models/training/metric_averages.h"
+#include "models/training/step/metric_averages.h"
 #include "tensor/machine/available_memory.h"
 
 namespace dtnn {

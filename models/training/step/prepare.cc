@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "kernels/device/device_traits.h"
-#include "models/training/check_outputs.h"
+#include "models/training/step/check_outputs.h"
 #include "models/training/step/step_engine.h"
 #include "tensor/errors.h"
 

@@ -29,14 +29,14 @@
 #include "models/parameters/parameter_average.h"
 #include "models/parameters/parameter_store.h"
 #include "models/plan/plan.h"
-#include "models/training/metric_averages.h"
 #include "models/training/privacy/private_steps.h"
 #include "models/training/ranks/communicator_exchange.h"
 #include "models/training/ranks/rank_shares.h"
 #include "models/training/ranks/synchronization.h"
+#include "models/training/step/metric_averages.h"
 #include "models/training/step/step_graphs.h"
-#include "models/training/trainer_options.h"
-#include "models/training/updater.h"
+#include "models/training/step/trainer_options.h"
+#include "models/training/step/updater.h"
 
 namespace dtnn {
 

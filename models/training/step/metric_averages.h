@@ -5,8 +5,8 @@
 // is that of pixels, and confusion matrices count them. The loss stays a mean over images. Without
 // a labelled pixel the metrics are NaN, and the line says so.
 
-#ifndef DTNN_MODELS_TRAINING_METRIC_AVERAGES_H_
-#define DTNN_MODELS_TRAINING_METRIC_AVERAGES_H_
+#ifndef DTNN_MODELS_TRAINING_STEP_METRIC_AVERAGES_H_
+#define DTNN_MODELS_TRAINING_STEP_METRIC_AVERAGES_H_
 
 #include <cstdint>
 #include <memory>
@@ -93,4 +93,4 @@ class MetricAverages {
 
 }  // namespace dtnn
 
-#endif  // DTNN_MODELS_TRAINING_METRIC_AVERAGES_H_
+#endif  // DTNN_MODELS_TRAINING_STEP_METRIC_AVERAGES_H_

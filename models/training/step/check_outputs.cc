@@ -1,4 +1,4 @@
-#include "models/training/check_outputs.h"
+#include "models/training/step/check_outputs.h"
 
 #include <vector>
 

@@ -1,8 +1,8 @@
 // Whether the outputs of a network are what a loss is defined for. A cross entropy of other numbers
 // than probabilities is a number too, and training would continue with it.
 
-#ifndef DTNN_MODELS_TRAINING_CHECK_OUTPUTS_H_
-#define DTNN_MODELS_TRAINING_CHECK_OUTPUTS_H_
+#ifndef DTNN_MODELS_TRAINING_STEP_CHECK_OUTPUTS_H_
+#define DTNN_MODELS_TRAINING_STEP_CHECK_OUTPUTS_H_
 
 #include "absl/status/status.h"
 #include "models/graph/graph.h"
@@ -17,4 +17,4 @@ absl::Status CheckOutputs(const Graph& graph, const Loss& loss);
 
 }  // namespace dtnn
 
-#endif  // DTNN_MODELS_TRAINING_CHECK_OUTPUTS_H_
+#endif  // DTNN_MODELS_TRAINING_STEP_CHECK_OUTPUTS_H_

@@ -1,4 +1,4 @@
-#include "models/training/updater.h"
+#include "models/training/step/updater.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 // How a network is trained: what a StepEngine, and a Trainer around one, are made with.
 // Values out of range are refused where a StepEngine is made.
 
-#ifndef DTNN_MODELS_TRAINING_TRAINER_OPTIONS_H_
-#define DTNN_MODELS_TRAINING_TRAINER_OPTIONS_H_
+#ifndef DTNN_MODELS_TRAINING_STEP_TRAINER_OPTIONS_H_
+#define DTNN_MODELS_TRAINING_STEP_TRAINER_OPTIONS_H_
 
 #include <cstdint>
 #include <memory>
@@ -12,8 +12,8 @@
 #include "comm/model_sync.h"
 #include "comm/ranks/gradients/gradient_reducer.h"
 #include "models/plan/fusion.h"
-#include "models/training/metric_averages.h"
 #include "models/training/privacy/private_gradients.h"
+#include "models/training/step/metric_averages.h"
 #include "optim/optimizers/optimizer.h"
 
 namespace dtnn {
@@ -69,4 +69,4 @@ struct TrainerOptions {
 
 }  // namespace dtnn
 
-#endif  // DTNN_MODELS_TRAINING_TRAINER_OPTIONS_H_
+#endif  // DTNN_MODELS_TRAINING_STEP_TRAINER_OPTIONS_H_

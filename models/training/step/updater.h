@@ -9,8 +9,8 @@
 // `whole_steps`. Parameters have the same bits in all cases, and on all ranks. An update that fails
 // after its first bucket leaves some parameters updated and others not.
 
-#ifndef DTNN_MODELS_TRAINING_UPDATER_H_
-#define DTNN_MODELS_TRAINING_UPDATER_H_
+#ifndef DTNN_MODELS_TRAINING_STEP_UPDATER_H_
+#define DTNN_MODELS_TRAINING_STEP_UPDATER_H_
 
 #include <cstdint>
 #include <functional>
@@ -144,4 +144,4 @@ class Updater {
 
 }  // namespace dtnn
 
-#endif  // DTNN_MODELS_TRAINING_UPDATER_H_
+#endif  // DTNN_MODELS_TRAINING_STEP_UPDATER_H_

@@ -1,4 +1,4 @@
-#include "models/training/metric_averages.h"
+#include "models/training/step/metric_averages.h"
 
 #include <cmath>
 #include <memory>
