@@ -40,6 +40,7 @@ constexpr Folder kRooms[] = {
     {"layers", 1},
     {"layers/channels", 1},
     {"layers/merging", 1},
+    {"layers/normalization", 1},
     {"layers/pixels", 1},
     {"layers/upsampling", 1},
     {"layers/table", 2},

@@ -9,7 +9,7 @@
 #include "data/datasets/synthetic.h"
 #include "data/loading/split.h"
 #include "gtest/gtest.h"
-#include "layers/batch_normalization.h"
+#include "layers/normalization/batch_normalization.h"
 #include "models/graph/builder.h"
 #include "models/parameters/parameter_store.h"
 #include "models/plan/plan.h"

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "layers/batch_normalization.h"
-#include "layers/group_normalization.h"
+#include "layers/normalization/batch_normalization.h"
+#include "layers/normalization/group_normalization.h"
 #include "models/onnx/export/layers.h"
 #include "tensor/errors.h"
 #include "tensor/text/str_cat.h"

@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "layers/group_normalization.h"
+#include "layers/normalization/group_normalization.h"
 #include "models/onnx/import/operators.h"
 #include "tensor/errors.h"
 

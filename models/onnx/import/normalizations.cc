@@ -5,8 +5,8 @@
 #include <span>
 #include <utility>
 
-#include "layers/batch_normalization.h"
-#include "layers/group_normalization.h"
+#include "layers/normalization/batch_normalization.h"
+#include "layers/normalization/group_normalization.h"
 #include "models/onnx/import/operators.h"
 #include "tensor/errors.h"
 

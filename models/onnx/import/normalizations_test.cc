@@ -7,7 +7,7 @@
 #include "data/preprocessing.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "layers/group_normalization.h"
+#include "layers/normalization/group_normalization.h"
 #include "models/onnx/testing/import_fixture.h"
 
 namespace dtnn {

@@ -1,26 +1,18 @@
-// The op of two batch normalisations in training, and of the sum of what they write: that of the
-// later one, which takes the input, the parameters and the gradients of the other too
-// (BindContext::fuse_addend).
-
-#ifndef DTNN_LAYERS_NORMALIZED_SUM_H_
-#define DTNN_LAYERS_NORMALIZED_SUM_H_
+#include "layers/normalization/normalized_sum.h"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "kernels/batch_norm/norm_pair.h"
-#include "layers/base/layer.h"
-#include "layers/batch_normalization.h"
+#include "layers/normalization/batch_normalization.h"
 #include "tensor/rounding.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
+namespace {
 
 class NormalizedSumOp : public LayerOp {
   using Norm = BatchNormalizationLayer;
@@ -102,13 +94,12 @@ class NormalizedSumOp : public LayerOp {
   std::array<BatchStatistics, 2> statistics_;  // of the last batch, between forward and backward
 };
 
-// The specs of the other one and of the later one, in this order.
-inline absl::StatusOr<std::unique_ptr<LayerOp>> BindNormalizedSum(DeviceContext& context,
-                                                                  const NormPairSpec& spec) {
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<LayerOp>> BindNormalizedSum(DeviceContext& context,
+                                                           const NormPairSpec& spec) {
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<NormPair> pair, CreateNormPair(context, spec));
   return std::make_unique<NormalizedSumOp>(std::move(pair), spec[0]);
 }
 
 }  // namespace dtnn
-
-#endif  // DTNN_LAYERS_NORMALIZED_SUM_H_

@@ -6,10 +6,10 @@
 // of its batch and evaluation uses. Frozen, it uses and keeps them in training too.
 //
 // A sum and a relu after it become a part of it, forward and backward; on a GPU, in training, so
-// does another one whose output is added (layers/normalized_sum.h).
+// does another one whose output is added (layers/normalization/normalized_sum.h).
 
-#ifndef DTNN_LAYERS_BATCH_NORMALIZATION_H_
-#define DTNN_LAYERS_BATCH_NORMALIZATION_H_
+#ifndef DTNN_LAYERS_NORMALIZATION_BATCH_NORMALIZATION_H_
+#define DTNN_LAYERS_NORMALIZATION_BATCH_NORMALIZATION_H_
 
 #include "kernels/batch_norm/batch_norm.h"
 #include "layers/base/layer.h"
@@ -57,4 +57,4 @@ class BatchNormalizationLayer : public Layer {
 
 }  // namespace dtnn
 
-#endif  // DTNN_LAYERS_BATCH_NORMALIZATION_H_
+#endif  // DTNN_LAYERS_NORMALIZATION_BATCH_NORMALIZATION_H_

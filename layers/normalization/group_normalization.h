@@ -4,8 +4,8 @@
 //
 // Parameters, each (channels,): beta (from 0) and gamma (from 1).
 
-#ifndef DTNN_LAYERS_GROUP_NORMALIZATION_H_
-#define DTNN_LAYERS_GROUP_NORMALIZATION_H_
+#ifndef DTNN_LAYERS_NORMALIZATION_GROUP_NORMALIZATION_H_
+#define DTNN_LAYERS_NORMALIZATION_GROUP_NORMALIZATION_H_
 
 #include <cstdint>
 #include <memory>
@@ -47,4 +47,4 @@ class GroupNormalizationLayer : public Layer {
 
 }  // namespace dtnn
 
-#endif  // DTNN_LAYERS_GROUP_NORMALIZATION_H_
+#endif  // DTNN_LAYERS_NORMALIZATION_GROUP_NORMALIZATION_H_

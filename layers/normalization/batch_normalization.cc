@@ -1,4 +1,4 @@
-#include "layers/batch_normalization.h"
+#include "layers/normalization/batch_normalization.h"
 
 #include <cmath>
 #include <string>
@@ -7,7 +7,7 @@
 #include "kernels/add/add.h"
 #include "kernels/batch_norm/fold.h"
 #include "layers/base/shared_statistics.h"
-#include "layers/normalized_sum.h"
+#include "layers/normalization/normalized_sum.h"
 #include "tensor/errors.h"
 #include "tensor/rounding.h"
 

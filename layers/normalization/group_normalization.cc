@@ -1,4 +1,4 @@
-#include "layers/group_normalization.h"
+#include "layers/normalization/group_normalization.h"
 
 #include <cmath>
 #include <string>

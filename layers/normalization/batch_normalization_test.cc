@@ -1,4 +1,4 @@
-#include "layers/batch_normalization.h"
+#include "layers/normalization/batch_normalization.h"
 
 #include <cmath>
 #include <vector>
