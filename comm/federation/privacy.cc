@@ -114,6 +114,10 @@ double NextClip(const PrivacyOptions& options, double clip, double below) {
   return NearFirstClip(options, clip * std::exp(-options.clip_rate * distance));
 }
 
+double LongestBeforeRounding(double clip, double step, size_t elements) {
+  return clip - step * std::sqrt(double(elements)) / 2;
+}
+
 absl::StatusOr<bool> MakePrivate(std::span<const float> begin, double clip, double deviation,
                                  ChaCha20Stream& random, std::span<float> update) {
   double squares = 0;
@@ -125,8 +129,7 @@ absl::StatusOr<bool> MakePrivate(std::span<const float> begin, double clip, doub
     return absl::InvalidArgumentError("an update that is not finite cannot be made private");
   }
   const double step = deviation / kGridPerDeviation;
-  // Rounding may lengthen it by half the diagonal of a cell.
-  const double longest = std::max(0.0, clip - step * std::sqrt(double(update.size())) / 2);
+  const double longest = std::max(0.0, LongestBeforeRounding(clip, step, update.size()));
   const double scale = std::min(1.0, longest / std::sqrt(squares));
   constexpr size_t kPiece = 4096;
   std::vector<int64_t> noise(std::min(kPiece, update.size()));

@@ -34,6 +34,10 @@ namespace dtnn::federation {
 
 // The numbers that are sent are multiples of the deviation of the noise over this.
 inline constexpr double kGridPerDeviation = 1 << 20;
+// The longest vector of so many elements that is not longer than `clip` after each was rounded to a
+// multiple of `step`: rounding may lengthen it by half the diagonal of a cell. Not positive where
+// nothing is left.
+double LongestBeforeRounding(double clip, double step, size_t elements);
 
 struct PrivacyOptions {
   double clip = 0;      // 0: no differential privacy

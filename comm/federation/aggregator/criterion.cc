@@ -66,24 +66,30 @@ absl::StatusOr<Criterion> Criterion::Parse(std::string_view text) {
   return criterion;
 }
 
-bool Criterion::Holds(const Condition& condition, std::string_view value) {
-  const std::optional<double> is = FiniteNumber(value), &wanted = condition.number;
-  const bool numbers = is && wanted;
+bool Criterion::Holds(const Condition& condition, double number) {
+  const double wanted = *condition.number;
   switch (condition.compare) {
     case Compare::kEqual:
-      return numbers ? *is == *wanted : value == condition.value;
+      return number == wanted;
     case Compare::kNotEqual:
-      return numbers ? *is != *wanted : value != condition.value;
+      return number != wanted;
     case Compare::kAtLeast:
-      return numbers && *is >= *wanted;
+      return number >= wanted;
     case Compare::kAtMost:
-      return numbers && *is <= *wanted;
+      return number <= wanted;
     case Compare::kMore:
-      return numbers && *is > *wanted;
+      return number > wanted;
     case Compare::kLess:
-      return numbers && *is < *wanted;
+      return number < wanted;
   }
   return false;
+}
+
+bool Criterion::Holds(const Condition& condition, std::string_view text) {
+  const std::optional<double> number = FiniteNumber(text);
+  if (number && condition.number) return Holds(condition, *number);
+  if (condition.compare == Compare::kEqual) return text == condition.value;
+  return condition.compare == Compare::kNotEqual && text != condition.value;
 }
 
 bool Criterion::Fulfils(const ClientFacts& client) const {
@@ -91,8 +97,8 @@ bool Criterion::Fulfils(const ClientFacts& client) const {
     if (condition.fact == kNameFact) {
       return (client.name == condition.value) == (condition.compare == Compare::kEqual);
     }
-    if (condition.fact == kSamplesFact) return Holds(condition, StrCat(client.samples));
-    if (condition.fact == kStepsFact) return Holds(condition, StrCat(client.steps));
+    if (condition.fact == kSamplesFact) return Holds(condition, double(client.samples));
+    if (condition.fact == kStepsFact) return Holds(condition, double(client.steps));
     const auto label = std::ranges::find(client.labels, condition.fact, &Labels::value_type::first);
     return label != client.labels.end() && Holds(condition, label->second);
   });

@@ -49,7 +49,10 @@ class Criterion {
   };
 
   static absl::StatusOr<Condition> ParseCondition(std::string_view text);
-  static bool Holds(const Condition& condition, std::string_view value);
+  // Of a condition with a number.
+  static bool Holds(const Condition& condition, double number);
+  // Of a label, which may be a number.
+  static bool Holds(const Condition& condition, std::string_view text);
 
   std::string text_;
   std::vector<Condition> conditions_;

@@ -114,8 +114,7 @@ PrivateGradients::PrivateGradients(const PrivateTraining& options, std::vector<A
       trained_(std::move(trained)),
       grid_(options.noise * options.clip / kGridPerDeviation) {
   for (const ArenaRange& range : trained_) parameters_ += range.end - range.begin;
-  // Rounding may lengthen it by half the diagonal of a cell.
-  longest_ = options.clip - grid_ * std::sqrt(double(parameters_)) / 2;
+  longest_ = federation::LongestBeforeRounding(options.clip, grid_, size_t(parameters_));
 }
 
 void PrivateGradients::Add(const Tensor& gradients, Sum& sum) const {
