@@ -23,6 +23,7 @@
 #include "data/formats/tf_record.h"
 #include "data/loading/shuffle.h"
 #include "tensor/errors.h"
+#include "tensor/files/make_folder.h"
 #include "tensor/files/output_file.h"
 #include "tensor/philox.h"
 #include "tensor/text/counted.h"
@@ -254,11 +255,7 @@ absl::Status ConvertImagenet(const ConvertOptions& options, std::ostream& out) {
       add(ArchiveJobs(options, "validation", archives.validation, options.validation_files));
     }
   }
-  std::error_code error;
-  if (fs::create_directory(options.output, error); error) {
-    return absl::PermissionDeniedError(
-        StrCat(options.output, ": cannot be created: ", error.message()));
-  }
+  DTNN_RETURN_IF_ERROR(MakeFolder(options.output, StrCat(options.output, ": cannot be created")));
   return Conversion(options, out).Run(jobs);
 }
 

@@ -20,6 +20,7 @@
 #include "tensor/errors.h"
 #include "tensor/files/access/private_file.h"
 #include "tensor/files/atomic_file.h"
+#include "tensor/files/make_folder.h"
 #include "tensor/files/output_file.h"
 
 namespace dtnn {
@@ -88,13 +89,6 @@ absl::StatusOr<Certificate> MakeForHost(const Certificate& authority, const std:
   return certificate;
 }
 
-absl::Status MakeFolder(const std::string& folder) {
-  std::error_code error;
-  fs::create_directory(folder, error);
-  if (!error) return absl::OkStatus();
-  return FailedPrecondition(folder, ": cannot be made: ", error.message());
-}
-
 // A host's files may be replaced, but not those of another authority.
 absl::Status CheckOutputs(const std::string& stem) {
   const absl::StatusOr<std::string> there = ReadText(stem + ".pem");
@@ -126,7 +120,7 @@ absl::Status MakeCertificates(const CertificateOptions& options, std::ostream& o
     }
     certificates.emplace_back(stem, std::move(made));
   }
-  DTNN_RETURN_IF_ERROR(MakeFolder(options.folder));
+  DTNN_RETURN_IF_ERROR(MakeFolder(options.folder, StrCat(options.folder, ": cannot be created")));
   for (const auto& [stem, certificate] : certificates) {
     DTNN_RETURN_IF_ERROR(CheckOutputs(folder + stem));
   }
@@ -151,7 +145,7 @@ absl::Status MakeIdentities(const CertificateOptions& options, std::ostream& out
       return FailedPrecondition(path, ": is there; move it away, if ", name, " needs a new key");
     }
   }
-  DTNN_RETURN_IF_ERROR(MakeFolder(options.folder));
+  DTNN_RETURN_IF_ERROR(MakeFolder(options.folder, StrCat(options.folder, ": cannot be created")));
   for (const std::string& name : options.identities) {
     const std::string path = (folder / (name + ".key")).string();
     DTNN_ASSIGN_OR_RETURN(const Secret secret, RandomSecret());

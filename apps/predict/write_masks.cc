@@ -15,6 +15,7 @@
 #include "models/serving/predicted_mask.h"
 #include "tensor/errors.h"
 #include "tensor/files/atomic_file.h"
+#include "tensor/files/make_folder.h"
 #include "tensor/files/output_file.h"
 #include "tensor/threads/parallel_for.h"
 
@@ -116,11 +117,8 @@ absl::StatusOr<int64_t> WriteMasks(const MaskOptions& options, Predictor& predic
   }
   DTNN_ASSIGN_OR_RETURN(const ImageInput* const input, predictor.images());
   DTNN_ASSIGN_OR_RETURN(const std::vector<std::string> masks, MaskNames(options.folder, files));
-  std::error_code error;
-  if (fs::create_directory(options.folder, error); error) {
-    return FailedPrecondition("--mask-dir: ", options.folder,
-                              ": cannot be created: ", error.message());
-  }
+  DTNN_RETURN_IF_ERROR(
+      MakeFolder(options.folder, StrCat("--mask-dir: ", options.folder, ": cannot be created")));
   for (const std::string& mask : masks) {  // before the work
     DTNN_RETURN_IF_ERROR(WithContext(CheckOutputFile(mask, "a mask", IsOwnMask), "--mask-dir"));
   }
