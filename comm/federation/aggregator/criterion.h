@@ -49,9 +49,9 @@ class Criterion {
   };
 
   static absl::StatusOr<Condition> ParseCondition(std::string_view text);
-  // Of a condition with a number.
+  // For a condition with a number.
   static bool Holds(const Condition& condition, double number);
-  // Of a label, which may be a number.
+  // For a label, which may be a number.
   static bool Holds(const Condition& condition, std::string_view text);
 
   std::string text_;
