@@ -90,7 +90,8 @@ printf 'CHANGES.md\tNEWS\n' >"$work/pages"
 
 stage "libdtnn$soname"
 take "lib/libdtnn.so.$soname" "lib/libdtnn.so.$version"
-printf 'libdtnn %s libdtnn%s\n' "$soname" "$soname" >"$tree/DEBIAN/shlibs"
+# A program may call functions that older versions of the same soname do not have.
+printf 'libdtnn %s libdtnn%s (>= %s)\n' "$soname" "$soname" "$version" >"$tree/DEBIAN/shlibs"
 printf 'activate-noawait ldconfig\n' >"$tree/DEBIAN/triggers"
 depends=$(libraries "$tree/usr/lib/libdtnn.so.$version")
 build "libdtnn$soname" libs "$depends" "predictions with neural networks: the C library"

@@ -28,6 +28,8 @@ check "and recommend the data of the first run" \
   test "$(dpkg-deb --field "$1" Recommends)" = dataset-fashion-mnist
 check "the library does not" grep -vq openmpi <<<"$(dpkg-deb --field "$3" Depends)"
 check "the library needs protobuf" grep -q libprotobuf <<<"$(dpkg-deb --field "$3" Depends)"
+check "what is linked with it needs no older one" \
+  grep -qx "libdtnn 0 libdtnn0 (>= $5)" <<<"$(dpkg-deb --info "$3" shlibs)"
 check "headers need Abseil's" grep -q libabsl-dev <<<"$(dpkg-deb --field "$2" Depends)"
 check "/usr/bin has one program" test "$(ls "$root/usr/bin")" = dtnn
 check "programs start" test "$("$root/usr/lib/dtnn/bin/predict" --version)" = "predict (DTNN) $5"

@@ -68,11 +68,30 @@ done
 check "all programs are there" test "$(echo library/*.cc)" = \
   "library/own_parts.cc library/ranks.cc library/run.cc library/train.cc"
 
-# A newer version than there is.
-sed 's/dtnn [0-9.]*/dtnn 0.99/' -i cmake/CMakeLists.txt
-said=$(cmake -S cmake -B newer -DCMAKE_PREFIX_PATH="$prefix" 2>&1) && check "version 0.99" false
-check "CMake says which version there is" grep -q 'dtnn-config.cmake, version: [0-9]' <<<"$said"
-sed 's/dtnn 0.99/dtnn/' -i cmake/CMakeLists.txt
+# A newer version than there is, and an older one, which before 1.0 is another.
+for version in 0.99 0.0; do
+  sed "s/dtnn [0-9.]*/dtnn $version/" -i cmake/CMakeLists.txt
+  said=$(cmake -S cmake -B "other-$version" -DCMAKE_PREFIX_PATH="$prefix" 2>&1) &&
+    check "version $version" false
+  check "CMake says which version there is" grep -q 'dtnn-config.cmake, version: [0-9]' <<<"$said"
+done
+sed 's/dtnn 0.0/dtnn/' -i cmake/CMakeLists.txt
+
+# A component that a program can do without, on a machine that lacks a library of Debian's for it.
+mkdir optional
+cat >optional/CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.20)
+project(optional CXX)
+find_package(dtnn REQUIRED COMPONENTS predict OPTIONAL_COMPONENTS train)
+message(STATUS "predict ${dtnn_predict_FOUND}, train ${dtnn_train_FOUND}")
+END
+said=$(cmake -S optional -B optional-build -DCMAKE_PREFIX_PATH="$prefix")
+check "both components" grep -q 'predict TRUE, train TRUE' <<<"$said"
+sed '/_dtnn_link_libraries "/s/;-l/;-lmissing;-l/' -i "$prefix/lib/cmake/dtnn/dtnn-train.cmake"
+said=$(cmake -S optional -B optional-build -DCMAKE_PREFIX_PATH="$prefix")
+check "without the optional one" grep -q 'predict TRUE, train FALSE' <<<"$said"
+said=$(cmake -S cmake -B lacking -DCMAKE_PREFIX_PATH="$prefix" 2>&1) && check "a library is missing" false
+check "CMake says which library" grep -q 'component train needs the library missing' <<<"$said"
 
 # What CMake says of a component that is not there.
 "$install" --prefix="$prefix" --components=predict

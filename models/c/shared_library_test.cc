@@ -11,10 +11,12 @@
 #include <regex>
 #include <set>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "models/c/dtnn.h"
 
 namespace {
 
@@ -52,6 +54,37 @@ TEST(SharedLibraryTest, ShowsTheFunctionsOfTheHeaderAlone) {
   std::set<std::string> shown = Matches(symbols, std::regex("(?:^|\n)([^ @\n]+)[^\n]*"));
   shown.erase("DTNN_0");  // their version
   EXPECT_EQ(shown, declared);
+}
+
+template <class Function, class Declared>
+constexpr bool kSame = std::is_same_v<Function*, Declared>;
+
+// What programs that were linked with libdtnn.so.0 call. A line that no longer compiles is a new
+// soname; a function that is added gets a line.
+TEST(SharedLibraryTest, FunctionsAreThoseThatOldProgramsCall) {
+  using Model = dtnn_model;
+  static_assert(kSame<const char*(), decltype(&dtnn_version)>);
+  static_assert(kSame<const char*(), decltype(&dtnn_last_error)>);
+  static_assert(kSame<Model*(const char*, const char*), decltype(&dtnn_load)>);
+  static_assert(kSame<void(Model*), decltype(&dtnn_free)>);
+  static_assert(kSame<const char*(const Model*), decltype(&dtnn_name)>);
+  static_assert(kSame<const char*(const Model*), decltype(&dtnn_warnings)>);
+  static_assert(kSame<int(const Model*, int64_t*, int), decltype(&dtnn_input_shape)>);
+  static_assert(kSame<const char*(const Model*), decltype(&dtnn_layout)>);
+  static_assert(kSame<int64_t(const Model*), decltype(&dtnn_num_outputs)>);
+  static_assert(kSame<int64_t(const Model*), decltype(&dtnn_num_parameters)>);
+  static_assert(DTNN_CLASSES == 0 && DTNN_LABELS == 1 && DTNN_VALUES == 2);
+  static_assert(kSame<int(const Model*), decltype(&dtnn_output_kind)>);
+  static_assert(kSame<const char*(const Model*, int64_t), decltype(&dtnn_output_name)>);
+  static_assert(kSame<int(Model*, const char* const*, size_t, float*, size_t),
+                      decltype(&dtnn_predict_files)>);
+  static_assert(kSame<int(Model*, const void* const*, const size_t*, size_t, float*, size_t),
+                      decltype(&dtnn_predict_images)>);
+  static_assert(
+      kSame<int(Model*, const uint8_t*, int64_t, int64_t, int64_t, size_t, float*, size_t),
+            decltype(&dtnn_predict_pixels)>);
+  static_assert(
+      kSame<int(Model*, const float*, size_t, float*, size_t), decltype(&dtnn_predict_floats)>);
 }
 
 TEST(SharedLibraryTest, NeedsNothingOfTraining) {
