@@ -204,6 +204,23 @@ absl::Status ImportDiv(OperatorReader& op) {
   return is_first ? absl::OkStatus() : ImportArithmetic(op);
 }
 
+absl::StatusOr<bool> ImportLastProduct(OperatorReader& op) {
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue a, op.Value(0));
+  DTNN_ASSIGN_OR_RETURN(const ImportedValue b, op.Value(1));
+  const auto replace = [&](size_t x, int steps, ActivationKind kind) -> absl::StatusOr<bool> {
+    while (steps-- > 0) op.DropLatest();
+    DTNN_RETURN_IF_ERROR(ImportAs(op, kind, x == 0 ? a : b));
+    return true;
+  };
+  if (const auto x = FindProduct(op, a, b, {"Sigmoid"})) {
+    return replace(*x, 1, ActivationKind::kSilu);
+  }
+  if (const auto x = FindProduct(op, a, b, {"Tanh", "Softplus"})) {
+    return replace(*x, 2, ActivationKind::kMish);
+  }
+  return false;
+}
+
 absl::Status ImportMul(OperatorReader& op) {
   DTNN_ASSIGN_OR_RETURN(const bool step, ImportStepOfGelu(op));
   if (step) return absl::OkStatus();
@@ -217,15 +234,8 @@ absl::Status ImportMul(OperatorReader& op) {
   if (op.IsConstant(0) || op.IsConstant(1)) return ImportArithmetic(op);
   DTNN_ASSIGN_OR_RETURN(const ImportedValue a, op.Value(0));
   DTNN_ASSIGN_OR_RETURN(const ImportedValue b, op.Value(1));
-  if (const auto x = FindProduct(op, a, b, {"Sigmoid"})) {
-    op.DropLatest();
-    return ImportAs(op, ActivationKind::kSilu, *x == 0 ? a : b);
-  }
-  if (const auto x = FindProduct(op, a, b, {"Tanh", "Softplus"})) {
-    op.DropLatest();
-    op.DropLatest();
-    return ImportAs(op, ActivationKind::kMish, *x == 0 ? a : b);
-  }
+  DTNN_ASSIGN_OR_RETURN(const bool last, ImportLastProduct(op));
+  if (last) return absl::OkStatus();
   if (a.channels_last != b.channels_last) {
     return Unimplemented("multiplies values with channels first and last");
   }

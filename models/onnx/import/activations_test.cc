@@ -142,14 +142,19 @@ TEST_F(ImportActivationTest, ALogarithmOfASigmoidHasBothItsSigns) {
 
 TEST_F(ImportActivationTest, AxesDoNotMatterToActivations) {
   AddScores();
-  Node("LeakyRelu", {"s"}, "l");
+  Node("Sigmoid", {"s"}, "g");
+  Node("Mul", {"s", "g"}, "silu");
+  Node("Tanh", {"silu"}, "t");
+  Node("Sum", {"silu", "t"}, "sum");
+  Node("LeakyRelu", {"sum"}, "l");
   Node("Mish", {"l"}, "h");
   Turn("h", "turned", {0, 2, 1});
   Node("MatMul", {"keys", "turned"}, "v");
   Node("Reshape", {"v", "image"}, "a");
   End("a");
-  EXPECT_THAT(Layers(), ElementsAre("ScoresBlock heads 1, factor 1", "LeakyRelu ", "Mish ",
-                                    "WeightedSumBlock heads 1"));
+  EXPECT_THAT(Layers(),
+              ElementsAre("ScoresBlock heads 1, factor 1", "SiLU ", "Tanh ", "AdditionBlock ",
+                          "LeakyRelu ", "Mish ", "WeightedSumBlock heads 1"));
 }
 
 }  // namespace

@@ -2,8 +2,6 @@
 // change the axes, and those that compute along one.
 
 #include <algorithm>
-#include <functional>
-#include <map>
 #include <span>
 #include <utility>
 
@@ -63,7 +61,9 @@ absl::Status SetAxesWithChannelsLast(OperatorReader& op, const ImportedValue& in
   return absl::OkStatus();
 }
 
-absl::Status Reshape(OperatorReader& op) {
+}  // namespace
+
+absl::Status ImportReshapeOfAxes(OperatorReader& op) {
   DTNN_ASSIGN_OR_RETURN(const ImportedValue value, op.RawValue(0));
   DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> shape, op.Integers(1));
   if (SetAxes(op, value, WantedAxes(op, value, shape))) return absl::OkStatus();
@@ -72,7 +72,7 @@ absl::Status Reshape(OperatorReader& op) {
                        "number stands for N only where the input has it");
 }
 
-absl::Status Transpose(OperatorReader& op) {
+absl::Status ImportTransposeOfAxes(OperatorReader& op) {
   DTNN_ASSIGN_OR_RETURN(const ImportedValue value, op.RawValue(0));
   std::vector<int64_t> reversed;
   for (size_t i = value.axes.size(); i > 0; --i) reversed.push_back(int64_t(i) - 1);
@@ -82,7 +82,7 @@ absl::Status Transpose(OperatorReader& op) {
   return InvalidArgument("its attribute \"perm\" is not an order of the axes ", ToText(value.axes));
 }
 
-absl::Status Unsqueeze(OperatorReader& op) {
+absl::Status ImportUnsqueezeOfAxes(OperatorReader& op) {
   DTNN_ASSIGN_OR_RETURN(const ImportedValue value, op.RawValue(0));
   DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> given, AxesGiven(op));
   Axes axes = value.axes;
@@ -96,7 +96,7 @@ absl::Status Unsqueeze(OperatorReader& op) {
   return absl::OkStatus();
 }
 
-absl::Status Squeeze(OperatorReader& op) {
+absl::Status ImportSqueezeOfAxes(OperatorReader& op) {
   DTNN_ASSIGN_OR_RETURN(const ImportedValue value, op.RawValue(0));
   DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> given, AxesGiven(op));
   DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> places,
@@ -114,6 +114,8 @@ absl::Status Squeeze(OperatorReader& op) {
   return absl::OkStatus();
 }
 
+namespace {
+
 // A constant with an element for each channel, the last axis.
 absl::StatusOr<std::vector<float>> LastOf(OperatorReader& op, size_t constant,
                                           const ImportedValue& value) {
@@ -127,8 +129,10 @@ absl::StatusOr<std::vector<float>> LastOf(OperatorReader& op, size_t constant,
                        ToText(AxesOf(value)), ", which are fewer");
 }
 
+}  // namespace
+
 // The sum of two images; or the bias of a product of pixels, which stands beside it.
-absl::Status Add(OperatorReader& op) {
+absl::Status ImportAddOfAxes(OperatorReader& op) {
   DTNN_ASSIGN_OR_RETURN(const bool step, ImportStepOfGelu(op));
   if (step) return absl::OkStatus();
   op.TakeAnyAxes();
@@ -141,20 +145,25 @@ absl::Status Add(OperatorReader& op) {
   return AddBias(op, 1 - constant, value, std::move(bias));
 }
 
-absl::Status Slice(OperatorReader& op) {
+absl::Status ImportSliceOfAxes(OperatorReader& op) {
   DTNN_ASSIGN_OR_RETURN(const SliceBounds bounds, BoundsOf(op));
   return ImportSliceOfImage(op, bounds);
 }
 
-absl::Status Div(OperatorReader& op) {
+absl::Status ImportDivOfAxes(OperatorReader& op) {
   DTNN_ASSIGN_OR_RETURN(const bool step, ImportStepOfGelu(op));
   return step ? absl::OkStatus() : ImportFactorOfAxes(op);
 }
 
-// A product with one number, or with one for each channel.
-absl::Status Mul(OperatorReader& op) {
+// A product with one number, or with one for each channel; or the last step of an activation.
+absl::Status ImportMulOfAxes(OperatorReader& op) {
   DTNN_ASSIGN_OR_RETURN(const bool step, ImportStepOfGelu(op));
   if (step) return absl::OkStatus();
+  if (!op.IsConstant(0) && !op.IsConstant(1)) {
+    op.TakeAnyAxes();
+    DTNN_ASSIGN_OR_RETURN(const bool last, ImportLastProduct(op));
+    if (last) return absl::OkStatus();
+  }
   const size_t constant = op.IsConstant(0) ? 0 : 1;
   const auto values = op.Constant(constant);
   if (!values.ok() || !values->real() || values->count() == 1) return ImportFactorOfAxes(op);
@@ -164,7 +173,7 @@ absl::Status Mul(OperatorReader& op) {
 }
 
 // A fully connected layer of rows, which are pixels.
-absl::Status Gemm(OperatorReader& op) {
+absl::Status ImportGemmOfAxes(OperatorReader& op) {
   DTNN_ASSIGN_OR_RETURN(const ImportedValue value, WithChannelsLast(op, 0));
   if (op.Int("transA", 0) != 0 || op.Real("alpha", 1) != 1 || op.Real("beta", 1) != 1) {
     return Unimplemented(
@@ -179,14 +188,14 @@ absl::Status Gemm(OperatorReader& op) {
 }
 
 // A product with a matrix, of the pixels; or of two images.
-absl::Status MatMul(OperatorReader& op) {
+absl::Status ImportProductOfAxes(OperatorReader& op) {
   if (!op.IsConstant(1)) return ImportMatMulOfAxes(op);
   DTNN_ASSIGN_OR_RETURN(const ImportedValue value, WithChannelsLast(op, 0));
   DTNN_RETURN_IF_ERROR(AddProductOfPixels(op, value, /*transposed=*/false));
   return SetAxesWithChannelsLast(op, value);
 }
 
-absl::Status LayerNormalization(OperatorReader& op) {
+absl::Status ImportLayerNormalizationOfAxes(OperatorReader& op) {
   DTNN_ASSIGN_OR_RETURN(const ImportedValue value, WithChannelsLast(op, 0));
   DTNN_ASSIGN_OR_RETURN(const int64_t axis, AxisOf(op.Int("axis", -1), int64_t(value.axes.size())));
   if (axis + 1 != int64_t(value.axes.size()) || op.Int("stash_type", 1) != 1 ||
@@ -204,64 +213,6 @@ absl::Status LayerNormalization(OperatorReader& op) {
                                              .epsilon = op.Real("epsilon", 1e-5)};
   return AddElementwise(op, std::make_shared<Norm>(options), std::span(&value, 1),
                         std::move(parameters), /*weights=*/1);
-}
-
-// What an operator does that axes do not matter to.
-template <ImportOperator kImport>
-absl::Status OfAnyAxes(OperatorReader& op) {
-  op.TakeAnyAxes();
-  return kImport(op);
-}
-
-using Table = std::map<std::string_view, ImportOperator, std::less<>>;
-
-const Table& OperatorsOfAxes() {
-  static const Table& table = *new Table{
-      {"Add", Add},
-      {"Clip", OfAnyAxes<ImportClip>},
-      {"Concat", ImportConcat},
-      {"Div", Div},
-      {"Dropout", OfAnyAxes<ImportDropout>},
-      {"Elu", OfAnyAxes<ImportElu>},
-      {"Erf", ImportErf},
-      {"Gather", ImportGatherOfImage},
-      {"Gelu", OfAnyAxes<ImportGelu>},
-      {"Gemm", Gemm},
-      {"HardSwish", OfAnyAxes<ImportHardSwish>},
-      {"Identity", ImportIdentity},
-      {"InstanceNormalization", ImportInstanceNormalizationOfGroups},
-      {"LayerNormalization", LayerNormalization},
-      {"LeakyRelu", OfAnyAxes<ImportLeakyRelu>},
-      {"MatMul", MatMul},
-      {"Mish", OfAnyAxes<ImportMish>},
-      {"Mul", Mul},
-      {"ReduceMean", ImportReduceMean},
-      {"Relu", OfAnyAxes<ImportRelu>},
-      {"Reshape", Reshape},
-      {"Shape", ImportShape},
-      {"Slice", Slice},
-      {"Softmax", ImportSoftmaxOfAxes},
-      {"Split", ImportSplit},
-      {"Squeeze", Squeeze},
-      {"Transpose", Transpose},
-      {"Unsqueeze", Unsqueeze},
-  };
-  return table;
-}
-
-}  // namespace
-
-ImportOperator FindImportOfAxes(std::string_view op_type) {
-  const auto found = OperatorsOfAxes().find(op_type);
-  return found == OperatorsOfAxes().end() ? nullptr : found->second;
-}
-
-std::string ImportedOperatorsOfAxes() {
-  std::string names;
-  for (const auto& [name, function] : OperatorsOfAxes()) {
-    StrAppend(&names, names.empty() ? "" : ", ", name);
-  }
-  return names;
 }
 
 }  // namespace dtnn

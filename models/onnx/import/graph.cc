@@ -191,18 +191,16 @@ class GraphImporter {
       if (input.empty() || state_.values.contains(input)) continue;
       return InvalidArgument("reads ", Quoted(input), ", which no node before it makes");
     }
-    ImportOperator import_operator = FindImport(node.op_type());
-    if (const ImportedValue* value = UnderOtherAxes(node)) {
-      import_operator = FindImportOfAxes(node.op_type());
-      if (import_operator == nullptr) {
-        return Unimplemented("reads an image under the axes ", ToText(value->axes),
-                             "; the operators that are read of such are ",
-                             ImportedOperatorsOfAxes());
-      }
+    const ImportedValue* const value = UnderOtherAxes(node);
+    const Inputs inputs = value == nullptr ? Inputs::kPlain : Inputs::kUnderAxes;
+    const ImportOperator import_operator = FindImport(node.op_type(), inputs);
+    if (import_operator == nullptr && value != nullptr) {
+      return Unimplemented("reads an image under the axes ", ToText(value->axes),
+                           "; the operators that are read of such are ", ImportedOperators(inputs));
     }
     if (import_operator == nullptr) {
       return Unimplemented("no layer computes it; the operators that are read are ",
-                           ImportedOperators());
+                           ImportedOperators(inputs));
     }
     if (node.output_size() == 0 || node.output(0).empty()) {
       return InvalidArgument("has no output");

@@ -8,89 +8,107 @@
 namespace dtnn {
 namespace {
 
-using Table = std::map<std::string_view, ImportOperator, std::less<>>;
+struct Row {
+  ImportOperator plain;
+  ImportOperator under_axes = nullptr;  // not read of such
+};
+
+// For operators to which axes do not matter.
+template <ImportOperator kImport>
+Row OfAnyAxes() {
+  return {kImport, [](OperatorReader& op) {
+            op.TakeAnyAxes();
+            return kImport(op);
+          }};
+}
+
+using Table = std::map<std::string_view, Row, std::less<>>;
 
 const Table& Operators() {
   static const Table& table = *new Table{
-      {"Add", ImportAdd},
-      {"Atanh", ImportAtanh},
-      {"AveragePool", ImportAveragePool},
-      {"BatchNormalization", ImportBatchNormalization},
-      {"Cast", ImportCast},
-      {"Clip", ImportClip},
-      {"Concat", ImportConcat},
-      {"Constant", ImportConstant},
-      {"ConstantOfShape", ImportConstantOfShape},
-      {"Conv", ImportConv},
-      {"ConvTranspose", ImportConvTranspose},
-      {"DequantizeLinear", ImportDequantizeLinear},
-      {"Div", ImportDiv},
-      {"Dropout", ImportDropout},
-      {"Elu", ImportElu},
-      {"Equal", ImportArithmetic},
-      {"Erf", ImportErf},
-      {"Expand", ImportExpand},
-      {"Flatten", ImportFlatten},
-      {"Gather", ImportGather},
-      {"Gelu", ImportGelu},
-      {"Gemm", ImportGemm},
-      {"GlobalAveragePool", ImportGlobalAveragePool},
-      {"GlobalMaxPool", ImportGlobalMaxPool},
-      {"Greater", ImportGreater},
-      {"GroupNormalization", ImportGroupNormalization},
-      {"HardSigmoid", ImportHardSigmoid},
-      {"HardSwish", ImportHardSwish},
-      {"Identity", ImportIdentity},
-      {"InstanceNormalization", ImportInstanceNormalization},
-      {"LayerNormalization", ImportLayerNormalization},
-      {"LeakyRelu", ImportLeakyRelu},
-      {"LogSoftmax", ImportLogSoftmax},
-      {"MatMul", ImportMatMul},
-      {"MaxPool", ImportMaxPool},
-      {"Mish", ImportMish},
-      {"Mod", ImportArithmetic},
-      {"Mul", ImportMul},
-      {"Neg", ImportNeg},
-      {"PRelu", ImportPRelu},
-      {"Pad", ImportPad},
-      {"Pow", ImportArithmetic},
-      {"QuantizeLinear", ImportQuantizeLinear},
-      {"Range", ImportRange},
-      {"ReduceMean", ImportReduceMean},
-      {"ReduceProd", ImportReduceProd},
-      {"Relu", ImportRelu},
-      {"Reshape", ImportReshape},
-      {"Resize", ImportResize},
-      {"Shape", ImportShape},
-      {"Sigmoid", ImportSigmoid},
-      {"Slice", ImportSlice},
-      {"Softmax", ImportSoftmax},
-      {"Softplus", ImportSoftplus},
-      {"Split", ImportSplit},
-      {"Sqrt", ImportSqrt},
-      {"Squeeze", ImportSqueeze},
-      {"Sub", ImportSub},
-      {"Sum", ImportSum},
-      {"Tanh", ImportTanh},
-      {"Transpose", ImportTranspose},
-      {"Unsqueeze", ImportUnsqueeze},
-      {"Upsample", ImportResize},
-      {"Where", ImportWhere},
+      {"Add", {ImportAdd, ImportAddOfAxes}},
+      {"Atanh", OfAnyAxes<ImportAtanh>()},
+      {"AveragePool", {ImportAveragePool}},
+      {"BatchNormalization", {ImportBatchNormalization}},
+      {"Cast", {ImportCast}},
+      {"Clip", OfAnyAxes<ImportClip>()},
+      {"Concat", {ImportConcat, ImportConcat}},
+      {"Constant", {ImportConstant}},
+      {"ConstantOfShape", {ImportConstantOfShape}},
+      {"Conv", {ImportConv}},
+      {"ConvTranspose", {ImportConvTranspose}},
+      {"DequantizeLinear", {ImportDequantizeLinear}},
+      {"Div", {ImportDiv, ImportDivOfAxes}},
+      {"Dropout", OfAnyAxes<ImportDropout>()},
+      {"Elu", OfAnyAxes<ImportElu>()},
+      {"Equal", {ImportArithmetic}},
+      {"Erf", {ImportErf, ImportErf}},
+      {"Expand", {ImportExpand}},
+      {"Flatten", {ImportFlatten}},
+      {"Gather", {ImportGather, ImportGatherOfImage}},
+      {"Gelu", OfAnyAxes<ImportGelu>()},
+      {"Gemm", {ImportGemm, ImportGemmOfAxes}},
+      {"GlobalAveragePool", {ImportGlobalAveragePool}},
+      {"GlobalMaxPool", {ImportGlobalMaxPool}},
+      {"Greater", {ImportGreater}},
+      {"GroupNormalization", {ImportGroupNormalization}},
+      {"HardSigmoid", OfAnyAxes<ImportHardSigmoid>()},
+      {"HardSwish", OfAnyAxes<ImportHardSwish>()},
+      {"Identity", {ImportIdentity, ImportIdentity}},
+      {"InstanceNormalization", {ImportInstanceNormalization, ImportInstanceNormalizationOfGroups}},
+      {"LayerNormalization", {ImportLayerNormalization, ImportLayerNormalizationOfAxes}},
+      {"LeakyRelu", OfAnyAxes<ImportLeakyRelu>()},
+      {"LogSoftmax", {ImportLogSoftmax}},
+      {"MatMul", {ImportMatMul, ImportProductOfAxes}},
+      {"MaxPool", {ImportMaxPool}},
+      {"Mish", OfAnyAxes<ImportMish>()},
+      {"Mod", {ImportArithmetic}},
+      {"Mul", {ImportMul, ImportMulOfAxes}},
+      {"Neg", {ImportNeg}},
+      {"PRelu", {ImportPRelu}},
+      {"Pad", {ImportPad}},
+      {"Pow", {ImportArithmetic}},
+      {"QuantizeLinear", {ImportQuantizeLinear}},
+      {"Range", {ImportRange}},
+      {"ReduceMean", {ImportReduceMean, ImportReduceMean}},
+      {"ReduceProd", {ImportReduceProd}},
+      {"Relu", OfAnyAxes<ImportRelu>()},
+      {"Reshape", {ImportReshape, ImportReshapeOfAxes}},
+      {"Resize", {ImportResize}},
+      {"Shape", {ImportShape, ImportShape}},
+      {"Sigmoid", OfAnyAxes<ImportSigmoid>()},
+      {"Slice", {ImportSlice, ImportSliceOfAxes}},
+      {"Softmax", {ImportSoftmax, ImportSoftmaxOfAxes}},
+      {"Softplus", OfAnyAxes<ImportSoftplus>()},
+      {"Split", {ImportSplit, ImportSplit}},
+      {"Sqrt", {ImportSqrt}},
+      {"Squeeze", {ImportSqueeze, ImportSqueezeOfAxes}},
+      {"Sub", {ImportSub}},
+      {"Sum", OfAnyAxes<ImportSum>()},
+      {"Tanh", OfAnyAxes<ImportTanh>()},
+      {"Transpose", {ImportTranspose, ImportTransposeOfAxes}},
+      {"Unsqueeze", {ImportUnsqueeze, ImportUnsqueezeOfAxes}},
+      {"Upsample", {ImportResize}},
+      {"Where", {ImportWhere}},
   };
   return table;
 }
 
-}  // namespace
-
-ImportOperator FindImport(std::string_view op_type) {
-  const auto found = Operators().find(op_type);
-  return found == Operators().end() ? nullptr : found->second;
+ImportOperator Of(const Row& row, Inputs inputs) {
+  return inputs == Inputs::kPlain ? row.plain : row.under_axes;
 }
 
-std::string ImportedOperators() {
+}  // namespace
+
+ImportOperator FindImport(std::string_view op_type, Inputs inputs) {
+  const auto found = Operators().find(op_type);
+  return found == Operators().end() ? nullptr : Of(found->second, inputs);
+}
+
+std::string ImportedOperators(Inputs inputs) {
   std::string names;
-  for (const auto& [name, function] : Operators()) {
-    StrAppend(&names, names.empty() ? "" : ", ", name);
+  for (const auto& [name, row] : Operators()) {
+    if (Of(row, inputs) != nullptr) StrAppend(&names, names.empty() ? "" : ", ", name);
   }
   return names;
 }

@@ -27,13 +27,13 @@ namespace dtnn {
 // what no operator has.
 using ImportOperator = absl::Status (*)(OperatorReader& op);
 
-// Null for an operator that is not in the table.
-ImportOperator FindImport(std::string_view op_type);
-// Their names, in order: "Add, AveragePool, ...".
-std::string ImportedOperators();
-// The same for operators one of whose inputs is an image under other axes (axes.h).
-ImportOperator FindImportOfAxes(std::string_view op_type);
-std::string ImportedOperatorsOfAxes();
+// What its inputs are: one may be an image under other axes than its own (axes.h).
+enum class Inputs : uint8_t { kPlain, kUnderAxes };
+
+// Null for an operator that is not read of these.
+ImportOperator FindImport(std::string_view op_type, Inputs inputs);
+// The names of those that are, in order: "Add, AveragePool, ...".
+std::string ImportedOperators(Inputs inputs);
 
 // The zeros around an image that `pads` or `auto_pad` asks for. InvalidArgument for a kernel,
 // stride or dilation that is not from 1 to 2^24.
@@ -128,6 +128,8 @@ absl::Status ImportGelu(OperatorReader& op);
 absl::Status ImportErf(OperatorReader& op);
 absl::Status ImportDiv(OperatorReader& op);
 absl::Status ImportMul(OperatorReader& op);
+// Whether the node, a Mul of two values, is the last step of SiLU or Mish, which it then imports.
+absl::StatusOr<bool> ImportLastProduct(OperatorReader& op);
 // Whether the node, Add, Div or Mul, is a step of GELU, which it then imports.
 absl::StatusOr<bool> ImportStepOfGelu(OperatorReader& op);
 
@@ -163,7 +165,18 @@ absl::Status ImportTranspose(OperatorReader& op);
 // pads.cc
 absl::Status ImportPad(OperatorReader& op);
 
-// axes_operators.cc: images under other axes.
+// axes_operators.cc: operators one of whose inputs is an image under other axes.
+absl::Status ImportAddOfAxes(OperatorReader& op);
+absl::Status ImportDivOfAxes(OperatorReader& op);
+absl::Status ImportMulOfAxes(OperatorReader& op);
+absl::Status ImportGemmOfAxes(OperatorReader& op);
+absl::Status ImportProductOfAxes(OperatorReader& op);
+absl::Status ImportLayerNormalizationOfAxes(OperatorReader& op);
+absl::Status ImportReshapeOfAxes(OperatorReader& op);
+absl::Status ImportSliceOfAxes(OperatorReader& op);
+absl::Status ImportSqueezeOfAxes(OperatorReader& op);
+absl::Status ImportTransposeOfAxes(OperatorReader& op);
+absl::Status ImportUnsqueezeOfAxes(OperatorReader& op);
 // Gives the output, which is the image `value`, these axes; false where there are none.
 bool SetAxes(OperatorReader& op, ImportedValue value, std::optional<Axes> axes);
 // Those of an image that a Reshape to `shape` makes; nullopt where there are none.
