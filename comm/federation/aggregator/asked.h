@@ -25,7 +25,7 @@ struct Asked {
   // It was left out; of one whose update is in the sum, what it has done wrong besides.
   std::string why = {};
   bool at_fault = false;  // for what it sent, or that it has no update
-  bool disputed = false;  // it, or one other client that has to do with it, lies
+  bool disputed = false;  // it, or another client of the sum, lies
   Report report = {};     // where it has reported
 };
 

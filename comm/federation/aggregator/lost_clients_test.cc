@@ -1,8 +1,12 @@
 #include "comm/federation/aggregator/lost_clients.h"
 
+#include <algorithm>
+#include <string>
 #include <vector>
 
+#include "comm/federation/aggregator/choice.h"
 #include "gtest/gtest.h"
+#include "tensor/must.h"
 
 namespace dtnn::federation {
 namespace {
@@ -38,6 +42,31 @@ TEST(LostClientsTest, AllAreLostWhereNoneCanBeSpared) {
   EXPECT_EQ(lost.LossesOf("good"), 0) << "more were asked than there must be";
   lost.Count(kAsked, /*failed=*/true, /*min_clients=*/4);
   EXPECT_EQ(lost.LossesOf("good"), 1);
+}
+
+// Whoever it is: every attempt that asks it fails, and nobody can say why.
+TEST(LostClientsTest, ARoundDoesWithoutOneThatSpoilsEveryAttempt) {
+  const std::vector<std::string> names = {"a", "b", "c", "d", "e"};
+  for (const size_t fewest : {2, 3, 4}) {
+    for (const std::string& liar : names) {
+      LostClients lost;
+      uint64_t attempts = 0;
+      for (bool failed = true; failed && attempts < kMostAttempts; ++attempts) {
+        std::vector<Candidate> there;
+        for (size_t i = 0; i < names.size(); ++i) {
+          there.push_back({.id = int(i), .name = names[i], .losses = lost.LossesOf(names[i])});
+        }
+        std::vector<Asked> asked;
+        for (const int id :
+             Must(ChooseClients(there, {.min_clients = fewest, .attempt = attempts})).ids) {
+          asked.push_back({.name = names[size_t(id)], .state = State::kAccepted, .disputed = true});
+        }
+        failed = std::ranges::count(asked, liar, &Asked::name) > 0;
+        lost.Count(asked, failed, int(fewest));
+      }
+      EXPECT_LT(attempts, 10u) << liar << " of five, where " << fewest << " are enough";
+    }
+  }
 }
 
 }  // namespace

@@ -176,15 +176,16 @@ class AttemptTest : public ::testing::Test {
     }
   }
 
-  // Makes the shares that a client reveals of those clients' secrets wrong.
-  void Twist(int position, const std::vector<int>& of) {
-    change_ = [this, position, of](int from, Bytes& reply) {
+  // Makes the shares that these clients reveal of those clients' secrets wrong.
+  void Twist(const std::vector<int>& by, const std::vector<int>& of) {
+    change_ = [this, by, of](int from, Bytes& reply) {
       const masked::MaskedParameters parameters = {.clients = int(clients_.size()),
                                                    .round = kNumber};
       absl::StatusOr<masked::Reveal> reveal = masked::RevealFromBytes(parameters, reply);
-      if (from != position || !reveal.ok()) return;
+      if (std::ranges::count(by, from) == 0 || !reveal.ok()) return;
       for (masked::Reveal::Entry& entry : reveal->entries) {
-        if (std::ranges::count(of, entry.client) > 0) entry.share.bytes()[5] ^= 9;
+        // By different numbers: equal ones may cancel in the secret.
+        if (std::ranges::count(of, entry.client) > 0) entry.share.bytes()[5] ^= uint8_t(9 + from);
       }
       reply = masked::ToBytes(*reveal);
     };

@@ -219,10 +219,17 @@ void Attempt::LeaveOutSilent() {
   }
 }
 
+// Where it cannot be known who has made a sum unreadable: a client that is among them again and
+// again is asked last.
+void Attempt::DoubtAll() {
+  for (Asked& asked : asked_) asked.disputed = true;
+}
+
 // Those who have lied are named, whether it fails or not.
 absl::Status Attempt::FinishReplies() {
   const absl::Status finished = protocol_->FinishReplies();
   if (!finished.ok()) LeaveOutSilent();
+  if (absl::IsDataLoss(finished)) DoubtAll();
   for (const auto& [one, other] : protocol_->disputes()) {
     Asked& asked = asked_[size_t(one)];
     if (one == other) {

@@ -155,6 +155,7 @@ class Attempt : public Inquiry {
   void Accuse(int accused, int accuser);
   absl::Status EndReplies(Clock::time_point now);
   absl::Status FinishReplies();
+  void DoubtAll();
   void LeaveOutSilent();
   absl::Status Inspect(int position);
   void SendNote(int position, const SharedBytes& note);

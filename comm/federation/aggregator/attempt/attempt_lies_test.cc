@@ -27,7 +27,7 @@ TEST_F(AttemptTest, AReplyThatIsNoneCostsNothingWhereOthersSuffice) {
 
 TEST_F(AttemptTest, WhoGivesWrongSharesIsNamedAndTheSumIsMade) {
   Begin(Protection::kMasked, 4, 2);
-  Twist(1, {0, 2, 3});
+  Twist({1}, {0, 2, 3});
   SendUpdates(0, 4);
   ExpectMeanOf({0, 1, 2, 3});
   EXPECT_TRUE(asked(1).at_fault);
@@ -38,7 +38,7 @@ TEST_F(AttemptTest, WhoGivesWrongSharesIsNamedAndTheSumIsMade) {
 // Nobody else has to do with it.
 TEST_F(AttemptTest, AWrongShareOfTheOwnSecretIsTheOwnFault) {
   Begin(Protection::kMasked, 4, 2);
-  Twist(3, {3});
+  Twist({3}, {3});
   SendUpdates(0, 4);
   ExpectMeanOf({0, 1, 2, 3});
   EXPECT_TRUE(asked(3).at_fault);
@@ -47,7 +47,7 @@ TEST_F(AttemptTest, AWrongShareOfTheOwnSecretIsTheOwnFault) {
 // It may be the fault of the one who gave the share, or of the one who was given it.
 TEST_F(AttemptTest, OfOneWrongShareBothAreNamedAndNeitherIsBlamed) {
   Begin(Protection::kMasked, 4, 2);
-  Twist(0, {2});
+  Twist({0}, {2});
   SendUpdates(0, 4);
   ExpectMeanOf({0, 1, 2, 3});
   for (const int one : {0, 2}) {
@@ -62,7 +62,7 @@ TEST_F(AttemptTest, OfOneWrongShareBothAreNamedAndNeitherIsBlamed) {
 // All three are needed: there is nothing to compare with.
 TEST_F(AttemptTest, WithNoSharesToSpareAWrongOneFailsTheAttempt) {
   Begin(Protection::kMasked, 3, 2);
-  Twist(1, {0});
+  Twist({1}, {0});
   SendUpdates(0, 3);
   ASSERT_TRUE(attempt_->over());
   EXPECT_THAT(std::string(attempt_->failure().message()),
@@ -70,6 +70,21 @@ TEST_F(AttemptTest, WithNoSharesToSpareAWrongOneFailsTheAttempt) {
                         "it is not known which are wrong"));
   EXPECT_EQ(attempt_->opened(), 3);
   EXPECT_TRUE(attempt_->average().empty());
+}
+
+// As where client 0 has given two others wrong shares of its own secret. Whoever does so again and
+// again is asked last.
+TEST_F(AttemptTest, WithTooManyWrongSharesAllThatWereAskedAreInDoubt) {
+  Begin(Protection::kMasked, 4, 2);
+  Twist({1, 2}, {0});
+  SendUpdates(0, 4);
+  ASSERT_TRUE(attempt_->over());
+  EXPECT_THAT(std::string(attempt_->failure().message()),
+              HasSubstr("wrong shares of client 0: among 4 shares no 3 were found"));
+  for (const Asked& asked : attempt_->asked()) {
+    EXPECT_TRUE(asked.disputed);
+    EXPECT_FALSE(asked.at_fault);
+  }
 }
 
 // Each part looks random: which one is wrong cannot be seen.

@@ -84,9 +84,7 @@ absl::Status Attempt::ReadSums() {
   average_.resize(sum_values_);
   for (size_t chunk = 0; chunk < chunks(); ++chunk) {
     const absl::Status read = sums_[chunk].Read(ChunkOf(average_, chunk));
-    // Which part of a decryption is wrong cannot be known: a client that is among them again and
-    // again is asked last.
-    for (Asked& asked : asked_) asked.disputed |= !read.ok();
+    if (!read.ok()) DoubtAll();
     DTNN_RETURN_IF_ERROR(read);
   }
   const double divisor = this->divisor();
