@@ -214,6 +214,55 @@ TEST(EncryptedAllReduceTest, AChangedMessageEndsAllRanksAndNamesItsSender) {
   }
 }
 
+// Passes everything on; sends the first message that was recorded in place of the one of that
+// number.
+class ReplayingCommunicator : public testing::PassingCommunicator {
+ public:
+  ReplayingCommunicator(Communicator& inner, std::vector<Tensor>& recorded, int number)
+      : PassingCommunicator(inner), recorded_(recorded), left_(number) {}
+
+ protected:
+  std::unique_ptr<Work> Start(const Collective& call) override {
+    if (call.kind != CollectiveKind::kSend) return PassingCommunicator::Start(call);
+    recorded_.push_back(*Tensor::Zeros(DType::kUint8, call.input.shape()));
+    std::copy_n(call.input.data<uint8_t>(), call.input.num_elements(),
+                recorded_.back().data<uint8_t>());
+    Collective sent = call;
+    if (left_-- == 0) sent.input = sent.output = recorded_.front();
+    return PassingCommunicator::Start(sent);
+  }
+
+ private:
+  std::vector<Tensor>& recorded_;
+  int left_;
+};
+
+// With the same key and numbers. In each of two calls rank 1 sends numbers, and rank 0 the sum.
+TEST(EncryptedAllReduceTest, RecordedMessagesAreRefused) {
+  for (const int replaying : {0, 1}) {
+    std::vector<Tensor> recorded;
+    // In the second call the message of the first one; then, in another run, that of this run.
+    for (const int number : {1, 0}) {
+      const std::vector<absl::Status> ends = Ends(2, [&](Communicator& c) -> absl::Status {
+        std::vector<Tensor> others;
+        const bool replays = c.rank() == replaying;
+        ReplayingCommunicator between(c, replays ? recorded : others, replays ? number : -1);
+        DTNN_ASSIGN_OR_RETURN(const auto sum, EncryptedAllReduce::Create(between, kSmall, Key(1)));
+        for (int call = 0; call < 2; ++call) {
+          DTNN_RETURN_IF_ERROR(sum->Sum(RandomTensor(DType::kFloat32, {kChunk}, 1)));
+        }
+        return c.Barrier();  // of rank 0, where its sum is refused
+      });
+      EXPECT_EQ(recorded.size(), number == 1 ? 2u : 3u);
+      for (const absl::Status& end : ends) {
+        EXPECT_THAT(std::string(end.message()),
+                    HasSubstr(replaying == 1 ? "refuses what came from rank 1"
+                                             : "refuses the sum of rank 0"));
+      }
+    }
+  }
+}
+
 TEST(EncryptedAllReduceTest, NumbersInSlotsHaveNoBoundOfTheirErrors) {
   const std::vector<absl::Status> ends = Ends(2, [](Communicator& c) {
     return EncryptedAllReduce::Create(c, {.log2_degree = 12, .packing = ckks::Packing::kSlots},
