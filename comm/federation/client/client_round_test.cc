@@ -4,13 +4,20 @@
 #include <vector>
 
 #include "comm/federation/agreed.h"
+#include "comm/federation/client/call.h"
+#include "comm/secrets/crypto/random_secret.h"
+#include "comm/secrets/sums/authenticated.h"
+#include "comm/secrets/sums/encrypted_codec.h"
 #include "comm/secrets/sums/plain_codec.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/must.h"
 #include "tensor/text/str_cat.h"
 
 namespace dtnn::federation {
 namespace {
+
+using ::testing::HasSubstr;
 
 // A sum of differences is not what a protection and its account are made for.
 TEST(ClientRoundTest, OnlyPlainUpdatesAreSentAsDifferences) {
@@ -102,6 +109,45 @@ TEST(ClientRoundTest, NoiseThatWouldBeLostInRoundingEndsTheRound) {
             "what numbers are rounded to");
   EXPECT_EQ(AnswerTo(0.01, 60), "");
   EXPECT_NE(AnswerTo(0.01, 2000), "") << "float32 has steps of 2^-13 there";
+}
+
+// The parameters of a round that are the sum of one client that encrypts with `sealed`, to a client
+// that has `own`.
+absl::StatusOr<RoundTask> TaskOf(const Secret& sealed, const Secret& own) {
+  const JobSecret secret = Must(JobSecret::Of(std::string(40, 's')));
+  const Protector protector = Must(Protector::Create({.protection = Protection::kSharedKey}, 3));
+  const ParametersFrom from = {.encrypted = true, .attempt = 4, .nonce = {9}, .clients = 2};
+  const Secret job = Must(secret.Derive(kTagPurpose, from.nonce));
+  codec::UpdateClient sender(Must(codec::CkksClient(protector.context(), 2, sealed)), 0,
+                             Must(codec::ClientTagKey(job, 0)), Must(codec::ServerTagKey(job)));
+  codec::UpdateServer server(Must(codec::CkksServer(protector.context(), 2)), job);
+  codec::UpdateSum sum = Must(server.NewSum({from.attempt, 0}, 3));
+  Must(sum.Add(0, Must(sender.Encode({from.attempt, 0}, std::vector<float>{1, 2, 3}))));
+  const ClientOptions options = {
+      .place = {}, .name = "a", .model = {.values = 3, .trainable = 3}, .samples = 5, .key = own};
+  const RoundStart start = {
+      .round = 2, .rounds = 3, .samples = {5, 6}, .quorum = 1, .parameters = from};
+  ClientRound round = Must(ClientRound::Begin(
+      {.header = {.kind = FrameKind::kRound, .attempt = 5}, .body = ToBytes(start)},
+      {.options = options,
+       .protector = protector,
+       .secret = secret,
+       .send = [](FrameKind, uint64_t, uint32_t, const Bytes&) { ADD_FAILURE() << "says it"; }}));
+  Must(round.Take(
+      {.header = {.kind = FrameKind::kParameters, .attempt = 5}, .body = Must(sum.Result())}));
+  return round.Task();
+}
+
+// Each answer about a sum of the aggregator's own making would tell it something of the key.
+TEST(ClientRoundTest, ASumThatTheKeyDoesNotOpenEndsTheClient) {
+  const Secret own = Must(RandomSecret()), other = Must(RandomSecret());
+  const std::vector<float> read = Must(TaskOf(own, own)).parameters;
+  ASSERT_EQ(read.size(), 3u);
+  for (size_t i = 0; i < 3; ++i) EXPECT_NEAR(read[i], double(i + 1), 1e-6);
+  const absl::Status status = TaskOf(other, own).status();
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("parameters of round 2: cannot decode: numbers beyond "));
+  EXPECT_FALSE(IsOfConnection(status)) << "it would come again: " << status;
 }
 
 }  // namespace

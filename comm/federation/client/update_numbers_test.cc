@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "comm/federation/messages.h"
 #include "comm/federation/privacy.h"
 #include "comm/federation/protection.h"
 #include "comm/secrets/crypto/chacha20_stream.h"
@@ -54,6 +55,30 @@ TEST(UpdateNumbersTest, NoiseAndBitAreThoseOfTheClipOfTheRound) {
       const double deviation = privacy.bits() / (kFactor * std::sqrt(together) * std::sqrt(kTimes));
       EXPECT_NEAR(mean, bit, 5 * deviation) << length;
     }
+  }
+}
+
+// Noise is made for parameters. Without it, metrics are hidden in a sum that is read, and sent with
+// one that is not only where the client says so.
+TEST(UpdateNumbersTest, MetricsThatWouldTellOfTheDataAreNotSent) {
+  const auto sent = [](Protection protection, bool noise, bool plain_metrics) {
+    const PrivacyOptions privacy = {.clip = noise ? 1.0 : 0, .noise = noise ? 1.0 : 0};
+    const Protector protector =
+        Must(Protector::Create({.protection = protection, .privacy = privacy}, 3));
+    Metrics metrics = {{"loss", 3}};
+    const std::vector<float> hidden = HideReport(protector, plain_metrics, metrics);
+    EXPECT_EQ(hidden.empty(), noise || !protector.hides_in_sums());
+    return !metrics.empty() && metrics[0].second == 3;
+  };
+  for (const bool plain_metrics : {false, true}) {
+    for (const Protection protection :
+         {Protection::kNone, Protection::kMasked, Protection::kSharedKey, Protection::kThreshold}) {
+      EXPECT_FALSE(sent(protection, /*noise=*/true, plain_metrics));
+    }
+    EXPECT_TRUE(sent(Protection::kNone, false, plain_metrics));
+    EXPECT_FALSE(sent(Protection::kMasked, false, plain_metrics));
+    EXPECT_FALSE(sent(Protection::kThreshold, false, plain_metrics));
+    EXPECT_EQ(sent(Protection::kSharedKey, false, plain_metrics), plain_metrics);
   }
 }
 
