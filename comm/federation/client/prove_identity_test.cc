@@ -11,6 +11,7 @@
 
 #include "comm/federation/identity/identity.h"
 #include "comm/federation/messages.h"
+#include "comm/secrets/crypto/ed25519_file.h"
 #include "comm/secrets/crypto/random_secret.h"
 #include "comm/transport/tcp/plain_stream.h"
 #include "comm/transport/tcp/socket.h"
@@ -54,13 +55,17 @@ class ProveIdentityTest : public ::testing::Test {
     });
     const absl::Status status = ProveIdentity(options_, client);
     answers.join();
+    while (!client.flushed()) Must(client.Write());
+    const auto any = [](const FrameHeader&) { return std::optional<size_t>(4096); };
+    proved_ = Must(other.Receive(any)).has_value();
     return status;
   }
 
   // Signed by that key, or not at all.
-  static Answer ChallengeBy(const Introduction& introduction, const std::optional<Secret>& key) {
+  static Answer ChallengeBy(const Introduction& introduction, const std::optional<Secret>& key,
+                            bool wants_proof = false) {
     const Encounter encounter = {.client = introduction, .aggregator_nonce = {7}, .binding = {}};
-    Challenge challenge = {.nonce = encounter.aggregator_nonce, .wants_proof = false};
+    Challenge challenge = {.nonce = encounter.aggregator_nonce, .wants_proof = wants_proof};
     if (key) challenge.signature = Must(SignEncounter(Side::kAggregator, encounter, *key));
     return {FrameKind::kChallenge, ToBytes(challenge)};
   }
@@ -70,6 +75,7 @@ class ProveIdentityTest : public ::testing::Test {
 
   const Secret key_ = Must(RandomSecret());
   CallOptions options_;
+  bool proved_ = false;  // the client has said more than its introduction
 };
 
 TEST_F(ProveIdentityTest, TheAggregatorWithTheKeyIsTheRightOne) {
@@ -91,6 +97,19 @@ TEST_F(ProveIdentityTest, NobodyElseEndsAClientThatExpectsAKey) {
               HasSubstr("has no key, but this client expects the aggregator's key "));
   trouble([](const Introduction&) { return Answer{FrameKind::kChallenge, Bytes(3)}; });
   trouble([](const Introduction&) { return Answer{FrameKind::kVerdict, Bytes(3)}; });
+}
+
+TEST_F(ProveIdentityTest, OnlyTheRightAggregatorGetsAProof) {
+  options_.identity.key_file = ::testing::TempDir() + "/north.key";
+  Must(WriteEd25519File(options_.identity.key_file, Must(RandomSecret())));
+  for (const std::optional<Secret>& key :
+       {std::optional(Must(RandomSecret())), std::optional<Secret>()}) {
+    EXPECT_FALSE(With([&](const Introduction& in) { return ChallengeBy(in, key, true); }).ok());
+    EXPECT_FALSE(proved_);
+  }
+  EXPECT_EQ(With([&](const Introduction& in) { return ChallengeBy(in, key_, true); }),
+            absl::OkStatus());
+  EXPECT_TRUE(proved_);
 }
 
 TEST_F(ProveIdentityTest, WithoutSuchAKeyARefusalIsFinal) {
