@@ -269,6 +269,15 @@ TEST(ThresholdTest, SmallScalesAreRefusedWithTheirError) {
             ValidateThreshold({.log2_scale = 52}, {.clients = 4, .decryptions = 40}));
 }
 
+TEST(ThresholdTest, TheDefaultIsSecureAtAllLevels) {
+  EXPECT_EQ(DefaultThresholdCkks().modulus_bits(), 82) << "as docs/security.md says";
+  for (const int level : {128, 192, 256}) {
+    CkksParameters ckks = DefaultThresholdCkks();
+    ckks.security = level;
+    EXPECT_EQ(absl::OkStatus(), Validate(ckks));
+  }
+}
+
 TEST(ThresholdTest, NonsenseIsRefused) {
   const CkksParameters ckks = DefaultThresholdCkks();
   EXPECT_FALSE(ValidateThreshold(ckks, {.clients = 1}).ok());
