@@ -98,6 +98,17 @@ TEST(PrivacyTest, RoundingLengthensNoUpdateBeyondTheClip) {
   EXPECT_GT(std::sqrt(squares), 0.9 * clip);
 }
 
+// Fractions of a step, which is 1 again, would show through noise that is whole steps.
+TEST(PrivacyTest, WhatIsSentIsWholeSteps) {
+  constexpr size_t kCount = 1000;
+  const std::vector<float> begin(kCount);
+  std::vector<float> update(kCount);
+  for (size_t i = 0; i < kCount; ++i) update[i] = float(i) * 0.3f - 17;
+  ChaCha20Stream random = Known(6);
+  ASSERT_TRUE(MakePrivate(begin, 1e6, 1 << 20, random, update).ok());
+  for (const float x : update) EXPECT_EQ(x, std::rint(x));
+}
+
 TEST(PrivacyTest, WhatIsNotFiniteIsNotSent) {
   const std::vector<float> begin(10, 1);
   std::vector<float> update = begin;
