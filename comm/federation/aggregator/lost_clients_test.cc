@@ -44,7 +44,7 @@ TEST(LostClientsTest, AllAreLostWhereNoneCanBeSpared) {
   EXPECT_EQ(lost.LossesOf("good"), 1);
 }
 
-// Whoever it is: every attempt that asks it fails, and nobody can say why.
+// Every attempt that asks it fails, and nobody can say why.
 TEST(LostClientsTest, ARoundDoesWithoutOneThatSpoilsEveryAttempt) {
   const std::vector<std::string> names = {"a", "b", "c", "d", "e"};
   for (const size_t fewest : {2, 3, 4}) {

@@ -72,8 +72,8 @@ TEST_F(AttemptTest, WithNoSharesToSpareAWrongOneFailsTheAttempt) {
   EXPECT_TRUE(attempt_->average().empty());
 }
 
-// As where client 0 has given two others wrong shares of its own secret. Whoever does so again and
-// again is asked last.
+// As where client 0 has given two others wrong shares of its own secret. A client that does so
+// again and again is asked last.
 TEST_F(AttemptTest, WithTooManyWrongSharesAllThatWereAskedAreInDoubt) {
   Begin(Protection::kMasked, 4, 2);
   Twist({1, 2}, {0});
