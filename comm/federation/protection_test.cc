@@ -116,8 +116,9 @@ TEST(ProtectionTest, WhatProtectsNobodyIsRefused) {
   }
   EXPECT_THAT(error({.privacy = {.clip = 1}}), HasSubstr("needs both, or neither"));
   EXPECT_NE(error({.protection = Protection::kSharedKey, .log2_degree = 10}), "");
-  EXPECT_THAT(error({.protection = Protection::kThreshold, .log2_scale = 40}),
-              HasSubstr("threshold keys with scale 2^40"));
+  const std::string too_small = error({.protection = Protection::kThreshold, .log2_scale = 40});
+  EXPECT_THAT(too_small, HasSubstr("threshold keys with scale 2^40"));
+  EXPECT_THAT(too_small, HasSubstr("wrong by up to 0.15")) << "as docs/security.md says";
   // Each chunk is decrypted with keys of its round: more of them need more noise.
   const ProtectionOptions tight = {.protection = Protection::kThreshold, .log2_scale = 52};
   EXPECT_EQ(error(tight, 10), "");

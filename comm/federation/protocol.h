@@ -88,7 +88,8 @@ class ServerProtocol {
   virtual absl::StatusOr<SharedBytes> AskSurvivors(const std::set<int>& /*survivors*/) {
     return SharedBytes();
   }
-  // When the replies to the last note are there: sums can be read then.
+  // When the replies to the last note are there: sums can be read then. DataLoss where replies are
+  // wrong, and it is not known whose.
   virtual absl::Status FinishReplies() { return absl::OkStatus(); }
   // After it: pairs of positions of which one, at least, has lied about what is between the two.
   // Both may be the same one.

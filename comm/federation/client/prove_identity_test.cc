@@ -63,8 +63,9 @@ class ProveIdentityTest : public ::testing::Test {
 
   // Signed by that key, or not at all.
   static Answer ChallengeBy(const Introduction& introduction, const std::optional<Secret>& key,
-                            bool wants_proof = false) {
-    const Encounter encounter = {.client = introduction, .aggregator_nonce = {7}, .binding = {}};
+                            bool wants_proof = false, const Bytes& binding = {}) {
+    const Encounter encounter = {
+        .client = introduction, .aggregator_nonce = {7}, .binding = binding};
     Challenge challenge = {.nonce = encounter.aggregator_nonce, .wants_proof = wants_proof};
     if (key) challenge.signature = Must(SignEncounter(Side::kAggregator, encounter, *key));
     return {FrameKind::kChallenge, ToBytes(challenge)};
@@ -95,6 +96,9 @@ TEST_F(ProveIdentityTest, NobodyElseEndsAClientThatExpectsAKey) {
               HasSubstr("does not prove that it has the aggregator's key "));
   EXPECT_THAT(trouble([&](const Introduction& in) { return ChallengeBy(in, std::nullopt); }),
               HasSubstr("has no key, but this client expects the aggregator's key "));
+  // As a process in between that passes on what the right aggregator has signed for it.
+  EXPECT_THAT(trouble([&](const Introduction& in) { return ChallengeBy(in, key_, false, {1}); }),
+              HasSubstr("does not prove that it has the aggregator's key "));
   trouble([](const Introduction&) { return Answer{FrameKind::kChallenge, Bytes(3)}; });
   trouble([](const Introduction&) { return Answer{FrameKind::kVerdict, Bytes(3)}; });
 }
