@@ -257,6 +257,12 @@ absl::Status CheckConstants(const UpdateSpec& spec) {
       return InvalidArgument("update: ", name, " is ", value, ", expected a number of at least 0");
     }
   }
+  if (spec.rule != UpdateRule::kSgd && spec.epsilon == 0) {
+    return absl::InvalidArgumentError(
+        "update: epsilon is 0, expected a number above 0: a parameter whose gradients have all "
+        "been "
+        "0 would be divided by it");
+  }
   int64_t end = 0;
   for (const ArenaRange& range : spec.without_decay) {
     if (range.begin < end || range.end < range.begin) {

@@ -278,6 +278,12 @@ TEST(UpdateSpecTest, RefusesConstantsOutsideTheirRanges) {
   EXPECT_EQ(message({.average_decay = 1}),
             "update: average_decay is 1, expected 0 <= average_decay < 1");
   EXPECT_EQ(message({.decay = -1}), "update: decay is -1, expected a number of at least 0");
+  EXPECT_EQ(message({.epsilon = 0}), "") << "sgd has none";
+  for (const UpdateRule rule :
+       {UpdateRule::kRmsprop, UpdateRule::kAdam, UpdateRule::kNadam, UpdateRule::kAdamw}) {
+    EXPECT_THAT(message({.rule = rule, .epsilon = 0}),
+                ::testing::HasSubstr("epsilon is 0, expected a number above 0"));
+  }
   EXPECT_EQ(
       message({.without_decay = {{0, 8}, {4, 16}}}),
       "update: range 4 to 16 without decay does not begin after the one before, which ends at 8");
