@@ -10,7 +10,7 @@ namespace {
 
 Shape Flat(std::span<const Shape> inputs) { return Shape{inputs[0].NumElements()}; }
 
-// A batch of images as a matrix; nothing stays nothing.
+// A batch of images without gaps as a matrix; nothing stays nothing.
 Tensor FlatBatch(const Tensor& batch) {
   if (batch.empty()) return batch;
   return batch.Reshaped(Shape{batch.shape()[0], batch.shape().DropFirst().NumElements()});
@@ -20,7 +20,11 @@ class ImageFcOp : public LayerOp {
  public:
   explicit ImageFcOp(std::unique_ptr<LayerOp> fc) : fc_(std::move(fc)) {}
 
-  LayerOpTraits traits() const override { return fc_->traits(); }
+  LayerOpTraits traits() const override {
+    LayerOpTraits traits = fc_->traits();
+    traits.needs_dense = true;
+    return traits;
+  }
 
   absl::Status Forward(const ForwardArgs& args) override {
     ForwardArgs flat = args;

@@ -1,5 +1,6 @@
 #include "layers/int8/product_op.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -22,6 +23,7 @@ class Int8ProductOp : public LayerOp {
 
   LayerOpTraits traits() const override {
     return {.forward_over_addend = spec_.conv.epilogue.add,
+            .needs_dense = connected_,
             .workspace_bytes = conv_->workspace_bytes(),
             .kept_bytes = FoldedOffset() + 2 * VectorBytes()};
   }
@@ -60,7 +62,8 @@ class Int8ProductOp : public LayerOp {
   absl::Status RenewParameters(std::span<const ParameterView> parameters) {
     new_versions_.clear();
     for (const ParameterView& parameter : parameters) new_versions_.push_back(parameter.version);
-    if (!versions_.empty() && versions_ == new_versions_) return absl::OkStatus();
+    const bool known = std::ranges::find(new_versions_, uint64_t{0}) == new_versions_.end();
+    if (known && versions_ == new_versions_) return absl::OkStatus();
     Int8Conv2dParameters all = {.filter = parameters[0].tensor.data<float>()};
     const Tensor bias = bias_ ? parameters[1].tensor : Tensor();
     if (normalization_ != nullptr) {

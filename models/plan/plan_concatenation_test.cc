@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "layers/image_fc.h"
 #include "layers/merging/concatenation.h"
 #include "models/graph/builder.h"
 #include "models/parameters/parameter_store.h"
@@ -135,6 +136,16 @@ void Tokens(const Blocks& blocks, GraphBuilder& b) {
   End(b);
 }
 
+// A fully connected layer of an image, whose op requires dense memory, beside its place in another.
+void Vectors(const Blocks& blocks, GraphBuilder& b) {
+  b.Conv2d(3, {.kernel = 1});
+  b.Add({[&](GraphBuilder& p) {
+           blocks.Concat(p, {Same(), Conv(2, 1)}).Flatten().Fc(4);
+         },
+         [](GraphBuilder& p) { p.Append(std::make_shared<ImageFcLayer>(4)); }});
+  b.Softmax();
+}
+
 using Build = void (*)(const Blocks&, GraphBuilder&);
 struct Case {
   std::string name;
@@ -158,7 +169,8 @@ INSTANTIATE_TEST_SUITE_P(
     Graphs, PlanConcatenationTest,
     ::testing::Combine(::testing::Values(Case{"Densenet", Densenet}, Case{"Googlenet", Googlenet},
                                          Case{"Nested", Nested}, Case{"Dropouts", Dropouts},
-                                         Case{"Shared", Shared}, Case{"Tokens", Tokens}),
+                                         Case{"Shared", Shared}, Case{"Tokens", Tokens},
+                                         Case{"Vectors", Vectors}),
                        ::testing::Values(TensorFormat::kNHWC, TensorFormat::kNCHW)),
     [](const auto& info) {
       return std::get<0>(info.param).name + std::string(Name(std::get<1>(info.param)));
