@@ -48,8 +48,7 @@ class Chooser {
       }
       std::vector<int> reads = node.inputs;
       if (addend_[i] >= 0) reads.push_back(addend_[i]);
-      const auto of_input = [&](int value) { return !written_[0] && Find(value) == Find(0); };
-      if (std::ranges::any_of(reads, of_input)) continue;
+      if (std::ranges::any_of(reads, [&](int value) { return StaysFloat(value); })) continue;
       types.products[i] = 1;
       for (const int value : reads) bytes[size_t(Find(value))] = 1;
     }
@@ -77,6 +76,12 @@ class Chooser {
   void Join(int a, int b) {
     const auto [low, high] = std::minmax({Find(a), Find(b)});
     set_[size_t(high)] = low;
+  }
+
+  // What the network gives out, and its input where the samples have no range.
+  bool StaysFloat(int value) const {
+    const int set = Find(value);
+    return set == Find(int(nodes_.size()) - 1) || (set == Find(0) && !written_[0]);
   }
 
   absl::Status CheckInFloat() const {

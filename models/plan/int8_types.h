@@ -35,10 +35,10 @@ struct Int8Types {
   std::vector<uint8_t> products;                    // 1: the op multiplies bytes
 };
 
-// A layer multiplies bytes unless it is named in `in_float`, or reads the network's input and that
-// has no range. What such a layer reads is bytes, all else is float32. Values that are elements of
-// each other have one range, the smallest that holds all of theirs. InvalidArgument naming a layer
-// that needs a range and has none, and an id that no such layer has.
+// A layer multiplies bytes unless it is named in `in_float`, reads the network's output, or its
+// input and that has no range. What such a layer reads is bytes, all else is float32. Values that
+// are elements of each other have one range, the smallest that holds all of theirs. InvalidArgument
+// naming a layer that needs a range and has none, and an id that no such layer has.
 absl::StatusOr<Int8Types> ChooseInt8Types(const Graph& graph, const std::vector<Fusion>& fusions,
                                           const Int8Choice& choice);
 

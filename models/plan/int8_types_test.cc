@@ -114,6 +114,16 @@ TEST_F(PathsInt8TypesTest, RangesThatAreMissingOrNoneAreNamed) {
   }
 }
 
+// 0 Input, 1 Conv, 2 Conv, 3 Concat of both.
+TEST_F(Int8TypesTest, WhatTheNetworkGivesOutStaysInFloat) {
+  GraphBuilder b("net", TensorFormat::kNHWC);
+  b.Input({4, 4, 3}).Conv2d(4, {.kernel = 1});
+  b.Concat({GraphBuilder::Identity(), [](GraphBuilder& p) { p.Conv2d(2, {.kernel = 1}); }});
+  graph_ = *b.Build();
+  SetRange(0, -1, 1), SetRange(1, -2, 2), SetRange(2, -3, 3);
+  Expect({0, 1, 0, 0}, {ValueRange{-1, 1}, kFloat, kFloat, kFloat});
+}
+
 // 0 Input, 1 Conv, 2 BatchNorm, 3 Relu, 4 Conv.
 TEST_F(Int8TypesTest, OfLayersThatRunAsOneTheLastIsWritten) {
   GraphBuilder b("net", TensorFormat::kNHWC);
