@@ -42,6 +42,9 @@ class Optimizer {
   // Nothing: gradients are summed as they are. Else the last slot is what the sum leaves over, of
   // each rank its own, and ranks take part in all updates.
   virtual std::optional<SparseSum> sparse_sum() const { return std::nullopt; }
+  // Whether updates change the gradients that they are given, so that every step has to write all
+  // gradients again, also those that are known to be 0.
+  virtual bool changes_gradients() const { return false; }
   // `vectors`: where the parameters of rank 1 (biases, beta, gamma) lie in the arena, ascending,
   // for optimizers that spare them from weight decay.
   virtual absl::StatusOr<std::unique_ptr<Update>> Bind(

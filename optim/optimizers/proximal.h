@@ -37,6 +37,7 @@ class ProximalOptimizer : public Optimizer {
   std::map<std::string, double, std::less<>> constants() const override {
     return inner_->constants();
   }
+  bool changes_gradients() const override { return true; }
   // What it binds must not outlive this.
   absl::StatusOr<std::unique_ptr<Update>> Bind(DeviceContext& context, DType dtype,
                                                std::span<const ArenaRange> vectors) const override;

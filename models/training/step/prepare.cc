@@ -124,7 +124,9 @@ absl::StatusOr<std::unique_ptr<Plan>> StepEngine::Compile(int64_t batch, bool tr
        .random_seed = SeedOfRank(options_.random_seed, rank),
        .fusions = options_.fusions,
        .ranks = training && exchange_ ? &*exchange_ : nullptr,
-       .skips_zero_gradients = !options_.reducer.sum && !options_.privacy.enabled(),
+       .skips_zero_gradients =
+           !options_.reducer.sum && !options_.privacy.enabled() &&
+           (options_.optimizer == nullptr || !options_.optimizer->changes_gradients()),
        // Which plans of several threads cannot share.
        .workspaces = options_.keep_workspaces || (training && options_.privacy.enabled())
                          ? nullptr

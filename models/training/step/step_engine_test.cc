@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "models/testing/training_session.h"
 #include "models/zoo/zoo.h"
 #include "optim/optimizers/adam.h"
+#include "optim/optimizers/proximal.h"
 #include "optim/optimizers/sgd.h"
 #include "tensor/threads/parallel_for.h"
 #include "tools/testing/count_allocations.h"
@@ -104,6 +106,36 @@ struct Engine {
   std::unique_ptr<StepEngine> engine;
   MetricAverages averages;
 };
+
+// Gradients of a bias before a normalisation are known to be 0, and may be left alone: not where an
+// optimizer has added its term to them.
+TEST(StepEngineTest, TermsOfAnOptimizerDoNotAddUpInGradients) {
+  GraphBuilder b("biased", TensorFormat::kNHWC);
+  b.Input(kPatternSample).Conv2d(2, {.bias = true}).BatchNorm().Relu().Flatten().Fc(4).Softmax();
+  const Graph graph = *b.Build();
+  const auto device = *DeviceContext::Create(Device::Cpu());
+  const auto store = *ParameterStore::Create(graph, *device, DType::kFloat32, 1);
+  TrainerOptions options = PatternTraining();
+  const auto proximal =
+      std::make_shared<ProximalOptimizer>(std::make_shared<Sgd>(SgdOptions{.momentum = 0}));
+  proximal->set_mu(0.5);
+  options.optimizer = proximal;
+  const auto engine = *StepEngine::Create(graph, *store, *device, options);
+  ASSERT_TRUE(engine->PrepareForTraining(6).ok());
+  const Tensor bias = store->Value(1, 1);
+  std::ranges::fill(std::span(bias.data<float>(), 2), 1.0F);
+  store->MarkChanged();
+  Batch batch = RandomBatch(1);
+  batch.x = RandomTensor(DType::kFloat32, batch.x.shape(), 1);
+  MetricAverages averages = engine->NewAverages();
+  // The term draws it to the last slot, which is 0, by mu times the learning rate.
+  double expected = 1;
+  for (int step = 0; step < 5; ++step) {
+    ASSERT_TRUE(engine->Step(batch, &averages).ok());
+    expected *= 1 - 0.5 * options.learning_rate;
+    for (const double value : Values(bias)) EXPECT_NEAR(value, expected, 1e-5) << step;
+  }
+}
 
 TEST(StepEngineTest, AFailureLeavesEverythingAsAfterTheLastUpdate) {
   for (const int64_t accumulate_steps : {1, 3}) {
