@@ -3,11 +3,14 @@
 #include <strings.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string_view>
+#include <utility>
 
 #include "comm/secrets/crypto/wiped.h"
 #include "comm/transport/tcp/socket.h"
 #include "tensor/errors.h"
+#include "tensor/text/number.h"
 
 namespace dtnn {
 namespace {
@@ -27,12 +30,21 @@ std::string_view WithoutPort(std::string_view host) {
   return host.find(':', colon + 1) == host.npos ? host.substr(0, colon) : host;
 }
 
+// As RFC 9110 (5.1, 5.5) defines names and values. libmicrohttpd takes "Content-Length : 5" for a
+// header of another name, and joins lines; other servers read a length.
+bool IsUnclear(const std::pair<std::string, std::string>& header) {
+  constexpr std::string_view kOfNames =
+      "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  return header.first.find_first_not_of(kOfNames) != std::string::npos ||
+         header.second.find_first_of("\r\n") != std::string::npos;
+}
+
 }  // namespace
 
 std::optional<size_t> DeclaredLength(const HttpRequest& request) {
   const std::string* const length = request.Header("Content-Length");
   if (length == nullptr) return std::nullopt;
-  return length->size() > 18 ? SIZE_MAX : size_t(std::stoull(*length));
+  return NumberIn<size_t>(*length).value_or(SIZE_MAX);
 }
 
 absl::StatusOr<Admission> Admission::Create(HttpServerOptions& options) {
@@ -41,6 +53,30 @@ absl::StatusOr<Admission> Admission::Create(HttpServerOptions& options) {
   DTNN_ASSIGN_OR_RETURN(admission.token_, Sha256({AsBytes(options.token)}));
   Wipe(options.token);
   return admission;
+}
+
+std::optional<HttpAnswer> Admission::Malformed(const HttpRequest& request,
+                                               std::string_view version) {
+  if (version == "HTTP/1.1" && request.Count("Host") != 1) {
+    return HttpError(400, StrCat("the request has ", request.Count("Host"),
+                                 " headers Host; HTTP/1.1 expects one"));
+  }
+  const auto unclear = std::ranges::find_if(request.headers, IsUnclear);
+  if (unclear != request.headers.end()) {
+    return HttpError(400, StrCat("the header ", Quoted(unclear->first, 100),
+                                 " has a blank, an end of a line or another character that is not "
+                                 "allowed there"));
+  }
+  if (request.Count("Content-Length") + request.Count("Transfer-Encoding") > 1) {
+    return HttpError(400, "several headers say the length of the body; expected one of them");
+  }
+  // libmicrohttpd would wait for the end of the connection.
+  const std::string* const coding = request.Header("Transfer-Encoding");
+  if (coding != nullptr && strcasecmp(coding->c_str(), "chunked") != 0) {
+    return HttpError(400,
+                     "the Transfer-Encoding is unknown; expected chunked, or a Content-Length");
+  }
+  return std::nullopt;
 }
 
 std::optional<HttpAnswer> Admission::WrongHost(const HttpRequest& request) const {
@@ -56,7 +92,7 @@ std::optional<HttpAnswer> Admission::WrongHost(const HttpRequest& request) const
                                ", which is not a name that this server answers to"));
 }
 
-std::optional<HttpAnswer> Admission::WrongToken(HttpRequest& request) const {
+bool Admission::TakeToken(HttpRequest& request) const {
   constexpr std::string_view kScheme = "Bearer ";
   bool right = !token_ || std::ranges::count(open_paths_, request.path) > 0;
   const std::string* const given = request.Header("Authorization");
@@ -70,28 +106,20 @@ std::optional<HttpAnswer> Admission::WrongToken(HttpRequest& request) const {
     Wipe(header.second);
     return true;
   });
-  if (right) return std::nullopt;
-  HttpAnswer refusal = HttpError(
-      401, "the token is missing or wrong; expected the header Authorization: Bearer TOKEN");
-  refusal.headers = {{"WWW-Authenticate", "Bearer"}};
-  return refusal;
+  return right;
 }
 
 std::optional<HttpAnswer> Admission::Refusal(HttpRequest& request, std::string_view version) const {
-  if (version == "HTTP/1.1" && request.Count("Host") != 1) {
-    return HttpError(400, StrCat("the request has ", request.Count("Host"),
-                                 " headers Host; HTTP/1.1 expects one"));
-  }
+  const bool right = TakeToken(request);
+  // First, since other refusals keep the connection: where the body has no known end, its bytes
+  // would become the next request.
+  if (std::optional<HttpAnswer> refusal = Malformed(request, version)) return refusal;
   if (std::optional<HttpAnswer> refusal = WrongHost(request)) return refusal;
-  if (std::optional<HttpAnswer> refusal = WrongToken(request)) return refusal;
-  if (request.Count("Content-Length") + request.Count("Transfer-Encoding") > 1) {
-    return HttpError(400, "several headers say the length of the body; expected one of them");
-  }
-  // libmicrohttpd would wait for the end of the connection.
-  const std::string* const coding = request.Header("Transfer-Encoding");
-  if (coding != nullptr && strcasecmp(coding->c_str(), "chunked") != 0) {
-    return HttpError(400,
-                     "the Transfer-Encoding is unknown; expected chunked, or a Content-Length");
+  if (!right) {
+    HttpAnswer refusal = HttpError(
+        401, "the token is missing or wrong; expected the header Authorization: Bearer TOKEN");
+    refusal.headers = {{"WWW-Authenticate", "Bearer"}};
+    return refusal;
   }
   if (DeclaredLength(request).value_or(0) > body_bytes_) return TooLarge();
   return std::nullopt;

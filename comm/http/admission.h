@@ -16,7 +16,8 @@
 
 namespace dtnn {
 
-// The value of Content-Length; libmicrohttpd has read it as a number.
+// The value of Content-Length. What is not a number, which libmicrohttpd lets pass beside a
+// Transfer-Encoding, counts as the largest.
 std::optional<size_t> DeclaredLength(const HttpRequest& request);
 
 class Admission {
@@ -24,7 +25,7 @@ class Admission {
   // Keeps a hash of the token, not the token, and wipes the options' own.
   static absl::StatusOr<Admission> Create(HttpServerOptions& options);
 
-  // Compares tokens in time that does not depend on them, and takes them out of the request.
+  // Takes the token out of the request.
   std::optional<HttpAnswer> Refusal(HttpRequest& request, std::string_view version) const;
   // Whether a refusal is sent before the body. A caller that does not wait for it (Expect:
   // 100-continue) reads no answer until its body is sent, so the body is discarded first: as long
@@ -37,8 +38,13 @@ class Admission {
   explicit Admission(const HttpServerOptions& options)
       : open_paths_(options.open_paths), hosts_(options.hosts), body_bytes_(options.body_bytes) {}
 
+  // 400 for a request that names no host or several, whose body has no known end, or whose headers
+  // may be read in another way.
+  static std::optional<HttpAnswer> Malformed(const HttpRequest& request, std::string_view version);
   std::optional<HttpAnswer> WrongHost(const HttpRequest& request) const;
-  std::optional<HttpAnswer> WrongToken(HttpRequest& request) const;
+  // Whether the request may be handled as far as its token says. Compares tokens in time that does
+  // not depend on them, and takes them out of the request.
+  bool TakeToken(HttpRequest& request) const;
 
   std::vector<std::string> open_paths_;
   std::optional<std::vector<std::string>> hosts_;

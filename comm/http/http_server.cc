@@ -85,7 +85,7 @@ void DeleteString(void* text) { delete static_cast<std::string*>(text); }
 
 HttpReply::~HttpReply() {
   if (exchange_ == nullptr) return;
-  // std::bad_alloc is the only exception that may pass: others end the program.
+  // std::bad_alloc is the only exception that handlers may throw.
   const bool memory = std::uncaught_exceptions() > 0;
   try {
     Send(memory ? HttpBusy(kNoMemory) : HttpError(500, "a defect of the server"));
@@ -177,14 +177,12 @@ class HttpServer::Daemon {
   }
 
  private:
-  // libmicrohttpd's callbacks, on its thread.
+  // libmicrohttpd's callbacks, on its thread, from which no exception may come.
 
   static void Log(void* self, const char* format, va_list arguments) {
-    std::array<char, 512> text;
-    vsnprintf(text.data(), text.size(), format, arguments);
     Daemon& daemon = *static_cast<Daemon*>(self);
     const std::lock_guard lock(daemon.mutex_);
-    daemon.reason_ = text.data();
+    vsnprintf(daemon.reason_.data(), daemon.reason_.size(), format, arguments);
   }
 
   static void Notice(void* self, MHD_Connection* connection, void** context,
@@ -223,7 +221,7 @@ class HttpServer::Daemon {
         return more;
       }
       return exchange.answered ? daemon.Write(exchange) : daemon.Pass(exchange);
-    } catch (const std::bad_alloc&) {
+    } catch (...) {
       return MHD_NO;  // ends the connection
     }
   }
@@ -369,7 +367,7 @@ class HttpServer::Daemon {
 
   std::string Reason() {
     const std::lock_guard lock(mutex_);
-    const std::string_view line = std::string_view(reason_).substr(0, reason_.find('\n'));
+    const std::string_view reason = reason_.data(), line = reason.substr(0, reason.find('\n'));
     return line.empty() ? "libmicrohttpd does not start" : std::string(line);
   }
 
@@ -388,7 +386,7 @@ class HttpServer::Daemon {
   std::condition_variable resumed_;  // all of them
   int resuming_ = 0;                 // threads that tell libmicrohttpd of an answer
   bool ending_ = false;
-  std::string reason_;
+  std::array<char, 512> reason_ = {};
   std::vector<std::thread> workers_;
 };
 

@@ -4,14 +4,15 @@
 //
 // A caller cannot make it wait or keep more than the limits say: it has a time in which to send a
 // whole request, and one in which to read a whole answer, however it spreads its bytes. What is
-// refused here, before the handler sees it: other names of this host than those allowed (421),
-// wrong tokens (401), large bodies (413), too many bytes in all bodies (503), requests that say
-// their length in two ways or in a coding other than chunked (400), and those of HTTP/1.1 that name
-// no host (400). libmicrohttpd answers malformed requests (400, 413, 505) and large headers (431)
-// itself, in HTML. The body of a request that is refused is read and discarded first, for as long
-// as a request may take and up to 16 times `body_bytes`: few callers read an answer before they
-// have sent everything. Bodies may be chunked, requests may follow each other without waiting for
-// answers.
+// refused here, before the handler sees it: requests that say their length in two ways or in a
+// coding other than chunked, or whose headers have characters that others read in another way
+// (400), those of HTTP/1.1 that do not name one host (400), other names of this host than those
+// allowed (421), wrong tokens (401), large bodies (413), and too many bytes in all bodies (503).
+// libmicrohttpd answers malformed requests (400, 413, 505) and large headers (431) itself, in HTML.
+// A 400 ends the connection. The body of another request that is refused is read and discarded
+// first, for as long as a request may take and up to 16 times `body_bytes`: few callers read an
+// answer before they have sent everything. Bodies may be chunked, requests may follow each other
+// without waiting for answers.
 
 #ifndef DTNN_COMM_HTTP_HTTP_SERVER_H_
 #define DTNN_COMM_HTTP_HTTP_SERVER_H_

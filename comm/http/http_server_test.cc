@@ -7,6 +7,7 @@
 #include <future>
 #include <mutex>
 #include <new>
+#include <stdexcept>
 #include <thread>
 
 #include "comm/http/testing/http_client.h"
@@ -127,6 +128,19 @@ TEST(HttpServerTest, StopsAlsoAfterMemoryIsShortBeforeTheHandler) {
   }});
   HttpClient client(server->address().port);
   client.Send(HttpGet("/memory"));
+  EXPECT_TRUE(client.AwaitEnd());
+  EXPECT_EQ(HttpClient(server->address().port).Ask(HttpGet("/")).code, 200);
+  EXPECT_TRUE(server->Stop(std::chrono::hours(1)));
+}
+
+// libmicrohttpd is C: an exception that went through it would end the program.
+TEST(HttpServerTest, NoExceptionEndsTheServer) {
+  const auto server = Start({.brief = [](const HttpRequest& request) -> bool {
+    if (request.path == "/length") throw std::length_error("too long");
+    return false;
+  }});
+  HttpClient client(server->address().port);
+  client.Send(HttpGet("/length"));
   EXPECT_TRUE(client.AwaitEnd());
   EXPECT_EQ(HttpClient(server->address().port).Ask(HttpGet("/")).code, 200);
   EXPECT_TRUE(server->Stop(std::chrono::hours(1)));
@@ -254,6 +268,88 @@ TEST(HttpServerTest, RefusesMalformedRequests) {
     EXPECT_TRUE(code == 0 || code / 100 == 4) << code << " for " << request;
   }
   EXPECT_EQ(HttpClient(server->address().port).Ask(HttpGet("/")).code, 200);
+}
+
+// Another server on the way may take such a line for one that says where the body ends.
+TEST(HttpServerTest, LinesThatOthersMayReadInAnotherWayAreRefused) {
+  const auto server = Start({});
+  for (const char* line :
+       {"Content-Length : 5", "Content-Length\t: 5", "Transfer-Encoding : chunked",
+        "X: 1\r\n Content-Length: 5", "X: 1\rContent-Length: 5"}) {
+    SCOPED_TRACE(line);
+    HttpClient client(server->address().port);
+    const HttpResponse answer =
+        client.Ask(StrCat("POST / HTTP/1.1\r\nHost: h\r\n", line, "\r\n\r\n"));
+    EXPECT_EQ(answer.code, 400);
+    EXPECT_THAT(answer.body, HasSubstr("has a blank, an end of a line or another character"));
+    EXPECT_TRUE(client.AwaitEnd());
+  }
+  EXPECT_EQ(HttpClient(server->address().port).Ask(HttpGet("/", "X.y_z-1~: a b\tc\r\n")).code, 200);
+}
+
+// Where it is not clear where a body ends, or the body is not awaited, its bytes must not become
+// another request: not even where the host or the token is wrong.
+TEST(HttpServerTest, NothingFollowsARequestWhoseBodyHasNoKnownEnd) {
+  std::atomic<bool> kept = false;
+  const auto server = Start({.token = "s3cret",
+                             .hosts = {{"node1"}},
+                             .on_answer = [&](const HttpRequest& request, int, auto) {
+                               kept = kept || request.Header("Authorization") != nullptr;
+                             }});
+  const uint16_t port = server->address().port;
+  const std::string bearer = "Authorization: Bearer s3cret\r\n";
+  const std::string next = StrCat("0\r\n\r\nGET /next HTTP/1.1\r\nHost: node1\r\n", bearer, "\r\n");
+  const std::string chunked = "Transfer-Encoding: chunked\r\n";
+  const std::string lengths[] = {
+      StrCat(chunked, "Content-Length: abc\r\n"),
+      StrCat("Content-Length: abc\r\n", chunked),
+      StrCat(chunked, "Content-Length: \r\n"),
+      StrCat(chunked, "Content-Length: ", next.size(), "\r\n"),
+      StrCat("Content-Length: ", next.size(), "\r\n", chunked),
+      "Content-Length: 5\r\nContent-Length: 5\r\n",
+      StrCat("Content-Length: 5\r\nContent-Length: ", next.size(), "\r\n"),
+      StrCat(chunked, chunked),
+      "Transfer-Encoding: gzip, chunked\r\n",
+  };
+  for (const std::string& caller :
+       {StrCat("Host: node1\r\n", bearer), std::string("Host: node1\r\n"),
+        StrCat("Host: evil\r\n", bearer)}) {
+    for (const char* method : {"POST", "GET", "DELETE"}) {
+      for (const std::string& length : lengths) {
+        SCOPED_TRACE(StrCat(method, " ", caller, length));
+        HttpClient client(port);
+        EXPECT_EQ(client.Ask(StrCat(method, " / HTTP/1.1\r\n", caller, length, "\r\n", next)).code,
+                  400);
+        EXPECT_EQ(client.Read().code, 0) << "another answer";
+        EXPECT_TRUE(client.AwaitEnd());
+      }
+    }
+  }
+  EXPECT_EQ(HttpClient(port).Ask(StrCat("GET / HTTP/1.1\r\nHost: node1\r\n", bearer, "\r\n")).code,
+            200);
+  EXPECT_FALSE(kept) << "a refused request keeps its token";
+}
+
+TEST(HttpServerTest, NothingFollowsARefusalThatDoesNotAwaitTheBody) {
+  const auto server = Start({.token = "s3cret", .body_bytes = 1});
+  const uint16_t port = server->address().port;
+  const std::string bearer = "Authorization: Bearer s3cret\r\n";
+  const std::string next = HttpGet("/next", bearer);
+  for (const char* method : {"POST", "GET", "DELETE"}) {
+    for (const std::string& header : {std::string("Expect: 100-continue\r\n"), std::string()}) {
+      for (const std::string& token : {std::string(), bearer}) {
+        SCOPED_TRACE(StrCat(method, " ", header, token));
+        HttpClient client(port);
+        EXPECT_EQ(client
+                      .Ask(StrCat(method, " / HTTP/1.1\r\nHost: localhost\r\n", token, header,
+                                  "Content-Length: ", next.size(), "\r\n\r\n", next))
+                      .code,
+                  token.empty() ? 401 : 413);
+        EXPECT_EQ(client.Read().code, 0) << "another answer";
+        EXPECT_TRUE(client.AwaitEnd());
+      }
+    }
+  }
 }
 
 // Nothing says where such a body ends.
