@@ -66,7 +66,9 @@ std::vector<Key> KeysOf(const std::string& name, bool has_stages) {
 bool OrderIsKnown(const std::vector<Key>& left, const std::vector<Key>& right) {
   for (size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
     if (left[i] == right[i]) continue;
-    return left[i].place != right[i].place || left[i].pieces[0].first == right[i].pieces[0].first;
+    if (left[i].place != right[i].place) return true;
+    if (left[i].pieces.empty() || right[i].pieces.empty()) return false;
+    return left[i].pieces[0].first == right[i].pieces[0].first;
   }
   return true;
 }

@@ -29,11 +29,18 @@ bool IsProductOfPixels(const TorchModule& module, const Node& node) {
          node.parameters[0].shape.rank() == 2;
 }
 
+// ConvNeXt's factor for each channel, in PyTorch the parameter layer_scale of a block.
+bool IsLayerScale(const Node& node) {
+  const Shape& weights = node.parameters[0].shape;
+  return node.layer->type_name() == "Conv2D" && weights.rank() == 3 && weights[1] == 1 &&
+         weights[2] == 1;
+}
+
 // Whether the module may be the layer. Weights of a transposed convolution look like others: the
 // network says which of the two a module is.
 bool IsOfType(const TorchModule& module, const Node& node) {
   const std::string_view layer = node.layer->type_name();
-  if (layer == "TransposedConv2D") return module.Type() == "Conv2D" && !module.Has("layer_scale");
+  if (layer == "TransposedConv2D") return module.Type() == "Conv2D";
   return module.Type() == layer || IsProductOfPixels(module, node);
 }
 
@@ -56,6 +63,10 @@ std::string Describe(const Node& node) {
 
 // Why the module does not fit the layer; empty: it fits.
 std::string Misfit(const TorchModule& module, const Node& node) {
+  if (module.Has("layer_scale") && !IsLayerScale(node)) {
+    return StrCat("\"", module.name, "\" has a layer_scale, a factor for each channel, but ",
+                  Describe(node), " is not a depthwise convolution of single pixels");
+  }
   for (const ParameterSpec& spec : node.parameters) {
     const std::string array(ArrayOf(module, spec.name));
     const auto found = module.arrays.find(array);
@@ -76,7 +87,8 @@ std::string Misfit(const TorchModule& module, const Node& node) {
   return "";
 }
 
-void Fill(const TorchModule& module, size_t index, const Node& node, ParameterStore& store) {
+absl::Status Fill(const TorchModule& module, size_t index, const Node& node,
+                  ParameterStore& store) {
   for (size_t p = 0; p < node.parameters.size(); ++p) {
     const Tensor to = store.Value(int(index), int(p));
     float* const values = to.data<float>();
@@ -84,6 +96,11 @@ void Fill(const TorchModule& module, size_t index, const Node& node, ParameterSt
     if (found == module.arrays.end()) {
       std::fill_n(values, to.num_elements(), 0.0F);
       continue;
+    }
+    if (found->second->num_elements() != to.num_elements()) {
+      return absl::InternalError(StrCat("\"", module.name, ".", found->first, "\" has ",
+                                        found->second->num_elements(), " elements, but ",
+                                        Describe(node), " has ", to.num_elements()));
     }
     const float* const from = found->second->data<float>();
     if (node.layer->type_name() == "FC" && node.parameters[p].name == "weights") {
@@ -97,6 +114,7 @@ void Fill(const TorchModule& module, size_t index, const Node& node, ParameterSt
       std::copy_n(from, to.num_elements(), values);
     }
   }
+  return absl::OkStatus();
 }
 
 // A line about the layers whose biases the file lacks. A batch normalisation after the layer has
@@ -197,7 +215,9 @@ absl::StatusOr<MatchedWeights> FillFromTorch(const NamedTensors& weights, const 
                            " of network ", graph.name(), "; the structures differ");
   }
   if (pairs.empty()) return InvalidArgument("nothing in it fits network ", graph.name());
-  for (const auto& [module, index] : pairs) Fill(*module, index, graph.nodes()[index], store);
+  for (const auto& [module, index] : pairs) {
+    DTNN_RETURN_IF_ERROR(Fill(*module, index, graph.nodes()[index], store));
+  }
   store.MarkChanged();
   std::string without_bias = WithoutBias(graph, pairs);
   if (!without_bias.empty()) matched.differing.push_back(std::move(without_bias));

@@ -164,6 +164,8 @@ TEST_F(TorchWeightsTest, NamesThatDoNotTellTheOrderAreRefused) {
   EXPECT_EQ(fill("conv5", "stage4.0", true), 2) << "of ShuffleNetV2";
   EXPECT_EQ(fill("up1", "conv5", true), 0);
   EXPECT_EQ(fill("head", "body", true), 0);
+  EXPECT_EQ(fill("", "visual", true), 0) << "a parameter outside all modules";
+  EXPECT_EQ(fill("a..x", "a.1.x", true), 0);
   EXPECT_EQ(fill("head", "body", false), 1);
   const bool by_default = TorchWeightsOptions().by_names;
   EXPECT_EQ(fill("head", "body", by_default), 1) << "the order of the file";
@@ -209,6 +211,31 @@ TEST_F(TorchWeightsTest, SlopesFillAPRelu) {
   EXPECT_EQ(matched->layers, 3);
   EXPECT_EQ(store_->Value(1, 0).data<float>()[2], 0.5F);
   EXPECT_EQ(store_->Value(2, 0).data<float>()[0], 1.5F);
+}
+
+// A factor for each channel, in PyTorch a parameter of its own.
+TEST_F(TorchWeightsTest, ALayerScaleFillsOnlyADepthwiseConvolutionOfSinglePixels) {
+  const auto fill = [&](int64_t outputs, const Conv2dOptions& options) {
+    GraphBuilder b("net", TensorFormat::kNCHW);
+    const Graph graph = *b.Input({4, 4, 4}).Conv2d(outputs, options).Build();
+    store_ = *ParameterStore::Create(graph, *host_, DType::kFloat32, /*seed=*/3);
+    const Tensor scale = *Tensor::Zeros(DType::kFloat32, {4, 1, 1});
+    std::fill_n(scale.data<float>(), 4, 2.0F);
+    const NamedTensors weights = {{"1_Conv2D.layer_scale", scale}};
+    const auto matched = FillFromTorch(weights, graph, *store_, {.by_names = true});
+    return matched.ok() ? "" : std::string(matched.status().message());
+  };
+  constexpr auto kDepthwise = ConvGrouping::kDepthwise;
+  EXPECT_EQ(fill(0, {.kernel = 1, .bias = false, .grouping = kDepthwise}), "");
+  EXPECT_EQ(store_->Value(1, 0).data<float>()[3], 2.0F);
+  for (const Conv2dOptions& options :
+       {Conv2dOptions{.kernel = 3, .bias = false}, Conv2dOptions{.kernel = 1, .bias = false},
+        Conv2dOptions{.kernel = 3, .bias = false, .grouping = kDepthwise},
+        Conv2dOptions{.bias = false, .grouping = ConvGrouping::kPointwise}}) {
+    EXPECT_EQ(fill(options.grouping == kDepthwise ? 0 : 4, options),
+              "\"1_Conv2D\" has a layer_scale, a factor for each channel, but layer 1 (Conv2D) is "
+              "not a depthwise convolution of single pixels");
+  }
 }
 
 TEST_F(TorchWeightsTest, TransformersComeAsOnnx) {
