@@ -73,15 +73,18 @@ absl::Status CheckView(const PickledTensor& tensor) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Tensor> ReadTensor(const PickledTensor& tensor, const TorchArchive& archive,
-                                  const std::string& folder) {
-  const int64_t bytes_each = BytesOf(tensor.type);
-  const auto size = uint64_t(tensor.elements * bytes_each);
-  DTNN_ASSIGN_OR_RETURN(const std::string bytes,
+absl::StatusOr<std::string> ReadStorage(const PickledTensor& tensor, const TorchArchive& archive,
+                                        const std::string& folder) {
+  const auto size = uint64_t(tensor.elements * BytesOf(tensor.type));
+  DTNN_ASSIGN_OR_RETURN(std::string bytes,
                         archive.Read(StrCat(folder, "data/", tensor.storage), size));
   if (bytes.size() != size) {
     return InvalidArgument("has a storage of ", bytes.size(), " bytes; expected ", size);
   }
+  return bytes;
+}
+
+absl::StatusOr<Tensor> ToTensor(const PickledTensor& tensor, std::string_view bytes) {
   DTNN_ASSIGN_OR_RETURN(const Shape shape, Shape::Make(tensor.extents));
   DTNN_ASSIGN_OR_RETURN(Tensor read, Tensor::Allocate(Device::Cpu(), DType::kFloat32, shape));
   float* const to = read.data<float>();
@@ -117,13 +120,15 @@ absl::StatusOr<NamedTensors> ReadArchive(const TorchArchive& archive) {
       continue;
     }
     DTNN_RETURN_IF_ERROR(WithContext(CheckView(tensor), "tensor ", Quoted(tensor.name)));
+    DTNN_ASSIGN_OR_RETURN(const std::string bytes, WithContext(ReadStorage(tensor, archive, folder),
+                                                               "tensor ", Quoted(tensor.name)));
     room -= tensor.elements * int64_t(sizeof(float));
     if (room < 0) {
       return InvalidArgument("its tensors share storages: together they have more than ",
                              kMostGrowth, " times the bytes of the file");
     }
-    DTNN_ASSIGN_OR_RETURN(Tensor read, WithContext(ReadTensor(tensor, archive, folder), "tensor ",
-                                                   Quoted(tensor.name)));
+    DTNN_ASSIGN_OR_RETURN(Tensor read,
+                          WithContext(ToTensor(tensor, bytes), "tensor ", Quoted(tensor.name)));
     tensors.emplace_back(tensor.name, std::move(read));
   }
   return tensors;

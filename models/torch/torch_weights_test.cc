@@ -285,6 +285,14 @@ TEST(TorchFileTest, AViewLiesInItsStorage) {
   }
 }
 
+// Not that tensors share it.
+TEST(TorchFileTest, AStorageThatIsTooShortIsNamed) {
+  EXPECT_EQ(ReadTorchFile(StrCat(kFolder, "view_claim.pth")).status().message(),
+            StrCat(kFolder,
+                   "view_claim.pth: tensor \"w\": has a storage of 64 bytes; expected "
+                   "4194304"));
+}
+
 TEST(TorchFileTest, TensorsWithoutElementsAreSkipped) {
   const auto read = ReadTorchFile(StrCat(kFolder, "view_empty.pth"));
   ASSERT_TRUE(read.ok()) << read.status();

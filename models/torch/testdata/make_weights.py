@@ -125,6 +125,7 @@ def main(folder):
                          ("view_stride", 0, (2, 3), (14, 1)), ("view_shared", 0, (5, 4), (0, 0)),
                          ("view_negative", -1, (2, 3), (3, 1)),
                          ("view_storage", 0, (2, 3), (3, 1), 17),
+                         ("view_claim", 0, (2, 3), (3, 1), 1 << 20),
                          ("view_empty", 0, (0, 3), (3, 1)),
                          ("view_names", 0, (2, 512), (512, 1), 1024, 1024, "abcdefghijklmnop")]:
         view(os.path.join(folder, name + ".pth"), *shape)
