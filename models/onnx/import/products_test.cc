@@ -101,6 +101,16 @@ TEST_F(ImportTest, ANumberTimesAnImageIsNotTrained) {
                                  "(4, 4, 5); a factor has an element for each channel"));
 }
 
+// Whatever number of rows its shape has.
+TEST_F(ImportTest, AMatrixWithoutElementsTakesNoTime) {
+  Tensor("turned", {int64_t{1} << 40, 0});
+  Ints(Insert("Transpose", {"turned"}, 2), "perm", {1, 0});
+  At(3).set_output(0, "matrix");
+  At(4).set_input(0, "f");
+  At(4).set_input(1, "matrix");
+  EXPECT_THAT(Error(), HasSubstr("its weights have shape (0, 1099511627776), but its input has"));
+}
+
 // As ConvNeXt has them: a product of each pixel and its bias, and a factor for each channel.
 TEST_F(ImportTest, ProductsOfPixelsAreConvolutions) {
   Tensor("turned", {6, 4});

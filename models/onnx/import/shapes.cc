@@ -158,10 +158,9 @@ absl::Status TransposeMatrix(OperatorReader& op) {
   TensorValues turned = values;
   const int64_t rows = values.dims[0], columns = values.dims[1];
   turned.dims = {columns, rows};
-  for (int64_t row = 0; row < rows; ++row) {
-    for (int64_t column = 0; column < columns; ++column) {
-      turned.reals[size_t(column * rows + row)] = values.reals[size_t(row * columns + column)];
-    }
+  // By elements: a matrix without any may have any number of rows.
+  for (int64_t i = 0; i < values.count(); ++i) {
+    turned.reals[size_t(i % columns * rows + i / columns)] = values.reals[size_t(i)];
   }
   op.SetOutput(std::move(turned));
   return absl::OkStatus();
