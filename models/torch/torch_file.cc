@@ -139,7 +139,7 @@ absl::StatusOr<NamedTensors> ReadSafetensors(std::string_view path) {
   NamedTensors tensors;
   for (const std::string& name : file.names()) {
     DTNN_ASSIGN_OR_RETURN(const Tensor from, file.Read(name));
-    if (!IsFloating(from.dtype())) continue;
+    if (!IsFloating(from.dtype()) || from.num_elements() == 0) continue;
     DTNN_ASSIGN_OR_RETURN(Tensor to,
                           Tensor::Allocate(Device::Cpu(), DType::kFloat32, from.shape()));
     for (int64_t i = 0; i < from.num_elements(); ++i) {

@@ -294,9 +294,15 @@ TEST(TorchFileTest, AStorageThatIsTooShortIsNamed) {
 }
 
 TEST(TorchFileTest, TensorsWithoutElementsAreSkipped) {
-  const auto read = ReadTorchFile(StrCat(kFolder, "view_empty.pth"));
-  ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(read->size(), 0U);
+  const std::string path = testing::NewFolder("torch") + "/empty.safetensors";
+  const std::string header =
+      R"({"fc.weight": {"dtype": "F32", "shape": [1048576, 0], "data_offsets": [0, 0]}})";
+  std::ofstream(path, std::ios::binary) << char(header.size()) << std::string(7, '\0') << header;
+  for (const std::string& file : {StrCat(kFolder, "view_empty.pth"), path}) {
+    const auto read = ReadTorchFile(file);
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(read->size(), 0U) << "a million outputs of nothing";
+  }
 }
 
 // Each of 16 names would be a copy of its 4 KB.
