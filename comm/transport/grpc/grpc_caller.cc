@@ -90,25 +90,37 @@ absl::Status GrpcCaller::Hear() {
 }
 
 void GrpcCaller::OnReadDone(bool ok) {
-  if (ok && Hear().ok()) return StartRead(&in_);
-  if (ok) context_.TryCancel();
+  const absl::Status heard = ok ? Hear() : absl::OkStatus();
+  if (ok && heard.ok()) return StartRead(&in_);
+  if (ok) {
+    {
+      const std::lock_guard lock(mutex_);
+      status_ = heard;
+    }
+    context_.TryCancel();
+  }
   queue_.Finish();
 }
 
 void GrpcCaller::OnDone(const grpc::Status& status) {
   bool joined = false;
   Instance server;
+  absl::Status why;
   {
     const std::lock_guard lock(mutex_);
     joined = joined_;
     server = server_instance_;
+    why = status_;
   }
   if (joined) {
     handlers_.left(server);
-    handlers_.cut(Unavailable(server_, " ended the connection"));
+    handlers_.cut(why.ok() ? Unavailable(server_, " ended the connection")
+                           : Unavailable(server_, ": ", why.message()));
   }
   const std::lock_guard lock(mutex_);
-  status_ = absl::Status(absl::StatusCode(status.error_code()), status.error_message());
+  if (why.ok()) {
+    status_ = absl::Status(absl::StatusCode(status.error_code()), status.error_message());
+  }
   done_ = true;
   changed_.notify_all();
 }

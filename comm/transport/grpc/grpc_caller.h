@@ -57,7 +57,7 @@ class GrpcCaller : public grpc::ClientBidiReactor<proto::Envelope, proto::Envelo
   std::condition_variable changed_;
   Instance server_instance_;
   bool begun_ = false, joined_ = false, done_ = false;
-  absl::Status status_;  // when done
+  absl::Status status_;  // when done; before, what was wrong with a message of the server
 };
 
 }  // namespace dtnn

@@ -212,6 +212,7 @@ TEST(GrpcDatagramsTest, AllOthersHearWhoLeaves) {
 
 // A server that takes calls, and says nothing until the caller is gone.
 class SilentServer : public proto::Switchboard::Service {
+ public:
   grpc::Status Join(grpc::ServerContext*,
                     grpc::ServerReaderWriter<proto::Envelope, proto::Envelope>* caller) override {
     proto::Envelope ignored;
@@ -221,22 +222,42 @@ class SilentServer : public proto::Switchboard::Service {
   }
 };
 
-TEST(GrpcDatagramsTest, AServerThatSaysNothingKeepsNobodyWhoGivesUp) {
-  SilentServer service;
+// One whose first message is not one that a switchboard sends.
+class SenselessServer : public SilentServer {
+  grpc::Status Join(grpc::ServerContext* context,
+                    grpc::ServerReaderWriter<proto::Envelope, proto::Envelope>* caller) override {
+    caller->Write(proto::Envelope());
+    return SilentServer::Join(context, caller);
+  }
+};
+
+// What a rank gets that joins such a server.
+absl::Status JoinOf(proto::Switchboard::Service& service, std::chrono::milliseconds timeout) {
   int port = 0;
   grpc::ServerBuilder builder;
   builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
   builder.RegisterService(&service);
   const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-  ASSERT_NE(server, nullptr);
-  auto datagrams =
+  if (server == nullptr) return absl::InternalError("no server");
+  const auto datagrams =
       Must(MakeGrpcDatagrams({.size = 2, .address = {.host = "127.0.0.1", .port = uint16_t(port)}},
                              Must(JobSecret::Of(std::string(40, 's')))));
   CommunicatorOptions patience;
-  patience.timeout = std::chrono::milliseconds(200);
-  EXPECT_EQ(datagrams->Open({.rank = 1, .number = 1}, {}, patience).code(),
+  patience.timeout = timeout;
+  return datagrams->Open({.rank = 1, .number = 1}, {}, patience);
+}
+
+TEST(GrpcDatagramsTest, AServerThatSaysNothingKeepsNobodyWhoGivesUp) {
+  SilentServer service;
+  EXPECT_EQ(JoinOf(service, std::chrono::milliseconds(200)).code(),
             absl::StatusCode::kDeadlineExceeded);
-  datagrams = nullptr;  // returns
+}
+
+TEST(GrpcDatagramsTest, AServerThatMakesNoSenseIsNotAskedAgain) {
+  SenselessServer service;
+  const absl::Status status = JoinOf(service, std::chrono::minutes(1));
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("says what no switchboard says"));
 }
 
 // Rank 0 may be the first to know that a job is over.
