@@ -522,6 +522,32 @@ TEST_F(FederationTest, AClientThatFlapsIsNotAskedForEver) {
   EXPECT_LE(records_.back().attempts, 5u) << said();
 }
 
+// One that would do in its place is there, but has not ended the first attempt.
+TEST_F(FederationTest, AClientThatFlappedIsAskedWhereTheOthersAreBusyForLong) {
+  options_.protection.protection = Protection::kThreshold;
+  options_.rounds = 1;
+  options_.min_clients = 3;
+  options_.timeout = std::chrono::seconds(20);
+  threads_.emplace_back([&] {
+    RawClient raw(place_);
+    raw.SendHello(GoodHello("busy", options_.protection));
+    raw.Await(FrameKind::kHello);  // until all is over
+  });
+  threads_.emplace_back([&] {
+    AwaitSaid("client busy is there");
+    for (int loss = 0; loss < 3; ++loss) {
+      RawClient raw(place_);
+      raw.SendHello(GoodHello("client-2", options_.protection));
+      raw.Await(FrameKind::kRound);
+    }
+    Note("it has flapped");
+  });
+  for (const int client : {0, 1}) Start(client, nullptr, "client client-2 is there");
+  Start(2, nullptr, "it has flapped");
+  ASSERT_EQ(Run(), absl::OkStatus()) << said();
+  EXPECT_EQ(records_.back().attempts, 4u) << said();
+}
+
 TEST_F(FederationTest, TheSecondClientOfANameEndsTheFirst) {
   options_.rounds = 1;
   options_.min_clients = 2;

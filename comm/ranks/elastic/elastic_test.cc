@@ -414,6 +414,23 @@ TEST(ElasticTest, ASilentRankIsLeftOutAndComesBackAsANewcomer) {
   ExpectTogether(left);
 }
 
+// While some return, more may be on their way.
+TEST(ElasticTest, TheAbsentHaveTimeFromTheLastReturnOn) {
+  const milliseconds timeout(10'000);
+  const Job job({.range = {.min = 1, .max = 3}, .first = 3});
+  const Ranks ranks = Make(job, 3, timeout);
+  FormAll(Pointers(ranks), /*holds_state=*/false);
+  std::vector<Rank*> left = Pointers(ranks);
+  std::erase(left, ByNumber(left, 0));
+  auto first = left[0]->Form(true, {0});
+  std::this_thread::sleep_for(seconds(1));
+  const Clock::time_point begin = Clock::now();
+  auto last = left[1]->Form(true, {0});
+  EXPECT_TRUE(first.get().ok() && last.get().ok());
+  EXPECT_GE(Clock::now() - begin, timeout / 5);
+  ExpectTogether(left);
+}
+
 TEST(ElasticTest, AnEndedRunIsToldToThoseThatWaitAndCome) {
   const Job job({.range = {.min = 1, .max = 2}, .first = 2});
   const Ranks ranks = Make(job, 2);
