@@ -155,10 +155,13 @@ TEST(RecordFileTest, LengthsAndLabelsAreChecked) {
   EXPECT_THAT(error(Classes(), {"bad", longer}), HasSubstr("records of 13 bytes"));
   EXPECT_THAT(error(Classes(), File("bad", {0, 1}, {{3}, {4}})),
               HasSubstr("bad: the label of record 1 is 4; expected 0 to 3"));
-  const float nan = std::numeric_limits<float>::quiet_NaN();
-  const absl::Status status =
-      MakeRecordDataset(Values(), {File("nan", {0, 1}, {Real(1), Real(nan)})}, {}).status();
-  EXPECT_THAT(std::string(status.message()), HasSubstr("nan: the value of record 1 is not finite"));
+  using Limits = std::numeric_limits<float>;
+  for (const float value : {Limits::quiet_NaN(), Limits::infinity(), -Limits::infinity()}) {
+    const absl::Status status =
+        MakeRecordDataset(Values(), {File("bad", {0, 1}, {Real(1), Real(value)})}, {}).status();
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("bad: the value of record 1 is not finite"));
+  }
 }
 
 TEST(RecordFileTest, ReadChecksItsArguments) {

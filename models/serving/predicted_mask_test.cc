@@ -134,13 +134,15 @@ TEST_F(PredictedMaskTest, OutputsOfHalfTheSizeAreEnlarged) {
   }
 }
 
-TEST_F(PredictedMaskTest, AnOutputThatIsNaNIsAnError) {
+TEST_F(PredictedMaskTest, AnOutputThatIsNotFiniteIsAnError) {
   const auto predictor = Load(LargestChannel(TensorFormat::kNHWC, {4, 6, 3}));
   const Tensor outputs = *predictor->Predict(Samples(*predictor, 2, Diagonals));
-  outputs.data<float>()[4 * 6 * 3 + 7] = NAN;
-  EXPECT_TRUE(PredictedMask(*predictor, outputs, 0, {4, 6, 3}).ok());
-  EXPECT_THAT(std::string(PredictedMask(*predictor, outputs, 1, {4, 6, 3}).status().message()),
-              HasSubstr("the network's output is NaN or infinite"));
+  for (const float value : {NAN, INFINITY, -INFINITY}) {
+    outputs.data<float>()[4 * 6 * 3 + 7] = value;
+    EXPECT_TRUE(PredictedMask(*predictor, outputs, 0, {4, 6, 3}).ok());
+    EXPECT_THAT(std::string(PredictedMask(*predictor, outputs, 1, {4, 6, 3}).status().message()),
+                HasSubstr("the network's output is NaN or infinite"));
+  }
 }
 
 TEST_F(PredictedMaskTest, OtherNetworksAreRefused) {

@@ -54,8 +54,10 @@ TEST(OwnNumbersFileTest, FilesOfOthersAreRefused) {
               HasSubstr("/clients-4.npz: is not of round 4 of 2 clients"));
   EXPECT_THAT(why(4, LocalParameters(3, {0, 0, 0})),
               HasSubstr("\"client-1\" is not an array of 3 finite numbers; is it damaged?"));
-  ASSERT_EQ(SaveOwnNumbers(folder, 4, Clients(NAN)), absl::OkStatus());
-  EXPECT_THAT(why(4, LocalParameters(3, {0, 0})), HasSubstr("of 2 finite numbers"));
+  for (const float number : {NAN, INFINITY}) {
+    ASSERT_EQ(SaveOwnNumbers(folder, 4, Clients(number)), absl::OkStatus());
+    EXPECT_THAT(why(4, LocalParameters(3, {0, 0})), HasSubstr("of 2 finite numbers"));
+  }
 }
 
 }  // namespace
