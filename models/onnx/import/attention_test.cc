@@ -45,6 +45,22 @@ TEST_F(ImportAttentionTest, FactorsOfQueriesAndKeysAreThoseOfScores) {
   EXPECT_THAT(Error(), HasSubstr("was multiplied by a number"));
 }
 
+TEST_F(ImportAttentionTest, ScoresAreDividedByANumberNotANumberByScores) {
+  AddScores();
+  Tensor("two", {1}).set_float_data(0, 2);
+  onnx::NodeProto& division = Node("Div", {"s", "two"}, "scaled");
+  Int(Node("Softmax", {"scaled"}, "weights"), "axis", -1);
+  Turn("weights", "turned", {0, 2, 1});
+  Node("MatMul", {"keys", "turned"}, "o");
+  Node("Reshape", {"o", "image"}, "i");
+  End("i");
+  EXPECT_THAT(Layers(), ElementsAre("ScoresBlock heads 1, factor 0.5", "GroupSoftmax groups 1",
+                                    "WeightedSumBlock heads 1"));
+  division.set_input(0, "two");
+  division.set_input(1, "s");
+  EXPECT_THAT(Error(), HasSubstr("operator \"Div\"): computes with an image under the axes "));
+}
+
 TEST_F(ImportAttentionTest, OtherProductsOfImagesAreRefused) {
   AddScores();
   onnx::NodeProto& product = At(3);

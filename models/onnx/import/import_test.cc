@@ -108,6 +108,9 @@ TEST_F(ImportTest, GeluInTheTwoOrdersInWhichPyTorchWritesIt) {
     ASSERT_TRUE(imported.ok()) << imported.status();
     EXPECT_EQ(imported->model.graph.nodes()[2].layer->type_name(), "GELU");
     EXPECT_EQ(imported->model.graph.nodes().size(), 6U);
+    At(1).mutable_input()->SwapElements(0, 1);
+    EXPECT_THAT(Error(), HasSubstr("operator \"Div\"")) << "the root of 2 over x";
+    At(1).mutable_input()->SwapElements(0, 1);
     (halved_first ? *At(5).mutable_input(1) : *At(4).mutable_input(0)) =
         "x";  // another value than the one below Erf
     EXPECT_THAT(Error(), HasSubstr("the other steps do not follow"));
