@@ -146,6 +146,23 @@ TEST_F(HistoryTest, AResumedRunKeepsTheEpochsThatAreDone) {
   }
 }
 
+TEST_F(HistoryTest, AnEpochAfterTheTestTakesItsResultsAway) {
+  for (const char* name : {"tested", "tested.csv", "tested.jsonl"}) {
+    const std::string path = Path(name), other = Path(std::string("never_") + name);
+    auto tested = *History::Create(path, *trainer_, metric_set_, true, 0);
+    auto never = *History::Create(other, *trainer_, metric_set_, true, 0);
+    for (History* const history : {tested.get(), never.get()}) {
+      ASSERT_TRUE(End(*history, 0, 1.5, 50).ok());
+    }
+    ASSERT_TRUE(tested->AddTest(Test(3)).ok());
+    EXPECT_NE(Content(path), Content(other));
+    for (History* const history : {tested.get(), never.get()}) {
+      ASSERT_TRUE(End(*history, 1, 0.5, 75).ok());
+    }
+    EXPECT_EQ(Content(path), Content(other));
+  }
+}
+
 int FailWrites(std::string_view step) { return step == "write" ? ENOSPC : 0; }
 
 TEST_F(HistoryTest, WhoHasItInMemoryWritesItWholeWhenItIsHisTurn) {

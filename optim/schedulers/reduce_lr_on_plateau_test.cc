@@ -78,11 +78,13 @@ TEST(ReduceLrOnPlateauTest, NanIsNoImprovement) {
 TEST(ReduceLrOnPlateauTest, GoesOnFromItsState) {
   RecordingHost host;
   ReduceLrOnPlateau first({.patience = 2}), second({.patience = 2});
-  RunEpochs(first, host, {.5, .6});
+  RunEpochs(first, host, {.6, .5, .6});
+  EXPECT_EQ(first.State(), (std::vector<double>{.5, 2}));
   ASSERT_EQ(second.Restore(first.State()), absl::OkStatus());
+  EXPECT_EQ(second.State(), first.State());
   RunEpochs(second, host, {.6});
   EXPECT_NEAR(host.rate, 0.01, 1e-17);
-  EXPECT_EQ(second.State(), (std::vector<double>{.5, 3}));
+  EXPECT_EQ(second.State(), (std::vector<double>{.5, 4}));
   EXPECT_FALSE(second.Restore(std::vector<double>{0, 1e300}).ok());
 }
 
