@@ -147,6 +147,13 @@ TEST(ValueTest, ASwitchMayTakeWordsToo) {
             "error: unknown word \"halve\"; must be one of: False, True, divide, multiply");
 }
 
+TEST(ValueTest, NamesAreNotWordsOfSwitches) {
+  for (const char* name : {"yes", "1", "t", "off", "False"}) {
+    EXPECT_EQ(Canonical("dataset-path", name), name);
+    EXPECT_EQ(Canonical("client-name", name), name);
+  }
+}
+
 TEST(ValueTest, ListsIgnoreBlanksAndEmptyItems) {
   EXPECT_EQ(Canonical("synthetic-input-shape", " 3, 32 ,,32,"), "3,32,32");
   EXPECT_TRUE(Fails("synthetic-input-shape", ",,"));

@@ -59,6 +59,25 @@ class NetworkTest(unittest.TestCase):
         self.assertEqual(shapes["5_TransposedConv2D_weights"], (1, 2, 2, 6))
         self.assertEqual(shapes["12_FC_weights"], (24 * 24 * 2, 10))
 
+    def test_every_option_reaches_its_layer(self):
+        net = dtnn.Network().input(40, 50, 4)
+        net.conv2d(4, (2, 3), stride=(1, 2), padding=(3, 4), dilation=(5, 6), groups=2)
+        net.transposed_conv2d(
+            4, (2, 3), stride=(3, 4), padding=(1, 2), output_padding=(2, 1), dilation=(5, 6), groups=2
+        )
+        net.max_pool2d((2, 3), stride=(4, 5), padding=(1, 2), dilation=(2, 3))
+        net.average_pool2d((3, 2), stride=(2, 1), padding=(2, 1), dilation=(3, 2), count_padding=True)
+        net.upsample2d((2, 3), "bilinear", align_corners=True)
+        table = net.describe()
+        for cell in [
+            "padd=(3,4), stride=(1,2), dilat=(5,6), groups=2",
+            "padd=(1,2), stride=(3,4), dilat=(5,6), output_padding=(2, 1), groups=2",
+            "padd=(1,2), stride=(4,5), dilat=(2,3)",
+            "padd=(2,1), stride=(2,1), dilat=(3,2), counts padding",
+            "scale=(2, 3), bilinear, align_corners",
+        ]:
+            self.assertIn(cell, table)
+
     def test_paths_are_networks(self):
         branch = dtnn.Network().conv2d(4, 1)
         net = dtnn.Network().conv2d(4, 1).add(dtnn.Network(), branch)
