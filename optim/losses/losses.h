@@ -13,9 +13,9 @@
 namespace dtnn {
 
 struct LossOptions {
-  // Both are for categorical_cross_entropy; other losses ignore them.
-  double label_smoothing = 0;  // [0, 1)
-  std::vector<double> class_weights = {};
+  // Other losses ignore what is not for them.
+  double label_smoothing = 0;              // of both cross entropies; [0, 1)
+  std::vector<double> class_weights = {};  // of categorical_cross_entropy
 };
 
 // In the order in which they are documented.
