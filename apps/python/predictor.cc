@@ -4,26 +4,23 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
-#include <cmath>
+#include <cstddef>
+#include <cstring>
 #include <memory>
-#include <new>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "apps/python/bindings.h"
 #include "apps/python/errors.h"
 #include "apps/python/numpy_types.h"
 #include "apps/python/signals.h"
 #include "data/normalize.h"
-#include "kernels/device/math_mode.h"
 #include "models/graph/table.h"
 #include "tensor/errors.h"
 #include "tensor/text/one_line.h"
-#include "tensor/threads/parallel_for.h"
 
 namespace dtnn::python {
 namespace py = pybind11;
@@ -31,20 +28,17 @@ namespace {
 
 constexpr size_t kShownBytes = 200;
 
-// Puts sample `index` into row `row` of `x`.
-using Fill = absl::FunctionRef<absl::Status(size_t index, const Tensor& x, int64_t row)>;
-
 class SharedPredictor {
  public:
-  SharedPredictor(const std::string& path, int64_t batch, const std::string& math_mode, bool int8)
+  SharedPredictor(const std::string& path, int64_t batch, const std::string& math_mode)
       : batch_(batch) {
     const py::gil_scoped_release released;
-    const std::optional<MathMode> mode = ParseMathMode(math_mode);
-    if (mode != MathMode::kFp32 && mode != MathMode::kBf16) {
+    PredictorOptions options = {.batch = batch};
+    if (!SetMathMode(math_mode, options)) {
       throw StatusError{InvalidArgument("math_mode=", OneLine(math_mode, kShownBytes),
-                                        ": must be one of: fp32, bf16 (8 bits: int8=True)")};
+                                        ": must be one of: fp32, bf16, int8")};
     }
-    predictor_ = Check(Predictor::Load(path, {.batch = batch, .math_mode = *mode, .int8 = int8}));
+    predictor_ = Check(Predictor::Load(path, options));
   }
 
   const Predictor& predictor() const { return *predictor_; }
@@ -60,10 +54,10 @@ class SharedPredictor {
     const ImageExtents extents = sample.rank() == 3 ? ExtentsOf(sample, graph().format())
                                                     : ImageExtents{1, 1, int64_t(each)};
     const void* const data = x.data();
-    return Predict(x.shape(0), [&, data](size_t index, const Tensor& to, int64_t row) {
+    return Predict(x.shape(0), [&, data](int64_t index, const Tensor& to, int64_t row) {
       DispatchFloating(to.dtype(), [&]<typename T>(T) {
         const std::span<T> place(to.data<T>() + size_t(row) * each, each);
-        std::copy_n(static_cast<const T*>(data) + index * each, each, place.begin());
+        std::copy_n(static_cast<const T*>(data) + size_t(index) * each, each, place.begin());
         Normalize(preprocessing.normalization, extents, graph().format(), place);
         Normalize(preprocessing.then, extents, graph().format(), place);
       });
@@ -85,16 +79,16 @@ class SharedPredictor {
     }
     const size_t bytes = size_t(extents.height * extents.width * extents.channels);
     const auto* const data = static_cast<const uint8_t*>(images.data());
-    return Predict(images.shape(0), [=](size_t index, const Tensor& to, int64_t row) {
-      const uint8_t* const begin = data + index * bytes;
+    return Predict(images.shape(0), [=](int64_t index, const Tensor& to, int64_t row) {
+      const uint8_t* const begin = data + size_t(index) * bytes;
       return input->Convert({.extents = extents, .pixels = {begin, begin + bytes}}, to, row);
     });
   }
 
   py::array PredictFiles(const std::vector<std::string>& paths) const {
     const ImageInput* const input = Check(predictor_->images());
-    return Predict(int64_t(paths.size()), [&](size_t index, const Tensor& to, int64_t row) {
-      return input->Read(paths[index], to, row);
+    return Predict(int64_t(paths.size()), [&](int64_t index, const Tensor& to, int64_t row) {
+      return input->Read(paths[size_t(index)], to, row);
     });
   }
 
@@ -110,7 +104,7 @@ class SharedPredictor {
   }
 
   // A row of outputs for each of n samples. All but the result is done without the GIL.
-  py::array Predict(int64_t n, Fill fill) const {
+  py::array Predict(int64_t n, FillSample fill) const {
     const DType dtype = predictor_->model().dtype;
     const int64_t each = graph().output_shape().NumElements();
     py::array outputs(NumpyType(dtype), std::vector<py::ssize_t>{n, each});
@@ -130,31 +124,12 @@ class SharedPredictor {
     return outputs;
   }
 
-  absl::Status PredictBatch(int64_t begin, int64_t n, Fill fill, void* outputs) const {
-    DTNN_ASSIGN_OR_RETURN(const Tensor x, predictor_->NewSamples(n));
-    std::vector<absl::Status> filled(static_cast<size_t>(n));
-    ParallelFor(0, n, 1, [&](int64_t first, int64_t last) {
-      for (int64_t i = first; i < last; ++i) {
-        try {  // an exception must not leave a thread of the loop
-          filled[size_t(i)] = fill(size_t(begin + i), x, i);
-        } catch (const std::bad_alloc&) {
-          filled[size_t(i)] = absl::ResourceExhaustedError("out of memory");
-        }
-      }
-    });
-    for (const absl::Status& status : filled) DTNN_RETURN_IF_ERROR(status);
-    DTNN_ASSIGN_OR_RETURN(const Tensor y, predictor_->Predict(x));
-    bool finite = true;
-    DispatchFloating(y.dtype(), [&]<typename T>(T) {
-      const std::span<const T> values(y.data<T>(), size_t(y.num_elements()));
-      for (const T value : values) finite = finite && std::isfinite(value);
-      std::ranges::copy(values, static_cast<T*>(outputs) + begin * (y.num_elements() / n));
-    });
-    if (finite) return absl::OkStatus();
-    return InvalidArgument("model ", graph().name(), ": an output for one of the samples ", begin,
-                           " to ", begin + n - 1,
-                           " is NaN or infinite; are the samples, and their preprocessing, those "
-                           "of its training?");
+  absl::Status PredictBatch(int64_t begin, int64_t n, FillSample fill, void* outputs) const {
+    DTNN_ASSIGN_OR_RETURN(const Tensor y, predictor_->PredictFilled(begin, n, fill));
+    const size_t bytes = size_t(y.num_elements() / n) * SizeOf(y.dtype());  // of one
+    std::memcpy(static_cast<std::byte*>(outputs) + size_t(begin) * bytes, y.raw_data(),
+                size_t(n) * bytes);
+    return absl::OkStatus();
   }
 
   const int64_t batch_;
@@ -196,7 +171,7 @@ std::string_view KindOf(const SharedPredictor& self) {
 
 void BindPredictor(py::module_& module) {
   py::class_<SharedPredictor>(module, "Predictor")
-      .def(py::init<const std::string&, int64_t, const std::string&, bool>())
+      .def(py::init<const std::string&, int64_t, const std::string&>())
       .def("name", [](const SharedPredictor& self) { return Text(self.graph().name()); })
       .def("format", [](const SharedPredictor& self) { return Name(self.graph().format()); })
       .def("dtype",

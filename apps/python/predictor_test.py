@@ -104,8 +104,8 @@ class PredictorTest(unittest.TestCase):
             refuses(ValueError, f"batches of {batch} samples", load, MODEL, batch_size=batch)
         refuses(MemoryError, "use a smaller batch", load, MODEL, batch_size=2**62)
         refuses(ValueError, "does not fit into 64 bits", load, MODEL, batch_size=2**64)
-        refuses(RuntimeError, "no ranges of values, which 8 bits need; dtnn.quantize finds them$", load, MODEL, int8=True)
-        modes = '^math_mode=tf32: must be one of: fp32, bf16 '
+        refuses(RuntimeError, "no ranges of values, which 8 bits need; dtnn.quantize finds them$", load, MODEL, math_mode="int8")
+        modes = '^math_mode=tf32: must be one of: fp32, bf16, int8$'
         refuses(ValueError, modes, load, MODEL, math_mode="tf32")
         refuses(TypeError, "^math_mode=5: expected a text", load, MODEL, math_mode=5)
         refuses(ValueError, r"not \(70, 2, 4, 1\)", predict, self.x[:, :2])

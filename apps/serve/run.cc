@@ -96,13 +96,12 @@ class Server {
                         "; models are served under the names of their files");
     }
     ServedModelOptions model = {
-        .batches = {.max_batch = options_.max_batch,
-                    .max_delay = std::chrono::microseconds(int64_t(options_.max_delay * 1000)),
-                    .max_queued = options_.max_queue,
-                    .on_batch = [this,
-                                 name](int64_t samples) { metrics_.CountBatch(name, samples); }},
-        .predictor = {.math_mode = options_.math_mode == "bf16" ? MathMode::kBf16 : MathMode::kFp32,
-                      .int8 = options_.math_mode == "int8"}};
+        .batches = {
+            .max_batch = options_.max_batch,
+            .max_delay = std::chrono::microseconds(int64_t(options_.max_delay * 1000)),
+            .max_queued = options_.max_queue,
+            .on_batch = [this, name](int64_t samples) { metrics_.CountBatch(name, samples); }}};
+    SetMathMode(options_.math_mode, model.predictor);
     absl::StatusOr<std::unique_ptr<ServedModel>> served = ServedModel::Load(name, path, model);
     if (!served.ok()) {
       return NameOtherFile(served.status(), path, "serve", "a trained model (.npz, .safetensors)");

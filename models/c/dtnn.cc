@@ -1,7 +1,6 @@
 #include "models/c/dtnn.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <exception>
 #include <limits>
@@ -20,7 +19,6 @@
 #include "tensor/errors.h"
 #include "tensor/text/number.h"
 #include "tensor/text/version.h"
-#include "tensor/threads/parallel_for.h"
 
 struct dtnn_model {
   std::unique_ptr<dtnn::Predictor> predictor;
@@ -76,9 +74,7 @@ absl::StatusOr<PredictorOptions> ParseOptions(std::string_view text) {
       }
       options.batch = *number;
     } else if (name == "math-mode") {
-      options.int8 = value == "int8";
-      options.math_mode = value == "bf16" ? MathMode::kBf16 : MathMode::kFp32;
-      if (!options.int8 && value != "bf16" && value != "fp32") {
+      if (!SetMathMode(value, options)) {
         return InvalidArgument("option ", Quoted(std::string(option)),
                                ": must be fp32, bf16 or int8");
       }
@@ -92,42 +88,7 @@ absl::StatusOr<PredictorOptions> ParseOptions(std::string_view text) {
 
 const Graph& GraphOf(const dtnn_model& model) { return model.predictor->model().graph; }
 
-// Puts sample `index` into row `row` of `x`.
-using Fill = absl::FunctionRef<absl::Status(size_t index, const Tensor& x, int64_t row)>;
-
-absl::Status PredictBatch(const dtnn_model& model, size_t begin, int64_t n, Fill fill,
-                          float* outputs) {
-  DTNN_ASSIGN_OR_RETURN(const Tensor x, model.predictor->NewSamples(n));
-  std::vector<absl::Status> filled(static_cast<size_t>(n));
-  ParallelFor(0, n, 1, [&](int64_t first, int64_t last) {
-    for (int64_t i = first; i < last; ++i) {
-      try {  // an exception must not leave a thread of the loop
-        filled[size_t(i)] = fill(begin + size_t(i), x, i);
-      } catch (const std::bad_alloc&) {
-        filled[size_t(i)] = absl::ResourceExhaustedError("");
-      }
-    }
-  });
-  for (const absl::Status& status : filled) {
-    if (!status.ok() && status.message().empty()) throw std::bad_alloc();
-    DTNN_RETURN_IF_ERROR(status);
-  }
-  DTNN_ASSIGN_OR_RETURN(const Tensor y, model.predictor->Predict(x));
-  bool finite = true;
-  DispatchFloating(y.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    const std::span<const T> values(y.data<T>(), size_t(y.shape().NumElements()));
-    for (const T value : values) finite = finite && std::isfinite(float(value));
-    std::ranges::transform(values, outputs, [](T value) { return float(value); });
-  });
-  if (finite) return absl::OkStatus();
-  return InvalidArgument("model ", GraphOf(model).name(), ": an output for one of the samples ",
-                         begin, " to ", begin + size_t(n) - 1,
-                         " is NaN or infinite; are the samples, and their preprocessing, those of "
-                         "its training?");
-}
-
-int Predict(dtnn_model* model, size_t n, Fill fill, float* outputs, size_t room) {
+int Predict(dtnn_model* model, size_t n, FillSample fill, float* outputs, size_t room) {
   if (outputs == nullptr) return Missing("outputs");
   if (n == 0) return Fail("n is 0; expected one or more samples");
   const size_t each = size_t(GraphOf(*model).output_shape().NumElements());
@@ -137,8 +98,12 @@ int Predict(dtnn_model* model, size_t n, Fill fill, float* outputs, size_t room)
   }
   for (size_t begin = 0; begin < n; begin += size_t(model->batch)) {
     const int64_t count = int64_t(std::min(size_t(model->batch), n - begin));
-    const absl::Status status = PredictBatch(*model, begin, count, fill, outputs + begin * each);
-    if (!status.ok()) return Fail(status);
+    const absl::StatusOr<Tensor> y = model->predictor->PredictFilled(int64_t(begin), count, fill);
+    if (!y.ok()) return Fail(y.status());
+    DispatchFloating(y->dtype(), [&]<typename T>(T) {
+      std::ranges::transform(std::span(y->data<T>(), size_t(y->num_elements())),
+                             outputs + begin * each, [](T value) { return float(value); });
+    });
   }
   return 0;
 }
@@ -245,7 +210,7 @@ int dtnn_predict_files(dtnn_model* model, const char* const* paths, size_t n, fl
     if (paths == nullptr) return Missing("paths");
     const auto images = model->predictor->images();
     if (!images.ok()) return Fail(images.status());
-    const auto read = [&](size_t index, const dtnn::Tensor& x, int64_t row) {
+    const auto read = [&](int64_t index, const dtnn::Tensor& x, int64_t row) {
       if (paths[index] != nullptr) return (*images)->Read(paths[index], x, row);
       return dtnn::InvalidArgument("paths[", index, "] is NULL");
     };
@@ -261,7 +226,7 @@ int dtnn_predict_images(dtnn_model* model, const void* const* images, const size
     if (sizes == nullptr) return Missing("sizes");
     const auto input = model->predictor->images();
     if (!input.ok()) return Fail(input.status());
-    const auto decode = [&](size_t index, const dtnn::Tensor& x, int64_t row) {
+    const auto decode = [&](int64_t index, const dtnn::Tensor& x, int64_t row) {
       const std::string name = dtnn::StrCat("images[", index, "]");
       if (images[index] == nullptr) return dtnn::InvalidArgument(name, " is NULL");
       const auto* bytes = static_cast<const uint8_t*>(images[index]);
@@ -286,7 +251,7 @@ int dtnn_predict_pixels(dtnn_model* model, const uint8_t* pixels, int64_t height
                                " pixels, and 1 or 3 channels"));
     }
     const size_t bytes = size_t(height * width * channels);
-    const auto convert = [&](size_t index, const dtnn::Tensor& x, int64_t row) {
+    const auto convert = [&](int64_t index, const dtnn::Tensor& x, int64_t row) {
       const uint8_t* begin = pixels + index * bytes;
       const dtnn::Image image = {
           .extents = {.height = height, .width = width, .channels = channels},
@@ -303,7 +268,7 @@ int dtnn_predict_floats(dtnn_model* model, const float* samples, size_t n, float
     if (model == nullptr) return Missing("model");
     if (samples == nullptr) return Missing("samples");
     const size_t each = size_t(GraphOf(*model).input_shape().NumElements());
-    const auto copy = [&](size_t index, const dtnn::Tensor& x, int64_t row) {
+    const auto copy = [&](int64_t index, const dtnn::Tensor& x, int64_t row) {
       dtnn::DispatchFloating(x.dtype(), [&](auto zero) {
         using T = decltype(zero);
         std::ranges::copy(std::span(samples + index * each, each),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <new>
 #include <span>
 #include <utility>
 
@@ -32,6 +33,13 @@ absl::Status CheckHoldsParameters(const ArrayFileReader& file, const Graph& grap
 }
 
 }  // namespace
+
+bool SetMathMode(std::string_view word, PredictorOptions& options) {
+  if (word != "fp32" && word != "bf16" && word != "int8") return false;
+  options.math_mode = word == "bf16" ? MathMode::kBf16 : MathMode::kFp32;
+  options.int8 = word == "int8";
+  return true;
+}
 
 absl::StatusOr<std::unique_ptr<Predictor>> Predictor::Load(std::string_view path,
                                                            const PredictorOptions& options,
@@ -170,6 +178,37 @@ absl::StatusOr<Tensor> Predictor::Predict(const Tensor& x) {
   return outputs;
 }
 
+std::vector<absl::Status> Predictor::Fill(const Tensor& x, int64_t begin, FillSample fill) {
+  const int64_t n = x.shape()[0];
+  std::vector<absl::Status> filled(static_cast<size_t>(n));
+  ParallelFor(0, n, 1, [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) {
+      try {  // an exception must not leave a thread of the loop
+        filled[size_t(i)] = fill(begin + i, x, i);
+      } catch (const std::bad_alloc&) {
+        filled[size_t(i)] = absl::ResourceExhaustedError("out of memory");
+      }
+    }
+  });
+  return filled;
+}
+
+absl::StatusOr<Tensor> Predictor::PredictFilled(int64_t begin, int64_t n, FillSample fill) {
+  DTNN_ASSIGN_OR_RETURN(const Tensor x, NewSamples(n));
+  for (const absl::Status& status : Fill(x, begin, fill)) DTNN_RETURN_IF_ERROR(status);
+  DTNN_ASSIGN_OR_RETURN(Tensor y, Predict(x));
+  bool finite = true;
+  DispatchFloating(y.dtype(), [&]<typename T>(T) {
+    finite = std::ranges::all_of(std::span(y.data<T>(), size_t(y.num_elements())),
+                                 [](T value) { return std::isfinite(value); });
+  });
+  if (finite) return y;
+  return InvalidArgument("model ", model_.graph.name(), ": an output for one of the samples ",
+                         begin, " to ", begin + n - 1,
+                         " is NaN or infinite; are the samples, and their preprocessing, those of "
+                         "its training?");
+}
+
 absl::StatusOr<Classification> Predictor::ClassificationOf(const std::string& file,
                                                            const Tensor& outputs,
                                                            int64_t row) const {
@@ -200,10 +239,10 @@ absl::StatusOr<std::vector<absl::StatusOr<Classification>>> Predictor::ClassifyE
     const int64_t n = std::min(batch_, int64_t(files.size() - begin));
     const auto batch = files.subspan(begin, size_t(n));
     DTNN_ASSIGN_OR_RETURN(const Tensor x, NewSamples(n));
-    std::vector<absl::Status> read(batch.size());
-    ParallelFor(0, n, 1, [&](int64_t first, int64_t last) {
-      for (int64_t i = first; i < last; ++i) read[size_t(i)] = input->Read(batch[size_t(i)], x, i);
-    });
+    const std::vector<absl::Status> read =
+        Fill(x, 0, [&](int64_t index, const Tensor& to, int64_t row) {
+          return input->Read(batch[size_t(index)], to, row);
+        });
     DTNN_ASSIGN_OR_RETURN(const Tensor outputs, Predict(x));
     for (size_t i = 0; i < batch.size(); ++i) {
       answers.push_back(read[i].ok() ? ClassificationOf(batch[i], outputs, int64_t(i)) : read[i]);

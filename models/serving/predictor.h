@@ -23,6 +23,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/device/context.h"
@@ -48,6 +49,12 @@ struct PredictorOptions {
   // (models/quantization/quantize.h), of NHWC images.
   bool int8 = false;
 };
+
+// Sets what a word of --math-mode says: fp32, bf16 or int8. False for any other word.
+bool SetMathMode(std::string_view word, PredictorOptions& options);
+
+// Puts sample `index` into row `row` of `x`; called by several threads at a time.
+using FillSample = absl::FunctionRef<absl::Status(int64_t index, const Tensor& x, int64_t row)>;
 
 // What the outputs of a network are.
 enum class OutputKind : uint8_t {
@@ -98,6 +105,9 @@ class Predictor {
   // What they are made of. `x`: any number of samples as the network takes them, (n, sample) in
   // its format and element type. Result: (n, outputs), or (n, image).
   absl::StatusOr<Tensor> Predict(const Tensor& x);
+  // The outputs of the samples begin to begin + n - 1, which `fill` makes. The first of them that
+  // cannot be made is the error, and so is an output that is NaN or infinite.
+  absl::StatusOr<Tensor> PredictFilled(int64_t begin, int64_t n, FillSample fill);
   // InvalidArgument for what Predict does not take.
   absl::Status CheckSamples(const Tensor& x) const;
   // Room for n samples.
@@ -108,6 +118,8 @@ class Predictor {
  private:
   explicit Predictor(SavedModel model) : model_(std::move(model)) {}
 
+  // One status for each of n samples from `begin` on.
+  static std::vector<absl::Status> Fill(const Tensor& x, int64_t begin, FillSample fill);
   absl::Status Prepare(ArrayFileReader& file, const PredictorOptions& options);
   absl::Status CheckMemory(ArrayFileReader& file, const PlanOptions& options) const;
 

@@ -23,14 +23,12 @@ class Predictor:
         path: str | os.PathLike,
         *,
         batch_size: int = 32,
-        math_mode: Literal["fp32", "bf16"] = "fp32",
-        int8: bool = False,
+        math_mode: Literal["fp32", "bf16", "int8"] = "fp32",
     ) -> None:
         self._core = _core.Predictor(
             path_bytes(path),
             whole("batch_size", batch_size),
             text_bytes("math_mode", math_mode),
-            bool(int8),
         )
         self._of_images, others = self._core.warnings()
         for line in others:
@@ -158,15 +156,14 @@ def load(
     path: str | os.PathLike,
     *,
     batch_size: int = 32,
-    math_mode: Literal["fp32", "bf16"] = "fp32",
-    int8: bool = False,
+    math_mode: Literal["fp32", "bf16", "int8"] = "fp32",
 ) -> Predictor:
     """The model in a file that training saved.
 
     batch_size: the most samples that are computed at a time; memory grows with it, answers stay
-    the same. math_mode: bf16 is faster on CPUs with instructions for it, and less exact. int8:
+    the same. math_mode: bf16 is faster on CPUs with instructions for it, and less exact; int8
     computes in 8 bits, which needs a model that was quantized.
     """
-    return Predictor(path, batch_size=batch_size, math_mode=math_mode, int8=int8)
+    return Predictor(path, batch_size=batch_size, math_mode=math_mode)
 
 
