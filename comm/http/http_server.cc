@@ -85,7 +85,7 @@ void DeleteString(void* text) { delete static_cast<std::string*>(text); }
 
 HttpReply::~HttpReply() {
   if (exchange_ == nullptr) return;
-  // std::bad_alloc is the only exception that handlers may throw.
+  // Which exception it is cannot be asked here; those of handlers come from want of memory.
   const bool memory = std::uncaught_exceptions() > 0;
   try {
     Send(memory ? HttpBusy(kNoMemory) : HttpError(500, "a defect of the server"));
@@ -361,7 +361,7 @@ class HttpServer::Daemon {
   void Run(Exchange& exchange) {
     try {
       handler_(exchange.request, HttpReply(&exchange));
-    } catch (const std::bad_alloc&) {  // the reply says so
+    } catch (...) {  // the reply says so
     }
   }
 

@@ -33,8 +33,8 @@
 
 namespace dtnn {
 
-// The one answer to a request, from any thread. Without an answer, the caller gets 500; where
-// std::bad_alloc was the reason, 503.
+// The one answer to a request, from any thread. Without an answer, the caller gets 500; where an
+// exception, such as std::bad_alloc, was the reason, 503.
 class HttpReply {
  public:
   class Exchange;

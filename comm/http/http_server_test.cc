@@ -135,14 +135,21 @@ TEST(HttpServerTest, StopsAlsoAfterMemoryIsShortBeforeTheHandler) {
 
 // libmicrohttpd is C: an exception that went through it would end the program.
 TEST(HttpServerTest, NoExceptionEndsTheServer) {
-  const auto server = Start({.brief = [](const HttpRequest& request) -> bool {
-    if (request.path == "/length") throw std::length_error("too long");
-    return false;
-  }});
+  const auto server = Start({.brief =
+                                 [](const HttpRequest& request) {
+                                   if (request.path == "/choice") throw std::length_error("long");
+                                   return request.path == "/brief";
+                                 }},
+                            [](HttpRequest& request, HttpReply reply) {
+                              const HttpReply moved = std::move(reply);
+                              if (request.path != "/") throw std::length_error("long");
+                            });
   HttpClient client(server->address().port);
-  client.Send(HttpGet("/length"));
+  EXPECT_EQ(client.Ask(HttpGet("/brief")).code, 503);
+  EXPECT_EQ(client.Ask(HttpGet("/by_a_worker")).code, 503);
+  client.Send(HttpGet("/choice"));
   EXPECT_TRUE(client.AwaitEnd());
-  EXPECT_EQ(HttpClient(server->address().port).Ask(HttpGet("/")).code, 200);
+  EXPECT_EQ(HttpClient(server->address().port).Ask(HttpGet("/")).code, 500);
   EXPECT_TRUE(server->Stop(std::chrono::hours(1)));
 }
 
