@@ -2,10 +2,13 @@
 
 #include <pybind11/stl.h>
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <iostream>
 #include <optional>
 #include <set>
+#include <thread>
 
 #include "apps/python/bindings.h"
 #include "apps/python/errors.h"
@@ -19,7 +22,7 @@ namespace dtnn::python {
 namespace py = pybind11;
 namespace {
 
-Communicator* current = nullptr;
+Communicator* current = nullptr;  // while a function is called
 std::set<UsesRanks*> users;
 
 constexpr int kFirstOfSignals = 128;
@@ -52,6 +55,23 @@ void Flush() {
   }
 }
 
+// Ends all runs. A run in use is never destroyed: this waits for the thread that uses it, as Python
+// waits for threads at its end, and where `stop` is set what it computes is stopped.
+void EndRuns(bool stop) {
+  while (!users.empty()) {
+    const auto idle = std::ranges::find_if(users, [](UsesRanks* user) { return !user->busy(); });
+    if (idle != users.end()) {
+      UsesRanks* const user = *idle;
+      users.erase(idle);
+      user->DropRun();
+      continue;
+    }
+    if (stop) std::ranges::for_each(users, &UsesRanks::StopRun);
+    const py::gil_scoped_release released;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
 // Calls it as this rank; its runs end with it.
 absl::Status Call(const py::function& work, Communicator& communicator) {
   const py::gil_scoped_acquire held;
@@ -62,11 +82,7 @@ absl::Status Call(const py::function& work, Communicator& communicator) {
   } catch (py::error_already_set& error) {
     status = EndedBy(error);
   }
-  while (!users.empty()) {
-    UsesRanks* const user = *users.begin();
-    users.erase(user);
-    user->DropRun();
-  }
+  EndRuns(/*stop=*/!status.ok());
   current = nullptr;
   Flush();
   return status;
@@ -103,9 +119,7 @@ void RunWork(const py::function& work, const Keywords& keywords) {
 
 }  // namespace
 
-Communicator* CurrentRanks() { return current; }
-
-UsesRanks::UsesRanks() {
+UsesRanks::UsesRanks() : ranks_(current) {
   if (current != nullptr) users.insert(this);
 }
 UsesRanks::~UsesRanks() { users.erase(this); }

@@ -7,19 +7,29 @@
 
 namespace dtnn::python {
 
-// Null outside of that function. The GIL guards it.
-Communicator* CurrentRanks();
-
-// A run that uses them. It ends before they do: DropRun() is called then at the latest.
+// A run that was made meanwhile, and may use them. It ends before they do. The GIL guards all of
+// it.
 class UsesRanks {
  public:
   UsesRanks();
   UsesRanks(const UsesRanks&) = delete;
   UsesRanks& operator=(const UsesRanks&) = delete;
+
+  // Whether a thread makes it, computes with it or deletes it.
+  bool busy() const { return busy_; }
+  // What it computes ends soon, with an error.
+  virtual void StopRun() = 0;
+  // For one that is not busy.
   virtual void DropRun() = 0;
 
  protected:
   ~UsesRanks();
+  Communicator* ranks() const { return ranks_; }  // null outside of that function
+
+  bool busy_ = true;  // until it is made
+
+ private:
+  Communicator* const ranks_;
 };
 
 }  // namespace dtnn::python

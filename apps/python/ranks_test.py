@@ -58,6 +58,71 @@ make()
 dtnn.run_as_rank(alone)
 """
 
+IN_A_THREAD = """
+import threading
+
+begun = threading.Event()
+runs = []
+
+class Watch(dtnn.Callback):
+    def on_batch_end(self, batch, metrics):
+        begun.set()
+
+    def on_epoch_end(self, epoch, metrics):
+        sys.stdout.write(f"epoch {epoch}\\n")
+
+def begin(rank, ranks):
+    runs.append(make(parallel="data", batch_size=10, callbacks=[Watch()]))
+    threading.Thread(target=runs[0].fit).start()
+    begun.wait()
+
+dtnn.run_as_rank(begin)
+sys.stdout.write("after\\n")
+try:
+    runs[0].parameters
+except dtnn.Error as error:
+    sys.stdout.write(f"{error}\\n")
+"""
+FAILS_BESIDE_A_THREAD = """
+import threading
+
+begun = threading.Event()
+
+def fail(rank, ranks):
+    run = make(parallel="data", num_epochs=1000000, callbacks=[Watch()])
+    threading.Thread(target=run.fit).start()
+    begun.wait()
+    raise ValueError("beside a thread")
+
+class Watch(dtnn.Callback):
+    def on_batch_end(self, batch, metrics):
+        begun.set()
+
+dtnn.run_as_rank(fail)
+"""
+ENDS_IN_A_THREAD = """
+import threading, time
+
+class Log:
+    entered = threading.Event()
+
+    def __call__(self, line):
+        pass
+
+    def __del__(self):
+        Log.entered.set()
+        time.sleep(0.5)
+        sys.stdout.write("deleted\\n")
+
+def end(rank, ranks):
+    run = make(parallel="data", log=Log())
+    threading.Thread(target=run.end).start()
+    Log.entered.wait()
+
+dtnn.run_as_rank(end)
+sys.stdout.write("after\\n")
+"""
+
 
 class RanksTest(unittest.TestCase):
     def setUp(self):
@@ -106,6 +171,23 @@ class RanksTest(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("ValueError: of rank 1 alone", done.stdout)
         self.assertNotIn("after", done.stdout)
+
+    def test_a_run_that_another_thread_uses_is_awaited(self):
+        done = self.start(["apps/launch/launch", "-n", "2", "--"], IN_A_THREAD)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertEqual(done.stdout.count("epoch 1\n"), 2, done.stdout)
+        self.assertLess(done.stdout.index("epoch 1\n"), done.stdout.index("after\n"))
+        self.assertEqual(done.stdout.count("this run has ended"), 2, done.stdout)
+
+    def test_an_exception_stops_a_run_of_another_thread(self):
+        done = self.start(["apps/launch/launch", "-n", "2", "--"], FAILS_BESIDE_A_THREAD)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("ValueError: beside a thread", done.stdout)
+
+    def test_a_run_that_another_thread_ends_is_awaited(self):
+        done = self.start(["apps/launch/launch", "-n", "1", "--"], ENDS_IN_A_THREAD)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertRegex(done.stdout, r"deleted\n.*after\n$")
 
     def test_processes_that_do_not_train_together_are_told(self):
         done = self.start(["apps/launch/launch", "-n", "2", "--"], ALONE)

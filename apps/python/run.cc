@@ -58,7 +58,7 @@ class PythonRun : public UsesRanks {
     {
       const py::gil_scoped_release released;
       dtnn::Options options = Check(OptionsOf(keywords, model_file));
-      objects.communicator = RanksOf(options);
+      objects.communicator = RanksOf(options, ranks());
       run = Run::Create(options, std::move(objects));
       if (run.ok()) {
         run_ = *std::move(run);
@@ -77,8 +77,12 @@ class PythonRun : public UsesRanks {
       throw;
     }
     Check(run.status());
+    busy_ = false;
   }
-  ~PythonRun() { Drop(); }
+  ~PythonRun() {
+    busy_ = true;
+    Drop();
+  }
 
   void Fit(std::optional<int64_t> epochs) {
     const Use use(*this);
@@ -151,11 +155,12 @@ class PythonRun : public UsesRanks {
   // As they are in force, by keyword.
   py::dict Options() const {
     CheckOpen();
+    const RunOptions in_force = run_->options();  // the run may end while objects are made
     py::dict options;
     for (const OptionSpec& option : OptionTable()) {
       if (!IsKeyword(option)) continue;
       const auto member = std::ranges::find(OptionMembers(), option.path, &OptionMember::path);
-      const OptionValue value = member->load(run_->options());
+      const OptionValue value = member->load(in_force);
       options[py::str(Keyword(option))] = std::holds_alternative<std::string>(value)
                                               ? py::object(Text(std::get<std::string>(value)))
                                               : py::cast(value);
@@ -201,7 +206,11 @@ class PythonRun : public UsesRanks {
     CheckOpen();
     return {run_->shared_dataset()};
   }
-  void DropRun() override { Drop(); }
+  void StopRun() override { hooks_.Stop(); }
+  void DropRun() override {
+    const py::object self = py::cast(this);  // which another thread may let go of meanwhile
+    Drop();
+  }
   // In one line, whatever it is doing.
   py::str Repr() const {
     std::string text = StrCat("<dtnn.Run of ", name_, ": ");
@@ -267,9 +276,15 @@ class PythonRun : public UsesRanks {
     if (run_ == nullptr) return;
     epochs_ = run_->trainer().epochs_done();
     steps_ = run_->trainer().steps_done();
-    // Threads of loaders end, and let go of arrays.
-    const py::gil_scoped_release released;
-    run_ = nullptr;
+    // Others see that it has ended before they get the GIL.
+    std::unique_ptr<Run> run = std::move(run_);
+    const bool busy = std::exchange(busy_, true);
+    {
+      // Threads of loaders end, and let go of arrays.
+      const py::gil_scoped_release released;
+      run = nullptr;
+    }
+    busy_ = busy;
   }
   [[noreturn]] static void Busy() {
     throw StatusError{FailedPrecondition(
@@ -292,8 +307,7 @@ class PythonRun : public UsesRanks {
   RunHooks hooks_;  // which the run calls, until it ends
   std::unique_ptr<Run> run_;
   const bool stop_on_signal_;
-  std::string name_ = {};  // of its network
-  bool busy_ = false;
+  std::string name_ = {};           // of its network
   bool stopped_ = false;            // by a signal or a callback, while it trained
   int64_t epochs_ = 0, steps_ = 0;  // of a run that was dropped
 };

@@ -6,7 +6,6 @@
 #include "apps/flags/option_table.h"
 #include "apps/python/errors.h"
 #include "apps/python/keywords.h"
-#include "apps/python/ranks.h"
 #include "comm/launch_place.h"
 #include "models/run/parts/rank_process.h"
 #include "tensor/errors.h"
@@ -34,14 +33,14 @@ std::function<void(std::string_view)> Sink(const py::object& function) {
   };
 }
 
-Communicator* RanksOf(const dtnn::Options& options) {
+Communicator* RanksOf(const dtnn::Options& options, Communicator* ranks) {
   if (!options.ranks.elastic.empty()) {
     throw StatusError{InvalidArgument(
         "elastic=", options.ranks.elastic,
         ": ranks of Python do not come and go; the program benchmark trains with such ranks")};
   }
   if (options.ranks.parallel != Parallel::kData) return nullptr;
-  if (CurrentRanks() != nullptr) return CurrentRanks();
+  if (ranks != nullptr) return ranks;
   throw StatusError{InvalidArgument(
       "parallel=data: is for the ranks of a job, in a function that dtnn.run_as_rank calls; "
       "leave it out to train in one process")};

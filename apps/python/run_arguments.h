@@ -17,8 +17,8 @@ namespace dtnn::python {
 // Lines for a function of Python, from whichever thread. What it raises is reported, not raised.
 std::function<void(std::string_view)> Sink(const pybind11::object& function);
 
-// The others of a run on several ranks; null for one that trains alone.
-Communicator* RanksOf(const dtnn::Options& options);
+// `ranks` for a run on several of them; null for one that trains alone.
+Communicator* RanksOf(const dtnn::Options& options, Communicator* ranks);
 // Where a job's processes all train, and write the same files, without the others.
 void WarnOfRanks(const dtnn::Options& options, const std::function<void(std::string_view)>& warn);
 // A data set object replaces options, which then have no effect.

@@ -4,6 +4,7 @@
 
 #include "apps/python/errors.h"
 #include "models/training/trainer.h"
+#include "tensor/errors.h"
 #include "tensor/tensor.h"
 
 namespace dtnn::python {
@@ -33,12 +34,22 @@ absl::Status RunHooks::OnPassBegin(const Pass& pass) {
   return Call(functions_.epoch_begin, py::int_(pass.epoch));
 }
 
-absl::Status RunHooks::OnBatchEnd(const Pass& pass) {
+bool RunHooks::Interrupted() {
+  if (stop_) {
+    raised_ = std::make_exception_ptr(StatusError{FailedPrecondition(
+        "the function that dtnn.run_as_rank called has raised an error, which ends its runs")});
+    return true;
+  }
   // Signals are Python's own, unless the run holds them.
-  if (signals_.Raised()) {
-    const py::gil_scoped_acquire held;
-    raised_ = std::make_exception_ptr(py::error_already_set());
-    if (pass.kind != Pass::Kind::kTest) return absl::CancelledError("a signal handler raised");
+  if (!signals_.Raised()) return false;
+  const py::gil_scoped_acquire held;
+  raised_ = std::make_exception_ptr(py::error_already_set());
+  return true;
+}
+
+absl::Status RunHooks::OnBatchEnd(const Pass& pass) {
+  if (Interrupted()) {
+    if (pass.kind != Pass::Kind::kTest) return absl::CancelledError("the run was interrupted");
     pass.trainer->Stop();
     return absl::OkStatus();
   }

@@ -6,6 +6,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <map>
@@ -44,10 +45,14 @@ class RunHooks : public Callback {
   void Collect(std::vector<double>* outputs) { outputs_ = outputs; }
   // Whether Python is being called.
   bool calling() const { return calling_; }
-  // Raises what a hook or a handler of a signal has raised.
+  // From any thread: a pass ends after its batch, and the call that computes it raises.
+  void Stop() { stop_ = true; }
+  // Raises what a hook, a handler of a signal or Stop has raised.
   void Rethrow();
 
  private:
+  // By Stop or a handler of a signal, with what it raises in raised_.
+  bool Interrupted();
   // With the GIL.
   template <class... Arguments>
   absl::Status Call(const std::vector<pybind11::function>& functions,
@@ -57,6 +62,7 @@ class RunHooks : public Callback {
   std::vector<Epoch> epochs_;
   std::vector<double>* outputs_ = nullptr;
   bool calling_ = false;
+  std::atomic<bool> stop_ = false;
   SignalCheck signals_;
   std::exception_ptr raised_;
 };
