@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/escaping.h"
-#include "apps/serve/served_process.h"
+#include "apps/serve/testing/served_process.h"
 #include "apps/testing/browser.h"
 #include "data/testing/idx_files.h"
 #include "data/testing/image_files.h"

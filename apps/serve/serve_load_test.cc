@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "apps/serve/served_process.h"
+#include "apps/serve/testing/served_process.h"
 #include "data/testing/idx_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "apps/serve/served_process.h"
+#include "apps/serve/testing/served_process.h"
 #include "comm/transport/tcp/socket.h"
 #include "comm/transport/tls/authority.h"
 #include "data/testing/idx_files.h"

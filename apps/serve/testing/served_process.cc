@@ -1,4 +1,4 @@
-#include "apps/serve/served_process.h"
+#include "apps/serve/testing/served_process.h"
 
 #include <csignal>
 #include <cstdlib>

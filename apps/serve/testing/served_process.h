@@ -1,7 +1,7 @@
 // The program serve, run by tests, and models for it.
 
-#ifndef DTNN_APPS_SERVE_SERVED_PROCESS_H_
-#define DTNN_APPS_SERVE_SERVED_PROCESS_H_
+#ifndef DTNN_APPS_SERVE_TESTING_SERVED_PROCESS_H_
+#define DTNN_APPS_SERVE_TESTING_SERVED_PROCESS_H_
 
 #include <cstdint>
 #include <string>
@@ -41,4 +41,4 @@ class ServedProcess {
 
 }  // namespace dtnn::testing
 
-#endif  // DTNN_APPS_SERVE_SERVED_PROCESS_H_
+#endif  // DTNN_APPS_SERVE_TESTING_SERVED_PROCESS_H_
