@@ -77,10 +77,11 @@ class PredictorLoader {
                         "a trained model, weights or a checkpoint (.npz, .safetensors)"),
           options_.model_file.empty() ? "--weights-and-bias-filename" : "--model-file");
     }
-    DTNN_ASSIGN_OR_RETURN(SavedModel model, MakeModel(*file));
+    DTNN_ASSIGN_OR_RETURN(const bool holds_model, HoldsModel(*file));
+    DTNN_ASSIGN_OR_RETURN(SavedModel model, MakeModel(*file, holds_model));
     DTNN_ASSIGN_OR_RETURN(
         std::unique_ptr<Predictor> predictor,
-        Create(std::move(model), *file,
+        Create(std::move(model), *file, holds_model,
                {.batch = options_.batch,
                 .weights_format = *format,
                 .math_mode = options_.math_mode == "bf16" ? MathMode::kBf16 : MathMode::kFp32,
@@ -92,9 +93,8 @@ class PredictorLoader {
 
  private:
   // The file's model, which flags may repeat but not change; or the one that they name.
-  absl::StatusOr<SavedModel> MakeModel(ArrayFileReader& file) {
+  absl::StatusOr<SavedModel> MakeModel(ArrayFileReader& file, bool holds_model) {
     SavedModel model;
-    DTNN_ASSIGN_OR_RETURN(const bool holds_model, HoldsModel(file));
     if (holds_model) {
       DTNN_ASSIGN_OR_RETURN(model, ReadModel(file));
       DTNN_RETURN_IF_ERROR(CheckFlags(model));
@@ -163,7 +163,9 @@ class PredictorLoader {
   }
 
   absl::StatusOr<std::unique_ptr<Predictor>> Create(SavedModel model, ArrayFileReader& file,
+                                                    bool holds_model,
                                                     const PredictorOptions& options) {
+    if (holds_model) return Predictor::Create(std::move(model), file, options);
     const std::string name = model.graph.name();
     const int64_t outputs = OutputsOf(model.graph);
     auto predictor = Predictor::Create(std::move(model), file, options);

@@ -328,6 +328,18 @@ TEST_F(PredictTest, ClassesThatNobodyNamedAreAskedFor) {
                                   "was trained on your own data needs --class-names"));
 }
 
+TEST_F(PredictTest, AFileThatDescribesItselfNeedsNoNames) {
+  GraphBuilder b("net", TensorFormat::kNHWC);
+  const SavedModel model = {.graph = *b.Input({8, 8, 3}).Flatten().Fc(2).Softmax().Build(),
+                            .dtype = DType::kFloat64};
+  const auto context = DeviceContext::Create(Device::Cpu()).value();
+  const auto store = ParameterStore::Create(model.graph, *context, model.dtype, 0).value();
+  const std::string path = root_ + "/double.safetensors";
+  ASSERT_TRUE(SaveModel(path, model, *store, *context).ok());
+  EXPECT_EQ(Ask({.model_file = path, .math_mode = "bf16"}, {root_ + "/test"}).status.message(),
+            "math mode bf16 is for models of float32, not float64");
+}
+
 TEST_F(PredictTest, NaNInAFileIsNotBlamedOnMissingNames) {
   const auto context = DeviceContext::Create(Device::Cpu()).value();
   const Graph graph =
