@@ -14,11 +14,6 @@ std::vector<OptionSpec> OptionsOf(ImportFlags& options) {
       LikeLauncher("model", &options.model,
                    "network that weights are for: its name, or a model's file (.safetensors, .npz) "
                    "that has it; list shows all names"),
-      {.name = "weights-map",
-       .type = kWord,
-       .help = "whose names and order of modules a file of weights has",
-       .words = "torchvision",
-       .field = &options.weights_map},
       LikeLauncher("weights-partial", &options.weights_partial,
                    "layers that a file of weights has in another shape, such as the last one for "
                    "other classes, keep their initial values"),

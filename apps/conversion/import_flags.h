@@ -23,9 +23,9 @@ struct ImportFlags {
   std::vector<double> mean = {}, std = {};
   bool square = false;  // the network saw the largest square in the middle of an image
   double crop = 0;      // and of that this fraction of each side; 0: as the file says
-  // For a file of weights: the network, by its name or as a model's file has it; whose names the
-  // file has; whether layers of other shapes keep their initial values.
-  std::string model = {}, weights_map = "torchvision";
+  // For a file of weights: the network, by its name or as a model's file has it; whether layers of
+  // other shapes keep their initial values.
+  std::string model = {};
   bool weights_partial = false;
 };
 

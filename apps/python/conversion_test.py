@@ -138,10 +138,9 @@ class ConversionTest(unittest.TestCase):
             final_activtion="softmax",
         )
         self.refuses("what: no such option", dtnn.export_onnx, MODEL, self.out, what=1)
-        for name in "weights_map", "weights_partial", "model":
+        for name in "weights_partial", "model":
             self.refuses(f"{name}: no such option", dtnn.import_onnx, ONNX, self.out, **{name: "torchvision"})
-        for name in "output", "weights_map":
-            self.refuses(f"{name}: no such option", dtnn.import_weights, WEIGHTS, "vgg16", self.out, **{name: "x"})
+        self.refuses("output: no such option", dtnn.import_weights, WEIGHTS, "vgg16", self.out, output="x")
         self.refuses(
             'class_name: no such option; did you mean "class_names"?',
             dtnn.import_onnx,

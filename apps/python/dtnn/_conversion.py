@@ -31,7 +31,7 @@ def _texts(function: Callable[..., str], options: dict[str, Any]) -> list[tuple[
     return option_texts(options)
 
 
-@_with_options_of("import", "class_names", "model", "weights_map", "weights_partial")
+@_with_options_of("import", "class_names", "model", "weights_partial")
 def import_onnx(
     path: str | os.PathLike,
     out: str | os.PathLike,
@@ -47,7 +47,7 @@ def import_onnx(
     return _import(path, out, class_names, _texts(import_onnx, options), False)
 
 
-@_with_options_of("import", "class_names", "model", "weights_map", "output")
+@_with_options_of("import", "class_names", "model", "output")
 def import_weights(
     path: str | os.PathLike,
     model: str | os.PathLike,
