@@ -94,6 +94,7 @@ struct OptionSpec {
   std::string_view needs = {};     // what it has no effect without (option_needs.h)
   bool needs_of_group = true;      // also what its group needs
   bool refused = false;            // without what it needs, instead of being without effect
+  bool output = false;             // names a file or folder that is the run's own, which it writes
   std::string_view example = {};   // a value for --help=NAME; switches, words: may lack
   bool repeats = false;            // of a tool: each time it is given adds a value to `field`
 
@@ -120,6 +121,11 @@ struct OptionSpec {
   constexpr OptionSpec Refused() const {
     OptionSpec spec = *this;
     spec.refused = true;
+    return spec;
+  }
+  constexpr OptionSpec Output() const {
+    OptionSpec spec = *this;
+    spec.output = true;
     return spec;
   }
   constexpr OptionSpec Example(std::string_view text) const {

@@ -125,14 +125,17 @@ constexpr OptionSpec kTable[] = {
         .Needs("!evaluate-only"),
     Now("save-model", kModel, kPath, DTNN_FIELD(output.model),
         "write the trained model to this file, with all that predict needs: .safetensors or .npz")
+        .Output()
         .Example("mine.safetensors"),
     Now("history-file", kModel, kPath, DTNN_FIELD(output.history),
         "write loss and metrics of every epoch to this file (a new run replaces it): text, .csv or "
         ".jsonl")
+        .Output()
         .Example("history.csv")
         .Needs("!evaluate-only"),
     Now("checkpoint-dir", kModel, kPath, DTNN_FIELD(checkpoint.folder),
         "save the state of the run in this folder, for --resume")
+        .Output()
         .Example("run1"),
     Now("checkpoint-freq", kModel, kInt, DTNN_FIELD(checkpoint.every_epochs),
         "epochs from one checkpoint to the next")
@@ -483,6 +486,7 @@ constexpr OptionSpec kTable[] = {
         "folder in which the scheduler model_checkpoint saves parameters; if only --schedulers "
         "asks "
         "for that scheduler, the current folder")
+        .Output()
         .Example("best"),
     Now("warm-up-batches", kSchedulers, kInt, DTNN_FIELD(schedule.warm_up.batches),
         "warm_up: batches until the full learning rate, instead of --warm-up-epochs")
@@ -768,6 +772,7 @@ constexpr OptionSpec kTable[] = {
         "time of "
         "each layer, on rank 0, or, with {rank} in the name, in a file for each rank")
         .Unit("file")
+        .Output()
         .Example("trace.json"),
     Now("tracer-pmlib-server", kTracing, kText, DTNN_FIELD(output.pmlib.server),
         "host of the PMlib server that reads the power meter")
@@ -789,12 +794,14 @@ constexpr OptionSpec kTable[] = {
         "the machine's limits; a file that ends in .json or .csv gets the same as data",
         "False,True")
         .Unit("file")
+        .Output()
         .Example("profile.json")
         .Needs("!evaluate-only"),
 
     Now("report", kTracing, kPath, DTNN_FIELD(output.report),
         "after each epoch, write a page on the run to this file: curves, where time and memory go, "
         "what the network gets wrong; .html")
+        .Output()
         .Example("run.html")
         .Needs("!evaluate-only"),
     Now("energy", kTracing, kBool, DTNN_FIELD(output.energy),
@@ -803,6 +810,7 @@ constexpr OptionSpec kTable[] = {
     Now("tensorboard-dir", kTracing, kPath, DTNN_FIELD(output.tensorboard),
         "after each epoch, write curves and histograms to event files for TensorBoard in this "
         "folder")
+        .Output()
         .Example("board")
         .Needs("!evaluate-only"),
 
@@ -811,6 +819,7 @@ constexpr OptionSpec kTable[] = {
         .Example("run.yaml"),
     Now("save-options", kOther, kPath, DTNN_FIELD(save_options),
         "write all options of this run to a file for --options")
+        .Output()
         .Example("run.yaml"),
     Now("dry-run", kOther, kBool, DTNN_FIELD(dry_run),
         "print the network, its memory and its work; load no data, compute nothing"),

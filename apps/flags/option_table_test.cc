@@ -229,6 +229,19 @@ TEST(OptionTableTest, EveryPathIsAPathOfTheRun) {
 }
 
 // As --conv-direct-method=list says.
+// Files and folders that a run reads, or that runs share. Others are its own output.
+TEST(OptionTableTest, EveryPathIsReadOrWritten) {
+  const std::set<std::string_view> read = {
+      "weights-and-bias-filename", "dataset-path",        "dataset-train-path",
+      "dataset-test-path",         "best-of-file",        "cudnn-plans",
+      "identity-key-file",         "encryption-key-file", "options",
+      "metrics-certificate",       "metrics-key",         "metrics-token-file"};
+  for (const OptionSpec& spec : OptionTable()) {
+    const bool path = spec.type == OptionType::kPath || spec.unit == "file";
+    EXPECT_EQ(spec.output, path && !read.contains(spec.name)) << spec.name;
+  }
+}
+
 TEST(OptionTableTest, MethodsOfDirectMeanTheVariantsThatTheirListNames) {
   constexpr std::string_view kHere = "; here --conv-variant=";
   Options options;

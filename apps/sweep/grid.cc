@@ -1,11 +1,17 @@
 #include "apps/sweep/grid.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <map>
 #include <set>
+#include <variant>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "apps/flags/arguments.h"
+#include "apps/flags/option_table.h"
 #include "apps/flags/parser.h"
+#include "apps/flags/value.h"
 #include "comm/ranks/job/exit_code.h"
 #include "tensor/errors.h"
 #include "tensor/status_macros.h"
@@ -16,9 +22,15 @@ namespace {
 
 constexpr size_t kMostRuns = 10'000, kMostNameBytes = 255;
 
-// What a sweep sets for each run.
-constexpr std::string_view kOwn[] = {"history-file", "checkpoint-dir", "resume", "save-model",
-                                     "save-options", "options",        "dry-run"};
+// What a sweep sets for each run, beside the names of what a run writes.
+constexpr std::string_view kOwn[] = {"resume", "options", "dry-run"};
+
+// What every run writes, and its name in the folder of the run, which is "".
+constexpr std::pair<std::string_view, std::string_view> kWritten[] = {
+    {"history-file", kHistoryFile}, {"save-model", kModelFile}, {"checkpoint-dir", ""}};
+bool IsWritten(std::string_view option) {
+  return std::ranges::count(kWritten, option, [](const auto& row) { return row.first; }) > 0;
+}
 
 // Cut at commas outside of brackets, which are taken off.
 absl::StatusOr<std::vector<std::string>> SplitValues(std::string_view text) {
@@ -43,12 +55,11 @@ std::string Argument(std::string_view name, std::string_view value) {
   return StrCat("--", name, "=", value);
 }
 
-// The option's name as the table spells it.
-absl::StatusOr<std::string_view> OptionOf(const std::string& argument) {
+absl::StatusOr<const OptionSpec*> OptionOf(const std::string& argument) {
   const std::vector<std::string> arguments = {argument};
   DTNN_ASSIGN_OR_RETURN(const Arguments parsed, ParseArguments(arguments, FlagSyntax()));
   if (parsed.settings.size() != 1) return UsageError(argument, ": sets no option of a run");
-  return parsed.settings[0].spec->name;
+  return parsed.settings[0].spec;
 }
 
 // A name that a folder can have.
@@ -56,6 +67,41 @@ std::string FolderName(std::string name) {
   std::ranges::replace_if(
       name, [](char c) { return c == '/' || c == '\0' || c == '\n' || c == '$'; }, '_');
   return name;
+}
+
+// The last name of a path; "" for one that has none, such as ".", which is a folder.
+std::string LastName(const std::filesystem::path& path) {
+  const std::string name = (path.has_filename() ? path : path.parent_path()).filename().string();
+  return name == "." || name == ".." ? "" : name;
+}
+
+// Arguments by which a run writes into `folder` all that it writes: files that every run has, and
+// those that `options` ask for, by the last part of their names.
+absl::StatusOr<std::vector<std::string>> Outputs(const Options& options,
+                                                 const std::string& folder) {
+  std::vector<std::string> arguments;
+  std::map<std::string, std::string> writers = {{kOptionsFile, "sweep itself"},
+                                                {kLogFile, "sweep itself"}};
+  const auto add = [&](std::string_view option, std::string_view name) -> absl::Status {
+    const std::string path = name.empty() ? folder : StrCat(folder, "/", name);
+    arguments.push_back(Argument(option, path));
+    if (name.empty()) return absl::OkStatus();
+    const auto [writer, is_new] = writers.emplace(name, StrCat("--", option));
+    if (is_new) return absl::OkStatus();
+    return UsageError("--", option, ": ", path, " is written by ", writer->second,
+                      ", too; give it another name");
+  };
+  for (const auto& [option, name] : kWritten) DTNN_RETURN_IF_ERROR(add(option, name));
+  const Options in_force = OptionsInForce(options);
+  for (const OptionSpec& spec : OptionTable()) {
+    if (!spec.output || IsWritten(spec.name)) continue;
+    const Value value = Load(&in_force, spec);
+    const auto* const path = std::get_if<std::string>(&value);
+    if (path == nullptr || path->empty()) continue;
+    if (absl::StrContains(StrCat(",", spec.words, ","), StrCat(",", *path, ","))) continue;
+    DTNN_RETURN_IF_ERROR(add(spec.name, LastName(*path)));
+  }
+  return arguments;
 }
 
 }  // namespace
@@ -72,9 +118,9 @@ absl::StatusOr<GridAxis> ParseGridAxis(std::string_view text) {
   if (!values.ok()) return UsageError(OneLine(text, 80), ": ", values.status().message());
   axis.values = *std::move(values);
   for (const std::string& value : axis.values) {
-    DTNN_ASSIGN_OR_RETURN(const std::string_view option, OptionOf(Argument(axis.name, value)));
-    if (std::ranges::count(kOwn, option) > 0) {
-      return UsageError("--", option, ": sweep sets this itself, for each run");
+    DTNN_ASSIGN_OR_RETURN(const OptionSpec* const option, OptionOf(Argument(axis.name, value)));
+    if (option->output || std::ranges::count(kOwn, option->name) > 0) {
+      return UsageError("--", option->name, ": sweep sets this itself, for each run");
     }
   }
   const std::set<std::string> different(axis.values.begin(), axis.values.end());
@@ -90,16 +136,19 @@ absl::StatusOr<std::vector<GridRun>> MakeGrid(const std::vector<std::string>& ba
   std::set<std::string_view> options;  // of the axes
   size_t runs = 1;
   for (const GridAxis& axis : axes) {
-    DTNN_ASSIGN_OR_RETURN(const std::string_view option,
+    DTNN_ASSIGN_OR_RETURN(const OptionSpec* const option,
                           OptionOf(Argument(axis.name, axis.values[0])));
-    if (!options.insert(option).second) return UsageError("--", option, ": is in the grid twice");
+    if (!options.insert(option->name).second) {
+      return UsageError("--", option->name, ": is in the grid twice");
+    }
     runs *= axis.values.size();
     if (runs > kMostRuns) return UsageError("the grid has more than ", kMostRuns, " runs");
   }
   std::vector<std::string> shared;  // without what the grid or the sweep sets
   for (const std::string& argument : base) {
-    DTNN_ASSIGN_OR_RETURN(const std::string_view option, OptionOf(argument));
-    if (!options.contains(option) && std::ranges::count(kOwn, option) == 0) {
+    DTNN_ASSIGN_OR_RETURN(const OptionSpec* const option, OptionOf(argument));
+    if (!options.contains(option->name) && std::ranges::count(kOwn, option->name) == 0 &&
+        !IsWritten(option->name)) {
       shared.push_back(argument);
     }
   }
@@ -123,16 +172,12 @@ absl::StatusOr<std::vector<GridRun>> MakeGrid(const std::vector<std::string>& ba
     if (!names.insert(run.name).second) {
       return UsageError(run.name, ": two runs would have this folder");
     }
-    const std::string own = StrCat(folder, "/", run.name);
-    for (const auto& [name, file] :
-         {std::pair("history-file", kHistoryFile), std::pair("save-model", kModelFile)}) {
-      run.own.push_back(Argument(name, StrCat(own, "/", file)));
-    }
-    run.own.push_back(Argument("checkpoint-dir", own));
-    run.own.push_back("--resume=if-there");
     absl::StatusOr<CommandLine> repeated = WithContext(ParseFlags(arguments), run.name);
     if (!repeated.ok()) return WithExitCode(repeated.status(), kExitUsage);
     run.options = std::move(repeated->options);
+    DTNN_ASSIGN_OR_RETURN(
+        run.own, WithContext(Outputs(run.options, StrCat(folder, "/", run.name)), run.name));
+    run.own.push_back("--resume=if-there");
     arguments.insert(arguments.end(), run.own.begin(), run.own.end());
     absl::StatusOr<CommandLine> parsed = WithContext(ParseFlags(arguments), run.name);
     if (!parsed.ok()) return WithExitCode(parsed.status(), kExitUsage);

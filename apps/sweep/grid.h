@@ -21,7 +21,7 @@ struct GridAxis {
 
 // "learning-rate=0.1,0.01"; lists in brackets: "schedulers=[warm_up,cosine],one_cycle". Usage
 // errors for unknown options, wrong values, a value that comes twice, and options that a sweep sets
-// itself.
+// itself, such as names of files that a run writes.
 absl::StatusOr<GridAxis> ParseGridAxis(std::string_view text);
 
 // A point of the grid.
@@ -38,8 +38,9 @@ inline constexpr char kOptionsFile[] = "options.yaml", kLogFile[] = "log.txt",
                       kModelFile[] = "model.safetensors", kHistoryFile[] = "history.jsonl";
 
 // All runs, the last axis changing first. `base`: arguments as ParseOptions returns them; runs
-// write into `folder`/NAME. Usage errors name the run: options that do not go together, axes of one
-// option, more than 10000 runs.
+// write into `folder`/NAME, also what `base` asks for: of a path the last name counts. Usage errors
+// name the run: options that do not go together, axes of one option, more than 10000 runs, two
+// files of one name.
 absl::StatusOr<std::vector<GridRun>> MakeGrid(const std::vector<std::string>& base,
                                               const std::vector<GridAxis>& axes,
                                               const std::string& folder);

@@ -42,9 +42,9 @@ TEST(GridTest, AWrongAxisIsRefused) {
     EXPECT_THAT(Error(ParseGridAxis(text)), HasSubstr("has a bracket without its other")) << text;
   }
   for (const char* name : {"history-file", "checkpoint_dir", "resume", "save-model", "save-options",
-                           "options", "dry-run"}) {
-    const std::string text =
-        std::string(name) + "=" + (name[0] == 'r' || name[0] == 'd' ? "yes" : "a");
+                           "options", "dry-run", "report", "model-dir", "profile"}) {
+    const bool word = std::string_view(name) == "resume" || std::string_view(name) == "dry-run";
+    const std::string text = std::string(name) + "=" + (word ? "yes" : "a");
     EXPECT_THAT(Error(ParseGridAxis(text)), HasSubstr("sweep sets this itself")) << text;
   }
   EXPECT_THAT(Error(ParseGridAxis("model=list")), HasSubstr("sets no option of a run"));
@@ -74,6 +74,37 @@ TEST(GridTest, EveryCombinationIsARun) {
   EXPECT_EQ(second.options.output.model, "");  // a file of the options writes nothing there
   EXPECT_EQ(second.options.output.history, "");
   EXPECT_EQ(second.options.checkpoint.folder, "");
+}
+
+TEST(GridTest, EveryRunWritesIntoItsOwnFolder) {
+  std::vector<std::string> base = {"--report=pages/run.html", "--tensorboard-dir=board/",
+                                   "--model-dir=.",           "--tracer-output=/tmp/trace.json",
+                                   "--profile=profile.csv",   "--best-of-file=tuned.txt"};
+  base.insert(base.end(), kBase.begin(), kBase.end());
+  const auto grid = MakeGrid(base, {*ParseGridAxis("random-seed=1,2")}, "f");
+  ASSERT_TRUE(grid.ok()) << grid.status();
+  for (const GridRun& run : *grid) {
+    const std::string folder = "f/" + run.name;
+    EXPECT_THAT(
+        run.own,
+        ElementsAre("--history-file=" + folder + "/history.jsonl",
+                    "--save-model=" + folder + "/model.safetensors", "--checkpoint-dir=" + folder,
+                    "--model-dir=" + folder, "--tracer-output=" + folder + "/trace.json",
+                    "--profile=" + folder + "/profile.csv", "--report=" + folder + "/run.html",
+                    "--tensorboard-dir=" + folder + "/board", "--resume=if-there"));
+  }
+  // The scheduler's own choice would be the current folder.
+  EXPECT_THAT((*MakeGrid(kBase, {*ParseGridAxis("schedulers=model_checkpoint")}, "f"))[0].own,
+              ::testing::Contains("--model-dir=f/schedulers=model_checkpoint"));
+  EXPECT_EQ((*MakeGrid({"--profile=True", kBase[0], kBase[1]}, {}, "f"))[0].own.size(), 4u);
+}
+
+TEST(GridTest, TwoFilesOfOneNameAreRefused) {
+  EXPECT_THAT(Error(MakeGrid({kBase[0], kBase[1], "--tracer-output=a/x.json", "--profile=b/x.json"},
+                             {}, "f")),
+              HasSubstr("run: --profile: f/run/x.json is written by --tracer-output, too"));
+  EXPECT_THAT(Error(MakeGrid({kBase[0], kBase[1], "--tracer-output=log.txt"}, {}, "f")),
+              HasSubstr("run: --tracer-output: f/run/log.txt is written by sweep itself, too"));
 }
 
 TEST(GridTest, WithoutAxesThereIsOneRun) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <system_error>
 
@@ -31,6 +32,20 @@ namespace dtnn {
 namespace {
 
 constexpr int64_t kMostBytes = 1 << 20;  // of a file of options
+
+// Runs at the same time cannot share a port.
+absl::Status CheckPorts(const SweepOptions& options, const std::vector<GridRun>& grid) {
+  if (options.jobs == 1) return absl::OkStatus();
+  std::set<int64_t> ports;
+  for (const GridRun& run : grid) {
+    const int64_t port = run.options.monitor.port.value_or(0);
+    if (port == 0 || ports.insert(port).second) continue;
+    return UsageError("--metrics-port=", port, ": ", options.jobs,
+                      " runs at a time cannot have the same port; give metrics-port: 0 in ",
+                      options.options, ", and each takes a free one, or --jobs=1");
+  }
+  return absl::OkStatus();
+}
 
 std::string PageOf(const SweepOptions& options) { return options.folder + "/sweep.html"; }
 
@@ -200,6 +215,7 @@ absl::Status Sweep(const SweepOptions& options, std::ostream& out) {
   DTNN_ASSIGN_OR_RETURN(const std::vector<std::string> base, ReadOptionsFile(options.options));
   DTNN_ASSIGN_OR_RETURN(const std::vector<GridRun> grid,
                         MakeGrid(base, options.grid, options.folder));
+  DTNN_RETURN_IF_ERROR(CheckPorts(options, grid));
   const Interrupt interrupt;
   signal(SIGCHLD, SIG_DFL);  // ignored, no process that has ended could be waited for
   Runner runner(options, grid, out);

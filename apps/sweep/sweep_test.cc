@@ -185,6 +185,19 @@ TEST_F(SweepTest, RunsShareTheCoresUnlessTheEnvironmentSaysOtherwise) {
   EXPECT_EQ(ignored.exit_code, 0) << ignored.text;
 }
 
+TEST_F(SweepTest, WhatTheOptionsAskForIsWrittenByEveryRun) {
+  Write(1, "report: " + folder_ + "/page.html\ntensorboard-dir: " + folder_ +
+               "/board\nmetrics-port: 0\n");
+  const Outcome outcome = Sweep({"--grid", "random-seed=1,2", "--jobs=2"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.text;
+  for (const char* run : {"random-seed=1/", "random-seed=2/"}) {
+    EXPECT_TRUE(std::filesystem::exists(In(run + std::string("page.html")))) << run;
+    EXPECT_FALSE(std::filesystem::is_empty(In(run + std::string("board")))) << run;
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/page.html"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/board"));
+}
+
 TEST_F(SweepTest, WrongCommandLinesRunNothing) {
   const auto refused = [&](const Outcome& outcome, const char* text) {
     EXPECT_EQ(outcome.exit_code, kExitUsage) << outcome.text;
@@ -195,6 +208,9 @@ TEST_F(SweepTest, WrongCommandLinesRunNothing) {
   refused(Sweep({}), "--grid: missing");
   refused(Sweep({"other.yaml"}), "\"other.yaml\": is a second file of options; expected one");
   refused(Sweep({"--grid", "learnin-rate=1"}), "did you mean --learning-rate?");
+  Write(2, "metrics-port: 61645\n");
+  refused(Sweep({"--grid", "batch-size=1,2", "--jobs=2"}),
+          "--metrics-port=61645: 2 runs at a time cannot have the same port");
   Write(2, "modle: x\n");
   refused(Sweep({"--grid", "batch-size=1"}), "/run.yaml:6: --modle: no such option");
   EXPECT_EQ(Process(kProgram, {folder_ + "/none.yaml", "--grid", "batch-size=1"}).Wait().exit_code,
