@@ -3,23 +3,21 @@
 #include <memory>
 #include <utility>
 
+#include "apps/conversion/initial_seed.h"
 #include "apps/program/other_file.h"
 #include "kernels/device/context.h"
 #include "models/graph/table.h"
 #include "models/onnx/export/export.h"
 #include "models/onnx/file/onnx_file.h"
-#include "models/parameters/weights.h"
-#include "models/run/options/run_options.h"
+#include "models/parameters/parameter_store.h"
 #include "models/serving/saved_model.h"
+#include "models/serving/saved_parameters.h"
 #include "models/zoo/zoo.h"
 #include "tensor/errors.h"
 #include "tensor/files/array_file.h"
 
 namespace dtnn {
 namespace {
-
-// A network that is not trained has the values that training begins with by default.
-uint64_t Seed() { return uint64_t(RunOptions().training.seed); }
 
 struct Loaded {
   SavedModel model;
@@ -33,20 +31,16 @@ absl::StatusOr<Loaded> LoadFile(const std::string& path, DeviceContext& host) {
   }
   Loaded loaded;
   DTNN_ASSIGN_OR_RETURN(loaded.model, ReadModel(*file));
-  const Graph& graph = loaded.model.graph;
-  DTNN_ASSIGN_OR_RETURN(loaded.store,
-                        ParameterStore::Create(graph, host, loaded.model.dtype, Seed()));
-  DTNN_ASSIGN_OR_RETURN(const StagedWeights staged,
-                        StagedWeights::Read(*file, graph, *loaded.store, host, {}));
-  DTNN_RETURN_IF_ERROR(staged.Apply(*loaded.store, host));
+  DTNN_ASSIGN_OR_RETURN(SavedParameters read, ReadParameters(*file, loaded.model, host));
+  loaded.store = std::move(read.store);
   return loaded;
 }
 
 absl::StatusOr<Loaded> MakeNetwork(const std::string& name, DeviceContext& host) {
   Loaded made;
   DTNN_ASSIGN_OR_RETURN(made.model.graph, BuildModel(name, {}));
-  DTNN_ASSIGN_OR_RETURN(made.store,
-                        ParameterStore::Create(made.model.graph, host, made.model.dtype, Seed()));
+  DTNN_ASSIGN_OR_RETURN(
+      made.store, ParameterStore::Create(made.model.graph, host, made.model.dtype, InitialSeed()));
   return made;
 }
 

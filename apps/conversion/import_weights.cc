@@ -5,13 +5,12 @@
 #include <utility>
 #include <vector>
 
+#include "apps/conversion/initial_seed.h"
 #include "apps/program/other_file.h"
 #include "comm/ranks/job/exit_code.h"
-#include "layers/activation.h"
-#include "layers/softmax.h"
 #include "models/graph/graph.h"
 #include "models/parameters/in_format.h"
-#include "models/run/options/run_options.h"
+#include "models/serving/saved_parameters.h"
 #include "models/torch/torch_file.h"
 #include "models/torch/torch_weights.h"
 #include "models/zoo/zoo.h"
@@ -23,18 +22,11 @@
 namespace dtnn {
 namespace {
 
-// Layers that keep their values have those that training begins with by default.
-uint64_t Seed() { return uint64_t(RunOptions().training.seed); }
-
 // After the last layer of a model's file, unless that is it.
 absl::StatusOr<Graph> WithFinalActivation(const Graph& graph, FinalActivation wanted) {
-  std::shared_ptr<const Layer> layer;
-  if (wanted == FinalActivation::kSoftmax) layer = std::make_shared<SoftmaxLayer>();
-  if (wanted == FinalActivation::kSigmoid) {
-    layer = std::make_shared<ActivationLayer>(ActivationKind::kSigmoid);
-  }
   const Node& last = graph.nodes().back();
-  if (layer == nullptr || last.layer->type_name() == layer->type_name()) return graph;
+  const std::shared_ptr<const Layer> layer = MissingLayer(wanted, *last.layer);
+  if (layer == nullptr) return graph;
   std::vector<NodeSpec> nodes = graph.ToNodes();
   const int id = std::ranges::max(nodes, {}, &NodeSpec::id).id + 1;
   nodes.push_back({.layer = layer, .inputs = {last.name}, .id = id});
@@ -49,6 +41,7 @@ absl::StatusOr<ImportedModel> MakeNetwork(const ImportFlags& flags, int64_t outp
   if (CheckArrayFileName(flags.model).ok()) {
     DTNN_ASSIGN_OR_RETURN(ArrayFileReader file, ArrayFileReader::Open(flags.model));
     DTNN_ASSIGN_OR_RETURN(made.model, ReadModel(file));
+    DTNN_RETURN_IF_ERROR(CheckHoldsParameters(file, made.model.graph));
     if (made.model.quantization) {
       made.model.quantization.reset();
       made.notes.push_back(StrCat(flags.model,
@@ -79,7 +72,8 @@ absl::StatusOr<ImportedModel> MakeNetwork(const ImportFlags& flags, int64_t outp
   Graph& graph = made.model.graph;
   DTNN_ASSIGN_OR_RETURN(graph,
                         Graph::FromNodes(graph.name(), TensorFormat::kNCHW, graph.ToNodes()));
-  DTNN_ASSIGN_OR_RETURN(made.store, ParameterStore::Create(graph, host, DType::kFloat32, Seed()));
+  DTNN_ASSIGN_OR_RETURN(made.store,
+                        ParameterStore::Create(graph, host, DType::kFloat32, InitialSeed()));
   return made;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_format.h"
@@ -13,6 +14,7 @@
 #include "models/plan/plan.h"
 #include "models/quantization/quantize.h"
 #include "models/serving/saved_model.h"
+#include "models/serving/saved_parameters.h"
 #include "tensor/errors.h"
 #include "tensor/files/array_file.h"
 #include "tensor/stopwatch.h"
@@ -68,11 +70,17 @@ class ModelQuantizer {
                                                            model_.graph.ToNodes()));
     }
     DTNN_ASSIGN_OR_RETURN(context_, DeviceContext::Create(Device::Cpu()));
-    DTNN_ASSIGN_OR_RETURN(
-        store_, ParameterStore::Create(model_.graph, *context_, model_.dtype, /*seed=*/0));
-    DTNN_ASSIGN_OR_RETURN(const StagedWeights staged,
-                          StagedWeights::Read(*opened, model_.graph, *store_, *context_, {}));
-    return staged.Apply(*store_, *context_);
+    const PlanOptions plan = FloatPlan(flags_.batch);
+    DTNN_ASSIGN_OR_RETURN(SavedParameters read,
+                          ReadParameters(*opened, model_, *context_, {.plan = &plan}));
+    store_ = std::move(read.store);
+    return absl::OkStatus();
+  }
+
+  PlanOptions FloatPlan(int64_t batch) const {
+    return {.batch = batch,
+            .conv_variant = model_.description.conv_variant,
+            .fusions = model_.description.fusions};
   }
 
   void PrintLayers(const Quantized& quantized) const {
@@ -92,9 +100,7 @@ class ModelQuantizer {
 
   absl::Status Compare(const QuantizeSamples& samples) {
     const Int8Choice choice = model_.quantization->choice();
-    PlanOptions options = {.batch = std::min(flags_.batch, samples.test.shape()[0]),
-                           .conv_variant = model_.description.conv_variant,
-                           .fusions = model_.description.fusions};
+    PlanOptions options = FloatPlan(std::min(flags_.batch, samples.test.shape()[0]));
     DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<Plan> exact,
                           Plan::Compile(model_.graph, *store_, *context_, options));
     options.int8 = &choice;

@@ -14,6 +14,7 @@
 #include "models/graph/builder.h"
 #include "models/onnx/file/onnx_file.h"
 #include "models/serving/saved_model.h"
+#include "models/serving/testing/overstated_model.h"
 
 namespace dtnn {
 namespace {
@@ -46,6 +47,12 @@ TEST_F(ExportProgramTest, AModelsFileKeepsItsWeights) {
   float weight = 0;
   std::memcpy(&weight, read.graph().initializer(0).raw_data().data(), sizeof(weight));
   EXPECT_EQ(weight, 0.75F);
+}
+
+TEST_F(ExportProgramTest, AFileThatPromisesTooMuchIsRefused) {
+  const std::string path = folder_ + "/net.safetensors";
+  const std::string message = testing::SaveOverstatedModel(path);
+  EXPECT_EQ(Run({.model = path, .out = folder_ + "/net.onnx"}).message(), message);
 }
 
 TEST_F(ExportProgramTest, ANetworkOfTheZooHasInitialWeights) {

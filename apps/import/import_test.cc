@@ -17,6 +17,7 @@
 #include "models/graph/builder.h"
 #include "models/serving/predictor.h"
 #include "models/serving/saved_model.h"
+#include "models/serving/testing/overstated_model.h"
 #include "models/zoo/vgg.h"
 #include "models/zoo/zoo.h"
 #include "tensor/files/array_file.h"
@@ -274,8 +275,14 @@ TEST_F(ImportProgramTest, TheNetworkHasTheClassesOfTheWeightsUnlessTheyFillAPart
   EXPECT_THAT(testing::Launch("apps/import/import", words).text, HasSubstr("output (7,)"));
   EXPECT_THAT(testing::Launch("apps/import/import", words + "--weights-partial").text,
               HasSubstr("output (10,)"));
-  EXPECT_THAT(testing::Launch("apps/import/import", words + "--weights-map=keras").text,
-              HasSubstr("--weights-map=keras: "));
+}
+
+TEST_F(ImportProgramTest, ANetworkOfAFileThatPromisesTooMuchIsRefused) {
+  const std::string in = folder_ + "/weights.safetensors", model = folder_ + "/net.safetensors";
+  ASSERT_EQ(WriteArrayFile(in, {{"fc.weight", *Tensor::Zeros(DType::kFloat32, {10, 1})}}, {}),
+            absl::OkStatus());
+  const std::string message = testing::SaveOverstatedModel(model);
+  EXPECT_EQ(Run({.in = in, .model = model}).message(), message);
 }
 
 int ExitCode(const std::string& arguments) {

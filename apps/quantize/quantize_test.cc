@@ -18,6 +18,7 @@
 #include "models/quantization/quantization_record.h"
 #include "models/serving/predictor.h"
 #include "models/serving/saved_model.h"
+#include "models/serving/testing/overstated_model.h"
 #include "tensor/files/array_file.h"
 #include "tools/testing/tensors.h"
 
@@ -95,6 +96,12 @@ TEST_F(QuantizeProgramTest, AFolderOfImagesIsEnough) {
       EXPECT_NEAR(before[0].outputs[i], bytes[0].outputs[i], 0.05);
     }
   }
+}
+
+TEST_F(QuantizeProgramTest, AFileThatPromisesTooMuchIsRefused) {
+  const std::string model = folder_ + "/overstated.safetensors";
+  const std::string message = testing::SaveOverstatedModel(model);
+  EXPECT_EQ(Run(model, Images(2)).message(), message);
 }
 
 // A data set of 25 training and 11 test samples of 6 x 6.

@@ -13,10 +13,12 @@
 #include "apps/testing/process.h"
 #include "comm/local.h"
 #include "comm/ranks/job/exit_code.h"
+#include "data/testing/idx_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "models/observe/trace/event_log.h"
 #include "models/serving/saved_model.h"
+#include "models/serving/testing/overstated_model.h"
 #include "models/zoo/zoo.h"
 #include "tensor/status_macros.h"
 #include "tensor/trace/observer.h"
@@ -318,6 +320,10 @@ TEST(ScaleModelTest, MistakesAreUsageErrors) {
   const Outcome missing = Launch(kProgram, "--model-file=/none/m.npz");
   EXPECT_EQ(missing.exit_code, kExitFailed);
   EXPECT_THAT(missing.text, HasSubstr("scale_model: /none/m.npz: "));
+  const std::string overstated = testing::NewFolder("scale_model") + "/net.safetensors";
+  const std::string message = testing::SaveOverstatedModel(overstated);
+  EXPECT_THAT(Launch(kProgram, "--model-file=" + overstated).text,
+              HasSubstr("scale_model: " + message + "\n"));
   const Outcome help = Launch(kProgram, "--help");
   EXPECT_EQ(help.exit_code, kExitDone);
   EXPECT_THAT(

@@ -8,6 +8,7 @@
 #include "models/run/parts/make_training.h"
 #include "models/run/samples/make_dataset.h"
 #include "models/serving/saved_model.h"
+#include "models/serving/saved_parameters.h"
 #include "tensor/files/array_file.h"
 #include "tensor/philox.h"
 #include "tensor/status_macros.h"
@@ -22,7 +23,9 @@ constexpr double kHighestLoad = 0.95;
 
 absl::StatusOr<SavedModel> ReadModelFile(const std::string& path) {
   DTNN_ASSIGN_OR_RETURN(ArrayFileReader file, ArrayFileReader::Open(path));
-  return ReadModel(file);
+  DTNN_ASSIGN_OR_RETURN(SavedModel model, ReadModel(file));
+  DTNN_RETURN_IF_ERROR(CheckHoldsParameters(file, model.graph));
+  return model;
 }
 
 template <typename T>

@@ -7,32 +7,12 @@
 #include <span>
 #include <utility>
 
-#include "models/parameters/parameter_arrays.h"
+#include "models/serving/saved_parameters.h"
 #include "tensor/dtype.h"
 #include "tensor/errors.h"
-#include "tensor/machine/available_memory.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
-namespace {
-
-// No array is smaller: a parameter takes as many bytes in a file as it has elements, or more.
-absl::Status CheckHoldsParameters(const ArrayFileReader& file, const Graph& graph) {
-  for (const ParameterArray& array : ParameterArrays(graph, {})) {
-    const Shape& shape = array.spec(graph).shape;
-    if (!file.Contains(array.key)) {
-      return NotFound(file.file(), ": has no \"", array.key, "\", which model ", graph.name(),
-                      " needs");
-    }
-    if (file.Bytes(array.key) >= shape.NumElements()) continue;
-    return InvalidArgument(file.file(), ": \"", array.key, "\" has ", file.Bytes(array.key),
-                           " bytes, too few for the ", shape.ToString(), " of model ",
-                           graph.name());
-  }
-  return absl::OkStatus();
-}
-
-}  // namespace
 
 bool SetMathMode(std::string_view word, PredictorOptions& options) {
   if (word != "fp32" && word != "bf16" && word != "int8") return false;
@@ -97,32 +77,13 @@ absl::Status Predictor::Prepare(ArrayFileReader& file, const PredictorOptions& o
     int8_ = model_.quantization->choice();
     plan.int8 = &int8_;
   }
-  DTNN_RETURN_IF_ERROR(CheckHoldsParameters(file, graph));
-  DTNN_RETURN_IF_ERROR(CheckMemory(file, plan));
-  DTNN_ASSIGN_OR_RETURN(store_, ParameterStore::Create(graph, *context_, model_.dtype, /*seed=*/0));
   DTNN_ASSIGN_OR_RETURN(
-      const StagedWeights staged,
-      StagedWeights::Read(file, graph, *store_, *context_, {.format = options.weights_format}));
-  DTNN_RETURN_IF_ERROR(staged.Apply(*store_, *context_));
-  const std::vector<std::string>& loaded = staged.loaded().warnings;
-  warnings_.insert(warnings_.end(), loaded.begin(), loaded.end());
+      SavedParameters read,
+      ReadParameters(file, model_, *context_, {.format = options.weights_format, .plan = &plan}));
+  store_ = std::move(read.store);
+  warnings_.insert(warnings_.end(), read.warnings.begin(), read.warnings.end());
   DTNN_ASSIGN_OR_RETURN(plan_, Plan::Compile(graph, *store_, *context_, plan));
   return absl::OkStatus();
-}
-
-absl::Status Predictor::CheckMemory(ArrayFileReader& file, const PlanOptions& options) const {
-  const Graph& graph = model_.graph;
-  DTNN_ASSIGN_OR_RETURN(
-      const PlanMemory plan,
-      WithContext(Plan::Measure(graph, model_.dtype, *context_, options), file.file()));
-  // Loading keeps what it reads beside what it replaces.
-  const size_t values = ParameterStore::Measure(graph, model_.dtype).values;
-  const double needed = double(plan.total()) + 2 * double(values);
-  const AvailableMemory available = FindAvailableMemory();
-  if (needed <= double(available.bytes)) return absl::OkStatus();
-  return ResourceExhausted(file.file(), ": model ", graph.name(), " needs ", int64_t(needed / 1e6),
-                           " MB for batches of ", options.batch, " samples, but ", available.of,
-                           " has ", int64_t(double(available.bytes) / 1e6), " MB left");
 }
 
 OutputKind Predictor::output_kind() const {

@@ -121,7 +121,6 @@ class Predictor {
   // One status for each of n samples from `begin` on.
   static std::vector<absl::Status> Fill(const Tensor& x, int64_t begin, FillSample fill);
   absl::Status Prepare(ArrayFileReader& file, const PredictorOptions& options);
-  absl::Status CheckMemory(ArrayFileReader& file, const PlanOptions& options) const;
 
   SavedModel model_;
   std::vector<std::string> warnings_;

@@ -86,14 +86,8 @@ std::string NameOf(const onnx::ModelProto& model, std::string_view path) {
 
 absl::Status AddFinalActivation(FinalActivation wanted, NetworkMaker& network,
                                 const ImportedValue& output) {
-  std::shared_ptr<const Layer> layer;
-  if (wanted == FinalActivation::kSoftmax) layer = std::make_shared<SoftmaxLayer>();
-  if (wanted == FinalActivation::kSigmoid) {
-    layer = std::make_shared<ActivationLayer>(ActivationKind::kSigmoid);
-  }
-  if (layer == nullptr || network.LayerOf(output).type_name() == layer->type_name()) {
-    return absl::OkStatus();
-  }
+  const std::shared_ptr<const Layer> layer = MissingLayer(wanted, network.LayerOf(output));
+  if (layer == nullptr) return absl::OkStatus();
   return WithContext(network.Add(layer, std::span(&output, 1), {}, "").status(), "the final ",
                      layer->type_name());
 }
@@ -154,6 +148,15 @@ absl::StatusOr<ImportedModel> Import(const onnx::ModelProto& onnx, std::string_v
 }
 
 }  // namespace
+
+std::shared_ptr<const Layer> MissingLayer(FinalActivation wanted, const Layer& last) {
+  std::shared_ptr<const Layer> layer;
+  if (wanted == FinalActivation::kSoftmax) layer = std::make_shared<SoftmaxLayer>();
+  if (wanted == FinalActivation::kSigmoid) {
+    layer = std::make_shared<ActivationLayer>(ActivationKind::kSigmoid);
+  }
+  return layer != nullptr && last.type_name() == layer->type_name() ? nullptr : layer;
+}
 
 std::string_view LossOfNetwork(const Graph& graph) {
   const std::string_view last = graph.nodes().back().layer->type_name();

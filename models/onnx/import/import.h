@@ -21,6 +21,7 @@
 #include "absl/status/statusor.h"
 #include "data/normalize.h"
 #include "kernels/device/context.h"
+#include "layers/base/layer.h"
 #include "models/onnx/file/onnx.pb.h"
 #include "models/parameters/parameter_store.h"
 #include "models/serving/saved_model.h"
@@ -52,6 +53,9 @@ struct ImportedModel {
 // `path`: for messages, for files beside it, and for the name of a network that has none.
 absl::StatusOr<ImportedModel> ImportModel(const onnx::ModelProto& onnx, std::string_view path,
                                           DeviceContext& host, const ImportOptions& options = {});
+
+// The layer to add after a network's last one for this activation; null: none.
+std::shared_ptr<const Layer> MissingLayer(FinalActivation wanted, const Layer& last);
 
 // The loss that suits the last layer, by its name; empty: none is known.
 std::string_view LossOfNetwork(const Graph& graph);

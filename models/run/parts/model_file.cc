@@ -12,6 +12,7 @@
 #include "models/run/options/in_force.h"
 #include "models/run/parts/make_trainer_options.h"
 #include "models/run/parts/make_training.h"
+#include "models/serving/saved_parameters.h"
 #include "optim/losses/losses.h"
 #include "optim/optimizers/optimizers.h"
 #include "tensor/errors.h"
@@ -43,7 +44,11 @@ ModelDescription DescribeModel(const RunOptions& options, const Dataset& dataset
 absl::StatusOr<SavedModel> ReadModelToRun(const std::string& path) {
   DTNN_ASSIGN_OR_RETURN(ArrayFileReader file, ArrayFileReader::Open(path));
   DTNN_ASSIGN_OR_RETURN(const bool holds_model, HoldsModel(file));
-  if (holds_model) return ReadModel(file);
+  if (holds_model) {
+    DTNN_ASSIGN_OR_RETURN(SavedModel model, ReadModel(file));
+    DTNN_RETURN_IF_ERROR(CheckHoldsParameters(file, model.graph));
+    return model;
+  }
   return UsageError(
       "RunOptions::network.name: missing, and ", path,
       " contains parameters only: name their network, such as RunOptions::network.name=simplecnn "

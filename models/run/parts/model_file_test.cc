@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "models/parameters/weights.h"
 #include "models/run/options/in_force.h"
+#include "models/serving/testing/overstated_model.h"
 #include "models/zoo/zoo.h"
 
 namespace dtnn {
@@ -129,6 +130,12 @@ TEST(ModelFileTest, ParametersAloneNeedTheNameOfTheirNetwork) {
                                                        path + " contains parameters only"));
   ASSERT_TRUE(SaveModel(path, model, *store, *device).ok());
   EXPECT_EQ(ReadModelToRun(path)->graph.name(), "simplemlp");
+}
+
+TEST(ModelFileTest, AFileThatPromisesTooMuchIsRefused) {
+  const std::string path = testing::NewFolder("model_file") + "/net.safetensors";
+  const std::string message = testing::SaveOverstatedModel(path);
+  EXPECT_EQ(ReadModelToRun(path).status().message(), message);
 }
 
 TEST(ModelFileTest, WhatCannotBeWrittenShowsBeforeTraining) {
