@@ -414,6 +414,21 @@ TEST(GrpcDatagramsTest, ConnectionsThatProveNothingKeepNobodyOut) {
   while (std::ranges::count_if(silent, IsOpen) > ptrdiff_t(kPlaces)) std::this_thread::yield();
 }
 
+TEST(GrpcDatagramsTest, ACallerThatHasNotJoinedIsNotHeard) {
+  Socket listener = Must(Listen({.host = "127.0.0.1", .port = 0}));
+  const Endpoint address = Must(listener.Local());
+  Rank zero({.size = 2, .address = address, .listener = listener.Release()}, 0);
+  Caller stranger(address, grpc::InsecureChannelCredentials());
+  EXPECT_TRUE(stranger.IsHeard());  // what it is to prove
+  proto::Envelope envelope;
+  envelope.set_to(0);
+  envelope.set_packet("let me in");
+  EXPECT_TRUE(stranger.call->Write(envelope));
+  Rank one({.size = 2, .address = address}, 1);
+  one.Send(0, "here");
+  EXPECT_THAT(zero.HearUntil("here"), ElementsAre("here"));
+}
+
 // Also of IPv6, and of IPv4 where rank 0 listens at all addresses: a rank is known by the address
 // that gRPC names, and stays when its connection is not new any more.
 TEST(GrpcDatagramsTest, ARankKeepsItsPlaceWhateverItsAddress) {
