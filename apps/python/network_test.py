@@ -1,5 +1,9 @@
 """dtnn.Network."""
 
+import json
+import pathlib
+import re
+import tempfile
 import unittest
 
 import dtnn
@@ -77,6 +81,34 @@ class NetworkTest(unittest.TestCase):
             "scale=(2, 3), bilinear, align_corners",
         ]:
             self.assertIn(cell, table)
+
+    def test_words_and_numbers_reach_their_layers(self):
+        net = dtnn.Network().conv2d(4, 1, grouping="pointwise", initializer="he_uniform")
+        net.batch_norm(momentum=0.75, epsilon=0.25).transposed_conv2d(4, 1, initializer="ones")
+        net.group_norm(2, epsilon=0.125).dropout(0.375).scale(1.5).flatten()
+        net.fc(10, initializer="he_normal").softmax()
+        data = dtnn.open_dataset("synthetic", synthetic_input_shape=[3, 8, 8])
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "made.safetensors")
+            dtnn.Run(net, data, schedulers=[]).save(path)
+            contents = path.read_bytes()
+        header = json.loads(contents[8 : 8 + int.from_bytes(contents[:8], "little")])
+        network = header["__metadata__"]["__network__"]
+        found = re.findall(r'name: "(\w+)"\s+(?:text|real): "?([\w.]+)', network)
+        self.assertEqual(
+            found,
+            [
+                ("grouping", "pointwise"),
+                ("initializer", "he_uniform"),
+                ("momentum", "0.75"),
+                ("epsilon", "0.25"),
+                ("initializer", "ones"),
+                ("epsilon", "0.125"),
+                ("rate", "0.375"),
+                ("factor", "1.5"),
+                ("initializer", "he_normal"),
+            ],
+        )
 
     def test_paths_are_networks(self):
         branch = dtnn.Network().conv2d(4, 1)
