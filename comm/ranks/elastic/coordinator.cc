@@ -29,8 +29,7 @@ constexpr milliseconds kLeastGrace(1000);
 Coordinator::Coordinator(const CoordinatorOptions& options, const JobSecret& secret,
                          Socket listener)
     : options_(options),
-      door_(secret, kCoordinatorPurpose, TcpListener(std::move(listener), options.stream)),
-      began_(Clock::now()) {}
+      door_(secret, kCoordinatorPurpose, TcpListener(std::move(listener), options.stream)) {}
 
 void Coordinator::AddTo(std::vector<pollfd>& descriptors) const {
   for (const Peer& peer : peers_) {
@@ -167,8 +166,9 @@ void Coordinator::Decide() {
 }
 
 void Coordinator::DecideFirst(const std::vector<Peer*>& waiting) {
-  if (waiting.empty()) return;
-  const Clock::time_point end = began_ + Timeout();
+  if (waiting.empty()) return first_wait_.reset();
+  if (!first_wait_) first_wait_ = Clock::now();
+  const Clock::time_point end = *first_wait_ + Timeout();
   const size_t most = size_t(options_.range.max);
   if (waiting.size() >= size_t(options_.first)) return Form(waiting, most);
   if (Clock::now() < end) {

@@ -101,12 +101,13 @@ class Coordinator : public Polled {
 
   const CoordinatorOptions options_;
   StreamDoor door_;
-  const Clock::time_point began_;
   std::list<Peer> peers_;
   int64_t generation_ = 0;
   size_t size_ = 0;     // of the generation at hand
   bool begun_ = false;  // ranks have continued with a state: the run needs it from then on
   std::optional<ElasticNotice::Kind> over_;
+  // Since when ranks wait for the first generation: a scheduler may start them late.
+  std::optional<Clock::time_point> first_wait_;
   // Times at which ranks have joined again since the generation began.
   std::optional<Clock::time_point> first_return_, last_return_;
   Clock::time_point alive_at_{};

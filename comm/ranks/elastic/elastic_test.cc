@@ -211,6 +211,17 @@ TEST(ElasticTest, TooFewToBeginAreToldSo) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("fewer than the 2 ranks"));
 }
 
+// The coordinator is older than the rank's patience when the rank comes.
+TEST(ElasticTest, TheFirstGenerationIsAwaitedFromWhenARankWaits) {
+  constexpr milliseconds kPatience(1000);
+  const Job job({.range = {.min = 2, .max = 4}, .first = 2});
+  std::this_thread::sleep_for(kPatience);
+  Rank alone(job, kPatience);
+  const Clock::time_point begin = Clock::now();
+  EXPECT_TRUE(absl::IsFailedPrecondition(alone.Form(false).get()));
+  EXPECT_GE(Clock::now() - begin, kPatience);
+}
+
 TEST(ElasticTest, TheOthersOfALostRankGoOnWhicheverItIs) {
   for (const int victim : {0, 1, 2}) {
     SCOPED_TRACE(victim);
